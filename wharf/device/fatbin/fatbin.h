@@ -1,0 +1,46 @@
+// Reads the vendor's fat binary container: a list of entries, each PTX text or an ELF image for one architecture, some
+// compressed (LZ4 block or Zstandard). Format: docs/fatbin.md. Input is hostile: every length is checked before use.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wharf/base/status.h"
+
+namespace wharf::device::fatbin {
+
+inline constexpr uint32_t kWrapperMagic = 0x466243B1;    // what __cudaRegisterFatBinary is given
+inline constexpr uint32_t kContainerMagic = 0xBA55ED50;  // what the wrapper points to
+
+enum class Kind : uint16_t { kPtx = 1, kElf = 2 };
+
+struct Entry {
+  Kind kind;
+  uint32_t sm = 0;              // 75 for sm_75 / compute_75
+  std::vector<std::byte> data;  // decompressed; PTX without trailing zero bytes
+};
+
+// No entry may grow beyond this when decompressed.
+inline constexpr uint64_t kMaxEntryBytes = uint64_t{256} << 20;
+
+// The container's size including its header, from its first 16 bytes; kInvalidArgument if it is not a container.
+// Lets a caller that only has a pointer (from a registered wrapper) find how much to read.
+absl::StatusOr<uint64_t> ContainerBytes(std::span<const std::byte> header);
+
+// Every entry of one or more containers that follow one another. Entries of unknown kind are skipped.
+// kInvalidArgument: not a fat binary or lengths that do not fit; kDataLoss: an entry that does not decompress;
+// kResourceExhausted: an entry larger than kMaxEntryBytes.
+absl::StatusOr<std::vector<Entry>> Read(std::span<const std::byte> bytes);
+
+// The PTX with the highest architecture, from a fat binary or from plain PTX text (which it returns as it is).
+// kUnimplemented if there is none: the message says how to rebuild the program so that there is.
+absl::StatusOr<std::string> FindPtx(std::span<const std::byte> image);
+
+// The `.nv_fatbin` section's bytes of an ELF executable or shared object on disk. kNotFound if the file has none.
+absl::StatusOr<std::vector<std::byte>> ReadSection(const std::string& path);
+
+}  // namespace wharf::device::fatbin

@@ -1,0 +1,52 @@
+// Compiles one kernel of a PTX module to this CPU with LLVM ORC.
+//
+// Method: each PTX function becomes an LLVM function whose registers are stack slots (promoted by the optimiser); a
+// kernel without barriers, warp operations or spin loops is inlined into loops over the block's threads, marked free of
+// loop-carried memory dependences so that the vectoriser can use them; any other kernel is compiled for one thread and
+// executed on suspendable threads. Object code is cached in memory and, if a directory is given, on disk (key: PTX of
+// everything the kernel reaches, target CPU, compiler version).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "wharf/base/status.h"
+#include "wharf/device/device.h"
+#include "wharf/device/ptx/ast.h"
+#include "wharf/device/soft/kernel_abi.h"
+
+namespace wharf::device::soft {
+
+struct CompiledKernel {
+  ExecutionMode mode = ExecutionMode::kLoop;
+  LoopEntry loop_entry = nullptr;      // mode kLoop
+  ThreadEntry thread_entry = nullptr;  // mode kSuspendable
+  uint32_t static_shared_bytes = 0;    // dynamic shared memory starts here (already aligned to 16)
+  uint32_t local_bytes = 0;            // stack one thread needs for .local arrays, including callees
+  uint32_t parameter_bytes = 0;
+  uint32_t required_block[3] = {0, 0, 0};  // .reqntid, 0 if none
+  uint32_t max_threads = 0;                // .maxntid product, 0 if none
+  std::vector<ParameterLayout> parameters;
+};
+
+// Where module-scope .global and .const variables live; nullptr if there is no such variable.
+using SymbolResolver = std::function<void*(std::string_view name)>;
+
+// Thread-safe.
+class Compiler {
+ public:
+  // `cache_directory` "" = no disk cache.
+  static absl::StatusOr<std::unique_ptr<Compiler>> Create(std::string cache_directory);
+  virtual ~Compiler() = default;
+
+  // The returned code lives as long as the Compiler. kNotFound: no such entry; kUnimplemented with
+  // CudaError::kUnsupportedPtx: "kernel K: line N: `instruction` is not supported …"; kInvalidArgument with
+  // kInvalidPtx: malformed PTX.
+  virtual absl::StatusOr<std::shared_ptr<const CompiledKernel>> Compile(const ptx::Module& module,
+                                                                        std::string_view kernel,
+                                                                        const SymbolResolver& symbols) = 0;
+};
+
+}  // namespace wharf::device::soft

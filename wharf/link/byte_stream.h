@@ -1,0 +1,76 @@
+// ByteStream: a connected, ordered stream of bytes; and the ways to make one. Addresses are written "HOST:PORT",
+// "[V6]:PORT" or "unix:PATH".
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "wharf/base/clock.h"
+#include "wharf/base/status.h"
+
+namespace wharf::link {
+
+// What the kernel knows about a TCP connection (TCP_INFO).
+struct TransportInfo {
+  Nanoseconds smoothed_rtt{0}, minimum_rtt{0};
+  double delivery_rate_bytes_per_s = 0;  // 0: unknown
+  uint64_t retransmits = 0;
+};
+
+// One thread may read while another writes; Shutdown may come from any thread.
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+  // Blocks for at least one byte; 0 = the peer closed in order.
+  virtual absl::StatusOr<size_t> Read(std::span<std::byte> into) = 0;
+  // Writes all pieces, in order (gathered into as few system calls as possible).
+  virtual absl::Status Write(std::span<const std::span<const std::byte>> pieces) = 0;
+  // Ends both directions; blocked calls return. Idempotent.
+  virtual void Shutdown() = 0;
+  // "192.0.2.1:7070", "unix", "memory": for logs.
+  virtual std::string Peer() const = 0;
+  // True for loopback, Unix sockets and memory.
+  virtual bool IsLocal() const = 0;
+  virtual std::optional<TransportInfo> Info() const { return std::nullopt; }
+};
+
+struct TlsClientOptions {
+  std::string ca_file;                     // "" = the system's
+  std::string certificate_file, key_file;  // for mutual TLS
+  std::string server_name;                 // "" = host of the address
+};
+struct TlsServerOptions {
+  std::string certificate_file, key_file;
+  std::string client_ca_file;  // not empty: the client must present a certificate signed by this CA
+};
+
+struct ConnectOptions {
+  Nanoseconds timeout = std::chrono::seconds(5);
+  std::optional<TlsClientOptions> tls;
+};
+
+// kUnavailable "no server answers at HOST:PORT …", kDeadlineExceeded, kInvalidArgument (address), kUnauthenticated
+// (TLS).
+absl::StatusOr<std::unique_ptr<ByteStream>> Connect(const std::string& address, const ConnectOptions& options = {});
+
+// Wraps a connected socket; owns `fd`.
+std::unique_ptr<ByteStream> FromSocket(int fd);
+// Server side of TLS on a connected socket; owns `fd`; does the handshake, at most `timeout` long.
+absl::StatusOr<std::unique_ptr<ByteStream>> AcceptTls(int fd, const TlsServerOptions& options, Nanoseconds timeout);
+
+// Thread-safe.
+class Listener {
+ public:
+  // Port 0 picks a free one. kAlreadyExists "port N is in use …".
+  static absl::StatusOr<std::unique_ptr<Listener>> Create(const std::string& address);
+  virtual ~Listener() = default;
+  virtual std::string Address() const = 0;  // with the real port
+  // A connected socket, to be owned by the caller. kAborted after Shutdown.
+  virtual absl::StatusOr<int> Accept() = 0;
+  virtual void Shutdown() = 0;
+};
+
+}  // namespace wharf::link

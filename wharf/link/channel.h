@@ -1,0 +1,95 @@
+// Channel: ordered frames over a ByteStream (TCP, TLS, Unix socket, in memory). docs/protocol.md, "Frames".
+//
+// A frame is a fixed header, a small head (encoded fields) and an optional bulk part (tensor bytes). Bulk is written
+// from the caller's memory and read into the handler's, never through a buffer of the channel's own unless asked to
+// copy.
+//
+// Sends are queued and written by the channel's writer thread, so what is sent while a write is under way leaves in one
+// system call. The queue is bounded: a sender waits when it is full.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "wharf/base/clock.h"
+#include "wharf/base/status.h"
+#include "wharf/link/byte_stream.h"
+
+namespace wharf::link {
+
+struct FrameHeader {
+  uint16_t kind = 0;  // meaning belongs to the user of the channel
+  uint16_t flags = 0;
+  uint32_t head_bytes = 0;
+  uint32_t bulk_bytes = 0;
+  uint64_t tag = 0;  // request id or sequence number
+};
+// On the wire: u32 magic 'WHF1', u16 kind, u16 flags, u32 head_bytes, u32 bulk_bytes, u64 tag; little-endian.
+inline constexpr size_t kFrameHeaderBytes = 24;
+inline constexpr uint32_t kFrameMagic = 0x31464857;
+
+struct FrameLimits {
+  uint32_t max_head_bytes = 1 << 20;
+  uint32_t max_bulk_bytes = 64 << 20;
+};
+
+// kDataLoss if the magic is wrong, kResourceExhausted beyond the limits. REQUIRES: bytes.size() == kFrameHeaderBytes.
+absl::StatusOr<FrameHeader> DecodeFrameHeader(std::span<const std::byte> bytes, const FrameLimits& limits);
+void EncodeFrameHeader(const FrameHeader& header, std::span<std::byte, kFrameHeaderBytes> out);
+
+// Called on the channel's reader thread, one call at a time.
+class FrameHandler {
+ public:
+  virtual ~FrameHandler() = default;
+  // Where the bulk part of this frame goes; exactly header.bulk_bytes long, or empty to have the channel allocate a
+  // vector. Only called if bulk_bytes > 0. An error closes the channel.
+  virtual absl::StatusOr<std::span<std::byte>> BulkDestination(const FrameHeader& header,
+                                                               std::span<const std::byte> head) = 0;
+  // A whole frame. `bulk` is empty if BulkDestination gave a place. An error closes the channel. While this runs
+  // nothing more is read: that is the flow control towards the peer.
+  virtual absl::Status OnFrame(const FrameHeader& header, std::span<const std::byte> head,
+                               std::vector<std::byte> bulk) = 0;
+  // Last call: the peer closed (kUnavailable "closed by peer"), an error, or our own Close (kAborted).
+  virtual void OnClosed(const absl::Status& why) = 0;
+};
+
+enum class BulkOwnership {
+  kCopy,    // the bytes are copied before Send returns
+  kBorrow,  // Send returns when the bytes have been handed to the stream; no copy
+};
+
+struct ChannelOptions {
+  FrameLimits limits;
+  size_t send_queue_bytes = 8 << 20;
+};
+
+struct ChannelStats {
+  uint64_t frames_sent = 0, frames_received = 0;
+  uint64_t bytes_sent = 0, bytes_received = 0;  // on the stream, headers included
+};
+
+// Thread-safe.
+class Channel {
+ public:
+  // Takes the stream. Nothing is read before Start.
+  static std::unique_ptr<Channel> Create(std::unique_ptr<ByteStream> stream, ChannelOptions options = {});
+  // Closes and joins its threads. Not from within a handler.
+  virtual ~Channel() = default;
+
+  // `handler` must outlive the channel.
+  virtual void Start(FrameHandler* handler) = 0;
+  // The closing status once closed. Waits while the queue is full. Safe to call from a handler (then it never waits).
+  virtual absl::Status Send(uint16_t kind, uint64_t tag, std::span<const std::byte> head,
+                            std::span<const std::byte> bulk = {}, BulkOwnership ownership = BulkOwnership::kCopy) = 0;
+  // Waits until everything sent so far was handed to the stream.
+  virtual absl::Status Flush() = 0;
+  // Writes what is queued (at most `drain` long), then closes. Idempotent; OnClosed is called once.
+  virtual void Close(Nanoseconds drain = {}) = 0;
+  virtual ChannelStats Stats() const = 0;
+  virtual ByteStream& Stream() = 0;
+};
+
+}  // namespace wharf::link
