@@ -1,0 +1,55 @@
+# Everything runs from here; `make help` lists it. CMake presets do the work, so all of it can be run without make.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+JOBS ?= $(shell nproc)
+# Where tools/install_cuda.sh had to fetch the compiler, CMake finds it by this.
+ifneq ($(shell command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null),)
+else
+export CMAKE_PREFIX_PATH := $(CURDIR)/build/cuda
+endif
+
+.PHONY: help packages build test asan tsan tidy demo bench format check-format clean distclean
+
+help:  ## this list
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+
+packages:  ## install what is missing (packages.txt; the CUDA compiler where there is none)
+	@tools/install_packages.sh
+	@tools/install_cuda.sh
+
+build: packages  ## Release build in build/default
+	@cmake --preset default
+	@cmake --build --preset default -j $(JOBS)
+
+test: build  ## build and run every test, as CI does
+	@ctest --preset default -j $(JOBS)
+
+asan tsan: packages
+	@cmake --preset $@
+	@cmake --build --preset $@ -j $(JOBS)
+	@ctest --preset $@ -j $(JOBS)
+asan:  ## every test under AddressSanitizer and UndefinedBehaviorSanitizer
+tsan:  ## every test under ThreadSanitizer
+
+tidy: packages  ## clang-tidy over every source
+	@cmake --preset tidy
+	@cmake --build --preset tidy -j $(JOBS)
+
+demo:  ## install, build, run a CUDA program through an emulated Wi-Fi link; ends with a table and a picture
+	@tools/demo.sh
+
+bench: build  ## the figures of docs/benchmarks.md for offloading; rows in out/bench/offload.json
+	@mkdir -p out/bench
+	@build/default/bin/wharf bench offload --json out/bench/offload.json
+
+format:  ## clang-format every C++ source in place
+	@git ls-files '*.h' '*.cc' '*.cu' '*.cuh' | xargs -r clang-format -i
+
+check-format:  ## fail if clang-format would change anything
+	@git ls-files '*.h' '*.cc' '*.cu' '*.cuh' | xargs -r clang-format --dry-run --Werror
+
+clean:  ## remove what was built (the fetched CUDA compiler stays)
+	@rm -rf build/default build/dev build/asan build/tsan build/tidy out
+
+distclean: clean  ## remove everything that is not in git's care
+	@rm -rf build .cache
