@@ -198,6 +198,8 @@ class Device {
   virtual void SetOutput(std::function<void(std::string)> output) = 0;
   // Total time spent executing kernels, copies and library calls. Thread-safe.
   virtual Nanoseconds BusyTime() const = 0;
+  // Kernels this device compiled itself (not found in a cache). Thread-safe.
+  virtual uint64_t KernelsCompiled() const { return 0; }
 };
 
 struct DeviceOptions {

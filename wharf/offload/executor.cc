@@ -1,0 +1,177 @@
+#include "wharf/offload/executor.h"
+
+#include <utility>
+
+#include "wharf/offload/copy_extent.h"
+#include "wharf/offload/wire_codec.h"
+
+namespace wharf::offload {
+namespace {
+
+constexpr Nanoseconds kGoodbyeDrain = std::chrono::seconds(1);
+constexpr uint64_t kSettleBytes = 1 << 20;  // a stream's work is accounted in portions of this size
+
+template <typename... Ops>
+bool TakesBulk(OpList<Ops...>, uint16_t kind) {
+  return ((Ops::kHasBulk && kind == Ops::kNumber) || ...);
+}
+
+}  // namespace
+
+link::FrameLimits ExecutorFrameLimits() { return {.max_head_bytes = 1 << 20, .max_bulk_bytes = kMaxBulkBytes}; }
+
+Executor::Executor(std::unique_ptr<device::Device> device, link::Channel* channel, const ExecutorOptions& options)
+    : options_(options),
+      channel_(channel),
+      device_(std::move(device)),
+      replies_(std::make_shared<ReplyQueue>(channel, device_.get(), options.unsent_bytes)),
+      queued_(std::make_shared<InFlightBudget>(options.queued_bytes)),
+      host_calls_(std::make_shared<HostCalls>()) {
+  device_->SetOutput([replies = replies_](std::string text) { replies->AddOutput(std::move(text)); });
+}
+
+Executor::~Executor() {
+  channel_->Close();
+  Release();
+  replies_->Stop();
+  device_.reset();
+}
+
+void Executor::Release() {
+  host_calls_->ReleaseAll();
+  queued_->Close();
+  replies_->Budget().Close();
+}
+
+void Executor::OnClosed(const absl::Status&) { Release(); }
+
+ExecutorCounters Executor::Counters() const {
+  absl::MutexLock lock(&counters_mutex_);
+  return counters_;
+}
+
+absl::StatusOr<std::span<std::byte>> Executor::BulkDestination(const link::FrameHeader& header,
+                                                               std::span<const std::byte> head) {
+  if (!TakesBulk(AllOps{}, header.kind)) {
+    return CloseWith(DataLoss("a frame of kind {} carries {} unexpected bytes", header.kind, header.bulk_bytes));
+  }
+  if (header.kind == CopyToDevice::kNumber) {
+    const absl::StatusOr<CopyToDevice> op = Decode<CopyToDevice>(head);
+    if (!op.ok()) return CloseWith(op.status());
+    const absl::StatusOr<uint64_t> expected = CopyBytes(op->extent);
+    if (!expected.ok() || *expected != header.bulk_bytes) {
+      return CloseWith(DataLoss("a copy's data ({} bytes) do not match its extent", header.bulk_bytes));
+    }
+  }
+  return std::span<std::byte>();
+}
+
+absl::Status Executor::OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
+                               std::vector<std::byte> bulk) {
+  if (header.kind < static_cast<uint16_t>(FrameKind::kFirstOp)) return OnControlFrame(header);
+  return DispatchAny(AllOps{}, header, head, bulk);
+}
+
+absl::Status Executor::OnControlFrame(const link::FrameHeader& header) {
+  switch (static_cast<FrameKind>(header.kind)) {
+    case FrameKind::kPing:
+      replies_->FrameNow(FrameKind::kPong, header.tag);
+      return absl::OkStatus();
+    case FrameKind::kPong:
+      return absl::OkStatus();
+    case FrameKind::kGoodbye:
+      channel_->Close(kGoodbyeDrain);
+      return absl::OkStatus();
+    default:
+      return CloseWith(DataLoss("frame kind {} is not expected here", header.kind));
+  }
+}
+
+absl::Status Executor::CloseWith(const absl::Status& why) {
+  Goodbye goodbye;
+  goodbye.reason = std::string(Message(why));
+  channel_->Send(static_cast<uint16_t>(FrameKind::kGoodbye), 0, Encode(goodbye)).IgnoreError();
+  channel_->Close(kGoodbyeDrain);
+  return why;
+}
+
+template <typename... Ops>
+absl::Status Executor::DispatchAny(OpList<Ops...>, const link::FrameHeader& header, std::span<const std::byte> head,
+                                   std::vector<std::byte>& bulk) {
+  absl::Status result;
+  const bool known = ((header.kind == Ops::kNumber && (result = Dispatch<Ops>(header, head, bulk), true)) || ...);
+  if (!known) return CloseWith(DataLoss("operation {} is not known to this server", header.kind));
+  return result;
+}
+
+template <typename Op>
+absl::Status Executor::Dispatch(const link::FrameHeader& header, std::span<const std::byte> head,
+                                std::vector<std::byte>& bulk) {
+  const Ticket ticket{header.tag, Clock::Real().Now()};
+  absl::StatusOr<Op> op = Decode<Op>(head);
+  if (!op.ok()) return CloseWith(DataLoss("a malformed {} came: {}", Op::kName, Message(op.status())));
+  constexpr bool blocking = Op::kAnswer == Answer::kBlocking;
+  {
+    absl::MutexLock lock(&counters_mutex_);
+    ++counters_.operations;
+    counters_.blocking_operations += blocking;
+  }
+  if constexpr (blocking) {
+    Answer(*op, ticket);
+  } else {
+    absl::Status status;
+    if constexpr (Op::kHasBulk) {
+      status = Handle(*op, std::move(bulk));
+    } else {
+      status = Handle(*op);
+    }
+    if (!status.ok()) {
+      replies_->LatchPosted(status);
+      absl::MutexLock lock(&counters_mutex_);
+      ++counters_.posted_errors;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Executor::AddObject(uint64_t& count, const char* what) {
+  if (count >= options_.objects) {
+    return device::CudaStatus(device::CudaError::kOutOfMemory, "a session may have {} {}", options_.objects, what);
+  }
+  ++count;
+  return absl::OkStatus();
+}
+
+absl::Status Executor::WaitForRoom(uint64_t bytes) {
+  if (!queued_->Full()) return absl::OkStatus();
+  if (!host_calls_->Any()) {
+    SettleAllStreams();
+    queued_->WaitForRoom();
+    return absl::OkStatus();
+  }
+  // Reading must go on while a stream waits for the client: its HostCallDone comes on this connection.
+  if (queued_->Used() + bytes <= options_.queued_bytes_hard) return absl::OkStatus();
+  return device::CudaStatus(device::CudaError::kOutOfMemory, "{} MiB of work wait behind a host function",
+                            queued_->Used() >> 20);
+}
+
+void Executor::Account(device::StreamId stream, uint64_t bytes) {
+  queued_->Charge(bytes);
+  uint64_t& uncharged = uncharged_[stream];
+  uncharged += bytes;
+  if (uncharged >= kSettleBytes) ReleaseWhenDone(stream, std::exchange(uncharged, 0));
+}
+
+void Executor::ReleaseWhenDone(device::StreamId stream, uint64_t bytes) {
+  if (bytes == 0) return;
+  const absl::Status queued =
+      device_->Notify(stream, [budget = queued_, bytes](const absl::Status&) { budget->Release(bytes); });
+  if (!queued.ok()) queued_->Release(bytes);
+}
+
+void Executor::SettleAllStreams() {
+  for (const auto& [stream, bytes] : uncharged_) ReleaseWhenDone(stream, bytes);
+  uncharged_.clear();
+}
+
+}  // namespace wharf::offload

@@ -1,0 +1,143 @@
+// Executor: the server's half of an offloaded CUDA program. It takes the frames of one session from a channel, decodes
+// them (wire.h is the only description) and drives a Device; replies leave when the device gets there.
+//
+//   Executor executor(std::move(device), channel.get(), {});
+//   channel->Start(&executor);
+//
+// What arrives is hostile until checked: an unknown operation, a malformed head or a bulk part that does not match its
+// extent ends the session with a Goodbye; a well-formed operation that the device refuses is CUDA's error to the
+// client. Memory held for the peer is bounded by ExecutorOptions.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "wharf/device/device.h"
+#include "wharf/link/channel.h"
+#include "wharf/offload/host_calls.h"
+#include "wharf/offload/in_flight_budget.h"
+#include "wharf/offload/reply_queue.h"
+#include "wharf/offload/wire.h"
+
+namespace wharf::offload {
+
+struct ExecutorOptions {
+  uint64_t queued_bytes = 256 << 20;          // work queued on the device before reading stops
+  uint64_t queued_bytes_hard = 1 << 30;       // the same while a host call holds a stream (reading must go on)
+  uint64_t unsent_bytes = 256 << 20;          // replies wanted or waiting before reading stops
+  uint64_t module_bytes = uint64_t{2} << 30;  // all images of a session
+  uint64_t objects = 1 << 20;                 // streams, events, modules, functions, mappings, pending host calls: each
+};
+
+struct ExecutorCounters {
+  uint64_t operations = 0, blocking_operations = 0, launches = 0, posted_errors = 0;
+  uint64_t mapped_bytes = 0, peak_mapped_bytes = 0;
+};
+
+// The executor's channel must have these limits.
+link::FrameLimits ExecutorFrameLimits();
+
+class Executor final : public link::FrameHandler {
+ public:
+  // `channel` outlives the executor.
+  Executor(std::unique_ptr<device::Device> device, link::Channel* channel, const ExecutorOptions& options = {});
+  // Closes the channel, then frees the device with all the session's memory; waits for kernels that are running.
+  ~Executor() override;
+
+  // link::FrameHandler, on the channel's reader thread.
+  absl::StatusOr<std::span<std::byte>> BulkDestination(const link::FrameHeader& header,
+                                                       std::span<const std::byte> head) override;
+  absl::Status OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
+                       std::vector<std::byte> bulk) override;
+  void OnClosed(const absl::Status& why) override;
+
+  // Lets go of everything that waits for the peer: a held stream, a held reader. Thread-safe, idempotent.
+  void Release();
+
+  // Thread-safe.
+  ExecutorCounters Counters() const;
+  const device::Device& Device() const { return *device_; }
+
+ private:
+  template <typename... Ops>
+  absl::Status DispatchAny(OpList<Ops...>, const link::FrameHeader& header, std::span<const std::byte> head,
+                           std::vector<std::byte>& bulk);
+  template <typename Op>
+  absl::Status Dispatch(const link::FrameHeader& header, std::span<const std::byte> head, std::vector<std::byte>& bulk);
+  absl::Status OnControlFrame(const link::FrameHeader& header);
+  absl::Status CloseWith(const absl::Status& why);
+
+  // Posted: the status is latched for the next reply.
+  absl::Status Handle(const MapMemory& op);
+  absl::Status Handle(const UnmapMemory& op);
+  absl::Status Handle(const LoadModule& op, std::vector<std::byte> piece);
+  absl::Status Handle(const UnloadModule& op);
+  absl::Status Handle(const DefineFunction& op);
+  absl::Status Handle(const SetMaxDynamicShared& op);
+  absl::Status Handle(const CreateStream& op);
+  absl::Status Handle(const DestroyStream& op);
+  absl::Status Handle(const CreateEvent& op);
+  absl::Status Handle(const DestroyEvent& op);
+  absl::Status Handle(const RecordEvent& op);
+  absl::Status Handle(const WaitEvent& op);
+  absl::Status Handle(const CopyToDevice& op, std::vector<std::byte> bulk);
+  absl::Status Handle(const CopyOnDevice& op);
+  absl::Status Handle(const Fill& op);
+  absl::Status Handle(Launch& op);
+  absl::Status Handle(const RunGemm& op);
+  absl::Status Handle(const RequestHostCall& op);
+  absl::Status Handle(const HostCallDone& op);
+
+  // Blocking: answered now or from a callback.
+  void Answer(const CopyToHost& op, const Ticket& ticket);
+  void Answer(const SynchronizeStream& op, const Ticket& ticket);
+  void Answer(const SynchronizeDevice& op, const Ticket& ticket);
+  void Answer(const SynchronizeEvent& op, const Ticket& ticket);
+  void Answer(const QueryStream& op, const Ticket& ticket);
+  void Answer(const QueryEvent& op, const Ticket& ticket);
+  void Answer(const ElapsedTime& op, const Ticket& ticket);
+  void Answer(const FindSymbol& op, const Ticket& ticket);
+  void Answer(const GetAttributes& op, const Ticket& ticket);
+  void Answer(const Acknowledge& op, const Ticket& ticket);
+  void Answer(const SessionStats& op, const Ticket& ticket);
+  device::Done ReplyWhenDone(const Ticket& ticket);
+  void ReplyIfFailed(const Ticket& ticket, const absl::Status& queued);
+
+  // Queues work with `call`, a call of the device, and accounts it with `bytes` until the stream has got past it; holds
+  // the reader back as the options say.
+  template <typename Call>
+  absl::Status Queue(device::StreamId stream, uint64_t bytes, Call call);
+  absl::Status WaitForRoom(uint64_t bytes);
+  void Account(device::StreamId stream, uint64_t bytes);
+  void ReleaseWhenDone(device::StreamId stream, uint64_t bytes);
+  void SettleAllStreams();
+  absl::Status AddObject(uint64_t& count, const char* what);
+
+  const ExecutorOptions options_;
+  link::Channel* const channel_;
+  std::unique_ptr<device::Device> device_;
+  // Shared with callbacks, which may run until the device is gone.
+  std::shared_ptr<ReplyQueue> replies_;
+  std::shared_ptr<InFlightBudget> queued_;
+  std::shared_ptr<HostCalls> host_calls_;
+
+  // Reader thread only.
+  std::unordered_map<device::StreamId, uint64_t> uncharged_;  // bytes no notification covers yet
+  std::unordered_map<device::ModuleId, std::vector<std::byte>> partial_modules_;
+  struct LoadedModule {
+    uint64_t bytes = 0, functions = 0;
+  };
+  std::unordered_map<device::ModuleId, LoadedModule> modules_;
+  std::unordered_map<device::DeviceAddress, uint64_t> mappings_;
+  uint64_t total_module_bytes_ = 0, streams_ = 0, events_ = 0, functions_ = 0;
+
+  mutable absl::Mutex counters_mutex_;
+  ExecutorCounters counters_ ABSL_GUARDED_BY(counters_mutex_);
+};
+
+}  // namespace wharf::offload

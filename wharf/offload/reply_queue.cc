@@ -1,0 +1,155 @@
+#include "wharf/offload/reply_queue.h"
+
+#include <utility>
+
+#include "wharf/offload/wire_codec.h"
+
+namespace wharf::offload {
+namespace {
+
+constexpr size_t kMaxMessageBytes = 4096;       // a compiler's complaint can be long
+constexpr size_t kOutputPieceBytes = 64 << 10;  // of one kOutput frame
+constexpr size_t kFlushEveryBytes = 256 << 10;
+
+std::string ShortMessage(const absl::Status& status) {
+  return std::string(Message(status).substr(0, kMaxMessageBytes));
+}
+
+}  // namespace
+
+ReplyQueue::ReplyQueue(link::Channel* channel, const device::Device* device, uint64_t unsent_limit)
+    : channel_(channel), device_(device), budget_(unsent_limit), thread_([this] { Run(); }) {}
+
+ReplyQueue::~ReplyQueue() { Stop(); }
+
+void ReplyQueue::Stop() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopped_ = true;
+    items_.clear();
+  }
+  budget_.Close();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ReplyQueue::Reply(const Ticket& ticket, absl::Status status, std::vector<std::byte> body,
+                       std::vector<std::byte> bulk, uint64_t charged) {
+  absl::MutexLock lock(&mutex_);
+  if (stopped_) return;
+  items_.push_back({FrameKind::kReply, ticket, std::move(status), std::move(body), std::move(bulk), charged});
+}
+
+void ReplyQueue::ReplyNow(const Ticket& ticket, const absl::Status& status, std::vector<std::byte> body) {
+  // A failed send means the channel is closed, which its handler is told.
+  SendReply(ticket, status, body, {}).IgnoreError();
+  HoldBackReader(sizeof(ReplyHeader) + body.size());
+}
+
+void ReplyQueue::FrameNow(FrameKind kind, uint64_t tag) {
+  channel_->Send(static_cast<uint16_t>(kind), tag, {}).IgnoreError();
+  HoldBackReader(0);
+}
+
+void ReplyQueue::HoldBackReader(size_t sent_bytes) {
+  // Sends from the reader thread never wait, so a peer that asks and does not read would grow the channel's queue.
+  unflushed_bytes_ += link::kFrameHeaderBytes + sent_bytes;
+  if (unflushed_bytes_ < kFlushEveryBytes) return;
+  unflushed_bytes_ = 0;
+  channel_->Flush().IgnoreError();
+}
+
+void ReplyQueue::Frame(FrameKind kind, uint64_t tag, std::vector<std::byte> head) {
+  absl::MutexLock lock(&mutex_);
+  if (stopped_) return;
+  Item item;
+  item.kind = kind;
+  item.ticket.tag = tag;
+  item.head = std::move(head);
+  items_.push_back(std::move(item));
+}
+
+void ReplyQueue::LatchPosted(const absl::Status& status) {
+  absl::MutexLock lock(&mutex_);
+  if (posted_.ok()) posted_ = status;
+}
+
+void ReplyQueue::AddOutput(std::string text) {
+  absl::MutexLock lock(&mutex_);
+  if (output_.size() + text.size() > kMaxOutputBytes) {
+    output_dropped_ = true;
+    return;
+  }
+  output_ += text;
+}
+
+void ReplyQueue::Run() {
+  while (true) {
+    Item item;
+    {
+      absl::MutexLock lock(&mutex_);
+      mutex_.Await(absl::Condition(this, &ReplyQueue::HasWork));
+      if (stopped_) return;
+      item = std::move(items_.front());
+      items_.pop_front();
+    }
+    SendItem(std::move(item));
+  }
+}
+
+void ReplyQueue::SendItem(Item item) {
+  absl::Status sent;
+  if (item.kind == FrameKind::kReply) {
+    sent = SendReply(item.ticket, item.status, item.head, item.bulk);
+  } else {
+    sent = channel_->Send(static_cast<uint16_t>(item.kind), item.ticket.tag, item.head);
+  }
+  budget_.Release(item.charged);
+  // The connection is gone: nobody needs to wait for room any more.
+  if (!sent.ok()) budget_.Close();
+}
+
+absl::Status ReplyQueue::SendReply(const Ticket& ticket, const absl::Status& status, const std::vector<std::byte>& body,
+                                   const std::vector<std::byte>& bulk) {
+  WHARF_RETURN_IF_ERROR(SendOutput());
+  ReplyHeader header;
+  FillHeader(ticket, status, header);
+  std::vector<std::byte> head = Encode(header);
+  if (status.ok()) head.insert(head.end(), body.begin(), body.end());
+  return channel_->Send(static_cast<uint16_t>(FrameKind::kReply), ticket.tag, head, bulk, link::BulkOwnership::kBorrow);
+}
+
+void ReplyQueue::FillHeader(const Ticket& ticket, const absl::Status& status, ReplyHeader& header) {
+  absl::Status posted;
+  {
+    absl::MutexLock lock(&mutex_);
+    posted = std::exchange(posted_, absl::OkStatus());
+  }
+  const absl::Status fault = device_->Fault();
+  header.error = device::CudaErrorOf(status);
+  header.posted_error = device::CudaErrorOf(posted);
+  header.fault = device::CudaErrorOf(fault);
+  for (const absl::Status* first : {&status, &std::as_const(posted), &fault}) {
+    if (first->ok()) continue;
+    header.message = ShortMessage(*first);
+    break;
+  }
+  header.server_nanoseconds = static_cast<uint64_t>((Clock::Real().Now() - ticket.arrival).count());
+}
+
+absl::Status ReplyQueue::SendOutput() {
+  std::string text;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (output_.empty() && !output_dropped_) return absl::OkStatus();
+    text = std::exchange(output_, {});
+    if (std::exchange(output_dropped_, false)) text += "\n[more output of kernels was dropped]\n";
+  }
+  for (size_t begin = 0; begin < text.size(); begin += kOutputPieceBytes) {
+    Output output;
+    output.text = text.substr(begin, kOutputPieceBytes);
+    WHARF_RETURN_IF_ERROR(channel_->Send(static_cast<uint16_t>(FrameKind::kOutput), 0, Encode(output)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace wharf::offload

@@ -1,0 +1,91 @@
+// ReplyQueue: what the server's half of a session sends. Device callbacks must not block, and a channel's queue may be
+// full, so their replies go through a queue and a thread of its own; the reader's own answers skip both.
+//
+// Every reply carries CUDA's asynchronous errors (ReplyHeader::posted_error, fault) and is preceded by what kernels
+// have printed since the last one.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "wharf/base/clock.h"
+#include "wharf/link/channel.h"
+#include "wharf/offload/in_flight_budget.h"
+#include "wharf/offload/wire.h"
+
+namespace wharf::offload {
+
+// Which request is answered, and when it came.
+struct Ticket {
+  uint64_t tag = 0;
+  TimePoint arrival;
+};
+
+// Thread-safe.
+class ReplyQueue {
+ public:
+  // `channel` outlives the queue, `device` until Stop. At most `unsent_limit` bytes of replies are wanted or waiting
+  // before the reader is held back (Budget()).
+  ReplyQueue(link::Channel* channel, const device::Device* device, uint64_t unsent_limit);
+  ~ReplyQueue();
+  ReplyQueue(const ReplyQueue&) = delete;
+  ReplyQueue& operator=(const ReplyQueue&) = delete;
+
+  // From any thread; never blocks. `body` is the encoded Reply struct. `charged` bytes of the budget are released once
+  // the reply has left. Dropped after Stop.
+  void Reply(const Ticket& ticket, absl::Status status, std::vector<std::byte> body = {},
+             std::vector<std::byte> bulk = {}, uint64_t charged = 0);
+  // From the channel's reader thread only: sent at once, without changing threads.
+  void ReplyNow(const Ticket& ticket, const absl::Status& status, std::vector<std::byte> body = {});
+  // Any other frame, from any thread; never blocks.
+  void Frame(FrameKind kind, uint64_t tag, std::vector<std::byte> head);
+  // The same from the channel's reader thread only, at once.
+  void FrameNow(FrameKind kind, uint64_t tag);
+
+  // Keeps the first error of posted operations for the next reply.
+  void LatchPosted(const absl::Status& status);
+  // Text a kernel printed. At most kMaxOutputBytes wait for a reply; what is beyond is dropped and said so, as CUDA's
+  // own printf buffer does.
+  void AddOutput(std::string text);
+
+  InFlightBudget& Budget() { return budget_; }
+
+  // Ends the thread and drops what is queued. REQUIRES: the channel is closed (or its peer reads). Idempotent.
+  void Stop();
+
+  static constexpr size_t kMaxOutputBytes = 4 << 20;
+
+ private:
+  struct Item {
+    FrameKind kind = FrameKind::kReply;
+    Ticket ticket;
+    absl::Status status;
+    std::vector<std::byte> head, bulk;
+    uint64_t charged = 0;
+  };
+  void Run();
+  bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stopped_ || !items_.empty(); }
+  void SendItem(Item item);
+  absl::Status SendReply(const Ticket& ticket, const absl::Status& status, const std::vector<std::byte>& body,
+                         const std::vector<std::byte>& bulk);
+  void FillHeader(const Ticket& ticket, const absl::Status& status, ReplyHeader& header);
+  absl::Status SendOutput();
+  void HoldBackReader(size_t sent_bytes);
+
+  link::Channel* const channel_;
+  const device::Device* const device_;
+  InFlightBudget budget_;
+  size_t unflushed_bytes_ = 0;  // reader thread only: answers sent at once since the last Flush
+  mutable absl::Mutex mutex_;
+  std::deque<Item> items_ ABSL_GUARDED_BY(mutex_);
+  absl::Status posted_ ABSL_GUARDED_BY(mutex_);
+  std::string output_ ABSL_GUARDED_BY(mutex_);
+  bool output_dropped_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace wharf::offload
