@@ -14,7 +14,8 @@
 
 namespace wharf::device::ptx {
 
-enum class Space : uint8_t { kNone, kGlobal, kShared, kLocal, kConst, kParam, kGeneric };
+// kReg: a function parameter declared in registers (`.func f(.reg .b32 x)`).
+enum class Space : uint8_t { kNone, kGlobal, kShared, kLocal, kConst, kParam, kGeneric, kReg };
 
 // Fundamental types; packed types (f16x2) are kept by name where an instruction names them.
 enum class Type : uint8_t {
@@ -72,19 +73,18 @@ struct Variable {
   uint64_t elements = 1;    // product of the array's dimensions; 0 = extern unsized array
   bool is_array = false;
   bool is_extern = false, is_visible = false;
-  std::vector<Initializer> initializer;  // by element; shorter than elements: rest is zero
+  bool is_weak = false, is_managed = false;
+  std::string opaque;  // "texref", "samplerref" or "surfref" (then type is kB64); "" for data
+  // By scalar in memory order (a .v4 element has four), nested braces flattened; shorter than elements * vector: the
+  // rest is zero.
+  std::vector<Initializer> initializer;
   uint64_t Bytes() const { return uint64_t{SizeOf(type)} * vector * elements; }
-};
-
-struct RegisterDeclaration {
-  std::string name;  // full name; parameterised declarations (%r<10>) are expanded lazily: see count
-  Type type = Type::kNone;
-  uint32_t count = 0;  // 0: one register of exactly this name; n: name0 … name(n-1)
 };
 
 struct Operand;
 
-// Register by name; resolved to an index into Body::registers.
+// Register by name; resolved to an index into Body::registers. A vector register (`.reg .v4 .f32 v`) is parsed into
+// one register per component: `v` becomes a VectorOperand of them, `v.x` the first.
 struct RegisterOperand {
   uint32_t index = 0;
 };
@@ -105,7 +105,8 @@ struct SymbolOperand {
   std::string name;
   int64_t offset = 0;
 };  // variable, function, label or param by name (+ offset)
-// [base + offset]; base is a register or a symbol.
+// [base + offset]; base is a register or a symbol (whose own offset is then 0). The bracketed lists of texture and
+// tensor instructions, [a, {x, y}], are a VectorOperand whose first element is the AddressOperand.
 struct AddressOperand {
   std::variant<std::monostate, RegisterOperand, SymbolOperand> base;
   int64_t offset = 0;
@@ -153,10 +154,14 @@ struct Body {
     Type type;
   };
   std::vector<Register> registers;
-  std::vector<Variable> variables;  // .local, .shared, .param declared inside (names made unique)
+  // .local, .shared, .param (and .global, .const) declared inside. Names of variables and labels are unique in the body
+  // and differ from the function's parameters and everything in the module: where scopes repeat or shadow a name, the
+  // later ones are called "name.1", "name.2", … and operands refer to those.
+  std::vector<Variable> variables;
   std::vector<Instruction> instructions;
   std::map<std::string, uint32_t> labels;                          // label -> index of the instruction it precedes
   std::map<std::string, std::vector<std::string>> branch_targets;  // name: .branchtargets L0, L1, …
+  std::map<std::string, std::vector<std::string>> call_targets;    // name: .calltargets f0, f1, …
   struct Prototype {
     std::vector<Variable> returns, parameters;
     bool noreturn = false;
@@ -172,6 +177,8 @@ struct Function {
   std::map<std::string, std::vector<uint64_t>> directives;
   std::string_view body_text;  // between the braces; empty for a declaration. Points into Module::text.
   uint32_t body_line = 0;
+  // False for a declaration; a body may be empty text.
+  bool HasBody() const { return body_text.data() != nullptr; }
 };
 
 struct Module {
