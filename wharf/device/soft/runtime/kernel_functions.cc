@@ -1,0 +1,89 @@
+// What compiled kernels call besides barriers and warp operations: printing, faults, the heap, clocks.
+#include <ctime>
+
+#include "wharf/device/soft/runtime/block_scheduler.h"
+#include "wharf/device/soft/runtime/printf.h"
+#include "wharf/device/soft/runtime/worker.h"
+
+namespace wharf::device::soft {
+namespace {
+
+constexpr uint64_t kMaxFormat = 64 << 10;
+
+Worker& WorkerOf(BlockContext* block) { return *static_cast<BlockState*>(block)->owner; }
+
+uint64_t Nanoseconds(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+std::pair<CudaError, const char*> Describe(TrapKind kind) {
+  switch (kind) {
+    case TrapKind::kIllegalAddress:
+      return {CudaError::kIllegalAddress, "illegal address"};
+    case TrapKind::kMisaligned:
+      return {CudaError::kMisalignedAddress, "misaligned address"};
+    case TrapKind::kIllegalInstruction:
+      return {CudaError::kIllegalInstruction, "illegal instruction"};
+    case TrapKind::kAssert:
+      return {CudaError::kAssert, "assertion failed"};
+    case TrapKind::kStackOverflow:
+      return {CudaError::kLaunchFailure, "stack overflow"};
+    case TrapKind::kTrap:
+      break;
+  }
+  return {CudaError::kLaunchFailure, "trap"};
+}
+
+}  // namespace
+
+extern "C" {
+
+int32_t wharf_vprintf(BlockContext* block, uint64_t format, uint64_t arguments) {
+  Worker& worker = WorkerOf(block);
+  const ReadableBytes readable = [&](uint64_t address) { return worker.ReadableBytes(address); };
+  const std::optional<std::string> text = ReadString(format, readable, kMaxFormat);
+  if (!text) return -1;
+  const std::optional<FormattedText> out = FormatPrintf(*text, arguments, readable);
+  if (!out) return -1;
+  worker.services.output.Append(out->text);
+  return out->arguments;
+}
+
+void wharf_assert_fail(BlockContext* block, const uint32_t* tid, uint64_t message, uint64_t file, uint32_t line,
+                       uint64_t function) {
+  Worker& worker = WorkerOf(block);
+  const auto read = [&](uint64_t address) {
+    return ReadString(
+               address, [&](uint64_t a) { return worker.ReadableBytes(a); }, kMaxFormat)
+        .value_or("?");
+  };
+  const std::string text =
+      fmt::format("{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.\n", read(file), line,
+                  read(function), block->cta[0], block->cta[1], block->cta[2], tid[0], tid[1], tid[2], read(message));
+  worker.services.output.Append(text);
+  worker.Fail(CudaStatus(CudaError::kAssert, "kernel {}", text.substr(0, text.size() - 1)));
+}
+
+void wharf_trap(BlockContext* block, uint32_t kind) {
+  Worker& worker = WorkerOf(block);
+  const auto [error, what] = Describe(static_cast<TrapKind>(kind));
+  worker.Fail(CudaStatus(error, "{}: {}", worker.BlockName(), what));
+}
+
+uint64_t wharf_malloc(BlockContext* block, uint64_t bytes) { return WorkerOf(block).services.heap.Allocate(bytes); }
+
+void wharf_free(BlockContext* block, uint64_t address) {
+  Worker& worker = WorkerOf(block);
+  if (worker.services.heap.Free(address)) return;
+  worker.Fail(CudaStatus(CudaError::kIllegalAddress, "{}: free of {:#x}, which malloc did not return",
+                         worker.BlockName(), address));
+}
+
+uint64_t wharf_clock() { return Nanoseconds(CLOCK_MONOTONIC); }
+
+uint64_t wharf_global_timer() { return Nanoseconds(CLOCK_REALTIME); }
+
+}  // extern "C"
+}  // namespace wharf::device::soft

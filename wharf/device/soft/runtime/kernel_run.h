@@ -1,0 +1,53 @@
+// One launch of a kernel while it runs: what its workers share.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "wharf/base/status.h"
+#include "wharf/device/device.h"
+#include "wharf/device/soft/compiler.h"
+
+namespace wharf::device::soft {
+
+struct KernelLaunch {
+  const CompiledKernel* kernel = nullptr;
+  std::string name;  // for messages
+  LaunchConfig config;
+  const std::byte* parameters = nullptr;
+};
+
+class KernelRun {
+ public:
+  KernelRun(const KernelLaunch& launch, uint32_t grid_id)
+      : launch(launch), grid_id(grid_id), blocks(launch.config.grid.Count()) {}
+
+  // Records the first fault and stops the grid: blocks that run are left at their next suspension, others never start.
+  void Fail(absl::Status status) {
+    absl::MutexLock lock(&mutex_);
+    if (fault_.ok()) fault_ = std::move(status);
+    stop.store(true, std::memory_order_relaxed);
+  }
+  absl::Status Fault() {
+    absl::MutexLock lock(&mutex_);
+    return fault_;
+  }
+
+  const KernelLaunch launch;
+  const uint32_t grid_id;
+  const uint64_t blocks;
+  std::atomic<uint64_t> next_block{0};  // handed out in order, so that blocks may wait for earlier ones
+  uint64_t chunk = 1;                   // how many at a time
+  uint32_t max_workers = 1;
+  std::atomic<uint32_t> active{0};  // workers that may hold a block
+  std::atomic<bool> stop{false};
+
+ private:
+  absl::Mutex mutex_;
+  absl::Status fault_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace wharf::device::soft

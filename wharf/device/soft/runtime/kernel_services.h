@@ -1,0 +1,60 @@
+// What running kernels may ask of the session: memory checks, the device heap, printed text.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "wharf/device/soft/runtime/device_heap.h"
+#include "wharf/device/soft/runtime/memory.h"
+
+namespace wharf::device::soft {
+
+// Text that kernels print, handed on in order when a kernel ends or the buffer is full. Thread-safe.
+class KernelOutput {
+ public:
+  using Sink = std::function<void(std::string)>;
+
+  void SetSink(Sink sink) {
+    absl::MutexLock lock(&sink_mutex_);
+    sink_ = std::move(sink);
+  }
+  // One call's text stays together.
+  void Append(std::string_view text) {
+    bool full = false;
+    {
+      absl::MutexLock lock(&text_mutex_);
+      text_ += text;
+      full = text_.size() >= kFlushBytes;
+    }
+    if (full) Flush();
+  }
+  void Flush() {
+    absl::MutexLock sink_lock(&sink_mutex_);  // held over taking and handing on, so that order is kept
+    std::string text;
+    {
+      absl::MutexLock lock(&text_mutex_);
+      text.swap(text_);
+    }
+    if (!text.empty() && sink_) sink_(std::move(text));
+  }
+
+ private:
+  static constexpr size_t kFlushBytes = size_t{1} << 20;
+  absl::Mutex sink_mutex_ ABSL_ACQUIRED_BEFORE(text_mutex_);
+  absl::Mutex text_mutex_;
+  Sink sink_ ABSL_GUARDED_BY(sink_mutex_);
+  std::string text_ ABSL_GUARDED_BY(text_mutex_);
+};
+
+struct KernelServices {
+  explicit KernelServices(Memory& memory) : memory(memory), heap(memory) {}
+  Memory& memory;
+  DeviceHeap heap;
+  KernelOutput output;
+};
+
+}  // namespace wharf::device::soft

@@ -1,0 +1,171 @@
+#include "wharf/device/soft/runtime/memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+
+#include "wharf/device/soft/runtime/fiber.h"
+
+namespace wharf::device::soft {
+namespace {
+
+constexpr uint64_t kPreferredAddress = uint64_t{0x2000} << 32;
+#ifdef WHARF_TSAN
+constexpr uint64_t kPreferredArena = uint64_t{32} << 30;  // TSan keeps shadow memory for the whole reservation
+#else
+constexpr uint64_t kPreferredArena = uint64_t{1} << 40;
+#endif
+
+uint64_t RoundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit * unit; }
+
+bool Overlaps(const std::map<DeviceAddress, uint64_t>& ranges, DeviceAddress address, uint64_t size) {
+  auto next = ranges.lower_bound(address);
+  if (next != ranges.end() && next->first < address + size) return true;
+  return next != ranges.begin() && std::prev(next)->first + std::prev(next)->second > address;
+}
+
+// Bytes from `address` on that are covered without a gap, counting no further than `wanted`.
+uint64_t Covered(const std::map<DeviceAddress, uint64_t>& ranges, DeviceAddress address, uint64_t wanted) {
+  auto range = ranges.upper_bound(address);
+  if (range == ranges.begin()) return 0;
+  --range;
+  DeviceAddress at = address;
+  while (range != ranges.end() && range->first <= at && at - range->first < range->second) {
+    at = range->first + range->second;
+    if (at - address >= wanted) break;
+    ++range;
+  }
+  return at - address;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Memory>> Memory::Create(uint64_t quota) {
+  if (quota == 0 || quota > uint64_t{1} << 44) return InvalidArgument("memory quota {} is out of range", quota);
+  quota = RoundUp(quota, kGranularity);
+  int error = 0;
+  for (uint64_t arena = std::max(kPreferredArena, 16 * quota); arena >= quota; arena /= 2) {
+    arena = RoundUp(arena, kGranularity);
+    const uint64_t internal = arena / 2;
+    void* base = mmap(reinterpret_cast<void*>(kPreferredAddress), arena + kGapBytes + internal, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base != MAP_FAILED) {
+      return std::unique_ptr<Memory>(
+          new Memory(reinterpret_cast<uintptr_t>(base), arena, RoundUp(internal, kGranularity) - kGranularity, quota));
+    }
+    error = errno;
+  }
+  return ResourceExhausted("no address space for {} bytes of device memory ({}): raise the limit on virtual memory",
+                           quota, Message(ErrnoStatus(error, "mmap")));
+}
+
+Memory::~Memory() { munmap(reinterpret_cast<void*>(base_), end() - base_); }
+
+device::Arena Memory::Arena() const {
+  return {.base = base_, .size = arena_bytes_, .granularity = kGranularity, .guarded = true};
+}
+
+absl::StatusOr<bool> Memory::Map(DeviceAddress address, uint64_t size) {
+  if (size == 0 || address % kGranularity != 0 || size % kGranularity != 0 || address < base_ ||
+      address - base_ > arena_bytes_ || size > arena_bytes_ - (address - base_)) {
+    return CudaStatus(CudaError::kInvalidValue, "map of {} bytes at {:#x}: not whole pages inside the arena", size,
+                      address);
+  }
+  absl::MutexLock lock(&mutex_);
+  if (Overlaps(issued_, address, size)) {
+    return CudaStatus(CudaError::kInvalidValue, "map of {} bytes at {:#x}: overlaps another mapping", size, address);
+  }
+  return MapLocked(address, size);
+}
+
+absl::StatusOr<bool> Memory::MapLocked(DeviceAddress address, uint64_t size) {
+  if (size > quota_ - used_) {
+    return CudaStatus(CudaError::kOutOfMemory, "{} bytes asked, {} of {} in use", size, used_, quota_);
+  }
+  const bool at_once = !Overlaps(live_, address, size);
+  if (at_once) {
+    if (mprotect(reinterpret_cast<void*>(address), size, PROT_READ | PROT_WRITE) != 0) {
+      return CudaStatus(CudaError::kOutOfMemory, "{}",
+                        Message(ErrnoStatus(errno, fmt::format("mapping {} bytes", size))));
+    }
+    live_[address] = size;
+  }
+  issued_[address] = size;
+  used_ += size;
+  return at_once;
+}
+
+absl::Status Memory::Commit(DeviceAddress address, uint64_t size) {
+  absl::MutexLock lock(&mutex_);
+  if (mprotect(reinterpret_cast<void*>(address), size, PROT_READ | PROT_WRITE) != 0) {
+    return CudaStatus(CudaError::kOutOfMemory, "{}",
+                      Message(ErrnoStatus(errno, fmt::format("mapping {} bytes", size))));
+  }
+  live_[address] = size;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint64_t> Memory::Unmap(DeviceAddress address) {
+  absl::MutexLock lock(&mutex_);
+  const auto range = issued_.find(address);
+  if (range == issued_.end()) {
+    return CudaStatus(CudaError::kInvalidValue, "unmap of {:#x}: no mapping starts there", address);
+  }
+  const uint64_t size = range->second;
+  issued_.erase(range);
+  used_ -= size;
+  return size;
+}
+
+void Memory::Decommit(DeviceAddress address, uint64_t size) {
+  absl::MutexLock lock(&mutex_);
+  live_.erase(address);
+  // A fresh mapping gives the pages back and takes access away in one step.
+  void* fresh = mmap(reinterpret_cast<void*>(address), size, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (fresh == MAP_FAILED) madvise(reinterpret_cast<void*>(address), size, MADV_DONTNEED);
+}
+
+absl::StatusOr<DeviceAddress> Memory::Allocate(uint64_t size) {
+  if (size > quota_) return CudaStatus(CudaError::kOutOfMemory, "{} bytes asked, quota is {}", size, quota_);
+  size = std::max(RoundUp(size, kGranularity), kGranularity);
+  absl::MutexLock lock(&mutex_);
+  // First gap that leaves a page on each side, free in both views.
+  const DeviceAddress first = base_ + arena_bytes_ + kGapBytes;
+  DeviceAddress at = first + kGranularity;
+  const auto skip = [&](const Ranges& ranges) {
+    bool moved = false;
+    for (auto r = ranges.upper_bound(at);;) {
+      if (r != ranges.begin() && std::prev(r)->first + std::prev(r)->second + kGranularity > at) {
+        at = std::prev(r)->first + std::prev(r)->second + kGranularity;
+        moved = true;
+      }
+      if (r == ranges.end() || r->first >= at + size + kGranularity) return moved;
+      ++r;
+    }
+  };
+  while (skip(issued_) | skip(live_)) {
+  }
+  if (at + size + kGranularity > end()) return CudaStatus(CudaError::kOutOfMemory, "no room for {} bytes", size);
+  WHARF_RETURN_IF_ERROR(MapLocked(at, size).status());
+  return at;
+}
+
+bool Memory::IsMapped(DeviceAddress address, uint64_t size) const {
+  absl::MutexLock lock(&mutex_);
+  return size == 0 || Covered(issued_, address, size) >= size;
+}
+
+bool Memory::IsLive(DeviceAddress address, uint64_t size) const {
+  absl::MutexLock lock(&mutex_);
+  return size == 0 || Covered(live_, address, size) >= size;
+}
+
+uint64_t Memory::LiveBytesAt(DeviceAddress address) const {
+  absl::MutexLock lock(&mutex_);
+  return Covered(live_, address, ~uint64_t{0});
+}
+
+}  // namespace wharf::device::soft

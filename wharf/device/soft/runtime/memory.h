@@ -1,0 +1,69 @@
+// The session's device memory: one large inaccessible reservation, far from everything else in the process, of which
+// Map makes parts accessible. Behind the client's arena lies a second range for what the device itself allocates
+// (module variables, the device heap). All counts against one quota.
+//
+// There are two views. The issue view changes when a call is made and answers for calls that follow it; the live view
+// changes when the work queue gets there and answers for running work. They differ while unmaps are queued.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "wharf/base/status.h"
+#include "wharf/device/device.h"
+
+namespace wharf::device::soft {
+
+// Thread-safe.
+class Memory {
+ public:
+  static constexpr uint64_t kGranularity = 4096;
+
+  // kResourceExhausted if no address space for `quota` bytes can be reserved.
+  static absl::StatusOr<std::unique_ptr<Memory>> Create(uint64_t quota);
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  device::Arena Arena() const;
+  uintptr_t begin() const { return base_; }
+  uintptr_t end() const { return base_ + arena_bytes_ + kGapBytes + internal_bytes_; }
+  uint64_t quota() const { return quota_; }
+
+  // Device::Map's contract in the issue view. Backs the memory at once and returns true, or returns false if a queued
+  // unmap still holds part of the range: then Commit must follow in queue order.
+  absl::StatusOr<bool> Map(DeviceAddress address, uint64_t size);
+  absl::Status Commit(DeviceAddress address, uint64_t size);
+  // Issue view: the range that one Map made at `address` is gone; its size. Decommit must follow in queue order.
+  absl::StatusOr<uint64_t> Unmap(DeviceAddress address);
+  void Decommit(DeviceAddress address, uint64_t size);
+
+  // Zeroed memory for the device's own use, at least `size` bytes with inaccessible pages around; release it with
+  // Unmap and Decommit. kOutOfMemory beyond the quota.
+  absl::StatusOr<DeviceAddress> Allocate(uint64_t size);
+
+  // Whether all of [address, address + size) is mapped; true for an empty range. In the issue view and the live view.
+  bool IsMapped(DeviceAddress address, uint64_t size) const;
+  bool IsLive(DeviceAddress address, uint64_t size) const;
+  // Bytes from `address` up to the end of the live mapping that holds it, 0 if none does.
+  uint64_t LiveBytesAt(DeviceAddress address) const;
+
+ private:
+  using Ranges = std::map<DeviceAddress, uint64_t>;  // start -> size; they do not overlap
+  static constexpr uint64_t kGapBytes = uint64_t{1} << 30;
+
+  Memory(uintptr_t base, uint64_t arena_bytes, uint64_t internal_bytes, uint64_t quota)
+      : base_(base), arena_bytes_(arena_bytes), internal_bytes_(internal_bytes), quota_(quota) {}
+  absl::StatusOr<bool> MapLocked(DeviceAddress address, uint64_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const uintptr_t base_;
+  const uint64_t arena_bytes_, internal_bytes_, quota_;
+  mutable absl::Mutex mutex_;
+  Ranges issued_ ABSL_GUARDED_BY(mutex_), live_ ABSL_GUARDED_BY(mutex_);
+  uint64_t used_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace wharf::device::soft
