@@ -93,6 +93,7 @@ absl::StatusOr<Operand> OperandParser::Parse(int depth) {
     return operand;
   }
   if (token.IsIdentifier() && !StartsConstant(token)) return ParseName();
+  if (!StartsConstant(token)) return Unexpected(token, "an operand");
   WHARF_ASSIGN_OR_RETURN(const Constant constant, ParseConstant(lexer_));
   return FromConstant(constant);
 }
