@@ -31,10 +31,16 @@ Executor::Executor(std::unique_ptr<device::Device> device, link::Channel* channe
 }
 
 Executor::~Executor() {
+  Release();
+  replies_->Stop();
+  // Its callbacks hold what they need; none comes after this.
+  device_.reset();
+}
+
+void Executor::Stop() {
   channel_->Close();
   Release();
   replies_->Stop();
-  device_.reset();
 }
 
 void Executor::Release() {

@@ -3,6 +3,9 @@
 //
 //   Executor executor(std::move(device), channel.get(), {});
 //   channel->Start(&executor);
+//   …
+//   executor.Stop();   // then the channel may go, then the executor
+//   channel.reset();
 //
 // What arrives is hostile until checked: an unknown operation, a malformed head or a bulk part that does not match its
 // extent ends the session with a Goodbye; a well-formed operation that the device refuses is CUDA's error to the
@@ -44,10 +47,14 @@ link::FrameLimits ExecutorFrameLimits();
 
 class Executor final : public link::FrameHandler {
  public:
-  // `channel` outlives the executor.
+  // `channel` must live until Stop has returned.
   Executor(std::unique_ptr<device::Device> device, link::Channel* channel, const ExecutorOptions& options = {});
-  // Closes the channel, then frees the device with all the session's memory; waits for kernels that are running.
+  // Frees the device with all the session's memory; waits for kernels that are running. REQUIRES: Stop was called and
+  // the channel's reader has ended.
   ~Executor() override;
+
+  // Closes the channel and sends nothing more. Not from within a handler.
+  void Stop();
 
   // link::FrameHandler, on the channel's reader thread.
   absl::StatusOr<std::span<std::byte>> BulkDestination(const link::FrameHeader& header,
@@ -58,6 +65,9 @@ class Executor final : public link::FrameHandler {
 
   // Lets go of everything that waits for the peer: a held stream, a held reader. Thread-safe, idempotent.
   void Release();
+
+  // Asks the peer for a sign of life. Thread-safe, never blocks.
+  void Ping() { replies_->Frame(FrameKind::kPing, 0, {}); }
 
   // Thread-safe.
   ExecutorCounters Counters() const;

@@ -9,7 +9,8 @@ namespace {
 
 constexpr size_t kMaxMessageBytes = 4096;       // a compiler's complaint can be long
 constexpr size_t kOutputPieceBytes = 64 << 10;  // of one kOutput frame
-constexpr size_t kFlushEveryBytes = 256 << 10;
+constexpr uint64_t kUnreadBytes = 1 << 20;      // waiting in the channel before the reader changes threads
+constexpr uint64_t kQueuedReplyBytes = 512;
 
 std::string ShortMessage(const absl::Status& status) {
   return std::string(Message(status).substr(0, kMaxMessageBytes));
@@ -18,7 +19,11 @@ std::string ShortMessage(const absl::Status& status) {
 }  // namespace
 
 ReplyQueue::ReplyQueue(link::Channel* channel, const device::Device* device, uint64_t unsent_limit)
-    : channel_(channel), device_(device), budget_(unsent_limit), thread_([this] { Run(); }) {}
+    : channel_(channel),
+      device_(device),
+      budget_(unsent_limit),
+      sent_before_(channel->Stats().bytes_sent),
+      thread_([this] { Run(); }) {}
 
 ReplyQueue::~ReplyQueue() { Stop(); }
 
@@ -40,31 +45,48 @@ void ReplyQueue::Reply(const Ticket& ticket, absl::Status status, std::vector<st
 }
 
 void ReplyQueue::ReplyNow(const Ticket& ticket, const absl::Status& status, std::vector<std::byte> body) {
-  // A failed send means the channel is closed, which its handler is told.
-  SendReply(ticket, status, body, {}).IgnoreError();
-  HoldBackReader(sizeof(ReplyHeader) + body.size());
+  if (PeerReads()) {
+    // A failed send means the channel is closed, which its handler is told.
+    SendReply(ticket, status, body, {}).IgnoreError();
+    return;
+  }
+  const uint64_t charged = kQueuedReplyBytes + body.size();
+  budget_.Charge(charged);
+  budget_.WaitForRoom();
+  Reply(ticket, status, std::move(body), {}, charged);
 }
 
 void ReplyQueue::FrameNow(FrameKind kind, uint64_t tag) {
-  channel_->Send(static_cast<uint16_t>(kind), tag, {}).IgnoreError();
-  HoldBackReader(0);
+  if (PeerReads()) {
+    SendFrame(kind, tag, {}).IgnoreError();
+    return;
+  }
+  budget_.Charge(kQueuedReplyBytes);
+  budget_.WaitForRoom();
+  Frame(kind, tag, {}, kQueuedReplyBytes);
 }
 
-void ReplyQueue::HoldBackReader(size_t sent_bytes) {
-  // Sends from the reader thread never wait, so a peer that asks and does not read would grow the channel's queue.
-  unflushed_bytes_ += link::kFrameHeaderBytes + sent_bytes;
-  if (unflushed_bytes_ < kFlushEveryBytes) return;
-  unflushed_bytes_ = 0;
-  channel_->Flush().IgnoreError();
+// Sends from the reader thread never wait, so a peer that asks and does not read would grow the channel's queue for
+// ever; the queue here is bounded by the budget.
+bool ReplyQueue::PeerReads() {
+  const uint64_t left = channel_->Stats().bytes_sent - sent_before_;
+  return handed_over_.load(std::memory_order_relaxed) < left + kUnreadBytes;
 }
 
-void ReplyQueue::Frame(FrameKind kind, uint64_t tag, std::vector<std::byte> head) {
+absl::Status ReplyQueue::SendFrame(FrameKind kind, uint64_t tag, const std::vector<std::byte>& head,
+                                   const std::vector<std::byte>& bulk) {
+  handed_over_.fetch_add(link::kFrameHeaderBytes + head.size() + bulk.size(), std::memory_order_relaxed);
+  return channel_->Send(static_cast<uint16_t>(kind), tag, head, bulk, link::BulkOwnership::kBorrow);
+}
+
+void ReplyQueue::Frame(FrameKind kind, uint64_t tag, std::vector<std::byte> head, uint64_t charged) {
   absl::MutexLock lock(&mutex_);
   if (stopped_) return;
   Item item;
   item.kind = kind;
   item.ticket.tag = tag;
   item.head = std::move(head);
+  item.charged = charged;
   items_.push_back(std::move(item));
 }
 
@@ -101,7 +123,7 @@ void ReplyQueue::SendItem(Item item) {
   if (item.kind == FrameKind::kReply) {
     sent = SendReply(item.ticket, item.status, item.head, item.bulk);
   } else {
-    sent = channel_->Send(static_cast<uint16_t>(item.kind), item.ticket.tag, item.head);
+    sent = SendFrame(item.kind, item.ticket.tag, item.head);
   }
   budget_.Release(item.charged);
   // The connection is gone: nobody needs to wait for room any more.
@@ -115,7 +137,7 @@ absl::Status ReplyQueue::SendReply(const Ticket& ticket, const absl::Status& sta
   FillHeader(ticket, status, header);
   std::vector<std::byte> head = Encode(header);
   if (status.ok()) head.insert(head.end(), body.begin(), body.end());
-  return channel_->Send(static_cast<uint16_t>(FrameKind::kReply), ticket.tag, head, bulk, link::BulkOwnership::kBorrow);
+  return SendFrame(FrameKind::kReply, ticket.tag, head, bulk);
 }
 
 void ReplyQueue::FillHeader(const Ticket& ticket, const absl::Status& status, ReplyHeader& header) {
@@ -147,7 +169,7 @@ absl::Status ReplyQueue::SendOutput() {
   for (size_t begin = 0; begin < text.size(); begin += kOutputPieceBytes) {
     Output output;
     output.text = text.substr(begin, kOutputPieceBytes);
-    WHARF_RETURN_IF_ERROR(channel_->Send(static_cast<uint16_t>(FrameKind::kOutput), 0, Encode(output)));
+    WHARF_RETURN_IF_ERROR(SendFrame(FrameKind::kOutput, 0, Encode(output)));
   }
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 // have printed since the last one.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <string>
 #include <thread>
@@ -41,7 +42,7 @@ class ReplyQueue {
   // From the channel's reader thread only: sent at once, without changing threads.
   void ReplyNow(const Ticket& ticket, const absl::Status& status, std::vector<std::byte> body = {});
   // Any other frame, from any thread; never blocks.
-  void Frame(FrameKind kind, uint64_t tag, std::vector<std::byte> head);
+  void Frame(FrameKind kind, uint64_t tag, std::vector<std::byte> head, uint64_t charged = 0);
   // The same from the channel's reader thread only, at once.
   void FrameNow(FrameKind kind, uint64_t tag);
 
@@ -73,12 +74,15 @@ class ReplyQueue {
                          const std::vector<std::byte>& bulk);
   void FillHeader(const Ticket& ticket, const absl::Status& status, ReplyHeader& header);
   absl::Status SendOutput();
-  void HoldBackReader(size_t sent_bytes);
+  absl::Status SendFrame(FrameKind kind, uint64_t tag, const std::vector<std::byte>& head,
+                         const std::vector<std::byte>& bulk = {});
+  bool PeerReads();
 
   link::Channel* const channel_;
   const device::Device* const device_;
   InFlightBudget budget_;
-  size_t unflushed_bytes_ = 0;  // reader thread only: answers sent at once since the last Flush
+  const uint64_t sent_before_;            // by others on this channel
+  std::atomic<uint64_t> handed_over_{0};  // bytes given to the channel
   mutable absl::Mutex mutex_;
   std::deque<Item> items_ ABSL_GUARDED_BY(mutex_);
   absl::Status posted_ ABSL_GUARDED_BY(mutex_);

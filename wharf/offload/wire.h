@@ -36,10 +36,14 @@ enum class FrameKind : uint16_t {
   kFirstOp = 32,  // operations start here
 };
 
+// Hello::features. The client only asks whether it would be let in: the server answers with a Welcome without device or
+// a Refusal, and closes.
+inline constexpr uint64_t kFeatureCheckOnly = 1;
+
 struct Hello {
   uint32_t magic = kProtocolMagic;
   uint16_t major = kProtocolMajor, minor = kProtocolMinor;
-  uint64_t features = 0;     // none defined yet
+  uint64_t features = 0;     // kFeature… bits; unknown ones are ignored
   std::string token;         // never logged
   std::string program;       // for logs: the program's file name
   uint64_t memory_wish = 0;  // bytes; 0 = the server's quota

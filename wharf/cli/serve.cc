@@ -1,0 +1,53 @@
+#include <memory>
+
+#include "wharf/base/log.h"
+#include "wharf/cli/commands.h"
+#include "wharf/cli/option_types.h"
+#include "wharf/server/daemon.h"
+
+namespace wharf::cli {
+namespace {
+
+constexpr const char* kFooter = R"(
+Every client gets a worker process of its own: a fault or a crash of one never touches another. Addresses that other
+machines can reach need a token or mutual TLS:
+  openssl rand -hex 32 > token && wharf serve --listen 0.0.0.0:7070 --token-file token
+SIGTERM drains and ends with code 0; SIGUSR1 logs the counters. WHARF_LOG=debug|info|warn|error sets how much is logged.)";
+
+}  // namespace
+
+void AddServeCommand(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("serve", "Offer this machine's GPU (or CPU) to other machines.");
+  command->footer(kFooter);
+  auto options = std::make_shared<server::ServerOptions>();
+  options->cache_directory = server::DefaultCacheDirectory();
+  command->add_option("--listen", options->listen, "HOST:PORT, [V6]:PORT or unix:PATH; port 0 picks a free one")
+      ->capture_default_str();
+  command->add_option("--device", options->device, "soft (CPU), cuda (GPU), or auto: cuda if there is one")
+      ->capture_default_str();
+  AddBytes(command, "--memory", options->memory_quota, "Device memory of one session");
+  command->add_option("--max-sessions", options->max_sessions, "Clients at a time")->capture_default_str();
+  command->add_option("--threads", options->threads, "CPU threads of one session with --device soft; 0 = all cores")
+      ->capture_default_str();
+  command->add_option("--token-file", options->token_file, "Clients must know the first line of FILE")
+      ->type_name("FILE");
+  command->add_option("--tls-cert", options->tls_certificate, "Encrypt: the server's certificate chain (PEM)")
+      ->type_name("FILE");
+  command->add_option("--tls-key", options->tls_key, "Its private key (PEM)")->type_name("FILE");
+  command->add_option("--tls-client-ca", options->tls_client_ca, "Clients must show a certificate of this CA (PEM)")
+      ->type_name("FILE");
+  command->add_option("--cache-dir", options->cache_directory, "Where compiled kernels are kept; \"\" = nowhere")
+      ->type_name("DIR")
+      ->capture_default_str();
+  AddDuration(command, "--idle-timeout", options->idle_timeout, "A client not heard of for this long is gone");
+  AddDuration(command, "--hello-timeout", options->hello_timeout, "A connection must say who it is within this time");
+  AddDuration(command, "--drain-timeout", options->drain_timeout, "After SIGTERM sessions end within this time");
+  command->add_option("--status-file", options->status_file, "Keep counters in this file, as JSON")->type_name("FILE");
+  command->callback([options] {
+    SetDefaultLogLevel(LogLevel::kInfo);
+    const absl::Status served = server::RunDaemon(*options);
+    if (!served.ok()) Fail(served);
+  });
+}
+
+}  // namespace wharf::cli

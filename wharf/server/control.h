@@ -1,0 +1,94 @@
+// What the daemon and its worker processes tell each other, over a private socket pair (SOCK_SEQPACKET: one message a
+// packet). The daemon never parses what a client sends, and trusts nothing in a worker's messages but numbers.
+//
+//   daemon                              worker
+//     Configure ───────────────────────▶  (at start)
+//     Assign + connection ─────────────▶  TLS, Hello, token
+//        ◀─────────────────────────────  AskAdmission
+//     Admission ───────────────────────▶  makes the device, Welcome, serves … or Refusal
+//        ◀─────────────────────────────  SessionReport, then it exits
+//     Drain ───────────────────────────▶  at any time
+//     Probe ───────────────────────────▶  instead of Assign: can a device be made?
+//        ◀─────────────────────────────  ProbeResult, then it exits
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "wharf/base/status.h"
+
+namespace wharf::server {
+
+enum class ControlKind : uint8_t {
+  kConfigure = 1,
+  kAssign = 2,
+  kAskAdmission = 3,
+  kAdmission = 4,
+  kSessionReport = 5,
+  kDrain = 6,
+  kProbe = 7,
+  kProbeResult = 8
+};
+
+struct Configure {
+  std::string device, cache_directory, token;  // token: "" = none wanted
+  std::string tls_certificate, tls_key, tls_client_ca;
+  uint64_t memory_quota = 0;
+  int32_t threads = 0;
+  int64_t idle_timeout_ns = 0, hello_timeout_ns = 0;
+  auto Fields() {
+    return std::tie(device, cache_directory, token, tls_certificate, tls_key, tls_client_ca, memory_quota, threads,
+                    idle_timeout_ns, hello_timeout_ns);
+  }
+};
+
+struct Assign {
+  uint64_t session = 0;
+  auto Fields() { return std::tie(session); }
+};
+
+enum class Verdict : uint8_t { kAdmitted = 0, kFull = 1, kDraining = 2 };
+struct Admission {
+  Verdict verdict = Verdict::kFull;
+  auto Fields() { return std::tie(verdict); }
+};
+
+struct SessionReport {
+  uint64_t operations = 0, blocking_operations = 0, launches = 0, posted_errors = 0;
+  uint64_t bytes_received = 0, bytes_sent = 0, peak_mapped_bytes = 0, busy_nanoseconds = 0;
+  int32_t fault = 0;
+  auto Fields() {
+    return std::tie(operations, blocking_operations, launches, posted_errors, bytes_received, bytes_sent,
+                    peak_mapped_bytes, busy_nanoseconds, fault);
+  }
+};
+
+// The session ends within `grace_ns`: by itself, else with a Goodbye.
+struct Drain {
+  int64_t grace_ns = 0;
+  auto Fields() { return std::tie(grace_ns); }
+};
+
+struct ProbeResult {
+  std::string driver, name;  // both "" if no device can be made
+  std::string problem;
+  auto Fields() { return std::tie(driver, name, problem); }
+};
+
+struct ControlMessage {
+  ControlKind kind{};
+  std::vector<std::byte> body;
+  int fd = -1;  // owned by whoever received the message
+};
+
+inline constexpr size_t kMaxControlBytes = 64 << 10;
+
+// Never waits: a receiver that does not read is kInternal. `fd` >= 0 is passed along (the receiver gets a copy).
+absl::Status SendControlBytes(int socket, ControlKind kind, const std::vector<std::byte>& body, int fd = -1);
+// Waits for a message. kUnavailable when the other side is gone, kDataLoss for a malformed packet.
+absl::StatusOr<ControlMessage> ReceiveControl(int socket);
+
+}  // namespace wharf::server

@@ -1,0 +1,78 @@
+#include "wharf/server/counters.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "wharf/base/log.h"
+
+namespace wharf::server {
+
+void ServerCounters::Add(const SessionReport& report) {
+  work.operations += report.operations;
+  work.blocking_operations += report.blocking_operations;
+  work.launches += report.launches;
+  work.posted_errors += report.posted_errors;
+  work.bytes_received += report.bytes_received;
+  work.bytes_sent += report.bytes_sent;
+  work.busy_nanoseconds += report.busy_nanoseconds;
+  work.peak_mapped_bytes = std::max(work.peak_mapped_bytes, report.peak_mapped_bytes);
+}
+
+std::string ToJson(const ServerStatus& status) {
+  const ServerCounters& counters = status.counters;
+  const nlohmann::ordered_json json = {
+      {"pid", status.pid},
+      {"address", status.address},
+      {"driver", status.driver},
+      {"device", status.device},
+      {"draining", status.draining},
+      {"sessions", status.sessions},
+      {"max_sessions", status.max_sessions},
+      {"connections", counters.connections},
+      {"sessions_opened", counters.sessions_opened},
+      {"sessions_closed", counters.sessions_closed},
+      {"refused", counters.refused},
+      {"crashes", counters.crashes},
+      {"operations", counters.work.operations},
+      {"launches", counters.work.launches},
+      {"bytes_received", counters.work.bytes_received},
+      {"bytes_sent", counters.work.bytes_sent},
+      {"peak_session_memory_bytes", counters.work.peak_mapped_bytes},
+      {"device_busy_ms", counters.work.busy_nanoseconds / 1'000'000},
+  };
+  return json.dump(2) + "\n";
+}
+
+void LogStatus(const ServerStatus& status) {
+  const ServerCounters& counters = status.counters;
+  Log(LogLevel::kInfo, "counters",
+      {{"sessions", status.sessions},
+       {"max_sessions", status.max_sessions},
+       {"connections", counters.connections},
+       {"opened", counters.sessions_opened},
+       {"closed", counters.sessions_closed},
+       {"refused", counters.refused},
+       {"crashes", counters.crashes},
+       {"operations", counters.work.operations},
+       {"launches", counters.work.launches},
+       {"bytes_in", counters.work.bytes_received},
+       {"bytes_out", counters.work.bytes_sent},
+       {"busy_ms", counters.work.busy_nanoseconds / 1'000'000}});
+}
+
+absl::Status WriteStatusFile(const std::string& path, const ServerStatus& status) {
+  const std::string fresh = path + ".new";
+  {
+    std::ofstream file(fresh, std::ios::trunc);
+    file << ToJson(status);
+    if (!file.flush()) return ErrnoStatus(errno, fmt::format("cannot write the status file {}", fresh));
+  }
+  if (std::rename(fresh.c_str(), path.c_str()) != 0) {
+    return ErrnoStatus(errno, fmt::format("cannot write the status file {}", path));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace wharf::server

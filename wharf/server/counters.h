@@ -1,0 +1,31 @@
+// What a server has done since it started: for SIGUSR1's log line and the status file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "wharf/base/status.h"
+#include "wharf/server/control.h"
+
+namespace wharf::server {
+
+struct ServerCounters {
+  uint64_t connections = 0, sessions_opened = 0, sessions_closed = 0, refused = 0, crashes = 0;
+  SessionReport work;  // summed over closed sessions
+  void Add(const SessionReport& report);
+};
+
+struct ServerStatus {
+  int64_t pid = 0;
+  std::string address, driver, device;
+  bool draining = false;
+  int sessions = 0, max_sessions = 0;
+  ServerCounters counters;
+};
+
+std::string ToJson(const ServerStatus& status);
+void LogStatus(const ServerStatus& status);
+// Replaces the file as a whole, so that a reader never sees half of it.
+absl::Status WriteStatusFile(const std::string& path, const ServerStatus& status);
+
+}  // namespace wharf::server

@@ -1,0 +1,359 @@
+#include "wharf/server/daemon.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "wharf/base/log.h"
+#include "wharf/server/acceptor.h"
+#include "wharf/server/control_codec.h"
+#include "wharf/server/counters.h"
+#include "wharf/server/worker_process.h"
+
+namespace wharf::server {
+namespace {
+
+constexpr int kMaxHandshakes = 64;        // connections that have not been admitted yet
+constexpr int kProbeTimeoutMs = 120'000;  // a GPU driver's first start can be slow
+
+class Daemon {
+ public:
+  explicit Daemon(const ServerOptions& options) : options_(options) {}
+  ~Daemon();
+  absl::Status Run();
+
+ private:
+  absl::Status Prepare();
+  absl::Status ProbeDevice();
+  absl::Status BlockSignals();
+  void Announce();
+  void Turn();
+  void OnSignal();
+  void OnConnection();
+  absl::Status Assign(int connection);
+  void OnWorker(WorkerProcess& worker);
+  void OnAskAdmission(WorkerProcess& worker);
+  void Reap();
+  void OnWorkerEnd(const WorkerProcess& worker, int status);
+  void KeepSpare();
+  void StartDraining();
+  void KillAll();
+  int CountIn(WorkerProcess::State state) const;
+  int TimeoutMs() const;
+  ServerStatus Status() const;
+  void PublishStatus();
+
+  const ServerOptions options_;
+  Configure configure_;
+  std::string device_name_;
+  int signals_ = -1;
+  std::unique_ptr<Acceptor> acceptor_;
+  std::vector<std::unique_ptr<WorkerProcess>> workers_;
+  uint64_t next_session_ = 1;
+  bool spare_failed_ = false;  // then the next one is started with the next connection
+  std::optional<TimePoint> drain_deadline_;
+  ServerCounters counters_;
+};
+
+Daemon::~Daemon() {
+  KillAll();
+  for (const auto& worker : workers_) waitpid(worker->Pid(), nullptr, 0);
+  if (signals_ >= 0) close(signals_);
+}
+
+absl::Status Daemon::BlockSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGTERM, SIGINT, SIGCHLD, SIGUSR1, SIGHUP}) sigaddset(&set, signal);
+  if (sigprocmask(SIG_BLOCK, &set, nullptr) != 0) return ErrnoStatus(errno, "sigprocmask");
+  signal(SIGPIPE, SIG_IGN);
+  signals_ = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  return signals_ >= 0 ? absl::OkStatus() : ErrnoStatus(errno, "signalfd");
+}
+
+absl::Status Daemon::Prepare() {
+  configure_.device = options_.device;
+  configure_.cache_directory = options_.cache_directory;
+  configure_.tls_certificate = options_.tls_certificate;
+  configure_.tls_key = options_.tls_key;
+  configure_.tls_client_ca = options_.tls_client_ca;
+  configure_.memory_quota = options_.memory_quota;
+  configure_.threads = options_.threads;
+  configure_.idle_timeout_ns = options_.idle_timeout.count();
+  configure_.hello_timeout_ns = options_.hello_timeout.count();
+  if (!options_.token_file.empty()) {
+    WHARF_ASSIGN_OR_RETURN(configure_.token, LoadToken(options_.token_file));
+  }
+  WHARF_RETURN_IF_ERROR(BlockSignals());
+  // Before the probe: a port in use should be said at once.
+  WHARF_ASSIGN_OR_RETURN(auto listener, link::Listener::Create(options_.listen));
+  WHARF_RETURN_IF_ERROR(ProbeDevice());
+  acceptor_ = std::make_unique<Acceptor>(std::move(listener));
+  return absl::OkStatus();
+}
+
+// In a process of its own: a GPU driver's state must not be in the daemon, which forks.
+absl::Status Daemon::ProbeDevice() {
+  WHARF_ASSIGN_OR_RETURN(const auto worker, WorkerProcess::Start(configure_));
+  absl::StatusOr<ProbeResult> result = Unavailable("it gave no answer");
+  absl::Status asked = SendControl(worker->Control(), ControlKind::kProbe, offload::Nothing{});
+  pollfd answer{worker->Control(), POLLIN, 0};
+  if (asked.ok() && poll(&answer, 1, kProbeTimeoutMs) > 0) {
+    const absl::StatusOr<ControlMessage> message = ReceiveControl(worker->Control());
+    result = message.ok() ? DecodeControl<ProbeResult>(*message, ControlKind::kProbeResult) : message.status();
+  }
+  worker->Kill();
+  waitpid(worker->Pid(), nullptr, 0);
+  if (!result.ok()) return Internal("the process that looks for a device failed: {}", Message(result.status()));
+  if (result->driver.empty()) return Unavailable("{}", result->problem);
+  configure_.device = result->driver;
+  device_name_ = result->name;
+  return absl::OkStatus();
+}
+
+void Daemon::Announce() {
+  // For scripts and people alike; logs go to standard error.
+  std::printf("wharf: serving %s (%s) on %s\n", device_name_.c_str(), configure_.device.c_str(),
+              acceptor_->Address().c_str());
+  std::fflush(stdout);
+  Log(LogLevel::kInfo, "listening",
+      {{"address", acceptor_->Address()},
+       {"driver", configure_.device},
+       {"device", device_name_},
+       {"memory_mib", options_.memory_quota >> 20},
+       {"max_sessions", options_.max_sessions},
+       {"token", configure_.token.empty() ? "no" : "yes"},
+       {"tls", configure_.tls_certificate.empty() ? "no"
+               : configure_.tls_client_ca.empty() ? "yes"
+                                                  : "mutual"}});
+  if (!IsLoopbackAddress(options_.listen) && configure_.tls_certificate.empty()) {
+    Log(LogLevel::kWarning, "token and data travel unencrypted: give --tls-cert and --tls-key");
+  }
+}
+
+absl::Status Daemon::Run() {
+  WHARF_RETURN_IF_ERROR(Prepare());
+  if (!options_.status_file.empty()) WHARF_RETURN_IF_ERROR(WriteStatusFile(options_.status_file, Status()));
+  KeepSpare();
+  Announce();
+  while (!drain_deadline_ || !workers_.empty()) Turn();
+  Log(LogLevel::kInfo, "stopped");
+  LogStatus(Status());
+  PublishStatus();
+  return absl::OkStatus();
+}
+
+int Daemon::TimeoutMs() const {
+  if (!drain_deadline_) return -1;
+  const int64_t left = (*drain_deadline_ - Clock::Real().Now()).count() / 1'000'000 + 1;
+  return static_cast<int>(std::clamp<int64_t>(left, 0, 3'600'000));
+}
+
+// One round of waiting and handling.
+void Daemon::Turn() {
+  const bool accepting = !drain_deadline_ && CountIn(WorkerProcess::State::kHandshake) < kMaxHandshakes;
+  std::vector<pollfd> events = {{signals_, POLLIN, 0}, {accepting ? acceptor_->Event() : -1, POLLIN, 0}};
+  for (const auto& worker : workers_) events.push_back({worker->Control(), POLLIN, 0});
+  if (poll(events.data(), events.size(), TimeoutMs()) < 0 && errno != EINTR) {
+    Log(LogLevel::kError, "poll failed", {{"errno", errno}});
+    return;
+  }
+  // Messages before deaths: a worker's last report arrives just before it ends.
+  const size_t known = workers_.size();
+  for (size_t i = 0; i < known; ++i) {
+    if (events[i + 2].revents != 0) OnWorker(*workers_[i]);
+  }
+  if (events[0].revents != 0) OnSignal();
+  if (events[1].revents != 0) OnConnection();
+  if (drain_deadline_ && Clock::Real().Now() >= *drain_deadline_) KillAll();
+}
+
+void Daemon::OnSignal() {
+  signalfd_siginfo info{};
+  while (read(signals_, &info, sizeof(info)) == sizeof(info)) {
+    switch (info.ssi_signo) {
+      case SIGCHLD:
+        Reap();
+        break;
+      case SIGUSR1:
+        LogStatus(Status());
+        break;
+      default:
+        if (drain_deadline_) {
+          KillAll();
+        } else {
+          StartDraining();
+        }
+    }
+  }
+}
+
+void Daemon::OnConnection() {
+  if (drain_deadline_) return;
+  const int connection = acceptor_->Take();
+  if (connection < 0) return;
+  ++counters_.connections;
+  const absl::Status assigned = Assign(connection);
+  close(connection);
+  if (!assigned.ok()) Log(LogLevel::kError, "no worker for a connection", {{"why", Message(assigned)}});
+  spare_failed_ = false;
+  KeepSpare();
+  PublishStatus();
+}
+
+absl::Status Daemon::Assign(int connection) {
+  server::Assign order;
+  order.session = next_session_++;
+  auto spare = std::find_if(workers_.begin(), workers_.end(),
+                            [](const auto& worker) { return worker->state == WorkerProcess::State::kSpare; });
+  if (spare != workers_.end()) {
+    (*spare)->state = WorkerProcess::State::kHandshake;
+    (*spare)->session = order.session;
+    if (SendControl((*spare)->Control(), ControlKind::kAssign, order, connection).ok()) return absl::OkStatus();
+    // It died while it waited; it is reaped in a moment.
+  }
+  WHARF_ASSIGN_OR_RETURN(auto worker, WorkerProcess::Start(configure_));
+  worker->state = WorkerProcess::State::kHandshake;
+  worker->session = order.session;
+  const absl::Status sent = SendControl(worker->Control(), ControlKind::kAssign, order, connection);
+  workers_.push_back(std::move(worker));
+  return sent;
+}
+
+void Daemon::KeepSpare() {
+  if (drain_deadline_ || spare_failed_ || CountIn(WorkerProcess::State::kSpare) > 0) return;
+  absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::Start(configure_);
+  if (worker.ok()) {
+    workers_.push_back(*std::move(worker));
+  } else {
+    spare_failed_ = true;
+    Log(LogLevel::kWarning, "no spare worker", {{"why", Message(worker.status())}});
+  }
+}
+
+void Daemon::OnWorker(WorkerProcess& worker) {
+  if (worker.Control() < 0) return;
+  const absl::StatusOr<ControlMessage> message = ReceiveControl(worker.Control());
+  if (!message.ok()) {
+    worker.CloseControl();  // it is ending; SIGCHLD follows
+    return;
+  }
+  if (message->fd >= 0) close(message->fd);  // nothing a worker should send
+  if (message->kind == ControlKind::kAskAdmission) {
+    OnAskAdmission(worker);
+  } else if (const auto report = DecodeControl<SessionReport>(*message, ControlKind::kSessionReport); report.ok()) {
+    counters_.Add(*report);
+  }
+}
+
+void Daemon::OnAskAdmission(WorkerProcess& worker) {
+  Admission admission;
+  if (worker.state != WorkerProcess::State::kHandshake) return;
+  if (drain_deadline_) {
+    admission.verdict = Verdict::kDraining;
+  } else if (CountIn(WorkerProcess::State::kAdmitted) < options_.max_sessions) {
+    admission.verdict = Verdict::kAdmitted;
+    worker.state = WorkerProcess::State::kAdmitted;
+    ++counters_.sessions_opened;
+  }
+  if (admission.verdict != Verdict::kAdmitted) ++counters_.refused;
+  SendControl(worker.Control(), ControlKind::kAdmission, admission).IgnoreError();
+  PublishStatus();
+}
+
+void Daemon::Reap() {
+  for (size_t i = 0; i < workers_.size();) {
+    int status = 0;
+    if (waitpid(workers_[i]->Pid(), &status, WNOHANG) != workers_[i]->Pid()) {
+      ++i;
+      continue;
+    }
+    while (workers_[i]->Control() >= 0) OnWorker(*workers_[i]);  // its last words
+    OnWorkerEnd(*workers_[i], status);
+    workers_.erase(workers_.begin() + static_cast<ptrdiff_t>(i));
+  }
+  KeepSpare();
+  PublishStatus();
+}
+
+void Daemon::OnWorkerEnd(const WorkerProcess& worker, int status) {
+  const bool ours = drain_deadline_ && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  const bool crashed = !ours && (WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
+  if (worker.state == WorkerProcess::State::kAdmitted) ++counters_.sessions_closed;
+  if (worker.state == WorkerProcess::State::kSpare && crashed) spare_failed_ = true;
+  if (!crashed) return;
+  ++counters_.crashes;
+  Log(LogLevel::kError, "worker crashed",
+      {{"session", worker.session},
+       {"pid", worker.Pid()},
+       {"signal", WIFSIGNALED(status) ? WTERMSIG(status) : 0},
+       {"exit_code", WIFEXITED(status) ? WEXITSTATUS(status) : 0}});
+}
+
+void Daemon::StartDraining() {
+  drain_deadline_ = Clock::Real().Now() + options_.drain_timeout;
+  acceptor_->Stop();
+  Log(LogLevel::kInfo, "draining",
+      {{"sessions", CountIn(WorkerProcess::State::kAdmitted)}, {"seconds", Seconds(options_.drain_timeout)}});
+  // Half of the time to finish by themselves, the other half to be told and to clean up.
+  Drain drain;
+  drain.grace_ns = options_.drain_timeout.count() / 2;
+  for (const auto& worker : workers_) {
+    if (worker->state == WorkerProcess::State::kSpare) {
+      worker->CloseControl();
+    } else if (worker->Control() >= 0) {
+      SendControl(worker->Control(), ControlKind::kDrain, drain).IgnoreError();
+    }
+  }
+  PublishStatus();
+}
+
+void Daemon::KillAll() {
+  for (const auto& worker : workers_) worker->Kill();
+  // Their ends come as SIGCHLD.
+  if (drain_deadline_) drain_deadline_ = Clock::Real().Now() + std::chrono::seconds(1);
+}
+
+int Daemon::CountIn(WorkerProcess::State state) const {
+  return static_cast<int>(
+      std::count_if(workers_.begin(), workers_.end(), [state](const auto& worker) { return worker->state == state; }));
+}
+
+ServerStatus Daemon::Status() const {
+  ServerStatus status;
+  status.pid = getpid();
+  status.address = acceptor_->Address();
+  status.driver = configure_.device;
+  status.device = device_name_;
+  status.draining = drain_deadline_.has_value();
+  status.sessions = CountIn(WorkerProcess::State::kAdmitted);
+  status.max_sessions = options_.max_sessions;
+  status.counters = counters_;
+  return status;
+}
+
+void Daemon::PublishStatus() {
+  if (options_.status_file.empty()) return;
+  const absl::Status written = WriteStatusFile(options_.status_file, Status());
+  if (!written.ok()) Log(LogLevel::kWarning, "status", {{"why", Message(written)}});
+}
+
+}  // namespace
+
+absl::Status RunDaemon(const ServerOptions& options) {
+  WHARF_RETURN_IF_ERROR(Validate(options));
+  Daemon daemon(options);
+  return daemon.Run();
+}
+
+}  // namespace wharf::server

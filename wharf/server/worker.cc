@@ -1,0 +1,296 @@
+#include "wharf/server/worker.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "wharf/base/log.h"
+#include "wharf/link/byte_stream.h"
+#include "wharf/server/control_codec.h"
+#include "wharf/server/device_factory.h"
+#include "wharf/server/sandbox.h"
+#include "wharf/server/session.h"
+
+namespace wharf::server {
+namespace {
+
+// How long the rest of what a vanished client sent may take, and how long a device may take to go away: a kernel that
+// never ends is ended with the process.
+constexpr Nanoseconds kLastFrames = std::chrono::seconds(2);
+constexpr absl::Duration kTeardown = absl::Seconds(3);
+
+class Worker {
+ public:
+  Worker(int control, const Configure& configure) : control_(control), configure_(configure) {}
+
+  int Serve(uint64_t id, int connection);
+  int Probe();
+
+ private:
+  absl::StatusOr<std::unique_ptr<link::ByteStream>> Secure(int connection) const;
+  device::DeviceOptions DeviceOptionsFor(uint64_t quota) const;
+  Verdict AskAdmission();
+  void Watch();
+  int PollTimeoutMs(TimePoint now) const;
+  void OnControl();
+  void OnTime(TimePoint now);
+  void CheckSilence(TimePoint now);
+  void ArmKernelKeepAlive() const;
+  void SayFarewell(offload::RefusalReason refusal, std::string reason, TimePoint now);
+  void Finish();
+
+  const int control_;
+  const Configure configure_;
+  int watched_ = -1;  // a copy of the connection's descriptor, to see it hang up
+  int closed_event_ = -1;
+  std::unique_ptr<link::Channel> channel_;
+  std::unique_ptr<Session> session_;
+  uint64_t id_ = 0;
+
+  TimePoint hello_deadline_;
+  std::optional<TimePoint> give_up_;      // the watch ends then, whatever the session does
+  std::optional<TimePoint> drain_until_;  // Goodbye is said then
+  uint64_t heard_bytes_ = 0;
+  TimePoint heard_at_, pinged_at_;
+  bool over_ = false;
+  std::thread farewell_;  // may wait for a peer that does not read
+
+  absl::Mutex mutex_;
+  std::optional<Verdict> verdict_ ABSL_GUARDED_BY(mutex_);
+};
+
+device::DeviceOptions Worker::DeviceOptionsFor(uint64_t quota) const {
+  device::DeviceOptions options;
+  options.memory_quota = quota;
+  options.threads = configure_.threads;
+  options.cache_directory = configure_.cache_directory;
+  return options;
+}
+
+int Worker::Probe() {
+  ProbeResult result;
+  const auto device = MakeDevice(configure_.device, DeviceOptionsFor(configure_.memory_quota));
+  if (device.ok()) {
+    result.driver = (*device)->Properties().driver;
+    result.name = (*device)->Properties().name;
+  } else {
+    result.problem = std::string(Message(device.status()));
+  }
+  return SendControl(control_, ControlKind::kProbeResult, result).ok() ? 0 : 1;
+}
+
+absl::StatusOr<std::unique_ptr<link::ByteStream>> Worker::Secure(int connection) const {
+  if (configure_.tls_certificate.empty()) return link::FromSocket(connection);
+  link::TlsServerOptions tls;
+  tls.certificate_file = configure_.tls_certificate;
+  tls.key_file = configure_.tls_key;
+  tls.client_ca_file = configure_.tls_client_ca;
+  return link::AcceptTls(connection, tls, Nanoseconds(configure_.hello_timeout_ns));
+}
+
+// Runs on the channel's reader thread; the watching thread takes the answer from the control socket.
+Verdict Worker::AskAdmission() {
+  if (!SendControl(control_, ControlKind::kAskAdmission, offload::Nothing{}).ok()) return Verdict::kDraining;
+  absl::MutexLock lock(&mutex_);
+  mutex_.Await(absl::Condition(
+      +[](std::optional<Verdict>* v) { return v->has_value(); }, &verdict_));
+  return *verdict_;
+}
+
+// A peer whose machine or network is gone sends no FIN: the kernel finds out even while we are not reading.
+void Worker::ArmKernelKeepAlive() const {
+  const int on = 1;
+  const int seconds = std::max<int>(1, static_cast<int>(Seconds(Nanoseconds(configure_.idle_timeout_ns)) / 4));
+  const int probes = 4;
+  const auto milliseconds = static_cast<unsigned>(std::max<int64_t>(1000, configure_.idle_timeout_ns / 1'000'000));
+  // Fails on Unix sockets, whose peers cannot vanish without a hang-up.
+  setsockopt(watched_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+  setsockopt(watched_, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof(seconds));
+  setsockopt(watched_, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof(seconds));
+  setsockopt(watched_, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+  setsockopt(watched_, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof(milliseconds));
+}
+
+int Worker::Serve(uint64_t id, int connection) {
+  id_ = id;
+  watched_ = fcntl(connection, F_DUPFD_CLOEXEC, 0);
+  closed_event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (watched_ < 0 || closed_event_ < 0) return 1;
+  ArmKernelKeepAlive();
+  auto stream = Secure(connection);
+  if (!stream.ok()) {
+    Log(LogLevel::kWarning, "TLS failed", {{"session", id_}, {"why", Message(stream.status())}});
+    return 0;
+  }
+  link::ChannelOptions options;
+  options.limits = offload::ExecutorFrameLimits();
+  channel_ = link::Channel::Create(*std::move(stream), options);
+  SessionConfig config;
+  config.id = id;
+  config.token = configure_.token;
+  config.memory_quota = configure_.memory_quota;
+  config.admit = [this] { return AskAdmission(); };
+  config.make_device = [this](uint64_t quota) { return MakeDevice(configure_.device, DeviceOptionsFor(quota)); };
+  config.on_closed = [this] {
+    const uint64_t one = 1;
+    if (write(closed_event_, &one, sizeof(one)) < 0) _exit(1);
+  };
+  session_ = std::make_unique<Session>(std::move(config), channel_.get());
+  const TimePoint now = Clock::Real().Now();
+  hello_deadline_ = now + Nanoseconds(configure_.hello_timeout_ns);
+  heard_at_ = pinged_at_ = now;
+  channel_->Start(session_.get());
+  Watch();
+  Finish();
+  return 0;
+}
+
+void Worker::Watch() {
+  while (!over_) {
+    pollfd events[3] = {{closed_event_, POLLIN, 0}, {control_, POLLIN, 0}, {give_up_ ? -1 : watched_, POLLRDHUP, 0}};
+    if (poll(events, 3, PollTimeoutMs(Clock::Real().Now())) < 0 && errno != EINTR) return;
+    if (events[0].revents != 0) return;
+    if (events[1].revents != 0) OnControl();
+    const TimePoint now = Clock::Real().Now();
+    if ((events[2].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) give_up_ = now + kLastFrames;
+    OnTime(now);
+  }
+}
+
+int Worker::PollTimeoutMs(TimePoint now) const {
+  TimePoint next = now + Nanoseconds(configure_.idle_timeout_ns / 4);
+  if (session_->CurrentPhase() == Session::Phase::kAwaitingHello) next = std::min(next, hello_deadline_);
+  if (give_up_) next = std::min(next, *give_up_);
+  if (drain_until_) next = std::min(next, *drain_until_);
+  const int64_t milliseconds = (next - now).count() / 1'000'000 + 1;
+  return static_cast<int>(std::clamp<int64_t>(milliseconds, 0, 60'000));
+}
+
+void Worker::OnControl() {
+  const absl::StatusOr<ControlMessage> message = ReceiveControl(control_);
+  if (!message.ok()) {
+    // The daemon is gone, and nobody will clean up after us.
+    over_ = true;
+    absl::MutexLock lock(&mutex_);
+    if (!verdict_) verdict_ = Verdict::kDraining;
+    return;
+  }
+  if (const auto admission = DecodeControl<Admission>(*message, ControlKind::kAdmission); admission.ok()) {
+    absl::MutexLock lock(&mutex_);
+    verdict_ = admission->verdict;
+  } else if (const auto drain = DecodeControl<Drain>(*message, ControlKind::kDrain); drain.ok()) {
+    drain_until_ = Clock::Real().Now() + Nanoseconds(drain->grace_ns);
+  }
+}
+
+void Worker::OnTime(TimePoint now) {
+  if (give_up_ && now >= *give_up_) {
+    over_ = true;
+    return;
+  }
+  const Session::Phase phase = session_->CurrentPhase();
+  if (phase == Session::Phase::kAwaitingHello && now >= hello_deadline_ && !session_->Handling()) {
+    SayFarewell(offload::RefusalReason::kMalformed, "no Hello came in time", now);
+  }
+  if (drain_until_ && now >= *drain_until_) {
+    drain_until_.reset();
+    SayFarewell(offload::RefusalReason::kDraining, "the server is shutting down", now);
+  }
+  if (phase == Session::Phase::kRunning) CheckSilence(now);
+}
+
+void Worker::CheckSilence(TimePoint now) {
+  const Nanoseconds idle(configure_.idle_timeout_ns);
+  const uint64_t bytes = channel_->Stats().bytes_received;
+  if (bytes != heard_bytes_ || session_->Handling()) {
+    heard_bytes_ = bytes;
+    heard_at_ = now;
+    return;
+  }
+  if (now - heard_at_ >= idle) {
+    Log(LogLevel::kWarning, "client is silent", {{"session", id_}, {"seconds", Seconds(now - heard_at_)}});
+    SayFarewell(offload::RefusalReason::kMalformed, "nothing was heard from the client for too long", now);
+    return;
+  }
+  if (now - heard_at_ >= idle / 4 && now - pinged_at_ >= idle / 4) {
+    pinged_at_ = now;
+    session_->Ping();
+  }
+}
+
+void Worker::SayFarewell(offload::RefusalReason refusal, std::string reason, TimePoint now) {
+  give_up_ = now + kLastFrames;
+  if (farewell_.joinable()) return;
+  farewell_ = std::thread([this, refusal, reason = std::move(reason)] { session_->End(refusal, reason); });
+}
+
+void Worker::Finish() {
+  const absl::Status why = session_->WhyClosed();
+  const SessionReport report = session_->Report();
+  SendControl(control_, ControlKind::kSessionReport, report).IgnoreError();
+  if (session_->Admitted()) {
+    Log(LogLevel::kInfo, "session closed",
+        {{"session", id_},
+         {"why", Message(why)},
+         {"operations", report.operations},
+         {"launches", report.launches},
+         {"bytes_in", report.bytes_received},
+         {"bytes_out", report.bytes_sent},
+         {"peak_mib", report.peak_mapped_bytes >> 20},
+         {"busy_ms", report.busy_nanoseconds / 1'000'000},
+         {"fault", report.fault}});
+  } else {
+    Log(LogLevel::kDebug, "connection closed before a session", {{"session", id_}, {"why", Message(why)}});
+  }
+  absl::Notification torn_down;
+  std::thread watchdog([&torn_down] {
+    if (!torn_down.WaitForNotificationWithTimeout(kTeardown)) _exit(0);
+  });
+  session_->Stop();
+  if (farewell_.joinable()) farewell_.join();
+  channel_.reset();
+  session_.reset();
+  torn_down.Notify();
+  watchdog.join();
+}
+
+absl::StatusOr<Configure> ReceiveConfiguration(int control) {
+  WHARF_ASSIGN_OR_RETURN(const ControlMessage message, ReceiveControl(control));
+  return DecodeControl<Configure>(message, ControlKind::kConfigure);
+}
+
+}  // namespace
+
+int RunWorker(int control_socket) {
+  SetDefaultLogLevel(LogLevel::kInfo);
+  const absl::StatusOr<Configure> configure = ReceiveConfiguration(control_socket);
+  if (!configure.ok()) {
+    Log(LogLevel::kError, "a worker is started by `wharf serve` only", {{"why", Message(configure.status())}});
+    return 2;
+  }
+  if (const absl::Status entered = EnterSandbox(configure->device != "soft"); !entered.ok()) {
+    Log(LogLevel::kWarning, "the worker is not sandboxed", {{"why", Message(entered)}});
+  }
+  const absl::StatusOr<ControlMessage> order = ReceiveControl(control_socket);
+  if (!order.ok()) return 0;  // a spare that is no longer wanted
+  Worker worker(control_socket, *configure);
+  if (order->kind == ControlKind::kProbe) return worker.Probe();
+  const absl::StatusOr<Assign> assign = DecodeControl<Assign>(*order, ControlKind::kAssign);
+  if (!assign.ok() || order->fd < 0) return 0;
+  return worker.Serve(assign->session, order->fd);
+}
+
+}  // namespace wharf::server

@@ -1,0 +1,40 @@
+// Starts worker processes and knows what became of them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "wharf/base/status.h"
+#include "wharf/server/control.h"
+
+namespace wharf::server {
+
+// One worker, seen from the daemon. Destroying it closes the control socket, which ends a worker that is not needed any
+// more; it does not wait.
+class WorkerProcess {
+ public:
+  // This very executable, as `wharf worker`: in a process that gets no descriptor but the control socket and standard
+  // error, dies with the calling thread, dumps no core and cannot gain privileges. Sends `configure`.
+  static absl::StatusOr<std::unique_ptr<WorkerProcess>> Start(const Configure& configure);
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  pid_t Pid() const { return pid_; }
+  int Control() const { return control_; }
+  void CloseControl();
+  void Kill();
+
+  enum class State { kSpare, kHandshake, kAdmitted };
+  State state = State::kSpare;
+  uint64_t session = 0;
+
+ private:
+  WorkerProcess(pid_t pid, int control) : pid_(pid), control_(control) {}
+  const pid_t pid_;
+  int control_;
+};
+
+}  // namespace wharf::server
