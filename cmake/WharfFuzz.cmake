@@ -1,15 +1,37 @@
-# wharf_fuzz(NAME SOURCES target.cc parser.cc ... [LIBS ...] [SEEDS dir] [SECONDS n])
+# wharf_fuzz(NAME SOURCES target.cc parser.cc ... [LIBS -lfoo ...] [SEEDS dir] [SECONDS n])
 # A libFuzzer target. libFuzzer is clang's, the rest of the build is the default compiler's, so a target lists the few
-# sources it needs and is compiled apart with clang, ASan and UBSan; ctest runs it briefly as "fuzz.NAME".
+# sources it needs and is compiled apart with clang, ASan and UBSan; ctest runs it briefly as "fuzz.NAME". What it finds
+# is kept in ${CMAKE_BINARY_DIR}/fuzz/NAME.corpus; run ${CMAKE_BINARY_DIR}/fuzz/NAME on it for as long as you like.
+# Sources are relative to the current directory or to wharf/ in the project ("wharf/base/status.cc"). status.cc and
+# what it needs to link are always added.
 include_guard(GLOBAL)
 find_program(WHARF_CLANGXX NAMES clang++-16 clang++)
+
+set(WHARF_FUZZ_FLAGS -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)
+
+# Compiles one source of a fuzz target; its object goes to `out`.
+function(wharf_fuzz_object name source out)
+  file(RELATIVE_PATH stem ${PROJECT_SOURCE_DIR} ${source})
+  string(REPLACE "/" "_" stem ${stem})
+  set(object ${CMAKE_BINARY_DIR}/fuzz/${name}.dir/${stem}.o)
+  add_custom_command(
+    OUTPUT ${object}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/fuzz/${name}.dir
+    COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${WHARF_CLANGXX} ${WHARF_FUZZ_FLAGS} -I${PROJECT_SOURCE_DIR} -MD -MF
+            ${object}.d -c ${source} -o ${object}
+    DEPENDS ${source}
+    DEPFILE ${object}.d
+    COMMENT "fuzz ${stem}"
+    VERBATIM)
+  set(${out} ${object} PARENT_SCOPE)
+endfunction()
 
 function(wharf_fuzz name)
   if(NOT WHARF_TESTS)
     return()
   endif()
   if(NOT WHARF_CLANGXX)
-    message(STATUS "No clang++: the fuzz targets are left out.")
+    message(STATUS "No clang++: the fuzz target ${name} is left out.")
     return()
   endif()
   cmake_parse_arguments(ARG "" "SEEDS;SECONDS" "SOURCES;LIBS" ${ARGN})
@@ -17,20 +39,23 @@ function(wharf_fuzz name)
     set(ARG_SECONDS 20)
   endif()
   set(output ${CMAKE_BINARY_DIR}/fuzz/${name})
-  set(sources)
-  foreach(source ${ARG_SOURCES})
-    if(IS_ABSOLUTE ${source})
-      list(APPEND sources ${source})
-    else()
-      list(APPEND sources ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+  set(objects)
+  foreach(source ${ARG_SOURCES} wharf/base/status.cc)
+    if(NOT IS_ABSOLUTE ${source} AND source MATCHES "^wharf/")
+      set(source ${PROJECT_SOURCE_DIR}/${source})
+    elseif(NOT IS_ABSOLUTE ${source})
+      set(source ${CMAKE_CURRENT_SOURCE_DIR}/${source})
     endif()
+    wharf_fuzz_object(${name} ${source} object)
+    list(APPEND objects ${object})
   endforeach()
+  list(REMOVE_DUPLICATES objects)
   add_custom_command(
     OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/fuzz/${name}.corpus
-    COMMAND ${WHARF_CLANGXX} -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
-            -I${PROJECT_SOURCE_DIR} ${sources} -o ${output} ${ARG_LIBS}
-    DEPENDS ${sources}
+    COMMAND ${WHARF_CLANGXX} ${WHARF_FUZZ_FLAGS} ${objects} -o ${output} ${ARG_LIBS} -Wl,--copy-dt-needed-entries
+            -labsl_statusor -labsl_status -labsl_cord -lfmt
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${output}.corpus
+    DEPENDS ${objects}
     COMMENT "fuzz target ${name}"
     VERBATIM)
   add_custom_target(fuzz_${name} ALL DEPENDS ${output})
@@ -38,7 +63,9 @@ function(wharf_fuzz name)
   if(ARG_SEEDS)
     set(seeds ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_SEEDS})
   endif()
+  # Leaks are looked for by the other tests; LeakSanitizer does not work where ptrace is forbidden.
   add_test(NAME fuzz.${name} COMMAND ${output} -max_total_time=${ARG_SECONDS} -timeout=10 -rss_limit_mb=2048
-                                     -print_final_stats=1 ${CMAKE_BINARY_DIR}/fuzz/${name}.corpus ${seeds})
+                                     -detect_leaks=0 -print_final_stats=1 -artifact_prefix=${output}.
+                                     ${output}.corpus ${seeds})
   set_tests_properties(fuzz.${name} PROPERTIES TIMEOUT 180)
 endfunction()
