@@ -1,0 +1,121 @@
+#include "wharf/device/soft/driver/module.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <span>
+
+#include "wharf/device/fatbin/fatbin.h"
+#include "wharf/device/ptx/parser.h"
+
+namespace wharf::device::soft {
+namespace {
+
+bool IsModuleVariable(const ptx::Variable& variable) {
+  return variable.space == ptx::Space::kGlobal || variable.space == ptx::Space::kConst;
+}
+
+// The container's errors in CUDA's terms.
+absl::Status ImageStatus(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kUnimplemented:
+      return CudaStatus(CudaError::kNoBinaryForDevice, std::string(Message(status)));
+    case absl::StatusCode::kResourceExhausted:
+      return CudaStatus(CudaError::kOutOfMemory, std::string(Message(status)));
+    default:
+      return CudaStatus(CudaError::kInvalidImage, std::string(Message(status)));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LoadedModule>> LoadedModule::Load(const std::vector<std::byte>& image, Memory& memory,
+                                                                 Compiler& compiler) {
+  absl::StatusOr<std::string> text = fatbin::FindPtx(image);
+  if (!text.ok()) return ImageStatus(text.status());
+  WHARF_ASSIGN_OR_RETURN(std::shared_ptr<const ptx::Module> ptx, ptx::Parse(*std::move(text)));
+  std::unique_ptr<LoadedModule> module(new LoadedModule(std::move(ptx), compiler));
+  WHARF_RETURN_IF_ERROR(module->PlaceVariables(memory));
+  return module;
+}
+
+absl::Status LoadedModule::PlaceVariables(Memory& memory) {
+  uint64_t size = 0;
+  for (const ptx::Variable& variable : ptx_->variables) {
+    if (!IsModuleVariable(variable) || variable.is_extern) continue;
+    const uint64_t element = uint64_t{ptx::SizeOf(variable.type)} * variable.vector;
+    if (element != 0 && variable.elements > memory.quota() / element) {
+      return CudaStatus(CudaError::kOutOfMemory, "variable {} is larger than the session's memory", variable.name);
+    }
+    const uint64_t alignment = std::bit_ceil(std::clamp<uint64_t>(variable.alignment, 16, Memory::kGranularity));
+    size = (size + alignment - 1) / alignment * alignment;
+    if (size > memory.quota()) return CudaStatus(CudaError::kOutOfMemory, "the module's variables exceed the memory");
+    symbols_[variable.name] = {.address = size, .size = variable.Bytes()};
+    size += variable.Bytes();
+    if (variable.space == ptx::Space::kConst) const_bytes_ += variable.Bytes();
+  }
+  if (symbols_.empty()) return absl::OkStatus();
+  WHARF_ASSIGN_OR_RETURN(base_, memory.Allocate(size));
+  for (auto& [name, symbol] : symbols_) symbol.address += base_;
+  for (const ptx::Variable& variable : ptx_->variables) {
+    const auto symbol = symbols_.find(variable.name);
+    if (IsModuleVariable(variable) && !variable.is_extern && symbol != symbols_.end()) {
+      Initialise(variable, symbol->second.address);
+    }
+  }
+  return absl::OkStatus();
+}
+
+void LoadedModule::Initialise(const ptx::Variable& variable, DeviceAddress address) {
+  const uint32_t element = ptx::SizeOf(variable.type);
+  const uint64_t count = std::min<uint64_t>(variable.initializer.size(), variable.Bytes() / std::max(element, 1u));
+  for (uint64_t i = 0; i < count; ++i) {
+    const ptx::Initializer& initializer = variable.initializer[i];
+    uint64_t value = initializer.bits;
+    if (!initializer.symbol.empty()) {
+      const auto target = symbols_.find(initializer.symbol);
+      if (target == symbols_.end()) {
+        unusable_[variable.name] =
+            fmt::format("variable {} holds the address of {}, which is no variable of the module", variable.name,
+                        initializer.symbol);
+        return;
+      }
+      value += target->second.address;
+      if (initializer.mask != 0) value = (value & initializer.mask) >> std::countr_zero(initializer.mask);
+    }
+    std::memcpy(reinterpret_cast<void*>(address + i * element), &value, std::min<size_t>(element, sizeof value));
+  }
+}
+
+const ptx::Function* LoadedModule::FindKernel(std::string_view name) const {
+  const ptx::Function* function = ptx_->FindFunction(name);
+  return function != nullptr && function->is_entry ? function : nullptr;
+}
+
+absl::StatusOr<Symbol> LoadedModule::FindSymbol(std::string_view name) const {
+  const auto symbol = symbols_.find(name);
+  if (symbol == symbols_.end()) return CudaStatus(CudaError::kNotFound, "the module has no variable {}", name);
+  return symbol->second;
+}
+
+absl::StatusOr<std::shared_ptr<const CompiledKernel>> LoadedModule::Compile(const std::string& kernel) {
+  const auto known = kernels_.find(kernel);
+  if (known != kernels_.end()) return known->second;
+  return kernels_.emplace(kernel, CompileNow(kernel)).first->second;
+}
+
+absl::StatusOr<std::shared_ptr<const CompiledKernel>> LoadedModule::CompileNow(const std::string& kernel) {
+  absl::Status unusable;
+  const SymbolResolver resolve = [&](std::string_view name) -> void* {
+    if (const auto why = unusable_.find(name); why != unusable_.end()) {
+      unusable = CudaStatus(CudaError::kUnsupportedPtx, "kernel {}: {}", kernel, why->second);
+    }
+    const auto symbol = symbols_.find(name);
+    return symbol == symbols_.end() ? nullptr : reinterpret_cast<void*>(symbol->second.address);
+  };
+  absl::StatusOr<std::shared_ptr<const CompiledKernel>> compiled = compiler_.Compile(*ptx_, kernel, resolve);
+  if (!unusable.ok()) return unusable;
+  return compiled;
+}
+
+}  // namespace wharf::device::soft

@@ -1,0 +1,54 @@
+// A loaded PTX module: its variables in device memory and its kernels, compiled at first use.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wharf/base/status.h"
+#include "wharf/device/device.h"
+#include "wharf/device/ptx/ast.h"
+#include "wharf/device/soft/compiler.h"
+#include "wharf/device/soft/runtime/memory.h"
+
+namespace wharf::device::soft {
+
+// Not thread-safe. `memory` and `compiler` must outlive it.
+class LoadedModule {
+ public:
+  // Allocates and initialises the variables. kNoBinaryForDevice if the image has no PTX, kInvalidImage or kInvalidPtx
+  // if it is malformed, kOutOfMemory beyond the quota.
+  static absl::StatusOr<std::unique_ptr<LoadedModule>> Load(const std::vector<std::byte>& image, Memory& memory,
+                                                            Compiler& compiler);
+
+  const ptx::Module& ptx() const { return *ptx_; }
+  // Where the variables are; 0 if there are none. The owner unmaps it when no queued work uses the module any more.
+  DeviceAddress variables_base() const { return base_; }
+  uint64_t const_bytes() const { return const_bytes_; }
+  // Null if the module defines no kernel of this name.
+  const ptx::Function* FindKernel(std::string_view name) const;
+  absl::StatusOr<Symbol> FindSymbol(std::string_view name) const;
+  // Compiler::Compile's contract, and kUnsupportedPtx if the kernel uses a variable that could not be initialised.
+  // Results, good or bad, are kept.
+  absl::StatusOr<std::shared_ptr<const CompiledKernel>> Compile(const std::string& kernel);
+
+ private:
+  LoadedModule(std::shared_ptr<const ptx::Module> ptx, Compiler& compiler)
+      : ptx_(std::move(ptx)), compiler_(compiler) {}
+  absl::Status PlaceVariables(Memory& memory);
+  void Initialise(const ptx::Variable& variable, DeviceAddress address);
+  absl::StatusOr<std::shared_ptr<const CompiledKernel>> CompileNow(const std::string& kernel);
+
+  std::shared_ptr<const ptx::Module> ptx_;
+  Compiler& compiler_;
+  DeviceAddress base_ = 0;
+  uint64_t const_bytes_ = 0;
+  std::map<std::string, Symbol, std::less<>> symbols_;
+  std::map<std::string, std::string, std::less<>> unusable_;  // variable -> why no kernel may use it
+  std::map<std::string, absl::StatusOr<std::shared_ptr<const CompiledKernel>>> kernels_;
+};
+
+}  // namespace wharf::device::soft

@@ -1,0 +1,312 @@
+#include "wharf/device/soft/driver/soft_device.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "wharf/device/soft/driver/box.h"
+#include "wharf/device/soft/driver/gemm.h"
+
+namespace wharf::device::soft {
+namespace {
+
+constexpr StreamId kLastReservedStream = 2;
+constexpr uint32_t kEventDisableTiming = 2;  // cudaEventDisableTiming, CU_EVENT_DISABLE_TIMING
+
+int64_t NowNs() { return Clock::Real().Now().since_epoch.count(); }
+
+absl::Status NoSuch(std::string_view what, uint64_t id) {
+  return CudaStatus(CudaError::kInvalidHandle, "there is no {} {}", what, id);
+}
+
+absl::Status Taken(std::string_view what, uint64_t id) {
+  return CudaStatus(CudaError::kInvalidValue, "{} {} exists already or is reserved", what, id);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SoftDevice>> SoftDevice::Create(const DeviceOptions& options,
+                                                               std::unique_ptr<Compiler> compiler) {
+  WHARF_ASSIGN_OR_RETURN(std::unique_ptr<Memory> memory, Memory::Create(options.memory_quota));
+  std::unique_ptr<SoftDevice> device(new SoftDevice(options, std::move(memory), std::move(compiler)));
+  WHARF_ASSIGN_OR_RETURN(device->executor_, Executor::Create(options.threads, device->services_));
+  SetGemmThreads(static_cast<int>(device->executor_->threads()));
+  device->FillProperties(options.memory_quota);
+  device->queue_ = std::make_unique<WorkQueue>([executor = device->executor_.get()] { executor->Detach(); });
+  return device;
+}
+
+SoftDevice::SoftDevice(const DeviceOptions&, std::unique_ptr<Memory> memory, std::unique_ptr<Compiler> compiler)
+    : arena_(memory->Arena()), memory_(std::move(memory)), compiler_(std::move(compiler)), services_(*memory_) {
+  streams_[kDefaultStream] = std::make_shared<Timeline>();
+}
+
+SoftDevice::~SoftDevice() {
+  Latch(absl::CancelledError("the device is going away"));
+  if (executor_ != nullptr) executor_->Stop();
+  queue_.reset();  // what is queued is skipped, its callbacks are told
+  services_.output.SetSink(nullptr);
+}
+
+void SoftDevice::FillProperties(uint64_t quota) {
+  properties_.name = fmt::format("Wharf software GPU ({} threads)", executor_->threads());
+  properties_.driver = "soft";
+  properties_.compute_major = 7;
+  properties_.compute_minor = 5;
+  properties_.total_memory = quota;
+  properties_.multiprocessors = static_cast<int32_t>(executor_->threads());
+  properties_.clock_khz = 1'000'000;  // %clock64 counts nanoseconds
+  properties_.memory_clock_khz = 1'000'000;
+  properties_.memory_bus_bits = 128;
+  properties_.l2_bytes = 1 << 20;
+  const std::string_view uuid = "wharf-soft-gpu-0";
+  std::copy(uuid.begin(), uuid.end(), properties_.uuid.begin());
+}
+
+// --- queueing ---
+
+absl::Status SoftDevice::State() const {
+  if (!failed_.load(std::memory_order_acquire)) return absl::OkStatus();
+  absl::MutexLock lock(&state_mutex_);
+  return state_;
+}
+
+absl::Status SoftDevice::Fault() const {
+  absl::Status state = State();
+  return absl::IsCancelled(state) ? absl::OkStatus() : state;
+}
+
+void SoftDevice::Latch(const absl::Status& status) {
+  absl::MutexLock lock(&state_mutex_);
+  if (state_.ok()) state_ = status;
+  failed_.store(true, std::memory_order_release);
+}
+
+void SoftDevice::RunDue(std::vector<Timeline::Callback> due) {
+  for (const Timeline::Callback& callback : due) callback();
+}
+
+void SoftDevice::Enqueue(std::shared_ptr<Timeline> stream, std::function<void()> task) {
+  stream->Issue();
+  all_.Issue();
+  queue_->Push([this, stream = std::move(stream), task = std::move(task)] {
+    task();
+    RunDue(stream->Complete());
+    RunDue(all_.Complete());
+  });
+}
+
+void SoftDevice::EnqueueWork(std::shared_ptr<Timeline> stream, Work work) {
+  Enqueue(std::move(stream), [this, work = std::move(work)] {
+    if (failed_.load(std::memory_order_acquire)) return;
+    const int64_t start = NowNs();
+    absl::Status status;
+    try {
+      status = work();
+    } catch (const std::bad_alloc&) {
+      status = CudaStatus(CudaError::kOutOfMemory, "the host is out of memory");
+    }
+    busy_ns_.fetch_add(NowNs() - start);
+    if (!status.ok()) Latch(status);
+  });
+}
+
+void SoftDevice::NotifyWhenDone(Timeline& timeline, Done done) {
+  Timeline::Callback callback = [this, done = std::move(done)] { done(State()); };
+  if (!timeline.WhenDone(callback)) queue_->PushUrgent(std::move(callback));
+}
+
+// --- memory ---
+
+absl::Status SoftDevice::Map(DeviceAddress address, uint64_t size) {
+  WHARF_ASSIGN_OR_RETURN(const bool at_once, memory_->Map(address, size));
+  if (at_once) return absl::OkStatus();
+  Enqueue(streams_[kDefaultStream], [this, address, size] {
+    if (absl::Status status = memory_->Commit(address, size); !status.ok()) Latch(status);
+  });
+  return absl::OkStatus();
+}
+
+absl::Status SoftDevice::Unmap(DeviceAddress address) {
+  if (address < arena_.base || address - arena_.base >= arena_.size) {
+    return CudaStatus(CudaError::kInvalidValue, "unmap of {:#x}: outside the arena", address);
+  }
+  WHARF_ASSIGN_OR_RETURN(const uint64_t size, memory_->Unmap(address));
+  Enqueue(streams_[kDefaultStream], [this, address, size] { memory_->Decommit(address, size); });
+  return absl::OkStatus();
+}
+
+// --- streams and events ---
+
+absl::StatusOr<std::shared_ptr<Timeline>> SoftDevice::FindStream(StreamId id) const {
+  const auto stream = streams_.find(id);
+  if (stream == streams_.end()) return NoSuch("stream", id);
+  return stream->second;
+}
+
+absl::StatusOr<std::shared_ptr<SoftDevice::Event>> SoftDevice::FindEvent(EventId id) const {
+  const auto event = events_.find(id);
+  if (event == events_.end()) return NoSuch("event", id);
+  return event->second;
+}
+
+absl::Status SoftDevice::CreateStream(StreamId id, uint32_t /*flags*/, int32_t /*priority*/) {
+  if (id <= kLastReservedStream || !streams_.emplace(id, std::make_shared<Timeline>()).second)
+    return Taken("stream", id);
+  return absl::OkStatus();
+}
+
+absl::Status SoftDevice::DestroyStream(StreamId id) {
+  if (id == kDefaultStream || streams_.erase(id) == 0) return NoSuch("stream", id);
+  return absl::OkStatus();
+}
+
+absl::Status SoftDevice::CreateEvent(EventId id, uint32_t flags) {
+  const auto [event, is_new] = events_.emplace(id, nullptr);
+  if (!is_new) return Taken("event", id);
+  event->second = std::make_shared<Event>();
+  event->second->timed = (flags & kEventDisableTiming) == 0;
+  return absl::OkStatus();
+}
+
+absl::Status SoftDevice::DestroyEvent(EventId id) {
+  if (events_.erase(id) == 0) return NoSuch("event", id);
+  return absl::OkStatus();
+}
+
+absl::Status SoftDevice::RecordEvent(EventId event_id, StreamId stream_id) {
+  WHARF_ASSIGN_OR_RETURN(std::shared_ptr<Event> event, FindEvent(event_id));
+  WHARF_ASSIGN_OR_RETURN(std::shared_ptr<Timeline> stream, FindStream(stream_id));
+  event->records.Issue();
+  Enqueue(std::move(stream), [this, event = std::move(event)] {
+    event->at_ns.store(NowNs());
+    RunDue(event->records.Complete());
+  });
+  return absl::OkStatus();
+}
+
+absl::Status SoftDevice::WaitEvent(StreamId stream, EventId event) {
+  // Work runs in issue order: whatever the event recorded is done before what follows on any stream.
+  WHARF_RETURN_IF_ERROR(FindStream(stream).status());
+  return FindEvent(event).status();
+}
+
+absl::StatusOr<bool> SoftDevice::EventDone(EventId id) {
+  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<Event> event, FindEvent(id));
+  return event->records.Done();
+}
+
+absl::StatusOr<bool> SoftDevice::StreamDone(StreamId id) {
+  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<Timeline> stream, FindStream(id));
+  return stream->Done();
+}
+
+absl::StatusOr<float> SoftDevice::ElapsedMs(EventId start_id, EventId end_id) {
+  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<Event> start, FindEvent(start_id));
+  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<Event> end, FindEvent(end_id));
+  for (const auto& event : {start, end}) {
+    if (!event->timed || !event->records.EverIssued()) {
+      return CudaStatus(CudaError::kInvalidHandle, "an event was never recorded or takes no time");
+    }
+  }
+  if (!start->records.Done() || !end->records.Done()) return CudaStatus(CudaError::kNotReady, "an event is not done");
+  return static_cast<float>(Milliseconds(Nanoseconds(end->at_ns.load() - start->at_ns.load())));
+}
+
+// --- copies ---
+
+absl::Status SoftDevice::CopyToDevice(StreamId stream_id, Region to, Extent extent, std::vector<std::byte> packed) {
+  WHARF_ASSIGN_OR_RETURN(std::shared_ptr<Timeline> stream, FindStream(stream_id));
+  WHARF_RETURN_IF_ERROR(CheckBox(*memory_, to, extent));
+  const uint64_t expected = IsEmpty(extent) ? 0 : PackedBytes(extent);
+  if (packed.size() != expected) {
+    return CudaStatus(CudaError::kInvalidValue, "copy of {} bytes was given {}", expected, packed.size());
+  }
+  EnqueueWork(std::move(stream), [to, extent, packed = std::move(packed)] {
+    CopyIn(to, extent, packed.data());
+    return absl::OkStatus();
+  });
+  return absl::OkStatus();
+}
+
+absl::Status SoftDevice::CopyToHost(StreamId stream_id, Region from, Extent extent, DataDone done) {
+  WHARF_ASSIGN_OR_RETURN(std::shared_ptr<Timeline> stream, FindStream(stream_id));
+  WHARF_RETURN_IF_ERROR(CheckBox(*memory_, from, extent));
+  auto data = std::make_shared<std::vector<std::byte>>();
+  EnqueueWork(stream, [from, extent, data] {
+    if (IsEmpty(extent)) return absl::OkStatus();
+    data->resize(PackedBytes(extent));
+    CopyOut(from, extent, data->data());
+    return absl::OkStatus();
+  });
+  Enqueue(std::move(stream), [this, data, done = std::move(done)] {
+    const absl::Status state = State();
+    if (!state.ok()) data->clear();
+    done(state, std::move(*data));
+  });
+  return absl::OkStatus();
+}
+
+absl::Status SoftDevice::CopyOnDevice(StreamId stream_id, Region to, Region from, Extent extent) {
+  WHARF_ASSIGN_OR_RETURN(std::shared_ptr<Timeline> stream, FindStream(stream_id));
+  WHARF_RETURN_IF_ERROR(CheckBox(*memory_, to, extent));
+  WHARF_RETURN_IF_ERROR(CheckBox(*memory_, from, extent));
+  EnqueueWork(std::move(stream), [to, from, extent] {
+    CopyBox(to, from, extent);
+    return absl::OkStatus();
+  });
+  return absl::OkStatus();
+}
+
+absl::Status SoftDevice::Fill(StreamId stream_id, Region to, Extent extent, uint32_t value, uint32_t element_bytes) {
+  WHARF_ASSIGN_OR_RETURN(std::shared_ptr<Timeline> stream, FindStream(stream_id));
+  const bool size_ok = element_bytes == 1 || element_bytes == 2 || element_bytes == 4;
+  if (!size_ok || extent.width % element_bytes != 0 || to.address % element_bytes != 0 ||
+      (extent.height > 1 && to.row_pitch % element_bytes != 0) ||
+      (extent.depth > 1 && to.slice_pitch % element_bytes != 0)) {
+    return CudaStatus(CudaError::kInvalidValue, "fill of {} bytes by elements of {}", extent.width, element_bytes);
+  }
+  WHARF_RETURN_IF_ERROR(CheckBox(*memory_, to, extent));
+  EnqueueWork(std::move(stream), [to, extent, value, element_bytes] {
+    FillBox(to, extent, value, element_bytes);
+    return absl::OkStatus();
+  });
+  return absl::OkStatus();
+}
+
+absl::Status SoftDevice::RunGemm(StreamId stream_id, const Gemm& gemm) {
+  WHARF_ASSIGN_OR_RETURN(std::shared_ptr<Timeline> stream, FindStream(stream_id));
+  WHARF_RETURN_IF_ERROR(CheckGemm(gemm, *memory_));
+  EnqueueWork(std::move(stream), [this, gemm] { return soft::RunGemm(gemm, *memory_); });
+  return absl::OkStatus();
+}
+
+// --- completion ---
+
+absl::Status SoftDevice::Notify(StreamId stream_id, Done done) {
+  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<Timeline> stream, FindStream(stream_id));
+  NotifyWhenDone(*stream, std::move(done));
+  return absl::OkStatus();
+}
+
+absl::Status SoftDevice::NotifyAll(Done done) {
+  NotifyWhenDone(all_, std::move(done));
+  return absl::OkStatus();
+}
+
+absl::Status SoftDevice::NotifyEvent(EventId event_id, Done done) {
+  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<Event> event, FindEvent(event_id));
+  NotifyWhenDone(event->records, std::move(done));
+  return absl::OkStatus();
+}
+
+absl::Status SoftDevice::HostCall(StreamId stream_id, std::function<void()> call) {
+  WHARF_ASSIGN_OR_RETURN(std::shared_ptr<Timeline> stream, FindStream(stream_id));
+  Enqueue(std::move(stream), [this, call = std::move(call)] {
+    if (State().ok()) call();
+  });
+  return absl::OkStatus();
+}
+
+void SoftDevice::SetOutput(std::function<void(std::string)> output) { services_.output.SetSink(std::move(output)); }
+
+}  // namespace wharf::device::soft

@@ -1,0 +1,122 @@
+// The software GPU: Device on this CPU.
+//
+// Calls validate against the state as issued and queue closures; one thread executes them in issue order (work_queue.h)
+// and runs kernels on all cores (runtime/executor.h). After a fault the remaining work is skipped, while callbacks
+// still come, each exactly once; also when the device is destroyed, then with kCancelled.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "wharf/device/device.h"
+#include "wharf/device/soft/compiler.h"
+#include "wharf/device/soft/driver/module.h"
+#include "wharf/device/soft/driver/timeline.h"
+#include "wharf/device/soft/driver/work_queue.h"
+#include "wharf/device/soft/runtime/executor.h"
+#include "wharf/device/soft/runtime/kernel_services.h"
+#include "wharf/device/soft/runtime/memory.h"
+
+namespace wharf::device::soft {
+
+class SoftDevice final : public Device {
+ public:
+  static absl::StatusOr<std::unique_ptr<SoftDevice>> Create(const DeviceOptions& options,
+                                                            std::unique_ptr<Compiler> compiler);
+  // Ends a running kernel at its next suspension and waits for it; a running HostCall is waited for too.
+  ~SoftDevice() override;
+
+  const DeviceProperties& Properties() const override { return properties_; }
+  const device::Arena& Arena() const override { return arena_; }
+  absl::Status Map(DeviceAddress address, uint64_t size) override;
+  absl::Status Unmap(DeviceAddress address) override;
+  absl::Status LoadModule(ModuleId id, std::vector<std::byte> image) override;
+  absl::Status UnloadModule(ModuleId id) override;
+  absl::Status DefineFunction(FunctionId id, ModuleId module, const std::string& name) override;
+  absl::StatusOr<FunctionAttributes> Attributes(FunctionId id) override;
+  absl::Status SetMaxDynamicShared(FunctionId id, uint32_t bytes) override;
+  absl::StatusOr<Symbol> FindSymbol(ModuleId module, const std::string& name) override;
+  absl::Status CreateStream(StreamId id, uint32_t flags, int32_t priority) override;
+  absl::Status DestroyStream(StreamId id) override;
+  absl::Status CreateEvent(EventId id, uint32_t flags) override;
+  absl::Status DestroyEvent(EventId id) override;
+  absl::Status RecordEvent(EventId event, StreamId stream) override;
+  absl::Status WaitEvent(StreamId stream, EventId event) override;
+  absl::StatusOr<bool> EventDone(EventId event) override;
+  absl::StatusOr<bool> StreamDone(StreamId stream) override;
+  absl::StatusOr<float> ElapsedMs(EventId start, EventId end) override;
+  absl::Status CopyToDevice(StreamId stream, Region to, Extent extent, std::vector<std::byte> packed) override;
+  absl::Status CopyToHost(StreamId stream, Region from, Extent extent, DataDone done) override;
+  absl::Status CopyOnDevice(StreamId stream, Region to, Region from, Extent extent) override;
+  absl::Status Fill(StreamId stream, Region to, Extent extent, uint32_t value, uint32_t element_bytes) override;
+  absl::Status Launch(StreamId stream, FunctionId function, const LaunchConfig& config,
+                      std::vector<std::byte> parameters) override;
+  absl::Status RunGemm(StreamId stream, const Gemm& gemm) override;
+  absl::Status Notify(StreamId stream, Done done) override;
+  absl::Status NotifyAll(Done done) override;
+  absl::Status NotifyEvent(EventId event, Done done) override;
+  absl::Status HostCall(StreamId stream, std::function<void()> call) override;
+  absl::Status Fault() const override;
+  void SetOutput(std::function<void(std::string)> output) override;
+  Nanoseconds BusyTime() const override { return Nanoseconds(busy_ns_.load()); }
+
+ private:
+  struct Event {
+    Timeline records;
+    bool timed = true;
+    std::atomic<int64_t> at_ns{0};  // of the last completed record
+  };
+  struct Function {
+    ModuleId module = 0;
+    std::string name;
+    std::shared_ptr<const CompiledKernel> compiled;  // null until first needed
+    uint32_t max_dynamic_shared = 48 << 10;
+  };
+  using Work = std::function<absl::Status()>;
+
+  SoftDevice(const DeviceOptions& options, std::unique_ptr<Memory> memory, std::unique_ptr<Compiler> compiler);
+  void FillProperties(uint64_t quota);
+
+  absl::StatusOr<std::shared_ptr<Timeline>> FindStream(StreamId id) const;
+  absl::StatusOr<std::shared_ptr<Event>> FindEvent(EventId id) const;
+  absl::StatusOr<LoadedModule*> FindModule(ModuleId id) const;
+  // The function, compiled.
+  absl::StatusOr<Function*> FindFunction(FunctionId id);
+  absl::Status CheckLaunch(const Function& function, const LaunchConfig& config, size_t parameter_bytes) const;
+
+  // Queues `task`, which runs whatever has failed before it.
+  void Enqueue(std::shared_ptr<Timeline> stream, std::function<void()> task);
+  // Queues `work`: counted as busy time, skipped after a fault, its failure latched.
+  void EnqueueWork(std::shared_ptr<Timeline> stream, Work work);
+  void NotifyWhenDone(Timeline& timeline, Done done);
+  void RunDue(std::vector<Timeline::Callback> due);
+  void Latch(const absl::Status& status);
+  absl::Status State() const;
+
+  DeviceProperties properties_;
+  device::Arena arena_;
+  std::unique_ptr<Memory> memory_;
+  std::unique_ptr<Compiler> compiler_;
+  KernelServices services_;
+  std::unique_ptr<Executor> executor_;
+
+  // The caller's names.
+  std::map<StreamId, std::shared_ptr<Timeline>> streams_;
+  std::map<EventId, std::shared_ptr<Event>> events_;
+  std::map<ModuleId, std::unique_ptr<LoadedModule>> modules_;
+  std::map<FunctionId, Function> functions_;
+
+  Timeline all_;
+  std::atomic<int64_t> busy_ns_{0};
+  std::atomic<bool> failed_{false};  // state_ is not OK
+  mutable absl::Mutex state_mutex_;
+  absl::Status state_ ABSL_GUARDED_BY(state_mutex_);  // the latched fault, or that the device is going away
+  std::unique_ptr<WorkQueue> queue_;                  // last: its thread uses the rest
+};
+
+}  // namespace wharf::device::soft

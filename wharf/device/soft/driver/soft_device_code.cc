@@ -1,0 +1,143 @@
+// SoftDevice's modules, functions and launches.
+#include <algorithm>
+#include <utility>
+
+#include "wharf/device/ptx/parser.h"
+#include "wharf/device/soft/driver/soft_device.h"
+
+namespace wharf::device::soft {
+
+absl::StatusOr<LoadedModule*> SoftDevice::FindModule(ModuleId id) const {
+  const auto module = modules_.find(id);
+  if (module == modules_.end()) return CudaStatus(CudaError::kInvalidHandle, "there is no module {}", id);
+  return module->second.get();
+}
+
+absl::Status SoftDevice::LoadModule(ModuleId id, std::vector<std::byte> image) {
+  if (modules_.contains(id)) return CudaStatus(CudaError::kInvalidValue, "module {} exists already", id);
+  WHARF_ASSIGN_OR_RETURN(std::unique_ptr<LoadedModule> module, LoadedModule::Load(image, *memory_, *compiler_));
+  modules_[id] = std::move(module);
+  return absl::OkStatus();
+}
+
+absl::Status SoftDevice::UnloadModule(ModuleId id) {
+  WHARF_ASSIGN_OR_RETURN(const LoadedModule* module, FindModule(id));
+  if (const DeviceAddress base = module->variables_base(); base != 0) {
+    WHARF_ASSIGN_OR_RETURN(const uint64_t size, memory_->Unmap(base));
+    Enqueue(streams_[kDefaultStream], [this, base, size] { memory_->Decommit(base, size); });
+  }
+  modules_.erase(id);
+  std::erase_if(functions_, [id](const auto& function) { return function.second.module == id; });
+  return absl::OkStatus();
+}
+
+absl::Status SoftDevice::DefineFunction(FunctionId id, ModuleId module_id, const std::string& name) {
+  WHARF_ASSIGN_OR_RETURN(const LoadedModule* module, FindModule(module_id));
+  if (module->FindKernel(name) == nullptr) return CudaStatus(CudaError::kNotFound, "the module has no kernel {}", name);
+  Function function;
+  function.module = module_id;
+  function.name = name;
+  if (!functions_.emplace(id, std::move(function)).second) {
+    return CudaStatus(CudaError::kInvalidValue, "function {} exists already", id);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<SoftDevice::Function*> SoftDevice::FindFunction(FunctionId id) {
+  const auto found = functions_.find(id);
+  if (found == functions_.end()) return CudaStatus(CudaError::kInvalidHandle, "there is no function {}", id);
+  Function& function = found->second;
+  if (function.compiled == nullptr) {
+    WHARF_ASSIGN_OR_RETURN(LoadedModule * module, FindModule(function.module));
+    WHARF_ASSIGN_OR_RETURN(function.compiled, module->Compile(function.name));
+    const uint32_t used = std::min(function.compiled->static_shared_bytes, properties_.shared_per_block);
+    function.max_dynamic_shared = std::min(function.max_dynamic_shared, properties_.shared_per_block - used);
+  }
+  return &function;
+}
+
+absl::StatusOr<FunctionAttributes> SoftDevice::Attributes(FunctionId id) {
+  WHARF_ASSIGN_OR_RETURN(const Function* function, FindFunction(id));
+  WHARF_ASSIGN_OR_RETURN(const LoadedModule* module, FindModule(function->module));
+  const CompiledKernel& kernel = *function->compiled;
+  FunctionAttributes attributes;
+  attributes.static_shared_bytes = kernel.static_shared_bytes;
+  attributes.const_bytes = static_cast<uint32_t>(std::min<uint64_t>(module->const_bytes(), ~0u));
+  attributes.local_bytes = kernel.local_bytes;
+  attributes.max_threads_per_block = static_cast<uint32_t>(properties_.max_threads_per_block);
+  if (kernel.max_threads != 0) {
+    attributes.max_threads_per_block = std::min(attributes.max_threads_per_block, kernel.max_threads);
+  }
+  attributes.max_dynamic_shared_bytes = function->max_dynamic_shared;
+  attributes.ptx_version = attributes.binary_version = static_cast<int32_t>(module->ptx().target_sm);
+  attributes.parameters = kernel.parameters;
+  return attributes;
+}
+
+absl::Status SoftDevice::SetMaxDynamicShared(FunctionId id, uint32_t bytes) {
+  WHARF_ASSIGN_OR_RETURN(Function * function, FindFunction(id));
+  const uint32_t used = function->compiled->static_shared_bytes;
+  if (used > properties_.shared_per_block_optin || bytes > properties_.shared_per_block_optin - used) {
+    return CudaStatus(CudaError::kInvalidValue,
+                      "{} bytes of dynamic shared memory: with {} static ones {} are too many", bytes, used,
+                      uint64_t{bytes} + used);
+  }
+  function->max_dynamic_shared = bytes;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Symbol> SoftDevice::FindSymbol(ModuleId module_id, const std::string& name) {
+  WHARF_ASSIGN_OR_RETURN(const LoadedModule* module, FindModule(module_id));
+  return module->FindSymbol(name);
+}
+
+absl::Status SoftDevice::CheckLaunch(const Function& function, const LaunchConfig& config,
+                                     size_t parameter_bytes) const {
+  const CompiledKernel& kernel = *function.compiled;
+  const auto within = [](const Dim3& size, const std::array<uint32_t, 3>& limit) {
+    return size.x >= 1 && size.y >= 1 && size.z >= 1 && size.x <= limit[0] && size.y <= limit[1] && size.z <= limit[2];
+  };
+  const Dim3 &grid = config.grid, &block = config.block;
+  if (!within(grid, properties_.max_grid) || !within(block, properties_.max_block) ||
+      block.Count() > static_cast<uint64_t>(properties_.max_threads_per_block)) {
+    return CudaStatus(CudaError::kInvalidConfiguration,
+                      "kernel {}: grid ({},{},{}) of blocks ({},{},{}) is out of range", function.name, grid.x, grid.y,
+                      grid.z, block.x, block.y, block.z);
+  }
+  const Dim3 required{kernel.required_block[0], kernel.required_block[1], kernel.required_block[2]};
+  if (required.x != 0 && !(required == block)) {
+    return CudaStatus(CudaError::kInvalidValue, "kernel {} requires blocks of ({},{},{})", function.name, required.x,
+                      required.y, required.z);
+  }
+  if (kernel.max_threads != 0 && block.Count() > kernel.max_threads) {
+    return CudaStatus(CudaError::kLaunchOutOfResources, "kernel {} is built for {} threads a block, not {}",
+                      function.name, kernel.max_threads, block.Count());
+  }
+  if (kernel.static_shared_bytes > properties_.shared_per_block) {
+    return CudaStatus(CudaError::kLaunchOutOfResources, "kernel {} needs {} bytes of shared memory", function.name,
+                      kernel.static_shared_bytes);
+  }
+  if (config.shared_bytes > function.max_dynamic_shared) {
+    return CudaStatus(CudaError::kInvalidValue, "kernel {}: {} bytes of dynamic shared memory, {} allowed",
+                      function.name, config.shared_bytes, function.max_dynamic_shared);
+  }
+  if (parameter_bytes < kernel.parameter_bytes) {
+    return CudaStatus(CudaError::kInvalidValue, "kernel {} takes {} bytes of parameters, {} given", function.name,
+                      kernel.parameter_bytes, parameter_bytes);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SoftDevice::Launch(StreamId stream_id, FunctionId function_id, const LaunchConfig& config,
+                                std::vector<std::byte> parameters) {
+  WHARF_ASSIGN_OR_RETURN(std::shared_ptr<Timeline> stream, FindStream(stream_id));
+  WHARF_ASSIGN_OR_RETURN(const Function* function, FindFunction(function_id));
+  WHARF_RETURN_IF_ERROR(CheckLaunch(*function, config, parameters.size()));
+  EnqueueWork(std::move(stream), [this, kernel = function->compiled, name = function->name, config,
+                                  parameters = std::move(parameters)] {
+    return executor_->Run({.kernel = kernel.get(), .name = name, .config = config, .parameters = parameters.data()});
+  });
+  return absl::OkStatus();
+}
+
+}  // namespace wharf::device::soft

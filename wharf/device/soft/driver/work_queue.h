@@ -1,0 +1,40 @@
+// The one thread that executes a session's work, in the order it was issued, whatever the stream: a legal schedule of
+// CUDA's streams (nothing promises that two streams overlap), and the kernels fill all cores anyway.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+
+namespace wharf::device::soft {
+
+class WorkQueue {
+ public:
+  using Task = std::function<void()>;
+
+  // `at_end` runs last on the queue's thread.
+  explicit WorkQueue(Task at_end);
+  // Runs what is queued, then joins the thread.
+  ~WorkQueue();
+  WorkQueue(const WorkQueue&) = delete;
+  WorkQueue& operator=(const WorkQueue&) = delete;
+
+  // Thread-safe; tasks run in order.
+  void Push(Task task);
+  // Thread-safe; runs before the tasks that are waiting, in order among its like.
+  void PushUrgent(Task task);
+
+ private:
+  void ThreadMain();
+
+  Task at_end_;
+  absl::Mutex mutex_;
+  std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_), urgent_ ABSL_GUARDED_BY(mutex_);
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;  // last: it uses the others
+};
+
+}  // namespace wharf::device::soft
