@@ -1,0 +1,27 @@
+// Pictures: PNG files in and out, fitting into the network's input, drawing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "examples/cuda_pose/pose.h"
+
+namespace pose {
+
+struct Image {
+  int width = 0, height = 0;
+  std::vector<uint8_t> rgb;  // width * height * 3
+};
+
+// Both throw std::runtime_error naming the file.
+Image ReadPng(const std::string& path);
+void WritePng(const std::string& path, const Image& image);
+
+// Area-averages `image` into kInputWidth x kInputHeight, aspect ratio kept, borders mid-grey.
+Image FitToInput(const Image& image, Letterbox* letterbox);
+
+// Boxes with scores, skeletons and joints.
+void Annotate(const Detections& detections, Image* image);
+
+}  // namespace pose
