@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "wharf/base/clock.h"
 #include "wharf/base/status.h"
@@ -28,6 +29,11 @@ class ByteStream {
   virtual absl::StatusOr<size_t> Read(std::span<std::byte> into) = 0;
   // Writes all pieces, in order (gathered into as few system calls as possible).
   virtual absl::Status Write(std::span<const std::span<const std::byte>> pieces) = 0;
+  // Writes what goes without waiting and returns how many bytes that was, possibly 0; a stream that cannot tell takes
+  // none. The bytes not taken must be the first ones of the next Write or TryWrite.
+  virtual absl::StatusOr<size_t> TryWrite(std::span<const std::span<const std::byte>> pieces);
+  // Ends our direction only: the peer reads what was written before and then 0. Nothing may be written afterwards.
+  virtual void FinishWriting() {}
   // Ends both directions; blocked calls return. Idempotent.
   virtual void Shutdown() = 0;
   // "192.0.2.1:7070", "unix", "memory": for logs.
@@ -56,7 +62,7 @@ struct ConnectOptions {
 // (TLS).
 absl::StatusOr<std::unique_ptr<ByteStream>> Connect(const std::string& address, const ConnectOptions& options = {});
 
-// Wraps a connected socket; owns `fd`.
+// Wraps a connected, blocking stream socket; owns `fd`.
 std::unique_ptr<ByteStream> FromSocket(int fd);
 // Server side of TLS on a connected socket; owns `fd`; does the handshake, at most `timeout` long.
 absl::StatusOr<std::unique_ptr<ByteStream>> AcceptTls(int fd, const TlsServerOptions& options, Nanoseconds timeout);

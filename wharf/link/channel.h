@@ -1,11 +1,15 @@
 // Channel: ordered frames over a ByteStream (TCP, TLS, Unix socket, in memory). docs/protocol.md, "Frames".
 //
 // A frame is a fixed header, a small head (encoded fields) and an optional bulk part (tensor bytes). Bulk is written
-// from the caller's memory and read into the handler's, never through a buffer of the channel's own unless asked to
-// copy.
+// from the caller's memory and read into the handler's; only the first few KiB, which arrive together with the header,
+// pass through the channel's own buffer, and what a sender asks to have copied.
 //
-// Sends are queued and written by the channel's writer thread, so what is sent while a write is under way leaves in one
-// system call. The queue is bounded: a sender waits when it is full.
+// A sender that finds the stream free writes its frame itself, which saves a change of threads. What is sent while a
+// write is under way, or what the stream does not take at once, is queued for the channel's writer thread and leaves in
+// as few system calls as possible. The queue is bounded: a sender waits when it is full.
+//
+// After fork() the child's copy of a channel is dead: Send says so, and destroying it leaves the parent's connection
+// alone.
 #pragma once
 
 #include <cstddef>
@@ -61,9 +65,15 @@ enum class BulkOwnership {
   kBorrow,  // Send returns when the bytes have been handed to the stream; no copy
 };
 
+enum class Urgency {
+  kNow,   // leaves as soon as the stream takes it
+  kSoon,  // may wait for company: leaves with the next kNow frame or Flush, at 16 KiB, or after ChannelOptions::linger
+};
+
 struct ChannelOptions {
-  FrameLimits limits;
+  FrameLimits limits;  // of both directions
   size_t send_queue_bytes = 8 << 20;
+  Nanoseconds linger = std::chrono::microseconds(100);  // how long a kSoon frame may wait
 };
 
 struct ChannelStats {
@@ -82,11 +92,15 @@ class Channel {
   // `handler` must outlive the channel.
   virtual void Start(FrameHandler* handler) = 0;
   // The closing status once closed. Waits while the queue is full. Safe to call from a handler (then it never waits).
+  // kInvalidArgument beyond the limits. From a handler kBorrow may copy.
   virtual absl::Status Send(uint16_t kind, uint64_t tag, std::span<const std::byte> head,
-                            std::span<const std::byte> bulk = {}, BulkOwnership ownership = BulkOwnership::kCopy) = 0;
-  // Waits until everything sent so far was handed to the stream.
+                            std::span<const std::byte> bulk = {}, BulkOwnership ownership = BulkOwnership::kCopy,
+                            Urgency urgency = Urgency::kNow) = 0;
+  // Waits until everything sent so far was handed to the stream. From a handler it only starts that.
   virtual absl::Status Flush() = 0;
-  // Writes what is queued (at most `drain` long), then closes. Idempotent; OnClosed is called once.
+  // Writes what is queued (at most `drain` long), then closes. Idempotent; OnClosed is called once. With a drain the
+  // peer is told first and given a moment (at most 250 ms and `drain`) to close its side, so that what it has not read
+  // yet is not lost to a reset; what it still sends is dropped.
   virtual void Close(Nanoseconds drain = {}) = 0;
   virtual ChannelStats Stats() const = 0;
   virtual ByteStream& Stream() = 0;

@@ -27,7 +27,7 @@ struct Outage {
 };  // relative to the emulator's start; nothing is delivered meanwhile
 
 struct LinkProfile {
-  BandwidthTrace trace;
+  BandwidthTrace trace;       // empty: unlimited
   Nanoseconds round_trip{0};  // half each way
   Nanoseconds jitter{0};      // uniform in [0, jitter) added to each way's delay; order is kept
   std::vector<Outage> outages;
@@ -35,10 +35,22 @@ struct LinkProfile {
   uint64_t seed = 1;
 };
 
+// kInvalidArgument: negative times or rates, a trace without a step.
+absl::Status Validate(const LinkProfile& profile);
+
+// What the emulators cut a stream into: the payload of one TCP segment on Ethernet.
+inline constexpr size_t kPacketBytes = 1448;
+
 // One direction of a link. Pure: time goes in and out, nothing sleeps. Not thread-safe.
+//
+// Packets leave the queue one after the other at the trace's rate, and at none during an outage; then each takes half
+// the round trip plus jitter. One whose arrival would fall into an outage arrives when that ends.
 class LinkModel {
  public:
-  // `start` is when the trace begins.
+  // Never reached: when the trace has no bandwidth left to give.
+  static constexpr TimePoint kNever{std::chrono::hours(24 * 365 * 100)};
+
+  // `start` is when the trace begins. REQUIRES: Validate(profile).ok().
   LinkModel(LinkProfile profile, TimePoint start);
   // A packet of `bytes` handed over at `now` (never before an earlier packet's `now`): when its last bit has left the
   // sender's queue, and when it arrives. O(steps crossed).
@@ -46,11 +58,18 @@ class LinkModel {
     TimePoint sent, delivered;
   };
   Times Send(TimePoint now, size_t bytes);
+  // The trace, the outages and the jitter begin anew; what is under way is not touched.
+  void Restart(TimePoint start);
 
  private:
-  TimePoint Finish(TimePoint begin, double bits) const;
-  LinkProfile profile_;
+  TimePoint Finish(TimePoint begin, double bits);
+  TimePoint AfterOutage(TimePoint t) const;
+  TimePoint NextOutage(TimePoint t) const;
+  Nanoseconds Jitter();
+  LinkProfile profile_;  // outages sorted and disjoint
+  double bits_per_period_ = 0;
   TimePoint start_, busy_until_, last_delivery_;
+  double spare_bits_ = 0;  // what the last packet left of the nanosecond it ended in
   uint64_t random_state_;
 };
 
@@ -62,13 +81,15 @@ struct Faults {
   bool stall = false;                     // bytes are accepted and never delivered
 };
 
-// Two connected streams. With a profile, delivery follows it on `clock` (real or virtual).
+// Two connected streams. With a profile (REQUIRES: Validate(*profile).ok()), delivery follows it on `clock` (real or
+// virtual), which must outlive them.
 std::pair<std::unique_ptr<ByteStream>, std::unique_ptr<ByteStream>> MemoryPair(const Faults& first_to_second = {},
                                                                                const Faults& second_to_first = {},
                                                                                const LinkProfile* profile = nullptr,
                                                                                Clock& clock = Clock::Real());
 
-// A TCP proxy whose connections share one emulated link: listens, connects each client to `target`.
+// A TCP proxy whose connections share one emulated link: listens, connects each client to `target`. The rate counts the
+// bytes of the stream, no headers; opening a connection takes no emulated time.
 class LinkProxy {
  public:
   static absl::StatusOr<std::unique_ptr<LinkProxy>> Start(const std::string& listen, const std::string& target,

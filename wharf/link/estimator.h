@@ -1,9 +1,10 @@
 // Passive estimation of a link's bandwidth and round-trip time from the traffic that flows anyway.
 #pragma once
 
-#include <optional>
+#include <array>
+#include <cstddef>
+#include <mutex>
 
-#include "absl/synchronization/mutex.h"
 #include "wharf/base/clock.h"
 #include "wharf/link/byte_stream.h"
 
@@ -15,8 +16,15 @@ struct LinkEstimate {
 };
 
 // Thread-safe. Never probes, so an estimate cannot be held up by compute on either side.
+//
+// A rate is the upper quartile of the last few transfers: what is not the link (a busy peer, a thread that was not
+// scheduled) can only make a transfer look slower. Without new transfers an estimate rises towards the best rate seen
+// lately, so that whoever stopped sending because the link looked bad will try again.
 class LinkEstimator {
  public:
+  // `clock` must outlive the estimator.
+  explicit LinkEstimator(Clock& clock = Clock::Real()) : clock_(clock) {}
+
   // A transfer of `bytes` took `duration` on the wire; those under 16 KiB are ignored (they measure latency, not rate).
   void OnUpload(size_t bytes, Nanoseconds duration);
   void OnDownload(size_t bytes, Nanoseconds duration);
@@ -27,9 +35,30 @@ class LinkEstimator {
   LinkEstimate Estimate() const;
 
  private:
-  mutable absl::Mutex mutex_;
-  LinkEstimate estimate_ ABSL_GUARDED_BY(mutex_);
-  bool rtt_measured_ ABSL_GUARDED_BY(mutex_) = false;
+  // One direction.
+  class Rate {
+   public:
+    void Add(size_t bytes, Nanoseconds duration, TimePoint now);
+    bool Known() const { return count_ > 0; }
+    double At(TimePoint now) const;
+
+   private:
+    struct Sample {
+      double bits_per_second = 0;
+      TimePoint time;
+    };
+    double Recent() const;
+    std::array<Sample, 8> samples_;  // a ring
+    size_t count_ = 0;               // ever
+    double best_ = 0;
+  };
+
+  Clock& clock_;
+  mutable std::mutex mutex_;
+  Rate up_, down_;
+  Nanoseconds round_trip_{0};
+  bool round_trip_measured_ = false;
+  TransportInfo transport_;
 };
 
 }  // namespace wharf::link

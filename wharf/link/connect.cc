@@ -1,0 +1,57 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cstring>
+
+#include "wharf/link/byte_stream.h"
+#include "wharf/link/socket.h"
+#include "wharf/link/tls.h"
+
+namespace wharf::link {
+namespace {
+
+absl::Status NoAnswer(const std::string& address, int error_number) {
+  return Unavailable("no server answers at {}: {}; is `wharf serve` running there?", address, strerror(error_number));
+}
+
+absl::StatusOr<UniqueFd> ConnectOne(const SocketAddress& where, const std::string& name, TimePoint deadline) {
+  UniqueFd fd(socket(where.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (fd.get() < 0) return ErrnoStatus(errno, "creating a socket");
+  if (connect(fd.get(), where.get(), where.length) != 0) {
+    if (errno != EINPROGRESS && errno != EINTR) return NoAnswer(name, errno);
+    if (!WaitFor(fd.get(), POLLOUT, &deadline)) return DeadlineExceeded("{} did not answer in time", name);
+    int error = 0;
+    socklen_t length = sizeof(error);
+    getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &length);
+    if (error == ETIMEDOUT) return DeadlineExceeded("{} did not answer in time", name);
+    if (error != 0) return NoAnswer(name, error);
+  }
+  fcntl(fd.get(), F_SETFL, fcntl(fd.get(), F_GETFL) & ~O_NONBLOCK);
+  return fd;
+}
+
+}  // namespace
+
+absl::StatusOr<UniqueFd> ConnectSocket(const ParsedAddress& address, const std::string& name, TimePoint deadline) {
+  if (!address.is_unix && address.port == "0") return InvalidArgument("{}: port 0 cannot be connected to", name);
+  WHARF_ASSIGN_OR_RETURN(const auto candidates, Resolve(address, /*passive=*/false));
+  absl::Status last;
+  for (const SocketAddress& candidate : candidates) {
+    auto fd = ConnectOne(candidate, name, deadline);
+    if (fd.ok()) return fd;
+    last = fd.status();
+  }
+  return last;
+}
+
+absl::StatusOr<std::unique_ptr<ByteStream>> Connect(const std::string& address, const ConnectOptions& options) {
+  const TimePoint deadline = Clock::Real().Now() + options.timeout;
+  WHARF_ASSIGN_OR_RETURN(const ParsedAddress parsed, ParseAddress(address));
+  WHARF_ASSIGN_OR_RETURN(UniqueFd fd, ConnectSocket(parsed, address, deadline));
+  if (!options.tls.has_value()) return FromSocket(fd.Release());
+  return ConnectTls(fd.Release(), *options.tls, parsed.host, deadline);
+}
+
+}  // namespace wharf::link

@@ -1,0 +1,90 @@
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "wharf/link/byte_stream.h"
+#include "wharf/link/socket.h"
+
+namespace wharf::link {
+namespace {
+
+class SocketListener final : public Listener {
+ public:
+  SocketListener(UniqueFd socket, UniqueFd wake, std::string address, std::string unlink_path)
+      : socket_(std::move(socket)),
+        wake_(std::move(wake)),
+        address_(std::move(address)),
+        unlink_path_(std::move(unlink_path)) {}
+
+  ~SocketListener() override {
+    if (!unlink_path_.empty()) unlink(unlink_path_.c_str());
+  }
+
+  std::string Address() const override { return address_; }
+
+  absl::StatusOr<int> Accept() override {
+    while (true) {
+      pollfd entries[2] = {{socket_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
+      if (poll(entries, 2, -1) < 0 && errno != EINTR) return ErrnoStatus(errno, "waiting for a connection");
+      if (entries[1].revents != 0) return Aborted("listener on {} was shut down", address_);
+      // The listening socket does not block, so a client that is gone again cannot hold us up here.
+      const int fd = accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC);
+      if (fd >= 0) return fd;
+      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        return ErrnoStatus(errno, "accepting a connection");
+      }
+      // Everything else concerns the one connection that did not come about.
+    }
+  }
+
+  // Never silenced, so every later Accept hears it too.
+  void Shutdown() override { Ring(wake_.get()); }
+
+ private:
+  const UniqueFd socket_;
+  const UniqueFd wake_;
+  const std::string address_;
+  const std::string unlink_path_;
+};
+
+// A Unix socket's file outlives a server that was killed: if nobody answers there, it is removed.
+void RemoveStaleSocket(const SocketAddress& address) {
+  UniqueFd probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (probe.get() < 0 || connect(probe.get(), address.get(), address.length) == 0 || errno != ECONNREFUSED) return;
+  unlink(reinterpret_cast<const sockaddr_un*>(address.get())->sun_path);
+}
+
+absl::StatusOr<UniqueFd> Bind(const SocketAddress& where, const ParsedAddress& parsed) {
+  UniqueFd fd(socket(where.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (fd.get() < 0) return ErrnoStatus(errno, "creating a socket");
+  const int on = 1;
+  if (parsed.is_unix) {
+    RemoveStaleSocket(where);
+  } else {
+    setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  }
+  if (bind(fd.get(), where.get(), where.length) != 0 || listen(fd.get(), SOMAXCONN) != 0) {
+    const int error = errno;
+    if (error == EADDRINUSE && !parsed.is_unix) {
+      return AlreadyExists("port {} is in use: stop the program that has it or choose another port", parsed.port);
+    }
+    if (error == EADDRINUSE) return AlreadyExists("another server listens on {}", FormatAddress(where));
+    return ErrnoStatus(error, fmt::format("listening on {}", FormatAddress(where)));
+  }
+  return fd;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Listener>> Listener::Create(const std::string& address) {
+  WHARF_ASSIGN_OR_RETURN(const ParsedAddress parsed, ParseAddress(address));
+  WHARF_ASSIGN_OR_RETURN(const auto candidates, Resolve(parsed, /*passive=*/true));
+  WHARF_ASSIGN_OR_RETURN(UniqueFd fd, Bind(candidates.front(), parsed));
+  WHARF_ASSIGN_OR_RETURN(UniqueFd wake, MakeBell());
+  std::string bound = parsed.is_unix ? address : FormatAddress(LocalAddress(fd.get()));
+  return std::make_unique<SocketListener>(std::move(fd), std::move(wake), std::move(bound),
+                                          parsed.is_unix ? parsed.host : "");
+}
+
+}  // namespace wharf::link

@@ -1,0 +1,346 @@
+#include "wharf/link/tls.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "wharf/link/socket.h"
+
+namespace wharf::link {
+namespace {
+
+constexpr size_t kMaxRecord = 16 << 10;  // plaintext of one TLS record
+
+template <auto function>
+struct Deleter {
+  template <typename T>
+  void operator()(T* object) const {
+    function(object);
+  }
+};
+using Context = std::unique_ptr<SSL_CTX, Deleter<SSL_CTX_free>>;
+using Session = std::unique_ptr<SSL, Deleter<SSL_free>>;
+
+// The program around us may use OpenSSL too: its pending errors stay, ours are gone at the end of the scope.
+class ErrorScope {
+ public:
+  ErrorScope() { ERR_set_mark(); }
+  ~ErrorScope() { ERR_pop_to_mark(); }
+  ErrorScope(const ErrorScope&) = delete;
+  ErrorScope& operator=(const ErrorScope&) = delete;
+};
+
+// A library context of our own, so that neither side's configuration or providers reach the other. Lives for ever.
+OSSL_LIB_CTX* Library() {
+  static OSSL_LIB_CTX* const library = OSSL_LIB_CTX_new();
+  return library;
+}
+
+std::string LastError() {
+  const unsigned long error = ERR_peek_last_error();
+  const char* reason = ERR_reason_error_string(error);
+  return reason != nullptr ? reason : fmt::format("error {:x}", error);
+}
+
+// --- the socket underneath: OpenSSL's own socket BIO would raise SIGPIPE in the program ---
+
+int FdOf(BIO* bio) { return static_cast<int>(reinterpret_cast<intptr_t>(BIO_get_data(bio))); }
+
+int BioRead(BIO* bio, char* into, int size) {
+  BIO_clear_retry_flags(bio);
+  while (true) {
+    const ssize_t count = recv(FdOf(bio), into, size, MSG_DONTWAIT);
+    if (count >= 0) return static_cast<int>(count);
+    if (errno == EINTR) continue;
+    if (errno == EAGAIN || errno == EWOULDBLOCK) BIO_set_retry_read(bio);
+    return -1;
+  }
+}
+
+int BioWrite(BIO* bio, const char* from, int size) {
+  BIO_clear_retry_flags(bio);
+  while (true) {
+    const ssize_t count = send(FdOf(bio), from, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (count >= 0) return static_cast<int>(count);
+    if (errno == EINTR) continue;
+    if (errno == EAGAIN || errno == EWOULDBLOCK) BIO_set_retry_write(bio);
+    return -1;
+  }
+}
+
+long BioControl(BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH ? 1 : 0; }
+
+BIO_METHOD* SocketMethod() {
+  static BIO_METHOD* const method = [] {
+    BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "wharf socket");
+    BIO_meth_set_read(made, BioRead);
+    BIO_meth_set_write(made, BioWrite);
+    BIO_meth_set_ctrl(made, BioControl);
+    return made;
+  }();
+  return method;
+}
+
+// --- contexts ---
+
+absl::StatusOr<Context> MakeContext(const SSL_METHOD* method) {
+  Context context(SSL_CTX_new_ex(Library(), nullptr, method));
+  if (context == nullptr) return Internal("TLS: cannot set up OpenSSL: {}", LastError());
+  SSL_CTX_set_min_proto_version(context.get(), TLS1_3_VERSION);
+  SSL_CTX_set_mode(context.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  // Sessions are never resumed; tickets left unread at the end would turn an orderly close into a reset.
+  SSL_CTX_set_num_tickets(context.get(), 0);
+  return context;
+}
+
+absl::Status UseCertificate(SSL_CTX* context, const std::string& certificate_file, const std::string& key_file) {
+  if (SSL_CTX_use_certificate_chain_file(context, certificate_file.c_str()) != 1) {
+    return InvalidArgument("TLS: cannot use certificate {}: {}", certificate_file, LastError());
+  }
+  if (SSL_CTX_use_PrivateKey_file(context, key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
+    return InvalidArgument("TLS: cannot use key {} with certificate {}: {}", key_file, certificate_file, LastError());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TrustFile(SSL_CTX* context, const std::string& ca_file) {
+  if (SSL_CTX_load_verify_file(context, ca_file.c_str()) == 1) return absl::OkStatus();
+  return InvalidArgument("TLS: cannot read CA certificates from {}: {}", ca_file, LastError());
+}
+
+absl::StatusOr<Context> ClientContext(const TlsClientOptions& options) {
+  WHARF_ASSIGN_OR_RETURN(Context context, MakeContext(TLS_client_method()));
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  if (options.ca_file.empty()) {
+    SSL_CTX_set_default_verify_paths(context.get());
+  } else {
+    WHARF_RETURN_IF_ERROR(TrustFile(context.get(), options.ca_file));
+  }
+  if (!options.certificate_file.empty()) {
+    WHARF_RETURN_IF_ERROR(UseCertificate(context.get(), options.certificate_file, options.key_file));
+  }
+  return context;
+}
+
+absl::StatusOr<Context> ServerContext(const TlsServerOptions& options) {
+  WHARF_ASSIGN_OR_RETURN(Context context, MakeContext(TLS_server_method()));
+  WHARF_RETURN_IF_ERROR(UseCertificate(context.get(), options.certificate_file, options.key_file));
+  if (!options.client_ca_file.empty()) {
+    SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+    WHARF_RETURN_IF_ERROR(TrustFile(context.get(), options.client_ca_file));
+    // Only for the client's choice of certificate; a failure costs nothing but that hint.
+    SSL_CTX_set_client_CA_list(context.get(), SSL_load_client_CA_file(options.client_ca_file.c_str()));
+  }
+  return context;
+}
+
+absl::StatusOr<Session> MakeSession(const Context& context, int fd) {
+  Session session(SSL_new(context.get()));
+  BIO* bio = session != nullptr ? BIO_new(SocketMethod()) : nullptr;
+  if (bio == nullptr) return ResourceExhausted("TLS: {}", LastError());
+  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<intptr_t>(fd)));
+  BIO_set_init(bio, 1);
+  SSL_set_bio(session.get(), bio, bio);
+  return session;
+}
+
+absl::Status ExpectPeer(SSL* session, const std::string& name) {
+  unsigned char binary[16];
+  const bool is_ip = inet_pton(AF_INET, name.c_str(), binary) == 1 || inet_pton(AF_INET6, name.c_str(), binary) == 1;
+  const bool ok = is_ip ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), name.c_str()) == 1
+                        : SSL_set1_host(session, name.c_str()) == 1 && SSL_set_tlsext_host_name(session, name.c_str());
+  if (!ok) return InvalidArgument("TLS: \"{}\" is not a server name", name);
+  return absl::OkStatus();
+}
+
+// --- failures ---
+
+// What a failed operation means. Reads the thread's error queue.
+absl::Status Failure(SSL* session, int result_of_ssl, int error_number, bool server) {
+  const int kind = SSL_get_error(session, result_of_ssl);
+  if (kind == SSL_ERROR_SYSCALL || kind == SSL_ERROR_ZERO_RETURN) {
+    return error_number != 0 ? ConnectionError(error_number) : Unavailable("connection lost: closed without warning");
+  }
+  const long verdict = SSL_get_verify_result(session);
+  const char* peer = server ? "client" : "server";
+  const int reason = ERR_GET_REASON(ERR_peek_last_error());
+  if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED && verdict != X509_V_OK) {
+    return Unauthenticated("TLS: the {}'s certificate is not accepted: {}", peer,
+                           X509_verify_cert_error_string(verdict));
+  }
+  if (reason == SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE) {
+    return Unauthenticated("TLS: the client presented no certificate and this server requires one");
+  }
+  if (reason == SSL_R_UNEXPECTED_EOF_WHILE_READING) return Unavailable("connection lost: closed without warning");
+  if (reason > SSL_AD_REASON_OFFSET) {
+    return Unauthenticated("TLS: refused by the {}: {}; does it want (another) certificate?", peer, LastError());
+  }
+  return Unauthenticated("TLS with the {} failed: {}; does it speak TLS 1.3 on this port?", peer, LastError());
+}
+
+class TlsStream final : public ByteStream {
+ public:
+  TlsStream(UniqueFd fd, Session session, bool server)
+      : fd_(std::move(fd)), peer_(PeerAddress(fd_.get())), server_(server), session_(std::move(session)) {}
+
+  absl::Status Handshake(TimePoint deadline) {
+    SetStreamOptions(fd_.get());
+    while (true) {
+      ErrorScope errors;
+      errno = 0;
+      const int result = server_ ? SSL_accept(session_.get()) : SSL_connect(session_.get());
+      if (result == 1) return absl::OkStatus();
+      const short events = Awaited(result);
+      if (events == 0) return Failure(session_.get(), result, errno, server_);
+      if (!WaitFor(fd_.get(), events, &deadline))
+        return DeadlineExceeded("TLS: {} did not finish the handshake", Peer());
+    }
+  }
+
+  absl::StatusOr<size_t> Read(std::span<std::byte> into) override {
+    while (true) {
+      short events = 0;
+      {
+        std::lock_guard lock(mutex_);
+        ErrorScope errors;
+        errno = 0;
+        size_t count = 0;
+        const int result = SSL_read_ex(session_.get(), into.data(), into.size(), &count);
+        if (result == 1) return count;
+        const int error_number = errno;
+        if (SSL_get_error(session_.get(), result) == SSL_ERROR_ZERO_RETURN) return 0;
+        events = Awaited(result);
+        if (events == 0) return Failure(session_.get(), result, error_number, server_);
+      }
+      WaitFor(fd_.get(), events);
+    }
+  }
+
+  absl::Status Write(std::span<const std::span<const std::byte>> pieces) override {
+    return WriteAll(pieces, /*wait=*/true).status();
+  }
+  absl::StatusOr<size_t> TryWrite(std::span<const std::span<const std::byte>> pieces) override {
+    return WriteAll(pieces, /*wait=*/false);
+  }
+
+  void FinishWriting() override {
+    {
+      std::lock_guard lock(mutex_);
+      ErrorScope errors;
+      SSL_shutdown(session_.get());
+    }
+    shutdown(fd_.get(), SHUT_WR);
+  }
+  void Shutdown() override { shutdown(fd_.get(), SHUT_RDWR); }
+  std::string Peer() const override { return peer_.family() == AF_UNIX ? "unix" : FormatAddress(peer_); }
+  bool IsLocal() const override { return IsLoopback(peer_); }
+  std::optional<TransportInfo> Info() const override { return SocketInfo(fd_.get()); }
+
+ private:
+  // What the socket must be ready for before the operation can go on; 0: it failed.
+  short Awaited(int result) const {
+    switch (SSL_get_error(session_.get(), result)) {
+      case SSL_ERROR_WANT_READ:
+        return POLLIN;
+      case SSL_ERROR_WANT_WRITE:
+        return POLLOUT;
+      default:
+        return 0;
+    }
+  }
+
+  // The next record's worth of bytes behind the first `skip`: in place if one piece has them, else put together in
+  // `record_`. A record that OpenSSL has begun must be offered again with exactly the same bytes.
+  std::span<const std::byte> NextRecord(std::span<const std::span<const std::byte>> pieces, size_t skip) {
+    const size_t want = begun_ != 0 ? begun_ : kMaxRecord;
+    record_.clear();
+    for (const auto& piece : pieces) {
+      if (skip >= piece.size()) {
+        skip -= piece.size();
+        continue;
+      }
+      const auto rest = piece.subspan(skip);
+      skip = 0;
+      if (record_.empty() && (rest.size() >= want || &piece == &pieces.back())) {
+        return rest.first(std::min(rest.size(), want));
+      }
+      const auto part = rest.first(std::min(rest.size(), want - record_.size()));
+      record_.insert(record_.end(), part.begin(), part.end());
+      if (record_.size() == want) break;
+    }
+    return record_;
+  }
+
+  absl::StatusOr<size_t> WriteAll(std::span<const std::span<const std::byte>> pieces, bool wait) {
+    size_t total = 0, done = 0;
+    for (const auto& piece : pieces) total += piece.size();
+    while (done < total) {
+      short events = 0;
+      {
+        std::lock_guard lock(mutex_);
+        const auto record = NextRecord(pieces, done);
+        ErrorScope errors;
+        errno = 0;
+        size_t written = 0;
+        const int result = SSL_write_ex(session_.get(), record.data(), record.size(), &written);
+        if (result == 1) {
+          begun_ = 0;
+          done += written;
+          continue;
+        }
+        events = Awaited(result);
+        if (events == 0) return Failure(session_.get(), result, errno, server_);
+        begun_ = record.size();
+      }
+      if (!wait) break;
+      WaitFor(fd_.get(), events);
+    }
+    return done;
+  }
+
+  const UniqueFd fd_;
+  const SocketAddress peer_;
+  const bool server_;
+  // SSL objects are not thread-safe; it is held while encrypting or decrypting, never while waiting for the socket.
+  std::mutex mutex_;
+  const Session session_;
+  size_t begun_ = 0;               // length of a record that the socket has not taken yet
+  std::vector<std::byte> record_;  // of the one writing thread
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ByteStream>> ConnectTls(int fd, const TlsClientOptions& options, const std::string& host,
+                                                       TimePoint deadline) {
+  UniqueFd owned(fd);
+  ErrorScope errors;
+  WHARF_ASSIGN_OR_RETURN(const Context context, ClientContext(options));
+  WHARF_ASSIGN_OR_RETURN(Session session, MakeSession(context, fd));
+  WHARF_RETURN_IF_ERROR(ExpectPeer(session.get(), options.server_name.empty() ? host : options.server_name));
+  auto stream = std::make_unique<TlsStream>(std::move(owned), std::move(session), /*server=*/false);
+  WHARF_RETURN_IF_ERROR(stream->Handshake(deadline));
+  return stream;
+}
+
+absl::StatusOr<std::unique_ptr<ByteStream>> AcceptTls(int fd, const TlsServerOptions& options, Nanoseconds timeout) {
+  const TimePoint deadline = Clock::Real().Now() + timeout;
+  UniqueFd owned(fd);
+  ErrorScope errors;
+  WHARF_ASSIGN_OR_RETURN(const Context context, ServerContext(options));
+  WHARF_ASSIGN_OR_RETURN(Session session, MakeSession(context, fd));
+  auto stream = std::make_unique<TlsStream>(std::move(owned), std::move(session), /*server=*/true);
+  WHARF_RETURN_IF_ERROR(stream->Handshake(deadline));
+  return stream;
+}
+
+}  // namespace wharf::link
