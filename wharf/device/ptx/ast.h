@@ -111,6 +111,7 @@ struct AddressOperand {
   std::variant<std::monostate, RegisterOperand, SymbolOperand> base;
   int64_t offset = 0;
 };
+// `{a}` is parsed as a itself.
 struct VectorOperand {
   std::vector<Operand> elements;
 };

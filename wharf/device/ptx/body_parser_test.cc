@@ -114,6 +114,11 @@ TEST(ParseBody, ReadsVectorsPairsSinksAndSelectors) {
   EXPECT_THAT(body.instructions[6].modifiers, ElementsAre("2d", "v4", "f32", "f32"));
 }
 
+TEST(ParseBody, AVectorOfOneIsItsElement) {
+  const Body body = MustParseKernel(".reg .b32 r; .reg .b64 rd; st.global.b32 [ rd + 0 ], { r };");
+  EXPECT_EQ(RegisterName(body, body.instructions.at(0).operands.at(1)), "r");
+}
+
 TEST(ParseBody, ReadsSpecialRegisters) {
   const Body body = MustParseKernel(
       ".reg .b32 r; mov.u32 r, %tid.x; mov.u32 r, %laneid; mov.u32 r, %clock64; mov.u32 r, %envreg3; "

@@ -162,6 +162,7 @@ absl::StatusOr<Operand> OperandParser::ParseVector(int depth) {
     vector.elements.push_back(std::move(element));
   } while (lexer_.Accept(","));
   WHARF_RETURN_IF_ERROR(lexer_.Expect("}"));
+  if (vector.elements.size() == 1) return Operand(std::move(vector.elements[0]));
   return Make(std::move(vector));
 }
 
