@@ -1,0 +1,131 @@
+// CudaDevice: the device interface on a real GPU. Streams are the driver's, so order, concurrency and the legacy
+// default stream's barriers are CUDA's own; what this adds are the client's names and addresses, copies that never make
+// the caller wait, completion callbacks and the latched fault.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "wharf/device/cuda/blas.h"
+#include "wharf/device/cuda/busy_meter.h"
+#include "wharf/device/cuda/completion.h"
+#include "wharf/device/cuda/memory_map.h"
+#include "wharf/device/cuda/output_capture.h"
+#include "wharf/device/cuda/pinned_pool.h"
+
+namespace wharf::device::cuda {
+
+class CudaDevice final : public Device {
+ public:
+  // `library`: the driver, libcuda.so.1 but in tests.
+  static absl::StatusOr<std::unique_ptr<Device>> Create(const DeviceOptions& options, const std::string& library);
+  ~CudaDevice() override;
+
+  const DeviceProperties& Properties() const override { return properties_; }
+  const device::Arena& Arena() const override { return memory_->Arena(); }
+
+  absl::Status Map(DeviceAddress address, uint64_t size) override;
+  absl::Status Unmap(DeviceAddress address) override;
+
+  absl::Status LoadModule(ModuleId id, std::vector<std::byte> image) override;
+  absl::Status UnloadModule(ModuleId id) override;
+  absl::Status DefineFunction(FunctionId id, ModuleId module, const std::string& name) override;
+  absl::StatusOr<FunctionAttributes> Attributes(FunctionId id) override;
+  absl::Status SetMaxDynamicShared(FunctionId id, uint32_t bytes) override;
+  absl::StatusOr<Symbol> FindSymbol(ModuleId module, const std::string& name) override;
+
+  absl::Status CreateStream(StreamId id, uint32_t flags, int32_t priority) override;
+  absl::Status DestroyStream(StreamId id) override;
+  absl::Status CreateEvent(EventId id, uint32_t flags) override;
+  absl::Status DestroyEvent(EventId id) override;
+  absl::Status RecordEvent(EventId event, StreamId stream) override;
+  absl::Status WaitEvent(StreamId stream, EventId event) override;
+  absl::StatusOr<bool> EventDone(EventId event) override;
+  absl::StatusOr<bool> StreamDone(StreamId stream) override;
+  absl::StatusOr<float> ElapsedMs(EventId start, EventId end) override;
+
+  absl::Status CopyToDevice(StreamId stream, Region to, Extent extent, std::vector<std::byte> packed) override;
+  absl::Status CopyToHost(StreamId stream, Region from, Extent extent, DataDone done) override;
+  absl::Status CopyOnDevice(StreamId stream, Region to, Region from, Extent extent) override;
+  absl::Status Fill(StreamId stream, Region to, Extent extent, uint32_t value, uint32_t element_bytes) override;
+  absl::Status Launch(StreamId stream, FunctionId function, const LaunchConfig& config,
+                      std::vector<std::byte> parameters) override;
+  absl::Status RunGemm(StreamId stream, const Gemm& gemm) override;
+  absl::Status Notify(StreamId stream, Done done) override;
+  absl::Status NotifyAll(Done done) override;
+  absl::Status NotifyEvent(EventId event, Done done) override;
+  absl::Status HostCall(StreamId stream, std::function<void()> call) override;
+
+  absl::Status Fault() const override { return gpu_->Fault(); }
+  void SetOutput(std::function<void(std::string)> output) override;
+  Nanoseconds BusyTime() const override { return busy_->Total(); }
+
+ private:
+  struct Stream {
+    StreamHandle handle = nullptr;
+    LaneId lane = 0;
+    uint64_t fences_seen = 0;  // of the fences behind freshly mapped memory
+  };
+  struct Event {
+    EventHandle handle = nullptr;
+    bool recorded = false, timing = true;
+  };
+  struct Module {
+    ModuleHandle handle = nullptr;
+    std::map<DeviceAddress, uint64_t> symbols;  // those that were looked up: copies may touch them
+  };
+  struct Function {
+    ModuleId module = 0;
+    FunctionHandle handle = nullptr;
+    uint32_t static_shared = 0, max_dynamic_shared = 0;
+    int32_t max_threads = 0;
+  };
+
+  CudaDevice(const DeviceOptions& options, std::unique_ptr<Gpu> gpu);
+  absl::Status Start();
+  // The stream, its context current, after the fence of freshly mapped memory; the latched fault if there is one.
+  absl::StatusOr<Stream*> Use(StreamId id);
+  absl::StatusOr<Event*> FindEvent(EventId id);
+  absl::StatusOr<Function*> FindFunction(FunctionId id);
+  // That the box lies in memory this session may name.
+  absl::Status CheckBox(const Region& region, const Extent& extent) const;
+  absl::Status CheckLaunch(const Function& function, const LaunchConfig& config) const;
+  absl::Status FenceNewMemory(DeviceAddress address, uint64_t size, bool after_all_work);
+  // Puts `then` behind everything queued on every stream, also those destroyed since.
+  absl::Status AfterAll(Done then);
+  // A stream of the device's own that nothing is queued on.
+  absl::StatusOr<Stream> BorrowStream();
+  void DeliverOutput();
+
+  const DeviceOptions options_;
+  std::unique_ptr<Gpu> gpu_;
+  DeviceProperties properties_;
+  std::unique_ptr<EventPool> markers_;
+  std::unique_ptr<BusyMeter> busy_;
+  std::unique_ptr<PinnedPool> pinned_;
+  std::unique_ptr<MemoryMap> memory_;
+  std::unique_ptr<Blas> blas_;
+  absl::Status blas_missing_;  // why there is no blas_, once tried
+
+  std::unordered_map<StreamId, Stream> streams_;
+  std::unordered_map<EventId, Event> events_;
+  std::unordered_map<ModuleId, Module> modules_;
+  std::unordered_map<FunctionId, Function> functions_;
+  LaneId last_lane_ = 0;
+  Stream fill_stream_;           // zeroes freshly mapped memory
+  EventHandle fence_ = nullptr;  // behind the last of that
+  uint64_t fences_ = 0;
+
+  absl::Mutex shared_mutex_;                                          // for what the completion thread touches too
+  std::map<LaneId, Stream> ending_ ABSL_GUARDED_BY(shared_mutex_);    // destroyed, work still queued
+  std::vector<Stream> borrowed_idle_ ABSL_GUARDED_BY(shared_mutex_);  // made by BorrowStream, idle again
+  std::function<void(std::string)> output_ ABSL_GUARDED_BY(shared_mutex_);
+  std::unique_ptr<OutputCapture> capture_ ABSL_GUARDED_BY(shared_mutex_);
+
+  std::unique_ptr<CompletionThread> completion_;  // last: its callbacks use the rest
+};
+
+}  // namespace wharf::device::cuda

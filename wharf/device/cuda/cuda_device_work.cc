@@ -1,0 +1,276 @@
+// The CUDA device's modules, functions and queued work.
+#include <algorithm>
+#include <cstring>
+
+#include "wharf/base/log.h"
+#include "wharf/device/cuda/box.h"
+#include "wharf/device/cuda/cuda_device.h"
+
+namespace wharf::device::cuda {
+
+// --- code ---
+
+absl::Status CudaDevice::LoadModule(ModuleId id, std::vector<std::byte> image) {
+  WHARF_RETURN_IF_ERROR(gpu_->Enter());
+  WHARF_RETURN_IF_ERROR(gpu_->Fault());
+  if (modules_.contains(id)) return CudaStatus(CudaError::kInvalidHandle, "module {} exists already", id);
+  constexpr size_t kSmallestHeader = 16;  // of a fat binary or cubin; the driver trusts what it reads there
+  if (image.size() < kSmallestHeader) return CudaStatus(CudaError::kInvalidImage, "the image is cut short");
+  image.push_back(std::byte{0});  // PTX ends in a zero byte
+  Module module;
+  WHARF_RETURN_IF_ERROR(gpu_->Check((*gpu_)->ModuleLoadData(&module.handle, image.data()), "cuModuleLoadData"));
+  modules_[id] = std::move(module);
+  return absl::OkStatus();
+}
+
+absl::Status CudaDevice::UnloadModule(ModuleId id) {
+  WHARF_RETURN_IF_ERROR(gpu_->Enter());
+  const auto it = modules_.find(id);
+  if (it == modules_.end()) return CudaStatus(CudaError::kInvalidHandle, "no module {}", id);
+  std::erase_if(functions_, [&](const auto& entry) { return entry.second.module == id; });
+  const ModuleHandle handle = it->second.handle;
+  modules_.erase(it);
+  return AfterAll([this, handle](const absl::Status&) {
+    gpu_->Check((*gpu_)->ModuleUnload(handle), "cuModuleUnload").IgnoreError();
+  });
+}
+
+absl::Status CudaDevice::DefineFunction(FunctionId id, ModuleId module_id, const std::string& name) {
+  WHARF_RETURN_IF_ERROR(gpu_->Enter());
+  const auto module = modules_.find(module_id);
+  if (module == modules_.end()) return CudaStatus(CudaError::kInvalidHandle, "no module {}", module_id);
+  Function function;
+  function.module = module_id;
+  const Result found = (*gpu_)->ModuleGetFunction(&function.handle, module->second.handle, name.c_str());
+  if (found == static_cast<Result>(CudaError::kNotFound)) {
+    return CudaStatus(CudaError::kNotFound, "the module has no kernel {}", name);
+  }
+  WHARF_RETURN_IF_ERROR(gpu_->Check(found, "cuModuleGetFunction"));
+  auto read = [&](FunctionAttribute attribute, int fallback) {
+    int value = fallback;
+    (*gpu_)->FuncGetAttribute(&value, attribute, function.handle);
+    return value;
+  };
+  function.static_shared = static_cast<uint32_t>(read(FunctionAttribute::kSharedBytes, 0));
+  function.max_dynamic_shared = static_cast<uint32_t>(read(FunctionAttribute::kMaxDynamicShared, 48 << 10));
+  function.max_threads = read(FunctionAttribute::kMaxThreadsPerBlock, properties_.max_threads_per_block);
+  functions_[id] = function;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CudaDevice::Function*> CudaDevice::FindFunction(FunctionId id) {
+  const auto it = functions_.find(id);
+  if (it == functions_.end()) return CudaStatus(CudaError::kInvalidDeviceFunction, "no function {}", id);
+  return &it->second;
+}
+
+absl::StatusOr<FunctionAttributes> CudaDevice::Attributes(FunctionId id) {
+  WHARF_RETURN_IF_ERROR(gpu_->Enter());
+  WHARF_ASSIGN_OR_RETURN(Function * function, FindFunction(id));
+  FunctionAttributes attributes;
+  absl::Status status;
+  auto read = [&](auto& into, FunctionAttribute attribute) {
+    int value = 0;
+    absl::Status one =
+        gpu_->Check((*gpu_)->FuncGetAttribute(&value, attribute, function->handle), "cuFuncGetAttribute");
+    if (one.ok()) into = static_cast<std::remove_reference_t<decltype(into)>>(value);
+    if (status.ok()) status = one;
+  };
+  read(attributes.static_shared_bytes, FunctionAttribute::kSharedBytes);
+  read(attributes.const_bytes, FunctionAttribute::kConstBytes);
+  read(attributes.local_bytes, FunctionAttribute::kLocalBytes);
+  read(attributes.max_threads_per_block, FunctionAttribute::kMaxThreadsPerBlock);
+  read(attributes.registers, FunctionAttribute::kRegisters);
+  read(attributes.max_dynamic_shared_bytes, FunctionAttribute::kMaxDynamicShared);
+  read(attributes.ptx_version, FunctionAttribute::kPtxVersion);
+  read(attributes.binary_version, FunctionAttribute::kBinaryVersion);
+  WHARF_RETURN_IF_ERROR(status);
+  constexpr size_t kMostParameters = 4096;
+  for (size_t i = 0; i < kMostParameters; ++i) {
+    size_t offset = 0, size = 0;
+    // Past the last parameter: invalid value.
+    if ((*gpu_)->FuncGetParamInfo(function->handle, i, &offset, &size) != kResultSuccess) break;
+    attributes.parameters.push_back({static_cast<uint32_t>(offset), static_cast<uint32_t>(size)});
+  }
+  return attributes;
+}
+
+absl::Status CudaDevice::SetMaxDynamicShared(FunctionId id, uint32_t bytes) {
+  WHARF_RETURN_IF_ERROR(gpu_->Enter());
+  WHARF_ASSIGN_OR_RETURN(Function * function, FindFunction(id));
+  if (uint64_t{bytes} + function->static_shared > properties_.shared_per_block_optin) {
+    return CudaStatus(CudaError::kInvalidValue, "{} bytes of shared memory are more than the GPU has", bytes);
+  }
+  WHARF_RETURN_IF_ERROR(gpu_->Check(
+      (*gpu_)->FuncSetAttribute(function->handle, FunctionAttribute::kMaxDynamicShared, static_cast<int>(bytes)),
+      "cuFuncSetAttribute"));
+  function->max_dynamic_shared = bytes;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Symbol> CudaDevice::FindSymbol(ModuleId id, const std::string& name) {
+  WHARF_RETURN_IF_ERROR(gpu_->Enter());
+  const auto module = modules_.find(id);
+  if (module == modules_.end()) return CudaStatus(CudaError::kInvalidHandle, "no module {}", id);
+  DevicePointer address = 0;
+  size_t size = 0;
+  WHARF_RETURN_IF_ERROR(
+      gpu_->Check((*gpu_)->ModuleGetGlobal(&address, &size, module->second.handle, name.c_str()), "cuModuleGetGlobal"));
+  module->second.symbols[address] = size;
+  return Symbol{address, size};
+}
+
+// --- queued work ---
+
+absl::Status CudaDevice::CheckBox(const Region& region, const Extent& extent) const {
+  WHARF_ASSIGN_OR_RETURN(const uint64_t span, SpanBytes(region, extent));
+  if (memory_->InArena(region.address, span)) return absl::OkStatus();
+  for (const auto& [id, module] : modules_) {
+    auto symbol = module.symbols.upper_bound(region.address);
+    if (symbol == module.symbols.begin()) continue;
+    --symbol;
+    const uint64_t offset = region.address - symbol->first;
+    if (offset <= symbol->second && span <= symbol->second - offset) return absl::OkStatus();
+  }
+  return CudaStatus(CudaError::kInvalidValue, "{} bytes at {:#x} are not memory of this session", span, region.address);
+}
+
+absl::Status CudaDevice::CopyToDevice(StreamId id, Region to, Extent extent, std::vector<std::byte> packed) {
+  WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
+  WHARF_RETURN_IF_ERROR(CheckBox(to, extent));
+  WHARF_ASSIGN_OR_RETURN(const uint64_t bytes, PackedBytes(extent));
+  if (bytes != packed.size()) {
+    return CudaStatus(CudaError::kInvalidValue, "{} bytes came for a box of {}", packed.size(), bytes);
+  }
+  if (bytes == 0) return absl::OkStatus();
+  auto copy = [&](void* from) {
+    return busy_->Measure(stream->handle, [&] {
+      return CopyBox(gpu_.get(), {to, nullptr}, PackedHost(from, extent), extent, stream->handle);
+    });
+  };
+  absl::StatusOr<PinnedBlock> block = pinned_->Get(bytes);
+  // From ordinary memory the driver copies before it returns: slower, and the sender has to wait, but right.
+  if (!block.ok()) return copy(packed.data());
+  std::memcpy(block->data, packed.data(), bytes);
+  absl::Status copied = copy(block->data);
+  absl::Status queued = completion_->Add(stream->lane, stream->handle,
+                                         [this, block = *block](const absl::Status&) { pinned_->Put(block); });
+  return copied.ok() ? queued : copied;
+}
+
+absl::Status CudaDevice::CopyToHost(StreamId id, Region from, Extent extent, DataDone done) {
+  if (absl::Status fault = gpu_->Fault(); !fault.ok()) {
+    completion_->AddFinished([done = std::move(done), fault](const absl::Status&) { done(fault, {}); });
+    return absl::OkStatus();
+  }
+  WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
+  WHARF_RETURN_IF_ERROR(CheckBox(from, extent));
+  WHARF_ASSIGN_OR_RETURN(const uint64_t bytes, PackedBytes(extent));
+  auto copy = [&](void* to) {
+    return busy_->Measure(stream->handle, [&] {
+      return CopyBox(gpu_.get(), PackedHost(to, extent), {from, nullptr}, extent, stream->handle);
+    });
+  };
+  absl::StatusOr<PinnedBlock> block = pinned_->Get(bytes);
+  if (!block.ok()) {
+    auto data = std::make_shared<std::vector<std::byte>>(bytes);
+    WHARF_RETURN_IF_ERROR(copy(data->data()));
+    return completion_->Add(stream->lane, stream->handle, [data, done = std::move(done)](const absl::Status& status) {
+      done(status, status.ok() ? std::move(*data) : std::vector<std::byte>{});
+    });
+  }
+  if (absl::Status copied = copy(block->data); !copied.ok()) {
+    pinned_->Put(*block);
+    return copied;
+  }
+  return completion_->Add(stream->lane, stream->handle,
+                          [this, block = *block, bytes, done = std::move(done)](const absl::Status& status) {
+                            std::vector<std::byte> data;
+                            if (status.ok()) data.assign(block.data, block.data + bytes);
+                            pinned_->Put(block);
+                            done(status, std::move(data));
+                          });
+}
+
+absl::Status CudaDevice::CopyOnDevice(StreamId id, Region to, Region from, Extent extent) {
+  WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
+  WHARF_RETURN_IF_ERROR(CheckBox(to, extent));
+  WHARF_RETURN_IF_ERROR(CheckBox(from, extent));
+  return busy_->Measure(stream->handle, [&] {
+    return CopyBox(gpu_.get(), {to, nullptr}, {from, nullptr}, extent, stream->handle);
+  });
+}
+
+absl::Status CudaDevice::Fill(StreamId id, Region to, Extent extent, uint32_t value, uint32_t element_bytes) {
+  WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
+  WHARF_RETURN_IF_ERROR(CheckBox(to, extent));
+  return busy_->Measure(stream->handle,
+                        [&] { return FillBox(gpu_.get(), to, extent, value, element_bytes, stream->handle); });
+}
+
+absl::Status CudaDevice::CheckLaunch(const Function& function, const LaunchConfig& config) const {
+  const Dim3 &g = config.grid, &b = config.block;
+  const auto& most_g = properties_.max_grid;
+  const auto& most_b = properties_.max_block;
+  const bool grid_fits = g.x <= most_g[0] && g.y <= most_g[1] && g.z <= most_g[2];
+  const bool block_fits = b.x <= most_b[0] && b.y <= most_b[1] && b.z <= most_b[2] &&
+                          b.Count() <= static_cast<uint64_t>(properties_.max_threads_per_block);
+  if (!grid_fits || !block_fits || g.Count() == 0 || b.Count() == 0) {
+    return CudaStatus(CudaError::kInvalidConfiguration, "a grid of {}x{}x{} blocks of {}x{}x{} threads", g.x, g.y, g.z,
+                      b.x, b.y, b.z);
+  }
+  if (b.Count() > static_cast<uint64_t>(function.max_threads)) {
+    return CudaStatus(CudaError::kLaunchOutOfResources, "{} threads a block, this kernel can have {}", b.Count(),
+                      function.max_threads);
+  }
+  if (config.shared_bytes > function.max_dynamic_shared) {
+    return CudaStatus(CudaError::kInvalidValue, "{} bytes of dynamic shared memory, this kernel may have {}",
+                      config.shared_bytes, function.max_dynamic_shared);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaDevice::Launch(StreamId id, FunctionId function_id, const LaunchConfig& config,
+                                std::vector<std::byte> parameters) {
+  WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
+  WHARF_ASSIGN_OR_RETURN(Function * function, FindFunction(function_id));
+  WHARF_RETURN_IF_ERROR(CheckLaunch(*function, config));
+  size_t bytes = parameters.size();
+  void* extra[] = {kLaunchBufferPointer, parameters.data(), kLaunchBufferSize, &bytes, kLaunchEnd};
+  const Dim3 &g = config.grid, &b = config.block;
+  return busy_->Measure(stream->handle, [&] {
+    return gpu_->Check((*gpu_)->LaunchKernel(function->handle, g.x, g.y, g.z, b.x, b.y, b.z, config.shared_bytes,
+                                             stream->handle, nullptr, bytes == 0 ? nullptr : extra),
+                       "cuLaunchKernel");
+  });
+}
+
+absl::Status CudaDevice::RunGemm(StreamId id, const Gemm& gemm) {
+  WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
+  if (blas_ == nullptr) {
+    WHARF_RETURN_IF_ERROR(blas_missing_);
+    absl::StatusOr<std::unique_ptr<Blas>> blas = Blas::Create(gpu_.get());
+    if (!blas.ok()) {
+      blas_missing_ = blas.status();
+      Log(LogLevel::kError, "no cuBLAS", {{"why", Message(blas.status())}});
+      return blas_missing_;
+    }
+    blas_ = *std::move(blas);
+  }
+  return busy_->Measure(stream->handle, [&] { return blas_->Run(gemm, stream->handle); });
+}
+
+absl::Status CudaDevice::HostCall(StreamId id, std::function<void()> call) {
+  WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
+  auto owned = std::make_unique<std::function<void()>>(std::move(call));
+  auto run = [](void* argument) {
+    std::unique_ptr<std::function<void()>> function(static_cast<std::function<void()>*>(argument));
+    (*function)();
+  };
+  WHARF_RETURN_IF_ERROR(gpu_->Check((*gpu_)->LaunchHostFunc(stream->handle, run, owned.get()), "cuLaunchHostFunc"));
+  // The driver's now. It does not run it after a fault, and then these few bytes live as long as the process.
+  owned.release();
+  return absl::OkStatus();
+}
+
+}  // namespace wharf::device::cuda

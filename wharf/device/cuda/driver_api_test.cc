@@ -1,0 +1,67 @@
+// The private declarations against the vendor's header, where there is one; and what LoadDriver refuses.
+#include "wharf/device/cuda/driver_api.h"
+
+#include <gtest/gtest.h>
+
+#if __has_include(<cuda.h>)
+#include <cuda.h>
+
+namespace wharf::device::cuda {
+static_assert(sizeof(Copy3D) == sizeof(CUDA_MEMCPY3D));
+static_assert(offsetof(Copy3D, src_device) == offsetof(CUDA_MEMCPY3D, srcDevice));
+static_assert(offsetof(Copy3D, dst_x) == offsetof(CUDA_MEMCPY3D, dstXInBytes));
+static_assert(offsetof(Copy3D, dst_device) == offsetof(CUDA_MEMCPY3D, dstDevice));
+static_assert(offsetof(Copy3D, width) == offsetof(CUDA_MEMCPY3D, WidthInBytes));
+static_assert(kMemoryTypeHost == CU_MEMORYTYPE_HOST && kMemoryTypeDevice == CU_MEMORYTYPE_DEVICE);
+static_assert(sizeof(AllocationProperties) == sizeof(CUmemAllocationProp));
+static_assert(offsetof(AllocationProperties, location) == offsetof(CUmemAllocationProp, location));
+static_assert(offsetof(AllocationProperties, flags) == offsetof(CUmemAllocationProp, allocFlags));
+static_assert(AllocationProperties{}.type == CU_MEM_ALLOCATION_TYPE_PINNED);
+static_assert(MemoryLocation{}.type == CU_MEM_LOCATION_TYPE_DEVICE);
+static_assert(sizeof(AccessDescriptor) == sizeof(CUmemAccessDesc));
+static_assert(AccessDescriptor{}.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+static_assert(sizeof(DevicePointer) == sizeof(CUdeviceptr));
+static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING);
+static_assert(kEventBlockingSync == CU_EVENT_BLOCKING_SYNC && kEventDisableTiming == CU_EVENT_DISABLE_TIMING);
+static_assert(kContextBlockingSync == CU_CTX_SCHED_BLOCKING_SYNC);
+static_assert(static_cast<int>(DeviceAttribute::kVirtualMemory) ==
+              CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED);
+static_assert(static_cast<int>(DeviceAttribute::kSharedPerBlockOptin) ==
+              CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+static_assert(static_cast<int>(DeviceAttribute::kRegistersPerMultiprocessor) ==
+              CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
+static_assert(static_cast<int>(DeviceAttribute::kMaxBlocksPerMultiprocessor) ==
+              CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+static_assert(static_cast<int>(FunctionAttribute::kMaxDynamicShared) ==
+              CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+}  // namespace wharf::device::cuda
+#endif
+
+namespace wharf::device::cuda {
+namespace {
+
+TEST(LoadDriver, FindsEveryFunction) {
+  const auto driver = LoadDriver(WHARF_FAKE_DRIVER);
+  ASSERT_TRUE(driver.ok()) << driver.status();
+  EXPECT_EQ((*driver)->Init(0), kResultSuccess);
+}
+
+TEST(LoadDriver, MissingLibrary) {
+  EXPECT_EQ(LoadDriver("libno-such-driver.so.1").status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST(LoadDriver, SomeOtherLibrary) {
+  const absl::Status status = LoadDriver("libm.so.6").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_NE(Message(status).find("is not an NVIDIA driver"), std::string_view::npos) << status;
+}
+
+TEST(Driver, StatusCarriesTheNumber) {
+  const auto driver = LoadDriver(WHARF_FAKE_DRIVER);
+  ASSERT_TRUE(driver.ok()) << driver.status();
+  EXPECT_TRUE((*driver)->ToStatus(kResultSuccess, "x").ok());
+  EXPECT_EQ(CudaErrorOf((*driver)->ToStatus(700, "x")), CudaError::kIllegalAddress);
+}
+
+}  // namespace
+}  // namespace wharf::device::cuda

@@ -1,0 +1,476 @@
+// A CUDA driver for tests: libcuda.so.1 with the functions driver_api.h names, on host memory. Streams are threads, so
+// work is truly asynchronous; the legacy default stream is the barrier it is in CUDA; copies from page-locked memory
+// read it when they run, not when they are queued. It "compiles" three kernels by name:
+//   add_one(u32* data, u32 n)   adds one to each element
+//   fault()                     makes the context return cudaErrorIllegalAddress from then on
+//   say()                       prints "kernel speaking"
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "wharf/device/cuda/driver_api.h"
+
+namespace {
+
+using namespace wharf::device::cuda;
+
+constexpr Result kInvalidValue = 1, kOutOfMemory = 2, kInvalidImage = 200, kInvalidHandle = 400, kNotFound = 500,
+                 kNotReady = 600, kIllegalAddress = 700;
+constexpr size_t kGranularity = 2 << 20, kMemory = size_t{1} << 30;
+
+struct Ticket {
+  bool done = false;
+  std::chrono::steady_clock::time_point when;
+};
+using TicketPointer = std::shared_ptr<Ticket>;
+
+struct Operation {
+  std::vector<TicketPointer> after;
+  std::function<void()> run;
+  TicketPointer ticket;
+};
+
+struct Stream {
+  bool blocking = true;
+  bool stop = false;
+  std::deque<Operation> queue;
+  TicketPointer last;
+  std::thread thread;
+};
+
+struct Event {
+  TicketPointer ticket;
+};
+
+struct Machine {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::atomic<Result> sticky{0};
+  std::set<Stream*> streams;
+  Stream* legacy = nullptr;
+  int contexts = 0;
+  std::map<AllocationHandle, size_t> allocations;
+  AllocationHandle last_allocation = 0;
+  size_t allocated = 0;
+  std::map<DevicePointer, size_t> mapped;
+  std::map<const std::byte*, size_t> pinned;
+};
+
+// Never destroyed: stream threads may outlive main's statics.
+Machine& M() {
+  static auto* machine = new Machine;
+  return *machine;
+}
+
+void RunStream(Stream* stream) {
+  Machine& m = M();
+  std::unique_lock lock(m.mutex);
+  for (;;) {
+    m.changed.wait(lock, [&] { return stream->stop || !stream->queue.empty(); });
+    if (stream->queue.empty()) return;
+    Operation operation = std::move(stream->queue.front());
+    stream->queue.pop_front();
+    m.changed.wait(lock, [&] {
+      return std::all_of(operation.after.begin(), operation.after.end(), [](const auto& t) { return t->done; });
+    });
+    lock.unlock();
+    if (operation.run != nullptr && m.sticky == 0) operation.run();
+    lock.lock();
+    operation.ticket->done = true;
+    operation.ticket->when = std::chrono::steady_clock::now();
+    m.changed.notify_all();
+  }
+}
+
+Stream* NewStream(bool blocking) {
+  auto* stream = new Stream;
+  stream->blocking = blocking;
+  stream->thread = std::thread(RunStream, stream);
+  std::lock_guard lock(M().mutex);
+  M().streams.insert(stream);
+  return stream;
+}
+
+void EndStream(Stream* stream) {
+  {
+    std::lock_guard lock(M().mutex);
+    stream->stop = true;
+    M().streams.erase(stream);
+    M().changed.notify_all();
+  }
+  stream->thread.join();
+  delete stream;
+}
+
+Stream* Find(StreamHandle handle) { return handle == nullptr ? M().legacy : reinterpret_cast<Stream*>(handle); }
+
+TicketPointer Enqueue(StreamHandle handle, std::function<void()> run, TicketPointer also_after = nullptr) {
+  Machine& m = M();
+  std::lock_guard lock(m.mutex);
+  Stream* stream = Find(handle);
+  Operation operation{{}, std::move(run), std::make_shared<Ticket>()};
+  if (also_after != nullptr) operation.after.push_back(std::move(also_after));
+  if (stream == m.legacy) {
+    for (Stream* other : m.streams) {
+      if (other != stream && other->blocking && other->last != nullptr) operation.after.push_back(other->last);
+    }
+  } else if (stream->blocking && m.legacy->last != nullptr) {
+    operation.after.push_back(m.legacy->last);
+  }
+  TicketPointer ticket = stream->last = operation.ticket;
+  stream->queue.push_back(std::move(operation));
+  m.changed.notify_all();
+  return ticket;
+}
+
+void Await(const TicketPointer& ticket) {
+  std::unique_lock lock(M().mutex);
+  M().changed.wait(lock, [&] { return ticket == nullptr || ticket->done; });
+}
+
+bool IsPinned(const void* pointer) {
+  std::lock_guard lock(M().mutex);
+  auto it = M().pinned.upper_bound(static_cast<const std::byte*>(pointer));
+  if (it == M().pinned.begin()) return false;
+  --it;
+  return static_cast<const std::byte*>(pointer) < it->first + it->second;
+}
+
+bool IsMapped(DevicePointer address, size_t bytes) {
+  std::lock_guard lock(M().mutex);
+  while (bytes > 0) {
+    auto it = M().mapped.upper_bound(address);
+    if (it == M().mapped.begin()) return false;
+    --it;
+    if (address >= it->first + it->second) return false;
+    const size_t here = std::min<size_t>(bytes, it->first + it->second - address);
+    address += here;
+    bytes -= here;
+  }
+  return true;
+}
+
+// Queues `run`; waits for it unless all host memory it touches is page-locked.
+Result Queue(StreamHandle stream, bool asynchronous, std::function<void()> run) {
+  if (M().sticky != 0) return M().sticky;
+  TicketPointer ticket = Enqueue(stream, std::move(run));
+  if (!asynchronous) Await(ticket);
+  return 0;
+}
+
+template <typename T>
+Result FillRows(DevicePointer to, size_t pitch, T value, size_t width, size_t height, StreamHandle stream) {
+  if (width == 0 || height == 0) return 0;
+  const size_t span = (height - 1) * (height > 1 ? pitch : 0) + width * sizeof(T);
+  if (to % sizeof(T) != 0 || !IsMapped(to, span)) return kInvalidValue;
+  return Queue(stream, true, [=] {
+    for (size_t y = 0; y < height; ++y) {
+      std::fill_n(reinterpret_cast<T*>(to + y * pitch), width, value);
+    }
+  });
+}
+
+struct Module {
+  uint32_t symbol[16] = {7};
+};
+const char* const kKernels[] = {"add_one", "fault", "say"};
+
+Result RunKernel(int kernel, std::vector<std::byte> parameters, StreamHandle stream) {
+  if (kernel == 0) {
+    if (parameters.size() != 12) return kInvalidValue;
+    return Queue(stream, true, [parameters] {
+      uint64_t data = 0;
+      uint32_t n = 0;
+      std::memcpy(&data, parameters.data(), 8);
+      std::memcpy(&n, parameters.data() + 8, 4);
+      for (uint32_t i = 0; i < n; ++i) ++reinterpret_cast<uint32_t*>(data)[i];
+    });
+  }
+  if (kernel == 1) return Queue(stream, true, [] { M().sticky = kIllegalAddress; });
+  return Queue(stream, true, [] { std::printf("kernel speaking\n"); });
+}
+
+}  // namespace
+
+#define FAKE extern "C" __attribute__((visibility("default"))) Result
+
+FAKE cuGetExportTable(const void**, const void*) { return kNotFound; }
+FAKE cuInit(unsigned) { return 0; }
+FAKE cuDriverGetVersion(int* version) { return *version = 13000, 0; }
+FAKE cuDeviceGetCount(int* count) { return *count = 1, 0; }
+FAKE cuDeviceGet(int* device, int ordinal) { return *device = ordinal, ordinal == 0 ? 0 : kInvalidValue; }
+FAKE cuDeviceGetName(char* name, int size, int) { return std::snprintf(name, size, "Fake GPU"), 0; }
+FAKE cuDeviceTotalMem_v2(size_t* bytes, int) { return *bytes = kMemory, 0; }
+FAKE cuDeviceGetAttribute(int* value, DeviceAttribute attribute, int) {
+  switch (attribute) {
+    case DeviceAttribute::kVirtualMemory:
+      *value = 1;
+      return 0;
+    case DeviceAttribute::kComputeMajor:
+      *value = 9;
+      return 0;
+    case DeviceAttribute::kMaxThreadsPerBlock:
+      *value = 1024;
+      return 0;
+    case DeviceAttribute::kMultiprocessors:
+      *value = 4;
+      return 0;
+    default:
+      return kInvalidValue;
+  }
+}
+FAKE cuDeviceGetUuid_v2(Uuid* uuid, int) { return uuid->bytes[0] = 42, 0; }
+FAKE cuCtxCreate_v2(ContextHandle* context, unsigned, int) {
+  M().sticky = 0;
+  if (M().contexts++ == 0) M().legacy = NewStream(true);
+  *context = reinterpret_cast<ContextHandle>(&M());
+  return 0;
+}
+FAKE cuCtxDestroy_v2(ContextHandle) {
+  if (--M().contexts > 0) return 0;
+  EndStream(std::exchange(M().legacy, nullptr));
+  return 0;
+}
+FAKE cuCtxSetCurrent(ContextHandle) { return 0; }
+FAKE cuCtxSynchronize() {
+  std::vector<TicketPointer> tickets;
+  {
+    std::lock_guard lock(M().mutex);
+    for (Stream* stream : M().streams) tickets.push_back(stream->last);
+  }
+  for (const TicketPointer& ticket : tickets) Await(ticket);
+  return M().sticky;
+}
+FAKE cuGetErrorName(Result, const char** name) { return *name = "CUDA_ERROR_FAKE", 0; }
+FAKE cuGetErrorString(Result, const char** words) { return *words = "as the fake driver says", 0; }
+
+FAKE cuMemAddressReserve(DevicePointer* address, size_t size, size_t alignment, DevicePointer, unsigned long long) {
+  void* memory = mmap(nullptr, size + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return kOutOfMemory;
+  *address = (reinterpret_cast<DevicePointer>(memory) + alignment - 1) / alignment * alignment;
+  return 0;
+}
+FAKE cuMemAddressFree(DevicePointer address, size_t size) {
+  munmap(reinterpret_cast<void*>(address), size);
+  return 0;
+}
+FAKE cuMemGetAllocationGranularity(size_t* bytes, const AllocationProperties*, int) { return *bytes = kGranularity, 0; }
+FAKE cuMemCreate(AllocationHandle* handle, size_t size, const AllocationProperties*, unsigned long long) {
+  std::lock_guard lock(M().mutex);
+  if (size % kGranularity != 0) return kInvalidValue;
+  if (M().allocated + size > kMemory) return kOutOfMemory;
+  M().allocated += size;
+  M().allocations[*handle = ++M().last_allocation] = size;
+  return 0;
+}
+FAKE cuMemRelease(AllocationHandle handle) {
+  std::lock_guard lock(M().mutex);
+  const auto it = M().allocations.find(handle);
+  if (it == M().allocations.end()) return kInvalidHandle;
+  M().allocated -= it->second;
+  M().allocations.erase(it);
+  return 0;
+}
+FAKE cuMemMap(DevicePointer address, size_t size, size_t, AllocationHandle, unsigned long long) {
+  std::lock_guard lock(M().mutex);
+  return M().mapped.emplace(address, size).second ? 0 : kInvalidValue;
+}
+FAKE cuMemSetAccess(DevicePointer address, size_t size, const AccessDescriptor*, size_t) {
+  return mprotect(reinterpret_cast<void*>(address), size, PROT_READ | PROT_WRITE) == 0 ? 0 : kInvalidValue;
+}
+FAKE cuMemUnmap(DevicePointer address, size_t size) {
+  std::lock_guard lock(M().mutex);
+  if (M().mapped.erase(address) == 0) return kInvalidValue;
+  mmap(reinterpret_cast<void*>(address), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+       0);
+  return 0;
+}
+FAKE cuMemHostAlloc(void** pointer, size_t size, unsigned) {
+  std::lock_guard lock(M().mutex);
+  auto* bytes = new std::byte[size];
+  M().pinned[bytes] = size;
+  *pointer = bytes;
+  return 0;
+}
+FAKE cuMemFreeHost(void* pointer) {
+  std::lock_guard lock(M().mutex);
+  auto* bytes = static_cast<std::byte*>(pointer);
+  if (M().pinned.erase(bytes) == 0) return kInvalidValue;
+  delete[] bytes;
+  return 0;
+}
+
+FAKE cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, size_t size, StreamHandle stream) {
+  if (!IsMapped(to, size)) return kInvalidValue;
+  return Queue(stream, IsPinned(from), [=] { std::memcpy(reinterpret_cast<void*>(to), from, size); });
+}
+FAKE cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, size_t size, StreamHandle stream) {
+  if (!IsMapped(from, size)) return kInvalidValue;
+  return Queue(stream, IsPinned(to), [=] { std::memcpy(to, reinterpret_cast<void*>(from), size); });
+}
+FAKE cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t size, StreamHandle stream) {
+  if (!IsMapped(to, size) || !IsMapped(from, size)) return kInvalidValue;
+  return Queue(stream, true, [=] { std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), size); });
+}
+FAKE cuMemcpy3DAsync_v2(const Copy3D* copy, StreamHandle stream) {
+  const Copy3D c = *copy;
+  if (c.width > c.src_pitch || c.width > c.dst_pitch || c.src_height < c.height || c.dst_height < c.height) {
+    return kInvalidValue;
+  }
+  const bool from_host = c.src_type == kMemoryTypeHost, to_host = c.dst_type == kMemoryTypeHost;
+  const bool asynchronous = (!from_host || IsPinned(c.src_host)) && (!to_host || IsPinned(c.dst_host));
+  auto* from = from_host ? static_cast<const std::byte*>(c.src_host) : reinterpret_cast<const std::byte*>(c.src_device);
+  auto* to = to_host ? static_cast<std::byte*>(c.dst_host) : reinterpret_cast<std::byte*>(c.dst_device);
+  return Queue(stream, asynchronous, [=] {
+    for (size_t z = 0; z < c.depth; ++z) {
+      for (size_t y = 0; y < c.height; ++y) {
+        std::memcpy(to + (z * c.dst_height + y) * c.dst_pitch, from + (z * c.src_height + y) * c.src_pitch, c.width);
+      }
+    }
+  });
+}
+FAKE cuMemsetD8Async(DevicePointer to, unsigned char v, size_t n, StreamHandle s) {
+  return FillRows(to, 0, v, n, 1, s);
+}
+FAKE cuMemsetD16Async(DevicePointer to, unsigned short v, size_t n, StreamHandle s) {
+  return FillRows(to, 0, v, n, 1, s);
+}
+FAKE cuMemsetD32Async(DevicePointer to, unsigned v, size_t n, StreamHandle s) { return FillRows(to, 0, v, n, 1, s); }
+FAKE cuMemsetD2D8Async(DevicePointer to, size_t pitch, unsigned char v, size_t w, size_t h, StreamHandle s) {
+  return FillRows(to, pitch, v, w, h, s);
+}
+FAKE cuMemsetD2D16Async(DevicePointer to, size_t pitch, unsigned short v, size_t w, size_t h, StreamHandle s) {
+  return FillRows(to, pitch, v, w, h, s);
+}
+FAKE cuMemsetD2D32Async(DevicePointer to, size_t pitch, unsigned v, size_t w, size_t h, StreamHandle s) {
+  return FillRows(to, pitch, v, w, h, s);
+}
+
+FAKE cuStreamCreateWithPriority(StreamHandle* stream, unsigned flags, int) {
+  *stream = reinterpret_cast<StreamHandle>(NewStream((flags & kStreamNonBlocking) == 0));
+  return 0;
+}
+FAKE cuStreamDestroy_v2(StreamHandle stream) {
+  EndStream(Find(stream));
+  return 0;
+}
+FAKE cuStreamQuery(StreamHandle handle) {
+  if (M().sticky != 0) return M().sticky;
+  std::lock_guard lock(M().mutex);
+  const Stream* stream = Find(handle);
+  return stream->last == nullptr || stream->last->done ? 0 : kNotReady;
+}
+FAKE cuStreamWaitEvent(StreamHandle stream, EventHandle event, unsigned) {
+  if (M().sticky != 0) return M().sticky;
+  if (TicketPointer ticket = reinterpret_cast<Event*>(event)->ticket; ticket != nullptr) {
+    Enqueue(stream, nullptr, ticket);
+  }
+  return 0;
+}
+FAKE cuEventCreate(EventHandle* event, unsigned) {
+  *event = reinterpret_cast<EventHandle>(new Event);
+  return 0;
+}
+FAKE cuEventDestroy_v2(EventHandle event) {
+  delete reinterpret_cast<Event*>(event);
+  return 0;
+}
+FAKE cuEventRecord(EventHandle event, StreamHandle stream) {
+  if (M().sticky != 0) return M().sticky;
+  reinterpret_cast<Event*>(event)->ticket = Enqueue(stream, nullptr);
+  return 0;
+}
+FAKE cuEventQuery(EventHandle event) {
+  if (M().sticky != 0) return M().sticky;
+  std::lock_guard lock(M().mutex);
+  const TicketPointer& ticket = reinterpret_cast<Event*>(event)->ticket;
+  return ticket == nullptr || ticket->done ? 0 : kNotReady;
+}
+FAKE cuEventSynchronize(EventHandle event) {
+  Await(reinterpret_cast<Event*>(event)->ticket);
+  return M().sticky;
+}
+FAKE cuEventElapsedTime(float* milliseconds, EventHandle begin, EventHandle end) {
+  std::lock_guard lock(M().mutex);
+  const TicketPointer& b = reinterpret_cast<Event*>(begin)->ticket;
+  const TicketPointer& e = reinterpret_cast<Event*>(end)->ticket;
+  if (b == nullptr || e == nullptr) return kInvalidHandle;
+  if (!b->done || !e->done) return kNotReady;
+  *milliseconds = std::chrono::duration<float, std::milli>(e->when - b->when).count();
+  return 0;
+}
+
+FAKE cuModuleLoadData(ModuleHandle* module, const void* image) {
+  if (std::strncmp(static_cast<const char*>(image), ".version", 8) != 0) return kInvalidImage;
+  *module = reinterpret_cast<ModuleHandle>(new Module);
+  return 0;
+}
+FAKE cuModuleUnload(ModuleHandle module) {
+  {
+    std::lock_guard lock(M().mutex);
+    M().mapped.erase(reinterpret_cast<DevicePointer>(reinterpret_cast<Module*>(module)->symbol));
+  }
+  delete reinterpret_cast<Module*>(module);
+  return 0;
+}
+FAKE cuModuleGetFunction(FunctionHandle* function, ModuleHandle, const char* name) {
+  for (const char* const& kernel : kKernels) {
+    if (std::strcmp(kernel, name) == 0) {
+      *function = reinterpret_cast<FunctionHandle>(const_cast<const char**>(&kernel));
+      return 0;
+    }
+  }
+  return kNotFound;
+}
+FAKE cuModuleGetGlobal_v2(DevicePointer* address, size_t* size, ModuleHandle handle, const char* name) {
+  if (std::strcmp(name, "answer") != 0) return kNotFound;
+  auto* module = reinterpret_cast<Module*>(handle);
+  *address = reinterpret_cast<DevicePointer>(module->symbol);
+  *size = sizeof(module->symbol);
+  std::lock_guard lock(M().mutex);
+  M().mapped[*address] = *size;
+  return 0;
+}
+FAKE cuFuncGetAttribute(int* value, FunctionAttribute attribute, FunctionHandle) {
+  *value = attribute == FunctionAttribute::kMaxThreadsPerBlock ? 512
+           : attribute == FunctionAttribute::kMaxDynamicShared ? 48 << 10
+                                                               : 0;
+  return 0;
+}
+FAKE cuFuncSetAttribute(FunctionHandle, FunctionAttribute, int) { return 0; }
+FAKE cuFuncGetParamInfo(FunctionHandle function, size_t index, size_t* offset, size_t* size) {
+  if (reinterpret_cast<const char* const*>(function) != &kKernels[0] || index > 1) return kInvalidValue;
+  *offset = index == 0 ? 0 : 8;
+  *size = index == 0 ? 8 : 4;
+  return 0;
+}
+FAKE cuLaunchKernel(FunctionHandle function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                    StreamHandle stream, void**, void** extra) {
+  std::vector<std::byte> parameters;
+  if (extra != nullptr) {
+    if (extra[0] != kLaunchBufferPointer || extra[2] != kLaunchBufferSize || extra[4] != kLaunchEnd) {
+      return kInvalidValue;
+    }
+    const auto* bytes = static_cast<const std::byte*>(extra[1]);
+    parameters.assign(bytes, bytes + *static_cast<size_t*>(extra[3]));
+  }
+  const auto kernel = static_cast<int>(reinterpret_cast<const char* const*>(function) - kKernels);
+  return RunKernel(kernel, std::move(parameters), stream);
+}
+FAKE cuLaunchHostFunc(StreamHandle stream, void (*function)(void*), void* argument) {
+  return Queue(stream, true, [=] { function(argument); });
+}
