@@ -82,6 +82,8 @@ absl::Status ReplyQueue::SendFrame(FrameKind kind, uint64_t tag, const std::vect
 void ReplyQueue::Frame(FrameKind kind, uint64_t tag, std::vector<std::byte> head, uint64_t charged) {
   absl::MutexLock lock(&mutex_);
   if (stopped_) return;
+  // What waits to be sent is a better sign of life.
+  if (kind == FrameKind::kPing && !items_.empty()) return;
   Item item;
   item.kind = kind;
   item.ticket.tag = tag;

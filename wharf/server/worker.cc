@@ -30,6 +30,7 @@ namespace {
 // How long the rest of what a vanished client sent may take, and how long a device may take to go away: a kernel that
 // never ends is ended with the process.
 constexpr Nanoseconds kLastFrames = std::chrono::seconds(2);
+constexpr Nanoseconds kHeartbeat = std::chrono::milliseconds(500);
 constexpr absl::Duration kTeardown = absl::Seconds(3);
 
 class Worker {
@@ -48,6 +49,7 @@ class Worker {
   void OnControl();
   void OnTime(TimePoint now);
   void CheckSilence(TimePoint now);
+  void SayBusy();
   void ArmKernelKeepAlive() const;
   void SayFarewell(offload::RefusalReason refusal, std::string reason, TimePoint now);
   void Finish();
@@ -65,7 +67,7 @@ class Worker {
   std::optional<TimePoint> drain_until_;  // Goodbye is said then
   uint64_t heard_bytes_ = 0;
   TimePoint heard_at_, pinged_at_;
-  bool over_ = false;
+  bool over_ = false, was_busy_ = false;
   std::thread farewell_;  // may wait for a peer that does not read
 
   absl::Mutex mutex_;
@@ -171,7 +173,7 @@ void Worker::Watch() {
 }
 
 int Worker::PollTimeoutMs(TimePoint now) const {
-  TimePoint next = now + Nanoseconds(configure_.idle_timeout_ns / 4);
+  TimePoint next = now + std::min(kHeartbeat, Nanoseconds(configure_.idle_timeout_ns / 4));
   if (session_->CurrentPhase() == Session::Phase::kAwaitingHello) next = std::min(next, hello_deadline_);
   if (give_up_) next = std::min(next, *give_up_);
   if (drain_until_) next = std::min(next, *drain_until_);
@@ -209,7 +211,17 @@ void Worker::OnTime(TimePoint now) {
     drain_until_.reset();
     SayFarewell(offload::RefusalReason::kDraining, "the server is shutting down", now);
   }
-  if (phase == Session::Phase::kRunning) CheckSilence(now);
+  if (phase != Session::Phase::kRunning) return;
+  CheckSilence(now);
+  SayBusy();
+}
+
+// While a frame takes long (a module to compile, a full queue) nothing is read and no ping is answered: without a sign
+// of life the client would take us for lost.
+void Worker::SayBusy() {
+  const bool busy = session_->Handling();
+  if (busy && was_busy_) session_->Ping();
+  was_busy_ = busy;
 }
 
 void Worker::CheckSilence(TimePoint now) {
