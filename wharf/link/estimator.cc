@@ -30,16 +30,15 @@ void LinkEstimator::Rate::Add(size_t bytes, Nanoseconds duration, TimePoint now)
   samples_[count_++ % samples_.size()] = {rate, now};
 }
 
-// Upper quartile of the newest sample and those shortly before it.
+// Second best of the newest sample and those shortly before it; of one or two, the best.
 double LinkEstimator::Rate::Recent() const {
   const TimePoint newest = samples_[(count_ - 1) % samples_.size()].time;
   std::vector<double> rates;
   for (size_t i = 0; i < std::min(count_, samples_.size()); ++i) {
     if (newest - samples_[i].time <= kWindow) rates.push_back(samples_[i].bits_per_second);
   }
-  const auto quartile = rates.begin() + static_cast<std::ptrdiff_t>((rates.size() * 3 + 3) / 4 - 1);
-  std::nth_element(rates.begin(), quartile, rates.end());
-  return *quartile;
+  std::sort(rates.begin(), rates.end());
+  return rates.size() < 3 ? rates.back() : rates[rates.size() - 2];
 }
 
 double LinkEstimator::Rate::At(TimePoint now) const {

@@ -17,9 +17,10 @@ struct LinkEstimate {
 
 // Thread-safe. Never probes, so an estimate cannot be held up by compute on either side.
 //
-// A rate is the upper quartile of the last few transfers: what is not the link (a busy peer, a thread that was not
-// scheduled) can only make a transfer look slower. Without new transfers an estimate rises towards the best rate seen
-// lately, so that whoever stopped sending because the link looked bad will try again.
+// A rate is the second best of the last few transfers: what is not the link (a busy peer, a thread that was not
+// scheduled) makes a transfer look slower, hardly ever faster; the very best may have been swallowed by a buffer.
+// Without new transfers an estimate rises towards the best rate seen lately, so that whoever stopped sending because
+// the link looked bad will try again.
 class LinkEstimator {
  public:
   // `clock` must outlive the estimator.
