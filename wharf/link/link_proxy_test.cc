@@ -1,0 +1,279 @@
+// The TCP proxy: what it carries, and how far its rate and delay are from what was configured.
+//
+// The two accuracy tests measure time, on machines that may be busy with something else. So each compares with what
+// LinkModel says for the same traffic, takes medians, and asks that the best of several attempts be within the bound:
+// noise can only make an attempt worse, an emulator that is wrong is wrong in all of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <future>
+#include <thread>
+
+#include "wharf/link/channel.h"
+#include "wharf/link/emulator.h"
+#include "wharf/link/testing.h"
+
+namespace wharf::link {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr int kAttempts = 10;
+// Sanitizers slow the proxy itself down.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr double kSlack = 10;
+#else
+constexpr double kSlack = 1;
+#endif
+constexpr double kRateBound = 0.05 * kSlack;
+constexpr double kDelayBoundMs = 0.3 * kSlack;
+
+absl::Status Write(ByteStream& stream, std::span<const std::byte> bytes) { return stream.Write(std::span(&bytes, 1)); }
+
+void ReadExactly(ByteStream& stream, std::span<std::byte> into) {
+  while (!into.empty()) {
+    const auto count = stream.Read(into);
+    ASSERT_TRUE(count.ok() && *count > 0);
+    into = into.subspan(*count);
+  }
+}
+
+class LinkProxyTest : public testing::Test {
+ protected:
+  void Start(const LinkProfile& profile) {
+    listener_ = Listener::Create("127.0.0.1:0").value();
+    proxy_ = LinkProxy::Start("127.0.0.1:0", listener_->Address(), profile).value();
+  }
+  std::pair<std::unique_ptr<ByteStream>, std::unique_ptr<ByteStream>> Open() {
+    auto accepted = std::async(std::launch::async, [this] { return listener_->Accept().value(); });
+    auto client = Connect(proxy_->Address()).value();
+    return {std::move(client), FromSocket(accepted.get())};
+  }
+  std::unique_ptr<Listener> listener_;
+  std::unique_ptr<LinkProxy> proxy_;
+};
+
+TEST_F(LinkProxyTest, CarriesChannelsBothWays) {
+  LinkProfile profile;
+  profile.trace = BandwidthTrace::Constant(1e9);
+  profile.round_trip = microseconds(500);
+  profile.jitter = microseconds(300);
+  profile.queue_bytes = 64 << 10;
+  Start(profile);
+  struct Peer {
+    Recorder near, far;
+    std::unique_ptr<Channel> client, server;
+  };
+  std::vector<std::unique_ptr<Peer>> peers;
+  for (int i = 0; i < 3; ++i) {
+    auto& peer = *peers.emplace_back(std::make_unique<Peer>());
+    auto [client, server] = Open();
+    peer.client = Channel::Create(std::move(client));
+    peer.server = Channel::Create(std::move(server));
+    peer.client->Start(&peer.near);
+    peer.server->Start(&peer.far);
+  }
+  std::vector<std::thread> threads;
+  for (auto& peer : peers) {
+    for (Channel* channel : {peer->client.get(), peer->server.get()}) {
+      threads.emplace_back([channel] {
+        for (uint32_t i = 0; i < 20; ++i) EXPECT_TRUE(channel->Send(1, i, {}, Pattern(50'000 + i, i)).ok());
+      });
+    }
+  }
+  for (auto& peer : peers) {
+    for (Recorder* recorder : {&peer->near, &peer->far}) {
+      for (uint32_t got = 0; got < 20;) {
+        for (const auto& frame : recorder->Take(1)) {
+          ASSERT_EQ(frame.bulk, Pattern(50'000 + got, got));
+          ++got;
+        }
+      }
+    }
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(proxy_->Traffic().connections, 3u);
+  EXPECT_GT(proxy_->Traffic().bytes_up, 3u * 20 * 50'000);
+  EXPECT_GT(proxy_->Traffic().bytes_down, 3u * 20 * 50'000);
+  for (auto& peer : peers) {
+    peer->client->Close(seconds(30));
+    EXPECT_EQ(peer->far.WaitClosed(), absl::UnavailableError("closed by peer"));
+  }
+}
+
+TEST_F(LinkProxyTest, TheEndOfAStreamArrivesBehindItsBytes) {
+  LinkProfile profile;
+  profile.round_trip = milliseconds(2);
+  Start(profile);
+  auto [client, server] = Open();
+  ASSERT_TRUE(Write(*client, Pattern(100'000)).ok());
+  client->FinishWriting();
+  std::vector<std::byte> got(100'000);
+  ReadExactly(*server, got);
+  EXPECT_EQ(got, Pattern(100'000));
+  std::byte byte;
+  EXPECT_EQ(server->Read(std::span(&byte, 1)).value(), 0u);
+  // The other direction goes on.
+  ASSERT_TRUE(Write(*server, Pattern(10)).ok());
+  ReadExactly(*client, std::span(got).first(10));
+}
+
+TEST_F(LinkProxyTest, AReaderThatDoesNotReadHoldsUpItsSenderAndNobodyElse) {
+  Start(LinkProfile{});
+  auto [stuck, unread] = Open();
+  auto [client, server] = Open();
+  std::thread sender([&stuck = stuck] {
+    const auto data = Pattern(1 << 20);
+    while (Write(*stuck, data).ok()) {
+    }
+  });
+  std::vector<std::byte> got(1 << 20);
+  for (uint32_t i = 0; i < 20; ++i) {
+    std::thread writer([&client = client, i] { EXPECT_TRUE(Write(*client, Pattern(1 << 20, i)).ok()); });
+    ReadExactly(*server, got);
+    EXPECT_EQ(got, Pattern(1 << 20, i));
+    writer.join();
+  }
+  stuck->Shutdown();
+  sender.join();
+}
+
+TEST_F(LinkProxyTest, WithoutATargetTheConnectionCloses) {
+  std::string nobody;
+  { nobody = Listener::Create("127.0.0.1:0").value()->Address(); }
+  auto proxy = LinkProxy::Start("127.0.0.1:0", nobody, LinkProfile{}).value();
+  auto client = Connect(proxy->Address()).value();
+  std::byte byte;
+  const auto read = client->Read(std::span(&byte, 1));
+  EXPECT_TRUE(!read.ok() || *read == 0);
+}
+
+TEST_F(LinkProxyTest, RefusesABadProfileOrAddress) {
+  LinkProfile profile;
+  profile.round_trip = milliseconds(-1);
+  EXPECT_EQ(LinkProxy::Start("127.0.0.1:0", "127.0.0.1:1", profile).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(LinkProxy::Start("127.0.0.1:0", "nonsense", LinkProfile{}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(LinkProxyTest, StopsWhileTrafficFlows) {
+  LinkProfile profile;
+  profile.trace = BandwidthTrace::Constant(1e6);
+  Start(profile);
+  auto [client, server] = Open();
+  std::thread sender([&client = client] {
+    while (Write(*client, Pattern(10'000)).ok()) {
+    }
+  });
+  std::byte byte;
+  ASSERT_EQ(server->Read(std::span(&byte, 1)).value(), 1u);
+  proxy_.reset();
+  sender.join();
+}
+
+// --- how exact it is ---
+
+double Median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+// When the last of `count` bytes came, against what the model says for a transfer begun at the same time.
+double RateError(const LinkProfile& profile, LinkProxy& proxy, ByteStream& from, ByteStream& to, size_t count) {
+  const std::vector<std::byte> data(count);
+  std::vector<std::byte> received(count);
+  proxy.Rewind();
+  const TimePoint begin = Clock::Real().Now();
+  std::thread writer([&] { EXPECT_TRUE(Write(from, data).ok()); });
+  ReadExactly(to, received);
+  const Nanoseconds took = Clock::Real().Now() - begin;
+  writer.join();
+  LinkModel model(profile, begin);
+  TimePoint expected;
+  for (size_t left = count; left > 0; left -= std::min(left, kPacketBytes)) {
+    expected = model.Send(begin, std::min(left, kPacketBytes)).delivered;
+  }
+  return Seconds(took) / Seconds(expected - begin) - 1;
+}
+
+struct RateCase {
+  const char* name;
+  LinkProfile profile;
+  size_t bytes;
+};
+
+TEST_F(LinkProxyTest, RateIsWithinFivePercent) {
+  LinkProfile fixed;
+  fixed.trace = BandwidthTrace::Constant(93e6);
+  fixed.round_trip = microseconds(2600);
+  LinkProfile slow = fixed;
+  slow.trace = BandwidthTrace::Constant(5e6);
+  LinkProfile indoors = fixed;
+  indoors.trace = BandwidthTrace::Load(WHARF_TRACES "/indoors_a.csv").value();
+  LinkProfile outdoors = fixed;
+  outdoors.trace = BandwidthTrace::Load(WHARF_TRACES "/outdoors_a.csv").value();
+  LinkProfile interrupted = fixed;
+  interrupted.outages = {{milliseconds(50), milliseconds(60)}};
+  for (const auto& [name, profile, bytes] : std::initializer_list<RateCase>{{"93 Mbit/s", fixed, 2'000'000},
+                                                                            {"5 Mbit/s", slow, 150'000},
+                                                                            {"indoors", indoors, 3'000'000},
+                                                                            {"outdoors", outdoors, 3'000'000},
+                                                                            {"outage", interrupted, 2'000'000}}) {
+    Start(profile);
+    auto [client, server] = Open();
+    double best_up = INFINITY, best_down = INFINITY;
+    for (int i = 0; i < kAttempts && std::max(best_up, best_down) > kRateBound / 2; ++i) {
+      best_up = std::min(best_up, std::abs(RateError(profile, *proxy_, *client, *server, bytes)));
+      best_down = std::min(best_down, std::abs(RateError(profile, *proxy_, *server, *client, bytes)));
+    }
+    EXPECT_LE(best_up, kRateBound) << name;
+    EXPECT_LE(best_down, kRateBound) << name;
+    fmt::print("{:10} rate error: up {:.2f} %, down {:.2f} %\n", name, best_up * 100, best_down * 100);
+  }
+}
+
+// Median over single messages of how much later than the model's time they arrive, in ms.
+double DelayError(const LinkProfile& profile, ByteStream& from, ByteStream& to, size_t bytes) {
+  const std::vector<std::byte> data(bytes);
+  std::vector<std::byte> received(bytes);
+  std::vector<double> errors;
+  for (int i = 0; i < 31; ++i) {
+    const TimePoint begin = Clock::Real().Now();
+    EXPECT_TRUE(Write(from, data).ok());
+    ReadExactly(to, received);
+    const Nanoseconds took = Clock::Real().Now() - begin;
+    LinkModel model(profile, begin);
+    errors.push_back(Milliseconds(took - (model.Send(begin, bytes).delivered - begin)));
+  }
+  return Median(errors);
+}
+
+TEST_F(LinkProxyTest, OneWayDelayIsWithinThreeTenthsOfAMillisecond) {
+  for (const Nanoseconds round_trip :
+       {Nanoseconds(microseconds(0)), Nanoseconds(microseconds(2600)), Nanoseconds(milliseconds(20))}) {
+    LinkProfile profile;
+    profile.trace = BandwidthTrace::Constant(93e6);
+    profile.round_trip = round_trip;
+    Start(profile);
+    auto [client, server] = Open();
+    for (const size_t bytes : {size_t{1}, size_t{1000}}) {
+      double best_up = INFINITY, best_down = INFINITY;
+      for (int i = 0; i < kAttempts && std::max(best_up, best_down) > kDelayBoundMs / 2; ++i) {
+        best_up = std::min(best_up, std::abs(DelayError(profile, *client, *server, bytes)));
+        best_down = std::min(best_down, std::abs(DelayError(profile, *server, *client, bytes)));
+      }
+      EXPECT_LE(best_up, kDelayBoundMs) << Milliseconds(round_trip);
+      EXPECT_LE(best_down, kDelayBoundMs) << Milliseconds(round_trip);
+      fmt::print("round trip {:4.1f} ms, {:4} bytes: one-way delay error up {:.3f} ms, down {:.3f} ms\n",
+                 Milliseconds(round_trip), bytes, best_up, best_down);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wharf::link
