@@ -39,13 +39,16 @@ class Encoder {
  private:
   template <typename T>
   requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) void PutPlain(T value) {
-    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-    out_.insert(out_.end(), bytes, bytes + sizeof(T));
+    Append(&value, sizeof(T));
   }
   void PutBytes(const void* data, size_t size) {
     PutPlain(static_cast<uint32_t>(size));
-    const auto* bytes = static_cast<const std::byte*>(data);
-    out_.insert(out_.end(), bytes, bytes + size);
+    Append(data, size);
+  }
+  void Append(const void* data, size_t size) {
+    const size_t before = out_.size();
+    out_.resize(before + size);
+    if (size > 0) std::memcpy(out_.data() + before, data, size);
   }
   void PutPlain(const std::string& value) { PutBytes(value.data(), value.size()); }
   void PutPlain(const std::vector<std::byte>& value) { PutBytes(value.data(), value.size()); }
@@ -84,6 +87,8 @@ class Decoder {
   }
   // OK if every field was there and nothing is left.
   absl::Status Finish() const;
+  // What was not decoded yet.
+  std::span<const std::byte> Rest() const { return in_; }
   bool ok() const { return ok_; }
 
  private:

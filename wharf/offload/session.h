@@ -1,0 +1,191 @@
+// Session: the client's end of an offloaded CUDA program. It sends the operations of wire.h over a channel, waits for
+// replies, and keeps CUDA's asynchronous error state.
+//
+// Errors: posted operations report nothing; what went wrong with them arrives with a later reply and is returned by the
+// call that waits for it. A fault of the device, and the loss of the server, are sticky: every later call returns them.
+// The server counts as lost when nothing was heard from it, and nothing could be sent, for Options::timeout; while a
+// thread waits, pings ask for a sign of life, so a long kernel is no loss.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "wharf/base/clock.h"
+#include "wharf/link/channel.h"
+#include "wharf/link/estimator.h"
+#include "wharf/offload/call_scope.h"
+#include "wharf/offload/wire.h"
+#include "wharf/offload/wire_codec.h"
+
+namespace wharf::offload {
+
+struct SessionOptions {
+  std::string token, program;
+  uint64_t memory_wish = 0;
+  Nanoseconds timeout = std::chrono::seconds(10);
+  Mode mode = Mode::kPosted;
+  std::function<void(std::string_view)> output;   // text printed by kernels; on the reader thread
+  std::function<void(std::string_view)> on_lost;  // once, with the reason
+};
+
+struct SessionCounters {
+  uint64_t posted_operations = 0, blocking_round_trips = 0;
+  uint64_t bytes_up = 0, bytes_down = 0;
+};
+
+// Thread-safe.
+class Session final : private link::FrameHandler {
+ public:
+  // Shakes hands. kUnauthenticated, kUnavailable and so on with the server's own words if it refuses; kDeadlineExceeded
+  // if it says nothing for the timeout.
+  static absl::StatusOr<std::unique_ptr<Session>> Open(std::unique_ptr<link::ByteStream> stream,
+                                                       SessionOptions options);
+  ~Session() override;
+
+  const Welcome& welcome() const { return welcome_; }
+  Mode mode() const { return options_.mode; }
+
+  // A request under way. `into` takes the reply's bulk part; it must stay valid until the request is done.
+  struct Request {
+    std::span<std::byte> into;
+    bool detached = false;  // nobody waits: an error is kept for the next call that does
+    bool done = false;
+    ReplyHeader header;
+    std::vector<std::byte> head;  // the operation's own Reply, encoded
+    size_t received = 0;
+    absl::Time sent;
+  };
+  using RequestPtr = std::shared_ptr<Request>;
+
+  // Sends and returns. The sticky error if there is one.
+  template <typename Op>
+  device::CudaError Post(const Op& op, std::span<const std::byte> bulk = {},
+                         link::BulkOwnership ownership = link::BulkOwnership::kCopy) {
+    static_assert(Op::kAnswer == Answer::kPosted);
+    return SendPosted(Op::kNumber, Encode(op), bulk, ownership);
+  }
+  // Sends and waits: the first of the sticky error, the pending error of posted operations, the request's own.
+  template <typename Op>
+  device::CudaError Ask(const Op& op, typename Op::Reply* reply = nullptr, std::span<std::byte> into = {}) {
+    const RequestPtr request = Start(op, into);
+    const device::CudaError error = Wait({&request, 1});
+    if (error != device::CudaError::kSuccess || reply == nullptr) return error;
+    return DecodeReply(*request, *reply);
+  }
+  // The same for a fact that never changes and is kept by the caller, which a call of any class may need once.
+  template <typename Op>
+  device::CudaError AskOnce(const Op& op, typename Op::Reply* reply) {
+    const RequestPtr request = Enqueue(Op::kNumber, Encode(op), {}, false);
+    const device::CudaError error = Wait({&request, 1});
+    return error == device::CudaError::kSuccess ? DecodeReply(*request, *reply) : error;
+  }
+  // The two halves of Ask, to have several requests under way in one round trip.
+  template <typename Op>
+  RequestPtr Start(const Op& op, std::span<std::byte> into = {}, bool detached = false) {
+    static_assert(Op::kAnswer == Answer::kBlocking);
+    return SendRequest(Op::kNumber, Encode(op), into, detached);
+  }
+  device::CudaError Wait(std::span<const RequestPtr> requests);
+  // Waits until no detached request is under way: their destinations are then the caller's again.
+  void WaitForDetached();
+  template <typename Reply>
+  device::CudaError DecodeReply(const Request& request, Reply& reply) {
+    auto decoded = Decode<Reply>(request.head);
+    if (!decoded.ok()) return Lose("the server sent a malformed reply");
+    reply = *std::move(decoded);
+    return device::CudaError::kSuccess;
+  }
+
+  // Ends a call: in the per-call modes it waits for an acknowledgement if the call made no round trip yet. Returns what
+  // the call returns: `error`, or what the acknowledgement brought.
+  device::CudaError Finish(CallScope& scope, device::CudaError error);
+
+  // Has the device run work ordered after everything on `stream`: `call` runs on a thread of the session, which must
+  // not block for long on the device.
+  device::CudaError PostHostCall(device::StreamId stream, std::function<void()> call);
+
+  // kSuccess, the device's fault or kRemoteLost.
+  device::CudaError StickyError() const { return sticky_.load(std::memory_order_acquire); }
+  std::string StickyMessage() const;
+  // How often a call sent what its class does not permit: 0 unless the table of calls is wrong.
+  uint64_t ClassViolations() const { return violations_.load(std::memory_order_relaxed); }
+  SessionCounters Counters() const;
+  link::LinkEstimate Link() const { return estimator_.Estimate(); }
+
+  // Says goodbye, sends what is queued for at most `drain`, closes. Later calls fail. Idempotent.
+  void Close(Nanoseconds drain);
+
+ private:
+  Session(std::unique_ptr<link::ByteStream> stream, SessionOptions options);
+
+  absl::Status ShakeHands();
+  device::CudaError SendPosted(uint16_t number, const std::vector<std::byte>& head, std::span<const std::byte> bulk,
+                               link::BulkOwnership ownership);
+  RequestPtr SendRequest(uint16_t number, const std::vector<std::byte>& head, std::span<std::byte> into, bool detached);
+  RequestPtr Enqueue(uint16_t number, const std::vector<std::byte>& head, std::span<std::byte> into, bool detached);
+  void Check(bool permitted);
+  // Waits, asking for signs of life meanwhile, until `done` or the channel is closed.
+  template <typename Done>
+  void Await(Done done) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Closes the channel; every waiting and later call gets kRemoteLost.
+  device::CudaError Lose(std::string reason);
+  device::CudaError Outcome(std::span<const RequestPtr> requests);
+
+  // link::FrameHandler
+  absl::StatusOr<std::span<std::byte>> BulkDestination(const link::FrameHeader& header,
+                                                       std::span<const std::byte> head) override;
+  absl::Status OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
+                       std::vector<std::byte> bulk) override;
+  void OnClosed(const absl::Status& why) override;
+  absl::Status OnReply(const link::FrameHeader& header, std::span<const std::byte> head, std::vector<std::byte> bulk);
+  void Latch(const ReplyHeader& header, bool include_own) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  // Watches for signs of life while a thread sends or waits, so that a full queue cannot hold a program for ever.
+  class Busy;
+  void Watch();
+  bool SawLife() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RunHostCalls();
+  void Measure(const Request& request);
+
+  const SessionOptions options_;
+  const std::unique_ptr<link::Channel> channel_;
+  Welcome welcome_;
+  link::LinkEstimator estimator_;
+  std::atomic<device::CudaError> sticky_{device::CudaError::kSuccess};
+  std::atomic<uint64_t> next_tag_{1}, posted_{0}, round_trips_{0}, violations_{0};
+
+  mutable absl::Mutex mutex_;
+  absl::CondVar changed_, stopping_;
+  std::map<uint64_t, RequestPtr> requests_ ABSL_GUARDED_BY(mutex_);
+  device::CudaError pending_error_ ABSL_GUARDED_BY(mutex_) = device::CudaError::kSuccess;
+  std::string sticky_message_ ABSL_GUARDED_BY(mutex_);
+  std::string goodbye_ ABSL_GUARDED_BY(mutex_);
+  absl::Status refusal_ ABSL_GUARDED_BY(mutex_);
+  uint64_t detached_ ABSL_GUARDED_BY(mutex_) = 0;  // requests under way that nobody waits for
+  bool welcomed_ ABSL_GUARDED_BY(mutex_) = false;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;   // the channel told so
+  bool closing_ ABSL_GUARDED_BY(mutex_) = false;  // by us, on purpose
+  bool lost_told_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t frames_seen_ ABSL_GUARDED_BY(mutex_) = 0;
+  int busy_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t life_mark_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Time last_life_ ABSL_GUARDED_BY(mutex_);
+
+  absl::Mutex host_mutex_;
+  std::map<uint64_t, std::function<void()>> host_calls_ ABSL_GUARDED_BY(host_mutex_);
+  std::deque<uint64_t> host_ready_ ABSL_GUARDED_BY(host_mutex_);
+  bool host_stop_ ABSL_GUARDED_BY(host_mutex_) = false;
+
+  std::thread watcher_, host_thread_;
+};
+
+}  // namespace wharf::offload
