@@ -1,0 +1,90 @@
+#include "wharf/cudashim/client/call.h"
+
+#include <new>
+#include <unordered_set>
+
+#include "wharf/base/log.h"
+#include "wharf/cudashim/client/process.h"
+
+namespace wharf::client {
+namespace {
+
+using offload::CallClass;
+using offload::CallScope;
+
+constexpr CallInfo kCalls[] = {
+#define WHARF_CALL(library, name, call_class, operations) {#library, #name, CallClass::call_class, operations},
+#include "wharf/cudashim/api.def"
+#undef WHARF_CALL
+};
+
+thread_local CudaError last_error = CudaError::kSuccess;
+
+}  // namespace
+
+const CallInfo& Info(Call call) { return kCalls[static_cast<size_t>(call)]; }
+
+CallGuard::CallGuard(Call call) {
+  static_assert(sizeof(scope_) >= sizeof(CallScope) && alignof(CallScope) <= 8);
+  const bool nested = CallScope::Current() != nullptr;
+  new (scope_) CallScope(static_cast<uint32_t>(call), Info(call).call_class);
+  if (!nested) Process::Get().Count(call, Info(call).call_class);
+}
+
+CallGuard::~CallGuard() { reinterpret_cast<CallScope*>(scope_)->~CallScope(); }
+
+CudaError CallGuard::Finish(CudaError error) {
+  Connection* const connection = Process::Get().Current();
+  if (connection == nullptr) return error;
+  return connection->session->Finish(*reinterpret_cast<CallScope*>(scope_), error);
+}
+
+CudaError Connect() {
+  CudaError error = CudaError::kSuccess;
+  Process::Get().Connect(&error);
+  return error;
+}
+
+CudaError StickyError() {
+  Connection* const connection = Process::Get().Current();
+  return connection == nullptr ? CudaError::kSuccess : connection->session->StickyError();
+}
+
+CudaError ResetDevice() {
+  if (Connection* const connection = Process::Get().Current()) {
+    if (connection->session->StickyError() == CudaError::kSuccess) {
+      (void)connection->session->Ask(offload::SynchronizeDevice{});
+    }
+    Process::Get().Reset();
+  }
+  last_error = CudaError::kSuccess;
+  return CudaError::kSuccess;
+}
+
+void SetLastError(CudaError error) {
+  if (error != CudaError::kSuccess) last_error = error;
+}
+
+CudaError TakeLastError() {
+  const CudaError error = PeekLastError();
+  last_error = CudaError::kSuccess;
+  return error;
+}
+
+CudaError PeekLastError() {
+  if (last_error != CudaError::kSuccess) return last_error;
+  return StickyError();
+}
+
+void ReportUnsupported(const char* name) {
+  static absl::Mutex mutex;
+  static auto* const reported = new std::unordered_set<const char*>();
+  {
+    absl::MutexLock lock(&mutex);
+    if (!reported->insert(name).second) return;
+  }
+  Log(LogLevel::kWarning, "a CUDA function that Wharf does not cover was called; it returned \"not supported\"",
+      {{"function", name}});
+}
+
+}  // namespace wharf::client

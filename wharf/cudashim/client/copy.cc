@@ -1,0 +1,161 @@
+// Copies and fills. Host to device is posted: the bytes are read before the call returns (small ones into the queue,
+// large ones straight to the stream). Device to host waits, except into pinned memory when the copy may return early:
+// then the reply, which comes before that of any later synchronisation of the stream, brings the data.
+#include <cstring>
+#include <memory>
+
+#include "wharf/cudashim/client/copy_plan.h"
+#include "wharf/cudashim/client/host_ranges.h"
+#include "wharf/cudashim/client/process.h"
+
+namespace wharf::client {
+namespace {
+
+constexpr uint64_t kCopyIntoQueue = 4 << 20;
+
+// Replies of this size keep a slow link's signs of life close enough together.
+constexpr uint64_t kFetchPiece = 4 << 20;
+
+struct Transfer {
+  Connection& connection;
+  device::StreamId stream;
+  Box to, from;
+  device::Extent extent;
+};
+
+device::Region RegionOf(const Box& box, const Piece& piece) {
+  return {AddressOf(box, piece), box.row_pitch, box.slice_pitch};
+}
+
+CudaError Upload(const Transfer& copy) {
+  for (const Piece& piece : CutIntoPieces(copy.extent, offload::kMaxBulkBytes)) {
+    const uint64_t size = Bytes(piece.extent);
+    const offload::CopyToDevice op{copy.stream, RegionOf(copy.to, piece), piece.extent};
+    const auto ownership = size <= kCopyIntoQueue ? link::BulkOwnership::kCopy : link::BulkOwnership::kBorrow;
+    std::vector<std::byte> packed;
+    std::span<const std::byte> bytes;
+    if (IsContiguous(copy.from, piece.extent)) {
+      bytes = {reinterpret_cast<const std::byte*>(AddressOf(copy.from, piece)), size};
+    } else {
+      packed = Gather(copy.from, piece);
+      bytes = packed;
+    }
+    const CudaError error = copy.connection.session->Post(op, bytes, ownership);
+    if (error != CudaError::kSuccess) return error;
+  }
+  return CudaError::kSuccess;
+}
+
+CudaError Download(const Transfer& copy, bool may_return_early) {
+  offload::Session& session = *copy.connection.session;
+  const bool contiguous = IsContiguous(copy.to, copy.extent);
+  const bool detached = may_return_early && contiguous && session.mode() == offload::Mode::kPosted &&
+                        HostRanges::Get().Contains(copy.to.address, Bytes(copy.extent));
+  std::vector<std::byte> packed(contiguous ? 0 : Bytes(copy.extent));
+  auto* place = contiguous ? reinterpret_cast<std::byte*>(copy.to.address) : packed.data();
+  const std::vector<Piece> pieces = CutIntoPieces(copy.extent, kFetchPiece);
+  std::vector<offload::Session::RequestPtr> requests;
+  for (const Piece& piece : pieces) {
+    const uint64_t size = Bytes(piece.extent);
+    const offload::CopyToHost op{copy.stream, RegionOf(copy.from, piece), piece.extent};
+    requests.push_back(session.Start(op, {place, size}, detached));
+    place += size;
+  }
+  if (detached) return session.StickyError();
+  const CudaError error = session.Wait(requests);
+  if (error != CudaError::kSuccess || contiguous) return error;
+  const std::byte* next = packed.data();
+  for (const Piece& piece : pieces) {
+    Scatter(copy.to, piece, {next, Bytes(piece.extent)});
+    next += Bytes(piece.extent);
+  }
+  return CudaError::kSuccess;
+}
+
+CudaError OnDevice(const Transfer& copy) {
+  const device::Region to{copy.to.address, copy.to.row_pitch, copy.to.slice_pitch};
+  const device::Region from{copy.from.address, copy.from.row_pitch, copy.from.slice_pitch};
+  return copy.connection.session->Post(offload::CopyOnDevice{copy.stream, to, from, copy.extent});
+}
+
+CudaError OnHost(const Transfer& copy) {
+  copy.connection.session->WaitForDetached();
+  for (const Piece& piece : CutIntoPieces(copy.extent, copy.extent.width)) {
+    std::memmove(reinterpret_cast<void*>(AddressOf(copy.to, piece)),
+                 reinterpret_cast<const void*>(AddressOf(copy.from, piece)), piece.extent.width);
+  }
+  return CudaError::kSuccess;
+}
+
+// A box on the device must lie in one live range.
+bool IsLive(Connection& connection, const Box& box, const device::Extent& extent) {
+  const auto range = connection.FindRange(box.address);
+  return range && Span(box, extent) <= range->size - (box.address - range->address);
+}
+
+bool KindFits(CopyKind kind, bool from_device, bool to_device) {
+  switch (kind) {
+    case CopyKind::kHostToHost:
+      return !from_device && !to_device;
+    case CopyKind::kHostToDevice:
+      return !from_device && to_device;
+    case CopyKind::kDeviceToHost:
+      return from_device && !to_device;
+    case CopyKind::kDeviceToDevice:
+      return from_device && to_device;
+    case CopyKind::kDefault:
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+CudaError Copy(StreamHandle stream, const Box& to, const Box& from, const device::Extent& extent, CopyKind kind,
+               bool may_return_early) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  Transfer copy{*connection, 0, to, from, extent};
+  error = connection->Resolve(stream, &copy.stream);
+  if (error != CudaError::kSuccess) return error;
+  error = Normalize(copy.to, copy.from, copy.extent);
+  if (error != CudaError::kSuccess || Bytes(copy.extent) == 0) return error;
+  if (to.address == 0 || from.address == 0) return CudaError::kInvalidValue;
+  const bool from_device = connection->IsDeviceAddress(from.address);
+  const bool to_device = connection->IsDeviceAddress(to.address);
+  if (!KindFits(kind, from_device, to_device)) return CudaError::kInvalidValue;
+  if (from_device && !IsLive(*connection, copy.from, copy.extent)) return CudaError::kInvalidValue;
+  if (to_device && !IsLive(*connection, copy.to, copy.extent)) return CudaError::kInvalidValue;
+  if (from_device) return to_device ? OnDevice(copy) : Download(copy, may_return_early);
+  return to_device ? Upload(copy) : OnHost(copy);
+}
+
+CudaError Fill(StreamHandle stream, const Box& to, const device::Extent& extent, uint32_t value,
+               uint32_t element_bytes) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  device::StreamId id = 0;
+  error = connection->Resolve(stream, &id);
+  if (error != CudaError::kSuccess) return error;
+  Box box = to, same = to;
+  device::Extent size = extent;
+  error = Normalize(box, same, size);
+  if (error != CudaError::kSuccess || Bytes(size) == 0) return error;
+  if (!connection->IsDeviceAddress(box.address)) {
+    if (!HostRanges::Get().Contains(box.address, Span(box, size)) || element_bytes != 1) {
+      return CudaError::kInvalidValue;
+    }
+    connection->session->WaitForDetached();
+    for (const Piece& row : CutIntoPieces(size, size.width)) {
+      std::memset(reinterpret_cast<void*>(AddressOf(box, row)), static_cast<int>(value), row.extent.width);
+    }
+    return CudaError::kSuccess;
+  }
+  if (box.address % element_bytes != 0 || !IsLive(*connection, box, size)) return CudaError::kInvalidValue;
+  return connection->session->Post(
+      offload::Fill{id, {box.address, box.row_pitch, box.slice_pitch}, size, value, element_bytes});
+}
+
+}  // namespace wharf::client

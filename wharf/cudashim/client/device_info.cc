@@ -1,0 +1,106 @@
+#include "wharf/cudashim/client/device_info.h"
+
+#include <cuda.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "wharf/cudashim/client/process.h"
+
+namespace wharf::client {
+namespace {
+
+int Clamp(uint64_t value) { return static_cast<int>(std::min<uint64_t>(value, INT32_MAX)); }
+
+// Limits that come from the welcome. False if `attribute` is none of them.
+bool FromProperties(const device::DeviceProperties& p, CUdevice_attribute attribute, int* value) {
+  switch (attribute) {
+#define WHARF_ATTRIBUTE(name, expression) \
+  case CU_DEVICE_ATTRIBUTE_##name:        \
+    *value = expression;                  \
+    return true
+    WHARF_ATTRIBUTE(MAX_THREADS_PER_BLOCK, p.max_threads_per_block);
+    WHARF_ATTRIBUTE(MAX_BLOCK_DIM_X, Clamp(p.max_block[0]));
+    WHARF_ATTRIBUTE(MAX_BLOCK_DIM_Y, Clamp(p.max_block[1]));
+    WHARF_ATTRIBUTE(MAX_BLOCK_DIM_Z, Clamp(p.max_block[2]));
+    WHARF_ATTRIBUTE(MAX_GRID_DIM_X, Clamp(p.max_grid[0]));
+    WHARF_ATTRIBUTE(MAX_GRID_DIM_Y, Clamp(p.max_grid[1]));
+    WHARF_ATTRIBUTE(MAX_GRID_DIM_Z, Clamp(p.max_grid[2]));
+    WHARF_ATTRIBUTE(MAX_SHARED_MEMORY_PER_BLOCK, Clamp(p.shared_per_block));
+    WHARF_ATTRIBUTE(TOTAL_CONSTANT_MEMORY, Clamp(p.constant_memory));
+    WHARF_ATTRIBUTE(WARP_SIZE, p.warp_size);
+    WHARF_ATTRIBUTE(MAX_REGISTERS_PER_BLOCK, p.registers_per_block);
+    WHARF_ATTRIBUTE(CLOCK_RATE, p.clock_khz);
+    WHARF_ATTRIBUTE(MULTIPROCESSOR_COUNT, p.multiprocessors);
+    WHARF_ATTRIBUTE(MEMORY_CLOCK_RATE, p.memory_clock_khz);
+    WHARF_ATTRIBUTE(GLOBAL_MEMORY_BUS_WIDTH, p.memory_bus_bits);
+    WHARF_ATTRIBUTE(L2_CACHE_SIZE, p.l2_bytes);
+    WHARF_ATTRIBUTE(MAX_THREADS_PER_MULTIPROCESSOR, p.max_threads_per_multiprocessor);
+    WHARF_ATTRIBUTE(COMPUTE_CAPABILITY_MAJOR, p.compute_major);
+    WHARF_ATTRIBUTE(COMPUTE_CAPABILITY_MINOR, p.compute_minor);
+    WHARF_ATTRIBUTE(MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, Clamp(p.shared_per_multiprocessor));
+    WHARF_ATTRIBUTE(MAX_REGISTERS_PER_MULTIPROCESSOR, p.registers_per_multiprocessor);
+    WHARF_ATTRIBUTE(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, Clamp(p.shared_per_block_optin));
+    WHARF_ATTRIBUTE(MAX_BLOCKS_PER_MULTIPROCESSOR, p.max_blocks_per_multiprocessor);
+#undef WHARF_ATTRIBUTE
+    default:
+      return false;
+  }
+}
+
+// What this remoting offers, whatever the device. Everything not named is a feature that is not there: 0.
+int Fixed(CUdevice_attribute attribute) {
+  switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_MAX_PITCH:
+      return INT32_MAX;
+    case CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT:
+    case CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT:
+      return 512;
+    case CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT:
+    case CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO:
+      return 32;
+    case CU_DEVICE_ATTRIBUTE_GPU_OVERLAP:
+    case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:
+    case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
+    case CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
+    case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED:
+      return 1;
+    case CU_DEVICE_ATTRIBUTE_NUMA_ID:
+    case CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID:
+      return -1;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+const device::DeviceProperties& Properties() { return Process::Get().Current()->session->welcome().properties; }
+
+CudaError DeviceAttribute(int attribute, int* value) {
+  if (value == nullptr || attribute < 1 || attribute >= CU_DEVICE_ATTRIBUTE_MAX) return CudaError::kInvalidValue;
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  const auto name = static_cast<CUdevice_attribute>(attribute);
+  if (!FromProperties(connection->session->welcome().properties, name, value)) *value = Fixed(name);
+  return CudaError::kSuccess;
+}
+
+CudaError RunGemm(StreamHandle stream, const device::Gemm& gemm) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  offload::RunGemm op;
+  error = connection->Resolve(stream, &op.stream);
+  if (error != CudaError::kSuccess) return error;
+  op.gemm = gemm;
+  return connection->session->Post(op);
+}
+
+}  // namespace wharf::client

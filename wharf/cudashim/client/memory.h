@@ -1,0 +1,45 @@
+// Memory as both shims see it: allocation in the session's arena, copies and fills in every direction, host memory.
+#pragma once
+
+#include "wharf/cudashim/client/call.h"
+#include "wharf/device/device.h"
+
+namespace wharf::client {
+
+// A stream as the program names it: 0 (legacy default or per-thread), 1 (legacy), 2 (per-thread) or an id.
+using StreamHandle = uint64_t;
+inline constexpr StreamHandle kLegacyStream = 1, kPerThreadStream = 2;
+
+WHARF_CLIENT_API CudaError Allocate(uint64_t size, uint64_t* address);
+WHARF_CLIENT_API CudaError Free(uint64_t address);
+WHARF_CLIENT_API CudaError MemoryInfo(size_t* free_bytes, size_t* total_bytes);
+// The allocation `address` lies in.
+WHARF_CLIENT_API CudaError AddressRange(uint64_t address, uint64_t* base, uint64_t* size);
+
+// A box of bytes in host or device memory.
+struct Box {
+  uint64_t address = 0;
+  uint64_t row_pitch = 0, slice_pitch = 0;  // 0: packed
+};
+enum class CopyKind { kHostToHost, kHostToDevice, kDeviceToHost, kDeviceToDevice, kDefault };
+
+// `may_return_early`: an asynchronous copy. Host memory that is not pinned is always read or written before the return;
+// into pinned memory the data has landed once the stream is synchronised.
+WHARF_CLIENT_API CudaError Copy(StreamHandle stream, const Box& to, const Box& from, const device::Extent& extent,
+                                CopyKind kind, bool may_return_early);
+WHARF_CLIENT_API CudaError Fill(StreamHandle stream, const Box& to, const device::Extent& extent, uint32_t value,
+                                uint32_t element_bytes);
+
+WHARF_CLIENT_API CudaError AllocateHost(uint64_t size, uint32_t flags, void** pointer);
+WHARF_CLIENT_API CudaError FreeHost(void* pointer);
+WHARF_CLIENT_API CudaError RegisterHost(void* pointer, uint64_t size, uint32_t flags);
+WHARF_CLIENT_API CudaError UnregisterHost(void* pointer);
+
+struct PointerInfo {
+  enum class Kind { kUnknown, kPinnedHost, kDevice } kind = Kind::kUnknown;
+  uint64_t base = 0, size = 0;
+  uint32_t host_flags = 0;
+};
+WHARF_CLIENT_API PointerInfo Describe(uint64_t address);
+
+}  // namespace wharf::client

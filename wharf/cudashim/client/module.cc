@@ -1,0 +1,167 @@
+#include "wharf/cudashim/client/module.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "wharf/base/log.h"
+#include "wharf/cudashim/client/module_state.h"
+
+namespace wharf::client {
+namespace {
+
+CudaError Adopt(std::vector<std::byte> image, Module** module) {
+  auto made = std::make_unique<Module>(std::move(image));
+  {
+    absl::MutexLock lock(&made->mutex);
+    const absl::Status parsed = made->Parse();
+    if (!parsed.ok() && device::CudaErrorOf(parsed) != CudaError::kNoBinaryForDevice) {
+      Log(LogLevel::kWarning, "a module was refused", {{"reason", Message(parsed)}});
+      return device::CudaErrorOf(parsed);
+    }
+  }
+  *module = made.release();  // kept for ever: handles of it may outlive it
+  Registry::Get().AddModule(*module);
+  return CudaError::kSuccess;
+}
+
+}  // namespace
+
+Module* RegisterFatBinary(const void* wrapper) {
+  const auto image = MeasureImage(wrapper);
+  if (!image.ok()) {
+    TellUser("the program carries a fat binary that cannot be read: " + std::string(Message(image.status())));
+  }
+  auto* const module = new Module(image.ok() ? *image : std::span<const std::byte>());
+  Registry::Get().AddModule(module);
+  return module;
+}
+
+void UnregisterFatBinary(Module* module) { Registry::Get().RemoveModule(module); }
+
+void RegisterFunction(Module* module, const void* host_function, const char* name) {
+  if (!IsModule(module)) return;
+  Registry::Get().BindFunction(host_function, Registry::Get().AddFunction(module, name));
+}
+
+void RegisterVariable(Module* module, const void* host_variable, const char* name, uint64_t) {
+  if (IsModule(module)) Registry::Get().BindVariable(host_variable, module, name);
+}
+
+CudaError LoadModule(const void* image, Module** module) {
+  const auto bytes = MeasureImage(image);
+  if (!bytes.ok()) return device::CudaErrorOf(bytes.status());
+  return Adopt({bytes->begin(), bytes->end()}, module);
+}
+
+CudaError LoadModuleFile(const char* path, Module** module) {
+  if (path == nullptr) return CudaError::kInvalidValue;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return CudaError::kFileNotFound;
+  std::vector<char> content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::vector<std::byte> image(content.size());
+  std::memcpy(image.data(), content.data(), content.size());
+  return Adopt(std::move(image), module);
+}
+
+CudaError UnloadModule(Module* module) {
+  if (!Registry::Get().RemoveModule(module)) return CudaError::kInvalidHandle;
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  absl::MutexLock lock(&module->mutex);
+  if (!module->LoadedIn(*connection)) return CudaError::kSuccess;
+  return connection->session->Post(offload::UnloadModule{module->id});
+}
+
+bool IsModule(const Module* module) { return Registry::Get().Contains(module); }
+
+CudaError KernelNames(Module* module, std::vector<const char*>* names) {
+  absl::MutexLock lock(&module->mutex);
+  const absl::Status parsed = module->Parse();
+  if (!parsed.ok()) return device::CudaErrorOf(parsed);
+  for (const auto& [name, index] : module->ptx()->function_index) {
+    if (module->ptx()->functions[index].is_entry) names->push_back(name.c_str());
+  }
+  return CudaError::kSuccess;
+}
+
+CudaError FindFunction(Module* module, const char* name, Function** function) {
+  if (name == nullptr) return CudaError::kInvalidValue;
+  if (!IsModule(module)) return CudaError::kInvalidHandle;
+  bool has_ptx = false;
+  {
+    absl::MutexLock lock(&module->mutex);
+    has_ptx = module->Parse().ok();
+    if (has_ptx) {
+      const device::ptx::Function* const found = module->ptx()->FindFunction(name);
+      if (found == nullptr || !found->is_entry) return CudaError::kNotFound;
+    }
+  }
+  Function* const made = Registry::Get().AddFunction(module, name);
+  if (!has_ptx) {
+    CudaError error = CudaError::kSuccess;
+    Connection* const connection = Process::Get().Connect(&error);
+    device::FunctionAttributes attributes;
+    if (connection != nullptr) error = made->Attributes(*connection, &attributes);
+    if (error != CudaError::kSuccess) return error;
+  }
+  *function = made;
+  return CudaError::kSuccess;
+}
+
+Function* ResolveFunction(const void* handle) { return Registry::Get().Resolve(handle); }
+const char* FunctionName(const Function* function) { return function->name.c_str(); }
+Module* FunctionModule(const Function* function) { return function->module; }
+
+CudaError FunctionAttributes(Function* function, device::FunctionAttributes* attributes) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  return connection == nullptr ? error : function->Attributes(*connection, attributes);
+}
+
+CudaError ParameterLayout(Function* function, std::vector<device::ParameterLayout>* layout) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  const std::vector<device::ParameterLayout>* found = nullptr;
+  error = function->Layout(*connection, &found);
+  if (error == CudaError::kSuccess) *layout = *found;
+  return error;
+}
+
+CudaError SetMaxDynamicShared(Function* function, uint32_t bytes) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  return connection == nullptr ? error : function->SetMaxDynamic(*connection, bytes);
+}
+
+uint32_t MaxDynamicShared(const Function* function) {
+  if (function->max_dynamic_shared() != 0) return function->max_dynamic_shared();
+  Connection* const connection = Process::Get().Current();
+  return connection == nullptr ? 48u << 10 : connection->session->welcome().properties.shared_per_block;
+}
+
+CudaError FindVariable(Module* module, const char* name, uint64_t* address, uint64_t* size) {
+  if (name == nullptr) return CudaError::kInvalidValue;
+  if (!IsModule(module)) return CudaError::kInvalidHandle;
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  device::Symbol symbol;
+  error = module->FindVariable(*connection, name, &symbol);
+  if (error != CudaError::kSuccess) return error;
+  if (address != nullptr) *address = symbol.address;
+  if (size != nullptr) *size = symbol.size;
+  return CudaError::kSuccess;
+}
+
+CudaError FindHostVariable(const void* host_variable, uint64_t* address, uint64_t* size) {
+  const auto variable = Registry::Get().FindVariable(host_variable);
+  if (!variable) return CudaError::kInvalidSymbol;
+  const CudaError error = FindVariable(variable->module, variable->name.c_str(), address, size);
+  return error == CudaError::kNotFound ? CudaError::kInvalidSymbol : error;
+}
+
+}  // namespace wharf::client

@@ -1,0 +1,58 @@
+// Modules, kernels and variables as both shims see them. Images are kept on the client and sent at the first use of one
+// of their kernels or variables; parameter layouts are read from the image's PTX here, so a launch asks nothing.
+#pragma once
+
+#include <vector>
+
+#include "wharf/cudashim/client/memory.h"
+
+namespace wharf::client {
+
+class Module;
+class Function;
+
+// A fat binary the program carries (a wrapper as __cudaRegisterFatBinary gets it); its bytes stay where they are.
+WHARF_CLIENT_API Module* RegisterFatBinary(const void* wrapper);
+WHARF_CLIENT_API void UnregisterFatBinary(Module* module);
+WHARF_CLIENT_API void RegisterFunction(Module* module, const void* host_function, const char* name);
+WHARF_CLIENT_API void RegisterVariable(Module* module, const void* host_variable, const char* name, uint64_t size);
+
+// An image given at run time: fat binary, wrapper, cubin or NUL-terminated PTX, told apart by content; copied.
+WHARF_CLIENT_API CudaError LoadModule(const void* image, Module** module);
+WHARF_CLIENT_API CudaError LoadModuleFile(const char* path, Module** module);
+// kInvalidHandle if it is no module that LoadModule made.
+WHARF_CLIENT_API CudaError UnloadModule(Module* module);
+WHARF_CLIENT_API bool IsModule(const Module* module);
+// The kernels the image's PTX defines.
+WHARF_CLIENT_API CudaError KernelNames(Module* module, std::vector<const char*>* names);
+
+// A kernel by name. kNotFound if the PTX has none of that name; without PTX the server is asked.
+WHARF_CLIENT_API CudaError FindFunction(Module* module, const char* name, Function** function);
+// A kernel by the host function that stands for it, or by its own handle; nullptr if it is neither.
+WHARF_CLIENT_API Function* ResolveFunction(const void* handle);
+WHARF_CLIENT_API const char* FunctionName(const Function* function);
+WHARF_CLIENT_API Module* FunctionModule(const Function* function);
+
+WHARF_CLIENT_API CudaError FunctionAttributes(Function* function, device::FunctionAttributes* attributes);
+WHARF_CLIENT_API CudaError ParameterLayout(Function* function, std::vector<device::ParameterLayout>* layout);
+WHARF_CLIENT_API CudaError SetMaxDynamicShared(Function* function, uint32_t bytes);
+WHARF_CLIENT_API uint32_t MaxDynamicShared(const Function* function);
+
+// Address and size of a module's variable; asked once.
+WHARF_CLIENT_API CudaError FindVariable(Module* module, const char* name, uint64_t* address, uint64_t* size);
+// The same by its host shadow. kInvalidSymbol if it is none.
+WHARF_CLIENT_API CudaError FindHostVariable(const void* host_variable, uint64_t* address, uint64_t* size);
+
+struct LaunchShape {
+  device::Dim3 grid, block;
+  uint64_t shared_bytes = 0;
+};
+// Parameters one by one (each points to a value) or, if `arguments` is null, as the packed buffer.
+// kInvalidConfiguration and kInvalidValue for shapes no device runs.
+WHARF_CLIENT_API CudaError Launch(Function* function, const LaunchShape& shape, StreamHandle stream,
+                                  void* const* arguments, const void* packed, size_t packed_bytes);
+
+// Resident blocks on one multiprocessor.
+WHARF_CLIENT_API CudaError Occupancy(Function* function, int block_threads, uint64_t dynamic_shared, int* blocks);
+
+}  // namespace wharf::client

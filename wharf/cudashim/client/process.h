@@ -1,0 +1,90 @@
+// The state of the client process: the session, and what belongs to it. Internal to libwharf_client.so.
+//
+// After fork the child has no session: it gets kNotInitialized if the parent had one, else it may open its own. At exit
+// the session ends and counters are written; later calls return kUnloading. Nothing here is ever destroyed, because
+// programs call CUDA from static destructors and threads that outlive them.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "wharf/cudashim/client/memory.h"
+#include "wharf/cudashim/client/stream.h"
+#include "wharf/offload/address_allocator.h"
+#include "wharf/offload/session.h"
+
+namespace wharf::client {
+
+// One session and the objects on its device. Kept (closed) after a reset: other threads may still hold it.
+struct Connection {
+  Connection(std::unique_ptr<offload::Session> opened, uint64_t generation);
+
+  const std::unique_ptr<offload::Session> session;
+  const uint64_t generation;
+  absl::Mutex mutex;
+  offload::AddressAllocator allocator ABSL_GUARDED_BY(mutex);
+  std::unordered_map<StreamHandle, StreamInfo> streams ABSL_GUARDED_BY(mutex);
+  std::set<EventHandle> events ABSL_GUARDED_BY(mutex);
+  std::map<uint64_t, uint64_t> variables ABSL_GUARDED_BY(mutex);  // module variables: address -> size
+
+  bool IsDeviceAddress(uint64_t address);
+  // The live range (allocation or variable) that holds `address`.
+  std::optional<offload::AddressAllocator::Range> FindRange(uint64_t address);
+  // The server's number of a stream. kInvalidHandle.
+  CudaError Resolve(StreamHandle stream, device::StreamId* id);
+};
+
+class Process {
+ public:
+  static Process& Get();
+
+  // Opens the session if there is none. nullptr with `error` set on failure.
+  Connection* Connect(CudaError* error);
+  // nullptr if there is none.
+  Connection* Current() const { return connection_.load(std::memory_order_acquire); }
+  void Reset();
+  // Numbers for streams, events, modules and functions: never used twice in a process.
+  uint64_t NewId() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
+
+  void Count(Call call, offload::CallClass call_class);
+  void AtExit();
+  void LockForFork() ABSL_NO_THREAD_SAFETY_ANALYSIS;
+  void UnlockAfterFork() ABSL_NO_THREAD_SAFETY_ANALYSIS;
+  void InForkedChild();
+
+ private:
+  Process();
+  CudaError Open(Connection** opened) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WriteStats(Connection* connection);
+
+  absl::Mutex mutex_;
+  std::atomic<Connection*> connection_{nullptr};
+  std::atomic<uint64_t> next_id_{16};
+  std::atomic<bool> ended_{false}, orphan_{false};
+  uint64_t generation_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool gave_up_ ABSL_GUARDED_BY(mutex_) = false;
+  offload::SessionCounters retired_ ABSL_GUARDED_BY(mutex_);  // of sessions that were reset
+  absl::Time started_;
+  std::array<std::atomic<uint64_t>, static_cast<size_t>(Call::kCount)> counts_{};
+  std::array<std::atomic<uint64_t>, 4> class_counts_{};
+};
+
+struct CallInfo {
+  const char* library;
+  const char* name;
+  offload::CallClass call_class;
+  const char* operations;
+};
+const CallInfo& Info(Call call);
+
+// Prints one line for the user on standard error: "wharf: …".
+void TellUser(const std::string& line);
+
+}  // namespace wharf::client

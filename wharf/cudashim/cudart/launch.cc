@@ -1,0 +1,92 @@
+// Every way to launch a kernel, and host functions in stream order.
+#include "wharf/cudashim/client/module.h"
+#include "wharf/cudashim/cudart/runtime.h"
+
+namespace wharf::cudashim {
+namespace {
+
+CudaError LaunchHandle(const void* handle, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
+                       cudaStream_t stream) {
+  client::Function* const function = client::ResolveFunction(handle);
+  if (function == nullptr) return CudaError::kInvalidDeviceFunction;
+  const client::LaunchShape shape{Shape(grid), Shape(block), shared_bytes};
+  // A kernel without parameters may be launched without an array.
+  void* none = nullptr;
+  return client::Launch(function, shape, Stream(stream), arguments != nullptr ? arguments : &none, nullptr, 0);
+}
+
+// Attributes that change no result may be ignored; what a kernel would notice is refused.
+CudaError CheckAttribute(const cudaLaunchAttribute& attribute) {
+  switch (attribute.id) {
+    case cudaLaunchAttributeIgnore:
+    case cudaLaunchAttributeAccessPolicyWindow:
+    case cudaLaunchAttributeSynchronizationPolicy:
+    case cudaLaunchAttributePriority:
+    case cudaLaunchAttributeMemSyncDomain:
+    case cudaLaunchAttributeMemSyncDomainMap:
+    case cudaLaunchAttributePreferredSharedMemoryCarveout:
+    case cudaLaunchAttributeProgrammaticStreamSerialization:  // full serialisation is a legal execution
+      return CudaError::kSuccess;
+    case cudaLaunchAttributeClusterDimension: {
+      const auto& cluster = attribute.val.clusterDim;
+      return cluster.x * cluster.y * cluster.z == 1 ? CudaError::kSuccess : CudaError::kNotSupported;
+    }
+    case cudaLaunchAttributeCooperative:
+      return attribute.val.cooperative == 0 ? CudaError::kSuccess : CudaError::kNotSupported;
+    default:
+      return CudaError::kNotSupported;
+  }
+}
+
+}  // namespace
+}  // namespace wharf::cudashim
+
+using namespace wharf;            // NOLINT
+using namespace wharf::cudashim;  // NOLINT
+
+extern "C" {
+
+WHARF_CLIENT_API cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
+                                                size_t shared_bytes, cudaStream_t stream) {
+  return Runtime(Call::k___cudaLaunchKernel,
+                 [&] { return LaunchHandle(kernel, grid, block, arguments, shared_bytes, stream); });
+}
+
+WHARF_CLIENT_API cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
+                                                     size_t shared_bytes, cudaStream_t stream) {
+  const client::PerThreadDefaultStream scope;
+  return Runtime(Call::k___cudaLaunchKernel_ptsz,
+                 [&] { return LaunchHandle(kernel, grid, block, arguments, shared_bytes, stream); });
+}
+
+cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
+                             cudaStream_t stream) {
+  return Runtime(Call::k_cudaLaunchKernel,
+                 [&] { return LaunchHandle(function, grid, block, arguments, shared_bytes, stream); });
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** arguments) {
+  return Runtime(Call::k_cudaLaunchKernelExC, [&] {
+    if (config == nullptr) return CudaError::kInvalidValue;
+    for (unsigned i = 0; i < config->numAttrs; ++i) {
+      const CudaError error = CheckAttribute(config->attrs[i]);
+      if (error != CudaError::kSuccess) return error;
+    }
+    return LaunchHandle(function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes,
+                        config->stream);
+  });
+}
+
+cudaError_t cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t) {
+  return RuntimeLocal(Call::k_cudaLaunchCooperativeKernel, [] {
+    client::ReportUnsupported("cudaLaunchCooperativeKernel");
+    return CudaError::kNotSupported;
+  });
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* user) {
+  return Runtime(Call::k_cudaLaunchHostFunc,
+                 [&] { return client::LaunchHostFunction(Stream(stream), function, user); });
+}
+
+}  // extern "C"

@@ -1,0 +1,44 @@
+// What every body in libcudart.so.13 starts from: translation of errors and handles, in one place.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <utility>
+
+#include "wharf/cudashim/client/call.h"
+#include "wharf/cudashim/client/memory.h"
+#include "wharf/cudashim/client/stream.h"
+
+namespace wharf::cudashim {
+
+using client::Call;
+using device::CudaError;
+
+// A call that needs the device. Its error is also the thread's last error.
+template <typename Body>
+cudaError_t Runtime(Call call, Body&& body) {
+  const CudaError error = client::Run(call, std::forward<Body>(body));
+  client::SetLastError(error);
+  return static_cast<cudaError_t>(error);
+}
+// A call that does not.
+template <typename Body>
+cudaError_t RuntimeLocal(Call call, Body&& body) {
+  const CudaError error = client::RunLocal(call, std::forward<Body>(body));
+  client::SetLastError(error);
+  return static_cast<cudaError_t>(error);
+}
+
+inline client::StreamHandle Stream(cudaStream_t stream) { return reinterpret_cast<client::StreamHandle>(stream); }
+inline client::EventHandle Event(cudaEvent_t event) { return reinterpret_cast<client::EventHandle>(event); }
+inline uint64_t Address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+inline device::Dim3 Shape(dim3 shape) { return {shape.x, shape.y, shape.z}; }
+
+// kInvalidMemcpyDirection for a number that is no direction.
+inline CudaError Direction(cudaMemcpyKind kind, client::CopyKind* direction) {
+  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) return CudaError::kInvalidMemcpyDirection;
+  *direction = static_cast<client::CopyKind>(kind);
+  return CudaError::kSuccess;
+}
+
+}  // namespace wharf::cudashim
