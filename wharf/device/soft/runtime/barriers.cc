@@ -9,9 +9,10 @@ namespace wharf::device::soft {
 BarrierState& BlockScheduler::Arrive(ThreadState& thread, uint32_t id, uint32_t threads, bool wait) {
   const uint32_t total = warp_count_ * kWarpSize;
   if (id >= kNamedBarriers || threads % kWarpSize != 0) {
-    Fail(CudaStatus(CudaError::kIllegalInstruction,
-                    "{}: barrier {} with {} threads: ids are below {}, counts multiples of {}", BlockName(), id,
-                    threads, kNamedBarriers, kWarpSize));
+    SetFault(CudaStatus(CudaError::kIllegalInstruction,
+                        "{}: barrier {} with {} threads: ids are below {}, counts multiples of {}", BlockName(), id,
+                        threads, kNamedBarriers, kWarpSize));
+    LeaveBlock();
   }
   const uint32_t expected = threads == 0 ? total : threads;
   BarrierState& barrier = barriers_[id];
@@ -22,8 +23,9 @@ BarrierState& BlockScheduler::Arrive(ThreadState& thread, uint32_t id, uint32_t 
     barrier.count = barrier.whole_block ? total - alive_ : 0;
     open_barriers_ |= 1u << id;
   } else if (barrier.expected != expected) {
-    Fail(CudaStatus(CudaError::kLaunchFailure, "{}: threads wait at barrier {} for {} and for {} threads at once",
-                    BlockName(), id, barrier.expected, expected));
+    SetFault(CudaStatus(CudaError::kLaunchFailure, "{}: threads wait at barrier {} for {} and for {} threads at once",
+                        BlockName(), id, barrier.expected, expected));
+    LeaveBlock();
   }
   const uint32_t warp = thread.warp, bit = 1u << thread.lane;
   if (!barrier.whole_block && barrier.arrived[warp] == 0) {

@@ -151,13 +151,8 @@ void BlockScheduler::Suspend(ThreadState& thread) {
 
 void BlockScheduler::LeaveBlock() {
   if (alive_ != 0 && fault_.ok() && !run_->stop.load(std::memory_order_relaxed)) {
-    fault_ = CudaStatus(CudaError::kLaunchTimeout, DescribeDeadlock());
+    SetFault(CudaStatus(CudaError::kLaunchTimeout, DescribeDeadlock()));
   }
-  SwitchForever(main_);
-}
-
-void BlockScheduler::Fail(absl::Status status) {
-  fault_ = std::move(status);
   SwitchForever(main_);
 }
 

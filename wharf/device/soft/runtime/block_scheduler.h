@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "wharf/device/soft/kernel_abi.h"
@@ -91,8 +92,10 @@ class BlockScheduler {
   void Meet(ThreadState& thread, uint32_t mask, uint32_t key);
   uint32_t ActiveMask(ThreadState& thread, uint32_t site);
   void Yield(ThreadState& thread);
-  // Fails the grid and leaves the block.
-  [[noreturn]] void Fail(absl::Status status);
+  // Failing a block takes two steps, because the second runs no destructors: SetFault, then, when nothing on the stack
+  // owns anything any more, LeaveBlock. Without a fault, LeaveBlock means that no thread can go on.
+  void SetFault(absl::Status status) { fault_ = std::move(status); }
+  [[noreturn]] void LeaveBlock();
 
   WarpState& warp(uint32_t index) { return warps_[index]; }
   KernelRun& run() { return *run_; }
@@ -111,7 +114,6 @@ class BlockScheduler {
   // Suspends `thread` (which is in none of the runnable sets) until it is picked.
   void Suspend(ThreadState& thread);
   void SwitchToStart(ThreadState& next);
-  [[noreturn]] void LeaveBlock();
   void ReleasePolling(uint32_t warp);
 
   void Complete(uint32_t warp, uint32_t meeting);

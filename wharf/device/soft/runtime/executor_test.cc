@@ -316,7 +316,7 @@ void WildLoop(BlockContext* block) {
 }
 void WildThread(ThreadContext* t) {
   wharf_barrier_sync(t, 0, 0);
-  if (t->linear == 77) DataOf(t->block)[1 << 20] = 1;
+  if (t->linear == 77 && t->block->cta[0] == 1) DataOf(t->block)[1 << 20] = 1;
   wharf_barrier_sync(t, 0, 0);
 }
 void WildShared(ThreadContext* t) {

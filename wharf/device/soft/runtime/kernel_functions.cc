@@ -36,6 +36,31 @@ std::pair<CudaError, const char*> Describe(TrapKind kind) {
   return {CudaError::kLaunchFailure, "trap"};
 }
 
+void ReportTrap(Worker& worker, TrapKind kind) {
+  const auto [error, what] = Describe(kind);
+  worker.SetFault(CudaStatus(error, "{}: {}", worker.BlockName(), what));
+}
+
+void ReportBadFree(Worker& worker, uint64_t address) {
+  worker.SetFault(CudaStatus(CudaError::kIllegalAddress, "{}: free of {:#x}, which malloc did not return",
+                             worker.BlockName(), address));
+}
+
+void ReportAssert(BlockContext* block, const uint32_t* tid, uint64_t message, uint64_t file, uint32_t line,
+                  uint64_t function) {
+  Worker& worker = WorkerOf(block);
+  const auto read = [&](uint64_t address) {
+    return ReadString(
+               address, [&](uint64_t a) { return worker.ReadableBytes(a); }, kMaxFormat)
+        .value_or("?");
+  };
+  const std::string text =
+      fmt::format("{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.", read(file), line,
+                  read(function), block->cta[0], block->cta[1], block->cta[2], tid[0], tid[1], tid[2], read(message));
+  worker.services.output.Append(text + "\n");
+  worker.SetFault(CudaStatus(CudaError::kAssert, "{}", text));
+}
+
 }  // namespace
 
 extern "C" {
@@ -53,23 +78,13 @@ int32_t wharf_vprintf(BlockContext* block, uint64_t format, uint64_t arguments) 
 
 void wharf_assert_fail(BlockContext* block, const uint32_t* tid, uint64_t message, uint64_t file, uint32_t line,
                        uint64_t function) {
-  Worker& worker = WorkerOf(block);
-  const auto read = [&](uint64_t address) {
-    return ReadString(
-               address, [&](uint64_t a) { return worker.ReadableBytes(a); }, kMaxFormat)
-        .value_or("?");
-  };
-  const std::string text =
-      fmt::format("{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.\n", read(file), line,
-                  read(function), block->cta[0], block->cta[1], block->cta[2], tid[0], tid[1], tid[2], read(message));
-  worker.services.output.Append(text);
-  worker.Fail(CudaStatus(CudaError::kAssert, "kernel {}", text.substr(0, text.size() - 1)));
+  ReportAssert(block, tid, message, file, line, function);
+  WorkerOf(block).LeaveBlock();
 }
 
 void wharf_trap(BlockContext* block, uint32_t kind) {
-  Worker& worker = WorkerOf(block);
-  const auto [error, what] = Describe(static_cast<TrapKind>(kind));
-  worker.Fail(CudaStatus(error, "{}: {}", worker.BlockName(), what));
+  ReportTrap(WorkerOf(block), static_cast<TrapKind>(kind));
+  WorkerOf(block).LeaveBlock();
 }
 
 uint64_t wharf_malloc(BlockContext* block, uint64_t bytes) { return WorkerOf(block).services.heap.Allocate(bytes); }
@@ -77,8 +92,8 @@ uint64_t wharf_malloc(BlockContext* block, uint64_t bytes) { return WorkerOf(blo
 void wharf_free(BlockContext* block, uint64_t address) {
   Worker& worker = WorkerOf(block);
   if (worker.services.heap.Free(address)) return;
-  worker.Fail(CudaStatus(CudaError::kIllegalAddress, "{}: free of {:#x}, which malloc did not return",
-                         worker.BlockName(), address));
+  ReportBadFree(worker, address);
+  worker.LeaveBlock();
 }
 
 uint64_t wharf_clock() { return Nanoseconds(CLOCK_MONOTONIC); }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -25,7 +26,7 @@ class Arguments {
 
   std::optional<FormattedText> Format(std::string_view format) const {
     alignas(16) char buffer[256] = {};
-    std::memcpy(buffer, bytes_.data(), bytes_.size());
+    std::copy(bytes_.begin(), bytes_.end(), buffer);
     const auto start = reinterpret_cast<uint64_t>(buffer);
     return FormatPrintf(format, start, [&](uint64_t address) -> uint64_t {
       if (address >= start && address - start < bytes_.size()) return bytes_.size() - (address - start);

@@ -156,9 +156,10 @@ void BlockScheduler::Complete(uint32_t warp, uint32_t meeting) {
 void BlockScheduler::Meet(ThreadState& thread, uint32_t mask, uint32_t key) {
   const uint32_t warp = thread.warp, bit = 1u << thread.lane;
   if ((mask & bit) == 0) {
-    Fail(CudaStatus(CudaError::kIllegalInstruction,
-                    "{}: lane {} of warp {} calls a warp operation whose mask {:#010x} does not name it", BlockName(),
-                    thread.lane, warp, mask));
+    SetFault(CudaStatus(CudaError::kIllegalInstruction,
+                        "{}: lane {} of warp {} calls a warp operation whose mask {:#010x} does not name it",
+                        BlockName(), thread.lane, warp, mask));
+    LeaveBlock();
   }
   Meeting* meeting = FindMeeting(warps_[warp], mask, key);
   meeting->arrived |= bit;

@@ -133,9 +133,13 @@ absl::Status Worker::RunLoop() {
   return loop_fault_;
 }
 
-void Worker::Fail(absl::Status status) {
-  if (run_->launch.kernel->mode != ExecutionMode::kLoop) scheduler_.Fail(std::move(status));
+void Worker::SetFault(absl::Status status) {
+  if (run_->launch.kernel->mode != ExecutionMode::kLoop) return scheduler_.SetFault(std::move(status));
   loop_fault_ = std::move(status);
+}
+
+void Worker::LeaveBlock() {
+  if (run_->launch.kernel->mode != ExecutionMode::kLoop) scheduler_.LeaveBlock();
   SwitchForever(main_);
 }
 

@@ -27,8 +27,9 @@ class Worker {
   // Before that thread ends.
   void Detach() { fault_scope_.reset(); }
 
-  // Called on a kernel's stack: fails the grid and leaves the block.
-  [[noreturn]] void Fail(absl::Status status);
+  // Called on a kernel's stack, one after the other, to fail the grid: see BlockScheduler.
+  void SetFault(absl::Status status);
+  [[noreturn]] void LeaveBlock();
   // How many bytes from `address` on the running kernel may read: in device memory, the block's shared memory or its
   // threads' stacks.
   uint64_t ReadableBytes(uint64_t address) const;
