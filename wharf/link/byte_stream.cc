@@ -57,8 +57,6 @@ class SocketStream final : public ByteStream {
 
 }  // namespace
 
-absl::StatusOr<size_t> ByteStream::TryWrite(std::span<const std::span<const std::byte>>) { return 0; }
-
 std::optional<TransportInfo> SocketInfo(int fd) {
   tcp_info info{};
   socklen_t length = sizeof(info);

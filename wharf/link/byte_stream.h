@@ -31,7 +31,7 @@ class ByteStream {
   virtual absl::Status Write(std::span<const std::span<const std::byte>> pieces) = 0;
   // Writes what goes without waiting and returns how many bytes that was, possibly 0; a stream that cannot tell takes
   // none. The bytes not taken must be the first ones of the next Write or TryWrite.
-  virtual absl::StatusOr<size_t> TryWrite(std::span<const std::span<const std::byte>> pieces);
+  virtual absl::StatusOr<size_t> TryWrite(std::span<const std::span<const std::byte>>) { return 0; }
   // Ends our direction only: the peer reads what was written before and then 0. Nothing may be written afterwards.
   virtual void FinishWriting() {}
   // Ends both directions; blocked calls return. Idempotent.

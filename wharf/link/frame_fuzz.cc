@@ -1,0 +1,83 @@
+// Arbitrary bytes as an incoming stream: the frame reader must not crash, overrun the handler's memory, take more
+// memory than its limits allow, or deliver a frame that the bytes do not hold.
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+
+#include "wharf/link/frame_reader.h"
+
+namespace wharf::link {
+namespace {
+
+void Require(bool condition) {
+  if (!condition) std::abort();
+}
+
+// Gives `bytes` in reads of changing size.
+class FuzzStream final : public ByteStream {
+ public:
+  FuzzStream(std::span<const std::byte> bytes, size_t first_read) : bytes_(bytes), read_(first_read) {}
+  absl::StatusOr<size_t> Read(std::span<std::byte> into) override {
+    read_ = read_ * 5 % 8191 + 1;
+    const size_t count = std::min({into.size(), bytes_.size(), read_});
+    std::memcpy(into.data(), bytes_.data(), count);
+    bytes_ = bytes_.subspan(count);
+    return count;
+  }
+  absl::Status Write(std::span<const std::span<const std::byte>>) override { return absl::OkStatus(); }
+  void Shutdown() override {}
+  std::string Peer() const override { return "fuzz"; }
+  bool IsLocal() const override { return true; }
+
+ private:
+  std::span<const std::byte> bytes_;
+  size_t read_;
+};
+
+class Checker final : public FrameHandler {
+ public:
+  explicit Checker(const FrameLimits& limits) : limits_(limits) {}
+  absl::StatusOr<std::span<std::byte>> BulkDestination(const FrameHeader& header, std::span<const std::byte>) override {
+    Require(header.bulk_bytes > 0 && header.bulk_bytes <= limits_.max_bulk_bytes);
+    placed_ = header.tag % 3 == 0;
+    if (!placed_) return std::span<std::byte>();
+    place_.resize(header.bulk_bytes);
+    return std::span(place_);
+  }
+  absl::Status OnFrame(const FrameHeader& header, std::span<const std::byte> head,
+                       std::vector<std::byte> bulk) override {
+    Require(head.size() == header.head_bytes);
+    if (header.bulk_bytes > 0) Require(bulk.size() == (placed_ ? 0 : header.bulk_bytes));
+    bytes += kFrameHeaderBytes + header.head_bytes + header.bulk_bytes;
+    // The header survives a trip of its own.
+    std::array<std::byte, kFrameHeaderBytes> encoded;
+    EncodeFrameHeader(header, encoded);
+    Require(DecodeFrameHeader(encoded, limits_).ok());
+    return absl::OkStatus();
+  }
+  void OnClosed(const absl::Status&) override {}
+  size_t bytes = 0;
+
+ private:
+  const FrameLimits limits_;
+  bool placed_ = false;
+  std::vector<std::byte> place_;
+};
+
+}  // namespace
+}  // namespace wharf::link
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace wharf::link;
+  if (size == 0) return 0;
+  const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(data) + 1, size - 1);
+  FuzzStream stream(bytes, data[0]);
+  const FrameLimits limits{64 << 10, 4 << 20};
+  FrameReader reader(stream, limits);
+  Checker checker(limits);
+  absl::Status status;
+  while (status.ok()) status = reader.ReadFrame(checker, [] { return true; });
+  Require(checker.bytes <= bytes.size());
+  return 0;
+}
