@@ -1,0 +1,161 @@
+// Every message of the protocol survives its encoding, and nothing else decodes.
+#include "wharf/offload/wire_codec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <set>
+
+#include "wharf/offload/wire_samples.h"
+
+namespace wharf::offload {
+namespace {
+
+// --- a random value of each kind of field ---
+
+template <typename T>
+requires(std::is_integral_v<T>) void Randomize(T& value) { value = *rc::gen::arbitrary<T>(); }
+template <typename T>
+requires(std::is_floating_point_v<T>) void Randomize(T& value) {
+  value = static_cast<T>(*rc::gen::arbitrary<int32_t>()) / 8;
+}
+template <typename T>
+requires(std::is_enum_v<T>) void Randomize(T& value) {
+  value = static_cast<T>(*rc::gen::arbitrary<std::underlying_type_t<T>>());
+}
+void Randomize(std::string& value) { value = *rc::gen::arbitrary<std::string>(); }
+void Randomize(std::vector<std::byte>& value) {
+  value.clear();
+  for (const uint8_t byte : *rc::gen::arbitrary<std::vector<uint8_t>>()) value.push_back(std::byte{byte});
+}
+template <typename T, size_t n>
+void Randomize(std::array<T, n>& values) {
+  for (T& value : values) Randomize(value);
+}
+template <typename... T>
+void RandomizeAll(T&... values) {
+  (Randomize(values), ...);
+}
+void Randomize(device::Dim3& v) { RandomizeAll(v.x, v.y, v.z); }
+void Randomize(device::LaunchConfig& v) {
+  Randomize(v.grid);
+  Randomize(v.block);
+  Randomize(v.shared_bytes);
+}
+void Randomize(device::Region& v) { RandomizeAll(v.address, v.row_pitch, v.slice_pitch); }
+void Randomize(device::Extent& v) { RandomizeAll(v.width, v.height, v.depth); }
+void Randomize(device::Symbol& v) { RandomizeAll(v.address, v.size); }
+void Randomize(device::Arena& v) { RandomizeAll(v.base, v.size, v.granularity, v.guarded); }
+void Randomize(device::DeviceProperties& v) {
+  RandomizeAll(v.name, v.driver, v.compute_major, v.compute_minor, v.total_memory, v.multiprocessors, v.clock_khz,
+               v.memory_clock_khz, v.memory_bus_bits, v.warp_size, v.max_threads_per_block,
+               v.max_threads_per_multiprocessor, v.max_blocks_per_multiprocessor, v.registers_per_block,
+               v.registers_per_multiprocessor, v.shared_per_block, v.shared_per_block_optin,
+               v.shared_per_multiprocessor, v.constant_memory, v.l2_bytes, v.max_block, v.max_grid, v.uuid);
+}
+void Randomize(device::Gemm& v) {
+  RandomizeAll(v.transpose_a, v.transpose_b, v.m, v.n, v.k, v.type_a, v.type_b, v.type_c, v.compute, v.a, v.b, v.c, v.d,
+               v.lda, v.ldb, v.ldc, v.ldd, v.stride_a, v.stride_b, v.stride_c, v.stride_d, v.batch, v.pointer_arrays,
+               v.scalars_on_device, v.alpha, v.beta, v.alpha_address, v.beta_address, v.epilogue, v.bias);
+}
+void Randomize(device::FunctionAttributes& v) {
+  RandomizeAll(v.static_shared_bytes, v.const_bytes, v.local_bytes, v.max_threads_per_block, v.registers,
+               v.max_dynamic_shared_bytes, v.ptx_version, v.binary_version);
+  v.parameters.resize(*rc::gen::inRange(0, 20));
+  for (device::ParameterLayout& p : v.parameters) RandomizeAll(p.offset, p.size);
+}
+
+template <HasFields Message>
+Message Random() {
+  Message message;
+  std::apply([](auto&... fields) { (Randomize(fields), ...); }, message.Fields());
+  return message;
+}
+
+// --- properties ---
+
+RC_GTEST_PROP(WireCodecProperty, EveryMessageComesBackAsItWas, ()) {
+  ForEachMessage([]<typename Message>(Message) {
+    const auto sent = Random<Message>();
+    const auto bytes = Encode(sent);
+    const auto received = Decode<Message>(bytes);
+    RC_ASSERT(received.ok());
+    RC_ASSERT(Encode(*received) == bytes);
+  });
+}
+
+RC_GTEST_PROP(WireCodecProperty, NoShorterAndNoLongerMessageDecodes, ()) {
+  ForEachMessage([]<typename Message>(Message) {
+    auto bytes = Encode(Random<Message>());
+    for (const size_t cut : {size_t{1}, bytes.size() / 2, bytes.size()}) {
+      if (cut == 0 || cut > bytes.size()) continue;
+      const std::span<const std::byte> shorter = std::span(bytes).first(bytes.size() - cut);
+      RC_ASSERT(Decode<Message>(shorter).status().code() == absl::StatusCode::kDataLoss);
+    }
+    bytes.push_back(std::byte{0});
+    RC_ASSERT(Decode<Message>(bytes).status().code() == absl::StatusCode::kDataLoss);
+  });
+}
+
+TEST(WireCodecTest, FieldsKeepTheirValues) {
+  RunGemm sent;
+  sent.stream = 5;
+  sent.gemm.transpose_b = device::Transpose::kConjugate;
+  sent.gemm.m = -1;
+  sent.gemm.type_c = device::ElementType::kI32;
+  sent.gemm.alpha = {0.5, -2};
+  sent.gemm.scalars_on_device = true;
+  sent.gemm.bias = 0x123456789abcdef0;
+  const auto received = Decode<RunGemm>(Encode(sent)).value();
+  EXPECT_EQ(received.stream, 5u);
+  EXPECT_EQ(received.gemm.transpose_b, device::Transpose::kConjugate);
+  EXPECT_EQ(received.gemm.m, -1);
+  EXPECT_EQ(received.gemm.type_c, device::ElementType::kI32);
+  EXPECT_EQ(received.gemm.alpha, (std::array<double, 2>{0.5, -2}));
+  EXPECT_TRUE(received.gemm.scalars_on_device);
+  EXPECT_EQ(received.gemm.bias, 0x123456789abcdef0u);
+
+  Hello hello;
+  hello.token = std::string("se\0cret", 7);
+  hello.program = "pose";
+  const auto greeted = Decode<Hello>(Encode(hello)).value();
+  EXPECT_EQ(greeted.magic, kProtocolMagic);
+  EXPECT_EQ(greeted.token, hello.token);
+  EXPECT_EQ(greeted.program, "pose");
+}
+
+TEST(WireCodecTest, TheEncodingIsTheOneThatIsDocumented) {
+  DefineFunction define;
+  define.function = 0x0102030405060708;
+  define.module = 9;
+  define.name = "k";
+  const uint8_t expected[] = {8, 7, 6, 5, 4, 3, 2, 1, 9, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 'k'};
+  const auto bytes = Encode(define);
+  ASSERT_EQ(bytes.size(), sizeof(expected));
+  for (size_t i = 0; i < bytes.size(); ++i) EXPECT_EQ(bytes[i], std::byte{expected[i]}) << i;
+}
+
+TEST(WireCodecTest, ALengthBeyondTheMessageTakesNoMemory) {
+  // A string that claims 4 GiB.
+  std::vector<std::byte> bytes(8 + 8 + 4, std::byte{0xff});
+  EXPECT_EQ(Decode<DefineFunction>(bytes).status().code(), absl::StatusCode::kDataLoss);
+  // Attributes that claim 2^32 - 1 parameters.
+  auto attributes = Encode(GetAttributes::Reply{});
+  for (size_t i = attributes.size() - 4; i < attributes.size(); ++i) attributes[i] = std::byte{0xff};
+  EXPECT_EQ(Decode<GetAttributes::Reply>(attributes).status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST(WireTest, EveryOperationHasANumberOfItsOwn) {
+  std::set<uint16_t> numbers;
+  std::set<std::string> names;
+  const auto check = [&]<typename Op>(Op) {
+    EXPECT_GE(Op::kNumber, static_cast<uint16_t>(FrameKind::kFirstOp)) << Op::kName;
+    EXPECT_TRUE(numbers.insert(Op::kNumber).second) << Op::kName;
+    EXPECT_TRUE(names.insert(Op::kName).second) << Op::kName;
+  };
+  [&]<typename... Op>(OpList<Op...>) { (check(Op{}), ...); }(AllOps{});
+}
+
+}  // namespace
+}  // namespace wharf::offload
