@@ -19,11 +19,13 @@ void BlockScheduler::Prepare(KernelRun& run, BlockState& block) {
   run_ = &run;
   block_ = &block;
   entry_ = run.launch.kernel->thread_entry;
-  thread_count_ = static_cast<uint32_t>(run.launch.config.block.Count());
+  const Dim3& shape = run.launch.config.block;
+  if (shape == shape_ && !threads_.empty()) return;
+  shape_ = shape;
+  thread_count_ = static_cast<uint32_t>(shape.Count());
   warp_count_ = (thread_count_ + kWarpSize - 1) / kWarpSize;
   if (threads_.size() < thread_count_) threads_.resize(thread_count_);
   if (warps_.size() < warp_count_) warps_.resize(warp_count_);
-  const Dim3& shape = run.launch.config.block;
   for (uint32_t i = 0; i < thread_count_; ++i) {
     ThreadState& thread = threads_[i];
     thread.block = block_;

@@ -129,6 +129,7 @@ class BlockScheduler {
   KernelRun* run_ = nullptr;
   BlockState* block_ = nullptr;
   ThreadEntry entry_ = nullptr;
+  Dim3 shape_{0, 0, 0};  // that threads_ is filled in for
   uint32_t thread_count_ = 0, warp_count_ = 0, alive_ = 0;
   uint32_t budget_ = 0;  // picks before another warp gets its turn
   uint32_t spins_ = 0;

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 
+#include "wharf/base/clock.h"
 #include "wharf/device/soft/runtime/fault.h"
 
 namespace wharf::device::soft {
 namespace {
 
 constexpr uint64_t kChunksPerWorker = 8, kMaxChunk = 64;
+// Waking a thread takes some microseconds: less work than this is done sooner alone.
+constexpr double kWorthWakingNs = 15'000;
+constexpr size_t kMaxRemembered = 10'000;
 
 // Blocks of suspendable kernels are handed out singly: they may wait for each other.
 uint64_t ChunkFor(const KernelLaunch& launch, uint64_t workers) {
@@ -65,6 +69,27 @@ void Executor::ThreadMain(Worker& worker) {
   worker.Detach();
 }
 
+size_t Executor::HelpersFor(const KernelRun& run) const {
+  const uint64_t chunks = (run.blocks + run.chunk - 1) / run.chunk;
+  const size_t most = std::min<uint64_t>(run.max_workers, chunks) - 1;
+  const auto known = block_ns_.find(run.launch.kernel);
+  if (known == block_ns_.end()) return most;
+  return static_cast<size_t>(
+      std::min(static_cast<double>(most), known->second * static_cast<double>(run.blocks) / kWorthWakingNs));
+}
+
+void Executor::Wake(size_t helpers) {
+  if (helpers == 0) return;
+  epoch_.fetch_add(1);
+  if (helpers + 1 == workers_.size()) return epoch_.notify_all();
+  for (size_t i = 0; i < helpers; ++i) epoch_.notify_one();
+}
+
+void Executor::Remember(const KernelRun& run, size_t helpers, double nanoseconds) {
+  if (block_ns_.size() >= kMaxRemembered) block_ns_.clear();
+  block_ns_[run.launch.kernel] = nanoseconds * static_cast<double>(helpers + 1) / static_cast<double>(run.blocks);
+}
+
 absl::Status Executor::Run(const KernelLaunch& launch) {
   auto run = std::make_shared<KernelRun>(launch, next_grid_id_++);
   run->chunk = ChunkFor(launch, workers_.size());
@@ -73,22 +98,21 @@ absl::Status Executor::Run(const KernelLaunch& launch) {
     const size_t fit = MaxStacks() / launch.config.block.Count();
     run->max_workers = static_cast<uint32_t>(std::clamp<size_t>(fit, 1, workers_.size()));
   }
-  const bool alone = run->blocks <= run->chunk || run->max_workers == 1;
+  const size_t helpers = HelpersFor(*run);
   {
     absl::MutexLock lock(&mutex_);
     if (stopping_.load()) return absl::CancelledError("the device is going away");
     run_ = run;
   }
-  if (!alone) {
-    epoch_.fetch_add(1);
-    epoch_.notify_all();
-  }
+  const TimePoint start = Clock::Real().Now();
+  Wake(helpers);
   Work(*workers_[0], *run);
   for (uint32_t active = run->active.load(); active != 0; active = run->active.load()) run->active.wait(active);
   {
     absl::MutexLock lock(&mutex_);
     run_ = nullptr;
   }
+  Remember(*run, helpers, static_cast<double>((Clock::Real().Now() - start).count()));
   services_.output.Flush();
   return run->Fault();
 }

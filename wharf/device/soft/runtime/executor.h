@@ -10,6 +10,7 @@
 #include <atomic>
 #include <memory>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -43,6 +44,10 @@ class Executor {
   explicit Executor(KernelServices& services) : services_(services) {}
   void ThreadMain(Worker& worker);
   static void Work(Worker& worker, KernelRun& run);
+  // How many other workers a run is worth waking, by how long the kernel's blocks took before.
+  size_t HelpersFor(const KernelRun& run) const;
+  void Wake(size_t helpers);
+  void Remember(const KernelRun& run, size_t helpers, double nanoseconds);
 
   KernelServices& services_;
   std::vector<std::unique_ptr<Worker>> workers_;  // [0] is the caller's
@@ -50,6 +55,7 @@ class Executor {
   std::atomic<uint32_t> epoch_{0};  // changes when there is a new run or it is time to end
   std::atomic<bool> stopping_{false}, ending_{false};
   uint32_t next_grid_id_ = 1;
+  std::unordered_map<const CompiledKernel*, double> block_ns_;  // of a kernel's last launch
   absl::Mutex mutex_;
   std::shared_ptr<KernelRun> run_ ABSL_GUARDED_BY(mutex_);
 };

@@ -57,6 +57,7 @@ class Memory {
 
   Memory(uintptr_t base, uint64_t arena_bytes, uint64_t internal_bytes, uint64_t quota)
       : base_(base), arena_bytes_(arena_bytes), internal_bytes_(internal_bytes), quota_(quota) {}
+  static absl::Status Back(DeviceAddress address, uint64_t size);
   absl::StatusOr<bool> MapLocked(DeviceAddress address, uint64_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const uintptr_t base_;

@@ -159,7 +159,8 @@ absl::Status Worker::SignalStatus() const {
       break;
   }
   if (!frame_.address_known) {
-    return CudaStatus(CudaError::kIllegalAddress, "{}: access to an address that cannot exist", BlockName());
+    return CudaStatus(CudaError::kIllegalAddress, "{}: access to an address that is misaligned or cannot exist",
+                      BlockName());
   }
   if (thread_stacks_.InGuard(address) || loop_stack_.InGuard(address)) {
     return CudaStatus(CudaError::kLaunchFailure, "{}: stack overflow: too deep a recursion or too much local memory",
