@@ -1,0 +1,15 @@
+// Order statistics of a few measurements.
+#pragma once
+
+#include <vector>
+
+namespace wharf::report {
+
+// The middle value, or the mean of the two middle ones; 0 for none.
+double Median(std::vector<double> values);
+// The smallest value that at least `fraction` of all values do not exceed (nearest rank); 0 for none.
+// REQUIRES: 0 < fraction <= 1.
+double Percentile(std::vector<double> values, double fraction);
+double Mean(const std::vector<double>& values);
+
+}  // namespace wharf::report
