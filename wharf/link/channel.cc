@@ -69,6 +69,10 @@ class StreamChannel final : public Channel {
   bool Open() const { return closed_.ok() && !closing_.load(std::memory_order_relaxed); }
   bool Drained() const { return pending_.empty() && active_.empty(); }
   bool StreamFree() const { return !writing_ && active_.empty(); }
+  bool Lingering() {
+    std::lock_guard lock(mutex_);
+    return give_up_at_.has_value();
+  }
   absl::Status Refusal() const { return closed_.ok() ? Aborted("closed") : closed_; }
   absl::Status WaitUntilWritten(Lock& lock, uint64_t frame);
   void WritePending(Lock& lock, bool wait);
@@ -267,6 +271,8 @@ void StreamChannel::ReaderLoop(FrameHandler& handler) {
   const auto deliver = [this] { return !closing_.load(std::memory_order_relaxed); };
   absl::Status why;
   while (why.ok()) why = frames_.ReadFrame(handler, deliver);
+  // A handler that closed may also have returned an error: the peer still gets its time to read why.
+  if (Lingering()) frames_.DropRest();
   {
     std::lock_guard lock(mutex_);
     if (closing_) why = Aborted("closed");

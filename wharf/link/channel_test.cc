@@ -242,6 +242,29 @@ TEST_P(ChannelTest, AHandlerMayRefuseAndClose) {
   EXPECT_EQ(at_b_.WaitClosed(), absl::AbortedError("closed"));
 }
 
+TEST_P(ChannelTest, ARefusalReachesAPeerThatHasSentMuchMore) {
+  for (int round = 0; round < 20; ++round) {
+    Recorder at_a, at_b;
+    Open();
+    at_b.on_frame = [this](const FrameHeader&, std::span<const std::byte>) {
+      EXPECT_TRUE(b_->Send(3, 0, AsBytes("refused")).ok());
+      b_->Close(seconds(30));
+      return FailedPrecondition("refused");
+    };
+    ASSERT_TRUE(a_->Send(1, 0, AsBytes("hello"), Pattern(1000)).ok());
+    ASSERT_TRUE(a_->Send(1, 0, AsBytes("hello"), Pattern(100'000)).ok());
+    a_->Start(&at_a);
+    b_->Start(&at_b);
+    EXPECT_EQ(at_a.WaitClosed().code(), absl::StatusCode::kUnavailable);
+    const auto frames = at_a.Take(1);
+    ASSERT_EQ(frames.size(), 1u);
+    EXPECT_EQ(frames[0].head, "refused");
+    EXPECT_EQ(at_b.WaitClosed(), absl::AbortedError("closed"));
+    a_.reset();
+    b_.reset();
+  }
+}
+
 TEST_P(ChannelTest, SendAfterCloseSaysWhy) {
   OpenAndStart();
   a_->Close();

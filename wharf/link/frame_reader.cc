@@ -115,6 +115,11 @@ absl::Status FrameReader::Drop(size_t size) {
   return absl::OkStatus();
 }
 
+void FrameReader::DropRest() {
+  while (ReadStream({buffer_.get(), kBufferBytes}).value_or(0) > 0) {
+  }
+}
+
 absl::StatusOr<size_t> FrameReader::ReadStream(std::span<std::byte> into) {
   WHARF_ASSIGN_OR_RETURN(const size_t count, stream_.Read(into));
   bytes_.fetch_add(count, std::memory_order_relaxed);

@@ -23,6 +23,9 @@ class FrameReader {
     return ReadFrameIf(handler, &Call<Deliver>, &deliver);
   }
 
+  // Reads to the end of the stream, whatever comes.
+  void DropRest();
+
   uint64_t frames() const { return frames_.load(std::memory_order_relaxed); }
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
