@@ -8,6 +8,7 @@
 #include <future>
 #include <memory>
 #include <numeric>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -34,6 +35,7 @@ inline std::vector<std::byte> BytesOf(std::string_view text) {
   return {data, data + text.size()};
 }
 
+inline void PrintTo(const Driver& driver, std::ostream* out) { *out << driver.name; }
 inline std::vector<Driver> AllDrivers() { return {{"soft", &MakeSoftDevice}, {"cuda", &MakeCudaDevice}}; }
 inline std::string DriverName(const ::testing::TestParamInfo<Driver>& info) { return info.param.name; }
 

@@ -1,0 +1,64 @@
+#include "wharf/device/soft/driver/native_loops.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace wharf::device::soft::native {
+
+void Saxpy(float* y, const float* x, float a, int first, int last) {
+  for (int i = first; i < last; ++i) y[i] = a * x[i] + y[i];
+}
+
+void BiasRelu(float* out, const float* in, const float* bias, int channels, int first, int last) {
+  for (int i = first; i < last; ++i) {
+    const float v = in[i] + bias[i / channels];
+    out[i] = v > 0 ? v : 0;
+  }
+}
+
+void Stencil(float* out, const float* in, int width, int height, int first_row, int last_row) {
+  for (int y = std::max(1, first_row); y < std::min(height - 1, last_row); ++y) {
+    for (int x = 1; x < width - 1; ++x) {
+      const float* p = in + y * width + x;
+      out[y * width + x] = 0.5F * p[0] + 0.125F * (p[-1] + p[1] + p[-width] + p[width]);
+    }
+  }
+}
+
+void Polynomial(float* out, const float* in, int first, int last) {
+  for (int i = first; i < last; ++i) {
+    float v = 0.1F;
+    for (int k = 0; k < 16; ++k) v = v * in[i] + 0.3F;
+    out[i] = v;
+  }
+}
+
+void Exponential(float* out, const float* in, int first, int last) {
+  for (int i = first; i < last; ++i) out[i] = std::exp(in[i]);
+}
+
+void Gelu(float* out, const float* in, int first, int last) {
+  for (int i = first; i < last; ++i) {
+    const float x = in[i];
+    out[i] = 0.5F * x * (1.0F + std::tanh(0.79788456F * (x + 0.044715F * x * x * x)));
+  }
+}
+
+void SumBlocks(float* out, const float* in, int first, int last) {
+  for (int block = first; block < last; ++block) {
+    float sum = 0;
+    for (int i = 0; i < 256; ++i) sum += in[block * 256 + i];
+    out[block] = sum;
+  }
+}
+
+void Matmul(float* c, const float* a, const float* b, int n, int first_row, int last_row) {
+  for (int row = first_row; row < last_row; ++row) {
+    std::fill(c + row * n, c + (row + 1) * n, 0.0F);
+    for (int k = 0; k < n; ++k) {
+      for (int column = 0; column < n; ++column) c[row * n + column] += a[row * n + k] * b[k * n + column];
+    }
+  }
+}
+
+}  // namespace wharf::device::soft::native

@@ -1,0 +1,15 @@
+// The benchmark's kernels as plain loops over [first, last), compiled at -O3 -march=native.
+#pragma once
+
+namespace wharf::device::soft::native {
+
+void Saxpy(float* y, const float* x, float a, int first, int last);
+void BiasRelu(float* out, const float* in, const float* bias, int channels, int first, int last);
+void Stencil(float* out, const float* in, int width, int height, int first_row, int last_row);
+void Polynomial(float* out, const float* in, int first, int last);
+void Exponential(float* out, const float* in, int first, int last);
+void Gelu(float* out, const float* in, int first, int last);
+void SumBlocks(float* out, const float* in, int first, int last);
+void Matmul(float* c, const float* a, const float* b, int n, int first_row, int last_row);
+
+}  // namespace wharf::device::soft::native

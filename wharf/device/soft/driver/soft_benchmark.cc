@@ -1,0 +1,215 @@
+// The software device against the same work done natively: barrier-free kernels against the same loops compiled at -O3
+// -march=native on the same number of threads, gemm against OpenBLAS called directly. `ratio` is device time over
+// native time, measured in turns; `Native…` is the loop alone.
+#include <benchmark/benchmark.h>
+#include <cblas.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "wharf/device/device.h"
+#include "wharf/device/soft/driver/benchmark_kernels_ptx.h"
+#include "wharf/device/soft/driver/native_loops.h"
+
+namespace wharf::device::soft {
+namespace {
+
+constexpr int kCount = 1 << 22;  // elements of an array: 16 MiB, more than the caches hold
+constexpr int kSide = 2048;
+constexpr uint32_t kBlock = 256;
+
+class Session {
+ public:
+  Session() : device_(*MakeSoftDevice({.memory_quota = uint64_t{1} << 30})) {
+    const auto* text = reinterpret_cast<const std::byte*>(kBenchmarkKernels.data());
+    if (!device_->LoadModule(1, {text, text + kBenchmarkKernels.size()}).ok()) std::abort();
+    for (int i = 0; i < 3; ++i) {
+      const DeviceAddress at = device_->Arena().base + i * (uint64_t{kCount} * 8);
+      if (!device_->Map(at, uint64_t{kCount} * 4).ok()) std::abort();
+      arrays_[i] = at;
+      auto* values = reinterpret_cast<float*>(at);  // the software device's memory is this process's
+      for (int j = 0; j < kCount; ++j) values[j] = static_cast<float>(j % 1000) / 500 - 1;
+    }
+  }
+
+  DeviceAddress array(int i) const { return arrays_[i]; }
+  float* data(int i) const { return reinterpret_cast<float*>(arrays_[i]); }
+
+  FunctionId Define(const std::string& name) {
+    if (!device_->DefineFunction(++functions_, 1, name).ok() || !device_->Attributes(functions_).ok()) std::abort();
+    return functions_;
+  }
+  void Launch(FunctionId function, const LaunchConfig& config, const std::vector<std::byte>& parameters) {
+    if (!device_->Launch(0, function, config, parameters).ok()) std::abort();
+    Wait();
+  }
+  void Gemm(const device::Gemm& gemm) {
+    if (!device_->RunGemm(0, gemm).ok()) std::abort();
+    Wait();
+  }
+
+ private:
+  void Wait() {
+    std::promise<absl::Status> promise;
+    if (!device_->NotifyAll([&](absl::Status s) { promise.set_value(std::move(s)); }).ok()) std::abort();
+    if (!promise.get_future().get().ok()) std::abort();
+  }
+
+  std::unique_ptr<Device> device_;
+  DeviceAddress arrays_[3] = {};
+  FunctionId functions_ = 0;
+};
+
+Session& TheSession() {
+  static Session session;
+  return session;
+}
+
+template <typename... Values>
+std::vector<std::byte> Pack(const Values&... values) {
+  std::vector<std::byte> bytes;
+  const auto add = [&](const auto& value) {
+    bytes.resize((bytes.size() + sizeof value - 1) / sizeof value * sizeof value);
+    bytes.resize(bytes.size() + sizeof value);
+    std::memcpy(bytes.data() + bytes.size() - sizeof value, &value, sizeof value);
+  };
+  (add(values), ...);
+  return bytes;
+}
+
+// Spreads [0, count) over the machine's cores.
+void OnAllCores(int count, const std::function<void(int first, int last)>& body) {
+  const int workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  std::vector<std::thread> threads;
+  for (int i = 1; i < workers; ++i) {
+    threads.emplace_back([&, i] { body(count / workers * i, i + 1 == workers ? count : count / workers * (i + 1)); });
+  }
+  body(0, workers == 1 ? count : count / workers);
+  for (std::thread& thread : threads) thread.join();
+}
+
+double SecondsOf(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Runs both in turns, so that whatever else the machine does hits both; compares medians.
+void Compare(benchmark::State& state, const std::function<void()>& device, const std::function<void()>& native) {
+  device();
+  native();
+  std::vector<double> device_times, native_times;
+  for (auto _ : state) {
+    device_times.push_back(SecondsOf(device));
+    state.SetIterationTime(device_times.back());
+    native_times.push_back(SecondsOf(native));
+  }
+  const auto median = [](std::vector<double>& times) {
+    std::nth_element(times.begin(), times.begin() + static_cast<long>(times.size() / 2), times.end());
+    return times[times.size() / 2];
+  };
+  const double d = median(device_times), n = median(native_times);
+  state.counters["device_ms"] = d * 1e3;
+  state.counters["native_ms"] = n * 1e3;
+  state.counters["ratio"] = d / n;
+}
+
+const LaunchConfig kFlat{.grid = {kCount / kBlock}, .block = {kBlock}};
+
+void Saxpy(benchmark::State& state) {
+  Session& s = TheSession();
+  const FunctionId function = s.Define("saxpy");
+  const auto parameters = Pack(s.array(0), s.array(1), 0.5F, kCount);
+  Compare(
+      state, [&] { s.Launch(function, kFlat, parameters); },
+      [&] { OnAllCores(kCount, [&](int a, int b) { native::Saxpy(s.data(0), s.data(1), 0.5F, a, b); }); });
+}
+
+void BiasRelu(benchmark::State& state) {
+  Session& s = TheSession();
+  const FunctionId function = s.Define("bias_relu");
+  const auto parameters = Pack(s.array(0), s.array(1), s.array(2), 4096, kCount);
+  Compare(
+      state, [&] { s.Launch(function, kFlat, parameters); },
+      [&] {
+        OnAllCores(kCount, [&](int a, int b) { native::BiasRelu(s.data(0), s.data(1), s.data(2), 4096, a, b); });
+      });
+}
+
+void Stencil(benchmark::State& state) {
+  Session& s = TheSession();
+  const FunctionId function = s.Define("stencil");
+  const LaunchConfig config{.grid = {kSide / 64, kSide / 4}, .block = {64, 4}};
+  const auto parameters = Pack(s.array(0), s.array(1), kSide, kSide);
+  Compare(
+      state, [&] { s.Launch(function, config, parameters); },
+      [&] { OnAllCores(kSide, [&](int a, int b) { native::Stencil(s.data(0), s.data(1), kSide, kSide, a, b); }); });
+}
+
+using Map = void (*)(float*, const float*, int, int);
+void Elementwise(benchmark::State& state, const char* name, Map loop) {
+  Session& s = TheSession();
+  const FunctionId function = s.Define(name);
+  const auto parameters = Pack(s.array(0), s.array(1), kCount);
+  Compare(
+      state, [&] { s.Launch(function, kFlat, parameters); },
+      [&] { OnAllCores(kCount, [&](int a, int b) { loop(s.data(0), s.data(1), a, b); }); });
+}
+
+BENCHMARK(Saxpy)->UseManualTime();
+BENCHMARK(BiasRelu)->UseManualTime();
+BENCHMARK(Stencil)->UseManualTime();
+BENCHMARK_CAPTURE(Elementwise, polynomial, "polynomial", &native::Polynomial)->UseManualTime();
+BENCHMARK_CAPTURE(Elementwise, exponential, "exponential", &native::Exponential)->UseManualTime();
+BENCHMARK_CAPTURE(Elementwise, gelu, "gelu", &native::Gelu)->UseManualTime();
+
+// Kernels with barriers; the native loop does the same sums without any.
+void SumBlocks(benchmark::State& state) {
+  Session& s = TheSession();
+  const FunctionId function = s.Define("sum_blocks");
+  const auto parameters = Pack(s.array(0), s.array(1));
+  Compare(
+      state, [&] { s.Launch(function, kFlat, parameters); },
+      [&] { OnAllCores(kCount / 256, [&](int a, int b) { native::SumBlocks(s.data(0), s.data(1), a, b); }); });
+}
+BENCHMARK(SumBlocks)->UseManualTime();
+
+void TiledMatmul(benchmark::State& state) {
+  Session& s = TheSession();
+  const int n = 256;
+  const FunctionId function = s.Define("matmul");
+  const LaunchConfig config{.grid = {16, 16}, .block = {16, 16}};
+  const auto parameters = Pack(s.array(0), s.array(1), s.array(2), n);
+  Compare(
+      state, [&] { s.Launch(function, config, parameters); },
+      [&] { OnAllCores(n, [&](int a, int b) { native::Matmul(s.data(0), s.data(1), s.data(2), n, a, b); }); });
+}
+BENCHMARK(TiledMatmul)->UseManualTime();
+
+void Sgemm(benchmark::State& state) {
+  Session& s = TheSession();
+  const auto n = static_cast<int>(state.range(0));
+  const Gemm gemm{
+      .m = n, .n = n, .k = n, .a = s.array(1), .b = s.array(2), .c = s.array(0), .lda = n, .ldb = n, .ldc = n};
+  Compare(
+      state, [&] { s.Gemm(gemm); },
+      [&] {
+        cblas_sgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1.0F, s.data(1), n, s.data(2), n, 0.0F,
+                    s.data(0), n);
+      });
+  state.counters["GFLOP/s"] = 2e-9 * n * n * n / (state.counters["device_ms"] / 1e3);
+}
+BENCHMARK(Sgemm)->Arg(64)->Arg(256)->Arg(512)->Arg(1024)->UseManualTime();
+
+}  // namespace
+}  // namespace wharf::device::soft
+
+BENCHMARK_MAIN();
