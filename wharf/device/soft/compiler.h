@@ -34,6 +34,11 @@ struct CompiledKernel {
 // Where module-scope .global and .const variables live; nullptr if there is no such variable.
 using SymbolResolver = std::function<void*(std::string_view name)>;
 
+// What a function pointer to this function holds: a number made from its name, the same in every kernel. An initialiser
+// that names a function (a table of function pointers, a class's virtual functions) gets this value. It is no address
+// of anything; an indirect call compares it with the functions it may reach.
+uint64_t FunctionAddress(std::string_view name);
+
 // Thread-safe.
 class Compiler {
  public:

@@ -1,0 +1,165 @@
+#include "wharf/device/soft/jit_engine.h"
+
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/IR/DiagnosticHandler.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/Host.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <mutex>
+
+#include "wharf/device/soft/jit_helpers.h"
+
+namespace wharf::device::soft {
+namespace {
+
+absl::Status FromLlvm(llvm::Error error, std::string_view what) {
+  return Internal("{}: {}", what, llvm::toString(std::move(error)));
+}
+
+void InitializeLlvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+}
+
+llvm::orc::JITTargetMachineBuilder HostMachine() {
+  llvm::orc::JITTargetMachineBuilder builder(llvm::Triple(llvm::sys::getProcessTriple()));
+  llvm::StringMap<bool> features;
+  llvm::sys::getHostCPUFeatures(features);
+  std::string cpu = llvm::sys::getHostCPUName().str();
+  if (cpu.empty() || cpu == "generic") {  // a CPU newer than this LLVM
+    cpu = features.lookup("avx512vl") ? "x86-64-v4" : features.lookup("avx2") ? "x86-64-v3" : "x86-64";
+  }
+  builder.setCPU(cpu);
+  for (const auto& feature : features) builder.getFeatures().AddFeature(feature.first(), feature.second);
+  builder.setRelocationModel(llvm::Reloc::PIC_);
+  builder.setCodeModel(llvm::CodeModel::Small);
+  builder.setCodeGenOptLevel(llvm::CodeGenOpt::Aggressive);
+  builder.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  return builder;
+}
+
+llvm::Expected<std::unique_ptr<llvm::orc::ObjectLayer>> MakeLinkLayer(llvm::orc::ExecutionSession& session,
+                                                                      const llvm::Triple&) {
+  auto layer = std::make_unique<llvm::orc::ObjectLinkingLayer>(session);
+  return std::unique_ptr<llvm::orc::ObjectLayer>(std::move(layer));
+}
+
+absl::Status Define(llvm::orc::LLJIT& jit, llvm::orc::JITDylib& library, const std::vector<AbsoluteSymbol>& symbols) {
+  llvm::orc::SymbolMap map;
+  for (const AbsoluteSymbol& symbol : symbols) {
+    map[jit.mangleAndIntern(symbol.name)] =
+        llvm::JITEvaluatedSymbol(symbol.address, llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Absolute);
+  }
+  if (map.empty()) return absl::OkStatus();
+  if (auto error = library.define(llvm::orc::absoluteSymbols(std::move(map)))) {
+    return FromLlvm(std::move(error), "defining symbols");
+  }
+  return absl::OkStatus();
+}
+
+void Optimize(llvm::Module* module, llvm::TargetMachine* machine, bool large) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = true;
+  tuning.SLPVectorization = !large;
+  tuning.LoopInterleaving = true;
+  llvm::PassBuilder builder(machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  const auto level = large ? llvm::OptimizationLevel::O1 : llvm::OptimizationLevel::O3;
+  builder.buildPerModuleDefaultPipeline(level).run(*module, modules);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<JitEngine>> JitEngine::Create() {
+  InitializeLlvm();
+  std::unique_ptr<JitEngine> engine(new JitEngine);
+  engine->machine_ = std::make_unique<llvm::orc::JITTargetMachineBuilder>(HostMachine());
+  const std::string features = engine->machine_->getFeatures().getString();
+  for (std::string_view needed : {"+avx2,", "+fma,", "+f16c,"}) {
+    if ((features + ",").find(needed) == std::string::npos) {
+      return Unimplemented("the software device needs a CPU with AVX2, FMA and F16C");
+    }
+  }
+  engine->target_ = engine->machine_->getCPU() + " " + features;
+  auto jit = llvm::orc::LLJITBuilder()
+                 .setJITTargetMachineBuilder(*engine->machine_)
+                 .setObjectLinkingLayerCreator(MakeLinkLayer)
+                 .create();
+  if (!jit) return FromLlvm(jit.takeError(), "starting the JIT compiler");
+  engine->jit_ = std::move(*jit);
+  engine->helpers_ = &engine->jit_->getExecutionSession().createBareJITDylib("helpers");
+  std::vector<AbsoluteSymbol> symbols;
+  for (const auto& list : {HelperSymbols(), RuntimeSymbols()}) {
+    for (const HelperSymbol& s : list) symbols.push_back({std::string(s.name), reinterpret_cast<uint64_t>(s.address)});
+  }
+  WHARF_RETURN_IF_ERROR(Define(*engine->jit_, *engine->helpers_, symbols));
+  return engine;
+}
+
+void JitEngine::Prepare(llvm::Module* module) const {
+  module->setDataLayout(jit_->getDataLayout());
+  module->setTargetTriple(jit_->getTargetTriple().str());
+}
+
+namespace {
+
+// LLVM's remarks, such as that a loop could not be vectorised, are not for users.
+struct Silence final : llvm::DiagnosticHandler {
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override { return info.getSeverity() != llvm::DS_Error; }
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> JitEngine::Compile(llvm::Module* module, bool large) const {
+  module->getContext().setDiagnosticHandler(std::make_unique<Silence>());
+  std::string problem;
+  llvm::raw_string_ostream problems(problem);
+  if (llvm::verifyModule(*module, &problems)) return Internal("generated code is malformed: {}", problems.str());
+  auto builder = *machine_;
+  if (large) builder.setCodeGenOptLevel(llvm::CodeGenOpt::Default);
+  auto machine = builder.createTargetMachine();
+  if (!machine) return FromLlvm(machine.takeError(), "making a code generator");
+  for (llvm::Function& function : *module) {
+    if (function.isDeclaration()) continue;
+    function.addFnAttr("target-cpu", (*machine)->getTargetCPU());
+    function.addFnAttr("target-features", (*machine)->getTargetFeatureString());
+  }
+  Optimize(module, machine->get(), large);
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  llvm::MCContext* context = nullptr;
+  if ((*machine)->addPassesToEmitMC(passes, context, stream)) return Internal("this target makes no object code");
+  passes.run(*module);
+  return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), "kernel", false);
+}
+
+absl::StatusOr<void*> JitEngine::Link(std::unique_ptr<llvm::MemoryBuffer> object,
+                                      const std::vector<AbsoluteSymbol>& symbols, std::string_view entry) {
+  auto& library = jit_->getExecutionSession().createBareJITDylib(fmt::format("kernel{}", next_.fetch_add(1)));
+  library.addToLinkOrder(*helpers_);
+  WHARF_RETURN_IF_ERROR(Define(*jit_, library, symbols));
+  if (auto error = jit_->addObjectFile(library, std::move(object))) return FromLlvm(std::move(error), "adding code");
+  auto address = jit_->lookup(library, llvm::StringRef(entry.data(), entry.size()));
+  if (!address) return FromLlvm(address.takeError(), "linking");
+  return address->toPtr<void*>();
+}
+
+}  // namespace wharf::device::soft

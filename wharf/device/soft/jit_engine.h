@@ -1,0 +1,49 @@
+// LLVM's part of the compiler: optimises a module, makes object code of it and links object code into this process.
+#pragma once
+
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wharf/base/status.h"
+
+namespace wharf::device::soft {
+
+struct AbsoluteSymbol {
+  std::string name;
+  uint64_t address = 0;
+};
+
+// Thread-safe.
+class JitEngine {
+ public:
+  static absl::StatusOr<std::unique_ptr<JitEngine>> Create();
+
+  // CPU and features the code is for; part of the cache key.
+  const std::string& target() const { return target_; }
+
+  // Gives the module this engine's data layout and triple; call it before generating code.
+  void Prepare(llvm::Module* module) const;
+  // `large`: a kernel so long that compile time matters more than the last bit of speed.
+  absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> Compile(llvm::Module* module, bool large) const;
+  // Links an object in a symbol space of its own and returns the address of `entry`. The code stays for the engine's
+  // lifetime.
+  absl::StatusOr<void*> Link(std::unique_ptr<llvm::MemoryBuffer> object, const std::vector<AbsoluteSymbol>& symbols,
+                             std::string_view entry);
+
+ private:
+  JitEngine() = default;
+
+  std::unique_ptr<llvm::orc::JITTargetMachineBuilder> machine_;
+  std::unique_ptr<llvm::orc::LLJIT> jit_;
+  llvm::orc::JITDylib* helpers_ = nullptr;
+  std::string target_;
+  std::atomic<uint64_t> next_{0};
+};
+
+}  // namespace wharf::device::soft
