@@ -31,7 +31,9 @@ int Main(int argc, char** argv) {
   AddRunCommand(app);
   AddServeCommand(app);
   AddLinkCommand(app);
+#ifdef WHARF_HAS_BENCH
   AddBenchCommand(app);
+#endif
   AddApiCommand(app);
   AddDoctorCommand(app);
   AddWorkerCommand(app);

@@ -36,8 +36,8 @@ enum class FrameKind : uint16_t {
   kFirstOp = 32,  // operations start here
 };
 
-// Hello::features. The client only asks whether it would be let in: the server answers with a Welcome without device or
-// a Refusal, and closes.
+// Hello::features. The client only asks whether it would be let in: the server answers with a Welcome that names its
+// driver only, or with a Refusal, and closes.
 inline constexpr uint64_t kFeatureCheckOnly = 1;
 
 struct Hello {

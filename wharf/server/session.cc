@@ -131,8 +131,8 @@ absl::Status Session::AnswerCheck() {
   SetPhase(Phase::kRefused);
   offload::Welcome welcome;
   welcome.features = offload::kFeatureCheckOnly;
-  WHARF_RETURN_IF_ERROR(
-      channel_->Send(static_cast<uint16_t>(FrameKind::kWelcome), 0, offload::Encode(welcome)));
+  welcome.properties.driver = config_.driver;
+  WHARF_RETURN_IF_ERROR(channel_->Send(static_cast<uint16_t>(FrameKind::kWelcome), 0, offload::Encode(welcome)));
   channel_->Close(kFarewellDrain);
   return absl::OkStatus();
 }

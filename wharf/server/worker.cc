@@ -143,6 +143,7 @@ int Worker::Serve(uint64_t id, int connection) {
   SessionConfig config;
   config.id = id;
   config.token = configure_.token;
+  config.driver = configure_.device;
   config.memory_quota = configure_.memory_quota;
   config.admit = [this] { return AskAdmission(); };
   config.make_device = [this](uint64_t quota) { return MakeDevice(configure_.device, DeviceOptionsFor(quota)); };

@@ -1,0 +1,34 @@
+// A server of one's own for `wharf run --local`: on a Unix socket in a private directory, gone with this object, or at
+// the latest with this process.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "wharf/base/status.h"
+
+namespace wharf::cli {
+
+class LocalServer {
+ public:
+  // Starts `wharf serve` with `arguments` added and waits until it accepts. kUnavailable with the server's own line if
+  // it does not start.
+  static absl::StatusOr<std::unique_ptr<LocalServer>> Start(const std::vector<std::string>& arguments);
+  ~LocalServer();
+  LocalServer(const LocalServer&) = delete;
+  LocalServer& operator=(const LocalServer&) = delete;
+
+  std::string Address() const { return "unix:" + directory_ + "/socket"; }
+
+ private:
+  explicit LocalServer(std::string directory) : directory_(std::move(directory)) {}
+  absl::Status Launch(const std::vector<std::string>& arguments);
+  absl::Status AwaitReady(int output);
+  const std::string directory_;
+  pid_t pid_ = -1;
+};
+
+}  // namespace wharf::cli
