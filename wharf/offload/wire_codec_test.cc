@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include "wharf/offload/wire_samples.h"
@@ -153,6 +155,16 @@ TEST(WireTest, EveryOperationHasANumberOfItsOwn) {
     EXPECT_GE(Op::kNumber, static_cast<uint16_t>(FrameKind::kFirstOp)) << Op::kName;
     EXPECT_TRUE(numbers.insert(Op::kNumber).second) << Op::kName;
     EXPECT_TRUE(names.insert(Op::kName).second) << Op::kName;
+  };
+  [&]<typename... Op>(OpList<Op...>) { (check(Op{}), ...); }(AllOps{});
+}
+
+TEST(WireTest, TheDocumentationListsEveryOperation) {
+  std::ifstream file(WHARF_PROTOCOL_PAGE);
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  const auto check = [&]<typename Op>(Op) {
+    const char* answer = Op::kAnswer == Answer::kPosted ? "posted" : "blocking";
+    EXPECT_THAT(page, testing::HasSubstr(fmt::format("| {} | {} | {} |", Op::kNumber, Op::kName, answer)));
   };
   [&]<typename... Op>(OpList<Op...>) { (check(Op{}), ...); }(AllOps{});
 }
