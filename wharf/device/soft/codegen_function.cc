@@ -61,6 +61,7 @@ void FunctionCodegen::DeclareVariables() {
     std::vector<ParameterLayout> layout = ptx::LayoutParameters(ptx_);
     for (size_t i = 0; i < ptx_.parameters.size(); ++i) {
       kernel_parameters_[ptx_.parameters[i].name] = layout[i].offset;
+      parameter_bytes_ = layout[i].offset + layout[i].size;
     }
   } else {
     unsigned argument = kFixedArguments;
@@ -150,6 +151,7 @@ llvm::Value* FunctionCodegen::Field(size_t offset, llvm::Type* type) {
   Value* block = function_->getArg(kBlockArgument);
   auto* load = entry_.CreateLoad(type, entry_.CreateConstGEP1_64(entry_.getInt8Ty(), block, offset));
   module_.MarkInvariant(load);
+  if (offset == offsetof(BlockContext, parameters)) module_.MarkDereferenceable(load, parameter_bytes_);
   constexpr uint32_t kMaxBlock = 1024, kMaxGrid = 0x7fffffff, kMaxGridYZ = 65535;
   for (size_t d = 0; d < 3; ++d) {
     const uint32_t grid = d == 0 ? kMaxGrid : kMaxGridYZ;

@@ -295,7 +295,8 @@ class FunctionCodegen {
   std::map<std::string, llvm::AllocaInst*, std::less<>> locals_;    // .local and .param variables of the body
   std::map<std::string, Value*, std::less<>> parameters_;           // of a .func: pointers; of a kernel: see below
   std::map<std::string, uint32_t, std::less<>> kernel_parameters_;  // name -> offset in the parameter buffer
-  std::map<uint32_t, llvm::BasicBlock*> blocks_;                    // instruction index -> block
+  uint64_t parameter_bytes_ = 0;
+  std::map<uint32_t, llvm::BasicBlock*> blocks_;  // instruction index -> block
   std::map<size_t, Value*> fields_, thread_fields_;
   llvm::AllocaInst* carry_ = nullptr;
   llvm::AllocaInst* depot_ = nullptr;  // all .local variables of a kernel

@@ -11,6 +11,12 @@ namespace {
 constexpr uint32_t kMaxBlockX = 1024, kMaxBlockZ = 64;
 constexpr uint32_t kMaxInlinedInstructions = 4000;
 
+// Loads from the context may then be moved anywhere, out of conditions and loops.
+void MarkContext(llvm::Function* function, unsigned argument) {
+  function->addDereferenceableParamAttr(argument, sizeof(BlockContext));
+  function->addParamAttr(argument, llvm::Attribute::getWithAlignment(function->getContext(), llvm::Align(8)));
+}
+
 }  // namespace
 
 ModuleCodegen::ModuleCodegen(const Program& program, llvm::Module* module)
@@ -44,7 +50,7 @@ void ModuleCodegen::Declare() {
     auto* type = FunctionTypeFor(f.is_entry ? 0 : f.returns.size(), f.is_entry ? 0 : f.parameters.size());
     auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, "f." + f.name, module_);
     function->addFnAttr(llvm::Attribute::NoUnwind);
-    function->addDereferenceableParamAttr(kBlockArgument, sizeof(BlockContext));
+    MarkContext(function, kBlockArgument);
     if (&reached == &program_.Kernel() && program_.instructions <= kMaxInlinedInstructions) {
       function->addFnAttr(llvm::Attribute::AlwaysInline);
     }
@@ -76,7 +82,15 @@ void ModuleCodegen::MarkParallel(llvm::Instruction* instruction) const {
 }
 
 void ModuleCodegen::MarkInvariant(llvm::Instruction* load) const {
+  MarkParallel(load);
   load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context(), {}));
+}
+
+void ModuleCodegen::MarkDereferenceable(llvm::Instruction* load, uint64_t bytes) const {
+  if (bytes == 0) return;
+  auto* size = llvm::ConstantInt::get(llvm::Type::getInt64Ty(context()), bytes);
+  load->setMetadata(llvm::LLVMContext::MD_dereferenceable,
+                    llvm::MDNode::get(context(), llvm::ConstantAsMetadata::get(size)));
 }
 
 void ModuleCodegen::MarkRange(llvm::Instruction* load, uint32_t low, uint32_t high) const {
@@ -100,7 +114,7 @@ void ModuleCodegen::BuildLoopEntry() {
   auto* type = llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, false);
   auto* entry = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, kEntrySymbol, module_);
   entry->addFnAttr(llvm::Attribute::NoUnwind);
-  entry->addDereferenceableParamAttr(0, sizeof(BlockContext));
+  MarkContext(entry, 0);
   auto* start = llvm::BasicBlock::Create(c, "entry", entry);
   b.SetInsertPoint(start);
   llvm::Value* block = entry->getArg(0);

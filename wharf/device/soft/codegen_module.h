@@ -44,6 +44,8 @@ class ModuleCodegen {
   void MarkParallel(llvm::Instruction* instruction) const;
   // Marks a load of something that does not change while the kernel runs.
   void MarkInvariant(llvm::Instruction* load) const;
+  // Marks a load of a pointer to memory of at least `bytes` that is always readable.
+  void MarkDereferenceable(llvm::Instruction* load, uint64_t bytes) const;
   void MarkRange(llvm::Instruction* load, uint32_t low, uint32_t high) const;
 
   // A new number for each activemask in the program.

@@ -11,6 +11,7 @@
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <cstdlib>
 #include <mutex>
 
 #include "wharf/device/soft/jit_helpers.h"
@@ -120,6 +121,16 @@ void JitEngine::Prepare(llvm::Module* module) const {
 
 namespace {
 
+// For people who work on the compiler: WHARF_DUMP_IR=DIR writes each kernel's code before and after optimisation there.
+void Dump(const llvm::Module& module, const char* when) {
+  const char* directory = std::getenv("WHARF_DUMP_IR");
+  if (directory == nullptr) return;
+  static std::atomic<uint64_t> counter{0};
+  std::error_code error;
+  llvm::raw_fd_ostream file(fmt::format("{}/{}.{}.ll", directory, counter.fetch_add(1), when), error);
+  if (!error) module.print(file, nullptr);
+}
+
 // LLVM's remarks, such as that a loop could not be vectorised, are not for users.
 struct Silence final : llvm::DiagnosticHandler {
   bool handleDiagnostics(const llvm::DiagnosticInfo& info) override { return info.getSeverity() != llvm::DS_Error; }
@@ -141,7 +152,9 @@ absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> JitEngine::Compile(llvm::Mod
     function.addFnAttr("target-cpu", (*machine)->getTargetCPU());
     function.addFnAttr("target-features", (*machine)->getTargetFeatureString());
   }
+  Dump(*module, "before");
   Optimize(module, machine->get(), large);
+  Dump(*module, "after");
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
