@@ -45,6 +45,8 @@ CudaError Connect() {
   return error;
 }
 
+bool IsConnected() { return Process::Get().Current() != nullptr; }
+
 CudaError StickyError() {
   Connection* const connection = Process::Get().Current();
   return connection == nullptr ? CudaError::kSuccess : connection->session->StickyError();

@@ -48,6 +48,7 @@ class WHARF_CLIENT_API CallGuard {
 
 // Opens the session if it is not open yet; then the sticky error, if any.
 WHARF_CLIENT_API CudaError Connect();
+WHARF_CLIENT_API bool IsConnected();
 // The sticky error of an open session; never connects.
 WHARF_CLIENT_API CudaError StickyError();
 // Waits for the device, then ends the session and forgets everything on the device; the next call opens a new one.

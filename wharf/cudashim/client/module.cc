@@ -11,13 +11,14 @@
 namespace wharf::client {
 namespace {
 
-CudaError Adopt(std::vector<std::byte> image, Module** module) {
+CudaError Adopt(std::vector<std::byte> image, Module** module, std::string* reason) {
   auto made = std::make_unique<Module>(std::move(image));
   {
     absl::MutexLock lock(&made->mutex);
     const absl::Status parsed = made->Parse();
     if (!parsed.ok() && device::CudaErrorOf(parsed) != CudaError::kNoBinaryForDevice) {
       Log(LogLevel::kWarning, "a module was refused", {{"reason", Message(parsed)}});
+      if (reason != nullptr) *reason = Message(parsed);
       return device::CudaErrorOf(parsed);
     }
   }
@@ -49,10 +50,13 @@ void RegisterVariable(Module* module, const void* host_variable, const char* nam
   if (IsModule(module)) Registry::Get().BindVariable(host_variable, module, name);
 }
 
-CudaError LoadModule(const void* image, Module** module) {
+CudaError LoadModule(const void* image, Module** module, std::string* reason) {
   const auto bytes = MeasureImage(image);
-  if (!bytes.ok()) return device::CudaErrorOf(bytes.status());
-  return Adopt({bytes->begin(), bytes->end()}, module);
+  if (!bytes.ok()) {
+    if (reason != nullptr) *reason = Message(bytes.status());
+    return device::CudaErrorOf(bytes.status());
+  }
+  return Adopt({bytes->begin(), bytes->end()}, module, reason);
 }
 
 CudaError LoadModuleFile(const char* path, Module** module) {
@@ -62,7 +66,7 @@ CudaError LoadModuleFile(const char* path, Module** module) {
   std::vector<char> content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   std::vector<std::byte> image(content.size());
   std::memcpy(image.data(), content.data(), content.size());
-  return Adopt(std::move(image), module);
+  return Adopt(std::move(image), module, nullptr);
 }
 
 CudaError UnloadModule(Module* module) {

@@ -2,6 +2,7 @@
 // of their kernels or variables; parameter layouts are read from the image's PTX here, so a launch asks nothing.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "wharf/cudashim/client/memory.h"
@@ -17,8 +18,9 @@ WHARF_CLIENT_API void UnregisterFatBinary(Module* module);
 WHARF_CLIENT_API void RegisterFunction(Module* module, const void* host_function, const char* name);
 WHARF_CLIENT_API void RegisterVariable(Module* module, const void* host_variable, const char* name, uint64_t size);
 
-// An image given at run time: fat binary, wrapper, cubin or NUL-terminated PTX, told apart by content; copied.
-WHARF_CLIENT_API CudaError LoadModule(const void* image, Module** module);
+// An image given at run time: fat binary, wrapper, cubin or NUL-terminated PTX, told apart by content; copied. On
+// failure `reason`, if given, says why.
+WHARF_CLIENT_API CudaError LoadModule(const void* image, Module** module, std::string* reason = nullptr);
 WHARF_CLIENT_API CudaError LoadModuleFile(const char* path, Module** module);
 // kInvalidHandle if it is no module that LoadModule made.
 WHARF_CLIENT_API CudaError UnloadModule(Module* module);

@@ -1,0 +1,129 @@
+// Copies of the driver API.
+#include "wharf/cudashim/cuda/driver.h"
+
+namespace wharf::cudashim {
+namespace {
+
+using client::CopyKind;
+
+CudaError Line(CUstream stream, uint64_t to, uint64_t from, size_t bytes, CopyKind kind, bool async) {
+  return client::Copy(Stream(stream), {to, 0, 0}, {from, 0, 0}, {bytes, 1, 1}, kind, async);
+}
+
+// Where one side of a 2D or 3D copy begins. Arrays are not offered.
+CudaError BaseOf(CUmemorytype type, const void* host, CUdeviceptr device, CUarray array, uint64_t* base) {
+  if (type == CU_MEMORYTYPE_ARRAY || array != nullptr) return CudaError::kNotSupported;
+  *base = type == CU_MEMORYTYPE_HOST ? Address(host) : device;
+  return CudaError::kSuccess;
+}
+
+bool IsDevice(CUmemorytype type) { return type == CU_MEMORYTYPE_DEVICE; }
+
+CopyKind KindOf(CUmemorytype to, CUmemorytype from) {
+  if (to == CU_MEMORYTYPE_UNIFIED || from == CU_MEMORYTYPE_UNIFIED) return CopyKind::kDefault;
+  if (IsDevice(from)) return IsDevice(to) ? CopyKind::kDeviceToDevice : CopyKind::kDeviceToHost;
+  return IsDevice(to) ? CopyKind::kHostToDevice : CopyKind::kHostToHost;
+}
+
+CudaError Plane(const CUDA_MEMCPY2D* p, CUstream stream, bool async) {
+  if (p == nullptr) return CudaError::kInvalidValue;
+  client::Box to{0, p->dstPitch, 0}, from{0, p->srcPitch, 0};
+  CudaError error = BaseOf(p->dstMemoryType, p->dstHost, p->dstDevice, nullptr, &to.address);
+  if (error != CudaError::kSuccess) return error;
+  error = BaseOf(p->srcMemoryType, p->srcHost, p->srcDevice, nullptr, &from.address);
+  if (error != CudaError::kSuccess) return error;
+  to.address += p->dstY * p->dstPitch + p->dstXInBytes;
+  from.address += p->srcY * p->srcPitch + p->srcXInBytes;
+  return client::Copy(Stream(stream), to, from, {p->WidthInBytes, p->Height, 1},
+                      KindOf(p->dstMemoryType, p->srcMemoryType), async);
+}
+
+CudaError Volume(const CUDA_MEMCPY3D* p, CUstream stream, bool async) {
+  if (p == nullptr) return CudaError::kInvalidValue;
+  client::Box to{0, p->dstPitch, p->dstPitch * p->dstHeight}, from{0, p->srcPitch, p->srcPitch * p->srcHeight};
+  CudaError error = BaseOf(p->dstMemoryType, p->dstHost, p->dstDevice, nullptr, &to.address);
+  if (error != CudaError::kSuccess) return error;
+  error = BaseOf(p->srcMemoryType, p->srcHost, p->srcDevice, nullptr, &from.address);
+  if (error != CudaError::kSuccess) return error;
+  to.address += p->dstZ * to.slice_pitch + p->dstY * p->dstPitch + p->dstXInBytes;
+  from.address += p->srcZ * from.slice_pitch + p->srcY * p->srcPitch + p->srcXInBytes;
+  return client::Copy(Stream(stream), to, from, {p->WidthInBytes, p->Height, p->Depth},
+                      KindOf(p->dstMemoryType, p->srcMemoryType), async);
+}
+
+}  // namespace
+}  // namespace wharf::cudashim
+
+using namespace wharf;            // NOLINT
+using namespace wharf::cudashim;  // NOLINT
+
+extern "C" {
+
+CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes) {
+  return Driver(Call::k_cuMemcpyHtoD_v2,
+                [&] { return Line(nullptr, to, Address(from), bytes, CopyKind::kHostToDevice, false); });
+}
+
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
+  return Driver(Call::k_cuMemcpyHtoDAsync_v2,
+                [&] { return Line(stream, to, Address(from), bytes, CopyKind::kHostToDevice, true); });
+}
+
+CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes) {
+  return Driver(Call::k_cuMemcpyDtoH_v2,
+                [&] { return Line(nullptr, Address(to), from, bytes, CopyKind::kDeviceToHost, false); });
+}
+
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  return Driver(Call::k_cuMemcpyDtoHAsync_v2,
+                [&] { return Line(stream, Address(to), from, bytes, CopyKind::kDeviceToHost, true); });
+}
+
+CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  return Driver(Call::k_cuMemcpyDtoD_v2,
+                [&] { return Line(nullptr, to, from, bytes, CopyKind::kDeviceToDevice, false); });
+}
+
+CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  return Driver(Call::k_cuMemcpyDtoDAsync_v2,
+                [&] { return Line(stream, to, from, bytes, CopyKind::kDeviceToDevice, true); });
+}
+
+CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  return Driver(Call::k_cuMemcpy, [&] { return Line(nullptr, to, from, bytes, CopyKind::kDefault, false); });
+}
+
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  return Driver(Call::k_cuMemcpyAsync, [&] { return Line(stream, to, from, bytes, CopyKind::kDefault, true); });
+}
+
+CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t bytes) {
+  return Driver(Call::k_cuMemcpyPeer, [&] { return Line(nullptr, to, from, bytes, CopyKind::kDeviceToDevice, false); });
+}
+
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext, CUdeviceptr from, CUcontext, size_t bytes, CUstream stream) {
+  return Driver(Call::k_cuMemcpyPeerAsync,
+                [&] { return Line(stream, to, from, bytes, CopyKind::kDeviceToDevice, true); });
+}
+
+CUresult cuMemcpy2D(const CUDA_MEMCPY2D* parameters) {
+  return Driver(Call::k_cuMemcpy2D_v2, [&] { return Plane(parameters, nullptr, false); });
+}
+
+CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D* parameters) {
+  return Driver(Call::k_cuMemcpy2DUnaligned_v2, [&] { return Plane(parameters, nullptr, false); });
+}
+
+CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* parameters, CUstream stream) {
+  return Driver(Call::k_cuMemcpy2DAsync_v2, [&] { return Plane(parameters, stream, true); });
+}
+
+CUresult cuMemcpy3D(const CUDA_MEMCPY3D* parameters) {
+  return Driver(Call::k_cuMemcpy3D_v2, [&] { return Volume(parameters, nullptr, false); });
+}
+
+CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D* parameters, CUstream stream) {
+  return Driver(Call::k_cuMemcpy3DAsync_v2, [&] { return Volume(parameters, stream, true); });
+}
+
+}  // extern "C"

@@ -1,0 +1,116 @@
+// Launches of the driver API, and host functions in stream order.
+#include "wharf/cudashim/client/module.h"
+#include "wharf/cudashim/cuda/driver.h"
+
+namespace wharf::cudashim {
+namespace {
+
+// The packed parameters of CU_LAUNCH_PARAM_BUFFER_POINTER.
+struct Packed {
+  const void* data = nullptr;
+  size_t size = 0;
+};
+
+CudaError ReadExtra(void** extra, Packed* packed) {
+  const size_t* size = nullptr;
+  for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+    if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) {
+      packed->data = extra[1];
+    } else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE) {
+      size = static_cast<const size_t*>(extra[1]);
+    } else {
+      return CudaError::kInvalidValue;
+    }
+  }
+  if (packed->data == nullptr || size == nullptr) return CudaError::kInvalidValue;
+  packed->size = *size;
+  return CudaError::kSuccess;
+}
+
+CudaError LaunchHandle(CUfunction handle, const client::LaunchShape& shape, CUstream stream, void** arguments,
+                       void** extra) {
+  client::Function* const function = client::ResolveFunction(handle);
+  if (function == nullptr) return CudaError::kInvalidHandle;
+  Packed packed;
+  if (arguments == nullptr && extra != nullptr) {
+    const CudaError error = ReadExtra(extra, &packed);
+    if (error != CudaError::kSuccess) return error;
+  }
+  return client::Launch(function, shape, Stream(stream), arguments, packed.data, packed.size);
+}
+
+// Attributes that change no result may be ignored; what a kernel would notice is refused.
+CudaError CheckAttribute(const CUlaunchAttribute& attribute) {
+  switch (attribute.id) {
+    case CU_LAUNCH_ATTRIBUTE_IGNORE:
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:  // full serialisation is a legal execution
+      return CudaError::kSuccess;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {
+      const auto& cluster = attribute.value.clusterDim;
+      return cluster.x * cluster.y * cluster.z == 1 ? CudaError::kSuccess : CudaError::kNotSupported;
+    }
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+      return attribute.value.cooperative == 0 ? CudaError::kSuccess : CudaError::kNotSupported;
+    default:
+      return CudaError::kNotSupported;
+  }
+}
+
+}  // namespace
+}  // namespace wharf::cudashim
+
+using namespace wharf;            // NOLINT
+using namespace wharf::cudashim;  // NOLINT
+
+extern "C" {
+
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                        unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void** arguments,
+                        void** extra) {
+  return Driver(Call::k_cuLaunchKernel, [&] {
+    const client::LaunchShape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes};
+    return LaunchHandle(function, shape, stream, arguments, extra);
+  });
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** arguments, void** extra) {
+  return Driver(Call::k_cuLaunchKernelEx, [&] {
+    if (config == nullptr) return CudaError::kInvalidValue;
+    for (unsigned i = 0; i < config->numAttrs; ++i) {
+      const CudaError error = CheckAttribute(config->attrs[i]);
+      if (error != CudaError::kSuccess) return error;
+    }
+    const client::LaunchShape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
+                                    {config->blockDimX, config->blockDimY, config->blockDimZ},
+                                    config->sharedMemBytes};
+    return LaunchHandle(function, shape, config->hStream, arguments, extra);
+  });
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                   CUstream, void**) {
+  return DriverLocal(Call::k_cuLaunchCooperativeKernel, [] {
+    client::ReportUnsupported("cuLaunchCooperativeKernel");
+    return CudaError::kNotSupported;
+  });
+}
+
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* user) {
+  return Driver(Call::k_cuLaunchHostFunc, [&] { return client::LaunchHostFunction(Stream(stream), function, user); });
+}
+
+CUresult cuStreamAddCallback(CUstream stream, CUstreamCallback callback, void* user, unsigned flags) {
+  return Driver(Call::k_cuStreamAddCallback, [&] {
+    if (flags != 0 || callback == nullptr) return CudaError::kInvalidValue;
+    return client::AddStreamCallback(Stream(stream),
+                                     [=](CudaError status) { callback(stream, ToResult(status), user); });
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,70 @@
+// Memory pools: client/memory_pool.h.
+#include "wharf/cudashim/client/memory_pool.h"
+
+#include "wharf/cudashim/cuda/driver.h"
+
+namespace wharf::cudashim {
+namespace {
+
+CudaError StorePool(CUmemoryPool* handle) {
+  if (handle == nullptr) return CudaError::kInvalidValue;
+  *handle = reinterpret_cast<CUmemoryPool>(client::DefaultPool());
+  return CudaError::kSuccess;
+}
+
+}  // namespace
+}  // namespace wharf::cudashim
+
+using namespace wharf;            // NOLINT
+using namespace wharf::cudashim;  // NOLINT
+
+extern "C" {
+
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* handle, CUdevice device) {
+  return Driver(Call::k_cuDeviceGetDefaultMemPool,
+                [&] { return device != 0 ? CudaError::kInvalidDevice : StorePool(handle); });
+}
+
+CUresult cuDeviceGetMemPool(CUmemoryPool* handle, CUdevice device) {
+  return Driver(Call::k_cuDeviceGetMemPool,
+                [&] { return device != 0 ? CudaError::kInvalidDevice : StorePool(handle); });
+}
+
+CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool handle) {
+  return Driver(Call::k_cuDeviceSetMemPool,
+                [&] { return device != 0 ? CudaError::kInvalidDevice : client::CheckPool(handle); });
+}
+
+CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attribute, void* value) {
+  return Driver(Call::k_cuMemPoolSetAttribute, [&] { return client::SetPoolAttribute(handle, attribute, value); });
+}
+
+CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attribute, void* value) {
+  return Driver(Call::k_cuMemPoolGetAttribute, [&] { return client::GetPoolAttribute(handle, attribute, value); });
+}
+
+CUresult cuMemPoolTrimTo(CUmemoryPool handle, size_t) {
+  return Driver(Call::k_cuMemPoolTrimTo, [&] { return client::CheckPool(handle); });
+}
+
+CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc*, size_t) {
+  return Driver(Call::k_cuMemPoolSetAccess, [&] { return client::CheckPool(handle); });
+}
+
+CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool handle, CUmemLocation*) {
+  return Driver(Call::k_cuMemPoolGetAccess, [&] {
+    if (flags == nullptr) return CudaError::kInvalidValue;
+    *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    return client::CheckPool(handle);
+  });
+}
+
+CUresult cuMemPoolCreate(CUmemoryPool* handle, const CUmemPoolProps*) {
+  return Driver(Call::k_cuMemPoolCreate, [&] { return StorePool(handle); });
+}
+
+CUresult cuMemPoolDestroy(CUmemoryPool handle) {
+  return Driver(Call::k_cuMemPoolDestroy, [&] { return client::CheckPool(handle); });
+}
+
+}  // extern "C"
