@@ -4,6 +4,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 #include "wharf/base/status.h"
 
@@ -11,13 +13,18 @@ namespace wharf::cli {
 
 inline constexpr int kExitFailure = 1, kExitUsage = 2;
 
-void AddRunCommand(CLI::App& app);
+// `program`: filled before the command runs.
+void AddRunCommand(CLI::App& app, const std::vector<std::string>& program);
 void AddServeCommand(CLI::App& app);
 void AddLinkCommand(CLI::App& app);
 void AddDoctorCommand(CLI::App& app);
 void AddApiCommand(CLI::App& app);
 void AddBenchCommand(CLI::App& app);   // bench_offload.cc
 void AddWorkerCommand(CLI::App& app);  // hidden: started by `wharf serve`
+
+// `wharf run`'s own options end where the program's command line begins: after --, or at the first word that is neither
+// an option nor an option's value. Removes that command line from `arguments` and returns it.
+std::vector<std::string> TakeProgram(CLI::App& run, std::vector<std::string>& arguments);
 
 void SetExitCode(int code);
 int ExitCode();

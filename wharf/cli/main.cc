@@ -1,8 +1,11 @@
 // wharf: the one command.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "wharf/cli/commands.h"
 #include "wharf/cli/version.h"
@@ -28,7 +31,8 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("wharf ") + kVersion);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
-  AddRunCommand(app);
+  std::vector<std::string> program;
+  AddRunCommand(app, program);
   AddServeCommand(app);
   AddLinkCommand(app);
 #ifdef WHARF_HAS_BENCH
@@ -41,8 +45,16 @@ int Main(int argc, char** argv) {
     std::fputs(app.help().c_str(), stdout);
     return kExitUsage;
   }
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (arguments.front() == "run") {
+    std::vector<std::string> options(arguments.begin() + 1, arguments.end());
+    program = TakeProgram(*app.get_subcommand("run"), options);
+    options.insert(options.begin(), "run");
+    arguments = std::move(options);
+  }
   try {
-    app.parse(argc, argv);
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants it
+    app.parse(arguments);
   } catch (const CLI::Success& wanted) {  // --help, --version
     return app.exit(wanted);
   } catch (const CLI::ParseError& error) {

@@ -20,6 +20,8 @@ namespace wharf::cli {
 namespace {
 
 constexpr const char* kFooter = R"(
+After the options, with or without a --, comes the program's command line.
+
 The program is not changed: it loads Wharf's CUDA libraries instead of the vendor's. It must load CUDA as shared
 libraries (nvcc -cudart shared) and carry PTX (nvcc's default); if not, this command says so before it starts.
 
@@ -163,9 +165,6 @@ absl::StatusOr<int> Run(const RunOptions& options, const std::string& path) {
 
 void CheckUsage(RunOptions& options) {
   if (options.program.empty()) throw CLI::ValidationError("run", "which program? wharf run --local -- ./program args");
-  if (options.program.front().starts_with("-")) {
-    throw CLI::ValidationError("run", "no such option: " + options.program.front());
-  }
   if (options.server.empty() && !options.local) {
     const char* server = getenv("WHARF_SERVER");
     if (server == nullptr || *server == '\0') {
@@ -202,16 +201,29 @@ void AddOptions(CLI::App* command, RunOptions& options) {
 
 }  // namespace
 
-void AddRunCommand(CLI::App& app) {
+std::vector<std::string> TakeProgram(CLI::App& run, std::vector<std::string>& arguments) {
+  size_t next = 0;
+  while (next < arguments.size()) {
+    const std::string& word = arguments[next];
+    if (word == "--" || !word.starts_with("-")) break;
+    const CLI::Option* option = run.get_option_no_throw(word);
+    next += option != nullptr && option->get_type_size() > 0 ? 2 : 1;
+  }
+  next = std::min(next, arguments.size());
+  const auto begin = arguments.begin() + static_cast<ptrdiff_t>(next);
+  std::vector<std::string> program(begin, arguments.end());
+  arguments.erase(begin, arguments.end());
+  if (!program.empty() && program.front() == "--") program.erase(program.begin());
+  return program;
+}
+
+void AddRunCommand(CLI::App& app, const std::vector<std::string>& program) {
   CLI::App* command = app.add_subcommand("run", "Run an unmodified CUDA program on a server, or locally on this CPU.");
   command->footer(kFooter);
-  // What is no option of ours begins the program's command line, with or without a -- before it.
-  command->prefix_command();
   auto options = std::make_shared<RunOptions>();
   AddOptions(command, *options);
-  command->callback([command, options] {
-    options->program = command->remaining();
-    if (!options->program.empty() && options->program.front() == "--") options->program.erase(options->program.begin());
+  command->callback([&program, options] {
+    options->program = program;
     CheckUsage(*options);
     const absl::StatusOr<std::string> path = FindProgram(options->program.front());
     if (!path.ok()) {
