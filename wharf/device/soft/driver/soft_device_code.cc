@@ -6,6 +6,9 @@
 #include "wharf/device/soft/driver/soft_device.h"
 
 namespace wharf::device::soft {
+namespace {
+constexpr uint32_t kMaxLocalBytes = 512 << 10;  // of one thread, as on every architecture of CUDA
+}
 
 absl::StatusOr<LoadedModule*> SoftDevice::FindModule(ModuleId id) const {
   const auto module = modules_.find(id);
@@ -116,6 +119,10 @@ absl::Status SoftDevice::CheckLaunch(const Function& function, const LaunchConfi
   if (kernel.static_shared_bytes > properties_.shared_per_block) {
     return CudaStatus(CudaError::kLaunchOutOfResources, "kernel {} needs {} bytes of shared memory", function.name,
                       kernel.static_shared_bytes);
+  }
+  if (kernel.local_bytes > kMaxLocalBytes) {
+    return CudaStatus(CudaError::kLaunchOutOfResources, "kernel {} needs {} bytes of local memory a thread, {} allowed",
+                      function.name, kernel.local_bytes, kMaxLocalBytes);
   }
   if (config.shared_bytes > function.max_dynamic_shared) {
     return CudaStatus(CudaError::kInvalidValue, "kernel {}: {} bytes of dynamic shared memory, {} allowed",

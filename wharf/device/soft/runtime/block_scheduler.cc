@@ -42,7 +42,9 @@ void BlockScheduler::Prepare(KernelRun& run, BlockState& block) {
 absl::Status BlockScheduler::RunBlock(FaultFrame& frame) {
   alive_ = thread_count_;
   budget_ = kPicksPerTurn;
-  open_barriers_ = 0;
+  for (uint32_t ids = std::exchange(open_barriers_, 0); ids != 0; ids &= ids - 1) {
+    barriers_[static_cast<uint32_t>(std::countr_zero(ids))] = BarrierState();  // arrived at, but never completed
+  }
   for (uint32_t i = 0; i < thread_count_; ++i) threads_[i].context = nullptr;
   for (uint32_t w = 0; w < warp_count_; ++w) {
     const uint32_t lanes = std::min(kWarpSize, thread_count_ - w * kWarpSize);
@@ -71,7 +73,6 @@ void BlockScheduler::AbandonBlock() {
   for (uint32_t i = 0; i < stacks_.count(); ++i) {
     ResetContext(stacks_.ContextOf(i), stacks_.Bottom(i), stacks_.Bottom(i) + stacks_.bytes());
   }
-  for (BarrierState& barrier : barriers_) barrier = BarrierState();
   alive_ = 0;
 }
 

@@ -126,6 +126,17 @@ TEST_F(ExecutorTest, NamedBarriersTakePartsOfTheBlock) {
   for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(data()[32 + lane], 4500 + 10 * (31 - lane));
 }
 
+void ArriveOnly(ThreadContext* t) {
+  wharf_barrier_arrive(t, 1, 128);
+  wharf_barrier_sync(t, 0, 0);
+  DataOf(t->block)[GlobalIndex(t)] = 1;
+}
+
+TEST_F(ExecutorTest, BarriersStartAfreshInEveryBlock) {
+  ASSERT_TRUE(Run(&ArriveOnly, {20}, {64}).ok());
+  ASSERT_TRUE(Run(&ProducerConsumer, {1}, {128}).ok());
+}
+
 void Reduce(ThreadContext* t) {
   const uint32_t odd = t->linear & 1;
   const uint32_t count = wharf_barrier_reduce(t, 0, 0, static_cast<uint32_t>(ReduceOp::kPopc), odd);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cfenv>
 
 namespace wharf::device::soft {
 namespace {
@@ -105,7 +106,9 @@ void Worker::RunBlocks(KernelRun& run) {
 absl::Status Worker::RunBlock() {
   frame_.signal = 0;
   absl::Status status = run_->launch.kernel->mode == ExecutionMode::kLoop ? RunLoop() : scheduler_.RunBlock(frame_);
-  return frame_.signal != 0 ? SignalStatus() : status;
+  if (frame_.signal == 0) return status;
+  std::fesetenv(FE_DFL_ENV);  // the kernel may have been left with another rounding mode
+  return SignalStatus();
 }
 
 void Worker::LoopMain(void* self) {
