@@ -207,7 +207,7 @@ std::vector<std::string> TakeProgram(CLI::App& run, std::vector<std::string>& ar
     const std::string& word = arguments[next];
     if (word == "--" || !word.starts_with("-")) break;
     const CLI::Option* option = run.get_option_no_throw(word);
-    next += option != nullptr && option->get_type_size() > 0 ? 2 : 1;
+    next += option != nullptr && option->get_expected_max() > 0 ? 2 : 1;
   }
   next = std::min(next, arguments.size());
   const auto begin = arguments.begin() + static_cast<ptrdiff_t>(next);
