@@ -1,0 +1,67 @@
+// Vectors and matrices between host and device: strided copies.
+#include "wharf/cudashim/client/memory.h"
+#include "wharf/cudashim/cublas/blas.h"
+
+namespace wharf::cudashim {
+namespace {
+
+using client::CopyKind;
+
+client::Box BoxAt(const void* data, int64_t pitch) {
+  return {reinterpret_cast<uint64_t>(data), static_cast<uint64_t>(pitch), 0};
+}
+
+CudaError CopyVector(int64_t n, int64_t element, const void* from, int64_t step_from, void* to, int64_t step_to,
+                     CopyKind kind, cudaStream_t stream, bool async) {
+  if (n < 0 || element <= 0 || step_from <= 0 || step_to <= 0) return CudaError::kInvalidValue;
+  const device::Extent extent{static_cast<uint64_t>(element), static_cast<uint64_t>(n), 1};
+  return client::Copy(reinterpret_cast<client::StreamHandle>(stream), BoxAt(to, step_to * element),
+                      BoxAt(from, step_from * element), extent, kind, async);
+}
+
+CudaError CopyMatrix(int64_t rows, int64_t columns, int64_t element, const void* from, int64_t ld_from, void* to,
+                     int64_t ld_to, CopyKind kind, cudaStream_t stream, bool async) {
+  if (rows < 0 || columns < 0 || element <= 0 || ld_from < rows || ld_to < rows) return CudaError::kInvalidValue;
+  const device::Extent extent{static_cast<uint64_t>(rows * element), static_cast<uint64_t>(columns), 1};
+  return client::Copy(reinterpret_cast<client::StreamHandle>(stream), BoxAt(to, ld_to * element),
+                      BoxAt(from, ld_from * element), extent, kind, async);
+}
+
+}  // namespace
+}  // namespace wharf::cudashim
+
+using namespace wharf;            // NOLINT
+using namespace wharf::cudashim;  // NOLINT
+
+extern "C" {
+
+#define WHARF_VECTOR(name, direction)                                                                    \
+  cublasStatus_t name(int n, int element, const void* from, int step_from, void* to, int step_to) {      \
+    return ToStatus(client::Run(Call::k_##name, [&] {                                                    \
+      return CopyVector(n, element, from, step_from, to, step_to, CopyKind::direction, nullptr, false);  \
+    }));                                                                                                 \
+  }                                                                                                      \
+  cublasStatus_t name##Async(int n, int element, const void* from, int step_from, void* to, int step_to, \
+                             cudaStream_t stream) {                                                      \
+    return ToStatus(client::Run(Call::k_##name##Async, [&] {                                             \
+      return CopyVector(n, element, from, step_from, to, step_to, CopyKind::direction, stream, true);    \
+    }));                                                                                                 \
+  }
+#define WHARF_MATRIX(name, direction)                                                                                \
+  cublasStatus_t name(int rows, int columns, int element, const void* from, int ld_from, void* to, int ld_to) {      \
+    return ToStatus(client::Run(Call::k_##name, [&] {                                                                \
+      return CopyMatrix(rows, columns, element, from, ld_from, to, ld_to, CopyKind::direction, nullptr, false);      \
+    }));                                                                                                             \
+  }                                                                                                                  \
+  cublasStatus_t name##Async(int rows, int columns, int element, const void* from, int ld_from, void* to, int ld_to, \
+                             cudaStream_t stream) {                                                                  \
+    return ToStatus(client::Run(Call::k_##name##Async, [&] {                                                         \
+      return CopyMatrix(rows, columns, element, from, ld_from, to, ld_to, CopyKind::direction, stream, true);        \
+    }));                                                                                                             \
+  }
+WHARF_VECTOR(cublasSetVector, kHostToDevice)
+WHARF_VECTOR(cublasGetVector, kDeviceToHost)
+WHARF_MATRIX(cublasSetMatrix, kHostToDevice)
+WHARF_MATRIX(cublasGetMatrix, kDeviceToHost)
+
+}  // extern "C"
