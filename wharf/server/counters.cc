@@ -22,13 +22,15 @@ void ServerCounters::Add(const SessionReport& report) {
 
 std::string ToJson(const ServerStatus& status) {
   const ServerCounters& counters = status.counters;
+  nlohmann::ordered_json running = nlohmann::ordered_json::array();
+  for (const RunningSession& one : status.sessions) running.push_back({{"session", one.session}, {"pid", one.pid}});
   const nlohmann::ordered_json json = {
       {"pid", status.pid},
       {"address", status.address},
       {"driver", status.driver},
       {"device", status.device},
       {"draining", status.draining},
-      {"sessions", status.sessions},
+      {"sessions", running},
       {"max_sessions", status.max_sessions},
       {"connections", counters.connections},
       {"sessions_opened", counters.sessions_opened},
@@ -48,7 +50,7 @@ std::string ToJson(const ServerStatus& status) {
 void LogStatus(const ServerStatus& status) {
   const ServerCounters& counters = status.counters;
   Log(LogLevel::kInfo, "counters",
-      {{"sessions", status.sessions},
+      {{"sessions", status.sessions.size()},
        {"max_sessions", status.max_sessions},
        {"connections", counters.connections},
        {"opened", counters.sessions_opened},

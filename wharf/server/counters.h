@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "wharf/base/status.h"
 #include "wharf/server/control.h"
@@ -15,11 +16,17 @@ struct ServerCounters {
   void Add(const SessionReport& report);
 };
 
+struct RunningSession {
+  uint64_t session = 0;
+  int64_t pid = 0;  // of its worker
+};
+
 struct ServerStatus {
   int64_t pid = 0;
   std::string address, driver, device;
   bool draining = false;
-  int sessions = 0, max_sessions = 0;
+  std::vector<RunningSession> sessions;
+  int max_sessions = 0;
   ServerCounters counters;
 };
 

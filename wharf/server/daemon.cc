@@ -18,6 +18,7 @@
 #include "wharf/server/acceptor.h"
 #include "wharf/server/control_codec.h"
 #include "wharf/server/counters.h"
+#include "wharf/server/tls_files.h"
 #include "wharf/server/worker_process.h"
 
 namespace wharf::server {
@@ -336,7 +337,9 @@ ServerStatus Daemon::Status() const {
   status.driver = configure_.device;
   status.device = device_name_;
   status.draining = drain_deadline_.has_value();
-  status.sessions = CountIn(WorkerProcess::State::kAdmitted);
+  for (const auto& worker : workers_) {
+    if (worker->state == WorkerProcess::State::kAdmitted) status.sessions.push_back({worker->session, worker->Pid()});
+  }
   status.max_sessions = options_.max_sessions;
   status.counters = counters_;
   return status;
@@ -352,6 +355,9 @@ void Daemon::PublishStatus() {
 
 absl::Status RunDaemon(const ServerOptions& options) {
   WHARF_RETURN_IF_ERROR(Validate(options));
+  if (!options.tls_certificate.empty()) {
+    WHARF_RETURN_IF_ERROR(CheckTlsFiles(options.tls_certificate, options.tls_key, options.tls_client_ca));
+  }
   Daemon daemon(options);
   return daemon.Run();
 }
