@@ -117,8 +117,9 @@ void FunctionCodegen::Testp() {
     result = b_.CreateFCmpORD(magnitude, magnitude);
   } else if (test == "notanumber") {
     result = b_.CreateFCmpUNO(magnitude, magnitude);
-  } else if (test == "normal") {
-    result = b_.CreateAnd(b_.CreateFCmpOGE(magnitude, least), b_.CreateFCmpOLT(magnitude, infinity));
+  } else if (test == "normal") {  // zero counts as normal
+    Value* large = b_.CreateAnd(b_.CreateFCmpOGE(magnitude, least), b_.CreateFCmpOLT(magnitude, infinity));
+    result = b_.CreateOr(large, b_.CreateFCmpOEQ(magnitude, number(0)));
   } else {
     result = b_.CreateAnd(b_.CreateFCmpOLT(magnitude, least), b_.CreateFCmpOGT(magnitude, number(0)));
   }
