@@ -58,6 +58,11 @@ absl::Status InstallFaultHandlers() {
 
 ScopedFaultFrame::ScopedFaultFrame(FaultFrame& frame) {
   t_frame = &frame;
+  // A thread inherits its maker's mask, and a fault whose signal is blocked ends the process.
+  sigset_t faults;
+  sigemptyset(&faults);
+  for (const int signal : kSignals) sigaddset(&faults, signal);
+  pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
   stack_ = mmap(nullptr, kSignalStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (stack_ == MAP_FAILED) {
     stack_ = nullptr;  // faults of this thread end the process; nothing else is lost
