@@ -11,10 +11,13 @@ else()
   message(STATUS "No CUDA toolkit: the drop-in CUDA libraries, the CUDA examples and their tests are left out.")
 endif()
 
-# wharf_cuda_program(NAME SOURCES a.cu [FLAGS ...] [LIBS cublas]) -> ${CMAKE_BINARY_DIR}/cuda/NAME
+# wharf_cuda_program(NAME SOURCES a.cu [FLAGS ...] [LIBS cublas] [CUDART static]) -> ${CMAKE_BINARY_DIR}/cuda/NAME
 # A plain CUDA program: compiled by nvcc with the vendor's defaults plus `-cudart shared`; it knows nothing of Wharf.
 function(wharf_cuda_program name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;FLAGS;LIBS;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "CUDART" "SOURCES;FLAGS;LIBS;DEPENDS" ${ARGN})
+  if(NOT ARG_CUDART)
+    set(ARG_CUDART shared)
+  endif()
   set(output ${CMAKE_BINARY_DIR}/cuda/${name})
   set(libs)
   foreach(lib ${ARG_LIBS})
@@ -27,7 +30,7 @@ function(wharf_cuda_program name)
     add_custom_command(
       OUTPUT ${object}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/${name}.dir
-      COMMAND ${WHARF_NVCC} -std=c++17 -O2 -cudart shared ${ARG_FLAGS} -I${PROJECT_SOURCE_DIR} -MD -MF ${object}.d -c
+      COMMAND ${WHARF_NVCC} -std=c++17 -O2 -cudart ${ARG_CUDART} ${ARG_FLAGS} -I${PROJECT_SOURCE_DIR} -MD -MF ${object}.d -c
               ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${object}
       DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${source} ${ARG_DEPENDS}
       DEPFILE ${object}.d
@@ -38,7 +41,7 @@ function(wharf_cuda_program name)
   add_custom_command(
     OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/cuda
-    COMMAND ${WHARF_NVCC} -cudart shared ${objects} -o ${output} ${libs}
+    COMMAND ${WHARF_NVCC} -cudart ${ARG_CUDART} ${objects} -o ${output} ${libs}
     DEPENDS ${objects}
     COMMENT "nvcc link ${name}"
     VERBATIM)

@@ -138,7 +138,7 @@ void Session::Await(Done done) {
   while (!done() && !closed_) {
     if (!changed_.WaitWithTimeout(&mutex_, tick) || closed_) continue;
     mutex_.Unlock();
-    (void)channel_->Send(Number(FrameKind::kPing), 0, {});
+    Ping();
     mutex_.Lock();
   }
 }
@@ -368,10 +368,21 @@ void Session::OnClosed(const absl::Status& why) {
   stopping_.SignalAll();
 }
 
+void Session::Ping() {
+  pings_.fetch_add(1, std::memory_order_relaxed);
+  (void)channel_->Send(Number(FrameKind::kPing), 0, {});
+}
+
+// A long upload is a sign of life too, our own pings are not: the kernel takes those of a dead connection as well.
 bool Session::SawLife() {
+  const uint64_t pinged = pings_.load(std::memory_order_relaxed) * link::kFrameHeaderBytes;
   const link::ChannelStats stats = channel_->Stats();
-  const uint64_t mark = frames_seen_ + stats.bytes_received + stats.bytes_sent;
-  return std::exchange(life_mark_, mark) != mark;
+  const uint64_t received = frames_seen_ + stats.bytes_received;
+  const int64_t sent = static_cast<int64_t>(stats.bytes_sent) - static_cast<int64_t>(pinged);
+  const bool life = received != received_mark_ || sent > sent_mark_;
+  received_mark_ = received;
+  sent_mark_ = std::max(sent_mark_, sent);
+  return life;
 }
 
 void Session::Watch() {
@@ -409,7 +420,7 @@ void Session::RunHostCalls() {
       }
     }
     if (call == nullptr) {
-      (void)channel_->Send(Number(FrameKind::kPing), 0, {});
+      Ping();
       continue;
     }
     call();

@@ -152,6 +152,7 @@ class Session final : private link::FrameHandler {
   // Watches for signs of life while a thread sends or waits, so that a full queue cannot hold a program for ever.
   class Busy;
   void Watch();
+  void Ping();
   bool SawLife() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RunHostCalls();
   void Measure(const Request& request);
@@ -177,7 +178,9 @@ class Session final : private link::FrameHandler {
   bool lost_told_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t frames_seen_ ABSL_GUARDED_BY(mutex_) = 0;
   int busy_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t life_mark_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t received_mark_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t sent_mark_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::atomic<uint64_t> pings_{0};
   absl::Time last_life_ ABSL_GUARDED_BY(mutex_);
 
   absl::Mutex host_mutex_;

@@ -1,0 +1,44 @@
+"""What a mode costs, by the counters: posted calls wait only where the program truly waits."""
+
+import unittest
+
+from wharf_fixture import EndToEndTest
+
+FEW, MORE = 2, 12
+
+
+class Counters(EndToEndTest):
+    def per_round(self, mode):
+        """Counters of one round of `looper`, loading subtracted."""
+        few = self.stats(self.server, "looper", FEW, mode=mode)
+        more = self.stats(self.server, "looper", MORE, mode=mode)
+        return {key: (more[key] - few[key]) / (MORE - FEW)
+                for key in ("calls", "blocking_round_trips", "bytes_up", "bytes_down")}
+
+    def setUp(self):
+        super().setUp()
+        self.server = self.serve()
+
+    def test_posted_waits_once_a_round_for_the_copy_to_the_host(self):
+        self.assertEqual(self.per_round("posted")["blocking_round_trips"], 1)
+
+    def test_percall_waits_at_every_call(self):
+        cost = self.per_round("percall")
+        self.assertEqual(cost["blocking_round_trips"], cost["calls"])
+
+    def test_cached_waits_at_every_call_but_the_getters(self):
+        cost = self.per_round("cached")
+        self.assertLess(cost["blocking_round_trips"], self.per_round("percall")["blocking_round_trips"])
+        self.assertGreater(cost["blocking_round_trips"], self.per_round("posted")["blocking_round_trips"])
+
+    def test_the_program_makes_the_same_calls_in_every_mode(self):
+        calls = {mode: self.per_round(mode)["calls"] for mode in ("percall", "cached", "posted")}
+        self.assertEqual(len(set(calls.values())), 1, calls)
+
+    def test_loading_costs_a_handful_of_round_trips(self):
+        stats = self.stats(self.server, "looper", 1, mode="posted")
+        self.assertLessEqual(stats["blocking_round_trips"], 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

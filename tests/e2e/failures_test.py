@@ -1,0 +1,158 @@
+"""What goes wrong, and what the user then sees: servers and clients that die, kernels that misbehave, wrong options."""
+
+import os
+import signal
+import socket
+import subprocess
+import time
+import unittest
+
+from wharf_fixture import BIN, PATIENCE, PROGRAMS, EndToEndTest, children, wait_until
+
+ROUNDS = 10**9  # for ever
+
+
+class LostServer(EndToEndTest):
+    def end_of(self, program):
+        """The program's exit, which must come by itself."""
+        out, err = program.communicate(timeout=PATIENCE)
+        return program.returncode, out, err
+
+    def test_a_killed_worker_gives_the_program_a_cuda_error(self):
+        server = self.serve()
+        program = self.start_program(server, "looper", ROUNDS)
+        for worker in server.workers():
+            os.kill(worker, signal.SIGKILL)
+        code, _, err = self.end_of(program)
+        self.assertEqual(code, 3, err)
+        self.assertIn("cudaErrorUnknown", err)
+
+    def test_a_silent_server_gives_the_program_a_cuda_error_within_the_timeout(self):
+        server = self.serve()
+        program = self.start_program(server, "looper", ROUNDS, options=["--timeout", "1s"])
+        stopped = server.workers()
+        for worker in stopped:
+            os.kill(worker, signal.SIGSTOP)
+        try:
+            start = time.monotonic()
+            code, _, err = self.end_of(program)
+            # Not a speed test: the bound is far above the timeout and far below a hang.
+            self.assertLess(time.monotonic() - start, 30)
+            self.assertEqual(code, 3, err)
+            self.assertIn("cudaErrorUnknown", err)
+        finally:
+            for worker in stopped:
+                os.kill(worker, signal.SIGKILL)
+
+    def test_a_server_that_drains_lets_no_program_hang(self):
+        server = self.serve("--drain-timeout", "1s")
+        program = self.start_program(server, "looper", ROUNDS)
+        self.assertEqual(server.stop(), 0)
+        code, _, err = self.end_of(program)
+        self.assertEqual(code, 3, err)
+
+
+class LostClient(EndToEndTest):
+    def worker_of_the_session(self, server):
+        sessions = wait_until(lambda: server.status().get("sessions"), "the session is open")
+        return sessions[0]["pid"]
+
+    def kill_and_expect_all_freed(self, server, program):
+        worker = self.worker_of_the_session(server)
+        for child in children(program.pid):
+            os.kill(child, signal.SIGKILL)
+        program.kill()
+        wait_until(lambda: server.status().get("sessions") == [], "the session is closed")
+        wait_until(lambda: worker not in server.workers(), "the client's worker is gone")
+        done = self.run_program(server, "looper", 3)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_killed_client_frees_everything(self):
+        server = self.serve()
+        self.kill_and_expect_all_freed(server, self.start_program(server, "looper", ROUNDS))
+
+    def test_a_client_killed_in_an_endless_kernel_frees_everything(self):
+        server = self.serve()
+        self.kill_and_expect_all_freed(server, self.start_program(server, "misbehave", "endless"))
+
+
+class Misbehaviour(EndToEndTest):
+    def report(self, where, what, options=()):
+        done = self.run_program(where, "misbehave", what, options=options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return dict(line.split(": ", 1) for line in done.stdout.splitlines() if ": " in line)
+
+    def test_kernels_outside_their_allocations_get_cudas_error_and_it_is_sticky(self):
+        server = self.serve()
+        neighbour = self.start_program(server, "looper", ROUNDS)
+        for what in ("overrun", "wild", "null"):
+            with self.subTest(what):
+                report = self.report(server, what)
+                self.assertEqual(report["launch"], "cudaSuccess")
+                self.assertEqual(report["cudaDeviceSynchronize"], "cudaErrorIllegalAddress")
+                self.assertEqual(report["cudaMalloc again"], "cudaErrorIllegalAddress")
+        self.assertIsNone(neighbour.poll(), "a neighbour was hurt")
+
+    def test_trap_and_assert(self):
+        server = self.serve()
+        self.assertEqual(self.report(server, "trap")["cudaDeviceSynchronize"], "cudaErrorLaunchFailure")
+        self.assertEqual(self.report(server, "assert")["cudaDeviceSynchronize"], "cudaErrorAssert")
+
+    def test_out_of_quota_is_out_of_memory_and_not_sticky(self):
+        server = self.serve("--memory", "256MiB")
+        report = self.report(server, "hoard")
+        self.assertGreaterEqual(int(report["blocks"]), 2)
+        self.assertLess(int(report["blocks"]), 5)
+        self.assertEqual(report["cudaMalloc"], "cudaErrorMemoryAllocation")
+        self.assertEqual(report["cudaGetLastError"], "cudaErrorMemoryAllocation")
+        self.assertEqual(report["cudaFree"], "cudaSuccess")
+
+
+class ClearLines(EndToEndTest):
+    def test_no_server(self):
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))
+            address = "127.0.0.1:%d" % unused.getsockname()[1]
+        done = self.command("run", "--server", address, "--", PROGRAMS / "looper", 1)
+        self.assert_one_clear_line(done, address)
+
+    def test_wrong_token(self):
+        (self.folder / "right").write_text("0123456789abcdef0123456789abcdef\n")
+        (self.folder / "wrong").write_text("fedcba9876543210fedcba9876543210\n")
+        server = self.serve("--token-file", self.folder / "right")
+        wrong = self.run_program(server, "looper", 1, options=["--token-file", self.folder / "wrong"])
+        self.assert_one_clear_line(wrong, "token")
+        self.assertNotIn("fedcba98", wrong.stderr)
+        right = self.run_program(server, "looper", 1, options=["--token-file", self.folder / "right"])
+        self.assertEqual(right.returncode, 0, right.stderr)
+
+    def test_port_in_use(self):
+        server = self.serve()
+        done = self.command("serve", "--listen", server.address, "--device", "soft")
+        self.assert_one_clear_line(done, server.address.rsplit(":", 1)[1])
+
+    def test_open_to_the_world_needs_a_token(self):
+        done = self.command("serve", "--listen", "0.0.0.0:0", "--device", "soft")
+        self.assert_one_clear_line(done, "token")
+
+    def test_statically_linked_cudart(self):
+        done = self.run_program(None, "looper_static", 1)
+        self.assert_one_clear_line(done, "-cudart shared")
+
+    def test_no_ptx_in_the_program(self):
+        done = self.run_program(None, "looper_no_ptx", 1)
+        self.assert_one_clear_line(done, "compute_75")
+
+    def test_a_program_that_is_not_there(self):
+        done = self.run_program(None, "no-such-program")
+        self.assertEqual(done.returncode, 127)
+        self.assert_one_clear_line(done, "no-such-program")
+
+    def test_the_programs_exit_code_is_passed_on(self):
+        done = subprocess.run([BIN / "wharf", "run", "--local", "--", "/bin/sh", "-c", "exit 42"],
+                              capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 42)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,43 @@
+// Launches, copies back and checks, over and over: `looper ROUNDS`. Prints "ready" after the first round. Exit codes: 0
+// all rounds right, 3 a CUDA error (named on stderr), 4 a wrong result.
+#include <cuda_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+__global__ void AddOne(int* values, int count) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) values[i] += 1;
+}
+
+static void Check(cudaError_t error, const char* call) {
+  if (error == cudaSuccess) return;
+  std::fprintf(stderr, "%s: %s\n", call, cudaGetErrorName(error));
+  std::exit(3);
+}
+#define CHECK(call) Check(call, #call)
+
+int main(int argc, char** argv) {
+  const int rounds = argc > 1 ? std::atoi(argv[1]) : 10;
+  constexpr int kCount = 1000;
+  int* values = nullptr;
+  CHECK(cudaMalloc(&values, kCount * sizeof(int)));
+  CHECK(cudaMemset(values, 0, kCount * sizeof(int)));
+  for (int round = 1; round <= rounds; ++round) {
+    AddOne<<<(kCount + 127) / 128, 128>>>(values, kCount);
+    CHECK(cudaGetLastError());
+    int last = 0;
+    CHECK(cudaMemcpy(&last, values + kCount - 1, sizeof last, cudaMemcpyDeviceToHost));
+    if (last != round) {
+      std::fprintf(stderr, "round %d gave %d\n", round, last);
+      return 4;
+    }
+    if (round == 1) {
+      std::puts("ready");
+      std::fflush(stdout);
+    }
+  }
+  CHECK(cudaFree(values));
+  std::puts("done");
+  return 0;
+}

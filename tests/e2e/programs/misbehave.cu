@@ -1,0 +1,54 @@
+// Does one thing wrong, and says what CUDA made of it: `misbehave overrun|wild|null|trap|assert|hoard|endless`.
+#include <cuda_runtime.h>
+
+#include <cassert>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+__global__ void Write(int* where) { *where = 1; }
+__global__ void Trap() { __trap(); }
+__global__ void FailAssertion(int value) { assert(value == 42); }
+__global__ void Endless(volatile int* flag) {
+  while (*flag == 0) {
+  }
+}
+
+static void Report(const char* call, cudaError_t error) { std::printf("%s: %s\n", call, cudaGetErrorName(error)); }
+
+static void Hoard() {
+  void* block = nullptr;
+  int blocks = 0;
+  cudaError_t error = cudaSuccess;
+  while (blocks < 1000 && (error = cudaMalloc(&block, size_t{64} << 20)) == cudaSuccess) ++blocks;
+  std::printf("blocks: %d\n", blocks);
+  Report("cudaMalloc", error);
+  Report("cudaGetLastError", cudaGetLastError());
+  Report("cudaFree", cudaFree(block));
+}
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "";
+  if (std::strcmp(what, "hoard") == 0) {
+    Hoard();
+    return 0;
+  }
+  int* memory = nullptr;
+  Report("cudaMalloc", cudaMalloc(&memory, 1024));
+  Report("cudaMemset", cudaMemset(memory, 0, 1024));
+  if (std::strcmp(what, "overrun") == 0) Write<<<1, 1>>>(memory + 1024 / sizeof(int) + 128);
+  if (std::strcmp(what, "wild") == 0) Write<<<1, 1>>>(reinterpret_cast<int*>(uintptr_t{0x123456789000}));
+  if (std::strcmp(what, "null") == 0) Write<<<1, 1>>>(nullptr);
+  if (std::strcmp(what, "trap") == 0) Trap<<<1, 1>>>();
+  if (std::strcmp(what, "assert") == 0) FailAssertion<<<1, 1>>>(7);
+  if (std::strcmp(what, "endless") == 0) {
+    std::puts("ready");
+    std::fflush(stdout);
+    Endless<<<1, 1>>>(memory);
+  }
+  Report("launch", cudaGetLastError());
+  Report("cudaDeviceSynchronize", cudaDeviceSynchronize());
+  Report("cudaMalloc again", cudaMalloc(&memory, 1024));
+  Report("cudaGetLastError", cudaGetLastError());
+  return 0;
+}

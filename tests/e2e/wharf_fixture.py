@@ -1,0 +1,134 @@
+"""What end-to-end tests speak: a server, a program run through it, and the counters it leaves.
+
+WHARF_BIN and WHARF_PROGRAMS (folders) come from ctest. Everything is on loopback or a Unix socket and bounded in time.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+BIN = pathlib.Path(os.environ["WHARF_BIN"])
+PROGRAMS = pathlib.Path(os.environ["WHARF_PROGRAMS"])
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+PATIENCE = 120  # seconds: an upper bound for a hang, never something a test waits for
+
+
+def wait_until(condition, what, patience=PATIENCE):
+    """Polls `condition` until it holds; fails the test if it never does."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f"never happened: {what}")
+
+
+def children(pid):
+    """Process ids of the living (not zombie) children of `pid`."""
+    found = []
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = stat.read_text().rsplit(")", 1)[1].split()
+            if int(fields[1]) == pid and fields[0] != "Z":
+                found.append(int(stat.parent.name))
+    return found
+
+
+class Server:
+    """`wharf serve` on a free loopback port; its counters through the status file."""
+
+    def __init__(self, folder, *options, listen="127.0.0.1:0"):
+        self.status_file = pathlib.Path(folder) / "status.json"
+        self.process = subprocess.Popen(
+            [BIN / "wharf", "serve", "--listen", listen, "--device", "soft", "--status-file", self.status_file,
+             *options],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        line = self.process.stdout.readline()
+        match = re.search(r" on (\S+)$", line.strip())
+        if not match:
+            raise AssertionError(f"the server did not start: {line!r}")
+        self.address = match.group(1)
+
+    def status(self):
+        try:
+            return json.loads(self.status_file.read_text())
+        except (OSError, json.JSONDecodeError):
+            return {}
+
+    def workers(self):
+        return children(self.process.pid)
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.process.stdout.close()
+        return self.process.returncode
+
+
+class EndToEndTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def serve(self, *options, **named):
+        server = Server(self.folder, *options, **named)
+        self.addCleanup(server.stop)
+        return server
+
+    def command(self, *words):
+        return subprocess.run([BIN / "wharf", *map(str, words)], capture_output=True, text=True, timeout=PATIENCE)
+
+    def run_program(self, where, name, *arguments, options=(), patience=PATIENCE):
+        """`wharf run` to its end; `where` is a Server or None for --local."""
+        target = ["--local"] if where is None else ["--server", where.address]
+        return subprocess.run(
+            [BIN / "wharf", "run", *target, *map(str, options), "--", PROGRAMS / name, *map(str, arguments)],
+            capture_output=True, text=True, timeout=patience)
+
+    def start_program(self, server, name, *arguments, options=()):
+        """Starts it and waits until it has printed "ready"."""
+        process = subprocess.Popen(
+            [BIN / "wharf", "run", "--server", server.address, *map(str, options), "--", PROGRAMS / name,
+             *map(str, arguments)],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self._end, process)
+        line = process.stdout.readline().strip()
+        while line and line != "ready":
+            line = process.stdout.readline().strip()
+        if line != "ready":
+            raise AssertionError(f"{name} did not start: {process.stderr.read()}")
+        return process
+
+    @staticmethod
+    def _end(process):
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+    def stats(self, where, name, *arguments, mode="posted"):
+        file = self.folder / f"stats-{mode}-{'-'.join(map(str, arguments))}.json"
+        done = self.run_program(where, name, *arguments, options=["--mode", mode, "--stats", file])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(file.read_text())
+
+    def assert_one_clear_line(self, done, *needles):
+        """It failed, and said so in one line of its own that contains every needle."""
+        self.assertNotEqual(done.returncode, 0)
+        lines = [line for line in done.stderr.splitlines() if line.startswith("wharf: ")]
+        self.assertEqual(len(lines), 1, done.stderr)
+        for needle in needles:
+            self.assertIn(needle, lines[0])
