@@ -1,9 +1,9 @@
 #include "wharf/link/threads.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <atomic>
+#include <csignal>
 #include <mutex>
 #include <utility>
 
@@ -17,6 +17,9 @@ std::atomic<uint64_t> fork_generation{0};
 std::thread StartThread(const char* name, std::function<void()> body) {
   sigset_t all, before;
   sigfillset(&all);
+  // Faults stay deliverable: a blocked one ends the process whatever its handler would do, and threads that a frame
+  // handler starts (kernels run on them) inherit this mask.
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) sigdelset(&all, fault);
   // The new thread inherits the mask, so there is no moment at which a handler of the program could run on it.
   pthread_sigmask(SIG_SETMASK, &all, &before);
   std::thread thread(std::move(body));
