@@ -1,10 +1,11 @@
 #include "wharf/link/byte_stream.h"
 
-#include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+
+#include <cerrno>
 
 #include "wharf/link/socket.h"
 

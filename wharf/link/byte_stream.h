@@ -54,7 +54,7 @@ struct TlsServerOptions {
 };
 
 struct ConnectOptions {
-  Nanoseconds timeout = std::chrono::seconds(5);
+  Nanoseconds timeout = std::chrono::seconds(5);  // for connecting and TLS; looking up a name takes what it takes
   std::optional<TlsClientOptions> tls;
 };
 

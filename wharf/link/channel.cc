@@ -74,6 +74,7 @@ class StreamChannel final : public Channel {
     return give_up_at_.has_value();
   }
   absl::Status Refusal() const { return closed_.ok() ? Aborted("closed") : closed_; }
+  void WaitForRoom(Lock& lock);
   absl::Status WaitUntilWritten(Lock& lock, uint64_t frame);
   void WritePending(Lock& lock, bool wait);
   void WriteActive(Lock& lock, bool wait);
@@ -123,11 +124,7 @@ absl::Status StreamChannel::Send(uint16_t kind, uint64_t tag, Bytes head, Bytes 
   const bool borrow = ownership == BulkOwnership::kBorrow;
 
   Lock lock(mutex_);
-  if (!in_handler) {
-    // Half for what waits, half for what is being written.
-    progress_.wait(lock,
-                   [this] { return !Open() || pending_.size() < std::max<size_t>(options_.send_queue_bytes / 2, 1); });
-  }
+  if (!in_handler) WaitForRoom(lock);
   if (!Open()) return Refusal();
   const uint64_t frame = ++accepted_;
   if (StreamFree() && (urgency == Urgency::kNow || borrow || pending_.size() + bulk.size() >= kCompanyBytes)) {
@@ -147,6 +144,15 @@ absl::Status StreamChannel::Send(uint16_t kind, uint64_t tag, Bytes head, Bytes 
     work_.notify_one();
   }
   return borrow ? WaitUntilWritten(lock, frame) : absl::OkStatus();
+}
+
+void StreamChannel::WaitForRoom(Lock& lock) {
+  // Half for what waits, half for what is being written.
+  const auto room = [this] { return !Open() || pending_.size() < std::max<size_t>(options_.send_queue_bytes / 2, 1); };
+  if (room()) return;
+  due_ = true;  // what waits for company would keep us waiting
+  work_.notify_one();
+  progress_.wait(lock, room);
 }
 
 absl::Status StreamChannel::Flush() {
@@ -241,14 +247,14 @@ bool StreamChannel::FinishAndLinger(Lock& lock, TimePoint deadline) {
 void StreamChannel::WriterLoop() {
   Lock lock(mutex_);
   while (!stop_) {
-    if (give_up_at_.has_value() && Clock::Real().Now() >= *give_up_at_) {
+    const TimePoint now = Clock::Real().Now();
+    const bool may_write = !writing_ && closed_.ok();
+    if (give_up_at_.has_value() && now >= *give_up_at_) {
       give_up_at_.reset();
       Fail(Aborted("closed"));
-    } else if (writing_ || !closed_.ok()) {
-      WaitForWork(lock);
-    } else if (!active_.empty()) {
+    } else if (may_write && !active_.empty()) {
       WriteActive(lock, /*wait=*/true);
-    } else if (!pending_.empty() && (due_ || (soon_.has_value() && Clock::Real().Now() >= *soon_))) {
+    } else if (may_write && !pending_.empty() && (due_ || (soon_.has_value() && now >= *soon_))) {
       WritePending(lock, /*wait=*/true);
     } else {
       WaitForWork(lock);

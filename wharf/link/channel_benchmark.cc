@@ -62,7 +62,7 @@ void RawPingPong(benchmark::State& state) {
     }
   });
   std::array<std::byte, kSmall> message{};
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     if (write(here, message.data(), kSmall) != kSmall || !ReadFully(here, message.data(), kSmall)) std::abort();
   }
   near->Shutdown();
@@ -119,7 +119,7 @@ void ChannelPingPong(benchmark::State& state) {
   near->Start(&answers);
   far->Start(&echo);
   const std::array<std::byte, kSmall - kFrameHeaderBytes> head{};
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     if (!near->Send(1, 1, head).ok()) std::abort();
     arrival.Wait();
   }
@@ -147,7 +147,7 @@ void ChannelPingPongInHandler(benchmark::State& state) {
   near->Start(&answers);
   far->Start(&echo);
   constexpr uint64_t kRound = 1000;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     left = kRound;
     if (!near->Send(1, 1, head).ok()) std::abort();
     arrival.Wait();
@@ -167,7 +167,7 @@ void ChannelPosted(benchmark::State& state) {
   Ignore ignore;
   far->Start(&ignore);
   const std::array<std::byte, 100> head{};
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     if (!near->Send(1, 1, head, {}, BulkOwnership::kCopy, urgency).ok()) std::abort();
   }
   state.SetItemsProcessed(state.iterations());
@@ -186,7 +186,7 @@ void RawBulk(benchmark::State& state) {
     }
   });
   const std::vector<std::byte> data(size);
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     for (size_t done = 0; done < size;) {
       const ssize_t count = write(here, data.data() + done, size - done);
       if (count <= 0) std::abort();
@@ -206,7 +206,7 @@ void ChannelBulk(benchmark::State& state) {
   Ignore ignore;
   far->Start(&ignore);
   const std::vector<std::byte> data(size);
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     if (!near->Send(1, 1, {}, data, BulkOwnership::kBorrow).ok()) std::abort();
   }
   state.SetBytesProcessed(state.iterations() * state.range(1));

@@ -191,6 +191,18 @@ TEST_P(ChannelTest, AnUrgentFrameTakesWaitingOnesAlong) {
   EXPECT_EQ(frames[1].head, "goes");
 }
 
+TEST_P(ChannelTest, AFullQueueDoesNotWaitForCompany) {
+  ChannelOptions options;
+  options.linger = seconds(3600);
+  options.send_queue_bytes = 100;
+  OpenAndStart(options);
+  for (uint32_t i = 0; i < 50; ++i) {
+    ASSERT_TRUE(a_->Send(1, i, AsBytes("soon"), {}, BulkOwnership::kCopy, Urgency::kSoon).ok());
+  }
+  ASSERT_TRUE(a_->Flush().ok());
+  for (size_t got = 0; got < 50;) got += at_b_.Take(1).size();
+}
+
 TEST_P(ChannelTest, FlushAndCloseSendWhatWaits) {
   ChannelOptions options;
   options.linger = seconds(3600);

@@ -1,8 +1,8 @@
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <cstring>
 
 #include "wharf/link/byte_stream.h"

@@ -65,19 +65,21 @@ class Checker final : public FrameHandler {
   std::vector<std::byte> place_;
 };
 
-}  // namespace
-}  // namespace wharf::link
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace wharf::link;
-  if (size == 0) return 0;
-  const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(data) + 1, size - 1);
-  FuzzStream stream(bytes, data[0]);
+void ReadFrames(std::span<const std::byte> bytes, size_t first_read) {
+  FuzzStream stream(bytes, first_read);
   const FrameLimits limits{64 << 10, 4 << 20};
   FrameReader reader(stream, limits);
   Checker checker(limits);
   absl::Status status;
   while (status.ok()) status = reader.ReadFrame(checker, [] { return true; });
   Require(checker.bytes <= bytes.size());
+}
+
+}  // namespace
+}  // namespace wharf::link
+
+// The first byte sets the sizes of the reads, the rest is the stream.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size > 0) wharf::link::ReadFrames(std::as_bytes(std::span(data, size)).subspan(1), data[0]);
   return 0;
 }

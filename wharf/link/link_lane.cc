@@ -1,10 +1,10 @@
 #include "wharf/link/link_lane.h"
 
-#include <errno.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "wharf/link/threads.h"

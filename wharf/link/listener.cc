@@ -1,7 +1,8 @@
-#include <errno.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+
+#include <cerrno>
 
 #include "wharf/link/byte_stream.h"
 #include "wharf/link/socket.h"

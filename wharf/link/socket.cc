@@ -1,6 +1,5 @@
 #include "wharf/link/socket.h"
 
-#include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -10,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 
 namespace wharf::link {

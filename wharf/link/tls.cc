@@ -1,7 +1,6 @@
 #include "wharf/link/tls.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -10,6 +9,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <mutex>
 #include <vector>
@@ -54,7 +54,12 @@ std::string LastError() {
 
 // --- the socket underneath: OpenSSL's own socket BIO would raise SIGPIPE in the program ---
 
-int FdOf(BIO* bio) { return static_cast<int>(reinterpret_cast<intptr_t>(BIO_get_data(bio))); }
+int FdOf(BIO* bio) { return *static_cast<const int*>(BIO_get_data(bio)); }
+
+int BioDestroy(BIO* bio) {
+  delete static_cast<int*>(BIO_get_data(bio));
+  return 1;
+}
 
 int BioRead(BIO* bio, char* into, int size) {
   BIO_clear_retry_flags(bio);
@@ -86,6 +91,7 @@ BIO_METHOD* SocketMethod() {
     BIO_meth_set_read(made, BioRead);
     BIO_meth_set_write(made, BioWrite);
     BIO_meth_set_ctrl(made, BioControl);
+    BIO_meth_set_destroy(made, BioDestroy);
     return made;
   }();
   return method;
@@ -148,7 +154,7 @@ absl::StatusOr<Session> MakeSession(const Context& context, int fd) {
   Session session(SSL_new(context.get()));
   BIO* bio = session != nullptr ? BIO_new(SocketMethod()) : nullptr;
   if (bio == nullptr) return ResourceExhausted("TLS: {}", LastError());
-  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<intptr_t>(fd)));
+  BIO_set_data(bio, new int(fd));
   BIO_set_init(bio, 1);
   SSL_set_bio(session.get(), bio, bio);
   return session;

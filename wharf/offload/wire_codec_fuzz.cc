@@ -7,15 +7,15 @@
 #include "wharf/offload/wire_codec.h"
 #include "wharf/offload/wire_samples.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace wharf::offload;
-  if (size == 0) return 0;
-  const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(data) + 1, size - 1);
-  size_t index = 0;
+namespace wharf::offload {
+namespace {
+
+void DecodeMessage(size_t which, std::span<const std::byte> bytes) {
   size_t count = 0;
   ForEachMessage([&count](auto) { ++count; });
+  size_t index = 0;
   ForEachMessage([&]<typename Message>(Message) {
-    if (index++ != data[0] % count) return;
+    if (index++ != which % count) return;
     const auto decoded = Decode<Message>(bytes);
     if (!decoded.ok()) return;
     const auto encoded = Encode(*decoded);
@@ -23,5 +23,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto again = Decode<Message>(encoded);
     if (!again.ok() || Encode(*again) != encoded) std::abort();
   });
+}
+
+}  // namespace
+}  // namespace wharf::offload
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size > 0) wharf::offload::DecodeMessage(data[0], std::as_bytes(std::span(data, size)).subspan(1));
   return 0;
 }
