@@ -72,15 +72,18 @@ void LoadedModule::Initialise(const ptx::Variable& variable, DeviceAddress addre
   for (uint64_t i = 0; i < count; ++i) {
     const ptx::Initializer& initializer = variable.initializer[i];
     uint64_t value = initializer.bits;
-    if (!initializer.symbol.empty()) {
+    if (ptx_->FindFunction(initializer.symbol) != nullptr) {
+      value += FunctionAddress(initializer.symbol);
+    } else if (!initializer.symbol.empty()) {
       const auto target = symbols_.find(initializer.symbol);
       if (target == symbols_.end()) {
-        unusable_[variable.name] =
-            fmt::format("variable {} holds the address of {}, which is no variable of the module", variable.name,
-                        initializer.symbol);
+        unusable_[variable.name] = fmt::format("variable {} holds the address of {}, which is not in the module",
+                                               variable.name, initializer.symbol);
         return;
       }
       value += target->second.address;
+    }
+    if (!initializer.symbol.empty()) {
       if (initializer.mask != 0) value = (value & initializer.mask) >> std::countr_zero(initializer.mask);
     }
     std::memcpy(reinterpret_cast<void*>(address + i * element), &value, std::min<size_t>(element, sizeof value));

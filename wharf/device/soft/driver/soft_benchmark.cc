@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <ctime>
 #include <functional>
 #include <future>
 #include <memory>
@@ -96,30 +97,34 @@ void OnAllCores(int count, const std::function<void(int first, int last)>& body)
   for (std::thread& thread : threads) thread.join();
 }
 
-double SecondsOf(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
+struct Times {
+  std::vector<double> wall, cpu;
 
-// Runs both in turns, so that whatever else the machine does hits both; compares medians.
+  void Measure(const std::function<void()>& work) {
+    const std::clock_t cpu_start = std::clock();  // of all threads
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    wall.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    cpu.push_back(static_cast<double>(std::clock() - cpu_start) / CLOCKS_PER_SEC);
+  }
+  static double Best(const std::vector<double>& times) { return *std::min_element(times.begin(), times.end()); }
+};
+
+// Runs both in turns, so that whatever else the machine does hits both; compares the fastest rounds.
 void Compare(benchmark::State& state, const std::function<void()>& device, const std::function<void()>& native) {
   device();
   native();
-  std::vector<double> device_times, native_times;
+  Times device_times, native_times;
   for (auto _ : state) {
-    device_times.push_back(SecondsOf(device));
-    state.SetIterationTime(device_times.back());
-    native_times.push_back(SecondsOf(native));
+    device_times.Measure(device);
+    state.SetIterationTime(device_times.wall.back());
+    native_times.Measure(native);
   }
-  const auto median = [](std::vector<double>& times) {
-    std::nth_element(times.begin(), times.begin() + static_cast<long>(times.size() / 2), times.end());
-    return times[times.size() / 2];
-  };
-  const double d = median(device_times), n = median(native_times);
+  const double d = Times::Best(device_times.wall), n = Times::Best(native_times.wall);
   state.counters["device_ms"] = d * 1e3;
   state.counters["native_ms"] = n * 1e3;
   state.counters["ratio"] = d / n;
+  state.counters["cpu_ratio"] = Times::Best(device_times.cpu) / Times::Best(native_times.cpu);
 }
 
 const LaunchConfig kFlat{.grid = {kCount / kBlock}, .block = {kBlock}};

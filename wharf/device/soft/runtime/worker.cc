@@ -93,29 +93,50 @@ void Worker::RunBlocks(KernelRun& run) {
       }
       prepared = true;
     }
-    const uint64_t last = std::min(run.blocks, first + run.chunk);
-    for (uint64_t index = first; index < last && !run.stop.load(std::memory_order_relaxed); ++index) {
-      block_.cta[0] = static_cast<uint32_t>(index % grid.x);
-      block_.cta[1] = static_cast<uint32_t>(index / grid.x % grid.y);
-      block_.cta[2] = static_cast<uint32_t>(index / grid.x / grid.y);
-      if (absl::Status status = RunBlock(); !status.ok()) run.Fail(std::move(status));
-    }
+    block_.cta[0] = static_cast<uint32_t>(first % grid.x);
+    block_.cta[1] = static_cast<uint32_t>(first / grid.x % grid.y);
+    block_.cta[2] = static_cast<uint32_t>(first / grid.x / grid.y);
+    blocks_left_ = std::min(run.chunk, run.blocks - first);
+    if (absl::Status status = RunChunk(); !status.ok()) run.Fail(std::move(status));
   }
 }
 
-absl::Status Worker::RunBlock() {
+// On to the next block of the grid.
+void Worker::NextBlock() {
+  if (++block_.cta[0] != block_.grid[0]) return;
+  block_.cta[0] = 0;
+  if (++block_.cta[1] != block_.grid[1]) return;
+  block_.cta[1] = 0;
+  ++block_.cta[2];
+}
+
+absl::Status Worker::RunChunk() {
   frame_.signal = 0;
-  absl::Status status = run_->launch.kernel->mode == ExecutionMode::kLoop ? RunLoop() : scheduler_.RunBlock(frame_);
+  absl::Status status;
+  if (run_->launch.kernel->mode == ExecutionMode::kLoop) {
+    status = RunLoop();
+  } else {
+    for (; blocks_left_ > 0 && status.ok() && !run_->stop.load(std::memory_order_relaxed); --blocks_left_) {
+      status = scheduler_.RunBlock(frame_);
+      if (frame_.signal != 0) break;
+      NextBlock();
+    }
+  }
   if (frame_.signal == 0) return status;
   std::fesetenv(FE_DFL_ENV);  // the kernel may have been left with another rounding mode
   return SignalStatus();
 }
 
+// One switch of stacks for a whole chunk: blocks may be as short as a switch.
 void Worker::LoopMain(void* self) {
   OnContextEntry();
   auto& worker = *static_cast<Worker*>(self);
   for (;;) {
-    worker.run_->launch.kernel->loop_entry(&worker.block_);
+    const LoopEntry entry = worker.run_->launch.kernel->loop_entry;
+    for (; worker.blocks_left_ > 0 && !worker.run_->stop.load(std::memory_order_relaxed); --worker.blocks_left_) {
+      entry(&worker.block_);
+      worker.NextBlock();
+    }
     worker.loop_ready_ = true;
     Switch(worker.loop_stack_.ContextOf(0), worker.main_);
   }
@@ -127,7 +148,7 @@ absl::Status Worker::RunLoop() {
     ResetContext(context, loop_stack_.Bottom(0), loop_stack_.Bottom(0) + loop_stack_.bytes());
     InitialiseContext(context, loop_stack_.Bottom(0), loop_stack_.Top(0), &LoopMain, this);
   }
-  loop_ready_ = false;  // true again if the block ends by itself
+  loop_ready_ = false;  // true again if the chunk ends by itself
   loop_fault_ = absl::OkStatus();
   frame_.armed = true;
   Switch(main_, context);

@@ -44,8 +44,10 @@ class Worker {
   absl::Status Attach();
   absl::Status Prepare(KernelRun& run);
   absl::Status PrepareShared(uint64_t bytes);
-  absl::Status RunBlock();
+  // Runs blocks_left_ blocks from block_.cta on.
+  absl::Status RunChunk();
   absl::Status RunLoop();
+  void NextBlock();
   absl::Status SignalStatus() const;
   static void LoopMain(void* self);
 
@@ -59,6 +61,7 @@ class Worker {
   bool loop_ready_ = false;  // the loop stack waits for a block
   absl::Status loop_fault_;
   KernelRun* run_ = nullptr;
+  uint64_t blocks_left_ = 0;
   BlockState block_{};
   BlockScheduler scheduler_;
 };
