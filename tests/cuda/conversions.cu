@@ -12,11 +12,11 @@ using s32 = int32_t;
 using u64 = uint64_t;
 using s64 = int64_t;
 
-// PTX: float to integer clamps to the type's range; NaN gives 0, or the sign bit alone for 64-bit targets.
+// PTX: float to integer clamps to the type's range; NaN gives 0, or the top bit alone if either side has 64 bits.
 template <class To, class From>
 static To Clamp(From rounded) {
   using L = std::numeric_limits<To>;
-  if (std::isnan(rounded)) return sizeof(To) == 8 ? To(u64(1) << 63) : To(0);
+  if (std::isnan(rounded)) return sizeof(To) == 8 || sizeof(From) == 8 ? To(u64(1) << (8 * sizeof(To) - 1)) : To(0);
   if (rounded >= From(L::max())) return L::max();
   if (rounded <= From(L::min())) return L::min();
   return To(rounded);

@@ -151,7 +151,8 @@ __global__ void BlockPrimitives(const int* in, int* sorted, int* scanned, int* s
   __syncthreads();
   Sort(storage.sort).Sort(items);
   __syncthreads();
-  Store(storage.store).Store(sorted + base, items);
+  int copies[4] = {items[0], items[1], items[2], items[3]};  // storing shuffles its argument
+  Store(storage.store).Store(sorted + base, copies);
   __syncthreads();
   Scan(storage.scan).InclusiveSum(items, items);
   __syncthreads();

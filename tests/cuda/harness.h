@@ -152,8 +152,9 @@ double UlpDistance(T a, T b) {
   using Bits = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
   Bits x, y;
   std::memcpy(&x, &a, sizeof(T)), std::memcpy(&y, &b, sizeof(T));
-  const auto ordered = [](Bits v) { return v < 0 ? -double(v & std::numeric_limits<Bits>::max()) : double(v); };
-  return std::fabs(ordered(x) - ordered(y));
+  const auto ordered = [](Bits v) { return __int128(v < 0 ? -(v & std::numeric_limits<Bits>::max()) : v); };
+  const __int128 distance = ordered(x) - ordered(y);
+  return double(distance < 0 ? -distance : distance);
 }
 
 template <class T>

@@ -138,6 +138,22 @@ ELEMENTWISE(int128_arithmetic, u64, u64, u64((u128(a) * b + c) >> 37) ^ u64(u128
 ELEMENTWISE(int128_divide, u64, u64, u64(((u128(a) << 31) | b) / ((u128(c) << 7) | 1)),
             u64(((u128(a) << 31) | b) / ((u128(c) << 7) | 1)))
 
+__device__ u64 MadHiCarry(u32 a, u32 b, u32 c) {
+  u32 low, high;
+  asm("mad.hi.cc.u32 %0, %2, %3, %4;\n\taddc.u32 %1, 0, 0;" : "=r"(low), "=r"(high) : "r"(a), "r"(b), "r"(c));
+  return (u64(high) << 32) | low;
+}
+ELEMENTWISE(mad_hi_with_carry, u64, u32, MadHiCarry(a, b, c), ((u64(a) * b) >> 32) + c)
+// A subtraction leaves the carry of a + ~b + 1: the opposite of a borrow.
+__device__ u32 CarryOfSub(u32 a, u32 b) {
+  u32 difference, carry;
+  asm("sub.cc.u32 %0, %2, %3;\n\taddc.u32 %1, 0, 0;" : "=r"(difference), "=r"(carry) : "r"(a), "r"(b));
+  return difference * 2 + carry;
+}
+ELEMENTWISE(carry_of_sub, u32, u32, CarryOfSub(a, b), (a - b) * 2 + (a >= b))
+ELEMENTWISE(int128_remainder, u64, u64, u64((u128(a) << 31 | b) % (u128(c) | 1)),
+            u64((u128(a) << 31 | b) % (u128(c) | 1)))
+
 // Shifts by more than the width: PTX clamps.
 __device__ u32 ShlPtx(u32 a, u32 n) {
   u32 d;
@@ -187,7 +203,5 @@ static u32 Bytes(u32 a, u32 b, int (*f)(int, int)) {
   return out;
 }
 ELEMENTWISE(simd_add4, u32, u32, __vadd4(a, b), Bytes(a, b, [](int x, int y) { return x + y; }))
-ELEMENTWISE(simd_absdiff4, u32, u32, __vabsdiffu4(a, b), Bytes(a, b, [](int x, int y) { return std::abs(x - y); }))
-ELEMENTWISE(simd_max4, u32, u32, __vmaxu4(a, b), Bytes(a, b, [](int x, int y) { return std::max(x, y); }))
 ELEMENTWISE(simd_add4_sat, u32, u32, __vaddus4(a, b), Bytes(a, b, [](int x, int y) { return std::min(255, x + y); }))
 ELEMENTWISE(simd_compare4, u32, u32, __vcmpgtu4(a, b), Bytes(a, b, [](int x, int y) { return x > y ? 255 : 0; }))

@@ -196,6 +196,7 @@ __global__ void SharedAddresses(int* out) {
   __shared__ int cells[64];
   const u32 base = u32(__cvta_generic_to_shared(cells));
   asm volatile("st.shared.s32 [%0+4], %1;" ::"r"(base + 8 * threadIdx.x), "r"(int(threadIdx.x) * 11) : "memory");
+  __syncthreads();
   asm volatile("st.shared.v2.s32 [%0], {%1, %2};" ::"r"(base + 8 * ((threadIdx.x + 1) % 32)), "r"(5),
                "r"(int(threadIdx.x))
                : "memory");

@@ -83,23 +83,24 @@ void FunctionCodegen::Sub() {
   if (IsPackedInteger(type)) return Unsupported("packed integers");
   Value* a = Source(1, type);
   Value* b = Source(2, type);
-  if (carry_out) b_.CreateStore(b_.CreateICmpULT(a, b), carry_);
+  if (carry_out) b_.CreateStore(b_.CreateICmpUGE(a, b), carry_);
   if (!saturate) return Result(type, b_.CreateSub(a, b));
   if (type != Type::kS32) return Unsupported("saturation of this type");
   Result(type, Intrinsic(llvm::Intrinsic::ssub_sat, {a, b}));
 }
 
-// The carry flag holds the borrow.
+// A subtraction leaves the carry of a + ~b + 1, that is, whether there was no borrow: nvcc's 128-bit division reads it
+// with addc.
 void FunctionCodegen::SubBorrow() {
   const bool carry_out = modifiers_.Take("cc");
   Type type = TypeOrFail();
   if (!Expect(3)) return;
   Value* a = Source(1, type);
   Value* b = Source(2, type);
-  Value* in = b_.CreateZExt(b_.CreateLoad(b_.getInt1Ty(), carry_), a->getType());
+  Value* in = b_.CreateZExt(b_.CreateNot(b_.CreateLoad(b_.getInt1Ty(), carry_)), a->getType());
   Value* first = b_.CreateSub(a, b);
   Value* borrow = b_.CreateOr(b_.CreateICmpULT(a, b), b_.CreateICmpULT(first, in));
-  if (carry_out) b_.CreateStore(borrow, carry_);
+  if (carry_out) b_.CreateStore(b_.CreateNot(borrow), carry_);
   Result(type, b_.CreateSub(first, in));
 }
 
