@@ -58,9 +58,7 @@ absl::Status BlockScheduler::RunBlock(FaultFrame& frame) {
   fault_ = absl::OkStatus();
 
   current_ = Take(0, 0);
-  const uint32_t stack = free_stacks_.back();
-  free_stacks_.pop_back();
-  StartOnStack(*current_, stack);
+  StartOnFreeStack(*current_);
   frame.armed = true;
   Switch(main_, *current_->context);
   AfterRestore(main_);
@@ -76,7 +74,9 @@ void BlockScheduler::AbandonBlock() {
   alive_ = 0;
 }
 
-void BlockScheduler::StartOnStack(ThreadState& thread, uint32_t stack) {
+void BlockScheduler::StartOnFreeStack(ThreadState& thread) {
+  const uint32_t stack = free_stacks_.back();
+  free_stacks_.pop_back();
   thread.stack = stack;
   thread.context = &stacks_.ContextOf(stack);
   thread.stack_begin = reinterpret_cast<uintptr_t>(stacks_.Bottom(stack));
@@ -107,18 +107,6 @@ void BlockScheduler::StackMain(void* self) {
   }
 }
 
-ThreadState* BlockScheduler::Take(uint32_t warp, uint32_t lane) {
-  ready_[warp] &= ~(1u << lane);
-  return &threads_[warp * kWarpSize + lane];
-}
-
-ThreadState* BlockScheduler::PickNext(uint32_t warp, uint32_t lane) {
-  const uint32_t ready = ready_[warp];
-  if (ready == 0 || --budget_ == 0) return PickInOtherWarp(warp);
-  const uint32_t above = ready & ~((2u << lane) - 1);  // lane 31: 2 << 31 is 0, nothing is above
-  return Take(warp, static_cast<uint32_t>(std::countr_zero(above != 0 ? above : ready)));
-}
-
 ThreadState* BlockScheduler::PickInOtherWarp(uint32_t warp) {
   budget_ = kPicksPerTurn;
   if (run_->stop.load(std::memory_order_relaxed)) return nullptr;
@@ -137,19 +125,6 @@ ThreadState* BlockScheduler::PickInOtherWarp(uint32_t warp) {
     return Take(w, static_cast<uint32_t>(std::countr_zero(ready_[w])));
   }
   return nullptr;
-}
-
-void BlockScheduler::Suspend(ThreadState& thread) {
-  ThreadState* next = PickNext(thread.warp, thread.lane);
-  if (next == &thread) return;
-  if (next == nullptr) LeaveBlock();
-  current_ = next;
-  if (next->context == nullptr) {
-    const uint32_t stack = free_stacks_.back();
-    free_stacks_.pop_back();
-    StartOnStack(*next, stack);
-  }
-  Switch(*thread.context, *next->context);
 }
 
 void BlockScheduler::LeaveBlock() {

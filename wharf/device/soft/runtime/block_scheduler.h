@@ -8,6 +8,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -104,7 +105,7 @@ class BlockScheduler {
   static void StackMain(void* self);
   // Forgets the stacks of threads that have not ended.
   void AbandonBlock();
-  void StartOnStack(ThreadState& thread, uint32_t stack);
+  void StartOnFreeStack(ThreadState& thread);
   // Bookkeeping of a thread's end: releases those that waited for it.
   void Exit(ThreadState& thread);
   // The next thread to run after one of `warp`, nullptr if none can.
@@ -113,7 +114,6 @@ class BlockScheduler {
   ThreadState* Take(uint32_t warp, uint32_t lane);
   // Suspends `thread` (which is in none of the runnable sets) until it is picked.
   void Suspend(ThreadState& thread);
-  void SwitchToStart(ThreadState& next);
   void ReleasePolling(uint32_t warp);
 
   void Complete(uint32_t warp, uint32_t meeting);
@@ -144,5 +144,29 @@ class BlockScheduler {
   std::vector<WarpState> warps_;
   std::vector<uint32_t> free_stacks_;
 };
+
+// --- on the way of every suspension ---
+
+inline ThreadState* BlockScheduler::Take(uint32_t warp, uint32_t lane) {
+  ready_[warp] &= ~(1u << lane);
+  return &threads_[warp * kWarpSize + lane];
+}
+
+inline ThreadState* BlockScheduler::PickNext(uint32_t warp, uint32_t lane) {
+  const uint32_t ready = ready_[warp];
+  if (ready == 0 || --budget_ == 0) return PickInOtherWarp(warp);
+  const uint32_t above = ready & ~((2u << lane) - 1);  // lane 31: 2 << 31 is 0, nothing is above
+  return Take(warp, static_cast<uint32_t>(std::countr_zero(above != 0 ? above : ready)));
+}
+
+inline void BlockScheduler::Suspend(ThreadState& thread) {
+  ThreadState* next = PickNext(thread.warp, thread.lane);
+  if (next == &thread) return;
+  if (next == nullptr) LeaveBlock();
+  current_ = next;
+  if (next->context == nullptr) [[unlikely]]
+    StartOnFreeStack(*next);
+  Switch(*thread.context, *next->context);
+}
 
 }  // namespace wharf::device::soft
