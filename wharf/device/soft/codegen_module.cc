@@ -48,7 +48,8 @@ void ModuleCodegen::Declare() {
     const ptx::Function& f = *reached.function;
     // The kernel's own parameters live in the parameter buffer.
     auto* type = FunctionTypeFor(f.is_entry ? 0 : f.returns.size(), f.is_entry ? 0 : f.parameters.size());
-    auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, "f." + f.name, module_);
+    const std::string name = &reached == &program_.Kernel() ? kThreadSymbol : "f." + f.name;
+    auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, module_);
     function->addFnAttr(llvm::Attribute::NoUnwind);
     MarkContext(function, kBlockArgument);
     if (&reached == &program_.Kernel() && program_.instructions <= kMaxInlinedInstructions) {

@@ -14,6 +14,8 @@
 namespace wharf::device::soft {
 
 inline constexpr char kEntrySymbol[] = "wharf_kernel_entry";
+// The function of one thread, which it calls.
+inline constexpr char kThreadSymbol[] = "wharf_thread";
 // Module-scope variables are external symbols of this prefix and the variable's name.
 inline constexpr char kVariablePrefix[] = "ptx.";
 

@@ -13,7 +13,7 @@ namespace wharf::device::soft {
 namespace {
 
 // Changes whenever generated code does.
-constexpr std::string_view kCompilerVersion = "1";
+constexpr std::string_view kCompilerVersion = "2";
 // Longer kernels are optimised less.
 constexpr uint32_t kLargeKernel = 6000;
 
@@ -106,7 +106,8 @@ class CompilerImpl final : public Compiler {
     llvm::Module module("kernel", context);
     engine_->Prepare(&module);
     WHARF_RETURN_IF_ERROR(ModuleCodegen(program, &module).Build());
-    return engine_->Compile(&module, program.instructions > kLargeKernel);
+    return engine_->Compile(&module, {.large = program.instructions > kLargeKernel,
+                                      .widen = program.mode == ExecutionMode::kLoop});
   }
 
   std::shared_ptr<const CompiledKernel> Find(const std::string& key) const {

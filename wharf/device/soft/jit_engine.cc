@@ -10,11 +10,17 @@
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/Utils/LCSSA.h>
+#include <llvm/Transforms/Utils/LoopSimplify.h>
+#include <llvm/Transforms/Utils/LowerSwitch.h>
+#include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
 
 #include <cstdlib>
 #include <mutex>
 
+#include "wharf/device/soft/codegen_module.h"
 #include "wharf/device/soft/jit_helpers.h"
+#include "wharf/device/soft/jit_widen.h"
 
 namespace wharf::device::soft {
 namespace {
@@ -67,23 +73,74 @@ absl::Status Define(llvm::orc::LLJIT& jit, llvm::orc::JITDylib& library, const s
   return absl::OkStatus();
 }
 
-void Optimize(llvm::Module* module, llvm::TargetMachine* machine, bool large) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graphs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = true;
-  tuning.SLPVectorization = !large;
-  tuning.LoopInterleaving = true;
-  llvm::PassBuilder builder(machine, tuning);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
-  const auto level = large ? llvm::OptimizationLevel::O1 : llvm::OptimizationLevel::O3;
-  builder.buildPerModuleDefaultPipeline(level).run(*module, modules);
+// LLVM's pass pipelines for one code generator.
+class Optimizer {
+ public:
+  Optimizer(llvm::TargetMachine* machine, bool large) : large_(large), builder_(machine, Tuning(large)) {
+    builder_.registerModuleAnalyses(modules_);
+    builder_.registerCGSCCAnalyses(graphs_);
+    builder_.registerFunctionAnalyses(functions_);
+    builder_.registerLoopAnalyses(loops_);
+    builder_.crossRegisterProxies(loops_, functions_, graphs_, modules_);
+  }
+
+  void Optimize(llvm::Module* module) {
+    const auto level = large_ ? llvm::OptimizationLevel::O1 : llvm::OptimizationLevel::O3;
+    builder_.buildPerModuleDefaultPipeline(level).run(*module, modules_);
+  }
+
+  // Simplifies, and brings `function` into the form Widen needs.
+  void PrepareToWiden(llvm::Function* function) {
+    builder_.buildModuleSimplificationPipeline(llvm::OptimizationLevel::O1, llvm::ThinOrFullLTOPhase::None)
+        .run(*function->getParent(), modules_);
+    llvm::FunctionPassManager passes;
+    passes.addPass(llvm::LowerSwitchPass());
+    passes.addPass(llvm::UnifyFunctionExitNodesPass());
+    passes.addPass(llvm::LoopSimplifyPass());
+    passes.addPass(llvm::LCSSAPass());
+    passes.run(*function, functions_);
+  }
+
+  // After the module was changed by hand.
+  void Forget() {
+    modules_.clear();
+    graphs_.clear();
+    functions_.clear();
+    loops_.clear();
+  }
+
+ private:
+  static llvm::PipelineTuningOptions Tuning(bool large) {
+    llvm::PipelineTuningOptions tuning;
+    tuning.LoopVectorization = true;
+    tuning.SLPVectorization = !large;
+    tuning.LoopInterleaving = true;
+    return tuning;
+  }
+
+  const bool large_;
+  llvm::LoopAnalysisManager loops_;
+  llvm::FunctionAnalysisManager functions_;
+  llvm::CGSCCAnalysisManager graphs_;
+  llvm::ModuleAnalysisManager modules_;
+  llvm::PassBuilder builder_;
+};
+
+// The thread function stays a function of its own while it is simplified.
+void TryWiden(llvm::Module* module, Optimizer* optimizer, unsigned lanes) {
+  llvm::Function* thread = module->getFunction(kThreadSymbol);
+  llvm::Function* entry = module->getFunction(kEntrySymbol);
+  if (thread == nullptr || entry == nullptr) return;
+  const bool inlined = thread->hasFnAttribute(llvm::Attribute::AlwaysInline);
+  thread->removeFnAttr(llvm::Attribute::AlwaysInline);
+  thread->addFnAttr(llvm::Attribute::NoInline);
+  thread->setLinkage(llvm::GlobalValue::ExternalLinkage);
+  optimizer->PrepareToWiden(thread);
+  Widen(thread, entry, lanes);
+  optimizer->Forget();
+  thread->setLinkage(llvm::GlobalValue::InternalLinkage);
+  thread->removeFnAttr(llvm::Attribute::NoInline);
+  if (inlined) thread->addFnAttr(llvm::Attribute::AlwaysInline);
 }
 
 }  // namespace
@@ -98,6 +155,7 @@ absl::StatusOr<std::unique_ptr<JitEngine>> JitEngine::Create() {
       return Unimplemented("the software device needs a CPU with AVX2, FMA and F16C");
     }
   }
+  if ((features + ",").find("+avx512vl,") != std::string::npos) engine->lanes_ = 16;
   engine->target_ = engine->machine_->getCPU() + " " + features;
   auto jit = llvm::orc::LLJITBuilder()
                  .setJITTargetMachineBuilder(*engine->machine_)
@@ -138,13 +196,14 @@ struct Silence final : llvm::DiagnosticHandler {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> JitEngine::Compile(llvm::Module* module, bool large) const {
+absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> JitEngine::Compile(llvm::Module* module,
+                                                                       const CompileOptions& options) const {
   module->getContext().setDiagnosticHandler(std::make_unique<Silence>());
   std::string problem;
   llvm::raw_string_ostream problems(problem);
   if (llvm::verifyModule(*module, &problems)) return Internal("generated code is malformed: {}", problems.str());
   auto builder = *machine_;
-  if (large) builder.setCodeGenOptLevel(llvm::CodeGenOpt::Default);
+  if (options.large) builder.setCodeGenOptLevel(llvm::CodeGenOpt::Default);
   auto machine = builder.createTargetMachine();
   if (!machine) return FromLlvm(machine.takeError(), "making a code generator");
   for (llvm::Function& function : *module) {
@@ -153,7 +212,9 @@ absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> JitEngine::Compile(llvm::Mod
     function.addFnAttr("target-features", (*machine)->getTargetFeatureString());
   }
   Dump(*module, "before");
-  Optimize(module, machine->get(), large);
+  Optimizer optimizer(machine->get(), options.large);
+  if (options.widen && !options.large) TryWiden(module, &optimizer, lanes_);
+  optimizer.Optimize(module);
   Dump(*module, "after");
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);

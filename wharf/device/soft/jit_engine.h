@@ -29,8 +29,12 @@ class JitEngine {
 
   // Gives the module this engine's data layout and triple; call it before generating code.
   void Prepare(llvm::Module* module) const;
-  // `large`: a kernel so long that compile time matters more than the last bit of speed.
-  absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> Compile(llvm::Module* module, bool large) const;
+  struct CompileOptions {
+    bool large = false;  // a kernel so long that compile time matters more than the last bit of speed
+    bool widen = false;  // threads may run in the lanes of vectors: the module is one of codegen_module.h, mode kLoop
+  };
+  absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> Compile(llvm::Module* module,
+                                                              const CompileOptions& options) const;
   // Links an object in a symbol space of its own and returns the address of `entry`. The code stays for the engine's
   // lifetime.
   absl::StatusOr<void*> Link(std::unique_ptr<llvm::MemoryBuffer> object, const std::vector<AbsoluteSymbol>& symbols,
@@ -43,6 +47,7 @@ class JitEngine {
   std::unique_ptr<llvm::orc::LLJIT> jit_;
   llvm::orc::JITDylib* helpers_ = nullptr;
   std::string target_;
+  unsigned lanes_ = 8;
   std::atomic<uint64_t> next_{0};
 };
 

@@ -1,0 +1,49 @@
+// How the values of a thread function differ between neighbouring threads (tid.x, tid.x + 1, …), for widening.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/Function.h>
+#include <llvm/IR/Instructions.h>
+
+#include <optional>
+
+namespace wharf::device::soft {
+
+// Uniform: the same in all threads. Strided: a multiple of `stride` more in each next thread, apart from wrapping where
+// a narrower integer was extended. Varying: anything.
+struct Shape {
+  enum Kind : uint8_t { kUnknown, kAffine, kVarying } kind = kUnknown;
+  int64_t stride = 0;  // of kAffine; 0 is uniform
+
+  bool Uniform() const { return kind == kAffine && stride == 0; }
+  bool Strided() const { return kind == kAffine && stride != 0; }
+  friend bool operator==(const Shape&, const Shape&) = default;
+};
+
+class ShapeAnalysis {
+ public:
+  // `lane`: the argument that is tid.x; the other arguments are uniform.
+  ShapeAnalysis(llvm::Function& function, unsigned lane, const llvm::LoopInfo& loops, const llvm::DominatorTree& tree);
+
+  Shape Of(const llvm::Value* value) const;
+  // Threads may go different ways at the end of this block.
+  bool Diverges(const llvm::BasicBlock* block) const;
+  // Threads may leave the loop in different rounds.
+  bool Diverges(const llvm::Loop* loop) const;
+
+ private:
+  Shape Transfer(const llvm::Instruction& instruction) const;
+  Shape OfBinary(const llvm::BinaryOperator& operation) const;
+  Shape OfAddress(const llvm::GetElementPtrInst& address) const;
+  Shape OfPhi(const llvm::PHINode& phi) const;
+  bool JoinsDivergence(const llvm::BasicBlock* block) const;
+
+  const llvm::DataLayout& layout_;
+  const llvm::LoopInfo& loops_;
+  const llvm::DominatorTree& tree_;
+  llvm::DenseMap<const llvm::Value*, Shape> shapes_;
+};
+
+}  // namespace wharf::device::soft
