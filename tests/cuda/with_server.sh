@@ -1,0 +1,48 @@
+#!/bin/bash
+# Runs a CUDA test program in one way and, in a server mode, compares what it prints with what it printed locally.
+#   with_server.sh WAY OUTPUT_DIR PROGRAM [ARGUMENT…]     WAY: local, percall, cached, posted or native
+# local: wharf run --local, the output is kept. percall, cached, posted: through a server of its own on loopback. native:
+# the vendor's libraries and a real GPU; exit status 77 where there is none.
+# WHARF_BIN: where `wharf` is. CUDA_LIBRARIES: the toolkit's libraries (native, and NVRTC in every way).
+set -euo pipefail
+way=$1 kept=$2
+shift 2
+name=$(basename "$1")
+output=$kept/$name.$way.txt
+mkdir -p "$kept"
+export XDG_CACHE_HOME=$kept/cache
+export LD_LIBRARY_PATH=${CUDA_LIBRARIES:-}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+
+# A program's output, kept and shown; its exit status is ours.
+run() {
+  local status=0
+  "$@" >"$output" 2>"$output.log" || status=$?
+  cat "$output"
+  if ((status)); then cat "$output.log" >&2; fi
+  return "$status"
+}
+
+case $way in
+  native)
+    ldconfig -p | grep -q 'libcuda\.so\.1' || exit 77
+    run "$@"
+    ;;
+  local)
+    run "$WHARF_BIN/wharf" run --local --device soft -- "$@"
+    ;;
+  percall | cached | posted)
+    exec {server_says}< <(exec "$WHARF_BIN/wharf" serve --listen 127.0.0.1:0 --device soft --threads 0 2>"$output.server")
+    server=$!
+    trap 'kill "$server" 2>/dev/null || true' EXIT
+    read -r -t 60 line <&"$server_says" || { echo "the server did not start" >&2; cat "$output.server" >&2; exit 1; }
+    run "$WHARF_BIN/wharf" run --server "${line##* }" --mode "$way" --timeout 120s -- "$@"
+    if ! diff "$kept/$name.local.txt" "$output"; then
+      echo "$name prints something else through the server than locally" >&2
+      exit 1
+    fi
+    ;;
+  *)
+    echo "unknown way: $way" >&2
+    exit 2
+    ;;
+esac
