@@ -150,9 +150,9 @@ class Printer {
   void Line(std::string_view line) { text_.append("\t").append(line).append("\n"); }
 
   void Prologue() {
-    text_ =
-        ".version 9.0\n.target sm_90\n.address_size 64\n\n"
-        ".visible .entry kernel(\n\t.param .u64 in,\n\t.param .u64 out\n)\n{\n";
+    text_ = ".version 9.0\n.target sm_90\n.address_size 64\n\n";
+    text_ += DeviceFunctions();
+    text_ += ".visible .entry kernel(\n\t.param .u64 in,\n\t.param .u64 out\n)\n{\n";
     Line(".reg .pred %p<16>, %q, %leave;");
     Line(".reg .b16 %h<16>, %lo, %hi;");
     Line(".reg .b32 %r<16>, %w, %thread, %count<1000>;");
@@ -443,6 +443,7 @@ const std::vector<Family>& Families() {
     AddFloatSpecs(all);
     AddHalfSpecs(all);
     AddConvertSpecs(all);
+    AddCallSpecs(all);
     return all;
   }();
   return families;

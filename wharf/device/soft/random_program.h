@@ -59,6 +59,10 @@ void AddCompareSpecs(std::vector<Family>& families);
 void AddFloatSpecs(std::vector<Family>& families);
 void AddHalfSpecs(std::vector<Family>& families);
 void AddConvertSpecs(std::vector<Family>& families);
+void AddCallSpecs(std::vector<Family>& families);
+
+// PTX of the functions that the instructions of AddCallSpecs call.
+const char* DeviceFunctions();
 
 // Uniform choices for the generator.
 class Random {
