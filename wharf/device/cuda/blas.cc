@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <climits>
 #include <cmath>
 #include <cstring>
 
 #include "wharf/device/cuda/box.h"
 #include "wharf/device/cuda/epilogue_ptx.h"
+#include "wharf/device/cuda/gemm_check.h"
 
 namespace wharf::device::cuda {
 namespace {
@@ -58,25 +58,6 @@ int ComputeType(ElementType type) {
   }
 }
 
-uint64_t ElementBytes(ElementType type) {
-  switch (type) {
-    case ElementType::kI8:
-      return 1;
-    case ElementType::kF16:
-    case ElementType::kBF16:
-      return 2;
-    case ElementType::kF32:
-    case ElementType::kI32:
-      return 4;
-    case ElementType::kF64:
-    case ElementType::kC32:
-      return 8;
-    case ElementType::kC64:
-      return 16;
-  }
-  return 0;
-}
-
 // Nearest half-precision number, ties to even.
 uint16_t HalfBits(double value) {
   const auto bits = std::bit_cast<uint64_t>(value);
@@ -89,8 +70,6 @@ uint16_t HalfBits(double value) {
   const auto units = static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
   return static_cast<uint16_t>(sign | (units + (static_cast<uint32_t>(exponent + 14) << 10)));
 }
-
-bool FitsInt(int64_t value) { return value >= 0 && value <= INT_MAX; }
 
 }  // namespace
 
@@ -195,9 +174,6 @@ absl::StatusOr<Blas::Scalar> Blas::MakeScalar(const std::array<double, 2>& value
 }
 
 absl::Status Blas::Run(const Gemm& gemm, StreamHandle stream) {
-  for (int64_t v : {gemm.m, gemm.n, gemm.k, gemm.lda, gemm.ldb, gemm.ldc, gemm.ldd, gemm.batch}) {
-    if (!FitsInt(v)) return CudaStatus(CudaError::kInvalidValue, "a dimension of the product is out of range: {}", v);
-  }
   WHARF_RETURN_IF_ERROR(Check(functions_->set_stream(handle_, stream), "cublasSetStream"));
   Gemm in_place = gemm;
   if (gemm.d != 0 && gemm.d != gemm.c) {

@@ -12,7 +12,8 @@ class Blas {
   // kNotSupported if no libcublas can be opened here. REQUIRES: the context is current, also for Run and destruction.
   static absl::StatusOr<std::unique_ptr<Blas>> Create(Gpu* gpu);
   ~Blas();
-  // Queues the product. kNotSupported for combinations cuBLAS or the epilogue does not have.
+  // Queues the product. kNotSupported for combinations cuBLAS or the epilogue does not have. REQUIRES: CheckGemm
+  // accepts it, and it is not empty.
   absl::Status Run(const Gemm& gemm, StreamHandle stream);
 
  private:

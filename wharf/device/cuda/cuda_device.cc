@@ -131,7 +131,7 @@ absl::StatusOr<CudaDevice::Stream*> CudaDevice::Use(StreamId id) {
 
 absl::Status CudaDevice::CreateStream(StreamId id, uint32_t flags, int32_t priority) {
   WHARF_RETURN_IF_ERROR(gpu_->Enter());
-  if (streams_.contains(id)) return CudaStatus(CudaError::kInvalidHandle, "stream {} exists already", id);
+  if (streams_.contains(id)) return CudaStatus(CudaError::kInvalidValue, "stream {} exists already", id);
   Stream stream{nullptr, ++last_lane_, 0};
   WHARF_RETURN_IF_ERROR(
       gpu_->Check((*gpu_)->StreamCreateWithPriority(&stream.handle, flags & kStreamNonBlocking, priority),
@@ -167,7 +167,7 @@ absl::StatusOr<CudaDevice::Event*> CudaDevice::FindEvent(EventId id) {
 
 absl::Status CudaDevice::CreateEvent(EventId id, uint32_t flags) {
   WHARF_RETURN_IF_ERROR(gpu_->Enter());
-  if (events_.contains(id)) return CudaStatus(CudaError::kInvalidHandle, "event {} exists already", id);
+  if (events_.contains(id)) return CudaStatus(CudaError::kInvalidValue, "event {} exists already", id);
   Event event;
   event.timing = (flags & kEventDisableTiming) == 0;
   WHARF_RETURN_IF_ERROR(gpu_->Check(

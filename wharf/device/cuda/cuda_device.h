@@ -90,6 +90,8 @@ class CudaDevice final : public Device {
   absl::StatusOr<Stream*> Use(StreamId id);
   absl::StatusOr<Event*> FindEvent(EventId id);
   absl::StatusOr<Function*> FindFunction(FunctionId id);
+  // That the bytes are memory this session may name: mapped, or a symbol of a module that it has looked up.
+  bool Owns(DeviceAddress address, uint64_t bytes) const;
   // That the box lies in memory this session may name.
   absl::Status CheckBox(const Region& region, const Extent& extent) const;
   absl::Status CheckLaunch(const Function& function, const LaunchConfig& config) const;

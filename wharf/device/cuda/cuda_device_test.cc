@@ -238,14 +238,14 @@ TEST_P(CudaDeviceTest, FunctionsAndModules) {
   EXPECT_THAT(attributes->parameters, ElementsAre(ParameterLayout{0, 8}, ParameterLayout{8, 4}));
   EXPECT_EQ(ErrorOf(device_->DefineFunction(9, 1, "no_such_kernel")), CudaError::kNotFound);
   EXPECT_EQ(ErrorOf(device_->DefineFunction(9, 44, "add_one")), CudaError::kInvalidHandle);
-  EXPECT_EQ(ErrorOf(device_->Launch(0, 77, {}, {})), CudaError::kInvalidDeviceFunction);
+  EXPECT_EQ(ErrorOf(device_->Launch(0, 77, {}, {})), CudaError::kInvalidHandle);
   EXPECT_EQ(ErrorOf(device_->Launch(0, kAddOne, {.grid = {0, 1, 1}}, {})), CudaError::kInvalidConfiguration);
   EXPECT_EQ(ErrorOf(device_->Launch(0, kAddOne, {.block = {1, 1, 4096}}, {})), CudaError::kInvalidConfiguration);
   EXPECT_EQ(ErrorOf(device_->SetMaxDynamicShared(kAddOne, 1 << 30)), CudaError::kInvalidValue);
   EXPECT_EQ(ErrorOf(device_->LoadModule(2, Bytes("not a module at all", 19))), CudaError::kInvalidImage);
   EXPECT_EQ(device_->UnloadModule(1), absl::OkStatus());
   EXPECT_EQ(ErrorOf(device_->UnloadModule(1)), CudaError::kInvalidHandle);
-  EXPECT_EQ(ErrorOf(device_->Launch(0, kAddOne, {}, {})), CudaError::kInvalidDeviceFunction);
+  EXPECT_EQ(ErrorOf(device_->Launch(0, kAddOne, {}, {})), CudaError::kInvalidHandle);
 }
 
 TEST_P(CudaDeviceTest, SymbolsAreMemoryToo) {

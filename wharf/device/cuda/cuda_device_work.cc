@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "absl/synchronization/notification.h"
 #include "wharf/base/log.h"
 #include "wharf/device/cuda/box.h"
 #include "wharf/device/cuda/cuda_device.h"
+#include "wharf/device/cuda/gemm_check.h"
 
 namespace wharf::device::cuda {
 
@@ -13,7 +15,7 @@ namespace wharf::device::cuda {
 absl::Status CudaDevice::LoadModule(ModuleId id, std::vector<std::byte> image) {
   WHARF_RETURN_IF_ERROR(gpu_->Enter());
   WHARF_RETURN_IF_ERROR(gpu_->Fault());
-  if (modules_.contains(id)) return CudaStatus(CudaError::kInvalidHandle, "module {} exists already", id);
+  if (modules_.contains(id)) return CudaStatus(CudaError::kInvalidValue, "module {} exists already", id);
   constexpr size_t kSmallestHeader = 16;  // of a fat binary or cubin; the driver trusts what it reads there
   if (image.size() < kSmallestHeader) return CudaStatus(CudaError::kInvalidImage, "the image is cut short");
   image.push_back(std::byte{0});  // PTX ends in a zero byte
@@ -60,7 +62,7 @@ absl::Status CudaDevice::DefineFunction(FunctionId id, ModuleId module_id, const
 
 absl::StatusOr<CudaDevice::Function*> CudaDevice::FindFunction(FunctionId id) {
   const auto it = functions_.find(id);
-  if (it == functions_.end()) return CudaStatus(CudaError::kInvalidDeviceFunction, "no function {}", id);
+  if (it == functions_.end()) return CudaStatus(CudaError::kInvalidHandle, "no function {}", id);
   return &it->second;
 }
 
@@ -122,16 +124,21 @@ absl::StatusOr<Symbol> CudaDevice::FindSymbol(ModuleId id, const std::string& na
 
 // --- queued work ---
 
-absl::Status CudaDevice::CheckBox(const Region& region, const Extent& extent) const {
-  WHARF_ASSIGN_OR_RETURN(const uint64_t span, SpanBytes(region, extent));
-  if (memory_->InArena(region.address, span)) return absl::OkStatus();
+bool CudaDevice::Owns(DeviceAddress address, uint64_t bytes) const {
+  if (memory_->IsMapped(address, bytes)) return true;
   for (const auto& [id, module] : modules_) {
-    auto symbol = module.symbols.upper_bound(region.address);
+    auto symbol = module.symbols.upper_bound(address);
     if (symbol == module.symbols.begin()) continue;
     --symbol;
-    const uint64_t offset = region.address - symbol->first;
-    if (offset <= symbol->second && span <= symbol->second - offset) return absl::OkStatus();
+    const uint64_t offset = address - symbol->first;
+    if (offset <= symbol->second && bytes <= symbol->second - offset) return true;
   }
+  return false;
+}
+
+absl::Status CudaDevice::CheckBox(const Region& region, const Extent& extent) const {
+  WHARF_ASSIGN_OR_RETURN(const uint64_t span, SpanBytes(region, extent));
+  if (span == 0 || Owns(region.address, span)) return absl::OkStatus();
   return CudaStatus(CudaError::kInvalidValue, "{} bytes at {:#x} are not memory of this session", span, region.address);
 }
 
@@ -247,6 +254,9 @@ absl::Status CudaDevice::Launch(StreamId id, FunctionId function_id, const Launc
 
 absl::Status CudaDevice::RunGemm(StreamId id, const Gemm& gemm) {
   WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
+  WHARF_RETURN_IF_ERROR(
+      CheckGemm(gemm, [this](DeviceAddress address, uint64_t bytes) { return Owns(address, bytes); }));
+  if (gemm.m == 0 || gemm.n == 0 || gemm.batch == 0) return absl::OkStatus();
   if (blas_ == nullptr) {
     WHARF_RETURN_IF_ERROR(blas_missing_);
     absl::StatusOr<std::unique_ptr<Blas>> blas = Blas::Create(gpu_.get());
@@ -262,7 +272,14 @@ absl::Status CudaDevice::RunGemm(StreamId id, const Gemm& gemm) {
 
 absl::Status CudaDevice::HostCall(StreamId id, std::function<void()> call) {
   WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
-  auto owned = std::make_unique<std::function<void()>>(std::move(call));
+  // The driver runs it on a thread of its own: what was asked to be told about earlier work comes first all the same.
+  auto told = std::make_shared<absl::Notification>();
+  WHARF_RETURN_IF_ERROR(
+      completion_->Add(stream->lane, stream->handle, [told](const absl::Status&) { told->Notify(); }));
+  auto owned = std::make_unique<std::function<void()>>([told, call = std::move(call)] {
+    told->WaitForNotification();
+    call();
+  });
   auto run = [](void* argument) {
     std::unique_ptr<std::function<void()>> function(static_cast<std::function<void()>*>(argument));
     (*function)();

@@ -81,6 +81,20 @@ absl::StatusOr<MemoryMap::Mapped> MemoryMap::Map(DeviceAddress address, uint64_t
   return result;
 }
 
+bool MemoryMap::IsMapped(DeviceAddress address, uint64_t bytes) const {
+  if (!InArena(address, bytes)) return false;
+  absl::MutexLock lock(&mutex_);
+  const DeviceAddress end = address + bytes;
+  while (address < end) {
+    auto range = ranges_.upper_bound(address);
+    if (range == ranges_.begin()) return false;
+    --range;
+    if (address >= range->first + range->second) return false;
+    address = range->first + range->second;
+  }
+  return true;
+}
+
 absl::Status MemoryMap::Back(DeviceAddress address) {
   Granule granule;
   WHARF_RETURN_IF_ERROR(

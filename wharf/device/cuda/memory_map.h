@@ -30,10 +30,8 @@ class MemoryMap {
   absl::StatusOr<Ticket> Retire(DeviceAddress address);
   absl::Status Release(Ticket ticket);
 
-  // True if all of [address, address + bytes) lies in the arena.
-  bool InArena(DeviceAddress address, uint64_t bytes) const {
-    return address >= arena_.base && bytes <= arena_.size && address - arena_.base <= arena_.size - bytes;
-  }
+  // True if all of [address, address + bytes) is mapped, by one Map or several that adjoin.
+  bool IsMapped(DeviceAddress address, uint64_t bytes) const;
 
  private:
   struct Granule {
@@ -42,6 +40,9 @@ class MemoryMap {
   };
   MemoryMap(Gpu* gpu, uint64_t quota) : gpu_(gpu), quota_(quota) {}
   absl::Status CheckRange(DeviceAddress address, uint64_t size) const;
+  bool InArena(DeviceAddress address, uint64_t bytes) const {
+    return address >= arena_.base && bytes <= arena_.size && address - arena_.base <= arena_.size - bytes;
+  }
   absl::Status Back(DeviceAddress address) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Drop(std::map<DeviceAddress, Granule>::iterator granule) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -49,7 +50,7 @@ class MemoryMap {
   const uint64_t quota_;
   device::Arena arena_;
   AllocationProperties properties_;
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   std::map<DeviceAddress, uint64_t> ranges_ ABSL_GUARDED_BY(mutex_);   // what Map made
   std::map<DeviceAddress, Granule> granules_ ABSL_GUARDED_BY(mutex_);  // what is backed
   std::map<Ticket, std::vector<DeviceAddress>> retired_ ABSL_GUARDED_BY(mutex_);
