@@ -268,8 +268,8 @@ void Daemon::OnAskAdmission(WorkerProcess& worker) {
     ++counters_.sessions_opened;
   }
   if (admission.verdict != Verdict::kAdmitted) ++counters_.refused;
+  PublishStatus();  // first, so that whoever was let in is in it
   SendControl(worker.Control(), ControlKind::kAdmission, admission).IgnoreError();
-  PublishStatus();
 }
 
 void Daemon::Reap() {

@@ -259,11 +259,12 @@ TEST(ServerTest, AFaultAndACrashStayWithTheirSession) {
   EXPECT_EQ(fault->header.fault, CudaError::kIllegalAddress);
 
   pid_t victim = 0;
-  for (const auto& session : server.Status().at("sessions")) {
+  const nlohmann::json status = server.Status();
+  for (const auto& session : status.at("sessions")) {
     if (session.at("session") == doomed_session) victim = session.at("pid");
   }
-  ASSERT_GT(victim, 0);
-  ASSERT_EQ(kill(victim, SIGSEGV), 0);
+  ASSERT_GT(victim, 0) << status.dump();
+  ASSERT_EQ(kill(victim, SIGABRT), 0);
   EXPECT_EQ(doomed->AwaitClosed().code(), absl::StatusCode::kUnavailable);
   EXPECT_TRUE(server.AwaitStatus([](const nlohmann::json& status) { return status.at("crashes") == 1; }));
   EXPECT_THAT(server.Log(), HasSubstr("worker crashed"));
