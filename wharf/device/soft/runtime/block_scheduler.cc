@@ -9,7 +9,7 @@ namespace wharf::device::soft {
 namespace {
 
 // A warp that goes round in warp operations for ever (waiting for another warp) must not starve the others.
-constexpr uint32_t kPicksPerTurn = 64 * kWarpSize;
+constexpr uint32_t kPicksPerTurn = 16 * kWarpSize;
 // Spinning warps given another turn before the CPU is offered to other OS threads, which may run what they wait for.
 constexpr uint32_t kSpinsPerTimeslice = 64;
 

@@ -100,8 +100,11 @@ void InitialiseContext(Context& context, std::byte* bottom, std::byte* top, void
   context.size = static_cast<size_t>(top - bottom);
 #endif
 #ifdef WHARF_TSAN
-  // A stack that was left for ever keeps its shadow call stack: start with an empty one.
+  // A stack that was left for ever keeps what it was in the middle of on its shadow call stack; a new one is dear, so
+  // it comes before that can overflow.
+  if (context.fiber != nullptr && ++context.uses < 4096) return;
   if (context.fiber != nullptr) __tsan_destroy_fiber(context.fiber);
+  context.uses = 0;
   context.fiber = __tsan_create_fiber(0);
 #endif
 }

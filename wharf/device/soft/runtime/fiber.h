@@ -53,6 +53,7 @@ struct Context {
 #endif
 #ifdef WHARF_TSAN
   void* fiber = nullptr;
+  uint32_t uses = 0;
 #endif
 };
 
