@@ -35,9 +35,7 @@ int Main(int argc, char** argv) {
   AddRunCommand(app, program);
   AddServeCommand(app);
   AddLinkCommand(app);
-#ifdef WHARF_HAS_BENCH
   AddBenchCommand(app);
-#endif
   AddApiCommand(app);
   AddDoctorCommand(app);
   AddWorkerCommand(app);
