@@ -40,9 +40,9 @@ __global__ void Scale(const float* x, float* out, float factor, int n) {
   if (i < n) out[i] = x[i] * factor;
 }
 
-__global__ void AddGrid(const float* x, const float* grid, float* out, int plane, int n) {
-  const int i = Index();
-  if (i < n) out[i] = x[i] + grid[i % plane];
+__global__ void AddGrid(const float* x, const float* grid, float* out, int plane) {
+  const int i = Index(), at = int(blockIdx.y) * plane + i;
+  if (i < plane) out[at] = x[at] + grid[i];
 }
 
 // Over the visible joints of each cell; sign -1 gives the minimum.
@@ -242,7 +242,8 @@ DeviceTensor Detector::Offsets(const DeviceTensor& moments, const DeviceTensor& 
   DeviceTensor b(runtime_, kJoints, moments.height(), moments.width());
   runtime_.Launch("to pixels", Scale, n, a.data(), b.data(), kOffsetUnit, n);
   DeviceTensor c(runtime_, kJoints, moments.height(), moments.width());
-  runtime_.Launch("add grid", AddGrid, n, b.data(), grid.data(), c.data(), moments.Plane(), n);
+  runtime_.LaunchPlanes("add grid", AddGrid, kJoints, moments.Plane(), b.data(), grid.data(), c.data(),
+                        moments.Plane());
   return c;
 }
 
@@ -266,7 +267,7 @@ Detector::JointMaps Detector::DecodeJoints(const DeviceTensor& map, int first_ch
 int Detector::Compact(const Array<int>& flags, Array<int>* positions) {
   const int n = flags.Size();
   *positions = Array<int>(runtime_, n + 1);
-  runtime_.LaunchBlocks("scan", ExclusiveScan, 1, kScanThreads, flags.data(), positions->data(), n);
+  runtime_.LaunchBlocks("scan", ExclusiveScan, dim3(1), kScanThreads, flags.data(), positions->data(), n);
   int count = 0;
   runtime_.CopyToHost(&count, positions->data() + n, sizeof(count));
   return count;
@@ -305,7 +306,7 @@ Detector::Table Detector::Suppress(const Table& candidates) {
   runtime_.Launch("sort joints", ScatterRows, rows * kJointFields, candidates.joints.data(), rank.data(),
                   sorted.joints.data(), kJointFields, n * kJointFields);
   Array<unsigned long long> mask(runtime_, rows, kMaskWords);
-  runtime_.LaunchBlocks("suppression mask", SuppressionMask, rows, kMaskWords, sorted.boxes.data(),
+  runtime_.LaunchBlocks("suppression mask", SuppressionMask, dim3(unsigned(rows)), kMaskWords, sorted.boxes.data(),
                         sorted.joints.data(), mask.data(), n);
   const std::vector<unsigned long long> host_mask = ToHost(runtime_, mask, rows * kMaskWords);
 

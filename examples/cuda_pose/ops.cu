@@ -9,30 +9,31 @@ struct ConvShape {
   int in_h, in_w, out_h, out_w, kernel_h, kernel_w, stride, dilation, pad_h, pad_w;
 };
 
-// columns[(channel, ky, kx)][(oy, ox)] = the input under that kernel position, zero outside.
-__global__ void Im2Col(const float* x, float* columns, ConvShape s, int n) {
-  const int i = Index();
-  if (i >= n) return;
-  const int ox = i % s.out_w, oy = i / s.out_w % s.out_h, row = i / (s.out_w * s.out_h);
+// columns[(channel, ky, kx)][(oy, ox)] = the input under that kernel position, zero outside. blockIdx.y: the row.
+__global__ void Im2Col(const float* x, float* columns, ConvShape s, int plane) {
+  const int i = Index(), row = int(blockIdx.y);
+  if (i >= plane) return;
+  const int oy = i / s.out_w, ox = i - oy * s.out_w;
   const int kx = row % s.kernel_w, ky = row / s.kernel_w % s.kernel_h, channel = row / (s.kernel_w * s.kernel_h);
   const int iy = oy * s.stride - s.pad_h + ky * s.dilation, ix = ox * s.stride - s.pad_w + kx * s.dilation;
   const bool inside = iy >= 0 && iy < s.in_h && ix >= 0 && ix < s.in_w;
-  columns[i] = inside ? x[(channel * s.in_h + iy) * s.in_w + ix] : 0.0f;
+  columns[row * plane + i] = inside ? x[(channel * s.in_h + iy) * s.in_w + ix] : 0.0f;
 }
 
-__global__ void AddChannel(const float* x, const float* v, float* out, int plane, int n) {
-  const int i = Index();
-  if (i < n) out[i] = x[i] + v[i / plane];
+// One number for each channel; blockIdx.y: the channel.
+__global__ void AddChannel(const float* x, const float* v, float* out, int plane) {
+  const int i = Index(), at = int(blockIdx.y) * plane + i;
+  if (i < plane) out[at] = x[at] + v[blockIdx.y];
 }
 
-__global__ void SubtractChannel(const float* x, const float* v, float* out, int plane, int n) {
-  const int i = Index();
-  if (i < n) out[i] = x[i] - v[i / plane];
+__global__ void SubtractChannel(const float* x, const float* v, float* out, int plane) {
+  const int i = Index(), at = int(blockIdx.y) * plane + i;
+  if (i < plane) out[at] = x[at] - v[blockIdx.y];
 }
 
-__global__ void MultiplyChannel(const float* x, const float* v, float* out, int plane, int n) {
-  const int i = Index();
-  if (i < n) out[i] = x[i] * v[i / plane];
+__global__ void MultiplyChannel(const float* x, const float* v, float* out, int plane) {
+  const int i = Index(), at = int(blockIdx.y) * plane + i;
+  if (i < plane) out[at] = x[at] * v[blockIdx.y];
 }
 
 __global__ void SigmoidKernel(const float* x, float* out, int n) {
@@ -50,28 +51,28 @@ __global__ void AddKernel(const float* a, const float* b, float* out, int n) {
   if (i < n) out[i] = a[i] + b[i];
 }
 
-__global__ void Upsample2Kernel(const float* x, float* out, int height, int width, int n) {
-  const int i = Index();
-  if (i >= n) return;
-  const int ox = i % (2 * width), oy = i / (2 * width) % (2 * height), channel = i / (4 * width * height);
-  out[i] = x[(channel * height + oy / 2) * width + ox / 2];
+__global__ void Upsample2Kernel(const float* x, float* out, int width, int plane) {
+  const int i = Index(), channel = int(blockIdx.y);
+  if (i >= 4 * plane) return;
+  const int oy = i / (2 * width), ox = i - oy * 2 * width;
+  out[channel * 4 * plane + i] = x[channel * plane + oy / 2 * width + ox / 2];
 }
 
-__global__ void MaxPool5Kernel(const float* x, float* out, int height, int width, int n) {
-  const int i = Index();
-  if (i >= n) return;
-  const int cx = i % width, cy = i / width % height;
-  const float* plane = x + i / (width * height) * (width * height);
+__global__ void MaxPool5Kernel(const float* x, float* out, int height, int width) {
+  const int i = Index(), plane = height * width;
+  if (i >= plane) return;
+  const int cy = i / width, cx = i - cy * width;
+  const float* in = x + int(blockIdx.y) * plane;
   float best = -3.4e38f;
   for (int y = max(0, cy - 2); y <= min(height - 1, cy + 2); ++y)
     for (int column = max(0, cx - 2); column <= min(width - 1, cx + 2); ++column)
-      best = fmaxf(best, plane[y * width + column]);
-  out[i] = best;
+      best = fmaxf(best, in[y * width + column]);
+  out[int(blockIdx.y) * plane + i] = best;
 }
 
-__global__ void BytesToChannels(const uint8_t* rgb, float* out, int plane, int n) {
+__global__ void BytesToChannels(const uint8_t* rgb, float* out, int plane) {
   const int i = Index();
-  if (i < n) out[i] = float(rgb[i % plane * 3 + i / plane]);
+  if (i < plane) out[int(blockIdx.y) * plane + i] = float(rgb[i * 3 + int(blockIdx.y)]);
 }
 
 __global__ void ScaleKernel(const float* x, float* out, float factor, int n) {
@@ -84,9 +85,9 @@ __global__ void OffsetKernel(const float* x, float* out, float offset, int n) {
   if (i < n) out[i] = x[i] + offset;
 }
 
-__global__ void SelectChannelsKernel(const float* x, float* out, int first, int step, int plane, int n) {
-  const int i = Index();
-  if (i < n) out[i] = x[(first + i / plane * step) * plane + i % plane];
+__global__ void SelectChannelsKernel(const float* x, float* out, int first, int step, int plane) {
+  const int i = Index(), channel = int(blockIdx.y);
+  if (i < plane) out[channel * plane + i] = x[(first + channel * step) * plane + i];
 }
 
 DeviceTensor Like(Runtime& runtime, const DeviceTensor& x) {
@@ -107,7 +108,8 @@ DeviceTensor DeviceOps::Unfold(const Conv& conv, const DeviceTensor& x) {
   const ConvShape shape = {x.height(),    x.width(),   conv.OutH(x.height()), conv.OutW(x.width()), conv.kernel_h,
                            conv.kernel_w, conv.stride, conv.dilation,         conv.PadH(),          conv.PadW()};
   DeviceTensor columns(runtime_, conv.in * conv.kernel_h * conv.kernel_w, shape.out_h, shape.out_w);
-  runtime_.Launch("im2col", Im2Col, columns.Size(), x.data(), columns.data(), shape, columns.Size());
+  runtime_.LaunchPlanes("im2col", Im2Col, columns.channels(), columns.Plane(), x.data(), columns.data(), shape,
+                        columns.Plane());
   return columns;
 }
 
@@ -115,18 +117,22 @@ DeviceTensor DeviceOps::NormaliseAndActivate(const Conv& conv, const Weights& we
   const int n = y.Size(), plane = y.Plane();
   if (conv.is_output) {
     DeviceTensor out = Like(runtime_, y);
-    runtime_.Launch("add bias", AddChannel, n, y.data(), weights.beta.data(), out.data(), plane, n);
+    runtime_.LaunchPlanes("add bias", AddChannel, y.channels(), plane, y.data(), weights.beta.data(), out.data(),
+                          plane);
     return out;
   }
   DeviceTensor t = Like(runtime_, y);
-  runtime_.Launch("normalise: mean", SubtractChannel, n, y.data(), weights.mean.data(), t.data(), plane, n);
+  runtime_.LaunchPlanes("normalise: mean", SubtractChannel, y.channels(), plane, y.data(), weights.mean.data(),
+                        t.data(), plane);
   DeviceTensor u = Like(runtime_, y);
-  runtime_.Launch("normalise: deviation", MultiplyChannel, n, t.data(), weights.inverse_deviation.data(), u.data(),
-                  plane, n);
+  runtime_.LaunchPlanes("normalise: deviation", MultiplyChannel, y.channels(), plane, t.data(),
+                        weights.inverse_deviation.data(), u.data(), plane);
   t = Like(runtime_, y);
-  runtime_.Launch("normalise: gamma", MultiplyChannel, n, u.data(), weights.gamma.data(), t.data(), plane, n);
+  runtime_.LaunchPlanes("normalise: gamma", MultiplyChannel, y.channels(), plane, u.data(), weights.gamma.data(),
+                        t.data(), plane);
   u = Like(runtime_, y);
-  runtime_.Launch("normalise: beta", AddChannel, n, t.data(), weights.beta.data(), u.data(), plane, n);
+  runtime_.LaunchPlanes("normalise: beta", AddChannel, y.channels(), plane, t.data(), weights.beta.data(), u.data(),
+                        plane);
   const DeviceTensor gate = Sigmoid(u);
   t = Like(runtime_, y);
   runtime_.Launch("silu", MultiplyKernel, n, u.data(), gate.data(), t.data(), n);
@@ -165,20 +171,22 @@ DeviceTensor DeviceOps::Concat(const std::vector<DeviceTensor>& parts) {
 
 DeviceTensor DeviceOps::Upsample2(const DeviceTensor& x) {
   DeviceTensor out(runtime_, x.channels(), 2 * x.height(), 2 * x.width());
-  runtime_.Launch("upsample", Upsample2Kernel, out.Size(), x.data(), out.data(), x.height(), x.width(), out.Size());
+  runtime_.LaunchPlanes("upsample", Upsample2Kernel, out.channels(), out.Plane(), x.data(), out.data(), x.width(),
+                        x.Plane());
   return out;
 }
 
 DeviceTensor DeviceOps::MaxPool5(const DeviceTensor& x) {
   DeviceTensor out = Like(runtime_, x);
-  runtime_.Launch("max pool", MaxPool5Kernel, x.Size(), x.data(), out.data(), x.height(), x.width(), x.Size());
+  runtime_.LaunchPlanes("max pool", MaxPool5Kernel, x.channels(), x.Plane(), x.data(), out.data(), x.height(),
+                        x.width());
   return out;
 }
 
 DeviceTensor DeviceOps::Normalise(const Array<uint8_t>& rgb, int height, int width) {
   DeviceTensor a(runtime_, 3, height, width), b = Like(runtime_, a), c = Like(runtime_, a), d = Like(runtime_, a);
   const int n = a.Size();
-  runtime_.Launch("bytes to float", BytesToChannels, n, rgb.data(), a.data(), a.Plane(), n);
+  runtime_.LaunchPlanes("bytes to float", BytesToChannels, 3, a.Plane(), rgb.data(), a.data(), a.Plane());
   runtime_.Launch("divide", ScaleKernel, n, a.data(), b.data(), 1 / 255.0f, n);
   runtime_.Launch("subtract mean", OffsetKernel, n, b.data(), c.data(), -0.5f, n);
   runtime_.Launch("divide by deviation", ScaleKernel, n, c.data(), d.data(), 4.0f, n);
@@ -193,8 +201,8 @@ DeviceTensor DeviceOps::Sigmoid(const DeviceTensor& x) {
 
 DeviceTensor DeviceOps::SelectChannels(const DeviceTensor& x, int first, int step, int count) {
   DeviceTensor out(runtime_, count, x.height(), x.width());
-  runtime_.Launch("select channels", SelectChannelsKernel, out.Size(), x.data(), out.data(), first, step, x.Plane(),
-                  out.Size());
+  runtime_.LaunchPlanes("select channels", SelectChannelsKernel, count, x.Plane(), x.data(), out.data(), first, step,
+                        x.Plane());
   return out;
 }
 

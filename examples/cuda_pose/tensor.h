@@ -86,15 +86,22 @@ class Runtime {
   // One thread per element of `n`, as every operator of this library launches.
   template <class... Parameters, class... Arguments>
   void Launch(const char* what, void (*kernel)(Parameters...), int64_t n, Arguments... arguments) {
-    LaunchBlocks(what, kernel, int((n + kThreads - 1) / kThreads), kThreads, arguments...);
+    LaunchBlocks(what, kernel, dim3(unsigned((n + kThreads - 1) / kThreads)), kThreads, arguments...);
+  }
+  // One thread per element of a plane, a row of blocks for each channel: kernels find their channel without dividing.
+  template <class... Parameters, class... Arguments>
+  void LaunchPlanes(const char* what, void (*kernel)(Parameters...), int channels, int plane, Arguments... arguments) {
+    const int threads = plane >= kThreads ? kThreads : (plane + 31) / 32 * 32;
+    LaunchBlocks(what, kernel, dim3(unsigned((plane + threads - 1) / threads), unsigned(channels)), threads,
+                 arguments...);
   }
   template <class... Parameters, class... Arguments>
-  void LaunchBlocks(const char* what, void (*kernel)(Parameters...), int blocks, int threads, Arguments... arguments) {
+  void LaunchBlocks(const char* what, void (*kernel)(Parameters...), dim3 blocks, int threads, Arguments... arguments) {
     DeviceGuard guard(*this);
     if (threads > ThreadLimit()) throw std::runtime_error(std::string(what) + ": too many threads in a block");
     cudaStream_t stream = CurrentStream();
     ++counts_.launches;
-    kernel<<<blocks, threads, 0, stream>>>(static_cast<Parameters>(arguments)...);
+    kernel<<<blocks, unsigned(threads), 0, stream>>>(static_cast<Parameters>(arguments)...);
     CheckLaunch(what);
   }
 
