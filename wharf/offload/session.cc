@@ -116,6 +116,7 @@ Session::RequestPtr Session::Enqueue(uint16_t number, const std::vector<std::byt
   request->detached = detached;
   request->sent = absl::Now();
   const uint64_t tag = next_tag_.fetch_add(1);
+  request->tag = tag;
   if (StickyError() != CudaError::kSuccess) {
     request->header.error = StickyError();
     request->done = true;
@@ -176,6 +177,20 @@ CudaError Session::Outcome(std::span<const RequestPtr> requests) {
     return request->header.error;
   }
   return CudaError::kSuccess;
+}
+
+void Session::NoteDone(const Request& request, device::StreamId stream) {
+  absl::MutexLock lock(&mutex_);
+  if (request.tag < done_tag_) return;
+  done_tag_ = request.tag;
+  done_stream_ = stream;
+}
+
+bool Session::IsKnownDone(device::StreamId stream) const {
+  if (options_.mode != Mode::kPosted || StickyError() != CudaError::kSuccess) return false;
+  absl::MutexLock lock(&mutex_);
+  return done_tag_ != 0 && done_stream_ == stream && next_tag_.load() == done_tag_ + 1 &&
+         pending_error_ == CudaError::kSuccess;
 }
 
 CudaError Session::Finish(CallScope& scope, CudaError error) {

@@ -57,6 +57,7 @@ class Session final : private link::FrameHandler {
   // A request under way. `into` takes the reply's bulk part; it must stay valid until the request is done.
   struct Request {
     std::span<std::byte> into;
+    uint64_t tag = 0;       // in the order of sending
     bool detached = false;  // nobody waits: an error is kept for the next call that does
     bool done = false;
     ReplyHeader header;
@@ -104,6 +105,12 @@ class Session final : private link::FrameHandler {
     reply = *std::move(decoded);
     return device::CudaError::kSuccess;
   }
+
+  // Remembers that `request` was answered and that all work sent before it on `stream` was done by then. As long as
+  // nothing is sent after it, waiting for that stream again would tell nothing new: IsKnownDone.
+  void NoteDone(const Request& request, device::StreamId stream);
+  // Only ever true in posted mode; false if an error waits to be reported.
+  bool IsKnownDone(device::StreamId stream) const;
 
   // Ends a call: in the per-call modes it waits for an acknowledgement if the call made no round trip yet. Returns what
   // the call returns: `error`, or what the acknowledgement brought.
@@ -172,6 +179,8 @@ class Session final : private link::FrameHandler {
   std::string goodbye_ ABSL_GUARDED_BY(mutex_);
   absl::Status refusal_ ABSL_GUARDED_BY(mutex_);
   uint64_t detached_ ABSL_GUARDED_BY(mutex_) = 0;  // requests under way that nobody waits for
+  uint64_t done_tag_ ABSL_GUARDED_BY(mutex_) = 0;  // see NoteDone
+  device::StreamId done_stream_ ABSL_GUARDED_BY(mutex_) = 0;
   bool welcomed_ ABSL_GUARDED_BY(mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;   // the channel told so
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;  // by us, on purpose

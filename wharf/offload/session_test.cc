@@ -219,6 +219,30 @@ TEST_F(SessionTest, WaitForDetachedReturnsWhenNothingIsUnderWay) {
   EXPECT_THAT(data, ::testing::Each(std::byte{42}));
 }
 
+TEST_F(SessionTest, StreamIsKnownDoneUntilSomethingIsSent) {
+  ASSERT_TRUE(Open().ok());
+  EXPECT_FALSE(session_->IsKnownDone(3));
+  const auto request = session_->Start(SynchronizeStream{3});
+  EXPECT_EQ(session_->Wait({&request, 1}), kOk);
+  session_->NoteDone(*request, 3);
+  EXPECT_TRUE(session_->IsKnownDone(3));
+  EXPECT_FALSE(session_->IsKnownDone(4));
+  EXPECT_EQ(session_->Post(Launch{}), kOk);
+  EXPECT_FALSE(session_->IsKnownDone(3));
+}
+
+TEST_F(SessionTest, StreamIsNotKnownDoneWhileAnErrorWaits) {
+  ASSERT_TRUE(Open().ok());
+  std::array<std::byte, 64> data{};
+  server_->Answer(WithError(CudaError::kInvalidValue));
+  session_->Start(CopyToHost{3, {4096, 0, 0}, {64, 1, 1}}, data, /*detached=*/true);
+  const auto request = session_->Start(SynchronizeStream{3});
+  session_->WaitForDetached();
+  session_->NoteDone(*request, 3);
+  EXPECT_FALSE(session_->IsKnownDone(3));
+  EXPECT_EQ(session_->Wait({&request, 1}), CudaError::kInvalidValue);
+}
+
 TEST_F(SessionTest, TextOfKernelsIsHandedOnBeforeTheReplyThatFollowsIt) {
   ASSERT_TRUE(Open().ok());
   server_->Send(FrameKind::kOutput, Output{"hello\n"});

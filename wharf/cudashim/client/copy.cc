@@ -63,6 +63,7 @@ CudaError Download(const Transfer& copy, bool may_return_early) {
   }
   if (detached) return session.StickyError();
   const CudaError error = session.Wait(requests);
+  if (error == CudaError::kSuccess) session.NoteDone(*requests.back(), copy.stream);
   if (error != CudaError::kSuccess || contiguous) return error;
   const std::byte* next = packed.data();
   for (const Piece& piece : pieces) {

@@ -27,6 +27,17 @@ CudaError WithStream(StreamHandle stream, Body&& body) {
   return error == CudaError::kSuccess ? body(*connection, id) : error;
 }
 
+// Asks whether, or until, the stream is done; not if that is known, as it is when a copy to the host just brought data.
+template <typename Op>
+CudaError Settle(Connection& connection, device::StreamId stream, const Op& op) {
+  offload::Session& session = *connection.session;
+  if (session.IsKnownDone(stream)) return CudaError::kSuccess;
+  const offload::Session::RequestPtr request = session.Start(op);
+  const CudaError error = session.Wait({&request, 1});
+  if (error == CudaError::kSuccess) session.NoteDone(*request, stream);
+  return error;
+}
+
 CudaError MakeStream(Connection& connection, uint32_t flags, int32_t priority, StreamHandle* stream) {
   const uint64_t id = Process::Get().NewId();
   absl::MutexLock lock(&connection.mutex);
@@ -80,13 +91,13 @@ CudaError DestroyStream(StreamHandle stream) {
 
 CudaError SynchronizeStream(StreamHandle stream) {
   return WithStream(stream, [&](Connection& connection, device::StreamId id) {
-    return connection.session->Ask(offload::SynchronizeStream{id});
+    return Settle(connection, id, offload::SynchronizeStream{id});
   });
 }
 
 CudaError QueryStream(StreamHandle stream) {
   return WithStream(stream, [&](Connection& connection, device::StreamId id) {
-    return connection.session->Ask(offload::QueryStream{id});
+    return Settle(connection, id, offload::QueryStream{id});
   });
 }
 
