@@ -204,8 +204,8 @@ int Run(const Options& options) {
   Print(detections);
   std::vector<double> sorted = latencies_ms;
   std::sort(sorted.begin(), sorted.end());
-  std::printf("%d inferences: first %.2f ms, median %.2f ms\n", options.inferences, latencies_ms[0],
-              sorted[sorted.size() / 2]);
+  std::fprintf(stderr, "%d inferences: first %.2f ms, median %.2f ms\n", options.inferences, latencies_ms[0],
+               sorted[sorted.size() / 2]);
   if (!options.json.empty()) WriteJson(options.json, latencies_ms, detections);
   if (!options.output.empty()) {
     Annotate(detections, &picture);
