@@ -151,9 +151,10 @@ __device__ int Testp(float a) {
       : "f"(a));
   return d;
 }
+// Zeros count as normal.
 static int Classes(float a) {
   return (std::isfinite(a) ? 1 : 0) + (std::isinf(a) ? 2 : 0) + (!std::isnan(a) ? 4 : 0) + (std::isnan(a) ? 8 : 0) +
-         (std::fpclassify(a) == FP_NORMAL ? 16 : 0) + (std::fpclassify(a) == FP_SUBNORMAL ? 32 : 0);
+         (std::fpclassify(a) == FP_NORMAL || a == 0 ? 16 : 0) + (std::fpclassify(a) == FP_SUBNORMAL ? 32 : 0);
 }
 ELEMENTWISE(testp_all, int, float, Testp(a), Classes(a))
 
