@@ -20,6 +20,7 @@
 
 #include "wharf/device/soft/codegen_module.h"
 #include "wharf/device/soft/jit_helpers.h"
+#include "wharf/device/soft/jit_prefetch.h"
 #include "wharf/device/soft/jit_widen.h"
 
 namespace wharf::device::soft {
@@ -215,6 +216,7 @@ absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> JitEngine::Compile(llvm::Mod
   Optimizer optimizer(machine->get(), options.large);
   if (options.widen && !options.large) TryWiden(module, &optimizer, lanes_);
   optimizer.Optimize(module);
+  PrefetchMaskedLoads(module);
   Dump(*module, "after");
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
