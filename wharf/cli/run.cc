@@ -46,6 +46,13 @@ struct RunOptions {
   std::vector<std::string> program;
 };
 
+class RunFormatter : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: wharf run [--server HOST:PORT | --local] [OPTIONS] [--] PROGRAM [ARGUMENTS…]\n";
+  }
+};
+
 // A file that is gone at the end.
 class TemporaryFile {
  public:
@@ -220,6 +227,9 @@ std::vector<std::string> TakeProgram(CLI::App& run, std::vector<std::string>& ar
 void AddRunCommand(CLI::App& app, const std::vector<std::string>& program) {
   CLI::App* command = app.add_subcommand("run", "Run an unmodified CUDA program on a server, or locally on this CPU.");
   command->footer(kFooter);
+  auto formatter = std::make_shared<RunFormatter>();
+  formatter->column_width(app.get_formatter()->get_column_width());
+  command->formatter(formatter);
   auto options = std::make_shared<RunOptions>();
   AddOptions(command, *options);
   command->callback([&program, options] {

@@ -437,7 +437,7 @@ RC_GTEST_FIXTURE_PROP(ExecutorTest, RandomOperationsNeverHang, ()) {
   for (const uint16_t kind : kinds) {
     const auto head = *rc::gen::container<std::vector<uint8_t>>(rc::gen::inRange<uint8_t>(0, 3));
     std::vector<std::byte> bytes(head.size());
-    std::memcpy(bytes.data(), head.data(), head.size());
+    std::transform(head.begin(), head.end(), bytes.begin(), [](uint8_t byte) { return std::byte{byte}; });
     if (!client_->SendFrame(kind, UINT64_MAX, bytes).ok()) break;
   }
   const auto answered = client_->Ask(Acknowledge{});
