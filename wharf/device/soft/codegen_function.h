@@ -199,8 +199,7 @@ class FunctionCodegen {
   // --- memory ---
   struct Address {
     Value* pointer = nullptr;
-    bool parallel = false;   // no dependences between threads
-    bool invariant = false;  // constant memory
+    bool invariant = false;  // a kernel's parameters
   };
   ptx::Space TakeSpace();
   void TakeCacheHints();

@@ -35,14 +35,12 @@ void FunctionCodegen::AddIntegerHandlers(std::map<std::string_view, Handler>* ha
 
 // a + b [+ carry], leaving the carry behind.
 void FunctionCodegen::CarryAdd(Value* a, Value* b, Type type, bool carry_in) {
-  Value* first = Intrinsic(llvm::Intrinsic::uadd_with_overflow, {a, b});
-  Value* sum = b_.CreateExtractValue(first, 0);
-  Value* carry = b_.CreateExtractValue(first, 1);
+  Value* sum = b_.CreateAdd(a, b);
+  Value* carry = b_.CreateICmpULT(sum, a);
   if (carry_in) {
     Value* in = b_.CreateZExt(b_.CreateLoad(b_.getInt1Ty(), carry_), sum->getType());
-    Value* second = Intrinsic(llvm::Intrinsic::uadd_with_overflow, {sum, in});
-    sum = b_.CreateExtractValue(second, 0);
-    carry = b_.CreateOr(carry, b_.CreateExtractValue(second, 1));
+    sum = b_.CreateAdd(sum, in);
+    carry = b_.CreateOr(carry, b_.CreateICmpULT(sum, in));
   }
   b_.CreateStore(carry, carry_);
   Result(type, sum);

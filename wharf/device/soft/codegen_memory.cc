@@ -64,7 +64,7 @@ FunctionCodegen::Address FunctionCodegen::ParameterAddress(std::string_view name
     Malformed(fmt::format("unknown parameter {}", name));
     return {llvm::PoisonValue::get(b_.getPtrTy())};
   }
-  return {b_.CreateConstGEP1_64(b_.getInt8Ty(), base, static_cast<uint64_t>(offset)), kernel, kernel};
+  return {b_.CreateConstGEP1_64(b_.getInt8Ty(), base, static_cast<uint64_t>(offset)), kernel};
 }
 
 FunctionCodegen::Address FunctionCodegen::AddressOf(const ptx::Operand& operand, ptx::Space space) {
@@ -94,16 +94,11 @@ FunctionCodegen::Address FunctionCodegen::AddressOf(const ptx::Operand& operand,
   }
   switch (space) {
     case Space::kShared:
-      return {SharedPointer(b_.CreateAdd(base, offset)), true};
+      return {SharedPointer(b_.CreateAdd(base, offset))};
     case Space::kLocal:
       return {b_.CreateGEP(b_.getInt8Ty(), LocalPointer(base), offset)};
-    case Space::kConst:
-    case Space::kGlobal:
-      return {b_.CreateGEP(b_.getInt8Ty(), GlobalPointer(base), offset), true};
     default:
-      // A generic address may be of the thread's own memory, which is not free of dependences between threads as they
-      // share its place.
-      return {b_.CreateGEP(b_.getInt8Ty(), GlobalPointer(base), offset), !module_.program().has_local};
+      return {b_.CreateGEP(b_.getInt8Ty(), GlobalPointer(base), offset)};
   }
 }
 
@@ -132,7 +127,6 @@ llvm::Value* FunctionCodegen::LoadElement(const Address& address, uint64_t offse
   const uint64_t bytes = type->getPrimitiveSizeInBits() / 8;
   auto* load = b_.CreateAlignedLoad(type, pointer, llvm::Align(atomic ? bytes : 1));
   if (atomic) load->setAtomic(order);
-  if (address.parallel) module_.MarkParallel(load);
   if (address.invariant) module_.MarkInvariant(load);
   return load;
 }
@@ -143,7 +137,6 @@ void FunctionCodegen::StoreElement(const Address& address, uint64_t offset, Valu
   const uint64_t bytes = value->getType()->getPrimitiveSizeInBits() / 8;
   auto* store = b_.CreateAlignedStore(value, pointer, llvm::Align(atomic ? bytes : 1));
   if (atomic) store->setAtomic(order);
-  if (address.parallel) module_.MarkParallel(store);
 }
 
 // A synchronizing vector access of up to 16 bytes is one access: programs pass a value and its flag that way.

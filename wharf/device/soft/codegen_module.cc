@@ -17,10 +17,20 @@ void MarkContext(llvm::Function* function, unsigned argument) {
   function->addParamAttr(argument, llvm::Attribute::getWithAlignment(function->getContext(), llvm::Align(8)));
 }
 
+// LLVM's vectoriser knows nothing of threads: it would run them in parallel on one copy of their own memory. Widen
+// (jit_widen.h) does what can be done.
+void ForbidVectorization(llvm::Instruction* backward_branch) {
+  llvm::LLVMContext& context = backward_branch->getContext();
+  llvm::Metadata* vectorize[] = {llvm::MDString::get(context, "llvm.loop.vectorize.enable"),
+                                 llvm::ConstantAsMetadata::get(llvm::ConstantInt::getFalse(context))};
+  auto* loop = llvm::MDNode::getDistinct(context, {nullptr, llvm::MDNode::get(context, vectorize)});
+  loop->replaceOperandWith(0, loop);
+  backward_branch->setMetadata(llvm::LLVMContext::MD_loop, loop);
+}
+
 }  // namespace
 
-ModuleCodegen::ModuleCodegen(const Program& program, llvm::Module* module)
-    : program_(program), module_(*module), access_group_(llvm::MDNode::getDistinct(module->getContext(), {})) {}
+ModuleCodegen::ModuleCodegen(const Program& program, llvm::Module* module) : program_(program), module_(*module) {}
 
 absl::Status ModuleCodegen::Build() {
   Declare();
@@ -78,12 +88,7 @@ llvm::Constant* ModuleCodegen::VariableAddress(std::string_view name) {
   return llvm::ConstantExpr::getPtrToInt(variable, llvm::Type::getInt64Ty(context()));
 }
 
-void ModuleCodegen::MarkParallel(llvm::Instruction* instruction) const {
-  instruction->setMetadata(llvm::LLVMContext::MD_access_group, access_group_);
-}
-
 void ModuleCodegen::MarkInvariant(llvm::Instruction* load) const {
-  MarkParallel(load);
   load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context(), {}));
 }
 
@@ -139,15 +144,7 @@ void ModuleCodegen::BuildLoopEntry() {
     index[d]->addIncoming(next, b.GetInsertBlock());
     auto* done = llvm::BasicBlock::Create(c, "done", entry);
     auto* branch = b.CreateCondBr(b.CreateICmpEQ(next, extent[d]), done, headers[d]);
-    if (d == 0) {
-      llvm::Metadata* parallel[] = {llvm::MDString::get(c, "llvm.loop.parallel_accesses"), access_group_};
-      llvm::Metadata* vectorize[] = {llvm::MDString::get(c, "llvm.loop.vectorize.enable"),
-                                     llvm::ConstantAsMetadata::get(b.getTrue())};
-      auto* loop =
-          llvm::MDNode::getDistinct(c, {nullptr, llvm::MDNode::get(c, parallel), llvm::MDNode::get(c, vectorize)});
-      loop->replaceOperandWith(0, loop);
-      branch->setMetadata(llvm::LLVMContext::MD_loop, loop);
-    }
+    if (d == 0) ForbidVectorization(branch);
     b.SetInsertPoint(done);
   }
   b.CreateRetVoid();

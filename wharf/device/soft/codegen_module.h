@@ -42,8 +42,6 @@ class ModuleCodegen {
   // The address of a module-scope .global or .const variable, as i64.
   llvm::Constant* VariableAddress(std::string_view name);
 
-  // Marks a load or store as free of dependences between threads.
-  void MarkParallel(llvm::Instruction* instruction) const;
   // Marks a load of something that does not change while the kernel runs.
   void MarkInvariant(llvm::Instruction* load) const;
   // Marks a load of a pointer to memory of at least `bytes` that is always readable.
@@ -62,7 +60,6 @@ class ModuleCodegen {
   const Program& program_;
   llvm::Module& module_;
   std::vector<llvm::Function*> functions_;  // as Program::functions
-  llvm::MDNode* access_group_;
   uint32_t site_ = 0;
 };
 

@@ -1,9 +1,9 @@
 // Compiles one kernel of a PTX module to this CPU with LLVM ORC.
 //
 // Method: each PTX function becomes an LLVM function whose registers are stack slots (promoted by the optimiser); a
-// kernel without barriers, warp operations or spin loops is inlined into loops over the block's threads, marked free of
-// loop-carried memory dependences so that the vectoriser can use them; any other kernel is compiled for one thread and
-// executed on suspendable threads. Object code is cached in memory and, if a directory is given, on disk (key: PTX of
+// kernel without barriers, warp operations or spin loops becomes loops over the block's threads, neighbouring threads
+// in the lanes of vectors where possible; any other kernel is compiled for one thread and executed on suspendable
+// threads. Object code is cached in memory and, if a directory is given, on disk (key: PTX of
 // everything the kernel reaches, target CPU, compiler version).
 #pragma once
 

@@ -10,6 +10,7 @@
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/Utils/LCSSA.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 #include <llvm/Transforms/Utils/LowerSwitch.h>
@@ -86,6 +87,10 @@ class Optimizer {
   }
 
   void Optimize(llvm::Module* module) {
+    // First of all, before functions are simplified apart from what they are called with.
+    llvm::ModulePassManager inliner;
+    inliner.addPass(llvm::AlwaysInlinerPass());
+    inliner.run(*module, modules_);
     const auto level = large_ ? llvm::OptimizationLevel::O1 : llvm::OptimizationLevel::O3;
     builder_.buildPerModuleDefaultPipeline(level).run(*module, modules_);
   }

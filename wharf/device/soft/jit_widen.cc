@@ -457,7 +457,7 @@ void BuildWideEntry(llvm::Function* narrow, llvm::Function* wide, unsigned lanes
   narrow->setName("narrow");
   narrow->setLinkage(llvm::GlobalValue::InternalLinkage);
   narrow->addFnAttr(llvm::Attribute::NoInline);
-  narrow->addFnAttr(llvm::Attribute::OptimizeForSize);  // rarely used: not worth a second vector version
+  narrow->addFnAttr(llvm::Attribute::OptimizeForSize);  // rarely used
   auto block = [&](const char* name) { return llvm::BasicBlock::Create(context, name, entry); };
   auto *start = block("entry"), *small = block("small"), *large = block("large");
   b.SetInsertPoint(start);
