@@ -11,6 +11,12 @@ namespace {
 
 using device::CudaError;
 
+// The message of code that cannot run names the kernel and the instruction: the user needs it, and CUDA's error has it
+// not.
+LogLevel LevelOf(CudaError error) {
+  return error == CudaError::kUnsupportedPtx || error == CudaError::kInvalidPtx ? LogLevel::kWarning : LogLevel::kInfo;
+}
+
 uint16_t Number(FrameKind kind) { return static_cast<uint16_t>(kind); }
 
 // An idle connection is kept alive against middle boxes that forget it.
@@ -172,7 +178,7 @@ CudaError Session::Outcome(std::span<const RequestPtr> requests) {
   for (const RequestPtr& request : requests) {
     if (request->header.error == CudaError::kSuccess) continue;
     if (!request->header.message.empty() && request->header.error != CudaError::kNotReady) {
-      Log(LogLevel::kInfo, "the server reports an error", {{"message", request->header.message}});
+      Log(LevelOf(request->header.error), "the server reports an error", {{"message", request->header.message}});
     }
     return request->header.error;
   }
@@ -349,7 +355,7 @@ void Session::Latch(const ReplyHeader& header, bool include_own) {
   if (include_own && posted == CudaError::kSuccess) posted = header.error;
   if (posted != CudaError::kSuccess && pending_error_ == CudaError::kSuccess) {
     pending_error_ = posted;
-    Log(LogLevel::kInfo, "an earlier call failed on the server", {{"message", header.message}});
+    Log(LevelOf(posted), "an earlier call failed on the server", {{"message", header.message}});
   }
   if (header.fault == CudaError::kSuccess || StickyError() != CudaError::kSuccess) return;
   sticky_message_ = header.message;
