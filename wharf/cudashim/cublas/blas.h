@@ -18,6 +18,7 @@ struct cublasContext {
   cublasMath_t math_mode = CUBLAS_DEFAULT_MATH;
   cublasAtomicsMode_t atomics_mode = CUBLAS_ATOMICS_NOT_ALLOWED;
   int sm_count_target = 0;
+  uint64_t constants = 0;  // device memory of vector.cc; 0: none yet
 };
 
 namespace wharf::cudashim {

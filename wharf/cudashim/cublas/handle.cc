@@ -1,6 +1,7 @@
 // Handles and what they carry; versions; names of statuses; logging, which is accepted without effect.
 #include <cuda_runtime_api.h>
 
+#include "wharf/cudashim/client/memory.h"
 #include "wharf/cudashim/cublas/blas.h"
 
 using namespace wharf;            // NOLINT
@@ -16,6 +17,7 @@ cublasStatus_t cublasCreate(cublasHandle_t* handle) {
 
 cublasStatus_t cublasDestroy(cublasHandle_t handle) {
   return BlasLocal(Call::k_cublasDestroy_v2, handle, [&] {
+    if (handle->constants != 0 && client::IsConnected()) (void)client::Free(handle->constants);
     handle->magic = 0;
     delete handle;
     return CudaError::kSuccess;
