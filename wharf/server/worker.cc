@@ -67,6 +67,7 @@ class Worker {
   std::optional<TimePoint> drain_until_;  // Goodbye is said then
   uint64_t heard_bytes_ = 0;
   TimePoint heard_at_, pinged_at_;
+  int unanswered_pings_ = 0;
   bool over_ = false, was_busy_ = false;
   std::thread farewell_;  // may wait for a peer that does not read
 
@@ -231,15 +232,18 @@ void Worker::CheckSilence(TimePoint now) {
   if (bytes != heard_bytes_ || session_->Handling()) {
     heard_bytes_ = bytes;
     heard_at_ = now;
+    unanswered_pings_ = 0;
     return;
   }
-  if (now - heard_at_ >= idle) {
+  // Nobody is let go without having been asked, however late this thread gets to run.
+  if (now - heard_at_ >= idle && unanswered_pings_ >= 2) {
     Log(LogLevel::kWarning, "client is silent", {{"session", id_}, {"seconds", Seconds(now - heard_at_)}});
     SayFarewell(offload::RefusalReason::kMalformed, "nothing was heard from the client for too long", now);
     return;
   }
   if (now - heard_at_ >= idle / 4 && now - pinged_at_ >= idle / 4) {
     pinged_at_ = now;
+    ++unanswered_pings_;
     session_->Ping();
   }
 }
