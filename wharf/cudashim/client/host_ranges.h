@@ -25,6 +25,9 @@ class HostRanges {
   std::optional<Range> Find(uint64_t address) const;
   // All of [address, address + size) lies in one range.
   bool Contains(uint64_t address, uint64_t size) const;
+  // Around fork: the child must not find the lock held by a thread it does not have.
+  void LockForFork() ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex_.Lock(); }
+  void UnlockAfterFork() ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex_.Unlock(); }
 
  private:
   mutable absl::Mutex mutex_;

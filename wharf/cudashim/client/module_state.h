@@ -94,6 +94,9 @@ class Registry {
   void BindVariable(const void* host_variable, Module* module, std::string name);
   Function* Resolve(const void* handle);
   std::optional<HostVariable> FindVariable(const void* host_variable);
+  // Around fork: the child must not find the lock held by a thread it does not have.
+  void LockForFork() ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex_.Lock(); }
+  void UnlockAfterFork() ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex_.Unlock(); }
 
  private:
   absl::Mutex mutex_;

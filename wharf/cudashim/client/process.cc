@@ -10,6 +10,8 @@
 #include <sstream>
 
 #include "wharf/base/log.h"
+#include "wharf/cudashim/client/host_ranges.h"
+#include "wharf/cudashim/client/module_state.h"
 #include "wharf/link/byte_stream.h"
 
 namespace wharf::client {
@@ -226,8 +228,17 @@ void Process::InForkedChild() {
   if (connection_.exchange(nullptr) != nullptr) orphan_.store(true);
 }
 
-void Process::LockForFork() { mutex_.Lock(); }
-void Process::UnlockAfterFork() { mutex_.Unlock(); }
+void Process::LockForFork() {
+  mutex_.Lock();
+  Registry::Get().LockForFork();
+  HostRanges::Get().LockForFork();
+}
+
+void Process::UnlockAfterFork() {
+  HostRanges::Get().UnlockAfterFork();
+  Registry::Get().UnlockAfterFork();
+  mutex_.Unlock();
+}
 
 namespace {
 
