@@ -46,10 +46,10 @@ __device__ void Epilogue(T* d, const T* bias, long long m, long long n, long lon
 
 }  // namespace
 
-#define WHARF_EPILOGUE(name, T)                                                                                     \
-  extern "C" __global__ void name(T* d, const T* bias, long long m, long long n, long long batch, long long ldd,    \
-                                  long long stride, int activation) {                                               \
-    Epilogue(d, bias, m, n, batch, ldd, stride, activation);                                                        \
+#define WHARF_EPILOGUE(name, T)                                                                                  \
+  extern "C" __global__ void name(T* d, const T* bias, long long m, long long n, long long batch, long long ldd, \
+                                  long long stride, int activation) {                                            \
+    Epilogue(d, bias, m, n, batch, ldd, stride, activation);                                                     \
   }
 WHARF_EPILOGUE(wharf_epilogue_f32, float)
 WHARF_EPILOGUE(wharf_epilogue_f64, double)
