@@ -24,7 +24,7 @@ run() {
 
 case $way in
   native)
-    ldconfig -p | grep -q 'libcuda\.so\.1' || exit 77
+    PATH=$PATH:/usr/sbin:/sbin ldconfig -p | grep -q 'libcuda\.so\.1' || exit 77
     run "$@"
     ;;
   local)
