@@ -27,7 +27,9 @@ class FirstAnswer final : public link::FrameHandler {
   }
   void OnClosed(const absl::Status&) override {
     absl::MutexLock lock(&mutex_);
-    if (!answered_) verdict_ = Unavailable("it closed the connection without an answer: does it want --tls, or is it no Wharf server?");
+    if (!answered_)
+      verdict_ =
+          Unavailable("it closed the connection without an answer: does it want --tls, or is it no Wharf server?");
     answered_ = true;
   }
   absl::StatusOr<std::string> Await(Nanoseconds timeout) {
