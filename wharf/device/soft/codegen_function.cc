@@ -19,6 +19,7 @@ const std::map<std::string_view, FunctionCodegen::Handler>& FunctionCodegen::Han
     auto* all = new std::map<std::string_view, Handler>;
     AddIntegerHandlers(all);
     AddBitHandlers(all);
+    AddVideoHandlers(all);
     AddFloatHandlers(all);
     AddConvertHandlers(all);
     AddCompareHandlers(all);

@@ -32,6 +32,7 @@ class FunctionCodegen {
   using Handler = void (FunctionCodegen::*)();
   static const std::map<std::string_view, Handler>& Handlers();
   static void AddIntegerHandlers(std::map<std::string_view, Handler>* handlers);
+  static void AddVideoHandlers(std::map<std::string_view, Handler>* handlers);
   static void AddBitHandlers(std::map<std::string_view, Handler>* handlers);
   static void AddFloatHandlers(std::map<std::string_view, Handler>* handlers);
   static void AddConvertHandlers(std::map<std::string_view, Handler>* handlers);
@@ -144,6 +145,9 @@ class FunctionCodegen {
   void Fns();
   void Bmsk();
   void Szext();
+
+  void Video();
+  Value* VideoLane(std::string_view operation, Value* a, Value* b);
 
   // --- floats ---
   void FloatArithmetic(Type type, int operation);

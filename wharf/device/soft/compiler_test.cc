@@ -445,6 +445,28 @@ AGAIN:
   EXPECT_EQ(*static_cast<uint32_t*>(runner.Variable("most")), 9U);
 }
 
+TEST(Compiler, VideoInstructions) {
+  KernelRunner runner;
+  const std::string body = R"(
+  ld.global.u32 %r5, [%rd1];
+  mov.u32 %r6, 0x10ff7f80;
+  mov.u32 %r7, 100;
+  vabsdiff4.u32.u32.u32 %r8, %r5, %r6, %r7;
+  vabsdiff4.u32.u32.u32.add %r9, %r5, %r6, %r7;
+  vadd4.s32.s32.s32.sat %r10, %r5, %r6, %r7;
+  vavrg2.u32.u32.u32 %r11, %r5, %r6, %r7;
+  st.global.v4.u32 [%rd2], {%r8, %r9, %r10, %r11};
+)";
+  struct Out {
+    uint32_t difference, sum, saturated, average;
+  };
+  const Out out = MapElements<Out>(runner, body, std::vector<uint32_t>{0x20017f81})[0];
+  EXPECT_EQ(out.difference, 0x10fe0001U);
+  EXPECT_EQ(out.sum, 100U + 0x10 + 0xfe + 0 + 1);
+  EXPECT_EQ(out.saturated, 0x30007f80U);
+  EXPECT_EQ(out.average, 0x18807f81U);
+}
+
 TEST(Compiler, PrintsThroughVprintf) {
   KernelRunner runner;
   const std::string scope = R"(
