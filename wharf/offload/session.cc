@@ -70,6 +70,7 @@ Session::~Session() {
   Close({});
   if (watcher_.joinable()) watcher_.join();
   if (host_thread_.joinable()) host_thread_.join();
+  channel_.reset();  // its reader calls us until it is joined
 }
 
 absl::Status Session::ShakeHands() {
