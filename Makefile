@@ -2,11 +2,8 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 JOBS ?= $(shell nproc)
-# Where tools/install_cuda.sh had to fetch the compiler, CMake finds it by this.
-ifneq ($(shell command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null),)
-else
+# Where tools/install_cuda.sh puts the compiler it had to fetch; CMake finds it by this.
 export CMAKE_PREFIX_PATH := $(CURDIR)/build/cuda
-endif
 
 .PHONY: help packages build test asan tsan tidy demo bench format check-format clean distclean
 
