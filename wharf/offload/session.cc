@@ -281,7 +281,7 @@ absl::Status Session::OnFrame(const link::FrameHeader& header, std::span<const s
   }
   switch (static_cast<FrameKind>(header.kind)) {
     case FrameKind::kReply:
-      return OnReply(header, head, std::move(bulk));
+      return OnReply(header, head, !bulk.empty());
     case FrameKind::kWelcome: {
       WHARF_ASSIGN_OR_RETURN(Welcome welcome, Decode<Welcome>(head));
       absl::MutexLock lock(&mutex_);
@@ -324,8 +324,7 @@ absl::Status Session::OnFrame(const link::FrameHeader& header, std::span<const s
   }
 }
 
-absl::Status Session::OnReply(const link::FrameHeader& header, std::span<const std::byte> head,
-                              std::vector<std::byte> bulk) {
+absl::Status Session::OnReply(const link::FrameHeader& header, std::span<const std::byte> head, bool has_stray_data) {
   // The header's fields come first; what is left is the operation's own.
   Decoder decoder(head);
   ReplyHeader reply;
@@ -337,7 +336,7 @@ absl::Status Session::OnReply(const link::FrameHeader& header, std::span<const s
   const RequestPtr request = found->second;
   requests_.erase(found);
   if (request->detached) --detached_;
-  if (!bulk.empty()) return InvalidArgument("a reply's data has no place");
+  if (has_stray_data) return InvalidArgument("a reply's data has no place");
   const bool wants_data = !request->into.empty() && reply.error == CudaError::kSuccess;
   if (wants_data && header.bulk_bytes != request->into.size()) return InvalidArgument("a reply without its data");
   request->received = header.bulk_bytes;

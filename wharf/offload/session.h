@@ -153,7 +153,7 @@ class Session final : private link::FrameHandler {
   absl::Status OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
                        std::vector<std::byte> bulk) override;
   void OnClosed(const absl::Status& why) override;
-  absl::Status OnReply(const link::FrameHeader& header, std::span<const std::byte> head, std::vector<std::byte> bulk);
+  absl::Status OnReply(const link::FrameHeader& header, std::span<const std::byte> head, bool has_stray_data);
   void Latch(const ReplyHeader& header, bool include_own) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Watches for signs of life while a thread sends or waits, so that a full queue cannot hold a program for ever.
