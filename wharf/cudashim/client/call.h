@@ -28,8 +28,6 @@ enum class Call : uint32_t {
 // CUDA errors that only the client makes.
 inline constexpr CudaError kUnloading{4};  // cudaErrorCudartUnloading
 inline constexpr CudaError kMissingConfiguration{52};
-inline constexpr CudaError kInvalidChannel{20};
-inline constexpr CudaError kCooperativeTooLarge{720};
 inline constexpr CudaError kPeerUnsupported{217};
 
 // One intercepted call: counts it, holds it to its class, and in the per-call modes makes its round trip.
