@@ -2,7 +2,7 @@
 
 import unittest
 
-from wharf_fixture import EndToEndTest
+from wharf_fixture import SOURCE, EndToEndTest
 
 FEW, MORE = 2, 12
 
@@ -34,6 +34,19 @@ class Counters(EndToEndTest):
     def test_the_program_makes_the_same_calls_in_every_mode(self):
         calls = {mode: self.per_round(mode)["calls"] for mode in ("percall", "cached", "posted")}
         self.assertEqual(len(set(calls.values())), 1, calls)
+
+    def test_an_inference_of_cuda_pose_waits_only_for_its_copies_and_synchronisations(self):
+        scene = SOURCE / "examples" / "cuda_pose" / "scene.png"
+
+        def stats(inferences):
+            return self.stats(self.server, "cuda_pose", "--image", scene, "--inferences", inferences)
+
+        few, more = stats(FEW), stats(FEW + 2)
+        copies_to_host, synchronisations = 8, 11  # of one inference: examples/cuda_pose/README.md
+        waits = (more["blocking_round_trips"] - few["blocking_round_trips"]) / 2
+        self.assertLessEqual(waits, copies_to_host + synchronisations)
+        self.assertGreaterEqual(waits, copies_to_host)
+        self.assertGreater((more["calls"] - few["calls"]) / 2, 5000)
 
     def test_loading_costs_a_handful_of_round_trips(self):
         stats = self.stats(self.server, "looper", 1, mode="posted")

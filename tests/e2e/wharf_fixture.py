@@ -120,7 +120,8 @@ class EndToEndTest(unittest.TestCase):
         process.communicate()
 
     def stats(self, where, name, *arguments, mode="posted"):
-        file = self.folder / f"stats-{mode}-{'-'.join(map(str, arguments))}.json"
+        file = self.folder / "stats.json"
+        file.unlink(missing_ok=True)
         done = self.run_program(where, name, *arguments, options=["--mode", mode, "--stats", file])
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(file.read_text())
