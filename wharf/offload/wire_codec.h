@@ -38,9 +38,7 @@ class Encoder {
 
  private:
   template <typename T>
-  requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) void PutPlain(T value) {
-    Append(&value, sizeof(T));
-  }
+  requires(std::is_arithmetic_v<T> || std::is_enum_v<T>) void PutPlain(T value) { Append(&value, sizeof(T)); }
   void PutBytes(const void* data, size_t size) {
     PutPlain(static_cast<uint32_t>(size));
     Append(data, size);

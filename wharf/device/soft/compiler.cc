@@ -106,8 +106,8 @@ class CompilerImpl final : public Compiler {
     llvm::Module module("kernel", context);
     engine_->Prepare(&module);
     WHARF_RETURN_IF_ERROR(ModuleCodegen(program, &module).Build());
-    return engine_->Compile(&module, {.large = program.instructions > kLargeKernel,
-                                      .widen = program.mode == ExecutionMode::kLoop});
+    return engine_->Compile(
+        &module, {.large = program.instructions > kLargeKernel, .widen = program.mode == ExecutionMode::kLoop});
   }
 
   std::shared_ptr<const CompiledKernel> Find(const std::string& key) const {

@@ -75,7 +75,9 @@ extern "C" __global__ void chain(volatile unsigned* flag, unsigned* out) {
   __syncthreads();
 }
 
-extern "C" __global__ void say(int value) { printf("thread %d of %s: %d %.2f\n", threadIdx.x, "many", value, value / 8.0); }
+extern "C" __global__ void say(int value) {
+  printf("thread %d of %s: %d %.2f\n", threadIdx.x, "many", value, value / 8.0);
+}
 
 extern "C" __global__ void check(int value) { assert(value == 1); }
 

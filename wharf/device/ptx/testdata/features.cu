@@ -36,19 +36,44 @@ extern "C" __global__ void __launch_bounds__(256, 2)
 
 extern "C" __global__ void branches(int* out, int k) {
   switch (k) {
-    case 0: out[0] = Twice(k); break;
-    case 1: out[1] = 1; break;
-    case 2: out[2] *= 77; break;
-    case 3: out[3] = __popc(k); break;
-    case 4: out[4] = __brev(k); break;
-    case 5: out[5] ^= k; break;
-    case 6: out[6] = clock(); break;
-    case 7: out[7] -= 9; break;
-    case 8: out[10] = out[11] / k; break;
-    case 9: out[12] = Thrice(k); break;
-    case 10: out[13] |= 5; break;
-    case 11: out[14] = k % 7; break;
-    default: out[15] = k;
+    case 0:
+      out[0] = Twice(k);
+      break;
+    case 1:
+      out[1] = 1;
+      break;
+    case 2:
+      out[2] *= 77;
+      break;
+    case 3:
+      out[3] = __popc(k);
+      break;
+    case 4:
+      out[4] = __brev(k);
+      break;
+    case 5:
+      out[5] ^= k;
+      break;
+    case 6:
+      out[6] = clock();
+      break;
+    case 7:
+      out[7] -= 9;
+      break;
+    case 8:
+      out[10] = out[11] / k;
+      break;
+    case 9:
+      out[12] = Thrice(k);
+      break;
+    case 10:
+      out[13] |= 5;
+      break;
+    case 11:
+      out[14] = k % 7;
+      break;
+    default:
+      out[15] = k;
   }
   asm volatile(
       "{\n .reg .pred p;\n .reg .b32 t;\n setp.ne.b32 p, %1, 0;\n mov.b32 t, 1;\n @p bra DONE;\n"
