@@ -1,4 +1,5 @@
 #include "wharf/device/cuda/gemm_check.h"
+#include "wharf/device/element_type.h"
 
 #include <algorithm>
 #include <climits>
@@ -35,25 +36,6 @@ absl::Status CheckOperand(const Operand& o, const Gemm& gemm,
 }
 
 }  // namespace
-
-uint64_t ElementBytes(ElementType type) {
-  switch (type) {
-    case ElementType::kI8:
-      return 1;
-    case ElementType::kF16:
-    case ElementType::kBF16:
-      return 2;
-    case ElementType::kF32:
-    case ElementType::kI32:
-      return 4;
-    case ElementType::kF64:
-    case ElementType::kC32:
-      return 8;
-    case ElementType::kC64:
-      return 16;
-  }
-  return 0;
-}
 
 absl::Status CheckGemm(const Gemm& g, const std::function<bool(DeviceAddress, uint64_t)>& mapped) {
   for (int64_t size : {g.m, g.n, g.k, g.batch}) {

@@ -8,9 +8,6 @@
 
 namespace wharf::device::cuda {
 
-// Bytes of one element.
-uint64_t ElementBytes(ElementType type);
-
 // kInvalidValue if a size, a leading dimension or a stride is out of range or an operand does not lie in memory that
 // `mapped` (address, bytes) knows. Batches by pointers: only the arrays of pointers are looked at.
 absl::Status CheckGemm(const Gemm& gemm, const std::function<bool(DeviceAddress, uint64_t)>& mapped);

@@ -11,31 +11,13 @@
 #include <type_traits>
 #include <vector>
 
+#include "wharf/device/element_type.h"
 #include "wharf/device/soft/driver/half.h"
 
 namespace wharf::device::soft {
 namespace {
 
 using Wide = __int128;
-
-uint64_t SizeOf(ElementType type) {
-  switch (type) {
-    case ElementType::kI8:
-      return 1;
-    case ElementType::kF16:
-    case ElementType::kBF16:
-      return 2;
-    case ElementType::kF32:
-    case ElementType::kI32:
-      return 4;
-    case ElementType::kF64:
-    case ElementType::kC32:
-      return 8;
-    case ElementType::kC64:
-      return 16;
-  }
-  return 0;
-}
 
 // Which code computes it: the type that BLAS is called with. Nothing if there is none.
 std::optional<ElementType> KernelFor(const Gemm& gemm) {
@@ -65,7 +47,7 @@ struct Matrix {
   int64_t rows, columns, ld, stride;
 
   uint64_t Bytes() const {
-    return rows == 0 || columns == 0 ? 0 : (static_cast<uint64_t>(ld) * (columns - 1) + rows) * SizeOf(type);
+    return rows == 0 || columns == 0 ? 0 : (static_cast<uint64_t>(ld) * (columns - 1) + rows) * ElementBytes(type);
   }
 };
 
@@ -86,7 +68,7 @@ absl::Status CheckMatrix(const Matrix& matrix, const Gemm& gemm, const Memory& m
                       matrix.rows);
   }
   if (matrix.rows == 0 || matrix.columns == 0) return absl::OkStatus();
-  if (matrix.address % std::min<uint64_t>(SizeOf(matrix.type), 8) != 0 && !gemm.pointer_arrays) {
+  if (matrix.address % std::min<uint64_t>(ElementBytes(matrix.type), 8) != 0 && !gemm.pointer_arrays) {
     return CudaStatus(CudaError::kInvalidValue, "gemm: {} at {:#x} is not aligned", matrix.name, matrix.address);
   }
   if (gemm.pointer_arrays) {
@@ -95,7 +77,7 @@ absl::Status CheckMatrix(const Matrix& matrix, const Gemm& gemm, const Memory& m
     return CudaStatus(CudaError::kInvalidValue, "gemm: the pointers of {} are not in device memory", matrix.name);
   }
   // Sizes are below 2^31 and strides below 2^63: the product fits.
-  const Wide span = static_cast<Wide>(gemm.batch - 1) * matrix.stride * static_cast<Wide>(SizeOf(matrix.type)) +
+  const Wide span = static_cast<Wide>(gemm.batch - 1) * matrix.stride * static_cast<Wide>(ElementBytes(matrix.type)) +
                     static_cast<Wide>(matrix.Bytes());
   if (matrix.stride < 0 || span > static_cast<Wide>(~uint64_t{0}) ||
       !memory.IsMapped(matrix.address, static_cast<uint64_t>(span))) {
@@ -227,7 +209,7 @@ void LoadPanel(Panel& panel, const Matrix& matrix, bool inner_is_column, int64_t
   panel.ld = std::max<int64_t>(1, rows);
   panel.data.resize(static_cast<size_t>(panel.ld) * columns);
   for (int64_t j = 0; j < columns; ++j) {
-    const DeviceAddress from = matrix.address + ((column + j) * matrix.ld + row) * SizeOf(matrix.type);
+    const DeviceAddress from = matrix.address + ((column + j) * matrix.ld + row) * ElementBytes(matrix.type);
     ToFloat(matrix.type, At<void>(from), panel.data.data() + j * panel.ld, static_cast<size_t>(rows));
   }
 }
@@ -261,7 +243,7 @@ void MultiplyConverted(const Gemm& g, const Operands& o, const Scalars& scalars)
   });
   const auto alpha = static_cast<float>(scalars.alpha.real()), beta = static_cast<float>(scalars.beta.real());
   const auto m = static_cast<size_t>(g.m);
-  const uint64_t size = SizeOf(g.type_c);
+  const uint64_t size = ElementBytes(g.type_c);
   std::vector<float> old(m), bias(g.bias != 0 ? m : 0);
   if (g.bias != 0) ToFloat(g.type_c, At<void>(g.bias), bias.data(), m);
   for (int64_t j = 0; j < g.n; ++j) {
@@ -353,10 +335,10 @@ absl::StatusOr<Operands> OperandsAt(const Gemm& g, int64_t index, const Memory& 
     if (!has_d) o.d = o.c;
     return o;
   }
-  o.a += static_cast<uint64_t>(index * g.stride_a) * SizeOf(g.type_a);
-  o.b += static_cast<uint64_t>(index * g.stride_b) * SizeOf(g.type_b);
-  o.c += static_cast<uint64_t>(index * g.stride_c) * SizeOf(g.type_c);
-  o.d += static_cast<uint64_t>(index * (has_d ? g.stride_d : g.stride_c)) * SizeOf(g.type_c);
+  o.a += static_cast<uint64_t>(index * g.stride_a) * ElementBytes(g.type_a);
+  o.b += static_cast<uint64_t>(index * g.stride_b) * ElementBytes(g.type_b);
+  o.c += static_cast<uint64_t>(index * g.stride_c) * ElementBytes(g.type_c);
+  o.d += static_cast<uint64_t>(index * (has_d ? g.stride_d : g.stride_c)) * ElementBytes(g.type_c);
   return o;
 }
 
@@ -378,10 +360,10 @@ absl::Status CheckGemm(const Gemm& gemm, const Memory& memory) {
   }
   if (gemm.m == 0 || gemm.n == 0 || gemm.batch == 0) return absl::OkStatus();
   for (const Matrix& matrix : OperandsOf(gemm)) WHARF_RETURN_IF_ERROR(CheckMatrix(matrix, gemm, memory));
-  if (gemm.bias != 0 && !memory.IsMapped(gemm.bias, static_cast<uint64_t>(gemm.m) * SizeOf(gemm.type_c))) {
+  if (gemm.bias != 0 && !memory.IsMapped(gemm.bias, static_cast<uint64_t>(gemm.m) * ElementBytes(gemm.type_c))) {
     return CudaStatus(CudaError::kInvalidValue, "gemm: the bias is not in device memory");
   }
-  const uint64_t scalar = SizeOf(gemm.compute);
+  const uint64_t scalar = ElementBytes(gemm.compute);
   if (gemm.scalars_on_device &&
       (!memory.IsMapped(gemm.alpha_address, scalar) || !memory.IsMapped(gemm.beta_address, scalar))) {
     return CudaStatus(CudaError::kInvalidValue, "gemm: the scalars are not in device memory");
