@@ -6,8 +6,8 @@
 // client needs no answer to go on.
 //
 // Threading: methods are called from one thread at a time. Nothing here waits for the device: work is queued in stream
-// order and completion is reported through callbacks, which run on a thread of the device and must not block or call
-// back in.
+// order and completion is reported through callbacks, which run on a thread of the device, or on the caller's before
+// the call returns if there is nothing to wait for; they must not block or call back in.
 //
 // Failure: a returned status is about the call itself (bad handle, bad configuration) and carries a CudaError. A fault
 // of work that was queued before is latched: Fault() returns it from then on, and callbacks receive it.

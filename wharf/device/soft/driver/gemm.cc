@@ -19,6 +19,9 @@ namespace {
 
 using Wide = __int128;
 
+// Some ten microseconds. Up to here OpenBLAS uses one thread.
+constexpr int64_t kBriefProducts = 64 * 64 * 64, kBriefCalls = 64;
+
 // Which code computes it: the type that BLAS is called with. Nothing if there is none.
 std::optional<ElementType> KernelFor(const Gemm& gemm) {
   const auto is = [](ElementType type, std::initializer_list<ElementType> of) {
@@ -369,6 +372,11 @@ absl::Status CheckGemm(const Gemm& gemm, const Memory& memory) {
     return CudaStatus(CudaError::kInvalidValue, "gemm: the scalars are not in device memory");
   }
   return absl::OkStatus();
+}
+
+bool IsBrief(const Gemm& gemm) {
+  const Wide products = static_cast<Wide>(gemm.m) * gemm.n * std::max<int64_t>(gemm.k, 1) * gemm.batch;
+  return products <= kBriefProducts && gemm.batch <= kBriefCalls;
 }
 
 absl::Status RunGemm(const Gemm& gemm, const Memory& memory) {

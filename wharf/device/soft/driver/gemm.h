@@ -15,6 +15,9 @@ void SetGemmThreads(int threads);
 // operands that are not mapped (in the issue view).
 absl::Status CheckGemm(const Gemm& gemm, const Memory& memory);
 
+// Whether RunGemm takes about as long as waking a thread does. BLAS then uses one thread only.
+bool IsBrief(const Gemm& gemm);
+
 // Runs it; all of its own errors concern pointers read from device memory: kIllegalAddress if one is not live.
 // REQUIRES: CheckGemm accepted it when it was issued.
 absl::Status RunGemm(const Gemm& gemm, const Memory& memory);

@@ -95,22 +95,25 @@ void SoftDevice::Enqueue(std::shared_ptr<Timeline> stream, std::function<void()>
   });
 }
 
+void SoftDevice::DoWork(const Work& work) {
+  if (failed_.load(std::memory_order_acquire)) return;
+  const int64_t start = NowNs();
+  absl::Status status;
+  try {
+    status = work();
+  } catch (const std::bad_alloc&) {
+    status = CudaStatus(CudaError::kOutOfMemory, "the host is out of memory");
+  }
+  busy_ns_.fetch_add(NowNs() - start);
+  if (!status.ok()) Latch(status);
+}
+
 void SoftDevice::EnqueueWork(std::shared_ptr<Timeline> stream, Work work) {
-  Enqueue(std::move(stream), [this, work = std::move(work)] {
-    if (failed_.load(std::memory_order_acquire)) return;
-    const int64_t start = NowNs();
-    absl::Status status;
-    try {
-      status = work();
-    } catch (const std::bad_alloc&) {
-      status = CudaStatus(CudaError::kOutOfMemory, "the host is out of memory");
-    }
-    busy_ns_.fetch_add(NowNs() - start);
-    if (!status.ok()) Latch(status);
-  });
+  Enqueue(std::move(stream), [this, work = std::move(work)] { DoWork(work); });
 }
 
 void SoftDevice::NotifyWhenDone(Timeline& timeline, Done done) {
+  if (queue_->Idle()) return done(State());  // all that was issued is done
   Timeline::Callback callback = [this, done = std::move(done)] { done(State()); };
   if (!timeline.WhenDone(callback)) queue_->PushUrgent(std::move(callback));
 }
@@ -276,7 +279,11 @@ absl::Status SoftDevice::Fill(StreamId stream_id, Region to, Extent extent, uint
 absl::Status SoftDevice::RunGemm(StreamId stream_id, const Gemm& gemm) {
   WHARF_ASSIGN_OR_RETURN(std::shared_ptr<Timeline> stream, FindStream(stream_id));
   WHARF_RETURN_IF_ERROR(CheckGemm(gemm, *memory_));
-  EnqueueWork(std::move(stream), [this, gemm] { return soft::RunGemm(gemm, *memory_); });
+  if (IsBrief(gemm) && queue_->Idle()) {
+    DoWork([&] { return soft::RunGemm(gemm, *memory_); });  // done before another thread would be awake
+  } else {
+    EnqueueWork(std::move(stream), [this, gemm] { return soft::RunGemm(gemm, *memory_); });
+  }
   return absl::OkStatus();
 }
 

@@ -1,7 +1,8 @@
 // The software GPU: Device on this CPU.
 //
 // Calls validate against the state as issued and queue closures; one thread executes them in issue order (work_queue.h)
-// and runs kernels on all cores (runtime/executor.h). After a fault the remaining work is skipped, while callbacks
+// and runs kernels on all cores (runtime/executor.h). While that thread has nothing to do, the caller's runs small
+// matrix products and callbacks itself. After a fault the remaining work is skipped, while callbacks
 // still come, each exactly once; also when the device is destroyed, then with kCancelled.
 #pragma once
 
@@ -91,7 +92,9 @@ class SoftDevice final : public Device {
 
   // Queues `task`, which runs whatever has failed before it.
   void Enqueue(std::shared_ptr<Timeline> stream, std::function<void()> task);
-  // Queues `work`: counted as busy time, skipped after a fault, its failure latched.
+  // Counted as busy time, skipped after a fault, its failure latched.
+  void DoWork(const Work& work);
+  // The same, queued.
   void EnqueueWork(std::shared_ptr<Timeline> stream, Work work);
   void NotifyWhenDone(Timeline& timeline, Done done);
   void RunDue(std::vector<Timeline::Callback> due);

@@ -24,6 +24,11 @@ void WorkQueue::PushUrgent(Task task) {
   urgent_.push_back(std::move(task));
 }
 
+bool WorkQueue::Idle() const {
+  absl::MutexLock lock(&mutex_);
+  return !running_ && tasks_.empty() && urgent_.empty();
+}
+
 void WorkQueue::ThreadMain() {
   const auto ready = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return !tasks_.empty() || !urgent_.empty() || ending_;
@@ -32,11 +37,13 @@ void WorkQueue::ThreadMain() {
     Task task;
     {
       absl::MutexLock lock(&mutex_);
+      running_ = false;
       mutex_.Await(absl::Condition(&ready));
       std::deque<Task>& from = urgent_.empty() ? tasks_ : urgent_;
       if (from.empty()) break;
       task = std::move(from.front());
       from.pop_front();
+      running_ = true;
     }
     task();
   }

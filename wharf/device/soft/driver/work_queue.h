@@ -26,14 +26,16 @@ class WorkQueue {
   void Push(Task task);
   // Thread-safe; runs before the tasks that are waiting, in order among its like.
   void PushUrgent(Task task);
+  // Whether everything that was pushed has run. Stays so until somebody pushes.
+  bool Idle() const;
 
  private:
   void ThreadMain();
 
   Task at_end_;
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_), urgent_ ABSL_GUARDED_BY(mutex_);
-  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  bool running_ ABSL_GUARDED_BY(mutex_) = false, ending_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // last: it uses the others
 };
 
