@@ -15,6 +15,9 @@ constexpr size_t kSignalStackBytes = 64 << 10;
 struct sigaction g_previous[NSIG];
 thread_local FaultFrame* t_frame = nullptr;
 
+// By kill or sigqueue, rather than by the hardware.
+bool WasSent(const siginfo_t& info) { return info.si_code <= 0; }
+
 void Chain(int signal, siginfo_t* info, void* context) {
   const struct sigaction& previous = g_previous[signal];
   if ((previous.sa_flags & SA_SIGINFO) != 0) return previous.sa_sigaction(signal, info, context);
@@ -22,13 +25,14 @@ void Chain(int signal, siginfo_t* info, void* context) {
   if (previous.sa_handler != SIG_DFL) return previous.sa_handler(signal);
   // Default action: returning re-executes the faulting instruction, which then ends the process with the right signal.
   sigaction(signal, &previous, nullptr);
+  if (WasSent(*info)) raise(signal);  // no instruction to execute again; delivered on return
 }
 
 // Does not unwind the kernel: compiled code owns nothing. Returning from the handler "to" wharf_restore_stack rather
 // than jumping out of it keeps the signal mask right.
 void OnFault(int signal, siginfo_t* info, void* opaque) {
   FaultFrame* frame = t_frame;
-  if (frame == nullptr || !frame->armed) return Chain(signal, info, opaque);
+  if (frame == nullptr || !frame->armed || WasSent(*info)) return Chain(signal, info, opaque);
   frame->armed = false;
   frame->signal = signal;
   frame->address = reinterpret_cast<uintptr_t>(info->si_addr);
