@@ -1,0 +1,25 @@
+// Operator: one node of a model as planning sees it, whatever the model was read from.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "wharf/graph/slicing.h"
+
+namespace wharf::graph {
+
+// A model is a vector of operators in an order in which inputs come before their users; an index is an operator's name.
+struct Operator {
+  std::string name;                   // for people: "conv2d"
+  RowRule rule;                       // the same for every input
+  std::vector<int> inputs;            // indices; empty for the model's input
+  std::vector<int64_t> output_shape;  // of its first output
+  int rows = 1;                       // of the output; 1 if it cannot be sliced
+  int64_t output_bytes = 0;           // all outputs, all rows
+
+  bool Global() const { return rule.kind == RowKind::kGlobal; }
+  double BytesPerRow() const { return static_cast<double>(output_bytes) / rows; }
+};
+
+}  // namespace wharf::graph

@@ -1,0 +1,73 @@
+#include "wharf/split/plan.h"
+
+namespace wharf::split {
+namespace {
+
+// Whether the rows of `needed` that `own` lacks are all in `other`. What is missing lies before or behind `own`.
+bool Covered(RowRange needed, RowRange own, RowRange other) {
+  const RowRange held = Intersection(needed, own);
+  if (held.Empty()) return other.Contains(needed);
+  return other.Contains(Intersection(needed, {needed.lo, held.lo})) &&
+         other.Contains(Intersection(needed, {held.hi, needed.hi}));
+}
+
+}  // namespace
+
+std::array<std::vector<RowRange>, 2> NeededRows(const RowGraph& graph, const Plan& plan) {
+  std::array<std::vector<RowRange>, 2> needed;
+  for (const Side side : kSides) {
+    needed[side].resize(graph.Size());
+    for (int op = 0; op < graph.Size(); ++op) {
+      for (const int input : graph.Inputs(op)) {
+        needed[side][input] = Hull(needed[side][input], graph.Needed(op, input, plan.rows[side][op]));
+      }
+    }
+  }
+  needed[kDevice][graph.Output()] = {0, graph.Rows(graph.Output())};
+  return needed;
+}
+
+absl::Status Check(const RowGraph& graph, const Plan& plan) {
+  for (const Side side : kSides) {
+    if (plan.rows[side].size() != static_cast<size_t>(graph.Size())) {
+      return InvalidArgument("a plan for {} operators, the model has {}", plan.rows[side].size(), graph.Size());
+    }
+    for (int op = 0; op < graph.Size(); ++op) {
+      const RowRange rows = plan.rows[side][op];
+      if (rows.lo < 0 || rows.hi > graph.Rows(op) || (rows.Empty() && rows != RowRange{})) {
+        return InvalidArgument("operator {}: rows {} to {} of {}", op, rows.lo, rows.hi, graph.Rows(op));
+      }
+    }
+  }
+  if (plan.rows[kDevice][0].Size() != graph.Rows(0) || !plan.rows[kServer][0].Empty()) {
+    return InvalidArgument("the input lies on the device, whole");
+  }
+  if (plan.rows[kDevice][graph.Output()].Size() != graph.Rows(graph.Output())) {
+    return InvalidArgument("the output must be on the device, whole");
+  }
+  const auto needed = NeededRows(graph, plan);
+  for (int op = 0; op < graph.Size(); ++op) {
+    for (const Side side : kSides) {
+      if (!Covered(needed[side][op], plan.rows[side][op], plan.rows[Other(side)][op])) {
+        return InvalidArgument("operator {}: the {} needs rows {} to {} that nobody computes in full", op,
+                               side == kDevice ? "device" : "server", needed[side][op].lo, needed[side][op].hi);
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<Transfer> Transfers(const RowGraph& graph, const Plan& plan) {
+  const auto needed = NeededRows(graph, plan);
+  std::vector<Transfer> transfers;
+  for (int op = 0; op < graph.Size(); ++op) {
+    for (const Side from : kSides) {
+      const Side to = Other(from);
+      const int rows = needed[to][op].Size() - Intersection(needed[to][op], plan.rows[to][op]).Size();
+      if (rows > 0) transfers.push_back({op, from, rows, rows * graph.BytesPerRow(op)});
+    }
+  }
+  return transfers;
+}
+
+}  // namespace wharf::split

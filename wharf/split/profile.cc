@@ -1,0 +1,69 @@
+#include "wharf/split/profile.h"
+
+#include <cerrno>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace wharf::split {
+namespace {
+
+constexpr size_t kMaxOperators = 100'000;
+constexpr int kMaxRows = 1 << 20;
+
+absl::Status ValidateOperator(const Profile& profile, int index) {
+  const ProfiledOperator& one = profile.operators[index];
+  const graph::Operator& op = one.op;
+  const auto wrong = [&](std::string_view what) {
+    return InvalidArgument("operator {} ({}): {}", index, op.name, what);
+  };
+  WHARF_RETURN_IF_ERROR(graph::Validate(op.rule));
+  if (op.inputs.empty() != (index == 0)) return wrong("the first operator, and no other, has no inputs");
+  for (const int input : op.inputs) {
+    if (input < 0 || input >= index) return wrong("its inputs do not come before it");
+  }
+  if (op.rows < 1 || op.rows > kMaxRows) return wrong("its rows are not between 1 and 2^20");
+  if (op.Global() && op.rows != 1) return wrong("it is global and has more than one row");
+  if (op.output_bytes < 0) return wrong("its output has a negative size");
+  for (const double ms : one.full_ms) {
+    if (!std::isfinite(ms) || ms < 0) return wrong("its time is not a time");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+double Profile::FullMs(Side side) const {
+  double sum = 0;
+  for (const ProfiledOperator& one : operators) sum += one.full_ms[side];
+  return sum;
+}
+
+Profile Profile::WithByteInput() const {
+  Profile changed = *this;
+  changed.operators.front().op.output_bytes /= 4;
+  return changed;
+}
+
+absl::StatusOr<Profile> Profile::Load(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return ErrnoStatus(errno, fmt::format("opening profile {}", path));
+  std::ostringstream text;
+  text << file.rdbuf();
+  auto profile = Parse(text.str(), std::filesystem::path(path).stem().string());
+  if (!profile.ok()) return MakeStatus(profile.status().code(), "{}: {}", path, Message(profile.status()));
+  return profile;
+}
+
+absl::Status Validate(const Profile& profile) {
+  if (profile.operators.size() < 2 || profile.operators.size() > kMaxOperators) {
+    return InvalidArgument("a profile has 2 to {} operators, not {}", kMaxOperators, profile.operators.size());
+  }
+  for (int i = 0; i < profile.Size(); ++i) WHARF_RETURN_IF_ERROR(ValidateOperator(profile, i));
+  if (!profile.operators.back().op.Global())
+    return InvalidArgument("the last operator must be global: it is the result");
+  return absl::OkStatus();
+}
+
+}  // namespace wharf::split

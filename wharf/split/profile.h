@@ -1,0 +1,57 @@
+// Profile: a model as planning sees it: operators, who reads whom, how long each takes on the device and on the server.
+//
+//   WHARF_ASSIGN_OR_RETURN(const Profile profile, Profile::Load("data/profiles/vgg19_bn.csv"));
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wharf/base/status.h"
+#include "wharf/graph/operator.h"
+
+namespace wharf::split {
+
+enum Side { kDevice = 0, kServer = 1 };
+inline constexpr std::array<Side, 2> kSides = {kDevice, kServer};
+inline Side Other(Side side) { return side == kDevice ? kServer : kDevice; }
+
+struct ProfiledOperator {
+  graph::Operator op;
+  std::array<double, 2> full_ms{};  // all rows, by Side
+};
+
+// Stored profiles have the time of all rows only. A slice of r of R rows is modelled to take
+// inflation * (fixed + (full - fixed) * r / R), fixed = min(full, fixed_ms): launching and cutting do not shrink with
+// the rows. All rows take the measured time.
+struct SliceCost {
+  double fixed_ms = 0.05;
+  double inflation = 1.05;
+};
+
+// Operator 0 is the model's input, which lies on the device; the last operator is the output, which must end there.
+struct Profile {
+  std::string model;
+  std::vector<ProfiledOperator> operators;
+  SliceCost slice_cost;
+
+  int Size() const { return static_cast<int>(operators.size()); }
+  double FullMs(Side side) const;
+  // The model's input travels as bytes instead of float32 (what a camera delivers): a quarter of it.
+  Profile WithByteInput() const;
+
+  // Reads CSV text: columns op, name, inputs_from and output_shapes (several separated by |), output_bytes_f32,
+  // device_ms, server_ms and row_dim, kind, kernel, stride, padding, dilation (data/profiles/README.md). Without the
+  // latter six, global_op and sliceable_dim must be there, and windows are assumed wide enough for any usual kernel.
+  // kInvalidArgument with the line number.
+  static absl::StatusOr<Profile> Parse(std::string_view csv, std::string model);
+  // The model's name is the file's. kNotFound and others by errno.
+  static absl::StatusOr<Profile> Load(const std::string& path);
+};
+
+// kInvalidArgument unless inputs come before their users, operator 0 alone has none, the last is global and has one
+// row, rows and bytes are positive and times are finite and not negative.
+absl::Status Validate(const Profile& profile);
+
+}  // namespace wharf::split

@@ -1,0 +1,33 @@
+#include "wharf/split/row_graph.h"
+
+#include <algorithm>
+
+namespace wharf::split {
+
+RowGraph::RowGraph(const Profile& profile) {
+  std::vector<std::vector<int>> users(profile.operators.size());
+  for (int i = 0; i < profile.Size(); ++i) {
+    const ProfiledOperator& one = profile.operators[i];
+    Node node{};
+    node.rule = one.op.rule;
+    node.rows = one.op.rows;
+    node.bytes_per_row = one.op.BytesPerRow();
+    node.first_input = static_cast<int>(inputs_.size());
+    node.input_count = static_cast<int>(one.op.inputs.size());
+    inputs_.insert(inputs_.end(), one.op.inputs.begin(), one.op.inputs.end());
+    for (const int input : one.op.inputs) users[input].push_back(i);
+    for (const Side side : kSides) {
+      const double full = one.full_ms[side], fixed = std::min(full, profile.slice_cost.fixed_ms);
+      const double inflation = profile.slice_cost.inflation;
+      node.cost[side] = {full, inflation * fixed, inflation * (full - fixed) / one.op.rows};
+    }
+    nodes_.push_back(node);
+  }
+  for (int i = 0; i < profile.Size(); ++i) {
+    nodes_[i].first_user = static_cast<int>(users_.size());
+    nodes_[i].user_count = static_cast<int>(users[i].size());
+    users_.insert(users_.end(), users[i].begin(), users[i].end());
+  }
+}
+
+}  // namespace wharf::split

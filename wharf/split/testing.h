@@ -1,0 +1,102 @@
+// What the tests of this room share: small profiles by hand, random ones, random valid plans.
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "wharf/split/plan.h"
+#include "wharf/split/profile.h"
+
+namespace wharf::split {
+
+// A profile operator by operator; times are exact (no cost of slicing) unless slice_cost is set.
+class ProfileBuilder {
+ public:
+  explicit ProfileBuilder(int input_rows, int64_t input_bytes) {
+    profile_.model = "test";
+    profile_.slice_cost = {0, 1};
+    Add({}, {graph::RowKind::kRow}, input_rows, input_bytes, 0, 0);
+  }
+  int Add(std::vector<int> inputs, graph::RowRule rule, int rows, int64_t bytes, double device_ms, double server_ms) {
+    ProfiledOperator one;
+    one.op.name = fmt::format("op{}", profile_.Size());
+    one.op.rule = rule;
+    one.op.inputs = std::move(inputs);
+    one.op.rows = rows;
+    one.op.output_bytes = bytes;
+    one.full_ms = {device_ms, server_ms};
+    profile_.operators.push_back(std::move(one));
+    return profile_.Size() - 1;
+  }
+  // The result: what the device must hold of `inputs`.
+  Profile End(std::vector<int> inputs) {
+    Add(std::move(inputs), {graph::RowKind::kGlobal}, 1, 4, 0, 0);
+    return profile_;
+  }
+
+ private:
+  Profile profile_;
+};
+
+inline const graph::RowRule kElementwise{graph::RowKind::kRow};
+inline const graph::RowRule kConv3{graph::RowKind::kWindow, 3, 1, 1, 1};
+inline const graph::RowRule kGlobalRule{graph::RowKind::kGlobal};
+
+// A random DAG of local and global operators, most of them reading their predecessor.
+inline Profile ArbitraryProfile(int max_operators, int max_rows) {
+  int rows = *rc::gen::inRange(1, max_rows + 1);
+  ProfileBuilder builder(rows, *rc::gen::inRange(1, 2000) * rows);
+  std::vector<int> heights = {rows};
+  const int operators = *rc::gen::inRange(1, max_operators + 1);
+  for (int i = 1; i <= operators; ++i) {
+    const int input = *rc::gen::weightedOneOf<int>({{3, rc::gen::just(i - 1)}, {1, rc::gen::inRange(0, i)}});
+    graph::RowRule rule = *rc::gen::weightedElement<graph::RowRule>(
+        {{3, kElementwise}, {3, kConv3}, {1, {graph::RowKind::kWindow, 2, 2, 0, 1}}, {1, kGlobalRule}});
+    int height = heights[input];
+    if (rule.kind == graph::RowKind::kWindow && rule.stride == 2) height = (height - 2) / 2 + 1;
+    if (heights[input] < 2 && rule.stride == 2) rule = kElementwise, height = heights[input];
+    if (rule.kind == graph::RowKind::kGlobal) height = 1;
+    std::vector<int> inputs = {input};
+    if (rule.kind == graph::RowKind::kRow) {
+      const int second = *rc::gen::inRange(0, i);
+      if (second != input && heights[second] == height) inputs.push_back(second);
+    }
+    const int64_t bytes = *rc::gen::inRange(1, 2000) * height;
+    const double server_ms = *rc::gen::inRange(0, 40) / 10.0;
+    builder.Add(std::move(inputs), rule, height, bytes, server_ms * *rc::gen::inRange(1, 20), server_ms);
+    heights.push_back(height);
+  }
+  return builder.End({operators});
+}
+
+// Some valid plan: random ranges, widened where somebody needs more.
+inline Plan ArbitraryPlan(const RowGraph& graph) {
+  Plan plan(graph.Size());
+  std::array<std::vector<RowRange>, 2> needed;
+  for (auto& side : needed) side.resize(graph.Size());
+  needed[kDevice][graph.Output()] = {0, graph.Rows(graph.Output())};
+  for (int op = graph.Output(); op >= 0; --op) {
+    const RowRange all = Hull(needed[kDevice][op], needed[kServer][op]);
+    const int cut = all.lo + (all.Empty() ? 0 : *rc::gen::inRange(0, all.Size() + 1));
+    RowRange first = Intersection(all, {all.lo, cut}), second = Intersection(all, {cut, all.hi});
+    if (*rc::gen::arbitrary<bool>()) std::swap(first, second);
+    if (*rc::gen::inRange(0, 4) == 0) first = Hull(first, needed[kDevice][op]);
+    if (*rc::gen::inRange(0, 4) == 0) second = Hull(second, needed[kServer][op]);
+    if (op == graph.Output()) first = needed[kDevice][op];
+    if (op == 0) first = {0, graph.Rows(0)}, second = {};
+    plan.rows[kDevice][op] = first;
+    plan.rows[kServer][op] = second;
+    for (const Side side : kSides) {
+      for (const int input : graph.Inputs(op)) {
+        needed[side][input] = Hull(needed[side][input], graph.Needed(op, input, plan.rows[side][op]));
+      }
+    }
+  }
+  return plan;
+}
+
+}  // namespace wharf::split
