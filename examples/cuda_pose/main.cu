@@ -3,12 +3,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <iterator>
 
+#include "examples/arguments.h"
 #include "examples/cuda_pose/detector.h"
 #include "examples/cuda_pose/reference.h"
+#include "examples/cuda_pose/results.h"
 
 namespace pose {
 namespace {
@@ -32,61 +31,25 @@ constexpr char kUsage[] =
 
 Options ParseOptions(int argc, char** argv) {
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string name = argv[i];
-    const auto value = [&]() -> std::string {
-      if (i + 1 >= argc) throw std::runtime_error(name + " needs a value\n" + kUsage);
-      return argv[++i];
-    };
-    if (name == "--image")
-      options.image = value();
-    else if (name == "--output")
-      options.output = value();
-    else if (name == "--json")
-      options.json = value();
-    else if (name == "--inferences")
-      options.inferences = std::atoi(value().c_str());
-    else if (name == "--check")
+  for (Arguments words(argc, argv, kUsage); words.Next();) {
+    if (words.Is("--image"))
+      options.image = words.Value();
+    else if (words.Is("--output"))
+      options.output = words.Value();
+    else if (words.Is("--json"))
+      options.json = words.Value();
+    else if (words.Is("--inferences"))
+      options.inferences = words.Number(1, 1000000);
+    else if (words.Is("--check"))
       options.check = true;
-    else if (name == "--profile")
+    else if (words.Is("--profile"))
       options.profile = true;
-    else if (name == "--cpu")
+    else if (words.Is("--cpu"))
       options.cpu = true;
     else
-      throw std::runtime_error((name == "--help" ? "" : "unknown option " + name + "\n") + kUsage);
+      words.Refuse();
   }
-  if (options.inferences < 1 || options.inferences > 1000000)
-    throw std::runtime_error("--inferences wants a number from 1 to 1000000");
   return options;
-}
-
-void Print(const Detections& detections) {
-  for (const Pose& pose : detections.poses) {
-    const auto seen =
-        std::count_if(pose.joints.begin(), pose.joints.end(), [](const Keypoint& k) { return k.mass > 0; });
-    std::printf("person %.3f box %.0f,%.0f,%.0f,%.0f joints %d/%d", double(pose.score), double(pose.x0),
-                double(pose.y0), double(pose.x1), double(pose.y1), int(seen), kJoints);
-    for (int joint = 0; joint < kJoints; ++joint)
-      if (pose.joints[joint].mass > 0)
-        std::printf("%s %s %.0f,%.0f", joint ? "," : ":", kJointNames[joint], double(pose.joints[joint].x),
-                    double(pose.joints[joint].y));
-    std::printf("\n");
-  }
-  std::printf("%zu people, %zu single joints\n", detections.poses.size(), detections.keypoints.size());
-}
-
-void WriteJson(const std::string& path, const std::vector<double>& latencies_ms, const Detections& detections) {
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  if (!file) throw std::runtime_error(path + ": cannot be written");
-  std::fprintf(file, "{\n  \"program\": \"cuda_pose\",\n  \"inferences\": %zu,\n  \"latency_ms\": [",
-               latencies_ms.size());
-  for (size_t i = 0; i < latencies_ms.size(); ++i) std::fprintf(file, "%s%.4f", i ? ", " : "", latencies_ms[i]);
-  std::fprintf(file, "],\n  \"people\": %zu,\n  \"keypoints\": %zu,\n  \"scores\": [", detections.poses.size(),
-               detections.keypoints.size());
-  for (size_t i = 0; i < detections.poses.size(); ++i)
-    std::fprintf(file, "%s%.6f", i ? ", " : "", double(detections.poses[i].score));
-  std::fprintf(file, "]\n}\n");
-  if (std::fclose(file) != 0) throw std::runtime_error(path + ": cannot be written");
 }
 
 // The result of every layer of one inference, and whether it agrees with the CPU's.
@@ -111,16 +74,7 @@ class Checker {
     if (worst > kTolerance) Fail(name + ": differs from the CPU by " + std::to_string(worst) + " of its largest value");
   }
 
-  void Compare(const Detections& got, const Detections& want) {
-    if (got.poses.size() != want.poses.size() || got.keypoints.size() != want.keypoints.size())
-      return Fail("another number of detections than the CPU's");
-    for (const Pose& expected : want.poses) {
-      const bool matched =
-          std::any_of(got.poses.begin(), got.poses.end(), [&](const Pose& p) { return Near(p, expected); });
-      if (!matched)
-        Fail("no match for the CPU's person at " + std::to_string(expected.x0) + "," + std::to_string(expected.y0));
-    }
-  }
+  void Compare(const Detections& got, const Detections& want) { ok_ = SameDetections(got, want) && ok_; }
 
   bool Report() const {
     std::printf(
@@ -131,16 +85,6 @@ class Checker {
 
  private:
   static constexpr float kTolerance = 1e-3f;
-  static bool Near(const Pose& a, const Pose& b) {
-    constexpr float kPixels = 0.5f;
-    if (std::fabs(a.score - b.score) > 0.01f || std::fabs(a.x0 - b.x0) > kPixels || std::fabs(a.y1 - b.y1) > kPixels ||
-        std::fabs(a.x1 - b.x1) > kPixels || std::fabs(a.y0 - b.y0) > kPixels)
-      return false;
-    for (int j = 0; j < kJoints; ++j)
-      if (std::fabs(a.joints[j].x - b.joints[j].x) > kPixels || std::fabs(a.joints[j].y - b.joints[j].y) > kPixels)
-        return false;
-    return true;
-  }
   void Fail(const std::string& what) {
     std::printf("check: %s\n", what.c_str());
     ok_ = false;
@@ -202,11 +146,8 @@ int Run(const Options& options) {
     if (options.check) ok = CheckAgainstCpu(runtime, detector, network, input, letterbox);
   }
   Print(detections);
-  std::vector<double> sorted = latencies_ms;
-  std::sort(sorted.begin(), sorted.end());
-  std::fprintf(stderr, "%d inferences: first %.2f ms, median %.2f ms\n", options.inferences, latencies_ms[0],
-               sorted[sorted.size() / 2]);
-  if (!options.json.empty()) WriteJson(options.json, latencies_ms, detections);
+  PrintLatencies(latencies_ms);
+  if (!options.json.empty()) WriteJson(options.json, "cuda_pose", latencies_ms, detections);
   if (!options.output.empty()) {
     Annotate(detections, &picture);
     WritePng(options.output, picture);

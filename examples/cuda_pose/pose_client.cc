@@ -1,0 +1,89 @@
+// cuda_pose without CUDA: the detector runs in pose_server, only its input and results travel. See README.md.
+#include <chrono>
+#include <cstdio>
+
+#include "examples/arguments.h"
+#include "examples/cuda_pose/reference.h"
+#include "examples/cuda_pose/remote.h"
+#include "examples/cuda_pose/results.h"
+
+namespace pose {
+namespace {
+
+struct Options {
+  std::string image = "scene.png", server, output, json;
+  int inferences = 10;
+  bool check = false;
+};
+
+constexpr char kUsage[] =
+    "usage: pose_client --server HOST:PORT [IN.png] [--output OUT.png] [--inferences N] [--json FILE] [--check]\n"
+    "  IN.png        picture to look at (default scene.png)\n"
+    "  --server      where pose_server waits\n"
+    "  --output      write the picture with boxes, skeletons and scores\n"
+    "  --inferences  how often to ask (default 10)\n"
+    "  --json        write the latency of every inference, and the detections\n"
+    "  --check       compare the detections with this program's own CPU code\n";
+
+Options ParseOptions(int argc, char** argv) {
+  Options options;
+  for (Arguments words(argc, argv, kUsage); words.Next();) {
+    if (words.Is("--server"))
+      options.server = words.Value();
+    else if (words.Is("--output"))
+      options.output = words.Value();
+    else if (words.Is("--json"))
+      options.json = words.Value();
+    else if (words.Is("--inferences"))
+      options.inferences = words.Number(1, 1000000);
+    else if (words.Is("--check"))
+      options.check = true;
+    else if (words.word().rfind("-", 0) != 0)
+      options.image = words.word();
+    else
+      words.Refuse();
+  }
+  if (options.server.empty()) throw std::runtime_error(std::string("which server?\n") + kUsage);
+  return options;
+}
+
+int Run(const Options& options) {
+  Image picture = ReadPng(options.image);
+  Request request;
+  request.input = FitToInput(picture, &request.letterbox);
+  Connection server = Connection::To(options.server);
+  std::vector<double> latencies_ms;
+  Detections detections;
+  for (int i = 0; i < options.inferences; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    server.Send(request);
+    detections = server.ReceiveDetections();
+    latencies_ms.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  }
+  bool ok = true;
+  if (options.check) {
+    ok = SameDetections(detections, InferOnCpu(BuildNetwork(), request.input, request.letterbox, nullptr));
+    std::printf("check: the detections %s the CPU's\n", ok ? "agree with" : "DIFFER from");
+  }
+  Print(detections);
+  PrintLatencies(latencies_ms);
+  if (!options.json.empty()) WriteJson(options.json, "pose_client", latencies_ms, detections);
+  if (!options.output.empty()) {
+    Annotate(detections, &picture);
+    WritePng(options.output, picture);
+    std::printf("wrote %s\n", options.output.c_str());
+  }
+  return ok ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace pose
+
+int main(int argc, char** argv) {
+  try {
+    return pose::Run(pose::ParseOptions(argc, argv));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "pose_client: %s\n", error.what());
+    return 2;
+  }
+}
