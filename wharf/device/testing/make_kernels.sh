@@ -31,3 +31,4 @@ make() {
 
 make conformance_kernels.cu conformance_kernels_ptx.h wharf::device kConformanceKernels
 make ../soft/driver/benchmark_kernels.cu ../soft/driver/benchmark_kernels_ptx.h wharf::device::soft kBenchmarkKernels
+make ../../offload/random_cuda_kernels.cu ../../offload/random_cuda_kernels_ptx.h wharf::offload kRandomCudaKernels

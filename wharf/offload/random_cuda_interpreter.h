@@ -1,0 +1,32 @@
+// Runs random CUDA programs through a session, an executor and the software device, as the drop-in libraries would make
+// their calls: the same operations, classes, pinned copies and elided waits.
+//
+// What the operations of a program mean:
+// - a buffer slot has two places on the device (`value` says which), one or two granules long
+// - what needs a buffer, stream or event that is not there is refused by the client, as the libraries do; `wild`
+//   operations on buffers are sent all the same
+// - kDownloadLater copies into pinned memory, seen at the next synchronisation of its stream or the device
+// - kHostCall sees the pinned memory of its stream
+// - kSkip skips operations if a byte of the last download is odd
+// - kReadAll waits for the device and reads every buffer and the module's variable; every program ends with one
+// - operations of several threads are made one after the other, each on its thread
+#pragma once
+
+#include <cstdint>
+
+#include "wharf/offload/call_scope.h"
+#include "wharf/offload/random_cuda_program.h"
+#include "wharf/offload/random_cuda_trace.h"
+
+namespace wharf::offload {
+
+struct ExecutionOptions {
+  Mode mode = Mode::kPosted;
+  bool settle = false;  // wait for the device after every kernel: the reference (with kPerCall)
+  // 0: an undisturbed link. Otherwise the seed of delays and chunks on the link and pauses of the program.
+  uint64_t disturbance = 0;
+};
+
+Trace Execute(const RandomCudaProgram& program, const ExecutionOptions& options);
+
+}  // namespace wharf::offload
