@@ -80,8 +80,8 @@ class NativeTest(EndToEndTest):
         for words in (b"GET / HTTP/1.1\r\n\r\n", b"POSE" + b"\x00" * 100):
             with self.connect(address) as stream:
                 stream.sendall(words)
-                stream.shutdown(socket.SHUT_WR)
-                with contextlib.suppress(ConnectionResetError):  # it did not read all of it
+                with contextlib.suppress(OSError):  # it may have hung up without reading all of it
+                    stream.shutdown(socket.SHUT_WR)
                     self.assertEqual(stream.recv(1), b"")
         self.assertEqual(self.pose_client("--server", address, SCENE, "--inferences", 1).returncode, 0)
         self.assertEqual(server.wait(PATIENCE), 0)
