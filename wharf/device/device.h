@@ -20,6 +20,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "wharf/base/clock.h"
@@ -98,6 +99,22 @@ struct Symbol {
   uint64_t size = 0;
 };
 
+// What a kernel may do to memory, known before it runs (ptx/footprint.h says how).
+struct Footprint {
+  // Which addresses it touches, how often it loops and whether it ends depend only on its parameters and the launch's
+  // shape. Once a launch has ended without a fault, any other with the same parameters and shape will too, and touch
+  // the same addresses, while the memory mapped then stays mapped.
+  bool oblivious = false;
+  std::string reason;  // why not, for people; "" if it is
+  // Only if oblivious. Where in the parameter buffer the 64-bit words stand that take part in the addresses it writes
+  // and reads; atomic operations do both. Integers that are added to addresses are among them: a word whose value lies
+  // in no allocation is no pointer. A pointer stands for its allocation: CUDA leaves undefined what an access beyond
+  // that does.
+  std::vector<uint32_t> written_parameters, read_parameters;
+  // Variables of its module that it names, constants included.
+  std::vector<Symbol> written_variables, read_variables;
+};
+
 // A box of bytes at `address`: `height` rows of `width` bytes, `row_pitch` apart; `depth` slices, `slice_pitch` apart.
 struct Region {
   DeviceAddress address = 0;
@@ -130,6 +147,48 @@ struct Gemm {
   DeviceAddress bias = 0;  // 0: none; otherwise m elements of type_c added to every column before the epilogue
 };
 
+// Stream-ordered work that needs no data from outside and gives none back.
+struct LaunchWork {
+  FunctionId function = 0;
+  LaunchConfig config;
+  std::vector<std::byte> parameters;
+};
+struct CopyWork {
+  Region to, from;
+  Extent extent;
+};
+struct FillWork {
+  Region to;
+  Extent extent;
+  uint32_t value = 0, element_bytes = 1;
+};
+struct Work {
+  StreamId stream = kDefaultStream;
+  std::variant<LaunchWork, CopyWork, FillWork, Gemm> what;
+};
+
+// How far a submission came: its first `queued` elements are queued as if each had been called; `status` is that of the
+// one behind them, which is not, like all that follow. OK: all are queued.
+struct Submission {
+  size_t queued = 0;
+  absl::Status status;
+};
+
+// A sequence of work made ready once and submitted often: a CUDA graph where the driver has them, a list of resolved
+// launches on the software device. Made by Device::PrepareWork. A call of the device like any other as to threads. May
+// be destroyed while its work is queued; must not be used once the device is gone.
+class WorkList {
+ public:
+  virtual ~WorkList() = default;
+  virtual size_t size() const = 0;
+  // Queues elements [first, first + count), in order, each on its stream. What the elements name is looked up as a
+  // call made now would find it. REQUIRES: first + count <= size().
+  virtual Submission Submit(size_t first, size_t count) = 0;
+  // Replaces an element; what was submitted before keeps the old one. Cheap if only arguments differ. REQUIRES:
+  // index < size().
+  virtual void Update(size_t index, Work work) = 0;
+};
+
 using Done = std::function<void(absl::Status)>;
 // Data is owned by the callback; empty on failure.
 using DataDone = std::function<void(absl::Status, std::vector<std::byte>)>;
@@ -157,6 +216,8 @@ class Device {
   virtual absl::StatusOr<FunctionAttributes> Attributes(FunctionId id) = 0;
   // Opt in to more dynamic shared memory (cudaFuncAttributeMaxDynamicSharedMemorySize).
   virtual absl::Status SetMaxDynamicShared(FunctionId id, uint32_t bytes) = 0;
+  // Found at the first call and kept. kInvalidHandle if there is no such function.
+  virtual absl::StatusOr<Footprint> FootprintOf(FunctionId id) = 0;
   virtual absl::StatusOr<Symbol> FindSymbol(ModuleId module, const std::string& name) = 0;
 
   // --- streams and events ---
@@ -182,6 +243,10 @@ class Device {
   virtual absl::Status Launch(StreamId stream, FunctionId function, const LaunchConfig& config,
                               std::vector<std::byte> parameters) = 0;
   virtual absl::Status RunGemm(StreamId stream, const Gemm& gemm) = 0;
+  // The call that `work` stands for.
+  absl::Status Run(const Work& work);
+  // Nothing is queued yet, and errors in the work show when it is submitted. The default makes plain calls.
+  virtual std::unique_ptr<WorkList> PrepareWork(std::vector<Work> work);
   // Runs `done` when all work queued on `stream` so far has finished (or failed).
   virtual absl::Status Notify(StreamId stream, Done done) = 0;
   // The same over all streams.

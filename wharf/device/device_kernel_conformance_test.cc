@@ -77,6 +77,33 @@ TEST_P(KernelConformance, FunctionsAreFoundByName) {
                                              ParameterLayout{48, 8}));
 }
 
+TEST_P(KernelConformance, FootprintsNameWhatIsTouched) {
+  const Footprint saxpy = *device_->FootprintOf(Define("saxpy"));
+  EXPECT_TRUE(saxpy.oblivious) << saxpy.reason;
+  EXPECT_THAT(saxpy.written_parameters, ElementsAre(0));
+  EXPECT_THAT(saxpy.read_parameters, ElementsAre(0, 8));
+  const Footprint sum_blocks = *device_->FootprintOf(Define("sum_blocks"));
+  EXPECT_TRUE(sum_blocks.oblivious) << sum_blocks.reason;
+  EXPECT_THAT(sum_blocks.written_parameters, ElementsAre(0));
+  EXPECT_THAT(sum_blocks.read_parameters, ElementsAre(8));
+
+  const Footprint count = *device_->FootprintOf(Define("count"));
+  EXPECT_TRUE(count.oblivious) << count.reason;
+  EXPECT_THAT(count.written_parameters, ElementsAre(0));
+  ASSERT_EQ(count.written_variables.size(), 1u);
+  EXPECT_EQ(count.written_variables[0].address, device_->FindSymbol(kModule, "counter")->address);
+  EXPECT_EQ(count.written_variables[0].size, 4u);
+  EXPECT_EQ(count.read_variables.size(), 2u);
+
+  for (const auto& [name, why] : {std::pair("histogram", "its address depends"), std::pair("chain", "whether it runs"),
+                                  std::pair("say", "calls what is not"), std::pair("check", "calls what is not")}) {
+    const Footprint footprint = *device_->FootprintOf(Define(name));
+    EXPECT_FALSE(footprint.oblivious) << name;
+    EXPECT_THAT(footprint.reason, HasSubstr(why));
+  }
+  EXPECT_EQ(CudaErrorOf(device_->FootprintOf(999).status()), CudaError::kInvalidHandle);
+}
+
 TEST_P(KernelConformance, UnreadableImagesAreRefused) {
   EXPECT_FALSE(device_->LoadModule(2, {}).ok());
   EXPECT_FALSE(device_->LoadModule(2, BytesOf("no module at all")).ok());

@@ -54,6 +54,8 @@ class FakeDevice final : public Device {
     absl::MutexLock lock(&mutex_);
     return queue_.size();
   }
+  // What FootprintOf says of a kernel from now on; not oblivious otherwise.
+  void SetFootprint(const std::string& kernel, Footprint footprint) { footprints_[kernel] = std::move(footprint); }
   std::byte* At(DeviceAddress address) { return memory_.data() + (address - kBase); }
   void Print(std::string text) {
     std::function<void(std::string)> output;
@@ -110,6 +112,12 @@ class FakeDevice final : public Device {
     return attributes;
   }
   absl::Status SetMaxDynamicShared(FunctionId id, uint32_t) override { return Attributes(id).status(); }
+  absl::StatusOr<Footprint> FootprintOf(FunctionId id) override {
+    const auto name = functions_.find(id);
+    if (name == functions_.end()) return CudaStatus(CudaError::kInvalidHandle, "no such function");
+    const auto footprint = footprints_.find(name->second);
+    return footprint == footprints_.end() ? Footprint{.reason = "a C++ function"} : footprint->second;
+  }
   absl::StatusOr<Symbol> FindSymbol(ModuleId module, const std::string& name) override {
     if (!modules_.contains(module) || name != "symbol") return CudaStatus(CudaError::kInvalidSymbol, "no such symbol");
     return Symbol{kBase, 16};
@@ -289,6 +297,7 @@ class FakeDevice final : public Device {
   uint64_t mapped_ = 0;
   std::map<ModuleId, std::vector<std::byte>> modules_;
   std::map<FunctionId, std::string> functions_;
+  std::map<std::string, Footprint> footprints_;
   std::set<StreamId> streams_;
   std::set<EventId> events_;
 

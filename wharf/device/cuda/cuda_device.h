@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "wharf/device/cuda/memory_map.h"
 #include "wharf/device/cuda/output_capture.h"
 #include "wharf/device/cuda/pinned_pool.h"
+#include "wharf/device/ptx/ast.h"
 
 namespace wharf::device::cuda {
 
@@ -35,6 +37,7 @@ class CudaDevice final : public Device {
   absl::Status DefineFunction(FunctionId id, ModuleId module, const std::string& name) override;
   absl::StatusOr<FunctionAttributes> Attributes(FunctionId id) override;
   absl::Status SetMaxDynamicShared(FunctionId id, uint32_t bytes) override;
+  absl::StatusOr<Footprint> FootprintOf(FunctionId id) override;
   absl::StatusOr<Symbol> FindSymbol(ModuleId module, const std::string& name) override;
 
   absl::Status CreateStream(StreamId id, uint32_t flags, int32_t priority) override;
@@ -75,6 +78,9 @@ class CudaDevice final : public Device {
   };
   struct Module {
     ModuleHandle handle = nullptr;
+    std::vector<std::byte> image;               // until its PTX is asked for
+    std::shared_ptr<const ptx::Module> ptx;     // null until then, and if it has none that can be relied on
+    absl::Status no_ptx;                        // then why
     std::map<DeviceAddress, uint64_t> symbols;  // those that were looked up: copies may touch them
   };
   struct Function {
@@ -82,6 +88,8 @@ class CudaDevice final : public Device {
     FunctionHandle handle = nullptr;
     uint32_t static_shared = 0, max_dynamic_shared = 0;
     int32_t max_threads = 0;
+    std::string name;
+    std::optional<Footprint> footprint;  // found when asked for
   };
 
   CudaDevice(const DeviceOptions& options, std::unique_ptr<Gpu> gpu);
@@ -94,6 +102,7 @@ class CudaDevice final : public Device {
   bool Owns(DeviceAddress address, uint64_t bytes) const;
   // That the box lies in memory this session may name.
   absl::Status CheckBox(const Region& region, const Extent& extent) const;
+  const ptx::Module* PtxOf(Module& module) const;
   absl::Status CheckLaunch(const Function& function, const LaunchConfig& config) const;
   absl::Status FenceNewMemory(DeviceAddress address, uint64_t size, bool after_all_work);
   // Puts `then` behind everything queued on every stream, also those destroyed since.

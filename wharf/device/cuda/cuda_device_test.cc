@@ -248,6 +248,20 @@ TEST_P(CudaDeviceTest, FunctionsAndModules) {
   EXPECT_EQ(ErrorOf(device_->Launch(0, kAddOne, {}, {})), CudaError::kInvalidHandle);
 }
 
+TEST_P(CudaDeviceTest, FootprintsComeFromThePtx) {
+  LoadKernels();
+  const auto add_one = device_->FootprintOf(kAddOne);
+  ASSERT_TRUE(add_one.ok()) << add_one.status();
+  EXPECT_TRUE(add_one->oblivious) << add_one->reason;
+  EXPECT_THAT(add_one->written_parameters, ElementsAre(0));
+  EXPECT_THAT(add_one->read_parameters, ElementsAre(0));
+  const auto fault = device_->FootprintOf(kFault);
+  ASSERT_TRUE(fault.ok()) << fault.status();
+  EXPECT_FALSE(fault->oblivious);
+  EXPECT_THAT(fault->reason, HasSubstr("comes from no parameter"));
+  EXPECT_EQ(ErrorOf(device_->FootprintOf(77).status()), CudaError::kInvalidHandle);
+}
+
 TEST_P(CudaDeviceTest, SymbolsAreMemoryToo) {
   LoadKernels();
   const auto symbol = device_->FindSymbol(1, "answer");

@@ -7,6 +7,9 @@
 #include "wharf/device/cuda/box.h"
 #include "wharf/device/cuda/cuda_device.h"
 #include "wharf/device/cuda/gemm_check.h"
+#include "wharf/device/fatbin/fatbin.h"
+#include "wharf/device/ptx/footprint.h"
+#include "wharf/device/ptx/parser.h"
 
 namespace wharf::device::cuda {
 
@@ -21,6 +24,7 @@ absl::Status CudaDevice::LoadModule(ModuleId id, std::vector<std::byte> image) {
   image.push_back(std::byte{0});  // PTX ends in a zero byte
   Module module;
   WHARF_RETURN_IF_ERROR(gpu_->Check((*gpu_)->ModuleLoadData(&module.handle, image.data()), "cuModuleLoadData"));
+  module.image = std::move(image);
   modules_[id] = std::move(module);
   return absl::OkStatus();
 }
@@ -43,6 +47,7 @@ absl::Status CudaDevice::DefineFunction(FunctionId id, ModuleId module_id, const
   if (module == modules_.end()) return CudaStatus(CudaError::kInvalidHandle, "no module {}", module_id);
   Function function;
   function.module = module_id;
+  function.name = name;
   const Result found = (*gpu_)->ModuleGetFunction(&function.handle, module->second.handle, name.c_str());
   if (found == static_cast<Result>(CudaError::kNotFound)) {
     return CudaStatus(CudaError::kNotFound, "the module has no kernel {}", name);
@@ -56,7 +61,7 @@ absl::Status CudaDevice::DefineFunction(FunctionId id, ModuleId module_id, const
   function.static_shared = static_cast<uint32_t>(read(FunctionAttribute::kSharedBytes, 0));
   function.max_dynamic_shared = static_cast<uint32_t>(read(FunctionAttribute::kMaxDynamicShared, 48 << 10));
   function.max_threads = read(FunctionAttribute::kMaxThreadsPerBlock, properties_.max_threads_per_block);
-  functions_[id] = function;
+  functions_[id] = std::move(function);
   return absl::OkStatus();
 }
 
@@ -108,6 +113,37 @@ absl::Status CudaDevice::SetMaxDynamicShared(FunctionId id, uint32_t bytes) {
       "cuFuncSetAttribute"));
   function->max_dynamic_shared = bytes;
   return absl::OkStatus();
+}
+
+// The PTX that this GPU's code of the module is made from; null if that is not known.
+const ptx::Module* CudaDevice::PtxOf(Module& module) const {
+  if (module.image.empty()) return module.ptx.get();
+  const std::vector<std::byte> image = std::exchange(module.image, {});
+  const int32_t capability = 10 * properties_.compute_major + properties_.compute_minor;
+  // Without the zero byte that LoadModule put behind it.
+  absl::StatusOr<std::string> text =
+      fatbin::FindPtxFor(std::span(image).first(image.size() - 1), static_cast<uint32_t>(capability));
+  absl::StatusOr<std::shared_ptr<const ptx::Module>> parsed = text.ok() ? ptx::Parse(*std::move(text)) : text.status();
+  if (parsed.ok()) {
+    module.ptx = *std::move(parsed);
+  } else {
+    module.no_ptx = parsed.status();
+  }
+  return module.ptx.get();
+}
+
+absl::StatusOr<Footprint> CudaDevice::FootprintOf(FunctionId id) {
+  WHARF_ASSIGN_OR_RETURN(Function * function, FindFunction(id));
+  if (function->footprint) return *function->footprint;
+  Module& module = modules_.find(function->module)->second;
+  if (const ptx::Module* ptx = PtxOf(module); ptx == nullptr) {
+    function->footprint = Footprint{.reason = std::string(Message(module.no_ptx))};
+  } else {
+    WHARF_ASSIGN_OR_RETURN(ptx::KernelFootprint found, ptx::FootprintOf(*ptx, function->name));
+    function->footprint =
+        ptx::Resolve(std::move(found), [&](const std::string& name) { return FindSymbol(function->module, name); });
+  }
+  return *function->footprint;
 }
 
 absl::StatusOr<Symbol> CudaDevice::FindSymbol(ModuleId id, const std::string& name) {

@@ -168,6 +168,28 @@ absl::Status NoPtxAmong(const std::vector<RawEntry>& entries) {
   return NoPtx(fmt::format(", only machine code for sm_{}", fmt::join(architectures, ", sm_")));
 }
 
+// The entry with the highest architecture in [lowest, highest]; null if there is none.
+const RawEntry* FindHighest(const std::vector<RawEntry>& entries, Kind kind, uint32_t lowest, uint32_t highest) {
+  const RawEntry* best = nullptr;
+  for (const RawEntry& entry : entries) {
+    if (entry.kind != static_cast<uint16_t>(kind) || entry.sm < lowest || entry.sm > highest) continue;
+    if (best == nullptr || entry.sm > best->sm) best = &entry;
+  }
+  return best;
+}
+
+bool IsContainer(std::span<const std::byte> image) {
+  return image.size() >= kContainerHeader && Load<uint32_t>(image, 0) == kContainerMagic;
+}
+
+// An image that is no container.
+absl::StatusOr<std::string> PlainPtx(std::span<const std::byte> image) {
+  std::string text = AsText(image);
+  if (text.starts_with("\177ELF")) return NoPtx(", only machine code (a cubin)");
+  if (text.find(".version") == std::string::npos) return Malformed("neither a fat binary nor PTX");
+  return text;
+}
+
 }  // namespace
 
 absl::StatusOr<uint64_t> ContainerBytes(std::span<const std::byte> header) {
@@ -199,18 +221,20 @@ absl::StatusOr<std::vector<Entry>> Read(std::span<const std::byte> bytes) {
 }
 
 absl::StatusOr<std::string> FindPtx(std::span<const std::byte> image) {
-  if (image.size() < kContainerHeader || Load<uint32_t>(image, 0) != kContainerMagic) {
-    std::string text = AsText(image);
-    if (text.starts_with("\177ELF")) return NoPtx(", only machine code (a cubin)");
-    if (text.find(".version") == std::string::npos) return Malformed("neither a fat binary nor PTX");
-    return text;
-  }
+  if (!IsContainer(image)) return PlainPtx(image);
   WHARF_ASSIGN_OR_RETURN(const std::vector<RawEntry> entries, List(image));
-  const RawEntry* best = nullptr;
-  for (const RawEntry& entry : entries) {
-    if (entry.kind != static_cast<uint16_t>(Kind::kPtx)) continue;
-    if (best == nullptr || entry.sm > best->sm) best = &entry;
-  }
+  const RawEntry* best = FindHighest(entries, Kind::kPtx, 0, ~0u);
+  if (best == nullptr) return NoPtxAmong(entries);
+  WHARF_ASSIGN_OR_RETURN(const std::vector<std::byte> data, Decompress(*best));
+  return AsText(data);
+}
+
+absl::StatusOr<std::string> FindPtxFor(std::span<const std::byte> image, uint32_t sm) {
+  if (!IsContainer(image)) return PlainPtx(image);
+  WHARF_ASSIGN_OR_RETURN(const std::vector<RawEntry> entries, List(image));
+  const RawEntry* code = FindHighest(entries, Kind::kElf, sm / 10 * 10, sm);
+  const RawEntry* best =
+      code != nullptr ? FindHighest(entries, Kind::kPtx, code->sm, code->sm) : FindHighest(entries, Kind::kPtx, 0, sm);
   if (best == nullptr) return NoPtxAmong(entries);
   WHARF_ASSIGN_OR_RETURN(const std::vector<std::byte> data, Decompress(*best));
   return AsText(data);

@@ -40,6 +40,12 @@ absl::StatusOr<std::vector<Entry>> Read(std::span<const std::byte> bytes);
 // kUnimplemented if there is none: the message says how to rebuild the program so that there is.
 absl::StatusOr<std::string> FindPtx(std::span<const std::byte> image);
 
+// The PTX that a GPU of compute capability `sm` (75 for 7.5) runs the machine code of, or compiles itself, by the
+// driver's choice: machine code for the same major version if there is any, the PTX of the highest architecture not
+// above `sm` otherwise. Machine code is taken to be made of the PTX beside it that is for the same architecture, as
+// nvcc does. kUnimplemented if there is no such PTX.
+absl::StatusOr<std::string> FindPtxFor(std::span<const std::byte> image, uint32_t sm);
+
 // The `.nv_fatbin` section's bytes of an ELF executable or shared object on disk. kNotFound if the file has none.
 absl::StatusOr<std::vector<std::byte>> ReadSection(const std::string& path);
 

@@ -202,6 +202,21 @@ TEST(FindPtx, TakesTheHighestArchitecture) {
   EXPECT_EQ(FindPtx(container).value(), Ptx(90));
 }
 
+TEST(FindPtxFor, FollowsTheDriversChoice) {
+  const auto ptx = [](uint32_t sm) { return EntrySpec{.sm = sm, .data = Ptx(sm)}; };
+  const auto code = [](uint32_t sm) { return EntrySpec{.kind = 2, .sm = sm, .data = "code"}; };
+  const Bytes container = MakeContainer({ptx(75), code(80), ptx(80), code(86), ptx(90), code(100), ptx(100)});
+  EXPECT_EQ(FindPtxFor(container, 75).value(), Ptx(75));
+  EXPECT_EQ(FindPtxFor(container, 80).value(), Ptx(80));
+  EXPECT_EQ(FindPtxFor(container, 87).status().code(), absl::StatusCode::kUnimplemented);  // runs sm_86: whose PTX?
+  EXPECT_EQ(FindPtxFor(container, 90).value(), Ptx(90));
+  EXPECT_EQ(FindPtxFor(container, 120).value(), Ptx(100));
+  EXPECT_EQ(FindPtxFor(container, 70).status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(FindPtxFor(FromText(Ptx(75)), 90).value(), Ptx(75));
+  EXPECT_EQ(FindPtxFor(FromText("\177ELF and so on, sixteen bytes"), 90).status().code(),
+            absl::StatusCode::kUnimplemented);
+}
+
 TEST(FindPtx, ReturnsPlainTextAsItIs) { EXPECT_EQ(FindPtx(FromText(Ptx(75))).value(), Ptx(75)); }
 
 TEST(FindPtx, SaysHowToRebuildWithoutPtx) {

@@ -67,4 +67,13 @@ const Variable* Module::FindVariable(std::string_view name) const {
   return found == variable_index.end() ? nullptr : &variables[found->second];
 }
 
+std::string_view ResolveAlias(const Module& module, std::string_view name) {
+  for (int depth = 0; depth < 8; ++depth) {
+    const auto found = module.aliases.find(name);
+    if (found == module.aliases.end()) return name;
+    name = found->second;
+  }
+  return name;
+}
+
 }  // namespace wharf::device::ptx

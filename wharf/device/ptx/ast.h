@@ -197,4 +197,7 @@ struct Module {
   const Variable* FindVariable(std::string_view name) const;
 };
 
+// Follows .alias directives from a function's name.
+std::string_view ResolveAlias(const Module& module, std::string_view name);
+
 }  // namespace wharf::device::ptx

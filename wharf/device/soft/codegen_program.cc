@@ -251,15 +251,6 @@ bool IsSystemFunction(std::string_view name) {
   return name == "vprintf" || name == "__assertfail" || name == "malloc" || name == "free";
 }
 
-std::string_view ResolveAlias(const ptx::Module& module, std::string_view name) {
-  for (int depth = 0; depth < 8; ++depth) {
-    auto found = module.aliases.find(name);
-    if (found == module.aliases.end()) return name;
-    name = found->second;
-  }
-  return name;
-}
-
 absl::StatusOr<Program> Analyze(const ptx::Module& module, std::string_view kernel) {
   Program program;
   program.module = &module;

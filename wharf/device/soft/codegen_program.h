@@ -50,7 +50,4 @@ absl::StatusOr<Program> Analyze(const ptx::Module& module, std::string_view kern
 // Names defined by the CUDA runtime system rather than by a module: vprintf, __assertfail, malloc, free.
 bool IsSystemFunction(std::string_view name);
 
-// Follows .alias directives.
-std::string_view ResolveAlias(const ptx::Module& module, std::string_view name);
-
 }  // namespace wharf::device::soft

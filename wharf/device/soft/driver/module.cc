@@ -6,6 +6,7 @@
 #include <span>
 
 #include "wharf/device/fatbin/fatbin.h"
+#include "wharf/device/ptx/footprint.h"
 #include "wharf/device/ptx/parser.h"
 
 namespace wharf::device::soft {
@@ -99,6 +100,11 @@ absl::StatusOr<Symbol> LoadedModule::FindSymbol(std::string_view name) const {
   const auto symbol = symbols_.find(name);
   if (symbol == symbols_.end()) return CudaStatus(CudaError::kNotFound, "the module has no variable {}", name);
   return symbol->second;
+}
+
+absl::StatusOr<Footprint> LoadedModule::FootprintOf(const std::string& kernel) const {
+  WHARF_ASSIGN_OR_RETURN(ptx::KernelFootprint found, ptx::FootprintOf(*ptx_, kernel));
+  return ptx::Resolve(std::move(found), [this](const std::string& name) { return FindSymbol(name); });
 }
 
 absl::StatusOr<std::shared_ptr<const CompiledKernel>> LoadedModule::Compile(const std::string& kernel) {

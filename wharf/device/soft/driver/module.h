@@ -31,6 +31,8 @@ class LoadedModule {
   // Null if the module defines no kernel of this name.
   const ptx::Function* FindKernel(std::string_view name) const;
   absl::StatusOr<Symbol> FindSymbol(std::string_view name) const;
+  // ptx::FootprintOf, its variables found; not oblivious if one of them is missing.
+  absl::StatusOr<Footprint> FootprintOf(const std::string& kernel) const;
   // Compiler::Compile's contract, and kUnsupportedPtx if the kernel uses a variable that could not be initialised.
   // Results, good or bad, are kept.
   absl::StatusOr<std::shared_ptr<const CompiledKernel>> Compile(const std::string& kernel);

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,7 @@ class SoftDevice final : public Device {
   absl::Status DefineFunction(FunctionId id, ModuleId module, const std::string& name) override;
   absl::StatusOr<FunctionAttributes> Attributes(FunctionId id) override;
   absl::Status SetMaxDynamicShared(FunctionId id, uint32_t bytes) override;
+  absl::StatusOr<Footprint> FootprintOf(FunctionId id) override;
   absl::StatusOr<Symbol> FindSymbol(ModuleId module, const std::string& name) override;
   absl::Status CreateStream(StreamId id, uint32_t flags, int32_t priority) override;
   absl::Status DestroyStream(StreamId id) override;
@@ -76,6 +78,7 @@ class SoftDevice final : public Device {
     ModuleId module = 0;
     std::string name;
     std::shared_ptr<const CompiledKernel> compiled;  // null until first needed
+    std::optional<Footprint> footprint;              // likewise
     uint32_t max_dynamic_shared = 48 << 10;
   };
   using Work = std::function<absl::Status()>;

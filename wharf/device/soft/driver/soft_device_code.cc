@@ -89,6 +89,17 @@ absl::Status SoftDevice::SetMaxDynamicShared(FunctionId id, uint32_t bytes) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<Footprint> SoftDevice::FootprintOf(FunctionId id) {
+  const auto found = functions_.find(id);
+  if (found == functions_.end()) return CudaStatus(CudaError::kInvalidHandle, "there is no function {}", id);
+  Function& function = found->second;
+  if (!function.footprint) {
+    WHARF_ASSIGN_OR_RETURN(const LoadedModule* module, FindModule(function.module));
+    WHARF_ASSIGN_OR_RETURN(function.footprint, module->FootprintOf(function.name));
+  }
+  return *function.footprint;
+}
+
 absl::StatusOr<Symbol> SoftDevice::FindSymbol(ModuleId module_id, const std::string& name) {
   WHARF_ASSIGN_OR_RETURN(const LoadedModule* module, FindModule(module_id));
   return module->FindSymbol(name);
