@@ -96,6 +96,7 @@ FunctionCodegen::Address FunctionCodegen::AddressOf(const ptx::Operand& operand,
     case Space::kShared:
       return {SharedPointer(b_.CreateAdd(base, offset))};
     case Space::kLocal:
+    case Space::kGeneric:  // may be a local array, which LLVM would never expect behind the pointer to device memory
       return {b_.CreateGEP(b_.getInt8Ty(), LocalPointer(base), offset)};
     default:
       return {b_.CreateGEP(b_.getInt8Ty(), GlobalPointer(base), offset)};

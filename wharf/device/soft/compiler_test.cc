@@ -349,7 +349,7 @@ TEST(Compiler, LocalArraysAreTheThreadsOwn) {
 FILL:
   mul.wide.u32 %rd7, %r6, 4;
   add.u64 %rd8, %rd5, %rd7;
-  mul.lo.u32 %r7, %r6, %r5;
+  mad.lo.u32 %r7, %r6, %r5, 7;
   st.local.u32 [%rd8], %r7;
   add.u32 %r6, %r6, 1;
   setp.lt.u32 %p1, %r6, 16;
@@ -363,7 +363,7 @@ FILL:
   std::vector<uint32_t> in;
   for (uint32_t i = 0; i < 100; ++i) in.push_back(i);
   auto out = MapElements<uint32_t>(runner, body, in);
-  for (uint32_t i = 0; i < 100; ++i) EXPECT_EQ(out[i], (i & 15) * i);
+  for (uint32_t i = 0; i < 100; ++i) EXPECT_EQ(out[i], (i & 15) * i + 7);
   EXPECT_GE(runner.kernel()->local_bytes, 64U);
 }
 
