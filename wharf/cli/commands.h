@@ -1,6 +1,6 @@
 // The commands of `wharf`: one file each, `AddXCommand` in it. A command runs in its CLI11 callback and says how it
 // went with SetExitCode or Fail. Exit codes: 0 fine, 1 it failed (one line on standard error says why), 2 wrong usage;
-// `wharf run` passes on the program's own.
+// `wharf run` and `wharf trace` pass on the program's own.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,6 +15,7 @@ inline constexpr int kExitFailure = 1, kExitUsage = 2;
 
 // `program`: filled before the command runs.
 void AddRunCommand(CLI::App& app, const std::vector<std::string>& program);
+void AddTraceCommand(CLI::App& app, const std::vector<std::string>& program);  // run.cc
 void AddServeCommand(CLI::App& app);
 void AddLinkCommand(CLI::App& app);
 void AddDoctorCommand(CLI::App& app);
@@ -22,9 +23,9 @@ void AddApiCommand(CLI::App& app);
 void AddBenchCommand(CLI::App& app);   // bench_offload.cc
 void AddWorkerCommand(CLI::App& app);  // hidden: started by `wharf serve`
 
-// `wharf run`'s own options end where the program's command line begins: after --, or at the first word that is neither
-// an option nor an option's value. Removes that command line from `arguments` and returns it.
-std::vector<std::string> TakeProgram(CLI::App& run, std::vector<std::string>& arguments);
+// `wharf run`'s and `wharf trace`'s own options end where the program's command line begins: after --, or at the first
+// word that is neither an option nor an option's value. Removes that command line from `arguments` and returns it.
+std::vector<std::string> TakeProgram(CLI::App& command, std::vector<std::string>& arguments);
 
 void SetExitCode(int code);
 int ExitCode();

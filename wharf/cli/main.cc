@@ -33,6 +33,7 @@ int Main(int argc, char** argv) {
   app.get_formatter()->column_width(34);
   std::vector<std::string> program;
   AddRunCommand(app, program);
+  AddTraceCommand(app, program);
   AddServeCommand(app);
   AddLinkCommand(app);
   AddBenchCommand(app);
@@ -44,10 +45,10 @@ int Main(int argc, char** argv) {
     return kExitUsage;
   }
   std::vector<std::string> arguments(argv + 1, argv + argc);
-  if (arguments.front() == "run") {
+  if (const std::string command = arguments.front(); command == "run" || command == "trace") {
     std::vector<std::string> options(arguments.begin() + 1, arguments.end());
-    program = TakeProgram(*app.get_subcommand("run"), options);
-    options.insert(options.begin(), "run");
+    program = TakeProgram(*app.get_subcommand(command), options);
+    options.insert(options.begin(), command);
     arguments = std::move(options);
   }
   try {

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -28,14 +29,28 @@ libraries (nvcc -cudart shared) and carry PTX (nvcc's default); if not, this com
   wharf run --local -- ./saxpy
   wharf run --server edge:7070 --token-file token --stats - -- python3 train.py
 
-Modes: posted (default: one way unless an answer is needed), cached (every call that reaches the server is a round trip,
-getters are answered here), percall (every call is a round trip: the baseline).
-The exit code is the program's; 126 or 127 if it cannot be started.)";
+Modes
+  replay              after a few inferences the server knows the program's sequence of calls, runs it as soon as the
+                      input is there and sends the results; what the program then does differently is undone
+  posted              one way unless an answer is needed; nothing is foreseen
+  cached              every call that reaches the server is a round trip, getters are answered here
+  percall             every call is a round trip: the baseline
+  replay_speculative  replay as published: what the server ran ahead is never undone. UNSAFE, for comparison only:
+                      a program that deviates after an update in place computes with wrong memory
+`wharf trace --help` shows what happens when. The exit code is the program's; 126 or 127 if it cannot be started.)";
+
+constexpr const char* kTraceFooter = R"(
+Like `wharf run` (see its --help for the options and modes), and writes when the client sent, received, found and replayed
+what, as Chrome trace events: open the file at https://ui.perfetto.dev or chrome://tracing. At the end a summary says what
+was found, how many calls it foresaw, which ones not and why. The first events are kept, 64 MiB of them.
+
+  wharf trace --local -o decode.json -- ./cuda_decode --inferences 5
+  wharf trace --server edge:7070 -o trace.json -- python3 detect.py)";
 
 struct RunOptions {
   std::string server;
   bool local = false;
-  std::string mode = "posted", token_file, stats;
+  std::string mode = "posted", token_file, stats, trace;
   bool tls = false;
   std::string tls_ca, tls_certificate, tls_key;
   Nanoseconds timeout = std::chrono::seconds(10);
@@ -48,9 +63,11 @@ struct RunOptions {
 
 class RunFormatter : public CLI::Formatter {
  public:
-  std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: wharf run [--server HOST:PORT | --local] [OPTIONS] [--] PROGRAM [ARGUMENTS…]\n";
-  }
+  explicit RunFormatter(std::string usage) : usage_(std::move(usage)) {}
+  std::string make_usage(const CLI::App*, std::string) const override { return "Usage: " + usage_ + "\n"; }
+
+ private:
+  const std::string usage_;
 };
 
 // A file that is gone at the end.
@@ -140,6 +157,26 @@ absl::StatusOr<std::unique_ptr<LocalServer>> StartLocal(const RunOptions& option
                              "--threads", fmt::format("{}", options.local_threads)});
 }
 
+// The file's directory may be relative, and the program may change its own. What an earlier run left goes.
+absl::Status PrepareTrace(const std::string& path, Command& command) {
+  std::error_code error;
+  std::filesystem::remove(path, error);
+  if (error) return PermissionDenied("{} cannot be replaced: {}", path, error.message());
+  command.environment["WHARF_TRACE"] = std::filesystem::absolute(path).string();
+  return absl::OkStatus();
+}
+
+void Tell(const absl::StatusOr<std::string>& text) {
+  std::fputs(text.ok() ? text->c_str() : fmt::format("wharf: {}\n", Message(text.status())).c_str(), stderr);
+}
+
+void TellOfTrace(const std::string& path, const std::string& stats) {
+  Tell(ReplaySummary(stats));
+  const bool written = std::filesystem::exists(path);
+  std::fprintf(stderr, "wharf: %s %s\n", written ? "open at https://ui.perfetto.dev:" : "no trace was written to",
+               path.c_str());
+}
+
 // The program's exit code, or why it was not started.
 absl::StatusOr<int> Run(const RunOptions& options, const std::string& path) {
   WHARF_ASSIGN_OR_RETURN(const std::string shims, ShimDirectory());
@@ -155,18 +192,17 @@ absl::StatusOr<int> Run(const RunOptions& options, const std::string& path) {
   if (!options.no_check) WHARF_RETURN_IF_ERROR(CheckProgram(path, driver));
   command.environment = Environment(options, address, shims);
   std::unique_ptr<TemporaryFile> counters;
-  if (options.stats == "-") {
+  if (options.stats == "-" || (options.stats.empty() && !options.trace.empty())) {
     WHARF_ASSIGN_OR_RETURN(counters, TemporaryFile::Make());
   }
-  if (!options.stats.empty()) command.environment["WHARF_STATS"] = counters ? counters->path() : options.stats;
-  if (!local && !counters) return Execute(command);
+  const std::string stats = counters ? counters->path() : options.stats;
+  if (!stats.empty()) command.environment["WHARF_STATS"] = stats;
+  if (!options.trace.empty()) WHARF_RETURN_IF_ERROR(PrepareTrace(options.trace, command));
+  if (!local && !counters && options.trace.empty()) return Execute(command);
   const int code = RunToEnd(command);
-  if (counters) {
-    const absl::StatusOr<std::string> table = StatsTable(counters->path());
-    std::fflush(stdout);
-    std::fprintf(stderr, "%s",
-                 table.ok() ? table->c_str() : fmt::format("wharf: {}\n", Message(table.status())).c_str());
-  }
+  std::fflush(stdout);
+  if (options.stats == "-") Tell(StatsTable(stats));
+  if (!options.trace.empty()) TellOfTrace(options.trace, stats);
   return code;
 }
 
@@ -189,7 +225,7 @@ void AddOptions(CLI::App* command, RunOptions& options) {
   CLI::Option* server = command->add_option("--server", options.server, "HOST:PORT of `wharf serve` (or WHARF_SERVER)");
   command->add_flag("--local", options.local, "Run on this machine, with a private server")->excludes(server);
   command->add_option("--mode", options.mode, "How calls travel")
-      ->check(CLI::IsMember({"posted", "cached", "percall"}))
+      ->check(CLI::IsMember({"replay", "posted", "cached", "percall", "replay_speculative"}))
       ->capture_default_str();
   AddDuration(command, "--timeout", options.timeout, "A server silent for this long is lost: CUDA calls then fail");
   command->add_option("--stats", options.stats, "Write counters to FILE as JSON; - prints a table at the end")
@@ -208,12 +244,12 @@ void AddOptions(CLI::App* command, RunOptions& options) {
 
 }  // namespace
 
-std::vector<std::string> TakeProgram(CLI::App& run, std::vector<std::string>& arguments) {
+std::vector<std::string> TakeProgram(CLI::App& command, std::vector<std::string>& arguments) {
   size_t next = 0;
   while (next < arguments.size()) {
     const std::string& word = arguments[next];
     if (word == "--" || !word.starts_with("-")) break;
-    const CLI::Option* option = run.get_option_no_throw(word);
+    const CLI::Option* option = command.get_option_no_throw(word);
     next += option != nullptr && option->get_expected_max() > 0 ? 2 : 1;
   }
   next = std::min(next, arguments.size());
@@ -224,30 +260,54 @@ std::vector<std::string> TakeProgram(CLI::App& run, std::vector<std::string>& ar
   return program;
 }
 
-void AddRunCommand(CLI::App& app, const std::vector<std::string>& program) {
-  CLI::App* command = app.add_subcommand("run", "Run an unmodified CUDA program on a server, or locally on this CPU.");
-  command->footer(kFooter);
-  auto formatter = std::make_shared<RunFormatter>();
+namespace {
+
+void RunProgram(RunOptions& options) {
+  CheckUsage(options);
+  const absl::StatusOr<std::string> path = FindProgram(options.program.front());
+  if (!path.ok()) {
+    Fail(path.status());
+    SetExitCode(path.status().code() == absl::StatusCode::kNotFound ? kExitNotFound : kExitNotExecutable);
+    return;
+  }
+  const absl::StatusOr<int> code = Run(options, *path);
+  if (code.ok()) {
+    SetExitCode(*code);
+  } else {
+    Fail(code.status());
+  }
+}
+
+// `wharf run` and `wharf trace` take the same options.
+std::shared_ptr<RunOptions> AddRunning(CLI::App& app, CLI::App* command, const std::vector<std::string>& program,
+                                       const char* footer, std::string usage) {
+  command->footer(footer);
+  auto formatter = std::make_shared<RunFormatter>(std::move(usage));
   formatter->column_width(app.get_formatter()->get_column_width());
   command->formatter(formatter);
   auto options = std::make_shared<RunOptions>();
   AddOptions(command, *options);
   command->callback([&program, options] {
     options->program = program;
-    CheckUsage(*options);
-    const absl::StatusOr<std::string> path = FindProgram(options->program.front());
-    if (!path.ok()) {
-      Fail(path.status());
-      SetExitCode(path.status().code() == absl::StatusCode::kNotFound ? kExitNotFound : kExitNotExecutable);
-      return;
-    }
-    const absl::StatusOr<int> code = Run(*options, *path);
-    if (code.ok()) {
-      SetExitCode(*code);
-    } else {
-      Fail(code.status());
-    }
+    RunProgram(*options);
   });
+  return options;
+}
+
+}  // namespace
+
+void AddRunCommand(CLI::App& app, const std::vector<std::string>& program) {
+  CLI::App* command = app.add_subcommand("run", "Run an unmodified CUDA program on a server, or locally on this CPU.");
+  AddRunning(app, command, program, kFooter,
+             "wharf run [--server HOST:PORT | --local] [OPTIONS] [--] PROGRAM [ARGUMENTS…]");
+}
+
+void AddTraceCommand(CLI::App& app, const std::vector<std::string>& program) {
+  CLI::App* command = app.add_subcommand("trace", "Run a CUDA program and write what was sent and replayed when.");
+  const auto options =
+      AddRunning(app, command, program, kTraceFooter,
+                 "wharf trace -o FILE [--server HOST:PORT | --local] [OPTIONS] [--] PROGRAM [ARGUMENTS…]");
+  command->add_option("-o,--output", options->trace, "Where the trace goes")->type_name("FILE")->required();
 }
 
 }  // namespace wharf::cli
