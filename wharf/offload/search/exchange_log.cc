@@ -113,6 +113,7 @@ void ExchangeLog::Describe(const Segment& segment, uint64_t end, const Kind& kin
   exchange.since = kind.since;
   exchange.source_count = 0;
   exchange.too_many_sources = segment.too_many_sources;
+  exchange.sequence = exchange.repeat = 0;
   for (const Source& source : segment.sources) {
     if (source.exchange < kind.since) continue;
     if (exchange.source_count == Exchange::kSources) {
@@ -120,6 +121,15 @@ void ExchangeLog::Describe(const Segment& segment, uint64_t end, const Kind& kin
       return;
     }
     exchange.sources[exchange.source_count++] = source;
+  }
+}
+
+void ExchangeLog::MarkRepeat(uint64_t sequence, uint64_t first) {
+  for (uint64_t i = size_; i > 0 && size_ - i < kCapacity; --i) {
+    Exchange& exchange = exchanges_[(i - 1) % kCapacity];
+    if (exchange.begin < first) return;
+    exchange.sequence = sequence;
+    exchange.repeat = first;
   }
 }
 

@@ -34,6 +34,9 @@ struct Exchange {
   std::array<Source, kSources> sources;
   size_t source_count = 0;
   bool too_many_sources = false;  // and `sources` are some of them
+  // The repeat of a known sequence that it is part of: the sequence and the repeat's first operator. 0: of none that is
+  // complete.
+  uint64_t sequence = 0, repeat = 0;
 };
 
 // What is a parameter? A buffer is none for an exchange if the program writes it again and again, and did so since
@@ -57,6 +60,9 @@ class ExchangeLog {
   // The exchange under way, number Size(), if it may end with the operator added last, before `end`, because an earlier
   // one of equal operators did. Valid until the next Add.
   const Exchange* Tentative(uint64_t end);
+
+  // The exchanges since operator `first` are one repeat of a known sequence. O(their number).
+  void MarkRepeat(uint64_t sequence, uint64_t first);
 
   uint64_t Size() const { return size_; }  // complete exchanges, ever
   // REQUIRES: Size() - kCapacity <= number < Size().

@@ -20,8 +20,9 @@ class IncrementalSearch : public LaneSearch {
   SearchEvent Add(const OperatorRecord& record) override {
     const uint64_t key = KeyOf(record);
     const uint64_t index = operators_.Append(key);
-    const SearchEvent event = known_.Follow(key, index, boundary_.Before(record.operator_class));
-    switch (exchanges_.Add(record, key, index)) {
+    // Before the sequences are followed on: OnExchange looks at where the last exchange left them.
+    const ExchangeLog::Change change = exchanges_.Add(record, key, index);
+    switch (change) {
       case ExchangeLog::Change::kNone:
         break;
       case ExchangeLog::Change::kClosed:
@@ -31,6 +32,7 @@ class IncrementalSearch : public LaneSearch {
         repeats_.Clear();
         break;
     }
+    const SearchEvent event = known_.Follow(key, index, boundary_.Before(record.operator_class));
     const Exchange* newest = exchanges_.Tentative(index + 1);
     if (newest == nullptr) return event;
     const uint64_t length = Search({exchanges_, *newest, exchanges_.Size()});
@@ -42,6 +44,14 @@ class IncrementalSearch : public LaneSearch {
   const std::optional<FoundSequence>& Current() const override { return known_.Current(); }
 
  private:
+  void OnExchange() {
+    repeats_.Append(exchanges_.Last().kind);
+    const auto& current = known_.Current();
+    if (current && current->first + current->length == exchanges_.Last().end) {
+      exchanges_.MarkRepeat(current->id, current->first);
+    }
+  }
+
   // How many operators, the last ones, are an inference that was not known; 0: none are.
   uint64_t Search(const RecentExchanges& recent) {
     for (uint64_t period : repeats_.Candidates(recent.newest.kind)) {

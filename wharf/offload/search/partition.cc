@@ -8,6 +8,11 @@ namespace {
 
 std::span<const Source> SourcesOf(const Exchange& exchange) { return {exchange.sources.data(), exchange.source_count}; }
 
+// Whether what passes from `from` to `to` is the state of a known sequence.
+bool IsKnownState(const Exchange& from, const Exchange& to) {
+  return from.sequence != 0 && from.sequence == to.sequence && from.repeat != to.repeat;
+}
+
 }  // namespace
 
 uint64_t Partition::InferenceAtEnd(const RecentExchanges& recent, uint64_t period) {
@@ -64,7 +69,8 @@ void Partition::CountCrossings(const RecentExchanges& recent, uint64_t period) {
     const bool mixed = std::ranges::binary_search(mixed_kinds_, exchange.kind);
     for (const Source& source : SourcesOf(exchange)) {
       const uint64_t distance = (first + i - source.exchange) % period;
-      if (distance == 0 || (!mixed && recent.At(source.exchange).kind == exchange.kind)) continue;
+      const Exchange& from = recent.At(source.exchange);
+      if (distance == 0 || (!mixed && from.kind == exchange.kind) || IsKnownState(from, exchange)) continue;
       // It crosses the cuts before i, i - 1, ..., i - distance + 1, round the end.
       const int64_t buffers = source.buffers;
       crossings_[(i + period - distance + 1) % period] += buffers;

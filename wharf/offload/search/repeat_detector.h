@@ -40,24 +40,25 @@ class RepeatDetector {
   void Clear();
 
  private:
-  // Where the last 2^level letters stood last. A slot holds what was put there last: a rare clash loses a candidate,
-  // and makes no wrong one.
+  // Where a string of 2^level letters stood last. Each level has buckets of two that keep what was seen last: strings
+  // that clash may lose a candidate, never make a wrong one.
   struct Occurrence {
     Fingerprint context;
     uint64_t end = 0;  // letters up to its end
-    uint64_t level = 0;
   };
-  static constexpr uint64_t kSlots = 4 * kCapacity;
+  using Bucket = std::array<Occurrence, 2>;
+  static constexpr uint64_t kBuckets = 2048;  // a level
 
   const Fingerprint& Prefix(uint64_t letters) const { return prefixes_[letters % prefixes_.size()]; }
   Fingerprint Between(uint64_t from, uint64_t to) const { return Rest(Prefix(to), Prefix(from), powers_[to - from]); }
   uint64_t Held() const;
-  Occurrence& Slot(const Fingerprint& context, uint64_t level);
+  // The context's place: where it is, or where it would go.
+  Occurrence& Place(const Fingerprint& context, uint64_t level);
 
   uint64_t size_ = 0, origin_ = 0;     // letters ever; those before the latest Clear
   std::vector<Fingerprint> prefixes_;  // of the string's prefixes, a ring
   std::vector<Fingerprint> powers_;    // Power(0) ... Power(kCapacity)
-  std::vector<Occurrence> occurrences_;
+  std::vector<Bucket> occurrences_;
 };
 
 }  // namespace wharf::offload
