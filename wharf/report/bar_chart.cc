@@ -5,35 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "wharf/report/markup.h"
+
 namespace wharf::report {
 namespace {
 
 constexpr double kLeft = 130, kBarWidth = 480, kBarHeight = 18, kGroupGap = 26, kTop = 46, kRight = 110;
-// Distinguishable without colour vision too (Okabe and Ito).
-constexpr const char* kColours[] = {"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00"};
-
-std::string Escape(const std::string& text) {
-  std::string escaped;
-  for (char c : text) {
-    switch (c) {
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
 
 // Where a value ends, as a share of the axis.
 class Scale {
@@ -60,21 +37,16 @@ class Scale {
   double most_ = 0, least_ = 1;
 };
 
-const char* Colour(std::vector<std::string>& seen, const std::string& label) {
-  auto it = std::find(seen.begin(), seen.end(), label);
-  if (it == seen.end()) it = seen.insert(seen.end(), label);
-  return kColours[static_cast<size_t>(it - seen.begin()) % std::size(kColours)];
-}
-
 }  // namespace
 
 std::string BarChart::Svg() const {
   const Scale scale(*this);
-  std::vector<std::string> labels;
+  Palette palette;
   std::string body;
   double y = kTop;
   for (const BarGroup& group : groups) {
-    body += fmt::format("<text x=\"8\" y=\"{:.0f}\" font-weight=\"bold\">{}</text>\n", y + 12, Escape(group.title));
+    body +=
+        fmt::format("<text x=\"8\" y=\"{:.0f}\" font-weight=\"bold\">{}</text>\n", y + 12, EscapeMarkup(group.title));
     y += kGroupGap - 6;
     for (const Bar& bar : group.bars) {
       const double width = kBarWidth * scale.Share(bar.value);
@@ -82,8 +54,8 @@ std::string BarChart::Svg() const {
           "<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"end\">{}</text>"
           "<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.1f}\" height=\"{:.0f}\" fill=\"{}\"/>"
           "<text x=\"{:.1f}\" y=\"{:.0f}\">{:.4g} {}</text>\n",
-          kLeft - 8, y + 13, Escape(bar.label), kLeft, y, width, kBarHeight - 3, Colour(labels, bar.label),
-          kLeft + width + 6, y + 13, bar.value, Escape(unit));
+          kLeft - 8, y + 13, EscapeMarkup(bar.label), kLeft, y, width, kBarHeight - 3, palette.ColourOf(bar.label),
+          kLeft + width + 6, y + 13, bar.value, EscapeMarkup(unit));
       y += kBarHeight;
     }
     y += kGroupGap / 2;
@@ -92,7 +64,7 @@ std::string BarChart::Svg() const {
              "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" font-family=\"sans-serif\" "
              "font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
              "<text x=\"8\" y=\"24\" font-size=\"16\">{}{}</text>\n",
-             kLeft + kBarWidth + kRight, y + 8, Escape(title), logarithmic ? " (logarithmic scale)" : "") +
+             kLeft + kBarWidth + kRight, y + 8, EscapeMarkup(title), logarithmic ? " (logarithmic scale)" : "") +
          body + "</svg>\n";
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "wharf/report/markup.h"
+
 namespace wharf::report {
 namespace {
 
@@ -84,6 +86,22 @@ std::string Table::Markdown() const {
     text += "\n";
   }
   return text;
+}
+
+std::string Table::Html() const {
+  const auto line = [this](const char* tag, const auto& cell) {
+    std::string text = "<tr>";
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      const char* right = columns_[i].align == Align::kRight ? " class=\"right\"" : "";
+      text += fmt::format("<{0}{1}>{2}</{0}>", tag, right, EscapeMarkup(cell(i)));
+    }
+    return text + "</tr>\n";
+  };
+  std::string text = "<table>\n" + line("th", [this](size_t i) { return columns_[i].title; });
+  for (const auto& row : rows_) {
+    if (!row.empty()) text += line("td", [&row](size_t i) { return row[i]; });
+  }
+  return text + "</table>\n";
 }
 
 }  // namespace wharf::report

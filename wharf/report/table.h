@@ -28,6 +28,8 @@ class Table {
   std::string Text() const;
   // A Markdown table; rules are left out.
   std::string Markdown() const;
+  // A <table>; rules are left out.
+  std::string Html() const;
 
  private:
   std::vector<Column> columns_;

@@ -36,6 +36,15 @@ TEST(Table, Markdown) {
   EXPECT_EQ(table.Markdown(), "| a\\|b | n |\n| --- | ---: |\n| x | 1 |\n");
 }
 
+TEST(Table, Html) {
+  Table table({{"a"}, {"n", Align::kRight}});
+  table.AddRow({"<x>", "1"});
+  table.AddRule();
+  EXPECT_EQ(table.Html(),
+            "<table>\n<tr><th>a</th><th class=\"right\">n</th></tr>\n"
+            "<tr><td>&lt;x&gt;</td><td class=\"right\">1</td></tr>\n</table>\n");
+}
+
 TEST(Table, WithoutRows) { EXPECT_EQ(Table({{"a"}}).Text(), "a\n─\n"); }
 
 }  // namespace
