@@ -1,4 +1,4 @@
-// The words of a command line, for the examples' programs.
+// The words of a command line, and waiting to be measured, for the examples' programs.
 //
 //   for (Arguments words(argc, argv, kUsage); words.Next();) {
 //     if (words.Is("--image")) image = words.Value();
@@ -6,6 +6,7 @@
 //   }
 #pragma once
 
+#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -43,3 +44,10 @@ class Arguments {
   char** argv_;
   std::string usage_, word_;
 };
+
+// Says "ready" on standard output and waits for a line on standard input, so that who measures can start there.
+inline void WaitToBeMeasured() {
+  std::puts("ready");
+  std::fflush(stdout);
+  for (int c = std::getchar(); c != '\n' && c != EOF;) c = std::getchar();
+}

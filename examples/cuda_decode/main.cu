@@ -11,23 +11,27 @@ namespace decode {
 namespace {
 
 struct Options {
-  int inferences = 10;
+  int inferences = 10, ready_after = -1;
   std::string json;
   bool check = false, profile = false;
 };
 
 constexpr char kUsage[] =
-    "usage: cuda_decode [--inferences N] [--json FILE] [--check] [--profile]\n"
-    "  --inferences  how many prompts to answer (default 10); each is another one\n"
+    "usage: cuda_decode [--inferences N] [--json FILE] [--check] [--profile] [--ready-after N]\n"
+    "  --inferences  how many prompts to answer (default 10; 0: load only); each is another one\n"
     "  --json        write the latency, the steps and the calls of every inference\n"
     "  --check       judge every decision and every proposal with this program's own CPU code\n"
-    "  --profile     print what each inference asked of CUDA\n";
+    "  --profile     print what each inference asked of CUDA\n"
+    "  --ready-after after N inferences print \"ready\" and wait for a line on standard input, to be measured from "
+    "there\n";
 
 Options ParseOptions(int argc, char** argv) {
   Options options;
   for (Arguments words(argc, argv, kUsage); words.Next();) {
     if (words.Is("--inferences"))
-      options.inferences = words.Number(1, 1000000);
+      options.inferences = words.Number(0, 1000000);
+    else if (words.Is("--ready-after"))
+      options.ready_after = words.Number(0, 1000000);
     else if (words.Is("--json"))
       options.json = words.Value();
     else if (words.Is("--check"))
@@ -83,12 +87,21 @@ void WriteJson(const std::string& path, const Record& record) {
   if (std::fclose(file) != 0) throw std::runtime_error(path + ": cannot be written");
 }
 
+void PrintLatencies(std::vector<double> latencies_ms) {
+  if (latencies_ms.empty()) return;
+  const double first = latencies_ms[0];
+  std::sort(latencies_ms.begin(), latencies_ms.end());
+  std::fprintf(stderr, "%zu inferences: first %.2f ms, median %.2f ms\n", latencies_ms.size(), first,
+               latencies_ms[latencies_ms.size() / 2]);
+}
+
 int Run(const Options& options) {
   const Model model = BuildModel();
   Decoder decoder(model);
   Record record;
   bool ok = true;
   for (int i = 0; i < options.inferences; ++i) {
+    if (i == options.ready_after) WaitToBeMeasured();
     const std::vector<int> prompt = PromptOf(i);
     const CallCounts before = decoder.counts();
     const auto start = std::chrono::steady_clock::now();
@@ -106,10 +119,7 @@ int Run(const Options& options) {
   }
   if (options.check)
     std::printf("check: %d answers %s the CPU's\n", options.inferences, ok ? "agree with" : "DIFFER from");
-  std::vector<double> sorted = record.latency_ms;
-  std::sort(sorted.begin(), sorted.end());
-  std::fprintf(stderr, "%d inferences: first %.2f ms, median %.2f ms\n", options.inferences, record.latency_ms[0],
-               sorted[sorted.size() / 2]);
+  PrintLatencies(record.latency_ms);
   if (!options.json.empty()) WriteJson(options.json, record);
   return ok ? 0 : 1;
 }

@@ -14,20 +14,22 @@ namespace {
 
 struct Options {
   std::string image = "scene.png", output, json;
-  int inferences = 10;
+  int inferences = 10, ready_after = -1;
   bool check = false, profile = false, cpu = false;
 };
 
 constexpr char kUsage[] =
     "usage: cuda_pose [--image IN.png] [--output OUT.png] [--inferences N] [--json FILE] [--check] [--profile] "
-    "[--cpu]\n"
+    "[--cpu] [--ready-after N]\n"
     "  --image       picture to look at (default scene.png)\n"
     "  --output      write the picture with boxes, skeletons and scores\n"
-    "  --inferences  how often to run the network (default 10)\n"
+    "  --inferences  how often to run the network (default 10; 0: load only)\n"
     "  --json        write the latency of every inference, and the detections\n"
     "  --check       compare every layer and the detections with this program's own CPU code\n"
     "  --profile     print what each inference asked of CUDA\n"
-    "  --cpu         the CPU code only; no CUDA call is made\n";
+    "  --cpu         the CPU code only; no CUDA call is made\n"
+    "  --ready-after after N inferences print \"ready\" and wait for a line on standard input, to be measured from "
+    "there\n";
 
 Options ParseOptions(int argc, char** argv) {
   Options options;
@@ -39,7 +41,9 @@ Options ParseOptions(int argc, char** argv) {
     else if (words.Is("--json"))
       options.json = words.Value();
     else if (words.Is("--inferences"))
-      options.inferences = words.Number(1, 1000000);
+      options.inferences = words.Number(0, 1000000);
+    else if (words.Is("--ready-after"))
+      options.ready_after = words.Number(0, 1000000);
     else if (words.Is("--check"))
       options.check = true;
     else if (words.Is("--profile"))
@@ -139,6 +143,7 @@ int Run(const Options& options) {
     Runtime runtime;
     Detector detector(runtime, network);
     for (int i = 0; i < options.inferences; ++i) {
+      if (i == options.ready_after) WaitToBeMeasured();
       const CallCounts before = runtime.counts();
       timed([&] { return detector.Infer(input, letterbox); });
       if (options.profile) PrintProfile(i, runtime.counts(), before);

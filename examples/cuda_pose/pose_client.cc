@@ -12,18 +12,21 @@ namespace {
 
 struct Options {
   std::string image = "scene.png", server, output, json;
-  int inferences = 10;
+  int inferences = 10, ready_after = -1;
   bool check = false;
 };
 
 constexpr char kUsage[] =
-    "usage: pose_client --server HOST:PORT [IN.png] [--output OUT.png] [--inferences N] [--json FILE] [--check]\n"
+    "usage: pose_client --server HOST:PORT [IN.png] [--output OUT.png] [--inferences N] [--json FILE] [--check] "
+    "[--ready-after N]\n"
     "  IN.png        picture to look at (default scene.png)\n"
     "  --server      where pose_server waits\n"
     "  --output      write the picture with boxes, skeletons and scores\n"
     "  --inferences  how often to ask (default 10)\n"
     "  --json        write the latency of every inference, and the detections\n"
-    "  --check       compare the detections with this program's own CPU code\n";
+    "  --check       compare the detections with this program's own CPU code\n"
+    "  --ready-after after N inferences print \"ready\" and wait for a line on standard input, to be measured from "
+    "there\n";
 
 Options ParseOptions(int argc, char** argv) {
   Options options;
@@ -36,6 +39,8 @@ Options ParseOptions(int argc, char** argv) {
       options.json = words.Value();
     else if (words.Is("--inferences"))
       options.inferences = words.Number(1, 1000000);
+    else if (words.Is("--ready-after"))
+      options.ready_after = words.Number(0, 1000000);
     else if (words.Is("--check"))
       options.check = true;
     else if (words.word().rfind("-", 0) != 0)
@@ -55,6 +60,7 @@ int Run(const Options& options) {
   std::vector<double> latencies_ms;
   Detections detections;
   for (int i = 0; i < options.inferences; ++i) {
+    if (i == options.ready_after) WaitToBeMeasured();
     const auto start = std::chrono::steady_clock::now();
     server.Send(request);
     detections = server.ReceiveDetections();

@@ -37,6 +37,7 @@ void Print(const Detections& detections) {
 }
 
 void PrintLatencies(const std::vector<double>& latencies_ms) {
+  if (latencies_ms.empty()) return;
   std::vector<double> sorted = latencies_ms;
   std::sort(sorted.begin(), sorted.end());
   std::fprintf(stderr, "%zu inferences: first %.2f ms, median %.2f ms\n", sorted.size(), latencies_ms[0],

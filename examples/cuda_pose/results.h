@@ -10,7 +10,7 @@ namespace pose {
 
 // People, their joints and how many there are, on standard output.
 void Print(const Detections& detections);
-// The first and the median latency, on standard error.
+// The first and the median latency, on standard error; nothing without any.
 void PrintLatencies(const std::vector<double>& latencies_ms);
 // Throws std::runtime_error if the file cannot be written.
 void WriteJson(const std::string& path, const std::string& program, const std::vector<double>& latencies_ms,
