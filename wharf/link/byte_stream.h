@@ -41,6 +41,9 @@ class ByteStream {
   // True for loopback, Unix sockets and memory.
   virtual bool IsLocal() const = 0;
   virtual std::optional<TransportInfo> Info() const { return std::nullopt; }
+  // True while the connection underneath is gone and a new one is awaited (resumable_stream.h): silence then means
+  // nothing yet.
+  virtual bool Resuming() const { return false; }
 };
 
 struct TlsClientOptions {
