@@ -102,7 +102,7 @@ struct Symbol {
 // What a kernel may do to memory, known before it runs (ptx/footprint.h says how).
 struct Footprint {
   // Which addresses it touches, how often it loops and whether it ends depend only on its parameters and the launch's
-  // shape. Once a launch has ended without a fault, any other with the same parameters and shape will too, and touch
+  // shape (LaunchConfig). Once a launch has ended without a fault, any other with the same parameters and shape will too, and touch
   // the same addresses, while the memory mapped then stays mapped.
   bool oblivious = false;
   std::string reason;  // why not, for people; "" if it is

@@ -95,7 +95,7 @@ void SoftDevice::Enqueue(std::shared_ptr<Timeline> stream, std::function<void()>
   });
 }
 
-void SoftDevice::DoWork(const Work& work) {
+void SoftDevice::DoWork(const Action& work) {
   if (failed_.load(std::memory_order_acquire)) return;
   const int64_t start = NowNs();
   absl::Status status;
@@ -108,7 +108,7 @@ void SoftDevice::DoWork(const Work& work) {
   if (!status.ok()) Latch(status);
 }
 
-void SoftDevice::EnqueueWork(std::shared_ptr<Timeline> stream, Work work) {
+void SoftDevice::EnqueueWork(std::shared_ptr<Timeline> stream, Action work) {
   Enqueue(std::move(stream), [this, work = std::move(work)] { DoWork(work); });
 }
 
@@ -134,6 +134,7 @@ absl::Status SoftDevice::Unmap(DeviceAddress address) {
     return CudaStatus(CudaError::kInvalidValue, "unmap of {:#x}: outside the arena", address);
   }
   WHARF_ASSIGN_OR_RETURN(const uint64_t size, memory_->Unmap(address));
+  ++memory_version_;
   Enqueue(streams_[kDefaultStream], [this, address, size] { memory_->Decommit(address, size); });
   return absl::OkStatus();
 }
@@ -160,6 +161,7 @@ absl::Status SoftDevice::CreateStream(StreamId id, uint32_t /*flags*/, int32_t /
 
 absl::Status SoftDevice::DestroyStream(StreamId id) {
   if (id == kDefaultStream || streams_.erase(id) == 0) return NoSuch("stream", id);
+  ++names_version_;
   return absl::OkStatus();
 }
 
@@ -260,15 +262,20 @@ absl::Status SoftDevice::CopyOnDevice(StreamId stream_id, Region to, Region from
   return absl::OkStatus();
 }
 
-absl::Status SoftDevice::Fill(StreamId stream_id, Region to, Extent extent, uint32_t value, uint32_t element_bytes) {
-  WHARF_ASSIGN_OR_RETURN(std::shared_ptr<Timeline> stream, FindStream(stream_id));
+absl::Status SoftDevice::CheckFill(const FillWork& fill) const {
+  const auto& [to, extent, value, element_bytes] = fill;
   const bool size_ok = element_bytes == 1 || element_bytes == 2 || element_bytes == 4;
   if (!size_ok || extent.width % element_bytes != 0 || to.address % element_bytes != 0 ||
       (extent.height > 1 && to.row_pitch % element_bytes != 0) ||
       (extent.depth > 1 && to.slice_pitch % element_bytes != 0)) {
     return CudaStatus(CudaError::kInvalidValue, "fill of {} bytes by elements of {}", extent.width, element_bytes);
   }
-  WHARF_RETURN_IF_ERROR(CheckBox(*memory_, to, extent));
+  return CheckBox(*memory_, to, extent);
+}
+
+absl::Status SoftDevice::Fill(StreamId stream_id, Region to, Extent extent, uint32_t value, uint32_t element_bytes) {
+  WHARF_ASSIGN_OR_RETURN(std::shared_ptr<Timeline> stream, FindStream(stream_id));
+  WHARF_RETURN_IF_ERROR(CheckFill({to, extent, value, element_bytes}));
   EnqueueWork(std::move(stream), [to, extent, value, element_bytes] {
     FillBox(to, extent, value, element_bytes);
     return absl::OkStatus();

@@ -60,6 +60,7 @@ class SoftDevice final : public Device {
   absl::Status Launch(StreamId stream, FunctionId function, const LaunchConfig& config,
                       std::vector<std::byte> parameters) override;
   absl::Status RunGemm(StreamId stream, const Gemm& gemm) override;
+  std::unique_ptr<WorkList> PrepareWork(std::vector<Work> work) override;
   absl::Status Notify(StreamId stream, Done done) override;
   absl::Status NotifyAll(Done done) override;
   absl::Status NotifyEvent(EventId event, Done done) override;
@@ -81,7 +82,8 @@ class SoftDevice final : public Device {
     std::optional<Footprint> footprint;              // likewise
     uint32_t max_dynamic_shared = 48 << 10;
   };
-  using Work = std::function<absl::Status()>;
+  using Action = std::function<absl::Status()>;
+  class PreparedWork;  // soft_device_work.cc
 
   SoftDevice(const DeviceOptions& options, std::unique_ptr<Memory> memory, std::unique_ptr<Compiler> compiler);
   void FillProperties(uint64_t quota);
@@ -92,13 +94,14 @@ class SoftDevice final : public Device {
   // The function, compiled.
   absl::StatusOr<Function*> FindFunction(FunctionId id);
   absl::Status CheckLaunch(const Function& function, const LaunchConfig& config, size_t parameter_bytes) const;
+  absl::Status CheckFill(const FillWork& fill) const;
 
   // Queues `task`, which runs whatever has failed before it.
   void Enqueue(std::shared_ptr<Timeline> stream, std::function<void()> task);
   // Counted as busy time, skipped after a fault, its failure latched.
-  void DoWork(const Work& work);
+  void DoWork(const Action& work);
   // The same, queued.
-  void EnqueueWork(std::shared_ptr<Timeline> stream, Work work);
+  void EnqueueWork(std::shared_ptr<Timeline> stream, Action work);
   void NotifyWhenDone(Timeline& timeline, Done done);
   void RunDue(std::vector<Timeline::Callback> due);
   void Latch(const absl::Status& status);
@@ -116,6 +119,8 @@ class SoftDevice final : public Device {
   std::map<EventId, std::shared_ptr<Event>> events_;
   std::map<ModuleId, std::unique_ptr<LoadedModule>> modules_;
   std::map<FunctionId, Function> functions_;
+  // Grow when a name, or memory, that was there may be gone or mean something else.
+  uint64_t names_version_ = 1, memory_version_ = 1;
 
   Timeline all_;
   std::atomic<int64_t> busy_ns_{0};

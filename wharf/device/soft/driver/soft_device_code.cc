@@ -29,6 +29,8 @@ absl::Status SoftDevice::UnloadModule(ModuleId id) {
     WHARF_ASSIGN_OR_RETURN(const uint64_t size, memory_->Unmap(base));
     Enqueue(streams_[kDefaultStream], [this, base, size] { memory_->Decommit(base, size); });
   }
+  ++names_version_;
+  ++memory_version_;
   modules_.erase(id);
   std::erase_if(functions_, [id](const auto& function) { return function.second.module == id; });
   return absl::OkStatus();
@@ -86,6 +88,7 @@ absl::Status SoftDevice::SetMaxDynamicShared(FunctionId id, uint32_t bytes) {
                       uint64_t{bytes} + used);
   }
   function->max_dynamic_shared = bytes;
+  ++names_version_;
   return absl::OkStatus();
 }
 

@@ -3,7 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <string>
+#include <string_view>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -15,7 +15,7 @@ namespace wharf::device::soft {
 
 struct KernelLaunch {
   const CompiledKernel* kernel = nullptr;
-  std::string name;  // for messages
+  std::string_view name;  // for messages; what it views outlives the run
   LaunchConfig config;
   const std::byte* parameters = nullptr;
 };
