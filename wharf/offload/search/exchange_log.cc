@@ -12,12 +12,13 @@ void ExchangeLog::Segment::Reset(uint64_t begin_at, uint64_t exchange) {
   too_many_sources = false;
 }
 
-void ExchangeLog::Segment::Use(uint64_t exchange) {
+void ExchangeLog::Segment::Use(uint64_t exchange, uint64_t first_use) {
   const auto known = std::ranges::find(sources, exchange, &Source::exchange);
   if (known != sources.end()) {
-    ++known->buffers;
+    ++known->reads;
+    known->first_use = std::min(known->first_use, first_use);
   } else if (sources.size() < kSources) {
-    sources.push_back({exchange, 1});
+    sources.push_back({exchange, 1, first_use});
   } else {
     too_many_sources = true;
   }
@@ -57,19 +58,20 @@ ExchangeLog::Change ExchangeLog::Add(const OperatorRecord& record, uint64_t key,
 void ExchangeLog::Read(uint64_t address) {
   const auto found = buffers_.find(address);
   if (found == buffers_.end()) return;
-  const Buffer& buffer = found->second;
+  Buffer& buffer = found->second;
   const uint64_t newest = in_doubt_ ? pending_.begin : current_.begin;
   if (buffer.operator_index >= newest) return;
+  if (buffer.first_use == kNever) buffer.first_use = current_.number;
   if (buffer.longest_interval == 0 && buffer.operator_index < current_.begin) return;
   const uint64_t source = ExchangeOf(buffer);
   const bool settled = buffer.longest_interval == 0 || current_.number - source > 2 * buffer.longest_interval;
-  if (buffer.operator_index < current_.begin && !settled) current_.Use(source);
-  if (in_doubt_ && !settled) pending_.Use(source);
+  if (buffer.operator_index < current_.begin && !settled) current_.Use(source, buffer.first_use);
+  if (in_doubt_ && !settled) pending_.Use(source, buffer.first_use);
 }
 
 void ExchangeLog::Write(uint64_t address, uint64_t index) {
   const uint64_t number = in_doubt_ ? pending_.number : current_.number;
-  const auto [entry, is_new] = buffers_.try_emplace(address, Buffer{index, number, 0});
+  const auto [entry, is_new] = buffers_.try_emplace(address, Buffer{index, number});
   if (is_new) return;
   Buffer& buffer = entry->second;
   if (buffer.operator_index < current_.begin) {

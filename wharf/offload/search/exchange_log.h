@@ -17,10 +17,12 @@
 
 namespace wharf::offload {
 
-// `buffers` reads of an exchange see what exchange number `exchange` wrote.
+// `reads` reads of an exchange see what exchange number `exchange` wrote, into buffers of which the first to be read in
+// another exchange than it was written in was so in exchange `first_use`.
 struct Source {
   uint64_t exchange = 0;
-  uint32_t buffers = 0;
+  uint64_t reads = 0;
+  uint64_t first_use = 0;
 };
 
 struct Exchange {
@@ -71,6 +73,7 @@ class ExchangeLog {
 
  private:
   static constexpr size_t kSources = 64;
+  static constexpr uint64_t kNever = UINT64_MAX;
   // A part of the log that is, or may become, an exchange.
   struct Segment {
     uint64_t begin = 0, number = 0;
@@ -78,12 +81,13 @@ class ExchangeLog {
     std::vector<Source> sources;
     bool too_many_sources = false;
     void Reset(uint64_t begin_at, uint64_t exchange);
-    void Use(uint64_t exchange);
+    void Use(uint64_t exchange, uint64_t first_use);
   };
   struct Buffer {
     uint64_t operator_index = 0;  // its last write
     uint64_t exchange = 0;        // the write's, or, where that was not decided yet, a neighbour of it
     uint64_t longest_interval = 0;
+    uint64_t first_use = kNever;  // the exchange that first read what an earlier one wrote, or what none did
   };
   struct Kind {
     uint64_t number = 0, since = 0, last = 0;

@@ -14,6 +14,7 @@ struct Model {
   std::vector<uint32_t> operators;
   std::vector<std::pair<uint64_t, uint64_t>> turns;
   Buffers weights;
+  std::vector<uint32_t> inputs;  // its input copies
   bool started = false;
 };
 
@@ -76,6 +77,19 @@ class Generator {
     }
   }
 
+  // Into memory of its own, or where another input of this inference went.
+  void Input(Model& model, Buffers& live) {
+    if (!model.inputs.empty() && Chance(20)) {
+      const uint32_t again = model.inputs[Up(0, model.inputs.size() - 1)];
+      model.operators.push_back(again);
+      live.push_back(log_.operators[again].writes[0]);
+      return;
+    }
+    live.push_back(NewBuffer());
+    model.inputs.push_back(Make(OperatorClass::kHostToDevice, {}, {live.back()}));
+    model.operators.push_back(model.inputs.back());
+  }
+
   void Outputs(Model& model, const Buffers& live) {
     for (uint64_t n = Up(1, 3); n > 0; --n) {
       model.operators.push_back(Make(OperatorClass::kDeviceToHost, {n == 1 ? live.back() : Pick(live)}, {}));
@@ -84,12 +98,22 @@ class Generator {
     if (Chance(30)) model.operators.push_back(sync_);
   }
 
-  // for each region: input, a kernel on the features, output, wait
+  // For each region: input, kernels, output, wait; perhaps in two exchanges. A turn uses what the inference computed
+  // before, or adds to it, or stands on its own.
   void CopyLoop(Model& model, const Buffers& live) {
     const uint64_t region = NewBuffer(), result = NewBuffer();
-    const std::vector<uint32_t> turn{Make(OperatorClass::kHostToDevice, {}, {region}),
-                                     Make(OperatorClass::kCompute, {live.back(), region}, {result}),
-                                     Make(OperatorClass::kDeviceToHost, {result}, {}), sync_};
+    Buffers reads{region}, writes{result};
+    if (Chance(80)) reads.push_back(live.back());
+    if (Chance(40)) reads.push_back(live.end()[-2]), writes.push_back(live.end()[-2]);
+    std::vector<uint32_t> turn{Make(OperatorClass::kHostToDevice, {}, {region}),
+                               Make(OperatorClass::kCompute, reads, writes),
+                               Make(OperatorClass::kDeviceToHost, {result}, {}), sync_};
+    if (Chance(30)) {
+      turn.push_back(turn[0]);
+      turn.push_back(Make(OperatorClass::kCompute, {result, region, live.back()}, {result}));
+      turn.push_back(turn[2]);
+      turn.push_back(sync_);
+    }
     for (uint64_t n = Up(2, 7); n > 0; --n) {
       model.turns.emplace_back(model.operators.size(), model.operators.size() + turn.size());
       model.operators.insert(model.operators.end(), turn.begin(), turn.end());
@@ -100,18 +124,18 @@ class Generator {
     Model model;
     for (uint64_t n = Up(1, 4); n > 0; --n) model.weights.push_back(NewBuffer());
     const uint64_t state = NewBuffer();
+    Buffers cleared;
     if (features_.lead_in && Chance(70)) {
-      model.operators.push_back(Make(OperatorClass::kOther, {}, {NewBuffer()}));
+      cleared.push_back(NewBuffer());
+      model.operators.push_back(Make(OperatorClass::kOther, {}, cleared));
       model.operators.push_back(Make(OperatorClass::kOther, {}, {}));
     }
     Buffers carried;  // what the exchanges before left
     const uint64_t exchanges = features_.several_exchanges ? Up(2, 4) : 1;
     for (uint64_t e = 0; e < exchanges; ++e) {
       Buffers live = carried;
-      for (uint64_t n = Up(1, 3); n > 0; --n) {
-        live.push_back(NewBuffer());
-        model.operators.push_back(Make(OperatorClass::kHostToDevice, {}, {live.back()}));
-      }
+      if (e == 0) live = cleared;
+      for (uint64_t n = Up(1, 3); n > 0; --n) Input(model, live);
       if (features_.state && e == 0) {
         model.operators.push_back(Make(OperatorClass::kCompute, {state, live.back()}, {live.back()}));
       }

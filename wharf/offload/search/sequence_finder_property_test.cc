@@ -3,10 +3,10 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,24 +29,22 @@ class Referee {
     if (event == SearchEvent::kLeft) return current ? "left, yet still in a sequence" : "";
     const auto truth = inference_ends_.find(added);
     const bool reported = event == SearchEvent::kFound || event == SearchEvent::kInferenceEnd;
-    if (truth != inference_ends_.end()) Count(truth->second, reported);
+    if (truth != inference_ends_.end()) Count(truth->second);
     if (!reported) return truth != inference_ends_.end() && MustBeKnown(truth->second) ? Text("missed", added) : "";
     if (!current || current->first + current->length != added) return Text("does not end here", added);
     if (truth != inference_ends_.end() && truth->second.begin == current->first) {
-      ++found_[truth->second.model];
+      found_.insert(truth->second.model);
       return "";
     }
     if (IsTurn(event, *current, added)) return "";
     return IsRotation(*current) ? "" : Text("is no inference", added);
   }
 
-  bool Found(size_t model) const { return found_.contains(model); }
-
  private:
   using Range = GeneratedLog::Range;
 
   // The inferences of one model that follow each other without a gap.
-  void Count(const Range& inference, bool) {
+  void Count(const Range& inference) {
     const bool follows = run_.end == inference.begin && run_.model == inference.model;
     run_length_ = follows ? run_length_ + 1 : 1;
     run_ = inference;
@@ -80,7 +78,7 @@ class Referee {
   const GeneratedLog& log_;
   std::map<uint64_t, Range> inference_ends_, turn_ends_;
   std::map<uint64_t, size_t> turn_ids_;  // ids of sequences that were turns, and of which model
-  std::map<size_t, uint64_t> found_;
+  std::set<size_t> found_;
   Range run_{};
   uint64_t run_length_ = 0;
 };
@@ -106,6 +104,8 @@ LogFeatures AnyFeatures() {
   f.kernels = *rc::gen::inRange(1, 12);
   f.inferences = *rc::gen::inRange(1, 12);
   if (f.alternate) f.reuse_buffers = false;  // who takes turns cannot share memory that holds results
+  // In memory that held another model's results, state looks like these.
+  if (f.reuse_buffers && (f.several_exchanges || f.copy_loops)) f.state = false;
   // Unknown roles make everything state, and state binds models of several exchanges that take turns.
   if (f.alternate && f.unknown_roles) f.several_exchanges = f.copy_loops = false;
   return f;
@@ -121,13 +121,69 @@ std::string Text(const LogFeatures& f) {
   return text + " " + std::to_string(f.models) + " " + std::to_string(f.kernels) + " " + std::to_string(f.inferences);
 }
 
+// What the program did three times in a row is found when the third ends, and what is reported is always an inference.
 RC_GTEST_PROP(SequenceFinderProperty, WhatIsFoundIsAnInference, ()) {
   const LogFeatures features = AnyFeatures();
+  const uint64_t first_seed = *rc::gen::arbitrary<uint32_t>();
+  for (uint64_t seed = first_seed; seed < first_seed + 50; ++seed) {  // thousands of logs in all
+    const GeneratedLog log = GenerateLog(features, seed);
+    const auto finder = MakeSequenceFinder(SearchAlgorithm::kIncremental, {});
+    const std::string wrong = Judge(log, *finder);
+    if (!wrong.empty()) RC_FAIL(wrong + " in " + Text(features) + " " + std::to_string(seed));
+  }
+}
+
+// Threads: records of several programs, each in a lane, in any order.
+RC_GTEST_PROP(SequenceFinderProperty, LanesDoNotDisturbEachOther, ()) {
   const uint64_t seed = *rc::gen::arbitrary<uint64_t>();
-  const GeneratedLog log = GenerateLog(features, seed);
+  std::vector<GeneratedLog> logs;
+  for (int lane = 0; lane < 3; ++lane) logs.push_back(GenerateLog(AnyFeatures(), seed + static_cast<uint64_t>(lane)));
+  std::vector<Referee> referees(logs.begin(), logs.end());
+  std::vector<uint64_t> added(logs.size());
   const auto finder = MakeSequenceFinder(SearchAlgorithm::kIncremental, {});
-  const std::string wrong = Judge(log, *finder);
-  if (!wrong.empty()) RC_FAIL(wrong + " in " + Text(features) + " " + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  for (size_t left = 3; left > 0;) {
+    const size_t lane = random() % logs.size();
+    if (added[lane] == logs[lane].order.size()) continue;
+    const uint32_t number = static_cast<uint32_t>(lane);
+    const SearchEvent event = finder->Add(logs[lane].operators[logs[lane].order[added[lane]]].Record(number));
+    const std::string wrong = referees[lane].Check(event, finder->Current(number), ++added[lane]);
+    if (!wrong.empty()) RC_FAIL(wrong);
+    if (added[lane] == logs[lane].order.size()) --left;
+  }
+}
+
+// A million operators: every ring has turned over many times.
+TEST(SequenceFinderLongLogs, WhatIsFoundIsAnInference) {
+  uint64_t longest = 0;
+  for (uint64_t seed = 0; seed < 16; ++seed) {
+    LogFeatures features;
+    features.different_first = features.lead_in = features.deviations = true;
+    features.several_exchanges = seed % 2 == 0;
+    features.inner_outputs = features.state = seed % 3 == 0;
+    features.kernel_loops = features.copy_loops = seed % 5 == 0;
+    features.alternate = seed % 4 < 2;
+    features.models = 3;
+    features.kernels = 40;
+    features.inferences = 6000;
+    const GeneratedLog log = GenerateLog(features, seed);
+    longest = std::max(longest, static_cast<uint64_t>(log.order.size()));
+    const auto finder = MakeSequenceFinder(SearchAlgorithm::kIncremental, {});
+    EXPECT_EQ(Judge(log, *finder), "") << Text(features) << " " << seed;
+  }
+  EXPECT_GT(longest, 1'000'000u);
+}
+
+// The referee itself: what the published searches get wrong, it sees.
+TEST(SequenceFinderReferee, SeesWhatIsWrong) {
+  LogFeatures features;
+  features.several_exchanges = features.copy_loops = features.state = true;
+  int wrong = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const GeneratedLog log = GenerateLog(features, seed);
+    wrong += Judge(log, *MakeSequenceFinder(SearchAlgorithm::kDataDependency, {})).empty() ? 0 : 1;
+  }
+  EXPECT_GT(wrong, 0);
 }
 
 }  // namespace
