@@ -1,5 +1,7 @@
 #include "wharf/offload/executor.h"
 
+#include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "wharf/offload/copy_extent.h"
@@ -13,6 +15,7 @@ constexpr uint64_t kSettleBytes = 1 << 20;  // a stream's work is accounted in p
 
 template <typename... Ops>
 bool TakesBulk(OpList<Ops...>, uint16_t kind) {
+  if (kind == static_cast<uint16_t>(FrameKind::kProgress)) return true;
   return ((Ops::kHasBulk && kind == Ops::kNumber) || ...);
 }
 
@@ -35,6 +38,11 @@ Executor::~Executor() {
   replies_->Stop();
   // Its callbacks hold what they need; none comes after this.
   device_.reset();
+}
+
+void Executor::EnableReplay(const ReplayOptions& replay) {
+  ReplayRunner::Performer* const performer = this;
+  replay_ = std::make_unique<ReplayRunner>(replay, performer, device_.get());
 }
 
 void Executor::Stop() {
@@ -74,6 +82,7 @@ absl::StatusOr<std::span<std::byte>> Executor::BulkDestination(const link::Frame
 
 absl::Status Executor::OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
                                std::vector<std::byte> bulk) {
+  if (header.kind == static_cast<uint16_t>(FrameKind::kProgress)) return OnProgress(header, head, std::move(bulk));
   if (header.kind < static_cast<uint16_t>(FrameKind::kFirstOp)) return OnControlFrame(header);
   return DispatchAny(AllOps{}, header, head, bulk);
 }
@@ -91,6 +100,49 @@ absl::Status Executor::OnControlFrame(const link::FrameHeader& header) {
     default:
       return CloseWith(DataLoss("frame kind {} is not expected here", header.kind));
   }
+}
+
+absl::Status Executor::OnProgress(const link::FrameHeader& header, std::span<const std::byte> head,
+                                  std::vector<std::byte> bulk) {
+  if (replay_ == nullptr) return CloseWith(DataLoss("a progress frame in a session without replay"));
+  const absl::Status status = replay_->OnProgress(header.tag, head, std::move(bulk));
+  {
+    absl::MutexLock lock(&counters_mutex_);
+    counters_.replay = replay_->Counters();
+  }
+  return status.ok() ? status : CloseWith(status);
+}
+
+absl::Status Executor::Perform(const StepOp& op, std::vector<std::byte> bulk, const Ticket& ticket) {
+  return std::visit(
+      [&]<typename Op>(const Op& step) -> absl::Status {
+        Count<Op>();
+        if constexpr (Op::kAnswer == Answer::kBlocking) {
+          Answer(step, ticket);
+          return absl::OkStatus();
+        } else if constexpr (Op::kHasBulk) {
+          return Handle(step, std::move(bulk));
+        } else {
+          Op own = step;  // handling may use it up
+          return Handle(own);
+        }
+      },
+      op);
+}
+
+void Executor::Latch(const absl::Status& status) {
+  replies_->LatchPosted(status);
+  absl::MutexLock lock(&counters_mutex_);
+  ++counters_.posted_errors;
+}
+
+bool Executor::HasIdleRoom() { return !queued_->Full() && !replies_->Budget().Full() && !host_calls_->Any(); }
+
+bool Executor::OthersAreIdle(device::StreamId stream) {
+  const auto idle = [&](device::StreamId other) {
+    return other == stream || device_->StreamDone(other).value_or(false);
+  };
+  return idle(device::kDefaultStream) && std::all_of(streams_.begin(), streams_.end(), idle);
 }
 
 absl::Status Executor::CloseWith(const absl::Status& why) {
@@ -116,13 +168,13 @@ absl::Status Executor::Dispatch(const link::FrameHeader& header, std::span<const
   const Ticket ticket{header.tag, Clock::Real().Now()};
   absl::StatusOr<Op> op = Decode<Op>(head);
   if (!op.ok()) return CloseWith(DataLoss("a malformed {} came: {}", Op::kName, Message(op.status())));
-  constexpr bool blocking = Op::kAnswer == Answer::kBlocking;
-  {
-    absl::MutexLock lock(&counters_mutex_);
-    ++counters_.operations;
-    counters_.blocking_operations += blocking;
+  Count<Op>();
+  // What the client's own thread says of a host function is not an operation of the program.
+  constexpr bool follows = !std::is_same_v<Op, HostCallDone>;
+  if (follows && replay_ != nullptr) {
+    if (const absl::Status noted = replay_->OnOperation(header.kind, head); !noted.ok()) return CloseWith(noted);
   }
-  if constexpr (blocking) {
+  if constexpr (Op::kAnswer == Answer::kBlocking) {
     Answer(*op, ticket);
   } else {
     absl::Status status;
@@ -132,20 +184,23 @@ absl::Status Executor::Dispatch(const link::FrameHeader& header, std::span<const
       status = Handle(*op);
     }
     if (!status.ok()) {
-      replies_->LatchPosted(status);
-      absl::MutexLock lock(&counters_mutex_);
-      ++counters_.posted_errors;
+      Latch(status);
+      if (follows && replay_ != nullptr) replay_->NoteFailure();
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status Executor::AddObject(uint64_t& count, const char* what) {
-  if (count >= options_.objects) {
-    return device::CudaStatus(device::CudaError::kOutOfMemory, "a session may have {} {}", options_.objects, what);
-  }
-  ++count;
-  return absl::OkStatus();
+template <typename Op>
+void Executor::Count() {
+  absl::MutexLock lock(&counters_mutex_);
+  ++counters_.operations;
+  counters_.blocking_operations += Op::kAnswer == Answer::kBlocking;
+}
+
+absl::Status Executor::CheckCount(uint64_t count, const char* what) const {
+  if (count < options_.objects) return absl::OkStatus();
+  return device::CudaStatus(device::CudaError::kOutOfMemory, "a session may have {} {}", options_.objects, what);
 }
 
 absl::Status Executor::WaitForRoom(uint64_t bytes) {

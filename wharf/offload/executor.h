@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
@@ -24,6 +25,7 @@
 #include "wharf/link/channel.h"
 #include "wharf/offload/host_calls.h"
 #include "wharf/offload/in_flight_budget.h"
+#include "wharf/offload/replay_runner.h"
 #include "wharf/offload/reply_queue.h"
 #include "wharf/offload/wire.h"
 
@@ -40,18 +42,22 @@ struct ExecutorOptions {
 struct ExecutorCounters {
   uint64_t operations = 0, blocking_operations = 0, launches = 0, posted_errors = 0;
   uint64_t mapped_bytes = 0, peak_mapped_bytes = 0;
+  ReplayCounters replay;
 };
 
 // The executor's channel must have these limits.
 link::FrameLimits ExecutorFrameLimits();
 
-class Executor final : public link::FrameHandler {
+class Executor final : public link::FrameHandler, private ReplayRunner::Performer {
  public:
   // `channel` must live until Stop has returned.
   Executor(std::unique_ptr<device::Device> device, link::Channel* channel, const ExecutorOptions& options = {});
   // Frees the device with all the session's memory; waits for kernels that are running. REQUIRES: Stop was called and
   // the channel's reader has ended.
   ~Executor() override;
+
+  // Remembers the session's operations and accepts Progress frames. Call before the channel is started.
+  void EnableReplay(const ReplayOptions& replay);
 
   // Closes the channel and sends nothing more. Not from within a handler.
   void Stop();
@@ -80,6 +86,18 @@ class Executor final : public link::FrameHandler {
   template <typename Op>
   absl::Status Dispatch(const link::FrameHeader& header, std::span<const std::byte> head, std::vector<std::byte>& bulk);
   absl::Status OnControlFrame(const link::FrameHeader& header);
+  absl::Status OnProgress(const link::FrameHeader& header, std::span<const std::byte> head,
+                          std::vector<std::byte> bulk);
+  template <typename Op>
+  void Count();
+
+  // ReplayRunner::Performer
+  absl::Status Perform(const StepOp& op, std::vector<std::byte> bulk, const Ticket& ticket) override;
+  void Latch(const absl::Status& status) override;
+  bool HasIdleRoom() override;
+  const Mappings& Allocations() const override { return mappings_; }
+  bool HasOneStream() const override { return streams_.empty(); }
+  bool OthersAreIdle(device::StreamId stream) override;
   absl::Status CloseWith(const absl::Status& why);
 
   // Posted: the status is latched for the next reply.
@@ -126,7 +144,7 @@ class Executor final : public link::FrameHandler {
   void Account(device::StreamId stream, uint64_t bytes);
   void ReleaseWhenDone(device::StreamId stream, uint64_t bytes);
   void SettleAllStreams();
-  absl::Status AddObject(uint64_t& count, const char* what);
+  absl::Status CheckCount(uint64_t count, const char* what) const;
 
   const ExecutorOptions options_;
   link::Channel* const channel_;
@@ -143,8 +161,10 @@ class Executor final : public link::FrameHandler {
     uint64_t bytes = 0, functions = 0;
   };
   std::unordered_map<device::ModuleId, LoadedModule> modules_;
-  std::unordered_map<device::DeviceAddress, uint64_t> mappings_;
-  uint64_t total_module_bytes_ = 0, streams_ = 0, events_ = 0, functions_ = 0;
+  Mappings mappings_;
+  std::unordered_set<device::StreamId> streams_;
+  uint64_t total_module_bytes_ = 0, events_ = 0, functions_ = 0;
+  std::unique_ptr<ReplayRunner> replay_;  // null unless enabled
 
   mutable absl::Mutex counters_mutex_;
   ExecutorCounters counters_ ABSL_GUARDED_BY(counters_mutex_);

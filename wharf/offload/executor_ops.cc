@@ -31,7 +31,9 @@ absl::Status Executor::Handle(const MapMemory& op) {
   if (mappings_.size() >= options_.objects) {
     return CudaStatus(CudaError::kOutOfMemory, "a session may have {} allocations", options_.objects);
   }
-  WHARF_RETURN_IF_ERROR(device_->Map(op.address, op.size));
+  absl::Status mapped = device_->Map(op.address, op.size);
+  if (!mapped.ok() && replay_ != nullptr && replay_->MakeRoom()) mapped = device_->Map(op.address, op.size);
+  WHARF_RETURN_IF_ERROR(mapped);
   mappings_[op.address] = op.size;
   absl::MutexLock lock(&counters_mutex_);
   counters_.mapped_bytes += op.size;
@@ -133,10 +135,10 @@ absl::Status Executor::Handle(const SetMaxDynamicShared& op) {
 // --- streams and events ---
 
 absl::Status Executor::Handle(const CreateStream& op) {
-  WHARF_RETURN_IF_ERROR(AddObject(streams_, "streams"));
-  const absl::Status created = device_->CreateStream(op.stream, op.flags, op.priority);
-  if (!created.ok()) --streams_;
-  return created;
+  WHARF_RETURN_IF_ERROR(CheckCount(streams_.size(), "streams"));
+  WHARF_RETURN_IF_ERROR(device_->CreateStream(op.stream, op.flags, op.priority));
+  streams_.insert(op.stream);
+  return absl::OkStatus();
 }
 
 absl::Status Executor::Handle(const DestroyStream& op) {
@@ -145,15 +147,15 @@ absl::Status Executor::Handle(const DestroyStream& op) {
     uncharged_.erase(uncharged);
   }
   WHARF_RETURN_IF_ERROR(device_->DestroyStream(op.stream));
-  --streams_;
+  streams_.erase(op.stream);
   return absl::OkStatus();
 }
 
 absl::Status Executor::Handle(const CreateEvent& op) {
-  WHARF_RETURN_IF_ERROR(AddObject(events_, "events"));
-  const absl::Status created = device_->CreateEvent(op.event, op.flags);
-  if (!created.ok()) --events_;
-  return created;
+  WHARF_RETURN_IF_ERROR(CheckCount(events_, "events"));
+  WHARF_RETURN_IF_ERROR(device_->CreateEvent(op.event, op.flags));
+  ++events_;
+  return absl::OkStatus();
 }
 
 absl::Status Executor::Handle(const DestroyEvent& op) {
@@ -295,6 +297,8 @@ void Executor::Answer(const SessionStats&, const Ticket& ticket) {
   reply.launches = counters.launches;
   reply.mapped_bytes = counters.mapped_bytes;
   reply.kernels_compiled = device_->KernelsCompiled();
+  reply.run_ahead = counters.replay.run_ahead;
+  reply.undone = counters.replay.undone;
   replies_->ReplyNow(ticket, absl::OkStatus(), Encode(reply));
 }
 

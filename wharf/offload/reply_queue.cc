@@ -137,9 +137,12 @@ absl::Status ReplyQueue::SendReply(const Ticket& ticket, const absl::Status& sta
   WHARF_RETURN_IF_ERROR(SendOutput());
   ReplyHeader header;
   FillHeader(ticket, status, header);
-  std::vector<std::byte> head = Encode(header);
+  std::vector<std::byte> head;
+  Encoder encoder(head);
+  if (ticket.push) encoder.Put(*ticket.push);
+  encoder.Put(header);
   if (status.ok()) head.insert(head.end(), body.begin(), body.end());
-  return SendFrame(FrameKind::kReply, ticket.tag, head, bulk);
+  return SendFrame(ticket.push ? FrameKind::kPush : FrameKind::kReply, ticket.tag, head, bulk);
 }
 
 void ReplyQueue::FillHeader(const Ticket& ticket, const absl::Status& status, ReplyHeader& header) {

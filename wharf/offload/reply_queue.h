@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <deque>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,6 +24,7 @@ namespace wharf::offload {
 struct Ticket {
   uint64_t tag = 0;
   TimePoint arrival;
+  std::optional<PushHeader> push;  // the request did not come but was foreseen: tag is its position
 };
 
 // Thread-safe.

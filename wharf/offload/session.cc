@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "wharf/base/log.h"
+#include "wharf/link/threads.h"
 
 namespace wharf::offload {
 namespace {
@@ -37,29 +38,26 @@ absl::Status RefusalStatus(const Refusal& refusal) {
 
 }  // namespace
 
-// Marks a thread that depends on the server while it lives.
-class Session::Busy {
- public:
-  explicit Busy(Session& session) : session_(session) {
-    absl::MutexLock lock(&session_.mutex_);
-    if (session_.busy_++ == 0) session_.last_life_ = absl::Now();
-  }
-  ~Busy() {
-    absl::MutexLock lock(&session_.mutex_);
-    --session_.busy_;
-  }
+Session::Busy::Busy(Session& session) : session_(session) {
+  absl::MutexLock lock(&session_.mutex_);
+  if (session_.busy_++ == 0) session_.last_life_ = absl::Now();
+}
 
- private:
-  Session& session_;
-};
+Session::Busy::~Busy() {
+  absl::MutexLock lock(&session_.mutex_);
+  --session_.busy_;
+}
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Open(std::unique_ptr<link::ByteStream> stream,
                                                        SessionOptions options) {
   std::unique_ptr<Session> session(new Session(std::move(stream), std::move(options)));
   session->channel_->Start(session.get());
   WHARF_RETURN_IF_ERROR(session->ShakeHands());
-  session->watcher_ = std::thread([raw = session.get()] { raw->Watch(); });
-  session->host_thread_ = std::thread([raw = session.get()] { raw->RunHostCalls(); });
+  Session* const raw = session.get();
+  raw->replays_ = IsReplay(raw->mode()) && (raw->welcome_.features & kFeatureReplay) != 0;
+  raw->watcher_ = link::StartThread("wharf-watch", [raw] { raw->Watch(); });
+  raw->host_thread_ = link::StartThread("wharf-calls", [raw] { raw->RunHostCalls(); });
+  if (raw->replays_) raw->pacer_ = link::StartThread("wharf-pace", [raw] { raw->Pace(); });
   return session;
 }
 
@@ -70,6 +68,7 @@ Session::~Session() {
   Close({});
   if (watcher_.joinable()) watcher_.join();
   if (host_thread_.joinable()) host_thread_.join();
+  if (pacer_.joinable()) pacer_.join();
   channel_.reset();  // its reader calls us until it is joined
 }
 
@@ -78,6 +77,8 @@ absl::Status Session::ShakeHands() {
   hello.token = options_.token;
   hello.program = options_.program;
   hello.memory_wish = options_.memory_wish;
+  if (IsReplay(mode())) hello.features |= kFeatureReplay;
+  if (mode() == Mode::kReplaySpeculative) hello.features |= kFeatureUnsafeReplay;
   WHARF_RETURN_IF_ERROR(channel_->Send(Number(FrameKind::kHello), 0, Encode(hello)));
   const absl::Time deadline = absl::Now() + absl::FromChrono(options_.timeout);
   absl::MutexLock lock(&mutex_);
@@ -105,8 +106,14 @@ CudaError Session::SendPosted(uint16_t number, const std::vector<std::byte>& hea
   if (const CallScope* scope = CallScope::Current()) Check(scope->MayPost());
   if (const CudaError error = StickyError(); error != CudaError::kSuccess) return error;
   posted_.fetch_add(1, std::memory_order_relaxed);
-  const Busy busy(*this);
-  const absl::Status sent = channel_->Send(number, next_tag_.fetch_add(1), head, bulk, ownership, link::Urgency::kSoon);
+  absl::Status sent;
+  if (replays_) {
+    sent = PostForeseen(number, head, bulk, ownership);
+  } else {
+    const Busy busy(*this);
+    operations_.fetch_add(1);
+    sent = channel_->Send(number, next_tag_.fetch_add(1), head, bulk, ownership, link::Urgency::kSoon);
+  }
   return sent.ok() ? CudaError::kSuccess : Lose(std::string(Message(sent)));
 }
 
@@ -122,21 +129,31 @@ Session::RequestPtr Session::Enqueue(uint16_t number, const std::vector<std::byt
   request->into = into;
   request->detached = detached;
   request->sent = absl::Now();
-  const uint64_t tag = next_tag_.fetch_add(1);
-  request->tag = tag;
   if (StickyError() != CudaError::kSuccess) {
     request->header.error = StickyError();
     request->done = true;
     return request;
   }
   const Busy busy(*this);
+  absl::Status sent;
+  if (replays_) {
+    sent = RequestForeseen(number, head, request);
+  } else {
+    request->index = operations_.fetch_add(1) + 1;
+    sent = SendWhole(number, head, request);
+  }
+  if (!sent.ok()) Lose(std::string(Message(sent)));
+  return request;
+}
+
+absl::Status Session::SendWhole(uint16_t number, const std::vector<std::byte>& head, const RequestPtr& request) {
+  request->tag = next_tag_.fetch_add(1);
   {
     absl::MutexLock lock(&mutex_);
-    requests_.emplace(tag, request);
-    if (detached) ++detached_;
+    requests_.emplace(request->tag, request);
+    if (request->detached) ++detached_;
   }
-  if (const absl::Status sent = channel_->Send(number, tag, head); !sent.ok()) Lose(std::string(Message(sent)));
-  return request;
+  return channel_->Send(number, request->tag, head);
 }
 
 template <typename Done>
@@ -152,12 +169,22 @@ void Session::Await(Done done) {
 }
 
 CudaError Session::Wait(std::span<const RequestPtr> requests) {
-  round_trips_.fetch_add(1, std::memory_order_relaxed);
-  if (CallScope* scope = CallScope::Current()) scope->CountRoundTrip();
-  const Busy busy(*this);
+  const auto done = [&] {
+    return std::all_of(requests.begin(), requests.end(), [](auto& request) { return request->done; });
+  };
+  bool round_trip = false;
   {
+    const Busy busy(*this);
     absl::MutexLock lock(&mutex_);
-    Await([&] { return std::all_of(requests.begin(), requests.end(), [](auto& request) { return request->done; }); });
+    Await(done);
+    for (const RequestPtr& request : requests) {
+      round_trip |= (request->tag & kForeseen) == 0 || request->known > settled_;
+    }
+    for (const RequestPtr& request : requests) settled_ = std::max(settled_, request->index);
+  }
+  if (round_trip) {
+    round_trips_.fetch_add(1, std::memory_order_relaxed);
+    if (CallScope* scope = CallScope::Current()) scope->CountRoundTrip();
   }
   return Outcome(requests);
 }
@@ -188,20 +215,20 @@ CudaError Session::Outcome(std::span<const RequestPtr> requests) {
 
 void Session::NoteDone(const Request& request, device::StreamId stream) {
   absl::MutexLock lock(&mutex_);
-  if (request.tag < done_tag_) return;
-  done_tag_ = request.tag;
+  if (request.index < done_index_) return;
+  done_index_ = request.index;
   done_stream_ = stream;
 }
 
 bool Session::IsKnownDone(device::StreamId stream) const {
-  if (options_.mode != Mode::kPosted || StickyError() != CudaError::kSuccess) return false;
+  if (IsPerCall(mode()) || StickyError() != CudaError::kSuccess) return false;
   absl::MutexLock lock(&mutex_);
-  return done_tag_ != 0 && done_stream_ == stream && next_tag_.load() == done_tag_ + 1 &&
+  return done_index_ != 0 && done_stream_ == stream && operations_.load() == done_index_ &&
          pending_error_ == CudaError::kSuccess;
 }
 
 CudaError Session::Finish(CallScope& scope, CudaError error) {
-  if (options_.mode == Mode::kPosted || !scope.outermost() || scope.round_trips() != 0) return error;
+  if (!IsPerCall(mode()) || !scope.outermost() || scope.round_trips() != 0) return error;
   if (scope.call_class() == CallClass::kPlumbing) return error;
   if (options_.mode == Mode::kCached && scope.call_class() == CallClass::kLocal) return error;
   if (StickyError() != CudaError::kSuccess) return error;
@@ -229,7 +256,21 @@ std::string Session::StickyMessage() const {
 
 SessionCounters Session::Counters() const {
   const link::ChannelStats stats = channel_->Stats();
-  return {posted_.load(), round_trips_.load(), stats.bytes_sent, stats.bytes_received};
+  SessionCounters counters;
+  counters.posted_operations = posted_.load();
+  counters.blocking_round_trips = round_trips_.load();
+  counters.bytes_up = stats.bytes_sent;
+  counters.bytes_down = stats.bytes_received;
+  {
+    absl::MutexLock order(&order_mutex_);
+    counters.prediction = predictor_.Counters();
+    counters.known_steps = predictor_.Steps();
+  }
+  absl::MutexLock lock(&mutex_);
+  counters.pushes = pushes_;
+  counters.early_pushes = early_pushes_;
+  counters.void_pushes = void_pushes_;
+  return counters;
 }
 
 CudaError Session::Lose(std::string reason) {
@@ -253,18 +294,21 @@ void Session::Close(Nanoseconds drain) {
     if (std::exchange(closing_, true)) return;
     stopping_.SignalAll();
   }
+  if (drain.count() > 0) FlushProgress(drain);
   if (drain.count() > 0) {
     (void)channel_->Send(Number(FrameKind::kGoodbye), 0, Encode(Goodbye{"the program ended"}));
   }
   channel_->Close(drain);
+  StopPacing();
   absl::MutexLock lock(&host_mutex_);
   host_stop_ = true;
 }
 
 absl::StatusOr<std::span<std::byte>> Session::BulkDestination(const link::FrameHeader& header,
-                                                              std::span<const std::byte>) {
+                                                              std::span<const std::byte> head) {
   absl::MutexLock lock(&mutex_);
   ++frames_seen_;
+  if (header.kind == Number(FrameKind::kPush)) return PushDestination(header, head);
   const auto found = requests_.find(header.tag);
   if (header.kind != Number(FrameKind::kReply) || found == requests_.end()) {
     return InvalidArgument("the server sent data nobody asked for");
@@ -282,6 +326,8 @@ absl::Status Session::OnFrame(const link::FrameHeader& header, std::span<const s
   switch (static_cast<FrameKind>(header.kind)) {
     case FrameKind::kReply:
       return OnReply(header, head, !bulk.empty());
+    case FrameKind::kPush:
+      return OnPush(header, head, std::move(bulk));
     case FrameKind::kWelcome: {
       WHARF_ASSIGN_OR_RETURN(Welcome welcome, Decode<Welcome>(head));
       absl::MutexLock lock(&mutex_);
@@ -340,14 +386,17 @@ absl::Status Session::OnReply(const link::FrameHeader& header, std::span<const s
   const bool wants_data = !request->into.empty() && reply.error == CudaError::kSuccess;
   if (wants_data && header.bulk_bytes != request->into.size()) return InvalidArgument("a reply without its data");
   request->received = header.bulk_bytes;
-  const std::span<const std::byte> rest = decoder.Rest();
-  request->head.assign(rest.begin(), rest.end());
   Latch(reply, request->detached);
-  request->header = std::move(reply);
-  request->done = true;
+  Finish(*request, std::move(reply), decoder.Rest());
   Measure(*request);
-  changed_.SignalAll();
   return absl::OkStatus();
+}
+
+void Session::Finish(Request& request, ReplyHeader header, std::span<const std::byte> rest) {
+  request.head.assign(rest.begin(), rest.end());
+  request.header = std::move(header);
+  request.done = true;
+  changed_.SignalAll();
 }
 
 void Session::Latch(const ReplyHeader& header, bool include_own) {
@@ -385,6 +434,7 @@ void Session::OnClosed(const absl::Status& why) {
   }
   sticky_.store(CudaError::kRemoteLost, std::memory_order_release);
   requests_.clear();
+  early_.clear();
   changed_.SignalAll();
   stopping_.SignalAll();
 }
@@ -414,7 +464,8 @@ void Session::Watch() {
       absl::MutexLock lock(&mutex_);
       if (!closed_ && !closing_) stopping_.WaitWithTimeout(&mutex_, tick);
       if (closed_ || closing_) return;
-      if (busy_ == 0 || SawLife()) last_life_ = absl::Now();
+      // A stream that is being restored has a limit of its own.
+      if (busy_ == 0 || SawLife() || channel_->Stream().Resuming()) last_life_ = absl::Now();
       if (absl::Now() - last_life_ < timeout) continue;
     }
     Lose(fmt::format("no sign of life from the server for {} ms", absl::ToInt64Milliseconds(timeout)));

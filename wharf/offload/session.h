@@ -23,6 +23,8 @@
 #include "wharf/link/channel.h"
 #include "wharf/link/estimator.h"
 #include "wharf/offload/call_scope.h"
+#include "wharf/offload/lane_pool.h"
+#include "wharf/offload/predictor.h"
 #include "wharf/offload/wire.h"
 #include "wharf/offload/wire_codec.h"
 
@@ -38,8 +40,14 @@ struct SessionOptions {
 };
 
 struct SessionCounters {
-  uint64_t posted_operations = 0, blocking_round_trips = 0;
+  uint64_t posted_operations = 0;
+  // Waits for something the server could not have sent before it heard what the program has done since its last wait.
+  uint64_t blocking_round_trips = 0;
   uint64_t bytes_up = 0, bytes_down = 0;
+  PredictionCounters prediction;  // replay modes only, as is what follows
+  uint64_t known_steps = 0;
+  uint64_t pushes = 0, early_pushes = 0, void_pushes = 0;  // answers to foreseen operations; came before they were
+                                                           // asked for; were thrown away
 };
 
 // Thread-safe.
@@ -57,7 +65,10 @@ class Session final : private link::FrameHandler {
   // A request under way. `into` takes the reply's bulk part; it must stay valid until the request is done.
   struct Request {
     std::span<std::byte> into;
-    uint64_t tag = 0;       // in the order of sending
+    uint64_t tag = 0;       // the reply's; of a foreseen operation: its position, and kForeseen
+    uint64_t index = 0;     // operations made so far, this one included
+    uint64_t epoch = 0;     // foreseen: deviations before it
+    uint64_t known = 0;     // foreseen: what the server knew when it answered
     bool detached = false;  // nobody waits: an error is kept for the next call that does
     bool done = false;
     ReplyHeader header;
@@ -109,7 +120,7 @@ class Session final : private link::FrameHandler {
   // Remembers that `request` was answered and that all work sent before it on `stream` was done by then. As long as
   // nothing is sent after it, waiting for that stream again would tell nothing new: IsKnownDone.
   void NoteDone(const Request& request, device::StreamId stream);
-  // Only ever true in posted mode; false if an error waits to be reported.
+  // Never true in the per-call modes; false if an error waits to be reported.
   bool IsKnownDone(device::StreamId stream) const;
 
   // Ends a call: in the per-call modes it waits for an acknowledgement if the call made no round trip yet. Returns what
@@ -132,6 +143,9 @@ class Session final : private link::FrameHandler {
   void Close(Nanoseconds drain);
 
  private:
+  // Marks the tag of a foreseen operation; the rest is its position.
+  static constexpr uint64_t kForeseen = uint64_t{1} << 63;
+
   Session(std::unique_ptr<link::ByteStream> stream, SessionOptions options);
 
   absl::Status ShakeHands();
@@ -139,6 +153,27 @@ class Session final : private link::FrameHandler {
                                link::BulkOwnership ownership);
   RequestPtr SendRequest(uint16_t number, const std::vector<std::byte>& head, std::span<std::byte> into, bool detached);
   RequestPtr Enqueue(uint16_t number, const std::vector<std::byte>& head, std::span<std::byte> into, bool detached);
+
+  absl::Status SendWhole(uint16_t number, const std::vector<std::byte>& head, const RequestPtr& request);
+
+  // --- replay (session_replay.cc) ---
+  absl::Status PostForeseen(uint16_t number, const std::vector<std::byte>& head, std::span<const std::byte> bulk,
+                            link::BulkOwnership ownership);
+  absl::Status RequestForeseen(uint16_t number, const std::vector<std::byte>& head, const RequestPtr& request);
+  Foresight Foresee(uint16_t number, const std::vector<std::byte>& head) ABSL_EXCLUSIVE_LOCKS_REQUIRED(order_mutex_);
+  absl::Status SendProgressBefore() ABSL_EXCLUSIVE_LOCKS_REQUIRED(order_mutex_);
+  bool TakeEarly(Request& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status SendProgress(link::Urgency urgency, std::span<const std::byte> bulk = {},
+                            link::BulkOwnership ownership = link::BulkOwnership::kCopy)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(order_mutex_);
+  absl::Status SendProgressUpTo(uint64_t position, link::Urgency urgency, std::span<const std::byte> bulk,
+                                link::BulkOwnership ownership) ABSL_EXCLUSIVE_LOCKS_REQUIRED(order_mutex_);
+  absl::StatusOr<std::span<std::byte>> PushDestination(const link::FrameHeader& header, std::span<const std::byte> head)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status OnPush(const link::FrameHeader& header, std::span<const std::byte> head, std::vector<std::byte> bulk);
+  void Pace();
+  void FlushProgress(Nanoseconds patience);
+  void StopPacing();
   void Check(bool permitted);
   // Waits, asking for signs of life meanwhile, until `done` or the channel is closed.
   template <typename Done>
@@ -154,10 +189,21 @@ class Session final : private link::FrameHandler {
                        std::vector<std::byte> bulk) override;
   void OnClosed(const absl::Status& why) override;
   absl::Status OnReply(const link::FrameHeader& header, std::span<const std::byte> head, bool has_stray_data);
+  void Finish(Request& request, ReplyHeader header, std::span<const std::byte> rest)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Latch(const ReplyHeader& header, bool include_own) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Watches for signs of life while a thread sends or waits, so that a full queue cannot hold a program for ever.
-  class Busy;
+  class Busy {
+   public:
+    explicit Busy(Session& session);
+    ~Busy();
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+
+   private:
+    Session& session_;
+  };
   void Watch();
   void Ping();
   bool SawLife() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -170,6 +216,16 @@ class Session final : private link::FrameHandler {
   link::LinkEstimator estimator_;
   std::atomic<device::CudaError> sticky_{device::CudaError::kSuccess};
   std::atomic<uint64_t> next_tag_{1}, posted_{0}, round_trips_{0}, violations_{0};
+  std::atomic<uint64_t> operations_{0};  // made so far
+
+  // Replay: operations leave in the order in which this is taken. Before mutex_.
+  mutable absl::Mutex order_mutex_;
+  const std::shared_ptr<LanePool> lanes_ = std::make_shared<LanePool>();
+  bool replays_ = false;  // set before the session is used
+  Predictor predictor_ ABSL_GUARDED_BY(order_mutex_);
+  absl::CondVar pace_;
+  bool pacing_ ABSL_GUARDED_BY(order_mutex_) = false, pace_stop_ ABSL_GUARDED_BY(order_mutex_) = false;
+  uint64_t progress_frames_ ABSL_GUARDED_BY(order_mutex_) = 0;
 
   mutable absl::Mutex mutex_;
   absl::CondVar changed_, stopping_;
@@ -178,8 +234,20 @@ class Session final : private link::FrameHandler {
   std::string sticky_message_ ABSL_GUARDED_BY(mutex_);
   std::string goodbye_ ABSL_GUARDED_BY(mutex_);
   absl::Status refusal_ ABSL_GUARDED_BY(mutex_);
-  uint64_t detached_ ABSL_GUARDED_BY(mutex_) = 0;  // requests under way that nobody waits for
-  uint64_t done_tag_ ABSL_GUARDED_BY(mutex_) = 0;  // see NoteDone
+  uint64_t detached_ ABSL_GUARDED_BY(mutex_) = 0;    // requests under way that nobody waits for
+  uint64_t done_index_ ABSL_GUARDED_BY(mutex_) = 0;  // see NoteDone
+  uint64_t settled_ ABSL_GUARDED_BY(mutex_) = 0;     // operations made when a wait last ended
+  // Answers that came before their operations, by position.
+  struct EarlyPush {
+    PushHeader push;
+    ReplyHeader header;
+    std::vector<std::byte> rest, bulk;
+  };
+  std::map<uint64_t, EarlyPush> early_ ABSL_GUARDED_BY(mutex_);
+  uint64_t early_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t epoch_ ABSL_GUARDED_BY(mutex_) = 0;  // the predictor's
+  uint64_t pushes_ ABSL_GUARDED_BY(mutex_) = 0, early_pushes_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t void_pushes_ ABSL_GUARDED_BY(mutex_) = 0;
   device::StreamId done_stream_ ABSL_GUARDED_BY(mutex_) = 0;
   bool welcomed_ ABSL_GUARDED_BY(mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;   // the channel told so
@@ -197,7 +265,7 @@ class Session final : private link::FrameHandler {
   std::deque<uint64_t> host_ready_ ABSL_GUARDED_BY(host_mutex_);
   bool host_stop_ ABSL_GUARDED_BY(host_mutex_) = false;
 
-  std::thread watcher_, host_thread_;
+  std::thread watcher_, host_thread_, pacer_;
 };
 
 }  // namespace wharf::offload

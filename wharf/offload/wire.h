@@ -18,7 +18,7 @@ namespace wharf::offload {
 
 inline constexpr uint32_t kProtocolMagic = 0x46524857;  // "WHRF"
 inline constexpr uint16_t kProtocolMajor = 1;           // must match
-inline constexpr uint16_t kProtocolMinor = 0;           // the lower one is spoken
+inline constexpr uint16_t kProtocolMinor = 1;           // the lower one is spoken
 
 // Copies are cut into pieces of at most this many bytes.
 inline constexpr uint32_t kMaxBulkBytes = 16 << 20;
@@ -32,13 +32,20 @@ enum class FrameKind : uint16_t {
   kHostCall = 6,  // server -> client: run host function `call`, then send HostCallDone
   kGoodbye = 7,   // either: no more frames; the reason in words
   kPing = 8,
-  kPong = 9,      // either way, keep-alive; empty
-  kFirstOp = 32,  // operations start here
+  kPong = 9,       // either way, keep-alive; empty
+  kProgress = 10,  // client -> server: operations that were foreseen (progress.h); tag = operations made so far; bulk =
+                   // data of the last one
+  kPush = 11,      // server -> client: the answer to a foreseen operation; tag = its position
+  kFirstOp = 32,   // operations start here
 };
 
 // Hello::features. The client only asks whether it would be let in: the server answers with a Welcome that names its
 // driver only, or with a Refusal, and closes.
 inline constexpr uint64_t kFeatureCheckOnly = 1;
+// Both sides keep a graph of the program's operations, and kProgress and kPush frames may come (docs/replay.md).
+inline constexpr uint64_t kFeatureReplay = 2;
+// The server may run ahead without a way back: a baseline.
+inline constexpr uint64_t kFeatureUnsafeReplay = 4;
 
 struct Hello {
   uint32_t magic = kProtocolMagic;
@@ -84,6 +91,13 @@ struct ReplyHeader {
   std::string message;              // about the first of these that is set
   uint64_t server_nanoseconds = 0;  // from the request's arrival to its reply; lets the client measure the link alone
   auto Fields() { return std::tie(error, posted_error, fault, message, server_nanoseconds); }
+};
+
+// Head of a push; a ReplyHeader and the rest of a reply follow.
+struct PushHeader {
+  uint64_t epoch = 0;  // deviations of the program the server knew of when it executed the operation
+  uint64_t known = 0;  // operations of the program it knew of then
+  auto Fields() { return std::tie(epoch, known); }
 };
 
 struct Output {
@@ -340,7 +354,8 @@ struct SessionStats {
   static constexpr const char* kName = "SessionStats";
   struct Reply {
     uint64_t busy_nanoseconds = 0, launches = 0, mapped_bytes = 0, kernels_compiled = 0;
-    auto Fields() { return std::tie(busy_nanoseconds, launches, mapped_bytes, kernels_compiled); }
+    uint64_t run_ahead = 0, undone = 0;  // operations executed before the program made them; of these, taken back
+    auto Fields() { return std::tie(busy_nanoseconds, launches, mapped_bytes, kernels_compiled, run_ahead, undone); }
   };
   auto Fields() { return std::tuple<>(); }
 };
@@ -353,5 +368,10 @@ using AllOps =
            DestroyStream, CreateEvent, DestroyEvent, RecordEvent, WaitEvent, CopyToDevice, CopyOnDevice, Fill, Launch,
            RunGemm, RequestHostCall, HostCallDone, CopyToHost, SynchronizeStream, SynchronizeDevice, SynchronizeEvent,
            QueryStream, QueryEvent, ElapsedTime, FindSymbol, GetAttributes, Acknowledge, SessionStats>;
+
+// Operations that repeat with the inferences of a program and can be foreseen: the steps of a StepGraph.
+using StepOps = OpList<MapMemory, UnmapMemory, CreateStream, DestroyStream, CreateEvent, DestroyEvent, RecordEvent,
+                       WaitEvent, CopyToDevice, CopyOnDevice, Fill, Launch, RunGemm, RequestHostCall, CopyToHost,
+                       SynchronizeStream, SynchronizeDevice, SynchronizeEvent, QueryStream, QueryEvent, ElapsedTime>;
 
 }  // namespace wharf::offload

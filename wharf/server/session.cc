@@ -154,6 +154,7 @@ absl::Status Session::Open(const offload::Hello& hello) {
   }
   offload::Welcome welcome;
   welcome.minor = std::min(hello.minor, offload::kProtocolMinor);
+  welcome.features = hello.features & (offload::kFeatureReplay | offload::kFeatureUnsafeReplay);
   welcome.session = config_.id;
   welcome.properties = (*device)->Properties();
   welcome.arena = (*device)->Arena();
@@ -168,6 +169,9 @@ absl::Status Session::Open(const offload::Hello& hello) {
   {
     absl::MutexLock lock(&mutex_);
     executor_ = std::make_unique<offload::Executor>(*std::move(device), channel_);
+    if ((hello.features & offload::kFeatureReplay) != 0) {
+      executor_->EnableReplay({.unsafe = (hello.features & offload::kFeatureUnsafeReplay) != 0});
+    }
   }
   SetPhase(Phase::kRunning);
   return channel_->Send(static_cast<uint16_t>(FrameKind::kWelcome), 0, offload::Encode(welcome));

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "wharf/base/log.h"
+#include "wharf/base/trace.h"
 #include "wharf/cudashim/client/host_ranges.h"
 #include "wharf/cudashim/client/module_state.h"
 #include "wharf/link/byte_stream.h"
@@ -55,7 +56,9 @@ absl::StatusOr<offload::Mode> ModeFromEnvironment() {
   if (text.empty() || text == "posted") return offload::Mode::kPosted;
   if (text == "percall") return offload::Mode::kPerCall;
   if (text == "cached") return offload::Mode::kCached;
-  return InvalidArgument("WHARF_MODE is '{}': it must be posted, percall or cached", text);
+  if (text == "replay") return offload::Mode::kReplay;
+  if (text == "replay_speculative") return offload::Mode::kReplaySpeculative;
+  return InvalidArgument("WHARF_MODE is '{}': it must be replay, posted, cached, percall or replay_speculative", text);
 }
 
 void Print(std::string_view text) {
@@ -186,18 +189,38 @@ void Process::AtExit() {
   if (orphan_.load() || ended_.exchange(true)) return;
   if (!Environment("WHARF_STATS").empty()) WriteStats(connection);
   if (connection != nullptr) connection->session->Close(std::chrono::milliseconds(500));
+  if (Trace* const trace = Trace::Get()) {
+    if (const absl::Status written = trace->Flush(); !written.ok()) TellUser(std::string(Message(written)));
+  }
 }
+
+namespace {
+
+// What replay did, as one JSON object.
+std::string ReplayAsJson(const offload::SessionCounters& counters, const offload::SessionStats::Reply& server) {
+  const offload::PredictionCounters& seen = counters.prediction;
+  return fmt::format(
+      "{{\"steps_known\": {}, \"hits\": {}, \"changed\": {}, \"jumps\": {}, \"explicit\": {}, \"run_ahead\": {}, "
+      "\"undone\": {}, \"pushes\": {}, \"early_pushes\": {}, \"void_pushes\": {}, "
+      "\"misses\": {{\"unknown operation\": {}, \"operation never foreseen\": {}, \"changed arguments\": {}, "
+      "\"another known step\": {}, \"another thread\": {}, \"graph full\": {}}}}}",
+      counters.known_steps, seen.hits, seen.changed, seen.jumps, seen.unknown + seen.no_step, server.run_ahead,
+      server.undone, counters.pushes, counters.early_pushes, counters.void_pushes, seen.unknown, seen.no_step,
+      seen.changed, seen.jumps, seen.lane_changes, seen.forgotten);
+}
+
+}  // namespace
 
 void Process::WriteStats(Connection* connection) {
   offload::SessionCounters counters;
-  uint64_t busy = 0, violations = 0;
+  uint64_t violations = 0;
+  offload::SessionStats::Reply server;
   const char* mode = "none";
   if (connection != nullptr) {
-    static constexpr const char* kModes[] = {"posted", "percall", "cached"};
+    static constexpr const char* kModes[] = {"posted", "percall", "cached", "replay", "replay_speculative"};
     mode = kModes[static_cast<int>(connection->session->mode())];
     counters = connection->session->Counters();
-    offload::SessionStats::Reply stats;
-    if (connection->session->Ask(offload::SessionStats{}, &stats) == CudaError::kSuccess) busy = stats.busy_nanoseconds;
+    if (connection->session->Ask(offload::SessionStats{}, &server) != CudaError::kSuccess) server = {};
     violations = connection->session->ClassViolations();
   }
   absl::MutexLock lock(&mutex_);
@@ -206,11 +229,13 @@ void Process::WriteStats(Connection* connection) {
       "{{\n  \"mode\": \"{}\",\n  \"calls\": {},\n  \"local_calls\": {},\n  \"posted_calls\": {},\n"
       "  \"blocking_calls\": {},\n  \"posted_operations\": {},\n  \"blocking_round_trips\": {},\n  \"bytes_up\": {},\n"
       "  \"bytes_down\": {},\n  \"device_busy_ns\": {},\n  \"class_violations\": {},\n  \"wall_s\": {:.6f},\n"
+      "  \"replay\": {},\n"
       "  \"per_function\": {{",
       mode, calls, class_counts_[1].load(), class_counts_[2].load(), class_counts_[3].load(),
       counters.posted_operations + retired_.posted_operations,
       counters.blocking_round_trips + retired_.blocking_round_trips, counters.bytes_up + retired_.bytes_up,
-      counters.bytes_down + retired_.bytes_down, busy, violations, absl::ToDoubleSeconds(absl::Now() - started_));
+      counters.bytes_down + retired_.bytes_down, server.busy_nanoseconds, violations,
+      absl::ToDoubleSeconds(absl::Now() - started_), ReplayAsJson(counters, server));
   const char* separator = "\n";
   for (size_t i = 0; i < counts_.size(); ++i) {
     if (counts_[i] == 0) continue;
