@@ -19,10 +19,6 @@ int CeilDivide(int a, int b) { return -FloorDivide(-a, b); }
 RowRange Clip(int lo, int hi, int rows) { return Intersection({lo, hi}, {0, rows}); }
 
 RowRange WindowRows(const RowRule& rule, int input_rows, RowRange out) {
-  if (rule.dilation == 1 && rule.kernel >= rule.stride) {  // neighbouring windows touch: the hull has no gaps
-    return Clip(out.lo * rule.stride - rule.padding, (out.hi - 1) * rule.stride - rule.padding + rule.kernel,
-                input_rows);
-  }
   RowRange needed;
   for (int tap = 0; tap < rule.kernel; ++tap) {
     const int offset = tap * rule.dilation - rule.padding;  // this tap of row i reads row i * stride + offset
@@ -60,11 +56,8 @@ absl::Status Validate(const RowRule& rule) {
   return absl::OkStatus();
 }
 
-RowRange InputRows(const RowRule& rule, int input_rows, int output_rows, RowRange out) {
-  if (out.Empty()) return {};
+RowRange InputRowsOfOtherKinds(const RowRule& rule, int input_rows, int output_rows, RowRange out) {
   switch (rule.kind) {
-    case RowKind::kRow:
-      return input_rows == output_rows ? out : RowRange{0, input_rows};
     case RowKind::kWindow:
       return WindowRows(rule, input_rows, out);
     case RowKind::kTransposed:
@@ -73,8 +66,9 @@ RowRange InputRows(const RowRule& rule, int input_rows, int output_rows, RowRang
       return {out.lo * input_rows / output_rows, (out.hi - 1) * input_rows / output_rows + 1};
     case RowKind::kResizeLinear:
       return LinearRows(input_rows, output_rows, out);
+    case RowKind::kRow:
     case RowKind::kGlobal:
-      return {0, input_rows};
+      break;
   }
   return {0, input_rows};
 }

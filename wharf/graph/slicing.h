@@ -51,9 +51,23 @@ absl::Status Validate(const RowRule& rule);
 // The smallest range holding all rows of an input of `input_rows` rows that output rows `out` of `output_rows` read;
 // rows in the padding are none. A kRow operator reads an input of another height whole (broadcasting). REQUIRES:
 // Validate(rule).ok(), `out` within [0, output_rows). O(1), or O(kernel) where windows leave gaps.
-RowRange InputRows(const RowRule& rule, int input_rows, int output_rows, RowRange out);
+inline RowRange InputRows(const RowRule& rule, int input_rows, int output_rows, RowRange out);
 
 std::string_view Name(RowKind kind);
 absl::StatusOr<RowKind> ParseRowKind(std::string_view name);
+
+// The kinds that are not worth inlining, of a range that is not empty.
+RowRange InputRowsOfOtherKinds(const RowRule& rule, int input_rows, int output_rows, RowRange out);
+
+inline RowRange InputRows(const RowRule& rule, int input_rows, int output_rows, RowRange out) {
+  if (out.Empty()) return {};
+  if (rule.kind == RowKind::kRow) return input_rows == output_rows ? out : RowRange{0, input_rows};
+  if (rule.kind == RowKind::kWindow && rule.dilation == 1 && rule.kernel >= rule.stride) {
+    // Neighbouring windows touch: no gaps.
+    return Intersection({out.lo * rule.stride - rule.padding, (out.hi - 1) * rule.stride - rule.padding + rule.kernel},
+                        {0, input_rows});
+  }
+  return InputRowsOfOtherKinds(rule, input_rows, output_rows, out);
+}
 
 }  // namespace wharf::graph

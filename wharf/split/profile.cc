@@ -9,7 +9,7 @@
 namespace wharf::split {
 namespace {
 
-constexpr size_t kMaxOperators = 100'000;
+constexpr size_t kMaxOperators = 20'000;
 constexpr int kMaxRows = 1 << 20;
 
 absl::Status ValidateOperator(const Profile& profile, int index) {

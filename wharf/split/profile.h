@@ -23,8 +23,8 @@ struct ProfiledOperator {
 };
 
 // Stored profiles have the time of all rows only. A slice of r of R rows is modelled to take
-// inflation * (fixed + (full - fixed) * r / R), fixed = min(full, fixed_ms): launching and cutting do not shrink with
-// the rows. All rows take the measured time.
+// inflation * (fixed + (full - fixed) * r / R), fixed = min(full, fixed_ms), but never more than all rows, which take
+// the measured time: launching and cutting do not shrink with the rows.
 struct SliceCost {
   double fixed_ms = 0.05;
   double inflation = 1.05;

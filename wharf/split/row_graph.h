@@ -1,6 +1,7 @@
 // RowGraph: a profile laid out flat for planners, which walk it millions of times.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <span>
 #include <vector>
@@ -21,6 +22,7 @@ class RowGraph {
   int Size() const { return static_cast<int>(nodes_.size()); }
   int Output() const { return Size() - 1; }
   int Rows(int op) const { return nodes_[op].rows; }
+  const graph::RowRule& Rule(int op) const { return nodes_[op].rule; }
   double BytesPerRow(int op) const { return nodes_[op].bytes_per_row; }
   double Bytes(int op) const { return nodes_[op].bytes_per_row * nodes_[op].rows; }
   std::span<const int> Inputs(int op) const {
@@ -33,7 +35,7 @@ class RowGraph {
   double Ms(Side side, int op, int rows) const {
     const Node& node = nodes_[op];
     if (rows >= node.rows) return node.cost[side].full;
-    return rows <= 0 ? 0 : node.cost[side].base + node.cost[side].per_row * rows;
+    return rows <= 0 ? 0 : std::min(node.cost[side].full, node.cost[side].base + node.cost[side].per_row * rows);
   }
   double FullMs(Side side, int op) const { return nodes_[op].cost[side].full; }
   // Rows of `input` that rows `out` of `op` read. REQUIRES: `input` is one of op's inputs.

@@ -43,22 +43,18 @@ double Outcome::Joules(const PowerStates& power) const {
 
 Evaluator::Evaluator(const RowGraph& graph) : graph_(graph) {
   for (const Side side : kSides) {
-    needed_[side].resize(graph.Size());
     arrival_[side].resize(graph.Size());
     messages_[side].reserve(graph.Size());
   }
 }
 
-void Evaluator::FindNeeds(const Plan& plan) {
-  for (const Side side : kSides) {
-    std::vector<RowRange>& needed = needed_[side];
-    std::fill(needed.begin(), needed.end(), RowRange{});
-    for (int op = 1; op < graph_.Size(); ++op) {
-      const RowRange rows = plan.rows[side][op];
-      if (rows.Empty()) continue;
-      for (const int input : graph_.Inputs(op)) needed[input] = Hull(needed[input], graph_.Needed(op, input, rows));
-    }
-  }
+Outcome Evaluator::Evaluate(const Plan& plan, const Link& link) {
+  return Run(plan, NeededRows(graph_, plan), link, nullptr);
+}
+
+Outcome Evaluator::Record(const Plan& plan, const Link& link, std::vector<Event>& events) {
+  events.clear();
+  return Run(plan, NeededRows(graph_, plan), link, &events);
 }
 
 double Evaluator::Start(const Plan& plan, Side side, int op) const {
@@ -81,10 +77,9 @@ void Evaluator::Compute(const Plan& plan, Side side, int op, Outcome& outcome, s
   }
 }
 
-void Evaluator::Send(const Plan& plan, const Link& link, Side from, int op, Outcome& outcome,
+void Evaluator::Send(const Plan& plan, RowRange needed, const Link& link, Side from, int op, Outcome& outcome,
                      std::vector<Event>* events) {
   const Side to = Other(from);
-  const RowRange needed = needed_[to][op];
   const int rows = needed.Size() - Intersection(needed, plan.rows[to][op]).Size();
   if (rows <= 0) {
     arrival_[to][op] = 0;
@@ -103,18 +98,16 @@ void Evaluator::Send(const Plan& plan, const Link& link, Side from, int op, Outc
   }
 }
 
-Outcome Evaluator::Run(const Plan& plan, const Link& link, std::vector<Event>* events) {
-  FindNeeds(plan);
+Outcome Evaluator::Run(const Plan& plan, const Needed& needed, const Link& link, std::vector<Event>* events) {
   free_.fill(0);
   link_free_.fill(0);
   for (const Side side : kSides) messages_[side].clear();
-  if (events != nullptr) events->clear();
   Outcome outcome;
   for (int op = 0; op < graph_.Size(); ++op) {
     for (const Side side : kSides) {
       if (!plan.rows[side][op].Empty()) Compute(plan, side, op, outcome, events);
     }
-    for (const Side side : kSides) Send(plan, link, side, op, outcome, events);
+    for (const Side side : kSides) Send(plan, needed[Other(side)][op], link, side, op, outcome, events);
   }
   outcome.latency_ms = free_[kDevice];
   outcome.link_ms = LinkTime();

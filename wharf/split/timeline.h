@@ -65,24 +65,29 @@ class Evaluator {
   // `graph` must outlive it.
   explicit Evaluator(const RowGraph& graph);
   // REQUIRES: Check(graph, plan).ok(). O(operators + edges).
-  Outcome Evaluate(const Plan& plan, const Link& link) { return Run(plan, link, nullptr); }
-  // The same, and everything that took time, in the order of operators. `needed`: as NeededRows(graph, plan).
-  Outcome Record(const Plan& plan, const Link& link, std::vector<Event>& events) { return Run(plan, link, &events); }
+  Outcome Evaluate(const Plan& plan, const Link& link);
+  // For those who know them already. REQUIRES: needed == NeededRows(graph, plan).
+  Outcome Evaluate(const Plan& plan, const std::array<std::vector<RowRange>, 2>& needed, const Link& link) {
+    return Run(plan, needed, link, nullptr);
+  }
+  // The same, and everything that took time, in the order of operators.
+  Outcome Record(const Plan& plan, const Link& link, std::vector<Event>& events);
 
  private:
   struct Interval {
     double start, end;
   };
-  Outcome Run(const Plan& plan, const Link& link, std::vector<Event>* events);
-  void FindNeeds(const Plan& plan);
+  using Needed = std::array<std::vector<RowRange>, 2>;
+  Outcome Run(const Plan& plan, const Needed& needed, const Link& link, std::vector<Event>* events);
   // When `side` can start `op`: free, and with every row it reads.
   double Start(const Plan& plan, Side side, int op) const;
   void Compute(const Plan& plan, Side side, int op, Outcome& outcome, std::vector<Event>* events);
-  void Send(const Plan& plan, const Link& link, Side from, int op, Outcome& outcome, std::vector<Event>* events);
+  // `needed`: by the other side.
+  void Send(const Plan& plan, RowRange needed, const Link& link, Side from, int op, Outcome& outcome,
+            std::vector<Event>* events);
   double LinkTime() const;
 
   const RowGraph& graph_;
-  std::array<std::vector<RowRange>, 2> needed_;
   std::array<std::vector<double>, 2> arrival_;     // of the rows a side lacks, by receiving side
   std::array<std::vector<Interval>, 2> messages_;  // by sending side
   std::array<double, 2> free_{}, link_free_{};

@@ -1,0 +1,65 @@
+// Lower bounds: no valid plan, with or without replication, is faster than this on a constant link.
+#pragma once
+
+#include <vector>
+
+#include "wharf/split/layer_cut.h"
+#include "wharf/split/timeline.h"
+
+namespace wharf::split {
+
+// How it is proved. Let s, d be the shares of each operator's rows that are of use and computed on server and device,
+// x, y the shares of its output sent up and down. Then s + d >= 1, and a share of an operator needs as large a share of
+// its inputs, computed or received (what windows at borders save is subtracted). Let the gate be the first operator of
+// one row that everything before it leads to. If the server computes the gate, all useful work before it is done and
+// its bytes are sent before it starts; if the device does, the same downwards. So the end is not before, each plus the
+// time from the gate on and the messages there must be: the device's work; the server's work; the bytes of a direction;
+// the bytes all of whose users come up to operator p, then the server's work from p on; a side's work up to q, then the
+// bytes of q and later ones. Any weighted mean of these bounds the end. For given weights, its least value over all
+// shares is a minimum cut, since the extreme points are layer partitions with replication (LayerCutter). The weights
+// are improved by multiplicative updates; every round gives a valid bound and the best is kept.
+//
+// Not thread-safe; keeps weights between calls, so that a sweep over bandwidths is faster than its parts.
+class LowerBound {
+ public:
+  // `graph` must outlive it. O(rows^2) for every kind of window.
+  explicit LowerBound(const RowGraph& graph);
+  // Milliseconds. `rounds`: minimum cuts to spend on each case. REQUIRES: no trace in `link`.
+  double Latency(const Link& link, int rounds = 40);
+
+ private:
+  // What the end cannot come before: a constant and parts of the work and the bytes.
+  struct Limit {
+    double constant_ms = 0;
+    int device_until = 0;                   // the device's work on operators before this
+    int server_from = 0, server_until = 0;  // the server's work on these
+    // Bytes of outputs from `first` on, all of whose users come before `until`, by sender.
+    struct Sends {
+      int first = 0, until = 0;
+    };
+    std::array<Sends, 2> sends;
+  };
+  std::vector<Limit> Limits(const Link& link, Side gate_side) const;
+  double Bound(const Link& link, Side gate_side, int rounds);
+  LayerCosts Weigh(const Link& link, const std::vector<Limit>& limits, const std::vector<double>& weights) const;
+  double Value(const Link& link, const Limit& limit, const LayerCut& cut) const;
+  bool Counts(const Limit& limit, Side sender, int op) const {
+    return required_[op] && op >= limit.sends[sender].first && last_user_[op] < limit.sends[sender].until;
+  }
+  void FindRequired();
+  void FindSavings();
+  void FindGate();
+  void FindTail();
+
+  const RowGraph& graph_;
+  LayerCutter cutter_;
+  int gate_ = 0;
+  double tail_ms_ = 0;          // from the gate's end on, at least
+  double smallest_result_ = 0;  // bytes: from the gate on, nothing smaller can be sent
+  std::vector<bool> required_;  // every row is of use in every plan
+  std::vector<double> saving_;  // share of an output its users may do without
+  std::vector<int> last_user_;
+  std::array<std::vector<double>, 2> weights_;  // of the limits, by the gate's side
+};
+
+}  // namespace wharf::split

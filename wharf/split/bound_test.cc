@@ -1,0 +1,53 @@
+#include "wharf/split/bound.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "wharf/split/testing.h"
+
+namespace wharf::split {
+namespace {
+
+RC_GTEST_PROP(BoundProperty, NoPlanIsFaster, ()) {
+  Profile profile = ArbitraryProfile(8, 6);
+  profile.slice_cost = *rc::gen::element(SliceCost{0, 1}, SliceCost{0.05, 1.05});
+  const RowGraph graph(profile);
+  Link link;
+  link.bytes_per_ms = *rc::gen::inRange(0, 3000);
+  const double bound = LowerBound(graph).Latency(link, 10);
+  Evaluator evaluator(graph);
+  for (int i = 0; i < 10; ++i) {
+    RC_ASSERT(bound <= evaluator.Evaluate(ArbitraryPlan(graph), link).latency_ms * (1 + 1e-9));
+  }
+  RC_ASSERT(bound <= evaluator.Evaluate(DeviceOnlyPlan(graph), link).latency_ms * (1 + 1e-9));
+  RC_ASSERT(bound <= evaluator.Evaluate(ServerOnlyPlan(graph), link).latency_ms * (1 + 1e-9));
+}
+
+TEST(Bound, IsTheDevicesTimeWithoutALink) {
+  ProfileBuilder builder(8, 80);
+  builder.Add({0}, kConv3, 8, 80, 7, 1);
+  const RowGraph graph(builder.End({1}));
+  EXPECT_DOUBLE_EQ(LowerBound(graph).Latency(Link{}), 7);
+}
+
+// One element-wise operator: the best share of the device balances its work with the way through the server.
+TEST(Bound, IsTightWhereNothingWaits) {
+  ProfileBuilder builder(1000, 1000);
+  builder.Add({0}, kElementwise, 1000, 1000, 100, 0.001);
+  const RowGraph graph(builder.End({1}));
+  Link link;
+  link.bytes_per_ms = 10;  // 100 ms for all, each way, at the same time
+  link.round_trip_ms = 0;
+  link.message_overhead_ms = 0;
+  // Share s on the server: up 100 s, then down 100 s, against 100 (1 - s) here: s = 1/3.
+  Plan plan(graph.Size());
+  plan.rows[kDevice] = {{0, 1000}, {0, 667}, {0, 1}};
+  plan.rows[kServer] = {{}, {667, 1000}, {}};
+  const double reached = Evaluator(graph).Evaluate(plan, link).latency_ms, bound = LowerBound(graph).Latency(link, 200);
+  EXPECT_NEAR(reached, 66.7, 0.1);
+  EXPECT_LE(bound, reached);
+  EXPECT_GE(bound, 49);  // the limits do not see that results are sent only when all are there
+}
+
+}  // namespace
+}  // namespace wharf::split
