@@ -13,6 +13,7 @@ using Buffers = std::vector<uint64_t>;
 struct Model {
   std::vector<uint32_t> operators;
   std::vector<std::pair<uint64_t, uint64_t>> turns;
+  bool turns_need_inference = false;  // each uses what the inference computed before the loop
   Buffers weights;
   std::vector<uint32_t> inputs;  // its input copies
   bool started = false;
@@ -103,12 +104,14 @@ class Generator {
   void CopyLoop(Model& model, const Buffers& live) {
     const uint64_t region = NewBuffer(), result = NewBuffer();
     Buffers reads{region}, writes{result};
-    if (Chance(80)) reads.push_back(live.back());
+    model.turns_need_inference = Chance(80);
+    if (model.turns_need_inference) reads.push_back(live.back());
     if (Chance(40)) reads.push_back(live.end()[-2]), writes.push_back(live.end()[-2]);
     std::vector<uint32_t> turn{Make(OperatorClass::kHostToDevice, {}, {region}),
                                Make(OperatorClass::kCompute, reads, writes),
                                Make(OperatorClass::kDeviceToHost, {result}, {}), sync_};
     if (Chance(30)) {
+      model.turns_need_inference = true;
       turn.push_back(turn[0]);
       turn.push_back(Make(OperatorClass::kCompute, {result, region, live.back()}, {result}));
       turn.push_back(turn[2]);
@@ -205,23 +208,37 @@ class Generator {
     model.started = true;
   }
 
-  // An inference with operators too many, too few, or others, outside its loop if it has one.
+  // An inference with operators too many.
   void InferDifferently(size_t m) {
     Model& model = models_[m];
+    if (model.turns.size() > 3 && model.turns_need_inference && !features_.unknown_roles && Chance(50)) {
+      InferWithBrokenLoop(model);
+      return;
+    }
     const uint64_t plain = model.turns.empty() ? model.operators.size() : model.turns.front().first;
     const uint64_t at = Up(1, plain - 1);
-    std::vector<uint32_t> changed(model.operators.begin(), model.operators.begin() + static_cast<ptrdiff_t>(at));
-    changed.push_back(Make(OperatorClass::kOther, {}, {}));
+    const auto middle = model.operators.begin() + static_cast<ptrdiff_t>(at);
+    log_.order.insert(log_.order.end(), model.operators.begin(), middle);
+    Noise(1);
     if (Chance(50)) {  // a tuning run, whose time is taken
       const uint64_t tuned = NewBuffer();
-      changed.push_back(Make(OperatorClass::kCompute, model.weights, {tuned}));
-      if (Chance(50)) changed.push_back(Make(OperatorClass::kDeviceToHost, {tuned}, {}));
+      Issue(Make(OperatorClass::kCompute, model.weights, {tuned}));
+      if (Chance(50)) Issue(Make(OperatorClass::kDeviceToHost, {tuned}, {}));
     }
-    const uint64_t inserted = changed.size() - at;
-    changed.insert(changed.end(), model.operators.begin() + static_cast<ptrdiff_t>(at), model.operators.end());
-    const uint64_t begin = log_.order.size();
-    log_.order.insert(log_.order.end(), changed.begin(), changed.end());
-    RecordTurns(m, begin + inserted);
+    const uint64_t begin = log_.order.size() - at;  // as if it had been an undisturbed one
+    log_.order.insert(log_.order.end(), middle, model.operators.end());
+    RecordTurns(m, begin);
+  }
+
+  // Every other turn has an operator more: turns were seen, but no three in a row.
+  void InferWithBrokenLoop(Model& model) {
+    for (uint64_t i = 0; i < model.operators.size(); ++i) {
+      Issue(model.operators[i]);
+      for (size_t turn = 1; turn < model.turns.size(); turn += 2) {
+        if (model.turns[turn].first == i) Noise(1);
+      }
+    }
+    model.started = true;
   }
 
   void Steady(size_t m) {
