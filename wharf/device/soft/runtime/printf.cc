@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -116,7 +117,7 @@ class Formatter {
       case 'F':
       case 'g':
       case 'G':
-        return Print(spec, "", Argument<double>());
+        return Float(spec);
       case 'c':
         return Print(spec, "", Argument<int32_t>());
       case 'p':
@@ -145,6 +146,12 @@ class Formatter {
     if (spec.narrow == 1) return Print(spec, "", value & 0xffffu);
     if (spec.narrow == 2) return Print(spec, "", value & 0xffu);
     Print(spec, "", value);
+  }
+
+  // The NaNs that arithmetic makes have no sign on a GPU; this CPU's have one.
+  void Float(const Specification& spec) {
+    const auto value = Argument<double>();
+    Print(spec, "", std::isnan(value) ? std::fabs(value) : value);
   }
 
   void String(const Specification& spec) {

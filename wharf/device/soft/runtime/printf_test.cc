@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -53,6 +54,7 @@ TEST(PrintfTest, Integers) {
 
 TEST(PrintfTest, FloatsStringsCharactersPointers) {
   EXPECT_EQ(Arguments().Add(1).Add(2.5).Add(1e10).Add(0.1).Text("%d %f %e %.3g"), "1 2.500000 1.000000e+10 0.1");
+  EXPECT_EQ(Arguments().Add(-std::nan("")).Add(-HUGE_VAL).Text("%f %F"), "nan -INF");
   EXPECT_EQ(Arguments().Add("text").Add(65).Text("%s %c"), "text A");
   EXPECT_EQ(Arguments().Add("abcdef").Text("%.3s"), "abc");
   EXPECT_EQ(Arguments().Add(uint64_t{0x1000}).Text("%p"), "0x1000");
