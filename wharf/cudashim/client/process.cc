@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <system_error>
 
 #include "wharf/base/log.h"
 #include "wharf/base/trace.h"
@@ -89,7 +90,11 @@ absl::StatusOr<std::unique_ptr<offload::Session>> OpenSession() {
                                          .server_name = ""};
   }
   WHARF_ASSIGN_OR_RETURN(auto stream, link::Connect(server, connect));
-  return offload::Session::Open(std::move(stream), std::move(options));
+  try {
+    return offload::Session::Open(std::move(stream), std::move(options));
+  } catch (const std::system_error& error) {
+    return ResourceExhausted("cannot start the threads of a session: {}", error.what());
+  }
 }
 
 void LockProcess();
