@@ -40,7 +40,11 @@ class LoopbackServer final : private link::FrameHandler {
     if (header.kind != static_cast<uint16_t>(FrameKind::kHello)) {
       return executor_->OnFrame(header, head, std::move(bulk));
     }
+    WHARF_ASSIGN_OR_RETURN(const Hello hello, Decode<Hello>(head));
+    const bool unsafe = (hello.features & kFeatureUnsafeReplay) != 0;
+    if ((hello.features & kFeatureReplay) != 0) executor_->EnableReplay({.unsafe = unsafe});
     Welcome welcome;
+    welcome.features = hello.features & (kFeatureReplay | kFeatureUnsafeReplay);
     welcome.properties = executor_->Device().Properties();
     welcome.arena = executor_->Device().Arena();
     welcome.memory_quota = welcome.properties.total_memory;

@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <random>
-#include <span>
 #include <thread>
 #include <utility>
 
@@ -27,28 +26,42 @@ using device::DeviceAddress;
 using Kind = Observation::Kind;
 
 constexpr CudaError kOk = CudaError::kSuccess;
-constexpr uint64_t kQuota = 1 << 20;
+constexpr uint64_t kInstanceGranules = 64;
 constexpr uint64_t kWord = 4;
 constexpr uint32_t kBlock = 64;
+constexpr uint64_t kPadding = 700 << 10;  // some fifty different ones are more than both ends remember
 constexpr uint64_t kNonBlockingStream = 1;
 
-// Passes on to one compiler of the whole process and its directory, so that a kernel is compiled once.
+// One compiler for many devices, so that a kernel is compiled once; a new one now and then, as it keeps the code it
+// made for every place of a module's variables.
+std::shared_ptr<device::soft::Compiler> CommonCompiler() {
+  constexpr int kUses = 1000;
+  static absl::Mutex mutex(absl::kConstInit);
+  static auto* const compiler = new std::shared_ptr<device::soft::Compiler>();
+  static int uses = 0;
+  absl::MutexLock lock(&mutex);
+  if (uses++ % kUses == 0) {
+    *compiler =
+        device::soft::Compiler::Create(std::filesystem::temp_directory_path() / "wharf_random_cuda_kernels").value();
+  }
+  return *compiler;
+}
+
 class SharedCompiler final : public device::soft::Compiler {
  public:
   absl::StatusOr<std::shared_ptr<const device::soft::CompiledKernel>> Compile(
       const device::ptx::Module& module, std::string_view kernel,
       const device::soft::SymbolResolver& symbols) override {
-    static auto* const shared =
-        device::soft::Compiler::Create(std::filesystem::temp_directory_path() / "wharf_random_cuda_kernels")
-            .value()
-            .release();
-    return shared->Compile(module, kernel, symbols);
+    return compiler_->Compile(module, kernel, symbols);
   }
+
+ private:
+  const std::shared_ptr<device::soft::Compiler> compiler_ = CommonCompiler();
 };
 
-std::unique_ptr<device::Device> MakeDevice() {
+std::unique_ptr<device::Device> MakeDevice(uint64_t quota) {
   device::DeviceOptions options;
-  options.memory_quota = kQuota;
+  options.memory_quota = quota;
   options.threads = 1;
   return device::soft::SoftDevice::Create(options, std::make_unique<SharedCompiler>()).value();
 }
@@ -61,42 +74,60 @@ uint64_t Hash(std::span<const std::byte> bytes, uint64_t hash = 0xcbf29ce4842223
 // A server, a link and a session.
 class Connection {
  public:
-  Connection(Mode mode, std::mt19937_64* disturbance, Trace& trace) {
+  explicit Connection(const ExecutionOptions& options) {
     link::Faults up, down;
     link::LinkProfile profile;
-    if (disturbance != nullptr) {
+    if (options.disturbance != 0) {
+      std::mt19937_64 random(options.disturbance);
       std::uniform_int_distribution<size_t> chunk(24, 4096), delay(0, 100);
-      up.max_read = chunk(*disturbance);
-      down.max_read = chunk(*disturbance);
-      profile.round_trip = std::chrono::microseconds(delay(*disturbance));
-      profile.jitter = std::chrono::microseconds(delay(*disturbance));
-      profile.seed = (*disturbance)();
+      up.max_read = chunk(random);
+      down.max_read = chunk(random);
+      profile.round_trip = std::chrono::microseconds(delay(random));
+      profile.jitter = std::chrono::microseconds(delay(random));
+      profile.seed = random();
     }
-    auto [client, server] = link::MemoryPair(up, down, disturbance == nullptr ? nullptr : &profile);
-    server_ = std::make_unique<LoopbackServer>(std::move(server), MakeDevice());
-    SessionOptions options;
-    options.mode = mode;
-    options.timeout = std::chrono::seconds(60);
-    options.output = [&trace](std::string_view text) { trace.output += text; };
-    options.on_lost = [&trace](std::string_view reason) { trace.lost = reason; };
-    session_ = Session::Open(std::move(client), options).value();
+    auto [client, server] = link::MemoryPair(up, down, options.disturbance == 0 ? nullptr : &profile);
+    server_ = std::make_unique<LoopbackServer>(std::move(server), MakeDevice(options.quota));
+    SessionOptions session;
+    session.mode = options.mode;
+    session.timeout = std::chrono::seconds(60);
+    session.output = [this](std::string_view text) { output_ += text; };
+    session.on_lost = [this](std::string_view reason) { lost_ = reason; };
+    session_ = Session::Open(std::move(client), session).value();
   }
 
   Session& session() { return *session_; }
 
+  // Ends the session and adds what concerns all of it.
+  void Close(Trace& trace) {
+    const ReplayCounters replay = server_->executor().Counters().replay;
+    trace.run_ahead = replay.run_ahead;
+    trace.undone = replay.undone;
+    const PredictionCounters prediction = session_->Counters().prediction;
+    trace.foreseen = prediction.hits + prediction.changed + prediction.jumps;
+    trace.operations = trace.foreseen + prediction.unknown + prediction.no_step;
+    trace.class_violations = session_->ClassViolations();
+    session_.reset();  // nothing adds to the trace any more
+    trace.output = output_;
+    trace.lost = lost_;
+  }
+
  private:
+  std::string output_, lost_;
   std::unique_ptr<LoopbackServer> server_;
   std::unique_ptr<Session> session_;
 };
 
 class Interpreter {
  public:
-  Interpreter(const RandomCudaProgram& program, const ExecutionOptions& options)
+  // `instance` keeps apart what several interpreters do in one session.
+  Interpreter(const RandomCudaProgram& program, const ExecutionOptions& options, Session& session, uint64_t instance)
       : program_(program),
         options_(options),
-        random_(options.disturbance),
-        connection_(std::make_unique<Connection>(options.mode, options.disturbance == 0 ? nullptr : &random_, trace_)),
-        session_(connection_->session()) {
+        session_(session),
+        memory_(MemoryOf(session.welcome().arena, options.high, instance)),
+        random_(options.disturbance + instance),
+        next_id_((instance + 1) << 32) {
     streams_[0] = device::kDefaultStream;
   }
 
@@ -114,8 +145,6 @@ class Interpreter {
     op_ = static_cast<uint32_t>(program_.size());
     ReadAll();
     session_.WaitForDetached();
-    trace_.class_violations = session_.ClassViolations();
-    connection_.reset();  // nothing adds to the trace any more
     return std::move(trace_);
   }
 
@@ -131,6 +160,13 @@ class Interpreter {
     uint32_t count = 0, rows = 1;
   };
   using Pinned = std::shared_ptr<std::vector<std::byte>>;
+
+  // Where an instance's buffers begin.
+  static DeviceAddress MemoryOf(const device::Arena& arena, bool high, uint64_t instance) {
+    const uint64_t granules =
+        high ? arena.size / arena.granularity - (instance + 1) * kInstanceGranules : instance * kInstanceGranules;
+    return arena.base + granules * arena.granularity;
+  }
 
   // --- whose turn it is ---
 
@@ -159,7 +195,7 @@ class Interpreter {
   // A program computes between its calls, and the server may get ahead of it or not.
   void Pause() {
     if (options_.disturbance == 0 || random_() % 8 != 0) return;
-    std::this_thread::sleep_for(std::chrono::microseconds(random_() % 300));
+    std::this_thread::sleep_for(std::chrono::microseconds(random_() % (random_() % 16 == 0 ? 3000 : 200)));
   }
 
   // --- calls ---
@@ -260,6 +296,8 @@ class Interpreter {
         return has_stream ? Settle(op.stream, SynchronizeStream{stream}) : Refuse(CudaError::kInvalidHandle);
       case OpKind::kQueryStream:
         return has_stream ? Settle(op.stream, QueryStream{stream}) : Refuse(CudaError::kInvalidHandle);
+      case OpKind::kPollStream:
+        return has_stream ? Poll(stream) : Refuse(CudaError::kInvalidHandle);
       case OpKind::kSynchronizeEvent:
         return event != 0 ? Ask(SynchronizeEvent{event}) : Refuse(CudaError::kInvalidHandle);
       case OpKind::kQueryEvent:
@@ -290,6 +328,17 @@ class Interpreter {
     const CudaError error = session_.Wait({&request, 1});
     if (error == kOk) session_.NoteDone(*request, operation.stream);
     return error;
+  }
+  // Asks until the stream is done.
+  void Poll(uint64_t stream) {
+    Call(Kind::kWaits, [&](Observation&) {
+      CudaError error = Settled(QueryStream{stream});
+      while (error == CudaError::kNotReady) {
+        std::this_thread::yield();
+        error = Settled(QueryStream{stream});
+      }
+      return error;
+    });
   }
   void SynchronizeAll() {
     Call(Kind::kSettles, [this](Observation& seen) {
@@ -335,9 +384,9 @@ class Interpreter {
     const uint8_t slot = op.buffers[0];
     Buffer& buffer = buffers_[slot];
     if (buffer.live) return Refuse(CudaError::kInvalidValue);
-    const device::Arena& arena = session_.welcome().arena;
-    const uint64_t place = 2 * uint64_t{slot} + op.value % 2, size = (1 + slot % 2) * arena.granularity;
-    buffer = {true, arena.base + 4 * place * arena.granularity, size / kWord};
+    const uint64_t granule = session_.welcome().arena.granularity;
+    const uint64_t place = 2 * uint64_t{slot} + op.value % 2, size = (1 + slot % 2) * granule;
+    buffer = {true, memory_ + 4 * place * granule, size / kWord};
     Post(MapMemory{buffer.address, size});
   }
   void Free(const Op& op) {
@@ -406,8 +455,7 @@ class Interpreter {
     const auto pinned = std::make_shared<std::vector<std::byte>>(copy.extent.width * copy.extent.height);
     pinned_[slot].push_back(pinned);
     every_pinned_.push_back(pinned);
-    const bool waits = options_.mode == Mode::kPerCall || options_.mode == Mode::kCached;
-    const bool detached = !waits;
+    const bool detached = !IsPerCall(options_.mode);
     CallScope scope(0, CallClass::kBlocking);
     const Session::RequestPtr request = session_.Start(copy, *pinned, detached);
     const CudaError error = detached ? session_.StickyError() : session_.Wait({&request, 1});
@@ -430,6 +478,10 @@ class Interpreter {
     } parameters{At(op, 0, reach), At(op, 1, reach), At(op, 2, reach), reach.count, op.value};
     const auto bytes = std::as_bytes(std::span(&parameters, 1));
     launch.parameters.assign(bytes.begin(), bytes.end());
+    if (op.padded) {
+      const std::vector<std::byte> padding = RandomBytes(op.value, kPadding);
+      launch.parameters.insert(launch.parameters.end(), padding.begin(), padding.end());
+    }
     Post(launch);
   }
 
@@ -458,15 +510,15 @@ class Interpreter {
 
   const RandomCudaProgram& program_;
   const ExecutionOptions& options_;
+  Session& session_;
+  const DeviceAddress memory_;  // where its buffers begin
   std::mt19937_64 random_;
   Trace trace_;
-  std::unique_ptr<Connection> connection_;
-  Session& session_;
 
   absl::Mutex baton_;  // held by the thread whose turn it is; guards all below
   size_t next_ = 0;
   uint32_t op_ = 0;
-  uint64_t next_id_ = 100, module_ = 0;
+  uint64_t next_id_, module_ = 0;
   std::array<uint64_t, kKernels> functions_{};
   std::array<Buffer, kBufferSlots> buffers_{};
   std::array<uint64_t, kStreamSlots> streams_{};
@@ -479,7 +531,28 @@ class Interpreter {
 }  // namespace
 
 Trace Execute(const RandomCudaProgram& program, const ExecutionOptions& options) {
-  return Interpreter(program, options).Run();
+  Connection connection(options);
+  Interpreter interpreter(program, options, connection.session(), 0);
+  Trace trace = interpreter.Run();
+  connection.Close(trace);
+  return trace;
+}
+
+std::vector<Trace> ExecuteTogether(std::span<const RandomCudaProgram> programs, const ExecutionOptions& options) {
+  Connection connection(options);
+  std::vector<Trace> traces(programs.size());
+  std::vector<std::unique_ptr<Interpreter>> interpreters;
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < programs.size(); ++i) {
+      interpreters.push_back(std::make_unique<Interpreter>(programs[i], options, connection.session(), i));
+      threads.emplace_back([&traces, i, interpreter = interpreters.back().get()] { traces[i] = interpreter->Run(); });
+    }
+  }
+  Trace all;
+  connection.Close(all);
+  for (Trace& trace : traces) trace.lost = all.lost;
+  return traces;
 }
 
 }  // namespace wharf::offload

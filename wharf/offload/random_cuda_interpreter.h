@@ -13,6 +13,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "wharf/offload/call_scope.h"
 #include "wharf/offload/random_cuda_program.h"
@@ -25,8 +27,14 @@ struct ExecutionOptions {
   bool settle = false;  // wait for the device after every kernel: the reference (with kPerCall)
   // 0: an undisturbed link. Otherwise the seed of delays and chunks on the link and pauses of the program.
   uint64_t disturbance = 0;
+  uint64_t quota = 256 << 20;  // device memory, bytes
+  bool high = false;           // buffers lie at the end of the arena
 };
 
 Trace Execute(const RandomCudaProgram& program, const ExecutionOptions& options);
+
+// All at once in one session, each on a thread of its own and with modules, buffers, streams and events of its own.
+// REQUIRES: they have no wild operations, print nothing and do not fault, as errors and output are the session's.
+std::vector<Trace> ExecuteTogether(std::span<const RandomCudaProgram> programs, const ExecutionOptions& options);
 
 }  // namespace wharf::offload

@@ -21,6 +21,7 @@ class Generator {
     streams_ = Between(1, kStreamSlots);
     threads_ = Chance(25) ? Between(2, kThreads) : 1;
     deviation_ = static_cast<int>(Pick<uint32_t>({0, 1, 3, 10}));
+    pads_ = Chance(1);
   }
 
   RandomCudaProgram Generate() {
@@ -68,6 +69,7 @@ class Generator {
     op.count = Pick<uint32_t>({1, 16, 64, 65, 200});
     op.rows = Chance(90) ? 1 : Between(2, 3);
     op.value = Between(0, 1000);
+    op.padded = pads_;
     return op;
   }
 
@@ -86,7 +88,7 @@ class Generator {
     }
     if (Chance(70)) {
       return Pick({OpKind::kRecordEvent, OpKind::kWaitEvent, OpKind::kSynchronizeEvent, OpKind::kSynchronizeStream,
-                   OpKind::kSynchronizeDevice, OpKind::kQueryEvent, OpKind::kQueryStream});
+                   OpKind::kSynchronizeDevice, OpKind::kQueryEvent, OpKind::kQueryStream, OpKind::kPollStream});
     }
     return Pick({OpKind::kAllocate, OpKind::kFree, OpKind::kHostCall, OpKind::kCreateEvent, OpKind::kDestroyEvent,
                  OpKind::kSkip, OpKind::kDestroyStream, OpKind::kCreateStream});
@@ -134,11 +136,17 @@ class Generator {
   Template MakeTemplate() {
     Template made;
     uint8_t stream = 0;
-    const uint32_t length = Between(4, 24);
-    made.ops.push_back(Make(OpKind::kUpload));
-    made.ops.back().stream = stream;
+    const uint32_t length = Chance(95) ? Between(4, 24) : Between(60, 150);
+    if (Chance(60)) {
+      made.ops.push_back(Make(OpKind::kUpload));
+      made.ops.back().stream = stream;
+    }
+    // Where it waits, the server may run ahead.
+    const uint32_t waits = Pick<uint32_t>({0, 10, 30});
     while (made.ops.size() < length) {
-      Op op = Make(Chance(75) ? OpKind::kLaunch : RandomKind());
+      OpKind kind = Chance(75) ? OpKind::kLaunch : RandomKind();
+      if (Chance(waits)) kind = Pick({OpKind::kDownload, OpKind::kSynchronizeStream, OpKind::kSynchronizeDevice});
+      Op op = Make(kind);
       if (op.stream != stream) HandOver(made.ops, stream, op.stream);
       stream = op.stream;
       if (op.kind == OpKind::kFill && Chance(20)) op = Endless(op);
@@ -148,7 +156,7 @@ class Generator {
     made.ops.back().stream = stream;
     made.ops.push_back(Make(Pick({OpKind::kSynchronizeStream, OpKind::kSynchronizeDevice})));
     made.ops.back().stream = stream;
-    for (const Op& op : made.ops) made.varies.push_back(Chance(op.kind == OpKind::kUpload ? 80 : 5));
+    for (const Op& op : made.ops) made.varies.push_back(pads_ || Chance(op.kind == OpKind::kUpload ? 80 : 5));
     made.loop_begin = Between(0, static_cast<uint32_t>(made.ops.size()));
     made.loop_end = Between(static_cast<uint32_t>(made.loop_begin), static_cast<uint32_t>(made.ops.size()));
     return made;
@@ -268,6 +276,7 @@ class Generator {
   std::mt19937_64 random_;
   uint32_t buffers_ = 0, streams_ = 0, threads_ = 0;
   int deviation_ = 0;  // per cent of the places
+  bool pads_ = false;
   RandomCudaProgram program_;
 };
 
@@ -300,7 +309,8 @@ std::string Arguments(const Op& op) {
     case OpKind::kFill:
       return fmt::format("fill{}{} with {}", Buffers(op, 1), Range(op), op.value);
     case OpKind::kLaunch:
-      return fmt::format("launch {}{} [{}, +{}] k={}", Name(op.kernel), Buffers(op, 3), op.offset, op.count, op.value);
+      return fmt::format("launch {}{} [{}, +{}] k={}{}", Name(op.kernel), Buffers(op, 3), op.offset, op.count, op.value,
+                         op.padded ? " padded" : "");
     case OpKind::kGemm:
       return fmt::format("gemm{} of {}", Buffers(op, 3), op.value % 8 + 1);
     case OpKind::kHostCall:
@@ -325,6 +335,8 @@ std::string Arguments(const Op& op) {
       return "synchronize stream";
     case OpKind::kQueryStream:
       return "query stream";
+    case OpKind::kPollStream:
+      return "poll stream";
     case OpKind::kSynchronizeDevice:
       return "synchronize device";
     case OpKind::kSkip:
@@ -351,5 +363,13 @@ std::string Print(const RandomCudaProgram& program) {
 }
 
 RandomCudaProgram GenerateCudaProgram(uint64_t seed) { return Generator(seed).Generate(); }
+
+RandomCudaProgram GenerateIndependentCudaProgram(uint64_t seed) {
+  RandomCudaProgram program = GenerateCudaProgram(seed);
+  std::erase_if(program,
+                [](const Op& op) { return op.wild || (op.kind == OpKind::kLaunch && op.kernel >= Kernel::kSay); });
+  for (Op& op : program) op.thread = 0;
+  return program;
+}
 
 }  // namespace wharf::offload

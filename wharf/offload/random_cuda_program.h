@@ -60,6 +60,7 @@ enum class OpKind : uint8_t {
   kQueryEvent,
   kSynchronizeStream,
   kQueryStream,
+  kPollStream,
   kSynchronizeDevice,
   kSkip,
   kReadAll,
@@ -75,6 +76,7 @@ struct Op {
   uint32_t rows = 1;                    // of copies and fills: so many rows of `count` words, 2 * `count` apart
   uint32_t value = 0;                   // seed of uploaded data, parameter of kernels and fills
   bool wild = false;                    // sent as it is, although its buffer may be gone and its range too long
+  bool padded = false;                  // kLaunch: with a large unused parameter, another one for each `value`
   friend bool operator==(const Op&, const Op&) = default;
 };
 
@@ -83,7 +85,9 @@ using RandomCudaProgram = std::vector<Op>;
 // One line an operation.
 std::string Print(const RandomCudaProgram& program);
 
-// The same seed gives the same program. About 50 to 400 operations.
+// The same seed gives the same program. Some 20 to 400 operations.
 RandomCudaProgram GenerateCudaProgram(uint64_t seed);
+// The same without what concerns more than its own buffers, streams and events: ExecuteTogether.
+RandomCudaProgram GenerateIndependentCudaProgram(uint64_t seed);
 
 }  // namespace wharf::offload

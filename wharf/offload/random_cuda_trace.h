@@ -32,6 +32,8 @@ struct Trace {
   std::string output;                // printed by kernels
   std::string lost;                  // why the session was lost, if it was
   uint64_t class_violations = 0;
+  uint64_t run_ahead = 0, undone = 0;     // operations the server executed before they were made; of these, taken back
+  uint64_t foreseen = 0, operations = 0;  // operations that cost no frame of their own; all
 };
 
 // How `actual` differs from what `reference` permits, in words; nothing if it does not. In `reference` every call
