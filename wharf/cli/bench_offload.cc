@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "wharf/cli/bench_offload_model.h"
+#include "wharf/cli/bench_offload_report.h"
 #include "wharf/cli/bench_offload_run.h"
 #include "wharf/cli/commands.h"
 #include "wharf/cli/local_server.h"
@@ -21,26 +22,33 @@ namespace wharf::cli {
 namespace {
 
 constexpr const char* kFooter = R"(
-Runs a CUDA program that takes --inferences N and --json FILE (FILE gets {"latency_ms": [...]}); examples/cuda_pose is
-the default. Each figure comes from two runs, N inferences apart, so loading and warming up do not count.
+Each figure comes from two runs, N inferences apart, so loading and warming up do not count. What is measured begins at the
+start of the trace in every run.
 
-Modes      local    on this machine's device, no link
+Programs   pose     examples/cuda_pose: the same calls in every inference
+           decode   examples/cuda_decode: other calls in every inference
+           FILE     any CUDA program that takes --inferences N and --json FILE (which gets {"latency_ms": [...]})
+Modes      device_only (or local)  on this machine's device, no link
            percall  every CUDA call is one round trip, as per-call remoting does it: slow, so at most 2 inferences
-           cached   the same, with the getters answered locally: at most 10 inferences
+           cached   the same, with the getters answered locally: at most 5 inferences
            posted   one way unless an answer is needed
-Scenarios  indoors, outdoors: measured Wi-Fi to a moving robot, from the start of the trace in every run
+           replay   what the server knows from earlier inferences it runs by itself; wrong guesses are undone
+           replay_speculative  replay as published. Unsafe: wrong guesses are not undone
+           native   pose only: offloaded by hand (pose_server, pose_client), input up and results down: the yardstick
+Scenarios  indoors, outdoors: measured Wi-Fi to a moving robot
            fixed: 93 Mbit/s. All with --rtt.
 
-"link limit" is what these bytes and one round trip take on the link alone. The energy is modelled with the power states
-of a Jetson Xavier NX (13.35 W inference, 4.25 W communication, 4.04 W standby): docs/benchmarks.md says how.)";
+"× native" is the median beside native's. "link limit" is what these bytes and one round trip take on the link alone.
+"foreseen" is the share of the operations for the server that it foresaw. The energy is modelled with the power states of a
+Jetson Xavier NX (13.35 W inference, 4.25 W communication, 4.04 W standby): docs/benchmarks.md says how.)";
 
 constexpr double kFixedBitsPerSecond = 93e6;
 constexpr const char* kNoLink = "none";
 
 struct BenchOptions {
-  std::string program, image, traces, server, json, plot;
+  std::string program = "pose", image, traces, server, json, plot, html;
   std::vector<std::string> arguments;
-  std::vector<std::string> modes = {"local", "percall", "cached", "posted"};
+  std::vector<std::string> modes;  // empty: all that the program has
   std::vector<std::string> scenarios = {"indoors", "outdoors", "fixed"};
   int inferences = 20;
   Nanoseconds round_trip = std::chrono::microseconds(2600);
@@ -62,32 +70,70 @@ absl::StatusOr<std::string> Find(const std::vector<std::string>& candidates, std
   return NotFound("{} is not there: say where it is with {}", what, option);
 }
 
-absl::StatusOr<MeasuredProgram> ProgramOf(const BenchOptions& options) {
-  MeasuredProgram program{options.program, options.arguments};
-  if (!options.program.empty()) return program;
-  WHARF_ASSIGN_OR_RETURN(program.path, Find({"../cuda/cuda_pose", "../libexec/wharf/cuda_pose"},
-                                            "cuda_pose (built where the CUDA toolkit is)", "--program"));
+absl::StatusOr<std::string> FindExample(const std::string& name) {
+  return Find({"../cuda/" + name, "../libexec/wharf/" + name},
+              fmt::format("the example {} (built where the CUDA toolkit is)", name), "--program");
+}
+
+absl::StatusOr<MeasuredProgram> PoseProgram(const BenchOptions& options) {
+  MeasuredProgram program;
+  WHARF_ASSIGN_OR_RETURN(program.path, FindExample("cuda_pose"));
+  WHARF_ASSIGN_OR_RETURN(program.native_server, FindExample("pose_server"));
+  WHARF_ASSIGN_OR_RETURN(program.native_client, FindExample("pose_client"));
   std::string image = options.image;
   if (image.empty()) {
     WHARF_ASSIGN_OR_RETURN(image, Find({"../share/wharf/scene.png", "../../../examples/cuda_pose/scene.png",
                                         "examples/cuda_pose/scene.png"},
                                        "cuda_pose's picture scene.png", "--image"));
   }
-  program.arguments.insert(program.arguments.begin(), {"--image", image});
+  program.arguments = {"--image", image};
+  program.native_arguments = {image};
+  program.waits = true;
   return program;
+}
+
+absl::StatusOr<MeasuredProgram> ProgramOf(const BenchOptions& options) {
+  MeasuredProgram program;
+  if (options.program == "pose") {
+    WHARF_ASSIGN_OR_RETURN(program, PoseProgram(options));
+  } else if (options.program == "decode") {
+    WHARF_ASSIGN_OR_RETURN(program.path, FindExample("cuda_decode"));
+    program.waits = true;
+  } else {
+    program.path = options.program;
+  }
+  program.arguments.insert(program.arguments.end(), options.arguments.begin(), options.arguments.end());
+  return program;
+}
+
+// Those that were asked for, else all that the program has.
+absl::StatusOr<std::vector<BenchMode>> ModesOf(const BenchOptions& options, const MeasuredProgram& program) {
+  const bool by_hand = !program.native_server.empty() && options.server.empty();
+  std::vector<BenchMode> modes;
+  for (const BenchMode& mode : BenchModes()) {
+    if (mode.way == BenchMode::Way::kByHand && !by_hand) continue;
+    if (options.modes.empty()) modes.push_back(mode);
+  }
+  for (const std::string& name : options.modes) {
+    WHARF_ASSIGN_OR_RETURN(BenchMode mode, FindBenchMode(name));
+    if (mode.way == BenchMode::Way::kByHand && !by_hand) {
+      return InvalidArgument("{} is for --program pose on this machine's own server: leave out --server", name);
+    }
+    modes.push_back(std::move(mode));
+  }
+  return modes;
 }
 
 struct LinkScenario {
   Scenario scenario;
-  link::BandwidthTrace trace;
+  link::LinkProfile profile;
 };
 
 absl::StatusOr<LinkScenario> MakeScenario(const std::string& name, const BenchOptions& options) {
   LinkScenario made;
-  made.scenario.name = name;
-  made.scenario.round_trip = options.round_trip;
+  link::BandwidthTrace& trace = made.profile.trace;
   if (name == "fixed") {
-    made.trace = link::BandwidthTrace::Constant(kFixedBitsPerSecond);
+    trace = link::BandwidthTrace::Constant(kFixedBitsPerSecond);
   } else {
     const std::string file = name + "_a.csv";
     std::string path = options.traces + "/" + file;
@@ -96,11 +142,12 @@ absl::StatusOr<LinkScenario> MakeScenario(const std::string& name, const BenchOp
           path, Find({"../share/wharf/traces/" + file, "../../../data/traces/" + file, "data/traces/" + file},
                      "the trace " + file, "--traces"));
     }
-    WHARF_ASSIGN_OR_RETURN(made.trace, link::BandwidthTrace::Load(path));
+    WHARF_ASSIGN_OR_RETURN(trace, link::BandwidthTrace::Load(path));
   }
   double sum = 0;
-  for (double rate : made.trace.bits_per_second) sum += rate;
-  made.scenario.mean_bits_per_second = sum / static_cast<double>(made.trace.bits_per_second.size());
+  for (double rate : trace.bits_per_second) sum += rate;
+  made.profile.round_trip = options.round_trip;
+  made.scenario = {name, sum / static_cast<double>(trace.bits_per_second.size()), options.round_trip};
   return made;
 }
 
@@ -123,92 +170,110 @@ class Progress {
   size_t step_ = 0;
 };
 
+struct BenchResult {
+  std::vector<BenchRow> rows;
+  std::optional<CallStages> stages;  // if device_only ran, and the program can load without an inference
+};
+
 class OffloadBench {
  public:
   explicit OffloadBench(const BenchOptions& options) : options_(options) {}
 
   absl::Status Prepare() {
     WHARF_ASSIGN_OR_RETURN(program_, ProgramOf(options_));
+    WHARF_ASSIGN_OR_RETURN(modes_, ModesOf(options_, program_));
     WHARF_ASSIGN_OR_RETURN(scratch_, ScratchDirectory::Make());
     for (const std::string& name : options_.scenarios) {
       WHARF_ASSIGN_OR_RETURN(LinkScenario scenario, MakeScenario(name, options_));
       scenarios_.push_back(std::move(scenario));
     }
+    if (options_.server.empty()) {
+      WHARF_ASSIGN_OR_RETURN(server_, LocalServer::Start(DeviceOptions()));
+      target_ = server_->Address();
+      return absl::OkStatus();
+    }
     target_ = options_.server;
-    // Through the links a server that is not there would look like one that hangs up.
-    if (!target_.empty()) return link::Connect(target_).status();
-    WHARF_ASSIGN_OR_RETURN(
-        server_, LocalServer::Start({"--device", options_.device, "--threads", fmt::format("{}", options_.threads)}));
-    target_ = server_->Address();
-    return absl::OkStatus();
+    return link::Connect(target_, {}).status();
   }
 
-  absl::StatusOr<std::vector<BenchRow>> Run() {
-    const bool local = Wants("local");
-    const size_t linked = options_.modes.size() - (local ? 1 : 0);
-    Progress progress((local ? 1 : 0) + linked * scenarios_.size());
-    std::vector<BenchRow> rows;
-    if (local) {
-      progress.Step("local");
-      WHARF_ASSIGN_OR_RETURN(BenchRow row, RunLocal());
-      rows.push_back(std::move(row));
+  absl::StatusOr<BenchResult> Run() {
+    const auto local = static_cast<size_t>(std::count_if(modes_.begin(), modes_.end(), IsWithoutLink));
+    Progress progress(local + (modes_.size() - local) * scenarios_.size());
+    for (const BenchMode& mode : modes_) {
+      if (!IsWithoutLink(mode)) continue;
+      progress.Step(mode.name);
+      WHARF_RETURN_IF_ERROR(RunWithoutLink(mode));
     }
     for (const LinkScenario& scenario : scenarios_) {
-      for (const std::string& mode : options_.modes) {
-        if (mode == "local") continue;
-        progress.Step(fmt::format("{}, {}", scenario.scenario.name, mode));
-        WHARF_ASSIGN_OR_RETURN(BenchRow row, RunLinked(mode, scenario));
-        rows.push_back(std::move(row));
+      for (const BenchMode& mode : modes_) {
+        if (IsWithoutLink(mode)) continue;
+        progress.Step(fmt::format("{}, {}", scenario.scenario.name, mode.name));
+        WHARF_RETURN_IF_ERROR(RunLinked(mode, scenario));
       }
     }
-    return rows;
+    CompareWithNative(result_.rows);
+    return std::move(result_);
   }
 
  private:
-  bool Wants(const std::string& mode) const {
-    return std::find(options_.modes.begin(), options_.modes.end(), mode) != options_.modes.end();
+  static bool IsWithoutLink(const BenchMode& mode) { return mode.way == BenchMode::Way::kNoLink; }
+
+  std::vector<std::string> DeviceOptions() const {
+    return {"--device", options_.device, "--threads", fmt::format("{}", options_.threads)};
   }
 
   // Always this machine's own device, also where the links lead to another server.
-  absl::StatusOr<BenchRow> RunLocal() {
+  absl::Status RunWithoutLink(const BenchMode& mode) {
     std::unique_ptr<LocalServer> own;
     std::string address = target_;
     if (server_ == nullptr) {
-      WHARF_ASSIGN_OR_RETURN(
-          own, LocalServer::Start({"--device", options_.device, "--threads", fmt::format("{}", options_.threads)}));
+      WHARF_ASSIGN_OR_RETURN(own, LocalServer::Start(DeviceOptions()));
       address = own->Address();
     }
-    return Measure("local", "posted", address, {kNoLink, 0, Nanoseconds{0}}, nullptr);
+    const auto run = [&](const RunPlan& plan) { return RunMeasured(program_, address, mode.options, plan, *scratch_); };
+    WHARF_RETURN_IF_ERROR(Measure(mode, {kNoLink, 0, Nanoseconds{0}}, run));
+    if (!program_.waits) return absl::OkStatus();
+    WHARF_ASSIGN_OR_RETURN(const ProgramRun none, run({}));
+    WHARF_ASSIGN_OR_RETURN(const ProgramRun one, run({.inferences = 1, .warm_up = 1}));
+    result_.stages = StagesOfCalls(none, one, last_warm_, last_all_);
+    return absl::OkStatus();
   }
 
-  absl::StatusOr<BenchRow> RunLinked(const std::string& mode, const LinkScenario& scenario) {
-    link::LinkProfile profile;
-    profile.trace = scenario.trace;
-    profile.round_trip = options_.round_trip;
-    WHARF_ASSIGN_OR_RETURN(const auto proxy, link::LinkProxy::Start("127.0.0.1:0", target_, std::move(profile)));
-    return Measure(mode, mode, proxy->Address(), scenario.scenario, proxy.get());
+  absl::Status RunLinked(const BenchMode& mode, const LinkScenario& scenario) {
+    if (mode.way == BenchMode::Way::kByHand) {
+      return Measure(mode, scenario.scenario, [&](const RunPlan& plan) {
+        return RunNative(program_, DeviceOptions(), scenario.profile, plan, *scratch_);
+      });
+    }
+    WHARF_ASSIGN_OR_RETURN(const auto proxy, link::LinkProxy::Start("127.0.0.1:0", target_, scenario.profile));
+    return Measure(mode, scenario.scenario, [&](RunPlan plan) {
+      plan.on_ready = [&proxy] { proxy->Rewind(); };
+      return RunMeasured(program_, proxy->Address(), mode.options, plan, *scratch_);
+    });
   }
 
-  absl::StatusOr<BenchRow> Measure(const std::string& name, const std::string& mode, const std::string& address,
-                                   const Scenario& scenario, link::LinkProxy* proxy) {
-    const int warm_up = mode == "percall" ? 1 : 2;
-    const int most = mode == "percall" ? 2 : mode == "cached" ? 10 : options_.inferences;
-    const int inferences = std::min(options_.inferences, most);
-    WHARF_ASSIGN_OR_RETURN(const ProgramRun warm, RunMeasured(program_, address, mode, warm_up, *scratch_));
-    if (proxy != nullptr) proxy->Rewind();
-    WHARF_ASSIGN_OR_RETURN(const ProgramRun all, RunMeasured(program_, address, mode, warm_up + inferences, *scratch_));
-    WHARF_ASSIGN_OR_RETURN(BenchRow row, MakeRow(warm, all, warm_up, scenario));
+  // One row, from a run of the warm-up alone and one that goes on.
+  template <typename RunOnce>
+  absl::Status Measure(const BenchMode& mode, const Scenario& scenario, const RunOnce& run) {
+    const int inferences = mode.most == 0 ? options_.inferences : std::min(options_.inferences, mode.most);
+    WHARF_ASSIGN_OR_RETURN(last_warm_, run(RunPlan{.inferences = mode.warm_up, .warm_up = mode.warm_up}));
+    WHARF_ASSIGN_OR_RETURN(last_all_, run(RunPlan{.inferences = mode.warm_up + inferences, .warm_up = mode.warm_up}));
+    WHARF_ASSIGN_OR_RETURN(BenchRow row, MakeRow(last_warm_, last_all_, mode.warm_up, scenario));
     row.program = std::filesystem::path(program_.path).filename().string();
-    row.mode = name;
-    return row;
+    row.mode = mode.name;
+    result_.rows.push_back(std::move(row));
+    return absl::OkStatus();
   }
 
   const BenchOptions& options_;
   MeasuredProgram program_;
+  std::vector<BenchMode> modes_;
   std::unique_ptr<ScratchDirectory> scratch_;
   std::vector<LinkScenario> scenarios_;
   std::unique_ptr<LocalServer> server_;
   std::string target_;
+  ProgramRun last_warm_, last_all_;
+  BenchResult result_;
 };
 
 absl::Status Write(const std::string& path, const std::string& text) {
@@ -221,13 +286,21 @@ absl::Status Write(const std::string& path, const std::string& text) {
 absl::Status BenchOffload(const BenchOptions& options) {
   OffloadBench bench(options);
   WHARF_RETURN_IF_ERROR(bench.Prepare());
-  WHARF_ASSIGN_OR_RETURN(const std::vector<BenchRow> rows, bench.Run());
-  const std::string table = RowsAsTable(rows, options.markdown ? TableStyle::kMarkdown : TableStyle::kText);
-  std::fputs(table.c_str(), stdout);
-  std::puts("Calls, round trips and bytes are per inference; \"local\" is this machine's device, no Jetson.");
-  if (!options.json.empty()) WHARF_RETURN_IF_ERROR(Write(options.json, RowsAsJson(rows)));
-  if (!options.plot.empty()) WHARF_RETURN_IF_ERROR(Write(options.plot, RowsAsChart(rows)));
-  return absl::OkStatus();
+  WHARF_ASSIGN_OR_RETURN(const BenchResult result, bench.Run());
+  const TableStyle style = options.markdown ? TableStyle::kMarkdown : TableStyle::kText;
+  std::fputs(RowsAsTable(result.rows, style).c_str(), stdout);
+  std::puts("Calls, round trips and bytes are per inference; \"device_only\" is this machine's device, no Jetson.");
+  if (result.stages) std::fputs(("\n" + CallsAsTable(*result.stages, style)).c_str(), stdout);
+  if (!options.json.empty()) WHARF_RETURN_IF_ERROR(Write(options.json, RowsAsJson(result.rows)));
+  if (!options.plot.empty()) WHARF_RETURN_IF_ERROR(Write(options.plot, RowsAsChart(result.rows)));
+  if (options.html.empty()) return absl::OkStatus();
+  return Write(options.html, RowsAsPage(result.rows, result.stages ? &*result.stages : nullptr));
+}
+
+std::vector<std::string> ModeNames() {
+  std::vector<std::string> names = {"local"};
+  for (const BenchMode& mode : BenchModes()) names.push_back(mode.name);
+  return names;
 }
 
 void AddOffload(CLI::App* bench) {
@@ -236,8 +309,8 @@ void AddOffload(CLI::App* bench) {
   auto options = std::make_shared<BenchOptions>();
   command->add_option("--modes", options->modes, "Which modes, separated by commas")
       ->delimiter(',')
-      ->check(CLI::IsMember({"local", "percall", "cached", "posted"}))
-      ->default_str("local,percall,cached,posted");
+      ->check(CLI::IsMember(ModeNames()))
+      ->default_str("all that the program has");
   command->add_option("--scenarios", options->scenarios, "Which links, separated by commas")
       ->delimiter(',')
       ->check(CLI::IsMember({"indoors", "outdoors", "fixed"}))
@@ -245,8 +318,9 @@ void AddOffload(CLI::App* bench) {
   command->add_option("--inferences", options->inferences, "Measured inferences (fewer in the slow modes)")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  command->add_option("--program", options->program, "The CUDA program, instead of examples/cuda_pose")
-      ->type_name("FILE");
+  command->add_option("--program", options->program, "pose, decode, or a CUDA program's FILE")
+      ->type_name("PROGRAM")
+      ->capture_default_str();
   command->add_option("--image", options->image, "The picture cuda_pose looks at")->type_name("FILE");
   command->add_option("--traces", options->traces, "Where indoors_a.csv and outdoors_a.csv are")->type_name("DIR");
   command->add_option("--server", options->server, "Through the links to this server, instead of one of its own")
@@ -258,7 +332,8 @@ void AddOffload(CLI::App* bench) {
   AddDuration(command, "--rtt", options->round_trip, "Round-trip time of every link");
   command->add_option("--json", options->json, "Write the rows to FILE")->type_name("FILE");
   command->add_option("--plot", options->plot, "Draw the latencies to FILE (SVG)")->type_name("FILE");
-  command->add_flag("--markdown", options->markdown, "Print the table as Markdown");
+  command->add_option("--html", options->html, "Write tables and pictures to FILE, one page")->type_name("FILE");
+  command->add_flag("--markdown", options->markdown, "Print the tables as Markdown");
   command->add_option("arguments", options->arguments, "After --: arguments of the program");
   command->callback([options] {
     const absl::Status status = BenchOffload(*options);

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "wharf/report/bar_chart.h"
 #include "wharf/report/statistics.h"
-#include "wharf/report/table.h"
 
 namespace wharf::cli {
 namespace {
@@ -15,7 +13,29 @@ double LinkMs(double round_trips, double bytes, const Scenario& scenario) {
   return round_trips * Milliseconds(scenario.round_trip) + 8e3 * bytes / scenario.mean_bits_per_second;
 }
 
-std::string Kilobytes(double bytes) { return fmt::format("{:.1f}", bytes / 1e3); }
+Foresight ParseForesight(const nlohmann::json& replay) {
+  const auto number = [&replay](const char* key) { return replay.at(key).get<uint64_t>(); };
+  Foresight foresight;
+  foresight.foreseen = number("hits") + number("changed") + number("jumps");
+  foresight.sent_whole = number("explicit");
+  return foresight;
+}
+
+// How much more the later run has, never below zero.
+double Difference(uint64_t later, uint64_t earlier) {
+  return later > earlier ? static_cast<double>(later - earlier) : 0.0;
+}
+
+std::map<std::string, double> Difference(const std::map<std::string, uint64_t>& later,
+                                         const std::map<std::string, uint64_t>& earlier, double divisor) {
+  std::map<std::string, double> more;
+  for (const auto& [name, count] : later) {
+    const auto before = earlier.find(name);
+    const double difference = Difference(count, before == earlier.end() ? 0 : before->second);
+    if (difference > 0) more[name] = difference / divisor;
+  }
+  return more;
+}
 
 }  // namespace
 
@@ -33,11 +53,38 @@ absl::StatusOr<ProgramRun> ParseRun(const std::string& program_json, const std::
     counters.at("bytes_up").get_to(run.bytes_up);
     counters.at("bytes_down").get_to(run.bytes_down);
     counters.at("device_busy_ns").get_to(run.device_busy_ns);
+    counters.at("per_function").get_to(run.per_function);
+    run.replays = counters.at("mode").get<std::string>().starts_with("replay");
+    if (run.replays) run.foresight = ParseForesight(counters.at("replay"));
   } catch (const nlohmann::json::exception& error) {
     return DataLoss("the program's CUDA counters cannot be read (does it load CUDA's shared libraries?): {}",
                     error.what());
   }
   return run;
+}
+
+const std::vector<BenchMode>& BenchModes() {
+  using Way = BenchMode::Way;
+  // Five inferences of warm-up: the sequence is found by the third steady one. A mode that cuts the sequence between
+  // device and server ("partition") is one more row here.
+  static const auto* const modes = new std::vector<BenchMode>{
+      {"device_only", Way::kNoLink, {}, 5, 0},
+      {"percall", Way::kLink, {"--mode", "percall"}, 1, 2},
+      {"cached", Way::kLink, {"--mode", "cached"}, 2, 5},
+      {"posted", Way::kLink, {"--mode", "posted"}, 5, 0},
+      {"replay_speculative", Way::kLink, {"--mode", "replay_speculative"}, 5, 0},
+      {"replay", Way::kLink, {"--mode", "replay"}, 5, 0},
+      {"native", Way::kByHand, {}, 5, 0},
+  };
+  return *modes;
+}
+
+absl::StatusOr<BenchMode> FindBenchMode(const std::string& name) {
+  const std::string wanted = name == "local" ? "device_only" : name;
+  for (const BenchMode& mode : BenchModes()) {
+    if (mode.name == wanted) return mode;
+  }
+  return NotFound("there is no mode {}", name);
 }
 
 absl::StatusOr<BenchRow> MakeRow(const ProgramRun& short_run, const ProgramRun& long_run, int warm_up,
@@ -49,8 +96,7 @@ absl::StatusOr<BenchRow> MakeRow(const ProgramRun& short_run, const ProgramRun& 
   const std::vector<double> latencies(long_run.latencies_ms.begin() + warm_up, long_run.latencies_ms.end());
   const auto inferences = static_cast<double>(latencies.size());
   auto each = [&](uint64_t ProgramRun::*counter) {
-    const auto difference = static_cast<double>(long_run.*counter) - static_cast<double>(short_run.*counter);
-    return std::max(0.0, difference) / inferences;
+    return Difference(long_run.*counter, short_run.*counter) / inferences;
   };
   BenchRow row;
   row.scenario = scenario.name;
@@ -58,14 +104,42 @@ absl::StatusOr<BenchRow> MakeRow(const ProgramRun& short_run, const ProgramRun& 
   row.latency_ms_median = report::Median(latencies);
   row.latency_ms_p95 = report::Percentile(latencies, 0.95);
   row.calls = each(&ProgramRun::calls);
-  row.blocking_round_trips = each(&ProgramRun::blocking_round_trips);
-  row.bytes_up = each(&ProgramRun::bytes_up);
-  row.bytes_down = each(&ProgramRun::bytes_down);
+  if (scenario.mean_bits_per_second > 0) {  // else nothing leaves the machine
+    row.blocking_round_trips = each(&ProgramRun::blocking_round_trips);
+    row.bytes_up = each(&ProgramRun::bytes_up);
+    row.bytes_down = each(&ProgramRun::bytes_down);
+  }
   const double mean_ms = report::Mean(latencies), bytes = row.bytes_up + row.bytes_down;
   if (mean_ms > 0) row.device_busy_fraction = each(&ProgramRun::device_busy_ns) / 1e6 / mean_ms;
   row.energy_j_modelled = ModelEnergy(mean_ms, row.blocking_round_trips, bytes, scenario);
   row.link_limit_ms = LinkMs(1, bytes, scenario);
+  const double foreseen = Difference(long_run.foresight.foreseen, short_run.foresight.foreseen);
+  const double whole = Difference(long_run.foresight.sent_whole, short_run.foresight.sent_whole);
+  if (foreseen > 0) row.foreseen_fraction = foreseen / (foreseen + whole);
+  if (long_run.replays) row.phase = row.foreseen_fraction > 0.5 ? "replaying" : "recording";
+  row.latencies_ms = long_run.latencies_ms;
   return row;
+}
+
+void CompareWithNative(std::vector<BenchRow>& rows) {
+  std::map<std::string, double> native;
+  for (const BenchRow& row : rows) {
+    if (row.mode == "native") native[row.scenario] = row.latency_ms_median;
+  }
+  for (BenchRow& row : rows) {
+    const auto beside = native.find(row.scenario);
+    if (beside != native.end() && beside->second > 0) row.times_native = row.latency_ms_median / beside->second;
+  }
+}
+
+CallStages StagesOfCalls(const ProgramRun& none, const ProgramRun& one, const ProgramRun& warm, const ProgramRun& all) {
+  CallStages stages;
+  const double inferences =
+      static_cast<double>(all.latencies_ms.size()) - static_cast<double>(warm.latencies_ms.size());
+  stages.load = Difference(none.per_function, {}, 1);
+  stages.first = Difference(one.per_function, none.per_function, 1);
+  stages.loop = Difference(all.per_function, warm.per_function, std::max(1.0, inferences));
+  return stages;
 }
 
 double ModelEnergy(double latency_ms, double round_trips, double bytes, const Scenario& scenario,
@@ -73,62 +147,6 @@ double ModelEnergy(double latency_ms, double round_trips, double bytes, const Sc
   if (scenario.mean_bits_per_second <= 0) return states.inference * latency_ms / 1e3;
   const double communicating_ms = std::min(latency_ms, LinkMs(round_trips, bytes, scenario));
   return (states.communication * communicating_ms + states.standby * (latency_ms - communicating_ms)) / 1e3;
-}
-
-std::string RowsAsJson(const std::vector<BenchRow>& rows) {
-  auto array = nlohmann::ordered_json::array();
-  for (const BenchRow& row : rows) {
-    array.push_back({{"program", row.program},
-                     {"mode", row.mode},
-                     {"scenario", row.scenario},
-                     {"inferences", row.inferences},
-                     {"latency_ms_median", row.latency_ms_median},
-                     {"latency_ms_p95", row.latency_ms_p95},
-                     {"calls", row.calls},
-                     {"blocking_round_trips", row.blocking_round_trips},
-                     {"bytes_up", row.bytes_up},
-                     {"bytes_down", row.bytes_down},
-                     {"device_busy_fraction", row.device_busy_fraction},
-                     {"energy_j_modelled", row.energy_j_modelled}});
-  }
-  return array.dump(2) + "\n";
-}
-
-std::string RowsAsTable(const std::vector<BenchRow>& rows, TableStyle style) {
-  using report::Align;
-  report::Table table({{"scenario"},
-                       {"mode"},
-                       {"inferences", Align::kRight},
-                       {"median ms", Align::kRight},
-                       {"p95 ms", Align::kRight},
-                       {"link limit ms", Align::kRight},
-                       {"calls", Align::kRight},
-                       {"round trips", Align::kRight},
-                       {"up kB", Align::kRight},
-                       {"down kB", Align::kRight},
-                       {"device busy", Align::kRight},
-                       {"energy J (modelled)", Align::kRight}});
-  std::string last;
-  for (const BenchRow& row : rows) {
-    if (!last.empty() && row.scenario != last) table.AddRule();
-    last = row.scenario;
-    table.AddRow(
-        {row.scenario, row.mode, fmt::format("{}", row.inferences), fmt::format("{:.1f}", row.latency_ms_median),
-         fmt::format("{:.1f}", row.latency_ms_p95),
-         row.link_limit_ms > 0 ? fmt::format("{:.1f}", row.link_limit_ms) : "", fmt::format("{:.0f}", row.calls),
-         fmt::format("{:.0f}", row.blocking_round_trips), Kilobytes(row.bytes_up), Kilobytes(row.bytes_down),
-         fmt::format("{:.1f} %", 100 * row.device_busy_fraction), fmt::format("{:.2f}", row.energy_j_modelled)});
-  }
-  return style == TableStyle::kText ? table.Text() : table.Markdown();
-}
-
-std::string RowsAsChart(const std::vector<BenchRow>& rows) {
-  report::BarChart chart{"Latency of one inference, median", "ms", /*logarithmic*/ true, {}};
-  for (const BenchRow& row : rows) {
-    if (chart.groups.empty() || chart.groups.back().title != row.scenario) chart.groups.push_back({row.scenario, {}});
-    chart.groups.back().bars.push_back({row.mode, row.latency_ms_median});
-  }
-  return chart.Svg();
 }
 
 }  // namespace wharf::cli

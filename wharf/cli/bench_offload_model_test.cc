@@ -3,14 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 namespace wharf::cli {
 namespace {
 
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
 
 constexpr char kCounters[] = R"({"mode": "posted", "calls": 70, "blocking_round_trips": 7, "bytes_up": 1000,
                                  "bytes_down": 50, "device_busy_ns": 9000000, "per_function": {"cudaMalloc": 3}})";
@@ -24,6 +23,19 @@ TEST(ParseRun, ReadsBothFiles) {
   EXPECT_EQ(run->bytes_up, 1000u);
   EXPECT_EQ(run->bytes_down, 50u);
   EXPECT_EQ(run->device_busy_ns, 9000000u);
+  EXPECT_THAT(run->per_function, ElementsAre(Pair("cudaMalloc", 3)));
+  EXPECT_FALSE(run->replays);
+}
+
+TEST(ParseRun, ReadsWhatReplayForesaw) {
+  const std::string counters =
+      R"({"mode": "replay", "calls": 70, "blocking_round_trips": 7, "bytes_up": 1, "bytes_down": 5,
+      "device_busy_ns": 9, "per_function": {}, "replay": {"hits": 10, "changed": 3, "jumps": 1, "explicit": 2}})";
+  const auto run = ParseRun(R"({"latency_ms": [1]})", counters);
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_TRUE(run->replays);
+  EXPECT_EQ(run->foresight.foreseen, 14u);
+  EXPECT_EQ(run->foresight.sent_whole, 2u);
 }
 
 TEST(ParseRun, RefusesOtherFiles) {
@@ -51,6 +63,27 @@ TEST(MakeRow, TheDifferenceOfTwoRunsIsWhatTheInferencesCost) {
   EXPECT_THAT(row->energy_j_modelled, DoubleNear((4.25 * 7.1 + 4.04 * 17.9) / 1e3, 1e-9));
 }
 
+TEST(MakeRow, TellsTheShareThatWasForeseenInTheMeasuredInferences) {
+  ProgramRun warm{{1}}, all{{1, 2, 3}};
+  warm.replays = all.replays = true;
+  warm.foresight = {0, 500};
+  all.foresight = {198, 502};
+  const auto row = MakeRow(warm, all, 1, {});
+  ASSERT_TRUE(row.ok()) << row.status();
+  EXPECT_EQ(row->phase, "replaying");
+  EXPECT_THAT(row->foreseen_fraction, DoubleNear(0.99, 1e-9));
+  all.foresight = {1, 510};
+  EXPECT_EQ(MakeRow(warm, all, 1, {})->phase, "recording");
+}
+
+TEST(MakeRow, WithoutALinkNothingTravels) {
+  const auto row = MakeRow({{1}, 10, 5, 100, 100}, {{1, 2}, 30, 9, 900, 900}, 1, {"none", 0, {}});
+  ASSERT_TRUE(row.ok()) << row.status();
+  EXPECT_EQ(row->calls, 20);
+  EXPECT_EQ(row->blocking_round_trips, 0);
+  EXPECT_EQ(row->bytes_up + row->bytes_down, 0);
+}
+
 TEST(MakeRow, RefusesRunsOfTheWrongLength) {
   EXPECT_EQ(MakeRow({{1}}, {{1, 2}}, 2, {}).status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(MakeRow({{1}}, {{1}}, 1, {}).status().code(), absl::StatusCode::kFailedPrecondition);
@@ -65,35 +98,36 @@ TEST(ModelEnergy, NeverCommunicatesLongerThanItTakes) {
   EXPECT_THAT(ModelEnergy(100, 11, 1e6, slow), DoubleNear(4.25 * 0.1, 1e-9));
 }
 
-TEST(Rows, JsonIsAFlatArrayWithTheAgreedFields) {
-  BenchRow row;
-  row.program = "cuda_pose";
-  row.mode = "posted";
-  row.scenario = "indoors";
-  row.inferences = 3;
-  const auto json = nlohmann::json::parse(RowsAsJson({row}));
-  ASSERT_TRUE(json.is_array());
-  ASSERT_EQ(json.size(), 1u);
-  std::vector<std::string> keys;
-  for (const auto& [key, value] : json[0].items()) {
-    keys.push_back(key);
-    EXPECT_TRUE(value.is_primitive()) << key;
+TEST(CompareWithNative, EachScenarioHasItsOwnYardstick) {
+  std::vector<BenchRow> rows(5);
+  const char* const names[][2] = {
+      {"none", "device_only"}, {"a", "replay"}, {"a", "native"}, {"b", "native"}, {"b", "posted"}};
+  const double medians[] = {30, 51, 50, 20, 60};
+  for (size_t i = 0; i < rows.size(); ++i) {
+    rows[i].scenario = names[i][0], rows[i].mode = names[i][1], rows[i].latency_ms_median = medians[i];
   }
-  EXPECT_THAT(keys, ::testing::UnorderedElementsAre("program", "mode", "scenario", "inferences", "latency_ms_median",
-                                                    "latency_ms_p95", "calls", "blocking_round_trips", "bytes_up",
-                                                    "bytes_down", "device_busy_fraction", "energy_j_modelled"));
-  EXPECT_EQ(json[0]["inferences"], 3);
-  EXPECT_EQ(RowsAsJson({}), "[]\n");
+  CompareWithNative(rows);
+  std::vector<double> ratios;
+  for (const BenchRow& row : rows) ratios.push_back(row.times_native);
+  EXPECT_THAT(ratios, ElementsAre(0, 1.02, 1, 1, 3));
 }
 
-TEST(Rows, TablesAndChartNameWhatIsModelled) {
-  BenchRow row;
-  row.mode = "posted";
-  row.scenario = "indoors";
-  row.latency_ms_median = 12.34;
-  EXPECT_THAT(RowsAsTable({row}, TableStyle::kText), HasSubstr("energy J (modelled)"));
-  EXPECT_THAT(RowsAsTable({row}, TableStyle::kMarkdown), HasSubstr("| indoors | posted |"));
-  EXPECT_THAT(RowsAsChart({row}), HasSubstr("12.34 ms"));
+TEST(StagesOfCalls, AreTheDifferencesOfTheRuns) {
+  ProgramRun none, one, warm, all;
+  none.per_function = {{"cudaMalloc", 5}};
+  one.per_function = {{"cudaMalloc", 6}, {"cudaLaunchKernel", 20}};
+  warm.latencies_ms.resize(2), warm.per_function = {{"cudaMalloc", 6}, {"cudaLaunchKernel", 39}};
+  all.latencies_ms.resize(6), all.per_function = {{"cudaMalloc", 6}, {"cudaLaunchKernel", 115}, {"cudaFree", 2}};
+  const CallStages stages = StagesOfCalls(none, one, warm, all);
+  EXPECT_THAT(stages.load, ElementsAre(Pair("cudaMalloc", 5)));
+  EXPECT_THAT(stages.first, UnorderedElementsAre(Pair("cudaMalloc", 1), Pair("cudaLaunchKernel", 20)));
+  EXPECT_THAT(stages.loop, UnorderedElementsAre(Pair("cudaLaunchKernel", 19), Pair("cudaFree", 0.5)));
+}
+
+TEST(BenchModes, AreFoundByNameAndLocalIsDeviceOnly) {
+  EXPECT_EQ(FindBenchMode("replay")->options, (std::vector<std::string>{"--mode", "replay"}));
+  EXPECT_EQ(FindBenchMode("local")->name, "device_only");
+  EXPECT_EQ(FindBenchMode("fast").status().code(), absl::StatusCode::kNotFound);
 }
 
 }  // namespace

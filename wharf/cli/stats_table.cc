@@ -25,7 +25,7 @@ std::string TopFunctions(const nlohmann::json& per_function) {
   return text;
 }
 
-// "3 (sequence ended 2, other argument 1)"
+// "3  misses (sequence ended 2, other argument 1)"
 std::string Misses(const nlohmann::json& misses) {
   uint64_t total = 0;
   std::vector<std::pair<uint64_t, std::string>> reasons;
@@ -36,24 +36,47 @@ std::string Misses(const nlohmann::json& misses) {
     total += count;
     if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", reason, count);
   }
-  return text.empty() ? fmt::format("{:>12}", total) : fmt::format("{:>12}  ({})", total, text);
+  return fmt::format("{:>12}  misses{}", total, text.empty() ? "" : fmt::format(" ({})", text));
+}
+
+// One line a field that is there, and what it counts.
+std::string Counts(const nlohmann::json& replay) {
+  static constexpr std::pair<const char*, const char*> kFields[] = {
+      {"sequence_length", "operations in the sequence"},
+      {"sequences_known", "sequences known"},
+      {"steps_known", "steps known"},
+      {"inferences", "inferences"},
+      {"run_ahead", "operations the server ran ahead"},
+      {"undone", "of them undone"},
+      {"pushes", "results pushed"},
+      {"early_pushes", "of them before they were asked for"},
+      {"void_pushes", "of them thrown away"},
+      {"round_trips", "round trips"},
+  };
+  std::string text;
+  for (const auto& [key, meaning] : kFields) {
+    if (replay.contains(key)) text += fmt::format("    {:>12}  {}\n", replay.at(key).get<uint64_t>(), meaning);
+  }
+  return text;
 }
 
 std::string Replay(const nlohmann::json& replay) {
   const auto number = [&replay](const char* key) { return replay.at(key).get<uint64_t>(); };
   const uint64_t foreseen = number("hits") + number("changed") + number("jumps");
   const uint64_t all = foreseen + number("explicit");
+  const std::string phase = replay.contains("phase") ? ", " + replay.at("phase").get<std::string>() : "";
   std::string text =
-      fmt::format("wharf: replay: {}, {} inferences\n", replay.at("phase").get<std::string>(), number("inferences"));
-  text += fmt::format("  sequence        {:>12}  operations; {} known\n", number("sequence_length"),
-                      number("sequences_known"));
-  text += fmt::format("  foreseen        {:>12}  ({:.1f} %): {} as known, {} with other arguments, {} jumps\n",
-                      foreseen, all > 0 ? 100.0 * static_cast<double>(foreseen) / static_cast<double>(all) : 0.0,
-                      number("hits"), number("changed"), number("jumps"));
-  text += fmt::format("  sent whole      {:>12}\n", number("explicit"));
-  text += fmt::format("  misses          {}\n", Misses(replay.at("misses")));
-  text += fmt::format("  run ahead       {:>12}  operations, {} undone\n", number("run_ahead"), number("undone"));
-  return text + fmt::format("  pushed results  {:>12}  ({} round trips)\n", number("pushes"), number("round_trips"));
+      fmt::format("wharf: replay{}: {} of {} operations for the server foreseen ({:.1f} %)\n", phase, foreseen, all,
+                  all > 0 ? 100.0 * static_cast<double>(foreseen) / static_cast<double>(all) : 0.0);
+  text += fmt::format("    {:>12}  as known\n    {:>12}  with other arguments\n", number("hits"), number("changed"));
+  text += fmt::format("    {:>12}  another way than the last time\n", number("jumps"));
+  text += fmt::format("    {:>12}  sent whole\n", number("explicit"));
+  return text + fmt::format("    {}\n", Misses(replay.at("misses"))) + Counts(replay);
+}
+
+// Every mode writes the object, but only these fill it.
+bool Replays(const nlohmann::json& stats) {
+  return stats.at("mode").get<std::string>().starts_with("replay") && stats.contains("replay");
 }
 
 std::string Table(const nlohmann::json& stats) {
@@ -69,11 +92,11 @@ std::string Table(const nlohmann::json& stats) {
                       FormatBytes(number("bytes_down")));
   text += fmt::format("  device busy     {:>10.3f} s  ({:.0f} %)\n", busy, wall > 0 ? 100 * busy / wall : 0);
   text += TopFunctions(stats.at("per_function"));
-  return stats.contains("replay") ? text + Replay(stats.at("replay")) : text;
+  return Replays(stats) ? text + Replay(stats.at("replay")) : text;
 }
 
 std::string Summary(const nlohmann::json& stats) {
-  if (stats.contains("replay")) return Replay(stats.at("replay"));
+  if (Replays(stats)) return Replay(stats.at("replay"));
   return fmt::format("wharf: mode {}: nothing is replayed\n", stats.at("mode").get<std::string>());
 }
 
