@@ -33,7 +33,10 @@ class Generator {
     }
     for (size_t m = 0; m < models_.size(); ++m) {
       if (features_.load) Load(models_[m]);
-      Steady(m);
+      // A model with state and several exchanges has to run by itself once.
+      const bool binds = features_.state && (features_.several_exchanges || features_.copy_loops);
+      const bool only_in_turns = features_.alternate && m > 0 && m + 1 == models_.size() && !binds && Chance(50);
+      if (!only_in_turns) Steady(m);
       if (features_.deviations) Deviate(m);
       if (features_.alternate && m > 0) Alternate(m);
     }

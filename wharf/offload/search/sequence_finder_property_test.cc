@@ -33,6 +33,7 @@ class Referee {
     if (!reported) return truth != inference_ends_.end() && MustBeKnown(truth->second) ? Text("missed", added) : "";
     if (!current || current->first + current->length != added) return Text("does not end here", added);
     if (truth != inference_ends_.end() && truth->second.begin == current->first) {
+      if (event == SearchEvent::kFound && inferences_[truth->second.model] < 3) return Text("found too soon", added);
       found_.insert(truth->second.model);
       return "";
     }
@@ -48,6 +49,7 @@ class Referee {
     const bool follows = run_.end == inference.begin && run_.model == inference.model;
     run_length_ = follows ? run_length_ + 1 : 1;
     run_ = inference;
+    ++inferences_[inference.model];
   }
 
   bool MustBeKnown(const Range& inference) const { return run_length_ >= 3 && !log_.ambiguous_cut[inference.model]; }
@@ -79,6 +81,7 @@ class Referee {
   std::map<uint64_t, Range> inference_ends_, turn_ends_;
   std::map<uint64_t, size_t> turn_ids_;  // ids of sequences that were turns, and of which model
   std::set<size_t> found_;
+  std::map<size_t, uint64_t> inferences_;  // so far, of each model
   Range run_{};
   uint64_t run_length_ = 0;
 };
