@@ -26,7 +26,7 @@ using device::DeviceAddress;
 using Kind = Observation::Kind;
 
 constexpr CudaError kOk = CudaError::kSuccess;
-constexpr uint64_t kInstanceGranules = 64;
+constexpr uint64_t kInstanceBuffers = 64;  // of the smallest size: more than there are
 constexpr uint64_t kWord = 4;
 constexpr uint32_t kBlock = 64;
 constexpr uint64_t kPadding = 700 << 10;  // some fifty different ones are more than both ends remember
@@ -104,6 +104,7 @@ class Connection {
     trace.run_ahead = replay.run_ahead;
     trace.undone = replay.undone;
     const PredictionCounters prediction = session_->Counters().prediction;
+    trace.forgotten = prediction.forgotten;
     trace.foreseen = prediction.hits + prediction.changed + prediction.jumps;
     trace.operations = trace.foreseen + prediction.unknown + prediction.no_step;
     trace.class_violations = session_->ClassViolations();
@@ -125,7 +126,7 @@ class Interpreter {
       : program_(program),
         options_(options),
         session_(session),
-        memory_(MemoryOf(session.welcome().arena, options.high, instance)),
+        memory_(MemoryOf(session.welcome().arena, options, instance)),
         random_(options.disturbance + instance),
         next_id_((instance + 1) << 32) {
     streams_[0] = device::kDefaultStream;
@@ -162,10 +163,9 @@ class Interpreter {
   using Pinned = std::shared_ptr<std::vector<std::byte>>;
 
   // Where an instance's buffers begin.
-  static DeviceAddress MemoryOf(const device::Arena& arena, bool high, uint64_t instance) {
-    const uint64_t granules =
-        high ? arena.size / arena.granularity - (instance + 1) * kInstanceGranules : instance * kInstanceGranules;
-    return arena.base + granules * arena.granularity;
+  static DeviceAddress MemoryOf(const device::Arena& arena, const ExecutionOptions& options, uint64_t instance) {
+    const uint64_t size = kInstanceBuffers * options.scale * arena.granularity;
+    return options.high ? arena.base + arena.size - (instance + 1) * size : arena.base + instance * size;
   }
 
   // --- whose turn it is ---
@@ -384,7 +384,7 @@ class Interpreter {
     const uint8_t slot = op.buffers[0];
     Buffer& buffer = buffers_[slot];
     if (buffer.live) return Refuse(CudaError::kInvalidValue);
-    const uint64_t granule = session_.welcome().arena.granularity;
+    const uint64_t granule = options_.scale * session_.welcome().arena.granularity;
     const uint64_t place = 2 * uint64_t{slot} + op.value % 2, size = (1 + slot % 2) * granule;
     buffer = {true, memory_ + 4 * place * granule, size / kWord};
     Post(MapMemory{buffer.address, size});

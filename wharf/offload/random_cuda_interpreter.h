@@ -2,7 +2,7 @@
 // their calls: the same operations, classes, pinned copies and elided waits.
 //
 // What the operations of a program mean:
-// - a buffer slot has two places on the device (`value` says which), one or two granules long
+// - a buffer slot has two places on the device (`value` says which), one or two granules long (or `scale` times that)
 // - what needs a buffer, stream or event that is not there is refused by the client, as the libraries do; `wild`
 //   operations on buffers are sent all the same
 // - kDownloadLater copies into pinned memory, seen at the next synchronisation of its stream or the device
@@ -29,6 +29,7 @@ struct ExecutionOptions {
   uint64_t disturbance = 0;
   uint64_t quota = 256 << 20;  // device memory, bytes
   bool high = false;           // buffers lie at the end of the arena
+  uint64_t scale = 1;          // size of the smallest buffer, granules
 };
 
 Trace Execute(const RandomCudaProgram& program, const ExecutionOptions& options);

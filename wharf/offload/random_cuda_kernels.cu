@@ -5,6 +5,7 @@
 #include <cstdio>
 
 __device__ unsigned variable = 3;
+__device__ unsigned* target = nullptr;
 
 #define KERNEL(name) \
   extern "C" __global__ void name(unsigned* a, const unsigned* b, const unsigned* c, unsigned n, unsigned k)
@@ -77,6 +78,15 @@ KERNEL(say) {
 KERNEL(check) {
   if (INDEX < n && b[INDEX] == k) asm volatile("trap;");
   if (INDEX < n) a[INDEX] ^= k;
+}
+
+// Where the second of them writes, the first one decided.
+KERNEL(aim) {
+  if (INDEX == 0) target = a;
+}
+
+KERNEL(shoot) {
+  if (INDEX < n && target != nullptr) target[INDEX] += k;
 }
 
 // Always faults.

@@ -18,6 +18,7 @@ R"PTX(.version 7.0
 )
 ;
 .global .align 4 .u32 variable = 3;
+.global .align 8 .u64 target;
 .global .align 1 .b8 $str[7] = {37, 117, 32, 37, 117, 10};
 .visible .entry accumulate(
 	.param .u64 accumulate_param_0,
@@ -324,9 +325,9 @@ $L__BB8_2:
 	.shared .align 4 .b8 _ZZ7reverseE6shared[256];
 	ld.param.u64 	%rd2, [reverse_param_0];
 	ld.param.u32 	%r4, [reverse_param_3];
-	ld.param.u32 	%r5, [reverse_param_4];
 )PTX"
-R"PTX(	cvta.to.global.u64 	%rd3, %rd2;
+R"PTX(	ld.param.u32 	%r5, [reverse_param_4];
+	cvta.to.global.u64 	%rd3, %rd2;
 	mov.u32 	%r6, %ctaid.x;
 	mov.u32 	%r7, %ntid.x;
 	mul.lo.s32 	%r8, %r6, %r7;
@@ -489,6 +490,62 @@ $L__BB12_3:
 	xor.b32  	%r9, %r8, %r2;
 	st.global.u32 	[%rd9], %r9;
 $L__BB12_4:
+	ret;
+}
+	// .globl	aim
+.visible .entry aim(
+	.param .u64 aim_param_0,
+	.param .u64 aim_param_1,
+	.param .u64 aim_param_2,
+	.param .u32 aim_param_3,
+	.param .u32 aim_param_4
+)
+{
+	.reg .pred 	%p<2>;
+	.reg .b32 	%r<6>;
+	.reg .b64 	%rd<2>;
+	ld.param.u64 	%rd1, [aim_param_0];
+	mov.u32 	%r1, %ctaid.x;
+	mov.u32 	%r2, %ntid.x;
+	mul.lo.s32 	%r3, %r1, %r2;
+	mov.u32 	%r4, %tid.x;
+	neg.s32 	%r5, %r4;
+	setp.ne.s32 	%p1, %r3, %r5;
+	@%p1 bra 	$L__BB13_2;
+	st.global.u64 	[target], %rd1;
+$L__BB13_2:
+	ret;
+}
+	// .globl	shoot
+.visible .entry shoot(
+	.param .u64 shoot_param_0,
+	.param .u64 shoot_param_1,
+	.param .u64 shoot_param_2,
+	.param .u32 shoot_param_3,
+	.param .u32 shoot_param_4
+)
+{
+	.reg .pred 	%p<4>;
+	.reg .b32 	%r<9>;
+	.reg .b64 	%rd<5>;
+	ld.param.u32 	%r3, [shoot_param_3];
+	ld.param.u32 	%r2, [shoot_param_4];
+	mov.u32 	%r4, %ctaid.x;
+	mov.u32 	%r5, %ntid.x;
+	mov.u32 	%r6, %tid.x;
+	mad.lo.s32 	%r1, %r4, %r5, %r6;
+	setp.ge.u32 	%p1, %r1, %r3;
+	ld.global.u64 	%rd1, [target];
+	setp.eq.s64 	%p2, %rd1, 0;
+	or.pred  	%p3, %p1, %p2;
+	@%p3 bra 	$L__BB14_2;
+	cvta.to.global.u64 	%rd2, %rd1;
+	mul.wide.u32 	%rd3, %r1, 4;
+	add.s64 	%rd4, %rd2, %rd3;
+	ld.global.u32 	%r7, [%rd4];
+	add.s32 	%r8, %r7, %r2;
+	st.global.u32 	[%rd4], %r8;
+$L__BB14_2:
 	ret;
 }
 	// .globl	poke

@@ -9,10 +9,11 @@
 namespace wharf::offload {
 namespace {
 
-constexpr std::array<std::string_view, kKernels> kKernelNames = {
-    "accumulate",    "axpy",          "copy_words", "count",   "histogram", "gather", "write_at",
-    "bump_variable", "read_variable", "reverse",    "iterate", "say",       "check",  "poke",
+constexpr std::string_view kKernelNames[] = {
+    "accumulate",    "axpy",    "copy_words", "count", "histogram", "gather", "write_at", "bump_variable",
+    "read_variable", "reverse", "iterate",    "say",   "check",     "aim",    "shoot",    "poke",
 };
+static_assert(std::size(kKernelNames) == kKernels);
 
 class Generator {
  public:
@@ -74,7 +75,7 @@ class Generator {
   }
 
   Kernel RandomKernel() {
-    if (Chance(2)) return Pick({Kernel::kSay, Kernel::kCheck});
+    if (Chance(4)) return Pick({Kernel::kSay, Kernel::kCheck, Kernel::kAim, Kernel::kShoot, Kernel::kShoot});
     // What is not idempotent shows mistakes best.
     if (Chance(30)) return Pick({Kernel::kAccumulate, Kernel::kReverse, Kernel::kCount, Kernel::kBumpVariable});
     return static_cast<Kernel>(Between(0, static_cast<uint32_t>(Kernel::kIterate)));

@@ -33,9 +33,11 @@ enum class Kernel : uint8_t {
   kIterate,
   kSay,
   kCheck,
+  kAim,
+  kShoot,
   kPoke,
 };
-inline constexpr int kKernels = 14;
+inline constexpr int kKernels = 16;
 // Its name in random_cuda_kernels.cu.
 std::string_view Name(Kernel kernel);
 

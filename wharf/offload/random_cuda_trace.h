@@ -34,6 +34,7 @@ struct Trace {
   uint64_t class_violations = 0;
   uint64_t run_ahead = 0, undone = 0;     // operations the server executed before they were made; of these, taken back
   uint64_t foreseen = 0, operations = 0;  // operations that cost no frame of their own; all
+  uint64_t forgotten = 0;                 // how often both ends started anew
 };
 
 // How `actual` differs from what `reference` permits, in words; nothing if it does not. In `reference` every call

@@ -36,7 +36,7 @@ constexpr NamedMode kModes[] = {
 };
 
 // How a seed's program is executed: every other one undisturbed; some with little memory, with just not enough to save
-// what may have to be undone, or with buffers where that would be saved.
+// what may have to be undone, with buffers where that would be saved, or with buffers that are large for it.
 ExecutionOptions OptionsOf(uint64_t seed) {
   constexpr uint64_t kGranule = 4096, kUndo = 64 << 20;
   ExecutionOptions options;
@@ -44,6 +44,7 @@ ExecutionOptions OptionsOf(uint64_t seed) {
   if (seed % 16 == 0) options.quota = (2 + seed / 16 % 8) * kGranule;
   if (seed % 16 == 1) options.quota = (2 + seed / 16 % 8) * kGranule + kUndo;
   options.high = seed % 16 == 2;
+  if (seed % 16 == 4) options.scale = 256;
   return options;
 }
 Trace Reference(const RandomCudaProgram& program, ExecutionOptions options) {
@@ -86,12 +87,13 @@ RandomCudaProgram Shrink(const NamedMode& mode, RandomCudaProgram program, const
 
 // How much of replay was there, over all programs.
 struct Totals {
-  std::atomic<uint64_t> operations{0}, foreseen{0}, run_ahead{0}, undone{0};
+  std::atomic<uint64_t> operations{0}, foreseen{0}, run_ahead{0}, undone{0}, forgotten{0};
   void Add(const Trace& trace) {
     operations += trace.operations;
     foreseen += trace.foreseen;
     run_ahead += trace.run_ahead;
     undone += trace.undone;
+    forgotten += trace.forgotten;
   }
 };
 
@@ -100,6 +102,7 @@ bool ExpectSameInTheModes(uint64_t seed, Totals& totals) {
   const RandomCudaProgram program = GenerateCudaProgram(seed);
   const ExecutionOptions options = OptionsOf(seed);
   const Trace reference = Reference(program, options);
+  EXPECT_EQ(reference.calls.front().error, device::CudaError::kSuccess) << "the module was not loaded";
   for (const NamedMode& mode : kModes) {
     if (seed % mode.every != 0) continue;
     const Trace trace = ExecuteIn(mode.mode, program, options);
@@ -182,8 +185,9 @@ TEST(ReplayProperty, ProgramsObserveTheSameInEveryMode) {
     std::jthread other(work);
     work();
   }
-  fmt::print("{} operations, {} foreseen, {} run ahead, {} of these undone\n", totals.operations.load(),
-             totals.foreseen.load(), totals.run_ahead.load(), totals.undone.load());
+  fmt::print("{} operations, {} foreseen, {} run ahead, {} of these undone; forgotten {} times\n",
+             totals.operations.load(), totals.foreseen.load(), totals.run_ahead.load(), totals.undone.load(),
+             totals.forgotten.load());
   // Otherwise this tests nothing.
   EXPECT_GT(totals.foreseen, totals.operations / 2);
   EXPECT_GT(totals.run_ahead, totals.operations / 50);
