@@ -102,8 +102,8 @@ struct Symbol {
 // What a kernel may do to memory, known before it runs (ptx/footprint.h says how).
 struct Footprint {
   // Which addresses it touches, how often it loops and whether it ends depend only on its parameters and the launch's
-  // shape (LaunchConfig). Once a launch has ended without a fault, any other with the same parameters and shape will too, and touch
-  // the same addresses, while the memory mapped then stays mapped.
+  // shape (LaunchConfig). Once a launch has ended without a fault, any other with the same parameters and shape will
+  // too, and touch the same addresses, while the memory mapped then stays mapped.
   bool oblivious = false;
   std::string reason;  // why not, for people; "" if it is
   // Only if oblivious. Where in the parameter buffer the 64-bit words stand that take part in the addresses it writes
@@ -174,9 +174,10 @@ struct Submission {
   absl::Status status;
 };
 
-// A sequence of work made ready once and submitted often: a CUDA graph where the driver has them, a list of resolved
-// launches on the software device. Made by Device::PrepareWork. A call of the device like any other as to threads. May
-// be destroyed while its work is queued; must not be used once the device is gone.
+// A sequence of work made ready once and submitted often: on a GPU, neighbours on one stream that are submitted together
+// become one CUDA graph (matrix products stand between two); on the software device names are looked up and arguments
+// checked once, and a submission is one entry of its queue. Made by Device::PrepareWork. A call of the device like any
+// other as to threads. May be destroyed while its work is queued, but before the device.
 class WorkList {
  public:
   virtual ~WorkList() = default;

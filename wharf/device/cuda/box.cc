@@ -43,7 +43,7 @@ absl::Status CopyFlat(Gpu* gpu, const Side& to, const Side& from, uint64_t bytes
 }
 
 // REQUIRES: slice pitches are multiples of row pitches, or one slice.
-absl::Status CopyPitched(Gpu* gpu, const Side& to, const Side& from, const Extent& e, StreamHandle stream) {
+Copy3D Describe(const Side& to, const Side& from, const Extent& e) {
   auto rows = [&](const Region& r) { return e.depth == 1 ? e.height : r.slice_pitch / r.row_pitch; };
   Copy3D copy;
   copy.src_type = from.host != nullptr ? kMemoryTypeHost : kMemoryTypeDevice;
@@ -59,8 +59,15 @@ absl::Status CopyPitched(Gpu* gpu, const Side& to, const Side& from, const Exten
   copy.width = e.width;
   copy.height = e.height;
   copy.depth = e.depth;
+  return copy;
+}
+
+absl::Status CopyPitched(Gpu* gpu, const Side& to, const Side& from, const Extent& e, StreamHandle stream) {
+  const Copy3D copy = Describe(to, from, e);
   return gpu->Check((*gpu)->Memcpy3DAsync(&copy, stream), "cuMemcpy3DAsync");
 }
+
+bool HasWholeRows(const Region& region) { return region.slice_pitch % region.row_pitch == 0; }
 
 Side Advance(const Side& side) {
   Side next = side;
@@ -126,8 +133,7 @@ absl::Status CopyBox(Gpu* gpu, Side to, Side from, Extent extent, StreamHandle s
   if (Empty(extent)) return absl::OkStatus();
   Merge(extent, to.region, &from.region);
   if (extent.height == 1 && extent.depth == 1) return CopyFlat(gpu, to, from, extent.width, stream);
-  auto whole_rows = [](const Region& r) { return r.slice_pitch % r.row_pitch == 0; };
-  if (extent.depth == 1 || (whole_rows(to.region) && whole_rows(from.region))) {
+  if (extent.depth == 1 || (HasWholeRows(to.region) && HasWholeRows(from.region))) {
     return CopyPitched(gpu, to, from, extent, stream);
   }
   const Extent slice{extent.width, extent.height, 1};
@@ -139,18 +145,41 @@ absl::Status CopyBox(Gpu* gpu, Side to, Side from, Extent extent, StreamHandle s
   return absl::OkStatus();
 }
 
-absl::Status FillBox(Gpu* gpu, Region to, Extent extent, uint32_t value, uint32_t element_bytes, StreamHandle stream) {
+std::optional<Copy3D> AsOneCopy(Region to, Region from, Extent extent) {
+  if (Empty(extent)) return std::nullopt;
+  Merge(extent, to, &from);
+  if (extent.height == 1) to.row_pitch = from.row_pitch = extent.width;
+  if (extent.depth > 1 && !(HasWholeRows(to) && HasWholeRows(from))) return std::nullopt;
+  return Describe({to}, {from}, extent);
+}
+
+std::optional<MemsetNodeParameters> AsOneFill(Region to, Extent extent, uint32_t value, uint32_t element_bytes) {
+  if (Empty(extent)) return std::nullopt;
+  Merge(extent, to, nullptr);
+  if (extent.depth > 1) return std::nullopt;
+  const uint32_t one = element_bytes == 4 ? value : value & ((1U << 8 * element_bytes) - 1);
+  return MemsetNodeParameters{to.address,   to.row_pitch, one, element_bytes, extent.width / element_bytes,
+                              extent.height};
+}
+
+absl::Status CheckElements(const Region& to, const Extent& extent, uint32_t element_bytes) {
   if (element_bytes != 1 && element_bytes != 2 && element_bytes != 4) {
     return CudaStatus(CudaError::kInvalidValue, "elements of {} bytes cannot be filled", element_bytes);
   }
   if (Empty(extent)) return absl::OkStatus();
-  Merge(extent, to, nullptr);
   if (extent.width % element_bytes != 0 || to.address % element_bytes != 0 ||
       (extent.height > 1 && to.row_pitch % element_bytes != 0) ||
       (extent.depth > 1 && to.slice_pitch % element_bytes != 0)) {
     return CudaStatus(CudaError::kInvalidValue, "the box is not made of whole, aligned elements of {} bytes",
                       element_bytes);
   }
+  return absl::OkStatus();
+}
+
+absl::Status FillBox(Gpu* gpu, Region to, Extent extent, uint32_t value, uint32_t element_bytes, StreamHandle stream) {
+  WHARF_RETURN_IF_ERROR(CheckElements(to, extent, element_bytes));
+  if (Empty(extent)) return absl::OkStatus();
+  Merge(extent, to, nullptr);
   for (uint64_t z = 0; z < extent.depth; ++z) {
     WHARF_RETURN_IF_ERROR(FillRows(gpu, to.address + z * to.slice_pitch, to.row_pitch, extent.width / element_bytes,
                                    extent.height, value, element_bytes, stream));

@@ -108,6 +108,7 @@ absl::Status CudaDevice::FenceNewMemory(DeviceAddress address, uint64_t size, bo
 absl::Status CudaDevice::Unmap(DeviceAddress address) {
   WHARF_RETURN_IF_ERROR(gpu_->Enter());
   WHARF_ASSIGN_OR_RETURN(const MemoryMap::Ticket ticket, memory_->Retire(address));
+  ++memory_version_;
   return AfterAll([this, ticket](const absl::Status&) {
     // Fails only once the context is lost, and then everything does.
     memory_->Release(ticket).IgnoreError();
@@ -146,6 +147,7 @@ absl::Status CudaDevice::DestroyStream(StreamId id) {
   if (it == streams_.end() || id == kDefaultStream) return CudaStatus(CudaError::kInvalidHandle, "no stream {}", id);
   const Stream stream = it->second;
   streams_.erase(it);
+  ++names_version_;
   {
     absl::MutexLock lock(&shared_mutex_);
     ending_[stream.lane] = stream;

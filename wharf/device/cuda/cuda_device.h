@@ -57,6 +57,7 @@ class CudaDevice final : public Device {
   absl::Status Launch(StreamId stream, FunctionId function, const LaunchConfig& config,
                       std::vector<std::byte> parameters) override;
   absl::Status RunGemm(StreamId stream, const Gemm& gemm) override;
+  std::unique_ptr<WorkList> PrepareWork(std::vector<Work> work) override;
   absl::Status Notify(StreamId stream, Done done) override;
   absl::Status NotifyAll(Done done) override;
   absl::Status NotifyEvent(EventId event, Done done) override;
@@ -92,6 +93,8 @@ class CudaDevice final : public Device {
     std::optional<Footprint> footprint;  // found when asked for
   };
 
+  class PreparedWork;  // cuda_device_prepared.cc
+
   CudaDevice(const DeviceOptions& options, std::unique_ptr<Gpu> gpu);
   absl::Status Start();
   // The stream, its context current, after the fence of freshly mapped memory; the latched fault if there is one.
@@ -103,6 +106,7 @@ class CudaDevice final : public Device {
   // That the box lies in memory this session may name.
   absl::Status CheckBox(const Region& region, const Extent& extent) const;
   const ptx::Module* PtxOf(Module& module) const;
+  absl::Status CheckOperands(const Gemm& gemm) const;
   absl::Status CheckLaunch(const Function& function, const LaunchConfig& config) const;
   absl::Status FenceNewMemory(DeviceAddress address, uint64_t size, bool after_all_work);
   // Puts `then` behind everything queued on every stream, also those destroyed since.
@@ -125,6 +129,8 @@ class CudaDevice final : public Device {
   std::unordered_map<EventId, Event> events_;
   std::unordered_map<ModuleId, Module> modules_;
   std::unordered_map<FunctionId, Function> functions_;
+  // Grow when a name, or memory, that was there may be gone or mean something else.
+  uint64_t names_version_ = 1, memory_version_ = 1;
   LaneId last_lane_ = 0;
   Stream fill_stream_;           // zeroes freshly mapped memory
   EventHandle fence_ = nullptr;  // behind the last of that

@@ -36,6 +36,8 @@ absl::Status CudaDevice::UnloadModule(ModuleId id) {
   std::erase_if(functions_, [&](const auto& entry) { return entry.second.module == id; });
   const ModuleHandle handle = it->second.handle;
   modules_.erase(it);
+  ++names_version_;
+  ++memory_version_;  // its variables
   return AfterAll([this, handle](const absl::Status&) {
     gpu_->Check((*gpu_)->ModuleUnload(handle), "cuModuleUnload").IgnoreError();
   });
@@ -112,6 +114,7 @@ absl::Status CudaDevice::SetMaxDynamicShared(FunctionId id, uint32_t bytes) {
       (*gpu_)->FuncSetAttribute(function->handle, FunctionAttribute::kMaxDynamicShared, static_cast<int>(bytes)),
       "cuFuncSetAttribute"));
   function->max_dynamic_shared = bytes;
+  ++names_version_;
   return absl::OkStatus();
 }
 
@@ -288,10 +291,13 @@ absl::Status CudaDevice::Launch(StreamId id, FunctionId function_id, const Launc
   });
 }
 
+absl::Status CudaDevice::CheckOperands(const Gemm& gemm) const {
+  return CheckGemm(gemm, [this](DeviceAddress address, uint64_t bytes) { return Owns(address, bytes); });
+}
+
 absl::Status CudaDevice::RunGemm(StreamId id, const Gemm& gemm) {
   WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
-  WHARF_RETURN_IF_ERROR(
-      CheckGemm(gemm, [this](DeviceAddress address, uint64_t bytes) { return Owns(address, bytes); }));
+  WHARF_RETURN_IF_ERROR(CheckOperands(gemm));
   if (gemm.m == 0 || gemm.n == 0 || gemm.batch == 0) return absl::OkStatus();
   if (blas_ == nullptr) {
     WHARF_RETURN_IF_ERROR(blas_missing_);

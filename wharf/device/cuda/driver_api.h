@@ -24,6 +24,9 @@ using StreamHandle = struct StreamOpaque*;
 using EventHandle = struct EventOpaque*;
 using ModuleHandle = struct ModuleOpaque*;
 using FunctionHandle = struct FunctionOpaque*;
+using GraphHandle = struct GraphOpaque*;
+using GraphNodeHandle = struct GraphNodeOpaque*;
+using GraphExecHandle = struct GraphExecOpaque*;
 
 inline constexpr unsigned kContextBlockingSync = 4;
 inline constexpr unsigned kStreamNonBlocking = 1;
@@ -111,6 +114,23 @@ struct Copy3D {
   size_t width = 0, height = 0, depth = 0;
 };
 
+// CUDA_KERNEL_NODE_PARAMS_v2
+struct KernelNodeParameters {
+  FunctionHandle function = nullptr;
+  unsigned grid_x = 1, grid_y = 1, grid_z = 1, block_x = 1, block_y = 1, block_z = 1, shared_bytes = 0;
+  void** parameters = nullptr;
+  void** extra = nullptr;
+  void* kernel = nullptr;
+  ContextHandle context = nullptr;
+};
+// CUDA_MEMSET_NODE_PARAMS
+struct MemsetNodeParameters {
+  DevicePointer to = 0;
+  size_t pitch = 0;
+  unsigned value = 0, element_bytes = 1;
+  size_t width = 0, height = 1;  // elements, rows
+};
+
 // Keys of cuLaunchKernel's `extra`.
 inline void* const kLaunchEnd = nullptr;
 inline void* const kLaunchBufferPointer = reinterpret_cast<void*>(uintptr_t{1});
@@ -172,7 +192,24 @@ inline void* const kLaunchBufferSize = reinterpret_cast<void*>(uintptr_t{2});
   X(LaunchKernel, "cuLaunchKernel",                                                                                \
     (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, void**,   \
      void**))                                                                                                      \
-  X(LaunchHostFunc, "cuLaunchHostFunc", (StreamHandle, void (*)(void*), void*))
+  X(LaunchHostFunc, "cuLaunchHostFunc", (StreamHandle, void (*)(void*), void*))                                    \
+  X(GraphCreate, "cuGraphCreate", (GraphHandle*, unsigned))                                                        \
+  X(GraphDestroy, "cuGraphDestroy", (GraphHandle))                                                                 \
+  X(GraphAddKernelNode, "cuGraphAddKernelNode_v2",                                                                 \
+    (GraphNodeHandle*, GraphHandle, const GraphNodeHandle*, size_t, const KernelNodeParameters*))                  \
+  X(GraphAddMemcpyNode, "cuGraphAddMemcpyNode",                                                                    \
+    (GraphNodeHandle*, GraphHandle, const GraphNodeHandle*, size_t, const Copy3D*, ContextHandle))                 \
+  X(GraphAddMemsetNode, "cuGraphAddMemsetNode",                                                                    \
+    (GraphNodeHandle*, GraphHandle, const GraphNodeHandle*, size_t, const MemsetNodeParameters*, ContextHandle))   \
+  X(GraphInstantiate, "cuGraphInstantiateWithFlags", (GraphExecHandle*, GraphHandle, unsigned long long))          \
+  X(GraphExecDestroy, "cuGraphExecDestroy", (GraphExecHandle))                                                     \
+  X(GraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams_v2",                                             \
+    (GraphExecHandle, GraphNodeHandle, const KernelNodeParameters*))                                               \
+  X(GraphExecMemcpyNodeSetParams, "cuGraphExecMemcpyNodeSetParams",                                                \
+    (GraphExecHandle, GraphNodeHandle, const Copy3D*, ContextHandle))                                              \
+  X(GraphExecMemsetNodeSetParams, "cuGraphExecMemsetNodeSetParams",                                                \
+    (GraphExecHandle, GraphNodeHandle, const MemsetNodeParameters*, ContextHandle))                                \
+  X(GraphLaunch, "cuGraphLaunch", (GraphExecHandle, StreamHandle))
 
 // The functions of one loaded driver. Immutable.
 struct Driver {

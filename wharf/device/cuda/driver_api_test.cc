@@ -34,6 +34,13 @@ static_assert(static_cast<int>(DeviceAttribute::kMaxBlocksPerMultiprocessor) ==
               CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
 static_assert(static_cast<int>(FunctionAttribute::kMaxDynamicShared) ==
               CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+static_assert(sizeof(KernelNodeParameters) == sizeof(CUDA_KERNEL_NODE_PARAMS));
+static_assert(offsetof(KernelNodeParameters, shared_bytes) == offsetof(CUDA_KERNEL_NODE_PARAMS, sharedMemBytes));
+static_assert(offsetof(KernelNodeParameters, extra) == offsetof(CUDA_KERNEL_NODE_PARAMS, extra));
+static_assert(offsetof(KernelNodeParameters, context) == offsetof(CUDA_KERNEL_NODE_PARAMS, ctx));
+static_assert(sizeof(MemsetNodeParameters) == sizeof(CUDA_MEMSET_NODE_PARAMS));
+static_assert(offsetof(MemsetNodeParameters, element_bytes) == offsetof(CUDA_MEMSET_NODE_PARAMS, elementSize));
+static_assert(offsetof(MemsetNodeParameters, height) == offsetof(CUDA_MEMSET_NODE_PARAMS, height));
 }  // namespace wharf::device::cuda
 #endif
 

@@ -23,6 +23,7 @@ class Gpu {
 
   const Driver* operator->() const { return driver_; }
   int Ordinal() const { return device_; }
+  ContextHandle Context() const { return context_; }
   const DeviceProperties& Properties() const { return properties_; }
 
   // Makes the context current in the calling thread.

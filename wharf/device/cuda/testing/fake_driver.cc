@@ -1,6 +1,7 @@
 // A CUDA driver for tests: libcuda.so.1 with the functions driver_api.h names, on host memory. Streams are threads, so
 // work is truly asynchronous; the legacy default stream is the barrier it is in CUDA; copies from page-locked memory
-// read it when they run, not when they are queued. It "compiles" three kernels by name:
+// read it when they run, not when they are queued; graphs are chains that run as one operation. It "compiles" three
+// kernels by name:
 //   add_one(u32* data, u32 n)   adds one to each element
 //   fault()                     makes the context return cudaErrorIllegalAddress from then on
 //   say()                       prints "kernel speaking"
@@ -22,11 +23,9 @@
 #include <thread>
 #include <vector>
 
-#include "wharf/device/cuda/driver_api.h"
+#include "wharf/device/cuda/testing/fake_driver.h"
 
-namespace {
-
-using namespace wharf::device::cuda;
+namespace wharf::device::cuda::fake {
 
 constexpr Result kInvalidValue = 1, kOutOfMemory = 2, kInvalidImage = 200, kInvalidHandle = 400, kNotFound = 500,
                  kNotReady = 600, kIllegalAddress = 700;
@@ -164,7 +163,6 @@ bool IsMapped(DevicePointer address, size_t bytes) {
   return true;
 }
 
-// Queues `run`; waits for it unless all host memory it touches is page-locked.
 Result Queue(StreamHandle stream, bool asynchronous, std::function<void()> run) {
   if (M().sticky != 0) return M().sticky;
   TicketPointer ticket = Enqueue(stream, std::move(run));
@@ -189,24 +187,50 @@ struct Module {
 };
 const char* const kKernels[] = {"add_one", "fault", "say"};
 
-Result RunKernel(int kernel, std::vector<std::byte> parameters, StreamHandle stream) {
+std::function<void()> KernelAction(FunctionHandle function, void** extra) {
+  std::vector<std::byte> parameters;
+  if (extra != nullptr) {
+    if (extra[0] != kLaunchBufferPointer || extra[2] != kLaunchBufferSize || extra[4] != kLaunchEnd) return nullptr;
+    const auto* bytes = static_cast<const std::byte*>(extra[1]);
+    parameters.assign(bytes, bytes + *static_cast<size_t*>(extra[3]));
+  }
+  const auto kernel = reinterpret_cast<const char* const*>(function) - kKernels;
   if (kernel == 0) {
-    if (parameters.size() != 12) return kInvalidValue;
-    return Queue(stream, true, [parameters] {
+    if (parameters.size() != 12) return nullptr;
+    return [parameters] {
       uint64_t data = 0;
       uint32_t n = 0;
       std::memcpy(&data, parameters.data(), 8);
       std::memcpy(&n, parameters.data() + 8, 4);
       for (uint32_t i = 0; i < n; ++i) ++reinterpret_cast<uint32_t*>(data)[i];
-    });
+    };
   }
-  if (kernel == 1) return Queue(stream, true, [] { M().sticky = kIllegalAddress; });
-  return Queue(stream, true, [] { std::printf("kernel speaking\n"); });
+  if (kernel == 1) return [] { M().sticky = kIllegalAddress; };
+  return [] { std::printf("kernel speaking\n"); };
 }
 
-}  // namespace
+std::function<void()> CopyAction(const Copy3D& c) {
+  if (c.width > c.src_pitch || c.width > c.dst_pitch || c.src_height < c.height || c.dst_height < c.height) {
+    return nullptr;
+  }
+  const bool from_host = c.src_type == kMemoryTypeHost, to_host = c.dst_type == kMemoryTypeHost;
+  auto* from = from_host ? static_cast<const std::byte*>(c.src_host) : reinterpret_cast<const std::byte*>(c.src_device);
+  auto* to = to_host ? static_cast<std::byte*>(c.dst_host) : reinterpret_cast<std::byte*>(c.dst_device);
+  return [=] {
+    for (size_t z = 0; z < c.depth; ++z) {
+      for (size_t y = 0; y < c.height; ++y) {
+        std::memcpy(to + (z * c.dst_height + y) * c.dst_pitch, from + (z * c.src_height + y) * c.src_pitch, c.width);
+      }
+    }
+  };
+}
 
-#define FAKE extern "C" __attribute__((visibility("default"))) Result
+Result Sticky() { return M().sticky; }
+
+}  // namespace wharf::device::cuda::fake
+
+using namespace wharf::device::cuda::fake;
+using namespace wharf::device::cuda;
 
 FAKE cuGetExportTable(const void**, const void*) { return kNotFound; }
 FAKE cuInit(unsigned) { return 0; }
@@ -327,21 +351,11 @@ FAKE cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t size, Str
   return Queue(stream, true, [=] { std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), size); });
 }
 FAKE cuMemcpy3DAsync_v2(const Copy3D* copy, StreamHandle stream) {
-  const Copy3D c = *copy;
-  if (c.width > c.src_pitch || c.width > c.dst_pitch || c.src_height < c.height || c.dst_height < c.height) {
-    return kInvalidValue;
-  }
-  const bool from_host = c.src_type == kMemoryTypeHost, to_host = c.dst_type == kMemoryTypeHost;
-  const bool asynchronous = (!from_host || IsPinned(c.src_host)) && (!to_host || IsPinned(c.dst_host));
-  auto* from = from_host ? static_cast<const std::byte*>(c.src_host) : reinterpret_cast<const std::byte*>(c.src_device);
-  auto* to = to_host ? static_cast<std::byte*>(c.dst_host) : reinterpret_cast<std::byte*>(c.dst_device);
-  return Queue(stream, asynchronous, [=] {
-    for (size_t z = 0; z < c.depth; ++z) {
-      for (size_t y = 0; y < c.height; ++y) {
-        std::memcpy(to + (z * c.dst_height + y) * c.dst_pitch, from + (z * c.src_height + y) * c.src_pitch, c.width);
-      }
-    }
-  });
+  std::function<void()> action = CopyAction(*copy);
+  if (action == nullptr) return kInvalidValue;
+  const bool asynchronous = (copy->src_type != kMemoryTypeHost || IsPinned(copy->src_host)) &&
+                            (copy->dst_type != kMemoryTypeHost || IsPinned(copy->dst_host));
+  return Queue(stream, asynchronous, std::move(action));
 }
 FAKE cuMemsetD8Async(DevicePointer to, unsigned char v, size_t n, StreamHandle s) {
   return FillRows(to, 0, v, n, 1, s);
@@ -460,16 +474,8 @@ FAKE cuFuncGetParamInfo(FunctionHandle function, size_t index, size_t* offset, s
 }
 FAKE cuLaunchKernel(FunctionHandle function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                     StreamHandle stream, void**, void** extra) {
-  std::vector<std::byte> parameters;
-  if (extra != nullptr) {
-    if (extra[0] != kLaunchBufferPointer || extra[2] != kLaunchBufferSize || extra[4] != kLaunchEnd) {
-      return kInvalidValue;
-    }
-    const auto* bytes = static_cast<const std::byte*>(extra[1]);
-    parameters.assign(bytes, bytes + *static_cast<size_t*>(extra[3]));
-  }
-  const auto kernel = static_cast<int>(reinterpret_cast<const char* const*>(function) - kKernels);
-  return RunKernel(kernel, std::move(parameters), stream);
+  std::function<void()> action = KernelAction(function, extra);
+  return action == nullptr ? kInvalidValue : Queue(stream, true, std::move(action));
 }
 FAKE cuLaunchHostFunc(StreamHandle stream, void (*function)(void*), void* argument) {
   return Queue(stream, true, [=] { function(argument); });

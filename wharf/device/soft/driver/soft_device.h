@@ -83,7 +83,7 @@ class SoftDevice final : public Device {
     uint32_t max_dynamic_shared = 48 << 10;
   };
   using Action = std::function<absl::Status()>;
-  class PreparedWork;  // soft_device_work.cc
+  class PreparedWork;  // soft_device_prepared.cc
 
   SoftDevice(const DeviceOptions& options, std::unique_ptr<Memory> memory, std::unique_ptr<Compiler> compiler);
   void FillProperties(uint64_t quota);

@@ -1,0 +1,21 @@
+// What the parts of the fake driver share.
+#pragma once
+
+#include <functional>
+
+#include "wharf/device/cuda/driver_api.h"
+
+#define FAKE extern "C" __attribute__((visibility("default"))) Result
+
+namespace wharf::device::cuda::fake {
+
+// Queues `run`; waits for it unless all host memory it touches is page-locked.
+Result Queue(StreamHandle stream, bool asynchronous, std::function<void()> run);
+// What a launch, a copy does when its turn comes; null if the arguments are wrong.
+std::function<void()> KernelAction(FunctionHandle function, void** extra);
+std::function<void()> CopyAction(const Copy3D& copy);
+bool IsMapped(DevicePointer address, size_t bytes);
+// The fault the context has been left with.
+Result Sticky();
+
+}  // namespace wharf::device::cuda::fake
