@@ -41,6 +41,8 @@ void AddServeCommand(CLI::App& app) {
       ->capture_default_str();
   AddDuration(command, "--idle-timeout", options->idle_timeout, "A client not heard of for this long is gone");
   AddDuration(command, "--hello-timeout", options->hello_timeout, "A connection must say who it is within this time");
+  AddDuration(command, "--resume-timeout", options->resume_timeout,
+              "A session whose connection dropped waits this long for its client; 0 = not at all");
   AddDuration(command, "--drain-timeout", options->drain_timeout, "After SIGTERM sessions end within this time");
   command->add_option("--status-file", options->status_file, "Keep counters in this file, as JSON")->type_name("FILE");
   command->callback([options] {

@@ -39,7 +39,7 @@ class LinkedStream final : public ResumableStream {
   absl::StatusOr<size_t> TryWrite(Pieces pieces) override;
   void FinishWriting() override;
   void Shutdown() override;
-  void Resume(std::unique_ptr<ByteStream> connection, const Opening& opening) override;
+  bool Resume(std::unique_ptr<ByteStream> connection, const Opening& opening) override;
 
   std::string Peer() const override { return Link()->Peer(); }
   bool IsLocal() const override { return Link()->IsLocal(); }

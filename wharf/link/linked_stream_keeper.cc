@@ -83,18 +83,19 @@ void LinkedStream::AwaitOffer(Lock& lock) {
   }
 }
 
-void LinkedStream::Resume(std::unique_ptr<ByteStream> connection, const Opening& opening) {
+bool LinkedStream::Resume(std::unique_ptr<ByteStream> connection, const Opening& opening) {
   Lock lock(mutex_);
   const bool ours = opening.key.session == key_.session && key_.Matches(opening.key.secret);
   if (!ours || state_ == State::kOver || opening.received < acknowledged_ || opening.received > Sent()) {
     lock.unlock();
     WriteOpening(*connection, {OpeningKind::kRefused, {}, 0}).IgnoreError();
-    return;
+    return false;
   }
   offered_ = std::move(connection);
   offered_received_ = opening.received;
   Break(Unavailable("the client came back"));
   work_.notify_all();
+  return true;
 }
 
 void LinkedStream::TakeOffer(Lock& lock) {

@@ -57,9 +57,9 @@ class ResumableStream : public ByteStream {
                                                                  const ResumeOptions& options = {});
 
   // Server: goes on over `connection`, whose opening (kResume) was read; the connection in use, if any, is dropped.
-  // Answers there; a wrong secret or an impossible place in the stream is refused and changes nothing else. Does not
-  // wait. Thread-safe.
-  virtual void Resume(std::unique_ptr<ByteStream> connection, const Opening& opening) = 0;
+  // Answers there. False if a wrong secret or an impossible place in the stream was refused, which changes nothing
+  // else. Does not wait. Thread-safe.
+  virtual bool Resume(std::unique_ptr<ByteStream> connection, const Opening& opening) = 0;
 };
 
 }  // namespace wharf::link

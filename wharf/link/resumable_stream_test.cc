@@ -306,21 +306,8 @@ TEST(ResumableStreamTest, AChannelRunsOverItUnchanged) {
   ResumeHarbor harbor(options, [&](int) { return std::pair(Faults{life(random)}, Faults{life(random)}); });
   auto client = OpenResumable(harbor.Dialer(), options);
   ASSERT_TRUE(client.ok());
-  struct Delegate final : ByteStream {  // a channel owns its stream, the harbour keeps a hand on it
-    explicit Delegate(std::shared_ptr<ByteStream> to) : stream(std::move(to)) {}
-    absl::StatusOr<size_t> Read(std::span<std::byte> into) override { return stream->Read(into); }
-    absl::Status Write(std::span<const std::span<const std::byte>> pieces) override { return stream->Write(pieces); }
-    absl::StatusOr<size_t> TryWrite(std::span<const std::span<const std::byte>> pieces) override {
-      return stream->TryWrite(pieces);
-    }
-    void FinishWriting() override { stream->FinishWriting(); }
-    void Shutdown() override { stream->Shutdown(); }
-    std::string Peer() const override { return stream->Peer(); }
-    bool IsLocal() const override { return stream->IsLocal(); }
-    std::shared_ptr<ByteStream> stream;
-  };
   auto near = Channel::Create(*std::move(client));
-  auto far = Channel::Create(std::make_unique<Delegate>(harbor.Accept()));
+  auto far = Channel::Create(std::make_unique<SharedStream>(harbor.Accept()));
   Recorder answers, echo;
   // Every frame comes back, from the handler.
   echo.on_frame = [&](const FrameHeader& header, std::span<const std::byte> head) {

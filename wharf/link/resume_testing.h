@@ -16,6 +16,25 @@
 
 namespace wharf::link {
 
+// For a channel, which owns its stream, while the harbour keeps a hand on it too.
+class SharedStream final : public ByteStream {
+ public:
+  explicit SharedStream(std::shared_ptr<ByteStream> stream) : stream_(std::move(stream)) {}
+  absl::StatusOr<size_t> Read(std::span<std::byte> into) override { return stream_->Read(into); }
+  absl::Status Write(std::span<const std::span<const std::byte>> pieces) override { return stream_->Write(pieces); }
+  absl::StatusOr<size_t> TryWrite(std::span<const std::span<const std::byte>> pieces) override {
+    return stream_->TryWrite(pieces);
+  }
+  void FinishWriting() override { stream_->FinishWriting(); }
+  void Shutdown() override { stream_->Shutdown(); }
+  std::string Peer() const override { return stream_->Peer(); }
+  bool IsLocal() const override { return stream_->IsLocal(); }
+  bool Resuming() const override { return stream_->Resuming(); }
+
+ private:
+  const std::shared_ptr<ByteStream> stream_;
+};
+
 // Thread-safe. Streams it accepted must be gone before it, or taken.
 class ResumeHarbor {
  public:

@@ -8,10 +8,21 @@
 //     Admission ───────────────────────▶  makes the device, Welcome, serves … or Refusal
 //        ◀─────────────────────────────  SessionReport, then it exits
 //     Drain ───────────────────────────▶  at any time
+//        ◀─────────────────────────────  Waiting: the connection is gone, or back
+//     Evict ───────────────────────────▶  while it waits: its place is needed
 //     Probe ───────────────────────────▶  instead of Assign: can a device be made?
 //        ◀─────────────────────────────  ProbeResult, then it exits
+//
+// A connection that resumes a session (link/resumable_stream.h) goes from the worker that accepted it to the one that
+// has the session:
+//
+//   worker                              daemon                              worker of the session
+//     ResumeSession + connection ──────▶  ResumeSession + connection ────────▶  checks the secret, goes on there
+//        ◀─────────────────────────────  ResumeAnswer
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <tuple>
@@ -30,7 +41,11 @@ enum class ControlKind : uint8_t {
   kSessionReport = 5,
   kDrain = 6,
   kProbe = 7,
-  kProbeResult = 8
+  kProbeResult = 8,
+  kResumeSession = 9,
+  kResumeAnswer = 10,
+  kWaiting = 11,
+  kEvict = 12
 };
 
 struct Configure {
@@ -39,9 +54,10 @@ struct Configure {
   uint64_t memory_quota = 0;
   int32_t threads = 0;
   int64_t idle_timeout_ns = 0, hello_timeout_ns = 0;
+  int64_t resume_timeout_ns = 0;  // 0: sessions end with their connection
   auto Fields() {
     return std::tie(device, cache_directory, token, tls_certificate, tls_key, tls_client_ca, memory_quota, threads,
-                    idle_timeout_ns, hello_timeout_ns);
+                    idle_timeout_ns, hello_timeout_ns, resume_timeout_ns);
   }
 };
 
@@ -70,6 +86,24 @@ struct SessionReport {
 struct Drain {
   int64_t grace_ns = 0;
   auto Fields() { return std::tie(grace_ns); }
+};
+
+// What the client's opening said. The daemon looks at the session's number only.
+struct ResumeSession {
+  uint64_t session = 0;
+  std::array<std::byte, 16> secret{};
+  uint64_t received = 0;
+  auto Fields() { return std::tie(session, secret, received); }
+};
+
+struct ResumeAnswer {
+  bool passed_on = false;  // false: there is no such session
+  auto Fields() { return std::tie(passed_on); }
+};
+
+struct Waiting {
+  bool waiting = false;  // for a client whose connection broke
+  auto Fields() { return std::tie(waiting); }
 };
 
 struct ProbeResult {

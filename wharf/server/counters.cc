@@ -23,7 +23,9 @@ void ServerCounters::Add(const SessionReport& report) {
 std::string ToJson(const ServerStatus& status) {
   const ServerCounters& counters = status.counters;
   nlohmann::ordered_json running = nlohmann::ordered_json::array();
-  for (const RunningSession& one : status.sessions) running.push_back({{"session", one.session}, {"pid", one.pid}});
+  for (const RunningSession& one : status.sessions) {
+    running.push_back({{"session", one.session}, {"pid", one.pid}, {"waiting", one.waiting}});
+  }
   const nlohmann::ordered_json json = {
       {"pid", status.pid},
       {"address", status.address},
@@ -36,6 +38,7 @@ std::string ToJson(const ServerStatus& status) {
       {"sessions_opened", counters.sessions_opened},
       {"sessions_closed", counters.sessions_closed},
       {"refused", counters.refused},
+      {"resumed", counters.resumed},
       {"crashes", counters.crashes},
       {"operations", counters.work.operations},
       {"launches", counters.work.launches},
@@ -56,6 +59,7 @@ void LogStatus(const ServerStatus& status) {
        {"opened", counters.sessions_opened},
        {"closed", counters.sessions_closed},
        {"refused", counters.refused},
+       {"resumed", counters.resumed},
        {"crashes", counters.crashes},
        {"operations", counters.work.operations},
        {"launches", counters.work.launches},

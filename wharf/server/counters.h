@@ -12,13 +12,16 @@ namespace wharf::server {
 
 struct ServerCounters {
   uint64_t connections = 0, sessions_opened = 0, sessions_closed = 0, refused = 0, crashes = 0;
+  uint64_t resumed = 0;  // connections passed on to their session
+
   SessionReport work;  // summed over closed sessions
   void Add(const SessionReport& report);
 };
 
 struct RunningSession {
   uint64_t session = 0;
-  int64_t pid = 0;  // of its worker
+  int64_t pid = 0;       // of its worker
+  bool waiting = false;  // for its client to come back
 };
 
 struct ServerStatus {

@@ -44,6 +44,9 @@ class Daemon {
   absl::Status Assign(int connection);
   void OnWorker(WorkerProcess& worker);
   void OnAskAdmission(WorkerProcess& worker);
+  bool EvictOne();
+  void OnResumeSession(WorkerProcess& worker, const ControlMessage& message);
+  void OnWaiting(WorkerProcess& worker, const Waiting& waiting);
   void Reap();
   void OnWorkerEnd(const WorkerProcess& worker, int status);
   void KeepSpare();
@@ -92,6 +95,7 @@ absl::Status Daemon::Prepare() {
   configure_.threads = options_.threads;
   configure_.idle_timeout_ns = options_.idle_timeout.count();
   configure_.hello_timeout_ns = options_.hello_timeout.count();
+  configure_.resume_timeout_ns = options_.resume_timeout.count();
   if (!options_.token_file.empty()) {
     WHARF_ASSIGN_OR_RETURN(configure_.token, LoadToken(options_.token_file));
   }
@@ -249,12 +253,16 @@ void Daemon::OnWorker(WorkerProcess& worker) {
     worker.CloseControl();  // it is ending; SIGCHLD follows
     return;
   }
-  if (message->fd >= 0) close(message->fd);  // nothing a worker should send
   if (message->kind == ControlKind::kAskAdmission) {
     OnAskAdmission(worker);
+  } else if (message->kind == ControlKind::kResumeSession) {
+    OnResumeSession(worker, *message);
+  } else if (const auto waiting = DecodeControl<Waiting>(*message, ControlKind::kWaiting); waiting.ok()) {
+    OnWaiting(worker, *waiting);
   } else if (const auto report = DecodeControl<SessionReport>(*message, ControlKind::kSessionReport); report.ok()) {
     counters_.Add(*report);
   }
+  if (message->fd >= 0) close(message->fd);
 }
 
 void Daemon::OnAskAdmission(WorkerProcess& worker) {
@@ -262,7 +270,7 @@ void Daemon::OnAskAdmission(WorkerProcess& worker) {
   if (worker.state != WorkerProcess::State::kHandshake) return;
   if (drain_deadline_) {
     admission.verdict = Verdict::kDraining;
-  } else if (CountIn(WorkerProcess::State::kAdmitted) < options_.max_sessions) {
+  } else if (CountIn(WorkerProcess::State::kAdmitted) < options_.max_sessions || EvictOne()) {
     admission.verdict = Verdict::kAdmitted;
     worker.state = WorkerProcess::State::kAdmitted;
     ++counters_.sessions_opened;
@@ -270,6 +278,46 @@ void Daemon::OnAskAdmission(WorkerProcess& worker) {
   if (admission.verdict != Verdict::kAdmitted) ++counters_.refused;
   PublishStatus();  // first, so that whoever was let in is in it
   SendControl(worker.Control(), ControlKind::kAdmission, admission).IgnoreError();
+}
+
+// Whoever is here comes before whoever may come back: the session that has waited longest makes room.
+bool Daemon::EvictOne() {
+  WorkerProcess* longest = nullptr;
+  for (const auto& worker : workers_) {
+    if (worker->state != WorkerProcess::State::kAdmitted || !worker->waiting_since) continue;
+    if (longest == nullptr || *worker->waiting_since < *longest->waiting_since) longest = worker.get();
+  }
+  if (longest == nullptr) return false;
+  Log(LogLevel::kInfo, "session evicted", {{"session", longest->session}});
+  if (!SendControl(longest->Control(), ControlKind::kEvict, offload::Nothing{}).ok()) longest->Kill();
+  longest->state = WorkerProcess::State::kEvicted;
+  ++counters_.sessions_closed;
+  return true;
+}
+
+void Daemon::OnResumeSession(WorkerProcess& worker, const ControlMessage& message) {
+  const absl::StatusOr<ResumeSession> wish = DecodeControl<ResumeSession>(message, ControlKind::kResumeSession);
+  if (!wish.ok() || message.fd < 0 || worker.state != WorkerProcess::State::kHandshake) return;
+  const auto owner = std::find_if(workers_.begin(), workers_.end(), [&](const auto& other) {
+    const bool open =
+        other->state == WorkerProcess::State::kAdmitted || other->state == WorkerProcess::State::kHandshake;
+    return other.get() != &worker && open && other->session == wish->session && other->Control() >= 0;
+  });
+  ResumeAnswer answer;
+  answer.passed_on =
+      owner != workers_.end() && SendControl((*owner)->Control(), ControlKind::kResumeSession, *wish, message.fd).ok();
+  if (answer.passed_on) {
+    worker.state = WorkerProcess::State::kHandedOver;
+    ++counters_.resumed;
+    PublishStatus();
+  }
+  SendControl(worker.Control(), ControlKind::kResumeAnswer, answer).IgnoreError();
+}
+
+void Daemon::OnWaiting(WorkerProcess& worker, const Waiting& waiting) {
+  worker.waiting_since.reset();
+  if (waiting.waiting) worker.waiting_since = Clock::Real().Now();
+  PublishStatus();
 }
 
 void Daemon::Reap() {
@@ -338,7 +386,8 @@ ServerStatus Daemon::Status() const {
   status.device = device_name_;
   status.draining = drain_deadline_.has_value();
   for (const auto& worker : workers_) {
-    if (worker->state == WorkerProcess::State::kAdmitted) status.sessions.push_back({worker->session, worker->Pid()});
+    if (worker->state != WorkerProcess::State::kAdmitted) continue;
+    status.sessions.push_back({worker->session, worker->Pid(), worker->waiting_since.has_value()});
   }
   status.max_sessions = options_.max_sessions;
   status.counters = counters_;

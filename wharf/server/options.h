@@ -21,7 +21,8 @@ struct ServerOptions {
   Nanoseconds idle_timeout = std::chrono::seconds(60);
   Nanoseconds drain_timeout = std::chrono::seconds(10);
   Nanoseconds hello_timeout = std::chrono::seconds(10);
-  std::string status_file;  // "" = none
+  Nanoseconds resume_timeout = std::chrono::seconds(30);  // how long a session outlives its connection; 0: not at all
+  std::string status_file;                                // "" = none
 };
 
 // True if only this machine can reach `address`: 127.0.0.0/8, ::1, localhost, unix:PATH.

@@ -19,8 +19,10 @@
 #include "absl/time/time.h"
 #include "wharf/base/log.h"
 #include "wharf/link/byte_stream.h"
+#include "wharf/link/resumable_stream.h"
 #include "wharf/server/control_codec.h"
 #include "wharf/server/device_factory.h"
+#include "wharf/server/hand_over.h"
 #include "wharf/server/sandbox.h"
 #include "wharf/server/session.h"
 
@@ -42,11 +44,17 @@ class Worker {
 
  private:
   absl::StatusOr<std::unique_ptr<link::ByteStream>> Secure(int connection) const;
+  absl::StatusOr<link::BegunConnection> Begin(std::unique_ptr<link::ByteStream> connection) const;
+  absl::StatusOr<std::unique_ptr<link::ByteStream>> AcceptOpening(link::BegunConnection begun);
+  void ServeOver(std::unique_ptr<link::ByteStream> stream);
   device::DeviceOptions DeviceOptionsFor(uint64_t quota) const;
   Verdict AskAdmission();
   void Watch();
   int PollTimeoutMs(TimePoint now) const;
   void OnControl();
+  void OnResume(const ResumeSession& wish, int connection);
+  void OnHangUp(TimePoint now);
+  void ReportWaiting();
   void OnTime(TimePoint now);
   void CheckSilence(TimePoint now);
   void SayBusy();
@@ -58,17 +66,19 @@ class Worker {
   const Configure configure_;
   int watched_ = -1;  // a copy of the connection's descriptor, to see it hang up
   int closed_event_ = -1;
+  link::ResumableStream* resumable_ = nullptr;  // under the channel, if the client can resume
   std::unique_ptr<link::Channel> channel_;
   std::unique_ptr<Session> session_;
   uint64_t id_ = 0;
 
   TimePoint hello_deadline_;
   std::optional<TimePoint> give_up_;      // the watch ends then, whatever the session does
+  std::optional<TimePoint> lost_until_;   // the same, unless the client comes back
   std::optional<TimePoint> drain_until_;  // Goodbye is said then
   uint64_t heard_bytes_ = 0;
   TimePoint heard_at_, pinged_at_;
   int unanswered_pings_ = 0;
-  bool over_ = false, was_busy_ = false;
+  bool over_ = false, was_busy_ = false, was_waiting_ = false;
   std::thread farewell_;  // may wait for a peer that does not read
 
   absl::Mutex mutex_;
@@ -127,22 +137,63 @@ void Worker::ArmKernelKeepAlive() const {
   setsockopt(watched_, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof(milliseconds));
 }
 
+// How the connection begins; a client that says nothing at all is taken for one that will send frames.
+absl::StatusOr<link::BegunConnection> Worker::Begin(std::unique_ptr<link::ByteStream> connection) const {
+  const Nanoseconds timeout(configure_.hello_timeout_ns);
+  pollfd events[2] = {{watched_, POLLIN, 0}, {control_, POLLIN, 0}};
+  if (poll(events, 2, static_cast<int>(timeout.count() / 1'000'000)) <= 0 || events[0].revents == 0) {
+    return link::BegunConnection{.stream = std::move(connection), .opening = std::nullopt};
+  }
+  return link::ReadBeginning(std::move(connection), timeout);
+}
+
+// The stream to serve a new client on.
+absl::StatusOr<std::unique_ptr<link::ByteStream>> Worker::AcceptOpening(link::BegunConnection begun) {
+  if (!begun.opening.has_value()) return std::move(begun.stream);
+  if (!begun.known_version || configure_.resume_timeout_ns == 0) {
+    WHARF_RETURN_IF_ERROR(link::WriteOpening(*begun.stream, {link::OpeningKind::kDeclined, {}, 0}));
+    return std::move(begun.stream);
+  }
+  WHARF_ASSIGN_OR_RETURN(const link::ResumeKey key, link::ResumeKey::Make(id_));
+  link::ResumeOptions options;
+  options.limit = Nanoseconds(configure_.resume_timeout_ns);
+  WHARF_ASSIGN_OR_RETURN(auto stream, link::ResumableStream::Accept(std::move(begun.stream), key, options));
+  resumable_ = stream.get();
+  return stream;
+}
+
 int Worker::Serve(uint64_t id, int connection) {
   id_ = id;
   watched_ = fcntl(connection, F_DUPFD_CLOEXEC, 0);
   closed_event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (watched_ < 0 || closed_event_ < 0) return 1;
+  hello_deadline_ = Clock::Real().Now() + Nanoseconds(configure_.hello_timeout_ns);
   ArmKernelKeepAlive();
-  auto stream = Secure(connection);
-  if (!stream.ok()) {
-    Log(LogLevel::kWarning, "TLS failed", {{"session", id_}, {"why", Message(stream.status())}});
+  auto secured = Secure(connection);
+  if (!secured.ok()) {
+    Log(LogLevel::kWarning, "TLS failed", {{"session", id_}, {"why", Message(secured.status())}});
     return 0;
   }
+  auto begun = Begin(*std::move(secured));
+  if (begun.ok() && begun->opening.has_value() && begun->opening->kind == link::OpeningKind::kResume) {
+    const int plain = configure_.tls_certificate.empty() ? watched_ : -1;
+    return HandOver(control_, std::move(begun->stream), plain, *begun->opening);
+  }
+  auto stream = begun.ok() ? AcceptOpening(*std::move(begun)) : begun.status();
+  if (!stream.ok()) {
+    Log(LogLevel::kDebug, "connection closed before a session", {{"session", id_}, {"why", Message(stream.status())}});
+    return 0;
+  }
+  ServeOver(*std::move(stream));
+  return 0;
+}
+
+void Worker::ServeOver(std::unique_ptr<link::ByteStream> stream) {
   link::ChannelOptions options;
   options.limits = offload::ExecutorFrameLimits();
-  channel_ = link::Channel::Create(*std::move(stream), options);
+  channel_ = link::Channel::Create(std::move(stream), options);
   SessionConfig config;
-  config.id = id;
+  config.id = id_;
   config.token = configure_.token;
   config.driver = configure_.device;
   config.memory_quota = configure_.memory_quota;
@@ -153,23 +204,22 @@ int Worker::Serve(uint64_t id, int connection) {
     if (write(closed_event_, &one, sizeof(one)) < 0) _exit(1);
   };
   session_ = std::make_unique<Session>(std::move(config), channel_.get());
-  const TimePoint now = Clock::Real().Now();
-  hello_deadline_ = now + Nanoseconds(configure_.hello_timeout_ns);
-  heard_at_ = pinged_at_ = now;
+  heard_at_ = pinged_at_ = Clock::Real().Now();
   channel_->Start(session_.get());
   Watch();
   Finish();
-  return 0;
 }
 
 void Worker::Watch() {
   while (!over_) {
-    pollfd events[3] = {{closed_event_, POLLIN, 0}, {control_, POLLIN, 0}, {give_up_ ? -1 : watched_, POLLRDHUP, 0}};
+    const bool hung_up = give_up_ || lost_until_;
+    pollfd events[3] = {{closed_event_, POLLIN, 0}, {control_, POLLIN, 0}, {hung_up ? -1 : watched_, POLLRDHUP, 0}};
     if (poll(events, 3, PollTimeoutMs(Clock::Real().Now())) < 0 && errno != EINTR) return;
     if (events[0].revents != 0) return;
     if (events[1].revents != 0) OnControl();
     const TimePoint now = Clock::Real().Now();
-    if ((events[2].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) give_up_ = now + kLastFrames;
+    if ((events[2].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) OnHangUp(now);
+    ReportWaiting();
     OnTime(now);
   }
 }
@@ -178,6 +228,7 @@ int Worker::PollTimeoutMs(TimePoint now) const {
   TimePoint next = now + std::min(kHeartbeat, Nanoseconds(configure_.idle_timeout_ns / 4));
   if (session_->CurrentPhase() == Session::Phase::kAwaitingHello) next = std::min(next, hello_deadline_);
   if (give_up_) next = std::min(next, *give_up_);
+  if (lost_until_) next = std::min(next, *lost_until_);
   if (drain_until_) next = std::min(next, *drain_until_);
   const int64_t milliseconds = (next - now).count() / 1'000'000 + 1;
   return static_cast<int>(std::clamp<int64_t>(milliseconds, 0, 60'000));
@@ -197,11 +248,49 @@ void Worker::OnControl() {
     verdict_ = admission->verdict;
   } else if (const auto drain = DecodeControl<Drain>(*message, ControlKind::kDrain); drain.ok()) {
     drain_until_ = Clock::Real().Now() + Nanoseconds(drain->grace_ns);
+  } else if (message->kind == ControlKind::kEvict) {
+    over_ = true;
+  } else if (const auto wish = DecodeControl<ResumeSession>(*message, ControlKind::kResumeSession); wish.ok()) {
+    OnResume(*wish, message->fd);
   }
 }
 
+void Worker::OnResume(const ResumeSession& wish, int connection) {
+  if (connection < 0) return;
+  const int watched = fcntl(connection, F_DUPFD_CLOEXEC, 0);
+  const link::Opening opening{link::OpeningKind::kResume, {wish.session, wish.secret}, wish.received};
+  auto stream = link::FromSocket(connection);
+  if (resumable_ == nullptr || watched < 0 || !resumable_->Resume(std::move(stream), opening)) {
+    Log(LogLevel::kWarning, "a connection may not resume this session", {{"session", id_}});
+    if (watched >= 0) close(watched);
+    return;
+  }
+  close(watched_);
+  watched_ = watched;
+  lost_until_.reset();
+  ArmKernelKeepAlive();
+}
+
+// The session may be busy and not read; whether this was an end or a break is known when it does.
+void Worker::OnHangUp(TimePoint now) {
+  if (resumable_ == nullptr) {
+    give_up_ = now + kLastFrames;
+  } else {
+    lost_until_ = now + Nanoseconds(configure_.resume_timeout_ns) + kLastFrames;
+  }
+}
+
+// A session that waits for its client gives way to one that has one.
+void Worker::ReportWaiting() {
+  const bool waiting = resumable_ != nullptr && (lost_until_ || resumable_->Resuming());
+  if (waiting == was_waiting_) return;
+  was_waiting_ = waiting;
+  heard_at_ = Clock::Real().Now();
+  SendControl(control_, ControlKind::kWaiting, Waiting{waiting}).IgnoreError();
+}
+
 void Worker::OnTime(TimePoint now) {
-  if (give_up_ && now >= *give_up_) {
+  if ((give_up_ && now >= *give_up_) || (lost_until_ && now >= *lost_until_)) {
     over_ = true;
     return;
   }
@@ -213,7 +302,7 @@ void Worker::OnTime(TimePoint now) {
     drain_until_.reset();
     SayFarewell(offload::RefusalReason::kDraining, "the server is shutting down", now);
   }
-  if (phase != Session::Phase::kRunning) return;
+  if (phase != Session::Phase::kRunning || was_waiting_) return;
   CheckSilence(now);
   SayBusy();
 }

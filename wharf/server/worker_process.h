@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
+#include "wharf/base/clock.h"
 #include "wharf/base/status.h"
 #include "wharf/server/control.h"
 
@@ -27,9 +29,16 @@ class WorkerProcess {
   void CloseControl();
   void Kill();
 
-  enum class State { kSpare, kHandshake, kAdmitted };
+  enum class State {
+    kSpare,
+    kHandshake,
+    kAdmitted,
+    kEvicted,    // was admitted and is ending: its place is another's
+    kHandedOver  // its connection belongs to another worker's session
+  };
   State state = State::kSpare;
   uint64_t session = 0;
+  std::optional<TimePoint> waiting_since;  // for its client to come back
 
  private:
   WorkerProcess(pid_t pid, int control) : pid_(pid), control_(control) {}

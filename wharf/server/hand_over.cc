@@ -1,0 +1,74 @@
+#include "wharf/server/hand_over.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <thread>
+#include <vector>
+
+#include "wharf/base/log.h"
+#include "wharf/server/control_codec.h"
+
+namespace wharf::server {
+namespace {
+
+constexpr size_t kRelayBytes = 64 << 10;
+
+void Carry(link::ByteStream& from, link::ByteStream& to) {
+  std::vector<std::byte> buffer(kRelayBytes);
+  while (true) {
+    const absl::StatusOr<size_t> count = from.Read(buffer);
+    if (!count.ok() || *count == 0) break;
+    const std::span<const std::byte> pieces[] = {std::span(buffer).first(*count)};
+    if (!to.Write(pieces).ok()) {
+      from.Shutdown();
+      break;
+    }
+  }
+  // How a stream ends is said inside it (link/resumable_stream.h): for what carries it, any end is the end.
+  to.FinishWriting();
+}
+
+void Relay(link::ByteStream& client, link::ByteStream& worker) {
+  std::thread back([&] {
+    Carry(worker, client);
+    client.Shutdown();
+  });
+  Carry(client, worker);
+  back.join();
+}
+
+// True if the daemon passed `fd` on.
+absl::StatusOr<bool> AskDaemon(int control, const link::Opening& opening, int fd) {
+  const ResumeSession wish{opening.key.session, opening.key.secret, opening.received};
+  WHARF_RETURN_IF_ERROR(SendControl(control, ControlKind::kResumeSession, wish, fd));
+  while (true) {
+    WHARF_ASSIGN_OR_RETURN(const ControlMessage message, ReceiveControl(control));
+    const auto answer = DecodeControl<ResumeAnswer>(message, ControlKind::kResumeAnswer);
+    if (answer.ok()) return answer->passed_on;  // anything else (Drain) is for the session's worker
+  }
+}
+
+}  // namespace
+
+int HandOver(int control, std::unique_ptr<link::ByteStream> connection, int fd, const link::Opening& opening) {
+  int ends[2] = {-1, -1};
+  if (fd < 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    Log(LogLevel::kError, "cannot carry a resumed connection", {{"errno", errno}});
+    return 0;
+  }
+  const std::unique_ptr<link::ByteStream> ours = fd < 0 ? link::FromSocket(ends[0]) : nullptr;
+  const absl::StatusOr<bool> passed_on = AskDaemon(control, opening, fd < 0 ? ends[1] : fd);
+  if (ends[1] >= 0) close(ends[1]);
+  if (!passed_on.ok()) return 0;  // the daemon is gone
+  if (!*passed_on) {
+    Log(LogLevel::kInfo, "no such session to resume", {{"session", opening.key.session}, {"peer", connection->Peer()}});
+    link::WriteOpening(*connection, {link::OpeningKind::kRefused, {}, 0}).IgnoreError();
+  } else if (ours != nullptr) {
+    Relay(*connection, *ours);
+  }
+  return 0;
+}
+
+}  // namespace wharf::server
