@@ -53,9 +53,9 @@ std::string BarChart::Svg() const {
       body += fmt::format(
           "<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"end\">{}</text>"
           "<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.1f}\" height=\"{:.0f}\" fill=\"{}\"/>"
-          "<text x=\"{:.1f}\" y=\"{:.0f}\">{:.4g} {}</text>\n",
+          "<text x=\"{:.1f}\" y=\"{:.0f}\">{} {}</text>\n",
           kLeft - 8, y + 13, EscapeMarkup(bar.label), kLeft, y, width, kBarHeight - 3, palette.ColourOf(bar.label),
-          kLeft + width + 6, y + 13, bar.value, EscapeMarkup(unit));
+          kLeft + width + 6, y + 13, ChartNumber(bar.value), EscapeMarkup(unit));
       y += kBarHeight;
     }
     y += kGroupGap / 2;

@@ -76,8 +76,8 @@ std::string LineChart::Svg() const {
   for (double mark : axis.Marks()) {
     body += fmt::format(
         "<line x1=\"{0:.0f}\" x2=\"{1:.0f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"#dddddd\"/>"
-        "<text x=\"{3:.0f}\" y=\"{4:.1f}\" text-anchor=\"end\">{5:.4g}</text>\n",
-        kLeft, kLeft + kWidth, axis.Y(mark), kLeft - 6, axis.Y(mark) + 4, mark);
+        "<text x=\"{3:.0f}\" y=\"{4:.1f}\" text-anchor=\"end\">{5}</text>\n",
+        kLeft, kLeft + kWidth, axis.Y(mark), kLeft - 6, axis.Y(mark) + 4, ChartNumber(mark));
   }
   for (size_t i = 0; i < longest; i += std::max<size_t>(1, longest / 10)) {
     body += fmt::format("<text x=\"{:.1f}\" y=\"{:.0f}\" text-anchor=\"middle\">{}</text>\n",

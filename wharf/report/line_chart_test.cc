@@ -28,6 +28,10 @@ TEST(LineChart, AShorterLineEndsEarlierAndASingleValueIsADot) {
   EXPECT_THAT(svg, HasSubstr("#e69f00"));
 }
 
+TEST(LineChart, LargeValuesAreWrittenOut) {
+  EXPECT_THAT((LineChart{"t", "n", "ms", true, 0, {{"a", {20, 15733}}}}.Svg()), HasSubstr(">100000</text>"));
+}
+
 TEST(LineChart, TextIsEscapedAndNoLineIsFine) {
   EXPECT_THAT((LineChart{"<t>", "n", "ms", true, 0, {{"a&b", {1, 2}}}}.Svg()), Not(HasSubstr("<t>")));
   EXPECT_THAT((LineChart{"t", "n", "ms", true, 0, {}}.Svg()), HasSubstr("</svg>"));

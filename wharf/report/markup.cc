@@ -1,6 +1,9 @@
 #include "wharf/report/markup.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 namespace wharf::report {
@@ -32,6 +35,10 @@ std::string EscapeMarkup(std::string_view text) {
     }
   }
   return escaped;
+}
+
+std::string ChartNumber(double value) {
+  return std::fabs(value) < 1e4 ? fmt::format("{:.4g}", value) : fmt::format("{:.0f}", value);
 }
 
 const char* Palette::ColourOf(const std::string& label) {
