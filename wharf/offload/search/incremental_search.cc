@@ -20,24 +20,24 @@ class IncrementalSearch : public LaneSearch {
   SearchEvent Add(const OperatorRecord& record) override {
     const uint64_t key = KeyOf(record);
     const uint64_t index = operators_.Append(key);
-    // Before the sequences are followed on: OnExchange looks at where the last exchange left them.
-    const ExchangeLog::Change change = exchanges_.Add(record, key, index);
-    switch (change) {
+    const SearchEvent event = known_.Follow(key, index, boundary_.Before(record.operator_class));
+    switch (exchanges_.Add(record, key, index)) {
       case ExchangeLog::Change::kNone:
         break;
       case ExchangeLog::Change::kClosed:
-        repeats_.Append(exchanges_.Last().kind);
+        OnExchange();
         break;
       case ExchangeLog::Change::kForgotten:
         repeats_.Clear();
         break;
     }
-    const SearchEvent event = known_.Follow(key, index, boundary_.Before(record.operator_class));
+    if (event == SearchEvent::kInferenceEnd) last_repeat_ = *known_.Current();
     const Exchange* newest = exchanges_.Tentative(index + 1);
     if (newest == nullptr) return event;
     const uint64_t length = Search({exchanges_, *newest, exchanges_.Size()});
     if (length == 0) return event;
     known_.Learn(operators_, length);
+    last_repeat_ = *known_.Current();
     return SearchEvent::kFound;
   }
 
@@ -46,9 +46,8 @@ class IncrementalSearch : public LaneSearch {
  private:
   void OnExchange() {
     repeats_.Append(exchanges_.Last().kind);
-    const auto& current = known_.Current();
-    if (current && current->first + current->length == exchanges_.Last().end) {
-      exchanges_.MarkRepeat(current->id, current->first);
+    if (last_repeat_.first + last_repeat_.length == exchanges_.Last().end) {
+      exchanges_.MarkRepeat(last_repeat_.id, last_repeat_.first);
     }
   }
 
@@ -73,7 +72,9 @@ class IncrementalSearch : public LaneSearch {
     if (inference == 0) return 0;
     const uint64_t end = recent.newest.end;
     if (!operators_.EndsWithRepeats(end - recent.At(recent.number + 1 - period).begin, options_.repeats)) return 0;
-    const uint64_t length = end - recent.At(recent.number + 1 - inference).begin;
+    const uint64_t first = recent.At(recent.number + 1 - inference).begin;
+    if (known_.FollowedSince() && *known_.FollowedSince() <= first) return 0;  // known sequences, one after the other
+    const uint64_t length = end - first;
     return length < options_.min_length || known_.Knows(operators_, length) ? 0 : length;
   }
 
@@ -84,6 +85,7 @@ class IncrementalSearch : public LaneSearch {
   ExchangeLog exchanges_;
   RepeatDetector repeats_;
   Partition partition_;
+  FoundSequence last_repeat_;  // of a known sequence
 };
 
 }  // namespace

@@ -10,9 +10,14 @@ namespace {
 
 std::span<const Source> SourcesOf(const Exchange& exchange) { return {exchange.sources.data(), exchange.source_count}; }
 
-// Whether what passes from `from` to `to` is the state of a known sequence.
-bool IsKnownState(const Exchange& from, const Exchange& to) {
-  return from.sequence != 0 && from.sequence == to.sequence && from.repeat != to.repeat;
+// Whether what passes from `from` to `to` is the state of a known sequence, and passes over something else. From turn
+// to turn of a loop it does not.
+bool IsKnownState(const RecentExchanges& recent, const Source& source, const Exchange& to) {
+  const Exchange& from = recent.At(source.exchange);
+  if (from.sequence == 0 || from.sequence != to.sequence || from.repeat == to.repeat) return false;
+  uint64_t next = source.exchange;  // the first exchange after the repeat
+  while (recent.At(next).repeat == from.repeat) ++next;
+  return recent.At(next).repeat != to.repeat;
 }
 
 }  // namespace
@@ -83,7 +88,7 @@ void Partition::FindMixedKinds(const RecentExchanges& recent, uint64_t period) {
 bool Partition::Binds(const RecentExchanges& recent, const Exchange& exchange, const Source& source) const {
   const Exchange& from = recent.At(source.exchange);
   if (from.kind == exchange.kind && !std::ranges::binary_search(mixed_kinds_, exchange.kind)) return false;
-  return !IsKnownState(from, exchange);
+  return !IsKnownState(recent, source, exchange);
 }
 
 // Fills passages_, and the reads in crossings_.

@@ -330,6 +330,23 @@ TEST_F(Incremental, StateThroughSeveralExchangesDoesNotMoveTheCut) {
   EXPECT_EQ(Feed(stateful).back().sequence, stateful);
 }
 
+TEST_F(Incremental, AKnownModelsStateDoesNotBindItToAnother) {
+  constexpr std::string_view stateful =
+      "h:in(>x) k:one(xhw>y) d:mid(y) s: h:more(>m) k:two(my>z) k:update(z>h) d:out(z) s:";
+  Feed("h:weights(>w) h:zero(>h)");
+  ASSERT_FALSE(Feed(stateful, 4).empty());
+  std::vector<std::string> found;
+  for (int turn = 0; turn < 4; ++turn) {
+    const auto outcomes = Feed(stateful);
+    ASSERT_FALSE(outcomes.empty()) << turn;
+    EXPECT_EQ(outcomes.back().sequence, stateful);
+    for (const Outcome& o : Feed(kB)) {
+      if (o.event == SearchEvent::kFound) found.push_back(o.sequence);
+    }
+  }
+  EXPECT_EQ(found, std::vector<std::string>{std::string(kB)});
+}
+
 TEST_F(Incremental, KernelsOfUnknownRoles) {
   constexpr std::string_view unknown = "h:in(>x) k:conv(xwy>xwy) k:add(ybz>ybz) d:out(z) s:";
   Feed(kLoad);
