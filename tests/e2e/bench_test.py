@@ -1,0 +1,47 @@
+"""`wharf bench offload`: what it counts, not how fast it was."""
+
+import json
+import unittest
+
+from wharf_fixture import SOURCE, EndToEndTest
+
+PICTURE = 320 * 256 * 3
+
+
+class BenchTest(EndToEndTest):
+    def bench(self, *options):
+        """Rows by mode, what it printed, and its page."""
+        rows, page = self.folder / "rows.json", self.folder / "page.html"
+        done = self.command("bench", "offload", "--scenarios", "fixed", "--device", "soft", "--json", rows, "--html",
+                            page, "--image", SOURCE / "examples" / "cuda_pose" / "scene.png", "--traces",
+                            SOURCE / "data" / "traces", *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return {row["mode"]: row for row in json.loads(rows.read_text())}, done.stdout, page.read_text()
+
+    def test_native_sends_the_input_and_waits_once(self):
+        rows, text, page = self.bench("--modes", "local,posted,native", "--inferences", 2)
+        self.assertEqual(list(rows), ["device_only", "posted", "native"])
+        native, posted, local = rows["native"], rows["posted"], rows["device_only"]
+        self.assertEqual(native["blocking_round_trips"], 1)
+        self.assertEqual(native["bytes_up"], PICTURE + 16)
+        self.assertLess(native["bytes_down"], posted["bytes_down"])
+        self.assertGreater(posted["bytes_up"], PICTURE)
+        self.assertGreater(posted["calls"], 5000)
+        self.assertEqual(posted["calls"], local["calls"])
+        self.assertEqual(local["bytes_up"], 0)
+        self.assertEqual({row["phase"] for row in rows.values()}, {"none"})
+        self.assertEqual({row["program"] for row in rows.values()}, {"cuda_pose"})
+        # The calls by stage: the loop allocates nothing.
+        self.assertRegex(text, r"cudaMalloc +\d+ \([\d.]+ %\) +\d+ \([\d.]+ %\) +0 \(0\.00 %\)")
+        self.assertIn("× native", text)
+        self.assertEqual(page.count("<svg"), 7)  # latency, every inference twice, round trips, bytes, device, energy
+
+    def test_decode_has_no_counterpart_offloaded_by_hand(self):
+        rows, _, _ = self.bench("--program", "decode", "--modes", "posted", "--inferences", 2)
+        self.assertGreater(rows["posted"]["blocking_round_trips"], 20)
+        done = self.command("bench", "offload", "--program", "decode", "--modes", "native")
+        self.assert_one_clear_line(done, "native", "--program pose")
+
+
+if __name__ == "__main__":
+    unittest.main()
