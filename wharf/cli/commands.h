@@ -20,8 +20,10 @@ void AddServeCommand(CLI::App& app);
 void AddLinkCommand(CLI::App& app);
 void AddDoctorCommand(CLI::App& app);
 void AddApiCommand(CLI::App& app);
-void AddBenchCommand(CLI::App& app);   // bench_offload.cc
-void AddWorkerCommand(CLI::App& app);  // hidden: started by `wharf serve`
+void AddBenchCommand(CLI::App& app);       // bench_offload.cc
+void AddBenchSplitCommand(CLI::App& app);  // after AddBenchCommand
+void AddPlanCommands(CLI::App& app);       // plan, explain
+void AddWorkerCommand(CLI::App& app);      // hidden: started by `wharf serve`
 
 // `wharf run`'s and `wharf trace`'s own options end where the program's command line begins: after --, or at the first
 // word that is neither an option nor an option's value. Removes that command line from `arguments` and returns it.

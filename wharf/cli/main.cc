@@ -37,6 +37,8 @@ int Main(int argc, char** argv) {
   AddServeCommand(app);
   AddLinkCommand(app);
   AddBenchCommand(app);
+  AddBenchSplitCommand(app);
+  AddPlanCommands(app);
   AddApiCommand(app);
   AddDoctorCommand(app);
   AddWorkerCommand(app);

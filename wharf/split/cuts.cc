@@ -2,6 +2,23 @@
 
 namespace wharf::split {
 
+namespace {
+
+RowRange Mirror(RowRange range, int rows) { return range.Empty() ? range : RowRange{rows - range.hi, rows - range.lo}; }
+
+// Replaces what the sides need by what they compute.
+void Apply(const Cut& cut, RowRange& device, RowRange& server) {
+  const RowRange all = Hull(device, server);
+  const bool device_follows = cut.device_end == Cut::kFollow, server_follows = cut.server_begin == Cut::kFollow;
+  const int end = device_follows ? cut.server_begin : cut.device_end;
+  const int begin = server_follows ? cut.device_end : std::min(cut.server_begin, end);
+  const RowRange first = Intersection(all, {all.lo, end}), second = Intersection(all, {begin, all.hi});
+  device = device_follows ? Hull(device, first) : first;
+  server = server_follows ? Hull(server, second) : second;
+}
+
+}  // namespace
+
 void CutDecoder::Decode(const Cuts& cuts, Plan& plan) {
   const int size = graph_.Size();
   for (const Side side : kSides) {
@@ -16,13 +33,15 @@ void CutDecoder::Decode(const Cuts& cuts, Plan& plan) {
       device = {0, graph_.Rows(0)};
       server = {};
     } else if (cut.Exchanges() && op != graph_.Output()) {
-      const RowRange all = Hull(device, server);
-      const bool device_follows = cut.device_end == Cut::kFollow, server_follows = cut.server_begin == Cut::kFollow;
-      const int end = device_follows ? cut.server_begin : cut.device_end;
-      const int begin = server_follows ? cut.device_end : std::min(cut.server_begin, end);
-      const RowRange first = Intersection(all, {all.lo, end}), second = Intersection(all, {begin, all.hi});
-      device = device_follows ? Hull(device, first) : first;
-      server = server_follows ? Hull(server, second) : second;
+      if (cut.server_first) {
+        device = Mirror(device, graph_.Rows(op));
+        server = Mirror(server, graph_.Rows(op));
+      }
+      Apply(cut, device, server);
+      if (cut.server_first) {
+        device = Mirror(device, graph_.Rows(op));
+        server = Mirror(server, graph_.Rows(op));
+      }
     }
     plan.rows[kDevice][op] = device;
     plan.rows[kServer][op] = server;

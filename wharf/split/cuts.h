@@ -11,9 +11,11 @@ namespace wharf::split {
 
 // Of the rows anybody needs, the device computes those before `device_end`, the server those from `server_begin` on.
 // kFollow: that side computes all it needs itself, and what the other side will not. Both kFollow: no exchange here.
+// `server_first`: rows are counted from the last one, so that the server takes the first ones.
 struct Cut {
   static constexpr int kFollow = -1;
   int device_end = kFollow, server_begin = kFollow;
+  bool server_first = false;
 
   bool Exchanges() const { return device_end != kFollow || server_begin != kFollow; }
   friend bool operator==(const Cut&, const Cut&) = default;

@@ -14,6 +14,7 @@ Cuts ArbitraryCuts(const RowGraph& graph) {
   for (int op = 0; op < graph.Size(); ++op) {
     cuts[op].device_end = *rc::gen::inRange(-1, graph.Rows(op) + 1);
     cuts[op].server_begin = *rc::gen::inRange(-1, graph.Rows(op) + 1);
+    cuts[op].server_first = *rc::gen::arbitrary<bool>();
   }
   return cuts;
 }
@@ -42,6 +43,18 @@ TEST(Cuts, FollowingComputesTheHaloTwice) {
   CutDecoder(graph).Decode(cuts, plan);
   EXPECT_EQ(plan.rows[kDevice][1], (RowRange{0, 5}));
   EXPECT_EQ(plan.rows[kServer][1], (RowRange{4, 8}));
+}
+
+TEST(Cuts, CountFromTheLastRowWhereTheServerIsFirst) {
+  ProfileBuilder builder(8, 80);
+  builder.Add({0}, kConv3, 8, 80, 1, 1);
+  const RowGraph graph(builder.End({1}));
+  Cuts cuts(graph.Size());
+  cuts[1] = {3, 3, true};
+  Plan plan;
+  CutDecoder(graph).Decode(cuts, plan);
+  EXPECT_EQ(plan.rows[kDevice][1], (RowRange{5, 8}));
+  EXPECT_EQ(plan.rows[kServer][1], (RowRange{0, 5}));
 }
 
 TEST(Cuts, WriteDownLayerPartitions) {

@@ -133,9 +133,9 @@ bool IntraDpPlanner::PolishSite(Candidate& best, int op) {
   };
   const auto attempt_at = [&](int row) {
     if (row < 0 || row > rows) return;
-    attempt({row, row});
-    attempt({Cut::kFollow, row});
-    attempt({row, Cut::kFollow});
+    attempt({row, row, now.server_first});
+    attempt({Cut::kFollow, row, now.server_first});
+    attempt({row, Cut::kFollow, now.server_first});
   };
   if (now.Exchanges()) {
     attempt({});
@@ -179,7 +179,24 @@ void IntraDpPlanner::Polish(Candidate& best) {
   }
 }
 
+// All exchanges of a stretch of operators, by the same share of their rows: parts of one front move together.
+void IntraDpPlanner::Shift(Cuts& cuts) {
+  const int count = static_cast<int>(sites_.size());
+  int first = random_.Below(count), last = random_.Below(count);
+  if (first > last) std::swap(first, last);
+  const double share = (random_.Uniform() - 0.5) * (random_.Below(2) == 0 ? 0.25 : 0.05);
+  for (int i = first; i <= last; ++i) {
+    Cut& cut = cuts[sites_[i]];
+    const int rows = graph_.Rows(sites_[i]);
+    const int step = static_cast<int>(std::lround(share * rows));
+    const auto moved = [&](int row) { return row == Cut::kFollow ? row : std::clamp(row + step, 0, rows); };
+    cut.device_end = moved(cut.device_end);
+    cut.server_begin = moved(cut.server_begin);
+  }
+}
+
 void IntraDpPlanner::Mutate(Cuts& cuts) {
+  if (random_.Below(4) == 0) return Shift(cuts);
   const int op = sites_[random_.Below(static_cast<int>(sites_.size()))];
   const int rows = graph_.Rows(op);
   Cut& cut = cuts[op];

@@ -48,6 +48,7 @@ class IntraDpPlanner final : public Planner {
   bool PolishFrontier(Candidate& best, const Frontier& frontier);
   void Wander(Candidate& best, int64_t until);
   void Mutate(Cuts& cuts);
+  void Shift(Cuts& cuts);
 
   const RowGraph& graph_;
   const PlannerOptions options_;

@@ -1,0 +1,274 @@
+// wharf bench split: the papers' comparison of systems, simulated from stored profiles.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "wharf/cli/commands.h"
+#include "wharf/cli/shim_directory.h"
+#include "wharf/cli/split_options.h"
+#include "wharf/link/emulator.h"
+#include "wharf/report/html_page.h"
+#include "wharf/report/line_chart.h"
+#include "wharf/report/table.h"
+#include "wharf/split/simulate.h"
+
+namespace wharf::cli {
+namespace {
+
+using report::Align;
+using split::SimulatedRow;
+
+constexpr const char* kFooter = R"(
+With --simulate, nothing runs: the models' measured times on a Jetson Xavier NX and its server (data/profiles) drive an
+exact simulation of both processors and the link; latency, transmission and energy are modelled.
+
+Systems    device-only, server-only, dsccs (layer partition of least latency), spso-ga (of least energy within 1 s),
+           loss-de (rows by differential evolution, as published; slow and left out unless asked for), intra-dp (ours)
+Scenarios  indoors, outdoors: measured Wi-Fi to a moving robot, all traces, inference after inference; the plan is chosen
+           by the rate of the last 0.3 s. fixed: one inference at each of --rates.
+
+"bound": the mean over the inferences of what no plan could have beaten (docs/split.md).)";
+
+struct BenchSplitOptions : SplitOptions {
+  bool simulate = false, markdown = false;
+  std::string profiles, traces, json, html;
+  std::vector<std::string> models = {"vgg19_bn",       "densenet121", "regnet_x_16gf", "convnext_base",
+                                     "convnext_large", "kapao",       "agrnav"};
+  std::vector<std::string> scenarios = {"indoors", "outdoors", "fixed"};
+  std::vector<std::string> systems = {"device-only", "server-only", "dsccs", "spso-ga", "intra-dp"};
+  std::vector<double> megabits = {5, 10, 20, 30, 50, 80, 100, 150, 200, 300, 400};
+};
+
+absl::StatusOr<std::string> DataDirectory(const std::string& given, const std::string& name) {
+  if (!given.empty()) return given;
+  for (const std::string& path : {ExecutableDirectory() + "/../share/wharf/" + name,
+                                  ExecutableDirectory() + "/../../../data/" + name, "data/" + name}) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored)) return path;
+  }
+  return NotFound("the directory of {} is not there: say where it is with --{}", name, name);
+}
+
+// All traces whose file's name begins with `name`.
+absl::StatusOr<split::Scenario> LoadScenario(const std::string& directory, const std::string& name) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    if (entry.path().filename().string().rfind(name + "_", 0) == 0) paths.push_back(entry.path().string());
+  }
+  if (paths.empty()) return NotFound("{} has no trace {}_….csv", directory, name);
+  std::sort(paths.begin(), paths.end());
+  split::Scenario scenario{name, 0, {}};
+  for (const std::string& path : paths) {
+    WHARF_ASSIGN_OR_RETURN(const link::BandwidthTrace trace, link::BandwidthTrace::Load(path));
+    split::RateTrace rates{Milliseconds(trace.step), {}};
+    for (const double bits : trace.bits_per_second) rates.bytes_per_ms.push_back(bits / 8e3);
+    scenario.traces.push_back(std::move(rates));
+  }
+  return scenario;
+}
+
+absl::StatusOr<std::vector<split::Scenario>> LoadScenarios(const BenchSplitOptions& options) {
+  std::vector<split::Scenario> scenarios;
+  for (const std::string& name : options.scenarios) {
+    if (name == "fixed") {
+      for (const double megabits : options.megabits) {
+        scenarios.push_back({fmt::format("{:g} Mbit/s", megabits), megabits * 1e6 / 8e3, {}});
+      }
+      continue;
+    }
+    WHARF_ASSIGN_OR_RETURN(const std::string directory, DataDirectory(options.traces, "traces"));
+    WHARF_ASSIGN_OR_RETURN(split::Scenario scenario, LoadScenario(directory, name));
+    scenarios.push_back(std::move(scenario));
+  }
+  return scenarios;
+}
+
+absl::Status SimulateModel(const BenchSplitOptions& options, const std::string& path,
+                           const std::vector<split::Scenario>& scenarios, std::vector<SimulatedRow>& rows) {
+  WHARF_ASSIGN_OR_RETURN(const split::Profile profile, options.LoadProfile(path));
+  const split::RowGraph graph(profile);
+  split::Simulation simulation(graph, options.Link());
+  std::vector<split::PlanTable> tables;
+  for (const std::string& system : options.systems) {
+    std::fprintf(stderr, "planning %s, %s\n", profile.model.c_str(), system.c_str());
+    WHARF_ASSIGN_OR_RETURN(const auto planner, split::MakePlanner(system, graph, options.planner));
+    const auto objective = system == "spso-ga" ? split::Objective::Energy(1000) : split::Objective::Latency();
+    tables.emplace_back(graph, *planner, options.Link(), objective);
+  }
+  for (const split::Scenario& scenario : scenarios) {
+    for (size_t i = 0; i < tables.size(); ++i) {
+      SimulatedRow row = simulation.Run(tables[i], scenario);
+      row.model = profile.model;
+      row.scenario = scenario.name;
+      row.system = options.systems[i];
+      row.encoding = options.encoding;
+      rows.push_back(std::move(row));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string RowsAsJson(const std::vector<SimulatedRow>& rows) {
+  nlohmann::ordered_json array = nlohmann::ordered_json::array();
+  for (const SimulatedRow& row : rows) {
+    array.push_back({{"model", row.model},
+                     {"scenario", row.scenario},
+                     {"system", row.system},
+                     {"encoding", row.encoding},
+                     {"simulated", true},
+                     {"inferences", row.inferences},
+                     {"latency_ms_mean", row.latency_ms_mean},
+                     {"latency_ms_std", row.latency_ms_std},
+                     {"latency_ms_p95", row.latency_ms_p95},
+                     {"latency_ms_p99", row.latency_ms_p99},
+                     {"transmission_share", row.transmission_share},
+                     {"energy_j", row.energy_j},
+                     {"energy_is_modelled", true},
+                     {"lost_inferences", 0},
+                     {"lower_bound_ms", row.lower_bound_ms}});
+  }
+  return array.dump(1) + "\n";
+}
+
+std::string Number(double value) { return std::isfinite(value) ? fmt::format("{:.1f}", value) : "never"; }
+
+report::Table RowsAsTable(const std::vector<SimulatedRow>& rows) {
+  report::Table table({{"model"},
+                       {"scenario"},
+                       {"system"},
+                       {"mean ms", Align::kRight},
+                       {"std", Align::kRight},
+                       {"p95", Align::kRight},
+                       {"p99", Align::kRight},
+                       {"bound ms", Align::kRight},
+                       {"link", Align::kRight},
+                       {"J (modelled)", Align::kRight}});
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const SimulatedRow& row = rows[i];
+    const bool new_group = i == 0 || rows[i - 1].scenario != row.scenario || rows[i - 1].model != row.model;
+    if (new_group && i > 0) table.AddRule();
+    table.AddRow({new_group ? row.model : "", new_group ? row.scenario : "", row.system, Number(row.latency_ms_mean),
+                  Number(row.latency_ms_std), Number(row.latency_ms_p95), Number(row.latency_ms_p99),
+                  Number(row.lower_bound_ms), fmt::format("{:.0f} %", 100 * row.transmission_share),
+                  fmt::format("{:.3f}", row.energy_j)});
+  }
+  return table;
+}
+
+// Ours beside the best of the others, by model and scenario.
+report::Table GainsAsTable(const std::vector<SimulatedRow>& rows) {
+  report::Table table({{"model"},
+                       {"scenario"},
+                       {"best other"},
+                       {"its mean ms", Align::kRight},
+                       {"intra-dp", Align::kRight},
+                       {"less by", Align::kRight},
+                       {"bound ms", Align::kRight},
+                       {"possible at most", Align::kRight}});
+  for (const SimulatedRow& ours : rows) {
+    if (ours.system != "intra-dp") continue;
+    const SimulatedRow* best = nullptr;
+    for (const SimulatedRow& row : rows) {
+      const bool same = row.model == ours.model && row.scenario == ours.scenario && row.system != ours.system;
+      if (same && (best == nullptr || row.latency_ms_mean < best->latency_ms_mean)) best = &row;
+    }
+    if (best == nullptr) continue;
+    const auto less = [&](double ms) { return fmt::format("{:.1f} %", 100 * (1 - ms / best->latency_ms_mean)); };
+    table.AddRow({ours.model, ours.scenario, best->system, Number(best->latency_ms_mean), Number(ours.latency_ms_mean),
+                  less(ours.latency_ms_mean), Number(ours.lower_bound_ms), less(ours.lower_bound_ms)});
+  }
+  return table;
+}
+
+// Of each model, the latency on the fixed links, in the order of --rates.
+void AddCharts(const std::vector<SimulatedRow>& rows, const BenchSplitOptions& options, report::HtmlPage& page) {
+  if (std::find(options.scenarios.begin(), options.scenarios.end(), "fixed") == options.scenarios.end()) return;
+  std::string rates;
+  for (const double megabits : options.megabits) rates += fmt::format("{}{:g}", rates.empty() ? "" : ", ", megabits);
+  for (const std::string& model : options.models) {
+    report::LineChart chart{model, "fixed links: " + rates + " Mbit/s", "ms", true, 1, {}};
+    for (const std::string& system : options.systems) {
+      report::Line line{system, {}};
+      for (const SimulatedRow& row : rows) {
+        const bool fixed = row.scenario.find("Mbit/s") != std::string::npos;
+        if (fixed && row.model == model && row.system == system) line.values.push_back(row.latency_ms_mean);
+      }
+      chart.lines.push_back(std::move(line));
+    }
+    page.AddPicture(chart.Svg());
+  }
+}
+
+absl::Status Write(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::trunc);
+  file << text;
+  if (!file.flush()) return PermissionDenied("{} cannot be written", path);
+  return absl::OkStatus();
+}
+
+absl::Status BenchSplit(const BenchSplitOptions& options) {
+  if (!options.simulate) return Unimplemented("only the simulation is there so far: add --simulate");
+  WHARF_ASSIGN_OR_RETURN(const std::string profiles, DataDirectory(options.profiles, "profiles"));
+  WHARF_ASSIGN_OR_RETURN(const std::vector<split::Scenario> scenarios, LoadScenarios(options));
+  std::vector<SimulatedRow> rows;
+  for (const std::string& model : options.models) {
+    WHARF_RETURN_IF_ERROR(SimulateModel(options, profiles + "/" + model + ".csv", scenarios, rows));
+  }
+  const report::Table table = RowsAsTable(rows), gains = GainsAsTable(rows);
+  for (const report::Table* one : {&table, &gains}) {
+    std::printf("%s\n", (options.markdown ? one->Markdown() : one->Text()).c_str());
+  }
+  if (!options.json.empty()) WHARF_RETURN_IF_ERROR(Write(options.json, RowsAsJson(rows)));
+  if (options.html.empty()) return absl::OkStatus();
+  report::HtmlPage page("Splitting inferences: simulated from measured profiles");
+  page.AddParagraph("Latency, transmission and energy are modelled from measured operator times; see docs/split.md.");
+  AddCharts(rows, options, page);
+  page.AddHeading("Against the best of the others");
+  page.AddTable(gains);
+  page.AddHeading("All");
+  page.AddTable(table);
+  return Write(options.html, page.Text());
+}
+
+}  // namespace
+
+void AddBenchSplitCommand(CLI::App& app) {
+  CLI::App* command = app.get_subcommand("bench")->add_subcommand(
+      "split", "Systems that split an inference between device and server, by model and link.");
+  command->footer(kFooter);
+  auto options = std::make_shared<BenchSplitOptions>();
+  std::vector<std::string> systems;
+  for (const split::PlannerKind& kind : split::PlannerKinds()) systems.emplace_back(kind.name);
+  command->add_flag("--simulate", options->simulate, "From stored profiles, without running anything");
+  command->add_option("--models", options->models, "Names of profiles, separated by commas")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--scenarios", options->scenarios, "Which links, separated by commas")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"indoors", "outdoors", "fixed"}))
+      ->default_str("indoors,outdoors,fixed");
+  command->add_option("--systems", options->systems, "Which systems, separated by commas")
+      ->delimiter(',')
+      ->check(CLI::IsMember(systems))
+      ->default_str("all but loss-de");
+  command->add_option("--rates", options->megabits, "Mbit/s of the fixed links, separated by commas")
+      ->delimiter(',')
+      ->check(CLI::Range(0.0, 1e6))
+      ->default_str("5,10,20,30,50,80,100,150,200,300,400");
+  command->add_option("--profiles", options->profiles, "Where the models' profiles are")->type_name("DIR");
+  command->add_option("--traces", options->traces, "Where indoors_….csv and outdoors_….csv are")->type_name("DIR");
+  command->add_option("--json", options->json, "Write the rows here")->type_name("FILE");
+  command->add_option("--html", options->html, "Write tables and plots here")->type_name("FILE");
+  command->add_flag("--markdown", options->markdown, "Print Markdown tables");
+  AddSplitOptions(command, *options);
+  command->callback([options] {
+    if (const absl::Status status = BenchSplit(*options); !status.ok()) Fail(status);
+  });
+}
+
+}  // namespace wharf::cli

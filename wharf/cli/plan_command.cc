@@ -1,0 +1,193 @@
+// wharf plan and wharf explain: split plans from stored profiles.
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <sstream>
+
+#include "wharf/cli/commands.h"
+#include "wharf/cli/split_options.h"
+#include "wharf/cli/split_plan.h"
+#include "wharf/report/table.h"
+#include "wharf/split/bound.h"
+#include "wharf/split/simulate.h"
+
+namespace wharf::cli {
+namespace {
+
+using report::Align;
+
+struct PlanOptions : SplitOptions {
+  std::string profile, planner_name = "intra-dp", objective = "latency", json;
+  std::optional<double> bytes_per_ms;
+  bool sweep = false, bound = true;
+  Nanoseconds deadline = std::chrono::seconds(1);
+};
+
+std::string Ms(double ms) { return std::isfinite(ms) ? fmt::format("{:.2f}", ms) : "never"; }
+
+absl::Status Write(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::trunc);
+  file << text;
+  if (!file.flush()) return PermissionDenied("{} cannot be written", path);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> Read(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return ErrnoStatus(errno, fmt::format("opening {}", path));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// One row a plan.
+std::string PlansAsTable(const split::RowGraph& graph, const std::vector<StoredPlan>& plans) {
+  report::Table table({{"MB/s", Align::kRight},
+                       {"device only", Align::kRight},
+                       {"server only", Align::kRight},
+                       {"this plan ms", Align::kRight},
+                       {"bound ms", Align::kRight},
+                       {"device ms", Align::kRight},
+                       {"server ms", Align::kRight},
+                       {"link ms", Align::kRight},
+                       {"up KB", Align::kRight},
+                       {"down KB", Align::kRight},
+                       {"J (modelled)", Align::kRight}});
+  split::Evaluator evaluator(graph);
+  for (const StoredPlan& one : plans) {
+    const split::Outcome outcome = evaluator.Evaluate(one.plan, one.link);
+    const double device = evaluator.Evaluate(split::DeviceOnlyPlan(graph), one.link).latency_ms;
+    const double server = evaluator.Evaluate(split::ServerOnlyPlan(graph), one.link).latency_ms;
+    table.AddRow({fmt::format("{:g}", one.link.bytes_per_ms / 1e3), Ms(device), Ms(server), Ms(outcome.latency_ms),
+                  one.lower_bound_ms > 0 ? Ms(one.lower_bound_ms) : "", Ms(outcome.busy_ms[split::kDevice]),
+                  Ms(outcome.busy_ms[split::kServer]), Ms(outcome.link_ms),
+                  fmt::format("{:.1f}", outcome.up_bytes / 1e3), fmt::format("{:.1f}", outcome.down_bytes / 1e3),
+                  fmt::format("{:.3f}", outcome.Joules())});
+  }
+  return table.Text();
+}
+
+absl::Status RunPlan(const PlanOptions& options) {
+  if (!options.sweep && !options.bytes_per_ms) return InvalidArgument("say --bandwidth 10MB/s, or --sweep");
+  WHARF_ASSIGN_OR_RETURN(const split::Profile profile, options.LoadProfile(options.profile));
+  const split::RowGraph graph(profile);
+  WHARF_ASSIGN_OR_RETURN(const auto planner, split::MakePlanner(options.planner_name, graph, options.planner));
+  StoredPlan stored{profile.model,
+                    options.profile,
+                    options.planner_name,
+                    profile.slice_cost,
+                    options.encoding == "u8",
+                    options.Link(),
+                    {},
+                    0,
+                    split::Plan()};
+  if (options.objective == "energy") stored.objective = split::Objective::Energy(Milliseconds(options.deadline));
+  const std::vector<double> rates = options.sweep ? split::PlanningRates() : std::vector<double>{*options.bytes_per_ms};
+  split::LowerBound bound(graph);
+  std::vector<StoredPlan> plans;
+  for (split::Plan& plan : planner->Sweep(stored.link, rates, stored.objective)) {
+    stored.link.bytes_per_ms = rates[plans.size()];
+    stored.lower_bound_ms = options.bound ? bound.Latency(stored.link) : 0;
+    stored.plan = std::move(plan);
+    plans.push_back(stored);
+  }
+  std::fputs(PlansAsTable(graph, plans).c_str(), stdout);
+  return options.json.empty() ? absl::OkStatus() : Write(options.json, PlansAsJson(plans));
+}
+
+struct ExplainOptions {
+  std::string plan, profile, svg;
+  std::optional<double> bytes_per_ms;
+};
+
+// The only plan, or the one for the bandwidth asked for.
+absl::StatusOr<StoredPlan> Pick(const std::vector<StoredPlan>& plans, std::optional<double> bytes_per_ms) {
+  if (!bytes_per_ms && plans.size() == 1) return plans.front();
+  if (!bytes_per_ms) return InvalidArgument("{} plans are in there: say which with --bandwidth", plans.size());
+  for (const StoredPlan& plan : plans) {
+    if (std::abs(plan.link.bytes_per_ms - *bytes_per_ms) < 1e-6) return plan;
+  }
+  return NotFound("no plan in there is for {:g} MB/s", *bytes_per_ms / 1e3);
+}
+
+absl::Status RunExplain(const ExplainOptions& options) {
+  WHARF_ASSIGN_OR_RETURN(const std::string text, Read(options.plan));
+  const auto plans = ParsePlans(text);
+  if (!plans.ok()) return InvalidArgument("{}: {}", options.plan, Message(plans.status()));
+  WHARF_ASSIGN_OR_RETURN(const StoredPlan stored, Pick(*plans, options.bytes_per_ms));
+  WHARF_ASSIGN_OR_RETURN(split::Profile profile,
+                         split::Profile::Load(options.profile.empty() ? stored.profile_path : options.profile));
+  profile.slice_cost = stored.slice_cost;
+  if (stored.byte_input) profile = profile.WithByteInput();
+  const split::RowGraph graph(profile);
+  if (const absl::Status fits = split::Check(graph, stored.plan); !fits.ok()) {
+    return InvalidArgument("{} is no plan for {}: {}", options.plan, profile.model, Message(fits));
+  }
+  std::vector<split::Event> events;
+  const split::Outcome outcome = split::Evaluator(graph).Record(stored.plan, stored.link, events);
+  const std::string title = fmt::format("{}, {} at {:g} MB/s: {} ms", stored.model, stored.planner,
+                                        stored.link.bytes_per_ms / 1e3, Ms(outcome.latency_ms));
+  std::printf("%s\n\n%s\n", title.c_str(), PlanAsTable(profile, graph, stored.plan).c_str());
+  std::printf("device %s ms, server %s ms, link in use %s ms (%.0f %%), %d messages, %.3f J modelled on the device\n",
+              Ms(outcome.busy_ms[split::kDevice]).c_str(), Ms(outcome.busy_ms[split::kServer]).c_str(),
+              Ms(outcome.link_ms).c_str(), 100 * outcome.TransmissionShare(), outcome.messages, outcome.Joules());
+  if (stored.lower_bound_ms > 0) std::printf("no plan takes less than %s ms\n", Ms(stored.lower_bound_ms).c_str());
+  if (options.svg.empty()) return absl::OkStatus();
+  return Write(options.svg, TimelineAsSvg(profile, title, outcome, events));
+}
+
+void Done(const absl::Status& status) {
+  if (!status.ok()) Fail(status);
+}
+
+void AddPlan(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("plan", "Plan how device and server share an inference, from a stored profile.");
+  command->footer(
+      "\nExample: wharf plan --profile data/profiles/agrnav.csv --bandwidth 10MB/s --json plan.json\n"
+      "\"bound\": no plan whatsoever is faster (docs/split.md). Times are modelled from the profile.");
+  auto options = std::make_shared<PlanOptions>();
+  command->add_option("--profile", options->profile, "The model's operators and times (data/profiles/README.md)")
+      ->type_name("CSV")
+      ->required();
+  AddQuantity(command, "--bandwidth", options->bytes_per_ms, ParseByteRate, "Of each direction: 10MB/s, 93mbit")
+      ->type_name("RATE");
+  command->add_flag("--sweep", options->sweep, "0 to 50 MB/s in steps of 1 MB/s instead");
+  std::vector<std::string> planners;
+  for (const split::PlannerKind& kind : split::PlannerKinds()) planners.emplace_back(kind.name);
+  command->add_option("--planner", options->planner_name, "Who plans")
+      ->check(CLI::IsMember(planners))
+      ->capture_default_str();
+  command->add_option("--objective", options->objective, "Least latency, or least energy under --deadline")
+      ->check(CLI::IsMember({"latency", "energy"}))
+      ->capture_default_str();
+  AddDuration(command, "--deadline", options->deadline, "For --objective energy");
+  command->add_flag("!--no-bound", options->bound, "Leave out the lower bound");
+  command->add_option("--json", options->json, "Write the plans here, for wharf explain")->type_name("FILE");
+  AddSplitOptions(command, *options);
+  command->callback([options] { Done(RunPlan(*options)); });
+}
+
+void AddExplain(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("explain", "Show what a split plan does: who computes what, and when.");
+  command->footer("\nExample: wharf explain plan.json --svg timeline.svg");
+  auto options = std::make_shared<ExplainOptions>();
+  command->add_option("plan", options->plan, "What wharf plan --json wrote")->type_name("PLAN.json")->required();
+  command->add_option("--profile", options->profile, "The model's profile, if it is not where the plan says")
+      ->type_name("CSV");
+  AddQuantity(command, "--bandwidth", options->bytes_per_ms, ParseByteRate, "Which one, if there are several plans")
+      ->type_name("RATE");
+  command->add_option("--svg", options->svg, "Draw device, uplink, server and downlink over time")->type_name("FILE");
+  command->callback([options] { Done(RunExplain(*options)); });
+}
+
+}  // namespace
+
+void AddPlanCommands(CLI::App& app) {
+  AddPlan(app);
+  AddExplain(app);
+}
+
+}  // namespace wharf::cli

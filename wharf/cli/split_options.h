@@ -1,0 +1,57 @@
+// Options that `wharf plan` and `wharf bench split` share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "wharf/cli/option_types.h"
+#include "wharf/split/planner.h"
+
+namespace wharf::cli {
+
+// "10MB/s" (bytes), or as ParseBitRate: "93mbit". Bytes per millisecond.
+inline absl::StatusOr<double> ParseByteRate(const std::string& text) {
+  constexpr std::string_view kSuffix = "MB/s";
+  if (text.size() <= kSuffix.size() || text.substr(text.size() - kSuffix.size()) != kSuffix) {
+    WHARF_ASSIGN_OR_RETURN(const double bits, ParseBitRate(text));
+    return bits / 8e3;
+  }
+  WHARF_ASSIGN_OR_RETURN(const double megabits, ParseBitRate(text.substr(0, text.size() - kSuffix.size()) + "mbit"));
+  return megabits / 1e3;
+}
+
+// The model and the link.
+struct SplitOptions {
+  Nanoseconds round_trip = std::chrono::microseconds(2600), message_overhead = std::chrono::microseconds(50);
+  Nanoseconds slice_overhead = std::chrono::microseconds(50);
+  std::string encoding = "f32";
+  split::PlannerOptions planner;
+
+  split::Link Link() const {
+    split::Link link;
+    link.round_trip_ms = Milliseconds(round_trip);
+    link.message_overhead_ms = Milliseconds(message_overhead);
+    return link;
+  }
+  absl::StatusOr<split::Profile> LoadProfile(const std::string& path) const {
+    WHARF_ASSIGN_OR_RETURN(split::Profile profile, split::Profile::Load(path));
+    profile.slice_cost.fixed_ms = Milliseconds(slice_overhead);
+    return encoding == "u8" ? profile.WithByteInput() : profile;
+  }
+};
+
+inline void AddSplitOptions(CLI::App* command, SplitOptions& options) {
+  AddDuration(command, "--rtt", options.round_trip, "The link's round trip; half each way");
+  AddDuration(command, "--message-overhead", options.message_overhead, "Link time of each message besides its bytes");
+  AddDuration(command, "--slice-overhead", options.slice_overhead,
+              "The part of an operator's time that does not shrink with its rows");
+  command->add_option("--encoding", options.encoding, "The model's input travels as float32 or as bytes")
+      ->check(CLI::IsMember({"f32", "u8"}))
+      ->capture_default_str();
+  command->add_option("--seed", options.planner.seed, "Of the searching planners")->capture_default_str();
+  command->add_option("--budget", options.planner.budget, "Of the searching planners: operators walked for each plan")
+      ->check(CLI::Range(int64_t{1}, int64_t{1'000'000'000'000}))
+      ->capture_default_str();
+}
+
+}  // namespace wharf::cli

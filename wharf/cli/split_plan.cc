@@ -1,0 +1,139 @@
+#include "wharf/cli/split_plan.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "wharf/report/table.h"
+
+namespace wharf::cli {
+namespace {
+
+using nlohmann::json;
+using split::RowRange;
+
+constexpr const char* kFormat = "wharf-split-plan/1";
+
+json RangesAsJson(const std::vector<RowRange>& ranges) {
+  json array = json::array();
+  for (const RowRange range : ranges) array.push_back({range.lo, range.hi});
+  return array;
+}
+
+absl::StatusOr<std::vector<RowRange>> ParseRanges(const json& object, const char* side) {
+  const auto found = object.find(side);
+  if (found == object.end() || !found->is_array()) return InvalidArgument("a plan without \"{}\"", side);
+  std::vector<RowRange> ranges;
+  for (const json& one : *found) {
+    if (!one.is_array() || one.size() != 2 || !one[0].is_number_integer() || !one[1].is_number_integer()) {
+      return InvalidArgument("\"{}\" has something else than ranges of two numbers", side);
+    }
+    ranges.push_back({one[0].get<int>(), one[1].get<int>()});
+  }
+  return ranges;
+}
+
+json AsJson(const StoredPlan& stored) {
+  json object = {{"format", kFormat},
+                 {"model", stored.model},
+                 {"profile", stored.profile_path},
+                 {"planner", stored.planner},
+                 {"encoding", stored.byte_input ? "u8" : "f32"},
+                 {"slice_fixed_ms", stored.slice_cost.fixed_ms},
+                 {"slice_inflation", stored.slice_cost.inflation},
+                 {"bytes_per_second", stored.link.bytes_per_ms * 1e3},
+                 {"round_trip_ms", stored.link.round_trip_ms},
+                 {"message_overhead_ms", stored.link.message_overhead_ms},
+                 {"objective", stored.objective.energy ? "energy" : "latency"},
+                 {"lower_bound_ms", stored.lower_bound_ms},
+                 {"device", RangesAsJson(stored.plan.rows[split::kDevice])},
+                 {"server", RangesAsJson(stored.plan.rows[split::kServer])}};
+  if (std::isfinite(stored.objective.deadline_ms)) object["deadline_ms"] = stored.objective.deadline_ms;
+  return object;
+}
+
+absl::StatusOr<StoredPlan> Parse(const json& object) {
+  if (!object.is_object() || object.value("format", "") != kFormat) {
+    return InvalidArgument("not a plan of format {}", kFormat);
+  }
+  StoredPlan stored;
+  stored.model = object.value("model", "");
+  stored.profile_path = object.value("profile", "");
+  stored.planner = object.value("planner", "");
+  stored.byte_input = object.value("encoding", "f32") == "u8";
+  stored.slice_cost.fixed_ms = object.value("slice_fixed_ms", stored.slice_cost.fixed_ms);
+  stored.slice_cost.inflation = object.value("slice_inflation", stored.slice_cost.inflation);
+  stored.link.bytes_per_ms = object.value("bytes_per_second", 0.0) / 1e3;
+  stored.link.round_trip_ms = object.value("round_trip_ms", stored.link.round_trip_ms);
+  stored.link.message_overhead_ms = object.value("message_overhead_ms", stored.link.message_overhead_ms);
+  stored.objective.energy = object.value("objective", "latency") == "energy";
+  stored.objective.deadline_ms = object.value("deadline_ms", stored.objective.deadline_ms);
+  stored.lower_bound_ms = object.value("lower_bound_ms", 0.0);
+  WHARF_ASSIGN_OR_RETURN(stored.plan.rows[split::kDevice], ParseRanges(object, "device"));
+  WHARF_ASSIGN_OR_RETURN(stored.plan.rows[split::kServer], ParseRanges(object, "server"));
+  return stored;
+}
+
+std::string RangeText(RowRange range, int rows) {
+  if (range.Empty()) return "-";
+  return range.Size() == rows ? "all" : fmt::format("{}-{}", range.lo, range.hi - 1);
+}
+
+std::string Kilobytes(double bytes) { return bytes > 0 ? fmt::format("{:.1f}", bytes / 1e3) : ""; }
+
+}  // namespace
+
+std::string PlansAsJson(const std::vector<StoredPlan>& plans) {
+  json array = json::array();
+  for (const StoredPlan& plan : plans) array.push_back(AsJson(plan));
+  return array.dump() + "\n";
+}
+
+absl::StatusOr<std::vector<StoredPlan>> ParsePlans(const std::string& text) {
+  const json array = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!array.is_array()) return InvalidArgument("no JSON array of plans");
+  std::vector<StoredPlan> plans;
+  try {
+    for (const json& object : array) {
+      WHARF_ASSIGN_OR_RETURN(StoredPlan plan, Parse(object));
+      plans.push_back(std::move(plan));
+    }
+  } catch (const json::exception& error) {  // a field of another type
+    return InvalidArgument("{}", error.what());
+  }
+  return plans;
+}
+
+std::string PlanAsTable(const split::Profile& profile, const split::RowGraph& graph, const split::Plan& plan) {
+  std::vector<double> up(graph.Size(), 0), down(graph.Size(), 0);
+  for (const split::Transfer& transfer : split::Transfers(graph, plan)) {
+    (transfer.from == split::kDevice ? up : down)[transfer.op] += transfer.bytes;
+  }
+  report::Table table({{"operators"},
+                       {"name"},
+                       {"rows", report::Align::kRight},
+                       {"device", report::Align::kRight},
+                       {"server", report::Align::kRight},
+                       {"up KB", report::Align::kRight},
+                       {"down KB", report::Align::kRight},
+                       {"device ms", report::Align::kRight},
+                       {"server ms", report::Align::kRight}});
+  for (int first = 0, next = 0; first < graph.Size(); first = next) {
+    double device_ms = 0, server_ms = 0;
+    const RowRange device = plan.rows[split::kDevice][first], server = plan.rows[split::kServer][first];
+    do {
+      device_ms += graph.Ms(split::kDevice, next, plan.rows[split::kDevice][next].Size());
+      server_ms += graph.Ms(split::kServer, next, plan.rows[split::kServer][next].Size());
+      ++next;
+    } while (next < graph.Size() && up[next - 1] == 0 && down[next - 1] == 0 && graph.Rows(next) == graph.Rows(first) &&
+             plan.rows[split::kDevice][next] == device && plan.rows[split::kServer][next] == server);
+    const int last = next - 1;
+    const std::string &from = profile.operators[first].op.name, &to = profile.operators[last].op.name;
+    table.AddRow({first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last),
+                  first == last ? from : from + " … " + to, fmt::format("{}", graph.Rows(first)),
+                  RangeText(device, graph.Rows(first)), RangeText(server, graph.Rows(first)), Kilobytes(up[last]),
+                  Kilobytes(down[last]), fmt::format("{:.2f}", device_ms), fmt::format("{:.2f}", server_ms)});
+  }
+  return table.Text();
+}
+
+}  // namespace wharf::cli

@@ -1,0 +1,35 @@
+// What `wharf plan` writes and `wharf explain` reads: a split plan with the question it answers. And how plans are
+// shown.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "wharf/base/status.h"
+#include "wharf/split/planner.h"
+
+namespace wharf::cli {
+
+struct StoredPlan {
+  std::string model, profile_path, planner;
+  split::SliceCost slice_cost;
+  bool byte_input = false;
+  split::Link link;
+  split::Objective objective;
+  double lower_bound_ms = 0;  // 0: not computed
+  split::Plan plan;
+};
+
+// A JSON object of the file's format; `count` plans make an array (PlansAsJson).
+std::string PlansAsJson(const std::vector<StoredPlan>& plans);
+// Reads what PlansAsJson wrote. kInvalidArgument says what is wrong; that the plan fits a model is for split::Check.
+absl::StatusOr<std::vector<StoredPlan>> ParsePlans(const std::string& json);
+
+// Who computes which rows of every operator and what travels, one row an operator; operators that both sides treat as
+// the one before are folded into it.
+std::string PlanAsTable(const split::Profile& profile, const split::RowGraph& graph, const split::Plan& plan);
+// Device, uplink, server and downlink over time.
+std::string TimelineAsSvg(const split::Profile& profile, const std::string& title, const split::Outcome& outcome,
+                          const std::vector<split::Event>& events);
+
+}  // namespace wharf::cli

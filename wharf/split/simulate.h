@@ -1,0 +1,71 @@
+// The papers' comparison without machines: systems over fixed bandwidths and over recorded ones, driven by a profile.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "wharf/split/bound.h"
+#include "wharf/split/planner.h"
+
+namespace wharf::split {
+
+// Plans for 0 to 50 MB/s in steps of 1 MB/s, as the papers precompute them.
+std::vector<double> PlanningRates();  // bytes/ms
+
+// The plans of one system, and which of them to use now. Not thread-safe.
+class PlanTable {
+ public:
+  // `graph` and `planner` must outlive it. One sweep of `planner`.
+  PlanTable(const RowGraph& graph, Planner& planner, const Link& link, const Objective& objective);
+  // The best of the plans if the link had this rate; rates are rounded to 1/20 MB/s and remembered.
+  const Plan& Choose(double bytes_per_ms);
+  const std::vector<Plan>& Plans() const { return plans_; }
+
+ private:
+  Evaluator evaluator_;
+  Link link_;
+  Objective objective_;
+  std::vector<Plan> plans_;  // without duplicates
+  std::map<int, size_t> chosen_;
+};
+
+struct Scenario {
+  std::string name;
+  double bytes_per_ms = 0;        // if there are no traces
+  std::vector<RateTrace> traces;  // one after the other
+};
+
+struct SimulatedRow {
+  std::string model, scenario, system, encoding;
+  int inferences = 0;
+  double latency_ms_mean = 0, latency_ms_std = 0, latency_ms_p95 = 0, latency_ms_p99 = 0;
+  double transmission_share = 0;  // of the time, something is on its way out
+  double energy_j = 0;            // of the device, an inference; modelled
+  double lower_bound_ms = 0;      // mean over the inferences: no plan could have been faster
+};
+
+// One model on one kind of link. Inferences follow each other without a pause from the beginning of each trace to its
+// end. Before each, the plan is chosen by the mean rate of the trace's last 0.3 s (it repeats, so the first knows its
+// end); then it is evaluated on the rates that really come. Not thread-safe.
+class Simulation {
+ public:
+  // `graph` must outlive it. `link`: round trip and overhead.
+  Simulation(const RowGraph& graph, const Link& link) : graph_(graph), link_(link), evaluator_(graph), bound_(graph) {}
+  // The statistics and the bound; not the names.
+  SimulatedRow Run(PlanTable& plans, const Scenario& scenario);
+
+ private:
+  struct Tally;
+  void RunTrace(PlanTable& plans, const RateTrace& trace, Tally& tally);
+  double Bound(double bytes_per_ms);  // remembered
+
+  const RowGraph& graph_;
+  const Link link_;
+  Evaluator evaluator_;
+  LowerBound bound_;
+  std::map<double, double> bounds_;
+};
+
+}  // namespace wharf::split
