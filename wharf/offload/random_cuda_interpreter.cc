@@ -106,7 +106,7 @@ class Connection {
     const PredictionCounters prediction = session_->Counters().prediction;
     trace.forgotten = prediction.forgotten;
     trace.foreseen = prediction.hits + prediction.changed + prediction.jumps;
-    trace.operations = trace.foreseen + prediction.unknown + prediction.no_step;
+    trace.operations = trace.foreseen + prediction.unknown;
     trace.class_violations = session_->ClassViolations();
     session_.reset();  // nothing adds to the trace any more
     trace.output = output_;
