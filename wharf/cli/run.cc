@@ -54,6 +54,7 @@ struct RunOptions {
   bool tls = false;
   std::string tls_ca, tls_certificate, tls_key;
   Nanoseconds timeout = std::chrono::seconds(10);
+  Nanoseconds resume = std::chrono::seconds(30);
   std::string local_device = "auto";
   uint64_t local_memory = uint64_t{2} << 30;
   int local_threads = 0;
@@ -141,6 +142,7 @@ std::map<std::string, std::string> Environment(const RunOptions& options, const 
   variables["WHARF_SERVER"] = address;
   variables["WHARF_MODE"] = options.mode;
   variables["WHARF_TIMEOUT_MS"] = fmt::format("{}", std::max<int64_t>(1, options.timeout.count() / 1'000'000));
+  variables["WHARF_RESUME_MS"] = fmt::format("{}", options.resume.count() / 1'000'000);
   variables["WHARF_TLS"] = options.tls ? "1" : "";
   variables["WHARF_TLS_CA"] = options.tls_ca;
   variables["WHARF_TLS_CERT"] = options.tls_certificate;
@@ -228,6 +230,8 @@ void AddOptions(CLI::App* command, RunOptions& options) {
       ->check(CLI::IsMember({"replay", "posted", "cached", "percall", "replay_speculative"}))
       ->capture_default_str();
   AddDuration(command, "--timeout", options.timeout, "A server silent for this long is lost: CUDA calls then fail");
+  AddDuration(command, "--resume", options.resume,
+              "A dropped connection is waited for this long, and the program goes on; 0 = not at all");
   command->add_option("--stats", options.stats, "Write counters to FILE as JSON; - prints a table at the end")
       ->type_name("FILE");
   command->add_option("--token-file", options.token_file, "The server's token")->type_name("FILE");

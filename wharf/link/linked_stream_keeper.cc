@@ -64,7 +64,8 @@ void LinkedStream::Redial(Lock& lock) {
   if (!dialed.ok() || state_ == State::kOver) return;
   const std::shared_ptr<ByteStream> link = candidate_ = *std::move(dialed);
   lock.unlock();
-  const absl::StatusOr<Opening> answer = ExchangeOpenings(*link, opening, options_.attempt, *options_.clock);
+  const Nanoseconds patience = std::min(options_.attempt, give_up - now);
+  const absl::StatusOr<Opening> answer = ExchangeOpenings(*link, opening, patience, *options_.clock);
   lock.lock();
   candidate_.reset();
   if (answer.status().code() == absl::StatusCode::kNotFound) {

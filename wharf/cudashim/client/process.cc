@@ -3,18 +3,21 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 #include "wharf/base/log.h"
 #include "wharf/base/trace.h"
 #include "wharf/cudashim/client/host_ranges.h"
 #include "wharf/cudashim/client/module_state.h"
 #include "wharf/link/byte_stream.h"
+#include "wharf/link/resumable_stream.h"
 
 namespace wharf::client {
 namespace {
@@ -67,6 +70,27 @@ void Print(std::string_view text) {
   std::fflush(stdout);
 }
 
+// How long a dropped connection may be gone; 0: it ends the session.
+Nanoseconds ResumeTime() {
+  const std::string text = Environment("WHARF_RESUME_MS");
+  return std::chrono::milliseconds(text.empty() ? 30'000 : std::max(0LL, std::atoll(text.c_str())));
+}
+
+absl::StatusOr<std::unique_ptr<link::ByteStream>> OpenStream(const std::string& server,
+                                                             const link::ConnectOptions& options) {
+  link::ResumeOptions resume;
+  resume.limit = ResumeTime();
+  // What is on this machine cannot drop: when it is gone, it is gone.
+  if (resume.limit.count() == 0 || server.starts_with("unix:")) return link::Connect(server, options);
+  link::ConnectOptions again = options;
+  again.timeout = std::min<Nanoseconds>(options.timeout, std::chrono::seconds(2));  // what is lost is asked for anew
+  return link::OpenResumable(
+      [server, options, again, first = true]() mutable {
+        return link::Connect(server, std::exchange(first, false) ? options : again);
+      },
+      resume);
+}
+
 absl::StatusOr<std::unique_ptr<offload::Session>> OpenSession() {
   const std::string server = Environment("WHARF_SERVER");
   if (server.empty()) {
@@ -89,8 +113,8 @@ absl::StatusOr<std::unique_ptr<offload::Session>> OpenSession() {
                                          .key_file = Environment("WHARF_TLS_KEY"),
                                          .server_name = ""};
   }
-  WHARF_ASSIGN_OR_RETURN(auto stream, link::Connect(server, connect));
   try {
+    WHARF_ASSIGN_OR_RETURN(auto stream, OpenStream(server, connect));
     return offload::Session::Open(std::move(stream), std::move(options));
   } catch (const std::system_error& error) {
     return ResourceExhausted("cannot start the threads of a session: {}", error.what());
@@ -205,12 +229,12 @@ namespace {
 std::string ReplayAsJson(const offload::SessionCounters& counters, const offload::SessionStats::Reply& server) {
   const offload::PredictionCounters& seen = counters.prediction;
   return fmt::format(
-      "{{\"steps_known\": {}, \"hits\": {}, \"changed\": {}, \"jumps\": {}, \"explicit\": {}, \"run_ahead\": {}, "
+      "{{\"operations_known\": {}, \"hits\": {}, \"changed\": {}, \"jumps\": {}, \"explicit\": {}, \"run_ahead\": {}, "
       "\"undone\": {}, \"pushes\": {}, \"early_pushes\": {}, \"void_pushes\": {}, "
       "\"misses\": {{\"unknown operation\": {}, \"operation never foreseen\": {}, \"changed arguments\": {}, "
-      "\"another known step\": {}, \"another thread\": {}, \"graph full\": {}}}}}",
-      counters.known_steps, seen.hits, seen.changed, seen.jumps, seen.unknown + seen.no_step, server.run_ahead,
-      server.undone, counters.pushes, counters.early_pushes, counters.void_pushes, seen.unknown, seen.no_step,
+      "\"another known operation\": {}, \"another thread\": {}, \"memory of operations full\": {}}}}}",
+      counters.known_operations, seen.hits, seen.changed, seen.jumps, seen.unknown + seen.never, server.run_ahead,
+      server.undone, counters.pushes, counters.early_pushes, counters.void_pushes, seen.unknown, seen.never,
       seen.changed, seen.jumps, seen.lane_changes, seen.forgotten);
 }
 

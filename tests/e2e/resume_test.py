@@ -1,0 +1,108 @@
+"""Links that drop, stall and stay away, under a program that counts on the device: a launch that was lost or repeated
+makes a wrong sum, and the program says so."""
+
+import pathlib
+import re
+import signal
+import subprocess
+import unittest
+
+from wharf_fixture import BIN, PATIENCE, EndToEndTest, environment, wait_until
+
+
+class Link:
+    """`wharf link` in front of a server; dropping it breaks every connection through it."""
+
+    def __init__(self, folder, target, *options):
+        self.folder, self.target, self.options = folder, target, options
+        self.address = "127.0.0.1:0"
+        self.process = None
+        self.restore()
+
+    def restore(self):
+        self.process = subprocess.Popen(
+            [BIN / "wharf", "link", "--listen", self.address, "--target", self.target, "--rate", "1gbit",
+             *self.options],
+            stdout=subprocess.PIPE, text=True, env=environment(self.folder))
+        line = self.process.stdout.readline()
+        self.address = re.search(r" from (\S+) to ", line).group(1)
+
+    def drop(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def waiting_connections(self):
+        """Connections the kernel took and a stopped link did not."""
+        port = int(self.address.rsplit(":", 1)[1])
+        for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and int(fields[1].rsplit(":", 1)[1], 16) == port:
+                return int(fields[4].rsplit(":", 1)[1], 16)
+        return 0
+
+
+class Resume(EndToEndTest):
+    def link(self, server, *options):
+        link = Link(self.folder, server.address, *options)
+        self.addCleanup(link.drop)
+        return link
+
+    def finish(self, program):
+        out, err = program.communicate(timeout=PATIENCE)
+        self.assertEqual(program.returncode, 0, err)
+        self.assertTrue(out.endswith("done\n"), out)
+        self.assertNotIn("wharf:", err)
+
+    def test_a_program_outlives_drops(self):
+        for mode in ("posted", "percall", "replay"):
+            with self.subTest(mode):
+                server = self.serve()
+                link = self.link(server, "--rtt", "2ms")
+                program = self.start_program(link, "looper", 1000, options=["--mode", mode])
+                drops = 0
+                while drops < 8 and program.poll() is None:
+                    drops += 1
+                    link.drop()
+                    link.restore()
+                    wait_until(lambda: program.poll() is not None or server.status().get("resumed", 0) >= drops, "a resume")
+                self.finish(program)
+                self.assertGreaterEqual(server.status()["resumed"], 5)
+                self.assertEqual(server.status()["sessions_opened"], 1)
+
+    def test_a_link_that_stalls_is_replaced(self):
+        server = self.serve()
+        link = self.link(server, "--rtt", "2ms")
+        program = self.start_program(link, "looper", 300)
+        link.process.send_signal(signal.SIGSTOP)
+        wait_until(link.waiting_connections, "the program dials anew")
+        link.process.send_signal(signal.SIGCONT)
+        self.finish(program)
+        self.assertGreaterEqual(server.status()["resumed"], 1)
+
+    def test_a_link_that_stays_away_is_a_lost_server(self):
+        server = self.serve("--resume-timeout", "1s")
+        link = self.link(server)
+        program = self.start_program(link, "looper", 10**9, options=["--resume", "1s"])
+        link.drop()
+        _, err = program.communicate(timeout=PATIENCE)
+        link.restore()
+        self.assertEqual(program.returncode, 3, err)
+        self.assertIn("lost the server", err)
+        self.assertIn("no way back within 1 s", err)
+        self.assertEqual(err.count("wharf: "), 1, err)
+        wait_until(lambda: server.status().get("sessions") == [], "the session is closed")
+
+    def test_without_resume_a_drop_is_the_end(self):
+        server = self.serve("--resume-timeout", "1000s")
+        link = self.link(server)
+        program = self.start_program(link, "looper", 10**9, options=["--resume", "0"])
+        link.drop()
+        _, err = program.communicate(timeout=PATIENCE)
+        link.restore()
+        self.assertEqual(program.returncode, 3, err)
+        wait_until(lambda: server.status().get("sessions") == [], "the session is closed")
+
+
+if __name__ == "__main__":
+    unittest.main()
