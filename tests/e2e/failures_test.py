@@ -29,7 +29,7 @@ class LostServer(EndToEndTest):
 
     def test_a_silent_server_gives_the_program_a_cuda_error_within_the_timeout(self):
         server = self.serve()
-        program = self.start_program(server, "looper", ROUNDS, options=["--timeout", "1s"])
+        program = self.start_program(server, "looper", ROUNDS, options=["--timeout", "1s", "--resume", "1s"])
         stopped = server.workers()
         for worker in stopped:
             os.kill(worker, signal.SIGSTOP)
@@ -68,11 +68,12 @@ class LostClient(EndToEndTest):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_a_killed_client_frees_everything(self):
-        server = self.serve()
+        # A client that was killed looks like one whose link dropped: its session waits for as long.
+        server = self.serve("--resume-timeout", "1s")
         self.kill_and_expect_all_freed(server, self.start_program(server, "looper", ROUNDS))
 
     def test_a_client_killed_in_an_endless_kernel_frees_everything(self):
-        server = self.serve()
+        server = self.serve("--resume-timeout", "1s")
         self.kill_and_expect_all_freed(server, self.start_program(server, "misbehave", "endless"))
 
 
