@@ -26,6 +26,12 @@ endif()
 if(WHARF_SANITIZE)
   add_compile_options(-fsanitize=${WHARF_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${WHARF_SANITIZE})
+  # A program that is not instrumented and loads libraries that are must load the sanitizer first of all. Its path is
+  # for the tests that run CUDA programs.
+  string(REGEX MATCH "address|thread" sanitizer "${WHARF_SANITIZE}")
+  string(SUBSTRING ${sanitizer} 0 1 initial)
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=lib${initial}san.so
+                  OUTPUT_VARIABLE WHARF_SANITIZER_RUNTIME OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 endif()
 
 find_package(Threads REQUIRED)

@@ -27,7 +27,7 @@ function(wharf_fuzz_object name source out)
 endfunction()
 
 function(wharf_fuzz name)
-  if(NOT WHARF_TESTS)
+  if(NOT WHARF_TESTS OR WHARF_SANITIZE)  # they bring sanitizers of their own to every build
     return()
   endif()
   if(NOT WHARF_CLANGXX)

@@ -24,7 +24,7 @@ endfunction()
 
 # Every header compiles on its own: one generated translation unit a header, built with the room's own dependencies.
 function(wharf_check_headers name)
-  if(NOT WHARF_TESTS)
+  if(NOT WHARF_TESTS OR WHARF_SANITIZE)  # nothing runs that a sanitizer could watch
     return()
   endif()
   file(GLOB headers RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS *.h)
@@ -63,11 +63,15 @@ function(wharf_test room)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
-  set_tests_properties(${room}.${stem} PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+  if(WHARF_SANITIZE)
+    math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 4")
+  endif()
+  set_tests_properties(${room}.${stem} PROPERTIES TIMEOUT ${ARG_TIMEOUT}
+    ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan_suppressions.txt")
 endfunction()
 
 function(wharf_benchmark room)
-  if(NOT WHARF_TESTS)
+  if(NOT WHARF_TESTS OR WHARF_SANITIZE)
     return()
   endif()
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})

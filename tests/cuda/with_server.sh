@@ -3,7 +3,9 @@
 #   with_server.sh WAY OUTPUT_DIR PROGRAM [ARGUMENT…]     WAY: local, percall, cached, posted or native
 # local: wharf run --local, the output is kept. percall, cached, posted: through a server of its own on loopback. native:
 # the vendor's libraries and a real GPU; exit status 77 where there is none.
-# WHARF_BIN: where `wharf` is. CUDA_LIBRARIES: the toolkit's libraries (native, and NVRTC in every way).
+# WHARF_BIN: where `wharf` is. CUDA_LIBRARIES: the toolkit's libraries (native, and NVRTC in every way). WHARF_SANITIZER:
+# in sanitizer builds the runtime, which has to be loaded before the drop-in libraries. Whatever it reports about the
+# program or the server, fails the test.
 set -euo pipefail
 way=$1 kept=$2
 shift 2
@@ -12,6 +14,15 @@ output=$kept/$name.$way.txt
 mkdir -p "$kept"
 export XDG_CACHE_HOME=$kept/cache
 export LD_LIBRARY_PATH=${CUDA_LIBRARIES:-}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+wharf=("$WHARF_BIN/wharf")
+if [[ -n ${WHARF_SANITIZER:-} ]]; then
+  rm -f "$output".report.*
+  # The drop-in libraries close their session when the program ends, and leave its threads to the system.
+  suppressions=$(realpath "$(dirname "$0")/../../cmake/tsan_suppressions.txt")
+  export TSAN_OPTIONS=log_path=$output.report:report_thread_leaks=0:suppressions=$suppressions
+  export ASAN_OPTIONS=log_path=$output.report:verify_asan_link_order=0
+  wharf=(env "LD_PRELOAD=$WHARF_SANITIZER" "${wharf[@]}")
+fi
 
 # A program's output, kept and shown; its exit status is ours.
 run() {
@@ -22,20 +33,28 @@ run() {
   return "$status"
 }
 
+# Waited for, so that it has reported what it has to.
+stop_server() {
+  [[ -n ${server:-} ]] || return 0
+  kill "$server" 2>/dev/null || true
+  wait "$server" || true
+  server=
+}
+
 case $way in
   native)
     PATH=$PATH:/usr/sbin:/sbin ldconfig -p | grep -q 'libcuda\.so\.1' || exit 77
     run "$@"
     ;;
   local)
-    run "$WHARF_BIN/wharf" run --local --device soft -- "$@"
+    run "${wharf[@]}" run --local --device soft -- "$@"
     ;;
   percall | cached | posted)
-    exec {server_says}< <(exec "$WHARF_BIN/wharf" serve --listen 127.0.0.1:0 --device soft --threads 0 2>"$output.server")
+    exec {server_says}< <(exec "${wharf[@]}" serve --listen 127.0.0.1:0 --device soft --threads 0 2>"$output.server")
     server=$!
-    trap 'kill "$server" 2>/dev/null || true' EXIT
+    trap stop_server EXIT
     read -r -t 60 line <&"$server_says" || { echo "the server did not start" >&2; cat "$output.server" >&2; exit 1; }
-    run "$WHARF_BIN/wharf" run --server "${line##* }" --mode "$way" --timeout 120s -- "$@"
+    run "${wharf[@]}" run --server "${line##* }" --mode "$way" --timeout 120s -- "$@"
     if ! diff "$kept/$name.local.txt" "$output"; then
       echo "$name prints something else through the server than locally" >&2
       exit 1
@@ -46,3 +65,10 @@ case $way in
     exit 2
     ;;
 esac
+
+stop_server
+for report in "$output".report.*; do
+  [[ -e $report ]] || continue
+  cat "$report" >&2
+  exit 1
+done

@@ -3,11 +3,10 @@
 import os
 import signal
 import socket
-import subprocess
 import time
 import unittest
 
-from wharf_fixture import BIN, PATIENCE, PROGRAMS, EndToEndTest, children, wait_until
+from wharf_fixture import PATIENCE, PROGRAMS, EndToEndTest, children, wait_until
 
 ROUNDS = 10**9  # for ever
 
@@ -150,8 +149,7 @@ class ClearLines(EndToEndTest):
         self.assert_one_clear_line(done, "no-such-program")
 
     def test_the_programs_exit_code_is_passed_on(self):
-        done = subprocess.run([BIN / "wharf", "run", "--local", "--", "/bin/sh", "-c", "exit 42"],
-                              capture_output=True, text=True, timeout=PATIENCE)
+        done = self.command("run", "--local", "--", "/bin/sh", "-c", "exit 42")
         self.assertEqual(done.returncode, 42)
 
 

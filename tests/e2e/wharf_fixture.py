@@ -1,6 +1,8 @@
 """What end-to-end tests speak: a server, a program run through it, and the counters it leaves.
 
-WHARF_BIN and WHARF_PROGRAMS (folders) come from ctest. Everything is on loopback or a Unix socket and bounded in time.
+WHARF_BIN and WHARF_PROGRAMS (folders) come from ctest; in sanitizer builds WHARF_SANITIZER, the runtime that has to be
+loaded before the drop-in libraries: whatever it reports about any process fails the test. Everything is on loopback or
+a Unix socket and bounded in time.
 """
 
 import contextlib
@@ -17,7 +19,19 @@ import unittest
 BIN = pathlib.Path(os.environ["WHARF_BIN"])
 PROGRAMS = pathlib.Path(os.environ["WHARF_PROGRAMS"])
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+SANITIZER = os.environ.get("WHARF_SANITIZER")
 PATIENCE = 120  # seconds: an upper bound for a hang, never something a test waits for
+
+
+def environment(folder):
+    """Of every process: where a sanitizer writes its reports."""
+    if not SANITIZER:
+        return None
+    reports = f"log_path={folder}/sanitizer_report"
+    suppressions = SOURCE / "cmake" / "tsan_suppressions.txt"
+    return {**os.environ, "LD_PRELOAD": SANITIZER, "ASAN_OPTIONS": f"{reports}:verify_asan_link_order=0",
+            # The drop-in libraries close their session when the program ends, and leave its threads to the system.
+            "TSAN_OPTIONS": f"{reports}:report_thread_leaks=0:suppressions={suppressions}"}
 
 
 def wait_until(condition, what, patience=PATIENCE):
@@ -50,7 +64,7 @@ class Server:
         self.process = subprocess.Popen(
             [BIN / "wharf", "serve", "--listen", listen, "--device", "soft", "--status-file", self.status_file,
              *options],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment(folder))
         line = self.process.stdout.readline()
         match = re.search(r" on (\S+)$", line.strip())
         if not match:
@@ -83,6 +97,11 @@ class EndToEndTest(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
+        self.addCleanup(self.check_sanitizer)  # after all processes have ended
+
+    def check_sanitizer(self):
+        for report in self.folder.glob("sanitizer_report.*"):
+            self.fail(report.read_text())
 
     def serve(self, *options, **named):
         server = Server(self.folder, *options, **named)
@@ -90,21 +109,22 @@ class EndToEndTest(unittest.TestCase):
         return server
 
     def command(self, *words):
-        return subprocess.run([BIN / "wharf", *map(str, words)], capture_output=True, text=True, timeout=PATIENCE)
+        return subprocess.run([BIN / "wharf", *map(str, words)], capture_output=True, text=True, timeout=PATIENCE,
+                              env=environment(self.folder))
 
     def run_program(self, where, name, *arguments, options=(), patience=PATIENCE):
         """`wharf run` to its end; `where` is a Server or None for --local."""
         target = ["--local"] if where is None else ["--server", where.address]
         return subprocess.run(
             [BIN / "wharf", "run", *target, *map(str, options), "--", PROGRAMS / name, *map(str, arguments)],
-            capture_output=True, text=True, timeout=patience)
+            capture_output=True, text=True, timeout=patience, env=environment(self.folder))
 
     def start_program(self, server, name, *arguments, options=()):
         """Starts it and waits until it has printed "ready"."""
         process = subprocess.Popen(
             [BIN / "wharf", "run", "--server", server.address, *map(str, options), "--", PROGRAMS / name,
              *map(str, arguments)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(self.folder))
         self.addCleanup(self._end, process)
         line = process.stdout.readline().strip()
         while line and line != "ready":
