@@ -11,10 +11,12 @@
 namespace wharf::device::soft {
 namespace {
 
-constexpr uint64_t kPreferredAddress = uint64_t{0x2000} << 32;
+// Where no client has memory of its own: clients tell device addresses from theirs by the arena's bounds.
 #ifdef WHARF_TSAN
-constexpr uint64_t kPreferredArena = uint64_t{32} << 30;  // TSan keeps shadow memory for the whole reservation
+constexpr uint64_t kPreferredAddress = uint64_t{64} << 30;  // TSan keeps most of the address space to itself,
+constexpr uint64_t kPreferredArena = uint64_t{32} << 30;    // and shadow memory for the whole reservation
 #else
+constexpr uint64_t kPreferredAddress = uint64_t{0x2000} << 32;
 constexpr uint64_t kPreferredArena = uint64_t{1} << 40;
 #endif
 
