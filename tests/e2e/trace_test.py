@@ -25,6 +25,10 @@ class TraceTest(EndToEndTest):
         self.assertEqual(events[-1]["args"], {"dropped events": 0})
         for event in events:
             self.assertLessEqual({"ph", "name", "ts", "pid", "tid"}, set(event))
+        waits = [event for event in events if event.get("args", {}).get("round trips", 0) > 0]
+        copies = [event for event in waits if event["name"].startswith("cudaMemcpy")]
+        self.assertEqual(len(copies), ROUNDS)  # the copy to the host is what each round waits for
+        self.assertEqual({event["cat"] for event in copies}, {"blocking call"})
         self.assertIn("mode posted: nothing is replayed", done.stderr)
         self.assertIn(str(file), done.stderr)
 

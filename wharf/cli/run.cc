@@ -40,9 +40,10 @@ Modes
 `wharf trace --help` shows what happens when. The exit code is the program's; 126 or 127 if it cannot be started.)";
 
 constexpr const char* kTraceFooter = R"(
-Like `wharf run` (see its --help for the options and modes), and writes when the client sent, received, found and replayed
-what, as Chrome trace events: open the file at https://ui.perfetto.dev or chrome://tracing. At the end a summary says what
-was found, how many calls it foresaw, which ones not and why. The first events are kept, 64 MiB of them.
+Like `wharf run` (see its --help for the options and modes), and writes when the program made which calls, which of them
+waited and what was replayed, as Chrome trace events: open the file at https://ui.perfetto.dev or chrome://tracing. Calls that
+are answered on the client are left out. At the end a summary says how much was foreseen, what not and why. The first
+events are kept, 64 MiB of them.
 
   wharf trace --local -o decode.json -- ./cuda_decode --inferences 5
   wharf trace --server edge:7070 -o trace.json -- python3 detect.py)";

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "wharf/base/log.h"
+#include "wharf/base/trace.h"
 #include "wharf/cudashim/client/process.h"
 
 namespace wharf::client {
@@ -19,6 +20,16 @@ constexpr CallInfo kCalls[] = {
 };
 
 thread_local CudaError last_error = CudaError::kSuccess;
+// When the program's call on this thread began; kept only while tracing.
+thread_local TimePoint call_began;
+
+// Calls answered here are left out: they are most of all and take nanoseconds.
+void TraceCall(Trace& trace, const CallScope& scope) {
+  if (!scope.outermost() || scope.call_class() < CallClass::kPosted) return;
+  const char* category = scope.call_class() == CallClass::kPosted ? "posted call" : "blocking call";
+  trace.Complete(kCalls[scope.function()].name, category, call_began, trace.Now(),
+                 TraceArgs().Add("round trips", scope.round_trips()));
+}
 
 }  // namespace
 
@@ -28,10 +39,16 @@ CallGuard::CallGuard(Call call) {
   static_assert(sizeof(scope_) >= sizeof(CallScope) && alignof(CallScope) <= 8);
   const bool nested = CallScope::Current() != nullptr;
   new (scope_) CallScope(static_cast<uint32_t>(call), Info(call).call_class);
-  if (!nested) Process::Get().Count(call, Info(call).call_class);
+  if (nested) return;
+  Process::Get().Count(call, Info(call).call_class);
+  if (const Trace* const trace = Trace::Get()) call_began = trace->Now();
 }
 
-CallGuard::~CallGuard() { reinterpret_cast<CallScope*>(scope_)->~CallScope(); }
+CallGuard::~CallGuard() {
+  auto* const scope = reinterpret_cast<CallScope*>(scope_);
+  if (Trace* const trace = Trace::Get()) TraceCall(*trace, *scope);
+  scope->~CallScope();
+}
 
 CudaError CallGuard::Finish(CudaError error) {
   Connection* const connection = Process::Get().Current();
