@@ -6,7 +6,7 @@ import struct
 import subprocess
 import unittest
 
-from wharf_fixture import BIN, PATIENCE, PROGRAMS, SOURCE, EndToEndTest
+from wharf_fixture import BIN, PATIENCE, PROGRAMS, SOURCE, EndToEndTest, environment
 
 SCENE = SOURCE / "examples" / "cuda_pose" / "scene.png"
 WIDTH, HEIGHT, JOINTS = 320, 256, 13
@@ -17,7 +17,8 @@ class NativeTest(EndToEndTest):
         """Runs on the software device; ends by itself after `clients`."""
         process = subprocess.Popen(
             [BIN / "wharf", "run", "--local", "--device", "soft", "--", PROGRAMS / "pose_server", "--listen",
-             "127.0.0.1:0", "--clients", str(clients)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+             "127.0.0.1:0", "--clients", str(clients)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=environment(self.folder))
         self.addCleanup(self.end_server, process)
         line = process.stdout.readline()
         self.assertRegex(line, r"^pose_server on 127\.0\.0\.1:\d+$")
