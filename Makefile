@@ -35,9 +35,9 @@ tidy: packages  ## clang-tidy over every source
 demo:  ## install, build, run a CUDA program through an emulated Wi-Fi link; ends with a table and a picture
 	@tools/demo.sh
 
-bench: build  ## the figures of docs/benchmarks.md for offloading; rows in out/bench/offload.json
+bench: build  ## the figures of docs/benchmarks.md for offloading; rows and a page in out/bench
 	@mkdir -p out/bench
-	@build/default/bin/wharf bench offload --json out/bench/offload.json
+	@build/default/bin/wharf bench offload --json out/bench/offload.json --html out/bench/offload.html
 
 format:  ## clang-format every C++ source in place
 	@git ls-files '*.h' '*.cc' '*.cu' '*.cuh' | xargs -r clang-format -i
