@@ -26,7 +26,7 @@ class ByteQueue {
 
  private:
   static constexpr size_t kBlockBytes = 64 << 10;
-  static constexpr size_t kSpareBlocks = 32;
+  static constexpr size_t kSpareBlocks = 128;
   using Block = std::unique_ptr<std::byte[]>;
 
   void Release(Block block);

@@ -16,9 +16,9 @@
 
 namespace wharf::link {
 
-// One chunk: small enough that what is kept is still in the cache when the kernel copies it, and that an
-// acknowledgement never waits long for its turn; large against the price of a system call.
-inline constexpr size_t kChunkBytes = 256 << 10;
+// One chunk: what is kept of it is soon sent and still in a cache, and an acknowledgement does not wait long for its
+// turn; large against the price of the system calls at its ends.
+inline constexpr size_t kChunkBytes = 1 << 20;
 inline constexpr size_t kAcknowledgeAfter = 256 << 10;
 
 // One thread at a time holds the right to write (`writing_`), one the right to read (`reading_`); both use the

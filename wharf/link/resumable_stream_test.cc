@@ -172,7 +172,7 @@ RC_GTEST_PROP(ResumableStreamProperty, EveryByteArrivesOnceAndInOrder, ()) {
     for (Faults& fault : faults) {
       fault.cut_after_bytes = life(random);
       if (random() % 3 == 0) fault.max_read = random() % 100 + 1;
-      fault.stall = stalls && number > 0 && random() % 4 == 0;
+      fault.stall = stalls && number > 0 && random() % 10 == 0;
     }
     return std::pair(faults[0], faults[1]);
   });
