@@ -51,7 +51,7 @@ events are kept, 64 MiB of them.
 struct RunOptions {
   std::string server;
   bool local = false;
-  std::string mode = "posted", token_file, stats, trace;
+  std::string mode = "replay", token_file, stats, trace;
   bool tls = false;
   std::string tls_ca, tls_certificate, tls_key;
   Nanoseconds timeout = std::chrono::seconds(10);
