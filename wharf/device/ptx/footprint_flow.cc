@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <unordered_map>
 
 namespace wharf::device::ptx {
@@ -260,6 +261,13 @@ const uint32_t* Flow::FindCell(const Reached& function, const std::string& name)
   return cell == function.cells.end() ? nullptr : &cell->second;
 }
 
+std::optional<uint32_t> Flow::FindParameter(const Reached& function, const std::string& name) const {
+  if (const uint32_t* cell = FindCell(function, name)) return *cell;
+  const auto reg = function.registers.find(name);
+  if (reg == function.registers.end()) return std::nullopt;
+  return function.first + reg->second;
+}
+
 Value Flow::AddressOf(const Reached& function, const std::string& symbol) const {
   Value value = None();
   const auto set_base = [&](const Base& base) {
@@ -332,8 +340,9 @@ Value Flow::Computed(const Reached& function, const Instruction& instruction) co
   Value value = Sources(function, instruction);
   if (IsComparison(instruction)) value.DropBases();
   if (Assembles(instruction) && value.Has(kNarrow)) value.Set(kAssembled);
-  if (instruction.opcode == "cvta" && SpaceOf(instruction) == Space::kShared) value.Set(kShared);
-  if (instruction.opcode == "cvta" && SpaceOf(instruction) == Space::kLocal) value.Set(kLocal);
+  const bool to_generic = instruction.opcode == "cvta" && !instruction.Has("to");
+  if (to_generic && SpaceOf(instruction) == Space::kShared) value.Set(kShared);
+  if (to_generic && SpaceOf(instruction) == Space::kLocal) value.Set(kLocal);
   if (IsAskedOfTheScheduler(instruction)) value.Set(kTainted);
   return value;
 }
@@ -491,34 +500,19 @@ void Flow::StepStoreParameter(const Reached& function, const Instruction& store)
 
 void Flow::StepCall(const Reached& function, const Instruction& call) {
   const Reached& callee = functions_[index_.find(Callee(call)->name)->second];
-  const auto node_of = [this](const Reached& owner, const std::string& name) -> const uint32_t* {
-    return FindCell(owner, name);
-  };
-  const auto value_of = [&](const Reached& owner, const std::string& name) {
-    if (const uint32_t* cell = node_of(owner, name)) return nodes_[*cell];
-    const auto reg = owner.registers.find(name);
-    return reg == owner.registers.end() ? Tainted() : nodes_[owner.first + reg->second];
-  };
-  const auto join = [&](const Reached& owner, const std::string& name, const Value& value) {
-    if (const uint32_t* cell = node_of(owner, name)) return JoinNode(*cell, value);
-    const auto reg = owner.registers.find(name);
-    if (reg != owner.registers.end()) JoinNode(owner.first + reg->second, value);
-  };
   for (size_t i = 0; i < call.call_arguments.size(); ++i) {
-    const Operand& argument = call.call_arguments[i];
-    const SymbolOperand* symbol = SymbolOf(argument);
-    const bool is_cell = symbol != nullptr && FindCell(function, symbol->name) != nullptr;
-    join(callee, callee.function->parameters[i].name,
-         is_cell ? value_of(function, symbol->name) : Of(function, argument));
+    const SymbolOperand* symbol = SymbolOf(call.call_arguments[i]);
+    const std::optional<uint32_t> from = symbol == nullptr ? std::nullopt : FindParameter(function, symbol->name);
+    const std::optional<uint32_t> to = FindParameter(callee, callee.function->parameters[i].name);
+    if (to) JoinNode(*to, from ? nodes_[*from] : Of(function, call.call_arguments[i]));
   }
   for (size_t i = 0; i < call.call_returns.size(); ++i) {
-    const Value value = value_of(callee, callee.function->returns[i].name);
-    const Operand& to = call.call_returns[i];
-    if (const SymbolOperand* symbol = SymbolOf(to)) {
-      join(function, symbol->name, value);
-    } else {
-      Assign(function, to, value);
-    }
+    const std::optional<uint32_t> from = FindParameter(callee, callee.function->returns[i].name);
+    const Value value = from ? nodes_[*from] : Tainted();
+    const SymbolOperand* symbol = SymbolOf(call.call_returns[i]);
+    const std::optional<uint32_t> to = symbol == nullptr ? std::nullopt : FindParameter(function, symbol->name);
+    if (to) JoinNode(*to, value);
+    Assign(function, call.call_returns[i], value);
   }
 }
 

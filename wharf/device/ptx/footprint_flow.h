@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -84,14 +85,14 @@ class Flow {
     Body body;
     uint32_t first = 0;                                  // node of register 0; the carry flag's follows the last one's
     std::map<std::string, uint32_t, std::less<>> cells;  // .param variables -> node
-    std::map<std::string, uint32_t, std::less<>> registers;  // parameters declared as registers -> register
+    std::map<std::string, uint32_t, std::less<>> registers;  // of a function: by name, for its .reg parameters
   };
 
   explicit Flow(const Module& module) : module_(module) {}
   Flow(const Flow&) = delete;
   Flow& operator=(const Flow&) = delete;
 
-  // kNotFound: no such kernel; kInvalidArgument: malformed PTX. Any other failure than these is left in obstacle().
+  // kNotFound: no such kernel; kInvalidArgument: malformed PTX. What cannot be analysed is said by obstacle().
   absl::Status Solve(std::string_view kernel);
   // Why there is no solution; "" if there is: "line N: `call …`: …".
   const std::string& obstacle() const { return obstacle_; }
@@ -133,7 +134,8 @@ class Flow {
   void Assign(const Reached& function, const Operand& to, const Value& value);
   void JoinNode(uint32_t node, const Value& value);
   uint32_t Carry(const Reached& function) const;
-  // The node of a parameter variable or of a register by this name.
+  // The node of a .param variable; of one, or a parameter declared as a register.
+  std::optional<uint32_t> FindParameter(const Reached& function, const std::string& name) const;
   const uint32_t* FindCell(const Reached& function, const std::string& name) const;
 
   const Module& module_;
