@@ -4,6 +4,10 @@ extern "C" __global__ void saxpy(float* y, const float* x, float a, int n) {
   if (i < n) y[i] = a * x[i] + y[i];
 }
 
+extern "C" __global__ void saxpy_grid_stride(float* y, const float* x, float a, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i] = a * x[i] + y[i];
+}
+
 extern "C" __global__ void bias_relu(float* out, const float* in, const float* bias, int channels, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) {

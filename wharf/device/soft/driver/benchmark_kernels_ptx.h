@@ -44,6 +44,46 @@ R"PTX(.version 7.0
 $L__BB0_2:
 	ret;
 }
+	// .globl	saxpy_grid_stride
+.visible .entry saxpy_grid_stride(
+	.param .u64 saxpy_grid_stride_param_0,
+	.param .u64 saxpy_grid_stride_param_1,
+	.param .f32 saxpy_grid_stride_param_2,
+	.param .u32 saxpy_grid_stride_param_3
+)
+{
+	.reg .pred 	%p<3>;
+	.reg .f32 	%f<5>;
+	.reg .b32 	%r<11>;
+	.reg .b64 	%rd<8>;
+	ld.param.u64 	%rd3, [saxpy_grid_stride_param_0];
+	ld.param.u64 	%rd4, [saxpy_grid_stride_param_1];
+	ld.param.f32 	%f1, [saxpy_grid_stride_param_2];
+	ld.param.u32 	%r6, [saxpy_grid_stride_param_3];
+	mov.u32 	%r1, %ntid.x;
+	mov.u32 	%r7, %ctaid.x;
+	mov.u32 	%r8, %tid.x;
+	mad.lo.s32 	%r10, %r7, %r1, %r8;
+	setp.ge.s32 	%p1, %r10, %r6;
+	@%p1 bra 	$L__BB1_3;
+	mov.u32 	%r9, %nctaid.x;
+	mul.lo.s32 	%r3, %r9, %r1;
+	cvta.to.global.u64 	%rd1, %rd4;
+	cvta.to.global.u64 	%rd2, %rd3;
+$L__BB1_2:
+	mul.wide.s32 	%rd5, %r10, 4;
+	add.s64 	%rd6, %rd1, %rd5;
+	ld.global.f32 	%f2, [%rd6];
+	add.s64 	%rd7, %rd2, %rd5;
+	ld.global.f32 	%f3, [%rd7];
+	fma.rn.f32 	%f4, %f2, %f1, %f3;
+	st.global.f32 	[%rd7], %f4;
+	add.s32 	%r10, %r10, %r3;
+	setp.lt.s32 	%p2, %r10, %r6;
+	@%p2 bra 	$L__BB1_2;
+$L__BB1_3:
+	ret;
+}
 	// .globl	bias_relu
 .visible .entry bias_relu(
 	.param .u64 bias_relu_param_0,
@@ -67,7 +107,7 @@ $L__BB0_2:
 	mov.u32 	%r6, %tid.x;
 	mad.lo.s32 	%r1, %r4, %r5, %r6;
 	setp.ge.s32 	%p1, %r1, %r3;
-	@%p1 bra 	$L__BB1_2;
+	@%p1 bra 	$L__BB2_2;
 	cvta.to.global.u64 	%rd4, %rd2;
 	mul.wide.s32 	%rd5, %r1, 4;
 	add.s64 	%rd6, %rd4, %rd5;
@@ -82,7 +122,7 @@ $L__BB0_2:
 	cvta.to.global.u64 	%rd10, %rd1;
 	add.s64 	%rd11, %rd10, %rd5;
 	st.global.f32 	[%rd11], %f4;
-$L__BB1_2:
+$L__BB2_2:
 	ret;
 }
 	// .globl	stencil
@@ -118,7 +158,7 @@ $L__BB1_2:
 	add.s32 	%r12, %r4, -1;
 	setp.ge.s32 	%p6, %r2, %r12;
 	or.pred  	%p7, %p5, %p6;
-	@%p7 bra 	$L__BB2_2;
+	@%p7 bra 	$L__BB3_2;
 	cvta.to.global.u64 	%rd3, %rd1;
 	mul.lo.s32 	%r13, %r2, %r3;
 	cvt.s64.s32 	%rd4, %r13;
@@ -146,7 +186,7 @@ $L__BB1_2:
 	mul.wide.s32 	%rd14, %r15, 4;
 	add.s64 	%rd15, %rd3, %rd14;
 	st.global.f32 	[%rd15], %f10;
-$L__BB2_2:
+$L__BB3_2:
 	ret;
 }
 	// .globl	polynomial
@@ -168,7 +208,7 @@ $L__BB2_2:
 	mov.u32 	%r5, %tid.x;
 	mad.lo.s32 	%r1, %r3, %r4, %r5;
 	setp.ge.s32 	%p1, %r1, %r2;
-	@%p1 bra 	$L__BB3_2;
+	@%p1 bra 	$L__BB4_2;
 	cvta.to.global.u64 	%rd3, %rd1;
 	cvta.to.global.u64 	%rd4, %rd2;
 	mul.wide.s32 	%rd5, %r1, 4;
@@ -192,7 +232,7 @@ $L__BB2_2:
 	fma.rn.f32 	%f17, %f1, %f16, 0f3E99999A;
 	add.s64 	%rd7, %rd3, %rd5;
 	st.global.f32 	[%rd7], %f17;
-$L__BB3_2:
+$L__BB4_2:
 	ret;
 }
 	// .globl	exponential
@@ -214,7 +254,7 @@ $L__BB3_2:
 	mov.u32 	%r5, %tid.x;
 	mad.lo.s32 	%r1, %r3, %r4, %r5;
 	setp.ge.s32 	%p1, %r1, %r2;
-	@%p1 bra 	$L__BB4_2;
+	@%p1 bra 	$L__BB5_2;
 	cvta.to.global.u64 	%rd3, %rd2;
 	mul.wide.s32 	%rd4, %r1, 4;
 	add.s64 	%rd5, %rd3, %rd4;
@@ -240,7 +280,7 @@ $L__BB3_2:
 	cvta.to.global.u64 	%rd6, %rd1;
 	add.s64 	%rd7, %rd6, %rd4;
 	st.global.f32 	[%rd7], %f17;
-$L__BB4_2:
+$L__BB5_2:
 	ret;
 }
 	// .globl	gelu
@@ -262,12 +302,13 @@ $L__BB4_2:
 	mov.u32 	%r5, %tid.x;
 	mad.lo.s32 	%r1, %r3, %r4, %r5;
 	setp.ge.s32 	%p1, %r1, %r2;
-	@%p1 bra 	$L__BB5_2;
+	@%p1 bra 	$L__BB6_2;
 	cvta.to.global.u64 	%rd3, %rd2;
 	mul.wide.s32 	%rd4, %r1, 4;
 	add.s64 	%rd5, %rd3, %rd4;
 	ld.global.f32 	%f1, [%rd5];
-	mul.f32 	%f2, %f1, 0f3F000000;
+)PTX"
+R"PTX(	mul.f32 	%f2, %f1, 0f3F000000;
 	mul.f32 	%f3, %f1, 0f3D372713;
 	mul.f32 	%f4, %f1, %f3;
 	fma.rn.f32 	%f5, %f1, %f4, %f1;
@@ -301,11 +342,10 @@ $L__BB4_2:
 	cvta.to.global.u64 	%rd6, %rd1;
 	add.s64 	%rd7, %rd6, %rd4;
 	st.global.f32 	[%rd7], %f30;
-$L__BB5_2:
+$L__BB6_2:
 	ret;
 }
-)PTX"
-R"PTX(	// .globl	sum_blocks
+	// .globl	sum_blocks
 .visible .entry sum_blocks(
 	.param .u64 sum_blocks_param_0,
 	.param .u64 sum_blocks_param_1
@@ -356,16 +396,16 @@ R"PTX(	// .globl	sum_blocks
 	add.f32 	%f1, %f10, %f11;
 	and.b32  	%r22, %r2, 31;
 	setp.ne.s32 	%p6, %r22, 0;
-	@%p6 bra 	$L__BB6_2;
+	@%p6 bra 	$L__BB7_2;
 	shr.u32 	%r23, %r2, 3;
 	and.b32  	%r24, %r23, 536870908;
 	mov.u32 	%r25, _ZZ10sum_blocksE7partial;
 	add.s32 	%r26, %r25, %r24;
 	st.shared.f32 	[%r26], %f1;
-$L__BB6_2:
+$L__BB7_2:
 	bar.sync 	0;
 	setp.ne.s32 	%p7, %r2, 0;
-	@%p7 bra 	$L__BB6_4;
+	@%p7 bra 	$L__BB7_4;
 	ld.shared.f32 	%f12, [_ZZ10sum_blocksE7partial+4];
 	add.f32 	%f13, %f1, %f12;
 	ld.shared.f32 	%f14, [_ZZ10sum_blocksE7partial+8];
@@ -384,7 +424,7 @@ $L__BB6_2:
 	mul.wide.u32 	%rd7, %r1, 4;
 	add.s64 	%rd8, %rd6, %rd7;
 	st.global.f32 	[%rd8], %f25;
-$L__BB6_4:
+$L__BB7_4:
 	ret;
 }
 	// .globl	matmul
@@ -417,7 +457,7 @@ $L__BB6_4:
 	mul.lo.s32 	%r4, %r21, %r18;
 	setp.lt.s32 	%p1, %r18, 1;
 	mov.f32 	%f56, 0f00000000;
-	@%p1 bra 	$L__BB7_3;
+	@%p1 bra 	$L__BB8_3;
 	shl.b32 	%r24, %r1, 6;
 	mov.u32 	%r25, _ZZ6matmulE2ta;
 	add.s32 	%r7, %r25, %r24;
@@ -435,7 +475,7 @@ $L__BB6_4:
 	cvta.to.global.u64 	%rd2, %rd5;
 	mov.f32 	%f56, 0f00000000;
 	mov.u32 	%r34, 0;
-$L__BB7_2:
+$L__BB8_2:
 	mul.wide.u32 	%rd6, %r32, 4;
 	add.s64 	%rd7, %rd1, %rd6;
 	ld.global.f32 	%f6, [%rd7];
@@ -498,8 +538,8 @@ $L__BB7_2:
 	add.s32 	%r32, %r32, 16;
 	add.s32 	%r34, %r34, 16;
 	setp.lt.s32 	%p2, %r34, %r18;
-	@%p2 bra 	$L__BB7_2;
-$L__BB7_3:
+	@%p2 bra 	$L__BB8_2;
+$L__BB8_3:
 	add.s32 	%r30, %r2, %r3;
 	add.s32 	%r31, %r4, %r30;
 	cvta.to.global.u64 	%rd10, %rd3;

@@ -24,7 +24,6 @@ namespace wharf::device::soft {
 namespace {
 
 constexpr int kCount = 1 << 22;  // elements of an array: 16 MiB, more than the caches hold
-constexpr int kSide = 2048;
 constexpr uint32_t kBlock = 256;
 
 class Session {
@@ -48,8 +47,11 @@ class Session {
     if (!device_->DefineFunction(++functions_, 1, name).ok() || !device_->Attributes(functions_).ok()) std::abort();
     return functions_;
   }
-  void Launch(FunctionId function, const LaunchConfig& config, const std::vector<std::byte>& parameters) {
-    if (!device_->Launch(0, function, config, parameters).ok()) std::abort();
+  void Launch(FunctionId function, const LaunchConfig& config, const std::vector<std::byte>& parameters,
+              int times = 1) {
+    for (int i = 0; i < times; ++i) {
+      if (!device_->Launch(0, function, config, parameters).ok()) std::abort();
+    }
     Wait();
   }
   void Gemm(const device::Gemm& gemm) {
@@ -149,14 +151,31 @@ void BiasRelu(benchmark::State& state) {
       });
 }
 
+// So little work that one core does it sooner than two: launches in a row, as programs make them, against the loop
+// alone.
+void SmallSaxpy(benchmark::State& state) {
+  Session& s = TheSession();
+  const FunctionId function = s.Define("saxpy_grid_stride");
+  const int count = 16 << 10, launches = 100;
+  const LaunchConfig config{.grid = {8}, .block = {kBlock}};
+  const auto parameters = Pack(s.array(0), s.array(1), 0.5F, count);
+  Compare(
+      state, [&] { s.Launch(function, config, parameters, launches); },
+      [&] {
+        for (int i = 0; i < launches; ++i) native::Saxpy(s.data(0), s.data(1), 0.5F, 0, count);
+      });
+}
+
 void Stencil(benchmark::State& state) {
   Session& s = TheSession();
   const FunctionId function = s.Define("stencil");
-  const LaunchConfig config{.grid = {kSide / 64, kSide / 4}, .block = {64, 4}};
-  const auto parameters = Pack(s.array(0), s.array(1), kSide, kSide);
+  const auto side = static_cast<int>(state.range(0));
+  const LaunchConfig config{.grid = {static_cast<uint32_t>(side) / 64, static_cast<uint32_t>(side) / 4},
+                            .block = {64, 4}};
+  const auto parameters = Pack(s.array(0), s.array(1), side, side);
   Compare(
       state, [&] { s.Launch(function, config, parameters); },
-      [&] { OnAllCores(kSide, [&](int a, int b) { native::Stencil(s.data(0), s.data(1), kSide, kSide, a, b); }); });
+      [&] { OnAllCores(side, [&](int a, int b) { native::Stencil(s.data(0), s.data(1), side, side, a, b); }); });
 }
 
 using Map = void (*)(float*, const float*, int, int);
@@ -170,8 +189,9 @@ void Elementwise(benchmark::State& state, const char* name, Map loop) {
 }
 
 BENCHMARK(Saxpy)->UseManualTime();
+BENCHMARK(SmallSaxpy)->UseManualTime();
 BENCHMARK(BiasRelu)->UseManualTime();
-BENCHMARK(Stencil)->UseManualTime();
+BENCHMARK(Stencil)->Arg(1024)->Arg(2048)->UseManualTime();
 BENCHMARK_CAPTURE(Elementwise, polynomial, "polynomial", &native::Polynomial)->UseManualTime();
 BENCHMARK_CAPTURE(Elementwise, exponential, "exponential", &native::Exponential)->UseManualTime();
 BENCHMARK_CAPTURE(Elementwise, gelu, "gelu", &native::Gelu)->UseManualTime();
