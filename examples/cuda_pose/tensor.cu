@@ -40,12 +40,8 @@ CachingAllocator::~CachingAllocator() {
 void* CachingAllocator::Allocate(size_t bytes) {
   runtime_.CurrentDevice();
   const size_t size = (bytes + kGranule - 1) / kGranule * kGranule;
-  std::vector<void*>& blocks = free_[size];
-  if (!blocks.empty()) {
-    void* block = blocks.back();
-    blocks.pop_back();
-    return block;
-  }
+  std::set<void*>& blocks = free_[size];
+  if (!blocks.empty()) return blocks.extract(blocks.begin()).value();
   void* block = nullptr;
   ++runtime_.counts().allocations;
   Check(cudaMalloc(&block, size), "cudaMalloc");
@@ -54,7 +50,7 @@ void* CachingAllocator::Allocate(size_t bytes) {
 }
 
 void CachingAllocator::Free(void* block) {
-  if (block) free_[size_[block]].push_back(block);
+  if (block) free_[size_[block]].insert(block);
 }
 
 Runtime::Runtime() {

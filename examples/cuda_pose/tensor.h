@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -44,7 +45,8 @@ class DeviceGuard {
   int previous_ = 0;
 };
 
-// Freed blocks are kept by size for the next tensor of that size; on one stream this is safe without waiting.
+// Freed blocks are kept by size for the next tensor of that size; on one stream this is safe without waiting. As in
+// PyTorch's allocator the one with the lowest address goes first, so every inference gets the blocks of the one before.
 class CachingAllocator {
  public:
   explicit CachingAllocator(Runtime& runtime) : runtime_(runtime) {}
@@ -54,7 +56,7 @@ class CachingAllocator {
 
  private:
   Runtime& runtime_;
-  std::map<size_t, std::vector<void*>> free_;
+  std::map<size_t, std::set<void*>> free_;
   std::map<void*, size_t> size_;
 };
 

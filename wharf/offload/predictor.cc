@@ -1,20 +1,18 @@
 #include "wharf/offload/predictor.h"
 
-#include <array>
 #include <cstring>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "wharf/offload/step_op.h"
 #include "wharf/offload/wire.h"
 
 namespace wharf::offload {
 namespace {
 
-// A step with other arguments is worth less than the whole operation only if few bytes differ.
+// A variant is worth less than the whole operation only if few bytes differ.
 constexpr size_t kMaxChangedShare = 2;
-// Entry points into the graph that are remembered; beyond, all are forgotten, which costs bytes only.
-constexpr size_t kMaxContexts = 2 * kMaxSteps;
 
 uint64_t Hash(uint16_t number, std::span<const std::byte> head) {
   return XXH3_64bits_withSeed(head.data(), head.size(), number);
@@ -26,7 +24,7 @@ size_t Cost(const std::vector<ChangedRange>& changes) {
   return bytes;
 }
 
-// Stream and function of a launch come first in its head: another kernel is another step, not a variant.
+// Stream and function of a launch come first in its head: another kernel is another operation, not a variant.
 bool SameKernel(std::span<const std::byte> a, std::span<const std::byte> b) {
   constexpr size_t kStreamAndFunction = 16;
   return std::memcmp(a.data(), b.data(), kStreamAndFunction) == 0;
@@ -39,108 +37,103 @@ Foresight Predictor::Perform(uint64_t lane_number, uint16_t number, std::span<co
   if (lane_number != lane_) SelectLane(lane_number);
   Lane& lane = lanes_[lane_number];
   ++position_;
-  ++unsent_;
-  if (TryKnown(lane, number, head)) return Foresight::kKnown;
-  --unsent_;
+  if (ChangesWorld(number)) ++world_;
+  const OperationId foreseen = lane.history.Foreseen();
+  if (foreseen != kNoOperation && operations_.Is(foreseen, number, head)) {
+    ++counters_.hits;
+    ++unsent_;
+    records_.Advance();
+    lane.history.Follow();
+    lane.matches.Note(lane.history);
+    return Foresight::kKnown;
+  }
   ++epoch_;
-  ++counters_.unknown;
-  Learn(lane, number, head);
-  return Foresight::kNew;
+  steady_ = false;
+  const uint64_t hash = Hash(number, head);
+  if (const OperationId id = Find(hash, number, head); id != kNoOperation) {
+    ++counters_.jumps;
+    ++unsent_;
+    Jump(lane, id);
+    return Foresight::kKnown;
+  }
+  const bool variant =
+      foreseen != kNoOperation && IsVariant(foreseen, number, head) && operations_.HasRoomFor(head.size());
+  if (variant) {
+    ++counters_.changed;
+    ++unsent_;
+    records_.Variant(foreseen, changes_);
+  } else {
+    ++counters_.unknown;
+  }
+  Learn(lane, hash, number, head);
+  return variant ? Foresight::kKnown : Foresight::kNew;
 }
 
 void Predictor::PerformOther() {
   ++position_;
+  ++world_;
+  steady_ = false;
   ++epoch_;
-  ++counters_.no_step;
+  ++counters_.never;
 }
 
 void Predictor::SelectLane(uint64_t lane) {
   if (lane_ != UINT64_MAX) ++counters_.lane_changes;
   lane_ = lane;
+  steady_ = false;
   ++epoch_;
   records_.Lane(lane);
 }
 
-bool Predictor::TryKnown(Lane& lane, uint16_t number, std::span<const std::byte> head) {
-  const StepId expected = lane.last == kNoStep ? kNoStep : graph_.Next(lane.last);
-  if (expected != kNoStep && graph_.Is(expected, number, head)) {
-    ++counters_.hits;
-    records_.Advance();
-    Take(lane, expected, false);
-    return true;
-  }
-  const uint64_t hash = Hash(number, head);
-  const StepId elsewhere = FindElsewhere(lane, hash, number, head);
-  if (elsewhere != kNoStep) {
-    ++counters_.jumps;
-    ++epoch_;
-    records_.Step(elsewhere, {});
-    Take(lane, elsewhere, true);
-    return true;
-  }
-  if (expected == kNoStep || !IsVariant(expected, number, head)) return false;
-  ++counters_.changed;
-  ++epoch_;
-  records_.Step(expected, changes_);
-  const auto old = by_hash_.find(hashes_[expected]);
-  if (old != by_hash_.end() && old->second == expected) by_hash_.erase(old);
-  std::memcpy(graph_.MutableHead(expected).data(), head.data(), head.size());
-  hashes_[expected] = hash;
-  by_hash_[hash] = expected;
-  Take(lane, expected, false);
-  return true;
+bool Predictor::IsSure() const {
+  const History& history = lanes_[lane_].history;
+  return steady_ && history.NoteOf(history.End() - 1) == world_;
 }
 
-StepId Predictor::FindElsewhere(const Lane& lane, uint64_t hash, uint16_t number,
-                                std::span<const std::byte> head) const {
-  if (const auto same = by_context_.find(Context(lane, hash));
-      same != by_context_.end() && graph_.Is(same->second, number, head)) {
-    return same->second;
-  }
-  const auto same = by_hash_.find(hash);
-  return same != by_hash_.end() && graph_.Is(same->second, number, head) ? same->second : kNoStep;
+void Predictor::NoteSure(const Place& place) {
+  if (place.lane >= lanes_.size() || !lanes_[place.lane].history.Holds(place.index)) return;
+  lanes_[place.lane].history.SetNote(place.index, place.world);
 }
 
-// Whether `step` with a few other bytes is this operation; changes_ says which.
-bool Predictor::IsVariant(StepId step, uint16_t number, std::span<const std::byte> head) {
-  const std::span<const std::byte> known = graph_.Head(step);
-  if (graph_.Number(step) != number || known.size() != head.size()) return false;
+OperationId Predictor::Find(uint64_t hash, uint16_t number, std::span<const std::byte> head) const {
+  const auto found = by_hash_.find(hash);
+  return found != by_hash_.end() && operations_.Is(found->second, number, head) ? found->second : kNoOperation;
+}
+
+// Whether `of` with a few other bytes is this operation; changes_ says which.
+bool Predictor::IsVariant(OperationId of, uint16_t number, std::span<const std::byte> head) {
+  const std::span<const std::byte> known = operations_.Head(of);
+  if (operations_.Number(of) != number || known.size() != head.size()) return false;
   if (number == Launch::kNumber && !SameKernel(known, head)) return false;
   FindChanges(known, head, changes_);
   return Cost(changes_) * kMaxChangedShare <= head.size();
 }
 
-uint64_t Predictor::Context(const Lane& lane, uint64_t hash) const {
-  const std::array<uint64_t, 3> words = {lane.before == kNoStep ? 0 : hashes_[lane.before],
-                                         lane.last == kNoStep ? 0 : hashes_[lane.last], hash};
-  return XXH3_64bits(words.data(), sizeof(words));
+// What is foreseen from here on is what followed the last time the program came this way.
+void Predictor::Jump(Lane& lane, OperationId id) {
+  const std::optional<uint64_t> place = lane.matches.Find(lane.history, id);
+  const uint64_t end = lane.history.End() + 1;  // with this operation
+  const uint64_t cursor = place.value_or(end);
+  records_.Known(id, end - cursor);
+  lane.history.Deviate(id, cursor);
+  lane.matches.Note(lane.history);
 }
 
-void Predictor::Take(Lane& lane, StepId step, bool note_context) {
-  if (note_context) {
-    if (by_context_.size() >= kMaxContexts) by_context_.clear();
-    by_context_[Context(lane, hashes_[step])] = step;
-  }
-  graph_.Connect(lane.last, step);
-  lane.before = lane.last;
-  lane.last = step;
+void Predictor::Learn(Lane& lane, uint64_t hash, uint16_t number, std::span<const std::byte> head) {
+  if (!operations_.HasRoomFor(head.size())) Forget();
+  const OperationId id = operations_.Append(number, head);
+  by_hash_[hash] = id;
+  lane.history.Deviate(id, lane.history.Cursor() + 1);
+  lane.matches.Note(lane.history);
 }
 
-void Predictor::Learn(Lane& lane, uint16_t number, std::span<const std::byte> head) {
-  if (!graph_.HasRoomFor(head.size())) {
-    ++counters_.forgotten;
-    ++epoch_;
-    records_.Forget();
-    graph_.Clear();
-    hashes_.clear();
-    by_hash_.clear();
-    by_context_.clear();
-    for (Lane& other : lanes_) other = {};
-  }
-  const StepId step = graph_.Append(number, head);
-  hashes_.push_back(Hash(number, head));
-  by_hash_[hashes_.back()] = step;
-  Take(lane, step, true);
+void Predictor::Forget() {
+  ++counters_.forgotten;
+  ++epoch_;
+  records_.Forget();
+  operations_.Clear();
+  by_hash_.clear();
+  for (Lane& lane : lanes_) lane = {};
 }
 
 }  // namespace wharf::offload

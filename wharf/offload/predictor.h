@@ -1,6 +1,6 @@
-// Predictor: the client's half of replay. It compares every operation the program makes with the step that both ends
-// foresee (step_graph.h) and writes down, in as few bytes as possible, what the server must know: nothing but a count
-// while the program does what it did before. docs/replay.md.
+// Predictor: the client's half of replay. It compares every operation the program makes with what both ends
+// foresee (operation_history.h) and writes down, in as few bytes as possible, what the server must know: nothing but a
+// count while the program does what it did before. docs/replay.md.
 //
 //   switch (predictor.Perform(lane, number, head)) {
 //     case Foresight::kKnown: …   // described by Records(), which leaves with the next Progress frame
@@ -15,8 +15,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "wharf/offload/match_index.h"
+#include "wharf/offload/operation_history.h"
 #include "wharf/offload/progress.h"
-#include "wharf/offload/step_graph.h"
 
 namespace wharf::offload {
 
@@ -24,23 +25,36 @@ enum class Foresight : uint8_t { kKnown, kNew };
 
 // Why operations needed more than a count.
 struct PredictionCounters {
-  uint64_t hits = 0;          // the foreseen step
-  uint64_t changed = 0;       // the foreseen step with other arguments
-  uint64_t jumps = 0;         // another known step
-  uint64_t unknown = 0;       // an operation (or arguments) never seen: travels whole
-  uint64_t no_step = 0;       // an operation that is never foreseen (loading code, asking for attributes)
+  uint64_t hits = 0;          // the foreseen operation
+  uint64_t changed = 0;       // the foreseen operation with arguments never seen
+  uint64_t jumps = 0;         // another known operation
+  uint64_t unknown = 0;       // never seen: travels whole
+  uint64_t never = 0;         // an operation that is never foreseen (loading code, asking for attributes)
   uint64_t lane_changes = 0;  // another thread of the program went on
-  uint64_t forgotten = 0;     // the graph was full
+  uint64_t forgotten = 0;     // the memory of operations was full
 };
 
 class Predictor {
  public:
-  // An operation that may be a step (StepOps).
+  // An operation that may be foreseen (StepOps).
   Foresight Perform(uint64_t lane, uint16_t number, std::span<const std::byte> head);
   // One that may not.
   void PerformOther();
-  // The program waits for the operation it has just made.
-  void NoteWait() { records_.Wait(); }
+  // Whether the operation just made was foreseen, as were all since the last one the program waited for, and the server
+  // was sure of it the last time, in the same world.
+  bool IsSure() const;
+  // Where the operation just made stands, to be noted as sure when the server says so.
+  struct Place {
+    uint64_t lane = 0, index = 0;
+    uint32_t world = 0;
+  };
+  Place LastPlace() const { return {lane_, lanes_[lane_].history.End() - 1, world_}; }
+  void NoteSure(const Place& place);
+  // The program goes on only with the answer to the operation it has just made.
+  void NoteWait() {
+    records_.Wait();
+    steady_ = true;
+  }
 
   // Records no Progress frame has taken yet, and how many operations they describe.
   ProgressWriter& Records() { return records_; }
@@ -55,27 +69,28 @@ class Predictor {
   // How often the program did something else than what the server foresaw: what it sent ahead before is void.
   uint64_t Epoch() const { return epoch_; }
   const PredictionCounters& Counters() const { return counters_; }
-  size_t Steps() const { return graph_.size(); }
+  size_t KnownOperations() const { return operations_.size(); }
 
  private:
   struct Lane {
-    StepId last = kNoStep, before = kNoStep;
+    History history;
+    MatchIndex matches;
   };
   void SelectLane(uint64_t lane);
-  bool TryKnown(Lane& lane, uint16_t number, std::span<const std::byte> head);
-  StepId FindElsewhere(const Lane& lane, uint64_t hash, uint16_t number, std::span<const std::byte> head) const;
-  bool IsVariant(StepId step, uint16_t number, std::span<const std::byte> head);
-  void Take(Lane& lane, StepId step, bool note_context);
-  void Learn(Lane& lane, uint16_t number, std::span<const std::byte> head);
-  uint64_t Context(const Lane& lane, uint64_t hash) const;
+  OperationId Find(uint64_t hash, uint16_t number, std::span<const std::byte> head) const;
+  bool IsVariant(OperationId of, uint16_t number, std::span<const std::byte> head);
+  void Jump(Lane& lane, OperationId id);
+  void Learn(Lane& lane, uint64_t hash, uint16_t number, std::span<const std::byte> head);
+  void Forget();
 
-  StepGraph graph_;
-  std::vector<uint64_t> hashes_;  // of every step
-  std::unordered_map<uint64_t, StepId> by_hash_, by_context_;
+  OperationTable operations_;
+  std::unordered_map<uint64_t, OperationId> by_hash_;
   std::vector<Lane> lanes_;
   uint64_t lane_ = UINT64_MAX;  // the server's selected lane
   ProgressWriter records_;
   std::vector<ChangedRange> changes_;
+  bool steady_ = false;  // every operation since the last answer was foreseen
+  uint32_t world_ = 1;   // counts changes of memory, code and streams
   uint64_t unsent_ = 0, position_ = 0, epoch_ = 0;
   PredictionCounters counters_;
 };

@@ -26,52 +26,57 @@ class Follower {
     }
     predictor.ClearRecords();
   }
-  void Whole(uint16_t number, const std::vector<std::byte>& head) {
-    const StepId step = graph_.Append(number, head);
-    graph_.Connect(last_[lane_], step);
-    Make(step);
-  }
+  void Whole(uint16_t number, const std::vector<std::byte>& head) { Learn(operations_.Append(number, head)); }
   const std::vector<Made>& made() const { return made_; }
 
  private:
   void Follow(const ProgressRecord& record) {
+    History& history = histories_[lane_];
     switch (record.kind) {
       case RecordKind::kLane:
         lane_ = record.value;
-        last_.try_emplace(lane_, kNoStep);
         return;
       case RecordKind::kRun:
-        for (uint64_t i = 0; i < record.value; ++i) Take(graph_.Next(last_[lane_]));
-        return;
-      case RecordKind::kStep: {
-        const auto step = static_cast<StepId>(record.value);
-        for (const ChangedRange& change : record.changes) {
-          std::memcpy(graph_.MutableHead(step).data() + change.offset, change.bytes.data(), change.bytes.size());
+        for (uint64_t i = 0; i < record.value; ++i) {
+          ASSERT_NE(history.Foreseen(), kNoOperation);
+          Make(history.Foreseen());
+          history.Follow();
         }
-        Take(step);
         return;
+      case RecordKind::kKnown: {
+        const auto id = static_cast<OperationId>(record.value);
+        history.Deviate(id, history.End() + 1 - record.distance);
+        return Make(id);
+      }
+      case RecordKind::kVariant: {
+        const auto known = operations_.Head(static_cast<OperationId>(record.value));
+        std::vector<std::byte> head(known.begin(), known.end());
+        for (const ChangedRange& change : record.changes) {
+          std::memcpy(head.data() + change.offset, change.bytes.data(), change.bytes.size());
+        }
+        return Learn(operations_.Append(operations_.Number(static_cast<OperationId>(record.value)), head));
       }
       case RecordKind::kForget:
-        graph_.Clear();
-        for (auto& [lane, last] : last_) last = kNoStep;
+        operations_.Clear();
+        histories_.clear();
         return;
       case RecordKind::kWait:
         return;
     }
   }
-  void Take(StepId step) {
-    ASSERT_LT(step, graph_.size());
-    graph_.Connect(last_[lane_], step);
-    Make(step);
+  void Learn(OperationId id) {
+    History& history = histories_[lane_];
+    history.Deviate(id, history.Cursor() + 1);
+    Make(id);
   }
-  void Make(StepId step) {
-    last_[lane_] = step;
-    made_.emplace_back(graph_.Number(step), std::vector<std::byte>(graph_.Head(step).begin(), graph_.Head(step).end()));
+  void Make(OperationId id) {
+    const auto head = operations_.Head(id);
+    made_.emplace_back(operations_.Number(id), std::vector<std::byte>(head.begin(), head.end()));
   }
 
-  StepGraph graph_;
+  OperationTable operations_;
   uint64_t lane_ = 0;
-  std::map<uint64_t, StepId> last_;
+  std::map<uint64_t, History> histories_;
   std::vector<Made> made_;
 };
 
@@ -115,19 +120,32 @@ TEST_F(PredictorTest, TheSecondInferenceNeedsNoOperationWhole) {
   EXPECT_EQ(predictor_.Counters().hits, 101u);
 }
 
-TEST_F(PredictorTest, AChangedArgumentTravelsAsItsBytes) {
-  Kernel(1, 5);
-  Kernel(2, 5);
-  Kernel(1, 5);
-  Kernel(2, 5);
+TEST_F(PredictorTest, NewArgumentsTravelAsTheirBytes) {
+  for (int i = 0; i < 3; ++i) {
+    Kernel(1, 5);
+    Kernel(2, 5);
+  }
   bytes_ = 0;
   Kernel(1, 5);
-  Kernel(2, 6);
+  EXPECT_EQ(Kernel(2, 6), Foresight::kKnown);
   EXPECT_EQ(predictor_.Counters().changed, 1u);
   EXPECT_LT(bytes_, 12u);
-  Kernel(1, 5);
-  EXPECT_EQ(Kernel(2, 6), Foresight::kKnown);  // the last arguments are what is foreseen
-  EXPECT_EQ(predictor_.Counters().changed, 1u);
+  EXPECT_EQ(Kernel(1, 5), Foresight::kKnown);
+  EXPECT_EQ(predictor_.Counters().jumps, 1u);  // only the one that closed the first round
+  ExpectTruth();
+}
+
+// A framework's allocator may hand out the same blocks in another order each time, and come round after a while.
+TEST_F(PredictorTest, InferencesThatTakeTurnsAreForeseen) {
+  const auto inference = [&](uint64_t turn) {
+    Kernel(100);
+    for (uint64_t k = 0; k < 30; ++k) Kernel(k, k % 3 == 0 ? turn : 0);
+    Result(8);
+  };
+  for (uint64_t i = 0; i < 10; ++i) inference(i % 5);
+  const PredictionCounters before = predictor_.Counters();
+  for (uint64_t i = 0; i < 20; ++i) inference(i % 5);
+  EXPECT_EQ(predictor_.Counters().hits - before.hits, 20u * 32);
   ExpectTruth();
 }
 
@@ -145,7 +163,6 @@ TEST_F(PredictorTest, ALoopOfAnotherLengthCostsOneJump) {
   const uint64_t jumps = predictor_.Counters().jumps;
   inference(5);
   EXPECT_LE(predictor_.Counters().jumps - jumps, 2u);
-  EXPECT_EQ(predictor_.Counters().unknown, 93u);
   ExpectTruth();
 }
 
@@ -162,10 +179,10 @@ TEST_F(PredictorTest, ThreadsHavePathsOfTheirOwn) {
 }
 
 TEST_F(PredictorTest, AFullGraphIsForgottenOnBothSides) {
-  for (uint64_t i = 0; i < kMaxSteps + 10; ++i) Do(SynchronizeStream{i});
+  for (uint64_t i = 0; i < OperationTable::kMaxOperations + 10; ++i) Do(SynchronizeStream{i});
   EXPECT_EQ(predictor_.Counters().forgotten, 1u);
-  EXPECT_EQ(predictor_.Steps(), 10u);
-  EXPECT_EQ(follower_.made().size(), kMaxSteps + 10);
+  EXPECT_EQ(predictor_.KnownOperations(), 10u);
+  EXPECT_EQ(follower_.made().size(), OperationTable::kMaxOperations + 10);
   EXPECT_EQ(follower_.made().back(), truth_.back());
 }
 
@@ -173,13 +190,13 @@ TEST_F(PredictorTest, EveryDeviationBeginsAnEpoch) {
   Kernel(1);
   Kernel(2);
   const uint64_t first = predictor_.Epoch();
-  Kernel(1);  // a jump
+  Kernel(1);  // a known one that was not foreseen
   EXPECT_EQ(predictor_.Epoch(), first + 1);
   Kernel(2);  // foreseen
   EXPECT_EQ(predictor_.Epoch(), first + 1);
   predictor_.PerformOther();
   EXPECT_EQ(predictor_.Epoch(), first + 2);
-  Kernel(1, 0, 1);  // another thread, and a jump
+  Kernel(1, 0, 1);  // another thread, and again not foreseen
   EXPECT_EQ(predictor_.Epoch(), first + 4);
   EXPECT_EQ(predictor_.Position(), 6u);
 }

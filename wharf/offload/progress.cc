@@ -28,10 +28,17 @@ void ProgressWriter::Lane(uint64_t lane) {
   Put(lane);
 }
 
-void ProgressWriter::Step(StepId step, std::span<const ChangedRange> changes) {
+void ProgressWriter::Known(OperationId operation, uint64_t distance) {
   CloseRun();
-  Put(RecordKind::kStep);
-  Put(uint64_t{step});
+  Put(RecordKind::kKnown);
+  Put(uint64_t{operation});
+  Put(distance);
+}
+
+void ProgressWriter::Variant(OperationId of, std::span<const ChangedRange> changes) {
+  CloseRun();
+  Put(RecordKind::kVariant);
+  Put(uint64_t{of});
   Put(uint64_t{changes.size()});
   for (const ChangedRange& change : changes) {
     Put(uint64_t{change.offset});
@@ -74,26 +81,32 @@ std::optional<uint64_t> ProgressReader::Number() {
 
 absl::Status ProgressReader::Next(ProgressRecord& record) {
   record.kind = static_cast<RecordKind>(bytes_.front());
-  record.value = 0;
+  record.value = record.distance = 0;
   record.changes.clear();
   bytes_ = bytes_.subspan(1);
-  const bool has_value =
-      record.kind == RecordKind::kLane || record.kind == RecordKind::kRun || record.kind == RecordKind::kStep;
-  if (!has_value) {
-    if (record.kind == RecordKind::kForget || record.kind == RecordKind::kWait) return absl::OkStatus();
+  if (record.kind == RecordKind::kForget || record.kind == RecordKind::kWait) return absl::OkStatus();
+  if (record.kind < RecordKind::kLane || record.kind > RecordKind::kVariant) {
     return DataLoss("a progress record of unknown kind {}", static_cast<int>(record.kind));
   }
   const std::optional<uint64_t> value = Number();
   if (!value) return DataLoss("a progress record is cut short");
   record.value = *value;
-  if (record.kind != RecordKind::kStep) return absl::OkStatus();
+  if (record.kind == RecordKind::kVariant) return Changes(record);
+  if (record.kind != RecordKind::kKnown) return absl::OkStatus();
+  const std::optional<uint64_t> distance = Number();
+  if (!distance) return DataLoss("a progress record is cut short");
+  record.distance = *distance;
+  return absl::OkStatus();
+}
+
+absl::Status ProgressReader::Changes(ProgressRecord& record) {
   const std::optional<uint64_t> count = Number();
-  if (!count || *count > bytes_.size()) return DataLoss("a changed step is cut short");
+  if (!count || *count > bytes_.size()) return DataLoss("a variant is cut short");
   for (uint64_t i = 0; i < *count; ++i) {
     const std::optional<uint64_t> offset = Number();
     const std::optional<uint64_t> length = Number();
     if (!offset || !length || *length > bytes_.size() || *offset > UINT32_MAX) {
-      return DataLoss("a changed step is cut short");
+      return DataLoss("a variant is cut short");
     }
     record.changes.push_back({static_cast<uint32_t>(*offset), bytes_.first(*length)});
     bytes_ = bytes_.subspan(*length);

@@ -1,5 +1,5 @@
-// The records of a Progress frame: what the program did, in terms of steps both ends know (step_graph.h). Numbers are
-// LEB128. docs/protocol.md, "Progress".
+// The records of a Progress frame: what the program did, in terms of what both ends know (operation_history.h). Numbers
+// are LEB128. docs/protocol.md, "Progress".
 #pragma once
 
 #include <cstddef>
@@ -9,19 +9,20 @@
 #include <vector>
 
 #include "wharf/base/status.h"
-#include "wharf/offload/step_graph.h"
+#include "wharf/offload/operation_history.h"
 
 namespace wharf::offload {
 
 enum class RecordKind : uint8_t {
-  kLane = 1,    // lane: what follows, frames with whole operations included, was done by this thread of the program
-  kRun = 2,     // count: that many steps, each the successor of the one before
-  kStep = 3,    // step, ranges: this step, with these bytes of its head changed from now on
-  kForget = 4,  // both ends forget all steps
-  kWait = 5,    // the program waits for the last operation: nothing more comes before it is answered
+  kLane = 1,     // lane: what follows, frames with whole operations included, was done by this thread of the program
+  kRun = 2,      // count: that many operations, each the one foreseen
+  kKnown = 3,    // operation, distance: this one came, and what is foreseen begins `distance` before the history's end
+  kVariant = 4,  // operation, ranges: one came that is new: this one with other bytes. The one foreseen is skipped
+  kForget = 5,   // both ends forget everything
+  kWait = 6,     // the program goes on only with the answer to the last operation
 };
 
-// Bytes of a step's head that differ.
+// Bytes of an operation's head that differ.
 struct ChangedRange {
   uint32_t offset = 0;
   std::span<const std::byte> bytes;
@@ -30,9 +31,10 @@ struct ChangedRange {
 class ProgressWriter {
  public:
   void Lane(uint64_t lane);
-  // Consecutive steps become one record.
+  // The foreseen operation came. Consecutive ones become one record.
   void Advance() { ++run_; }
-  void Step(StepId step, std::span<const ChangedRange> changes);
+  void Known(OperationId operation, uint64_t distance);
+  void Variant(OperationId of, std::span<const ChangedRange> changes);
   void Forget();
   void Wait();
   bool Empty() const { return run_ == 0 && bytes_.empty(); }
@@ -51,7 +53,8 @@ class ProgressWriter {
 
 struct ProgressRecord {
   RecordKind kind = RecordKind::kWait;
-  uint64_t value = 0;                 // lane, count or step
+  uint64_t value = 0;  // lane, count or operation
+  uint64_t distance = 0;
   std::vector<ChangedRange> changes;  // point into what is read
 };
 
@@ -65,6 +68,7 @@ class ProgressReader {
 
  private:
   std::optional<uint64_t> Number();
+  absl::Status Changes(ProgressRecord& record);
 
   std::span<const std::byte> bytes_;
 };

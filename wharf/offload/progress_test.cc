@@ -32,7 +32,7 @@ TEST(ProgressTest, ConsecutiveStepsAreOneRecord) {
   ProgressWriter writer;
   for (int i = 0; i < 300; ++i) writer.Advance();
   writer.Wait();
-  EXPECT_EQ(writer.Bytes(), Bytes({2, 0xac, 2, 5}));  // run of 300 = 0b10'0101100, wait
+  EXPECT_EQ(writer.Bytes(), Bytes({2, 0xac, 2, 6}));  // run of 300 = 0b10'0101100, wait
 }
 
 TEST(ProgressTest, RecordsComeBackInOrder) {
@@ -41,18 +41,22 @@ TEST(ProgressTest, RecordsComeBackInOrder) {
   writer.Lane(3);
   writer.Advance();
   writer.Advance();
-  writer.Step(70000, std::vector<ChangedRange>{{16, changed}, {200, std::span(changed).first(1)}});
+  writer.Known(12, 650);
+  writer.Variant(70000, std::vector<ChangedRange>{{16, changed}, {200, std::span(changed).first(1)}});
   writer.Forget();
   writer.Wait();
   const std::vector<std::byte> bytes = writer.Bytes();
-  EXPECT_THAT(KindsIn(bytes), ElementsAre(RecordKind::kLane, RecordKind::kRun, RecordKind::kStep, RecordKind::kForget,
-                                          RecordKind::kWait));
+  EXPECT_THAT(KindsIn(bytes), ElementsAre(RecordKind::kLane, RecordKind::kRun, RecordKind::kKnown, RecordKind::kVariant,
+                                          RecordKind::kForget, RecordKind::kWait));
   ProgressReader reader(bytes);
   ProgressRecord record;
   ASSERT_TRUE(reader.Next(record).ok());
   EXPECT_EQ(record.value, 3u);
   ASSERT_TRUE(reader.Next(record).ok());
   EXPECT_EQ(record.value, 2u);
+  ASSERT_TRUE(reader.Next(record).ok());
+  EXPECT_EQ(record.value, 12u);
+  EXPECT_EQ(record.distance, 650u);
   ASSERT_TRUE(reader.Next(record).ok());
   EXPECT_EQ(record.value, 70000u);
   ASSERT_EQ(record.changes.size(), 2u);
@@ -64,7 +68,7 @@ TEST(ProgressTest, RecordsComeBackInOrder) {
 TEST(ProgressTest, WhatIsCutShortIsRefused) {
   const std::vector<std::byte> changed = Bytes({7, 8, 9});
   ProgressWriter writer;
-  writer.Step(300, std::vector<ChangedRange>{{16, changed}});
+  writer.Variant(300, std::vector<ChangedRange>{{16, changed}});
   const std::vector<std::byte> whole = writer.Bytes();
   for (size_t size = 1; size < whole.size(); ++size) {
     ProgressReader reader(std::span<const std::byte>(whole).first(size));
@@ -75,7 +79,7 @@ TEST(ProgressTest, WhatIsCutShortIsRefused) {
 
 TEST(ProgressTest, UnknownKindsAndEndlessNumbersAreRefused) {
   for (const auto& bytes : {Bytes({0}), Bytes({9}), Bytes({2, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1}),
-                            Bytes({3, 1, 200, 1})}) {
+                            Bytes({4, 1, 200, 1})}) {
     ProgressReader reader(bytes);
     ProgressRecord record;
     EXPECT_EQ(reader.Next(record).code(), absl::StatusCode::kDataLoss);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "absl/synchronization/notification.h"
 #include "wharf/base/clock.h"
@@ -9,6 +10,8 @@
 
 namespace wharf::offload {
 namespace {
+
+constexpr size_t kMaxAnswersAhead = 256;
 
 uint64_t AnswerBytes(const StepOp& op) {
   const auto* const copy = std::get_if<CopyToHost>(&op);
@@ -18,11 +21,7 @@ uint64_t AnswerBytes(const StepOp& op) {
 }  // namespace
 
 ReplayRunner::ReplayRunner(const ReplayOptions& options, Performer* performer, device::Device* device)
-    : options_(options),
-      performer_(performer),
-      device_(device),
-      lanes_(1, kNoStep),
-      undo_(device, options.undo_bytes) {}
+    : options_(options), performer_(performer), device_(device), lanes_(1), undo_(device, options.undo_bytes) {}
 
 // --- following the program ---
 
@@ -35,22 +34,7 @@ absl::Status ReplayRunner::OnProgress(uint64_t position, std::span<const std::by
   while (!reader.AtEnd()) {
     WHARF_RETURN_IF_ERROR(reader.Next(record));
     waits = record.kind == RecordKind::kWait;
-    switch (record.kind) {
-      case RecordKind::kLane:
-        WHARF_RETURN_IF_ERROR(Select(record.value));
-        break;
-      case RecordKind::kRun:
-        WHARF_RETURN_IF_ERROR(Run(record.value, bulk));
-        break;
-      case RecordKind::kStep:
-        WHARF_RETURN_IF_ERROR(Jump(record, bulk));
-        break;
-      case RecordKind::kForget:
-        Forget();
-        break;
-      case RecordKind::kWait:
-        break;
-    }
+    WHARF_RETURN_IF_ERROR(Follow(record, bulk));
   }
   if (!bulk.empty()) return DataLoss("a progress frame carries data that no operation takes");
   if (position != position_) return DataLoss("the client counts {} operations, the server {}", position, position_);
@@ -58,85 +42,115 @@ absl::Status ReplayRunner::OnProgress(uint64_t position, std::span<const std::by
   return absl::OkStatus();
 }
 
+absl::Status ReplayRunner::Follow(const ProgressRecord& record, std::vector<std::byte>& bulk) {
+  switch (record.kind) {
+    case RecordKind::kLane:
+      return Select(record.value);
+    case RecordKind::kRun:
+      return Run(record.value, bulk);
+    case RecordKind::kKnown:
+      return Jump(record, bulk);
+    case RecordKind::kVariant:
+      return TakeVariant(record, bulk);
+    case RecordKind::kForget:
+      Forget();
+      return absl::OkStatus();
+    case RecordKind::kWait:
+      NoteAnswered();
+      return absl::OkStatus();
+  }
+  return DataLoss("a progress record of unknown kind");
+}
+
 absl::Status ReplayRunner::OnOperation(uint16_t number, std::span<const std::byte> head) {
   Deviate();
   ++position_;
   if (ChangesWorld(number)) ++world_;
+  last_ = kNoOperation;
   if (!IsStep(number)) return absl::OkStatus();
-  if (!graph_.HasRoomFor(head.size())) return DataLoss("the client does not forget steps in time");
-  WHARF_ASSIGN_OR_RETURN(StepOp op, DecodeStep(number, head));
-  const StepId step = graph_.Append(number, head);
-  known_.push_back({std::move(op), world_, 0, std::nullopt, false});
-  graph_.Connect(lanes_[lane_], step);
-  lanes_[lane_] = step;
+  WHARF_RETURN_IF_ERROR(Learn(number, head));
+  NoteRisk(last_);
+  known_[last_].proven = world_;
   return absl::OkStatus();
 }
 
 void ReplayRunner::NoteFailure() {
-  if (lanes_[lane_] != kNoStep) known_[lanes_[lane_]].proven = 0;
+  if (last_ != kNoOperation) known_[last_].proven = 0;
+}
+
+absl::Status ReplayRunner::Learn(uint16_t number, std::span<const std::byte> head) {
+  if (!operations_.HasRoomFor(head.size())) return DataLoss("the client does not forget operations in time");
+  WHARF_ASSIGN_OR_RETURN(StepOp op, DecodeStep(number, head));
+  last_ = operations_.Append(number, head);
+  known_.push_back({std::move(op), 0, 0, std::nullopt});
+  Lane().Deviate(last_, Lane().Cursor() + 1);
+  return absl::OkStatus();
 }
 
 absl::Status ReplayRunner::Select(uint64_t lane) {
-  if (lane >= options_.lanes) return DataLoss("a program may have {} threads", options_.lanes);
+  if (lane >= kMaxLanes) return DataLoss("thread {} of a program that may have {}", lane, kMaxLanes);
   Deviate();
-  if (lane >= lanes_.size()) lanes_.resize(lane + 1, kNoStep);
+  if (lane >= lanes_.size()) lanes_.resize(lane + 1);
   lane_ = lane;
   return absl::OkStatus();
 }
 
 absl::Status ReplayRunner::Run(uint64_t count, std::vector<std::byte>& bulk) {
   for (uint64_t i = 0; i < count; ++i) {
-    const StepId last = lanes_[lane_];
-    const StepId next = last == kNoStep ? kNoStep : graph_.Next(last);
-    if (next == kNoStep) return DataLoss("the client follows a path that ends");
-    WHARF_RETURN_IF_ERROR(Take(next, bulk));
+    const OperationId id = Lane().Foreseen();
+    if (id == kNoOperation) return DataLoss("the client goes on where nothing is foreseen");
+    Lane().Follow();
+    ++position_;
+    ++counters_.replayed;
+    last_ = id;
+    if (ahead_.empty()) {
+      WHARF_RETURN_IF_ERROR(Perform(id, bulk));
+    } else {
+      Confirm();
+    }
   }
   return absl::OkStatus();
 }
 
 absl::Status ReplayRunner::Jump(const ProgressRecord& record, std::vector<std::byte>& bulk) {
-  if (record.value >= graph_.size()) return DataLoss("step {} is not known", record.value);
+  if (record.value >= operations_.size()) return DataLoss("operation {} is not known", record.value);
   Deviate();
-  const auto step = static_cast<StepId>(record.value);
-  if (!record.changes.empty()) WHARF_RETURN_IF_ERROR(Change(step, record.changes));
-  return Take(step, bulk);
+  ++position_;
+  ++counters_.replayed;
+  last_ = static_cast<OperationId>(record.value);
+  const uint64_t end = Lane().End() + 1;
+  if (record.distance > end) return DataLoss("a place before the beginning");
+  Lane().Deviate(last_, end - record.distance);
+  return Perform(last_, bulk);
 }
 
-absl::Status ReplayRunner::Change(StepId step, const std::vector<ChangedRange>& changes) {
-  const std::span<std::byte> head = graph_.MutableHead(step);
-  for (const ChangedRange& change : changes) {
+absl::Status ReplayRunner::TakeVariant(const ProgressRecord& record, std::vector<std::byte>& bulk) {
+  if (record.value >= operations_.size()) return DataLoss("operation {} is not known", record.value);
+  const auto of = static_cast<OperationId>(record.value);
+  std::vector<std::byte> head(operations_.Head(of).begin(), operations_.Head(of).end());
+  for (const ChangedRange& change : record.changes) {
     if (change.offset > head.size() || change.bytes.size() > head.size() - change.offset) {
-      return DataLoss("a change lies outside its step");
+      return DataLoss("a change lies outside its operation");
     }
     std::memcpy(head.data() + change.offset, change.bytes.data(), change.bytes.size());
   }
-  WHARF_ASSIGN_OR_RETURN(known_[step].op, DecodeStep(graph_.Number(step), head));
-  known_[step].proven = known_[step].writes_world = 0;
-  return absl::OkStatus();
-}
-
-absl::Status ReplayRunner::Take(StepId step, std::vector<std::byte>& bulk) {
+  Deviate();
   ++position_;
-  ++counters_.steps;
-  graph_.Connect(lanes_[lane_], step);
-  lanes_[lane_] = step;
-  if (!ahead_.empty()) {
-    Confirm();
-    return absl::OkStatus();
-  }
-  return Perform(step, bulk);
+  ++counters_.replayed;
+  WHARF_RETURN_IF_ERROR(Learn(operations_.Number(of), head));
+  return Perform(last_, bulk);
 }
 
-absl::Status ReplayRunner::Perform(StepId step, std::vector<std::byte>& bulk) {
-  if (ChangesWorld(graph_.Number(step))) ++world_;
-  if (const auto* const copy = std::get_if<CopyToDevice>(&known_[step].op)) {
+absl::Status ReplayRunner::Perform(OperationId id, std::vector<std::byte>& bulk) {
+  if (ChangesWorld(operations_.Number(id))) ++world_;
+  const auto* const copy = std::get_if<CopyToDevice>(&known_[id].op);
+  if (copy != nullptr) {
     const absl::StatusOr<uint64_t> bytes = CopyBytes(copy->extent);
     if (!bytes.ok() || *bytes != bulk.size()) return DataLoss("a copy came with {} bytes", bulk.size());
   }
-  const bool takes_bulk = std::holds_alternative<CopyToDevice>(known_[step].op);
   const absl::Status status = performer_->Perform(
-      known_[step].op, takes_bulk ? std::exchange(bulk, {}) : std::vector<std::byte>(), PushTicket(position_));
-  known_[step].proven = status.ok() ? world_ : 0;
+      known_[id].op, copy != nullptr ? std::exchange(bulk, {}) : std::vector<std::byte>(), PushTicket(position_));
+  known_[id].proven = status.ok() ? world_ : 0;
   if (!status.ok()) performer_->Latch(status);
   return absl::OkStatus();
 }
@@ -145,28 +159,51 @@ Ticket ReplayRunner::PushTicket(uint64_t position) const {
   Ticket ticket;
   ticket.tag = position;
   ticket.arrival = Clock::Real().Now();
-  ticket.push = PushHeader{epoch_, position_};
+  ticket.push = PushHeader{epoch_, position_, risky_.empty()};
   return ticket;
+}
+
+// --- what can fail ---
+
+// False for what has run before as it is, in this world, and does the same whatever is in memory.
+bool ReplayRunner::CanFail(OperationId id) {
+  if (known_[id].proven != world_) return true;
+  const StepOp& op = known_[id].op;
+  const bool harmless = std::holds_alternative<CopyToDevice>(op) || std::holds_alternative<RecordEvent>(op) ||
+                        std::holds_alternative<WaitEvent>(op);
+  return !harmless && !Writes(id);
+}
+
+void ReplayRunner::NoteRisk(OperationId id) {
+  if (CanFail(id)) risky_.insert(StreamOf(known_[id].op).value_or(device::kDefaultStream));
+}
+
+// The program goes on only with the answer to its last operation, and so after what was queued on that stream; what
+// failed elsewhere until now, that answer says.
+void ReplayRunner::NoteAnswered() {
+  if (last_ == kNoOperation || !IsAnswered(known_[last_].op)) return;
+  if (const auto stream = StreamOf(known_[last_].op)) risky_.erase(*stream);
+  std::erase_if(risky_, [this](device::StreamId stream) { return device_->StreamDone(stream).value_or(true); });
 }
 
 // --- running ahead ---
 
-// The program made the oldest step that was run ahead.
+// The program made the oldest operation that was run ahead.
 void ReplayRunner::Confirm() {
-  const StepId step = ahead_.front();
+  const OperationId id = ahead_.front();
   ahead_.pop_front();
-  known_[step].ahead = false;
-  redo_.push_back(step);
-  const StepOp& op = known_[step].op;
+  redo_.push_back(id);
+  const StepOp& op = known_[id].op;
   if (IsAnswered(op)) {
     ahead_pushed_ -= AnswerBytes(op);
+    --ahead_answers_;
     if (!undo_.Empty()) undo_.DropOldest();
     redo_.clear();
   }
-  if (ahead_.empty()) {
-    while (!undo_.Empty()) undo_.DropOldest();
-    redo_.clear();
-  }
+  if (!ahead_.empty()) return;
+  while (!undo_.Empty()) undo_.DropOldest();
+  redo_.clear();
+  answer_window_ = std::min(answer_window_ * 2, kMaxAnswersAhead);
 }
 
 // The program does something else than what was foreseen.
@@ -179,11 +216,11 @@ void ReplayRunner::Deviate() {
 // has seen its results, because a segment ends with the first operation that shows any.
 void ReplayRunner::Undo() {
   counters_.undone += ahead_.size();
-  for (const StepId step : ahead_) known_[step].ahead = false;
   ahead_.clear();
-  ahead_pushed_ = 0;
+  ahead_pushed_ = ahead_answers_ = 0;
+  answer_window_ = std::max<size_t>(answer_window_ / 2, 1);
   if (undo_.Restore(ahead_stream_)) {
-    for (const StepId step : redo_) performer_->Perform(known_[step].op, {}, PushTicket(position_)).IgnoreError();
+    for (const OperationId id : redo_) performer_->Perform(known_[id].op, {}, PushTicket(position_)).IgnoreError();
   }
   redo_.clear();
   if (performer_->HasOneStream() || options_.unsafe) return;
@@ -193,45 +230,44 @@ void ReplayRunner::Undo() {
   if (queued.ok()) restored.WaitForNotification();
 }
 
-// The program waits for its last step: whatever it does next, it does after the answer. Steps on the same stream come
-// after that step on the device too; on other streams nothing must be under way, because what the program's threads
-// agree on among themselves is not seen here.
+// The program waits for its last operation: whatever it does next, it does after the answer. Work on the same stream
+// comes after that operation on the device too; on other streams nothing must be under way, because what the
+// program's threads agree on among themselves is not seen here.
 void ReplayRunner::RunAhead() {
-  StepId last = ahead_.empty() ? lanes_[lane_] : ahead_.back();
-  if (last == kNoStep) return;
+  if (last_ == kNoOperation) return;
   if (ahead_.empty()) {
-    if (!options_.unsafe && !IsAnswered(known_[last].op)) return;
-    ahead_stream_ = StreamOf(known_[last].op).value_or(device::kDefaultStream);
+    if (!options_.unsafe && !IsAnswered(known_[last_].op)) return;
+    ahead_stream_ = StreamOf(known_[last_].op).value_or(device::kDefaultStream);
     if (!options_.unsafe && !performer_->OthersAreIdle(ahead_stream_)) return;
     redo_.clear();
   }
-  while (ahead_.size() < options_.ahead_steps) {
-    const StepId next = graph_.Next(last);
-    if (next == kNoStep || known_[next].ahead || !TryAhead(next)) return;
-    last = next;
+  uint64_t cursor = Lane().Cursor() + ahead_.size();
+  while (ahead_.size() < options_.ahead_operations && ahead_answers_ < answer_window_ && Lane().Holds(cursor)) {
+    if (!TryAhead(Lane().At(cursor))) return;
+    ++cursor;
   }
 }
 
-bool ReplayRunner::TryAhead(StepId step) {
-  const StepOp& op = known_[step].op;
+bool ReplayRunner::TryAhead(OperationId id) {
+  const StepOp& op = known_[id].op;
   const uint64_t answer = AnswerBytes(op);
   if (!performer_->HasIdleRoom() || answer > options_.pushed_bytes - ahead_pushed_) return false;
-  if (options_.unsafe ? !MayRunUnsafely(step) : !SaveWrites(step)) return false;
+  if (options_.unsafe ? !MayRunUnsafely(id) : !SaveWrites(id)) return false;
   Ticket ticket = PushTicket(position_ + ahead_.size() + 1);
   ticket.push->known = position_;
   const absl::Status status = performer_->Perform(op, {}, ticket);
-  ahead_.push_back(step);
-  known_[step].ahead = true;
+  ahead_.push_back(id);
   ahead_pushed_ += answer;
+  if (IsAnswered(op)) ++ahead_answers_;
   ++counters_.run_ahead;
   if (!status.ok()) performer_->Latch(status);
   return status.ok();
 }
 
-// False if the step cannot be undone: then it waits for the program.
-bool ReplayRunner::SaveWrites(StepId step) {
-  if (known_[step].proven != world_ || StreamOf(known_[step].op).value_or(ahead_stream_) != ahead_stream_) return false;
-  const auto& writes = Writes(step);
+// False if the operation cannot be undone: then it waits for the program.
+bool ReplayRunner::SaveWrites(OperationId id) {
+  if (known_[id].proven != world_ || StreamOf(known_[id].op).value_or(ahead_stream_) != ahead_stream_) return false;
+  const auto& writes = Writes(id);
   if (!writes) return false;
   const bool begins = ahead_.empty() || IsAnswered(known_[ahead_.back()].op);
   if (begins) undo_.BeginSegment();
@@ -241,8 +277,8 @@ bool ReplayRunner::SaveWrites(StepId step) {
   return saved;
 }
 
-const std::optional<std::vector<MemoryRange>>& ReplayRunner::Writes(StepId step) {
-  Known& known = known_[step];
+const std::optional<std::vector<MemoryRange>>& ReplayRunner::Writes(OperationId id) {
+  Known& known = known_[id];
   if (known.writes_world != world_) {
     known.writes = WritesOf(known.op, *device_, performer_->Allocations());
     known.writes_world = world_;
@@ -250,18 +286,19 @@ const std::optional<std::vector<MemoryRange>>& ReplayRunner::Writes(StepId step)
   return known.writes;
 }
 
-bool ReplayRunner::MayRunUnsafely(StepId step) const {
-  const StepOp& op = known_[step].op;
-  return !ChangesWorld(graph_.Number(step)) && !std::holds_alternative<CopyToDevice>(op) &&
+bool ReplayRunner::MayRunUnsafely(OperationId id) const {
+  const StepOp& op = known_[id].op;
+  return !ChangesWorld(operations_.Number(id)) && !std::holds_alternative<CopyToDevice>(op) &&
          !std::holds_alternative<RequestHostCall>(op) && !std::holds_alternative<QueryStream>(op) &&
          !std::holds_alternative<QueryEvent>(op) && !std::holds_alternative<ElapsedTime>(op);
 }
 
 void ReplayRunner::Forget() {
   Deviate();
-  graph_.Clear();
+  operations_.Clear();
   known_.clear();
-  std::fill(lanes_.begin(), lanes_.end(), kNoStep);
+  for (History& lane : lanes_) lane = {};
+  last_ = kNoOperation;
 }
 
 }  // namespace wharf::offload

@@ -1,14 +1,15 @@
-// ReplayRunner: the server's half of replay. It follows the program along the graph of known steps as Progress frames
+// ReplayRunner: the server's half of replay. It follows the program along the history both ends know as Progress frames
 // tell, and where the program waits it runs ahead along the foreseen path, as far as that can be undone.
 // docs/replay.md has the argument why the program cannot tell the difference.
 #pragma once
 
 #include <deque>
+#include <set>
 #include <vector>
 
+#include "wharf/offload/operation_history.h"
 #include "wharf/offload/progress.h"
 #include "wharf/offload/reply_queue.h"
-#include "wharf/offload/step_graph.h"
 #include "wharf/offload/step_op.h"
 #include "wharf/offload/undo_log.h"
 #include "wharf/offload/write_set.h"
@@ -19,12 +20,11 @@ struct ReplayOptions {
   bool unsafe = false;  // the published scheme: runs ahead through everything, undoes nothing
   uint64_t undo_bytes = 64 << 20;
   uint64_t pushed_bytes = 8 << 20;  // results sent before the program asked for them
-  size_t ahead_steps = 4096;
-  size_t lanes = 1 << 16;
+  size_t ahead_operations = 4096;
 };
 
 struct ReplayCounters {
-  uint64_t steps = 0, run_ahead = 0, undone = 0;
+  uint64_t replayed = 0, run_ahead = 0, undone = 0;  // operations
 };
 
 // Not thread-safe: on the channel's reader thread only.
@@ -64,45 +64,54 @@ class ReplayRunner {
  private:
   struct Known {
     StepOp op;
-    uint64_t proven = 0;        // the world (world_) in which it last ran as it is; 0: never
+    uint64_t proven = 0;        // the world (world_) in which it last ran; 0: never
     uint64_t writes_world = 0;  // the world in which `writes` was found
     std::optional<std::vector<MemoryRange>> writes;
-    bool ahead = false;  // was run ahead and waits for the program: not twice, or a loop would never end
   };
+  absl::Status Follow(const ProgressRecord& record, std::vector<std::byte>& bulk);
   absl::Status Select(uint64_t lane);
   absl::Status Run(uint64_t count, std::vector<std::byte>& bulk);
   absl::Status Jump(const ProgressRecord& record, std::vector<std::byte>& bulk);
-  absl::Status Change(StepId step, const std::vector<ChangedRange>& changes);
-  // The program made `step`.
-  absl::Status Take(StepId step, std::vector<std::byte>& bulk);
-  const std::optional<std::vector<MemoryRange>>& Writes(StepId step);
-  absl::Status Perform(StepId step, std::vector<std::byte>& bulk);
+  absl::Status TakeVariant(const ProgressRecord& record, std::vector<std::byte>& bulk);
+  absl::Status Learn(uint16_t number, std::span<const std::byte> head);
+  absl::Status Perform(OperationId id, std::vector<std::byte>& bulk);
+  bool CanFail(OperationId id);
+  void NoteRisk(OperationId id);
+  void NoteAnswered();
   void Confirm();
   void Deviate();
   void Undo();
   void RunAhead();
-  bool TryAhead(StepId step);
-  bool SaveWrites(StepId step);
-  bool MayRunUnsafely(StepId step) const;
+  bool TryAhead(OperationId id);
+  bool SaveWrites(OperationId id);
+  const std::optional<std::vector<MemoryRange>>& Writes(OperationId id);
+  bool MayRunUnsafely(OperationId id) const;
   void Forget();
   Ticket PushTicket(uint64_t position) const;
+  History& Lane() { return lanes_[lane_]; }
 
   const ReplayOptions options_;
   Performer* const performer_;
   device::Device* const device_;
-  StepGraph graph_;
-  std::vector<Known> known_;   // of every step
-  std::vector<StepId> lanes_;  // each thread's last step
+  OperationTable operations_;
+  std::vector<Known> known_;    // of every operation
+  std::vector<History> lanes_;  // of every thread
   uint64_t lane_ = 0;
+  OperationId last_ = kNoOperation;  // the last operation the program made
   uint64_t position_ = 0, epoch_ = 0;
   uint64_t world_ = 1;  // counts changes of memory, code and streams
 
-  // Steps that were run ahead and that the program has not made yet, and those it has made since the oldest segment
-  // of the undo log began.
-  std::deque<StepId> ahead_;
-  std::vector<StepId> redo_;
+  // Streams on which something that may fail was queued since the program last learnt that they are done.
+  std::set<device::StreamId> risky_;
+
+  // Operations that were run ahead and that the program has not made yet, and those it has made since the oldest
+  // segment of the undo log began.
+  std::deque<OperationId> ahead_;
+  std::vector<OperationId> redo_;
   device::StreamId ahead_stream_ = 0;
   uint64_t ahead_pushed_ = 0;
+  // How many answers may be run ahead: more while that pays, fewer after it did not.
+  size_t ahead_answers_ = 0, answer_window_ = 8;
   UndoLog undo_;
   ReplayCounters counters_;
 };

@@ -102,13 +102,13 @@ void Session::Check(bool permitted) {
 }
 
 CudaError Session::SendPosted(uint16_t number, const std::vector<std::byte>& head, std::span<const std::byte> bulk,
-                              link::BulkOwnership ownership) {
+                              link::BulkOwnership ownership, device::StreamId stream) {
   if (const CallScope* scope = CallScope::Current()) Check(scope->MayPost());
   if (const CudaError error = StickyError(); error != CudaError::kSuccess) return error;
   posted_.fetch_add(1, std::memory_order_relaxed);
   absl::Status sent;
   if (replays_) {
-    sent = PostForeseen(number, head, bulk, ownership);
+    sent = PostForeseen(number, head, bulk, ownership, stream);
   } else {
     const Busy busy(*this);
     operations_.fetch_add(1);
@@ -118,13 +118,13 @@ CudaError Session::SendPosted(uint16_t number, const std::vector<std::byte>& hea
 }
 
 Session::RequestPtr Session::SendRequest(uint16_t number, const std::vector<std::byte>& head, std::span<std::byte> into,
-                                         bool detached) {
+                                         bool detached, device::StreamId stream) {
   if (const CallScope* scope = CallScope::Current()) Check(scope->MayAsk());
-  return Enqueue(number, head, into, detached);
+  return Enqueue(number, head, into, detached, stream);
 }
 
 Session::RequestPtr Session::Enqueue(uint16_t number, const std::vector<std::byte>& head, std::span<std::byte> into,
-                                     bool detached) {
+                                     bool detached, device::StreamId stream) {
   auto request = std::make_shared<Request>();
   request->into = into;
   request->detached = detached;
@@ -137,7 +137,7 @@ Session::RequestPtr Session::Enqueue(uint16_t number, const std::vector<std::byt
   const Busy busy(*this);
   absl::Status sent;
   if (replays_) {
-    sent = RequestForeseen(number, head, request);
+    sent = RequestForeseen(number, head, request, stream);
   } else {
     request->index = operations_.fetch_add(1) + 1;
     sent = SendWhole(number, head, request);
@@ -156,18 +156,6 @@ absl::Status Session::SendWhole(uint16_t number, const std::vector<std::byte>& h
   return channel_->Send(number, request->tag, head);
 }
 
-template <typename Done>
-void Session::Await(Done done) {
-  const absl::Duration tick = std::max(absl::FromChrono(options_.timeout) / 4, absl::Milliseconds(1));
-  // A lost session waits for the channel's last word: until then its reader may write to the caller's memory.
-  while (!done() && !closed_) {
-    if (!changed_.WaitWithTimeout(&mutex_, tick) || closed_) continue;
-    mutex_.Unlock();
-    Ping();
-    mutex_.Lock();
-  }
-}
-
 CudaError Session::Wait(std::span<const RequestPtr> requests) {
   const auto done = [&] {
     return std::all_of(requests.begin(), requests.end(), [](auto& request) { return request->done; });
@@ -178,9 +166,11 @@ CudaError Session::Wait(std::span<const RequestPtr> requests) {
     absl::MutexLock lock(&mutex_);
     Await(done);
     for (const RequestPtr& request : requests) {
-      round_trip |= (request->tag & kForeseen) == 0 || request->known > settled_;
+      round_trip |= !request->elided && ((request->tag & kForeseen) == 0 || request->known > settled_);
     }
-    for (const RequestPtr& request : requests) settled_ = std::max(settled_, request->index);
+    for (const RequestPtr& request : requests) {
+      if (!request->elided) settled_ = std::max(settled_, request->index);
+    }
   }
   if (round_trip) {
     round_trips_.fetch_add(1, std::memory_order_relaxed);
@@ -232,7 +222,7 @@ CudaError Session::Finish(CallScope& scope, CudaError error) {
   if (scope.call_class() == CallClass::kPlumbing) return error;
   if (options_.mode == Mode::kCached && scope.call_class() == CallClass::kLocal) return error;
   if (StickyError() != CudaError::kSuccess) return error;
-  const RequestPtr request = Enqueue(Acknowledge::kNumber, Encode(Acknowledge{scope.function()}), {}, false);
+  const RequestPtr request = Enqueue(Acknowledge::kNumber, Encode(Acknowledge{scope.function()}), {}, false, kNoStream);
   const CudaError learnt = Wait({&request, 1});
   if (error == CudaError::kSuccess) return learnt;
   absl::MutexLock lock(&mutex_);
@@ -242,6 +232,7 @@ CudaError Session::Finish(CallScope& scope, CudaError error) {
 
 CudaError Session::PostHostCall(device::StreamId stream, std::function<void()> call) {
   const uint64_t id = next_tag_.fetch_add(1);
+  calls_host_.store(true, std::memory_order_relaxed);
   {
     absl::MutexLock lock(&host_mutex_);
     host_calls_.emplace(id, std::move(call));
@@ -264,9 +255,10 @@ SessionCounters Session::Counters() const {
   {
     absl::MutexLock order(&order_mutex_);
     counters.prediction = predictor_.Counters();
-    counters.known_steps = predictor_.Steps();
+    counters.known_operations = predictor_.KnownOperations();
   }
   absl::MutexLock lock(&mutex_);
+  counters.elided = elided_total_;
   counters.pushes = pushes_;
   counters.early_pushes = early_pushes_;
   counters.void_pushes = void_pushes_;
@@ -346,6 +338,10 @@ absl::Status Session::OnFrame(const link::FrameHeader& header, std::span<const s
     }
     case FrameKind::kOutput: {
       WHARF_ASSIGN_OR_RETURN(const Output output, Decode<Output>(head));
+      {
+        absl::MutexLock lock(&mutex_);
+        has_printed_ = true;
+      }
       if (options_.output) options_.output(output.text);
       return absl::OkStatus();
     }

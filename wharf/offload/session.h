@@ -7,6 +7,7 @@
 // thread waits, pings ask for a sign of life, so a long kernel is no loss.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <functional>
@@ -45,7 +46,8 @@ struct SessionCounters {
   uint64_t blocking_round_trips = 0;
   uint64_t bytes_up = 0, bytes_down = 0;
   PredictionCounters prediction;  // replay modes only, as is what follows
-  uint64_t known_steps = 0;
+  uint64_t known_operations = 0;
+  uint64_t elided = 0;                                     // waits for nothing but completion, answered here
   uint64_t pushes = 0, early_pushes = 0, void_pushes = 0;  // answers to foreseen operations; came before they were
                                                            // asked for; were thrown away
 };
@@ -65,11 +67,13 @@ class Session final : private link::FrameHandler {
   // A request under way. `into` takes the reply's bulk part; it must stay valid until the request is done.
   struct Request {
     std::span<std::byte> into;
-    uint64_t tag = 0;       // the reply's; of a foreseen operation: its position, and kForeseen
-    uint64_t index = 0;     // operations made so far, this one included
-    uint64_t epoch = 0;     // foreseen: deviations before it
-    uint64_t known = 0;     // foreseen: what the server knew when it answered
-    bool detached = false;  // nobody waits: an error is kept for the next call that does
+    uint64_t tag = 0;        // the reply's; of a foreseen operation: its position, and kForeseen
+    uint64_t index = 0;      // operations made so far, this one included
+    uint64_t epoch = 0;      // foreseen: deviations before it
+    uint64_t known = 0;      // foreseen: what the server knew when it answered
+    bool detached = false;   // nobody waits: an error is kept for the next call that does
+    Predictor::Place place;  // foreseen: of the operation
+    bool elided = false;     // detached, and without data: stands for a wait that was answered here
     bool done = false;
     ReplyHeader header;
     std::vector<std::byte> head;  // the operation's own Reply, encoded
@@ -83,7 +87,7 @@ class Session final : private link::FrameHandler {
   device::CudaError Post(const Op& op, std::span<const std::byte> bulk = {},
                          link::BulkOwnership ownership = link::BulkOwnership::kCopy) {
     static_assert(Op::kAnswer == Answer::kPosted);
-    return SendPosted(Op::kNumber, Encode(op), bulk, ownership);
+    return SendPosted(Op::kNumber, Encode(op), bulk, ownership, StreamOfOperation(op));
   }
   // Sends and waits: the first of the sticky error, the pending error of posted operations, the request's own.
   template <typename Op>
@@ -96,7 +100,7 @@ class Session final : private link::FrameHandler {
   // The same for a fact that never changes and is kept by the caller, which a call of any class may need once.
   template <typename Op>
   device::CudaError AskOnce(const Op& op, typename Op::Reply* reply) {
-    const RequestPtr request = Enqueue(Op::kNumber, Encode(op), {}, false);
+    const RequestPtr request = Enqueue(Op::kNumber, Encode(op), {}, false, StreamOfOperation(op));
     const device::CudaError error = Wait({&request, 1});
     return error == device::CudaError::kSuccess ? DecodeReply(*request, *reply) : error;
   }
@@ -104,7 +108,7 @@ class Session final : private link::FrameHandler {
   template <typename Op>
   RequestPtr Start(const Op& op, std::span<std::byte> into = {}, bool detached = false) {
     static_assert(Op::kAnswer == Answer::kBlocking);
-    return SendRequest(Op::kNumber, Encode(op), into, detached);
+    return SendRequest(Op::kNumber, Encode(op), into, detached, StreamOfOperation(op));
   }
   device::CudaError Wait(std::span<const RequestPtr> requests);
   // Waits until no detached request is under way: their destinations are then the caller's again.
@@ -149,17 +153,33 @@ class Session final : private link::FrameHandler {
   Session(std::unique_ptr<link::ByteStream> stream, SessionOptions options);
 
   absl::Status ShakeHands();
+  // The stream an operation is ordered on.
+  static constexpr device::StreamId kNoStream = UINT64_MAX;
+  template <typename Op>
+  static device::StreamId StreamOfOperation(const Op& op) {
+    if constexpr (requires { op.stream; }) {
+      return op.stream;
+    } else {
+      return kNoStream;
+    }
+  }
   device::CudaError SendPosted(uint16_t number, const std::vector<std::byte>& head, std::span<const std::byte> bulk,
-                               link::BulkOwnership ownership);
-  RequestPtr SendRequest(uint16_t number, const std::vector<std::byte>& head, std::span<std::byte> into, bool detached);
-  RequestPtr Enqueue(uint16_t number, const std::vector<std::byte>& head, std::span<std::byte> into, bool detached);
+                               link::BulkOwnership ownership, device::StreamId stream);
+  RequestPtr SendRequest(uint16_t number, const std::vector<std::byte>& head, std::span<std::byte> into, bool detached,
+                         device::StreamId stream);
+  RequestPtr Enqueue(uint16_t number, const std::vector<std::byte>& head, std::span<std::byte> into, bool detached,
+                     device::StreamId stream);
 
   absl::Status SendWhole(uint16_t number, const std::vector<std::byte>& head, const RequestPtr& request);
 
   // --- replay (session_replay.cc) ---
   absl::Status PostForeseen(uint16_t number, const std::vector<std::byte>& head, std::span<const std::byte> bulk,
-                            link::BulkOwnership ownership);
-  absl::Status RequestForeseen(uint16_t number, const std::vector<std::byte>& head, const RequestPtr& request);
+                            link::BulkOwnership ownership, device::StreamId stream);
+  absl::Status RequestForeseen(uint16_t number, const std::vector<std::byte>& head, const RequestPtr& request,
+                               device::StreamId stream);
+  bool MayElide(uint16_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(order_mutex_, mutex_);
+  RequestPtr Elide(Request& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SettleElided(device::StreamId stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(order_mutex_);
   Foresight Foresee(uint16_t number, const std::vector<std::byte>& head) ABSL_EXCLUSIVE_LOCKS_REQUIRED(order_mutex_);
   absl::Status SendProgressBefore() ABSL_EXCLUSIVE_LOCKS_REQUIRED(order_mutex_);
   bool TakeEarly(Request& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -177,7 +197,16 @@ class Session final : private link::FrameHandler {
   void Check(bool permitted);
   // Waits, asking for signs of life meanwhile, until `done` or the channel is closed.
   template <typename Done>
-  void Await(Done done) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Await(Done done) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const absl::Duration tick = std::max(absl::FromChrono(options_.timeout) / 4, absl::Milliseconds(1));
+    // A lost session waits for the channel's last word: until then its reader may write to the caller's memory.
+    while (!done() && !closed_) {
+      if (!changed_.WaitWithTimeout(&mutex_, tick) || closed_) continue;
+      mutex_.Unlock();
+      Ping();
+      mutex_.Lock();
+    }
+  }
   // Closes the channel; every waiting and later call gets kRemoteLost.
   device::CudaError Lose(std::string reason);
   device::CudaError Outcome(std::span<const RequestPtr> requests);
@@ -226,6 +255,7 @@ class Session final : private link::FrameHandler {
   absl::CondVar pace_;
   bool pacing_ ABSL_GUARDED_BY(order_mutex_) = false, pace_stop_ ABSL_GUARDED_BY(order_mutex_) = false;
   uint64_t progress_frames_ ABSL_GUARDED_BY(order_mutex_) = 0;
+  device::StreamId elided_stream_ ABSL_GUARDED_BY(order_mutex_) = kNoStream;  // of the last elided wait
 
   mutable absl::Mutex mutex_;
   absl::CondVar changed_, stopping_;
@@ -234,9 +264,12 @@ class Session final : private link::FrameHandler {
   std::string sticky_message_ ABSL_GUARDED_BY(mutex_);
   std::string goodbye_ ABSL_GUARDED_BY(mutex_);
   absl::Status refusal_ ABSL_GUARDED_BY(mutex_);
-  uint64_t detached_ ABSL_GUARDED_BY(mutex_) = 0;    // requests under way that nobody waits for
-  uint64_t done_index_ ABSL_GUARDED_BY(mutex_) = 0;  // see NoteDone
-  uint64_t settled_ ABSL_GUARDED_BY(mutex_) = 0;     // operations made when a wait last ended
+  uint64_t detached_ ABSL_GUARDED_BY(mutex_) = 0;     // requests under way that nobody waits for, but for their data
+  uint64_t elided_ ABSL_GUARDED_BY(mutex_) = 0;       // the same, for nothing
+  bool has_printed_ ABSL_GUARDED_BY(mutex_) = false;  // kernels have
+  std::atomic<bool> calls_host_{false};               // the program uses host functions
+  uint64_t done_index_ ABSL_GUARDED_BY(mutex_) = 0;   // see NoteDone
+  uint64_t settled_ ABSL_GUARDED_BY(mutex_) = 0;      // operations made when a wait last ended
   // Answers that came before their operations, by position.
   struct EarlyPush {
     PushHeader push;
@@ -245,9 +278,10 @@ class Session final : private link::FrameHandler {
   };
   std::map<uint64_t, EarlyPush> early_ ABSL_GUARDED_BY(mutex_);
   uint64_t early_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t epoch_ ABSL_GUARDED_BY(mutex_) = 0;  // the predictor's
+  std::vector<Predictor::Place> sure_ ABSL_GUARDED_BY(mutex_);  // what the predictor is yet to be told
+  uint64_t epoch_ ABSL_GUARDED_BY(mutex_) = 0;                  // the predictor's
   uint64_t pushes_ ABSL_GUARDED_BY(mutex_) = 0, early_pushes_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t void_pushes_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t void_pushes_ ABSL_GUARDED_BY(mutex_) = 0, elided_total_ ABSL_GUARDED_BY(mutex_) = 0;
   device::StreamId done_stream_ ABSL_GUARDED_BY(mutex_) = 0;
   bool welcomed_ ABSL_GUARDED_BY(mutex_) = false;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;   // the channel told so

@@ -1,5 +1,6 @@
 // The replay modes of Session: operations that the server foresees are counted instead of sent, and their answers come
 // as pushes, perhaps before they are asked for. docs/replay.md.
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -20,6 +21,8 @@ constexpr size_t kLargeInput = 4 << 10;
 // What the server may send before it is asked for.
 constexpr uint64_t kMaxEarlyBytes = 64 << 20;
 constexpr size_t kMaxEarlyPushes = 16 << 10;
+// How many waits the program may be ahead of the server.
+constexpr uint64_t kMaxElided = 4;
 
 uint16_t Number(FrameKind kind) { return static_cast<uint16_t>(kind); }
 
@@ -30,7 +33,7 @@ Foresight Session::Foresee(uint16_t number, const std::vector<std::byte>& head) 
   const uint64_t epoch = predictor_.Epoch();
   Foresight foresight = Foresight::kNew;
   if (IsStep(number)) {
-    foresight = predictor_.Perform(LanePool::Mine(lanes_), number, head);
+    foresight = predictor_.Perform(std::min(LanePool::Mine(lanes_), kMaxLanes - 1), number, head);
   } else {
     predictor_.PerformOther();
   }
@@ -59,8 +62,9 @@ absl::Status Session::SendProgressUpTo(uint64_t position, link::Urgency urgency,
 }
 
 absl::Status Session::PostForeseen(uint16_t number, const std::vector<std::byte>& head, std::span<const std::byte> bulk,
-                                   link::BulkOwnership ownership) {
+                                   link::BulkOwnership ownership, device::StreamId stream) {
   absl::MutexLock order(&order_mutex_);
+  SettleElided(stream);
   if (Foresee(number, head) == Foresight::kNew) {
     const Busy busy(*this);
     WHARF_RETURN_IF_ERROR(SendProgressBefore());
@@ -81,8 +85,10 @@ absl::Status Session::PostForeseen(uint16_t number, const std::vector<std::byte>
   return absl::OkStatus();
 }
 
-absl::Status Session::RequestForeseen(uint16_t number, const std::vector<std::byte>& head, const RequestPtr& request) {
+absl::Status Session::RequestForeseen(uint16_t number, const std::vector<std::byte>& head, const RequestPtr& request,
+                                      device::StreamId stream) {
   absl::MutexLock order(&order_mutex_);
+  SettleElided(stream);
   const Foresight foresight = Foresee(number, head);
   request->index = operations_.load();
   if (foresight == Foresight::kNew) {
@@ -91,15 +97,58 @@ absl::Status Session::RequestForeseen(uint16_t number, const std::vector<std::by
   }
   request->tag = kForeseen | predictor_.Position();
   request->epoch = predictor_.Epoch();
+  request->place = predictor_.LastPlace();
+  bool waits = false;
   {
     absl::MutexLock lock(&mutex_);
+    for (const Predictor::Place& place : sure_) predictor_.NoteSure(place);
+    sure_.clear();
     if (!TakeEarly(*request)) {
-      requests_.emplace(request->tag, request);
+      const bool elide = MayElide(number);
+      if (elide) elided_stream_ = stream;
+      requests_.emplace(request->tag, elide ? Elide(*request) : request);
       if (request->detached) ++detached_;
     }
+    waits = !request->done && !request->detached;
   }
-  if (!request->detached) predictor_.NoteWait();
-  return SendProgress(request->done || request->detached ? link::Urgency::kSoon : link::Urgency::kNow);
+  if (waits) predictor_.NoteWait();
+  return SendProgress(waits ? link::Urgency::kNow : link::Urgency::kSoon);
+}
+
+// --- waits for nothing ---
+// A program that waits for a stream learns that the work is done, which nobody can tell from "will be done before
+// anything that depends on it": work on the same stream is ordered anyway, and before work on another stream is sent
+// the wait is made up for. What a wait does show is errors, text that kernels print, host functions that have run and
+// data that has landed in host memory. So it is answered here only if there are none of these, and if the server said
+// that nothing before it could fail.
+
+bool Session::MayElide(uint16_t number) {
+  return number == SynchronizeStream::kNumber && predictor_.IsSure() && detached_ == 0 && !has_printed_ &&
+         elided_ < kMaxElided && !calls_host_.load(std::memory_order_relaxed);
+}
+
+// The request is done; what is returned takes the server's answer.
+Session::RequestPtr Session::Elide(Request& request) {
+  request.elided = true;
+  auto shadow = std::make_shared<Request>(request);
+  request.done = true;
+  ++elided_;
+  ++elided_total_;
+  return shadow;
+}
+
+// Other streams may have been promised, by the program's own order, that the work is done.
+void Session::SettleElided(device::StreamId stream) {
+  if (elided_stream_ == kNoStream || elided_stream_ == stream) return;
+  elided_stream_ = kNoStream;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (elided_ == 0) return;
+  }
+  const Busy busy(*this);
+  if (!SendProgress(link::Urgency::kNow).ok()) return;
+  absl::MutexLock lock(&mutex_);
+  Await([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return elided_ == 0; });
 }
 
 // What the whole operation just made must not overtake; the frames leave together.
@@ -115,8 +164,9 @@ bool Session::TakeEarly(Request& request) {
   early_bytes_ -= early.bulk.size();
   if (early.push.epoch != request.epoch) return false;
   request.known = early.push.known;
+  if (early.push.sure) sure_.push_back(request.place);
   if (early.header.error == device::CudaError::kSuccess && early.bulk.size() == request.into.size()) {
-    std::memcpy(request.into.data(), early.bulk.data(), early.bulk.size());
+    std::copy(early.bulk.begin(), early.bulk.end(), request.into.begin());
   }
   Finish(request, std::move(early.header), early.rest);
   return true;
@@ -152,7 +202,7 @@ absl::Status Session::OnPush(const link::FrameHeader& header, std::span<const st
   const RequestPtr request =
       found != requests_.end() && found->second->epoch == push.epoch ? found->second : RequestPtr();
   // Errors of operations that the program did make travel with any answer.
-  Latch(reply, request != nullptr && request->detached);
+  Latch(reply, request != nullptr && (request->detached || request->elided));
   if (request == nullptr) {
     if (push.epoch != epoch_) {
       ++void_pushes_;
@@ -171,10 +221,12 @@ absl::Status Session::OnPush(const link::FrameHeader& header, std::span<const st
   if (wants_data && !bulk.empty()) std::memcpy(request->into.data(), bulk.data(), bulk.size());
   requests_.erase(found);
   if (request->detached) --detached_;
+  if (request->elided) --elided_;
   request->received = header.bulk_bytes;
   request->known = push.known;
+  if (push.sure) sure_.push_back(request->place);
   Finish(*request, std::move(reply), decoder.Rest());
-  if (push.known >= request->index) Measure(*request);
+  if (push.known >= request->index && !request->elided) Measure(*request);
   return absl::OkStatus();
 }
 

@@ -97,7 +97,8 @@ struct ReplyHeader {
 struct PushHeader {
   uint64_t epoch = 0;  // deviations of the program the server knew of when it executed the operation
   uint64_t known = 0;  // operations of the program it knew of then
-  auto Fields() { return std::tie(epoch, known); }
+  bool sure = false;   // nothing that was under way before it could have failed (docs/replay.md, "Waits for nothing")
+  auto Fields() { return std::tie(epoch, known, sure); }
 };
 
 struct Output {

@@ -1,0 +1,54 @@
+#include "wharf/offload/operation_history.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace wharf::offload {
+
+OperationId OperationTable::Append(uint16_t number, std::span<const std::byte> head) {
+  Operation operation;
+  operation.head.assign(head.begin(), head.end());
+  operation.number = number;
+  bytes_ += head.size();
+  operations_.push_back(std::move(operation));
+  return static_cast<OperationId>(operations_.size() - 1);
+}
+
+void OperationTable::Clear() {
+  operations_.clear();
+  bytes_ = 0;
+}
+
+bool OperationTable::Is(OperationId id, uint16_t number, std::span<const std::byte> head) const {
+  const Operation& known = operations_[id];
+  return known.number == number && std::equal(known.head.begin(), known.head.end(), head.begin(), head.end());
+}
+
+void History::Follow() {
+  const uint32_t note = NoteOf(cursor_);
+  Append(At(cursor_));
+  if (note != 0) SetNote(end_ - 1, note);
+  ++cursor_;
+}
+
+void History::Deviate(OperationId id, uint64_t cursor) {
+  Append(id);
+  cursor_ = cursor;
+}
+
+void History::SetNote(uint64_t index, uint32_t note) {
+  if (notes_.empty()) notes_.resize(kCapacity);
+  notes_[index % kCapacity] = note;
+}
+
+void History::Append(OperationId id) {
+  if (ring_.size() < kCapacity) {
+    ring_.push_back(id);
+  } else {
+    ring_[end_ % kCapacity] = id;
+  }
+  if (!notes_.empty()) notes_[end_ % kCapacity] = 0;
+  ++end_;
+}
+
+}  // namespace wharf::offload
