@@ -339,6 +339,7 @@ TEST(ResumableStreamTest, AChannelRunsOverItUnchanged) {
   EXPECT_GT(harbor.connections(), 100);
   near->Close(seconds(10));
   EXPECT_EQ(echo.WaitClosed().code(), absl::StatusCode::kUnavailable);
+  near.reset();
   far.reset();
 }
 
