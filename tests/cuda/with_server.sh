@@ -1,7 +1,7 @@
 #!/bin/bash
 # Runs a CUDA test program in one way and, in a server mode, compares what it prints with what it printed locally.
-#   with_server.sh WAY OUTPUT_DIR PROGRAM [ARGUMENT…]     WAY: local, percall, cached, posted or native
-# local: wharf run --local, the output is kept. percall, cached, posted: through a server of its own on loopback. native:
+#   with_server.sh WAY OUTPUT_DIR PROGRAM [ARGUMENT…]     WAY: local, percall, cached, posted, replay or native
+# local: wharf run --local, the output is kept. percall, cached, posted, replay: through a server of its own on loopback. native:
 # the vendor's libraries and a real GPU; exit status 77 where there is none.
 # WHARF_BIN: where `wharf` is. CUDA_LIBRARIES: the toolkit's libraries (native, and NVRTC in every way). WHARF_SANITIZER:
 # in sanitizer builds the runtime, which has to be loaded before the drop-in libraries. Whatever it reports about the
@@ -49,7 +49,7 @@ case $way in
   local)
     run "${wharf[@]}" run --local --device soft -- "$@"
     ;;
-  percall | cached | posted)
+  percall | cached | posted | replay)
     exec {server_says}< <(exec "${wharf[@]}" serve --listen 127.0.0.1:0 --device soft --threads 0 2>"$output.server")
     server=$!
     trap stop_server EXIT
