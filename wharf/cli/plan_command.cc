@@ -85,9 +85,16 @@ absl::Status RunPlan(const PlanOptions& options) {
                     split::Plan()};
   if (options.objective == "energy") stored.objective = split::Objective::Energy(Milliseconds(options.deadline));
   const std::vector<double> rates = options.sweep ? split::PlanningRates() : std::vector<double>{*options.bytes_per_ms};
+  stored.link.bytes_per_ms = rates.front();
+  std::vector<split::Plan> made;
+  if (options.sweep) {
+    made = planner->Sweep(stored.link, rates, stored.objective);
+  } else {
+    made.push_back(planner->MakePlan(stored.link, stored.objective));
+  }
   split::LowerBound bound(graph);
   std::vector<StoredPlan> plans;
-  for (split::Plan& plan : planner->Sweep(stored.link, rates, stored.objective)) {
+  for (split::Plan& plan : made) {
     stored.link.bytes_per_ms = rates[plans.size()];
     stored.lower_bound_ms = options.bound ? bound.Latency(stored.link) : 0;
     stored.plan = std::move(plan);

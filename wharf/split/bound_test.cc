@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "wharf/split/layer_cut.h"
 #include "wharf/split/testing.h"
 
 namespace wharf::split {

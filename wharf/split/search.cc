@@ -196,7 +196,7 @@ void IntraDpPlanner::Shift(Cuts& cuts) {
 }
 
 void IntraDpPlanner::Mutate(Cuts& cuts) {
-  if (random_.Below(4) == 0) return Shift(cuts);
+  if (random_.Below(3) == 0) return Shift(cuts);
   const int op = sites_[random_.Below(static_cast<int>(sites_.size()))];
   const int rows = graph_.Rows(op);
   Cut& cut = cuts[op];
@@ -225,20 +225,16 @@ void IntraDpPlanner::Mutate(Cuts& cuts) {
   }
 }
 
-// Threshold accepting: steps that cost a little are taken, less and less.
+// Random changes; those that cost nothing are kept too, so that plateaus are crossed.
 void IntraDpPlanner::Wander(Candidate& best, int64_t until) {
-  Candidate current = best;
-  const int64_t from = spent_;
   while (spent_ < until) {
-    const double left = static_cast<double>(until - spent_) / static_cast<double>(until - from);
-    cuts_ = current.cuts;
+    cuts_ = best.cuts;
     const int changes = random_.Between(1, 3);
     for (int i = 0; i < changes; ++i) Mutate(cuts_);
     const double score = Score(cuts_);
-    if (!(score <= current.score * (1 + 0.01 * left * left))) continue;
-    current.cuts = cuts_;
-    current.score = score;
-    if (Better(score, best.score)) best = current;
+    if (!(score <= best.score)) continue;
+    best.cuts = cuts_;
+    best.score = score;
   }
 }
 
@@ -281,8 +277,12 @@ Plan IntraDpPlanner::BestPlan(const Candidate& found) {
   return best;
 }
 
+// Plans of nearby bandwidths are good starts, so they are made as well.
 Plan IntraDpPlanner::MakePlan(const Link& link, const Objective& objective) {
-  return BestPlan(Solve(link, objective, options_.budget));
+  if (link.bytes_per_ms <= 0) return Sweep(link, {0}, objective).front();
+  std::vector<double> rates;
+  for (const double factor : {0.8, 0.9, 1.0, 1.1, 1.25}) rates.push_back(factor * link.bytes_per_ms);
+  return Sweep(link, rates, objective)[2];
 }
 
 std::vector<Plan> IntraDpPlanner::Sweep(const Link& link, const std::vector<double>& bytes_per_ms,

@@ -11,9 +11,10 @@
 
 namespace wharf::split {
 
-// A local search over cuts with the exact evaluator, from several starts: device alone, server alone, the cheapest
-// layer partitions (with and without replication, by latency and by energy), plans that part the rows until some
-// frontier of the model and leave the rest to one side, and the plans of neighbouring bandwidths. docs/split.md.
+// A local search over cuts with the exact evaluator (all exchanges of one operator or of a frontier in turn, then
+// random changes, then again), from several starts: device alone, server alone, the cheapest layer partitions (with and
+// without replication, by latency and by energy), plans that part the rows until some frontier of the model and leave
+// the rest to one side, and the plans of neighbouring bandwidths. docs/split.md.
 class IntraDpPlanner final : public Planner {
  public:
   IntraDpPlanner(const RowGraph& graph, const PlannerOptions& options);

@@ -8,6 +8,7 @@ namespace {
 
 constexpr double kMegabyte = 1e3;  // bytes/ms of 1 MB/s
 constexpr int kEstimateSteps = 3;  // of 0.1 s
+constexpr double kDoubt = 0.2;
 
 // The mean rate of the last steps before `now_ms`.
 double Estimate(const RateTrace& trace, double now_ms) {
@@ -54,19 +55,30 @@ std::vector<double> PlanningRates() {
 
 PlanTable::PlanTable(const RowGraph& graph, Planner& planner, const Link& link, const Objective& objective)
     : evaluator_(graph), link_(link), objective_(objective) {
-  for (Plan& plan : planner.Sweep(link, PlanningRates(), objective)) {
-    if (std::find(plans_.begin(), plans_.end(), plan) == plans_.end()) plans_.push_back(std::move(plan));
-  }
+  Add(planner);
 }
 
-const Plan& PlanTable::Choose(double bytes_per_ms) {
+void PlanTable::Add(Planner& planner) {
+  for (Plan& plan : planner.Sweep(link_, PlanningRates(), objective_)) {
+    if (std::find(plans_.begin(), plans_.end(), plan) == plans_.end()) plans_.push_back(std::move(plan));
+  }
+  chosen_.clear();
+}
+
+double PlanTable::Score(const Plan& plan, double bytes_per_ms) {
+  link_.bytes_per_ms = bytes_per_ms;
+  return objective_.Score(evaluator_.Evaluate(plan, link_));
+}
+
+const Plan& PlanTable::Choose(double bytes_per_ms, double doubt) {
   const int key = static_cast<int>(std::lround(bytes_per_ms / kMegabyte * 20));
-  const auto [entry, added] = chosen_.try_emplace(key, 0);
+  const auto [entry, added] = chosen_.try_emplace({key, doubt}, 0);
   if (added) {
-    link_.bytes_per_ms = key * kMegabyte / 20;
+    const double rate = key * kMegabyte / 20;
     double best = std::numeric_limits<double>::infinity();
     for (size_t i = 0; i < plans_.size(); ++i) {
-      const double score = objective_.Score(evaluator_.Evaluate(plans_[i], link_));
+      double score = Score(plans_[i], rate);
+      if (doubt > 0) score += Score(plans_[i], rate * (1 - doubt)) + Score(plans_[i], rate * (1 + doubt));
       if (score < best) best = score, entry->second = i;
     }
   }
@@ -90,7 +102,7 @@ void Simulation::RunTrace(PlanTable& plans, const RateTrace& trace, Tally& tally
   double latency = 0;
   for (double now = 0; now < end_ms && std::isfinite(latency); now += latency) {
     link.trace_start_ms = now;
-    const Outcome outcome = evaluator_.Evaluate(plans.Choose(Estimate(trace, now)), link);
+    const Outcome outcome = evaluator_.Evaluate(plans.Choose(Estimate(trace, now), kDoubt), link);
     latency = outcome.latency_ms;
     // A faster link's bound holds too; whole MB/s are few.
     const double highest = HighestRate(trace, now, now + latency);
@@ -104,7 +116,7 @@ SimulatedRow Simulation::Run(PlanTable& plans, const Scenario& scenario) {
   if (scenario.traces.empty()) {
     Link link = link_;
     link.bytes_per_ms = scenario.bytes_per_ms;
-    tally.Add(evaluator_.Evaluate(plans.Choose(link.bytes_per_ms), link), Bound(link.bytes_per_ms));
+    tally.Add(evaluator_.Evaluate(plans.Choose(link.bytes_per_ms, 0), link), Bound(link.bytes_per_ms));
   }
   std::vector<double>& latencies = tally.latencies;
   std::sort(latencies.begin(), latencies.end());

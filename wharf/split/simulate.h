@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "wharf/split/bound.h"
@@ -19,16 +20,21 @@ class PlanTable {
  public:
   // `graph` and `planner` must outlive it. One sweep of `planner`.
   PlanTable(const RowGraph& graph, Planner& planner, const Link& link, const Objective& objective);
-  // The best of the plans if the link had this rate; rates are rounded to 1/20 MB/s and remembered.
-  const Plan& Choose(double bytes_per_ms);
+  // What another planner makes may be used too.
+  void Add(Planner& planner);
+  // The best of the plans at this rate, on the mean of its scores there and at `doubt` (a share) less and more: a plan
+  // that is best by a hair and bad when the rate falls is not chosen. Rates are rounded to 1/20 MB/s and remembered.
+  const Plan& Choose(double bytes_per_ms, double doubt);
   const std::vector<Plan>& Plans() const { return plans_; }
 
  private:
+  double Score(const Plan& plan, double bytes_per_ms);
+
   Evaluator evaluator_;
   Link link_;
   Objective objective_;
   std::vector<Plan> plans_;  // without duplicates
-  std::map<int, size_t> chosen_;
+  std::map<std::pair<int, double>, size_t> chosen_;
 };
 
 struct Scenario {

@@ -69,7 +69,7 @@ TEST_F(SimulateTest, PlansAreChosenForRatesBetweenThePlannedOnes) {
   Link link = PlainLink();
   for (const double rate : {0.0, 40.0, 60.0, 1500.0, 80000.0}) {
     link.bytes_per_ms = rate;
-    const double chosen = evaluator.Evaluate(table.Choose(rate), link).latency_ms;
+    const double chosen = evaluator.Evaluate(table.Choose(rate, 0), link).latency_ms;
     for (const Plan& plan : table.Plans()) EXPECT_LE(chosen, evaluator.Evaluate(plan, link).latency_ms + 0.2);
   }
 }
