@@ -5,6 +5,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "wharf/base/trace.h"
 #include "wharf/offload/step_op.h"
 #include "wharf/offload/wire.h"
 
@@ -30,6 +31,12 @@ bool SameKernel(std::span<const std::byte> a, std::span<const std::byte> b) {
   return std::memcmp(a.data(), b.data(), kStreamAndFunction) == 0;
 }
 
+void TraceMiss(std::string_view why, uint16_t number) {
+  if (Trace* const trace = Trace::Get()) {
+    trace->Instant("miss", "offload", TraceArgs().Add("why", why).Add("operation", number));
+  }
+}
+
 }  // namespace
 
 Foresight Predictor::Perform(uint64_t lane_number, uint16_t number, std::span<const std::byte> head) {
@@ -44,13 +51,14 @@ Foresight Predictor::Perform(uint64_t lane_number, uint16_t number, std::span<co
     ++unsent_;
     records_.Advance();
     lane.history.Follow();
-    lane.matches.Note(lane.history);
+    Note(lane);
     return Foresight::kKnown;
   }
   ++epoch_;
   steady_ = false;
   const uint64_t hash = Hash(number, head);
   if (const OperationId id = Find(hash, number, head); id != kNoOperation) {
+    TraceMiss("another known operation", number);
     ++counters_.jumps;
     ++unsent_;
     Jump(lane, id);
@@ -58,6 +66,7 @@ Foresight Predictor::Perform(uint64_t lane_number, uint16_t number, std::span<co
   }
   const bool variant =
       foreseen != kNoOperation && IsVariant(foreseen, number, head) && operations_.HasRoomFor(head.size());
+  TraceMiss(variant ? "changed arguments" : "unknown operation", number);
   if (variant) {
     ++counters_.changed;
     ++unsent_;
@@ -116,7 +125,7 @@ void Predictor::Jump(Lane& lane, OperationId id) {
   const uint64_t cursor = place.value_or(end);
   records_.Known(id, end - cursor);
   lane.history.Deviate(id, cursor);
-  lane.matches.Note(lane.history);
+  Note(lane);
 }
 
 void Predictor::Learn(Lane& lane, uint64_t hash, uint16_t number, std::span<const std::byte> head) {
@@ -124,7 +133,14 @@ void Predictor::Learn(Lane& lane, uint64_t hash, uint16_t number, std::span<cons
   const OperationId id = operations_.Append(number, head);
   by_hash_[hash] = id;
   lane.history.Deviate(id, lane.history.Cursor() + 1);
+  Note(lane);
+}
+
+// The operation just made is the history's last.
+void Predictor::Note(Lane& lane) {
   lane.matches.Note(lane.history);
+  const OperationId id = lane.history.At(lane.history.End() - 1);
+  sequences_.Note(lane_, id, operations_.Number(id), operations_.Head(id));
 }
 
 void Predictor::Forget() {
@@ -133,6 +149,7 @@ void Predictor::Forget() {
   records_.Forget();
   operations_.Clear();
   by_hash_.clear();
+  sequences_.ForgetOperations();
   for (Lane& lane : lanes_) lane = {};
 }
 

@@ -18,6 +18,7 @@
 #include "wharf/offload/match_index.h"
 #include "wharf/offload/operation_history.h"
 #include "wharf/offload/progress.h"
+#include "wharf/offload/sequence_tracker.h"
 
 namespace wharf::offload {
 
@@ -56,6 +57,8 @@ class Predictor {
     steady_ = true;
   }
 
+  SequenceCounters Sequences() const { return sequences_.Counters(); }
+
   // Records no Progress frame has taken yet, and how many operations they describe.
   ProgressWriter& Records() { return records_; }
   uint64_t Unsent() const { return unsent_; }
@@ -80,12 +83,14 @@ class Predictor {
   OperationId Find(uint64_t hash, uint16_t number, std::span<const std::byte> head) const;
   bool IsVariant(OperationId of, uint16_t number, std::span<const std::byte> head);
   void Jump(Lane& lane, OperationId id);
+  void Note(Lane& lane);
   void Learn(Lane& lane, uint64_t hash, uint16_t number, std::span<const std::byte> head);
   void Forget();
 
   OperationTable operations_;
   std::unordered_map<uint64_t, OperationId> by_hash_;
   std::vector<Lane> lanes_;
+  SequenceTracker sequences_;
   uint64_t lane_ = UINT64_MAX;  // the server's selected lane
   ProgressWriter records_;
   std::vector<ChangedRange> changes_;

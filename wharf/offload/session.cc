@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "wharf/base/log.h"
+#include "wharf/base/trace.h"
 #include "wharf/link/threads.h"
 
 namespace wharf::offload {
@@ -162,6 +163,7 @@ CudaError Session::Wait(std::span<const RequestPtr> requests) {
   };
   bool round_trip = false;
   {
+    TraceSpan span("wait", "offload");
     const Busy busy(*this);
     absl::MutexLock lock(&mutex_);
     Await(done);
@@ -255,6 +257,7 @@ SessionCounters Session::Counters() const {
   {
     absl::MutexLock order(&order_mutex_);
     counters.prediction = predictor_.Counters();
+    counters.sequences = predictor_.Sequences();
     counters.known_operations = predictor_.KnownOperations();
   }
   absl::MutexLock lock(&mutex_);

@@ -46,6 +46,7 @@ struct SessionCounters {
   uint64_t blocking_round_trips = 0;
   uint64_t bytes_up = 0, bytes_down = 0;
   PredictionCounters prediction;  // replay modes only, as is what follows
+  SequenceCounters sequences;
   uint64_t known_operations = 0;
   uint64_t elided = 0;                                     // waits for nothing but completion, answered here
   uint64_t pushes = 0, early_pushes = 0, void_pushes = 0;  // answers to foreseen operations; came before they were

@@ -57,10 +57,10 @@ Nanoseconds Timeout() {
 
 absl::StatusOr<offload::Mode> ModeFromEnvironment() {
   const std::string text = Environment("WHARF_MODE");
-  if (text.empty() || text == "posted") return offload::Mode::kPosted;
+  if (text.empty() || text == "replay") return offload::Mode::kReplay;
+  if (text == "posted") return offload::Mode::kPosted;
   if (text == "percall") return offload::Mode::kPerCall;
   if (text == "cached") return offload::Mode::kCached;
-  if (text == "replay") return offload::Mode::kReplay;
   if (text == "replay_speculative") return offload::Mode::kReplaySpeculative;
   return InvalidArgument("WHARF_MODE is '{}': it must be replay, posted, cached, percall or replay_speculative", text);
 }
@@ -229,13 +229,16 @@ namespace {
 std::string ReplayAsJson(const offload::SessionCounters& counters, const offload::SessionStats::Reply& server) {
   const offload::PredictionCounters& seen = counters.prediction;
   return fmt::format(
-      "{{\"operations_known\": {}, \"hits\": {}, \"changed\": {}, \"jumps\": {}, \"explicit\": {}, \"run_ahead\": {}, "
-      "\"undone\": {}, \"pushes\": {}, \"early_pushes\": {}, \"void_pushes\": {}, "
+      "{{\"phase\": \"{}\", \"sequence_length\": {}, \"sequences_known\": {}, \"inferences\": {}, "
+      "\"operations_known\": {}, \"hits\": {}, \"changed\": {}, \"jumps\": {}, \"explicit\": {}, \"run_ahead\": {}, "
+      "\"undone\": {}, \"pushes\": {}, \"early_pushes\": {}, \"void_pushes\": {}, \"elided\": {}, "
       "\"misses\": {{\"unknown operation\": {}, \"operation never foreseen\": {}, \"changed arguments\": {}, "
       "\"another known operation\": {}, \"another thread\": {}, \"memory of operations full\": {}}}}}",
-      counters.known_operations, seen.hits, seen.changed, seen.jumps, seen.unknown + seen.never, server.run_ahead,
-      server.undone, counters.pushes, counters.early_pushes, counters.void_pushes, seen.unknown, seen.never,
-      seen.changed, seen.jumps, seen.lane_changes, seen.forgotten);
+      counters.sequences.sequences != 0 ? "replaying" : "recording", counters.sequences.sequence_length,
+      counters.sequences.sequences, counters.sequences.inferences, counters.known_operations, seen.hits, seen.changed,
+      seen.jumps, seen.unknown + seen.never, server.run_ahead, server.undone, counters.pushes, counters.early_pushes,
+      counters.void_pushes, counters.elided, seen.unknown, seen.never, seen.changed, seen.jumps, seen.lane_changes,
+      seen.forgotten);
 }
 
 }  // namespace
