@@ -1,4 +1,5 @@
 // Real server processes on loopback, and a client that speaks the bare protocol to them.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -159,7 +160,9 @@ TEST(ServerTest, AnotherVersionIsToldBothNumbers) {
   Hello hello;
   hello.major = 9;
   hello.minor = 4;
-  ExpectRefusal(*server.Greet(hello), RefusalReason::kVersion, "the server speaks protocol 1.0, the client 9.4");
+  ExpectRefusal(*server.Greet(hello), RefusalReason::kVersion,
+                fmt::format("the server speaks protocol {}.{}, the client 9.4", offload::kProtocolMajor,
+                            offload::kProtocolMinor));
   // A later version's Hello may have more fields.
   auto stream = server.Connect();
   ASSERT_TRUE(stream.ok());
