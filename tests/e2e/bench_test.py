@@ -19,9 +19,9 @@ class BenchTest(EndToEndTest):
         return {row["mode"]: row for row in json.loads(rows.read_text())}, done.stdout, page.read_text()
 
     def test_native_sends_the_input_and_waits_once(self):
-        rows, text, page = self.bench("--modes", "local,posted,native", "--inferences", 2)
-        self.assertEqual(list(rows), ["device_only", "posted", "native"])
-        native, posted, local = rows["native"], rows["posted"], rows["device_only"]
+        rows, text, page = self.bench("--modes", "local,posted,replay,native", "--inferences", 2)
+        self.assertEqual(list(rows), ["device_only", "posted", "replay", "native"])
+        native, posted, replay, local = rows["native"], rows["posted"], rows["replay"], rows["device_only"]
         self.assertEqual(native["blocking_round_trips"], 1)
         self.assertEqual(native["bytes_up"], PICTURE + 16)
         self.assertLess(native["bytes_down"], posted["bytes_down"])
@@ -29,7 +29,11 @@ class BenchTest(EndToEndTest):
         self.assertGreater(posted["calls"], 5000)
         self.assertEqual(posted["calls"], local["calls"])
         self.assertEqual(local["bytes_up"], 0)
-        self.assertEqual({row["phase"] for row in rows.values()}, {"none"})
+        self.assertEqual(replay["phase"], "replaying")
+        self.assertEqual(replay["calls"], posted["calls"])
+        self.assertLess(replay["bytes_up"], posted["bytes_up"])
+        self.assertLessEqual(replay["blocking_round_trips"], posted["blocking_round_trips"])
+        self.assertEqual({rows[mode]["phase"] for mode in ("device_only", "posted", "native")}, {"none"})
         self.assertEqual({row["program"] for row in rows.values()}, {"cuda_pose"})
         # The calls by stage: the loop allocates nothing.
         self.assertRegex(text, r"cudaMalloc +\d+ \([\d.]+ %\) +\d+ \([\d.]+ %\) +0 \(0\.00 %\)")

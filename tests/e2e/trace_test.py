@@ -1,6 +1,7 @@
 """`wharf trace`: a file of Chrome trace events, and a summary."""
 
 import json
+import re
 import unittest
 
 from wharf_fixture import PROGRAMS, EndToEndTest
@@ -31,6 +32,13 @@ class TraceTest(EndToEndTest):
         self.assertEqual({event["cat"] for event in copies}, {"blocking call"})
         self.assertIn("mode posted: nothing is replayed", done.stderr)
         self.assertIn(str(file), done.stderr)
+
+    def test_says_what_replay_foresaw(self):
+        done = self.trace(self.folder / "trace.json", "--mode", "replay", program=("looper", 100))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        foreseen, all_of_them = map(int, re.search(r"replay.*: (\d+) of (\d+) operations", done.stderr).groups())
+        self.assertGreater(foreseen, all_of_them / 2, done.stderr)
+        self.assertRegex(done.stderr, r"\d+  misses")
 
     def test_passes_on_the_programs_exit_code_and_says_if_there_is_nothing(self):
         done = self.trace(self.folder / "none.json", "--no-check", program=("/bin/sh", "-c", "kill -9 $$"))

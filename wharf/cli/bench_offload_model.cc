@@ -37,6 +37,14 @@ std::map<std::string, double> Difference(const std::map<std::string, uint64_t>& 
   return more;
 }
 
+void AddForesight(const ProgramRun& short_run, const ProgramRun& long_run, BenchRow& row) {
+  if (!long_run.replays) return;
+  const double foreseen = Difference(long_run.foresight.foreseen, short_run.foresight.foreseen);
+  const double whole = Difference(long_run.foresight.sent_whole, short_run.foresight.sent_whole);
+  if (foreseen > 0) row.foreseen_fraction = foreseen / (foreseen + whole);
+  row.phase = row.foreseen_fraction > 0.5 ? "replaying" : "recording";
+}
+
 }  // namespace
 
 absl::StatusOr<ProgramRun> ParseRun(const std::string& program_json, const std::string& counters_json) {
@@ -108,15 +116,12 @@ absl::StatusOr<BenchRow> MakeRow(const ProgramRun& short_run, const ProgramRun& 
     row.blocking_round_trips = each(&ProgramRun::blocking_round_trips);
     row.bytes_up = each(&ProgramRun::bytes_up);
     row.bytes_down = each(&ProgramRun::bytes_down);
+    AddForesight(short_run, long_run, row);
   }
   const double mean_ms = report::Mean(latencies), bytes = row.bytes_up + row.bytes_down;
   if (mean_ms > 0) row.device_busy_fraction = each(&ProgramRun::device_busy_ns) / 1e6 / mean_ms;
   row.energy_j_modelled = ModelEnergy(mean_ms, row.blocking_round_trips, bytes, scenario);
   row.link_limit_ms = LinkMs(1, bytes, scenario);
-  const double foreseen = Difference(long_run.foresight.foreseen, short_run.foresight.foreseen);
-  const double whole = Difference(long_run.foresight.sent_whole, short_run.foresight.sent_whole);
-  if (foreseen > 0) row.foreseen_fraction = foreseen / (foreseen + whole);
-  if (long_run.replays) row.phase = row.foreseen_fraction > 0.5 ? "replaying" : "recording";
   row.latencies_ms = long_run.latencies_ms;
   return row;
 }

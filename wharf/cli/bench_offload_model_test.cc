@@ -64,24 +64,28 @@ TEST(MakeRow, TheDifferenceOfTwoRunsIsWhatTheInferencesCost) {
 }
 
 TEST(MakeRow, TellsTheShareThatWasForeseenInTheMeasuredInferences) {
+  const Scenario link{"fixed", 8e6, std::chrono::milliseconds(2)};
   ProgramRun warm{{1}}, all{{1, 2, 3}};
   warm.replays = all.replays = true;
   warm.foresight = {0, 500};
   all.foresight = {198, 502};
-  const auto row = MakeRow(warm, all, 1, {});
+  const auto row = MakeRow(warm, all, 1, link);
   ASSERT_TRUE(row.ok()) << row.status();
   EXPECT_EQ(row->phase, "replaying");
   EXPECT_THAT(row->foreseen_fraction, DoubleNear(0.99, 1e-9));
   all.foresight = {1, 510};
-  EXPECT_EQ(MakeRow(warm, all, 1, {})->phase, "recording");
+  EXPECT_EQ(MakeRow(warm, all, 1, link)->phase, "recording");
 }
 
 TEST(MakeRow, WithoutALinkNothingTravels) {
-  const auto row = MakeRow({{1}, 10, 5, 100, 100}, {{1, 2}, 30, 9, 900, 900}, 1, {"none", 0, {}});
+  ProgramRun warm{{1}, 10, 5, 100, 100}, all{{1, 2}, 30, 9, 900, 900};
+  all.replays = true;
+  const auto row = MakeRow(warm, all, 1, {"none", 0, {}});
   ASSERT_TRUE(row.ok()) << row.status();
   EXPECT_EQ(row->calls, 20);
   EXPECT_EQ(row->blocking_round_trips, 0);
   EXPECT_EQ(row->bytes_up + row->bytes_down, 0);
+  EXPECT_EQ(row->phase, "none");
 }
 
 TEST(MakeRow, RefusesRunsOfTheWrongLength) {

@@ -44,13 +44,14 @@ std::string Counts(const nlohmann::json& replay) {
   static constexpr std::pair<const char*, const char*> kFields[] = {
       {"sequence_length", "operations in the sequence"},
       {"sequences_known", "sequences known"},
-      {"steps_known", "steps known"},
+      {"operations_known", "operations known"},
       {"inferences", "inferences"},
       {"run_ahead", "operations the server ran ahead"},
       {"undone", "of them undone"},
       {"pushes", "results pushed"},
       {"early_pushes", "of them before they were asked for"},
       {"void_pushes", "of them thrown away"},
+      {"elided", "waits answered here"},
       {"round_trips", "round trips"},
   };
   std::string text;
