@@ -6,6 +6,7 @@ namespace wharf::offload {
 namespace {
 
 constexpr uint64_t kShadowAlignment = 256;
+constexpr uint64_t kLeastShadow = 64 << 10;
 
 bool Contains(const MemoryRange& outer, const MemoryRange& inner) {
   return inner.address >= outer.address && inner.address - outer.address <= outer.size &&
@@ -21,15 +22,21 @@ bool UndoLog::IsSaved(const MemoryRange& range) const {
                      [&](const Saved& saved) { return Contains(saved.range, range); });
 }
 
+// As much as there is, up to the capacity.
 absl::Status UndoLog::MapShadow() {
   const device::Arena& arena = device_->Arena();
-  const uint64_t size = std::min(capacity_, arena.size / 4) / arena.granularity * arena.granularity;
-  if (size == 0) return ResourceExhausted("the arena is too small for shadow memory");
-  const device::DeviceAddress address = (arena.base + arena.size - size) / arena.granularity * arena.granularity;
-  WHARF_RETURN_IF_ERROR(device_->Map(address, size));
-  shadow_ = address;
-  shadow_bytes_ = size;
-  return absl::OkStatus();
+  absl::Status mapped = ResourceExhausted("the arena is too small for shadow memory");
+  for (uint64_t size = std::min(capacity_, arena.size / 4); size >= kLeastShadow; size /= 2) {
+    const uint64_t rounded = size / arena.granularity * arena.granularity;
+    const device::DeviceAddress address = (arena.base + arena.size - rounded) / arena.granularity * arena.granularity;
+    if (rounded == 0) break;
+    mapped = device_->Map(address, rounded);
+    if (!mapped.ok()) continue;
+    shadow_ = address;
+    shadow_bytes_ = rounded;
+    break;
+  }
+  return mapped;
 }
 
 absl::Status UndoLog::Save(device::StreamId stream, const MemoryRange& range) {

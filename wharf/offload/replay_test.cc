@@ -1,0 +1,184 @@
+// Replay of a small program, client and server together: what it costs, and that it takes back what did not happen.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "wharf/device/fake_device.h"
+#include "wharf/link/emulator.h"
+#include "wharf/offload/loopback_server.h"
+#include "wharf/offload/session.h"
+
+namespace wharf::offload {
+namespace {
+
+using device::CudaError;
+using device::FakeDevice;
+
+constexpr CudaError kOk = CudaError::kSuccess;
+constexpr uint64_t kInput = FakeDevice::kBase, kSum = kInput + 65536, kResult = kSum + 65536;
+constexpr uint64_t kAdd = 7, kWrite = 8;
+constexpr size_t kBytes = 64;
+
+uint64_t Argument(const std::vector<std::byte>& parameters, size_t index) {
+  uint64_t value = 0;
+  std::memcpy(&value, parameters.data() + 8 * index, sizeof(value));
+  return value;
+}
+
+// add(to, from): *to += *from. write(to, value): *to = value.
+std::map<std::string, FakeDevice::Kernel> Kernels() {
+  return {{"add",
+           [](FakeDevice& device, const device::LaunchConfig&, const std::vector<std::byte>& parameters) {
+             std::byte& to = *device.At(Argument(parameters, 0));
+             to = static_cast<std::byte>(static_cast<int>(to) + static_cast<int>(*device.At(Argument(parameters, 1))));
+             return absl::OkStatus();
+           }},
+          {"write", [](FakeDevice& device, const device::LaunchConfig&, const std::vector<std::byte>& parameters) {
+             *device.At(Argument(parameters, 0)) = static_cast<std::byte>(Argument(parameters, 1));
+             return absl::OkStatus();
+           }}};
+}
+
+device::Footprint WritesFirst() {
+  device::Footprint footprint;
+  footprint.oblivious = true;
+  footprint.written_parameters = {0};
+  return footprint;
+}
+
+class ReplayTest : public testing::Test {
+ protected:
+  void Open(Mode mode = Mode::kReplay, bool oblivious = true) {
+    auto [ours, theirs] = link::MemoryPair();
+    auto device = std::make_unique<FakeDevice>(Kernels());
+    if (oblivious) {
+      device->SetFootprint("add", WritesFirst());
+      device->SetFootprint("write", WritesFirst());
+    }
+    server_ = std::make_unique<LoopbackServer>(std::move(theirs), std::move(device));
+    SessionOptions options;
+    options.mode = mode;
+    options.timeout = std::chrono::minutes(2);
+    auto session = Session::Open(std::move(ours), options);
+    ASSERT_TRUE(session.ok()) << session.status();
+    session_ = *std::move(session);
+    for (const uint64_t address : {kInput, kSum, kResult}) ASSERT_EQ(session_->Post(MapMemory{address, 4096}), kOk);
+    const std::vector<std::byte> image(16);
+    ASSERT_EQ(session_->Post(LoadModule{1, true}, image), kOk);
+    ASSERT_EQ(session_->Post(DefineFunction{kAdd, 1, "add"}), kOk);
+    ASSERT_EQ(session_->Post(DefineFunction{kWrite, 1, "write"}), kOk);
+  }
+
+  void Run(uint64_t function, uint64_t first, uint64_t second) {
+    Launch op;
+    op.function = function;
+    op.parameters.resize(16);
+    std::memcpy(op.parameters.data(), &first, 8);
+    std::memcpy(op.parameters.data() + 8, &second, 8);
+    ASSERT_EQ(session_->Post(op), kOk);
+  }
+  void Upload(uint64_t to, uint8_t value) {
+    const std::vector<std::byte> data(kBytes, static_cast<std::byte>(value));
+    ASSERT_EQ(session_->Post(CopyToDevice{0, {to, kBytes, kBytes}, {kBytes, 1, 1}}, data), kOk);
+  }
+  int Download(uint64_t from) {
+    std::byte value{};
+    EXPECT_EQ(session_->Ask(CopyToHost{0, {from, 1, 1}, {1, 1, 1}}, nullptr, {&value, 1}), kOk);
+    return static_cast<int>(value);
+  }
+  void Synchronize() { ASSERT_EQ(session_->Ask(SynchronizeStream{0}), kOk); }
+
+  // input -> sum += input -> result = sum, with three looks at the results on the way.
+  void Infer(uint8_t input) {
+    Upload(kInput, input);
+    Synchronize();
+    Run(kAdd, kSum, kInput);
+    sums_.push_back(Download(kSum));
+    Run(kWrite, kResult, 0);
+    Run(kAdd, kResult, kSum);
+    sums_.push_back(Download(kResult));
+    Run(kAdd, kResult, kInput);
+    sums_.push_back(Download(kResult));
+  }
+  SessionCounters Since(const SessionCounters& before) const {
+    SessionCounters now = session_->Counters();
+    now.blocking_round_trips -= before.blocking_round_trips;
+    now.bytes_up -= before.bytes_up;
+    now.prediction.unknown -= before.prediction.unknown;
+    now.prediction.hits -= before.prediction.hits;
+    now.elided -= before.elided;
+    return now;
+  }
+
+  std::unique_ptr<LoopbackServer> server_;
+  std::unique_ptr<Session> session_;
+  std::vector<int> sums_;
+};
+
+TEST_F(ReplayTest, AnInferenceWithoutTrueDependencyCostsOneRoundTrip) {
+  Open();
+  for (uint8_t i = 1; i <= 3; ++i) Infer(i);
+  const SessionCounters before = session_->Counters();
+  Infer(4);
+  const SessionCounters cost = Since(before);
+  EXPECT_EQ(cost.blocking_round_trips, 1u);
+  EXPECT_EQ(cost.elided, 1u);
+  EXPECT_EQ(cost.prediction.unknown, 0u);
+  EXPECT_THAT(sums_, testing::ElementsAre(1, 1, 2, 3, 3, 5, 6, 6, 9, 10, 10, 14));
+}
+
+TEST_F(ReplayTest, EveryWaitIsARoundTripInPostedMode) {
+  Open(Mode::kPosted);
+  for (uint8_t i = 1; i <= 3; ++i) Infer(i);
+  const SessionCounters before = session_->Counters();
+  Infer(4);
+  EXPECT_EQ(Since(before).blocking_round_trips, 4u);
+}
+
+TEST_F(ReplayTest, KernelsThatDependOnDataWaitForTheProgram) {
+  Open(Mode::kReplay, /*oblivious=*/false);
+  for (uint8_t i = 1; i <= 3; ++i) Infer(i);
+  const SessionCounters before = session_->Counters();
+  Infer(4);
+  const SessionCounters cost = Since(before);
+  EXPECT_EQ(cost.blocking_round_trips, 4u - cost.elided);
+  EXPECT_EQ(cost.prediction.unknown, 0u);
+  EXPECT_EQ(server_->executor().Counters().replay.undone, 0u);
+  EXPECT_EQ(sums_.back(), 14);
+}
+
+TEST_F(ReplayTest, WhatDidNotHappenIsTakenBack) {
+  Open();
+  for (uint8_t i = 1; i <= 4; ++i) Infer(i);
+  const uint64_t undone = server_->executor().Counters().replay.undone;
+  Upload(kInput, 5);
+  Synchronize();
+  Run(kAdd, kSum, kInput);
+  EXPECT_EQ(Download(kSum), 15);  // the server goes on and overwrites the result meanwhile
+  EXPECT_EQ(Download(kResult), 14);
+  EXPECT_EQ(Download(kSum), 15);
+  EXPECT_GT(server_->executor().Counters().replay.undone, undone);
+}
+
+TEST_F(ReplayTest, ThePublishedSchemeCannotTakeBack) {
+  Open(Mode::kReplaySpeculative);
+  for (uint8_t i = 1; i <= 4; ++i) Infer(i);
+  Upload(kInput, 5);
+  Synchronize();
+  EXPECT_NE(Download(kSum), 10);  // the program has not added anything yet
+}
+
+TEST_F(ReplayTest, MemoryLentToTheUndoLogIsGivenBack) {
+  Open();
+  for (uint8_t i = 1; i <= 4; ++i) Infer(i);
+  ASSERT_GT(server_->executor().Counters().replay.run_ahead, 0u);
+  const uint64_t quota = session_->welcome().memory_quota;
+  ASSERT_EQ(session_->Post(MapMemory{kResult + 65536, quota - 3 * 4096}), kOk);
+  Synchronize();
+  Infer(5);
+  EXPECT_EQ(sums_.back(), 20);
+}
+
+}  // namespace
+}  // namespace wharf::offload
