@@ -20,7 +20,8 @@ if [[ -n ${WHARF_SANITIZER:-} ]]; then
   # The drop-in libraries close their session when the program ends, and leave its threads to the system.
   suppressions=$(realpath "$(dirname "$0")/../../cmake/tsan_suppressions.txt")
   export TSAN_OPTIONS=log_path=$output.report:report_thread_leaks=0:suppressions=$suppressions
-  export ASAN_OPTIONS=log_path=$output.report:verify_asan_link_order=0
+  # Nor can leaks be looked for in a sandboxed worker: LeakSanitizer wants ptrace.
+  export ASAN_OPTIONS=log_path=$output.report:verify_asan_link_order=0:detect_leaks=0
   wharf=(env "LD_PRELOAD=$WHARF_SANITIZER" "${wharf[@]}")
 fi
 
