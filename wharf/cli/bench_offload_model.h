@@ -59,7 +59,7 @@ struct PowerStates {
 struct BenchRow {
   std::string program, mode, scenario;
   // Of the measured inferences: "replaying" if most operations were foreseen, "recording" if not; "none" in other
-  // modes.
+  // modes and without a link.
   std::string phase = "none";
   int inferences = 0;
   double latency_ms_median = 0, latency_ms_p95 = 0;
