@@ -35,7 +35,7 @@ constexpr uint64_t kNonBlockingStream = 1;
 // One compiler for many devices, so that a kernel is compiled once; a new one now and then, as it keeps the code it
 // made for every place of a module's variables.
 std::shared_ptr<device::soft::Compiler> CommonCompiler() {
-  constexpr int kUses = 1000;
+  constexpr int kUses = 200;
   static absl::Mutex mutex(absl::kConstInit);
   static auto* const compiler = new std::shared_ptr<device::soft::Compiler>();
   static int uses = 0;
