@@ -29,7 +29,7 @@ exact simulation of both processors and the link; latency, transmission and ener
 Systems    device-only, server-only, dsccs (layer partition of least latency), spso-ga (of least energy within 1 s),
            loss-de (rows by differential evolution, as published; slow and left out unless asked for), intra-dp (ours)
 Scenarios  indoors, outdoors: measured Wi-Fi to a moving robot, all traces, inference after inference; the plan is chosen
-           by the rate of the last 0.3 s, in doubt of 20 %; intra-dp may choose dsccs's plans as well. fixed: one inference at each of --rates.
+           by the rate of the last 0.3 s, in doubt of 20 to 50 %; intra-dp may choose dsccs's plans as well. fixed: one inference at each of --rates.
 
 "bound": the mean over the inferences of what no plan could have beaten (docs/split.md).)";
 

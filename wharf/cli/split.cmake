@@ -4,3 +4,4 @@ wharf_room(cli_split SOURCES split_gantt.cc split_plan.cc DEPS wharf::split whar
 wharf_test(cli_split SOURCES split_plan_test.cc)
 target_sources(wharf PRIVATE bench_split.cc plan_command.cc)
 target_link_libraries(wharf PRIVATE wharf::cli_split wharf::link)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/data/profiles DESTINATION share/wharf FILES_MATCHING PATTERN *.csv)

@@ -8,7 +8,8 @@ namespace {
 
 constexpr double kMegabyte = 1e3;  // bytes/ms of 1 MB/s
 constexpr int kEstimateSteps = 3;  // of 0.1 s
-constexpr double kDoubt = 0.2;
+// The longer inferences take, the less the last rates say about them.
+double Doubt(double latency_ms) { return std::clamp(latency_ms / 2e3, 0.2, 0.5); }
 
 // The mean rate of the last steps before `now_ms`.
 double Estimate(const RateTrace& trace, double now_ms) {
@@ -72,13 +73,15 @@ double PlanTable::Score(const Plan& plan, double bytes_per_ms) {
 
 const Plan& PlanTable::Choose(double bytes_per_ms, double doubt) {
   const int key = static_cast<int>(std::lround(bytes_per_ms / kMegabyte * 20));
-  const auto [entry, added] = chosen_.try_emplace({key, doubt}, 0);
+  const int doubts = static_cast<int>(std::lround(doubt * 20));
+  const auto [entry, added] = chosen_.try_emplace({key, doubts}, 0);
   if (added) {
     const double rate = key * kMegabyte / 20;
     double best = std::numeric_limits<double>::infinity();
     for (size_t i = 0; i < plans_.size(); ++i) {
       double score = Score(plans_[i], rate);
-      if (doubt > 0) score += Score(plans_[i], rate * (1 - doubt)) + Score(plans_[i], rate * (1 + doubt));
+      if (doubts > 0)
+        score += Score(plans_[i], rate * (1 - doubts / 20.0)) + Score(plans_[i], rate * (1 + doubts / 20.0));
       if (score < best) best = score, entry->second = i;
     }
   }
@@ -102,7 +105,7 @@ void Simulation::RunTrace(PlanTable& plans, const RateTrace& trace, Tally& tally
   double latency = 0;
   for (double now = 0; now < end_ms && std::isfinite(latency); now += latency) {
     link.trace_start_ms = now;
-    const Outcome outcome = evaluator_.Evaluate(plans.Choose(Estimate(trace, now), kDoubt), link);
+    const Outcome outcome = evaluator_.Evaluate(plans.Choose(Estimate(trace, now), Doubt(latency)), link);
     latency = outcome.latency_ms;
     // A faster link's bound holds too; whole MB/s are few.
     const double highest = HighestRate(trace, now, now + latency);

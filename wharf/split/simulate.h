@@ -23,7 +23,8 @@ class PlanTable {
   // What another planner makes may be used too.
   void Add(Planner& planner);
   // The best of the plans at this rate, on the mean of its scores there and at `doubt` (a share) less and more: a plan
-  // that is best by a hair and bad when the rate falls is not chosen. Rates are rounded to 1/20 MB/s and remembered.
+  // that is best by a hair and bad when the rate falls is not chosen. Rates are rounded to 1/20 MB/s, doubts to 5 %,
+  // and remembered.
   const Plan& Choose(double bytes_per_ms, double doubt);
   const std::vector<Plan>& Plans() const { return plans_; }
 
@@ -34,7 +35,7 @@ class PlanTable {
   Link link_;
   Objective objective_;
   std::vector<Plan> plans_;  // without duplicates
-  std::map<std::pair<int, double>, size_t> chosen_;
+  std::map<std::pair<int, int>, size_t> chosen_;
 };
 
 struct Scenario {
@@ -54,7 +55,8 @@ struct SimulatedRow {
 
 // One model on one kind of link. Inferences follow each other without a pause from the beginning of each trace to its
 // end. Before each, the plan is chosen by the mean rate of the trace's last 0.3 s (it repeats, so the first knows its
-// end); then it is evaluated on the rates that really come. Not thread-safe.
+// end), with a doubt that grows with the last inference's length from 20 to 50 %; then it is evaluated on the rates
+// that really come. A fixed rate is known. Not thread-safe.
 class Simulation {
  public:
   // `graph` must outlive it. `link`: round trip and overhead.
