@@ -98,6 +98,8 @@ TEST(Planner, OursFindsTheBestOfAllPlansOfSmallModels) {
   });
   // Cuts do not write down every plan (a middle part of an operator, work on rows nobody needs): one case in a
   // thousand.
+  RecordProperty("best", best);
+  RecordProperty("worst", fmt::format("{}", worst));
   EXPECT_GE(best, cases * 97 / 100);
   EXPECT_LE(worst, 1.3);
 }
