@@ -148,6 +148,7 @@ absl::Status ReplayRunner::Perform(OperationId id, std::vector<std::byte>& bulk)
     const absl::StatusOr<uint64_t> bytes = CopyBytes(copy->extent);
     if (!bytes.ok() || *bytes != bulk.size()) return DataLoss("a copy came with {} bytes", bulk.size());
   }
+  NoteRisk(id);
   const absl::Status status = performer_->Perform(
       known_[id].op, copy != nullptr ? std::exchange(bulk, {}) : std::vector<std::byte>(), PushTicket(position_));
   known_[id].proven = status.ok() ? world_ : 0;

@@ -169,6 +169,16 @@ TEST_F(ReplayTest, ThePublishedSchemeCannotTakeBack) {
   EXPECT_NE(Download(kSum), 10);  // the program has not added anything yet
 }
 
+// A wait is answered by the client only if nothing before it could have failed.
+TEST_F(ReplayTest, AWaitReturnsTheErrorOfWhatCameBefore) {
+  Open();
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_EQ(session_->Post(RecordEvent{99, 0}), kOk);  // no such event
+    EXPECT_EQ(session_->Ask(SynchronizeStream{0}), CudaError::kInvalidHandle) << i;
+    EXPECT_EQ(session_->Ask(SynchronizeStream{0}), kOk) << i;
+  }
+}
+
 TEST_F(ReplayTest, MemoryLentToTheUndoLogIsGivenBack) {
   Open();
   for (uint8_t i = 1; i <= 4; ++i) Infer(i);

@@ -22,8 +22,12 @@ absl::StatusOr<std::unique_ptr<MemoryMap>> MemoryMap::Create(Gpu* gpu, uint64_t 
     return InvalidArgument("a memory quota of {} bytes is more than any GPU has", quota);
   }
   const uint64_t size = std::max<uint64_t>(units, 1) * unit * kReservePerQuota;
+  // A wish, which the driver grants if the range is free: clients tell device from host addresses by the arena, and
+  // their heaps and stacks lie elsewhere.
+  constexpr DevicePointer kPreferredAddress = uint64_t{0x2000} << 32;
   DevicePointer base = 0;
-  WHARF_RETURN_IF_ERROR(gpu->Check((*gpu)->MemAddressReserve(&base, size, unit, 0, 0), "cuMemAddressReserve"));
+  WHARF_RETURN_IF_ERROR(
+      gpu->Check((*gpu)->MemAddressReserve(&base, size, unit, kPreferredAddress, 0), "cuMemAddressReserve"));
   map->arena_ = {.base = base, .size = size, .granularity = unit, .guarded = false};
   return map;
 }
