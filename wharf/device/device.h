@@ -174,10 +174,10 @@ struct Submission {
   absl::Status status;
 };
 
-// A sequence of work made ready once and submitted often: on a GPU, neighbours on one stream that are submitted together
-// become one CUDA graph (matrix products stand between two); on the software device names are looked up and arguments
-// checked once, and a submission is one entry of its queue. Made by Device::PrepareWork. A call of the device like any
-// other as to threads. May be destroyed while its work is queued, but before the device.
+// A sequence of work made ready once and submitted often: on a GPU, neighbours on one stream that are submitted
+// together become one CUDA graph (matrix products stand between two); on the software device names are looked up and
+// arguments checked once, and a submission is one entry of its queue. Made by Device::PrepareWork. A call of the device
+// like any other as to threads. May be destroyed while its work is queued, but before the device.
 class WorkList {
  public:
   virtual ~WorkList() = default;
