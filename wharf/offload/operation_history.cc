@@ -3,7 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 namespace wharf::offload {
+
+uint64_t HashOperation(uint16_t number, std::span<const std::byte> head) {
+  return XXH3_64bits_withSeed(head.data(), head.size(), number);
+}
 
 OperationId OperationTable::Append(uint16_t number, std::span<const std::byte> head) {
   Operation operation;

@@ -18,6 +18,9 @@ inline constexpr OperationId kNoOperation = UINT32_MAX;
 // Threads of a program that have a history of their own; further ones share the last.
 inline constexpr uint64_t kMaxLanes = 64;
 
+// Of an operation with all its arguments.
+uint64_t HashOperation(uint16_t number, std::span<const std::byte> head);
+
 // Operations with all their arguments.
 class OperationTable {
  public:

@@ -2,9 +2,6 @@
 
 #include <cstring>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "wharf/base/trace.h"
 #include "wharf/offload/step_op.h"
 #include "wharf/offload/wire.h"
@@ -14,10 +11,6 @@ namespace {
 
 // A variant is worth less than the whole operation only if few bytes differ.
 constexpr size_t kMaxChangedShare = 2;
-
-uint64_t Hash(uint16_t number, std::span<const std::byte> head) {
-  return XXH3_64bits_withSeed(head.data(), head.size(), number);
-}
 
 size_t Cost(const std::vector<ChangedRange>& changes) {
   size_t bytes = 0;
@@ -56,7 +49,7 @@ Foresight Predictor::Perform(uint64_t lane_number, uint16_t number, std::span<co
   }
   ++epoch_;
   steady_ = false;
-  const uint64_t hash = Hash(number, head);
+  const uint64_t hash = HashOperation(number, head);
   if (const OperationId id = Find(hash, number, head); id != kNoOperation) {
     TraceMiss("another known operation", number);
     ++counters_.jumps;

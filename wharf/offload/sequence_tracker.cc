@@ -2,9 +2,6 @@
 
 #include <cstring>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "wharf/base/trace.h"
 #include "wharf/offload/step_op.h"
 
@@ -59,7 +56,7 @@ SequenceTracker::SequenceTracker(SearchAlgorithm algorithm) : finder_(MakeSequen
 SequenceTracker::Facts SequenceTracker::FactsOf(uint16_t number, std::span<const std::byte> head) {
   Facts facts;
   facts.known = true;
-  facts.identity = XXH3_64bits_withSeed(head.data(), head.size(), number);
+  facts.identity = HashOperation(number, head);
   facts.tag = number;
   const absl::StatusOr<StepOp> op = DecodeStep(number, head);
   if (!op.ok()) return facts;
