@@ -150,14 +150,7 @@ int Run(const Options& options) {
     }
     if (options.check) ok = CheckAgainstCpu(runtime, detector, network, input, letterbox);
   }
-  Print(detections);
-  PrintLatencies(latencies_ms);
-  if (!options.json.empty()) WriteJson(options.json, "cuda_pose", latencies_ms, detections);
-  if (!options.output.empty()) {
-    Annotate(detections, &picture);
-    WritePng(options.output, picture);
-    std::printf("wrote %s\n", options.output.c_str());
-  }
+  Deliver({"cuda_pose", options.json, options.output}, latencies_ms, detections, &picture);
   return ok ? 0 : 1;
 }
 

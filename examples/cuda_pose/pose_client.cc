@@ -71,14 +71,7 @@ int Run(const Options& options) {
     ok = SameDetections(detections, InferOnCpu(BuildNetwork(), request.input, request.letterbox, nullptr));
     std::printf("check: the detections %s the CPU's\n", ok ? "agree with" : "DIFFER from");
   }
-  Print(detections);
-  PrintLatencies(latencies_ms);
-  if (!options.json.empty()) WriteJson(options.json, "pose_client", latencies_ms, detections);
-  if (!options.output.empty()) {
-    Annotate(detections, &picture);
-    WritePng(options.output, picture);
-    std::printf("wrote %s\n", options.output.c_str());
-  }
+  Deliver({"pose_client", options.json, options.output}, latencies_ms, detections, &picture);
   return ok ? 0 : 1;
 }
 

@@ -19,8 +19,6 @@ bool Near(const Pose& a, const Pose& b) {
   return true;
 }
 
-}  // namespace
-
 void Print(const Detections& detections) {
   for (const Pose& pose : detections.poses) {
     const auto seen =
@@ -57,6 +55,19 @@ void WriteJson(const std::string& path, const std::string& program, const std::v
     std::fprintf(file, "%s%.6f", i ? ", " : "", double(detections.poses[i].score));
   std::fprintf(file, "]\n}\n");
   if (std::fclose(file) != 0) throw std::runtime_error(path + ": cannot be written");
+}
+
+}  // namespace
+
+void Deliver(const Destinations& to, const std::vector<double>& latencies_ms, const Detections& detections,
+             Image* picture) {
+  Print(detections);
+  PrintLatencies(latencies_ms);
+  if (!to.json.empty()) WriteJson(to.json, to.program, latencies_ms, detections);
+  if (to.picture.empty()) return;
+  Annotate(detections, picture);
+  WritePng(to.picture, *picture);
+  std::printf("wrote %s\n", to.picture.c_str());
 }
 
 bool SameDetections(const Detections& got, const Detections& want) {

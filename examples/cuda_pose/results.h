@@ -4,17 +4,22 @@
 #include <string>
 #include <vector>
 
+#include "examples/cuda_pose/image.h"
 #include "examples/cuda_pose/pose.h"
 
 namespace pose {
 
-// People, their joints and how many there are, on standard output.
-void Print(const Detections& detections);
-// The first and the median latency, on standard error; nothing without any.
-void PrintLatencies(const std::vector<double>& latencies_ms);
-// Throws std::runtime_error if the file cannot be written.
-void WriteJson(const std::string& path, const std::string& program, const std::vector<double>& latencies_ms,
-               const Detections& detections);
+// Where results go besides standard output and error; nowhere if a path is empty.
+struct Destinations {
+  std::string program;  // named in the JSON file
+  std::string json, picture;
+};
+
+// Prints people, their joints and how many there are, on standard output, and the first and the median latency, if
+// there are any, on standard error; writes the files, for which it draws into `picture`. Throws std::runtime_error if a
+// file cannot be written.
+void Deliver(const Destinations& to, const std::vector<double>& latencies_ms, const Detections& detections,
+             Image* picture);
 // Whether both found the same, to half a pixel; says on standard output what is missing.
 bool SameDetections(const Detections& got, const Detections& want);
 
