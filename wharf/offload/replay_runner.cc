@@ -101,7 +101,6 @@ absl::Status ReplayRunner::Run(uint64_t count, std::vector<std::byte>& bulk) {
     if (id == kNoOperation) return DataLoss("the client goes on where nothing is foreseen");
     Lane().Follow();
     ++position_;
-    ++counters_.replayed;
     last_ = id;
     if (ahead_.empty()) {
       WHARF_RETURN_IF_ERROR(Perform(id, bulk));
@@ -116,7 +115,6 @@ absl::Status ReplayRunner::Jump(const ProgressRecord& record, std::vector<std::b
   if (record.value >= operations_.size()) return DataLoss("operation {} is not known", record.value);
   Deviate();
   ++position_;
-  ++counters_.replayed;
   last_ = static_cast<OperationId>(record.value);
   const uint64_t end = Lane().End() + 1;
   if (record.distance > end) return DataLoss("a place before the beginning");
@@ -136,7 +134,6 @@ absl::Status ReplayRunner::TakeVariant(const ProgressRecord& record, std::vector
   }
   Deviate();
   ++position_;
-  ++counters_.replayed;
   WHARF_RETURN_IF_ERROR(Learn(operations_.Number(of), head));
   return Perform(last_, bulk);
 }
@@ -240,7 +237,6 @@ void ReplayRunner::RunAhead() {
     if (!options_.unsafe && !IsAnswered(known_[last_].op)) return;
     ahead_stream_ = StreamOf(known_[last_].op).value_or(device::kDefaultStream);
     if (!options_.unsafe && !performer_->OthersAreIdle(ahead_stream_)) return;
-    redo_.clear();
   }
   uint64_t cursor = Lane().Cursor() + ahead_.size();
   while (ahead_.size() < options_.ahead_operations && ahead_answers_ < answer_window_ && Lane().Holds(cursor)) {

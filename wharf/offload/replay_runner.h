@@ -24,7 +24,7 @@ struct ReplayOptions {
 };
 
 struct ReplayCounters {
-  uint64_t replayed = 0, run_ahead = 0, undone = 0;  // operations
+  uint64_t run_ahead = 0, undone = 0;  // operations
 };
 
 // Not thread-safe: on the channel's reader thread only.

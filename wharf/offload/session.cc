@@ -103,7 +103,7 @@ void Session::Check(bool permitted) {
 }
 
 CudaError Session::SendPosted(uint16_t number, const std::vector<std::byte>& head, std::span<const std::byte> bulk,
-                              link::BulkOwnership ownership, device::StreamId stream) {
+                              link::BulkOwnership ownership, std::optional<device::StreamId> stream) {
   if (const CallScope* scope = CallScope::Current()) Check(scope->MayPost());
   if (const CudaError error = StickyError(); error != CudaError::kSuccess) return error;
   posted_.fetch_add(1, std::memory_order_relaxed);
@@ -119,13 +119,13 @@ CudaError Session::SendPosted(uint16_t number, const std::vector<std::byte>& hea
 }
 
 Session::RequestPtr Session::SendRequest(uint16_t number, const std::vector<std::byte>& head, std::span<std::byte> into,
-                                         bool detached, device::StreamId stream) {
+                                         bool detached, std::optional<device::StreamId> stream) {
   if (const CallScope* scope = CallScope::Current()) Check(scope->MayAsk());
   return Enqueue(number, head, into, detached, stream);
 }
 
 Session::RequestPtr Session::Enqueue(uint16_t number, const std::vector<std::byte>& head, std::span<std::byte> into,
-                                     bool detached, device::StreamId stream) {
+                                     bool detached, std::optional<device::StreamId> stream) {
   auto request = std::make_shared<Request>();
   request->into = into;
   request->detached = detached;
@@ -224,7 +224,8 @@ CudaError Session::Finish(CallScope& scope, CudaError error) {
   if (scope.call_class() == CallClass::kPlumbing) return error;
   if (options_.mode == Mode::kCached && scope.call_class() == CallClass::kLocal) return error;
   if (StickyError() != CudaError::kSuccess) return error;
-  const RequestPtr request = Enqueue(Acknowledge::kNumber, Encode(Acknowledge{scope.function()}), {}, false, kNoStream);
+  const RequestPtr request =
+      Enqueue(Acknowledge::kNumber, Encode(Acknowledge{scope.function()}), {}, false, std::nullopt);
   const CudaError learnt = Wait({&request, 1});
   if (error == CudaError::kSuccess) return learnt;
   absl::MutexLock lock(&mutex_);
@@ -289,8 +290,8 @@ void Session::Close(Nanoseconds drain) {
     if (std::exchange(closing_, true)) return;
     stopping_.SignalAll();
   }
-  if (drain.count() > 0) FlushProgress(drain);
   if (drain.count() > 0) {
+    FlushProgress(drain);
     (void)channel_->Send(Number(FrameKind::kGoodbye), 0, Encode(Goodbye{"the program ended"}));
   }
   channel_->Close(drain);

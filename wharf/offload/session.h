@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -26,6 +27,7 @@
 #include "wharf/offload/call_scope.h"
 #include "wharf/offload/lane_pool.h"
 #include "wharf/offload/predictor.h"
+#include "wharf/offload/step_op.h"
 #include "wharf/offload/wire.h"
 #include "wharf/offload/wire_codec.h"
 
@@ -88,7 +90,7 @@ class Session final : private link::FrameHandler {
   device::CudaError Post(const Op& op, std::span<const std::byte> bulk = {},
                          link::BulkOwnership ownership = link::BulkOwnership::kCopy) {
     static_assert(Op::kAnswer == Answer::kPosted);
-    return SendPosted(Op::kNumber, Encode(op), bulk, ownership, StreamOfOperation(op));
+    return SendPosted(Op::kNumber, Encode(op), bulk, ownership, StreamOf(op));
   }
   // Sends and waits: the first of the sticky error, the pending error of posted operations, the request's own.
   template <typename Op>
@@ -101,7 +103,7 @@ class Session final : private link::FrameHandler {
   // The same for a fact that never changes and is kept by the caller, which a call of any class may need once.
   template <typename Op>
   device::CudaError AskOnce(const Op& op, typename Op::Reply* reply) {
-    const RequestPtr request = Enqueue(Op::kNumber, Encode(op), {}, false, StreamOfOperation(op));
+    const RequestPtr request = Enqueue(Op::kNumber, Encode(op), {}, false, StreamOf(op));
     const device::CudaError error = Wait({&request, 1});
     return error == device::CudaError::kSuccess ? DecodeReply(*request, *reply) : error;
   }
@@ -109,7 +111,7 @@ class Session final : private link::FrameHandler {
   template <typename Op>
   RequestPtr Start(const Op& op, std::span<std::byte> into = {}, bool detached = false) {
     static_assert(Op::kAnswer == Answer::kBlocking);
-    return SendRequest(Op::kNumber, Encode(op), into, detached, StreamOfOperation(op));
+    return SendRequest(Op::kNumber, Encode(op), into, detached, StreamOf(op));
   }
   device::CudaError Wait(std::span<const RequestPtr> requests);
   // Waits until no detached request is under way: their destinations are then the caller's again.
@@ -154,33 +156,23 @@ class Session final : private link::FrameHandler {
   Session(std::unique_ptr<link::ByteStream> stream, SessionOptions options);
 
   absl::Status ShakeHands();
-  // The stream an operation is ordered on.
-  static constexpr device::StreamId kNoStream = UINT64_MAX;
-  template <typename Op>
-  static device::StreamId StreamOfOperation(const Op& op) {
-    if constexpr (requires { op.stream; }) {
-      return op.stream;
-    } else {
-      return kNoStream;
-    }
-  }
   device::CudaError SendPosted(uint16_t number, const std::vector<std::byte>& head, std::span<const std::byte> bulk,
-                               link::BulkOwnership ownership, device::StreamId stream);
+                               link::BulkOwnership ownership, std::optional<device::StreamId> stream);
   RequestPtr SendRequest(uint16_t number, const std::vector<std::byte>& head, std::span<std::byte> into, bool detached,
-                         device::StreamId stream);
+                         std::optional<device::StreamId> stream);
   RequestPtr Enqueue(uint16_t number, const std::vector<std::byte>& head, std::span<std::byte> into, bool detached,
-                     device::StreamId stream);
+                     std::optional<device::StreamId> stream);
 
   absl::Status SendWhole(uint16_t number, const std::vector<std::byte>& head, const RequestPtr& request);
 
   // --- replay (session_replay.cc) ---
   absl::Status PostForeseen(uint16_t number, const std::vector<std::byte>& head, std::span<const std::byte> bulk,
-                            link::BulkOwnership ownership, device::StreamId stream);
+                            link::BulkOwnership ownership, std::optional<device::StreamId> stream);
   absl::Status RequestForeseen(uint16_t number, const std::vector<std::byte>& head, const RequestPtr& request,
-                               device::StreamId stream);
+                               std::optional<device::StreamId> stream);
   bool MayElide(uint16_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(order_mutex_, mutex_);
   RequestPtr Elide(Request& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void SettleElided(device::StreamId stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(order_mutex_);
+  void SettleElided(std::optional<device::StreamId> stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(order_mutex_);
   Foresight Foresee(uint16_t number, const std::vector<std::byte>& head) ABSL_EXCLUSIVE_LOCKS_REQUIRED(order_mutex_);
   absl::Status SendProgressBefore() ABSL_EXCLUSIVE_LOCKS_REQUIRED(order_mutex_);
   bool TakeEarly(Request& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -256,7 +248,7 @@ class Session final : private link::FrameHandler {
   absl::CondVar pace_;
   bool pacing_ ABSL_GUARDED_BY(order_mutex_) = false, pace_stop_ ABSL_GUARDED_BY(order_mutex_) = false;
   uint64_t progress_frames_ ABSL_GUARDED_BY(order_mutex_) = 0;
-  device::StreamId elided_stream_ ABSL_GUARDED_BY(order_mutex_) = kNoStream;  // of the last elided wait
+  std::optional<device::StreamId> elided_stream_ ABSL_GUARDED_BY(order_mutex_);  // of the last elided wait
 
   mutable absl::Mutex mutex_;
   absl::CondVar changed_, stopping_;

@@ -62,7 +62,7 @@ absl::Status Session::SendProgressUpTo(uint64_t position, link::Urgency urgency,
 }
 
 absl::Status Session::PostForeseen(uint16_t number, const std::vector<std::byte>& head, std::span<const std::byte> bulk,
-                                   link::BulkOwnership ownership, device::StreamId stream) {
+                                   link::BulkOwnership ownership, std::optional<device::StreamId> stream) {
   absl::MutexLock order(&order_mutex_);
   SettleElided(stream);
   if (Foresee(number, head) == Foresight::kNew) {
@@ -86,7 +86,7 @@ absl::Status Session::PostForeseen(uint16_t number, const std::vector<std::byte>
 }
 
 absl::Status Session::RequestForeseen(uint16_t number, const std::vector<std::byte>& head, const RequestPtr& request,
-                                      device::StreamId stream) {
+                                      std::optional<device::StreamId> stream) {
   absl::MutexLock order(&order_mutex_);
   SettleElided(stream);
   const Foresight foresight = Foresee(number, head);
@@ -138,9 +138,9 @@ Session::RequestPtr Session::Elide(Request& request) {
 }
 
 // Other streams may have been promised, by the program's own order, that the work is done.
-void Session::SettleElided(device::StreamId stream) {
-  if (elided_stream_ == kNoStream || elided_stream_ == stream) return;
-  elided_stream_ = kNoStream;
+void Session::SettleElided(std::optional<device::StreamId> stream) {
+  if (!elided_stream_ || elided_stream_ == stream) return;
+  elided_stream_.reset();
   {
     absl::MutexLock lock(&mutex_);
     if (elided_ == 0) return;

@@ -28,11 +28,6 @@ absl::StatusOr<StepOp> DecodeAny(OpList<Ops...>, uint16_t number, std::span<cons
   return result;
 }
 
-template <typename Op>
-concept HasStream = requires(const Op& op) {
-  op.stream;
-};
-
 }  // namespace
 
 bool IsStep(uint16_t number) { return IsAny(StepOps{}, number); }
@@ -46,15 +41,7 @@ bool IsAnswered(const StepOp& op) {
 }
 
 std::optional<device::StreamId> StreamOf(const StepOp& op) {
-  return std::visit(
-      []<typename Op>(const Op& step) -> std::optional<device::StreamId> {
-        if constexpr (HasStream<Op>) {
-          return step.stream;
-        } else {
-          return std::nullopt;
-        }
-      },
-      op);
+  return std::visit([](const auto& step) { return StreamOf(step); }, op);
 }
 
 bool ChangesWorld(uint16_t number) {

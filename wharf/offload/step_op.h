@@ -24,7 +24,15 @@ bool IsStep(uint16_t number);
 absl::StatusOr<StepOp> DecodeStep(uint16_t number, std::span<const std::byte> head);
 // Whether the operation is answered.
 bool IsAnswered(const StepOp& op);
-// The stream whose work it joins; nullopt for what concerns the device or an event.
+// The stream whose work an operation joins; nullopt for what concerns the device or an event.
+template <typename Op>
+std::optional<device::StreamId> StreamOf(const Op& op) {
+  if constexpr (requires { op.stream; }) {
+    return op.stream;
+  } else {
+    return std::nullopt;
+  }
+}
 std::optional<device::StreamId> StreamOf(const StepOp& op);
 // Whether it changes what a step that ran before without a fault may rely on: memory, code, streams.
 bool ChangesWorld(uint16_t number);
