@@ -12,13 +12,14 @@ namespace {
 std::atomic<uint64_t> allocations{0};
 }  // namespace
 
-void* operator new(size_t size) {
+// Not inlined: one inlined without the other looks to the compiler like memory freed by another allocator.
+[[gnu::noinline]] void* operator new(size_t size) {
   ++allocations;
   if (void* memory = std::malloc(size)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace wharf::offload {
 namespace {
