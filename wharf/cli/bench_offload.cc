@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "wharf/cli/bench_cores.h"
 #include "wharf/cli/bench_offload_model.h"
 #include "wharf/cli/bench_offload_report.h"
 #include "wharf/cli/bench_offload_run.h"
@@ -38,7 +39,8 @@ Modes      device_only (or local)  on this machine's device, no link
 Scenarios  indoors, outdoors: measured Wi-Fi to a moving robot
            fixed: 93 Mbit/s. All with --rtt.
 
-"× native" is the median beside native's. "link limit" is what these bytes and one round trip take on the link alone.
+The device's processes get half of the cores and everything else the other half, as if they were two machines, unless
+--shared-cores. "× native" is the median beside native's. "link limit" is what these bytes and one round trip take on the link alone.
 "foreseen" is the share of the operations for the server that it foresaw. The energy is modelled with the power states of a
 Jetson Xavier NX (13.35 W inference, 4.25 W communication, 4.04 W standby): docs/benchmarks.md says how.)";
 
@@ -54,6 +56,7 @@ struct BenchOptions {
   Nanoseconds round_trip = std::chrono::microseconds(2600);
   std::string device = "auto";
   int threads = 0;
+  bool shared_cores = false;
   bool markdown = false;
 };
 
@@ -177,7 +180,8 @@ struct BenchResult {
 
 class OffloadBench {
  public:
-  explicit OffloadBench(const BenchOptions& options) : options_(options) {}
+  explicit OffloadBench(const BenchOptions& options)
+      : options_(options), cores_(options.shared_cores ? ShareCores() : HalveCores()), on_cores_(cores_.client) {}
 
   absl::Status Prepare() {
     WHARF_ASSIGN_OR_RETURN(program_, ProgramOf(options_));
@@ -188,7 +192,7 @@ class OffloadBench {
       scenarios_.push_back(std::move(scenario));
     }
     if (options_.server.empty()) {
-      WHARF_ASSIGN_OR_RETURN(server_, LocalServer::Start(DeviceOptions()));
+      WHARF_ASSIGN_OR_RETURN(server_, StartServer());
       target_ = server_->Address();
       return absl::OkStatus();
     }
@@ -219,7 +223,13 @@ class OffloadBench {
   static bool IsWithoutLink(const BenchMode& mode) { return mode.way == BenchMode::Way::kNoLink; }
 
   std::vector<std::string> DeviceOptions() const {
-    return {"--device", options_.device, "--threads", fmt::format("{}", options_.threads)};
+    const int threads = options_.threads != 0 ? options_.threads : cores_.device_cores;
+    return {"--device", options_.device, "--threads", fmt::format("{}", threads)};
+  }
+
+  absl::StatusOr<std::unique_ptr<LocalServer>> StartServer() const {
+    const OnCores there(cores_.device);
+    return LocalServer::Start(DeviceOptions());
   }
 
   // Always this machine's own device, also where the links lead to another server.
@@ -227,7 +237,7 @@ class OffloadBench {
     std::unique_ptr<LocalServer> own;
     std::string address = target_;
     if (server_ == nullptr) {
-      WHARF_ASSIGN_OR_RETURN(own, LocalServer::Start(DeviceOptions()));
+      WHARF_ASSIGN_OR_RETURN(own, StartServer());
       address = own->Address();
     }
     const auto run = [&](const RunPlan& plan) { return RunMeasured(program_, address, mode.options, plan, *scratch_); };
@@ -242,7 +252,7 @@ class OffloadBench {
   absl::Status RunLinked(const BenchMode& mode, const LinkScenario& scenario) {
     if (mode.way == BenchMode::Way::kByHand) {
       return Measure(mode, scenario.scenario, [&](const RunPlan& plan) {
-        return RunNative(program_, DeviceOptions(), scenario.profile, plan, *scratch_);
+        return RunNative(program_, DeviceOptions(), cores_, scenario.profile, plan, *scratch_);
       });
     }
     WHARF_ASSIGN_OR_RETURN(const auto proxy, link::LinkProxy::Start("127.0.0.1:0", target_, scenario.profile));
@@ -266,6 +276,8 @@ class OffloadBench {
   }
 
   const BenchOptions& options_;
+  const CoreShares cores_;
+  const OnCores on_cores_;
   MeasuredProgram program_;
   std::vector<BenchMode> modes_;
   std::unique_ptr<ScratchDirectory> scratch_;
@@ -327,8 +339,9 @@ void AddOffload(CLI::App* bench) {
       ->type_name("HOST:PORT");
   command->add_option("--device", options->device, "Of its own server: soft (CPU), cuda (GPU) or auto")
       ->capture_default_str();
-  command->add_option("--threads", options->threads, "CPU threads of its own server's device, 0 = all")
+  command->add_option("--threads", options->threads, "CPU threads of its own server's device, 0 = all its cores")
       ->capture_default_str();
+  command->add_flag("--shared-cores", options->shared_cores, "Let the client run on the device's cores as well");
   AddDuration(command, "--rtt", options->round_trip, "Round-trip time of every link");
   command->add_option("--json", options->json, "Write the rows to FILE")->type_name("FILE");
   command->add_option("--plot", options->plot, "Draw the latencies to FILE (SVG)")->type_name("FILE");

@@ -50,6 +50,12 @@ void AppendPlan(const RunPlan& plan, bool waits, const std::string& json, std::v
   if (waits) Append({"--ready-after", fmt::format("{}", plan.warm_up)}, arguments);
 }
 
+absl::StatusOr<std::unique_ptr<Child>> StartOn(const cpu_set_t& cores, const std::string& path,
+                                               std::vector<std::string> arguments) {
+  const OnCores there(cores);
+  return Child::Start(path, std::move(arguments));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ScratchDirectory>> ScratchDirectory::Make() {
@@ -83,13 +89,13 @@ absl::StatusOr<ProgramRun> RunMeasured(const MeasuredProgram& program, const std
 }
 
 absl::StatusOr<ProgramRun> RunNative(const MeasuredProgram& program, const std::vector<std::string>& server_options,
-                                     const link::LinkProfile& profile, const RunPlan& plan,
+                                     const CoreShares& cores, const link::LinkProfile& profile, const RunPlan& plan,
                                      const ScratchDirectory& scratch) {
   const std::string latencies = FreshFile(scratch, "latencies.json"), counters = FreshFile(scratch, "counters.json");
   std::vector<std::string> serving = {"wharf", "run", "--local", "--stats", counters};
   Append(server_options, &serving);
   Append({"--", program.native_server, "--listen", "127.0.0.1:0", "--clients", "1"}, &serving);
-  WHARF_ASSIGN_OR_RETURN(const auto server, Child::Start(kOurselves, std::move(serving)));
+  WHARF_ASSIGN_OR_RETURN(const auto server, StartOn(cores.device, kOurselves, std::move(serving)));
   const absl::StatusOr<std::string> line = server->ReadLine();
   if (!line.ok()) {
     WHARF_RETURN_IF_ERROR(server->Wait());

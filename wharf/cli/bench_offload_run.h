@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "wharf/cli/bench_child.h"
+#include "wharf/cli/bench_cores.h"
 #include "wharf/cli/bench_offload_model.h"
 #include "wharf/link/emulator.h"
 
@@ -49,10 +50,11 @@ absl::StatusOr<ProgramRun> RunMeasured(const MeasuredProgram& program, const std
                                        const std::vector<std::string>& options, const RunPlan& plan,
                                        const ScratchDirectory& scratch);
 
-// Runs the hand-offloaded pair over a link of its own: the server under `wharf run --local SERVER_OPTIONS…`, the client
-// plainly. Bytes are what crossed the link; calls are none, because the client makes none. Fails as RunMeasured does.
+// Runs the hand-offloaded pair over a link of its own: the server under `wharf run --local SERVER_OPTIONS…` on the
+// device's cores, the client plainly. Bytes are what crossed the link; calls are none, because the client makes none.
+// Fails as RunMeasured does.
 absl::StatusOr<ProgramRun> RunNative(const MeasuredProgram& program, const std::vector<std::string>& server_options,
-                                     const link::LinkProfile& profile, const RunPlan& plan,
+                                     const CoreShares& cores, const link::LinkProfile& profile, const RunPlan& plan,
                                      const ScratchDirectory& scratch);
 
 }  // namespace wharf::cli
