@@ -106,13 +106,34 @@ struct Footprint {
   // too, and touch the same addresses, while the memory mapped then stays mapped.
   bool oblivious = false;
   std::string reason;  // why not, for people; "" if it is
-  // Only if oblivious. Where in the parameter buffer the 64-bit words stand that take part in the addresses it writes
-  // and reads; atomic operations do both. Integers that are added to addresses are among them: a word whose value lies
-  // in no allocation is no pointer. A pointer stands for its allocation: CUDA leaves undefined what an access beyond
-  // that does.
+  // Only if not oblivious: Device::LaunchGuarded launches it.
+  bool guardable = false;
+  // Only if oblivious or guardable. Where in the parameter buffer the 64-bit words stand that take part in the
+  // addresses it writes and reads; atomic operations do both. Integers that are added to addresses are among them: a
+  // word whose value lies in no allocation is no pointer. A pointer stands for its allocation: CUDA leaves undefined
+  // what an access beyond that does.
   std::vector<uint32_t> written_parameters, read_parameters;
   // Variables of its module that it names, constants included.
   std::vector<Symbol> written_variables, read_variables;
+};
+
+// What a guarded launch may touch, and for how long (ptx/guard.h says how). Each access is checked against the ranges
+// of all the parameters that take part in its address (Footprint's): if it is misaligned or in none of them, it is left
+// out, a load or an atomic operation giving zero. So a guarded launch writes nowhere but to the ranges of
+// Footprint::written_parameters and to `violation`, it does not fault while the ranges are mapped, and it ends.
+struct Guard {
+  struct Range {
+    uint32_t parameter = 0;  // offset in the parameter buffer
+    DeviceAddress begin = 0;
+    uint64_t size = 0;  // bytes
+  };
+  // One for a parameter at most. A parameter without one points nowhere; ranges of others mean nothing.
+  std::vector<Range> ranges;
+  // Four aligned bytes in mapped memory, which become 1 if an access was left out or a thread ended for want of fuel;
+  // otherwise they are not touched, and the launch has done what Device::Launch would have done.
+  DeviceAddress violation = 0;
+  // How often each thread may jump back before it is ended. Only counted where loops may depend on data.
+  uint64_t fuel = 0;
 };
 
 // A box of bytes at `address`: `height` rows of `width` bytes, `row_pitch` apart; `depth` slices, `slice_pitch` apart.
@@ -243,6 +264,10 @@ class Device {
   virtual absl::Status Fill(StreamId stream, Region to, Extent extent, uint32_t value, uint32_t element_bytes) = 0;
   virtual absl::Status Launch(StreamId stream, FunctionId function, const LaunchConfig& config,
                               std::vector<std::byte> parameters) = 0;
+  // The kernel with every access and every loop checked. kUnimplemented, and nothing queued, if that cannot be done:
+  // wherever Footprint::guardable is not set.
+  virtual absl::Status LaunchGuarded(StreamId stream, FunctionId function, const LaunchConfig& config,
+                                     std::vector<std::byte> parameters, const Guard& guard);
   virtual absl::Status RunGemm(StreamId stream, const Gemm& gemm) = 0;
   // The call that `work` stands for.
   absl::Status Run(const Work& work);

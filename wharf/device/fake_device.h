@@ -202,6 +202,19 @@ class FakeDevice final : public Device {
       return kernel(*this, config, parameters);
     });
   }
+  // Of kernels whose footprint says that they are guardable; one that returns a fault violates its guard.
+  absl::Status LaunchGuarded(StreamId stream, FunctionId function, const LaunchConfig& config,
+                             std::vector<std::byte> parameters, const Guard& guard) override {
+    WHARF_ASSIGN_OR_RETURN(const Footprint footprint, FootprintOf(function));
+    if (!footprint.guardable) return CudaStatus(CudaError::kNotSupported, "not guardable");
+    return Enqueue(stream,
+                   [this, kernel = kernels_[functions_[function]], config, guard, parameters = std::move(parameters)] {
+                     constexpr uint32_t kViolated = 1;
+                     if (!kernel(*this, config, parameters).ok())
+                       std::memcpy(At(guard.violation), &kViolated, sizeof kViolated);
+                     return absl::OkStatus();
+                   });
+  }
   absl::Status RunGemm(StreamId stream, const Gemm&) override {
     return Enqueue(stream, [] { return absl::OkStatus(); });
   }

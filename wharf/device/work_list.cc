@@ -43,6 +43,10 @@ absl::Status Device::Run(const Work& work) {
       work.what);
 }
 
+absl::Status Device::LaunchGuarded(StreamId, FunctionId, const LaunchConfig&, std::vector<std::byte>, const Guard&) {
+  return CudaStatus(CudaError::kNotSupported, "this device launches no guarded kernels");
+}
+
 std::unique_ptr<WorkList> Device::PrepareWork(std::vector<Work> work) {
   return std::make_unique<PlainCalls>(*this, std::move(work));
 }
