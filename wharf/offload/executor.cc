@@ -172,7 +172,8 @@ absl::Status Executor::Dispatch(const link::FrameHeader& header, std::span<const
   // What the client's own thread says of a host function is not an operation of the program.
   constexpr bool follows = !std::is_same_v<Op, HostCallDone>;
   if (follows && replay_ != nullptr) {
-    if (const absl::Status noted = replay_->OnOperation(header.kind, head); !noted.ok()) return CloseWith(noted);
+    const absl::Status noted = replay_->OnOperation(header.kind, head, bulk);
+    if (!noted.ok()) return CloseWith(noted);
   }
   if constexpr (Op::kAnswer == Answer::kBlocking) {
     Answer(*op, ticket);

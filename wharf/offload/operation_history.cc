@@ -12,11 +12,12 @@ uint64_t HashOperation(uint16_t number, std::span<const std::byte> head) {
   return XXH3_64bits_withSeed(head.data(), head.size(), number);
 }
 
-OperationId OperationTable::Append(uint16_t number, std::span<const std::byte> head) {
+OperationId OperationTable::Append(uint16_t number, std::span<const std::byte> head, std::span<const std::byte> data) {
   Operation operation;
   operation.head.assign(head.begin(), head.end());
+  operation.data.assign(data.begin(), data.begin() + static_cast<ptrdiff_t>(KeptBytes(data.size())));
   operation.number = number;
-  bytes_ += head.size();
+  bytes_ += operation.head.size() + operation.data.size();
   operations_.push_back(std::move(operation));
   return static_cast<OperationId>(operations_.size() - 1);
 }
@@ -29,6 +30,10 @@ void OperationTable::Clear() {
 bool OperationTable::Is(OperationId id, uint16_t number, std::span<const std::byte> head) const {
   const Operation& known = operations_[id];
   return known.number == number && std::equal(known.head.begin(), known.head.end(), head.begin(), head.end());
+}
+
+void OperationTable::ReplaceData(OperationId id, std::span<const std::byte> data) {
+  std::copy(data.begin(), data.end(), operations_[id].data.begin());
 }
 
 void History::Follow() {

@@ -21,29 +21,37 @@ inline constexpr uint64_t kMaxLanes = 64;
 // Of an operation with all its arguments.
 uint64_t HashOperation(uint16_t number, std::span<const std::byte> head);
 
-// Operations with all their arguments.
+// Operations with all their arguments, and the data that a copy from the host took along last if they are few: these
+// are foreseen to be the same again.
 class OperationTable {
  public:
   // What a peer may make us keep.
   static constexpr size_t kMaxOperations = size_t{1} << 17;
   static constexpr size_t kMaxBytes = size_t{32} << 20;
+  // Data of one operation that are kept.
+  static constexpr size_t kMaxData = size_t{4} << 10;
 
   size_t size() const { return operations_.size(); }
-  bool HasRoomFor(size_t head_bytes) const {
-    return operations_.size() < kMaxOperations && head_bytes <= kMaxBytes - bytes_;
+  bool HasRoomFor(size_t head_bytes, size_t data_bytes) const {
+    return operations_.size() < kMaxOperations && head_bytes + KeptBytes(data_bytes) <= kMaxBytes - bytes_;
   }
-  // REQUIRES: HasRoomFor(head.size()). The number of the new operation.
-  OperationId Append(uint16_t number, std::span<const std::byte> head);
+  // REQUIRES: HasRoomFor(head.size(), data.size()). The number of the new operation.
+  OperationId Append(uint16_t number, std::span<const std::byte> head, std::span<const std::byte> data);
   void Clear();
 
   // REQUIRES: id < size().
   uint16_t Number(OperationId id) const { return operations_[id].number; }
   std::span<const std::byte> Head(OperationId id) const { return operations_[id].head; }
   bool Is(OperationId id, uint16_t number, std::span<const std::byte> head) const;
+  // Empty if there are none or too many.
+  std::span<const std::byte> Data(OperationId id) const { return operations_[id].data; }
+  // Other data than the last time. REQUIRES: as many, 1 to kMaxData.
+  void ReplaceData(OperationId id, std::span<const std::byte> data);
 
  private:
+  static size_t KeptBytes(size_t data_bytes) { return data_bytes <= kMaxData ? data_bytes : 0; }
   struct Operation {
-    std::vector<std::byte> head;
+    std::vector<std::byte> head, data;
     uint16_t number = 0;
   };
   std::vector<Operation> operations_;

@@ -32,7 +32,8 @@ void TraceMiss(std::string_view why, uint16_t number) {
 
 }  // namespace
 
-Foresight Predictor::Perform(uint64_t lane_number, uint16_t number, std::span<const std::byte> head) {
+Foresight Predictor::Perform(uint64_t lane_number, uint16_t number, std::span<const std::byte> head,
+                             std::span<const std::byte> data) {
   if (lane_number >= lanes_.size()) lanes_.resize(lane_number + 1);
   if (lane_number != lane_) SelectLane(lane_number);
   Lane& lane = lanes_[lane_number];
@@ -42,10 +43,11 @@ Foresight Predictor::Perform(uint64_t lane_number, uint16_t number, std::span<co
   if (foreseen != kNoOperation && operations_.Is(foreseen, number, head)) {
     ++counters_.hits;
     ++unsent_;
+    const bool with_data = NoteData(foreseen, data);
     records_.Advance();
     lane.history.Follow();
     Note(lane);
-    return Foresight::kKnown;
+    return with_data ? Foresight::kWithData : Foresight::kKnown;
   }
   ++epoch_;
   steady_ = false;
@@ -54,11 +56,12 @@ Foresight Predictor::Perform(uint64_t lane_number, uint16_t number, std::span<co
     TraceMiss("another known operation", number);
     ++counters_.jumps;
     ++unsent_;
+    const bool with_data = NoteData(id, data);
     Jump(lane, id);
-    return Foresight::kKnown;
+    return with_data ? Foresight::kWithData : Foresight::kKnown;
   }
   const bool variant =
-      foreseen != kNoOperation && IsVariant(foreseen, number, head) && operations_.HasRoomFor(head.size());
+      foreseen != kNoOperation && IsVariant(foreseen, number, head) && operations_.HasRoomFor(head.size(), data.size());
   TraceMiss(variant ? "changed arguments" : "unknown operation", number);
   if (variant) {
     ++counters_.changed;
@@ -67,8 +70,22 @@ Foresight Predictor::Perform(uint64_t lane_number, uint16_t number, std::span<co
   } else {
     ++counters_.unknown;
   }
-  Learn(lane, hash, number, head);
-  return variant ? Foresight::kKnown : Foresight::kNew;
+  Learn(lane, hash, number, head, data);
+  if (!variant) return Foresight::kNew;
+  return data.empty() ? Foresight::kKnown : Foresight::kWithData;
+}
+
+// Whether the data of a known operation must be sent. Few data are foreseen too: others than the last ones are a
+// deviation.
+bool Predictor::NoteData(OperationId id, std::span<const std::byte> data) {
+  const std::span<const std::byte> last = operations_.Data(id);
+  if (last.empty()) return !data.empty();
+  if (std::equal(data.begin(), data.end(), last.begin(), last.end())) return false;
+  operations_.ReplaceData(id, data);
+  records_.Fresh();
+  ++epoch_;
+  ++counters_.other_data;
+  return true;
 }
 
 void Predictor::PerformOther() {
@@ -121,9 +138,10 @@ void Predictor::Jump(Lane& lane, OperationId id) {
   Note(lane);
 }
 
-void Predictor::Learn(Lane& lane, uint64_t hash, uint16_t number, std::span<const std::byte> head) {
-  if (!operations_.HasRoomFor(head.size())) Forget();
-  const OperationId id = operations_.Append(number, head);
+void Predictor::Learn(Lane& lane, uint64_t hash, uint16_t number, std::span<const std::byte> head,
+                      std::span<const std::byte> data) {
+  if (!operations_.HasRoomFor(head.size(), data.size())) Forget();
+  const OperationId id = operations_.Append(number, head, data);
   by_hash_[hash] = id;
   lane.history.Deviate(id, lane.history.Cursor() + 1);
   Note(lane);

@@ -2,8 +2,9 @@
 // foresee (operation_history.h) and writes down, in as few bytes as possible, what the server must know: nothing but a
 // count while the program does what it did before. docs/replay.md.
 //
-//   switch (predictor.Perform(lane, number, head)) {
+//   switch (predictor.Perform(lane, number, head, data)) {
 //     case Foresight::kKnown: …   // described by Records(), which leaves with the next Progress frame
+//     case Foresight::kWithData: …  // the same, and that frame leaves now and takes the data along
 //     case Foresight::kNew: …     // Records() leaves first, then the operation as a frame of its own
 //   }
 //
@@ -22,12 +23,13 @@
 
 namespace wharf::offload {
 
-enum class Foresight : uint8_t { kKnown, kNew };
+enum class Foresight : uint8_t { kKnown, kWithData, kNew };
 
 // Why operations needed more than a count.
 struct PredictionCounters {
   uint64_t hits = 0;          // the foreseen operation
   uint64_t changed = 0;       // the foreseen operation with arguments never seen
+  uint64_t other_data = 0;    // a copy of few data, and others than last time: counted besides
   uint64_t jumps = 0;         // another known operation
   uint64_t unknown = 0;       // never seen: travels whole
   uint64_t never = 0;         // an operation that is never foreseen (loading code, asking for attributes)
@@ -37,8 +39,8 @@ struct PredictionCounters {
 
 class Predictor {
  public:
-  // An operation that may be foreseen (StepOps).
-  Foresight Perform(uint64_t lane, uint16_t number, std::span<const std::byte> head);
+  // An operation that may be foreseen (StepOps), with the data it takes along.
+  Foresight Perform(uint64_t lane, uint16_t number, std::span<const std::byte> head, std::span<const std::byte> data);
   // One that may not.
   void PerformOther();
   // Whether the operation just made was foreseen, as were all since the last one the program waited for, and the server
@@ -84,7 +86,9 @@ class Predictor {
   bool IsVariant(OperationId of, uint16_t number, std::span<const std::byte> head);
   void Jump(Lane& lane, OperationId id);
   void Note(Lane& lane);
-  void Learn(Lane& lane, uint64_t hash, uint16_t number, std::span<const std::byte> head);
+  bool NoteData(OperationId id, std::span<const std::byte> data);
+  void Learn(Lane& lane, uint64_t hash, uint16_t number, std::span<const std::byte> head,
+             std::span<const std::byte> data);
   void Forget();
 
   OperationTable operations_;

@@ -6,6 +6,8 @@
 #include <rapidcheck/gtest.h>
 #include <cstring>
 #include <map>
+#include <tuple>
+#include <utility>
 
 #include "wharf/offload/wire_codec.h"
 
@@ -15,9 +17,11 @@ namespace {
 // Follows what a predictor writes, as a server does, and says which operations it makes of it.
 class Follower {
  public:
-  using Made = std::pair<uint16_t, std::vector<std::byte>>;
+  using Made = std::tuple<uint16_t, std::vector<std::byte>, std::vector<std::byte>>;  // number, head, data
 
-  void Read(Predictor& predictor) {
+  // `bulk`: the data that came with the records.
+  void Read(Predictor& predictor, std::span<const std::byte> bulk) {
+    bulk_ = bulk;
     ProgressReader reader(predictor.Records().Bytes());
     ProgressRecord record;
     while (!reader.AtEnd()) {
@@ -26,7 +30,10 @@ class Follower {
     }
     predictor.ClearRecords();
   }
-  void Whole(uint16_t number, const std::vector<std::byte>& head) { Learn(operations_.Append(number, head)); }
+  void Whole(uint16_t number, const std::vector<std::byte>& head, std::span<const std::byte> data) {
+    bulk_ = data;
+    Learn(operations_.Append(number, head, data));
+  }
   const std::vector<Made>& made() const { return made_; }
 
  private:
@@ -54,13 +61,16 @@ class Follower {
         for (const ChangedRange& change : record.changes) {
           std::memcpy(head.data() + change.offset, change.bytes.data(), change.bytes.size());
         }
-        return Learn(operations_.Append(operations_.Number(static_cast<OperationId>(record.value)), head));
+        return Learn(operations_.Append(operations_.Number(static_cast<OperationId>(record.value)), head, bulk_));
       }
       case RecordKind::kForget:
         operations_.Clear();
         histories_.clear();
         return;
       case RecordKind::kWait:
+        return;
+      case RecordKind::kFresh:
+        fresh_ = true;
         return;
     }
   }
@@ -70,10 +80,15 @@ class Follower {
     Make(id);
   }
   void Make(OperationId id) {
-    const auto head = operations_.Head(id);
-    made_.emplace_back(operations_.Number(id), std::vector<std::byte>(head.begin(), head.end()));
+    if (std::exchange(fresh_, false)) operations_.ReplaceData(id, bulk_);
+    const auto head = operations_.Head(id), known = operations_.Data(id);
+    const auto data = known.empty() && operations_.Number(id) == CopyToDevice::kNumber ? bulk_ : known;
+    made_.emplace_back(operations_.Number(id), std::vector(head.begin(), head.end()),
+                       std::vector(data.begin(), data.end()));
   }
 
+  std::span<const std::byte> bulk_;
+  bool fresh_ = false;
   OperationTable operations_;
   uint64_t lane_ = 0;
   std::map<uint64_t, History> histories_;
@@ -84,14 +99,19 @@ class Follower {
 class PredictorTest : public ::testing::Test {
  protected:
   template <typename Op>
-  Foresight Do(const Op& op, uint64_t lane = 0) {
+  Foresight Do(const Op& op, uint64_t lane = 0, std::span<const std::byte> data = {}) {
     const std::vector<std::byte> head = Encode(op);
-    truth_.emplace_back(Op::kNumber, head);
-    const Foresight foresight = predictor_.Perform(lane, Op::kNumber, head);
+    truth_.emplace_back(Op::kNumber, head, std::vector(data.begin(), data.end()));
+    const Foresight foresight = predictor_.Perform(lane, Op::kNumber, head, data);
     bytes_ += predictor_.Records().Bytes().size();
-    follower_.Read(predictor_);
-    if (foresight == Foresight::kNew) follower_.Whole(Op::kNumber, head);
+    follower_.Read(predictor_, foresight == Foresight::kWithData ? data : std::span<const std::byte>());
+    if (foresight == Foresight::kNew) follower_.Whole(Op::kNumber, head, data);
     return foresight;
+  }
+  // Copies `count` bytes from the host, all of them `value`.
+  Foresight Input(uint64_t address, size_t count, uint8_t value) {
+    const std::vector<std::byte> data(count, std::byte{value});
+    return Do(CopyToDevice{0, {address, count, count}, {count, 1, 1}}, 0, data);
   }
   Foresight Kernel(uint64_t function, uint64_t argument = 0, uint64_t lane = 0) {
     Launch op;
@@ -132,6 +152,25 @@ TEST_F(PredictorTest, NewArgumentsTravelAsTheirBytes) {
   EXPECT_LT(bytes_, 12u);
   EXPECT_EQ(Kernel(1, 5), Foresight::kKnown);
   EXPECT_EQ(predictor_.Counters().jumps, 1u);  // only the one that closed the first round
+  ExpectTruth();
+}
+
+TEST_F(PredictorTest, FewDataAreForeseenToStayTheSame) {
+  const auto inference = [&](uint8_t small, uint8_t large) {
+    std::vector<Foresight> made = {Input(64, OperationTable::kMaxData + 1, large), Kernel(1), Input(8, 12, small)};
+    Result(16);
+    return made;
+  };
+  using enum Foresight;
+  EXPECT_EQ(inference(1, 1), (std::vector{kNew, kNew, kNew}));
+  EXPECT_EQ(inference(1, 1), (std::vector{kWithData, kKnown, kKnown}));
+  const uint64_t epoch = predictor_.Epoch();
+  EXPECT_EQ(inference(1, 2), (std::vector{kWithData, kKnown, kKnown}));
+  EXPECT_EQ(predictor_.Epoch(), epoch);
+  EXPECT_EQ(inference(2, 2), (std::vector{kWithData, kKnown, kWithData}));
+  EXPECT_EQ(predictor_.Epoch(), epoch + 1);
+  EXPECT_EQ(predictor_.Counters().other_data, 1u);
+  EXPECT_EQ(inference(2, 2), (std::vector{kWithData, kKnown, kKnown}));
   ExpectTruth();
 }
 
@@ -204,9 +243,15 @@ TEST_F(PredictorTest, EveryDeviationBeginsAnEpoch) {
 // Whatever the program does, the server makes the same operations of what it is told.
 RC_GTEST_FIXTURE_PROP(PredictorTest, TheServerFollowsAnyProgram, ()) {
   const auto operations = *rc::gen::container<std::vector<std::tuple<uint64_t, uint64_t, uint64_t>>>(
-      rc::gen::tuple(rc::gen::inRange<uint64_t>(0, 5), rc::gen::inRange<uint64_t>(0, 3),
+      rc::gen::tuple(rc::gen::inRange<uint64_t>(0, 6), rc::gen::inRange<uint64_t>(0, 3),
                      rc::gen::weightedElement<uint64_t>({{8, 0}, {1, 1}, {1, 2}})));
-  for (const auto& [function, argument, lane] : operations) Kernel(function, argument, lane);
+  for (const auto& [function, argument, lane] : operations) {
+    if (function == 5) {
+      Input(lane, lane == 2 ? OperationTable::kMaxData + 1 : lane * 8, static_cast<uint8_t>(argument));
+    } else {
+      Kernel(function, argument, lane);
+    }
+  }
   RC_ASSERT(follower_.made() == truth_);
 }
 

@@ -57,6 +57,11 @@ void ProgressWriter::Wait() {
   Put(RecordKind::kWait);
 }
 
+void ProgressWriter::Fresh() {
+  CloseRun();
+  Put(RecordKind::kFresh);
+}
+
 const std::vector<std::byte>& ProgressWriter::Bytes() {
   CloseRun();
   return bytes_;
@@ -84,7 +89,9 @@ absl::Status ProgressReader::Next(ProgressRecord& record) {
   record.value = record.distance = 0;
   record.changes.clear();
   bytes_ = bytes_.subspan(1);
-  if (record.kind == RecordKind::kForget || record.kind == RecordKind::kWait) return absl::OkStatus();
+  if (record.kind == RecordKind::kForget || record.kind == RecordKind::kWait || record.kind == RecordKind::kFresh) {
+    return absl::OkStatus();
+  }
   if (record.kind < RecordKind::kLane || record.kind > RecordKind::kVariant) {
     return DataLoss("a progress record of unknown kind {}", static_cast<int>(record.kind));
   }

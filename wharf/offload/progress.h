@@ -20,6 +20,7 @@ enum class RecordKind : uint8_t {
   kVariant = 4,  // operation, ranges: one came that is new: this one with other bytes. The one foreseen is skipped
   kForget = 5,   // both ends forget everything
   kWait = 6,     // the program goes on only with the answer to the last operation
+  kFresh = 7,    // the next operation copies other data than it did last; they come with the frame
 };
 
 // Bytes of an operation's head that differ.
@@ -37,6 +38,7 @@ class ProgressWriter {
   void Variant(OperationId of, std::span<const ChangedRange> changes);
   void Forget();
   void Wait();
+  void Fresh();
   bool Empty() const { return run_ == 0 && bytes_.empty(); }
   // What was written since the last Clear; valid until the next call of a non-const method.
   const std::vector<std::byte>& Bytes();

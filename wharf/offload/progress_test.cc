@@ -45,9 +45,10 @@ TEST(ProgressTest, RecordsComeBackInOrder) {
   writer.Variant(70000, std::vector<ChangedRange>{{16, changed}, {200, std::span(changed).first(1)}});
   writer.Forget();
   writer.Wait();
+  writer.Fresh();
   const std::vector<std::byte> bytes = writer.Bytes();
   EXPECT_THAT(KindsIn(bytes), ElementsAre(RecordKind::kLane, RecordKind::kRun, RecordKind::kKnown, RecordKind::kVariant,
-                                          RecordKind::kForget, RecordKind::kWait));
+                                          RecordKind::kForget, RecordKind::kWait, RecordKind::kFresh));
   ProgressReader reader(bytes);
   ProgressRecord record;
   ASSERT_TRUE(reader.Next(record).ok());

@@ -30,7 +30,6 @@ absl::Status ReplayRunner::OnProgress(uint64_t position, std::span<const std::by
   ProgressReader reader(records);
   ProgressRecord record;
   bool waits = false;
-  const bool has_input = !bulk.empty();
   while (!reader.AtEnd()) {
     WHARF_RETURN_IF_ERROR(reader.Next(record));
     waits = record.kind == RecordKind::kWait;
@@ -38,8 +37,12 @@ absl::Status ReplayRunner::OnProgress(uint64_t position, std::span<const std::by
   }
   if (!bulk.empty()) return DataLoss("a progress frame carries data that no operation takes");
   if (position != position_) return DataLoss("the client counts {} operations, the server {}", position, position_);
-  if (waits || (options_.unsafe && has_input)) RunAhead();
+  if (waits || (options_.unsafe && TookInput())) RunAhead();
   return absl::OkStatus();
+}
+
+bool ReplayRunner::TookInput() const {
+  return last_ != kNoOperation && std::holds_alternative<CopyToDevice>(known_[last_].op);
 }
 
 absl::Status ReplayRunner::Follow(const ProgressRecord& record, std::vector<std::byte>& bulk) {
@@ -58,17 +61,22 @@ absl::Status ReplayRunner::Follow(const ProgressRecord& record, std::vector<std:
     case RecordKind::kWait:
       NoteAnswered();
       return absl::OkStatus();
+    case RecordKind::kFresh:
+      Deviate();
+      fresh_ = true;
+      return absl::OkStatus();
   }
   return DataLoss("a progress record of unknown kind");
 }
 
-absl::Status ReplayRunner::OnOperation(uint16_t number, std::span<const std::byte> head) {
+absl::Status ReplayRunner::OnOperation(uint16_t number, std::span<const std::byte> head,
+                                       std::span<const std::byte> data) {
   Deviate();
   ++position_;
   if (ChangesWorld(number)) ++world_;
   last_ = kNoOperation;
   if (!IsStep(number)) return absl::OkStatus();
-  WHARF_RETURN_IF_ERROR(Learn(number, head));
+  WHARF_RETURN_IF_ERROR(Learn(number, head, data));
   NoteRisk(last_);
   known_[last_].proven = world_;
   return absl::OkStatus();
@@ -78,11 +86,12 @@ void ReplayRunner::NoteFailure() {
   if (last_ != kNoOperation) known_[last_].proven = 0;
 }
 
-absl::Status ReplayRunner::Learn(uint16_t number, std::span<const std::byte> head) {
-  if (!operations_.HasRoomFor(head.size())) return DataLoss("the client does not forget operations in time");
+absl::Status ReplayRunner::Learn(uint16_t number, std::span<const std::byte> head, std::span<const std::byte> data) {
+  if (!operations_.HasRoomFor(head.size(), data.size()))
+    return DataLoss("the client does not forget operations in time");
   WHARF_ASSIGN_OR_RETURN(StepOp op, DecodeStep(number, head));
-  last_ = operations_.Append(number, head);
-  known_.push_back({std::move(op), 0, 0, std::nullopt});
+  last_ = operations_.Append(number, head, data);
+  known_.emplace_back().op = std::move(op);
   Lane().Deviate(last_, Lane().Cursor() + 1);
   return absl::OkStatus();
 }
@@ -134,23 +143,43 @@ absl::Status ReplayRunner::TakeVariant(const ProgressRecord& record, std::vector
   }
   Deviate();
   ++position_;
-  WHARF_RETURN_IF_ERROR(Learn(operations_.Number(of), head));
+  WHARF_RETURN_IF_ERROR(Learn(operations_.Number(of), head, bulk));
+  fresh_ = std::holds_alternative<CopyToDevice>(known_[last_].op);
   return Perform(last_, bulk);
 }
 
 absl::Status ReplayRunner::Perform(OperationId id, std::vector<std::byte>& bulk) {
   if (ChangesWorld(operations_.Number(id))) ++world_;
-  const auto* const copy = std::get_if<CopyToDevice>(&known_[id].op);
-  if (copy != nullptr) {
-    const absl::StatusOr<uint64_t> bytes = CopyBytes(copy->extent);
-    if (!bytes.ok() || *bytes != bulk.size()) return DataLoss("a copy came with {} bytes", bulk.size());
+  std::vector<std::byte> data;
+  if (const auto* const copy = std::get_if<CopyToDevice>(&known_[id].op)) {
+    WHARF_ASSIGN_OR_RETURN(data, TakeData(id, *copy, bulk));
   }
+  if (fresh_) return DataLoss("data are announced for an operation that takes none");
   NoteRisk(id);
-  const absl::Status status = performer_->Perform(
-      known_[id].op, copy != nullptr ? std::exchange(bulk, {}) : std::vector<std::byte>(), PushTicket(position_));
+  const absl::Status status = performer_->Perform(known_[id].op, std::move(data), PushTicket(position_));
   known_[id].proven = status.ok() ? world_ : 0;
   if (!status.ok()) performer_->Latch(status);
   return absl::OkStatus();
+}
+
+// Few data are those of the last time unless a record said that they are not.
+absl::StatusOr<std::vector<std::byte>> ReplayRunner::TakeData(OperationId id, const CopyToDevice& copy,
+                                                              std::vector<std::byte>& bulk) {
+  const bool fresh = std::exchange(fresh_, false);
+  if (!operations_.Data(id).empty() && !fresh) {
+    ++known_[id].same_data;
+    return KnownData(id);
+  }
+  const absl::StatusOr<uint64_t> bytes = CopyBytes(copy.extent);
+  if (!bytes.ok() || *bytes != bulk.size()) return DataLoss("a copy came with {} bytes", bulk.size());
+  if (!operations_.Data(id).empty()) operations_.ReplaceData(id, bulk);
+  known_[id].same_data = 0;
+  return std::exchange(bulk, {});
+}
+
+std::vector<std::byte> ReplayRunner::KnownData(OperationId id) const {
+  const std::span<const std::byte> data = operations_.Data(id);
+  return {data.begin(), data.end()};
 }
 
 Ticket ReplayRunner::PushTicket(uint64_t position) const {
@@ -192,6 +221,7 @@ void ReplayRunner::Confirm() {
   ahead_.pop_front();
   redo_.push_back(id);
   const StepOp& op = known_[id].op;
+  if (std::holds_alternative<CopyToDevice>(op)) ++known_[id].same_data;
   if (IsAnswered(op)) {
     ahead_pushed_ -= AnswerBytes(op);
     --ahead_answers_;
@@ -218,7 +248,9 @@ void ReplayRunner::Undo() {
   ahead_pushed_ = ahead_answers_ = 0;
   answer_window_ = std::max<size_t>(answer_window_ / 2, 1);
   if (undo_.Restore(ahead_stream_)) {
-    for (const OperationId id : redo_) performer_->Perform(known_[id].op, {}, PushTicket(position_)).IgnoreError();
+    for (const OperationId id : redo_) {
+      performer_->Perform(known_[id].op, KnownData(id), PushTicket(position_)).IgnoreError();
+    }
   }
   redo_.clear();
   if (performer_->HasOneStream() || options_.unsafe) return;
@@ -252,7 +284,7 @@ bool ReplayRunner::TryAhead(OperationId id) {
   if (options_.unsafe ? !MayRunUnsafely(id) : !SaveWrites(id)) return false;
   Ticket ticket = PushTicket(position_ + ahead_.size() + 1);
   ticket.push->known = position_;
-  const absl::Status status = performer_->Perform(op, {}, ticket);
+  const absl::Status status = performer_->Perform(op, KnownData(id), ticket);
   ahead_.push_back(id);
   ahead_pushed_ += answer;
   if (IsAnswered(op)) ++ahead_answers_;
@@ -261,8 +293,16 @@ bool ReplayRunner::TryAhead(OperationId id) {
   return status.ok();
 }
 
+// Whether the data that a copy takes along, if it is one, can be foreseen: those of the last time, if the program did
+// not change them then.
+bool ReplayRunner::ForeseesData(OperationId id) const {
+  return !std::holds_alternative<CopyToDevice>(known_[id].op) ||
+         (known_[id].same_data > 0 && !operations_.Data(id).empty());
+}
+
 // False if the operation cannot be undone: then it waits for the program.
 bool ReplayRunner::SaveWrites(OperationId id) {
+  if (!ForeseesData(id)) return false;
   if (known_[id].proven != world_ || StreamOf(known_[id].op).value_or(ahead_stream_) != ahead_stream_) return false;
   const auto& writes = Writes(id);
   if (!writes) return false;

@@ -52,8 +52,9 @@ class ReplayRunner {
 
   // kDataLoss if the frame is malformed or does not fit what was said before.
   absl::Status OnProgress(uint64_t position, std::span<const std::byte> records, std::vector<std::byte> bulk);
-  // An operation came whole, which is about to be performed. kDataLoss if the peer wants more remembered than agreed.
-  absl::Status OnOperation(uint16_t number, std::span<const std::byte> head);
+  // An operation came whole, which is about to be performed with these data. kDataLoss if the peer wants more
+  // remembered than agreed.
+  absl::Status OnOperation(uint16_t number, std::span<const std::byte> head, std::span<const std::byte> data);
   // The operation that has just come failed: it is no proof that it can run.
   void NoteFailure();
   // The program needs memory that is not to be had: gives ours back. True if there was any.
@@ -66,15 +67,20 @@ class ReplayRunner {
     StepOp op;
     uint64_t proven = 0;        // the world (world_) in which it last ran; 0: never
     uint64_t writes_world = 0;  // the world in which `writes` was found
+    uint64_t same_data = 0;     // how often in a row a copy of few data took the same ones as the time before
     std::optional<std::vector<MemoryRange>> writes;
   };
+  bool TookInput() const;
   absl::Status Follow(const ProgressRecord& record, std::vector<std::byte>& bulk);
   absl::Status Select(uint64_t lane);
   absl::Status Run(uint64_t count, std::vector<std::byte>& bulk);
   absl::Status Jump(const ProgressRecord& record, std::vector<std::byte>& bulk);
   absl::Status TakeVariant(const ProgressRecord& record, std::vector<std::byte>& bulk);
-  absl::Status Learn(uint16_t number, std::span<const std::byte> head);
+  absl::Status Learn(uint16_t number, std::span<const std::byte> head, std::span<const std::byte> data);
   absl::Status Perform(OperationId id, std::vector<std::byte>& bulk);
+  absl::StatusOr<std::vector<std::byte>> TakeData(OperationId id, const CopyToDevice& copy,
+                                                  std::vector<std::byte>& bulk);
+  std::vector<std::byte> KnownData(OperationId id) const;
   bool CanFail(OperationId id);
   void NoteRisk(OperationId id);
   void NoteAnswered();
@@ -83,6 +89,7 @@ class ReplayRunner {
   void Undo();
   void RunAhead();
   bool TryAhead(OperationId id);
+  bool ForeseesData(OperationId id) const;
   bool SaveWrites(OperationId id);
   const std::optional<std::vector<MemoryRange>>& Writes(OperationId id);
   bool MayRunUnsafely(OperationId id) const;
@@ -100,6 +107,7 @@ class ReplayRunner {
   OperationId last_ = kNoOperation;  // the last operation the program made
   uint64_t position_ = 0, epoch_ = 0;
   uint64_t world_ = 1;  // counts changes of memory, code and streams
+  bool fresh_ = false;  // the next operation copies other data than it did last
 
   // Streams on which something that may fail was queued since the program last learnt that they are done.
   std::set<device::StreamId> risky_;

@@ -128,6 +128,28 @@ TEST_F(ReplayTest, AnInferenceWithoutTrueDependencyCostsOneRoundTrip) {
   EXPECT_THAT(sums_, testing::ElementsAre(1, 1, 2, 3, 3, 5, 6, 6, 9, 10, 10, 14));
 }
 
+TEST_F(ReplayTest, FewDataThatStayTheSameCostNoRoundTrip) {
+  Open();
+  const auto infer = [&](uint8_t input, uint8_t parameter) {
+    Upload(kInput, input);
+    Run(kAdd, kSum, kInput);
+    sums_.push_back(Download(kSum));
+    Upload(kResult, parameter);
+    Run(kAdd, kResult, kSum);
+    sums_.push_back(Download(kResult));
+  };
+  for (uint8_t i = 1; i <= 3; ++i) infer(i, 100);
+  SessionCounters before = session_->Counters();
+  infer(4, 100);
+  EXPECT_EQ(Since(before).blocking_round_trips, 1u);
+  const uint64_t undone = server_->executor().Counters().replay.undone;
+  before = session_->Counters();
+  infer(5, 50);
+  EXPECT_EQ(Since(before).blocking_round_trips, 2u);
+  EXPECT_GT(server_->executor().Counters().replay.undone, undone);
+  EXPECT_THAT(sums_, testing::ElementsAre(1, 101, 3, 103, 6, 106, 10, 110, 15, 65));
+}
+
 TEST_F(ReplayTest, EveryWaitIsARoundTripInPostedMode) {
   Open(Mode::kPosted);
   for (uint8_t i = 1; i <= 3; ++i) Infer(i);

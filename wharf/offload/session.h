@@ -173,7 +173,8 @@ class Session final : private link::FrameHandler {
   bool MayElide(uint16_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(order_mutex_, mutex_);
   RequestPtr Elide(Request& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SettleElided(std::optional<device::StreamId> stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(order_mutex_);
-  Foresight Foresee(uint16_t number, const std::vector<std::byte>& head) ABSL_EXCLUSIVE_LOCKS_REQUIRED(order_mutex_);
+  Foresight Foresee(uint16_t number, const std::vector<std::byte>& head, std::span<const std::byte> data = {})
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(order_mutex_);
   absl::Status SendProgressBefore() ABSL_EXCLUSIVE_LOCKS_REQUIRED(order_mutex_);
   bool TakeEarly(Request& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status SendProgress(link::Urgency urgency, std::span<const std::byte> bulk = {},

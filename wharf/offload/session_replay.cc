@@ -16,8 +16,6 @@ constexpr uint64_t kBatch = 64;
 constexpr absl::Duration kPace = absl::Milliseconds(1);
 constexpr int kQuietRounds = 20;
 constexpr size_t kMaxRecordBytes = 64 << 10;
-// Data worth a system call of its own.
-constexpr size_t kLargeInput = 4 << 10;
 // What the server may send before it is asked for.
 constexpr uint64_t kMaxEarlyBytes = 64 << 20;
 constexpr size_t kMaxEarlyPushes = 16 << 10;
@@ -28,12 +26,12 @@ uint16_t Number(FrameKind kind) { return static_cast<uint16_t>(kind); }
 
 }  // namespace
 
-Foresight Session::Foresee(uint16_t number, const std::vector<std::byte>& head) {
+Foresight Session::Foresee(uint16_t number, const std::vector<std::byte>& head, std::span<const std::byte> data) {
   operations_.fetch_add(1);
   const uint64_t epoch = predictor_.Epoch();
   Foresight foresight = Foresight::kNew;
   if (IsStep(number)) {
-    foresight = predictor_.Perform(std::min(LanePool::Mine(lanes_), kMaxLanes - 1), number, head);
+    foresight = predictor_.Perform(std::min(LanePool::Mine(lanes_), kMaxLanes - 1), number, head, data);
   } else {
     predictor_.PerformOther();
   }
@@ -65,14 +63,19 @@ absl::Status Session::PostForeseen(uint16_t number, const std::vector<std::byte>
                                    link::BulkOwnership ownership, std::optional<device::StreamId> stream) {
   absl::MutexLock order(&order_mutex_);
   SettleElided(stream);
-  if (Foresee(number, head) == Foresight::kNew) {
+  const Foresight foresight = Foresee(number, head, bulk);
+  if (foresight == Foresight::kNew) {
     const Busy busy(*this);
     WHARF_RETURN_IF_ERROR(SendProgressBefore());
     return channel_->Send(number, next_tag_.fetch_add(1), head, bulk, ownership, link::Urgency::kSoon);
   }
-  if (!bulk.empty()) {
+  // The published scheme begins with the input, whatever it is.
+  const bool begins = options_.mode == Mode::kReplaySpeculative && number == CopyToDevice::kNumber;
+  if (foresight == Foresight::kWithData || begins) {
     const Busy busy(*this);
-    return SendProgress(bulk.size() >= kLargeInput ? link::Urgency::kNow : link::Urgency::kSoon, bulk, ownership);
+    const bool large = bulk.size() > OperationTable::kMaxData;
+    if (foresight != Foresight::kWithData) bulk = {};
+    return SendProgress(large ? link::Urgency::kNow : link::Urgency::kSoon, bulk, ownership);
   }
   if (predictor_.Unsent() >= kBatch || predictor_.Records().Bytes().size() >= kMaxRecordBytes) {
     const Busy busy(*this);
@@ -98,7 +101,7 @@ absl::Status Session::RequestForeseen(uint16_t number, const std::vector<std::by
   request->tag = kForeseen | predictor_.Position();
   request->epoch = predictor_.Epoch();
   request->place = predictor_.LastPlace();
-  bool waits = false;
+  bool waits = false, answered = false;
   {
     absl::MutexLock lock(&mutex_);
     for (const Predictor::Place& place : sure_) predictor_.NoteSure(place);
@@ -109,10 +112,11 @@ absl::Status Session::RequestForeseen(uint16_t number, const std::vector<std::by
       requests_.emplace(request->tag, elide ? Elide(*request) : request);
       if (request->detached) ++detached_;
     }
-    waits = !request->done && !request->detached;
+    waits = !request->detached && !request->elided;
+    answered = request->done;
   }
   if (waits) predictor_.NoteWait();
-  return SendProgress(waits ? link::Urgency::kNow : link::Urgency::kSoon);
+  return SendProgress(waits && !answered ? link::Urgency::kNow : link::Urgency::kSoon);
 }
 
 // --- waits for nothing ---

@@ -67,6 +67,7 @@ struct Writes {
   device::Device& device;
   const Mappings& mappings;
 
+  Ranges operator()(const CopyToDevice& op) const { return BoxRange(op.to, op.extent, mappings); }
   Ranges operator()(const CopyOnDevice& op) const { return BoxRange(op.to, op.extent, mappings); }
   Ranges operator()(const Fill& op) const { return BoxRange(op.to, op.extent, mappings); }
   Ranges operator()(const Launch& op) const { return LaunchRanges(op, device, mappings); }

@@ -1,0 +1,11 @@
+// The two places where an operation of the program can run.
+#pragma once
+
+#include <cstdint>
+
+namespace wharf::offload {
+
+enum class Side : uint8_t { kHere, kThere };  // the client's own device; the server's
+inline constexpr Side Other(Side side) { return side == Side::kHere ? Side::kThere : Side::kHere; }
+
+}  // namespace wharf::offload
