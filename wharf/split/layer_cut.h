@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "wharf/split/min_cut.h"
+#include "wharf/base/min_cut.h"
 #include "wharf/split/plan.h"
 #include "wharf/split/timeline.h"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-namespace wharf::split {
+namespace wharf {
 
 // Not thread-safe.
 class MinCut {
@@ -33,4 +33,4 @@ class MinCut {
   double tolerance_ = 0;
 };
 
-}  // namespace wharf::split
+}  // namespace wharf

@@ -1,4 +1,4 @@
-#include "wharf/split/min_cut.h"
+#include "wharf/base/min_cut.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -9,7 +9,7 @@
 #include <limits>
 #include <vector>
 
-namespace wharf::split {
+namespace wharf {
 namespace {
 
 TEST(MinCut, CutsTheNarrowestPlace) {
@@ -54,4 +54,4 @@ RC_GTEST_PROP(MinCutProperty, IsTheCheapestOfAllPartitions, ()) {
 }
 
 }  // namespace
-}  // namespace wharf::split
+}  // namespace wharf

@@ -1,10 +1,10 @@
-#include "wharf/split/min_cut.h"
+#include "wharf/base/min_cut.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-namespace wharf::split {
+namespace wharf {
 
 void MinCut::Reset() {
   first_.assign(2, -1);
@@ -69,4 +69,4 @@ double MinCut::Solve() {
   return total;
 }
 
-}  // namespace wharf::split
+}  // namespace wharf
