@@ -93,6 +93,7 @@ class Executor final : public link::FrameHandler, private ReplayRunner::Performe
 
   // ReplayRunner::Performer
   absl::Status Perform(const StepOp& op, std::vector<std::byte> bulk, const Ticket& ticket) override;
+  absl::Status LaunchGuarded(const Launch& op, const device::Guard& guard) override;
   void Latch(const absl::Status& status) override;
   bool HasIdleRoom() override;
   const Mappings& Allocations() const override { return mappings_; }

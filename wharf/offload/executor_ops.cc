@@ -183,6 +183,11 @@ absl::Status Executor::Handle(Launch& op) {
                [&] { return device_->Launch(op.stream, op.function, op.config, std::move(op.parameters)); });
 }
 
+absl::Status Executor::LaunchGuarded(const Launch& op, const device::Guard& guard) {
+  return Queue(op.stream, op.parameters.size(),
+               [&] { return device_->LaunchGuarded(op.stream, op.function, op.config, op.parameters, guard); });
+}
+
 absl::Status Executor::Handle(const RunGemm& op) {
   return Queue(op.stream, 0, [&] { return device_->RunGemm(op.stream, op.gemm); });
 }

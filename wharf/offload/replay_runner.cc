@@ -12,6 +12,9 @@ namespace wharf::offload {
 namespace {
 
 constexpr size_t kMaxAnswersAhead = 256;
+// How often a thread of a guarded kernel may jump back.
+constexpr uint64_t kGuardFuel = 1 << 16;
+constexpr uint64_t kMarkBytes = 4;
 
 uint64_t AnswerBytes(const StepOp& op) {
   const auto* const copy = std::get_if<CopyToHost>(&op);
@@ -198,7 +201,7 @@ bool ReplayRunner::CanFail(OperationId id) {
   const StepOp& op = known_[id].op;
   const bool harmless = std::holds_alternative<CopyToDevice>(op) || std::holds_alternative<RecordEvent>(op) ||
                         std::holds_alternative<WaitEvent>(op);
-  return !harmless && !Writes(id);
+  return !harmless && (!Writes(id) || Writes(id)->guard);
 }
 
 void ReplayRunner::NoteRisk(OperationId id) {
@@ -217,21 +220,36 @@ void ReplayRunner::NoteAnswered() {
 
 // The program made the oldest operation that was run ahead.
 void ReplayRunner::Confirm() {
-  const OperationId id = ahead_.front();
+  const auto [id, check] = std::move(ahead_.front());
   ahead_.pop_front();
   redo_.push_back(id);
   const StepOp& op = known_[id].op;
   if (std::holds_alternative<CopyToDevice>(op)) ++known_[id].same_data;
   if (IsAnswered(op)) {
+    if (check != nullptr && !KeptToGuards(*check)) return;
     ahead_pushed_ -= AnswerBytes(op);
     --ahead_answers_;
     if (!undo_.Empty()) undo_.DropOldest();
     redo_.clear();
   }
   if (!ahead_.empty()) return;
+  if (guarded_ && !redo_.empty() && !KeptToGuards(*CheckGuards())) return;
   while (!undo_.Empty()) undo_.DropOldest();
   redo_.clear();
+  guarded_ = false;
   answer_window_ = std::min(answer_window_ * 2, kMaxAnswersAhead);
+}
+
+// Waits until the device knows. If a guard was violated, all that the program has made since then is done again as it
+// is: it was not answered, so this is the program's first sight of it. The wait is short, for this program is about to
+// wait for the same, and it ends: what was run ahead depends on nothing that is still to come.
+bool ReplayRunner::KeptToGuards(GuardCheck& check) {
+  check.done.WaitForNotification();
+  if (!check.violated.load(std::memory_order_relaxed)) return true;
+  ++counters_.violations;
+  for (const OperationId id : redo_) known_[id].violated = world_;
+  Undo();
+  return false;
 }
 
 // The program does something else than what was foreseen.
@@ -245,12 +263,19 @@ void ReplayRunner::Deviate() {
 void ReplayRunner::Undo() {
   counters_.undone += ahead_.size();
   ahead_.clear();
+  if (std::exchange(guarded_, false)) {
+    // Mapped, so this cannot fail.
+    const device::Region mark{undo_.Mark().value_or(0), kMarkBytes, kMarkBytes};
+    device_->Fill(ahead_stream_, mark, device::Extent{kMarkBytes, 1, 1}, 0, 1).IgnoreError();
+  }
   ahead_pushed_ = ahead_answers_ = 0;
   answer_window_ = std::max<size_t>(answer_window_ / 2, 1);
-  if (undo_.Restore(ahead_stream_)) {
-    for (const OperationId id : redo_) {
-      performer_->Perform(known_[id].op, KnownData(id), PushTicket(position_)).IgnoreError();
-    }
+  undo_.Restore(ahead_stream_);
+  for (const OperationId id : redo_) {
+    if (options_.unsafe) break;
+    NoteRisk(id);
+    const absl::Status status = performer_->Perform(known_[id].op, KnownData(id), PushTicket(position_));
+    if (!status.ok()) performer_->Latch(status);
   }
   redo_.clear();
   if (performer_->HasOneStream() || options_.unsafe) return;
@@ -284,13 +309,44 @@ bool ReplayRunner::TryAhead(OperationId id) {
   if (options_.unsafe ? !MayRunUnsafely(id) : !SaveWrites(id)) return false;
   Ticket ticket = PushTicket(position_ + ahead_.size() + 1);
   ticket.push->known = position_;
-  const absl::Status status = performer_->Perform(op, KnownData(id), ticket);
-  ahead_.push_back(id);
+  ticket.push->sure &= !guarded_;
+  const std::shared_ptr<GuardCheck> check = guarded_ && IsAnswered(op) ? CheckGuards() : nullptr;
+  ticket.guard = check;
+  const absl::Status status = PerformAhead(id, ticket);
+  ahead_.push_back({id, check});
   ahead_pushed_ += answer;
   if (IsAnswered(op)) ++ahead_answers_;
   ++counters_.run_ahead;
   if (!status.ok()) performer_->Latch(status);
   return status.ok();
+}
+
+absl::Status ReplayRunner::PerformAhead(OperationId id, const Ticket& ticket) {
+  const Known& known = known_[id];
+  if (options_.unsafe || !known.writes || !known.writes->guard) {
+    return performer_->Perform(known.op, KnownData(id), ticket);
+  }
+  device::Guard guard = *known.writes->guard;
+  WHARF_ASSIGN_OR_RETURN(guard.violation, undo_.Mark());
+  guard.fuel = kGuardFuel;
+  guarded_ = true;
+  ++counters_.guarded;
+  return performer_->LaunchGuarded(std::get<Launch>(known.op), guard);
+}
+
+// Tells whether anything queued so far violated its guard.
+std::shared_ptr<GuardCheck> ReplayRunner::CheckGuards() {
+  auto check = std::make_shared<GuardCheck>();
+  const device::Region mark{undo_.Mark().value_or(0), kMarkBytes, kMarkBytes};
+  const auto note = [check](const absl::Status& status, const std::vector<std::byte>& bytes) {
+    const bool untouched =
+        status.ok() && std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+    check->violated.store(!untouched, std::memory_order_relaxed);
+    check->done.Notify();
+  };
+  const absl::Status queued = device_->CopyToHost(ahead_stream_, mark, device::Extent{kMarkBytes, 1, 1}, note);
+  if (!queued.ok()) note(queued, {});
+  return check;
 }
 
 // Whether the data that a copy takes along, if it is one, can be foreseen: those of the last time, if the program did
@@ -303,18 +359,19 @@ bool ReplayRunner::ForeseesData(OperationId id) const {
 // False if the operation cannot be undone: then it waits for the program.
 bool ReplayRunner::SaveWrites(OperationId id) {
   if (!ForeseesData(id)) return false;
+  if (known_[id].violated == world_) return false;
   if (known_[id].proven != world_ || StreamOf(known_[id].op).value_or(ahead_stream_) != ahead_stream_) return false;
   const auto& writes = Writes(id);
   if (!writes) return false;
-  const bool begins = ahead_.empty() || IsAnswered(known_[ahead_.back()].op);
+  const bool begins = ahead_.empty() || IsAnswered(known_[ahead_.back().id].op);
   if (begins) undo_.BeginSegment();
-  const bool saved = std::all_of(writes->begin(), writes->end(),
+  const bool saved = std::all_of(writes->ranges.begin(), writes->ranges.end(),
                                  [&](const MemoryRange& range) { return undo_.Save(ahead_stream_, range).ok(); });
   if (!saved && begins) undo_.DropNewest();
   return saved;
 }
 
-const std::optional<std::vector<MemoryRange>>& ReplayRunner::Writes(OperationId id) {
+const std::optional<WriteSet>& ReplayRunner::Writes(OperationId id) {
   Known& known = known_[id];
   if (known.writes_world != world_) {
     known.writes = WritesOf(known.op, *device_, performer_->Allocations());

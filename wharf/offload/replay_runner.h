@@ -24,7 +24,8 @@ struct ReplayOptions {
 };
 
 struct ReplayCounters {
-  uint64_t run_ahead = 0, undone = 0;  // operations
+  uint64_t run_ahead = 0, undone = 0;    // operations
+  uint64_t guarded = 0, violations = 0;  // launches with a guard; how often one was violated
 };
 
 // Not thread-safe: on the channel's reader thread only.
@@ -36,6 +37,7 @@ class ReplayRunner {
     virtual ~Performer() = default;
     // A posted operation's status; an answered one is answered as the ticket says.
     virtual absl::Status Perform(const StepOp& op, std::vector<std::byte> bulk, const Ticket& ticket) = 0;
+    virtual absl::Status LaunchGuarded(const Launch& op, const device::Guard& guard) = 0;
     // Keeps a posted operation's error for the next reply.
     virtual void Latch(const absl::Status& status) = 0;
     // Whether work that nobody asked for yet may be queued.
@@ -66,9 +68,15 @@ class ReplayRunner {
   struct Known {
     StepOp op;
     uint64_t proven = 0;        // the world (world_) in which it last ran; 0: never
+    uint64_t violated = 0;      // the world in which it violated its guard; 0: never
     uint64_t writes_world = 0;  // the world in which `writes` was found
     uint64_t same_data = 0;     // how often in a row a copy of few data took the same ones as the time before
-    std::optional<std::vector<MemoryRange>> writes;
+    std::optional<WriteSet> writes;
+  };
+  // An operation that was run ahead; `check` if it is answered and depends on guards.
+  struct Ahead {
+    OperationId id = kNoOperation;
+    std::shared_ptr<GuardCheck> check;
   };
   bool TookInput() const;
   absl::Status Follow(const ProgressRecord& record, std::vector<std::byte>& bulk);
@@ -85,13 +93,16 @@ class ReplayRunner {
   void NoteRisk(OperationId id);
   void NoteAnswered();
   void Confirm();
+  bool KeptToGuards(GuardCheck& check);
   void Deviate();
   void Undo();
   void RunAhead();
   bool TryAhead(OperationId id);
+  absl::Status PerformAhead(OperationId id, const Ticket& ticket);
+  std::shared_ptr<GuardCheck> CheckGuards();
   bool ForeseesData(OperationId id) const;
   bool SaveWrites(OperationId id);
-  const std::optional<std::vector<MemoryRange>>& Writes(OperationId id);
+  const std::optional<WriteSet>& Writes(OperationId id);
   bool MayRunUnsafely(OperationId id) const;
   void Forget();
   Ticket PushTicket(uint64_t position) const;
@@ -114,10 +125,11 @@ class ReplayRunner {
 
   // Operations that were run ahead and that the program has not made yet, and those it has made since the oldest
   // segment of the undo log began.
-  std::deque<OperationId> ahead_;
+  std::deque<Ahead> ahead_;
   std::vector<OperationId> redo_;
   device::StreamId ahead_stream_ = 0;
   uint64_t ahead_pushed_ = 0;
+  bool guarded_ = false;  // a guarded launch is among them, or was
   // How many answers may be run ahead: more while that pays, fewer after it did not.
   size_t ahead_answers_ = 0, answer_window_ = 8;
   UndoLog undo_;

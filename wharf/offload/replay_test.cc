@@ -17,7 +17,7 @@ using device::FakeDevice;
 
 constexpr CudaError kOk = CudaError::kSuccess;
 constexpr uint64_t kInput = FakeDevice::kBase, kSum = kInput + 65536, kResult = kSum + 65536;
-constexpr uint64_t kAdd = 7, kWrite = 8;
+constexpr uint64_t kAdd = 7, kWrite = 8, kScatter = 9;
 constexpr size_t kBytes = 64;
 
 uint64_t Argument(const std::vector<std::byte>& parameters, size_t index) {
@@ -26,12 +26,19 @@ uint64_t Argument(const std::vector<std::byte>& parameters, size_t index) {
   return value;
 }
 
-// add(to, from): *to += *from. write(to, value): *to = value.
+// add(to, from): *to += *from. write(to, value): *to = value. scatter(to, at): to[*at] = 1, a fault from 16 on.
 std::map<std::string, FakeDevice::Kernel> Kernels() {
   return {{"add",
            [](FakeDevice& device, const device::LaunchConfig&, const std::vector<std::byte>& parameters) {
              std::byte& to = *device.At(Argument(parameters, 0));
              to = static_cast<std::byte>(static_cast<int>(to) + static_cast<int>(*device.At(Argument(parameters, 1))));
+             return absl::OkStatus();
+           }},
+          {"scatter",
+           [](FakeDevice& device, const device::LaunchConfig&, const std::vector<std::byte>& parameters) {
+             const int at = static_cast<int>(*device.At(Argument(parameters, 1)));
+             if (at >= 16) return device::CudaStatus(CudaError::kIllegalAddress, "beyond the end");
+             device.At(Argument(parameters, 0))[at] = std::byte{1};
              return absl::OkStatus();
            }},
           {"write", [](FakeDevice& device, const device::LaunchConfig&, const std::vector<std::byte>& parameters) {
@@ -47,6 +54,14 @@ device::Footprint WritesFirst() {
   return footprint;
 }
 
+device::Footprint WritesFirstIfGuarded() {
+  device::Footprint footprint = WritesFirst();
+  footprint.oblivious = false;
+  footprint.guardable = true;
+  footprint.read_parameters = {8};
+  return footprint;
+}
+
 class ReplayTest : public testing::Test {
  protected:
   void Open(Mode mode = Mode::kReplay, bool oblivious = true) {
@@ -55,6 +70,7 @@ class ReplayTest : public testing::Test {
     if (oblivious) {
       device->SetFootprint("add", WritesFirst());
       device->SetFootprint("write", WritesFirst());
+      device->SetFootprint("scatter", WritesFirstIfGuarded());
     }
     server_ = std::make_unique<LoopbackServer>(std::move(theirs), std::move(device));
     SessionOptions options;
@@ -68,6 +84,7 @@ class ReplayTest : public testing::Test {
     ASSERT_EQ(session_->Post(LoadModule{1, true}, image), kOk);
     ASSERT_EQ(session_->Post(DefineFunction{kAdd, 1, "add"}), kOk);
     ASSERT_EQ(session_->Post(DefineFunction{kWrite, 1, "write"}), kOk);
+    ASSERT_EQ(session_->Post(DefineFunction{kScatter, 1, "scatter"}), kOk);
   }
 
   void Run(uint64_t function, uint64_t first, uint64_t second) {
@@ -101,6 +118,8 @@ class ReplayTest : public testing::Test {
     Run(kAdd, kResult, kInput);
     sums_.push_back(Download(kResult));
   }
+  ReplayCounters Replayed() const { return server_->executor().Counters().replay; }
+
   SessionCounters Since(const SessionCounters& before) const {
     SessionCounters now = session_->Counters();
     now.blocking_round_trips -= before.blocking_round_trips;
@@ -168,6 +187,58 @@ TEST_F(ReplayTest, KernelsThatDependOnDataWaitForTheProgram) {
   EXPECT_EQ(cost.prediction.unknown, 0u);
   EXPECT_EQ(server_->executor().Counters().replay.undone, 0u);
   EXPECT_EQ(sums_.back(), 14);
+}
+
+TEST_F(ReplayTest, KernelsThatDependOnDataRunAheadUnderAGuard) {
+  Open();
+  const auto infer = [&](uint8_t input) {
+    Upload(kInput, input);
+    Run(kAdd, kSum, kInput);
+    sums_.push_back(Download(kSum));
+    Run(kScatter, kResult, kSum);
+    sums_.push_back(Download(kResult + 6));
+  };
+  for (uint8_t i = 1; i <= 3; ++i) infer(i);
+  const SessionCounters before = session_->Counters();
+  infer(0);
+  EXPECT_EQ(Since(before).blocking_round_trips, 1u);
+  EXPECT_GT(Replayed().guarded, 0u);
+  EXPECT_EQ(Replayed().violations, 0u);
+  EXPECT_THAT(sums_, testing::ElementsAre(1, 0, 3, 0, 6, 1, 6, 1));
+}
+
+TEST_F(ReplayTest, AViolatedGuardIsTakenBackAndTheProgramSeesItsOwnFault) {
+  Open();
+  for (int i = 0; i < 4; ++i) {
+    Upload(kInput, 4);
+    Run(kAdd, kSum, kInput);
+    EXPECT_EQ(Download(kSum), 4 * i + 4);
+    Run(kScatter, kResult, kSum);
+    std::byte mark{};
+    EXPECT_EQ(session_->Ask(CopyToHost{0, {kResult, 1, 1}, {1, 1, 1}}, nullptr, {&mark, 1}),
+              i < 3 ? kOk : CudaError::kIllegalAddress);
+  }
+  EXPECT_EQ(Replayed().violations, 1u);
+}
+
+TEST_F(ReplayTest, AViolatedGuardThatTheProgramDoesNotReachIsNoFault) {
+  Open();
+  for (int i = 0; i < 3; ++i) {
+    Upload(kInput, 4);
+    Run(kAdd, kSum, kInput);
+    EXPECT_EQ(Download(kSum), 4 * i + 4);
+    Run(kScatter, kResult, kSum);
+    EXPECT_EQ(Download(kResult), 0);
+  }
+  Upload(kInput, 4);
+  Run(kAdd, kSum, kInput);
+  EXPECT_EQ(Download(kSum), 16);  // and the server scatters to place 16
+  Run(kWrite, kSum, 1);
+  EXPECT_EQ(Download(kSum), 1);
+  Run(kScatter, kResult, kSum);
+  EXPECT_EQ(Download(kResult + 1), 1);
+  EXPECT_GT(Replayed().undone, 0u);
+  EXPECT_EQ(Replayed().violations, 0u);
 }
 
 TEST_F(ReplayTest, WhatDidNotHappenIsTakenBack) {

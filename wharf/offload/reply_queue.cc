@@ -18,7 +18,7 @@ std::string ShortMessage(const absl::Status& status) {
 
 }  // namespace
 
-ReplyQueue::ReplyQueue(link::Channel* channel, const device::Device* device, uint64_t unsent_limit)
+ReplyQueue::ReplyQueue(link::Channel* channel, device::Device* device, uint64_t unsent_limit)
     : channel_(channel),
       device_(device),
       budget_(unsent_limit),
@@ -39,6 +39,10 @@ void ReplyQueue::Stop() {
 
 void ReplyQueue::Reply(const Ticket& ticket, absl::Status status, std::vector<std::byte> body,
                        std::vector<std::byte> bulk, uint64_t charged) {
+  if (ticket.guard != nullptr && ticket.guard->violated.load(std::memory_order_relaxed)) {
+    budget_.Release(charged);
+    return;
+  }
   absl::MutexLock lock(&mutex_);
   if (stopped_) return;
   items_.push_back({FrameKind::kReply, ticket, std::move(status), std::move(body), std::move(bulk), charged});
@@ -151,6 +155,7 @@ void ReplyQueue::FillHeader(const Ticket& ticket, const absl::Status& status, Re
     absl::MutexLock lock(&mutex_);
     posted = std::exchange(posted_, absl::OkStatus());
   }
+  if (posted.ok()) posted = device_->TakeDeferredError();
   const absl::Status fault = device_->Fault();
   header.error = device::CudaErrorOf(status);
   header.posted_error = device::CudaErrorOf(posted);

@@ -7,12 +7,14 @@
 
 #include <atomic>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
 #include "wharf/base/clock.h"
 #include "wharf/link/channel.h"
 #include "wharf/offload/in_flight_budget.h"
@@ -20,11 +22,19 @@
 
 namespace wharf::offload {
 
+// Whether what was run ahead under a guard kept to it: known when the device gets there.
+struct GuardCheck {
+  std::atomic<bool> violated{false};
+  absl::Notification done;
+};
+
 // Which request is answered, and when it came.
 struct Ticket {
   uint64_t tag = 0;
   TimePoint arrival;
   std::optional<PushHeader> push;  // the request did not come but was foreseen: tag is its position
+  // Nothing is answered if this was violated by then; null: it depends on no guard.
+  std::shared_ptr<const GuardCheck> guard;
 };
 
 // Thread-safe.
@@ -32,7 +42,7 @@ class ReplyQueue {
  public:
   // `channel` outlives the queue, `device` until Stop. At most `unsent_limit` bytes of replies are wanted or waiting
   // before the reader is held back (Budget()).
-  ReplyQueue(link::Channel* channel, const device::Device* device, uint64_t unsent_limit);
+  ReplyQueue(link::Channel* channel, device::Device* device, uint64_t unsent_limit);
   ~ReplyQueue();
   ReplyQueue(const ReplyQueue&) = delete;
   ReplyQueue& operator=(const ReplyQueue&) = delete;
@@ -81,7 +91,7 @@ class ReplyQueue {
   bool PeerReads();
 
   link::Channel* const channel_;
-  const device::Device* const device_;
+  device::Device* const device_;
   InFlightBudget budget_;
   const uint64_t sent_before_;            // by others on this channel
   std::atomic<uint64_t> handed_over_{0};  // bytes given to the channel

@@ -161,12 +161,20 @@ CudaError Session::Wait(std::span<const RequestPtr> requests) {
   const auto done = [&] {
     return std::all_of(requests.begin(), requests.end(), [](auto& request) { return request->done; });
   };
-  bool round_trip = false;
   {
     TraceSpan span("wait", "offload");
     const Busy busy(*this);
     absl::MutexLock lock(&mutex_);
     Await(done);
+  }
+  CountWait(requests);
+  return Outcome(requests);
+}
+
+void Session::CountWait(std::span<const RequestPtr> requests) {
+  bool round_trip = false;
+  {
+    absl::MutexLock lock(&mutex_);
     for (const RequestPtr& request : requests) {
       round_trip |= !request->elided && ((request->tag & kForeseen) == 0 || request->known > settled_);
     }
@@ -174,11 +182,31 @@ CudaError Session::Wait(std::span<const RequestPtr> requests) {
       if (!request->elided) settled_ = std::max(settled_, request->index);
     }
   }
-  if (round_trip) {
-    round_trips_.fetch_add(1, std::memory_order_relaxed);
-    if (CallScope* scope = CallScope::Current()) scope->CountRoundTrip();
-  }
-  return Outcome(requests);
+  if (!round_trip) return;
+  round_trips_.fetch_add(1, std::memory_order_relaxed);
+  if (CallScope* scope = CallScope::Current()) scope->CountRoundTrip();
+}
+
+void Session::WaitUntil(const std::function<bool()>& ready) {
+  const Busy busy(*this);
+  absl::MutexLock lock(&mutex_);
+  Await(ready);
+}
+
+void Session::Wake() {
+  absl::MutexLock lock(&mutex_);
+  changed_.SignalAll();
+}
+
+CudaError Session::Collect(const RequestPtr& request) {
+  CountWait({&request, 1});
+  const CudaError error = StickyError();
+  return error != CudaError::kSuccess ? error : request->header.error;
+}
+
+CudaError Session::TakePendingError() {
+  absl::MutexLock lock(&mutex_);
+  return std::exchange(pending_error_, CudaError::kSuccess);
 }
 
 void Session::WaitForDetached() {

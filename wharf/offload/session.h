@@ -114,6 +114,15 @@ class Session final : private link::FrameHandler {
     return SendRequest(Op::kNumber, Encode(op), into, detached, StreamOf(op));
   }
   device::CudaError Wait(std::span<const RequestPtr> requests);
+  // For a caller that has many requests under way and takes them as they are answered: waits until `ready` holds, a
+  // function that may look whether requests are done (and must not call the session). It is asked again whenever one
+  // is and after Wake; the loss of the server ends the wait as well.
+  void WaitUntil(const std::function<bool()>& ready);
+  void Wake();
+  // Then, once for each request, in the place of Wait: the sticky error or the request's own.
+  device::CudaError Collect(const RequestPtr& request);
+  // And the pending error of posted operations, which is then no longer pending.
+  device::CudaError TakePendingError();
   // Waits until no detached request is under way: their destinations are then the caller's again.
   void WaitForDetached();
   template <typename Reply>
@@ -203,6 +212,8 @@ class Session final : private link::FrameHandler {
   }
   // Closes the channel; every waiting and later call gets kRemoteLost.
   device::CudaError Lose(std::string reason);
+  // Counts a wait that is over.
+  void CountWait(std::span<const RequestPtr> requests);
   device::CudaError Outcome(std::span<const RequestPtr> requests);
 
   // link::FrameHandler

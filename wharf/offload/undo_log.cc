@@ -54,16 +54,20 @@ absl::Status UndoLog::Save(device::StreamId stream, const MemoryRange& range) {
 
 void UndoLog::DropOldest() {
   segments_.pop_front();
-  if (segments_.empty()) used_ = 0;
+  if (segments_.empty()) used_ = kMarkBytes;
 }
 
 void UndoLog::DropNewest() {
   segments_.pop_back();
-  if (segments_.empty()) used_ = 0;
+  if (segments_.empty()) used_ = kMarkBytes;
 }
 
-bool UndoLog::Restore(device::StreamId stream) {
-  const bool oldest = !segments_.empty() && !segments_.front().empty();
+absl::StatusOr<device::DeviceAddress> UndoLog::Mark() {
+  if (shadow_ == 0) WHARF_RETURN_IF_ERROR(MapShadow());
+  return shadow_;
+}
+
+void UndoLog::Restore(device::StreamId stream) {
   for (auto segment = segments_.rbegin(); segment != segments_.rend(); ++segment) {
     for (auto saved = segment->rbegin(); saved != segment->rend(); ++saved) {
       const MemoryRange& range = saved->range;
@@ -75,8 +79,7 @@ bool UndoLog::Restore(device::StreamId stream) {
     }
   }
   segments_.clear();
-  used_ = 0;
-  return oldest;
+  used_ = kMarkBytes;
 }
 
 bool UndoLog::ReleaseShadow() {

@@ -38,12 +38,15 @@ class UndoLog {
   bool Empty() const { return segments_.empty(); }
   // The oldest segment has happened.
   void DropOldest();
-  // Restores, newest first, all that was saved, and forgets it. True if anything of the oldest segment was restored.
-  bool Restore(device::StreamId stream);
+  // Restores, newest first, all that was saved, and forgets it.
+  void Restore(device::StreamId stream);
+  // Four aligned bytes beside what is saved, for whatever runs ahead to mark; 0 at first. kResourceExhausted as Save.
+  absl::StatusOr<device::DeviceAddress> Mark();
   // Gives the shadow memory back. REQUIRES: Empty(). True if there was any.
   bool ReleaseShadow();
 
  private:
+  static constexpr uint64_t kMarkBytes = 4;  // at the shadow memory's beginning
   struct Saved {
     MemoryRange range;
     device::DeviceAddress shadow = 0;
@@ -54,7 +57,7 @@ class UndoLog {
   device::Device* const device_;
   const uint64_t capacity_;
   device::DeviceAddress shadow_ = 0;  // 0: not mapped
-  uint64_t shadow_bytes_ = 0, used_ = 0;
+  uint64_t shadow_bytes_ = 0, used_ = kMarkBytes;
   std::deque<std::vector<Saved>> segments_;
 };
 

@@ -1,0 +1,183 @@
+#include "wharf/offload/partition/access.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "wharf/offload/copy_extent.h"
+
+namespace wharf::offload {
+namespace {
+
+// A 64-bit parameter may be a number that only takes part in an address.
+constexpr uint64_t kSmallestPointer = uint64_t{1} << 32;
+constexpr uint64_t kLargestScalar = 16;  // a complex double
+
+// From the first to behind the last byte of a box; false if that overflows.
+bool SpanOf(const device::Region& box, const device::Extent& extent, uint64_t* span) {
+  uint64_t rows = 0, slices = 0;
+  return !__builtin_mul_overflow(extent.height - 1, box.row_pitch, &rows) &&
+         !__builtin_mul_overflow(extent.depth - 1, box.slice_pitch, &slices) &&
+         !__builtin_add_overflow(rows, slices, span) && !__builtin_add_overflow(*span, extent.width, span);
+}
+
+}  // namespace
+
+// --- objects ---
+
+void AccessFinder::AddAllocation(device::DeviceAddress address, uint64_t size, bool on_both) {
+  allocations_[address] = {size, on_both};
+}
+
+MemoryRange AccessFinder::RemoveAllocation(device::DeviceAddress address) {
+  const auto found = allocations_.find(address);
+  if (found == allocations_.end()) return {};
+  const MemoryRange range{address, found->second.size};
+  allocations_.erase(found);
+  return range;
+}
+
+bool AccessFinder::OnBoth(device::DeviceAddress address) const {
+  const auto found = Holding(address);
+  return found != allocations_.end() && found->second.on_both;
+}
+
+void AccessFinder::AddFunction(device::FunctionId function, device::ModuleId module, device::Footprint footprint) {
+  functions_[function] = {module, std::move(footprint)};
+}
+
+void AccessFinder::RemoveModule(device::ModuleId module) {
+  std::erase_if(functions_, [module](const auto& entry) { return entry.second.module == module; });
+  changed_modules_.erase(module);
+}
+
+AccessFinder::Allocations::const_iterator AccessFinder::Holding(device::DeviceAddress address) const {
+  const auto after = allocations_.upper_bound(address);
+  if (after == allocations_.begin()) return allocations_.end();
+  const auto found = std::prev(after);
+  return address - found->first < found->second.size ? found : allocations_.end();
+}
+
+// --- operations ---
+
+void AccessFinder::AddWhole(device::DeviceAddress address, bool written, Access& access) const {
+  const auto found = Holding(address);
+  if (found == allocations_.end()) {
+    access.only_there = true;
+    return;
+  }
+  access.only_there |= !found->second.on_both;
+  access.needs.push_back({found->first, found->second.size});
+  if (written) access.writes.push_back({found->first, found->second.size});
+}
+
+void AccessFinder::AddBox(const device::Region& box, const device::Extent& extent, bool written, Access& access) const {
+  const absl::StatusOr<uint64_t> bytes = ExtentBytes(extent);
+  uint64_t span = 0;
+  const auto found = Holding(box.address);
+  if (!bytes.ok() || *bytes == 0 || found == allocations_.end() || !SpanOf(box, extent, &span) ||
+      span > found->second.size - (box.address - found->first)) {
+    access.only_there = true;
+    // Allocations may lie side by side.
+    if (found != allocations_.end()) access.anything = true;
+    return;
+  }
+  access.only_there |= !found->second.on_both;
+  const MemoryRange range{box.address, span};
+  if (written) access.writes.push_back(range);
+  if (!written || span != *bytes) access.needs.push_back(range);
+}
+
+Access AccessFinder::Find(const CopyToDevice& op) const {
+  Access access;
+  AddBox(op.to, op.extent, true, access);
+  return access;
+}
+
+Access AccessFinder::Find(const CopyToHost& op) const {
+  Access access;
+  AddBox(op.from, op.extent, false, access);
+  return access;
+}
+
+Access AccessFinder::Find(const CopyOnDevice& op) const {
+  Access access;
+  AddBox(op.from, op.extent, false, access);
+  AddBox(op.to, op.extent, true, access);
+  return access;
+}
+
+Access AccessFinder::Find(const Fill& op) const {
+  Access access;
+  AddBox(op.to, op.extent, true, access);
+  return access;
+}
+
+// False if a parameter may point to what is no allocation.
+bool AccessFinder::AddParameters(const Launch& op, const std::vector<uint32_t>& offsets, bool written,
+                                 Access& access) const {
+  for (const uint32_t offset : offsets) {
+    uint64_t value = 0;
+    if (op.parameters.size() < sizeof(value) || offset > op.parameters.size() - sizeof(value)) return false;
+    std::memcpy(&value, op.parameters.data() + offset, sizeof(value));
+    if (Holding(value) != allocations_.end()) {
+      AddWhole(value, written, access);
+    } else if (value >= kSmallestPointer) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool AccessFinder::ReadsChangedVariables(const Function& function) const {
+  if (function.footprint.read_variables.empty()) return false;
+  if (changed_modules_.contains(function.module)) return true;
+  return std::any_of(function.footprint.read_variables.begin(), function.footprint.read_variables.end(),
+                     [this](const device::Symbol& variable) { return changed_variables_.contains(variable.address); });
+}
+
+Access AccessFinder::Find(const Launch& op) const {
+  Access access;
+  const auto function = functions_.find(op.function);
+  const bool analysed = function != functions_.end() && function->second.Analysed();
+  if (!analysed || !AddParameters(op, function->second.footprint.read_parameters, false, access) ||
+      !AddParameters(op, function->second.footprint.written_parameters, true, access)) {
+    access.only_there = access.anything = true;
+    return access;
+  }
+  access.only_there |= !function->second.footprint.written_variables.empty() || ReadsChangedVariables(function->second);
+  return access;
+}
+
+void AccessFinder::NoteRun(const Launch& op) {
+  const auto function = functions_.find(op.function);
+  if (function == functions_.end()) return;
+  if (!function->second.Analysed()) changed_modules_.insert(function->second.module);
+  for (const device::Symbol& variable : function->second.footprint.written_variables) {
+    changed_variables_.insert(variable.address);
+  }
+}
+
+Access AccessFinder::Find(const RunGemm& op) const {
+  Access access;
+  const device::Gemm& gemm = op.gemm;
+  if (gemm.pointer_arrays) {
+    access.only_there = access.anything = true;
+    return access;
+  }
+  AddWhole(gemm.a, false, access);
+  AddWhole(gemm.b, false, access);
+  AddWhole(gemm.c, gemm.d == 0, access);
+  if (gemm.d != 0) AddWhole(gemm.d, true, access);
+  if (gemm.bias != 0) AddWhole(gemm.bias, false, access);
+  if (gemm.scalars_on_device) {
+    for (const device::DeviceAddress scalar : {gemm.alpha_address, gemm.beta_address}) {
+      AddBox({scalar, 0, 0}, {kLargestScalar, 1, 1}, false, access);
+    }
+  }
+  // What lies elsewhere may be a variable, and a result next to it cannot be told from it.
+  access.anything |= access.only_there;
+  return access;
+}
+
+}  // namespace wharf::offload

@@ -1,0 +1,78 @@
+// Which memory an operation touches, as far as that is known before it runs.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "wharf/device/device.h"
+#include "wharf/offload/step_op.h"
+#include "wharf/offload/undo_log.h"
+
+namespace wharf::offload {
+
+struct Access {
+  // It may touch any memory.
+  bool anything = false;
+  // It can only run on the server: see AccessFinder.
+  bool only_there = false;
+  // What must be valid where it runs, and what is valid only there afterwards. What it writes in part is in both.
+  std::vector<MemoryRange> needs, writes;
+};
+
+// What the client's side knows of the program's memory and code, and what follows from it. Not thread-safe.
+//
+// On the server only can run: what touches memory the client's device has no room for, or memory that is no allocation
+// (variables of modules, whose addresses the program has from the server; invalid addresses, which the server refuses);
+// kernels that the client's device cannot run or analyse; and kernels that write variables of their modules or read
+// such as may have changed, as the server alone has these after loading.
+class AccessFinder {
+ public:
+  // --- the program's objects ---
+  void AddAllocation(device::DeviceAddress address, uint64_t size, bool on_both);
+  // Its range; empty if there is none.
+  MemoryRange RemoveAllocation(device::DeviceAddress address);
+  bool OnBoth(device::DeviceAddress address) const;
+  void AddFunction(device::FunctionId function, device::ModuleId module, device::Footprint footprint);
+  // Does nothing for one that is not known.
+  void RemoveFunction(device::FunctionId function) { functions_.erase(function); }
+  void RemoveModule(device::ModuleId module);
+  // The program has a pointer to a variable. `here`: where the client's device has it.
+  void NoteVariable(device::DeviceAddress here) { changed_variables_.insert(here); }
+
+  // --- its operations ---
+  Access Find(const CopyToDevice& op) const;
+  Access Find(const CopyToHost& op) const;
+  Access Find(const CopyOnDevice& op) const;
+  Access Find(const Fill& op) const;
+  Access Find(const Launch& op) const;
+  Access Find(const RunGemm& op) const;
+  // It will run: what it does to variables is remembered.
+  void NoteRun(const Launch& op);
+
+ private:
+  struct Allocation {
+    uint64_t size = 0;
+    bool on_both = false;
+  };
+  struct Function {
+    device::ModuleId module = 0;
+    device::Footprint footprint;
+    bool Analysed() const { return footprint.oblivious || footprint.guardable; }
+  };
+  using Allocations = std::map<device::DeviceAddress, Allocation>;
+  Allocations::const_iterator Holding(device::DeviceAddress address) const;
+  // Adds the allocation that holds `address`; only_there if there is none.
+  void AddWhole(device::DeviceAddress address, bool written, Access& access) const;
+  void AddBox(const device::Region& box, const device::Extent& extent, bool written, Access& access) const;
+  bool AddParameters(const Launch& op, const std::vector<uint32_t>& offsets, bool written, Access& access) const;
+  bool ReadsChangedVariables(const Function& function) const;
+
+  Allocations allocations_;
+  std::map<device::FunctionId, Function> functions_;
+  std::set<device::DeviceAddress> changed_variables_;  // where the client's device has them
+  std::set<device::ModuleId> changed_modules_;         // any variable of these
+};
+
+}  // namespace wharf::offload
