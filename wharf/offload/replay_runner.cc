@@ -306,6 +306,7 @@ bool ReplayRunner::TryAhead(OperationId id) {
   const StepOp& op = known_[id].op;
   const uint64_t answer = AnswerBytes(op);
   if (!performer_->HasIdleRoom() || answer > options_.pushed_bytes - ahead_pushed_) return false;
+  const bool begins = BeginsSegment();
   if (options_.unsafe ? !MayRunUnsafely(id) : !SaveWrites(id)) return false;
   Ticket ticket = PushTicket(position_ + ahead_.size() + 1);
   ticket.push->known = position_;
@@ -313,6 +314,11 @@ bool ReplayRunner::TryAhead(OperationId id) {
   const std::shared_ptr<GuardCheck> check = guarded_ && IsAnswered(op) ? CheckGuards() : nullptr;
   ticket.guard = check;
   const absl::Status status = PerformAhead(id, ticket);
+  if (!status.ok() && IsGuarded(id)) {
+    known_[id].violated = world_;
+    if (begins) undo_.DropNewest();
+    return false;
+  }
   ahead_.push_back({id, check});
   ahead_pushed_ += answer;
   if (IsAnswered(op)) ++ahead_answers_;
@@ -321,17 +327,22 @@ bool ReplayRunner::TryAhead(OperationId id) {
   return status.ok();
 }
 
+bool ReplayRunner::BeginsSegment() const { return ahead_.empty() || IsAnswered(known_[ahead_.back().id].op); }
+
+bool ReplayRunner::IsGuarded(OperationId id) const {
+  return !options_.unsafe && known_[id].writes && known_[id].writes->guard;
+}
+
 absl::Status ReplayRunner::PerformAhead(OperationId id, const Ticket& ticket) {
   const Known& known = known_[id];
-  if (options_.unsafe || !known.writes || !known.writes->guard) {
-    return performer_->Perform(known.op, KnownData(id), ticket);
-  }
+  if (!IsGuarded(id)) return performer_->Perform(known.op, KnownData(id), ticket);
   device::Guard guard = *known.writes->guard;
   WHARF_ASSIGN_OR_RETURN(guard.violation, undo_.Mark());
   guard.fuel = kGuardFuel;
+  WHARF_RETURN_IF_ERROR(performer_->LaunchGuarded(std::get<Launch>(known.op), guard));
   guarded_ = true;
   ++counters_.guarded;
-  return performer_->LaunchGuarded(std::get<Launch>(known.op), guard);
+  return absl::OkStatus();
 }
 
 // Tells whether anything queued so far violated its guard.
@@ -363,7 +374,7 @@ bool ReplayRunner::SaveWrites(OperationId id) {
   if (known_[id].proven != world_ || StreamOf(known_[id].op).value_or(ahead_stream_) != ahead_stream_) return false;
   const auto& writes = Writes(id);
   if (!writes) return false;
-  const bool begins = ahead_.empty() || IsAnswered(known_[ahead_.back().id].op);
+  const bool begins = BeginsSegment();
   if (begins) undo_.BeginSegment();
   const bool saved = std::all_of(writes->ranges.begin(), writes->ranges.end(),
                                  [&](const MemoryRange& range) { return undo_.Save(ahead_stream_, range).ok(); });

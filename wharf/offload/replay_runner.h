@@ -68,7 +68,7 @@ class ReplayRunner {
   struct Known {
     StepOp op;
     uint64_t proven = 0;        // the world (world_) in which it last ran; 0: never
-    uint64_t violated = 0;      // the world in which it violated its guard; 0: never
+    uint64_t violated = 0;      // the world in which it violated its guard, or could have none; 0: never
     uint64_t writes_world = 0;  // the world in which `writes` was found
     uint64_t same_data = 0;     // how often in a row a copy of few data took the same ones as the time before
     std::optional<WriteSet> writes;
@@ -98,6 +98,8 @@ class ReplayRunner {
   void Undo();
   void RunAhead();
   bool TryAhead(OperationId id);
+  bool BeginsSegment() const;
+  bool IsGuarded(OperationId id) const;
   absl::Status PerformAhead(OperationId id, const Ticket& ticket);
   std::shared_ptr<GuardCheck> CheckGuards();
   bool ForeseesData(OperationId id) const;
