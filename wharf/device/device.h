@@ -285,6 +285,8 @@ class Device {
   // --- observation ---
   // The latched fault, OK if none. Thread-safe.
   virtual absl::Status Fault() const = 0;
+  // The first error, since the last time, of calls that returned before it was known; OK if none. Thread-safe.
+  virtual absl::Status TakeDeferredError() { return absl::OkStatus(); }
   // Text printed by kernels (printf), in order of completion; called from a device thread.
   virtual void SetOutput(std::function<void(std::string)> output) = 0;
   // Total time spent executing kernels, copies and library calls. Thread-safe.
