@@ -137,6 +137,9 @@ struct Instruction {
   uint32_t guard = 0;  // register index
   uint32_t line = 0;   // in the module's text, for messages
   std::string text;    // the instruction as written, for messages (at most 200 bytes)
+  // The statement in Module::text, from its guard to its semicolon, and where in it the opcode stands.
+  std::string_view source;
+  uint32_t opcode_at = 0;
 
   // `call`: return and argument lists (names of .param variables or registers), callee (symbol or register operand in
   // operands[0]), and the prototype label for indirect calls.
@@ -160,6 +163,7 @@ struct Body {
   // later ones are called "name.1", "name.2", … and operands refer to those.
   std::vector<Variable> variables;
   std::vector<Instruction> instructions;
+  std::vector<std::string_view> locations;                         // .loc and .file in Module::text, to the next word
   std::map<std::string, uint32_t> labels;                          // label -> index of the instruction it precedes
   std::map<std::string, std::vector<std::string>> branch_targets;  // name: .branchtargets L0, L1, …
   std::map<std::string, std::vector<std::string>> call_targets;    // name: .calltargets f0, f1, …

@@ -60,7 +60,9 @@ class BodyParser {
     const Token& token = lexer_.Peek();
     if (token.text == "reg") return DeclareRegisters();
     if (token.text == "loc" || token.text == "file") {
+      const char* begin = lexer_.position();
       SkipLine();
+      body_.locations.emplace_back(begin, lexer_.position());
       return absl::OkStatus();
     }
     if (token.text == "pragma") return SkipStatement();
@@ -161,11 +163,13 @@ class BodyParser {
     const char* begin = lexer_.position();
     instruction.line = lexer_.line();
     WHARF_RETURN_IF_ERROR(ParseGuard(instruction));
+    instruction.opcode_at = static_cast<uint32_t>(lexer_.position() - begin);
     WHARF_ASSIGN_OR_RETURN(instruction.opcode, lexer_.ExpectIdentifier("an instruction"));
     while (lexer_.Peek().kind == TokenKind::kDirective) instruction.modifiers.emplace_back(lexer_.Take().text);
     WHARF_RETURN_IF_ERROR(instruction.opcode == "call" ? ParseCall(instruction) : ParseOperands(instruction));
     if (!lexer_.Peek().Is(";")) return Unexpected(lexer_.Peek(), "',' or ';'");
     instruction.text = Excerpt(begin, lexer_.position());
+    instruction.source = std::string_view(begin, lexer_.position() + 1);
     lexer_.Take();
     body_.instructions.push_back(std::move(instruction));
     return absl::OkStatus();

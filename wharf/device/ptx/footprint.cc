@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "wharf/device/ptx/footprint_flow.h"
+#include "wharf/device/ptx/guard.h"
 
 namespace wharf::device::ptx {
 namespace {
@@ -126,11 +127,22 @@ class Rules {
   Accesses read_, written_;
 };
 
+// What can be said of a kernel that is not oblivious.
+void AddGuard(absl::StatusOr<GuardedKernel> guarded, KernelFootprint* footprint) {
+  if (!guarded.ok()) {
+    footprint->reason += fmt::format("; not guardable: {}", Message(guarded.status()));
+    return;
+  }
+  footprint->guardable = true;
+  footprint->written_parameters = std::move(guarded->written_parameters);
+  footprint->read_parameters = std::move(guarded->read_parameters);
+}
+
 }  // namespace
 
 Footprint Resolve(KernelFootprint footprint, const std::function<absl::StatusOr<Symbol>(const std::string&)>& find) {
-  Footprint resolved{.oblivious = footprint.oblivious, .reason = std::move(footprint.reason)};
-  if (!footprint.oblivious) return resolved;
+  Footprint resolved{
+      .oblivious = footprint.oblivious, .reason = std::move(footprint.reason), .guardable = footprint.guardable};
   resolved.written_parameters = std::move(footprint.written_parameters);
   resolved.read_parameters = std::move(footprint.read_parameters);
   for (const auto& [names, symbols] : {std::pair(&footprint.written_variables, &resolved.written_variables),
@@ -147,9 +159,13 @@ Footprint Resolve(KernelFootprint footprint, const std::function<absl::StatusOr<
 absl::StatusOr<KernelFootprint> FootprintOf(const Module& module, std::string_view kernel) {
   Flow flow(module);
   WHARF_RETURN_IF_ERROR(flow.Solve(kernel));
-  if (flow.obstacle().empty()) return Rules(flow).Apply();
   KernelFootprint footprint;
-  footprint.reason = flow.obstacle();
+  if (!flow.obstacle().empty()) {
+    footprint.reason = flow.obstacle();
+    return footprint;
+  }
+  footprint = Rules(flow).Apply();
+  if (!footprint.oblivious) AddGuard(GuardKernel(module, flow), &footprint);
   return footprint;
 }
 

@@ -25,12 +25,14 @@ namespace wharf::device::ptx {
 
 struct KernelFootprint {
   bool oblivious = false;
-  std::string reason;  // why not: "line N: `instruction`: …"; "" if it is
-  // Only of an oblivious kernel, ascending. Offsets of 64-bit words in the parameter buffer that take part in the
-  // addresses the kernel stores to (atomic operations included) and loads from (them included too). Words of integers
-  // that are added to addresses are among them: what is no device address is no pointer.
+  // Why not, "line N: `instruction`: …", and why it cannot be guarded either if it cannot; "" if it is.
+  std::string reason;
+  bool guardable = false;  // only if not oblivious: GuardKernel (guard.h) can rewrite it
+  // Only of an oblivious or guardable kernel, ascending. Offsets of 64-bit words in the parameter buffer that take part
+  // in the addresses the kernel stores to (atomic operations included) and loads from (them included too). Words of
+  // integers that are added to addresses are among them: what is no device address is no pointer.
   std::vector<uint32_t> written_parameters, read_parameters;
-  // Module-scope .global and .const variables that are addressed directly.
+  // Module-scope .global and .const variables that are addressed directly; none of a guardable kernel.
   std::vector<std::string> written_variables, read_variables;
 };
 
