@@ -93,6 +93,8 @@ class Executor final : public link::FrameHandler, private ReplayRunner::Performe
 
   // ReplayRunner::Performer
   absl::Status Perform(const StepOp& op, std::vector<std::byte> bulk, const Ticket& ticket) override;
+  device::Submission Submit(device::WorkList& list, size_t first, size_t count, size_t launches,
+                            device::StreamId stream) override;
   absl::Status LaunchGuarded(const Launch& op, const device::Guard& guard) override;
   void Latch(const absl::Status& status) override;
   bool HasIdleRoom() override;

@@ -183,6 +183,19 @@ absl::Status Executor::Handle(Launch& op) {
                [&] { return device_->Launch(op.stream, op.function, op.config, std::move(op.parameters)); });
 }
 
+device::Submission Executor::Submit(device::WorkList& list, size_t first, size_t count, size_t launches,
+                                    device::StreamId stream) {
+  device::Submission submitted;
+  submitted.status = WaitForRoom(kWorkBytes * count);
+  if (!submitted.status.ok()) return submitted;
+  submitted = list.Submit(first, count);
+  Account(stream, kWorkBytes * submitted.queued);
+  absl::MutexLock lock(&counters_mutex_);
+  counters_.operations += submitted.queued;
+  counters_.launches += launches;
+  return submitted;
+}
+
 absl::Status Executor::LaunchGuarded(const Launch& op, const device::Guard& guard) {
   return Queue(op.stream, op.parameters.size(),
                [&] { return device_->LaunchGuarded(op.stream, op.function, op.config, op.parameters, guard); });

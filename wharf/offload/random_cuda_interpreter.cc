@@ -59,11 +59,9 @@ class SharedCompiler final : public device::soft::Compiler {
   const std::shared_ptr<device::soft::Compiler> compiler_ = CommonCompiler();
 };
 
-std::unique_ptr<device::Device> MakeDevice(uint64_t quota) {
-  device::DeviceOptions options;
-  options.memory_quota = quota;
-  options.threads = 1;
-  return device::soft::SoftDevice::Create(options, std::make_unique<SharedCompiler>()).value();
+std::unique_ptr<device::Device> MakeDevice(const ExecutionOptions& options) {
+  auto device = MakeRandomProgramDevice(options.quota);
+  return options.wrap_device ? options.wrap_device(std::move(device)) : std::move(device);
 }
 
 uint64_t Hash(std::span<const std::byte> bytes, uint64_t hash = 0xcbf29ce484222325) {
@@ -87,7 +85,7 @@ class Connection {
       profile.seed = random();
     }
     auto [client, server] = link::MemoryPair(up, down, options.disturbance == 0 ? nullptr : &profile);
-    server_ = std::make_unique<LoopbackServer>(std::move(server), MakeDevice(options.quota));
+    server_ = std::make_unique<LoopbackServer>(std::move(server), MakeDevice(options));
     SessionOptions session;
     session.mode = options.mode;
     session.timeout = std::chrono::seconds(60);
@@ -529,6 +527,13 @@ class Interpreter {
 };
 
 }  // namespace
+
+std::unique_ptr<device::Device> MakeRandomProgramDevice(uint64_t quota) {
+  device::DeviceOptions options;
+  options.memory_quota = quota;
+  options.threads = 1;
+  return device::soft::SoftDevice::Create(options, std::make_unique<SharedCompiler>()).value();
+}
 
 Trace Execute(const RandomCudaProgram& program, const ExecutionOptions& options) {
   Connection connection(options);

@@ -13,9 +13,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "wharf/device/device.h"
 #include "wharf/offload/call_scope.h"
 #include "wharf/offload/random_cuda_program.h"
 #include "wharf/offload/random_cuda_trace.h"
@@ -30,7 +33,13 @@ struct ExecutionOptions {
   uint64_t quota = 256 << 20;  // device memory, bytes
   bool high = false;           // buffers lie at the end of the arena
   uint64_t scale = 1;          // size of the smallest buffer, granules
+  // What the server drives in the place of the software device that it is given; null: the device itself.
+  std::function<std::unique_ptr<device::Device>(std::unique_ptr<device::Device>)> wrap_device;
 };
+
+// The software device that programs are executed on: one thread, so that results are the same every time. `quota`: of
+// memory, bytes.
+std::unique_ptr<device::Device> MakeRandomProgramDevice(uint64_t quota);
 
 Trace Execute(const RandomCudaProgram& program, const ExecutionOptions& options);
 

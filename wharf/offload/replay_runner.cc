@@ -24,7 +24,12 @@ uint64_t AnswerBytes(const StepOp& op) {
 }  // namespace
 
 ReplayRunner::ReplayRunner(const ReplayOptions& options, Performer* performer, device::Device* device)
-    : options_(options), performer_(performer), device_(device), lanes_(1), undo_(device, options.undo_bytes) {}
+    : options_(options),
+      performer_(performer),
+      device_(device),
+      lanes_(1),
+      undo_(device, options.undo_bytes),
+      stretches_(device) {}
 
 // --- following the program ---
 
@@ -78,6 +83,7 @@ absl::Status ReplayRunner::OnOperation(uint16_t number, std::span<const std::byt
   ++position_;
   if (ChangesWorld(number)) ++world_;
   last_ = kNoOperation;
+  stretches_.Interrupt();
   if (!IsStep(number)) return absl::OkStatus();
   WHARF_RETURN_IF_ERROR(Learn(number, head, data));
   NoteRisk(last_);
@@ -102,13 +108,20 @@ absl::Status ReplayRunner::Learn(uint16_t number, std::span<const std::byte> hea
 absl::Status ReplayRunner::Select(uint64_t lane) {
   if (lane >= kMaxLanes) return DataLoss("thread {} of a program that may have {}", lane, kMaxLanes);
   Deviate();
+  stretches_.Interrupt();
   if (lane >= lanes_.size()) lanes_.resize(lane + 1);
   lane_ = lane;
   return absl::OkStatus();
 }
 
 absl::Status ReplayRunner::Run(uint64_t count, std::vector<std::byte>& bulk) {
-  for (uint64_t i = 0; i < count; ++i) {
+  while (count > 0) {
+    if (ahead_.empty()) {
+      WHARF_ASSIGN_OR_RETURN(const uint64_t prepared, RunPrepared(count, bulk));
+      count -= prepared;
+      if (prepared > 0) continue;
+    }
+    --count;
     const OperationId id = Lane().Foreseen();
     if (id == kNoOperation) return DataLoss("the client goes on where nothing is foreseen");
     Lane().Follow();
@@ -123,9 +136,42 @@ absl::Status ReplayRunner::Run(uint64_t count, std::vector<std::byte>& bulk) {
   return absl::OkStatus();
 }
 
+// How many operations were done at once; 0 if none are prepared.
+absl::StatusOr<uint64_t> ReplayRunner::RunPrepared(uint64_t limit, std::vector<std::byte>& bulk) {
+  const Stretches::Match match = FindPrepared(Lane().Cursor(), limit);
+  for (const OperationId id : match.ids) {
+    Lane().Follow();
+    ++position_;
+    last_ = id;
+    NoteRisk(id);
+    known_[id].proven = world_;
+  }
+  const device::Submission submitted = Submit(match, match.ids.size());
+  if (submitted.queued == match.ids.size()) return submitted.queued;
+  // What cannot be queued says so again by itself.
+  const std::vector<OperationId> left(match.ids.begin() + static_cast<ptrdiff_t>(submitted.queued), match.ids.end());
+  for (const OperationId id : left) WHARF_RETURN_IF_ERROR(Perform(id, bulk));
+  return submitted.queued + left.size();
+}
+
+Stretches::Match ReplayRunner::FindPrepared(uint64_t cursor, size_t limit) {
+  if (!options_.prepares) return {};
+  const History& lane = Lane();
+  return stretches_.Find([&](size_t i) { return lane.Holds(cursor + i) ? lane.At(cursor + i) : kNoOperation; }, limit);
+}
+
+device::Submission ReplayRunner::Submit(const Stretches::Match& match, size_t count) {
+  if (count == 0) return {};
+  const device::StreamId stream = StreamOf(known_[match.ids.front()].op).value_or(device::kDefaultStream);
+  const device::Submission submitted = performer_->Submit(*match.list, match.first, count, match.launches, stream);
+  stretches_.Advance(submitted.queued);
+  return submitted;
+}
+
 absl::Status ReplayRunner::Jump(const ProgressRecord& record, std::vector<std::byte>& bulk) {
   if (record.value >= operations_.size()) return DataLoss("operation {} is not known", record.value);
   Deviate();
+  stretches_.Interrupt();
   ++position_;
   last_ = static_cast<OperationId>(record.value);
   const uint64_t end = Lane().End() + 1;
@@ -162,6 +208,7 @@ absl::Status ReplayRunner::Perform(OperationId id, std::vector<std::byte>& bulk)
   const absl::Status status = performer_->Perform(known_[id].op, std::move(data), PushTicket(position_));
   known_[id].proven = status.ok() ? world_ : 0;
   if (!status.ok()) performer_->Latch(status);
+  stretches_.Note(id, known_[id].op);
   return absl::OkStatus();
 }
 
@@ -263,6 +310,7 @@ void ReplayRunner::Deviate() {
 void ReplayRunner::Undo() {
   counters_.undone += ahead_.size();
   ahead_.clear();
+  stretches_.Interrupt();
   if (std::exchange(guarded_, false)) {
     // Mapped, so this cannot fail.
     const device::Region mark{undo_.Mark().value_or(0), kMarkBytes, kMarkBytes};
@@ -297,9 +345,29 @@ void ReplayRunner::RunAhead() {
   }
   uint64_t cursor = Lane().Cursor() + ahead_.size();
   while (ahead_.size() < options_.ahead_operations && ahead_answers_ < answer_window_ && Lane().Holds(cursor)) {
-    if (!TryAhead(Lane().At(cursor))) return;
-    ++cursor;
+    const size_t prepared = TryPreparedAhead(cursor);
+    if (prepared == 0 && !TryAhead(Lane().At(cursor))) return;
+    cursor += std::max<size_t>(prepared, 1);
   }
+}
+
+// How many operations were run ahead at once. What they write is saved before the first of them runs: in a segment that
+// is as good as before each.
+size_t ReplayRunner::TryPreparedAhead(uint64_t cursor) {
+  const Stretches::Match match = FindPrepared(cursor, options_.ahead_operations - ahead_.size());
+  const size_t before = ahead_.size();
+  const bool begins = BeginsSegment();
+  for (const OperationId id : match.ids) {
+    if (!performer_->HasIdleRoom() || IsGuarded(id)) break;
+    if (options_.unsafe ? !MayRunUnsafely(id) : !SaveWrites(id)) break;
+    ahead_.push_back({id, nullptr});
+  }
+  const size_t count = ahead_.size() - before;
+  const device::Submission submitted = Submit(match, count);
+  ahead_.resize(before + submitted.queued);
+  if (begins && count > 0 && submitted.queued == 0 && !options_.unsafe) undo_.DropNewest();
+  counters_.run_ahead += submitted.queued;
+  return submitted.queued;
 }
 
 bool ReplayRunner::TryAhead(OperationId id) {
@@ -324,14 +392,13 @@ bool ReplayRunner::TryAhead(OperationId id) {
   if (IsAnswered(op)) ++ahead_answers_;
   ++counters_.run_ahead;
   if (!status.ok()) performer_->Latch(status);
+  stretches_.Note(id, op);
   return status.ok();
 }
 
 bool ReplayRunner::BeginsSegment() const { return ahead_.empty() || IsAnswered(known_[ahead_.back().id].op); }
 
-bool ReplayRunner::IsGuarded(OperationId id) const {
-  return !options_.unsafe && known_[id].writes && known_[id].writes->guard;
-}
+bool ReplayRunner::IsGuarded(OperationId id) { return !options_.unsafe && Writes(id) && Writes(id)->guard; }
 
 absl::Status ReplayRunner::PerformAhead(OperationId id, const Ticket& ticket) {
   const Known& known = known_[id];
@@ -400,6 +467,7 @@ bool ReplayRunner::MayRunUnsafely(OperationId id) const {
 
 void ReplayRunner::Forget() {
   Deviate();
+  stretches_.Clear();
   operations_.Clear();
   known_.clear();
   for (History& lane : lanes_) lane = {};

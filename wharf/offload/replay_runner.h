@@ -11,6 +11,7 @@
 #include "wharf/offload/progress.h"
 #include "wharf/offload/reply_queue.h"
 #include "wharf/offload/step_op.h"
+#include "wharf/offload/stretches.h"
 #include "wharf/offload/undo_log.h"
 #include "wharf/offload/write_set.h"
 
@@ -21,6 +22,7 @@ struct ReplayOptions {
   uint64_t undo_bytes = 64 << 20;
   uint64_t pushed_bytes = 8 << 20;  // results sent before the program asked for them
   size_t ahead_operations = 4096;
+  bool prepares = true;  // submits what repeats as lists (stretches.h)
 };
 
 struct ReplayCounters {
@@ -37,6 +39,9 @@ class ReplayRunner {
     virtual ~Performer() = default;
     // A posted operation's status; an answered one is answered as the ticket says.
     virtual absl::Status Perform(const StepOp& op, std::vector<std::byte> bulk, const Ticket& ticket) = 0;
+    // Elements of a prepared list, `launches` of them kernels; the first is on `stream`.
+    virtual device::Submission Submit(device::WorkList& list, size_t first, size_t count, size_t launches,
+                                      device::StreamId stream) = 0;
     virtual absl::Status LaunchGuarded(const Launch& op, const device::Guard& guard) = 0;
     // Keeps a posted operation's error for the next reply.
     virtual void Latch(const absl::Status& status) = 0;
@@ -82,6 +87,7 @@ class ReplayRunner {
   absl::Status Follow(const ProgressRecord& record, std::vector<std::byte>& bulk);
   absl::Status Select(uint64_t lane);
   absl::Status Run(uint64_t count, std::vector<std::byte>& bulk);
+  absl::StatusOr<uint64_t> RunPrepared(uint64_t limit, std::vector<std::byte>& bulk);
   absl::Status Jump(const ProgressRecord& record, std::vector<std::byte>& bulk);
   absl::Status TakeVariant(const ProgressRecord& record, std::vector<std::byte>& bulk);
   absl::Status Learn(uint16_t number, std::span<const std::byte> head, std::span<const std::byte> data);
@@ -97,9 +103,12 @@ class ReplayRunner {
   void Deviate();
   void Undo();
   void RunAhead();
+  size_t TryPreparedAhead(uint64_t cursor);
   bool TryAhead(OperationId id);
   bool BeginsSegment() const;
-  bool IsGuarded(OperationId id) const;
+  bool IsGuarded(OperationId id);
+  Stretches::Match FindPrepared(uint64_t cursor, size_t limit);
+  device::Submission Submit(const Stretches::Match& match, size_t count);
   absl::Status PerformAhead(OperationId id, const Ticket& ticket);
   std::shared_ptr<GuardCheck> CheckGuards();
   bool ForeseesData(OperationId id) const;
@@ -135,6 +144,7 @@ class ReplayRunner {
   // How many answers may be run ahead: more while that pays, fewer after it did not.
   size_t ahead_answers_ = 0, answer_window_ = 8;
   UndoLog undo_;
+  Stretches stretches_;
   ReplayCounters counters_;
 };
 

@@ -156,7 +156,6 @@ void ReplyQueue::FillHeader(const Ticket& ticket, const absl::Status& status, Re
     posted = std::exchange(posted_, absl::OkStatus());
   }
   if (posted.ok()) posted = device_->TakeDeferredError();
-  if (posted.ok()) posted = device_->TakeDeferredError();
   const absl::Status fault = device_->Fault();
   header.error = device::CudaErrorOf(status);
   header.posted_error = device::CudaErrorOf(posted);

@@ -1,0 +1,162 @@
+// Random CUDA programs observe the same on a device alone and with their operations spread over two at random: every
+// result, every error and all device memory.
+//
+// The server is a process of its own: both devices must have the same addresses.
+//
+// WHARF_RANDOM_PROGRAMS=n runs n programs instead of the default, WHARF_RANDOM_SEED=n starts at another seed.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <random>
+
+#include "absl/synchronization/notification.h"
+#include "wharf/link/byte_stream.h"
+#include "wharf/offload/loopback_server.h"
+#include "wharf/offload/partition/partitioned_device.h"
+#include "wharf/offload/partition/remote_device.h"
+#include "wharf/offload/random_cuda_interpreter.h"
+
+namespace wharf::offload {
+namespace {
+
+constexpr uint64_t kPrograms = 300;
+
+uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? std::strtoull(value, nullptr, 10) : otherwise;
+}
+
+// Serves one client after the other in a child process. A client first says how much memory it wants: 8 bytes.
+class ServerProcess {
+ public:
+  // REQUIRES: this process has no threads yet.
+  ServerProcess() : listening_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    address_.sun_family = AF_UNIX;
+    // Linux picks an abstract name.
+    Check(bind(listening_, reinterpret_cast<sockaddr*>(&address_), sizeof(sa_family_t)));
+    size_ = sizeof(address_);
+    Check(getsockname(listening_, reinterpret_cast<sockaddr*>(&address_), &size_));
+    Check(listen(listening_, 1));
+    pid_ = fork();
+    Check(pid_);
+    if (pid_ == 0) Serve();
+    close(listening_);
+  }
+  ~ServerProcess() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+
+  std::unique_ptr<link::ByteStream> Connect(uint64_t quota) const {
+    const int connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    Check(connect(connection, reinterpret_cast<const sockaddr*>(&address_), size_));
+    Check(write(connection, &quota, sizeof(quota)) == sizeof(quota) ? 0 : -1);
+    return link::FromSocket(connection);
+  }
+
+ private:
+  static void Check(int result) {
+    if (result < 0) std::abort();
+  }
+  [[noreturn]] void Serve() const {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (true) {
+      const int connection = accept(listening_, nullptr, nullptr);
+      uint64_t quota = 0;
+      if (connection < 0 || recv(connection, &quota, sizeof(quota), MSG_WAITALL) != sizeof(quota)) continue;
+      const int hang_up = dup(connection);
+      {
+        const LoopbackServer server(link::FromSocket(connection), MakeRandomProgramDevice(quota));
+        std::byte byte;
+        while (recv(hang_up, &byte, 1, MSG_PEEK) > 0) usleep(1000);
+      }
+      close(hang_up);
+    }
+  }
+
+  const int listening_;
+  sockaddr_un address_{};
+  socklen_t size_ = 0;
+  pid_t pid_ = -1;
+};
+
+// Stays on a side for a while.
+class RandomPlacement final : public Placement {
+ public:
+  explicit RandomPlacement(uint64_t seed) : random_(seed), mean_(1 << seed % 6) {}
+  Side Next(const StepOp&, const Access&) override {
+    if (random_() % mean_ == 0) side_ = Other(side_);
+    return side_;
+  }
+
+ private:
+  std::mt19937_64 random_;
+  const uint64_t mean_;
+  Side side_ = Side::kHere;
+};
+
+class PartitionProperty : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { server = new ServerProcess(); }
+  static void TearDownTestSuite() {
+    delete server;
+    server = nullptr;
+  }
+
+  // Executes the program on two devices.
+  Trace Partitioned(const RandomCudaProgram& program, ExecutionOptions options, std::unique_ptr<Placement> placement,
+                    Mode upstream = Mode::kReplay) {
+    options.mode = Mode::kPosted;
+    options.wrap_device = [&](std::unique_ptr<device::Device> here) {
+      const uint64_t quota = options.quota;
+      auto there = RemoteDevice::Open([&](auto output) {
+                     SessionOptions session;
+                     session.mode = upstream;
+                     session.timeout = std::chrono::seconds(60);
+                     session.output = std::move(output);
+                     return Session::Open(server->Connect(quota), std::move(session));
+                   }).value();
+      auto both = PartitionedDevice::Create(std::move(here), std::move(there), std::move(placement)).value();
+      device_ = both.get();
+      return both;
+    };
+    return Execute(program, options);
+  }
+
+  static Trace Reference(const RandomCudaProgram& program, ExecutionOptions options) {
+    options.mode = Mode::kPerCall;
+    options.settle = true;
+    options.disturbance = 0;
+    return Execute(program, options);
+  }
+
+  static inline ServerProcess* server = nullptr;
+  PartitionedDevice* device_ = nullptr;
+};
+
+TEST_F(PartitionProperty, ProgramsObserveTheSameWhereverTheirOperationsRun) {
+  const uint64_t first = FromEnvironment("WHARF_RANDOM_SEED", 1);
+  const uint64_t count = FromEnvironment("WHARF_RANDOM_PROGRAMS", kPrograms);
+  for (uint64_t seed = first; seed < first + count; ++seed) {
+    const RandomCudaProgram program = GenerateCudaProgram(seed);
+    ExecutionOptions options;
+    options.disturbance = seed % 2 == 0 ? 0 : seed;
+    if (seed % 16 == 0) options.quota = (2 + seed / 16 % 8) * 4096;
+    std::unique_ptr<Placement> placement = std::make_unique<RandomPlacement>(seed);
+    if (seed % 8 == 0) placement = std::make_unique<AllHere>();
+    const Mode upstream = seed % 3 == 0 ? Mode::kPosted : Mode::kReplay;
+    const Trace actual = Partitioned(program, options, std::move(placement), upstream);
+    const auto difference = Difference(Reference(program, options), actual, /*deferred=*/true);
+    ASSERT_FALSE(difference.has_value()) << fmt::format("seed {}: {}\n{}", seed, *difference, Print(program));
+  }
+}
+
+}  // namespace
+}  // namespace wharf::offload

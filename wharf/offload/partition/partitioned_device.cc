@@ -1,0 +1,446 @@
+#include "wharf/offload/partition/partitioned_device.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/synchronization/blocking_counter.h"
+#include "wharf/base/log.h"
+#include "wharf/offload/wire.h"
+
+namespace wharf::offload {
+namespace {
+
+constexpr MemoryRange kAllMemory{0, UINT64_MAX};
+
+// Calls `done` once, when `count` sides have answered, with the first error.
+class Join {
+ public:
+  Join(int count, device::Done done) : left_(count), done_(std::move(done)) {}
+  void Arrive(const absl::Status& status) {
+    absl::Status result;
+    {
+      absl::MutexLock lock(&mutex_);
+      if (status_.ok()) status_ = status;
+      if (--left_ > 0) return;
+      result = status_;
+    }
+    done_(result);
+  }
+
+ private:
+  absl::Mutex mutex_;
+  int left_ ABSL_GUARDED_BY(mutex_);
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  const device::Done done_;
+};
+
+absl::StatusOr<device::Arena> CommonArena(const device::Arena& a, const device::Arena& b) {
+  const device::DeviceAddress base = std::max(a.base, b.base);
+  const device::DeviceAddress end = std::min(a.base + a.size, b.base + b.size);
+  const uint64_t granularity = std::max(a.granularity, b.granularity);
+  if (base >= end || base % granularity != 0 || granularity % std::min(a.granularity, b.granularity) != 0) {
+    return Unavailable("the device here and the server's have no addresses in common");
+  }
+  return device::Arena{base, (end - base) / granularity * granularity, granularity, a.guarded || b.guarded};
+}
+
+device::Region Row(const MemoryRange& range) { return {range.address, range.size, range.size}; }
+device::Extent Bytes(const MemoryRange& range) { return {range.size, 1, 1}; }
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<PartitionedDevice>> PartitionedDevice::Create(std::unique_ptr<device::Device> here,
+                                                                             std::unique_ptr<device::Device> there,
+                                                                             std::unique_ptr<Placement> placement) {
+  WHARF_ASSIGN_OR_RETURN(const device::Arena arena, CommonArena(here->Arena(), there->Arena()));
+  return std::unique_ptr<PartitionedDevice>(
+      new PartitionedDevice(std::move(here), std::move(there), std::move(placement), arena));
+}
+
+PartitionedDevice::PartitionedDevice(std::unique_ptr<device::Device> here, std::unique_ptr<device::Device> there,
+                                     std::unique_ptr<Placement> placement, const device::Arena& arena)
+    : here_(std::move(here)),
+      there_(std::move(there)),
+      placement_(std::move(placement)),
+      arena_(arena),
+      unfinished_{std::make_shared<UnfinishedWork>(), std::make_shared<UnfinishedWork>()} {}
+
+PartitionCounters PartitionedDevice::Counters() const {
+  return {operations_here_, operations_there_, transfers_, bytes_up_, bytes_down_};
+}
+
+// --- what both sides have ---
+// Errors are the server's: what fails here only runs there. An error that the server will report later is a reason to
+// wait for it.
+
+absl::Status PartitionedDevice::Map(device::DeviceAddress address, uint64_t size) {
+  WHARF_RETURN_IF_ERROR(there_->Map(address, size));
+  Unfinished(Side::kThere).NoteCall();
+  const bool on_both = here_->Map(address, size).ok();
+  access_.AddAllocation(address, size, on_both);
+  validity_.Add({address, size}, on_both);
+  return absl::OkStatus();
+}
+
+absl::Status PartitionedDevice::Unmap(device::DeviceAddress address) {
+  WHARF_RETURN_IF_ERROR(there_->Unmap(address));
+  Unfinished(Side::kThere).NoteCall();
+  if (access_.OnBoth(address)) here_->Unmap(address).IgnoreError();
+  validity_.Remove(access_.RemoveAllocation(address));
+  return absl::OkStatus();
+}
+
+absl::Status PartitionedDevice::LoadModule(device::ModuleId id, std::vector<std::byte> image) {
+  WHARF_RETURN_IF_ERROR(there_->LoadModule(id, image));
+  Unfinished(Side::kThere).NoteCall();
+  const absl::Status loaded = here_->LoadModule(id, std::move(image));
+  if (!loaded.ok()) Log(LogLevel::kInfo, "a module runs on the server only", {{"why", Message(loaded)}});
+  return absl::OkStatus();
+}
+
+absl::Status PartitionedDevice::UnloadModule(device::ModuleId id) {
+  WHARF_RETURN_IF_ERROR(there_->UnloadModule(id));
+  Unfinished(Side::kThere).NoteCall();
+  here_->UnloadModule(id).IgnoreError();
+  access_.RemoveModule(id);
+  return absl::OkStatus();
+}
+
+absl::Status PartitionedDevice::DefineFunction(device::FunctionId id, device::ModuleId module,
+                                               const std::string& name) {
+  WHARF_RETURN_IF_ERROR(there_->DefineFunction(id, module, name));
+  Unfinished(Side::kThere).NoteCall();
+  absl::StatusOr<device::Footprint> footprint = device::Footprint{};
+  if (here_->DefineFunction(id, module, name).ok()) footprint = here_->FootprintOf(id);
+  access_.AddFunction(id, module, footprint.ok() ? *std::move(footprint) : device::Footprint{});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<device::FunctionAttributes> PartitionedDevice::Attributes(device::FunctionId id) {
+  return there_->Attributes(id);
+}
+
+absl::Status PartitionedDevice::SetMaxDynamicShared(device::FunctionId id, uint32_t bytes) {
+  WHARF_RETURN_IF_ERROR(there_->SetMaxDynamicShared(id, bytes));
+  Unfinished(Side::kThere).NoteCall();
+  here_->SetMaxDynamicShared(id, bytes).IgnoreError();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<device::Symbol> PartitionedDevice::FindSymbol(device::ModuleId module, const std::string& name) {
+  const absl::StatusOr<device::Symbol> here = here_->FindSymbol(module, name);
+  if (here.ok()) access_.NoteVariable(here->address);
+  return there_->FindSymbol(module, name);
+}
+
+absl::Status PartitionedDevice::CreateStream(device::StreamId id, uint32_t flags, int32_t priority) {
+  WHARF_RETURN_IF_ERROR(there_->CreateStream(id, flags, priority));
+  Unfinished(Side::kThere).NoteCall();
+  here_->CreateStream(id, flags, priority).IgnoreError();
+  several_streams_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status PartitionedDevice::DestroyStream(device::StreamId id) {
+  WHARF_RETURN_IF_ERROR(there_->DestroyStream(id));
+  Unfinished(Side::kThere).NoteCall();
+  here_->DestroyStream(id).IgnoreError();
+  return absl::OkStatus();
+}
+
+absl::Status PartitionedDevice::CreateEvent(device::EventId id, uint32_t flags) {
+  WHARF_RETURN_IF_ERROR(there_->CreateEvent(id, flags));
+  Unfinished(Side::kThere).NoteCall();
+  here_->CreateEvent(id, flags).IgnoreError();
+  return absl::OkStatus();
+}
+
+absl::Status PartitionedDevice::DestroyEvent(device::EventId id) {
+  WHARF_RETURN_IF_ERROR(there_->DestroyEvent(id));
+  Unfinished(Side::kThere).NoteCall();
+  here_->DestroyEvent(id).IgnoreError();
+  return absl::OkStatus();
+}
+
+// A stream of a side with nothing to do gets nothing to do by this.
+void PartitionedDevice::NoteQueuedIfBusy(device::StreamId stream) {
+  for (const Side side : {Side::kHere, Side::kThere}) {
+    if (Unfinished(side).Any()) Unfinished(side).Note(stream);
+  }
+}
+
+absl::Status PartitionedDevice::RecordEvent(device::EventId event, device::StreamId stream) {
+  WHARF_RETURN_IF_ERROR(there_->RecordEvent(event, stream));
+  here_->RecordEvent(event, stream).IgnoreError();
+  NoteQueuedIfBusy(stream);
+  return absl::OkStatus();
+}
+
+absl::Status PartitionedDevice::WaitEvent(device::StreamId stream, device::EventId event) {
+  WHARF_RETURN_IF_ERROR(there_->WaitEvent(stream, event));
+  here_->WaitEvent(stream, event).IgnoreError();
+  NoteQueuedIfBusy(stream);
+  return absl::OkStatus();
+}
+
+// --- work ---
+
+Side PartitionedDevice::Choose(const StepOp& op, const Access& access) {
+  if (left_here_) return Side::kThere;
+  const Side side = placement_->Next(op, access);
+  return access.only_there ? Side::kThere : side;
+}
+
+template <typename Op, typename Issue>
+absl::Status PartitionedDevice::Work(const Op& op, const Issue& issue) {
+  if (!here_->Fault().ok()) return absl::OkStatus();  // nothing runs after it
+  const Access access = access_.Find(op);
+  if (Choose(op, access) == Side::kHere) {
+    const absl::Status done = RunOn(Side::kHere, op, access, issue);
+    if (done.ok() || !here_->Fault().ok()) return absl::OkStatus();
+    Log(LogLevel::kDebug, "the device here refused an operation", {{"why", Message(done)}});
+  }
+  return RunOn(Side::kThere, op, access, issue);
+}
+
+template <typename Op, typename Issue>
+absl::Status PartitionedDevice::RunOn(Side side, const Op& op, const Access& access, const Issue& issue) {
+  WHARF_RETURN_IF_ERROR(MakeValid(side, op.stream, access.anything ? std::vector{kAllMemory} : access.needs));
+  Unfinished(side).Note(op.stream);
+  WHARF_RETURN_IF_ERROR(issue(On(side), op));
+  for (const MemoryRange& range : access.anything ? std::vector{kAllMemory} : access.writes) {
+    validity_.NoteWritten(range, side);
+  }
+  ++(side == Side::kHere ? operations_here_ : operations_there_);
+  return absl::OkStatus();
+}
+
+absl::Status PartitionedDevice::MakeValid(Side side, device::StreamId stream, const std::vector<MemoryRange>& ranges) {
+  std::vector<MemoryRange> missing;
+  for (const MemoryRange& range : ranges) {
+    for (const MemoryRange& piece : validity_.Missing(range, side)) {
+      missing.push_back(piece);
+      validity_.NoteCopied(piece);
+    }
+  }
+  if (missing.empty()) return absl::OkStatus();
+  ++transfers_;
+  const absl::Status status = Transfer(side, stream, missing);
+  if (status.ok()) return status;
+  for (const MemoryRange& piece : missing) validity_.NoteWritten(piece, Other(side));
+  return status;
+}
+
+// Within a stream the copies are in order behind the work that made the data and before the work that needs them. With
+// several streams, other work that the program ordered in no way with this one may still be writing what else lies in
+// an allocation, and may read what is copied now: so both is waited for.
+absl::Status PartitionedDevice::Transfer(Side to, device::StreamId stream, const std::vector<MemoryRange>& ranges) {
+  const Side from = Other(to);
+  if (several_streams_) WHARF_RETURN_IF_ERROR(Settle(from));
+  struct Piece {
+    MemoryRange range;
+    absl::Status status;
+    std::vector<std::byte> data;
+  };
+  std::vector<Piece> pieces;
+  for (const MemoryRange& range : ranges) {
+    for (uint64_t at = 0; at < range.size; at += kMaxBulkBytes) {
+      pieces.push_back({{range.address + at, std::min<uint64_t>(range.size - at, kMaxBulkBytes)}, {}, {}});
+    }
+  }
+  absl::BlockingCounter left(static_cast<int>(pieces.size()));
+  for (Piece& piece : pieces) {
+    const absl::Status queued =
+        On(from).CopyToHost(stream, Row(piece.range), Bytes(piece.range),
+                            [&piece, &left](const absl::Status& status, std::vector<std::byte> data) {
+                              piece.status = status;
+                              piece.data = std::move(data);
+                              left.DecrementCount();
+                            });
+    if (queued.ok()) continue;
+    piece.status = queued;
+    left.DecrementCount();
+  }
+  left.Wait();
+  Unfinished(to).Note(stream);
+  for (Piece& piece : pieces) {
+    WHARF_RETURN_IF_ERROR(piece.status);
+    WHARF_RETURN_IF_ERROR(On(to).CopyToDevice(stream, Row(piece.range), Bytes(piece.range), std::move(piece.data)));
+    (to == Side::kThere ? bytes_up_ : bytes_down_) += piece.range.size;
+  }
+  return several_streams_ ? Settle(to) : absl::OkStatus();
+}
+
+absl::Status PartitionedDevice::Settle(Side side) {
+  if (!Unfinished(side).Any()) return absl::OkStatus();
+  absl::BlockingCounter left(1);
+  absl::Status result;
+  const uint64_t mark = Unfinished(side).Mark();
+  WHARF_RETURN_IF_ERROR(On(side).NotifyAll([&](const absl::Status& status) {
+    result = status;
+    left.DecrementCount();
+  }));
+  left.Wait();
+  Unfinished(side).NoteAllDone(mark);
+  return result;
+}
+
+// What comes from the host is on this side anyway: what is sent to the server is kept here too.
+absl::Status PartitionedDevice::CopyToDevice(device::StreamId stream, device::Region to, device::Extent extent,
+                                             std::vector<std::byte> packed) {
+  if (!here_->Fault().ok()) return absl::OkStatus();
+  const offload::CopyToDevice op{stream, to, extent};
+  const Access access = access_.Find(op);
+  const auto issue = [&packed](device::Device& device, const offload::CopyToDevice& copy) {
+    return device.CopyToDevice(copy.stream, copy.to, copy.extent, packed);
+  };
+  const bool overwrites = access.needs.empty() && !access.anything;
+  if (Choose(op, access) == Side::kHere && RunOn(Side::kHere, op, access, issue).ok()) return absl::OkStatus();
+  WHARF_RETURN_IF_ERROR(RunOn(Side::kThere, op, access, issue));
+  if (access.only_there || left_here_ || !overwrites || !issue(*here_, op).ok()) return absl::OkStatus();
+  Unfinished(Side::kHere).Note(stream);
+  for (const MemoryRange& range : access.writes) validity_.NoteCopied(range);
+  return absl::OkStatus();
+}
+
+absl::Status PartitionedDevice::CopyToHost(device::StreamId stream, device::Region from, device::Extent extent,
+                                           device::DataDone done) {
+  const offload::CopyToHost op{stream, from, extent};
+  const Access access = access_.Find(op);
+  Choose(op, access);
+  const auto valid_on = [&](Side side) {
+    return std::all_of(access.needs.begin(), access.needs.end(),
+                       [&](const MemoryRange& range) { return validity_.Missing(range, side).empty(); });
+  };
+  const Side side = !access.only_there && valid_on(Side::kHere) && !left_here_ ? Side::kHere : Side::kThere;
+  const absl::Status fault = here_->Fault();
+  if (!fault.ok()) {
+    done(fault, {});
+    return absl::OkStatus();
+  }
+  return RunOn(side, op, access, [&](device::Device& device, const offload::CopyToHost& copy) {
+    const uint64_t mark = Unfinished(side).Mark();
+    return device.CopyToHost(copy.stream, copy.from, copy.extent,
+                             [done = std::move(done), work = unfinished_[static_cast<size_t>(side)], mark, stream](
+                                 const absl::Status& status, std::vector<std::byte> data) {
+                               if (status.ok()) work->NoteDone(stream, mark);
+                               done(status, std::move(data));
+                             });
+  });
+}
+
+absl::Status PartitionedDevice::CopyOnDevice(device::StreamId stream, device::Region to, device::Region from,
+                                             device::Extent extent) {
+  return Work(offload::CopyOnDevice{stream, to, from, extent},
+              [](device::Device& device, const offload::CopyOnDevice& op) {
+                return device.CopyOnDevice(op.stream, op.to, op.from, op.extent);
+              });
+}
+
+absl::Status PartitionedDevice::Fill(device::StreamId stream, device::Region to, device::Extent extent, uint32_t value,
+                                     uint32_t element_bytes) {
+  return Work(offload::Fill{stream, to, extent, value, element_bytes},
+              [](device::Device& device, const offload::Fill& op) {
+                return device.Fill(op.stream, op.to, op.extent, op.value, op.element_bytes);
+              });
+}
+
+absl::Status PartitionedDevice::Launch(device::StreamId stream, device::FunctionId function,
+                                       const device::LaunchConfig& config, std::vector<std::byte> parameters) {
+  const offload::Launch op{stream, function, config, std::move(parameters)};
+  access_.NoteRun(op);
+  return Work(op, [](device::Device& device, const offload::Launch& launch) {
+    return device.Launch(launch.stream, launch.function, launch.config, launch.parameters);
+  });
+}
+
+absl::Status PartitionedDevice::RunGemm(device::StreamId stream, const device::Gemm& gemm) {
+  return Work(offload::RunGemm{stream, gemm},
+              [](device::Device& device, const offload::RunGemm& op) { return device.RunGemm(op.stream, op.gemm); });
+}
+
+// A host function waits for both sides' work, and both sides' work for it. It may do anything in between, and hold
+// its stream for as long as it wants; while it does, no call here may wait. So the server has to have everything.
+absl::Status PartitionedDevice::LeaveHere(device::StreamId stream) {
+  if (std::exchange(left_here_, true)) return absl::OkStatus();
+  Log(LogLevel::kInfo, "the program uses host functions: it runs on the server from now on");
+  WHARF_RETURN_IF_ERROR(Settle(Side::kHere));
+  return MakeValid(Side::kThere, stream, {kAllMemory});
+}
+
+absl::Status PartitionedDevice::HostCall(device::StreamId stream, std::function<void()> call) {
+  if (here_->Fault().ok()) WHARF_RETURN_IF_ERROR(LeaveHere(stream));
+  Unfinished(Side::kThere).Note(stream);
+  return there_->HostCall(stream, std::move(call));
+}
+
+// --- waiting ---
+
+template <typename Ask, typename NoteDone>
+absl::Status PartitionedDevice::OnBoth(const Ask& ask, const NoteDone& note_done, device::Done done) {
+  const bool both = Unfinished(Side::kThere).Any();
+  const auto join = std::make_shared<Join>(both ? 2 : 1, std::move(done));
+  const auto arrive = [&](Side side) {
+    return [join, note_done, work = unfinished_[static_cast<size_t>(side)],
+            mark = Unfinished(side).Mark()](const absl::Status& status) {
+      if (status.ok()) note_done(*work, mark);
+      join->Arrive(status);
+    };
+  };
+  WHARF_RETURN_IF_ERROR(ask(*here_, arrive(Side::kHere)));
+  if (!both) return absl::OkStatus();
+  const absl::Status asked = ask(*there_, arrive(Side::kThere));
+  if (!asked.ok()) join->Arrive(asked);
+  return absl::OkStatus();
+}
+
+absl::Status PartitionedDevice::Notify(device::StreamId stream, device::Done done) {
+  return OnBoth([stream](device::Device& device, device::Done then) { return device.Notify(stream, std::move(then)); },
+                [stream](UnfinishedWork& work, uint64_t mark) { work.NoteDone(stream, mark); }, std::move(done));
+}
+
+absl::Status PartitionedDevice::NotifyAll(device::Done done) {
+  return OnBoth([](device::Device& device, device::Done then) { return device.NotifyAll(std::move(then)); },
+                [](UnfinishedWork& work, uint64_t mark) { work.NoteAllDone(mark); }, std::move(done));
+}
+
+absl::Status PartitionedDevice::NotifyEvent(device::EventId event, device::Done done) {
+  return OnBoth(
+      [event](device::Device& device, device::Done then) { return device.NotifyEvent(event, std::move(then)); },
+      [](UnfinishedWork&, uint64_t) {}, std::move(done));
+}
+
+template <typename Ask>
+absl::StatusOr<bool> PartitionedDevice::DoneOnBoth(const Ask& ask) {
+  WHARF_ASSIGN_OR_RETURN(const bool done, ask(*here_));
+  if (!done || !Unfinished(Side::kThere).Any()) return done;
+  return ask(*there_);
+}
+
+absl::StatusOr<bool> PartitionedDevice::EventDone(device::EventId event) {
+  return DoneOnBoth([event](device::Device& device) { return device.EventDone(event); });
+}
+
+absl::StatusOr<bool> PartitionedDevice::StreamDone(device::StreamId stream) {
+  return DoneOnBoth([stream](device::Device& device) { return device.StreamDone(stream); });
+}
+
+absl::StatusOr<float> PartitionedDevice::ElapsedMs(device::EventId start, device::EventId end) {
+  WHARF_ASSIGN_OR_RETURN(const float here, here_->ElapsedMs(start, end));
+  WHARF_ASSIGN_OR_RETURN(const float there, there_->ElapsedMs(start, end));
+  return std::max(here, there);
+}
+
+// --- observation ---
+
+absl::Status PartitionedDevice::Fault() const {
+  WHARF_RETURN_IF_ERROR(there_->Fault());
+  return here_->Fault();
+}
+
+void PartitionedDevice::SetOutput(std::function<void(std::string)> output) {
+  here_->SetOutput(output);
+  there_->SetOutput(std::move(output));
+}
+
+}  // namespace wharf::offload

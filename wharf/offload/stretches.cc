@@ -1,0 +1,110 @@
+#include "wharf/offload/stretches.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace wharf::offload {
+namespace {
+
+// Fewer are not worth a list.
+constexpr size_t kLeastElements = 4;
+constexpr size_t kMaxElements = 1 << 16;
+
+struct ToWork {
+  using Result = std::optional<device::Work>;
+  Result operator()(const Launch& op) const {
+    return device::Work{op.stream, device::LaunchWork{op.function, op.config, op.parameters}};
+  }
+  Result operator()(const CopyOnDevice& op) const {
+    return device::Work{op.stream, device::CopyWork{op.to, op.from, op.extent}};
+  }
+  Result operator()(const Fill& op) const {
+    return device::Work{op.stream, device::FillWork{op.to, op.extent, op.value, op.element_bytes}};
+  }
+  Result operator()(const RunGemm& op) const { return device::Work{op.stream, op.gemm}; }
+  template <typename Op>
+  Result operator()(const Op&) const {
+    return std::nullopt;
+  }
+};
+
+}  // namespace
+
+std::optional<device::Work> WorkOf(const StepOp& op) { return std::visit(ToWork{}, op); }
+
+device::FunctionId Stretches::FunctionOf(const device::Work& work) {
+  const auto* const launch = std::get_if<device::LaunchWork>(&work.what);
+  return launch == nullptr ? kNoFunction : launch->function;
+}
+
+void Stretches::Note(OperationId id, const StepOp& op) {
+  if (IsInside() && current_->ids[place_] == id) {
+    ++place_;
+    return;
+  }
+  std::optional<device::Work> work = WorkOf(op);
+  if (!work) return Interrupt();
+  if (IsInside() && Replace(id, *work)) return;
+  current_ = nullptr;
+  growing_.ids.push_back(id);
+  growing_.functions.push_back(FunctionOf(*work));
+  work_.push_back(*std::move(work));
+}
+
+// Another kernel belongs to another path: that gets a stretch of its own.
+bool Stretches::Replace(OperationId id, const device::Work& work) {
+  if (place_ == 0 || FunctionOf(work) != current_->functions[place_] || FunctionOf(work) == kNoFunction) return false;
+  current_->list->Update(place_, work);
+  current_->ids[place_++] = id;
+  return true;
+}
+
+void Stretches::Interrupt() {
+  Finish();
+  current_ = nullptr;
+}
+
+void Stretches::Finish() {
+  if (work_.size() >= kLeastElements && work_.size() <= kMaxElements) {
+    if (elements_ + work_.size() > kMaxElements) {
+      by_first_.clear();
+      elements_ = 0;
+      current_ = nullptr;
+    }
+    Stretch& stretch = by_first_[growing_.ids.front()];
+    elements_ += work_.size() - stretch.ids.size();
+    growing_.list = device_->PrepareWork(std::move(work_));
+    stretch = std::move(growing_);
+  }
+  growing_ = {};
+  work_.clear();
+}
+
+Stretches::Match Stretches::Find(const std::function<OperationId(size_t)>& next, size_t limit) {
+  if (limit == 0) return {};
+  const OperationId first = next(0);
+  if (!IsInside() || current_->ids[place_] != first) {
+    if (!by_first_.contains(first)) return {};
+    Finish();
+    const auto found = by_first_.find(first);
+    if (found == by_first_.end()) return {};  // making room took it
+    current_ = &found->second;
+    place_ = 0;
+  }
+  const size_t most = std::min(limit, current_->ids.size() - place_);
+  size_t count = 0;
+  while (count < most && current_->ids[place_ + count] == next(count)) ++count;
+  Match match{current_->list.get(), place_, 0, std::span(current_->ids).subspan(place_, count)};
+  for (size_t i = 0; i < count; ++i) match.launches += current_->functions[place_ + i] != kNoFunction;
+  return match;
+}
+
+void Stretches::Clear() {
+  by_first_.clear();
+  elements_ = 0;
+  current_ = nullptr;
+  growing_ = {};
+  work_.clear();
+}
+
+}  // namespace wharf::offload
