@@ -15,7 +15,9 @@ namespace wharf::offload {
 
 class LoopbackServer final : private link::FrameHandler {
  public:
-  LoopbackServer(std::unique_ptr<link::ByteStream> stream, std::unique_ptr<device::Device> device) {
+  LoopbackServer(std::unique_ptr<link::ByteStream> stream, std::unique_ptr<device::Device> device,
+                 const ReplayOptions& replay = {})
+      : replay_(replay) {
     link::ChannelOptions options;
     options.limits = ExecutorFrameLimits();
     channel_ = link::Channel::Create(std::move(stream), options);
@@ -41,8 +43,8 @@ class LoopbackServer final : private link::FrameHandler {
       return executor_->OnFrame(header, head, std::move(bulk));
     }
     WHARF_ASSIGN_OR_RETURN(const Hello hello, Decode<Hello>(head));
-    const bool unsafe = (hello.features & kFeatureUnsafeReplay) != 0;
-    if ((hello.features & kFeatureReplay) != 0) executor_->EnableReplay({.unsafe = unsafe});
+    replay_.unsafe = (hello.features & kFeatureUnsafeReplay) != 0;
+    if ((hello.features & kFeatureReplay) != 0) executor_->EnableReplay(replay_);
     Welcome welcome;
     welcome.features = hello.features & (kFeatureReplay | kFeatureUnsafeReplay);
     welcome.properties = executor_->Device().Properties();
@@ -52,6 +54,7 @@ class LoopbackServer final : private link::FrameHandler {
   }
   void OnClosed(const absl::Status& why) override { executor_->OnClosed(why); }
 
+  ReplayOptions replay_;
   std::unique_ptr<link::Channel> channel_;
   std::unique_ptr<Executor> executor_;
 };
