@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "wharf/base/mutex.h"
 #include "wharf/cli/commands.h"
 #include "wharf/cli/version.h"
 
@@ -80,4 +81,7 @@ void Fail(const absl::Status& status) {
 
 }  // namespace wharf::cli
 
-int main(int argc, char** argv) { return wharf::cli::Main(argc, argv); }
+int main(int argc, char** argv) {
+  wharf::TrustLockOrder();
+  return wharf::cli::Main(argc, argv);
+}

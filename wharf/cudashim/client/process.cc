@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "wharf/base/log.h"
+#include "wharf/base/mutex.h"
 #include "wharf/base/trace.h"
 #include "wharf/cudashim/client/host_ranges.h"
 #include "wharf/cudashim/client/module_state.h"
@@ -96,6 +97,7 @@ absl::StatusOr<std::unique_ptr<offload::Session>> OpenSession() {
   if (server.empty()) {
     return NotFound("no server is set: start the program with `wharf run --server HOST:PORT -- PROGRAM`");
   }
+  TrustLockOrder();
   offload::SessionOptions options;
   WHARF_ASSIGN_OR_RETURN(options.token, Token());
   WHARF_ASSIGN_OR_RETURN(options.mode, ModeFromEnvironment());

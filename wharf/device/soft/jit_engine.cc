@@ -78,7 +78,8 @@ absl::Status Define(llvm::orc::LLJIT& jit, llvm::orc::JITDylib& library, const s
 // LLVM's pass pipelines for one code generator.
 class Optimizer {
  public:
-  Optimizer(llvm::TargetMachine* machine, bool large) : large_(large), builder_(machine, Tuning(large)) {
+  Optimizer(llvm::TargetMachine* machine, const JitEngine::CompileOptions& options)
+      : large_(options.large), builder_(machine, Tuning(options)) {
     builder_.registerModuleAnalyses(modules_);
     builder_.registerCGSCCAnalyses(graphs_);
     builder_.registerFunctionAnalyses(functions_);
@@ -116,10 +117,11 @@ class Optimizer {
   }
 
  private:
-  static llvm::PipelineTuningOptions Tuning(bool large) {
+  static llvm::PipelineTuningOptions Tuning(const JitEngine::CompileOptions& options) {
     llvm::PipelineTuningOptions tuning;
     tuning.LoopVectorization = true;
-    tuning.SLPVectorization = !large;
+    // In widened code it only pairs the addresses of different accesses in vectors, to take them apart again.
+    tuning.SLPVectorization = !options.large && !options.widen;
     tuning.LoopInterleaving = true;
     return tuning;
   }
@@ -218,7 +220,7 @@ absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> JitEngine::Compile(llvm::Mod
     function.addFnAttr("target-features", (*machine)->getTargetFeatureString());
   }
   Dump(*module, "before");
-  Optimizer optimizer(machine->get(), options.large);
+  Optimizer optimizer(machine->get(), options);
   if (options.widen && !options.large) TryWiden(module, &optimizer, lanes_);
   optimizer.Optimize(module);
   PrefetchMaskedLoads(module);

@@ -1,9 +1,11 @@
+#include "wharf/base/mutex.h"
 #include "wharf/device/soft/compiler.h"
 #include "wharf/device/soft/driver/soft_device.h"
 
 namespace wharf::device {
 
 absl::StatusOr<std::unique_ptr<Device>> MakeSoftDevice(const DeviceOptions& options) {
+  TrustLockOrder();
   WHARF_ASSIGN_OR_RETURN(std::unique_ptr<soft::Compiler> compiler, soft::Compiler::Create(options.cache_directory));
   return soft::SoftDevice::Create(options, std::move(compiler));
 }

@@ -9,6 +9,17 @@ void Saxpy(float* y, const float* x, float a, int first, int last) {
   for (int i = first; i < last; ++i) y[i] = a * x[i] + y[i];
 }
 
+void StridedSaxpy(float* y, const float* x, float a, int threads, int count) {
+  constexpr int kTogether = 16;  // neighbouring threads
+  for (int thread = 0; thread < threads; thread += kTogether) {
+    for (int i = thread; i < count; i += threads) {
+      float sum[kTogether];  // so that vectors need no check whether the arrays overlap
+      for (int lane = 0; lane < kTogether; ++lane) sum[lane] = a * x[i + lane] + y[i + lane];
+      for (int lane = 0; lane < kTogether; ++lane) y[i + lane] = sum[lane];
+    }
+  }
+}
+
 void BiasRelu(float* out, const float* in, const float* bias, int channels, int first, int last) {
   for (int i = first; i < last; ++i) {
     const float v = in[i] + bias[i / channels];

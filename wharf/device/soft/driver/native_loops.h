@@ -4,6 +4,9 @@
 namespace wharf::device::soft::native {
 
 void Saxpy(float* y, const float* x, float a, int first, int last);
+// In the order of a kernel whose `threads` threads stride through the arrays, 16 neighbours at a time. REQUIRES:
+// `threads` and `count` are multiples of 16.
+void StridedSaxpy(float* y, const float* x, float a, int threads, int count);
 void BiasRelu(float* out, const float* in, const float* bias, int channels, int first, int last);
 void Stencil(float* out, const float* in, int width, int height, int first_row, int last_row);
 void Polynomial(float* out, const float* in, int first, int last);

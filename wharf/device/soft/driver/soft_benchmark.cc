@@ -153,18 +153,37 @@ void BiasRelu(benchmark::State& state) {
 
 // So little work that one core does it sooner than two: launches in a row, as programs make them, against the loop
 // alone.
+constexpr int kLaunches = 100;
+
 void SmallSaxpy(benchmark::State& state) {
   Session& s = TheSession();
+  const FunctionId function = s.Define("saxpy");
+  const auto count = static_cast<int>(state.range(0));
+  const LaunchConfig config{.grid = {static_cast<uint32_t>(count) / kBlock}, .block = {kBlock}};
+  const auto parameters = Pack(s.array(0), s.array(1), 0.5F, count);
+  Compare(
+      state, [&] { s.Launch(function, config, parameters, kLaunches); },
+      [&] {
+        for (int i = 0; i < kLaunches; ++i) native::Saxpy(s.data(0), s.data(1), 0.5F, 0, count);
+      });
+}
+
+// A kernel whose threads stride through the arrays, against a plain loop and against one in the kernel's order.
+using SaxpyLoop = void (*)(float* y, const float* x, float a, int threads, int count);
+void StridedSaxpy(benchmark::State& state, SaxpyLoop loop) {
+  Session& s = TheSession();
   const FunctionId function = s.Define("saxpy_grid_stride");
-  const int count = 16 << 10, launches = 100;
+  const int count = 16 << 10;
   const LaunchConfig config{.grid = {8}, .block = {kBlock}};
   const auto parameters = Pack(s.array(0), s.array(1), 0.5F, count);
   Compare(
-      state, [&] { s.Launch(function, config, parameters, launches); },
+      state, [&] { s.Launch(function, config, parameters, kLaunches); },
       [&] {
-        for (int i = 0; i < launches; ++i) native::Saxpy(s.data(0), s.data(1), 0.5F, 0, count);
+        for (int i = 0; i < kLaunches; ++i) loop(s.data(0), s.data(1), 0.5F, 8 * kBlock, count);
       });
 }
+
+void PlainOrder(float* y, const float* x, float a, int /*threads*/, int count) { native::Saxpy(y, x, a, 0, count); }
 
 void Stencil(benchmark::State& state) {
   Session& s = TheSession();
@@ -189,7 +208,9 @@ void Elementwise(benchmark::State& state, const char* name, Map loop) {
 }
 
 BENCHMARK(Saxpy)->UseManualTime();
-BENCHMARK(SmallSaxpy)->UseManualTime();
+BENCHMARK(SmallSaxpy)->Arg(1 << 10)->Arg(4 << 10)->Arg(16 << 10)->Arg(64 << 10)->UseManualTime();
+BENCHMARK_CAPTURE(StridedSaxpy, plain_order, &PlainOrder)->UseManualTime();
+BENCHMARK_CAPTURE(StridedSaxpy, kernel_order, &native::StridedSaxpy)->UseManualTime();
 BENCHMARK(BiasRelu)->UseManualTime();
 BENCHMARK(Stencil)->Arg(1024)->Arg(2048)->UseManualTime();
 BENCHMARK_CAPTURE(Elementwise, polynomial, "polynomial", &native::Polynomial)->UseManualTime();

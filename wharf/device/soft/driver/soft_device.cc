@@ -81,35 +81,8 @@ void SoftDevice::Latch(const absl::Status& status) {
   failed_.store(true, std::memory_order_release);
 }
 
-void SoftDevice::RunDue(std::vector<Timeline::Callback> due) {
+void SoftDevice::RunDue(const std::vector<Timeline::Callback>& due) {
   for (const Timeline::Callback& callback : due) callback();
-}
-
-void SoftDevice::Enqueue(std::shared_ptr<Timeline> stream, std::function<void()> task) {
-  stream->Issue();
-  all_.Issue();
-  queue_->Push([this, stream = std::move(stream), task = std::move(task)] {
-    task();
-    RunDue(stream->Complete());
-    RunDue(all_.Complete());
-  });
-}
-
-void SoftDevice::DoWork(const Action& work) {
-  if (failed_.load(std::memory_order_acquire)) return;
-  const int64_t start = NowNs();
-  absl::Status status;
-  try {
-    status = work();
-  } catch (const std::bad_alloc&) {
-    status = CudaStatus(CudaError::kOutOfMemory, "the host is out of memory");
-  }
-  busy_ns_.fetch_add(NowNs() - start);
-  if (!status.ok()) Latch(status);
-}
-
-void SoftDevice::EnqueueWork(std::shared_ptr<Timeline> stream, Action work) {
-  Enqueue(std::move(stream), [this, work = std::move(work)] { DoWork(work); });
 }
 
 void SoftDevice::NotifyWhenDone(Timeline& timeline, Done done) {

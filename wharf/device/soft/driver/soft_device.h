@@ -9,8 +9,10 @@
 #include <atomic>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -77,12 +79,11 @@ class SoftDevice final : public Device {
   };
   struct Function {
     ModuleId module = 0;
-    std::string name;
+    std::shared_ptr<const std::string> name;         // queued work may outlive the function
     std::shared_ptr<const CompiledKernel> compiled;  // null until first needed
     std::optional<Footprint> footprint;              // likewise
     uint32_t max_dynamic_shared = 48 << 10;
   };
-  using Action = std::function<absl::Status()>;
   class PreparedWork;  // soft_device_prepared.cc
 
   SoftDevice(const DeviceOptions& options, std::unique_ptr<Memory> memory, std::unique_ptr<Compiler> compiler);
@@ -96,14 +97,17 @@ class SoftDevice final : public Device {
   absl::Status CheckLaunch(const Function& function, const LaunchConfig& config, size_t parameter_bytes) const;
   absl::Status CheckFill(const FillWork& fill) const;
 
-  // Queues `task`, which runs whatever has failed before it.
-  void Enqueue(std::shared_ptr<Timeline> stream, std::function<void()> task);
-  // Counted as busy time, skipped after a fault, its failure latched.
-  void DoWork(const Action& work);
+  // Queues `task`, a void(), which runs whatever has failed before it.
+  template <typename Task>
+  void Enqueue(std::shared_ptr<Timeline> stream, Task task);
+  // Runs `work`, an absl::Status(): counted as busy time, skipped after a fault, its failure latched.
+  template <typename Work>
+  void DoWork(const Work& work);
   // The same, queued.
-  void EnqueueWork(std::shared_ptr<Timeline> stream, Action work);
+  template <typename Work>
+  void EnqueueWork(std::shared_ptr<Timeline> stream, Work work);
   void NotifyWhenDone(Timeline& timeline, Done done);
-  void RunDue(std::vector<Timeline::Callback> due);
+  static void RunDue(const std::vector<Timeline::Callback>& due);
   void Latch(const absl::Status& status);
   absl::Status State() const;
 
@@ -129,5 +133,37 @@ class SoftDevice final : public Device {
   absl::Status state_ ABSL_GUARDED_BY(state_mutex_);  // the latched fault, or that the device is going away
   std::unique_ptr<WorkQueue> queue_;                  // last: its thread uses the rest
 };
+
+// --- on the way of every call that queues something ---
+
+template <typename Task>
+void SoftDevice::Enqueue(std::shared_ptr<Timeline> stream, Task task) {
+  stream->Issue();
+  all_.Issue();
+  queue_->Push([this, stream = std::move(stream), task = std::move(task)]() mutable {
+    task();
+    RunDue(stream->Complete());
+    RunDue(all_.Complete());
+  });
+}
+
+template <typename Work>
+void SoftDevice::DoWork(const Work& work) {
+  if (failed_.load(std::memory_order_acquire)) return;
+  const TimePoint start = Clock::Real().Now();
+  absl::Status status;
+  try {
+    status = work();
+  } catch (const std::bad_alloc&) {
+    status = CudaStatus(CudaError::kOutOfMemory, "the host is out of memory");
+  }
+  busy_ns_.fetch_add((Clock::Real().Now() - start).count());
+  if (!status.ok()) Latch(status);
+}
+
+template <typename Work>
+void SoftDevice::EnqueueWork(std::shared_ptr<Timeline> stream, Work work) {
+  Enqueue(std::move(stream), [this, work = std::move(work)] { DoWork(work); });
+}
 
 }  // namespace wharf::device::soft

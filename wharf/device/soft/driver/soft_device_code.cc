@@ -41,7 +41,7 @@ absl::Status SoftDevice::DefineFunction(FunctionId id, ModuleId module_id, const
   if (module->FindKernel(name) == nullptr) return CudaStatus(CudaError::kNotFound, "the module has no kernel {}", name);
   Function function;
   function.module = module_id;
-  function.name = name;
+  function.name = std::make_shared<const std::string>(name);
   if (!functions_.emplace(id, std::move(function)).second) {
     return CudaStatus(CudaError::kInvalidValue, "function {} exists already", id);
   }
@@ -54,7 +54,7 @@ absl::StatusOr<SoftDevice::Function*> SoftDevice::FindFunction(FunctionId id) {
   Function& function = found->second;
   if (function.compiled == nullptr) {
     WHARF_ASSIGN_OR_RETURN(LoadedModule * module, FindModule(function.module));
-    WHARF_ASSIGN_OR_RETURN(function.compiled, module->Compile(function.name));
+    WHARF_ASSIGN_OR_RETURN(function.compiled, module->Compile(*function.name));
     const uint32_t used = std::min(function.compiled->static_shared_bytes, properties_.shared_per_block);
     function.max_dynamic_shared = std::min(function.max_dynamic_shared, properties_.shared_per_block - used);
   }
@@ -98,7 +98,7 @@ absl::StatusOr<Footprint> SoftDevice::FootprintOf(FunctionId id) {
   Function& function = found->second;
   if (!function.footprint) {
     WHARF_ASSIGN_OR_RETURN(const LoadedModule* module, FindModule(function.module));
-    WHARF_ASSIGN_OR_RETURN(function.footprint, module->FootprintOf(function.name));
+    WHARF_ASSIGN_OR_RETURN(function.footprint, module->FootprintOf(*function.name));
   }
   return *function.footprint;
 }
@@ -118,32 +118,32 @@ absl::Status SoftDevice::CheckLaunch(const Function& function, const LaunchConfi
   if (!within(grid, properties_.max_grid) || !within(block, properties_.max_block) ||
       block.Count() > static_cast<uint64_t>(properties_.max_threads_per_block)) {
     return CudaStatus(CudaError::kInvalidConfiguration,
-                      "kernel {}: grid ({},{},{}) of blocks ({},{},{}) is out of range", function.name, grid.x, grid.y,
+                      "kernel {}: grid ({},{},{}) of blocks ({},{},{}) is out of range", *function.name, grid.x, grid.y,
                       grid.z, block.x, block.y, block.z);
   }
   const Dim3 required{kernel.required_block[0], kernel.required_block[1], kernel.required_block[2]};
   if (required.x != 0 && !(required == block)) {
-    return CudaStatus(CudaError::kInvalidValue, "kernel {} requires blocks of ({},{},{})", function.name, required.x,
+    return CudaStatus(CudaError::kInvalidValue, "kernel {} requires blocks of ({},{},{})", *function.name, required.x,
                       required.y, required.z);
   }
   if (kernel.max_threads != 0 && block.Count() > kernel.max_threads) {
     return CudaStatus(CudaError::kLaunchOutOfResources, "kernel {} is built for {} threads a block, not {}",
-                      function.name, kernel.max_threads, block.Count());
+                      *function.name, kernel.max_threads, block.Count());
   }
   if (kernel.static_shared_bytes > properties_.shared_per_block) {
-    return CudaStatus(CudaError::kLaunchOutOfResources, "kernel {} needs {} bytes of shared memory", function.name,
+    return CudaStatus(CudaError::kLaunchOutOfResources, "kernel {} needs {} bytes of shared memory", *function.name,
                       kernel.static_shared_bytes);
   }
   if (kernel.local_bytes > kMaxLocalBytes) {
     return CudaStatus(CudaError::kLaunchOutOfResources, "kernel {} needs {} bytes of local memory a thread, {} allowed",
-                      function.name, kernel.local_bytes, kMaxLocalBytes);
+                      *function.name, kernel.local_bytes, kMaxLocalBytes);
   }
   if (config.shared_bytes > function.max_dynamic_shared) {
     return CudaStatus(CudaError::kInvalidValue, "kernel {}: {} bytes of dynamic shared memory, {} allowed",
-                      function.name, config.shared_bytes, function.max_dynamic_shared);
+                      *function.name, config.shared_bytes, function.max_dynamic_shared);
   }
   if (parameter_bytes < kernel.parameter_bytes) {
-    return CudaStatus(CudaError::kInvalidValue, "kernel {} takes {} bytes of parameters, {} given", function.name,
+    return CudaStatus(CudaError::kInvalidValue, "kernel {} takes {} bytes of parameters, {} given", *function.name,
                       kernel.parameter_bytes, parameter_bytes);
   }
   return absl::OkStatus();
@@ -156,7 +156,7 @@ absl::Status SoftDevice::Launch(StreamId stream_id, FunctionId function_id, cons
   WHARF_RETURN_IF_ERROR(CheckLaunch(*function, config, parameters.size()));
   EnqueueWork(std::move(stream), [this, kernel = function->compiled, name = function->name, config,
                                   parameters = std::move(parameters)] {
-    return executor_->Run({.kernel = kernel.get(), .name = name, .config = config, .parameters = parameters.data()});
+    return executor_->Run({.kernel = kernel.get(), .name = *name, .config = config, .parameters = parameters.data()});
   });
   return absl::OkStatus();
 }

@@ -38,7 +38,7 @@ class SoftDevice::PreparedWork final : public WorkList {
     uint64_t names_version = 0, memory_version = 0;
     std::shared_ptr<Timeline> stream;
     std::shared_ptr<const CompiledKernel> kernel;  // of a launch
-    std::string name;                              // its name
+    std::shared_ptr<const std::string> name;       // its name
   };
   using ElementPointer = std::shared_ptr<const Element>;
   // What submissions that are still queued read: then it is left as it is and changes go to a copy.
@@ -125,7 +125,7 @@ class SoftDevice::PreparedWork final : public WorkList {
   }
   static absl::Status RunWhat(SoftDevice& device, const LaunchWork& launch, const Element& element) {
     return device.executor_->Run({.kernel = element.kernel.get(),
-                                  .name = element.name,
+                                  .name = *element.name,
                                   .config = launch.config,
                                   .parameters = launch.parameters.data()});
   }

@@ -22,6 +22,7 @@ void WorkQueue::Push(Task task) {
 void WorkQueue::PushUrgent(Task task) {
   absl::MutexLock lock(&mutex_);
   urgent_.push_back(std::move(task));
+  has_urgent_.store(true, std::memory_order_release);
 }
 
 bool WorkQueue::Idle() const {
@@ -29,23 +30,39 @@ bool WorkQueue::Idle() const {
   return !running_ && tasks_.empty() && urgent_.empty();
 }
 
-void WorkQueue::ThreadMain() {
+bool WorkQueue::TakeBatch(std::deque<Task>& batch) {
   const auto ready = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return !tasks_.empty() || !urgent_.empty() || ending_;
   };
-  for (;;) {
-    Task task;
+  absl::MutexLock lock(&mutex_);
+  running_ = false;
+  mutex_.Await(absl::Condition(&ready));
+  running_ = !tasks_.empty() || !urgent_.empty();
+  batch.swap(tasks_);
+  return running_;
+}
+
+void WorkQueue::RunUrgent() {
+  while (has_urgent_.load(std::memory_order_acquire)) {
+    std::deque<Task> urgent;
     {
       absl::MutexLock lock(&mutex_);
-      running_ = false;
-      mutex_.Await(absl::Condition(&ready));
-      std::deque<Task>& from = urgent_.empty() ? tasks_ : urgent_;
-      if (from.empty()) break;
-      task = std::move(from.front());
-      from.pop_front();
-      running_ = true;
+      urgent.swap(urgent_);
+      has_urgent_.store(false, std::memory_order_relaxed);
     }
-    task();
+    for (const Task& task : urgent) task();
+  }
+}
+
+void WorkQueue::ThreadMain() {
+  std::deque<Task> batch;
+  while (TakeBatch(batch)) {
+    RunUrgent();
+    for (; !batch.empty(); RunUrgent()) {
+      const Task task = std::move(batch.front());
+      batch.pop_front();
+      task();
+    }
   }
   at_end_();
 }

@@ -2,6 +2,7 @@
 // CUDA's streams (nothing promises that two streams overlap), and the kernels fill all cores anyway.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <thread>
@@ -31,12 +32,16 @@ class WorkQueue {
 
  private:
   void ThreadMain();
+  // Takes all that waits, so that many small tasks cost the lock once. False when it is time to end.
+  bool TakeBatch(std::deque<Task>& batch);
+  void RunUrgent();
 
   Task at_end_;
   mutable absl::Mutex mutex_;
   std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_), urgent_ ABSL_GUARDED_BY(mutex_);
   bool running_ ABSL_GUARDED_BY(mutex_) = false, ending_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_;  // last: it uses the others
+  std::atomic<bool> has_urgent_{false};  // urgent_ may not be empty
+  std::thread thread_;                   // last: it uses the others
 };
 
 }  // namespace wharf::device::soft

@@ -1,6 +1,7 @@
 #include "wharf/device/soft/runtime/executor.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "wharf/base/clock.h"
 #include "wharf/device/soft/runtime/fault.h"
@@ -16,6 +17,7 @@ constexpr size_t kMaxRemembered = 10'000;
 // Blocks of suspendable kernels are handed out singly: they may wait for each other.
 uint64_t ChunkFor(const KernelLaunch& launch, uint64_t workers) {
   if (launch.kernel->mode != ExecutionMode::kLoop) return 1;
+  if (workers == 1) return launch.config.grid.Count();
   return std::clamp<uint64_t>(launch.config.grid.Count() / (workers * kChunksPerWorker), 1, kMaxChunk);
 }
 
@@ -44,7 +46,7 @@ Executor::~Executor() {
 void Executor::Stop() {
   stopping_.store(true);
   absl::MutexLock lock(&mutex_);
-  if (run_ != nullptr) run_->Fail(absl::CancelledError("the device is going away"));
+  if (current_ != nullptr) current_->Fail(absl::CancelledError("the device is going away"));
 }
 
 void Executor::Work(Worker& worker, KernelRun& run) {
@@ -62,59 +64,81 @@ void Executor::ThreadMain(Worker& worker) {
     std::shared_ptr<KernelRun> run;
     {
       absl::MutexLock lock(&mutex_);
-      run = run_;
+      run = shared_run_;
     }
     if (run != nullptr && worker.index() < run->max_workers) Work(worker, *run);
   }
   worker.Detach();
 }
 
-size_t Executor::HelpersFor(const KernelRun& run) const {
-  const uint64_t chunks = (run.blocks + run.chunk - 1) / run.chunk;
-  const size_t most = std::min<uint64_t>(run.max_workers, chunks) - 1;
-  const auto known = block_ns_.find(run.launch.kernel);
-  if (known == block_ns_.end()) return most;
+uint32_t Executor::MaxWorkers(const KernelLaunch& launch) const {
+  if (launch.kernel->mode == ExecutionMode::kLoop) return static_cast<uint32_t>(workers_.size());
+  const size_t fit = MaxStacks() / launch.config.block.Count();
+  return static_cast<uint32_t>(std::clamp<size_t>(fit, 1, workers_.size()));
+}
+
+size_t Executor::HelpersFor(const KernelLaunch& launch, uint32_t max_workers, Costs::const_iterator cost) const {
+  const uint64_t blocks = launch.config.grid.Count(), chunk = ChunkFor(launch, workers_.size());
+  const size_t most = std::min<uint64_t>(max_workers, (blocks + chunk - 1) / chunk) - 1;
+  if (cost == block_ns_.end()) return most;
   return static_cast<size_t>(
-      std::min(static_cast<double>(most), known->second * static_cast<double>(run.blocks) / kWorthWakingNs));
+      std::min(static_cast<double>(most), cost->second * static_cast<double>(blocks) / kWorthWakingNs));
 }
 
 void Executor::Wake(size_t helpers) {
-  if (helpers == 0) return;
   epoch_.fetch_add(1);
   if (helpers + 1 == workers_.size()) return epoch_.notify_all();
   for (size_t i = 0; i < helpers; ++i) epoch_.notify_one();
 }
 
-void Executor::Remember(const KernelRun& run, size_t helpers, double nanoseconds) {
-  if (block_ns_.size() >= kMaxRemembered) block_ns_.clear();
-  block_ns_[run.launch.kernel] = nanoseconds * static_cast<double>(helpers + 1) / static_cast<double>(run.blocks);
+void Executor::Begin(KernelRun& run, std::shared_ptr<KernelRun> shared) {
+  absl::MutexLock lock(&mutex_);
+  current_ = &run;
+  shared_run_ = std::move(shared);
+  if (stopping_.load()) run.Fail(absl::CancelledError("the device is going away"));
 }
 
-absl::Status Executor::Run(const KernelLaunch& launch) {
-  auto run = std::make_shared<KernelRun>(launch, next_grid_id_++);
+void Executor::End() {
+  absl::MutexLock lock(&mutex_);
+  current_ = nullptr;
+  shared_run_ = nullptr;
+}
+
+absl::Status Executor::RunAlone(const KernelLaunch& launch) {
+  KernelRun run(launch, next_grid_id_++);
+  run.chunk = ChunkFor(launch, 1);
+  Begin(run, nullptr);
+  workers_[0]->RunBlocks(run);
+  End();
+  return run.Fault();
+}
+
+absl::Status Executor::RunShared(const KernelLaunch& launch, uint32_t max_workers, size_t helpers) {
+  const auto run = std::make_shared<KernelRun>(launch, next_grid_id_++);
   run->chunk = ChunkFor(launch, workers_.size());
-  run->max_workers = static_cast<uint32_t>(workers_.size());
-  if (launch.kernel->mode == ExecutionMode::kSuspendable) {
-    const size_t fit = MaxStacks() / launch.config.block.Count();
-    run->max_workers = static_cast<uint32_t>(std::clamp<size_t>(fit, 1, workers_.size()));
-  }
-  const size_t helpers = HelpersFor(*run);
-  {
-    absl::MutexLock lock(&mutex_);
-    if (stopping_.load()) return absl::CancelledError("the device is going away");
-    run_ = run;
-  }
-  const TimePoint start = Clock::Real().Now();
+  run->max_workers = max_workers;
+  Begin(*run, run);
   Wake(helpers);
   Work(*workers_[0], *run);
   for (uint32_t active = run->active.load(); active != 0; active = run->active.load()) run->active.wait(active);
-  {
-    absl::MutexLock lock(&mutex_);
-    run_ = nullptr;
-  }
-  Remember(*run, helpers, static_cast<double>((Clock::Real().Now() - start).count()));
-  services_.output.Flush();
+  End();
   return run->Fault();
+}
+
+absl::Status Executor::Run(const KernelLaunch& launch) {
+  auto cost = block_ns_.find(launch.kernel);
+  const uint32_t max_workers = MaxWorkers(launch);
+  const size_t helpers = HelpersFor(launch, max_workers, cost);
+  const TimePoint start = Clock::Real().Now();
+  const absl::Status status = helpers == 0 ? RunAlone(launch) : RunShared(launch, max_workers, helpers);
+  const auto took = static_cast<double>((Clock::Real().Now() - start).count());
+  if (cost == block_ns_.end()) {
+    if (block_ns_.size() >= kMaxRemembered) block_ns_.clear();
+    cost = block_ns_.emplace(launch.kernel, 0).first;
+  }
+  cost->second = took * static_cast<double>(helpers + 1) / static_cast<double>(launch.config.grid.Count());
+  services_.output.Flush();
+  return status;
 }
 
 }  // namespace wharf::device::soft

@@ -41,13 +41,22 @@ class Executor {
   size_t threads() const { return workers_.size(); }
 
  private:
+  // What the last launch of a kernel took, by block, of one worker.
+  using Costs = std::unordered_map<const CompiledKernel*, double>;
+
   explicit Executor(KernelServices& services) : services_(services) {}
   void ThreadMain(Worker& worker);
   static void Work(Worker& worker, KernelRun& run);
-  // How many other workers a run is worth waking, by how long the kernel's blocks took before.
-  size_t HelpersFor(const KernelRun& run) const;
+  // How many other workers a launch is worth waking, by how long the kernel's blocks took before.
+  size_t HelpersFor(const KernelLaunch& launch, uint32_t max_workers, Costs::const_iterator cost) const;
+  uint32_t MaxWorkers(const KernelLaunch& launch) const;
+  // On the caller's thread only, and with others; kCancelled if it is time to end.
+  absl::Status RunAlone(const KernelLaunch& launch);
+  absl::Status RunShared(const KernelLaunch& launch, uint32_t max_workers, size_t helpers);
+  // Makes `run` what Stop ends, or stops it if it is time to end. If `shared` is set, other workers may take blocks.
+  void Begin(KernelRun& run, std::shared_ptr<KernelRun> shared);
+  void End();
   void Wake(size_t helpers);
-  void Remember(const KernelRun& run, size_t helpers, double nanoseconds);
 
   KernelServices& services_;
   std::vector<std::unique_ptr<Worker>> workers_;  // [0] is the caller's
@@ -55,9 +64,10 @@ class Executor {
   std::atomic<uint32_t> epoch_{0};  // changes when there is a new run or it is time to end
   std::atomic<bool> stopping_{false}, ending_{false};
   uint32_t next_grid_id_ = 1;
-  std::unordered_map<const CompiledKernel*, double> block_ns_;  // of a kernel's last launch
+  Costs block_ns_;
   absl::Mutex mutex_;
-  std::shared_ptr<KernelRun> run_ ABSL_GUARDED_BY(mutex_);
+  KernelRun* current_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  std::shared_ptr<KernelRun> shared_run_ ABSL_GUARDED_BY(mutex_);  // that others may take blocks of
 };
 
 }  // namespace wharf::device::soft

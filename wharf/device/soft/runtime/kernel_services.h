@@ -1,6 +1,7 @@
 // What running kernels may ask of the session: memory checks, the device heap, printed text.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -28,16 +29,20 @@ class KernelOutput {
     {
       absl::MutexLock lock(&text_mutex_);
       text_ += text;
+      empty_.store(text_.empty(), std::memory_order_relaxed);
       full = text_.size() >= kFlushBytes;
     }
     if (full) Flush();
   }
+  // What a thread that happens before this call has appended is handed on when it returns.
   void Flush() {
+    if (empty_.load(std::memory_order_relaxed)) return;
     absl::MutexLock sink_lock(&sink_mutex_);  // held over taking and handing on, so that order is kept
     std::string text;
     {
       absl::MutexLock lock(&text_mutex_);
       text.swap(text_);
+      empty_.store(true, std::memory_order_relaxed);
     }
     if (!text.empty() && sink_) sink_(std::move(text));
   }
@@ -48,6 +53,7 @@ class KernelOutput {
   absl::Mutex text_mutex_;
   Sink sink_ ABSL_GUARDED_BY(sink_mutex_);
   std::string text_ ABSL_GUARDED_BY(text_mutex_);
+  std::atomic<bool> empty_{true};  // text_ is
 };
 
 struct KernelServices {
