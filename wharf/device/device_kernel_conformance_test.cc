@@ -282,6 +282,145 @@ TEST_P(KernelConformance, EventsMeasureKernels) {
   EXPECT_GT(device_->BusyTime().count(), 0);
 }
 
+// --- guarded launches ---
+
+class GuardConformance : public KernelConformance {
+ protected:
+  static constexpr uint32_t kCount = 200, kUntouched = 0x07070707;
+  static inline const LaunchConfig kShape{{4}, {64}};
+
+  void SetUp() override {
+    KernelConformance::SetUp();
+    if (device_ == nullptr) return;
+    out_ = MapSlot(0), in_ = MapSlot(1), index_ = MapSlot(2);
+    guard_ = {.violation = MapSlot(3), .fuel = 10 * kCount};
+    Clear();
+  }
+  void Clear() { ASSERT_EQ(device_->Fill(0, {out_}, {Granularity()}, kUntouched, 4), absl::OkStatus()); }
+  Parameters Pointers() const { return Parameters().Add(out_).Add(in_).Add(index_); }
+  // The kernel may touch `bytes` bytes of `out_`, and all of the memory behind its other pointers.
+  absl::Status LaunchGuarded(const std::string& name, std::vector<std::byte> parameters, uint64_t bytes) {
+    guard_.ranges = {{0, out_, bytes}, {8, in_, Granularity()}, {16, index_, Granularity()}};
+    return device_->LaunchGuarded(0, Define(name), kShape, std::move(parameters), guard_);
+  }
+  std::vector<uint32_t> Out() { return Read<uint32_t>(out_, Granularity() / 4); }
+  bool Violated() { return Read<uint32_t>(guard_.violation, 1)[0] != 0; }
+
+  void ExpectNoDifference(const std::string& name, const std::vector<std::byte>& parameters) {
+    EXPECT_TRUE(device_->FootprintOf(Define(name))->guardable) << name;
+    ASSERT_EQ(Launch(name, kShape, parameters), absl::OkStatus());
+    const std::vector<uint32_t> plain = Out();
+    EXPECT_NE(plain, std::vector<uint32_t>(plain.size(), kUntouched)) << name;
+    Clear();
+    ASSERT_EQ(LaunchGuarded(name, parameters, Granularity()), absl::OkStatus());
+    EXPECT_EQ(Out(), plain) << name;
+    EXPECT_FALSE(Violated()) << name;
+    Clear();
+  }
+
+  DeviceAddress out_ = 0, in_ = 0, index_ = 0;
+  Guard guard_;
+};
+
+TEST_P(GuardConformance, WhatStaysInsideDoesWhatItDoes) {
+  std::vector<int32_t> to = Iota<int32_t>(kCount);
+  std::reverse(to.begin(), to.end());
+  std::vector<float> values = Iota<float>(4 * kCount, 0.5F);
+  ASSERT_EQ(Write(in_, values), absl::OkStatus());
+  ASSERT_EQ(Write(index_, to), absl::OkStatus());
+  ExpectNoDifference("scatter", Pointers().Add(kCount));
+  ExpectNoDifference("gather", Pointers().Add(kCount));
+
+  std::vector<uint8_t> bytes(kCount);
+  for (uint32_t i = 0; i < kCount; ++i) bytes[i] = static_cast<uint8_t>(i * i % 64);
+  ASSERT_EQ(Write(in_, bytes), absl::OkStatus());
+  ExpectNoDifference("histogram", Parameters().Add(out_).Add(in_).Add(kCount));
+  ExpectNoDifference("shared_histogram", Parameters().Add(out_).Add(in_).Add(kCount));
+
+  std::vector<int32_t> next = Iota<int32_t>(kCount, -1);
+  ASSERT_EQ(Write(in_, next), absl::OkStatus());
+  ExpectNoDifference("follow", Parameters().Add(out_).Add(in_));
+}
+
+TEST_P(GuardConformance, StoresOutsideAreLeftOut) {
+  ASSERT_EQ(Write(in_, Iota<uint32_t>(kCount)), absl::OkStatus());
+  std::vector<int32_t> to = Iota<int32_t>(kCount);
+  to[3] = -1, to[4] = 1 << 30, to[5] = -(1 << 30), to[6] = kCount, to[7] = kCount + 1;
+  ASSERT_EQ(Write(index_, to), absl::OkStatus());
+  // All but the last byte of the last word.
+  ASSERT_EQ(LaunchGuarded("scatter", Pointers().Add(kCount), 4 * kCount - 1), absl::OkStatus());
+  EXPECT_EQ(Wait(), absl::OkStatus());
+  EXPECT_TRUE(Violated());
+  std::vector<uint32_t> expected(Granularity() / 4, kUntouched);
+  for (uint32_t i = 0; i + 1 < kCount; ++i) {
+    if (i < 3 || i > 7) expected[i] = i;
+  }
+  EXPECT_EQ(Out(), expected);
+}
+
+TEST_P(GuardConformance, LoadsOutsideGiveZero) {
+  ASSERT_EQ(Write(in_, Iota<uint32_t>(4 * kCount, 1)), absl::OkStatus());
+  std::vector<int32_t> from(kCount, 1);
+  from[2] = -1, from[3] = 1 << 30;
+  ASSERT_EQ(Write(index_, from), absl::OkStatus());
+  ASSERT_EQ(LaunchGuarded("gather", Pointers().Add(kCount), Granularity()), absl::OkStatus());
+  EXPECT_TRUE(Violated());
+  EXPECT_THAT(Read<uint32_t>(out_ + 16, 12), ElementsAre(5, 6, 7, 8, 0, 0, 0, 0, 0, 0, 0, 0));
+}
+
+TEST_P(GuardConformance, AtomicsOutsideAreLeftOutInSharedMemoryToo) {
+  std::vector<uint8_t> bytes(kCount, 5);
+  bytes[0] = 64, bytes[1] = 255;
+  ASSERT_EQ(Write(in_, bytes), absl::OkStatus());
+  for (const char* name : {"histogram", "shared_histogram"}) {
+    Clear();
+    ASSERT_EQ(device_->Fill(0, {out_}, {64 * 4}, 0, 4), absl::OkStatus());
+    ASSERT_EQ(device_->Fill(0, {guard_.violation}, {4}, 0, 4), absl::OkStatus());
+    ASSERT_EQ(LaunchGuarded(name, Parameters().Add(out_).Add(in_).Add(kCount), 64 * 4), absl::OkStatus());
+    EXPECT_TRUE(Violated()) << name;
+    std::vector<uint32_t> expected(Granularity() / 4, kUntouched);
+    std::fill_n(expected.begin(), 64, 0);
+    expected[5] = kCount - 2;
+    EXPECT_EQ(Out(), expected) << name;
+  }
+}
+
+TEST_P(GuardConformance, MisalignedAccessesAreLeftOut) {
+  const std::vector<uint32_t> before = Out();
+  ASSERT_EQ(LaunchGuarded("scatter", Parameters().Add(out_ + 2).Add(in_).Add(index_).Add(kCount), Granularity()),
+            absl::OkStatus());
+  EXPECT_TRUE(Violated());
+  EXPECT_EQ(Out(), before);
+}
+
+TEST_P(GuardConformance, EndlessLoopsEnd) {
+  std::vector<int32_t> next = Iota<int32_t>(256, -1);
+  next[0] = 63;  // a ring
+  ASSERT_EQ(Write(in_, next), absl::OkStatus());
+  ASSERT_EQ(LaunchGuarded("follow", Parameters().Add(out_).Add(in_), Granularity()), absl::OkStatus());
+  EXPECT_EQ(Wait(), absl::OkStatus());
+  EXPECT_TRUE(Violated());
+  EXPECT_EQ(Out(), std::vector<uint32_t>(Granularity() / 4, kUntouched));  // no thread came out of it
+}
+
+TEST_P(GuardConformance, WhatCannotBeGuardedIsSaid) {
+  for (const char* name : {"chain", "count", "say", "stop"}) {
+    const FunctionId function = Define(name);
+    EXPECT_FALSE(device_->FootprintOf(function)->guardable) << name;
+    const absl::Status status = device_->LaunchGuarded(0, function, kShape, std::vector<std::byte>(64), guard_);
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << name << ": " << status;
+  }
+  EXPECT_EQ(CudaErrorOf(device_->LaunchGuarded(0, 999, kShape, {}, guard_)), CudaError::kInvalidHandle);
+  EXPECT_EQ(CudaErrorOf(LaunchGuarded("scatter", {}, 0)), CudaError::kInvalidValue);
+  guard_.ranges = {{0, out_, 1}, {0, out_, 2}};
+  EXPECT_EQ(CudaErrorOf(device_->LaunchGuarded(0, Define("scatter"), kShape, std::vector<std::byte>(28), guard_)),
+            CudaError::kInvalidValue);
+  EXPECT_EQ(Wait(), absl::OkStatus());
+  EXPECT_FALSE(Violated());
+}
+
+INSTANTIATE_TEST_SUITE_P(Drivers, GuardConformance, ::testing::ValuesIn(AllDrivers()), DriverName);
+
 // --- faults ---
 
 TEST_P(KernelConformance, IllegalAddress) {

@@ -13,6 +13,7 @@ namespace {
 // Bound of the text that is written; real kernels stay an order below. A check is one range or variable that one access
 // is compared with.
 constexpr size_t kMaxChecks = size_t{1} << 14;
+constexpr size_t kMaxVariables = 256;  // of each space
 constexpr std::string_view kWaitsOnData = "whether it is reached by all it waits for depends on loaded data";
 constexpr std::string_view kMalformed = "it is not understood";
 
@@ -87,6 +88,7 @@ class Rules {
       if (dot != std::string::npos) return fmt::format("it declares {} twice", variable.name.substr(0, dot));
       (variable.space == Space::kShared ? plan_.shared : plan_.local).push_back(variable);
     }
+    if (std::max(plan_.shared.size(), plan_.local.size()) > kMaxVariables) return "it has too many variables";
     return "";
   }
 
@@ -100,6 +102,8 @@ class Rules {
         if (variable == nullptr) return;
         if (variable->space != Space::kShared) {
           broken = "it names a variable of the module";
+        } else if (plan_.shared.size() > kMaxVariables) {
+          broken = "it has too many variables";
         } else if (FindVariable(plan_.shared, name) == nullptr) {
           plan_.shared.push_back(*variable);
         }

@@ -232,9 +232,17 @@ TEST(Guard, ReasonsNameTheInstruction) {
 }
 
 TEST(Guard, HostileSizesAreBounded) {
-  std::string body, store = "st.shared.u32 [%r1], 1;";
-  for (int i = 0; i < 1000; ++i) body += fmt::format(".shared .u32 s{}; {}", i, store);
+  const auto declare = [](int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += fmt::format(".shared .u32 s{};\n", i);
+    return text;
+  };
+  ExpectRefused(declare(300) + "ret;", "it has too many variables");
+  std::string body = declare(200), names;
+  for (int i = 0; i < 100; ++i) body += "st.shared.u32 [%r1], 1;";
   ExpectRefused(body + "ret;", "it has too many accesses to check");
+  for (int i = 0; i < 300; ++i) names += fmt::format("mov.u32 %r1, s{};\n", i);
+  ExpectRefused(names + "ret;", "it has too many variables", declare(300));
 }
 
 TEST(Guard, ObstaclesOfTheAnalysisAreReasons) {

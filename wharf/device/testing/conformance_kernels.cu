@@ -46,6 +46,35 @@ extern "C" __global__ void histogram(unsigned* bins, const unsigned char* data, 
   }
 }
 
+extern "C" __global__ void shared_histogram(unsigned* bins, const unsigned char* data, unsigned n) {
+  __shared__ unsigned own[64];
+  if (threadIdx.x < 64) own[threadIdx.x] = 0;
+  __syncthreads();
+  for (unsigned i = threadIdx.x; i < n; i += blockDim.x) atomicAdd(&own[data[i]], 1u);
+  __syncthreads();
+  if (threadIdx.x < 64) bins[threadIdx.x] = own[threadIdx.x];
+}
+
+extern "C" __global__ void scatter(float* out, const float* in, const int* to, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[to[i]] = in[i];
+}
+
+extern "C" __global__ void gather(float4* out, const float4* in, const int* from, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[from[i]];
+}
+
+// How many steps it is from each place to the end of its list; there is none if the list is a ring.
+extern "C" __global__ void follow(int* steps, const int* next) {
+  int at = threadIdx.x, count = 0;
+  while (next[at] >= 0) {
+    at = next[at];
+    ++count;
+  }
+  steps[threadIdx.x] = count;
+}
+
 extern "C" __global__ void count(float* out) {
   atomicAdd(&counter, 1);
   out[threadIdx.x] = weights[threadIdx.x % 4];

@@ -268,6 +268,165 @@ $L__BB4_2:
 $L__BB4_3:
 	ret;
 }
+	// .globl	shared_histogram
+.visible .entry shared_histogram(
+	.param .u64 shared_histogram_param_0,
+	.param .u64 shared_histogram_param_1,
+	.param .u32 shared_histogram_param_2
+)
+{
+	.reg .pred 	%p<5>;
+	.reg .b16 	%rs<2>;
+	.reg .b32 	%r<16>;
+	.reg .b64 	%rd<9>;
+	// demoted variable
+	.shared .align 4 .b8 _ZZ16shared_histogramE3own[256];
+	ld.param.u64 	%rd2, [shared_histogram_param_0];
+	ld.param.u64 	%rd3, [shared_histogram_param_1];
+	ld.param.u32 	%r6, [shared_histogram_param_2];
+	mov.u32 	%r1, %tid.x;
+	setp.gt.u32 	%p1, %r1, 63;
+	shl.b32 	%r7, %r1, 2;
+	mov.u32 	%r8, _ZZ16shared_histogramE3own;
+	add.s32 	%r2, %r8, %r7;
+	@%p1 bra 	$L__BB5_2;
+	mov.u32 	%r9, 0;
+	st.shared.u32 	[%r2], %r9;
+$L__BB5_2:
+	bar.sync 	0;
+	setp.ge.u32 	%p2, %r1, %r6;
+	@%p2 bra 	$L__BB5_5;
+	mov.u32 	%r3, %ntid.x;
+	cvta.to.global.u64 	%rd1, %rd3;
+)PTX"
+R"PTX(	mov.u32 	%r15, %r1;
+$L__BB5_4:
+	cvt.u64.u32 	%rd4, %r15;
+	add.s64 	%rd5, %rd1, %rd4;
+	ld.global.u8 	%rs1, [%rd5];
+	mul.wide.u16 	%r10, %rs1, 4;
+	add.s32 	%r12, %r8, %r10;
+	atom.shared.add.u32 	%r13, [%r12], 1;
+	add.s32 	%r15, %r15, %r3;
+	setp.lt.u32 	%p3, %r15, %r6;
+	@%p3 bra 	$L__BB5_4;
+$L__BB5_5:
+	bar.sync 	0;
+	@%p1 bra 	$L__BB5_7;
+	ld.shared.u32 	%r14, [%r2];
+	cvta.to.global.u64 	%rd6, %rd2;
+	mul.wide.u32 	%rd7, %r1, 4;
+	add.s64 	%rd8, %rd6, %rd7;
+	st.global.u32 	[%rd8], %r14;
+$L__BB5_7:
+	ret;
+}
+	// .globl	scatter
+.visible .entry scatter(
+	.param .u64 scatter_param_0,
+	.param .u64 scatter_param_1,
+	.param .u64 scatter_param_2,
+	.param .u32 scatter_param_3
+)
+{
+	.reg .pred 	%p<2>;
+	.reg .f32 	%f<2>;
+	.reg .b32 	%r<7>;
+	.reg .b64 	%rd<12>;
+	ld.param.u64 	%rd1, [scatter_param_0];
+	ld.param.u64 	%rd2, [scatter_param_1];
+	ld.param.u64 	%rd3, [scatter_param_2];
+	ld.param.u32 	%r2, [scatter_param_3];
+	mov.u32 	%r3, %ctaid.x;
+	mov.u32 	%r4, %ntid.x;
+	mov.u32 	%r5, %tid.x;
+	mad.lo.s32 	%r1, %r3, %r4, %r5;
+	setp.ge.s32 	%p1, %r1, %r2;
+	@%p1 bra 	$L__BB6_2;
+	cvta.to.global.u64 	%rd4, %rd2;
+	mul.wide.s32 	%rd5, %r1, 4;
+	add.s64 	%rd6, %rd4, %rd5;
+	ld.global.f32 	%f1, [%rd6];
+	cvta.to.global.u64 	%rd7, %rd3;
+	add.s64 	%rd8, %rd7, %rd5;
+	ld.global.u32 	%r6, [%rd8];
+	cvta.to.global.u64 	%rd9, %rd1;
+	mul.wide.s32 	%rd10, %r6, 4;
+	add.s64 	%rd11, %rd9, %rd10;
+	st.global.f32 	[%rd11], %f1;
+$L__BB6_2:
+	ret;
+}
+	// .globl	gather
+.visible .entry gather(
+	.param .u64 gather_param_0,
+	.param .u64 gather_param_1,
+	.param .u64 gather_param_2,
+	.param .u32 gather_param_3
+)
+{
+	.reg .pred 	%p<2>;
+	.reg .b32 	%r<15>;
+	.reg .b64 	%rd<13>;
+	ld.param.u64 	%rd1, [gather_param_0];
+	ld.param.u64 	%rd2, [gather_param_1];
+	ld.param.u64 	%rd3, [gather_param_2];
+	ld.param.u32 	%r2, [gather_param_3];
+	mov.u32 	%r3, %ctaid.x;
+	mov.u32 	%r4, %ntid.x;
+	mov.u32 	%r5, %tid.x;
+	mad.lo.s32 	%r1, %r3, %r4, %r5;
+	setp.ge.s32 	%p1, %r1, %r2;
+	@%p1 bra 	$L__BB7_2;
+	cvta.to.global.u64 	%rd4, %rd3;
+	cvta.to.global.u64 	%rd5, %rd1;
+	mul.wide.s32 	%rd6, %r1, 16;
+	add.s64 	%rd7, %rd5, %rd6;
+	mul.wide.s32 	%rd8, %r1, 4;
+	add.s64 	%rd9, %rd4, %rd8;
+	ld.global.u32 	%r6, [%rd9];
+	cvta.to.global.u64 	%rd10, %rd2;
+	mul.wide.s32 	%rd11, %r6, 16;
+	add.s64 	%rd12, %rd10, %rd11;
+	ld.global.v4.u32 	{%r7, %r8, %r9, %r10}, [%rd12];
+	st.global.v4.u32 	[%rd7], {%r7, %r8, %r9, %r10};
+$L__BB7_2:
+	ret;
+}
+	// .globl	follow
+.visible .entry follow(
+	.param .u64 follow_param_0,
+	.param .u64 follow_param_1
+)
+{
+	.reg .pred 	%p<3>;
+	.reg .b32 	%r<13>;
+	.reg .b64 	%rd<11>;
+	ld.param.u64 	%rd2, [follow_param_0];
+	ld.param.u64 	%rd3, [follow_param_1];
+	mov.u32 	%r1, %tid.x;
+	cvta.to.global.u64 	%rd1, %rd3;
+	mul.wide.s32 	%rd4, %r1, 4;
+	add.s64 	%rd5, %rd1, %rd4;
+	ld.global.u32 	%r10, [%rd5];
+	setp.lt.s32 	%p1, %r10, 0;
+	mov.u32 	%r12, 0;
+	@%p1 bra 	$L__BB8_3;
+	mov.u32 	%r12, 0;
+$L__BB8_2:
+	add.s32 	%r12, %r12, 1;
+	mul.wide.s32 	%rd6, %r10, 4;
+	add.s64 	%rd7, %rd1, %rd6;
+	ld.global.u32 	%r10, [%rd7];
+	setp.gt.s32 	%p2, %r10, -1;
+	@%p2 bra 	$L__BB8_2;
+$L__BB8_3:
+	cvta.to.global.u64 	%rd8, %rd2;
+	mul.wide.u32 	%rd9, %r1, 4;
+	add.s64 	%rd10, %rd8, %rd9;
+	st.global.u32 	[%rd10], %r12;
+	ret;
+}
 	// .globl	count
 .visible .entry count(
 	.param .u64 count_param_0
@@ -306,23 +465,22 @@ $L__BB4_3:
 	and.b32  	%r2, %r1, 31;
 	and.b32  	%r6, %r1, 1;
 	setp.eq.b32 	%p1, %r6, 1;
-)PTX"
-R"PTX(	mov.pred 	%p2, 0;
+	mov.pred 	%p2, 0;
 	xor.pred  	%p3, %p1, %p2;
 	not.pred 	%p4, %p3;
-	@%p4 bra 	$L__BB6_2;
-	bra.uni 	$L__BB6_1;
-$L__BB6_2:
+	@%p4 bra 	$L__BB10_2;
+	bra.uni 	$L__BB10_1;
+$L__BB10_2:
 	and.b32  	%r8, %r1, 3;
 	setp.eq.s32 	%p7, %r8, 0;
 	mov.u32 	%r9, 1431655765;
 	vote.sync.ballot.b32 	%r16, %p7, %r9;
-	bra.uni 	$L__BB6_3;
-$L__BB6_1:
+	bra.uni 	$L__BB10_3;
+$L__BB10_1:
 	setp.gt.u32 	%p5, %r2, 15;
 	mov.u32 	%r7, -1431655766;
 	vote.sync.ballot.b32 	%r16, %p5, %r7;
-$L__BB6_3:
+$L__BB10_3:
 	cvt.u16.u32 	%rs1, %r2;
 	mul.wide.u16 	%r10, %rs1, -13107;
 	shr.u32 	%r11, %r10, 18;
@@ -351,29 +509,29 @@ $L__BB6_3:
 	cvta.to.global.u64 	%rd2, %rd3;
 	mov.u32 	%r4, %tid.x;
 	setp.ne.s32 	%p1, %r4, 0;
-	@%p1 bra 	$L__BB7_6;
+	@%p1 bra 	$L__BB11_6;
 	mov.u32 	%r1, %ctaid.x;
-$L__BB7_2:
+$L__BB11_2:
 	ld.volatile.global.u32 	%r5, [%rd2];
 	setp.ne.s32 	%p2, %r5, %r1;
-	@%p2 bra 	$L__BB7_2;
+	@%p2 bra 	$L__BB11_2;
 	membar.gl;
 	setp.eq.s32 	%p3, %r1, 0;
 	mov.u32 	%r10, 1;
-	@%p3 bra 	$L__BB7_5;
+	@%p3 bra 	$L__BB11_5;
 	add.s32 	%r7, %r1, -1;
 	mul.wide.u32 	%rd5, %r7, 4;
 	add.s64 	%rd6, %rd1, %rd5;
 	ld.global.u32 	%r8, [%rd6];
 	mul.lo.s32 	%r10, %r8, 3;
-$L__BB7_5:
+$L__BB11_5:
 	mul.wide.u32 	%rd7, %r1, 4;
 	add.s64 	%rd8, %rd1, %rd7;
 	st.global.u32 	[%rd8], %r10;
 	membar.gl;
 	add.s32 	%r9, %r1, 1;
 	st.volatile.global.u32 	[%rd2], %r9;
-$L__BB7_6:
+$L__BB11_6:
 	bar.sync 	0;
 	ret;
 }
@@ -382,13 +540,13 @@ $L__BB7_6:
 	.param .u32 say_param_0
 )
 {
-	.local .align 16 .b8 	__local_depot8[32];
+	.local .align 16 .b8 	__local_depot12[32];
 	.reg .b64 	%SP;
 	.reg .b64 	%SPL;
 	.reg .b32 	%r<4>;
 	.reg .f64 	%fd<3>;
 	.reg .b64 	%rd<7>;
-	mov.u64 	%SPL, __local_depot8;
+	mov.u64 	%SPL, __local_depot12;
 	cvta.local.u64 	%SP, %SPL;
 	ld.param.u32 	%r1, [say_param_0];
 	add.u64 	%rd1, %SP, 0;
@@ -431,7 +589,7 @@ $L__BB7_6:
 	.reg .b64 	%rd<7>;
 	ld.param.u32 	%r1, [check_param_0];
 	setp.eq.s32 	%p1, %r1, 1;
-	@%p1 bra 	$L__BB9_2;
+	@%p1 bra 	$L__BB13_2;
 	mov.u64 	%rd1, $str$2;
 	cvta.global.u64 	%rd2, %rd1;
 	mov.u64 	%rd3, $str$3;
@@ -445,7 +603,7 @@ $L__BB7_6:
 	.param .b64 param1;
 	st.param.b64 	[param1+0], %rd4;
 	.param .b32 param2;
-	st.param.b32 	[param2+0], 80;
+	st.param.b32 	[param2+0], 111;
 	.param .b64 param3;
 	st.param.b64 	[param3+0], %rd6;
 	.param .b64 param4;
@@ -460,7 +618,7 @@ $L__BB7_6:
 	param4
 	);
 	} // callseq 1
-$L__BB9_2:
+$L__BB13_2:
 	ret;
 }
 	// .globl	stop
@@ -495,7 +653,8 @@ $L__BB9_2:
 {
 	.reg .b16 	%rs<2>;
 	.reg .f64 	%fd<2>;
-	.reg .b64 	%rd<8>;
+)PTX"
+R"PTX(	.reg .b64 	%rd<8>;
 	ld.param.s8 	%rs1, [unpack_param_0];
 	ld.param.s16 	%rd1, [unpack_param_2];
 	ld.param.u64 	%rd2, [unpack_param_3];

@@ -127,4 +127,20 @@ absl::StatusOr<std::shared_ptr<const CompiledKernel>> LoadedModule::CompileNow(c
   return compiled;
 }
 
+absl::StatusOr<const GuardedCode*> LoadedModule::CompileGuarded(const std::string& kernel) {
+  auto known = guarded_.find(kernel);
+  if (known == guarded_.end()) known = guarded_.emplace(kernel, CompileGuardedNow(kernel)).first;
+  if (!known->second.ok()) return known->second.status();
+  return &*known->second;
+}
+
+absl::StatusOr<GuardedCode> LoadedModule::CompileGuardedNow(const std::string& kernel) {
+  GuardedCode code;
+  WHARF_ASSIGN_OR_RETURN(code.kernel, ptx::GuardKernel(*ptx_, kernel));
+  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const ptx::Module> module, ptx::Parse(code.kernel.ptx));
+  const SymbolResolver no_variables = nullptr;  // it has none
+  WHARF_ASSIGN_OR_RETURN(code.compiled, compiler_.Compile(*module, kernel, no_variables));
+  return code;
+}
+
 }  // namespace wharf::device::soft

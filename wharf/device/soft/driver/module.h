@@ -11,10 +11,17 @@
 #include "wharf/base/status.h"
 #include "wharf/device/device.h"
 #include "wharf/device/ptx/ast.h"
+#include "wharf/device/ptx/guard.h"
 #include "wharf/device/soft/compiler.h"
 #include "wharf/device/soft/runtime/memory.h"
 
 namespace wharf::device::soft {
+
+// A kernel rewritten by ptx::GuardKernel, and compiled.
+struct GuardedCode {
+  ptx::GuardedKernel kernel;
+  std::shared_ptr<const CompiledKernel> compiled;
+};
 
 // Not thread-safe. `memory` and `compiler` must outlive it.
 class LoadedModule {
@@ -36,6 +43,8 @@ class LoadedModule {
   // Compiler::Compile's contract, and kUnsupportedPtx if the kernel uses a variable that could not be initialised.
   // Results, good or bad, are kept.
   absl::StatusOr<std::shared_ptr<const CompiledKernel>> Compile(const std::string& kernel);
+  // ptx::GuardKernel's and Compiler::Compile's contracts. Results, good or bad, are kept; they live as long as this.
+  absl::StatusOr<const GuardedCode*> CompileGuarded(const std::string& kernel);
 
  private:
   LoadedModule(std::shared_ptr<const ptx::Module> ptx, Compiler& compiler)
@@ -43,6 +52,7 @@ class LoadedModule {
   absl::Status PlaceVariables(Memory& memory);
   void Initialise(const ptx::Variable& variable, DeviceAddress address);
   absl::StatusOr<std::shared_ptr<const CompiledKernel>> CompileNow(const std::string& kernel);
+  absl::StatusOr<GuardedCode> CompileGuardedNow(const std::string& kernel);
 
   std::shared_ptr<const ptx::Module> ptx_;
   Compiler& compiler_;
@@ -51,6 +61,7 @@ class LoadedModule {
   std::map<std::string, Symbol, std::less<>> symbols_;
   std::map<std::string, std::string, std::less<>> unusable_;  // variable -> why no kernel may use it
   std::map<std::string, absl::StatusOr<std::shared_ptr<const CompiledKernel>>> kernels_;
+  std::map<std::string, absl::StatusOr<GuardedCode>> guarded_;
 };
 
 }  // namespace wharf::device::soft

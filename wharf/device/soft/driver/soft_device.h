@@ -61,6 +61,8 @@ class SoftDevice final : public Device {
   absl::Status Fill(StreamId stream, Region to, Extent extent, uint32_t value, uint32_t element_bytes) override;
   absl::Status Launch(StreamId stream, FunctionId function, const LaunchConfig& config,
                       std::vector<std::byte> parameters) override;
+  absl::Status LaunchGuarded(StreamId stream, FunctionId function, const LaunchConfig& config,
+                             std::vector<std::byte> parameters, const Guard& guard) override;
   absl::Status RunGemm(StreamId stream, const Gemm& gemm) override;
   std::unique_ptr<WorkList> PrepareWork(std::vector<Work> work) override;
   absl::Status Notify(StreamId stream, Done done) override;
@@ -96,6 +98,10 @@ class SoftDevice final : public Device {
   absl::StatusOr<Function*> FindFunction(FunctionId id);
   absl::Status CheckLaunch(const Function& function, const LaunchConfig& config, size_t parameter_bytes) const;
   absl::Status CheckFill(const FillWork& fill) const;
+  // Launches `kernel`, which is `function` or its guarded version.
+  void EnqueueLaunch(std::shared_ptr<Timeline> stream, const Function& function,
+                     std::shared_ptr<const CompiledKernel> kernel, const LaunchConfig& config,
+                     std::vector<std::byte> parameters);
 
   // Queues `task`, a void(), which runs whatever has failed before it.
   template <typename Task>

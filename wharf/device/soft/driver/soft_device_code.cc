@@ -154,11 +154,29 @@ absl::Status SoftDevice::Launch(StreamId stream_id, FunctionId function_id, cons
   WHARF_ASSIGN_OR_RETURN(std::shared_ptr<Timeline> stream, FindStream(stream_id));
   WHARF_ASSIGN_OR_RETURN(const Function* function, FindFunction(function_id));
   WHARF_RETURN_IF_ERROR(CheckLaunch(*function, config, parameters.size()));
-  EnqueueWork(std::move(stream), [this, kernel = function->compiled, name = function->name, config,
+  EnqueueLaunch(std::move(stream), *function, function->compiled, config, std::move(parameters));
+  return absl::OkStatus();
+}
+
+absl::Status SoftDevice::LaunchGuarded(StreamId stream_id, FunctionId function_id, const LaunchConfig& config,
+                                       std::vector<std::byte> parameters, const Guard& guard) {
+  WHARF_ASSIGN_OR_RETURN(std::shared_ptr<Timeline> stream, FindStream(stream_id));
+  WHARF_ASSIGN_OR_RETURN(const Function* function, FindFunction(function_id));
+  WHARF_RETURN_IF_ERROR(CheckLaunch(*function, config, parameters.size()));
+  WHARF_ASSIGN_OR_RETURN(LoadedModule * module, FindModule(function->module));
+  WHARF_ASSIGN_OR_RETURN(const GuardedCode* code, module->CompileGuarded(*function->name));
+  WHARF_ASSIGN_OR_RETURN(parameters, code->kernel.Parameters(std::move(parameters), guard));
+  EnqueueLaunch(std::move(stream), *function, code->compiled, config, std::move(parameters));
+  return absl::OkStatus();
+}
+
+void SoftDevice::EnqueueLaunch(std::shared_ptr<Timeline> stream, const Function& function,
+                               std::shared_ptr<const CompiledKernel> kernel, const LaunchConfig& config,
+                               std::vector<std::byte> parameters) {
+  EnqueueWork(std::move(stream), [this, kernel = std::move(kernel), name = function.name, config,
                                   parameters = std::move(parameters)] {
     return executor_->Run({.kernel = kernel.get(), .name = *name, .config = config, .parameters = parameters.data()});
   });
-  return absl::OkStatus();
 }
 
 }  // namespace wharf::device::soft
