@@ -177,6 +177,28 @@ TEST_F(ReplayTest, EveryWaitIsARoundTripInPostedMode) {
   EXPECT_EQ(Since(before).blocking_round_trips, 4u);
 }
 
+// There is no moment of switching: from the first inference to a deviating one none costs more round trips than posted
+// mode, and bytes only for the records.
+TEST_F(ReplayTest, NoInferenceCostsMoreThanInPostedMode) {
+  const auto costs = [&](Mode mode) {
+    Open(mode);
+    std::vector<SessionCounters> all;
+    for (uint8_t i = 1; i <= 8; ++i) {
+      const SessionCounters before = session_->Counters();
+      Infer(i);
+      if (i == 6) Run(kAdd, kSum, kInput);
+      all.push_back(Since(before));
+    }
+    return all;
+  };
+  const std::vector<SessionCounters> posted = costs(Mode::kPosted), replay = costs(Mode::kReplay);
+  constexpr uint64_t kRecordBytes = 64;
+  for (size_t i = 0; i < posted.size(); ++i) {
+    EXPECT_LE(replay[i].blocking_round_trips, posted[i].blocking_round_trips) << i;
+    EXPECT_LE(replay[i].bytes_up, posted[i].bytes_up + kRecordBytes) << i;
+  }
+}
+
 TEST_F(ReplayTest, KernelsThatDependOnDataWaitForTheProgram) {
   Open(Mode::kReplay, /*oblivious=*/false);
   for (uint8_t i = 1; i <= 3; ++i) Infer(i);
