@@ -114,6 +114,18 @@ Image FitToInput(const Image& image, Letterbox* letterbox) {
   return out;
 }
 
+Image Sway(const Image& image, int frame) {
+  constexpr int kWidest = 24, kPixelsAFrame = 2, kPeriod = 2 * kWidest / kPixelsAFrame;
+  const int phase = frame % kPeriod, shift = kPixelsAFrame * std::min(phase, kPeriod - phase);
+  Image swayed = image;
+  const size_t row_bytes = size_t(image.width) * 3;
+  for (int y = 0; y < image.height; ++y) {
+    const auto row = swayed.rgb.begin() + std::ptrdiff_t(size_t(y) * row_bytes);
+    std::rotate(row, row + 3 * shift, row + std::ptrdiff_t(row_bytes));
+  }
+  return swayed;
+}
+
 void Annotate(const Detections& detections, Image* image) {
   constexpr Colour kColours[] = {{255, 235, 0}, {0, 255, 255}, {255, 120, 255}, {140, 255, 60}, {255, 160, 60}};
   int index = 0;

@@ -21,6 +21,10 @@ void WritePng(const std::string& path, const Image& image);
 // Area-averages `image` into kInputWidth x kInputHeight, aspect ratio kept, borders mid-grey.
 Image FitToInput(const Image& image, Letterbox* letterbox);
 
+// What a camera that sways sees in its `frame`th picture: `image` some pixels to the side, what leaves on the left
+// enters on the right.
+Image Sway(const Image& image, int frame);
+
 // Boxes with scores, skeletons and joints.
 void Annotate(const Detections& detections, Image* image);
 

@@ -15,12 +15,12 @@ namespace {
 struct Options {
   std::string image = "scene.png", output, json;
   int inferences = 10, ready_after = -1;
-  bool check = false, profile = false, cpu = false;
+  bool check = false, profile = false, cpu = false, sway = false;
 };
 
 constexpr char kUsage[] =
     "usage: cuda_pose [--image IN.png] [--output OUT.png] [--inferences N] [--json FILE] [--check] [--profile] "
-    "[--cpu] [--ready-after N]\n"
+    "[--cpu] [--sway] [--ready-after N]\n"
     "  --image       picture to look at (default scene.png)\n"
     "  --output      write the picture with boxes, skeletons and scores\n"
     "  --inferences  how often to run the network (default 10; 0: load only)\n"
@@ -28,6 +28,7 @@ constexpr char kUsage[] =
     "  --check       compare every layer and the detections with this program's own CPU code\n"
     "  --profile     print what each inference asked of CUDA\n"
     "  --cpu         the CPU code only; no CUDA call is made\n"
+    "  --sway        look at a picture that moves, so that every inference has other data\n"
     "  --ready-after after N inferences print \"ready\" and wait for a line on standard input, to be measured from "
     "there\n";
 
@@ -50,6 +51,8 @@ Options ParseOptions(int argc, char** argv) {
       options.profile = true;
     else if (words.Is("--cpu"))
       options.cpu = true;
+    else if (words.Is("--sway"))
+      options.sway = true;
     else
       words.Refuse();
   }
@@ -145,7 +148,8 @@ int Run(const Options& options) {
     for (int i = 0; i < options.inferences; ++i) {
       if (i == options.ready_after) WaitToBeMeasured();
       const CallCounts before = runtime.counts();
-      timed([&] { return detector.Infer(input, letterbox); });
+      const Image frame = options.sway ? Sway(input, i) : input;
+      timed([&] { return detector.Infer(frame, letterbox); });
       if (options.profile) PrintProfile(i, runtime.counts(), before);
     }
     if (options.check) ok = CheckAgainstCpu(runtime, detector, network, input, letterbox);

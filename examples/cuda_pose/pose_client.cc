@@ -13,18 +13,19 @@ namespace {
 struct Options {
   std::string image = "scene.png", server, output, json;
   int inferences = 10, ready_after = -1;
-  bool check = false;
+  bool check = false, sway = false;
 };
 
 constexpr char kUsage[] =
     "usage: pose_client --server HOST:PORT [IN.png] [--output OUT.png] [--inferences N] [--json FILE] [--check] "
-    "[--ready-after N]\n"
+    "[--sway] [--ready-after N]\n"
     "  IN.png        picture to look at (default scene.png)\n"
     "  --server      where pose_server waits\n"
     "  --output      write the picture with boxes, skeletons and scores\n"
     "  --inferences  how often to ask (default 10)\n"
     "  --json        write the latency of every inference, and the detections\n"
     "  --check       compare the detections with this program's own CPU code\n"
+    "  --sway        ask about a picture that moves, so that every inference has other data\n"
     "  --ready-after after N inferences print \"ready\" and wait for a line on standard input, to be measured from "
     "there\n";
 
@@ -43,6 +44,8 @@ Options ParseOptions(int argc, char** argv) {
       options.ready_after = words.Number(0, 1000000);
     else if (words.Is("--check"))
       options.check = true;
+    else if (words.Is("--sway"))
+      options.sway = true;
     else if (words.word().rfind("-", 0) != 0)
       options.image = words.word();
     else
@@ -55,12 +58,14 @@ Options ParseOptions(int argc, char** argv) {
 int Run(const Options& options) {
   Image picture = ReadPng(options.image);
   Request request;
-  request.input = FitToInput(picture, &request.letterbox);
+  const Image still = FitToInput(picture, &request.letterbox);
+  request.input = still;
   Connection server = Connection::To(options.server);
   std::vector<double> latencies_ms;
   Detections detections;
   for (int i = 0; i < options.inferences; ++i) {
     if (i == options.ready_after) WaitToBeMeasured();
+    if (options.sway) request.input = Sway(still, i);
     const auto start = std::chrono::steady_clock::now();
     server.Send(request);
     detections = server.ReceiveDetections();

@@ -26,7 +26,7 @@ constexpr const char* kFooter = R"(
 Each figure comes from two runs, N inferences apart, so loading and warming up do not count. What is measured begins at the
 start of the trace in every run.
 
-Programs   pose     examples/cuda_pose: the same calls in every inference
+Programs   pose     examples/cuda_pose: the same calls in every inference; with -- --sway, about a picture that moves
            decode   examples/cuda_decode: other calls in every inference
            FILE     any CUDA program that takes --inferences N and --json FILE (which gets {"latency_ms": [...]})
 Modes      device_only (or local)  on this machine's device, no link
@@ -105,7 +105,9 @@ absl::StatusOr<MeasuredProgram> ProgramOf(const BenchOptions& options) {
   } else {
     program.path = options.program;
   }
-  program.arguments.insert(program.arguments.end(), options.arguments.begin(), options.arguments.end());
+  for (std::vector<std::string>* words : {&program.arguments, &program.native_arguments}) {
+    words->insert(words->end(), options.arguments.begin(), options.arguments.end());
+  }
   return program;
 }
 
@@ -347,7 +349,7 @@ void AddOffload(CLI::App* bench) {
   command->add_option("--plot", options->plot, "Draw the latencies to FILE (SVG)")->type_name("FILE");
   command->add_option("--html", options->html, "Write tables and pictures to FILE, one page")->type_name("FILE");
   command->add_flag("--markdown", options->markdown, "Print the tables as Markdown");
-  command->add_option("arguments", options->arguments, "After --: arguments of the program");
+  command->add_option("arguments", options->arguments, "After --: arguments of the program, and of native's client");
   command->callback([options] {
     const absl::Status status = BenchOffload(*options);
     if (!status.ok()) Fail(status);
