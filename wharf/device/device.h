@@ -264,8 +264,8 @@ class Device {
   virtual absl::Status Fill(StreamId stream, Region to, Extent extent, uint32_t value, uint32_t element_bytes) = 0;
   virtual absl::Status Launch(StreamId stream, FunctionId function, const LaunchConfig& config,
                               std::vector<std::byte> parameters) = 0;
-  // The kernel with every access and every loop checked. kUnimplemented, and nothing queued, if that cannot be done:
-  // wherever Footprint::guardable is not set.
+  // The kernel with every access and every loop checked: what Footprint::guardable says can be done. kUnimplemented if
+  // it cannot. Compiled at first use.
   virtual absl::Status LaunchGuarded(StreamId stream, FunctionId function, const LaunchConfig& config,
                                      std::vector<std::byte> parameters, const Guard& guard);
   virtual absl::Status RunGemm(StreamId stream, const Gemm& gemm) = 0;

@@ -63,7 +63,9 @@ CudaDevice::~CudaDevice() {
     for (Stream& stream : borrowed_idle_) (*gpu_)->StreamDestroy(stream.handle);
     capture_.reset();
   }
-  for (auto& [id, module] : modules_) (*gpu_)->ModuleUnload(module.handle);
+  for (auto& [id, module] : modules_) {
+    for (ModuleHandle handle : HandlesOf(module)) (*gpu_)->ModuleUnload(handle);
+  }
   memory_.reset();
   pinned_.reset();
   busy_.reset();

@@ -17,6 +17,7 @@
 #include "wharf/device/cuda/output_capture.h"
 #include "wharf/device/cuda/pinned_pool.h"
 #include "wharf/device/ptx/ast.h"
+#include "wharf/device/ptx/guard.h"
 
 namespace wharf::device::cuda {
 
@@ -56,6 +57,8 @@ class CudaDevice final : public Device {
   absl::Status Fill(StreamId stream, Region to, Extent extent, uint32_t value, uint32_t element_bytes) override;
   absl::Status Launch(StreamId stream, FunctionId function, const LaunchConfig& config,
                       std::vector<std::byte> parameters) override;
+  absl::Status LaunchGuarded(StreamId stream, FunctionId function, const LaunchConfig& config,
+                             std::vector<std::byte> parameters, const Guard& guard) override;
   absl::Status RunGemm(StreamId stream, const Gemm& gemm) override;
   std::unique_ptr<WorkList> PrepareWork(std::vector<Work> work) override;
   absl::Status Notify(StreamId stream, Done done) override;
@@ -77,12 +80,20 @@ class CudaDevice final : public Device {
     EventHandle handle = nullptr;
     bool recorded = false, timing = true;
   };
+  // A kernel's guarded version, loaded.
+  struct Guarded {
+    ptx::GuardedKernel kernel;
+    ModuleHandle module = nullptr;
+    FunctionHandle handle = nullptr;
+    uint32_t max_dynamic_shared = 48 << 10;
+  };
   struct Module {
     ModuleHandle handle = nullptr;
-    std::vector<std::byte> image;               // until its PTX is asked for
-    std::shared_ptr<const ptx::Module> ptx;     // null until then, and if it has none that can be relied on
-    absl::Status no_ptx;                        // then why
-    std::map<DeviceAddress, uint64_t> symbols;  // those that were looked up: copies may touch them
+    std::vector<std::byte> image;            // until its PTX is asked for
+    std::shared_ptr<const ptx::Module> ptx;  // null until then, and if it has none that can be relied on
+    absl::Status no_ptx;                     // then why
+    std::map<std::string, absl::StatusOr<Guarded>> guarded;  // by kernel, those that were asked for
+    std::map<DeviceAddress, uint64_t> symbols;               // those that were looked up: copies may touch them
   };
   struct Function {
     ModuleId module = 0;
@@ -106,6 +117,13 @@ class CudaDevice final : public Device {
   // That the box lies in memory this session may name.
   absl::Status CheckBox(const Region& region, const Extent& extent) const;
   const ptx::Module* PtxOf(Module& module) const;
+  absl::StatusOr<Guarded> LoadGuarded(Module& module, const std::string& kernel);
+  // Found at the first call, good or bad, and kept; ready for `config`.
+  absl::StatusOr<const Guarded*> FindGuarded(const Function& function, const LaunchConfig& config);
+  // The module itself and the guarded kernels made from it.
+  static std::vector<ModuleHandle> HandlesOf(const Module& module);
+  absl::Status LaunchHandle(const Stream& stream, FunctionHandle handle, const LaunchConfig& config,
+                            std::vector<std::byte> parameters);
   absl::Status CheckOperands(const Gemm& gemm) const;
   absl::Status CheckLaunch(const Function& function, const LaunchConfig& config) const;
   absl::Status FenceNewMemory(DeviceAddress address, uint64_t size, bool after_all_work);

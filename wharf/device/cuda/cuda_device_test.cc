@@ -263,6 +263,32 @@ TEST_P(CudaDeviceTest, FootprintsComeFromThePtx) {
   EXPECT_EQ(ErrorOf(device_->FootprintOf(77).status()), CudaError::kInvalidHandle);
 }
 
+TEST_P(CudaDeviceTest, GuardedKernelsAreModulesOfTheirOwn) {
+  LoadKernels();
+  ASSERT_EQ(device_->Map(base_, 2 * kMiB), absl::OkStatus());
+  ASSERT_EQ(Write(base_, {1, 2, 3, 4}), absl::OkStatus());
+  std::vector<std::byte> parameters(12);
+  const uint32_t n = 3;
+  std::memcpy(parameters.data(), &base_, 8);
+  std::memcpy(parameters.data() + 8, &n, 4);
+  Guard guard{.ranges = {{0, base_, 12}}, .violation = base_ + 64, .fuel = 100};
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(device_->LaunchGuarded(0, kAddOne, {}, parameters, guard), absl::OkStatus());
+  }
+  EXPECT_THAT(*Read(base_, 4), ElementsAre(3, 4, 5, 4));
+  EXPECT_EQ(Read(base_ + 64, 1)->at(0), 0u);
+  guard.ranges[0].size = 8;
+  ASSERT_EQ(device_->LaunchGuarded(0, kAddOne, {}, parameters, guard), absl::OkStatus());
+  EXPECT_THAT(*Read(base_, 4), ElementsAre(4, 5, 5, 4));
+  EXPECT_EQ(Read(base_ + 64, 1)->at(0), 1u);
+
+  const absl::Status refused = device_->LaunchGuarded(0, kFault, {}, {}, guard);
+  EXPECT_EQ(ErrorOf(refused), CudaError::kNotSupported);
+  EXPECT_THAT(std::string(Message(refused)), HasSubstr("comes from no parameter"));
+  EXPECT_EQ(device_->UnloadModule(1), absl::OkStatus());
+  EXPECT_EQ(ErrorOf(device_->LaunchGuarded(0, kAddOne, {}, parameters, guard)), CudaError::kInvalidHandle);
+}
+
 TEST_P(CudaDeviceTest, SymbolsAreMemoryToo) {
   LoadKernels();
   const auto symbol = device_->FindSymbol(1, "answer");

@@ -34,13 +34,21 @@ absl::Status CudaDevice::UnloadModule(ModuleId id) {
   const auto it = modules_.find(id);
   if (it == modules_.end()) return CudaStatus(CudaError::kInvalidHandle, "no module {}", id);
   std::erase_if(functions_, [&](const auto& entry) { return entry.second.module == id; });
-  const ModuleHandle handle = it->second.handle;
+  std::vector<ModuleHandle> handles = HandlesOf(it->second);
   modules_.erase(it);
   ++names_version_;
   ++memory_version_;  // its variables
-  return AfterAll([this, handle](const absl::Status&) {
-    gpu_->Check((*gpu_)->ModuleUnload(handle), "cuModuleUnload").IgnoreError();
+  return AfterAll([this, handles = std::move(handles)](const absl::Status&) {
+    for (ModuleHandle handle : handles) gpu_->Check((*gpu_)->ModuleUnload(handle), "cuModuleUnload").IgnoreError();
   });
+}
+
+std::vector<ModuleHandle> CudaDevice::HandlesOf(const Module& module) {
+  std::vector<ModuleHandle> handles{module.handle};
+  for (const auto& [kernel, guarded] : module.guarded) {
+    if (guarded.ok()) handles.push_back(guarded->module);
+  }
+  return handles;
 }
 
 absl::Status CudaDevice::DefineFunction(FunctionId id, ModuleId module_id, const std::string& name) {
@@ -281,14 +289,63 @@ absl::Status CudaDevice::Launch(StreamId id, FunctionId function_id, const Launc
   WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
   WHARF_ASSIGN_OR_RETURN(Function * function, FindFunction(function_id));
   WHARF_RETURN_IF_ERROR(CheckLaunch(*function, config));
+  return LaunchHandle(*stream, function->handle, config, std::move(parameters));
+}
+
+absl::Status CudaDevice::LaunchHandle(const Stream& stream, FunctionHandle handle, const LaunchConfig& config,
+                                      std::vector<std::byte> parameters) {
   size_t bytes = parameters.size();
   void* extra[] = {kLaunchBufferPointer, parameters.data(), kLaunchBufferSize, &bytes, kLaunchEnd};
   const Dim3 &g = config.grid, &b = config.block;
-  return busy_->Measure(stream->handle, [&] {
-    return gpu_->Check((*gpu_)->LaunchKernel(function->handle, g.x, g.y, g.z, b.x, b.y, b.z, config.shared_bytes,
-                                             stream->handle, nullptr, bytes == 0 ? nullptr : extra),
+  return busy_->Measure(stream.handle, [&] {
+    return gpu_->Check((*gpu_)->LaunchKernel(handle, g.x, g.y, g.z, b.x, b.y, b.z, config.shared_bytes, stream.handle,
+                                             nullptr, bytes == 0 ? nullptr : extra),
                        "cuLaunchKernel");
   });
+}
+
+absl::Status CudaDevice::LaunchGuarded(StreamId id, FunctionId function_id, const LaunchConfig& config,
+                                       std::vector<std::byte> parameters, const Guard& guard) {
+  WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
+  WHARF_ASSIGN_OR_RETURN(Function * function, FindFunction(function_id));
+  WHARF_RETURN_IF_ERROR(CheckLaunch(*function, config));
+  WHARF_ASSIGN_OR_RETURN(const Guarded* guarded, FindGuarded(*function, config));
+  WHARF_ASSIGN_OR_RETURN(parameters, guarded->kernel.Parameters(std::move(parameters), guard));
+  return LaunchHandle(*stream, guarded->handle, config, std::move(parameters));
+}
+
+absl::StatusOr<const CudaDevice::Guarded*> CudaDevice::FindGuarded(const Function& function,
+                                                                   const LaunchConfig& config) {
+  Module& module = modules_.find(function.module)->second;
+  auto known = module.guarded.find(function.name);
+  if (known == module.guarded.end()) {
+    known = module.guarded.emplace(function.name, LoadGuarded(module, function.name)).first;
+  }
+  if (!known->second.ok()) return known->second.status();
+  Guarded& guarded = *known->second;
+  if (config.shared_bytes > guarded.max_dynamic_shared) {
+    WHARF_RETURN_IF_ERROR(gpu_->Check((*gpu_)->FuncSetAttribute(guarded.handle, FunctionAttribute::kMaxDynamicShared,
+                                                                static_cast<int>(config.shared_bytes)),
+                                      "cuFuncSetAttribute"));
+    guarded.max_dynamic_shared = config.shared_bytes;
+  }
+  return &guarded;
+}
+
+absl::StatusOr<CudaDevice::Guarded> CudaDevice::LoadGuarded(Module& module, const std::string& kernel) {
+  const ptx::Module* ptx = PtxOf(module);
+  if (ptx == nullptr) return CudaStatus(CudaError::kNotSupported, "{}", Message(module.no_ptx));
+  Guarded guarded;
+  WHARF_ASSIGN_OR_RETURN(guarded.kernel, ptx::GuardKernel(*ptx, kernel));
+  WHARF_RETURN_IF_ERROR(
+      gpu_->Check((*gpu_)->ModuleLoadData(&guarded.module, guarded.kernel.ptx.c_str()), "cuModuleLoadData"));
+  const absl::Status found =
+      gpu_->Check((*gpu_)->ModuleGetFunction(&guarded.handle, guarded.module, kernel.c_str()), "cuModuleGetFunction");
+  if (!found.ok()) {
+    (*gpu_)->ModuleUnload(guarded.module);
+    return found;
+  }
+  return guarded;
 }
 
 absl::Status CudaDevice::CheckOperands(const Gemm& gemm) const {

@@ -2,7 +2,7 @@
 // work is truly asynchronous; the legacy default stream is the barrier it is in CUDA; copies from page-locked memory
 // read it when they run, not when they are queued; graphs are chains that run as one operation. It "compiles" three
 // kernels by name:
-//   add_one(u32* data, u32 n)   adds one to each element
+//   add_one(u32* data, u32 n)   adds one to each element; with a guard, to those in its range
 //   fault()                     makes the context return cudaErrorIllegalAddress from then on
 //   say()                       prints "kernel speaking"
 #include <sys/mman.h>
@@ -187,6 +187,23 @@ struct Module {
 };
 const char* const kKernels[] = {"add_one", "fault", "say"};
 
+// add_one's parameters; the guarded kernel's begin with `begin`.
+struct AddOne {
+  uint64_t data = 0;
+  uint64_t n = 0;  // 32 bits and padding
+  uint64_t begin = 0, size = ~uint64_t{0};
+  uint64_t fuel = 0, violation = 0;
+};
+constexpr size_t kPlainBytes = 12;
+
+void Run(const AddOne& kernel) {
+  for (uint64_t i = 0; i < kernel.n; ++i) {
+    const uint64_t at = kernel.data + 4 * i;
+    const bool inside = at - kernel.begin < kernel.size;
+    ++*reinterpret_cast<uint32_t*>(inside ? at : kernel.violation);
+  }
+}
+
 std::function<void()> KernelAction(FunctionHandle function, void** extra) {
   std::vector<std::byte> parameters;
   if (extra != nullptr) {
@@ -196,14 +213,10 @@ std::function<void()> KernelAction(FunctionHandle function, void** extra) {
   }
   const auto kernel = reinterpret_cast<const char* const*>(function) - kKernels;
   if (kernel == 0) {
-    if (parameters.size() != 12) return nullptr;
-    return [parameters] {
-      uint64_t data = 0;
-      uint32_t n = 0;
-      std::memcpy(&data, parameters.data(), 8);
-      std::memcpy(&n, parameters.data() + 8, 4);
-      for (uint32_t i = 0; i < n; ++i) ++reinterpret_cast<uint32_t*>(data)[i];
-    };
+    AddOne add_one;
+    if (parameters.size() != kPlainBytes && parameters.size() != sizeof(add_one)) return nullptr;
+    std::memcpy(&add_one, parameters.data(), parameters.size());
+    return [add_one] { Run(add_one); };
   }
   if (kernel == 1) return [] { M().sticky = kIllegalAddress; };
   return [] { std::printf("kernel speaking\n"); };
