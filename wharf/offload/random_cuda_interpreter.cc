@@ -101,6 +101,8 @@ class Connection {
     const ReplayCounters replay = server_->executor().Counters().replay;
     trace.run_ahead = replay.run_ahead;
     trace.undone = replay.undone;
+    trace.guarded = replay.guarded;
+    trace.violations = replay.violations;
     const PredictionCounters prediction = session_->Counters().prediction;
     trace.forgotten = prediction.forgotten;
     trace.foreseen = prediction.hits + prediction.changed + prediction.jumps;

@@ -127,7 +127,8 @@ absl::Status Session::RequestForeseen(uint16_t number, const std::vector<std::by
 // that nothing before it could fail.
 
 bool Session::MayElide(uint16_t number) {
-  return number == SynchronizeStream::kNumber && predictor_.IsSure() && detached_ == 0 && !has_printed_ &&
+  const bool alone = requests_.size() == elided_;  // nobody waits for anything else, nor for data
+  return number == SynchronizeStream::kNumber && predictor_.IsSure() && alone && !has_printed_ &&
          elided_ < kMaxElided && !calls_host_.load(std::memory_order_relaxed);
 }
 

@@ -124,7 +124,7 @@ class PartitionProperty : public ::testing::Test {
                      return Session::Open(server->Connect(quota), std::move(session));
                    }).value();
       auto both = PartitionedDevice::Create(std::move(here), std::move(there), std::move(placement)).value();
-      device_ = both.get();
+      counters_ = both->Counters();
       return both;
     };
     return Execute(program, options);
@@ -138,12 +138,13 @@ class PartitionProperty : public ::testing::Test {
   }
 
   static inline ServerProcess* server = nullptr;
-  PartitionedDevice* device_ = nullptr;
+  std::shared_ptr<const PartitionCounters> counters_;  // of the last device
 };
 
 TEST_F(PartitionProperty, ProgramsObserveTheSameWhereverTheirOperationsRun) {
   const uint64_t first = FromEnvironment("WHARF_RANDOM_SEED", 1);
   const uint64_t count = FromEnvironment("WHARF_RANDOM_PROGRAMS", kPrograms);
+  uint64_t here = 0, there = 0, transfers = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const RandomCudaProgram program = GenerateCudaProgram(seed);
     ExecutionOptions options;
@@ -155,7 +156,15 @@ TEST_F(PartitionProperty, ProgramsObserveTheSameWhereverTheirOperationsRun) {
     const Trace actual = Partitioned(program, options, std::move(placement), upstream);
     const auto difference = Difference(Reference(program, options), actual, /*deferred=*/true);
     ASSERT_FALSE(difference.has_value()) << fmt::format("seed {}: {}\n{}", seed, *difference, Print(program));
+    here += counters_->operations_here;
+    there += counters_->operations_there;
+    transfers += counters_->transfers;
   }
+  fmt::print("{} operations here, {} there, {} transfers\n", here, there, transfers);
+  // Otherwise this tests nothing.
+  EXPECT_GT(here, there / 4);
+  EXPECT_GT(there, here / 4);
+  EXPECT_GT(transfers, (here + there) / 20);
 }
 
 }  // namespace

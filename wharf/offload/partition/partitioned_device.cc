@@ -65,10 +65,6 @@ PartitionedDevice::PartitionedDevice(std::unique_ptr<device::Device> here, std::
       arena_(arena),
       unfinished_{std::make_shared<UnfinishedWork>(), std::make_shared<UnfinishedWork>()} {}
 
-PartitionCounters PartitionedDevice::Counters() const {
-  return {operations_here_, operations_there_, transfers_, bytes_up_, bytes_down_};
-}
-
 // --- what both sides have ---
 // Errors are the server's: what fails here only runs there. An error that the server will report later is a reason to
 // wait for it.
@@ -211,7 +207,7 @@ absl::Status PartitionedDevice::RunOn(Side side, const Op& op, const Access& acc
   for (const MemoryRange& range : access.anything ? std::vector{kAllMemory} : access.writes) {
     validity_.NoteWritten(range, side);
   }
-  ++(side == Side::kHere ? operations_here_ : operations_there_);
+  ++(side == Side::kHere ? counters_->operations_here : counters_->operations_there);
   return absl::OkStatus();
 }
 
@@ -224,7 +220,7 @@ absl::Status PartitionedDevice::MakeValid(Side side, device::StreamId stream, co
     }
   }
   if (missing.empty()) return absl::OkStatus();
-  ++transfers_;
+  ++counters_->transfers;
   const absl::Status status = Transfer(side, stream, missing);
   if (status.ok()) return status;
   for (const MemoryRange& piece : missing) validity_.NoteWritten(piece, Other(side));
@@ -266,7 +262,7 @@ absl::Status PartitionedDevice::Transfer(Side to, device::StreamId stream, const
   for (Piece& piece : pieces) {
     WHARF_RETURN_IF_ERROR(piece.status);
     WHARF_RETURN_IF_ERROR(On(to).CopyToDevice(stream, Row(piece.range), Bytes(piece.range), std::move(piece.data)));
-    (to == Side::kThere ? bytes_up_ : bytes_down_) += piece.range.size;
+    (to == Side::kThere ? counters_->bytes_up : counters_->bytes_down) += piece.range.size;
   }
   return several_streams_ ? Settle(to) : absl::OkStatus();
 }

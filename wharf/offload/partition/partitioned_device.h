@@ -20,10 +20,11 @@
 
 namespace wharf::offload {
 
+// What was done where. Thread-safe.
 struct PartitionCounters {
-  uint64_t operations_here = 0, operations_there = 0;  // on memory
-  uint64_t transfers = 0;                 // times that an operation had to wait for memory of the other side
-  uint64_t bytes_up = 0, bytes_down = 0;  // of these: to the server, from it
+  std::atomic<uint64_t> operations_here{0}, operations_there{0};  // on memory
+  std::atomic<uint64_t> transfers{0};                // times that an operation had to wait for memory of the other side
+  std::atomic<uint64_t> bytes_up{0}, bytes_down{0};  // of these: to the server, from it
 };
 
 class PartitionedDevice final : public device::Device {
@@ -33,8 +34,8 @@ class PartitionedDevice final : public device::Device {
                                                                    std::unique_ptr<device::Device> there,
                                                                    std::unique_ptr<Placement> placement);
 
-  // Thread-safe.
-  PartitionCounters Counters() const;
+  // They outlive the device.
+  std::shared_ptr<const PartitionCounters> Counters() const { return counters_; }
 
   // The server's, as far as programs ask.
   const device::DeviceProperties& Properties() const override { return there_->Properties(); }
@@ -115,8 +116,7 @@ class PartitionedDevice final : public device::Device {
   ValidityMap validity_;
   bool several_streams_ = false;  // the program has made one
   bool left_here_ = false;        // nothing runs here any more
-
-  std::atomic<uint64_t> operations_here_{0}, operations_there_{0}, transfers_{0}, bytes_up_{0}, bytes_down_{0};
+  const std::shared_ptr<PartitionCounters> counters_ = std::make_shared<PartitionCounters>();
 };
 
 }  // namespace wharf::offload
