@@ -33,6 +33,7 @@ struct Trace {
   std::string lost;                  // why the session was lost, if it was
   uint64_t class_violations = 0;
   uint64_t run_ahead = 0, undone = 0;     // operations the server executed before they were made; of these, taken back
+  uint64_t guarded = 0, violations = 0;   // kernels among them with a guard; how often one was violated
   uint64_t foreseen = 0, operations = 0;  // operations that cost no frame of their own; all that may
   uint64_t forgotten = 0;                 // how often both ends started anew
 };
