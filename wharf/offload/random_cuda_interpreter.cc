@@ -186,7 +186,8 @@ class Interpreter {
       Pause();
       Execute(program_[op_]);
       // Only kernels fault.
-      if (options_.settle && program_[op_].kind == OpKind::kLaunch) {
+      const OpKind kind = program_[op_].kind;
+      if (options_.settle && (kind == OpKind::kLaunch || kind == OpKind::kToss)) {
         trace_.calls.back().fault = session_.Ask(SynchronizeDevice{});
       }
     }
@@ -247,6 +248,7 @@ class Interpreter {
       case OpKind::kFill:
       case OpKind::kLaunch:
       case OpKind::kGemm:
+      case OpKind::kToss:
         return ExecuteOnBuffers(op);
       case OpKind::kSkip:
         if (op.value % 64 < last_download_.size() && (std::to_integer<int>(last_download_[op.value % 64]) & 1) != 0) {
@@ -371,12 +373,14 @@ class Interpreter {
     if (op.kind == OpKind::kAllocate) return Allocate(op);
     if (op.kind == OpKind::kFree) return Free(op);
     if (op.stream != 0 && streams_[op.stream] == 0) return Refuse(CudaError::kInvalidHandle);
-    const int wanted = op.kind == OpKind::kCopy ? 2 : op.kind == OpKind::kLaunch || op.kind == OpKind::kGemm ? 3 : 1;
+    const bool computes = op.kind == OpKind::kLaunch || op.kind == OpKind::kGemm || op.kind == OpKind::kToss;
+    const int wanted = op.kind == OpKind::kCopy ? 2 : computes ? 3 : 1;
     for (int i = 0; i < wanted && !op.wild; ++i) {
       if (!buffers_[op.buffers[static_cast<size_t>(i)]].live) return Refuse(CudaError::kInvalidValue);
     }
     if (op.kind == OpKind::kLaunch) return Launch(op);
     if (op.kind == OpKind::kGemm) return Gemm(op);
+    if (op.kind == OpKind::kToss) return Toss(op);
     Transfer(op, wanted);
   }
 
@@ -463,6 +467,12 @@ class Interpreter {
     seen.op = op_;
     seen.error = session_.Finish(scope, error);
     trace_.calls.push_back(std::move(seen));
+  }
+
+  void Toss(const Op& op) {
+    const Reach reach = Touched(op, 3);
+    Download(CopyToHost{streams_[op.stream], {At(op, 1, reach), kWord, 0}, {kWord, 1, 1}});
+    if ((std::to_integer<int>(last_download_.front()) & 1) == 0) Launch(op);
   }
 
   void Launch(const Op& op) {

@@ -69,6 +69,11 @@ KERNEL(iterate) {
   a[INDEX] = value;
 }
 
+// Goes astray if memory says so: the program looks first (OpKind::kToss). A server that runs ahead does not.
+KERNEL(toss) {
+  if (INDEX == 0) a[(b[0] & 1) != 0 ? 200000 + b[0] % 64 : b[0] % n] = k;
+}
+
 // Prints, which cannot be undone.
 KERNEL(say) {
   if (INDEX == 0) printf("%u %u\n", k, b[0]);

@@ -399,6 +399,52 @@ $L__BB10_3:
 $L__BB10_4:
 	ret;
 }
+	// .globl	toss
+.visible .entry toss(
+	.param .u64 toss_param_0,
+	.param .u64 toss_param_1,
+	.param .u64 toss_param_2,
+	.param .u32 toss_param_3,
+	.param .u32 toss_param_4
+)
+{
+	.reg .pred 	%p<6>;
+	.reg .b32 	%r<15>;
+	.reg .b64 	%rd<7>;
+	ld.param.u64 	%rd1, [toss_param_0];
+	ld.param.u64 	%rd2, [toss_param_1];
+	ld.param.u32 	%r5, [toss_param_3];
+	ld.param.u32 	%r6, [toss_param_4];
+	mov.u32 	%r7, %ntid.x;
+	mov.u32 	%r8, %ctaid.x;
+	mul.lo.s32 	%r9, %r8, %r7;
+	mov.u32 	%r10, %tid.x;
+	neg.s32 	%r11, %r10;
+	setp.ne.s32 	%p1, %r9, %r11;
+	@%p1 bra 	$L__BB11_5;
+	cvta.to.global.u64 	%rd3, %rd2;
+	ld.global.u32 	%r1, [%rd3];
+	and.b32  	%r12, %r1, 1;
+	setp.eq.b32 	%p2, %r12, 1;
+	mov.pred 	%p3, 0;
+	xor.pred  	%p4, %p2, %p3;
+	not.pred 	%p5, %p4;
+	@%p5 bra 	$L__BB11_3;
+	bra.uni 	$L__BB11_2;
+$L__BB11_3:
+	rem.u32 	%r14, %r1, %r5;
+	bra.uni 	$L__BB11_4;
+$L__BB11_2:
+	and.b32  	%r13, %r1, 63;
+	or.b32  	%r14, %r13, 200000;
+$L__BB11_4:
+	cvta.to.global.u64 	%rd4, %rd1;
+	mul.wide.u32 	%rd5, %r14, 4;
+	add.s64 	%rd6, %rd4, %rd5;
+	st.global.u32 	[%rd6], %r6;
+$L__BB11_5:
+	ret;
+}
 	// .globl	say
 .visible .entry say(
 	.param .u64 say_param_0,
@@ -408,13 +454,13 @@ $L__BB10_4:
 	.param .u32 say_param_4
 )
 {
-	.local .align 8 .b8 	__local_depot11[8];
+	.local .align 8 .b8 	__local_depot12[8];
 	.reg .b64 	%SP;
 	.reg .b64 	%SPL;
 	.reg .pred 	%p<2>;
 	.reg .b32 	%r<9>;
 	.reg .b64 	%rd<7>;
-	mov.u64 	%SPL, __local_depot11;
+	mov.u64 	%SPL, __local_depot12;
 	cvta.local.u64 	%SP, %SPL;
 	ld.param.u64 	%rd1, [say_param_1];
 	ld.param.u32 	%r1, [say_param_4];
@@ -424,7 +470,7 @@ $L__BB10_4:
 	mov.u32 	%r5, %tid.x;
 	neg.s32 	%r6, %r5;
 	setp.ne.s32 	%p1, %r4, %r6;
-	@%p1 bra 	$L__BB11_2;
+	@%p1 bra 	$L__BB12_2;
 	add.u64 	%rd2, %SP, 0;
 	add.u64 	%rd3, %SPL, 0;
 	cvta.to.global.u64 	%rd4, %rd1;
@@ -447,7 +493,7 @@ $L__BB10_4:
 	);
 	ld.param.b32 	%r8, [retval0+0];
 	} // callseq 0
-$L__BB11_2:
+$L__BB12_2:
 	ret;
 }
 	// .globl	check
@@ -471,25 +517,25 @@ $L__BB11_2:
 	mov.u32 	%r6, %tid.x;
 	mad.lo.s32 	%r1, %r5, %r4, %r6;
 	setp.ge.u32 	%p1, %r1, %r3;
-	@%p1 bra 	$L__BB12_4;
+	@%p1 bra 	$L__BB13_4;
 	cvta.to.global.u64 	%rd4, %rd3;
 	cvt.u64.u32 	%rd1, %r1;
 	mul.wide.u32 	%rd5, %r1, 4;
 	add.s64 	%rd6, %rd4, %rd5;
 	ld.global.u32 	%r7, [%rd6];
 	setp.ne.s32 	%p2, %r7, %r2;
-	@%p2 bra 	$L__BB12_3;
+	@%p2 bra 	$L__BB13_3;
 	// begin inline asm
 	trap;
 	// end inline asm
-$L__BB12_3:
+$L__BB13_3:
 	cvta.to.global.u64 	%rd7, %rd2;
 	shl.b64 	%rd8, %rd1, 2;
 	add.s64 	%rd9, %rd7, %rd8;
 	ld.global.u32 	%r8, [%rd9];
 	xor.b32  	%r9, %r8, %r2;
 	st.global.u32 	[%rd9], %r9;
-$L__BB12_4:
+$L__BB13_4:
 	ret;
 }
 	// .globl	aim
@@ -511,9 +557,9 @@ $L__BB12_4:
 	mov.u32 	%r4, %tid.x;
 	neg.s32 	%r5, %r4;
 	setp.ne.s32 	%p1, %r3, %r5;
-	@%p1 bra 	$L__BB13_2;
+	@%p1 bra 	$L__BB14_2;
 	st.global.u64 	[target], %rd1;
-$L__BB13_2:
+$L__BB14_2:
 	ret;
 }
 	// .globl	shoot
@@ -538,14 +584,14 @@ $L__BB13_2:
 	ld.global.u64 	%rd1, [target];
 	setp.eq.s64 	%p2, %rd1, 0;
 	or.pred  	%p3, %p1, %p2;
-	@%p3 bra 	$L__BB14_2;
+	@%p3 bra 	$L__BB15_2;
 	cvta.to.global.u64 	%rd2, %rd1;
 	mul.wide.u32 	%rd3, %r1, 4;
 	add.s64 	%rd4, %rd2, %rd3;
 	ld.global.u32 	%r7, [%rd4];
 	add.s32 	%r8, %r7, %r2;
 	st.global.u32 	[%rd4], %r8;
-$L__BB14_2:
+$L__BB15_2:
 	ret;
 }
 	// .globl	poke

@@ -10,8 +10,8 @@ namespace wharf::offload {
 namespace {
 
 constexpr std::string_view kKernelNames[] = {
-    "accumulate",    "axpy",    "copy_words", "count", "histogram", "gather", "write_at", "bump_variable",
-    "read_variable", "reverse", "iterate",    "say",   "check",     "aim",    "shoot",    "poke",
+    "accumulate", "axpy",    "copy_words", "count", "histogram", "gather", "write_at", "bump_variable", "read_variable",
+    "reverse",    "iterate", "toss",       "say",   "check",     "aim",    "shoot",    "poke",
 };
 static_assert(std::size(kKernelNames) == kKernels);
 
@@ -65,7 +65,7 @@ class Generator {
     op.stream = Stream();
     op.event = Event();
     for (uint8_t& buffer : op.buffers) buffer = Buffer();
-    op.kernel = RandomKernel();
+    op.kernel = kind == OpKind::kToss ? Kernel::kToss : RandomKernel();
     op.offset = Chance(80) ? 0 : Between(0, 64);
     op.count = Pick<uint32_t>({1, 16, 64, 65, 200});
     op.rows = Chance(90) ? 1 : Between(2, 3);
@@ -146,7 +146,9 @@ class Generator {
     const uint32_t waits = Pick<uint32_t>({0, 10, 30});
     while (made.ops.size() < length) {
       OpKind kind = Chance(75) ? OpKind::kLaunch : RandomKind();
-      if (Chance(waits)) kind = Pick({OpKind::kDownload, OpKind::kSynchronizeStream, OpKind::kSynchronizeDevice});
+      if (Chance(waits)) {
+        kind = Pick({OpKind::kDownload, OpKind::kToss, OpKind::kSynchronizeStream, OpKind::kSynchronizeDevice});
+      }
       Op op = Make(kind);
       if (op.stream != stream) HandOver(made.ops, stream, op.stream);
       stream = op.stream;
@@ -314,6 +316,8 @@ std::string Arguments(const Op& op) {
                          op.padded ? " padded" : "");
     case OpKind::kGemm:
       return fmt::format("gemm{} of {}", Buffers(op, 3), op.value % 8 + 1);
+    case OpKind::kToss:
+      return fmt::format("toss{} [{}, +{}] k={} if even", Buffers(op, 3), op.offset, op.count, op.value);
     case OpKind::kHostCall:
       return "host call";
     case OpKind::kCreateStream:

@@ -31,13 +31,14 @@ enum class Kernel : uint8_t {
   kReadVariable,
   kReverse,
   kIterate,
+  kToss,
   kSay,
   kCheck,
   kAim,
   kShoot,
   kPoke,
 };
-inline constexpr int kKernels = 16;
+inline constexpr int kKernels = 17;
 // Its name in random_cuda_kernels.cu.
 std::string_view Name(Kernel kernel);
 
@@ -51,6 +52,7 @@ enum class OpKind : uint8_t {
   kFill,
   kLaunch,
   kGemm,
+  kToss,  // looks at a word of the second buffer and, if it is even, launches the kernel of that name
   kHostCall,
   kCreateStream,
   kDestroyStream,
