@@ -228,7 +228,10 @@ class Rules {
     const auto* reg = std::get_if<RegisterOperand>(&std::get<AddressOperand>(i.operands[access.address].value).base);
     if (reg == nullptr || SizeOf(body_.registers[reg->index].type) != 8) return kMalformed;
     const Value address = flow_.Of(kernel_, i.operands[access.address]);
-    if (address.Has(kShared) || address.Has(kLocal)) return "it may be shared or local memory, and does not say so";
+    const bool is_generic = access.space == Space::kGeneric;
+    if (is_generic && (address.Has(kShared) || address.Has(kLocal))) {
+      return "it may be shared or local memory, and does not say so";
+    }
     if (address.Has(kAssembled)) return "its address is put together from pieces";
     for (size_t base = 0; base < flow_.bases().size(); ++base) {
       if (!address.Has(kFirstBase + static_cast<uint32_t>(base))) continue;
