@@ -120,7 +120,8 @@ struct Footprint {
 // What a guarded launch may touch, and for how long (ptx/guard.h says how). Each access is checked against the ranges
 // of all the parameters that take part in its address (Footprint's): if it is misaligned or in none of them, it is left
 // out, a load or an atomic operation giving zero. So a guarded launch writes nowhere but to the ranges of
-// Footprint::written_parameters and to `violation`, it does not fault while the ranges are mapped, and it ends.
+// Footprint::written_parameters and to `violation`, it does not fault while the ranges are mapped, and it ends if only
+// data could keep it from ending.
 struct Guard {
   struct Range {
     uint32_t parameter = 0;  // offset in the parameter buffer
@@ -132,7 +133,8 @@ struct Guard {
   // Four aligned bytes in mapped memory, which become 1 if an access was left out or a thread ended for want of fuel;
   // otherwise they are not touched, and the launch has done what Device::Launch would have done.
   DeviceAddress violation = 0;
-  // How often each thread may jump back before it is ended. Only counted where loops may depend on data.
+  // How often each thread may jump back before it is ended. Counted only in kernels with branches that may depend on
+  // data.
   uint64_t fuel = 0;
 };
 
