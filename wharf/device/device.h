@@ -266,6 +266,8 @@ class Device {
   virtual absl::Status Fill(StreamId stream, Region to, Extent extent, uint32_t value, uint32_t element_bytes) = 0;
   virtual absl::Status Launch(StreamId stream, FunctionId function, const LaunchConfig& config,
                               std::vector<std::byte> parameters) = 0;
+  // Begins to make a guarded kernel ready, where that takes long. True once LaunchGuarded will not wait for it.
+  virtual bool PrepareGuarded(FunctionId) { return true; }
   // The kernel with every access and every loop checked: what Footprint::guardable says can be done. kUnimplemented if
   // it cannot. Compiled at first use.
   virtual absl::Status LaunchGuarded(StreamId stream, FunctionId function, const LaunchConfig& config,

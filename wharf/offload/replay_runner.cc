@@ -438,6 +438,7 @@ bool ReplayRunner::ForeseesData(OperationId id) const {
 bool ReplayRunner::SaveWrites(OperationId id) {
   if (!ForeseesData(id)) return false;
   if (known_[id].violated == world_) return false;
+  if (IsGuarded(id) && !device_->PrepareGuarded(std::get<Launch>(known_[id].op).function)) return false;
   if (known_[id].proven != world_ || StreamOf(known_[id].op).value_or(ahead_stream_) != ahead_stream_) return false;
   const auto& writes = Writes(id);
   if (!writes) return false;
@@ -454,6 +455,7 @@ const std::optional<WriteSet>& ReplayRunner::Writes(OperationId id) {
   if (known.writes_world != world_) {
     known.writes = WritesOf(known.op, *device_, performer_->Allocations());
     known.writes_world = world_;
+    if (known.writes && known.writes->guard) device_->PrepareGuarded(std::get<Launch>(known.op).function);
   }
   return known.writes;
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include "wharf/device/fatbin/fatbin.h"
 #include "wharf/device/ptx/footprint.h"
@@ -28,14 +30,23 @@ absl::Status ImageStatus(const absl::Status& status) {
   }
 }
 
+absl::StatusOr<GuardedCode> CompileGuardedNow(const ptx::Module& ptx, const std::string& kernel, Compiler& compiler) {
+  GuardedCode code;
+  WHARF_ASSIGN_OR_RETURN(code.kernel, ptx::GuardKernel(ptx, kernel));
+  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const ptx::Module> module, ptx::Parse(code.kernel.ptx));
+  const SymbolResolver no_variables = nullptr;  // it has none
+  WHARF_ASSIGN_OR_RETURN(code.compiled, compiler.Compile(*module, kernel, no_variables));
+  return code;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LoadedModule>> LoadedModule::Load(const std::vector<std::byte>& image, Memory& memory,
-                                                                 Compiler& compiler) {
+                                                                 Compiler& compiler, IdleWorker& background) {
   absl::StatusOr<std::string> text = fatbin::FindPtx(image);
   if (!text.ok()) return ImageStatus(text.status());
   WHARF_ASSIGN_OR_RETURN(std::shared_ptr<const ptx::Module> ptx, ptx::Parse(*std::move(text)));
-  std::unique_ptr<LoadedModule> module(new LoadedModule(std::move(ptx), compiler));
+  std::unique_ptr<LoadedModule> module(new LoadedModule(std::move(ptx), compiler, background));
   WHARF_RETURN_IF_ERROR(module->PlaceVariables(memory));
   return module;
 }
@@ -127,20 +138,23 @@ absl::StatusOr<std::shared_ptr<const CompiledKernel>> LoadedModule::CompileNow(c
   return compiled;
 }
 
-absl::StatusOr<const GuardedCode*> LoadedModule::CompileGuarded(const std::string& kernel) {
-  auto known = guarded_.find(kernel);
-  if (known == guarded_.end()) known = guarded_.emplace(kernel, CompileGuardedNow(kernel)).first;
-  if (!known->second.ok()) return known->second.status();
-  return &*known->second;
+const LoadedModule::FutureCode& LoadedModule::Guarded(const std::string& kernel) {
+  const auto known = guarded_.find(kernel);
+  if (known != guarded_.end()) return known->second;
+  auto task = std::make_shared<std::packaged_task<absl::StatusOr<GuardedCode>()>>(
+      [ptx = ptx_, &compiler = compiler_, kernel] { return CompileGuardedNow(*ptx, kernel, compiler); });
+  background_.Push([task] { (*task)(); });
+  return guarded_.emplace(kernel, task->get_future().share()).first->second;
 }
 
-absl::StatusOr<GuardedCode> LoadedModule::CompileGuardedNow(const std::string& kernel) {
-  GuardedCode code;
-  WHARF_ASSIGN_OR_RETURN(code.kernel, ptx::GuardKernel(*ptx_, kernel));
-  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const ptx::Module> module, ptx::Parse(code.kernel.ptx));
-  const SymbolResolver no_variables = nullptr;  // it has none
-  WHARF_ASSIGN_OR_RETURN(code.compiled, compiler_.Compile(*module, kernel, no_variables));
-  return code;
+bool LoadedModule::PrepareGuarded(const std::string& kernel) {
+  return Guarded(kernel).wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+absl::StatusOr<const GuardedCode*> LoadedModule::CompileGuarded(const std::string& kernel) {
+  const absl::StatusOr<GuardedCode>& code = Guarded(kernel).get();
+  if (!code.ok()) return code.status();
+  return &*code;
 }
 
 }  // namespace wharf::device::soft

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <future>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "wharf/base/idle_worker.h"
 #include "wharf/base/status.h"
 #include "wharf/device/device.h"
 #include "wharf/device/ptx/ast.h"
@@ -23,13 +25,13 @@ struct GuardedCode {
   std::shared_ptr<const CompiledKernel> compiled;
 };
 
-// Not thread-safe. `memory` and `compiler` must outlive it.
+// Not thread-safe. `memory`, `compiler` and `background` must outlive it.
 class LoadedModule {
  public:
   // Allocates and initialises the variables. kNoBinaryForDevice if the image has no PTX, kInvalidImage or kInvalidPtx
   // if it is malformed, kOutOfMemory beyond the quota.
   static absl::StatusOr<std::unique_ptr<LoadedModule>> Load(const std::vector<std::byte>& image, Memory& memory,
-                                                            Compiler& compiler);
+                                                            Compiler& compiler, IdleWorker& background);
 
   const ptx::Module& ptx() const { return *ptx_; }
   // Where the variables are; 0 if there are none. The owner unmaps it when no queued work uses the module any more.
@@ -43,25 +45,29 @@ class LoadedModule {
   // Compiler::Compile's contract, and kUnsupportedPtx if the kernel uses a variable that could not be initialised.
   // Results, good or bad, are kept.
   absl::StatusOr<std::shared_ptr<const CompiledKernel>> Compile(const std::string& kernel);
+  // Begins to compile the guarded version in the background. True once CompileGuarded will not wait for that.
+  bool PrepareGuarded(const std::string& kernel);
   // ptx::GuardKernel's and Compiler::Compile's contracts. Results, good or bad, are kept; they live as long as this.
   absl::StatusOr<const GuardedCode*> CompileGuarded(const std::string& kernel);
 
  private:
-  LoadedModule(std::shared_ptr<const ptx::Module> ptx, Compiler& compiler)
-      : ptx_(std::move(ptx)), compiler_(compiler) {}
+  LoadedModule(std::shared_ptr<const ptx::Module> ptx, Compiler& compiler, IdleWorker& background)
+      : ptx_(std::move(ptx)), compiler_(compiler), background_(background) {}
   absl::Status PlaceVariables(Memory& memory);
   void Initialise(const ptx::Variable& variable, DeviceAddress address);
   absl::StatusOr<std::shared_ptr<const CompiledKernel>> CompileNow(const std::string& kernel);
-  absl::StatusOr<GuardedCode> CompileGuardedNow(const std::string& kernel);
+  using FutureCode = std::shared_future<absl::StatusOr<GuardedCode>>;
+  const FutureCode& Guarded(const std::string& kernel);
 
   std::shared_ptr<const ptx::Module> ptx_;
   Compiler& compiler_;
+  IdleWorker& background_;
   DeviceAddress base_ = 0;
   uint64_t const_bytes_ = 0;
   std::map<std::string, Symbol, std::less<>> symbols_;
   std::map<std::string, std::string, std::less<>> unusable_;  // variable -> why no kernel may use it
   std::map<std::string, absl::StatusOr<std::shared_ptr<const CompiledKernel>>> kernels_;
-  std::map<std::string, absl::StatusOr<GuardedCode>> guarded_;
+  std::map<std::string, FutureCode> guarded_;
 };
 
 }  // namespace wharf::device::soft

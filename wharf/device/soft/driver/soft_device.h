@@ -61,6 +61,7 @@ class SoftDevice final : public Device {
   absl::Status Fill(StreamId stream, Region to, Extent extent, uint32_t value, uint32_t element_bytes) override;
   absl::Status Launch(StreamId stream, FunctionId function, const LaunchConfig& config,
                       std::vector<std::byte> parameters) override;
+  bool PrepareGuarded(FunctionId function) override;
   absl::Status LaunchGuarded(StreamId stream, FunctionId function, const LaunchConfig& config,
                              std::vector<std::byte> parameters, const Guard& guard) override;
   absl::Status RunGemm(StreamId stream, const Gemm& gemm) override;
@@ -121,6 +122,7 @@ class SoftDevice final : public Device {
   device::Arena arena_;
   std::unique_ptr<Memory> memory_;
   std::unique_ptr<Compiler> compiler_;
+  IdleWorker background_;  // of the modules; uses the compiler
   KernelServices services_;
   std::unique_ptr<Executor> executor_;
 

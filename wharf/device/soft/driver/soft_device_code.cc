@@ -18,7 +18,7 @@ absl::StatusOr<LoadedModule*> SoftDevice::FindModule(ModuleId id) const {
 
 absl::Status SoftDevice::LoadModule(ModuleId id, std::vector<std::byte> image) {
   if (modules_.contains(id)) return CudaStatus(CudaError::kInvalidValue, "module {} exists already", id);
-  WHARF_ASSIGN_OR_RETURN(std::unique_ptr<LoadedModule> module, LoadedModule::Load(image, *memory_, *compiler_));
+  WHARF_ASSIGN_OR_RETURN(std::unique_ptr<LoadedModule> module, LoadedModule::Load(image, *memory_, *compiler_, background_));
   modules_[id] = std::move(module);
   return absl::OkStatus();
 }
@@ -156,6 +156,13 @@ absl::Status SoftDevice::Launch(StreamId stream_id, FunctionId function_id, cons
   WHARF_RETURN_IF_ERROR(CheckLaunch(*function, config, parameters.size()));
   EnqueueLaunch(std::move(stream), *function, function->compiled, config, std::move(parameters));
   return absl::OkStatus();
+}
+
+bool SoftDevice::PrepareGuarded(FunctionId id) {
+  const auto function = functions_.find(id);
+  if (function == functions_.end()) return true;
+  const absl::StatusOr<LoadedModule*> module = FindModule(function->second.module);
+  return !module.ok() || (*module)->PrepareGuarded(*function->second.name);
 }
 
 absl::Status SoftDevice::LaunchGuarded(StreamId stream_id, FunctionId function_id, const LaunchConfig& config,
