@@ -18,8 +18,9 @@
 namespace wharf::device {
 namespace {
 
-// Each buffer is a page; the kernel is allowed `kRangeBytes` of it from `kRangeAt` on. Beyond the page is no memory.
-constexpr uint32_t kBuffers = 4, kPage = 4096, kRangeAt = 1024, kRangeBytes = 1024;
+// Each buffer is a page; the kernel is allowed `kRangeBytes` of it from `kRangeAt` on, which end inside a word. Beyond
+// the page is no memory.
+constexpr uint32_t kBuffers = 4, kPage = 4096, kRangeAt = 1024, kRangeBytes = 1022;
 constexpr uint32_t kMark = 0xA5A5A5A5;
 constexpr uint64_t kFuel = 300;
 constexpr int kKernelsPerRun = 2;
@@ -258,7 +259,7 @@ class Runner {
   Guard guard_;
 };
 
-// Words up to `limit`: as indices of words, up to 255 lie in a range.
+// Words up to `limit`: as indices of words, up to 254 lie in a range.
 Pages RandomPages(uint32_t seed, uint64_t limit) {
   std::mt19937 random(seed);
   Pages pages(kBuffers);
