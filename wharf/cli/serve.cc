@@ -1,4 +1,6 @@
+#include <map>
 #include <memory>
+#include <string>
 
 #include "wharf/base/log.h"
 #include "wharf/cli/commands.h"
@@ -29,6 +31,12 @@ void AddServeCommand(CLI::App& app) {
   command->add_option("--max-sessions", options->max_sessions, "Clients at a time")->capture_default_str();
   command->add_option("--threads", options->threads, "CPU threads of one session with --device soft; 0 = all cores")
       ->capture_default_str();
+  command
+      ->add_option("--share", options->fair_share,
+                   "fair: sessions that compete get equal shares of a soft device; none: as the system schedules them")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, bool>{{"fair", true}, {"none", false}}))
+      ->type_name("fair|none")
+      ->default_str("fair");
   command->add_option("--token-file", options->token_file, "Clients must know the first line of FILE")
       ->type_name("FILE");
   command->add_option("--tls-cert", options->tls_certificate, "Encrypt: the server's certificate chain (PEM)")

@@ -29,6 +29,8 @@
 
 namespace wharf::device {
 
+class Share;
+
 using DeviceAddress = uint64_t;
 using StreamId = uint64_t;
 using EventId = uint64_t;
@@ -303,6 +305,7 @@ struct DeviceOptions {
   uint64_t memory_quota = uint64_t{2} << 30;  // bytes one session may map
   int threads = 0;                            // soft: CPU threads that run blocks, 0 = all cores
   std::string cache_directory;                // soft: compiled kernels, "" = no disk cache
+  Share* share = nullptr;                     // soft: asked before work, if set; outlives the device (share.h)
 };
 
 // The software device; always available.

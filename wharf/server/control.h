@@ -2,7 +2,7 @@
 // packet). The daemon never parses what a client sends, and trusts nothing in a worker's messages but numbers.
 //
 //   daemon                              worker
-//     Configure ───────────────────────▶  (at start)
+//     Configure (+ page of shares) ────▶  (at start)
 //     Assign + connection ─────────────▶  TLS, Hello, token
 //        ◀─────────────────────────────  AskAdmission
 //     Admission ───────────────────────▶  makes the device, Welcome, serves … or Refusal
@@ -61,9 +61,12 @@ struct Configure {
   }
 };
 
+inline constexpr uint32_t kNoShareSlot = ~uint32_t{0};
+
 struct Assign {
   uint64_t session = 0;
-  auto Fields() { return std::tie(session); }
+  uint32_t share_slot = kNoShareSlot;  // in the page of shares
+  auto Fields() { return std::tie(session, share_slot); }
 };
 
 enum class Verdict : uint8_t { kAdmitted = 0, kFull = 1, kDraining = 2 };
@@ -75,10 +78,11 @@ struct Admission {
 struct SessionReport {
   uint64_t operations = 0, blocking_operations = 0, launches = 0, posted_errors = 0;
   uint64_t bytes_received = 0, bytes_sent = 0, peak_mapped_bytes = 0, busy_nanoseconds = 0;
+  uint64_t waited_nanoseconds = 0;  // for the session's turn on the device
   int32_t fault = 0;
   auto Fields() {
     return std::tie(operations, blocking_operations, launches, posted_errors, bytes_received, bytes_sent,
-                    peak_mapped_bytes, busy_nanoseconds, fault);
+                    peak_mapped_bytes, busy_nanoseconds, waited_nanoseconds, fault);
   }
 };
 

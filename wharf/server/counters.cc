@@ -1,5 +1,6 @@
 #include "wharf/server/counters.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
@@ -17,14 +18,22 @@ void ServerCounters::Add(const SessionReport& report) {
   work.bytes_received += report.bytes_received;
   work.bytes_sent += report.bytes_sent;
   work.busy_nanoseconds += report.busy_nanoseconds;
+  work.waited_nanoseconds += report.waited_nanoseconds;
   work.peak_mapped_bytes = std::max(work.peak_mapped_bytes, report.peak_mapped_bytes);
 }
 
 std::string ToJson(const ServerStatus& status) {
   const ServerCounters& counters = status.counters;
   nlohmann::ordered_json running = nlohmann::ordered_json::array();
+  uint64_t used = 0;
+  for (const RunningSession& one : status.sessions) used += one.device_nanoseconds;
   for (const RunningSession& one : status.sessions) {
-    running.push_back({{"session", one.session}, {"pid", one.pid}, {"waiting", one.waiting}});
+    running.push_back({{"session", one.session},
+                       {"pid", one.pid},
+                       {"waiting", one.waiting},
+                       {"device_ms", one.device_nanoseconds / 1'000'000},
+                       {"device_share", static_cast<double>(one.device_nanoseconds) / std::max<double>(1, used)},
+                       {"turn_waited_ms", one.waited_nanoseconds / 1'000'000}});
   }
   const nlohmann::ordered_json json = {
       {"pid", status.pid},
@@ -46,6 +55,7 @@ std::string ToJson(const ServerStatus& status) {
       {"bytes_sent", counters.work.bytes_sent},
       {"peak_session_memory_bytes", counters.work.peak_mapped_bytes},
       {"device_busy_ms", counters.work.busy_nanoseconds / 1'000'000},
+      {"turn_waited_ms", counters.work.waited_nanoseconds / 1'000'000},
   };
   return json.dump(2) + "\n";
 }

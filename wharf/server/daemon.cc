@@ -18,6 +18,7 @@
 #include "wharf/server/acceptor.h"
 #include "wharf/server/control_codec.h"
 #include "wharf/server/counters.h"
+#include "wharf/server/fair_share.h"
 #include "wharf/server/tls_files.h"
 #include "wharf/server/worker_process.h"
 
@@ -42,6 +43,9 @@ class Daemon {
   void OnSignal();
   void OnConnection();
   absl::Status Assign(int connection);
+  absl::StatusOr<std::unique_ptr<WorkerProcess>> StartWorker() const;
+  absl::Status Hand(WorkerProcess& worker, uint64_t session, int connection);
+  uint32_t TakeShareSlot();
   void OnWorker(WorkerProcess& worker);
   void OnAskAdmission(WorkerProcess& worker);
   bool EvictOne();
@@ -60,6 +64,7 @@ class Daemon {
   const ServerOptions options_;
   Configure configure_;
   std::string device_name_;
+  std::shared_ptr<SharedPage> shares_;  // null if the device is not shared by us
   int signals_ = -1;
   std::unique_ptr<Acceptor> acceptor_;
   std::vector<std::unique_ptr<WorkerProcess>> workers_;
@@ -103,6 +108,10 @@ absl::Status Daemon::Prepare() {
   // Before the probe: a port in use should be said at once.
   WHARF_ASSIGN_OR_RETURN(auto listener, link::Listener::Create(options_.listen));
   WHARF_RETURN_IF_ERROR(ProbeDevice());
+  // A GPU's driver gives the processes that use it time slices of its own.
+  if (options_.fair_share && configure_.device == "soft") {
+    WHARF_ASSIGN_OR_RETURN(shares_, SharedPage::Create());
+  }
   acceptor_ = std::make_unique<Acceptor>(std::move(listener));
   return absl::OkStatus();
 }
@@ -216,28 +225,50 @@ void Daemon::OnConnection() {
   PublishStatus();
 }
 
-absl::Status Daemon::Assign(int connection) {
+absl::StatusOr<std::unique_ptr<WorkerProcess>> Daemon::StartWorker() const {
+  return WorkerProcess::Start(configure_, shares_ == nullptr ? -1 : shares_->Descriptor());
+}
+
+// One that no living worker has; none if there are too many.
+uint32_t Daemon::TakeShareSlot() {
+  if (shares_ == nullptr) return kNoShareSlot;
+  const auto taken = [this](uint32_t slot) {
+    return std::any_of(workers_.begin(), workers_.end(), [slot](const auto& w) { return w->share_slot == slot; });
+  };
+  uint32_t slot = 0;
+  while (slot < kShareSlots && taken(slot)) ++slot;
+  if (slot == kShareSlots) return kNoShareSlot;
+  OpenSlot(shares_->Page(), slot);
+  return slot;
+}
+
+absl::Status Daemon::Hand(WorkerProcess& worker, uint64_t session, int connection) {
+  worker.state = WorkerProcess::State::kHandshake;
+  worker.session = session;
+  worker.share_slot = TakeShareSlot();
   server::Assign order;
-  order.session = next_session_++;
+  order.session = session;
+  order.share_slot = worker.share_slot;
+  return SendControl(worker.Control(), ControlKind::kAssign, order, connection);
+}
+
+absl::Status Daemon::Assign(int connection) {
+  const uint64_t session = next_session_++;
   auto spare = std::find_if(workers_.begin(), workers_.end(),
                             [](const auto& worker) { return worker->state == WorkerProcess::State::kSpare; });
   if (spare != workers_.end()) {
-    (*spare)->state = WorkerProcess::State::kHandshake;
-    (*spare)->session = order.session;
-    if (SendControl((*spare)->Control(), ControlKind::kAssign, order, connection).ok()) return absl::OkStatus();
+    if (Hand(**spare, session, connection).ok()) return absl::OkStatus();
     // It died while it waited; it is reaped in a moment.
   }
-  WHARF_ASSIGN_OR_RETURN(auto worker, WorkerProcess::Start(configure_));
-  worker->state = WorkerProcess::State::kHandshake;
-  worker->session = order.session;
-  const absl::Status sent = SendControl(worker->Control(), ControlKind::kAssign, order, connection);
+  WHARF_ASSIGN_OR_RETURN(auto worker, StartWorker());
+  const absl::Status sent = Hand(*worker, session, connection);
   workers_.push_back(std::move(worker));
   return sent;
 }
 
 void Daemon::KeepSpare() {
   if (drain_deadline_ || spare_failed_ || CountIn(WorkerProcess::State::kSpare) > 0) return;
-  absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::Start(configure_);
+  absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = StartWorker();
   if (worker.ok()) {
     workers_.push_back(*std::move(worker));
   } else {
@@ -336,6 +367,7 @@ void Daemon::Reap() {
 }
 
 void Daemon::OnWorkerEnd(const WorkerProcess& worker, int status) {
+  if (worker.share_slot != kNoShareSlot) CloseSlot(shares_->Page(), worker.share_slot);
   const bool ours = drain_deadline_ && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
   const bool crashed = !ours && (WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
   if (worker.state == WorkerProcess::State::kAdmitted) ++counters_.sessions_closed;
@@ -387,7 +419,16 @@ ServerStatus Daemon::Status() const {
   status.draining = drain_deadline_.has_value();
   for (const auto& worker : workers_) {
     if (worker->state != WorkerProcess::State::kAdmitted) continue;
-    status.sessions.push_back({worker->session, worker->Pid(), worker->waiting_since.has_value()});
+    RunningSession session;
+    session.session = worker->session;
+    session.pid = worker->Pid();
+    session.waiting = worker->waiting_since.has_value();
+    if (worker->share_slot != kNoShareSlot) {
+      const ShareTotals totals = TotalsOf(shares_->Page(), worker->share_slot);
+      session.device_nanoseconds = static_cast<uint64_t>(totals.used_nanoseconds);
+      session.waited_nanoseconds = static_cast<uint64_t>(totals.waited_nanoseconds);
+    }
+    status.sessions.push_back(session);
   }
   status.max_sessions = options_.max_sessions;
   status.counters = counters_;

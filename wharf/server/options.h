@@ -14,7 +14,8 @@ struct ServerOptions {
   std::string device = "auto";            // soft, cuda or auto (cuda if there is one)
   uint64_t memory_quota = uint64_t{2} << 30;
   int max_sessions = 16;
-  int threads = 0;  // soft: CPU threads of one session, 0 = all cores
+  bool fair_share = true;  // soft: sessions that compete get equal shares of the device
+  int threads = 0;         // soft: CPU threads of one session, 0 = all cores
   std::string token_file;
   std::string tls_certificate, tls_key, tls_client_ca;
   std::string cache_directory;

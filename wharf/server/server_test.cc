@@ -274,6 +274,53 @@ TEST(ServerTest, AFaultAndACrashStayWithTheirSession) {
   EXPECT_EQ(Map(*other, welcome.arena.base, 1 << 20), CudaError::kSuccess);
 }
 
+// Takes turns on the device: more of them than one session may have in advance.
+void WorkHard(RawClient& client, const Welcome& welcome) {
+  constexpr uint64_t kBytes = 8 << 20;
+  ASSERT_EQ(Map(client, welcome.arena.base, kBytes), CudaError::kSuccess);
+  offload::Fill fill;
+  fill.to.address = welcome.arena.base;
+  fill.extent.width = kBytes;
+  fill.element_bytes = 1;
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(client.Post(fill).ok());
+  EXPECT_EQ(PostedErrorOf(client), CudaError::kSuccess);
+}
+
+const nlohmann::json& SessionIn(const nlohmann::json& status, uint64_t id) {
+  for (const nlohmann::json& session : status.at("sessions")) {
+    if (session.at("session") == id) return session;
+  }
+  ADD_FAILURE() << "no session " << id << " in " << status.dump();
+  return status.at("sessions").at(0);
+}
+
+TEST(ServerTest, AnEndlessKernelAndADeadWorkerKeepNobodyFromTheDevice) {
+  const ServerProcess server;
+  const auto endless = server.Greet(), other = server.Greet();
+  const Welcome doomed = AwaitWelcome(*endless), welcome = AwaitWelcome(*other);
+  Launch(*endless, "spin");
+  EXPECT_TRUE(endless->Ask(offload::Acknowledge{}).ok());
+  WorkHard(*other, welcome);
+  const nlohmann::json status = server.Status();
+  ASSERT_EQ(kill(SessionIn(status, doomed.session).at("pid").get<pid_t>(), SIGKILL), 0);
+  EXPECT_TRUE(server.AwaitStatus(SessionsAre(1)));
+  const nlohmann::json after = server.Status();
+  EXPECT_GT(SessionIn(after, welcome.session).at("device_ms"), 0);
+  EXPECT_EQ(SessionIn(after, welcome.session).at("device_share"), 1.0);
+}
+
+TEST(ServerTest, WithoutSharesNobodyWaitsAndNothingIsCounted) {
+  const ServerProcess server({"--share", "none"});
+  const auto client = server.Greet(), another = server.Greet();
+  const Welcome welcome = AwaitWelcome(*client);
+  AwaitWelcome(*another);
+  WorkHard(*client, welcome);
+  EXPECT_TRUE(another->SendControl(FrameKind::kGoodbye, offload::Goodbye{}).ok());
+  EXPECT_TRUE(server.AwaitStatus(SessionsAre(1)));
+  const nlohmann::json status = server.Status();
+  EXPECT_EQ(SessionIn(status, welcome.session).at("device_ms"), 0);
+}
+
 TEST(ServerTest, AClientThatVanishesDuringAnEndlessKernelFreesItsWorker) {
   const ServerProcess server;
   auto client = server.Greet();

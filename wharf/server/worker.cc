@@ -22,6 +22,7 @@
 #include "wharf/link/resumable_stream.h"
 #include "wharf/server/control_codec.h"
 #include "wharf/server/device_factory.h"
+#include "wharf/server/fair_share.h"
 #include "wharf/server/hand_over.h"
 #include "wharf/server/sandbox.h"
 #include "wharf/server/session.h"
@@ -37,9 +38,11 @@ constexpr absl::Duration kTeardown = absl::Seconds(3);
 
 class Worker {
  public:
-  Worker(int control, const Configure& configure) : control_(control), configure_(configure) {}
+  // `shares`: null if the device is not shared.
+  Worker(int control, const Configure& configure, std::shared_ptr<SharedPage> shares)
+      : control_(control), configure_(configure), shares_(std::move(shares)) {}
 
-  int Serve(uint64_t id, int connection);
+  int Serve(const Assign& order, int connection);
   int Probe();
 
  private:
@@ -64,7 +67,10 @@ class Worker {
 
   const int control_;
   const Configure configure_;
-  int watched_ = -1;  // a copy of the connection's descriptor, to see it hang up
+  const std::shared_ptr<SharedPage> shares_;
+  uint32_t share_slot_ = kNoShareSlot;
+  std::unique_ptr<FairShare> share_;  // outlives the session's device
+  int watched_ = -1;                  // a copy of the connection's descriptor, to see it hang up
   int closed_event_ = -1;
   link::ResumableStream* resumable_ = nullptr;  // under the channel, if the client can resume
   std::unique_ptr<link::Channel> channel_;
@@ -90,6 +96,7 @@ device::DeviceOptions Worker::DeviceOptionsFor(uint64_t quota) const {
   options.memory_quota = quota;
   options.threads = configure_.threads;
   options.cache_directory = configure_.cache_directory;
+  options.share = share_.get();
   return options;
 }
 
@@ -162,8 +169,12 @@ absl::StatusOr<std::unique_ptr<link::ByteStream>> Worker::AcceptOpening(link::Be
   return stream;
 }
 
-int Worker::Serve(uint64_t id, int connection) {
-  id_ = id;
+int Worker::Serve(const Assign& order, int connection) {
+  id_ = order.session;
+  if (shares_ != nullptr && order.share_slot < kShareSlots) {
+    share_slot_ = order.share_slot;
+    share_ = std::make_unique<FairShare>(shares_, share_slot_);
+  }
   watched_ = fcntl(connection, F_DUPFD_CLOEXEC, 0);
   closed_event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (watched_ < 0 || closed_event_ < 0) return 1;
@@ -345,7 +356,11 @@ void Worker::SayFarewell(offload::RefusalReason refusal, std::string reason, Tim
 
 void Worker::Finish() {
   const absl::Status why = session_->WhyClosed();
-  const SessionReport report = session_->Report();
+  SessionReport report = session_->Report();
+  if (share_ != nullptr) {
+    const ShareTotals totals = TotalsOf(shares_->Page(), share_slot_);
+    report.waited_nanoseconds = static_cast<uint64_t>(totals.waited_nanoseconds);
+  }
   SendControl(control_, ControlKind::kSessionReport, report).IgnoreError();
   if (session_->Admitted()) {
     Log(LogLevel::kInfo, "session closed",
@@ -357,6 +372,7 @@ void Worker::Finish() {
          {"bytes_out", report.bytes_sent},
          {"peak_mib", report.peak_mapped_bytes >> 20},
          {"busy_ms", report.busy_nanoseconds / 1'000'000},
+         {"turn_waited_ms", report.waited_nanoseconds / 1'000'000},
          {"fault", report.fault}});
   } else {
     Log(LogLevel::kDebug, "connection closed before a session", {{"session", id_}, {"why", Message(why)}});
@@ -373,30 +389,41 @@ void Worker::Finish() {
   watchdog.join();
 }
 
-absl::StatusOr<Configure> ReceiveConfiguration(int control) {
+struct Configuration {
+  Configure configure;
+  std::shared_ptr<SharedPage> shares;
+};
+
+absl::StatusOr<Configuration> ReceiveConfiguration(int control) {
   WHARF_ASSIGN_OR_RETURN(const ControlMessage message, ReceiveControl(control));
-  return DecodeControl<Configure>(message, ControlKind::kConfigure);
+  Configuration configuration;
+  WHARF_ASSIGN_OR_RETURN(configuration.configure, DecodeControl<Configure>(message, ControlKind::kConfigure));
+  if (message.fd >= 0) {
+    WHARF_ASSIGN_OR_RETURN(configuration.shares, SharedPage::Map(message.fd));
+  }
+  return configuration;
 }
 
 }  // namespace
 
 int RunWorker(int control_socket) {
   SetDefaultLogLevel(LogLevel::kInfo);
-  const absl::StatusOr<Configure> configure = ReceiveConfiguration(control_socket);
-  if (!configure.ok()) {
-    Log(LogLevel::kError, "a worker is started by `wharf serve` only", {{"why", Message(configure.status())}});
+  const absl::StatusOr<Configuration> configuration = ReceiveConfiguration(control_socket);
+  if (!configuration.ok()) {
+    Log(LogLevel::kError, "a worker is started by `wharf serve` only", {{"why", Message(configuration.status())}});
     return 2;
   }
-  if (const absl::Status entered = EnterSandbox(configure->device != "soft"); !entered.ok()) {
+  const Configure& configure = configuration->configure;
+  if (const absl::Status entered = EnterSandbox(configure.device != "soft"); !entered.ok()) {
     Log(LogLevel::kWarning, "the worker is not sandboxed", {{"why", Message(entered)}});
   }
   const absl::StatusOr<ControlMessage> order = ReceiveControl(control_socket);
   if (!order.ok()) return 0;  // a spare that is no longer wanted
-  Worker worker(control_socket, *configure);
+  Worker worker(control_socket, configure, configuration->shares);
   if (order->kind == ControlKind::kProbe) return worker.Probe();
   const absl::StatusOr<Assign> assign = DecodeControl<Assign>(*order, ControlKind::kAssign);
   if (!assign.ok() || order->fd < 0) return 0;
-  return worker.Serve(assign->session, order->fd);
+  return worker.Serve(*assign, order->fd);
 }
 
 }  // namespace wharf::server

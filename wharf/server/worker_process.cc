@@ -60,7 +60,7 @@ std::vector<char*> WorkerEnvironment() {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const Configure& configure) {
+absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const Configure& configure, int shares) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return ErrnoStatus(errno, "socketpair");
   std::vector<char*> environment = WorkerEnvironment();
@@ -74,7 +74,7 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const Config
     return ErrnoStatus(fork_error, "cannot start a worker process");
   }
   std::unique_ptr<WorkerProcess> worker(new WorkerProcess(pid, ends[0]));
-  WHARF_RETURN_IF_ERROR(SendControl(worker->Control(), ControlKind::kConfigure, configure));
+  WHARF_RETURN_IF_ERROR(SendControl(worker->Control(), ControlKind::kConfigure, configure, shares));
   return worker;
 }
 

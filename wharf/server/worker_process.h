@@ -18,8 +18,9 @@ namespace wharf::server {
 class WorkerProcess {
  public:
   // This very executable, as `wharf worker`: in a process that gets no descriptor but the control socket and standard
-  // error, dies with the calling thread, dumps no core and cannot gain privileges. Sends `configure`.
-  static absl::StatusOr<std::unique_ptr<WorkerProcess>> Start(const Configure& configure);
+  // error, dies with the calling thread, dumps no core and cannot gain privileges. Sends `configure`, and
+  // a copy of `shares` unless it is -1.
+  static absl::StatusOr<std::unique_ptr<WorkerProcess>> Start(const Configure& configure, int shares = -1);
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
@@ -38,6 +39,7 @@ class WorkerProcess {
   };
   State state = State::kSpare;
   uint64_t session = 0;
+  uint32_t share_slot = kNoShareSlot;
   std::optional<TimePoint> waiting_since;  // for its client to come back
 
  private:

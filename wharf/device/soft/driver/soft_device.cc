@@ -31,12 +31,19 @@ absl::StatusOr<std::unique_ptr<SoftDevice>> SoftDevice::Create(const DeviceOptio
   WHARF_ASSIGN_OR_RETURN(device->executor_, Executor::Create(options.threads, device->services_));
   SetGemmThreads(static_cast<int>(device->executor_->threads()));
   device->FillProperties(options.memory_quota);
-  device->queue_ = std::make_unique<WorkQueue>([executor = device->executor_.get()] { executor->Detach(); });
+  const auto at_idle = [share = options.share] {
+    if (share != nullptr) share->Idle();
+  };
+  device->queue_ = std::make_unique<WorkQueue>(at_idle, [executor = device->executor_.get()] { executor->Detach(); });
   return device;
 }
 
-SoftDevice::SoftDevice(const DeviceOptions&, std::unique_ptr<Memory> memory, std::unique_ptr<Compiler> compiler)
-    : arena_(memory->Arena()), memory_(std::move(memory)), compiler_(std::move(compiler)), services_(*memory_) {
+SoftDevice::SoftDevice(const DeviceOptions& options, std::unique_ptr<Memory> memory, std::unique_ptr<Compiler> compiler)
+    : arena_(memory->Arena()),
+      memory_(std::move(memory)),
+      compiler_(std::move(compiler)),
+      services_(*memory_),
+      share_(options.share) {
   streams_[kDefaultStream] = std::make_shared<Timeline>();
 }
 
@@ -79,6 +86,13 @@ void SoftDevice::Latch(const absl::Status& status) {
   absl::MutexLock lock(&state_mutex_);
   if (state_.ok()) state_ = status;
   failed_.store(true, std::memory_order_release);
+}
+
+void SoftDevice::Pay(Nanoseconds took) {
+  busy_ns_.fetch_add(took.count());
+  if (share_ == nullptr) return;
+  const Nanoseconds helpers = executor_->TakeHelpersTime() + std::exchange(gemm_helpers_time_, Nanoseconds(0));
+  share_->End((took + helpers) / static_cast<int64_t>(executor_->threads()));
 }
 
 void SoftDevice::RunDue(const std::vector<Timeline::Callback>& due) {
@@ -262,9 +276,17 @@ absl::Status SoftDevice::RunGemm(StreamId stream_id, const Gemm& gemm) {
   if (IsBrief(gemm) && queue_->Idle()) {
     DoWork([&] { return soft::RunGemm(gemm, *memory_); });  // done before another thread would be awake
   } else {
-    EnqueueWork(std::move(stream), [this, gemm] { return soft::RunGemm(gemm, *memory_); });
+    EnqueueWork(std::move(stream), [this, gemm] { return RunGemmOnAllCores(gemm); });
   }
   return absl::OkStatus();
+}
+
+absl::Status SoftDevice::RunGemmOnAllCores(const Gemm& gemm) {
+  if (share_ == nullptr || IsBrief(gemm)) return soft::RunGemm(gemm, *memory_);
+  const TimePoint start = Clock::Real().Now();
+  const absl::Status status = soft::RunGemm(gemm, *memory_);
+  gemm_helpers_time_ += (Clock::Real().Now() - start) * (static_cast<int64_t>(executor_->threads()) - 1);
+  return status;
 }
 
 // --- completion ---

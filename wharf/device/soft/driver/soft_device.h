@@ -18,6 +18,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "wharf/device/device.h"
+#include "wharf/device/share.h"
 #include "wharf/device/soft/compiler.h"
 #include "wharf/device/soft/driver/module.h"
 #include "wharf/device/soft/driver/timeline.h"
@@ -110,9 +111,16 @@ class SoftDevice final : public Device {
   // Runs `work`, an absl::Status(): counted as busy time, skipped after a fault, its failure latched.
   template <typename Work>
   void DoWork(const Work& work);
-  // The same, queued.
+  // The same, queued, at its turn.
   template <typename Work>
   void EnqueueWork(std::shared_ptr<Timeline> stream, Work work);
+  // On the queue's thread, before DoWork.
+  void AwaitTurn() {
+    if (share_ != nullptr && !failed_.load(std::memory_order_acquire)) share_->Begin();
+  }
+  // `took`: of the thread that ran the work. While it runs nothing else does.
+  void Pay(Nanoseconds took);
+  absl::Status RunGemmOnAllCores(const Gemm& gemm);
   void NotifyWhenDone(Timeline& timeline, Done done);
   static void RunDue(const std::vector<Timeline::Callback>& due);
   void Latch(const absl::Status& status);
@@ -125,6 +133,8 @@ class SoftDevice final : public Device {
   IdleWorker background_;  // of the modules; uses the compiler
   KernelServices services_;
   std::unique_ptr<Executor> executor_;
+  Share* const share_;                // null if the device is not shared
+  Nanoseconds gemm_helpers_time_{0};  // what other threads than the one that ran them gave to matrix products, not paid
 
   // The caller's names.
   std::map<StreamId, std::shared_ptr<Timeline>> streams_;
@@ -165,13 +175,16 @@ void SoftDevice::DoWork(const Work& work) {
   } catch (const std::bad_alloc&) {
     status = CudaStatus(CudaError::kOutOfMemory, "the host is out of memory");
   }
-  busy_ns_.fetch_add((Clock::Real().Now() - start).count());
+  Pay(Clock::Real().Now() - start);
   if (!status.ok()) Latch(status);
 }
 
 template <typename Work>
 void SoftDevice::EnqueueWork(std::shared_ptr<Timeline> stream, Work work) {
-  Enqueue(std::move(stream), [this, work = std::move(work)] { DoWork(work); });
+  Enqueue(std::move(stream), [this, work = std::move(work)] {
+    AwaitTurn();
+    DoWork(work);
+  });
 }
 
 }  // namespace wharf::device::soft

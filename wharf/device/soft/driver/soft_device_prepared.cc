@@ -108,6 +108,7 @@ class SoftDevice::PreparedWork final : public WorkList {
     device_.all_.Issue();
     batch_->queued.fetch_add(1, std::memory_order_relaxed);
     device_.queue_->Push([device = &device_, batch = batch_, first, count, streams = std::move(streams)] {
+      device->AwaitTurn();
       device->DoWork([&] { return Run(*device, std::span(batch->elements).subspan(first, count)); });
       batch->queued.fetch_sub(1, std::memory_order_release);
       for (const auto& stream : streams) device->RunDue(stream->Complete());
@@ -138,7 +139,7 @@ class SoftDevice::PreparedWork final : public WorkList {
     return absl::OkStatus();
   }
   static absl::Status RunWhat(SoftDevice& device, const Gemm& gemm, const Element&) {
-    return soft::RunGemm(gemm, *device.memory_);
+    return device.RunGemmOnAllCores(gemm);
   }
 
   SoftDevice& device_;

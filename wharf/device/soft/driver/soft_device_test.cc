@@ -81,6 +81,24 @@ class NativeCompiler final : public Compiler {
 
 enum Functions : FunctionId { kFill = 1, kWild, kSpin, kSay, kSized, kWrong };
 
+// Counts; the device's calls must come in an order that makes sense.
+class CountingShare final : public Share {
+ public:
+  void Begin() override {
+    ++begun;
+    taking_part = true;
+  }
+  void End(Nanoseconds used) override {
+    ++ended;
+    total += used;
+  }
+  void Idle() override { taking_part = false; }
+
+  int begun = 0, ended = 0;
+  Nanoseconds total{0};
+  bool taking_part = false;
+};
+
 class SoftDeviceTest : public ::testing::Test {
  protected:
   SoftDeviceTest() {
@@ -227,6 +245,27 @@ TEST_F(SoftDeviceTest, OneDevicesFaultLeavesAnotherAlone) {
   EXPECT_EQ(CudaErrorOf(Wait()), CudaError::kIllegalAddress);
   EXPECT_EQ(other->Fault(), absl::OkStatus());
   EXPECT_EQ(other->Map(other->Arena().base, 4096), absl::OkStatus());
+}
+
+TEST_F(SoftDeviceTest, AsksForItsTurnBeforeWorkPaysForItAndSaysWhenItIsIdle) {
+  CountingShare share;
+  int compilations = 0;
+  auto shared = *SoftDevice::Create({.memory_quota = 1 << 20, .threads = 2, .share = &share},
+                                    std::make_unique<NativeCompiler>(&compilations));
+  device_.swap(shared);
+  ASSERT_EQ(device_->Map(device_->Arena().base, 65536), absl::OkStatus());
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(device_->Fill(0, {device_->Arena().base}, {65536}, 1, 1), absl::OkStatus());
+  }
+  EXPECT_EQ(Wait(), absl::OkStatus());
+  const Nanoseconds busy = device_->BusyTime();
+  device_.reset();
+  EXPECT_EQ(share.begun, 3);
+  EXPECT_EQ(share.ended, 3);
+  EXPECT_FALSE(share.taking_part);
+  // One of two threads: half of the device. Each payment is rounded down.
+  EXPECT_LE(share.total, busy / 2);
+  EXPECT_GE(share.total, busy / 2 - Nanoseconds(3));
 }
 
 TEST_F(SoftDeviceTest, OutputComesBeforeLaterCallbacks) {

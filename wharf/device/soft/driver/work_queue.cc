@@ -4,7 +4,8 @@
 
 namespace wharf::device::soft {
 
-WorkQueue::WorkQueue(Task at_end) : at_end_(std::move(at_end)), thread_([this] { ThreadMain(); }) {}
+WorkQueue::WorkQueue(Task at_idle, Task at_end)
+    : at_idle_(std::move(at_idle)), at_end_(std::move(at_end)), thread_([this] { ThreadMain(); }) {}
 
 WorkQueue::~WorkQueue() {
   {
@@ -35,6 +36,7 @@ bool WorkQueue::TakeBatch(std::deque<Task>& batch) {
     return !tasks_.empty() || !urgent_.empty() || ending_;
   };
   absl::MutexLock lock(&mutex_);
+  if (running_ && !ready()) at_idle_();
   running_ = false;
   mutex_.Await(absl::Condition(&ready));
   running_ = !tasks_.empty() || !urgent_.empty();

@@ -16,8 +16,9 @@ class WorkQueue {
  public:
   using Task = std::function<void()>;
 
-  // `at_end` runs last on the queue's thread.
-  explicit WorkQueue(Task at_end);
+  // On the queue's thread, `at_idle` runs when there is nothing more to do, before Idle says so, and must not call the
+  // queue; `at_end` runs last.
+  WorkQueue(Task at_idle, Task at_end);
   // Runs what is queued, then joins the thread.
   ~WorkQueue();
   WorkQueue(const WorkQueue&) = delete;
@@ -36,7 +37,7 @@ class WorkQueue {
   bool TakeBatch(std::deque<Task>& batch);
   void RunUrgent();
 
-  Task at_end_;
+  Task at_idle_, at_end_;
   mutable absl::Mutex mutex_;
   std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_), urgent_ ABSL_GUARDED_BY(mutex_);
   bool running_ ABSL_GUARDED_BY(mutex_) = false, ending_ ABSL_GUARDED_BY(mutex_) = false;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "wharf/base/clock.h"
 #include "wharf/device/soft/runtime/fault.h"
 
 namespace wharf::device::soft {
@@ -131,12 +130,14 @@ absl::Status Executor::Run(const KernelLaunch& launch) {
   const size_t helpers = HelpersFor(launch, max_workers, cost);
   const TimePoint start = Clock::Real().Now();
   const absl::Status status = helpers == 0 ? RunAlone(launch) : RunShared(launch, max_workers, helpers);
-  const auto took = static_cast<double>((Clock::Real().Now() - start).count());
+  const Nanoseconds took = Clock::Real().Now() - start;
+  helpers_time_ += took * static_cast<int64_t>(helpers);
   if (cost == block_ns_.end()) {
     if (block_ns_.size() >= kMaxRemembered) block_ns_.clear();
     cost = block_ns_.emplace(launch.kernel, 0).first;
   }
-  cost->second = took * static_cast<double>(helpers + 1) / static_cast<double>(launch.config.grid.Count());
+  cost->second = static_cast<double>(took.count()) * static_cast<double>(helpers + 1) /
+                 static_cast<double>(launch.config.grid.Count());
   services_.output.Flush();
   return status;
 }

@@ -11,10 +11,12 @@
 #include <memory>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "wharf/base/clock.h"
 #include "wharf/base/status.h"
 #include "wharf/device/soft/runtime/kernel_run.h"
 #include "wharf/device/soft/runtime/kernel_services.h"
@@ -36,6 +38,8 @@ class Executor {
   // REQUIRES: block size 1 … kMaxThreadsPerBlock, and a non-empty grid.
   absl::Status Run(const KernelLaunch& launch);
   void Detach() { workers_[0]->Detach(); }
+  // The time that other workers than the caller's gave to runs since the last call. On the thread that calls Run.
+  Nanoseconds TakeHelpersTime() { return std::exchange(helpers_time_, Nanoseconds(0)); }
   // Makes the running kernel and all later ones end with kCancelled as soon as they can. Thread-safe.
   void Stop();
   size_t threads() const { return workers_.size(); }
@@ -65,6 +69,7 @@ class Executor {
   std::atomic<bool> stopping_{false}, ending_{false};
   uint32_t next_grid_id_ = 1;
   Costs block_ns_;
+  Nanoseconds helpers_time_{0};
   absl::Mutex mutex_;
   KernelRun* current_ ABSL_GUARDED_BY(mutex_) = nullptr;
   std::shared_ptr<KernelRun> shared_run_ ABSL_GUARDED_BY(mutex_);  // that others may take blocks of
