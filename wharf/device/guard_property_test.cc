@@ -259,13 +259,22 @@ class Runner {
   Guard guard_;
 };
 
-// Words up to `limit`: as indices of words, up to 254 lie in a range.
-Pages RandomPages(uint32_t seed, uint64_t limit) {
+// What words are, as indices: inside every range, inside those of words, where ranges of words, pairs and quadruples
+// end, and anything.
+using Draw = uint32_t (*)(uint32_t random);
+constexpr Draw kDraws[] = {
+    [](uint32_t random) { return random % 4; },
+    [](uint32_t random) { return random % 250; },
+    [](uint32_t random) { return (64U << random % 3) - 1 + random / 4 % 2; },
+    [](uint32_t random) { return random; },
+};
+
+Pages RandomPages(uint32_t seed, Draw draw) {
   std::mt19937 random(seed);
   Pages pages(kBuffers);
   for (auto& page : pages) {
     std::vector<uint32_t> words(kPage / 4);
-    for (uint32_t& word : words) word = static_cast<uint32_t>(random() % limit);
+    for (uint32_t& word : words) word = draw(static_cast<uint32_t>(random()));
     page = BytesOf(words);
   }
   pages.emplace_back(kPage);  // no violation
@@ -294,8 +303,8 @@ void CheckOne(Runner& runner, const Sketch& sketch, bool ordered, uint32_t n, Se
   if (footprint.oblivious) return;  // those need no guard
   if (!footprint.guardable) RC_FAIL(footprint.reason + ":\n" + ptx);
   const LaunchConfig shape = ordered ? LaunchConfig{{4}, {1}} : LaunchConfig{{2}, {16}};
-  for (const uint64_t limit : {uint64_t{4}, uint64_t{250}, uint64_t{1000}, uint64_t{1} << 32}) {
-    const Pages before = RandomPages(n + 1, limit), after = runner.After(true, shape, before, n);
+  for (const Draw draw : kDraws) {
+    const Pages before = RandomPages(n + 1, draw), after = runner.After(true, shape, before, n);
     CheckOutside(footprint, before, after, ptx);
     const std::byte violated = after[kBuffers][0];
     ++(violated == std::byte{0} ? seen->clean : seen->violations);
