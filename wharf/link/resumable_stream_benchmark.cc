@@ -1,16 +1,20 @@
-// What the ability to resume costs: a channel over a TCP connection on loopback, plain and resumable, side by side in
-// one run: round trips of small frames, an inference's exchange (600 KiB up, 4 KiB down), posted small frames and bulk.
-//
-//   link_resumable_stream_benchmark --benchmark_repetitions=9 --benchmark_enable_random_interleaving=true
-//                                   --benchmark_report_aggregates_only=true
+// What the ability to resume costs: a channel over a TCP connection on loopback, plain and resumable, in turns: round
+// trips of small frames, an inference's exchange (600 KiB up, 4 KiB down), posted small frames and bulk. `wall_ratio`
+// and `cpu_ratio` are resumable over plain, medians of the turns; the CPU time is that of all threads of both ends,
+// which says more than the wall clock on a machine that is busy.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <condition_variable>
+#include <ctime>
 #include <functional>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "wharf/link/channel.h"
 #include "wharf/link/resumable_stream.h"
@@ -63,6 +67,7 @@ struct Link {
   }
 
   Handler client, server;
+  std::vector<std::byte> answer;
   std::mutex mutex;
   std::condition_variable changed;
   bool arrived = false;
@@ -73,65 +78,107 @@ void Require(const absl::Status& status) {
   if (!status.ok()) std::abort();
 }
 
+// One round of a workload on a link that stays.
+using Round = std::function<void()>;
+
 // Frames from handler to handler: what the channel and its stream cost, without a thread that waits.
-void RoundTrip(benchmark::State& state) {
-  Link link(state.range(0) != 0);
-  constexpr int kRound = 1000;
-  int left = 0;
-  const std::array<std::byte, 40> head{};
-  link.client.frame = [&](const FrameHeader&) {
-    if (--left > 0) return link.near->Send(1, 1, head);
+Round RoundTrips(Link& link) {
+  constexpr int kTrips = 1000;
+  static constexpr std::array<std::byte, 40> kHead{};
+  const auto left = std::make_shared<int>(0);
+  link.client.frame = [&link, left](const FrameHeader&) {
+    if (--*left > 0) return link.near->Send(1, 1, kHead);
     link.Signal();
     return absl::OkStatus();
   };
-  link.server.frame = [&](const FrameHeader&) { return link.far->Send(1, 1, head); };
-  for ([[maybe_unused]] auto _ : state) {
-    left = kRound;
-    Require(link.near->Send(1, 1, head));
+  link.server.frame = [&link](const FrameHeader&) { return link.far->Send(1, 1, kHead); };
+  return [&link, left] {
+    *left = kTrips;
+    Require(link.near->Send(1, 1, kHead));
     link.Wait();
-  }
-  state.counters["per_round_trip"] = benchmark::Counter(static_cast<double>(state.iterations() * kRound),
-                                                        benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  };
 }
 
-void Inference(benchmark::State& state) {
-  Link link(state.range(0) != 0);
-  const std::vector<std::byte> input(600 << 10), output(4 << 10);
-  link.client.frame = [&](const FrameHeader&) {
+// The last frame of the round is answered.
+void AnswerTagged(Link& link) {
+  link.client.frame = [&link](const FrameHeader&) {
     link.Signal();
     return absl::OkStatus();
   };
-  link.server.frame = [&](const FrameHeader&) { return link.far->Send(1, 1, {}, output); };
-  for ([[maybe_unused]] auto _ : state) {
-    Require(link.near->Send(1, 1, {}, input, BulkOwnership::kBorrow));
+  link.server.frame = [&link](const FrameHeader& header) {
+    return header.tag == 0 ? absl::OkStatus() : link.far->Send(1, 1, {}, link.answer);
+  };
+}
+
+Round Inferences(Link& link) {
+  link.answer.resize(4 << 10);
+  AnswerTagged(link);
+  return [&link, input = std::vector<std::byte>(600 << 10)] {
+    for (int i = 0; i < 10; ++i) {
+      Require(link.near->Send(1, 1, {}, input, BulkOwnership::kBorrow));
+      link.Wait();
+    }
+  };
+}
+
+Round Posted(Link& link) {
+  static constexpr std::array<std::byte, 100> kHead{};
+  AnswerTagged(link);
+  return [&link] {
+    for (int i = 0; i < 10'000; ++i) {
+      Require(link.near->Send(1, 0, kHead, {}, BulkOwnership::kCopy, Urgency::kSoon));
+    }
+    Require(link.near->Send(1, 1, kHead));
     link.Wait();
-  }
+  };
 }
 
-void Posted(benchmark::State& state) {
-  Link link(state.range(0) != 0);
-  const std::array<std::byte, 100> head{};
+Round Bulk(Link& link) {
+  AnswerTagged(link);
+  return [&link, data = std::vector<std::byte>(4 << 20)] {
+    for (int i = 0; i < 4; ++i) Require(link.near->Send(1, i == 3 ? 1 : 0, {}, data, BulkOwnership::kBorrow));
+    link.Wait();
+  };
+}
+
+struct Times {
+  std::vector<double> wall, cpu;
+
+  void Measure(const Round& round) {
+    const std::clock_t cpu_start = std::clock();  // of all threads
+    const auto start = std::chrono::steady_clock::now();
+    round();
+    wall.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    cpu.push_back(static_cast<double>(std::clock() - cpu_start) / CLOCKS_PER_SEC);
+  }
+  static double Median(std::vector<double> times) {
+    const auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
+    std::nth_element(times.begin(), middle, times.end());
+    return *middle;
+  }
+};
+
+void Compare(benchmark::State& state, Round (*workload)(Link&)) {
+  Link plain_link(false), resumable_link(true);
+  const Round plain = workload(plain_link), resumable = workload(resumable_link);
+  plain();
+  resumable();
+  Times plain_times, resumable_times;
   for ([[maybe_unused]] auto _ : state) {
-    Require(link.near->Send(1, 1, head, {}, BulkOwnership::kCopy, Urgency::kSoon));
+    plain_times.Measure(plain);
+    resumable_times.Measure(resumable);
+    state.SetIterationTime(resumable_times.wall.back());
   }
-  state.SetItemsProcessed(state.iterations());
+  const double wall = Times::Median(plain_times.wall), cpu = Times::Median(plain_times.cpu);
+  state.counters["plain_ms"] = wall * 1e3;
+  state.counters["resumable_ms"] = Times::Median(resumable_times.wall) * 1e3;
+  state.counters["wall_ratio"] = Times::Median(resumable_times.wall) / wall;
+  state.counters["cpu_ratio"] = Times::Median(resumable_times.cpu) / cpu;
 }
-
-void Bulk(benchmark::State& state) {
-  Link link(state.range(0) != 0);
-  const std::vector<std::byte> data(4 << 20);
-  for ([[maybe_unused]] auto _ : state) Require(link.near->Send(1, 1, {}, data, BulkOwnership::kBorrow));
-  state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(data.size()));
-}
-
-void PlainAndResumable(benchmark::internal::Benchmark* benchmark) {
-  // The CPU time is that of all threads of both ends: it says more than the wall clock on a machine that is busy.
-  benchmark->ArgName("resumable")->Arg(0)->Arg(1)->MeasureProcessCPUTime()->UseRealTime();
-}
-BENCHMARK(RoundTrip)->Apply(PlainAndResumable)->Unit(benchmark::kMillisecond);
-BENCHMARK(Inference)->Apply(PlainAndResumable)->Unit(benchmark::kMicrosecond);
-BENCHMARK(Posted)->Apply(PlainAndResumable);
-BENCHMARK(Bulk)->Apply(PlainAndResumable)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(Compare, round_trips, &RoundTrips)->UseManualTime()->Iterations(50);
+BENCHMARK_CAPTURE(Compare, inferences, &Inferences)->UseManualTime()->Iterations(50);
+BENCHMARK_CAPTURE(Compare, posted, &Posted)->UseManualTime()->Iterations(50);
+BENCHMARK_CAPTURE(Compare, bulk, &Bulk)->UseManualTime()->Iterations(50);
 
 }  // namespace
 }  // namespace wharf::link
