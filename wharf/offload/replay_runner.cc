@@ -12,8 +12,9 @@ namespace wharf::offload {
 namespace {
 
 constexpr size_t kMaxAnswersAhead = 256;
-// How often a thread of a guarded kernel may jump back.
-constexpr uint64_t kGuardFuel = 1 << 16;
+// How often a thread of a guarded kernel may jump back, and all its threads together: a launch that was foreseen
+// wrongly must not hold the device for long.
+constexpr uint64_t kThreadFuel = 1 << 16, kLaunchFuel = 1 << 28;
 constexpr uint64_t kMarkBytes = 4;
 
 uint64_t AnswerBytes(const StepOp& op) {
@@ -405,8 +406,11 @@ absl::Status ReplayRunner::PerformAhead(OperationId id, const Ticket& ticket) {
   if (!IsGuarded(id)) return performer_->Perform(known.op, KnownData(id), ticket);
   device::Guard guard = *known.writes->guard;
   WHARF_ASSIGN_OR_RETURN(guard.violation, undo_.Mark());
-  guard.fuel = kGuardFuel;
-  WHARF_RETURN_IF_ERROR(performer_->LaunchGuarded(std::get<Launch>(known.op), guard));
+  const auto& launch = std::get<Launch>(known.op);
+  const double threads =
+      static_cast<double>(launch.config.grid.Count()) * static_cast<double>(launch.config.block.Count());
+  guard.fuel = std::min(kThreadFuel, static_cast<uint64_t>(static_cast<double>(kLaunchFuel) / std::max(threads, 1.0)));
+  WHARF_RETURN_IF_ERROR(performer_->LaunchGuarded(launch, guard));
   guarded_ = true;
   ++counters_.guarded;
   return absl::OkStatus();

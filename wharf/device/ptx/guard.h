@@ -2,8 +2,7 @@
 // allows it, does not fault and ends. The rewriting knows nothing of the device, so the same works on every one.
 //
 // - Every load, store and atomic operation on global memory is predicated by a check of its address: aligned, and all
-// of
-//   its bytes in the range of one of the parameters the address may be computed from (footprint_flow.h). Accesses to
+//   of its bytes in the range of one of the parameters the address may be computed from (footprint_flow.h). Accesses to
 //   shared and local memory are checked against the kernel's own variables. What fails the check is left out, results
 //   are zero, and the violation word is set.
 // - If any branch may depend on loaded data, every jump back burns fuel; a thread that has none left sets the violation

@@ -18,7 +18,8 @@ absl::StatusOr<LoadedModule*> SoftDevice::FindModule(ModuleId id) const {
 
 absl::Status SoftDevice::LoadModule(ModuleId id, std::vector<std::byte> image) {
   if (modules_.contains(id)) return CudaStatus(CudaError::kInvalidValue, "module {} exists already", id);
-  WHARF_ASSIGN_OR_RETURN(std::unique_ptr<LoadedModule> module, LoadedModule::Load(image, *memory_, *compiler_, background_));
+  WHARF_ASSIGN_OR_RETURN(std::unique_ptr<LoadedModule> module,
+                         LoadedModule::Load(image, *memory_, *compiler_, background_));
   modules_[id] = std::move(module);
   return absl::OkStatus();
 }
