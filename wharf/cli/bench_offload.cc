@@ -35,6 +35,7 @@ Modes      device_only (or local)  on this machine's device, no link
            posted   one way unless an answer is needed
            replay   what the server knows from earlier inferences it runs by itself; wrong guesses are undone
            replay_speculative  replay as published. Unsafe: wrong guesses are not undone
+           partition  the sequence is cut between a device here, of one CPU thread, and the server's
            native   pose only: offloaded by hand (pose_server, pose_client), input up and results down: the yardstick
 Scenarios  indoors, outdoors: measured Wi-Fi to a moving robot
            fixed: 93 Mbit/s. All with --rtt.

@@ -128,6 +128,20 @@ TEST(StagesOfCalls, AreTheDifferencesOfTheRuns) {
   EXPECT_THAT(stages.loop, UnorderedElementsAre(Pair("cudaLaunchKernel", 19), Pair("cudaFree", 0.5)));
 }
 
+TEST(ParseRun, OfAPartitionWhatCrossedTheLinkCounts) {
+  const auto run =
+      ParseRun(R"({"latency_ms": [1.0]})",
+               R"({"mode": "posted", "calls": 70, "blocking_round_trips": 7, "bytes_up": 1000, "bytes_down": 2000,
+          "device_busy_ns": 5, "per_function": {}, "replay": {}, "partition": {"operations_here": 3,
+          "there": {"blocking_round_trips": 1, "bytes_up": 10, "bytes_down": 20, "device_busy_ns": 30}}})");
+  ASSERT_EQ(run.status(), absl::OkStatus());
+  EXPECT_EQ(run->calls, 70u);
+  EXPECT_EQ(run->blocking_round_trips, 1u);
+  EXPECT_EQ(run->bytes_up, 10u);
+  EXPECT_EQ(run->bytes_down, 20u);
+  EXPECT_EQ(run->device_busy_ns, 30u);
+}
+
 TEST(BenchModes, AreFoundByNameAndLocalIsDeviceOnly) {
   EXPECT_EQ(FindBenchMode("replay")->options, (std::vector<std::string>{"--mode", "replay"}));
   EXPECT_EQ(FindBenchMode("local")->name, "device_only");

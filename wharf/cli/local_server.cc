@@ -22,7 +22,8 @@ std::string TemporaryDirectory() {
   return base;
 }
 
-[[noreturn]] void ExecServer(std::vector<std::string> arguments, int output, pid_t parent) {
+[[noreturn]] void ExecServer(std::vector<std::string> arguments, const std::map<std::string, std::string>& variables,
+                             int output, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1);
   // A terminal's Ctrl-C is for the program; the server ends after it.
@@ -31,6 +32,7 @@ std::string TemporaryDirectory() {
   const int nothing = open("/dev/null", O_RDONLY);
   dup2(nothing, STDIN_FILENO);
   setenv("WHARF_LOG", "warn", 0);
+  for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
@@ -40,22 +42,24 @@ std::string TemporaryDirectory() {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<LocalServer>> LocalServer::Start(const std::vector<std::string>& arguments) {
+absl::StatusOr<std::unique_ptr<LocalServer>> LocalServer::Start(const std::vector<std::string>& arguments,
+                                                                const std::map<std::string, std::string>& variables) {
   std::string directory = TemporaryDirectory() + "/wharf-XXXXXX";
   if (mkdtemp(directory.data()) == nullptr) return ErrnoStatus(errno, fmt::format("cannot make {}", directory));
   std::unique_ptr<LocalServer> server(new LocalServer(directory));
-  WHARF_RETURN_IF_ERROR(server->Launch(arguments));
+  WHARF_RETURN_IF_ERROR(server->Launch(arguments, variables));
   return server;
 }
 
-absl::Status LocalServer::Launch(const std::vector<std::string>& arguments) {
+absl::Status LocalServer::Launch(const std::vector<std::string>& arguments,
+                                 const std::map<std::string, std::string>& variables) {
   std::vector<std::string> all = {"wharf", "serve", "--listen", Address(), "--drain-timeout", "1s"};
   all.insert(all.end(), arguments.begin(), arguments.end());
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
   const pid_t parent = getpid();
   pid_ = fork();
-  if (pid_ == 0) ExecServer(std::move(all), ends[1], parent);
+  if (pid_ == 0) ExecServer(std::move(all), variables, ends[1], parent);
   const int fork_error = errno;
   close(ends[1]);
   const absl::Status ready = pid_ < 0 ? ErrnoStatus(fork_error, "cannot start a local server") : AwaitReady(ends[0]);

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,9 +15,10 @@ namespace wharf::cli {
 
 class LocalServer {
  public:
-  // Starts `wharf serve` with `arguments` added and waits until it accepts. kUnavailable with the server's own line if
-  // it does not start.
-  static absl::StatusOr<std::unique_ptr<LocalServer>> Start(const std::vector<std::string>& arguments);
+  // Starts `wharf serve` with `arguments` and environment `variables` added and waits until it accepts. kUnavailable
+  // with the server's own line if it does not start.
+  static absl::StatusOr<std::unique_ptr<LocalServer>> Start(const std::vector<std::string>& arguments,
+                                                            const std::map<std::string, std::string>& variables = {});
   ~LocalServer();
   LocalServer(const LocalServer&) = delete;
   LocalServer& operator=(const LocalServer&) = delete;
@@ -25,7 +27,7 @@ class LocalServer {
 
  private:
   explicit LocalServer(std::string directory) : directory_(std::move(directory)) {}
-  absl::Status Launch(const std::vector<std::string>& arguments);
+  absl::Status Launch(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& variables);
   absl::Status AwaitReady(int output);
   const std::string directory_;
   pid_t pid_ = -1;

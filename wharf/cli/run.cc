@@ -37,6 +37,12 @@ Modes
   percall             every call is a round trip: the baseline
   replay_speculative  replay as published: what the server ran ahead is never undone. UNSAFE, for comparison only:
                       a program that deviates after an update in place computes with wrong memory
+Partition
+  remote              every operation runs on the server
+  local               every operation runs on this machine's device; what only the server can run does there
+  auto                the operators of an inference are cut by what each takes on either side and what the link carries
+                      now, again before each inference; until times are known everything runs on the server
+
 `wharf trace --help` shows what happens when. The exit code is the program's; 126 or 127 if it cannot be started.)";
 
 constexpr const char* kTraceFooter = R"(
@@ -56,6 +62,7 @@ struct RunOptions {
   std::string tls_ca, tls_certificate, tls_key;
   Nanoseconds timeout = std::chrono::seconds(10);
   Nanoseconds resume = std::chrono::seconds(30);
+  std::string partition = "remote";
   std::string local_device = "auto";
   uint64_t local_memory = uint64_t{2} << 30;
   int local_threads = 0;
@@ -134,30 +141,66 @@ std::string Preload(const std::string& directory) {
   return before == nullptr || *before == '\0' ? list : list + ":" + before;
 }
 
-std::map<std::string, std::string> Environment(const RunOptions& options, const std::string& address,
-                                               const std::string& shims) {
+// How to reach the server, for a process that reads `prefix` (offload/session_environment.h).
+std::map<std::string, std::string> ServerVariables(const RunOptions& options, const std::string& prefix) {
   std::map<std::string, std::string> variables;
+  variables[prefix + "SERVER"] = options.server;
+  variables[prefix + "MODE"] = options.mode;
+  variables[prefix + "TIMEOUT_MS"] = fmt::format("{}", std::max<int64_t>(1, options.timeout.count() / 1'000'000));
+  variables[prefix + "RESUME_MS"] = fmt::format("{}", options.resume.count() / 1'000'000);
+  variables[prefix + "TLS"] = options.tls ? "1" : "";
+  variables[prefix + "TLS_CA"] = options.tls_ca;
+  variables[prefix + "TLS_CERT"] = options.tls_certificate;
+  variables[prefix + "TLS_KEY"] = options.tls_key;
+  if (!options.token_file.empty()) {
+    variables[prefix + "TOKEN_FILE"] = options.token_file;
+    variables[prefix + "TOKEN"] = "";  // it would come first
+  }
+  return variables;
+}
+
+// What the program needs to find our libraries, and its server.
+std::map<std::string, std::string> Environment(const RunOptions& options, const std::string& shims) {
+  std::map<std::string, std::string> variables = ServerVariables(options, "WHARF_");
   const char* library_path = getenv("LD_LIBRARY_PATH");
   variables["LD_LIBRARY_PATH"] = library_path == nullptr || *library_path == '\0' ? shims : shims + ":" + library_path;
   variables["LD_PRELOAD"] = Preload(shims);
-  variables["WHARF_SERVER"] = address;
-  variables["WHARF_MODE"] = options.mode;
-  variables["WHARF_TIMEOUT_MS"] = fmt::format("{}", std::max<int64_t>(1, options.timeout.count() / 1'000'000));
-  variables["WHARF_RESUME_MS"] = fmt::format("{}", options.resume.count() / 1'000'000);
-  variables["WHARF_TLS"] = options.tls ? "1" : "";
-  variables["WHARF_TLS_CA"] = options.tls_ca;
-  variables["WHARF_TLS_CERT"] = options.tls_certificate;
-  variables["WHARF_TLS_KEY"] = options.tls_key;
-  if (!options.token_file.empty()) {
-    variables["WHARF_TOKEN_FILE"] = options.token_file;
-    variables["WHARF_TOKEN"] = "";  // it would come first
-  }
   return variables;
 }
 
 absl::StatusOr<std::unique_ptr<LocalServer>> StartLocal(const RunOptions& options) {
   return LocalServer::Start({"--device", options.local_device, "--memory", fmt::format("{}", options.local_memory),
                              "--threads", fmt::format("{}", options.local_threads)});
+}
+
+// A server here whose device is this machine's and, behind it, the server's.
+absl::StatusOr<std::unique_ptr<LocalServer>> StartPartition(const RunOptions& options) {
+  std::map<std::string, std::string> variables = ServerVariables(options, "WHARF_UPSTREAM_");
+  if (options.token_file.empty()) {
+    WHARF_ASSIGN_OR_RETURN(variables["WHARF_UPSTREAM_TOKEN"], TokenFor(options));
+  }
+  variables["WHARF_PARTITION"] = options.partition;
+  variables["WHARF_PARTITION_DEVICE"] = options.local_device;
+  return LocalServer::Start({"--device", server::kPartitionDriver, "--memory", fmt::format("{}", options.local_memory),
+                             "--threads", fmt::format("{}", options.local_threads)},
+                            variables);
+}
+
+// The server to run on. `own`: one that was started for this.
+absl::Status PrepareServer(RunOptions& options, std::string* driver, std::unique_ptr<LocalServer>* own) {
+  if (options.local) {
+    WHARF_ASSIGN_OR_RETURN(*own, StartLocal(options));
+    options.server = (*own)->Address();
+  }
+  WHARF_ASSIGN_OR_RETURN(*driver, CheckAddress(options.server, options));
+  if (options.partition == "remote") return absl::OkStatus();
+  WHARF_ASSIGN_OR_RETURN(*own, StartPartition(options));
+  // What follows is how the program reaches it.
+  options.server = (*own)->Address();
+  options.mode = "posted";
+  options.tls = false;
+  options.token_file.clear();
+  return absl::OkStatus();
 }
 
 // The file's directory may be relative, and the program may change its own. What an earlier run left goes.
@@ -181,19 +224,16 @@ void TellOfTrace(const std::string& path, const std::string& stats) {
 }
 
 // The program's exit code, or why it was not started.
-absl::StatusOr<int> Run(const RunOptions& options, const std::string& path) {
+absl::StatusOr<int> Run(RunOptions options, const std::string& path) {
   WHARF_ASSIGN_OR_RETURN(const std::string shims, ShimDirectory());
   Command command;
   command.path = path;
   command.arguments = options.program;
+  std::string driver;
   std::unique_ptr<LocalServer> local;
-  if (options.local) {
-    WHARF_ASSIGN_OR_RETURN(local, StartLocal(options));
-  }
-  const std::string address = local ? local->Address() : options.server;
-  WHARF_ASSIGN_OR_RETURN(const std::string driver, CheckAddress(address, options));
+  WHARF_RETURN_IF_ERROR(PrepareServer(options, &driver, &local));
   if (!options.no_check) WHARF_RETURN_IF_ERROR(CheckProgram(path, driver));
-  command.environment = Environment(options, address, shims);
+  command.environment = Environment(options, shims);
   std::unique_ptr<TemporaryFile> counters;
   if (options.stats == "-" || (options.stats.empty() && !options.trace.empty())) {
     WHARF_ASSIGN_OR_RETURN(counters, TemporaryFile::Make());
@@ -222,6 +262,11 @@ void CheckUsage(RunOptions& options) {
   if (options.tls_certificate.empty() != options.tls_key.empty()) {
     throw CLI::ValidationError("run", "--tls-cert and --tls-key go together");
   }
+  if (options.partition == "remote") return;
+  if (options.local) throw CLI::ValidationError("run", "--partition wants a --server: with --local all runs here");
+  if (options.mode == "percall" || options.mode == "cached") {
+    throw CLI::ValidationError("run", "--partition goes with --mode replay, posted or replay_speculative");
+  }
 }
 
 void AddOptions(CLI::App* command, RunOptions& options) {
@@ -229,6 +274,9 @@ void AddOptions(CLI::App* command, RunOptions& options) {
   command->add_flag("--local", options.local, "Run on this machine, with a private server")->excludes(server);
   command->add_option("--mode", options.mode, "How calls travel")
       ->check(CLI::IsMember({"replay", "posted", "cached", "percall", "replay_speculative"}))
+      ->capture_default_str();
+  command->add_option("--partition", options.partition, "Where operations run: the server, this machine, or both")
+      ->check(CLI::IsMember({"remote", "local", "auto"}))
       ->capture_default_str();
   AddDuration(command, "--timeout", options.timeout, "A server silent for this long is lost: CUDA calls then fail");
   AddDuration(command, "--resume", options.resume,
@@ -240,10 +288,10 @@ void AddOptions(CLI::App* command, RunOptions& options) {
   command->add_option("--tls-ca", options.tls_ca, "Trust this CA instead of the system's")->type_name("FILE");
   command->add_option("--tls-cert", options.tls_certificate, "Our certificate, for mutual TLS")->type_name("FILE");
   command->add_option("--tls-key", options.tls_key, "Its key")->type_name("FILE");
-  command->add_option("--device", options.local_device, "With --local: soft (CPU), cuda (GPU) or auto")
+  command->add_option("--device", options.local_device, "With --local or --partition: soft (CPU), cuda (GPU) or auto")
       ->capture_default_str();
-  AddBytes(command, "--memory", options.local_memory, "With --local: device memory");
-  command->add_option("--threads", options.local_threads, "With --local: CPU threads, 0 = all")->capture_default_str();
+  AddBytes(command, "--memory", options.local_memory, "The same: device memory");
+  command->add_option("--threads", options.local_threads, "The same: CPU threads, 0 = all")->capture_default_str();
   command->add_flag("--no-check", options.no_check, "Start the program even if it looks as if it could not work");
 }
 

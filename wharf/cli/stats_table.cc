@@ -80,6 +80,23 @@ bool Replays(const nlohmann::json& stats) {
   return stats.at("mode").get<std::string>().starts_with("replay") && stats.contains("replay");
 }
 
+// What ran where.
+std::string Partition(const nlohmann::json& partition) {
+  const auto number = [](const nlohmann::json& object, const char* key) { return object.at(key).get<uint64_t>(); };
+  const nlohmann::json& there = partition.at("there");
+  std::string text = fmt::format("wharf: partition: {} operations on memory here, {} on the server\n",
+                                 number(partition, "operations_here"), number(partition, "operations_there"));
+  text +=
+      fmt::format("    {:>12}  waits for memory of the other side ({} up, {} down)\n", number(partition, "transfers"),
+                  FormatBytes(number(partition, "transferred_up")), FormatBytes(number(partition, "transferred_down")));
+  text += fmt::format("    {:>12}  round trips to the server ({} up, {} down)\n", number(there, "blocking_round_trips"),
+                      FormatBytes(number(there, "bytes_up")), FormatBytes(number(there, "bytes_down")));
+  if (partition.at("plan").is_null()) return text;
+  const nlohmann::json& plan = partition.at("plan");
+  return text + fmt::format("    {:>12}  of {} operators of the inference here by plan, which has changed {} times\n",
+                            number(plan, "operators_here"), number(plan, "operators"), number(plan, "changes"));
+}
+
 std::string Table(const nlohmann::json& stats) {
   const auto number = [&stats](const char* key) { return stats.at(key).get<uint64_t>(); };
   const double wall = stats.at("wall_s").get<double>();
@@ -93,6 +110,7 @@ std::string Table(const nlohmann::json& stats) {
                       FormatBytes(number("bytes_down")));
   text += fmt::format("  device busy     {:>10.3f} s  ({:.0f} %)\n", busy, wall > 0 ? 100 * busy / wall : 0);
   text += TopFunctions(stats.at("per_function"));
+  if (stats.contains("partition") && !stats.at("partition").is_null()) text += Partition(stats.at("partition"));
   return Replays(stats) ? text + Replay(stats.at("replay")) : text;
 }
 

@@ -299,6 +299,8 @@ class Device {
   virtual Nanoseconds BusyTime() const = 0;
   // Kernels this device compiled itself (not found in a cache). Thread-safe.
   virtual uint64_t KernelsCompiled() const { return 0; }
+  // What there is to say of its work beside this, as a JSON object; "" if nothing. May wait.
+  virtual std::string Report() { return {}; }
 };
 
 struct DeviceOptions {

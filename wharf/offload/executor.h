@@ -136,6 +136,7 @@ class Executor final : public link::FrameHandler, private ReplayRunner::Performe
   void Answer(const GetAttributes& op, const Ticket& ticket);
   void Answer(const Acknowledge& op, const Ticket& ticket);
   void Answer(const SessionStats& op, const Ticket& ticket);
+  void Answer(const DescribeDevice& op, const Ticket& ticket);
   device::Done ReplyWhenDone(const Ticket& ticket);
   void ReplyIfFailed(const Ticket& ticket, const absl::Status& queued);
 

@@ -320,4 +320,8 @@ void Executor::Answer(const SessionStats&, const Ticket& ticket) {
   replies_->ReplyNow(ticket, absl::OkStatus(), Encode(reply));
 }
 
+void Executor::Answer(const DescribeDevice&, const Ticket& ticket) {
+  replies_->ReplyNow(ticket, absl::OkStatus(), Encode(DescribeDevice::Reply{device_->Report()}));
+}
+
 }  // namespace wharf::offload

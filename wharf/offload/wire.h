@@ -360,6 +360,16 @@ struct SessionStats {
   };
   auto Fields() { return std::tuple<>(); }
 };
+// What a device that is made of several has to say of its work.
+struct DescribeDevice {
+  WHARF_OP(75, kBlocking, false);
+  static constexpr const char* kName = "DescribeDevice";
+  struct Reply {
+    std::string report;  // a JSON object, or ""
+    auto Fields() { return std::tie(report); }
+  };
+  auto Fields() { return std::tuple<>(); }
+};
 #undef WHARF_OP
 
 template <typename... Ops>
@@ -368,7 +378,7 @@ using AllOps =
     OpList<MapMemory, UnmapMemory, LoadModule, UnloadModule, DefineFunction, SetMaxDynamicShared, CreateStream,
            DestroyStream, CreateEvent, DestroyEvent, RecordEvent, WaitEvent, CopyToDevice, CopyOnDevice, Fill, Launch,
            RunGemm, RequestHostCall, HostCallDone, CopyToHost, SynchronizeStream, SynchronizeDevice, SynchronizeEvent,
-           QueryStream, QueryEvent, ElapsedTime, FindSymbol, GetAttributes, Acknowledge, SessionStats>;
+           QueryStream, QueryEvent, ElapsedTime, FindSymbol, GetAttributes, Acknowledge, SessionStats, DescribeDevice>;
 
 // Operations that repeat with the inferences of a program and can be foreseen: the steps of a StepGraph.
 using StepOps = OpList<MapMemory, UnmapMemory, CreateStream, DestroyStream, CreateEvent, DestroyEvent, RecordEvent,

@@ -8,8 +8,9 @@
 
 namespace wharf::server {
 
-// `driver`: "soft", "cuda", or "auto" (cuda if there is a usable GPU, else soft). kUnavailable with the reason and what
-// to do.
+// `driver`: "soft", "cuda", "auto" (cuda if there is a usable GPU, else soft), or kPartitionDriver: then
+// WHARF_PARTITION_DEVICE says which of these is here, WHARF_PARTITION ("local" or "auto") what runs on it, and the
+// variables of offload::kUpstreamVariables where the rest does. kUnavailable with the reason and what to do.
 absl::StatusOr<std::unique_ptr<device::Device>> MakeDevice(const std::string& driver,
                                                            const device::DeviceOptions& options);
 

@@ -38,7 +38,8 @@ bool IsLoopbackAddress(const std::string& address) {
 }
 
 absl::Status Validate(const ServerOptions& options) {
-  if (options.device != "soft" && options.device != "cuda" && options.device != "auto") {
+  if (options.device != "soft" && options.device != "cuda" && options.device != "auto" &&
+      options.device != kPartitionDriver) {
     return InvalidArgument("--device is soft, cuda or auto, not {}", options.device);
   }
   if (options.tls_certificate.empty() != options.tls_key.empty()) {

@@ -9,6 +9,10 @@
 
 namespace wharf::server {
 
+// A device that is made of this machine's and another server's: for `wharf run --partition`, whose variables say which
+// (device_factory.h).
+inline constexpr const char* kPartitionDriver = "partition";
+
 struct ServerOptions {
   std::string listen = "127.0.0.1:7070";  // HOST:PORT, [V6]:PORT or unix:PATH
   std::string device = "auto";            // soft, cuda or auto (cuda if there is one)

@@ -158,14 +158,14 @@ absl::Status Session::Open(const offload::Hello& hello) {
   welcome.session = config_.id;
   welcome.properties = (*device)->Properties();
   welcome.arena = (*device)->Arena();
-  welcome.memory_quota = quota;
+  welcome.memory_quota = welcome.properties.total_memory;
   Log(LogLevel::kInfo, "session opened",
       {{"session", config_.id},
        {"peer", channel_->Stream().Peer()},
        {"program", CleanName(hello.program)},
        {"device", welcome.properties.name},
        {"driver", welcome.properties.driver},
-       {"memory_mib", quota >> 20}});
+       {"memory_mib", welcome.memory_quota >> 20}});
   {
     absl::MutexLock lock(&mutex_);
     executor_ = std::make_unique<offload::Executor>(*std::move(device), channel_);

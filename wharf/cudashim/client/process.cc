@@ -3,13 +3,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
-#include <iterator>
-#include <sstream>
-#include <system_error>
 #include <utility>
 
 #include "wharf/base/log.h"
@@ -17,16 +12,10 @@
 #include "wharf/base/trace.h"
 #include "wharf/cudashim/client/host_ranges.h"
 #include "wharf/cudashim/client/module_state.h"
-#include "wharf/link/byte_stream.h"
-#include "wharf/link/resumable_stream.h"
+#include "wharf/offload/session_environment.h"
 
 namespace wharf::client {
 namespace {
-
-std::string Environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 std::string ProgramName() {
   char path[4096];
@@ -36,91 +25,17 @@ std::string ProgramName() {
   return full.substr(full.rfind('/') + 1);
 }
 
-// The token itself, or the first line of the file that holds it.
-absl::StatusOr<std::string> Token() {
-  if (std::string token = Environment("WHARF_TOKEN"); !token.empty()) return token;
-  const std::string path = Environment("WHARF_TOKEN_FILE");
-  if (path.empty()) return std::string();
-  std::ifstream file(path);
-  std::string token;
-  if (!file || !std::getline(file, token)) {
-    return NotFound("cannot read the token from {}: check WHARF_TOKEN_FILE", path);
-  }
-  while (!token.empty() && (token.back() == '\r' || token.back() == ' ')) token.pop_back();
-  return token;
-}
-
-Nanoseconds Timeout() {
-  const std::string text = Environment("WHARF_TIMEOUT_MS");
-  const long long value = text.empty() ? 0 : std::atoll(text.c_str());
-  return std::chrono::milliseconds(value > 0 ? value : 10000);
-}
-
-absl::StatusOr<offload::Mode> ModeFromEnvironment() {
-  const std::string text = Environment("WHARF_MODE");
-  if (text.empty() || text == "replay") return offload::Mode::kReplay;
-  if (text == "posted") return offload::Mode::kPosted;
-  if (text == "percall") return offload::Mode::kPerCall;
-  if (text == "cached") return offload::Mode::kCached;
-  if (text == "replay_speculative") return offload::Mode::kReplaySpeculative;
-  return InvalidArgument("WHARF_MODE is '{}': it must be replay, posted, cached, percall or replay_speculative", text);
-}
-
 void Print(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
 }
 
-// How long a dropped connection may be gone; 0: it ends the session.
-Nanoseconds ResumeTime() {
-  const std::string text = Environment("WHARF_RESUME_MS");
-  return std::chrono::milliseconds(text.empty() ? 30'000 : std::max(0LL, std::atoll(text.c_str())));
-}
-
-absl::StatusOr<std::unique_ptr<link::ByteStream>> OpenStream(const std::string& server,
-                                                             const link::ConnectOptions& options) {
-  link::ResumeOptions resume;
-  resume.limit = ResumeTime();
-  // What is on this machine cannot drop: when it is gone, it is gone.
-  if (resume.limit.count() == 0 || server.starts_with("unix:")) return link::Connect(server, options);
-  link::ConnectOptions again = options;
-  again.timeout = std::min<Nanoseconds>(options.timeout, std::chrono::seconds(2));  // what is lost is asked for anew
-  return link::OpenResumable(
-      [server, options, again, first = true]() mutable {
-        return link::Connect(server, std::exchange(first, false) ? options : again);
-      },
-      resume);
-}
-
 absl::StatusOr<std::unique_ptr<offload::Session>> OpenSession() {
-  const std::string server = Environment("WHARF_SERVER");
-  if (server.empty()) {
-    return NotFound("no server is set: start the program with `wharf run --server HOST:PORT -- PROGRAM`");
-  }
   TrustLockOrder();
   offload::SessionOptions options;
-  WHARF_ASSIGN_OR_RETURN(options.token, Token());
-  WHARF_ASSIGN_OR_RETURN(options.mode, ModeFromEnvironment());
   options.program = ProgramName();
-  options.timeout = Timeout();
   options.output = Print;
-  options.on_lost = [server](std::string_view reason) {
-    TellUser(fmt::format("lost the server {} ({}); CUDA calls fail from now on", server, reason));
-  };
-  link::ConnectOptions connect;
-  connect.timeout = options.timeout;
-  if (Environment("WHARF_TLS") == "1") {
-    connect.tls = link::TlsClientOptions{.ca_file = Environment("WHARF_TLS_CA"),
-                                         .certificate_file = Environment("WHARF_TLS_CERT"),
-                                         .key_file = Environment("WHARF_TLS_KEY"),
-                                         .server_name = ""};
-  }
-  try {
-    WHARF_ASSIGN_OR_RETURN(auto stream, OpenStream(server, connect));
-    return offload::Session::Open(std::move(stream), std::move(options));
-  } catch (const std::system_error& error) {
-    return ResourceExhausted("cannot start the threads of a session: {}", error.what());
-  }
+  return offload::OpenSession(offload::kProgramVariables, std::move(options), TellUser);
 }
 
 void LockProcess();
@@ -218,7 +133,7 @@ void Process::Count(Call call, offload::CallClass call_class) {
 void Process::AtExit() {
   Connection* const connection = Current();
   if (orphan_.load() || ended_.exchange(true)) return;
-  if (!Environment("WHARF_STATS").empty()) WriteStats(connection);
+  if (!offload::EnvironmentVariable(offload::kProgramVariables, "STATS").empty()) WriteStats(connection);
   if (connection != nullptr) connection->session->Close(std::chrono::milliseconds(500));
   if (Trace* const trace = Trace::Get()) {
     if (const absl::Status written = trace->Flush(); !written.ok()) TellUser(std::string(Message(written)));
@@ -249,12 +164,14 @@ void Process::WriteStats(Connection* connection) {
   offload::SessionCounters counters;
   uint64_t violations = 0;
   offload::SessionStats::Reply server;
+  offload::DescribeDevice::Reply device;
   const char* mode = "none";
   if (connection != nullptr) {
     static constexpr const char* kModes[] = {"posted", "percall", "cached", "replay", "replay_speculative"};
     mode = kModes[static_cast<int>(connection->session->mode())];
     counters = connection->session->Counters();
     if (connection->session->Ask(offload::SessionStats{}, &server) != CudaError::kSuccess) server = {};
+    if (connection->session->Ask(offload::DescribeDevice{}, &device) != CudaError::kSuccess) device = {};
     violations = connection->session->ClassViolations();
   }
   absl::MutexLock lock(&mutex_);
@@ -263,13 +180,14 @@ void Process::WriteStats(Connection* connection) {
       "{{\n  \"mode\": \"{}\",\n  \"calls\": {},\n  \"local_calls\": {},\n  \"posted_calls\": {},\n"
       "  \"blocking_calls\": {},\n  \"posted_operations\": {},\n  \"blocking_round_trips\": {},\n  \"bytes_up\": {},\n"
       "  \"bytes_down\": {},\n  \"device_busy_ns\": {},\n  \"class_violations\": {},\n  \"wall_s\": {:.6f},\n"
-      "  \"replay\": {},\n"
+      "  \"replay\": {},\n  \"partition\": {},\n"
       "  \"per_function\": {{",
       mode, calls, class_counts_[1].load(), class_counts_[2].load(), class_counts_[3].load(),
       counters.posted_operations + retired_.posted_operations,
       counters.blocking_round_trips + retired_.blocking_round_trips, counters.bytes_up + retired_.bytes_up,
       counters.bytes_down + retired_.bytes_down, server.busy_nanoseconds, violations,
-      absl::ToDoubleSeconds(absl::Now() - started_), ReplayAsJson(counters, server));
+      absl::ToDoubleSeconds(absl::Now() - started_), ReplayAsJson(counters, server),
+      device.report.empty() ? "null" : device.report);
   const char* separator = "\n";
   for (size_t i = 0; i < counts_.size(); ++i) {
     if (counts_[i] == 0) continue;
@@ -277,7 +195,7 @@ void Process::WriteStats(Connection* connection) {
     separator = ",\n";
   }
   text += "\n  }\n}\n";
-  const std::string path = Environment("WHARF_STATS");
+  const std::string path = offload::EnvironmentVariable(offload::kProgramVariables, "STATS");
   std::ofstream file(path, std::ios::trunc);
   file << text;
   if (!file.flush()) TellUser(fmt::format("cannot write the counters to {}: check WHARF_STATS", path));

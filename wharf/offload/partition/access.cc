@@ -42,6 +42,12 @@ bool AccessFinder::OnBoth(device::DeviceAddress address) const {
   return found != allocations_.end() && found->second.on_both;
 }
 
+MemoryRange AccessFinder::AllocationOf(uint64_t size) const {
+  const auto found = std::find_if(allocations_.begin(), allocations_.end(),
+                                  [size](const auto& entry) { return entry.second.size >= size; });
+  return found == allocations_.end() ? MemoryRange{} : MemoryRange{found->first, found->second.size};
+}
+
 void AccessFinder::AddFunction(device::FunctionId function, device::ModuleId module, device::Footprint footprint) {
   functions_[function] = {module, std::move(footprint)};
 }

@@ -34,6 +34,8 @@ class AccessFinder {
   // Its range; empty if there is none.
   MemoryRange RemoveAllocation(device::DeviceAddress address);
   bool OnBoth(device::DeviceAddress address) const;
+  // The first that has `size` bytes or more; empty if there is none.
+  MemoryRange AllocationOf(uint64_t size) const;
   void AddFunction(device::FunctionId function, device::ModuleId module, device::Footprint footprint);
   // Does nothing for one that is not known.
   void RemoveFunction(device::FunctionId function) { functions_.erase(function); }

@@ -19,6 +19,7 @@
 #include "absl/synchronization/notification.h"
 #include "wharf/link/byte_stream.h"
 #include "wharf/offload/loopback_server.h"
+#include "wharf/offload/partition/cut_planner.h"
 #include "wharf/offload/partition/partitioned_device.h"
 #include "wharf/offload/partition/remote_device.h"
 #include "wharf/offload/random_cuda_interpreter.h"
@@ -102,6 +103,20 @@ class RandomPlacement final : public Placement {
   Side side_ = Side::kHere;
 };
 
+// As in use, over a link whose rate jumps.
+std::unique_ptr<Placement> MakePlanner(uint64_t seed) {
+  return std::make_unique<CutPlanner>([random = std::mt19937_64(seed)]() mutable {
+    constexpr double kRates[] = {1e5, 1e7, 1e9};
+    return link::LinkEstimate{0, kRates[random() % 3], std::chrono::microseconds(10)};
+  });
+}
+
+std::unique_ptr<Placement> MakePlacement(uint64_t seed) {
+  if (seed % 8 == 0) return std::make_unique<AllHere>();
+  if (seed % 4 == 1) return MakePlanner(seed);
+  return std::make_unique<RandomPlacement>(seed);
+}
+
 class PartitionProperty : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { server = new ServerProcess(); }
@@ -112,7 +127,7 @@ class PartitionProperty : public ::testing::Test {
 
   // Executes the program on two devices.
   Trace Partitioned(const RandomCudaProgram& program, ExecutionOptions options, std::unique_ptr<Placement> placement,
-                    Mode upstream = Mode::kReplay) {
+                    Mode upstream) {
     options.mode = Mode::kPosted;
     options.wrap_device = [&](std::unique_ptr<device::Device> here) {
       const uint64_t quota = options.quota;
@@ -150,10 +165,8 @@ TEST_F(PartitionProperty, ProgramsObserveTheSameWhereverTheirOperationsRun) {
     ExecutionOptions options;
     options.disturbance = seed % 2 == 0 ? 0 : seed;
     if (seed % 16 == 0) options.quota = (2 + seed / 16 % 8) * 4096;
-    std::unique_ptr<Placement> placement = std::make_unique<RandomPlacement>(seed);
-    if (seed % 8 == 0) placement = std::make_unique<AllHere>();
     const Mode upstream = seed % 3 == 0 ? Mode::kPosted : Mode::kReplay;
-    const Trace actual = Partitioned(program, options, std::move(placement), upstream);
+    const Trace actual = Partitioned(program, options, MakePlacement(seed), upstream);
     const auto difference = Difference(Reference(program, options), actual, /*deferred=*/true);
     ASSERT_FALSE(difference.has_value()) << fmt::format("seed {}: {}\n{}", seed, *difference, Print(program));
     here += counters_->operations_here;

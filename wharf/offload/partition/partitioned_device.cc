@@ -50,20 +50,24 @@ device::Extent Bytes(const MemoryRange& range) { return {range.size, 1, 1}; }
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PartitionedDevice>> PartitionedDevice::Create(std::unique_ptr<device::Device> here,
-                                                                             std::unique_ptr<device::Device> there,
+                                                                             std::unique_ptr<RemoteDevice> there,
                                                                              std::unique_ptr<Placement> placement) {
   WHARF_ASSIGN_OR_RETURN(const device::Arena arena, CommonArena(here->Arena(), there->Arena()));
   return std::unique_ptr<PartitionedDevice>(
       new PartitionedDevice(std::move(here), std::move(there), std::move(placement), arena));
 }
 
-PartitionedDevice::PartitionedDevice(std::unique_ptr<device::Device> here, std::unique_ptr<device::Device> there,
+PartitionedDevice::PartitionedDevice(std::unique_ptr<device::Device> here, std::unique_ptr<RemoteDevice> there,
                                      std::unique_ptr<Placement> placement, const device::Arena& arena)
     : here_(std::move(here)),
       there_(std::move(there)),
       placement_(std::move(placement)),
       arena_(arena),
-      unfinished_{std::make_shared<UnfinishedWork>(), std::make_shared<UnfinishedWork>()} {}
+      properties_(there_->Properties()),
+      unfinished_{std::make_shared<UnfinishedWork>(), std::make_shared<UnfinishedWork>()},
+      timer_(here_.get(), there_.get()) {
+  properties_.driver = "partition";
+}
 
 // --- what both sides have ---
 // Errors are the server's: what fails here only runs there. An error that the server will report later is a reason to
@@ -183,7 +187,12 @@ absl::Status PartitionedDevice::WaitEvent(device::StreamId stream, device::Event
 
 Side PartitionedDevice::Choose(const StepOp& op, const Access& access) {
   if (left_here_) return Side::kThere;
+  if (placement_->WantsTimes()) placement_->NoteTimes(timer_.Collect());
   const Side side = placement_->Next(op, access);
+  if (placement_->TakeProbe()) {
+    const MemoryRange some = access_.AllocationOf(RemoteDevice::kProbeBytes);
+    if (some.size > 0) there_->ProbeLink(some);
+  }
   return access.only_there ? Side::kThere : side;
 }
 
@@ -203,7 +212,11 @@ template <typename Op, typename Issue>
 absl::Status PartitionedDevice::RunOn(Side side, const Op& op, const Access& access, const Issue& issue) {
   WHARF_RETURN_IF_ERROR(MakeValid(side, op.stream, access.anything ? std::vector{kAllMemory} : access.needs));
   Unfinished(side).Note(op.stream);
-  WHARF_RETURN_IF_ERROR(issue(On(side), op));
+  const std::optional<size_t> timed = placement_->Timed();
+  if (timed) timer_.Start(side, op.stream, *timed);
+  const absl::Status issued = issue(On(side), op);
+  if (timed) timer_.Stop(issued.ok());
+  WHARF_RETURN_IF_ERROR(issued);
   for (const MemoryRange& range : access.anything ? std::vector{kAllMemory} : access.writes) {
     validity_.NoteWritten(range, side);
   }
@@ -432,6 +445,15 @@ absl::StatusOr<float> PartitionedDevice::ElapsedMs(device::EventId start, device
 absl::Status PartitionedDevice::Fault() const {
   WHARF_RETURN_IF_ERROR(there_->Fault());
   return here_->Fault();
+}
+
+std::string PartitionedDevice::Report() {
+  return fmt::format(
+      "{{\"operations_here\": {}, \"operations_there\": {}, \"transfers\": {}, \"transferred_up\": {}, "
+      "\"transferred_down\": {}, \"busy_here_ns\": {}, \"plan\": {}, \"there\": {}}}",
+      counters_->operations_here.load(), counters_->operations_there.load(), counters_->transfers.load(),
+      counters_->bytes_up.load(), counters_->bytes_down.load(), here_->BusyTime().count(), placement_->Report(),
+      there_->Report());
 }
 
 void PartitionedDevice::SetOutput(std::function<void(std::string)> output) {

@@ -14,7 +14,9 @@
 
 #include "wharf/device/device.h"
 #include "wharf/offload/partition/access.h"
+#include "wharf/offload/partition/operation_timer.h"
 #include "wharf/offload/partition/placement.h"
+#include "wharf/offload/partition/remote_device.h"
 #include "wharf/offload/partition/unfinished.h"
 #include "wharf/offload/partition/validity.h"
 
@@ -31,14 +33,14 @@ class PartitionedDevice final : public device::Device {
  public:
   // kUnavailable if the two have no range of addresses in common.
   static absl::StatusOr<std::unique_ptr<PartitionedDevice>> Create(std::unique_ptr<device::Device> here,
-                                                                   std::unique_ptr<device::Device> there,
+                                                                   std::unique_ptr<RemoteDevice> there,
                                                                    std::unique_ptr<Placement> placement);
 
   // They outlive the device.
   std::shared_ptr<const PartitionCounters> Counters() const { return counters_; }
 
-  // The server's, as far as programs ask.
-  const device::DeviceProperties& Properties() const override { return there_->Properties(); }
+  // The server's, but for the driver's name: "partition".
+  const device::DeviceProperties& Properties() const override { return properties_; }
   const device::Arena& Arena() const override { return arena_; }
   absl::Status Map(device::DeviceAddress address, uint64_t size) override;
   absl::Status Unmap(device::DeviceAddress address) override;
@@ -81,9 +83,10 @@ class PartitionedDevice final : public device::Device {
   // Of the client's device.
   Nanoseconds BusyTime() const override { return here_->BusyTime(); }
   uint64_t KernelsCompiled() const override { return here_->KernelsCompiled(); }
+  std::string Report() override;
 
  private:
-  PartitionedDevice(std::unique_ptr<device::Device> here, std::unique_ptr<device::Device> there,
+  PartitionedDevice(std::unique_ptr<device::Device> here, std::unique_ptr<RemoteDevice> there,
                     std::unique_ptr<Placement> placement, const device::Arena& arena);
 
   device::Device& On(Side side) { return side == Side::kHere ? *here_ : *there_; }
@@ -108,10 +111,13 @@ class PartitionedDevice final : public device::Device {
   absl::StatusOr<bool> DoneOnBoth(const Ask& ask);
   void NoteQueuedIfBusy(device::StreamId stream);
 
-  const std::unique_ptr<device::Device> here_, there_;
+  const std::unique_ptr<device::Device> here_;
+  const std::unique_ptr<RemoteDevice> there_;
   const std::unique_ptr<Placement> placement_;
   const device::Arena arena_;
+  device::DeviceProperties properties_;
   const std::array<std::shared_ptr<UnfinishedWork>, 2> unfinished_;  // by side; callbacks share them
+  OperationTimer timer_;
   AccessFinder access_;
   ValidityMap validity_;
   bool several_streams_ = false;  // the program has made one

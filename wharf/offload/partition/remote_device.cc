@@ -235,6 +235,13 @@ absl::Status RemoteDevice::RunGemm(device::StreamId stream, const device::Gemm& 
   return Post(offload::RunGemm{stream, gemm});
 }
 
+void RemoteDevice::ProbeLink(const MemoryRange& range) {
+  const uint64_t bytes = std::min(range.size, kProbeBytes);
+  CopyToHost(device::kDefaultStream, {range.address, bytes, bytes}, {bytes, 1, 1},
+             [](const absl::Status&, const std::vector<std::byte>&) {})
+      .IgnoreError();
+}
+
 // --- completion ---
 
 absl::Status RemoteDevice::Notify(device::StreamId stream, device::Done done) {
@@ -252,6 +259,16 @@ absl::Status RemoteDevice::HostCall(device::StreamId stream, std::function<void(
 absl::Status RemoteDevice::Fault() const { return StatusOf(session_->StickyError(), ""); }
 
 absl::Status RemoteDevice::TakeDeferredError() { return StatusOf(session_->TakePendingError(), ""); }
+
+std::string RemoteDevice::Report() {
+  const SessionCounters counters = session_->Counters();
+  const absl::StatusOr<SessionStats::Reply> server = Ask(SessionStats{});
+  return fmt::format(
+      "{{\"blocking_round_trips\": {}, \"bytes_up\": {}, \"bytes_down\": {}, \"device_busy_ns\": {}, \"elided\": {}, "
+      "\"hits\": {}}}",
+      counters.blocking_round_trips, counters.bytes_up, counters.bytes_down, server.ok() ? server->busy_nanoseconds : 0,
+      counters.elided, counters.prediction.hits);
+}
 
 void RemoteDevice::SetOutput(std::function<void(std::string)> output) {
   absl::MutexLock lock(&output_->mutex);

@@ -15,6 +15,7 @@
 #include "absl/synchronization/mutex.h"
 #include "wharf/device/device.h"
 #include "wharf/offload/session.h"
+#include "wharf/offload/undo_log.h"
 
 namespace wharf::offload {
 
@@ -29,6 +30,11 @@ class RemoteDevice final : public device::Device {
   Session& session() { return *session_; }
   // The two events' distance, like ElapsedMs, through a callback: so that many can be asked for in one round trip.
   void ElapsedMs(device::EventId start, device::EventId end, std::function<void(absl::StatusOr<float>)> done);
+
+  // Fetches some bytes, at most kProbeBytes of `range`, for nothing but the estimate of the link's rate. Waits for
+  // nothing.
+  void ProbeLink(const MemoryRange& range);
+  static constexpr uint64_t kProbeBytes = 64 << 10;
 
   const device::DeviceProperties& Properties() const override { return session_->welcome().properties; }
   const device::Arena& Arena() const override { return session_->welcome().arena; }
@@ -72,6 +78,8 @@ class RemoteDevice final : public device::Device {
   void SetOutput(std::function<void(std::string)> output) override;
   // Not known without asking: zero. The server's own counters have it.
   Nanoseconds BusyTime() const override { return Nanoseconds(0); }
+  // What the session did and what the server's device has spent.
+  std::string Report() override;
 
  private:
   // Where the session's text goes; outlives both.
