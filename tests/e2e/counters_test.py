@@ -1,5 +1,6 @@
 """What a mode costs, by the counters: posted calls wait only where the program truly waits."""
 
+import json
 import unittest
 
 from wharf_fixture import SOURCE, EndToEndTest
@@ -47,6 +48,25 @@ class Counters(EndToEndTest):
         self.assertLessEqual(waits, copies_to_host + synchronisations)
         self.assertGreaterEqual(waits, copies_to_host)
         self.assertGreater((more["calls"] - few["calls"]) / 2, 5000)
+
+    def test_the_search_is_the_users_choice(self):
+        scene = SOURCE / "examples" / "cuda_pose" / "scene.png"
+        file = self.folder / "stats.json"
+        found = {}
+        for search in ("incremental", "published", "data-dependency"):
+            options = ["--mode", "replay", "--search", search, "--stats", file]
+            done = self.run_program(self.server, "cuda_pose", "--image", scene, "--inferences", 6, options=options)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            found[search] = json.loads(file.read_text())["replay"]["sequence_length"]
+        self.assertGreater(found["incremental"], 500)
+        self.assertEqual(found["data-dependency"], found["incremental"])
+        # It refuses what may carry state, and what a kernel only reads is not known here.
+        self.assertEqual(found["published"], 0)
+
+    def test_a_search_there_is_not_is_wrong_usage(self):
+        done = self.run_program(self.server, "looper", FEW, options=["--search", "clairvoyant"])
+        self.assertEqual(done.returncode, 2)
+        self.assert_one_clear_line(done, "--search", "incremental", "published", "data-dependency")
 
     def test_loading_costs_a_handful_of_round_trips(self):
         stats = self.stats(self.server, "looper", 1, mode="posted")

@@ -1,6 +1,8 @@
 #include "wharf/offload/sequence_tracker.h"
 
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "wharf/base/trace.h"
 #include "wharf/offload/step_op.h"
@@ -50,6 +52,15 @@ struct RolesOf {
 };
 
 }  // namespace
+
+absl::StatusOr<SearchAlgorithm> SearchFromEnvironment() {
+  const char* value = std::getenv("WHARF_SEARCH");
+  const std::string_view name = value == nullptr ? "" : value;
+  if (name.empty() || name == "incremental") return SearchAlgorithm::kIncremental;
+  if (name == "published") return SearchAlgorithm::kPublished;
+  if (name == "data-dependency") return SearchAlgorithm::kDataDependency;
+  return InvalidArgument("WHARF_SEARCH is '{}': it must be incremental, published or data-dependency", name);
+}
 
 SequenceTracker::SequenceTracker(SearchAlgorithm algorithm) : finder_(MakeSequenceFinder(algorithm, {})) {}
 

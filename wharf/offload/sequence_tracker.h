@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "wharf/base/status.h"
 #include "wharf/offload/operation_history.h"
 #include "wharf/offload/search/sequence_finder.h"
 
@@ -19,10 +20,14 @@ struct SequenceCounters {
   uint64_t inferences = 0;       // repeats that were seen to end, those that led to the finding included
 };
 
+// The algorithm that WHARF_SEARCH names, as `wharf run --search` does: incremental, published or data-dependency;
+// incremental if it is not set. kInvalidArgument for anything else.
+absl::StatusOr<SearchAlgorithm> SearchFromEnvironment();
+
 // Not thread-safe.
 class SequenceTracker {
  public:
-  explicit SequenceTracker(SearchAlgorithm algorithm = SearchAlgorithm::kIncremental);
+  explicit SequenceTracker(SearchAlgorithm algorithm = SearchFromEnvironment().value_or(SearchAlgorithm::kIncremental));
 
   // The program made operation `id`, whose arguments do not change. Amortised O(1).
   void Note(uint64_t lane, OperationId id, uint16_t number, std::span<const std::byte> head);

@@ -12,6 +12,7 @@
 #include "wharf/base/trace.h"
 #include "wharf/cudashim/client/host_ranges.h"
 #include "wharf/cudashim/client/module_state.h"
+#include "wharf/offload/sequence_tracker.h"
 #include "wharf/offload/session_environment.h"
 
 namespace wharf::client {
@@ -32,6 +33,7 @@ void Print(std::string_view text) {
 
 absl::StatusOr<std::unique_ptr<offload::Session>> OpenSession() {
   TrustLockOrder();
+  WHARF_RETURN_IF_ERROR(offload::SearchFromEnvironment().status());
   offload::SessionOptions options;
   options.program = ProgramName();
   options.output = Print;
