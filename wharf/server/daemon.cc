@@ -26,6 +26,7 @@ namespace wharf::server {
 namespace {
 
 constexpr int kMaxHandshakes = 64;        // connections that have not been admitted yet
+constexpr int kStatusPeriodMs = 1000;     // while there are sessions: what they have used grows
 constexpr int kProbeTimeoutMs = 120'000;  // a GPU driver's first start can be slow
 
 class Daemon {
@@ -168,7 +169,10 @@ absl::Status Daemon::Run() {
 }
 
 int Daemon::TimeoutMs() const {
-  if (!drain_deadline_) return -1;
+  if (!drain_deadline_) {
+    const bool watched = !options_.status_file.empty() && CountIn(WorkerProcess::State::kAdmitted) > 0;
+    return watched ? kStatusPeriodMs : -1;
+  }
   const int64_t left = (*drain_deadline_ - Clock::Real().Now()).count() / 1'000'000 + 1;
   return static_cast<int>(std::clamp<int64_t>(left, 0, 3'600'000));
 }
@@ -178,10 +182,12 @@ void Daemon::Turn() {
   const bool accepting = !drain_deadline_ && CountIn(WorkerProcess::State::kHandshake) < kMaxHandshakes;
   std::vector<pollfd> events = {{signals_, POLLIN, 0}, {accepting ? acceptor_->Event() : -1, POLLIN, 0}};
   for (const auto& worker : workers_) events.push_back({worker->Control(), POLLIN, 0});
-  if (poll(events.data(), events.size(), TimeoutMs()) < 0 && errno != EINTR) {
+  const int ready = poll(events.data(), events.size(), TimeoutMs());
+  if (ready < 0 && errno != EINTR) {
     Log(LogLevel::kError, "poll failed", {{"errno", errno}});
     return;
   }
+  if (ready == 0) PublishStatus();
   // Messages before deaths: a worker's last report arrives just before it ends.
   const size_t known = workers_.size();
   for (size_t i = 0; i < known; ++i) {
