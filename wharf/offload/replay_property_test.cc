@@ -125,6 +125,8 @@ bool ExpectSameInTheModes(uint64_t seed, Totals& totals) {
     totals.Add(trace);
     const auto difference = Difference(reference, trace, mode.deferred);
     if (!difference) continue;
+    // Shrinking takes its time.
+    fmt::print("seed {} in mode {}: {}\n", seed, mode.name, *difference);
     const RandomCudaProgram small = Shrink(mode, program, options);
     ADD_FAILURE() << fmt::format("seed {} in mode {}: {}\n{}\nshrunk: {}\n{}", seed, mode.name, *difference,
                                  Print(program), DifferenceIn(mode, small, options).value_or("the same now"),
