@@ -1,0 +1,43 @@
+// ONNX in: bytes of a model file to a Graph whose shapes are all known and in which nothing is left that can be
+// computed without an input.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "wharf/base/status.h"
+#include "wharf/graph/graph.h"
+
+namespace wharf::graph {
+
+struct ImportOptions {
+  // Values of dimensions that the model names instead of giving a size; others that it leaves open are 1.
+  std::map<std::string, int64_t> dimensions = {{"batch", 1}};
+  // Inputs whose value is known already: they become constants.
+  std::map<std::string, Constant> known_inputs;
+  bool simplify = true;  // drop nodes that do nothing and fold batch norms
+};
+
+// What it does, in this order: checks operators against operators.h and everything against libonnx's checker; converts
+// operator sets below kNativeOperatorSet; walks the nodes in order, giving every value its type by libonnx's shape
+// inference and folding what it can (fold.h); drops nodes that do nothing at inference and folds batch norms into
+// convolutions (simplify.h).
+// kInvalidArgument: not an ONNX model, or one that contradicts itself. kUnimplemented: an operator, element type,
+// operator set or feature that is not supported. Both name the node. Hostile bytes are refused; memory taken is bounded
+// by a small multiple of the bytes given, shapes of constants made by folding by kMaxFoldedElements.
+absl::StatusOr<Graph> ImportOnnx(std::span<const std::byte> bytes, const ImportOptions& options);
+// kNotFound and others by errno; then as above, naming the file.
+absl::StatusOr<Graph> LoadOnnx(const std::string& path, const ImportOptions& options);
+
+// The names of the operators that a model's nodes have, sorted, each once, supported or not.
+absl::StatusOr<std::vector<std::string>> OperatorsOf(std::span<const std::byte> bytes);
+// The names of a model's inputs, without those that have a value in the model.
+absl::StatusOr<std::vector<std::string>> InputNames(std::span<const std::byte> bytes);
+
+// A serialised TensorProto, such as the files of ONNX's backend tests. Fails as above.
+absl::StatusOr<Constant> ParseTensor(std::span<const std::byte> bytes);
+
+}  // namespace wharf::graph
