@@ -1,0 +1,71 @@
+// Engine: runs a graph, any part of it, or only some rows, on tensors in a layout of its own. The one there is uses
+// LibTorch (torch_engine.h); its headers stay out of this one.
+//
+//   WHARF_ASSIGN_OR_RETURN(const auto program, engine->Prepare(std::move(graph)));
+//   WHARF_ASSIGN_OR_RETURN(const TensorPtr image, engine->MakeTensor(type, bytes));
+//   WHARF_ASSIGN_OR_RETURN(const auto results, RunWhole(*program, {image}));
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "wharf/base/status.h"
+#include "wharf/graph/graph.h"
+#include "wharf/graph/row_rules.h"
+
+namespace wharf::exec {
+
+// Shared and never changed.
+class Tensor {
+ public:
+  virtual ~Tensor() = default;
+  virtual graph::TensorType Type() const = 0;
+  // Row-major, little-endian. REQUIRES: into.size() == Type().Bytes().
+  virtual void Read(std::span<std::byte> into) const = 0;
+};
+using TensorPtr = std::shared_ptr<const Tensor>;
+
+// Rows of a value, along its axis (graph::RowRules); {0, 1} of a value that cannot be cut.
+using Rows = graph::ValueRows;
+// The tensor holds exactly those rows.
+struct Part {
+  Rows rows;
+  TensorPtr tensor;
+};
+
+// Thread-safe: one may run many at once.
+class Program {
+ public:
+  virtual ~Program() = default;
+  virtual const graph::Graph& Graph() const = 0;
+  virtual const graph::RowRules& RowRules() const = 0;
+  // Makes the wanted rows from the given ones, computing of every value between them exactly the rows needed, each
+  // operator's in one go. Nothing before a given value is computed. kInvalidArgument: rows are missing, are not those
+  // of the value, or a tensor does not have its type. kInternal: LibTorch refused, with the node.
+  virtual absl::StatusOr<std::vector<TensorPtr>> Run(std::span<const Part> given,
+                                                     std::span<const Rows> wanted) const = 0;
+  // Of given rows, a smaller range; no copy where the layout allows. REQUIRES: range within the part's.
+  virtual Part Cut(const Part& part, graph::RowRange range) const = 0;
+};
+
+// Every row of a value.
+graph::RowRange AllRows(const Program& program, int value);
+// Of every input of the graph, in order, to every output, in order.
+absl::StatusOr<std::vector<TensorPtr>> RunWhole(const Program& program, std::span<const TensorPtr> inputs);
+
+// Thread-safe.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  // kInvalidArgument: `bytes` are not those of the type.
+  virtual absl::StatusOr<TensorPtr> MakeTensor(const graph::TensorType& type,
+                                               std::span<const std::byte> bytes) const = 0;
+  // Takes the weights into the engine's layout. kUnimplemented: an operator it has no kernel for.
+  virtual absl::StatusOr<std::unique_ptr<Program>> Prepare(graph::Graph graph) const = 0;
+  // What a user should know about this engine's speed on this machine; "" if nothing.
+  virtual std::string Caution() const = 0;
+};
+
+}  // namespace wharf::exec
