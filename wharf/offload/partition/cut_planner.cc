@@ -202,8 +202,13 @@ void CutPlanner::NoteTimes(std::span<const MeasuredTime> times) {
   for (const MeasuredTime& time : times) {
     if (time.token >> kTokenBits != sequence.number) continue;
     CutOperator& op = sequence.problem.operators[time.token & ((size_t{1} << kTokenBits) - 1)];
-    double& seconds = time.side == Side::kHere ? op.here_s : op.there_s;
-    seconds = std::min(seconds, time.seconds);
+    // Kernels are compiled here when they run first. There an operation may wait for its frame, in one round or
+    // another.
+    if (time.side == Side::kHere) {
+      op.here_s = time.seconds;
+    } else {
+      op.there_s = std::min(op.there_s, time.seconds);
+    }
   }
   ++(PhaseOf(sequence) == Phase::kTimeThere ? sequence.rounds_there : sequence.rounds_here);
 }

@@ -40,7 +40,7 @@ class CutPlanner final : public Placement {
   std::string Report() const override;
 
  private:
-  // Each is timed so often on each side; the least counts.
+  // Each is timed so often on each side.
   static constexpr int kRounds = 2;
 
   // What is kept of an operation the program made.
