@@ -6,7 +6,7 @@
     tools/export_models.py out/models resnet18 vit_b_16   some
     tools/export_models.py --list
     tools/export_models.py --keep-batch-norms out/models  as trained: batch norms are not folded into convolutions
-    tools/export_models.py --time resnet18                milliseconds of an inference in PyTorch eager, as JSON
+    tools/export_models.py --time resnet18                CPU milliseconds of an inference in PyTorch eager
 
 Every model becomes a directory as ONNX's own backend tests have them: NAME/model.onnx, and in NAME/test_data_set_0
 input_0.pb and output_0.pb (output_1.pb ...), so that whatever runs those tests checks these too. Weights are drawn from
@@ -252,21 +252,24 @@ def export(name, directory, keep_batch_norms):
 
 
 def measure(name, repeat):
-    """Times of single inferences, channels_last where that is faster: PyTorch's best foot forward."""
+    """CPU time of single inferences on one thread, in the default layout and in channels_last; other programs on the
+    machine disturb it less than time on the wall."""
+    torch.set_num_threads(1)
     model, image = make(name)
-    rows = {"model": name, "threads": torch.get_num_threads()}
+    row = {"model": name}
+    layouts = {"contiguous": torch.contiguous_format, "channels_last": torch.channels_last}
+    if any(parameter.dim() == 5 for parameter in model.parameters()):
+        del layouts["channels_last"]  # which is for images
     with torch.inference_mode():
-        for label, layout in (("contiguous", torch.contiguous_format), ("channels_last", torch.channels_last)):
+        for label, layout in layouts.items():
             twin, x = model.to(memory_format=layout), image.to(memory_format=layout)
-            for _ in range(2):
-                twin(x)
             times = []
-            for _ in range(repeat):
-                begin = time.perf_counter()
+            for _ in range(repeat + 2):
+                begin = time.process_time()
                 twin(x)
-                times.append((time.perf_counter() - begin) * 1e3)
-            rows[label + "_ms_median"], rows[label + "_ms_least"] = statistics.median(times), min(times)
-    print(json.dumps(rows))
+                times.append((time.process_time() - begin) * 1e3)
+            row[label + "_cpu_ms"] = round(statistics.median(times[2:]), 3)
+    print(json.dumps(row))
 
 
 def main():

@@ -7,6 +7,7 @@
 
 #include "wharf/cli/commands.h"
 #include "wharf/cli/health.h"
+#include "wharf/cli/operator_table.h"
 
 namespace wharf::cli {
 namespace {
@@ -50,7 +51,13 @@ void AddDoctorCommand(CLI::App& app) {
   command->footer("\nExit code 1 if something that is needed is broken; notes are about speed or what is optional.");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "An array of {name, health, detail, mend}");
-  command->callback([json] {
+  auto operators = std::make_shared<bool>(false);
+  command->add_flag("--operators", *operators, "List the ONNX operators that models may have instead");
+  command->callback([json, operators] {
+    if (*operators) {
+      std::fputs(SupportedOperatorsAsText().c_str(), stdout);
+      return;
+    }
     const std::vector<Finding> findings = Examine();
     if (*json) {
       PrintJson(findings);

@@ -7,8 +7,10 @@
 #include <sstream>
 
 #include "wharf/cli/commands.h"
+#include "wharf/cli/operator_table.h"
 #include "wharf/cli/split_options.h"
 #include "wharf/cli/split_plan.h"
+#include "wharf/graph/onnx_import.h"
 #include "wharf/report/table.h"
 #include "wharf/split/bound.h"
 #include "wharf/split/simulate.h"
@@ -105,7 +107,7 @@ absl::Status RunPlan(const PlanOptions& options) {
 }
 
 struct ExplainOptions {
-  std::string plan, profile, svg;
+  std::string plan, profile, svg, model;
   std::optional<double> bytes_per_ms;
 };
 
@@ -119,7 +121,19 @@ absl::StatusOr<StoredPlan> Pick(const std::vector<StoredPlan>& plans, std::optio
   return NotFound("no plan in there is for {:g} MB/s", *bytes_per_ms / 1e3);
 }
 
+// As the file has them: nothing folded or left out but constants.
+absl::Status ExplainOperators(const std::string& path) {
+  graph::ImportOptions options;
+  options.simplify = false;
+  WHARF_ASSIGN_OR_RETURN(const graph::Graph graph, graph::LoadOnnx(path, options));
+  WHARF_ASSIGN_OR_RETURN(const std::string text, ModelOperatorsAsText(graph));
+  std::fputs(text.c_str(), stdout);
+  return absl::OkStatus();
+}
+
 absl::Status RunExplain(const ExplainOptions& options) {
+  if (!options.model.empty()) return ExplainOperators(options.model);
+  if (options.plan.empty()) return InvalidArgument("say which plan, or --operators MODEL.onnx");
   WHARF_ASSIGN_OR_RETURN(const std::string text, Read(options.plan));
   const auto plans = ParsePlans(text);
   if (!plans.ok()) return InvalidArgument("{}: {}", options.plan, Message(plans.status()));
@@ -179,13 +193,17 @@ void AddPlan(CLI::App& app) {
 
 void AddExplain(CLI::App& app) {
   CLI::App* command = app.add_subcommand("explain", "Show what a split plan does: who computes what, and when.");
-  command->footer("\nExample: wharf explain plan.json --svg timeline.svg");
+  command->footer(
+      "\nExamples: wharf explain plan.json --svg timeline.svg\n          wharf explain --operators resnet18.onnx");
   auto options = std::make_shared<ExplainOptions>();
-  command->add_option("plan", options->plan, "What wharf plan --json wrote")->type_name("PLAN.json")->required();
+  command->add_option("plan", options->plan, "What wharf plan --json wrote")->type_name("PLAN.json");
   command->add_option("--profile", options->profile, "The model's profile, if it is not where the plan says")
       ->type_name("CSV");
   AddQuantity(command, "--bandwidth", options->bytes_per_ms, ParseByteRate, "Which one, if there are several plans")
       ->type_name("RATE");
+  command
+      ->add_option("--operators", options->model, "Instead: how many operators of a model are local, how many global")
+      ->type_name("MODEL.onnx");
   command->add_option("--svg", options->svg, "Draw device, uplink, server and downlink over time")->type_name("FILE");
   command->callback([options] { Done(RunExplain(*options)); });
 }
