@@ -1,4 +1,3 @@
-#include <map>
 #include <memory>
 #include <string>
 
@@ -32,10 +31,10 @@ void AddServeCommand(CLI::App& app) {
   command->add_option("--threads", options->threads, "CPU threads of one session with --device soft; 0 = all cores")
       ->capture_default_str();
   command
-      ->add_option("--share", options->fair_share,
-                   "fair: sessions that compete get equal shares of a soft device; none: as the system schedules them")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, bool>{{"fair", true}, {"none", false}}))
-      ->type_name("fair|none")
+      ->add_option_function<std::string>(
+          "--share", [options](const std::string& how) { options->fair_share = how == "fair"; },
+          "fair: sessions that compete get equal shares of a soft device; none: as the system schedules them")
+      ->check(CLI::IsMember({"fair", "none"}))
       ->default_str("fair");
   command->add_option("--token-file", options->token_file, "Clients must know the first line of FILE")
       ->type_name("FILE");
