@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "wharf/offload/copy_extent.h"
+#include "wharf/offload/wire_codec.h"
 
 namespace wharf::offload {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 // A 64-bit parameter may be a number that only takes part in an address.
 constexpr uint64_t kSmallestPointer = uint64_t{1} << 32;
 constexpr uint64_t kLargestScalar = 16;  // a complex double
+constexpr size_t kMaxCovered = size_t{1} << 16;
 
 // From the first to behind the last byte of a box; false if that overflows.
 bool SpanOf(const device::Region& box, const device::Extent& extent, uint64_t* span) {
@@ -27,6 +29,12 @@ bool SpanOf(const device::Region& box, const device::Extent& extent, uint64_t* s
 
 void AccessFinder::AddAllocation(device::DeviceAddress address, uint64_t size, bool on_both) {
   allocations_[address] = {size, on_both};
+}
+
+bool AccessFinder::Overlaps(const MemoryRange& range) const {
+  const auto next = allocations_.lower_bound(range.address);
+  if (next != allocations_.end() && next->first - range.address < range.size) return true;
+  return Holding(range.address) != allocations_.end();
 }
 
 MemoryRange AccessFinder::RemoveAllocation(device::DeviceAddress address) {
@@ -73,6 +81,7 @@ void AccessFinder::AddWhole(device::DeviceAddress address, bool written, Access&
     return;
   }
   access.only_there |= !found->second.on_both;
+  access.named.push_back({found->first, found->second.size});
   access.needs.push_back({found->first, found->second.size});
   if (written) access.writes.push_back({found->first, found->second.size});
 }
@@ -90,6 +99,7 @@ void AccessFinder::AddBox(const device::Region& box, const device::Extent& exten
   }
   access.only_there |= !found->second.on_both;
   const MemoryRange range{box.address, span};
+  access.named.push_back(range);
   if (written) access.writes.push_back(range);
   if (!written || span != *bytes) access.needs.push_back(range);
 }
@@ -152,7 +162,53 @@ Access AccessFinder::Find(const Launch& op) const {
     return access;
   }
   access.only_there |= !function->second.footprint.written_variables.empty() || ReadsChangedVariables(function->second);
+  if (const std::vector<MemoryRange>* const written = Covered(op)) {
+    // What is not written keeps its contents on either side.
+    Access read;
+    AddParameters(op, function->second.footprint.read_parameters, false, read);
+    access.needs = std::move(read.needs);
+    access.writes = *written;
+  }
   return access;
+}
+
+namespace {
+
+std::string CoverageKey(const Launch& op) {
+  Launch anywhere = op;
+  anywhere.stream = 0;
+  const std::vector<std::byte> bytes = Encode(anywhere);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+const std::vector<MemoryRange>* AccessFinder::Covered(const Launch& op) const {
+  if (covered_.empty()) return nullptr;
+  const auto found = covered_.find(CoverageKey(op));
+  return found == covered_.end() ? nullptr : &found->second;
+}
+
+std::vector<MemoryRange> AccessFinder::ToBeCovered(const Launch& op) const {
+  const auto function = functions_.find(op.function);
+  if (function == functions_.end() || covered_.size() >= kMaxCovered) return {};
+  const device::Footprint& footprint = function->second.footprint;
+  Access read, written;
+  if (!footprint.oblivious || !footprint.written_variables.empty() || Covered(op) != nullptr ||
+      !AddParameters(op, footprint.read_parameters, false, read) ||
+      !AddParameters(op, footprint.written_parameters, true, written)) {
+    return {};
+  }
+  for (const MemoryRange& range : written.writes) {
+    const bool is_read = std::any_of(read.needs.begin(), read.needs.end(),
+                                     [&](const MemoryRange& other) { return other.address == range.address; });
+    if (is_read) return {};
+  }
+  return written.writes;
+}
+
+void AccessFinder::NoteCovered(const Launch& op, std::vector<MemoryRange> written) {
+  covered_[CoverageKey(op)] = std::move(written);
 }
 
 void AccessFinder::NoteRun(const Launch& op) {

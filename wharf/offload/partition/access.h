@@ -1,9 +1,10 @@
 // Which memory an operation touches, as far as that is known before it runs.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <set>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "wharf/device/device.h"
@@ -17,8 +18,10 @@ struct Access {
   bool anything = false;
   // It can only run on the server: see AccessFinder.
   bool only_there = false;
-  // What must be valid where it runs, and what is valid only there afterwards. What it writes in part is in both.
+  // What must be valid where it runs, and what is valid only there afterwards. What it may write in part is in both.
   std::vector<MemoryRange> needs, writes;
+  // The memory that its arguments name, whatever is known of what it does to it.
+  std::vector<MemoryRange> named;
 };
 
 // What the client's side knows of the program's memory and code, and what follows from it. Not thread-safe.
@@ -31,6 +34,7 @@ class AccessFinder {
  public:
   // --- the program's objects ---
   void AddAllocation(device::DeviceAddress address, uint64_t size, bool on_both);
+  bool Overlaps(const MemoryRange& range) const;
   // Its range; empty if there is none.
   MemoryRange RemoveAllocation(device::DeviceAddress address);
   bool OnBoth(device::DeviceAddress address) const;
@@ -53,6 +57,13 @@ class AccessFinder {
   // It will run: what it does to variables is remembered.
   void NoteRun(const Launch& op);
 
+  // --- what launches write exactly (coverage.h) ---
+  // The allocations that the launch writes, if it writes the same bytes every time and reads none of them nor changes
+  // anything else, so that it can be repeated; empty otherwise, or if what it writes is known.
+  std::vector<MemoryRange> ToBeCovered(const Launch& op) const;
+  // It writes these bytes, all of them, and no others.
+  void NoteCovered(const Launch& op, std::vector<MemoryRange> written);
+
  private:
   struct Allocation {
     uint64_t size = 0;
@@ -70,11 +81,14 @@ class AccessFinder {
   void AddBox(const device::Region& box, const device::Extent& extent, bool written, Access& access) const;
   bool AddParameters(const Launch& op, const std::vector<uint32_t>& offsets, bool written, Access& access) const;
   bool ReadsChangedVariables(const Function& function) const;
+  // What was learnt of it; null if nothing.
+  const std::vector<MemoryRange>* Covered(const Launch& op) const;
 
   Allocations allocations_;
   std::map<device::FunctionId, Function> functions_;
-  std::set<device::DeviceAddress> changed_variables_;  // where the client's device has them
-  std::set<device::ModuleId> changed_modules_;         // any variable of these
+  std::set<device::DeviceAddress> changed_variables_;                  // where the client's device has them
+  std::set<device::ModuleId> changed_modules_;                         // any variable of these
+  std::unordered_map<std::string, std::vector<MemoryRange>> covered_;  // by launch, its stream aside
 };
 
 }  // namespace wharf::offload

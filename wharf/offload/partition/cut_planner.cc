@@ -64,10 +64,7 @@ CutPlanner::CutPlanner(std::function<link::LinkEstimate()> link)
 
 CutPlanner::Made CutPlanner::Describe(const StepOp& op, const Access& access) {
   std::vector<uint64_t> words = {op.index(), std::visit(NameOf(), op), StreamOf(op).value_or(0)};
-  for (const std::vector<MemoryRange>* ranges : {&access.needs, &access.writes}) {
-    words.push_back(ranges->size());
-    for (const MemoryRange& range : *ranges) words.insert(words.end(), {range.address, range.size});
-  }
+  for (const MemoryRange& range : access.named) words.insert(words.end(), {range.address, range.size});
   return {HashOperation(0, std::as_bytes(std::span(words))), ClassOf(op), access};
 }
 
@@ -120,6 +117,18 @@ void CutPlanner::Learn(uint64_t length) {
   sequence->number = sequences_.size();
   sequences_.push_back(std::move(sequence));
   counters_.sequences = sequences_.size();
+}
+
+// While it ran here more has become known of what its operations write.
+void CutPlanner::Refresh(Sequence& sequence) {
+  if (recent_.size() < sequence.keys.size()) return;
+  const std::vector<CutOperator> timed = std::exchange(sequence.problem.operators, {});
+  sequence.problem.buffer_bytes.clear();
+  AddBuffers(recent_, recent_.size() - timed.size(), sequence);
+  for (size_t i = 0; i < timed.size(); ++i) {
+    sequence.problem.operators[i].here_s = timed[i].here_s;
+    sequence.problem.operators[i].there_s = timed[i].there_s;
+  }
 }
 
 // Numbers the allocations; a part of one that something else uses as a whole is that one.
@@ -211,6 +220,7 @@ void CutPlanner::NoteTimes(std::span<const MeasuredTime> times) {
     }
   }
   ++(PhaseOf(sequence) == Phase::kTimeThere ? sequence.rounds_there : sequence.rounds_here);
+  if (PhaseOf(sequence) == Phase::kPlanned) Refresh(sequence);
 }
 
 void CutPlanner::Plan(Sequence& sequence) {

@@ -63,6 +63,7 @@ class CutPlanner final : public Placement {
   static Made Describe(const StepOp& op, const Access& access);
   void Remember(Made made);
   void Learn(uint64_t length);
+  void Refresh(Sequence& sequence);
   static void AddBuffers(const std::deque<Made>& made, size_t first, Sequence& sequence);
   Phase PhaseOf(const Sequence& sequence) const;
   bool Begin(uint64_t key);

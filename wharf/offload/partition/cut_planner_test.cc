@@ -17,6 +17,8 @@ class CutPlannerTest : public ::testing::Test {
  protected:
   static Access Of(std::vector<MemoryRange> needs, std::vector<MemoryRange> writes) {
     Access access;
+    access.named = needs;
+    access.named.insert(access.named.end(), writes.begin(), writes.end());
     access.needs = std::move(needs);
     access.writes = std::move(writes);
     return access;

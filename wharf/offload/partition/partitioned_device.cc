@@ -1,10 +1,12 @@
 #include "wharf/offload/partition/partitioned_device.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "absl/synchronization/blocking_counter.h"
 #include "wharf/base/log.h"
+#include "wharf/offload/partition/coverage.h"
 #include "wharf/offload/wire.h"
 
 namespace wharf::offload {
@@ -76,6 +78,7 @@ PartitionedDevice::PartitionedDevice(std::unique_ptr<device::Device> here, std::
 absl::Status PartitionedDevice::Map(device::DeviceAddress address, uint64_t size) {
   WHARF_RETURN_IF_ERROR(there_->Map(address, size));
   Unfinished(Side::kThere).NoteCall();
+  if (access_.Overlaps({address, size})) return absl::OkStatus();  // which the server refuses, too
   const bool on_both = here_->Map(address, size).ok();
   access_.AddAllocation(address, size, on_both);
   validity_.Add({address, size}, on_both);
@@ -201,6 +204,9 @@ absl::Status PartitionedDevice::Work(const Op& op, const Issue& issue) {
   if (!here_->Fault().ok()) return absl::OkStatus();  // nothing runs after it
   const Access access = access_.Find(op);
   if (Choose(op, access) == Side::kHere) {
+    if constexpr (std::is_same_v<Op, offload::Launch>) {
+      if (RanForCoverage(op)) return absl::OkStatus();
+    }
     const absl::Status done = RunOn(Side::kHere, op, access, issue);
     if (done.ok() || !here_->Fault().ok()) return absl::OkStatus();
     Log(LogLevel::kDebug, "the device here refused an operation", {{"why", Message(done)}});
@@ -222,6 +228,30 @@ absl::Status PartitionedDevice::RunOn(Side side, const Op& op, const Access& acc
   }
   ++(side == Side::kHere ? counters_->operations_here : counters_->operations_there);
   return absl::OkStatus();
+}
+
+// Worth it is what saves a transfer of outputs. Nothing of these may be valid here, as it would be lost.
+bool PartitionedDevice::RanForCoverage(const offload::Launch& op) {
+  const std::vector<MemoryRange> targets = access_.ToBeCovered(op);
+  if (targets.empty()) return false;
+  for (const MemoryRange& target : targets) {
+    const std::vector<MemoryRange> missing = validity_.Missing(target, Side::kHere);
+    if (missing.size() != 1 || missing.front().size != target.size) return false;
+  }
+  std::vector<MemoryRange> inputs;
+  for (const MemoryRange& range : access_.Find(op).needs) {
+    const bool is_target = std::any_of(targets.begin(), targets.end(),
+                                       [&](const MemoryRange& target) { return target.address == range.address; });
+    if (!is_target) inputs.push_back(range);
+  }
+  if (!MakeValid(Side::kHere, op.stream, inputs).ok()) return false;
+  Unfinished(Side::kHere).Note(op.stream);
+  absl::StatusOr<std::vector<MemoryRange>> written = RunForCoverage(*here_, op, targets);
+  if (!written.ok()) return false;
+  for (const MemoryRange& range : *written) validity_.NoteWritten(range, Side::kHere);
+  access_.NoteCovered(op, *std::move(written));
+  ++counters_->operations_here;
+  return true;
 }
 
 absl::Status PartitionedDevice::MakeValid(Side side, device::StreamId stream, const std::vector<MemoryRange>& ranges) {
@@ -327,15 +357,30 @@ absl::Status PartitionedDevice::CopyToHost(device::StreamId stream, device::Regi
     done(fault, {});
     return absl::OkStatus();
   }
-  return RunOn(side, op, access, [&](device::Device& device, const offload::CopyToHost& copy) {
-    const uint64_t mark = Unfinished(side).Mark();
-    return device.CopyToHost(copy.stream, copy.from, copy.extent,
-                             [done = std::move(done), work = unfinished_[static_cast<size_t>(side)], mark, stream](
-                                 const absl::Status& status, std::vector<std::byte> data) {
-                               if (status.ok()) work->NoteDone(stream, mark);
-                               done(status, std::move(data));
-                             });
+  // The copy is behind everything on its stream, on the other side too: a fault there is its fault.
+  const bool both = Unfinished(Other(side)).Any();
+  auto data = std::make_shared<std::vector<std::byte>>();
+  const auto join = std::make_shared<Join>(both ? 2 : 1, [data, done = std::move(done)](const absl::Status& status) {
+    done(status, status.ok() ? std::move(*data) : std::vector<std::byte>());
   });
+  const auto arrive = [&](Side from) {
+    return [join, work = unfinished_[static_cast<size_t>(from)], mark = Unfinished(from).Mark(),
+            stream](const absl::Status& status) {
+      if (status.ok()) work->NoteDone(stream, mark);
+      join->Arrive(status);
+    };
+  };
+  WHARF_RETURN_IF_ERROR(RunOn(side, op, access, [&](device::Device& device, const offload::CopyToHost& copy) {
+    return device.CopyToHost(copy.stream, copy.from, copy.extent,
+                             [data, copied = arrive(side)](const absl::Status& status, std::vector<std::byte> bytes) {
+                               *data = std::move(bytes);
+                               copied(status);
+                             });
+  }));
+  if (!both) return absl::OkStatus();
+  const absl::Status asked = On(Other(side)).Notify(stream, arrive(Other(side)));
+  if (!asked.ok()) join->Arrive(asked);
+  return absl::OkStatus();
 }
 
 absl::Status PartitionedDevice::CopyOnDevice(device::StreamId stream, device::Region to, device::Region from,

@@ -98,6 +98,8 @@ class PartitionedDevice final : public device::Device {
   template <typename Op, typename Issue>
   absl::Status RunOn(Side side, const Op& op, const Access& access, const Issue& issue);
   Side Choose(const StepOp& op, const Access& access);
+  // Runs the launch here in a way that tells what it writes, if that is worth it; false if it is not.
+  bool RanForCoverage(const offload::Launch& op);
   absl::Status MakeValid(Side side, device::StreamId stream, const std::vector<MemoryRange>& ranges);
   absl::Status Transfer(Side to, device::StreamId stream, const std::vector<MemoryRange>& ranges);
   absl::Status Settle(Side side);
