@@ -36,8 +36,8 @@ void OperationTable::ReplaceData(OperationId id, std::span<const std::byte> data
   std::copy(data.begin(), data.end(), operations_[id].data.begin());
 }
 
-void History::Follow() {
-  const uint32_t note = NoteOf(cursor_);
+void History::Follow(bool keeps_note) {
+  const uint32_t note = keeps_note ? NoteOf(cursor_) : 0;
   Append(At(cursor_));
   if (note != 0) SetNote(end_ - 1, note);
   ++cursor_;

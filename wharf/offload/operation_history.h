@@ -77,8 +77,8 @@ class History {
   uint64_t Cursor() const { return cursor_; }
   // The operation foreseen; kNoOperation if there is none.
   OperationId Foreseen() const { return Holds(cursor_) ? At(cursor_) : kNoOperation; }
-  // The foreseen operation came. REQUIRES: there is one.
-  void Follow();
+  // The foreseen operation came. `keeps_note`: what was noted of it the last time still holds. REQUIRES: there is one.
+  void Follow(bool keeps_note = false);
   // Another one came, and what followed the operation before `cursor` is now foreseen.
   void Deviate(OperationId id, uint64_t cursor);
 

@@ -45,7 +45,8 @@ Foresight Predictor::Perform(uint64_t lane_number, uint16_t number, std::span<co
     ++unsent_;
     const bool with_data = NoteData(foreseen, data);
     records_.Advance();
-    lane.history.Follow();
+    // What the server was sure of depends on all that came since the last answer.
+    lane.history.Follow(steady_);
     Note(lane);
     return with_data ? Foresight::kWithData : Foresight::kKnown;
   }
@@ -109,9 +110,9 @@ bool Predictor::IsSure() const {
   return steady_ && history.NoteOf(history.End() - 1) == world_;
 }
 
-void Predictor::NoteSure(const Place& place) {
+void Predictor::NoteSure(const Place& place, bool sure) {
   if (place.lane >= lanes_.size() || !lanes_[place.lane].history.Holds(place.index)) return;
-  lanes_[place.lane].history.SetNote(place.index, place.world);
+  lanes_[place.lane].history.SetNote(place.index, sure ? place.world : 0);
 }
 
 OperationId Predictor::Find(uint64_t hash, uint16_t number, std::span<const std::byte> head) const {

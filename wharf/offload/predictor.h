@@ -46,13 +46,13 @@ class Predictor {
   // Whether the operation just made was foreseen, as were all since the last one the program waited for, and the server
   // was sure of it the last time, in the same world.
   bool IsSure() const;
-  // Where the operation just made stands, to be noted as sure when the server says so.
+  // Where the operation just made stands, to be noted as sure or not when the server says which.
   struct Place {
     uint64_t lane = 0, index = 0;
     uint32_t world = 0;
   };
   Place LastPlace() const { return {lane_, lanes_[lane_].history.End() - 1, world_}; }
-  void NoteSure(const Place& place);
+  void NoteSure(const Place& place, bool sure);
   // The program goes on only with the answer to the operation it has just made.
   void NoteWait() {
     records_.Wait();

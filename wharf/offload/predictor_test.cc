@@ -240,6 +240,28 @@ TEST_F(PredictorTest, EveryDeviationBeginsAnEpoch) {
   EXPECT_EQ(predictor_.Position(), 6u);
 }
 
+// Whether a wait can be answered here depends on all that came since the last one.
+TEST_F(PredictorTest, WhatWasSureOnOneWayIsNotOnAnother) {
+  const auto wait = [&](bool server_is_sure) {
+    Do(SynchronizeStream{0});
+    const bool sure = predictor_.IsSure();
+    predictor_.NoteWait();
+    if (server_is_sure) predictor_.NoteSure(predictor_.LastPlace(), true);  // else its answer is still under way
+    return sure;
+  };
+  bool sure = false;
+  for (int i = 0; i < 4; ++i) {
+    Kernel(1);
+    sure = wait(true);
+  }
+  EXPECT_TRUE(sure);
+  for (int i = 0; i < 4; ++i) {
+    Kernel(2);
+    Kernel(1);
+    EXPECT_FALSE(wait(false)) << i;
+  }
+}
+
 // Whatever the program does, the server makes the same operations of what it is told.
 RC_GTEST_FIXTURE_PROP(PredictorTest, TheServerFollowsAnyProgram, ()) {
   const auto operations = *rc::gen::container<std::vector<std::tuple<uint64_t, uint64_t, uint64_t>>>(

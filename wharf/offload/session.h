@@ -283,8 +283,9 @@ class Session final : private link::FrameHandler {
   };
   std::map<uint64_t, EarlyPush> early_ ABSL_GUARDED_BY(mutex_);
   uint64_t early_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::vector<Predictor::Place> sure_ ABSL_GUARDED_BY(mutex_);  // what the predictor is yet to be told
-  uint64_t epoch_ ABSL_GUARDED_BY(mutex_) = 0;                  // the predictor's
+  // What the predictor is yet to be told: whether the server was sure.
+  std::vector<std::pair<Predictor::Place, bool>> answered_ ABSL_GUARDED_BY(mutex_);
+  uint64_t epoch_ ABSL_GUARDED_BY(mutex_) = 0;  // the predictor's
   uint64_t pushes_ ABSL_GUARDED_BY(mutex_) = 0, early_pushes_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t void_pushes_ ABSL_GUARDED_BY(mutex_) = 0, elided_total_ ABSL_GUARDED_BY(mutex_) = 0;
   device::StreamId done_stream_ ABSL_GUARDED_BY(mutex_) = 0;

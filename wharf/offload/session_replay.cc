@@ -104,8 +104,8 @@ absl::Status Session::RequestForeseen(uint16_t number, const std::vector<std::by
   bool waits = false, answered = false;
   {
     absl::MutexLock lock(&mutex_);
-    for (const Predictor::Place& place : sure_) predictor_.NoteSure(place);
-    sure_.clear();
+    for (const auto& [place, sure] : answered_) predictor_.NoteSure(place, sure);
+    answered_.clear();
     if (!TakeEarly(*request)) {
       const bool elide = MayElide(number);
       if (elide) elided_stream_ = stream;
@@ -169,7 +169,7 @@ bool Session::TakeEarly(Request& request) {
   early_bytes_ -= early.bulk.size();
   if (early.push.epoch != request.epoch) return false;
   request.known = early.push.known;
-  if (early.push.sure) sure_.push_back(request.place);
+  answered_.emplace_back(request.place, early.push.sure);
   if (early.header.error == device::CudaError::kSuccess && early.bulk.size() == request.into.size()) {
     std::copy(early.bulk.begin(), early.bulk.end(), request.into.begin());
   }
@@ -229,7 +229,7 @@ absl::Status Session::OnPush(const link::FrameHeader& header, std::span<const st
   if (request->elided) --elided_;
   request->received = header.bulk_bytes;
   request->known = push.known;
-  if (push.sure) sure_.push_back(request->place);
+  answered_.emplace_back(request->place, push.sure);
   Finish(*request, std::move(reply), decoder.Rest());
   if (push.known >= request->index && !request->elided) Measure(*request);
   return absl::OkStatus();
