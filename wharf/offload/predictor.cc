@@ -82,6 +82,7 @@ bool Predictor::NoteData(OperationId id, std::span<const std::byte> data) {
   const std::span<const std::byte> last = operations_.Data(id);
   if (last.empty()) return !data.empty();
   if (std::equal(data.begin(), data.end(), last.begin(), last.end())) return false;
+  TraceMiss("other data", operations_.Number(id));
   operations_.ReplaceData(id, data);
   records_.Fresh();
   ++epoch_;

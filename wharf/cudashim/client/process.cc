@@ -152,12 +152,13 @@ std::string ReplayAsJson(const offload::SessionCounters& counters, const offload
       "\"operations_known\": {}, \"hits\": {}, \"changed\": {}, \"jumps\": {}, \"explicit\": {}, \"run_ahead\": {}, "
       "\"undone\": {}, \"pushes\": {}, \"early_pushes\": {}, \"void_pushes\": {}, \"elided\": {}, "
       "\"misses\": {{\"unknown operation\": {}, \"operation never foreseen\": {}, \"changed arguments\": {}, "
-      "\"another known operation\": {}, \"another thread\": {}, \"memory of operations full\": {}}}}}",
+      "\"other data\": {}, \"another known operation\": {}, \"another thread\": {}, \"memory of operations full\": "
+      "{}}}}}",
       counters.sequences.sequences != 0 ? "replaying" : "recording", counters.sequences.sequence_length,
       counters.sequences.sequences, counters.sequences.inferences, counters.known_operations, seen.hits, seen.changed,
       seen.jumps, seen.unknown + seen.never, server.run_ahead, server.undone, counters.pushes, counters.early_pushes,
-      counters.void_pushes, counters.elided, seen.unknown, seen.never, seen.changed, seen.jumps, seen.lane_changes,
-      seen.forgotten);
+      counters.void_pushes, counters.elided, seen.unknown, seen.never, seen.changed, seen.other_data, seen.jumps,
+      seen.lane_changes, seen.forgotten);
 }
 
 }  // namespace
