@@ -73,6 +73,32 @@ TEST_P(ExportedModel, GiveTheSameForEachOfABatch) {
   ExpectEqual(*(*results)[0], twice(testing::Tensors(data_, "output").at(0)));
 }
 
+// The last value that is cut into rows, once whole and once by halves, each from the rows of the input that it needs.
+TEST_P(ExportedModel, GivesTheSameByHalves) {
+  const auto program = Prepared(1);
+  ASSERT_NE(program, nullptr);
+  const graph::Graph& graph = program->Graph();
+  const auto& axes = program->RowRules().axis;
+  int last = graph.inputs[0];
+  for (const graph::Node& node : graph.nodes) {
+    const int output = node.outputs[0];
+    if (output != graph::kAbsent && axes[output] != graph::kNoRows) last = output;
+  }
+  const Rows all{last, AllRows(*program, last)};
+  const Part image{{graph.inputs[0], AllRows(*program, graph.inputs[0])},
+                   testing::ToTensor(testing::Tensors(data_, "input").at(0))};
+  const auto whole = program->Run({{image}}, {{all}});
+  ASSERT_TRUE(whole.ok()) << ToString(whole.status());
+  const int middle = all.range.hi / 2;
+  for (const graph::RowRange half : {graph::RowRange{0, middle}, graph::RowRange{middle, all.range.hi}}) {
+    const std::vector<Rows> wanted = {{last, half}};
+    const auto needed = NeededRows(graph, program->RowRules(), wanted, std::vector<bool>(graph.values.size()));
+    const auto part = program->Run({{program->Cut(image, needed[graph.inputs[0]])}}, wanted);
+    ASSERT_TRUE(part.ok()) << ToString(part.status());
+    ExpectEqual(*(*part)[0], testing::ToConstant(*program->Cut({all, (*whole)[0]}, half).tensor));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(PyTorch, ExportedModel, ::testing::ValuesIn(Models()), testing::CaseName);
 
 }  // namespace
