@@ -4,6 +4,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "wharf/device/element_type.h"
 #include "wharf/offload/copy_extent.h"
 #include "wharf/offload/wire_codec.h"
 
@@ -13,6 +14,7 @@ namespace {
 // A 64-bit parameter may be a number that only takes part in an address.
 constexpr uint64_t kSmallestPointer = uint64_t{1} << 32;
 constexpr uint64_t kLargestScalar = 16;  // a complex double
+constexpr uint64_t kMaxElements = uint64_t{1} << 48;
 constexpr size_t kMaxCovered = size_t{1} << 16;
 
 // From the first to behind the last byte of a box; false if that overflows.
@@ -220,6 +222,22 @@ void AccessFinder::NoteRun(const Launch& op) {
   }
 }
 
+// A result without gaps is known to the byte, and C is not read if beta is zero.
+void AccessFinder::AddGemmResult(const device::Gemm& gemm, Access& access) const {
+  const device::DeviceAddress result = gemm.d != 0 ? gemm.d : gemm.c;
+  const int64_t leading = gemm.d != 0 ? gemm.ldd : gemm.ldc, stride = gemm.d != 0 ? gemm.stride_d : gemm.stride_c;
+  uint64_t elements = 0;
+  const bool packed = gemm.m > 0 && gemm.n > 0 && gemm.batch > 0 && leading == gemm.m &&
+                      (gemm.batch == 1 || stride == gemm.m * gemm.n) &&
+                      !__builtin_mul_overflow(gemm.m, gemm.n, &elements) &&
+                      !__builtin_mul_overflow(elements, gemm.batch, &elements);
+  const bool reads_c = gemm.scalars_on_device || gemm.beta[0] != 0 || gemm.beta[1] != 0;
+  if (reads_c || !packed) AddWhole(gemm.c, false, access);
+  if (!packed || elements > kMaxElements) return AddWhole(result, true, access);
+  const uint64_t bytes = elements * device::ElementBytes(gemm.type_c);
+  AddBox({result, bytes, bytes}, {bytes, 1, 1}, true, access);
+}
+
 Access AccessFinder::Find(const RunGemm& op) const {
   Access access;
   const device::Gemm& gemm = op.gemm;
@@ -229,8 +247,7 @@ Access AccessFinder::Find(const RunGemm& op) const {
   }
   AddWhole(gemm.a, false, access);
   AddWhole(gemm.b, false, access);
-  AddWhole(gemm.c, gemm.d == 0, access);
-  if (gemm.d != 0) AddWhole(gemm.d, true, access);
+  AddGemmResult(gemm, access);
   if (gemm.bias != 0) AddWhole(gemm.bias, false, access);
   if (gemm.scalars_on_device) {
     for (const device::DeviceAddress scalar : {gemm.alpha_address, gemm.beta_address}) {

@@ -79,6 +79,7 @@ class AccessFinder {
   // Adds the allocation that holds `address`; only_there if there is none.
   void AddWhole(device::DeviceAddress address, bool written, Access& access) const;
   void AddBox(const device::Region& box, const device::Extent& extent, bool written, Access& access) const;
+  void AddGemmResult(const device::Gemm& gemm, Access& access) const;
   bool AddParameters(const Launch& op, const std::vector<uint32_t>& offsets, bool written, Access& access) const;
   bool ReadsChangedVariables(const Function& function) const;
   // What was learnt of it; null if nothing.

@@ -41,7 +41,8 @@ absl::StatusOr<device::Arena> CommonArena(const device::Arena& a, const device::
   const device::DeviceAddress end = std::min(a.base + a.size, b.base + b.size);
   const uint64_t granularity = std::max(a.granularity, b.granularity);
   if (base >= end || base % granularity != 0 || granularity % std::min(a.granularity, b.granularity) != 0) {
-    return Unavailable("the device here and the server's have no addresses in common");
+    return Unavailable("the device here has its memory at {:#x}, the server's at {:#x}: no addresses in common", a.base,
+                       b.base);
   }
   return device::Arena{base, (end - base) / granularity * granularity, granularity, a.guarded || b.guarded};
 }
@@ -250,6 +251,7 @@ bool PartitionedDevice::RanForCoverage(const offload::Launch& op) {
   if (!written.ok()) return false;
   for (const MemoryRange& range : *written) validity_.NoteWritten(range, Side::kHere);
   access_.NoteCovered(op, *std::move(written));
+  ++counters_->covered;
   ++counters_->operations_here;
   return true;
 }
@@ -378,6 +380,7 @@ absl::Status PartitionedDevice::CopyToHost(device::StreamId stream, device::Regi
                              });
   }));
   if (!both) return absl::OkStatus();
+  Unfinished(Other(side)).Note(stream);  // whoever waits for the stream waits for this answer
   const absl::Status asked = On(Other(side)).Notify(stream, arrive(Other(side)));
   if (!asked.ok()) join->Arrive(asked);
   return absl::OkStatus();

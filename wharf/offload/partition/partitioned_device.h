@@ -25,6 +25,7 @@ namespace wharf::offload {
 // What was done where. Thread-safe.
 struct PartitionCounters {
   std::atomic<uint64_t> operations_here{0}, operations_there{0};  // on memory
+  std::atomic<uint64_t> covered{0};                               // launches whose output became known to the byte
   std::atomic<uint64_t> transfers{0};                // times that an operation had to wait for memory of the other side
   std::atomic<uint64_t> bytes_up{0}, bytes_down{0};  // of these: to the server, from it
 };
