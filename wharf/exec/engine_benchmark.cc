@@ -2,6 +2,7 @@
 // all in the directory that WHARF_MODELS names. `tools/export_models.py --time NAME` times the same in PyTorch eager.
 #include <benchmark/benchmark.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <vector>
@@ -41,6 +42,9 @@ int main(int argc, char** argv) {
   wharf::exec::Register(WHARF_TESTDATA "/tiny");
   if (const char* more = std::getenv("WHARF_MODELS")) {
     for (const auto& entry : std::filesystem::directory_iterator(more)) wharf::exec::Register(entry.path());
+  }
+  if (const std::string caution = wharf::exec::MakeTorchEngine({})->Caution(); !caution.empty()) {
+    std::fprintf(stderr, "%s\n", caution.c_str());
   }
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();
