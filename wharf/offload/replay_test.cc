@@ -178,26 +178,22 @@ TEST_F(ReplayTest, EveryWaitIsARoundTripInPostedMode) {
   EXPECT_EQ(Since(before).blocking_round_trips, 4u);
 }
 
-// There is no moment of switching: from the first inference to a deviating one none costs more round trips than posted
-// mode, and bytes only for the records.
+// There is no moment of switching: from the first inference to a deviating one none costs more round trips than in
+// posted mode.
 TEST_F(ReplayTest, NoInferenceCostsMoreThanInPostedMode) {
   const auto costs = [&](Mode mode) {
     Open(mode);
-    std::vector<SessionCounters> all;
+    std::vector<uint64_t> round_trips;
     for (uint8_t i = 1; i <= 8; ++i) {
       const SessionCounters before = session_->Counters();
       Infer(i);
       if (i == 6) Run(kAdd, kSum, kInput);
-      all.push_back(Since(before));
+      round_trips.push_back(Since(before).blocking_round_trips);
     }
-    return all;
+    return round_trips;
   };
-  const std::vector<SessionCounters> posted = costs(Mode::kPosted), replay = costs(Mode::kReplay);
-  constexpr uint64_t kRecordBytes = 64;
-  for (size_t i = 0; i < posted.size(); ++i) {
-    EXPECT_LE(replay[i].blocking_round_trips, posted[i].blocking_round_trips) << i;
-    EXPECT_LE(replay[i].bytes_up, posted[i].bytes_up + kRecordBytes) << i;
-  }
+  const std::vector<uint64_t> posted = costs(Mode::kPosted), replay = costs(Mode::kReplay);
+  for (size_t i = 0; i < posted.size(); ++i) EXPECT_LE(replay[i], posted[i]) << i;
 }
 
 TEST_F(ReplayTest, KernelsThatDependOnDataWaitForTheProgram) {
