@@ -8,7 +8,13 @@ namespace {
 
 // Fewer are not worth a list.
 constexpr size_t kLeastElements = 4;
-constexpr size_t kMaxElements = 1 << 16;
+// What a peer may make us keep, in all and in one.
+constexpr size_t kMaxBytes = size_t{32} << 20, kMaxStretchBytes = size_t{4} << 20;
+
+size_t BytesOf(const device::Work& work) {
+  const auto* const launch = std::get_if<device::LaunchWork>(&work.what);
+  return sizeof(work) + (launch == nullptr ? 0 : launch->parameters.size());
+}
 
 struct ToWork {
   using Result = std::optional<device::Work>;
@@ -48,12 +54,19 @@ void Stretches::Note(OperationId id, const StepOp& op) {
   current_ = nullptr;
   growing_.ids.push_back(id);
   growing_.functions.push_back(FunctionOf(*work));
+  growing_.bytes += BytesOf(*work);
   work_.push_back(*std::move(work));
+  if (growing_.bytes > kMaxStretchBytes) Finish();
 }
 
 // Another kernel belongs to another path: that gets a stretch of its own.
 bool Stretches::Replace(OperationId id, const device::Work& work) {
   if (place_ == 0 || FunctionOf(work) != current_->functions[place_] || FunctionOf(work) == kNoFunction) return false;
+  bytes_ += BytesOf(work);  // beside what it replaces: rather too much than too little
+  if (bytes_ > kMaxBytes) {
+    Forget();
+    return false;
+  }
   current_->list->Update(place_, work);
   current_->ids[place_++] = id;
   return true;
@@ -65,14 +78,10 @@ void Stretches::Interrupt() {
 }
 
 void Stretches::Finish() {
-  if (work_.size() >= kLeastElements && work_.size() <= kMaxElements) {
-    if (elements_ + work_.size() > kMaxElements) {
-      by_first_.clear();
-      elements_ = 0;
-      current_ = nullptr;
-    }
+  if (work_.size() >= kLeastElements) {
+    if (growing_.bytes > kMaxBytes - bytes_) Forget();
     Stretch& stretch = by_first_[growing_.ids.front()];
-    elements_ += work_.size() - stretch.ids.size();
+    bytes_ += growing_.bytes - stretch.bytes;
     growing_.list = device_->PrepareWork(std::move(work_));
     stretch = std::move(growing_);
   }
@@ -99,10 +108,14 @@ Stretches::Match Stretches::Find(const std::function<OperationId(size_t)>& next,
   return match;
 }
 
-void Stretches::Clear() {
+void Stretches::Forget() {
   by_first_.clear();
-  elements_ = 0;
+  bytes_ = 0;
   current_ = nullptr;
+}
+
+void Stretches::Clear() {
+  Forget();
   growing_ = {};
   work_.clear();
 }

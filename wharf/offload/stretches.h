@@ -54,16 +54,18 @@ class Stretches {
     std::vector<OperationId> ids;
     std::vector<device::FunctionId> functions;  // kNoFunction: not a launch
     std::unique_ptr<device::WorkList> list;
+    size_t bytes = 0;  // of memory, roughly
   };
   static constexpr device::FunctionId kNoFunction = UINT64_MAX;
   static device::FunctionId FunctionOf(const device::Work& work);
   bool IsInside() const { return current_ != nullptr && place_ < current_->ids.size(); }
   bool Replace(OperationId id, const device::Work& work);
   void Finish();
+  void Forget();
 
   device::Device* const device_;
   std::unordered_map<OperationId, Stretch> by_first_;
-  size_t elements_ = 0;         // of all stretches
+  size_t bytes_ = 0;            // of all stretches
   Stretch* current_ = nullptr;  // where the program is
   size_t place_ = 0;
   // What was executed since the last operation that is no work.

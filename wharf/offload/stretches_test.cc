@@ -116,6 +116,16 @@ TEST_F(StretchesTest, AfterAnInterruptionAListBeginsAtItsBeginning) {
   EXPECT_EQ(Do({1, 2, 3, 4, 5, 0}), 5u);
 }
 
+// Nothing but room is lost when too much is prepared.
+TEST_F(StretchesTest, WhatIsKeptIsBounded) {
+  std::vector<OperationId> many;
+  for (OperationId id = 1; id < 200000; ++id) many.push_back(id);
+  Do(many);
+  EXPECT_LT(Do(many), many.size());
+  many.insert(many.end(), many.begin(), many.end());
+  EXPECT_THAT(Done(), testing::Eq(many));
+}
+
 TEST_F(StretchesTest, NothingIsLeftAfterClear) {
   Do({1, 2, 3, 4, 5, 0});
   stretches_->Clear();
