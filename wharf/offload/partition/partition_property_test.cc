@@ -125,12 +125,15 @@ class PartitionProperty : public ::testing::Test {
     server = nullptr;
   }
 
-  // A process that has made many devices may find their usual place taken. A new child has this process's layout.
+  static bool HaveAddressesInCommon(uint64_t quota) {
+    const auto session = Session::Open(server->Connect(quota), {}).value();
+    return MakeRandomProgramDevice(quota)->Arena().base == session->welcome().arena.base;
+  }
+  // A process that has made many devices may find their usual place taken. A new child has this process's layout. No
+  // session is open then, whose threads would be missing in the child, perhaps with a lock in their hands.
   static void ShareAddresses(uint64_t quota) {
     constexpr int kAttempts = 5;
-    for (int i = 0; i < kAttempts; ++i) {
-      const auto session = Session::Open(server->Connect(quota), {}).value();
-      if (MakeRandomProgramDevice(quota)->Arena().base == session->welcome().arena.base) return;
+    for (int i = 0; i < kAttempts && !HaveAddressesInCommon(quota); ++i) {
       delete server;
       server = new ServerProcess();
     }
