@@ -252,7 +252,7 @@ class FakeDevice final : public Device {
  private:
   struct Work {
     std::function<absl::Status()> run;
-    bool always;  // runs after a fault too
+    bool always;  // tells somebody: runs after a fault too
   };
 
   bool Inside(DeviceAddress address, uint64_t size) const {
@@ -294,10 +294,12 @@ class FakeDevice final : public Device {
         if (queue_.empty()) return;
         work = queue_.front();
         faulted = !fault_.ok() || stop_;
+        // Whoever is told that the work is done finds it done.
+        if (work.always) queue_.pop_front();
       }
       const absl::Status status = faulted && !work.always ? absl::OkStatus() : work.run();
       absl::MutexLock lock(&mutex_);
-      queue_.pop_front();
+      if (!work.always) queue_.pop_front();
       if (!status.ok() && fault_.ok()) fault_ = status;
     }
   }
