@@ -1,6 +1,6 @@
 // ThreadSanitizer builds only. Debian's libabsl is not instrumented, so ThreadSanitizer cannot see what absl::Mutex,
-// absl::CondVar and absl::Notification order, and calls every use of them a race. The linker routes the calls through
-// these wrappers (--wrap, in WharfCompiler.cmake), which tell it.
+// absl::CondVar, absl::Notification and absl::BlockingCounter order, and calls every use of them a race. The linker
+// routes the calls through these wrappers (--wrap, in WharfCompiler.cmake), which tell it.
 #include <sanitizer/tsan_interface.h>
 
 #include "absl/synchronization/mutex.h"
@@ -42,6 +42,13 @@ struct IgnoreReads {
     IgnoreReads ignore;                \
     WHARF_REAL(name)(mutex);           \
   }
+#define WHARF_RELEASES_AND_TELLS(name)   \
+  bool WHARF_REAL(name)(void* counter);  \
+  bool WHARF_WRAP(name)(void* counter) { \
+    __tsan_release(counter);             \
+    IgnoreReads ignore;                  \
+    return WHARF_REAL(name)(counter);    \
+  }
 // Gives the mutex up for a while.
 #define WHARF_WAITS(type, name, parameters, arguments, mutex) \
   type WHARF_REAL(name) parameters;                           \
@@ -80,6 +87,9 @@ WHARF_WAITS(bool, _ZN4absl7debian37CondVar16WaitWithDeadlineEPNS0_5MutexENS0_4Ti
 
 WHARF_RELEASES(_ZN4absl7debian312Notification6NotifyEv)
 WHARF_ACQUIRES(_ZNK4absl7debian312Notification19WaitForNotificationEv)
+
+WHARF_RELEASES_AND_TELLS(_ZN4absl7debian315BlockingCounter14DecrementCountEv)
+WHARF_ACQUIRES(_ZN4absl7debian315BlockingCounter4WaitEv)
 
 }  // extern "C"
 #pragma GCC visibility pop
