@@ -15,7 +15,6 @@ constexpr size_t kMaxAnswersAhead = 256;
 // How often a thread of a guarded kernel may jump back, and all its threads together: a launch that was foreseen
 // wrongly must not hold the device for long.
 constexpr uint64_t kThreadFuel = 1 << 16, kLaunchFuel = 1 << 28;
-constexpr uint64_t kMarkBytes = 4;
 
 uint64_t AnswerBytes(const StepOp& op) {
   const auto* const copy = std::get_if<CopyToHost>(&op);
@@ -164,7 +163,10 @@ Stretches::Match ReplayRunner::FindPrepared(uint64_t cursor, size_t limit) {
 device::Submission ReplayRunner::Submit(const Stretches::Match& match, size_t count) {
   if (count == 0) return {};
   const device::StreamId stream = StreamOf(known_[match.ids.front()].op).value_or(device::kDefaultStream);
-  const device::Submission submitted = performer_->Submit(*match.list, match.first, count, match.launches, stream);
+  const auto launches = std::ranges::count_if(
+      match.ids.first(count), [this](OperationId id) { return std::holds_alternative<Launch>(known_[id].op); });
+  const device::Submission submitted =
+      performer_->Submit(*match.list, match.first, count, static_cast<size_t>(launches), stream);
   stretches_.Advance(submitted.queued);
   return submitted;
 }
@@ -313,9 +315,7 @@ void ReplayRunner::Undo() {
   ahead_.clear();
   stretches_.Interrupt();
   if (std::exchange(guarded_, false)) {
-    // Mapped, so this cannot fail.
-    const device::Region mark{undo_.Mark().value_or(0), kMarkBytes, kMarkBytes};
-    device_->Fill(ahead_stream_, mark, device::Extent{kMarkBytes, 1, 1}, 0, 1).IgnoreError();
+    device_->Fill(ahead_stream_, MarkRegion(), device::Extent{UndoLog::kMarkBytes, 1, 1}, 0, 1).IgnoreError();
   }
   ahead_pushed_ = ahead_answers_ = 0;
   answer_window_ = std::max<size_t>(answer_window_ / 2, 1);
@@ -416,17 +416,22 @@ absl::Status ReplayRunner::PerformAhead(OperationId id, const Ticket& ticket) {
   return absl::OkStatus();
 }
 
+// REQUIRES: a guarded launch was queued, so it is mapped.
+device::Region ReplayRunner::MarkRegion() {
+  return {undo_.Mark().value_or(0), UndoLog::kMarkBytes, UndoLog::kMarkBytes};
+}
+
 // Tells whether anything queued so far violated its guard.
 std::shared_ptr<GuardCheck> ReplayRunner::CheckGuards() {
   auto check = std::make_shared<GuardCheck>();
-  const device::Region mark{undo_.Mark().value_or(0), kMarkBytes, kMarkBytes};
   const auto note = [check](const absl::Status& status, const std::vector<std::byte>& bytes) {
     const bool untouched =
         status.ok() && std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
     check->violated.store(!untouched, std::memory_order_relaxed);
     check->done.Notify();
   };
-  const absl::Status queued = device_->CopyToHost(ahead_stream_, mark, device::Extent{kMarkBytes, 1, 1}, note);
+  const absl::Status queued =
+      device_->CopyToHost(ahead_stream_, MarkRegion(), device::Extent{UndoLog::kMarkBytes, 1, 1}, note);
   if (!queued.ok()) note(queued, {});
   return check;
 }

@@ -110,6 +110,7 @@ class ReplayRunner {
   Stretches::Match FindPrepared(uint64_t cursor, size_t limit);
   device::Submission Submit(const Stretches::Match& match, size_t count);
   absl::Status PerformAhead(OperationId id, const Ticket& ticket);
+  device::Region MarkRegion();
   std::shared_ptr<GuardCheck> CheckGuards();
   bool ForeseesData(OperationId id) const;
   bool SaveWrites(OperationId id);

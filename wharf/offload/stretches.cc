@@ -103,9 +103,7 @@ Stretches::Match Stretches::Find(const std::function<OperationId(size_t)>& next,
   const size_t most = std::min(limit, current_->ids.size() - place_);
   size_t count = 0;
   while (count < most && current_->ids[place_ + count] == next(count)) ++count;
-  Match match{current_->list.get(), place_, 0, std::span(current_->ids).subspan(place_, count)};
-  for (size_t i = 0; i < count; ++i) match.launches += current_->functions[place_ + i] != kNoFunction;
-  return match;
+  return {current_->list.get(), place_, std::span(current_->ids).subspan(place_, count)};
 }
 
 void Stretches::Forget() {

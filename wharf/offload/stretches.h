@@ -40,7 +40,7 @@ class Stretches {
   // The first `ids.size()` elements from `first` on; none if `list` is null. Valid until the next call.
   struct Match {
     device::WorkList* list = nullptr;
-    size_t first = 0, launches = 0;
+    size_t first = 0;
     std::span<const OperationId> ids;
   };
   // As many of next(0), next(1), … as are prepared, at most `limit`.

@@ -40,13 +40,14 @@ class UndoLog {
   void DropOldest();
   // Restores, newest first, all that was saved, and forgets it.
   void Restore(device::StreamId stream);
-  // Four aligned bytes beside what is saved, for whatever runs ahead to mark; 0 at first. kResourceExhausted as Save.
+  static constexpr uint64_t kMarkBytes = 4;
+  // So many aligned bytes beside what is saved (at the shadow memory's beginning), for whatever runs ahead to mark; 0
+  // at first. kResourceExhausted as Save.
   absl::StatusOr<device::DeviceAddress> Mark();
   // Gives the shadow memory back. REQUIRES: Empty(). True if there was any.
   bool ReleaseShadow();
 
  private:
-  static constexpr uint64_t kMarkBytes = 4;  // at the shadow memory's beginning
   struct Saved {
     MemoryRange range;
     device::DeviceAddress shadow = 0;
