@@ -24,7 +24,7 @@ namespace {
 
 constexpr const char* kFooter = R"(
 Each figure comes from two runs, N inferences apart, so loading and warming up do not count. What is measured begins at the
-start of the trace in every run.
+start of the trace in every run. A machine is not equally fast all the time: with --rounds the modes of a link take turns.
 
 Programs   pose     examples/cuda_pose: the same calls in every inference; with -- --sway, about a picture that moves
            decode   examples/cuda_decode: other calls in every inference
@@ -37,8 +37,9 @@ Modes      device_only (or local)  on this machine's device, no link
            replay_speculative  replay as published. Unsafe: wrong guesses are not undone
            partition  the sequence is cut between a device here, of one CPU thread, and the server's
            native   pose only: offloaded by hand (pose_server, pose_client), input up and results down: the yardstick
-Scenarios  indoors, outdoors: measured Wi-Fi to a moving robot
+Scenarios  indoors, outdoors: measured Wi-Fi to a moving robot (traces indoors_a and outdoors_a)
            fixed: 93 Mbit/s. All with --rtt.
+           NAME: the trace NAME.csv (there are indoors_b, outdoors_b and outdoors_c as well), or its FILE
 
 The device's processes get half of the cores and everything else the other half, as if they were two machines, unless
 --shared-cores. "× native" is the median beside native's. "link limit" is what these bytes and one round trip take on the link alone.
@@ -53,7 +54,7 @@ struct BenchOptions {
   std::vector<std::string> arguments;
   std::vector<std::string> modes;  // empty: all that the program has
   std::vector<std::string> scenarios = {"indoors", "outdoors", "fixed"};
-  int inferences = 20;
+  int inferences = 20, rounds = 1;
   Nanoseconds round_trip = std::chrono::microseconds(2600);
   std::string device = "auto";
   int threads = 0;
@@ -135,19 +136,21 @@ struct LinkScenario {
   link::LinkProfile profile;
 };
 
+absl::StatusOr<std::string> FindTrace(const std::string& name, const BenchOptions& options) {
+  if (name.ends_with(".csv")) return name;
+  const std::string file = (name == "indoors" || name == "outdoors" ? name + "_a" : name) + ".csv";
+  if (!options.traces.empty()) return options.traces + "/" + file;
+  return Find({"../share/wharf/traces/" + file, "../../../data/traces/" + file, "data/traces/" + file},
+              "the trace " + file, "--traces");
+}
+
 absl::StatusOr<LinkScenario> MakeScenario(const std::string& name, const BenchOptions& options) {
   LinkScenario made;
   link::BandwidthTrace& trace = made.profile.trace;
   if (name == "fixed") {
     trace = link::BandwidthTrace::Constant(kFixedBitsPerSecond);
   } else {
-    const std::string file = name + "_a.csv";
-    std::string path = options.traces + "/" + file;
-    if (options.traces.empty()) {
-      WHARF_ASSIGN_OR_RETURN(
-          path, Find({"../share/wharf/traces/" + file, "../../../data/traces/" + file, "data/traces/" + file},
-                     "the trace " + file, "--traces"));
-    }
+    WHARF_ASSIGN_OR_RETURN(const std::string path, FindTrace(name, options));
     WHARF_ASSIGN_OR_RETURN(trace, link::BandwidthTrace::Load(path));
   }
   double sum = 0;
@@ -204,19 +207,19 @@ class OffloadBench {
   }
 
   absl::StatusOr<BenchResult> Run() {
-    const auto local = static_cast<size_t>(std::count_if(modes_.begin(), modes_.end(), IsWithoutLink));
-    Progress progress(local + (modes_.size() - local) * scenarios_.size());
+    std::vector<const BenchMode*> linked;
+    for (const BenchMode& mode : modes_) {
+      if (!IsWithoutLink(mode)) linked.push_back(&mode);
+    }
+    const size_t steps = linked.size() * scenarios_.size() * static_cast<size_t>(options_.rounds);
+    Progress progress(modes_.size() - linked.size() + steps);
     for (const BenchMode& mode : modes_) {
       if (!IsWithoutLink(mode)) continue;
       progress.Step(mode.name);
       WHARF_RETURN_IF_ERROR(RunWithoutLink(mode));
     }
     for (const LinkScenario& scenario : scenarios_) {
-      for (const BenchMode& mode : modes_) {
-        if (IsWithoutLink(mode)) continue;
-        progress.Step(fmt::format("{}, {}", scenario.scenario.name, mode.name));
-        WHARF_RETURN_IF_ERROR(RunLinked(mode, scenario));
-      }
+      WHARF_RETURN_IF_ERROR(RunInTurns(linked, scenario, progress));
     }
     CompareWithNative(result_.rows);
     return std::move(result_);
@@ -244,34 +247,55 @@ class OffloadBench {
       address = own->Address();
     }
     const auto run = [&](const RunPlan& plan) { return RunMeasured(program_, address, mode.options, plan, *scratch_); };
-    WHARF_RETURN_IF_ERROR(Measure(mode, {kNoLink, 0, Nanoseconds{0}}, run));
-    if (!program_.waits) return absl::OkStatus();
-    WHARF_ASSIGN_OR_RETURN(const ProgramRun none, run({}));
-    WHARF_ASSIGN_OR_RETURN(const ProgramRun one, run({.inferences = 1, .warm_up = 1}));
-    result_.stages = StagesOfCalls(none, one, last_warm_, last_all_);
+    WHARF_ASSIGN_OR_RETURN(MeasuredRound round, Measure(mode, run));
+    if (program_.waits) {
+      WHARF_ASSIGN_OR_RETURN(const ProgramRun none, run({}));
+      WHARF_ASSIGN_OR_RETURN(const ProgramRun one, run({.inferences = 1, .warm_up = 1}));
+      result_.stages = StagesOfCalls(none, one, round.warm, round.all);
+    }
+    return AddRow(mode, {std::move(round)}, {kNoLink, 0, Nanoseconds{0}});
+  }
+
+  absl::Status RunInTurns(const std::vector<const BenchMode*>& modes, const LinkScenario& scenario,
+                          Progress& progress) {
+    std::vector<std::vector<MeasuredRound>> rounds(modes.size());
+    for (int turn = 0; turn < options_.rounds; ++turn) {
+      for (size_t i = 0; i < modes.size(); ++i) {
+        progress.Step(fmt::format("{}, {}", scenario.scenario.name, modes[i]->name));
+        WHARF_ASSIGN_OR_RETURN(MeasuredRound round, RunLinked(*modes[i], scenario));
+        rounds[i].push_back(std::move(round));
+      }
+    }
+    for (size_t i = 0; i < modes.size(); ++i) {
+      WHARF_RETURN_IF_ERROR(AddRow(*modes[i], rounds[i], scenario.scenario));
+    }
     return absl::OkStatus();
   }
 
-  absl::Status RunLinked(const BenchMode& mode, const LinkScenario& scenario) {
+  absl::StatusOr<MeasuredRound> RunLinked(const BenchMode& mode, const LinkScenario& scenario) {
     if (mode.way == BenchMode::Way::kByHand) {
-      return Measure(mode, scenario.scenario, [&](const RunPlan& plan) {
+      return Measure(mode, [&](const RunPlan& plan) {
         return RunNative(program_, DeviceOptions(), cores_, scenario.profile, plan, *scratch_);
       });
     }
     WHARF_ASSIGN_OR_RETURN(const auto proxy, link::LinkProxy::Start("127.0.0.1:0", target_, scenario.profile));
-    return Measure(mode, scenario.scenario, [&](RunPlan plan) {
+    return Measure(mode, [&](RunPlan plan) {
       plan.on_ready = [&proxy] { proxy->Rewind(); };
       return RunMeasured(program_, proxy->Address(), mode.options, plan, *scratch_);
     });
   }
 
-  // One row, from a run of the warm-up alone and one that goes on.
   template <typename RunOnce>
-  absl::Status Measure(const BenchMode& mode, const Scenario& scenario, const RunOnce& run) {
+  absl::StatusOr<MeasuredRound> Measure(const BenchMode& mode, const RunOnce& run) {
     const int inferences = mode.most == 0 ? options_.inferences : std::min(options_.inferences, mode.most);
-    WHARF_ASSIGN_OR_RETURN(last_warm_, run(RunPlan{.inferences = mode.warm_up, .warm_up = mode.warm_up}));
-    WHARF_ASSIGN_OR_RETURN(last_all_, run(RunPlan{.inferences = mode.warm_up + inferences, .warm_up = mode.warm_up}));
-    WHARF_ASSIGN_OR_RETURN(BenchRow row, MakeRow(last_warm_, last_all_, mode.warm_up, scenario));
+    MeasuredRound round;
+    WHARF_ASSIGN_OR_RETURN(round.warm, run(RunPlan{.inferences = mode.warm_up, .warm_up = mode.warm_up}));
+    WHARF_ASSIGN_OR_RETURN(round.all, run(RunPlan{.inferences = mode.warm_up + inferences, .warm_up = mode.warm_up}));
+    return round;
+  }
+
+  absl::Status AddRow(const BenchMode& mode, const std::vector<MeasuredRound>& rounds, const Scenario& scenario) {
+    WHARF_ASSIGN_OR_RETURN(BenchRow row, MakeRow(rounds, mode.warm_up, scenario));
     row.program = std::filesystem::path(program_.path).filename().string();
     row.mode = mode.name;
     result_.rows.push_back(std::move(row));
@@ -287,7 +311,6 @@ class OffloadBench {
   std::vector<LinkScenario> scenarios_;
   std::unique_ptr<LocalServer> server_;
   std::string target_;
-  ProgramRun last_warm_, last_all_;
   BenchResult result_;
 };
 
@@ -328,16 +351,18 @@ void AddOffload(CLI::App* bench) {
       ->default_str("all that the program has");
   command->add_option("--scenarios", options->scenarios, "Which links, separated by commas")
       ->delimiter(',')
-      ->check(CLI::IsMember({"indoors", "outdoors", "fixed"}))
       ->default_str("indoors,outdoors,fixed");
   command->add_option("--inferences", options->inferences, "Measured inferences (fewer in the slow modes)")
       ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command->add_option("--rounds", options->rounds, "How often each mode gets its turn; figures are of all rounds")
+      ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command->add_option("--program", options->program, "pose, decode, or a CUDA program's FILE")
       ->type_name("PROGRAM")
       ->capture_default_str();
   command->add_option("--image", options->image, "The picture cuda_pose looks at")->type_name("FILE");
-  command->add_option("--traces", options->traces, "Where indoors_a.csv and outdoors_a.csv are")->type_name("DIR");
+  command->add_option("--traces", options->traces, "Where the traces are")->type_name("DIR");
   command->add_option("--server", options->server, "Through the links to this server, instead of one of its own")
       ->type_name("HOST:PORT");
   command->add_option("--device", options->device, "Of its own server: soft (CPU), cuda (GPU) or auto")

@@ -45,12 +45,46 @@ std::map<std::string, double> Difference(const std::map<std::string, uint64_t>& 
   return more;
 }
 
-void AddForesight(const ProgramRun& short_run, const ProgramRun& long_run, BenchRow& row) {
-  if (!long_run.replays) return;
-  const double foreseen = Difference(long_run.foresight.foreseen, short_run.foresight.foreseen);
-  const double whole = Difference(long_run.foresight.sent_whole, short_run.foresight.sent_whole);
+// What the inferences after the warm-up of all rounds cost together.
+class Measured {
+ public:
+  explicit Measured(const std::vector<MeasuredRound>& rounds) : rounds_(rounds) {}
+
+  std::vector<double> Latencies() const {
+    std::vector<double> latencies;
+    for (const MeasuredRound& round : rounds_) {
+      const auto first = round.all.latencies_ms.begin() + static_cast<ptrdiff_t>(round.warm.latencies_ms.size());
+      latencies.insert(latencies.end(), first, round.all.latencies_ms.end());
+    }
+    return latencies;
+  }
+
+  template <typename Counter>
+  double Sum(const Counter& counter) const {
+    double sum = 0;
+    for (const MeasuredRound& round : rounds_) sum += Difference(counter(round.all), counter(round.warm));
+    return sum;
+  }
+
+ private:
+  const std::vector<MeasuredRound>& rounds_;
+};
+
+void AddForesight(const Measured& measured, BenchRow& row) {
+  const double foreseen = measured.Sum([](const ProgramRun& run) { return run.foresight.foreseen; });
+  const double whole = measured.Sum([](const ProgramRun& run) { return run.foresight.sent_whole; });
   if (foreseen > 0) row.foreseen_fraction = foreseen / (foreseen + whole);
   row.phase = row.foreseen_fraction > 0.5 ? "replaying" : "recording";
+}
+
+absl::Status CheckLengths(const std::vector<MeasuredRound>& rounds, int warm_up) {
+  if (rounds.empty()) return FailedPrecondition("nothing was measured");
+  for (const MeasuredRound& round : rounds) {
+    const size_t before = round.warm.latencies_ms.size(), all = round.all.latencies_ms.size();
+    if (before == static_cast<size_t>(warm_up) && all > before) continue;
+    return FailedPrecondition("the program ran {} and {} inferences, not {} and more", before, all, warm_up);
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -107,16 +141,13 @@ absl::StatusOr<BenchMode> FindBenchMode(const std::string& name) {
   return NotFound("there is no mode {}", name);
 }
 
-absl::StatusOr<BenchRow> MakeRow(const ProgramRun& short_run, const ProgramRun& long_run, int warm_up,
-                                 const Scenario& scenario) {
-  const size_t before = short_run.latencies_ms.size(), all = long_run.latencies_ms.size();
-  if (before != static_cast<size_t>(warm_up) || all <= before) {
-    return FailedPrecondition("the program ran {} and {} inferences, not {} and more", before, all, warm_up);
-  }
-  const std::vector<double> latencies(long_run.latencies_ms.begin() + warm_up, long_run.latencies_ms.end());
-  const auto inferences = static_cast<double>(latencies.size());
+absl::StatusOr<BenchRow> MakeRow(const std::vector<MeasuredRound>& rounds, int warm_up, const Scenario& scenario) {
+  WHARF_RETURN_IF_ERROR(CheckLengths(rounds, warm_up));
+  const Measured measured(rounds);
+  const std::vector<double> latencies = measured.Latencies();
   auto each = [&](uint64_t ProgramRun::*counter) {
-    return Difference(long_run.*counter, short_run.*counter) / inferences;
+    return measured.Sum([counter](const ProgramRun& run) { return run.*counter; }) /
+           static_cast<double>(latencies.size());
   };
   BenchRow row;
   row.scenario = scenario.name;
@@ -128,13 +159,13 @@ absl::StatusOr<BenchRow> MakeRow(const ProgramRun& short_run, const ProgramRun& 
     row.blocking_round_trips = each(&ProgramRun::blocking_round_trips);
     row.bytes_up = each(&ProgramRun::bytes_up);
     row.bytes_down = each(&ProgramRun::bytes_down);
-    AddForesight(short_run, long_run, row);
+    if (rounds.front().all.replays) AddForesight(measured, row);
   }
   const double mean_ms = report::Mean(latencies), bytes = row.bytes_up + row.bytes_down;
   if (mean_ms > 0) row.device_busy_fraction = each(&ProgramRun::device_busy_ns) / 1e6 / mean_ms;
   row.energy_j_modelled = ModelEnergy(mean_ms, row.blocking_round_trips, bytes, scenario);
   row.link_limit_ms = LinkMs(1, bytes, scenario);
-  row.latencies_ms = long_run.latencies_ms;
+  row.latencies_ms = rounds.front().all.latencies_ms;
   return row;
 }
 

@@ -72,13 +72,17 @@ struct BenchRow {
   double times_native = 0;
   // Of the operations that reach the server, in the measured inferences; 0 in modes that foresee nothing.
   double foreseen_fraction = 0;
-  std::vector<double> latencies_ms;  // of every inference, the warm-up included
+  std::vector<double> latencies_ms;  // of every inference of the first round, the warm-up included
 };
 
-// One row from a run of `warm_up` inferences and one of `warm_up` + N: what the N cost is the difference, so that
-// loading, warming up and ending do not count. kFailedPrecondition if the runs do not have these lengths.
-absl::StatusOr<BenchRow> MakeRow(const ProgramRun& short_run, const ProgramRun& long_run, int warm_up,
-                                 const Scenario& scenario);
+// A run of the warm-up alone and one that goes on: what its further inferences cost is the difference, so that loading,
+// warming up and ending do not count.
+struct MeasuredRound {
+  ProgramRun warm, all;
+};
+// One row from all rounds together. kFailedPrecondition if there are none, or if a round's runs do not have `warm_up`
+// inferences and more. REQUIRES: all rounds are of one mode and one link.
+absl::StatusOr<BenchRow> MakeRow(const std::vector<MeasuredRound>& rounds, int warm_up, const Scenario& scenario);
 
 // Fills times_native of every row whose scenario has a row of mode "native".
 void CompareWithNative(std::vector<BenchRow>& rows);

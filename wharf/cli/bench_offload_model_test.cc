@@ -49,7 +49,7 @@ TEST(MakeRow, TheDifferenceOfTwoRunsIsWhatTheInferencesCost) {
   const Scenario link{"fixed", 8e6, std::chrono::milliseconds(2)};  // a byte a microsecond
   const ProgramRun warm{{100, 9}, 1000, 50, 2000, 300, 40'000'000};
   const ProgramRun all{{90, 8, 10, 20, 30, 40}, 1400, 62, 6000, 700, 80'000'000};
-  const auto row = MakeRow(warm, all, 2, link);
+  const auto row = MakeRow({{warm, all}}, 2, link);
   ASSERT_TRUE(row.ok()) << row.status();
   EXPECT_EQ(row->inferences, 4);
   EXPECT_EQ(row->latency_ms_median, 25);
@@ -69,18 +69,18 @@ TEST(MakeRow, TellsTheShareThatWasForeseenInTheMeasuredInferences) {
   warm.replays = all.replays = true;
   warm.foresight = {0, 500};
   all.foresight = {198, 502};
-  const auto row = MakeRow(warm, all, 1, link);
+  const auto row = MakeRow({{warm, all}}, 1, link);
   ASSERT_TRUE(row.ok()) << row.status();
   EXPECT_EQ(row->phase, "replaying");
   EXPECT_THAT(row->foreseen_fraction, DoubleNear(0.99, 1e-9));
   all.foresight = {1, 510};
-  EXPECT_EQ(MakeRow(warm, all, 1, link)->phase, "recording");
+  EXPECT_EQ(MakeRow({{warm, all}}, 1, link)->phase, "recording");
 }
 
 TEST(MakeRow, WithoutALinkNothingTravels) {
   ProgramRun warm{{1}, 10, 5, 100, 100}, all{{1, 2}, 30, 9, 900, 900};
   all.replays = true;
-  const auto row = MakeRow(warm, all, 1, {"none", 0, {}});
+  const auto row = MakeRow({{warm, all}}, 1, {"none", 0, {}});
   ASSERT_TRUE(row.ok()) << row.status();
   EXPECT_EQ(row->calls, 20);
   EXPECT_EQ(row->blocking_round_trips, 0);
@@ -89,8 +89,23 @@ TEST(MakeRow, WithoutALinkNothingTravels) {
 }
 
 TEST(MakeRow, RefusesRunsOfTheWrongLength) {
-  EXPECT_EQ(MakeRow({{1}}, {{1, 2}}, 2, {}).status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(MakeRow({{1}}, {{1}}, 1, {}).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(MakeRow({{ProgramRun{{1}}, ProgramRun{{1, 2}}}}, 2, {}).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(MakeRow({{ProgramRun{{1}}, ProgramRun{{1}}}}, 1, {}).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(MakeRow, PoolsTheRoundsThatWereMeasuredInTurns) {
+  const Scenario link{"fixed", 8e6, std::chrono::milliseconds(2)};
+  const ProgramRun warm{{9}, 10, 1, 100, 0}, quick{{9, 1, 2}, 30, 3, 300, 0}, slow{{8, 5, 6}, 30, 5, 300, 0};
+  const auto row = MakeRow({{warm, quick}, {warm, slow}}, 1, link);
+  ASSERT_EQ(row.status(), absl::OkStatus());
+  EXPECT_EQ(row->inferences, 4);
+  EXPECT_EQ(row->latency_ms_median, 3.5);
+  EXPECT_EQ(row->calls, 10);
+  EXPECT_EQ(row->blocking_round_trips, 1.5);
+  EXPECT_THAT(row->latencies_ms, ElementsAre(9, 1, 2));
+  EXPECT_EQ(MakeRow({}, 1, link).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
 TEST(ModelEnergy, LocalComputesAllTheWhile) {
