@@ -43,6 +43,7 @@ enum class RowKind {
 struct RowRule {
   RowKind kind = RowKind::kRow;
   int kernel = 1, stride = 1, padding = 0, dilation = 1;  // of kWindow and kTransposed
+  friend bool operator==(const RowRule&, const RowRule&) = default;
 };
 
 // kInvalidArgument: a kernel, stride or dilation below 1, a negative padding.

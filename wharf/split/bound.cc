@@ -14,12 +14,12 @@ constexpr int kPositions = 12;
 constexpr double kStep = 4;  // of the multiplicative updates, in units of the limits' spread
 
 // The largest share of rows by which a range of `op` exceeds what it needs of `input`. O(rows^2).
-double Saving(const RowGraph& graph, int op, int input) {
+double Saving(const RowGraph& graph, int op, const RowGraph::Edge& edge) {
   const int rows = graph.Rows(op);
   double saving = 0;
   for (int lo = 0; lo < rows; ++lo) {
     for (int hi = lo + 1; hi <= rows; ++hi) {
-      const double needed = static_cast<double>(graph.Needed(op, input, {lo, hi}).Size()) / graph.Rows(input);
+      const double needed = static_cast<double>(graph.Needed(op, edge, {lo, hi}).Size()) / edge.rows;
       saving = std::max(saving, static_cast<double>(hi - lo) / rows - needed);
     }
   }
@@ -43,7 +43,7 @@ std::vector<int> Quantiles(const RowGraph& graph, Side side, int end) {
 LowerBound::LowerBound(const RowGraph& graph) : graph_(graph), cutter_(graph), saving_(graph.Size(), 0) {
   last_user_.assign(graph.Size(), 0);
   for (int op = 0; op < graph.Size(); ++op) {
-    for (const int input : graph.Inputs(op)) last_user_[input] = op;
+    for (const auto& edge : graph.Inputs(op)) last_user_[edge.from] = op;
   }
   FindRequired();
   FindSavings();
@@ -58,15 +58,15 @@ void LowerBound::FindRequired() {
   for (int op = graph_.Output(); op > 0; --op) {
     for (int row = 0; row < graph_.Rows(op); ++row) {
       if (!rows[op][row]) continue;
-      for (const int input : graph_.Inputs(op)) {
-        const RowRange read = graph_.Needed(op, input, {row, row + 1});
+      for (const auto& edge : graph_.Inputs(op)) {
+        const RowRange read = graph_.Needed(op, edge, {row, row + 1});
         if (read.Empty()) continue;
-        const graph::RowRule& rule = graph_.Rule(op);
+        const graph::RowRule& rule = edge.rule;
         const int step = rule.kind == graph::RowKind::kWindow                            ? rule.dilation
                          : rule.kind == graph::RowKind::kTransposed && rule.dilation > 1 ? read.Size()
                                                                                          : 1;
-        for (int one = read.lo; one < read.hi; one += step) rows[input][one] = true;
-        rows[input][read.hi - 1] = true;
+        for (int one = read.lo; one < read.hi; one += step) rows[edge.from][one] = true;
+        rows[edge.from][read.hi - 1] = true;
       }
     }
   }
@@ -80,19 +80,19 @@ void LowerBound::FindSavings() {
   std::vector<std::vector<double>> savings(graph_.Size());
   std::vector<bool> has_strict_user(graph_.Size(), false);
   for (int op = 0; op < graph_.Size(); ++op) {
-    for (const int input : graph_.Inputs(op)) {
-      const graph::RowRule& rule = graph_.Rule(op);
+    for (const auto& edge : graph_.Inputs(op)) {
+      const graph::RowRule& rule = edge.rule;
       const auto [entry, added] = known.try_emplace({static_cast<int>(rule.kind), rule.kernel, rule.stride,
-                                                     rule.padding, rule.dilation, graph_.Rows(input), graph_.Rows(op)});
-      if (added) entry->second = Saving(graph_, op, input);
+                                                     rule.padding, rule.dilation, edge.rows, graph_.Rows(op)});
+      if (added) entry->second = Saving(graph_, op, edge);
       savings[op].push_back(entry->second);
-      tied[op].push_back(required_[op] && required_[input]);
-      if (tied[op].back() && entry->second == 0) has_strict_user[input] = true;
+      tied[op].push_back(required_[op] && required_[edge.from]);
+      if (tied[op].back() && entry->second == 0) has_strict_user[edge.from] = true;
     }
   }
   for (int op = 0; op < graph_.Size(); ++op) {
     for (size_t i = 0; i < tied[op].size(); ++i) {
-      const int input = graph_.Inputs(op)[i];
+      const int input = graph_.Inputs(op)[i].from;
       if (savings[op][i] > 0 && has_strict_user[input]) tied[op][i] = false;
       if (tied[op][i]) saving_[input] = std::max(saving_[input], savings[op][i]);
     }
@@ -115,7 +115,7 @@ void LowerBound::FindTail() {
   for (int op = gate_; op < graph_.Size(); ++op) {
     if (op < graph_.Output()) smallest = std::min(smallest, graph_.BytesPerRow(op));
     if (op == gate_) continue;
-    for (const int input : graph_.Inputs(op)) path[op] = std::max(path[op], path[input]);
+    for (const auto& edge : graph_.Inputs(op)) path[op] = std::max(path[op], path[edge.from]);
     if (graph_.Rows(op) == 1) path[op] += std::min(graph_.FullMs(kDevice, op), graph_.FullMs(kServer, op));
   }
   tail_ms_ = path[graph_.Output()];

@@ -45,9 +45,10 @@ void CutDecoder::Decode(const Cuts& cuts, Plan& plan) {
     }
     plan.rows[kDevice][op] = device;
     plan.rows[kServer][op] = server;
-    for (const int input : graph_.Inputs(op)) {
-      if (!device.Empty()) needed_[kDevice][input] = Hull(needed_[kDevice][input], graph_.Needed(op, input, device));
-      if (!server.Empty()) needed_[kServer][input] = Hull(needed_[kServer][input], graph_.Needed(op, input, server));
+    for (const auto& edge : graph_.Inputs(op)) {
+      RowRange &on_device = needed_[kDevice][edge.from], &on_server = needed_[kServer][edge.from];
+      if (!device.Empty()) on_device = Hull(on_device, graph_.Needed(op, edge, device));
+      if (!server.Empty()) on_server = Hull(on_server, graph_.Needed(op, edge, server));
     }
   }
 }

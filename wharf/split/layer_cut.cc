@@ -43,7 +43,7 @@ LayerCut LayerCutter::Cheapest(const LayerCosts& costs, Replication replication)
     result.on[kDevice][op] = cut_.OnSourceSide(has_[op]);
     result.on[kServer][op] = !cut_.OnSourceSide(lacks_[op]);
     for (size_t i = 0; i < graph_.Inputs(op).size(); ++i) {
-      const int input = graph_.Inputs(op)[i];
+      const int input = graph_.Inputs(op)[i].from;
       if (!Tied(op, i)) continue;
       for (const Side side : kSides) {
         if (result.on[side][op] && !result.on[side][input]) result.sent[Other(side)][input] = true;
@@ -60,7 +60,7 @@ void LayerCutter::AddSends(const LayerCosts& costs) {
     int users = 0, up_node = -1, down_node = -1;
     for (const int user : graph_.Users(op)) {
       for (size_t i = 0; i < graph_.Inputs(user).size(); ++i) {
-        if (graph_.Inputs(user)[i] == op && Tied(user, i)) ++users;
+        if (graph_.Inputs(user)[i].from == op && Tied(user, i)) ++users;
       }
     }
     if (users > 1) {
@@ -71,7 +71,7 @@ void LayerCutter::AddSends(const LayerCosts& costs) {
     }
     for (const int user : graph_.Users(op)) {
       for (size_t i = 0; i < graph_.Inputs(user).size(); ++i) {
-        if (graph_.Inputs(user)[i] != op || !Tied(user, i)) continue;
+        if (graph_.Inputs(user)[i].from != op || !Tied(user, i)) continue;
         cut_.AddArc(users > 1 ? up_node : lacks_[op], lacks_[user], users > 1 ? kForbidden : up);
         cut_.AddArc(has_[user], users > 1 ? down_node : has_[op], users > 1 ? kForbidden : down);
       }

@@ -30,8 +30,8 @@ double Cost(const RowGraph& graph, const LayerCosts& costs, const std::vector<in
     for (const Side side : kSides) {
       if ((on[op] >> side & 1) == 0) continue;
       sum += costs.compute[side][op];
-      for (const int input : graph.Inputs(op)) {
-        if ((on[input] >> side & 1) == 0) sent[Other(side)][input] = true;
+      for (const auto& edge : graph.Inputs(op)) {
+        if ((on[edge.from] >> side & 1) == 0) sent[Other(side)][edge.from] = true;
       }
     }
   }

@@ -18,8 +18,8 @@ std::array<std::vector<RowRange>, 2> NeededRows(const RowGraph& graph, const Pla
   for (const Side side : kSides) {
     needed[side].resize(graph.Size());
     for (int op = 0; op < graph.Size(); ++op) {
-      for (const int input : graph.Inputs(op)) {
-        needed[side][input] = Hull(needed[side][input], graph.Needed(op, input, plan.rows[side][op]));
+      for (const auto& edge : graph.Inputs(op)) {
+        needed[side][edge.from] = Hull(needed[side][edge.from], graph.Needed(op, edge, plan.rows[side][op]));
       }
     }
   }

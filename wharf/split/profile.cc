@@ -18,13 +18,13 @@ absl::Status ValidateOperator(const Profile& profile, int index) {
   const auto wrong = [&](std::string_view what) {
     return InvalidArgument("operator {} ({}): {}", index, op.name, what);
   };
-  WHARF_RETURN_IF_ERROR(graph::Validate(op.rule));
+  for (const graph::RowRule& rule : op.rules) WHARF_RETURN_IF_ERROR(graph::Validate(rule));
+  if (op.rules.size() != op.inputs.size()) return wrong("it does not have a rule for each input");
   if (op.inputs.empty() != (index == 0)) return wrong("the first operator, and no other, has no inputs");
   for (const int input : op.inputs) {
     if (input < 0 || input >= index) return wrong("its inputs do not come before it");
   }
   if (op.rows < 1 || op.rows > kMaxRows) return wrong("its rows are not between 1 and 2^20");
-  if (op.Global() && op.rows != 1) return wrong("it is global and has more than one row");
   if (op.output_bytes < 0) return wrong("its output has a negative size");
   for (const double ms : one.full_ms) {
     if (!std::isfinite(ms) || ms < 0) return wrong("its time is not a time");
@@ -61,8 +61,10 @@ absl::Status Validate(const Profile& profile) {
     return InvalidArgument("a profile has 2 to {} operators, not {}", kMaxOperators, profile.operators.size());
   }
   for (int i = 0; i < profile.Size(); ++i) WHARF_RETURN_IF_ERROR(ValidateOperator(profile, i));
-  if (!profile.operators.back().op.Global())
-    return InvalidArgument("the last operator must be global: it is the result");
+  const graph::Operator& last = profile.operators.back().op;
+  if (!last.Global() || last.rows != 1) {
+    return InvalidArgument("the last operator must be global and have one row: it is the result");
+  }
   return absl::OkStatus();
 }
 

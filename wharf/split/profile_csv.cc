@@ -59,7 +59,7 @@ absl::Status ReadShape(const Row& row, graph::Operator& op) {
 }
 
 // Rows are the axis `column` names; an empty or "None" one has none.
-absl::Status ReadRows(const Row& row, std::string_view column, graph::Operator& op) {
+absl::Status ReadAxis(const Row& row, std::string_view column, graph::Operator& op) {
   const std::string_view text = row.Text(column);
   if (text.empty() || text == "None") return absl::OkStatus();
   WHARF_ASSIGN_OR_RETURN(const size_t axis, ParseNumber<size_t>(text, column));
@@ -71,36 +71,44 @@ absl::Status ReadRows(const Row& row, std::string_view column, graph::Operator& 
   return absl::OkStatus();
 }
 
-absl::Status ReadRule(const Row& row, graph::Operator& op) {
-  WHARF_ASSIGN_OR_RETURN(op.rule.kind, graph::ParseRowKind(row.Text("kind")));
-  WHARF_ASSIGN_OR_RETURN(op.rule.kernel, row.Get<int>("kernel"));
-  WHARF_ASSIGN_OR_RETURN(op.rule.stride, row.Get<int>("stride"));
-  WHARF_ASSIGN_OR_RETURN(op.rule.padding, row.Get<int>("padding"));
-  WHARF_ASSIGN_OR_RETURN(op.rule.dilation, row.Get<int>("dilation"));
-  return ReadRows(row, "row_dim", op);
+absl::StatusOr<graph::RowRule> ReadRule(const Row& row) {
+  graph::RowRule rule;
+  WHARF_ASSIGN_OR_RETURN(rule.kind, graph::ParseRowKind(row.Text("kind")));
+  WHARF_ASSIGN_OR_RETURN(rule.kernel, row.Get<int>("kernel"));
+  WHARF_ASSIGN_OR_RETURN(rule.stride, row.Get<int>("stride"));
+  WHARF_ASSIGN_OR_RETURN(rule.padding, row.Get<int>("padding"));
+  WHARF_ASSIGN_OR_RETURN(rule.dilation, row.Get<int>("dilation"));
+  return rule;
 }
 
 // A log that does not say how wide windows are: wide enough for the usual kernels (7 rows, or 7 with dilation 1 around
 // a stride), so that a plan is valid whatever they were.
-absl::Status AssumeRule(const Row& row, const Profile& profile, graph::Operator& op) {
+graph::RowRule AssumeRule(const Row& row, int input_rows, const graph::Operator& op) {
   constexpr int kWidestKernel = 7;
-  WHARF_RETURN_IF_ERROR(ReadRows(row, "sliceable_dim", op));
-  const int input_rows = op.inputs.empty() ? op.rows : profile.operators[op.inputs[0]].op.rows;
   const bool windowed = op.name.find("conv") != std::string::npos || op.name.find("pool") != std::string::npos;
-  op.rule.kind = graph::RowKind::kRow;
+  if (row.Text("global_op") == "True") return {graph::RowKind::kGlobal};
   if (windowed && input_rows >= op.rows && input_rows % op.rows == 0) {
     const int stride = input_rows / op.rows;
-    op.rule = {graph::RowKind::kWindow, std::max(kWidestKernel, stride), stride, stride == 1 ? kWidestKernel / 2 : 3,
-               1};
-  } else if (windowed && op.rows % input_rows == 0) {
-    const int stride = op.rows / input_rows;
-    op.rule = {graph::RowKind::kTransposed, 3 * stride, stride, stride, 1};
-  } else if (input_rows != op.rows && op.name == "interpolate") {
-    op.rule.kind = graph::RowKind::kResizeLinear;
-  } else if (input_rows != op.rows) {
-    op.rule.kind = graph::RowKind::kGlobal;
+    return {graph::RowKind::kWindow, std::max(kWidestKernel, stride), stride, stride == 1 ? kWidestKernel / 2 : 3, 1};
   }
-  if (row.Text("global_op") == "True" && !op.inputs.empty()) op.rule.kind = graph::RowKind::kGlobal;
+  if (windowed && op.rows % input_rows == 0) {
+    const int stride = op.rows / input_rows;
+    return {graph::RowKind::kTransposed, 3 * stride, stride, stride, 1};
+  }
+  if (input_rows == op.rows) return {graph::RowKind::kRow};
+  return {op.name == "interpolate" ? graph::RowKind::kResizeLinear : graph::RowKind::kGlobal};
+}
+
+// The same for every input. What reads everything is not cut.
+absl::Status ReadRows(const Row& row, const Profile& profile, graph::Operator& op) {
+  const bool said = row.Has("kind");
+  WHARF_RETURN_IF_ERROR(ReadAxis(row, said ? "row_dim" : "sliceable_dim", op));
+  const int input_rows = op.inputs.empty() ? op.rows : profile.operators[op.inputs[0]].op.rows;
+  graph::RowRule rule = AssumeRule(row, input_rows, op);
+  if (said) {
+    WHARF_ASSIGN_OR_RETURN(rule, ReadRule(row));
+  }
+  op.rules.assign(op.inputs.size(), rule);
   if (op.Global()) op.rows = 1;
   return absl::OkStatus();
 }
@@ -120,7 +128,7 @@ absl::Status ReadOperator(const Row& row, Profile& profile) {
     }
   }
   WHARF_RETURN_IF_ERROR(ReadShape(row, op));
-  WHARF_RETURN_IF_ERROR(row.Has("kind") ? ReadRule(row, op) : AssumeRule(row, profile, op));
+  WHARF_RETURN_IF_ERROR(ReadRows(row, profile, op));
   WHARF_ASSIGN_OR_RETURN(op.output_bytes, row.Get<int64_t>("output_bytes_f32"));
   WHARF_ASSIGN_OR_RETURN(one.full_ms[kDevice], row.Get<double>("device_ms"));
   WHARF_ASSIGN_OR_RETURN(one.full_ms[kServer], row.Get<double>("server_ms"));

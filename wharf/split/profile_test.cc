@@ -43,7 +43,7 @@ TEST(Profile, ReadsRowsAndWindows) {
   const RowGraph graph(*profile);
   EXPECT_EQ(graph.Rows(0), 8);
   EXPECT_EQ(graph.Rows(1), 4);
-  EXPECT_EQ(graph.Needed(1, 0, {2, 4}), (RowRange{3, 8}));
+  EXPECT_EQ(graph.Needed(1, graph.Inputs(1)[0], {2, 4}), (RowRange{3, 8}));
   EXPECT_DOUBLE_EQ(graph.BytesPerRow(0), 48);
   EXPECT_DOUBLE_EQ(graph.Ms(kDevice, 1, 4), 2.5);
   EXPECT_NEAR(graph.Ms(kDevice, 1, 2), 1.05 * (0.05 + 2.45 / 2), 1e-12);
@@ -61,8 +61,8 @@ TEST(Profile, AssumesWideWindowsWhereALogDoesNotSay) {
   ASSERT_TRUE(profile.ok()) << profile.status();
   const RowGraph graph(*profile);
   EXPECT_EQ(graph.Rows(1), 32);
-  EXPECT_EQ(graph.Needed(1, 0, {8, 9}), (RowRange{13, 20}));
-  EXPECT_EQ(graph.Needed(2, 1, {8, 9}), (RowRange{8, 9}));
+  EXPECT_EQ(graph.Needed(1, graph.Inputs(1)[0], {8, 9}), (RowRange{13, 20}));
+  EXPECT_EQ(graph.Needed(2, graph.Inputs(2)[0], {8, 9}), (RowRange{8, 9}));
 }
 
 TEST(Profile, SaysWhichLineIsWrong) {

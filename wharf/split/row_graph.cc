@@ -9,13 +9,15 @@ RowGraph::RowGraph(const Profile& profile) {
   for (int i = 0; i < profile.Size(); ++i) {
     const ProfiledOperator& one = profile.operators[i];
     Node node{};
-    node.rule = one.op.rule;
     node.rows = one.op.rows;
     node.bytes_per_row = one.op.BytesPerRow();
     node.first_input = static_cast<int>(inputs_.size());
     node.input_count = static_cast<int>(one.op.inputs.size());
-    inputs_.insert(inputs_.end(), one.op.inputs.begin(), one.op.inputs.end());
-    for (const int input : one.op.inputs) users[input].push_back(i);
+    for (size_t k = 0; k < one.op.inputs.size(); ++k) {
+      const int input = one.op.inputs[k];
+      inputs_.push_back({input, profile.operators[input].op.rows, one.op.rules[k]});
+      if (users[input].empty() || users[input].back() != i) users[input].push_back(i);
+    }
     for (const Side side : kSides) {
       const double full = one.full_ms[side], fixed = std::min(full, profile.slice_cost.fixed_ms);
       const double inflation = profile.slice_cost.inflation;

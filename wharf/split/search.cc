@@ -33,7 +33,7 @@ IntraDpPlanner::IntraDpPlanner(const RowGraph& graph, const PlannerOptions& opti
 void IntraDpPlanner::FindFrontiers() {
   std::vector<int> last_user(graph_.Size(), -1);
   for (int op = 0; op < graph_.Size(); ++op) {
-    for (const int input : graph_.Inputs(op)) last_user[input] = op;
+    for (const auto& edge : graph_.Inputs(op)) last_user[edge.from] = op;
   }
   std::vector<Frontier> all;
   std::vector<int> live;
@@ -63,9 +63,10 @@ void IntraDpPlanner::FindSites() {
     const auto users = graph_.Users(op);
     if (users.empty()) continue;
     const int user = users[0];
-    const bool passes = users.size() == 1 && user != graph_.Output() &&
-                        graph_.Rule(user).kind == graph::RowKind::kRow && graph_.Inputs(user).size() == 1 &&
-                        graph_.Rows(user) == graph_.Rows(op) && graph_.Bytes(user) <= graph_.Bytes(op);
+    const auto inputs = graph_.Inputs(user);
+    const bool passes = users.size() == 1 && user != graph_.Output() && inputs.size() == 1 &&
+                        inputs[0].rule.kind == graph::RowKind::kRow && graph_.Rows(user) == graph_.Rows(op) &&
+                        graph_.Bytes(user) <= graph_.Bytes(op);
     if (!passes) sites_.push_back(op);
   }
 }
@@ -104,7 +105,7 @@ void IntraDpPlanner::AddJoins(std::vector<Candidate>& starts) {
       for (int share = 1; share < kShares; ++share) {
         cuts_.assign(graph_.Size(), {});
         if (then == kServer) {
-          for (const int input : graph_.Inputs(graph_.Output())) cuts_[input] = {0, 0};
+          for (const auto& edge : graph_.Inputs(graph_.Output())) cuts_[edge.from] = {0, 0};
         }
         for (const int op : frontier.live) {
           const int rows = static_cast<int>(std::lround(static_cast<double>(graph_.Rows(op)) * share / kShares));

@@ -24,8 +24,8 @@ class ProfileBuilder {
   int Add(std::vector<int> inputs, graph::RowRule rule, int rows, int64_t bytes, double device_ms, double server_ms) {
     ProfiledOperator one;
     one.op.name = fmt::format("op{}", profile_.Size());
-    one.op.rule = rule;
     one.op.inputs = std::move(inputs);
+    one.op.rules.assign(one.op.inputs.size(), rule);
     one.op.rows = rows;
     one.op.output_bytes = bytes;
     one.full_ms = {device_ms, server_ms};
@@ -91,8 +91,8 @@ inline Plan ArbitraryPlan(const RowGraph& graph) {
     plan.rows[kDevice][op] = first;
     plan.rows[kServer][op] = second;
     for (const Side side : kSides) {
-      for (const int input : graph.Inputs(op)) {
-        needed[side][input] = Hull(needed[side][input], graph.Needed(op, input, plan.rows[side][op]));
+      for (const auto& edge : graph.Inputs(op)) {
+        needed[side][edge.from] = Hull(needed[side][edge.from], graph.Needed(op, edge, plan.rows[side][op]));
       }
     }
   }

@@ -59,9 +59,9 @@ Outcome Evaluator::Record(const Plan& plan, const Link& link, std::vector<Event>
 
 double Evaluator::Start(const Plan& plan, Side side, int op) const {
   double start = free_[side];
-  for (const int input : graph_.Inputs(op)) {
-    const double arrival = arrival_[side][input];
-    if (arrival > start && !plan.rows[side][input].Contains(graph_.Needed(op, input, plan.rows[side][op]))) {
+  for (const auto& edge : graph_.Inputs(op)) {
+    const double arrival = arrival_[side][edge.from];
+    if (arrival > start && !plan.rows[side][edge.from].Contains(graph_.Needed(op, edge, plan.rows[side][op]))) {
       start = arrival;
     }
   }

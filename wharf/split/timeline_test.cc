@@ -125,8 +125,9 @@ class SteppedWorld {
   };
 
   bool Ready(Side side, int op) const {
-    for (const int input : graph_.Inputs(op)) {
-      const RowRange rows = graph_.Needed(op, input, plan_.rows[side][op]);
+    for (const auto& edge : graph_.Inputs(op)) {
+      const int input = edge.from;
+      const RowRange rows = graph_.Needed(op, edge, plan_.rows[side][op]);
       const RowRange own = plan_.rows[side][input];
       for (int row = rows.lo; row < rows.hi; ++row) {
         if (own.Contains({row, row + 1}) ? !done_[side][input] : !arrived_[side][input]) return false;
