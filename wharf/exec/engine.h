@@ -48,6 +48,9 @@ class Program {
                                                      std::span<const Rows> wanted) const = 0;
   // Of given rows, a smaller range; no copy where the layout allows. REQUIRES: range within the part's.
   virtual Part Cut(const Part& part, graph::RowRange range) const = 0;
+  // Of parts of one value that follow each other without gap or overlap, the whole range; one part alone is not copied.
+  // kInvalidArgument: none, of several values, not adjacent, or of tensors that do not fit together.
+  virtual absl::StatusOr<Part> Join(std::span<const Part> parts) const = 0;
 };
 
 // Every row of a value.

@@ -60,6 +60,22 @@ RC_GTEST_PROP(SubGraph, GoesOnFromValuesInTheMiddle, (uint32_t seed)) {
   RC_ASSERT(bool(testing::Near(testing::ToConstant(*(*rest)[0]), testing::ToConstant(*(*both)[0]), 1e-5, 1e-5)));
 }
 
+// Parts of a value, cut anywhere, are the value again when joined.
+RC_GTEST_PROP(Join, MakesOneOfParts, (uint32_t seed)) {
+  const auto program = Prepared(testing::RandomGraph::Make(seed, 1));
+  const Part image = Whole(*program, program->Graph().inputs[0], seed);
+  const RowRange all = image.rows.range;
+  std::vector<Part> parts;
+  for (int lo = 0; lo < all.hi; lo = parts.back().rows.range.hi) {
+    parts.push_back(program->Cut(image, {lo, *rc::gen::inRange(lo + 1, all.hi + 1)}));
+  }
+  const auto joined = program->Join(parts);
+  RC_ASSERT(joined.ok());
+  RC_ASSERT(joined->rows.range == all);
+  RC_ASSERT(bool(testing::Near(testing::ToConstant(*joined->tensor), testing::ToConstant(*image.tensor), 0, 0)));
+  if (parts.size() == 1) RC_ASSERT(joined->tensor == parts[0].tensor);
+}
+
 class Refusals : public ::testing::Test {
  protected:
   // Two rows of a 3x3 convolution over 8 rows.
@@ -93,6 +109,17 @@ TEST_F(Refusals, RowsAndTensorsThatDoNotFit) {
   EXPECT_EQ(Message(status), "\"x\" is float32[1,1,8,4], not float32[1,1,8,5]");
   EXPECT_EQ(testing::TestEngine().MakeTensor({graph::ElementType::kFloat, {2}}, {}).status().code(),
             absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(Refusals, PartsThatDoNotFollowEachOther) {
+  const Part top = program_->Cut(image_, {0, 3}), middle = program_->Cut(image_, {3, 5});
+  const Part bottom = program_->Cut(image_, {5, 8}), other{{2, {3, 5}}, middle.tensor};
+  EXPECT_TRUE(program_->Join({{top, middle, bottom}}).ok());
+  const Part wide{{0, {3, 5}}, testing::ToTensor(testing::RandomFloats({1, 1, 2, 5}, 1))};
+  for (const std::vector<Part>& parts :
+       std::vector<std::vector<Part>>{{}, {top, bottom}, {middle, top}, {top, top}, {top, other}, {top, wide}}) {
+    EXPECT_EQ(program_->Join(parts).status().code(), absl::StatusCode::kInvalidArgument);
+  }
 }
 
 TEST_F(Refusals, AnOperatorThereIsNoKernelFor) {

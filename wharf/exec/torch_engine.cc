@@ -296,6 +296,29 @@ class TorchProgram final : public Program {
     const at::Tensor cut = Torch(part.tensor).narrow(axis, range.lo - part.rows.range.lo, range.Size());
     return {{part.rows.value, range}, std::make_shared<TorchTensor>(cut)};
   }
+  absl::StatusOr<Part> Join(std::span<const Part> parts) const override {
+    if (parts.size() == 1) return parts[0];
+    if (parts.empty()) return InvalidArgument("no rows to join");
+    Rows rows = parts[0].rows;
+    std::vector<at::Tensor> tensors = {Torch(parts[0].tensor)};
+    for (const Part& part : parts.subspan(1)) {
+      if (part.rows.value != rows.value || part.rows.range.lo != rows.range.hi) {
+        return InvalidArgument("rows {} to {} of value {} do not follow row {} of value {}", part.rows.range.lo,
+                               part.rows.range.hi, part.rows.value, rows.range.hi, rows.value);
+      }
+      rows.range.hi = part.rows.range.hi;
+      tensors.push_back(Torch(part.tensor));
+    }
+    const int axis = rules_.axis[rows.value];
+    if (axis == graph::kNoRows) return InvalidArgument("\"{}\" cannot be cut", graph_.values[rows.value].name);
+    const c10::InferenceMode inference;
+    try {
+      return Part{rows, std::make_shared<TorchTensor>(at::cat(tensors, axis))};
+    } catch (const std::exception& error) {
+      return InvalidArgument("rows of \"{}\" do not fit together: {}", graph_.values[rows.value].name,
+                             FirstLine(error));
+    }
+  }
 
  private:
   const graph::Graph graph_;

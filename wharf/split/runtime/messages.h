@@ -1,0 +1,145 @@
+// What device and server of a split inference say to each other, frame by frame: docs/protocol.md, "Split sessions".
+// Encoded as the messages of offloaded programs are (offload/wire_codec.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "wharf/link/channel.h"
+#include "wharf/offload/wire_codec.h"
+#include "wharf/split/plan.h"
+#include "wharf/split/timeline.h"
+
+namespace wharf::split {
+
+inline constexpr uint32_t kSplitMagic = 0x53524857;  // "WHRS"
+inline constexpr uint16_t kSplitMajor = 1;           // must match
+inline constexpr uint16_t kSplitMinor = 0;           // the lower one is spoken
+
+// Numbers of their own, so that a port could serve both kinds of sessions.
+enum class FrameKind : uint16_t {
+  kHello = 128,       // client, first frame
+  kWelcome = 129,     // server
+  kGoodbye = 130,     // either, last frame: why
+  kOpenModel = 131,   // client
+  kModelState = 132,  // server: whether it has the model
+  kModelPiece = 133,  // client: bulk = bytes of the model, in order
+  kAskMachine = 134,  // client
+  kMachine = 135,     // server: bulk = what is known of its speed, JSON
+  kProbe = 136,       // client: bulk to be timed
+  kProbed = 137,      // server: as much bulk back
+  kPlan = 138,        // client
+  kBegin = 139,       // client: tag = inference
+  kRows = 140,        // either: tag = inference, bulk = tensor bytes
+  kDone = 141,        // server: tag = inference
+};
+
+using Sha256 = std::array<uint8_t, 32>;
+
+struct Hello {
+  uint32_t magic = kSplitMagic;
+  uint16_t major = kSplitMajor, minor = kSplitMinor;
+  uint64_t features = 0;  // none yet
+  std::string token;      // never logged
+  auto Fields() { return std::tie(magic, major, minor, features, token); }
+};
+struct Welcome {
+  uint16_t major = kSplitMajor, minor = kSplitMinor;
+  uint64_t features = 0;
+  auto Fields() { return std::tie(major, minor, features); }
+};
+struct Goodbye {
+  uint16_t code = 0;  // of absl::StatusCode
+  std::string message;
+  auto Fields() { return std::tie(code, message); }
+};
+struct OpenModel {
+  Sha256 hash{};  // of the ONNX file's bytes
+  uint64_t bytes = 0;
+  auto Fields() { return std::tie(hash, bytes); }
+};
+struct ModelState {
+  bool ready = false;  // else the client sends it
+  auto Fields() { return std::tie(ready); }
+};
+struct Probed {
+  uint64_t nanoseconds = 0;  // from the probe's header to its last byte
+  auto Fields() { return std::tie(nanoseconds); }
+};
+struct PlanMessage {
+  uint32_t id = 0;
+  std::vector<std::byte> rows;  // EncodeList of PlanRows, one an operator
+  auto Fields() { return std::tie(id, rows); }
+};
+struct PlanRows {
+  int32_t device_lo = 0, device_hi = 0, server_lo = 0, server_hi = 0;
+  auto Fields() { return std::tie(device_lo, device_hi, server_lo, server_hi); }
+};
+struct Begin {
+  uint32_t plan = 0;
+  auto Fields() { return std::tie(plan); }
+};
+struct RowsHead {
+  int32_t value = 0, lo = 0, hi = 0;
+  auto Fields() { return std::tie(value, lo, hi); }
+};
+struct Done {
+  std::vector<std::byte> arrivals, computed;  // EncodeList of Arrival and of Computed
+  auto Fields() { return std::tie(arrivals, computed); }
+};
+// A message that arrived at the server.
+struct Arrival {
+  uint64_t bytes = 0, nanoseconds = 0;  // from its header to its last byte
+  auto Fields() { return std::tie(bytes, nanoseconds); }
+};
+// A step that the server computed; times since the inference's Begin arrived.
+struct Computed {
+  int32_t op = 0, lo = 0, hi = 0;
+  uint64_t start_nanoseconds = 0, end_nanoseconds = 0;
+  auto Fields() { return std::tie(op, lo, hi, start_nanoseconds, end_nanoseconds); }
+};
+
+// Tensors are refused by what the plan says, long before these.
+inline link::FrameLimits SplitFrameLimits() { return {.max_head_bytes = 1 << 20, .max_bulk_bytes = 1u << 30}; }
+inline constexpr uint32_t kModelPieceBytes = 1 << 20;
+inline constexpr uint32_t kProbeBytes = 128 << 10;
+inline constexpr uint32_t kMaxMachineBytes = 16 << 20;
+inline constexpr size_t kMaxListEntries = 1 << 16;
+
+template <typename T>
+std::vector<std::byte> EncodeList(const std::vector<T>& entries) {
+  std::vector<std::byte> out;
+  offload::Encoder encoder(out);
+  for (const T& entry : entries) encoder.Put(entry);
+  return out;
+}
+// kDataLoss: an entry is cut short, or there are more than kMaxListEntries.
+template <typename T>
+absl::StatusOr<std::vector<T>> DecodeList(std::span<const std::byte> bytes) {
+  std::vector<T> entries;
+  offload::Decoder decoder(bytes);
+  while (decoder.ok() && !decoder.Rest().empty() && entries.size() < kMaxListEntries)
+    decoder.Get(entries.emplace_back());
+  WHARF_RETURN_IF_ERROR(decoder.Finish());
+  return entries;
+}
+
+PlanMessage EncodePlan(uint32_t id, const Plan& plan);
+// Says nothing of whether it can be carried out. kDataLoss: not well-formed.
+absl::StatusOr<Plan> DecodePlan(const PlanMessage& message);
+
+template <typename T>
+absl::Status SendMessage(link::Channel& channel, FrameKind kind, const T& message, uint64_t tag = 0,
+                         std::span<const std::byte> bulk = {},
+                         link::BulkOwnership ownership = link::BulkOwnership::kCopy) {
+  return channel.Send(static_cast<uint16_t>(kind), tag, offload::Encode(message), bulk, ownership);
+}
+
+// What a Goodbye says, with the peer's code if it is one of a failure.
+absl::Status StatusOf(const Goodbye& goodbye);
+Goodbye GoodbyeOf(const absl::Status& status);
+
+}  // namespace wharf::split
