@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,14 +18,21 @@ enum Side { kDevice = 0, kServer = 1 };
 inline constexpr std::array<Side, 2> kSides = {kDevice, kServer};
 inline Side Other(Side side) { return side == kDevice ? kServer : kDevice; }
 
+// What a slice of r rows takes, fewer than all: fixed_ms + r * row_ms.
+struct SliceTime {
+  double fixed_ms = 0, row_ms = 0;
+  friend bool operator==(const SliceTime&, const SliceTime&) = default;
+};
+
 struct ProfiledOperator {
   graph::Operator op;
-  std::array<double, 2> full_ms{};  // all rows, by Side
+  std::array<double, 2> full_ms{};                  // all rows, by Side
+  std::array<std::optional<SliceTime>, 2> slice{};  // measured, by Side; else SliceCost models it
 };
 
 // Stored profiles have the time of all rows only. A slice of r of R rows is modelled to take
-// inflation * (fixed + (full - fixed) * r / R), fixed = min(full, fixed_ms), but never more than all rows, which take
-// the measured time: launching and cutting do not shrink with the rows.
+// inflation * (fixed + (full - fixed) * r / R), fixed = min(full, fixed_ms): launching and cutting do not shrink with
+// the rows. No slice takes more than all rows, which take the measured time.
 struct SliceCost {
   double fixed_ms = 0.05;
   double inflation = 1.05;

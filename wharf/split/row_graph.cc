@@ -4,6 +4,13 @@
 
 namespace wharf::split {
 
+RowGraph::Cost RowGraph::CostOf(const ProfiledOperator& one, Side side, const SliceCost& modelled) {
+  const double full = one.full_ms[side];
+  if (const auto& slice = one.slice[side]) return {full, slice->fixed_ms, slice->row_ms};
+  const double fixed = std::min(full, modelled.fixed_ms);
+  return {full, modelled.inflation * fixed, modelled.inflation * (full - fixed) / one.op.rows};
+}
+
 RowGraph::RowGraph(const Profile& profile) {
   std::vector<std::vector<int>> users(profile.operators.size());
   for (int i = 0; i < profile.Size(); ++i) {
@@ -19,9 +26,7 @@ RowGraph::RowGraph(const Profile& profile) {
       if (users[input].empty() || users[input].back() != i) users[input].push_back(i);
     }
     for (const Side side : kSides) {
-      const double full = one.full_ms[side], fixed = std::min(full, profile.slice_cost.fixed_ms);
-      const double inflation = profile.slice_cost.inflation;
-      node.cost[side] = {full, inflation * fixed, inflation * (full - fixed) / one.op.rows};
+      node.cost[side] = CostOf(one, side, profile.slice_cost);
     }
     nodes_.push_back(node);
   }

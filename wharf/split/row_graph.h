@@ -58,6 +58,8 @@ class RowGraph {
     double bytes_per_row;
     std::array<Cost, 2> cost;
   };
+  static Cost CostOf(const ProfiledOperator& one, Side side, const SliceCost& modelled);
+
   std::vector<Node> nodes_;
   std::vector<Edge> inputs_;
   std::vector<int> users_;
