@@ -36,7 +36,7 @@ bool WorkQueue::TakeBatch(std::deque<Task>& batch) {
     return !tasks_.empty() || !urgent_.empty() || ending_;
   };
   absl::MutexLock lock(&mutex_);
-  if (running_ && !ready()) at_idle_();
+  if (running_ && tasks_.empty() && urgent_.empty()) at_idle_();
   running_ = false;
   mutex_.Await(absl::Condition(&ready));
   running_ = !tasks_.empty() || !urgent_.empty();
