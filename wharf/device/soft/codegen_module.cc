@@ -8,7 +8,6 @@
 namespace wharf::device::soft {
 namespace {
 
-constexpr uint32_t kMaxBlockX = 1024, kMaxBlockZ = 64;
 constexpr uint32_t kMaxInlinedInstructions = 4000;
 
 // Loads from the context may then be moved anywhere, out of conditions and loops.

@@ -23,6 +23,9 @@ inline constexpr char kVariablePrefix[] = "ptx.";
 // true if the thread has executed `exit`.
 enum FixedArgument : unsigned { kBlockArgument, kTidX, kTidY, kTidZ, kThreadArgument, kFixedArguments };
 
+// Limits of a block's extents.
+inline constexpr uint32_t kMaxBlockX = 1024, kMaxBlockZ = 64;
+
 // What the generators of the functions of one module share.
 class ModuleCodegen {
  public:

@@ -13,7 +13,7 @@ namespace wharf::device::soft {
 namespace {
 
 // Changes whenever generated code does.
-constexpr std::string_view kCompilerVersion = "6";
+constexpr std::string_view kCompilerVersion = "7";
 // Longer kernels are optimised less.
 constexpr uint32_t kLargeKernel = 6000;
 

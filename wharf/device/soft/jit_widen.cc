@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "wharf/device/soft/codegen_module.h"
+#include "wharf/device/soft/jit_interior.h"
 #include "wharf/device/soft/jit_shape.h"
 
 namespace wharf::device::soft {
@@ -74,11 +75,13 @@ struct Wide {
 
 class Widener {
  public:
-  Widener(llvm::Function& thread, llvm::Function& wide, unsigned lanes, llvm::LoopInfo& loops,
+  // `interior` if `thread` is one's, else null.
+  Widener(llvm::Function& thread, llvm::Function& wide, unsigned lanes, const Interior* interior, llvm::LoopInfo& loops,
           const ShapeAnalysis& shapes)
       : thread_(thread),
         wide_(wide),
         lanes_(lanes),
+        interior_(interior),
         loops_(loops),
         shapes_(shapes),
         b_(thread.getContext()),
@@ -94,9 +97,7 @@ class Widener {
     for (llvm::BasicBlock& block : thread_) masks_[&block] = Slot(mask_type_);
     for (llvm::BasicBlock* block : llvm::ReversePostOrderTraversal<llvm::Function*>(&thread_)) order_.push_back(block);
     MakeArguments();
-    // Threads beyond the block's edge are masked out.
-    Value* beyond = b_.CreateICmpULT(Vector(thread_.getArg(kTidX)), Splat(wide_.getArg(kThreadArgument + 1)));
-    b_.CreateStore(beyond, masks_[&thread_.getEntryBlock()]);
+    b_.CreateStore(ThreadsThatExist(), masks_[&thread_.getEntryBlock()]);
     EmitRegion(nullptr);
     b_.CreateRetVoid();
   }
@@ -116,6 +117,11 @@ class Widener {
   llvm::Type* WideType(llvm::Type* type) const { return llvm::FixedVectorType::get(type, lanes_); }
   llvm::BasicBlock* NewBlock(const char* name) { return llvm::BasicBlock::Create(b_.getContext(), name, &wide_); }
   Value* Splat(Value* scalar) { return b_.CreateVectorSplat(lanes_, scalar); }
+  // Threads beyond the block's edge are masked out.
+  Value* ThreadsThatExist() {
+    if (interior_ != nullptr) return llvm::Constant::getAllOnesValue(mask_type_);
+    return b_.CreateICmpULT(Vector(thread_.getArg(kTidX)), Splat(wide_.getArg(kThreadArgument + 1)));
+  }
   Value* NoLanes() const { return llvm::Constant::getNullValue(mask_type_); }
   Value* Any(Value* mask) {
     auto* bits = b_.getIntNTy(lanes_);
@@ -311,10 +317,11 @@ class Widener {
       if (!llvm::isa<llvm::Function>(operand)) exact = b_.CreateAnd(exact, Exact(operand));
     }
     if (!llvm::isa<llvm::SExtInst, llvm::ZExtInst>(instruction)) return exact;
+    const bool sign = llvm::isa<llvm::SExtInst>(instruction);
+    if (interior_ != nullptr && interior_->steady.contains({instruction.getOperand(0), sign})) return exact;
     Value* first = Scalar(instruction.getOperand(0));
     const unsigned bits = first->getType()->getIntegerBitWidth();
     const int64_t span = shapes_.Of(instruction.getOperand(0)).stride * static_cast<int64_t>(lanes_ - 1);
-    const bool sign = llvm::isa<llvm::SExtInst>(instruction);
     llvm::APInt limit = span > 0 ? (sign ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits))
                                  : (sign ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getMinValue(bits));
     limit -= llvm::APInt(bits, static_cast<uint64_t>(span), true);
@@ -430,6 +437,7 @@ class Widener {
   llvm::Function& thread_;
   llvm::Function& wide_;
   const unsigned lanes_;
+  const Interior* const interior_;
   llvm::LoopInfo& loops_;
   const ShapeAnalysis& shapes_;
   llvm::IRBuilder<> b_;
@@ -444,9 +452,60 @@ class Widener {
   std::map<const llvm::Instruction*, Wide> local_;  // what is at hand in the block being emitted
 };
 
-// entry(block): the narrow entry for blocks that would leave most lanes empty, else
-// for z, y, x in steps of `lanes`: wide(block, x, y, z, null, extent of x).
-void BuildWideEntry(llvm::Function* narrow, llvm::Function* wide, unsigned lanes) {
+// What the entry calls for `lanes` threads; `inside` and `passes` (see Interior) may be null.
+struct WideCode {
+  llvm::Function *any = nullptr, *inside = nullptr, *passes = nullptr;
+  unsigned lanes = 0;
+};
+
+// for index = 0; index < extent; index += step: body(index). REQUIRES: extent is not 0.
+template <typename Body>
+void EmitLoop(llvm::IRBuilder<>& b, Value* extent, unsigned step, const Body& body) {
+  llvm::BasicBlock* from = b.GetInsertBlock();
+  auto* loop = llvm::BasicBlock::Create(b.getContext(), "loop", from->getParent());
+  b.CreateBr(loop);
+  b.SetInsertPoint(loop);
+  llvm::PHINode* index = b.CreatePHI(b.getInt32Ty(), 2);
+  index->addIncoming(b.getInt32(0), from);
+  body(index);
+  Value* next = b.CreateAdd(index, b.getInt32(step), "next", true, true);
+  index->addIncoming(next, b.GetInsertBlock());
+  auto* done = llvm::BasicBlock::Create(b.getContext(), "done", from->getParent());
+  b.CreateCondBr(b.CreateICmpUGE(next, extent), done, loop);
+  b.SetInsertPoint(done);
+}
+
+// The threads that differ from `arguments` in their tid.x.
+void EmitRow(llvm::IRBuilder<>& b, const WideCode& code, const std::vector<Value*>& arguments) {
+  Value* extent = arguments.back();
+  auto emit_loop = [&](llvm::Function* wide) {
+    EmitLoop(b, extent, code.lanes, [&](Value* x) {
+      std::vector<Value*> group = arguments;
+      group[kTidX] = x;
+      b.CreateCall(wide, group);
+    });
+  };
+  if (code.inside == nullptr) return emit_loop(code.any);
+  llvm::Function* entry = b.GetInsertBlock()->getParent();
+  auto block = [&](const char* name) { return llvm::BasicBlock::Create(b.getContext(), name, entry); };
+  auto *inside = block("inside"), *edge = block("edge"), *done = block("done");
+  std::vector<Value*> first(arguments.begin(), arguments.end() - 1), last = first;
+  first[kTidX] = b.getInt32(0);
+  last[kTidX] = b.CreateSub(extent, b.getInt32(1));
+  Value* pass = b.CreateAnd(b.CreateCall(code.passes, first), b.CreateCall(code.passes, last));
+  Value* whole = b.CreateICmpEQ(b.CreateURem(extent, b.getInt32(code.lanes)), b.getInt32(0));
+  b.CreateCondBr(b.CreateAnd(whole, pass), inside, edge);
+  b.SetInsertPoint(inside);
+  emit_loop(code.inside);
+  b.CreateBr(done);
+  b.SetInsertPoint(edge);
+  emit_loop(code.any);
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+}
+
+// entry(block): the narrow entry for blocks that would leave most lanes empty, else the wide code for all their rows.
+void BuildWideEntry(llvm::Function* narrow, const WideCode& code) {
   constexpr uint32_t kLeastExtent = 4;
   llvm::LLVMContext& context = narrow->getContext();
   llvm::IRBuilder<> b(context);
@@ -471,26 +530,34 @@ void BuildWideEntry(llvm::Function* narrow, llvm::Function* wide, unsigned lanes
   b.CreateCall(narrow, {entry->getArg(0)});
   b.CreateRetVoid();
   b.SetInsertPoint(large);
-  llvm::BasicBlock* headers[3];
-  llvm::PHINode* index[3];
-  for (int d = 2; d >= 0; --d) {
-    headers[d] = block("loop");
-    llvm::BasicBlock* from = b.GetInsertBlock();
-    b.CreateBr(headers[d]);
-    b.SetInsertPoint(headers[d]);
-    index[d] = b.CreatePHI(b.getInt32Ty(), 2);
-    index[d]->addIncoming(b.getInt32(0), from);
-  }
   Value* none = llvm::ConstantPointerNull::get(b.getPtrTy());
-  b.CreateCall(wide, {entry->getArg(0), index[0], index[1], index[2], none, extent[0]});
-  for (int d = 0; d < 3; ++d) {
-    Value* next = b.CreateAdd(index[d], b.getInt32(d == 0 ? lanes : 1), "next", true, true);
-    index[d]->addIncoming(next, b.GetInsertBlock());
-    auto* done = block("done");
-    b.CreateCondBr(b.CreateICmpUGE(next, extent[d]), done, headers[d]);
-    b.SetInsertPoint(done);
-  }
+  EmitLoop(b, extent[2], 1, [&](Value* z) {
+    EmitLoop(b, extent[1], 1, [&](Value* y) { EmitRow(b, code, {entry->getArg(0), nullptr, y, z, none, extent[0]}); });
+  });
   b.CreateRetVoid();
+}
+
+// REQUIRES: CanWiden.
+llvm::Function* MakeWide(llvm::Function& thread, unsigned lanes, const Interior* interior, llvm::LoopInfo& loops,
+                         const ShapeAnalysis& shapes) {
+  llvm::LLVMContext& context = thread.getContext();
+  llvm::Type* pointer = llvm::PointerType::getUnqual(context);
+  llvm::Type* i32 = llvm::Type::getInt32Ty(context);
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, i32, i32, i32, pointer, i32}, false);
+  auto* wide = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, "wide", thread.getParent());
+  wide->addFnAttr(llvm::Attribute::NoUnwind);
+  wide->addFnAttr(llvm::Attribute::AlwaysInline);
+  wide->addDereferenceableParamAttr(kBlockArgument, sizeof(BlockContext));
+  wide->addParamAttr(kBlockArgument, llvm::Attribute::getWithAlignment(context, llvm::Align(8)));
+  Widener(thread, *wide, lanes, interior, loops, shapes).Run();
+  return wide;
+}
+
+llvm::Function* MakeWideInside(const Interior& interior, unsigned lanes) {
+  llvm::DominatorTree tree(*interior.thread);
+  llvm::LoopInfo loops(tree);
+  if (!CanWiden(*interior.thread, loops)) return nullptr;
+  return MakeWide(*interior.thread, lanes, &interior, loops, ShapeAnalysis(*interior.thread, kTidX, loops, tree));
 }
 
 }  // namespace
@@ -499,18 +566,16 @@ bool Widen(llvm::Function* thread, llvm::Function* entry, unsigned lanes) {
   llvm::DominatorTree tree(*thread);
   llvm::LoopInfo loops(tree);
   if (!CanWiden(*thread, loops)) return false;
-  ShapeAnalysis shapes(*thread, kTidX, loops, tree);
-  llvm::LLVMContext& context = thread->getContext();
-  llvm::Type* pointer = llvm::PointerType::getUnqual(context);
-  llvm::Type* i32 = llvm::Type::getInt32Ty(context);
-  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, i32, i32, i32, pointer, i32}, false);
-  auto* wide = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, "wide", thread->getParent());
-  wide->addFnAttr(llvm::Attribute::NoUnwind);
-  wide->addFnAttr(llvm::Attribute::AlwaysInline);
-  wide->addDereferenceableParamAttr(kBlockArgument, sizeof(BlockContext));
-  wide->addParamAttr(kBlockArgument, llvm::Attribute::getWithAlignment(context, llvm::Align(8)));
-  Widener(*thread, *wide, lanes, loops, shapes).Run();
-  BuildWideEntry(entry, wide, lanes);
+  const ShapeAnalysis shapes(*thread, kTidX, loops, tree);
+  WideCode code;
+  code.lanes = lanes;
+  if (const std::optional<Interior> interior = FindInterior(*thread, shapes, loops)) {
+    code.passes = interior->passes;
+    code.inside = MakeWideInside(*interior, lanes);
+    interior->thread->eraseFromParent();
+  }
+  code.any = MakeWide(*thread, lanes, nullptr, loops, shapes);
+  BuildWideEntry(entry, code);
   return true;
 }
 
