@@ -431,6 +431,7 @@ TEST(ServerTest, AWorkerCanDoLittleAndKnowsNoSecretItNeedNot) {
   EXPECT_THAT(read("status"), HasSubstr("NoNewPrivs:\t1"));
   EXPECT_THAT(read("status"), HasSubstr("Seccomp:\t2"));
   EXPECT_THAT(read("limits"), ::testing::ContainsRegex("Max core file size +0 +0"));
+  EXPECT_EQ(read("oom_score_adj"), "500\n");
   EXPECT_THAT(read("cmdline"), Not(HasSubstr(kToken)));
   EXPECT_THAT(read("environ"), Not(HasSubstr(kToken)));
 }

@@ -18,8 +18,8 @@ namespace wharf::server {
 class WorkerProcess {
  public:
   // This very executable, as `wharf worker`: in a process that gets no descriptor but the control socket and standard
-  // error, dies with the calling thread, dumps no core and cannot gain privileges. Sends `configure`, and
-  // a copy of `shares` unless it is -1.
+  // error, dies with the calling thread, dumps no core, cannot gain privileges and goes first when the machine runs out
+  // of memory. Sends `configure`, and a copy of `shares` unless it is -1.
   static absl::StatusOr<std::unique_ptr<WorkerProcess>> Start(const Configure& configure, int shares = -1);
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
