@@ -12,6 +12,9 @@ constexpr uint64_t kChunksPerWorker = 8, kMaxChunk = 64;
 // Waking a thread takes some microseconds: less work than this is done sooner alone.
 constexpr double kWorthWakingNs = 15'000;
 constexpr size_t kMaxRemembered = 10'000;
+// Of launches too short for helpers one in so many is timed: reading the clock twice takes a fifth as long as the rest
+// of such a launch.
+constexpr uint32_t kTimedEvery = 8;
 
 // Blocks of suspendable kernels are handed out singly: they may wait for each other.
 uint64_t ChunkFor(const KernelLaunch& launch, uint64_t workers) {
@@ -79,9 +82,9 @@ uint32_t Executor::MaxWorkers(const KernelLaunch& launch) const {
 size_t Executor::HelpersFor(const KernelLaunch& launch, uint32_t max_workers, Costs::const_iterator cost) const {
   const uint64_t blocks = launch.config.grid.Count(), chunk = ChunkFor(launch, workers_.size());
   const size_t most = std::min<uint64_t>(max_workers, (blocks + chunk - 1) / chunk) - 1;
-  if (cost == block_ns_.end()) return most;
+  if (cost == costs_.end()) return most;
   return static_cast<size_t>(
-      std::min(static_cast<double>(most), cost->second * static_cast<double>(blocks) / kWorthWakingNs));
+      std::min(static_cast<double>(most), cost->second.block_ns * static_cast<double>(blocks) / kWorthWakingNs));
 }
 
 void Executor::Wake(size_t helpers) {
@@ -124,20 +127,23 @@ absl::Status Executor::RunShared(const KernelLaunch& launch, uint32_t max_worker
   return run->Fault();
 }
 
-absl::Status Executor::Run(const KernelLaunch& launch) {
-  auto cost = block_ns_.find(launch.kernel);
-  const uint32_t max_workers = MaxWorkers(launch);
-  const size_t helpers = HelpersFor(launch, max_workers, cost);
+absl::Status Executor::RunTimed(const KernelLaunch& launch, uint32_t max_workers, size_t helpers) {
   const TimePoint start = Clock::Real().Now();
   const absl::Status status = helpers == 0 ? RunAlone(launch) : RunShared(launch, max_workers, helpers);
   const Nanoseconds took = Clock::Real().Now() - start;
   helpers_time_ += took * static_cast<int64_t>(helpers);
-  if (cost == block_ns_.end()) {
-    if (block_ns_.size() >= kMaxRemembered) block_ns_.clear();
-    cost = block_ns_.emplace(launch.kernel, 0).first;
-  }
-  cost->second = static_cast<double>(took.count()) * static_cast<double>(helpers + 1) /
-                 static_cast<double>(launch.config.grid.Count());
+  if (costs_.size() >= kMaxRemembered) costs_.clear();
+  costs_[launch.kernel] = {static_cast<double>(took.count()) * static_cast<double>(helpers + 1) /
+                           static_cast<double>(launch.config.grid.Count())};
+  return status;
+}
+
+absl::Status Executor::Run(const KernelLaunch& launch) {
+  const auto cost = costs_.find(launch.kernel);
+  const uint32_t max_workers = MaxWorkers(launch);
+  const size_t helpers = HelpersFor(launch, max_workers, cost);
+  const bool timed = helpers > 0 || cost == costs_.end() || ++cost->second.untimed == kTimedEvery;
+  const absl::Status status = timed ? RunTimed(launch, max_workers, helpers) : RunAlone(launch);
   services_.output.Flush();
   return status;
 }

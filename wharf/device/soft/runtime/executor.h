@@ -45,8 +45,11 @@ class Executor {
   size_t threads() const { return workers_.size(); }
 
  private:
-  // What the last launch of a kernel took, by block, of one worker.
-  using Costs = std::unordered_map<const CompiledKernel*, double>;
+  struct Cost {
+    double block_ns = 0;   // what a launch of the kernel took, by block, of one worker
+    uint32_t untimed = 0;  // launches since
+  };
+  using Costs = std::unordered_map<const CompiledKernel*, Cost>;
 
   explicit Executor(KernelServices& services) : services_(services) {}
   void ThreadMain(Worker& worker);
@@ -54,6 +57,8 @@ class Executor {
   // How many other workers a launch is worth waking, by how long the kernel's blocks took before.
   size_t HelpersFor(const KernelLaunch& launch, uint32_t max_workers, Costs::const_iterator cost) const;
   uint32_t MaxWorkers(const KernelLaunch& launch) const;
+  // Runs it with `helpers` and learns its cost.
+  absl::Status RunTimed(const KernelLaunch& launch, uint32_t max_workers, size_t helpers);
   // On the caller's thread only, and with others; kCancelled if it is time to end.
   absl::Status RunAlone(const KernelLaunch& launch);
   absl::Status RunShared(const KernelLaunch& launch, uint32_t max_workers, size_t helpers);
@@ -68,7 +73,7 @@ class Executor {
   std::atomic<uint32_t> epoch_{0};  // changes when there is a new run or it is time to end
   std::atomic<bool> stopping_{false}, ending_{false};
   uint32_t next_grid_id_ = 1;
-  Costs block_ns_;
+  Costs costs_;
   Nanoseconds helpers_time_{0};
   absl::Mutex mutex_;
   KernelRun* current_ ABSL_GUARDED_BY(mutex_) = nullptr;
