@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 #include <dlfcn.h>
+#include <torch/csrc/api/include/torch/version.h>
 
 #include <algorithm>
 #include <array>
@@ -374,9 +375,20 @@ std::vector<int64_t> Call::OutShape(size_t index) const {
 }
 
 std::unique_ptr<Engine> MakeTorchEngine(const TorchOptions& options) {
-  if (options.threads > 0) at::set_num_threads(options.threads);
+  if (options.threads > 0) {
+    at::set_num_threads(options.threads);
+    // OpenBLAS has threads of its own, which LibTorch does not know of.
+    using SetThreads = void (*)(int);
+    if (void* const set = dlsym(RTLD_DEFAULT, "openblas_set_num_threads")) {
+      reinterpret_cast<SetThreads>(set)(options.threads);
+    }
+  }
   return std::make_unique<TorchEngine>();
 }
+
+std::string TorchVersion() { return TORCH_VERSION; }
+
+int TorchThreads() { return at::get_num_threads(); }
 
 std::vector<std::string_view> TorchOperators() {
   std::vector<std::string_view> names;

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "wharf/exec/engine.h"
 
@@ -12,6 +15,11 @@ struct TorchOptions {
   int threads = 0;  // of one operator, in this process; 0: as LibTorch chooses
 };
 std::unique_ptr<Engine> MakeTorchEngine(const TorchOptions& options);
+
+// "1.13.0".
+std::string TorchVersion();
+// Of one operator, in this process: what MakeTorchEngine said last.
+int TorchThreads();
 
 // The operators there are kernels for, sorted: those of graph/operators.h that run.
 std::vector<std::string_view> TorchOperators();
