@@ -1,12 +1,11 @@
 // wharf plan and wharf explain: split plans from stored profiles.
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <optional>
-#include <sstream>
 
 #include "wharf/cli/commands.h"
+#include "wharf/cli/files.h"
 #include "wharf/cli/operator_table.h"
 #include "wharf/cli/split_options.h"
 #include "wharf/cli/split_plan.h"
@@ -28,21 +27,6 @@ struct PlanOptions : SplitOptions {
 };
 
 std::string Ms(double ms) { return std::isfinite(ms) ? fmt::format("{:.2f}", ms) : "never"; }
-
-absl::Status Write(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::trunc);
-  file << text;
-  if (!file.flush()) return PermissionDenied("{} cannot be written", path);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::string> Read(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return ErrnoStatus(errno, fmt::format("opening {}", path));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 // One row a plan.
 std::string PlansAsTable(const split::RowGraph& graph, const std::vector<StoredPlan>& plans) {
@@ -103,7 +87,7 @@ absl::Status RunPlan(const PlanOptions& options) {
     plans.push_back(stored);
   }
   std::fputs(PlansAsTable(graph, plans).c_str(), stdout);
-  return options.json.empty() ? absl::OkStatus() : Write(options.json, PlansAsJson(plans));
+  return options.json.empty() ? absl::OkStatus() : WriteFile(options.json, PlansAsJson(plans));
 }
 
 struct ExplainOptions {
@@ -134,7 +118,7 @@ absl::Status ExplainOperators(const std::string& path) {
 absl::Status RunExplain(const ExplainOptions& options) {
   if (!options.model.empty()) return ExplainOperators(options.model);
   if (options.plan.empty()) return InvalidArgument("say which plan, or --operators MODEL.onnx");
-  WHARF_ASSIGN_OR_RETURN(const std::string text, Read(options.plan));
+  WHARF_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.plan));
   const auto plans = ParsePlans(text);
   if (!plans.ok()) return InvalidArgument("{}: {}", options.plan, Message(plans.status()));
   WHARF_ASSIGN_OR_RETURN(const StoredPlan stored, Pick(*plans, options.bytes_per_ms));
@@ -156,7 +140,7 @@ absl::Status RunExplain(const ExplainOptions& options) {
               Ms(outcome.link_ms).c_str(), 100 * outcome.TransmissionShare(), outcome.messages, outcome.Joules());
   if (stored.lower_bound_ms > 0) std::printf("no plan takes less than %s ms\n", Ms(stored.lower_bound_ms).c_str());
   if (options.svg.empty()) return absl::OkStatus();
-  return Write(options.svg, TimelineAsSvg(profile, title, outcome, events));
+  return WriteFile(options.svg, TimelineAsSvg(profile, title, outcome, events));
 }
 
 void Done(const absl::Status& status) {

@@ -1,7 +1,8 @@
 # `wharf plan`, `wharf explain`, `wharf bench split`.
-wharf_room(cli_split SOURCES operator_table.cc split_gantt.cc split_plan.cc DEPS wharf::split wharf::report
+wharf_room(cli_split SOURCES operator_table.cc profile_table.cc split_gantt.cc split_plan.cc DEPS wharf::split wharf::report
            PRIVATE_DEPS nlohmann_json::nlohmann_json)
 wharf_test(cli_split SOURCES operator_table_test.cc)
+wharf_test(cli_split SOURCES profile_table_test.cc)
 wharf_test(cli_split SOURCES split_plan_test.cc)
 target_sources(wharf PRIVATE bench_split.cc plan_command.cc)
 target_link_libraries(wharf PRIVATE wharf::cli_split wharf::link)

@@ -1,14 +1,18 @@
 #include "wharf/split/profiler.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <random>
 
+#include "wharf/base/log.h"
 #include "wharf/split/row_graph.h"
 
 namespace wharf::split {
 namespace {
+
+constexpr size_t kRowCounts = 5;  // at most, of MeasuredRows
 
 double Median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -25,22 +29,20 @@ class Measuring {
         clock_(clock),
         options_(options),
         rows_(Untimed(operators)),
-        held_(program.Graph().values.size()) {}
+        held_(program.Graph().values.size()),
+        times_(operators.operators.size()) {}
 
   absl::StatusOr<MachineProfile> Run(const exec::TensorPtr& input) {
-    MachineProfile profile;
-    std::vector<double> whole;
-    WHARF_RETURN_IF_ERROR(RunWhole(input, whole));
     held_[program_.Graph().inputs[0]] = input;
-    for (int op = 0; op < rows_.Size(); ++op) {
-      const graph::Operator& described = operators_.operators[op];
-      profile.operators.push_back({described.name, described.rows, 0, {}, 0});
-      if (op == 0 || op == rows_.Output()) continue;
-      WHARF_RETURN_IF_ERROR(Measure(op, profile.operators.back()));
-      Release(op);
+    for (int round = 0; round <= options_.rounds; ++round) {
+      WHARF_RETURN_IF_ERROR(RunRound(input));
+      if (round > 0) continue;
+      whole_.clear();
+      for (auto& of_counts : times_) of_counts = {};
     }
-    WHARF_RETURN_IF_ERROR(RunWhole(input, whole));
-    profile.whole_ms = Median(std::move(whole));
+    MachineProfile profile;
+    profile.whole_ms = Median(whole_);
+    for (int op = 0; op < rows_.Size(); ++op) profile.operators.push_back(Summary(op));
     return profile;
   }
 
@@ -58,10 +60,16 @@ class Measuring {
     return Milliseconds(clock_.Now() - start);
   }
 
-  absl::Status RunWhole(const exec::TensorPtr& input, std::vector<double>& times) const {
-    for (int round = 0; round <= options_.rounds; ++round) {
-      WHARF_ASSIGN_OR_RETURN(const double ms, Time([&] { return exec::RunWhole(program_, {{input}}).status(); }));
-      if (round > 0) times.push_back(ms);
+  // The whole; every operator with all rows, one after the other, as in an inference; then with half of them, and so
+  // on: what an operator needs has then left the caches as far as it does in an inference, and what else the machine
+  // does meets all row counts.
+  absl::Status RunRound(const exec::TensorPtr& input) {
+    WHARF_ASSIGN_OR_RETURN(const double ms, Time([&] { return exec::RunWhole(program_, {{input}}).status(); }));
+    whole_.push_back(ms);
+    for (size_t which = 0; which < kRowCounts; ++which) {
+      for (int op = 1; op < rows_.Output(); ++op) {
+        if (which < MeasuredRows(rows_.Rows(op)).size()) WHARF_RETURN_IF_ERROR(RunOperator(op, which));
+      }
     }
     return absl::OkStatus();
   }
@@ -75,30 +83,28 @@ class Measuring {
     return rows;
   }
 
-  // Row counts take turns, so that what else the machine does meets all of them.
-  absl::Status Measure(int op, MeasuredOperator& measured) {
+  absl::Status RunOperator(int op, size_t which) {
     std::vector<exec::Part> given;
     for (const auto& edge : rows_.Inputs(op)) {
       for (const exec::Rows& rows : RowsOf(edge.from, {0, edge.rows})) given.push_back({rows, held_[rows.value]});
     }
-    const std::vector<int> counts = MeasuredRows(measured.rows);
-    std::vector<std::vector<double>> times(counts.size());
-    for (int round = 0; round <= options_.rounds; ++round) {
-      for (size_t i = 0; i < counts.size(); ++i) {
-        const int first = (measured.rows - counts[i]) / 2;
-        const std::vector<exec::Rows> wanted = RowsOf(op, {first, first + counts[i]});
-        std::vector<exec::TensorPtr> made;
-        WHARF_ASSIGN_OR_RETURN(const double ms, Time([&]() -> absl::Status {
-                                 WHARF_ASSIGN_OR_RETURN(made, program_.Run(given, wanted));
-                                 return absl::OkStatus();
-                               }));
-        if (round > 0) times[i].push_back(ms);
-        if (i > 0) continue;
-        for (size_t k = 0; k < wanted.size(); ++k) held_[wanted[k].value] = made[k];
-      }
-    }
+    const int count = MeasuredRows(rows_.Rows(op))[which], first = (rows_.Rows(op) - count) / 2;
+    const std::vector<exec::Rows> wanted = RowsOf(op, {first, first + count});
+    std::vector<exec::TensorPtr> made;
+    WHARF_ASSIGN_OR_RETURN(const double ms, Time([&]() -> absl::Status {
+                             WHARF_ASSIGN_OR_RETURN(made, program_.Run(given, wanted));
+                             return absl::OkStatus();
+                           }));
+    times_[op][which].push_back(ms);
+    for (size_t i = 0; i < wanted.size() && which == 0; ++i) held_[wanted[i].value] = made[i];
+    return absl::OkStatus();
+  }
+
+  MeasuredOperator Summary(int op) const {
+    MeasuredOperator measured{operators_.operators[op].name, rows_.Rows(op), 0, {}, 0};
+    if (op == 0 || op == rows_.Output()) return measured;
     std::vector<RowTime> medians;
-    for (size_t i = 0; i < counts.size(); ++i) medians.push_back({counts[i], Median(std::move(times[i]))});
+    for (const int count : MeasuredRows(measured.rows)) medians.push_back({count, Median(times_[op][medians.size()])});
     measured.full_ms = medians.front().ms;
     measured.slice = FitSlices(medians);
     for (const RowTime& one : medians) {
@@ -106,18 +112,7 @@ class Measuring {
       const double fitted = std::min(measured.full_ms, measured.slice.fixed_ms + measured.slice.row_ms * one.rows);
       measured.fit_error = std::max(measured.fit_error, std::abs(fitted / one.ms - 1));
     }
-    return absl::OkStatus();
-  }
-
-  // Forgets what nobody after `op` reads.
-  void Release(int op) {
-    const auto release = [&](int read) {
-      const auto users = rows_.Users(read);
-      if (!users.empty() && users.back() > op) return;
-      for (const int value : operators_.values[read]) held_[value] = nullptr;
-    };
-    for (const auto& edge : rows_.Inputs(op)) release(edge.from);
-    release(op);
+    return measured;
   }
 
   const exec::Program& program_;
@@ -125,7 +120,9 @@ class Measuring {
   const Clock& clock_;
   const ProfilerOptions options_;
   const RowGraph rows_;
-  std::vector<exec::TensorPtr> held_;  // of each value, all rows
+  std::vector<exec::TensorPtr> held_;                               // of each value that operators read, all rows
+  std::vector<double> whole_;                                       // ms, by round
+  std::vector<std::array<std::vector<double>, kRowCounts>> times_;  // ms, by operator, row count and round
 };
 
 }  // namespace
@@ -174,6 +171,22 @@ absl::StatusOr<MachineProfile> MeasureModel(const exec::Program& program, const 
                                             const exec::TensorPtr& input, const Clock& clock,
                                             const ProfilerOptions& options) {
   return Measuring(program, operators, clock, options).Run(input);
+}
+
+absl::StatusOr<MachineProfile> FindOrMeasure(const Subject& subject, const Machine& machine, const ProfileCache& cache,
+                                             const Clock& clock, const ProfilerOptions& options) {
+  if (auto found = cache.Find(subject.hash, machine); found && !options.again) return *std::move(found);
+  const graph::Graph& graph = subject.program.Graph();
+  WHARF_ASSIGN_OR_RETURN(const exec::TensorPtr input, SampleInput(subject.engine, graph.Type(graph.inputs[0])));
+  WHARF_ASSIGN_OR_RETURN(MachineProfile profile,
+                         MeasureModel(subject.program, subject.operators, input, clock, options));
+  profile.model = subject.name;
+  profile.model_hash = subject.hash;
+  profile.machine = machine;
+  if (const absl::Status kept = cache.Put(profile); !kept.ok()) {
+    Log(LogLevel::kWarning, "a profile is not kept", {{"why", std::string(Message(kept))}});
+  }
+  return profile;
 }
 
 }  // namespace wharf::split

@@ -4,6 +4,9 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include <unistd.h>
+
+#include <filesystem>
 #include <set>
 
 #include "wharf/exec/random_graph.h"
@@ -11,6 +14,8 @@
 
 namespace wharf::split {
 namespace {
+
+namespace fs = std::filesystem;
 
 class TypeOnly final : public exec::Tensor {
  public:
@@ -113,6 +118,23 @@ TEST_F(ProfilerTest, FindsWhatDoesAndWhatDoesNotGrowWithRows) {
 TEST_F(ProfilerTest, PassesOnWhyAModelDoesNotRun) {
   program_.fails = true;
   EXPECT_EQ(Measure().status().code(), absl::StatusCode::kInternal);
+}
+
+TEST_F(ProfilerTest, MeasuresAModelOnce) {
+  const fs::path directory = fs::path(::testing::TempDir()) / fmt::format("wharf-profiler-{}", getpid());
+  const auto operators = *OperatorsOf(program_.Graph(), program_.RowRules());
+  const Subject subject{exec::testing::TestEngine(), program_, operators, "small", std::string(64, 'c')};
+  const Machine machine = ThisMachine("an engine", 1);
+  const ProfileCache cache(directory);
+  const auto first = FindOrMeasure(subject, machine, cache, clock_, {});
+  ASSERT_TRUE(first.ok()) << ToString(first.status());
+  EXPECT_EQ(first->model, "small");
+  const TimePoint measured = clock_.Now();
+  EXPECT_EQ(*FindOrMeasure(subject, machine, cache, clock_, {}), *first);
+  EXPECT_EQ(clock_.Now(), measured) << "it was measured again";
+  EXPECT_TRUE(FindOrMeasure(subject, machine, cache, clock_, {.again = true}).ok());
+  EXPECT_GT(clock_.Now(), measured);
+  fs::remove_all(directory);
 }
 
 TEST(Profiler, MeasuresEachRowCountOnce) {

@@ -1,0 +1,14 @@
+// wharf-model: the commands of `wharf` that run models.
+#include <string>
+#include <vector>
+
+#include "wharf/base/mutex.h"
+#include "wharf/cli/app.h"
+#include "wharf/cli/commands.h"
+
+int main(int argc, char** argv) {
+  wharf::TrustLockOrder();
+  CLI::App app("The commands of wharf that run models; wharf starts this program itself.", "wharf");
+  wharf::cli::AddProfileCommand(app);
+  return wharf::cli::RunCommandLine(app, std::vector<std::string>(argv + 1, argv + argc));
+}

@@ -1,0 +1,44 @@
+#include "wharf/cli/model_program.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "wharf/cli/child_process.h"
+#include "wharf/cli/commands.h"
+#include "wharf/cli/shim_directory.h"
+
+namespace wharf::cli {
+namespace {
+
+constexpr std::pair<const char*, const char*> kCommands[] = {
+    {"profile", "Measure how long a model's operators take on this machine."},
+};
+
+}  // namespace
+
+void AddModelCommands(CLI::App& app) {
+  for (const auto& [name, summary] : kCommands) app.add_subcommand(name, summary);
+}
+
+bool IsModelCommand(const std::string& command) {
+  return std::any_of(std::begin(kCommands), std::end(kCommands),
+                     [&](const auto& known) { return command == known.first; });
+}
+
+int RunModelProgram(const std::vector<std::string>& arguments) {
+  // Where it is built, and where it is installed.
+  for (const char* place : {"/wharf-model", "/../libexec/wharf/wharf-model"}) {
+    const std::string path = ExecutableDirectory() + place;
+    if (access(path.c_str(), X_OK) != 0) continue;
+    Command command{path, arguments, {}};
+    command.arguments.insert(command.arguments.begin(), "wharf");
+    return Execute(command);
+  }
+  Fail(NotFound("wharf {} needs wharf-model, which runs models with LibTorch and is not installed here",
+                arguments.front()));
+  return ExitCode();
+}
+
+}  // namespace wharf::cli

@@ -1,0 +1,17 @@
+// The commands that run models. LibTorch, which they need, is some 500 MB, so they are a program of their own,
+// wharf-model, and `wharf` hands their command lines over to it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace wharf::cli {
+
+// For the list of commands in `wharf --help`.
+void AddModelCommands(CLI::App& app);
+bool IsModelCommand(const std::string& command);
+// Replaces this process; returns an exit code only if there is no such program.
+int RunModelProgram(const std::vector<std::string>& arguments);
+
+}  // namespace wharf::cli

@@ -1,0 +1,96 @@
+// wharf profile: measures a model's operators on this machine.
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "wharf/base/cache_directory.h"
+#include "wharf/cli/commands.h"
+#include "wharf/cli/files.h"
+#include "wharf/cli/profile_table.h"
+#include "wharf/exec/torch_engine.h"
+#include "wharf/split/profiler.h"
+#include "wharf/split/runtime/model.h"
+
+namespace wharf::cli {
+namespace {
+
+constexpr const char* kFooter = R"(
+Examples: wharf profile resnet18.onnx
+          wharf profile resnet18.onnx --json server.json                    on the server
+          wharf profile resnet18.onnx --json device.json --time-scale 6    a machine 6 times as slow as this one
+
+Every operator runs alone, whole and in slices of its rows (1/2, 1/4, 1/8, one row); a slice of r rows is then taken to
+need "fixed" + r * "a row". "fit off by" is the largest error of that over the slices measured. An operator is a node of
+the model with the activations behind it. The model is measured once; the result is kept and shown again.
+Two such files make plans: wharf plan --model resnet18.onnx --device-profile device.json --server-profile server.json …)";
+
+struct ProfileOptions {
+  std::string model, json, cache_directory = CacheDirectory();
+  double time_scale = 1;
+  int threads = 0;
+  split::ProfilerOptions profiler;
+};
+
+// The file's, or where that is model.onnx, as in ONNX's own collections, the directory's.
+std::string NameOf(const std::filesystem::path& model) {
+  return (model.filename() == "model.onnx" ? absolute(model).parent_path().filename() : model.stem()).string();
+}
+
+std::string Digits(const split::Sha256& hash) {
+  std::string digits;
+  for (const uint8_t byte : hash) digits += fmt::format("{:02x}", byte);
+  return digits;
+}
+
+absl::Status RunProfile(const ProfileOptions& options) {
+  WHARF_ASSIGN_OR_RETURN(const std::string file, ReadFile(options.model));
+  const auto bytes = std::as_bytes(std::span(file));
+  const auto engine = exec::MakeTorchEngine({options.threads});
+  const auto model = split::Model::Load(*engine, bytes);
+  if (!model.ok()) return MakeStatus(model.status().code(), "{}: {}", options.model, Message(model.status()));
+  if (const std::string caution = engine->Caution(); !caution.empty()) {
+    std::fprintf(stderr, "wharf: %s\n", caution.c_str());
+  }
+  const std::string directory = options.cache_directory.empty() ? "" : options.cache_directory + "/profiles";
+  const split::ProfileCache cache(directory);
+  const split::Machine machine = split::ThisMachine("LibTorch " + exec::TorchVersion(), exec::TorchThreads());
+  const split::Subject subject{*engine, (*model)->Program(), (*model)->Operators(), NameOf(options.model),
+                               Digits(split::HashOf(bytes))};
+  WHARF_ASSIGN_OR_RETURN(split::MachineProfile profile,
+                         split::FindOrMeasure(subject, machine, cache, Clock::Real(), options.profiler));
+  profile = profile.Scaled(options.time_scale);
+  std::fputs(MachineProfileAsText(profile, subject.operators).c_str(), stdout);
+  if (!directory.empty()) std::printf("kept in %s\n", cache.PathOf(subject.hash, machine).c_str());
+  return options.json.empty() ? absl::OkStatus() : WriteFile(options.json, split::ToJson(profile));
+}
+
+}  // namespace
+
+void AddProfileCommand(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("profile", "Measure how long a model's operators take on this machine.");
+  command->footer(kFooter);
+  auto options = std::make_shared<ProfileOptions>();
+  command->add_option("model", options->model, "The model; open dimensions are 1")->type_name("MODEL.onnx")->required();
+  command->add_option("--json", options->json, "Write the profile here, for wharf plan")->type_name("FILE");
+  command
+      ->add_option("--time-scale", options->time_scale,
+                   "Multiply every time by this, so that this machine plays a slower one")
+      ->check(CLI::Range(1e-3, 1e6))
+      ->type_name("X")
+      ->capture_default_str();
+  command->add_option("--threads", options->threads, "Of one operator; 0: as LibTorch chooses")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  command->add_option("--rounds", options->profiler.rounds, "Every time is the median of as many")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_flag("--again", options->profiler.again, "Measure anew, even if there is a result");
+  command->add_option("--cache-dir", options->cache_directory, "Where results are kept; \"\" = nowhere")
+      ->type_name("DIR")
+      ->capture_default_str();
+  command->callback([options] {
+    if (const absl::Status done = RunProfile(*options); !done.ok()) Fail(done);
+  });
+}
+
+}  // namespace wharf::cli
