@@ -8,8 +8,6 @@ namespace {
 
 constexpr double kMegabyte = 1e3;  // bytes/ms of 1 MB/s
 constexpr int kEstimateSteps = 3;  // of 0.1 s
-// The longer inferences take, the less the last rates say about them.
-double Doubt(double latency_ms) { return std::clamp(latency_ms / 2e3, 0.2, 0.5); }
 
 // The mean rate of the last steps before `now_ms`.
 double Estimate(const RateTrace& trace, double now_ms) {
@@ -47,6 +45,8 @@ struct Simulation::Tally {
     bound_ms += bound;
   }
 };
+
+double Doubt(double latency_ms) { return std::clamp(latency_ms / 2e3, 0.2, 0.5); }
 
 std::vector<double> PlanningRates() {
   std::vector<double> rates;

@@ -15,6 +15,9 @@ namespace wharf::split {
 // Plans for 0 to 50 MB/s in steps of 1 MB/s, as the papers precompute them.
 std::vector<double> PlanningRates();  // bytes/ms
 
+// How much not to trust a measured rate: the longer inferences take, the less the last rates say about the next one.
+double Doubt(double latency_ms);
+
 // The plans of one system, and which of them to use now. Not thread-safe.
 class PlanTable {
  public:

@@ -7,7 +7,7 @@
 
 namespace wharf::split {
 
-absl::StatusOr<Message> Inbox::Next() const {
+absl::StatusOr<RowsMessage> Inbox::Next() const {
   absl::MutexLock lock(&mutex_);
   if (arrived_.size() == expected_.size()) return FailedPrecondition("rows that the plan does not have");
   return expected_[arrived_.size()];
@@ -23,15 +23,15 @@ void Inbox::Close(const absl::Status& why) {
   if (closed_.ok()) closed_ = why;
 }
 
-bool Inbox::AllThere(const std::vector<Message>& messages) const {
-  return std::all_of(messages.begin(), messages.end(), [&](const Message& message) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+bool Inbox::AllThere(const std::vector<RowsMessage>& messages) const {
+  return std::all_of(messages.begin(), messages.end(), [&](const RowsMessage& message) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     const auto place = std::find(expected_.begin(), expected_.begin() + static_cast<int64_t>(arrived_.size()), message);
     return place != expected_.begin() + static_cast<int64_t>(arrived_.size());
   });
 }
 
 // Whether they came before the deadline.
-bool Inbox::Await(const std::vector<Message>& messages, std::optional<TimePoint> deadline) {
+bool Inbox::Await(const std::vector<RowsMessage>& messages, std::optional<TimePoint> deadline) {
   const auto done = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return !closed_.ok() || AllThere(messages); };
   if (!deadline) {
     mutex_.Await(absl::Condition(&done));
@@ -47,7 +47,7 @@ bool Inbox::Await(const std::vector<Message>& messages, std::optional<TimePoint>
   return done();
 }
 
-absl::StatusOr<std::vector<exec::Part>> Inbox::Take(const std::vector<Message>& messages,
+absl::StatusOr<std::vector<exec::Part>> Inbox::Take(const std::vector<RowsMessage>& messages,
                                                     std::optional<TimePoint> deadline) {
   absl::MutexLock lock(&mutex_);
   const bool in_time = Await(messages, deadline);
@@ -56,7 +56,7 @@ absl::StatusOr<std::vector<exec::Part>> Inbox::Take(const std::vector<Message>& 
     return closed_;
   }
   std::vector<exec::Part> parts;
-  for (const Message& message : messages) {
+  for (const RowsMessage& message : messages) {
     const auto place = std::find(expected_.begin(), expected_.end(), message) - expected_.begin();
     parts.push_back({message.rows, std::exchange(arrived_[place], nullptr)});
   }

@@ -16,24 +16,25 @@ namespace wharf::split {
 class Inbox {
  public:
   // `expected`: in the order in which they will come. `clock` must outlive it.
-  Inbox(std::vector<Message> expected, Clock& clock) : clock_(clock), expected_(std::move(expected)) {}
+  Inbox(std::vector<RowsMessage> expected, Clock& clock) : clock_(clock), expected_(std::move(expected)) {}
 
   // What comes next. kFailedPrecondition: everything has come.
-  absl::StatusOr<Message> Next() const;
+  absl::StatusOr<RowsMessage> Next() const;
   // The next one has come. REQUIRES: Next().ok() and the tensor is of its type.
   void Put(exec::TensorPtr tensor);
   // Nothing more will come: whoever waits, now or later, gets `why`. The first reason stays.
   void Close(const absl::Status& why);
   // Waits until all of these are there, and gives them away. kDeadlineExceeded; or why nothing more comes.
-  absl::StatusOr<std::vector<exec::Part>> Take(const std::vector<Message>& messages, std::optional<TimePoint> deadline);
+  absl::StatusOr<std::vector<exec::Part>> Take(const std::vector<RowsMessage>& messages,
+                                               std::optional<TimePoint> deadline);
 
  private:
-  bool AllThere(const std::vector<Message>& messages) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool Await(const std::vector<Message>& messages, std::optional<TimePoint> deadline)
+  bool AllThere(const std::vector<RowsMessage>& messages) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool Await(const std::vector<RowsMessage>& messages, std::optional<TimePoint> deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Clock& clock_;
-  const std::vector<Message> expected_;
+  const std::vector<RowsMessage> expected_;
   mutable absl::Mutex mutex_;
   std::vector<exec::TensorPtr> arrived_ ABSL_GUARDED_BY(mutex_);  // of the first expected; null when taken
   absl::Status closed_ ABSL_GUARDED_BY(mutex_);

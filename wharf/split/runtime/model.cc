@@ -23,9 +23,13 @@ absl::StatusOr<std::shared_ptr<const Model>> Model::Make(const exec::Engine& eng
   return std::shared_ptr<const Model>(new Model(engine, std::move(program), std::move(operators)));
 }
 
+ModelLoader OnnxLoader(const exec::Engine& engine) {
+  return [&engine](std::span<const std::byte> onnx) { return Model::Load(engine, onnx); };
+}
+
 Profile Untimed(const ModelOperators& operators) {
   Profile profile;
-  for (const graph::Operator& op : operators.operators) profile.operators.push_back({op, {0, 0}});
+  for (const graph::Operator& op : operators.operators) profile.operators.emplace_back().op = op;
   return profile;
 }
 

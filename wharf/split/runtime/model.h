@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -31,6 +32,11 @@ class Model {
   const ModelOperators operators_;
   const RowGraph rows_;
 };
+
+// From the bytes that name a model to the model. Thread-safe.
+using ModelLoader = std::function<absl::StatusOr<std::shared_ptr<const Model>>(std::span<const std::byte>)>;
+// Model::Load. `engine` must outlive it.
+ModelLoader OnnxLoader(const exec::Engine& engine);
 
 // The operators as a profile in which nothing takes any time.
 Profile Untimed(const ModelOperators& operators);

@@ -72,7 +72,7 @@ class Runner {
   }
 
   void Send(const Step& step) {
-    for (const Message& message : step.messages) {
+    for (const RowsMessage& message : step.messages) {
       run_.outbox.Send(message, run_.program.Cut(*holdings_[message.rows.value], message.rows.range));
     }
   }

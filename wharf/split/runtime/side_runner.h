@@ -36,7 +36,7 @@ class Outbox {
  public:
   virtual ~Outbox() = default;
   // Never waits for the link. The part's rows are the message's.
-  virtual void Send(const Message& message, exec::Part part) = 0;
+  virtual void Send(const RowsMessage& message, exec::Part part) = 0;
 };
 
 // The rows of each value that one side has at the moment.

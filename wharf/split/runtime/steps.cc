@@ -24,8 +24,8 @@ std::vector<RowRange> Missing(RowRange needed, RowRange own) {
   return missing;
 }
 
-std::vector<Message> MessagesOf(const SplitModel& model, int op, RowRange needed, RowRange own) {
-  std::vector<Message> messages;
+std::vector<RowsMessage> MessagesOf(const SplitModel& model, int op, RowRange needed, RowRange own) {
+  std::vector<RowsMessage> messages;
   for (const RowRange range : Missing(needed, own)) {
     for (const int value : model.operators.values[op]) {
       messages.push_back({op, {value, RowsOfValue(model, op, value, range)}});
@@ -85,7 +85,7 @@ class Compiler {
       computing_.push_back(op);
     }
     const Side other = Other(side_);
-    std::vector<Message> messages = MessagesOf(model_, op, needed_[other][op], plan_.rows[other][op]);
+    std::vector<RowsMessage> messages = MessagesOf(model_, op, needed_[other][op], plan_.rows[other][op]);
     if (messages.empty()) return absl::OkStatus();
     WHARF_RETURN_IF_ERROR(FinishComputing());
     Step step{Step::Kind::kSend, {op}, {}, {}, std::move(messages), {}};
@@ -166,7 +166,7 @@ class Compiler {
       };
       for (const exec::Rows& rows : step->given) touch(rows.value);
       for (const exec::Rows& rows : step->wanted) touch(rows.value);
-      for (const Message& message : step->messages) touch(message.rows.value);
+      for (const RowsMessage& message : step->messages) touch(message.rows.value);
     }
   }
 
@@ -186,12 +186,12 @@ absl::StatusOr<SideSteps> CompileSteps(const SplitModel& model, const Plan& plan
   return Compiler(model, plan, side).Compile();
 }
 
-std::vector<Message> MessagesFrom(const SplitModel& model, const Plan& plan, Side from) {
+std::vector<RowsMessage> MessagesFrom(const SplitModel& model, const Plan& plan, Side from) {
   const Side to = Other(from);
   const auto needed = NeededRows(model.rows, plan);
-  std::vector<Message> all;
+  std::vector<RowsMessage> all;
   for (int op = 0; op < model.rows.Size(); ++op) {
-    for (Message& message : MessagesOf(model, op, needed[to][op], plan.rows[to][op])) {
+    for (RowsMessage& message : MessagesOf(model, op, needed[to][op], plan.rows[to][op])) {
       all.push_back(std::move(message));
     }
   }

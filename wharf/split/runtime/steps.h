@@ -20,10 +20,10 @@ struct SplitModel {
 };
 
 // Rows of one value that travel as one message.
-struct Message {
+struct RowsMessage {
   int op = 0;
   exec::Rows rows;
-  friend bool operator==(const Message& a, const Message& b) {
+  friend bool operator==(const RowsMessage& a, const RowsMessage& b) {
     return a.op == b.op && a.rows.value == b.rows.value && a.rows.range == b.rows.range;
   }
 };
@@ -31,16 +31,16 @@ struct Message {
 struct Step {
   enum class Kind { kReceive, kCompute, kSend };
   Kind kind = Kind::kCompute;
-  std::vector<int> ops;            // received or sent: one; computed: those that are computed in one go
-  std::vector<exec::Rows> given;   // of kCompute: what it reads; held by then
-  std::vector<exec::Rows> wanted;  // of kCompute: what it makes and others read
-  std::vector<Message> messages;   // of kReceive and kSend
-  std::vector<int> release;        // values that no later step reads
+  std::vector<int> ops;               // received or sent: one; computed: those that are computed in one go
+  std::vector<exec::Rows> given;      // of kCompute: what it reads; held by then
+  std::vector<exec::Rows> wanted;     // of kCompute: what it makes and others read
+  std::vector<RowsMessage> messages;  // of kReceive and kSend
+  std::vector<int> release;           // values that no later step reads
 };
 
 struct SideSteps {
   std::vector<Step> steps;
-  std::vector<Message> incoming;  // of all steps, in the order in which the other side sends them
+  std::vector<RowsMessage> incoming;  // of all steps, in the order in which the other side sends them
 };
 
 // Operators follow each other in one kCompute as long as they need nothing that has not come yet and nothing of theirs
@@ -50,7 +50,7 @@ struct SideSteps {
 absl::StatusOr<SideSteps> CompileSteps(const SplitModel& model, const Plan& plan, Side side);
 
 // What `from` sends in the course of a plan, in order. REQUIRES: as above.
-std::vector<Message> MessagesFrom(const SplitModel& model, const Plan& plan, Side from);
+std::vector<RowsMessage> MessagesFrom(const SplitModel& model, const Plan& plan, Side from);
 
 // The type of a tensor that holds exactly these rows.
 graph::TensorType TypeOfRows(const graph::Graph& graph, const graph::RowRules& rules, const exec::Rows& rows);

@@ -22,8 +22,8 @@ SideSteps Compiled(const Model& model, const Plan& plan, Side side) {
   return *std::move(steps);
 }
 
-std::vector<Message> Sent(const SideSteps& steps) {
-  std::vector<Message> all;
+std::vector<RowsMessage> Sent(const SideSteps& steps) {
+  std::vector<RowsMessage> all;
   for (const Step& step : steps.steps) {
     if (step.kind == Step::Kind::kSend) all.insert(all.end(), step.messages.begin(), step.messages.end());
   }
@@ -34,7 +34,7 @@ std::vector<Message> Sent(const SideSteps& steps) {
 class Wire final : public Outbox {
  public:
   Wire(const Model& model, const SideSteps& receiver) : model_(model), inbox(receiver.incoming, Clock::Real()) {}
-  void Send(const Message& message, exec::Part part) override {
+  void Send(const RowsMessage& message, exec::Part part) override {
     const auto next = inbox.Next();
     if (!next.ok() || !(*next == message) || part.rows.range != message.rows.range ||
         part.tensor->Type() != TypeOfRows(model_.Graph(), model_.View().rules, message.rows)) {
@@ -122,7 +122,7 @@ RC_GTEST_PROP(Steps, SendWhatTheOtherSideExpectsAndThePlanSays, (uint32_t seed))
   const std::array<SideSteps, 2> steps = {Compiled(*model, plan, kDevice), Compiled(*model, plan, kServer)};
   for (const Side side : kSides) {
     RC_ASSERT(Sent(steps[side]) == steps[Other(side)].incoming);
-    std::vector<Message> received;
+    std::vector<RowsMessage> received;
     for (const Step& step : steps[side].steps) {
       if (step.kind == Step::Kind::kReceive)
         received.insert(received.end(), step.messages.begin(), step.messages.end());
@@ -131,7 +131,7 @@ RC_GTEST_PROP(Steps, SendWhatTheOtherSideExpectsAndThePlanSays, (uint32_t seed))
   }
   std::array<int, 2> sent{}, planned{};
   for (const Side side : kSides) {
-    for (const Message& message : steps[Other(side)].incoming) {
+    for (const RowsMessage& message : steps[Other(side)].incoming) {
       if (message.rows.value == model->Operators().values[message.op][0]) sent[side] += message.rows.range.Size();
     }
   }
@@ -201,7 +201,7 @@ RC_GTEST_PROP(Finish, NeedsNothingButTheInput, (uint32_t seed)) {
 
 TEST(Inbox, SaysWhenRowsAreLateAndWhyNoneCome) {
   VirtualClock clock;
-  const Message message{1, {3, {0, 2}}};
+  const RowsMessage message{1, {3, {0, 2}}};
   Inbox inbox({message}, clock);
   const TimePoint deadline = clock.Now() + std::chrono::milliseconds(5);
   absl::Status late;

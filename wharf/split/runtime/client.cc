@@ -1,0 +1,261 @@
+#include "wharf/split/runtime/client.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "wharf/split/layer_cut.h"
+
+namespace wharf::split {
+namespace {
+
+constexpr const char* kDeviceOnly = "device-only";
+
+absl::StatusOr<std::vector<std::byte>> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return ErrnoStatus(errno, fmt::format("opening {}", path));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto bytes = std::as_bytes(std::span(text));
+  return std::vector<std::byte>(bytes.begin(), bytes.end());
+}
+
+// Trying again does not help.
+bool IsFinal(const absl::Status& why) {
+  switch (why.code()) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kUnauthenticated:
+    case absl::StatusCode::kUnimplemented:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool UsesServer(const Plan& plan) {
+  return std::any_of(plan.rows[kServer].begin(), plan.rows[kServer].end(), [](RowRange rows) { return !rows.Empty(); });
+}
+
+}  // namespace
+
+Session::Session(std::shared_ptr<const Model> model, std::vector<std::byte> onnx, Dial dial,
+                 const SessionOptions& options)
+    : model_(std::move(model)),
+      onnx_(std::make_shared<const std::vector<std::byte>>(std::move(onnx))),
+      dial_(std::move(dial)),
+      options_(options),
+      estimator_(*options_.clock) {}
+
+Session::~Session() {
+  std::shared_ptr<ServerLink> link;
+  {
+    absl::MutexLock lock(&mutex_);
+    ending_ = true;
+    link = std::exchange(server_, nullptr);
+  }
+  if (reconnecting_.joinable()) reconnecting_.join();
+  // A link that ends says so to the session, on its own thread: it must not be destroyed under the mutex.
+  link.reset();
+  last_link_.reset();
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Connect(const std::string& model_path,
+                                                          const std::string& server_address,
+                                                          const SessionOptions& options) {
+  WHARF_ASSIGN_OR_RETURN(std::vector<std::byte> onnx, ReadFile(model_path));
+  auto session = Open(
+      std::move(onnx), [server_address] { return link::Connect(server_address); }, options);
+  if (session.ok() || session.status().code() != absl::StatusCode::kInvalidArgument) return session;
+  return InvalidArgument("{}: {}", model_path, Message(session.status()));
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Open(std::vector<std::byte> onnx, Dial dial,
+                                                       const SessionOptions& options) {
+  WHARF_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, options.load(onnx));
+  std::unique_ptr<Session> session(new Session(std::move(model), std::move(onnx), std::move(dial), options));
+  WHARF_RETURN_IF_ERROR(session->Start());
+  return session;
+}
+
+absl::Status Session::Start() {
+  if (options_.planner == kDeviceOnly) return MakePlans(Untimed(model_->Operators()));
+  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<ServerLink> link, DialOnce());
+  WHARF_ASSIGN_OR_RETURN(const std::string machine, link->AskMachine());
+  WHARF_ASSIGN_OR_RETURN(Profile profile, options_.profile(*model_, machine));
+  WHARF_RETURN_IF_ERROR(MakePlans(std::move(profile)));
+  {
+    absl::MutexLock lock(&mutex_);
+    server_ = link;
+  }
+  reconnecting_ = std::thread([this] { ReconnectLoop(); });
+  return absl::OkStatus();
+}
+
+absl::Status Session::MakePlans(Profile profile) {
+  WHARF_RETURN_IF_ERROR(Validate(profile));
+  if (profile.Size() != model_->View().rows.Size()) return InvalidArgument("the profile is of another model");
+  rows_ = std::make_unique<RowGraph>(profile);
+  evaluator_ = std::make_unique<Evaluator>(*rows_);
+  const link::LinkEstimate estimate = estimator_.Estimate();
+  if (estimate.round_trip > Nanoseconds::zero()) link_.round_trip_ms = Milliseconds(estimate.round_trip);
+  if (options_.planner != kDeviceOnly) {
+    WHARF_ASSIGN_OR_RETURN(planner_, MakePlanner(options_.planner, *rows_, options_.planner_options));
+    table_ = std::make_unique<PlanTable>(*rows_, *planner_, link_, Objective::Latency());
+    plans_ = table_->Plans();
+  }
+  plans_.push_back(DeviceOnlyPlan(*rows_));
+  return absl::OkStatus();
+}
+
+// --- The connection ---
+
+absl::StatusOr<std::shared_ptr<ServerLink>> Session::DialOnce() {
+  WHARF_ASSIGN_OR_RETURN(std::unique_ptr<link::ByteStream> stream, dial_());
+  ServerLinkConfig config;
+  config.model = model_;
+  config.onnx = onnx_;
+  config.token = options_.token;
+  config.estimator = &estimator_;
+  config.clock = options_.clock;
+  config.on_closed = [this] {
+    absl::MutexLock lock(&mutex_);
+    lost_ = true;
+  };
+  return ServerLink::Open(std::move(stream), std::move(config));
+}
+
+bool Session::AwaitLoss() {
+  std::shared_ptr<ServerLink> dead;  // destroyed after the lock
+  absl::MutexLock lock(&mutex_);
+  const auto work = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return ending_ || lost_ || server_ == nullptr; };
+  for (;;) {
+    mutex_.Await(absl::Condition(&work));
+    lost_ = false;
+    if (ending_) return false;
+    if (server_ == nullptr) return true;
+    const absl::Status why = server_->Why();
+    if (why.ok()) continue;  // it was another
+    dead = std::exchange(server_, nullptr);
+    if (!IsFinal(why)) return true;
+    given_up_ = why;  // what was refused once will be refused again
+    return false;
+  }
+}
+
+void Session::ReconnectLoop() {
+  Nanoseconds pause = options_.first_pause;
+  while (AwaitLoss()) {
+    auto link = DialOnce();
+    absl::MutexLock lock(&mutex_);
+    if (link.ok() && !ending_) {
+      server_ = *std::move(link);
+      pause = options_.first_pause;
+    } else if (!link.ok() && IsFinal(link.status())) {
+      given_up_ = link.status();
+      return;
+    } else {
+      mutex_.AwaitWithTimeout(absl::Condition(&ending_), absl::FromChrono(pause));
+      pause = std::min(2 * pause, options_.last_pause);
+    }
+  }
+}
+
+std::shared_ptr<ServerLink> Session::AliveLink() const {
+  absl::MutexLock lock(&mutex_);
+  return server_ != nullptr && server_->Alive() ? server_ : nullptr;
+}
+
+bool Session::Connected() const { return AliveLink() != nullptr; }
+
+absl::Status Session::GivenUp() const {
+  absl::MutexLock lock(&mutex_);
+  return given_up_;
+}
+
+// --- Inferences ---
+
+void Session::Choose(bool connected) {
+  const double last_ms = report_.latency_ms;
+  report_ = {};
+  report_.plan = static_cast<uint32_t>(plans_.size() - 1);
+  if (connected) {
+    const link::LinkEstimate estimate = estimator_.Estimate();
+    report_.bytes_per_ms = estimate.up_bits_per_second / 8e3;
+    const Plan& plan = table_->Choose(report_.bytes_per_ms, Doubt(last_ms));
+    report_.plan = static_cast<uint32_t>(&plan - table_->Plans().data());
+  }
+  link_.bytes_per_ms = report_.bytes_per_ms;
+  report_.planned_ms = evaluator_->Evaluate(plans_[report_.plan], link_).latency_ms;
+  report_.alone = !UsesServer(plans_[report_.plan]);
+}
+
+absl::StatusOr<const SideSteps*> Session::StepsOf(uint32_t plan) {
+  const auto found = steps_.find(plan);
+  if (found != steps_.end()) return &found->second;
+  WHARF_ASSIGN_OR_RETURN(SideSteps steps, CompileSteps(model_->View(), plans_[plan], kDevice));
+  return &steps_.emplace(plan, std::move(steps)).first->second;
+}
+
+absl::Status Session::RunTogether(const std::shared_ptr<ServerLink>& link, const std::shared_ptr<Recorder>& recorder,
+                                  Holdings& holdings) {
+  WHARF_ASSIGN_OR_RETURN(const SideSteps* const steps, StepsOf(report_.plan));
+  WHARF_ASSIGN_OR_RETURN(const ServerLink::Inference inference,
+                         link->Begin(report_.plan, plans_[report_.plan], *steps, recorder));
+  last_link_ = link;
+  last_inference_ = inference.number;
+  const TimePoint deadline = recorder->Start() + FromSeconds(report_.planned_ms / 1e3) + options_.slack;
+  return RunSteps({model_->Program(), *steps, kDevice, *inference.inbox, *inference.outbox, *recorder, deadline},
+                  holdings);
+}
+
+absl::StatusOr<std::vector<exec::TensorPtr>> Session::Run(const exec::TensorPtr& input) {
+  const int value = model_->Graph().inputs[0];
+  if (input->Type() != model_->Graph().Type(value)) {
+    return InvalidArgument("the model's input is {}, not {}", model_->Graph().Type(value).Text(), input->Type().Text());
+  }
+  const auto recorder = std::make_shared<Recorder>(*options_.clock);
+  const std::shared_ptr<ServerLink> link = AliveLink();
+  last_link_.reset();
+  last_recorder_ = recorder;
+  Choose(link != nullptr);
+  Holdings holdings(model_->Graph().values.size());
+  const exec::Part whole{{value, exec::AllRows(model_->Program(), value)}, input};
+  holdings[value] = whole;
+  if (!report_.alone) {
+    report_.lost = RunTogether(link, recorder, holdings);
+    if (!report_.lost.ok()) {
+      link->Close(report_.lost);
+      report_.alone = true;
+      holdings[value] = whole;
+    }
+  }
+  const TimePoint start = recorder->Now();
+  auto outputs = Finish(model_->Program(), holdings);
+  if (report_.alone) recorder->Add(Lane::kDevice, model_->View().rows.Output(), {0, 1}, start, recorder->Now(), 0);
+  report_.latency_ms = Milliseconds(recorder->Now() - recorder->Start());
+  return outputs;
+}
+
+std::vector<Event> Session::MeasuredEvents() {
+  const bool together = last_link_ != nullptr && report_.lost.ok();
+  if (together) last_link_->AwaitServerEvents(last_inference_, options_.clock->Now() + std::chrono::seconds(1));
+  std::vector<Event> events = last_recorder_->Events();
+  if (!together) return events;
+  for (Event event : last_link_->ServerEvents(last_inference_).value_or(std::vector<Event>{})) {
+    event.start_ms += link_.round_trip_ms / 2;
+    event.end_ms += link_.round_trip_ms / 2;
+    events.push_back(event);
+  }
+  return events;
+}
+
+std::vector<Event> Session::PlannedEvents() {
+  std::vector<Event> events;
+  link_.bytes_per_ms = report_.bytes_per_ms;
+  evaluator_->Record(plans_[report_.plan], link_, events);
+  return events;
+}
+
+}  // namespace wharf::split

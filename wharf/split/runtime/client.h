@@ -1,0 +1,124 @@
+// Session: a model that device and server compute together.
+//
+//   WHARF_ASSIGN_OR_RETURN(const auto session, Session::Connect("model.onnx", "edge:7071", options));
+//   WHARF_ASSIGN_OR_RETURN(const auto outputs, session->Run(input));
+//
+// Before each inference it chooses the plan for the link's rate as it is now. When the link stalls or breaks, the
+// device finishes alone from what it has, and the session connects again in the background.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "wharf/link/byte_stream.h"
+#include "wharf/link/estimator.h"
+#include "wharf/split/runtime/server_link.h"
+#include "wharf/split/simulate.h"
+
+namespace wharf::split {
+
+struct SessionOptions {
+  ModelLoader load;                  // OnnxLoader(engine)
+  std::string planner = "intra-dp";  // a PlannerKind's name; device-only needs no server
+  PlannerOptions planner_options;
+  std::string token;
+  // How long the operators take on both machines; `server_machine` is what the server says of itself. Required unless
+  // the planner is device-only.
+  std::function<absl::StatusOr<Profile>(const Model& model, const std::string& server_machine)> profile;
+  // Rows that come later than the plan's end and this are not waited for.
+  Nanoseconds slack = std::chrono::milliseconds(100);
+  // Pauses between attempts to connect again, doubling from the first to the last.
+  Nanoseconds first_pause = std::chrono::milliseconds(50), last_pause = std::chrono::seconds(1);
+  Clock* clock = &Clock::Real();  // must outlive the session
+};
+
+struct InferenceReport {
+  uint32_t plan = 0;        // place in Session::Plans()
+  double bytes_per_ms = 0;  // of the link, as estimated before
+  double planned_ms = 0, latency_ms = 0;
+  bool alone = false;  // all on the device, by plan or by need
+  absl::Status lost;   // why the device had to finish alone; OK if it had not
+};
+
+class Session {
+ public:
+  using Dial = std::function<absl::StatusOr<std::unique_ptr<link::ByteStream>>()>;
+
+  // Loads the model, connects, and plans. Fails as the loader, link::Connect, ServerLink::Open and the profile do.
+  static absl::StatusOr<std::unique_ptr<Session>> Connect(const std::string& model_path,
+                                                          const std::string& server_address,
+                                                          const SessionOptions& options);
+  // The same over any stream, of the bytes of a model.
+  static absl::StatusOr<std::unique_ptr<Session>> Open(std::vector<std::byte> bytes, Dial dial,
+                                                       const SessionOptions& options);
+  ~Session();
+
+  // One inference; not from several threads at once. It takes no longer than the plan and `slack` and then the device
+  // alone. kInvalidArgument: not the model's input; kInternal: as exec::Program::Run.
+  absl::StatusOr<std::vector<exec::TensorPtr>> Run(const exec::TensorPtr& input);
+
+  // Of the last Run.
+  const InferenceReport& Report() const { return report_; }
+  // What took time in the last Run, since its beginning. Waits a moment (at most a second) for what the server says it
+  // did; its clock is laid over ours by half a round trip.
+  std::vector<Event> MeasuredEvents();
+  // What the plan of the last Run should have looked like at the rate it was chosen for.
+  std::vector<Event> PlannedEvents();
+
+  const Model& GetModel() const { return *model_; }
+  const std::vector<Plan>& Plans() const { return plans_; }
+  // Whether a server is there at the moment; why not, if it is known not to come back.
+  bool Connected() const;
+  absl::Status GivenUp() const;
+
+ private:
+  Session(std::shared_ptr<const Model> model, std::vector<std::byte> onnx, Dial dial, const SessionOptions& options);
+
+  absl::Status Start();
+  absl::Status MakePlans(Profile profile);
+  absl::StatusOr<std::shared_ptr<ServerLink>> DialOnce();
+  void ReconnectLoop();
+  // Waits until there is none, or none that is alive: then there is none. False: the session ends, or gave up.
+  bool AwaitLoss();
+  // Null: there is none.
+  std::shared_ptr<ServerLink> AliveLink() const;
+  // Sets the report's plan and what is expected of it.
+  void Choose(bool connected);
+  absl::StatusOr<const SideSteps*> StepsOf(uint32_t plan);
+  // Both sides' part; why the device must go on alone.
+  absl::Status RunTogether(const std::shared_ptr<ServerLink>& link, const std::shared_ptr<Recorder>& recorder,
+                           Holdings& holdings);
+
+  const std::shared_ptr<const Model> model_;
+  const std::shared_ptr<const std::vector<std::byte>> onnx_;
+  const Dial dial_;
+  const SessionOptions options_;
+  link::LinkEstimator estimator_;
+
+  // Planning; of the calling thread.
+  std::unique_ptr<RowGraph> rows_;  // with times
+  std::unique_ptr<Planner> planner_;
+  std::unique_ptr<PlanTable> table_;
+  std::unique_ptr<Evaluator> evaluator_;
+  std::vector<Plan> plans_;  // the last one: all on the device
+  Link link_;
+  std::map<uint32_t, SideSteps> steps_;
+  InferenceReport report_;
+  std::shared_ptr<ServerLink> last_link_;  // of the last Run
+  uint64_t last_inference_ = 0;
+  std::shared_ptr<Recorder> last_recorder_;
+
+  mutable absl::Mutex mutex_;
+  std::shared_ptr<ServerLink> server_ ABSL_GUARDED_BY(mutex_);
+  absl::Status given_up_ ABSL_GUARDED_BY(mutex_);
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  bool lost_ ABSL_GUARDED_BY(mutex_) = false;  // some connection ended: perhaps ours
+  std::thread reconnecting_;
+};
+
+}  // namespace wharf::split

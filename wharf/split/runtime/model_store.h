@@ -1,0 +1,43 @@
+// ModelStore: the models a server has, by the SHA-256 of their files: on disk, so that a model travels once, and in
+// memory as long as a session uses it.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "absl/synchronization/mutex.h"
+#include "wharf/split/runtime/model.h"
+
+namespace wharf::split {
+
+// Thread-safe.
+class ModelStore {
+ public:
+  // Files lie in `directory`, which is made if need be; "" keeps none. Beyond `limit_bytes` those not used for longest
+  // are removed.
+  ModelStore(ModelLoader load, std::filesystem::path directory, uint64_t limit_bytes)
+      : load_(std::move(load)), directory_(std::move(directory)), limit_bytes_(limit_bytes) {}
+
+  // kNotFound: it must be sent. Otherwise as the loader fails.
+  absl::StatusOr<std::shared_ptr<const Model>> Find(const Sha256& hash);
+  // Keeps it. kInvalidArgument: these are not the bytes of that hash; otherwise as the loader.
+  absl::StatusOr<std::shared_ptr<const Model>> Add(const Sha256& hash, std::span<const std::byte> bytes);
+
+ private:
+  std::shared_ptr<const Model> InMemory(const Sha256& hash);
+  absl::StatusOr<std::shared_ptr<const Model>> Load(const Sha256& hash, std::span<const std::byte> bytes);
+  std::filesystem::path PathOf(const Sha256& hash) const;
+  void Write(const Sha256& hash, std::span<const std::byte> bytes) const;
+  void Evict(const std::filesystem::path& keep) const;
+
+  const ModelLoader load_;
+  const std::filesystem::path directory_;
+  const uint64_t limit_bytes_;
+  absl::Mutex mutex_;
+  std::map<Sha256, std::weak_ptr<const Model>> models_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace wharf::split

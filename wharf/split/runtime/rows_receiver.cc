@@ -1,0 +1,50 @@
+#include "wharf/split/runtime/rows_receiver.h"
+
+#include <utility>
+
+namespace wharf::split {
+
+void RowsReceiver::Open(uint64_t inference, std::shared_ptr<Inbox> inbox, std::shared_ptr<Recorder> recorder) {
+  inference_ = inference;
+  inbox_ = std::move(inbox);
+  recorder_ = std::move(recorder);
+}
+
+absl::Status RowsReceiver::Expect(const link::FrameHeader& header, std::span<const std::byte> head) {
+  const auto rows = offload::Decode<RowsHead>(head);
+  if (!rows.ok()) return InvalidArgument("rows without saying which");
+  if (inbox_ == nullptr || header.tag != inference_) return InvalidArgument("rows of an inference that is not running");
+  const auto next = inbox_->Next();
+  if (!next.ok()) return InvalidArgument("{}", Message(next.status()));
+  expected_ = *next;
+  const exec::Rows& wanted = expected_.rows;
+  if (rows->value != wanted.value || RowRange{rows->lo, rows->hi} != wanted.range) {
+    return InvalidArgument("rows {} to {} of value {} came, the plan says {} to {} of value {}", rows->lo, rows->hi,
+                           rows->value, wanted.range.lo, wanted.range.hi, wanted.value);
+  }
+  type_ = TypeOfRows(model_.Graph(), model_.View().rules, wanted);
+  if (header.bulk_bytes != type_.Bytes()) {
+    return InvalidArgument("{} bytes came for {}", header.bulk_bytes, type_.Text());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::span<std::byte>> RowsReceiver::BulkDestination(const link::FrameHeader& header,
+                                                                   std::span<const std::byte> head) {
+  WHARF_RETURN_IF_ERROR(Expect(header, head));
+  began_ = clock_.Now();
+  bytes_.resize(header.bulk_bytes);
+  return std::span(bytes_);
+}
+
+absl::StatusOr<Arrival> RowsReceiver::OnRows(const link::FrameHeader& header, std::span<const std::byte> head) {
+  WHARF_RETURN_IF_ERROR(Expect(header, head));  // a tensor may have no bytes: then nobody asked where they go
+  const TimePoint ended = clock_.Now();
+  if (header.bulk_bytes == 0) bytes_.clear(), began_ = ended;
+  WHARF_ASSIGN_OR_RETURN(exec::TensorPtr tensor, model_.Engine().MakeTensor(type_, bytes_));
+  inbox_->Put(std::move(tensor));
+  recorder_->Add(lane_, expected_.op, expected_.rows.range, began_, ended, header.bulk_bytes);
+  return Arrival{header.bulk_bytes, static_cast<uint64_t>((ended - began_).count())};
+}
+
+}  // namespace wharf::split

@@ -1,0 +1,44 @@
+// RowsReceiver: takes kRows frames off a channel, on its reader thread, and puts their tensors in an inference's inbox.
+// Whatever is not exactly the rows that the plan says will come next is refused before memory is taken for it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "wharf/split/runtime/inbox.h"
+#include "wharf/split/runtime/messages.h"
+#include "wharf/split/runtime/model.h"
+#include "wharf/split/runtime/side_runner.h"
+
+namespace wharf::split {
+
+// Not thread-safe: the channel's reader thread's.
+class RowsReceiver {
+ public:
+  // `model` must outlive it. `lane`: what its events are called.
+  RowsReceiver(const Model& model, Clock& clock, Lane lane) : model_(model), clock_(clock), lane_(lane) {}
+
+  // The rows that come from now on belong to this inference, and no other's may come.
+  void Open(uint64_t inference, std::shared_ptr<Inbox> inbox, std::shared_ptr<Recorder> recorder);
+  // Where the bulk of a kRows frame goes. kInvalidArgument: not the rows that come next, or not of their size.
+  absl::StatusOr<std::span<std::byte>> BulkDestination(const link::FrameHeader& header,
+                                                       std::span<const std::byte> head);
+  // A whole kRows frame, its bulk where BulkDestination said. kInvalidArgument: as above.
+  absl::StatusOr<Arrival> OnRows(const link::FrameHeader& header, std::span<const std::byte> head);
+
+ private:
+  absl::Status Expect(const link::FrameHeader& header, std::span<const std::byte> head);
+
+  const Model& model_;
+  Clock& clock_;
+  const Lane lane_;
+  uint64_t inference_ = 0;
+  std::shared_ptr<Inbox> inbox_;
+  std::shared_ptr<Recorder> recorder_;
+  RowsMessage expected_;
+  graph::TensorType type_;
+  TimePoint began_;
+  std::vector<std::byte> bytes_;  // of the tensor that is arriving
+};
+
+}  // namespace wharf::split

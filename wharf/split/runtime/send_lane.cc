@@ -1,0 +1,77 @@
+#include "wharf/split/runtime/send_lane.h"
+
+#include <utility>
+#include <vector>
+
+#include "wharf/split/runtime/messages.h"
+
+namespace wharf::split {
+
+class SendLane::Opened final : public Outbox {
+ public:
+  Opened(SendLane& lane, uint64_t inference, std::shared_ptr<Recorder> recorder)
+      : lane_(lane), inference_(inference), recorder_(std::move(recorder)) {}
+
+  void Send(const RowsMessage& message, exec::Part part) override {
+    lane_.Push([&channel = lane_.channel_, lane = lane_.lane_, inference = inference_, recorder = recorder_, message,
+                part = std::move(part)] {
+      const TimePoint start = recorder->Now();
+      std::vector<std::byte> bytes(part.tensor->Type().Bytes());
+      part.tensor->Read(bytes);
+      const exec::Rows& rows = message.rows;
+      const RowsHead head{rows.value, rows.range.lo, rows.range.hi};
+      // A channel that fails says so to its handler; nobody else needs to know.
+      SendMessage(channel, FrameKind::kRows, head, inference, bytes, link::BulkOwnership::kBorrow).IgnoreError();
+      recorder->Add(lane, message.op, rows.range, start, recorder->Now(), static_cast<double>(bytes.size()));
+    });
+  }
+
+ private:
+  SendLane& lane_;
+  const uint64_t inference_;
+  const std::shared_ptr<Recorder> recorder_;
+};
+
+SendLane::SendLane(link::Channel& channel, Lane lane)
+    : channel_(channel), lane_(lane), thread_([this] { ThreadMain(); }) {}
+
+SendLane::~SendLane() {
+  {
+    absl::MutexLock lock(&mutex_);
+    ending_ = true;
+  }
+  thread_.join();
+}
+
+std::unique_ptr<Outbox> SendLane::Open(uint64_t inference, std::shared_ptr<Recorder> recorder) {
+  return std::make_unique<Opened>(*this, inference, std::move(recorder));
+}
+
+void SendLane::Push(std::function<void()> task) {
+  absl::MutexLock lock(&mutex_);
+  tasks_.push_back(std::move(task));
+}
+
+void SendLane::Drain() {
+  absl::MutexLock lock(&mutex_);
+  mutex_.Await(absl::Condition(this, &SendLane::NothingLeft));
+}
+
+void SendLane::ThreadMain() {
+  const auto work = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return ending_ || !tasks_.empty(); };
+  for (;;) {
+    std::function<void()> task;
+    {
+      absl::MutexLock lock(&mutex_);
+      sending_ = false;
+      mutex_.Await(absl::Condition(&work));
+      if (ending_) return;
+      task = std::move(tasks_.front());
+      tasks_.pop_front();
+      sending_ = true;
+    }
+    task();
+  }
+}
+
+}  // namespace wharf::split

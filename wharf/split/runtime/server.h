@@ -1,0 +1,96 @@
+// ServerSession: the server's end of split inference: one client on one stream. docs/protocol.md, "Split sessions".
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "wharf/link/channel.h"
+#include "wharf/split/runtime/model_store.h"
+#include "wharf/split/runtime/rows_receiver.h"
+#include "wharf/split/runtime/send_lane.h"
+
+namespace wharf::split {
+
+struct ServerConfig {
+  ModelStore* models = nullptr;  // shared with other sessions; must outlive them
+  // kUnauthenticated if the token is not good; null: none is wanted.
+  std::function<absl::Status(const std::string& token)> authenticate;
+  // What is known of this machine's speed with a model, as JSON; null: nothing. Called on the reader thread; may block.
+  std::function<absl::StatusOr<std::string>(const Model& model, const Sha256& hash)> machine;
+  uint64_t max_model_bytes = uint64_t{1} << 30;
+  Clock* clock = &Clock::Real();
+};
+
+// Reading happens on the channel's reader thread, computing on one of the session's own, sending on another.
+class ServerSession final : private link::FrameHandler {
+ public:
+  ServerSession(std::unique_ptr<link::ByteStream> stream, ServerConfig config);
+  // Closes it. Waits for the computation that runs.
+  ~ServerSession() override;
+
+  // Until the session is over: why. kUnavailable: the client left; otherwise what it was told.
+  absl::Status Wait();
+
+ private:
+  struct Job {
+    uint64_t inference = 0;
+    std::shared_ptr<const SideSteps> steps;
+    std::shared_ptr<Inbox> inbox;
+    std::shared_ptr<Recorder> recorder;
+    std::vector<Arrival> arrivals;  // the session's mutex guards it
+  };
+
+  absl::StatusOr<std::span<std::byte>> BulkDestination(const link::FrameHeader& header,
+                                                       std::span<const std::byte> head) override;
+  absl::Status OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
+                       std::vector<std::byte> bulk) override;
+  void OnClosed(const absl::Status& why) override;
+
+  absl::Status CheckBulk(const link::FrameHeader& header) const;
+  absl::Status Handle(const link::FrameHeader& header, std::span<const std::byte> head,
+                      std::span<const std::byte> bulk);
+  absl::Status HandleRunning(const link::FrameHeader& header, std::span<const std::byte> head);
+  absl::Status OnHello(std::span<const std::byte> head);
+  absl::Status OnOpenModel(std::span<const std::byte> head);
+  absl::Status OnModelPiece(std::span<const std::byte> piece);
+  absl::Status UseModel(std::shared_ptr<const Model> model);
+  absl::Status OnAskMachine();
+  absl::Status OnProbe(std::span<const std::byte> bulk);
+  absl::Status OnPlan(std::span<const std::byte> head);
+  absl::Status OnBegin(const link::FrameHeader& header, std::span<const std::byte> head);
+  absl::Status OnRows(const link::FrameHeader& header, std::span<const std::byte> head);
+  // Tells the client and ends the session; from any thread. Returns `why`.
+  absl::Status End(const absl::Status& why);
+  void ComputeLoop();
+  absl::Status ComputeOne(Job& job);
+
+  const ServerConfig config_;
+  // Of the reader thread.
+  bool greeted_ = false;
+  std::optional<OpenModel> awaited_;  // a model that is being sent
+  std::vector<std::byte> pieces_;
+  std::shared_ptr<const Model> model_;
+  std::optional<RowsReceiver> receiver_;
+  std::map<uint32_t, std::shared_ptr<const SideSteps>> plans_;
+  size_t plan_bytes_ = 0;
+  Sha256 hash_{};
+  TimePoint probe_began_;
+
+  absl::Mutex mutex_;
+  std::shared_ptr<Job> next_ ABSL_GUARDED_BY(mutex_), current_ ABSL_GUARDED_BY(mutex_);
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<absl::Status> closed_ ABSL_GUARDED_BY(mutex_);  // the channel said its last word
+  absl::Status why_ ABSL_GUARDED_BY(mutex_);                    // what the client was told, if anything
+
+  std::unique_ptr<link::Channel> channel_;
+  std::unique_ptr<SendLane> lane_;
+  std::thread computing_;
+};
+
+}  // namespace wharf::split

@@ -1,0 +1,237 @@
+#include "wharf/split/runtime/server_link.h"
+
+#include <algorithm>
+
+#include "absl/time/time.h"
+
+namespace wharf::split {
+
+ServerLink::ServerLink(std::unique_ptr<link::ByteStream> stream, ServerLinkConfig config)
+    : config_(std::move(config)), receiver_(*config_.model, *config_.clock, Lane::kDownlink) {
+  link::ChannelOptions options;
+  options.limits = SplitFrameLimits();
+  channel_ = link::Channel::Create(std::move(stream), options);
+  lane_ = std::make_unique<SendLane>(*channel_, Lane::kUplink);
+  channel_->Start(this);
+}
+
+ServerLink::~ServerLink() {
+  Close(Aborted("the session ends"));
+  lane_.reset();
+  channel_.reset();
+}
+
+absl::StatusOr<std::unique_ptr<ServerLink>> ServerLink::Open(std::unique_ptr<link::ByteStream> stream,
+                                                             ServerLinkConfig config) {
+  std::unique_ptr<ServerLink> link(new ServerLink(std::move(stream), std::move(config)));
+  WHARF_RETURN_IF_ERROR(link->Greet());
+  WHARF_RETURN_IF_ERROR(link->OpenModelThere());
+  WHARF_RETURN_IF_ERROR(link->Probe());
+  return link;
+}
+
+// --- The handshake, on the caller's thread ---
+
+void ServerLink::Expect(FrameKind kind) {
+  absl::MutexLock lock(&mutex_);
+  awaited_ = kind;
+}
+
+absl::StatusOr<ServerLink::Answer> ServerLink::Await() {
+  absl::MutexLock lock(&mutex_);
+  const auto done = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return answer_.has_value() || !closed_.ok(); };
+  const bool in_time = mutex_.AwaitWithTimeout(absl::Condition(&done), absl::FromChrono(config_.timeout));
+  if (!in_time) return DeadlineExceeded("the server at {} does not answer", channel_->Stream().Peer());
+  if (!answer_) return closed_;
+  return *std::exchange(answer_, std::nullopt);
+}
+
+absl::StatusOr<ServerLink::Answer> ServerLink::Ask(FrameKind question, std::span<const std::byte> head,
+                                                   std::span<const std::byte> bulk, FrameKind answer) {
+  Expect(answer);
+  // Where sending fails, the server may have said why.
+  channel_->Send(static_cast<uint16_t>(question), 0, head, bulk).IgnoreError();
+  return Await();
+}
+
+absl::Status ServerLink::Greet() {
+  Hello hello;
+  hello.token = config_.token;
+  WHARF_ASSIGN_OR_RETURN(const Answer answer, Ask(FrameKind::kHello, offload::Encode(hello), {}, FrameKind::kWelcome));
+  const auto welcome = offload::Decode<Welcome>(answer.head);
+  if (!welcome.ok() || welcome->major != kSplitMajor) return FailedPrecondition("the server's Welcome is malformed");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> ServerLink::IsReady(const Answer& answer) {
+  WHARF_ASSIGN_OR_RETURN(const ModelState state, offload::Decode<ModelState>(answer.head));
+  return state.ready;
+}
+
+absl::Status ServerLink::OpenModelThere() {
+  const std::vector<std::byte>& bytes = *config_.onnx;
+  const OpenModel open{HashOf(bytes), bytes.size()};
+  WHARF_ASSIGN_OR_RETURN(const Answer first,
+                         Ask(FrameKind::kOpenModel, offload::Encode(open), {}, FrameKind::kModelState));
+  WHARF_ASSIGN_OR_RETURN(const bool there, IsReady(first));
+  if (there) return absl::OkStatus();
+  Expect(FrameKind::kModelState);
+  for (size_t begin = 0; begin < bytes.size(); begin += kModelPieceBytes) {
+    const size_t size = std::min<size_t>(kModelPieceBytes, bytes.size() - begin);
+    const auto piece = std::span(bytes).subspan(begin, size);
+    const absl::Status sent =
+        channel_->Send(static_cast<uint16_t>(FrameKind::kModelPiece), 0, {}, piece, link::BulkOwnership::kBorrow);
+    if (!sent.ok()) break;
+  }
+  WHARF_ASSIGN_OR_RETURN(const Answer second, Await());
+  WHARF_ASSIGN_OR_RETURN(const bool taken, IsReady(second));
+  return taken ? absl::OkStatus() : FailedPrecondition("the server wants the model again");
+}
+
+absl::Status ServerLink::Probe() {
+  // An empty one first, for the round trip.
+  for (const size_t size : {size_t{0}, size_t{kProbeBytes}}) {
+    const std::vector<std::byte> bulk(size);
+    const TimePoint start = config_.clock->Now();
+    WHARF_ASSIGN_OR_RETURN(const Answer answer, Ask(FrameKind::kProbe, {}, bulk, FrameKind::kProbed));
+    const TimePoint end = config_.clock->Now();
+    WHARF_ASSIGN_OR_RETURN(const Probed probed, offload::Decode<Probed>(answer.head));
+    const Nanoseconds up(std::min<uint64_t>(probed.nanoseconds, static_cast<uint64_t>((end - start).count())));
+    if (size == 0) {
+      config_.estimator->OnRoundTrip(end - start, up);
+    } else {
+      config_.estimator->OnUpload(size, up);
+      config_.estimator->OnDownload(size, end - answer_began_);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> ServerLink::AskMachine() {
+  WHARF_ASSIGN_OR_RETURN(const Answer answer, Ask(FrameKind::kAskMachine, {}, {}, FrameKind::kMachine));
+  return std::string(reinterpret_cast<const char*>(answer.bulk.data()), answer.bulk.size());
+}
+
+// --- Inferences ---
+
+absl::StatusOr<ServerLink::Inference> ServerLink::Begin(uint32_t plan_id, const Plan& plan, const SideSteps& steps,
+                                                        std::shared_ptr<Recorder> recorder) {
+  Inference inference;
+  inference.inbox = std::make_shared<Inbox>(steps.incoming, *config_.clock);
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!closed_.ok()) return closed_;
+    inference.number = ++inference_;
+    receiver_.Open(inference.number, inference.inbox, recorder);
+    inbox_ = inference.inbox;
+  }
+  inference.outbox = lane_->Open(inference.number, std::move(recorder));
+  // After what the last inference may still have to send.
+  if (known_plans_.insert(plan_id).second) {
+    lane_->Push([this, message = EncodePlan(plan_id, plan)] {
+      SendMessage(*channel_, FrameKind::kPlan, message).IgnoreError();
+    });
+  }
+  lane_->Push([this, plan_id, number = inference.number] {
+    SendMessage(*channel_, FrameKind::kBegin, split::Begin{plan_id}, number).IgnoreError();
+  });
+  return inference;
+}
+
+std::optional<std::vector<Event>> ServerLink::ServerEvents(uint64_t inference) const {
+  absl::MutexLock lock(&mutex_);
+  if (!server_events_ || server_events_->first != inference) return std::nullopt;
+  return server_events_->second;
+}
+
+void ServerLink::AwaitServerEvents(uint64_t inference, TimePoint deadline) {
+  lane_->Drain();
+  absl::MutexLock lock(&mutex_);
+  const auto done = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return !closed_.ok() || (server_events_ && server_events_->first >= inference);
+  };
+  mutex_.AwaitWithTimeout(absl::Condition(&done), absl::FromChrono(deadline - config_.clock->Now()));
+}
+
+bool ServerLink::Alive() const { return Why().ok(); }
+
+absl::Status ServerLink::Why() const {
+  absl::MutexLock lock(&mutex_);
+  return closed_;
+}
+
+void ServerLink::Close(const absl::Status& why) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (closed_.ok()) closed_ = why;
+    if (inbox_ != nullptr) inbox_->Close(closed_);
+  }
+  channel_->Close();
+}
+
+// --- On the channel's reader thread ---
+
+absl::StatusOr<std::span<std::byte>> ServerLink::BulkDestination(const link::FrameHeader& header,
+                                                                 std::span<const std::byte> head) {
+  absl::MutexLock lock(&mutex_);
+  const auto kind = static_cast<FrameKind>(header.kind);
+  if (kind == FrameKind::kRows) return receiver_.BulkDestination(header, head);
+  const uint32_t most = kind == FrameKind::kMachine ? kMaxMachineBytes : (kind == FrameKind::kProbed ? kProbeBytes : 0);
+  if (header.bulk_bytes > most || awaited_ != kind) {
+    return InvalidArgument("the server sent {} bytes nobody asked for", header.bulk_bytes);
+  }
+  answer_began_ = config_.clock->Now();
+  return std::span<std::byte>();
+}
+
+absl::Status ServerLink::OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
+                                 std::vector<std::byte> bulk) {
+  const auto kind = static_cast<FrameKind>(header.kind);
+  if (kind == FrameKind::kGoodbye) {
+    WHARF_ASSIGN_OR_RETURN(const Goodbye goodbye, offload::Decode<Goodbye>(head));
+    return StatusOf(goodbye);
+  }
+  if (kind == FrameKind::kDone) return OnDone(header, head);
+  absl::MutexLock lock(&mutex_);
+  if (kind == FrameKind::kRows) {
+    WHARF_ASSIGN_OR_RETURN(const Arrival arrival, receiver_.OnRows(header, head));
+    config_.estimator->OnDownload(arrival.bytes, Nanoseconds(arrival.nanoseconds));
+    return absl::OkStatus();
+  }
+  if (awaited_ != kind) return InvalidArgument("the server sent message {} nobody asked for", header.kind);
+  awaited_.reset();
+  answer_ = Answer{kind, {head.begin(), head.end()}, std::move(bulk)};
+  return absl::OkStatus();
+}
+
+absl::Status ServerLink::OnDone(const link::FrameHeader& header, std::span<const std::byte> head) {
+  WHARF_ASSIGN_OR_RETURN(const Done done, offload::Decode<Done>(head));
+  WHARF_ASSIGN_OR_RETURN(const auto arrivals, DecodeList<Arrival>(done.arrivals));
+  WHARF_ASSIGN_OR_RETURN(const auto computed, DecodeList<Computed>(done.computed));
+  for (const Arrival& arrival : arrivals) {
+    config_.estimator->OnUpload(arrival.bytes, Nanoseconds(static_cast<int64_t>(arrival.nanoseconds)));
+  }
+  std::vector<Event> events;
+  for (const Computed& one : computed) {
+    events.push_back({Lane::kServer,
+                      one.op,
+                      {one.lo, one.hi},
+                      static_cast<double>(one.start_nanoseconds) / 1e6,
+                      static_cast<double>(one.end_nanoseconds) / 1e6,
+                      0});
+  }
+  absl::MutexLock lock(&mutex_);
+  server_events_ = {header.tag, std::move(events)};
+  return absl::OkStatus();
+}
+
+void ServerLink::OnClosed(const absl::Status& why) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (closed_.ok()) closed_ = why.ok() ? Unavailable("the server closed the connection") : why;
+    if (inbox_ != nullptr) inbox_->Close(closed_);
+  }
+  if (config_.on_closed) config_.on_closed();
+}
+
+}  // namespace wharf::split

@@ -1,0 +1,315 @@
+// Device and server over a link in memory: results equal the whole model's, whatever happens to the link.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "wharf/split/runtime/session_testing.h"
+
+namespace wharf::split {
+namespace {
+
+using testing::ModelName;
+using testing::TestServer;
+
+constexpr ModelName kModel{11, 8};
+
+absl::StatusOr<std::unique_ptr<Session>> Connected(TestServer& server, const SessionOptions& options,
+                                                   ModelName name = kModel) {
+  return Session::Open(
+      testing::BytesOf(name),
+      [&server]() -> absl::StatusOr<std::unique_ptr<link::ByteStream>> { return server.Dial(); }, options);
+}
+
+// Until the session has a server again.
+void AwaitConnection(const Session& session) {
+  while (!session.Connected() && session.GivenUp().ok()) std::this_thread::yield();
+}
+
+RC_GTEST_PROP(ServerLink, AnyPlanGivesWhatTheWholeModelGives, (uint32_t seed)) {
+  const ModelName name{seed, *rc::gen::inRange<uint32_t>(1, 12)};
+  TestServer server;
+  link::LinkEstimator estimator;
+  ServerLinkConfig config;
+  config.onnx = std::make_shared<const std::vector<std::byte>>(testing::BytesOf(name));
+  config.model = *testing::LoadRandom(*config.onnx);
+  config.estimator = &estimator;
+  const auto link = ServerLink::Open(server.Dial(), config);
+  if (!link.ok()) RC_FAIL(ToString(link.status()));
+  const Model& model = *config.model;
+  const int value = model.Graph().inputs[0];
+  const exec::TensorPtr input = testing::RandomInput(model, seed);
+  for (uint32_t plan_id = 0; plan_id < 3; ++plan_id) {
+    const Plan plan = ArbitraryPlan(model.View().rows);
+    const auto steps = CompileSteps(model.View(), plan, kDevice);
+    RC_ASSERT(steps.ok());
+    for (int i = 0; i < 2; ++i) {
+      const auto recorder = std::make_shared<Recorder>(Clock::Real());
+      const auto inference = (*link)->Begin(plan_id, plan, *steps, recorder);
+      if (!inference.ok()) RC_FAIL(ToString(inference.status()));
+      Holdings holdings(model.Graph().values.size());
+      holdings[value] = exec::Part{{value, exec::AllRows(model.Program(), value)}, input};
+      const absl::Status done =
+          RunSteps({model.Program(), *steps, kDevice, *inference->inbox, *inference->outbox, *recorder, {}}, holdings);
+      if (!done.ok()) RC_FAIL(ToString(done));
+      const auto results = Finish(model.Program(), holdings);
+      if (!results.ok()) RC_FAIL(ToString(results.status()));
+      const auto whole = testing::IsWhole(model, input, *results);
+      if (!whole) RC_FAIL(whole.message());
+      // A plan may have the server compute what nobody reads, of rows that are still on their way.
+      (*link)->AwaitServerEvents(inference->number, Clock::Real().Now() + std::chrono::seconds(20));
+    }
+  }
+}
+
+TEST(Session, ComputesWithTheServer) {
+  TestServer server;
+  const auto session = Connected(server, testing::TestOptions());
+  ASSERT_TRUE(session.ok()) << ToString(session.status());
+  for (uint32_t i = 0; i < 5; ++i) {
+    const exec::TensorPtr input = testing::RandomInput((*session)->GetModel(), i);
+    const auto results = (*session)->Run(input);
+    ASSERT_TRUE(results.ok()) << ToString(results.status());
+    EXPECT_TRUE(testing::IsWhole((*session)->GetModel(), input, *results));
+    EXPECT_EQ((*session)->Report().lost, absl::OkStatus());
+    EXPECT_FALSE((*session)->Report().alone);
+  }
+}
+
+TEST(Session, ShowsWhatTookTimeOnAllFourLanes) {
+  TestServer server;
+  SessionOptions options = testing::TestOptions();
+  options.planner = "server-only";
+  const auto session = Connected(server, options);
+  ASSERT_TRUE(session.ok()) << ToString(session.status());
+  ASSERT_TRUE((*session)->Run(testing::RandomInput((*session)->GetModel(), 1)).ok());
+  std::vector<Lane> measured, planned;
+  for (const Event& event : (*session)->MeasuredEvents()) {
+    measured.push_back(event.lane);
+    EXPECT_LE(event.start_ms, event.end_ms);
+  }
+  for (const Event& event : (*session)->PlannedEvents()) planned.push_back(event.lane);
+  EXPECT_THAT(measured, ::testing::UnorderedElementsAre(Lane::kUplink, Lane::kServer, Lane::kDownlink));
+  EXPECT_THAT(planned, ::testing::IsSupersetOf({Lane::kUplink, Lane::kServer, Lane::kDownlink}));
+}
+
+TEST(Session, OfTheDeviceAloneNeedsNoServer) {
+  SessionOptions options = testing::TestOptions();
+  options.planner = "device-only";
+  const auto session = Session::Open(
+      testing::BytesOf(kModel), []() -> absl::StatusOr<std::unique_ptr<link::ByteStream>> { return Unavailable("no"); },
+      options);
+  ASSERT_TRUE(session.ok()) << ToString(session.status());
+  const exec::TensorPtr input = testing::RandomInput((*session)->GetModel(), 1);
+  const auto results = (*session)->Run(input);
+  ASSERT_TRUE(results.ok()) << ToString(results.status());
+  EXPECT_TRUE(testing::IsWhole((*session)->GetModel(), input, *results));
+  EXPECT_TRUE((*session)->Report().alone);
+}
+
+TEST(Session, RefusesAnInputThatIsNotTheModels) {
+  TestServer server;
+  const auto session = Connected(server, testing::TestOptions());
+  ASSERT_TRUE(session.ok()) << ToString(session.status());
+  const auto wrong = exec::testing::ToTensor(exec::testing::RandomFloats({1, 2}, 1));
+  EXPECT_EQ((*session)->Run(wrong).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE((*session)->Run(testing::RandomInput((*session)->GetModel(), 1)).ok());
+}
+
+TEST(Session, SaysWhyThereIsNone) {
+  TestServer server;
+  server.config.authenticate = [](const std::string& token) {
+    return token == "right" ? absl::OkStatus() : Unauthenticated("the token is wrong");
+  };
+  SessionOptions options = testing::TestOptions();
+  EXPECT_EQ(Connected(server, options).status(), Unauthenticated("the token is wrong"));
+  options.token = "right";
+  EXPECT_TRUE(Connected(server, options).ok());
+  server.config.max_model_bytes = 4;
+  EXPECT_EQ(Connected(server, options).status().code(), absl::StatusCode::kResourceExhausted);
+  options.planner = "magic";
+  server.config.max_model_bytes = 1 << 20;
+  EXPECT_EQ(Connected(server, options).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// The link is cut anywhere after the handshake, connection after connection.
+RC_GTEST_PROP(Session, LosesNoInferenceWhenTheLinkIsCut, ()) {
+  TestServer server;
+  const ModelName name{*rc::gen::arbitrary<uint32_t>(), 8};
+  const std::vector<uint32_t> cuts = *rc::gen::container<std::vector<uint32_t>>(8, rc::gen::inRange(0u, 20'000u));
+  std::atomic<size_t> dials = 0;
+  const auto dial = [&]() -> absl::StatusOr<std::unique_ptr<link::ByteStream>> {
+    const size_t one = dials++;
+    const uint64_t after = kProbeBytes + 500 + cuts[one % cuts.size()];
+    return one % 2 == 0 ? server.Dial({.cut_after_bytes = after}, {}) : server.Dial({}, {.cut_after_bytes = after});
+  };
+  SessionOptions options = testing::TestOptions();
+  options.planner = *rc::gen::element<std::string>("intra-dp", "server-only");
+  options.planner_options.budget = 2'000;
+  const auto session = Session::Open(testing::BytesOf(name), dial, options);
+  if (!session.ok()) RC_FAIL(ToString(session.status()));
+  int lost = 0;
+  for (uint32_t i = 0; i < 12; ++i) {
+    if (*rc::gen::arbitrary<bool>()) AwaitConnection(**session);
+    const exec::TensorPtr input = testing::RandomInput((*session)->GetModel(), i);
+    const auto results = (*session)->Run(input);
+    if (!results.ok()) RC_FAIL(ToString(results.status()));
+    const auto whole = testing::IsWhole((*session)->GetModel(), input, *results);
+    if (!whole) RC_FAIL(whole.message());
+    if (!(*session)->Report().lost.ok()) ++lost;
+  }
+  RC_ASSERT((*session)->GivenUp().ok());
+  RC_CLASSIFY(lost > 0, "cut in mid-inference");
+}
+
+// Time that passes a little whenever it is looked at, and otherwise when told.
+class TickingClock final : public Clock {
+ public:
+  TimePoint Now() const override {
+    time_.Advance(std::chrono::microseconds(1));
+    return time_.Now();
+  }
+  void SleepUntil(TimePoint deadline) override { time_.SleepUntil(deadline); }
+  void Advance(Nanoseconds duration) { time_.Advance(duration); }
+
+ private:
+  mutable VirtualClock time_;
+};
+
+// A stream whose bytes from the peer can be held back.
+class Valve final : public link::ByteStream {
+ public:
+  Valve(std::unique_ptr<link::ByteStream> stream, std::atomic<bool>& held) : stream_(std::move(stream)), held_(held) {}
+  absl::StatusOr<size_t> Read(std::span<std::byte> into) override {
+    const auto count = stream_->Read(into);
+    while (held_ && !shut_) std::this_thread::yield();
+    return count;
+  }
+  absl::Status Write(std::span<const std::span<const std::byte>> pieces) override { return stream_->Write(pieces); }
+  void Shutdown() override {
+    shut_ = true;
+    stream_->Shutdown();
+  }
+  std::string Peer() const override { return "valve"; }
+  bool IsLocal() const override { return true; }
+
+ private:
+  const std::unique_ptr<link::ByteStream> stream_;
+  std::atomic<bool>& held_;
+  std::atomic<bool> shut_ = false;
+};
+
+TEST(Session, FinishesAloneWhenTheLinkStallsAndConnectsAgain) {
+  TickingClock clock;
+  TestServer server;
+  std::atomic<bool> held = false;
+  const auto dial = [&]() -> absl::StatusOr<std::unique_ptr<link::ByteStream>> {
+    return std::make_unique<Valve>(server.Dial(), held);
+  };
+  SessionOptions options = testing::TestOptions();
+  options.clock = &clock;
+  options.planner = "server-only";
+  const auto session = Session::Open(testing::BytesOf(kModel), dial, options);
+  ASSERT_TRUE(session.ok()) << ToString(session.status());
+  const Model& model = (*session)->GetModel();
+  const exec::TensorPtr input = testing::RandomInput(model, 1);
+  ASSERT_TRUE((*session)->Run(input).ok());
+  ASSERT_EQ((*session)->Report().lost, absl::OkStatus());
+  held = true;
+  absl::StatusOr<std::vector<exec::TensorPtr>> results;
+  std::atomic<bool> over = false;
+  std::thread running([&] {
+    results = (*session)->Run(input);
+    over = true;
+  });
+  while (!over) clock.Advance(std::chrono::milliseconds(1));
+  running.join();
+  ASSERT_TRUE(results.ok()) << ToString(results.status());
+  EXPECT_TRUE(testing::IsWhole(model, input, *results));
+  EXPECT_EQ((*session)->Report().lost.code(), absl::StatusCode::kDeadlineExceeded);
+  held = false;
+  AwaitConnection(**session);
+  ASSERT_TRUE((*session)->Run(input).ok());
+  EXPECT_EQ((*session)->Report().lost, absl::OkStatus());
+  EXPECT_EQ(server.SessionsSoFar(), 2u);
+}
+
+TEST(Server, ServesManyClientsAtOnce) {
+  TestServer server;
+  std::vector<std::thread> clients;
+  std::atomic<int> right = 0;
+  for (uint32_t client = 0; client < 6; ++client) {
+    clients.emplace_back([&server, &right, client] {
+      const auto session = Connected(server, testing::TestOptions(), {client / 2, 6});  // each model twice
+      if (!session.ok()) return;
+      for (uint32_t i = 0; i < 5; ++i) {
+        const exec::TensorPtr input = testing::RandomInput((*session)->GetModel(), client * 100 + i);
+        const auto results = (*session)->Run(input);
+        if (results.ok() && (*session)->Report().lost.ok() &&
+            testing::IsWhole((*session)->GetModel(), input, *results)) {
+          ++right;
+        }
+      }
+    });
+  }
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(right, 30);
+}
+
+class Store : public ::testing::Test {
+ protected:
+  Store() : directory_(std::filesystem::temp_directory_path() / fmt::format("wharf_store_{}", getpid())) {}
+  ~Store() override { std::filesystem::remove_all(directory_); }
+
+  // Bytes that are a model's name and a name only.
+  static std::vector<std::byte> Named(uint32_t seed) { return testing::BytesOf({seed, 2}); }
+  size_t Files() const {
+    return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(directory_), {}));
+  }
+  const std::filesystem::path directory_;
+};
+
+TEST_F(Store, KeepsModelsAcrossServers) {
+  const auto bytes = Named(1);
+  {
+    ModelStore store(testing::LoadRandom, directory_, 100);
+    EXPECT_EQ(store.Find(HashOf(bytes)).status().code(), absl::StatusCode::kNotFound);
+    const auto added = store.Add(HashOf(bytes), bytes);
+    ASSERT_TRUE(added.ok()) << ToString(added.status());
+    EXPECT_EQ(*store.Find(HashOf(bytes)), *added) << "one model for all that use it";
+  }
+  ModelStore later(testing::LoadRandom, directory_, 100);
+  EXPECT_TRUE(later.Find(HashOf(bytes)).ok());
+}
+
+TEST_F(Store, TakesNothingButWhatWasAnnouncedAndIsAModel) {
+  ModelStore store(testing::LoadRandom, directory_, 100);
+  EXPECT_EQ(store.Add(HashOf(Named(2)), Named(1)).status().code(), absl::StatusCode::kInvalidArgument);
+  const std::vector<std::byte> nonsense(5);
+  EXPECT_EQ(store.Add(HashOf(nonsense), nonsense).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_FALSE(std::filesystem::exists(directory_));
+}
+
+TEST_F(Store, ForgetsADamagedFile) {
+  const auto bytes = Named(1);
+  ASSERT_TRUE(ModelStore(testing::LoadRandom, directory_, 100).Add(HashOf(bytes), bytes).ok());
+  for (const auto& file : std::filesystem::directory_iterator(directory_)) std::ofstream(file.path()) << "x";
+  EXPECT_EQ(ModelStore(testing::LoadRandom, directory_, 100).Find(HashOf(bytes)).status().code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_EQ(Files(), 0u);
+}
+
+TEST_F(Store, KeepsToItsLimit) {
+  ModelStore store(testing::LoadRandom, directory_, 2 * sizeof(ModelName));
+  for (uint32_t seed = 0; seed < 5; ++seed) ASSERT_TRUE(store.Add(HashOf(Named(seed)), Named(seed)).ok());
+  EXPECT_EQ(Files(), 2u);
+  ModelStore later(testing::LoadRandom, directory_, 100);
+  EXPECT_TRUE(later.Find(HashOf(Named(4))).ok()) << "the newest stays";
+}
+
+}  // namespace
+}  // namespace wharf::split
