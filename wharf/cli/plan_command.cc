@@ -1,4 +1,4 @@
-// wharf plan and wharf explain: split plans from stored profiles.
+// wharf plan and wharf explain: split plans from profiles.
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -20,7 +20,8 @@ namespace {
 using report::Align;
 
 struct PlanOptions : SplitOptions {
-  std::string profile, planner_name = "intra-dp", objective = "latency", json;
+  ProfileSource source;
+  std::string planner_name = "intra-dp", objective = "latency", json;
   std::optional<double> bytes_per_ms;
   bool sweep = false, bound = true;
   Nanoseconds deadline = std::chrono::seconds(1);
@@ -57,12 +58,13 @@ std::string PlansAsTable(const split::RowGraph& graph, const std::vector<StoredP
 
 absl::Status RunPlan(const PlanOptions& options) {
   if (!options.sweep && !options.bytes_per_ms) return InvalidArgument("say --bandwidth 10MB/s, or --sweep");
-  WHARF_ASSIGN_OR_RETURN(const split::Profile profile, options.LoadProfile(options.profile));
+  WHARF_ASSIGN_OR_RETURN(split::Profile profile, options.source.Load());
+  profile = options.Adapted(std::move(profile));
   const split::RowGraph graph(profile);
   WHARF_ASSIGN_OR_RETURN(const auto planner, split::MakePlanner(options.planner_name, graph, options.planner));
   StoredPlan stored{profile.model,
-                    options.profile,
                     options.planner_name,
+                    options.source,
                     profile.slice_cost,
                     options.encoding == "u8",
                     options.Link(),
@@ -91,7 +93,8 @@ absl::Status RunPlan(const PlanOptions& options) {
 }
 
 struct ExplainOptions {
-  std::string plan, profile, svg, model;
+  std::string plan, svg, operators_of;
+  ProfileSource source;
   std::optional<double> bytes_per_ms;
 };
 
@@ -116,14 +119,13 @@ absl::Status ExplainOperators(const std::string& path) {
 }
 
 absl::Status RunExplain(const ExplainOptions& options) {
-  if (!options.model.empty()) return ExplainOperators(options.model);
+  if (!options.operators_of.empty()) return ExplainOperators(options.operators_of);
   if (options.plan.empty()) return InvalidArgument("say which plan, or --operators MODEL.onnx");
   WHARF_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.plan));
   const auto plans = ParsePlans(text);
   if (!plans.ok()) return InvalidArgument("{}: {}", options.plan, Message(plans.status()));
   WHARF_ASSIGN_OR_RETURN(const StoredPlan stored, Pick(*plans, options.bytes_per_ms));
-  WHARF_ASSIGN_OR_RETURN(split::Profile profile,
-                         split::Profile::Load(options.profile.empty() ? stored.profile_path : options.profile));
+  WHARF_ASSIGN_OR_RETURN(split::Profile profile, (options.source.Given() ? options.source : stored.source).Load());
   profile.slice_cost = stored.slice_cost;
   if (stored.byte_input) profile = profile.WithByteInput();
   const split::RowGraph graph(profile);
@@ -147,16 +149,24 @@ void Done(const absl::Status& status) {
   if (!status.ok()) Fail(status);
 }
 
+void AddProfileSource(CLI::App* command, ProfileSource& source) {
+  command->add_option("--profile", source.csv, "A stored profile: operators and times (data/profiles/README.md)")
+      ->type_name("CSV");
+  command->add_option("--model", source.model, "Instead: a model, with what two machines measured of it")
+      ->type_name("MODEL.onnx");
+  command->add_option("--device-profile", source.device_profile, "What wharf profile --json wrote on the device")
+      ->type_name("JSON");
+  command->add_option("--server-profile", source.server_profile, "And on the server")->type_name("JSON");
+}
+
 void AddPlan(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("plan", "Plan how device and server share an inference, from a stored profile.");
+  CLI::App* command = app.add_subcommand("plan", "Plan how device and server share an inference, from measured times.");
   command->footer(
-      "\nExample: wharf plan --profile data/profiles/agrnav.csv --bandwidth 10MB/s --json plan.json\n"
+      "\nExamples: wharf plan --profile data/profiles/agrnav.csv --bandwidth 10MB/s --json plan.json\n"
+      "          wharf plan --model resnet18.onnx --device-profile device.json --server-profile server.json --sweep\n"
       "\"bound\": no plan whatsoever is faster (docs/split.md). Times are modelled from the profile.");
   auto options = std::make_shared<PlanOptions>();
-  command->add_option("--profile", options->profile, "The model's operators and times (data/profiles/README.md)")
-      ->type_name("CSV")
-      ->required();
+  AddProfileSource(command, options->source);
   AddQuantity(command, "--bandwidth", options->bytes_per_ms, ParseByteRate, "Of each direction: 10MB/s, 93mbit")
       ->type_name("RATE");
   command->add_flag("--sweep", options->sweep, "0 to 50 MB/s in steps of 1 MB/s instead");
@@ -181,12 +191,12 @@ void AddExplain(CLI::App& app) {
       "\nExamples: wharf explain plan.json --svg timeline.svg\n          wharf explain --operators resnet18.onnx");
   auto options = std::make_shared<ExplainOptions>();
   command->add_option("plan", options->plan, "What wharf plan --json wrote")->type_name("PLAN.json");
-  command->add_option("--profile", options->profile, "The model's profile, if it is not where the plan says")
-      ->type_name("CSV");
+  AddProfileSource(command, options->source);  // if it is not where the plan says
   AddQuantity(command, "--bandwidth", options->bytes_per_ms, ParseByteRate, "Which one, if there are several plans")
       ->type_name("RATE");
   command
-      ->add_option("--operators", options->model, "Instead: how many operators of a model are local, how many global")
+      ->add_option("--operators", options->operators_of,
+                   "Instead: how many operators of a model are local, how many global")
       ->type_name("MODEL.onnx");
   command->add_option("--svg", options->svg, "Draw device, uplink, server and downlink over time")->type_name("FILE");
   command->callback([options] { Done(RunExplain(*options)); });

@@ -34,7 +34,10 @@ struct SplitOptions {
     return link;
   }
   absl::StatusOr<split::Profile> LoadProfile(const std::string& path) const {
-    WHARF_ASSIGN_OR_RETURN(split::Profile profile, split::Profile::Load(path));
+    WHARF_ASSIGN_OR_RETURN(const split::Profile profile, split::Profile::Load(path));
+    return Adapted(profile);
+  }
+  split::Profile Adapted(split::Profile profile) const {
     profile.slice_cost.fixed_ms = Milliseconds(slice_overhead);
     return encoding == "u8" ? profile.WithByteInput() : profile;
   }
@@ -44,7 +47,7 @@ inline void AddSplitOptions(CLI::App* command, SplitOptions& options) {
   AddDuration(command, "--rtt", options.round_trip, "The link's round trip; half each way");
   AddDuration(command, "--message-overhead", options.message_overhead, "Link time of each message besides its bytes");
   AddDuration(command, "--slice-overhead", options.slice_overhead,
-              "The part of an operator's time that does not shrink with its rows");
+              "The part of an operator's time that does not shrink with its rows, where that is not measured");
   command->add_option("--encoding", options.encoding, "The model's input travels as float32 or as bytes")
       ->check(CLI::IsMember({"f32", "u8"}))
       ->capture_default_str();

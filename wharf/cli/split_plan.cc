@@ -35,7 +35,6 @@ absl::StatusOr<std::vector<RowRange>> ParseRanges(const json& object, const char
 json AsJson(const StoredPlan& stored) {
   json object = {{"format", kFormat},
                  {"model", stored.model},
-                 {"profile", stored.profile_path},
                  {"planner", stored.planner},
                  {"encoding", stored.byte_input ? "u8" : "f32"},
                  {"slice_fixed_ms", stored.slice_cost.fixed_ms},
@@ -48,6 +47,12 @@ json AsJson(const StoredPlan& stored) {
                  {"device", RangesAsJson(stored.plan.rows[split::kDevice])},
                  {"server", RangesAsJson(stored.plan.rows[split::kServer])}};
   if (std::isfinite(stored.objective.deadline_ms)) object["deadline_ms"] = stored.objective.deadline_ms;
+  const ProfileSource& source = stored.source;
+  for (const auto& [name, path] :
+       {std::pair("profile", source.csv), std::pair("model_file", source.model),
+        std::pair("device_profile", source.device_profile), std::pair("server_profile", source.server_profile)}) {
+    if (!path.empty()) object[name] = path;
+  }
   return object;
 }
 
@@ -57,7 +62,8 @@ absl::StatusOr<StoredPlan> Parse(const json& object) {
   }
   StoredPlan stored;
   stored.model = object.value("model", "");
-  stored.profile_path = object.value("profile", "");
+  stored.source = {object.value("profile", ""), object.value("model_file", ""), object.value("device_profile", ""),
+                   object.value("server_profile", "")};
   stored.planner = object.value("planner", "");
   stored.byte_input = object.value("encoding", "f32") == "u8";
   stored.slice_cost.fixed_ms = object.value("slice_fixed_ms", stored.slice_cost.fixed_ms);

@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "wharf/base/status.h"
+#include "wharf/cli/profile_source.h"
 #include "wharf/split/planner.h"
 
 namespace wharf::cli {
 
 struct StoredPlan {
-  std::string model, profile_path, planner;
+  std::string model, planner;
+  ProfileSource source;
   split::SliceCost slice_cost;
   bool byte_input = false;
   split::Link link;

@@ -25,7 +25,7 @@ split::Profile SmallModel() {
 StoredPlan Stored() {
   StoredPlan stored;
   stored.model = "small";
-  stored.profile_path = "small.csv";
+  stored.source = {"small.csv", "small.onnx", "device.json", "server.json"};
   stored.planner = "intra-dp";
   stored.link.bytes_per_ms = 1000;
   stored.objective = split::Objective::Energy(500);
@@ -41,7 +41,10 @@ TEST(SplitPlan, ComesBackFromJson) {
   ASSERT_EQ(plans->size(), 2u);
   const StoredPlan& read = plans->front();
   EXPECT_EQ(read.model, "small");
-  EXPECT_EQ(read.profile_path, "small.csv");
+  EXPECT_EQ(read.source.csv, "small.csv");
+  EXPECT_EQ(read.source.model, "small.onnx");
+  EXPECT_EQ(read.source.device_profile, "device.json");
+  EXPECT_EQ(read.source.server_profile, "server.json");
   EXPECT_EQ(read.planner, "intra-dp");
   EXPECT_DOUBLE_EQ(read.link.bytes_per_ms, 1000);
   EXPECT_TRUE(read.objective.energy);

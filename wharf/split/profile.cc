@@ -6,6 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "wharf/graph/tensor.h"
+
 namespace wharf::split {
 namespace {
 
@@ -46,7 +48,9 @@ double Profile::FullMs(Side side) const {
 
 Profile Profile::WithByteInput() const {
   Profile changed = *this;
-  changed.operators.front().op.output_bytes /= 4;
+  graph::Operator& input = changed.operators.front().op;
+  const int64_t elements = graph::TensorType{graph::ElementType::kBool, input.output_shape}.Elements();
+  if (input.output_shape.empty() || input.output_bytes != elements) input.output_bytes /= 4;
   return changed;
 }
 

@@ -46,7 +46,8 @@ struct Profile {
 
   int Size() const { return static_cast<int>(operators.size()); }
   double FullMs(Side side) const;
-  // The model's input travels as bytes instead of float32 (what a camera delivers): a quarter of it.
+  // The model's input travels as bytes instead of float32 (what a camera delivers): a quarter of it, unless it is bytes
+  // already.
   Profile WithByteInput() const;
 
   // Reads CSV text: columns op, name, inputs_from and output_shapes (several separated by |), output_bytes_f32,

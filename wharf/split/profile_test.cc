@@ -48,6 +48,7 @@ TEST(Profile, ReadsRowsAndWindows) {
   EXPECT_DOUBLE_EQ(graph.Ms(kDevice, 1, 4), 2.5);
   EXPECT_NEAR(graph.Ms(kDevice, 1, 2), 1.05 * (0.05 + 2.45 / 2), 1e-12);
   EXPECT_EQ(profile->WithByteInput().operators[0].op.output_bytes, 96);
+  EXPECT_EQ(profile->WithByteInput().WithByteInput().operators[0].op.output_bytes, 96);
 }
 
 TEST(Profile, AssumesWideWindowsWhereALogDoesNotSay) {

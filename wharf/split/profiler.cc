@@ -175,7 +175,10 @@ absl::StatusOr<MachineProfile> MeasureModel(const exec::Program& program, const 
 
 absl::StatusOr<MachineProfile> FindOrMeasure(const Subject& subject, const Machine& machine, const ProfileCache& cache,
                                              const Clock& clock, const ProfilerOptions& options) {
-  if (auto found = cache.Find(subject.hash, machine); found && !options.again) return *std::move(found);
+  if (auto found = cache.Find(subject.hash, machine); found && !options.again) {
+    found->model = subject.name;  // under whatever name it was measured
+    return *std::move(found);
+  }
   const graph::Graph& graph = subject.program.Graph();
   WHARF_ASSIGN_OR_RETURN(const exec::TensorPtr input, SampleInput(subject.engine, graph.Type(graph.inputs[0])));
   WHARF_ASSIGN_OR_RETURN(MachineProfile profile,

@@ -1,0 +1,37 @@
+#include "wharf/cli/profile_source.h"
+
+#include "wharf/cli/files.h"
+#include "wharf/graph/onnx_import.h"
+#include "wharf/split/machine_profile.h"
+
+namespace wharf::cli {
+namespace {
+
+absl::StatusOr<split::MachineProfile> LoadMachineProfile(const std::string& path) {
+  WHARF_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  auto profile = split::ParseMachineProfile(text);
+  if (!profile.ok()) return InvalidArgument("{}: {}", path, Message(profile.status()));
+  return profile;
+}
+
+absl::StatusOr<split::Profile> LoadMeasured(const ProfileSource& source) {
+  WHARF_ASSIGN_OR_RETURN(const graph::Graph graph, graph::LoadOnnx(source.model, {}));
+  WHARF_ASSIGN_OR_RETURN(const graph::RowRules rules, graph::RowRulesOf(graph));
+  WHARF_ASSIGN_OR_RETURN(const split::ModelOperators operators, split::OperatorsOf(graph, rules));
+  WHARF_ASSIGN_OR_RETURN(const split::MachineProfile device, LoadMachineProfile(source.device_profile));
+  WHARF_ASSIGN_OR_RETURN(const split::MachineProfile server, LoadMachineProfile(source.server_profile));
+  return split::MakeProfile(operators, device, server);
+}
+
+}  // namespace
+
+absl::StatusOr<split::Profile> ProfileSource::Load() const {
+  const bool measured = !model.empty() && !device_profile.empty() && !server_profile.empty();
+  const bool partly = !model.empty() || !device_profile.empty() || !server_profile.empty();
+  if (csv.empty() != partly || partly != measured) {
+    return InvalidArgument("say --profile CSV, or all of --model, --device-profile and --server-profile");
+  }
+  return measured ? LoadMeasured(*this) : split::Profile::Load(csv);
+}
+
+}  // namespace wharf::cli

@@ -1,0 +1,67 @@
+#include "wharf/cli/profile_source.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "wharf/cli/files.h"
+#include "wharf/graph/onnx_import.h"
+#include "wharf/split/machine_profile.h"
+
+namespace wharf::cli {
+namespace {
+
+using absl::StatusCode;
+namespace fs = std::filesystem;
+
+const std::string kModel = std::string(WHARF_TESTDATA) + "/tiny/model.onnx";
+
+// Two machines that measured the small model: every operator takes 4 ms on one, 1 ms on the other.
+class ProfileSourceTest : public ::testing::Test {
+ protected:
+  ProfileSourceTest() {
+    fs::create_directories(directory_);
+    const graph::Graph graph = *graph::LoadOnnx(kModel, {});
+    const auto operators = *split::OperatorsOf(graph, *graph::RowRulesOf(graph));
+    split::MachineProfile measured;
+    measured.model_hash = std::string(64, 'a');
+    for (const graph::Operator& op : operators.operators) {
+      const bool runs = &op != &operators.operators.front() && &op != &operators.operators.back();
+      measured.operators.push_back({op.name, op.rows, runs ? 1.0 : 0.0, {0, 0}, 0});
+    }
+    EXPECT_TRUE(WriteFile(source_.server_profile, split::ToJson(measured)).ok());
+    EXPECT_TRUE(WriteFile(source_.device_profile, split::ToJson(measured.Scaled(4))).ok());
+  }
+  ~ProfileSourceTest() override { fs::remove_all(directory_); }
+
+  const fs::path directory_ = fs::path(::testing::TempDir()) / fmt::format("wharf-source-{}", getpid());
+  ProfileSource source_{"", kModel, directory_ / "device.json", directory_ / "server.json"};
+};
+
+TEST_F(ProfileSourceTest, AModelAndTwoMachinesMakeAProfile) {
+  const auto profile = source_.Load();
+  ASSERT_TRUE(profile.ok()) << ToString(profile.status());
+  EXPECT_EQ(profile->FullMs(split::kDevice), 4 * profile->FullMs(split::kServer));
+  EXPECT_EQ(profile->FullMs(split::kServer), profile->Size() - 2);
+}
+
+TEST_F(ProfileSourceTest, AsksForWhatIsMissing) {
+  EXPECT_FALSE(ProfileSource().Given());
+  EXPECT_EQ(ProfileSource().Load().status().code(), StatusCode::kInvalidArgument);
+  source_.csv = "stored.csv";
+  EXPECT_EQ(source_.Load().status().code(), StatusCode::kInvalidArgument) << "both";
+  source_.csv = source_.server_profile = "";
+  EXPECT_TRUE(source_.Given());
+  EXPECT_EQ(source_.Load().status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(ProfileSourceTest, NamesTheFileThatIsWrong) {
+  ASSERT_TRUE(WriteFile(source_.server_profile, "{}").ok());
+  EXPECT_EQ(Message(source_.Load().status()), source_.server_profile + ": the profile has 0 members, not 9");
+  source_.device_profile = "/nowhere.json";
+  EXPECT_EQ(source_.Load().status().code(), StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace wharf::cli
