@@ -1,0 +1,337 @@
+// What hostile and broken peers send: the session ends with one status that says what was wrong, and others go on.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "wharf/link/testing.h"
+#include "wharf/split/layer_cut.h"
+#include "wharf/split/runtime/session_testing.h"
+
+namespace wharf::split {
+namespace {
+
+using testing::ModelName;
+using testing::TestServer;
+
+constexpr ModelName kModel{11, 8};
+
+// Speaks frames by hand.
+class RawClient {
+ public:
+  explicit RawClient(TestServer& server) {
+    link::ChannelOptions options;
+    options.limits = SplitFrameLimits();
+    channel_ = link::Channel::Create(server.Dial(), options);
+    channel_->Start(&recorder_);
+  }
+  template <typename T>
+  void Send(FrameKind kind, const T& message, uint64_t tag = 0, size_t bulk = 0) {
+    const std::vector<std::byte> bytes(bulk);
+    SendMessage(*channel_, kind, message, tag, bytes).IgnoreError();
+  }
+  void SendEmpty(FrameKind kind, size_t bulk = 0) {
+    const std::vector<std::byte> bytes(bulk);
+    channel_->Send(static_cast<uint16_t>(kind), 0, {}, bytes).IgnoreError();
+  }
+  void SendPiece(std::span<const std::byte> piece) {
+    channel_->Send(static_cast<uint16_t>(FrameKind::kModelPiece), 0, {}, piece).IgnoreError();
+  }
+  void Greet() {
+    Send(FrameKind::kHello, Hello());
+    EXPECT_EQ(Next(), FrameKind::kWelcome);
+  }
+  void Open() {
+    Greet();
+    const auto bytes = testing::BytesOf(kModel);
+    Send(FrameKind::kOpenModel, OpenModel{HashOf(bytes), bytes.size()});
+    EXPECT_EQ(Next(), FrameKind::kModelState);  // it is there already
+  }
+  // The next frame's kind.
+  FrameKind Next() {
+    while (frames_.empty()) {
+      frames_ = recorder_.Take(1);
+      if (frames_.empty()) return FrameKind{};  // closed
+    }
+    const FrameKind kind{frames_.front().header.kind};
+    last_head_ = frames_.front().head;
+    frames_.erase(frames_.begin());
+    return kind;
+  }
+  // Why the server ended it, by its Goodbye.
+  absl::Status WhyEnded() {
+    for (FrameKind kind = Next(); kind != FrameKind{}; kind = Next()) {
+      if (kind != FrameKind::kGoodbye) continue;
+      const auto goodbye = offload::Decode<Goodbye>(link::AsBytes(last_head_));
+      return goodbye.ok() ? StatusOf(*goodbye) : goodbye.status();
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  link::Recorder recorder_;
+  std::vector<link::ReceivedFrame> frames_;
+  std::string last_head_;
+  std::unique_ptr<link::Channel> channel_;
+};
+
+class Hostile : public ::testing::Test {
+ protected:
+  // A good client was there before and is afterwards.
+  void SetUp() override {
+    auto session = Session::Open(
+        testing::BytesOf(kModel),
+        [this]() -> absl::StatusOr<std::unique_ptr<link::ByteStream>> { return server_.Dial(); },
+        testing::TestOptions());
+    ASSERT_TRUE(session.ok()) << ToString(session.status());
+    good_ = *std::move(session);
+    model_ = *testing::LoadRandom(testing::BytesOf(kModel));
+  }
+  void TearDown() override {
+    const exec::TensorPtr input = testing::RandomInput(*model_, 1);
+    const auto results = good_->Run(input);
+    ASSERT_TRUE(results.ok()) << ToString(results.status());
+    EXPECT_TRUE(testing::IsWhole(*model_, input, *results));
+    EXPECT_EQ(good_->Report().lost, absl::OkStatus());
+  }
+  Plan ServerOnly() const { return ServerOnlyPlan(model_->View().rows); }
+  // The model is there, and an inference of which the server wants the input.
+  void Begin(RawClient& client) const {
+    client.Open();
+    client.Send(FrameKind::kPlan, EncodePlan(1, ServerOnly()));
+    client.Send(FrameKind::kBegin, split::Begin{1}, 5);
+  }
+  RowsHead Input() const {
+    const int value = model_->Graph().inputs[0];
+    return {value, 0, exec::AllRows(model_->Program(), value).hi};
+  }
+  size_t InputBytes() const { return model_->Graph().Type(model_->Graph().inputs[0]).Bytes(); }
+
+  TestServer server_;
+  std::unique_ptr<Session> good_;
+  std::shared_ptr<const Model> model_;
+};
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+TEST_F(Hostile, DoesNotSayHello) {
+  RawClient client(server_);
+  client.Send(FrameKind::kBegin, split::Begin{1});
+  EXPECT_EQ(client.WhyEnded(), InvalidArgument("the first frame must be a Hello"));
+}
+
+TEST_F(Hostile, IsNoSplitClient) {
+  RawClient client(server_);
+  client.Send(FrameKind::kHello, Hello{.magic = 0x46524857});
+  EXPECT_EQ(client.WhyEnded(), InvalidArgument("this is not a split session's Hello"));
+}
+
+TEST_F(Hostile, SpeaksAnotherVersion) {
+  RawClient client(server_);
+  client.Send(FrameKind::kHello, Hello{.major = 2});
+  EXPECT_EQ(client.WhyEnded().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(Hostile, MalformedHeads) {
+  for (const FrameKind kind : {FrameKind::kOpenModel, FrameKind::kPlan, FrameKind::kBegin, FrameKind::kRows}) {
+    RawClient client(server_);
+    kind == FrameKind::kOpenModel ? client.Greet() : Begin(client);
+    client.SendEmpty(kind);
+    EXPECT_EQ(client.WhyEnded().code(), kInvalid) << static_cast<int>(kind);
+  }
+}
+
+TEST_F(Hostile, UnknownMessagesAndThoseOfTheServer) {
+  for (const uint16_t kind : {0, 1, 129, 132, 141, 999}) {
+    RawClient client(server_);
+    Begin(client);
+    client.SendEmpty(FrameKind{kind});
+    EXPECT_EQ(client.WhyEnded(), InvalidArgument("unknown message {}", kind));
+  }
+}
+
+TEST_F(Hostile, SendsBulkWhereNoneBelongs) {
+  for (const FrameKind kind : {FrameKind::kHello, FrameKind::kBegin, FrameKind::kModelPiece}) {
+    RawClient client(server_);
+    Begin(client);
+    client.SendEmpty(kind, 8);
+    EXPECT_EQ(client.WhyEnded().code(), kInvalid) << static_cast<int>(kind);
+  }
+  RawClient client(server_);
+  client.Greet();
+  client.SendEmpty(FrameKind::kProbe, kProbeBytes + 1);
+  EXPECT_EQ(client.WhyEnded().code(), kInvalid);
+}
+
+TEST_F(Hostile, SendsAModelThatIsNotTheOneAnnounced) {
+  RawClient client(server_);
+  client.Greet();
+  client.Send(FrameKind::kOpenModel, OpenModel{HashOf(testing::BytesOf({99, 2})), sizeof(ModelName)});
+  ASSERT_EQ(client.Next(), FrameKind::kModelState);
+  client.SendPiece(testing::BytesOf({98, 2}));
+  EXPECT_EQ(client.WhyEnded(), InvalidArgument("the model that came is not the one that was announced"));
+}
+
+TEST_F(Hostile, SendsMoreThanTheModel) {
+  RawClient client(server_);
+  client.Greet();
+  client.Send(FrameKind::kOpenModel, OpenModel{HashOf(testing::BytesOf({99, 2})), sizeof(ModelName)});
+  ASSERT_EQ(client.Next(), FrameKind::kModelState);
+  client.SendPiece(std::vector<std::byte>(sizeof(ModelName) + 1));
+  EXPECT_EQ(client.WhyEnded(), InvalidArgument("a piece of a model that was not asked for"));
+}
+
+TEST_F(Hostile, OpensTwoModels) {
+  RawClient client(server_);
+  client.Open();
+  client.Send(FrameKind::kOpenModel, OpenModel{HashOf(testing::BytesOf({99, 2})), sizeof(ModelName)});
+  EXPECT_EQ(client.WhyEnded(), InvalidArgument("a session has one model"));
+}
+
+TEST_F(Hostile, PlansThatCannotBeCarriedOut) {
+  std::vector<Plan> plans = {Plan(0), Plan(3), ServerOnly(), ServerOnly(), ServerOnly()};
+  plans[2].rows[kServer][0] = {0, 1};         // the input is the device's
+  plans[3].rows[kServer][1] = {-5, 1 << 30};  // rows that do not exist
+  plans[4].rows[kServer].back() = {};
+  plans[4].rows[kServer][model_->View().rows.Output() - 1] = {};  // nobody makes the result
+  for (const Plan& plan : plans) {
+    RawClient client(server_);
+    client.Open();
+    client.Send(FrameKind::kPlan, EncodePlan(1, plan));
+    EXPECT_EQ(client.WhyEnded().code(), kInvalid);
+  }
+  RawClient client(server_);
+  client.Open();
+  for (int twice = 0; twice < 2; ++twice) client.Send(FrameKind::kPlan, EncodePlan(1, ServerOnly()));
+  EXPECT_EQ(client.WhyEnded(), InvalidArgument("plan 1 is there already"));
+}
+
+TEST_F(Hostile, BeginsWithAPlanThatIsNotThere) {
+  RawClient client(server_);
+  client.Open();
+  client.Send(FrameKind::kBegin, split::Begin{3});
+  EXPECT_EQ(client.WhyEnded(), InvalidArgument("there is no plan 3"));
+}
+
+TEST_F(Hostile, RowsThatThePlanDoesNotHave) {
+  struct Case {
+    RowsHead head;
+    uint64_t inference;
+    size_t bulk;
+  };
+  const RowsHead input = Input();
+  const std::vector<Case> cases = {
+      {{input.value + 1, input.lo, input.hi}, 5, InputBytes()},  // another value
+      {{-1, 0, 0}, 5, 0},
+      {{input.value, input.lo, input.hi - 1}, 5, InputBytes()},  // fewer rows
+      {{input.value, 0, 1 << 30}, 5, InputBytes()},
+      {input, 6, InputBytes()},      // another inference
+      {input, 5, InputBytes() + 4},  // too long
+      {input, 5, InputBytes() - 4},  // too short
+      {input, 5, 0},
+      {input, 5, 16 << 20},
+  };
+  for (const Case& one : cases) {
+    RawClient client(server_);
+    Begin(client);
+    client.Send(FrameKind::kRows, one.head, one.inference, one.bulk);
+    EXPECT_EQ(client.WhyEnded().code(), kInvalid) << one.head.value << " " << one.bulk;
+  }
+}
+
+TEST_F(Hostile, MoreRowsThanThePlanHas) {
+  RawClient client(server_);
+  Begin(client);
+  for (int twice = 0; twice < 2; ++twice) client.Send(FrameKind::kRows, Input(), 5, InputBytes());
+  EXPECT_EQ(client.WhyEnded(), InvalidArgument("rows that the plan does not have"));
+}
+
+TEST_F(Hostile, RowsBeforeAnInference) {
+  RawClient client(server_);
+  client.Open();
+  client.Send(FrameKind::kRows, Input(), 5, InputBytes());
+  EXPECT_EQ(client.WhyEnded(), InvalidArgument("rows of an inference that is not running"));
+}
+
+TEST_F(Hostile, GarbageInsteadOfFrames) {
+  auto stream = server_.Dial();
+  const std::string garbage(1000, 'x');
+  const std::span<const std::byte> piece = link::AsBytes(garbage);
+  ASSERT_TRUE(stream->Write({&piece, 1}).ok());
+  std::byte byte{};
+  EXPECT_FALSE(stream->Read({&byte, 1}).value_or(0) > 0) << "the server closes";
+}
+
+TEST_F(Hostile, AnInferenceMayBeAbandoned) {
+  RawClient client(server_);
+  Begin(client);
+  client.Send(FrameKind::kBegin, split::Begin{1}, 6);
+  client.Send(FrameKind::kRows, Input(), 6, InputBytes());
+  EXPECT_EQ(client.Next(), FrameKind::kRows);
+  EXPECT_EQ(client.Next(), FrameKind::kDone);
+}
+
+// A server that answers the handshake and then sends something wrong.
+class BadServer final : public link::FrameHandler {
+ public:
+  BadServer(std::unique_ptr<link::ByteStream> stream, RowsHead answer, size_t bytes)
+      : answer_(answer), bytes_(bytes), channel_(link::Channel::Create(std::move(stream))) {
+    channel_->Start(this);
+  }
+  ~BadServer() override { channel_.reset(); }
+
+ private:
+  absl::StatusOr<std::span<std::byte>> BulkDestination(const link::FrameHeader&, std::span<const std::byte>) override {
+    return std::span<std::byte>();
+  }
+  absl::Status OnFrame(const link::FrameHeader& header, std::span<const std::byte>,
+                       std::vector<std::byte> bulk) override {
+    switch (FrameKind{header.kind}) {
+      case FrameKind::kHello:
+        return SendMessage(*channel_, FrameKind::kWelcome, Welcome());
+      case FrameKind::kOpenModel:
+        return SendMessage(*channel_, FrameKind::kModelState, ModelState{true});
+      case FrameKind::kProbe:
+        return SendMessage(*channel_, FrameKind::kProbed, Probed{1000}, 0, bulk);
+      case FrameKind::kAskMachine:
+        return channel_->Send(static_cast<uint16_t>(FrameKind::kMachine), 0, {});
+      case FrameKind::kRows:
+        return SendMessage(*channel_, FrameKind::kRows, answer_, header.tag, std::vector<std::byte>(bytes_));
+      default:
+        return absl::OkStatus();
+    }
+  }
+  void OnClosed(const absl::Status&) override {}
+
+  const RowsHead answer_;
+  const size_t bytes_;
+  std::unique_ptr<link::Channel> channel_;
+};
+
+TEST(HostileServer, IsGivenUpAndTheDeviceFinishesAlone) {
+  std::vector<std::unique_ptr<BadServer>> servers;
+  SessionOptions options = testing::TestOptions();
+  options.planner = "server-only";
+  const auto session = Session::Open(
+      testing::BytesOf(kModel),
+      [&]() -> absl::StatusOr<std::unique_ptr<link::ByteStream>> {
+        auto [ours, theirs] = link::MemoryPair();
+        servers.push_back(std::make_unique<BadServer>(std::move(theirs), RowsHead{1, 0, 1 << 20}, 64));
+        return std::move(ours);
+      },
+      options);
+  ASSERT_TRUE(session.ok()) << ToString(session.status());
+  const Model& model = (*session)->GetModel();
+  const exec::TensorPtr input = testing::RandomInput(model, 3);
+  for (int i = 0; i < 2; ++i) {
+    const auto results = (*session)->Run(input);
+    ASSERT_TRUE(results.ok()) << ToString(results.status());
+    EXPECT_TRUE(testing::IsWhole(model, input, *results));
+    EXPECT_EQ((*session)->Report().lost.code(), i == 0 ? kInvalid : absl::StatusCode::kOk);
+  }
+  while ((*session)->GivenUp().ok()) std::this_thread::yield();
+  EXPECT_EQ((*session)->GivenUp().code(), kInvalid);
+  EXPECT_EQ(servers.size(), 1u);
+}
+
+}  // namespace
+}  // namespace wharf::split
