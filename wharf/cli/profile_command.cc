@@ -1,5 +1,6 @@
 // wharf profile: measures a model's operators on this machine.
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 
@@ -24,10 +25,22 @@ need "fixed" + r * "a row". "fit off by" is the largest error of that over the s
 the model with the activations behind it. The model is measured once; the result is kept and shown again.
 Two such files make plans: wharf plan --model resnet18.onnx --device-profile device.json --server-profile server.json …)";
 
+// What this process has computed, whatever else the machine does.
+class CpuTime final : public Clock {
+ public:
+  TimePoint Now() const override {
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return {std::chrono::seconds(now.tv_sec) + Nanoseconds(now.tv_nsec)};
+  }
+  void SleepUntil(TimePoint) override {}  // nobody waits by it
+};
+
 struct ProfileOptions {
   std::string model, json, cache_directory = CacheDirectory();
   double time_scale = 1;
   int threads = 0;
+  bool cpu_time = false;
   split::ProfilerOptions profiler;
 };
 
@@ -43,6 +56,7 @@ std::string Digits(const split::Sha256& hash) {
 }
 
 absl::Status RunProfile(const ProfileOptions& options) {
+  if (options.cpu_time && options.threads != 1) return InvalidArgument("--cpu-time adds threads up: say --threads 1");
   WHARF_ASSIGN_OR_RETURN(const std::string file, ReadFile(options.model));
   const auto bytes = std::as_bytes(std::span(file));
   const auto engine = exec::MakeTorchEngine({options.threads});
@@ -53,11 +67,14 @@ absl::Status RunProfile(const ProfileOptions& options) {
   }
   const std::string directory = options.cache_directory.empty() ? "" : options.cache_directory + "/profiles";
   const split::ProfileCache cache(directory);
-  const split::Machine machine = split::ThisMachine("LibTorch " + exec::TorchVersion(), exec::TorchThreads());
+  const CpuTime cpu_time;
+  const Clock& clock = options.cpu_time ? static_cast<const Clock&>(cpu_time) : Clock::Real();
+  const std::string by = options.cpu_time ? " by CPU time" : "";
+  const split::Machine machine = split::ThisMachine("LibTorch " + exec::TorchVersion() + by, exec::TorchThreads());
   const split::Subject subject{*engine, (*model)->Program(), (*model)->Operators(), NameOf(options.model),
                                Digits(split::HashOf(bytes))};
   WHARF_ASSIGN_OR_RETURN(split::MachineProfile profile,
-                         split::FindOrMeasure(subject, machine, cache, Clock::Real(), options.profiler));
+                         split::FindOrMeasure(subject, machine, cache, clock, options.profiler));
   profile = profile.Scaled(options.time_scale);
   std::fputs(MachineProfileAsText(profile, subject.operators).c_str(), stdout);
   if (!directory.empty()) std::printf("kept in %s\n", cache.PathOf(subject.hash, machine).c_str());
@@ -81,6 +98,7 @@ void AddProfileCommand(CLI::App& app) {
   command->add_option("--threads", options->threads, "Of one operator; 0: as LibTorch chooses")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
+  command->add_flag("--cpu-time", options->cpu_time, "Count CPU time, for a machine that is busy; with --threads 1");
   command->add_option("--rounds", options->profiler.rounds, "Every time is the median of as many")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();

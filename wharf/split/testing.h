@@ -19,13 +19,19 @@ class ProfileBuilder {
   explicit ProfileBuilder(int input_rows, int64_t input_bytes) {
     profile_.model = "test";
     profile_.slice_cost = {0, 1};
-    Add({}, {graph::RowKind::kRow}, input_rows, input_bytes, 0, 0);
+    Add({}, std::vector<graph::RowRule>(), input_rows, input_bytes, 0, 0);
   }
+  // Reads every input by the same rule.
   int Add(std::vector<int> inputs, graph::RowRule rule, int rows, int64_t bytes, double device_ms, double server_ms) {
+    std::vector<graph::RowRule> rules(inputs.size(), rule);
+    return Add(std::move(inputs), std::move(rules), rows, bytes, device_ms, server_ms);
+  }
+  int Add(std::vector<int> inputs, std::vector<graph::RowRule> rules, int rows, int64_t bytes, double device_ms,
+          double server_ms) {
     ProfiledOperator one;
     one.op.name = fmt::format("op{}", profile_.Size());
     one.op.inputs = std::move(inputs);
-    one.op.rules.assign(one.op.inputs.size(), rule);
+    one.op.rules = std::move(rules);
     one.op.rows = rows;
     one.op.output_bytes = bytes;
     one.full_ms = {device_ms, server_ms};
@@ -34,7 +40,7 @@ class ProfileBuilder {
   }
   // The result: what the device must hold of `inputs`.
   Profile End(std::vector<int> inputs) {
-    Add(std::move(inputs), {graph::RowKind::kGlobal}, 1, 4, 0, 0);
+    Add(std::move(inputs), graph::RowRule{graph::RowKind::kGlobal}, 1, 4, 0, 0);
     return profile_;
   }
 
@@ -61,13 +67,17 @@ inline Profile ArbitraryProfile(int max_operators, int max_rows) {
     if (heights[input] < 2 && rule.stride == 2) rule = kElementwise, height = heights[input];
     if (rule.kind == graph::RowKind::kGlobal) height = 1;
     std::vector<int> inputs = {input};
-    if (rule.kind == graph::RowKind::kRow) {
+    std::vector<graph::RowRule> rules = {rule};
+    if (rule.kind == graph::RowKind::kRow && *rc::gen::arbitrary<bool>()) {
+      // Added row for row, or read whole: the second matrix of a product, what is broadcast.
       const int second = *rc::gen::inRange(0, i);
-      if (second != input && heights[second] == height) inputs.push_back(second);
+      const bool row_for_row = heights[second] == height && *rc::gen::arbitrary<bool>();
+      inputs.push_back(second);
+      rules.push_back(row_for_row ? kElementwise : kGlobalRule);
     }
     const int64_t bytes = *rc::gen::inRange(1, 2000) * height;
     const double server_ms = *rc::gen::inRange(0, 40) / 10.0;
-    builder.Add(std::move(inputs), rule, height, bytes, server_ms * *rc::gen::inRange(1, 20), server_ms);
+    builder.Add(std::move(inputs), std::move(rules), height, bytes, server_ms * *rc::gen::inRange(1, 20), server_ms);
     heights.push_back(height);
   }
   return builder.End({operators});
