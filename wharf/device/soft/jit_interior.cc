@@ -55,11 +55,12 @@ class Monotony {
 
   // False if nothing would make it so.
   bool Add(Value* condition) {
-    using namespace llvm::PatternMatch;  // NOLINT(build/namespaces)
+    namespace match = llvm::PatternMatch;
     if (shapes_.Of(condition).Uniform()) return true;
     Value *a, *b;
-    const bool both = pass_ ? match(condition, m_LogicalAnd(m_Value(a), m_Value(b)))
-                            : match(condition, m_LogicalOr(m_Value(a), m_Value(b)));
+    const auto left = match::m_Value(a), right = match::m_Value(b);
+    const bool both = pass_ ? match::match(condition, match::m_LogicalAnd(left, right))
+                            : match::match(condition, match::m_LogicalOr(left, right));
     if (both) return Add(a) && Add(b);
     auto* compare = llvm::dyn_cast<llvm::ICmpInst>(condition);
     return compare != nullptr && compare->isRelational() && AddCompare(*compare);
@@ -149,7 +150,7 @@ llvm::Function* MakeInside(llvm::Function& thread, bool pass, llvm::ValueToValue
   llvm::BasicBlock& entry = inside->getEntryBlock();
   auto* branch = llvm::cast<llvm::BranchInst>(entry.getTerminator());
   branch->getSuccessor(pass ? 1 : 0)->removePredecessor(&entry);
-  llvm::BranchInst::Create(branch->getSuccessor(pass ? 0 : 1), branch);
+  llvm::IRBuilder<>(branch).CreateBr(branch->getSuccessor(pass ? 0 : 1));
   branch->eraseFromParent();
   llvm::removeUnreachableBlocks(*inside);
   return inside;

@@ -129,7 +129,7 @@ absl::Status Executor::RunShared(const KernelLaunch& launch, uint32_t max_worker
 
 absl::Status Executor::RunTimed(const KernelLaunch& launch, uint32_t max_workers, size_t helpers) {
   const TimePoint start = Clock::Real().Now();
-  const absl::Status status = helpers == 0 ? RunAlone(launch) : RunShared(launch, max_workers, helpers);
+  absl::Status status = helpers == 0 ? RunAlone(launch) : RunShared(launch, max_workers, helpers);
   const Nanoseconds took = Clock::Real().Now() - start;
   helpers_time_ += took * static_cast<int64_t>(helpers);
   if (costs_.size() >= kMaxRemembered) costs_.clear();
@@ -143,7 +143,7 @@ absl::Status Executor::Run(const KernelLaunch& launch) {
   const uint32_t max_workers = MaxWorkers(launch);
   const size_t helpers = HelpersFor(launch, max_workers, cost);
   const bool timed = helpers > 0 || cost == costs_.end() || ++cost->second.untimed == kTimedEvery;
-  const absl::Status status = timed ? RunTimed(launch, max_workers, helpers) : RunAlone(launch);
+  absl::Status status = timed ? RunTimed(launch, max_workers, helpers) : RunAlone(launch);
   services_.output.Flush();
   return status;
 }
