@@ -24,6 +24,8 @@ void AddBenchCommand(CLI::App& app);       // bench_offload.cc
 void AddBenchSplitCommand(CLI::App& app);  // after AddBenchCommand
 void AddPlanCommands(CLI::App& app);       // plan, explain
 void AddProfileCommand(CLI::App& app);     // of wharf-model (model_program.h)
+void AddSplitCommand(CLI::App& app);       // of wharf-model
+void AddSplitServeCommand(CLI::App& app);  // of wharf-model
 void AddWorkerCommand(CLI::App& app);      // hidden: started by `wharf serve`
 
 // `wharf run`'s and `wharf trace`'s own options end where the program's command line begins: after --, or at the first

@@ -1,8 +1,10 @@
 # The commands that run models, a program of its own: LibTorch stays out of `wharf`, which hands them over.
 target_sources(wharf PRIVATE model_program.cc)
-add_executable(wharf_model model_main.cc app.cc profile_command.cc)
+add_executable(wharf_model model_main.cc app.cc model_profile.cc profile_command.cc split_command.cc
+                           split_serve_command.cc)
 set_target_properties(wharf_model PROPERTIES OUTPUT_NAME wharf-model)
 target_include_directories(wharf_model PRIVATE ${PROJECT_SOURCE_DIR})
 target_include_directories(wharf_model SYSTEM PRIVATE ${WHARF_CLI11_INCLUDE})
-target_link_libraries(wharf_model PRIVATE wharf::cli_text wharf::cli_split wharf::split_profiler wharf::split_runtime)
+target_link_libraries(wharf_model PRIVATE wharf::cli_text wharf::cli_split wharf::split_profiler wharf::split_runtime
+                                          wharf::link wharf::report wharf::server_options)
 install(TARGETS wharf_model RUNTIME DESTINATION libexec/wharf)

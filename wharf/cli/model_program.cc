@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::pair<const char*, const char*> kCommands[] = {
     {"profile", "Measure how long a model's operators take on this machine."},
+    {"split", "Run a model on this machine and a server together."},
+    {"split-serve", "Offer this machine's processor for split inference."},
 };
 
 }  // namespace

@@ -71,6 +71,11 @@ absl::Status ServerSession::Wait() {
   return why_.ok() ? *closed_ : why_;
 }
 
+bool ServerSession::Over() {
+  absl::MutexLock lock(&mutex_);
+  return closed_.has_value();
+}
+
 // --- On the reader thread ---
 
 absl::Status ServerSession::End(const absl::Status& why) {
@@ -152,7 +157,7 @@ absl::Status ServerSession::HandleRunning(const link::FrameHeader& header, std::
 absl::Status ServerSession::OnHello(std::span<const std::byte> head) {
   WHARF_RETURN_IF_ERROR(DecodePrefix(head).status());
   WHARF_ASSIGN_OR_RETURN(const Hello hello, DecodeHead<Hello>(head, "the Hello"));
-  if (config_.authenticate) WHARF_RETURN_IF_ERROR(config_.authenticate(hello.token));
+  if (config_.admit) WHARF_RETURN_IF_ERROR(config_.admit(hello.token));
   greeted_ = true;
   Welcome welcome;
   welcome.minor = std::min(hello.minor, kSplitMinor);

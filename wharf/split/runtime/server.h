@@ -1,6 +1,7 @@
 // ServerSession: the server's end of split inference: one client on one stream. docs/protocol.md, "Split sessions".
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,8 +20,8 @@ namespace wharf::split {
 
 struct ServerConfig {
   ModelStore* models = nullptr;  // shared with other sessions; must outlive them
-  // kUnauthenticated if the token is not good; null: none is wanted.
-  std::function<absl::Status(const std::string& token)> authenticate;
+  // Why a client that shows this token is not let in; null: all are. Called once, on the reader thread.
+  std::function<absl::Status(const std::string& token)> admit;
   // What is known of this machine's speed with a model, as JSON; null: nothing. Called on the reader thread; may block.
   std::function<absl::StatusOr<std::string>(const Model& model, const Sha256& hash)> machine;
   uint64_t max_model_bytes = uint64_t{1} << 30;
@@ -36,6 +37,9 @@ class ServerSession final : private link::FrameHandler {
 
   // Until the session is over: why. kUnavailable: the client left; otherwise what it was told.
   absl::Status Wait();
+  bool Over();
+  // Whether the client was let in.
+  bool Admitted() const { return greeted_; }
 
  private:
   struct Job {
@@ -72,7 +76,7 @@ class ServerSession final : private link::FrameHandler {
 
   const ServerConfig config_;
   // Of the reader thread.
-  bool greeted_ = false;
+  std::atomic<bool> greeted_ = false;
   std::optional<OpenModel> awaited_;  // a model that is being sent
   std::vector<std::byte> pieces_;
   std::shared_ptr<const Model> model_;

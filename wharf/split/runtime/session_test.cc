@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "wharf/split/runtime/session_testing.h"
+#include "wharf/split/runtime/slowed_engine.h"
 
 namespace wharf::split {
 namespace {
@@ -122,7 +123,7 @@ TEST(Session, RefusesAnInputThatIsNotTheModels) {
 
 TEST(Session, SaysWhyThereIsNone) {
   TestServer server;
-  server.config.authenticate = [](const std::string& token) {
+  server.config.admit = [](const std::string& token) {
     return token == "right" ? absl::OkStatus() : Unauthenticated("the token is wrong");
   };
   SessionOptions options = testing::TestOptions();
@@ -258,6 +259,28 @@ TEST(Server, ServesManyClientsAtOnce) {
   }
   for (std::thread& client : clients) client.join();
   EXPECT_EQ(right, 30);
+}
+
+// Every look at it moves it on by a millisecond.
+class CountingClock final : public Clock {
+ public:
+  TimePoint Now() const override { return {++looks_ * Nanoseconds(std::chrono::milliseconds(1))}; }
+  void SleepUntil(TimePoint deadline) override { slept_until = deadline; }
+  TimePoint slept_until;
+
+ private:
+  mutable int looks_ = 0;
+};
+
+TEST(SlowedEngine, WaitsForAMultipleOfWhatARunTook) {
+  CountingClock clock;
+  const auto engine = MakeSlowedEngine(exec::MakeTorchEngine({.threads = 1}), 5, clock);
+  const auto model = Model::Make(*engine, exec::testing::RandomGraph::Make(3, 4));
+  ASSERT_TRUE(model.ok()) << ToString(model.status());
+  const exec::TensorPtr input = testing::RandomInput(**model, 1);
+  const auto results = exec::RunWhole((*model)->Program(), {&input, 1});
+  ASSERT_TRUE(results.ok()) << ToString(results.status());
+  EXPECT_EQ(clock.slept_until.since_epoch, std::chrono::milliseconds(1 + 5));
 }
 
 class Store : public ::testing::Test {

@@ -1,0 +1,217 @@
+// wharf split: inferences by this machine and a server together.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <numeric>
+
+#include "wharf/base/cache_directory.h"
+#include "wharf/cli/commands.h"
+#include "wharf/cli/files.h"
+#include "wharf/cli/model_profile.h"
+#include "wharf/cli/option_types.h"
+#include "wharf/exec/torch_engine.h"
+#include "wharf/graph/onnx_import.h"
+#include "wharf/report/table.h"
+#include "wharf/server/options.h"
+#include "wharf/split/runtime/client.h"
+#include "wharf/split/runtime/slowed_engine.h"
+
+namespace wharf::cli {
+namespace {
+
+using report::Align;
+
+struct SplitRunOptions {
+  std::string model, server, input, token_file, mode = "intra-dp", cache_directory = CacheDirectory();
+  int count = 10, threads = 0;
+  bool check = false, random = false;
+  double slow_down = 1;
+  split::SessionOptions session;
+};
+
+// Raw bytes of the input's type, or an ONNX TensorProto.
+absl::StatusOr<exec::TensorPtr> LoadInput(const exec::Engine& engine, const graph::TensorType& type,
+                                          const std::string& path) {
+  if (path.empty()) return split::SampleInput(engine, type);
+  WHARF_ASSIGN_OR_RETURN(const std::string file, ReadFile(path));
+  const auto bytes = std::as_bytes(std::span(file));
+  if (static_cast<int64_t>(bytes.size()) == type.Bytes()) return engine.MakeTensor(type, bytes);
+  const auto tensor = graph::ParseTensor(bytes);
+  if (!tensor.ok() || tensor->type != type) {
+    return InvalidArgument("{} is neither {} bytes nor an ONNX tensor: the model's input is {}", path, type.Bytes(),
+                           type.Text());
+  }
+  return engine.MakeTensor(type, *tensor->bytes);
+}
+
+std::vector<double> Numbers(const exec::Tensor& tensor) {
+  auto bytes = std::make_shared<std::vector<std::byte>>(tensor.Type().Bytes());
+  tensor.Read(*bytes);
+  return graph::Numbers({tensor.Type(), std::move(bytes)});
+}
+
+// The largest difference over all outputs, relative to the largest number of its output.
+double RelativeError(const std::vector<exec::TensorPtr>& ours, const std::vector<exec::TensorPtr>& whole) {
+  double worst = 0;
+  for (size_t i = 0; i < whole.size(); ++i) {
+    const std::vector<double> a = Numbers(*ours[i]), b = Numbers(*whole[i]);
+    double largest = 0, difference = 0;
+    for (size_t j = 0; j < b.size(); ++j) {
+      largest = std::max(largest, std::abs(b[j]));
+      difference = std::max(difference, std::abs(a[j] - b[j]));
+    }
+    if (difference > 0) worst = std::max(worst, difference / largest);
+  }
+  return worst;
+}
+
+// Milliseconds of each lane, and bytes of the links.
+struct LaneSums {
+  std::array<double, 4> ms{}, bytes{};
+  explicit LaneSums(const std::vector<split::Event>& events) {
+    for (const split::Event& event : events) {
+      ms[static_cast<size_t>(event.lane)] += event.end_ms - event.start_ms;
+      bytes[static_cast<size_t>(event.lane)] += event.bytes;
+    }
+  }
+};
+double Of(const std::array<double, 4>& sums, split::Lane lane) { return sums[static_cast<size_t>(lane)]; }
+
+std::string Where(const split::InferenceReport& report) {
+  if (!report.lost.ok()) return fmt::format("device, alone: {}", Message(report.lost));
+  return report.alone ? "device" : "both";
+}
+
+// The device's and the server's times make the profile that is planned with.
+auto ProfileOf(const SplitRunOptions& options, const split::Sha256& hash) {
+  return [&options, hash](const split::Model& model, const std::string& server_json) -> absl::StatusOr<split::Profile> {
+    WHARF_ASSIGN_OR_RETURN(const split::MachineProfile server, split::ParseMachineProfile(server_json));
+    const std::string cache =
+        options.slow_down > 1 ? "" : options.cache_directory;  // what it measures is not this machine
+    WHARF_ASSIGN_OR_RETURN(const split::MachineProfile device, ProfileHere(model, hash, cache));
+    return split::MakeProfile(model.Operators(), device, server);
+  };
+}
+
+struct Totals {
+  std::vector<double> latencies, planned;
+  int lost = 0;
+  double worst_error = 0;
+};
+
+void AddRow(report::Table& table, int number, split::Session& session) {
+  const split::InferenceReport& report = session.Report();
+  const LaneSums sums(session.MeasuredEvents());
+  table.AddRow({fmt::format("{}", number), fmt::format("{:.1f}", report.latency_ms),
+                fmt::format("{:.1f}", report.planned_ms), fmt::format("{}", report.plan),
+                fmt::format("{:.2f}", report.bytes_per_ms / 1e3),
+                fmt::format("{:.1f}", Of(sums.ms, split::Lane::kDevice)),
+                fmt::format("{:.1f}", Of(sums.ms, split::Lane::kServer)),
+                fmt::format("{:.1f}", Of(sums.bytes, split::Lane::kUplink) / 1e3),
+                fmt::format("{:.1f}", Of(sums.bytes, split::Lane::kDownlink) / 1e3), Where(report)});
+}
+
+report::Table MakeTable() {
+  return report::Table({{"inference", Align::kRight},
+                        {"ms", Align::kRight},
+                        {"planned ms", Align::kRight},
+                        {"plan", Align::kRight},
+                        {"link MB/s", Align::kRight},
+                        {"device ms", Align::kRight},
+                        {"server ms", Align::kRight},
+                        {"up KB", Align::kRight},
+                        {"down KB", Align::kRight},
+                        {"where"}});
+}
+
+absl::Status RunAll(const SplitRunOptions& options, split::Session& session, const exec::TensorPtr& input) {
+  std::vector<exec::TensorPtr> whole;
+  if (options.check) {
+    WHARF_ASSIGN_OR_RETURN(whole, exec::RunWhole(session.GetModel().Program(), {&input, 1}));
+  }
+  report::Table table = MakeTable();
+  Totals totals;
+  for (int i = 1; i <= options.count; ++i) {
+    WHARF_ASSIGN_OR_RETURN(const auto results, session.Run(input));
+    totals.latencies.push_back(session.Report().latency_ms);
+    totals.planned.push_back(session.Report().planned_ms);
+    totals.lost += session.Report().lost.ok() ? 0 : 1;
+    AddRow(table, i, session);
+    if (options.check) totals.worst_error = std::max(totals.worst_error, RelativeError(results, whole));
+  }
+  const double count = options.count;
+  const double mean = std::accumulate(totals.latencies.begin(), totals.latencies.end(), 0.0) / count;
+  const double planned = std::accumulate(totals.planned.begin(), totals.planned.end(), 0.0) / count;
+  std::sort(totals.latencies.begin(), totals.latencies.end());
+  std::printf(
+      "%s\nmean %.1f ms, median %.1f, longest %.1f; planned %.1f (%+.0f %%); %zu plans; %d finished alone by need\n",
+      table.Text().c_str(), mean, totals.latencies[totals.latencies.size() / 2], totals.latencies.back(), planned,
+      planned > 0 ? 100 * (mean / planned - 1) : 0, session.Plans().size(), totals.lost);
+  if (!options.check) return absl::OkStatus();
+  std::printf("largest difference from the whole model, relative to the largest output: %.2g\n", totals.worst_error);
+  if (totals.worst_error > 1e-4) return DataLoss("results differ from the whole model's by more than 1e-4");
+  return absl::OkStatus();
+}
+
+absl::Status RunSplit(const SplitRunOptions& options) {
+  if (options.server.empty() && options.mode != "device-only") return InvalidArgument("say --server HOST:PORT");
+  WHARF_ASSIGN_OR_RETURN(const std::string file, ReadFile(options.model));
+  const auto engine = split::MakeSlowedEngine(exec::MakeTorchEngine({options.threads}), options.slow_down);
+  split::SessionOptions session_options = options.session;
+  session_options.load = split::OnnxLoader(*engine);
+  session_options.planner = options.mode;
+  session_options.profile = ProfileOf(options, split::HashOf(std::as_bytes(std::span(file))));
+  if (!options.token_file.empty()) {
+    WHARF_ASSIGN_OR_RETURN(session_options.token, server::LoadToken(options.token_file));
+  }
+  WHARF_ASSIGN_OR_RETURN(const auto session, split::Session::Connect(options.model, options.server, session_options));
+  const graph::Graph& graph = session->GetModel().Graph();
+  WHARF_ASSIGN_OR_RETURN(const exec::TensorPtr input, LoadInput(*engine, graph.Type(graph.inputs[0]), options.input));
+  return RunAll(options, *session, input);
+}
+
+void AddOptions(CLI::App* command, SplitRunOptions& options) {
+  command->add_option("model", options.model, "The model; open dimensions are 1")->type_name("MODEL.onnx")->required();
+  command->add_option("--server", options.server, "HOST:PORT of `wharf split-serve`");
+  CLI::Option* input =
+      command->add_option("--input", options.input, "Raw bytes of the model's input, or an ONNX tensor");
+  input->type_name("FILE");
+  command->add_flag("--random", options.random, "A random input, which is the default")->excludes(input);
+  command->add_option("--count", options.count, "Inferences")->check(CLI::Range(1, 1'000'000))->capture_default_str();
+  std::vector<std::string> modes;
+  for (const split::PlannerKind& kind : split::PlannerKinds()) modes.emplace_back(kind.name);
+  command->add_option("--mode", options.mode, "Who plans")->check(CLI::IsMember(modes))->capture_default_str();
+  command->add_flag("--check", options.check, "Compare every result with the whole model's; fails beyond 1e-4");
+  AddDuration(command, "--slack", options.session.slack,
+              "How much longer than planned the server may take before this machine finishes alone");
+  command->add_option("--threads", options.threads, "Of one operator; 0: as LibTorch chooses")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  command->add_option("--slow-down", options.slow_down, "Take so many times as long: play a slower machine")
+      ->check(CLI::Range(1.0, 1e4))
+      ->type_name("X")
+      ->capture_default_str();
+  command->add_option("--token-file", options.token_file, "The server's token")->type_name("FILE");
+  command->add_option("--cache-dir", options.cache_directory, "Where profiles are kept; \"\" = nowhere")
+      ->type_name("DIR")
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void AddSplitCommand(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("split", "Run a model on this machine and a server together.");
+  command->footer(
+      "\nExample: wharf split-serve, and in another terminal\n"
+      "         wharf split resnet18.onnx --server 127.0.0.1:7072 --random --check --slow-down 6\n"
+      "Both machines are profiled and plans made once, at the start.");
+  auto options = std::make_shared<SplitRunOptions>();
+  AddOptions(command, *options);
+  command->callback([options] {
+    if (const absl::Status done = RunSplit(*options); !done.ok()) Fail(done);
+  });
+}
+
+}  // namespace wharf::cli
