@@ -21,9 +21,10 @@ Examples: wharf profile resnet18.onnx
           wharf profile resnet18.onnx --json device.json --time-scale 6    a machine 6 times as slow as this one
 
 Every operator runs alone, whole and in slices of its rows (1/2, 1/4, 1/8, one row); a slice of r rows is then taken to
-need "fixed" + r * "a row". "fit off by" is the largest error of that over the slices measured. An operator is a node of
-the model with the activations behind it. The model is measured once; the result is kept and shown again.
-Two such files make plans: wharf plan --model resnet18.onnx --device-profile device.json --server-profile server.json …)";
+need "fixed" + r * "a row". "fit off by" is the largest error of that over the slices measured; the last line has their
+mean, weighted by time. An operator is a node of the model with the activations behind it. The model is measured once;
+the result is kept and shown again. Two such files make plans:
+          wharf plan --model resnet18.onnx --device-profile device.json --server-profile server.json --bandwidth 10MB/s)";
 
 // What this process has computed, whatever else the machine does.
 class CpuTime final : public Clock {

@@ -31,6 +31,7 @@ std::string MachineProfileAsText(const split::MachineProfile& profile, const spl
                                  profile.model, machine.cpu, machine.threads, machine.threads == 1 ? "" : "s",
                                  machine.engine, profile.whole_ms, sum);
   if (profile.whole_ms > 0) text += fmt::format(" ({:+.1f} %)", 100 * (sum / profile.whole_ms - 1));
+  text += fmt::format("; fits off by {:.0f} %", 100 * profile.MeanFitError());
   if (profile.time_scale != 1) text += fmt::format("; all times {:g} times as measured", profile.time_scale);
   return text + "\n";
 }

@@ -26,7 +26,7 @@ TEST(ProfileTable, ShowsOperatorsAndWhatTheySumUpTo) {
   EXPECT_THAT(text,
               HasSubstr("\n2  GlobalAveragePool     1        0.500                                        0.0\n"));
   EXPECT_THAT(text, HasSubstr("\nsmall on a CPU, 1 thread, an engine: 2.00 ms whole, 2.50 ms operator by operator "
-                              "(+25.0 %)\n"));
+                              "(+25.0 %); fits off by 2 %\n"));
   EXPECT_THAT(MachineProfileAsText(profile.Scaled(3), operators), HasSubstr("; all times 3 times as measured\n"));
 }
 

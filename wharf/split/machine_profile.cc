@@ -27,6 +27,12 @@ double MachineProfile::SumMs() const {
   return sum;
 }
 
+double MachineProfile::MeanFitError() const {
+  double sum = 0;
+  for (const MeasuredOperator& one : operators) sum += one.fit_error * one.full_ms;
+  return sum > 0 ? sum / SumMs() : 0;
+}
+
 MachineProfile MachineProfile::Scaled(double factor) const {
   MachineProfile scaled = *this;
   scaled.time_scale *= factor;

@@ -38,6 +38,8 @@ struct MachineProfile {
   friend bool operator==(const MachineProfile&, const MachineProfile&) = default;
 
   double SumMs() const;
+  // Of the fits, weighted by the operators' time.
+  double MeanFitError() const;
   // As a machine that takes `factor` times as long. REQUIRES: factor > 0 and finite.
   MachineProfile Scaled(double factor) const;
 };

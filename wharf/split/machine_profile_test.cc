@@ -55,6 +55,7 @@ TEST(MachineProfile, ScalesEveryTime) {
   EXPECT_EQ(scaled.SumMs(), 20);
   EXPECT_EQ(scaled.operators[1].slice, (SliceTime{5, 2.5}));
   EXPECT_EQ(scaled.operators[1].fit_error, 0.02);
+  EXPECT_EQ(scaled.MeanFitError(), 0.02);
 }
 
 TEST(MachineProfile, OfAnotherModelIsRefused) {
