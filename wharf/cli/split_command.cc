@@ -185,7 +185,8 @@ void AddOptions(CLI::App* command, SplitRunOptions& options) {
   command->add_option("--mode", options.mode, "Who plans")->check(CLI::IsMember(modes))->capture_default_str();
   command->add_flag("--check", options.check, "Compare every result with the whole model's; fails beyond 1e-4");
   AddDuration(command, "--slack", options.session.slack,
-              "How much longer than planned the server may take before this machine finishes alone");
+              "How much longer than planned rows are waited for before this machine finishes alone (at least a quarter "
+              "of what it takes alone)");
   command->add_option("--threads", options.threads, "Of one operator; 0: as LibTorch chooses")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();

@@ -198,6 +198,11 @@ absl::StatusOr<const SideSteps*> Session::StepsOf(uint32_t plan) {
   return &steps_.emplace(plan, std::move(steps)).first->second;
 }
 
+Nanoseconds Session::Patience() {
+  const double alone_ms = evaluator_->Evaluate(plans_.back(), link_).latency_ms;
+  return FromSeconds(report_.planned_ms / 1e3) + std::max(options_.slack, FromSeconds(alone_ms / 4e3));
+}
+
 absl::Status Session::RunTogether(const std::shared_ptr<ServerLink>& link, const std::shared_ptr<Recorder>& recorder,
                                   Holdings& holdings) {
   WHARF_ASSIGN_OR_RETURN(const SideSteps* const steps, StepsOf(report_.plan));
@@ -205,7 +210,7 @@ absl::Status Session::RunTogether(const std::shared_ptr<ServerLink>& link, const
                          link->Begin(report_.plan, plans_[report_.plan], *steps, recorder));
   last_link_ = link;
   last_inference_ = inference.number;
-  const TimePoint deadline = recorder->Start() + FromSeconds(report_.planned_ms / 1e3) + options_.slack;
+  const TimePoint deadline = recorder->Start() + Patience();
   return RunSteps({model_->Program(), *steps, kDevice, *inference.inbox, *inference.outbox, *recorder, deadline},
                   holdings);
 }

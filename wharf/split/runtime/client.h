@@ -30,7 +30,8 @@ struct SessionOptions {
   // How long the operators take on both machines; `server_machine` is what the server says of itself. Required unless
   // the planner is device-only.
   std::function<absl::StatusOr<Profile>(const Model& model, const std::string& server_machine)> profile;
-  // Rows that come later than the plan's end and this are not waited for.
+  // Rows that come later than the plan's end and this, or than the plan's end and a quarter of what the device alone
+  // takes, if that is longer, are not waited for.
   Nanoseconds slack = std::chrono::milliseconds(100);
   // Pauses between attempts to connect again, doubling from the first to the last.
   Nanoseconds first_pause = std::chrono::milliseconds(50), last_pause = std::chrono::seconds(1);
@@ -58,8 +59,8 @@ class Session {
                                                        const SessionOptions& options);
   ~Session();
 
-  // One inference; not from several threads at once. It takes no longer than the plan and `slack` and then the device
-  // alone. kInvalidArgument: not the model's input; kInternal: as exec::Program::Run.
+  // One inference; not from several threads at once. It takes no longer than the plan, what SessionOptions::slack says,
+  // and then the device alone. kInvalidArgument: not the model's input; kInternal: as exec::Program::Run.
   absl::StatusOr<std::vector<exec::TensorPtr>> Run(const exec::TensorPtr& input);
 
   // Of the last Run.
@@ -90,6 +91,8 @@ class Session {
   // Sets the report's plan and what is expected of it.
   void Choose(bool connected);
   absl::StatusOr<const SideSteps*> StepsOf(uint32_t plan);
+  // How long after an inference's beginning rows are waited for.
+  Nanoseconds Patience();
   // Both sides' part; why the device must go on alone.
   absl::Status RunTogether(const std::shared_ptr<ServerLink>& link, const std::shared_ptr<Recorder>& recorder,
                            Holdings& holdings);

@@ -195,7 +195,8 @@ absl::Status ServerLink::OnFrame(const link::FrameHeader& header, std::span<cons
   absl::MutexLock lock(&mutex_);
   if (kind == FrameKind::kRows) {
     WHARF_ASSIGN_OR_RETURN(const Arrival arrival, receiver_.OnRows(header, head));
-    config_.estimator->OnDownload(arrival.bytes, Nanoseconds(arrival.nanoseconds));
+    arrived_.bytes += arrival.bytes;
+    arrived_.nanoseconds += arrival.nanoseconds;
     return absl::OkStatus();
   }
   if (awaited_ != kind) return InvalidArgument("the server sent message {} nobody asked for", header.kind);
@@ -208,9 +209,10 @@ absl::Status ServerLink::OnDone(const link::FrameHeader& header, std::span<const
   WHARF_ASSIGN_OR_RETURN(const Done done, offload::Decode<Done>(head));
   WHARF_ASSIGN_OR_RETURN(const auto arrivals, DecodeList<Arrival>(done.arrivals));
   WHARF_ASSIGN_OR_RETURN(const auto computed, DecodeList<Computed>(done.computed));
-  for (const Arrival& arrival : arrivals) {
-    config_.estimator->OnUpload(arrival.bytes, Nanoseconds(static_cast<int64_t>(arrival.nanoseconds)));
-  }
+  // All messages of an inference together: a reader that was held up makes one look slow and the next one fast.
+  Arrival up;
+  for (const Arrival& arrival : arrivals) up.bytes += arrival.bytes, up.nanoseconds += arrival.nanoseconds;
+  config_.estimator->OnUpload(up.bytes, Nanoseconds(static_cast<int64_t>(up.nanoseconds)));
   std::vector<Event> events;
   for (const Computed& one : computed) {
     events.push_back({Lane::kServer,
@@ -221,6 +223,8 @@ absl::Status ServerLink::OnDone(const link::FrameHeader& header, std::span<const
                       0});
   }
   absl::MutexLock lock(&mutex_);
+  const Arrival down = std::exchange(arrived_, {});
+  config_.estimator->OnDownload(down.bytes, Nanoseconds(static_cast<int64_t>(down.nanoseconds)));
   server_events_ = {header.tag, std::move(events)};
   return absl::OkStatus();
 }

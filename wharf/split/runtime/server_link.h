@@ -91,6 +91,7 @@ class ServerLink final : private link::FrameHandler {
   absl::Status closed_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<Inbox> inbox_ ABSL_GUARDED_BY(mutex_);
   RowsReceiver receiver_ ABSL_GUARDED_BY(mutex_);
+  Arrival arrived_ ABSL_GUARDED_BY(mutex_);         // of the rows since the last Done
   uint64_t inference_ ABSL_GUARDED_BY(mutex_) = 0;  // the last one begun
   std::optional<std::pair<uint64_t, std::vector<Event>>> server_events_ ABSL_GUARDED_BY(mutex_);
   TimePoint answer_began_;  // of the reader thread: when a bulk's header came
