@@ -138,7 +138,8 @@ class Executor final : public link::FrameHandler, private ReplayRunner::Performe
   void Answer(const SessionStats& op, const Ticket& ticket);
   void Answer(const DescribeDevice& op, const Ticket& ticket);
   device::Done ReplyWhenDone(const Ticket& ticket);
-  void ReplyIfFailed(const Ticket& ticket, const absl::Status& queued);
+  // At once, so that no later question is answered before: the client counts on being told of what was refused.
+  void ReplyIfFailed(const Ticket& ticket, const absl::Status& queued, uint64_t charged);
 
   // Queues work with `call`, a call of the device, and accounts it with `bytes` until the stream has got past it; holds
   // the reader back as the options say.

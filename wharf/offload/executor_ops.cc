@@ -230,14 +230,16 @@ device::Done Executor::ReplyWhenDone(const Ticket& ticket) {
   };
 }
 
-void Executor::ReplyIfFailed(const Ticket& ticket, const absl::Status& queued) {
-  if (!queued.ok()) replies_->Reply(ticket, queued, {}, {}, kSmallReplyBytes);
+void Executor::ReplyIfFailed(const Ticket& ticket, const absl::Status& queued, uint64_t charged) {
+  if (queued.ok()) return;
+  replies_->Budget().Release(charged);
+  replies_->ReplyNow(ticket, queued);
 }
 
 void Executor::Answer(const CopyToHost& op, const Ticket& ticket) {
   const absl::StatusOr<uint64_t> bytes = CopyBytes(op.extent);
   if (!bytes.ok()) return replies_->ReplyNow(ticket, bytes.status());
-  if (*bytes == 0) return ReplyIfFailed(ticket, device_->Notify(op.stream, ReplyWhenDone(ticket)));
+  if (*bytes == 0) return ReplyIfFailed(ticket, device_->Notify(op.stream, ReplyWhenDone(ticket)), kSmallReplyBytes);
   InFlightBudget& budget = replies_->Budget();
   const uint64_t charged = *bytes + kSmallReplyBytes;
   if (host_calls_->Any()) {
@@ -255,19 +257,19 @@ void Executor::Answer(const CopyToHost& op, const Ticket& ticket) {
       [replies = replies_, ticket, charged](const absl::Status& status, std::vector<std::byte> data) {
         replies->Reply(ticket, status, {}, std::move(data), charged);
       });
-  if (!queued.ok()) replies_->Reply(ticket, queued, {}, {}, charged);
+  ReplyIfFailed(ticket, queued, charged);
 }
 
 void Executor::Answer(const SynchronizeStream& op, const Ticket& ticket) {
-  ReplyIfFailed(ticket, device_->Notify(op.stream, ReplyWhenDone(ticket)));
+  ReplyIfFailed(ticket, device_->Notify(op.stream, ReplyWhenDone(ticket)), kSmallReplyBytes);
 }
 
 void Executor::Answer(const SynchronizeDevice&, const Ticket& ticket) {
-  ReplyIfFailed(ticket, device_->NotifyAll(ReplyWhenDone(ticket)));
+  ReplyIfFailed(ticket, device_->NotifyAll(ReplyWhenDone(ticket)), kSmallReplyBytes);
 }
 
 void Executor::Answer(const SynchronizeEvent& op, const Ticket& ticket) {
-  ReplyIfFailed(ticket, device_->NotifyEvent(op.event, ReplyWhenDone(ticket)));
+  ReplyIfFailed(ticket, device_->NotifyEvent(op.event, ReplyWhenDone(ticket)), kSmallReplyBytes);
 }
 
 void Executor::Answer(const QueryStream& op, const Ticket& ticket) {

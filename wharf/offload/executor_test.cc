@@ -391,6 +391,20 @@ TEST_F(ExecutorTest, ReadsThatAreTooLargeOrOverflowAreRefused) {
   EXPECT_EQ(client_->Ask(Read(kBase, 0))->header.error, CudaError::kSuccess);
 }
 
+// The client does not wait for a copy it wants later; of its failure it must know when a later question is answered.
+TEST_F(ExecutorTest, ARefusedCopyIsAnsweredBeforeWhatIsAskedAfterIt) {
+  CopyToHost copy = Read(kBase, 5);
+  copy.stream = 77;
+  for (int i = 0; i < 100; ++i) {
+    const uint64_t refused = client_->Begin(copy);
+    client_->Begin(QueryStream{});
+    const auto first = client_->Next(FrameKind::kReply), second = client_->Next(FrameKind::kReply);
+    ASSERT_EQ(second.status(), absl::OkStatus());
+    ASSERT_EQ(first->header.tag, refused);
+    ASSERT_EQ(first->As<ReplyHeader>().error, CudaError::kInvalidHandle);
+  }
+}
+
 TEST_F(ExecutorTest, PingIsAnsweredAndGoodbyeCloses) {
   ASSERT_TRUE(client_->SendFrame(static_cast<uint16_t>(FrameKind::kPing), 17, {}).ok());
   EXPECT_EQ(client_->Next(FrameKind::kPong)->header.tag, 17U);

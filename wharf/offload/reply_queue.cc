@@ -49,6 +49,7 @@ void ReplyQueue::Reply(const Ticket& ticket, absl::Status status, std::vector<st
 }
 
 void ReplyQueue::ReplyNow(const Ticket& ticket, const absl::Status& status, std::vector<std::byte> body) {
+  if (ticket.guard != nullptr && ticket.guard->violated.load(std::memory_order_relaxed)) return;
   if (PeerReads()) {
     // A failed send means the channel is closed, which its handler is told.
     SendReply(ticket, status, body, {}).IgnoreError();
