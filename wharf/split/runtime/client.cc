@@ -1,6 +1,7 @@
 #include "wharf/split/runtime/client.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -179,7 +180,6 @@ absl::Status Session::GivenUp() const {
 void Session::Choose(bool connected) {
   const double last_ms = report_.latency_ms;
   report_ = {};
-  report_.plan = static_cast<uint32_t>(plans_.size() - 1);
   if (connected) {
     const link::LinkEstimate estimate = estimator_.Estimate();
     report_.bytes_per_ms = estimate.up_bits_per_second / 8e3;
@@ -187,7 +187,11 @@ void Session::Choose(bool connected) {
     report_.plan = static_cast<uint32_t>(&plan - table_->Plans().data());
   }
   link_.bytes_per_ms = report_.bytes_per_ms;
-  report_.planned_ms = evaluator_->Evaluate(plans_[report_.plan], link_).latency_ms;
+  if (connected) report_.planned_ms = evaluator_->Evaluate(plans_[report_.plan], link_).latency_ms;
+  if (!connected || !std::isfinite(report_.planned_ms)) {  // a link that carries nothing
+    report_.plan = static_cast<uint32_t>(plans_.size() - 1);
+    report_.planned_ms = evaluator_->Evaluate(plans_[report_.plan], link_).latency_ms;
+  }
   report_.alone = !UsesServer(plans_[report_.plan]);
 }
 

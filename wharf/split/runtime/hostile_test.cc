@@ -291,7 +291,7 @@ class BadServer final : public link::FrameHandler {
       case FrameKind::kOpenModel:
         return SendMessage(*channel_, FrameKind::kModelState, ModelState{true});
       case FrameKind::kProbe:
-        return SendMessage(*channel_, FrameKind::kProbed, Probed{1000}, 0, bulk);
+        return channel_->Send(static_cast<uint16_t>(FrameKind::kProbed), 0, {}, bulk);
       case FrameKind::kAskMachine:
         return channel_->Send(static_cast<uint16_t>(FrameKind::kMachine), 0, {});
       case FrameKind::kRows:

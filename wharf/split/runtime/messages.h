@@ -30,7 +30,7 @@ enum class FrameKind : uint16_t {
   kAskMachine = 134,  // client
   kMachine = 135,     // server: bulk = what is known of its speed, JSON
   kProbe = 136,       // client: bulk to be timed
-  kProbed = 137,      // server: as much bulk back
+  kProbed = 137,      // server: as much bulk back; no fields
   kPlan = 138,        // client
   kBegin = 139,       // client: tag = inference
   kRows = 140,        // either: tag = inference, bulk = tensor bytes
@@ -65,10 +65,6 @@ struct ModelState {
   bool ready = false;  // else the client sends it
   auto Fields() { return std::tie(ready); }
 };
-struct Probed {
-  uint64_t nanoseconds = 0;  // from the probe's header to its last byte
-  auto Fields() { return std::tie(nanoseconds); }
-};
 struct PlanMessage {
   uint32_t id = 0;
   std::vector<std::byte> rows;  // EncodeList of PlanRows, one an operator
@@ -90,10 +86,10 @@ struct Done {
   std::vector<std::byte> arrivals, computed;  // EncodeList of Arrival and of Computed
   auto Fields() { return std::tie(arrivals, computed); }
 };
-// A message that arrived at the server.
+// A message that arrived; times since the inference's Begin did.
 struct Arrival {
-  uint64_t bytes = 0, nanoseconds = 0;  // from its header to its last byte
-  auto Fields() { return std::tie(bytes, nanoseconds); }
+  uint64_t bytes = 0, start_nanoseconds = 0, end_nanoseconds = 0;  // its header, its last byte
+  auto Fields() { return std::tie(bytes, start_nanoseconds, end_nanoseconds); }
 };
 // A step that the server computed; times since the inference's Begin arrived.
 struct Computed {

@@ -68,13 +68,10 @@ void SayGoodbye(std::span<const std::byte> bytes) {
   if (goodbye.ok()) Require(!StatusOf(*goodbye).ok());
 }
 
-constexpr void (*kDecoders[])(std::span<const std::byte>) = {DecodeOne<Hello>,    DecodeOne<Welcome>,
-                                                             DecodeOne<Goodbye>,  DecodeOne<OpenModel>,
-                                                             DecodeOne<Probed>,   DecodeOne<PlanMessage>,
-                                                             DecodeOne<Begin>,    DecodeOne<RowsHead>,
-                                                             DecodeOne<Done>,     DecodeMany<PlanRows>,
-                                                             DecodeMany<Arrival>, DecodeMany<Computed>,
-                                                             CheckPlan,           SayGoodbye};
+constexpr void (*kDecoders[])(std::span<const std::byte>) = {
+    DecodeOne<Hello>,     DecodeOne<Welcome>,  DecodeOne<Goodbye>, DecodeOne<OpenModel>, DecodeOne<PlanMessage>,
+    DecodeOne<Begin>,     DecodeOne<RowsHead>, DecodeOne<Done>,    DecodeMany<PlanRows>, DecodeMany<Arrival>,
+    DecodeMany<Computed>, CheckPlan,           SayGoodbye};
 
 }  // namespace
 }  // namespace wharf::split

@@ -44,7 +44,8 @@ absl::StatusOr<Arrival> RowsReceiver::OnRows(const link::FrameHeader& header, st
   WHARF_ASSIGN_OR_RETURN(exec::TensorPtr tensor, model_.Engine().MakeTensor(type_, bytes_));
   inbox_->Put(std::move(tensor));
   recorder_->Add(lane_, expected_.op, expected_.rows.range, began_, ended, header.bulk_bytes);
-  return Arrival{header.bulk_bytes, static_cast<uint64_t>((ended - began_).count())};
+  const auto since_start = [&](TimePoint t) { return static_cast<uint64_t>((t - recorder_->Start()).count()); };
+  return Arrival{header.bulk_bytes, since_start(began_), since_start(ended)};
 }
 
 }  // namespace wharf::split

@@ -104,7 +104,6 @@ absl::StatusOr<std::span<std::byte>> ServerSession::BulkDestination(const link::
     if (!place.ok()) return End(place.status());
     return place;
   }
-  if (KindOf(header) == FrameKind::kProbe) probe_began_ = config_.clock->Now();
   if (const absl::Status fits = CheckBulk(header); !fits.ok()) return End(fits);
   return std::span<std::byte>();
 }
@@ -205,9 +204,7 @@ absl::Status ServerSession::OnAskMachine() {
 }
 
 absl::Status ServerSession::OnProbe(std::span<const std::byte> bulk) {
-  if (bulk.empty()) probe_began_ = config_.clock->Now();
-  const Probed probed{static_cast<uint64_t>((config_.clock->Now() - probe_began_).count())};
-  return SendMessage(*channel_, FrameKind::kProbed, probed, 0, bulk);
+  return channel_->Send(static_cast<uint16_t>(FrameKind::kProbed), 0, {}, bulk);
 }
 
 absl::Status ServerSession::OnPlan(std::span<const std::byte> head) {

@@ -84,7 +84,6 @@ class ServerSession final : private link::FrameHandler {
   std::map<uint32_t, std::shared_ptr<const SideSteps>> plans_;
   size_t plan_bytes_ = 0;
   Sha256 hash_{};
-  TimePoint probe_began_;
 
   absl::Mutex mutex_;
   std::shared_ptr<Job> next_ ABSL_GUARDED_BY(mutex_), current_ ABSL_GUARDED_BY(mutex_);

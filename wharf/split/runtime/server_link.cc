@@ -90,17 +90,19 @@ absl::Status ServerLink::OpenModelThere() {
 
 absl::Status ServerLink::Probe() {
   // An empty one first, for the round trip.
+  Nanoseconds round_trip{0};
   for (const size_t size : {size_t{0}, size_t{kProbeBytes}}) {
     const std::vector<std::byte> bulk(size);
     const TimePoint start = config_.clock->Now();
     WHARF_ASSIGN_OR_RETURN(const Answer answer, Ask(FrameKind::kProbe, {}, bulk, FrameKind::kProbed));
     const TimePoint end = config_.clock->Now();
-    WHARF_ASSIGN_OR_RETURN(const Probed probed, offload::Decode<Probed>(answer.head));
-    const Nanoseconds up(std::min<uint64_t>(probed.nanoseconds, static_cast<uint64_t>((end - start).count())));
     if (size == 0) {
-      config_.estimator->OnRoundTrip(end - start, up);
+      round_trip = end - start;
+      config_.estimator->OnRoundTrip(round_trip, Nanoseconds::zero());
     } else {
-      config_.estimator->OnUpload(size, up);
+      // As good as nothing, where the link is fast and this machine busy.
+      constexpr Nanoseconds kLeast = std::chrono::microseconds(1);
+      config_.estimator->OnUpload(size, std::max(kLeast, answer_began_ - start - round_trip));
       config_.estimator->OnDownload(size, end - answer_began_);
     }
   }
@@ -123,6 +125,9 @@ absl::StatusOr<ServerLink::Inference> ServerLink::Begin(uint32_t plan_id, const 
     if (!closed_.ok()) return closed_;
     inference.number = ++inference_;
     receiver_.Open(inference.number, inference.inbox, recorder);
+    recorder_ = recorder;
+    downloaded_ = 0;
+    downloading_ = Nanoseconds::zero();
     inbox_ = inference.inbox;
   }
   inference.outbox = lane_->Open(inference.number, std::move(recorder));
@@ -133,6 +138,10 @@ absl::StatusOr<ServerLink::Inference> ServerLink::Begin(uint32_t plan_id, const 
     });
   }
   lane_->Push([this, plan_id, number = inference.number] {
+    {
+      absl::MutexLock lock(&mutex_);
+      begun_ms_ = Milliseconds(recorder_->Now() - recorder_->Start());
+    }
     SendMessage(*channel_, FrameKind::kBegin, split::Begin{plan_id}, number).IgnoreError();
   });
   return inference;
@@ -195,8 +204,8 @@ absl::Status ServerLink::OnFrame(const link::FrameHeader& header, std::span<cons
   absl::MutexLock lock(&mutex_);
   if (kind == FrameKind::kRows) {
     WHARF_ASSIGN_OR_RETURN(const Arrival arrival, receiver_.OnRows(header, head));
-    arrived_.bytes += arrival.bytes;
-    arrived_.nanoseconds += arrival.nanoseconds;
+    downloaded_ += arrival.bytes;
+    downloading_ += Nanoseconds(static_cast<int64_t>(arrival.end_nanoseconds - arrival.start_nanoseconds));
     return absl::OkStatus();
   }
   if (awaited_ != kind) return InvalidArgument("the server sent message {} nobody asked for", header.kind);
@@ -209,10 +218,6 @@ absl::Status ServerLink::OnDone(const link::FrameHeader& header, std::span<const
   WHARF_ASSIGN_OR_RETURN(const Done done, offload::Decode<Done>(head));
   WHARF_ASSIGN_OR_RETURN(const auto arrivals, DecodeList<Arrival>(done.arrivals));
   WHARF_ASSIGN_OR_RETURN(const auto computed, DecodeList<Computed>(done.computed));
-  // All messages of an inference together: a reader that was held up makes one look slow and the next one fast.
-  Arrival up;
-  for (const Arrival& arrival : arrivals) up.bytes += arrival.bytes, up.nanoseconds += arrival.nanoseconds;
-  config_.estimator->OnUpload(up.bytes, Nanoseconds(static_cast<int64_t>(up.nanoseconds)));
   std::vector<Event> events;
   for (const Computed& one : computed) {
     events.push_back({Lane::kServer,
@@ -223,10 +228,25 @@ absl::Status ServerLink::OnDone(const link::FrameHeader& header, std::span<const
                       0});
   }
   absl::MutexLock lock(&mutex_);
-  const Arrival down = std::exchange(arrived_, {});
-  config_.estimator->OnDownload(down.bytes, Nanoseconds(static_cast<int64_t>(down.nanoseconds)));
+  if (header.tag == inference_) LearnRates(arrivals);
   server_events_ = {header.tag, std::move(events)};
   return absl::OkStatus();
+}
+
+// From when each message was sent, and when it had arrived since Begin had: what both took to get there cancels out.
+// All messages together: a reader that is held up makes one look slow and the next one fast.
+void ServerLink::LearnRates(const std::vector<Arrival>& arrivals) {
+  double busy_ms = 0, free_ms = 0, bytes = 0;
+  size_t message = 0;
+  for (const Event& sent : recorder_->Events()) {
+    if (sent.lane != Lane::kUplink || message == arrivals.size()) continue;
+    const double arrived_ms = static_cast<double>(arrivals[message++].end_nanoseconds) / 1e6;
+    busy_ms += std::max(0.0, arrived_ms - std::max(free_ms, sent.start_ms - begun_ms_));
+    free_ms = arrived_ms;
+    bytes += sent.bytes;
+  }
+  config_.estimator->OnUpload(static_cast<size_t>(bytes), FromSeconds(busy_ms / 1e3));
+  config_.estimator->OnDownload(downloaded_, downloading_);
 }
 
 void ServerLink::OnClosed(const absl::Status& why) {

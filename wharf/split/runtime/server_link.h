@@ -74,6 +74,8 @@ class ServerLink final : private link::FrameHandler {
   absl::Status OnRows(const link::FrameHeader& header, std::span<const std::byte> head);
   absl::Status OnDone(const link::FrameHeader& header, std::span<const std::byte> head);
 
+  void LearnRates(const std::vector<Arrival>& arrivals) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   absl::Status Greet();
   absl::Status OpenModelThere();
   absl::Status Probe();
@@ -91,7 +93,11 @@ class ServerLink final : private link::FrameHandler {
   absl::Status closed_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<Inbox> inbox_ ABSL_GUARDED_BY(mutex_);
   RowsReceiver receiver_ ABSL_GUARDED_BY(mutex_);
-  Arrival arrived_ ABSL_GUARDED_BY(mutex_);         // of the rows since the last Done
+  // Of the last inference begun: what took time, when Begin was sent, what came.
+  std::shared_ptr<Recorder> recorder_ ABSL_GUARDED_BY(mutex_);
+  double begun_ms_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t downloaded_ ABSL_GUARDED_BY(mutex_) = 0;
+  Nanoseconds downloading_ ABSL_GUARDED_BY(mutex_){0};
   uint64_t inference_ ABSL_GUARDED_BY(mutex_) = 0;  // the last one begun
   std::optional<std::pair<uint64_t, std::vector<Event>>> server_events_ ABSL_GUARDED_BY(mutex_);
   TimePoint answer_began_;  // of the reader thread: when a bulk's header came
