@@ -143,6 +143,22 @@ class ClearLines(EndToEndTest):
         done = self.run_program(None, "looper_no_ptx", 1)
         self.assert_one_clear_line(done, "compute_75")
 
+    def test_a_file_that_cannot_be_written_is_said_before_the_program_runs(self):
+        nowhere = self.folder / "no-such-folder" / "file"
+        for words in (["run", "--stats", nowhere], ["trace", "-o", nowhere]):
+            done = self.command(*words, "--local", "--", PROGRAMS / "looper", 1)
+            self.assert_one_clear_line(done, str(nowhere))
+            self.assertEqual(done.stdout, "")
+        for option in ("--json", "--plot", "--html"):
+            done = self.command("bench", "offload", "--modes", "local", option, nowhere)
+            self.assert_one_clear_line(done, str(nowhere))
+            self.assertEqual(done.stdout, "")
+
+    def test_tls_where_the_server_has_none(self):
+        server = self.serve()
+        done = self.run_program(server, "looper", 1, options=["--tls"])
+        self.assert_one_clear_line(done, "TLS")
+
     def test_a_program_that_is_not_there(self):
         done = self.run_program(None, "no-such-program")
         self.assertEqual(done.returncode, 127)

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 
@@ -13,6 +12,7 @@
 #include "wharf/cli/bench_offload_report.h"
 #include "wharf/cli/bench_offload_run.h"
 #include "wharf/cli/commands.h"
+#include "wharf/cli/files.h"
 #include "wharf/cli/local_server.h"
 #include "wharf/cli/option_types.h"
 #include "wharf/cli/shim_directory.h"
@@ -314,14 +314,16 @@ class OffloadBench {
   BenchResult result_;
 };
 
-absl::Status Write(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::trunc);
-  file << text;
-  if (!file.flush()) return PermissionDenied("{} cannot be written", path);
+// Minutes of measuring are not to be lost to a wrong path.
+absl::Status CheckOutputs(const BenchOptions& options) {
+  for (const std::string& path : {options.json, options.plot, options.html}) {
+    if (!path.empty()) WHARF_RETURN_IF_ERROR(CheckWritable(path));
+  }
   return absl::OkStatus();
 }
 
 absl::Status BenchOffload(const BenchOptions& options) {
+  WHARF_RETURN_IF_ERROR(CheckOutputs(options));
   OffloadBench bench(options);
   WHARF_RETURN_IF_ERROR(bench.Prepare());
   WHARF_ASSIGN_OR_RETURN(const BenchResult result, bench.Run());
@@ -329,10 +331,10 @@ absl::Status BenchOffload(const BenchOptions& options) {
   std::fputs(RowsAsTable(result.rows, style).c_str(), stdout);
   std::puts("Calls, round trips and bytes are per inference; \"device_only\" is this machine's device, no Jetson.");
   if (result.stages) std::fputs(("\n" + CallsAsTable(*result.stages, style)).c_str(), stdout);
-  if (!options.json.empty()) WHARF_RETURN_IF_ERROR(Write(options.json, RowsAsJson(result.rows)));
-  if (!options.plot.empty()) WHARF_RETURN_IF_ERROR(Write(options.plot, RowsAsChart(result.rows)));
+  if (!options.json.empty()) WHARF_RETURN_IF_ERROR(WriteFile(options.json, RowsAsJson(result.rows)));
+  if (!options.plot.empty()) WHARF_RETURN_IF_ERROR(WriteFile(options.plot, RowsAsChart(result.rows)));
   if (options.html.empty()) return absl::OkStatus();
-  return Write(options.html, RowsAsPage(result.rows, result.stages ? &*result.stages : nullptr));
+  return WriteFile(options.html, RowsAsPage(result.rows, result.stages ? &*result.stages : nullptr));
 }
 
 std::vector<std::string> ModeNames() {

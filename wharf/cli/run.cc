@@ -9,6 +9,7 @@
 
 #include "wharf/cli/child_process.h"
 #include "wharf/cli/commands.h"
+#include "wharf/cli/files.h"
 #include "wharf/cli/local_server.h"
 #include "wharf/cli/option_types.h"
 #include "wharf/cli/server_check.h"
@@ -211,8 +212,16 @@ absl::Status PrepareServer(RunOptions& options, std::string* driver, std::unique
   return absl::OkStatus();
 }
 
-// The file's directory may be relative, and the program may change its own. What an earlier run left goes.
+// Paths may be relative, and the program may change its directory.
+absl::Status PrepareStats(const std::string& path, Command& command) {
+  WHARF_RETURN_IF_ERROR(CheckWritable(path));
+  command.environment["WHARF_STATS"] = std::filesystem::absolute(path).string();
+  return absl::OkStatus();
+}
+
+// What an earlier run left goes.
 absl::Status PrepareTrace(const std::string& path, Command& command) {
+  WHARF_RETURN_IF_ERROR(CheckWritable(path));
   std::error_code error;
   std::filesystem::remove(path, error);
   if (error) return PermissionDenied("{} cannot be replaced: {}", path, error.message());
@@ -247,7 +256,7 @@ absl::StatusOr<int> Run(RunOptions options, const std::string& path) {
     WHARF_ASSIGN_OR_RETURN(counters, TemporaryFile::Make());
   }
   const std::string stats = counters ? counters->path() : options.stats;
-  if (!stats.empty()) command.environment["WHARF_STATS"] = stats;
+  if (!stats.empty()) WHARF_RETURN_IF_ERROR(PrepareStats(stats, command));
   if (!options.trace.empty()) WHARF_RETURN_IF_ERROR(PrepareTrace(options.trace, command));
   if (!local && !counters && options.trace.empty()) return Execute(command);
   const int code = RunToEnd(command);

@@ -25,11 +25,15 @@ class FirstAnswer final : public link::FrameHandler {
     answered_ = true;
     return absl::OkStatus();
   }
-  void OnClosed(const absl::Status&) override {
+  void OnClosed(const absl::Status& why) override {
     absl::MutexLock lock(&mutex_);
-    if (!answered_)
-      verdict_ =
-          Unavailable("it closed the connection without an answer: does it want --tls, or is it no Wharf server?");
+    if (!answered_) {
+      // With TLS the server's own verdict on our certificate.
+      verdict_ = absl::IsUnauthenticated(why) ? why
+                                              : Unavailable(
+                                                    "it closed the connection without an answer: does it want --tls, "
+                                                    "or is it no Wharf server?");
+    }
     answered_ = true;
   }
   absl::StatusOr<std::string> Await(Nanoseconds timeout) {

@@ -334,7 +334,12 @@ absl::StatusOr<std::unique_ptr<ByteStream>> ConnectTls(int fd, const TlsClientOp
   WHARF_ASSIGN_OR_RETURN(Session session, MakeSession(context, fd));
   WHARF_RETURN_IF_ERROR(ExpectPeer(session.get(), options.server_name.empty() ? host : options.server_name));
   auto stream = std::make_unique<TlsStream>(std::move(owned), std::move(session), /*server=*/false);
-  WHARF_RETURN_IF_ERROR(stream->Handshake(deadline));
+  const absl::Status handshake = stream->Handshake(deadline);
+  if (absl::IsUnavailable(handshake)) {
+    return Unavailable("TLS: {} ended the connection in the middle of the handshake; does it speak TLS on this port?",
+                       host);
+  }
+  WHARF_RETURN_IF_ERROR(handshake);
   return stream;
 }
 

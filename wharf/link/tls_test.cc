@@ -5,6 +5,7 @@
 #include <openssl/x509v3.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <future>
 #include <thread>
@@ -249,6 +250,21 @@ TEST_F(TlsTest, AServerWithoutTlsIsRefused) {
   options.timeout = seconds(60);
   options.tls = Client();
   EXPECT_EQ(Connect(listener->Address(), options).status().code(), absl::StatusCode::kUnauthenticated);
+}
+
+TEST_F(TlsTest, AServerThatHangsUpOnAHandshakeIsSaidToHaveNoTls) {
+  auto listener = Listener::Create("127.0.0.1:0").value();
+  auto accepted = std::async(std::launch::async, [&] {
+    auto stream = FromSocket(listener->Accept().value());
+    std::array<std::byte, 16> hello;
+    EXPECT_TRUE(stream->Read(hello).ok());
+  });
+  ConnectOptions options;
+  options.timeout = seconds(60);
+  options.tls = Client();
+  const absl::Status status = Connect(listener->Address(), options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(ToString(status), HasSubstr("does it speak TLS"));
 }
 
 TEST_F(TlsTest, ASilentPeerIsGivenUp) {

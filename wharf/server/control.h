@@ -80,9 +80,10 @@ struct SessionReport {
   uint64_t bytes_received = 0, bytes_sent = 0, peak_mapped_bytes = 0, busy_nanoseconds = 0;
   uint64_t waited_nanoseconds = 0;  // for the session's turn on the device
   int32_t fault = 0;
+  bool refused = false;  // the client was not let in
   auto Fields() {
     return std::tie(operations, blocking_operations, launches, posted_errors, bytes_received, bytes_sent,
-                    peak_mapped_bytes, busy_nanoseconds, waited_nanoseconds, fault);
+                    peak_mapped_bytes, busy_nanoseconds, waited_nanoseconds, fault, refused);
   }
 };
 

@@ -11,6 +11,7 @@
 namespace wharf::server {
 
 void ServerCounters::Add(const SessionReport& report) {
+  refused += report.refused ? 1 : 0;
   work.operations += report.operations;
   work.blocking_operations += report.blocking_operations;
   work.launches += report.launches;

@@ -312,7 +312,6 @@ void Daemon::OnAskAdmission(WorkerProcess& worker) {
     worker.state = WorkerProcess::State::kAdmitted;
     ++counters_.sessions_opened;
   }
-  if (admission.verdict != Verdict::kAdmitted) ++counters_.refused;
   PublishStatus();  // first, so that whoever was let in is in it
   SendControl(worker.Control(), ControlKind::kAdmission, admission).IgnoreError();
 }

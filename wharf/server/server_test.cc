@@ -94,6 +94,9 @@ void Launch(RawClient& client, const std::string& kernel) {
   ASSERT_TRUE(client.Post(launch).ok());
 }
 
+auto RefusedAre(int count) {
+  return [count](const nlohmann::json& status) { return status.at("refused") == count; };
+}
 auto SessionsAre(size_t count) {
   return [count](const nlohmann::json& status) { return status.at("sessions").size() == count; };
 }
@@ -215,11 +218,13 @@ TEST(ServerTest, ACheckIsAnsweredWithoutASession) {
   Hello hello;
   hello.features = offload::kFeatureCheckOnly;
   ExpectRefusal(*server.Greet(hello), RefusalReason::kUnauthenticated, "wants a token");
+  EXPECT_TRUE(server.AwaitStatus(RefusedAre(1)));
   hello.token = kToken;
   const auto client = server.Greet(hello);
   EXPECT_EQ(AwaitWelcome(*client).properties.driver, "soft");
   EXPECT_EQ(client->AwaitClosed().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(server.Status().at("sessions_opened"), 0);
+  EXPECT_EQ(server.Status().at("refused"), 1);
 }
 
 TEST(ServerTest, TooManySessionsAreRefusedUntilOneEnds) {
@@ -231,7 +236,7 @@ TEST(ServerTest, TooManySessionsAreRefusedUntilOneEnds) {
   first.reset();
   EXPECT_TRUE(server.AwaitStatus(SessionsAre(1)));
   AwaitWelcome(*server.Greet());
-  EXPECT_EQ(server.Status().at("refused"), 1);
+  EXPECT_TRUE(server.AwaitStatus(RefusedAre(1)));
 }
 
 TEST(ServerTest, ASessionGetsItsQuotaAndNoMore) {

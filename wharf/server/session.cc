@@ -181,6 +181,10 @@ absl::Status Session::Refuse(RefusalReason reason, const std::string& message) {
   Log(LogLevel::kWarning, "client refused",
       {{"session", config_.id}, {"peer", channel_->Stream().Peer()}, {"why", message}});
   SetPhase(Phase::kRefused);
+  {
+    absl::MutexLock lock(&mutex_);
+    refused_ = true;
+  }
   Refusal refusal;
   refusal.reason = reason;
   refusal.message = message;
@@ -214,6 +218,10 @@ SessionReport Session::Report() const {
   const link::ChannelStats traffic = channel_->Stats();
   report.bytes_received = traffic.bytes_received;
   report.bytes_sent = traffic.bytes_sent;
+  {
+    absl::MutexLock lock(&mutex_);
+    report.refused = refused_;
+  }
   const offload::Executor* const executor = ExecutorOrNull();
   if (executor == nullptr) return report;
   const offload::ExecutorCounters counters = executor->Counters();

@@ -67,6 +67,7 @@ class Session final : public link::FrameHandler {
   mutable absl::Mutex mutex_;
   Phase phase_ ABSL_GUARDED_BY(mutex_) = Phase::kAwaitingHello;
   bool handling_ ABSL_GUARDED_BY(mutex_) = false;
+  bool refused_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status why_closed_ ABSL_GUARDED_BY(mutex_);
   // Made on the reader thread, once; read elsewhere through ExecutorOrNull.
   offload::Executor* ExecutorOrNull() const;
