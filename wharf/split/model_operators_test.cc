@@ -181,6 +181,23 @@ TEST_F(ModelOperatorsTest, OutputsOfDifferentHeightsCannotBeCut) {
   EXPECT_EQ(RowsOfValue(graph_, rules, model->operators[2], relu, {1, 3}), (RowRange{1, 3}));
 }
 
+// As attention has them: queries and keys are two outputs of one operator, read together or one at a time.
+TEST_F(ModelOperatorsTest, ValuesOfOneOperatorAreReadAsOne) {
+  const int x = Input({1, 6, 8});
+  const int query = Value({1, 6, 4}), key = Value({1, 6, 4});
+  graph_.nodes.push_back({"Split", "", {x, Weights({2})}, {query, key}, {{"axis", int64_t{2}}}});
+  const int turned = Apply("Transpose", {key}, {1, 4, 6}, {{"perm", std::vector<int64_t>{0, 2, 1}}});
+  const int scores = Apply("MatMul", {query, turned}, {1, 6, 6});
+  const auto model = Operators({scores, Apply("Add", {query, key}, {1, 6, 4})});
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_EQ(Names(*model), (StringList{"input", "Split", "Transpose", "MatMul", "Add", "output"}));
+  EXPECT_EQ(model->values[1], (Ints{query, key}));
+  EXPECT_EQ(model->operators[1].rows, 6);
+  EXPECT_EQ(model->operators[3].inputs, (Ints{1, 2}));
+  EXPECT_EQ(model->operators[4].inputs, Ints{1});
+  EXPECT_EQ(model->operators[4].rules[0].kind, RowKind::kRow);
+}
+
 TEST_F(ModelOperatorsTest, WhatConstantsMakeBelongsToNobody) {
   const int x = Input({1, 3, 8, 4});
   const int bias = Apply("Abs", {Weights({3, 1, 1})}, {3, 1, 1});
