@@ -47,7 +47,7 @@ class TorchTensor final : public Tensor {
   graph::TensorType Type() const override { return TypeOf(tensor_); }
   void Read(std::span<std::byte> into) const override {
     const c10::InferenceMode inference;
-    std::memcpy(into.data(), tensor_.contiguous().data_ptr(), into.size());
+    if (!into.empty()) std::memcpy(into.data(), tensor_.contiguous().data_ptr(), into.size());
   }
   const at::Tensor& Torch() const { return tensor_; }
 
