@@ -204,7 +204,9 @@ absl::StatusOr<const SideSteps*> Session::StepsOf(uint32_t plan) {
 
 Nanoseconds Session::Patience() {
   const double alone_ms = evaluator_->Evaluate(plans_.back(), link_).latency_ms;
-  return FromSeconds(report_.planned_ms / 1e3) + std::max(options_.slack, FromSeconds(alone_ms / 4e3));
+  const Outcome planned = evaluator_->Evaluate(plans_[report_.plan], link_);
+  return FromSeconds((planned.latency_ms - planned.busy_ms[kDevice]) / 1e3) +
+         std::max(options_.slack, FromSeconds(alone_ms / 4e3));
 }
 
 absl::Status Session::RunTogether(const std::shared_ptr<ServerLink>& link, const std::shared_ptr<Recorder>& recorder,
@@ -214,8 +216,7 @@ absl::Status Session::RunTogether(const std::shared_ptr<ServerLink>& link, const
                          link->Begin(report_.plan, plans_[report_.plan], *steps, recorder));
   last_link_ = link;
   last_inference_ = inference.number;
-  const TimePoint deadline = recorder->Start() + Patience();
-  return RunSteps({model_->Program(), *steps, kDevice, *inference.inbox, *inference.outbox, *recorder, deadline},
+  return RunSteps({model_->Program(), *steps, kDevice, *inference.inbox, *inference.outbox, *recorder, Patience()},
                   holdings);
 }
 

@@ -59,8 +59,9 @@ class Session {
                                                        const SessionOptions& options);
   ~Session();
 
-  // One inference; not from several threads at once. It takes no longer than the plan, what SessionOptions::slack says,
-  // and then the device alone. kInvalidArgument: not the model's input; kInternal: as exec::Program::Run.
+  // One inference; not from several threads at once. It takes no longer than the device's part of the plan, waiting as
+  // SessionOptions::slack says, and then the device alone. kInvalidArgument: not the model's input; kInternal: as
+  // exec::Program::Run.
   absl::StatusOr<std::vector<exec::TensorPtr>> Run(const exec::TensorPtr& input);
 
   // Of the last Run.

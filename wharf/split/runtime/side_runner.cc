@@ -32,7 +32,11 @@ class Runner {
 
  private:
   absl::Status Receive(const Step& step) {
-    WHARF_ASSIGN_OR_RETURN(std::vector<exec::Part> parts, run_.inbox.Take(step.messages, run_.deadline));
+    const TimePoint start = run_.recorder.Now();
+    std::optional<TimePoint> deadline;
+    if (run_.patience) deadline = start + *run_.patience - waited_;
+    WHARF_ASSIGN_OR_RETURN(std::vector<exec::Part> parts, run_.inbox.Take(step.messages, deadline));
+    waited_ = waited_ + (run_.recorder.Now() - start);
     // Of several values the parts alternate.
     std::stable_sort(parts.begin(), parts.end(),
                      [](const exec::Part& a, const exec::Part& b) { return a.rows.value < b.rows.value; });
@@ -79,6 +83,7 @@ class Runner {
 
   const SideRun& run_;
   Holdings& holdings_;
+  Nanoseconds waited_{0};
 };
 
 }  // namespace

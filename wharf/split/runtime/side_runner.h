@@ -49,7 +49,7 @@ struct SideRun {
   Inbox& inbox;
   Outbox& outbox;
   Recorder& recorder;
-  std::optional<TimePoint> deadline;  // for waiting; computing and what came before it go on
+  std::optional<Nanoseconds> patience;  // for all waiting for rows together; computing takes what it takes
 };
 // `holdings`: by value; on the device the model's input. Holds what is left at the end, or when it fails: as
 // Program::Run, or why rows did not come (Inbox::Take).
