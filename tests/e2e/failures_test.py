@@ -107,6 +107,13 @@ class Misbehaviour(EndToEndTest):
         self.assertEqual(report["cudaGetLastError"], "cudaErrorMemoryAllocation")
         self.assertEqual(report["cudaFree"], "cudaSuccess")
 
+    def test_quota_and_fault_are_explained(self):
+        full = self.run_program(self.serve("--memory", "256MiB"), "misbehave", "hoard")
+        self.assertEqual(full.stderr.count("wharf: out of device memory"), 1, full.stderr)
+        self.assertIn("--memory", full.stderr)
+        wild = self.run_program(None, "misbehave", "wild")
+        self.assertRegex(wild.stderr, "the device faulted .*Write.*not allocated")
+
 
 class ClearLines(EndToEndTest):
     def test_no_server(self):

@@ -437,7 +437,7 @@ void Session::Latch(const ReplyHeader& header, bool include_own) {
   if (header.fault == CudaError::kSuccess || StickyError() != CudaError::kSuccess) return;
   sticky_message_ = header.message;
   sticky_.store(header.fault, std::memory_order_release);
-  Log(LogLevel::kInfo, "the device faulted", {{"message", header.message}});
+  Log(LogLevel::kWarning, "the device faulted", {{"message", header.message}});
 }
 
 void Session::Measure(const Request& request) {

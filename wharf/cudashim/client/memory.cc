@@ -1,8 +1,8 @@
 #include "wharf/cudashim/client/memory.h"
 
 #include <cstdlib>
+#include <mutex>
 
-#include "wharf/base/log.h"
 #include "wharf/cudashim/client/host_ranges.h"
 #include "wharf/cudashim/client/process.h"
 
@@ -12,6 +12,15 @@ namespace {
 // Copies that returned early may still be writing to pinned memory.
 void SettleCopies() {
   if (Connection* const connection = Process::Get().Current()) connection->session->WaitForDetached();
+}
+
+// Once: programs may probe how much there is.
+void TellOfQuota(const absl::Status& refusal) {
+  static std::once_flag told;
+  std::call_once(told, [&] {
+    TellUser(fmt::format("out of device memory: {}; raise --memory of `wharf serve` or `wharf run --local`",
+                         Message(refusal)));
+  });
 }
 
 }  // namespace
@@ -26,7 +35,7 @@ CudaError Allocate(uint64_t size, uint64_t* address) {
   absl::MutexLock lock(&connection->mutex);
   const auto made = connection->allocator.Allocate(size);
   if (!made.ok()) {
-    Log(LogLevel::kInfo, "allocation refused", {{"reason", Message(made.status())}});
+    TellOfQuota(made.status());
     return device::CudaErrorOf(made.status());
   }
   if (made->map) error = connection->session->Post(offload::MapMemory{made->map->address, made->map->size});
