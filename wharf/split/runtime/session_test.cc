@@ -274,13 +274,13 @@ class CountingClock final : public Clock {
 
 TEST(SlowedEngine, WaitsForAMultipleOfWhatARunTook) {
   CountingClock clock;
-  const auto engine = MakeSlowedEngine(exec::MakeTorchEngine({.threads = 1}), 5, clock);
+  const auto engine = MakeSlowedEngine(exec::MakeTorchEngine({.threads = 1}), 5, clock, clock);
   const auto model = Model::Make(*engine, exec::testing::RandomGraph::Make(3, 4));
   ASSERT_TRUE(model.ok()) << ToString(model.status());
   const exec::TensorPtr input = testing::RandomInput(**model, 1);
   const auto results = exec::RunWhole((*model)->Program(), {&input, 1});
   ASSERT_TRUE(results.ok()) << ToString(results.status());
-  EXPECT_EQ(clock.slept_until.since_epoch, std::chrono::milliseconds(1 + 5));
+  EXPECT_EQ(clock.slept_until.since_epoch, std::chrono::milliseconds(1 + 5 * 1));
 }
 
 class Store : public ::testing::Test {
