@@ -96,6 +96,28 @@ static void CheckHalf(cudaDataType type) {
 }
 CASE(gemm_ex_half) { CheckHalf<__half>(CUDA_R_16F); }
 CASE(gemm_ex_bfloat16) { CheckHalf<__nv_bfloat16>(CUDA_R_16BF); }
+// The call itself says so, whatever the mode, and nothing is computed.
+CASE(gemm_ex_of_types_that_do_not_go_together) {
+  struct Kinds {
+    cudaDataType a, b, c;
+    cublasComputeType_t compute;
+  };
+  const Kinds refused[] = {{CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_32F},
+                           {CUDA_R_32F, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F},
+                           {CUDA_R_32F, CUDA_R_32F, CUDA_R_16F, CUBLAS_COMPUTE_32F},
+                           {CUDA_R_16F, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_16F},
+                           {CUDA_R_8I, CUDA_R_8I, CUDA_R_8I, CUBLAS_COMPUTE_32I},
+                           {CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_64F}};
+  Handle handle;
+  Buffer<double> a(64), b(64), c(std::vector<double>(64, 7.0));
+  const double scalars[2] = {1, 0};
+  for (const Kinds& kinds : refused) {
+    EXPECT_EQ(cublasGemmEx(handle, CUBLAS_OP_N, CUBLAS_OP_N, 8, 8, 8, scalars, a.get(), kinds.a, 8, b.get(), kinds.b, 8,
+                           scalars, c.get(), kinds.c, 8, kinds.compute, CUBLAS_GEMM_DEFAULT),
+              CUBLAS_STATUS_NOT_SUPPORTED);
+  }
+  EXPECT_SAME(c.Get(), std::vector<double>(64, 7.0));
+}
 CASE(hgemm) {
   Handle handle;
   const Shape s = Make(false, false, 8, 9, 10);

@@ -10,7 +10,7 @@ CudaError RunTyped(cublasHandle_t handle, GemmCall call, cudaDataType a, cudaDat
   const auto type_a = TypeOf(a), type_b = TypeOf(b), type_c = TypeOf(c);
   if (!type_a || !type_b || !type_c) return CudaError::kNotSupported;
   const auto type = ComputeTypeOf(compute, *type_c);
-  if (!type) return CudaError::kNotSupported;
+  if (!type || !IsProduct(*type_a, *type_b, *type_c, *type)) return CudaError::kNotSupported;
   call.a.type = *type_a;
   call.b.type = *type_b;
   call.c.type = *type_c;

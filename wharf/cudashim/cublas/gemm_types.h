@@ -61,6 +61,23 @@ inline std::optional<device::ElementType> ComputeTypeOf(cublasComputeType_t comp
   }
 }
 
+// Whether the vendor's libraries multiply these (the table of cublasGemmEx): both factors are of one type, and products
+// of small types may be summed in larger ones. Said here, and not by the device later, so that the program is told by
+// the call itself.
+inline bool IsProduct(device::ElementType a, device::ElementType b, device::ElementType c,
+                      device::ElementType compute) {
+  using enum device::ElementType;
+  if (a != b) return false;
+  switch (compute) {
+    case kI32:
+      return a == kI8 && c == kI32;
+    case kF32:
+      return c == kF32 ? a == kF32 || a == kF16 || a == kBF16 || a == kI8 : c == a && (a == kF16 || a == kBF16);
+    default:
+      return a == compute && c == compute;
+  }
+}
+
 inline std::optional<device::Transpose> TransposeOf(cublasOperation_t operation) {
   switch (operation) {
     case CUBLAS_OP_N:

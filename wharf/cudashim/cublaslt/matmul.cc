@@ -43,6 +43,7 @@ CudaError SetKinds(const Matmul& m, const Layouts& l, device::Gemm* gemm) {
   const auto compute = ComputeTypeOf(static_cast<cublasComputeType_t>(m.compute), *type_c);
   // alpha and beta must be of the type products are summed in.
   if (!compute || TypeOf(static_cast<cudaDataType>(m.scale_type)) != compute) return CudaError::kNotSupported;
+  if (!IsProduct(*type_a, *type_b, *type_c, *compute)) return CudaError::kNotSupported;
   const bool biased = (m.epilogue & CUBLASLT_EPILOGUE_BIAS) != 0;
   if (biased && m.bias_type >= 0 && m.bias_type != l.d.type) return CudaError::kNotSupported;
   if (m.unsupported || m.transpose_c != CUBLAS_OP_N || m.fill_mode != CUBLAS_FILL_MODE_FULL ||
