@@ -8,3 +8,10 @@ target_include_directories(wharf_model SYSTEM PRIVATE ${WHARF_CLI11_INCLUDE})
 target_link_libraries(wharf_model PRIVATE wharf::cli_text wharf::cli_split wharf::split_profiler wharf::split_runtime
                                           wharf::link wharf::report wharf::server_options)
 install(TARGETS wharf_model RUNTIME DESTINATION libexec/wharf)
+# Spawns the real program.
+wharf_test(cli_split SOURCES split_command_test.cc)
+if(WHARF_TESTS)
+  target_compile_definitions(cli_split_split_command_test PRIVATE
+    WHARF_MODEL_BINARY="$<TARGET_FILE:wharf_model>" WHARF_TESTDATA="${PROJECT_SOURCE_DIR}/wharf/exec/testdata")
+  add_dependencies(cli_split_split_command_test wharf_model)
+endif()

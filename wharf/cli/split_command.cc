@@ -187,6 +187,11 @@ void AddOptions(CLI::App* command, SplitRunOptions& options) {
   AddDuration(command, "--slack", options.session.slack,
               "How much longer than planned rows are waited for before this machine finishes alone (at least a quarter "
               "of what it takes alone)");
+  command
+      ->add_option("--budget", options.session.planner_options.budget,
+                   "Of searching planners: operators walked for each plan (wharf plan --budget)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1'000'000'000'000}))
+      ->capture_default_str();
   command->add_option("--threads", options.threads, "Of one operator; 0: as LibTorch chooses")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();

@@ -1,0 +1,116 @@
+// wharf split and wharf split-serve as processes: a model on both, and what users get wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace wharf::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kModel = WHARF_TESTDATA "/tiny/model.onnx";
+
+struct Ended {
+  int exit_code = -1;
+  std::string output;
+};
+
+// Standard output and error together.
+Ended WharfModel(const std::string& arguments) {
+  Ended ended;
+  FILE* const pipe = popen((std::string(WHARF_MODEL_BINARY) + " " + arguments + " 2>&1").c_str(), "r");
+  char buffer[4096];
+  for (size_t count = 0; (count = fread(buffer, 1, sizeof(buffer), pipe)) > 0;) ended.output.append(buffer, count);
+  ended.exit_code = WEXITSTATUS(pclose(pipe));
+  return ended;
+}
+
+class SplitCommand : public ::testing::Test {
+ protected:
+  SplitCommand() : directory_(std::filesystem::temp_directory_path() / ("wharf_split_" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(directory_);
+    std::ofstream(Token()) << "0123456789abcdef\n";
+    std::ofstream(directory_ / "wrong") << "fedcba9876543210\n";
+    Start();
+  }
+  ~SplitCommand() override {
+    kill(server_, SIGTERM);
+    int status = 0;
+    waitpid(server_, &status, 0);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+    std::filesystem::remove_all(directory_);
+  }
+
+  std::string Token() const { return directory_ / "token"; }
+  std::string Here() const { return " --threads 1 --cache-dir " + (directory_ / "cache").string(); }
+  Ended Split(const std::string& arguments) const {
+    return WharfModel(std::string("split ") + kModel + " --server " + address_ + Here() + " --budget 20000 " +
+                      arguments);
+  }
+
+  const std::filesystem::path directory_;
+
+ private:
+  void Start() {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addclose(&actions, ends[0]);
+    const std::string cache = directory_ / "cache", token = Token();
+    std::vector<std::string> words = {"wharf", "split-serve",  "--listen", "127.0.0.1:0", "--threads",
+                                      "1",     "--token-file", token,      "--cache-dir", cache};
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    ASSERT_EQ(posix_spawn(&server_, WHARF_MODEL_BINARY, &actions, nullptr, arguments.data(), environ), 0);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    FILE* const output = fdopen(ends[0], "r");
+    char address[128] = "";
+    ASSERT_EQ(fscanf(output, "wharf: split inference at %127s", address), 1);
+    fclose(output);
+    address_ = address;
+  }
+
+  pid_t server_ = -1;
+  std::string address_;
+};
+
+TEST_F(SplitCommand, GivesWhatTheWholeModelGives) {
+  for (const std::string mode : {"intra-dp", "dsccs", "server-only", "device-only"}) {
+    const Ended ended = Split("--random --check --count 3 --token-file " + Token() + " --mode " + mode);
+    EXPECT_EQ(ended.exit_code, 0) << ended.output;
+    EXPECT_THAT(ended.output, HasSubstr("largest difference from the whole model"));
+    EXPECT_THAT(ended.output, HasSubstr("0 finished alone by need"));
+  }
+  EXPECT_TRUE(std::filesystem::exists(directory_ / "cache" / "models")) << "the server keeps the model";
+}
+
+TEST_F(SplitCommand, SaysWhatIsWrong) {
+  const Ended token = Split("--token-file " + (directory_ / "wrong").string());
+  EXPECT_EQ(token.exit_code, 1);
+  EXPECT_EQ(token.output, "wharf: the token is wrong: use the server's token file\n");
+  const Ended nobody = WharfModel(std::string("split ") + kModel + " --server 127.0.0.1:1" + Here());
+  EXPECT_EQ(nobody.exit_code, 1);
+  EXPECT_THAT(nobody.output, HasSubstr("no server answers at 127.0.0.1:1"));
+  const Ended input = Split("--input " + Token() + " --token-file " + Token());
+  EXPECT_EQ(input.exit_code, 1);
+  EXPECT_THAT(input.output, HasSubstr("nor an ONNX tensor: the model's input is"));
+  const Ended open = WharfModel("split-serve --listen 0.0.0.0:0");
+  EXPECT_EQ(open.exit_code, 1);
+  EXPECT_THAT(open.output, HasSubstr("give --token-file"));
+}
+
+}  // namespace
+}  // namespace wharf::cli
