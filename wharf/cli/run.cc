@@ -56,7 +56,7 @@ constexpr const char* kTraceFooter = R"(
 Like `wharf run` (see its --help for the options and modes), and writes when the program made which calls, which of them
 waited and what was replayed, as Chrome trace events: open the file at https://ui.perfetto.dev or chrome://tracing. Calls that
 are answered on the client are left out. At the end a summary says how much was foreseen, what not and why. The first
-events are kept, 64 MiB of them.
+events are kept, 64 MiB of them. A program that runs for ever leaves its trace, and the counters of --stats, on Ctrl-C.
 
   wharf trace --local -o decode.json -- ./cuda_decode --inferences 5
   wharf trace --server edge:7070 -o trace.json -- python3 detect.py)";

@@ -51,9 +51,12 @@ CallGuard::~CallGuard() {
 }
 
 CudaError CallGuard::Finish(CudaError error) {
-  Connection* const connection = Process::Get().Current();
-  if (connection == nullptr) return error;
-  return connection->session->Finish(*reinterpret_cast<CallScope*>(scope_), error);
+  Process& process = Process::Get();
+  if (Connection* const connection = process.Current()) {
+    error = connection->session->Finish(*reinterpret_cast<CallScope*>(scope_), error);
+  }
+  process.StayIfInterrupted();
+  return error;
 }
 
 CudaError Connect() {

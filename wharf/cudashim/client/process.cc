@@ -11,6 +11,7 @@
 #include "wharf/base/mutex.h"
 #include "wharf/base/trace.h"
 #include "wharf/cudashim/client/host_ranges.h"
+#include "wharf/cudashim/client/interruption.h"
 #include "wharf/cudashim/client/module_state.h"
 #include "wharf/offload/sequence_tracker.h"
 #include "wharf/offload/session_environment.h"
@@ -39,6 +40,9 @@ absl::StatusOr<std::unique_ptr<offload::Session>> OpenSession() {
   options.output = Print;
   return offload::OpenSession(offload::kProgramVariables, std::move(options), TellUser);
 }
+
+bool WritesStats() { return !offload::EnvironmentVariable(offload::kProgramVariables, "STATS").empty(); }
+bool WritesFiles() { return WritesStats() || Trace::Get() != nullptr; }
 
 void LockProcess();
 void UnlockProcess();
@@ -112,6 +116,7 @@ CudaError Process::Open(Connection** opened) {
   }
   *opened = new Connection(*std::move(session), ++generation_);
   connection_.store(*opened, std::memory_order_release);
+  if (WritesFiles()) WriteFilesWhenInterrupted();
   return CudaError::kSuccess;
 }
 
@@ -133,13 +138,21 @@ void Process::Count(Call call, offload::CallClass call_class) {
 }
 
 void Process::AtExit() {
-  Connection* const connection = Current();
-  if (orphan_.load() || ended_.exchange(true)) return;
-  if (!offload::EnvironmentVariable(offload::kProgramVariables, "STATS").empty()) WriteStats(connection);
-  if (connection != nullptr) connection->session->Close(std::chrono::milliseconds(500));
+  if (orphan_.load()) return;
+  absl::MutexLock lock(&exit_mutex_);
+  if (ended_.exchange(true)) return;
+  // First what needs no answer of the server.
   if (Trace* const trace = Trace::Get()) {
     if (const absl::Status written = trace->Flush(); !written.ok()) TellUser(std::string(Message(written)));
   }
+  Connection* const connection = Current();
+  if (WritesStats()) WriteStats(connection);
+  if (connection != nullptr) connection->session->Close(std::chrono::milliseconds(500));
+}
+
+void Process::Interrupt() {
+  interrupted_.store(true);
+  AtExit();
 }
 
 namespace {
@@ -209,6 +222,7 @@ void Process::InForkedChild() {
 }
 
 void Process::LockForFork() {
+  exit_mutex_.Lock();
   mutex_.Lock();
   Registry::Get().LockForFork();
   HostRanges::Get().LockForFork();
@@ -218,6 +232,7 @@ void Process::UnlockAfterFork() {
   HostRanges::Get().UnlockAfterFork();
   Registry::Get().UnlockAfterFork();
   mutex_.Unlock();
+  exit_mutex_.Unlock();
 }
 
 namespace {

@@ -5,6 +5,8 @@
 // programs call CUDA from static destructors and threads that outlive them.
 #pragma once
 
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <map>
@@ -54,7 +56,16 @@ class Process {
   uint64_t NewId() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
 
   void Count(Call call, offload::CallClass call_class);
-  void AtExit();
+  // Writes the trace and the counters, if they are asked for, and ends the session. The second caller waits for the
+  // first and does nothing.
+  void AtExit() ABSL_LOCKS_EXCLUDED(exit_mutex_);
+  // The same for a process that a signal is about to end: no CUDA call returns any more, so that the program does not
+  // get to see (and tell of) the end of its session.
+  void Interrupt();
+  // Does not return once the process is interrupted.
+  void StayIfInterrupted() const {
+    while (interrupted_.load(std::memory_order_relaxed)) pause();
+  }
   void LockForFork() ABSL_NO_THREAD_SAFETY_ANALYSIS;
   void UnlockAfterFork() ABSL_NO_THREAD_SAFETY_ANALYSIS;
   void InForkedChild();
@@ -64,10 +75,11 @@ class Process {
   CudaError Open(Connection** opened) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteStats(Connection* connection);
 
+  absl::Mutex exit_mutex_;  // before mutex_
   absl::Mutex mutex_;
   std::atomic<Connection*> connection_{nullptr};
   std::atomic<uint64_t> next_id_{16};
-  std::atomic<bool> ended_{false}, orphan_{false};
+  std::atomic<bool> ended_{false}, orphan_{false}, interrupted_{false};
   uint64_t generation_ ABSL_GUARDED_BY(mutex_) = 0;
   bool gave_up_ ABSL_GUARDED_BY(mutex_) = false;
   offload::SessionCounters retired_ ABSL_GUARDED_BY(mutex_);  // of sessions that were reset
