@@ -24,6 +24,7 @@ void LinkedStream::Break(const absl::Status& why) {
     progress_ = progress;
     down_since_ = next_attempt_ = Now();
     backoff_ = Nanoseconds{0};
+    if (dial_ && options_.on_outage) options_.on_outage();
   }
   state_ = State::kDown;
   why_down_ = why;

@@ -35,6 +35,9 @@ struct ResumeOptions {
   Nanoseconds stall = std::chrono::seconds(3);
   Nanoseconds attempt = std::chrono::seconds(5);  // client: what an answer to an opening may take
   Clock* clock = &Clock::Real();                  // must outlive the stream
+  // Client: called once when a connection breaks and the search for the next begins, on any thread that uses the
+  // stream; must not use it. A break over which nothing came forward since the last belongs to the same outage.
+  std::function<void()> on_outage = nullptr;
 };
 
 // A new connection to the same server; its handshake (TLS) is done. Called on a thread of the stream, one call at a

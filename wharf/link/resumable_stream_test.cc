@@ -196,9 +196,13 @@ RC_GTEST_PROP(ResumableStreamProperty, EveryByteArrivesOnceAndInOrder, ()) {
 TEST(ResumableStreamTest, AReaderWaitsThroughAnOutage) {
   ResumeHarbor harbor(
       {}, [](int number) { return number == 0 ? std::pair(Faults{100}, Faults{}) : std::pair<Faults, Faults>(); });
-  auto [client, server] = Connect(harbor);
+  std::atomic<int> outages{0};
+  ResumeOptions options;
+  options.on_outage = [&outages] { ++outages; };
+  auto [client, server] = Connect(harbor, options);
   harbor.Close(true);
   const auto sent = Pattern(1000);
+  EXPECT_EQ(outages, 0);
   ASSERT_TRUE(Write(*client, sent).ok());  // cut in the middle
   auto answer = std::async(std::launch::async, [&c = client] { return ReadText(*c, 2); });
   AwaitResuming(*client);
@@ -208,6 +212,7 @@ TEST(ResumableStreamTest, AReaderWaitsThroughAnOutage) {
   ASSERT_TRUE(Write(*server, "ok").ok());
   EXPECT_EQ(answer.get(), "ok");
   EXPECT_EQ(harbor.connections(), 2);
+  EXPECT_EQ(outages, 1);  // however often it dialed
 }
 
 TEST(ResumableStreamTest, BothEndsGiveUpWhenTheTimeIsOver) {

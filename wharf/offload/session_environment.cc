@@ -68,11 +68,14 @@ class Variables {
 
 absl::StatusOr<std::unique_ptr<link::ByteStream>> OpenStream(const std::string& server,
                                                              const link::ConnectOptions& options,
-                                                             Nanoseconds resume_time) {
+                                                             Nanoseconds resume_time, const Tell& tell) {
   // What is on this machine cannot drop: when it is gone, it is gone.
   if (resume_time.count() == 0 || server.starts_with("unix:")) return link::Connect(server, options);
   link::ResumeOptions resume;
   resume.limit = resume_time;
+  resume.on_outage = [server, resume_time, tell] {
+    tell(fmt::format("connection to {} lost; trying again for {:g} s", server, Seconds(resume_time)));
+  };
   link::ConnectOptions again = options;
   again.timeout = std::min<Nanoseconds>(options.timeout, std::chrono::seconds(2));  // what is lost is asked for anew
   return link::OpenResumable(
@@ -89,8 +92,7 @@ std::string EnvironmentVariable(std::string_view prefix, std::string_view name) 
   return value == nullptr ? "" : value;
 }
 
-absl::StatusOr<std::unique_ptr<Session>> OpenSession(std::string_view prefix, SessionOptions options,
-                                                     std::function<void(const std::string&)> tell_lost) {
+absl::StatusOr<std::unique_ptr<Session>> OpenSession(std::string_view prefix, SessionOptions options, Tell tell) {
   const Variables variables(prefix);
   const std::string server = variables.Get("SERVER");
   if (server.empty()) {
@@ -99,14 +101,14 @@ absl::StatusOr<std::unique_ptr<Session>> OpenSession(std::string_view prefix, Se
   WHARF_ASSIGN_OR_RETURN(options.token, variables.Token());
   WHARF_ASSIGN_OR_RETURN(options.mode, variables.CallMode());
   options.timeout = variables.Timeout();
-  options.on_lost = [server, tell = std::move(tell_lost)](std::string_view reason) {
+  options.on_lost = [server, tell](std::string_view reason) {
     tell(fmt::format("lost the server {} ({}); CUDA calls fail from now on", server, reason));
   };
   link::ConnectOptions connect;
   connect.timeout = options.timeout;
   connect.tls = variables.Tls();
   try {
-    WHARF_ASSIGN_OR_RETURN(auto stream, OpenStream(server, connect, variables.ResumeTime()));
+    WHARF_ASSIGN_OR_RETURN(auto stream, OpenStream(server, connect, variables.ResumeTime(), tell));
     return Session::Open(std::move(stream), std::move(options));
   } catch (const std::system_error& error) {
     return ResourceExhausted("cannot start the threads of a session: {}", error.what());
