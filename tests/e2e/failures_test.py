@@ -171,6 +171,27 @@ class ClearLines(EndToEndTest):
         self.assertEqual(done.returncode, 127)
         self.assert_one_clear_line(done, "no-such-program")
 
+    def test_a_program_that_is_a_folder(self):
+        done = self.command("run", "--local", "--", self.folder)
+        self.assertEqual(done.returncode, 126)
+        self.assert_one_clear_line(done, str(self.folder), "is a directory")
+
+    def test_a_command_there_is_not(self):
+        done = self.command("bogus")
+        self.assertEqual(done.returncode, 2)
+        self.assert_one_clear_line(done, "bogus", "run, trace, serve")
+
+    def test_a_rate_without_a_unit(self):
+        done = self.command("link", "--rate", "93")
+        self.assertEqual(done.returncode, 2)
+        self.assert_one_clear_line(done, "--rate", "kbit", "mbit", "gbit")
+
+    def test_fewer_than_no_threads(self):
+        for words in (["serve"], ["run", "--local"]):
+            done = self.command(*words, "--threads", "-1", "--", PROGRAMS / "looper", 1)
+            self.assertEqual(done.returncode, 2)
+            self.assert_one_clear_line(done, "--threads", "-1")
+
     def test_the_programs_exit_code_is_passed_on(self):
         done = self.command("run", "--local", "--", "/bin/sh", "-c", "exit 42")
         self.assertEqual(done.returncode, 42)

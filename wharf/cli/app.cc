@@ -10,6 +10,20 @@ namespace {
 
 int exit_code = 0;
 
+// Every word that can follow `wharf`, those that are for itself left out.
+std::string Commands(const CLI::App& app) {
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); })) {
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  }
+  return names;
+}
+
+bool IsUnknownCommand(const CLI::App& app, const std::string& word) {
+  const auto named = [&word](const CLI::App* command) { return command->check_name(word); };
+  return !word.starts_with("-") && app.get_subcommands(named).empty();
+}
+
 }  // namespace
 
 void SetExitCode(int code) { exit_code = code; }
@@ -26,6 +40,11 @@ int RunCommandLine(CLI::App& app, std::vector<std::string> arguments) {
   app.get_formatter()->column_width(34);
   if (arguments.empty()) {
     std::fputs(app.help().c_str(), stdout);
+    return kExitUsage;
+  }
+  if (IsUnknownCommand(app, arguments.front())) {
+    std::fprintf(stderr, "wharf: there is no command \"%s\"; there are: %s\n", arguments.front().c_str(),
+                 Commands(app).c_str());
     return kExitUsage;
   }
   try {

@@ -370,6 +370,7 @@ void AddOffload(CLI::App* bench) {
   command->add_option("--device", options->device, "Of its own server: soft (CPU), cuda (GPU) or auto")
       ->capture_default_str();
   command->add_option("--threads", options->threads, "CPU threads of its own server's device, 0 = all its cores")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command->add_flag("--shared-cores", options->shared_cores, "Let the client run on the device's cores as well");
   AddDuration(command, "--rtt", options->round_trip, "Round-trip time of every link");

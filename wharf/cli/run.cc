@@ -311,7 +311,9 @@ void AddOptions(CLI::App* command, RunOptions& options) {
   command->add_option("--device", options.local_device, "With --local or --partition: soft (CPU), cuda (GPU) or auto")
       ->capture_default_str();
   AddBytes(command, "--memory", options.local_memory, "The same: device memory");
-  command->add_option("--threads", options.local_threads, "The same: CPU threads, 0 = all")->capture_default_str();
+  command->add_option("--threads", options.local_threads, "The same: CPU threads, 0 = all")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   command->add_flag("--no-check", options.no_check, "Start the program even if it looks as if it could not work");
 }
 

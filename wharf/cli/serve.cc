@@ -29,6 +29,7 @@ void AddServeCommand(CLI::App& app) {
   AddBytes(command, "--memory", options->memory_quota, "Device memory of one session");
   command->add_option("--max-sessions", options->max_sessions, "Clients at a time")->capture_default_str();
   command->add_option("--threads", options->threads, "CPU threads of one session with --device soft; 0 = all cores")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command
       ->add_option_function<std::string>(

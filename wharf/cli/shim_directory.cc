@@ -46,6 +46,8 @@ std::vector<std::string> ShimLibraries(const std::string& directory) {
 absl::StatusOr<std::string> FindProgram(const std::string& program) {
   std::vector<std::string> candidates;
   if (program.find('/') != std::string::npos) {
+    std::error_code error;
+    if (fs::is_directory(program, error)) return PermissionDenied("{} is a directory, not a program", program);
     candidates.push_back(program);
   } else {
     const char* path = std::getenv("PATH");

@@ -32,10 +32,12 @@ using Unit = std::pair<const char*, double>;
 
 absl::StatusOr<double> Scale(const std::string& text, std::initializer_list<Unit> units, const char* example) {
   WHARF_ASSIGN_OR_RETURN(const Quantity quantity, Split(text, example));
+  std::string names;
   for (const auto& [name, factor] : units) {
     if (quantity.unit == name) return quantity.number * factor;
+    if (*name != '\0') names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
   }
-  return InvalidArgument("\"{}\" has no known unit; write it like {}", text, example);
+  return InvalidArgument("\"{}\" has no known unit ({}); write it like {}", text, names, example);
 }
 
 }  // namespace
@@ -73,8 +75,7 @@ absl::StatusOr<Nanoseconds> ParseDuration(const std::string& text) {
 
 absl::StatusOr<double> ParseBitRate(const std::string& text) {
   return Scale(text,
-               {{"", 1e6},
-                {"bit", 1},
+               {{"bit", 1},
                 {"kbit", 1e3},
                 {"kbps", 1e3},
                 {"mbit", 1e6},

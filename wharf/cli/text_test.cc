@@ -31,7 +31,6 @@ TEST(TextTest, DurationsHaveUnitsOrAreSeconds) {
 TEST(TextTest, RatesAreInPowersOf1000) {
   EXPECT_DOUBLE_EQ(ParseBitRate("93mbit").value(), 93e6);
   EXPECT_DOUBLE_EQ(ParseBitRate("1.5Gbit").value(), 1.5e9);
-  EXPECT_DOUBLE_EQ(ParseBitRate("93").value(), 93e6);
 }
 
 TEST(TextTest, WhatIsNoQuantityIsSaidSo) {
@@ -41,7 +40,7 @@ TEST(TextTest, WhatIsNoQuantityIsSaidSo) {
   for (const char* wrong : {"", "s", "-1s", "1parsec", "99999999999s"}) {
     EXPECT_EQ(ParseDuration(wrong).status().code(), absl::StatusCode::kInvalidArgument) << wrong;
   }
-  for (const char* wrong : {"", "mbit", "-1mbit", "1mile"}) {
+  for (const char* wrong : {"", "mbit", "-1mbit", "1mile", "93"}) {
     EXPECT_EQ(ParseBitRate(wrong).status().code(), absl::StatusCode::kInvalidArgument) << wrong;
   }
 }
