@@ -7,7 +7,7 @@ import signal
 import subprocess
 import unittest
 
-from wharf_fixture import BIN, PATIENCE, PROGRAMS, EndToEndTest, environment, wait_until
+from wharf_fixture import BIN, PATIENCE, PROGRAMS, SANITIZER, EndToEndTest, environment, wait_until
 
 ROUNDS = 10**9  # for ever
 
@@ -77,6 +77,7 @@ class Interrupt(EndToEndTest):
         err = self.interrupt(process)
         self.assertEqual(process.returncode, 5, err)
 
+    @unittest.skipIf("tsan" in (SANITIZER or ""), "ThreadSanitizer holds signals back in a forked child")
     def test_a_forked_child_ends_as_ever_and_its_parent_goes_on(self):
         file = self.folder / "counters.json"
         done = self.run_program(self.serve(), "interrupted", "child", options=["--stats", file])
