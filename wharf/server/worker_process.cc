@@ -30,8 +30,8 @@ std::vector<char*> WorkerEnvironment() {
   return kept;
 }
 
-// A client that makes its worker use up the machine's memory loses that worker: the kernel shall pick neither the daemon
-// nor anything else. System calls only.
+// A client that makes its worker use up the machine's memory loses that worker: the kernel shall pick neither the
+// daemon nor anything else. System calls only.
 void BeFirstToGo() {
   constexpr std::string_view kBadness = "500";
   const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
