@@ -3,11 +3,11 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "wharf/cli/commands.h"
+#include "wharf/cli/files.h"
 #include "wharf/cli/shim_directory.h"
 #include "wharf/cli/split_options.h"
 #include "wharf/link/emulator.h"
@@ -207,13 +207,6 @@ void AddCharts(const std::vector<SimulatedRow>& rows, const BenchSplitOptions& o
   }
 }
 
-absl::Status Write(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::trunc);
-  file << text;
-  if (!file.flush()) return PermissionDenied("{} cannot be written", path);
-  return absl::OkStatus();
-}
-
 absl::Status BenchSplit(const BenchSplitOptions& options) {
   if (!options.simulate) return Unimplemented("only the simulation is there so far: add --simulate");
   WHARF_ASSIGN_OR_RETURN(const std::string profiles, DataDirectory(options.profiles, "profiles"));
@@ -226,7 +219,7 @@ absl::Status BenchSplit(const BenchSplitOptions& options) {
   for (const report::Table* one : {&table, &gains}) {
     std::printf("%s\n", (options.markdown ? one->Markdown() : one->Text()).c_str());
   }
-  if (!options.json.empty()) WHARF_RETURN_IF_ERROR(Write(options.json, RowsAsJson(rows)));
+  if (!options.json.empty()) WHARF_RETURN_IF_ERROR(WriteFile(options.json, RowsAsJson(rows)));
   if (options.html.empty()) return absl::OkStatus();
   report::HtmlPage page("Splitting inferences: simulated from measured profiles");
   page.AddParagraph("Latency, transmission and energy are modelled from measured operator times; see docs/split.md.");
@@ -235,7 +228,7 @@ absl::Status BenchSplit(const BenchSplitOptions& options) {
   page.AddTable(gains);
   page.AddHeading("All");
   page.AddTable(table);
-  return Write(options.html, page.Text());
+  return WriteFile(options.html, page.Text());
 }
 
 }  // namespace

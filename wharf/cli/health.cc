@@ -11,11 +11,11 @@
 #include <set>
 #include <sstream>
 
+#include "wharf/base/cache_directory.h"
 #include "wharf/cli/shim_directory.h"
 #include "wharf/cli/text.h"
 #include "wharf/device/device.h"
 #include "wharf/link/byte_stream.h"
-#include "wharf/server/options.h"
 
 namespace wharf::cli {
 namespace {
@@ -146,7 +146,7 @@ Finding Port() {
 
 Finding Cache() {
   Finding finding{"kernel cache"};
-  const std::string directory = server::DefaultCacheDirectory();
+  const std::string directory = CacheDirectory();
   std::error_code error;
   if (!directory.empty()) fs::create_directories(directory, error);
   if (directory.empty() || error || access(directory.c_str(), W_OK) != 0) {

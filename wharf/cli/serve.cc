@@ -1,6 +1,7 @@
 #include <memory>
 #include <string>
 
+#include "wharf/base/cache_directory.h"
 #include "wharf/base/log.h"
 #include "wharf/cli/commands.h"
 #include "wharf/cli/option_types.h"
@@ -21,7 +22,7 @@ void AddServeCommand(CLI::App& app) {
   CLI::App* command = app.add_subcommand("serve", "Offer this machine's GPU (or CPU) to other machines.");
   command->footer(kFooter);
   auto options = std::make_shared<server::ServerOptions>();
-  options->cache_directory = server::DefaultCacheDirectory();
+  options->cache_directory = CacheDirectory();
   command->add_option("--listen", options->listen, "HOST:PORT, [V6]:PORT or unix:PATH; port 0 picks a free one")
       ->capture_default_str();
   command->add_option("--device", options->device, "soft (CPU), cuda (GPU), or auto: cuda if there is one")

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <fstream>
 
 namespace wharf::server {
@@ -81,16 +80,6 @@ bool TokensEqual(const std::string& given, const std::string& expected) {
     difference |= static_cast<unsigned char>(c ^ expected[i]);
   }
   return difference == 0;
-}
-
-std::string DefaultCacheDirectory() {
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {
-    return std::string(cache) + "/wharf";
-  }
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') {
-    return std::string(home) + "/.cache/wharf";
-  }
-  return "";
 }
 
 }  // namespace wharf::server

@@ -44,7 +44,4 @@ absl::StatusOr<std::string> LoadToken(const std::string& path);
 // Takes as long whatever the contents.
 bool TokensEqual(const std::string& given, const std::string& expected);
 
-// $XDG_CACHE_HOME/wharf, ~/.cache/wharf, or "" if neither variable is set.
-std::string DefaultCacheDirectory();
-
 }  // namespace wharf::server

@@ -97,20 +97,6 @@ class Monotony {
   std::vector<NoWrap> conditions_;
 };
 
-// `first`, of a row's first thread, is so far from the end of its type that `span` more does not wrap.
-Value* StaysInType(llvm::IRBuilder<>& b, Value* first, int64_t span, bool is_signed) {
-  const unsigned bits = first->getType()->getIntegerBitWidth();
-  const llvm::APInt distance(bits, static_cast<uint64_t>(span), true);
-  if (span > 0) {
-    const llvm::APInt end = is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
-    Value* limit = b.getInt(end - distance);
-    return is_signed ? b.CreateICmpSLE(first, limit) : b.CreateICmpULE(first, limit);
-  }
-  const llvm::APInt end = is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getMinValue(bits);
-  Value* limit = b.getInt(end - distance);
-  return is_signed ? b.CreateICmpSGE(first, limit) : b.CreateICmpUGE(first, limit);
-}
-
 llvm::Function* MakePasses(llvm::Function& thread, const BoundsCheck& check, const Monotony& monotony,
                            const ShapeAnalysis& shapes) {
   llvm::IRBuilder<> b(thread.getContext());
@@ -157,6 +143,19 @@ llvm::Function* MakeInside(llvm::Function& thread, bool pass, llvm::ValueToValue
 }
 
 }  // namespace
+
+llvm::Value* StaysInType(llvm::IRBuilder<>& b, llvm::Value* first, int64_t span, bool is_signed) {
+  const unsigned bits = first->getType()->getIntegerBitWidth();
+  const llvm::APInt distance(bits, static_cast<uint64_t>(span), true);
+  if (span > 0) {
+    const llvm::APInt end = is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
+    Value* limit = b.getInt(end - distance);
+    return is_signed ? b.CreateICmpSLE(first, limit) : b.CreateICmpULE(first, limit);
+  }
+  const llvm::APInt end = is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getMinValue(bits);
+  Value* limit = b.getInt(end - distance);
+  return is_signed ? b.CreateICmpSGE(first, limit) : b.CreateICmpUGE(first, limit);
+}
 
 std::optional<Interior> FindInterior(llvm::Function& thread, const ShapeAnalysis& shapes, const llvm::LoopInfo& loops) {
   if (thread.getInstructionCount() > kMostInstructions) return std::nullopt;

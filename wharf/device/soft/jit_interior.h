@@ -3,6 +3,7 @@
 #pragma once
 
 #include <llvm/IR/Function.h>
+#include <llvm/IR/IRBuilder.h>
 
 #include <optional>
 #include <set>
@@ -11,6 +12,10 @@
 #include "wharf/device/soft/jit_shape.h"
 
 namespace wharf::device::soft {
+
+// i1: `first`, the value of a group's first thread, is so far from the end of its type, as signed or unsigned integers
+// have it, that `span` more, of its last thread, does not wrap.
+llvm::Value* StaysInType(llvm::IRBuilder<>& b, llvm::Value* first, int64_t span, bool is_signed);
 
 struct Interior {
   // The thread function without its check. The caller removes it from the module when it is done with it.

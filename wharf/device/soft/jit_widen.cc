@@ -319,20 +319,8 @@ class Widener {
     if (!llvm::isa<llvm::SExtInst, llvm::ZExtInst>(instruction)) return exact;
     const bool sign = llvm::isa<llvm::SExtInst>(instruction);
     if (interior_ != nullptr && interior_->steady.contains({instruction.getOperand(0), sign})) return exact;
-    Value* first = Scalar(instruction.getOperand(0));
-    const unsigned bits = first->getType()->getIntegerBitWidth();
     const int64_t span = shapes_.Of(instruction.getOperand(0)).stride * static_cast<int64_t>(lanes_ - 1);
-    llvm::APInt limit = span > 0 ? (sign ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits))
-                                 : (sign ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getMinValue(bits));
-    limit -= llvm::APInt(bits, static_cast<uint64_t>(span), true);
-    auto* bound = llvm::ConstantInt::get(b_.getContext(), limit);
-    Value* inside;
-    if (span > 0) {
-      inside = sign ? b_.CreateICmpSLE(first, bound) : b_.CreateICmpULE(first, bound);
-    } else {
-      inside = sign ? b_.CreateICmpSGE(first, bound) : b_.CreateICmpUGE(first, bound);
-    }
-    return b_.CreateAnd(exact, inside);
+    return b_.CreateAnd(exact, StaysInType(b_, Scalar(instruction.getOperand(0)), span, sign));
   }
 
   Value* EmitVector(llvm::Instruction& i) {
