@@ -6,8 +6,7 @@ namespace wharf::cli {
 
 absl::StatusOr<split::MachineProfile> ProfileHere(const split::Model& model, const split::Sha256& hash,
                                                   const std::string& cache_directory) {
-  std::string digits;
-  for (const uint8_t byte : hash) digits += fmt::format("{:02x}", byte);
+  const std::string digits = split::HexOf(hash);
   const split::ProfileCache cache(cache_directory.empty() ? "" : cache_directory + "/profiles");
   const split::Subject subject{model.Engine(), model.Program(), model.Operators(), digits.substr(0, 12), digits};
   const split::Machine machine = split::ThisMachine("LibTorch " + exec::TorchVersion(), exec::TorchThreads());

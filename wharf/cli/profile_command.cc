@@ -50,12 +50,6 @@ std::string NameOf(const std::filesystem::path& model) {
   return (model.filename() == "model.onnx" ? absolute(model).parent_path().filename() : model.stem()).string();
 }
 
-std::string Digits(const split::Sha256& hash) {
-  std::string digits;
-  for (const uint8_t byte : hash) digits += fmt::format("{:02x}", byte);
-  return digits;
-}
-
 absl::Status RunProfile(const ProfileOptions& options) {
   if (options.cpu_time && options.threads != 1) return InvalidArgument("--cpu-time adds threads up: say --threads 1");
   WHARF_ASSIGN_OR_RETURN(const std::string file, ReadFile(options.model));
@@ -73,7 +67,7 @@ absl::Status RunProfile(const ProfileOptions& options) {
   const std::string by = options.cpu_time ? " by CPU time" : "";
   const split::Machine machine = split::ThisMachine("LibTorch " + exec::TorchVersion() + by, exec::TorchThreads());
   const split::Subject subject{*engine, (*model)->Program(), (*model)->Operators(), NameOf(options.model),
-                               Digits(split::HashOf(bytes))};
+                               split::HexOf(split::HashOf(bytes))};
   WHARF_ASSIGN_OR_RETURN(split::MachineProfile profile,
                          split::FindOrMeasure(subject, machine, cache, clock, options.profiler));
   profile = profile.Scaled(options.time_scale);

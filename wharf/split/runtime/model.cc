@@ -40,4 +40,10 @@ Sha256 HashOf(std::span<const std::byte> bytes) {
   return hash;
 }
 
+std::string HexOf(const Sha256& hash) {
+  std::string digits;
+  for (const uint8_t byte : hash) digits += fmt::format("{:02x}", byte);
+  return digits;
+}
+
 }  // namespace wharf::split

@@ -42,5 +42,7 @@ ModelLoader OnnxLoader(const exec::Engine& engine);
 Profile Untimed(const ModelOperators& operators);
 
 Sha256 HashOf(std::span<const std::byte> bytes);
+// 64 lower-case hexadecimal digits.
+std::string HexOf(const Sha256& hash);
 
 }  // namespace wharf::split

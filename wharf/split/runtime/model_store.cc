@@ -36,11 +36,7 @@ std::vector<StoredFile> FilesIn(const fs::path& directory) {
 
 }  // namespace
 
-fs::path ModelStore::PathOf(const Sha256& hash) const {
-  std::string name;
-  for (const uint8_t byte : hash) name += fmt::format("{:02x}", byte);
-  return directory_ / (name + kExtension);
-}
+fs::path ModelStore::PathOf(const Sha256& hash) const { return directory_ / (HexOf(hash) + kExtension); }
 
 std::shared_ptr<const Model> ModelStore::InMemory(const Sha256& hash) {
   absl::MutexLock lock(&mutex_);
