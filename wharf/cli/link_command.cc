@@ -1,8 +1,10 @@
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "wharf/cli/commands.h"
 #include "wharf/cli/option_types.h"
@@ -11,22 +13,39 @@
 namespace wharf::cli {
 namespace {
 
+constexpr Nanoseconds kRandomUntil = std::chrono::hours(24);
+
 struct LinkOptions {
   std::string listen = "127.0.0.1:7071", target = "127.0.0.1:7070", trace;
   std::optional<double> bits_per_second;
   Nanoseconds round_trip{0}, jitter{0};
   std::vector<std::string> outages;
+  std::string random_outages;
+  std::optional<Nanoseconds> cuts;
   uint64_t seed = 1;
 };
 
-// "5s+1s": from second 5 on, for one second.
-absl::StatusOr<link::Outage> ParseOutage(const std::string& text) {
+// "5s+1s": from second 5 on, for one second; or one second every five.
+absl::StatusOr<std::pair<Nanoseconds, Nanoseconds>> ParseOutage(const std::string& text) {
   const size_t plus = text.find('+');
-  if (plus == std::string::npos) return InvalidArgument("\"{}\" is no outage like 5s+1s (start+length)", text);
-  link::Outage outage;
-  WHARF_ASSIGN_OR_RETURN(outage.start, ParseDuration(text.substr(0, plus)));
-  WHARF_ASSIGN_OR_RETURN(outage.length, ParseDuration(text.substr(plus + 1)));
-  return outage;
+  if (plus == std::string::npos) return InvalidArgument("\"{}\" is no outage like 5s+1s", text);
+  WHARF_ASSIGN_OR_RETURN(const Nanoseconds first, ParseDuration(text.substr(0, plus)));
+  WHARF_ASSIGN_OR_RETURN(const Nanoseconds length, ParseDuration(text.substr(plus + 1)));
+  return std::pair{first, length};
+}
+
+absl::StatusOr<std::vector<link::Outage>> OutagesOf(const LinkOptions& options) {
+  std::vector<link::Outage> outages;
+  if (!options.random_outages.empty()) {
+    WHARF_ASSIGN_OR_RETURN(const auto means, ParseOutage(options.random_outages));
+    if (means.first <= Nanoseconds{0}) return InvalidArgument("--random-outages needs time between two of them");
+    outages = link::RandomOutages(means.first, means.second, kRandomUntil, options.seed);
+  }
+  for (const std::string& text : options.outages) {
+    WHARF_ASSIGN_OR_RETURN(const auto outage, ParseOutage(text));
+    outages.push_back({outage.first, outage.second});
+  }
+  return outages;
 }
 
 absl::StatusOr<link::LinkProfile> MakeProfile(const LinkOptions& options) {
@@ -41,14 +60,31 @@ absl::StatusOr<link::LinkProfile> MakeProfile(const LinkOptions& options) {
   profile.round_trip = options.round_trip;
   profile.jitter = options.jitter;
   profile.seed = options.seed;
-  for (const std::string& text : options.outages) {
-    WHARF_ASSIGN_OR_RETURN(const link::Outage outage, ParseOutage(text));
-    profile.outages.push_back(outage);
-  }
+  WHARF_ASSIGN_OR_RETURN(profile.outages, OutagesOf(options));
   return profile;
 }
 
+// Until one of `ends` comes. Meanwhile connections are cut at random, if that is asked for.
+void CutUntilTheEnd(const LinkOptions& options, link::LinkProxy& proxy, const sigset_t& ends) {
+  int signal = 0;
+  if (!options.cuts) {
+    sigwait(&ends, &signal);
+    return;
+  }
+  const Clock& clock = Clock::Real();
+  const TimePoint start = clock.Now();
+  for (const link::Outage& cut : link::RandomOutages(*options.cuts, Nanoseconds{0}, kRandomUntil, options.seed + 1)) {
+    const Nanoseconds left = std::max(start + cut.start - clock.Now(), Nanoseconds{0});
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+    const timespec wait{seconds.count(), (left - seconds).count()};
+    if (sigtimedwait(&ends, nullptr, &wait) > 0) return;
+    proxy.Cut();
+  }
+  sigwait(&ends, &signal);
+}
+
 absl::Status RunLink(const LinkOptions& options) {
+  if (options.cuts && *options.cuts <= Nanoseconds{0}) return InvalidArgument("--cuts needs a time above 0");
   WHARF_ASSIGN_OR_RETURN(link::LinkProfile profile, MakeProfile(options));
   // Blocked before the proxy's threads start, so that they inherit it.
   sigset_t ends;
@@ -58,8 +94,7 @@ absl::Status RunLink(const LinkOptions& options) {
   WHARF_ASSIGN_OR_RETURN(const auto proxy, link::LinkProxy::Start(options.listen, options.target, std::move(profile)));
   std::printf("wharf: emulated link from %s to %s\n", proxy->Address().c_str(), options.target.c_str());
   std::fflush(stdout);
-  int signal = 0;
-  sigwait(&ends, &signal);
+  CutUntilTheEnd(options, *proxy, ends);
   const link::LinkProxy::Stats traffic = proxy->Traffic();
   std::printf("wharf: %s up, %s down, %llu connections\n", FormatBytes(traffic.bytes_up).c_str(),
               FormatBytes(traffic.bytes_down).c_str(), static_cast<unsigned long long>(traffic.connections));
@@ -86,7 +121,14 @@ void AddLinkCommand(CLI::App& app) {
   AddDuration(command, "--jitter", options->jitter, "Up to this much more, each way");
   command->add_option("--outage", options->outages, "START+LENGTH, like 5s+1s; may be given more than once")
       ->type_name("TIME+TIME");
-  command->add_option("--seed", options->seed, "Of the jitter")->capture_default_str();
+  command
+      ->add_option("--random-outages", options->random_outages,
+                   "Outages at random, for a day: BETWEEN+LENGTH, both on average, like 20s+1s")
+      ->type_name("TIME+TIME");
+  AddQuantity(command, "--cuts", options->cuts, ParseDuration,
+              "Close all connections at random, so often on average, for a day")
+      ->type_name("TIME");
+  command->add_option("--seed", options->seed, "Of what is random")->capture_default_str();
   command->callback([options] {
     const absl::Status status = RunLink(*options);
     if (!status.ok()) Fail(status);

@@ -38,6 +38,10 @@ struct LinkProfile {
 // kInvalidArgument: negative times or rates, a trace without a step.
 absl::Status Validate(const LinkProfile& profile);
 
+// Outages at random until `until`: what lies between two of them, and how long one lasts, is exponential of these
+// means. The same for the same seed. REQUIRES: `between` is positive.
+std::vector<Outage> RandomOutages(Nanoseconds between, Nanoseconds length, Nanoseconds until, uint64_t seed);
+
 // What the emulators cut a stream into: the payload of one TCP segment on Ethernet.
 inline constexpr size_t kPacketBytes = 1448;
 
@@ -98,6 +102,9 @@ class LinkProxy {
   virtual std::string Address() const = 0;
   // Restarts the trace's clock, so that runs to be compared see the same bandwidth.
   virtual void Rewind() = 0;
+  // Closes all connections there are, at once and whatever is under way, as a radio that leaves its cell; new ones are
+  // taken. Both peers see their connection end. How many there were.
+  virtual int Cut() = 0;
   struct Stats {
     uint64_t bytes_up = 0, bytes_down = 0, connections = 0;
   };

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <random>
 #include <utility>
 
 #include "wharf/link/emulator.h"
@@ -46,6 +47,20 @@ absl::Status Validate(const LinkProfile& profile) {
     if (!std::isfinite(rate) || rate < 0) return InvalidArgument("{} bit/s is not a bandwidth", rate);
   }
   return absl::OkStatus();
+}
+
+std::vector<Outage> RandomOutages(Nanoseconds between, Nanoseconds length, Nanoseconds until, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto exponential = [&random](Nanoseconds mean) {
+    const double uniform = static_cast<double>(random() >> 11) * 0x1p-53;  // the same with every standard library
+    return FromSeconds(-std::log1p(-uniform) * Seconds(mean));
+  };
+  std::vector<Outage> outages;
+  for (Nanoseconds start = exponential(between); start < until; start += exponential(between)) {
+    outages.push_back({start, exponential(length)});
+    start += outages.back().length;
+  }
+  return outages;
 }
 
 LinkModel::LinkModel(LinkProfile profile, TimePoint start)

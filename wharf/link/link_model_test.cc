@@ -240,6 +240,22 @@ RC_GTEST_PROP(LinkModelProperty, NeverCarriesMoreThanTheIntegralOfTheTrace, ()) 
 
 // --- validation and files ---
 
+TEST(RandomOutagesTest, FollowEachOtherWithTheMeansAskedForAndTheSameBySeed) {
+  const auto outages = RandomOutages(seconds(20), seconds(2), std::chrono::hours(24), 7);
+  Nanoseconds down{0}, end{0};
+  for (const Outage& outage : outages) {
+    ASSERT_GE(outage.start, end);
+    ASSERT_LT(outage.start, std::chrono::hours(24));
+    end = outage.start + outage.length;
+    down += outage.length;
+  }
+  const auto count = static_cast<double>(outages.size());
+  EXPECT_NEAR(count, 86400 / 22.0, 300);  // five standard deviations
+  EXPECT_NEAR(Seconds(down) / count, 2.0, 0.2);
+  EXPECT_EQ(RandomOutages(seconds(20), seconds(2), std::chrono::hours(24), 7).size(), outages.size());
+  EXPECT_NE(RandomOutages(seconds(20), seconds(2), std::chrono::hours(24), 8).front().start, outages.front().start);
+}
+
 TEST(ValidateTest, RefusesWhatMakesNoSense) {
   EXPECT_EQ(Validate(Constant(1e6)), absl::OkStatus());
   EXPECT_EQ(Validate(LinkProfile{}), absl::OkStatus());

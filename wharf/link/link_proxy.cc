@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "wharf/base/log.h"
 #include "wharf/link/emulator.h"
@@ -43,6 +45,19 @@ class TcpLinkProxy final : public LinkProxy {
     down_->Restart(start);
   }
 
+  int Cut() override {
+    const std::lock_guard lock(mutex_);
+    int cut = 0;
+    for (const std::weak_ptr<ProxyConnection>& one : open_) {
+      const std::shared_ptr<ProxyConnection> connection = one.lock();
+      if (connection == nullptr) continue;
+      for (const int fd : {connection->client.get(), connection->target.get()}) shutdown(fd, SHUT_RDWR);
+      ++cut;
+    }
+    open_.clear();
+    return cut;
+  }
+
   Stats Traffic() const override { return {up_->bytes(), down_->bytes(), connections_.load()}; }
 
  private:
@@ -74,6 +89,11 @@ class TcpLinkProxy final : public LinkProxy {
     connection->client = std::move(client);
     connection->target = *std::move(target);
     ++connections_;
+    {
+      const std::lock_guard lock(mutex_);
+      std::erase_if(open_, [](const auto& one) { return one.expired(); });
+      open_.push_back(connection);
+    }
     up_->Add(connection);
     down_->Add(connection);
   }
@@ -83,6 +103,8 @@ class TcpLinkProxy final : public LinkProxy {
   const ParsedAddress target_;
   std::unique_ptr<LinkLane> up_, down_;
   std::atomic<uint64_t> connections_{0};
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<ProxyConnection>> open_;  // guarded by mutex_
   std::thread acceptor_;
 };
 

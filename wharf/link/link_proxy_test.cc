@@ -142,6 +142,30 @@ TEST_F(LinkProxyTest, AReaderThatDoesNotReadHoldsUpItsSenderAndNobodyElse) {
   sender.join();
 }
 
+TEST_F(LinkProxyTest, ACutEndsAllConnectionsAndNewOnesAreTaken) {
+  LinkProfile profile;
+  profile.trace = BandwidthTrace::Constant(1e6);
+  Start(profile);
+  auto [client, server] = Open();
+  auto [other_client, other_server] = Open();
+  std::thread sender([&client = client] {
+    while (Write(*client, Pattern(10'000)).ok()) {
+    }
+  });
+  std::byte byte;
+  ASSERT_EQ(server->Read(std::span(&byte, 1)).value(), 1u);
+  EXPECT_EQ(proxy_->Cut(), 2);
+  sender.join();
+  for (ByteStream* stream : {client.get(), other_client.get(), other_server.get()}) {
+    const auto read = stream->Read(std::span(&byte, 1));
+    EXPECT_TRUE(!read.ok() || *read == 0);
+  }
+  EXPECT_EQ(proxy_->Cut(), 0);
+  auto [next_client, next_server] = Open();
+  ASSERT_TRUE(Write(*next_client, Pattern(10)).ok());
+  ASSERT_EQ(next_server->Read(std::span(&byte, 1)).value(), 1u);
+}
+
 TEST_F(LinkProxyTest, WithoutATargetTheConnectionCloses) {
   std::string nobody;
   { nobody = Listener::Create("127.0.0.1:0").value()->Address(); }
