@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "wharf/base/status.h"
+#include "wharf/split/encoding.h"
 #include "wharf/split/row_graph.h"
 
 namespace wharf::split {
 
 struct Plan {
   std::array<std::vector<RowRange>, 2> rows;  // by Side, then operator
+  Encoding encoding;                          // of what travels
 
   explicit Plan(int operators = 0) { rows.fill(std::vector<RowRange>(operators)); }
   friend bool operator==(const Plan&, const Plan&) = default;

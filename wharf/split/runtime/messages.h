@@ -67,8 +67,9 @@ struct ModelState {
 };
 struct PlanMessage {
   uint32_t id = 0;
-  std::vector<std::byte> rows;  // EncodeList of PlanRows, one an operator
-  auto Fields() { return std::tie(id, rows); }
+  uint8_t input_coding = 0, jpeg_quality = 0, rows_coding = 0;  // of RowCoding; the quality is the input's
+  std::vector<std::byte> rows;                                  // EncodeList of PlanRows, one an operator
+  auto Fields() { return std::tie(id, input_coding, jpeg_quality, rows_coding, rows); }
 };
 struct PlanRows {
   int32_t device_lo = 0, device_hi = 0, server_lo = 0, server_hi = 0;

@@ -54,7 +54,7 @@ const RowGraph& SmallGraph() {
 }
 
 void CheckPlan(std::span<const std::byte> bytes) {
-  const auto plan = DecodePlan({1, {bytes.begin(), bytes.end()}});
+  const auto plan = DecodePlan({1, 0, 0, 0, {bytes.begin(), bytes.end()}});
   if (!plan.ok()) return;
   Require(EncodePlan(1, *plan).rows.size() == bytes.size());
   if (!Check(SmallGraph(), *plan).ok()) return;

@@ -24,11 +24,13 @@ std::vector<RowRange> Missing(RowRange needed, RowRange own) {
   return missing;
 }
 
-std::vector<RowsMessage> MessagesOf(const SplitModel& model, int op, RowRange needed, RowRange own) {
+std::vector<RowsMessage> MessagesOf(const SplitModel& model, const Encoding& encoding, int op, RowRange needed,
+                                    RowRange own) {
   std::vector<RowsMessage> messages;
   for (const RowRange range : Missing(needed, own)) {
     for (const int value : model.operators.values[op]) {
-      messages.push_back({op, {value, RowsOfValue(model, op, value, range)}});
+      const bool input = value == model.graph.inputs[0];
+      messages.push_back({op, {value, RowsOfValue(model, op, value, range)}, input ? encoding.input : encoding.rows});
     }
   }
   return messages;
@@ -85,7 +87,8 @@ class Compiler {
       computing_.push_back(op);
     }
     const Side other = Other(side_);
-    std::vector<RowsMessage> messages = MessagesOf(model_, op, needed_[other][op], plan_.rows[other][op]);
+    std::vector<RowsMessage> messages =
+        MessagesOf(model_, plan_.encoding, op, needed_[other][op], plan_.rows[other][op]);
     if (messages.empty()) return absl::OkStatus();
     WHARF_RETURN_IF_ERROR(FinishComputing());
     Step step{Step::Kind::kSend, {op}, {}, {}, std::move(messages), {}};
@@ -100,7 +103,8 @@ class Compiler {
   absl::Status Receive(int op) {
     WHARF_RETURN_IF_ERROR(FinishComputing());
     received_[op] = true;
-    Step step{Step::Kind::kReceive, {op}, {}, {}, MessagesOf(model_, op, needed_[side_][op], Own(op)), {}};
+    Step step{
+        Step::Kind::kReceive, {op}, {}, {}, MessagesOf(model_, plan_.encoding, op, needed_[side_][op], Own(op)), {}};
     // Own rows that nobody here reads are not next to those that come, and not held any more.
     const bool joined = !Intersection(needed_[side_][op], Own(op)).Empty();
     Hold(op, joined ? Hull(needed_[side_][op], Own(op)) : needed_[side_][op]);
@@ -191,7 +195,7 @@ std::vector<RowsMessage> MessagesFrom(const SplitModel& model, const Plan& plan,
   const auto needed = NeededRows(model.rows, plan);
   std::vector<RowsMessage> all;
   for (int op = 0; op < model.rows.Size(); ++op) {
-    for (RowsMessage& message : MessagesOf(model, op, needed[to][op], plan.rows[to][op])) {
+    for (RowsMessage& message : MessagesOf(model, plan.encoding, op, needed[to][op], plan.rows[to][op])) {
       all.push_back(std::move(message));
     }
   }

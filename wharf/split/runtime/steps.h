@@ -23,8 +23,9 @@ struct SplitModel {
 struct RowsMessage {
   int op = 0;
   exec::Rows rows;
+  RowCodec codec;  // how they travel: the plan's Encoding says
   friend bool operator==(const RowsMessage& a, const RowsMessage& b) {
-    return a.op == b.op && a.rows.value == b.rows.value && a.rows.range == b.rows.range;
+    return a.op == b.op && a.rows.value == b.rows.value && a.rows.range == b.rows.range && a.codec == b.codec;
   }
 };
 
