@@ -12,6 +12,7 @@
 #include "wharf/cli/files.h"
 #include "wharf/cli/local_server.h"
 #include "wharf/cli/option_types.h"
+#include "wharf/cli/server_access.h"
 #include "wharf/cli/server_check.h"
 #include "wharf/cli/shim_directory.h"
 #include "wharf/cli/stats_table.h"
@@ -62,12 +63,9 @@ events are kept, 64 MiB of them. A program that runs for ever leaves its trace, 
   wharf trace --server edge:7070 -o trace.json -- python3 detect.py)";
 
 struct RunOptions {
-  std::string server;
+  ServerAccess access;
   bool local = false;
-  std::string mode = "replay", token_file, stats, trace;
-  bool tls = false;
-  std::string tls_ca, tls_certificate, tls_key;
-  Nanoseconds timeout = std::chrono::seconds(10);
+  std::string mode = "replay", stats, trace;
   Nanoseconds resume = std::chrono::seconds(30);
   std::string search = "incremental";
   std::string partition = "remote";
@@ -107,25 +105,10 @@ class TemporaryFile {
   const std::string path_;
 };
 
-absl::StatusOr<std::string> TokenFor(const RunOptions& options) {
-  if (!options.token_file.empty()) return server::LoadToken(options.token_file);
-  if (const char* token = getenv("WHARF_TOKEN"); token != nullptr && *token != '\0') return std::string(token);
-  if (const char* file = getenv("WHARF_TOKEN_FILE"); file != nullptr && *file != '\0') return server::LoadToken(file);
-  return std::string();
-}
-
 // Which kind of device answers at `address`: "soft" or "cuda".
 absl::StatusOr<std::string> CheckAddress(const std::string& address, const RunOptions& options) {
-  WHARF_ASSIGN_OR_RETURN(const std::string token, TokenFor(options));
-  link::ConnectOptions connect;
-  connect.timeout = options.timeout;
-  if (options.tls) {
-    connect.tls = link::TlsClientOptions{.ca_file = options.tls_ca,
-                                         .certificate_file = options.tls_certificate,
-                                         .key_file = options.tls_key,
-                                         .server_name = ""};
-  }
-  return CheckServer(address, connect, token);
+  WHARF_ASSIGN_OR_RETURN(const std::string token, options.access.Token());
+  return CheckServer(address, options.access.Connecting(), token);
 }
 
 // What can be known before the program runs: that its calls reach us, and that there is code the device can run.
@@ -152,16 +135,17 @@ std::string Preload(const std::string& directory) {
 // How to reach the server, for a process that reads `prefix` (offload/session_environment.h).
 std::map<std::string, std::string> ServerVariables(const RunOptions& options, const std::string& prefix) {
   std::map<std::string, std::string> variables;
-  variables[prefix + "SERVER"] = options.server;
+  variables[prefix + "SERVER"] = options.access.server;
   variables[prefix + "MODE"] = options.mode;
-  variables[prefix + "TIMEOUT_MS"] = fmt::format("{}", std::max<int64_t>(1, options.timeout.count() / 1'000'000));
+  variables[prefix + "TIMEOUT_MS"] =
+      fmt::format("{}", std::max<int64_t>(1, options.access.timeout.count() / 1'000'000));
   variables[prefix + "RESUME_MS"] = fmt::format("{}", options.resume.count() / 1'000'000);
-  variables[prefix + "TLS"] = options.tls ? "1" : "";
-  variables[prefix + "TLS_CA"] = options.tls_ca;
-  variables[prefix + "TLS_CERT"] = options.tls_certificate;
-  variables[prefix + "TLS_KEY"] = options.tls_key;
-  if (!options.token_file.empty()) {
-    variables[prefix + "TOKEN_FILE"] = options.token_file;
+  variables[prefix + "TLS"] = options.access.tls ? "1" : "";
+  variables[prefix + "TLS_CA"] = options.access.tls_ca;
+  variables[prefix + "TLS_CERT"] = options.access.tls_certificate;
+  variables[prefix + "TLS_KEY"] = options.access.tls_key;
+  if (!options.access.token_file.empty()) {
+    variables[prefix + "TOKEN_FILE"] = options.access.token_file;
     variables[prefix + "TOKEN"] = "";  // it would come first
   }
   return variables;
@@ -185,8 +169,8 @@ absl::StatusOr<std::unique_ptr<LocalServer>> StartLocal(const RunOptions& option
 // A server here whose device is this machine's and, behind it, the server's.
 absl::StatusOr<std::unique_ptr<LocalServer>> StartPartition(const RunOptions& options) {
   std::map<std::string, std::string> variables = ServerVariables(options, "WHARF_UPSTREAM_");
-  if (options.token_file.empty()) {
-    WHARF_ASSIGN_OR_RETURN(variables["WHARF_UPSTREAM_TOKEN"], TokenFor(options));
+  if (options.access.token_file.empty()) {
+    WHARF_ASSIGN_OR_RETURN(variables["WHARF_UPSTREAM_TOKEN"], options.access.Token());
   }
   variables["WHARF_PARTITION"] = options.partition;
   variables["WHARF_PARTITION_DEVICE"] = options.local_device;
@@ -199,16 +183,16 @@ absl::StatusOr<std::unique_ptr<LocalServer>> StartPartition(const RunOptions& op
 absl::Status PrepareServer(RunOptions& options, std::string* driver, std::unique_ptr<LocalServer>* own) {
   if (options.local) {
     WHARF_ASSIGN_OR_RETURN(*own, StartLocal(options));
-    options.server = (*own)->Address();
+    options.access.server = (*own)->Address();
   }
-  WHARF_ASSIGN_OR_RETURN(*driver, CheckAddress(options.server, options));
+  WHARF_ASSIGN_OR_RETURN(*driver, CheckAddress(options.access.server, options));
   if (options.partition == "remote") return absl::OkStatus();
   WHARF_ASSIGN_OR_RETURN(*own, StartPartition(options));
   // What follows is how the program reaches it.
-  options.server = (*own)->Address();
+  options.access.server = (*own)->Address();
   options.mode = "posted";
-  options.tls = false;
-  options.token_file.clear();
+  options.access.tls = false;
+  options.access.token_file.clear();
   return absl::OkStatus();
 }
 
@@ -268,16 +252,9 @@ absl::StatusOr<int> Run(RunOptions options, const std::string& path) {
 
 void CheckUsage(RunOptions& options) {
   if (options.program.empty()) throw CLI::ValidationError("run", "which program? wharf run --local -- ./program args");
-  if (options.server.empty() && !options.local) {
-    const char* server = getenv("WHARF_SERVER");
-    if (server == nullptr || *server == '\0') {
-      throw CLI::ValidationError("run", "say where to run: --server HOST:PORT, or --local for this machine");
-    }
-    options.server = server;
-  }
-  options.tls = options.tls || !options.tls_ca.empty() || !options.tls_certificate.empty();
-  if (options.tls_certificate.empty() != options.tls_key.empty()) {
-    throw CLI::ValidationError("run", "--tls-cert and --tls-key go together");
+  FinishServerAccess("run", options.access);
+  if (options.access.server.empty() && !options.local) {
+    throw CLI::ValidationError("run", "say where to run: --server HOST:PORT, or --local for this machine");
   }
   if (options.partition == "remote") return;
   if (options.local) throw CLI::ValidationError("run", "--partition wants a --server: with --local all runs here");
@@ -287,7 +264,7 @@ void CheckUsage(RunOptions& options) {
 }
 
 void AddOptions(CLI::App* command, RunOptions& options) {
-  CLI::Option* server = command->add_option("--server", options.server, "HOST:PORT of `wharf serve` (or WHARF_SERVER)");
+  CLI::Option* server = AddServerAccess(command, options.access);
   command->add_flag("--local", options.local, "Run on this machine, with a private server")->excludes(server);
   command->add_option("--mode", options.mode, "How calls travel")
       ->check(CLI::IsMember({"replay", "posted", "cached", "percall", "replay_speculative"}))
@@ -298,16 +275,12 @@ void AddOptions(CLI::App* command, RunOptions& options) {
   command->add_option("--partition", options.partition, "Where operations run: the server, this machine, or both")
       ->check(CLI::IsMember({"remote", "local", "auto"}))
       ->capture_default_str();
-  AddDuration(command, "--timeout", options.timeout, "A server silent for this long is lost: CUDA calls then fail");
+  AddDuration(command, "--timeout", options.access.timeout,
+              "A server silent for this long is lost: CUDA calls then fail");
   AddDuration(command, "--resume", options.resume,
               "A dropped connection is waited for this long, and the program goes on; 0 = not at all");
   command->add_option("--stats", options.stats, "Write counters to FILE as JSON; - prints a table at the end")
       ->type_name("FILE");
-  command->add_option("--token-file", options.token_file, "The server's token")->type_name("FILE");
-  command->add_flag("--tls", options.tls, "Encrypt; the server must have a certificate");
-  command->add_option("--tls-ca", options.tls_ca, "Trust this CA instead of the system's")->type_name("FILE");
-  command->add_option("--tls-cert", options.tls_certificate, "Our certificate, for mutual TLS")->type_name("FILE");
-  command->add_option("--tls-key", options.tls_key, "Its key")->type_name("FILE");
   command->add_option("--device", options.local_device, "With --local or --partition: soft (CPU), cuda (GPU) or auto")
       ->capture_default_str();
   AddBytes(command, "--memory", options.local_memory, "The same: device memory");

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "wharf/base/cache_directory.h"
@@ -11,10 +12,10 @@
 #include "wharf/cli/files.h"
 #include "wharf/cli/model_profile.h"
 #include "wharf/cli/option_types.h"
+#include "wharf/cli/server_access.h"
 #include "wharf/exec/torch_engine.h"
 #include "wharf/graph/onnx_import.h"
 #include "wharf/report/table.h"
-#include "wharf/server/options.h"
 #include "wharf/split/runtime/client.h"
 #include "wharf/split/runtime/slowed_engine.h"
 
@@ -24,7 +25,8 @@ namespace {
 using report::Align;
 
 struct SplitRunOptions {
-  std::string model, server, input, token_file, mode = "intra-dp", cache_directory = CacheDirectory();
+  std::string model, input, json, mode = "intra-dp", cache_directory = CacheDirectory();
+  ServerAccess access;
   int count = 10, threads = 0;
   bool check = false, random = false;
   double slow_down = 1;
@@ -101,9 +103,27 @@ struct Totals {
   double worst_error = 0;
 };
 
-void AddRow(report::Table& table, int number, split::Session& session) {
-  const split::InferenceReport& report = session.Report();
-  const LaneSums sums(session.MeasuredEvents());
+// One inference, flat: for whoever computes with it.
+nlohmann::ordered_json RowOf(const SplitRunOptions& options, int number, const split::InferenceReport& report,
+                             const LaneSums& sums) {
+  return {{"model", options.model},
+          {"mode", options.mode},
+          {"inference", number},
+          {"latency_ms", report.latency_ms},
+          {"planned_ms", report.planned_ms},
+          {"plan", report.plan},
+          {"link_bytes_per_ms", report.bytes_per_ms},
+          {"alone", report.alone},
+          {"lost", report.lost.ok() ? "" : std::string(Message(report.lost))},
+          {"device_ms", Of(sums.ms, split::Lane::kDevice)},
+          {"server_ms", Of(sums.ms, split::Lane::kServer)},
+          {"uplink_ms", Of(sums.ms, split::Lane::kUplink)},
+          {"downlink_ms", Of(sums.ms, split::Lane::kDownlink)},
+          {"uplink_bytes", Of(sums.bytes, split::Lane::kUplink)},
+          {"downlink_bytes", Of(sums.bytes, split::Lane::kDownlink)}};
+}
+
+void AddRow(report::Table& table, int number, const split::InferenceReport& report, const LaneSums& sums) {
   table.AddRow({fmt::format("{}", number), fmt::format("{:.1f}", report.latency_ms),
                 fmt::format("{:.1f}", report.planned_ms), fmt::format("{}", report.plan),
                 fmt::format("{:.2f}", report.bytes_per_ms / 1e3),
@@ -126,7 +146,9 @@ report::Table MakeTable() {
                         {"where"}});
 }
 
-absl::Status RunAll(const SplitRunOptions& options, split::Session& session, const exec::TensorPtr& input) {
+// Runs them all, says how it went, and adds a row an inference to `rows`.
+absl::Status RunAll(const SplitRunOptions& options, split::Session& session, const exec::TensorPtr& input,
+                    nlohmann::ordered_json& rows) {
   std::vector<exec::TensorPtr> whole;
   if (options.check) {
     WHARF_ASSIGN_OR_RETURN(whole, exec::RunWhole(session.GetModel().Program(), {&input, 1}));
@@ -138,7 +160,9 @@ absl::Status RunAll(const SplitRunOptions& options, split::Session& session, con
     totals.latencies.push_back(session.Report().latency_ms);
     totals.planned.push_back(session.Report().planned_ms);
     totals.lost += session.Report().lost.ok() ? 0 : 1;
-    AddRow(table, i, session);
+    const LaneSums sums(session.MeasuredEvents());
+    AddRow(table, i, session.Report(), sums);
+    rows.push_back(RowOf(options, i, session.Report(), sums));
     if (options.check) totals.worst_error = std::max(totals.worst_error, RelativeError(results, whole));
   }
   const double count = options.count;
@@ -156,25 +180,29 @@ absl::Status RunAll(const SplitRunOptions& options, split::Session& session, con
 }
 
 absl::Status RunSplit(const SplitRunOptions& options) {
-  if (options.server.empty() && options.mode != "device-only") return InvalidArgument("say --server HOST:PORT");
+  if (options.access.server.empty() && options.mode != "device-only") return InvalidArgument("say --server HOST:PORT");
+  if (!options.json.empty()) WHARF_RETURN_IF_ERROR(CheckWritable(options.json));
   WHARF_ASSIGN_OR_RETURN(const std::string file, ReadFile(options.model));
   const auto engine = split::MakeSlowedEngine(exec::MakeTorchEngine({options.threads}), options.slow_down);
   split::SessionOptions session_options = options.session;
   session_options.load = split::OnnxLoader(*engine);
   session_options.planner = options.mode;
   session_options.profile = ProfileOf(options, split::HashOf(std::as_bytes(std::span(file))));
-  if (!options.token_file.empty()) {
-    WHARF_ASSIGN_OR_RETURN(session_options.token, server::LoadToken(options.token_file));
-  }
-  WHARF_ASSIGN_OR_RETURN(const auto session, split::Session::Connect(options.model, options.server, session_options));
+  session_options.connecting = options.access.Connecting();
+  WHARF_ASSIGN_OR_RETURN(session_options.token, options.access.Token());
+  WHARF_ASSIGN_OR_RETURN(const auto session,
+                         split::Session::Connect(options.model, options.access.server, session_options));
   const graph::Graph& graph = session->GetModel().Graph();
   WHARF_ASSIGN_OR_RETURN(const exec::TensorPtr input, LoadInput(*engine, graph.Type(graph.inputs[0]), options.input));
-  return RunAll(options, *session, input);
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  const absl::Status ran = RunAll(options, *session, input, rows);
+  if (!options.json.empty()) WHARF_RETURN_IF_ERROR(WriteFile(options.json, rows.dump(1) + "\n"));
+  return ran;
 }
 
 void AddOptions(CLI::App* command, SplitRunOptions& options) {
   command->add_option("model", options.model, "The model; open dimensions are 1")->type_name("MODEL.onnx")->required();
-  command->add_option("--server", options.server, "HOST:PORT of `wharf split-serve`");
+  AddServerAccess(command, options.access);
   CLI::Option* input =
       command->add_option("--input", options.input, "Raw bytes of the model's input, or an ONNX tensor");
   input->type_name("FILE");
@@ -199,7 +227,7 @@ void AddOptions(CLI::App* command, SplitRunOptions& options) {
       ->check(CLI::Range(1.0, 1e4))
       ->type_name("X")
       ->capture_default_str();
-  command->add_option("--token-file", options.token_file, "The server's token")->type_name("FILE");
+  command->add_option("--json", options.json, "Write an array with one flat object an inference")->type_name("FILE");
   command->add_option("--cache-dir", options.cache_directory, "Where profiles are kept; \"\" = nowhere")
       ->type_name("DIR")
       ->capture_default_str();
@@ -216,6 +244,7 @@ void AddSplitCommand(CLI::App& app) {
   auto options = std::make_shared<SplitRunOptions>();
   AddOptions(command, *options);
   command->callback([options] {
+    FinishServerAccess("split", options->access);
     if (const absl::Status done = RunSplit(*options); !done.ok()) Fail(done);
   });
 }

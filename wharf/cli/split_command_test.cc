@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,22 @@ TEST_F(SplitCommand, GivesWhatTheWholeModelGives) {
     EXPECT_THAT(ended.output, HasSubstr("0 finished alone by need"));
   }
   EXPECT_TRUE(std::filesystem::exists(directory_ / "cache" / "models")) << "the server keeps the model";
+}
+
+TEST_F(SplitCommand, WritesARowAnInference) {
+  const std::string rows = directory_ / "rows.json";
+  const Ended ended = Split("--count 3 --mode server-only --token-file " + Token() + " --json " + rows);
+  ASSERT_EQ(ended.exit_code, 0) << ended.output;
+  const nlohmann::json json = nlohmann::json::parse(std::ifstream(rows));
+  ASSERT_EQ(json.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(json[i]["inference"], i + 1);
+    EXPECT_EQ(json[i]["mode"], "server-only");
+    EXPECT_EQ(json[i]["lost"], "");
+    EXPECT_EQ(json[i]["alone"], false);
+    EXPECT_GT(json[i]["latency_ms"], 0.0);
+    EXPECT_GT(json[i]["uplink_bytes"], 0.0);
+  }
 }
 
 TEST_F(SplitCommand, SaysWhatIsWrong) {

@@ -67,7 +67,8 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Connect(const std::string& mod
                                                           const SessionOptions& options) {
   WHARF_ASSIGN_OR_RETURN(std::vector<std::byte> onnx, ReadFile(model_path));
   auto session = Open(
-      std::move(onnx), [server_address] { return link::Connect(server_address); }, options);
+      std::move(onnx),
+      [server_address, connecting = options.connecting] { return link::Connect(server_address, connecting); }, options);
   if (session.ok() || session.status().code() != absl::StatusCode::kInvalidArgument) return session;
   return InvalidArgument("{}: {}", model_path, Message(session.status()));
 }

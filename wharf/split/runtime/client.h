@@ -27,6 +27,7 @@ struct SessionOptions {
   std::string planner = "intra-dp";  // a PlannerKind's name; device-only needs no server
   PlannerOptions planner_options;
   std::string token;
+  link::ConnectOptions connecting;  // of Connect: TLS, patience
   // How long the operators take on both machines; `server_machine` is what the server says of itself. Required unless
   // the planner is device-only.
   std::function<absl::StatusOr<Profile>(const Model& model, const std::string& server_machine)> profile;
