@@ -29,8 +29,8 @@ void CutDecoder::Decode(const Cuts& cuts, Plan& plan) {
   for (int op = graph_.Output(); op >= 0; --op) {
     RowRange device = needed_[kDevice][op], server = needed_[kServer][op];
     const Cut cut = cuts[op];
-    if (op == 0) {
-      device = {0, graph_.Rows(0)};
+    if (graph_.IsInput(op)) {
+      device = {0, graph_.Rows(op)};
       server = {};
     } else if (cut.Exchanges() && op != graph_.Output()) {
       if (cut.server_first) {

@@ -23,7 +23,7 @@ LayerCut LayerCutter::Cheapest(const LayerCosts& costs, Replication replication)
   for (int op = 0; op < size; ++op) {
     lacks_.push_back(cut_.AddNode());
     has_.push_back(cut_.AddNode());
-    const bool input = op == 0, output = op == graph_.Output();
+    const bool input = graph_.IsInput(op), output = op == graph_.Output();
     cut_.AddArc(MinCut::kSource, lacks_[op], input ? kForbidden : costs.compute[kServer][op]);
     cut_.AddArc(has_[op], MinCut::kSink, costs.compute[kDevice][op]);
     if (input || output) cut_.AddArc(MinCut::kSource, has_[op], kForbidden);
@@ -122,7 +122,7 @@ Plan DeviceOnlyPlan(const RowGraph& graph) {
 Plan ServerOnlyPlan(const RowGraph& graph) {
   Plan plan(graph.Size());
   for (int op = 0; op < graph.Size(); ++op) {
-    plan.rows[op == 0 || op == graph.Output() ? kDevice : kServer][op] = {0, graph.Rows(op)};
+    plan.rows[graph.IsInput(op) || op == graph.Output() ? kDevice : kServer][op] = {0, graph.Rows(op)};
   }
   return plan;
 }

@@ -39,8 +39,10 @@ absl::Status Check(const RowGraph& graph, const Plan& plan) {
       }
     }
   }
-  if (plan.rows[kDevice][0].Size() != graph.Rows(0) || !plan.rows[kServer][0].Empty()) {
-    return InvalidArgument("the input lies on the device, whole");
+  for (int op = 0; graph.IsInput(op); ++op) {
+    if (plan.rows[kDevice][op].Size() != graph.Rows(op) || !plan.rows[kServer][op].Empty()) {
+      return InvalidArgument("the input lies on the device, whole");
+    }
   }
   if (plan.rows[kDevice][graph.Output()].Size() != graph.Rows(graph.Output())) {
     return InvalidArgument("the output must be on the device, whole");
@@ -55,6 +57,19 @@ absl::Status Check(const RowGraph& graph, const Plan& plan) {
     }
   }
   return absl::OkStatus();
+}
+
+Plan InLayout(const RowGraph& laid_out, const Layout& layout, const Plan& plan) {
+  Plan parted(laid_out.Size());
+  parted.layout = layout;
+  for (const Side side : kSides) {
+    for (int op = 0; op < laid_out.Size(); ++op) {
+      const RowRange rows = plan.rows[side][laid_out.Operator(op)];
+      const int first = laid_out.FirstRow(op);
+      parted.rows[side][op] = Intersection(RowRange{rows.lo - first, rows.hi - first}, {0, laid_out.Rows(op)});
+    }
+  }
+  return parted;
 }
 
 std::vector<Transfer> Transfers(const RowGraph& graph, const Plan& plan) {

@@ -7,13 +7,16 @@
 
 #include "wharf/base/status.h"
 #include "wharf/split/encoding.h"
+#include "wharf/split/layout.h"
 #include "wharf/split/row_graph.h"
 
 namespace wharf::split {
 
+// Whatever takes a graph and a plan wants the graph laid out as the plan says: then bands are its operators.
 struct Plan {
-  std::array<std::vector<RowRange>, 2> rows;  // by Side, then operator
-  Encoding encoding;                          // of what travels
+  std::array<std::vector<RowRange>, 2> rows;  // by Side, then operator of the laid-out graph
+  Layout layout;
+  Encoding encoding;  // of what travels
 
   explicit Plan(int operators = 0) { rows.fill(std::vector<RowRange>(operators)); }
   friend bool operator==(const Plan&, const Plan&) = default;
@@ -26,6 +29,10 @@ std::array<std::vector<RowRange>, 2> NeededRows(const RowGraph& graph, const Pla
 // kInvalidArgument unless the plan can be carried out: ranges within the operators' rows; the input whole on the device
 // and not on the server; the output whole on the device; every needed row computed on its side or on the other.
 absl::Status Check(const RowGraph& graph, const Plan& plan);
+
+// A plan without layout carried out in bands: each side computes of every band what it computed of the operator.
+// `laid_out`: WithLayout(plain, layout). REQUIRES: Check(plain, plan).ok(). O(bands).
+Plan InLayout(const RowGraph& laid_out, const Layout& layout, const Plan& plan);
 
 // What one side sends the other of an operator's output, once, when it has computed it.
 struct Transfer {

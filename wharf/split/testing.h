@@ -3,6 +3,7 @@
 
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -83,6 +84,39 @@ inline Profile ArbitraryProfile(int max_operators, int max_rows) {
   return builder.End({operators});
 }
 
+// Some bands in some order in which they can be computed.
+inline Layout ArbitraryLayout(const RowGraph& plain) {
+  std::vector<Band> waiting, input;
+  for (int op = 0; op + 1 < plain.Size(); ++op) {
+    for (int lo = 0, left = *rc::gen::inRange(1, 4); lo < plain.Rows(op); --left) {
+      const int hi = left <= 1 ? plain.Rows(op) : *rc::gen::inRange(lo + 1, plain.Rows(op) + 1);
+      (op == 0 ? input : waiting).push_back({op, {lo, hi}});
+      lo = hi;
+    }
+  }
+  Layout layout;
+  layout.bands = std::move(input);
+  const auto ready = [&](const Band& band) {
+    return std::none_of(waiting.begin(), waiting.end(), [&](const Band& later) {
+      const auto edges = plain.Inputs(band.op);
+      return std::any_of(edges.begin(), edges.end(), [&](const RowGraph::Edge& edge) {
+        return edge.from == later.op && !Intersection(plain.Needed(band.op, edge, band.rows), later.rows).Empty();
+      });
+    });
+  };
+  while (!waiting.empty()) {
+    std::vector<size_t> next;
+    for (size_t i = 0; i < waiting.size(); ++i) {
+      if (ready(waiting[i])) next.push_back(i);
+    }
+    const size_t chosen = next[*rc::gen::inRange<size_t>(0, next.size())];
+    layout.bands.push_back(waiting[chosen]);
+    waiting.erase(waiting.begin() + static_cast<int64_t>(chosen));
+  }
+  layout.bands.push_back({plain.Output(), {0, plain.Rows(plain.Output())}});
+  return layout;
+}
+
 // Some valid plan: random ranges, widened where somebody needs more.
 inline Plan ArbitraryPlan(const RowGraph& graph) {
   Plan plan(graph.Size());
@@ -97,7 +131,7 @@ inline Plan ArbitraryPlan(const RowGraph& graph) {
     if (*rc::gen::inRange(0, 4) == 0) first = Hull(first, needed[kDevice][op]);
     if (*rc::gen::inRange(0, 4) == 0) second = Hull(second, needed[kServer][op]);
     if (op == graph.Output()) first = needed[kDevice][op];
-    if (op == 0) first = {0, graph.Rows(0)}, second = {};
+    if (graph.IsInput(op)) first = {0, graph.Rows(op)}, second = {};
     plan.rows[kDevice][op] = first;
     plan.rows[kServer][op] = second;
     for (const Side side : kSides) {

@@ -204,7 +204,8 @@ class SteppedWorld {
 RC_GTEST_PROP(TimelineProperty, AgreesWithASimulationMomentByMoment, ()) {
   Profile profile = ArbitraryProfile(8, 6);
   profile.slice_cost = {0.05, 1.05};
-  const RowGraph graph(profile);
+  const RowGraph plain(profile);
+  const RowGraph graph = *rc::gen::arbitrary<bool>() ? WithLayout(plain, ArbitraryLayout(plain)) : plain;
   const Plan plan = ArbitraryPlan(graph);
   RC_ASSERT(Check(graph, plan).ok());
   Link link = TestLink(*rc::gen::inRange(1, 5000));
