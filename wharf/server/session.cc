@@ -5,6 +5,7 @@
 
 #include "wharf/base/log.h"
 #include "wharf/device/cuda_error.h"
+#include "wharf/offload/hello_prefix.h"
 #include "wharf/offload/wire_codec.h"
 #include "wharf/server/options.h"
 
@@ -18,21 +19,8 @@ using offload::RefusalReason;
 constexpr Nanoseconds kFarewellDrain = std::chrono::seconds(1);
 constexpr size_t kMaxProgramName = 64;
 
-// The part of Hello that every version of the protocol begins with.
-struct HelloPrefix {
-  uint32_t magic = 0;
-  uint16_t major = 0, minor = 0;
-};
-
-absl::StatusOr<HelloPrefix> DecodePrefix(std::span<const std::byte> head) {
-  offload::Decoder decoder(head);
-  HelloPrefix prefix;
-  decoder.Get(prefix.magic);
-  decoder.Get(prefix.major);
-  decoder.Get(prefix.minor);
-  if (!decoder.ok()) return DataLoss("a Hello of {} bytes", head.size());
-  return prefix;
-}
+constexpr offload::ProtocolVersion kVersion = {"Wharf client", "protocol", offload::kProtocolMagic,
+                                               offload::kProtocolMajor, offload::kProtocolMinor};
 
 // What a client calls itself goes to logs and terminals: printable ASCII only.
 std::string CleanName(const std::string& name) {
@@ -106,15 +94,9 @@ absl::Status Session::OnHello(const link::FrameHeader& header, std::span<const s
   if (header.kind != static_cast<uint16_t>(FrameKind::kHello)) {
     return Refuse(RefusalReason::kMalformed, "the first frame must be a Hello");
   }
-  const absl::StatusOr<HelloPrefix> prefix = DecodePrefix(head);
-  if (!prefix.ok() || prefix->magic != offload::kProtocolMagic) {
-    return Refuse(RefusalReason::kMalformed, "this is not a Wharf client's Hello");
-  }
-  if (prefix->major != offload::kProtocolMajor) {
-    return Refuse(RefusalReason::kVersion,
-                  fmt::format("the server speaks protocol {}.{}, the client {}.{}: install the same version of wharf "
-                              "on both machines",
-                              offload::kProtocolMajor, offload::kProtocolMinor, prefix->major, prefix->minor));
+  if (const absl::Status fits = offload::CheckHelloPrefix(head, kVersion); !fits.ok()) {
+    const bool other_version = absl::IsFailedPrecondition(fits);
+    return Refuse(other_version ? RefusalReason::kVersion : RefusalReason::kMalformed, std::string(Message(fits)));
   }
   const absl::StatusOr<offload::Hello> hello = offload::Decode<offload::Hello>(head);
   if (!hello.ok()) return Refuse(RefusalReason::kMalformed, "the Hello is malformed");

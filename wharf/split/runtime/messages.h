@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "wharf/link/channel.h"
+#include "wharf/offload/hello_prefix.h"
 #include "wharf/offload/wire_codec.h"
 #include "wharf/split/plan.h"
 #include "wharf/split/timeline.h"
@@ -19,7 +20,10 @@ inline constexpr uint32_t kSplitMagic = 0x53524857;  // "WHRS"
 inline constexpr uint16_t kSplitMajor = 1;           // must match
 inline constexpr uint16_t kSplitMinor = 0;           // the lower one is spoken
 
-// Numbers of their own, so that a port could serve both kinds of sessions.
+inline constexpr offload::ProtocolVersion kSplitVersion = {"split session", "split protocol", kSplitMagic, kSplitMajor,
+                                                           kSplitMinor};
+
+// Numbers of their own: by the first frame's a server tells both kinds of sessions apart.
 enum class FrameKind : uint16_t {
   kHello = 128,       // client, first frame
   kWelcome = 129,     // server

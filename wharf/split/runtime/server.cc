@@ -12,27 +12,6 @@ constexpr size_t kMaxPlanBytes = 16 << 20;  // of all plans of a session, encode
 
 FrameKind KindOf(const link::FrameHeader& header) { return static_cast<FrameKind>(header.kind); }
 
-// The part of Hello that every version of the protocol begins with.
-struct HelloPrefix {
-  uint32_t magic = 0;
-  uint16_t major = 0, minor = 0;
-};
-
-absl::StatusOr<HelloPrefix> DecodePrefix(std::span<const std::byte> head) {
-  offload::Decoder decoder(head);
-  HelloPrefix prefix;
-  decoder.Get(prefix.magic);
-  decoder.Get(prefix.major);
-  decoder.Get(prefix.minor);
-  if (!decoder.ok() || prefix.magic != kSplitMagic) return InvalidArgument("this is not a split session's Hello");
-  if (prefix.major != kSplitMajor) {
-    return FailedPrecondition(
-        "the server speaks split protocol {}.{}, the client {}.{}: install the same version of wharf on both machines",
-        kSplitMajor, kSplitMinor, prefix.major, prefix.minor);
-  }
-  return prefix;
-}
-
 template <typename T>
 absl::StatusOr<T> DecodeHead(std::span<const std::byte> head, const char* what) {
   auto message = offload::Decode<T>(head);
@@ -154,7 +133,7 @@ absl::Status ServerSession::HandleRunning(const link::FrameHeader& header, std::
 }
 
 absl::Status ServerSession::OnHello(std::span<const std::byte> head) {
-  WHARF_RETURN_IF_ERROR(DecodePrefix(head).status());
+  WHARF_RETURN_IF_ERROR(offload::CheckHelloPrefix(head, kSplitVersion));
   WHARF_ASSIGN_OR_RETURN(const Hello hello, DecodeHead<Hello>(head, "the Hello"));
   if (config_.admit) WHARF_RETURN_IF_ERROR(config_.admit(hello.token));
   greeted_ = true;
