@@ -4,8 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <numeric>
+#include <optional>
 
 #include "wharf/base/cache_directory.h"
 #include "wharf/cli/commands.h"
@@ -13,22 +12,23 @@
 #include "wharf/cli/model_profile.h"
 #include "wharf/cli/option_types.h"
 #include "wharf/cli/server_access.h"
+#include "wharf/cli/split_log.h"
 #include "wharf/exec/torch_engine.h"
 #include "wharf/graph/onnx_import.h"
-#include "wharf/report/table.h"
 #include "wharf/split/runtime/client.h"
 #include "wharf/split/runtime/slowed_engine.h"
 
 namespace wharf::cli {
 namespace {
 
-using report::Align;
+constexpr double kLargestError = 1e-4;  // of results, relative to the largest output
 
 struct SplitRunOptions {
   std::string model, input, json, mode = "intra-dp", cache_directory = CacheDirectory();
   ServerAccess access;
   int count = 10, threads = 0;
-  bool check = false, random = false;
+  std::optional<Nanoseconds> duration;
+  bool check = false, random = false, wait = false;
   double slow_down = 1;
   split::SessionOptions session;
 };
@@ -69,23 +69,6 @@ double RelativeError(const std::vector<exec::TensorPtr>& ours, const std::vector
   return worst;
 }
 
-// Milliseconds of each lane, and bytes of the links.
-struct LaneSums {
-  std::array<double, 4> ms{}, bytes{};
-  explicit LaneSums(const std::vector<split::Event>& events) {
-    for (const split::Event& event : events) {
-      ms[static_cast<size_t>(event.lane)] += event.end_ms - event.start_ms;
-      bytes[static_cast<size_t>(event.lane)] += event.bytes;
-    }
-  }
-};
-double Of(const std::array<double, 4>& sums, split::Lane lane) { return sums[static_cast<size_t>(lane)]; }
-
-std::string Where(const split::InferenceReport& report) {
-  if (!report.lost.ok()) return fmt::format("device, alone: {}", Message(report.lost));
-  return report.alone ? "device" : "both";
-}
-
 // The device's and the server's times make the profile that is planned with.
 auto ProfileOf(const SplitRunOptions& options, const split::Sha256& hash) {
   return [&options, hash](const split::Model& model, const std::string& server_json) -> absl::StatusOr<split::Profile> {
@@ -97,85 +80,30 @@ auto ProfileOf(const SplitRunOptions& options, const split::Sha256& hash) {
   };
 }
 
-struct Totals {
-  std::vector<double> latencies, planned;
-  int lost = 0;
-  double worst_error = 0;
-};
-
-// One inference, flat: for whoever computes with it.
-nlohmann::ordered_json RowOf(const SplitRunOptions& options, int number, const split::InferenceReport& report,
-                             const LaneSums& sums) {
-  return {{"model", options.model},
-          {"mode", options.mode},
-          {"inference", number},
-          {"latency_ms", report.latency_ms},
-          {"planned_ms", report.planned_ms},
-          {"plan", report.plan},
-          {"link_bytes_per_ms", report.bytes_per_ms},
-          {"alone", report.alone},
-          {"lost", report.lost.ok() ? "" : std::string(Message(report.lost))},
-          {"device_ms", Of(sums.ms, split::Lane::kDevice)},
-          {"server_ms", Of(sums.ms, split::Lane::kServer)},
-          {"uplink_ms", Of(sums.ms, split::Lane::kUplink)},
-          {"downlink_ms", Of(sums.ms, split::Lane::kDownlink)},
-          {"uplink_bytes", Of(sums.bytes, split::Lane::kUplink)},
-          {"downlink_bytes", Of(sums.bytes, split::Lane::kDownlink)}};
+// Whoever measures starts the link's trace when this is ready.
+void WaitForALine() {
+  std::printf("ready\n");
+  std::fflush(stdout);
+  for (int c = std::getchar(); c != '\n' && c != EOF; c = std::getchar()) {
+  }
 }
 
-void AddRow(report::Table& table, int number, const split::InferenceReport& report, const LaneSums& sums) {
-  table.AddRow({fmt::format("{}", number), fmt::format("{:.1f}", report.latency_ms),
-                fmt::format("{:.1f}", report.planned_ms), fmt::format("{}", report.plan),
-                fmt::format("{:.2f}", report.bytes_per_ms / 1e3),
-                fmt::format("{:.1f}", Of(sums.ms, split::Lane::kDevice)),
-                fmt::format("{:.1f}", Of(sums.ms, split::Lane::kServer)),
-                fmt::format("{:.1f}", Of(sums.bytes, split::Lane::kUplink) / 1e3),
-                fmt::format("{:.1f}", Of(sums.bytes, split::Lane::kDownlink) / 1e3), Where(report)});
-}
-
-report::Table MakeTable() {
-  return report::Table({{"inference", Align::kRight},
-                        {"ms", Align::kRight},
-                        {"planned ms", Align::kRight},
-                        {"plan", Align::kRight},
-                        {"link MB/s", Align::kRight},
-                        {"device ms", Align::kRight},
-                        {"server ms", Align::kRight},
-                        {"up KB", Align::kRight},
-                        {"down KB", Align::kRight},
-                        {"where"}});
-}
-
-// Runs them all, says how it went, and adds a row an inference to `rows`.
 absl::Status RunAll(const SplitRunOptions& options, split::Session& session, const exec::TensorPtr& input,
-                    nlohmann::ordered_json& rows) {
+                    SplitLog& log) {
   std::vector<exec::TensorPtr> whole;
   if (options.check) {
     WHARF_ASSIGN_OR_RETURN(whole, exec::RunWhole(session.GetModel().Program(), {&input, 1}));
   }
-  report::Table table = MakeTable();
-  Totals totals;
-  for (int i = 1; i <= options.count; ++i) {
+  if (options.wait) WaitForALine();
+  const Clock& clock = Clock::Real();
+  const TimePoint start = clock.Now();
+  while (options.duration ? clock.Now() - start < *options.duration : log.Count() < options.count) {
     WHARF_ASSIGN_OR_RETURN(const auto results, session.Run(input));
-    totals.latencies.push_back(session.Report().latency_ms);
-    totals.planned.push_back(session.Report().planned_ms);
-    totals.lost += session.Report().lost.ok() ? 0 : 1;
-    const LaneSums sums(session.MeasuredEvents());
-    AddRow(table, i, session.Report(), sums);
-    rows.push_back(RowOf(options, i, session.Report(), sums));
-    if (options.check) totals.worst_error = std::max(totals.worst_error, RelativeError(results, whole));
+    log.Add(session, options.check ? std::optional(RelativeError(results, whole)) : std::nullopt);
   }
-  const double count = options.count;
-  const double mean = std::accumulate(totals.latencies.begin(), totals.latencies.end(), 0.0) / count;
-  const double planned = std::accumulate(totals.planned.begin(), totals.planned.end(), 0.0) / count;
-  std::sort(totals.latencies.begin(), totals.latencies.end());
-  std::printf(
-      "%s\nmean %.1f ms, median %.1f, longest %.1f; planned %.1f (%+.0f %%); %zu plans; %d finished alone by need\n",
-      table.Text().c_str(), mean, totals.latencies[totals.latencies.size() / 2], totals.latencies.back(), planned,
-      planned > 0 ? 100 * (mean / planned - 1) : 0, session.Plans().size(), totals.lost);
-  if (!options.check) return absl::OkStatus();
-  std::printf("largest difference from the whole model, relative to the largest output: %.2g\n", totals.worst_error);
-  if (totals.worst_error > 1e-4) return DataLoss("results differ from the whole model's by more than 1e-4");
+  if (log.WorstError() > kLargestError) {
+    return DataLoss("results differ from the whole model's by more than {:g}", kLargestError);
+  }
   return absl::OkStatus();
 }
 
@@ -194,9 +122,12 @@ absl::Status RunSplit(const SplitRunOptions& options) {
                          split::Session::Connect(options.model, options.access.server, session_options));
   const graph::Graph& graph = session->GetModel().Graph();
   WHARF_ASSIGN_OR_RETURN(const exec::TensorPtr input, LoadInput(*engine, graph.Type(graph.inputs[0]), options.input));
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  const absl::Status ran = RunAll(options, *session, input, rows);
-  if (!options.json.empty()) WHARF_RETURN_IF_ERROR(WriteFile(options.json, rows.dump(1) + "\n"));
+  SplitLog log(options.model, options.mode);
+  const absl::Status ran = RunAll(options, *session, input, log);
+  if (!options.json.empty()) WHARF_RETURN_IF_ERROR(WriteFile(options.json, log.Json()));
+  if (log.Count() > 0) {
+    std::printf("%s\n%s%zu plans\n", log.Table().c_str(), log.Summary().c_str(), session->Plans().size());
+  }
   return ran;
 }
 
@@ -207,7 +138,12 @@ void AddOptions(CLI::App* command, SplitRunOptions& options) {
       command->add_option("--input", options.input, "Raw bytes of the model's input, or an ONNX tensor");
   input->type_name("FILE");
   command->add_flag("--random", options.random, "A random input, which is the default")->excludes(input);
-  command->add_option("--count", options.count, "Inferences")->check(CLI::Range(1, 1'000'000))->capture_default_str();
+  CLI::Option* count = command->add_option("--count", options.count, "Inferences");
+  count->check(CLI::Range(1, 1'000'000))->capture_default_str();
+  AddQuantity(command, "--duration", options.duration, ParseDuration, "Inferences for so long, like 10min")
+      ->type_name("TIME")
+      ->excludes(count);
+  command->add_flag("--wait", options.wait, "When connected and planned, print \"ready\" and wait for a line");
   std::vector<std::string> modes;
   for (const split::PlannerKind& kind : split::PlannerKinds()) modes.emplace_back(kind.name);
   command->add_option("--mode", options.mode, "Who plans")->check(CLI::IsMember(modes))->capture_default_str();

@@ -93,7 +93,7 @@ TEST_F(SplitCommand, GivesWhatTheWholeModelGives) {
     const Ended ended = Split("--random --check --count 3 --token-file " + Token() + " --mode " + mode);
     EXPECT_EQ(ended.exit_code, 0) << ended.output;
     EXPECT_THAT(ended.output, HasSubstr("largest difference from the whole model"));
-    EXPECT_THAT(ended.output, HasSubstr("0 finished alone by need"));
+    EXPECT_THAT(ended.output, HasSubstr("0 after the device finished alone"));
   }
   EXPECT_TRUE(std::filesystem::exists(directory_ / "cache" / "models")) << "the server keeps the model";
 }
@@ -111,7 +111,16 @@ TEST_F(SplitCommand, WritesARowAnInference) {
     EXPECT_EQ(json[i]["alone"], false);
     EXPECT_GT(json[i]["latency_ms"], 0.0);
     EXPECT_GT(json[i]["uplink_bytes"], 0.0);
+    EXPECT_GT(json[i]["messages"], 0);
+    EXPECT_GT(json[i]["bound_ms"], json[i]["planned_ms"]);
   }
+}
+
+TEST_F(SplitCommand, RunsForAsLongAsItIsAskedToOnceItIsAsked) {
+  const Ended ended = Split("--duration 200ms --wait --check --token-file " + Token() + " < /dev/null");
+  EXPECT_EQ(ended.exit_code, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("ready\n"));
+  EXPECT_THAT(ended.output, HasSubstr("every one returned its result"));
 }
 
 TEST_F(SplitCommand, SaysWhatIsWrong) {

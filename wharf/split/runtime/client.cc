@@ -194,7 +194,12 @@ void Session::Choose(bool connected) {
     report_.planned_ms = evaluator_->Evaluate(plans_[report_.plan], link_).latency_ms;
   }
   report_.alone = !UsesServer(plans_[report_.plan]);
+  const double alone_ms = evaluator_->Evaluate(plans_.back(), link_).latency_ms;
+  report_.bound_ms = alone_ms;
+  if (!report_.alone) report_.bound_ms += report_.planned_ms + Milliseconds(Slack(alone_ms));
 }
+
+Nanoseconds Session::Slack(double alone_ms) const { return std::max(options_.slack, FromSeconds(alone_ms / 4e3)); }
 
 absl::StatusOr<const SideSteps*> Session::StepsOf(uint32_t plan) {
   const auto found = steps_.find(plan);
@@ -206,8 +211,7 @@ absl::StatusOr<const SideSteps*> Session::StepsOf(uint32_t plan) {
 Nanoseconds Session::Patience() {
   const double alone_ms = evaluator_->Evaluate(plans_.back(), link_).latency_ms;
   const Outcome planned = evaluator_->Evaluate(plans_[report_.plan], link_);
-  return FromSeconds((planned.latency_ms - planned.busy_ms[kDevice]) / 1e3) +
-         std::max(options_.slack, FromSeconds(alone_ms / 4e3));
+  return FromSeconds((planned.latency_ms - planned.busy_ms[kDevice]) / 1e3) + Slack(alone_ms);
 }
 
 absl::Status Session::RunTogether(const std::shared_ptr<ServerLink>& link, const std::shared_ptr<Recorder>& recorder,
@@ -253,10 +257,15 @@ std::vector<Event> Session::MeasuredEvents() {
   const bool together = last_link_ != nullptr && report_.lost.ok();
   if (together) last_link_->AwaitServerEvents(last_inference_, options_.clock->Now() + std::chrono::seconds(1));
   std::vector<Event> events = last_recorder_->Events();
-  if (!together) return events;
-  for (Event event : last_link_->ServerEvents(last_inference_).value_or(std::vector<Event>{})) {
-    event.start_ms += link_.round_trip_ms / 2;
-    event.end_ms += link_.round_trip_ms / 2;
+  const auto of_server = together ? last_link_->ServerEvents(last_inference_) : std::nullopt;
+  if (!of_server) return events;
+  // It knows better when messages had left than we, who hand them to the system.
+  std::erase_if(events, [](const Event& event) { return event.lane == Lane::kUplink; });
+  for (Event event : *of_server) {
+    if (event.lane == Lane::kServer) {
+      event.start_ms += link_.round_trip_ms / 2;
+      event.end_ms += link_.round_trip_ms / 2;
+    }
     events.push_back(event);
   }
   return events;

@@ -43,6 +43,9 @@ struct InferenceReport {
   uint32_t plan = 0;        // place in Session::Plans()
   double bytes_per_ms = 0;  // of the link, as estimated before
   double planned_ms = 0, latency_ms = 0;
+  // What it should not have taken longer than, whatever the link did: the device's part of the plan, the longest it
+  // waits, and then the device alone.
+  double bound_ms = 0;
   bool alone = false;  // all on the device, by plan or by need
   absl::Status lost;   // why the device had to finish alone; OK if it had not
 };
@@ -93,6 +96,8 @@ class Session {
   // Sets the report's plan and what is expected of it.
   void Choose(bool connected);
   absl::StatusOr<const SideSteps*> StepsOf(uint32_t plan);
+  // How much longer than planned rows are waited for, of a model that takes the device alone so long.
+  Nanoseconds Slack(double alone_ms) const;
   // How long after an inference's beginning rows are waited for.
   Nanoseconds Patience();
   // Both sides' part; why the device must go on alone.

@@ -219,31 +219,44 @@ absl::Status ServerLink::OnDone(const link::FrameHeader& header, std::span<const
   WHARF_ASSIGN_OR_RETURN(const auto arrivals, DecodeList<Arrival>(done.arrivals));
   WHARF_ASSIGN_OR_RETURN(const auto computed, DecodeList<Computed>(done.computed));
   std::vector<Event> events;
+  absl::MutexLock lock(&mutex_);
+  if (header.tag != inference_) return absl::OkStatus();  // of one that the device did not wait for
   for (const Computed& one : computed) {
     events.push_back({Lane::kServer,
                       one.op,
                       {one.lo, one.hi},
-                      static_cast<double>(one.start_nanoseconds) / 1e6,
-                      static_cast<double>(one.end_nanoseconds) / 1e6,
+                      begun_ms_ + static_cast<double>(one.start_nanoseconds) / 1e6,
+                      begun_ms_ + static_cast<double>(one.end_nanoseconds) / 1e6,
                       0});
   }
-  absl::MutexLock lock(&mutex_);
-  if (header.tag == inference_) LearnRates(arrivals);
+  const std::vector<Event> sent = Uploads(arrivals);
+  LearnRates(sent);
+  events.insert(events.end(), sent.begin(), sent.end());
   server_events_ = {header.tag, std::move(events)};
   return absl::OkStatus();
 }
 
 // From when each message was sent, and when it had arrived since Begin had: what both took to get there cancels out.
+std::vector<Event> ServerLink::Uploads(const std::vector<Arrival>& arrivals) const {
+  std::vector<Event> sent;
+  double free_ms = 0;
+  for (Event event : recorder_->Events()) {
+    if (event.lane != Lane::kUplink || sent.size() == arrivals.size()) continue;
+    event.start_ms = std::max(event.start_ms, free_ms);
+    event.end_ms = begun_ms_ + static_cast<double>(arrivals[sent.size()].end_nanoseconds) / 1e6;
+    event.end_ms = std::max(event.start_ms, event.end_ms);
+    free_ms = event.end_ms;
+    sent.push_back(event);
+  }
+  return sent;
+}
+
 // All messages together: a reader that is held up makes one look slow and the next one fast.
-void ServerLink::LearnRates(const std::vector<Arrival>& arrivals) {
-  double busy_ms = 0, free_ms = 0, bytes = 0;
-  size_t message = 0;
-  for (const Event& sent : recorder_->Events()) {
-    if (sent.lane != Lane::kUplink || message == arrivals.size()) continue;
-    const double arrived_ms = static_cast<double>(arrivals[message++].end_nanoseconds) / 1e6;
-    busy_ms += std::max(0.0, arrived_ms - std::max(free_ms, sent.start_ms - begun_ms_));
-    free_ms = arrived_ms;
-    bytes += sent.bytes;
+void ServerLink::LearnRates(const std::vector<Event>& sent) {
+  double busy_ms = 0, bytes = 0;
+  for (const Event& event : sent) {
+    busy_ms += event.end_ms - event.start_ms;
+    bytes += event.bytes;
   }
   config_.estimator->OnUpload(static_cast<size_t>(bytes), FromSeconds(busy_ms / 1e3));
   config_.estimator->OnDownload(downloaded_, downloading_);

@@ -48,7 +48,8 @@ class ServerLink final : private link::FrameHandler {
   // Tells the server, which learns of a plan when it is used first; waits for no answer. Why the link is of no use.
   absl::StatusOr<Inference> Begin(uint32_t plan_id, const Plan& plan, const SideSteps& steps,
                                   std::shared_ptr<Recorder> recorder);
-  // What the server computed for an inference, once that is known: on its clock, since it learned of the inference.
+  // What the server says of an inference, once that is known: when our messages had left, and what it computed, half a
+  // round trip early (its clock began when it learned of the inference).
   std::optional<std::vector<Event>> ServerEvents(uint64_t inference) const;
   // Waits until everything of ours was handed to the link, and for the above until the deadline.
   void AwaitServerEvents(uint64_t inference, TimePoint deadline);
@@ -74,7 +75,9 @@ class ServerLink final : private link::FrameHandler {
   absl::Status OnRows(const link::FrameHeader& header, std::span<const std::byte> head);
   absl::Status OnDone(const link::FrameHeader& header, std::span<const std::byte> head);
 
-  void LearnRates(const std::vector<Arrival>& arrivals) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Our messages of the last inference, from when each was sent until the link had carried it.
+  std::vector<Event> Uploads(const std::vector<Arrival>& arrivals) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LearnRates(const std::vector<Event>& sent) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   absl::Status Greet();
   absl::Status OpenModelThere();
