@@ -1,0 +1,135 @@
+// Against a real etcd: joining, leaving, dying, and etcd itself restarting, with its data or without.
+#include "wharf/pipeline/membership/etcd_membership.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "wharf/pipeline/membership/etcd_testing.h"
+
+namespace wharf::pipeline {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr Nanoseconds kLong = std::chrono::seconds(60);
+const Member kA{"a", "fast", "10.0.0.1:7090"}, kB{"b", "slow", "10.0.0.2:7090"};
+
+class EtcdMembershipTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!testing::HaveEtcd()) GTEST_SKIP() << "etcd is not installed (Debian's etcd-server): nothing was tested";
+    ASSERT_EQ(etcd_.Start(), absl::OkStatus());
+    options_.endpoint = etcd_.Endpoint();
+    options_.lease_seconds = 1;
+    options_.retry = std::chrono::milliseconds(20);
+  }
+  std::unique_ptr<Membership> Open() {
+    auto membership = MakeEtcdMembership(options_);
+    EXPECT_TRUE(membership.ok());
+    return *std::move(membership);
+  }
+  // The members when they are as many, at last.
+  static std::vector<Member> AwaitMembers(Membership& membership, size_t count) {
+    View view;
+    const TimePoint deadline = Clock::Real().Now() + kLong;
+    do {
+      view = membership.Await(view.version, deadline - Clock::Real().Now());
+    } while ((view.version == 0 || view.members.size() != count) && Clock::Real().Now() < deadline);
+    return view.members;
+  }
+
+  testing::EtcdServer etcd_;
+  EtcdOptions options_;
+};
+
+TEST_F(EtcdMembershipTest, WhoWatchesSeesWhoJoinsAndLeaves) {
+  const auto watcher = Open(), worker = Open();
+  EXPECT_THAT(AwaitMembers(*watcher, 0), IsEmpty());
+  auto a = worker->Join(kA);
+  ASSERT_TRUE(a.ok()) << ToString(a.status());
+  EXPECT_THAT(AwaitMembers(*watcher, 1), ElementsAre(kA));
+  auto b = worker->Join(kB);
+  EXPECT_THAT(AwaitMembers(*watcher, 2), ElementsAre(kA, kB));
+  a->reset();
+  EXPECT_THAT(AwaitMembers(*watcher, 1), ElementsAre(kB));
+}
+
+TEST_F(EtcdMembershipTest, AWorkerThatIsSilentIsNoMemberForLong) {
+  const auto watcher = Open();
+  const EtcdClient client(options_.endpoint);
+  const auto lease = client.GrantLease(1);
+  ASSERT_TRUE(lease.ok());
+  ASSERT_EQ(client.Put("/wharf/pipeline/default/workers/a", R"({"class":"fast","address":"10.0.0.1:7090"})", *lease),
+            absl::OkStatus());
+  EXPECT_THAT(AwaitMembers(*watcher, 1), ElementsAre(kA));
+  EXPECT_THAT(AwaitMembers(*watcher, 0), IsEmpty());
+}
+
+TEST_F(EtcdMembershipTest, ClustersDoNotSeeEachOther) {
+  const auto watcher = Open(), other = Open();
+  options_.cluster = "other";
+  const auto worker = Open();
+  const auto a = worker->Join(kA);
+  const auto b = other->Join(kB);
+  ASSERT_TRUE(a.ok() && b.ok());
+  EXPECT_THAT(AwaitMembers(*watcher, 1), ElementsAre(kB));
+}
+
+TEST_F(EtcdMembershipTest, WhatIsNoWorkerIsLeftOut) {
+  const auto watcher = Open(), worker = Open();
+  const EtcdClient client(options_.endpoint);
+  const auto lease = client.GrantLease(60);
+  ASSERT_TRUE(lease.ok());
+  const std::string prefix = "/wharf/pipeline/default/workers/";
+  for (const auto& [name, value] : {std::pair("x", "no JSON"), std::pair("y", R"({"class":1,"address":"z:1"})"),
+                                    std::pair("q/q", R"({"class":"fast","address":"z:1"})")}) {
+    ASSERT_EQ(client.Put(prefix + name, value, *lease), absl::OkStatus());
+  }
+  const auto a = worker->Join(kA);
+  EXPECT_THAT(AwaitMembers(*watcher, 1), ElementsAre(kA));
+}
+
+TEST_F(EtcdMembershipTest, WhileEtcdIsAwayTheLastViewStandsAndThenChangesAreSeenAgain) {
+  const auto watcher = Open(), worker = Open();
+  const auto a = worker->Join(kA);
+  ASSERT_TRUE(a.ok());
+  EXPECT_THAT(AwaitMembers(*watcher, 1), ElementsAre(kA));
+  etcd_.Kill();
+  EXPECT_EQ(worker->Join(kB).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(watcher->Await(0, kLong).members, ElementsAre(kA));
+  ASSERT_EQ(etcd_.Start(), absl::OkStatus());
+  const auto b = worker->Join(kB);
+  ASSERT_TRUE(b.ok()) << ToString(b.status());
+  EXPECT_THAT(AwaitMembers(*watcher, 2), ElementsAre(kA, kB));
+}
+
+TEST_F(EtcdMembershipTest, WorkersJoinAgainWhenEtcdForgotThem) {
+  const auto watcher = Open(), worker = Open();
+  const auto a = worker->Join(kA);
+  ASSERT_TRUE(a.ok());
+  EXPECT_THAT(AwaitMembers(*watcher, 1), ElementsAre(kA));
+  etcd_.Kill();
+  etcd_.ForgetEverything();
+  ASSERT_EQ(etcd_.Start(), absl::OkStatus());
+  const auto late_watcher = Open();
+  EXPECT_THAT(AwaitMembers(*late_watcher, 1), ElementsAre(kA));
+}
+
+TEST(EtcdMembership, SaysWhenNobodyAnswers) {
+  EtcdOptions options;
+  options.endpoint = fmt::format("127.0.0.1:{}", testing::FreePort());
+  const auto membership = MakeEtcdMembership(options);
+  ASSERT_TRUE(membership.ok());
+  EXPECT_EQ((*membership)->Join(kA).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ((*membership)->Await(0, Nanoseconds{1}).version, 0);
+}
+
+TEST(EtcdMembership, RefusesBadClusters) {
+  EtcdOptions options;
+  options.cluster = "a/b";
+  EXPECT_EQ(MakeEtcdMembership(options).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace wharf::pipeline
