@@ -1,26 +1,20 @@
 // wharf bench split: the papers' comparison of systems, simulated from stored profiles.
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "wharf/cli/bench_split_report.h"
 #include "wharf/cli/commands.h"
 #include "wharf/cli/files.h"
 #include "wharf/cli/shim_directory.h"
 #include "wharf/cli/split_options.h"
 #include "wharf/link/emulator.h"
 #include "wharf/report/html_page.h"
-#include "wharf/report/line_chart.h"
-#include "wharf/report/table.h"
 #include "wharf/split/simulate.h"
 
 namespace wharf::cli {
 namespace {
-
-using report::Align;
-using split::SimulatedRow;
 
 constexpr const char* kFooter = R"(
 With --simulate, nothing runs: the models' measured times on a Jetson Xavier NX and its server (data/profiles) drive an
@@ -89,7 +83,7 @@ absl::StatusOr<std::vector<split::Scenario>> LoadScenarios(const BenchSplitOptio
 }
 
 absl::Status SimulateModel(const BenchSplitOptions& options, const std::string& path,
-                           const std::vector<split::Scenario>& scenarios, std::vector<SimulatedRow>& rows) {
+                           const std::vector<split::Scenario>& scenarios, std::vector<SplitBenchRow>& rows) {
   WHARF_ASSIGN_OR_RETURN(const split::Profile profile, options.LoadProfile(path));
   const split::RowGraph graph(profile);
   split::Simulation simulation(graph, options.Link());
@@ -105,7 +99,7 @@ absl::Status SimulateModel(const BenchSplitOptions& options, const std::string& 
   }
   for (const split::Scenario& scenario : scenarios) {
     for (size_t i = 0; i < tables.size(); ++i) {
-      SimulatedRow row = simulation.Run(tables[i], scenario);
+      SplitBenchRow row{simulation.Run(tables[i], scenario), std::nullopt};
       row.model = profile.model;
       row.scenario = scenario.name;
       row.system = options.systems[i];
@@ -116,114 +110,23 @@ absl::Status SimulateModel(const BenchSplitOptions& options, const std::string& 
   return absl::OkStatus();
 }
 
-std::string RowsAsJson(const std::vector<SimulatedRow>& rows) {
-  nlohmann::ordered_json array = nlohmann::ordered_json::array();
-  for (const SimulatedRow& row : rows) {
-    array.push_back({{"model", row.model},
-                     {"scenario", row.scenario},
-                     {"system", row.system},
-                     {"encoding", row.encoding},
-                     {"simulated", true},
-                     {"inferences", row.inferences},
-                     {"latency_ms_mean", row.latency_ms_mean},
-                     {"latency_ms_std", row.latency_ms_std},
-                     {"latency_ms_p95", row.latency_ms_p95},
-                     {"latency_ms_p99", row.latency_ms_p99},
-                     {"transmission_share", row.transmission_share},
-                     {"energy_j", row.energy_j},
-                     {"energy_is_modelled", true},
-                     {"lost_inferences", 0},
-                     {"lower_bound_ms", row.lower_bound_ms}});
-  }
-  return array.dump(1) + "\n";
-}
-
-std::string Number(double value) { return std::isfinite(value) ? fmt::format("{:.1f}", value) : "never"; }
-
-report::Table RowsAsTable(const std::vector<SimulatedRow>& rows) {
-  report::Table table({{"model"},
-                       {"scenario"},
-                       {"system"},
-                       {"mean ms", Align::kRight},
-                       {"std", Align::kRight},
-                       {"p95", Align::kRight},
-                       {"p99", Align::kRight},
-                       {"bound ms", Align::kRight},
-                       {"link", Align::kRight},
-                       {"J (modelled)", Align::kRight}});
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const SimulatedRow& row = rows[i];
-    const bool new_group = i == 0 || rows[i - 1].scenario != row.scenario || rows[i - 1].model != row.model;
-    if (new_group && i > 0) table.AddRule();
-    table.AddRow({new_group ? row.model : "", new_group ? row.scenario : "", row.system, Number(row.latency_ms_mean),
-                  Number(row.latency_ms_std), Number(row.latency_ms_p95), Number(row.latency_ms_p99),
-                  Number(row.lower_bound_ms), fmt::format("{:.0f} %", 100 * row.transmission_share),
-                  fmt::format("{:.3f}", row.energy_j)});
-  }
-  return table;
-}
-
-// Ours beside the best of the others, by model and scenario.
-report::Table GainsAsTable(const std::vector<SimulatedRow>& rows) {
-  report::Table table({{"model"},
-                       {"scenario"},
-                       {"best other"},
-                       {"its mean ms", Align::kRight},
-                       {"intra-dp", Align::kRight},
-                       {"less by", Align::kRight},
-                       {"bound ms", Align::kRight},
-                       {"possible at most", Align::kRight}});
-  for (const SimulatedRow& ours : rows) {
-    if (ours.system != "intra-dp") continue;
-    const SimulatedRow* best = nullptr;
-    for (const SimulatedRow& row : rows) {
-      const bool same = row.model == ours.model && row.scenario == ours.scenario && row.system != ours.system;
-      if (same && (best == nullptr || row.latency_ms_mean < best->latency_ms_mean)) best = &row;
-    }
-    if (best == nullptr) continue;
-    const auto less = [&](double ms) { return fmt::format("{:.1f} %", 100 * (1 - ms / best->latency_ms_mean)); };
-    table.AddRow({ours.model, ours.scenario, best->system, Number(best->latency_ms_mean), Number(ours.latency_ms_mean),
-                  less(ours.latency_ms_mean), Number(ours.lower_bound_ms), less(ours.lower_bound_ms)});
-  }
-  return table;
-}
-
-// Of each model, the latency on the fixed links, in the order of --rates.
-void AddCharts(const std::vector<SimulatedRow>& rows, const BenchSplitOptions& options, report::HtmlPage& page) {
-  if (std::find(options.scenarios.begin(), options.scenarios.end(), "fixed") == options.scenarios.end()) return;
-  std::string rates;
-  for (const double megabits : options.megabits) rates += fmt::format("{}{:g}", rates.empty() ? "" : ", ", megabits);
-  for (const std::string& model : options.models) {
-    report::LineChart chart{model, "fixed links: " + rates + " Mbit/s", "ms", true, 1, {}};
-    for (const std::string& system : options.systems) {
-      report::Line line{system, {}};
-      for (const SimulatedRow& row : rows) {
-        const bool fixed = row.scenario.find("Mbit/s") != std::string::npos;
-        if (fixed && row.model == model && row.system == system) line.values.push_back(row.latency_ms_mean);
-      }
-      chart.lines.push_back(std::move(line));
-    }
-    page.AddPicture(chart.Svg());
-  }
-}
-
 absl::Status BenchSplit(const BenchSplitOptions& options) {
   if (!options.simulate) return Unimplemented("only the simulation is there so far: add --simulate");
   WHARF_ASSIGN_OR_RETURN(const std::string profiles, DataDirectory(options.profiles, "profiles"));
   WHARF_ASSIGN_OR_RETURN(const std::vector<split::Scenario> scenarios, LoadScenarios(options));
-  std::vector<SimulatedRow> rows;
+  std::vector<SplitBenchRow> rows;
   for (const std::string& model : options.models) {
     WHARF_RETURN_IF_ERROR(SimulateModel(options, profiles + "/" + model + ".csv", scenarios, rows));
   }
-  const report::Table table = RowsAsTable(rows), gains = GainsAsTable(rows);
+  const report::Table table = SplitRowsAsTable(rows), gains = SplitGainsAsTable(rows);
   for (const report::Table* one : {&table, &gains}) {
     std::printf("%s\n", (options.markdown ? one->Markdown() : one->Text()).c_str());
   }
-  if (!options.json.empty()) WHARF_RETURN_IF_ERROR(WriteFile(options.json, RowsAsJson(rows)));
+  if (!options.json.empty()) WHARF_RETURN_IF_ERROR(WriteFile(options.json, SplitRowsAsJson(rows)));
   if (options.html.empty()) return absl::OkStatus();
   report::HtmlPage page("Splitting inferences: simulated from measured profiles");
   page.AddParagraph("Latency, transmission and energy are modelled from measured operator times; see docs/split.md.");
-  AddCharts(rows, options, page);
+  AddSplitCharts(rows, page);
   page.AddHeading("Against the best of the others");
   page.AddTable(gains);
   page.AddHeading("All");

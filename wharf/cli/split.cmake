@@ -1,6 +1,7 @@
 # `wharf plan`, `wharf explain`, `wharf bench split`.
-wharf_room(cli_split SOURCES operator_table.cc profile_source.cc profile_table.cc split_gantt.cc split_plan.cc DEPS wharf::split wharf::report wharf::cli_text
+wharf_room(cli_split SOURCES bench_split_report.cc operator_table.cc profile_source.cc profile_table.cc split_gantt.cc split_plan.cc DEPS wharf::split wharf::report wharf::cli_text
            PRIVATE_DEPS nlohmann_json::nlohmann_json)
+wharf_test(cli_split SOURCES bench_split_report_test.cc DEPS nlohmann_json::nlohmann_json)
 wharf_test(cli_split SOURCES operator_table_test.cc)
 wharf_test(cli_split SOURCES profile_source_test.cc)
 wharf_test(cli_split SOURCES profile_table_test.cc)
