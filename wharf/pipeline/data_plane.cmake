@@ -1,0 +1,5 @@
+# pipeline_data: the data plane and its simulator. Apart from the planner, because serving needs no solver.
+wharf_room(pipeline_data
+  SOURCES arrivals.cc deployment.cc network_model.cc reactive_scheduler.cc reservation.cc reserving_scheduler.cc
+          scheduler.cc simulator.cc
+  DEPS wharf::pipeline absl::flat_hash_map absl::span)
