@@ -6,7 +6,7 @@ set_target_properties(wharf_model PROPERTIES OUTPUT_NAME wharf-model)
 target_include_directories(wharf_model PRIVATE ${PROJECT_SOURCE_DIR})
 target_include_directories(wharf_model SYSTEM PRIVATE ${WHARF_CLI11_INCLUDE})
 target_link_libraries(wharf_model PRIVATE wharf::cli_text wharf::cli_split wharf::split_profiler wharf::split_runtime
-                                          wharf::link wharf::report wharf::server_options nlohmann_json::nlohmann_json)
+                                          wharf::link wharf::power wharf::report wharf::server_options nlohmann_json::nlohmann_json)
 install(TARGETS wharf_model RUNTIME DESTINATION libexec/wharf)
 # Spawns the real program.
 wharf_test(cli_split SOURCES split_command_test.cc DEPS nlohmann_json::nlohmann_json)

@@ -15,6 +15,7 @@
 #include "wharf/cli/split_log.h"
 #include "wharf/exec/torch_engine.h"
 #include "wharf/graph/onnx_import.h"
+#include "wharf/power/energy_meter.h"
 #include "wharf/split/runtime/client.h"
 #include "wharf/split/runtime/slowed_engine.h"
 
@@ -97,9 +98,12 @@ absl::Status RunAll(const SplitRunOptions& options, split::Session& session, con
   if (options.wait) WaitForALine();
   const Clock& clock = Clock::Real();
   const TimePoint start = clock.Now();
+  const auto meter = power::EnergyMeter::Open();  // most machines have none
   while (options.duration ? clock.Now() - start < *options.duration : log.Count() < options.count) {
+    const double joules = meter.ok() ? (*meter)->Joules() : 0;
     WHARF_ASSIGN_OR_RETURN(const auto results, session.Run(input));
-    log.Add(session, options.check ? std::optional(RelativeError(results, whole)) : std::nullopt);
+    log.Add(session, options.check ? std::optional(RelativeError(results, whole)) : std::nullopt,
+            meter.ok() ? std::optional((*meter)->Joules() - joules) : std::nullopt);
   }
   if (log.WorstError() > kLargestError) {
     return DataLoss("results differ from the whole model's by more than {:g}", kLargestError);

@@ -53,7 +53,7 @@ SplitLog::SplitLog(std::string model, std::string mode)
               {"down KB", Align::kRight},
               {"where"}}) {}
 
-void SplitLog::Add(split::Session& session, std::optional<double> error) {
+void SplitLog::Add(split::Session& session, std::optional<double> error, std::optional<double> joules) {
   const split::InferenceReport& report = session.Report();
   const std::vector<split::Event> measured = session.MeasuredEvents(), planned = session.PlannedEvents();
   const split::TimelineError timeline = split::CompareTimelines(planned, measured);
@@ -94,6 +94,9 @@ void SplitLog::Add(split::Session& session, std::optional<double> error) {
                    {"message_error_ms_worst", timeline.message_ms_worst},
                    {"energy_j_modelled", outcome.Joules()}});
   if (error) rows_.back()["relative_error"] = *error;
+  if (!joules) return;
+  rows_.back()["energy_j_measured"] = *joules;
+  joules_.push_back(*joules);
 }
 
 void SplitLog::AddRow(const split::InferenceReport& report, const split::TimelineError& timeline, double up_bytes,
@@ -122,6 +125,10 @@ std::string SplitLog::Summary() const {
   if (!message_errors_.empty()) {
     text += fmt::format("messages were {:.1f} ms from where they were planned, on average\n",
                         report::Mean(message_errors_));
+  }
+  if (!joules_.empty()) {
+    text +=
+        fmt::format("measured: {:.3f} J an inference, on average, of all this machine does\n", report::Mean(joules_));
   }
   if (checked_) {
     text +=

@@ -17,8 +17,9 @@ class SplitLog {
  public:
   // What the objects call them.
   SplitLog(std::string model, std::string mode);
-  // The session's last inference; `error`: its results' largest difference from the whole model's, if that is known.
-  void Add(split::Session& session, std::optional<double> error);
+  // The session's last inference. If they are known: its results' largest difference from the whole model's, and what
+  // this machine's sensor says it took.
+  void Add(split::Session& session, std::optional<double> error, std::optional<double> joules);
 
   int Count() const { return static_cast<int>(latencies_.size()); }
   double WorstError() const { return worst_error_; }
@@ -37,7 +38,7 @@ class SplitLog {
   const std::string model_, mode_;
   report::Table table_;
   nlohmann::ordered_json rows_ = nlohmann::ordered_json::array();
-  std::vector<double> latencies_, planned_, message_errors_;
+  std::vector<double> latencies_, planned_, message_errors_, joules_;
   int lost_ = 0;
   double longest_share_ = 0;  // of the bound
   double worst_error_ = 0;
