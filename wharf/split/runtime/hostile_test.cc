@@ -238,6 +238,34 @@ TEST_F(Hostile, RowsThatThePlanDoesNotHave) {
   }
 }
 
+TEST_F(Hostile, RowsThatAreNotEncodedAsThePlanSays) {
+  Plan plan = ServerOnly();
+  for (const RowCoding coding : {RowCoding::kPacked, RowCoding::kHalf, RowCoding::kPackedHalf}) {
+    plan.encoding.input.coding = coding;
+    const bool half = coding != RowCoding::kPacked;
+    for (const size_t bulk : {InputBytes() / (half ? 2 : 1) + 4, InputBytes() / 4, size_t{0}}) {
+      RawClient client(server_);
+      client.Open();
+      client.Send(FrameKind::kPlan, EncodePlan(1, plan));
+      client.Send(FrameKind::kBegin, split::Begin{1}, 5);
+      client.Send(FrameKind::kRows, Input(), 5, bulk);
+      EXPECT_EQ(client.WhyEnded().code(), kInvalid) << static_cast<int>(coding) << " " << bulk;
+    }
+  }
+}
+
+TEST_F(Hostile, PlansOfEncodingsThatThereAreNot) {
+  for (const auto& [input, quality, rows] :
+       std::vector<std::array<uint8_t, 3>>{{5, 0, 0}, {0, 1, 0}, {4, 0, 0}, {4, 101, 0}, {0, 0, 4}, {0, 0, 255}}) {
+    PlanMessage message = EncodePlan(1, ServerOnly());
+    message.input_coding = input, message.jpeg_quality = quality, message.rows_coding = rows;
+    RawClient client(server_);
+    client.Open();
+    client.Send(FrameKind::kPlan, message);
+    EXPECT_EQ(client.WhyEnded(), InvalidArgument("plan 1 is malformed"));
+  }
+}
+
 TEST_F(Hostile, MoreRowsThanThePlanHas) {
   RawClient client(server_);
   Begin(client);

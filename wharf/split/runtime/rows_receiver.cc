@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "wharf/split/codec/row_codec.h"
+
 namespace wharf::split {
 
 void RowsReceiver::Open(uint64_t inference, std::shared_ptr<Inbox> inbox, std::shared_ptr<Recorder> recorder) {
@@ -23,10 +25,7 @@ absl::Status RowsReceiver::Expect(const link::FrameHeader& header, std::span<con
                            rows->value, wanted.range.lo, wanted.range.hi, wanted.value);
   }
   type_ = TypeOfRows(model_.Graph(), model_.View().rules, wanted);
-  if (header.bulk_bytes != type_.Bytes()) {
-    return InvalidArgument("{} bytes came for {}", header.bulk_bytes, type_.Text());
-  }
-  return absl::OkStatus();
+  return CheckCodedBytes(type_, expected_.codec, header.bulk_bytes);
 }
 
 absl::StatusOr<std::span<std::byte>> RowsReceiver::BulkDestination(const link::FrameHeader& header,
@@ -41,6 +40,8 @@ absl::StatusOr<Arrival> RowsReceiver::OnRows(const link::FrameHeader& header, st
   WHARF_RETURN_IF_ERROR(Expect(header, head));  // a tensor may have no bytes: then nobody asked where they go
   const TimePoint ended = clock_.Now();
   if (header.bulk_bytes == 0) bytes_.clear(), began_ = ended;
+  recorder_->AddCoded(expected_.op, type_.Bytes(), header.bulk_bytes);
+  WHARF_ASSIGN_OR_RETURN(bytes_, DecodeRows(type_, expected_.codec, std::move(bytes_)));
   WHARF_ASSIGN_OR_RETURN(exec::TensorPtr tensor, model_.Engine().MakeTensor(type_, bytes_));
   inbox_->Put(std::move(tensor));
   recorder_->Add(lane_, expected_.op, expected_.rows.range, began_, ended, header.bulk_bytes);

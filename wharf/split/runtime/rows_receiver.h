@@ -23,7 +23,8 @@ class RowsReceiver {
   // Where the bulk of a kRows frame goes. kInvalidArgument: not the rows that come next, or not of their size.
   absl::StatusOr<std::span<std::byte>> BulkDestination(const link::FrameHeader& header,
                                                        std::span<const std::byte> head);
-  // A whole kRows frame, its bulk where BulkDestination said. kInvalidArgument: as above.
+  // A whole kRows frame, its bulk where BulkDestination said. kInvalidArgument: as above, or not encoded as the plan
+  // says.
   absl::StatusOr<Arrival> OnRows(const link::FrameHeader& header, std::span<const std::byte> head);
 
  private:

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "wharf/split/codec/row_codec.h"
 #include "wharf/split/runtime/messages.h"
 
 namespace wharf::split {
@@ -15,9 +16,12 @@ class SendLane::Opened final : public Outbox {
   void Send(const RowsMessage& message, exec::Part part) override {
     lane_.Push([&channel = lane_.channel_, lane = lane_.lane_, inference = inference_, recorder = recorder_, message,
                 part = std::move(part)] {
+      const graph::TensorType type = part.tensor->Type();
+      std::vector<std::byte> plain(type.Bytes());
+      part.tensor->Read(plain);
+      const std::vector<std::byte> bytes = EncodeRows(type, message.codec, std::move(plain));
+      recorder->AddCoded(message.op, type.Bytes(), static_cast<int64_t>(bytes.size()));
       const TimePoint start = recorder->Now();
-      std::vector<std::byte> bytes(part.tensor->Type().Bytes());
-      part.tensor->Read(bytes);
       const exec::Rows& rows = message.rows;
       const RowsHead head{rows.value, rows.range.lo, rows.range.hi};
       // A channel that fails says so to its handler; nobody else needs to know.

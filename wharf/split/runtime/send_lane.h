@@ -1,5 +1,5 @@
-// SendLane: a thread that sends rows, so that computing does not wait for the link: not for tensors to be laid out for
-// it either.
+// SendLane: a thread that sends rows, so that computing does not wait for the link: not for tensors to be laid out and
+// encoded for it either.
 #pragma once
 
 #include <deque>

@@ -45,7 +45,9 @@ RC_GTEST_PROP(ServerLink, AnyPlanGivesWhatTheWholeModelGives, (uint32_t seed)) {
   const int value = model.Graph().inputs[0];
   const exec::TensorPtr input = testing::RandomInput(model, seed);
   for (uint32_t plan_id = 0; plan_id < 3; ++plan_id) {
-    const Plan plan = ArbitraryPlan(model.View().rows);
+    Plan plan = ArbitraryPlan(model.View().rows);
+    const RowCodec codec{*rc::gen::element(RowCoding::kPlain, RowCoding::kPacked)};
+    plan.encoding = {codec, codec};
     const auto steps = CompileSteps(model.View(), plan, kDevice);
     RC_ASSERT(steps.ok());
     for (int i = 0; i < 2; ++i) {

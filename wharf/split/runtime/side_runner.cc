@@ -98,6 +98,18 @@ std::vector<Event> Recorder::Events() const {
   return events_;
 }
 
+void Recorder::AddCoded(int op, int64_t plain, int64_t coded) {
+  absl::MutexLock lock(&mutex_);
+  Coded& sum = coded_[op];
+  sum.plain += plain;
+  sum.coded += coded;
+}
+
+std::map<int, Recorder::Coded> Recorder::CodedSoFar() const {
+  absl::MutexLock lock(&mutex_);
+  return coded_;
+}
+
 absl::Status RunSteps(const SideRun& run, Holdings& holdings) { return Runner(run, holdings).Run(); }
 
 absl::StatusOr<std::vector<exec::TensorPtr>> Finish(const exec::Program& program, const Holdings& holdings) {

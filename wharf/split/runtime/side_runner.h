@@ -2,6 +2,7 @@
 // come and go on threads of others, so that all three overlap.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -24,11 +25,19 @@ class Recorder {
   void Add(Lane lane, int op, RowRange rows, TimePoint start, TimePoint end, double bytes);
   std::vector<Event> Events() const;
 
+  // What messages of an operator's rows became when they were encoded, in bytes, in both directions.
+  struct Coded {
+    int64_t plain = 0, coded = 0;
+  };
+  void AddCoded(int op, int64_t plain, int64_t coded);
+  std::map<int, Coded> CodedSoFar() const;
+
  private:
   Clock& clock_;
   const TimePoint start_;
   mutable absl::Mutex mutex_;
   std::vector<Event> events_ ABSL_GUARDED_BY(mutex_);
+  std::map<int, Coded> coded_ ABSL_GUARDED_BY(mutex_);  // by operator
 };
 
 // Where rows go that the other side needs.
