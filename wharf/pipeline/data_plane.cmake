@@ -3,3 +3,7 @@ wharf_room(pipeline_data
   SOURCES arrivals.cc deployment.cc network_model.cc reactive_scheduler.cc reservation.cc reserving_scheduler.cc
           scheduler.cc simulator.cc
   DEPS wharf::pipeline absl::flat_hash_map absl::span)
+wharf_test(pipeline_data SOURCES reservation_test.cc)
+wharf_test(pipeline_data SOURCES arrivals_test.cc)
+wharf_test(pipeline_data SOURCES network_model_test.cc)
+wharf_test(pipeline_data SOURCES simulator_test.cc)

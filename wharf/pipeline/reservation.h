@@ -83,6 +83,7 @@ class Reservations {
   size_t ReservedSlots() const { return slots_.size() - free_.size(); }
   // Of a resource in the order of use. Resources are the virtual GPUs, then the hosts' uplinks, then their downlinks.
   std::vector<Times> TimesOf(int resource) const;
+  int Resources() const { return static_cast<int>(tables_.size()); }
 
  private:
   static constexpr int kNone = -1;
