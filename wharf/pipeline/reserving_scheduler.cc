@@ -127,7 +127,6 @@ void ReservingScheduler::Dispatch(Queue& queue, size_t requests, Path& path) {
   batch.computed = batch.transferred = Nanoseconds(0);
   batch.under_way = kNoSlot;
   batch.stage = 0;
-  batch.lost = false;
   reservations_.Reserve(batch.path);
   for (size_t stage = 0; stage < batch.path.steps.size(); ++stage) {
     const PathStep& step = batch.path.steps[stage];
@@ -162,10 +161,11 @@ ReservingScheduler::Batch* ReservingScheduler::TakeTask(SlotId slot, TimePoint e
   Batch& batch = batches_[found->second.batch];
   batch.under_way = kNoSlot;
   if (!found->second.transfer) ++batch.stage;
-  if (batch.lost) free_batches_.push_back(found->second.batch);
   tasks_.erase(found);
   reservations_.Finish(slot, end);
-  return batch.lost ? nullptr : &batch;
+  if (!batch.lost) return &batch;
+  Free(batch);
+  return nullptr;
 }
 
 void ReservingScheduler::OnTransferred(TaskId task, TimePoint start, TimePoint end) {
@@ -188,7 +188,12 @@ void ReservingScheduler::End(Batch& batch, TimePoint end) {
     sink_.OnEnded({request, fate, end, batch.path.pipeline, static_cast<int>(batch.requests.size()),
                    batch.begun - request.arrival, batch.computed, batch.transferred});
   }
+  Free(batch);
+}
+
+void ReservingScheduler::Free(Batch& batch) {
   batch.requests.clear();
+  batch.lost = false;
   free_batches_.push_back(static_cast<int>(&batch - batches_.data()));
 }
 
@@ -223,7 +228,7 @@ void ReservingScheduler::GiveUp(Batch& batch, std::vector<Request>& again) {
     }
   }
   batch.lost = batch.under_way != kNoSlot;
-  if (!batch.lost) free_batches_.push_back(static_cast<int>(&batch - batches_.data()));
+  if (!batch.lost) Free(batch);
 }
 
 void ReservingScheduler::OnWorkerLost(int vgpu) {
@@ -231,6 +236,7 @@ void ReservingScheduler::OnWorkerLost(int vgpu) {
   std::vector<Request> again;
   for (Batch& batch : batches_) {
     if (Needs(batch, vgpu)) GiveUp(batch, again);
+    if (batch.lost && batch.path.steps[batch.stage].vgpu == vgpu) GiveUp(batch, again);
   }
   const TimePoint now = clock_.Now();
   std::sort(again.begin(), again.end(), [](const Request& a, const Request& b) { return a.arrival > b.arrival; });

@@ -58,6 +58,7 @@ class ReservingScheduler final : public Scheduler {
   void Issue(SlotId slot, const Task& task);
   Batch* TakeTask(SlotId slot, TimePoint end);
   void End(Batch& batch, TimePoint end);
+  void Free(Batch& batch);
   void Drop(const Request& request, Fate fate);
   bool Needs(const Batch& batch, int vgpu) const;
   void GiveUp(Batch& batch, std::vector<Request>& again);
