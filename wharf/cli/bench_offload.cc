@@ -1,6 +1,4 @@
 // wharf bench offload: what offloading costs, by mode and link.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -11,6 +9,7 @@
 #include "wharf/cli/bench_offload_model.h"
 #include "wharf/cli/bench_offload_report.h"
 #include "wharf/cli/bench_offload_run.h"
+#include "wharf/cli/bench_progress.h"
 #include "wharf/cli/commands.h"
 #include "wharf/cli/files.h"
 #include "wharf/cli/local_server.h"
@@ -159,25 +158,6 @@ absl::StatusOr<LinkScenario> MakeScenario(const std::string& name, const BenchOp
   made.scenario = {name, sum / static_cast<double>(trace.bits_per_second.size()), options.round_trip};
   return made;
 }
-
-// Says on standard error what runs: one line that is overwritten on a terminal, else a line each.
-class Progress {
- public:
-  explicit Progress(size_t steps) : steps_(steps), terminal_(isatty(STDERR_FILENO) != 0) {}
-  ~Progress() {
-    if (terminal_) std::fprintf(stderr, "\r\033[K");
-  }
-  void Step(const std::string& what) {
-    ++step_;
-    std::fprintf(stderr, terminal_ ? "\r\033[K[%zu/%zu] %s " : "[%zu/%zu] %s\n", step_, steps_, what.c_str());
-    std::fflush(stderr);
-  }
-
- private:
-  const size_t steps_;
-  const bool terminal_;
-  size_t step_ = 0;
-};
 
 struct BenchResult {
   std::vector<BenchRow> rows;

@@ -58,17 +58,6 @@ absl::StatusOr<std::unique_ptr<Child>> StartOn(const cpu_set_t& cores, const std
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ScratchDirectory>> ScratchDirectory::Make() {
-  std::string path = (std::filesystem::temp_directory_path() / "wharf-bench-XXXXXX").string();
-  if (mkdtemp(path.data()) == nullptr) return ErrnoStatus(errno, fmt::format("cannot make {}", path));
-  return std::unique_ptr<ScratchDirectory>(new ScratchDirectory(path));
-}
-
-ScratchDirectory::~ScratchDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 absl::StatusOr<ProgramRun> RunMeasured(const MeasuredProgram& program, const std::string& address,
                                        const std::vector<std::string>& options, const RunPlan& plan,
                                        const ScratchDirectory& scratch) {

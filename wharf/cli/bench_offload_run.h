@@ -2,30 +2,16 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "wharf/cli/bench_child.h"
 #include "wharf/cli/bench_cores.h"
 #include "wharf/cli/bench_offload_model.h"
+#include "wharf/cli/scratch_directory.h"
 #include "wharf/link/emulator.h"
 
 namespace wharf::cli {
-
-// A directory of its own, gone at the end.
-class ScratchDirectory {
- public:
-  static absl::StatusOr<std::unique_ptr<ScratchDirectory>> Make();
-  ~ScratchDirectory();
-  ScratchDirectory(const ScratchDirectory&) = delete;
-  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
-  std::string File(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  explicit ScratchDirectory(std::string path) : path_(std::move(path)) {}
-  const std::string path_;
-};
 
 struct MeasuredProgram {
   std::string path;

@@ -1,4 +1,5 @@
 #include "wharf/cli/bench_split_report.h"
+#include "wharf/cli/bench_split_run.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,6 +45,37 @@ TEST(SplitRowsAsJson, AMeasuredEnergyTakesTheModelledOnesPlace) {
   EXPECT_EQ(json[0]["energy_j"], 3.0);
   EXPECT_EQ(json[0]["energy_is_modelled"], false);
   EXPECT_EQ(json[0]["simulated"], false);
+}
+
+constexpr const char* kInferences = R"([
+  {"latency_ms": 10, "planned_ms": 8, "bound_ms": 40, "link_ms": 5, "energy_j_modelled": 1, "messages": 2,
+   "message_error_ms_mean": 3, "lost": ""},
+  {"latency_ms": 30, "planned_ms": 8, "bound_ms": 40, "link_ms": 3, "energy_j_modelled": 2, "messages": 0,
+   "message_error_ms_mean": 0, "lost": "the link is silent"}])";
+
+TEST(SummariseSplit, TakesMeansAndCountsWhatTheDeviceHadToFinish) {
+  const SplitBenchRow row = SummariseSplit({kInferences, kInferences}).value();
+  EXPECT_EQ(row.inferences, 4);
+  EXPECT_DOUBLE_EQ(row.latency_ms_mean, 20);
+  EXPECT_DOUBLE_EQ(row.latency_ms_std, 10);
+  EXPECT_DOUBLE_EQ(row.transmission_share, 0.3);
+  EXPECT_DOUBLE_EQ(row.energy_j, 1.5);
+  EXPECT_DOUBLE_EQ(row.measured->message_error_ms_mean, 3);
+  EXPECT_DOUBLE_EQ(row.measured->largest_share_of_bound, 0.75);
+  EXPECT_EQ(row.measured->finished_alone, 2);
+  EXPECT_EQ(row.measured->energy_j, std::nullopt);
+}
+
+TEST(SummariseSplit, RefusesWhatIsNoLogOfInferences) {
+  for (const char* text : {"", "[]", "{}", "[1]", R"([{"latency_ms": "soon"}])"}) {
+    EXPECT_EQ(SummariseSplit({text}).status().code(), absl::StatusCode::kDataLoss) << text;
+  }
+}
+
+TEST(NameOfModel, IsTheDirectorysWhereTheFilesSaysNothing) {
+  EXPECT_EQ(NameOfModel("out/models/vgg19/model.onnx"), "vgg19");
+  EXPECT_EQ(NameOfModel("out/pose.onnx"), "pose");
+  EXPECT_EQ(NameOfModel("model.onnx"), "model");
 }
 
 TEST(SplitGainsAsTable, ComparesWithTheBestOfTheOthersOnTheSameLinkAndEncoding) {
