@@ -104,7 +104,7 @@ absl::Status SimulateModel(const BenchSplitOptions& options, const std::string& 
     tables.emplace_back(graph, *planner, options.Link(), objective);
     if (system != "intra-dp") continue;
     WHARF_ASSIGN_OR_RETURN(const auto layers, split::MakePlanner("dsccs", graph, options.planner));
-    tables.back().Add(*layers);
+    tables.back().Add(graph, *layers);
   }
   for (const split::Scenario& scenario : scenarios) {
     for (size_t i = 0; i < tables.size(); ++i) {

@@ -8,7 +8,8 @@ namespace {
 constexpr double kForbidden = std::numeric_limits<double>::infinity();
 
 double SendMs(const RowGraph& graph, const Link& link, int op) {
-  return link.bytes_per_ms > 0 ? link.message_overhead_ms + graph.Bytes(op) / link.bytes_per_ms : kForbidden;
+  if (link.bytes_per_ms <= 0) return kForbidden;
+  return link.message_overhead_ms + graph.CodingMs(op, graph.Rows(op)) + graph.Bytes(op) / link.bytes_per_ms;
 }
 
 }  // namespace

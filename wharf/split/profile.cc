@@ -29,6 +29,7 @@ absl::Status ValidateOperator(const Profile& profile, int index) {
   if (op.rows < 1 || op.rows > kMaxRows) return wrong("its rows are not between 1 and 2^20");
   if (op.output_bytes < 0) return wrong("its output has a negative size");
   const auto is_time = [](double ms) { return std::isfinite(ms) && ms >= 0; };
+  if (!is_time(one.coding_ms)) return wrong("its time to be encoded is not a time");
   for (const Side side : kSides) {
     const SliceTime slice = one.slice[side].value_or(SliceTime());
     if (!is_time(one.full_ms[side]) || !is_time(slice.fixed_ms) || !is_time(slice.row_ms)) {

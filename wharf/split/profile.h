@@ -28,6 +28,7 @@ struct ProfiledOperator {
   graph::Operator op;
   std::array<double, 2> full_ms{};                  // all rows, by Side
   std::array<std::optional<SliceTime>, 2> slice{};  // measured, by Side; else SliceCost models it
+  double coding_ms = 0;                             // encoding and decoding all rows, when they travel encoded
 };
 
 // Stored profiles have the time of all rows only. A slice of r of R rows is modelled to take

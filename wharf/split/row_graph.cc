@@ -18,6 +18,7 @@ RowGraph::RowGraph(const Profile& profile) {
     node.op = i;
     node.rows = node.all_rows = one.op.rows;
     node.bytes_per_row = one.op.BytesPerRow();
+    node.coding_ms_per_row = one.coding_ms / one.op.rows;
     for (const Side side : kSides) node.cost[side] = CostOf(one, side, profile.slice_cost);
     AddNode(node);
     for (size_t k = 0; k < one.op.inputs.size(); ++k) {

@@ -40,7 +40,9 @@ class RowGraph {
   int Operator(int op) const { return nodes_[op].op; }
   int FirstRow(int op) const { return nodes_[op].first_row; }
   int OperatorRows(int op) const { return nodes_[op].all_rows; }
-  double BytesPerRow(int op) const { return nodes_[op].bytes_per_row; }
+  double BytesPerRow(int op) const { return nodes_[op].bytes_per_row; }  // as they travel
+  // Milliseconds that encoding and decoding rows of its output takes.
+  double CodingMs(int op, int rows) const { return nodes_[op].coding_ms_per_row * rows; }
   double Bytes(int op) const { return nodes_[op].bytes_per_row * nodes_[op].rows; }
   std::span<const Edge> Inputs(int op) const {
     return {inputs_.data() + nodes_[op].first_input, static_cast<size_t>(nodes_[op].input_count)};
@@ -72,7 +74,7 @@ class RowGraph {
   };
   struct Node {
     int op, rows, first_row, all_rows, first_input, input_count, first_user, user_count;
-    double bytes_per_row;
+    double bytes_per_row, coding_ms_per_row;
     std::array<Cost, 2> cost;
   };
   static Cost CostOf(const ProfiledOperator& one, Side side, const SliceCost& modelled);

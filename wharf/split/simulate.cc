@@ -54,21 +54,34 @@ std::vector<double> PlanningRates() {
   return rates;
 }
 
-PlanTable::PlanTable(const RowGraph& graph, Planner& planner, const Link& link, const Objective& objective)
-    : evaluator_(graph), link_(link), objective_(objective) {
-  Add(planner);
+PlanTable::PlanTable(const RowGraph& graph, Planner& planner, const Link& link, const Objective& objective,
+                     const Encoding& encoding)
+    : link_(link), objective_(objective) {
+  Add(graph, planner, encoding);
 }
 
-void PlanTable::Add(Planner& planner) {
+void PlanTable::Add(const RowGraph& graph, Planner& planner, const Encoding& encoding) {
+  Update(graph, encoding);
   for (Plan& plan : planner.Sweep(link_, PlanningRates(), objective_)) {
+    plan.encoding = encoding;
     if (std::find(plans_.begin(), plans_.end(), plan) == plans_.end()) plans_.push_back(std::move(plan));
   }
+}
+
+void PlanTable::Update(const RowGraph& graph, const Encoding& encoding) {
+  encoded_.remove_if([&](const Encoded& one) { return one.encoding == encoding; });
+  encoded_.push_back({encoding, Evaluator(graph)});
   chosen_.clear();
+}
+
+Evaluator& PlanTable::EvaluatorOf(const Encoding& encoding) {
+  return std::find_if(encoded_.begin(), encoded_.end(), [&](const Encoded& one) { return one.encoding == encoding; })
+      ->evaluator;
 }
 
 double PlanTable::Score(const Plan& plan, double bytes_per_ms) {
   link_.bytes_per_ms = bytes_per_ms;
-  return objective_.Score(evaluator_.Evaluate(plan, link_));
+  return objective_.Score(EvaluatorOf(plan.encoding).Evaluate(plan, link_));
 }
 
 const Plan& PlanTable::Choose(double bytes_per_ms, double doubt) {

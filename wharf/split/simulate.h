@@ -1,6 +1,7 @@
 // The papers' comparison without machines: systems over fixed bandwidths and over recorded ones, driven by a profile.
 #pragma once
 
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -21,20 +22,30 @@ double Doubt(double latency_ms);
 // The plans of one system, and which of them to use now. Not thread-safe.
 class PlanTable {
  public:
-  // `graph` and `planner` must outlive it. One sweep of `planner`.
-  PlanTable(const RowGraph& graph, Planner& planner, const Link& link, const Objective& objective);
-  // What another planner makes may be used too.
-  void Add(Planner& planner);
+  // Of plans by which rows travel in `encoding`; `graph`, which must outlive it, has the operators' bytes and coding
+  // times in it. One sweep of `planner`.
+  PlanTable(const RowGraph& graph, Planner& planner, const Link& link, const Objective& objective,
+            const Encoding& encoding = {});
+  // What another planner makes may be used too, of the same model in this or another encoding.
+  void Add(const RowGraph& graph, Planner& planner, const Encoding& encoding = {});
+  // From now on `graph` is what the operators are in that encoding; its plans stay.
+  void Update(const RowGraph& graph, const Encoding& encoding);
   // The best of the plans at this rate, on the mean of its scores there and at `doubt` (a share) less and more: a plan
   // that is best by a hair and bad when the rate falls is not chosen. Rates are rounded to 1/20 MB/s, doubts to 5 %,
   // and remembered.
   const Plan& Choose(double bytes_per_ms, double doubt);
   const std::vector<Plan>& Plans() const { return plans_; }
+  // Evaluates plans of this encoding. REQUIRES: there are some.
+  Evaluator& EvaluatorOf(const Encoding& encoding);
 
  private:
+  struct Encoded {
+    Encoding encoding;
+    Evaluator evaluator;
+  };
   double Score(const Plan& plan, double bytes_per_ms);
 
-  Evaluator evaluator_;
+  std::list<Encoded> encoded_;  // each once
   Link link_;
   Objective objective_;
   std::vector<Plan> plans_;  // without duplicates

@@ -87,7 +87,7 @@ void Evaluator::Send(const Plan& plan, RowRange needed, const Link& link, Side f
   }
   const double bytes = rows * graph_.BytesPerRow(op);
   const double start = std::max(link_free_[from], free_[from]);
-  const double sent = link.Sent(start + link.message_overhead_ms, bytes);
+  const double sent = link.Sent(start + graph_.CodingMs(op, rows) + link.message_overhead_ms, bytes);
   link_free_[from] = sent;
   arrival_[to][op] = sent + link.round_trip_ms / 2;
   messages_[from].push_back({start, sent});

@@ -4,7 +4,8 @@
 // Each side computes its operators in their order, all rows of one in one go, and starts one as soon as it is free and
 // holds every row the operator reads. What the other side needs is sent as one message when the operator is done;
 // messages of one direction queue and overlap with computing and with the other direction (Intra-DP, equation 3, with
-// queueing). The inference ends when the device holds the output.
+// queueing). A message that is encoded and decoded holds up its direction for that long as well, no computation. The
+// inference ends when the device holds the output.
 #pragma once
 
 #include <algorithm>

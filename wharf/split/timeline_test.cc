@@ -149,8 +149,9 @@ class SteppedWorld {
         if (sending_[side] < 0 && !queue_[side].empty()) {
           sending_[side] = queue_[side].front();
           queue_[side].erase(queue_[side].begin());
-          send_left_[side] = link_.message_overhead_ms + Missing(Other(side), sending_[side]) *
-                                                             graph_.BytesPerRow(sending_[side]) / link_.bytes_per_ms;
+          const int rows = Missing(Other(side), sending_[side]);
+          send_left_[side] = link_.message_overhead_ms + graph_.CodingMs(sending_[side], rows) +
+                             rows * graph_.BytesPerRow(sending_[side]) / link_.bytes_per_ms;
         }
         if (computing_[side] >= 0 && compute_left_[side] == 0) changed = Finish(side);
       }
@@ -204,6 +205,7 @@ class SteppedWorld {
 RC_GTEST_PROP(TimelineProperty, AgreesWithASimulationMomentByMoment, ()) {
   Profile profile = ArbitraryProfile(8, 6);
   profile.slice_cost = {0.05, 1.05};
+  for (ProfiledOperator& one : profile.operators) one.coding_ms = *rc::gen::inRange(0, 10) / 10.0;
   const RowGraph plain(profile);
   const RowGraph graph = *rc::gen::arbitrary<bool>() ? WithLayout(plain, ArbitraryLayout(plain)) : plain;
   const Plan plan = ArbitraryPlan(graph);

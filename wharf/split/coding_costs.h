@@ -1,0 +1,23 @@
+// CodingCosts: what encoding rows costs and saves, and a model's profile as it is when its rows travel encoded: the
+// planners, which know nothing of encodings, then weigh them.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "wharf/split/encoding.h"
+#include "wharf/split/profile.h"
+
+namespace wharf::split {
+
+struct CodingCost {
+  std::vector<double> size;  // of each operator's rows, encoded bytes over plain ones
+  double ms_per_byte = 0;    // of plain bytes; encoding and decoding together
+};
+using CodingCosts = std::map<RowCoding, CodingCost>;
+
+// Bytes and coding times of every operator as `encoding` makes them. A coding that `costs` does not have costs nothing
+// and changes nothing: kPlain. REQUIRES: `costs` are of as many operators.
+Profile Encoded(Profile profile, const Encoding& encoding, const CodingCosts& costs);
+
+}  // namespace wharf::split

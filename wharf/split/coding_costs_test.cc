@@ -1,0 +1,112 @@
+#include "wharf/split/coding_costs.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <optional>
+
+#include "wharf/split/layer_cut.h"
+#include "wharf/split/simulate.h"
+#include "wharf/split/testing.h"
+
+namespace wharf::split {
+namespace {
+
+constexpr RowCodec kPlain{}, kPacked{RowCoding::kPacked, 0}, kHalf{RowCoding::kHalf, 0}, kJpeg{RowCoding::kJpeg, 90};
+
+// 8 rows of 100 bytes, 4 of 50, the output.
+Profile Small() {
+  ProfileBuilder builder(8, 800);
+  builder.Add({0}, kElementwise, 8, 200, 8, 1);
+  return builder.End({1});
+}
+
+TEST(CodingCosts, ChangeWhatTravelsAndNothingElse) {
+  const CodingCosts costs = {{RowCoding::kHalf, {{0.5, 0.5, 1}, 0.001}}, {RowCoding::kJpeg, {{0.1, 1, 1}, 0.01}}};
+  const Profile coded = Encoded(Small(), {kJpeg, kHalf}, costs);
+  EXPECT_EQ(coded.operators[0].op.output_bytes, 80);
+  EXPECT_DOUBLE_EQ(coded.operators[0].coding_ms, 8);
+  EXPECT_EQ(coded.operators[1].op.output_bytes, 100);
+  EXPECT_DOUBLE_EQ(coded.operators[1].coding_ms, 0.2);
+  EXPECT_EQ(coded.operators[1].full_ms, Small().operators[1].full_ms);
+  EXPECT_TRUE(Validate(coded).ok());
+  const Profile plain = Encoded(Small(), {}, costs);
+  EXPECT_EQ(plain.operators[0].op.output_bytes, 800);
+  EXPECT_EQ(plain.operators[0].coding_ms, 0);
+}
+
+TEST(CodingCosts, HoldUpTheLinkNotTheProcessors) {
+  const CodingCosts costs = {{RowCoding::kPacked, {{0.5, 0.5, 1}, 0.001}}};
+  const RowGraph graph(Encoded(Small(), {kPacked, kPacked}, costs));
+  Link link;
+  link.bytes_per_ms = 100;
+  link.round_trip_ms = 0;
+  link.message_overhead_ms = 0;
+  const Outcome outcome = Evaluator(graph).Evaluate(ServerOnlyPlan(graph), link);
+  // 0.8 ms of coding and 4 ms for 400 bytes, 1 ms of computing, 0.2 ms and 1 ms for 100 bytes.
+  EXPECT_DOUBLE_EQ(outcome.latency_ms, 0.8 + 4 + 1 + 0.2 + 1);
+  EXPECT_DOUBLE_EQ(outcome.busy_ms[kDevice], 0);
+  EXPECT_DOUBLE_EQ(outcome.up_bytes, 400);
+}
+
+CodingCost ArbitraryCost(int operators) {
+  CodingCost cost;
+  for (int op = 0; op < operators; ++op) cost.size.push_back(*rc::gen::inRange(1, 11) / 10.0);
+  cost.ms_per_byte = *rc::gen::inRange(0, 50) / 1e4;
+  return cost;
+}
+
+// Whatever the rate and whatever encoding costs, the plan chosen is no slower than the
+// device alone and than the server alone with its input in any encoding that is allowed.
+RC_GTEST_PROP(PlanTable, IsNeverWorseThanEitherAloneInAnyEncoding, ()) {
+  Profile profile = ArbitraryProfile(6, 6);
+  profile.slice_cost = {0.05, 1.05};
+  CodingCosts costs;
+  for (const RowCodec codec : {kPacked, kHalf, kJpeg}) costs[codec.coding] = ArbitraryCost(profile.Size());
+  const std::vector<Encoding> encodings = {{kPlain, kPlain}, {kPacked, kPacked}, {kHalf, kHalf}, {kJpeg, kPacked}};
+  std::vector<RowGraph> graphs;
+  for (const Encoding& encoding : encodings) graphs.emplace_back(Encoded(profile, encoding, costs));
+  PlannerOptions options;
+  options.budget = 300;
+  std::optional<PlanTable> table;
+  for (size_t i = 0; i < encodings.size(); ++i) {
+    for (const char* name : {"intra-dp", "server-only"}) {
+      const auto planner = *MakePlanner(name, graphs[i], options);
+      if (table) {
+        table->Add(graphs[i], *planner, encodings[i]);
+      } else {
+        table.emplace(graphs[i], *planner, Link(), Objective::Latency(), encodings[i]);
+      }
+    }
+  }
+  for (int i = 0; i < 5; ++i) {
+    Link link;
+    link.bytes_per_ms = *rc::gen::inRange(0, 100) * 50;  // what rates are rounded to
+    const Plan& chosen = table->Choose(link.bytes_per_ms, 0);
+    const double ours = table->EvaluatorOf(chosen.encoding).Evaluate(chosen, link).latency_ms;
+    for (const RowGraph& graph : graphs) {
+      Evaluator evaluator(graph);
+      for (const Plan& other : {DeviceOnlyPlan(graph), ServerOnlyPlan(graph)}) {
+        RC_ASSERT(ours <= evaluator.Evaluate(other, link).latency_ms + 1e-4);
+      }
+    }
+  }
+}
+
+TEST(PlanTable, TakesNewSizesOver) {
+  const std::vector<Encoding> encodings = {{kPlain, kPlain}, {kPacked, kPacked}};
+  CodingCosts costs = {{RowCoding::kPacked, {{0.1, 0.1, 1}, 0}}};
+  const RowGraph plain(Encoded(Small(), encodings[0], costs)), packed(Encoded(Small(), encodings[1], costs));
+  const auto planner = *MakePlanner("server-only", plain, {});
+  PlanTable table(plain, *planner, Link(), Objective::Latency(), encodings[0]);
+  table.Add(packed, *planner, encodings[1]);
+  EXPECT_EQ(table.Choose(1000, 0).encoding, encodings[1]);
+  costs[RowCoding::kPacked].ms_per_byte = 1;
+  const RowGraph dear(Encoded(Small(), encodings[1], costs));
+  table.Update(dear, encodings[1]);
+  EXPECT_EQ(table.Plans().size(), 2u);
+  EXPECT_EQ(table.Choose(1000, 0).encoding, encodings[0]);
+}
+
+}  // namespace
+}  // namespace wharf::split
