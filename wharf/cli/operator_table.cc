@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "wharf/graph/fuse.h"
 #include "wharf/graph/operators.h"
 #include "wharf/graph/row_rules.h"
 #include "wharf/report/table.h"
@@ -19,7 +20,8 @@ std::string SupportedOperatorsAsText() {
   return table.Text();
 }
 
-absl::StatusOr<std::string> ModelOperatorsAsText(const graph::Graph& graph) {
+absl::StatusOr<std::string> ModelOperatorsAsText(const graph::Graph& written) {
+  const graph::Graph graph = graph::FuseOperators(written);
   WHARF_ASSIGN_OR_RETURN(const graph::RowRules rules, graph::RowRulesOf(graph));
   struct Count {
     int local = 0, global = 0;

@@ -88,6 +88,8 @@ Result Selu(const Call& call) {
   return Outputs{at::elu(call.in[0], alpha, gamma)};
 }
 
+Result Gelu(const Call& call) { return Outputs{at::gelu(call.in[0])}; }
+
 Result HardSigmoid(const Call& call) {
   const double alpha = call.node.Float("alpha", 0.2F), beta = call.node.Float("beta", 0.5F);
   if (std::abs(alpha - 1.0 / 6) < 1e-6 && beta == 0.5) return Outputs{at::hardsigmoid(call.in[0])};
@@ -143,6 +145,7 @@ constexpr NamedKernel kKernels[] = {
     {"Erf", Unary<at::erf>},
     {"Exp", Unary<at::exp>},
     {"Floor", Unary<at::floor>},
+    {"Gelu", Gelu},
     {"Greater", Binary<at::gt>},
     {"GreaterOrEqual", Binary<at::ge>},
     {"HardSigmoid", HardSigmoid},

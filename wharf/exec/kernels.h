@@ -41,6 +41,7 @@ std::span<const NamedKernel> ElementKernels();
 std::span<const NamedKernel> WindowKernels();
 std::span<const NamedKernel> LayoutKernels();
 std::span<const NamedKernel> MatrixKernels();
+std::span<const NamedKernel> AttentionKernels();
 absl::StatusOr<Outputs> Resize(const Call& call);  // resize.cc; listed by WindowKernels
 
 at::ScalarType ToTorch(graph::ElementType element);

@@ -14,7 +14,20 @@ using Result = absl::StatusOr<Outputs>;
 
 at::Tensor Indices(const std::vector<int64_t>& indices) { return at::tensor(indices, at::kLong); }
 
-Result Reshape(const Call& call) { return Outputs{at::reshape(call.in[0], call.OutShape())}; }
+// A row of the input may become several; of the first and the last, some may not be wanted.
+Result Reshape(const Call& call) {
+  std::vector<int64_t> shape = call.OutShape();
+  const at::Tensor& x = call.in[0];
+  if (call.out_axis == graph::kNoRows || x.numel() == 0) return Outputs{at::reshape(x, shape)};
+  const int64_t wanted = shape[call.out_axis];
+  shape[call.out_axis] = -1;
+  const at::Tensor made = at::reshape(x, shape);
+  const int64_t rows = made.size(call.out_axis);
+  if (rows == wanted) return Outputs{made};
+  const int64_t first = call.in_rows[0].lo * (rows / call.in_rows[0].Size());
+  return Outputs{made.narrow(call.out_axis, call.out_rows.lo - first, wanted)};
+}
+
 Result Expand(const Call& call) { return Outputs{call.in[0].expand(call.OutShape())}; }
 
 Result Transpose(const Call& call) {
@@ -25,22 +38,37 @@ Result Transpose(const Call& call) {
 
 Result Concat(const Call& call) {
   WHARF_ASSIGN_OR_RETURN(const int64_t axis, graph::Axis(call.node.Int("axis", 0), call.in[0].dim()));
-  return Outputs{at::cat(call.in, axis)};
+  if (axis != call.out_axis) return Outputs{at::cat(call.in, axis)};
+  std::vector<at::Tensor> pieces;  // of each input, what it has of the rows to be made
+  int first = 0;
+  for (size_t i = 0; i < call.in.size(); ++i) {
+    const int rows = static_cast<int>(call.graph.Type(call.node.inputs[i]).shape[axis]);
+    const graph::RowRange piece = Intersection(call.out_rows, {first, first + rows});
+    const int begin = call.in[i].size(axis) == rows ? 0 : call.in_rows[i].lo;  // of what is here
+    if (!piece.Empty()) pieces.push_back(call.in[i].narrow(axis, piece.lo - first - begin, piece.Size()));
+    first += rows;
+  }
+  return Outputs{pieces.size() == 1 ? pieces[0] : at::cat(pieces, axis)};
 }
 
 Result Slice(const Call& call) {
   WHARF_ASSIGN_OR_RETURN(const graph::SliceRange range, graph::SliceOf(call.graph, call.node));
   at::Tensor result = call.in[0];
   const graph::Shape& full = call.graph.Type(call.node.inputs[0]).shape;
-  for (size_t axis = 0; axis < full.size(); ++axis) {
-    const int64_t start = range.starts[axis], step = range.steps[axis], count = range.counts[axis];
-    if (count == full[axis] && step == 1) continue;  // of rows, perhaps not all are here
+  for (int axis = 0; axis < static_cast<int>(full.size()); ++axis) {
+    int64_t start = range.starts[axis], count = range.counts[axis];
+    const int64_t step = range.steps[axis];
+    if (axis == call.out_axis) {  // perhaps not all rows are here, or to be made
+      start += call.out_rows.lo * step - call.in_rows[0].lo;
+      count = call.out_rows.Size();
+    }
+    if (count == result.size(axis) && step == 1) continue;
     if (step > 0) {
-      result = at::slice(result, static_cast<int64_t>(axis), start, std::min(full[axis], start + count * step), step);
+      result = at::slice(result, axis, start, std::min(full[axis], start + count * step), step);
     } else {
       std::vector<int64_t> indices(count);
       for (int64_t i = 0; i < count; ++i) indices[i] = start + i * step;
-      result = at::index_select(result, static_cast<int64_t>(axis), Indices(indices));
+      result = at::index_select(result, axis, Indices(indices));
     }
   }
   return Outputs{result};
@@ -102,9 +130,10 @@ at::Tensor FromTheFront(const at::Tensor& indices, int64_t size) {
 
 Result Gather(const Call& call) {
   WHARF_ASSIGN_OR_RETURN(const int64_t axis, graph::Axis(call.node.Int("axis", 0), call.in[0].dim()));
-  const at::Tensor indices = FromTheFront(call.in[1], call.in[0].size(axis));
+  const at::Tensor indices = FromTheFront(call.in[1], call.graph.Type(call.node.inputs[0]).shape[axis]);
   if (indices.dim() == 0 && call.graph.ConstantInput(call.node, 1) != nullptr) {
-    return Outputs{call.in[0].select(axis, indices.item<int64_t>())};
+    const bool one = call.in[0].size(axis) == 1;  // a row of those the input is cut into: no other is here
+    return Outputs{call.in[0].select(axis, one ? 0 : indices.item<int64_t>())};
   }
   return Outputs{at::reshape(at::index_select(call.in[0], axis, indices.flatten()), call.OutShape())};
 }

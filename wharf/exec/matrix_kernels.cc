@@ -20,6 +20,11 @@ Result Gemm(const Call& call) {
   return Outputs{alpha == 1 ? product : product * alpha};
 }
 
+Result Linear(const Call& call) {
+  const at::Tensor rows = call.in[0].reshape({-1, call.in[0].size(-1)});
+  return Outputs{at::addmm(call.in[2], rows, call.in[1]).reshape(call.OutShape())};
+}
+
 absl::StatusOr<int64_t> AxisOf(const Call& call, int64_t otherwise) {
   return graph::Axis(call.node.Int("axis", otherwise), call.in[0].dim());
 }
@@ -120,6 +125,7 @@ constexpr NamedKernel kKernels[] = {
     {"InstanceNormalization", InstanceNorm},
     {"LRN", Lrn},
     {"LayerNormalization", LayerNorm},
+    {"Linear", Linear},
     {"LogSoftmax", Softmax},
     {"MatMul", MatMul},
     {"ReduceL1", Reduce},

@@ -15,7 +15,7 @@ graph::Graph RandomGraph::Make(uint32_t seed, int operators) {
       &RandomGraph::Pool,    &RandomGraph::Activation, &RandomGraph::AddConstant,   &RandomGraph::Norm,
       &RandomGraph::Concat,  &RandomGraph::Resize,     &RandomGraph::Softmax,       &RandomGraph::Blocks,
       &RandomGraph::MatMul,  &RandomGraph::Transpose,  &RandomGraph::Pad,           &RandomGraph::Branch,
-      &RandomGraph::Squeeze, &RandomGraph::Slice,      &RandomGraph::ReduceChannels};
+      &RandomGraph::Reshape, &RandomGraph::Squeeze,    &RandomGraph::Slice,         &RandomGraph::ReduceChannels};
   RandomGraph made(seed);
   made.last_ = made.Value({made.Pick(1, 2), made.Pick(1, 4), made.Pick(2, 16), made.Pick(2, 8)});
   made.graph_.inputs = {made.last_};
@@ -157,8 +157,20 @@ bool RandomGraph::Concat() {
   graph::Shape out = shape, other = shape;
   const int64_t axis = Pick(1, 3);
   other[axis] = Pick(1, 3);
-  out[axis] += other[axis];
-  return Apply("Concat", {Floats(other)}, out, {{"axis", axis}});
+  out[axis] += other[axis] + shape[axis];
+  if (!Apply("Concat", {Floats(other), last_}, out, {{"axis", axis}})) return false;
+  if (Pick(0, 1) == 0) std::swap(graph_.nodes.back().inputs[0], graph_.nodes.back().inputs[1]);
+  return true;
+}
+
+// Several rows of one, or one of several.
+bool RandomGraph::Reshape() {
+  graph::Shape out = Shape();
+  const int64_t factor = Pick(2, 3), from = Pick(2, 3), to = 5 - from;
+  if (out[from] % factor != 0) return false;
+  out[from] /= factor;
+  out[to] *= factor;
+  return Apply("Reshape", {Integers(out)}, out);
 }
 
 bool RandomGraph::Resize() {
@@ -228,9 +240,10 @@ bool RandomGraph::Squeeze() {
 bool RandomGraph::Slice() {
   graph::Shape out = Shape();
   const int64_t axis = Pick(1, 3), step = Pick(1, 2);
-  const int64_t end = Pick(1, static_cast<int>(out[axis]));
-  out[axis] = (end + step - 1) / step;
-  return Apply("Slice", {Integers({0}), Integers({end}), Integers({axis}), Integers({step})}, out);
+  const int64_t start = Pick(0, static_cast<int>(out[axis]) - 1),
+                end = Pick(static_cast<int>(start) + 1, static_cast<int>(out[axis]));
+  out[axis] = (end - start + step - 1) / step;
+  return Apply("Slice", {Integers({start}), Integers({end}), Integers({axis}), Integers({step})}, out);
 }
 
 bool RandomGraph::ReduceChannels() {

@@ -39,6 +39,7 @@ class RandomGraph {
   bool AddConstant();
   bool Norm();
   bool Concat();
+  bool Reshape();
   bool Resize();
   bool Softmax();
   bool Blocks();

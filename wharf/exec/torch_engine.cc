@@ -66,7 +66,7 @@ at::Tensor FromBytes(const graph::TensorType& type, std::span<const std::byte> b
 const absl::flat_hash_map<std::string_view, Kernel>& Kernels() {
   static const auto kKernels = [] {
     absl::flat_hash_map<std::string_view, Kernel> all;
-    for (const auto list : {ElementKernels(), WindowKernels(), LayoutKernels(), MatrixKernels()}) {
+    for (const auto list : {ElementKernels(), WindowKernels(), LayoutKernels(), MatrixKernels(), AttentionKernels()}) {
       for (const NamedKernel& one : list) all[one.name] = one.kernel;
     }
     return all;
@@ -205,7 +205,7 @@ class Running {
 
   // Inputs that have a row for each output row, but are there whole (constants, or cut along another axis).
   void AlignInputs(Call& call) const {
-    const bool element_wise = graph::FindOperator(call.node.op)->kind == graph::OperatorKind::kElementWise;
+    const bool element_wise = graph::FactsOf(call.node.op)->kind == graph::OperatorKind::kElementWise;
     if (call.out_axis == graph::kNoRows || (!element_wise && call.node.op != "Concat")) return;
     const int64_t all = RowCount(OutputOf(call.node));
     if (call.out_rows.Size() == all) return;

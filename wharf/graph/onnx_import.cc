@@ -19,6 +19,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "wharf/graph/fold.h"
+#include "wharf/graph/fuse.h"
 #include "wharf/graph/operators.h"
 #include "wharf/graph/simplify.h"
 
@@ -548,6 +549,7 @@ absl::StatusOr<Graph> ImportOnnx(std::span<const std::byte> bytes, const ImportO
   if (options.simplify) {
     RemoveCopies(graph);
     FoldBatchNorms(graph);
+    graph = FuseOperators(std::move(graph));
   }
   return WithoutUnused(graph);
 }

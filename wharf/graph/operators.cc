@@ -117,15 +117,32 @@ constexpr OperatorFacts kOperators[] = {
     {"Xor", OperatorKind::kElementWise, 1, ""},
 };
 
+constexpr OperatorFacts kFused[] = {
+    {"Attention", OperatorKind::kGlobal, kLastOperatorSet, ""},
+    {"Gelu", OperatorKind::kElementWise, kLastOperatorSet, ""},
+    {"Linear", OperatorKind::kRowWise, kLastOperatorSet, ""},
+    {"MergeAttention", OperatorKind::kRowWise, kLastOperatorSet, ""},
+    {"PartialAttention", OperatorKind::kRowWise, kLastOperatorSet, ""},
+};
+
+const OperatorFacts* Find(std::span<const OperatorFacts> operators, std::string_view name) {
+  const auto found =
+      std::lower_bound(operators.begin(), operators.end(), name,
+                       [](const OperatorFacts& facts, std::string_view key) { return facts.name < key; });
+  return found != operators.end() && found->name == name ? &*found : nullptr;
+}
+
 }  // namespace
 
 std::span<const OperatorFacts> Operators() { return kOperators; }
 
-const OperatorFacts* FindOperator(std::string_view name) {
-  const auto* found =
-      std::lower_bound(std::begin(kOperators), std::end(kOperators), name,
-                       [](const OperatorFacts& facts, std::string_view key) { return facts.name < key; });
-  return found != std::end(kOperators) && found->name == name ? found : nullptr;
+std::span<const OperatorFacts> FusedOperators() { return kFused; }
+
+const OperatorFacts* FindOperator(std::string_view name) { return Find(kOperators, name); }
+
+const OperatorFacts* FactsOf(std::string_view name) {
+  const OperatorFacts* facts = FindOperator(name);
+  return facts != nullptr ? facts : Find(kFused, name);
 }
 
 std::string_view Name(OperatorKind kind) {

@@ -30,6 +30,13 @@ inline constexpr int kFirstOperatorSet = 1, kNativeOperatorSet = 13, kLastOperat
 std::span<const OperatorFacts> Operators();
 // Null if there is none of that name.
 const OperatorFacts* FindOperator(std::string_view name);
+
+// Those that no model's file may have: fuse.h and split_attention.h make them of ONNX's and say what they compute.
+// Sorted by name.
+std::span<const OperatorFacts> FusedOperators();
+// Of either kind; null if there is none of that name.
+const OperatorFacts* FactsOf(std::string_view name);
+
 std::string_view Name(OperatorKind kind);
 
 }  // namespace wharf::graph

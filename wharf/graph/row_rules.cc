@@ -36,11 +36,21 @@ struct Site {
 struct Verdict {
   int axis = kNoRows;
   std::vector<RowRule> rules = {kWhole};
+  bool selects = false;  // the rules hold for an output without rows too, which counts as one
 };
 using Rule = absl::StatusOr<Verdict> (*)(const Site&);
 
 Verdict Whole(int axis = kNoRows) { return {axis, {kWhole}}; }
 Verdict RowByRow(int axis) { return {axis, {kSame}}; }
+
+// Output row i reads input row first + i * step.
+RowRule FromRow(int64_t first, int64_t step = 1) {
+  return {RowKind::kWindow, 1, static_cast<int>(step), static_cast<int>(-first), 1};
+}
+// Every output row reads input rows [first, last).
+RowRule Band(int64_t first, int64_t last) {
+  return {RowKind::kWindow, static_cast<int>(last - first), 0, static_cast<int>(-first), 1};
+}
 
 absl::StatusOr<Verdict> ElementWise(const Site& site) {
   const int rank = static_cast<int>(site.OutShape().size());
@@ -67,7 +77,7 @@ absl::StatusOr<Verdict> Windowed(const Site& site) {
   WHARF_ASSIGN_OR_RETURN(const Window window, WindowOf(site.graph, site.node));
   const RowKind kind = site.node.op == "ConvTranspose" ? RowKind::kTransposed : RowKind::kWindow;
   const RowRule rule = WindowRule(kind, window);
-  return Validate(rule).ok() ? Verdict{2, {rule}} : Whole(2);
+  return rule.padding >= 0 && Validate(rule).ok() ? Verdict{2, {rule}} : Whole(2);
 }
 
 absl::StatusOr<Verdict> Resized(const Site& site) {
@@ -153,6 +163,28 @@ absl::StatusOr<Verdict> Product(const Site& site) {
   return Verdict{axis, {kSame, same_batch ? kSame : kWhole}};
 }
 
+// Of queries, keys and values: every query reads its own row, and all keys and values, or those of a band; where all
+// are cut along a batch axis, each reads its own.
+absl::StatusOr<Verdict> Attended(const Site& site) {
+  const int tokens = site.Rank(0) - 2;
+  if (site.Uncut() || site.axes[0] > tokens) return Whole();
+  if (site.axes[0] < tokens) {
+    const bool same_batch = site.axes[1] == site.axes[0] && site.axes[2] == site.axes[0];
+    return same_batch ? RowByRow(site.axes[0]) : Whole(site.axes[0]);
+  }
+  Verdict verdict{tokens, {kSame, kWhole, kWhole}};
+  if (site.node.op == "PartialAttention") {
+    const RowRule band = Band(site.node.Int("first", 0), site.node.Int("last", 0));
+    for (const size_t i : {1, 2}) verdict.rules[i] = site.axes[i] == tokens ? band : kWhole;
+  }
+  return verdict;
+}
+
+absl::StatusOr<Verdict> Merged(const Site& site) {
+  const bool alike = std::all_of(site.axes.begin(), site.axes.end(), [&](int axis) { return axis == site.axes[0]; });
+  return site.Uncut() || !alike || site.axes[0] == site.Rank(0) - 1 ? Whole() : RowByRow(site.axes[0]);
+}
+
 absl::StatusOr<Verdict> Gemm(const Site& site) {
   if (site.axes[0] != 0 || site.node.Int("transA", 0) != 0) return Whole();
   const bool bias_is_computed = site.axes.size() > 2 && site.axes[2] != kNoRows;
@@ -168,7 +200,7 @@ absl::StatusOr<Verdict> Transposed(const Site& site) {
 }
 
 // Where an axis of `in` goes when the same elements get another shape: to the axis with as many elements before it.
-// Rows stay rows if it has the same length.
+// Rows stay rows if it has the same length, each becomes several if it is longer, and several one if it is shorter.
 absl::StatusOr<Verdict> Reshaped(const Site& site) {
   if (site.Uncut()) return Whole();
   const Shape &in = site.InShape(0), &out = site.OutShape();
@@ -176,15 +208,32 @@ absl::StatusOr<Verdict> Reshaped(const Site& site) {
   const int64_t rows = in[site.axes[0]];
   int64_t passed = 1;
   for (int axis = 0; axis < static_cast<int>(out.size()); passed *= out[axis++]) {
-    if (passed == before && out[axis] == rows) return RowByRow(axis);
-    if (passed == before && rows > 1 && out[axis] > rows && out[axis] % rows == 0) return Whole(axis);
+    if (passed != before || out[axis] < 2 || rows < 2) continue;
+    if (out[axis] == rows) return RowByRow(axis);
+    if (out[axis] % rows == 0) return Verdict{axis, {{RowKind::kResizeNearest, 1, 1, 0, 1}}};
+    const int ratio = static_cast<int>(rows / out[axis]);
+    if (rows % out[axis] == 0) return Verdict{axis, {{RowKind::kWindow, ratio, ratio, 0, 1}}};
   }
   return Whole();
+}
+
+// Rows after each other: each input is read from where it begins.
+Verdict RowsConcatenated(const Site& site, int axis) {
+  Verdict verdict{axis, {}};
+  int64_t first = 0;
+  for (size_t i = 0; i < site.axes.size(); ++i) {
+    verdict.rules.push_back(site.axes[i] == axis ? FromRow(-first) : kWhole);
+    first += site.InShape(i)[axis];
+  }
+  return verdict;
 }
 
 absl::StatusOr<Verdict> Concatenated(const Site& site) {
   WHARF_ASSIGN_OR_RETURN(const int64_t joined,
                          Axis(site.node.Int("axis", 0), static_cast<int64_t>(site.OutShape().size())));
+  if (std::find(site.axes.begin(), site.axes.end(), joined) != site.axes.end()) {
+    return RowsConcatenated(site, static_cast<int>(joined));
+  }
   int axis = kNoRows;
   bool differ = false;
   for (size_t i = 0; i < site.axes.size(); ++i) {
@@ -192,16 +241,16 @@ absl::StatusOr<Verdict> Concatenated(const Site& site) {
     differ |= computed && axis != kNoRows && site.axes[i] != axis;
     if (computed && axis == kNoRows) axis = site.axes[i];
   }
-  if (axis == kNoRows || differ) return Whole();
-  return axis == joined ? Whole(axis) : RowByRow(axis);
+  return axis == kNoRows || differ ? Whole() : RowByRow(axis);
 }
 
 absl::StatusOr<Verdict> Sliced(const Site& site) {
   if (site.Uncut()) return Whole();
   WHARF_ASSIGN_OR_RETURN(const SliceRange range, SliceOf(site.graph, site.node));
   const int axis = site.axes[0];
-  const bool all = range.counts[axis] == site.InShape(0)[axis] && range.steps[axis] == 1;
-  return all ? RowByRow(axis) : Whole(axis);
+  const int64_t rows = site.InShape(0)[axis], step = range.steps[axis];
+  if (range.counts[axis] == rows && step == 1) return RowByRow(axis);
+  return step > 0 ? Verdict{axis, {FromRow(range.starts[axis], std::min(step, rows))}} : Whole(axis);
 }
 
 // Expand, Tile, Pad, Split: rows stay rows where their axis keeps its length.
@@ -214,10 +263,19 @@ absl::StatusOr<Verdict> KeepingLength(const Site& site) {
   return pads[axis] == 0 ? RowByRow(axis) : Whole(axis);
 }
 
+// One row that is known is all that is read.
+absl::StatusOr<Verdict> RowsGathered(const Site& site, int64_t axis) {
+  const Constant* index = site.graph.ConstantInput(site.node, 1);
+  if (index == nullptr || site.Rank(1) > 0) return Whole(site.Rank(1) == 1 ? site.axes[0] : kNoRows);
+  WHARF_ASSIGN_OR_RETURN(const std::vector<int64_t> rows, Integers(*index));
+  const int64_t all = site.InShape(0)[axis], row = rows[0] < 0 ? rows[0] + all : rows[0];
+  return row < 0 || row >= all ? Whole() : Verdict{kNoRows, {FromRow(row)}, true};
+}
+
 absl::StatusOr<Verdict> Gathered(const Site& site) {
   if (site.Uncut() || site.axes[1] != kNoRows) return Whole();
   WHARF_ASSIGN_OR_RETURN(const int64_t axis, Axis(site.node.Int("axis", 0), site.Rank(0)));
-  if (site.axes[0] == axis) return Whole(site.Rank(1) == 1 ? site.axes[0] : kNoRows);
+  if (site.axes[0] == axis) return RowsGathered(site, axis);
   const int moved = site.axes[0] < axis ? site.axes[0] : site.axes[0] + site.Rank(1) - 1;
   return Verdict{moved, {kSame, kWhole}};
 }
@@ -226,6 +284,7 @@ const absl::flat_hash_map<std::string_view, Rule>& Rules() {
   static const absl::flat_hash_map<std::string_view, Rule> kRules = {
       {"ArgMax", ArgReduced},
       {"ArgMin", ArgReduced},
+      {"Attention", Attended},
       {"AveragePool", Windowed},
       {"BatchNormalization", AlongChannels},
       {"Concat", Concatenated},
@@ -240,11 +299,14 @@ const absl::flat_hash_map<std::string_view, Rule>& Rules() {
       {"GlobalMaxPool", GloballyPooled},
       {"InstanceNormalization", AlongSpace},
       {"LayerNormalization", FromAxis},
+      {"Linear", Product},
       {"LogSoftmax", AlongAxis},
       {"LRN", AlongChannels},
       {"MatMul", Product},
       {"MaxPool", Windowed},
+      {"MergeAttention", Merged},
       {"Pad", KeepingLength},
+      {"PartialAttention", Attended},
       {"Reshape", Reshaped},
       {"Resize", Resized},
       {"Slice", Sliced},
@@ -262,7 +324,7 @@ const absl::flat_hash_map<std::string_view, Rule>& Rules() {
 Rule RuleOf(const Node& node) {
   if (const auto found = Rules().find(node.op); found != Rules().end()) return found->second;
   if (node.op.starts_with("Reduce")) return Reduced;
-  const OperatorFacts* facts = FindOperator(node.op);
+  const OperatorFacts* facts = FactsOf(node.op);
   const bool element_wise = facts != nullptr && facts->kind == OperatorKind::kElementWise;
   return element_wise ? ElementWise : [](const Site&) -> absl::StatusOr<Verdict> { return Whole(); };
 }
@@ -301,7 +363,7 @@ absl::StatusOr<RowRules> RowRulesOf(const Graph& graph) {
     }
     const RowRule others = verdict.rules.front();
     verdict.rules.resize(std::max(node.inputs.size(), size_t{1}), others);
-    if (!cut) std::fill(verdict.rules.begin(), verdict.rules.end(), kWhole);  // one row reads all
+    if (!cut && !verdict.selects) std::fill(verdict.rules.begin(), verdict.rules.end(), kWhole);  // one row reads all
     result.rules.push_back(std::move(verdict.rules));
   }
   return result;

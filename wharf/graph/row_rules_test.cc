@@ -18,6 +18,8 @@ class RowRulesTest : public ::testing::Test {
     graph_.values[value].constant = Constant::Of<float>(ElementType::kFloat, shape, zeros);
     return value;
   }
+  int Integers(const std::vector<int64_t>& numbers) { return Whole({static_cast<int64_t>(numbers.size())}, numbers); }
+  int Integer(int64_t number) { return Whole({}, {number}); }
   int Apply(std::string op, std::vector<int> inputs, Shape out,
             std::map<std::string, Attribute, std::less<>> attributes = {}) {
     const int value = Value(std::move(out));
@@ -34,6 +36,13 @@ class RowRulesTest : public ::testing::Test {
   Graph graph_;
 
  private:
+  int Whole(Shape shape, const std::vector<int64_t>& numbers) {
+    const int value = Value(std::move(shape));
+    TensorType& type = graph_.values[value].type;
+    type.element = ElementType::kInt64;
+    graph_.values[value].constant = Constant::Of<int64_t>(ElementType::kInt64, type.shape, numbers);
+    return value;
+  }
   int Value(Shape shape) {
     graph_.values.push_back({"", {ElementType::kFloat, std::move(shape)}, {}});
     return static_cast<int>(graph_.values.size()) - 1;
@@ -94,12 +103,52 @@ TEST_F(RowRulesTest, TheAxisFollowsReshapesThatKeepRows) {
   EXPECT_EQ(rules.axis[merged], kNoRows);  // rows of two sequences after each other
 }
 
-TEST_F(RowRulesTest, ConcatenatingRowsIsGlobalAndChannelsLocal) {
+TEST_F(RowRulesTest, RowsOfPatchesBecomeTokensAndBack) {
+  const int patches = Input({1, 3, 14, 10});
+  const int tokens = Apply("Reshape", {patches, Weights({3})}, {1, 3, 140});
+  const int back = Apply("Reshape", {tokens, Weights({4})}, {1, 3, 14, 10});
+  const RowRules rules = Rules();
+  EXPECT_EQ(rules.axis[tokens], 2);
+  EXPECT_EQ(RowsRead(graph_, rules, 0, 0, {19, 41}), (RowRange{1, 5}));
+  EXPECT_EQ(rules.axis[back], 2);
+  EXPECT_EQ(RowsRead(graph_, rules, 1, 0, {1, 3}), (RowRange{10, 30}));
+}
+
+TEST_F(RowRulesTest, ConcatenatedRowsAreReadFromWhereTheyBegin) {
   const int x = Input({1, 3, 8, 8});
   Apply("Concat", {x, x}, {1, 6, 8, 8}, {{"axis", int64_t{1}}});
-  Apply("Concat", {x, x}, {1, 3, 16, 8}, {{"axis", int64_t{2}}});
-  EXPECT_TRUE(Rules().IsLocal(graph_, 0));
-  EXPECT_FALSE(Rules().IsLocal(graph_, 1));
+  Apply("Concat", {x, Weights({1, 3, 4, 8}), x}, {1, 3, 20, 8}, {{"axis", int64_t{2}}});
+  const RowRules rules = Rules();
+  for (const int node : {0, 1}) EXPECT_TRUE(rules.IsLocal(graph_, node)) << node;
+  EXPECT_EQ(RowsRead(graph_, rules, 0, 1, {2, 4}), (RowRange{2, 4}));
+  EXPECT_EQ(RowsRead(graph_, rules, 1, 0, {6, 13}), (RowRange{6, 8}));
+  EXPECT_EQ(RowsRead(graph_, rules, 1, 2, {6, 13}), (RowRange{0, 1}));
+  EXPECT_EQ(RowsRead(graph_, rules, 1, 2, {6, 12}), RowRange());
+}
+
+TEST_F(RowRulesTest, SlicesAreReadFromWhereTheyBegin) {
+  const int x = Input({1, 20, 8});
+  const auto slice = [&](int64_t start, int64_t end, int64_t step, int64_t rows) {
+    Apply("Slice", {x, Integers({start}), Integers({end}), Integers({1}), Integers({step})}, {1, rows, 8});
+  };
+  slice(5, 15, 1, 10);
+  slice(2, 20, 3, 6);
+  slice(19, 9, -1, 10);
+  const RowRules rules = Rules();
+  EXPECT_EQ(RowsRead(graph_, rules, 0, 0, {3, 5}), (RowRange{8, 10}));
+  EXPECT_EQ(RowsRead(graph_, rules, 1, 0, {1, 3}), (RowRange{5, 9}));
+  EXPECT_FALSE(rules.IsLocal(graph_, 2));
+}
+
+TEST_F(RowRulesTest, OneRowThatIsGatheredIsAllThatIsRead) {
+  const int x = Input({1, 20, 8});
+  Apply("Gather", {x, Integer(0)}, {1, 8}, {{"axis", int64_t{1}}});
+  Apply("Gather", {x, Integer(-3)}, {1, 8}, {{"axis", int64_t{1}}});
+  Apply("Gather", {x, Integers({4})}, {1, 1, 8}, {{"axis", int64_t{1}}});
+  const RowRules rules = Rules();
+  EXPECT_EQ(RowsRead(graph_, rules, 0, 0, {0, 1}), (RowRange{0, 1}));
+  EXPECT_EQ(RowsRead(graph_, rules, 1, 0, {0, 1}), (RowRange{17, 18}));
+  EXPECT_EQ(RowsRead(graph_, rules, 2, 0, {0, 1}), (RowRange{0, 20}));
 }
 
 TEST_F(RowRulesTest, NeededRowsGoThroughAChainAndStopAtWhatIsGiven) {

@@ -49,7 +49,9 @@ RowRange LinearRows(int input_rows, int output_rows, RowRange out) {
 }  // namespace
 
 absl::Status Validate(const RowRule& rule) {
-  if (rule.kernel < 1 || rule.stride < 1 || rule.dilation < 1 || rule.padding < 0) {
+  const bool window = rule.kind == RowKind::kWindow;
+  const int least_stride = window && rule.dilation == 1 ? 0 : 1;
+  if (rule.kernel < 1 || rule.stride < least_stride || rule.dilation < 1 || (rule.padding < 0 && !window)) {
     return InvalidArgument("kernel {}, stride {}, padding {}, dilation {} is no window", rule.kernel, rule.stride,
                            rule.padding, rule.dilation);
   }

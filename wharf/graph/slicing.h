@@ -33,7 +33,8 @@ inline RowRange Hull(RowRange a, RowRange b) {
 enum class RowKind {
   kRow,     // output row i reads input row i: element-wise, row-wise products, norms over channels, concatenation of
             // channels
-  kWindow,  // convolution and pooling: row i reads rows i*stride - padding + j*dilation, j < kernel
+  kWindow,  // convolution and pooling: row i reads rows i*stride - padding + j*dilation, j < kernel. What begins at a
+            // later row has a negative padding; of stride 0, every row reads the same band of rows
   kTransposed,     // transposed convolution: input row i adds to rows i*stride - padding + j*dilation, j < kernel
   kResizeNearest,  // row i reads row floor(i * input rows / output rows)
   kResizeLinear,   // half-pixel centres: row i reads the two rows around (i + 1/2) * input rows / output rows - 1/2
@@ -46,7 +47,8 @@ struct RowRule {
   friend bool operator==(const RowRule&, const RowRule&) = default;
 };
 
-// kInvalidArgument: a kernel, stride or dilation below 1, a negative padding.
+// kInvalidArgument: a kernel or dilation below 1; of other than windows a stride below 1 or a negative padding; a
+// stride below 0, or of 0 with gaps.
 absl::Status Validate(const RowRule& rule);
 
 // The smallest range holding all rows of an input of `input_rows` rows that output rows `out` of `output_rows` read;

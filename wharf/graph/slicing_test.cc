@@ -70,6 +70,21 @@ RC_GTEST_PROP(Slicing, WindowsReadWhatBruteForceSays, ()) {
             ReadByBruteForce(rule, input_rows, output_rows, {lo, hi}));
 }
 
+// From a later row on, or the same band for every row.
+RC_GTEST_PROP(Slicing, OffsetsAndBandsReadWhatBruteForceSays, ()) {
+  RowRule rule;
+  rule.kind = RowKind::kWindow;
+  rule.kernel = *rc::gen::inRange(1, 8);
+  rule.stride = *rc::gen::inRange(0, 4);
+  rule.padding = *rc::gen::inRange(-12, 3);
+  const int input_rows = *rc::gen::inRange(1, 25), output_rows = *rc::gen::inRange(1, 25);
+  const int lo = *rc::gen::inRange(0, output_rows);
+  const int hi = *rc::gen::inRange(lo, output_rows + 1);
+  RC_ASSERT(Validate(rule).ok());
+  RC_ASSERT(InputRows(rule, input_rows, output_rows, {lo, hi}) ==
+            ReadByBruteForce(rule, input_rows, output_rows, {lo, hi}));
+}
+
 RC_GTEST_PROP(Slicing, OtherKindsReadWhatBruteForceSays, ()) {
   const RowRule rule{
       *rc::gen::element(RowKind::kRow, RowKind::kResizeNearest, RowKind::kResizeLinear, RowKind::kGlobal)};
@@ -103,7 +118,16 @@ TEST(Slicing, NamesComeBack) {
     EXPECT_EQ(*parsed, kind);
   }
   EXPECT_EQ(ParseRowKind("diagonal").status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(Validate({RowKind::kWindow, 3, 0, 1, 1}).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(Slicing, WhatIsNoRuleIsRefused) {
+  for (const RowRule rule : {RowRule{RowKind::kWindow, 0, 1, 0, 1}, RowRule{RowKind::kWindow, 3, -1, 1, 1},
+                             RowRule{RowKind::kWindow, 3, 0, 1, 2}, RowRule{RowKind::kWindow, 3, 1, 1, 0},
+                             RowRule{RowKind::kTransposed, 3, 0, 1, 1}, RowRule{RowKind::kTransposed, 3, 1, -1, 1}}) {
+    EXPECT_EQ(Validate(rule).code(), absl::StatusCode::kInvalidArgument);
+  }
+  EXPECT_TRUE(Validate({RowKind::kWindow, 1, 1, -5, 1}).ok());
+  EXPECT_TRUE(Validate({RowKind::kWindow, 3, 0, -5, 1}).ok());
 }
 
 }  // namespace

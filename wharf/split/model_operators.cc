@@ -20,6 +20,10 @@ using graph::RowRule;
 constexpr size_t kMostNodes = 16;  // of an operator: what bounds the search for its end
 constexpr RowRule kWhole{RowKind::kGlobal};
 
+bool IsProduct(std::string_view op) {
+  return op == "MatMul" || op == "Gemm" || op == "Linear" || op == "Attention" || op == "PartialAttention";
+}
+
 std::vector<int> Present(const std::vector<int>& values) {
   std::vector<int> present;
   std::copy_if(values.begin(), values.end(), std::back_inserter(present), [](int value) { return value != kAbsent; });
@@ -84,9 +88,9 @@ class Builder {
   bool Joins(int n, const std::set<int>& inside) const {
     const Node& node = graph_.nodes[n];
     const std::vector<int> outputs = Present(node.outputs);
-    const graph::OperatorFacts* facts = graph::FindOperator(node.op);
+    const graph::OperatorFacts* facts = graph::FactsOf(node.op);
     if (outputs.size() != 1 || facts == nullptr || facts->kind == graph::OperatorKind::kBlockWise) return false;
-    if (node.op == "MatMul" || node.op == "Gemm") return false;
+    if (IsProduct(node.op)) return false;
     const int rows = Rows(outputs[0]);
     for (const size_t i : ComputedInputs(node)) {
       const int value = node.inputs[i];
