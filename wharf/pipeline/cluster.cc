@@ -25,12 +25,6 @@ constexpr BuiltIn kBuiltIns[] = {{"hc1", "L4", "P4", 1, 1, 6},
                                  {"hc3", "V100", "P4", 2, 1, 6},
                                  {"hc4", "V100", "T4", 4, 2, 10}};
 
-// Full hosts, and one for the rest.
-void AddGpus(Cluster& cluster, int gpu_class, int gpus, int per_host, double link) {
-  if (gpus >= per_host) cluster.hosts.push_back({gpu_class, gpus / per_host, per_host, link});
-  if (gpus % per_host > 0) cluster.hosts.push_back({gpu_class, 1, gpus % per_host, link});
-}
-
 // Before Volta, GPUs do not give the clients of their multi-process service fixed shares; profiles have P4 whole only.
 int MaxVgpus(std::string_view gpu) { return gpu == "P4" ? 1 : kMaxVgpus; }
 
@@ -126,6 +120,12 @@ double Least(const Cluster& cluster, int gpu_class, Value value) {
 }
 
 }  // namespace
+
+void AddGpus(Cluster& cluster, int gpu_class, int gpus, int gpus_per_host, double link_bits_per_s) {
+  const int full = gpus / gpus_per_host, rest = gpus % gpus_per_host;
+  if (full > 0) cluster.hosts.push_back({gpu_class, full, gpus_per_host, link_bits_per_s});
+  if (rest > 0) cluster.hosts.push_back({gpu_class, 1, rest, link_bits_per_s});
+}
 
 int Cluster::Gpus(int gpu_class) const {
   int gpus = 0;

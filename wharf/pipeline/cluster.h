@@ -47,6 +47,9 @@ struct Cluster {
   friend bool operator==(const Cluster&, const Cluster&) = default;
 };
 
+// Hosts for `gpus` GPUs: full ones, and one for the rest. REQUIRES: gpus_per_host > 0.
+void AddGpus(Cluster& cluster, int gpu_class, int gpus, int gpus_per_host, double link_bits_per_s);
+
 // kInvalidArgument, one line: no class, a class without hosts or named twice, or a number out of range.
 absl::Status Check(const Cluster& cluster);
 
