@@ -42,7 +42,7 @@ std::string PlansAsTable(const split::RowGraph& graph, const std::vector<StoredP
                        {"up KB", Align::kRight},
                        {"down KB", Align::kRight},
                        {"J (modelled)", Align::kRight}});
-  split::Evaluator evaluator(graph);
+  split::PlanEvaluator evaluator(graph);
   for (const StoredPlan& one : plans) {
     const split::Outcome outcome = evaluator.Evaluate(one.plan, one.link);
     const double device = evaluator.Evaluate(split::DeviceOnlyPlan(graph), one.link).latency_ms;
@@ -128,10 +128,11 @@ absl::Status RunExplain(const ExplainOptions& options) {
   WHARF_ASSIGN_OR_RETURN(split::Profile profile, (options.source.Given() ? options.source : stored.source).Load());
   profile.slice_cost = stored.slice_cost;
   if (stored.byte_input) profile = profile.WithByteInput();
-  const split::RowGraph graph(profile);
-  if (const absl::Status fits = split::Check(graph, stored.plan); !fits.ok()) {
+  const split::RowGraph model(profile);
+  if (const absl::Status fits = split::CheckPlan(model, stored.plan); !fits.ok()) {
     return InvalidArgument("{} is no plan for {}: {}", options.plan, profile.model, Message(fits));
   }
+  const split::RowGraph graph = split::WithLayout(model, stored.plan.layout);
   std::vector<split::Event> events;
   const split::Outcome outcome = split::Evaluator(graph).Record(stored.plan, stored.link, events);
   const std::string title = fmt::format("{}, {} at {:g} MB/s: {} ms", stored.model, stored.planner,
@@ -142,7 +143,7 @@ absl::Status RunExplain(const ExplainOptions& options) {
               Ms(outcome.link_ms).c_str(), 100 * outcome.TransmissionShare(), outcome.messages, outcome.Joules());
   if (stored.lower_bound_ms > 0) std::printf("no plan takes less than %s ms\n", Ms(stored.lower_bound_ms).c_str());
   if (options.svg.empty()) return absl::OkStatus();
-  return WriteFile(options.svg, TimelineAsSvg(profile, title, outcome, events));
+  return WriteFile(options.svg, TimelineAsSvg(profile, graph, title, outcome, events));
 }
 
 void Done(const absl::Status& status) {

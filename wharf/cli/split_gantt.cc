@@ -38,8 +38,8 @@ std::string Axis(double total_ms) {
 
 }  // namespace
 
-std::string TimelineAsSvg(const split::Profile& profile, const std::string& title, const split::Outcome& outcome,
-                          const std::vector<split::Event>& events) {
+std::string TimelineAsSvg(const split::Profile& profile, const split::RowGraph& graph, const std::string& title,
+                          const split::Outcome& outcome, const std::vector<split::Event>& events) {
   double total_ms = outcome.latency_ms;
   for (const split::Event& event : events) total_ms = std::max(total_ms, event.end_ms);
   if (!(total_ms > 0) || !std::isfinite(total_ms)) total_ms = 1;
@@ -52,14 +52,15 @@ std::string TimelineAsSvg(const split::Profile& profile, const std::string& titl
     if (!std::isfinite(event.end_ms)) continue;
     const int lane = static_cast<int>(event.lane);
     const bool computes = event.lane == split::Lane::kDevice || event.lane == split::Lane::kServer;
-    const std::string what = computes ? fmt::format("rows {}-{}", event.rows.lo, event.rows.hi - 1)
+    const int op = graph.Operator(event.op), first = graph.FirstRow(event.op);
+    const std::string what = computes ? fmt::format("rows {}-{}", first + event.rows.lo, first + event.rows.hi - 1)
                                       : fmt::format("{:.1f} KB", event.bytes / 1e3);
     body += fmt::format(
         "<rect x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"{}\" fill=\"{}\" stroke=\"white\" stroke-width=\"0.3\">"
         "<title>{} {}: {}, {:.2f} to {:.2f} ms</title></rect>\n",
         kLeft + kWidth * event.start_ms / total_ms, LaneTop(lane),
-        std::max(0.3, kWidth * (event.end_ms - event.start_ms) / total_ms), kLane, kColours[lane], event.op,
-        report::EscapeMarkup(profile.operators[event.op].op.name), what, event.start_ms, event.end_ms);
+        std::max(0.3, kWidth * (event.end_ms - event.start_ms) / total_ms), kLane, kColours[lane], op,
+        report::EscapeMarkup(profile.operators[op].op.name), what, event.start_ms, event.end_ms);
   }
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "

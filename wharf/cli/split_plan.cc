@@ -1,5 +1,6 @@
 #include "wharf/cli/split_plan.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -32,6 +33,25 @@ absl::StatusOr<std::vector<RowRange>> ParseRanges(const json& object, const char
   return ranges;
 }
 
+json LayoutAsJson(const split::Layout& layout) {
+  json bands = json::array();
+  for (const split::Band& band : layout.bands) bands.push_back({band.op, band.rows.lo, band.rows.hi});
+  return {{"gathered", layout.gathered}, {"bands", std::move(bands)}};
+}
+
+absl::StatusOr<split::Layout> ParseLayout(const json& object) {
+  split::Layout layout;
+  layout.gathered = object.value("gathered", false);
+  for (const json& one : object.value("bands", json::array())) {
+    const auto is_number = [](const json& field) { return field.is_number_integer(); };
+    if (!one.is_array() || one.size() != 3 || !std::all_of(one.begin(), one.end(), is_number)) {
+      return InvalidArgument("\"bands\" has something else than an operator and its rows");
+    }
+    layout.bands.push_back({one[0].get<int>(), {one[1].get<int>(), one[2].get<int>()}});
+  }
+  return layout;
+}
+
 json AsJson(const StoredPlan& stored) {
   json object = {{"format", kFormat},
                  {"model", stored.model},
@@ -47,6 +67,7 @@ json AsJson(const StoredPlan& stored) {
                  {"device", RangesAsJson(stored.plan.rows[split::kDevice])},
                  {"server", RangesAsJson(stored.plan.rows[split::kServer])}};
   if (std::isfinite(stored.objective.deadline_ms)) object["deadline_ms"] = stored.objective.deadline_ms;
+  if (!stored.plan.layout.Plain()) object["layout"] = LayoutAsJson(stored.plan.layout);
   const ProfileSource& source = stored.source;
   for (const auto& [name, path] :
        {std::pair("profile", source.csv), std::pair("model_file", source.model),
@@ -76,12 +97,22 @@ absl::StatusOr<StoredPlan> Parse(const json& object) {
   stored.lower_bound_ms = object.value("lower_bound_ms", 0.0);
   WHARF_ASSIGN_OR_RETURN(stored.plan.rows[split::kDevice], ParseRanges(object, "device"));
   WHARF_ASSIGN_OR_RETURN(stored.plan.rows[split::kServer], ParseRanges(object, "server"));
+  if (object.contains("layout")) {
+    WHARF_ASSIGN_OR_RETURN(stored.plan.layout, ParseLayout(object["layout"]));
+  }
   return stored;
 }
 
-std::string RangeText(RowRange range, int rows) {
+std::string RangeText(const split::RowGraph& graph, int op, RowRange range) {
   if (range.Empty()) return "-";
-  return range.Size() == rows ? "all" : fmt::format("{}-{}", range.lo, range.hi - 1);
+  const int first = graph.FirstRow(op);
+  return range.Size() == graph.OperatorRows(op) ? "all" : fmt::format("{}-{}", first + range.lo, first + range.hi - 1);
+}
+
+// Whether `next` is the operator behind `op`, with the same rows (of one band, if there are bands).
+bool Follows(const split::RowGraph& graph, int next, int op) {
+  return graph.Operator(next) == graph.Operator(op) + 1 && graph.FirstRow(next) == graph.FirstRow(op) &&
+         graph.Rows(next) == graph.Rows(op);
 }
 
 std::string Kilobytes(double bytes) { return bytes > 0 ? fmt::format("{:.1f}", bytes / 1e3) : ""; }
@@ -130,13 +161,13 @@ std::string PlanAsTable(const split::Profile& profile, const split::RowGraph& gr
       device_ms += graph.Ms(split::kDevice, next, plan.rows[split::kDevice][next].Size());
       server_ms += graph.Ms(split::kServer, next, plan.rows[split::kServer][next].Size());
       ++next;
-    } while (next < graph.Size() && up[next - 1] == 0 && down[next - 1] == 0 && graph.Rows(next) == graph.Rows(first) &&
+    } while (next < graph.Size() && up[next - 1] == 0 && down[next - 1] == 0 && Follows(graph, next, next - 1) &&
              plan.rows[split::kDevice][next] == device && plan.rows[split::kServer][next] == server);
-    const int last = next - 1;
-    const std::string &from = profile.operators[first].op.name, &to = profile.operators[last].op.name;
-    table.AddRow({first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last),
+    const int last = next - 1, first_op = graph.Operator(first), last_op = graph.Operator(last);
+    const std::string &from = profile.operators[first_op].op.name, &to = profile.operators[last_op].op.name;
+    table.AddRow({first == last ? fmt::format("{}", first_op) : fmt::format("{}-{}", first_op, last_op),
                   first == last ? from : from + " … " + to, fmt::format("{}", graph.Rows(first)),
-                  RangeText(device, graph.Rows(first)), RangeText(server, graph.Rows(first)), Kilobytes(up[last]),
+                  RangeText(graph, first, device), RangeText(graph, first, server), Kilobytes(up[last]),
                   Kilobytes(down[last]), fmt::format("{:.2f}", device_ms), fmt::format("{:.2f}", server_ms)});
   }
   return table.Text();

@@ -28,10 +28,10 @@ std::string PlansAsJson(const std::vector<StoredPlan>& plans);
 absl::StatusOr<std::vector<StoredPlan>> ParsePlans(const std::string& json);
 
 // Who computes which rows of every operator and what travels, one row an operator; operators that both sides treat as
-// the one before are folded into it.
+// the one before are folded into it. `graph`: laid out as the plan says.
 std::string PlanAsTable(const split::Profile& profile, const split::RowGraph& graph, const split::Plan& plan);
 // Device, uplink, server and downlink over time.
-std::string TimelineAsSvg(const split::Profile& profile, const std::string& title, const split::Outcome& outcome,
-                          const std::vector<split::Event>& events);
+std::string TimelineAsSvg(const split::Profile& profile, const split::RowGraph& graph, const std::string& title,
+                          const split::Outcome& outcome, const std::vector<split::Event>& events);
 
 }  // namespace wharf::cli

@@ -54,9 +54,11 @@ TEST(SplitPlan, ComesBackFromJson) {
 }
 
 TEST(SplitPlan, RefusesOtherJson) {
-  for (const char* wrong : {"", "{}", "[1]", "[{\"format\":\"other\"}]", "[{\"format\":\"wharf-split-plan/1\"}]",
-                            "[{\"format\":\"wharf-split-plan/1\",\"device\":[[1]],\"server\":[]}]",
-                            "[{\"format\":\"wharf-split-plan/1\",\"device\":[],\"server\":[],\"model\":7}]"}) {
+  for (const char* wrong :
+       {"", "{}", "[1]", "[{\"format\":\"other\"}]", "[{\"format\":\"wharf-split-plan/1\"}]",
+        "[{\"format\":\"wharf-split-plan/1\",\"device\":[[1]],\"server\":[]}]",
+        "[{\"format\":\"wharf-split-plan/1\",\"device\":[],\"server\":[],\"model\":7}]",
+        "[{\"format\":\"wharf-split-plan/1\",\"device\":[],\"server\":[],\"layout\":{\"bands\":[[1]]}}]"}) {
     EXPECT_EQ(ParsePlans(wrong).status().code(), absl::StatusCode::kInvalidArgument) << wrong;
   }
 }
@@ -71,12 +73,35 @@ TEST(SplitPlan, TableFoldsWhatIsTreatedAlike) {
   EXPECT_THAT(table, HasSubstr("4.0"));  // rows 4 to 7 of the input
 }
 
+// Both sides' parts of the convolution in two bands.
+StoredPlan InBands() {
+  StoredPlan stored = Stored();
+  split::Layout layout;
+  layout.bands = {{0, {0, 8}}, {1, {0, 6}}, {1, {6, 8}}, {2, {0, 8}}, {3, {0, 1}}};
+  const split::RowGraph graph(SmallModel());
+  stored.plan = split::InLayout(split::WithLayout(graph, layout), layout, stored.plan);
+  return stored;
+}
+
+TEST(SplitPlan, BandsComeBackFromJsonAndKeepTheirRowsInTheTable) {
+  const StoredPlan stored = InBands();
+  const auto plans = ParsePlans(PlansAsJson({stored}));
+  ASSERT_TRUE(plans.ok()) << plans.status();
+  EXPECT_EQ(plans->front().plan, stored.plan);
+  const split::Profile profile = SmallModel();
+  const split::RowGraph graph(profile);
+  ASSERT_TRUE(split::CheckPlan(graph, stored.plan).ok());
+  const std::string table = PlanAsTable(profile, split::WithLayout(graph, stored.plan.layout), stored.plan);
+  EXPECT_THAT(table, HasSubstr("5-5"));
+  EXPECT_THAT(table, HasSubstr("6-7"));
+}
+
 TEST(SplitPlan, PictureShowsEveryLane) {
   const split::Profile profile = SmallModel();
   const split::RowGraph graph(profile);
   std::vector<split::Event> events;
   const split::Outcome outcome = split::Evaluator(graph).Record(Stored().plan, Stored().link, events);
-  const std::string svg = TimelineAsSvg(profile, "a <plan>", outcome, events);
+  const std::string svg = TimelineAsSvg(profile, graph, "a <plan>", outcome, events);
   for (const char* part : {"<svg", "device", "uplink", "server", "downlink", "a &lt;plan&gt;", "conv2d: rows 0-4",
                            "_start: 4.0 KB", "</svg>"}) {
     EXPECT_THAT(svg, HasSubstr(part));

@@ -46,10 +46,12 @@ std::vector<int> RowsForFrontier(const RowGraph& graph, int until, double share)
 
 }  // namespace
 
-Layout InBands(const RowGraph& plain, int until, const std::vector<double>& ends, Anchor anchor) {
+Layout InBands(const RowGraph& plain, const Banding& banding) {
+  const int until = banding.until;
   std::vector<std::vector<int>> fronts = {std::vector<int>(until, 0)};
-  for (const double end : ends) {
-    fronts.push_back(anchor == Anchor::kInput ? RowsFromInput(plain, until, end) : RowsForFrontier(plain, until, end));
+  for (const double end : banding.ends) {
+    fronts.push_back(banding.anchor == Anchor::kInput ? RowsFromInput(plain, until, end)
+                                                      : RowsForFrontier(plain, until, end));
   }
   fronts.emplace_back();
   for (int op = 0; op < until; ++op) fronts.back().push_back(plain.Rows(op));

@@ -14,10 +14,15 @@ enum class Anchor {
   kFrontier,  // at the parted operators whose outputs are read behind: a band is what their rows up to there need
 };
 
-// Operators before `until` are computed band by band, all of one band before the next; those from it on whole. `ends`:
-// of each band but the last, as a share of the rows, rising, within (0, 1). Bands of no rows vanish; an operator of
-// which no row can be had early is whole in the last band. REQUIRES: 0 < until < plain.Size(), fewer than kMaxBands
-// ends. O((operators + edges) * bands * log(rows)).
-Layout InBands(const RowGraph& plain, int until, const std::vector<double>& ends, Anchor anchor);
+struct Banding {
+  int until = 0;             // operators before it are computed band by band, those from it on whole
+  std::vector<double> ends;  // of each band but the last, as a share of the rows: rising, within [0, 1]
+  Anchor anchor = Anchor::kInput;
+};
+
+// All of one band before the next. Bands of no rows vanish; an operator of which no row can be had early is whole in
+// the last band. REQUIRES: 0 < until < plain.Size(), fewer than kMaxBands ends.
+// O((operators + edges) * bands * log(rows)).
+Layout InBands(const RowGraph& plain, const Banding& banding);
 
 }  // namespace wharf::split

@@ -72,7 +72,7 @@ TEST(Layout, LetsTheServerComputeWhileTheRestIsOnItsWay) {
   link.message_overhead_ms = 0;
   link.round_trip_ms = 0;
   EXPECT_NEAR(Evaluator(plain).Evaluate(ServerOnlyPlan(plain), link).latency_ms, 8 + 8 + 0.8, 1e-9);
-  const Layout layout = InBands(plain, 2, {0.5}, Anchor::kInput);
+  const Layout layout = InBands(plain, {2, {0.5}, Anchor::kInput});
   const RowGraph graph = WithLayout(plain, layout);
   EXPECT_NEAR(Evaluator(graph).Evaluate(ServerOnlyPlan(graph), link).latency_ms, 8 + 4 + 0.4, 1e-9);
 }
@@ -95,8 +95,9 @@ RC_GTEST_PROP(LayoutProperty, EveryRowIsInOneBandAndCostsTheSame, ()) {
   const bool random = *rc::gen::arbitrary<bool>();
   const double first = *rc::gen::inRange(1, 99) / 100.0, second = first + (1 - first) / 2;
   const Layout layout = random ? ArbitraryLayout(plain)
-                               : InBands(plain, *rc::gen::inRange(1, plain.Size()), {first, second},
-                                         *rc::gen::element(Anchor::kInput, Anchor::kFrontier));
+                               : InBands(plain, {*rc::gen::inRange(1, plain.Size()),
+                                                 {first, second},
+                                                 *rc::gen::element(Anchor::kInput, Anchor::kFrontier)});
   RC_ASSERT(Check(plain, layout).ok());
   const RowGraph graph = WithLayout(plain, layout);
   std::vector<std::vector<bool>> seen(plain.Size());

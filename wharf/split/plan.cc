@@ -15,8 +15,13 @@ bool Covered(RowRange needed, RowRange own, RowRange other) {
 
 std::array<std::vector<RowRange>, 2> NeededRows(const RowGraph& graph, const Plan& plan) {
   std::array<std::vector<RowRange>, 2> needed;
+  FindNeededRows(graph, plan, needed);
+  return needed;
+}
+
+void FindNeededRows(const RowGraph& graph, const Plan& plan, std::array<std::vector<RowRange>, 2>& needed) {
   for (const Side side : kSides) {
-    needed[side].resize(graph.Size());
+    needed[side].assign(graph.Size(), {});
     for (int op = 0; op < graph.Size(); ++op) {
       for (const auto& edge : graph.Inputs(op)) {
         needed[side][edge.from] = Hull(needed[side][edge.from], graph.Needed(op, edge, plan.rows[side][op]));
@@ -24,7 +29,6 @@ std::array<std::vector<RowRange>, 2> NeededRows(const RowGraph& graph, const Pla
     }
   }
   needed[kDevice][graph.Output()] = {0, graph.Rows(graph.Output())};
-  return needed;
 }
 
 absl::Status Check(const RowGraph& graph, const Plan& plan) {
@@ -59,17 +63,29 @@ absl::Status Check(const RowGraph& graph, const Plan& plan) {
   return absl::OkStatus();
 }
 
+absl::Status CheckPlan(const RowGraph& plain, const Plan& plan) {
+  if (plan.layout.Plain()) return Check(plain, plan);
+  WHARF_RETURN_IF_ERROR(Check(plain, plan.layout));
+  return Check(WithLayout(plain, plan.layout), plan);
+}
+
 Plan InLayout(const RowGraph& laid_out, const Layout& layout, const Plan& plan) {
   Plan parted(laid_out.Size());
   parted.layout = layout;
+  parted.encoding = plan.encoding;
+  PartRows(laid_out, plan, parted.rows);
+  return parted;
+}
+
+void PartRows(const RowGraph& laid_out, const Plan& plan, std::array<std::vector<RowRange>, 2>& parted) {
   for (const Side side : kSides) {
+    parted[side].resize(laid_out.Size());
     for (int op = 0; op < laid_out.Size(); ++op) {
       const RowRange rows = plan.rows[side][laid_out.Operator(op)];
       const int first = laid_out.FirstRow(op);
-      parted.rows[side][op] = Intersection(RowRange{rows.lo - first, rows.hi - first}, {0, laid_out.Rows(op)});
+      parted[side][op] = Intersection(RowRange{rows.lo - first, rows.hi - first}, {0, laid_out.Rows(op)});
     }
   }
-  return parted;
 }
 
 std::vector<Transfer> Transfers(const RowGraph& graph, const Plan& plan) {

@@ -4,6 +4,7 @@
 #include "wharf/split/loss_de.h"
 #include "wharf/split/search.h"
 #include "wharf/split/spso_ga.h"
+#include "wharf/split/tensor_parallel.h"
 
 namespace wharf::split {
 namespace {
@@ -57,8 +58,9 @@ const std::vector<PlannerKind>& PlannerKinds() {
       {"server-only", "everything on the server"},
       {"dsccs", "the layer partition of least latency, exactly (minimum cut)"},
       {"spso-ga", "layer partition of least energy under the deadline (particle swarm)"},
+      {"tensor-parallel", "a share of every layer on each side, exchanged whole behind each (as DINA)"},
       {"loss-de", "rows of every operator by differential evolution, as published"},
-      {"intra-dp", "rows of every operator by this project's search"},
+      {"intra-dp", "rows of every operator, in bands, by this project's search"},
   };
   return kinds;
 }
@@ -69,6 +71,7 @@ absl::StatusOr<std::unique_ptr<Planner>> MakePlanner(std::string_view name, cons
   if (name == "server-only") return std::make_unique<FixedPlanner>(ServerOnlyPlan(graph));
   if (name == "dsccs") return std::make_unique<LayerPartitionPlanner>(graph);
   if (name == "spso-ga") return std::make_unique<SpsoGaPlanner>(graph, options);
+  if (name == "tensor-parallel") return std::make_unique<TensorParallelPlanner>(graph);
   if (name == "loss-de") return std::make_unique<LossPlanner>(graph, options);
   if (name == "intra-dp") return std::make_unique<IntraDpPlanner>(graph, options);
   std::string known;

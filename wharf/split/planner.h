@@ -31,6 +31,7 @@ struct PlannerOptions {
   // Of the searching planners: operators walked while evaluating plans, for each plan asked for. A few nanoseconds
   // each.
   int64_t budget = 5'000'000;
+  bool bands = true;  // of intra-dp: plans may have layouts
   // Of loss-de: outputs larger than the model's input are not sent (the papers' constraint on transmission).
   bool small_outputs_only = true;
 };
@@ -39,7 +40,7 @@ struct PlannerOptions {
 class Planner {
  public:
   virtual ~Planner() = default;
-  // A valid plan. REQUIRES: no trace in `link`.
+  // A valid plan, in a layout of its own. REQUIRES: no trace in `link`.
   virtual Plan MakePlan(const Link& link, const Objective& objective) = 0;
   // A plan for each of several bandwidths (bytes/ms, rising) on a link otherwise as `link`.
   virtual std::vector<Plan> Sweep(const Link& link, const std::vector<double>& bytes_per_ms,
@@ -49,7 +50,7 @@ class Planner {
 struct PlannerKind {
   std::string_view name, summary;
 };
-// In the order tables show them: device-only, server-only, dsccs, spso-ga, loss-de, intra-dp.
+// In the order tables show them: device-only, server-only, dsccs, spso-ga, tensor-parallel, loss-de, intra-dp.
 const std::vector<PlannerKind>& PlannerKinds();
 // `graph` must outlive it. kInvalidArgument: no such planner; lists those there are.
 absl::StatusOr<std::unique_ptr<Planner>> MakePlanner(std::string_view name, const RowGraph& graph,

@@ -8,6 +8,7 @@
 
 #include "wharf/split/bound.h"
 #include "wharf/split/layer_cut.h"
+#include "wharf/split/plan_evaluator.h"
 #include "wharf/split/testing.h"
 
 namespace wharf::split {
@@ -64,7 +65,7 @@ RC_GTEST_PROP(PlannerProperty, EveryPlannerMakesValidPlans, ()) {
   const Link link = ArbitraryLink();
   const Objective objective = *rc::gen::element(Objective::Latency(), Objective::Energy(20));
   for (const PlannerKind& kind : PlannerKinds()) {
-    RC_ASSERT(Check(graph, Make(kind.name, graph, 2000)->MakePlan(link, objective)).ok());
+    RC_ASSERT(CheckPlan(graph, Make(kind.name, graph, 2000)->MakePlan(link, objective)).ok());
   }
 }
 
@@ -74,10 +75,12 @@ RC_GTEST_PROP(PlannerProperty, OursIsNeverWorseThanALayerPartitionAndNeverBelowT
   const RowGraph graph(profile);
   const Link link = ArbitraryLink();
   Evaluator evaluator(graph);
-  const double ours = evaluator.Evaluate(Make("intra-dp", graph, 3000)->MakePlan(link, {}), link).latency_ms;
+  const Plan plan = Make("intra-dp", graph, 3000)->MakePlan(link, {});
+  RC_ASSERT(CheckPlan(graph, plan).ok());
+  const double ours = PlanEvaluator(graph).Evaluate(plan, link).latency_ms;
   for (const char* other : {"device-only", "server-only", "dsccs"}) {
-    const Plan plan = Make(other, graph, 1)->MakePlan(link, {});
-    RC_ASSERT(ours <= evaluator.Evaluate(plan, link).latency_ms + 1e-4);
+    const Plan theirs = Make(other, graph, 1)->MakePlan(link, {});
+    RC_ASSERT(ours <= evaluator.Evaluate(theirs, link).latency_ms + 1e-4);
   }
   RC_ASSERT(LowerBound(graph).Latency(link, 10) <= ours * (1 + 1e-9));
 }
@@ -91,7 +94,7 @@ TEST(Planner, OursFindsTheBestOfAllPlansOfSmallModels) {
     const Objective objective = Objective::Latency();
     const double exhaustive = BestByExhaustion(graph, link, objective);
     const Plan plan = Make("intra-dp", graph, 20000)->MakePlan(link, objective);
-    const double ours = objective.Score(Evaluator(graph).Evaluate(plan, link));
+    const double ours = objective.Score(PlanEvaluator(graph).Evaluate(plan, link));
     ++cases;
     best += ours <= exhaustive * (1 + 1e-6) + 1e-6 ? 1 : 0;
     worst = std::max(worst, exhaustive > 0 ? ours / exhaustive : 1);
@@ -107,7 +110,7 @@ TEST(Planner, OursFindsTheBestOfAllPlansOfSmallModels) {
 TEST(Planner, OursBeatsDifferentialEvolutionWithTwentyTimesTheBudget) {
   for (const char* model : {"vgg19_bn", "agrnav"}) {
     const RowGraph graph(Stored(model));
-    Evaluator evaluator(graph);
+    PlanEvaluator evaluator(graph);
     Link link;
     link.bytes_per_ms = 20000;
     const double ours = evaluator.Evaluate(Make("intra-dp", graph, 200'000)->MakePlan(link, {}), link).latency_ms;
@@ -118,14 +121,14 @@ TEST(Planner, OursBeatsDifferentialEvolutionWithTwentyTimesTheBudget) {
 
 TEST(Planner, SweepsAreValidAndFasterLinksNeverSlower) {
   const RowGraph graph(Stored("vgg19_bn"));
-  Evaluator evaluator(graph);
+  PlanEvaluator evaluator(graph);
   const std::vector<double> rates = {0, 2000, 10000, 20000, 21000, 22000};
   Link link;
   const std::vector<Plan> plans = Make("intra-dp", graph, 100'000)->Sweep(link, rates, Objective::Latency());
   ASSERT_EQ(plans.size(), rates.size());
   double before = INFINITY;
   for (size_t i = 0; i < rates.size(); ++i) {
-    ASSERT_TRUE(Check(graph, plans[i]).ok());
+    ASSERT_TRUE(CheckPlan(graph, plans[i]).ok());
     link.bytes_per_ms = rates[i];
     const double latency = evaluator.Evaluate(plans[i], link).latency_ms;
     EXPECT_LE(latency, before + 1e-4);
@@ -135,7 +138,7 @@ TEST(Planner, SweepsAreValidAndFasterLinksNeverSlower) {
 
 TEST(Planner, EnergyIsTradedForTimeUpToTheDeadline) {
   const RowGraph graph(Stored("vgg19_bn"));
-  Evaluator evaluator(graph);
+  PlanEvaluator evaluator(graph);
   Link link;
   link.bytes_per_ms = 2000;  // the server alone: 316 ms; the device alone: 168 ms
   const auto outcome = [&](const char* planner, double deadline) {

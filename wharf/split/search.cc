@@ -2,277 +2,197 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace wharf::split {
 namespace {
 
-constexpr size_t kMaxFrontiers = 40;
-constexpr int kShares = 8;      // starts part the rows in this many steps
 constexpr size_t kStarts = 3;   // of which this many are improved
-constexpr double kGain = 1e-9;  // less is no improvement
-
-bool Better(double score, double than) {
-  return score < than * (1 - kGain) || (std::isinf(than) && std::isfinite(score));
-}
+constexpr size_t kLayouts = 2;  // of the pool, this many are improved for each rate
+constexpr size_t kSampledRates = 6, kLayoutsPerRate = 4;
+constexpr int64_t kLayingOut = 15;  // laying a graph out takes as long as walking it this often
+const std::vector<std::vector<double>> kEnds = {
+    {0.5}, {0.75}, {0.9}, {0.34, 0.67}, {0.5, 0.9}, {0.25, 0.5, 0.75}, {0.4, 0.7, 0.9}};
+constexpr size_t kMaxEnds = 5;
 
 }  // namespace
 
 IntraDpPlanner::IntraDpPlanner(const RowGraph& graph, const PlannerOptions& options)
-    : graph_(graph),
-      options_(options),
-      decoder_(graph),
-      evaluator_(graph),
-      cutter_(graph),
-      random_(options.seed),
-      plan_(graph.Size()) {
-  FindFrontiers();
-  FindSites();
+    : graph_(graph), options_(options), search_(graph, options.seed), cutter_(graph), evaluator_(graph) {
+  for (const int position : search_.FrontierPositions()) {
+    if (position > 0) untils_.push_back(position + 1);
+  }
+  if (untils_.empty() || untils_.back() != graph.Output()) untils_.push_back(graph.Output());
 }
 
-// Those with the fewest bytes in their neighbourhood, at most kMaxFrontiers.
-void IntraDpPlanner::FindFrontiers() {
-  std::vector<int> last_user(graph_.Size(), -1);
-  for (int op = 0; op < graph_.Size(); ++op) {
-    for (const auto& edge : graph_.Inputs(op)) last_user[edge.from] = op;
-  }
-  std::vector<Frontier> all;
-  std::vector<int> live;
-  for (int op = 0; op + 1 < graph_.Size(); ++op) {
-    live.push_back(op);
-    std::erase_if(live, [&](int one) { return last_user[one] <= op; });
-    Frontier frontier{op, 0, live};
-    for (const int one : live) frontier.bytes += graph_.Bytes(one);
-    all.push_back(std::move(frontier));
-  }
-  for (size_t i = 1; i < all.size(); ++i) {
-    const bool falls = all[i].bytes <= all[i - 1].bytes, stays = i + 1 == all.size() || all[i].bytes < all[i + 1].bytes;
-    if (falls && stays) frontiers_.push_back(all[i]);
-  }
-  if (frontiers_.size() > kMaxFrontiers) {
-    std::stable_sort(frontiers_.begin(), frontiers_.end(),
-                     [](const Frontier& a, const Frontier& b) { return a.bytes < b.bytes; });
-    frontiers_.resize(kMaxFrontiers);
-    std::sort(frontiers_.begin(), frontiers_.end(),
-              [](const Frontier& a, const Frontier& b) { return a.position < b.position; });
-  }
+void IntraDpPlanner::Ask(const Question& question, size_t rate) {
+  Link link = question.link;
+  link.bytes_per_ms = question.rates[rate];
+  search_.Ask(link, question.objective);
 }
 
-// Where only one operator reads an output, row by row, and its own is no larger, exchanging behind that is as good.
-void IntraDpPlanner::FindSites() {
-  for (int op = 1; op < graph_.Output(); ++op) {
-    const auto users = graph_.Users(op);
-    if (users.empty()) continue;
-    const int user = users[0];
-    const auto inputs = graph_.Inputs(user);
-    const bool passes = users.size() == 1 && user != graph_.Output() && inputs.size() == 1 &&
-                        inputs[0].rule.kind == graph::RowKind::kRow && graph_.Rows(user) == graph_.Rows(op) &&
-                        graph_.Bytes(user) <= graph_.Bytes(op);
-    if (!passes) sites_.push_back(op);
-  }
-}
-
-double IntraDpPlanner::Score(const Cuts& cuts) {
-  spent_ += graph_.Size();
-  decoder_.Decode(cuts, plan_);
-  return objective_.Score(evaluator_.Evaluate(plan_, decoder_.Needed(), link_));
-}
-
-bool IntraDpPlanner::Keep(Candidate& best) {
-  const double score = Score(cuts_);
-  if (!Better(score, best.score)) return false;
-  best.cuts = cuts_;
-  best.score = score;
-  return true;
-}
-
-void IntraDpPlanner::AddStarts(std::vector<Candidate>& starts) {
-  const auto add = [&](const Cuts& cuts) { starts.push_back({cuts, Score(cuts)}); };
-  add(Cuts(graph_.Size()));
-  add(CutsOf(graph_, ServerOnlyPlan(graph_)));
-  if (link_.bytes_per_ms <= 0) return;
-  const LayerCosts latency = LatencyCosts(graph_, link_);
-  add(CutsOf(graph_, PlanOf(graph_, cutter_.Cheapest(latency, Replication::kNo))));
-  add(CutsOf(graph_, PlanOf(graph_, cutter_.Cheapest(latency, Replication::kYes))));
-  add(CutsOf(graph_, PlanOf(graph_, cutter_.Cheapest(EnergyCosts(graph_, link_, 0), Replication::kNo))));
-  AddJoins(starts);
-}
-
-// Rows parted until a frontier, what follows on one side.
-void IntraDpPlanner::AddJoins(std::vector<Candidate>& starts) {
-  for (const Frontier& frontier : frontiers_) {
-    for (const Side then : kSides) {
-      Candidate best{{}, std::numeric_limits<double>::infinity()};
-      for (int share = 1; share < kShares; ++share) {
-        cuts_.assign(graph_.Size(), {});
-        if (then == kServer) {
-          for (const auto& edge : graph_.Inputs(graph_.Output())) cuts_[edge.from] = {0, 0};
-        }
-        for (const int op : frontier.live) {
-          const int rows = static_cast<int>(std::lround(static_cast<double>(graph_.Rows(op)) * share / kShares));
-          cuts_[op] = {rows, rows};
-        }
-        Keep(best);
-      }
-      if (std::isfinite(best.score)) starts.push_back(std::move(best));
-    }
-  }
-}
-
-bool IntraDpPlanner::PolishSite(Candidate& best, int op) {
-  decoder_.Decode(best.cuts, plan_);
-  const int rows = graph_.Rows(op);
-  const RowRange device = plan_.rows[kDevice][op], server = plan_.rows[kServer][op];
-  if (device.Empty() && server.Empty()) return false;
-  const Cut now = best.cuts[op];
-  const int end = device.Empty() ? 0 : device.hi, begin = server.Empty() ? rows : server.lo;
-  bool improved = false;
-  const auto attempt = [&](Cut cut) {
-    if (cut == best.cuts[op]) return;
-    cuts_ = best.cuts;
-    cuts_[op] = cut;
-    improved |= Keep(best);
-  };
-  const auto attempt_at = [&](int row) {
-    if (row < 0 || row > rows) return;
-    attempt({row, row, now.server_first});
-    attempt({Cut::kFollow, row, now.server_first});
-    attempt({row, Cut::kFollow, now.server_first});
-  };
-  if (now.Exchanges()) {
-    attempt({});
-    const int row = now.device_end != Cut::kFollow ? now.device_end : now.server_begin;
-    for (int step = 1; step <= rows; step *= 2) {
-      attempt_at(row - step);
-      attempt_at(row + step);
-    }
-  } else {
-    attempt_at(end);
-    attempt_at(begin);
-    attempt_at((begin + end) / 2);
-  }
-  return improved;
-}
-
-bool IntraDpPlanner::PolishFrontier(Candidate& best, const Frontier& frontier) {
-  bool improved = false;
-  for (int share = 0; share <= kShares; ++share) {
-    cuts_ = best.cuts;
-    for (const int op : frontier.live) {
-      const int rows = static_cast<int>(std::lround(static_cast<double>(graph_.Rows(op)) * share / kShares));
-      cuts_[op] = {rows, rows};
-    }
-    improved |= Keep(best);
-  }
-  cuts_ = best.cuts;
-  for (const int op : frontier.live) cuts_[op] = {};
-  return Keep(best) || improved;
-}
-
-void IntraDpPlanner::Polish(Candidate& best) {
-  for (bool improved = true; improved && spent_ < limit_;) {
-    improved = false;
-    for (const Frontier& frontier : frontiers_) {
-      if (spent_ < limit_) improved |= PolishFrontier(best, frontier);
-    }
-    for (const int site : sites_) {
-      if (spent_ < limit_) improved |= PolishSite(best, site);
-    }
-  }
-}
-
-// All exchanges of a stretch of operators, by the same share of their rows: parts of one front move together.
-void IntraDpPlanner::Shift(Cuts& cuts) {
-  const int count = static_cast<int>(sites_.size());
-  int first = random_.Below(count), last = random_.Below(count);
-  if (first > last) std::swap(first, last);
-  const double share = (random_.Uniform() - 0.5) * (random_.Below(2) == 0 ? 0.25 : 0.05);
-  for (int i = first; i <= last; ++i) {
-    Cut& cut = cuts[sites_[i]];
-    const int rows = graph_.Rows(sites_[i]);
-    const int step = static_cast<int>(std::lround(share * rows));
-    const auto moved = [&](int row) { return row == Cut::kFollow ? row : std::clamp(row + step, 0, rows); };
-    cut.device_end = moved(cut.device_end);
-    cut.server_begin = moved(cut.server_begin);
-  }
-}
-
-void IntraDpPlanner::Mutate(Cuts& cuts) {
-  if (random_.Below(3) == 0) return Shift(cuts);
-  const int op = sites_[random_.Below(static_cast<int>(sites_.size()))];
-  const int rows = graph_.Rows(op);
-  Cut& cut = cuts[op];
-  const int kind = random_.Below(8);
-  if (cut.Exchanges() && kind == 0) {
-    cut = {};
-    return;
-  }
-  int row = cut.device_end != Cut::kFollow ? cut.device_end : cut.server_begin;
-  if (!cut.Exchanges()) {
-    const RowRange device = plan_.rows[kDevice][op], server = plan_.rows[kServer][op];
-    row = random_.Below(2) == 0 ? (device.Empty() ? 0 : device.hi) : (server.Empty() ? rows : server.lo);
-  }
-  if (kind == 1) row = random_.Between(0, rows);
-  if (kind > 2) row += random_.Between(-3, 3);
-  row = std::clamp(row, 0, rows);
-  switch (random_.Below(4)) {
-    case 0:
-      cut = {Cut::kFollow, row};
-      break;
-    case 1:
-      cut = {row, Cut::kFollow};
-      break;
-    default:
-      cut = {row, row};
-  }
-}
-
-// Random changes; those that cost nothing are kept too, so that plateaus are crossed.
-void IntraDpPlanner::Wander(Candidate& best, int64_t until) {
-  while (spent_ < until) {
-    cuts_ = best.cuts;
-    const int changes = random_.Between(1, 3);
-    for (int i = 0; i < changes; ++i) Mutate(cuts_);
-    const double score = Score(cuts_);
-    if (!(score <= best.score)) continue;
-    best.cuts = cuts_;
-    best.score = score;
-  }
-}
-
-IntraDpPlanner::Candidate IntraDpPlanner::Solve(const Link& link, const Objective& objective, int64_t budget) {
-  link_ = link;
-  objective_ = objective;
-  spent_ = 0;
-  std::vector<Candidate> starts;
-  AddStarts(starts);
-  std::stable_sort(starts.begin(), starts.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.score < b.score; });
+CutSearch::Candidate IntraDpPlanner::Solve(int64_t budget) {
+  search_.Use(nullptr);
+  std::vector<CutSearch::Candidate> starts = search_.Starts();
+  const auto better = [](const CutSearch::Candidate& a, const CutSearch::Candidate& b) { return a.score < b.score; };
+  std::stable_sort(starts.begin(), starts.end(), better);
   starts.resize(std::min(starts.size(), kStarts));
-  for (Candidate& start : starts) {
-    limit_ = spent_ + budget / 8;
-    Polish(start);
-  }
-  Candidate best = *std::min_element(starts.begin(), starts.end(),
-                                     [](const Candidate& a, const Candidate& b) { return a.score < b.score; });
-  if (link.bytes_per_ms > 0 && !sites_.empty()) {
-    Wander(best, budget * 3 / 4);
-    limit_ = budget;
-    Polish(best);
-  }
+  for (CutSearch::Candidate& start : starts) search_.Polish(start, search_.Spent() + budget / 8);
+  CutSearch::Candidate best = *std::min_element(starts.begin(), starts.end(), better);
+  search_.Wander(best, budget * 3 / 4);
+  search_.Polish(best, budget);
   return best;
 }
 
-// The plan of `cuts`, or a layer partition where that is better: cuts cannot write down every one of those.
-Plan IntraDpPlanner::BestPlan(const Candidate& found) {
-  decoder_.Decode(found.cuts, plan_);
-  Plan best = plan_;
-  double score = found.score;
+std::vector<Banding> IntraDpPlanner::Bandings() const {
+  std::vector<Banding> all;
+  for (const int until : untils_) {
+    for (const auto& ends : kEnds) {
+      for (const Anchor anchor : {Anchor::kInput, Anchor::kFrontier}) all.push_back({until, ends, anchor});
+    }
+  }
+  return all;
+}
+
+std::vector<Cuts> IntraDpPlanner::WholeSides(const Link& link) {
+  return {CutsOf(graph_, ServerOnlyPlan(graph_)),
+          CutsOf(graph_, PlanOf(graph_, cutter_.Cheapest(LatencyCosts(graph_, link), Replication::kNo)))};
+}
+
+std::vector<std::shared_ptr<LaidOut>> IntraDpPlanner::ChooseLayouts(const Question& question,
+                                                                    const std::vector<Found>& plain) {
+  std::vector<size_t> sampled;
+  for (size_t i = 0; i < question.rates.size(); ++i) {
+    if (question.rates[i] > 0) sampled.push_back(i);
+  }
+  for (size_t i = 0, all = sampled.size(); all > kSampledRates && i < kSampledRates; ++i) {
+    sampled[i] = sampled[(2 * i + 1) * all / (2 * kSampledRates)];
+  }
+  sampled.resize(std::min(sampled.size(), kSampledRates));
+  std::vector<std::vector<Cuts>> cuts;
+  for (const size_t rate : sampled) {
+    Link link = question.link;
+    link.bytes_per_ms = question.rates[rate];
+    cuts.push_back(WholeSides(link));
+    cuts.back().push_back(plain[rate].cuts.cuts);
+  }
+  using Scored = std::pair<double, std::shared_ptr<LaidOut>>;
+  std::vector<std::vector<Scored>> best(sampled.size());
+  for (const Banding& banding : Bandings()) {
+    const auto laid_out = std::make_shared<LaidOut>(graph_, banding);
+    if (laid_out->graph.Size() == graph_.Size()) continue;  // nothing was parted
+    search_.Use(laid_out.get());
+    for (size_t i = 0; i < sampled.size(); ++i) {
+      Ask(question, sampled[i]);
+      double score = std::numeric_limits<double>::infinity();
+      for (const Cuts& one : cuts[i]) score = std::min(score, search_.Score(one));
+      const auto place = std::find_if(best[i].begin(), best[i].end(), [&](const Scored& s) { return score < s.first; });
+      best[i].insert(place, {score, laid_out});
+      if (best[i].size() > kLayoutsPerRate) best[i].pop_back();
+    }
+  }
+  std::vector<std::shared_ptr<LaidOut>> chosen;
+  for (const auto& of_rate : best) {
+    for (const auto& [score, laid_out] : of_rate) {
+      if (std::find(chosen.begin(), chosen.end(), laid_out) == chosen.end()) chosen.push_back(laid_out);
+    }
+  }
+  return chosen;
+}
+
+void IntraDpPlanner::TryLayouts(const std::vector<std::shared_ptr<LaidOut>>& layouts, Found& best, int64_t budget) {
+  std::vector<Cuts> cuts = WholeSides(search_.AskedLink());
+  cuts.push_back(best.cuts.cuts);
+  std::vector<Found> found;
+  for (const auto& laid_out : layouts) {
+    search_.Use(laid_out.get());
+    Found one{{}, laid_out};
+    for (const Cuts& start : cuts) {
+      const double score = search_.Score(start);
+      if (score < one.cuts.score) one.cuts = {start, score};
+    }
+    found.push_back(std::move(one));
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Found& a, const Found& b) { return a.cuts.score < b.cuts.score; });
+  found.resize(std::min(found.size(), kLayouts));
+  for (Found& one : found) {
+    search_.Use(one.laid_out.get());
+    search_.Polish(one.cuts, search_.Spent() + budget / 6);
+    WanderLayouts(one, search_.Spent() + budget / 6);
+    if (Better(one.cuts.score, best.cuts.score)) best = std::move(one);
+  }
+  search_.Use(best.laid_out.get());
+  search_.Wander(best.cuts, search_.Spent() + budget / 6);
+  search_.Polish(best.cuts, search_.Spent() + budget / 6);
+}
+
+Banding IntraDpPlanner::Changed(const Banding& banding) {
+  Random& dice = search_.Dice();
+  Banding changed = banding;
+  std::vector<double>& ends = changed.ends;
+  const auto moved_until = [&] {
+    const auto place = std::find(untils_.begin(), untils_.end(), banding.until) - untils_.begin();
+    const int64_t to = place + dice.Between(-3, 3);
+    return untils_[std::clamp<int64_t>(to, 0, static_cast<int64_t>(untils_.size()) - 1)];
+  };
+  switch (dice.Below(5)) {
+    case 0:
+      changed.until = moved_until();
+      break;
+    case 1:
+      changed.anchor = banding.anchor == Anchor::kInput ? Anchor::kFrontier : Anchor::kInput;
+      break;
+    case 2:
+      if (ends.size() < kMaxEnds) ends.push_back(dice.Uniform());
+      break;
+    case 3:
+      if (ends.size() > 1) ends.erase(ends.begin() + dice.Below(static_cast<int>(ends.size())));
+      break;
+    default:
+      double& end = ends[dice.Below(static_cast<int>(ends.size()))];
+      end = std::clamp(end + (dice.Uniform() - 0.5) * 0.3, 0.0, 1.0);
+  }
+  std::sort(ends.begin(), ends.end());
+  return changed;
+}
+
+void IntraDpPlanner::WanderLayouts(Found& best, int64_t limit) {
+  while (search_.Spent() < limit) {
+    const auto laid_out = std::make_shared<LaidOut>(graph_, Changed(best.laid_out->banding));
+    search_.Spend(kLayingOut * laid_out->graph.Size());
+    search_.Use(laid_out.get());
+    const double score = search_.Score(best.cuts.cuts);
+    if (score > best.cuts.score) continue;
+    best.cuts.score = score;
+    best.laid_out = laid_out;
+  }
+  search_.Use(best.laid_out.get());
+}
+
+void IntraDpPlanner::Retry(const std::vector<Found>& all, Found& best, int64_t budget) {
+  for (const Found& other : all) {
+    search_.Use(other.laid_out.get());
+    const double score = search_.Score(other.cuts.cuts);
+    if (Better(score, best.cuts.score)) best = {{other.cuts.cuts, score}, other.laid_out};
+  }
+  search_.Use(best.laid_out.get());
+  if (best.laid_out != nullptr) WanderLayouts(best, search_.Spent() + budget / 4);
+  search_.Wander(best.cuts, budget / 2);
+  search_.Polish(best.cuts, budget);
+}
+
+// The plan found, or a layer partition where that is better: cuts cannot write down every one of those.
+Plan IntraDpPlanner::BestPlan(const Found& found, const Link& link, const Objective& objective) {
+  search_.Use(found.laid_out.get());
+  Plan best = search_.PlanOf(found.cuts.cuts);
+  double score = found.cuts.score;
   std::vector<Plan> others = {DeviceOnlyPlan(graph_), ServerOnlyPlan(graph_)};
-  if (link_.bytes_per_ms > 0) {
-    others.push_back(PlanOf(graph_, cutter_.Cheapest(LatencyCosts(graph_, link_), Replication::kNo)));
+  if (link.bytes_per_ms > 0) {
+    others.push_back(PlanOf(graph_, cutter_.Cheapest(LatencyCosts(graph_, link), Replication::kNo)));
   }
   for (Plan& other : others) {
-    const double its = objective_.Score(evaluator_.Evaluate(other, link_));
+    const double its = objective.Score(evaluator_.Evaluate(other, link));
     if (its < score) best = std::move(other), score = its;
   }
   return best;
@@ -288,30 +208,30 @@ Plan IntraDpPlanner::MakePlan(const Link& link, const Objective& objective) {
 
 std::vector<Plan> IntraDpPlanner::Sweep(const Link& link, const std::vector<double>& bytes_per_ms,
                                         const Objective& objective) {
-  const int count = static_cast<int>(bytes_per_ms.size());
-  std::vector<Candidate> best;
-  Link at = link;
-  for (const double rate : bytes_per_ms) {
-    at.bytes_per_ms = rate;
-    best.push_back(Solve(at, objective, options_.budget / 2));
+  const Question question{link, bytes_per_ms, objective};
+  const size_t count = bytes_per_ms.size();
+  std::vector<Found> best(count);
+  for (size_t i = 0; i < count; ++i) {
+    Ask(question, i);
+    best[i].cuts = Solve(bytes_per_ms[i] > 0 ? options_.budget / 4 : 0);
   }
-  const auto retry = [&](int index) {
-    link_.bytes_per_ms = bytes_per_ms[index];
-    spent_ = 0;
-    limit_ = options_.budget / 4;
-    for (int other = 0; other < count; ++other) {
-      cuts_ = best[other].cuts;
-      Keep(best[index]);
-    }
-    if (link_.bytes_per_ms > 0 && !sites_.empty()) Wander(best[index], limit_ / 2);
-    Polish(best[index]);
+  using Layouts = std::vector<std::shared_ptr<LaidOut>>;
+  const Layouts layouts = options_.bands ? ChooseLayouts(question, best) : Layouts();
+  const auto improve = [&](size_t i, const auto& how) {
+    if (bytes_per_ms[i] <= 0) return;
+    Ask(question, i);
+    how(best[i]);
   };
-  for (int i = 0; i < count; ++i) retry(i);
-  for (int i = count - 1; i >= 0; --i) retry(i);
+  for (size_t i = 0; i < count; ++i) {
+    improve(i, [&](Found& one) { TryLayouts(layouts, one, options_.budget / 4); });
+  }
+  for (size_t i = 0; i < count; ++i) improve(i, [&](Found& one) { Retry(best, one, options_.budget / 4); });
+  for (size_t i = count; i-- > 0;) improve(i, [&](Found& one) { Retry(best, one, options_.budget / 4); });
   std::vector<Plan> plans;
-  for (int i = 0; i < count; ++i) {
-    link_.bytes_per_ms = bytes_per_ms[i];
-    plans.push_back(BestPlan(best[i]));
+  for (size_t i = 0; i < count; ++i) {
+    Link at = link;
+    at.bytes_per_ms = bytes_per_ms[i];
+    plans.push_back(BestPlan(best[i], at, objective));
   }
   return plans;
 }

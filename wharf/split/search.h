@@ -2,21 +2,19 @@
 // the server alone.
 #pragma once
 
+#include <memory>
 #include <vector>
 
-#include "wharf/split/cuts.h"
-#include "wharf/split/layer_cut.h"
-#include "wharf/split/planner.h"
-#include "wharf/split/random.h"
+#include "wharf/split/cut_search.h"
 
 namespace wharf::split {
 
-// A local search over cuts with the exact evaluator (all exchanges of one operator or of a frontier in turn, then
-// random changes, then again), from several starts: device alone, server alone, the cheapest layer partitions (with and
-// without replication, by latency and by energy), plans that part the rows until some frontier of the model and leave
-// the rest to one side, and the plans of neighbouring bandwidths. docs/split.md.
+// First a local search over cuts from several starts, without layout. Then the plans found, the server alone and the
+// layer partition are tried in many bandings; the best few bandings are polished, and they and the cuts are changed at
+// random together. At last the plans of neighbouring bandwidths are tried. docs/split.md.
 class IntraDpPlanner final : public Planner {
  public:
+  // `graph` must outlive it.
   IntraDpPlanner(const RowGraph& graph, const PlannerOptions& options);
   Plan MakePlan(const Link& link, const Objective& objective) override;
   // First each bandwidth on its own, then every plan is tried as a start at its neighbours, upwards and downwards.
@@ -24,47 +22,36 @@ class IntraDpPlanner final : public Planner {
                           const Objective& objective) override;
 
  private:
-  // Operators whose outputs are alive behind `position` in the operators' order.
-  struct Frontier {
-    int position = 0;
-    double bytes = 0;
-    std::vector<int> live;
+  struct Found {
+    CutSearch::Candidate cuts;
+    std::shared_ptr<LaidOut> laid_out;  // null: in no layout
   };
-  struct Candidate {
-    Cuts cuts;
-    double score = 0;
+  // Of one sweep.
+  struct Question {
+    Link link;
+    std::vector<double> rates;
+    Objective objective;
   };
-  void FindFrontiers();
-  void FindSites();
-
-  Candidate Solve(const Link& link, const Objective& objective, int64_t budget);
-  Plan BestPlan(const Candidate& found);
-  double Score(const Cuts& cuts);
-  // Takes `cuts_` over if it is better than `best`.
-  bool Keep(Candidate& best);
-  void AddStarts(std::vector<Candidate>& starts);
-  void AddJoins(std::vector<Candidate>& starts);
-  void Polish(Candidate& best);
-  bool PolishSite(Candidate& best, int op);
-  bool PolishFrontier(Candidate& best, const Frontier& frontier);
-  void Wander(Candidate& best, int64_t until);
-  void Mutate(Cuts& cuts);
-  void Shift(Cuts& cuts);
+  void Ask(const Question& question, size_t rate);
+  CutSearch::Candidate Solve(int64_t budget);
+  std::vector<Banding> Bandings() const;
+  // The most promising layouts, for some of the rates.
+  std::vector<std::shared_ptr<LaidOut>> ChooseLayouts(const Question& question, const std::vector<Found>& plain);
+  void TryLayouts(const std::vector<std::shared_ptr<LaidOut>>& layouts, Found& best, int64_t budget);
+  // What is worth trying in any layout, besides what was found without.
+  std::vector<Cuts> WholeSides(const Link& link);
+  // Random changes of the layout, kept where they gain.
+  void WanderLayouts(Found& best, int64_t limit);
+  Banding Changed(const Banding& banding);
+  void Retry(const std::vector<Found>& all, Found& best, int64_t budget);
+  Plan BestPlan(const Found& found, const Link& link, const Objective& objective);
 
   const RowGraph& graph_;
   const PlannerOptions options_;
-  CutDecoder decoder_;
-  Evaluator evaluator_;
+  CutSearch search_;
   LayerCutter cutter_;
-  Random random_;
-  std::vector<Frontier> frontiers_;
-  std::vector<int> sites_;  // operators worth an exchange
-  // The question at hand.
-  Link link_;
-  Objective objective_;
-  int64_t spent_ = 0, limit_ = 0;
-  Plan plan_;
-  Cuts cuts_;
+  Evaluator evaluator_;
+  std::vector<int> untils_;  // where bands may end, rising
 };
 
 }  // namespace wharf::split

@@ -70,11 +70,11 @@ void PlanTable::Add(const RowGraph& graph, Planner& planner, const Encoding& enc
 
 void PlanTable::Update(const RowGraph& graph, const Encoding& encoding) {
   encoded_.remove_if([&](const Encoded& one) { return one.encoding == encoding; });
-  encoded_.push_back({encoding, Evaluator(graph)});
+  encoded_.push_back({encoding, PlanEvaluator(graph)});
   chosen_.clear();
 }
 
-Evaluator& PlanTable::EvaluatorOf(const Encoding& encoding) {
+PlanEvaluator& PlanTable::EvaluatorOf(const Encoding& encoding) {
   return std::find_if(encoded_.begin(), encoded_.end(), [&](const Encoded& one) { return one.encoding == encoding; })
       ->evaluator;
 }

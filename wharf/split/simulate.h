@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "wharf/split/bound.h"
+#include "wharf/split/plan_evaluator.h"
 #include "wharf/split/planner.h"
 
 namespace wharf::split {
@@ -36,12 +37,12 @@ class PlanTable {
   const Plan& Choose(double bytes_per_ms, double doubt);
   const std::vector<Plan>& Plans() const { return plans_; }
   // Evaluates plans of this encoding. REQUIRES: there are some.
-  Evaluator& EvaluatorOf(const Encoding& encoding);
+  PlanEvaluator& EvaluatorOf(const Encoding& encoding);
 
  private:
   struct Encoded {
     Encoding encoding;
-    Evaluator evaluator;
+    PlanEvaluator evaluator;
   };
   double Score(const Plan& plan, double bytes_per_ms);
 
@@ -85,7 +86,7 @@ class Simulation {
 
   const RowGraph& graph_;
   const Link link_;
-  Evaluator evaluator_;
+  PlanEvaluator evaluator_;
   LowerBound bound_;
   std::map<double, double> bounds_;
 };

@@ -99,11 +99,13 @@ absl::Status Session::MakePlans(Profile profile) {
   WHARF_RETURN_IF_ERROR(Validate(profile));
   if (profile.Size() != model_->View().rows.Size()) return InvalidArgument("the profile is of another model");
   rows_ = std::make_unique<RowGraph>(profile);
-  evaluator_ = std::make_unique<Evaluator>(*rows_);
+  evaluator_ = std::make_unique<PlanEvaluator>(*rows_);
   const link::LinkEstimate estimate = estimator_.Estimate();
   if (estimate.round_trip > Nanoseconds::zero()) link_.round_trip_ms = Milliseconds(estimate.round_trip);
   if (options_.planner != kDeviceOnly) {
-    WHARF_ASSIGN_OR_RETURN(planner_, MakePlanner(options_.planner, *rows_, options_.planner_options));
+    PlannerOptions options = options_.planner_options;
+    options.bands = false;  // steps of bands cannot be compiled yet
+    WHARF_ASSIGN_OR_RETURN(planner_, MakePlanner(options_.planner, *rows_, options));
     table_ = std::make_unique<PlanTable>(*rows_, *planner_, link_, Objective::Latency());
     plans_ = table_->Plans();
   }

@@ -114,7 +114,7 @@ class Session {
   std::unique_ptr<RowGraph> rows_;  // with times
   std::unique_ptr<Planner> planner_;
   std::unique_ptr<PlanTable> table_;
-  std::unique_ptr<Evaluator> evaluator_;
+  std::unique_ptr<PlanEvaluator> evaluator_;
   std::vector<Plan> plans_;  // the last one: all on the device
   Link link_;
   std::map<uint32_t, SideSteps> steps_;
