@@ -1,0 +1,48 @@
+// BatchedModel: a model that runs several samples at once, whole or any stage of it, from the bytes of its ONNX file.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "wharf/exec/engine.h"
+
+namespace wharf::pipeline {
+
+// A batch has its samples one after the other along the first dimension of every value. Models whose batch is the
+// dimension called "batch" (or "N") are imported once for each size; if that fails, or values do not grow with the
+// batch that way, the model was made for one sample at a time: then samples of a batch are computed one after the
+// other. Immutable; thread-safe.
+class BatchedModel {
+ public:
+  // Takes the weights max_batch times. Fails as graph::ImportOnnx and exec::Engine::Prepare do for one sample.
+  // `engine` must outlive it. REQUIRES: max_batch >= 1.
+  static absl::StatusOr<std::shared_ptr<const BatchedModel>> Load(const exec::Engine& engine,
+                                                                  std::span<const std::byte> onnx, int max_batch);
+
+  // Of one sample.
+  const graph::Graph& Graph() const { return programs_.front()->Graph(); }
+  int MaxBatch() const { return max_batch_; }
+  // False: samples of a batch are computed one after the other.
+  bool Together() const { return programs_.size() > 1 || max_batch_ == 1; }
+  // Whether samples can be told apart in every value that travels there.
+  bool CanCutAt(int place) const;
+
+  // Nodes [first, end): from the values of Frontier(first) to those of Frontier(end), each of `batch` samples. Values
+  // are bytes as exec::Tensor::Read has them. kInvalidArgument: the bytes are not those of `batch` samples; otherwise
+  // as exec::Program::Run. REQUIRES: 1 <= batch <= MaxBatch().
+  absl::StatusOr<std::vector<std::vector<std::byte>>> Run(int first, int end, int batch,
+                                                          std::vector<std::vector<std::byte>> inputs) const;
+
+ private:
+  BatchedModel(const exec::Engine& engine, int max_batch) : engine_(engine), max_batch_(max_batch) {}
+  absl::StatusOr<std::vector<std::vector<std::byte>>> RunProgram(const exec::Program& program, int first, int end,
+                                                                 std::span<const std::span<const std::byte>>) const;
+
+  const exec::Engine& engine_;
+  const int max_batch_;
+  std::vector<std::unique_ptr<exec::Program>> programs_;  // [batch - 1]; or one alone
+};
+
+}  // namespace wharf::pipeline
