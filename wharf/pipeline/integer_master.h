@@ -12,7 +12,7 @@
 namespace wharf::pipeline {
 
 struct MasterOptions {
-  double gap = 0.002;             // share of the best at which CBC may stop
+  double gap = 0.005;             // share of the best at which CBC may stop
   double seconds = 0.8;           // after which it stops with what it has
   int candidates_per_model = 12;  // those that are worth most at the relaxation's prices
 };
