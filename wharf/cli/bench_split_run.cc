@@ -41,7 +41,7 @@ class SplitBench {
     WHARF_RETURN_IF_ERROR(WriteFile(scratch_->File("token"), "a token of this benchmark\n"));
     const OnCores there(cores_.device);
     WHARF_ASSIGN_OR_RETURN(
-        server_, Child::Start(kOurselves, {"wharf", "split-serve", "--listen", "127.0.0.1:0", "--threads",
+        server_, Child::Start(kOurselves, {"wharf", "serve", "--device", "soft", "--listen", "127.0.0.1:0", "--threads",
                                            fmt::format("{}", cores_.device_cores), "--token-file",
                                            scratch_->File("token"), "--cache-dir", scratch_->File("server")}));
     const absl::StatusOr<std::string> line = server_->ReadLine();

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "wharf/base/cache_directory.h"
+#include "wharf/cli/model_program.h"
 #include "wharf/cli/shim_directory.h"
 #include "wharf/cli/text.h"
 #include "wharf/device/device.h"
@@ -131,6 +132,17 @@ Finding Blas() {
   return finding;
 }
 
+Finding Models() {
+  Finding finding{"split inference"};
+  finding.detail = FindModelProgram();
+  if (!finding.detail.empty()) return finding;
+  finding.health = Health::kNote;
+  finding.detail =
+      "no wharf-model: `wharf split` and `wharf profile` do not work, and `wharf serve` refuses split sessions";
+  finding.mend = "install wharf-model (it needs LibTorch) beside wharf or in ../libexec/wharf";
+  return finding;
+}
+
 Finding Port() {
   Finding finding{"port 7070"};
   const auto listener = link::Listener::Create("127.0.0.1:7070");
@@ -197,7 +209,8 @@ Finding Limits() {
 }  // namespace
 
 std::vector<Finding> Examine() {
-  return {DropInLibraries(), Toolkit(), SoftDevice(), Processor(), Blas(), Gpu(), Port(), Cache(), Sandbox(), Limits()};
+  return {DropInLibraries(), Toolkit(), SoftDevice(), Processor(), Blas(),  Gpu(),
+          Models(),          Port(),    Cache(),      Sandbox(),   Limits()};
 }
 
 }  // namespace wharf::cli

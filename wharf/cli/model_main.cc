@@ -11,6 +11,6 @@ int main(int argc, char** argv) {
   CLI::App app("The commands of wharf that run models; wharf starts this program itself.", "wharf");
   wharf::cli::AddProfileCommand(app);
   wharf::cli::AddSplitCommand(app);
-  wharf::cli::AddSplitServeCommand(app);
+  wharf::cli::AddModelWorkerCommand(app);
   return wharf::cli::RunCommandLine(app, std::vector<std::string>(argv + 1, argv + argc));
 }

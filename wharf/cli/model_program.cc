@@ -15,7 +15,6 @@ namespace {
 constexpr std::pair<const char*, const char*> kCommands[] = {
     {"profile", "Measure how long a model's operators take on this machine."},
     {"split", "Run a model on this machine and a server together."},
-    {"split-serve", "Offer this machine's processor for split inference."},
 };
 
 }  // namespace
@@ -29,11 +28,17 @@ bool IsModelCommand(const std::string& command) {
                      [&](const auto& known) { return command == known.first; });
 }
 
-int RunModelProgram(const std::vector<std::string>& arguments) {
+std::string FindModelProgram() {
   // Where it is built, and where it is installed.
   for (const char* place : {"/wharf-model", "/../libexec/wharf/wharf-model"}) {
-    const std::string path = ExecutableDirectory() + place;
-    if (access(path.c_str(), X_OK) != 0) continue;
+    std::string path = ExecutableDirectory() + place;
+    if (access(path.c_str(), X_OK) == 0) return path;
+  }
+  return "";
+}
+
+int RunModelProgram(const std::vector<std::string>& arguments) {
+  if (const std::string path = FindModelProgram(); !path.empty()) {
     Command command{path, arguments, {}};
     command.arguments.insert(command.arguments.begin(), "wharf");
     return Execute(command);

@@ -1,5 +1,5 @@
 // The commands that run models. LibTorch, which they need, is some 500 MB, so they are a program of their own,
-// wharf-model, and `wharf` hands their command lines over to it.
+// wharf-model, and `wharf` hands their command lines over to it. It is also what serves split sessions.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,6 +11,8 @@ namespace wharf::cli {
 // For the list of commands in `wharf --help`.
 void AddModelCommands(CLI::App& app);
 bool IsModelCommand(const std::string& command);
+// Its path, or "" if it is not installed.
+std::string FindModelProgram();
 // Replaces this process; returns an exit code only if there is no such program.
 int RunModelProgram(const std::vector<std::string>& arguments);
 

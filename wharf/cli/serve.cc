@@ -4,6 +4,7 @@
 #include "wharf/base/cache_directory.h"
 #include "wharf/base/log.h"
 #include "wharf/cli/commands.h"
+#include "wharf/cli/model_program.h"
 #include "wharf/cli/option_types.h"
 #include "wharf/server/daemon.h"
 
@@ -19,7 +20,8 @@ SIGTERM drains and ends with code 0; SIGUSR1 logs the counters. WHARF_LOG=debug|
 }  // namespace
 
 void AddServeCommand(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("serve", "Offer this machine's GPU (or CPU) to other machines.");
+  CLI::App* command = app.add_subcommand(
+      "serve", "Offer this machine's GPU or CPU to other machines: to `wharf run` and `wharf split`.");
   command->footer(kFooter);
   auto options = std::make_shared<server::ServerOptions>();
   options->cache_directory = CacheDirectory();
@@ -27,9 +29,10 @@ void AddServeCommand(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--device", options->device, "soft (CPU), cuda (GPU), or auto: cuda if there is one")
       ->capture_default_str();
-  AddBytes(command, "--memory", options->memory_quota, "Device memory of one session");
+  AddBytes(command, "--memory", options->memory_quota, "Memory of one session: of the device, or for its model");
   command->add_option("--max-sessions", options->max_sessions, "Clients at a time")->capture_default_str();
-  command->add_option("--threads", options->threads, "CPU threads of one session with --device soft; 0 = all cores")
+  command
+      ->add_option("--threads", options->threads, "CPU threads of one session (models, --device soft); 0 = all cores")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command
@@ -45,9 +48,12 @@ void AddServeCommand(CLI::App& app) {
   command->add_option("--tls-key", options->tls_key, "Its private key (PEM)")->type_name("FILE");
   command->add_option("--tls-client-ca", options->tls_client_ca, "Clients must show a certificate of this CA (PEM)")
       ->type_name("FILE");
-  command->add_option("--cache-dir", options->cache_directory, "Where compiled kernels are kept; \"\" = nowhere")
+  command
+      ->add_option("--cache-dir", options->cache_directory,
+                   "Where compiled kernels, clients' models and their profiles are kept; \"\" = nowhere")
       ->type_name("DIR")
       ->capture_default_str();
+  AddBytes(command, "--model-cache", options->model_cache_bytes, "Of models kept; those not used for longest go");
   AddDuration(command, "--idle-timeout", options->idle_timeout, "A client not heard of for this long is gone");
   AddDuration(command, "--hello-timeout", options->hello_timeout, "A connection must say who it is within this time");
   AddDuration(command, "--resume-timeout", options->resume_timeout,
@@ -56,6 +62,7 @@ void AddServeCommand(CLI::App& app) {
   command->add_option("--status-file", options->status_file, "Keep counters in this file, as JSON")->type_name("FILE");
   command->callback([options] {
     SetDefaultLogLevel(LogLevel::kInfo);
+    options->model_program = FindModelProgram();
     const absl::Status served = server::RunDaemon(*options);
     if (!served.ok()) Fail(served);
   });

@@ -9,7 +9,6 @@
 #include "wharf/base/cache_directory.h"
 #include "wharf/cli/commands.h"
 #include "wharf/cli/files.h"
-#include "wharf/cli/model_profile.h"
 #include "wharf/cli/option_types.h"
 #include "wharf/cli/server_access.h"
 #include "wharf/cli/split_log.h"
@@ -17,6 +16,7 @@
 #include "wharf/graph/onnx_import.h"
 #include "wharf/power/energy_meter.h"
 #include "wharf/split/runtime/client.h"
+#include "wharf/split/runtime/own_profile.h"
 #include "wharf/split/runtime/slowed_engine.h"
 
 namespace wharf::cli {
@@ -76,7 +76,10 @@ auto ProfileOf(const SplitRunOptions& options, const split::Sha256& hash) {
     WHARF_ASSIGN_OR_RETURN(const split::MachineProfile server, split::ParseMachineProfile(server_json));
     const std::string cache =
         options.slow_down > 1 ? "" : options.cache_directory;  // what it measures is not this machine
-    WHARF_ASSIGN_OR_RETURN(const split::MachineProfile device, ProfileHere(model, hash, cache));
+    WHARF_ASSIGN_OR_RETURN(const split::MachineProfile device, split::OwnProfile(model, hash, cache));
+    for (const std::string& caution : {CautionOf(device, "this machine"), CautionOf(server, "the server")}) {
+      if (!caution.empty()) std::fprintf(stderr, "wharf: %s\n", caution.c_str());
+    }
     return split::MakeProfile(model.Operators(), device, server);
   };
 }
@@ -178,8 +181,8 @@ void AddOptions(CLI::App* command, SplitRunOptions& options) {
 void AddSplitCommand(CLI::App& app) {
   CLI::App* command = app.add_subcommand("split", "Run a model on this machine and a server together.");
   command->footer(
-      "\nExample: wharf split-serve, and in another terminal\n"
-      "         wharf split resnet18.onnx --server 127.0.0.1:7072 --random --check --slow-down 6\n"
+      "\nExample: wharf serve, and in another terminal\n"
+      "         wharf split resnet18.onnx --server 127.0.0.1:7070 --random --check --slow-down 6\n"
       "Both machines are profiled and plans made once, at the start.");
   auto options = std::make_shared<SplitRunOptions>();
   AddOptions(command, *options);

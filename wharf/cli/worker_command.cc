@@ -1,4 +1,5 @@
 #include "wharf/cli/commands.h"
+#include "wharf/server/control.h"
 #include "wharf/server/worker.h"
 
 namespace wharf::cli {

@@ -19,6 +19,12 @@
 //   worker                              daemon                              worker of the session
 //     ResumeSession + connection ──────▶  ResumeSession + connection ────────▶  checks the secret, goes on there
 //        ◀─────────────────────────────  ResumeAnswer
+//
+// So does one that asks for a split session, to a worker that can run models:
+//
+//   worker                              daemon                              worker of wharf-model
+//     ServeModels + connection ────────▶  Assign + connection ───────────────▶  serves …
+//        ◀─────────────────────────────  Admission            ◀──────────────  SessionReport, then it exits
 #pragma once
 
 #include <array>
@@ -33,6 +39,9 @@
 
 namespace wharf::server {
 
+// Where a worker process has its end.
+inline constexpr int kControlDescriptor = 3;
+
 enum class ControlKind : uint8_t {
   kConfigure = 1,
   kAssign = 2,
@@ -45,7 +54,8 @@ enum class ControlKind : uint8_t {
   kResumeSession = 9,
   kResumeAnswer = 10,
   kWaiting = 11,
-  kEvict = 12
+  kEvict = 12,
+  kServeModels = 13
 };
 
 struct Configure {
@@ -54,10 +64,11 @@ struct Configure {
   uint64_t memory_quota = 0;
   int32_t threads = 0;
   int64_t idle_timeout_ns = 0, hello_timeout_ns = 0;
-  int64_t resume_timeout_ns = 0;  // 0: sessions end with their connection
+  int64_t resume_timeout_ns = 0;   // 0: sessions end with their connection
+  uint64_t model_cache_bytes = 0;  // of the models under cache_directory
   auto Fields() {
     return std::tie(device, cache_directory, token, tls_certificate, tls_key, tls_client_ca, memory_quota, threads,
-                    idle_timeout_ns, hello_timeout_ns, resume_timeout_ns);
+                    idle_timeout_ns, hello_timeout_ns, resume_timeout_ns, model_cache_bytes);
   }
 };
 
@@ -66,24 +77,32 @@ inline constexpr uint32_t kNoShareSlot = ~uint32_t{0};
 struct Assign {
   uint64_t session = 0;
   uint32_t share_slot = kNoShareSlot;  // in the page of shares
-  auto Fields() { return std::tie(session, share_slot); }
+  std::vector<std::byte> beginning;    // what another worker has read of the connection
+  auto Fields() { return std::tie(session, share_slot, beginning); }
 };
 
-enum class Verdict : uint8_t { kAdmitted = 0, kFull = 1, kDraining = 2 };
+enum class Verdict : uint8_t { kAdmitted = 0, kFull = 1, kDraining = 2, kNoModels = 3 };
 struct Admission {
   Verdict verdict = Verdict::kFull;
   auto Fields() { return std::tie(verdict); }
+};
+
+// A client that has proved itself wants a split session.
+struct ServeModels {
+  std::vector<std::byte> beginning;  // what was read of the connection, without the token; the daemon does not look
+  auto Fields() { return std::tie(beginning); }
 };
 
 struct SessionReport {
   uint64_t operations = 0, blocking_operations = 0, launches = 0, posted_errors = 0;
   uint64_t bytes_received = 0, bytes_sent = 0, peak_mapped_bytes = 0, busy_nanoseconds = 0;
   uint64_t waited_nanoseconds = 0;  // for the session's turn on the device
+  uint64_t inferences = 0;          // of split sessions
   int32_t fault = 0;
   bool refused = false;  // the client was not let in
   auto Fields() {
     return std::tie(operations, blocking_operations, launches, posted_errors, bytes_received, bytes_sent,
-                    peak_mapped_bytes, busy_nanoseconds, waited_nanoseconds, fault, refused);
+                    peak_mapped_bytes, busy_nanoseconds, waited_nanoseconds, inferences, fault, refused);
   }
 };
 

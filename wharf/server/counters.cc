@@ -15,6 +15,7 @@ void ServerCounters::Add(const SessionReport& report) {
   work.operations += report.operations;
   work.blocking_operations += report.blocking_operations;
   work.launches += report.launches;
+  work.inferences += report.inferences;
   work.posted_errors += report.posted_errors;
   work.bytes_received += report.bytes_received;
   work.bytes_sent += report.bytes_sent;
@@ -31,6 +32,7 @@ std::string ToJson(const ServerStatus& status) {
   for (const RunningSession& one : status.sessions) {
     running.push_back({{"session", one.session},
                        {"pid", one.pid},
+                       {"kind", one.runs_models ? "split" : "offload"},
                        {"waiting", one.waiting},
                        {"device_ms", one.device_nanoseconds / 1'000'000},
                        {"device_share", static_cast<double>(one.device_nanoseconds) / std::max<double>(1, used)},
@@ -52,6 +54,7 @@ std::string ToJson(const ServerStatus& status) {
       {"crashes", counters.crashes},
       {"operations", counters.work.operations},
       {"launches", counters.work.launches},
+      {"inferences", counters.work.inferences},
       {"bytes_received", counters.work.bytes_received},
       {"bytes_sent", counters.work.bytes_sent},
       {"peak_session_memory_bytes", counters.work.peak_mapped_bytes},
@@ -74,6 +77,7 @@ void LogStatus(const ServerStatus& status) {
        {"crashes", counters.crashes},
        {"operations", counters.work.operations},
        {"launches", counters.work.launches},
+       {"inferences", counters.work.inferences},
        {"bytes_in", counters.work.bytes_received},
        {"bytes_out", counters.work.bytes_sent},
        {"busy_ms", counters.work.busy_nanoseconds / 1'000'000}});

@@ -20,8 +20,9 @@ struct ServerCounters {
 
 struct RunningSession {
   uint64_t session = 0;
-  int64_t pid = 0;       // of its worker
-  bool waiting = false;  // for its client to come back
+  int64_t pid = 0;           // of its worker
+  bool waiting = false;      // for its client to come back
+  bool runs_models = false;  // a split session
   // Of the device, if it is shared: time used, by the fraction of its cores, and time spent waiting for a turn.
   uint64_t device_nanoseconds = 0, waited_nanoseconds = 0;
 };

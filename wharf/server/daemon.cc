@@ -43,12 +43,15 @@ class Daemon {
   void Turn();
   void OnSignal();
   void OnConnection();
-  absl::Status Assign(int connection);
-  absl::StatusOr<std::unique_ptr<WorkerProcess>> StartWorker() const;
-  absl::Status Hand(WorkerProcess& worker, uint64_t session, int connection);
+  absl::StatusOr<std::unique_ptr<WorkerProcess>> StartWorker(bool runs_models) const;
+  absl::StatusOr<WorkerProcess*> FindSpare(bool runs_models);
+  absl::StatusOr<WorkerProcess*> Hand(bool runs_models, const Assign& order, int connection);
+  bool MayAdmit();
   uint32_t TakeShareSlot();
   void OnWorker(WorkerProcess& worker);
   void OnAskAdmission(WorkerProcess& worker);
+  void OnServeModels(WorkerProcess& door, const ControlMessage& message);
+  absl::Status PassToModelWorker(WorkerProcess& door, std::vector<std::byte> beginning, int connection);
   bool EvictOne();
   void OnResumeSession(WorkerProcess& worker, const ControlMessage& message);
   void OnWaiting(WorkerProcess& worker, const Waiting& waiting);
@@ -70,7 +73,8 @@ class Daemon {
   std::unique_ptr<Acceptor> acceptor_;
   std::vector<std::unique_ptr<WorkerProcess>> workers_;
   uint64_t next_session_ = 1;
-  bool spare_failed_ = false;  // then the next one is started with the next connection
+  bool spare_failed_ = false;   // then the next one is started with the next connection
+  bool models_wanted_ = false;  // somebody has asked: the next one finds LibTorch loaded
   std::optional<TimePoint> drain_deadline_;
   ServerCounters counters_;
 };
@@ -102,6 +106,7 @@ absl::Status Daemon::Prepare() {
   configure_.idle_timeout_ns = options_.idle_timeout.count();
   configure_.hello_timeout_ns = options_.hello_timeout.count();
   configure_.resume_timeout_ns = options_.resume_timeout.count();
+  configure_.model_cache_bytes = options_.model_cache_bytes;
   if (!options_.token_file.empty()) {
     WHARF_ASSIGN_OR_RETURN(configure_.token, LoadToken(options_.token_file));
   }
@@ -119,7 +124,7 @@ absl::Status Daemon::Prepare() {
 
 // In a process of its own: a GPU driver's state must not be in the daemon, which forks.
 absl::Status Daemon::ProbeDevice() {
-  WHARF_ASSIGN_OR_RETURN(const auto worker, WorkerProcess::Start(configure_));
+  WHARF_ASSIGN_OR_RETURN(const auto worker, StartWorker(false));
   absl::StatusOr<ProbeResult> result = Unavailable("it gave no answer");
   absl::Status asked = SendControl(worker->Control(), ControlKind::kProbe, offload::Nothing{});
   pollfd answer{worker->Control(), POLLIN, 0};
@@ -147,6 +152,7 @@ void Daemon::Announce() {
        {"device", device_name_},
        {"memory_mib", options_.memory_quota >> 20},
        {"max_sessions", options_.max_sessions},
+       {"models", options_.model_program.empty() ? "no: wharf-model is not installed" : "yes"},
        {"token", configure_.token.empty() ? "no" : "yes"},
        {"tls", configure_.tls_certificate.empty() ? "no"
                : configure_.tls_client_ca.empty() ? "yes"
@@ -223,7 +229,7 @@ void Daemon::OnConnection() {
   const int connection = acceptor_->Take();
   if (connection < 0) return;
   ++counters_.connections;
-  const absl::Status assigned = Assign(connection);
+  const absl::Status assigned = Hand(false, {next_session_++, TakeShareSlot(), {}}, connection).status();
   close(connection);
   if (!assigned.ok()) Log(LogLevel::kError, "no worker for a connection", {{"why", Message(assigned)}});
   spare_failed_ = false;
@@ -231,8 +237,18 @@ void Daemon::OnConnection() {
   PublishStatus();
 }
 
-absl::StatusOr<std::unique_ptr<WorkerProcess>> Daemon::StartWorker() const {
-  return WorkerProcess::Start(configure_, shares_ == nullptr ? -1 : shares_->Descriptor());
+absl::StatusOr<std::unique_ptr<WorkerProcess>> Daemon::StartWorker(bool runs_models) const {
+  const int shares = shares_ == nullptr ? -1 : shares_->Descriptor();
+  if (!runs_models) return WorkerProcess::Start("/proc/self/exe", configure_, shares);
+  // Tokens and TLS are judged at the door.
+  Configure configure = configure_;
+  configure.token.clear();
+  configure.tls_certificate.clear();
+  configure.tls_key.clear();
+  configure.tls_client_ca.clear();
+  WHARF_ASSIGN_OR_RETURN(auto worker, WorkerProcess::Start(options_.model_program, configure, shares));
+  worker->runs_models = true;
+  return worker;
 }
 
 // One that no living worker has; none if there are too many.
@@ -248,39 +264,39 @@ uint32_t Daemon::TakeShareSlot() {
   return slot;
 }
 
-absl::Status Daemon::Hand(WorkerProcess& worker, uint64_t session, int connection) {
-  worker.state = WorkerProcess::State::kHandshake;
-  worker.session = session;
-  worker.share_slot = TakeShareSlot();
-  server::Assign order;
-  order.session = session;
-  order.share_slot = worker.share_slot;
-  return SendControl(worker.Control(), ControlKind::kAssign, order, connection);
+// One that waits, or a new one.
+absl::StatusOr<WorkerProcess*> Daemon::FindSpare(bool runs_models) {
+  for (const auto& worker : workers_) {
+    if (worker->state == WorkerProcess::State::kSpare && worker->runs_models == runs_models) return worker.get();
+  }
+  WHARF_ASSIGN_OR_RETURN(auto worker, StartWorker(runs_models));
+  workers_.push_back(std::move(worker));
+  return workers_.back().get();
 }
 
-absl::Status Daemon::Assign(int connection) {
-  const uint64_t session = next_session_++;
-  auto spare = std::find_if(workers_.begin(), workers_.end(),
-                            [](const auto& worker) { return worker->state == WorkerProcess::State::kSpare; });
-  if (spare != workers_.end()) {
-    if (Hand(**spare, session, connection).ok()) return absl::OkStatus();
-    // It died while it waited; it is reaped in a moment.
+absl::StatusOr<WorkerProcess*> Daemon::Hand(bool runs_models, const Assign& order, int connection) {
+  absl::Status sent;
+  // A spare may have died while it waited; it is reaped in a moment.
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    WHARF_ASSIGN_OR_RETURN(WorkerProcess* const worker, FindSpare(runs_models));
+    worker->state = WorkerProcess::State::kHandshake;
+    sent = SendControl(worker->Control(), ControlKind::kAssign, order, connection);
+    if (!sent.ok()) continue;
+    worker->session = order.session;
+    worker->share_slot = order.share_slot;
+    return worker;
   }
-  WHARF_ASSIGN_OR_RETURN(auto worker, StartWorker());
-  const absl::Status sent = Hand(*worker, session, connection);
-  workers_.push_back(std::move(worker));
   return sent;
 }
 
+// Nobody waits for LibTorch to be loaded but the first who asks for models.
 void Daemon::KeepSpare() {
-  if (drain_deadline_ || spare_failed_ || CountIn(WorkerProcess::State::kSpare) > 0) return;
-  absl::StatusOr<std::unique_ptr<WorkerProcess>> worker = StartWorker();
-  if (worker.ok()) {
-    workers_.push_back(*std::move(worker));
-  } else {
-    spare_failed_ = true;
-    Log(LogLevel::kWarning, "no spare worker", {{"why", Message(worker.status())}});
-  }
+  if (drain_deadline_ || spare_failed_) return;
+  absl::Status kept = FindSpare(false).status();
+  if (kept.ok() && models_wanted_) kept = FindSpare(true).status();
+  if (kept.ok()) return;
+  spare_failed_ = true;
+  Log(LogLevel::kWarning, "no spare worker", {{"why", Message(kept)}});
 }
 
 void Daemon::OnWorker(WorkerProcess& worker) {
@@ -292,6 +308,8 @@ void Daemon::OnWorker(WorkerProcess& worker) {
   }
   if (message->kind == ControlKind::kAskAdmission) {
     OnAskAdmission(worker);
+  } else if (message->kind == ControlKind::kServeModels) {
+    OnServeModels(worker, *message);
   } else if (message->kind == ControlKind::kResumeSession) {
     OnResumeSession(worker, *message);
   } else if (const auto waiting = DecodeControl<Waiting>(*message, ControlKind::kWaiting); waiting.ok()) {
@@ -307,13 +325,45 @@ void Daemon::OnAskAdmission(WorkerProcess& worker) {
   if (worker.state != WorkerProcess::State::kHandshake) return;
   if (drain_deadline_) {
     admission.verdict = Verdict::kDraining;
-  } else if (CountIn(WorkerProcess::State::kAdmitted) < options_.max_sessions || EvictOne()) {
+  } else if (MayAdmit()) {
     admission.verdict = Verdict::kAdmitted;
     worker.state = WorkerProcess::State::kAdmitted;
     ++counters_.sessions_opened;
   }
   PublishStatus();  // first, so that whoever was let in is in it
   SendControl(worker.Control(), ControlKind::kAdmission, admission).IgnoreError();
+}
+
+bool Daemon::MayAdmit() { return CountIn(WorkerProcess::State::kAdmitted) < options_.max_sessions || EvictOne(); }
+
+void Daemon::OnServeModels(WorkerProcess& door, const ControlMessage& message) {
+  absl::StatusOr<ServeModels> wish = DecodeControl<ServeModels>(message, ControlKind::kServeModels);
+  if (!wish.ok() || message.fd < 0 || door.state != WorkerProcess::State::kHandshake) return;
+  Admission admission;
+  if (drain_deadline_) {
+    admission.verdict = Verdict::kDraining;
+  } else if (options_.model_program.empty()) {
+    admission.verdict = Verdict::kNoModels;
+  } else if (MayAdmit()) {
+    const absl::Status passed = PassToModelWorker(door, std::move(wish->beginning), message.fd);
+    admission.verdict = passed.ok() ? Verdict::kAdmitted : Verdict::kNoModels;
+    if (!passed.ok()) Log(LogLevel::kError, "no worker for models", {{"why", Message(passed)}});
+  }
+  KeepSpare();
+  PublishStatus();
+  SendControl(door.Control(), ControlKind::kAdmission, admission).IgnoreError();
+}
+
+// The session moves, with its number and its account; the door stays to decrypt, if there is anything encrypted.
+absl::Status Daemon::PassToModelWorker(WorkerProcess& door, std::vector<std::byte> beginning, int connection) {
+  models_wanted_ = true;
+  WHARF_ASSIGN_OR_RETURN(WorkerProcess* const worker,
+                         Hand(true, {door.session, door.share_slot, std::move(beginning)}, connection));
+  worker->state = WorkerProcess::State::kAdmitted;
+  door.share_slot = kNoShareSlot;
+  door.state = WorkerProcess::State::kHandedOver;
+  ++counters_.sessions_opened;
+  return absl::OkStatus();
 }
 
 // Whoever is here comes before whoever may come back: the session that has waited longest makes room.
@@ -427,6 +477,7 @@ ServerStatus Daemon::Status() const {
     RunningSession session;
     session.session = worker->session;
     session.pid = worker->Pid();
+    session.runs_models = worker->runs_models;
     session.waiting = worker->waiting_since.has_value();
     if (worker->share_slot != kNoShareSlot) {
       const ShareTotals totals = TotalsOf(shares_->Page(), worker->share_slot);

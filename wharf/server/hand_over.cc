@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "wharf/base/log.h"
@@ -52,21 +53,36 @@ absl::StatusOr<bool> AskDaemon(int control, const link::Opening& opening, int fd
 
 }  // namespace
 
-int HandOver(int control, std::unique_ptr<link::ByteStream> connection, int fd, const link::Opening& opening) {
+absl::StatusOr<std::unique_ptr<Passage>> Passage::Make(int fd) {
+  if (fd >= 0) return std::unique_ptr<Passage>(new Passage(fd, nullptr));
   int ends[2] = {-1, -1};
-  if (fd < 0 && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    Log(LogLevel::kError, "cannot carry a resumed connection", {{"errno", errno}});
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return ErrnoStatus(errno, "socketpair");
+  return std::unique_ptr<Passage>(new Passage(ends[1], link::FromSocket(ends[0])));
+}
+
+Passage::~Passage() {
+  if (ours_ != nullptr && descriptor_ >= 0) close(descriptor_);
+}
+
+void Passage::Carry(link::ByteStream& connection) {
+  if (ours_ == nullptr) return;
+  close(std::exchange(descriptor_, -1));  // or its other end would never be seen to hang up
+  Relay(connection, *ours_);
+}
+
+int HandOver(int control, std::unique_ptr<link::ByteStream> connection, int fd, const link::Opening& opening) {
+  const absl::StatusOr<std::unique_ptr<Passage>> passage = Passage::Make(fd);
+  if (!passage.ok()) {
+    Log(LogLevel::kError, "cannot carry a resumed connection", {{"why", Message(passage.status())}});
     return 0;
   }
-  const std::unique_ptr<link::ByteStream> ours = fd < 0 ? link::FromSocket(ends[0]) : nullptr;
-  const absl::StatusOr<bool> passed_on = AskDaemon(control, opening, fd < 0 ? ends[1] : fd);
-  if (ends[1] >= 0) close(ends[1]);
+  const absl::StatusOr<bool> passed_on = AskDaemon(control, opening, (*passage)->Descriptor());
   if (!passed_on.ok()) return 0;  // the daemon is gone
   if (!*passed_on) {
     Log(LogLevel::kInfo, "no such session to resume", {{"session", opening.key.session}, {"peer", connection->Peer()}});
     link::WriteOpening(*connection, {link::OpeningKind::kRefused, {}, 0}).IgnoreError();
-  } else if (ours != nullptr) {
-    Relay(*connection, *ours);
+  } else {
+    (*passage)->Carry(*connection);
   }
   return 0;
 }

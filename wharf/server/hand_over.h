@@ -1,4 +1,4 @@
-// A connection that resumes a session of another worker: it is passed on, or, if it is encrypted, carried there.
+// A connection on its way from the worker that accepted it to the one that serves it.
 #pragma once
 
 #include <memory>
@@ -7,10 +7,29 @@
 
 namespace wharf::server {
 
-// Asks the daemon, over `control`, to pass the connection on to the worker that has the session; refuses the client if
-// there is none. A plain connection goes there as the descriptor `fd`, which stays the caller's. The state of TLS
-// cannot move: then `fd` is -1, the worker at the other end gets a Unix socket, and this one carries the bytes until
-// either side ends. Returns the process's exit code.
+// A plain connection goes there as its descriptor. The state of TLS cannot move: then the other worker gets a Unix
+// socket, and this one carries the bytes for as long as the connection lives.
+class Passage {
+ public:
+  // `fd`: of a plain connection, stays the caller's; -1 for an encrypted one. Fails by errno.
+  static absl::StatusOr<std::unique_ptr<Passage>> Make(int fd);
+  ~Passage();
+  Passage(const Passage&) = delete;
+  Passage& operator=(const Passage&) = delete;
+
+  // What the other worker is to get a copy of.
+  int Descriptor() const { return descriptor_; }
+  // It has got it: carries the bytes, if there are any to carry, until either side ends.
+  void Carry(link::ByteStream& connection);
+
+ private:
+  Passage(int descriptor, std::unique_ptr<link::ByteStream> ours) : descriptor_(descriptor), ours_(std::move(ours)) {}
+  int descriptor_;
+  const std::unique_ptr<link::ByteStream> ours_;  // null if the connection itself goes
+};
+
+// A connection that resumes another worker's session. Asks the daemon, over `control`, to pass it on; refuses the
+// client if there is no such session. `fd` as Passage::Make has it. Returns the process's exit code.
 int HandOver(int control, std::unique_ptr<link::ByteStream> connection, int fd, const link::Opening& opening);
 
 }  // namespace wharf::server

@@ -123,6 +123,7 @@ absl::Status Session::Open(const offload::Hello& hello) {
   switch (config_.admit ? config_.admit() : Verdict::kAdmitted) {
     case Verdict::kAdmitted:
       break;
+    case Verdict::kNoModels:  // never said of such a session
     case Verdict::kFull:
       return Refuse(RefusalReason::kFull, "the server is full: try again later, or raise its --max-sessions");
     case Verdict::kDraining:

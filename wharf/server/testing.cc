@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -91,10 +92,13 @@ int Child::AwaitExit() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-ServerProcess::ServerProcess(const std::vector<std::string>& options, const std::string& listen) {
-  std::vector<std::string> arguments = {WHARF_BINARY,  "serve", "--listen",      listen,
-                                        "--device",    "soft",  "--threads",     "2",
-                                        "--cache-dir", "",      "--status-file", directory_.File("status")};
+ServerProcess::ServerProcess(const std::vector<std::string>& options, const std::string& listen,
+                             const std::string& binary) {
+  std::vector<std::string> arguments = {binary, "serve",     "--listen", listen,          "--device",
+                                        "soft", "--threads", "2",        "--status-file", directory_.File("status")};
+  if (std::find(options.begin(), options.end(), "--cache-dir") == options.end()) {
+    arguments.insert(arguments.end(), {"--cache-dir", ""});
+  }
   arguments.insert(arguments.end(), options.begin(), options.end());
   child_ = std::make_unique<Child>(arguments, directory_.File("output"), directory_.File("log"));
   const bool listens = Eventually([&] {

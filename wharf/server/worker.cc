@@ -1,8 +1,6 @@
 #include "wharf/server/worker.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -22,10 +20,11 @@
 #include "wharf/link/resumable_stream.h"
 #include "wharf/server/control_codec.h"
 #include "wharf/server/device_factory.h"
-#include "wharf/server/fair_share.h"
 #include "wharf/server/hand_over.h"
+#include "wharf/server/model_door.h"
 #include "wharf/server/sandbox.h"
 #include "wharf/server/session.h"
+#include "wharf/server/worker_setup.h"
 
 namespace wharf::server {
 namespace {
@@ -47,7 +46,11 @@ class Worker {
 
  private:
   absl::StatusOr<std::unique_ptr<link::ByteStream>> Secure(int connection) const;
-  absl::StatusOr<link::BegunConnection> Begin(std::unique_ptr<link::ByteStream> connection) const;
+  struct Beginning {
+    link::BegunConnection connection;
+    bool of_split_session = false;
+  };
+  absl::StatusOr<Beginning> Begin(std::unique_ptr<link::ByteStream> connection) const;
   absl::StatusOr<std::unique_ptr<link::ByteStream>> AcceptOpening(link::BegunConnection begun);
   void ServeOver(std::unique_ptr<link::ByteStream> stream);
   device::DeviceOptions DeviceOptionsFor(uint64_t quota) const;
@@ -61,7 +64,6 @@ class Worker {
   void OnTime(TimePoint now);
   void CheckSilence(TimePoint now);
   void SayBusy();
-  void ArmKernelKeepAlive() const;
   void SayFarewell(offload::RefusalReason refusal, std::string reason, TimePoint now);
   void Finish();
 
@@ -130,28 +132,21 @@ Verdict Worker::AskAdmission() {
   return *verdict_;
 }
 
-// A peer whose machine or network is gone sends no FIN: the kernel finds out even while we are not reading.
-void Worker::ArmKernelKeepAlive() const {
-  const int on = 1;
-  const int seconds = std::max<int>(1, static_cast<int>(Seconds(Nanoseconds(configure_.idle_timeout_ns)) / 4));
-  const int probes = 4;
-  const auto milliseconds = static_cast<unsigned>(std::max<int64_t>(1000, configure_.idle_timeout_ns / 1'000'000));
-  // Fails on Unix sockets, whose peers cannot vanish without a hang-up.
-  setsockopt(watched_, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-  setsockopt(watched_, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof(seconds));
-  setsockopt(watched_, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof(seconds));
-  setsockopt(watched_, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
-  setsockopt(watched_, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof(milliseconds));
-}
-
 // How the connection begins; a client that says nothing at all is taken for one that will send frames.
-absl::StatusOr<link::BegunConnection> Worker::Begin(std::unique_ptr<link::ByteStream> connection) const {
+absl::StatusOr<Worker::Beginning> Worker::Begin(std::unique_ptr<link::ByteStream> connection) const {
   const Nanoseconds timeout(configure_.hello_timeout_ns);
   pollfd events[2] = {{watched_, POLLIN, 0}, {control_, POLLIN, 0}};
+  Beginning beginning;
   if (poll(events, 2, static_cast<int>(timeout.count() / 1'000'000)) <= 0 || events[0].revents == 0) {
-    return link::BegunConnection{.stream = std::move(connection), .opening = std::nullopt};
+    beginning.connection.stream = std::move(connection);
+    return beginning;
   }
-  return link::ReadBeginning(std::move(connection), timeout);
+  WHARF_ASSIGN_OR_RETURN(beginning.connection, link::ReadBeginning(std::move(connection), timeout));
+  if (beginning.connection.opening.has_value()) return beginning;
+  WHARF_ASSIGN_OR_RETURN(FirstFrame first, ReadFirstFrame(std::move(beginning.connection.stream), timeout));
+  beginning.connection.stream = std::move(first.stream);
+  beginning.of_split_session = first.of_split_session;
+  return beginning;
 }
 
 // The stream to serve a new client on.
@@ -179,18 +174,22 @@ int Worker::Serve(const Assign& order, int connection) {
   closed_event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (watched_ < 0 || closed_event_ < 0) return 1;
   hello_deadline_ = Clock::Real().Now() + Nanoseconds(configure_.hello_timeout_ns);
-  ArmKernelKeepAlive();
+  ArmKernelKeepAlive(watched_, Nanoseconds(configure_.idle_timeout_ns));
   auto secured = Secure(connection);
   if (!secured.ok()) {
     Log(LogLevel::kWarning, "TLS failed", {{"session", id_}, {"why", Message(secured.status())}});
     return 0;
   }
   auto begun = Begin(*std::move(secured));
-  if (begun.ok() && begun->opening.has_value() && begun->opening->kind == link::OpeningKind::kResume) {
-    const int plain = configure_.tls_certificate.empty() ? watched_ : -1;
-    return HandOver(control_, std::move(begun->stream), plain, *begun->opening);
+  const int plain = configure_.tls_certificate.empty() ? watched_ : -1;
+  if (begun.ok() && begun->of_split_session) {
+    return AdmitModelClient(control_, configure_, std::move(begun->connection.stream), plain);
   }
-  auto stream = begun.ok() ? AcceptOpening(*std::move(begun)) : begun.status();
+  const auto* const opening = begun.ok() && begun->connection.opening ? &*begun->connection.opening : nullptr;
+  if (opening != nullptr && opening->kind == link::OpeningKind::kResume) {
+    return HandOver(control_, std::move(begun->connection.stream), plain, *opening);
+  }
+  auto stream = begun.ok() ? AcceptOpening(std::move(begun->connection)) : begun.status();
   if (!stream.ok()) {
     Log(LogLevel::kDebug, "connection closed before a session", {{"session", id_}, {"why", Message(stream.status())}});
     return 0;
@@ -279,7 +278,7 @@ void Worker::OnResume(const ResumeSession& wish, int connection) {
   close(watched_);
   watched_ = watched;
   lost_until_.reset();
-  ArmKernelKeepAlive();
+  ArmKernelKeepAlive(watched_, Nanoseconds(configure_.idle_timeout_ns));
 }
 
 // The session may be busy and not read; whether this was an end or a break is known when it does.
@@ -389,37 +388,22 @@ void Worker::Finish() {
   watchdog.join();
 }
 
-struct Configuration {
-  Configure configure;
-  std::shared_ptr<SharedPage> shares;
-};
-
-absl::StatusOr<Configuration> ReceiveConfiguration(int control) {
-  WHARF_ASSIGN_OR_RETURN(const ControlMessage message, ReceiveControl(control));
-  Configuration configuration;
-  WHARF_ASSIGN_OR_RETURN(configuration.configure, DecodeControl<Configure>(message, ControlKind::kConfigure));
-  if (message.fd >= 0) {
-    WHARF_ASSIGN_OR_RETURN(configuration.shares, SharedPage::Map(message.fd));
-  }
-  return configuration;
-}
-
 }  // namespace
 
 int RunWorker(int control_socket) {
   SetDefaultLogLevel(LogLevel::kInfo);
-  const absl::StatusOr<Configuration> configuration = ReceiveConfiguration(control_socket);
-  if (!configuration.ok()) {
-    Log(LogLevel::kError, "a worker is started by `wharf serve` only", {{"why", Message(configuration.status())}});
+  const absl::StatusOr<WorkerSetup> setup = ReceiveSetup(control_socket);
+  if (!setup.ok()) {
+    Log(LogLevel::kError, "a worker is started by `wharf serve` only", {{"why", Message(setup.status())}});
     return 2;
   }
-  const Configure& configure = configuration->configure;
+  const Configure& configure = setup->configure;
   if (const absl::Status entered = EnterSandbox(configure.device != "soft"); !entered.ok()) {
     Log(LogLevel::kWarning, "the worker is not sandboxed", {{"why", Message(entered)}});
   }
   const absl::StatusOr<ControlMessage> order = ReceiveControl(control_socket);
   if (!order.ok()) return 0;  // a spare that is no longer wanted
-  Worker worker(control_socket, configure, configuration->shares);
+  Worker worker(control_socket, configure, setup->shares);
   if (order->kind == ControlKind::kProbe) return worker.Probe();
   const absl::StatusOr<Assign> assign = DecodeControl<Assign>(*order, ControlKind::kAssign);
   if (!assign.ok() || order->fd < 0) return 0;

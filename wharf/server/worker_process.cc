@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "wharf/server/control_codec.h"
-#include "wharf/server/worker.h"
 
 namespace wharf::server {
 namespace {
@@ -40,7 +39,7 @@ void BeFirstToGo() {
 }
 
 // After fork in a process with threads: system calls only.
-[[noreturn]] void ExecWorker(int control, pid_t parent, char** environment) {
+[[noreturn]] void ExecWorker(const char* program, int control, pid_t parent, char** environment) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);  // it died before we asked
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -64,19 +63,20 @@ void BeFirstToGo() {
   signal(SIGPIPE, SIG_IGN);
   char name[] = "wharf", command[] = "worker";
   char* arguments[] = {name, command, nullptr};
-  execve("/proc/self/exe", arguments, environment);
+  execve(program, arguments, environment);
   _exit(127);
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const Configure& configure, int shares) {
+absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const std::string& program,
+                                                                    const Configure& configure, int shares) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return ErrnoStatus(errno, "socketpair");
   std::vector<char*> environment = WorkerEnvironment();
   const pid_t parent = getpid();
   const pid_t pid = fork();
-  if (pid == 0) ExecWorker(ends[1], parent, environment.data());
+  if (pid == 0) ExecWorker(program.c_str(), ends[1], parent, environment.data());
   const int fork_error = errno;
   close(ends[1]);
   if (pid < 0) {

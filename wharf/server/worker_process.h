@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "wharf/base/clock.h"
 #include "wharf/base/status.h"
@@ -17,10 +18,11 @@ namespace wharf::server {
 // more; it does not wait.
 class WorkerProcess {
  public:
-  // This very executable, as `wharf worker`: in a process that gets no descriptor but the control socket and standard
-  // error, dies with the calling thread, dumps no core, cannot gain privileges and goes first when the machine runs out
-  // of memory. Sends `configure`, and a copy of `shares` unless it is -1.
-  static absl::StatusOr<std::unique_ptr<WorkerProcess>> Start(const Configure& configure, int shares = -1);
+  // Executes `program` with the argument `worker`: in a process that gets no descriptor but the control socket and
+  // standard error, dies with the calling thread, dumps no core, cannot gain privileges and goes first when the machine
+  // runs out of memory. Sends `configure`, and a copy of `shares` unless it is -1.
+  static absl::StatusOr<std::unique_ptr<WorkerProcess>> Start(const std::string& program, const Configure& configure,
+                                                              int shares = -1);
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
@@ -38,6 +40,7 @@ class WorkerProcess {
     kHandedOver  // its connection belongs to another worker's session
   };
   State state = State::kSpare;
+  bool runs_models = false;  // of wharf-model
   uint64_t session = 0;
   uint32_t share_slot = kNoShareSlot;
   std::optional<TimePoint> waiting_since;  // for its client to come back

@@ -32,8 +32,9 @@ struct MeasuredOperator {
 struct MachineProfile {
   std::string model, model_hash;  // for people; SHA-256 of the model's file, 64 hexadecimal digits
   Machine machine;
-  double time_scale = 1;                    // by which all times were multiplied after they were measured
-  double whole_ms = 0;                      // one inference, whole
+  double time_scale = 1;  // by which all times were multiplied after they were measured
+  double whole_ms = 0;    // one inference, whole
+  double waited = 0;      // of the time that measuring wanted a processor, the part in which others had it
   std::vector<MeasuredOperator> operators;  // in the order of ModelOperators, with input and output, which take no time
   friend bool operator==(const MachineProfile&, const MachineProfile&) = default;
 

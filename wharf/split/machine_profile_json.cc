@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kFormat = "wharf-machine-profile/1";
+constexpr const char* kFormat = "wharf-machine-profile/2";
 constexpr size_t kMaxText = size_t{4} << 20, kMaxName = 1024, kMaxOperators = 20'000, kHashDigits = 64;
 constexpr int kDepth = 2;  // of the objects of operators, in their array, in the one of everything
 constexpr int kMaxThreads = 1 << 16, kMaxRows = 1 << 20;
@@ -78,7 +78,7 @@ absl::StatusOr<MeasuredOperator> ParseOperator(const json& object, size_t index)
 
 absl::StatusOr<MachineProfile> Parse(const json& object) {
   const Reader reader(object, "the profile");
-  WHARF_RETURN_IF_ERROR(reader.Check(9));
+  WHARF_RETURN_IF_ERROR(reader.Check(10));
   WHARF_ASSIGN_OR_RETURN(const std::string format, reader.Text("format"));
   if (format != kFormat) return InvalidArgument("the format is {}, not {}", format, kFormat);
   MachineProfile profile;
@@ -94,6 +94,7 @@ absl::StatusOr<MachineProfile> Parse(const json& object) {
   WHARF_ASSIGN_OR_RETURN(profile.time_scale, reader.Number("time_scale"));
   if (profile.time_scale == 0) return InvalidArgument("\"time_scale\" is 0");
   WHARF_ASSIGN_OR_RETURN(profile.whole_ms, reader.Number("whole_ms"));
+  WHARF_ASSIGN_OR_RETURN(profile.waited, reader.Number("waited"));
   WHARF_ASSIGN_OR_RETURN(const json* operators, reader.Array("operators"));
   if (operators->size() > kMaxOperators) return InvalidArgument("more than {} operators", kMaxOperators);
   for (const json& one : *operators) {
@@ -123,6 +124,7 @@ std::string ToJson(const MachineProfile& profile) {
                        {"threads", profile.machine.threads},
                        {"time_scale", profile.time_scale},
                        {"whole_ms", profile.whole_ms},
+                       {"waited", profile.waited},
                        {"operators", std::move(operators)}};
   return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }

@@ -78,6 +78,7 @@ RC_GTEST_PROP(MachineProfile, ComesBackFromItsText, ()) {
   const auto ms = [] { return *rc::gen::inRange<int64_t>(0, int64_t{1} << 50) / 3e9; };
   MachineProfile profile = Measured(ms());
   profile.time_scale = 1 + ms();
+  profile.waited = ms();
   profile.machine.threads = *rc::gen::inRange(1, 1000);
   const int operators = *rc::gen::inRange(0, 20);
   for (int i = 0; i < operators; ++i) {
@@ -92,7 +93,7 @@ TEST(MachineProfile, RefusesWhatIsNotExactlyAProfile) {
   const std::string good = ToJson(Measured(2));
   ASSERT_EQ(CodeOf(good), StatusCode::kOk);
   for (const auto& [what, by] : std::vector<std::pair<std::string, std::string>>{
-           {"profile/1", "profile/2"},
+           {"profile/2", "profile/1"},
            {"\"cpu\":\"a CPU\"", "\"cpu\":7"},
            {"\"cpu\":\"a CPU\",", ""},
            {"\"cpu\":", "\"more\":1,\"cpu\":"},
@@ -106,6 +107,7 @@ TEST(MachineProfile, RefusesWhatIsNotExactlyAProfile) {
            {"\"row_ms\":0.25", "\"row_ms\":[[[]]]"},
            {"\"row_ms\":0.25", "\"row_ms\":null"},
            {"\"time_scale\":1.0", "\"time_scale\":0"},
+           {"\"waited\":0.0", "\"waited\":-1"},
            {"\"threads\":2", "\"threads\":0"},
            {"\"operators\":[", "\"operators\":[7,"},
            {std::string(64, 'a'), std::string(63, 'a') + "g"},

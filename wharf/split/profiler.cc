@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <random>
 
 #include "wharf/base/log.h"
@@ -19,6 +21,33 @@ double Median(std::vector<double> values) {
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
+
+// Of this process's threads, since it was made.
+class ProcessorTime {
+ public:
+  // The part of the time in which they wanted a processor that they waited for one; 0 where the kernel does not say.
+  double Waited() const {
+    const Sums now = Read();
+    const double ran = now.ran - start_.ran, waited = now.waited - start_.waited;
+    return waited > 0 ? waited / (ran + waited) : 0;
+  }
+
+ private:
+  struct Sums {
+    double ran = 0, waited = 0;  // nanoseconds
+  };
+  static Sums Read() {
+    Sums sums;
+    std::error_code error;
+    for (std::filesystem::directory_iterator it("/proc/self/task", error), end; !error && it != end;
+         it.increment(error)) {
+      double ran = 0, waited = 0;
+      if (std::ifstream(it->path() / "schedstat") >> ran >> waited) sums = {sums.ran + ran, sums.waited + waited};
+    }
+    return sums;
+  }
+  const Sums start_ = Read();
+};
 
 class Measuring {
  public:
@@ -180,9 +209,11 @@ absl::StatusOr<MachineProfile> FindOrMeasure(const Subject& subject, const Machi
     return *std::move(found);
   }
   const graph::Graph& graph = subject.program.Graph();
+  const ProcessorTime processor;
   WHARF_ASSIGN_OR_RETURN(const exec::TensorPtr input, SampleInput(subject.engine, graph.Type(graph.inputs[0])));
   WHARF_ASSIGN_OR_RETURN(MachineProfile profile,
                          MeasureModel(subject.program, subject.operators, input, clock, options));
+  profile.waited = processor.Waited();
   profile.model = subject.name;
   profile.model_hash = subject.hash;
   profile.machine = machine;

@@ -1,5 +1,6 @@
 #include "wharf/split/runtime/server.h"
 
+#include <new>
 #include <utility>
 
 #include "wharf/base/log.h"
@@ -17,6 +18,16 @@ absl::StatusOr<T> DecodeHead(std::span<const std::byte> head, const char* what) 
   auto message = offload::Decode<T>(head);
   if (!message.ok()) return InvalidArgument("{} is malformed", what);
   return message;
+}
+
+// What a client asks for may not fit into the memory that its process is allowed: that is the client's affair.
+template <typename F>
+auto WithinMemory(F work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted("this needs more memory than the server gives one session (its --memory)");
+  }
 }
 
 }  // namespace
@@ -50,9 +61,15 @@ absl::Status ServerSession::Wait() {
   return why_.ok() ? *closed_ : why_;
 }
 
-bool ServerSession::Over() {
+bool ServerSession::Idle() {
   absl::MutexLock lock(&mutex_);
-  return closed_.has_value();
+  return next_ == nullptr && current_ == nullptr;
+}
+
+ServerReport ServerSession::Report() {
+  const link::ChannelStats traffic = channel_->Stats();
+  absl::MutexLock lock(&mutex_);
+  return {inferences_, traffic.bytes_received, traffic.bytes_sent, computing_time_};
 }
 
 // --- On the reader thread ---
@@ -79,7 +96,7 @@ absl::Status ServerSession::CheckBulk(const link::FrameHeader& header) const {
 absl::StatusOr<std::span<std::byte>> ServerSession::BulkDestination(const link::FrameHeader& header,
                                                                     std::span<const std::byte> head) {
   if (KindOf(header) == FrameKind::kRows && receiver_) {
-    auto place = receiver_->BulkDestination(header, head);
+    const auto place = WithinMemory([&] { return receiver_->BulkDestination(header, head); });
     if (!place.ok()) return End(place.status());
     return place;
   }
@@ -89,7 +106,7 @@ absl::StatusOr<std::span<std::byte>> ServerSession::BulkDestination(const link::
 
 absl::Status ServerSession::OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
                                     std::vector<std::byte> bulk) {
-  const absl::Status handled = Handle(header, head, bulk);
+  const absl::Status handled = WithinMemory([&] { return Handle(header, head, bulk); });
   return handled.ok() ? handled : End(handled);
 }
 
@@ -135,7 +152,6 @@ absl::Status ServerSession::HandleRunning(const link::FrameHeader& header, std::
 absl::Status ServerSession::OnHello(std::span<const std::byte> head) {
   WHARF_RETURN_IF_ERROR(offload::CheckHelloPrefix(head, kSplitVersion));
   WHARF_ASSIGN_OR_RETURN(const Hello hello, DecodeHead<Hello>(head, "the Hello"));
-  if (config_.admit) WHARF_RETURN_IF_ERROR(config_.admit(hello.token));
   greeted_ = true;
   Welcome welcome;
   welcome.minor = std::min(hello.minor, kSplitMinor);
@@ -227,10 +243,13 @@ absl::Status ServerSession::OnRows(const link::FrameHeader& header, std::span<co
 }
 
 void ServerSession::OnClosed(const absl::Status& why) {
-  absl::MutexLock lock(&mutex_);
-  closed_ = why;
-  ending_ = true;
-  if (current_ != nullptr) current_->inbox->Close(why);
+  {
+    absl::MutexLock lock(&mutex_);
+    closed_ = why;
+    ending_ = true;
+    if (current_ != nullptr) current_->inbox->Close(why);
+  }
+  if (config_.on_closed) config_.on_closed();
 }
 
 // --- On the computing thread ---
@@ -246,7 +265,7 @@ void ServerSession::ComputeLoop() {
       if (ending_) return;
       job = current_ = std::exchange(next_, nullptr);
     }
-    const absl::Status computed = ComputeOne(*job);
+    const absl::Status computed = WithinMemory([&] { return ComputeOne(*job); });
     const absl::StatusCode code = computed.code();
     if (!computed.ok() && code != absl::StatusCode::kAborted && code != absl::StatusCode::kUnavailable) {
       End(computed).IgnoreError();
@@ -260,9 +279,11 @@ absl::Status ServerSession::ComputeOne(Job& job) {
   WHARF_RETURN_IF_ERROR(
       RunSteps({model_->Program(), *job.steps, kServer, *job.inbox, *outbox, *job.recorder, {}}, holdings));
   lane_->Drain();
+  Nanoseconds computing{0};
   std::vector<Computed> computed;
   for (const Event& event : job.recorder->Events()) {
     if (event.lane != Lane::kServer) continue;
+    computing += FromSeconds((event.end_ms - event.start_ms) / 1e3);
     computed.push_back({event.op, event.rows.lo, event.rows.hi, static_cast<uint64_t>(event.start_ms * 1e6),
                         static_cast<uint64_t>(event.end_ms * 1e6)});
   }
@@ -270,6 +291,8 @@ absl::Status ServerSession::ComputeOne(Job& job) {
   {
     absl::MutexLock lock(&mutex_);
     arrivals = job.arrivals;
+    ++inferences_;
+    computing_time_ += computing;
   }
   return SendMessage(*channel_, FrameKind::kDone, Done{EncodeList(arrivals), EncodeList(computed)}, job.inference);
 }

@@ -1,7 +1,6 @@
 // ServerSession: the server's end of split inference: one client on one stream. docs/protocol.md, "Split sessions".
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -20,14 +19,21 @@ namespace wharf::split {
 
 struct ServerConfig {
   ModelStore* models = nullptr;  // shared with other sessions; must outlive them
-  // Why a client that shows this token is not let in; null: all are. Called once, on the reader thread.
-  std::function<absl::Status(const std::string& token)> admit;
   // What is known of this machine's speed with a model, as JSON; null: nothing. Called on the reader thread; may block.
   std::function<absl::StatusOr<std::string>(const Model& model, const Sha256& hash)> machine;
   uint64_t max_model_bytes = uint64_t{1} << 30;
+  std::function<void()> on_closed;  // the session is over; on the reader thread, must not block
   Clock* clock = &Clock::Real();
 };
 
+// What a session has done so far.
+struct ServerReport {
+  uint64_t inferences = 0;                      // computed to their end
+  uint64_t bytes_received = 0, bytes_sent = 0;  // headers included
+  Nanoseconds computing{0};
+};
+
+// Whoever connects is served: who may is for others to judge before, by the Hello's token.
 // Reading happens on the channel's reader thread, computing on one of the session's own, sending on another.
 class ServerSession final : private link::FrameHandler {
  public:
@@ -37,9 +43,11 @@ class ServerSession final : private link::FrameHandler {
 
   // Until the session is over: why. kUnavailable: the client left; otherwise what it was told.
   absl::Status Wait();
-  bool Over();
-  // Whether the client was let in.
-  bool Admitted() const { return greeted_; }
+  // Whether no inference is under way.
+  bool Idle();
+  // Tells the client why and ends the session, if it is not over yet; from any thread. Returns `why`.
+  absl::Status End(const absl::Status& why);
+  ServerReport Report();
 
  private:
   struct Job {
@@ -69,14 +77,12 @@ class ServerSession final : private link::FrameHandler {
   absl::Status OnPlan(std::span<const std::byte> head);
   absl::Status OnBegin(const link::FrameHeader& header, std::span<const std::byte> head);
   absl::Status OnRows(const link::FrameHeader& header, std::span<const std::byte> head);
-  // Tells the client and ends the session; from any thread. Returns `why`.
-  absl::Status End(const absl::Status& why);
   void ComputeLoop();
   absl::Status ComputeOne(Job& job);
 
   const ServerConfig config_;
   // Of the reader thread.
-  std::atomic<bool> greeted_ = false;
+  bool greeted_ = false;
   std::optional<OpenModel> awaited_;  // a model that is being sent
   std::vector<std::byte> pieces_;
   std::shared_ptr<const Model> model_;
@@ -88,6 +94,8 @@ class ServerSession final : private link::FrameHandler {
   absl::Mutex mutex_;
   std::shared_ptr<Job> next_ ABSL_GUARDED_BY(mutex_), current_ ABSL_GUARDED_BY(mutex_);
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t inferences_ ABSL_GUARDED_BY(mutex_) = 0;
+  Nanoseconds computing_time_ ABSL_GUARDED_BY(mutex_){0};
   std::optional<absl::Status> closed_ ABSL_GUARDED_BY(mutex_);  // the channel said its last word
   absl::Status why_ ABSL_GUARDED_BY(mutex_);                    // what the client was told, if anything
 

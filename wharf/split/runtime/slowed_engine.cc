@@ -3,7 +3,8 @@
 #include <time.h>
 
 #include <utility>
-#include <vector>
+
+#include "wharf/split/runtime/engine_around.h"
 
 namespace wharf::split {
 namespace {
@@ -18,52 +19,6 @@ class ThreadCpuClock final : public Clock {
   void SleepUntil(TimePoint) override {}
 };
 
-class SlowedProgram final : public exec::Program {
- public:
-  SlowedProgram(std::unique_ptr<exec::Program> program, double factor, Clock& clock, const Clock& work)
-      : program_(std::move(program)), factor_(factor), clock_(clock), work_(work) {}
-
-  const graph::Graph& Graph() const override { return program_->Graph(); }
-  const graph::RowRules& RowRules() const override { return program_->RowRules(); }
-  absl::StatusOr<std::vector<exec::TensorPtr>> Run(std::span<const exec::Part> given,
-                                                   std::span<const exec::Rows> wanted) const override {
-    const TimePoint start = clock_.Now(), work_start = work_.Now();
-    auto made = program_->Run(given, wanted);
-    clock_.SleepUntil(start + FromSeconds(Seconds(work_.Now() - work_start) * factor_));
-    return made;
-  }
-  exec::Part Cut(const exec::Part& part, graph::RowRange range) const override { return program_->Cut(part, range); }
-  absl::StatusOr<exec::Part> Join(std::span<const exec::Part> parts) const override { return program_->Join(parts); }
-
- private:
-  const std::unique_ptr<exec::Program> program_;
-  const double factor_;
-  Clock& clock_;
-  const Clock& work_;
-};
-
-class SlowedEngine final : public exec::Engine {
- public:
-  SlowedEngine(std::unique_ptr<exec::Engine> engine, double factor, Clock& clock, const Clock& work)
-      : engine_(std::move(engine)), factor_(factor), clock_(clock), work_(work) {}
-
-  absl::StatusOr<exec::TensorPtr> MakeTensor(const graph::TensorType& type,
-                                             std::span<const std::byte> bytes) const override {
-    return engine_->MakeTensor(type, bytes);
-  }
-  absl::StatusOr<std::unique_ptr<exec::Program>> Prepare(graph::Graph graph) const override {
-    WHARF_ASSIGN_OR_RETURN(auto program, engine_->Prepare(std::move(graph)));
-    return std::make_unique<SlowedProgram>(std::move(program), factor_, clock_, work_);
-  }
-  std::string Caution() const override { return engine_->Caution(); }
-
- private:
-  const std::unique_ptr<exec::Engine> engine_;
-  const double factor_;
-  Clock& clock_;
-  const Clock& work_;
-};
-
 }  // namespace
 
 Clock& ThreadCpuTime() {
@@ -73,7 +28,12 @@ Clock& ThreadCpuTime() {
 
 std::unique_ptr<exec::Engine> MakeSlowedEngine(std::unique_ptr<exec::Engine> engine, double factor, Clock& clock,
                                                const Clock& work) {
-  return std::make_unique<SlowedEngine>(std::move(engine), factor, clock, work);
+  return MakeEngineAround(std::move(engine), [factor, &clock, &work](const std::function<RunResult()>& run) {
+    const TimePoint start = clock.Now(), work_start = work.Now();
+    RunResult made = run();
+    clock.SleepUntil(start + FromSeconds(Seconds(work.Now() - work_start) * factor));
+    return made;
+  });
 }
 
 }  // namespace wharf::split

@@ -1,0 +1,11 @@
+// A worker process of wharf-model: serves one split session, then ends. Started by the daemon as `wharf-model worker`
+// with its end of the control socket (control.h) as kControlDescriptor, when a worker of `wharf` has let a client in
+// (model_door.h).
+#pragma once
+
+namespace wharf::server {
+
+// Runs until the client or the daemon is gone; returns the process's exit code.
+int RunModelWorker(int control_socket);
+
+}  // namespace wharf::server

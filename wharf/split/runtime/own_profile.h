@@ -1,0 +1,21 @@
+// A model's profile on this machine, for those who run it: a device that plans, a server that is asked.
+#pragma once
+
+#include <string>
+
+#include "wharf/split/profiler.h"
+#include "wharf/split/runtime/model.h"
+
+namespace wharf::split {
+
+// Its operators' times as they were measured before, or measured now and kept under `cache_directory` ("" = nowhere),
+// as `wharf profile --cache-dir` has it. Of the processes that share the directory one measures at a time; the others
+// wait, but not for ever. What kept the processor from those who measured stands in the result
+// (MachineProfile::waited). `clock`: by which operators are timed. Fails as FindOrMeasure.
+absl::StatusOr<MachineProfile> OwnProfile(const Model& model, const Sha256& hash, const std::string& cache_directory,
+                                          const Clock& clock = Clock::Real());
+
+// What a user should know about a profile that was measured while others used the machine; "" if it was not.
+std::string CautionOf(const MachineProfile& profile, const std::string& whose);
+
+}  // namespace wharf::split
