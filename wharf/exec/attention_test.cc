@@ -8,6 +8,7 @@
 #include "wharf/exec/testing.h"
 #include "wharf/graph/fuse.h"
 #include "wharf/graph/split_attention.h"
+#include "wharf/graph/unread_rows.h"
 
 namespace wharf::exec {
 namespace {
@@ -146,6 +147,27 @@ RC_GTEST_PROP(FuseOperators, LeavesResultsAsTheyAre, (uint32_t seed)) {
   RC_ASSERT(Count(fused, "Attention") == 1 && Count(fused, "Gelu") == 1 && Count(fused, "Linear") == 2);
   RC_ASSERT(Count(fused, "Softmax") + Count(fused, "Erf") + Count(fused, "MatMul") + Count(fused, "Mul") == 0);
   RC_ASSERT(bool(testing::Near(Output(*Prepared(fused), seed), Output(*Prepared(written), seed), 1e-5, 1e-5)));
+}
+
+// A classifier reads one token in the end.
+RC_GTEST_PROP(DropUnreadRows, LeavesResultsAsTheyAre, (uint32_t seed)) {
+  const BlockShape shape = RandomShape();
+  Graph block = graph::FuseOperators(Block::Make(shape, seed));
+  const int index = static_cast<int>(block.values.size()), token = index + 1, read = block.outputs[0];
+  const int64_t row = *rc::gen::inRange(-shape.tokens, shape.tokens);
+  block.values.push_back(
+      {"index", {ElementType::kInt64, {}}, graph::Constant::Of<int64_t>(ElementType::kInt64, {}, {{row}})});
+  block.values.push_back({"token", {ElementType::kFloat, {shape.batch, 2 * shape.Channels()}}, {}});
+  block.nodes.push_back({"Gather", "token", {read, index}, {token}, {{"axis", int64_t{1}}}});
+  block.outputs = {token};
+  const Graph dropped = graph::DropUnreadRows(block);
+  const auto rows_of = [](const Graph& graph, std::string_view op) {
+    const auto node =
+        std::find_if(graph.nodes.begin(), graph.nodes.end(), [&](const auto& one) { return one.op == op; });
+    return graph.Type(node->outputs[0]).shape[1];
+  };
+  RC_ASSERT(rows_of(dropped, "Gelu") == 1 && rows_of(dropped, "Attention") == 1);
+  RC_ASSERT(bool(testing::Near(Output(*Prepared(dropped), seed), Output(*Prepared(block), seed), 1e-5, 1e-5)));
 }
 
 RC_GTEST_PROP(SplitAttention, AtAnyKeyEqualsTheWhole, (uint32_t seed)) {

@@ -22,6 +22,7 @@
 #include "wharf/graph/fuse.h"
 #include "wharf/graph/operators.h"
 #include "wharf/graph/simplify.h"
+#include "wharf/graph/unread_rows.h"
 
 namespace wharf::graph {
 namespace {
@@ -549,7 +550,7 @@ absl::StatusOr<Graph> ImportOnnx(std::span<const std::byte> bytes, const ImportO
   if (options.simplify) {
     RemoveCopies(graph);
     FoldBatchNorms(graph);
-    graph = FuseOperators(std::move(graph));
+    graph = DropUnreadRows(FuseOperators(std::move(graph)));
   }
   return WithoutUnused(graph);
 }

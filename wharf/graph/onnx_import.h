@@ -18,13 +18,13 @@ struct ImportOptions {
   std::map<std::string, int64_t> dimensions = {{"batch", 1}};
   // Inputs whose value is known already: they become constants.
   std::map<std::string, Constant> known_inputs;
-  bool simplify = true;  // drop nodes that do nothing, fold batch norms and fuse operators
+  bool simplify = true;  // drop nodes that do nothing and rows that nobody reads, fold batch norms, fuse operators
 };
 
 // What it does, in this order: checks operators against operators.h and everything against libonnx's checker; converts
 // operator sets below kNativeOperatorSet; walks the nodes in order, giving every value its type by libonnx's shape
 // inference and folding what it can (fold.h); drops nodes that do nothing at inference, folds batch norms into
-// convolutions (simplify.h) and puts operators together (fuse.h).
+// convolutions (simplify.h), puts operators together (fuse.h) and leaves out rows that nobody reads (unread_rows.h).
 // kInvalidArgument: not an ONNX model, or one that contradicts itself. kUnimplemented: an operator, element type,
 // operator set or feature that is not supported. Both name the node. Hostile bytes are refused; memory taken is bounded
 // by a small multiple of the bytes given, shapes of constants made by folding by kMaxFoldedElements.
