@@ -7,6 +7,7 @@
 #include "wharf/cli/app.h"
 #include "wharf/cli/commands.h"
 #include "wharf/cli/model_program.h"
+#include "wharf/cli/pipeline_command.h"
 #include "wharf/cli/version.h"
 
 namespace wharf::cli {
@@ -33,7 +34,9 @@ int Main(int argc, char** argv) {
   AddLinkCommand(app);
   AddBenchCommand(app);
   AddBenchSplitCommand(app);
+  AddBenchPipelineCommand(app);
   AddPlanCommands(app);
+  AddPipelineSimulateCommand(app);
   AddModelCommands(app);
   AddApiCommand(app);
   AddDoctorCommand(app);

@@ -1,0 +1,203 @@
+// wharf bench pipeline: the thesis's comparison of plans and schedulers on pools of fast and slow GPUs, simulated.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "wharf/cli/bench_pipeline_report.h"
+#include "wharf/cli/bench_progress.h"
+#include "wharf/cli/commands.h"
+#include "wharf/cli/files.h"
+#include "wharf/cli/pipeline_command.h"
+#include "wharf/cli/shim_directory.h"
+
+namespace wharf::cli {
+namespace {
+
+constexpr const char* kFooter = R"(
+Nothing runs: the measured block times of 18 models on four classes of GPUs (data/pipeline) drive the planner, and the
+scheduler serves its plans in virtual time. Throughputs and utilisation are modelled by that.
+
+Algorithms  np (whole models, no partitioning), dart-r (pairs of GPUs, replicated), reactive (our plan, a queue before
+            each pool), ours (our plan, reservations). Load 1 is what our plan of the same case serves; a load factor is
+            the largest at which 99 % of a model's requests are answered on time, the mean over the models of a group.
+Groups      Three are the published ones whose plans are in data/pipeline/reference_plans.csv; of the others only
+            EfficientNet, EncNet and RTMDet are named in the thesis, the last two are ours.
+--sensitivity: instead, each of the 18 models alone on variants of HC1-small: SLO scales, GPU ratios, margins.)";
+
+// By distinct parts of their names.
+const std::vector<std::vector<std::string>> kGroups = {
+    {"apcnet", "atss", "gcnet"},      {"colorization", "googlenet", "repvgg"},
+    {"fcn", "gfl", "wide_resnet"},    {"efficientnet", "encnet", "rtmdet"},
+    {"centernet", "convnext", "dnl"}, {"fsaf", "nonlocal", "efficientdet"}};
+const std::vector<double> kWeights = {0.3, 0.33, 0.37};  // the published plans'
+
+struct BenchPipelineOptions {
+  bool quick = false, sensitivity = false, markdown = false;
+  int seeds = 2, max_partitions = 2;
+  double seconds = 30, compute_cv = 0;
+  std::string data, json, html;
+  std::vector<std::string> clusters = {"hc1-large", "hc2-large", "hc3-large", "hc4-large"};
+  std::vector<std::string> algorithms{std::begin(kPipelineAlgorithms), std::end(kPipelineAlgorithms)};
+};
+
+absl::StatusOr<std::string> DataDirectory(const std::string& given) {
+  if (!given.empty()) return given;
+  for (const std::string& path : {ExecutableDirectory() + "/../share/wharf/pipeline",
+                                  ExecutableDirectory() + "/../../../data/pipeline", std::string("data/pipeline")}) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored)) return path;
+  }
+  return NotFound("the models' block times are not there: say where with --data");
+}
+
+absl::StatusOr<const pipeline::ModelProfile*> FindModel(const std::vector<pipeline::ModelProfile>& profiles,
+                                                        const std::string& part) {
+  for (const pipeline::ModelProfile& profile : profiles) {
+    if (profile.model.find(part) != std::string::npos) return &profile;
+  }
+  return NotFound("the data has no model \"{}\"", part);
+}
+
+absl::StatusOr<std::vector<PipelineCase>> GroupCases(const BenchPipelineOptions& options,
+                                                     const std::vector<pipeline::ModelProfile>& profiles) {
+  std::vector<PipelineCase> cases;
+  for (const std::string& name : options.clusters) {
+    PipelineCase one;
+    WHARF_ASSIGN_OR_RETURN(one.cluster, pipeline::BuiltInCluster(name));
+    one.weights = kWeights;
+    one.max_partitions = options.max_partitions;
+    for (const std::vector<std::string>& group : kGroups) {
+      one.models.clear();
+      for (const std::string& part : group) {
+        WHARF_ASSIGN_OR_RETURN(one.models.emplace_back(), FindModel(profiles, part));
+      }
+      cases.push_back(one);
+      if (options.quick) break;
+    }
+  }
+  return cases;
+}
+
+// Of sixteen GPUs in hosts of one, `high` are of the fast class.
+pipeline::Cluster WithRatio(pipeline::Cluster cluster, int high) {
+  const int all = cluster.Gpus(0) + cluster.Gpus(1);
+  const double bits_per_s = cluster.hosts.front().link_bits_per_s;
+  cluster.hosts = {{0, high, 1, bits_per_s}, {1, all - high, 1, bits_per_s}};
+  return cluster;
+}
+
+// Figure 4.12, a to c.
+absl::StatusOr<std::vector<PipelineCase>> SensitivityCases(const BenchPipelineOptions& options,
+                                                           const std::vector<pipeline::ModelProfile>& profiles) {
+  PipelineCase base;
+  WHARF_ASSIGN_OR_RETURN(base.cluster, pipeline::BuiltInCluster("hc1-small"));
+  base.weights = {1};
+  base.max_partitions = options.max_partitions;
+  std::vector<PipelineCase> variants;
+  for (const double scale : {2.0, 4.0, 5.0, 6.0, 8.0, 10.0}) {
+    variants.push_back(base);
+    variants.back().slo_scale = scale;
+    variants.back().varied = fmt::format("SLO scale {:g}", scale);
+  }
+  for (const int high : {2, 4, 8, 12}) {
+    variants.push_back(base);
+    variants.back().cluster = WithRatio(base.cluster, high);
+    variants.back().varied = fmt::format("GPUs {}:{}", high, 16 - high);
+  }
+  for (const double margin : {0.0, 0.2, 0.4, 0.6}) {
+    variants.push_back(base);
+    variants.back().margin = margin;
+    variants.back().varied = fmt::format("margin {:g} %", 100 * margin);
+  }
+  std::vector<PipelineCase> cases;
+  for (const PipelineCase& variant : variants) {
+    for (const pipeline::ModelProfile& profile : profiles) {
+      cases.push_back(variant);
+      cases.back().models = {&profile};
+      if (options.quick) break;
+    }
+  }
+  return cases;
+}
+
+absl::Status Write(const BenchPipelineOptions& options, const std::vector<PipelineBenchRow>& rows) {
+  const report::Table all = PipelineRowsAsTable(rows), means = PipelineMeansAsTable(rows);
+  for (const report::Table* table : {&all, &means}) {
+    if (table == &all && options.sensitivity) continue;
+    std::printf("%s\n", (options.markdown ? table->Markdown() : table->Text()).c_str());
+  }
+  if (!options.json.empty()) WHARF_RETURN_IF_ERROR(WriteFile(options.json, PipelineRowsAsJson(rows)));
+  if (options.html.empty()) return absl::OkStatus();
+  report::HtmlPage page("Serving on pools of fast and slow GPUs: simulated from measured block times");
+  page.AddParagraph(
+      "Throughputs, load factors and utilisation are modelled from measured block times; see docs/pipeline.md.");
+  AddPipelineCharts(rows, page);
+  page.AddHeading("Means over the groups of models");
+  page.AddTable(means);
+  page.AddHeading("All");
+  page.AddTable(all);
+  return WriteFile(options.html, page.Text());
+}
+
+absl::Status BenchPipeline(const BenchPipelineOptions& options) {
+  for (const std::string& path : {options.json, options.html}) {
+    if (!path.empty()) WHARF_RETURN_IF_ERROR(CheckWritable(path));
+  }
+  WHARF_ASSIGN_OR_RETURN(const std::string folder, DataDirectory(options.data));
+  WHARF_ASSIGN_OR_RETURN(const std::vector<pipeline::ModelProfile> profiles, pipeline::LoadModelProfiles(folder));
+  WHARF_ASSIGN_OR_RETURN(const std::vector<PipelineCase> cases,
+                         options.sensitivity ? SensitivityCases(options, profiles) : GroupCases(options, profiles));
+  pipeline::LoadSearch search;
+  search.seconds = options.quick ? 10 : options.seconds;
+  search.seeds = options.quick ? 1 : options.seeds;
+  search.simulation.variation.compute_cv = options.compute_cv;
+  std::vector<PipelineBenchRow> rows;
+  Progress progress(cases.size());
+  for (const PipelineCase& one : cases) {
+    progress.Step(fmt::format("{}{}, {}", one.cluster.name, one.varied.empty() ? "" : ", " + one.varied,
+                              one.models.front()->model));
+    WHARF_ASSIGN_OR_RETURN(std::vector<PipelineBenchRow> more, RunPipelineCase(one, options.algorithms, search));
+    rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
+  return Write(options, rows);
+}
+
+}  // namespace
+
+void AddBenchPipelineCommand(CLI::App& app) {
+  CLI::App* command = app.get_subcommand("bench")->add_subcommand(
+      "pipeline", "Plans and schedulers on pools of fast and slow GPUs: the most they serve within SLOs.");
+  command->footer(kFooter);
+  auto options = std::make_shared<BenchPipelineOptions>();
+  command->add_option("--clusters", options->clusters, "Which, separated by commas")
+      ->delimiter(',')
+      ->check(CLI::IsMember(pipeline::BuiltInClusterNames()))
+      ->capture_default_str();
+  command->add_option("--algorithms", options->algorithms, "Which, separated by commas")
+      ->delimiter(',')
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(kPipelineAlgorithms), std::end(kPipelineAlgorithms))))
+      ->capture_default_str();
+  command->add_flag("--quick", options->quick, "One group of models, 10 s, one seed");
+  command->add_flag("--sensitivity", options->sensitivity, "Vary SLOs, GPU ratios and margins instead");
+  command->add_option("--seconds", options->seconds, "Simulated for each load and seed")
+      ->check(CLI::Range(0.1, 1e4))
+      ->capture_default_str();
+  command->add_option("--seeds", options->seeds, "Runs of each load")->check(CLI::Range(1, 100))->capture_default_str();
+  command->add_option("--compute-cv", options->compute_cv, "Computing varies by this, standard deviation over mean")
+      ->check(CLI::Range(0.0, 2.0))
+      ->capture_default_str();
+  command->add_option("--max-partitions", options->max_partitions, "Of our plans; the published ones have at most 2")
+      ->check(CLI::Range(1, 4))
+      ->capture_default_str();
+  command->add_option("--data", options->data, "Where block_latency.csv and block_output_bytes.csv are")
+      ->type_name("DIR");
+  command->add_option("--json", options->json, "Write the rows here")->type_name("FILE");
+  command->add_option("--html", options->html, "Write tables and plots here")->type_name("FILE");
+  command->add_flag("--markdown", options->markdown, "Print Markdown tables");
+  command->callback([options] {
+    if (const absl::Status status = BenchPipeline(*options); !status.ok()) Fail(status);
+  });
+}
+
+}  // namespace wharf::cli

@@ -1,0 +1,46 @@
+// One case of `wharf bench pipeline`: some models on one cluster, planned and served by several algorithms.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "wharf/pipeline/max_load.h"
+#include "wharf/pipeline/model_profile.h"
+
+namespace wharf::cli {
+
+struct PipelineCase {
+  std::string varied;  // what the case varies of the defaults, with its value; empty: nothing
+  pipeline::Cluster cluster;
+  std::vector<const pipeline::ModelProfile*> models;  // outlive the case
+  std::vector<double> weights;                        // of each model
+  double slo_scale = 5;                               // SLO over what a request alone takes on a whole L4
+  double margin = 0.4;                                // share of the SLO left out in planning
+  int max_partitions = 2;
+};
+
+inline constexpr const char* kPipelineAlgorithms[] = {"np", "dart-r", "reactive", "ours"};
+
+struct PipelineBenchRow {
+  std::string varied, dnns, weights, cluster, algorithm;
+  double slo_scale = 0, margin = 0;
+  // Normalised: the least of throughput / weight, requests/s. 0: there is no plan.
+  double planned_xput = 0, bound_xput = 0, gap = 0, solve_s = 0;
+  // Load 1 is the throughput that our plan of the same case has; means over the models.
+  double max_load_factor_99 = 0;
+  std::vector<double> max_load_factors_99;  // of each model
+  // Of all GPUs of the slower classes, and of the fastest, each model at its largest load factor.
+  double util_low = 0, util_high = 0;
+
+  double OfOwnPlan(double our_xput) const {
+    return planned_xput > 0 ? max_load_factor_99 * our_xput / planned_xput : 0;
+  }
+};
+
+// A row for each of `algorithms`, in their order; simulated. `search.simulation.scheduler` is set by the algorithm.
+// kInvalidArgument: a cluster, weight or profile that cannot be planned with. That an SLO cannot be met is no error.
+absl::StatusOr<std::vector<PipelineBenchRow>> RunPipelineCase(const PipelineCase& one,
+                                                              const std::vector<std::string>& algorithms,
+                                                              pipeline::LoadSearch search);
+
+}  // namespace wharf::cli
