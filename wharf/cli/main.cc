@@ -36,6 +36,7 @@ int Main(int argc, char** argv) {
   AddBenchSplitCommand(app);
   AddBenchPipelineCommand(app);
   AddPlanCommands(app);
+  AddPipelinePlanCommand(app);
   AddPipelineSimulateCommand(app);
   AddModelCommands(app);
   AddApiCommand(app);
