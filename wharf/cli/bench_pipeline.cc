@@ -10,6 +10,7 @@
 #include "wharf/cli/files.h"
 #include "wharf/cli/pipeline_command.h"
 #include "wharf/cli/shim_directory.h"
+#include "wharf/pipeline/reference.h"
 
 namespace wharf::cli {
 namespace {
@@ -31,6 +32,7 @@ const std::vector<std::vector<std::string>> kGroups = {
     {"fcn", "gfl", "wide_resnet"},    {"efficientnet", "encnet", "rtmdet"},
     {"centernet", "convnext", "dnl"}, {"fsaf", "nonlocal", "efficientdet"}};
 const std::vector<double> kWeights = {0.3, 0.33, 0.37};  // the published plans'
+constexpr double kSloScale = 5, kMargin = 0.4;           // of one request on an L4, and of the SLO (thesis 4.7.1)
 
 struct BenchPipelineOptions {
   bool quick = false, sensitivity = false, markdown = false;
@@ -51,75 +53,109 @@ absl::StatusOr<std::string> DataDirectory(const std::string& given) {
   return NotFound("the models' block times are not there: say where with --data");
 }
 
-absl::StatusOr<const pipeline::ModelProfile*> FindModel(const std::vector<pipeline::ModelProfile>& profiles,
-                                                        const std::string& part) {
-  for (const pipeline::ModelProfile& profile : profiles) {
-    if (profile.model.find(part) != std::string::npos) return &profile;
+// What the cases are made of.
+class CaseMaker {
+ public:
+  static absl::StatusOr<CaseMaker> Load(const BenchPipelineOptions& options) {
+    CaseMaker maker(options);
+    WHARF_ASSIGN_OR_RETURN(const std::string folder, DataDirectory(options.data));
+    WHARF_ASSIGN_OR_RETURN(maker.profiles_, pipeline::LoadModelProfiles(folder));
+    WHARF_ASSIGN_OR_RETURN(const std::string table, ReadFile(folder + "/reference_plans.csv"));
+    WHARF_ASSIGN_OR_RETURN(maker.published_, pipeline::ParseReferenceCases(table, maker.profiles_));
+    return maker;
   }
-  return NotFound("the data has no model \"{}\"", part);
-}
 
-absl::StatusOr<std::vector<PipelineCase>> GroupCases(const BenchPipelineOptions& options,
-                                                     const std::vector<pipeline::ModelProfile>& profiles) {
-  std::vector<PipelineCase> cases;
-  for (const std::string& name : options.clusters) {
-    PipelineCase one;
-    WHARF_ASSIGN_OR_RETURN(one.cluster, pipeline::BuiltInCluster(name));
-    one.weights = kWeights;
-    one.max_partitions = options.max_partitions;
-    for (const std::vector<std::string>& group : kGroups) {
-      one.models.clear();
-      for (const std::string& part : group) {
-        WHARF_ASSIGN_OR_RETURN(one.models.emplace_back(), FindModel(profiles, part));
+  absl::StatusOr<std::vector<PipelineCase>> Groups() const {
+    std::vector<PipelineCase> cases;
+    for (const std::string& name : options_.clusters) {
+      WHARF_ASSIGN_OR_RETURN(const pipeline::Cluster cluster, pipeline::BuiltInCluster(name));
+      for (const std::vector<std::string>& group : kGroups) {
+        WHARF_ASSIGN_OR_RETURN(std::vector<pipeline::Demand> demands, Group(cluster, group));
+        cases.push_back({"", cluster, std::move(demands), options_.max_partitions});
+        if (options_.quick) break;
       }
-      cases.push_back(one);
-      if (options.quick) break;
     }
+    return cases;
   }
-  return cases;
-}
 
-// Of sixteen GPUs in hosts of one, `high` are of the fast class.
-pipeline::Cluster WithRatio(pipeline::Cluster cluster, int high) {
-  const int all = cluster.Gpus(0) + cluster.Gpus(1);
-  const double bits_per_s = cluster.hosts.front().link_bits_per_s;
-  cluster.hosts = {{0, high, 1, bits_per_s}, {1, all - high, 1, bits_per_s}};
-  return cluster;
-}
+  // Figure 4.12, a to c: each model alone.
+  absl::StatusOr<std::vector<PipelineCase>> Sensitivity() const {
+    WHARF_ASSIGN_OR_RETURN(const pipeline::Cluster base, pipeline::BuiltInCluster("hc1-small"));
+    std::vector<PipelineCase> cases;
+    const auto add = [&](const std::string& varied, const pipeline::Cluster& cluster, double scale, double margin) {
+      for (const pipeline::ModelProfile& profile : profiles_) {
+        cases.push_back({varied, cluster, {DemandOf(profile, 1, scale, margin)}, options_.max_partitions});
+        if (options_.quick) break;
+      }
+    };
+    for (const double scale : {2.0, 4.0, 5.0, 6.0, 8.0, 10.0})
+      add(fmt::format("SLO scale {:g}", scale), base, scale, kMargin);
+    for (const int fast : {2, 4, 8, 12})
+      add(fmt::format("GPUs {}:{}", fast, 16 - fast), WithRatio(base, fast), kSloScale, kMargin);
+    for (const double margin : {0.0, 0.2, 0.4, 0.6})
+      add(fmt::format("margin {:g} %", 100 * margin), base, kSloScale, margin);
+    return cases;
+  }
 
-// Figure 4.12, a to c.
-absl::StatusOr<std::vector<PipelineCase>> SensitivityCases(const BenchPipelineOptions& options,
-                                                           const std::vector<pipeline::ModelProfile>& profiles) {
-  PipelineCase base;
-  WHARF_ASSIGN_OR_RETURN(base.cluster, pipeline::BuiltInCluster("hc1-small"));
-  base.weights = {1};
-  base.max_partitions = options.max_partitions;
-  std::vector<PipelineCase> variants;
-  for (const double scale : {2.0, 4.0, 5.0, 6.0, 8.0, 10.0}) {
-    variants.push_back(base);
-    variants.back().slo_scale = scale;
-    variants.back().varied = fmt::format("SLO scale {:g}", scale);
+ private:
+  explicit CaseMaker(const BenchPipelineOptions& options) : options_(options) {}
+
+  // As many GPUs, `fast` of them of the first class, in hosts of one.
+  static pipeline::Cluster WithRatio(pipeline::Cluster cluster, int fast) {
+    const int all = cluster.Gpus(0) + cluster.Gpus(1);
+    const double bits_per_s = cluster.hosts.front().link_bits_per_s;
+    cluster.hosts = {{0, fast, 1, bits_per_s}, {1, all - fast, 1, bits_per_s}};
+    return cluster;
   }
-  for (const int high : {2, 4, 8, 12}) {
-    variants.push_back(base);
-    variants.back().cluster = WithRatio(base.cluster, high);
-    variants.back().varied = fmt::format("GPUs {}:{}", high, 16 - high);
-  }
-  for (const double margin : {0.0, 0.2, 0.4, 0.6}) {
-    variants.push_back(base);
-    variants.back().margin = margin;
-    variants.back().varied = fmt::format("margin {:g} %", 100 * margin);
-  }
-  std::vector<PipelineCase> cases;
-  for (const PipelineCase& variant : variants) {
-    for (const pipeline::ModelProfile& profile : profiles) {
-      cases.push_back(variant);
-      cases.back().models = {&profile};
-      if (options.quick) break;
+
+  // One request on a whole L4: as published of half of the models. Of the others, the sum of their blocks' times, less
+  // what whole models take less than that on average.
+  double WholeUs(const pipeline::ModelProfile& profile) const {
+    double published_us = 0, blocks_us = 0;
+    for (const pipeline::ReferenceCase& one : published_) {
+      for (const pipeline::Demand& demand : one.demands) {
+        if (demand.profile == &profile) return demand.slo_us / kSloScale;
+        published_us += demand.slo_us / kSloScale;
+        blocks_us += BlocksUs(*demand.profile);
+      }
     }
+    return BlocksUs(profile) * (blocks_us > 0 ? published_us / blocks_us : 1);
   }
-  return cases;
-}
+
+  static double BlocksUs(const pipeline::ModelProfile& profile) {
+    const pipeline::VgpuProfile* whole = profile.Find("L4", 1);
+    return whole == nullptr ? 0 : whole->LatencyUs(1, 0, profile.Blocks());
+  }
+
+  pipeline::Demand DemandOf(const pipeline::ModelProfile& profile, double weight, double scale, double margin) const {
+    const double slo_us = scale * WholeUs(profile);
+    return {&profile, slo_us, margin * slo_us, weight, std::nullopt};
+  }
+
+  // With the published SLOs and rates if the group is a published one.
+  absl::StatusOr<std::vector<pipeline::Demand>> Group(const pipeline::Cluster& cluster,
+                                                      const std::vector<std::string>& parts) const {
+    std::vector<pipeline::Demand> demands;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const auto found = std::find_if(profiles_.begin(), profiles_.end(), [&](const pipeline::ModelProfile& profile) {
+        return profile.model.find(parts[i]) != std::string::npos;
+      });
+      if (found == profiles_.end()) return NotFound("the data has no model \"{}\"", parts[i]);
+      demands.push_back(DemandOf(*found, kWeights[i], kSloScale, kMargin));
+    }
+    const auto is_this = [&](const pipeline::ReferenceCase& one) {
+      return one.algorithm == "v4" && one.cluster.classes == cluster.classes && one.demands.size() == demands.size() &&
+             std::equal(demands.begin(), demands.end(), one.demands.begin(),
+                        [](const auto& a, const auto& b) { return a.profile == b.profile; });
+    };
+    const auto published = std::find_if(published_.begin(), published_.end(), is_this);
+    return published == published_.end() ? demands : published->demands;
+  }
+
+  const BenchPipelineOptions& options_;
+  std::vector<pipeline::ModelProfile> profiles_;
+  std::vector<pipeline::ReferenceCase> published_;  // their demands point into profiles_
+};
 
 absl::Status Write(const BenchPipelineOptions& options, const std::vector<PipelineBenchRow>& rows) {
   const report::Table all = PipelineRowsAsTable(rows), means = PipelineMeansAsTable(rows);
@@ -144,10 +180,9 @@ absl::Status BenchPipeline(const BenchPipelineOptions& options) {
   for (const std::string& path : {options.json, options.html}) {
     if (!path.empty()) WHARF_RETURN_IF_ERROR(CheckWritable(path));
   }
-  WHARF_ASSIGN_OR_RETURN(const std::string folder, DataDirectory(options.data));
-  WHARF_ASSIGN_OR_RETURN(const std::vector<pipeline::ModelProfile> profiles, pipeline::LoadModelProfiles(folder));
+  WHARF_ASSIGN_OR_RETURN(const CaseMaker maker, CaseMaker::Load(options));
   WHARF_ASSIGN_OR_RETURN(const std::vector<PipelineCase> cases,
-                         options.sensitivity ? SensitivityCases(options, profiles) : GroupCases(options, profiles));
+                         options.sensitivity ? maker.Sensitivity() : maker.Groups());
   pipeline::LoadSearch search;
   search.seconds = options.quick ? 10 : options.seconds;
   search.seeds = options.quick ? 1 : options.seeds;
@@ -156,7 +191,7 @@ absl::Status BenchPipeline(const BenchPipelineOptions& options) {
   Progress progress(cases.size());
   for (const PipelineCase& one : cases) {
     progress.Step(fmt::format("{}{}, {}", one.cluster.name, one.varied.empty() ? "" : ", " + one.varied,
-                              one.models.front()->model));
+                              one.demands.front().profile->model));
     WHARF_ASSIGN_OR_RETURN(std::vector<PipelineBenchRow> more, RunPipelineCase(one, options.algorithms, search));
     rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }

@@ -5,17 +5,14 @@
 #include <vector>
 
 #include "wharf/pipeline/max_load.h"
-#include "wharf/pipeline/model_profile.h"
+#include "wharf/pipeline/planner.h"
 
 namespace wharf::cli {
 
 struct PipelineCase {
   std::string varied;  // what the case varies of the defaults, with its value; empty: nothing
   pipeline::Cluster cluster;
-  std::vector<const pipeline::ModelProfile*> models;  // outlive the case
-  std::vector<double> weights;                        // of each model
-  double slo_scale = 5;                               // SLO over what a request alone takes on a whole L4
-  double margin = 0.4;                                // share of the SLO left out in planning
+  std::vector<pipeline::Demand> demands;
   int max_partitions = 2;
 };
 
@@ -23,7 +20,6 @@ inline constexpr const char* kPipelineAlgorithms[] = {"np", "dart-r", "reactive"
 
 struct PipelineBenchRow {
   std::string varied, dnns, weights, cluster, algorithm;
-  double slo_scale = 0, margin = 0;
   // Normalised: the least of throughput / weight, requests/s. 0: there is no plan.
   double planned_xput = 0, bound_xput = 0, gap = 0, solve_s = 0;
   // Load 1 is the throughput that our plan of the same case has; means over the models.

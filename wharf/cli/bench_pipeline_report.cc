@@ -68,8 +68,6 @@ std::string PipelineRowsAsJson(const std::vector<PipelineBenchRow>& rows) {
                      {"cluster", row.cluster},
                      {"algorithm", row.algorithm},
                      {"varied", row.varied},
-                     {"slo_scale", row.slo_scale},
-                     {"margin", row.margin},
                      {"planned_xput", row.planned_xput},
                      {"bound_xput", row.bound_xput},
                      {"gap", row.gap},
