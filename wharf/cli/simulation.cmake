@@ -4,3 +4,5 @@ wharf_room(cli_simulation SOURCES bench_pipeline_case.cc bench_pipeline_report.c
 target_sources(wharf PRIVATE bench_pipeline.cc pipeline_simulate.cc)
 target_link_libraries(wharf PRIVATE wharf::cli_simulation)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/data/pipeline DESTINATION share/wharf FILES_MATCHING PATTERN *.csv)
+wharf_test(cli_simulation SOURCES bench_pipeline_test.cc DEPS nlohmann_json::nlohmann_json)
+wharf_test(cli_simulation SOURCES simulation_report_test.cc DEPS nlohmann_json::nlohmann_json)

@@ -1,0 +1,96 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "wharf/cli/bench_pipeline_report.h"
+
+namespace wharf::cli {
+namespace {
+
+using testing::HasSubstr;
+
+// One model of two blocks: early ones are as fast on the slow class, late ones are not.
+pipeline::ModelProfile TwoBlocks() {
+  pipeline::ModelProfile profile{"tiny", {1'000'000, 0}, {}};
+  profile.vgpus.push_back({"L4", 1, {{4000, 4000}, {6000, 6000}}});
+  profile.vgpus.push_back({"P4", 1, {{5000, 40'000}, {8000, 80'000}}});
+  return profile;
+}
+
+PipelineCase SmallCase(const pipeline::ModelProfile& profile, double slo_us) {
+  PipelineCase one;
+  one.cluster = {"lab", {{"L4"}, {"P4"}}, {{0, 2, 1, 10e9}, {1, 4, 1, 10e9}}};
+  one.demands = {{&profile, slo_us, 0.4 * slo_us, 1, std::nullopt}};
+  return one;
+}
+
+pipeline::LoadSearch ShortSearch() {
+  pipeline::LoadSearch search;
+  search.seconds = 5;
+  search.seeds = 1;
+  return search;
+}
+
+TEST(PipelineCase, ServesMoreWherePartsRunOnSlowGpus) {
+  const pipeline::ModelProfile profile = TwoBlocks();
+  const auto rows = RunPipelineCase(SmallCase(profile, 50'000), {"np", "ours"}, ShortSearch());
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  ASSERT_EQ(rows->size(), 2u);
+  const PipelineBenchRow &np = (*rows)[0], &ours = (*rows)[1];
+  EXPECT_EQ(ours.algorithm, "ours");
+  EXPECT_GT(ours.planned_xput, 1.3 * np.planned_xput);
+  EXPECT_GT(ours.max_load_factor_99, 1.2 * np.max_load_factor_99);
+  EXPECT_GT(ours.util_low, np.util_low);
+  EXPECT_LE(ours.max_load_factor_99, 1.2);  // of the plan itself: rounding leaves it a little room
+}
+
+TEST(PipelineCase, AnSloThatCannotBeMetIsARowOfNothing) {
+  const pipeline::ModelProfile profile = TwoBlocks();
+  const auto rows = RunPipelineCase(SmallCase(profile, 5000), {"ours"}, ShortSearch());
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  EXPECT_EQ((*rows)[0].planned_xput, 0);
+  EXPECT_EQ((*rows)[0].max_load_factor_99, 0);
+}
+
+std::vector<PipelineBenchRow> TwoGroups() {
+  std::vector<PipelineBenchRow> rows;
+  for (const char* dnns : {"a|b", "c|d"}) {
+    PipelineBenchRow row{"", dnns, "0.5-0.5", "hc1", "np", 600, 600, 0, 0.1, 0.5, {0.4, 0.6}, 0.1, 0.9};
+    rows.push_back(row);
+    row.algorithm = "ours";
+    row.planned_xput = 1000;
+    row.max_load_factor_99 = dnns[0] == 'a' ? 0.9 : 1.0;
+    row.util_low = 0.8;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+TEST(PipelineReport, JsonRowsAreFlatAndNamedAsAskedFor) {
+  const auto json = nlohmann::json::parse(PipelineRowsAsJson(TwoGroups()));
+  ASSERT_EQ(json.size(), 4u);
+  EXPECT_EQ(json[0]["dnns"], "a|b");
+  EXPECT_EQ(json[0]["max_load_factor_99"], 0.5);
+  for (const char* key :
+       {"weights", "cluster", "algorithm", "planned_xput", "bound_xput", "gap", "solve_s", "util_low", "util_high"}) {
+    EXPECT_TRUE(json[0].contains(key)) << key;
+  }
+}
+
+TEST(PipelineReport, MeansAreOverTheGroupsOfACluster) {
+  const std::string text = PipelineMeansAsTable(TwoGroups()).Text();
+  EXPECT_THAT(text, HasSubstr("60.0 %"));  // planned, of ours
+  EXPECT_THAT(text, HasSubstr("0.950"));
+  EXPECT_THAT(text, HasSubstr("90.0 %"));  // ours is more than np by
+}
+
+TEST(PipelineReport, ChartsHaveABarForEachAlgorithm) {
+  report::HtmlPage page("page");
+  AddPipelineCharts(TwoGroups(), page);
+  EXPECT_THAT(page.Text(), HasSubstr("Maximum load factor at 99 % attainment"));
+  EXPECT_THAT(page.Text(), HasSubstr("Utilisation of the slower GPUs"));
+}
+
+}  // namespace
+}  // namespace wharf::cli
