@@ -2,6 +2,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <array>
+#include <optional>
 #include <string>
 
 #include "wharf/cli/option_types.h"
@@ -20,10 +22,21 @@ inline absl::StatusOr<double> ParseByteRate(const std::string& text) {
   return megabits / 1e3;
 }
 
+// "50us", or the device's and the server's: "60us,10us". Milliseconds by side.
+inline absl::StatusOr<std::array<double, 2>> ParseSliceOverhead(const std::string& text) {
+  const size_t comma = text.find(',');
+  WHARF_ASSIGN_OR_RETURN(const Nanoseconds device, ParseDuration(text.substr(0, comma)));
+  Nanoseconds server = device;
+  if (comma != std::string::npos) {
+    WHARF_ASSIGN_OR_RETURN(server, ParseDuration(text.substr(comma + 1)));
+  }
+  return std::array<double, 2>{Milliseconds(device), Milliseconds(server)};
+}
+
 // The model and the link.
 struct SplitOptions {
   Nanoseconds round_trip = std::chrono::microseconds(2600), message_overhead = std::chrono::microseconds(50);
-  Nanoseconds slice_overhead = std::chrono::microseconds(50);
+  std::optional<std::array<double, 2>> slice_overhead_ms;  // by Side; instead of what the profile says
   std::string encoding = "f32";
   split::PlannerOptions planner;
 
@@ -38,7 +51,7 @@ struct SplitOptions {
     return Adapted(profile);
   }
   split::Profile Adapted(split::Profile profile) const {
-    profile.slice_cost.fixed_ms = Milliseconds(slice_overhead);
+    if (slice_overhead_ms) profile.slice_cost.fixed_ms = *slice_overhead_ms;
     return encoding == "u8" ? profile.WithByteInput() : profile;
   }
 };
@@ -46,8 +59,10 @@ struct SplitOptions {
 inline void AddSplitOptions(CLI::App* command, SplitOptions& options) {
   AddDuration(command, "--rtt", options.round_trip, "The link's round trip; half each way");
   AddDuration(command, "--message-overhead", options.message_overhead, "Link time of each message besides its bytes");
-  AddDuration(command, "--slice-overhead", options.slice_overhead,
-              "The part of an operator's time that does not shrink with its rows, where that is not measured");
+  AddQuantity(command, "--slice-overhead", options.slice_overhead_ms, ParseSliceOverhead,
+              "The part of an operator's time that does not shrink with its rows, where that is not measured: on both "
+              "sides, or device,server. Default: what the profile's smallest operators take")
+      ->type_name("TIME[,TIME]");
   command->add_option("--encoding", options.encoding, "The model's input travels as float32 or as bytes")
       ->check(CLI::IsMember({"f32", "u8"}))
       ->capture_default_str();

@@ -11,7 +11,7 @@ namespace {
 
 RC_GTEST_PROP(BoundProperty, NoPlanIsFaster, ()) {
   Profile profile = ArbitraryProfile(8, 6);
-  profile.slice_cost = *rc::gen::element(SliceCost{0, 1}, SliceCost{0.05, 1.05});
+  profile.slice_cost = *rc::gen::element(SliceCost{{0, 0}, 1}, SliceCost{{0.05, 0.02}, 1.05});
   const RowGraph graph(profile);
   Link link;
   link.bytes_per_ms = *rc::gen::inRange(0, 3000);

@@ -60,7 +60,7 @@ CodingCost ArbitraryCost(int operators) {
 // device alone and than the server alone with its input in any encoding that is allowed.
 RC_GTEST_PROP(PlanTable, IsNeverWorseThanEitherAloneInAnyEncoding, ()) {
   Profile profile = ArbitraryProfile(6, 6);
-  profile.slice_cost = {0.05, 1.05};
+  profile.slice_cost = {{0.05, 0.02}, 1.05};
   CodingCosts costs;
   for (const RowCodec codec : {kPacked, kHalf, kJpeg}) costs[codec.coding] = ArbitraryCost(profile.Size());
   const std::vector<Encoding> encodings = {{kPlain, kPlain}, {kPacked, kPacked}, {kHalf, kHalf}, {kJpeg, kPacked}};

@@ -60,7 +60,7 @@ double BestByExhaustion(const RowGraph& graph, const Link& link, const Objective
 
 RC_GTEST_PROP(PlannerProperty, EveryPlannerMakesValidPlans, ()) {
   Profile profile = ArbitraryProfile(10, 8);
-  profile.slice_cost = {0.05, 1.05};
+  profile.slice_cost = {{0.05, 0.02}, 1.05};
   const RowGraph graph(profile);
   const Link link = ArbitraryLink();
   const Objective objective = *rc::gen::element(Objective::Latency(), Objective::Energy(20));
@@ -71,7 +71,7 @@ RC_GTEST_PROP(PlannerProperty, EveryPlannerMakesValidPlans, ()) {
 
 RC_GTEST_PROP(PlannerProperty, OursIsNeverWorseThanALayerPartitionAndNeverBelowTheBound, ()) {
   Profile profile = ArbitraryProfile(10, 8);
-  profile.slice_cost = {0.05, 1.05};
+  profile.slice_cost = {{0.05, 0.02}, 1.05};
   const RowGraph graph(profile);
   const Link link = ArbitraryLink();
   Evaluator evaluator(graph);

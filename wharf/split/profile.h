@@ -35,7 +35,7 @@ struct ProfiledOperator {
 // inflation * (fixed + (full - fixed) * r / R), fixed = min(full, fixed_ms): launching and cutting do not shrink with
 // the rows. No slice takes more than all rows, which take the measured time.
 struct SliceCost {
-  double fixed_ms = 0.05;
+  std::array<double, 2> fixed_ms = {0.05, 0.05};  // by Side; of a stored profile: SliceCostOf (slice_cost.h)
   double inflation = 1.05;
 };
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "wharf/split/profile.h"
+#include "wharf/split/slice_cost.h"
 
 namespace wharf::split {
 namespace {
@@ -157,6 +158,7 @@ absl::StatusOr<Profile> Profile::Parse(std::string_view csv, std::string model) 
     }
   }
   WHARF_RETURN_IF_ERROR(Validate(profile));
+  profile.slice_cost = SliceCostOf(profile);
   return profile;
 }
 

@@ -7,7 +7,7 @@ namespace wharf::split {
 RowGraph::Cost RowGraph::CostOf(const ProfiledOperator& one, Side side, const SliceCost& modelled) {
   const double full = one.full_ms[side];
   if (const auto& slice = one.slice[side]) return {full, slice->fixed_ms, slice->row_ms};
-  const double fixed = std::min(full, modelled.fixed_ms);
+  const double fixed = std::min(full, modelled.fixed_ms[side]);
   return {full, modelled.inflation * fixed, modelled.inflation * (full - fixed) / one.op.rows};
 }
 

@@ -19,7 +19,7 @@ class ProfileBuilder {
  public:
   explicit ProfileBuilder(int input_rows, int64_t input_bytes) {
     profile_.model = "test";
-    profile_.slice_cost = {0, 1};
+    profile_.slice_cost = {{0, 0}, 1};
     Add({}, std::vector<graph::RowRule>(), input_rows, input_bytes, 0, 0);
   }
   // Reads every input by the same rule.
@@ -140,6 +140,16 @@ inline Plan ArbitraryPlan(const RowGraph& graph) {
       }
     }
   }
+  return plan;
+}
+
+// In no layout, in bands, or gathered.
+inline Plan ArbitraryLaidOutPlan(const RowGraph& plain) {
+  Layout layout;
+  if (*rc::gen::inRange(0, 3) > 0) layout = ArbitraryLayout(plain);
+  layout.gathered = *rc::gen::inRange(0, 5) == 0;
+  Plan plan = ArbitraryPlan(WithLayout(plain, layout));
+  plan.layout = std::move(layout);
   return plan;
 }
 

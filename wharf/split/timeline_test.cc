@@ -204,7 +204,7 @@ class SteppedWorld {
 
 RC_GTEST_PROP(TimelineProperty, AgreesWithASimulationMomentByMoment, ()) {
   Profile profile = ArbitraryProfile(8, 6);
-  profile.slice_cost = {0.05, 1.05};
+  profile.slice_cost = {{0.05, 0.02}, 1.05};
   for (ProfiledOperator& one : profile.operators) one.coding_ms = *rc::gen::inRange(0, 10) / 10.0;
   const RowGraph plain(profile);
   const RowGraph graph = *rc::gen::arbitrary<bool>() ? WithLayout(plain, ArbitraryLayout(plain)) : plain;

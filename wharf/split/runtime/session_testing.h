@@ -38,7 +38,7 @@ inline absl::StatusOr<std::shared_ptr<const Model>> LoadRandom(std::span<const s
 // As if both machines took as long: much is to be gained from both.
 inline absl::StatusOr<Profile> EqualMachines(const Model& model, const std::string&) {
   Profile profile = Untimed(model.Operators());
-  profile.slice_cost = {0, 1};
+  profile.slice_cost = {{0, 0}, 1};
   for (size_t op = 1; op + 1 < profile.operators.size(); ++op) profile.operators[op].full_ms = {20, 20};
   return profile;
 }
