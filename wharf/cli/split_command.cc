@@ -11,9 +11,10 @@
 #include "wharf/cli/files.h"
 #include "wharf/cli/option_types.h"
 #include "wharf/cli/server_access.h"
+#include "wharf/cli/split_input.h"
 #include "wharf/cli/split_log.h"
+#include "wharf/cli/split_results.h"
 #include "wharf/exec/torch_engine.h"
-#include "wharf/graph/onnx_import.h"
 #include "wharf/power/energy_meter.h"
 #include "wharf/split/runtime/client.h"
 #include "wharf/split/runtime/own_profile.h"
@@ -22,53 +23,18 @@
 namespace wharf::cli {
 namespace {
 
-constexpr double kLargestError = 1e-4;  // of results, relative to the largest output
+constexpr double kLargestError = 1e-4;  // of results, relative to the largest output, where rows travel exactly
 
 struct SplitRunOptions {
-  std::string model, input, json, mode = "intra-dp", cache_directory = CacheDirectory();
+  std::string model, json, mode = "intra-dp", cache_directory = CacheDirectory();
   ServerAccess access;
+  SplitInputOptions input;
   int count = 10, threads = 0;
   std::optional<Nanoseconds> duration;
-  bool check = false, random = false, wait = false;
+  bool check = false, wait = false;
   double slow_down = 1;
   split::SessionOptions session;
 };
-
-// Raw bytes of the input's type, or an ONNX TensorProto.
-absl::StatusOr<exec::TensorPtr> LoadInput(const exec::Engine& engine, const graph::TensorType& type,
-                                          const std::string& path) {
-  if (path.empty()) return split::SampleInput(engine, type);
-  WHARF_ASSIGN_OR_RETURN(const std::string file, ReadFile(path));
-  const auto bytes = std::as_bytes(std::span(file));
-  if (static_cast<int64_t>(bytes.size()) == type.Bytes()) return engine.MakeTensor(type, bytes);
-  const auto tensor = graph::ParseTensor(bytes);
-  if (!tensor.ok() || tensor->type != type) {
-    return InvalidArgument("{} is neither {} bytes nor an ONNX tensor: the model's input is {}", path, type.Bytes(),
-                           type.Text());
-  }
-  return engine.MakeTensor(type, *tensor->bytes);
-}
-
-std::vector<double> Numbers(const exec::Tensor& tensor) {
-  auto bytes = std::make_shared<std::vector<std::byte>>(tensor.Type().Bytes());
-  tensor.Read(*bytes);
-  return graph::Numbers({tensor.Type(), std::move(bytes)});
-}
-
-// The largest difference over all outputs, relative to the largest number of its output.
-double RelativeError(const std::vector<exec::TensorPtr>& ours, const std::vector<exec::TensorPtr>& whole) {
-  double worst = 0;
-  for (size_t i = 0; i < whole.size(); ++i) {
-    const std::vector<double> a = Numbers(*ours[i]), b = Numbers(*whole[i]);
-    double largest = 0, difference = 0;
-    for (size_t j = 0; j < b.size(); ++j) {
-      largest = std::max(largest, std::abs(b[j]));
-      difference = std::max(difference, std::abs(a[j] - b[j]));
-    }
-    if (difference > 0) worst = std::max(worst, difference / largest);
-  }
-  return worst;
-}
 
 // The device's and the server's times make the profile that is planned with.
 auto ProfileOf(const SplitRunOptions& options, const split::Sha256& hash) {
@@ -94,7 +60,7 @@ void WaitForALine() {
 
 absl::Status RunAll(const SplitRunOptions& options, split::Session& session, const exec::TensorPtr& input,
                     SplitLog& log) {
-  std::vector<exec::TensorPtr> whole;
+  std::vector<exec::TensorPtr> whole, results;
   if (options.check) {
     WHARF_ASSIGN_OR_RETURN(whole, exec::RunWhole(session.GetModel().Program(), {&input, 1}));
   }
@@ -102,33 +68,59 @@ absl::Status RunAll(const SplitRunOptions& options, split::Session& session, con
   const Clock& clock = Clock::Real();
   const TimePoint start = clock.Now();
   const auto meter = power::EnergyMeter::Open();  // most machines have none
+  double worst_exact = 0;
   while (options.duration ? clock.Now() - start < *options.duration : log.Count() < options.count) {
     const double joules = meter.ok() ? (*meter)->Joules() : 0;
-    WHARF_ASSIGN_OR_RETURN(const auto results, session.Run(input));
-    log.Add(session, options.check ? std::optional(RelativeError(results, whole)) : std::nullopt,
-            meter.ok() ? std::optional((*meter)->Joules() - joules) : std::nullopt);
+    WHARF_ASSIGN_OR_RETURN(results, session.Run(input));
+    std::optional<double> error;
+    if (options.check) error = RelativeError(results, whole);
+    const split::InferenceReport& report = session.Report();
+    if (report.alone || session.Plans()[report.plan].encoding.Exact()) {
+      worst_exact = std::max(worst_exact, error.value_or(0));
+    }
+    log.Add(session, error, meter.ok() ? std::optional((*meter)->Joules() - joules) : std::nullopt);
   }
-  if (log.WorstError() > kLargestError) {
-    return DataLoss("results differ from the whole model's by more than {:g}", kLargestError);
-  }
-  return absl::OkStatus();
+  std::printf("%s%s", ResultsAsText(session.GetModel().Graph(), results).c_str(), AlternativesAsText(session).c_str());
+  std::fputs(AccuracyAsText(session, results, whole).c_str(), stdout);
+  if (worst_exact <= kLargestError) return absl::OkStatus();
+  return DataLoss("results differ from the whole model's by more than {:g}", kLargestError);
+}
+
+// Of the model that runs: as its file has it, or with bytes as its input.
+absl::StatusOr<std::unique_ptr<split::Session>> OpenSession(const SplitRunOptions& options, const SplitInput& input,
+                                                            const exec::Engine& engine) {
+  WHARF_ASSIGN_OR_RETURN(const std::string file, ReadFile(options.model));
+  auto onnx = input.ModelFor(std::as_bytes(std::span(file)));
+  if (!onnx.ok()) return InvalidArgument("{}: {}", options.model, Message(onnx.status()));
+  split::SessionOptions session = options.session;
+  session.load = split::OnnxLoader(engine);
+  session.planner = options.mode;
+  session.encodings = input.Encodings();
+  session.sample = [&](const split::Model& model) {
+    return input.Tensor(engine, model.Graph().Type(model.Graph().inputs[0]));
+  };
+  session.profile = ProfileOf(options, split::HashOf(*onnx));
+  WHARF_ASSIGN_OR_RETURN(session.token, options.access.Token());
+  auto opened = split::Session::Open(
+      *std::move(onnx),
+      [server = options.access.server, connecting = options.access.Connecting()] {
+        return link::Connect(server, connecting);
+      },
+      session);
+  if (opened.ok() || opened.status().code() != absl::StatusCode::kInvalidArgument) return opened;
+  return InvalidArgument("{}: {}", options.model, Message(opened.status()));
 }
 
 absl::Status RunSplit(const SplitRunOptions& options) {
   if (options.access.server.empty() && options.mode != "device-only") return InvalidArgument("say --server HOST:PORT");
   if (!options.json.empty()) WHARF_RETURN_IF_ERROR(CheckWritable(options.json));
-  WHARF_ASSIGN_OR_RETURN(const std::string file, ReadFile(options.model));
+  WHARF_ASSIGN_OR_RETURN(const SplitInput source, SplitInput::Load(options.input));
   const auto engine = split::MakeSlowedEngine(exec::MakeTorchEngine({options.threads}), options.slow_down);
-  split::SessionOptions session_options = options.session;
-  session_options.load = split::OnnxLoader(*engine);
-  session_options.planner = options.mode;
-  session_options.profile = ProfileOf(options, split::HashOf(std::as_bytes(std::span(file))));
-  session_options.connecting = options.access.Connecting();
-  WHARF_ASSIGN_OR_RETURN(session_options.token, options.access.Token());
-  WHARF_ASSIGN_OR_RETURN(const auto session,
-                         split::Session::Connect(options.model, options.access.server, session_options));
+  WHARF_ASSIGN_OR_RETURN(const auto session, OpenSession(options, source, *engine));
   const graph::Graph& graph = session->GetModel().Graph();
-  WHARF_ASSIGN_OR_RETURN(const exec::TensorPtr input, LoadInput(*engine, graph.Type(graph.inputs[0]), options.input));
+  const graph::TensorType& type = graph.Type(graph.inputs[0]);
+  WHARF_ASSIGN_OR_RETURN(const exec::TensorPtr input, source.Tensor(*engine, type));
+  std::fputs(source.Text(type).c_str(), stdout);
   SplitLog log(options.model, options.mode);
   const absl::Status ran = RunAll(options, *session, input, log);
   if (!options.json.empty()) WHARF_RETURN_IF_ERROR(WriteFile(options.json, log.Json()));
@@ -141,10 +133,7 @@ absl::Status RunSplit(const SplitRunOptions& options) {
 void AddOptions(CLI::App* command, SplitRunOptions& options) {
   command->add_option("model", options.model, "The model; open dimensions are 1")->type_name("MODEL.onnx")->required();
   AddServerAccess(command, options.access);
-  CLI::Option* input =
-      command->add_option("--input", options.input, "Raw bytes of the model's input, or an ONNX tensor");
-  input->type_name("FILE");
-  command->add_flag("--random", options.random, "A random input, which is the default")->excludes(input);
+  AddSplitInput(command, options.input);
   CLI::Option* count = command->add_option("--count", options.count, "Inferences");
   count->check(CLI::Range(1, 1'000'000))->capture_default_str();
   AddQuantity(command, "--duration", options.duration, ParseDuration, "Inferences for so long, like 10min")
@@ -154,7 +143,10 @@ void AddOptions(CLI::App* command, SplitRunOptions& options) {
   std::vector<std::string> modes;
   for (const split::PlannerKind& kind : split::PlannerKinds()) modes.emplace_back(kind.name);
   command->add_option("--mode", options.mode, "Who plans")->check(CLI::IsMember(modes))->capture_default_str();
-  command->add_flag("--check", options.check, "Compare every result with the whole model's; fails beyond 1e-4");
+  command->add_flag("--check", options.check,
+                    "Compare every result with the whole model's: fails beyond 1e-4 where rows travel exactly, and "
+                    "says what rounding "
+                    "and JPEGs cost");
   AddDuration(command, "--slack", options.session.slack,
               "How much longer than planned rows are waited for before this machine finishes alone (at least a quarter "
               "of what it takes alone)");

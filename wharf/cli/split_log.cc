@@ -77,6 +77,7 @@ void SplitLog::Add(split::Session& session, std::optional<double> error, std::op
                    {"planned_ms", report.planned_ms},
                    {"bound_ms", report.bound_ms},
                    {"plan", report.plan},
+                   {"encoding", session.Plans()[report.plan].encoding.Text()},
                    {"link_bytes_per_ms", report.bytes_per_ms},
                    {"alone", report.alone},
                    {"lost", report.lost.ok() ? "" : std::string(Message(report.lost))},

@@ -118,20 +118,23 @@ absl::StatusOr<ImageInput> ImageInputOf(const TensorType& type) {
 }
 
 absl::StatusOr<std::vector<std::byte>> WithByteInput(std::span<const std::byte> onnx,
-                                                     const Normalization& normalization) {
+                                                     const NormalizationOf& normalization) {
   onnx::ModelProto model;
   if (onnx.size() > std::numeric_limits<int32_t>::max() ||
       !model.ParseFromArray(onnx.data(), static_cast<int>(onnx.size()))) {
     return InvalidArgument("this is no ONNX model");
   }
-  if (OperatorSet(model) < 7) return Unimplemented("an input of bytes for a model of operator set 6 or less");
   onnx::GraphProto& graph = *model.mutable_graph();
   WHARF_ASSIGN_OR_RETURN(onnx::ValueInfoProto* const input, TheInput(graph));
+  if (input->type().tensor_type().elem_type() == onnx::TensorProto::UINT8) {
+    return std::vector<std::byte>(onnx.begin(), onnx.end());
+  }
+  if (OperatorSet(model) < 7) return Unimplemented("an input of bytes for a model of operator set 6 or less");
   if (input->type().tensor_type().elem_type() != onnx::TensorProto::FLOAT) {
     return InvalidArgument("the model's input is not of float32");
   }
   WHARF_ASSIGN_OR_RETURN(const ImageInput image, ImageInputOf(TypeOf(*input)));
-  WHARF_ASSIGN_OR_RETURN(const PixelMap map, PixelMapOf(normalization, image.channels));
+  WHARF_ASSIGN_OR_RETURN(const PixelMap map, PixelMapOf(normalization(image.channels), image.channels));
   const std::string name = input->name(), bytes = name + "/bytes", number = name + "/number", scaled = name + "/scaled";
   input->set_name(bytes);
   input->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::UINT8);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -34,11 +35,14 @@ struct ImageInput {
 // kInvalidArgument: it is none.
 absl::StatusOr<ImageInput> ImageInputOf(const TensorType& type);
 
+// What to do to pixels of so many channels.
+using NormalizationOf = std::function<Normalization(int64_t channels)>;
+
 // The same ONNX model with an input of bytes (uint8) of the same shape and with nodes before what read the input:
-// Cast, Mul, Add. The same bytes and normalisation always make the same bytes. kInvalidArgument: no ONNX model,
-// other than one input, not of float images (or `normalization` is not one for them). kUnimplemented: an operator set
-// below 7, in which Mul and Add do not broadcast so.
+// Cast, Mul, Add. The same bytes and normalisation always make the same bytes. A model of bytes stays as it is.
+// kInvalidArgument: no ONNX model, other than one input, not of float images (or the normalisation is not one for
+// them). kUnimplemented: an operator set below 7, in which Mul and Add do not broadcast so.
 absl::StatusOr<std::vector<std::byte>> WithByteInput(std::span<const std::byte> onnx,
-                                                     const Normalization& normalization);
+                                                     const NormalizationOf& normalization);
 
 }  // namespace wharf::graph

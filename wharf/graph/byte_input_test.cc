@@ -20,7 +20,7 @@ std::vector<std::byte> Onnx(const std::string& text, int operator_set = 13) {
 }
 
 Graph Changed(const std::string& text, const Normalization& normalization) {
-  const auto bytes = WithByteInput(Onnx(text), normalization);
+  const auto bytes = WithByteInput(Onnx(text), [&](int64_t) { return normalization; });
   EXPECT_TRUE(bytes.ok()) << ToString(bytes.status());
   auto graph = ImportOnnx(*bytes, {});
   EXPECT_TRUE(graph.ok()) << ToString(graph.status());
@@ -55,22 +55,27 @@ TEST(ByteInput, TakesTheOpenBatchAsOne) {
 
 TEST(ByteInput, IsTheSameEveryTime) {
   const auto model = Onnx(kPlanar);
-  EXPECT_EQ(*WithByteInput(model, Normalization::Default(3)), *WithByteInput(model, Normalization::Default(3)));
-  EXPECT_NE(*WithByteInput(model, Normalization::Default(3)), *WithByteInput(model, {{0}, {1}}));
+  const auto plain = [](int64_t) { return Normalization{{0}, {1}}; };
+  EXPECT_EQ(*WithByteInput(model, Normalization::Default), *WithByteInput(model, Normalization::Default));
+  EXPECT_NE(*WithByteInput(model, Normalization::Default), *WithByteInput(model, plain));
+}
+
+TEST(ByteInput, LeavesAModelOfBytesAsItIs) {
+  const auto model = Onnx("g (uint8[1,3,4,5] x) => (uint8[1,3,4,5] y) { y = Identity (x) }");
+  EXPECT_EQ(*WithByteInput(model, Normalization::Default), model);
 }
 
 TEST(ByteInput, RefusesWhatIsNoImage) {
   const auto refused = [](const std::string& text) {
-    return WithByteInput(Onnx(text), Normalization::Default(3)).status().code();
+    return WithByteInput(Onnx(text), Normalization::Default).status().code();
   };
   EXPECT_EQ(refused("g (float[1,7] x) => (float[1,7] y) { y = Relu (x) }"), kInvalid);
   EXPECT_EQ(refused("g (float[2,3,4,4] x) => (float[2,3,4,4] y) { y = Relu (x) }"), kInvalid);
   EXPECT_EQ(refused("g (int64[1,3,4,4] x) => (int64[1,3,4,4] y) { y = Abs (x) }"), kInvalid);
   EXPECT_EQ(refused("g (float[1,3,4,4] x, float[1] z) => (float[1,3,4,4] y) { y = Add (x, z) }"), kInvalid);
-  EXPECT_EQ(WithByteInput(std::vector<std::byte>(9, std::byte{255}), {}).status(),
+  EXPECT_EQ(WithByteInput(std::vector<std::byte>(9, std::byte{255}), Normalization::Default).status(),
             InvalidArgument("this is no ONNX model"));
-  EXPECT_EQ(WithByteInput(Onnx(kPlanar, 6), Normalization::Default(3)).status().code(),
-            absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(WithByteInput(Onnx(kPlanar, 6), Normalization::Default).status().code(), absl::StatusCode::kUnimplemented);
 }
 
 TEST(ByteInput, RefusesNormalisationsOfOtherChannels) {

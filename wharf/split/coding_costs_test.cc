@@ -3,10 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <optional>
-
+#include "wharf/split/encoded_plans.h"
 #include "wharf/split/layer_cut.h"
-#include "wharf/split/simulate.h"
 #include "wharf/split/testing.h"
 
 namespace wharf::split {
@@ -56,41 +54,48 @@ CodingCost ArbitraryCost(int operators) {
   return cost;
 }
 
-// Whatever the rate and whatever encoding costs, the plan chosen is no slower than the
-// device alone and than the server alone with its input in any encoding that is allowed.
-RC_GTEST_PROP(PlanTable, IsNeverWorseThanEitherAloneInAnyEncoding, ()) {
+// Whatever the rate and whatever encoding costs, the plan chosen is no slower than the device alone and than the server
+// alone with its input in any encoding that is allowed.
+RC_GTEST_PROP(EncodedPlans, AreNeverWorseThanEitherAloneInAnyEncoding, ()) {
   Profile profile = ArbitraryProfile(6, 6);
   profile.slice_cost = {{0.05, 0.02}, 1.05};
-  CodingCosts costs;
-  for (const RowCodec codec : {kPacked, kHalf, kJpeg}) costs[codec.coding] = ArbitraryCost(profile.Size());
-  const std::vector<Encoding> encodings = {{kPlain, kPlain}, {kPacked, kPacked}, {kHalf, kHalf}, {kJpeg, kPacked}};
-  std::vector<RowGraph> graphs;
-  for (const Encoding& encoding : encodings) graphs.emplace_back(Encoded(profile, encoding, costs));
-  PlannerOptions options;
-  options.budget = 300;
-  std::optional<PlanTable> table;
-  for (size_t i = 0; i < encodings.size(); ++i) {
-    for (const char* name : {"intra-dp", "server-only"}) {
-      const auto planner = *MakePlanner(name, graphs[i], options);
-      if (table) {
-        table->Add(graphs[i], *planner, encodings[i]);
-      } else {
-        table.emplace(graphs[i], *planner, Link(), Objective::Latency(), encodings[i]);
-      }
-    }
-  }
+  PlanningOptions options;
+  options.planner_options.budget = 300;
+  options.encodings = {{kPlain, kPlain}, {kPacked, kPacked}, {kHalf, kHalf}, {kJpeg, kPacked}};
+  for (const RowCodec codec : {kPacked, kHalf, kJpeg}) options.costs[codec.coding] = ArbitraryCost(profile.Size());
+  const auto plans = *EncodedPlans::Make(profile, options);
   for (int i = 0; i < 5; ++i) {
     Link link;
     link.bytes_per_ms = *rc::gen::inRange(0, 100) * 50;  // what rates are rounded to
-    const Plan& chosen = table->Choose(link.bytes_per_ms, 0);
-    const double ours = table->EvaluatorOf(chosen.encoding).Evaluate(chosen, link).latency_ms;
-    for (const RowGraph& graph : graphs) {
+    const double ours = plans->Evaluate(plans->Choose(link.bytes_per_ms, 0), link).latency_ms;
+    for (const Encoding& encoding : options.encodings) {
+      const RowGraph graph(Encoded(profile, encoding, options.costs));
       Evaluator evaluator(graph);
       for (const Plan& other : {DeviceOnlyPlan(graph), ServerOnlyPlan(graph)}) {
         RC_ASSERT(ours <= evaluator.Evaluate(other, link).latency_ms + 1e-4);
       }
     }
   }
+}
+
+TEST(EncodedPlans, LearnWhatRowsReallyBecome) {
+  PlanningOptions options;
+  options.planner = "server-only";
+  options.encodings = {{kPlain, kPlain}, {kPacked, kPacked}};
+  options.costs[RowCoding::kPacked] = {{0.1, 0.1, 1}, 1e-4};
+  const auto plans = *EncodedPlans::Make(Small(), options);
+  ASSERT_EQ(plans->Plans().size(), 3u);  // the server by either, the device
+  const auto encoding = [&] { return plans->Plans()[plans->Choose(1000, 0)].encoding; };
+  EXPECT_EQ(encoding(), options.encodings[1]);
+  plans->Learn(1, {{0, 0.1}, {1, 0.1}});
+  EXPECT_EQ(encoding(), options.encodings[1]);
+  for (int i = 0; i < 20; ++i) plans->Learn(1, {{0, 1.0}, {1, 1.0}});
+  EXPECT_EQ(encoding(), options.encodings[0]);
+  Link link;
+  link.bytes_per_ms = 1000;
+  EXPECT_NEAR(plans->Evaluate(1, link).up_bytes, 800, 10);
+  plans->Learn(0, {{0, 0.1}, {1, 0.1}});  // what travels plain says nothing of packing
+  EXPECT_EQ(encoding(), options.encodings[0]);
 }
 
 TEST(PlanTable, TakesNewSizesOver) {

@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "wharf/split/layer_cut.h"
+#include "wharf/split/profiler.h"
+#include "wharf/split/runtime/measure_codings.h"
 
 namespace wharf::split {
 namespace {
@@ -98,19 +99,22 @@ absl::Status Session::Start() {
 absl::Status Session::MakePlans(Profile profile) {
   WHARF_RETURN_IF_ERROR(Validate(profile));
   if (profile.Size() != model_->View().rows.Size()) return InvalidArgument("the profile is of another model");
-  rows_ = std::make_unique<RowGraph>(profile);
-  evaluator_ = std::make_unique<PlanEvaluator>(*rows_);
   const link::LinkEstimate estimate = estimator_.Estimate();
   if (estimate.round_trip > Nanoseconds::zero()) link_.round_trip_ms = Milliseconds(estimate.round_trip);
-  if (options_.planner != kDeviceOnly) {
-    PlannerOptions options = options_.planner_options;
-    options.bands = false;  // steps of bands cannot be compiled yet
-    WHARF_ASSIGN_OR_RETURN(planner_, MakePlanner(options_.planner, *rows_, options));
-    table_ = std::make_unique<PlanTable>(*rows_, *planner_, link_, Objective::Latency());
-    plans_ = table_->Plans();
+  PlanningOptions planning{options_.planner, options_.planner_options, options_.encodings, {}, link_};
+  planning.planner_options.bands = false;  // steps of bands cannot be compiled yet
+  const auto coded = [](const Encoding& encoding) { return encoding != Encoding(); };
+  if (options_.planner != kDeviceOnly && std::any_of(planning.encodings.begin(), planning.encodings.end(), coded)) {
+    WHARF_ASSIGN_OR_RETURN(const exec::TensorPtr sample, Sample());
+    WHARF_ASSIGN_OR_RETURN(planning.costs, MeasureCodings(*model_, sample, planning.encodings));
   }
-  plans_.push_back(DeviceOnlyPlan(*rows_));
+  WHARF_ASSIGN_OR_RETURN(plans_, EncodedPlans::Make(std::move(profile), planning));
   return absl::OkStatus();
+}
+
+absl::StatusOr<exec::TensorPtr> Session::Sample() const {
+  if (options_.sample != nullptr) return options_.sample(*model_);
+  return SampleInput(model_->Engine(), model_->Graph().Type(model_->Graph().inputs[0]));
 }
 
 // --- The connection ---
@@ -186,17 +190,16 @@ void Session::Choose(bool connected) {
   if (connected) {
     const link::LinkEstimate estimate = estimator_.Estimate();
     report_.bytes_per_ms = estimate.up_bits_per_second / 8e3;
-    const Plan& plan = table_->Choose(report_.bytes_per_ms, Doubt(last_ms));
-    report_.plan = static_cast<uint32_t>(&plan - table_->Plans().data());
+    report_.plan = plans_->Choose(report_.bytes_per_ms, Doubt(last_ms));
   }
   link_.bytes_per_ms = report_.bytes_per_ms;
-  if (connected) report_.planned_ms = evaluator_->Evaluate(plans_[report_.plan], link_).latency_ms;
+  if (connected) report_.planned_ms = plans_->Evaluate(report_.plan, link_).latency_ms;
   if (!connected || !std::isfinite(report_.planned_ms)) {  // a link that carries nothing
-    report_.plan = static_cast<uint32_t>(plans_.size() - 1);
-    report_.planned_ms = evaluator_->Evaluate(plans_[report_.plan], link_).latency_ms;
+    report_.plan = Alone();
+    report_.planned_ms = plans_->Evaluate(report_.plan, link_).latency_ms;
   }
-  report_.alone = !UsesServer(plans_[report_.plan]);
-  const double alone_ms = evaluator_->Evaluate(plans_.back(), link_).latency_ms;
+  report_.alone = !UsesServer(Plans()[report_.plan]);
+  const double alone_ms = plans_->Evaluate(Alone(), link_).latency_ms;
   report_.bound_ms = alone_ms;
   if (!report_.alone) report_.bound_ms += report_.planned_ms + Milliseconds(Slack(alone_ms));
 }
@@ -206,13 +209,13 @@ Nanoseconds Session::Slack(double alone_ms) const { return std::max(options_.sla
 absl::StatusOr<const SideSteps*> Session::StepsOf(uint32_t plan) {
   const auto found = steps_.find(plan);
   if (found != steps_.end()) return &found->second;
-  WHARF_ASSIGN_OR_RETURN(SideSteps steps, CompileSteps(model_->View(), plans_[plan], kDevice));
+  WHARF_ASSIGN_OR_RETURN(SideSteps steps, CompileSteps(model_->View(), Plans()[plan], kDevice));
   return &steps_.emplace(plan, std::move(steps)).first->second;
 }
 
 Nanoseconds Session::Patience() {
-  const double alone_ms = evaluator_->Evaluate(plans_.back(), link_).latency_ms;
-  const Outcome planned = evaluator_->Evaluate(plans_[report_.plan], link_);
+  const double alone_ms = plans_->Evaluate(Alone(), link_).latency_ms;
+  const Outcome planned = plans_->Evaluate(report_.plan, link_);
   return FromSeconds((planned.latency_ms - planned.busy_ms[kDevice]) / 1e3) + Slack(alone_ms);
 }
 
@@ -220,7 +223,7 @@ absl::Status Session::RunTogether(const std::shared_ptr<ServerLink>& link, const
                                   Holdings& holdings) {
   WHARF_ASSIGN_OR_RETURN(const SideSteps* const steps, StepsOf(report_.plan));
   WHARF_ASSIGN_OR_RETURN(const ServerLink::Inference inference,
-                         link->Begin(report_.plan, plans_[report_.plan], *steps, recorder));
+                         link->Begin(report_.plan, Plans()[report_.plan], *steps, recorder));
   last_link_ = link;
   last_inference_ = inference.number;
   return RunSteps({model_->Program(), *steps, kDevice, *inference.inbox, *inference.outbox, *recorder, Patience()},
@@ -252,8 +255,24 @@ absl::StatusOr<std::vector<exec::TensorPtr>> Session::Run(const exec::TensorPtr&
   auto outputs = Finish(model_->Program(), holdings);
   if (report_.alone) recorder->Add(Lane::kDevice, model_->View().rows.Output(), {0, 1}, start, recorder->Now(), 0);
   report_.latency_ms = Milliseconds(recorder->Now() - recorder->Start());
+  Learn(*recorder);
   return outputs;
 }
+
+void Session::Learn(const Recorder& recorder) {
+  std::map<int, double> size_by_operator;
+  const auto& values = model_->Operators().values;
+  for (const auto& [value, bytes] : recorder.CodedSoFar()) {
+    const auto makes = [value = value](const std::vector<int>& made) {
+      return std::find(made.begin(), made.end(), value) != made.end();
+    };
+    const auto op = std::find_if(values.begin(), values.end(), makes) - values.begin();
+    if (bytes.plain > 0) size_by_operator[static_cast<int>(op)] = static_cast<double>(bytes.coded) / bytes.plain;
+  }
+  plans_->Learn(report_.plan, size_by_operator);
+}
+
+double Session::PlannedMs(uint32_t plan) { return plans_->Evaluate(plan, link_).latency_ms; }
 
 std::vector<Event> Session::MeasuredEvents() {
   const bool together = last_link_ != nullptr && report_.lost.ok();
@@ -276,7 +295,7 @@ std::vector<Event> Session::MeasuredEvents() {
 std::vector<Event> Session::PlannedEvents() {
   std::vector<Event> events;
   link_.bytes_per_ms = report_.bytes_per_ms;
-  evaluator_->Record(plans_[report_.plan], link_, events);
+  plans_->Record(report_.plan, link_, events);
   return events;
 }
 

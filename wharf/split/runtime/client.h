@@ -17,8 +17,8 @@
 #include "absl/synchronization/mutex.h"
 #include "wharf/link/byte_stream.h"
 #include "wharf/link/estimator.h"
+#include "wharf/split/encoded_plans.h"
 #include "wharf/split/runtime/server_link.h"
-#include "wharf/split/simulate.h"
 
 namespace wharf::split {
 
@@ -26,6 +26,10 @@ struct SessionOptions {
   ModelLoader load;                  // OnnxLoader(engine)
   std::string planner = "intra-dp";  // a PlannerKind's name; device-only needs no server
   PlannerOptions planner_options;
+  // How rows may travel: plans choose. At least one.
+  std::vector<Encoding> encodings = {Encoding()};
+  // An input like those to come: what encoding is worth is measured on it. Null: floats from 0 to 1, random bytes.
+  std::function<absl::StatusOr<exec::TensorPtr>(const Model& model)> sample;
   std::string token;
   link::ConnectOptions connecting;  // of Connect: TLS, patience
   // How long the operators take on both machines; `server_machine` is what the server says of itself. Required unless
@@ -77,7 +81,9 @@ class Session {
   std::vector<Event> PlannedEvents();
 
   const Model& GetModel() const { return *model_; }
-  const std::vector<Plan>& Plans() const { return plans_; }
+  const std::vector<Plan>& Plans() const { return plans_->Plans(); }
+  // What one of them should take at the link's rate before the last Run.
+  double PlannedMs(uint32_t plan);
   // Whether a server is there at the moment; why not, if it is known not to come back.
   bool Connected() const;
   absl::Status GivenUp() const;
@@ -87,6 +93,9 @@ class Session {
 
   absl::Status Start();
   absl::Status MakePlans(Profile profile);
+  absl::StatusOr<exec::TensorPtr> Sample() const;
+  // The plan of the device alone.
+  uint32_t Alone() const { return static_cast<uint32_t>(Plans().size() - 1); }
   absl::StatusOr<std::shared_ptr<ServerLink>> DialOnce();
   void ReconnectLoop();
   // Waits until there is none, or none that is alive: then there is none. False: the session ends, or gave up.
@@ -98,6 +107,8 @@ class Session {
   absl::StatusOr<const SideSteps*> StepsOf(uint32_t plan);
   // How much longer than planned rows are waited for, of a model that takes the device alone so long.
   Nanoseconds Slack(double alone_ms) const;
+  // What rows really became when they were encoded.
+  void Learn(const Recorder& recorder);
   // How long after an inference's beginning rows are waited for.
   Nanoseconds Patience();
   // Both sides' part; why the device must go on alone.
@@ -111,11 +122,7 @@ class Session {
   link::LinkEstimator estimator_;
 
   // Planning; of the calling thread.
-  std::unique_ptr<RowGraph> rows_;  // with times
-  std::unique_ptr<Planner> planner_;
-  std::unique_ptr<PlanTable> table_;
-  std::unique_ptr<PlanEvaluator> evaluator_;
-  std::vector<Plan> plans_;  // the last one: all on the device
+  std::unique_ptr<EncodedPlans> plans_;
   Link link_;
   std::map<uint32_t, SideSteps> steps_;
   InferenceReport report_;

@@ -40,7 +40,7 @@ absl::StatusOr<Arrival> RowsReceiver::OnRows(const link::FrameHeader& header, st
   WHARF_RETURN_IF_ERROR(Expect(header, head));  // a tensor may have no bytes: then nobody asked where they go
   const TimePoint ended = clock_.Now();
   if (header.bulk_bytes == 0) bytes_.clear(), began_ = ended;
-  recorder_->AddCoded(expected_.op, type_.Bytes(), header.bulk_bytes);
+  recorder_->AddCoded(expected_.rows.value, type_.Bytes(), header.bulk_bytes);
   WHARF_ASSIGN_OR_RETURN(bytes_, DecodeRows(type_, expected_.codec, std::move(bytes_)));
   WHARF_ASSIGN_OR_RETURN(exec::TensorPtr tensor, model_.Engine().MakeTensor(type_, bytes_));
   inbox_->Put(std::move(tensor));

@@ -20,7 +20,7 @@ class SendLane::Opened final : public Outbox {
       std::vector<std::byte> plain(type.Bytes());
       part.tensor->Read(plain);
       const std::vector<std::byte> bytes = EncodeRows(type, message.codec, std::move(plain));
-      recorder->AddCoded(message.op, type.Bytes(), static_cast<int64_t>(bytes.size()));
+      recorder->AddCoded(message.rows.value, type.Bytes(), static_cast<int64_t>(bytes.size()));
       const TimePoint start = recorder->Now();
       const exec::Rows& rows = message.rows;
       const RowsHead head{rows.value, rows.range.lo, rows.range.hi};

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <thread>
 
+#include "wharf/split/runtime/measure_codings.h"
 #include "wharf/split/runtime/session_testing.h"
 #include "wharf/split/runtime/slowed_engine.h"
 
@@ -81,6 +82,72 @@ TEST(Session, ComputesWithTheServer) {
     EXPECT_EQ((*session)->Report().lost, absl::OkStatus());
     EXPECT_FALSE((*session)->Report().alone);
   }
+}
+
+// All of the server's, in one encoding.
+absl::StatusOr<std::unique_ptr<Session>> Encoded(TestServer& server, RowCoding coding) {
+  SessionOptions options = testing::TestOptions();
+  options.planner = "server-only";
+  options.encodings = {{{coding, 0}, {coding, 0}}};
+  return Connected(server, options);
+}
+
+double UplinkBytes(Session& session) {
+  double bytes = 0;
+  for (const Event& event : session.MeasuredEvents()) bytes += event.lane == Lane::kUplink ? event.bytes : 0;
+  return bytes;
+}
+
+TEST(Session, PackedRowsAreSmallerAndTheSame) {
+  TestServer server;
+  const auto session = Encoded(server, RowCoding::kPacked);
+  ASSERT_TRUE(session.ok()) << ToString(session.status());
+  const Model& model = (*session)->GetModel();
+  const graph::TensorType type = model.Graph().Type(model.Graph().inputs[0]);
+  const auto dull = exec::testing::TestEngine().MakeTensor(type, std::vector<std::byte>(type.Bytes()));
+  ASSERT_TRUE(dull.ok()) << ToString(dull.status());
+  for (const exec::TensorPtr& input : {*dull, testing::RandomInput(model, 1)}) {
+    const auto results = (*session)->Run(input);
+    ASSERT_TRUE(results.ok()) << ToString(results.status());
+    EXPECT_TRUE(testing::IsWhole(model, input, *results));
+    EXPECT_EQ((*session)->Report().lost, absl::OkStatus());
+    EXPECT_LE(UplinkBytes(**session), static_cast<double>(type.Bytes()) / (input == *dull ? 2 : 1));
+  }
+}
+
+TEST(Session, HalvesAreHalfTheSizeAndNearlyTheSame) {
+  TestServer server;
+  const auto session = Encoded(server, RowCoding::kHalf);
+  ASSERT_TRUE(session.ok()) << ToString(session.status());
+  const Model& model = (*session)->GetModel();
+  const exec::TensorPtr input = testing::RandomInput(model, 1);
+  const auto results = (*session)->Run(input);
+  ASSERT_TRUE(results.ok()) << ToString(results.status());
+  EXPECT_EQ((*session)->Report().lost, absl::OkStatus());
+  EXPECT_EQ(UplinkBytes(**session), static_cast<double>(input->Type().Bytes()) / 2);
+  const auto whole = exec::RunWhole(model.Program(), {&input, 1});
+  ASSERT_TRUE(whole.ok()) << ToString(whole.status());
+  for (size_t i = 0; i < whole->size(); ++i) {
+    const graph::Constant ours = exec::testing::ToConstant(*(*results)[i]);
+    const graph::Constant exact = exec::testing::ToConstant(*(*whole)[i]);
+    EXPECT_TRUE(exec::testing::Near(ours, exact, 1e-2, 1e-2));
+    EXPECT_NE(*ours.bytes, *exact.bytes);
+  }
+}
+
+TEST(MeasureCodings, SaysWhatRowsBecome) {
+  const auto model = testing::RandomModel(11, 8);
+  const RowCodec packed{RowCoding::kPacked, 0}, half{RowCoding::kHalf, 0};
+  const auto costs = MeasureCodings(*model, testing::RandomInput(*model, 1), {{}, {packed, half}, {half, packed}});
+  ASSERT_TRUE(costs.ok()) << ToString(costs.status());
+  ASSERT_EQ(costs->size(), 2u);
+  const size_t output = model->Operators().operators.size() - 1;
+  for (size_t op = 0; op < output; ++op) {
+    EXPECT_DOUBLE_EQ(costs->at(RowCoding::kHalf).size[op], 0.5);
+    EXPECT_GT(costs->at(RowCoding::kPacked).size[op], 0);
+    EXPECT_LE(costs->at(RowCoding::kPacked).size[op], 1);
+  }
+  EXPECT_EQ(costs->at(RowCoding::kHalf).size[output], 1) << "it makes nothing";
 }
 
 TEST(Session, ShowsWhatTookTimeOnAllFourLanes) {

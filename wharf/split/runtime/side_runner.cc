@@ -98,9 +98,9 @@ std::vector<Event> Recorder::Events() const {
   return events_;
 }
 
-void Recorder::AddCoded(int op, int64_t plain, int64_t coded) {
+void Recorder::AddCoded(int value, int64_t plain, int64_t coded) {
   absl::MutexLock lock(&mutex_);
-  Coded& sum = coded_[op];
+  Coded& sum = coded_[value];
   sum.plain += plain;
   sum.coded += coded;
 }

@@ -25,11 +25,11 @@ class Recorder {
   void Add(Lane lane, int op, RowRange rows, TimePoint start, TimePoint end, double bytes);
   std::vector<Event> Events() const;
 
-  // What messages of an operator's rows became when they were encoded, in bytes, in both directions.
+  // What messages of a value's rows became when they were encoded, in bytes, in both directions.
   struct Coded {
     int64_t plain = 0, coded = 0;
   };
-  void AddCoded(int op, int64_t plain, int64_t coded);
+  void AddCoded(int value, int64_t plain, int64_t coded);
   std::map<int, Coded> CodedSoFar() const;
 
  private:
@@ -37,7 +37,7 @@ class Recorder {
   const TimePoint start_;
   mutable absl::Mutex mutex_;
   std::vector<Event> events_ ABSL_GUARDED_BY(mutex_);
-  std::map<int, Coded> coded_ ABSL_GUARDED_BY(mutex_);  // by operator
+  std::map<int, Coded> coded_ ABSL_GUARDED_BY(mutex_);  // by value
 };
 
 // Where rows go that the other side needs.

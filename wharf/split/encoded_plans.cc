@@ -1,0 +1,65 @@
+#include "wharf/split/encoded_plans.h"
+
+#include <cmath>
+#include <utility>
+
+#include "wharf/split/layer_cut.h"
+
+namespace wharf::split {
+
+absl::StatusOr<std::unique_ptr<EncodedPlans>> EncodedPlans::Make(Profile profile, const PlanningOptions& options) {
+  std::unique_ptr<EncodedPlans> plans(new EncodedPlans(std::move(profile), options));
+  for (const Encoding& encoding : options.encodings) WHARF_RETURN_IF_ERROR(plans->Add(options, encoding));
+  plans->plans_ = plans->table_->Plans();
+  plans->plans_.push_back(DeviceOnlyPlan(*plans->graphs_.front()));
+  plans->plans_.back().encoding = options.encodings.front();
+  return plans;
+}
+
+absl::Status EncodedPlans::Add(const PlanningOptions& options, const Encoding& encoding) {
+  const RowGraph& graph = *graphs_.emplace_back(std::make_unique<RowGraph>(Encoded(profile_, encoding, costs_)));
+  std::vector<std::string> planners = {options.planner};
+  // What intra-dp finds at one rate may be worse at those between.
+  if (options.planner == "intra-dp") planners.insert(planners.end(), {"server-only", "device-only"});
+  for (const std::string& name : planners) {
+    WHARF_ASSIGN_OR_RETURN(const auto planner, MakePlanner(name, graph, options.planner_options));
+    if (table_ != nullptr) {
+      table_->Add(graph, *planner, encoding);
+    } else {
+      table_ = std::make_unique<PlanTable>(graph, *planner, options.link, Objective::Latency(), encoding);
+    }
+  }
+  return absl::OkStatus();
+}
+
+uint32_t EncodedPlans::Choose(double bytes_per_ms, double doubt) {
+  return static_cast<uint32_t>(&table_->Choose(bytes_per_ms, doubt) - table_->Plans().data());
+}
+
+Outcome EncodedPlans::Evaluate(uint32_t plan, const Link& link) {
+  return table_->EvaluatorOf(plans_[plan].encoding).Evaluate(plans_[plan], link);
+}
+
+Outcome EncodedPlans::Record(uint32_t plan, const Link& link, std::vector<Event>& events) {
+  return table_->EvaluatorOf(plans_[plan].encoding).Record(plans_[plan], link, events);
+}
+
+void EncodedPlans::Learn(uint32_t plan, const std::map<int, double>& size_by_operator) {
+  constexpr double kWeight = 0.25, kChange = 0.01;
+  const Encoding& encoding = plans_[plan].encoding;
+  bool changed = false;
+  for (const auto& [op, seen] : size_by_operator) {
+    const auto cost = costs_.find(op == 0 ? encoding.input.coding : encoding.rows.coding);
+    if (cost == costs_.end()) continue;
+    double& size = cost->second.size[op];
+    changed = changed || std::abs(seen - size) > kChange * size;
+    size += kWeight * (seen - size);
+  }
+  for (size_t i = 0; changed && i < encodings_.size(); ++i) {
+    auto graph = std::make_unique<RowGraph>(Encoded(profile_, encodings_[i], costs_));
+    table_->Update(*graph, encodings_[i]);
+    graphs_[i] = std::move(graph);
+  }
+}
+
+}  // namespace wharf::split

@@ -1,0 +1,56 @@
+// EncodedPlans: the plans that one model may be run by, in every encoding that is allowed, and which of them to use
+// now.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "wharf/split/coding_costs.h"
+#include "wharf/split/simulate.h"
+
+namespace wharf::split {
+
+struct PlanningOptions {
+  std::string planner = "intra-dp";
+  PlannerOptions planner_options;
+  std::vector<Encoding> encodings = {Encoding()};  // that are allowed; at least one
+  CodingCosts costs;                               // of their codings
+  Link link;                                       // its rate does not matter
+};
+
+// Not thread-safe.
+class EncodedPlans {
+ public:
+  // One sweep for each encoding; what intra-dp finds is never worse than the server alone in any of them, nor than the
+  // device alone, at any rate. kInvalidArgument: no such planner. REQUIRES: Validate(profile).ok().
+  static absl::StatusOr<std::unique_ptr<EncodedPlans>> Make(Profile profile, const PlanningOptions& options);
+
+  // The last one: all on the device.
+  const std::vector<Plan>& Plans() const { return plans_; }
+  // Its place in Plans(); as PlanTable::Choose.
+  uint32_t Choose(double bytes_per_ms, double doubt);
+  // REQUIRES: `plan` is a place in Plans().
+  Outcome Evaluate(uint32_t plan, const Link& link);
+  Outcome Record(uint32_t plan, const Link& link, std::vector<Event>& events);
+
+  // What rows of operators really became, encoded bytes over plain ones, when this plan was carried out: counts for a
+  // quarter. Plans stay, but are chosen by what is known now. O(operators) for each encoding if something has changed.
+  void Learn(uint32_t plan, const std::map<int, double>& size_by_operator);
+
+ private:
+  EncodedPlans(Profile profile, const PlanningOptions& options)
+      : profile_(std::move(profile)), encodings_(options.encodings), costs_(options.costs) {}
+  absl::Status Add(const PlanningOptions& options, const Encoding& encoding);
+
+  const Profile profile_;  // plain
+  const std::vector<Encoding> encodings_;
+  CodingCosts costs_;
+  std::vector<std::unique_ptr<RowGraph>> graphs_;  // by encoding
+  std::unique_ptr<PlanTable> table_;
+  std::vector<Plan> plans_;
+};
+
+}  // namespace wharf::split
