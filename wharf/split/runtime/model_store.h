@@ -10,16 +10,16 @@
 
 #include "absl/synchronization/mutex.h"
 #include "wharf/split/runtime/model.h"
+#include "wharf/split/runtime/model_files.h"
 
 namespace wharf::split {
 
 // Thread-safe.
 class ModelStore {
  public:
-  // Files lie in `directory`, which is made if need be; "" keeps none. Beyond `limit_bytes` those not used for longest
-  // are removed.
+  // As ModelFiles keeps them.
   ModelStore(ModelLoader load, std::filesystem::path directory, uint64_t limit_bytes)
-      : load_(std::move(load)), directory_(std::move(directory)), limit_bytes_(limit_bytes) {}
+      : load_(std::move(load)), files_(std::move(directory), limit_bytes) {}
 
   // kNotFound: it must be sent. Otherwise as the loader fails.
   absl::StatusOr<std::shared_ptr<const Model>> Find(const Sha256& hash);
@@ -29,13 +29,9 @@ class ModelStore {
  private:
   std::shared_ptr<const Model> InMemory(const Sha256& hash);
   absl::StatusOr<std::shared_ptr<const Model>> Load(const Sha256& hash, std::span<const std::byte> bytes);
-  std::filesystem::path PathOf(const Sha256& hash) const;
-  void Write(const Sha256& hash, std::span<const std::byte> bytes) const;
-  void Evict(const std::filesystem::path& keep) const;
 
   const ModelLoader load_;
-  const std::filesystem::path directory_;
-  const uint64_t limit_bytes_;
+  const ModelFiles files_;
   absl::Mutex mutex_;
   std::map<Sha256, std::weak_ptr<const Model>> models_ ABSL_GUARDED_BY(mutex_);
 };
