@@ -110,7 +110,8 @@ bool ReactiveScheduler::ServeOldest(Queue& queue, bool& hopeless) {
   TimePoint wakeup = Deadline(oldest);
   for (const Pool& pool : queue.pools) {
     const int vgpu = Available(pool);
-    const int batch = LargestBatch(pool, vgpu, finish_by);
+    int batch = LargestBatch(pool, vgpu, finish_by);
+    if (batch == 0) batch = LargestBatch(pool, vgpu, Deadline(oldest));  // without room to spare
     if (batch == 0) continue;
     hopeless = false;
     if (vgpu < 0) continue;
