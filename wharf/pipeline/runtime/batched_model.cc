@@ -12,12 +12,6 @@ namespace {
 
 using Values = std::vector<std::vector<std::byte>>;
 
-absl::StatusOr<graph::Graph> Import(std::span<const std::byte> onnx, int batch) {
-  graph::ImportOptions options;
-  options.dimensions = {{"batch", batch}, {"batch_size", batch}, {"N", batch}};
-  return graph::ImportOnnx(onnx, options);
-}
-
 bool Grows(const graph::TensorType& one, const graph::TensorType& many, int batch) {
   if (one.Rank() == 0 || one.Rank() != many.Rank() || one.element != many.element) return false;
   return many.shape[0] == batch * one.shape[0] &&
@@ -39,14 +33,20 @@ bool IsBatchOf(const graph::Graph& one, const graph::Graph& many, int batch) {
 
 }  // namespace
 
+absl::StatusOr<graph::Graph> ImportBatch(std::span<const std::byte> onnx, int batch) {
+  graph::ImportOptions options;
+  options.dimensions = {{"batch", batch}, {"batch_size", batch}, {"N", batch}};
+  return graph::ImportOnnx(onnx, options);
+}
+
 absl::StatusOr<std::shared_ptr<const BatchedModel>> BatchedModel::Load(const exec::Engine& engine,
                                                                        std::span<const std::byte> onnx, int max_batch) {
   std::shared_ptr<BatchedModel> model(new BatchedModel(engine, max_batch));
-  WHARF_ASSIGN_OR_RETURN(graph::Graph one, Import(onnx, 1));
+  WHARF_ASSIGN_OR_RETURN(graph::Graph one, ImportBatch(onnx, 1));
   WHARF_ASSIGN_OR_RETURN(auto program, engine.Prepare(std::move(one)));
   model->programs_.push_back(std::move(program));
   for (int batch = 2; batch <= max_batch; ++batch) {
-    auto many = Import(onnx, batch);
+    auto many = ImportBatch(onnx, batch);
     if (!many.ok() || !IsBatchOf(model->Graph(), *many, batch)) {
       Log(LogLevel::kInfo, "a model for one sample at a time", {{"model", model->Graph().name}});
       model->programs_.resize(1);

@@ -10,8 +10,11 @@
 
 namespace wharf::pipeline {
 
-// A batch has its samples one after the other along the first dimension of every value. Models whose batch is the
-// dimension called "batch" (or "N") are imported once for each size; if that fails, or values do not grow with the
+// The graph of a batch of `batch` samples: dimensions called "batch", "batch_size" or "N" are that.
+absl::StatusOr<graph::Graph> ImportBatch(std::span<const std::byte> onnx, int batch);
+
+// A batch has its samples one after the other along the first dimension of every value. Models are
+// imported once for each size; if that fails, or values do not grow with the
 // batch that way, the model was made for one sample at a time: then samples of a batch are computed one after the
 // other. Immutable; thread-safe.
 class BatchedModel {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <numeric>
 #include <random>
 
 #include "wharf/exec/torch_engine.h"
@@ -90,9 +89,16 @@ absl::StatusOr<std::vector<int>> CutIntoBlocks(const std::shared_ptr<const Batch
   first_node.insert(first_node.begin(), 0);
   WHARF_ASSIGN_OR_RETURN(const auto pieces, RunnersOf(model, first_node));
   WHARF_ASSIGN_OR_RETURN(const Times times, Measure(pieces, {SampleFor(model->Graph())}, options.rounds, clock));
-  const int blocks = std::min(options.blocks, static_cast<int>(first_node.size()));
-  std::vector<int> firsts;
-  for (const int piece : GroupEqually(times, blocks)) firsts.push_back(first_node[piece]);
+  std::vector<Layer> layers;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    layers.push_back({times[i], static_cast<int64_t>(pieces[i]->OutputBytes())});
+  }
+  WHARF_ASSIGN_OR_RETURN(const std::vector<int> ends, options.cuts == CutRule::kEqualTime
+                                                          ? EqualTimeBlocks(layers, options.blocks)
+                                                          : SmallestCutBlocks(layers, options.blocks));
+  if (ends.size() < 2) return InvalidArgument("one piece of the model takes nearly all the time: no two blocks");
+  std::vector<int> firsts = {0};
+  for (size_t i = 0; i + 1 < ends.size(); ++i) firsts.push_back(first_node[ends[i]]);
   return firsts;
 }
 

@@ -9,6 +9,7 @@
 
 #include "wharf/base/clock.h"
 #include "wharf/pipeline/model_profile.h"
+#include "wharf/pipeline/pre_partition.h"
 #include "wharf/pipeline/runtime/batched_model.h"
 
 namespace wharf::pipeline {
@@ -24,8 +25,11 @@ absl::StatusOr<std::vector<DeviceClass>> ParseClasses(std::string_view text);
 // An engine of that class on this machine's CPU.
 std::unique_ptr<exec::Engine> MakeEngine(const DeviceClass& device);
 
+enum class CutRule { kEqualTime, kSmallestCuts };  // pre_partition.h
+
 struct BlockProfilerOptions {
-  int blocks = 10, max_batch = 4;
+  int blocks = kDefaultBlocks, max_batch = 4;
+  CutRule cuts = CutRule::kEqualTime;
   int rounds = 5;  // every time is the median of as many; one more comes first and is not counted
   std::vector<DeviceClass> classes;
 };

@@ -1,9 +1,5 @@
 #include "wharf/pipeline/runtime/blocks.h"
 
-#include <algorithm>
-#include <cmath>
-#include <numeric>
-
 namespace wharf::pipeline {
 namespace {
 
@@ -62,25 +58,6 @@ std::vector<int> CutPlaces(const graph::Graph& graph, int max_values) {
     if (travelling <= max_values) places.push_back(place);
   }
   return places;
-}
-
-std::vector<int> GroupEqually(std::span<const double> times, int blocks) {
-  const double target = std::accumulate(times.begin(), times.end(), 0.0) / blocks;
-  const int segments = static_cast<int>(times.size());
-  std::vector<int> first = {0};
-  double group = 0;
-  for (int segment = 0; segment < segments; ++segment) {
-    const int left = blocks - static_cast<int>(first.size());  // groups still to be begun
-    const bool begun = segment > first.back();
-    const bool must = left == segments - segment;
-    const bool closer_without = std::abs(group - target) < std::abs(group + times[segment] - target);
-    if (begun && left > 0 && (must || closer_without)) {
-      first.push_back(segment);
-      group = 0;
-    }
-    group += times[segment];
-  }
-  return first;
 }
 
 }  // namespace wharf::pipeline

@@ -1,7 +1,6 @@
 // Blocks: where a graph can be cut into pieces that follow each other, and what must travel at a cut.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "wharf/graph/graph.h"
@@ -15,10 +14,5 @@ std::vector<int> Frontier(const graph::Graph& graph, int place);
 
 // Places between two nodes with at most `max_values` values at the frontier, ascending. O(values + nodes).
 std::vector<int> CutPlaces(const graph::Graph& graph, int max_values);
-
-// The first segment of each block if consecutive segments are grouped into `blocks` of about equal time: from the first
-// on, each group is ended where its time is as close as possible to the whole's over `blocks` (thesis 4.5.3), but so
-// that as many segments remain as blocks. REQUIRES: 1 <= blocks <= times.size().
-std::vector<int> GroupEqually(std::span<const double> times, int blocks);
 
 }  // namespace wharf::pipeline

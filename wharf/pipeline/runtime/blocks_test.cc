@@ -1,18 +1,14 @@
 #include "wharf/pipeline/runtime/blocks.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <numeric>
 #include <set>
 
 #include "wharf/exec/random_graph.h"
 
 namespace wharf::pipeline {
 namespace {
-
-using ::testing::ElementsAre;
 
 // What nodes [place, …) read and do not make themselves, and what the graph gives that they do not make: by hand.
 std::vector<int> NeededFrom(const graph::Graph& graph, int place) {
@@ -47,24 +43,6 @@ RC_GTEST_PROP(CutPlaces, AreThoseWithFewEnoughValues, (uint32_t seed)) {
     }
     RC_ASSERT(CutPlaces(graph, values) == expected);
   }
-}
-
-TEST(GroupEqually, EndsAGroupWhereItIsClosestToItsShare) {
-  EXPECT_THAT(GroupEqually(std::vector<double>{1, 1, 1, 1}, 2), ElementsAre(0, 2));
-  EXPECT_THAT(GroupEqually(std::vector<double>{3, 1, 1, 1}, 2), ElementsAre(0, 1));
-  EXPECT_THAT(GroupEqually(std::vector<double>{1, 1, 4, 1, 1}, 2), ElementsAre(0, 3));
-  EXPECT_THAT(GroupEqually(std::vector<double>{1, 1, 1, 9}, 3), ElementsAre(0, 2, 3));
-}
-
-RC_GTEST_PROP(GroupEqually, MakesAsManyGroupsAsAskedForAndNoneEmpty, ()) {
-  const auto times = *rc::gen::nonEmpty(rc::gen::container<std::vector<double>>(
-      rc::gen::map(rc::gen::inRange(0, 1000), [](int us) { return static_cast<double>(us); })));
-  const int blocks = *rc::gen::inRange(1, static_cast<int>(times.size()) + 1);
-  const std::vector<int> first = GroupEqually(times, blocks);
-  RC_ASSERT(first.size() == static_cast<size_t>(blocks));
-  RC_ASSERT(first.front() == 0);
-  RC_ASSERT(first.back() < static_cast<int>(times.size()));
-  RC_ASSERT(std::is_sorted(first.begin(), first.end(), std::less_equal<>()));
 }
 
 }  // namespace

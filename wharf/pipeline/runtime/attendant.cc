@@ -1,0 +1,83 @@
+#include "wharf/pipeline/runtime/attendant.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "wharf/base/log.h"
+
+namespace wharf::pipeline {
+namespace {
+
+constexpr Nanoseconds kPause = std::chrono::milliseconds(100), kPrepareTimeout = std::chrono::seconds(60);
+
+}  // namespace
+
+Attendant::Attendant(Member member, std::string token, EventLoop& loop, WorkerEvents& events)
+    : member_(std::move(member)), token_(std::move(token)), loop_(loop), events_(events) {
+  thread_ = std::thread([this] { Loop(); });
+}
+
+Attendant::~Attendant() {
+  {
+    absl::MutexLock lock(&mutex_);
+    ending_ = true;
+  }
+  thread_.join();
+}
+
+void Attendant::Serve(std::vector<Duty> duties) {
+  absl::MutexLock lock(&mutex_);
+  duties_ = std::move(duties);
+  asked_ = true;
+}
+
+void Attendant::Again() {
+  absl::MutexLock lock(&mutex_);
+  asked_ = true;
+}
+
+void Attendant::Loop() {
+  const auto work = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return ending_ || asked_; };
+  bool said = false;
+  for (;;) {
+    std::vector<Duty> duties;
+    {
+      absl::MutexLock lock(&mutex_, absl::Condition(&work));
+      if (ending_) return;
+      duties = duties_;
+      asked_ = false;
+    }
+    const absl::Status attended = Attend(duties);
+    if (attended.ok()) {
+      said = false;
+      continue;
+    }
+    if (!std::exchange(said, true)) {
+      Log(LogLevel::kWarning, "a worker cannot be used", {{"worker", member_.name}, {"why", Message(attended)}});
+    }
+    absl::MutexLock lock(&mutex_);
+    mutex_.AwaitWithTimeout(absl::Condition(&ending_), absl::FromChrono(kPause));
+    asked_ = true;
+  }
+}
+
+absl::Status Attendant::Attend(const std::vector<Duty>& duties) {
+  if (line_ == nullptr || line_->Lost()) {
+    line_.reset();
+    defined_.clear();
+    WHARF_ASSIGN_OR_RETURN(line_, WorkerLine::Open(member_.name, member_.address, token_, loop_, events_));
+  }
+  std::vector<uint32_t> stages;
+  for (const Duty& duty : duties) {
+    stages.push_back(duty.stage.stage);
+    if (std::ranges::count(defined_, duty.stage.stage) > 0) continue;
+    WHARF_RETURN_IF_ERROR(line_->Link().Prepare(*duty.model, duty.max_batch, {duty.stage}, kPrepareTimeout));
+    defined_.push_back(duty.stage.stage);
+  }
+  loop_.Post(
+      [&events = events_, worker = member_.name, line = line_, stages] { events.OnWorkerReady(worker, line, stages); });
+  return absl::OkStatus();
+}
+
+}  // namespace wharf::pipeline

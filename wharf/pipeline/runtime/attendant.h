@@ -1,0 +1,54 @@
+// Attendant: looks after one worker: connects to it, prepares it for the stages it is to serve, and connects again when
+// it was lost, until it is let go.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "wharf/pipeline/membership/membership.h"
+#include "wharf/pipeline/runtime/worker_line.h"
+
+namespace wharf::pipeline {
+
+// A stage that a worker is to serve.
+struct Duty {
+  const ModelSource* model = nullptr;  // outlives the attendant
+  int max_batch = 1;
+  DefineStage stage;
+};
+
+// Thread-safe.
+class Attendant {
+ public:
+  // `loop` and `events` must outlive it, and what it posts before it goes.
+  Attendant(Member member, std::string token, EventLoop& loop, WorkerEvents& events);
+  // Waits for what it is doing: seconds, at worst.
+  ~Attendant();
+  const Member& GetMember() const { return member_; }
+  // In place of what it was to serve. OnWorkerReady follows, also if it does already, and again after a loss.
+  void Serve(std::vector<Duty> duties);
+  // What it was to serve, once more: after a loss.
+  void Again();
+
+ private:
+  void Loop();
+  absl::Status Attend(const std::vector<Duty>& duties);
+
+  const Member member_;
+  const std::string token_;
+  EventLoop& loop_;
+  WorkerEvents& events_;
+  absl::Mutex mutex_;
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  bool asked_ ABSL_GUARDED_BY(mutex_) = false;  // since it was last attended to
+  std::vector<Duty> duties_ ABSL_GUARDED_BY(mutex_);
+  // Of its thread.
+  std::shared_ptr<WorkerLine> line_;
+  std::vector<uint32_t> defined_;  // at this line
+  std::thread thread_;
+};
+
+}  // namespace wharf::pipeline

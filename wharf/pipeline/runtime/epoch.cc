@@ -1,0 +1,244 @@
+#include "wharf/pipeline/runtime/epoch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "wharf/base/log.h"
+
+namespace wharf::pipeline {
+namespace {
+
+constexpr int kNobody = -1;
+
+absl::Status CheckServable(const Plan& plan, const std::vector<ModelSource>& models) {
+  const bool same_models = std::ranges::equal(plan.models, models, [](const ServedModel& a, const ModelSource& b) {
+    return a.name == b.name && a.blocks == static_cast<int>(b.first_node.size());
+  });
+  if (!same_models) return InvalidArgument("the plan is for other models, or for other blocks of them");
+  for (const HostGroup& group : plan.cluster.hosts) {
+    if (group.gpus_per_host != 1) return InvalidArgument("a worker is a host of one GPU; the plan has hosts of more");
+  }
+  for (const Pipeline& pipeline : plan.pipelines) {
+    for (const Stage& stage : pipeline.stages) {
+      if (stage.vgpus_per_gpu != 1) return InvalidArgument("a worker is not divided; the plan has parts of GPUs");
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Epoch>> Epoch::Make(const Plan& plan, const EpochConfig& config, WireNumbers& numbers) {
+  WHARF_RETURN_IF_ERROR(CheckServable(plan, *config.models));
+  WHARF_ASSIGN_OR_RETURN(Deployment deployment, Deploy(plan));
+  return std::unique_ptr<Epoch>(new Epoch(plan, std::move(deployment), config, numbers));
+}
+
+Epoch::Epoch(const Plan& plan, Deployment deployment, const EpochConfig& config, WireNumbers& numbers)
+    : plan_(plan),
+      deployment_(std::move(deployment)),
+      config_(config),
+      numbers_(numbers),
+      vgpus_(deployment_.vgpus.size()),
+      scheduler_(MakeScheduler(config.scheduler, deployment_, *config.clock, *this, *this, config.scheduling)) {
+  for (size_t p = 0; p < plan_.pipelines.size(); ++p) {
+    const Pipeline& pipeline = plan_.pipelines[p];
+    const ModelSource& model = (*config_.models)[pipeline.model];
+    const int blocks = static_cast<int>(model.first_node.size());
+    for (size_t s = 0; s < pipeline.stages.size(); ++s) {
+      const Stage& stage = pipeline.stages[s];
+      const int end = stage.end_block < blocks ? model.first_node[stage.end_block] : model.nodes;
+      const DefineStage define{++numbers_.stage, model.first_node[stage.first_block], end, stage.end_block == blocks};
+      for (const int vgpu : deployment_.pipelines[p].stages[s].vgpus) {
+        vgpus_[vgpu].duty = {&model, pipeline.batch, define};
+      }
+    }
+  }
+  for (int vgpu = 0; vgpu < Vgpus(); ++vgpu) scheduler_->OnWorkerLost(vgpu);  // until it is ready
+}
+
+const std::string& Epoch::ClassOf(int vgpu) const {
+  return deployment_.classes[deployment_.vgpus[vgpu].gpu_class].name;
+}
+
+void Epoch::Assign(int vgpu, const std::string& worker, const std::string& address) {
+  Lose(vgpu);
+  vgpus_[vgpu].worker = worker;
+  vgpus_[vgpu].address = address;
+}
+
+void Epoch::Ready(int vgpu, std::shared_ptr<WorkerLine> line) {
+  if (vgpus_[vgpu].line == line) return;
+  Lose(vgpu);
+  vgpus_[vgpu].line = std::move(line);
+  scheduler_->OnWorkerBack(vgpu);
+}
+
+// What its worker was commanded, and what was to come from there: nobody will report it.
+void Epoch::Forget(int vgpu) {
+  absl::erase_if(tasks_, [&](const auto& entry) { return entry.second.vgpu == vgpu || entry.second.from == vgpu; });
+}
+
+void Epoch::Lose(int vgpu) {
+  if (vgpus_[vgpu].line == nullptr) return;
+  vgpus_[vgpu].line = nullptr;
+  Forget(vgpu);
+  scheduler_->OnWorkerLost(vgpu);
+}
+
+void Epoch::Submit(const Request& request, Sample input, Answer answer) {
+  auto entry = std::make_unique<InFlightRequest>();
+  entry->request = request;
+  entry->input = std::move(input);
+  entry->answer = std::move(answer);
+  requests_[request.id] = std::move(entry);
+  scheduler_->Submit(request);
+}
+
+void Epoch::DropAll() {
+  auto requests = std::exchange(requests_, {});
+  for (const auto& [id, entry] : requests) {
+    RequestRecord record;
+    record.request = entry->request;
+    record.fate = Fate::kWorkerLost;
+    record.ended = config_.clock->Now();
+    entry->answer(record, {});
+  }
+}
+
+// --- The scheduler's commands ---
+
+uint64_t Epoch::Remember(TaskId id, int vgpu, int from, absl::Span<const Request> requests) {
+  Task task{id, vgpu, from, config_.clock->Now(), {}};
+  for (const Request& request : requests) task.requests.push_back(request.id);
+  tasks_[++numbers_.task] = std::move(task);
+  return numbers_.task;
+}
+
+std::vector<uint64_t> Epoch::SamplesOf(absl::Span<const Request> requests) const {
+  std::vector<uint64_t> samples;
+  for (const Request& request : requests) samples.push_back(requests_.at(request.id)->sample);
+  return samples;
+}
+
+void Epoch::Transfer(const TransferCommand& command) {
+  const Vgpu &from = vgpus_[command.from_vgpu], &to = vgpus_[command.to_vgpu];
+  const uint64_t task = Remember(command.task, command.to_vgpu, command.from_vgpu, command.requests);
+  if (from.line == nullptr) return;  // the scheduler is about to be told
+  from.line->Link().Send(task, to.duty.stage.stage, SamplesOf(command.requests), to.address);
+}
+
+void Epoch::SendInputs(const ComputeCommand& command) {
+  Sample bulk;
+  for (const Request& request : command.requests) {
+    InFlightRequest& entry = *requests_.at(request.id);
+    entry.sample = ++numbers_.sample;
+    bulk.insert(bulk.end(), entry.input.begin(), entry.input.end());
+  }
+  const Vgpu& vgpu = vgpus_[command.vgpu];
+  vgpu.line->Link().Input(vgpu.duty.stage.stage, SamplesOf(command.requests), bulk);
+}
+
+void Epoch::Compute(const ComputeCommand& command) {
+  const Vgpu& vgpu = vgpus_[command.vgpu];
+  const uint64_t task = Remember(command.task, command.vgpu, kNobody, command.requests);
+  if (vgpu.line == nullptr) return;
+  if (command.stage == 0) SendInputs(command);
+  vgpu.line->Link().Compute(task, vgpu.duty.stage.stage, SamplesOf(command.requests));
+}
+
+void Epoch::OnEnded(const RequestRecord& record) {
+  const auto found = requests_.find(record.request.id);
+  if (found == requests_.end()) return;
+  const std::unique_ptr<InFlightRequest> entry = std::move(found->second);
+  requests_.erase(found);
+  const bool answered = record.fate == Fate::kOnTime || record.fate == Fate::kLate;
+  entry->answer(record, answered ? std::move(entry->outputs) : std::vector<std::byte>());
+}
+
+// --- The workers' reports ---
+
+bool Epoch::KeepOutputs(const Task& task, std::span<const std::byte> outputs) {
+  const Duty& duty = vgpus_[task.vgpu].duty;
+  if (!duty.stage.last) return outputs.empty();
+  const size_t bytes = duty.model->output_bytes;
+  if (outputs.size() != bytes * task.requests.size()) return false;
+  for (size_t i = 0; i < task.requests.size(); ++i) {
+    const auto found = requests_.find(task.requests[i]);
+    if (found == requests_.end()) continue;
+    const auto mine = outputs.subspan(i * bytes, bytes);
+    found->second->outputs.assign(mine.begin(), mine.end());
+  }
+  return true;
+}
+
+bool Epoch::Computed(uint64_t number, Nanoseconds took, std::vector<std::byte> outputs) {
+  const auto found = tasks_.find(number);
+  if (found == tasks_.end()) return false;
+  const Task task = std::move(found->second);
+  tasks_.erase(found);
+  if (task.from != kNobody || !KeepOutputs(task, outputs)) {
+    if (vgpus_[task.vgpu].line != nullptr) vgpus_[task.vgpu].line->Link().Cut();  // it makes no sense
+    return true;
+  }
+  const TimePoint end = config_.clock->Now();
+  scheduler_->OnComputed(task.id, std::max(task.commanded, end - took), end);
+  return true;
+}
+
+bool Epoch::Arrived(uint64_t number) {
+  const auto found = tasks_.find(number);
+  if (found == tasks_.end() || found->second.from == kNobody) return false;
+  const Task task = std::move(found->second);
+  tasks_.erase(found);
+  scheduler_->OnTransferred(task.id, task.commanded, config_.clock->Now());
+  return true;
+}
+
+// What was to be computed there begins again, there or elsewhere.
+void Epoch::TryAgain(int vgpu) {
+  if (vgpus_[vgpu].line == nullptr) return;
+  const std::shared_ptr<WorkerLine> line = vgpus_[vgpu].line;
+  Lose(vgpu);
+  Ready(vgpu, line);
+}
+
+bool Epoch::Failed(uint64_t number) {
+  const auto found = tasks_.find(number);
+  if (found == tasks_.end()) return false;
+  const Task task = std::move(found->second);
+  tasks_.erase(found);
+  const std::shared_ptr<WorkerLine> line = vgpus_[task.vgpu].line;
+  if (task.from != kNobody && line != nullptr) {
+    Lose(task.vgpu);
+    line->Link().Cut();
+  } else {
+    TryAgain(task.vgpu);
+  }
+  return true;
+}
+
+TimePoint Epoch::NextWakeup() const {
+  TimePoint next = scheduler_->NextWakeup();
+  for (const auto& [number, task] : tasks_) next = std::min(next, task.commanded + config_.task_timeout);
+  return next;
+}
+
+void Epoch::Step() {
+  const TimePoint now = config_.clock->Now();
+  if (scheduler_->NextWakeup() <= now) scheduler_->Poll();
+  std::vector<int> silent;
+  for (const auto& [number, task] : tasks_) {
+    if (task.commanded + config_.task_timeout <= now) silent.push_back(task.vgpu);
+  }
+  for (const int vgpu : silent) {
+    const std::shared_ptr<WorkerLine> line = vgpus_[vgpu].line;
+    Forget(vgpu);
+    if (line == nullptr) continue;
+    Log(LogLevel::kWarning, "a worker is silent", {{"worker", vgpus_[vgpu].worker}});
+    Lose(vgpu);
+    line->Link().Cut();
+  }
+}
+
+}  // namespace wharf::pipeline

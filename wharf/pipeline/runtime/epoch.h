@@ -1,0 +1,110 @@
+// Epoch: one plan being carried out on real workers: the scheduler's commands become frames, and what workers report
+// goes back to it. Belongs to an event loop: not thread-safe.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "wharf/pipeline/runtime/attendant.h"
+#include "wharf/pipeline/runtime/stage_runner.h"
+#include "wharf/pipeline/scheduler.h"
+
+namespace wharf::pipeline {
+
+// How a request ended, and what the model made of it unless it was dropped. Called exactly once.
+using Answer = std::function<void(const RequestRecord& record, std::vector<std::byte> outputs)>;
+
+// Numbers that workers see, never used again. Shared by the epochs.
+struct WireNumbers {
+  uint32_t stage = 0;
+  uint64_t task = 0, sample = 0;
+};
+
+struct EpochConfig {
+  SchedulerKind scheduler = SchedulerKind::kReserving;
+  SchedulerOptions scheduling;
+  const std::vector<ModelSource>* models = nullptr;  // as plans have them; outlives the epoch
+  const Clock* clock = &Clock::Real();
+  Nanoseconds task_timeout = std::chrono::seconds(3);
+};
+
+class Epoch final : private Workers, private RequestSink {
+ public:
+  // kInvalidArgument: a plan that Deploy refuses, of other models, or for hosts of several GPUs or parts of GPUs, which
+  // there are no workers for.
+  static absl::StatusOr<std::unique_ptr<Epoch>> Make(const Plan& plan, const EpochConfig& config, WireNumbers& numbers);
+
+  const Plan& GetPlan() const { return plan_; }
+  int Vgpus() const { return static_cast<int>(vgpus_.size()); }
+  const std::string& ClassOf(int vgpu) const;
+  Duty DutyOf(int vgpu) const { return vgpus_[vgpu].duty; }
+  const std::string& WorkerOf(int vgpu) const { return vgpus_[vgpu].worker; }  // "": nobody's
+  const std::shared_ptr<WorkerLine>& LineOf(int vgpu) const { return vgpus_[vgpu].line; }
+  bool IsReady(int vgpu) const { return LineOf(vgpu) != nullptr; }
+  // "" takes it from whoever has it. Loses what it was ready for.
+  void Assign(int vgpu, const std::string& worker, const std::string& address);
+  // Its worker may be commanded, or may not any more.
+  void Ready(int vgpu, std::shared_ptr<WorkerLine> line);
+  void Lose(int vgpu);
+
+  void Submit(const Request& request, Sample input, Answer answer);
+  size_t InFlight() const { return requests_.size(); }
+  // Ends what is in flight as kWorkerLost.
+  void DropAll();
+
+  // Reports; false if the task is none of this epoch's.
+  bool Computed(uint64_t task, Nanoseconds took, std::vector<std::byte> outputs);
+  bool Arrived(uint64_t task);
+  // Its worker goes on (Computed) or cannot be reached by others (Arrived): then it is cut off.
+  bool Failed(uint64_t task);
+
+  TimePoint NextWakeup() const;
+  // Does what is due, and cuts off workers that have been silent for too long.
+  void Step();
+
+ private:
+  struct Vgpu {
+    Duty duty;
+    std::string worker, address;
+    std::shared_ptr<WorkerLine> line;  // while it may be commanded
+  };
+  struct Task {
+    TaskId id = 0;
+    int vgpu = 0;   // who is to compute, or to receive
+    int from = -1;  // who is to send, if it is a transfer
+    TimePoint commanded;
+    std::vector<RequestId> requests;
+  };
+  struct InFlightRequest {
+    Request request;
+    Sample input;
+    Answer answer;
+    uint64_t sample = 0;  // its number at the workers, another for each try
+    std::vector<std::byte> outputs;
+  };
+
+  Epoch(const Plan& plan, Deployment deployment, const EpochConfig& config, WireNumbers& numbers);
+  void Transfer(const TransferCommand& command) override;
+  void Compute(const ComputeCommand& command) override;
+  void OnEnded(const RequestRecord& record) override;
+  uint64_t Remember(TaskId id, int vgpu, int from, absl::Span<const Request> requests);
+  void Forget(int vgpu);
+  std::vector<uint64_t> SamplesOf(absl::Span<const Request> requests) const;
+  void SendInputs(const ComputeCommand& command);
+  bool KeepOutputs(const Task& task, std::span<const std::byte> outputs);
+  void TryAgain(int vgpu);
+
+  const Plan plan_;
+  const Deployment deployment_;
+  const EpochConfig config_;
+  WireNumbers& numbers_;
+  std::vector<Vgpu> vgpus_;
+  absl::flat_hash_map<uint64_t, Task> tasks_;  // by the number on the wire
+  absl::flat_hash_map<RequestId, std::unique_ptr<InFlightRequest>> requests_;
+  std::unique_ptr<Scheduler> scheduler_;
+};
+
+}  // namespace wharf::pipeline

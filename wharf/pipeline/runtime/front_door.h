@@ -1,0 +1,37 @@
+// FrontDoor: where clients bring requests for the models that are served. docs/protocol.md, "Pipelines".
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+
+#include "absl/synchronization/mutex.h"
+#include "wharf/pipeline/runtime/serving.h"
+
+namespace wharf::pipeline {
+
+class ClientSession;
+
+struct FrontDoorConfig {
+  Serving* serving = nullptr;                           // must outlive it
+  std::function<bool(const std::string& given)> admit;  // whether a token is right; null: any is
+  size_t max_sessions = 256;
+  size_t max_unread_bytes = size_t{256} << 20;  // of answers to a client that does not read: then it is sent away
+};
+
+// Thread-safe.
+class FrontDoor {
+ public:
+  explicit FrontDoor(FrontDoorConfig config);
+  // Ends all sessions; what they asked for is computed for nothing.
+  ~FrontDoor();
+  void Accept(std::unique_ptr<link::ByteStream> stream);
+
+ private:
+  const FrontDoorConfig config_;
+  absl::Mutex mutex_;
+  std::list<std::unique_ptr<ClientSession>> sessions_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace wharf::pipeline

@@ -1,0 +1,80 @@
+// LoadClient: sends requests as a crowd of users would, and counts how they were answered.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "wharf/pipeline/runtime/messages.h"
+#include "wharf/pipeline/scheduler.h"
+
+namespace wharf::pipeline {
+
+// How the requests of one load ended, as the client saw it.
+struct LoadResult {
+  uint64_t sent = 0;
+  std::array<uint64_t, kFates> fates{};  // by Fate, as the server says
+  uint64_t unanswered = 0;               // the connection was lost, or the server says nothing
+  std::vector<double> latency_ms;        // of each request that was computed: from sending to the answer, sorted
+  double seconds = 0;                    // requests came for so long
+  uint64_t Of(Fate fate) const { return fates[static_cast<size_t>(fate)]; }
+  double Attainment() const {
+    return sent == 0 ? 1 : static_cast<double>(Of(Fate::kOnTime)) / static_cast<double>(sent);
+  }
+};
+
+struct LoadOptions {
+  std::string model;  // "": the first
+  double rate = 10;   // requests/s
+  double seconds = 10;
+  uint64_t seed = 1;  // of arrivals
+};
+
+// One connection. Run is for one thread at a time.
+class LoadClient final : private link::FrameHandler {
+ public:
+  // Fails as link::Connect, and with what the server says.
+  static absl::StatusOr<std::unique_ptr<LoadClient>> Open(const std::string& address, const std::string& token);
+  ~LoadClient() override;
+
+  // In the server's order.
+  const std::vector<ModelEntry>& Models() const { return models_; }
+  // Poisson arrivals, whatever is answered meanwhile; then waits for the answers, ten SLOs and a second longer at most.
+  // kNotFound: no such model.
+  absl::StatusOr<LoadResult> Run(const LoadOptions& options);
+  // One request: the outputs. kDeadlineExceeded if it was dropped.
+  absl::StatusOr<std::vector<std::byte>> Ask(const std::string& model, const std::vector<std::byte>& input);
+
+ private:
+  struct Pending {
+    TimePoint sent;
+    bool answered = false;
+    double latency_ms = 0;
+    ModelResponse response;
+    std::vector<std::byte> outputs;
+  };
+  absl::StatusOr<std::span<std::byte>> BulkDestination(const link::FrameHeader& header,
+                                                       std::span<const std::byte> head) override;
+  absl::Status OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
+                       std::vector<std::byte> bulk) override;
+  void OnClosed(const absl::Status& why) override;
+  absl::Status AwaitGreeting();
+  absl::Status SendRequest(const std::string& model, const std::vector<std::byte>& input, uint64_t& tag);
+  // Until all are answered, the time is up or the connection is lost.
+  void AwaitAnswers(Nanoseconds timeout);
+  LoadResult Summary(double seconds);
+
+  std::vector<ModelEntry> models_;
+  uint64_t next_tag_ = 0;
+  absl::Mutex mutex_;
+  bool greeted_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status closed_ ABSL_GUARDED_BY(mutex_), goodbye_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, Pending> pending_ ABSL_GUARDED_BY(mutex_);
+  uint64_t unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::unique_ptr<link::Channel> channel_;
+};
+
+}  // namespace wharf::pipeline

@@ -1,0 +1,48 @@
+#include "wharf/pipeline/runtime/model_source.h"
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "wharf/pipeline/runtime/batched_model.h"
+#include "wharf/pipeline/runtime/stage_runner.h"
+#include "wharf/split/runtime/model.h"
+
+namespace wharf::pipeline {
+
+absl::StatusOr<std::vector<std::byte>> ReadModelFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return NotFound("{}: no such file", path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto bytes = std::as_bytes(std::span(text));
+  return std::vector<std::byte>(bytes.begin(), bytes.end());
+}
+
+absl::StatusOr<ModelSource> MakeModelSource(const std::string& name, std::vector<std::byte> onnx,
+                                            std::vector<int> first_node) {
+  WHARF_ASSIGN_OR_RETURN(const graph::Graph graph, ImportBatch(onnx, 1));
+  ModelSource source;
+  source.name = name;
+  source.hash = split::HashOf(onnx);
+  source.onnx = std::make_shared<const std::vector<std::byte>>(std::move(onnx));
+  source.nodes = static_cast<int>(graph.nodes.size());
+  if (first_node.empty() || first_node.back() >= source.nodes) {
+    return InvalidArgument("model {} has no such blocks", name);
+  }
+  source.first_node = std::move(first_node);
+  source.input_bytes = SampleFormat(graph, 0).Bytes();
+  source.output_bytes = SampleFormat(graph, source.nodes).Bytes();
+  return source;
+}
+
+absl::StatusOr<ModelSource> LoadModelSource(const std::string& folder, const std::string& model) {
+  WHARF_ASSIGN_OR_RETURN(BlockMap map, LoadBlockMap(folder, model));
+  WHARF_ASSIGN_OR_RETURN(std::vector<std::byte> onnx, ReadModelFile(map.onnx));
+  if (split::HexOf(split::HashOf(onnx)) != map.sha256) {
+    return FailedPrecondition("{} is not the file that was measured: run wharf pipeline profile again", map.onnx);
+  }
+  return MakeModelSource(model, std::move(onnx), std::move(map.first_node));
+}
+
+}  // namespace wharf::pipeline

@@ -1,0 +1,166 @@
+#include "wharf/pipeline/runtime/worker.h"
+
+#include <utility>
+
+#include "wharf/base/log.h"
+#include "wharf/pipeline/runtime/worker_session.h"
+
+namespace wharf::pipeline {
+namespace {
+
+constexpr Nanoseconds kHelloTimeout = std::chrono::seconds(10);
+constexpr size_t kMostStages = 4096, kMostLanes = 1024, kMostJobs = 65536;
+
+}  // namespace
+
+Worker::Worker(WorkerConfig config) : config_(std::move(config)), store_(config_.max_held_bytes) {
+  computing_ = std::thread([this] { ComputeLoop(); });
+}
+
+Worker::~Worker() {
+  {
+    absl::MutexLock lock(&accepting_);
+    sessions_.clear();
+  }
+  std::map<std::string, std::unique_ptr<PeerLane>> lanes;
+  {
+    absl::MutexLock lock(&mutex_);
+    ending_ = true;
+    lanes.swap(lanes_);
+  }
+  lanes.clear();
+  computing_.join();
+}
+
+void Worker::Accept(std::unique_ptr<link::ByteStream> stream) {
+  absl::MutexLock lock(&accepting_);
+  const TimePoint now = config_.clock->Now();
+  sessions_.remove_if([&](const std::unique_ptr<WorkerSession>& session) {
+    return session->Over() || (!session->Greeted() && now - session->Since() > kHelloTimeout);
+  });
+  if (sessions_.size() >= config_.max_sessions) {
+    Log(LogLevel::kWarning, "too many sessions", {{"peer", stream->Peer()}});
+    return;
+  }
+  sessions_.push_back(std::make_unique<WorkerSession>(*this, std::move(stream)));
+}
+
+// --- On the sessions' reader threads ---
+
+void Worker::TakeScheduler(WorkerSession* session) {
+  std::map<std::string, std::unique_ptr<PeerLane>> lanes;
+  {
+    absl::MutexLock lock(&reporting_);
+    if (session->left_) return;
+    scheduler_ = session;
+  }
+  {
+    absl::MutexLock lock(&mutex_);
+    jobs_.clear();
+    stages_.clear();
+    lanes.swap(lanes_);
+  }
+  store_.Clear();
+}
+
+void Worker::Left(WorkerSession* session) {
+  absl::MutexLock lock(&reporting_);
+  session->left_ = true;
+  if (scheduler_ == session) scheduler_ = nullptr;
+}
+
+absl::StatusOr<std::shared_ptr<const BatchedModel>> Worker::Load(const Sha256& hash, std::span<const std::byte> bytes,
+                                                                 int max_batch) {
+  const std::pair key(hash, max_batch);
+  {
+    absl::MutexLock lock(&mutex_);
+    if (const auto found = models_.find(key); found != models_.end()) return found->second;
+  }
+  WHARF_ASSIGN_OR_RETURN(auto model, BatchedModel::Load(*config_.engine, bytes, max_batch));
+  absl::MutexLock lock(&mutex_);
+  std::erase_if(models_, [](const auto& entry) { return entry.second.use_count() == 1; });  // no stage uses it
+  models_[key] = model;
+  return model;
+}
+
+absl::Status Worker::Define(uint32_t number, WorkerStage stage) {
+  absl::MutexLock lock(&mutex_);
+  if (stages_.size() >= kMostStages) stages_.erase(stages_.begin());  // of plans long gone
+  if (!stages_.emplace(number, std::move(stage)).second) return InvalidArgument("stage {} is there already", number);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<WorkerStage> Worker::Stage(uint32_t number) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = stages_.find(number);
+  if (found == stages_.end()) return InvalidArgument("there is no stage {}", number);
+  return found->second;
+}
+
+void Worker::Enqueue(Job job) {
+  absl::MutexLock lock(&mutex_);
+  if (jobs_.size() < kMostJobs) jobs_.push_back(std::move(job));
+}
+
+void Worker::SendOn(uint64_t task, const Send& message, std::vector<uint64_t> samples) {
+  auto taken = store_.Take(samples);
+  if (!taken.ok()) return ReportFailure(task, taken.status());
+  absl::MutexLock lock(&mutex_);
+  if (lanes_.size() >= kMostLanes && lanes_.count(message.address) == 0) return;  // the scheduler will notice
+  std::unique_ptr<PeerLane>& lane = lanes_[message.address];
+  if (lane == nullptr) {
+    lane = std::make_unique<PeerLane>(message.address, config_.token,
+                                      [this](uint64_t failed, const absl::Status& why) { ReportFailure(failed, why); });
+  }
+  lane->Send({task, message.stage, std::move(samples), *std::move(taken)});
+}
+
+// --- To the scheduler, from any thread ---
+
+template <typename T>
+void Worker::Report(FrameKind kind, uint64_t task, const T& message, std::span<const std::byte> bulk) {
+  absl::MutexLock lock(&reporting_);
+  if (scheduler_ == nullptr) return;
+  SendMessage(scheduler_->Channel(), kind, message, task, bulk).IgnoreError();  // it will notice that it is gone
+}
+template void Worker::Report(FrameKind, uint64_t, const Arrived&, std::span<const std::byte>);
+
+void Worker::ReportFailure(uint64_t task, const absl::Status& why) {
+  Log(LogLevel::kWarning, "a task failed", {{"task", task}, {"why", Message(why)}});
+  Report(FrameKind::kFailed, task, Failed{static_cast<uint16_t>(why.code()), std::string(Message(why))});
+}
+
+// --- On the computing thread ---
+
+void Worker::ComputeLoop() {
+  const auto work = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return ending_ || !jobs_.empty(); };
+  for (;;) {
+    Job job;
+    {
+      absl::MutexLock lock(&mutex_);
+      mutex_.Await(absl::Condition(&work));
+      if (ending_) return;
+      job = std::move(jobs_.front());
+      jobs_.pop_front();
+    }
+    ComputeOne(job);
+  }
+}
+
+void Worker::ComputeOne(const Job& job) {
+  const TimePoint start = config_.clock->Now();
+  auto inputs = store_.Take(job.samples);
+  if (!inputs.ok()) return ReportFailure(job.task, inputs.status());
+  auto outputs = job.stage.runner->Run(*inputs);
+  if (!outputs.ok()) return ReportFailure(job.task, outputs.status());
+  Sample bulk;
+  if (job.stage.last) {
+    for (const Sample& sample : *outputs) bulk.insert(bulk.end(), sample.begin(), sample.end());
+  } else {
+    store_.Put(job.samples, *std::move(outputs));
+  }
+  const Nanoseconds took = config_.clock->Now() - start;
+  Report(FrameKind::kComputed, job.task, Computed{static_cast<uint64_t>(took.count())}, bulk);
+}
+
+}  // namespace wharf::pipeline

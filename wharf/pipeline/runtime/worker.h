@@ -1,0 +1,92 @@
+// Worker: computes stages of models for a scheduler, and passes what it made on to other workers. docs/protocol.md,
+// "Pipelines".
+//
+// Who connects says what they are. The scheduler that came last is the worker's: what another wanted is forgotten.
+// Workers bring samples; anybody else is sent away.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "wharf/pipeline/runtime/messages.h"
+#include "wharf/pipeline/runtime/peer_lane.h"
+#include "wharf/pipeline/runtime/sample_store.h"
+#include "wharf/split/runtime/model_files.h"
+
+namespace wharf::pipeline {
+
+class WorkerSession;
+
+struct WorkerConfig {
+  const exec::Engine* engine = nullptr;                 // must outlive the worker
+  const split::ModelFiles* files = nullptr;             // the same
+  std::string token;                                    // what peers must show, and are shown; "": nothing
+  std::function<bool(const std::string& given)> admit;  // whether a token is right; null: any is
+  uint64_t max_model_bytes = uint64_t{1} << 30;
+  size_t max_held_bytes = size_t{1} << 30;  // of samples
+  size_t max_sessions = 256;
+  const Clock* clock = &Clock::Real();
+};
+
+// A stage the scheduler has defined. Immutable.
+struct WorkerStage {
+  std::shared_ptr<const StageRunner> runner;
+  bool last = false;
+};
+
+// Sessions are read on threads of their own; one thread computes, and one for each peer sends. Thread-safe.
+class Worker {
+ public:
+  explicit Worker(WorkerConfig config);
+  // Ends all sessions. Waits for the computation that runs.
+  ~Worker();
+  // A connection that somebody made.
+  void Accept(std::unique_ptr<link::ByteStream> stream);
+
+ private:
+  friend class WorkerSession;
+  struct Job {
+    uint64_t task = 0;
+    WorkerStage stage;
+    std::vector<uint64_t> samples;
+  };
+
+  // For sessions.
+  void TakeScheduler(WorkerSession* session);
+  void Left(WorkerSession* session);
+  absl::StatusOr<std::shared_ptr<const BatchedModel>> Load(const Sha256& hash, std::span<const std::byte> bytes,
+                                                           int max_batch);
+  absl::Status Define(uint32_t number, WorkerStage stage);
+  absl::StatusOr<WorkerStage> Stage(uint32_t number);
+  void Enqueue(Job job);
+  void SendOn(uint64_t task, const Send& message, std::vector<uint64_t> samples);
+  template <typename T>
+  void Report(FrameKind kind, uint64_t task, const T& message, std::span<const std::byte> bulk = {});
+  void ReportFailure(uint64_t task, const absl::Status& why);
+
+  void ComputeLoop();
+  void ComputeOne(const Job& job);
+
+  const WorkerConfig config_;
+  SampleStore store_;
+  absl::Mutex mutex_;
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  std::deque<Job> jobs_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint32_t, WorkerStage> stages_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::pair<Sha256, int>, std::shared_ptr<const BatchedModel>> models_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::unique_ptr<PeerLane>> lanes_ ABSL_GUARDED_BY(mutex_);
+  absl::Mutex reporting_ ABSL_ACQUIRED_AFTER(mutex_);
+  WorkerSession* scheduler_ ABSL_GUARDED_BY(reporting_) = nullptr;
+  absl::Mutex accepting_;
+  std::list<std::unique_ptr<WorkerSession>> sessions_ ABSL_GUARDED_BY(accepting_);
+  std::thread computing_;
+};
+
+}  // namespace wharf::pipeline

@@ -1,0 +1,64 @@
+// WorkerSession: one connection to a worker. Internal to the room.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wharf/pipeline/runtime/messages.h"
+#include "wharf/pipeline/runtime/worker.h"
+
+namespace wharf::pipeline {
+
+class WorkerSession final : private link::FrameHandler {
+ public:
+  WorkerSession(Worker& worker, std::unique_ptr<link::ByteStream> stream);
+  // Closes it.
+  ~WorkerSession() override;
+
+  bool Over() const { return over_; }
+  bool Greeted() const { return greeted_; }
+  TimePoint Since() const { return since_; }
+  link::Channel& Channel() { return *channel_; }
+
+ private:
+  friend class Worker;
+  absl::StatusOr<std::span<std::byte>> BulkDestination(const link::FrameHeader& header,
+                                                       std::span<const std::byte> head) override;
+  absl::Status OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
+                       std::vector<std::byte> bulk) override;
+  void OnClosed(const absl::Status& why) override;
+
+  absl::Status CheckBulk(const link::FrameHeader& header, std::span<const std::byte> head);
+  absl::Status Handle(const link::FrameHeader& header, std::span<const std::byte> head,
+                      std::span<const std::byte> bulk);
+  absl::Status HandleScheduler(const link::FrameHeader& header, std::span<const std::byte> head,
+                               std::span<const std::byte> bulk);
+  absl::Status OnHello(std::span<const std::byte> head);
+  absl::Status OnOpenModel(std::span<const std::byte> head);
+  absl::Status OnModelPiece(std::span<const std::byte> piece);
+  absl::Status OnDefineStage(std::span<const std::byte> head);
+  absl::Status OnSamples(const link::FrameHeader& header, std::span<const std::byte> head,
+                         std::span<const std::byte> bulk);
+  absl::Status OnCompute(const link::FrameHeader& header, std::span<const std::byte> head);
+  absl::Status OnSend(const link::FrameHeader& header, std::span<const std::byte> head);
+  absl::Status End(const absl::Status& why);
+  absl::StatusOr<std::vector<uint64_t>> NumbersFor(const WorkerStage& stage, std::span<const std::byte> list) const;
+
+  Worker& worker_;
+  const TimePoint since_;
+  // Of the reader thread.
+  std::optional<Role> role_;
+  std::optional<OpenModel> awaited_;  // a model that is being sent
+  std::vector<std::byte> pieces_;
+  std::shared_ptr<const BatchedModel> model_;  // opened last
+  TimePoint bulk_began_;
+
+  std::atomic<bool> over_ = false, greeted_ = false;
+  bool left_ = false;  // the worker's, with scheduler_: it may not become its scheduler any more
+  std::unique_ptr<link::Channel> channel_;
+};
+
+}  // namespace wharf::pipeline

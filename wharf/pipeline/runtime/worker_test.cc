@@ -1,0 +1,261 @@
+// Workers driven frame by frame as a scheduler does, and what hostile peers send them.
+#include "wharf/pipeline/runtime/worker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "wharf/link/testing.h"
+#include "wharf/pipeline/runtime/worker_testing.h"
+
+namespace wharf::pipeline {
+namespace {
+
+using testing::NearlyEqual;
+using testing::RecordedReports;
+using testing::TestWorker;
+
+constexpr Nanoseconds kLong = std::chrono::seconds(60);
+
+class WorkerTest : public ::testing::Test {
+ protected:
+  std::string Address(const char* name) const { return "unix:" + folder_.path() + "/" + name; }
+  std::unique_ptr<WorkerLink> Open(const TestWorker& worker, RecordedReports& reports) {
+    auto link = WorkerLink::Open(worker.Address(), "", reports);
+    EXPECT_TRUE(link.ok()) << ToString(link.status());
+    return *std::move(link);
+  }
+  DefineStage Whole() const { return {1, 0, model_.nodes, true}; }
+
+  const testing::TempFolder folder_;
+  const ModelSource model_ = testing::SourceOf("net", {}, {0, 9});
+};
+
+TEST_F(WorkerTest, FeatureMapsGoFromWorkerToWorker) {
+  const TestWorker first(Address("1")), second(Address("2"));
+  RecordedReports first_reports, second_reports;
+  const auto to_first = Open(first, first_reports), to_second = Open(second, second_reports);
+  ASSERT_EQ(to_first->Prepare(model_, 3, {{1, 0, 9, false}}, kLong), absl::OkStatus());
+  ASSERT_EQ(to_second->Prepare(model_, 3, {{2, 9, model_.nodes, true}}, kLong), absl::OkStatus());
+  Sample bulk;
+  std::vector<Sample> inputs;
+  for (uint32_t seed = 1; seed <= 3; ++seed) {
+    inputs.push_back(testing::RandomInput(model_, seed));
+    bulk.insert(bulk.end(), inputs.back().begin(), inputs.back().end());
+  }
+  to_first->Input(1, {11, 12, 13}, bulk);
+  to_first->Compute(101, 1, {11, 12, 13});
+  EXPECT_EQ(first_reports.Next().task, 101u);
+  to_first->Send(102, 2, {11, 12, 13}, second.Address());
+  const auto arrived = second_reports.Next();
+  EXPECT_EQ(arrived.what, 'a');
+  EXPECT_EQ(arrived.task, 102u);
+  to_second->Compute(103, 2, {12, 11, 13});  // in any order
+  const auto computed = second_reports.Next();
+  ASSERT_EQ(computed.task, 103u);
+  ASSERT_EQ(computed.outputs.size(), 3 * model_.output_bytes);
+  const std::span<const std::byte> outputs = computed.outputs;
+  const int order[] = {1, 0, 2};
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(NearlyEqual(outputs.subspan(i * model_.output_bytes, model_.output_bytes),
+                            testing::WholeModel(model_, inputs[order[i]])));
+  }
+}
+
+TEST_F(WorkerTest, WhatIsMissingOrCannotBeSentIsReported) {
+  const TestWorker worker(Address("1"));
+  RecordedReports reports;
+  const auto link = Open(worker, reports);
+  ASSERT_EQ(link->Prepare(model_, 1, {Whole()}, kLong), absl::OkStatus());
+  link->Compute(1, 1, {99});
+  auto report = reports.Next();
+  EXPECT_EQ(report.what, 'f');
+  EXPECT_EQ(report.why.code(), absl::StatusCode::kNotFound);
+  link->Send(2, 1, {99}, worker.Address());
+  EXPECT_EQ(reports.Next().why.code(), absl::StatusCode::kNotFound);
+  link->Input(1, {5}, testing::RandomInput(model_, 1));
+  link->Send(3, 1, {5}, Address("nobody"));
+  report = reports.Next();
+  EXPECT_EQ(report.task, 3u);
+  EXPECT_EQ(report.what, 'f');
+}
+
+TEST_F(WorkerTest, AModelTravelsOnce) {
+  const split::ModelFiles files(folder_.path() + "/models", 1 << 30);
+  WorkerConfig config;
+  config.files = &files;
+  EXPECT_EQ(files.Read(model_.hash).status().code(), absl::StatusCode::kNotFound);
+  {
+    const TestWorker worker(Address("1"), config);
+    RecordedReports reports;
+    ASSERT_EQ(Open(worker, reports)->Prepare(model_, 1, {Whole()}, kLong), absl::OkStatus());
+  }
+  EXPECT_TRUE(files.Read(model_.hash).ok());
+  ModelSource hash_only = model_;  // a worker that asked for this would get nothing that has the hash
+  hash_only.onnx = std::make_shared<const std::vector<std::byte>>(10);
+  const TestWorker worker(Address("2"), config);
+  RecordedReports reports;
+  EXPECT_EQ(Open(worker, reports)->Prepare(hash_only, 1, {Whole()}, kLong), absl::OkStatus());
+}
+
+TEST_F(WorkerTest, TheSchedulerThatCameLastIsTheWorkers) {
+  const TestWorker worker(Address("1"));
+  RecordedReports old_reports, reports;
+  const auto old_link = Open(worker, old_reports);
+  ASSERT_EQ(old_link->Prepare(model_, 1, {Whole()}, kLong), absl::OkStatus());
+  const auto link = Open(worker, reports);
+  ASSERT_EQ(link->Prepare(model_, 1, {Whole()}, kLong), absl::OkStatus());  // its number is free again
+  const Sample input = testing::RandomInput(model_, 1);
+  link->Input(1, {7}, input);
+  link->Compute(70, 1, {7});
+  const auto report = reports.Next();
+  ASSERT_EQ(report.task, 70u);
+  EXPECT_TRUE(NearlyEqual(report.outputs, testing::WholeModel(model_, input)));
+}
+
+TEST_F(WorkerTest, PreparingFailsWithWhatTheWorkerSays) {
+  const TestWorker worker(Address("1"));
+  {
+    RecordedReports reports;
+    EXPECT_EQ(Open(worker, reports)->Prepare(model_, 1, {{1, 5, 5, false}}, kLong).code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+  ModelSource lie = model_;
+  lie.hash[0] ^= 1;
+  {
+    RecordedReports reports;
+    EXPECT_EQ(Open(worker, reports)->Prepare(lie, 1, {Whole()}, kLong).code(), absl::StatusCode::kInvalidArgument);
+  }
+  ModelSource other_size = model_;
+  other_size.output_bytes += 4;
+  RecordedReports reports;
+  EXPECT_EQ(Open(worker, reports)->Prepare(other_size, 1, {Whole()}, kLong).code(), absl::StatusCode::kInternal);
+}
+
+TEST_F(WorkerTest, AsksForTheToken) {
+  WorkerConfig config;
+  config.token = "right";
+  config.admit = [](const std::string& given) { return given == "right"; };
+  const TestWorker worker(Address("1"), config);
+  RecordedReports reports;
+  EXPECT_EQ(WorkerLink::Open(worker.Address(), "wrong", reports).status().code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_EQ(WorkerLink::Open(worker.Address(), "right", reports).status(), absl::OkStatus());
+}
+
+// Frames by hand.
+class HostileTest : public WorkerTest {
+ protected:
+  void SetUp() override {
+    worker_.emplace(Address("w"));
+    link_ = Open(*worker_, reports_);
+    ASSERT_EQ(link_->Prepare(model_, 2, {Whole()}, kLong), absl::OkStatus());
+  }
+  void Connect(Role role) {
+    auto stream = link::Connect(worker_->Address());
+    ASSERT_TRUE(stream.ok());
+    channel_ = link::Channel::Create(*std::move(stream), {.limits = PipelineFrameLimits()});
+    channel_->Start(&recorder_);
+    Hello hello;
+    hello.role = role;
+    ASSERT_EQ(SendMessage(*channel_, FrameKind::kHello, hello), absl::OkStatus());
+    EXPECT_EQ(recorder_.Take(1).at(0).header.kind, static_cast<uint16_t>(FrameKind::kWelcome));
+  }
+  // The code of the Goodbye that comes instead of anything else.
+  absl::StatusCode GoodbyeCode() {
+    const auto frames = recorder_.Take(1);
+    if (frames.empty() || frames[0].header.kind != static_cast<uint16_t>(FrameKind::kGoodbye)) {
+      return absl::StatusCode::kOk;
+    }
+    const auto goodbye = offload::Decode<Goodbye>(link::AsBytes(frames[0].head));
+    return goodbye.ok() ? static_cast<absl::StatusCode>(goodbye->code) : absl::StatusCode::kOk;
+  }
+  // The scheduler's session goes on.
+  void ExpectWorks() {
+    const Sample input = testing::RandomInput(model_, 3);
+    link_->Input(1, {1000}, input);
+    link_->Compute(1001, 1, {1000});
+    const auto report = reports_.Next();
+    EXPECT_EQ(report.task, 1001u);
+    EXPECT_TRUE(NearlyEqual(report.outputs, testing::WholeModel(model_, input)));
+  }
+
+  std::optional<TestWorker> worker_;
+  RecordedReports reports_;
+  std::unique_ptr<WorkerLink> link_;
+  link::Recorder recorder_;
+  std::unique_ptr<link::Channel> channel_;
+};
+
+TEST_F(HostileTest, SamplesOfAnotherSizeAreRefusedAtTheHeader) {
+  Connect(Role::kWorker);
+  const std::vector<std::byte> bulk(model_.input_bytes - 1);
+  SendMessage(*channel_, FrameKind::kSamples, Samples{1, EncodeList<uint64_t>({5})}, 9, bulk).IgnoreError();
+  EXPECT_EQ(GoodbyeCode(), absl::StatusCode::kInvalidArgument);
+  ExpectWorks();
+}
+
+TEST_F(HostileTest, StagesThatAreNotThereAreRefused) {
+  Connect(Role::kWorker);
+  const std::vector<std::byte> bulk(model_.input_bytes);
+  SendMessage(*channel_, FrameKind::kSamples, Samples{77, EncodeList<uint64_t>({5})}, 9, bulk).IgnoreError();
+  EXPECT_EQ(GoodbyeCode(), absl::StatusCode::kInvalidArgument);
+  ExpectWorks();
+}
+
+TEST_F(HostileTest, MoreSamplesThanABatchAreRefused) {
+  Connect(Role::kWorker);
+  const std::vector<std::byte> bulk(3 * model_.input_bytes);
+  SendMessage(*channel_, FrameKind::kSamples, Samples{1, EncodeList<uint64_t>({5, 6, 7})}, 9, bulk).IgnoreError();
+  EXPECT_EQ(GoodbyeCode(), absl::StatusCode::kInvalidArgument);
+  ExpectWorks();
+}
+
+TEST_F(HostileTest, ListsThatAreNoNumbersAreRefused) {
+  Connect(Role::kWorker);
+  const std::vector<std::byte> bulk(model_.input_bytes);
+  SendMessage(*channel_, FrameKind::kSamples, Samples{1, std::vector<std::byte>(7)}, 9, bulk).IgnoreError();
+  EXPECT_EQ(GoodbyeCode(), absl::StatusCode::kInvalidArgument);
+  ExpectWorks();
+}
+
+TEST_F(HostileTest, WorkersMayNotCommand) {
+  Connect(Role::kWorker);
+  SendMessage(*channel_, FrameKind::kCompute, Compute{1, EncodeList<uint64_t>({5})}, 9).IgnoreError();
+  EXPECT_EQ(GoodbyeCode(), absl::StatusCode::kInvalidArgument);
+  ExpectWorks();
+}
+
+TEST_F(HostileTest, ModelsBeyondTheLimitAndPiecesNobodyAskedForAreRefused) {
+  RecordedReports reports;
+  const auto link = Open(*worker_, reports);
+  link.get();
+  Connect(Role::kScheduler);
+  SendMessage(*channel_, FrameKind::kOpenModel, OpenModel{{}, uint64_t{1} << 40, 1}).IgnoreError();
+  EXPECT_EQ(GoodbyeCode(), absl::StatusCode::kResourceExhausted);
+  recorder_.WaitClosed().IgnoreError();
+}
+
+TEST_F(HostileTest, RandomFramesEndTheSessionAtMost) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 50; ++round) {
+    link::Recorder recorder;
+    auto stream = link::Connect(worker_->Address());
+    ASSERT_TRUE(stream.ok());
+    const auto channel = link::Channel::Create(*std::move(stream), {.limits = PipelineFrameLimits()});
+    channel->Start(&recorder);
+    Hello hello;
+    hello.role = Role::kWorker;
+    SendMessage(*channel, FrameKind::kHello, hello).IgnoreError();
+    for (int frame = 0; frame < 10; ++frame) {
+      std::vector<std::byte> head(random() % 40), bulk(random() % 3 == 0 ? random() % 100 : 0);
+      for (std::byte& byte : head) byte = static_cast<std::byte>(random() % 4);
+      channel->Send(static_cast<uint16_t>(160 + random() % 20), random(), head, bulk).IgnoreError();
+    }
+    recorder.WaitClosed().IgnoreError();
+  }
+  ExpectWorks();
+}
+
+}  // namespace
+}  // namespace wharf::pipeline
