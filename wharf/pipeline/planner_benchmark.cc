@@ -24,18 +24,27 @@ std::vector<ReferenceCase> Cases() {
   return cases;
 }
 
-// One published case after the other, each planned once an iteration of all.
+// One published case after the other, each planned once an iteration of all; by_cbc: all candidates, to the optimum.
 void PublishedCases(benchmark::State& state) {
   const std::vector<ReferenceCase> cases = Cases();
   PlannerOptions options;
   options.rules.max_partitions = static_cast<int>(state.range(0));
+  if (state.range(1) == 1) {
+    options.max_grid_points = 0;
+    options.master = {0, 60, 1 << 20};
+  }
   for (auto _ : state) {
     for (const ReferenceCase& one : cases) benchmark::DoNotOptimize(MakePlan(one.cluster, one.demands, options)->value);
   }
   state.counters["s/plan"] = benchmark::Counter(
       static_cast<double>(cases.size()), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
-BENCHMARK(PublishedCases)->Arg(2)->Arg(3)->Unit(benchmark::kMillisecond);
+BENCHMARK(PublishedCases)
+    ->ArgNames({"partitions", "by_cbc"})
+    ->Args({2, 0})
+    ->Args({3, 0})
+    ->Args({2, 1})
+    ->Unit(benchmark::kMillisecond);
 
 // The first published case on more GPUs: times the hosts, and by table or by CBC. "of bound": value / linear bound.
 void LargerClusters(benchmark::State& state) {
