@@ -6,6 +6,8 @@ namespace wharf::pipeline {
 namespace {
 
 constexpr int kIndexBits = 24;  // of a SlotId; the rest counts
+// What is overdue is taken to last this share of its time longer: less would let it look as free as an idle resource.
+constexpr int kOverdueShare = 16;
 
 }  // namespace
 
@@ -182,7 +184,8 @@ void Reservations::Cancel(SlotId id, TimePoint now) {
 void Reservations::Advance(TimePoint now) {
   for (const Table& table : tables_) {
     if (table.empty() || slots_[table.front()].end >= now || !Ready(table.front())) continue;
-    slots_[table.front()].end = now;
+    Slot& overdue = slots_[table.front()];
+    overdue.end = now + overdue.duration / kOverdueShare;
     AwaitFollowers(table.front());
   }
   Retime();

@@ -10,8 +10,8 @@
 // The order in which a resource is used is fixed when a slot is reserved; the times follow: a slot begins as soon as
 // what it waits for is over (the batch's slot before it, and the slots before it on each of its resources). So when
 // feedback says that a slot ended earlier or later than promised, everything that waits for it moves, and the tables
-// say again what will happen. A slot that should be over and was not reported lasts until now. Slots are forgotten when
-// they are reported: the tables hold nothing of the past.
+// say again what will happen. A slot that should be over and was not reported is taken to last a
+// little longer than until now. Slots are forgotten when they are reported: the tables hold nothing of the past.
 //
 // Not thread-safe.
 #pragma once
@@ -65,7 +65,7 @@ class Reservations {
   // Gives up the slot and those of the batch that follow it: they will not be used after `now`.
   void Cancel(SlotId slot, TimePoint now);
 
-  // What should be over by `now` and is not lasts until then. To be called before Probe.
+  // What should be over by `now` and is not lasts a little longer. To be called before Probe.
   void Advance(TimePoint now);
 
   // The slots that may begin: the batch is there and every resource is free. Each is returned once.

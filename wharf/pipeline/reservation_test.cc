@@ -61,7 +61,7 @@ TEST(Reservations, AnEarlyReportMovesWhatWaitsForIt) {
   EXPECT_THAT(reservations.TakeReady(), testing::ElementsAre(path.steps[1].transfer_slot));
 }
 
-TEST(Reservations, WhatIsOverdueLastsUntilNow) {
+TEST(Reservations, WhatIsOverdueLastsALittleLonger) {
   const TwoStages two;
   Reservations reservations(two.deployment);
   Path path, next;
@@ -69,8 +69,8 @@ TEST(Reservations, WhatIsOverdueLastsUntilNow) {
   reservations.Reserve(path);
   reservations.TakeReady();
   reservations.Advance(At(45));
-  EXPECT_EQ(reservations.Promised(path.steps[0].compute_slot).end, At(45));
-  EXPECT_EQ(reservations.Promised(path.steps[1].compute_slot).end, At(73));
+  EXPECT_EQ(reservations.Promised(path.steps[0].compute_slot).end, At(46));
+  EXPECT_EQ(reservations.Promised(path.steps[1].compute_slot).end, At(74));
 }
 
 TEST(Reservations, WhatIsCancelledIsFree) {
