@@ -7,6 +7,7 @@
 #include "wharf/cli/commands.h"
 #include "wharf/cli/files.h"
 #include "wharf/cli/operator_table.h"
+#include "wharf/cli/split_attention_option.h"
 #include "wharf/cli/split_options.h"
 #include "wharf/cli/split_plan.h"
 #include "wharf/graph/onnx_import.h"
@@ -158,6 +159,7 @@ void AddProfileSource(CLI::App* command, ProfileSource& source) {
   command->add_option("--device-profile", source.device_profile, "What wharf profile --json wrote on the device")
       ->type_name("JSON");
   command->add_option("--server-profile", source.server_profile, "And on the server")->type_name("JSON");
+  AddSplitAttention(command, source.split_attention);
 }
 
 void AddPlan(CLI::App& app) {

@@ -1,14 +1,18 @@
 // wharf profile: measures a model's operators on this machine.
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <memory>
+#include <vector>
 
 #include "wharf/base/cache_directory.h"
 #include "wharf/cli/commands.h"
 #include "wharf/cli/files.h"
 #include "wharf/cli/profile_table.h"
+#include "wharf/cli/split_attention_option.h"
 #include "wharf/exec/torch_engine.h"
+#include "wharf/graph/onnx_import.h"
 #include "wharf/split/profiler.h"
 #include "wharf/split/runtime/model.h"
 
@@ -40,7 +44,7 @@ class CpuTime final : public Clock {
 struct ProfileOptions {
   std::string model, json, cache_directory = CacheDirectory();
   double time_scale = 1;
-  int threads = 0;
+  int threads = 0, split_attention = 0;
   bool cpu_time = false;
   split::ProfilerOptions profiler;
 };
@@ -53,7 +57,9 @@ std::string NameOf(const std::filesystem::path& model) {
 absl::Status RunProfile(const ProfileOptions& options) {
   if (options.cpu_time && options.threads != 1) return InvalidArgument("--cpu-time adds threads up: say --threads 1");
   WHARF_ASSIGN_OR_RETURN(const std::string file, ReadFile(options.model));
-  const auto bytes = std::as_bytes(std::span(file));
+  std::vector<std::byte> bytes(file.size());
+  std::memcpy(bytes.data(), file.data(), file.size());
+  if (options.split_attention > 0) bytes = graph::WithSplitAttention(bytes, options.split_attention);
   const auto engine = exec::MakeTorchEngine({options.threads});
   const auto model = split::Model::Load(*engine, bytes);
   if (!model.ok()) return MakeStatus(model.status().code(), "{}: {}", options.model, Message(model.status()));
@@ -90,6 +96,7 @@ void AddProfileCommand(CLI::App& app) {
       ->check(CLI::Range(1e-3, 1e6))
       ->type_name("X")
       ->capture_default_str();
+  AddSplitAttention(command, options->split_attention);
   command->add_option("--threads", options->threads, "Of one operator; 0: as LibTorch chooses")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();

@@ -1,7 +1,10 @@
 #include "wharf/cli/profile_source.h"
 
+#include <utility>
+
 #include "wharf/cli/files.h"
 #include "wharf/graph/onnx_import.h"
+#include "wharf/graph/split_attention.h"
 #include "wharf/split/machine_profile.h"
 
 namespace wharf::cli {
@@ -15,7 +18,8 @@ absl::StatusOr<split::MachineProfile> LoadMachineProfile(const std::string& path
 }
 
 absl::StatusOr<split::Profile> LoadMeasured(const ProfileSource& source) {
-  WHARF_ASSIGN_OR_RETURN(const graph::Graph graph, graph::LoadOnnx(source.model, {}));
+  WHARF_ASSIGN_OR_RETURN(graph::Graph graph, graph::LoadOnnx(source.model, {}));
+  if (source.split_attention > 0) graph = graph::SplitAttention(std::move(graph), source.split_attention);
   WHARF_ASSIGN_OR_RETURN(const graph::RowRules rules, graph::RowRulesOf(graph));
   WHARF_ASSIGN_OR_RETURN(const split::ModelOperators operators, split::OperatorsOf(graph, rules));
   WHARF_ASSIGN_OR_RETURN(const split::MachineProfile device, LoadMachineProfile(source.device_profile));
@@ -31,6 +35,7 @@ absl::StatusOr<split::Profile> ProfileSource::Load() const {
   if (csv.empty() != partly || partly != measured) {
     return InvalidArgument("say --profile CSV, or all of --model, --device-profile and --server-profile");
   }
+  if (!measured && split_attention > 0) return InvalidArgument("--split-attention is for --model");
   return measured ? LoadMeasured(*this) : split::Profile::Load(csv);
 }
 

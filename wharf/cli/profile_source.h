@@ -12,6 +12,7 @@ namespace wharf::cli {
 struct ProfileSource {
   std::string csv;                                    // data/profiles/README.md
   std::string model, device_profile, server_profile;  // ONNX; what `wharf profile --json` wrote
+  int split_attention = 0;                            // keys before which the model's attention is split; 0: it is not
 
   bool Given() const { return !csv.empty() || !model.empty() || !device_profile.empty() || !server_profile.empty(); }
   // kInvalidArgument: neither, both, or files that do not belong together; says what to do.

@@ -56,9 +56,17 @@ TEST_F(ProfileSourceTest, AsksForWhatIsMissing) {
   EXPECT_EQ(source_.Load().status().code(), StatusCode::kInvalidArgument);
 }
 
+TEST_F(ProfileSourceTest, AModelWithItsAttentionSplitIsAnotherModel) {
+  source_.split_attention = 5;
+  EXPECT_EQ(source_.Load().status().code(), StatusCode::kInvalidArgument) << "what was measured is the whole one";
+  source_ = {"stored.csv"};
+  source_.split_attention = 5;
+  EXPECT_EQ(Message(source_.Load().status()), "--split-attention is for --model");
+}
+
 TEST_F(ProfileSourceTest, NamesTheFileThatIsWrong) {
   ASSERT_TRUE(WriteFile(source_.server_profile, "{}").ok());
-  EXPECT_EQ(Message(source_.Load().status()), source_.server_profile + ": the profile has 0 members, not 9");
+  EXPECT_EQ(Message(source_.Load().status()), source_.server_profile + ": the profile has 0 members, not 10");
   source_.device_profile = "/nowhere.json";
   EXPECT_EQ(source_.Load().status().code(), StatusCode::kNotFound);
 }

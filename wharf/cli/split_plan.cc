@@ -74,6 +74,7 @@ json AsJson(const StoredPlan& stored) {
         std::pair("device_profile", source.device_profile), std::pair("server_profile", source.server_profile)}) {
     if (!path.empty()) object[name] = path;
   }
+  if (source.split_attention > 0) object["split_attention"] = source.split_attention;
   return object;
 }
 
@@ -84,7 +85,7 @@ absl::StatusOr<StoredPlan> Parse(const json& object) {
   StoredPlan stored;
   stored.model = object.value("model", "");
   stored.source = {object.value("profile", ""), object.value("model_file", ""), object.value("device_profile", ""),
-                   object.value("server_profile", "")};
+                   object.value("server_profile", ""), object.value("split_attention", 0)};
   stored.planner = object.value("planner", "");
   stored.byte_input = object.value("encoding", "f32") == "u8";
   stored.slice_cost.fixed_ms = object.value("slice_fixed_ms", stored.slice_cost.fixed_ms);

@@ -25,7 +25,7 @@ split::Profile SmallModel() {
 StoredPlan Stored() {
   StoredPlan stored;
   stored.model = "small";
-  stored.source = {"small.csv", "small.onnx", "device.json", "server.json"};
+  stored.source = {"small.csv", "small.onnx", "device.json", "server.json", 25};
   stored.planner = "intra-dp";
   stored.link.bytes_per_ms = 1000;
   stored.objective = split::Objective::Energy(500);
@@ -45,6 +45,7 @@ TEST(SplitPlan, ComesBackFromJson) {
   EXPECT_EQ(read.source.model, "small.onnx");
   EXPECT_EQ(read.source.device_profile, "device.json");
   EXPECT_EQ(read.source.server_profile, "server.json");
+  EXPECT_EQ(read.source.split_attention, 25);
   EXPECT_EQ(read.planner, "intra-dp");
   EXPECT_DOUBLE_EQ(read.link.bytes_per_ms, 1000);
   EXPECT_TRUE(read.objective.energy);

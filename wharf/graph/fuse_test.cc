@@ -102,5 +102,14 @@ TEST(Fuse, AttentionWhoseWeightsOthersReadStaysAsItIs) {
               ElementsAre("Transpose", "MatMul", "Softmax", "MatMul", "ReduceMax", "Mul"));
 }
 
+TEST(SplitAttention, IsAskedForByAPropertyOfTheModel) {
+  const auto model = testing::Bytes(testing::Model(R"(g (float[2,5,4] q, float[2,4,6] t, float[2,6,3] v) =>
+      (float[2,5,3] y) { s = MatMul (q, t)  w = Softmax <axis = 2> (s)  y = MatMul (w, v) })"));
+  const auto names = [&](int key_row) { return Names(*ImportOnnx(WithSplitAttention(model, key_row), {})); };
+  EXPECT_THAT(names(2), ElementsAre("Transpose", "PartialAttention", "PartialAttention", "MergeAttention"));
+  EXPECT_THAT(names(6), ElementsAre("Transpose", "Attention"));
+  EXPECT_EQ(ImportOnnx(WithSplitAttention(model, -2), {}).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace wharf::graph

@@ -10,10 +10,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <limits>
-#include <set>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -22,6 +22,7 @@
 #include "wharf/graph/fuse.h"
 #include "wharf/graph/operators.h"
 #include "wharf/graph/simplify.h"
+#include "wharf/graph/split_attention.h"
 #include "wharf/graph/unread_rows.h"
 
 namespace wharf::graph {
@@ -537,11 +538,26 @@ bool Parse(std::span<const std::byte> bytes, Message& message) {
   return bytes.size() <= kMaxModelBytes && message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
 }
 
+// Where the model wants attention split; 0: nowhere.
+absl::StatusOr<int> SplitRow(const onnx::ModelProto& model) {
+  int row = 0;
+  for (const auto& property : model.metadata_props()) {
+    if (property.key() != kSplitAttentionProperty) continue;
+    const std::string& text = property.value();
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), row);
+    if (error != std::errc() || end != text.data() + text.size() || row < 1) {
+      return InvalidArgument("property {}: \"{}\" is no number of keys", kSplitAttentionProperty, text);
+    }
+  }
+  return row;
+}
+
 }  // namespace
 
 absl::StatusOr<Graph> ImportOnnx(std::span<const std::byte> bytes, const ImportOptions& options) {
   onnx::ModelProto model;
   if (!Parse(bytes, model)) return InvalidArgument("this is no ONNX model");
+  WHARF_ASSIGN_OR_RETURN(const int key_row, SplitRow(model));
   WHARF_RETURN_IF_ERROR(CheckAndConvert(options, model));
   Importer importer(model, options, Importer::Folding::kYes);
   WHARF_RETURN_IF_ERROR(importer.Run());
@@ -551,6 +567,7 @@ absl::StatusOr<Graph> ImportOnnx(std::span<const std::byte> bytes, const ImportO
     RemoveCopies(graph);
     FoldBatchNorms(graph);
     graph = DropUnreadRows(FuseOperators(std::move(graph)));
+    if (key_row > 0) graph = SplitAttention(std::move(graph), key_row);
   }
   return WithoutUnused(graph);
 }
@@ -566,26 +583,6 @@ absl::StatusOr<Graph> LoadOnnx(const std::string& path, const ImportOptions& opt
   auto graph = ImportOnnx(bytes, options);
   if (!graph.ok()) return In(path, graph.status());
   return graph;
-}
-
-absl::StatusOr<std::vector<std::string>> OperatorsOf(std::span<const std::byte> bytes) {
-  onnx::ModelProto model;
-  if (!Parse(bytes, model)) return InvalidArgument("this is no ONNX model");
-  std::set<std::string> names;
-  for (const onnx::NodeProto& node : model.graph().node()) names.insert(node.op_type());
-  return std::vector<std::string>(names.begin(), names.end());
-}
-
-absl::StatusOr<std::vector<std::string>> InputNames(std::span<const std::byte> bytes) {
-  onnx::ModelProto model;
-  if (!Parse(bytes, model)) return InvalidArgument("this is no ONNX model");
-  std::set<std::string> weights;
-  for (const onnx::TensorProto& tensor : model.graph().initializer()) weights.insert(tensor.name());
-  std::vector<std::string> names;
-  for (const onnx::ValueInfoProto& input : model.graph().input()) {
-    if (!weights.contains(input.name())) names.push_back(input.name());
-  }
-  return names;
 }
 
 absl::StatusOr<Constant> ParseTensor(std::span<const std::byte> bytes) {

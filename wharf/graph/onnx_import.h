@@ -24,13 +24,18 @@ struct ImportOptions {
 // What it does, in this order: checks operators against operators.h and everything against libonnx's checker; converts
 // operator sets below kNativeOperatorSet; walks the nodes in order, giving every value its type by libonnx's shape
 // inference and folding what it can (fold.h); drops nodes that do nothing at inference, folds batch norms into
-// convolutions (simplify.h), puts operators together (fuse.h) and leaves out rows that nobody reads (unread_rows.h).
+// convolutions (simplify.h), puts operators together (fuse.h), leaves out rows that nobody reads (unread_rows.h) and
+// splits attention (split_attention.h) if the model says so (WithSplitAttention).
 // kInvalidArgument: not an ONNX model, or one that contradicts itself. kUnimplemented: an operator, element type,
 // operator set or feature that is not supported. Both name the node. Hostile bytes are refused; memory taken is bounded
 // by a small multiple of the bytes given, shapes of constants made by folding by kMaxFoldedElements.
 absl::StatusOr<Graph> ImportOnnx(std::span<const std::byte> bytes, const ImportOptions& options);
 // kNotFound and others by errno; then as above, naming the file.
 absl::StatusOr<Graph> LoadOnnx(const std::string& path, const ImportOptions& options);
+
+// The model with a property, in addition to what it says of itself, by which ImportOnnx splits attention at `key_row`:
+// another model, with a name (hash), profiles and plans of its own. REQUIRES: key_row > 0.
+std::vector<std::byte> WithSplitAttention(std::span<const std::byte> bytes, int key_row);
 
 // The names of the operators that a model's nodes have, sorted, each once, supported or not.
 absl::StatusOr<std::vector<std::string>> OperatorsOf(std::span<const std::byte> bytes);

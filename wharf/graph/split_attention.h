@@ -11,9 +11,14 @@
 // band.
 #pragma once
 
+#include <string_view>
+
 #include "wharf/graph/graph.h"
 
 namespace wharf::graph {
+
+// Of a model's file (metadata_props): where its attention is to be split, a number of keys (WithSplitAttention).
+inline constexpr std::string_view kSplitAttentionProperty = "wharf.split_attention";
 
 // Every Attention whose keys have more than `key_row` rows, as two partial ones over the keys before and from that row,
 // and their merger. Results stay as they are up to rounding. REQUIRES: Validate(graph).ok(), key_row > 0. O(values +
