@@ -13,7 +13,7 @@ class Search {
  public:
   Search(const Cluster& cluster, const ModelProfile& profile, const CandidateRules& rules)
       : cluster_(cluster), profile_(profile), rules_(rules) {
-    const bool whole_only = rules.mode == Mode::kNoPartitioning;
+    const bool whole_only = rules.mode != Mode::kOurs;
     for (size_t i = 0; i < cluster.classes.size(); ++i) {
       const GpuClass& one = cluster.classes[i];
       for (int vgpus = 1; vgpus <= (whole_only ? 1 : one.max_vgpus); ++vgpus) {

@@ -29,8 +29,8 @@ struct Candidate {
 
 enum class Mode {
   kOurs,
-  kNoPartitioning,  // NP: one stage, whole GPUs
-  kDartR,           // DART-r: one GPU each of two classes, replicated; or one stage
+  kNoPartitioning,  // NP: one stage, no virtual GPUs
+  kDartR,           // DART-r: one GPU each of two classes, replicated; or one stage; no virtual GPUs
 };
 
 struct CandidateRules {

@@ -78,6 +78,7 @@ TEST_F(CandidatesTest, VirtualGpusAddUp) {
   EXPECT_DOUBLE_EQ(found[0].stages[0].gpu_rate, 2e6 / 300);
   EXPECT_EQ(Find(299, {Mode::kOurs, 1})[0].stages[0].vgpus_per_gpu, 1) << "half a GPU takes too long";
   EXPECT_EQ(Find(300, {Mode::kNoPartitioning, 1})[0].stages[0].vgpus_per_gpu, 1);
+  EXPECT_EQ(Find(300, {Mode::kDartR, 1})[0].stages[0].vgpus_per_gpu, 1);
 }
 
 TEST_F(CandidatesTest, BuildingABatchTakesItsTime) {
