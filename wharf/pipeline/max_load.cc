@@ -18,7 +18,7 @@ class Search {
       const int middle = (passes + fails) / 2;
       (AttainmentAt(middle)[model] >= search_.attainment ? passes : fails) = middle;
     }
-    return passes * search_.step;
+    return LoadOf(passes);
   }
 
   std::vector<double> Utilisation(const std::vector<double>& loads) const {
@@ -40,13 +40,16 @@ class Search {
     return Simulate(deployment_, PoissonArrivals(rates, search_.seconds, options.seed), options);
   }
 
+  // A multiple of the step, without what multiplying leaves in the last digits.
+  double LoadOf(int steps) const { return std::round(steps * search_.step * 1e9) / 1e9; }
+
   // By model.
   const std::vector<double>& AttainmentAt(int steps) {
     const auto [found, is_new] = known_.try_emplace(steps);
     if (!is_new) return found->second;
     std::vector<double> requests(rates_.size()), on_time(rates_.size());
     for (int seed = 1; seed <= search_.seeds; ++seed) {
-      const SimulationResult result = Run(std::vector<double>(rates_.size(), steps * search_.step), seed);
+      const SimulationResult result = Run(std::vector<double>(rates_.size(), LoadOf(steps)), seed);
       for (size_t model = 0; model < rates_.size(); ++model) {
         requests[model] += static_cast<double>(result.models[model].requests);
         on_time[model] += static_cast<double>(result.models[model].Of(Fate::kOnTime));
