@@ -49,7 +49,7 @@ int Main(int argc, char** argv) {
     options.insert(options.begin(), command);
     arguments = std::move(options);
   }
-  if (argc > 1 && IsModelCommand(arguments[0])) return RunModelProgram(arguments);
+  if (IsModelCommand(arguments)) return RunModelProgram(arguments);
   return RunCommandLine(app, std::move(arguments));
 }
 

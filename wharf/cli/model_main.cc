@@ -5,6 +5,7 @@
 #include "wharf/base/mutex.h"
 #include "wharf/cli/app.h"
 #include "wharf/cli/commands.h"
+#include "wharf/cli/pipeline_command.h"
 
 int main(int argc, char** argv) {
   wharf::TrustLockOrder();
@@ -12,5 +13,9 @@ int main(int argc, char** argv) {
   wharf::cli::AddProfileCommand(app);
   wharf::cli::AddSplitCommand(app);
   wharf::cli::AddModelWorkerCommand(app);
+  wharf::cli::AddPipelineProfileCommand(app);
+  wharf::cli::AddPipelineWorkerCommand(app);
+  wharf::cli::AddPipelineServeCommand(app);
+  wharf::cli::AddPipelineLoadCommand(app);
   return wharf::cli::RunCommandLine(app, std::vector<std::string>(argv + 1, argv + argc));
 }

@@ -7,6 +7,7 @@
 
 #include "wharf/cli/child_process.h"
 #include "wharf/cli/commands.h"
+#include "wharf/cli/pipeline_command.h"
 #include "wharf/cli/shim_directory.h"
 
 namespace wharf::cli {
@@ -16,16 +17,30 @@ constexpr std::pair<const char*, const char*> kCommands[] = {
     {"profile", "Measure how long a model's operators take on this machine."},
     {"split", "Run a model on this machine and a server together."},
 };
+// Of `wharf pipeline`.
+constexpr std::pair<const char*, const char*> kPipelineCommands[] = {
+    {"profile", "Cut a model into blocks of about equal time and measure them on this machine."},
+    {"worker", "Offer this machine's processor as one GPU of a class."},
+    {"serve", "Carry a plan out on the workers there are."},
+    {"load", "Send requests to wharf pipeline serve and count how they end."},
+};
+
+template <size_t n>
+bool Has(const std::pair<const char*, const char*> (&commands)[n], const std::string& command) {
+  return std::any_of(std::begin(commands), std::end(commands),
+                     [&](const auto& known) { return command == known.first; });
+}
 
 }  // namespace
 
 void AddModelCommands(CLI::App& app) {
   for (const auto& [name, summary] : kCommands) app.add_subcommand(name, summary);
+  for (const auto& [name, summary] : kPipelineCommands) PipelineCommand(app).add_subcommand(name, summary);
 }
 
-bool IsModelCommand(const std::string& command) {
-  return std::any_of(std::begin(kCommands), std::end(kCommands),
-                     [&](const auto& known) { return command == known.first; });
+bool IsModelCommand(const std::vector<std::string>& arguments) {
+  if (arguments.size() > 1 && arguments[0] == "pipeline") return Has(kPipelineCommands, arguments[1]);
+  return !arguments.empty() && Has(kCommands, arguments[0]);
 }
 
 std::string FindModelProgram() {

@@ -10,7 +10,8 @@ namespace wharf::cli {
 
 // For the list of commands in `wharf --help`.
 void AddModelCommands(CLI::App& app);
-bool IsModelCommand(const std::string& command);
+// Whether a command line is for wharf-model.
+bool IsModelCommand(const std::vector<std::string>& arguments);
 // Its path, or "" if it is not installed.
 std::string FindModelProgram();
 // Replaces this process; returns an exit code only if there is no such program.
