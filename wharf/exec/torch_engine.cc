@@ -386,6 +386,13 @@ std::unique_ptr<Engine> MakeTorchEngine(const TorchOptions& options) {
   return std::make_unique<TorchEngine>();
 }
 
+void WarmUpTorch() {
+  const c10::InferenceMode inference;
+  const at::Tensor matrix = at::ones({512, 512});
+  at::matmul(matrix, matrix);
+  at::conv2d(at::ones({1, 16, 64, 64}), at::ones({16, 16, 3, 3})).relu_();
+}
+
 std::string TorchVersion() { return TORCH_VERSION; }
 
 int TorchThreads() { return at::get_num_threads(); }

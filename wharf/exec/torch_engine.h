@@ -16,6 +16,9 @@ struct TorchOptions {
 };
 std::unique_ptr<Engine> MakeTorchEngine(const TorchOptions& options);
 
+// LibTorch and OpenBLAS start threads and take buffers when they are used first: has them do it now.
+void WarmUpTorch();
+
 // "1.13.0".
 std::string TorchVersion();
 // Of one operator, in this process: what MakeTorchEngine said last.

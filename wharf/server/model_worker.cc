@@ -11,7 +11,6 @@
 #include <fstream>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -34,16 +33,19 @@ namespace {
 constexpr int kIdleCheckMs = 20;                        // while draining
 constexpr absl::Duration kTeardown = absl::Seconds(3);  // an operator that does not end is ended with the process
 
-// Memory that this process writes, beyond what it has now; an allocation beyond that fails.
+// Memory that this process may write: `quota`, what it has now, and the stacks of the threads that it will start, of
+// which LibTorch has some for each thread that computes. An allocation beyond that fails.
 absl::Status LimitMemory(uint64_t quota) {
-  constexpr uint64_t kPages = 5;  // of /proc/self/statm's numbers, data and stack
+  constexpr uint64_t kStack = 8 << 20, kOwnThreads = 12, kComputingThreads = 2;
+  const uint64_t stacks =
+      kStack * (kOwnThreads + kComputingThreads * static_cast<uint64_t>(std::max(1, exec::TorchThreads())));
   std::ifstream file("/proc/self/statm");
-  uint64_t pages = 0;
-  for (uint64_t i = 0; i <= kPages; ++i) file >> pages;
-  if (!file) return Unavailable("cannot read /proc/self/statm");
-  const rlim_t limit = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) + quota;
-  const rlimit data{limit, limit};
-  return setrlimit(RLIMIT_DATA, &data) == 0 ? absl::OkStatus() : ErrnoStatus(errno, "setrlimit(RLIMIT_DATA)");
+  uint64_t size = 0, resident = 0, shared = 0, text = 0, unused = 0, data = 0;  // pages
+  if (!(file >> size >> resident >> shared >> text >> unused >> data))
+    return Unavailable("cannot read /proc/self/statm");
+  const rlim_t limit = data * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) + stacks + quota;
+  const rlimit writable{limit, limit};
+  return setrlimit(RLIMIT_DATA, &writable) == 0 ? absl::OkStatus() : ErrnoStatus(errno, "setrlimit(RLIMIT_DATA)");
 }
 
 // The session's turns on a processor that other sessions want, too.
@@ -113,6 +115,7 @@ class ModelWorker {
 
 void ModelWorker::Prepare() {
   auto torch = exec::MakeTorchEngine({Settings().threads});
+  exec::WarmUpTorch();
   engine_ = split::MakeEngineAround(std::move(torch),
                                     [this](const std::function<split::RunResult()>& run) { return turns_->Run(run); });
   const std::string& cache = Settings().cache_directory;
@@ -161,22 +164,27 @@ int ModelWorker::Serve(Assign order, int connection) {
 }
 
 void ModelWorker::Watch() {
-  std::optional<TimePoint> drain_until;
+  const absl::Status shutting_down = Unavailable("the server is shutting down");
+  constexpr TimePoint kNever{Nanoseconds::max()};
+  TimePoint drain_until = kNever;
   while (true) {
     pollfd events[2] = {{closed_event_, POLLIN, 0}, {control_, POLLIN, 0}};
-    if (poll(events, 2, drain_until ? kIdleCheckMs : -1) < 0 && errno != EINTR) return;
+    const TimePoint now = Clock::Real().Now();
+    const int64_t left_ms =
+        drain_until == kNever ? -1 : std::max<int64_t>(0, (drain_until - now).count() / 1'000'000 + 1);
+    if (poll(events, 2, static_cast<int>(left_ms)) < 0 && errno != EINTR) return;
     if (events[0].revents != 0) return;
-    if (events[1].revents != 0) {
-      const absl::StatusOr<ControlMessage> message = ReceiveControl(control_);
-      if (!message.ok()) return;  // the daemon is gone, and nobody will clean up after us
-      const auto drain = DecodeControl<Drain>(*message, ControlKind::kDrain);
-      if (drain.ok()) drain_until = Clock::Real().Now() + Nanoseconds(drain->grace_ns);
+    if (Clock::Real().Now() >= drain_until) {
+      session_->End(shutting_down).IgnoreError();
+      drain_until = kNever;
     }
-    // Between two inferences none is lost.
-    if (drain_until && (session_->Idle() || Clock::Real().Now() >= *drain_until)) {
-      session_->End(Unavailable("the server is shutting down")).IgnoreError();
-      return;
-    }
+    if (events[1].revents == 0) continue;
+    const absl::StatusOr<ControlMessage> message = ReceiveControl(control_);
+    if (!message.ok()) return;  // the daemon is gone, and nobody will clean up after us
+    const auto drain = DecodeControl<Drain>(*message, ControlKind::kDrain);
+    if (!drain.ok()) continue;
+    drain_until = Clock::Real().Now() + Nanoseconds(drain->grace_ns);
+    session_->EndBetweenInferences(shutting_down);
   }
 }
 

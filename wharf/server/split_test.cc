@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "wharf/exec/torch_engine.h"
+#include "wharf/graph/onnx_text.h"
 #include "wharf/server/testing.h"
 #include "wharf/split/runtime/client.h"
 #include "wharf/split/runtime/own_profile.h"
@@ -197,7 +198,8 @@ TEST_F(SplitServing, CountsItsSessionsAndKeepsTheirModels) {
     GoodClient client(server);
     EXPECT_TRUE(client.GoesOn());
     EXPECT_TRUE(server.AwaitStatus([](const nlohmann::json& status) {
-      return status["sessions"].size() == 1 && status["sessions"][0]["kind"] == "split";
+      return status["sessions"].size() == 1 && status["sessions"][0]["kind"] == "split" &&
+             status["sessions"][0]["device_ms"] >= 1;
     }));
   }
   EXPECT_TRUE(server.AwaitStatus([](const nlohmann::json& status) {
@@ -294,6 +296,24 @@ TEST_F(SplitServing, RefusesModels) {
   EXPECT_TRUE(client.GoesOn());
   EXPECT_EQ(client.FinishedAlone(), 0u);
   EXPECT_EQ(FilesIn(directory_.File("cache/models"), ".onnx"), 1u) << "what is no model is not kept";
+}
+
+// One GiB of activations, where a session may have half of that.
+TEST_F(SplitServing, AModelThatNeedsTooMuchMemoryEndsItsOwnSession) {
+  const ServerProcess server(Options({"--memory", "512MiB"}));
+  GoodClient client(server);
+  const std::vector<std::byte> large = graph::testing::Bytes(
+      graph::testing::Model("large (float[1,1,1,64] x) => (float[1,4096,1024,1] y) <int64[4] shape = {1, 4096, 1024, "
+                            "64}, int64[1] axis = {3}>"
+                            "{ wide = Expand(x, shape) positive = Relu(wide) y = ReduceSum(positive, axis) }"));
+  split::SessionOptions blind = ServerOnly(kToken);
+  blind.load = [](std::span<const std::byte>) { return split::Model::Load(TestEngine(), ModelBytes()); };
+  const absl::Status refused = Open(server, blind, large).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInternal) << ToString(refused);
+  EXPECT_THAT(std::string(Message(refused)), HasSubstr("can't allocate memory"));
+  EXPECT_TRUE(client.GoesOn());
+  EXPECT_EQ(client.FinishedAlone(), 0u);
+  EXPECT_EQ(server.Status()["crashes"], 0);
 }
 
 TEST_F(SplitServing, AWrongInputIsTheClientsAffair) {

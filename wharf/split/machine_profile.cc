@@ -1,7 +1,6 @@
 #include "wharf/split/machine_profile.h"
 
 namespace wharf::split {
-namespace {
 
 absl::Status CheckFits(const ModelOperators& operators, const MachineProfile& measured, std::string_view who) {
   if (measured.operators.size() != operators.operators.size()) {
@@ -18,8 +17,6 @@ absl::Status CheckFits(const ModelOperators& operators, const MachineProfile& me
   }
   return absl::OkStatus();
 }
-
-}  // namespace
 
 double MachineProfile::SumMs() const {
   double sum = 0;

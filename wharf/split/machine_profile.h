@@ -50,6 +50,10 @@ std::string ToJson(const MachineProfile& profile);
 // multiple of the text's memory, and the text is at most 4 MiB.
 absl::StatusOr<MachineProfile> ParseMachineProfile(std::string_view json);
 
+// kInvalidArgument: it was measured of other operators, perhaps of the same model as another version reads it. `who`:
+// for the message.
+absl::Status CheckFits(const ModelOperators& operators, const MachineProfile& measured, std::string_view who);
+
 // kInvalidArgument: the machines measured different models, or another one than `operators` are of.
 absl::StatusOr<Profile> MakeProfile(const ModelOperators& operators, const MachineProfile& device,
                                     const MachineProfile& server);

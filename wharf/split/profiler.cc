@@ -204,7 +204,8 @@ absl::StatusOr<MachineProfile> MeasureModel(const exec::Program& program, const 
 
 absl::StatusOr<MachineProfile> FindOrMeasure(const Subject& subject, const Machine& machine, const ProfileCache& cache,
                                              const Clock& clock, const ProfilerOptions& options) {
-  if (auto found = cache.Find(subject.hash, machine); found && !options.again) {
+  auto found = cache.Find(subject.hash, machine);
+  if (found && !options.again && CheckFits(subject.operators, *found, "cache").ok()) {
     found->model = subject.name;  // under whatever name it was measured
     return *std::move(found);
   }

@@ -134,6 +134,10 @@ TEST_F(ProfilerTest, MeasuresAModelOnce) {
   EXPECT_EQ(clock_.Now(), measured) << "it was measured again";
   EXPECT_TRUE(FindOrMeasure(subject, machine, cache, clock_, {.again = true}).ok());
   EXPECT_GT(clock_.Now(), measured);
+  MachineProfile other = *first;  // as another version may have read the model
+  other.operators.pop_back();
+  ASSERT_EQ(cache.Put(other), absl::OkStatus());
+  EXPECT_EQ(FindOrMeasure(subject, machine, cache, clock_, {})->operators.size(), first->operators.size());
   fs::remove_all(directory);
 }
 

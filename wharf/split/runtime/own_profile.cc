@@ -44,7 +44,8 @@ absl::StatusOr<MachineProfile> OwnProfile(const Model& model, const Sha256& hash
   const std::string digits = HexOf(hash), directory = cache_directory.empty() ? "" : cache_directory + "/profiles";
   const ProfileCache cache(directory);
   const Machine machine = ThisMachine("LibTorch " + exec::TorchVersion(), exec::TorchThreads());
-  if (auto found = cache.Find(digits, machine)) return *std::move(found);
+  auto found = cache.Find(digits, machine);
+  if (found && CheckFits(model.Operators(), *found, "cache").ok()) return *std::move(found);
   const MeasuringTurn turn(directory);
   const Subject subject{model.Engine(), model.Program(), model.Operators(), digits.substr(0, 12), digits};
   return FindOrMeasure(subject, machine, cache, clock, {});  // others may have measured it meanwhile

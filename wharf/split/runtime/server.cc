@@ -1,6 +1,7 @@
 #include "wharf/split/runtime/server.h"
 
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include "wharf/base/log.h"
@@ -20,13 +21,20 @@ absl::StatusOr<T> DecodeHead(std::span<const std::byte> head, const char* what) 
   return message;
 }
 
-// What a client asks for may not fit into the memory that its process is allowed: that is the client's affair.
+// What a client asks for may not fit into the memory that its process is allowed: that is the client's affair. LibTorch
+// says it in words.
 template <typename F>
 auto WithinMemory(F work) -> decltype(work()) {
+  const absl::Status too_much =
+      ResourceExhausted("this needs more memory than the server gives one session (its --memory)");
   try {
     return work();
   } catch (const std::bad_alloc&) {
-    return ResourceExhausted("this needs more memory than the server gives one session (its --memory)");
+    return too_much;
+  } catch (const std::exception& error) {
+    const std::string_view what = error.what();
+    if (what.find("can't allocate memory") != std::string_view::npos) return too_much;
+    return Internal("{}", what.substr(0, what.find('\n')));
   }
 }
 
@@ -61,9 +69,13 @@ absl::Status ServerSession::Wait() {
   return why_.ok() ? *closed_ : why_;
 }
 
-bool ServerSession::Idle() {
-  absl::MutexLock lock(&mutex_);
-  return next_ == nullptr && current_ == nullptr;
+void ServerSession::EndBetweenInferences(const absl::Status& why) {
+  {
+    absl::MutexLock lock(&mutex_);
+    end_soon_ = why;
+    if (next_ != nullptr || current_ != nullptr) return;
+  }
+  End(why).IgnoreError();
 }
 
 ServerReport ServerSession::Report() {
@@ -254,17 +266,22 @@ void ServerSession::OnClosed(const absl::Status& why) {
 
 // --- On the computing thread ---
 
-void ServerSession::ComputeLoop() {
+std::shared_ptr<ServerSession::Job> ServerSession::TakeJob() {
   const auto work = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return ending_ || next_ != nullptr; };
-  for (;;) {
-    std::shared_ptr<Job> job;
-    {
-      absl::MutexLock lock(&mutex_);
-      current_.reset();
-      mutex_.Await(absl::Condition(&work));
-      if (ending_) return;
-      job = current_ = std::exchange(next_, nullptr);
-    }
+  absl::Status end_soon;
+  {
+    absl::MutexLock lock(&mutex_);
+    current_.reset();
+    end_soon = end_soon_;
+    if (end_soon.ok()) mutex_.Await(absl::Condition(&work));
+    if (end_soon.ok() && !ending_) return current_ = std::exchange(next_, nullptr);
+  }
+  if (!end_soon.ok()) End(end_soon).IgnoreError();
+  return nullptr;
+}
+
+void ServerSession::ComputeLoop() {
+  while (const std::shared_ptr<Job> job = TakeJob()) {
     const absl::Status computed = WithinMemory([&] { return ComputeOne(*job); });
     const absl::StatusCode code = computed.code();
     if (!computed.ok() && code != absl::StatusCode::kAborted && code != absl::StatusCode::kUnavailable) {

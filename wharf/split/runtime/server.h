@@ -43,10 +43,10 @@ class ServerSession final : private link::FrameHandler {
 
   // Until the session is over: why. kUnavailable: the client left; otherwise what it was told.
   absl::Status Wait();
-  // Whether no inference is under way.
-  bool Idle();
   // Tells the client why and ends the session, if it is not over yet; from any thread. Returns `why`.
   absl::Status End(const absl::Status& why);
+  // The same, but not in the middle of an inference. Does not wait.
+  void EndBetweenInferences(const absl::Status& why);
   ServerReport Report();
 
  private:
@@ -77,6 +77,8 @@ class ServerSession final : private link::FrameHandler {
   absl::Status OnPlan(std::span<const std::byte> head);
   absl::Status OnBegin(const link::FrameHeader& header, std::span<const std::byte> head);
   absl::Status OnRows(const link::FrameHeader& header, std::span<const std::byte> head);
+  // The next inference; null: there will be none.
+  std::shared_ptr<Job> TakeJob();
   void ComputeLoop();
   absl::Status ComputeOne(Job& job);
 
@@ -94,6 +96,7 @@ class ServerSession final : private link::FrameHandler {
   absl::Mutex mutex_;
   std::shared_ptr<Job> next_ ABSL_GUARDED_BY(mutex_), current_ ABSL_GUARDED_BY(mutex_);
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status end_soon_ ABSL_GUARDED_BY(mutex_);  // why, once the inference that is under way is done
   uint64_t inferences_ ABSL_GUARDED_BY(mutex_) = 0;
   Nanoseconds computing_time_ ABSL_GUARDED_BY(mutex_){0};
   std::optional<absl::Status> closed_ ABSL_GUARDED_BY(mutex_);  // the channel said its last word
