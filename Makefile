@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 # Where tools/install_cuda.sh puts the compiler it had to fetch; CMake finds it by this.
 export CMAKE_PREFIX_PATH := $(CURDIR)/build/cuda
 
-.PHONY: help packages build test asan tsan tidy demo bench format check-format clean distclean
+.PHONY: help packages build test asan tsan tidy demo demo-pipeline bench format check-format clean distclean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -34,6 +34,9 @@ tidy: packages  ## clang-tidy over every source
 
 demo:  ## install, build, run a CUDA program through an emulated Wi-Fi link; ends with a table and a picture
 	@tools/demo.sh
+
+demo-pipeline:  ## etcd, three workers of two classes, a plan and requests on this machine; ends with real beside simulated
+	@tools/demo_pipeline.sh
 
 bench: build  ## the figures of docs/benchmarks.md for offloading; rows and a page in out/bench
 	@mkdir -p out/bench
