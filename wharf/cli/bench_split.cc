@@ -38,6 +38,7 @@ struct BenchSplitOptions : SplitOptions {
   std::string profiles, traces, json, html;
   std::vector<std::string> models;
   std::vector<std::string> scenarios = {"indoors", "outdoors", "fixed"};
+  std::vector<std::string> encodings = {"f32"};
   std::vector<std::string> systems = {"device-only", "server-only", "dsccs", "spso-ga", "intra-dp"};
   int inferences = 20, rounds = 1;
   std::optional<Nanoseconds> duration;
@@ -98,7 +99,7 @@ absl::Status SimulateModel(const BenchSplitOptions& options, const std::string& 
   split::Simulation simulation(graph, options.Link());
   std::vector<split::PlanTable> tables;
   for (const std::string& system : options.systems) {
-    std::fprintf(stderr, "planning %s, %s\n", profile.model.c_str(), system.c_str());
+    std::fprintf(stderr, "planning %s, %s, %s\n", profile.model.c_str(), options.encoding.c_str(), system.c_str());
     WHARF_ASSIGN_OR_RETURN(const auto planner, split::MakePlanner(system, graph, options.planner));
     const auto objective = system == "spso-ga" ? split::Objective::Energy(1000) : split::Objective::Latency();
     tables.emplace_back(graph, *planner, options.Link(), objective);
@@ -127,8 +128,12 @@ absl::StatusOr<std::vector<SplitBenchRow>> Simulate(const BenchSplitOptions& opt
   WHARF_ASSIGN_OR_RETURN(const std::string profiles, DataDirectory(options.profiles, "profiles"));
   WHARF_ASSIGN_OR_RETURN(const std::vector<split::Scenario> scenarios, LoadScenarios(options));
   std::vector<SplitBenchRow> rows;
+  BenchSplitOptions one = options;
   for (const std::string& model : models) {
-    WHARF_RETURN_IF_ERROR(SimulateModel(options, profiles + "/" + model + ".csv", scenarios, rows));
+    for (const std::string& encoding : options.encodings) {
+      one.encoding = encoding;
+      WHARF_RETURN_IF_ERROR(SimulateModel(one, profiles + "/" + model + ".csv", scenarios, rows));
+    }
   }
   return rows;
 }
@@ -171,8 +176,14 @@ absl::StatusOr<std::vector<SplitBenchRow>> RunForReal(const BenchSplitOptions& o
   WHARF_ASSIGN_OR_RETURN(plan.links, LinksOf(options));
   plan.systems = options.systems;
   plan.inferences = options.inferences, plan.duration = options.duration, plan.rounds = options.rounds;
-  plan.encoding = options.encoding, plan.shared_cores = options.shared_cores;
-  return RunSplits(plan);
+  plan.shared_cores = options.shared_cores;
+  std::vector<SplitBenchRow> rows;
+  for (const std::string& encoding : options.encodings) {
+    plan.encoding = encoding;
+    WHARF_ASSIGN_OR_RETURN(const std::vector<SplitBenchRow> some, RunSplits(plan));
+    rows.insert(rows.end(), some.begin(), some.end());
+  }
+  return rows;
 }
 
 absl::Status BenchSplit(const BenchSplitOptions& options) {
@@ -247,6 +258,14 @@ void AddBenchSplitCommand(CLI::App& app) {
   command->add_option("--json", options->json, "Write the rows here")->type_name("FILE");
   command->add_option("--html", options->html, "Write tables and plots here")->type_name("FILE");
   command->add_flag("--markdown", options->markdown, "Print Markdown tables");
+  command
+      ->add_option("--encoding", options->encodings,
+                   std::string(kEncodingHelp) +
+                       "; several separated by commas. Real processes run on random inputs: "
+                       "no u8, and with f16 the input travels as halves too")
+      ->delimiter(',')
+      ->check(CLI::IsMember(split::NamedEncodings()))
+      ->default_str("f32");
   AddSplitOptions(command, *options);
   command->callback([options] {
     if (const absl::Status status = BenchSplit(*options); !status.ok()) Fail(status);

@@ -84,6 +84,8 @@ class SplitBench {
                                           scratch_->File("token"),
                                           "--mode",
                                           system,
+                                          "--encoding",
+                                          plan_.encoding,
                                           "--threads",
                                           fmt::format("{}", CPU_COUNT(&cores_.client)),
                                           "--slow-down",

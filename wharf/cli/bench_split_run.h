@@ -32,7 +32,7 @@ struct SplitRunPlan {
   std::optional<Nanoseconds> duration;  // instead of inferences
   int rounds = 1;                       // in which the systems take turns
   std::vector<std::string> options;     // more of `wharf split`
-  std::string encoding;                 // what the rows are called
+  std::string encoding;                 // as wharf split --encoding
   bool shared_cores = false;            // else the server has one half of the cores, everything else the other
 };
 

@@ -63,15 +63,9 @@ absl::Status RunPlan(const PlanOptions& options) {
   profile = options.Adapted(std::move(profile));
   const split::RowGraph graph(profile);
   WHARF_ASSIGN_OR_RETURN(const auto planner, split::MakePlanner(options.planner_name, graph, options.planner));
-  StoredPlan stored{profile.model,
-                    options.planner_name,
-                    options.source,
-                    profile.slice_cost,
-                    options.encoding == "u8",
-                    options.Link(),
-                    {},
-                    0,
-                    split::Plan()};
+  StoredPlan stored{
+      profile.model, options.planner_name, options.source, profile.slice_cost, options.encoding, options.Link(), {}, 0,
+      split::Plan()};
   if (options.objective == "energy") stored.objective = split::Objective::Energy(Milliseconds(options.deadline));
   const std::vector<double> rates = options.sweep ? split::PlanningRates() : std::vector<double>{*options.bytes_per_ms};
   stored.link.bytes_per_ms = rates.front();
@@ -128,7 +122,7 @@ absl::Status RunExplain(const ExplainOptions& options) {
   WHARF_ASSIGN_OR_RETURN(const StoredPlan stored, Pick(*plans, options.bytes_per_ms));
   WHARF_ASSIGN_OR_RETURN(split::Profile profile, (options.source.Given() ? options.source : stored.source).Load());
   profile.slice_cost = stored.slice_cost;
-  if (stored.byte_input) profile = profile.WithByteInput();
+  profile = split::InNamedEncoding(profile, stored.encoding);
   const split::RowGraph model(profile);
   if (const absl::Status fits = split::CheckPlan(model, stored.plan); !fits.ok()) {
     return InvalidArgument("{} is no plan for {}: {}", options.plan, profile.model, Message(fits));
@@ -184,6 +178,9 @@ void AddPlan(CLI::App& app) {
   AddDuration(command, "--deadline", options->deadline, "For --objective energy");
   command->add_flag("!--no-bound", options->bound, "Leave out the lower bound");
   command->add_option("--json", options->json, "Write the plans here, for wharf explain")->type_name("FILE");
+  command->add_option("--encoding", options->encoding, kEncodingHelp)
+      ->check(CLI::IsMember(split::NamedEncodings()))
+      ->capture_default_str();
   AddSplitOptions(command, *options);
   command->callback([options] { Done(RunPlan(*options)); });
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "wharf/cli/option_types.h"
+#include "wharf/split/coding_costs.h"
 #include "wharf/split/planner.h"
 
 namespace wharf::cli {
@@ -52,9 +53,13 @@ struct SplitOptions {
   }
   split::Profile Adapted(split::Profile profile) const {
     if (slice_overhead_ms) profile.slice_cost.fixed_ms = *slice_overhead_ms;
-    return encoding == "u8" ? profile.WithByteInput() : profile;
+    return split::InNamedEncoding(profile, encoding);
   }
 };
+
+constexpr const char* kEncodingHelp =
+    "How rows travel. f32: float32, as in the papers; u8: the model's input as bytes; f16: that, and the rest as "
+    "halves";
 
 inline void AddSplitOptions(CLI::App* command, SplitOptions& options) {
   AddDuration(command, "--rtt", options.round_trip, "The link's round trip; half each way");
@@ -63,9 +68,6 @@ inline void AddSplitOptions(CLI::App* command, SplitOptions& options) {
               "The part of an operator's time that does not shrink with its rows, where that is not measured: on both "
               "sides, or device,server. Default: what the profile's smallest operators take")
       ->type_name("TIME[,TIME]");
-  command->add_option("--encoding", options.encoding, "The model's input travels as float32 or as bytes")
-      ->check(CLI::IsMember({"f32", "u8"}))
-      ->capture_default_str();
   command->add_option("--seed", options.planner.seed, "Of the searching planners")->capture_default_str();
   command->add_option("--budget", options.planner.budget, "Of the searching planners: operators walked for each plan")
       ->check(CLI::Range(int64_t{1}, int64_t{1'000'000'000'000}))

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "wharf/report/table.h"
+#include "wharf/split/coding_costs.h"
 
 namespace wharf::cli {
 namespace {
@@ -56,7 +57,7 @@ json AsJson(const StoredPlan& stored) {
   json object = {{"format", kFormat},
                  {"model", stored.model},
                  {"planner", stored.planner},
-                 {"encoding", stored.byte_input ? "u8" : "f32"},
+                 {"encoding", stored.encoding},
                  {"slice_fixed_ms", stored.slice_cost.fixed_ms},
                  {"slice_inflation", stored.slice_cost.inflation},
                  {"bytes_per_second", stored.link.bytes_per_ms * 1e3},
@@ -87,7 +88,11 @@ absl::StatusOr<StoredPlan> Parse(const json& object) {
   stored.source = {object.value("profile", ""), object.value("model_file", ""), object.value("device_profile", ""),
                    object.value("server_profile", ""), object.value("split_attention", 0)};
   stored.planner = object.value("planner", "");
-  stored.byte_input = object.value("encoding", "f32") == "u8";
+  stored.encoding = object.value("encoding", stored.encoding);
+  const std::vector<std::string>& known = split::NamedEncodings();
+  if (std::find(known.begin(), known.end(), stored.encoding) == known.end()) {
+    return InvalidArgument("there is no encoding \"{}\"", stored.encoding);
+  }
   stored.slice_cost.fixed_ms = object.value("slice_fixed_ms", stored.slice_cost.fixed_ms);
   stored.slice_cost.inflation = object.value("slice_inflation", stored.slice_cost.inflation);
   stored.link.bytes_per_ms = object.value("bytes_per_second", 0.0) / 1e3;

@@ -15,7 +15,7 @@ struct StoredPlan {
   std::string model, planner;
   ProfileSource source;
   split::SliceCost slice_cost;
-  bool byte_input = false;
+  std::string encoding = "f32";  // of split::NamedEncodings
   split::Link link;
   split::Objective objective;
   double lower_bound_ms = 0;  // 0: not computed

@@ -16,4 +16,17 @@ Profile Encoded(Profile profile, const Encoding& encoding, const CodingCosts& co
   return profile;
 }
 
+const std::vector<std::string>& NamedEncodings() {
+  static const std::vector<std::string> names = {"f32", "u8", "f16"};
+  return names;
+}
+
+Profile InNamedEncoding(const Profile& profile, std::string_view name) {
+  if (name == "f32") return profile;
+  const Profile bytes = profile.WithByteInput();
+  if (name == "u8") return bytes;
+  const CodingCost halves{std::vector<double>(profile.operators.size(), 0.5), 0};
+  return Encoded(bytes, {{RowCoding::kPlain, 0}, {RowCoding::kHalf, 0}}, {{RowCoding::kHalf, halves}});
+}
+
 }  // namespace wharf::split

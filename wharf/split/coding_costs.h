@@ -3,6 +3,8 @@
 #pragma once
 
 #include <map>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "wharf/split/encoding.h"
@@ -19,5 +21,11 @@ using CodingCosts = std::map<RowCoding, CodingCost>;
 // Bytes and coding times of every operator as `encoding` makes them. A coding that `costs` does not have costs nothing
 // and changes nothing: kPlain. REQUIRES: `costs` are of as many operators.
 Profile Encoded(Profile profile, const Encoding& encoding, const CodingCosts& costs);
+
+// Of models that were measured elsewhere: "f32", as the papers send tensors; "u8", the input as bytes; "f16", that and
+// everything else as halves. Rounding is taken to cost no time.
+const std::vector<std::string>& NamedEncodings();
+// REQUIRES: one of these.
+Profile InNamedEncoding(const Profile& profile, std::string_view name);
 
 }  // namespace wharf::split

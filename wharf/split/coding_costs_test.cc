@@ -33,6 +33,18 @@ TEST(CodingCosts, ChangeWhatTravelsAndNothingElse) {
   EXPECT_EQ(plain.operators[0].coding_ms, 0);
 }
 
+TEST(CodingCosts, NamedEncodingsAreThePapersBytesAndHalves) {
+  EXPECT_EQ(NamedEncodings().size(), 3u);
+  const auto bytes = [](std::string_view name, int op) {
+    return InNamedEncoding(Small(), name).operators[op].op.output_bytes;
+  };
+  EXPECT_EQ(bytes("f32", 0), 800);
+  EXPECT_EQ(bytes("u8", 0), 200);
+  EXPECT_EQ(bytes("f16", 0), 200);
+  EXPECT_EQ(bytes("u8", 1), 200);
+  EXPECT_EQ(bytes("f16", 1), 100);
+}
+
 TEST(CodingCosts, HoldUpTheLinkNotTheProcessors) {
   const CodingCosts costs = {{RowCoding::kPacked, {{0.5, 0.5, 1}, 0.001}}};
   const RowGraph graph(Encoded(Small(), {kPacked, kPacked}, costs));
