@@ -52,8 +52,8 @@ std::string TimelineAsSvg(const split::Profile& profile, const split::RowGraph& 
     if (!std::isfinite(event.end_ms)) continue;
     const int lane = static_cast<int>(event.lane);
     const bool computes = event.lane == split::Lane::kDevice || event.lane == split::Lane::kServer;
-    const int op = graph.Operator(event.op), first = graph.FirstRow(event.op);
-    const std::string what = computes ? fmt::format("rows {}-{}", first + event.rows.lo, first + event.rows.hi - 1)
+    const int op = graph.Operator(event.op);
+    const std::string what = computes ? fmt::format("rows {}-{}", event.rows.lo, event.rows.hi - 1)
                                       : fmt::format("{:.1f} KB", event.bytes / 1e3);
     body += fmt::format(
         "<rect x=\"{:.2f}\" y=\"{}\" width=\"{:.2f}\" height=\"{}\" fill=\"{}\" stroke=\"white\" stroke-width=\"0.3\">"

@@ -17,7 +17,7 @@ std::vector<int> RowsFromInput(const RowGraph& graph, int until, double share) {
   for (int op = 1; op < until; ++op) {
     const auto can_compute = [&](int count) {
       return std::all_of(graph.Inputs(op).begin(), graph.Inputs(op).end(), [&](const RowGraph::Edge& edge) {
-        return graph.Needed(op, edge, {0, count}).hi <= rows[edge.from];
+        return graph.Needed(op, AsBandsRead(graph, op, edge), {0, count}).hi <= rows[edge.from];
       });
     };
     int possible = 0, impossible = graph.Rows(op) + 1;
@@ -38,7 +38,7 @@ std::vector<int> RowsForFrontier(const RowGraph& graph, int until, double share)
       rows[op] = std::max(rows[op], ShareOf(graph, op, share));
     }
     for (const RowGraph::Edge& edge : graph.Inputs(op)) {
-      rows[edge.from] = std::max(rows[edge.from], graph.Needed(op, edge, {0, rows[op]}).hi);
+      rows[edge.from] = std::max(rows[edge.from], graph.Needed(op, AsBandsRead(graph, op, edge), {0, rows[op]}).hi);
     }
   }
   return rows;

@@ -9,8 +9,6 @@
 namespace wharf::split {
 namespace {
 
-// Operators at which limits are split, for either side.
-constexpr int kPositions = 12;
 constexpr double kStep = 4;  // of the multiplicative updates, in units of the limits' spread
 
 // The largest share of rows by which a range of `op` exceeds what it needs of `input`. O(rows^2).
@@ -26,16 +24,11 @@ double Saving(const RowGraph& graph, int op, const RowGraph::Edge& edge) {
   return saving < 1e-12 ? 0 : saving;
 }
 
-// Operators before `end` that part `ms` into about equal sums.
-std::vector<int> Quantiles(const RowGraph& graph, Side side, int end) {
-  double total = 0, sum = 0;
-  for (int op = 0; op < end; ++op) total += graph.FullMs(side, op);
-  std::vector<int> positions;
-  for (int op = 1; op < end; ++op) {
-    sum += graph.FullMs(side, op);
-    if (sum * kPositions >= total * static_cast<double>(positions.size())) positions.push_back(op);
-  }
-  return positions;
+// The least that all rows of an operator can cost, however they are parted: a slice may be cheaper than its share.
+double LeastMs(const RowGraph& graph, Side side, int op) {
+  const int rows = graph.Rows(op);
+  const double full = graph.FullMs(side, op);
+  return rows == 1 ? full : std::min(full, graph.Ms(side, op, rows - 1) * rows / (rows - 1));
 }
 
 }  // namespace
@@ -131,52 +124,33 @@ std::vector<LowerBound::Limit> LowerBound::Limits(const Link& link, Side gate_si
       tail_ms_ + graph_.FullMs(gate_side, gate_) + (on_server ? message + smallest_result_ / link.bytes_per_ms : 0);
   const double through_server = tail + message + (on_server ? 0 : message);
   const double on_device = tail + (on_server ? message : 0);
-  std::vector<Limit> limits;
-  const auto add = [&](double constant, int device_until, int server_from, int server_until) -> Limit& {
-    limits.push_back({constant, device_until, server_from, server_until, {}});
-    return limits.back();
-  };
-  add(on_device, gate_, 0, 0);
-  add(through_server, 0, 0, gate_);
-  for (const Side sender : kSides) add(through_server, 0, 0, 0).sends[sender] = {0, gate_ + 1};
-  for (const int position : Quantiles(graph_, kServer, gate_)) {
-    add(through_server, 0, position, gate_).sends[kDevice] = {0, position + 1};
-    if (!on_server) add(through_server, 0, 0, position + 1).sends[kServer] = {position, gate_ + 1};
-  }
-  for (const int position : Quantiles(graph_, kDevice, gate_)) {
-    add(on_device, position + 1, 0, 0).sends[kDevice] = {position, gate_ + 1};
-  }
-  return limits;
+  return {{on_device, kDevice, false},
+          {through_server, kServer, false},
+          {through_server, kDevice, true},
+          {through_server, kServer, true}};
+}
+
+double LowerBound::Ms(const Link& link, const Limit& limit, int op) const {
+  if (!required_[op]) return 0;
+  if (!limit.sends) return LeastMs(graph_, limit.side, op);
+  return last_user_[op] <= gate_ ? graph_.Bytes(op) / link.bytes_per_ms : 0;
 }
 
 LayerCosts LowerBound::Weigh(const Link& link, const std::vector<Limit>& limits,
                              const std::vector<double>& weights) const {
   LayerCosts costs(graph_.Size());
-  for (int op = 0; op < gate_; ++op) {
-    if (!required_[op]) continue;
-    for (size_t i = 0; i < limits.size(); ++i) {
-      const Limit& limit = limits[i];
-      if (op < limit.device_until) costs.compute[kDevice][op] += weights[i] * graph_.FullMs(kDevice, op);
-      if (op >= limit.server_from && op < limit.server_until) {
-        costs.compute[kServer][op] += weights[i] * graph_.FullMs(kServer, op);
-      }
-      for (const Side sender : kSides) {
-        if (Counts(limit, sender, op)) costs.send[sender][op] += weights[i] * graph_.Bytes(op) / link.bytes_per_ms;
-      }
-    }
+  for (size_t i = 0; i < limits.size(); ++i) {
+    auto& all = limits[i].sends ? costs.send : costs.compute;
+    for (int op = 0; op < gate_; ++op) all[limits[i].side][op] += weights[i] * Ms(link, limits[i], op);
   }
   return costs;
 }
 
 double LowerBound::Value(const Link& link, const Limit& limit, const LayerCut& cut) const {
+  const auto& counts = (limit.sends ? cut.sent : cut.on)[limit.side];
   double value = limit.constant_ms;
   for (int op = 0; op < gate_; ++op) {
-    if (!required_[op]) continue;
-    if (op < limit.device_until && cut.on[kDevice][op]) value += graph_.FullMs(kDevice, op);
-    if (op >= limit.server_from && op < limit.server_until && cut.on[kServer][op]) value += graph_.FullMs(kServer, op);
-    for (const Side sender : kSides) {
-      if (cut.sent[sender][op] && Counts(limit, sender, op)) value += graph_.Bytes(op) / link.bytes_per_ms;
-    }
+    if (counts[op]) value += Ms(link, limit, op);
   }
   return value;
 }
@@ -211,8 +185,8 @@ double LowerBound::Latency(const Link& link, int rounds) {
   double alone = 0, until_gate = 0;
   for (int op = 0; op < graph_.Size(); ++op) {
     if (!required_[op]) continue;
-    alone += graph_.FullMs(kDevice, op);
-    if (op <= gate_) until_gate += graph_.FullMs(kDevice, op);
+    alone += LeastMs(graph_, kDevice, op);
+    if (op <= gate_) until_gate += LeastMs(graph_, kDevice, op);
   }
   if (link.bytes_per_ms <= 0) return alone;
   // Nothing useful on the server; or only behind the gate; or the gate on the device, or on the server.

@@ -13,11 +13,11 @@ namespace wharf::split {
 // its inputs, computed or received (what windows at borders save is subtracted). Let the gate be the first operator of
 // one row that everything before it leads to. If the server computes the gate, all useful work before it is done and
 // its bytes are sent before it starts; if the device does, the same downwards. So the end is not before, each plus the
-// time from the gate on and the messages there must be: the device's work; the server's work; the bytes of a direction;
-// the bytes all of whose users come up to operator p, then the server's work from p on; a side's work up to q, then the
-// bytes of q and later ones. Any weighted mean of these bounds the end. For given weights, its least value over all
-// shares is a minimum cut, since the extreme points are layer partitions with replication (LayerCutter). The weights
-// are improved by multiplicative updates; every round gives a valid bound and the best is kept.
+// time from the gate on and the messages there must be: the device's work; the server's work; the bytes of a direction.
+// Nothing is said of the order among them: in bands, sending and computing overlap as they like. Any weighted mean of
+// these bounds the end. For given weights, its least value over all shares is a minimum cut, since the extreme points
+// are layer partitions with replication (LayerCutter). The weights are improved by multiplicative updates; every round
+// gives a valid bound and the best is kept.
 //
 // Not thread-safe; keeps weights between calls, so that a sweep over bandwidths is faster than its parts.
 class LowerBound {
@@ -28,24 +28,18 @@ class LowerBound {
   double Latency(const Link& link, int rounds = 40);
 
  private:
-  // What the end cannot come before: a constant and parts of the work and the bytes.
+  // What the end cannot come before: a constant, and before the gate all work of a side or all bytes it sends.
   struct Limit {
     double constant_ms = 0;
-    int device_until = 0;                   // the device's work on operators before this
-    int server_from = 0, server_until = 0;  // the server's work on these
-    // Bytes of outputs from `first` on, all of whose users come before `until`, by sender.
-    struct Sends {
-      int first = 0, until = 0;
-    };
-    std::array<Sends, 2> sends;
+    Side side = kDevice;
+    bool sends = false;  // else it computes
   };
   std::vector<Limit> Limits(const Link& link, Side gate_side) const;
   double Bound(const Link& link, Side gate_side, int rounds);
   LayerCosts Weigh(const Link& link, const std::vector<Limit>& limits, const std::vector<double>& weights) const;
   double Value(const Link& link, const Limit& limit, const LayerCut& cut) const;
-  bool Counts(const Limit& limit, Side sender, int op) const {
-    return required_[op] && op >= limit.sends[sender].first && last_user_[op] < limit.sends[sender].until;
-  }
+  // Of `op`, what counts for the limit if the side computes it or sends it.
+  double Ms(const Link& link, const Limit& limit, int op) const;
   void FindRequired();
   void FindSavings();
   void FindGate();

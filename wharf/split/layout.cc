@@ -37,7 +37,7 @@ absl::Status CheckOrder(const RowGraph& plain, const Layout& layout) {
       return InvalidArgument("the bands of the model's input are not the first");
     }
     for (const RowGraph::Edge& edge : plain.Inputs(band.op)) {
-      const RowRange needed = plain.Needed(band.op, edge, band.rows);
+      const RowRange needed = plain.Needed(band.op, AsBandsRead(plain, band.op, edge), band.rows);
       int rows = 0;
       for (const RowRange part : before[edge.from]) rows += Intersection(part, needed).Size();
       if (rows != needed.Size()) {
@@ -51,7 +51,25 @@ absl::Status CheckOrder(const RowGraph& plain, const Layout& layout) {
   return absl::OkStatus();
 }
 
+// Whether what every row reads by both is one range.
+bool Touch(const RowGraph& plain, int op, const RowGraph::Edge& a, const RowGraph::Edge& b) {
+  for (int row = 0; row < plain.Rows(op); ++row) {
+    const RowRange one = plain.Needed(op, a, {row, row + 1}), other = plain.Needed(op, b, {row, row + 1});
+    if (one.Empty() || other.Empty() || one.hi < other.lo || other.hi < one.lo) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+RowGraph::Edge AsBandsRead(const RowGraph& plain, int op, RowGraph::Edge edge) {
+  const auto inputs = plain.Inputs(op);
+  const bool apart = std::any_of(inputs.begin(), inputs.end(), [&](const RowGraph::Edge& other) {
+    return other.from == edge.from && other.rule != edge.rule && !Touch(plain, op, edge, other);
+  });
+  if (apart) edge.rule = {graph::RowKind::kGlobal};
+  return edge;
+}
 
 absl::Status Check(const RowGraph& plain, const Layout& layout) {
   if (layout.bands.empty()) return absl::OkStatus();
@@ -70,6 +88,7 @@ RowGraph WithLayout(const RowGraph& plain, const Layout& layout) {
     node.first_row = band.rows.lo;
     graph.AddNode(node);
     for (RowGraph::Edge edge : plain.Inputs(band.op)) {
+      if (!layout.bands.empty()) edge = AsBandsRead(plain, band.op, edge);
       if (layout.gathered && edge.rule.kind != graph::RowKind::kRow) edge.rule = {graph::RowKind::kGlobal};
       for (const int input : nodes[edge.from]) {
         edge.from = input;

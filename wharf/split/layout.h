@@ -31,6 +31,10 @@ struct Layout {
 
 inline constexpr int kMaxBands = 8;  // of one operator
 
+// How bands of `op` read this input of theirs: an operator that reads an input in several places far apart (rows joined
+// to rows of the same) reads it whole, because a kernel is given one range of it. O(rows) where there are several.
+RowGraph::Edge AsBandsRead(const RowGraph& plain, int op, RowGraph::Edge edge);
+
 // kInvalidArgument unless the bands cover every operator's rows exactly once, at most kMaxBands of them each, each band
 // after everything it reads; the model's input first, the output (one row) last. O(operators + edges * kMaxBands^2).
 absl::Status Check(const RowGraph& plain, const Layout& layout);

@@ -100,7 +100,8 @@ inline Layout ArbitraryLayout(const RowGraph& plain) {
     return std::none_of(waiting.begin(), waiting.end(), [&](const Band& later) {
       const auto edges = plain.Inputs(band.op);
       return std::any_of(edges.begin(), edges.end(), [&](const RowGraph::Edge& edge) {
-        return edge.from == later.op && !Intersection(plain.Needed(band.op, edge, band.rows), later.rows).Empty();
+        return edge.from == later.op &&
+               !Intersection(plain.Needed(band.op, AsBandsRead(plain, band.op, edge), band.rows), later.rows).Empty();
       });
     });
   };

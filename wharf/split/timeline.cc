@@ -26,6 +26,10 @@ double SentOnTrace(const RateTrace& trace, double start_ms, double bytes) {
   return kNever;
 }
 
+RowRange InOperator(const RowGraph& graph, int op, RowRange rows) {
+  return {graph.FirstRow(op) + rows.lo, graph.FirstRow(op) + rows.hi};
+}
+
 }  // namespace
 
 double Link::Sent(double start_ms, double bytes) const {
@@ -73,7 +77,8 @@ void Evaluator::Compute(const Plan& plan, Side side, int op, Outcome& outcome, s
   free_[side] = start + ms;
   outcome.busy_ms[side] += ms;
   if (events != nullptr && ms > 0) {
-    events->push_back({side == kDevice ? Lane::kDevice : Lane::kServer, op, plan.rows[side][op], start, start + ms, 0});
+    events->push_back({side == kDevice ? Lane::kDevice : Lane::kServer, op, InOperator(graph_, op, plan.rows[side][op]),
+                       start, start + ms, 0});
   }
 }
 
@@ -94,7 +99,8 @@ void Evaluator::Send(const Plan& plan, RowRange needed, const Link& link, Side f
   (from == kDevice ? outcome.up_bytes : outcome.down_bytes) += bytes;
   ++outcome.messages;
   if (events != nullptr) {
-    events->push_back({from == kDevice ? Lane::kUplink : Lane::kDownlink, op, needed, start, sent, bytes});
+    events->push_back(
+        {from == kDevice ? Lane::kUplink : Lane::kDownlink, op, InOperator(graph_, op, needed), start, sent, bytes});
   }
 }
 

@@ -55,8 +55,9 @@ struct Outcome {
 enum class Lane { kDevice, kUplink, kServer, kDownlink };
 struct Event {
   Lane lane = Lane::kDevice;
-  int op = 0;
-  RowRange rows;  // computed; of a message, the rows its receiver reads (some of which it may hold already)
+  int op = 0;  // of the graph, laid out as the plan says
+  RowRange
+      rows;  // of the whole operator; computed, or of a message the rows its receiver reads (some it may hold already)
   double start_ms = 0, end_ms = 0, bytes = 0;
 };
 

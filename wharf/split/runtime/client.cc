@@ -102,7 +102,6 @@ absl::Status Session::MakePlans(Profile profile) {
   const link::LinkEstimate estimate = estimator_.Estimate();
   if (estimate.round_trip > Nanoseconds::zero()) link_.round_trip_ms = Milliseconds(estimate.round_trip);
   PlanningOptions planning{options_.planner, options_.planner_options, options_.encodings, {}, link_};
-  planning.planner_options.bands = false;  // steps of bands cannot be compiled yet
   const auto coded = [](const Encoding& encoding) { return encoding != Encoding(); };
   if (options_.planner != kDeviceOnly && std::any_of(planning.encodings.begin(), planning.encodings.end(), coded)) {
     WHARF_ASSIGN_OR_RETURN(const exec::TensorPtr sample, Sample());
@@ -242,13 +241,13 @@ absl::StatusOr<std::vector<exec::TensorPtr>> Session::Run(const exec::TensorPtr&
   Choose(link != nullptr);
   Holdings holdings(model_->Graph().values.size());
   const exec::Part whole{{value, exec::AllRows(model_->Program(), value)}, input};
-  holdings[value] = whole;
+  holdings.Add(whole);
   if (!report_.alone) {
     report_.lost = RunTogether(link, recorder, holdings);
     if (!report_.lost.ok()) {
       link->Close(report_.lost);
       report_.alone = true;
-      holdings[value] = whole;
+      holdings.Add(whole);
     }
   }
   const TimePoint start = recorder->Now();

@@ -127,7 +127,7 @@ TEST_F(Hostile, IsNoSplitClient) {
 
 TEST_F(Hostile, SpeaksAnotherVersion) {
   RawClient client(server_);
-  client.Send(FrameKind::kHello, Hello{.major = 2});
+  client.Send(FrameKind::kHello, Hello{.major = kSplitMajor + 1});
   EXPECT_EQ(client.WhyEnded().code(), absl::StatusCode::kFailedPrecondition);
 }
 
@@ -203,6 +203,32 @@ TEST_F(Hostile, PlansThatCannotBeCarriedOut) {
   client.Open();
   for (int twice = 0; twice < 2; ++twice) client.Send(FrameKind::kPlan, EncodePlan(1, ServerOnly()));
   EXPECT_EQ(client.WhyEnded(), InvalidArgument("plan 1 is there already"));
+}
+
+TEST_F(Hostile, PlansInBandsThatCannotBeComputed) {
+  const RowGraph& rows = model_->View().rows;
+  Layout whole;
+  for (int op = 0; op < rows.Size(); ++op) whole.bands.push_back({op, {0, rows.Rows(op)}});
+  std::vector<Layout> layouts(5, whole);
+  layouts[0].bands[0].rows.hi += 1;                              // a row that does not exist
+  layouts[1].bands[1].op = 1 << 30;                              // an operator that does not exist
+  layouts[2].bands.push_back(whole.bands.front());               // the input twice
+  std::swap(layouts[3].bands.front(), layouts[3].bands.back());  // the result before the input
+  layouts[4].bands.assign(1 << 15, {0, {0, rows.Rows(0)}});      // the input, over and over
+  for (const Layout& layout : layouts) {
+    RawClient client(server_);
+    client.Open();
+    Plan plan = ServerOnly();
+    plan.layout = layout;
+    client.Send(FrameKind::kPlan, EncodePlan(1, plan));
+    EXPECT_EQ(client.WhyEnded().code(), kInvalid);
+  }
+  RawClient client(server_);
+  client.Open();
+  PlanMessage message = EncodePlan(1, ServerOnly());
+  message.bands.resize(7);  // no band
+  client.Send(FrameKind::kPlan, message);
+  EXPECT_EQ(client.WhyEnded(), InvalidArgument("plan 1 is malformed"));
 }
 
 TEST_F(Hostile, BeginsWithAPlanThatIsNotThere) {

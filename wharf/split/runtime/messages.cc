@@ -25,14 +25,26 @@ PlanMessage EncodePlan(uint32_t id, const Plan& plan) {
     const RowRange device = plan.rows[kDevice][op], server = plan.rows[kServer][op];
     rows.push_back({device.lo, device.hi, server.lo, server.hi});
   }
-  return {id, static_cast<uint8_t>(plan.encoding.input.coding), plan.encoding.input.quality,
-          static_cast<uint8_t>(plan.encoding.rows.coding), EncodeList(rows)};
+  std::vector<PlanBand> bands;
+  for (const Band& band : plan.layout.bands) bands.push_back({band.op, band.rows.lo, band.rows.hi});
+  PlanMessage message;
+  message.id = id;
+  message.input_coding = static_cast<uint8_t>(plan.encoding.input.coding);
+  message.jpeg_quality = plan.encoding.input.quality;
+  message.rows_coding = static_cast<uint8_t>(plan.encoding.rows.coding);
+  message.gathered = plan.layout.gathered;
+  message.bands = EncodeList(bands);
+  message.rows = EncodeList(rows);
+  return message;
 }
 
 absl::StatusOr<Plan> DecodePlan(const PlanMessage& message) {
   WHARF_ASSIGN_OR_RETURN(const auto rows, DecodeList<PlanRows>(message.rows));
   Plan plan(static_cast<int>(rows.size()));
   WHARF_ASSIGN_OR_RETURN(plan.encoding, DecodeEncoding(message));
+  WHARF_ASSIGN_OR_RETURN(const auto bands, DecodeList<PlanBand>(message.bands));
+  plan.layout.gathered = message.gathered;
+  for (const PlanBand& band : bands) plan.layout.bands.push_back({band.op, {band.lo, band.hi}});
   for (size_t op = 0; op < rows.size(); ++op) {
     plan.rows[kDevice][op] = {rows[op].device_lo, rows[op].device_hi};
     plan.rows[kServer][op] = {rows[op].server_lo, rows[op].server_hi};

@@ -17,7 +17,7 @@
 namespace wharf::split {
 
 inline constexpr uint32_t kSplitMagic = 0x53524857;  // "WHRS"
-inline constexpr uint16_t kSplitMajor = 1;           // must match
+inline constexpr uint16_t kSplitMajor = 2;           // must match
 inline constexpr uint16_t kSplitMinor = 0;           // the lower one is spoken
 
 inline constexpr offload::ProtocolVersion kSplitVersion = {"split session", "split protocol", kSplitMagic, kSplitMajor,
@@ -72,8 +72,14 @@ struct ModelState {
 struct PlanMessage {
   uint32_t id = 0;
   uint8_t input_coding = 0, jpeg_quality = 0, rows_coding = 0;  // of RowCoding; the quality is the input's
-  std::vector<std::byte> rows;                                  // EncodeList of PlanRows, one an operator
-  auto Fields() { return std::tie(id, input_coding, jpeg_quality, rows_coding, rows); }
+  bool gathered = false;                                        // of the Layout
+  std::vector<std::byte> bands;                                 // EncodeList of PlanBand; none: every operator whole
+  std::vector<std::byte> rows;                                  // EncodeList of PlanRows, one a band, or an operator
+  auto Fields() { return std::tie(id, input_coding, jpeg_quality, rows_coding, gathered, bands, rows); }
+};
+struct PlanBand {
+  int32_t op = 0, lo = 0, hi = 0;
+  auto Fields() { return std::tie(op, lo, hi); }
 };
 struct PlanRows {
   int32_t device_lo = 0, device_hi = 0, server_lo = 0, server_hi = 0;

@@ -53,13 +53,22 @@ const RowGraph& SmallGraph() {
   return kGraph;
 }
 
-void CheckPlan(std::span<const std::byte> bytes) {
-  const auto plan = DecodePlan({1, 0, 0, 0, {bytes.begin(), bytes.end()}});
+// The first byte says how many bands there are.
+void TryPlan(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  constexpr size_t kBandBytes = 3 * sizeof(int32_t);
+  const size_t bands = std::min(static_cast<size_t>(bytes[0]) / 2 * kBandBytes, bytes.size() - 1);
+  PlanMessage message;
+  message.gathered = static_cast<int>(bytes[0]) % 2 == 1;
+  message.bands.assign(bytes.begin() + 1, bytes.begin() + 1 + bands);
+  message.rows.assign(bytes.begin() + 1 + bands, bytes.end());
+  const auto plan = DecodePlan(message);
   if (!plan.ok()) return;
-  Require(EncodePlan(1, *plan).rows.size() == bytes.size());
-  if (!Check(SmallGraph(), *plan).ok()) return;
-  for (const Transfer& transfer : Transfers(SmallGraph(), *plan)) {
-    Require(transfer.rows > 0 && transfer.rows <= SmallGraph().Rows(transfer.op));
+  Require(EncodePlan(1, *plan).rows == message.rows && EncodePlan(1, *plan).bands == message.bands);
+  if (!CheckPlan(SmallGraph(), *plan).ok()) return;
+  const RowGraph graph = WithLayout(SmallGraph(), plan->layout);
+  for (const Transfer& transfer : Transfers(graph, *plan)) {
+    Require(transfer.rows > 0 && transfer.rows <= graph.Rows(transfer.op));
   }
 }
 
@@ -68,10 +77,20 @@ void SayGoodbye(std::span<const std::byte> bytes) {
   if (goodbye.ok()) Require(!StatusOf(*goodbye).ok());
 }
 
-constexpr void (*kDecoders[])(std::span<const std::byte>) = {
-    DecodeOne<Hello>,     DecodeOne<Welcome>,  DecodeOne<Goodbye>, DecodeOne<OpenModel>, DecodeOne<PlanMessage>,
-    DecodeOne<Begin>,     DecodeOne<RowsHead>, DecodeOne<Done>,    DecodeMany<PlanRows>, DecodeMany<Arrival>,
-    DecodeMany<Computed>, CheckPlan,           SayGoodbye};
+constexpr void (*kDecoders[])(std::span<const std::byte>) = {DecodeOne<Hello>,
+                                                             DecodeOne<Welcome>,
+                                                             DecodeOne<Goodbye>,
+                                                             DecodeOne<OpenModel>,
+                                                             DecodeOne<PlanMessage>,
+                                                             DecodeOne<Begin>,
+                                                             DecodeOne<RowsHead>,
+                                                             DecodeOne<Done>,
+                                                             DecodeMany<PlanRows>,
+                                                             DecodeMany<Arrival>,
+                                                             DecodeMany<Computed>,
+                                                             DecodeMany<PlanBand>,
+                                                             TryPlan,
+                                                             SayGoodbye};
 
 }  // namespace
 }  // namespace wharf::split

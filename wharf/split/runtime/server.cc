@@ -216,11 +216,11 @@ absl::Status ServerSession::OnProbe(std::span<const std::byte> bulk) {
 
 absl::Status ServerSession::OnPlan(std::span<const std::byte> head) {
   WHARF_ASSIGN_OR_RETURN(const PlanMessage message, DecodeHead<PlanMessage>(head, "a plan"));
-  plan_bytes_ += message.rows.size();
+  plan_bytes_ += message.rows.size() + message.bands.size();
   if (plan_bytes_ > kMaxPlanBytes) return ResourceExhausted("plans of more than {} bytes", kMaxPlanBytes);
   const auto plan = DecodePlan(message);
   if (!plan.ok()) return InvalidArgument("plan {} is malformed", message.id);
-  if (const absl::Status possible = Check(model_->View().rows, *plan); !possible.ok()) {
+  if (const absl::Status possible = CheckPlan(model_->View().rows, *plan); !possible.ok()) {
     return InvalidArgument("plan {}: {}", message.id, Message(possible));
   }
   WHARF_ASSIGN_OR_RETURN(SideSteps steps, CompileSteps(model_->View(), *plan, kServer));

@@ -46,7 +46,7 @@ RC_GTEST_PROP(ServerLink, AnyPlanGivesWhatTheWholeModelGives, (uint32_t seed)) {
   const int value = model.Graph().inputs[0];
   const exec::TensorPtr input = testing::RandomInput(model, seed);
   for (uint32_t plan_id = 0; plan_id < 3; ++plan_id) {
-    Plan plan = ArbitraryPlan(model.View().rows);
+    Plan plan = ArbitraryLaidOutPlan(model.View().rows);
     const RowCodec codec{*rc::gen::element(RowCoding::kPlain, RowCoding::kPacked)};
     plan.encoding = {codec, codec};
     const auto steps = CompileSteps(model.View(), plan, kDevice);
@@ -56,7 +56,7 @@ RC_GTEST_PROP(ServerLink, AnyPlanGivesWhatTheWholeModelGives, (uint32_t seed)) {
       const auto inference = (*link)->Begin(plan_id, plan, *steps, recorder);
       if (!inference.ok()) RC_FAIL(ToString(inference.status()));
       Holdings holdings(model.Graph().values.size());
-      holdings[value] = exec::Part{{value, exec::AllRows(model.Program(), value)}, input};
+      holdings.Add({{value, exec::AllRows(model.Program(), value)}, input});
       const absl::Status done =
           RunSteps({model.Program(), *steps, kDevice, *inference->inbox, *inference->outbox, *recorder, {}}, holdings);
       if (!done.ok()) RC_FAIL(ToString(done));

@@ -22,10 +22,10 @@ class Runner {
           WHARF_RETURN_IF_ERROR(Compute(step));
           break;
         case Step::Kind::kSend:
-          Send(step);
+          WHARF_RETURN_IF_ERROR(Send(step));
           break;
       }
-      for (const int value : step.release) holdings_[value].reset();
+      for (const int value : step.release) holdings_.Release(value);
     }
     return absl::OkStatus();
   }
@@ -37,48 +37,30 @@ class Runner {
     if (run_.patience) deadline = start + *run_.patience - waited_;
     WHARF_ASSIGN_OR_RETURN(std::vector<exec::Part> parts, run_.inbox.Take(step.messages, deadline));
     waited_ = waited_ + (run_.recorder.Now() - start);
-    // Of several values the parts alternate.
-    std::stable_sort(parts.begin(), parts.end(),
-                     [](const exec::Part& a, const exec::Part& b) { return a.rows.value < b.rows.value; });
-    for (auto first = parts.begin(); first != parts.end();) {
-      const auto last = std::find_if(first, parts.end(),
-                                     [&](const exec::Part& part) { return part.rows.value != first->rows.value; });
-      WHARF_RETURN_IF_ERROR(Add({first, last}));
-      first = last;
-    }
-    return absl::OkStatus();
-  }
-
-  // Rows of one value that came: all that is missing around the own ones, or, where those are not needed, all.
-  absl::Status Add(std::vector<exec::Part> parts) {
-    std::optional<exec::Part>& held = holdings_[parts[0].rows.value];
-    const auto touches_own = [&](const exec::Part& part) {
-      return part.rows.range.hi == held->rows.range.lo || part.rows.range.lo == held->rows.range.hi;
-    };
-    if (held && std::all_of(parts.begin(), parts.end(), touches_own)) parts.push_back(*held);
-    std::sort(parts.begin(), parts.end(),
-              [](const exec::Part& a, const exec::Part& b) { return a.rows.range.lo < b.rows.range.lo; });
-    WHARF_ASSIGN_OR_RETURN(held, run_.program.Join(parts));
+    for (exec::Part& part : parts) holdings_.Add(std::move(part));
     return absl::OkStatus();
   }
 
   absl::Status Compute(const Step& step) {
     std::vector<exec::Part> given;
-    for (const exec::Rows& rows : step.given) given.push_back(*holdings_[rows.value]);
     const TimePoint start = run_.recorder.Now();
+    for (const exec::Rows& rows : step.given) {
+      WHARF_ASSIGN_OR_RETURN(exec::Part part, holdings_.Get(run_.program, rows));
+      given.push_back(std::move(part));
+    }
     WHARF_ASSIGN_OR_RETURN(std::vector<exec::TensorPtr> made, run_.program.Run(given, step.wanted));
     const Lane lane = run_.side == kDevice ? Lane::kDevice : Lane::kServer;
     run_.recorder.Add(lane, step.ops.back(), step.wanted.back().range, start, run_.recorder.Now(), 0);
-    for (size_t i = 0; i < made.size(); ++i) {
-      holdings_[step.wanted[i].value] = exec::Part{step.wanted[i], std::move(made[i])};
-    }
+    for (size_t i = 0; i < made.size(); ++i) holdings_.Add({step.wanted[i], std::move(made[i])});
     return absl::OkStatus();
   }
 
-  void Send(const Step& step) {
+  absl::Status Send(const Step& step) {
     for (const RowsMessage& message : step.messages) {
-      run_.outbox.Send(message, run_.program.Cut(*holdings_[message.rows.value], message.rows.range));
+      WHARF_ASSIGN_OR_RETURN(const exec::Part part, holdings_.Get(run_.program, message.rows));
+      run_.outbox.Send(message, run_.program.Cut(part, message.rows.range));
     }
+    return absl::OkStatus();
   }
 
   const SideRun& run_;
@@ -112,25 +94,27 @@ std::map<int, Recorder::Coded> Recorder::CodedSoFar() const {
 
 absl::Status RunSteps(const SideRun& run, Holdings& holdings) { return Runner(run, holdings).Run(); }
 
-absl::StatusOr<std::vector<exec::TensorPtr>> Finish(const exec::Program& program, const Holdings& holdings) {
+absl::StatusOr<std::vector<exec::TensorPtr>> Finish(const exec::Program& program, Holdings holdings) {
   const graph::Graph& graph = program.Graph();
   std::vector<exec::Rows> wanted;
   for (const int output : graph.outputs) wanted.push_back({output, exec::AllRows(program, output)});
-  std::vector<bool> given(holdings.size());
-  for (size_t value = 0; value < holdings.size(); ++value) given[value] = holdings[value].has_value();
+  const int values = static_cast<int>(holdings.Size());
+  std::vector<bool> given(values);
+  for (int value = 0; value < values; ++value) given[value] = holdings.Has(value);
   std::vector<RowRange> needed;
   // A value of which not everything needed is there is computed again, from what is before it.
   for (bool enough = false; !enough;) {
     enough = true;
     needed = graph::NeededRows(graph, program.RowRules(), wanted, given);
-    for (size_t value = 0; value < holdings.size(); ++value) {
-      if (!given[value] || holdings[value]->rows.range.Contains(needed[value])) continue;
-      given[value] = enough = false;
+    for (int value = 0; value < values; ++value) {
+      if (given[value] && !holdings.Covers({value, needed[value]})) given[value] = enough = false;
     }
   }
   std::vector<exec::Part> parts;
-  for (size_t value = 0; value < holdings.size(); ++value) {
-    if (given[value] && !needed[value].Empty()) parts.push_back(*holdings[value]);
+  for (int value = 0; value < values; ++value) {
+    if (!given[value] || needed[value].Empty()) continue;
+    WHARF_ASSIGN_OR_RETURN(exec::Part part, holdings.Get(program, {value, needed[value]}));
+    parts.push_back(std::move(part));
   }
   return program.Run(parts, wanted);
 }

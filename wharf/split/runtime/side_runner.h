@@ -9,6 +9,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "wharf/base/clock.h"
+#include "wharf/split/runtime/holdings.h"
 #include "wharf/split/runtime/inbox.h"
 #include "wharf/split/timeline.h"
 
@@ -48,9 +49,6 @@ class Outbox {
   virtual void Send(const RowsMessage& message, exec::Part part) = 0;
 };
 
-// The rows of each value that one side has at the moment.
-using Holdings = std::vector<std::optional<exec::Part>>;
-
 struct SideRun {
   const exec::Program& program;
   const SideSteps& steps;
@@ -66,6 +64,6 @@ absl::Status RunSteps(const SideRun& run, Holdings& holdings);
 
 // The graph's outputs from whatever is held, computing what is missing; nothing is computed again that can be read.
 // REQUIRES: the graph's inputs are held whole. Fails as Program::Run does.
-absl::StatusOr<std::vector<exec::TensorPtr>> Finish(const exec::Program& program, const Holdings& holdings);
+absl::StatusOr<std::vector<exec::TensorPtr>> Finish(const exec::Program& program, Holdings holdings);
 
 }  // namespace wharf::split

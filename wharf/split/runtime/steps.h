@@ -11,19 +11,20 @@
 
 namespace wharf::split {
 
-// A model as the runtime wants it: its graph, and how its values belong to the operators of plans.
+// A model as the runtime wants it: its graph, and how its values belong to the operators of plans. Below, operators are
+// those of the graph laid out as the plan says: bands, where it has some.
 struct SplitModel {
   const graph::Graph& graph;
   const graph::RowRules& rules;
   const ModelOperators& operators;
-  const RowGraph& rows;  // of those operators
+  const RowGraph& rows;  // of those operators, not laid out
 };
 
 // Rows of one value that travel as one message.
 struct RowsMessage {
-  int op = 0;
-  exec::Rows rows;
-  RowCodec codec;  // how they travel: the plan's Encoding says
+  int op = 0;       // of the laid-out graph
+  exec::Rows rows;  // of the whole value
+  RowCodec codec;   // how they travel: the plan's Encoding says
   friend bool operator==(const RowsMessage& a, const RowsMessage& b) {
     return a.op == b.op && a.rows.value == b.rows.value && a.rows.range == b.rows.range && a.codec == b.codec;
   }
@@ -44,10 +45,11 @@ struct SideSteps {
   std::vector<RowsMessage> incoming;  // of all steps, in the order in which the other side sends them
 };
 
-// Operators follow each other in one kCompute as long as they need nothing that has not come yet and nothing of theirs
-// is sent. Rows are sent before anything else is computed, and waited for when somebody needs them. On the device no
-// graph output is released. REQUIRES: Check(model.rows, plan).ok(). kInvalidArgument: operators and graph
-// contradict each other. O(operators + steps * (values + nodes)).
+// Operators follow each other in one kCompute as long as they need nothing that has not come yet, nothing of theirs is
+// sent, and each reads of the others no more than is computed there (of bands, not across them). Rows are sent before
+// anything else is computed, and waited for when somebody needs them. On the device no graph output is released.
+// REQUIRES: CheckPlan(model.rows, plan).ok(). kInvalidArgument: operators and graph contradict each other. O(operators
+// + steps * (values + nodes)).
 absl::StatusOr<SideSteps> CompileSteps(const SplitModel& model, const Plan& plan, Side side);
 
 // What `from` sends in the course of a plan, in order. REQUIRES: as above.

@@ -57,13 +57,13 @@ class Both {
   Both(const Model& model, const Plan& plan)
       : model_(model),
         steps_{Compiled(model, plan, kDevice), Compiled(model, plan, kServer)},
-        to_{Wire(model, steps_[kDevice]), Wire(model, steps_[kServer])} {
-    for (Holdings& holdings : holdings_) holdings.resize(model.Graph().values.size());
+        to_{Wire(model, steps_[kDevice]), Wire(model, steps_[kServer])},
+        holdings_{Holdings(model.Graph().values.size()), Holdings(model.Graph().values.size())} {
   }
 
   absl::StatusOr<std::vector<exec::TensorPtr>> Run(const exec::TensorPtr& input) {
     const int value = model_.Graph().inputs[0];
-    holdings_[kDevice][value] = exec::Part{{value, exec::AllRows(model_.Program(), value)}, input};
+    holdings_[kDevice].Add({{value, exec::AllRows(model_.Program(), value)}, input});
     absl::Status served;
     std::thread server([&] { served = RunSide(kServer); });
     const absl::Status done = RunSide(kDevice);
@@ -76,8 +76,8 @@ class Both {
   // What a side still has.
   std::vector<int> Held(Side side) const {
     std::vector<int> held;
-    for (size_t value = 0; value < holdings_[side].size(); ++value) {
-      if (holdings_[side][value]) held.push_back(static_cast<int>(value));
+    for (int value = 0; value < static_cast<int>(holdings_[side].Size()); ++value) {
+      if (holdings_[side].Has(value)) held.push_back(value);
     }
     return held;
   }
@@ -110,8 +110,9 @@ bool Reads(const SideSteps& side, int value) {
 RC_GTEST_PROP(Steps, GiveWhatTheWholeModelGives, (uint32_t seed)) {
   const auto model = testing::RandomModel(seed, *rc::gen::inRange(1, 12));
   const RowGraph& rows = model->View().rows;
-  const Plan plan = ArbitraryPlan(rows);
-  RC_ASSERT(Check(rows, plan).ok());
+  const Plan plan = ArbitraryLaidOutPlan(rows);
+  RC_ASSERT(CheckPlan(rows, plan).ok());
+  RC_CLASSIFY(!plan.layout.bands.empty(), "in bands");
   Both both(*model, plan);
   const exec::TensorPtr input = testing::RandomInput(*model, seed);
   const auto results = both.Run(input);
@@ -129,8 +130,8 @@ RC_GTEST_PROP(Steps, GiveWhatTheWholeModelGives, (uint32_t seed)) {
 
 RC_GTEST_PROP(Steps, SendWhatTheOtherSideExpectsAndThePlanSays, (uint32_t seed)) {
   const auto model = testing::RandomModel(seed, *rc::gen::inRange(1, 12));
-  const RowGraph& rows = model->View().rows;
-  const Plan plan = ArbitraryPlan(rows);
+  const Plan plan = ArbitraryLaidOutPlan(model->View().rows);
+  const RowGraph rows = WithLayout(model->View().rows, plan.layout);
   const std::array<SideSteps, 2> steps = {Compiled(*model, plan, kDevice), Compiled(*model, plan, kServer)};
   for (const Side side : kSides) {
     RC_ASSERT(Sent(steps[side]) == steps[Other(side)].incoming);
@@ -144,13 +145,14 @@ RC_GTEST_PROP(Steps, SendWhatTheOtherSideExpectsAndThePlanSays, (uint32_t seed))
   std::array<int, 2> sent{}, planned{};
   for (const Side side : kSides) {
     for (const RowsMessage& message : steps[Other(side)].incoming) {
-      if (message.rows.value == model->Operators().values[message.op][0]) sent[side] += message.rows.range.Size();
+      const int op = rows.Operator(message.op);
+      if (message.rows.value == model->Operators().values[op][0]) sent[side] += message.rows.range.Size();
     }
   }
   for (const Transfer& transfer : Transfers(rows, plan)) {
     // Of an operator that cannot be cut the value's rows count, not the operator's one.
-    const int value = model->Operators().values[transfer.op][0];
-    const bool whole = rows.Rows(transfer.op) == 1;
+    const int value = model->Operators().values[rows.Operator(transfer.op)][0];
+    const bool whole = rows.OperatorRows(transfer.op) == 1;
     planned[transfer.from] += whole ? model->View().rules.Rows(model->Graph(), value) : transfer.rows;
   }
   RC_ASSERT(sent == planned);
@@ -201,10 +203,10 @@ RC_GTEST_PROP(Finish, NeedsNothingButTheInput, (uint32_t seed)) {
       const exec::Rows rows{value, {lo, *rc::gen::inRange(lo + 1, all.hi + 1)}};
       const auto made = program.Run({&image, 1}, {&rows, 1});
       if (!made.ok()) RC_FAIL(ToString(made.status()));
-      holdings[value] = exec::Part{rows, made->front()};
+      holdings.Add({rows, made->front()});
     }
   }
-  holdings[first] = image;
+  holdings.Add(image);
   const auto results = Finish(program, holdings);
   if (!results.ok()) RC_FAIL(ToString(results.status()));
   const auto whole = testing::IsWhole(*model, input, *results);
