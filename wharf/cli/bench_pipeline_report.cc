@@ -134,7 +134,7 @@ Table PipelineMeansAsTable(const std::vector<PipelineBenchRow>& rows) {
 
 void AddPipelineCharts(const std::vector<PipelineBenchRow>& rows, report::HtmlPage& page) {
   const std::vector<MeanRow> means = MeansOf(rows);
-  page.AddPicture(Bars(means, "Maximum load factor at 99 % attainment", &MeanRow::load, 1, "of our plan"));
+  page.AddPicture(Bars(means, "Maximum load factor at 99 % attainment, of our plan", &MeanRow::load, 1, ""));
   page.AddPicture(Bars(means, "Utilisation of the slower GPUs", &MeanRow::util_low, 100, "%"));
   page.AddPicture(Bars(means, "Utilisation of the fastest GPUs", &MeanRow::util_high, 100, "%"));
 }
