@@ -74,7 +74,7 @@ struct ComputeCommand {
 class Workers {
  public:
   virtual ~Workers() = default;
-  // To begin at once. What has no time to wait for: the feature maps lie on from_vgpu.
+  // To begin at once: the feature maps lie on from_vgpu.
   virtual void Transfer(const TransferCommand& command) = 0;
   // To begin as soon as what was commanded of this virtual GPU before is done. Its input is there.
   virtual void Compute(const ComputeCommand& command) = 0;
@@ -95,7 +95,7 @@ class Scheduler {
   virtual void OnWorkerBack(int vgpu) = 0;
   // Does what is due now.
   virtual void Poll() = 0;
-  // When Poll has something to do if nothing is reported before; TimePoint::max-like kNever if never.
+  // When Poll has something to do if nothing is reported before; kNever if never.
   virtual TimePoint NextWakeup() const = 0;
 };
 
