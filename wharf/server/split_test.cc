@@ -257,7 +257,9 @@ TEST_F(SplitServing, OverTls) {
   EXPECT_TRUE(client.GoesOn());
   EXPECT_EQ(Open(server, ServerOnly("fedcba9876543210fedcba9876543210"), ModelBytes(), Tls()).status(),
             Unauthenticated("the token is wrong: use the server's token file"));
-  EXPECT_FALSE(Open(server, ServerOnly(kToken)).ok()) << "without TLS";
+  const absl::Status plain = Open(server, ServerOnly(kToken)).status();
+  EXPECT_EQ(plain.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(Message(plain)), HasSubstr("does it want --tls"));
   EXPECT_TRUE(client.GoesOn());
 }
 

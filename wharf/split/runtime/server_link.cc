@@ -57,8 +57,14 @@ absl::StatusOr<ServerLink::Answer> ServerLink::Ask(FrameKind question, std::span
 absl::Status ServerLink::Greet() {
   Hello hello;
   hello.token = config_.token;
-  WHARF_ASSIGN_OR_RETURN(const Answer answer, Ask(FrameKind::kHello, offload::Encode(hello), {}, FrameKind::kWelcome));
-  const auto welcome = offload::Decode<Welcome>(answer.head);
+  const auto answer = Ask(FrameKind::kHello, offload::Encode(hello), {}, FrameKind::kWelcome);
+  if (absl::IsUnavailable(answer.status()) && !SaidGoodbye()) {
+    return Unavailable(
+        "the server at {} closed the connection without an answer: does it want --tls, or is it no Wharf server?",
+        channel_->Stream().Peer());
+  }
+  WHARF_RETURN_IF_ERROR(answer.status());
+  const auto welcome = offload::Decode<Welcome>(answer->head);
   if (!welcome.ok() || welcome->major != kSplitMajor) return FailedPrecondition("the server's Welcome is malformed");
   return absl::OkStatus();
 }
@@ -162,6 +168,11 @@ void ServerLink::AwaitServerEvents(uint64_t inference, TimePoint deadline) {
   mutex_.AwaitWithTimeout(absl::Condition(&done), absl::FromChrono(deadline - config_.clock->Now()));
 }
 
+bool ServerLink::SaidGoodbye() const {
+  absl::MutexLock lock(&mutex_);
+  return said_goodbye_;
+}
+
 bool ServerLink::Alive() const { return Why().ok(); }
 
 absl::Status ServerLink::Why() const {
@@ -198,6 +209,8 @@ absl::Status ServerLink::OnFrame(const link::FrameHeader& header, std::span<cons
   const auto kind = static_cast<FrameKind>(header.kind);
   if (kind == FrameKind::kGoodbye) {
     WHARF_ASSIGN_OR_RETURN(const Goodbye goodbye, offload::Decode<Goodbye>(head));
+    absl::MutexLock lock(&mutex_);
+    said_goodbye_ = true;
     return StatusOf(goodbye);
   }
   if (kind == FrameKind::kDone) return OnDone(header, head);

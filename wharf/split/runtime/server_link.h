@@ -79,6 +79,7 @@ class ServerLink final : private link::FrameHandler {
   std::vector<Event> Uploads(const std::vector<Arrival>& arrivals) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void LearnRates(const std::vector<Event>& sent) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  bool SaidGoodbye() const;
   absl::Status Greet();
   absl::Status OpenModelThere();
   absl::Status Probe();
@@ -92,6 +93,7 @@ class ServerLink final : private link::FrameHandler {
   const ServerLinkConfig config_;
   mutable absl::Mutex mutex_;
   std::optional<Answer> answer_ ABSL_GUARDED_BY(mutex_);
+  bool said_goodbye_ ABSL_GUARDED_BY(mutex_) = false;  // the server, and why it ends
   std::optional<FrameKind> awaited_ ABSL_GUARDED_BY(mutex_);  // what may come that is not rows
   absl::Status closed_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<Inbox> inbox_ ABSL_GUARDED_BY(mutex_);
