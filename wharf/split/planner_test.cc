@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
+#include "wharf/split/bands.h"
 #include "wharf/split/bound.h"
 #include "wharf/split/layer_cut.h"
 #include "wharf/split/plan_evaluator.h"
@@ -54,7 +56,9 @@ double BestByExhaustion(const RowGraph& graph, const Link& link, const Objective
       }
     }
   };
-  choose(1);
+  int first = 0;
+  while (graph.IsInput(first)) ++first;
+  choose(first);
   return best;
 }
 
@@ -105,6 +109,42 @@ TEST(Planner, OursFindsTheBestOfAllPlansOfSmallModels) {
   RecordProperty("worst", fmt::format("{}", worst));
   EXPECT_GE(best, cases * 97 / 100);
   EXPECT_LE(worst, 1.3);
+}
+
+// Two bands, wherever they part.
+std::vector<Layout> AllLayoutsOfTwoBands(const RowGraph& graph) {
+  std::vector<Layout> all = {Layout()};
+  for (int until = 1; until < graph.Size(); ++until) {
+    for (const double end : {0.2, 0.4, 0.6, 0.8}) {
+      for (const Anchor anchor : {Anchor::kInput, Anchor::kFrontier}) {
+        Layout layout = InBands(graph, {until, {end}, anchor});
+        if (std::find(all.begin(), all.end(), layout) == all.end()) all.push_back(std::move(layout));
+      }
+    }
+  }
+  return all;
+}
+
+TEST(Planner, OursIsCloseToTheBestOfAllPlansInTwoBands) {
+  int cases = 0, best = 0;
+  double worst = 1;
+  rc::check("close to exhaustive search in bands", [&] {
+    const RowGraph graph(ArbitraryProfile(2, 3));
+    const Link link = ArbitraryLink();
+    double exhaustive = INFINITY;
+    for (const Layout& layout : AllLayoutsOfTwoBands(graph)) {
+      exhaustive = std::min(exhaustive, BestByExhaustion(WithLayout(graph, layout), link, Objective::Latency()));
+    }
+    const Plan plan = Make("intra-dp", graph, 20000)->MakePlan(link, Objective::Latency());
+    const double ours = Objective::Latency().Score(PlanEvaluator(graph).Evaluate(plan, link));
+    ++cases;
+    best += ours <= exhaustive * (1 + 1e-6) + 1e-6 ? 1 : 0;
+    worst = std::max(worst, exhaustive > 0 ? ours / exhaustive : 1);
+  });
+  RecordProperty("best", best);
+  RecordProperty("worst", fmt::format("{}", worst));
+  EXPECT_GE(best, cases * 90 / 100);
+  EXPECT_LE(worst, 1.5);
 }
 
 TEST(Planner, OursBeatsDifferentialEvolutionWithTwentyTimesTheBudget) {
