@@ -33,9 +33,10 @@ const std::vector<std::vector<std::string>> kGroups = {
     {"centernet", "convnext", "dnl"}, {"fsaf", "nonlocal", "efficientdet"}};
 const std::vector<double> kWeights = {0.3, 0.33, 0.37};  // the published plans'
 constexpr double kSloScale = 5, kMargin = 0.4;           // of one request on an L4, and of the SLO (thesis 4.7.1)
+constexpr int kCurveSteps = 5;                           // of 0.01, from one load of a curve to the next
 
 struct BenchPipelineOptions {
-  bool quick = false, sensitivity = false, markdown = false;
+  bool quick = false, sensitivity = false, curves = false, markdown = false;
   int seeds = 2, max_partitions = 2;
   double seconds = 30, compute_cv = 0;
   std::string data, json, html;
@@ -186,6 +187,7 @@ absl::Status BenchPipeline(const BenchPipelineOptions& options) {
   pipeline::LoadSearch search;
   search.seconds = options.quick ? 10 : options.seconds;
   search.seeds = options.quick ? 1 : options.seeds;
+  search.curve_steps = options.curves ? kCurveSteps : 0;
   search.simulation.variation.compute_cv = options.compute_cv;
   std::vector<PipelineBenchRow> rows;
   Progress progress(cases.size());
@@ -215,6 +217,7 @@ void AddBenchPipelineCommand(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--quick", options->quick, "One group of models, 10 s, one seed");
   command->add_flag("--sensitivity", options->sensitivity, "Vary SLOs, GPU ratios and margins instead");
+  command->add_flag("--curves", options->curves, "Attainment at loads 0.05 to 1 as well, in --json and --html");
   command->add_option("--seconds", options->seconds, "Simulated for each load and seed")
       ->check(CLI::Range(0.1, 1e4))
       ->capture_default_str();

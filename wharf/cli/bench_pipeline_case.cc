@@ -58,6 +58,7 @@ absl::StatusOr<std::vector<PipelineBenchRow>> RunPipelineCase(const PipelineCase
       const pipeline::MaxLoad found = pipeline::FindMaxLoad(deployment, rates, search);
       row.max_load_factors_99 = found.by_model;
       row.max_load_factor_99 = found.Mean();
+      row.attainment = found.curve;
       row.util_high = UtilisationOf(one.cluster, found.utilisation, 0, 1);
       row.util_low = UtilisationOf(one.cluster, found.utilisation, 1, found.utilisation.size());
     }

@@ -27,6 +27,7 @@ struct PipelineBenchRow {
   std::vector<double> max_load_factors_99;  // of each model
   // Of all GPUs of the slower classes, and of the fastest, each model at its largest load factor.
   double util_low = 0, util_high = 0;
+  std::vector<double> attainment;  // pipeline::MaxLoad::curve
 
   double OfOwnPlan(double our_xput) const {
     return planned_xput > 0 ? max_load_factor_99 * our_xput / planned_xput : 0;

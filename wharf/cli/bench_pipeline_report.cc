@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "wharf/report/bar_chart.h"
+#include "wharf/report/line_chart.h"
 
 namespace wharf::cli {
 namespace {
@@ -58,6 +59,23 @@ std::string Bars(const std::vector<MeanRow>& means, const std::string& title, do
   return chart.Svg();
 }
 
+// Of each case, attainment by load (Figure 4.7).
+void AddCurves(const std::vector<PipelineBenchRow>& rows, report::HtmlPage& page) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (i > 0 && SameCase(rows[i - 1], rows[i])) continue;
+    report::LineChart chart{rows[i].cluster,
+                            fmt::format("load in 1/{} of our plan; {}", rows[i].attainment.size(), rows[i].dnns),
+                            "on time",
+                            false,
+                            1,
+                            {}};
+    for (size_t j = i; j < rows.size() && SameCase(rows[i], rows[j]); ++j) {
+      if (!rows[j].attainment.empty()) chart.lines.push_back({rows[j].algorithm, rows[j].attainment});
+    }
+    if (!chart.lines.empty()) page.AddPicture(chart.Svg());
+  }
+}
+
 }  // namespace
 
 std::string PipelineRowsAsJson(const std::vector<PipelineBenchRow>& rows) {
@@ -77,6 +95,7 @@ std::string PipelineRowsAsJson(const std::vector<PipelineBenchRow>& rows) {
                      {"util_low", row.util_low},
                      {"util_high", row.util_high},
                      {"simulated", true}});
+    if (!row.attainment.empty()) array.back()["attainment"] = row.attainment;
   }
   return array.dump(1) + "\n";
 }
@@ -137,6 +156,7 @@ void AddPipelineCharts(const std::vector<PipelineBenchRow>& rows, report::HtmlPa
   page.AddPicture(Bars(means, "Maximum load factor at 99 % attainment, of our plan", &MeanRow::load, 1, ""));
   page.AddPicture(Bars(means, "Utilisation of the slower GPUs", &MeanRow::util_low, 100, "%"));
   page.AddPicture(Bars(means, "Utilisation of the fastest GPUs", &MeanRow::util_high, 100, "%"));
+  AddCurves(rows, page);
 }
 
 }  // namespace wharf::cli

@@ -87,7 +87,10 @@ TEST(PipelineReport, MeansAreOverTheGroupsOfACluster) {
 
 TEST(PipelineReport, ChartsHaveABarForEachAlgorithm) {
   report::HtmlPage page("page");
-  AddPipelineCharts(TwoGroups(), page);
+  std::vector<PipelineBenchRow> rows = TwoGroups();
+  rows[1].attainment = {1, 0.5};
+  AddPipelineCharts(rows, page);
+  EXPECT_THAT(page.Text(), HasSubstr("load in 1/"));
   EXPECT_THAT(page.Text(), HasSubstr("Maximum load factor at 99 % attainment"));
   EXPECT_THAT(page.Text(), HasSubstr("Utilisation of the slower GPUs"));
 }

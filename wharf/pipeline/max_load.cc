@@ -21,6 +21,17 @@ class Search {
     return LoadOf(passes);
   }
 
+  std::vector<double> Curve() {
+    std::vector<double> curve;
+    if (search_.curve_steps <= 0) return curve;
+    for (int steps = search_.curve_steps; LoadOf(steps) <= 1; steps += search_.curve_steps) {
+      const std::vector<double>& attainment = AttainmentAt(steps);
+      curve.push_back(std::accumulate(attainment.begin(), attainment.end(), 0.0) /
+                      static_cast<double>(attainment.size()));
+    }
+    return curve;
+  }
+
   std::vector<double> Utilisation(const std::vector<double>& loads) const {
     std::vector<double> sum(deployment_.classes.size());
     for (int seed = 1; seed <= search_.seeds; ++seed) {
@@ -80,6 +91,7 @@ MaxLoad FindMaxLoad(const Deployment& deployment, const std::vector<double>& rat
   MaxLoad found;
   for (size_t model = 0; model < rates.size(); ++model) found.by_model.push_back(loads.Largest(model));
   found.utilisation = loads.Utilisation(found.by_model);
+  found.curve = loads.Curve();
   return found;
 }
 

@@ -14,6 +14,7 @@ struct LoadSearch {
   int seeds = 2;        // their requests are counted together
   double step = 0.01;   // load factors are multiples of it, at most `highest`
   double highest = 1.5;
+  int curve_steps = 0;           // if above 0, of MaxLoad::curve
   SimulationOptions simulation;  // seconds and seed are set by the search
 };
 
@@ -21,6 +22,8 @@ struct MaxLoad {
   // Of each model, all models having the same load factor: 0 if even one step is too much.
   std::vector<double> by_model;
   std::vector<double> utilisation;  // of each GPU class, each model at its largest load factor
+  // The attainment at curve_steps, 2 · curve_steps … steps up to load factor 1, the mean over the models (Figure 4.7).
+  std::vector<double> curve;
 
   double Mean() const;
 };

@@ -24,6 +24,18 @@ TEST(MaxLoad, IsWhereTheGpusAreUsedUp) {
   EXPECT_NEAR(found.utilisation[0], 1, 0.03);
 }
 
+TEST(MaxLoad, TheCurveFallsWhereTheGpusAreUsedUp) {
+  LoadSearch search;
+  search.seconds = 5;
+  search.curve_steps = 25;
+  const std::vector<double> curve = FindMaxLoad(TenGpus(), {2000}, search).curve;
+  ASSERT_EQ(curve.size(), 4u);  // at 500, 1000, 1500 and 2000 requests/s
+  EXPECT_EQ(curve[0], 1);
+  EXPECT_GT(curve[1], 0.97);
+  EXPECT_NEAR(curve[2], 1000.0 / 1500, 0.05);
+  EXPECT_NEAR(curve[3], 1000.0 / 2000, 0.05);
+}
+
 TEST(MaxLoad, ScalesWithWhatLoadOneIs) {
   LoadSearch search;
   search.seconds = 10;
