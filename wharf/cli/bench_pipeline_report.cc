@@ -63,16 +63,13 @@ std::string Bars(const std::vector<MeanRow>& means, const std::string& title, do
 void AddCurves(const std::vector<PipelineBenchRow>& rows, report::HtmlPage& page) {
   for (size_t i = 0; i < rows.size(); ++i) {
     if (i > 0 && SameCase(rows[i - 1], rows[i])) continue;
-    report::LineChart chart{rows[i].cluster,
-                            fmt::format("load in 1/{} of our plan; {}", rows[i].attainment.size(), rows[i].dnns),
-                            "on time",
-                            false,
-                            1,
-                            {}};
+    report::LineChart chart{rows[i].cluster, "", "on time", false, 1, {}};
     for (size_t j = i; j < rows.size() && SameCase(rows[i], rows[j]); ++j) {
       if (!rows[j].attainment.empty()) chart.lines.push_back({rows[j].algorithm, rows[j].attainment});
     }
-    if (!chart.lines.empty()) page.AddPicture(chart.Svg());
+    if (chart.lines.empty()) continue;
+    chart.x_title = fmt::format("load, 1/{} of our plan; {}", chart.lines[0].values.size(), rows[i].dnns);
+    page.AddPicture(chart.Svg());
   }
 }
 

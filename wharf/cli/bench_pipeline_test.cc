@@ -90,7 +90,7 @@ TEST(PipelineReport, ChartsHaveABarForEachAlgorithm) {
   std::vector<PipelineBenchRow> rows = TwoGroups();
   rows[1].attainment = {1, 0.5};
   AddPipelineCharts(rows, page);
-  EXPECT_THAT(page.Text(), HasSubstr("load in 1/"));
+  EXPECT_THAT(page.Text(), HasSubstr("load, 1/2 of our plan; a|b"));
   EXPECT_THAT(page.Text(), HasSubstr("Maximum load factor at 99 % attainment"));
   EXPECT_THAT(page.Text(), HasSubstr("Utilisation of the slower GPUs"));
 }
