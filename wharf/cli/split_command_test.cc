@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -99,6 +100,34 @@ TEST_F(SplitCommand, GivesWhatTheWholeModelGives) {
     EXPECT_THAT(ended.output, HasSubstr("0 after the device finished alone"));
   }
   EXPECT_TRUE(std::filesystem::exists(directory_ / "cache" / "models")) << "the server keeps the model";
+}
+
+// Grey shades of 64 x 48 pixels.
+std::string Picture() {
+  std::string pixels;
+  for (int i = 0; i < 64 * 48; ++i) pixels += static_cast<char>(i % 64 * 3 + i / 64);
+  return "P5 64 48 255\n" + pixels;
+}
+
+TEST_F(SplitCommand, TakesImagesInEveryEncoding) {
+  const std::string image = directory_ / "image.pgm";
+  std::ofstream(image) << Picture();
+  const std::string rows = directory_ / "rows.json";
+  std::map<std::string, double> bytes;
+  for (const std::string encoding : {"f32", "u8", "packed", "f16", "jpeg", "auto"}) {
+    const Ended ended = Split("--check --count 2 --mode server-only --token-file " + Token() + " --input " + image +
+                              " --encoding " + encoding + " --json " + rows);
+    ASSERT_EQ(ended.exit_code, 0) << ended.output;
+    EXPECT_THAT(ended.output, HasSubstr("64 x 48 pixels, stretched to"));
+    EXPECT_THAT(ended.output, HasSubstr("rows travelled "));
+    const bool exact = encoding != "f16" && encoding != "jpeg";
+    EXPECT_EQ(ended.output.find("accuracy cost of ") == std::string::npos, exact) << ended.output;
+    bytes[encoding] = nlohmann::json::parse(std::ifstream(rows))[1]["uplink_bytes"];
+  }
+  EXPECT_EQ(bytes["f32"], 4 * bytes["u8"]);
+  EXPECT_LT(bytes["packed"], bytes["u8"]);
+  EXPECT_LT(bytes["jpeg"], bytes["u8"]);
+  EXPECT_LE(bytes["auto"], bytes["u8"]);
 }
 
 TEST_F(SplitCommand, WritesARowAnInference) {
