@@ -1,8 +1,6 @@
 // wharf split: inferences by this machine and a server together.
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <optional>
 
@@ -11,10 +9,12 @@
 #include "wharf/cli/files.h"
 #include "wharf/cli/option_types.h"
 #include "wharf/cli/server_access.h"
+#include "wharf/cli/split_attention_option.h"
 #include "wharf/cli/split_input.h"
 #include "wharf/cli/split_log.h"
 #include "wharf/cli/split_results.h"
 #include "wharf/exec/torch_engine.h"
+#include "wharf/graph/onnx_import.h"
 #include "wharf/power/energy_meter.h"
 #include "wharf/split/runtime/client.h"
 #include "wharf/split/runtime/own_profile.h"
@@ -29,7 +29,7 @@ struct SplitRunOptions {
   std::string model, json, mode = "intra-dp", cache_directory = CacheDirectory();
   ServerAccess access;
   SplitInputOptions input;
-  int count = 10, threads = 0;
+  int count = 10, threads = 0, split_attention = 0;
   std::optional<Nanoseconds> duration;
   bool check = false, wait = false;
   double slow_down = 1;
@@ -40,8 +40,8 @@ struct SplitRunOptions {
 auto ProfileOf(const SplitRunOptions& options, const split::Sha256& hash) {
   return [&options, hash](const split::Model& model, const std::string& server_json) -> absl::StatusOr<split::Profile> {
     WHARF_ASSIGN_OR_RETURN(const split::MachineProfile server, split::ParseMachineProfile(server_json));
-    const std::string cache =
-        options.slow_down > 1 ? "" : options.cache_directory;  // what it measures is not this machine
+    std::string cache = options.cache_directory;
+    if (!cache.empty() && options.slow_down > 1) cache += fmt::format("/slowed-{:g}", options.slow_down);
     WHARF_ASSIGN_OR_RETURN(const split::MachineProfile device, split::OwnProfile(model, hash, cache));
     for (const std::string& caution : {CautionOf(device, "this machine"), CautionOf(server, "the server")}) {
       if (!caution.empty()) std::fprintf(stderr, "wharf: %s\n", caution.c_str());
@@ -92,6 +92,7 @@ absl::StatusOr<std::unique_ptr<split::Session>> OpenSession(const SplitRunOption
   WHARF_ASSIGN_OR_RETURN(const std::string file, ReadFile(options.model));
   auto onnx = input.ModelFor(std::as_bytes(std::span(file)));
   if (!onnx.ok()) return InvalidArgument("{}: {}", options.model, Message(onnx.status()));
+  if (options.split_attention > 0) onnx = graph::WithSplitAttention(*onnx, options.split_attention);
   split::SessionOptions session = options.session;
   session.load = split::OnnxLoader(engine);
   session.planner = options.mode;
@@ -134,6 +135,7 @@ void AddOptions(CLI::App* command, SplitRunOptions& options) {
   command->add_option("model", options.model, "The model; open dimensions are 1")->type_name("MODEL.onnx")->required();
   AddServerAccess(command, options.access);
   AddSplitInput(command, options.input);
+  AddSplitAttention(command, options.split_attention);
   CLI::Option* count = command->add_option("--count", options.count, "Inferences");
   count->check(CLI::Range(1, 1'000'000))->capture_default_str();
   AddQuantity(command, "--duration", options.duration, ParseDuration, "Inferences for so long, like 10min")
