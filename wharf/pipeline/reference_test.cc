@@ -56,7 +56,8 @@ TEST_F(ReferenceTest, NoPlanIsWorseThanThePublishedOne) {
 TEST_F(ReferenceTest, TheRulesAreThePublishedOnes) {
   const std::vector<ReferenceCase> cases = *ParseReferenceCases(csv, profiles);
   for (const ReferenceCase& one : cases) {
-    if (one.algorithm == "dart-r") continue;  // published with the GPUs divided as without partitions; ours as well as can be
+    if (one.algorithm == "dart-r")
+      continue;  // published with the GPUs divided as without partitions; ours as well as can be
     PlannerOptions options;
     options.rules = one.rules;
     EXPECT_NEAR(MakePlan(one.cluster, one.demands, options)->value, one.published, one.published * kPrinted);

@@ -93,7 +93,7 @@ class ServerLink final : private link::FrameHandler {
   const ServerLinkConfig config_;
   mutable absl::Mutex mutex_;
   std::optional<Answer> answer_ ABSL_GUARDED_BY(mutex_);
-  bool said_goodbye_ ABSL_GUARDED_BY(mutex_) = false;  // the server, and why it ends
+  bool said_goodbye_ ABSL_GUARDED_BY(mutex_) = false;         // the server, and why it ends
   std::optional<FrameKind> awaited_ ABSL_GUARDED_BY(mutex_);  // what may come that is not rows
   absl::Status closed_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<Inbox> inbox_ ABSL_GUARDED_BY(mutex_);

@@ -58,8 +58,7 @@ class Both {
       : model_(model),
         steps_{Compiled(model, plan, kDevice), Compiled(model, plan, kServer)},
         to_{Wire(model, steps_[kDevice]), Wire(model, steps_[kServer])},
-        holdings_{Holdings(model.Graph().values.size()), Holdings(model.Graph().values.size())} {
-  }
+        holdings_{Holdings(model.Graph().values.size()), Holdings(model.Graph().values.size())} {}
 
   absl::StatusOr<std::vector<exec::TensorPtr>> Run(const exec::TensorPtr& input) {
     const int value = model_.Graph().inputs[0];
