@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/time/time.h"
+#include "wharf/split/runtime/upload_times.h"
 
 namespace wharf::split {
 
@@ -106,9 +107,9 @@ absl::Status ServerLink::Probe() {
       round_trip = std::min(round_trip, end - start);
       config_.estimator->OnRoundTrip(end - start, Nanoseconds::zero());
     } else {
-      // As good as nothing, where the link is fast and this machine busy.
-      constexpr Nanoseconds kLeast = std::chrono::microseconds(1);
-      config_.estimator->OnUpload(size, std::max(kLeast, answer_began_ - start - round_trip));
+      // Round trips that were held up say nothing of the way there: without them, half of the time was theirs at most.
+      const Nanoseconds elapsed = answer_began_ - start;
+      config_.estimator->OnUpload(size, std::max(elapsed / 2, elapsed - round_trip));
       config_.estimator->OnDownload(size, end - answer_began_);
     }
   }
@@ -242,37 +243,14 @@ absl::Status ServerLink::OnDone(const link::FrameHeader& header, std::span<const
                       begun_ms_ + static_cast<double>(one.end_nanoseconds) / 1e6,
                       0});
   }
-  const std::vector<Event> sent = Uploads(arrivals);
-  LearnRates(sent);
-  events.insert(events.end(), sent.begin(), sent.end());
+  const UploadTimes uploads = TimeUploads(recorder_->Events(), arrivals, begun_ms_);
+  if (uploads.busy_ms) {
+    config_.estimator->OnUpload(static_cast<size_t>(uploads.bytes), FromSeconds(*uploads.busy_ms / 1e3));
+  }
+  config_.estimator->OnDownload(downloaded_, downloading_);
+  events.insert(events.end(), uploads.sent.begin(), uploads.sent.end());
   server_events_ = {header.tag, std::move(events)};
   return absl::OkStatus();
-}
-
-// From when each message was sent, and when it had arrived since Begin had: what both took to get there cancels out.
-std::vector<Event> ServerLink::Uploads(const std::vector<Arrival>& arrivals) const {
-  std::vector<Event> sent;
-  double free_ms = 0;
-  for (Event event : recorder_->Events()) {
-    if (event.lane != Lane::kUplink || sent.size() == arrivals.size()) continue;
-    event.start_ms = std::max(event.start_ms, free_ms);
-    event.end_ms = begun_ms_ + static_cast<double>(arrivals[sent.size()].end_nanoseconds) / 1e6;
-    event.end_ms = std::max(event.start_ms, event.end_ms);
-    free_ms = event.end_ms;
-    sent.push_back(event);
-  }
-  return sent;
-}
-
-// All messages together: a reader that is held up makes one look slow and the next one fast.
-void ServerLink::LearnRates(const std::vector<Event>& sent) {
-  double busy_ms = 0, bytes = 0;
-  for (const Event& event : sent) {
-    busy_ms += event.end_ms - event.start_ms;
-    bytes += event.bytes;
-  }
-  config_.estimator->OnUpload(static_cast<size_t>(bytes), FromSeconds(busy_ms / 1e3));
-  config_.estimator->OnDownload(downloaded_, downloading_);
 }
 
 void ServerLink::OnClosed(const absl::Status& why) {

@@ -75,10 +75,6 @@ class ServerLink final : private link::FrameHandler {
   absl::Status OnRows(const link::FrameHeader& header, std::span<const std::byte> head);
   absl::Status OnDone(const link::FrameHeader& header, std::span<const std::byte> head);
 
-  // Our messages of the last inference, from when each was sent until the link had carried it.
-  std::vector<Event> Uploads(const std::vector<Arrival>& arrivals) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void LearnRates(const std::vector<Event>& sent) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
   bool SaidGoodbye() const;
   absl::Status Greet();
   absl::Status OpenModelThere();
