@@ -94,8 +94,16 @@ int Child::AwaitExit() {
 
 ServerProcess::ServerProcess(const std::vector<std::string>& options, const std::string& listen,
                              const std::string& binary) {
-  std::vector<std::string> arguments = {binary, "serve",     "--listen", listen,          "--device",
-                                        "soft", "--threads", "2",        "--status-file", directory_.File("status")};
+  std::vector<std::string> arguments = {binary.empty() ? WHARF_BINARY : binary,
+                                        "serve",
+                                        "--listen",
+                                        listen,
+                                        "--device",
+                                        "soft",
+                                        "--threads",
+                                        "2",
+                                        "--status-file",
+                                        directory_.File("status")};
   if (std::find(options.begin(), options.end(), "--cache-dir") == options.end()) {
     arguments.insert(arguments.end(), {"--cache-dir", ""});
   }

@@ -50,9 +50,9 @@ class Child {
 // `wharf serve` with a status file, listening on a free port of loopback.
 class ServerProcess {
  public:
-  // Keeps nothing on disk unless `options` say where.
+  // Keeps nothing on disk unless `options` say where. `binary`: the built `wharf` if left out.
   explicit ServerProcess(const std::vector<std::string>& options = {}, const std::string& listen = "127.0.0.1:0",
-                         const std::string& binary = WHARF_BINARY);
+                         const std::string& binary = "");
 
   const std::string& Address() const { return address_; }
   Child& Process() { return *child_; }
