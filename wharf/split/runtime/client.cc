@@ -277,7 +277,7 @@ std::vector<Event> Session::MeasuredEvents() {
   const bool together = last_link_ != nullptr && report_.lost.ok();
   if (together) last_link_->AwaitServerEvents(last_inference_, options_.clock->Now() + std::chrono::seconds(1));
   std::vector<Event> events = last_recorder_->Events();
-  const auto of_server = together ? last_link_->ServerEvents(last_inference_) : std::nullopt;
+  const auto of_server = together ? last_link_->ServerEvents(last_inference_, events) : std::nullopt;
   if (!of_server) return events;
   // It knows better when messages had left than we, who hand them to the system.
   std::erase_if(events, [](const Event& event) { return event.lane == Lane::kUplink; });

@@ -154,17 +154,20 @@ absl::StatusOr<ServerLink::Inference> ServerLink::Begin(uint32_t plan_id, const 
   return inference;
 }
 
-std::optional<std::vector<Event>> ServerLink::ServerEvents(uint64_t inference) const {
+std::optional<std::vector<Event>> ServerLink::ServerEvents(uint64_t inference, std::span<const Event> recorded) const {
   absl::MutexLock lock(&mutex_);
-  if (!server_events_ || server_events_->first != inference) return std::nullopt;
-  return server_events_->second;
+  if (!server_said_ || server_said_->inference != inference) return std::nullopt;
+  std::vector<Event> events = server_said_->computed;
+  const UploadTimes uploads = TimeUploads(recorded, server_said_->arrivals, server_said_->begun_ms);
+  events.insert(events.end(), uploads.sent.begin(), uploads.sent.end());
+  return events;
 }
 
 void ServerLink::AwaitServerEvents(uint64_t inference, TimePoint deadline) {
   lane_->Drain();
   absl::MutexLock lock(&mutex_);
   const auto done = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    return !closed_.ok() || (server_events_ && server_events_->first >= inference);
+    return !closed_.ok() || (server_said_ && server_said_->inference >= inference);
   };
   mutex_.AwaitWithTimeout(absl::Condition(&done), absl::FromChrono(deadline - config_.clock->Now()));
 }
@@ -248,8 +251,7 @@ absl::Status ServerLink::OnDone(const link::FrameHeader& header, std::span<const
     config_.estimator->OnUpload(static_cast<size_t>(uploads.bytes), FromSeconds(*uploads.busy_ms / 1e3));
   }
   config_.estimator->OnDownload(downloaded_, downloading_);
-  events.insert(events.end(), uploads.sent.begin(), uploads.sent.end());
-  server_events_ = {header.tag, std::move(events)};
+  server_said_ = ServerSaid{header.tag, std::move(events), arrivals, begun_ms_};
   return absl::OkStatus();
 }
 

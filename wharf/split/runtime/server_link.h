@@ -48,9 +48,10 @@ class ServerLink final : private link::FrameHandler {
   // Tells the server, which learns of a plan when it is used first; waits for no answer. Why the link is of no use.
   absl::StatusOr<Inference> Begin(uint32_t plan_id, const Plan& plan, const SideSteps& steps,
                                   std::shared_ptr<Recorder> recorder);
-  // What the server says of an inference, once that is known: when our messages had left, and what it computed, half a
-  // round trip early (its clock began when it learned of the inference).
-  std::optional<std::vector<Event>> ServerEvents(uint64_t inference) const;
+  // What the server says of an inference, once that is known: when our messages had left (of those that stand in
+  // `recorded`, what we recorded of it), and what it computed, half a round trip early (its clock began when it learned
+  // of the inference).
+  std::optional<std::vector<Event>> ServerEvents(uint64_t inference, std::span<const Event> recorded) const;
   // Waits until everything of ours was handed to the link, and for the above until the deadline.
   void AwaitServerEvents(uint64_t inference, TimePoint deadline);
 
@@ -62,6 +63,13 @@ class ServerLink final : private link::FrameHandler {
  private:
   explicit ServerLink(std::unique_ptr<link::ByteStream> stream, ServerLinkConfig config);
 
+  // Of one inference.
+  struct ServerSaid {
+    uint64_t inference = 0;
+    std::vector<Event> computed;
+    std::vector<Arrival> arrivals;
+    double begun_ms = 0;
+  };
   struct Answer {
     FrameKind kind{};
     std::vector<std::byte> head, bulk;
@@ -100,7 +108,7 @@ class ServerLink final : private link::FrameHandler {
   uint64_t downloaded_ ABSL_GUARDED_BY(mutex_) = 0;
   Nanoseconds downloading_ ABSL_GUARDED_BY(mutex_){0};
   uint64_t inference_ ABSL_GUARDED_BY(mutex_) = 0;  // the last one begun
-  std::optional<std::pair<uint64_t, std::vector<Event>>> server_events_ ABSL_GUARDED_BY(mutex_);
+  std::optional<ServerSaid> server_said_ ABSL_GUARDED_BY(mutex_);
   TimePoint answer_began_;  // of the reader thread: when a bulk's header came
 
   std::set<uint32_t> known_plans_;
