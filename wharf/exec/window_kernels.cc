@@ -70,6 +70,18 @@ Result Conv(const Call& call) {
                                  no_output_padding, call.node.Int("group", 1))};
 }
 
+// Copies `from` into `to`, its first place of each spatial axis to `at`; what lies outside is left out.
+void Place(at::Tensor from, const std::vector<int64_t>& at, at::Tensor to) {
+  for (size_t i = 0; i < at.size(); ++i) {
+    const auto axis = static_cast<int64_t>(i) + 2;
+    const int64_t begin = std::max<int64_t>(0, at[i]), end = std::min(to.size(axis), at[i] + from.size(axis));
+    if (begin >= end) return;
+    from = from.narrow(axis, begin - at[i], end - begin);
+    to = to.narrow(axis, begin, end - begin);
+  }
+  to.copy_(from);
+}
+
 // Everything that the input rows add to, without padding, then cut or filled to the wanted rows and columns.
 Result ConvTranspose(const Call& call) {
   WHARF_ASSIGN_OR_RETURN(const Window window, graph::WindowOf(call.graph, call.node));
@@ -83,17 +95,15 @@ Result ConvTranspose(const Call& call) {
   const std::vector<int64_t> shape = call.OutShape();
   const std::vector<int64_t> none(axes, 0);
   at::Tensor y = at::zeros(shape, call.in[0].options());
-  if (call.in[0].size(2) > 0) {
-    y = at::convolution(call.in[0], call.in[1], {}, window.stride, none, window.dilation, true, none,
-                        call.node.Int("group", 1));
-    std::vector<int64_t> pads;
-    for (size_t axis = axes; axis-- > 0;) {
+  if (call.in[0].numel() > 0) {
+    const at::Tensor made = at::convolution(call.in[0], call.in[1], {}, window.stride, none, window.dilation, true,
+                                            none, call.node.Int("group", 1));
+    std::vector<int64_t> at(axes);
+    for (size_t axis = 0; axis < axes; ++axis) {
       const int64_t origin = (axis == 0 ? call.in_rows[0].lo : 0) * window.stride[axis] - window.begin[axis];
-      const int64_t before = origin - (axis == 0 ? call.out_rows.lo : 0);
-      pads.push_back(before);
-      pads.push_back(shape[axis + 2] - y.size(static_cast<int64_t>(axis) + 2) - before);
+      at[axis] = origin - (axis == 0 ? call.out_rows.lo : 0);
     }
-    y = at::constant_pad_nd(y, pads);
+    Place(made, at, y);
   }
   if (!call.Has(2)) return Outputs{y};
   std::vector<int64_t> channels(shape.size(), 1);
