@@ -15,6 +15,16 @@ const std::vector<std::vector<double>> kEnds = {
     {0.5}, {0.75}, {0.9}, {0.34, 0.67}, {0.5, 0.9}, {0.25, 0.5, 0.75}, {0.4, 0.7, 0.9}};
 constexpr size_t kMaxEnds = 5;
 
+// Whether bands of every operator read what the operator does. Else plans without layout are not always valid in one.
+bool BandsReadAlike(const RowGraph& graph) {
+  for (int op = 0; op < graph.Size(); ++op) {
+    for (const RowGraph::Edge& edge : graph.Inputs(op)) {
+      if (AsBandsRead(graph, op, edge).rule != edge.rule) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 IntraDpPlanner::IntraDpPlanner(const RowGraph& graph, const PlannerOptions& options)
@@ -216,7 +226,7 @@ std::vector<Plan> IntraDpPlanner::Sweep(const Link& link, const std::vector<doub
     best[i].cuts = Solve(bytes_per_ms[i] > 0 ? options_.budget / 4 : 0);
   }
   using Layouts = std::vector<std::shared_ptr<LaidOut>>;
-  const Layouts layouts = options_.bands ? ChooseLayouts(question, best) : Layouts();
+  const Layouts layouts = options_.bands && BandsReadAlike(graph_) ? ChooseLayouts(question, best) : Layouts();
   const auto improve = [&](size_t i, const auto& how) {
     if (bytes_per_ms[i] <= 0) return;
     Ask(question, i);

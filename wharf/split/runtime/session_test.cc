@@ -230,6 +230,21 @@ RC_GTEST_PROP(Session, LosesNoInferenceWhenTheLinkIsCut, ()) {
   RC_CLASSIFY(lost > 0, "cut in mid-inference");
 }
 
+// This network joins rows to rows of the same input that lie far apart: a band would read the whole input, a plan
+// without bands does not, and what was valid in one was not in the other.
+TEST(Planning, IsValidWhereAnOperatorReadsAnInputInTwoPlaces) {
+  const auto model = testing::LoadRandom(testing::BytesOf({339217067, 8})).value();
+  const RowGraph graph(testing::EqualMachines(*model, "").value());
+  PlannerOptions options;
+  options.budget = 2'000;
+  const auto planner = MakePlanner("intra-dp", graph, options).value();
+  for (const double bytes_per_ms : {0.0, 500.0, 1000.0, 5000.0}) {
+    Link link;
+    link.bytes_per_ms = bytes_per_ms;
+    EXPECT_EQ(CheckPlan(graph, planner->MakePlan(link, Objective::Latency())), absl::OkStatus()) << bytes_per_ms;
+  }
+}
+
 // Time that passes a little whenever it is looked at, and otherwise when told.
 class TickingClock final : public Clock {
  public:
