@@ -22,7 +22,8 @@ struct Series {
     planned.push_back(one.at("planned_ms").get<double>());
     share.push_back(one.at("link_ms").get<double>() / ms);
     energy.push_back(one.at("energy_j_modelled").get<double>());
-    largest_share_of_bound = std::max(largest_share_of_bound, ms / one.at("bound_ms").get<double>());
+    const double bound_ms = one.at("bound_ms").get<double>();  // 0: the device alone, which was not profiled
+    if (bound_ms > 0) largest_share_of_bound = std::max(largest_share_of_bound, ms / bound_ms);
     if (one.at("messages").get<int>() > 0) message_error.push_back(one.at("message_error_ms_mean").get<double>());
     if (!one.at("lost").get<std::string>().empty()) ++finished_alone;
     if (one.contains("energy_j_measured")) measured_energy.push_back(one["energy_j_measured"].get<double>());

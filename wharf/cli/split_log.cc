@@ -63,7 +63,8 @@ void SplitLog::Add(split::Session& session, std::optional<double> error, std::op
 
   latencies_.push_back(report.latency_ms);
   planned_.push_back(report.planned_ms);
-  longest_share_ = std::max(longest_share_, report.latency_ms / report.bound_ms);
+  // Without a profile, which the device alone does not need, there is none.
+  if (report.bound_ms > 0) longest_share_ = std::max(longest_share_, report.latency_ms / report.bound_ms);
   if (!report.lost.ok()) ++lost_;
   if (report.lost.ok() && timeline.messages > 0) message_errors_.push_back(timeline.message_ms_mean);
   checked_ = checked_ || error.has_value();
@@ -119,10 +120,11 @@ std::string SplitLog::Summary() const {
   const double mean = report::Mean(latencies_), planned = report::Mean(planned_);
   std::string text = fmt::format(
       "{} inferences: mean {:.1f} ms, median {:.1f}, longest {:.1f}; planned {:.1f} ({:+.0f} %)\n"
-      "every one returned its result, {} after the device finished alone; none took longer than {:.0f} % of its "
-      "bound\n",
+      "every one returned its result, {} after the device finished alone",
       Count(), mean, report::Median(latencies_), *std::max_element(latencies_.begin(), latencies_.end()), planned,
-      planned > 0 ? 100 * (mean / planned - 1) : 0, lost_, 100 * longest_share_);
+      planned > 0 ? 100 * (mean / planned - 1) : 0, lost_);
+  if (longest_share_ > 0) text += fmt::format("; none took longer than {:.0f} % of its bound", 100 * longest_share_);
+  text += "\n";
   if (!message_errors_.empty()) {
     text += fmt::format("messages were {:.1f} ms from where they were planned, on average\n",
                         report::Mean(message_errors_));
