@@ -26,16 +26,6 @@ std::vector<std::string_view> Cells(std::string_view line) {
 
 }  // namespace
 
-std::vector<std::string_view> SplitText(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t end = std::min(text.find(separator, at), text.size());
-    parts.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
-
 absl::StatusOr<double> ParseFinite(std::string_view text, std::string_view what) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "wharf/base/split_text.h"
 #include "wharf/base/status.h"
 
 namespace wharf::pipeline {
@@ -36,9 +37,6 @@ class CsvTable {
   std::vector<std::string> columns_;
   std::vector<Row> rows_;
 };
-
-// At `separator`; one part if there is none.
-std::vector<std::string_view> SplitText(std::string_view text, char separator);
 
 // kInvalidArgument: "WHAT "TEXT" is no finite number".
 absl::StatusOr<double> ParseFinite(std::string_view text, std::string_view what);

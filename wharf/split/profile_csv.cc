@@ -4,21 +4,12 @@
 #include <limits>
 #include <map>
 
+#include "wharf/base/split_text.h"
 #include "wharf/split/profile.h"
 #include "wharf/split/slice_cost.h"
 
 namespace wharf::split {
 namespace {
-
-std::vector<std::string_view> Split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t end = std::min(text.find(separator, at), text.size());
-    parts.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
 
 template <typename Number>
 absl::StatusOr<Number> ParseNumber(std::string_view text, std::string_view what) {
@@ -50,9 +41,9 @@ class Row {
 };
 
 absl::Status ReadShape(const Row& row, graph::Operator& op) {
-  const std::string_view first = Split(row.Text("output_shapes"), '|')[0];
+  const std::string_view first = SplitText(row.Text("output_shapes"), '|')[0];
   if (first.empty()) return absl::OkStatus();
-  for (const std::string_view text : Split(first, 'x')) {
+  for (const std::string_view text : SplitText(first, 'x')) {
     WHARF_ASSIGN_OR_RETURN(const int64_t size, ParseNumber<int64_t>(text, "output_shapes"));
     op.output_shape.push_back(size);
   }
@@ -121,7 +112,7 @@ absl::Status ReadOperator(const Row& row, Profile& profile) {
   if (index != profile.Size()) return InvalidArgument("operator {} where {} is expected", index, profile.Size());
   op.name = row.Text("name");
   if (const std::string_view inputs = row.Text("inputs_from"); !inputs.empty()) {
-    for (const std::string_view text : Split(inputs, '|')) {
+    for (const std::string_view text : SplitText(inputs, '|')) {
       WHARF_ASSIGN_OR_RETURN(const int input, ParseNumber<int>(text, "inputs_from"));
       if (input < 0 || input >= index)
         return InvalidArgument("input {} does not come before operator {}", input, index);
@@ -144,11 +135,11 @@ absl::StatusOr<Profile> Profile::Parse(std::string_view csv, std::string model) 
   profile.model = std::move(model);
   std::map<std::string, size_t, std::less<>> columns;
   int number = 0;
-  for (std::string_view line : Split(csv, '\n')) {
+  for (std::string_view line : SplitText(csv, '\n')) {
     ++number;
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     if (line.empty() || line[0] == '#') continue;
-    const std::vector<std::string_view> cells = Split(line, ',');
+    const std::vector<std::string_view> cells = SplitText(line, ',');
     if (columns.empty()) {
       for (size_t i = 0; i < cells.size(); ++i) columns.emplace(cells[i], i);
       continue;
