@@ -43,12 +43,10 @@ absl::Status CheckToken(const std::string& given, const std::string& expected) {
                        : Unauthenticated("the token is wrong: use the server's token file");
 }
 
-// The frame as the next process is to read it.
-std::vector<std::byte> FrameOf(const split::Hello& hello) {
-  const std::vector<std::byte> head = offload::Encode(hello);
+// As a channel would send it.
+std::vector<std::byte> FrameOf(split::FrameKind kind, std::span<const std::byte> head) {
   std::vector<std::byte> frame(link::kFrameHeaderBytes);
-  const link::FrameHeader header{.kind = static_cast<uint16_t>(split::FrameKind::kHello),
-                                 .head_bytes = static_cast<uint32_t>(head.size())};
+  const link::FrameHeader header{.kind = static_cast<uint16_t>(kind), .head_bytes = static_cast<uint32_t>(head.size())};
   link::EncodeFrameHeader(header, std::span(frame).first<link::kFrameHeaderBytes>());
   frame.insert(frame.end(), head.begin(), head.end());
   return frame;
@@ -71,7 +69,9 @@ absl::Status StatusOf(Verdict verdict) {
 // Whether the daemon found a process for the client and passed the connection on to it.
 absl::Status AskDaemon(int control, split::Hello hello, int descriptor) {
   hello.token.clear();
-  WHARF_RETURN_IF_ERROR(SendControl(control, ControlKind::kServeModels, ServeModels{FrameOf(hello)}, descriptor));
+  WHARF_RETURN_IF_ERROR(SendControl(control, ControlKind::kServeModels,
+                                    ServeModels{FrameOf(split::FrameKind::kHello, offload::Encode(hello))},
+                                    descriptor));
   while (true) {
     WHARF_ASSIGN_OR_RETURN(const ControlMessage message, ReceiveControl(control));
     const auto admission = DecodeControl<Admission>(message, ControlKind::kAdmission);
@@ -79,26 +79,18 @@ absl::Status AskDaemon(int control, split::Hello hello, int descriptor) {
   }
 }
 
-// Sends one frame, and reads nothing that matters.
-class Farewell final : public link::FrameHandler {
- public:
-  static void Say(std::unique_ptr<link::ByteStream> stream, const absl::Status& why) {
-    Farewell handler;
-    const auto channel = link::Channel::Create(std::move(stream), {.limits = kHelloLimits});
-    channel->Start(&handler);
-    split::SendMessage(*channel, split::FrameKind::kGoodbye, split::GoodbyeOf(why)).IgnoreError();
-    channel->Close(kFarewell);
+// Then reads what the client still sends and throws it away: TCP resets a connection that is closed with bytes unread,
+// and the client might never see why it was refused.
+void SayGoodbye(link::ByteStream& stream, const absl::Status& why) {
+  const link::StreamDeadline deadline(stream, Clock::Real(), kFarewell);
+  const std::vector<std::byte> frame = FrameOf(split::FrameKind::kGoodbye, offload::Encode(split::GoodbyeOf(why)));
+  const std::span<const std::byte> piece(frame);
+  if (!stream.Write({&piece, 1}).ok()) return;
+  stream.FinishWriting();
+  std::array<std::byte, 4096> unread;
+  while (stream.Read(unread).value_or(0) > 0) {
   }
-
- private:
-  absl::StatusOr<std::span<std::byte>> BulkDestination(const link::FrameHeader&, std::span<const std::byte>) override {
-    return std::span<std::byte>();
-  }
-  absl::Status OnFrame(const link::FrameHeader&, std::span<const std::byte>, std::vector<std::byte>) override {
-    return absl::OkStatus();
-  }
-  void OnClosed(const absl::Status&) override {}
-};
+}
 
 }  // namespace
 
@@ -132,7 +124,7 @@ int AdmitModelClient(int control, const Configure& configure, std::unique_ptr<li
   SessionReport report;
   report.refused = true;
   SendControl(control, ControlKind::kSessionReport, report).IgnoreError();
-  Farewell::Say(std::move(stream), why);
+  SayGoodbye(*stream, why);
   return 0;
 }
 
