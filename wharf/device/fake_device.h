@@ -50,6 +50,8 @@ class FakeDevice final : public Device {
     absl::MutexLock lock(&mutex_);
     held_ = false;
   }
+  // Launches are refused while this holds.
+  void RefuseLaunches(bool refuse) { refuses_ = refuse; }
   size_t Queued() const {
     absl::MutexLock lock(&mutex_);
     return queue_.size();
@@ -196,6 +198,7 @@ class FakeDevice final : public Device {
     if (config.block.Count() == 0 || config.block.Count() > 1024) {
       return CudaStatus(CudaError::kInvalidConfiguration, "bad block");
     }
+    if (refuses_) return CudaStatus(CudaError::kOutOfMemory, "no launches now");
     const auto name = functions_.find(function);
     if (name == functions_.end()) return CudaStatus(CudaError::kInvalidDeviceFunction, "no such function");
     return Enqueue(stream, [this, kernel = kernels_[name->second], config, parameters = std::move(parameters)] {
@@ -316,6 +319,7 @@ class FakeDevice final : public Device {
   std::set<StreamId> streams_;
   std::set<EventId> events_;
 
+  std::atomic<bool> refuses_{false};
   mutable absl::Mutex mutex_;
   std::deque<Work> queue_ ABSL_GUARDED_BY(mutex_);
   absl::Status fault_ ABSL_GUARDED_BY(mutex_);

@@ -118,8 +118,7 @@ absl::Status Executor::Perform(const StepOp& op, std::vector<std::byte> bulk, co
       [&]<typename Op>(const Op& step) -> absl::Status {
         Count<Op>();
         if constexpr (Op::kAnswer == Answer::kBlocking) {
-          Answer(step, ticket);
-          return absl::OkStatus();
+          return Answer(step, ticket);
         } else if constexpr (Op::kHasBulk) {
           return Handle(step, std::move(bulk));
         } else {
@@ -175,20 +174,18 @@ absl::Status Executor::Dispatch(const link::FrameHeader& header, std::span<const
     const absl::Status noted = replay_->OnOperation(header.kind, head, bulk);
     if (!noted.ok()) return CloseWith(noted);
   }
+  absl::Status status;
   if constexpr (Op::kAnswer == Answer::kBlocking) {
-    Answer(*op, ticket);
+    status = Answer(*op, ticket);
   } else {
-    absl::Status status;
     if constexpr (Op::kHasBulk) {
       status = Handle(*op, std::move(bulk));
     } else {
       status = Handle(*op);
     }
-    if (!status.ok()) {
-      Latch(status);
-      if (follows && replay_ != nullptr) replay_->NoteFailure();
-    }
+    if (!status.ok()) Latch(status);
   }
+  if (!status.ok() && follows && replay_ != nullptr) replay_->NoteFailure();
   return absl::OkStatus();
 }
 

@@ -124,22 +124,24 @@ class Executor final : public link::FrameHandler, private ReplayRunner::Performe
   absl::Status Handle(const RequestHostCall& op);
   absl::Status Handle(const HostCallDone& op);
 
-  // Blocking: answered now or from a callback.
-  void Answer(const CopyToHost& op, const Ticket& ticket);
-  void Answer(const SynchronizeStream& op, const Ticket& ticket);
-  void Answer(const SynchronizeDevice& op, const Ticket& ticket);
-  void Answer(const SynchronizeEvent& op, const Ticket& ticket);
-  void Answer(const QueryStream& op, const Ticket& ticket);
-  void Answer(const QueryEvent& op, const Ticket& ticket);
-  void Answer(const ElapsedTime& op, const Ticket& ticket);
-  void Answer(const FindSymbol& op, const Ticket& ticket);
-  void Answer(const GetAttributes& op, const Ticket& ticket);
-  void Answer(const Acknowledge& op, const Ticket& ticket);
-  void Answer(const SessionStats& op, const Ticket& ticket);
-  void Answer(const DescribeDevice& op, const Ticket& ticket);
+  // Blocking: answered now or from a callback. What it was refused with, if it was; the client has been told.
+  absl::Status Answer(const CopyToHost& op, const Ticket& ticket);
+  absl::Status Answer(const SynchronizeStream& op, const Ticket& ticket);
+  absl::Status Answer(const SynchronizeDevice& op, const Ticket& ticket);
+  absl::Status Answer(const SynchronizeEvent& op, const Ticket& ticket);
+  absl::Status Answer(const QueryStream& op, const Ticket& ticket);
+  absl::Status Answer(const QueryEvent& op, const Ticket& ticket);
+  absl::Status Answer(const ElapsedTime& op, const Ticket& ticket);
+  absl::Status Answer(const FindSymbol& op, const Ticket& ticket);
+  absl::Status Answer(const GetAttributes& op, const Ticket& ticket);
+  absl::Status Answer(const Acknowledge& op, const Ticket& ticket);
+  absl::Status Answer(const SessionStats& op, const Ticket& ticket);
+  absl::Status Answer(const DescribeDevice& op, const Ticket& ticket);
   device::Done ReplyWhenDone(const Ticket& ticket);
-  // At once, so that no later question is answered before: the client counts on being told of what was refused.
-  void ReplyIfFailed(const Ticket& ticket, const absl::Status& queued, uint64_t charged);
+  absl::Status AnswerNow(const Ticket& ticket, const absl::Status& status, std::vector<std::byte> body = {});
+  // `queued`, after answering what it refuses at once, so that no later question is answered before: the client counts
+  // on being told of what was refused.
+  absl::Status ReplyIfFailed(const Ticket& ticket, const absl::Status& queued, uint64_t charged);
 
   // Queues work with `call`, a call of the device, and accounts it with `bytes` until the stream has got past it; holds
   // the reader back as the options say.

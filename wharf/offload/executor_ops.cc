@@ -230,22 +230,26 @@ device::Done Executor::ReplyWhenDone(const Ticket& ticket) {
   };
 }
 
-void Executor::ReplyIfFailed(const Ticket& ticket, const absl::Status& queued, uint64_t charged) {
-  if (queued.ok()) return;
+absl::Status Executor::ReplyIfFailed(const Ticket& ticket, const absl::Status& queued, uint64_t charged) {
+  if (queued.ok()) return queued;
   replies_->Budget().Release(charged);
-  replies_->ReplyNow(ticket, queued);
+  return AnswerNow(ticket, queued);
 }
 
-void Executor::Answer(const CopyToHost& op, const Ticket& ticket) {
+absl::Status Executor::AnswerNow(const Ticket& ticket, const absl::Status& status, std::vector<std::byte> body) {
+  replies_->ReplyNow(ticket, status, std::move(body));
+  return status;
+}
+
+absl::Status Executor::Answer(const CopyToHost& op, const Ticket& ticket) {
   const absl::StatusOr<uint64_t> bytes = CopyBytes(op.extent);
-  if (!bytes.ok()) return replies_->ReplyNow(ticket, bytes.status());
+  if (!bytes.ok()) return AnswerNow(ticket, bytes.status());
   if (*bytes == 0) return ReplyIfFailed(ticket, device_->Notify(op.stream, ReplyWhenDone(ticket)), kSmallReplyBytes);
   InFlightBudget& budget = replies_->Budget();
   const uint64_t charged = *bytes + kSmallReplyBytes;
   if (host_calls_->Any()) {
     if (budget.Used() + charged > options_.queued_bytes_hard) {
-      return replies_->ReplyNow(ticket,
-                                CudaStatus(CudaError::kOutOfMemory, "too many copies wait behind a host function"));
+      return AnswerNow(ticket, CudaStatus(CudaError::kOutOfMemory, "too many copies wait behind a host function"));
     }
     budget.Charge(charged);
   } else {
@@ -257,60 +261,60 @@ void Executor::Answer(const CopyToHost& op, const Ticket& ticket) {
       [replies = replies_, ticket, charged](const absl::Status& status, std::vector<std::byte> data) {
         replies->Reply(ticket, status, {}, std::move(data), charged);
       });
-  ReplyIfFailed(ticket, queued, charged);
+  return ReplyIfFailed(ticket, queued, charged);
 }
 
-void Executor::Answer(const SynchronizeStream& op, const Ticket& ticket) {
-  ReplyIfFailed(ticket, device_->Notify(op.stream, ReplyWhenDone(ticket)), kSmallReplyBytes);
+absl::Status Executor::Answer(const SynchronizeStream& op, const Ticket& ticket) {
+  return ReplyIfFailed(ticket, device_->Notify(op.stream, ReplyWhenDone(ticket)), kSmallReplyBytes);
 }
 
-void Executor::Answer(const SynchronizeDevice&, const Ticket& ticket) {
-  ReplyIfFailed(ticket, device_->NotifyAll(ReplyWhenDone(ticket)), kSmallReplyBytes);
+absl::Status Executor::Answer(const SynchronizeDevice&, const Ticket& ticket) {
+  return ReplyIfFailed(ticket, device_->NotifyAll(ReplyWhenDone(ticket)), kSmallReplyBytes);
 }
 
-void Executor::Answer(const SynchronizeEvent& op, const Ticket& ticket) {
-  ReplyIfFailed(ticket, device_->NotifyEvent(op.event, ReplyWhenDone(ticket)), kSmallReplyBytes);
+absl::Status Executor::Answer(const SynchronizeEvent& op, const Ticket& ticket) {
+  return ReplyIfFailed(ticket, device_->NotifyEvent(op.event, ReplyWhenDone(ticket)), kSmallReplyBytes);
 }
 
-void Executor::Answer(const QueryStream& op, const Ticket& ticket) {
+absl::Status Executor::Answer(const QueryStream& op, const Ticket& ticket) {
   const absl::StatusOr<bool> done = device_->StreamDone(op.stream);
-  if (!done.ok()) return replies_->ReplyNow(ticket, done.status());
-  replies_->ReplyNow(ticket, *done ? absl::OkStatus() : CudaStatus(CudaError::kNotReady, "work is pending"));
+  if (!done.ok()) return AnswerNow(ticket, done.status());
+  return AnswerNow(ticket, *done ? absl::OkStatus() : CudaStatus(CudaError::kNotReady, "work is pending"));
 }
 
-void Executor::Answer(const QueryEvent& op, const Ticket& ticket) {
+absl::Status Executor::Answer(const QueryEvent& op, const Ticket& ticket) {
   const absl::StatusOr<bool> done = device_->EventDone(op.event);
-  if (!done.ok()) return replies_->ReplyNow(ticket, done.status());
-  replies_->ReplyNow(ticket, *done ? absl::OkStatus() : CudaStatus(CudaError::kNotReady, "work is pending"));
+  if (!done.ok()) return AnswerNow(ticket, done.status());
+  return AnswerNow(ticket, *done ? absl::OkStatus() : CudaStatus(CudaError::kNotReady, "work is pending"));
 }
 
-void Executor::Answer(const ElapsedTime& op, const Ticket& ticket) {
+absl::Status Executor::Answer(const ElapsedTime& op, const Ticket& ticket) {
   const absl::StatusOr<float> elapsed = device_->ElapsedMs(op.start, op.end);
-  if (!elapsed.ok()) return replies_->ReplyNow(ticket, elapsed.status());
+  if (!elapsed.ok()) return AnswerNow(ticket, elapsed.status());
   ElapsedTime::Reply reply;
   reply.milliseconds = *elapsed;
-  replies_->ReplyNow(ticket, absl::OkStatus(), Encode(reply));
+  return AnswerNow(ticket, absl::OkStatus(), Encode(reply));
 }
 
-void Executor::Answer(const FindSymbol& op, const Ticket& ticket) {
+absl::Status Executor::Answer(const FindSymbol& op, const Ticket& ticket) {
   const absl::StatusOr<device::Symbol> symbol = device_->FindSymbol(op.module, op.name);
-  if (!symbol.ok()) return replies_->ReplyNow(ticket, symbol.status());
+  if (!symbol.ok()) return AnswerNow(ticket, symbol.status());
   FindSymbol::Reply reply;
   reply.symbol = *symbol;
-  replies_->ReplyNow(ticket, absl::OkStatus(), Encode(reply));
+  return AnswerNow(ticket, absl::OkStatus(), Encode(reply));
 }
 
-void Executor::Answer(const GetAttributes& op, const Ticket& ticket) {
+absl::Status Executor::Answer(const GetAttributes& op, const Ticket& ticket) {
   absl::StatusOr<device::FunctionAttributes> attributes = device_->Attributes(op.function);
-  if (!attributes.ok()) return replies_->ReplyNow(ticket, attributes.status());
+  if (!attributes.ok()) return AnswerNow(ticket, attributes.status());
   GetAttributes::Reply reply;
   reply.attributes = *std::move(attributes);
-  replies_->ReplyNow(ticket, absl::OkStatus(), Encode(reply));
+  return AnswerNow(ticket, absl::OkStatus(), Encode(reply));
 }
 
-void Executor::Answer(const Acknowledge&, const Ticket& ticket) { replies_->ReplyNow(ticket, absl::OkStatus()); }
+absl::Status Executor::Answer(const Acknowledge&, const Ticket& ticket) { return AnswerNow(ticket, absl::OkStatus()); }
 
-void Executor::Answer(const SessionStats&, const Ticket& ticket) {
+absl::Status Executor::Answer(const SessionStats&, const Ticket& ticket) {
   const ExecutorCounters counters = Counters();
   SessionStats::Reply reply;
   reply.busy_nanoseconds = static_cast<uint64_t>(device_->BusyTime().count());
@@ -319,11 +323,11 @@ void Executor::Answer(const SessionStats&, const Ticket& ticket) {
   reply.kernels_compiled = device_->KernelsCompiled();
   reply.run_ahead = counters.replay.run_ahead;
   reply.undone = counters.replay.undone;
-  replies_->ReplyNow(ticket, absl::OkStatus(), Encode(reply));
+  return AnswerNow(ticket, absl::OkStatus(), Encode(reply));
 }
 
-void Executor::Answer(const DescribeDevice&, const Ticket& ticket) {
-  replies_->ReplyNow(ticket, absl::OkStatus(), Encode(DescribeDevice::Reply{device_->Report()}));
+absl::Status Executor::Answer(const DescribeDevice&, const Ticket& ticket) {
+  return AnswerNow(ticket, absl::OkStatus(), Encode(DescribeDevice::Reply{device_->Report()}));
 }
 
 }  // namespace wharf::offload

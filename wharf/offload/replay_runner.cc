@@ -209,8 +209,11 @@ absl::Status ReplayRunner::Perform(OperationId id, std::vector<std::byte>& bulk)
   if (fresh_) return DataLoss("data are announced for an operation that takes none");
   NoteRisk(id);
   const absl::Status status = performer_->Perform(known_[id].op, std::move(data), PushTicket(position_));
-  known_[id].proven = status.ok() ? world_ : 0;
-  if (!status.ok()) performer_->Latch(status);
+  if (status.ok()) {
+    known_[id].proven = world_;
+  } else {
+    NoteRefusal(id, status);
+  }
   stretches_.Note(id, known_[id].op);
   return absl::OkStatus();
 }
@@ -256,6 +259,14 @@ bool ReplayRunner::CanFail(OperationId id) {
 
 void ReplayRunner::NoteRisk(OperationId id) {
   if (CanFail(id)) risky_.insert(StreamOf(known_[id].op).value_or(device::kDefaultStream));
+}
+
+// The program made an operation that was refused: it is no proof that it can run, and what is answered after it comes
+// after an error.
+void ReplayRunner::NoteRefusal(OperationId id, const absl::Status& why) {
+  known_[id].proven = 0;
+  NoteRisk(id);
+  if (!IsAnswered(known_[id].op)) performer_->Latch(why);
 }
 
 // The program goes on only with the answer to its last operation, and so after what was queued on that stream; what
@@ -324,7 +335,7 @@ void ReplayRunner::Undo() {
     if (options_.unsafe) break;
     NoteRisk(id);
     const absl::Status status = performer_->Perform(known_[id].op, KnownData(id), PushTicket(position_));
-    if (!status.ok()) performer_->Latch(status);
+    if (!status.ok()) NoteRefusal(id, status);
   }
   redo_.clear();
   if (performer_->HasOneStream() || options_.unsafe) return;
@@ -383,16 +394,19 @@ bool ReplayRunner::TryAhead(OperationId id) {
   const std::shared_ptr<GuardCheck> check = guarded_ && IsAnswered(op) ? CheckGuards() : nullptr;
   ticket.guard = check;
   const absl::Status status = PerformAhead(id, ticket);
-  if (!status.ok() && IsGuarded(id)) {
-    known_[id].violated = world_;
-    if (begins) undo_.DropNewest();
-    return false;
+  if (!status.ok()) {
+    known_[id].proven = 0;
+    if (IsGuarded(id)) known_[id].violated = world_;
+    // Only the program can be told of it, when it has made the operation; an answer has been given.
+    if (!IsAnswered(op)) {
+      if (begins) undo_.DropNewest();
+      return false;
+    }
   }
   ahead_.push_back({id, check});
   ahead_pushed_ += answer;
   if (IsAnswered(op)) ++ahead_answers_;
   ++counters_.run_ahead;
-  if (!status.ok()) performer_->Latch(status);
   stretches_.Note(id, op);
   return status.ok();
 }

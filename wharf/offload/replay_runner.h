@@ -37,7 +37,7 @@ class ReplayRunner {
   class Performer {
    public:
     virtual ~Performer() = default;
-    // A posted operation's status; an answered one is answered as the ticket says.
+    // What the operation was refused with, if it was; an answered one has then been answered so, as the ticket says.
     virtual absl::Status Perform(const StepOp& op, std::vector<std::byte> bulk, const Ticket& ticket) = 0;
     // Elements of a prepared list, `launches` of them kernels; the first is on `stream`.
     virtual device::Submission Submit(device::WorkList& list, size_t first, size_t count, size_t launches,
@@ -97,6 +97,7 @@ class ReplayRunner {
   std::vector<std::byte> KnownData(OperationId id) const;
   bool CanFail(OperationId id);
   void NoteRisk(OperationId id);
+  void NoteRefusal(OperationId id, const absl::Status& why);
   void NoteAnswered();
   void Confirm();
   bool KeptToGuards(GuardCheck& check);

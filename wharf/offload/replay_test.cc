@@ -73,6 +73,7 @@ class ReplayTest : public testing::Test {
       device->SetFootprint("write", WritesFirst());
       device->SetFootprint("scatter", WritesFirstIfGuarded());
     }
+    device_ = device.get();
     server_ = std::make_unique<LoopbackServer>(std::move(theirs), std::move(device));
     SessionOptions options;
     options.mode = mode;
@@ -131,6 +132,7 @@ class ReplayTest : public testing::Test {
     return now;
   }
 
+  FakeDevice* device_ = nullptr;
   std::unique_ptr<LoopbackServer> server_;
   std::unique_ptr<Session> session_;
   std::vector<int> sums_;
@@ -304,6 +306,47 @@ TEST_F(ReplayTest, WhatWasSureOnOneWayIsNotOnAnother) {
     ASSERT_EQ(session_->Post(RecordEvent{99, 0}), kOk);  // no such event
     Run(kAdd, kSum, kInput);
     EXPECT_EQ(session_->Ask(SynchronizeStream{0}), CudaError::kInvalidHandle) << i;
+  }
+}
+
+// What is refused every time is no better known for it: neither the copy, whose error the next call that waits returns,
+TEST_F(ReplayTest, ARefusedCopyThatNobodyWaitsForIsToldEveryTime) {
+  Open();
+  const CopyToHost too_large{0, {kInput, 0, 0}, {uint64_t{1} << 40, 1, 1}};
+  std::byte nothing{};
+  for (int i = 0; i < 50; ++i) {
+    session_->Start(too_large, {&nothing, 1}, /*detached=*/true);
+    EXPECT_EQ(session_->Ask(SynchronizeDevice{}), CudaError::kInvalidValue) << i;
+    EXPECT_EQ(session_->Ask(SynchronizeDevice{}), kOk) << i;
+  }
+}
+// nor the wait itself.
+TEST_F(ReplayTest, ARefusedWaitIsNeverAnsweredHere) {
+  Open();
+  for (int i = 0; i < 20; ++i) {
+    Run(kAdd, kSum, kInput);
+    Synchronize();
+    EXPECT_EQ(session_->Ask(SynchronizeStream{99}), CudaError::kInvalidHandle) << i;  // no such stream
+  }
+}
+
+// An operation that only the server foresaw is no error of the program's, even if it cannot be queued.
+TEST_F(ReplayTest, WhatCannotRunAheadIsNoErrorOfTheProgram) {
+  Open();
+  for (int i = 0; i < 4; ++i) {
+    Synchronize();
+    Run(kAdd, kSum, kInput);
+    Download(kSum);
+  }
+  for (int i = 0; i < 4; ++i) {
+    Upload(kInput, 1);
+    device_->RefuseLaunches(true);
+    Download(kSum);  // and what followed it is tried
+    EXPECT_EQ(session_->Ask(QueryEvent{99}), CudaError::kInvalidHandle) << i;
+    device_->RefuseLaunches(false);
+    Synchronize();
+    Run(kAdd, kSum, kInput);
+    EXPECT_EQ(Download(kSum), i + 1) << i;
   }
 }
 

@@ -50,15 +50,29 @@ void ReplyQueue::Reply(const Ticket& ticket, absl::Status status, std::vector<st
 
 void ReplyQueue::ReplyNow(const Ticket& ticket, const absl::Status& status, std::vector<std::byte> body) {
   if (ticket.guard != nullptr && ticket.guard->violated.load(std::memory_order_relaxed)) return;
-  if (PeerReads()) {
+  const bool peer_reads = PeerReads();
+  if (peer_reads && TakeTurn()) {
     // A failed send means the channel is closed, which its handler is told.
     SendReply(ticket, status, body, {}).IgnoreError();
+    EndTurn();
     return;
   }
   const uint64_t charged = kQueuedReplyBytes + body.size();
   budget_.Charge(charged);
-  budget_.WaitForRoom();
+  if (!peer_reads) budget_.WaitForRoom();
   Reply(ticket, status, std::move(body), {}, charged);
+}
+
+bool ReplyQueue::TakeTurn() {
+  absl::MutexLock lock(&mutex_);
+  if (sending_ || !items_.empty()) return false;
+  sending_ = true;
+  return true;
+}
+
+void ReplyQueue::EndTurn() {
+  absl::MutexLock lock(&mutex_);
+  sending_ = false;
 }
 
 void ReplyQueue::FrameNow(FrameKind kind, uint64_t tag) {
@@ -71,11 +85,13 @@ void ReplyQueue::FrameNow(FrameKind kind, uint64_t tag) {
   Frame(kind, tag, {}, kQueuedReplyBytes);
 }
 
-// Sends from the reader thread never wait, so a peer that asks and does not read would grow the channel's queue for
-// ever; the queue here is bounded by the budget.
+// The reader's answers never wait for the peer while it reads; one that asks and does not read would grow the channel's
+// queue, or the one here, for ever.
 bool ReplyQueue::PeerReads() {
   const uint64_t left = channel_->Stats().bytes_sent - sent_before_;
-  return handed_over_.load(std::memory_order_relaxed) < left + kUnreadBytes;
+  absl::MutexLock lock(&mutex_);
+  const uint64_t waiting = items_.size() * kQueuedReplyBytes;
+  return handed_over_.load(std::memory_order_relaxed) + waiting < left + kUnreadBytes;
 }
 
 absl::Status ReplyQueue::SendFrame(FrameKind kind, uint64_t tag, const std::vector<std::byte>& head,
@@ -120,8 +136,10 @@ void ReplyQueue::Run() {
       if (stopped_) return;
       item = std::move(items_.front());
       items_.pop_front();
+      sending_ = true;
     }
     SendItem(std::move(item));
+    EndTurn();
   }
 }
 
@@ -144,7 +162,11 @@ absl::Status ReplyQueue::SendReply(const Ticket& ticket, const absl::Status& sta
   FillHeader(ticket, status, header);
   std::vector<std::byte> head;
   Encoder encoder(head);
-  if (ticket.push) encoder.Put(*ticket.push);
+  if (ticket.push) {
+    PushHeader push = *ticket.push;
+    push.sure &= status.ok();  // what fails once may fail again
+    encoder.Put(push);
+  }
   encoder.Put(header);
   if (status.ok()) head.insert(head.end(), body.begin(), body.end());
   return SendFrame(ticket.push ? FrameKind::kPush : FrameKind::kReply, ticket.tag, head, bulk);

@@ -1,5 +1,7 @@
 // ReplyQueue: what the server's half of a session sends. Device callbacks must not block, and a channel's queue may be
-// full, so their replies go through a queue and a thread of its own; the reader's own answers skip both.
+// full, so their replies go through a queue and a thread of its own; the reader's own answers skip both while nothing
+// waits there. Replies leave in the order in which they are given, whichever thread sends them: an error of posted
+// operations goes with the first, and whoever has a later one knows of it.
 //
 // Every reply carries CUDA's asynchronous errors (ReplyHeader::posted_error, fault) and is preceded by what kernels
 // have printed since the last one.
@@ -51,7 +53,7 @@ class ReplyQueue {
   // the reply has left. Dropped after Stop.
   void Reply(const Ticket& ticket, absl::Status status, std::vector<std::byte> body = {},
              std::vector<std::byte> bulk = {}, uint64_t charged = 0);
-  // From the channel's reader thread only: sent at once, without changing threads.
+  // From the channel's reader thread only: sent without changing threads, unless others wait.
   void ReplyNow(const Ticket& ticket, const absl::Status& status, std::vector<std::byte> body = {});
   // Any other frame, from any thread; never blocks.
   void Frame(FrameKind kind, uint64_t tag, std::vector<std::byte> head, uint64_t charged = 0);
@@ -80,7 +82,10 @@ class ReplyQueue {
     uint64_t charged = 0;
   };
   void Run();
-  bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stopped_ || !items_.empty(); }
+  bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stopped_ || (!items_.empty() && !sending_); }
+  // Whether the reader may send a reply itself; if so, EndTurn follows.
+  bool TakeTurn();
+  void EndTurn();
   void SendItem(Item item);
   absl::Status SendReply(const Ticket& ticket, const absl::Status& status, const std::vector<std::byte>& body,
                          const std::vector<std::byte>& bulk);
@@ -97,6 +102,7 @@ class ReplyQueue {
   std::atomic<uint64_t> handed_over_{0};  // bytes given to the channel
   mutable absl::Mutex mutex_;
   std::deque<Item> items_ ABSL_GUARDED_BY(mutex_);
+  bool sending_ ABSL_GUARDED_BY(mutex_) = false;  // a reply is being filled and sent
   absl::Status posted_ ABSL_GUARDED_BY(mutex_);
   std::string output_ ABSL_GUARDED_BY(mutex_);
   bool output_dropped_ ABSL_GUARDED_BY(mutex_) = false;

@@ -75,6 +75,12 @@ class ScriptedServer final : public link::FrameHandler {
   void Send(FrameKind kind, const Message& message) {
     (void)channel_->Send(static_cast<uint16_t>(kind), 0, Encode(message));
   }
+  // Answers the foreseen operation at `position`.
+  void Push(uint64_t position, const PushHeader& push, const ReplyHeader& header) {
+    std::vector<std::byte> head = Encode(push);
+    Encoder(head).Put(header);
+    (void)channel_->Send(static_cast<uint16_t>(FrameKind::kPush), position, head);
+  }
   // Operations that arrived (control frames are left out).
   std::vector<Seen> Operations() {
     absl::MutexLock lock(&mutex_);

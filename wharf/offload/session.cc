@@ -257,7 +257,8 @@ CudaError Session::Finish(CallScope& scope, CudaError error) {
   const CudaError learnt = Wait({&request, 1});
   if (error == CudaError::kSuccess) return learnt;
   absl::MutexLock lock(&mutex_);
-  if (learnt != CudaError::kSuccess && !device::IsSticky(learnt)) pending_error_ = learnt;
+  const bool keeps = pending_error_ == CudaError::kSuccess && !device::IsSticky(learnt);
+  if (keeps) pending_error_ = learnt;
   return error;
 }
 
@@ -427,8 +428,8 @@ void Session::Finish(Request& request, ReplyHeader header, std::span<const std::
   changed_.SignalAll();
 }
 
-void Session::Latch(const ReplyHeader& header, bool include_own) {
-  CudaError posted = header.posted_error;
+void Session::Latch(ReplyHeader& header, bool include_own) {
+  CudaError posted = std::exchange(header.posted_error, CudaError::kSuccess);
   if (include_own && posted == CudaError::kSuccess) posted = header.error;
   if (posted != CudaError::kSuccess && pending_error_ == CudaError::kSuccess) {
     pending_error_ = posted;

@@ -225,7 +225,9 @@ class Session final : private link::FrameHandler {
   absl::Status OnReply(const link::FrameHeader& header, std::span<const std::byte> head, bool has_stray_data);
   void Finish(Request& request, ReplyHeader header, std::span<const std::byte> rest)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Latch(const ReplyHeader& header, bool include_own) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Takes the errors that the next call that waits returns out of an answer: of what was posted before it, and with
+  // `include_own` (nobody waits for the answer) the request's own; and a fault.
+  void Latch(ReplyHeader& header, bool include_own) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   // Watches for signs of life while a thread sends or waits, so that a full queue cannot hold a program for ever.
   class Busy {

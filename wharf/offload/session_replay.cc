@@ -170,6 +170,7 @@ bool Session::TakeEarly(Request& request) {
   if (early.push.epoch != request.epoch) return false;
   request.known = early.push.known;
   answered_.emplace_back(request.place, early.push.sure);
+  Latch(early.header, request.detached);
   if (early.header.error == device::CudaError::kSuccess && early.bulk.size() == request.into.size()) {
     std::copy(early.bulk.begin(), early.bulk.end(), request.into.begin());
   }
@@ -206,7 +207,7 @@ absl::Status Session::OnPush(const link::FrameHeader& header, std::span<const st
   const auto found = requests_.find(kForeseen | header.tag);
   const RequestPtr request =
       found != requests_.end() && found->second->epoch == push.epoch ? found->second : RequestPtr();
-  // Errors of operations that the program did make travel with any answer.
+  // Errors of operations that the program did make travel with any answer; the answer's own counts once it is taken.
   Latch(reply, request != nullptr && (request->detached || request->elided));
   if (request == nullptr) {
     if (push.epoch != epoch_) {

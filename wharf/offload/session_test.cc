@@ -210,6 +210,27 @@ TEST_F(SessionTest, ErrorOfADetachedRequestSurfacesAtTheNextWait) {
   EXPECT_EQ(session_->Ask(SynchronizeStream{0}), CudaError::kInvalidValue);
 }
 
+// The same if the server foresaw the request, and its answer is here before it is made.
+TEST_F(SessionTest, ErrorOfADetachedRequestThatWasForeseenSurfacesAtTheNextWait) {
+  Connect();
+  server_->welcome().features = kFeatureReplay;
+  ASSERT_TRUE(Open(Mode::kReplay).ok());
+  const CopyToHost copy{0, {4096, 0, 0}, {64, 1, 1}};
+  std::vector<std::byte> data(64);
+  ASSERT_EQ(session_->Ask(SynchronizeStream{0}), kOk);
+  session_->Start(copy, data, /*detached=*/true);
+  const Session::RequestPtr wait = session_->Start(SynchronizeStream{0});
+  session_->WaitForDetached();
+  const PushHeader push{wait->epoch, 3, false};
+  server_->Push(4, push, WithError(CudaError::kInvalidValue));
+  server_->Push(3, push, {});
+  ASSERT_EQ(session_->Wait({&wait, 1}), kOk);
+  session_->Start(copy, data, /*detached=*/true);
+  ASSERT_EQ(session_->Counters().early_pushes, 1u);
+  EXPECT_EQ(session_->Ask(QueryStream{0}), CudaError::kInvalidValue);
+  EXPECT_EQ(session_->Ask(QueryEvent{1}), kOk) << "told once";
+}
+
 TEST_F(SessionTest, WaitForDetachedReturnsWhenNothingIsUnderWay) {
   ASSERT_TRUE(Open().ok());
   session_->WaitForDetached();
