@@ -1,0 +1,119 @@
+// What an AR client and a server say to each other, frame by frame: docs/protocol.md, "AR sessions". Encoded as the
+// messages of offloaded programs are (offload/wire_codec.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "wharf/link/channel.h"
+#include "wharf/offload/hello_prefix.h"
+#include "wharf/offload/wire_codec.h"
+#include "wharf/split/runtime/messages.h"
+
+namespace wharf::ar {
+
+inline constexpr uint32_t kArMagic = 0x41524857;  // "WHRA"
+inline constexpr uint16_t kArMajor = 1;           // must match
+inline constexpr uint16_t kArMinor = 0;           // the lower one is spoken
+inline constexpr offload::ProtocolVersion kArVersion = {"AR session", "AR protocol", kArMagic, kArMajor, kArMinor};
+
+// Numbers of their own: by the first frame's a server tells kinds of sessions apart.
+enum class FrameKind : uint16_t {
+  kHello = 192,     // client, first frame
+  kWelcome = 193,   // server
+  kGoodbye = 194,   // either, last frame: why
+  kPicture = 195,   // client: tag = frame, bulk = a JPEG
+  kResult = 196,    // server: tag = frame, bulk = what was found (result_coding.h)
+  kFailed = 197,    // server: tag = frame
+  kReport = 198,    // client: what it measured
+  kSchedule = 199,  // server: which frames to offload
+};
+
+enum class Task : uint8_t { kDepth = 0, kOdometry = 1, kBoxes = 2 };
+inline constexpr int kTasks = 3;
+
+// How depth maps travel.
+enum class DepthCoding : uint8_t {
+  kHalf = 0,  // metres as binary16, packed
+  kJpeg = 1,  // logarithms of 8 bits as a JPEG
+};
+
+struct Hello {
+  uint32_t magic = kArMagic;
+  uint16_t major = kArMajor, minor = kArMinor;
+  uint64_t features = 0;  // none yet
+  std::string token;      // never logged
+  uint8_t tasks = 0;      // bit i: Task i
+  DepthCoding depth_coding = DepthCoding::kHalf;
+  double frames_per_s = 60;
+  // Of the pictures that will come.
+  int32_t width = 0, height = 0;
+  double fx = 0, fy = 0, cx = 0, cy = 0;
+  // Not 0: the server says when to offload, so that the mean accuracy drop stays within it. Of one task only.
+  double sla = 0;
+  auto Fields() {
+    return std::tie(magic, major, minor, features, token, tasks, depth_coding, frames_per_s, width, height, fx, fy, cx,
+                    cy, sla);
+  }
+};
+struct Welcome {
+  uint16_t major = kArMajor, minor = kArMinor;
+  uint64_t features = 0;
+  auto Fields() { return std::tie(major, minor, features); }
+};
+using split::Goodbye;
+
+struct Picture {
+  uint8_t tasks = 0;  // bit i: Task i; some of the Hello's
+  auto Fields() { return std::tie(tasks); }
+};
+struct Result {
+  Task task = Task::kDepth;
+  uint64_t waited_nanoseconds = 0, computed_nanoseconds = 0;  // since the picture had come
+  auto Fields() { return std::tie(task, waited_nanoseconds, computed_nanoseconds); }
+};
+struct Failed {
+  Task task = Task::kDepth;
+  uint16_t code = 0;  // of absl::StatusCode
+  std::string message;
+  auto Fields() { return std::tie(task, code, message); }
+};
+// Of the one task that the server schedules.
+struct Report {
+  double drop_rate = 0;  // accuracy lost per frame of tracking stride
+  double network_s = 0;  // from a frame to the use of its result, all but the server's part
+  auto Fields() { return std::tie(drop_rate, network_s); }
+};
+// In place of the one before: `frames`, i64 each, ascending; after the last of them every interval-th, none if it is 0.
+struct Schedule {
+  std::vector<std::byte> frames;  // EncodeList
+  int32_t interval = 0;
+  auto Fields() { return std::tie(frames, interval); }
+};
+using split::DecodeList;
+using split::EncodeList;
+
+inline constexpr uint32_t kMaxPictureBytes = 4 << 20;
+inline constexpr int kMaxSide = 4096;
+inline constexpr link::FrameLimits kArFrameLimits = {.max_head_bytes = 64 << 10, .max_bulk_bytes = 16 << 20};
+
+// kInvalidArgument: the Hello asks for what nobody can give (no task, no such picture, a camera that is none).
+absl::Status CheckHello(const Hello& hello);
+
+template <typename T>
+absl::Status SendMessage(link::Channel& channel, FrameKind kind, const T& message, uint64_t tag = 0,
+                         std::span<const std::byte> bulk = {}) {
+  return channel.Send(static_cast<uint16_t>(kind), tag, offload::Encode(message), bulk, link::BulkOwnership::kCopy);
+}
+// kInvalidArgument: `what` is malformed.
+template <typename T>
+absl::StatusOr<T> DecodeHead(std::span<const std::byte> head, const char* what) {
+  auto message = offload::Decode<T>(head);
+  if (!message.ok()) return InvalidArgument("{} is malformed", what);
+  return message;
+}
+
+}  // namespace wharf::ar
