@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
+#include "wharf/base/event_loop.h"
 #include "wharf/pipeline/membership/membership.h"
 #include "wharf/pipeline/runtime/epoch.h"
-#include "wharf/pipeline/runtime/event_loop.h"
 
 namespace wharf::pipeline {
 

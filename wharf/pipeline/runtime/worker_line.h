@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "wharf/pipeline/runtime/event_loop.h"
+#include "wharf/base/event_loop.h"
 #include "wharf/pipeline/runtime/worker_link.h"
 
 namespace wharf::pipeline {

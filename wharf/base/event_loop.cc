@@ -1,11 +1,11 @@
-#include "wharf/pipeline/runtime/event_loop.h"
+#include "wharf/base/event_loop.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/time/time.h"
 
-namespace wharf::pipeline {
+namespace wharf {
 namespace {
 
 constexpr Nanoseconds kLongestWait = std::chrono::seconds(1);
@@ -41,4 +41,4 @@ void EventLoop::Run(const Clock& clock, const std::function<TimePoint()>& step) 
   }
 }
 
-}  // namespace wharf::pipeline
+}  // namespace wharf

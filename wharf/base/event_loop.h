@@ -8,7 +8,7 @@
 #include "absl/synchronization/mutex.h"
 #include "wharf/base/clock.h"
 
-namespace wharf::pipeline {
+namespace wharf {
 
 class EventLoop {
  public:
@@ -25,4 +25,4 @@ class EventLoop {
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-}  // namespace wharf::pipeline
+}  // namespace wharf
