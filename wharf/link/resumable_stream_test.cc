@@ -268,20 +268,40 @@ TEST(ResumableStreamTest, ASilentConnectionIsReplaced) {
   reader.join();
 }
 
+// Each end has a clock of its own: the client's stands still until it knows that all it sent has arrived.
 TEST(ResumableStreamTest, AnIdleStreamFallsSilent) {
-  VirtualClock clock;
-  ResumeOptions options;
-  options.clock = &clock;
-  ResumeHarbor harbor(options);
-  auto [client, server] = Connect(harbor, options);
-  std::thread reader([&c = client] { EXPECT_EQ(ReadText(*c, 3), "bye"); });
+  VirtualClock client_clock, server_clock;
+  ResumeOptions options, server_options;
+  options.clock = &client_clock;
+  server_options.clock = &server_clock;
+  ResumeHarbor harbor(server_options);
+  Traffic traffic;
+  auto opened = OpenResumable(
+      [&]() -> absl::StatusOr<std::unique_ptr<ByteStream>> {
+        WHARF_ASSIGN_OR_RETURN(auto link, harbor.Connect());
+        return traffic.Watch(std::move(link));
+      },
+      options);
+  ASSERT_EQ(opened.status(), absl::OkStatus());
+  const std::unique_ptr<ByteStream> client = *std::move(opened);
+  const std::shared_ptr<ResumableStream> server = harbor.Accept();
+  std::thread reader([&] { EXPECT_EQ(ReadText(*client, 3), "bye"); });
   ASSERT_TRUE(Write(*client, "hello").ok());
   EXPECT_EQ(ReadText(*server, 5), "hello");
-  std::thread server_reader([&s = server] { EXPECT_EQ(ReadText(*s, 1), ""); });
+  std::thread server_reader([&] { EXPECT_EQ(ReadText(*server, 1), ""); });
+  constexpr uint64_t kAcknowledgementBytes = 12;
+  while (!traffic.IsReadingAfter(kOpeningBytes + kAcknowledgementBytes)) {
+    server_clock.Advance(milliseconds(100));
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  const uint64_t read = traffic.read(), written = traffic.written();
   for (int i = 0; i < 1000; ++i) {  // many times the time of a stall
-    clock.Advance(milliseconds(100));
+    client_clock.Advance(milliseconds(100));
+    server_clock.Advance(milliseconds(100));
     std::this_thread::sleep_for(std::chrono::microseconds(300));
   }
+  EXPECT_EQ(traffic.read(), read);
+  EXPECT_EQ(traffic.written(), written);
   ASSERT_TRUE(Write(*server, "bye").ok());
   reader.join();
   client->Shutdown();

@@ -1,6 +1,7 @@
 // A server of resumable streams in memory, whose connections fail as a test wishes.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -35,6 +36,52 @@ class SharedStream final : public ByteStream {
   const std::shared_ptr<ByteStream> stream_;
 };
 
+// Counts what passes over a stream that is wrapped in it, and which it outlives. Thread-safe.
+class Traffic {
+ public:
+  uint64_t read() const { return read_; }
+  uint64_t written() const { return written_; }
+  // Whether the reader has taken these bytes in and waits for more.
+  bool IsReadingAfter(uint64_t bytes) const { return read_ == bytes && reading_; }  // in this order: see Read
+
+  std::unique_ptr<ByteStream> Watch(std::unique_ptr<ByteStream> stream) {
+    return std::make_unique<Watched>(*this, std::move(stream));
+  }
+
+ private:
+  class Watched final : public ByteStream {
+   public:
+    Watched(Traffic& traffic, std::unique_ptr<ByteStream> stream) : traffic_(traffic), stream_(std::move(stream)) {}
+    absl::StatusOr<size_t> Read(std::span<std::byte> into) override {
+      traffic_.reading_ = true;
+      auto count = stream_->Read(into);
+      traffic_.reading_ = false;
+      traffic_.read_ += count.value_or(0);
+      return count;
+    }
+    absl::Status Write(std::span<const std::span<const std::byte>> pieces) override {
+      for (const auto piece : pieces) traffic_.written_ += piece.size();
+      return stream_->Write(pieces);
+    }
+    absl::StatusOr<size_t> TryWrite(std::span<const std::span<const std::byte>> pieces) override {
+      auto count = stream_->TryWrite(pieces);
+      traffic_.written_ += count.value_or(0);
+      return count;
+    }
+    void FinishWriting() override { stream_->FinishWriting(); }
+    void Shutdown() override { stream_->Shutdown(); }
+    std::string Peer() const override { return stream_->Peer(); }
+    bool IsLocal() const override { return stream_->IsLocal(); }
+
+   private:
+    Traffic& traffic_;
+    const std::unique_ptr<ByteStream> stream_;
+  };
+
+  std::atomic<uint64_t> read_{0}, written_{0};
+  std::atomic<bool> reading_{false};
+};
+
 // Thread-safe. Streams it accepted must be gone before it, or taken.
 class ResumeHarbor {
  public:
@@ -56,9 +103,11 @@ class ResumeHarbor {
     if (closed_) return Unavailable("no server answers");
     const int number = connections_++;
     const auto [up, down] = weather_ ? weather_(number) : std::pair<Faults, Faults>();
+    // A connection that swallows everything is given up soon; others may take their time.
+    const Nanoseconds patience = up.stall ? Nanoseconds(std::chrono::milliseconds(200)) : std::chrono::minutes(2);
     auto [near, far] = MemoryPair(up, down);
-    threads_.push_back(StartThread("harbor", [this, stream = std::make_shared<std::unique_ptr<ByteStream>>(
-                                                        std::move(far))] { Serve(std::move(*stream)); }));
+    auto stream = std::make_shared<std::unique_ptr<ByteStream>>(std::move(far));
+    threads_.push_back(StartThread("harbor", [this, stream, patience] { Serve(std::move(*stream), patience); }));
     return std::move(near);
   }
   void Close(bool closed) {
@@ -79,9 +128,8 @@ class ResumeHarbor {
   }
 
  private:
-  void Serve(std::unique_ptr<ByteStream> connection) {
-    // A connection that swallows everything is given up soon; one that is only slow is tried again.
-    auto begun = ReadBeginning(std::move(connection), std::chrono::milliseconds(200));
+  void Serve(std::unique_ptr<ByteStream> connection, Nanoseconds patience) {
+    auto begun = ReadBeginning(std::move(connection), patience);
     if (!begun.ok() || !begun->opening.has_value()) return;
     const Opening& opening = *begun->opening;
     if (opening.kind == OpeningKind::kResume) {
