@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "wharf/pipeline/max_load.h"
@@ -16,7 +17,19 @@ struct PipelineCase {
   int max_partitions = 2;
 };
 
-inline constexpr const char* kPipelineAlgorithms[] = {"np", "dart-r", "reactive", "ours"};
+// How a case is planned and served.
+struct PipelineAlgorithm {
+  std::string name;
+  pipeline::Mode mode = pipeline::Mode::kOurs;
+  pipeline::Sharing sharing = pipeline::Sharing::kBest;
+  pipeline::Placement placement = pipeline::Placement::kSpread;
+  pipeline::SchedulerKind scheduler = pipeline::SchedulerKind::kReserving;
+  pipeline::ReactiveRules rules;
+};
+
+// "np", "dart-r", "reactive" or "ours", and variants of it: "reactive+in-order+packed" (bench_pipeline.cc says what
+// they are). kInvalidArgument: an algorithm or a variant that there is not, or not of this algorithm.
+absl::StatusOr<PipelineAlgorithm> ParsePipelineAlgorithm(std::string_view name);
 
 struct PipelineBenchRow {
   std::string varied, dnns, weights, cluster, algorithm;
@@ -34,10 +47,10 @@ struct PipelineBenchRow {
   }
 };
 
-// A row for each of `algorithms`, in their order; simulated. `search.simulation.scheduler` is set by the algorithm.
+// A row for each of `algorithms`, in their order; simulated. Schedulers are set by the algorithms.
 // kInvalidArgument: a cluster, weight or profile that cannot be planned with. That an SLO cannot be met is no error.
 absl::StatusOr<std::vector<PipelineBenchRow>> RunPipelineCase(const PipelineCase& one,
-                                                              const std::vector<std::string>& algorithms,
+                                                              const std::vector<PipelineAlgorithm>& algorithms,
                                                               pipeline::LoadSearch search);
 
 }  // namespace wharf::cli

@@ -32,9 +32,28 @@ pipeline::LoadSearch ShortSearch() {
   return search;
 }
 
+PipelineAlgorithm Algorithm(const char* name) { return *ParsePipelineAlgorithm(name); }
+
+TEST(PipelineAlgorithm, IsAnAlgorithmWithVariants) {
+  EXPECT_EQ(Algorithm("np").mode, pipeline::Mode::kNoPartitioning);
+  EXPECT_EQ(Algorithm("dart-r+uncut-sharing").sharing, pipeline::Sharing::kFastestAsUncut);
+  const PipelineAlgorithm reactive = Algorithm("reactive+in-order+idle-only+packed+eager");
+  EXPECT_EQ(reactive.scheduler, pipeline::SchedulerKind::kReactive);
+  EXPECT_EQ(reactive.rules.choice, pipeline::ReactiveRules::Choice::kInOrder);
+  EXPECT_EQ(reactive.rules.ahead, 1);
+  EXPECT_FALSE(reactive.rules.waits);
+  EXPECT_EQ(reactive.placement, pipeline::Placement::kInOrder);
+}
+
+TEST(PipelineAlgorithm, HasNoOtherNamesThanItsOwn) {
+  for (const char* name : {"", "oracle", "ours+in-order", "np+uncut-sharing", "reactive+", "reactive+fast"}) {
+    EXPECT_EQ(ParsePipelineAlgorithm(name).status().code(), absl::StatusCode::kInvalidArgument) << name;
+  }
+}
+
 TEST(PipelineCase, ServesMoreWherePartsRunOnSlowGpus) {
   const pipeline::ModelProfile profile = TwoBlocks();
-  const auto rows = RunPipelineCase(SmallCase(profile, 50'000), {"np", "ours"}, ShortSearch());
+  const auto rows = RunPipelineCase(SmallCase(profile, 50'000), {Algorithm("np"), Algorithm("ours")}, ShortSearch());
   ASSERT_TRUE(rows.ok()) << rows.status();
   ASSERT_EQ(rows->size(), 2u);
   const PipelineBenchRow &np = (*rows)[0], &ours = (*rows)[1];
@@ -47,7 +66,7 @@ TEST(PipelineCase, ServesMoreWherePartsRunOnSlowGpus) {
 
 TEST(PipelineCase, AnSloThatCannotBeMetIsARowOfNothing) {
   const pipeline::ModelProfile profile = TwoBlocks();
-  const auto rows = RunPipelineCase(SmallCase(profile, 5000), {"ours"}, ShortSearch());
+  const auto rows = RunPipelineCase(SmallCase(profile, 5000), {Algorithm("ours")}, ShortSearch());
   ASSERT_TRUE(rows.ok()) << rows.status();
   EXPECT_EQ((*rows)[0].planned_xput, 0);
   EXPECT_EQ((*rows)[0].max_load_factor_99, 0);

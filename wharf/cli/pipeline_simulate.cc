@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "wharf/cli/bench_pipeline_case.h"
 #include "wharf/cli/commands.h"
 #include "wharf/cli/files.h"
 #include "wharf/cli/pipeline_command.h"
@@ -73,11 +74,13 @@ absl::Status RunSimulate(const SimulateOptions& options) {
   WHARF_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.plan));
   const auto plan = pipeline::ParsePlan(text);
   if (!plan.ok()) return InvalidArgument("{}: {}", options.plan, Message(plan.status()));
-  WHARF_ASSIGN_OR_RETURN(const pipeline::Deployment deployment, pipeline::Deploy(*plan));
+  WHARF_ASSIGN_OR_RETURN(const PipelineAlgorithm algorithm, ParsePipelineAlgorithm(options.scheduler));
+  if (algorithm.mode != pipeline::Mode::kOurs) return InvalidArgument("--scheduler is ours or reactive");
+  WHARF_ASSIGN_OR_RETURN(const pipeline::Deployment deployment, pipeline::Deploy(*plan, algorithm.placement));
   WHARF_ASSIGN_OR_RETURN(const std::vector<pipeline::Arrival> arrivals, MakeArrivals(options, deployment));
   pipeline::SimulationOptions simulation;
-  simulation.scheduler =
-      options.scheduler == "reactive" ? pipeline::SchedulerKind::kReactive : pipeline::SchedulerKind::kReserving;
+  simulation.scheduler = algorithm.scheduler;
+  simulation.scheduling.reactive = algorithm.rules;
   simulation.scheduling.guard = options.guard;
   simulation.variation.kind =
       options.variation == "gaussian" ? pipeline::VariationKind::kGaussian : pipeline::VariationKind::kLognormal;
@@ -116,8 +119,9 @@ void AddPipelineSimulateCommand(CLI::App& app) {
       ->check(CLI::Range(1e-3, 1e6))
       ->capture_default_str();
   command->add_option("--seed", options->seed, "Of everything random")->capture_default_str();
-  command->add_option("--scheduler", options->scheduler, "ours reserves; reactive has a queue before each pool")
-      ->check(CLI::IsMember({"ours", "reactive"}))
+  command
+      ->add_option("--scheduler", options->scheduler,
+                   "ours reserves; reactive has a queue before each pool; +VARIANT as wharf bench pipeline has them")
       ->capture_default_str();
   command->add_option("--compute-cv", options->compute_cv, "Computing varies by this, standard deviation over mean")
       ->check(CLI::Range(0.0, 2.0))

@@ -10,9 +10,10 @@ namespace {
 Nanoseconds FromMicroseconds(double us) { return Nanoseconds(std::llround(us * 1e3)); }
 
 // Where the GPUs of a cluster are, and how much of them and of their links is given away.
-class Placement {
+class Hosts {
  public:
-  Placement(const Cluster& cluster, Deployment& deployment) : deployment_(deployment) {
+  Hosts(const Cluster& cluster, Deployment& deployment, Placement placement)
+      : deployment_(deployment), placement_(placement) {
     for (const HostGroup& group : cluster.hosts) {
       for (int i = 0; i < group.hosts; ++i) {
         deployment.hosts.push_back({group.link_bits_per_s});
@@ -26,7 +27,7 @@ class Placement {
     int best = -1;
     for (int host = 0; host < static_cast<int>(free_.size()); ++host) {
       if (free_[host].gpu_class != gpu_class || free_[host].gpus == 0) continue;
-      if (best < 0 || Load(host) < Load(best)) best = host;
+      if (best < 0 || (placement_ == Placement::kSpread && Load(host) < Load(best))) best = host;
     }
     if (best < 0) return false;
     --free_[best].gpus;
@@ -46,6 +47,7 @@ class Placement {
   double Load(int host) const { return free_[host].bits_per_s / deployment_.hosts[host].link_bits_per_s; }
 
   Deployment& deployment_;
+  const Placement placement_;
   std::vector<FreeHost> free_;
 };
 
@@ -54,7 +56,7 @@ struct StageToPlace {
   double bits_per_s;  // of one of its GPUs: the busier direction
 };
 
-std::vector<StageToPlace> ByTraffic(const Plan& plan) {
+std::vector<StageToPlace> StagesToPlace(const Plan& plan, Placement placement) {
   std::vector<StageToPlace> order;
   for (int p = 0; p < static_cast<int>(plan.pipelines.size()); ++p) {
     const Pipeline& pipeline = plan.pipelines[p];
@@ -64,6 +66,7 @@ std::vector<StageToPlace> ByTraffic(const Plan& plan) {
       order.push_back({p, s, 8 * pipeline.throughput * std::max(in, out) / std::max(1, pipeline.stages[s].gpus)});
     }
   }
+  if (placement == Placement::kInOrder) return order;
   std::stable_sort(order.begin(), order.end(),
                    [](const StageToPlace& a, const StageToPlace& b) { return a.bits_per_s > b.bits_per_s; });
   return order;
@@ -89,7 +92,7 @@ Nanoseconds Deployment::TransferTime(int from_host, int to_host, double bytes) c
   return Nanoseconds(std::max<int64_t>(1, static_cast<int64_t>(std::ceil(bytes / bytes_per_ns))));
 }
 
-absl::StatusOr<Deployment> Deploy(const Plan& plan) {
+absl::StatusOr<Deployment> Deploy(const Plan& plan, Placement placement) {
   WHARF_RETURN_IF_ERROR(CheckStructure(plan));
   Deployment deployment;
   for (int c = 0; c < static_cast<int>(plan.cluster.classes.size()); ++c) {
@@ -107,12 +110,12 @@ absl::StatusOr<Deployment> Deploy(const Plan& plan) {
       deployment.pipelines.back().stages.push_back(DeployedOf(pipeline, s));
     }
   }
-  Placement placement(plan.cluster, deployment);
-  for (const StageToPlace& next : ByTraffic(plan)) {
+  Hosts hosts(plan.cluster, deployment, placement);
+  for (const StageToPlace& next : StagesToPlace(plan, placement)) {
     const Stage& stage = plan.pipelines[next.pipeline].stages[next.stage];
     std::vector<int>& pool = deployment.pipelines[next.pipeline].stages[next.stage].vgpus;
     for (int gpu = 0; gpu < stage.gpus; ++gpu) {
-      if (!placement.Place(stage.gpu_class, stage.vgpus_per_gpu, next.bits_per_s, pool)) {
+      if (!hosts.Place(stage.gpu_class, stage.vgpus_per_gpu, next.bits_per_s, pool)) {
         return InvalidArgument("the plan wants more GPUs of class {} than there are",
                                plan.cluster.classes[stage.gpu_class].name);
       }

@@ -56,9 +56,14 @@ struct Deployment {
   Nanoseconds TransferTime(int from_host, int to_host, double bytes) const;
 };
 
-// Every stage's GPUs on hosts of its class, those that move most over the network first, each to the host whose link
-// has least to carry: the heaviest stages do not share a link if they need not. Deterministic.
-// kInvalidArgument: CheckStructure fails.
-absl::StatusOr<Deployment> Deploy(const Plan& plan);
+enum class Placement {
+  // Those GPUs that move most over the network first, each to the host whose link has least to carry: the heaviest
+  // stages do not share a link if they need not.
+  kSpread,
+  kInOrder,  // stage after stage, host after host
+};
+
+// Every stage's GPUs on hosts of its class. Deterministic. kInvalidArgument: CheckStructure fails.
+absl::StatusOr<Deployment> Deploy(const Plan& plan, Placement placement = Placement::kSpread);
 
 }  // namespace wharf::pipeline

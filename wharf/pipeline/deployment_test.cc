@@ -47,6 +47,14 @@ TEST(Deploy, SpreadsTheHeaviestTraffic) {
   EXPECT_THAT(hosts, testing::ElementsAre(0, 0, 1, 1));  // two virtual GPUs of one GPU in each host
 }
 
+TEST(Deploy, InOrderAHostIsFilledBeforeTheNext) {
+  const auto deployment = Deploy(SmallPlan(), Placement::kInOrder);
+  ASSERT_TRUE(deployment.ok());
+  std::vector<int> hosts;
+  for (const int vgpu : deployment->pipelines[0].stages[1].vgpus) hosts.push_back(deployment->vgpus[vgpu].host);
+  EXPECT_THAT(hosts, testing::ElementsAre(0, 0, 0, 0));  // both GPUs of the first host
+}
+
 TEST(Deploy, TakesTimesAndRatesFromThePlan) {
   const auto deployment = Deploy(SmallPlan());
   ASSERT_TRUE(deployment.ok());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <numeric>
 
 #include "wharf/pipeline/pool_table.h"
 #include "wharf/pipeline/relaxation.h"
@@ -58,7 +59,8 @@ class Planning {
     WHARF_RETURN_IF_ERROR(exact ? SolveExactly() : SolveByMaster(*relaxation));
     SumUp();
     if (plan_.value <= 0) return TooSmall();
-    plan_.bound = exact ? plan_.value : plan_.linear_bound;
+    const bool best = exact && options_.sharing == Sharing::kBest;
+    plan_.bound = best ? plan_.value : plan_.linear_bound;
     return std::move(plan_);
   }
 
@@ -85,14 +87,55 @@ class Planning {
     const PoolGrid grid(plan_.cluster);
     std::vector<PoolTable> tables;
     for (const auto& candidates : candidates_) tables.emplace_back(grid, candidates, options_.rules.mode);
+    if (options_.sharing == Sharing::kFastestAsUncut) {
+      AddAll(tables, PointsWithFastestAsUncut(grid, tables));
+      return absl::OkStatus();
+    }
     const Division division(grid, tables, weights_);
     size_t whole = grid.Points() - 1;
     if (options_.objective == Objective::kCost) {
       WHARF_ASSIGN_OR_RETURN(whole, CheapestPoint(grid, division));
     }
-    const std::vector<size_t> parts = division.Points(whole);
-    for (size_t i = 0; i < parts.size(); ++i) AddPipelines(static_cast<int>(i), tables[i].Shares(parts[i]));
+    AddAll(tables, division.Points(whole));
     return absl::OkStatus();
+  }
+
+  // [model]: the uncut plan's GPUs of the first class, and of the second what makes the least normalised throughput
+  // largest.
+  std::vector<size_t> PointsWithFastestAsUncut(const PoolGrid& grid, const std::vector<PoolTable>& tables) const {
+    std::vector<std::vector<Candidate>> uncut;
+    for (size_t i = 0; i < demands_.size(); ++i) {
+      uncut.push_back(FindCandidates(plan_.cluster, *demands_[i].profile, plan_.models[i], {Mode::kNoPartitioning, 1}));
+    }
+    std::vector<PoolTable> uncut_tables;
+    for (const auto& candidates : uncut) uncut_tables.emplace_back(grid, candidates, Mode::kNoPartitioning);
+    std::vector<size_t> points = Division(grid, uncut_tables, weights_).Points(grid.Points() - 1);
+    for (size_t& point : points) point -= static_cast<size_t>(grid.Gpus(point, 1)) * grid.Stride(1);
+    // Who serves least gets what it needs to serve more, until nobody gains.
+    std::vector<size_t> gaining(points.size());
+    std::iota(gaining.begin(), gaining.end(), size_t{0});
+    for (int left = grid.MaxGpus(1); !gaining.empty();) {
+      const auto least = std::ranges::min_element(
+          gaining, {}, [&](size_t model) { return tables[model].Best(points[model]) / weights_[model]; });
+      const int more = GpusToGain(grid, tables[*least], points[*least], left);
+      points[*least] += static_cast<size_t>(more) * grid.Stride(1);
+      left -= more;
+      if (more == 0) gaining.erase(least);
+    }
+    return points;
+  }
+
+  // The fewest further GPUs of the second class, at most `left`, with which `table` has more; 0 if there are none.
+  static int GpusToGain(const PoolGrid& grid, const PoolTable& table, size_t point, int left) {
+    const double now = table.Best(point) * (1 + kRounding);
+    for (int more = 1; more <= left; ++more) {
+      if (table.Best(point + static_cast<size_t>(more) * grid.Stride(1)) > now) return more;
+    }
+    return 0;
+  }
+
+  void AddAll(const std::vector<PoolTable>& tables, const std::vector<size_t>& points) {
+    for (size_t i = 0; i < points.size(); ++i) AddPipelines(static_cast<int>(i), tables[i].Shares(points[i]));
   }
 
   // The cheapest on which every model has its rate.
@@ -194,6 +237,11 @@ absl::StatusOr<Plan> MakePlan(const Cluster& cluster, const std::vector<Demand>&
   WHARF_RETURN_IF_ERROR(Check(cluster));
   if (demands.empty()) return InvalidArgument("there is no model to plan for");
   if (options.rules.max_partitions < 1) return InvalidArgument("a model has at least one partition");
+  const bool exact_pair = cluster.classes.size() == 2 && options.objective == Objective::kThroughput &&
+                          PoolGrid::CountPoints(cluster) <= options.max_grid_points;
+  if (options.sharing == Sharing::kFastestAsUncut && !exact_pair) {
+    return InvalidArgument("an uncut plan's sharing is for the most throughput of two GPU classes, of 40,000 ways");
+  }
   for (const Demand& demand : demands) WHARF_RETURN_IF_ERROR(CheckDemand(demand));
   WHARF_ASSIGN_OR_RETURN(const std::vector<Demand> known, WithExpectedRates(cluster, demands, options));
   WHARF_ASSIGN_OR_RETURN(Plan plan, Planning(cluster, known, options).Make());

@@ -22,17 +22,25 @@ struct Demand {
   std::optional<double> expected_rate;
 };
 
+// How the models share the GPUs.
+enum class Sharing {
+  kBest,            // as is best for the least normalised throughput
+  kFastestAsUncut,  // each keeps as many of the first class as the best uncut plan gives it, as published of DART-r
+};
+
 struct PlannerOptions {
   CandidateRules rules;
   Objective objective = Objective::kThroughput;
+  Sharing sharing = Sharing::kBest;  // the other is for the throughput of two classes, up to max_grid_points
   // Clusters with more ways to have some GPUs of each class are planned by the integer master instead of exactly.
   size_t max_grid_points = 40'000;
   MasterOptions master;
 };
 
 // The plan passes CheckPlan (checker.h). Below max_grid_points it is the best there is under the rules (bound ==
-// value); above, `bound` is the linear one. kInvalidArgument: a wrong cluster or demand. kFailedPrecondition: a model
-// cannot meet its SLO on this cluster whatever it gets. kResourceExhausted: there are too few GPUs.
+// value); above, `bound` is the linear one. kInvalidArgument: a wrong cluster or demand, or a sharing that is not for
+// them. kFailedPrecondition: a model cannot meet its SLO on this cluster whatever it gets. kResourceExhausted: there
+// are too few GPUs.
 absl::StatusOr<Plan> MakePlan(const Cluster& cluster, const std::vector<Demand>& demands,
                               const PlannerOptions& options);
 

@@ -52,13 +52,18 @@ TimePoint ReactiveScheduler::NextWakeup() const {
   return next;
 }
 
-// The one that is free first, of those that take a batch.
-int ReactiveScheduler::Available(const Pool& pool) const {
-  const int most = pool.stage == 0 ? 1 : 2;
+// By the rules, of those that take a batch; -1: none does.
+int ReactiveScheduler::Available(const Queue& queue, const Pool& pool) const {
+  using Choice = ReactiveRules::Choice;
+  const int most = pool.stage == 0 ? 1 : options_.reactive.ahead;
+  const std::vector<int>& vgpus = StageOf(pool).vgpus;
+  const size_t first = options_.reactive.choice == Choice::kRoundRobin ? queue.turns % vgpus.size() : 0;
   int best = -1;
-  for (const int vgpu : StageOf(pool).vgpus) {
+  for (size_t i = 0; i < vgpus.size(); ++i) {
+    const int vgpu = vgpus[(first + i) % vgpus.size()];
     if (!gpus_[vgpu].usable || gpus_[vgpu].batches >= most) continue;
     if (best < 0 || gpus_[vgpu].free_at < gpus_[best].free_at) best = vgpu;
+    if (options_.reactive.choice != Choice::kFreeFirst) break;
   }
   return best;
 }
@@ -109,13 +114,14 @@ bool ReactiveScheduler::ServeOldest(Queue& queue, bool& hopeless) {
   const int waiting = static_cast<int>(queue.items.size());
   TimePoint wakeup = Deadline(oldest);
   for (const Pool& pool : queue.pools) {
-    const int vgpu = Available(pool);
+    const int vgpu = Available(queue, pool);
     int batch = LargestBatch(pool, vgpu, finish_by);
     if (batch == 0) batch = LargestBatch(pool, vgpu, Deadline(oldest));  // without room to spare
     if (batch == 0) continue;
     hopeless = false;
     if (vgpu < 0) continue;
-    const Nanoseconds spare = waiting < batch ? finish_by - Finish(pool, vgpu, waiting) : Nanoseconds(0);
+    const bool waits = options_.reactive.waits && waiting < batch;
+    const Nanoseconds spare = waits ? finish_by - Finish(pool, vgpu, waiting) : Nanoseconds(0);
     if (spare < kShortest) {
       Dispatch(queue, pool, vgpu, std::min(waiting, batch));
       return true;
@@ -140,6 +146,7 @@ void ReactiveScheduler::Dispatch(Queue& queue, const Pool& pool, int vgpu, int c
   const auto end = queue.items.begin() + count;
   batch.items.assign(queue.items.begin(), end);
   queue.items.erase(queue.items.begin(), end);
+  ++queue.turns;
   Gpu& gpu = gpus_[vgpu];
   ++gpu.batches;
   gpu.free_at = std::max(gpu.free_at, clock_.Now() + MoveTime(pool, count)) + StageOf(pool).compute[count - 1];

@@ -1,8 +1,8 @@
 // The scheduler without reservations, to compare with (thesis 4.5.2, 4.7.4): a queue before each pool. Each forms the
 // largest batch that would be done in time if nothing downstream, the network included, had to be waited for.
 //
-// A virtual GPU takes a batch while it computes another, so that moving overlaps computing; batches of a stage are
-// formed anew from what has arrived there.
+// Batches of a stage are formed anew from what has arrived there. Which virtual GPU has one, and how many at a time, is
+// by ReactiveRules: as they are by default, one takes a batch while it computes another.
 #pragma once
 
 #include <deque>
@@ -41,6 +41,7 @@ class ReactiveScheduler final : public Scheduler {
     std::vector<Pool> pools;  // of a model's first stages, or one of a later stage
     std::deque<Item> items;   // by arrival in the queue
     TimePoint wakeup = kNever;
+    size_t turns = 0;  // batches that went off
   };
   struct Gpu {
     bool usable = true;
@@ -60,7 +61,7 @@ class ReactiveScheduler final : public Scheduler {
   Queue& QueueOf(const Pool& pool);
   void Serve(Queue& queue);
   bool ServeOldest(Queue& queue, bool& hopeless);
-  int Available(const Pool& pool) const;
+  int Available(const Queue& queue, const Pool& pool) const;
   TimePoint Finish(const Pool& pool, int vgpu, int batch) const;
   Nanoseconds MoveTime(const Pool& pool, int batch) const;
   int LargestBatch(const Pool& pool, int vgpu, TimePoint finish_by) const;

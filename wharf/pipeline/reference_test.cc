@@ -64,6 +64,22 @@ TEST_F(ReferenceTest, TheRulesAreThePublishedOnes) {
   }
 }
 
+// What the published DART-r plans do otherwise: each model keeps the fast GPUs that it has uncut.
+TEST_F(ReferenceTest, DartRWithTheFastGpusOfUncutPlansIsThePublishedOne) {
+  const std::vector<ReferenceCase> cases = *ParseReferenceCases(csv, profiles);
+  for (const ReferenceCase& one : cases) {
+    if (one.algorithm != "dart-r") continue;
+    PlannerOptions options;
+    options.rules = one.rules;
+    options.sharing = Sharing::kFastestAsUncut;
+    const auto plan = MakePlan(one.cluster, one.demands, options);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_EQ(CheckPlan(*plan, profiles), absl::OkStatus());
+    EXPECT_NEAR(plan->value, one.published, one.published * kPrinted)
+        << one.cluster.name << one.demands[0].profile->model;
+  }
+}
+
 TEST_F(ReferenceTest, ExpectedRatesAreThePublishedOnes) {
   const std::vector<ReferenceCase> cases = *ParseReferenceCases(csv, profiles);
   for (const ReferenceCase& one : cases) {

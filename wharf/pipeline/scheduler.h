@@ -101,10 +101,23 @@ class Scheduler {
 
 inline constexpr TimePoint kNever{Nanoseconds::max()};
 
+// What the thesis leaves open of its reactive scheduler (4.5.2, 4.7.4).
+struct ReactiveRules {
+  enum class Choice {
+    kFreeFirst,   // of the virtual GPUs that take a batch the one that is free first, as far as is known
+    kInOrder,     // the first of the pool
+    kRoundRobin,  // the next of the pool
+  };
+  Choice choice = Choice::kFreeFirst;
+  int ahead = 2;      // batches that a virtual GPU of a later stage has at most: from 2 on moving overlaps computing
+  bool waits = true;  // for a full batch as long as the oldest request may; otherwise what is there goes at once
+};
+
 struct SchedulerOptions {
   // A batch is formed so that it should be done this share of the SLO before its oldest request's deadline: room for
   // computations that take longer than planned.
   double guard = 0;
+  ReactiveRules reactive;
 };
 
 enum class SchedulerKind { kReserving, kReactive };

@@ -114,6 +114,43 @@ TEST(Simulator, ALostWorkersRequestsAreReportedIfNobodyElseCanServeThem) {
   }
 }
 
+// Two batches of one, from one first stage to two GPUs in hosts of their own: where their second stages are computed.
+std::vector<int> SecondGpus(const ReactiveRules& rules) {
+  DeploymentBuilder builder;
+  const std::vector<int> first = builder.AddHost(1, 1);
+  std::vector<int> second = builder.AddHost(1, 1);
+  second.push_back(builder.AddHost(1, 1).front());
+  builder.AddPipeline(builder.AddModel(100 * kMs, 100), {{first, TimesMs({10}), 0}, {second, TimesMs({4}), 2e6}});
+  SimulationOptions options = Keeping(SchedulerKind::kReactive);
+  options.scheduling.reactive = rules;
+  std::vector<int> gpus;
+  for (const BusySpan& span : Simulate(builder.Build(), {{AtMs(0), 0}, {AtMs(20), 0}}, options).timeline) {
+    if (!span.transfer && span.stage == 1) gpus.push_back(span.vgpu);
+  }
+  return gpus;
+}
+
+TEST(ReactiveRules, SayWhichGpuHasTheNextBatch) {
+  using Choice = ReactiveRules::Choice;
+  EXPECT_THAT(SecondGpus({Choice::kInOrder, 2, true}), testing::ElementsAre(1, 1));
+  EXPECT_THAT(SecondGpus({Choice::kRoundRobin, 2, true}), testing::ElementsAre(1, 2));
+  EXPECT_THAT(SecondGpus({Choice::kFreeFirst, 2, true}), testing::ElementsAre(1, 2));
+}
+
+TEST(ReactiveRules, WithOneBatchAtATimeNothingMovesToABusyGpu) {
+  SimulationOptions options = Keeping(SchedulerKind::kReactive);
+  std::vector<TimePoint> ends;
+  for (const int ahead : {1, 2}) {
+    DeploymentBuilder builder;  // first stages of 2 ms, 10 ms each on the link, then 20 ms on one GPU
+    const std::vector<int> first = builder.AddHost(1, 1), second = builder.AddHost(1, 1);
+    builder.AddPipeline(builder.AddModel(100 * kMs, 100), {{first, TimesMs({2}), 0}, {second, TimesMs({20}), 10e6}});
+    options.scheduling.reactive.ahead = ahead;
+    ends.push_back(Simulate(builder.Build(), {{AtMs(0), 0}, {AtMs(12), 0}}, options).records.back().ended);
+  }
+  EXPECT_EQ(ends[0], AtMs(2 + 2 * (10 + 20)));
+  EXPECT_EQ(ends[1], AtMs(2 + 10 + 2 * 20));  // moved while the first was computed
+}
+
 std::vector<Arrival> ArbitraryArrivals(const Deployment& deployment) {
   std::vector<Arrival> arrivals(*rc::gen::inRange<size_t>(1, 60));
   TimePoint at;
@@ -167,6 +204,12 @@ void CheckTimeline(const Deployment& deployment, const SimulationResult& result)
   for (size_t p = 0; p < left.size(); ++p) RC_ASSERT(left[p] >= result.pipelines[p].requests);
 }
 
+ReactiveRules ArbitraryRules() {
+  using Choice = ReactiveRules::Choice;
+  return {*rc::gen::element(Choice::kFreeFirst, Choice::kInOrder, Choice::kRoundRobin), *rc::gen::inRange(1, 5),
+          *rc::gen::arbitrary<bool>()};
+}
+
 RC_GTEST_PROP(SimulatorProperty, EveryRequestEndsOnceAndAsItIsSaid, ()) {
   const Deployment deployment = ArbitraryDeployment(kMs);
   const std::vector<Arrival> arrivals = ArbitraryArrivals(deployment);
@@ -175,6 +218,7 @@ RC_GTEST_PROP(SimulatorProperty, EveryRequestEndsOnceAndAsItIsSaid, ()) {
   options.variation.compute_cv = *rc::gen::element(0.0, 0.1, 0.5);
   options.variation.transfer_cv = *rc::gen::element(0.0, 0.3);
   options.scheduling.guard = *rc::gen::element(0.0, 0.1);
+  options.scheduling.reactive = ArbitraryRules();
   options.seed = *rc::gen::arbitrary<uint64_t>();
   options.outages = ArbitraryOutages(deployment);
   const SimulationResult result = Simulate(deployment, arrivals, options);
