@@ -1,0 +1,286 @@
+#include "wharf/serving/coordinated_scheduler.h"
+
+#include <algorithm>
+
+namespace wharf::serving {
+namespace {
+
+constexpr size_t kMostOverdue = 4;
+constexpr int kMissedBeforeVanished = 4;
+
+}  // namespace
+
+// The balancer's clients as candidates. One whose SLA cannot be met on this server does not hold up those behind it.
+class CoordinatedScheduler::Waiting final : public Candidates {
+ public:
+  explicit Waiting(CoordinatedScheduler& scheduler) : scheduler_(scheduler) {}
+
+  std::optional<PlanningClient> Next() override {
+    for (int refused = 0; refused < scheduler_.options_.most_admitted; ++refused) {
+      std::optional<ClientState> state = scheduler_.balancer_.NextWaiting();
+      if (!state || scheduler_.records_.contains(state->id)) return std::nullopt;
+      const auto settings = BestSettings(state->model, scheduler_.profile_, scheduler_.options_.limits);
+      if (settings && state->arrivals.Known()) {
+        state_.emplace_back(std::move(*state));
+        const ClientState& kept = state_.back();
+        return PlanningClient{kept.id, kept.model, *settings, &kept.arrivals, kept.last_frame, kept.newest};
+      }
+      scheduler_.balancer_.HandOver(std::move(*state));
+    }
+    return std::nullopt;
+  }
+
+  void Admit() override {
+    scheduler_.balancer_.Admit(state_.back().id);
+    admitted_.push_back(state_.back().id);
+  }
+
+  // Those admitted become the scheduler's; pointers into their states end.
+  void Register() {
+    for (ClientState& state : state_) {
+      if (std::find(admitted_.begin(), admitted_.end(), state.id) == admitted_.end()) continue;
+      const ClientId id = state.id;
+      if (scheduler_.records_.emplace(id, Record{std::move(state), {}, {}, 0}).second) ++scheduler_.stats_.admitted;
+    }
+  }
+
+ private:
+  CoordinatedScheduler& scheduler_;
+  std::list<ClientState> state_;  // a list: they are pointed to
+  std::vector<ClientId> admitted_;
+};
+
+CoordinatedScheduler::CoordinatedScheduler(const InferenceProfile& profile, const CoordinatorOptions& options,
+                                           const Clock& clock, Engine& engine, ClientPort& port, Balancer& balancer)
+    : profile_(profile),
+      options_(options),
+      clock_(clock),
+      engine_(engine),
+      port_(port),
+      balancer_(balancer),
+      engine_free_at_(clock.Now()),
+      next_round_(clock.Now()) {}
+
+// Null if that frame is not in the plan; what is not costs the search of one client's frames only.
+CoordinatedScheduler::Batch::Slot* CoordinatedScheduler::FindSlot(const Record& record, FrameId frame) {
+  if (!std::binary_search(record.planned.begin(), record.planned.end(), frame)) return nullptr;
+  for (Batch& batch : plan_) {
+    for (Batch::Slot& slot : batch.slots) {
+      if (slot.client == record.state.id && slot.frame == frame) return &slot;
+    }
+  }
+  return nullptr;
+}
+
+void CoordinatedScheduler::OnRequest(ClientId client, FrameId frame) {
+  const auto found = records_.find(client);
+  if (found == records_.end()) {
+    ++stats_.unscheduled;
+    return;
+  }
+  Record& record = found->second;
+  Batch::Slot* slot = FindSlot(record, frame);
+  const auto overdue = std::find(record.overdue.begin(), record.overdue.end(), frame);
+  const bool is_late = slot == nullptr && overdue != record.overdue.end();
+  if (!is_late && (slot == nullptr || slot->arrived)) {
+    ++stats_.unscheduled;
+    return;
+  }
+  ++stats_.requests;
+  record.missed = 0;
+  record.state.arrivals.Add(frame, clock_.Now());
+  if (is_late) {
+    record.overdue.erase(overdue);
+    late_.push_back({client, frame, clock_.Now()});
+    return;
+  }
+  slot->arrived = clock_.Now();
+  StartBatches();
+}
+
+void CoordinatedScheduler::OnReport(ClientId client, const ClientReport& report) {
+  const auto found = records_.find(client);
+  const auto checked = CheckedReport(report);
+  if (found == records_.end() || !checked) return;
+  found->second.state.model.drop_rate = checked->drop_rate;
+  found->second.state.model.network_s = checked->network_s;
+}
+
+void CoordinatedScheduler::OnGone(ClientId client) {
+  Remove(client);
+  StartBatches();
+}
+
+void CoordinatedScheduler::Remove(ClientId client) {
+  if (records_.erase(client) == 0) return;
+  for (Batch& batch : plan_) {
+    std::erase_if(batch.slots, [&](const Batch::Slot& slot) { return slot.client == client; });
+  }
+}
+
+void CoordinatedScheduler::OnBatchDone() {
+  running_ = false;
+  engine_free_at_ = clock_.Now();
+  StartBatches();
+}
+
+void CoordinatedScheduler::Poll() {
+  if (clock_.Now() >= next_round_) Round();
+  StartBatches();
+}
+
+TimePoint CoordinatedScheduler::NextWakeup() const {
+  return running_ || plan_.empty() ? next_round_ : std::min(next_round_, plan_.front().start);
+}
+
+void CoordinatedScheduler::StartBatches() {
+  while (!running_ && !plan_.empty()) {
+    const Batch& next = plan_.front();
+    const bool complete =
+        std::all_of(next.slots.begin(), next.slots.end(), [](const auto& slot) { return slot.arrived; });
+    if (!complete && clock_.Now() < next.start) return;
+    const Batch batch = std::move(plan_.front());
+    plan_.pop_front();
+    running_ = Start(batch);
+  }
+}
+
+// Begins with those that are there; false if none is.
+bool CoordinatedScheduler::Start(const Batch& batch) {
+  std::vector<Request> requests;
+  for (const Batch::Slot& slot : batch.slots) {
+    Record& record = records_.at(slot.client);
+    record.state.last_frame = std::max(record.state.last_frame, slot.frame);
+    if (slot.arrived) {
+      requests.push_back({slot.client, slot.frame, *slot.arrived});
+      continue;
+    }
+    ++record.missed;
+    record.overdue.push_back(slot.frame);
+    if (record.overdue.size() > kMostOverdue) record.overdue.erase(record.overdue.begin());
+  }
+  AddLate(requests);
+  if (requests.empty()) return false;
+  engine_free_at_ = clock_.Now() + profile_.Latency(static_cast<int>(requests.size()));
+  for (const Request& request : requests) {
+    ClientState& state = records_.at(request.client).state;
+    if (request.frame <= state.newest.frame) continue;
+    const PlanningClient client{state.id, state.model, {}, &state.arrivals, state.last_frame, state.newest};
+    const FrameId use = FirstUse(client, request.frame, engine_free_at_);
+    state.newest = {request.frame, std::max(state.newest.usable, use)};
+  }
+  engine_.Start(requests, batch.start);
+  return true;
+}
+
+// What came after its batch is taken along where that does not delay the next.
+void CoordinatedScheduler::AddLate(std::vector<Request>& requests) {
+  for (const Request& request : late_) {
+    if (!records_.contains(request.client)) continue;
+    const int size = static_cast<int>(requests.size()) + 1;
+    const bool fits =
+        size <= profile_.MaxBatch() && (plan_.empty() || clock_.Now() + profile_.Latency(size) <= plan_.front().start);
+    ++(fits ? stats_.late : stats_.too_late);
+    if (fits) requests.push_back(request);
+  }
+  late_.clear();
+}
+
+void CoordinatedScheduler::Round() {
+  const TimePoint now = clock_.Now();
+  next_round_ = now + options_.period;
+  ++stats_.rounds;
+  DropVanished();
+  std::vector<PlanningClient> clients = PlanningClients();
+  BatchPlan head = Head(clients);
+  TimePoint free_at = std::max(now + options_.overlap, engine_free_at_);
+  if (!head.empty()) free_at = std::max(free_at, head.back().end);
+  Waiting waiting(*this);
+  const Coordination result = Coordinate(clients, std::move(head), now, free_at, profile_, options_, waiting);
+  waiting.Register();
+  for (const ClientId client : result.evicted) Evict(client);
+  Apply(clients, result.plan);
+}
+
+void CoordinatedScheduler::DropVanished() {
+  for (auto record = records_.begin(); record != records_.end();) {
+    if (record->second.missed < kMissedBeforeVanished) {
+      ++record;
+      continue;
+    }
+    ++stats_.vanished;
+    record = records_.erase(record);
+  }
+  for (Batch& batch : plan_) {
+    std::erase_if(batch.slots, [&](const Batch::Slot& slot) { return !records_.contains(slot.client); });
+  }
+}
+
+// Those whose SLA can be met at all; the others go.
+std::vector<PlanningClient> CoordinatedScheduler::PlanningClients() {
+  std::vector<PlanningClient> clients;
+  std::vector<ClientId> hopeless;
+  for (auto& [id, record] : records_) {
+    const ClientState& state = record.state;
+    const auto settings = BestSettings(state.model, profile_, options_.limits);
+    if (settings) {
+      clients.push_back({id, state.model, *settings, &state.arrivals, state.last_frame, state.newest});
+    } else {
+      hopeless.push_back(id);
+    }
+  }
+  for (const ClientId id : hopeless) Evict(id);
+  return clients;
+}
+
+// The batches of the old plan whose requests may be on their way; clients go on from there.
+BatchPlan CoordinatedScheduler::Head(std::vector<PlanningClient>& clients) const {
+  BatchPlan head;
+  for (const Batch& batch : plan_) {
+    if (batch.arrival >= clock_.Now() + options_.overlap) break;
+    PlannedBatch planned{batch.arrival, batch.start, batch.end, {}};
+    for (const Batch::Slot& slot : batch.slots) {
+      const auto client = std::lower_bound(clients.begin(), clients.end(), slot.client,
+                                           [](const PlanningClient& one, ClientId id) { return one.id < id; });
+      client->last_frame = std::max(client->last_frame, slot.frame);
+      planned.requests.push_back({static_cast<int>(client - clients.begin()), slot.frame});
+    }
+    if (!planned.requests.empty()) head.push_back(std::move(planned));
+  }
+  return head;
+}
+
+void CoordinatedScheduler::Apply(const std::vector<PlanningClient>& clients, const BatchPlan& plan) {
+  std::map<std::pair<ClientId, FrameId>, TimePoint> arrived;
+  for (const Batch& batch : plan_) {
+    for (const Batch::Slot& slot : batch.slots) {
+      if (slot.arrived) arrived[{slot.client, slot.frame}] = *slot.arrived;
+    }
+  }
+  std::vector<ClientPlan> told(clients.size());
+  plan_.clear();
+  for (const PlannedBatch& planned : plan) {
+    Batch batch{planned.arrival, planned.start, planned.end, {}};
+    for (const auto& [index, frame] : planned.requests) {
+      const ClientId id = clients[index].id;
+      const auto there = arrived.find({id, frame});
+      batch.slots.push_back({id, frame, there == arrived.end() ? std::nullopt : std::optional(there->second)});
+      told[index].frames.push_back(frame);
+    }
+    plan_.push_back(std::move(batch));
+  }
+  for (size_t i = 0; i < clients.size(); ++i) {
+    port_.Send(clients[i].id, told[i]);
+    records_.at(clients[i].id).planned = std::move(told[i].frames);
+  }
+}
+
+void CoordinatedScheduler::Evict(ClientId client) {
+  const auto found = records_.find(client);
+  if (found == records_.end()) return;
+  ++stats_.evicted;
+  balancer_.HandOver(std::move(found->second.state));
+  Remove(client);
+}
+
+}  // namespace wharf::serving

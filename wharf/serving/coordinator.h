@@ -1,0 +1,44 @@
+// One round of ARISE's step 2: simulate, adjust and verify, with clients removed until every SLA is kept and added
+// while all are.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "wharf/serving/packing.h"
+#include "wharf/serving/settings.h"
+
+namespace wharf::serving {
+
+struct CoordinatorOptions {
+  Nanoseconds period = std::chrono::milliseconds(200);    // from round to round
+  Nanoseconds horizon = std::chrono::milliseconds(1000);  // that a plan looks ahead
+  // Batches of the old plan that are kept: those whose requests are expected before clients can have the new one.
+  Nanoseconds overlap = std::chrono::milliseconds(60);
+  double grace = 0.1;  // of each batch's inference time, for late requests
+  SettingsLimits limits{.max_share = 0.25};
+  int most_admitted = 4;  // in one round
+};
+
+// Clients that could be served as well.
+class Candidates {
+ public:
+  virtual ~Candidates() = default;
+  // The next one, with settings; nullopt if there is none. The same until it is admitted.
+  virtual std::optional<PlanningClient> Next() = 0;
+  virtual void Admit() = 0;
+};
+
+struct Coordination {
+  BatchPlan plan;             // the head first; clients by their index in `clients`
+  std::vector<double> drops;  // of each client, by the estimate: all within their SLAs
+  std::vector<ClientId> evicted;
+};
+
+// `clients` is changed to those who are served. `head`: the part of the old plan that is kept, by index in `clients` as
+// given. What is new begins at `free_at`, not before the head's end. Who is removed: the client that would be farthest
+// above its SLA. Linear in the requests for each client removed or added.
+Coordination Coordinate(std::vector<PlanningClient>& clients, BatchPlan head, TimePoint now, TimePoint free_at,
+                        const InferenceProfile& profile, const CoordinatorOptions& options, Candidates& candidates);
+
+}  // namespace wharf::serving

@@ -1,0 +1,34 @@
+// Step 1 of ARISE (thesis 3.4.4): how often a client should offload and how large batches it can stand, as if all
+// clients were like it and no request ever waited.
+#pragma once
+
+#include <optional>
+
+#include "wharf/serving/inference_profile.h"
+#include "wharf/serving/types.h"
+#include "wharf/track/drop_rate.h"
+
+namespace wharf::serving {
+
+// What may be chosen from. A baseline that does not adapt one of the two has its value as both bounds.
+struct SettingsLimits {
+  int min_interval = 1, max_interval = 30;
+  int min_batch = 1, max_batch = kMaxBatch;
+  // Most of the engine's time that one client may ask for: what a client that exaggerates can get at most.
+  double max_share = 1;
+};
+
+// Both in frames: from the camera's frame to the first one that can use its result, without waiting in between.
+track::OffloadSchedule ScheduleOf(const ClientModel& client, const InferenceProfile& profile,
+                                  const OffloadSettings& settings);
+// A server of the client's own, batches of one, frames as fast as that takes them.
+track::OffloadSchedule ReferenceOf(const ClientModel& client, const InferenceProfile& profile);
+
+// The settings that let the engine serve the most such clients, (bs / lat_bs) / (fps / oi), of those whose mean drop
+// from the reference is within the SLA and whose share of the engine is allowed; nullopt if none is. Exact: all batch
+// sizes are tried, and of the intervals, which only raise the drop, the longest that will do. O(batch sizes).
+// REQUIRES: a positive fps, 1 <= min_interval <= max_interval, 1 <= min_batch.
+std::optional<OffloadSettings> BestSettings(const ClientModel& client, const InferenceProfile& profile,
+                                            const SettingsLimits& limits = {});
+
+}  // namespace wharf::serving
