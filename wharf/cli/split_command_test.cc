@@ -56,8 +56,9 @@ class SplitCommand : public ::testing::Test {
   std::string Token() const { return directory_ / "token"; }
   std::string Here() const { return " --threads 1 --cache-dir " + (directory_ / "cache").string(); }
   Ended Split(const std::string& arguments) const {
-    return WharfModel(std::string("split ") + kModel + " --server " + address_ + Here() + " --budget 20000 " +
-                      arguments);
+    // However busy this machine is, nothing is finished alone.
+    return WharfModel(std::string("split ") + kModel + " --server " + address_ + Here() +
+                      " --budget 20000 --slack 100s " + arguments);
   }
 
   const std::filesystem::path directory_;
