@@ -41,6 +41,7 @@ absl::StatusOr<ImageSize> JpegSize(std::span<const std::byte> jpeg) {
       0) {
     return InvalidArgument("not a JPEG: {}", tjGetErrorStr2(handle.get()));
   }
+  if (size.width < 1 || size.height < 1) return InvalidArgument("not a JPEG: it ends within its header");
   if (int64_t{size.width} * size.height > kMaxImagePixels) {
     return InvalidArgument("an image of {} x {} pixels is too large", size.width, size.height);
   }

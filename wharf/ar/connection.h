@@ -1,0 +1,57 @@
+// Connection: an AR client's end. Pictures go as JPEGs; what comes is told to a listener.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "wharf/ar/messages.h"
+#include "wharf/scene/scene.h"
+
+namespace wharf::ar {
+
+// Called on the connection's thread.
+class ConnectionListener {
+ public:
+  virtual ~ConnectionListener() = default;
+  // Bytes as result_coding.h has them; not checked yet.
+  virtual void OnResult(Task task, int64_t frame, std::vector<std::byte> found) = 0;
+  virtual void OnFailed(Task task, int64_t frame, const absl::Status& why) = 0;
+  virtual void OnSchedule(std::vector<int64_t> frames, int interval) = 0;
+  // Last call, once: what the server said, or how the connection ended.
+  virtual void OnClosed(const absl::Status& why) = 0;
+};
+
+// Thread-safe.
+class Connection final : private link::FrameHandler {
+ public:
+  // Waits for the server's Welcome, at most `timeout`. Fails with what the server says, kDeadlineExceeded or
+  // kUnavailable. `listener` must outlive it.
+  static absl::StatusOr<std::unique_ptr<Connection>> Open(std::unique_ptr<link::ByteStream> stream, const Hello& hello,
+                                                          ConnectionListener& listener, Nanoseconds timeout);
+  // The listener hears nothing more.
+  ~Connection() override;
+
+  // `quality`: 1 to 100. Encodes here, some ms for a large picture, and waits while the link is full. The connection's
+  // end once it has ended.
+  absl::Status Send(int64_t frame, uint8_t tasks, const scene::Image& picture, int quality);
+  absl::Status Tell(const Report& report);
+
+ private:
+  explicit Connection(ConnectionListener& listener) : listener_(listener) {}
+  absl::Status Greet(const Hello& hello, Nanoseconds timeout);
+  absl::StatusOr<std::span<std::byte>> BulkDestination(const link::FrameHeader& header,
+                                                       std::span<const std::byte> head) override;
+  absl::Status OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
+                       std::vector<std::byte> bulk) override;
+  void OnClosed(const absl::Status& why) override;
+
+  ConnectionListener& listener_;
+  absl::Mutex mutex_;
+  bool welcome_ ABSL_GUARDED_BY(mutex_) = false, closing_ ABSL_GUARDED_BY(mutex_) = false;
+  std::optional<absl::Status> closed_ ABSL_GUARDED_BY(mutex_), goodbye_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<link::Channel> channel_;
+};
+
+}  // namespace wharf::ar

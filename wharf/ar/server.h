@@ -1,0 +1,49 @@
+// Server: AR clients' sessions over any streams: lets clients in, reads their pictures, has things found in them and
+// sends these back. docs/protocol.md, "AR sessions".
+//
+// What a client can cost the others is bounded: pictures beyond the rate that was agreed are not even decoded, a client
+// has at most a few waiting, and one that does not read is sent away.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+
+#include "absl/synchronization/mutex.h"
+#include "wharf/ar/coordination.h"
+#include "wharf/ar/finder.h"
+#include "wharf/ar/solo_lane.h"
+#include "wharf/link/byte_stream.h"
+
+namespace wharf::ar {
+
+class Session;
+
+struct ServerConfig {
+  std::function<bool(const std::string& given)> admit;  // whether a token is right; null: any is
+  MakeSoloFinder make_solo;                             // null: only clients with an SLA are served
+  SoloLane* solo = nullptr;                             // of those without
+  Coordination* coordination = nullptr;                 // null: nobody's accuracy is answered for
+  BatchFinder* batch_finder = nullptr;                  // the coordination's
+  double max_pictures_per_s = 120;                      // of one client
+  size_t max_sessions = 256;
+  size_t max_unread_bytes = 32 << 20;  // of answers to a client that does not read
+};
+
+// Thread-safe. What the config points to must outlive it.
+class Server {
+ public:
+  explicit Server(ServerConfig config);
+  // Ends all sessions.
+  ~Server();
+  void Accept(std::unique_ptr<link::ByteStream> stream);
+  size_t Sessions() const;  // that have not ended
+
+ private:
+  const ServerConfig config_;
+  mutable absl::Mutex mutex_;
+  std::list<std::unique_ptr<Session>> sessions_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace wharf::ar
