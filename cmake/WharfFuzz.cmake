@@ -1,4 +1,4 @@
-# wharf_fuzz(NAME SOURCES target.cc parser.cc ... [LIBS -lfoo ...] [SEEDS dir] [SECONDS n])
+# wharf_fuzz(NAME SOURCES target.cc parser.cc ... [LIBS -lfoo ...] [INCLUDES dir ...] [SEEDS dir] [SECONDS n])
 # A libFuzzer target. libFuzzer is clang's, the rest of the build is the default compiler's, so a target lists the few
 # sources it needs and is compiled apart with clang, ASan and UBSan; ctest runs it briefly as "fuzz.NAME". What it finds
 # is kept in ${CMAKE_BINARY_DIR}/fuzz/NAME.corpus; run ${CMAKE_BINARY_DIR}/fuzz/NAME on it for as long as you like.
@@ -10,14 +10,15 @@ find_program(WHARF_CLANGXX NAMES clang++-16 clang++)
 set(WHARF_FUZZ_FLAGS -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)
 
 # Compiles one source of a fuzz target; its object goes to `out`.
-function(wharf_fuzz_object name source out)
+function(wharf_fuzz_object name source includes out)
+  list(TRANSFORM includes PREPEND -isystem)
   file(RELATIVE_PATH stem ${PROJECT_SOURCE_DIR} ${source})
   string(REPLACE "/" "_" stem ${stem})
   set(object ${CMAKE_BINARY_DIR}/fuzz/${name}.dir/${stem}.o)
   add_custom_command(
     OUTPUT ${object}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/fuzz/${name}.dir
-    COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${WHARF_CLANGXX} ${WHARF_FUZZ_FLAGS} -I${PROJECT_SOURCE_DIR} -MD -MF
+    COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${WHARF_CLANGXX} ${WHARF_FUZZ_FLAGS} -I${PROJECT_SOURCE_DIR} ${includes} -MD -MF
             ${object}.d -c ${source} -o ${object}
     DEPENDS ${source}
     DEPFILE ${object}.d
@@ -34,7 +35,7 @@ function(wharf_fuzz name)
     message(STATUS "No clang++: the fuzz target ${name} is left out.")
     return()
   endif()
-  cmake_parse_arguments(ARG "" "SEEDS;SECONDS" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "SEEDS;SECONDS" "SOURCES;LIBS;INCLUDES" ${ARGN})
   if(NOT ARG_SECONDS)
     set(ARG_SECONDS 20)
   endif()
@@ -46,7 +47,7 @@ function(wharf_fuzz name)
     elseif(NOT IS_ABSOLUTE ${source})
       set(source ${CMAKE_CURRENT_SOURCE_DIR}/${source})
     endif()
-    wharf_fuzz_object(${name} ${source} object)
+    wharf_fuzz_object(${name} ${source} "${ARG_INCLUDES}" object)
     list(APPEND objects ${object})
   endforeach()
   list(REMOVE_DUPLICATES objects)

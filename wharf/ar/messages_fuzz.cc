@@ -1,0 +1,78 @@
+// Arbitrary bytes as every message of an AR session and as everything that servers find: decoding must not crash or
+// take more memory than the input justifies, and what decodes encodes again to the same.
+//
+// The first byte picks what it is, the rest is its encoding.
+#include <cmath>
+#include <cstdlib>
+
+#include "wharf/ar/result_coding.h"
+
+namespace wharf::ar {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+constexpr int kWidth = 24, kHeight = 16;
+
+void Require(bool condition) {
+  if (!condition) std::abort();
+}
+
+template <typename T>
+void DecodeOne(Bytes bytes) {
+  const auto decoded = offload::Decode<T>(bytes);
+  if (!decoded.ok()) return;
+  Require(offload::Encode(*decoded).size() == bytes.size());
+}
+
+void TryHello(Bytes bytes) {
+  const auto hello = offload::Decode<Hello>(bytes);
+  if (hello.ok() && CheckHello(*hello).ok()) Require(hello->tasks != 0 && hello->width <= kMaxSide && hello->fx > 0);
+}
+
+void TrySchedule(Bytes bytes) {
+  const auto schedule = offload::Decode<Schedule>(bytes);
+  if (!schedule.ok()) return;
+  const auto frames = DecodeList<int64_t>(schedule->frames);
+  if (frames.ok()) Require(EncodeList(*frames) == schedule->frames);
+}
+
+template <DepthCoding coding>
+void TryDepth(Bytes bytes) {
+  const auto depth = DecodeDepth({bytes.begin(), bytes.end()}, coding, kWidth, kHeight);
+  if (!depth.ok()) return;
+  Require(depth->metres.size() == kWidth * kHeight);
+  for (const float metres : depth->metres) Require(std::isfinite(metres) && metres >= 0);
+}
+
+void TryBoxes(Bytes bytes) {
+  const auto boxes = DecodeBoxes(bytes);
+  if (boxes.ok()) Require(EncodeBoxes(*boxes).size() == bytes.size());
+}
+
+void TryMotion(Bytes bytes) {
+  const auto motion = DecodeMotion(bytes);
+  if (motion.ok()) Require(EncodeMotion(*motion).size() == bytes.size());
+}
+
+constexpr void (*kDecoders[])(Bytes) = {TryHello,
+                                        DecodeOne<Welcome>,
+                                        DecodeOne<Goodbye>,
+                                        DecodeOne<Picture>,
+                                        DecodeOne<Result>,
+                                        DecodeOne<Failed>,
+                                        DecodeOne<Report>,
+                                        TrySchedule,
+                                        TryDepth<DepthCoding::kHalf>,
+                                        TryDepth<DepthCoding::kJpeg>,
+                                        TryBoxes,
+                                        TryMotion};
+
+}  // namespace
+}  // namespace wharf::ar
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  const auto bytes = std::as_bytes(std::span(data, size));
+  wharf::ar::kDecoders[data[0] % std::size(wharf::ar::kDecoders)](bytes.subspan(1));
+  return 0;
+}
