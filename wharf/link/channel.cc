@@ -19,7 +19,6 @@ using Bytes = std::span<const std::byte>;
 
 // As much as kSoon frames may gather; about what one system call moves at the price of its own overhead.
 constexpr size_t kCompanyBytes = 16 << 10;
-constexpr Nanoseconds kPeerClosing = std::chrono::milliseconds(250);
 
 std::chrono::steady_clock::time_point Steady(TimePoint t) {  // Clock::Real() is the monotonic clock as well
   return std::chrono::steady_clock::time_point(t.since_epoch);
@@ -234,13 +233,12 @@ void StreamChannel::Close(Nanoseconds drain) {
 // True if the writer thread will end the connection later.
 bool StreamChannel::FinishAndLinger(Lock& lock, TimePoint deadline) {
   stream_->FinishWriting();
-  const TimePoint end = std::min(deadline, Clock::Real().Now() + kPeerClosing);
   if (InHandler()) {  // which has to return before the reader can see the peer close
-    give_up_at_ = end;
+    give_up_at_ = deadline;
     work_.notify_all();
     return true;
   }
-  progress_.wait_until(lock, Steady(end), [this] { return !closed_.ok() || reader_done_; });
+  progress_.wait_until(lock, Steady(deadline), [this] { return !closed_.ok() || reader_done_; });
   return false;
 }
 

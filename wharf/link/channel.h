@@ -98,9 +98,9 @@ class Channel {
                             Urgency urgency = Urgency::kNow) = 0;
   // Waits until everything sent so far was handed to the stream. From a handler it only starts that.
   virtual absl::Status Flush() = 0;
-  // Writes what is queued (at most `drain` long), then closes. Idempotent; OnClosed is called once. With a drain the
-  // peer is told first and given a moment (at most 250 ms and `drain`) to close its side, so that what it has not read
-  // yet is not lost to a reset; what it still sends is dropped.
+  // Closes. Idempotent; OnClosed is called once. With a drain: writes what is queued, tells the peer that this is the
+  // end, and waits for it to close its side too, at most `drain` long in all, so that what it has not read yet is not
+  // lost to a reset; what it still sends is dropped.
   virtual void Close(Nanoseconds drain = {}) = 0;
   virtual ChannelStats Stats() const = 0;
   virtual ByteStream& Stream() = 0;

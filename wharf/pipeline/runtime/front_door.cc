@@ -13,7 +13,7 @@
 namespace wharf::pipeline {
 namespace {
 
-constexpr Nanoseconds kHelloTimeout = std::chrono::seconds(10), kFarewell = std::chrono::milliseconds(250);
+constexpr Nanoseconds kHelloTimeout = std::chrono::seconds(10), kFarewell = std::chrono::seconds(1);
 
 FrameKind KindOf(const link::FrameHeader& header) { return static_cast<FrameKind>(header.kind); }
 

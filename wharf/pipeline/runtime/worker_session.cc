@@ -8,7 +8,7 @@
 namespace wharf::pipeline {
 namespace {
 
-constexpr Nanoseconds kFarewell = std::chrono::milliseconds(250);
+constexpr Nanoseconds kFarewell = std::chrono::seconds(1);
 constexpr size_t kMostSamples = 4096;  // in one message
 constexpr uint32_t kMostBatch = 256;
 
