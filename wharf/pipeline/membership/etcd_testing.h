@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <random>
 #include <string>
 #include <thread>
 
@@ -21,17 +22,19 @@ namespace wharf::pipeline::testing {
 inline constexpr const char* kEtcdProgram = "/usr/bin/etcd";
 inline bool HaveEtcd() { return access(kEtcdProgram, X_OK) == 0; }
 
-// A port nobody listens at now.
+// A port nobody listens at now, nor is likely to soon: below those the kernel gives to whoever asks for any.
 inline int FreePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof(address);
-  EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), length), 0);
-  EXPECT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length), 0);
-  close(fd);
-  return ntohs(address.sin_port);
+  std::random_device random;
+  while (true) {
+    const int port = 10'000 + static_cast<int>(random() % 20'000), fd = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    const bool free = bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+    close(fd);
+    if (free) return port;
+  }
 }
 
 class EtcdServer {
