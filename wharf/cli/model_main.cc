@@ -4,6 +4,7 @@
 
 #include "wharf/base/mutex.h"
 #include "wharf/cli/app.h"
+#include "wharf/cli/ar_command.h"
 #include "wharf/cli/commands.h"
 #include "wharf/cli/pipeline_command.h"
 
@@ -17,5 +18,6 @@ int main(int argc, char** argv) {
   wharf::cli::AddPipelineWorkerCommand(app);
   wharf::cli::AddPipelineServeCommand(app);
   wharf::cli::AddPipelineLoadCommand(app);
+  wharf::cli::AddArRenderCommand(app);
   return wharf::cli::RunCommandLine(app, std::vector<std::string>(argv + 1, argv + argc));
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "wharf/cli/ar_command.h"
 #include "wharf/cli/child_process.h"
 #include "wharf/cli/commands.h"
 #include "wharf/cli/pipeline_command.h"
@@ -25,6 +26,11 @@ constexpr std::pair<const char*, const char*> kPipelineCommands[] = {
     {"load", "Send requests to wharf pipeline serve and count how they end."},
 };
 
+// Of `wharf ar`, which is wharf-model's as a whole.
+constexpr std::pair<const char*, const char*> kArCommands[] = {
+    {"render", "Make videos of a town that is not there, and their truth."},
+};
+
 template <size_t n>
 bool Has(const std::pair<const char*, const char*> (&commands)[n], const std::string& command) {
   return std::any_of(std::begin(commands), std::end(commands),
@@ -36,10 +42,12 @@ bool Has(const std::pair<const char*, const char*> (&commands)[n], const std::st
 void AddModelCommands(CLI::App& app) {
   for (const auto& [name, summary] : kCommands) app.add_subcommand(name, summary);
   for (const auto& [name, summary] : kPipelineCommands) PipelineCommand(app).add_subcommand(name, summary);
+  for (const auto& [name, summary] : kArCommands) ArCommand(app).add_subcommand(name, summary);
 }
 
 bool IsModelCommand(const std::vector<std::string>& arguments) {
   if (arguments.size() > 1 && arguments[0] == "pipeline") return Has(kPipelineCommands, arguments[1]);
+  if (arguments.size() > 1 && arguments[0] == "ar") return Has(kArCommands, arguments[1]);
   return !arguments.empty() && Has(kCommands, arguments[0]);
 }
 

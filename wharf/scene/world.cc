@@ -1,0 +1,254 @@
+#include "wharf/scene/world.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "wharf/scene/city.h"
+#include "wharf/scene/drive.h"
+#include "wharf/scene/painter.h"
+#include "wharf/scene/rasterizer.h"
+#include "wharf/scene/shadow.h"
+#include "wharf/scene/traffic.h"
+
+namespace wharf::scene {
+namespace {
+
+using Eigen::Vector2f;
+using Eigen::Vector3f;
+
+constexpr float kFarthest = 380;           // metres: what stands beyond is not drawn
+constexpr double kFarthestMover = 220;     // metres
+constexpr double kHardlyAny = 1.0 / 4000;  // of the picture's pixels: a box of fewer is dropped
+
+Weather MakeWeather(uint64_t seed) {
+  Random random(seed, 61);
+  const SineCosine around = SinCos(random.Uniform(0, 6.28)), up = SinCos(random.Uniform(0.55, 1.0));
+  const auto light = [&](double low, double high) { return static_cast<float>(random.Uniform(low, high)); };
+  Weather weather;
+  weather.sun = Eigen::Vector3d(up.cosine * around.cosine, up.cosine * around.sine, up.sine).cast<float>();
+  const float strength = light(0.35, 0.7);
+  weather.sunlight = Tint(1.05f, 1.0f, 0.92f) * strength;
+  weather.skylight = Tint(0.94f, 0.98f, 1.06f) * (1.0f - 0.6f * strength);
+  weather.haze = Tint(196, 206, 216) * light(0.92, 1.05);
+  weather.visibility = light(220, 420);
+  return weather;
+}
+
+TrafficOptions MakeTraffic(bool much, uint64_t seed) {
+  Random random(seed, 62);
+  TrafficOptions options;
+  options.oncoming_gap_s = much ? random.Uniform(1.4, 2.2) : random.Uniform(8, 14);
+  options.beside = much ? 3 + random.Below(3) : 0;
+  options.leader = much;
+  options.crossing_chance = much ? 0.7 : 0.15;
+  options.walkers_per_100m = much ? random.Uniform(25, 45) : random.Uniform(2, 5);
+  options.crossers_per_100m = much ? 0 : 0.4;
+  options.parked_chance = much ? random.Uniform(0.15, 0.4) : random.Uniform(0.03, 0.08);
+  return options;
+}
+
+Streets MakeStreets(bool many_turns, uint64_t seed) {
+  return many_turns ? Streets(Mix(seed, 63), 52, 88) : Streets(Mix(seed, 63), 75, 135);
+}
+
+Route MakeRoute(const Streets& streets, bool many_turns, uint64_t seed) {
+  const double metres = 13 * World::kSeconds + 150;
+  if (many_turns) return PlanRoute(streets, {.lane = kOuterLane, .turns_per_junction = 0.62, .metres = metres}, seed);
+  return PlanRoute(streets, {.lane = kOuterLane, .turns_per_junction = 0.15, .most_turns = 1, .metres = metres}, seed);
+}
+
+DriveOptions MakeDrive(bool many_turns, uint64_t seed) {
+  Random random(seed, 65);
+  return {.cruise_mps = many_turns ? random.Uniform(9, 11.5) : random.Uniform(9, 12), .glances = many_turns};
+}
+
+std::vector<Block> BuildBlocks(const Streets& streets, const Route& route, uint64_t seed, const Vector3f& sun) {
+  std::vector<Block> blocks;
+  for (int column = 0; column + 1 < Streets::kCount; ++column) {
+    for (int row = 0; row + 1 < Streets::kCount; ++row) {
+      double nearest = std::numeric_limits<double>::max();
+      for (double station = 0; station < route.path.Length(); station += 15) {
+        const Eigen::Vector2d at = route.path.At(station).position;
+        const auto outside = [](double low, double x, double high) { return std::max({low - x, 0.0, x - high}); };
+        const double x = outside(streets.Line(0, column), at.x(), streets.Line(0, column + 1));
+        const double y = outside(streets.Line(1, row), at.y(), streets.Line(1, row + 1));
+        nearest = std::min(nearest, x * x + y * y);
+      }
+      if (nearest < kFarthest * kFarthest) blocks.push_back(BuildBlock(streets, column, row, Mix(seed, 66), sun));
+    }
+  }
+  return blocks;
+}
+
+// Whether a box may be in view: not if all its corners are beyond one side of what the camera sees.
+bool MayBeSeen(const View& view, const Vector3f& low, const Vector3f& high) {
+  const auto& camera = view.camera;
+  const auto left = static_cast<float>((-camera.cx - 1) / camera.fx),
+             top = static_cast<float>((-camera.cy - 1) / camera.fy);
+  const auto right = static_cast<float>((camera.width - camera.cx) / camera.fx);
+  const auto bottom = static_cast<float>((camera.height - camera.cy) / camera.fy);
+  std::array<int, 6> beyond{};
+  for (int i = 0; i < 8; ++i) {
+    const Vector3f corner((i & 1) != 0 ? low.x() : high.x(), (i & 2) != 0 ? low.y() : high.y(),
+                          (i & 4) != 0 ? low.z() : high.z());
+    const Vector3f p = view.to_camera * (corner - view.position);
+    beyond[0] += p.z() < 0.1f;
+    beyond[1] += p.x() < left * p.z();
+    beyond[2] += p.x() > right * p.z();
+    beyond[3] += p.y() < top * p.z();
+    beyond[4] += p.y() > bottom * p.z();
+    beyond[5] += p.z() > kFarthest;
+  }
+  return std::none_of(beyond.begin(), beyond.end(), [](int corners) { return corners == 8; });
+}
+
+// A camera of `samples` times as many pixels along each axis.
+Intrinsics Finer(int width, int height, int samples) { return World::Camera(width * samples, height * samples); }
+
+}  // namespace
+
+struct World::Parts {
+  Parts(uint64_t world_seed, const WorldOptions& options);
+
+  void Draw(Rasterizer& to, double time_s, bool shadows) const;
+  void DrawMover(Rasterizer& to, const Mover& mover, uint32_t object, double time_s, bool shadows) const;
+
+  const uint64_t seed;
+  const Weather weather;
+  const Streets streets;
+  const Route route;
+  const Drive drive;
+  const Painter painter;
+  const std::vector<Block> blocks;
+  const std::vector<Shape> shapes;
+  const std::vector<Mover> movers;
+  const std::vector<ImuSample> imu;
+};
+
+World::Parts::Parts(uint64_t world_seed, const WorldOptions& options)
+    : seed(world_seed),
+      weather(MakeWeather(seed)),
+      streets(MakeStreets(options.many_turns, seed)),
+      route(MakeRoute(streets, options.many_turns, seed)),
+      drive(route, MakeDrive(options.many_turns, seed), kSeconds, seed),
+      painter(streets, weather, seed),
+      blocks(BuildBlocks(streets, route, seed, weather.sun)),
+      shapes(BuildShapes(seed)),
+      movers(PlanTraffic(route, drive, kOuterLane, MakeTraffic(options.much_traffic, seed), kSeconds, seed)),
+      imu(MeasureImu(drive, options.imu, kFrames * kImuPerFrame, seed)) {}
+
+void World::Parts::DrawMover(Rasterizer& to, const Mover& mover, uint32_t object, double time_s, bool shadows) const {
+  const Vector3f at = Eigen::Vector3d(mover.x.At(time_s), mover.y.At(time_s), 0).cast<float>();
+  if ((at - to.Viewed().position).squaredNorm() > kFarthestMover * kFarthestMover) return;
+  size_t number = mover.shape;
+  if (mover.stride_m > 0) {
+    const double cycles = (time_s + 2) * mover.speed_mps / mover.stride_m;
+    number += static_cast<size_t>(cycles * kSteps) % kSteps;
+  }
+  const Shape& shape = shapes[number];
+  const float reach = std::max({shape.high.x(), -shape.low.x(), shape.high.y(), -shape.low.y()}) * 1.5f;
+  const float high = shape.high.z();
+  const Vector3f around = Vector3f::Constant(reach + (shadows ? high * 2 : 0));
+  if (!MayBeSeen(to.Viewed(), at - around, at + around + Vector3f(0, 0, high))) return;
+  const SineCosine heading = SinCos(mover.heading.At(time_s));
+  for (const Face& face : shape.mesh.faces) {
+    const Face placed = Placed(face, heading, at);
+    to.Draw(placed, LightOn(weather, placed.normal), mover.tint, object);
+  }
+  if (!shadows) return;
+  std::vector<Vector2f> corners;
+  for (const auto& [x, y] : {std::pair{shape.low.x(), shape.low.y()},
+                             {shape.high.x(), shape.low.y()},
+                             {shape.high.x(), shape.high.y()},
+                             {shape.low.x(), shape.high.y()}}) {
+    const auto cosine = static_cast<float>(heading.cosine), sine = static_cast<float>(heading.sine);
+    corners.emplace_back(at.x() + cosine * x - sine * y, at.y() + sine * x + cosine * y);
+  }
+  to.DrawShadow(ShadowOf(corners, high * 0.9f, weather.sun));
+}
+
+void World::Parts::Draw(Rasterizer& to, double time_s, bool shadows) const {
+  for (size_t i = 0; i < movers.size(); ++i) DrawMover(to, movers[i], static_cast<uint32_t>(i + 1), time_s, shadows);
+  for (const Block& block : blocks) {
+    const Vector3f reach = Vector3f(1, 1, 0) * (shadows ? 25.0f : 0.0f);
+    if (!MayBeSeen(to.Viewed(), block.low - reach, block.high + reach)) continue;
+    for (const Face& face : block.mesh.faces) to.Draw(face, LightOn(weather, face.normal), Tint::Ones(), 0);
+    if (!shadows) continue;
+    for (const auto& shadow : block.shadows) to.DrawShadow(shadow);
+  }
+}
+
+World::World(uint64_t seed, const WorldOptions& options) : parts_(std::make_unique<Parts>(seed, options)) {}
+World::~World() = default;
+World::World(World&&) noexcept = default;
+
+Intrinsics World::Camera(int width, int height) {
+  return Resized({.width = 832, .height = 256, .fx = 416, .fy = 416, .cx = 415.5, .cy = 127.5}, width, height);
+}
+
+Frame World::FrameAt(int64_t index, int width, int height) const {
+  const double time_s = static_cast<double>(index) / kFramesPerSecond;
+  Frame frame{.index = index, .time_s = time_s};
+  Rasterizer seen(View(Finer(width, height, kSamples), parts_->drive.PoseAt(time_s)), kHorizon);
+  parts_->Draw(seen, time_s, true);
+  Random random(parts_->seed, 67);
+  const double slow = random.Uniform(0.15, 0.4), fast = random.Uniform(0.6, 1.1);
+  const double gain =
+      random.Uniform(0.92, 1.05) + 0.07 * SinCos(slow * time_s).sine + 0.02 * SinCos(fast * time_s).cosine;
+  frame.image =
+      parts_->painter.Paint(seen, {static_cast<float>(gain), Mix(parts_->seed, static_cast<uint64_t>(index) + 1000)});
+  frame.imu = ImuAt(index);
+  return frame;
+}
+
+std::vector<ImuSample> World::ImuAt(int64_t index) const {
+  const int64_t first = index == 0 ? 0 : (index - 1) * kImuPerFrame + 1;
+  return {parts_->imu.begin() + first, parts_->imu.begin() + index * kImuPerFrame + 1};
+}
+
+Truth World::MotionAt(double time_s) const {
+  const Drive& drive = parts_->drive;
+  return {.pose = drive.PoseAt(time_s),
+          .velocity = drive.Velocity(time_s),
+          .angular_velocity = drive.AngularVelocity(time_s)};
+}
+
+Truth World::TruthAt(int64_t index, int width, int height) const {
+  const double time_s = static_cast<double>(index) / kFramesPerSecond;
+  Truth truth = MotionAt(time_s);
+  Rasterizer seen(View(Camera(width, height), truth.pose), kHorizon);
+  parts_->Draw(seen, time_s, false);
+  const size_t pixels = seen.InverseDepths().size();
+  truth.depth = {width, height, std::vector<float>(pixels)};
+  struct Seen {
+    size_t pixels = 0;
+    int left = 1 << 30, top = 1 << 30, right = 0, bottom = 0;
+  };
+  std::vector<Seen> objects(parts_->movers.size());
+  size_t dynamic = 0;
+  for (size_t i = 0; i < pixels; ++i) {
+    const float inverse = seen.InverseDepths()[i];
+    truth.depth.metres[i] = inverse > 0 ? 1 / inverse : 0;
+    const uint32_t object = seen.At(seen.SurfaceNumbers()[i]).object;
+    if (object == 0) continue;
+    ++dynamic;
+    Seen& one = objects[object - 1];
+    const int x = static_cast<int>(i) % width, y = static_cast<int>(i) / width;
+    ++one.pixels;
+    one = {one.pixels, std::min(one.left, x), std::min(one.top, y), std::max(one.right, x + 1),
+           std::max(one.bottom, y + 1)};
+  }
+  for (size_t i = 0; i < objects.size(); ++i) {
+    const Seen& one = objects[i];
+    if (static_cast<double>(one.pixels) < kHardlyAny * static_cast<double>(pixels)) continue;
+    truth.boxes.push_back({static_cast<float>(one.left), static_cast<float>(one.top), static_cast<float>(one.right),
+                           static_cast<float>(one.bottom), parts_->movers[i].object_class, 1});
+  }
+  truth.dynamic_share = static_cast<double>(dynamic) / static_cast<double>(pixels);
+  return truth;
+}
+
+}  // namespace wharf::scene
