@@ -19,5 +19,7 @@ int main(int argc, char** argv) {
   wharf::cli::AddPipelineServeCommand(app);
   wharf::cli::AddPipelineLoadCommand(app);
   wharf::cli::AddArRenderCommand(app);
+  wharf::cli::AddArEvaluateCommand(app);
+  wharf::cli::AddArLatencyCommand(app);
   return wharf::cli::RunCommandLine(app, std::vector<std::string>(argv + 1, argv + argc));
 }

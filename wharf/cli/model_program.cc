@@ -29,6 +29,8 @@ constexpr std::pair<const char*, const char*> kPipelineCommands[] = {
 // Of `wharf ar`, which is wharf-model's as a whole.
 constexpr std::pair<const char*, const char*> kArCommands[] = {
     {"render", "Make videos of a town that is not there, and their truth."},
+    {"evaluate", "Say how good the networks are on videos of a town that is not there."},
+    {"latency", "Measure how long a network takes here for each size of batch."},
 };
 
 template <size_t n>

@@ -1,13 +1,13 @@
 // wharf profile: measures a model's operators on this machine.
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <vector>
 
 #include "wharf/base/cache_directory.h"
 #include "wharf/cli/commands.h"
+#include "wharf/cli/cpu_clock.h"
 #include "wharf/cli/files.h"
 #include "wharf/cli/profile_table.h"
 #include "wharf/cli/split_attention_option.h"
@@ -29,17 +29,6 @@ need "fixed" + r * "a row". "fit off by" is the largest error of that over the s
 mean, weighted by time. An operator is a node of the model with the activations behind it. The model is measured once;
 the result is kept and shown again. Two such files make plans:
           wharf plan --model resnet18.onnx --device-profile device.json --server-profile server.json --bandwidth 10MB/s)";
-
-// What this process has computed, whatever else the machine does.
-class CpuTime final : public Clock {
- public:
-  TimePoint Now() const override {
-    timespec now{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return {std::chrono::seconds(now.tv_sec) + Nanoseconds(now.tv_nsec)};
-  }
-  void SleepUntil(TimePoint) override {}  // nobody waits by it
-};
 
 struct ProfileOptions {
   std::string model, json, cache_directory = CacheDirectory();
@@ -68,7 +57,7 @@ absl::Status RunProfile(const ProfileOptions& options) {
   }
   const std::string directory = options.cache_directory.empty() ? "" : options.cache_directory + "/profiles";
   const split::ProfileCache cache(directory);
-  const CpuTime cpu_time;
+  const CpuClock cpu_time;
   const Clock& clock = options.cpu_time ? static_cast<const Clock&>(cpu_time) : Clock::Real();
   const std::string by = options.cpu_time ? " by CPU time" : "";
   const split::Machine machine = split::ThisMachine("LibTorch " + exec::TorchVersion() + by, exec::TorchThreads());
