@@ -131,6 +131,24 @@ TEST_F(SplitCommand, TakesImagesInEveryEncoding) {
   EXPECT_LE(bytes["auto"], bytes["u8"]);
 }
 
+// As numpy.save writes it.
+std::string FloatArray(const std::string& shape, size_t elements) {
+  const std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }\n";
+  return std::string("\x93NUMPY\1\0", 8) + static_cast<char>(header.size()) + '\0' + header +
+         std::string(elements * sizeof(float), '\0');
+}
+
+TEST_F(SplitCommand, TakesArraysOfTheModelsShape) {
+  const std::string array = directory_ / "array.npy";
+  std::ofstream(array) << FloatArray("(1, 3, 24, 32)", 2304);
+  const Ended right = Split("--check --count 1 --token-file " + Token() + " --input " + array);
+  EXPECT_EQ(right.exit_code, 0) << right.output;
+  std::ofstream(array) << FloatArray("(1, 3, 12, 32)", 1152);
+  const Ended wrong = Split("--token-file " + Token() + " --input " + array);
+  EXPECT_EQ(wrong.exit_code, 1);
+  EXPECT_EQ(wrong.output, "wharf: " + array + " holds float32[1,3,12,32], the model's input is float32[1,3,24,32]\n");
+}
+
 TEST_F(SplitCommand, WritesARowAnInference) {
   const std::string rows = directory_ / "rows.json";
   const Ended ended = Split("--count 3 --mode server-only --token-file " + Token() + " --json " + rows);
@@ -165,7 +183,7 @@ TEST_F(SplitCommand, SaysWhatIsWrong) {
   EXPECT_THAT(nobody.output, HasSubstr("no server answers at 127.0.0.1:1"));
   const Ended input = Split("--input " + Token() + " --token-file " + Token());
   EXPECT_EQ(input.exit_code, 1);
-  EXPECT_THAT(input.output, HasSubstr("nor an ONNX tensor: the model's input is"));
+  EXPECT_THAT(input.output, HasSubstr("(.npy, ONNX), nor"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "wharf/cli/files.h"
+#include "wharf/graph/npy.h"
 #include "wharf/graph/onnx_import.h"
 #include "wharf/split/profiler.h"
 
@@ -19,15 +20,20 @@ constexpr RowCodec kPlain{RowCoding::kPlain, 0}, kPacked{RowCoding::kPacked, 0},
     kPackedHalf{RowCoding::kPackedHalf, 0};
 constexpr int kDefaultQuality = 90;
 
-// Raw bytes of the input's type, or an ONNX TensorProto.
+// A NumPy array, an ONNX TensorProto, or raw bytes of the input's type.
 absl::StatusOr<exec::TensorPtr> TensorOf(const exec::Engine& engine, const graph::TensorType& type,
                                          const std::string& path, const std::string& file) {
   const auto bytes = std::as_bytes(std::span(file));
-  if (static_cast<int64_t>(bytes.size()) == type.Bytes()) return engine.MakeTensor(type, bytes);
-  const auto tensor = graph::ParseTensor(bytes);
-  if (!tensor.ok() || tensor->type != type) {
-    return InvalidArgument("{} is neither an image, nor {} bytes, nor an ONNX tensor: the model's input is {}", path,
-                           type.Bytes(), type.Text());
+  const bool numpy = graph::IsNpy(bytes);
+  if (!numpy && static_cast<int64_t>(bytes.size()) == type.Bytes()) return engine.MakeTensor(type, bytes);
+  const auto tensor = numpy ? graph::ParseNpy(bytes) : graph::ParseTensor(bytes);
+  if (!tensor.ok() && numpy) return InvalidArgument("{}: {}", path, Message(tensor.status()));
+  if (!tensor.ok()) {
+    return InvalidArgument("{} is neither an image, nor an array (.npy, ONNX), nor {} bytes: the model's input is {}",
+                           path, type.Bytes(), type.Text());
+  }
+  if (tensor->type != type) {
+    return InvalidArgument("{} holds {}, the model's input is {}", path, tensor->type.Text(), type.Text());
   }
   return engine.MakeTensor(type, *tensor->bytes);
 }
@@ -39,7 +45,8 @@ std::string Numbers(const std::vector<float>& numbers) { return fmt::format("{}"
 void AddSplitInput(CLI::App* command, SplitInputOptions& options) {
   CLI::Option* input =
       command->add_option("--input", options.path,
-                          "An image (PNG, JPEG, binary PPM or PGM), raw bytes of the model's input, or an ONNX tensor");
+                          "An image (PNG, JPEG, binary PPM or PGM), an array of NumPy (.npy) or an ONNX tensor, or raw "
+                          "bytes of the model's input");
   input->type_name("FILE");
   command->add_flag("--random", options.random, "A random input, which is the default")->excludes(input);
   command
