@@ -26,12 +26,13 @@ class BoxTracker {
   BoxTracker(BoxTracker&&) noexcept;
   BoxTracker& operator=(BoxTracker&&) noexcept;
 
-  // Forgets what was tracked; `boxes` are on `image`. kInvalidArgument if the image's pixels are not of its size.
+  // Forgets what was tracked; `boxes` are on `image` (one with a coordinate
+  // that is not finite is left out). kInvalidArgument if the image's pixels are not of its size.
   absl::Status Start(const scene::Image& image, std::vector<scene::Box> boxes);
 
-  // The boxes on the next frame, clipped to it: each moved by the median motion of its points and scaled by the median
-  // of the ratios of their distances (class and score stay). Lost boxes are dropped for good: too few points found
-  // again, or less than half of the box's centre line left inside the picture. kFailedPrecondition before Start;
+  // The boxes on the next frame, clipped to it: each scaled by the median of the ratios of its points' distances, and
+  // moved by the median of what is left of their motion (class and score stay). Lost boxes are dropped for good: those
+  // with too few points found again, and those whose centre has left the picture. kFailedPrecondition before Start;
   // kInvalidArgument for a frame of another size than the one before.
   absl::StatusOr<std::vector<scene::Box>> Track(const scene::Image& next);
 

@@ -11,9 +11,10 @@ namespace wharf::track {
 struct OdometryOptions {
   int features = 400;            // corners looked for, spread over the picture
   double round_trip_px = 0.7;    // a feature tracked forth and back must return this near
-  double inlier_px = 1.0;        // reprojection error of a point that agrees
+  double inlier_px = 0.3;        // reprojection error, beyond what its depth's error explains, of a point that agrees
   int least_inliers = 20;        // with fewer there is no answer
-  double depth_noise = 0.1;      // relative standard deviation of the depth map's values
+  double depth_noise = 0.1;      // of the depth map: relative standard deviation from pixel to pixel
+  double depth_bias = 0.03;      // ... and of its scale as a whole, which does not average out over features
   double farthest_metres = 100;  // depths beyond say nothing about translation
 };
 

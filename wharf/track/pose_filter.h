@@ -28,19 +28,19 @@
 
 namespace wharf::track {
 
-// Densities of white noise and of the biases' random walk, as data sheets give them, in SI units.
+// Densities of white noise and of the biases' random walk, as data sheets give them, in SI units. Those of scene's IMU.
 struct ImuNoise {
   double gyroscope = 1.7e-4;              // rad/s/sqrt(Hz)
-  double accelerometer = 2.0e-3;          // m/s^2/sqrt(Hz)
-  double gyroscope_bias_walk = 2.0e-5;    // rad/s^2/sqrt(Hz)
-  double accelerometer_bias_walk = 3e-3;  // m/s^3/sqrt(Hz)
+  double accelerometer = 2.5e-3;          // m/s^2/sqrt(Hz)
+  double gyroscope_bias_walk = 2e-5;      // rad/s^2/sqrt(Hz)
+  double accelerometer_bias_walk = 3e-4;  // m/s^3/sqrt(Hz)
 };
 
 struct PoseFilterOptions {
   ImuNoise noise;
-  Eigen::Vector3d gravity{0, 9.81, 0};  // in the world; downwards along y for a world levelled like a camera
-  double longest_step_s = 0.1;          // between IMU samples; a longer gap is an error
-  size_t most_marks = 16;               // the oldest is forgotten
+  Eigen::Vector3d gravity{0, 0, -9.81};  // in the world; of one whose z is up
+  double longest_step_s = 0.1;           // between IMU samples; a longer gap is an error
+  size_t most_marks = 16;                // the oldest is forgotten
   // A measurement whose innovation is less likely than this is trusted less, until it is as likely (its covariance is
   // scaled). It is never thrown away: a filter that is too sure of itself must not lock its measurements out.
   double gate_chi_square = 16.8;  // 99 % of 6 degrees of freedom
@@ -50,13 +50,14 @@ struct PoseFilterOptions {
 struct PoseFilterStart {
   scene::Pose pose;
   Eigen::Vector3d velocity = Eigen::Vector3d::Zero();
-  double position_sd = 1e-3, velocity_sd = 0.1, level_sd = 0.01;  // m, m/s, rad
-  double gyroscope_bias_sd = 0.01, accelerometer_bias_sd = 0.1;   // rad/s, m/s^2
+  double time_s = 0;                                                    // a sample's clock
+  double position_sd = 1e-3, velocity_sd = 0.1, orientation_sd = 0.01;  // m, m/s, rad
+  double gyroscope_bias_sd = 2e-3, accelerometer_bias_sd = 0.02;        // rad/s, m/s^2
 };
 
-// The rotation that lays the mean specific force of `samples` along -gravity: levels a camera that does not accelerate
-// on average, with heading 0. kInvalidArgument for no samples, kFailedPrecondition if their mean is not within a tenth
-// of gravity's length (it accelerates).
+// The smallest rotation that lays the mean specific force of `samples` along -gravity: a level camera's world, from
+// samples during which it does not accelerate on average. kInvalidArgument for no samples, kFailedPrecondition if their
+// mean is not within a tenth of gravity's length (it accelerates).
 absl::StatusOr<Eigen::Quaterniond> AlignWithGravity(std::span<const scene::ImuSample> samples,
                                                     const Eigen::Vector3d& gravity);
 
@@ -68,14 +69,15 @@ class PoseFilter {
   PoseFilter(PoseFilter&&) noexcept;
   PoseFilter& operator=(PoseFilter&&) noexcept;
 
-  // At the time of the first sample. Forgets everything before.
+  // Forgets everything before. The time up to the first sample is integrated with that one's values.
   void Start(const PoseFilterStart& start);
 
   // Integrates from the sample before to this one (mean of both, midpoint rule). kInvalidArgument if it is not later
   // than the one before, is later by more than longest_step_s, or is not finite; the state is then as before.
   absl::Status Predict(const scene::ImuSample& sample);
 
-  // Remembers the pose of now as that of `frame`, for measurements still to come.
+  // Remembers the pose of now as that of `frame`, for measurements still to come. Frames are marked in increasing
+  // order; one marked again is marked anew.
   void Mark(int64_t frame);
 
   // A measurement of the motion between two marked frames. Marks before `to` are no longer needed and forgotten.
