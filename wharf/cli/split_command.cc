@@ -96,6 +96,7 @@ absl::StatusOr<std::unique_ptr<split::Session>> OpenSession(const SplitRunOption
   split::SessionOptions session = options.session;
   session.load = split::OnnxLoader(engine);
   session.planner = options.mode;
+  session.slow_down = split::SlowDown(options.slow_down);
   session.encodings = input.Encodings();
   session.sample = [&](const split::Model& model) {
     return input.Tensor(engine, model.Graph().Type(model.Graph().inputs[0]));
@@ -116,7 +117,8 @@ absl::Status RunSplit(const SplitRunOptions& options) {
   if (options.access.server.empty() && options.mode != "device-only") return InvalidArgument("say --server HOST:PORT");
   if (!options.json.empty()) WHARF_RETURN_IF_ERROR(CheckWritable(options.json));
   WHARF_ASSIGN_OR_RETURN(const SplitInput source, SplitInput::Load(options.input));
-  const auto engine = split::MakeSlowedEngine(exec::MakeTorchEngine({options.threads}), options.slow_down);
+  const auto engine =
+      split::MakeSlowedEngine(exec::MakeTorchEngine({options.threads}), split::SlowDown(options.slow_down));
   WHARF_ASSIGN_OR_RETURN(const auto session, OpenSession(options, source, *engine));
   const graph::Graph& graph = session->GetModel().Graph();
   const graph::TensorType& type = graph.Type(graph.inputs[0]);
@@ -160,7 +162,9 @@ void AddOptions(CLI::App* command, SplitRunOptions& options) {
   command->add_option("--threads", options.threads, "Of one operator; 0: as LibTorch chooses")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
-  command->add_option("--slow-down", options.slow_down, "Take so many times as long: play a slower machine")
+  command
+      ->add_option("--slow-down", options.slow_down,
+                   "Take so many times as long to compute and to encode rows: play a slower machine")
       ->check(CLI::Range(1.0, 1e4))
       ->type_name("X")
       ->capture_default_str();

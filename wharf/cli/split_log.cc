@@ -65,6 +65,8 @@ void SplitLog::Add(split::Session& session, std::optional<double> error, std::op
   planned_.push_back(report.planned_ms);
   // Without a profile, which the device alone does not need, there is none.
   if (report.bound_ms > 0) longest_share_ = std::max(longest_share_, report.latency_ms / report.bound_ms);
+  if (report.foreseen_bound_ms > 0 && report.latency_ms > report.foreseen_bound_ms) ++beyond_foreseen_;
+  if (report.device_slowness > 0) slowness_.push_back(report.device_slowness);
   if (!report.lost.ok()) ++lost_;
   if (report.lost.ok() && timeline.messages > 0) message_errors_.push_back(timeline.message_ms_mean);
   checked_ = checked_ || error.has_value();
@@ -77,6 +79,8 @@ void SplitLog::Add(split::Session& session, std::optional<double> error, std::op
                    {"latency_ms", report.latency_ms},
                    {"planned_ms", report.planned_ms},
                    {"bound_ms", report.bound_ms},
+                   {"foreseen_bound_ms", report.foreseen_bound_ms},
+                   {"device_slowness", report.device_slowness},
                    {"plan", report.plan},
                    {"encoding", session.Plans()[report.plan].encoding.Text()},
                    {"link_bytes_per_ms", report.bytes_per_ms},
@@ -125,6 +129,13 @@ std::string SplitLog::Summary() const {
       planned > 0 ? 100 * (mean / planned - 1) : 0, lost_);
   if (longest_share_ > 0) text += fmt::format("; none took longer than {:.0f} % of its bound", 100 * longest_share_);
   text += "\n";
+  if (!slowness_.empty()) {
+    const auto [least, most] = std::minmax_element(slowness_.begin(), slowness_.end());
+    text += fmt::format(
+        "the device took {:.2f} to {:.2f} times as long as its profile says, median {:.2f}; {} took longer than the "
+        "bound foreseen by its last speed\n",
+        *least, *most, report::Median(slowness_), beyond_foreseen_);
+  }
   if (!message_errors_.empty()) {
     text += fmt::format("messages were {:.1f} ms from where they were planned, on average\n",
                         report::Mean(message_errors_));

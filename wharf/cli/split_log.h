@@ -38,8 +38,8 @@ class SplitLog {
   const std::string model_, mode_;
   report::Table table_;
   nlohmann::ordered_json rows_ = nlohmann::ordered_json::array();
-  std::vector<double> latencies_, planned_, message_errors_, joules_;
-  int lost_ = 0;
+  std::vector<double> latencies_, planned_, message_errors_, joules_, slowness_;
+  int lost_ = 0, beyond_foreseen_ = 0;
   double longest_share_ = 0;  // of the bound
   double worst_error_ = 0;
   bool checked_ = false;

@@ -24,7 +24,9 @@
 //
 //   worker                              daemon                              worker of wharf-model
 //     ServeModels + connection ────────▶  Assign + connection ───────────────▶  serves …
-//        ◀─────────────────────────────  Admission            ◀──────────────  SessionReport, then it exits
+//        ◀─────────────────────────────  Admission            ◀──────────────  Waiting: the connection is gone
+//                                         Assign + connection ───────────────▶  the client is back: goes on
+//                                                              ◀──────────────  SessionReport, then it exits
 #pragma once
 
 #include <array>
@@ -78,7 +80,8 @@ struct Assign {
   uint64_t session = 0;
   uint32_t share_slot = kNoShareSlot;  // in the page of shares
   std::vector<std::byte> beginning;    // what another worker has read of the connection
-  auto Fields() { return std::tie(session, share_slot, beginning); }
+  std::array<std::byte, 16> secret{};  // of split sessions: by which the client may come back
+  auto Fields() { return std::tie(session, share_slot, beginning, secret); }
 };
 
 enum class Verdict : uint8_t { kAdmitted = 0, kFull = 1, kDraining = 2, kNoModels = 3 };
@@ -89,8 +92,10 @@ struct Admission {
 
 // A client that has proved itself wants a split session.
 struct ServeModels {
-  std::vector<std::byte> beginning;  // what was read of the connection, without the token; the daemon does not look
-  auto Fields() { return std::tie(beginning); }
+  std::vector<std::byte> beginning;  // what was read of the connection, without secrets; the daemon does not look
+  uint64_t session = 0;              // that it wants to go on with; 0: a new one
+  std::array<std::byte, 16> secret{};
+  auto Fields() { return std::tie(beginning, session, secret); }
 };
 
 struct SessionReport {

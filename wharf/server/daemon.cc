@@ -52,6 +52,7 @@ class Daemon {
   void OnAskAdmission(WorkerProcess& worker);
   void OnServeModels(WorkerProcess& door, const ControlMessage& message);
   absl::Status PassToModelWorker(WorkerProcess& door, std::vector<std::byte> beginning, int connection);
+  bool PassToSameWorker(WorkerProcess& door, const ServeModels& wish, int connection);
   bool EvictOne();
   void OnResumeSession(WorkerProcess& worker, const ControlMessage& message);
   void OnWaiting(WorkerProcess& worker, const Waiting& waiting);
@@ -229,7 +230,7 @@ void Daemon::OnConnection() {
   const int connection = acceptor_->Take();
   if (connection < 0) return;
   ++counters_.connections;
-  const absl::Status assigned = Hand(false, {next_session_++, TakeShareSlot(), {}}, connection).status();
+  const absl::Status assigned = Hand(false, {next_session_++, TakeShareSlot(), {}, {}}, connection).status();
   close(connection);
   if (!assigned.ok()) Log(LogLevel::kError, "no worker for a connection", {{"why", Message(assigned)}});
   spare_failed_ = false;
@@ -344,6 +345,8 @@ void Daemon::OnServeModels(WorkerProcess& door, const ControlMessage& message) {
     admission.verdict = Verdict::kDraining;
   } else if (options_.model_program.empty()) {
     admission.verdict = Verdict::kNoModels;
+  } else if (PassToSameWorker(door, *wish, message.fd)) {
+    admission.verdict = Verdict::kAdmitted;
   } else if (MayAdmit()) {
     const absl::Status passed = PassToModelWorker(door, std::move(wish->beginning), message.fd);
     admission.verdict = passed.ok() ? Verdict::kAdmitted : Verdict::kNoModels;
@@ -357,13 +360,30 @@ void Daemon::OnServeModels(WorkerProcess& door, const ControlMessage& message) {
 // The session moves, with its number and its account; the door stays to decrypt, if there is anything encrypted.
 absl::Status Daemon::PassToModelWorker(WorkerProcess& door, std::vector<std::byte> beginning, int connection) {
   models_wanted_ = true;
-  WHARF_ASSIGN_OR_RETURN(WorkerProcess* const worker,
-                         Hand(true, {door.session, door.share_slot, std::move(beginning)}, connection));
+  WHARF_ASSIGN_OR_RETURN(const link::ResumeKey ticket, link::ResumeKey::Make(door.session));
+  const Assign order{door.session, door.share_slot, std::move(beginning), ticket.secret};
+  WHARF_ASSIGN_OR_RETURN(WorkerProcess* const worker, Hand(true, order, connection));
   worker->state = WorkerProcess::State::kAdmitted;
+  worker->ticket = ticket;
   door.share_slot = kNoShareSlot;
   door.state = WorkerProcess::State::kHandedOver;
   ++counters_.sessions_opened;
   return absl::OkStatus();
+}
+
+// The process that has the client's model loaded; it may not have noticed yet that it lost the connection before.
+bool Daemon::PassToSameWorker(WorkerProcess& door, const ServeModels& wish, int connection) {
+  const auto owner = std::find_if(workers_.begin(), workers_.end(), [&](const auto& other) {
+    return other->state == WorkerProcess::State::kAdmitted && other->ticket && other->Control() >= 0 &&
+           other->session == wish.session && other->ticket->Matches(wish.secret);
+  });
+  if (owner == workers_.end()) return false;
+  const Assign order{wish.session, (*owner)->share_slot, wish.beginning, wish.secret};
+  if (!SendControl((*owner)->Control(), ControlKind::kAssign, order, connection).ok()) return false;
+  (*owner)->waiting_since.reset();
+  door.state = WorkerProcess::State::kHandedOver;
+  ++counters_.resumed;
+  return true;
 }
 
 // Whoever is here comes before whoever may come back: the session that has waited longest makes room.

@@ -68,10 +68,10 @@ absl::Status StatusOf(Verdict verdict) {
 
 // Whether the daemon found a process for the client and passed the connection on to it.
 absl::Status AskDaemon(int control, split::Hello hello, int descriptor) {
+  const split::Ticket ticket = std::exchange(hello.ticket, {});
   hello.token.clear();
-  WHARF_RETURN_IF_ERROR(SendControl(control, ControlKind::kServeModels,
-                                    ServeModels{FrameOf(split::FrameKind::kHello, offload::Encode(hello))},
-                                    descriptor));
+  const ServeModels wish{FrameOf(split::FrameKind::kHello, offload::Encode(hello)), ticket.session, ticket.secret};
+  WHARF_RETURN_IF_ERROR(SendControl(control, ControlKind::kServeModels, wish, descriptor));
   while (true) {
     WHARF_ASSIGN_OR_RETURN(const ControlMessage message, ReceiveControl(control));
     const auto admission = DecodeControl<Admission>(message, ControlKind::kAdmission);

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -88,6 +89,8 @@ class OwnTime final : public Clock {
   const Turns& turns_;
 };
 
+absl::Status ShuttingDown() { return Unavailable("the server is shutting down"); }
+
 class ModelWorker {
  public:
   ModelWorker(int control, WorkerSetup setup) : control_(control), setup_(std::move(setup)) {}
@@ -99,18 +102,30 @@ class ModelWorker {
  private:
   const Configure& Settings() const { return setup_.configure; }
   split::ServerConfig ConfigFor();
+  // A connection of the client's: its first, or the next.
+  void Begin(std::vector<std::byte> beginning, int connection);
   void Watch();
+  int PollTimeoutMs() const;
+  void OnClosed();
+  void OnControl();
+  void OnTime(TimePoint now);
+  void End();
   void Finish();
 
   const int control_;
   const WorkerSetup setup_;
   uint64_t id_ = 0;
+  split::Ticket ticket_;
+  std::string peer_;
+  SessionReport report_;  // of the connections that are over
   uint32_t share_slot_ = kNoShareSlot;
   int closed_event_ = -1;
   std::unique_ptr<Turns> turns_;
   std::unique_ptr<exec::Engine> engine_;
   std::unique_ptr<split::ModelStore> models_;
-  std::unique_ptr<split::ServerSession> session_;
+  std::unique_ptr<split::ServerSession> session_;  // null while the client is away
+  std::optional<TimePoint> drain_until_, lost_until_;
+  bool over_ = false;
 };
 
 void ModelWorker::Prepare() {
@@ -129,6 +144,7 @@ void ModelWorker::Prepare() {
 split::ServerConfig ModelWorker::ConfigFor() {
   split::ServerConfig config;
   config.models = models_.get();
+  if (Settings().resume_timeout_ns > 0) config.ticket = ticket_;
   config.max_model_bytes = std::min(config.max_model_bytes, Settings().memory_quota);
   config.machine = [this](const split::Model& model, const split::Sha256& hash) -> absl::StatusOr<std::string> {
     WHARF_ASSIGN_OR_RETURN(const split::MachineProfile profile,
@@ -146,6 +162,7 @@ split::ServerConfig ModelWorker::ConfigFor() {
 
 int ModelWorker::Serve(Assign order, int connection) {
   id_ = order.session;
+  ticket_ = {order.session, order.secret};
   std::unique_ptr<FairShare> share;
   if (setup_.shares != nullptr && order.share_slot < kShareSlots) {
     share_slot_ = order.share_slot;
@@ -154,59 +171,80 @@ int ModelWorker::Serve(Assign order, int connection) {
   turns_ = std::make_unique<Turns>(std::move(share));
   closed_event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (closed_event_ < 0) return 1;
-  ArmKernelKeepAlive(connection, Nanoseconds(Settings().idle_timeout_ns));
-  auto stream = link::WithPrefix(std::move(order.beginning), link::FromSocket(connection));
-  Log(LogLevel::kInfo, "split session opened", {{"session", id_}, {"peer", stream->Peer()}});
-  session_ = std::make_unique<split::ServerSession>(std::move(stream), ConfigFor());
+  Begin(std::move(order.beginning), connection);
+  Log(LogLevel::kInfo, "split session opened", {{"session", id_}, {"peer", peer_}});
   Watch();
   Finish();
   return 0;
 }
 
+void ModelWorker::Begin(std::vector<std::byte> beginning, int connection) {
+  ArmKernelKeepAlive(connection, Nanoseconds(Settings().idle_timeout_ns));
+  auto stream = link::WithPrefix(std::move(beginning), link::FromSocket(connection));
+  peer_ = stream->Peer();
+  session_ = std::make_unique<split::ServerSession>(std::move(stream), ConfigFor());
+}
+
 void ModelWorker::Watch() {
-  const absl::Status shutting_down = Unavailable("the server is shutting down");
-  constexpr TimePoint kNever{Nanoseconds::max()};
-  TimePoint drain_until = kNever;
-  while (true) {
+  while (!over_) {
     pollfd events[2] = {{closed_event_, POLLIN, 0}, {control_, POLLIN, 0}};
-    const TimePoint now = Clock::Real().Now();
-    const int64_t left_ms =
-        drain_until == kNever ? -1 : std::max<int64_t>(0, (drain_until - now).count() / 1'000'000 + 1);
-    if (poll(events, 2, static_cast<int>(left_ms)) < 0 && errno != EINTR) return;
-    if (events[0].revents != 0) return;
-    if (Clock::Real().Now() >= drain_until) {
-      session_->End(shutting_down).IgnoreError();
-      drain_until = kNever;
-    }
-    if (events[1].revents == 0) continue;
-    const absl::StatusOr<ControlMessage> message = ReceiveControl(control_);
-    if (!message.ok()) return;  // the daemon is gone, and nobody will clean up after us
-    const auto drain = DecodeControl<Drain>(*message, ControlKind::kDrain);
-    if (!drain.ok()) continue;
-    drain_until = Clock::Real().Now() + Nanoseconds(drain->grace_ns);
-    session_->EndBetweenInferences(shutting_down);
+    if (poll(events, 2, PollTimeoutMs()) < 0 && errno != EINTR) return;
+    if (events[0].revents != 0) OnClosed();
+    if (events[1].revents != 0) OnControl();
+    OnTime(Clock::Real().Now());
   }
 }
 
-void ModelWorker::Finish() {
-  const split::ServerReport done = session_->Report();
-  SessionReport report;
-  report.inferences = done.inferences;
-  report.bytes_received = done.bytes_received;
-  report.bytes_sent = done.bytes_sent;
-  report.busy_nanoseconds = static_cast<uint64_t>(done.computing.count());
-  if (share_slot_ != kNoShareSlot) {
-    const ShareTotals totals = TotalsOf(setup_.shares->Page(), share_slot_);
-    report.waited_nanoseconds = static_cast<uint64_t>(totals.waited_nanoseconds);
+int ModelWorker::PollTimeoutMs() const {
+  std::optional<TimePoint> next = drain_until_;
+  if (lost_until_ && (!next || *lost_until_ < *next)) next = lost_until_;
+  if (!next) return -1;
+  return static_cast<int>(std::clamp<int64_t>((*next - Clock::Real().Now()).count() / 1'000'000 + 1, 0, 3'600'000));
+}
+
+// A client whose connection broke finds its model loaded when it is back in time.
+void ModelWorker::OnClosed() {
+  const Nanoseconds patience(Settings().resume_timeout_ns);
+  const bool may_return = session_->ClientVanished() && !drain_until_ && patience > Nanoseconds::zero();
+  End();
+  over_ = !may_return;
+  if (over_) return;
+  lost_until_ = Clock::Real().Now() + patience;
+  SendControl(control_, ControlKind::kWaiting, Waiting{true}).IgnoreError();
+}
+
+void ModelWorker::OnControl() {
+  absl::StatusOr<ControlMessage> message = ReceiveControl(control_);
+  if (!message.ok() || message->kind == ControlKind::kEvict) {
+    over_ = true;  // or the daemon is gone, and nobody will clean up after us
+  } else if (const auto drain = DecodeControl<Drain>(*message, ControlKind::kDrain); drain.ok()) {
+    over_ = session_ == nullptr;
+    drain_until_ = Clock::Real().Now() + Nanoseconds(drain->grace_ns);
+    if (!over_) session_->EndBetweenInferences(ShuttingDown());
+  } else if (auto back = DecodeControl<Assign>(*message, ControlKind::kAssign); back.ok() && message->fd >= 0) {
+    End();
+    lost_until_.reset();
+    Begin(std::move(back->beginning), message->fd);
+    SendControl(control_, ControlKind::kWaiting, Waiting{false}).IgnoreError();
+    Log(LogLevel::kDebug, "split session resumed", {{"session", id_}, {"peer", peer_}});
   }
-  SendControl(control_, ControlKind::kSessionReport, report).IgnoreError();
-  Log(LogLevel::kInfo, "split session closed",
-      {{"session", id_},
-       {"inferences", report.inferences},
-       {"bytes_in", report.bytes_received},
-       {"bytes_out", report.bytes_sent},
-       {"busy_ms", report.busy_nanoseconds / 1'000'000},
-       {"turn_waited_ms", report.waited_nanoseconds / 1'000'000}});
+}
+
+void ModelWorker::OnTime(TimePoint now) {
+  if (lost_until_ && now >= *lost_until_) over_ = true;
+  if (!drain_until_ || now < *drain_until_ || session_ == nullptr) return;
+  session_->End(ShuttingDown()).IgnoreError();
+  drain_until_.reset();
+}
+
+// What the connection was good for is added up; the model stays.
+void ModelWorker::End() {
+  if (session_ == nullptr) return;
+  const split::ServerReport done = session_->Report();
+  report_.inferences += done.inferences;
+  report_.bytes_received += done.bytes_received;
+  report_.bytes_sent += done.bytes_sent;
+  report_.busy_nanoseconds += static_cast<uint64_t>(done.computing.count());
   absl::Notification torn_down;
   std::thread watchdog([&torn_down] {
     if (!torn_down.WaitForNotificationWithTimeout(kTeardown)) _exit(0);
@@ -214,6 +252,24 @@ void ModelWorker::Finish() {
   session_.reset();
   torn_down.Notify();
   watchdog.join();
+  uint64_t unused = 0;  // it has said that it is closed
+  if (read(closed_event_, &unused, sizeof(unused)) < 0 && errno != EAGAIN) _exit(1);
+}
+
+void ModelWorker::Finish() {
+  End();
+  if (share_slot_ != kNoShareSlot) {
+    const ShareTotals totals = TotalsOf(setup_.shares->Page(), share_slot_);
+    report_.waited_nanoseconds = static_cast<uint64_t>(totals.waited_nanoseconds);
+  }
+  SendControl(control_, ControlKind::kSessionReport, report_).IgnoreError();
+  Log(LogLevel::kInfo, "split session closed",
+      {{"session", id_},
+       {"inferences", report_.inferences},
+       {"bytes_in", report_.bytes_received},
+       {"bytes_out", report_.bytes_sent},
+       {"busy_ms", report_.busy_nanoseconds / 1'000'000},
+       {"turn_waited_ms", report_.waited_nanoseconds / 1'000'000}});
 }
 
 }  // namespace

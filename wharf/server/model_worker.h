@@ -1,6 +1,6 @@
-// A worker process of wharf-model: serves one split session, then ends. Started by the daemon as `wharf-model worker`
-// with its end of the control socket (control.h) as kControlDescriptor, when a worker of `wharf` has let a client in
-// (model_door.h).
+// A worker process of wharf-model: serves one client's split session, over one connection after the other, then ends.
+// Started by the daemon as `wharf-model worker` with its end of the control socket (control.h) as kControlDescriptor,
+// when a worker of `wharf` has let a client in (model_door.h).
 #pragma once
 
 namespace wharf::server {

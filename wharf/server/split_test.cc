@@ -14,6 +14,7 @@
 
 #include "wharf/exec/torch_engine.h"
 #include "wharf/graph/onnx_text.h"
+#include "wharf/link/resume_testing.h"
 #include "wharf/server/testing.h"
 #include "wharf/split/runtime/client.h"
 #include "wharf/split/runtime/own_profile.h"
@@ -347,7 +348,9 @@ TEST_F(SplitServing, ADamagedModelInTheCacheIsAskedForAgain) {
 
 TEST_F(SplitServing, GarbageAndFloodsEndOneSession) {
   for (const bool encrypted : {false, true}) {
-    const ServerProcess server(encrypted ? TlsOptions() : Options());
+    std::vector<std::string> options = encrypted ? TlsOptions() : Options();
+    options.insert(options.end(), {"--resume-timeout", "200ms"});
+    const ServerProcess server(options);
     const link::ConnectOptions connect = encrypted ? Tls() : link::ConnectOptions();
     GoodClient client(server, connect);
     {
@@ -391,9 +394,92 @@ TEST_F(SplitServing, AKilledClientIsGone) {
   ASSERT_TRUE(server.AwaitStatus([](const nlohmann::json& status) { return status["sessions"].size() == 2; }))
       << directory_.Read("victim.log");
   victim.Signal(SIGKILL);
-  EXPECT_TRUE(server.AwaitStatus([](const nlohmann::json& status) { return status["sessions"].size() == 1; }));
+  EXPECT_TRUE(server.AwaitStatus([](const nlohmann::json& status) {
+    return status["sessions"].size() == 2 &&
+           (status["sessions"][0]["waiting"] == true || status["sessions"][1]["waiting"] == true);
+  })) << "it may come back";
   EXPECT_TRUE(client.GoesOn());
   EXPECT_EQ(client.FinishedAlone(), 0u);
+}
+
+// A client's connections, which can be cut.
+class CutConnections {
+ public:
+  absl::StatusOr<std::unique_ptr<link::ByteStream>> Dial(const ServerProcess& server,
+                                                         const link::ConnectOptions& connect) {
+    WHARF_ASSIGN_OR_RETURN(std::shared_ptr<link::ByteStream> stream, server.Connect(connect));
+    absl::MutexLock lock(&mutex_);
+    last_ = stream;
+    return std::make_unique<link::SharedStream>(std::move(stream));
+  }
+  void Cut() {
+    absl::MutexLock lock(&mutex_);
+    last_->Shutdown();
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::shared_ptr<link::ByteStream> last_ ABSL_GUARDED_BY(mutex_);
+};
+
+TEST_F(SplitServing, AClientThatComesBackFindsItsModelLoaded) {
+  for (const bool encrypted : {false, true}) {
+    const ServerProcess server(encrypted ? TlsOptions() : Options());
+    CutConnections connections;
+    const auto session = split::Session::Open(
+        ModelBytes(), [&] { return connections.Dial(server, encrypted ? Tls() : link::ConnectOptions()); },
+        ServerOnly(kToken));
+    ASSERT_TRUE(session.ok()) << ToString(session.status());
+    ASSERT_TRUE(server.AwaitStatus([](const nlohmann::json& status) { return status["sessions"].size() == 1; }));
+    const auto process = [&] { return server.Status()["sessions"][0]["pid"].get<pid_t>(); };
+    const pid_t first = process();
+    // A process that loaded it again would ask for it again, and keep it.
+    std::filesystem::remove_all(directory_.File("cache/models"));
+    const graph::Graph& graph = (*session)->GetModel().Graph();
+    const auto input = split::SampleInput(TestEngine(), graph.Type(graph.inputs[0]));
+    for (int cuts = 1; cuts <= 3; ++cuts) {
+      connections.Cut();
+      ASSERT_TRUE(server.AwaitStatus([&](const nlohmann::json& status) { return status["resumed"] == cuts; }));
+      ASSERT_TRUE(Eventually([&] { return (*session)->Connected(); }));
+      const auto results = (*session)->Run(*input);
+      ASSERT_TRUE(results.ok()) << ToString(results.status());
+      EXPECT_EQ((*session)->Report().lost, absl::OkStatus());
+      EXPECT_TRUE(IsWhole((*session)->GetModel(), *input, *results));
+      EXPECT_EQ(process(), first);
+    }
+    EXPECT_FALSE(std::filesystem::exists(directory_.File("cache/models"))) << "the model did not travel again";
+  }
+}
+
+TEST_F(SplitServing, AClientThatMayComeBackMakesRoomForOneThatIsHere) {
+  const ServerProcess server(Options({"--max-sessions", "1"}));
+  { Welcomed(server)->channel().Close(); }
+  ASSERT_TRUE(server.AwaitStatus([](const nlohmann::json& status) {
+    return status["sessions"].size() == 1 && status["sessions"][0]["waiting"] == true;
+  }));
+  EXPECT_TRUE(GoodClient(server).GoesOn());
+}
+
+TEST_F(SplitServing, ASessionOutlivesItsConnectionForSoLong) {
+  const ServerProcess server(Options({"--resume-timeout", "200ms"}));
+  { Welcomed(server)->channel().Close(); }
+  EXPECT_TRUE(server.AwaitStatus([](const nlohmann::json& status) { return status["sessions_closed"] == 1; }));
+}
+
+TEST_F(SplitServing, NobodyGoesOnWithAnothersSession) {
+  const ServerProcess server(Options());
+  const auto owner = Send(server, {.token = kToken});
+  const auto welcome = owner->Next(static_cast<offload::FrameKind>(FrameKind::kWelcome));
+  ASSERT_TRUE(welcome.ok()) << ToString(welcome.status());
+  split::Ticket guessed = welcome->As<split::Welcome>().ticket;
+  EXPECT_NE(guessed.session, 0u);
+  guessed.secret[15] ^= std::byte{1};
+  const auto other = Send(server, {.token = kToken, .ticket = guessed});
+  const auto answer = other->Next(static_cast<offload::FrameKind>(FrameKind::kWelcome));
+  ASSERT_TRUE(answer.ok()) << ToString(answer.status());
+  EXPECT_NE(answer->As<split::Welcome>().ticket.session, guessed.session);
+  EXPECT_TRUE(server.AwaitStatus(
+      [](const nlohmann::json& status) { return status["sessions"].size() == 2 && status["resumed"] == 0; }));
 }
 
 TEST_F(SplitServing, AKilledWorkerIsReplaced) {

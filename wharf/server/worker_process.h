@@ -10,6 +10,7 @@
 
 #include "wharf/base/clock.h"
 #include "wharf/base/status.h"
+#include "wharf/link/resume_opening.h"
 #include "wharf/server/control.h"
 
 namespace wharf::server {
@@ -42,6 +43,7 @@ class WorkerProcess {
   State state = State::kSpare;
   bool runs_models = false;  // of wharf-model
   uint64_t session = 0;
+  std::optional<link::ResumeKey> ticket;  // of a split session: by which its client may come back
   uint32_t share_slot = kNoShareSlot;
   std::optional<TimePoint> waiting_since;  // for its client to come back
 

@@ -90,6 +90,26 @@ RC_GTEST_PROP(EncodedPlans, AreNeverWorseThanEitherAloneInAnyEncoding, ()) {
   }
 }
 
+TEST(EncodedPlans, LearnHowFastTheDeviceIsNow) {
+  PlanningOptions options;
+  options.planner = "dsccs";
+  const auto plans = *EncodedPlans::Make(Small(), options);
+  const auto alone = static_cast<uint32_t>(plans->Plans().size() - 1);
+  Link link;
+  const double profiled = plans->Evaluate(alone, link).latency_ms;
+  plans->LearnDevice(3);
+  EXPECT_NEAR(plans->DeviceSlowness(), 1.5, 1e-9) << "one inference counts for a quarter";
+  for (int i = 0; i < 50; ++i) plans->LearnDevice(3);
+  EXPECT_NEAR(plans->DeviceSlowness(), 3, 0.2);
+  EXPECT_NEAR(plans->Evaluate(alone, link).latency_ms, plans->DeviceSlowness() * profiled, 1e-9);
+  const std::vector<int> all = {8, 8, 1};
+  EXPECT_NEAR(plans->ProfiledMs(all), profiled, 1e-9) << "whatever was learnt";
+  for (int i = 0; i < 50; ++i) plans->LearnDevice(1e9);
+  EXPECT_NEAR(plans->DeviceSlowness(), 16, 1);
+  for (int i = 0; i < 50; ++i) plans->LearnDevice(0);
+  EXPECT_NEAR(plans->DeviceSlowness(), 0.5, 0.05);
+}
+
 TEST(EncodedPlans, LearnWhatRowsReallyBecome) {
   PlanningOptions options;
   options.planner = "server-only";

@@ -1,5 +1,6 @@
 #include "wharf/split/encoded_plans.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -16,8 +17,12 @@ absl::StatusOr<std::unique_ptr<EncodedPlans>> EncodedPlans::Make(Profile profile
   return plans;
 }
 
+std::unique_ptr<RowGraph> EncodedPlans::GraphNow(const Encoding& encoding) const {
+  return std::make_unique<RowGraph>(Encoded(profile_.WithSlowerDevice(slowness_), encoding, costs_));
+}
+
 absl::Status EncodedPlans::Add(const PlanningOptions& options, const Encoding& encoding) {
-  const RowGraph& graph = *graphs_.emplace_back(std::make_unique<RowGraph>(Encoded(profile_, encoding, costs_)));
+  const RowGraph& graph = *graphs_.emplace_back(GraphNow(encoding));
   std::vector<std::string> planners = {options.planner};
   // What intra-dp finds at one rate may be worse at those between.
   if (options.planner == "intra-dp") planners.insert(planners.end(), {"server-only", "device-only"});
@@ -55,11 +60,39 @@ void EncodedPlans::Learn(uint32_t plan, const std::map<int, double>& size_by_ope
     changed = changed || std::abs(seen - size) > kChange * size;
     size += kWeight * (seen - size);
   }
-  for (size_t i = 0; changed && i < encodings_.size(); ++i) {
-    auto graph = std::make_unique<RowGraph>(Encoded(profile_, encodings_[i], costs_));
+  if (changed) Update();
+}
+
+void EncodedPlans::LearnDevice(double slowness) {
+  constexpr double kWeight = 0.25, kChange = 0.05, kLeast = 0.5, kMost = 16;
+  learnt_slowness_ += kWeight * (std::clamp(slowness, kLeast, kMost) - learnt_slowness_);
+  if (std::abs(learnt_slowness_ - slowness_) <= kChange * slowness_) return;
+  slowness_ = learnt_slowness_;
+  Update();
+}
+
+void EncodedPlans::Update() {
+  for (size_t i = 0; i < encodings_.size(); ++i) {
+    std::unique_ptr<RowGraph> graph = GraphNow(encodings_[i]);
     table_->Update(*graph, encodings_[i]);
     graphs_[i] = std::move(graph);
   }
+  // Now, between two inferences, not when the next one chooses.
+  for (const Plan& plan : plans_) table_->EvaluatorOf(plan.encoding).Graph(plan.layout);
+}
+
+double EncodedPlans::ProfiledMs(uint32_t plan, std::span<const int> ops) {
+  const Plan& of = plans_[plan];
+  const RowGraph& graph = profiled_plans_.Graph(of.layout);
+  double ms = 0;
+  for (const int op : ops) ms += graph.Ms(kDevice, op, of.rows[kDevice][op].Size());
+  return ms;
+}
+
+double EncodedPlans::ProfiledMs(std::span<const int> rows) const {
+  double ms = 0;
+  for (int op = 0; op < profiled_.Size(); ++op) ms += profiled_.Ms(kDevice, op, rows[op]);
+  return ms;
 }
 
 }  // namespace wharf::split

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,12 +41,30 @@ class EncodedPlans {
   // quarter. Plans stay, but are chosen by what is known now. O(operators) for each encoding if something has changed.
   void Learn(uint32_t plan, const std::map<int, double>& size_by_operator);
 
+  // How many times as long as the profile says the device takes now; what is said above of plans counts with it.
+  double DeviceSlowness() const { return slowness_; }
+  // It took so many times as long in the last inference: counts for a quarter, between a half and sixteen.
+  void LearnDevice(double slowness);
+  // What the profile says that the device takes: for its rows of these operators of a plan, laid out; for so many rows
+  // of each of the model's operators.
+  double ProfiledMs(uint32_t plan, std::span<const int> ops);
+  double ProfiledMs(std::span<const int> rows) const;
+
  private:
   EncodedPlans(Profile profile, const PlanningOptions& options)
-      : profile_(std::move(profile)), encodings_(options.encodings), costs_(options.costs) {}
+      : profile_(std::move(profile)),
+        profiled_(profile_),
+        profiled_plans_(profiled_),
+        encodings_(options.encodings),
+        costs_(options.costs) {}
+  std::unique_ptr<RowGraph> GraphNow(const Encoding& encoding) const;
+  void Update();
   absl::Status Add(const PlanningOptions& options, const Encoding& encoding);
 
   const Profile profile_;  // plain
+  const RowGraph profiled_;
+  PlanEvaluator profiled_plans_;
+  double learnt_slowness_ = 1, slowness_ = 1;  // the latter is in the graphs
   const std::vector<Encoding> encodings_;
   CodingCosts costs_;
   std::vector<std::unique_ptr<RowGraph>> graphs_;  // by encoding

@@ -55,6 +55,16 @@ Profile Profile::WithByteInput() const {
   return changed;
 }
 
+Profile Profile::WithSlowerDevice(double slowness) const {
+  Profile slower = *this;
+  for (ProfiledOperator& one : slower.operators) {
+    one.full_ms[kDevice] *= slowness;
+    if (auto& slice = one.slice[kDevice]) slice = SliceTime{slice->fixed_ms * slowness, slice->row_ms * slowness};
+  }
+  slower.slice_cost.fixed_ms[kDevice] *= slowness;
+  return slower;
+}
+
 absl::StatusOr<Profile> Profile::Load(const std::string& path) {
   std::ifstream file(path);
   if (!file) return ErrnoStatus(errno, fmt::format("opening profile {}", path));

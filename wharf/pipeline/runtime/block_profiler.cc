@@ -147,7 +147,7 @@ absl::StatusOr<std::vector<DeviceClass>> ParseClasses(std::string_view text) {
 }
 
 std::unique_ptr<exec::Engine> MakeEngine(const DeviceClass& device) {
-  return split::MakeSlowedEngine(exec::MakeTorchEngine({device.threads}), device.slowdown);
+  return split::MakeSlowedEngine(exec::MakeTorchEngine({device.threads}), split::SlowDown(device.slowdown));
 }
 
 absl::StatusOr<BlockProfile> ProfileBlocks(const std::string& name, std::span<const std::byte> onnx,

@@ -58,6 +58,7 @@ Session::~Session() {
     link = std::exchange(server_, nullptr);
   }
   if (reconnecting_.joinable()) reconnecting_.join();
+  if (link != nullptr) link->Leave();
   // A link that ends says so to the session, on its own thread: it must not be destroyed under the mutex.
   link.reset();
   last_link_.reset();
@@ -106,6 +107,8 @@ absl::Status Session::MakePlans(Profile profile) {
   if (options_.planner != kDeviceOnly && std::any_of(planning.encodings.begin(), planning.encodings.end(), coded)) {
     WHARF_ASSIGN_OR_RETURN(const exec::TensorPtr sample, Sample());
     WHARF_ASSIGN_OR_RETURN(planning.costs, MeasureCodings(*model_, sample, planning.encodings));
+    // One of the two machines is the slow one, whichever way rows go.
+    for (auto& [coding, cost] : planning.costs) cost.ms_per_byte *= (1 + options_.slow_down.Factor()) / 2;
   }
   WHARF_ASSIGN_OR_RETURN(plans_, EncodedPlans::Make(std::move(profile), planning));
   return absl::OkStatus();
@@ -124,6 +127,8 @@ absl::StatusOr<std::shared_ptr<ServerLink>> Session::DialOnce() {
   config.model = model_;
   config.onnx = onnx_;
   config.token = options_.token;
+  config.ticket = &ticket_;
+  config.slow_down = options_.slow_down;
   config.estimator = &estimator_;
   config.clock = options_.clock;
   config.on_closed = [this] {
@@ -199,8 +204,9 @@ void Session::Choose(bool connected) {
   }
   report_.alone = !UsesServer(Plans()[report_.plan]);
   const double alone_ms = plans_->Evaluate(Alone(), link_).latency_ms;
-  report_.bound_ms = alone_ms;
-  if (!report_.alone) report_.bound_ms += report_.planned_ms + Milliseconds(Slack(alone_ms));
+  report_.foreseen_bound_ms = alone_ms;
+  if (!report_.alone) report_.foreseen_bound_ms += report_.planned_ms + Milliseconds(Slack(alone_ms));
+  report_.bound_ms = report_.foreseen_bound_ms;
 }
 
 Nanoseconds Session::Slack(double alone_ms) const { return std::max(options_.slack, FromSeconds(alone_ms / 4e3)); }
@@ -239,6 +245,9 @@ absl::StatusOr<std::vector<exec::TensorPtr>> Session::Run(const exec::TensorPtr&
   last_link_.reset();
   last_recorder_ = recorder;
   Choose(link != nullptr);
+  const double choosing_ms = Milliseconds(recorder->Now() - recorder->Start());
+  report_.foreseen_bound_ms += choosing_ms;
+  report_.bound_ms += choosing_ms;
   Holdings holdings(model_->Graph().values.size());
   const exec::Part whole{{value, exec::AllRows(model_->Program(), value)}, input};
   holdings.Add(whole);
@@ -250,15 +259,56 @@ absl::StatusOr<std::vector<exec::TensorPtr>> Session::Run(const exec::TensorPtr&
       holdings.Add(whole);
     }
   }
+  Computing computing = InSteps(*recorder);
+  std::vector<int> computed;
   const TimePoint start = recorder->Now();
-  auto outputs = Finish(model_->Program(), holdings);
+  auto outputs = Finish(model_->Program(), holdings, &computed);
+  computing.ms += Milliseconds(recorder->Now() - start);
+  computing.profiled_ms += ProfiledMs(computed);
   if (report_.alone) recorder->Add(Lane::kDevice, model_->View().rows.Output(), {0, 1}, start, recorder->Now(), 0);
   report_.latency_ms = Milliseconds(recorder->Now() - recorder->Start());
-  Learn(*recorder);
+  LearnSizes(*recorder);
+  LearnSpeed(computing);
   return outputs;
 }
 
-void Session::Learn(const Recorder& recorder) {
+Session::Computing Session::InSteps(const Recorder& recorder) {
+  Computing sum;
+  const auto steps = steps_.find(report_.plan);
+  auto step = steps == steps_.end() ? std::vector<Step>::const_iterator() : steps->second.steps.begin();
+  for (const Event& event : recorder.Events()) {
+    if (event.lane != Lane::kDevice) continue;
+    while (step->kind != Step::Kind::kCompute) ++step;
+    sum.ms += event.end_ms - event.start_ms;
+    sum.profiled_ms += plans_->ProfiledMs(report_.plan, step->ops);
+    ++step;
+  }
+  return sum;
+}
+
+double Session::ProfiledMs(const std::vector<int>& rows_by_value) const {
+  const ModelOperators& model = model_->Operators();
+  std::vector<int> rows(model.values.size(), 0);
+  for (size_t op = 0; op < rows.size() && !rows_by_value.empty(); ++op) {
+    for (const int value : model.values[op]) rows[op] = std::max(rows[op], rows_by_value[value]);
+  }
+  return plans_->ProfiledMs(rows);
+}
+
+void Session::LearnSpeed(const Computing& computing) {
+  if (computing.profiled_ms <= 0) return;
+  report_.device_slowness = computing.ms / computing.profiled_ms;
+  const double expected = plans_->DeviceSlowness(), share = report_.device_slowness / expected;
+  if (share > 1) {
+    const double alone_ms = plans_->Evaluate(Alone(), link_).latency_ms;
+    const double part_ms =
+        report_.alone && report_.lost.ok() ? 0 : plans_->Evaluate(report_.plan, link_).busy_ms[kDevice];
+    report_.bound_ms += (share - 1) * (alone_ms + part_ms);
+  }
+  plans_->LearnDevice(report_.device_slowness);
+}
+
+void Session::LearnSizes(const Recorder& recorder) {
   std::map<int, double> size_by_operator;
   const auto& values = model_->Operators().values;
   for (const auto& [value, bytes] : recorder.CodedSoFar()) {

@@ -40,6 +40,7 @@ struct SessionOptions {
   Nanoseconds slack = std::chrono::milliseconds(100);
   // Pauses between attempts to connect again, doubling from the first to the last.
   Nanoseconds first_pause = std::chrono::milliseconds(50), last_pause = std::chrono::seconds(1);
+  SlowDown slow_down;             // of encoding and decoding; of computing it is the loader's affair
   Clock* clock = &Clock::Real();  // must outlive the session
 };
 
@@ -47,9 +48,12 @@ struct InferenceReport {
   uint32_t plan = 0;        // place in Session::Plans()
   double bytes_per_ms = 0;  // of the link, as estimated before
   double planned_ms = 0, latency_ms = 0;
-  // What it should not have taken longer than, whatever the link did: the device's part of the plan, the longest it
-  // waits, and then the device alone.
-  double bound_ms = 0;
+  // What it should not have taken longer than, whatever the link did: choosing the plan, the device's part of it, the
+  // longest it waits, and then the device alone. Foreseen, for a device as fast as it was lately; and for one as fast as it was in
+  // this very inference, where that was slower.
+  double foreseen_bound_ms = 0, bound_ms = 0;
+  // How many times as long as its profile says the device took for what it computed; 0: it has none, or did nothing.
+  double device_slowness = 0;
   bool alone = false;  // all on the device, by plan or by need
   absl::Status lost;   // why the device had to finish alone; OK if it had not
 };
@@ -108,7 +112,15 @@ class Session {
   // How much longer than planned rows are waited for, of a model that takes the device alone so long.
   Nanoseconds Slack(double alone_ms) const;
   // What rows really became when they were encoded.
-  void Learn(const Recorder& recorder);
+  void LearnSizes(const Recorder& recorder);
+  struct Computing {
+    double ms = 0, profiled_ms = 0;
+  };
+  // Of the device, since the inference began, in the steps of its plan.
+  Computing InSteps(const Recorder& recorder);
+  double ProfiledMs(const std::vector<int>& rows_by_value) const;
+  // Of all the device did in the inference.
+  void LearnSpeed(const Computing& computing);
   // How long after an inference's beginning rows are waited for.
   Nanoseconds Patience();
   // Both sides' part; why the device must go on alone.
@@ -120,6 +132,7 @@ class Session {
   const Dial dial_;
   const SessionOptions options_;
   link::LinkEstimator estimator_;
+  Ticket ticket_;  // of whoever dials
 
   // Planning; of the calling thread.
   std::unique_ptr<EncodedPlans> plans_;

@@ -6,7 +6,7 @@
 #include "wharf/base/clock.h"
 #include "wharf/split/coding_costs.h"
 #include "wharf/split/runtime/model.h"
-#include "wharf/split/runtime/slowed_engine.h"
+#include "wharf/split/runtime/slow_down.h"
 
 namespace wharf::split {
 

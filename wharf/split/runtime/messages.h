@@ -17,7 +17,7 @@
 namespace wharf::split {
 
 inline constexpr uint32_t kSplitMagic = 0x53524857;  // "WHRS"
-inline constexpr uint16_t kSplitMajor = 2;           // must match
+inline constexpr uint16_t kSplitMajor = 3;           // must match
 inline constexpr uint16_t kSplitMinor = 0;           // the lower one is spoken
 
 inline constexpr offload::ProtocolVersion kSplitVersion = {"split session", "split protocol", kSplitMagic, kSplitMajor,
@@ -43,17 +43,25 @@ enum class FrameKind : uint16_t {
 
 using Sha256 = std::array<uint8_t, 32>;
 
+// Names a session and proves that it is ours. Session 0: none.
+struct Ticket {
+  uint64_t session = 0;
+  std::array<std::byte, 16> secret{};
+  friend bool operator==(const Ticket&, const Ticket&) = default;
+};
 struct Hello {
   uint32_t magic = kSplitMagic;
   uint16_t major = kSplitMajor, minor = kSplitMinor;
   uint64_t features = 0;  // none yet
   std::string token;      // never logged
-  auto Fields() { return std::tie(magic, major, minor, features, token); }
+  Ticket ticket;          // of the session to go on with; none: a new one
+  auto Fields() { return std::tie(magic, major, minor, features, token, ticket.session, ticket.secret); }
 };
 struct Welcome {
   uint16_t major = kSplitMajor, minor = kSplitMinor;
   uint64_t features = 0;
-  auto Fields() { return std::tie(major, minor, features); }
+  Ticket ticket;  // by which the client finds its model loaded when it connects again; none: it does not
+  auto Fields() { return std::tie(major, minor, features, ticket.session, ticket.secret); }
 };
 struct Goodbye {
   uint16_t code = 0;  // of absl::StatusCode

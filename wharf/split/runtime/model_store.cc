@@ -11,10 +11,16 @@ std::shared_ptr<const Model> ModelStore::InMemory(const Sha256& hash) {
 }
 
 absl::StatusOr<std::shared_ptr<const Model>> ModelStore::Load(const Sha256& hash, std::span<const std::byte> bytes) {
+  std::shared_ptr<const Model> unused;  // its memory is free before more is taken
+  {
+    absl::MutexLock lock(&mutex_);
+    unused = std::exchange(last_, nullptr);
+  }
+  unused.reset();
   WHARF_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, load_(bytes));
   absl::MutexLock lock(&mutex_);
   std::erase_if(models_, [](const auto& entry) { return entry.second.expired(); });
-  models_[hash] = model;
+  models_[hash] = last_ = model;
   return model;
 }
 

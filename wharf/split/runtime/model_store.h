@@ -1,5 +1,5 @@
 // ModelStore: the models a server has, by the SHA-256 of their files: on disk, so that a model travels once, and in
-// memory as long as a session uses it.
+// memory as long as a session uses it, the last one until another is loaded: its client may come back.
 #pragma once
 
 #include <filesystem>
@@ -34,6 +34,7 @@ class ModelStore {
   const ModelFiles files_;
   absl::Mutex mutex_;
   std::map<Sha256, std::weak_ptr<const Model>> models_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<const Model> last_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace wharf::split

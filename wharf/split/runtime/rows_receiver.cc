@@ -36,13 +36,17 @@ absl::StatusOr<std::span<std::byte>> RowsReceiver::BulkDestination(const link::F
   return std::span(bytes_);
 }
 
+absl::StatusOr<exec::TensorPtr> RowsReceiver::Decode() {
+  WHARF_ASSIGN_OR_RETURN(bytes_, DecodeRows(type_, expected_.codec, std::move(bytes_)));
+  return model_.Engine().MakeTensor(type_, bytes_);
+}
+
 absl::StatusOr<Arrival> RowsReceiver::OnRows(const link::FrameHeader& header, std::span<const std::byte> head) {
   WHARF_RETURN_IF_ERROR(Expect(header, head));  // a tensor may have no bytes: then nobody asked where they go
   const TimePoint ended = clock_.Now();
   if (header.bulk_bytes == 0) bytes_.clear(), began_ = ended;
   recorder_->AddCoded(expected_.rows.value, type_.Bytes(), header.bulk_bytes);
-  WHARF_ASSIGN_OR_RETURN(bytes_, DecodeRows(type_, expected_.codec, std::move(bytes_)));
-  WHARF_ASSIGN_OR_RETURN(exec::TensorPtr tensor, model_.Engine().MakeTensor(type_, bytes_));
+  WHARF_ASSIGN_OR_RETURN(exec::TensorPtr tensor, slow_down_.Around([this] { return Decode(); }));
   inbox_->Put(std::move(tensor));
   recorder_->Add(lane_, expected_.op, expected_.rows.range, began_, ended, header.bulk_bytes);
   const auto since_start = [&](TimePoint t) { return static_cast<uint64_t>((t - recorder_->Start()).count()); };

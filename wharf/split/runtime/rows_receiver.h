@@ -9,14 +9,16 @@
 #include "wharf/split/runtime/messages.h"
 #include "wharf/split/runtime/model.h"
 #include "wharf/split/runtime/side_runner.h"
+#include "wharf/split/runtime/slow_down.h"
 
 namespace wharf::split {
 
 // Not thread-safe: the channel's reader thread's.
 class RowsReceiver {
  public:
-  // `model` must outlive it. `lane`: what its events are called.
-  RowsReceiver(const Model& model, Clock& clock, Lane lane) : model_(model), clock_(clock), lane_(lane) {}
+  // `model` must outlive it. `lane`: what its events are called. Rows are decoded inside `slow_down`.
+  RowsReceiver(const Model& model, Clock& clock, Lane lane, const SlowDown& slow_down = SlowDown())
+      : model_(model), clock_(clock), lane_(lane), slow_down_(slow_down) {}
 
   // The rows that come from now on belong to this inference, and no other's may come.
   void Open(uint64_t inference, std::shared_ptr<Inbox> inbox, std::shared_ptr<Recorder> recorder);
@@ -28,11 +30,13 @@ class RowsReceiver {
   absl::StatusOr<Arrival> OnRows(const link::FrameHeader& header, std::span<const std::byte> head);
 
  private:
+  absl::StatusOr<exec::TensorPtr> Decode();
   absl::Status Expect(const link::FrameHeader& header, std::span<const std::byte> head);
 
   const Model& model_;
   Clock& clock_;
   const Lane lane_;
+  const SlowDown slow_down_;
   uint64_t inference_ = 0;
   std::shared_ptr<Inbox> inbox_;
   std::shared_ptr<Recorder> recorder_;

@@ -14,12 +14,14 @@ class SendLane::Opened final : public Outbox {
       : lane_(lane), inference_(inference), recorder_(std::move(recorder)) {}
 
   void Send(const RowsMessage& message, exec::Part part) override {
-    lane_.Push([&channel = lane_.channel_, lane = lane_.lane_, inference = inference_, recorder = recorder_, message,
-                part = std::move(part)] {
+    lane_.Push([&channel = lane_.channel_, lane = lane_.lane_, &slow_down = lane_.slow_down_, inference = inference_,
+                recorder = recorder_, message, part = std::move(part)] {
       const graph::TensorType type = part.tensor->Type();
-      std::vector<std::byte> plain(type.Bytes());
-      part.tensor->Read(plain);
-      const std::vector<std::byte> bytes = EncodeRows(type, message.codec, std::move(plain));
+      const std::vector<std::byte> bytes = slow_down.Around([&] {
+        std::vector<std::byte> plain(type.Bytes());
+        part.tensor->Read(plain);
+        return EncodeRows(type, message.codec, std::move(plain));
+      });
       recorder->AddCoded(message.rows.value, type.Bytes(), static_cast<int64_t>(bytes.size()));
       const TimePoint start = recorder->Now();
       const exec::Rows& rows = message.rows;
@@ -36,8 +38,8 @@ class SendLane::Opened final : public Outbox {
   const std::shared_ptr<Recorder> recorder_;
 };
 
-SendLane::SendLane(link::Channel& channel, Lane lane)
-    : channel_(channel), lane_(lane), thread_([this] { ThreadMain(); }) {}
+SendLane::SendLane(link::Channel& channel, Lane lane, const SlowDown& slow_down)
+    : channel_(channel), lane_(lane), slow_down_(slow_down), thread_([this] { ThreadMain(); }) {}
 
 SendLane::~SendLane() {
   {

@@ -10,14 +10,15 @@
 #include "absl/synchronization/mutex.h"
 #include "wharf/link/channel.h"
 #include "wharf/split/runtime/side_runner.h"
+#include "wharf/split/runtime/slow_down.h"
 
 namespace wharf::split {
 
 // Sends on one channel, inference after inference. Thread-safe.
 class SendLane {
  public:
-  // `channel` must outlive it. `lane`: what its events are called.
-  SendLane(link::Channel& channel, Lane lane);
+  // `channel` must outlive it. `lane`: what its events are called. Rows are laid out and encoded inside `slow_down`.
+  SendLane(link::Channel& channel, Lane lane, const SlowDown& slow_down = SlowDown());
   // What was not sent yet is dropped. The channel must be closed, or its peer read.
   ~SendLane();
 
@@ -35,6 +36,7 @@ class SendLane {
 
   link::Channel& channel_;
   const Lane lane_;
+  const SlowDown slow_down_;
   absl::Mutex mutex_;
   std::deque<std::function<void()>> tasks_ ABSL_GUARDED_BY(mutex_);
   bool sending_ ABSL_GUARDED_BY(mutex_) = false;

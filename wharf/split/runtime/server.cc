@@ -84,6 +84,11 @@ ServerReport ServerSession::Report() {
   return {inferences_, traffic.bytes_received, traffic.bytes_sent, computing_time_};
 }
 
+bool ServerSession::ClientVanished() {
+  absl::MutexLock lock(&mutex_);
+  return closed_ && why_.ok() && !client_left_;
+}
+
 // --- On the reader thread ---
 
 absl::Status ServerSession::End(const absl::Status& why) {
@@ -137,8 +142,7 @@ absl::Status ServerSession::Handle(const link::FrameHeader& header, std::span<co
     case FrameKind::kProbe:
       return OnProbe(bulk);
     case FrameKind::kGoodbye:
-      channel_->Close();
-      return absl::OkStatus();
+      return OnGoodbye();
     default:
       break;
   }
@@ -167,7 +171,17 @@ absl::Status ServerSession::OnHello(std::span<const std::byte> head) {
   greeted_ = true;
   Welcome welcome;
   welcome.minor = std::min(hello.minor, kSplitMinor);
+  welcome.ticket = config_.ticket;
   return SendMessage(*channel_, FrameKind::kWelcome, welcome);
+}
+
+absl::Status ServerSession::OnGoodbye() {
+  {
+    absl::MutexLock lock(&mutex_);
+    client_left_ = true;
+  }
+  channel_->Close();
+  return absl::OkStatus();
 }
 
 absl::Status ServerSession::OnOpenModel(std::span<const std::byte> head) {

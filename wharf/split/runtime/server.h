@@ -22,6 +22,7 @@ struct ServerConfig {
   // What is known of this machine's speed with a model, as JSON; null: nothing. Called on the reader thread; may block.
   std::function<absl::StatusOr<std::string>(const Model& model, const Sha256& hash)> machine;
   uint64_t max_model_bytes = uint64_t{1} << 30;
+  Ticket ticket;                    // that the client is given
   std::function<void()> on_closed;  // the session is over; on the reader thread, must not block
   Clock* clock = &Clock::Real();
 };
@@ -48,6 +49,8 @@ class ServerSession final : private link::FrameHandler {
   // The same, but not in the middle of an inference. Does not wait.
   void EndBetweenInferences(const absl::Status& why);
   ServerReport Report();
+  // It is over because the connection ended, without a word from either side: the client may come back.
+  bool ClientVanished();
 
  private:
   struct Job {
@@ -69,6 +72,7 @@ class ServerSession final : private link::FrameHandler {
                       std::span<const std::byte> bulk);
   absl::Status HandleRunning(const link::FrameHeader& header, std::span<const std::byte> head);
   absl::Status OnHello(std::span<const std::byte> head);
+  absl::Status OnGoodbye();
   absl::Status OnOpenModel(std::span<const std::byte> head);
   absl::Status OnModelPiece(std::span<const std::byte> piece);
   absl::Status UseModel(std::shared_ptr<const Model> model);
@@ -100,6 +104,7 @@ class ServerSession final : private link::FrameHandler {
   uint64_t inferences_ ABSL_GUARDED_BY(mutex_) = 0;
   Nanoseconds computing_time_ ABSL_GUARDED_BY(mutex_){0};
   std::optional<absl::Status> closed_ ABSL_GUARDED_BY(mutex_);  // the channel said its last word
+  bool client_left_ ABSL_GUARDED_BY(mutex_) = false;            // it said Goodbye
   absl::Status why_ ABSL_GUARDED_BY(mutex_);                    // what the client was told, if anything
 
   std::unique_ptr<link::Channel> channel_;

@@ -8,11 +8,11 @@
 namespace wharf::split {
 
 ServerLink::ServerLink(std::unique_ptr<link::ByteStream> stream, ServerLinkConfig config)
-    : config_(std::move(config)), receiver_(*config_.model, *config_.clock, Lane::kDownlink) {
+    : config_(std::move(config)), receiver_(*config_.model, *config_.clock, Lane::kDownlink, config_.slow_down) {
   link::ChannelOptions options;
   options.limits = SplitFrameLimits();
   channel_ = link::Channel::Create(std::move(stream), options);
-  lane_ = std::make_unique<SendLane>(*channel_, Lane::kUplink);
+  lane_ = std::make_unique<SendLane>(*channel_, Lane::kUplink, config_.slow_down);
   channel_->Start(this);
 }
 
@@ -58,6 +58,7 @@ absl::StatusOr<ServerLink::Answer> ServerLink::Ask(FrameKind question, std::span
 absl::Status ServerLink::Greet() {
   Hello hello;
   hello.token = config_.token;
+  if (config_.ticket != nullptr) hello.ticket = *config_.ticket;
   const auto answer = Ask(FrameKind::kHello, offload::Encode(hello), {}, FrameKind::kWelcome);
   if (absl::IsUnavailable(answer.status()) && !SaidGoodbye()) {
     return Unavailable(
@@ -67,6 +68,7 @@ absl::Status ServerLink::Greet() {
   WHARF_RETURN_IF_ERROR(answer.status());
   const auto welcome = offload::Decode<Welcome>(answer->head);
   if (!welcome.ok() || welcome->major != kSplitMajor) return FailedPrecondition("the server's Welcome is malformed");
+  if (config_.ticket != nullptr) *config_.ticket = welcome->ticket;
   return absl::OkStatus();
 }
 
@@ -191,6 +193,12 @@ void ServerLink::Close(const absl::Status& why) {
     if (inbox_ != nullptr) inbox_->Close(closed_);
   }
   channel_->Close();
+}
+
+void ServerLink::Leave() {
+  constexpr Nanoseconds kFarewell = std::chrono::milliseconds(200);
+  if (Alive()) SendMessage(*channel_, FrameKind::kGoodbye, Goodbye()).IgnoreError();
+  channel_->Close(kFarewell);
 }
 
 // --- On the channel's reader thread ---

@@ -22,6 +22,8 @@ struct ServerLinkConfig {
   std::shared_ptr<const std::vector<std::byte>> onnx;  // sent if the server does not have it
   std::string token;
   std::function<void()> on_closed;           // on a thread of the link; may be called before Open returns
+  SlowDown slow_down;                        // of encoding and decoding
+  Ticket* ticket = nullptr;                  // given to the server, and replaced by the one it gives; must outlive Open
   link::LinkEstimator* estimator = nullptr;  // learns from what flows; must outlive the link
   Clock* clock = &Clock::Real();
   // For the answers of the handshake; the server may have to load the model or to measure itself.
@@ -57,8 +59,10 @@ class ServerLink final : private link::FrameHandler {
 
   bool Alive() const;
   absl::Status Why() const;  // it is not
-  // Whoever waits for rows gets `why`.
+  // Whoever waits for rows gets `why`. The server expects us back.
   void Close(const absl::Status& why);
+  // The same for good: the server is told, if it can be within kFarewell.
+  void Leave();
 
  private:
   explicit ServerLink(std::unique_ptr<link::ByteStream> stream, ServerLinkConfig config);

@@ -352,7 +352,7 @@ class CountingClock final : public Clock {
 
 TEST(SlowedEngine, WaitsForAMultipleOfWhatARunTook) {
   CountingClock clock;
-  const auto engine = MakeSlowedEngine(exec::MakeTorchEngine({.threads = 1}), 5, clock, clock);
+  const auto engine = MakeSlowedEngine(exec::MakeTorchEngine({.threads = 1}), SlowDown(5, clock, clock));
   const auto model = Model::Make(*engine, exec::testing::RandomGraph::Make(3, 4));
   ASSERT_TRUE(model.ok()) << ToString(model.status());
   const exec::TensorPtr input = testing::RandomInput(**model, 1);

@@ -94,7 +94,8 @@ std::map<int, Recorder::Coded> Recorder::CodedSoFar() const {
 
 absl::Status RunSteps(const SideRun& run, Holdings& holdings) { return Runner(run, holdings).Run(); }
 
-absl::StatusOr<std::vector<exec::TensorPtr>> Finish(const exec::Program& program, Holdings holdings) {
+absl::StatusOr<std::vector<exec::TensorPtr>> Finish(const exec::Program& program, Holdings holdings,
+                                                    std::vector<int>* computed) {
   const graph::Graph& graph = program.Graph();
   std::vector<exec::Rows> wanted;
   for (const int output : graph.outputs) wanted.push_back({output, exec::AllRows(program, output)});
@@ -109,6 +110,9 @@ absl::StatusOr<std::vector<exec::TensorPtr>> Finish(const exec::Program& program
     for (int value = 0; value < values; ++value) {
       if (given[value] && !holdings.Covers({value, needed[value]})) given[value] = enough = false;
     }
+  }
+  for (int value = 0; computed != nullptr && value < values; ++value) {
+    computed->push_back(given[value] ? 0 : needed[value].Size());
   }
   std::vector<exec::Part> parts;
   for (int value = 0; value < values; ++value) {

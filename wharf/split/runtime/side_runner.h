@@ -63,7 +63,9 @@ struct SideRun {
 absl::Status RunSteps(const SideRun& run, Holdings& holdings);
 
 // The graph's outputs from whatever is held, computing what is missing; nothing is computed again that can be read.
-// REQUIRES: the graph's inputs are held whole. Fails as Program::Run does.
-absl::StatusOr<std::vector<exec::TensorPtr>> Finish(const exec::Program& program, Holdings holdings);
+// REQUIRES: the graph's inputs are held whole. Fails as Program::Run does. `computed`, unless it is null, becomes how
+// many rows of each value that was.
+absl::StatusOr<std::vector<exec::TensorPtr>> Finish(const exec::Program& program, Holdings holdings,
+                                                    std::vector<int>* computed = nullptr);
 
 }  // namespace wharf::split
