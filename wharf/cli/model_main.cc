@@ -6,6 +6,7 @@
 #include "wharf/cli/app.h"
 #include "wharf/cli/ar_command.h"
 #include "wharf/cli/commands.h"
+#include "wharf/cli/model_bench_command.h"
 #include "wharf/cli/pipeline_command.h"
 
 int main(int argc, char** argv) {
@@ -21,5 +22,6 @@ int main(int argc, char** argv) {
   wharf::cli::AddArRenderCommand(app);
   wharf::cli::AddArEvaluateCommand(app);
   wharf::cli::AddArLatencyCommand(app);
+  wharf::cli::AddBenchMultitaskCommand(app);
   return wharf::cli::RunCommandLine(app, std::vector<std::string>(argv + 1, argv + argc));
 }

@@ -8,6 +8,7 @@
 #include "wharf/cli/ar_command.h"
 #include "wharf/cli/child_process.h"
 #include "wharf/cli/commands.h"
+#include "wharf/cli/model_bench_command.h"
 #include "wharf/cli/pipeline_command.h"
 #include "wharf/cli/shim_directory.h"
 
@@ -32,6 +33,10 @@ constexpr std::pair<const char*, const char*> kArCommands[] = {
     {"evaluate", "Say how good the networks are on videos of a town that is not there."},
     {"latency", "Measure how long a network takes here for each size of batch."},
 };
+// Of `wharf bench`.
+constexpr std::pair<const char*, const char*> kBenchCommands[] = {
+    {"multitask", "One AR client that offloads several tasks: AccuMO beside static schedules."},
+};
 
 template <size_t n>
 bool Has(const std::pair<const char*, const char*> (&commands)[n], const std::string& command) {
@@ -45,11 +50,13 @@ void AddModelCommands(CLI::App& app) {
   for (const auto& [name, summary] : kCommands) app.add_subcommand(name, summary);
   for (const auto& [name, summary] : kPipelineCommands) PipelineCommand(app).add_subcommand(name, summary);
   for (const auto& [name, summary] : kArCommands) ArCommand(app).add_subcommand(name, summary);
+  for (const auto& [name, summary] : kBenchCommands) ModelBenchCommand(app).add_subcommand(name, summary);
 }
 
 bool IsModelCommand(const std::vector<std::string>& arguments) {
   if (arguments.size() > 1 && arguments[0] == "pipeline") return Has(kPipelineCommands, arguments[1]);
   if (arguments.size() > 1 && arguments[0] == "ar") return Has(kArCommands, arguments[1]);
+  if (arguments.size() > 1 && arguments[0] == "bench") return Has(kBenchCommands, arguments[1]);
   return !arguments.empty() && Has(kCommands, arguments[0]);
 }
 

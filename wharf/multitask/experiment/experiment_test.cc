@@ -1,0 +1,145 @@
+#include "wharf/multitask/experiment/experiment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "wharf/base/status.h"
+#include "wharf/multitask/experiment/contender.h"
+#include "wharf/scene/videos.h"
+
+namespace wharf::multitask {
+namespace {
+
+using ::testing::SizeIs;
+
+constexpr int kWidth = 112, kHeight = 32;
+constexpr int64_t kFrames = 150;
+
+const scene::World& World() {
+  static const scene::World world(1, {.much_traffic = false, .many_turns = false, .imu = {}});
+  return world;
+}
+
+Calibration SomeCalibration() {
+  Calibration calibration;
+  calibration.source = "made up";
+  calibration.depth = {.server_abs_rel = 0, .lite_abs_rel = 0.2, .drop_rate = 0.002};
+  calibration.odometry.bound = {.intercept = 0.002, .slope = 0.01};
+  calibration.box_drop_rate = 0.01;
+  return calibration;
+}
+
+ExperimentOptions Small() { return {.width = kWidth, .height = kHeight, .frames = kFrames, .oracle = true}; }
+
+absl::StatusOr<std::vector<SystemResult>> RunSystems(const std::vector<std::string>& policies,
+                                                     const ExperimentOptions& options) {
+  std::vector<System> systems;
+  for (const std::string& policy : policies)
+    systems.push_back({policy, std::vector<double>(options.tasks, 1), *NamedProfile("thesis")});
+  return RunVideo(World(), systems, {}, SomeCalibration(), options);
+}
+
+TEST(RunVideo, EverySystemIsScoredOnTheSameVideo) {
+  const auto results = RunSystems({"la", "rr", "aao", "accumo"}, Small());
+  ASSERT_TRUE(results.ok()) << results.status();
+  ASSERT_THAT(*results, SizeIs(4));
+  const Score la = (*results)[0].score, rr = (*results)[1].score, aao = (*results)[2].score,
+              accumo = (*results)[3].score;
+  EXPECT_EQ(la.lite_share, 1);
+  EXPECT_EQ(la.depth_share, 0);
+  EXPECT_NEAR(rr.depth_share, 0.5, 0.05);
+  EXPECT_LT(rr.lite_share, 0.05);
+  EXPECT_NEAR(rr.depth_stride, 9, 0.3);              // 5 to 13
+  EXPECT_NEAR(aao.depth_stride, 8 + 3.5, 0.3);       // 8 to 15
+  EXPECT_GE(aao.odometry_stride, aao.depth_stride);  // together, but for motions not found at this size
+  EXPECT_EQ(la.refused, 0);
+  EXPECT_GT(rr.t_err, 0);
+  EXPECT_GT(la.abs_rel, 0);
+  EXPECT_GT(accumo.decision_us, 0);
+  for (const Score& score : {la, rr, aao, accumo}) {
+    EXPECT_EQ(score.lost, 0);
+    EXPECT_EQ(score.failed_results, 0);
+  }
+}
+
+TEST(RunVideo, SystemsDoNotTouchEachOther) {
+  const auto alone = RunSystems({"rr"}, Small());
+  const auto among = RunSystems({"accumo", "rr", "la"}, Small());
+  ASSERT_TRUE(alone.ok() && among.ok());
+  for (const ScoreField& field : ScoreFields()) {
+    if (std::string(field.name).starts_with("decision")) continue;  // real time
+    EXPECT_EQ((*alone)[0].score.*field.value, (*among)[1].score.*field.value) << field.name;
+  }
+}
+
+TEST(RunVideo, AThirdTaskIsOneMore) {
+  ExperimentOptions options = Small();
+  options.tasks = 3;
+  const auto results = RunSystems({"rr", "accumo"}, options);
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_NEAR((*results)[0].score.depth_share, 1.0 / 3, 0.05);
+  EXPECT_LT((*results)[0].score.box_error, 1);
+}
+
+TEST(RunVideo, TimelinesHaveEveryFrame) {
+  ExperimentOptions options = Small();
+  options.timelines = true;
+  const auto results = RunSystems({"accumo"}, options);
+  ASSERT_TRUE(results.ok());
+  const Timeline& timeline = (*results)[0].timeline;
+  for (const std::vector<double>* line :
+       {&timeline.depth_rate, &timeline.odometry_rate, &timeline.tracker_drop, &timeline.lite_drop,
+        &timeline.offload_ratio, &timeline.lite, &timeline.abs_rel})
+    EXPECT_THAT(*line, SizeIs(kFrames));
+  EXPECT_THAT(timeline.poses, SizeIs(kFrames));
+}
+
+TEST(RunVideo, RefusesSystemsThatAreNone) {
+  EXPECT_EQ(RunSystems({"best"}, Small()).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(
+      RunVideo(World(), {{"accumo", {1}, *NamedProfile("thesis")}}, {}, SomeCalibration(), Small()).status().code(),
+      absl::StatusCode::kInvalidArgument);
+}
+
+TEST(RunVideo, NetworksMayFail) {
+  ExperimentOptions options = Small();
+  options.oracle = false;
+  Networks broken;
+  broken.depth = broken.lite = [](const FramePointer&) -> absl::StatusOr<DepthPointer> { return Internal("broken"); };
+  broken.boxes = [](const FramePointer&) { return std::vector<scene::Box>(); };
+  const auto results = RunVideo(World(), {{"la", {}, *NamedProfile("thesis")}}, broken, SomeCalibration(), options);
+  EXPECT_EQ(results.status().code(), absl::StatusCode::kInternal);
+}
+
+TEST(Comparison, MeasuresErrorAndCorrelation) {
+  Comparison comparison;
+  EXPECT_EQ(comparison.Correlation(), 0);
+  for (const double x : {1.0, 2.0, 3.0}) comparison.Add(x, 2 * x);
+  EXPECT_DOUBLE_EQ(comparison.MeanError(), 2);
+  EXPECT_DOUBLE_EQ(comparison.MeanActual(), 4);
+  EXPECT_NEAR(comparison.Correlation(), 1, 1e-12);
+}
+
+TEST(Calibration, IsWrittenAndReadAgain) {
+  const Calibration calibration = SomeCalibration();
+  const auto read = Calibration::Parse(calibration.Json());
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->Json(), calibration.Json());
+  EXPECT_EQ(Calibration::Parse("[]").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Calibration::Parse("{\"source\": \"\"}").status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(Calibration, WatchesAVideo) {
+  const auto video = Watch(World(), {}, {.width = kWidth, .height = kHeight, .frames = kFrames, .oracle = true});
+  ASSERT_TRUE(video.ok()) << video.status();
+  EXPECT_THAT(video->server_abs_rel, SizeIs((kFrames + 3) / 4));
+  EXPECT_THAT(video->angular_velocity, SizeIs(kFrames / 32));
+  const auto calibration = Fit({*video, *video}, "a test");
+  ASSERT_TRUE(calibration.ok()) << calibration.status();
+  EXPECT_EQ(calibration->depth.server_abs_rel, 0);  // the oracle's
+  EXPECT_GT(calibration->depth.lite_abs_rel, 0);
+  EXPECT_EQ(Fit({}, "").status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace wharf::multitask
