@@ -24,6 +24,7 @@ class CoordinatedScheduler final : public Scheduler {
   void Poll() override;
   TimePoint NextWakeup() const override;
   size_t clients() const override { return records_.size(); }
+  bool Serves(ClientId client) const override { return records_.contains(client); }
 
   // Of the last round, for tests: what is left of its plan.
   struct Batch {

@@ -164,7 +164,7 @@ bool ReactiveScheduler::AddOne() {
       const ClientId id = state->id;
       balancer_.Admit(id);
       ++stats_.admitted;
-      records_.emplace(id, Record{std::move(*state), *settings, 1, clock_.Now()});
+      records_.emplace(id, Record{std::move(*state), *settings, settings->interval, clock_.Now()});
       port_.Send(id, {{}, settings->interval});
       return true;
     }

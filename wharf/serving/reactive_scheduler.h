@@ -41,6 +41,7 @@ class ReactiveScheduler final : public Scheduler {
   void Poll() override;
   TimePoint NextWakeup() const override { return next_round_; }
   size_t clients() const override { return records_.size(); }
+  bool Serves(ClientId client) const override { return records_.contains(client); }
 
  private:
   struct Record {

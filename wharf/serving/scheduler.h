@@ -78,6 +78,7 @@ class Scheduler {
   virtual TimePoint NextWakeup() const = 0;
 
   virtual size_t clients() const = 0;
+  virtual bool Serves(ClientId client) const = 0;
   const SchedulerStats& stats() const { return stats_; }
 
  protected:

@@ -1,0 +1,65 @@
+// Emulation: hundreds of clients and one server in one process (thesis 3.6.1). Sessions begin as a Poisson process,
+// each replays a video drawn at random, from its beginning to its end; the server takes as many as it can, and another
+// one, without limits, has the rest. The scheduler is the one that serves for real, on a virtual clock or on a real
+// one; its engine takes the profile's times, more or less.
+#pragma once
+
+#include <vector>
+
+#include "wharf/serving/emulated_client.h"
+#include "wharf/serving/system.h"
+
+namespace wharf::serving {
+
+struct EmulationOptions {
+  SystemOptions system;
+  double seconds = 600;
+  double warm_up_s = 10;  // left out of everything but the clients' accounts
+  uint64_t seed = 1;
+  LinkKind link = kMmWave;
+  double arrivals_per_s = 10;
+  double sla_from = 0.02, sla_to = 0.02;  // of each session, uniform
+  // Inference takes the profile's time with this standard deviation over mean, normally distributed, at least half.
+  double inference_cv = 0.02;
+  // This share of the sessions behaves so, the others honestly.
+  Behaviour behaviour = Behaviour::kHonest;
+  double misbehaving = 0;
+};
+
+struct ClientOutcome {
+  size_t table = 0;  // its video
+  double sla = 0;
+  bool honest = true;
+  Account account;
+};
+
+// Every 100 ms.
+struct Sample {
+  double clients = 0, drop_rate = 0;  // the latter: mean of the clients'
+  double offloads = 0, batches = 0;   // done since the sample before
+};
+
+struct EmulationResult {
+  std::vector<Sample> samples;         // after warming up
+  std::vector<ClientOutcome> clients;  // that were served, however briefly, in the order of leaving
+  std::vector<float> late_ms;          // of batches that were planned: begun after (before: negative) the latest start
+  std::vector<float> round_ms;         // real time of each of the scheduler's rounds
+  double busy_s = 0;                   // of the engine
+  double measured_s = 0;               // without warming up
+  SchedulerStats stats;
+
+  double MeanClients() const;
+  double ClientsDeviation() const;  // standard deviation over time
+  double MeanBatch() const;
+  double MeanInterval(double fps) const;  // frames between a client's offloads
+  double IdleShare() const { return measured_s > 0 ? 1 - busy_s / measured_s : 0; }
+};
+
+// Deterministic, but for round_ms. REQUIRES: tables, of 2 s or more each, and a rate of arrivals.
+EmulationResult Emulate(const std::vector<DropTable>& tables, const InferenceProfile& profile,
+                        const EmulationOptions& options);
+// The same, taking as long as it says.
+EmulationResult EmulateInRealTime(const std::vector<DropTable>& tables, const InferenceProfile& profile,
+                                  const EmulationOptions& options, Clock& clock);
+
+}  // namespace wharf::serving
