@@ -66,7 +66,6 @@ absl::StatusOr<Seen> See(const World& world, int64_t index, std::span<const Dept
 
 DriveRecord RecordOf(const World& world) {
   DriveRecord record;
-  record.frame_s = 1.0 / World::kFramesPerSecond;
   for (int64_t index = 0; index < World::kFrames; ++index) {
     record.truth.push_back(world.MotionAt(static_cast<double>(index) / World::kFramesPerSecond).pose);
     record.imu.push_back(world.ImuAt(index));

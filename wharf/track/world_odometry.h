@@ -1,4 +1,4 @@
-// Odometry on videos of the synthetic world: what calibration and the tables of docs/ar.md are made from.
+// Odometry on videos of the synthetic world: what the tables of docs/ar.md are made from.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "wharf/scene/world.h"
+#include "wharf/track/filter_trajectory.h"
 #include "wharf/track/odometry.h"
-#include "wharf/track/odometry_calibration.h"
 
 namespace wharf::track {
 
@@ -39,7 +39,7 @@ absl::StatusOr<std::vector<MotionTable>> MeasureMotions(const scene::World& worl
                                                         std::span<const DepthSource> sources, int64_t frames,
                                                         const OdometryOptions& options = {});
 
-// For FilterTrajectory and CalibrationPoints. kInternal for a pair that is not in the table, which must outlive it.
+// For FilterTrajectory. kInternal for a pair that is not in the table, which must outlive it.
 MeasureMotion From(const MotionTable& table);
 
 // Odometry alone: the poses of frames 0, stride, ..., each from the one before; where nothing was found the motion
