@@ -12,6 +12,7 @@
 #include "wharf/scene/rasterizer.h"
 #include "wharf/scene/shadow.h"
 #include "wharf/scene/traffic.h"
+#include "wharf/scene/visible.h"
 
 namespace wharf::scene {
 namespace {
@@ -19,9 +20,8 @@ namespace {
 using Eigen::Vector2f;
 using Eigen::Vector3f;
 
-constexpr float kFarthest = 380;           // metres: what stands beyond is not drawn
-constexpr double kFarthestMover = 220;     // metres
-constexpr double kHardlyAny = 1.0 / 4000;  // of the picture's pixels: a box of fewer is dropped
+constexpr float kFarthest = 380;        // metres: what stands beyond is not drawn
+constexpr double kFarthestMover = 220;  // metres
 
 Weather MakeWeather(uint64_t seed) {
   Random random(seed, 61);
@@ -223,31 +223,17 @@ Truth World::TruthAt(int64_t index, int width, int height) const {
   parts_->Draw(seen, time_s, false);
   const size_t pixels = seen.InverseDepths().size();
   truth.depth = {width, height, std::vector<float>(pixels)};
-  struct Seen {
-    size_t pixels = 0;
-    int left = 1 << 30, top = 1 << 30, right = 0, bottom = 0;
-  };
-  std::vector<Seen> objects(parts_->movers.size());
-  size_t dynamic = 0;
+  std::vector<uint32_t> objects(pixels);
   for (size_t i = 0; i < pixels; ++i) {
     const float inverse = seen.InverseDepths()[i];
     truth.depth.metres[i] = inverse > 0 ? 1 / inverse : 0;
-    const uint32_t object = seen.At(seen.SurfaceNumbers()[i]).object;
-    if (object == 0) continue;
-    ++dynamic;
-    Seen& one = objects[object - 1];
-    const int x = static_cast<int>(i) % width, y = static_cast<int>(i) / width;
-    ++one.pixels;
-    one = {one.pixels, std::min(one.left, x), std::min(one.top, y), std::max(one.right, x + 1),
-           std::max(one.bottom, y + 1)};
+    objects[i] = seen.At(seen.SurfaceNumbers()[i]).object;
   }
-  for (size_t i = 0; i < objects.size(); ++i) {
-    const Seen& one = objects[i];
-    if (static_cast<double>(one.pixels) < kHardlyAny * static_cast<double>(pixels)) continue;
-    truth.boxes.push_back({static_cast<float>(one.left), static_cast<float>(one.top), static_cast<float>(one.right),
-                           static_cast<float>(one.bottom), parts_->movers[i].object_class, 1});
-  }
-  truth.dynamic_share = static_cast<double>(dynamic) / static_cast<double>(pixels);
+  std::vector<ObjectClass> classes;
+  for (const Mover& mover : parts_->movers) classes.push_back(mover.object_class);
+  Visible visible = FindVisible(objects, width, classes);
+  truth.boxes = std::move(visible.boxes);
+  truth.dynamic_share = visible.dynamic_share;
   return truth;
 }
 

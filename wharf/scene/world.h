@@ -28,7 +28,7 @@ class World {
   static constexpr int kFramesPerSecond = 60, kSeconds = 40;
   static constexpr int64_t kFrames = kFramesPerSecond * kSeconds;
 
-  // Takes some 0.2 s and some 30 MB.
+  // Takes some 0.3 s.
   World(uint64_t seed, const WorldOptions& options);
   ~World();
   World(World&&) noexcept;
