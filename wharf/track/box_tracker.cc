@@ -27,15 +27,26 @@ Box Clipped(const Box& box, const cv::Size& size) {
   return clipped;
 }
 
-std::vector<cv::Point2f> CornersIn(const cv::Mat& picture, const Box& box, int most) {
+// Corners inside the box, or, where these are few (a small or a smooth thing), a grid: a window of flow around its
+// points takes in the thing's outline, which it has as well.
+std::vector<cv::Point2f> PointsIn(const cv::Mat& picture, const Box& box, const BoxTrackerOptions& options) {
   const Box inside = Clipped(box, picture.size());
   const cv::Rect area(cv::Point(static_cast<int>(inside.left), static_cast<int>(inside.top)),
                       cv::Point(static_cast<int>(inside.right), static_cast<int>(inside.bottom)));
-  if (area.width < 3 || area.height < 3) return {};  // a corner takes its neighbours
-  std::vector<cv::Point2f> corners;
-  cv::goodFeaturesToTrack(picture(area), corners, most, 0.01, 2);
-  for (cv::Point2f& corner : corners) corner += cv::Point2f(area.tl());
-  return corners;
+  std::vector<cv::Point2f> points;
+  if (area.width >= 3 && area.height >= 3) {  // a corner takes its neighbours
+    cv::goodFeaturesToTrack(picture(area), points, options.points_per_box, 0.01, 2);
+    for (cv::Point2f& point : points) point += cv::Point2f(area.tl());
+  }
+  const bool is_empty = inside.right <= inside.left || inside.bottom <= inside.top;
+  if (is_empty || static_cast<int>(points.size()) >= 2 * options.least_points) return points;
+  for (const float x : {0.25f, 0.5f, 0.75f}) {
+    for (const float y : {0.25f, 0.5f, 0.75f}) {
+      points.emplace_back(inside.left + x * (inside.right - inside.left),
+                          inside.top + y * (inside.bottom - inside.top));
+    }
+  }
+  return points;
 }
 
 // p -> scale * p + shift.
@@ -117,8 +128,8 @@ absl::StatusOr<std::vector<Box>> BoxTracker::Track(const Image& next) {
   Pyramid pyramid = PyramidOf(next, state_->flow);
   std::vector<Box> kept, clipped;
   for (const Box& box : state_->boxes) {
-    const std::vector<cv::Point2f> corners = CornersIn(state_->last[0], box, state_->options.points_per_box);
-    const std::vector<Match> matches = Follow(state_->last, pyramid, corners, state_->flow);
+    const std::vector<cv::Point2f> points = PointsIn(state_->last[0], box, state_->options);
+    const std::vector<Match> matches = Follow(state_->last, pyramid, points, state_->flow);
     if (static_cast<int>(matches.size()) < state_->options.least_points) continue;
     const Box moved = Moved(box, RobustFit(matches));
     if (!CentreIsInside(moved, state_->size)) continue;

@@ -11,7 +11,7 @@
 namespace wharf::track {
 
 struct BoxTrackerOptions {
-  int points_per_box = 24;     // corners looked for inside a box
+  int points_per_box = 24;     // corners looked for inside a box; a grid of 9 besides where there are few
   int least_points = 4;        // of them, found again; with fewer a box is lost
   double round_trip_px = 1.0;  // a point tracked forth and back must return this near
 };
