@@ -33,6 +33,7 @@ STRIDE = 4  # of the detector's cells, in pixels
 CATEGORIES = ["L/L", "L/H", "H/L", "H/H"]
 VIDEO_FRAMES = 2400
 DEPTH_UNITS, DEPTH_MOST = 256, 65535  # of the pictures of depth: a metre, and what is that far or farther
+ALIGNED = 8  # columns: parts of pictures begin where all strides of heads do
 LEAST_HEIGHT = 6  # of boxes the detector is to find, in pixels
 
 
@@ -89,15 +90,29 @@ class Pixels(nn.Module):
 
 
 class DepthHead(nn.Module):
-    """Log depth, enlarged to the picture's size, as metres."""
+    """Log depth, as it differs from what is usual at each place of the picture; enlarged to the picture's size, as metres."""
 
     def __init__(self, inputs, stride):
         super().__init__()
-        self.log_depth, self.stride = nn.Conv2d(inputs, 1, 3, padding=1), float(stride)
-        nn.init.constant_(self.log_depth.bias, math.log(10))
+        self.differs, self.stride = nn.Conv2d(inputs, 1, 3, padding=1), stride
+        nn.init.normal_(self.differs.weight, std=1e-3)
+        nn.init.zeros_(self.differs.bias)
+        self.usual = nn.Parameter(torch.zeros(1, 1, HEIGHT // stride, WIDTH // stride))
 
-    def forward(self, x):
-        log_depth = functional.interpolate(self.log_depth(x), scale_factor=self.stride, mode="bilinear")
+    def learn_usual(self, depth):
+        """The mean log depth of frames [n, height, width] and their mirrored images, before any training."""
+        depth = numpy.concatenate([depth, depth[:, :, ::-1]]).astype(numpy.float32)
+        log_depth = numpy.where(depth > 0, numpy.log(numpy.maximum(depth, 0.1)), 0).sum(0)
+        cells = (HEIGHT // self.stride, self.stride, WIDTH // self.stride, self.stride)
+        known = (depth > 0).sum(0).reshape(cells).sum((1, 3))
+        mean = numpy.where(known > 0, log_depth.reshape(cells).sum((1, 3)) / numpy.maximum(known, 1), math.log(100))
+        self.usual.data[0, 0] = torch.from_numpy(mean.astype(numpy.float32))
+
+    def forward(self, x, left):
+        """`left`: the first column of the picture that x sees."""
+        begin = left // self.stride
+        log_depth = self.differs(x) + self.usual[..., begin:begin + x.shape[3]]
+        log_depth = functional.interpolate(log_depth, scale_factor=float(self.stride), mode="bilinear")
         return log_depth.clamp(-3, 6).exp()
 
 
@@ -116,13 +131,13 @@ class Depth(nn.Module):
         self.up4, self.up2 = Merge(64, 48, 48), Merge(48, 16, 16)
         self.head = DepthHead(16, 2)
 
-    def forward(self, image):
+    def forward(self, image, left=0):
         at2 = self.at2(self.stem(self.pixels(image)))
         at4 = self.at4(at2)
         at8 = self.at8(at4)
         at16 = self.at16(at8)
         x = self.up16(self.at32(at16), at16)
-        return self.head(self.up2(self.up4(self.up8(x, at8), at4), at2))
+        return self.head(self.up2(self.up4(self.up8(x, at8), at4), at2), left)
 
 
 class LiteDepth(nn.Module):
@@ -138,10 +153,10 @@ class LiteDepth(nn.Module):
         self.up16, self.up8 = Merge(96, 64, 48, separable), Merge(48, 32, 32, separable)
         self.head = DepthHead(32, 8)
 
-    def forward(self, image):
+    def forward(self, image, left=0):
         at8 = self.at8(self.stem(self.pixels(image)))
         at16 = self.at16(at8)
-        return self.head(self.up8(self.up16(self.at32(at16), at16), at8))
+        return self.head(self.up8(self.up16(self.at32(at16), at16), at8), left)
 
 
 class Detector(nn.Module):
@@ -166,7 +181,7 @@ class Detector(nn.Module):
         centres = torch.stack([x.expand(len(y), -1), y[:, None].expand(-1, len(x))])
         self.register_buffer("centres", centres[None], persistent=False)
 
-    def forward(self, image):
+    def forward(self, image, _=0):
         at4 = self.at4(self.stem(self.pixels(image)))
         at8 = self.at8(at4)
         at16 = self.at16(at8)
@@ -191,27 +206,36 @@ def render(wharf, cache, category, video, frames):
     return folder
 
 
+def read(folder):
+    """A recording as arrays: images [n, height, width, 3]; depth [n, height, width] in metres, 0 where unknown; boxes
+    [m, 6]: frame, class, left, top, right, bottom. Kept beside it, since pictures take long to read."""
+    kept = folder / "arrays.npz"
+    if not kept.exists():
+        numbers = sorted(int(path.name.split(".")[0]) for path in folder.glob("*.depth.png"))
+        units = numpy.stack([numpy.array(Image.open(folder / f"{number:06}.depth.png")) for number in numbers])
+        images = numpy.stack([numpy.array(Image.open(folder / f"{number:06}.png").convert("RGB")) for number in numbers])
+        with open(folder / "boxes.csv", newline="") as table:
+            boxes = [[numbers.index(int(row["frame"])), ["vehicle", "person"].index(row["class"])] +
+                     [float(row[side]) for side in ("left", "top", "right", "bottom")] for row in csv.DictReader(table)]
+        depth = numpy.where(units < DEPTH_MOST, units.astype(numpy.float32) / DEPTH_UNITS, 0).astype(numpy.float16)
+        numpy.savez(kept, images=images, depth=depth, boxes=numpy.array(boxes, numpy.float32).reshape(-1, 6))
+    return dict(numpy.load(kept))
+
+
 class Frames:
-    """images [n, height, width, 3], depth [n, height, width] in metres or 0 where unknown, and of each frame its boxes:
-    (class, left, top, right, bottom)."""
+    """Those of all recordings: images, depth, and of each frame its boxes: (class, left, top, right, bottom)."""
 
     def __init__(self, folders):
-        self.images, self.depth, self.boxes = [], [], []
-        for folder in folders:
-            at = {}
-            for path in sorted(folder.glob("*.depth.png")):
-                at[int(path.name.split(".")[0])] = len(self.images)
-                units = numpy.array(Image.open(path)).astype(numpy.float32)
-                self.depth.append(numpy.where(units < DEPTH_MOST, units / DEPTH_UNITS, 0).astype(numpy.float16))
-                self.images.append(numpy.array(Image.open(path.with_name(path.name.replace(".depth", ""))).convert("RGB")))
-                self.boxes.append([])
-            with open(folder / "boxes.csv", newline="") as table:
-                for row in csv.DictReader(table):
-                    left, top, right, bottom = (float(row[side]) for side in ("left", "top", "right", "bottom"))
-                    if bottom - top >= LEAST_HEIGHT:
-                        kind = ["vehicle", "person"].index(row["class"])
-                        self.boxes[at[int(row["frame"])]].append((kind, left, top, right, bottom))
-        self.images, self.depth = numpy.stack(self.images), numpy.stack(self.depth)
+        recordings = [read(folder) for folder in folders]
+        self.images = numpy.concatenate([each["images"] for each in recordings])
+        self.depth = numpy.concatenate([each["depth"] for each in recordings])
+        self.boxes = []
+        for each in recordings:
+            first = len(self.boxes)
+            self.boxes += [[] for _ in each["images"]]
+            for frame, *box in each["boxes"]:
+                if box[4] - box[2] >= LEAST_HEIGHT:
+                    self.boxes[first + int(frame)].append(box)
 
 
 def depth_loss(metres, batch):
@@ -272,18 +296,18 @@ class Batch:
     where that is less than all."""
 
     def __init__(self, frames, chosen, columns, random):
-        left = int(random.integers(0, WIDTH - columns + 1))
+        left = ALIGNED * int(random.integers(0, (WIDTH - columns) // ALIGNED + 1))
         images = torch.from_numpy(frames.images[chosen, :, left:left + columns]).permute(0, 3, 1, 2).float()
         self.depth = torch.from_numpy(frames.depth[chosen, :, left:left + columns].astype(numpy.float32))
         self.boxes = [(i, *box) for i, frame in enumerate(chosen) for box in frames.boxes[frame]]
         if random.random() < 0.5:
-            images, self.depth = images.flip(3), self.depth.flip(2)
+            images, self.depth, left = images.flip(3), self.depth.flip(2), WIDTH - columns - left
             self.boxes = [(i, kind, WIDTH - right, top, WIDTH - left, bottom)
                           for i, kind, left, top, right, bottom in self.boxes]
         light = random.uniform(0.7, 1.3, (len(chosen), 1, 1, 1)) * random.uniform(0.92, 1.08, (len(chosen), 3, 1, 1))
         dark = random.uniform(-16, 16, (len(chosen), 1, 1, 1))
         images = (images * torch.from_numpy(light).float() + torch.from_numpy(dark).float()).clamp(0, 255)
-        self.images = images.contiguous(memory_format=torch.channels_last)
+        self.images, self.left = images.contiguous(memory_format=torch.channels_last), left
 
 
 class Task:
@@ -296,9 +320,9 @@ class Task:
 
 
 TASKS = {
-    "depth": Task(Depth, depth_loss, ["depth"], 8, WIDTH // 2, 2e-3, 25),
-    "lite": Task(LiteDepth, depth_loss, ["depth"], 16, WIDTH // 2, 4e-3, 8),
-    "detector": Task(Detector, detector_loss, ["scores", "boxes"], 8, WIDTH, 2e-3, 12),
+    "depth": Task(Depth, depth_loss, ["depth"], 6, WIDTH // 2, 2e-3, 25),
+    "lite": Task(LiteDepth, depth_loss, ["depth"], 12, WIDTH // 2, 4e-3, 8),
+    "detector": Task(Detector, detector_loss, ["scores", "boxes"], 6, WIDTH, 2e-3, 12),
 }
 
 
@@ -320,7 +344,7 @@ def train(name, network, frames, minutes, steps):
         for group in optimizer.param_groups:
             group["lr"] = rate_at(done, task)
         batch = Batch(frames, random.integers(0, len(frames.images), task.batch), task.columns, random)
-        loss = task.loss(network(batch.images), batch)
+        loss = task.loss(network(batch.images, batch.left), batch)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         nn.utils.clip_grad_norm_(network.parameters(), 5)
@@ -405,6 +429,8 @@ def main():
     for name in arguments.names or TASKS:
         torch.manual_seed(SEED)
         network, weights, before = TASKS[name].network(), arguments.cache / f"{name}.pt", 0
+        if hasattr(network, "head"):
+            network.head.learn_usual(frames.depth[::8])
         if arguments.further:
             network.load_state_dict(torch.load(weights))
             before = record["networks"][name]["steps"]
