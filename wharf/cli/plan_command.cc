@@ -1,4 +1,5 @@
 // wharf plan and wharf explain: split plans from profiles.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -57,6 +58,20 @@ std::string PlansAsTable(const split::RowGraph& graph, const std::vector<StoredP
   return table.Text();
 }
 
+// What the bound takes for possible that is none.
+std::string MixtureAsText(split::LowerBound& bound, const split::Link& link) {
+  constexpr size_t kShown = 3;
+  const std::vector<split::LowerBound::Partition> mixture = bound.Mixture(link);
+  std::string text;
+  for (size_t i = 0; i < std::min(kShown, mixture.size()); ++i) {
+    const split::LowerBound::Partition& one = mixture[i];
+    text += fmt::format("  {:.0f} % of: device {} ms, server {}, up {}, down {}\n", 100 * one.share, Ms(one.device_ms),
+                        Ms(one.server_ms), Ms(one.up_ms), Ms(one.down_ms));
+  }
+  return text.empty() ? ""
+                      : "the bound is that of a mixture of layer partitions, which no plan need come near:\n" + text;
+}
+
 absl::Status RunPlan(const PlanOptions& options) {
   if (!options.sweep && !options.bytes_per_ms) return InvalidArgument("say --bandwidth 10MB/s, or --sweep");
   WHARF_ASSIGN_OR_RETURN(split::Profile profile, options.source.Load());
@@ -84,6 +99,7 @@ absl::Status RunPlan(const PlanOptions& options) {
     plans.push_back(stored);
   }
   std::fputs(PlansAsTable(graph, plans).c_str(), stdout);
+  if (options.bound && !options.sweep) std::fputs(MixtureAsText(bound, stored.link).c_str(), stdout);
   return options.json.empty() ? absl::OkStatus() : WriteFile(options.json, PlansAsJson(plans));
 }
 

@@ -4,7 +4,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <random>
 #include <vector>
 
 #include "wharf/exec/torch_engine.h"
@@ -15,6 +17,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Floats from 0 to 1; zeros of other types.
+std::vector<std::byte> SomeInput(const graph::TensorType& type) {
+  std::vector<std::byte> bytes(type.Bytes());
+  if (type.element != graph::ElementType::kFloat) return bytes;
+  std::minstd_rand random;
+  for (size_t i = 0; i < bytes.size(); i += sizeof(float)) {
+    const float value = std::uniform_real_distribution<float>()(random);
+    std::memcpy(bytes.data() + i, &value, sizeof(value));
+  }
+  return bytes;
+}
+
 void Inference(benchmark::State& state, const std::string& path) {
   const auto engine = MakeTorchEngine({.threads = 1});
   auto graph = graph::LoadOnnx(path, {});
@@ -22,7 +36,7 @@ void Inference(benchmark::State& state, const std::string& path) {
   const graph::TensorType type = graph->Type(graph->inputs[0]);
   const auto program = engine->Prepare(*std::move(graph));
   if (!program.ok()) return state.SkipWithError(ToString(program.status()).c_str());
-  const auto input = engine->MakeTensor(type, std::vector<std::byte>(type.Bytes()));
+  const auto input = engine->MakeTensor(type, SomeInput(type));
   for (auto _ : state) {
     const auto results = RunWhole(**program, {{*input}});
     if (!results.ok()) return state.SkipWithError(ToString(results.status()).c_str());

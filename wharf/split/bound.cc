@@ -170,27 +170,64 @@ double LowerBound::Bound(const Link& link, Side gate_side, int rounds) {
     best = std::max(best, bound);
     std::vector<double> values;
     for (const Limit& limit : limits) values.push_back(Value(link, limit, cut));
-    const double highest = *std::max_element(values.begin(), values.end());
-    double sum = 0;
-    for (size_t i = 0; i < limits.size(); ++i) {
-      weights[i] = std::max(1e-6, weights[i] * std::exp(kStep / std::sqrt(round) * (values[i] - highest) / highest));
-      sum += weights[i];
-    }
-    for (double& weight : weights) weight /= sum;
+    Shift(weights, values, kStep / std::sqrt(round));
   }
   return best;
 }
 
-double LowerBound::Latency(const Link& link, int rounds) {
+void LowerBound::Shift(std::vector<double>& weights, const std::vector<double>& values, double step) {
+  const double highest = *std::max_element(values.begin(), values.end());
+  double sum = 0;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    weights[i] = std::max(1e-6, weights[i] * std::exp(step * (values[i] - highest) / highest));
+    sum += weights[i];
+  }
+  for (double& weight : weights) weight /= sum;
+}
+
+double LowerBound::BoundAlone(const Link& link) const {
   double alone = 0, until_gate = 0;
   for (int op = 0; op < graph_.Size(); ++op) {
     if (!required_[op]) continue;
     alone += LeastMs(graph_, kDevice, op);
     if (op <= gate_) until_gate += LeastMs(graph_, kDevice, op);
   }
-  if (link.bytes_per_ms <= 0) return alone;
-  // Nothing useful on the server; or only behind the gate; or the gate on the device, or on the server.
-  double bound = std::min(alone, gate_ == graph_.Output() ? alone : until_gate + tail_ms_);
+  const bool alone_only = link.bytes_per_ms <= 0 || gate_ == graph_.Output();
+  return alone_only ? alone : std::min(alone, until_gate + tail_ms_);
+}
+
+std::vector<LowerBound::Partition> LowerBound::Mixture(const Link& link, int rounds) {
+  constexpr double kSmallStep = 0.15;  // around the optimum, whose partitions take turns
+  if (link.bytes_per_ms <= 0) return {};
+  const double on_device = Bound(link, kDevice, rounds);
+  const double on_server = gate_ == graph_.Output() ? on_device : Bound(link, kServer, rounds);
+  if (BoundAlone(link) <= std::min(on_device, on_server)) return {};
+  const Side side = on_server < on_device ? kServer : kDevice;
+  const std::vector<Limit> limits = Limits(link, side);
+  std::vector<double> weights = weights_[side];
+  cutter_.Require(gate_, side);
+  std::map<std::vector<double>, int> times;
+  for (int round = 0; round < rounds; ++round) {
+    const LayerCut cut = cutter_.Cheapest(Weigh(link, limits, weights), Replication::kYes);
+    std::vector<double> values, loads;
+    for (const Limit& limit : limits) {
+      values.push_back(Value(link, limit, cut));
+      loads.push_back(values.back() - limit.constant_ms);
+    }
+    ++times[loads];
+    Shift(weights, values, kSmallStep);
+  }
+  std::vector<Partition> mixture;
+  for (const auto& [loads, count] : times) {
+    mixture.push_back({static_cast<double>(count) / rounds, loads[0], loads[1], loads[2], loads[3]});
+  }
+  std::sort(mixture.begin(), mixture.end(), [](const Partition& a, const Partition& b) { return a.share > b.share; });
+  return mixture;
+}
+
+double LowerBound::Latency(const Link& link, int rounds) {
+  double bound = BoundAlone(link);
+  if (link.bytes_per_ms <= 0) return bound;
   bound = std::min(bound, Bound(link, kDevice, rounds));
   if (gate_ != graph_.Output()) bound = std::min(bound, Bound(link, kServer, rounds));
   return bound;

@@ -27,6 +27,16 @@ class LowerBound {
   // Milliseconds. `rounds`: minimum cuts to spend on each case. REQUIRES: no trace in `link`.
   double Latency(const Link& link, int rounds = 40);
 
+  // A layer partition (with replication) of what is before the gate: what each side computes and what is sent, in
+  // milliseconds.
+  struct Partition {
+    double share = 0, device_ms = 0, server_ms = 0, up_ms = 0, down_ms = 0;
+  };
+  // Why the bound is no higher: the partitions that it takes for mixed, so many shares of one and of another, the
+  // largest first. No plan need come near such a mixture: rows around a border are computed twice or sent, and a side
+  // waits for what it reads. Empty where the device alone is the bound. REQUIRES: as above.
+  std::vector<Partition> Mixture(const Link& link, int rounds = 200);
+
  private:
   // What the end cannot come before: a constant, and before the gate all work of a side or all bytes it sends.
   struct Limit {
@@ -36,6 +46,10 @@ class LowerBound {
   };
   std::vector<Limit> Limits(const Link& link, Side gate_side) const;
   double Bound(const Link& link, Side gate_side, int rounds);
+  // Nothing useful on the server at all, or only behind the gate.
+  double BoundAlone(const Link& link) const;
+  // Towards the limits that this partition comes closest to.
+  static void Shift(std::vector<double>& weights, const std::vector<double>& values, double step);
   LayerCosts Weigh(const Link& link, const std::vector<Limit>& limits, const std::vector<double>& weights) const;
   double Value(const Link& link, const Limit& limit, const LayerCut& cut) const;
   // Of `op`, what counts for the limit if the side computes it or sends it.

@@ -52,5 +52,30 @@ TEST(Bound, IsTightWhereNothingWaits) {
   EXPECT_GE(bound, 49);  // the limits do not see that results are sent only when all are there
 }
 
+TEST(Bound, SaysWhichPartitionsItMixes) {
+  ProfileBuilder builder(1000, 1000);
+  builder.Add({0}, kElementwise, 1000, 1000, 100, 0.001);
+  const RowGraph graph(builder.End({1}));
+  Link link;
+  link.bytes_per_ms = 10;
+  const auto mixture = LowerBound(graph).Mixture(link);
+  ASSERT_EQ(mixture.size(), 2u);  // half here, half there
+  const auto &here = mixture[mixture[0].device_ms > 0 ? 0 : 1], &there = mixture[mixture[0].device_ms > 0 ? 1 : 0];
+  EXPECT_DOUBLE_EQ(here.device_ms, 100);
+  EXPECT_DOUBLE_EQ(here.up_ms, 0);
+  EXPECT_DOUBLE_EQ(there.device_ms, 0);
+  EXPECT_DOUBLE_EQ(there.up_ms, 100);
+  EXPECT_DOUBLE_EQ(there.down_ms, 100);
+  EXPECT_DOUBLE_EQ(here.share + there.share, 1);
+  EXPECT_NEAR(here.share, 0.5, 0.1);
+}
+
+TEST(Bound, IsNoMixtureWhereTheDeviceAloneIsProvedBest) {
+  ProfileBuilder builder(8, 80);
+  builder.Add({0}, kConv3, 8, 80, 7, 1);
+  const RowGraph graph(builder.End({1}));
+  EXPECT_TRUE(LowerBound(graph).Mixture(Link{}).empty());
+}
+
 }  // namespace
 }  // namespace wharf::split
