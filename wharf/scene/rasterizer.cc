@@ -32,6 +32,24 @@ Vector3f InverseDepth(const Intrinsics& camera, const Vector3f& normal, float di
   return {n.x() / fx, n.y() / fy, n.z() - n.x() * cx / fx - n.y() * cy / fy};
 }
 
+// Whether all corners are beyond one side of what the camera sees.
+bool OutOfView(const Intrinsics& camera, const std::array<Vector3f, 8>& corners) {
+  const auto left = static_cast<float>((-camera.cx - 1) / camera.fx);
+  const auto right = static_cast<float>((camera.width - camera.cx) / camera.fx);
+  const auto top = static_cast<float>((-camera.cy - 1) / camera.fy);
+  const auto bottom = static_cast<float>((camera.height - camera.cy) / camera.fy);
+  std::array<int, 6> beyond{};
+  for (const Vector3f& p : corners) {
+    beyond[0] += p.z() < kNear;
+    beyond[1] += p.x() < left * p.z();
+    beyond[2] += p.x() > right * p.z();
+    beyond[3] += p.y() < top * p.z();
+    beyond[4] += p.y() > bottom * p.z();
+    beyond[5] += p.z() > kFarthest;
+  }
+  return std::any_of(beyond.begin(), beyond.end(), [](int count) { return count == 8; });
+}
+
 }  // namespace
 
 View::View(const Intrinsics& intrinsics, const Pose& pose)
@@ -153,6 +171,42 @@ void Rasterizer::FillShadow() {
     uint8_t* row = &shadows_[static_cast<size_t>(y) * static_cast<size_t>(view_.camera.width)];
     if (first < last) std::fill(row + first, row + last, uint8_t{1});
   }
+}
+
+// Whether all samples of a rectangle, its ends exclusive, show what is nearer.
+bool Rasterizer::AllNearer(int left, int top, int right, int bottom, float inverse_depth) const {
+  for (int y = top; y < bottom; ++y) {
+    const float* row = &inverse_depths_[static_cast<size_t>(y) * static_cast<size_t>(view_.camera.width)];
+    int farther = 0;
+    for (int x = left; x < right; ++x) farther += row[x] <= inverse_depth;
+    if (farther > 0) return false;
+  }
+  return true;
+}
+
+bool Rasterizer::MayBeSeen(const Vector3f& low, const Vector3f& high) const {
+  const Intrinsics& camera = view_.camera;
+  std::array<Vector3f, 8> corners;
+  for (size_t i = 0; i < corners.size(); ++i) {
+    const Vector3f corner((i & 1) != 0 ? low.x() : high.x(), (i & 2) != 0 ? low.y() : high.y(),
+                          (i & 4) != 0 ? low.z() : high.z());
+    corners[i] = view_.to_camera * (corner - view_.position);
+  }
+  if (OutOfView(camera, corners)) return false;
+  float nearest = std::numeric_limits<float>::max();
+  double left = 1e9, right = -1e9, top = 1e9, bottom = -1e9;
+  for (const Vector3f& p : corners) {
+    nearest = std::min(nearest, p.z());
+    const double x = p.x() / p.z() * camera.fx + camera.cx, y = p.y() / p.z() * camera.fy + camera.cy;
+    left = std::min(left, x);
+    right = std::max(right, x);
+    top = std::min(top, y);
+    bottom = std::max(bottom, y);
+  }
+  if (nearest < kNear) return true;  // around the camera: what it hides behind is not looked for
+  const auto within = [](double x, int end) { return static_cast<int>(std::clamp(x, 0.0, static_cast<double>(end))); };
+  return !AllNearer(within(left, camera.width), within(top, camera.height), within(right + 2, camera.width),
+                    within(bottom + 2, camera.height), 1 / nearest);
 }
 
 void Rasterizer::Draw(const Face& face, const Tint& light, const Tint& tint, uint32_t object) {

@@ -32,10 +32,15 @@ struct Surface {
 // Numbers of surfaces with a meaning of their own.
 inline constexpr uint32_t kSkySurface = 0, kGroundSurface = 1;
 
+inline constexpr float kFarthest = 380;  // metres ahead; what is wholly beyond is not drawn
+
 class Rasterizer {
  public:
   // The ground is the plane z = 0; beyond `horizon_m` there is sky.
   Rasterizer(const View& view, float horizon_m);
+
+  // Whether anything within a box may show: not if it is out of view, or wholly behind what is drawn already.
+  bool MayBeSeen(const Eigen::Vector3f& low, const Eigen::Vector3f& high) const;
 
   // Clips, projects, and keeps what is nearer than what is there. `tint` is for painted faces.
   void Draw(const Face& face, const Tint& light, const Tint& tint, uint32_t object);
@@ -57,6 +62,7 @@ class Rasterizer {
   // Polygon in camera coordinates; the rows covered are [top_, bottom_) of spans_. False: none.
   bool Project(const Eigen::Vector3f* corners, int count);
   void AddEdge(double x0, double y0, double x1, double y1);
+  bool AllNearer(int left, int top, int right, int bottom, float inverse_depth) const;
   Surface MakeSurface(const Face& face, const Eigen::Vector3f& corner) const;
   void FillFace(const Surface& surface);
   void FillShadow();

@@ -20,7 +20,6 @@ namespace {
 using Eigen::Vector2f;
 using Eigen::Vector3f;
 
-constexpr float kFarthest = 380;        // metres: what stands beyond is not drawn
 constexpr double kFarthestMover = 220;  // metres
 
 Weather MakeWeather(uint64_t seed) {
@@ -83,28 +82,6 @@ std::vector<Block> BuildBlocks(const Streets& streets, const Route& route, uint6
   return blocks;
 }
 
-// Whether a box may be in view: not if all its corners are beyond one side of what the camera sees.
-bool MayBeSeen(const View& view, const Vector3f& low, const Vector3f& high) {
-  const auto& camera = view.camera;
-  const auto left = static_cast<float>((-camera.cx - 1) / camera.fx),
-             top = static_cast<float>((-camera.cy - 1) / camera.fy);
-  const auto right = static_cast<float>((camera.width - camera.cx) / camera.fx);
-  const auto bottom = static_cast<float>((camera.height - camera.cy) / camera.fy);
-  std::array<int, 6> beyond{};
-  for (int i = 0; i < 8; ++i) {
-    const Vector3f corner((i & 1) != 0 ? low.x() : high.x(), (i & 2) != 0 ? low.y() : high.y(),
-                          (i & 4) != 0 ? low.z() : high.z());
-    const Vector3f p = view.to_camera * (corner - view.position);
-    beyond[0] += p.z() < 0.1f;
-    beyond[1] += p.x() < left * p.z();
-    beyond[2] += p.x() > right * p.z();
-    beyond[3] += p.y() < top * p.z();
-    beyond[4] += p.y() > bottom * p.z();
-    beyond[5] += p.z() > kFarthest;
-  }
-  return std::none_of(beyond.begin(), beyond.end(), [](int corners) { return corners == 8; });
-}
-
 // A camera of `samples` times as many pixels along each axis.
 Intrinsics Finer(int width, int height, int samples) { return World::Camera(width * samples, height * samples); }
 
@@ -114,6 +91,7 @@ struct World::Parts {
   Parts(uint64_t world_seed, const WorldOptions& options);
 
   void Draw(Rasterizer& to, double time_s, bool shadows) const;
+  std::vector<const Block*> FromNearToFar(const Vector3f& from) const;
   void DrawMover(Rasterizer& to, const Mover& mover, uint32_t object, double time_s, bool shadows) const;
 
   const uint64_t seed;
@@ -152,7 +130,7 @@ void World::Parts::DrawMover(Rasterizer& to, const Mover& mover, uint32_t object
   const float reach = std::max({shape.high.x(), -shape.low.x(), shape.high.y(), -shape.low.y()}) * 1.5f;
   const float high = shape.high.z();
   const Vector3f around = Vector3f::Constant(reach + (shadows ? high * 2 : 0));
-  if (!MayBeSeen(to.Viewed(), at - around, at + around + Vector3f(0, 0, high))) return;
+  if (!to.MayBeSeen(at - around, at + around + Vector3f(0, 0, high))) return;
   const SineCosine heading = SinCos(mover.heading.At(time_s));
   for (const Face& face : shape.mesh.faces) {
     const Face placed = Placed(face, heading, at);
@@ -170,14 +148,26 @@ void World::Parts::DrawMover(Rasterizer& to, const Mover& mover, uint32_t object
   to.DrawShadow(ShadowOf(corners, high * 0.9f, weather.sun));
 }
 
+// Those near hide most of those far, which then need not be drawn.
+std::vector<const Block*> World::Parts::FromNearToFar(const Vector3f& from) const {
+  std::vector<std::pair<float, const Block*>> by_distance;
+  for (const Block& block : blocks) {
+    by_distance.emplace_back((from.cwiseMax(block.low).cwiseMin(block.high) - from).squaredNorm(), &block);
+  }
+  std::sort(by_distance.begin(), by_distance.end());
+  std::vector<const Block*> sorted;
+  for (const auto& [distance, block] : by_distance) sorted.push_back(block);
+  return sorted;
+}
+
 void World::Parts::Draw(Rasterizer& to, double time_s, bool shadows) const {
   for (size_t i = 0; i < movers.size(); ++i) DrawMover(to, movers[i], static_cast<uint32_t>(i + 1), time_s, shadows);
-  for (const Block& block : blocks) {
+  for (const Block* block : FromNearToFar(to.Viewed().position)) {
     const Vector3f reach = Vector3f(1, 1, 0) * (shadows ? 25.0f : 0.0f);
-    if (!MayBeSeen(to.Viewed(), block.low - reach, block.high + reach)) continue;
-    for (const Face& face : block.mesh.faces) to.Draw(face, LightOn(weather, face.normal), Tint::Ones(), 0);
+    if (!to.MayBeSeen(block->low - reach, block->high + reach)) continue;
+    for (const Face& face : block->mesh.faces) to.Draw(face, LightOn(weather, face.normal), Tint::Ones(), 0);
     if (!shadows) continue;
-    for (const auto& shadow : block.shadows) to.DrawShadow(shadow);
+    for (const auto& shadow : block->shadows) to.DrawShadow(shadow);
   }
 }
 
