@@ -17,5 +17,6 @@ inline CLI::App& ArCommand(CLI::App& app) {
 void AddArEvaluateCommand(CLI::App& app);
 void AddArLatencyCommand(CLI::App& app);
 void AddArRenderCommand(CLI::App& app);
+void AddArTrackersCommand(CLI::App& app);
 
 }  // namespace wharf::cli

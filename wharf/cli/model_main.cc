@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   wharf::cli::AddArRenderCommand(app);
   wharf::cli::AddArEvaluateCommand(app);
   wharf::cli::AddArLatencyCommand(app);
+  wharf::cli::AddArTrackersCommand(app);
   wharf::cli::AddBenchMultitaskCommand(app);
   return wharf::cli::RunCommandLine(app, std::vector<std::string>(argv + 1, argv + argc));
 }

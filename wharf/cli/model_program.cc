@@ -32,6 +32,7 @@ constexpr std::pair<const char*, const char*> kArCommands[] = {
     {"render", "Make videos of a town that is not there, and their truth."},
     {"evaluate", "Say how good the networks are on videos of a town that is not there."},
     {"latency", "Measure how long a network takes here for each size of batch."},
+    {"trackers", "Say what trackers and odometry lose, by stride."},
 };
 // Of `wharf bench`.
 constexpr std::pair<const char*, const char*> kBenchCommands[] = {
