@@ -3,16 +3,21 @@
 // The two accuracy tests measure time, on machines that may be busy with something else. So each compares with what
 // LinkModel says for the same traffic, takes medians, and asks that the best of many attempts be within the bound:
 // noise can only make an attempt worse, an emulator that is wrong is wrong in all of them. What a machine needs to wake
-// threads counts for nothing: single messages are compared with those that a thread of the test holds back as long.
+// threads counts for nothing: single messages are compared with those that a thread of the test holds back as long, and
+// where threads mostly wait for a processor no transfer is judged.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <future>
+#include <optional>
 #include <thread>
 
+#include "absl/synchronization/notification.h"
 #include "wharf/link/channel.h"
 #include "wharf/link/emulator.h"
 #include "wharf/link/testing.h"
@@ -24,7 +29,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr int kAttempts = 50;
+constexpr int kAttempts = 30;
 // Sanitizers slow the proxy itself down.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr double kSlack = 10;
@@ -209,22 +214,61 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// When the last of `count` bytes came, against what the model says for a transfer begun at the same time.
-double RateError(const LinkProfile& profile, LinkProxy& proxy, ByteStream& from, ByteStream& to, size_t count) {
+// How long this process's threads have waited for a processor so far, all together; 0 where the kernel does not tell.
+Nanoseconds WaitedForProcessor() {
+  int64_t total = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream file(task.path() / "schedstat");
+    int64_t running = 0, waiting = 0;
+    if (file >> running >> waiting) total += waiting;
+  }
+  return Nanoseconds(total);
+}
+
+struct RateAttempt {
+  double error = 0;   // when the last byte came, against what the model says for a transfer begun at the same time
+  double waited = 0;  // for processors, by all threads together, in the same unit: of the planned time
+};
+
+RateAttempt TryRate(const LinkProfile& profile, LinkProxy& proxy, ByteStream& from, ByteStream& to, size_t count) {
   const std::vector<std::byte> data(count);
   std::vector<std::byte> received(count);
+  absl::Notification measured;
   proxy.Rewind();
+  const Nanoseconds waited_before = WaitedForProcessor();
   const TimePoint begin = Clock::Real().Now();
-  std::thread writer([&] { EXPECT_TRUE(Write(from, data).ok()); });
+  std::thread writer([&] {
+    EXPECT_TRUE(Write(from, data).ok());
+    measured.WaitForNotification();  // a thread that has ended is not counted any more
+  });
   ReadExactly(to, received);
   const Nanoseconds took = Clock::Real().Now() - begin;
+  const Nanoseconds waited = WaitedForProcessor() - waited_before;
+  measured.Notify();
   writer.join();
   LinkModel model(profile, begin);
   TimePoint expected;
   for (size_t left = count; left > 0; left -= std::min(left, kPacketBytes)) {
     expected = model.Send(begin, std::min(left, kPacketBytes)).delivered;
   }
-  return Seconds(took) / Seconds(expected - begin) - 1;
+  const double planned = Seconds(expected - begin);
+  return {std::abs(Seconds(took) / planned - 1), Seconds(waited) / planned};
+}
+
+// The best of several attempts; nothing if it is not within the bound on a machine that was busy in nearly all of them.
+std::optional<double> RateError(const LinkProfile& profile, LinkProxy& proxy, ByteStream& from, ByteStream& to,
+                                size_t count) {
+  constexpr double kCalm = 0.2;
+  constexpr int kEnough = 5;
+  double best = INFINITY;
+  int calm = 0;
+  for (int i = 0; i < kAttempts && best > kRateBound / 2; ++i) {
+    const RateAttempt attempt = TryRate(profile, proxy, from, to, count);
+    best = std::min(best, attempt.error);
+    calm += attempt.waited < kCalm;
+  }
+  if (best > kRateBound && calm < kEnough) return std::nullopt;
+  return best;
 }
 
 struct RateCase {
@@ -252,14 +296,12 @@ TEST_F(LinkProxyTest, RateIsWithinFivePercent) {
                                                                             {"outage", interrupted, 2'000'000}}) {
     Start(profile);
     auto [client, server] = Open();
-    double best_up = INFINITY, best_down = INFINITY;
-    for (int i = 0; i < kAttempts && std::max(best_up, best_down) > kRateBound / 2; ++i) {
-      best_up = std::min(best_up, std::abs(RateError(profile, *proxy_, *client, *server, bytes)));
-      best_down = std::min(best_down, std::abs(RateError(profile, *proxy_, *server, *client, bytes)));
-    }
-    EXPECT_LE(best_up, kRateBound) << name;
-    EXPECT_LE(best_down, kRateBound) << name;
-    fmt::print("{:10} rate error: up {:.2f} %, down {:.2f} %\n", name, best_up * 100, best_down * 100);
+    const std::optional<double> up = RateError(profile, *proxy_, *client, *server, bytes);
+    const std::optional<double> down = RateError(profile, *proxy_, *server, *client, bytes);
+    if (!up || !down) GTEST_SKIP() << "this machine is too busy to judge";
+    EXPECT_LE(*up, kRateBound) << name;
+    EXPECT_LE(*down, kRateBound) << name;
+    fmt::print("{:10} rate error: up {:.2f} %, down {:.2f} %\n", name, *up * 100, *down * 100);
   }
 }
 
