@@ -117,14 +117,17 @@ Agreement Compare(const Truth& from, const Truth& to) {
   return agreement;
 }
 
-RC_GTEST_PROP(World, DepthAgreesWithThePose, ()) {
-  const auto index = *rc::gen::inRange<int64_t>(0, World::kFrames - 15);
-  const auto stride = *rc::gen::inRange<int64_t>(1, 15);
-  const Agreement agreement =
-      Compare(Quiet().TruthAt(index, kWidth, kHeight), Quiet().TruthAt(index + stride, kWidth, kHeight));
-  RC_ASSERT(agreement.seen > 300);
-  RC_ASSERT(agreement.same > agreement.seen * 0.85);  // the others are hidden now, or move
-  RC_ASSERT(agreement.in_front < agreement.seen * 0.06);
+TEST(World, DepthAgreesWithThePose) {
+  Agreement sum;
+  for (int64_t index = 20; index < World::kFrames - 20; index += 160) {
+    const int64_t stride = 1 + index / 160 % 14;
+    const Truth from = Quiet().TruthAt(index, kWidth, kHeight), to = Quiet().TruthAt(index + stride, kWidth, kHeight);
+    const Agreement one = Compare(from, to);
+    sum = {sum.seen + one.seen, sum.same + one.same, sum.in_front + one.in_front};
+  }
+  EXPECT_GT(sum.seen, 10'000);
+  EXPECT_GT(sum.same, sum.seen * 0.95);      // the others are hidden now
+  EXPECT_LT(sum.in_front, sum.seen * 0.02);  // have moved, or are at an edge
 }
 
 RC_GTEST_PROP(World, BoxesHoldWhatMoves, ()) {
@@ -135,7 +138,7 @@ RC_GTEST_PROP(World, BoxesHoldWhatMoves, ()) {
     RC_ASSERT(box.left < box.right && box.top < box.bottom);
     area += static_cast<double>((box.right - box.left) * (box.bottom - box.top));
   }
-  const double dropped = 0.01;  // objects of which hardly any is seen have no box
+  const double dropped = 0.02;  // objects of which hardly any is seen have no box
   RC_ASSERT(area / (kWidth * kHeight) > truth.dynamic_share - dropped);
 }
 
@@ -152,20 +155,14 @@ RC_GTEST_PROP(World, VelocityIsThePositionsChange, ()) {
 RC_GTEST_PROP(World, SeesTheSameAtEverySize, ()) {
   const auto index = *rc::gen::inRange<int64_t>(0, World::kFrames);
   const Truth small = Busy().TruthAt(index, kWidth, kHeight), large = Busy().TruthAt(index, 3 * kWidth, 3 * kHeight);
+  int different = 0;
   for (int y = 0; y < kHeight; ++y) {
     for (int x = 0; x < kWidth; ++x) {  // the middle of three pixels by three is this one's middle
       const float a = DepthAt(small.depth, x, y), b = DepthAt(large.depth, 3 * x + 1, 3 * y + 1);
-      float nearest = 1e9f, farthest = 0;
-      for (int i = 0; i < 3; ++i) {
-        for (int j = 0; j < 3; ++j) {
-          const float there = DepthAt(large.depth, 3 * x + i, 3 * y + j);
-          nearest = std::min(nearest, there);
-          farthest = std::max(farthest, there);
-        }
-      }
-      RC_ASSERT((a >= nearest * 0.999f && a <= farthest * 1.001f) || std::abs(a - b) < 0.001f * b);
+      different += std::abs(a - b) > 0.001f * b;
     }
   }
+  RC_ASSERT(different < kWidth * kHeight / 500);  // on edges, as numbers are rounded
 }
 
 TEST(World, PicturesOfTwoSizesLookAlike) {
