@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <tuple>
 
 #include "wharf/base/status.h"
@@ -75,8 +74,8 @@ absl::StatusOr<double> AbsRel(const DepthMap& estimate, const DepthMap& truth) {
   size_t known = 0;
   for (size_t i = 0; i < truth.metres.size(); ++i) {
     const float actual = truth.metres[i];
-    if (!(actual > 0)) continue;
-    sum += std::abs(estimate.metres[i] - actual) / actual;
+    if (!(actual > 0) || !std::isfinite(actual)) continue;
+    sum += std::isfinite(estimate.metres[i]) ? std::abs(estimate.metres[i] - actual) / actual : 1;
     ++known;
   }
   if (known == 0) return FailedPrecondition("no true depth is known");

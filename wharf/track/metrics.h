@@ -11,8 +11,8 @@
 namespace wharf::track {
 
 // Absolute relative error (thesis 2.8.1, after Eigen et al. 2014): the mean of |estimate - truth| / truth over the
-// pixels whose truth is known (> 0). A pixel that the estimate does not know (0) counts as 1. kInvalidArgument if sizes
-// differ, kFailedPrecondition if no truth is known.
+// pixels whose truth is known (> 0 and finite). A pixel that the estimate does not know (0, or not finite) counts as 1.
+// kInvalidArgument if sizes differ, kFailedPrecondition if no truth is known.
 absl::StatusOr<double> AbsRel(const scene::DepthMap& estimate, const scene::DepthMap& truth);
 
 struct SegmentOptions {

@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace wharf::track {
 namespace {
@@ -22,6 +23,13 @@ TEST(AbsRel, IsTheMeanErrorRelativeToTheTruth) {
 
 TEST(AbsRel, LeavesOutWhatIsNotKnownAndCountsWhatIsMissing) {
   EXPECT_DOUBLE_EQ(*AbsRel(Row({7, 0, 3}), Row({0, 4, 2})), (1 + 0.5) / 2);
+}
+
+// Both may have come from a server.
+TEST(AbsRel, TakesAnything) {
+  const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_DOUBLE_EQ(*AbsRel(Row({nan, infinity, 3}), Row({1, 1, 2})), (1 + 1 + 0.5) / 3);
+  EXPECT_DOUBLE_EQ(*AbsRel(Row({1, 1, 3}), Row({nan, infinity, 2})), 0.5);
 }
 
 TEST(AbsRel, RefusesWhatCannotBeCompared) {
