@@ -89,7 +89,7 @@ class ServerResumeTest : public testing::TestWithParam<bool> {
   }
 
   TemporaryDirectory directory_;
-  link::ConnectOptions connect_;
+  link::ConnectOptions connect_{.timeout = std::chrono::seconds(60)};
   std::unique_ptr<ServerProcess> server_;
   std::string address_ = "127.0.0.1:0";
   std::unique_ptr<link::LinkProxy> proxy_;

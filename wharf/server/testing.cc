@@ -104,9 +104,13 @@ ServerProcess::ServerProcess(const std::vector<std::string>& options, const std:
                                         "2",
                                         "--status-file",
                                         directory_.File("status")};
-  if (std::find(options.begin(), options.end(), "--cache-dir") == options.end()) {
-    arguments.insert(arguments.end(), {"--cache-dir", ""});
-  }
+  const auto add = [&](const std::string& option, const std::string& value) {
+    if (std::find(options.begin(), options.end(), option) == options.end()) {
+      arguments.insert(arguments.end(), {option, value});
+    }
+  };
+  add("--cache-dir", "");
+  add("--hello-timeout", "60s");  // a busy machine takes its time
   arguments.insert(arguments.end(), options.begin(), options.end());
   child_ = std::make_unique<Child>(arguments, directory_.File("output"), directory_.File("log"));
   const bool listens = Eventually([&] {
