@@ -14,9 +14,11 @@ inline CLI::App& ArCommand(CLI::App& app) {
   return *command;
 }
 
+void AddArClientCommand(CLI::App& app);
 void AddArEvaluateCommand(CLI::App& app);
 void AddArLatencyCommand(CLI::App& app);
 void AddArRenderCommand(CLI::App& app);
 void AddArTrackersCommand(CLI::App& app);
+void AddArServeCommand(CLI::App& app);
 
 }  // namespace wharf::cli

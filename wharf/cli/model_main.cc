@@ -20,6 +20,8 @@ int main(int argc, char** argv) {
   wharf::cli::AddPipelineServeCommand(app);
   wharf::cli::AddPipelineLoadCommand(app);
   wharf::cli::AddArRenderCommand(app);
+  wharf::cli::AddArClientCommand(app);
+  wharf::cli::AddArServeCommand(app);
   wharf::cli::AddArEvaluateCommand(app);
   wharf::cli::AddArLatencyCommand(app);
   wharf::cli::AddArTrackersCommand(app);

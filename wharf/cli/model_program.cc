@@ -33,6 +33,8 @@ constexpr std::pair<const char*, const char*> kArCommands[] = {
     {"evaluate", "Say how good the networks are on videos of a town that is not there."},
     {"latency", "Measure how long a network takes here for each size of batch."},
     {"trackers", "Say what trackers and odometry lose, by stride."},
+    {"client", "Have depth, pose and boxes of every frame of a camera."},
+    {"serve", "Find depth, motion and boxes in AR clients' pictures."},
 };
 // Of `wharf bench`.
 constexpr std::pair<const char*, const char*> kBenchCommands[] = {
