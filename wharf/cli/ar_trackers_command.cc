@@ -47,6 +47,7 @@ struct ArTrackersOptions {
   std::string split = "calibration", json;
   int videos = 1;
   int every = 60;
+  double assumed_noise = track::OdometryOptions().depth_noise;
 };
 
 // Values of one category, from all its videos: by stride, or by second.
@@ -90,9 +91,11 @@ std::vector<Pose> EveryNthOf(const std::vector<Pose>& poses, int stride) {
   return some;
 }
 
-absl::Status AddOdometry(const World& world, const track::DriveRecord& record, uint64_t seed, Found& found) {
+absl::Status AddOdometry(const World& world, const track::DriveRecord& record, uint64_t seed, double assumed_noise,
+                         Found& found) {
   const track::DepthSource sources[] = {track::TrueDepth(), track::NoisyDepth(kDepthNoise, seed)};
-  WHARF_ASSIGN_OR_RETURN(const auto tables, track::MeasureMotions(world, kOdometryStrides, sources, World::kFrames));
+  WHARF_ASSIGN_OR_RETURN(const auto tables, track::MeasureMotions(world, kOdometryStrides, sources, World::kFrames,
+                                                                  {.depth_noise = assumed_noise}));
   for (size_t source = 0; source < tables.size(); ++source) {
     for (size_t i = 0; i < std::size(kOdometryStrides); ++i) {
       const int stride = kOdometryStrides[i];
@@ -147,7 +150,7 @@ absl::StatusOr<Found> Measure(const scene::Category& category, scene::Split spli
     const track::DriveRecord record = track::RecordOf(world);
     WHARF_RETURN_IF_ERROR(AddDepth(world, options.every, found));
     WHARF_RETURN_IF_ERROR(AddDrift(world, record, found));
-    WHARF_RETURN_IF_ERROR(AddOdometry(world, record, video.seed, found));
+    WHARF_RETURN_IF_ERROR(AddOdometry(world, record, video.seed, options.assumed_noise, found));
   }
   return found;
 }
@@ -270,6 +273,10 @@ void AddArTrackersCommand(CLI::App& app) {
   command->add_option("--every", options->every, "Depth is warped from every Nth frame")
       ->type_name("N")
       ->check(CLI::Range(1, static_cast<int>(World::kFrames)))
+      ->capture_default_str();
+  command
+      ->add_option("--assumed-noise", options->assumed_noise, "Of depth, by which odometry weighs; 0: it trusts depth")
+      ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   command->add_option("--json", options->json, "Write the values as rows here")->type_name("FILE");
   command->callback([options] {
