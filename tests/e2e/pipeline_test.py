@@ -76,6 +76,12 @@ class Network:
     def cut(self, host, is_cut):
         run("ip", "link", "set", self.links[host], "down" if is_cut else "up")
 
+    def cut_between(self, one, other, is_cut):
+        """Neither reaches the other; everybody else reaches both."""
+        for host, there in ((one, other), (other, one)):
+            run("ip", "-n", self.hosts[host], "route", "add" if is_cut else "del", "blackhole",
+                f"{self.address(there)}/32")
+
 
 def free_port(address):
     """Nobody listens there now, nor is likely to soon: below those the kernel gives to whoever asks for any."""
@@ -102,6 +108,25 @@ class PipelineTest(unittest.TestCase):
         self.token = self.folder / "token"
         self.token.write_text("a token for this test\n")
         self.token.chmod(0o600)
+        self.encrypted = False
+
+    def certificate(self, name, address):
+        """Options: a certificate of the test's CA for an address, and trust in that CA."""
+        ca, key = self.folder / "ca.pem", self.folder / "ca.key"
+        new = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+        if not ca.exists():
+            run(*new, "-subj", "/CN=test CA", "-keyout", str(key), "-out", str(ca))
+        mine, mine_key = self.folder / f"{name}.pem", self.folder / f"{name}.key"
+        if not mine.exists():
+            run(*new, "-CA", str(ca), "-CAkey", str(key), "-subj", f"/CN={name}", "-addext",
+                f"subjectAltName=IP:{address}", "-addext", "basicConstraints=critical,CA:FALSE", "-keyout",
+                str(mine_key), "-out", str(mine))
+        return ["--tls-cert", str(mine), "--tls-key", str(mine_key), "--tls-ca", str(ca)]
+
+    def server_tls(self, name, address):
+        if not self.encrypted:
+            return []
+        return [*self.certificate(name, address), "--tls-client-ca", str(self.folder / "ca.pem")]
 
     def kill_all(self):
         for name in list(self.processes):
@@ -143,7 +168,7 @@ class PipelineTest(unittest.TestCase):
                 self.start(name, WHARF, "pipeline", "worker", "--name", name, "--listen",
                            f"{self.network.address(host)}:{PORT}", "--class", self.SPEEDS[self.CLASSES[host]], "--lease",
                            str(LEASE), "--etcd", self.etcd, "--token-file", str(self.token), "--cache-dir",
-                           str(self.folder / name), host=host)
+                           str(self.folder / name), *self.server_tls(name, self.network.address(host)), host=host)
             return self.log(name).count("pipeline worker") > before
         wait_until(registered, f"{name} registers")
 
@@ -164,7 +189,7 @@ class PipelineTest(unittest.TestCase):
         self.address = f"127.0.0.1:{free_port('127.0.0.1')}"
         self.start("serve", WHARF, "pipeline", "serve", str(self.folder / "plan.json"), "--profiles",
                    str(self.folder / "lab"), "--etcd", self.etcd, "--listen", self.address, "--token-file",
-                   str(self.token))
+                   str(self.token), *self.server_tls("serve", "127.0.0.1"))
         wait_until(lambda: self.said("serve", "serving at"), "the scheduler listens")
         wait_until(lambda: self.said("serve", "a worker is there") >= 3, "it sees the workers")
 
@@ -172,7 +197,8 @@ class PipelineTest(unittest.TestCase):
         """Starts requests; the function returned waits for them and gives the counts."""
         result = self.folder / f"load{len(self.processes)}.json"
         process = subprocess.Popen([WHARF, "pipeline", "load", "--server", self.address, "--token-file", str(self.token),
-                                    "--rate", str(rate), "--seconds", str(seconds), "--json", str(result)],
+                                    "--rate", str(rate), "--seconds", str(seconds), "--json", str(result),
+                                    *(self.certificate("client", "127.0.0.1") if self.encrypted else [])],
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         def finish():
             output, _ = process.communicate(timeout=PATIENCE)
@@ -219,6 +245,35 @@ class PipelineTest(unittest.TestCase):
         self.start_etcd()
         finish()
         self.assertEqual(self.said("serve", "a worker is gone"), gone)
+        self.await_service()
+
+    def test_no_request_is_lost_when_two_workers_cannot_reach_each_other(self):
+        self.start_etcd()
+        self.plan()
+        for host in range(3):
+            self.start_worker(host)
+        self.serve()
+        self.await_service()
+        finish = self.load(seconds=6)
+        self.network.cut_between(0, 1, True)  # the fast one and a slow one: they are members still
+        finish()
+        self.network.cut_between(0, 1, False)
+        self.await_service()
+
+    def test_everything_is_encrypted_and_clients_need_a_certificate(self):
+        self.encrypted = True
+        self.start_etcd()
+        self.plan()
+        for host in range(3):
+            self.start_worker(host)
+        self.serve()
+        self.await_service()
+        ours = self.certificate("client", "127.0.0.1")
+        for options, why in ((ours[4:], "certificate"), ([], "")):  # none to show; not even TLS
+            done = subprocess.run([WHARF, "pipeline", "load", "--server", self.address, "--token-file", str(self.token),
+                                   "--seconds", "1", *options], capture_output=True, text=True, timeout=PATIENCE)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(why, done.stderr)
         self.await_service()
 
     def test_a_wrong_token_is_refused(self):

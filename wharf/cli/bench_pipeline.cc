@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "wharf/cli/bench_pipeline_real.h"
 #include "wharf/cli/bench_pipeline_report.h"
 #include "wharf/cli/bench_progress.h"
 #include "wharf/cli/commands.h"
@@ -29,7 +30,11 @@ Variants    What the thesis leaves open, by +VARIANT. dart-r+uncut-sharing: each
             +in-order, +round-robin: which GPU of a pool has the next batch, not the one free first; +idle-only: GPUs have
             one batch at a time, moving and computing do not overlap; +at-once: batches go off to GPUs however many wait
             there; +eager: no waiting for full batches. For example --algorithms reactive+in-order+packed,ours+packed
---sensitivity: instead, each of the 18 models alone on variants of HC1-small: SLO scales, GPU ratios, margins.)";
+--sensitivity: instead, each of the 18 models alone on variants of HC1-small: SLO scales, GPU ratios, margins.
+--real MODEL.onnx: instead, measures the model, plans it for a host of a fast GPU and two of two slow ones, starts workers
+            that play them on this machine, etcd and the scheduler, and sends the same requests to them and to the
+            simulator. Workers take the plan's times, of which little is computing: they do not compete for cores.
+            --faults: then etcd is restarted, and a host killed, at half load.)";
 
 // By distinct parts of their names.
 const std::vector<std::vector<std::string>> kGroups = {
@@ -45,6 +50,7 @@ struct BenchPipelineOptions {
   int seeds = 2, max_partitions = 2;
   double seconds = 30, compute_cv = 0;
   std::string data, json, html;
+  RealPipelineOptions real;
   std::vector<std::string> clusters = {"hc1-large", "hc2-large", "hc3-large", "hc4-large"};
   std::vector<std::string> algorithms = {"np", "dart-r", "reactive", "ours"};
 };
@@ -182,10 +188,22 @@ absl::Status Write(const BenchPipelineOptions& options, const std::vector<Pipeli
   return WriteFile(options.html, page.Text());
 }
 
+absl::Status BenchReal(const BenchPipelineOptions& options) {
+  RealPipelineOptions real = options.real;
+  real.seconds = options.seconds;
+  WHARF_ASSIGN_OR_RETURN(const RealPipelineResult result, RunRealPipeline(real));
+  std::printf("%s\n\n", result.plan.c_str());
+  for (const report::Table& table : {RealRowsAsTable(result), FaultRowsAsTable(result)}) {
+    std::printf("%s\n", (options.markdown ? table.Markdown() : table.Text()).c_str());
+  }
+  return options.json.empty() ? absl::OkStatus() : WriteFile(options.json, RealPipelineAsJson(result));
+}
+
 absl::Status BenchPipeline(const BenchPipelineOptions& options) {
   for (const std::string& path : {options.json, options.html}) {
     if (!path.empty()) WHARF_RETURN_IF_ERROR(CheckWritable(path));
   }
+  if (!options.real.model.empty()) return BenchReal(options);
   std::vector<PipelineAlgorithm> algorithms;
   for (const std::string& name : options.algorithms) {
     WHARF_ASSIGN_OR_RETURN(algorithms.emplace_back(), ParsePipelineAlgorithm(name));
@@ -225,6 +243,16 @@ void AddBenchPipelineCommand(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--quick", options->quick, "One group of models, 10 s, one seed");
   command->add_flag("--sensitivity", options->sensitivity, "Vary SLOs, GPU ratios and margins instead");
+  CLI::Option* real =
+      command->add_option("--real", options->real.model, "Serve this model for real, beside its simulation")
+          ->type_name("MODEL.onnx")
+          ->check(CLI::ExistingFile);
+  command->add_option("--loads", options->real.loads, "With --real: of what the plan serves, separated by commas")
+      ->delimiter(',')
+      ->check(CLI::Range(0.01, 10.0))
+      ->capture_default_str()
+      ->needs(real);
+  command->add_flag("--faults", options->real.faults, "With --real: have things fail, too")->needs(real);
   command->add_flag("--curves", options->curves, "Attainment at loads 0.05 to 1 as well, in --json and --html");
   command->add_option("--seconds", options->seconds, "Simulated for each load and seed")
       ->check(CLI::Range(0.1, 1e4))

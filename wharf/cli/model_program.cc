@@ -22,7 +22,7 @@ constexpr std::pair<const char*, const char*> kCommands[] = {
 // Of `wharf pipeline`.
 constexpr std::pair<const char*, const char*> kPipelineCommands[] = {
     {"profile", "Cut a model into blocks of about equal time and measure them on this machine."},
-    {"worker", "Offer this machine's processor as one GPU of a class."},
+    {"worker", "Offer this machine's processor as GPUs of a class."},
     {"serve", "Carry a plan out on the workers there are."},
     {"load", "Send requests to wharf pipeline serve and count how they end."},
 };

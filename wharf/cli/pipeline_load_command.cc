@@ -13,7 +13,8 @@ namespace wharf::cli {
 namespace {
 
 struct PipelineLoadOptions {
-  std::string server = "127.0.0.1:7091", token_file, json;
+  ServerAccess access;
+  std::string json, requests;
   double load = 0;  // of the plan; 0: `rate` holds
   pipeline::LoadOptions load_options;
 };
@@ -50,11 +51,21 @@ std::string ToJson(const pipeline::LoadResult& result) {
   return row.dump(1) + "\n";
 }
 
+// A line a request, in the order of sending.
+std::string ToCsv(const pipeline::LoadResult& result) {
+  std::string csv = "sent_s,fate,latency_ms,queued_ms,computed_ms,transferred_ms\n";
+  for (const pipeline::SentRequest& one : result.requests) {
+    csv += fmt::format("{:.6f},{},{:.3f},{:.3f},{:.3f},{:.3f}\n", one.sent_s,
+                       one.fate ? pipeline::FateName(*one.fate) : "no answer", one.latency_ms, one.queued_ms,
+                       one.computed_ms, one.transferred_ms);
+  }
+  return csv;
+}
+
 absl::Status RunPipelineLoad(PipelineLoadOptions& options) {
-  ServerAccess access;
-  access.token_file = options.token_file;
-  WHARF_ASSIGN_OR_RETURN(const std::string token, access.Token());
-  WHARF_ASSIGN_OR_RETURN(const auto client, pipeline::LoadClient::Open(options.server, token));
+  WHARF_ASSIGN_OR_RETURN(const std::string token, options.access.Token());
+  const pipeline::PeerAccess access{token, options.access.Connecting().tls};
+  WHARF_ASSIGN_OR_RETURN(const auto client, pipeline::LoadClient::Open(options.access.server, access));
   for (const pipeline::ModelEntry& model : client->Models()) {
     const bool chosen = options.load_options.model.empty() ? &model == client->Models().data()
                                                            : model.name == options.load_options.model;
@@ -67,6 +78,7 @@ absl::Status RunPipelineLoad(PipelineLoadOptions& options) {
   }
   WHARF_ASSIGN_OR_RETURN(const pipeline::LoadResult result, client->Run(options.load_options));
   Print(result);
+  if (!options.requests.empty()) WHARF_RETURN_IF_ERROR(WriteFile(options.requests, ToCsv(result)));
   return options.json.empty() ? absl::OkStatus() : WriteFile(options.json, ToJson(result));
 }
 
@@ -79,9 +91,7 @@ void AddPipelineLoadCommand(CLI::App& app) {
       "\nRequests are Poisson arrivals, and come whatever is answered. A request counts as on time by the "
       "server's clock;\nlatencies are the client's. Example: wharf pipeline load --rate 20 --seconds 30");
   auto options = std::make_shared<PipelineLoadOptions>();
-  command->add_option("--server", options->server, "Where it is served")->type_name("ADDRESS")->capture_default_str();
-  command->add_option("--token-file", options->token_file, "The server's token is the first line of FILE")
-      ->type_name("FILE");
+  AddServerAccess(command, options->access)->description("Where it is served (127.0.0.1:7091)");
   command->add_option("--model", options->load_options.model, "Which (the first)")->type_name("NAME");
   CLI::Option* rate = command->add_option("--rate", options->load_options.rate, "Requests/s, on average")
                           ->check(CLI::Range(1e-3, 1e6))
@@ -94,7 +104,10 @@ void AddPipelineLoadCommand(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--seed", options->load_options.seed, "Of arrivals")->capture_default_str();
   command->add_option("--json", options->json, "Write the result here")->type_name("FILE");
+  command->add_option("--requests", options->requests, "Write a line a request here")->type_name("FILE.csv");
   command->callback([options] {
+    if (options->access.server.empty()) options->access.server = "127.0.0.1:7091";
+    FinishServerAccess("load", options->access);
     if (const absl::Status done = RunPipelineLoad(*options); !done.ok()) Fail(done);
   });
 }

@@ -15,17 +15,18 @@ namespace wharf::cli {
 namespace {
 
 constexpr const char* kFooter = R"(
-Workers register in etcd; each gets the stage of a GPU of its class. When workers come or go, the plan is made anew for
+Workers register in etcd; each is a host of the plan, with GPUs of its class. When workers come or go, the plan is made anew for
 those there are, from the same profiles. A lost worker's requests begin again if their deadlines allow it; otherwise
-they are answered as dropped.
+they are answered as dropped. A token and certificates are for both: clients that connect, and workers.
 
 Example: wharf pipeline serve plan.json --profiles lab --etcd http://10.0.0.1:2379 --listen 0.0.0.0:7091 --token-file token)";
 
 struct PipelineServeOptions {
-  std::string plan, profiles, listen = "127.0.0.1:7091", token_file, scheduler = "ours";
+  std::string plan, profiles, listen = "127.0.0.1:7091", scheduler = "ours";
   double guard = 0.1;
-  bool keep_plan = false;
+  bool keep_plan = false, paced = false;
   Nanoseconds task_timeout = std::chrono::seconds(3);
+  AdmissionOptions admission;
   pipeline::EtcdOptions etcd;
 };
 
@@ -57,7 +58,7 @@ absl::Status RunPipelineServe(const PipelineServeOptions& options) {
   auto plan = pipeline::ParsePlan(text);
   if (!plan.ok()) return InvalidArgument("{}: {}", options.plan, Message(plan.status()));
   WHARF_ASSIGN_OR_RETURN(auto profiles, pipeline::LoadModelProfiles(options.profiles));
-  WHARF_ASSIGN_OR_RETURN(const Admission admission, MakeAdmission(options.listen, options.token_file));
+  WHARF_ASSIGN_OR_RETURN(const Admission admission, MakeAdmission(options.listen, options.admission));
   BlockEndingSignals();
   WHARF_ASSIGN_OR_RETURN(const auto membership, pipeline::MakeEtcdMembership(options.etcd));
   pipeline::ServingConfig config;
@@ -71,17 +72,19 @@ absl::Status RunPipelineServe(const PipelineServeOptions& options) {
   }
   config.plan = *std::move(plan);
   config.membership = membership.get();
-  config.token = admission.token;
+  config.access = admission.access;
   config.scheduler =
       options.scheduler == "ours" ? pipeline::SchedulerKind::kReserving : pipeline::SchedulerKind::kReactive;
   config.scheduling.guard = options.guard;
+  config.paced = options.paced;
   config.task_timeout = options.task_timeout;
   WHARF_ASSIGN_OR_RETURN(const auto serving, pipeline::Serving::Start(std::move(config)));
   pipeline::FrontDoor door({serving.get(), admission.admit});
   WHARF_ASSIGN_OR_RETURN(const auto listener, link::Listener::Create(options.listen));
   std::printf("wharf: serving at %s\n", listener->Address().c_str());
   std::fflush(stdout);
-  AcceptUntilSignal(*listener, [&](std::unique_ptr<link::ByteStream> stream) { door.Accept(std::move(stream)); });
+  AcceptUntilSignal(*listener, admission.tls,
+                    [&](std::unique_ptr<link::ByteStream> stream) { door.Accept(std::move(stream)); });
   return absl::OkStatus();
 }
 
@@ -100,10 +103,7 @@ void AddPipelineServeCommand(CLI::App& app) {
   command->add_option("--listen", options->listen, "For clients: HOST:PORT, [V6]:PORT or unix:PATH")
       ->capture_default_str();
   AddEtcdOptions(command, options->etcd);
-  command
-      ->add_option("--token-file", options->token_file,
-                   "Clients must know the first line of FILE, and workers are shown it")
-      ->type_name("FILE");
+  AddAdmissionOptions(command, options->admission);
   command->add_option("--scheduler", options->scheduler, "ours reserves; reactive has a queue before each pool")
       ->check(CLI::IsMember({"ours", "reactive"}))
       ->capture_default_str();
@@ -111,6 +111,8 @@ void AddPipelineServeCommand(CLI::App& app) {
       ->check(CLI::Range(0.0, 0.9))
       ->capture_default_str();
   AddDuration(command, "--task-timeout", options->task_timeout, "A worker that does not report for so long is lost");
+  command->add_flag("--paced", options->paced,
+                    "Workers take the plan's times: they compute, and wait for what is left of them");
   command->add_flag("--keep-plan", options->keep_plan, "Do not plan again when workers come or go");
   command->callback([options] {
     SetDefaultLogLevel(LogLevel::kInfo);

@@ -154,7 +154,9 @@ void Reservations::Remove(int index, TimePoint end) {
     if (resource == kNone) continue;
     Table& table = tables_[resource];
     const auto next = table.erase(std::find(table.begin(), table.end(), index));
-    if (next != table.end()) release(*next);
+    if (next == table.end()) continue;
+    release(*next);
+    if (next + 1 != table.end()) maybe_ready_.push_back(*(next + 1));
   }
   if (slot.before != kNone) slots_[slot.before].after = kNone;
   if (slot.after != kNone) {
@@ -214,7 +216,7 @@ void Reservations::Retime() {
     const int index = to_retime_.back();
     to_retime_.pop_back();
     Slot& slot = slots_[index];
-    if (slot.id == kNoSlot || slot.announced) continue;
+    if (slot.id == kNoSlot) continue;
     const TimePoint start = EarliestStart(index);
     if (start == slot.start) continue;
     slot.start = start;
@@ -249,13 +251,24 @@ bool Reservations::Ready(int index) const {
   return true;
 }
 
+// No gap is left before it that a later reservation could take: the batch is there, so it follows at once.
+bool Reservations::IsNext(int index) const {
+  const Slot& slot = slots_[index];
+  const Table& table = tables_[slot.resources[0]];
+  return slot.before == kNone && slot.resources[1] == kNone && table.size() > 1 && table[1] == index &&
+         slots_[table[0]].announced;
+}
+
 std::vector<SlotId> Reservations::TakeReady() {
   std::vector<SlotId> ready;
-  for (const int index : maybe_ready_) {
+  for (size_t i = 0; i < maybe_ready_.size(); ++i) {  // grows meanwhile
+    const int index = maybe_ready_[i];
     Slot& slot = slots_[index];
-    if (slot.id == kNoSlot || slot.announced || !Ready(index)) continue;
+    if (slot.id == kNoSlot || slot.announced || !(Ready(index) || IsNext(index))) continue;
     slot.announced = true;
     ready.push_back(slot.id);
+    const Table& table = tables_[slot.resources[0]];
+    if (table.front() == index && table.size() > 1) maybe_ready_.push_back(table[1]);
   }
   maybe_ready_.clear();
   return ready;

@@ -68,7 +68,8 @@ class Reservations {
   // What should be over by `now` and is not lasts a little longer. To be called before Probe.
   void Advance(TimePoint now);
 
-  // The slots that may begin: the batch is there and every resource is free. Each is returned once.
+  // The slots whose batch is there and whose resources are free; and of computations also the next one after that, so
+  // that a virtual GPU knows what comes when it is done. Each is returned once.
   std::vector<SlotId> TakeReady();
 
   // No path leads over a virtual GPU that is not usable. Slots reserved on it stay until cancelled.
@@ -111,6 +112,7 @@ class Reservations {
   void AwaitFollowers(int index);
   void Retime();
   bool Ready(int index) const;
+  bool IsNext(int index) const;
 
   int Uplink(int vgpu) const { return static_cast<int>(usable_.size()) + deployment_.vgpus[vgpu].host; }
   int Downlink(int vgpu) const { return Uplink(vgpu) + static_cast<int>(deployment_.hosts.size()); }

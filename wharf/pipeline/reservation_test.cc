@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "wharf/pipeline/data_plane_testing.h"
 
@@ -114,6 +115,25 @@ TEST(Reservations, ABatchGoesIntoAGap) {
   EXPECT_EQ(path.steps[0].start, At(60));
 }
 
+TEST(Reservations, AVirtualGpuIsToldWhatComesNext) {
+  DeploymentBuilder builder;
+  const int gpu = builder.AddHost(1, 1)[0];
+  const int pipeline = builder.AddPipeline(builder.AddModel(Nanoseconds(1000), 1), {{{gpu}, Times({10}), 0}});
+  const Deployment deployment = builder.Build();
+  Reservations reservations(deployment);
+  std::vector<SlotId> slots;
+  for (int i = 0; i < 3; ++i) {
+    Path path;
+    ASSERT_TRUE(reservations.Probe(pipeline, 1, At(0), path));
+    reservations.Reserve(path);
+    slots.push_back(path.steps[0].compute_slot);
+  }
+  EXPECT_THAT(reservations.TakeReady(), testing::ElementsAre(slots[0], slots[1]));
+  reservations.Finish(slots[0], At(12));
+  EXPECT_EQ(reservations.Promised(slots[1]).start, At(12));  // later than promised, though it was commanded
+  EXPECT_THAT(reservations.TakeReady(), testing::ElementsAre(slots[2]));
+}
+
 // Random batches come, slots begin when they may and end when they like: earlier or later than promised.
 class History {
  public:
@@ -144,6 +164,7 @@ class History {
     RC_ASSERT(reservations_.Probe(pipeline, batch, now_, path));
     reservations_.Reserve(path);
     for (const PathStep& step : path.steps) {  // exactly what was promised
+      vgpu_of_[step.compute_slot] = step.vgpu;
       const Reservations::Times compute = reservations_.Promised(step.compute_slot);
       RC_ASSERT(compute.start == step.start && compute.end == step.start + step.compute);
       RC_ASSERT((step.transfer.count() > 0) == (step.transfer_slot != kNoSlot));
@@ -157,7 +178,12 @@ class History {
  private:
   void EndSomething() {
     if (running_.empty()) return;
-    const auto which = running_.begin() + *rc::gen::inRange<ptrdiff_t>(0, std::ssize(running_));
+    auto which = running_.begin() + *rc::gen::inRange<ptrdiff_t>(0, std::ssize(running_));
+    if (vgpu_of_.count(*which) > 0) {  // a virtual GPU computes in the order of its commands
+      which = std::ranges::find_if(running_, [&, vgpu = vgpu_of_.at(*which)](SlotId slot) {
+        return vgpu_of_.count(slot) > 0 && vgpu_of_.at(slot) == vgpu;
+      });
+    }
     now_ = now_ + Nanoseconds(*rc::gen::inRange(0, 12));
     reservations_.Finish(*which, now_);
     running_.erase(which);
@@ -177,7 +203,8 @@ class History {
   const Deployment& deployment_;
   Reservations reservations_;
   TimePoint now_;
-  std::vector<SlotId> running_;
+  std::vector<SlotId> running_;    // by when they were commanded
+  std::map<SlotId, int> vgpu_of_;  // of computations
 };
 
 RC_GTEST_PROP(ReservationsProperty, NothingIsBookedTwiceAndPromisesAreKept, ()) {

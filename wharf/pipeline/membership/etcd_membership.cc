@@ -1,5 +1,6 @@
 #include "wharf/pipeline/membership/etcd_membership.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
@@ -51,7 +52,7 @@ class StopSign {
 };
 
 std::string ValueOf(const Member& member) {
-  return json{{"class", member.gpu_class}, {"address", member.address}}.dump();
+  return json{{"class", member.gpu_class}, {"address", member.address}, {"gpus", member.gpus}}.dump();
 }
 
 absl::StatusOr<Member> MemberOf(std::string name, const std::string& value) {
@@ -62,6 +63,10 @@ absl::StatusOr<Member> MemberOf(std::string name, const std::string& value) {
       return InvalidArgument("worker {} has no {}", member.name, field);
     }
     *text = parsed[field].get<std::string>();
+  }
+  if (parsed.contains("gpus")) {
+    if (!parsed["gpus"].is_number_unsigned()) return InvalidArgument("worker {} has no number of GPUs", member.name);
+    member.gpus = static_cast<int>(std::min<uint64_t>(parsed["gpus"].get<uint64_t>(), 1 << 20));
   }
   WHARF_RETURN_IF_ERROR(Check(member));
   return member;

@@ -10,6 +10,7 @@ namespace wharf::pipeline {
 namespace {
 
 constexpr size_t kMaxField = 200;
+constexpr int kMaxGpus = 64;  // as in a cluster's file
 
 bool IsField(const std::string& text, std::string_view marks) {
   return !text.empty() && text.size() <= kMaxField && std::all_of(text.begin(), text.end(), [&](unsigned char c) {
@@ -23,6 +24,7 @@ absl::Status Check(const Member& member) {
   if (!IsField(member.name, "._-:[]")) return InvalidArgument("a worker cannot be called \"{}\"", member.name);
   if (!IsField(member.gpu_class, "._-:[]")) return InvalidArgument("no class is called \"{}\"", member.gpu_class);
   if (!IsField(member.address, "._-:[]/")) return InvalidArgument("\"{}\" is no address of a worker", member.address);
+  if (member.gpus < 1 || member.gpus > kMaxGpus) return InvalidArgument("a worker of {} GPUs", member.gpus);
   return absl::OkStatus();
 }
 

@@ -24,11 +24,12 @@ struct Member {
   std::string name;       // unique among the members
   std::string gpu_class;  // as plans and profiles call it
   std::string address;    // where it listens
+  int gpus = 1;           // of that class, on the one host that it is
   friend bool operator==(const Member&, const Member&) = default;
 };
 
 // kInvalidArgument: a name, class or address that is empty, longer than 200 bytes, or has characters other than
-// letters, digits and ._-:[]/ ; a name has no slash.
+// letters, digits and ._-:[]/ ; a name has no slash; or not 1 to 64 GPUs.
 absl::Status Check(const Member& member);
 
 struct View {

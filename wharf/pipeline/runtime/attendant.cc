@@ -13,8 +13,8 @@ constexpr Nanoseconds kPause = std::chrono::milliseconds(100), kPrepareTimeout =
 
 }  // namespace
 
-Attendant::Attendant(Member member, std::string token, EventLoop& loop, WorkerEvents& events)
-    : member_(std::move(member)), token_(std::move(token)), loop_(loop), events_(events) {
+Attendant::Attendant(Member member, PeerAccess access, EventLoop& loop, WorkerEvents& events)
+    : member_(std::move(member)), access_(std::move(access)), loop_(loop), events_(events) {
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -66,13 +66,14 @@ absl::Status Attendant::Attend(const std::vector<Duty>& duties) {
   if (line_ == nullptr || line_->Lost()) {
     line_.reset();
     defined_.clear();
-    WHARF_ASSIGN_OR_RETURN(line_, WorkerLine::Open(member_.name, member_.address, token_, loop_, events_));
+    WHARF_ASSIGN_OR_RETURN(line_, WorkerLine::Open(member_.name, member_.address, access_, loop_, events_));
   }
   std::vector<uint32_t> stages;
   for (const Duty& duty : duties) {
     stages.push_back(duty.stage.stage);
     if (std::ranges::count(defined_, duty.stage.stage) > 0) continue;
-    WHARF_RETURN_IF_ERROR(line_->Link().Prepare(*duty.model, duty.max_batch, {duty.stage}, kPrepareTimeout));
+    WHARF_RETURN_IF_ERROR(
+        line_->Link().Prepare(*duty.model, duty.max_batch, duty.parts, {duty.stage}, kPrepareTimeout));
     defined_.push_back(duty.stage.stage);
   }
   loop_.Post(

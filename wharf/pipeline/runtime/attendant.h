@@ -17,6 +17,7 @@ namespace wharf::pipeline {
 struct Duty {
   const ModelSource* model = nullptr;  // outlives the attendant
   int max_batch = 1;
+  int parts = 1;  // that each GPU is divided into
   DefineStage stage;
 };
 
@@ -24,7 +25,7 @@ struct Duty {
 class Attendant {
  public:
   // `loop` and `events` must outlive it, and what it posts before it goes.
-  Attendant(Member member, std::string token, EventLoop& loop, WorkerEvents& events);
+  Attendant(Member member, PeerAccess access, EventLoop& loop, WorkerEvents& events);
   // Waits for what it is doing: seconds, at worst.
   ~Attendant();
   const Member& GetMember() const { return member_; }
@@ -38,7 +39,7 @@ class Attendant {
   absl::Status Attend(const std::vector<Duty>& duties);
 
   const Member member_;
-  const std::string token_;
+  const PeerAccess access_;
   EventLoop& loop_;
   WorkerEvents& events_;
   absl::Mutex mutex_;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <random>
+#include <thread>
 
 #include "wharf/exec/torch_engine.h"
+#include "wharf/pipeline/cluster.h"
 #include "wharf/pipeline/runtime/blocks.h"
 #include "wharf/pipeline/runtime/stage_runner.h"
 #include "wharf/split/runtime/slowed_engine.h"
@@ -118,12 +120,62 @@ absl::Status SetProperty(std::string_view text, DeviceClass& device) {
       device.slowdown <= kMaxSlowdown) {
     return absl::OkStatus();
   }
-  return InvalidArgument("\"{}\" of class {}: write threads:N or slowdown:X, at least 1", text, device.name);
+  if (key == "vgpus" && ParseNumber(value, device.vgpus) && device.vgpus >= 1 && device.vgpus <= kMaxVgpus) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument("\"{}\" of class {}: write threads:N, slowdown:X or vgpus:1 to 4, at least 1", text,
+                         device.name);
+}
+
+// The other parts of a GPU, computing the same until it goes.
+class Company {
+ public:
+  Company(const std::vector<Runner>& pieces, const std::vector<Sample>& batch, int parts) {
+    for (int i = 0; i < parts; ++i) {
+      threads_.emplace_back([&pieces, &batch](const std::stop_token& enough) {
+        absl::StatusOr<std::vector<Sample>> samples = batch;
+        for (size_t piece = 0; !enough.stop_requested() && samples.ok(); piece = (piece + 1) % pieces.size()) {
+          if (piece == 0) samples = batch;
+          samples = pieces[piece]->Run(*samples);
+        }
+      });
+    }
+  }
+
+ private:
+  std::vector<std::jthread> threads_;
+};
+
+absl::Status MeasureParts(const DeviceClass& device, int parts, std::span<const std::byte> onnx,
+                          const BlockProfilerOptions& options, const Clock& clock, BlockProfile& result) {
+  const auto engine = MakeEngine(device, parts);
+  WHARF_ASSIGN_OR_RETURN(const auto model, BatchedModel::Load(*engine, onnx, options.max_batch));
+  if (result.first_node.empty()) {
+    WHARF_ASSIGN_OR_RETURN(result.first_node, CutIntoBlocks(model, options, clock));
+    result.together = model->Together();
+  }
+  WHARF_ASSIGN_OR_RETURN(const auto blocks, RunnersOf(model, result.first_node));
+  VgpuProfile& measured = result.profile.vgpus.emplace_back();
+  measured.gpu_class = device.name;
+  measured.vgpus_per_gpu = parts;
+  for (int batch = 1; batch <= options.max_batch; ++batch) {
+    const std::vector<Sample> samples(batch, SampleFor(model->Graph()));
+    const Company others(blocks, samples, parts - 1);
+    WHARF_ASSIGN_OR_RETURN(Times times, Measure(blocks, samples, options.rounds, clock));
+    measured.latency_us.push_back(std::move(times));
+  }
+  if (!result.profile.output_bytes.empty()) return absl::OkStatus();
+  for (const Runner& block : blocks) result.profile.output_bytes.push_back(static_cast<int64_t>(block->OutputBytes()));
+  result.profile.output_bytes.back() = 0;  // nothing is cut behind the last block
+  return absl::OkStatus();
 }
 
 }  // namespace
 
-std::string DeviceClass::Text() const { return fmt::format("{}=threads:{},slowdown:{:g}", name, threads, slowdown); }
+std::string DeviceClass::Text() const {
+  const std::string text = fmt::format("{}=threads:{},slowdown:{:g}", name, threads, slowdown);
+  return vgpus == 1 ? text : fmt::format("{},vgpus:{}", text, vgpus);
+}
 
 absl::StatusOr<std::vector<DeviceClass>> ParseClasses(std::string_view text) {
   std::vector<DeviceClass> classes;
@@ -146,8 +198,8 @@ absl::StatusOr<std::vector<DeviceClass>> ParseClasses(std::string_view text) {
   return classes;
 }
 
-std::unique_ptr<exec::Engine> MakeEngine(const DeviceClass& device) {
-  return split::MakeSlowedEngine(exec::MakeTorchEngine({device.threads}), split::SlowDown(device.slowdown));
+std::unique_ptr<exec::Engine> MakeEngine(const DeviceClass& device, int parts) {
+  return split::MakeSlowedEngine(exec::MakeTorchEngine({device.threads}), split::SlowDown(parts * device.slowdown));
 }
 
 absl::StatusOr<BlockProfile> ProfileBlocks(const std::string& name, std::span<const std::byte> onnx,
@@ -156,24 +208,9 @@ absl::StatusOr<BlockProfile> ProfileBlocks(const std::string& name, std::span<co
   BlockProfile result;
   result.profile.model = name;
   for (const DeviceClass& device : options.classes) {
-    const auto engine = MakeEngine(device);
-    WHARF_ASSIGN_OR_RETURN(const auto model, BatchedModel::Load(*engine, onnx, options.max_batch));
-    if (result.first_node.empty()) {
-      WHARF_ASSIGN_OR_RETURN(result.first_node, CutIntoBlocks(model, options, clock));
-      result.together = model->Together();
+    for (int parts = 1; parts <= device.vgpus; ++parts) {
+      WHARF_RETURN_IF_ERROR(MeasureParts(device, parts, onnx, options, clock, result));
     }
-    WHARF_ASSIGN_OR_RETURN(const auto blocks, RunnersOf(model, result.first_node));
-    VgpuProfile& measured = result.profile.vgpus.emplace_back();
-    measured.gpu_class = device.name;
-    for (int batch = 1; batch <= options.max_batch; ++batch) {
-      const std::vector<Sample> samples(batch, SampleFor(model->Graph()));
-      WHARF_ASSIGN_OR_RETURN(Times times, Measure(blocks, samples, options.rounds, clock));
-      measured.latency_us.push_back(std::move(times));
-    }
-    if (!result.profile.output_bytes.empty()) continue;
-    for (const Runner& block : blocks)
-      result.profile.output_bytes.push_back(static_cast<int64_t>(block->OutputBytes()));
-    result.profile.output_bytes.back() = 0;  // nothing is cut behind the last block
   }
   return result;
 }

@@ -102,8 +102,9 @@ TEST(Classes, AreReadAsTheyAreWritten) {
   EXPECT_EQ((*two)[0].Text(), "fast=threads:2,slowdown:1");
   EXPECT_EQ((*two)[1].Text(), "slow=threads:1,slowdown:2.5");
   EXPECT_EQ(ParseClasses("one")->at(0).Text(), "one=threads:1,slowdown:1");
+  EXPECT_EQ(ParseClasses("a=slowdown:2,vgpus:3")->at(0).Text(), "a=threads:1,slowdown:2,vgpus:3");
   for (const char* wrong :
-       {"", "=threads:1", "a=threads:0", "a=threads:x", "a=slowdown:0.5", "a=threads:1,a=threads:2"}) {
+       {"", "=threads:1", "a=threads:0", "a=threads:x", "a=slowdown:0.5", "a=vgpus:5", "a=threads:1,a=threads:2"}) {
     EXPECT_EQ(ParseClasses(wrong).status().code(), absl::StatusCode::kInvalidArgument) << wrong;
   }
 }

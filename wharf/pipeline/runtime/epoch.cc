@@ -1,6 +1,7 @@
 #include "wharf/pipeline/runtime/epoch.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "wharf/base/log.h"
@@ -15,15 +16,13 @@ absl::Status CheckServable(const Plan& plan, const std::vector<ModelSource>& mod
     return a.name == b.name && a.blocks == static_cast<int>(b.first_node.size());
   });
   if (!same_models) return InvalidArgument("the plan is for other models, or for other blocks of them");
-  for (const HostGroup& group : plan.cluster.hosts) {
-    if (group.gpus_per_host != 1) return InvalidArgument("a worker is a host of one GPU; the plan has hosts of more");
-  }
-  for (const Pipeline& pipeline : plan.pipelines) {
-    for (const Stage& stage : pipeline.stages) {
-      if (stage.vgpus_per_gpu != 1) return InvalidArgument("a worker is not divided; the plan has parts of GPUs");
-    }
-  }
   return absl::OkStatus();
+}
+
+std::vector<std::byte> LeastOf(const DeployedStage& stage) {
+  std::vector<uint64_t> least;
+  for (const Nanoseconds time : stage.compute) least.push_back(static_cast<uint64_t>(time.count()));
+  return EncodeList(least);
 }
 
 }  // namespace
@@ -48,23 +47,42 @@ Epoch::Epoch(const Plan& plan, Deployment deployment, const EpochConfig& config,
     for (size_t s = 0; s < pipeline.stages.size(); ++s) {
       const Stage& stage = pipeline.stages[s];
       const int end = stage.end_block < blocks ? model.first_node[stage.end_block] : model.nodes;
-      const DefineStage define{++numbers_.stage, model.first_node[stage.first_block], end, stage.end_block == blocks};
-      for (const int vgpu : deployment_.pipelines[p].stages[s].vgpus) {
-        vgpus_[vgpu].duty = {&model, pipeline.batch, define};
+      const DeployedStage& deployed = deployment_.pipelines[p].stages[s];
+      DefineStage define{++numbers_.stage, model.first_node[stage.first_block], end, stage.end_block == blocks, {}};
+      if (config_.paced) define.least = LeastOf(deployed);
+      for (const int vgpu : deployed.vgpus) {
+        vgpus_[vgpu].duty = {&model, pipeline.batch, stage.vgpus_per_gpu, define};
       }
     }
   }
-  for (int vgpu = 0; vgpu < Vgpus(); ++vgpu) scheduler_->OnWorkerLost(vgpu);  // until it is ready
+  std::vector<uint32_t> of_host(deployment_.hosts.size());
+  for (int vgpu = 0; vgpu < Vgpus(); ++vgpu) {
+    vgpus_[vgpu].number = of_host[deployment_.vgpus[vgpu].host]++;
+    scheduler_->OnWorkerLost(vgpu);  // until it is ready
+  }
 }
 
-const std::string& Epoch::ClassOf(int vgpu) const {
-  return deployment_.classes[deployment_.vgpus[vgpu].gpu_class].name;
+int Epoch::GpusOf(int host) const {
+  double gpus = 0;
+  for (const VirtualGpu& vgpu : deployment_.vgpus) gpus += vgpu.host == host ? vgpu.share : 0;
+  return static_cast<int>(std::lround(gpus));
 }
 
-void Epoch::Assign(int vgpu, const std::string& worker, const std::string& address) {
-  Lose(vgpu);
-  vgpus_[vgpu].worker = worker;
-  vgpus_[vgpu].address = address;
+const VirtualGpu& Epoch::VgpuIn(int host) const {
+  return *std::ranges::find(deployment_.vgpus, host, &VirtualGpu::host);
+}
+
+const std::string& Epoch::WorkerOfHost(int host) const {
+  return vgpus_[&VgpuIn(host) - deployment_.vgpus.data()].worker;
+}
+
+void Epoch::Assign(int host, const std::string& worker, const std::string& address) {
+  for (int vgpu = 0; vgpu < Vgpus(); ++vgpu) {
+    if (deployment_.vgpus[vgpu].host != host) continue;
+    Lose(vgpu);
+    vgpus_[vgpu].worker = worker;
+    vgpus_[vgpu].address = address;
+  }
 }
 
 void Epoch::Ready(int vgpu, std::shared_ptr<WorkerLine> line) {
@@ -144,7 +162,7 @@ void Epoch::Compute(const ComputeCommand& command) {
   const uint64_t task = Remember(command.task, command.vgpu, kNobody, command.requests);
   if (vgpu.line == nullptr) return;
   if (command.stage == 0) SendInputs(command);
-  vgpu.line->Link().Compute(task, vgpu.duty.stage.stage, SamplesOf(command.requests));
+  vgpu.line->Link().Compute(task, vgpu.duty.stage.stage, vgpu.number, SamplesOf(command.requests));
 }
 
 void Epoch::OnEnded(const RequestRecord& record) {

@@ -29,23 +29,28 @@ struct EpochConfig {
   const std::vector<ModelSource>* models = nullptr;  // as plans have them; outlives the epoch
   const Clock* clock = &Clock::Real();
   Nanoseconds task_timeout = std::chrono::seconds(3);
+  bool paced = false;  // workers take the plan's times, or longer if they must
 };
 
 class Epoch final : private Workers, private RequestSink {
  public:
-  // kInvalidArgument: a plan that Deploy refuses, of other models, or for hosts of several GPUs or parts of GPUs, which
-  // there are no workers for.
+  // kInvalidArgument: a plan that Deploy refuses, or one of other models.
   static absl::StatusOr<std::unique_ptr<Epoch>> Make(const Plan& plan, const EpochConfig& config, WireNumbers& numbers);
 
   const Plan& GetPlan() const { return plan_; }
   int Vgpus() const { return static_cast<int>(vgpus_.size()); }
-  const std::string& ClassOf(int vgpu) const;
+  int Hosts() const { return static_cast<int>(deployment_.hosts.size()); }
+  // That the plan uses of the host; 0: it has nothing to do.
+  int GpusOf(int host) const;
+  // REQUIRES: GpusOf(host) > 0; the same of those below.
+  const std::string& ClassOf(int host) const { return deployment_.classes[VgpuIn(host).gpu_class].name; }
+  const std::string& WorkerOfHost(int host) const;  // "": nobody's
   Duty DutyOf(int vgpu) const { return vgpus_[vgpu].duty; }
   const std::string& WorkerOf(int vgpu) const { return vgpus_[vgpu].worker; }  // "": nobody's
   const std::shared_ptr<WorkerLine>& LineOf(int vgpu) const { return vgpus_[vgpu].line; }
   bool IsReady(int vgpu) const { return LineOf(vgpu) != nullptr; }
-  // "" takes it from whoever has it. Loses what it was ready for.
-  void Assign(int vgpu, const std::string& worker, const std::string& address);
+  // The host is that worker's: "" takes it from whoever has it. Loses what it was ready for.
+  void Assign(int host, const std::string& worker, const std::string& address);
   // Its worker may be commanded, or may not any more.
   void Ready(int vgpu, std::shared_ptr<WorkerLine> line);
   void Lose(int vgpu);
@@ -68,6 +73,7 @@ class Epoch final : private Workers, private RequestSink {
  private:
   struct Vgpu {
     Duty duty;
+    uint32_t number = 0;  // among those of its host
     std::string worker, address;
     std::shared_ptr<WorkerLine> line;  // while it may be commanded
   };
@@ -86,6 +92,7 @@ class Epoch final : private Workers, private RequestSink {
     std::vector<std::byte> outputs;
   };
 
+  const VirtualGpu& VgpuIn(int host) const;
   Epoch(const Plan& plan, Deployment deployment, const EpochConfig& config, WireNumbers& numbers);
   void Transfer(const TransferCommand& command) override;
   void Compute(const ComputeCommand& command) override;

@@ -49,7 +49,7 @@ class FrontDoorTest : public ::testing::Test {
     door_.reset();
   }
   absl::StatusOr<std::unique_ptr<LoadClient>> Open(const std::string& token = "right") {
-    return LoadClient::Open(listener_->Address(), token);
+    return LoadClient::Open(listener_->Address(), {token});
   }
   // The code of the Goodbye to what a client sends after its Hello.
   absl::StatusCode Goodbye(const std::function<void(link::Channel&)>& send) {

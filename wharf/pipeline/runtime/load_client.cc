@@ -1,10 +1,10 @@
 #include "wharf/pipeline/runtime/load_client.h"
 
 #include <algorithm>
-#include <random>
 #include <utility>
 
 #include "absl/time/time.h"
+#include "wharf/pipeline/arrivals.h"
 
 namespace wharf::pipeline {
 namespace {
@@ -14,15 +14,15 @@ constexpr uint32_t kMostModelsBytes = 1 << 20;
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<LoadClient>> LoadClient::Open(const std::string& address, const std::string& token) {
-  WHARF_ASSIGN_OR_RETURN(auto stream, link::Connect(address));
+absl::StatusOr<std::unique_ptr<LoadClient>> LoadClient::Open(const std::string& address, const PeerAccess& access) {
+  WHARF_ASSIGN_OR_RETURN(auto stream, link::Connect(address, access.Connecting(kGreeting)));
   std::unique_ptr<LoadClient> client(new LoadClient);
   link::ChannelOptions options;
   options.limits = PipelineFrameLimits();
   client->channel_ = link::Channel::Create(std::move(stream), options);
   client->channel_->Start(client.get());
   Hello hello;
-  hello.token = token;
+  hello.token = access.token;
   WHARF_RETURN_IF_ERROR(SendMessage(*client->channel_, FrameKind::kHello, hello));
   WHARF_RETURN_IF_ERROR(client->channel_->Send(static_cast<uint16_t>(FrameKind::kAskModels), 0, {}));
   WHARF_RETURN_IF_ERROR(client->AwaitGreeting());
@@ -61,31 +61,36 @@ absl::StatusOr<LoadResult> LoadClient::Run(const LoadOptions& options) {
   const auto model = std::ranges::find_if(
       models_, [&](const ModelEntry& one) { return options.model.empty() || one.name == options.model; });
   if (model == models_.end()) return NotFound("no model \"{}\" is served", options.model);
-  std::mt19937_64 random(options.seed);
   std::vector<std::byte> input(model->input_bytes);  // zeros take as long as anything
-  std::exponential_distribution<double> gap(options.rate);
   const TimePoint start = Clock::Real().Now();
-  for (double at = gap(random); at < options.seconds; at += gap(random)) {
-    Clock::Real().SleepUntil(start + FromSeconds(at));
+  for (const Arrival& arrival : PoissonArrivals({options.rate}, options.seconds, options.seed)) {
+    Clock::Real().SleepUntil(start + arrival.at.since_epoch);
     uint64_t tag = 0;
     if (!SendRequest(model->name, input, tag).ok()) break;  // counted as unanswered
   }
   AwaitAnswers(10 * Nanoseconds(static_cast<int64_t>(model->slo_nanoseconds)) + std::chrono::seconds(1));
-  return Summary(options.seconds);
+  return Summary(options.seconds, start);
 }
 
-LoadResult LoadClient::Summary(double seconds) {
+LoadResult LoadClient::Summary(double seconds, TimePoint start) {
   LoadResult result;
   result.seconds = seconds;
   absl::MutexLock lock(&mutex_);
   for (const auto& [tag, one] : pending_) {
     ++result.sent;
+    SentRequest& request = result.requests.emplace_back();
+    request.sent_s = Seconds(one.sent - start);
     if (!one.answered) {
       ++result.unanswered;
       continue;
     }
     ++result.fates[one.response.fate];
     const auto fate = static_cast<Fate>(one.response.fate);
+    request.fate = fate;
+    request.latency_ms = one.latency_ms;
+    request.queued_ms = static_cast<double>(one.response.queued) / 1e6;
+    request.computed_ms = static_cast<double>(one.response.computed) / 1e6;
+    request.transferred_ms = static_cast<double>(one.response.transferred) / 1e6;
     if (fate == Fate::kOnTime || fate == Fate::kLate) result.latency_ms.push_back(one.latency_ms);
   }
   pending_.clear();

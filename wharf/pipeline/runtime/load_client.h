@@ -4,14 +4,24 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
 #include "wharf/pipeline/runtime/messages.h"
+#include "wharf/pipeline/runtime/peer_access.h"
 #include "wharf/pipeline/scheduler.h"
 
 namespace wharf::pipeline {
+
+// One of them.
+struct SentRequest {
+  double sent_s = 0;                                          // since the load began
+  std::optional<Fate> fate;                                   // nothing: no answer came
+  double latency_ms = 0;                                      // of the answer
+  double queued_ms = 0, computed_ms = 0, transferred_ms = 0;  // of it, by the server (scheduler.h, RequestRecord)
+};
 
 // How the requests of one load ended, as the client saw it.
 struct LoadResult {
@@ -20,6 +30,7 @@ struct LoadResult {
   uint64_t unanswered = 0;               // the connection was lost, or the server says nothing
   std::vector<double> latency_ms;        // of each request that was computed: from sending to the answer, sorted
   double seconds = 0;                    // requests came for so long
+  std::vector<SentRequest> requests;     // in the order of sending
   uint64_t Of(Fate fate) const { return fates[static_cast<size_t>(fate)]; }
   double Attainment() const {
     return sent == 0 ? 1 : static_cast<double>(Of(Fate::kOnTime)) / static_cast<double>(sent);
@@ -37,13 +48,13 @@ struct LoadOptions {
 class LoadClient final : private link::FrameHandler {
  public:
   // Fails as link::Connect, and with what the server says.
-  static absl::StatusOr<std::unique_ptr<LoadClient>> Open(const std::string& address, const std::string& token);
+  static absl::StatusOr<std::unique_ptr<LoadClient>> Open(const std::string& address, const PeerAccess& access);
   ~LoadClient() override;
 
   // In the server's order.
   const std::vector<ModelEntry>& Models() const { return models_; }
-  // Poisson arrivals, whatever is answered meanwhile; then waits for the answers, ten SLOs and a second longer at most.
-  // kNotFound: no such model.
+  // Poisson arrivals (PoissonArrivals), whatever is answered meanwhile; then waits for the answers, ten SLOs and a
+  // second longer at most. kNotFound: no such model.
   absl::StatusOr<LoadResult> Run(const LoadOptions& options);
   // One request: the outputs. kDeadlineExceeded if it was dropped.
   absl::StatusOr<std::vector<std::byte>> Ask(const std::string& model, const std::vector<std::byte>& input);
@@ -65,7 +76,7 @@ class LoadClient final : private link::FrameHandler {
   absl::Status SendRequest(const std::string& model, const std::vector<std::byte>& input, uint64_t& tag);
   // Until all are answered, the time is up or the connection is lost.
   void AwaitAnswers(Nanoseconds timeout);
-  LoadResult Summary(double seconds);
+  LoadResult Summary(double seconds, TimePoint start);
 
   std::vector<ModelEntry> models_;
   uint64_t next_tag_ = 0;

@@ -16,7 +16,7 @@
 namespace wharf::pipeline {
 
 inline constexpr uint32_t kPipelineMagic = 0x50524857;  // "WHRP"
-inline constexpr uint16_t kPipelineMajor = 1;           // must match
+inline constexpr uint16_t kPipelineMajor = 2;           // must match
 inline constexpr uint16_t kPipelineMinor = 0;           // the lower one is spoken
 inline constexpr offload::ProtocolVersion kPipelineVersion = {"pipeline session", "pipeline protocol", kPipelineMagic,
                                                               kPipelineMajor, kPipelineMinor};
@@ -66,14 +66,17 @@ struct OpenModel {
   Sha256 hash{};  // of the ONNX file's bytes
   uint64_t bytes = 0;
   uint32_t max_batch = 1;  // of its stages
-  auto Fields() { return std::tie(hash, bytes, max_batch); }
+  uint32_t parts = 1;      // equal ones that each GPU is divided into which computes them
+  auto Fields() { return std::tie(hash, bytes, max_batch, parts); }
 };
 // A stage of the model that was opened last, under a number that the scheduler never uses again.
 struct DefineStage {
   uint32_t stage = 0;
   int32_t first_node = 0, end_node = 0;
   bool last = false;  // what it makes goes back to the scheduler
-  auto Fields() { return std::tie(stage, first_node, end_node, last); }
+  // EncodeList of u64, [batch - 1]: a computation takes so many nanoseconds at least; empty: what it takes.
+  std::vector<std::byte> least;
+  auto Fields() { return std::tie(stage, first_node, end_node, last, least); }
 };
 struct StageDefined {
   uint32_t stage = 0;
@@ -88,8 +91,9 @@ struct Samples {
 };
 struct Compute {
   uint32_t stage = 0;
+  uint32_t vgpu = 0;  // of the worker's, which compute side by side
   std::vector<std::byte> samples;
-  auto Fields() { return std::tie(stage, samples); }
+  auto Fields() { return std::tie(stage, vgpu, samples); }
 };
 struct Computed {
   uint64_t nanoseconds = 0;

@@ -11,8 +11,8 @@ constexpr Nanoseconds kConnectTimeout = std::chrono::seconds(1);
 
 }  // namespace
 
-PeerLane::PeerLane(std::string address, std::string token, std::function<void(uint64_t, const absl::Status&)> failed)
-    : address_(std::move(address)), token_(std::move(token)), failed_(std::move(failed)) {
+PeerLane::PeerLane(std::string address, PeerAccess access, std::function<void(uint64_t, const absl::Status&)> failed)
+    : address_(std::move(address)), access_(std::move(access)), failed_(std::move(failed)) {
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -50,9 +50,7 @@ absl::Status PeerLane::Connect() {
     absl::MutexLock lock(&mutex_);
     if (connected_) return absl::OkStatus();
   }
-  link::ConnectOptions options;
-  options.timeout = kConnectTimeout;
-  WHARF_ASSIGN_OR_RETURN(auto stream, link::Connect(address_, options));
+  WHARF_ASSIGN_OR_RETURN(auto stream, link::Connect(address_, access_.Connecting(kConnectTimeout)));
   link::ChannelOptions channel_options;
   channel_options.limits = PipelineFrameLimits();
   auto channel = link::Channel::Create(std::move(stream), channel_options);
@@ -65,7 +63,7 @@ absl::Status PeerLane::Connect() {
   channel.reset();  // the one before
   channel_->Start(this);
   Hello hello;
-  hello.token = token_;
+  hello.token = access_.token;
   hello.role = Role::kWorker;
   return SendMessage(*channel_, FrameKind::kHello, hello);
 }

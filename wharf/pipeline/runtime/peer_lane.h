@@ -11,6 +11,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "wharf/pipeline/runtime/messages.h"
+#include "wharf/pipeline/runtime/peer_access.h"
 #include "wharf/pipeline/runtime/stage_runner.h"
 
 namespace wharf::pipeline {
@@ -26,7 +27,7 @@ class PeerLane final : private link::FrameHandler {
   };
   // `failed` is called on the lane's thread for what could not be sent. What was sent and then lost on the way is for
   // the scheduler to notice.
-  PeerLane(std::string address, std::string token, std::function<void(uint64_t task, const absl::Status&)> failed);
+  PeerLane(std::string address, PeerAccess access, std::function<void(uint64_t task, const absl::Status&)> failed);
   // Drops what was not sent.
   ~PeerLane() override;
   void Send(Parcel parcel);
@@ -41,7 +42,8 @@ class PeerLane final : private link::FrameHandler {
   absl::Status Connect();
   absl::Status SendOne(const Parcel& parcel);
 
-  const std::string address_, token_;
+  const std::string address_;
+  const PeerAccess access_;
   const std::function<void(uint64_t, const absl::Status&)> failed_;
   absl::Mutex mutex_;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false, connected_ ABSL_GUARDED_BY(mutex_) = false;

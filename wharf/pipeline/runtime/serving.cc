@@ -13,12 +13,21 @@ constexpr Nanoseconds kWatchPause = std::chrono::milliseconds(200);
 constexpr Nanoseconds kChangeOver =
     std::chrono::seconds(5);  // then requests go to a plan some of whose workers are not ready
 
+// How many hosts of a class have how many GPUs.
+std::map<int, int> HostsOf(const Cluster& cluster, int gpu_class) {
+  std::map<int, int> hosts;
+  for (const HostGroup& group : cluster.hosts) {
+    if (group.gpu_class == gpu_class) hosts[group.gpus_per_host] += group.hosts;
+  }
+  return hosts;
+}
+
 }  // namespace
 
 Serving::Serving(ServingConfig config) : config_(std::move(config)) {}
 
 EpochConfig Serving::ConfigOfEpochs() const {
-  return {config_.scheduler, config_.scheduling, &config_.models, config_.clock, config_.task_timeout};
+  return {config_.scheduler, config_.scheduling, &config_.models, config_.clock, config_.task_timeout, config_.paced};
 }
 
 absl::StatusOr<std::unique_ptr<Serving>> Serving::Start(ServingConfig config) {
@@ -66,8 +75,8 @@ void Serving::Watch() {
 void Serving::Dismiss(const std::string& worker, std::unique_ptr<Attendant> attendant) {
   Log(LogLevel::kInfo, "a worker is gone", {{"worker", worker}});
   for (const auto& epoch : epochs_) {
-    for (int vgpu = 0; vgpu < epoch->Vgpus(); ++vgpu) {
-      if (epoch->WorkerOf(vgpu) == worker) epoch->Assign(vgpu, "", "");
+    for (int host = 0; host < epoch->Hosts(); ++host) {
+      if (epoch->GpusOf(host) > 0 && epoch->WorkerOfHost(host) == worker) epoch->Assign(host, "", "");
     }
   }
   // It may wait for a worker that is silent; the loop must not.
@@ -85,14 +94,14 @@ void Serving::OnView(const View& view) {
     if (workers_.count(member.name) > 0) continue;
     Log(LogLevel::kInfo, "a worker is there", {{"worker", member.name}, {"class", member.gpu_class}});
     WorkerEvents& events = *this;
-    workers_[member.name].attendant = std::make_unique<Attendant>(member, config_.token, loop_, events);
+    workers_[member.name].attendant = std::make_unique<Attendant>(member, config_.access, loop_, events);
   }
   for (const auto& epoch : epochs_) AssignWorkers(*epoch);
   TellDuties();
   plan_due_ = config_.clock->Now() + config_.settle;
 }
 
-// Those that serve nothing yet to virtual GPUs of their class that nobody serves.
+// Those that serve nothing yet to hosts of their class that nobody serves: each has the smallest that has its GPUs.
 void Serving::AssignWorkers(Epoch& epoch) {
   std::vector<const Member*> idle;
   for (const auto& [name, worker] : workers_) {
@@ -100,12 +109,14 @@ void Serving::AssignWorkers(Epoch& epoch) {
     for (int vgpu = 0; vgpu < epoch.Vgpus(); ++vgpu) busy |= epoch.WorkerOf(vgpu) == name;
     if (!busy) idle.push_back(&worker.attendant->GetMember());
   }
-  for (int vgpu = 0; vgpu < epoch.Vgpus(); ++vgpu) {
-    if (!epoch.WorkerOf(vgpu).empty()) continue;
-    const auto fits =
-        std::ranges::find_if(idle, [&](const Member* one) { return one->gpu_class == epoch.ClassOf(vgpu); });
+  std::ranges::stable_sort(idle, {}, &Member::gpus);
+  for (int host = 0; host < epoch.Hosts(); ++host) {
+    const int gpus = epoch.GpusOf(host);
+    if (gpus == 0 || !epoch.WorkerOfHost(host).empty()) continue;
+    const auto fits = std::ranges::find_if(
+        idle, [&](const Member* one) { return one->gpu_class == epoch.ClassOf(host) && one->gpus >= gpus; });
     if (fits == idle.end()) continue;
-    epoch.Assign(vgpu, (*fits)->name, (*fits)->address);
+    epoch.Assign(host, (*fits)->name, (*fits)->address);
     idle.erase(fits);
   }
 }
@@ -173,12 +184,21 @@ void Serving::OnWorkerFailed(uint64_t task, const absl::Status& why) {
 
 Cluster Serving::ClusterOfMembers() const {
   Cluster cluster = config_.plan.cluster;
-  std::erase_if(cluster.hosts, [&](HostGroup& group) {
-    const std::string& name = cluster.classes[group.gpu_class].name;
-    group.hosts = static_cast<int>(
-        std::ranges::count_if(view_.members, [&](const Member& member) { return member.gpu_class == name; }));
-    return group.hosts == 0;
-  });
+  cluster.hosts.clear();
+  for (const Member& member : view_.members) {
+    const int gpu_class = cluster.FindClass(member.gpu_class);
+    const auto like = std::ranges::find(config_.plan.cluster.hosts, gpu_class, &HostGroup::gpu_class);
+    if (like == config_.plan.cluster.hosts.end()) continue;  // the plan knows nothing of such GPUs
+    const auto known = std::ranges::find_if(cluster.hosts, [&](const HostGroup& group) {
+      return group.gpu_class == gpu_class && group.gpus_per_host == member.gpus;
+    });
+    if (known == cluster.hosts.end()) {
+      cluster.hosts.push_back({gpu_class, 1, member.gpus, like->link_bits_per_s});
+    } else {
+      ++known->hosts;
+    }
+  }
+  std::ranges::stable_sort(cluster.hosts, {}, &HostGroup::gpu_class);
   // A class without hosts is none.
   std::vector<GpuClass> classes;
   std::vector<int> renumbered(cluster.classes.size(), -1);
@@ -199,7 +219,7 @@ bool Serving::FitsMembers(const Plan& plan) const {
   if (members.classes.size() != plan.cluster.classes.size()) return false;
   for (size_t c = 0; c < members.classes.size(); ++c) {
     const int there = plan.cluster.FindClass(members.classes[c].name);
-    if (there < 0 || plan.cluster.Gpus(there) != members.Gpus(static_cast<int>(c))) return false;
+    if (there < 0 || HostsOf(plan.cluster, there) != HostsOf(members, static_cast<int>(c))) return false;
   }
   return true;
 }

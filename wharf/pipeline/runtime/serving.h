@@ -23,13 +23,14 @@ struct ServingConfig {
   Plan plan;
   std::vector<ModelSource> models;   // of the plan, in its order
   Membership* membership = nullptr;  // must outlive it
-  std::string token;                 // shown to workers
+  PeerAccess access;                 // to workers
   SchedulerKind scheduler = SchedulerKind::kReserving;
   SchedulerOptions scheduling;
   // Another plan for the same models on another cluster; null: the plan is kept. Called on a thread of its own.
   std::function<absl::StatusOr<Plan>(const Cluster&)> replan;
   Nanoseconds settle = std::chrono::milliseconds(500);  // workers must have been the same for so long before
   Nanoseconds task_timeout = std::chrono::seconds(3);   // a worker that does not report a task for so long is lost
+  bool paced = false;                                   // EpochConfig
   const Clock* clock = &Clock::Real();
 };
 

@@ -79,10 +79,12 @@ class ServingTest : public ::testing::Test {
     std::unique_ptr<TestWorker> worker;
     std::unique_ptr<Registration> registration;
   };
-  void Add(const std::string& name, const std::string& gpu_class) {
+  void Add(const std::string& name, const std::string& gpu_class, int gpus = 1) {
     Host& host = hosts_[name];
-    host.worker = std::make_unique<TestWorker>("unix:" + folder_.path() + "/" + name);
-    auto registration = membership_.Join({name, gpu_class, host.worker->Address()});
+    WorkerConfig config;
+    config.gpus = gpus;
+    host.worker = std::make_unique<TestWorker>("unix:" + folder_.path() + "/" + name, config);
+    auto registration = membership_.Join({name, gpu_class, host.worker->Address(), gpus});
     EXPECT_TRUE(registration.ok()) << ToString(registration.status());
     host.registration = *std::move(registration);
   }
@@ -233,13 +235,29 @@ TEST_F(ServingTest, NoRequestIsLostWhateverHappensToWorkers) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(answers.at(request + i).fate, Fate::kOnTime);
 }
 
+// The first stage on halves of two GPUs of one host, the second on whole GPUs of a host and of another.
+TEST_F(ServingTest, HostsHaveSeveralGpusAndGpusAreDivided) {
+  Plan plan = MakePlan(2, 3);
+  plan.cluster.classes[1].max_vgpus = 2;
+  plan.cluster.hosts = {{0, 1, 2, 1e9}, {0, 1, 1, 1e9}, {1, 1, 2, 1e9}};
+  plan.pipelines[0].stages[0].vgpus_per_gpu = 2;
+  Add("s", "slow", 2);
+  Add("f1", "fast", 1);  // too small for the host of two
+  const auto serving = Start(plan);
+  ASSERT_TRUE(AwaitReady(*serving, 4 + 1));
+  Add("f2", "fast", 2);
+  ASSERT_TRUE(AwaitReady(*serving, 4 + 3));
+  for (int i = 0; i < 40; ++i) Submit(*serving, i);
+  EXPECT_EQ(ExpectAllAnswered(40), 40);
+  Kill("f2");
+  ASSERT_TRUE(AwaitReady(*serving, 4 + 1));
+  for (int i = 40; i < 60; ++i) Submit(*serving, i);
+  EXPECT_EQ(ExpectAllAnswered(60), 60);
+}
+
 TEST_F(ServingTest, RefusesPlansThatWorkersCannotCarryOut) {
-  Plan plan = MakePlan(1, 1);
-  plan.cluster.hosts[0].gpus_per_host = 2;
   config_.models = {model_};
   config_.membership = &membership_;
-  config_.plan = plan;
-  EXPECT_EQ(Serving::Start(config_).status().code(), absl::StatusCode::kInvalidArgument);
   config_.plan = MakePlan(1, 1);
   config_.plan.models[0].name = "other";
   EXPECT_EQ(Serving::Start(config_).status().code(), absl::StatusCode::kInvalidArgument);

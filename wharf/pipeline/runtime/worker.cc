@@ -1,5 +1,6 @@
 #include "wharf/pipeline/runtime/worker.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "wharf/base/log.h"
@@ -13,9 +14,7 @@ constexpr size_t kMostStages = 4096, kMostLanes = 1024, kMostJobs = 65536;
 
 }  // namespace
 
-Worker::Worker(WorkerConfig config) : config_(std::move(config)), store_(config_.max_held_bytes) {
-  computing_ = std::thread([this] { ComputeLoop(); });
-}
+Worker::Worker(WorkerConfig config) : config_(std::move(config)), store_(config_.max_held_bytes) {}
 
 Worker::~Worker() {
   {
@@ -23,13 +22,15 @@ Worker::~Worker() {
     sessions_.clear();
   }
   std::map<std::string, std::unique_ptr<PeerLane>> lanes;
+  std::vector<std::thread> computing;
   {
     absl::MutexLock lock(&mutex_);
     ending_ = true;
     lanes.swap(lanes_);
+    for (auto& [number, vgpu] : vgpus_) computing.push_back(std::move(vgpu.computing));
   }
   lanes.clear();
-  computing_.join();
+  for (std::thread& thread : computing) thread.join();
 }
 
 void Worker::Accept(std::unique_ptr<link::ByteStream> stream) {
@@ -56,7 +57,7 @@ void Worker::TakeScheduler(WorkerSession* session) {
   }
   {
     absl::MutexLock lock(&mutex_);
-    jobs_.clear();
+    for (auto& [number, vgpu] : vgpus_) vgpu.jobs.clear();
     stages_.clear();
     lanes.swap(lanes_);
   }
@@ -69,14 +70,20 @@ void Worker::Left(WorkerSession* session) {
   if (scheduler_ == session) scheduler_ = nullptr;
 }
 
-absl::StatusOr<std::shared_ptr<const BatchedModel>> Worker::Load(const Sha256& hash, std::span<const std::byte> bytes,
-                                                                 int max_batch) {
-  const std::pair key(hash, max_batch);
+absl::Status Worker::CheckParts(uint32_t parts) const {
+  if (parts >= 1 && parts <= config_.engines.size() && config_.engines[parts - 1] != nullptr) return absl::OkStatus();
+  return InvalidArgument("this worker has no GPUs divided into {}", parts);
+}
+
+absl::StatusOr<std::shared_ptr<const BatchedModel>> Worker::Load(const OpenModel& open,
+                                                                 std::span<const std::byte> bytes) {
+  const std::tuple key(open.hash, open.max_batch, open.parts);
   {
     absl::MutexLock lock(&mutex_);
     if (const auto found = models_.find(key); found != models_.end()) return found->second;
   }
-  WHARF_ASSIGN_OR_RETURN(auto model, BatchedModel::Load(*config_.engine, bytes, max_batch));
+  WHARF_ASSIGN_OR_RETURN(auto model,
+                         BatchedModel::Load(*config_.engines[open.parts - 1], bytes, static_cast<int>(open.max_batch)));
   absl::MutexLock lock(&mutex_);
   std::erase_if(models_, [](const auto& entry) { return entry.second.use_count() == 1; });  // no stage uses it
   models_[key] = model;
@@ -97,9 +104,14 @@ absl::StatusOr<WorkerStage> Worker::Stage(uint32_t number) {
   return found->second;
 }
 
-void Worker::Enqueue(Job job) {
+absl::Status Worker::Enqueue(uint32_t number, Job job) {
+  const size_t most = static_cast<size_t>(config_.gpus) * config_.engines.size();
+  if (number >= most) return InvalidArgument("there is no virtual GPU {}: there are {} at most", number, most);
   absl::MutexLock lock(&mutex_);
-  if (jobs_.size() < kMostJobs) jobs_.push_back(std::move(job));
+  Vgpu& vgpu = vgpus_[number];
+  if (!vgpu.computing.joinable()) vgpu.computing = std::thread([this, &vgpu] { ComputeLoop(vgpu); });
+  if (vgpu.jobs.size() < kMostJobs) vgpu.jobs.push_back(std::move(job));
+  return absl::OkStatus();
 }
 
 void Worker::SendOn(uint64_t task, const Send& message, std::vector<uint64_t> samples) {
@@ -109,7 +121,7 @@ void Worker::SendOn(uint64_t task, const Send& message, std::vector<uint64_t> sa
   if (lanes_.size() >= kMostLanes && lanes_.count(message.address) == 0) return;  // the scheduler will notice
   std::unique_ptr<PeerLane>& lane = lanes_[message.address];
   if (lane == nullptr) {
-    lane = std::make_unique<PeerLane>(message.address, config_.token,
+    lane = std::make_unique<PeerLane>(message.address, config_.access,
                                       [this](uint64_t failed, const absl::Status& why) { ReportFailure(failed, why); });
   }
   lane->Send({task, message.stage, std::move(samples), *std::move(taken)});
@@ -130,25 +142,27 @@ void Worker::ReportFailure(uint64_t task, const absl::Status& why) {
   Report(FrameKind::kFailed, task, Failed{static_cast<uint16_t>(why.code()), std::string(Message(why))});
 }
 
-// --- On the computing thread ---
+// --- On the virtual GPUs' threads ---
 
-void Worker::ComputeLoop() {
-  const auto work = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return ending_ || !jobs_.empty(); };
+void Worker::ComputeLoop(Vgpu& vgpu) {
+  const auto work = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return ending_ || !vgpu.jobs.empty(); };
   for (;;) {
     Job job;
     {
       absl::MutexLock lock(&mutex_);
       mutex_.Await(absl::Condition(&work));
       if (ending_) return;
-      job = std::move(jobs_.front());
-      jobs_.pop_front();
+      job = std::move(vgpu.jobs.front());
+      vgpu.jobs.pop_front();
     }
-    ComputeOne(job);
+    ComputeOne(vgpu, job);
   }
 }
 
-void Worker::ComputeOne(const Job& job) {
-  const TimePoint start = config_.clock->Now();
+void Worker::ComputeOne(Vgpu& vgpu, const Job& job) {
+  const std::vector<Nanoseconds>& least = job.stage.least;
+  // A paced device begins when it could, though this thread was woken later: that is not of what it plays.
+  const TimePoint start = least.empty() ? config_.clock->Now() : std::max(job.came, vgpu.free_at);
   auto inputs = store_.Take(job.samples);
   if (!inputs.ok()) return ReportFailure(job.task, inputs.status());
   auto outputs = job.stage.runner->Run(*inputs);
@@ -159,7 +173,10 @@ void Worker::ComputeOne(const Job& job) {
   } else {
     store_.Put(job.samples, *std::move(outputs));
   }
-  const Nanoseconds took = config_.clock->Now() - start;
+  const Nanoseconds at_least = least.empty() ? Nanoseconds(0) : least[std::min(job.samples.size(), least.size()) - 1];
+  vgpu.free_at = std::max(config_.clock->Now(), start + at_least);
+  config_.clock->SleepUntil(vgpu.free_at);
+  const Nanoseconds took = vgpu.free_at - start;
   Report(FrameKind::kComputed, job.task, Computed{static_cast<uint64_t>(took.count())}, bulk);
 }
 

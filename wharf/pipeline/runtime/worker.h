@@ -12,10 +12,12 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
 #include "wharf/pipeline/runtime/messages.h"
+#include "wharf/pipeline/runtime/peer_access.h"
 #include "wharf/pipeline/runtime/peer_lane.h"
 #include "wharf/pipeline/runtime/sample_store.h"
 #include "wharf/split/runtime/model_files.h"
@@ -25,23 +27,27 @@ namespace wharf::pipeline {
 class WorkerSession;
 
 struct WorkerConfig {
-  const exec::Engine* engine = nullptr;                 // must outlive the worker
+  // [parts - 1]: of a GPU divided into so many; null: there are no such parts. They must outlive the worker.
+  std::vector<const exec::Engine*> engines;
+  int gpus = 1;
   const split::ModelFiles* files = nullptr;             // the same
-  std::string token;                                    // what peers must show, and are shown; "": nothing
+  PeerAccess access;                                    // to other workers
   std::function<bool(const std::string& given)> admit;  // whether a token is right; null: any is
   uint64_t max_model_bytes = uint64_t{1} << 30;
   size_t max_held_bytes = size_t{1} << 30;  // of samples
   size_t max_sessions = 256;
-  const Clock* clock = &Clock::Real();
+  Clock* clock = &Clock::Real();
 };
 
 // A stage the scheduler has defined. Immutable.
 struct WorkerStage {
   std::shared_ptr<const StageRunner> runner;
   bool last = false;
+  std::vector<Nanoseconds> least;  // [batch - 1]: that a computation takes; empty: what it takes
 };
 
-// Sessions are read on threads of their own; one thread computes, and one for each peer sends. Thread-safe.
+// Sessions are read on threads of their own; each virtual GPU computes on one, and one for each peer sends.
+// Thread-safe.
 class Worker {
  public:
   explicit Worker(WorkerConfig config);
@@ -56,37 +62,44 @@ class Worker {
     uint64_t task = 0;
     WorkerStage stage;
     std::vector<uint64_t> samples;
+    TimePoint came;
+  };
+  // Computes one job after the other.
+  struct Vgpu {
+    std::deque<Job> jobs;
+    TimePoint free_at;  // of its thread: when the last one was over
+    std::thread computing;
   };
 
   // For sessions.
   void TakeScheduler(WorkerSession* session);
   void Left(WorkerSession* session);
-  absl::StatusOr<std::shared_ptr<const BatchedModel>> Load(const Sha256& hash, std::span<const std::byte> bytes,
-                                                           int max_batch);
+  absl::Status CheckParts(uint32_t parts) const;
+  absl::StatusOr<std::shared_ptr<const BatchedModel>> Load(const OpenModel& open, std::span<const std::byte> bytes);
   absl::Status Define(uint32_t number, WorkerStage stage);
   absl::StatusOr<WorkerStage> Stage(uint32_t number);
-  void Enqueue(Job job);
+  absl::Status Enqueue(uint32_t vgpu, Job job);
   void SendOn(uint64_t task, const Send& message, std::vector<uint64_t> samples);
   template <typename T>
   void Report(FrameKind kind, uint64_t task, const T& message, std::span<const std::byte> bulk = {});
   void ReportFailure(uint64_t task, const absl::Status& why);
 
-  void ComputeLoop();
-  void ComputeOne(const Job& job);
+  void ComputeLoop(Vgpu& vgpu);
+  void ComputeOne(Vgpu& vgpu, const Job& job);
 
   const WorkerConfig config_;
   SampleStore store_;
   absl::Mutex mutex_;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
-  std::deque<Job> jobs_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint32_t, Vgpu> vgpus_ ABSL_GUARDED_BY(mutex_);  // those that have had something to do
   std::map<uint32_t, WorkerStage> stages_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::pair<Sha256, int>, std::shared_ptr<const BatchedModel>> models_ ABSL_GUARDED_BY(mutex_);
+  // By hash, largest batch and parts.
+  std::map<std::tuple<Sha256, uint32_t, uint32_t>, std::shared_ptr<const BatchedModel>> models_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::unique_ptr<PeerLane>> lanes_ ABSL_GUARDED_BY(mutex_);
   absl::Mutex reporting_ ABSL_ACQUIRED_AFTER(mutex_);
   WorkerSession* scheduler_ ABSL_GUARDED_BY(reporting_) = nullptr;
   absl::Mutex accepting_;
   std::list<std::unique_ptr<WorkerSession>> sessions_ ABSL_GUARDED_BY(accepting_);
-  std::thread computing_;
 };
 
 }  // namespace wharf::pipeline

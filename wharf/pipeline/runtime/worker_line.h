@@ -32,10 +32,10 @@ class WorkerLine final : public WorkerReports {
  public:
   // `loop` and `events` must outlive it, and what it posts before it goes. Fails as WorkerLink::Open.
   static absl::StatusOr<std::shared_ptr<WorkerLine>> Open(const std::string& worker, const std::string& address,
-                                                          const std::string& token, EventLoop& loop,
+                                                          const PeerAccess& access, EventLoop& loop,
                                                           WorkerEvents& events) {
     auto line = std::shared_ptr<WorkerLine>(new WorkerLine(worker, loop, events));
-    WHARF_ASSIGN_OR_RETURN(line->link_, WorkerLink::Open(address, token, *line));
+    WHARF_ASSIGN_OR_RETURN(line->link_, WorkerLink::Open(address, access, *line));
     return line;
   }
   WorkerLink& Link() { return *link_; }

@@ -14,11 +14,9 @@ constexpr uint32_t kMostOutputBytes = 64 << 20;
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<WorkerLink>> WorkerLink::Open(const std::string& address, const std::string& token,
+absl::StatusOr<std::unique_ptr<WorkerLink>> WorkerLink::Open(const std::string& address, const PeerAccess& access,
                                                              WorkerReports& reports) {
-  link::ConnectOptions options;
-  options.timeout = kConnectTimeout;
-  WHARF_ASSIGN_OR_RETURN(auto stream, link::Connect(address, options));
+  WHARF_ASSIGN_OR_RETURN(auto stream, link::Connect(address, access.Connecting(kConnectTimeout)));
   std::unique_ptr<WorkerLink> link(new WorkerLink(reports));
   link::ChannelOptions channel_options;
   channel_options.limits = PipelineFrameLimits();
@@ -26,7 +24,7 @@ absl::StatusOr<std::unique_ptr<WorkerLink>> WorkerLink::Open(const std::string& 
   link->channel_ = link::Channel::Create(std::move(stream), channel_options);
   link->channel_->Start(link.get());
   Hello hello;
-  hello.token = token;
+  hello.token = access.token;
   hello.role = Role::kScheduler;
   WHARF_RETURN_IF_ERROR(SendMessage(*link->channel_, FrameKind::kHello, hello));
   WHARF_RETURN_IF_ERROR(link->Await(link->welcomes_, kHelloTimeout).status());
@@ -50,8 +48,9 @@ absl::StatusOr<T> WorkerLink::Await(std::vector<T>& arrived, Nanoseconds timeout
   return first;
 }
 
-absl::StatusOr<bool> WorkerLink::OpenModelThere(const ModelSource& model, int max_batch, Nanoseconds timeout) {
-  const OpenModel open{model.hash, model.onnx->size(), static_cast<uint32_t>(max_batch)};
+absl::StatusOr<bool> WorkerLink::OpenModelThere(const ModelSource& model, int max_batch, int parts,
+                                                Nanoseconds timeout) {
+  const OpenModel open{model.hash, model.onnx->size(), static_cast<uint32_t>(max_batch), static_cast<uint32_t>(parts)};
   WHARF_RETURN_IF_ERROR(SendMessage(*channel_, FrameKind::kOpenModel, open));
   WHARF_ASSIGN_OR_RETURN(const ModelState state, Await(model_states_, timeout));
   return state.ready;
@@ -67,9 +66,9 @@ absl::Status WorkerLink::SendModel(const ModelSource& model) {
   return absl::OkStatus();
 }
 
-absl::Status WorkerLink::Prepare(const ModelSource& model, int max_batch, const std::vector<DefineStage>& stages,
-                                 Nanoseconds timeout) {
-  WHARF_ASSIGN_OR_RETURN(const bool ready, OpenModelThere(model, max_batch, timeout));
+absl::Status WorkerLink::Prepare(const ModelSource& model, int max_batch, int parts,
+                                 const std::vector<DefineStage>& stages, Nanoseconds timeout) {
+  WHARF_ASSIGN_OR_RETURN(const bool ready, OpenModelThere(model, max_batch, parts, timeout));
   if (!ready) {
     WHARF_RETURN_IF_ERROR(SendModel(model));
     WHARF_RETURN_IF_ERROR(Await(model_states_, timeout).status());
@@ -87,8 +86,8 @@ absl::Status WorkerLink::Prepare(const ModelSource& model, int max_batch, const 
 void WorkerLink::Input(uint32_t stage, const std::vector<uint64_t>& samples, std::span<const std::byte> bulk) {
   SendMessage(*channel_, FrameKind::kSamples, Samples{stage, EncodeList(samples)}, 0, bulk).IgnoreError();
 }
-void WorkerLink::Compute(uint64_t task, uint32_t stage, const std::vector<uint64_t>& samples) {
-  SendMessage(*channel_, FrameKind::kCompute, pipeline::Compute{stage, EncodeList(samples)}, task).IgnoreError();
+void WorkerLink::Compute(uint64_t task, uint32_t stage, uint32_t vgpu, const std::vector<uint64_t>& samples) {
+  SendMessage(*channel_, FrameKind::kCompute, pipeline::Compute{stage, vgpu, EncodeList(samples)}, task).IgnoreError();
 }
 void WorkerLink::Send(uint64_t task, uint32_t stage, const std::vector<uint64_t>& samples, const std::string& address) {
   SendMessage(*channel_, FrameKind::kSend, pipeline::Send{stage, EncodeList(samples), address}, task).IgnoreError();

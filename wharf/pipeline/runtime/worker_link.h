@@ -9,6 +9,7 @@
 #include "absl/synchronization/mutex.h"
 #include "wharf/pipeline/runtime/messages.h"
 #include "wharf/pipeline/runtime/model_source.h"
+#include "wharf/pipeline/runtime/peer_access.h"
 
 namespace wharf::pipeline {
 
@@ -27,19 +28,20 @@ class WorkerReports {
 class WorkerLink final : private link::FrameHandler {
  public:
   // `reports` must outlive it. Fails as link::Connect.
-  static absl::StatusOr<std::unique_ptr<WorkerLink>> Open(const std::string& address, const std::string& token,
+  static absl::StatusOr<std::unique_ptr<WorkerLink>> Open(const std::string& address, const PeerAccess& access,
                                                           WorkerReports& reports);
   ~WorkerLink() override;
 
   // Has the worker load the model, which is sent if it must be, and define stages of it. Waits for it: kUnavailable,
   // what the worker says is wrong, or kDeadlineExceeded if it says nothing for `timeout`. kInternal: its samples have
   // other sizes than `output_bytes` says for the last stage and `input_bytes` for the first.
-  absl::Status Prepare(const ModelSource& model, int max_batch, const std::vector<DefineStage>& stages,
+  // The model is for GPUs divided into `parts`.
+  absl::Status Prepare(const ModelSource& model, int max_batch, int parts, const std::vector<DefineStage>& stages,
                        Nanoseconds timeout);
 
   // The commands; they fail only if the link is lost, which is reported.
   void Input(uint32_t stage, const std::vector<uint64_t>& samples, std::span<const std::byte> bulk);
-  void Compute(uint64_t task, uint32_t stage, const std::vector<uint64_t>& samples);
+  void Compute(uint64_t task, uint32_t stage, uint32_t vgpu, const std::vector<uint64_t>& samples);
   void Send(uint64_t task, uint32_t stage, const std::vector<uint64_t>& samples, const std::string& address);
   // The link is lost: reported as any other loss.
   void Cut();
@@ -52,7 +54,7 @@ class WorkerLink final : private link::FrameHandler {
                        std::vector<std::byte> bulk) override;
   void OnClosed(const absl::Status& why) override;
   absl::Status OnReport(const link::FrameHeader& header, std::span<const std::byte> head, std::vector<std::byte> bulk);
-  absl::StatusOr<bool> OpenModelThere(const ModelSource& model, int max_batch, Nanoseconds timeout);
+  absl::StatusOr<bool> OpenModelThere(const ModelSource& model, int max_batch, int parts, Nanoseconds timeout);
   absl::Status SendModel(const ModelSource& model);
   // Waits for a message of that kind.
   template <typename T>

@@ -9,10 +9,23 @@ namespace wharf::pipeline {
 namespace {
 
 constexpr Nanoseconds kFarewell = std::chrono::seconds(1);
-constexpr size_t kMostSamples = 4096;  // in one message
+constexpr Nanoseconds kLongestComputation = std::chrono::minutes(1);  // that may be asked for
+constexpr size_t kMostSamples = 4096;                                 // in one message
 constexpr uint32_t kMostBatch = 256;
 
 FrameKind KindOf(const link::FrameHeader& header) { return static_cast<FrameKind>(header.kind); }
+
+// Of a DefineStage: nothing, or one for each size of a batch.
+absl::StatusOr<std::vector<Nanoseconds>> LeastTimes(std::span<const std::byte> list, int max_batch) {
+  std::vector<Nanoseconds> times;
+  if (list.empty()) return times;
+  WHARF_ASSIGN_OR_RETURN(const std::vector<uint64_t> numbers, DecodeSamples(list, static_cast<size_t>(max_batch)));
+  for (const uint64_t ns : numbers) {
+    if (ns > static_cast<uint64_t>(kLongestComputation.count())) return InvalidArgument("a computation of {} ns", ns);
+    times.emplace_back(static_cast<int64_t>(ns));
+  }
+  return times;
+}
 
 }  // namespace
 
@@ -135,13 +148,13 @@ absl::Status WorkerSession::OnOpenModel(std::span<const std::byte> head) {
                              worker_.config_.max_model_bytes);
   }
   if (open.max_batch < 1 || open.max_batch > kMostBatch) return InvalidArgument("batches of {}", open.max_batch);
+  WHARF_RETURN_IF_ERROR(worker_.CheckParts(open.parts));
   const auto file = worker_.config_.files->Read(open.hash);
   if (!file.ok()) {
     awaited_ = open;
     return SendMessage(*channel_, FrameKind::kModelState, ModelState{false});
   }
-  WHARF_ASSIGN_OR_RETURN(model_,
-                         worker_.Load(open.hash, std::as_bytes(std::span(*file)), static_cast<int>(open.max_batch)));
+  WHARF_ASSIGN_OR_RETURN(model_, worker_.Load(open, std::as_bytes(std::span(*file))));
   return SendMessage(*channel_, FrameKind::kModelState, ModelState{true});
 }
 
@@ -155,7 +168,7 @@ absl::Status WorkerSession::OnModelPiece(std::span<const std::byte> piece) {
   const OpenModel open = *std::exchange(awaited_, std::nullopt);
   if (split::HashOf(bytes) != open.hash)
     return InvalidArgument("the model that came is not the one that was announced");
-  WHARF_ASSIGN_OR_RETURN(model_, worker_.Load(open.hash, bytes, static_cast<int>(open.max_batch)));
+  WHARF_ASSIGN_OR_RETURN(model_, worker_.Load(open, bytes));
   worker_.config_.files->Keep(open.hash, bytes);
   return SendMessage(*channel_, FrameKind::kModelState, ModelState{true});
 }
@@ -164,8 +177,9 @@ absl::Status WorkerSession::OnDefineStage(std::span<const std::byte> head) {
   WHARF_ASSIGN_OR_RETURN(const DefineStage define, DecodeHead<DefineStage>(head, "a stage"));
   if (model_ == nullptr) return InvalidArgument("a stage came before a model");
   WHARF_ASSIGN_OR_RETURN(auto runner, StageRunner::Make(model_, define.first_node, define.end_node));
+  WHARF_ASSIGN_OR_RETURN(std::vector<Nanoseconds> least, LeastTimes(define.least, runner->MaxBatch()));
   const StageDefined defined{define.stage, runner->InputBytes(), runner->OutputBytes()};
-  WHARF_RETURN_IF_ERROR(worker_.Define(define.stage, {std::move(runner), define.last}));
+  WHARF_RETURN_IF_ERROR(worker_.Define(define.stage, {std::move(runner), define.last, std::move(least)}));
   return SendMessage(*channel_, FrameKind::kStageDefined, defined);
 }
 
@@ -192,8 +206,8 @@ absl::Status WorkerSession::OnCompute(const link::FrameHeader& header, std::span
   WHARF_ASSIGN_OR_RETURN(const Compute compute, DecodeHead<Compute>(head, "a computation"));
   WHARF_ASSIGN_OR_RETURN(WorkerStage stage, worker_.Stage(compute.stage));
   WHARF_ASSIGN_OR_RETURN(auto numbers, NumbersFor(stage, compute.samples));
-  worker_.Enqueue({header.tag, std::move(stage), std::move(numbers)});
-  return absl::OkStatus();
+  return worker_.Enqueue(compute.vgpu,
+                         {header.tag, std::move(stage), std::move(numbers), worker_.config_.clock->Now()});
 }
 
 absl::Status WorkerSession::OnSend(const link::FrameHeader& header, std::span<const std::byte> head) {

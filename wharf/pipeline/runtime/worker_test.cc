@@ -22,7 +22,7 @@ class WorkerTest : public ::testing::Test {
  protected:
   std::string Address(const char* name) const { return "unix:" + folder_.path() + "/" + name; }
   std::unique_ptr<WorkerLink> Open(const TestWorker& worker, RecordedReports& reports) {
-    auto link = WorkerLink::Open(worker.Address(), "", reports);
+    auto link = WorkerLink::Open(worker.Address(), {}, reports);
     EXPECT_TRUE(link.ok()) << ToString(link.status());
     return *std::move(link);
   }
@@ -36,8 +36,8 @@ TEST_F(WorkerTest, FeatureMapsGoFromWorkerToWorker) {
   const TestWorker first(Address("1")), second(Address("2"));
   RecordedReports first_reports, second_reports;
   const auto to_first = Open(first, first_reports), to_second = Open(second, second_reports);
-  ASSERT_EQ(to_first->Prepare(model_, 3, {{1, 0, 9, false}}, kLong), absl::OkStatus());
-  ASSERT_EQ(to_second->Prepare(model_, 3, {{2, 9, model_.nodes, true}}, kLong), absl::OkStatus());
+  ASSERT_EQ(to_first->Prepare(model_, 3, 1, {{1, 0, 9, false}}, kLong), absl::OkStatus());
+  ASSERT_EQ(to_second->Prepare(model_, 3, 1, {{2, 9, model_.nodes, true}}, kLong), absl::OkStatus());
   Sample bulk;
   std::vector<Sample> inputs;
   for (uint32_t seed = 1; seed <= 3; ++seed) {
@@ -45,13 +45,13 @@ TEST_F(WorkerTest, FeatureMapsGoFromWorkerToWorker) {
     bulk.insert(bulk.end(), inputs.back().begin(), inputs.back().end());
   }
   to_first->Input(1, {11, 12, 13}, bulk);
-  to_first->Compute(101, 1, {11, 12, 13});
+  to_first->Compute(101, 1, 0, {11, 12, 13});
   EXPECT_EQ(first_reports.Next().task, 101u);
   to_first->Send(102, 2, {11, 12, 13}, second.Address());
   const auto arrived = second_reports.Next();
   EXPECT_EQ(arrived.what, 'a');
   EXPECT_EQ(arrived.task, 102u);
-  to_second->Compute(103, 2, {12, 11, 13});  // in any order
+  to_second->Compute(103, 2, 0, {12, 11, 13});  // in any order
   const auto computed = second_reports.Next();
   ASSERT_EQ(computed.task, 103u);
   ASSERT_EQ(computed.outputs.size(), 3 * model_.output_bytes);
@@ -63,12 +63,41 @@ TEST_F(WorkerTest, FeatureMapsGoFromWorkerToWorker) {
   }
 }
 
+TEST_F(WorkerTest, EachVirtualGpuComputesAndStagesPassSamplesOnWithinAHost) {
+  const TestWorker worker(Address("1"));
+  RecordedReports reports;
+  const auto link = Open(worker, reports);
+  ASSERT_EQ(link->Prepare(model_, 1, 2, {{1, 0, 9, false}}, kLong), absl::OkStatus());
+  ASSERT_EQ(link->Prepare(model_, 1, 1, {{2, 9, model_.nodes, true}}, kLong), absl::OkStatus());
+  const Sample input = testing::RandomInput(model_, 1);
+  link->Input(1, {11}, input);
+  link->Compute(101, 1, 0, {11});
+  EXPECT_EQ(reports.Next().task, 101u);
+  link->Compute(102, 2, 1, {11});
+  EXPECT_TRUE(NearlyEqual(reports.Next().outputs, testing::WholeModel(model_, input)));
+}
+
+TEST_F(WorkerTest, APacedStageTakesItsTime) {
+  const TestWorker worker(Address("1"));
+  RecordedReports reports;
+  const auto link = Open(worker, reports);
+  DefineStage stage = Whole();
+  const Nanoseconds least = std::chrono::milliseconds(20);
+  stage.least = EncodeList<uint64_t>({0, static_cast<uint64_t>(least.count())});
+  ASSERT_EQ(link->Prepare(model_, 2, 1, {stage}, kLong), absl::OkStatus());
+  Sample two = testing::RandomInput(model_, 1);
+  two.insert(two.end(), two.begin(), two.end());
+  link->Input(1, {5, 6}, two);
+  link->Compute(1, 1, 0, {5, 6});
+  EXPECT_GE(reports.Next().took, least);
+}
+
 TEST_F(WorkerTest, WhatIsMissingOrCannotBeSentIsReported) {
   const TestWorker worker(Address("1"));
   RecordedReports reports;
   const auto link = Open(worker, reports);
-  ASSERT_EQ(link->Prepare(model_, 1, {Whole()}, kLong), absl::OkStatus());
-  link->Compute(1, 1, {99});
+  ASSERT_EQ(link->Prepare(model_, 1, 1, {Whole()}, kLong), absl::OkStatus());
+  link->Compute(1, 1, 0, {99});
   auto report = reports.Next();
   EXPECT_EQ(report.what, 'f');
   EXPECT_EQ(report.why.code(), absl::StatusCode::kNotFound);
@@ -89,26 +118,26 @@ TEST_F(WorkerTest, AModelTravelsOnce) {
   {
     const TestWorker worker(Address("1"), config);
     RecordedReports reports;
-    ASSERT_EQ(Open(worker, reports)->Prepare(model_, 1, {Whole()}, kLong), absl::OkStatus());
+    ASSERT_EQ(Open(worker, reports)->Prepare(model_, 1, 1, {Whole()}, kLong), absl::OkStatus());
   }
   EXPECT_TRUE(files.Read(model_.hash).ok());
   ModelSource hash_only = model_;  // a worker that asked for this would get nothing that has the hash
   hash_only.onnx = std::make_shared<const std::vector<std::byte>>(10);
   const TestWorker worker(Address("2"), config);
   RecordedReports reports;
-  EXPECT_EQ(Open(worker, reports)->Prepare(hash_only, 1, {Whole()}, kLong), absl::OkStatus());
+  EXPECT_EQ(Open(worker, reports)->Prepare(hash_only, 1, 1, {Whole()}, kLong), absl::OkStatus());
 }
 
 TEST_F(WorkerTest, TheSchedulerThatCameLastIsTheWorkers) {
   const TestWorker worker(Address("1"));
   RecordedReports old_reports, reports;
   const auto old_link = Open(worker, old_reports);
-  ASSERT_EQ(old_link->Prepare(model_, 1, {Whole()}, kLong), absl::OkStatus());
+  ASSERT_EQ(old_link->Prepare(model_, 1, 1, {Whole()}, kLong), absl::OkStatus());
   const auto link = Open(worker, reports);
-  ASSERT_EQ(link->Prepare(model_, 1, {Whole()}, kLong), absl::OkStatus());  // its number is free again
+  ASSERT_EQ(link->Prepare(model_, 1, 1, {Whole()}, kLong), absl::OkStatus());  // its number is free again
   const Sample input = testing::RandomInput(model_, 1);
   link->Input(1, {7}, input);
-  link->Compute(70, 1, {7});
+  link->Compute(70, 1, 0, {7});
   const auto report = reports.Next();
   ASSERT_EQ(report.task, 70u);
   EXPECT_TRUE(NearlyEqual(report.outputs, testing::WholeModel(model_, input)));
@@ -118,29 +147,28 @@ TEST_F(WorkerTest, PreparingFailsWithWhatTheWorkerSays) {
   const TestWorker worker(Address("1"));
   {
     RecordedReports reports;
-    EXPECT_EQ(Open(worker, reports)->Prepare(model_, 1, {{1, 5, 5, false}}, kLong).code(),
+    EXPECT_EQ(Open(worker, reports)->Prepare(model_, 1, 1, {{1, 5, 5, false}}, kLong).code(),
               absl::StatusCode::kInvalidArgument);
   }
   ModelSource lie = model_;
   lie.hash[0] ^= 1;
   {
     RecordedReports reports;
-    EXPECT_EQ(Open(worker, reports)->Prepare(lie, 1, {Whole()}, kLong).code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(Open(worker, reports)->Prepare(lie, 1, 1, {Whole()}, kLong).code(), absl::StatusCode::kInvalidArgument);
   }
   ModelSource other_size = model_;
   other_size.output_bytes += 4;
   RecordedReports reports;
-  EXPECT_EQ(Open(worker, reports)->Prepare(other_size, 1, {Whole()}, kLong).code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(Open(worker, reports)->Prepare(other_size, 1, 1, {Whole()}, kLong).code(), absl::StatusCode::kInternal);
 }
 
 TEST_F(WorkerTest, AsksForTheToken) {
   WorkerConfig config;
-  config.token = "right";
   config.admit = [](const std::string& given) { return given == "right"; };
   const TestWorker worker(Address("1"), config);
   RecordedReports reports;
-  EXPECT_EQ(WorkerLink::Open(worker.Address(), "wrong", reports).status().code(), absl::StatusCode::kUnauthenticated);
-  EXPECT_EQ(WorkerLink::Open(worker.Address(), "right", reports).status(), absl::OkStatus());
+  EXPECT_EQ(WorkerLink::Open(worker.Address(), {"wrong"}, reports).status().code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_EQ(WorkerLink::Open(worker.Address(), {"right"}, reports).status(), absl::OkStatus());
 }
 
 // Frames by hand.
@@ -149,7 +177,7 @@ class HostileTest : public WorkerTest {
   void SetUp() override {
     worker_.emplace(Address("w"));
     link_ = Open(*worker_, reports_);
-    ASSERT_EQ(link_->Prepare(model_, 2, {Whole()}, kLong), absl::OkStatus());
+    ASSERT_EQ(link_->Prepare(model_, 2, 1, {Whole()}, kLong), absl::OkStatus());
   }
   void Connect(Role role) {
     auto stream = link::Connect(worker_->Address());
@@ -174,7 +202,7 @@ class HostileTest : public WorkerTest {
   void ExpectWorks() {
     const Sample input = testing::RandomInput(model_, 3);
     link_->Input(1, {1000}, input);
-    link_->Compute(1001, 1, {1000});
+    link_->Compute(1001, 1, 0, {1000});
     const auto report = reports_.Next();
     EXPECT_EQ(report.task, 1001u);
     EXPECT_TRUE(NearlyEqual(report.outputs, testing::WholeModel(model_, input)));
@@ -221,7 +249,7 @@ TEST_F(HostileTest, ListsThatAreNoNumbersAreRefused) {
 
 TEST_F(HostileTest, WorkersMayNotCommand) {
   Connect(Role::kWorker);
-  SendMessage(*channel_, FrameKind::kCompute, Compute{1, EncodeList<uint64_t>({5})}, 9).IgnoreError();
+  SendMessage(*channel_, FrameKind::kCompute, Compute{1, 0, EncodeList<uint64_t>({5})}, 9).IgnoreError();
   EXPECT_EQ(GoodbyeCode(), absl::StatusCode::kInvalidArgument);
   ExpectWorks();
 }
@@ -234,6 +262,30 @@ TEST_F(HostileTest, ModelsBeyondTheLimitAndPiecesNobodyAskedForAreRefused) {
   SendMessage(*channel_, FrameKind::kOpenModel, OpenModel{{}, uint64_t{1} << 40, 1}).IgnoreError();
   EXPECT_EQ(GoodbyeCode(), absl::StatusCode::kResourceExhausted);
   recorder_.WaitClosed().IgnoreError();
+}
+
+TEST_F(WorkerTest, PartsAndTimesThatThereAreNotAreRefused) {
+  const TestWorker worker(Address("1"));  // it has whole GPUs and halves
+  for (const int parts : {0, 3}) {
+    RecordedReports reports;
+    EXPECT_EQ(Open(worker, reports)->Prepare(model_, 2, parts, {Whole()}, kLong).code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+  for (const std::vector<uint64_t>& least : {std::vector<uint64_t>{1, 2, 3}, {uint64_t{1} << 50}}) {
+    DefineStage stage = Whole();
+    stage.least = EncodeList(least);
+    RecordedReports reports;
+    EXPECT_EQ(Open(worker, reports)->Prepare(model_, 2, 1, {stage}, kLong).code(), absl::StatusCode::kInvalidArgument);
+  }
+}
+
+TEST_F(WorkerTest, AVirtualGpuThatThereIsNotEndsTheSession) {
+  const TestWorker worker(Address("1"));
+  RecordedReports reports;
+  const auto link = Open(worker, reports);
+  ASSERT_EQ(link->Prepare(model_, 2, 1, {Whole()}, kLong), absl::OkStatus());
+  link->Compute(1, 1, 2, {5});  // one GPU has two halves
+  EXPECT_EQ(reports.AwaitLoss().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(HostileTest, RandomFramesEndTheSessionAtMost) {

@@ -34,13 +34,13 @@ class TempFolder {
   std::string path_;
 };
 
-// A worker with an accept loop. `die` is what a killed process looks like to its peers.
+// A worker with an accept loop; GPUs are whole or halves. `die` is what a killed process looks like to its peers.
 class TestWorker {
  public:
   explicit TestWorker(const std::string& address, const WorkerConfig& config = {}) : files_("", 0) {
     WorkerConfig own = config;
     engine_ = MakeEngine({"test", 1, 1});
-    own.engine = engine_.get();
+    own.engines.assign(2, engine_.get());
     if (own.files == nullptr) own.files = &files_;
     auto listener = link::Listener::Create(address);
     EXPECT_TRUE(listener.ok()) << ToString(listener.status());
@@ -112,9 +112,10 @@ class RecordedReports final : public WorkerReports {
     uint64_t task = 0;
     std::vector<std::byte> outputs;
     absl::Status why;
+    Nanoseconds took{0};
   };
-  void OnComputed(uint64_t task, Nanoseconds, std::vector<std::byte> outputs) override {
-    Add({'c', task, std::move(outputs), {}});
+  void OnComputed(uint64_t task, Nanoseconds took, std::vector<std::byte> outputs) override {
+    Add({'c', task, std::move(outputs), {}, took});
   }
   void OnArrived(uint64_t task, Nanoseconds) override { Add({'a', task, {}, {}}); }
   void OnFailed(uint64_t task, const absl::Status& why) override { Add({'f', task, {}, why}); }

@@ -1,0 +1,18 @@
+// PeerAccess: how the scheduler gets in to workers, workers to each other, and clients to the scheduler.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "wharf/link/byte_stream.h"
+
+namespace wharf::pipeline {
+
+struct PeerAccess {
+  std::string token;                          // shown to them; "": nothing. Never logged
+  std::optional<link::TlsClientOptions> tls;  // nothing: connections are not encrypted
+
+  link::ConnectOptions Connecting(Nanoseconds timeout) const { return {.timeout = timeout, .tls = tls}; }
+};
+
+}  // namespace wharf::pipeline
