@@ -13,11 +13,11 @@ inline constexpr int kImuPerFrame = 4;
 inline constexpr double kImuHz = 240;
 inline constexpr double kGravity = 9.81;  // m/s^2
 
-// Of a sensor of a smartphone's kind, per axis. White noise: in the range that the data sheets of such parts give as
-// typical (Bosch BMI160: 0.007 deg/s/sqrt(Hz) and 180 ug/sqrt(Hz); InvenSense MPU-9250: 0.01 and 300). Offsets: what is
-// left after calibration at rest, a tenth of those sheets' zero-rate and zero-g offsets (3 deg/s, 40 mg) or less. The
-// bias' random walk: data sheets do not give it; of the size that camera-IMU calibration commonly reports for such
-// parts.
+// Of a sensor of a smartphone's kind, per axis. White noise: of the size that data sheets of such parts (Bosch's
+// BMI160, InvenSense's MPU-9250) give as typical: some 0.01 deg/s/sqrt(Hz) and 200 to 300 ug/sqrt(Hz). Offsets: what is
+// left after calibration at rest, a tenth or less of the degrees per second and tens of mg that such sheets allow
+// without. The bias' random walk: data sheets do not give it; of the size that calibration of camera and IMU finds for
+// such parts.
 struct ImuErrors {
   double gyroscope_noise = 1.7e-4;      // rad/s/sqrt(Hz)
   double gyroscope_bias = 2e-3;         // rad/s, standard deviation at the start

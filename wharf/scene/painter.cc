@@ -54,7 +54,7 @@ Tint Painter::Look(Material material, float u, float v, float texels, const Tint
 
 float Painter::Detail(float u, float v, float texels) const {
   const Texel texel = textures_[static_cast<size_t>(Material::kDetail)].Sample(u, v, LevelFor(texels));
-  return static_cast<float>(texel & 255) * (1.0f / 128);
+  return static_cast<float>(texel & 255) * (1.0f / 128);  // it is grey
 }
 
 Tint Painter::Covered(const Surface& surface, const Spot& spot) const {

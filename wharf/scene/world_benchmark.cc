@@ -15,6 +15,7 @@ const World& HighHigh() {
 }
 
 void BM_Frame(benchmark::State& state) {
+  HighHigh();  // is built before the clock runs
   int64_t index = 0;
   for (auto _ : state) {
     const Frame frame = HighHigh().FrameAt(index, static_cast<int>(state.range(0)), static_cast<int>(state.range(1)));
@@ -25,6 +26,7 @@ void BM_Frame(benchmark::State& state) {
 BENCHMARK(BM_Frame)->Args({448, 128})->Args({832, 256})->Unit(benchmark::kMillisecond);
 
 void BM_Truth(benchmark::State& state) {
+  HighHigh();
   int64_t index = 0;
   for (auto _ : state) {
     const Truth truth = HighHigh().TruthAt(index, static_cast<int>(state.range(0)), static_cast<int>(state.range(1)));
