@@ -94,7 +94,8 @@ absl::Status RunPlan(const PlanOptions& options) {
   std::vector<StoredPlan> plans;
   for (split::Plan& plan : made) {
     stored.link.bytes_per_ms = rates[plans.size()];
-    stored.lower_bound_ms = options.bound ? bound.Latency(stored.link) : 0;
+    // In a sweep each begins where the one before ended.
+    stored.lower_bound_ms = options.bound ? bound.Latency(stored.link, options.sweep ? 40 : 200) : 0;
     stored.plan = std::move(plan);
     plans.push_back(stored);
   }

@@ -245,12 +245,13 @@ absl::StatusOr<std::vector<exec::TensorPtr>> Session::Run(const exec::TensorPtr&
   last_link_.reset();
   last_recorder_ = recorder;
   Choose(link != nullptr);
-  const double choosing_ms = Milliseconds(recorder->Now() - recorder->Start());
-  report_.foreseen_bound_ms += choosing_ms;
-  report_.bound_ms += choosing_ms;
   Holdings holdings(model_->Graph().values.size());
   const exec::Part whole{{value, exec::AllRows(model_->Program(), value)}, input};
   holdings.Add(whole);
+  TimePoint start = recorder->Now();
+  const double choosing_ms = Milliseconds(start - recorder->Start());
+  report_.foreseen_bound_ms += choosing_ms;
+  report_.bound_ms += choosing_ms;
   if (!report_.alone) {
     report_.lost = RunTogether(link, recorder, holdings);
     if (!report_.lost.ok()) {
@@ -258,15 +259,16 @@ absl::StatusOr<std::vector<exec::TensorPtr>> Session::Run(const exec::TensorPtr&
       report_.alone = true;
       holdings.Add(whole);
     }
+    start = recorder->Now();
   }
   Computing computing = InSteps(*recorder);
   std::vector<int> computed;
-  const TimePoint start = recorder->Now();
   auto outputs = Finish(model_->Program(), holdings, &computed);
-  computing.ms += Milliseconds(recorder->Now() - start);
+  const TimePoint end = recorder->Now();
+  computing.ms += Milliseconds(end - start);
   computing.profiled_ms += ProfiledMs(computed);
-  if (report_.alone) recorder->Add(Lane::kDevice, model_->View().rows.Output(), {0, 1}, start, recorder->Now(), 0);
-  report_.latency_ms = Milliseconds(recorder->Now() - recorder->Start());
+  if (report_.alone) recorder->Add(Lane::kDevice, model_->View().rows.Output(), {0, 1}, start, end, 0);
+  report_.latency_ms = Milliseconds(end - recorder->Start());
   LearnSizes(*recorder);
   LearnSpeed(computing);
   return outputs;
