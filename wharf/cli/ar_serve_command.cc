@@ -69,7 +69,7 @@ void LogEnd(const ar::Coordination& coordination) {
 }
 
 absl::Status RunArServe(const ArServeOptions& options) {
-  WHARF_ASSIGN_OR_RETURN(const Admission admission, MakeAdmission(options.listen, options.token_file));
+  WHARF_ASSIGN_OR_RETURN(const Admission admission, MakeAdmission(options.listen, {.token_file = options.token_file}));
   BlockEndingSignals();
   const auto engine = exec::MakeTorchEngine({options.threads});
   const bool boxes = options.promise == "boxes";
@@ -93,7 +93,8 @@ absl::Status RunArServe(const ArServeOptions& options) {
   WHARF_ASSIGN_OR_RETURN(const auto listener, link::Listener::Create(options.listen));
   std::printf("wharf: serving AR at %s\n", listener->Address().c_str());
   std::fflush(stdout);
-  AcceptUntilSignal(*listener, [&](std::unique_ptr<link::ByteStream> stream) { server.Accept(std::move(stream)); });
+  AcceptUntilSignal(*listener, admission.tls,
+                    [&](std::unique_ptr<link::ByteStream> stream) { server.Accept(std::move(stream)); });
   LogEnd(coordination);
   return absl::OkStatus();
 }
