@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "wharf/cli/bench_pipeline_real.h"
 #include "wharf/cli/bench_pipeline_report.h"
 
 namespace wharf::cli {
@@ -112,6 +113,35 @@ TEST(PipelineReport, ChartsHaveABarForEachAlgorithm) {
   EXPECT_THAT(page.Text(), HasSubstr("load, 1/2 of our plan; a|b"));
   EXPECT_THAT(page.Text(), HasSubstr("Maximum load factor at 99 % attainment"));
   EXPECT_THAT(page.Text(), HasSubstr("Utilisation of the slower GPUs"));
+}
+
+// Ten requests a second for ten seconds, those sent in [from, until) not on time.
+std::vector<SentRequest> Sent(double from, double until) {
+  std::vector<SentRequest> requests;
+  for (int i = 0; i < 100; ++i) requests.push_back({0.1 * i, 0.1 * i < from || 0.1 * i >= until});
+  return requests;
+}
+
+TEST(RealPipeline, RecoveryIsWhenTheLastBadSecondBegan) {
+  EXPECT_EQ(RecoveryTime(Sent(20, 20), 3), 0);
+  EXPECT_EQ(RecoveryTime(Sent(0, 2), 3), 0);  // what was before the fault does not count
+  EXPECT_EQ(RecoveryTime({}, 3), 0);
+  EXPECT_NEAR(RecoveryTime(Sent(3, 5), 3), 1.8, 1e-9);  // of the ten requests from 4.8 s on two are bad
+  EXPECT_NEAR(RecoveryTime(Sent(8, 20), 3), 6.9, 1e-9);
+}
+
+TEST(RealPipeline, TheDifferenceIsTheLargerOfTheTwo) {
+  RealPipelineResult result;
+  RealPipelineRow& row = result.rows.emplace_back();
+  row.load = 0.5;
+  row.real = {0.9, 45, 10, 20, 12, 1, 10, 0.5};
+  row.simulated = {1.0, 60, 10, 20, 12, 1, 10, 0.5};
+  EXPECT_NEAR(row.Difference(), 0.25, 1e-9);
+  EXPECT_THAT(RealRowsAsTable(result).Text(), HasSubstr("25.0 %"));
+  const auto json = nlohmann::json::parse(RealPipelineAsJson(result));
+  ASSERT_EQ(json.size(), 2u);
+  EXPECT_EQ(json[0]["simulated"], false);
+  EXPECT_EQ(json[1]["on_time_per_s"], 60);
 }
 
 }  // namespace
