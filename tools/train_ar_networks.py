@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Trains the networks of edge-assisted AR on the synthetic world and exports them to ONNX: depth, its lite version, detector.
+"""Trains the networks of edge-assisted AR on the synthetic world and exports them to ONNX: depth, lite depth, detector.
 
     apt-get install python3-torch python3-numpy python3-pil
     tools/train_ar_networks.py                                   all three, into data/ar: an hour of one core
@@ -9,23 +9,26 @@
     tools/train_ar_networks.py --videos 1 --frames 4 --steps depth=2 lite=2 detector=2 --out /tmp/ar   does it work?
 
 Pictures and truth come from `wharf ar render`, the training split, and stay in --cache, as do the weights. At the end
-`wharf ar evaluate` says how good the networks are on videos of the calibration split, whose seeds nothing is trained on;
+`wharf ar evaluate` says how good the networks are on videos of the calibration split, which nothing is trained on;
 networks.json says so too. Every network takes uint8 [batch, 3, 128, 448], RGB, and contains the normalisation.
 """
 import argparse
 import csv
 import json
 import math
+import os
 import pathlib
 import subprocess
 import time
 import warnings
 
-import numpy
-import torch
-from PIL import Image
-from torch import nn
-from torch.nn import functional
+# Before OpenBLAS is loaded: its threads wait for each other in a loop, which on a busy machine is all they get to do.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+import numpy  # noqa: E402
+import torch  # noqa: E402
+from PIL import Image  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.nn import functional  # noqa: E402
 
 WIDTH, HEIGHT = 448, 128
 SEED = 1
@@ -90,7 +93,7 @@ class Pixels(nn.Module):
 
 
 class DepthHead(nn.Module):
-    """Log depth, as it differs from what is usual at each place of the picture; enlarged to the picture's size, as metres."""
+    """Log depth, as it differs from what is usual at each place of the picture; enlarged to its size, as metres."""
 
     def __init__(self, inputs, stride):
         super().__init__()
@@ -160,8 +163,8 @@ class LiteDepth(nn.Module):
 
 
 class Detector(nn.Module):
-    """Objects as points (centres), after Zhou et al., "Objects as Points", 2019: for every cell of 4 by 4 pixels and class
-    the score of a centre being there, and the box whose centre that would be: left, top, right, bottom in pixels."""
+    """Objects as points (centres), after Zhou et al., "Objects as Points", 2019: for every cell of 4 by 4 pixels and
+    class the score of a centre being there, and the box whose centre that is: left, top, right, bottom in pixels."""
 
     def __init__(self):
         super().__init__()
@@ -213,7 +216,7 @@ def read(folder):
     if not kept.exists():
         numbers = sorted(int(path.name.split(".")[0]) for path in folder.glob("*.depth.png"))
         units = numpy.stack([numpy.array(Image.open(folder / f"{number:06}.depth.png")) for number in numbers])
-        images = numpy.stack([numpy.array(Image.open(folder / f"{number:06}.png").convert("RGB")) for number in numbers])
+        images = numpy.stack([numpy.array(Image.open(folder / f"{number:06}.png")) for number in numbers])
         with open(folder / "boxes.csv", newline="") as table:
             boxes = [[numbers.index(int(row["frame"])), ["vehicle", "person"].index(row["class"])] +
                      [float(row[side]) for side in ("left", "top", "right", "bottom")] for row in csv.DictReader(table)]
@@ -311,8 +314,8 @@ class Batch:
 
 
 class Task:
-    """`columns`: of the pictures it is trained on, by chance. Half a picture at a time, from twice as many, teaches more
-    in the same time; boxes need the whole."""
+    """`columns`: of the pictures it is trained on, by chance. Half a picture at a time, from twice as many, teaches
+    more in the same time; boxes need the whole."""
 
     def __init__(self, network, loss, outputs, batch, columns, rate, minutes):
         self.network, self.loss, self.outputs = network, loss, outputs
@@ -382,8 +385,8 @@ def size_of(network):
 def accuracies(wharf, out, cache):
     """As `wharf ar evaluate` prints and writes them."""
     rows = cache / "accuracy.json"
-    subprocess.run([wharf, "ar", "evaluate", "--networks", str(out), "--split", "calibration", "--videos", "3",
-                    "--json", str(rows)], check=True)
+    subprocess.run([wharf, "ar", "evaluate", "--networks", str(out), "--split", "calibration", "--json", str(rows)],
+                   check=True)
     return json.loads(rows.read_text())
 
 

@@ -31,7 +31,7 @@ Example: wharf ar evaluate --split evaluation --videos 5 --json accuracy.json)";
 
 struct ArEvaluateOptions {
   std::string networks, split = "calibration", json;
-  int videos = 2, frames = 20;
+  int videos = 3, frames = 10;
   float least_height = 8;
 };
 
@@ -68,22 +68,23 @@ std::vector<scene::Box> OfHeight(std::vector<scene::Box> boxes, float least) {
   return boxes;
 }
 
-absl::StatusOr<double> DepthError(const perception::DepthNetwork& network, const scene::World& world, int64_t index) {
-  const scene::Frame frame = world.FrameAt(index, network.Width(), network.Height());
-  WHARF_ASSIGN_OR_RETURN(const scene::DepthMap estimate, network.Estimate(frame.image));
-  return track::AbsRel(estimate, world.TruthAt(index, network.Width(), network.Height()).depth);
+absl::StatusOr<double> DepthError(const perception::DepthNetwork& network, const scene::Image& image,
+                                  const scene::DepthMap& truth) {
+  WHARF_ASSIGN_OR_RETURN(const scene::DepthMap estimate, network.Estimate(image));
+  return track::AbsRel(estimate, truth);
 }
 
 absl::StatusOr<Scores> EvaluateFrame(const Networks& networks, const scene::World& world, int64_t index,
                                      float least_height) {
+  const int width = networks.depth.Width(), height = networks.depth.Height();
+  const scene::Image image = world.FrameAt(index, width, height).image;
+  const scene::Truth truth = world.TruthAt(index, width, height);
   Scores scores{.frames = 1};
-  WHARF_ASSIGN_OR_RETURN(scores.depth, DepthError(networks.depth, world, index));
-  WHARF_ASSIGN_OR_RETURN(scores.lite, DepthError(networks.lite, world, index));
-  const int width = networks.detector.Width(), height = networks.detector.Height();
-  WHARF_ASSIGN_OR_RETURN(const auto found, networks.detector.Detect(world.FrameAt(index, width, height).image));
-  const std::vector<scene::Box> truth = world.TruthAt(index, width, height).boxes;
-  scores.iou = track::MeanIou(OfHeight(found, least_height), OfHeight(truth, least_height));
-  scores.boxes = perception::CountDetections(found, truth, {.least_height = least_height});
+  WHARF_ASSIGN_OR_RETURN(scores.depth, DepthError(networks.depth, image, truth.depth));
+  WHARF_ASSIGN_OR_RETURN(scores.lite, DepthError(networks.lite, image, truth.depth));
+  WHARF_ASSIGN_OR_RETURN(const auto found, networks.detector.Detect(image));
+  scores.iou = track::MeanIou(OfHeight(found, least_height), OfHeight(truth.boxes, least_height));
+  scores.boxes = perception::CountDetections(found, truth.boxes, {.least_height = least_height});
   return scores;
 }
 
