@@ -85,6 +85,7 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Open(std::vector<std::byte> on
 
 absl::Status Session::Start() {
   if (options_.planner == kDeviceOnly) return MakePlans(Untimed(model_->Operators()));
+  WHARF_RETURN_IF_ERROR(Sample().status());  // whoever has no input for the model need not connect
   WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<ServerLink> link, DialOnce());
   WHARF_ASSIGN_OR_RETURN(const std::string machine, link->AskMachine());
   WHARF_ASSIGN_OR_RETURN(Profile profile, options_.profile(*model_, machine));
