@@ -1,6 +1,5 @@
 #include "wharf/ar/server.h"
 
-#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -17,27 +16,13 @@ uint64_t NextSession() {
 
 }  // namespace
 
-Server::Server(ServerConfig config) : config_(std::move(config)) {}
-
-Server::~Server() {
-  absl::MutexLock lock(&mutex_);
-  sessions_.clear();
-}
+Server::Server(ServerConfig config) : config_(std::move(config)), sessions_(config_.max_sessions) {}
+Server::~Server() = default;
 
 void Server::Accept(std::unique_ptr<link::ByteStream> stream) {
-  absl::MutexLock lock(&mutex_);
-  const TimePoint now = Clock::Real().Now();
-  sessions_.remove_if([&](const std::unique_ptr<Session>& one) { return one->Over() || one->Late(now); });
-  if (sessions_.size() >= config_.max_sessions) {
-    Log(LogLevel::kWarning, "too many AR clients", {{"peer", stream->Peer()}});
-    return;
-  }
-  sessions_.push_back(std::make_unique<Session>(config_, NextSession(), std::move(stream)));
-}
-
-size_t Server::Sessions() const {
-  absl::MutexLock lock(&mutex_);
-  return static_cast<size_t>(std::ranges::count_if(sessions_, [](const auto& one) { return !one->Over(); }));
+  const std::string peer = stream->Peer();
+  if (!sessions_.Add([&] { return std::make_unique<Session>(config_, NextSession(), std::move(stream)); }))
+    Log(LogLevel::kWarning, "too many AR clients", {{"peer", peer}});
 }
 
 }  // namespace wharf::ar

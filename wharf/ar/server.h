@@ -6,15 +6,14 @@
 #pragma once
 
 #include <functional>
-#include <list>
 #include <memory>
 #include <string>
 
-#include "absl/synchronization/mutex.h"
 #include "wharf/ar/coordination.h"
 #include "wharf/ar/finder.h"
 #include "wharf/ar/solo_lane.h"
 #include "wharf/link/byte_stream.h"
+#include "wharf/link/session_list.h"
 
 namespace wharf::ar {
 
@@ -38,12 +37,10 @@ class Server {
   // Ends all sessions.
   ~Server();
   void Accept(std::unique_ptr<link::ByteStream> stream);
-  size_t Sessions() const;  // that have not ended
 
  private:
   const ServerConfig config_;
-  mutable absl::Mutex mutex_;
-  std::list<std::unique_ptr<Session>> sessions_ ABSL_GUARDED_BY(mutex_);
+  link::SessionList<Session> sessions_;
 };
 
 }  // namespace wharf::ar

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <deque>
-#include <optional>
-#include <thread>
 #include <utility>
 
 #include "wharf/base/log.h"
+#include "wharf/link/outbox.h"
 #include "wharf/pipeline/runtime/messages.h"
 
 namespace wharf::pipeline {
@@ -19,76 +17,26 @@ FrameKind KindOf(const link::FrameHeader& header) { return static_cast<FrameKind
 
 uint64_t Count(Nanoseconds time) { return static_cast<uint64_t>(std::max(time, Nanoseconds(0)).count()); }
 
-// Answers on their way to a client, whose session may be over before they come. Thread-safe.
-class Outbox {
- public:
-  struct Entry {
-    uint64_t tag = 0;
-    ModelResponse response;
-    std::vector<std::byte> outputs;
-  };
-  explicit Outbox(size_t limit_bytes) : limit_bytes_(limit_bytes) {}
-  void Put(Entry entry) {
-    absl::MutexLock lock(&mutex_);
-    if (closed_) return;
-    bytes_ += entry.outputs.size();
-    entries_.push_back(std::move(entry));
-    if (bytes_ > limit_bytes_) closed_ = true;  // who does not read gets nothing more
-  }
-  // Nothing once it is closed.
-  std::optional<Entry> Take() {
-    const auto work = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return closed_ || !entries_.empty(); };
-    absl::MutexLock lock(&mutex_, absl::Condition(&work));
-    if (closed_) return std::nullopt;
-    Entry entry = std::move(entries_.front());
-    entries_.pop_front();
-    bytes_ -= entry.outputs.size();
-    return entry;
-  }
-  void Close() {
-    absl::MutexLock lock(&mutex_);
-    closed_ = true;
-  }
-
- private:
-  const size_t limit_bytes_;
-  absl::Mutex mutex_;
-  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
-  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::deque<Entry> entries_ ABSL_GUARDED_BY(mutex_);
-};
-
 }  // namespace
 
 class ClientSession final : private link::FrameHandler {
  public:
-  ClientSession(const FrontDoorConfig& config, std::unique_ptr<link::ByteStream> stream)
-      : config_(config), outbox_(std::make_shared<Outbox>(config.max_unread_bytes)) {
+  ClientSession(const FrontDoorConfig& config, std::unique_ptr<link::ByteStream> stream) : config_(config) {
     link::ChannelOptions options;
     options.limits = PipelineFrameLimits();
     channel_ = link::Channel::Create(std::move(stream), options);
-    answering_ = std::thread([this] { AnswerAll(); });
+    outbox_ = std::make_shared<link::Outbox>(*channel_, config.max_unread_bytes);
     channel_->Start(this);
   }
   ~ClientSession() override {
-    outbox_->Close();
     channel_->Close();
-    answering_.join();
+    outbox_->Close();
     channel_.reset();
   }
   bool Over() const { return over_; }
   bool Late(TimePoint now) const { return !greeted_ && now - since_ > kHelloTimeout; }
 
  private:
-  void AnswerAll() {
-    while (const auto entry = outbox_->Take()) {
-      const absl::Status sent = SendMessage(*channel_, FrameKind::kResponse, entry->response, entry->tag,
-                                            entry->outputs, link::BulkOwnership::kBorrow);
-      if (!sent.ok()) break;
-    }
-    channel_->Close();
-  }
-
   int FindModel(const std::string& name) const {
     const auto& models = config_.serving->Models();
     const auto found = std::ranges::find_if(models, [&](const ModelSource& model) { return model.name == name; });
@@ -119,10 +67,7 @@ class ClientSession final : private link::FrameHandler {
     const absl::Status handled = Handle(header, head, std::move(bulk));
     return handled.ok() ? handled : End(handled);
   }
-  void OnClosed(const absl::Status&) override {
-    outbox_->Close();
-    over_ = true;
-  }
+  void OnClosed(const absl::Status&) override { over_ = true; }
   absl::Status End(const absl::Status& why) {
     Log(LogLevel::kWarning, "client sent away", {{"peer", channel_->Stream().Peer()}, {"why", Message(why)}});
     SendMessage(*channel_, FrameKind::kGoodbye, split::GoodbyeOf(why)).IgnoreError();
@@ -178,35 +123,25 @@ class ClientSession final : private link::FrameHandler {
         [outbox = outbox_, tag = header.tag](const RequestRecord& record, std::vector<std::byte> outputs) {
           const ModelResponse response{static_cast<uint8_t>(record.fate), Count(record.ended - record.request.arrival),
                                        Count(record.queued), Count(record.computed), Count(record.transferred)};
-          outbox->Put({tag, response, std::move(outputs)});
+          outbox->Put(static_cast<uint16_t>(FrameKind::kResponse), tag, offload::Encode(response), std::move(outputs));
         });
     return absl::OkStatus();
   }
 
   const FrontDoorConfig& config_;
   const TimePoint since_ = Clock::Real().Now();
-  const std::shared_ptr<Outbox> outbox_;
   std::atomic<bool> over_ = false, greeted_ = false;
   std::unique_ptr<link::Channel> channel_;
-  std::thread answering_;
+  std::shared_ptr<link::Outbox> outbox_;  // answers may come when the session is over
 };
 
-FrontDoor::FrontDoor(FrontDoorConfig config) : config_(std::move(config)) {}
-
-FrontDoor::~FrontDoor() {
-  absl::MutexLock lock(&mutex_);
-  sessions_.clear();
-}
+FrontDoor::FrontDoor(FrontDoorConfig config) : config_(std::move(config)), sessions_(config_.max_sessions) {}
+FrontDoor::~FrontDoor() = default;
 
 void FrontDoor::Accept(std::unique_ptr<link::ByteStream> stream) {
-  absl::MutexLock lock(&mutex_);
-  const TimePoint now = Clock::Real().Now();
-  sessions_.remove_if([&](const std::unique_ptr<ClientSession>& one) { return one->Over() || one->Late(now); });
-  if (sessions_.size() >= config_.max_sessions) {
-    Log(LogLevel::kWarning, "too many clients", {{"peer", stream->Peer()}});
-    return;
-  }
-  sessions_.push_back(std::make_unique<ClientSession>(config_, std::move(stream)));
+  const std::string peer = stream->Peer();
+  if (!sessions_.Add([&] { return std::make_unique<ClientSession>(config_, std::move(stream)); }))
+    Log(LogLevel::kWarning, "too many clients", {{"peer", peer}});
 }
 
 }  // namespace wharf::pipeline

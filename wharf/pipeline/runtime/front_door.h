@@ -2,11 +2,10 @@
 #pragma once
 
 #include <functional>
-#include <list>
 #include <memory>
 #include <string>
 
-#include "absl/synchronization/mutex.h"
+#include "wharf/link/session_list.h"
 #include "wharf/pipeline/runtime/serving.h"
 
 namespace wharf::pipeline {
@@ -30,8 +29,7 @@ class FrontDoor {
 
  private:
   const FrontDoorConfig config_;
-  absl::Mutex mutex_;
-  std::list<std::unique_ptr<ClientSession>> sessions_ ABSL_GUARDED_BY(mutex_);
+  link::SessionList<ClientSession> sessions_;
 };
 
 }  // namespace wharf::pipeline
