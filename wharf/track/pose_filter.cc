@@ -268,7 +268,8 @@ absl::Status PoseFilter::Update(int64_t from, int64_t to, const MotionEstimate& 
   const Matrix6 hph = times_h_transposed(hp);
   Matrix6 noise = measured.covariance;
   const double chi_square = innovation.dot((hph + noise).llt().solve(innovation));
-  noise *= std::max(1.0, chi_square / state.options.gate_chi_square);
+  const double excess = std::max(1.0, chi_square / state.options.gate_chi_square);
+  noise *= excess * excess;  // squared, so that the wilder a measurement, the less it pulls
 
   const MatrixXd gain = (hph + noise).llt().solve(hp).transpose();
   state.Inject(gain * innovation);

@@ -41,8 +41,9 @@ struct PoseFilterOptions {
   Eigen::Vector3d gravity{0, 0, -9.81};  // in the world; of one whose z is up
   double longest_step_s = 0.1;           // between IMU samples; a longer gap is an error
   size_t most_marks = 16;                // the oldest is forgotten
-  // A measurement whose innovation is less likely than this is trusted less, until it is as likely (its covariance is
-  // scaled). It is never thrown away: a filter that is too sure of itself must not lock its measurements out.
+  // A measurement whose innovation is less likely than this is trusted the less the less likely it is (its covariance
+  // is scaled by the square of the excess). It is never thrown away: a filter that is too sure of itself must not lock
+  // its measurements out for good.
   double gate_chi_square = 16.8;  // 99 % of 6 degrees of freedom
 };
 
