@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "wharf/split/codec/half.h"
@@ -29,7 +28,7 @@ Bytes BytesOf(const std::vector<float>& numbers) {
 
 std::vector<float> FloatsOf(const Bytes& bytes) {
   std::vector<float> numbers(bytes.size() / sizeof(float));
-  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  std::ranges::copy(bytes, std::as_writable_bytes(std::span(numbers)).begin());  // there may be none
   return numbers;
 }
 
