@@ -92,7 +92,7 @@ TitledTable TaskErrors(const std::vector<MultitaskRow>& rows, const Weights& wei
   titles.emplace_back("overall");
   Table table(Columns("category, system", titles));
   for (const std::string& category : CategoriesOf(rows)) {
-    table.AddRule();
+    if (category != CategoriesOf(rows).front()) table.AddRule();
     const auto at = std::find(std::begin(kCategories), std::end(kCategories), category) - std::begin(kCategories);
     for (const std::string& system : Systems(rows, ratio)) {
       const MultitaskRow* const row = FindRow(rows, category, system, ratio);

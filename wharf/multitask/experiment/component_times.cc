@@ -62,7 +62,9 @@ absl::StatusOr<ComponentTimes> MeasurePair(const scene::World& world, const Netw
   Stopwatch tracker_watch(clock);
   WHARF_RETURN_IF_ERROR(tracker.Track(second->image).status());
   times.box_tracker = tracker_watch.Milliseconds();
-  OdometryTask odometry(OdometryIn(world, {}, {}));
+  OdometryTaskOptions odometry_options = OdometryIn(world, {}, {});
+  odometry_options.start.time_s = first->time_s - frame_s;
+  OdometryTask odometry(odometry_options);
   Stopwatch filter_watch(clock);
   WHARF_RETURN_IF_ERROR(odometry.Observe(first));
   times.filter = filter_watch.Milliseconds();
