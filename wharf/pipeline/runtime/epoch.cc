@@ -88,6 +88,7 @@ void Epoch::Assign(int host, const std::string& worker, const std::string& addre
 void Epoch::Ready(int vgpu, std::shared_ptr<WorkerLine> line) {
   if (vgpus_[vgpu].line == line) return;
   Lose(vgpu);
+  vgpus_[vgpu].resting = nullptr;
   vgpus_[vgpu].line = std::move(line);
   scheduler_->OnWorkerBack(vgpu);
 }
@@ -98,6 +99,7 @@ void Epoch::Forget(int vgpu) {
 }
 
 void Epoch::Lose(int vgpu) {
+  vgpus_[vgpu].resting = nullptr;
   if (vgpus_[vgpu].line == nullptr) return;
   vgpus_[vgpu].line = nullptr;
   Forget(vgpu);
@@ -209,6 +211,7 @@ bool Epoch::Arrived(uint64_t number) {
   if (found == tasks_.end() || found->second.from == kNobody) return false;
   const Task task = std::move(found->second);
   tasks_.erase(found);
+  vgpus_[task.from].next_rest = vgpus_[task.vgpu].next_rest = kShortestRest;
   scheduler_->OnTransferred(task.id, task.commanded, config_.clock->Now());
   return true;
 }
@@ -221,15 +224,33 @@ void Epoch::TryAgain(int vgpu) {
   Ready(vgpu, line);
 }
 
+// Longer each time until a transfer succeeds.
+void Epoch::Rest(int vgpu) {
+  Vgpu& one = vgpus_[vgpu];
+  const std::shared_ptr<WorkerLine> line = one.line;
+  if (line == nullptr) return;
+  Lose(vgpu);
+  one.resting = line;
+  one.rests_until = config_.clock->Now() + one.next_rest;
+  one.next_rest = std::min(2 * one.next_rest, kLongestRest);
+  Log(LogLevel::kWarning, "a worker has a rest: transfers fail", {{"worker", one.worker}});
+}
+
+void Epoch::TransferFailed(const Task& task) {
+  const auto serves_too = [&](const Vgpu& other) {
+    return other.duty.stage.stage == vgpus_[task.vgpu].duty.stage.stage && other.line != nullptr &&
+           other.worker != vgpus_[task.vgpu].worker;
+  };
+  Rest(std::ranges::any_of(vgpus_, serves_too) ? task.vgpu : task.from);
+}
+
 bool Epoch::Failed(uint64_t number) {
   const auto found = tasks_.find(number);
   if (found == tasks_.end()) return false;
   const Task task = std::move(found->second);
   tasks_.erase(found);
-  const std::shared_ptr<WorkerLine> line = vgpus_[task.vgpu].line;
-  if (task.from != kNobody && line != nullptr) {
-    Lose(task.vgpu);
-    line->Link().Cut();
+  if (task.from != kNobody) {
+    TransferFailed(task);
   } else {
     TryAgain(task.vgpu);
   }
@@ -239,15 +260,28 @@ bool Epoch::Failed(uint64_t number) {
 TimePoint Epoch::NextWakeup() const {
   TimePoint next = scheduler_->NextWakeup();
   for (const auto& [number, task] : tasks_) next = std::min(next, task.commanded + config_.task_timeout);
+  for (const Vgpu& vgpu : vgpus_) next = std::min(next, vgpu.resting != nullptr ? vgpu.rests_until : kNever);
   return next;
 }
 
 void Epoch::Step() {
   const TimePoint now = config_.clock->Now();
   if (scheduler_->NextWakeup() <= now) scheduler_->Poll();
+  for (int vgpu = 0; vgpu < Vgpus(); ++vgpu) {
+    const std::shared_ptr<WorkerLine> line = vgpus_[vgpu].resting;
+    if (line != nullptr && vgpus_[vgpu].rests_until <= now && !line->Lost()) Ready(vgpu, line);
+    if (line != nullptr && line->Lost()) vgpus_[vgpu].resting = nullptr;
+  }
   std::vector<int> silent;
+  std::vector<std::pair<uint64_t, Task>> failed;
   for (const auto& [number, task] : tasks_) {
-    if (task.commanded + config_.task_timeout <= now) silent.push_back(task.vgpu);
+    if (task.commanded + config_.task_timeout > now) continue;
+    if (task.from == kNobody) silent.push_back(task.vgpu);
+    if (task.from != kNobody) failed.emplace_back(number, task);
+  }
+  for (const auto& [number, task] : failed) {
+    TransferFailed(task);
+    tasks_.erase(number);
   }
   for (const int vgpu : silent) {
     const std::shared_ptr<WorkerLine> line = vgpus_[vgpu].line;

@@ -63,7 +63,8 @@ class Epoch final : private Workers, private RequestSink {
   // Reports; false if the task is none of this epoch's.
   bool Computed(uint64_t task, Nanoseconds took, std::vector<std::byte> outputs);
   bool Arrived(uint64_t task);
-  // Its worker goes on (Computed) or cannot be reached by others (Arrived): then it is cut off.
+  // A computation begins again. After a transfer the receiver has a rest if others can serve in its place, else the
+  // sender: both can be reached from here, so that only the way between them is known to be bad.
   bool Failed(uint64_t task);
 
   TimePoint NextWakeup() const;
@@ -71,11 +72,17 @@ class Epoch final : private Workers, private RequestSink {
   void Step();
 
  private:
+  static constexpr Nanoseconds kShortestRest = std::chrono::seconds(20), kLongestRest = std::chrono::minutes(1);
+
   struct Vgpu {
     Duty duty;
     uint32_t number = 0;  // among those of its host
     std::string worker, address;
     std::shared_ptr<WorkerLine> line;  // while it may be commanded
+    // After a transfer failed that it was to send or to receive it has a rest: nothing is sent over that way meanwhile.
+    std::shared_ptr<WorkerLine> resting;
+    TimePoint rests_until;
+    Nanoseconds next_rest = kShortestRest;
   };
   struct Task {
     TaskId id = 0;
@@ -101,6 +108,8 @@ class Epoch final : private Workers, private RequestSink {
   void Forget(int vgpu);
   std::vector<uint64_t> SamplesOf(absl::Span<const Request> requests) const;
   void SendInputs(const ComputeCommand& command);
+  void TransferFailed(const Task& task);
+  void Rest(int vgpu);
   bool KeepOutputs(const Task& task, std::span<const std::byte> outputs);
   void TryAgain(int vgpu);
 

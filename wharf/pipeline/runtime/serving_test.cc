@@ -79,9 +79,8 @@ class ServingTest : public ::testing::Test {
     std::unique_ptr<TestWorker> worker;
     std::unique_ptr<Registration> registration;
   };
-  void Add(const std::string& name, const std::string& gpu_class, int gpus = 1) {
+  void Add(const std::string& name, const std::string& gpu_class, int gpus = 1, WorkerConfig config = {}) {
     Host& host = hosts_[name];
-    WorkerConfig config;
     config.gpus = gpus;
     host.worker = std::make_unique<TestWorker>("unix:" + folder_.path() + "/" + name, config);
     auto registration = membership_.Join({name, gpu_class, host.worker->Address(), gpus});
@@ -253,6 +252,25 @@ TEST_F(ServingTest, HostsHaveSeveralGpusAndGpusAreDivided) {
   ASSERT_TRUE(AwaitReady(*serving, 4 + 1));
   for (int i = 40; i < 60; ++i) Submit(*serving, i);
   EXPECT_EQ(ExpectAllAnswered(60), 60);
+}
+
+// One of two slow workers is not let in by the fast one: the way between them is bad, and both can be reached from
+// here.
+TEST_F(ServingTest, WorkersThatCannotReachEachOtherAreNotUsedTogether) {
+  WorkerConfig config;
+  config.admit = [](const std::string& given) { return given == "right"; };
+  config_.access.token = "right";
+  config.access.token = "wrong";
+  Add("s1", "slow", 1, config);
+  config.access.token = "right";
+  Add("s2", "slow", 1, config);
+  Add("f1", "fast", 1, config);
+  Plan plan = MakePlan(2, 1);
+  plan.models[0].slo_us = 60e6;  // time to find out, and to begin again
+  const auto serving = Start(plan);
+  ASSERT_TRUE(AwaitReady(*serving, 3));
+  for (int i = 0; i < 20; ++i) Submit(*serving, i);
+  EXPECT_EQ(ExpectAllAnswered(20), 20);
 }
 
 TEST_F(ServingTest, RefusesPlansThatWorkersCannotCarryOut) {
