@@ -166,8 +166,9 @@ class BenchMultitask {
   }
 
   absl::Status Compare() {
-    WHARF_ASSIGN_OR_RETURN(const std::string text, ReadFile(options_.calibration));
-    WHARF_ASSIGN_OR_RETURN(const Calibration calibration, Calibration::Parse(text));
+    const absl::StatusOr<std::string> text = ReadFile(options_.calibration);
+    if (!text.ok()) return NotFound("{}: measure it with --calibrate", Message(text.status()));
+    WHARF_ASSIGN_OR_RETURN(const Calibration calibration, Calibration::Parse(*text));
     WHARF_RETURN_IF_ERROR(MeasureHere());
     WHARF_RETURN_IF_ERROR(FindSystems());
     std::vector<MultitaskVideo> videos(jobs_.size());
