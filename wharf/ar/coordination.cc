@@ -95,19 +95,24 @@ void Coordination::Take(uint64_t id, int64_t frame, Picture picture) {
     state->arrivals.Add(frame, arrived);
     state->last_frame = std::max(state->last_frame, frame);
     RunAlone(client, frame);
-  } else {
-    scheduler_.OnRequest(id, frame);
+    return;
   }
+  const uint64_t unscheduled = scheduler_.stats().unscheduled;
+  scheduler_.OnRequest(id, frame);
+  if (scheduler_.stats().unscheduled != unscheduled) Refuse(client, frame, "the frame was not scheduled");
 }
 
-// Those that no batch takes in time give way to newer ones.
+void Coordination::Refuse(Client& client, int64_t frame, const char* why) {
+  const auto found = client.pictures.find(frame);
+  if (found == client.pictures.end()) return;
+  client.peer->Deliver(frame, ResourceExhausted("{}", why), clock_.Now() - found->second.arrived, {});
+  client.pictures.erase(found);
+}
+
+// Those that came too late for any batch give way to newer ones.
 void Coordination::KeepNewest(Client& client) {
-  while (client.pictures.size() > kMostPictures) {
-    const auto oldest = client.pictures.begin();
-    client.peer->Deliver(oldest->first, ResourceExhausted("the frame was not scheduled, or came too late"),
-                         clock_.Now() - oldest->second.arrived, {});
-    client.pictures.erase(oldest);
-  }
+  while (client.pictures.size() > kMostPictures)
+    Refuse(client, client.pictures.begin()->first, "the frame came too late");
 }
 
 bool Coordination::HasTime() const {
@@ -121,8 +126,7 @@ void Coordination::RunAlone(Client& client, int64_t frame) {
     Add(client, frame, batch);
     Compute(std::move(batch), /*planned=*/false);
   } else {
-    client.pictures.erase(frame);
-    client.peer->Deliver(frame, ResourceExhausted("the server has no time for clients that wait"), {}, {});
+    Refuse(client, frame, "the server has no time for clients that wait");
   }
 }
 

@@ -53,7 +53,7 @@ class Coordination final : private serving::Engine, private serving::ClientPort,
   // A client's number. It waits until there is room; the peer hears of it.
   uint64_t Join(double frames_per_s, double sla, DepthCoding coding, std::shared_ptr<CoordinatedPeer> peer);
   void Leave(uint64_t client);
-  // A picture of the finder's size has come. One that was not asked for, or too late, is answered with a failure.
+  // A picture of the finder's size has come. One that was not asked for, or comes too late, is answered with a failure.
   void OnPicture(uint64_t client, int64_t frame, scene::Image picture);
   void OnReport(uint64_t client, const serving::ClientReport& report);
   // Of a moment ago.
@@ -86,10 +86,12 @@ class Coordination final : private serving::Engine, private serving::ClientPort,
   std::optional<serving::ClientState> NextWaiting() override;
   void Admit(serving::ClientId client) override;
   void HandOver(serving::ClientState client) override;
+  void Vanished(serving::ClientState client) override { HandOver(std::move(client)); }  // its connection is there
 
   TimePoint Step();
   void Take(uint64_t client, int64_t frame, Picture picture);
   void KeepNewest(Client& client);
+  void Refuse(Client& client, int64_t frame, const char* why);
   bool HasTime() const;
   void RunAlone(Client& client, int64_t frame);
   void Add(Client& client, int64_t frame, Batch& batch);

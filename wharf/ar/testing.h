@@ -76,6 +76,11 @@ class Ear final : public ConnectionListener {
     heard_.pop_front();
     return first;
   }
+  // What has been heard so far and not taken.
+  std::deque<Heard> Take() {
+    absl::MutexLock lock(&mutex_);
+    return std::exchange(heard_, {});
+  }
   absl::Status WaitClosed() {
     const auto closed = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return closed_.has_value(); };
     absl::MutexLock lock(&mutex_, absl::Condition(&closed));

@@ -209,6 +209,7 @@ void CoordinatedScheduler::DropVanished() {
       continue;
     }
     ++stats_.vanished;
+    balancer_.Vanished(std::move(record->second.state));
     record = records_.erase(record);
   }
   for (Batch& batch : plan_) {

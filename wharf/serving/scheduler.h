@@ -53,6 +53,9 @@ class Balancer {
   virtual void Admit(ClientId client) = 0;
   // Not served here, or no longer: another server's. It comes behind all that wait.
   virtual void HandOver(ClientState client) = 0;
+  // Not served any more, because it has sent nothing of what was planned for some time. One that is there after all may
+  // wait again.
+  virtual void Vanished(ClientState) {}
 };
 
 struct SchedulerStats {
