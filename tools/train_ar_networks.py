@@ -112,9 +112,11 @@ class DepthHead(nn.Module):
         self.usual.data[0, 0] = torch.from_numpy(mean.astype(numpy.float32))
 
     def forward(self, x, left):
-        """`left`: the first column of the picture that x sees."""
-        begin = left // self.stride
-        log_depth = self.differs(x) + self.usual[..., begin:begin + x.shape[3]]
+        """`left`: the first column of the picture that x sees; None: x sees all of it."""
+        usual = self.usual
+        if left is not None:
+            usual = usual[..., left // self.stride:left // self.stride + x.shape[3]]
+        log_depth = self.differs(x) + usual
         log_depth = functional.interpolate(log_depth, scale_factor=float(self.stride), mode="bilinear")
         return log_depth.clamp(-3, 6).exp()
 
@@ -134,7 +136,7 @@ class Depth(nn.Module):
         self.up4, self.up2 = Merge(64, 48, 48), Merge(48, 16, 16)
         self.head = DepthHead(16, 2)
 
-    def forward(self, image, left=0):
+    def forward(self, image, left=None):
         at2 = self.at2(self.stem(self.pixels(image)))
         at4 = self.at4(at2)
         at8 = self.at8(at4)
@@ -156,7 +158,7 @@ class LiteDepth(nn.Module):
         self.up16, self.up8 = Merge(96, 64, 48, separable), Merge(48, 32, 32, separable)
         self.head = DepthHead(32, 8)
 
-    def forward(self, image, left=0):
+    def forward(self, image, left=None):
         at8 = self.at8(self.stem(self.pixels(image)))
         at16 = self.at16(at8)
         return self.head(self.up8(self.up16(self.at32(at16), at16), at8), left)
@@ -184,7 +186,7 @@ class Detector(nn.Module):
         centres = torch.stack([x.expand(len(y), -1), y[:, None].expand(-1, len(x))])
         self.register_buffer("centres", centres[None], persistent=False)
 
-    def forward(self, image, _=0):
+    def forward(self, image, _=None):
         at4 = self.at4(self.stem(self.pixels(image)))
         at8 = self.at8(at4)
         at16 = self.at16(at8)
