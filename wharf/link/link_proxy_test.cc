@@ -4,7 +4,7 @@
 // LinkModel says for the same traffic, takes medians, and asks that the best of many attempts be within the bound:
 // noise can only make an attempt worse, an emulator that is wrong is wrong in all of them. What a machine needs to wake
 // threads counts for nothing: single messages are compared with those that a thread of the test holds back as long, and
-// where threads mostly wait for a processor no transfer is judged.
+// where threads mostly wait for a processor nothing is judged.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -13,6 +13,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <optional>
 #include <thread>
@@ -225,12 +226,28 @@ Nanoseconds WaitedForProcessor() {
   return Nanoseconds(total);
 }
 
-struct RateAttempt {
-  double error = 0;   // when the last byte came, against what the model says for a transfer begun at the same time
-  double waited = 0;  // for processors, by all threads together, in the same unit: of the planned time
+struct Attempt {
+  double error = 0;
+  double waited = 0;  // for processors, by all threads together, in the same unit
 };
 
-RateAttempt TryRate(const LinkProfile& profile, LinkProxy& proxy, ByteStream& from, ByteStream& to, size_t count) {
+// The best of several attempts; nothing if it is not within the bound and threads waited for more than `calm` in nearly
+// all of them.
+std::optional<double> BestError(double bound, double calm, const std::function<Attempt()>& attempt) {
+  constexpr int kEnough = 5;
+  double best = INFINITY;
+  int calm_ones = 0;
+  for (int i = 0; i < kAttempts && best > bound / 2; ++i) {
+    const auto [error, waited] = attempt();
+    best = std::min(best, error);
+    calm_ones += waited < calm;
+  }
+  if (best > bound && calm_ones < kEnough) return std::nullopt;
+  return best;
+}
+
+// When the last byte came, against what the model says for a transfer begun at the same time: shares of that.
+Attempt TryRate(const LinkProfile& profile, LinkProxy& proxy, ByteStream& from, ByteStream& to, size_t count) {
   const std::vector<std::byte> data(count);
   std::vector<std::byte> received(count);
   absl::Notification measured;
@@ -255,20 +272,9 @@ RateAttempt TryRate(const LinkProfile& profile, LinkProxy& proxy, ByteStream& fr
   return {std::abs(Seconds(took) / planned - 1), Seconds(waited) / planned};
 }
 
-// The best of several attempts; nothing if it is not within the bound on a machine that was busy in nearly all of them.
 std::optional<double> RateError(const LinkProfile& profile, LinkProxy& proxy, ByteStream& from, ByteStream& to,
                                 size_t count) {
-  constexpr double kCalm = 0.2;
-  constexpr int kEnough = 5;
-  double best = INFINITY;
-  int calm = 0;
-  for (int i = 0; i < kAttempts && best > kRateBound / 2; ++i) {
-    const RateAttempt attempt = TryRate(profile, proxy, from, to, count);
-    best = std::min(best, attempt.error);
-    calm += attempt.waited < kCalm;
-  }
-  if (best > kRateBound && calm < kEnough) return std::nullopt;
-  return best;
+  return BestError(kRateBound, 0.2, [&] { return TryRate(profile, proxy, from, to, count); });
 }
 
 struct RateCase {
@@ -347,17 +353,23 @@ Nanoseconds TimeOne(ByteStream& from, ByteStream& to, size_t bytes) {
 }
 
 // How much later than those on a detour single messages arrive, in ms: the medians' difference. None is early.
-double DelayError(const LinkProfile& profile, ByteStream& from, ByteStream& to, size_t bytes) {
+Attempt TryDelay(const LinkProfile& profile, ByteStream& from, ByteStream& to, size_t bytes) {
   const Nanoseconds delay = LinkModel(profile, {}).Send({}, bytes).delivered.since_epoch;
   Detour detour(bytes, delay);
   std::vector<double> emulated, bare;
+  const Nanoseconds waited_before = WaitedForProcessor();
   for (int i = 0; i < 31; ++i) {
     const Nanoseconds took = TimeOne(from, to, bytes);
     EXPECT_GE(took, delay);
     emulated.push_back(Milliseconds(took));
     bare.push_back(Milliseconds(TimeOne(detour.From(), detour.To(), bytes)));
   }
-  return Median(emulated) - Median(bare);
+  const double waited = Milliseconds(WaitedForProcessor() - waited_before);
+  return {Median(emulated) - Median(bare), waited / static_cast<double>(emulated.size())};
+}
+
+std::optional<double> DelayError(const LinkProfile& profile, ByteStream& from, ByteStream& to, size_t bytes) {
+  return BestError(kDelayBoundMs, kDelayBoundMs / 2, [&] { return TryDelay(profile, from, to, bytes); });
 }
 
 TEST_F(LinkProxyTest, OneWayDelayIsWithinThreeTenthsOfAMillisecond) {
@@ -369,15 +381,13 @@ TEST_F(LinkProxyTest, OneWayDelayIsWithinThreeTenthsOfAMillisecond) {
     Start(profile);
     auto [client, server] = Open();
     for (const size_t bytes : {size_t{1}, size_t{1000}}) {
-      double best_up = INFINITY, best_down = INFINITY;
-      for (int i = 0; i < kAttempts && std::max(best_up, best_down) > kDelayBoundMs / 2; ++i) {
-        best_up = std::min(best_up, DelayError(profile, *client, *server, bytes));
-        best_down = std::min(best_down, DelayError(profile, *server, *client, bytes));
-      }
-      EXPECT_LE(best_up, kDelayBoundMs) << Milliseconds(round_trip);
-      EXPECT_LE(best_down, kDelayBoundMs) << Milliseconds(round_trip);
+      const std::optional<double> up = DelayError(profile, *client, *server, bytes);
+      const std::optional<double> down = DelayError(profile, *server, *client, bytes);
+      if (!up || !down) GTEST_SKIP() << "this machine is too busy to judge";
+      EXPECT_LE(*up, kDelayBoundMs) << Milliseconds(round_trip);
+      EXPECT_LE(*down, kDelayBoundMs) << Milliseconds(round_trip);
       fmt::print("round trip {:4.1f} ms, {:4} bytes: one-way delay error up {:.3f} ms, down {:.3f} ms\n",
-                 Milliseconds(round_trip), bytes, best_up, best_down);
+                 Milliseconds(round_trip), bytes, *up, *down);
     }
   }
 }
