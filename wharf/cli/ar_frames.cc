@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "wharf/scene/source.h"
+
 namespace wharf::cli {
 namespace {
 

@@ -10,7 +10,12 @@
 
 #include "absl/synchronization/mutex.h"
 #include "wharf/base/clock.h"
-#include "wharf/scene/source.h"
+#include "wharf/base/status.h"
+
+namespace wharf::scene {
+class Source;
+struct Frame;
+}  // namespace wharf::scene
 
 namespace wharf::cli {
 
