@@ -1,4 +1,5 @@
 # `wharf bench multitask`, of wharf-model.
+find_package(Eigen3 REQUIRED)
 wharf_room(cli_multitask SOURCES bench_multitask_report.cc bench_multitask_rows.cc
            DEPS wharf::multitask_experiment wharf::report PRIVATE_DEPS nlohmann_json::nlohmann_json)
 wharf_test(cli_multitask SOURCES bench_multitask_test.cc DEPS nlohmann_json::nlohmann_json)
