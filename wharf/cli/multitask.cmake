@@ -5,6 +5,9 @@ wharf_room(cli_multitask SOURCES bench_multitask_report.cc bench_multitask_rows.
 wharf_test(cli_multitask SOURCES bench_multitask_test.cc DEPS nlohmann_json::nlohmann_json)
 target_sources(wharf_model PRIVATE bench_multitask.cc)
 target_link_libraries(wharf_model PRIVATE wharf::cli_multitask wharf::perception)
-if(TARGET wharf_cli_text_headers)  # which compiles all headers of this folder, these among them
-  target_link_libraries(wharf_cli_text_headers PRIVATE Eigen3::Eigen)
-endif()
+# Every room of this folder compiles all of its headers, these among them.
+get_property(targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
+list(FILTER targets INCLUDE REGEX "_headers$")
+foreach(target ${targets})
+  target_link_libraries(${target} PRIVATE Eigen3::Eigen)
+endforeach()
