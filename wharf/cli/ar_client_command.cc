@@ -18,6 +18,7 @@
 #include "wharf/multitask/experiment/world_start.h"
 #include "wharf/perception/depth_network.h"
 #include "wharf/report/table.h"
+#include "wharf/scene/source.h"
 #include "wharf/scene/videos.h"
 
 namespace wharf::cli {
