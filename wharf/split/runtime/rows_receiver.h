@@ -26,8 +26,10 @@ class RowsReceiver {
   absl::StatusOr<std::span<std::byte>> BulkDestination(const link::FrameHeader& header,
                                                        std::span<const std::byte> head);
   // A whole kRows frame, its bulk where BulkDestination said. kInvalidArgument: as above, or not encoded as the plan
-  // says.
+  // says. Nobody gets the rows before Deliver: by then all that is to be known of their way can be written down.
   absl::StatusOr<Arrival> OnRows(const link::FrameHeader& header, std::span<const std::byte> head);
+  // REQUIRES: OnRows has just returned without failure.
+  void Deliver();
 
  private:
   absl::StatusOr<exec::TensorPtr> Decode();
@@ -44,6 +46,7 @@ class RowsReceiver {
   graph::TensorType type_;
   TimePoint began_;
   std::vector<std::byte> bytes_;  // of the tensor that is arriving
+  exec::TensorPtr arrived_;
 };
 
 }  // namespace wharf::split

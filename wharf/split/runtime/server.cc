@@ -262,9 +262,12 @@ absl::Status ServerSession::OnBegin(const link::FrameHeader& header, std::span<c
 
 absl::Status ServerSession::OnRows(const link::FrameHeader& header, std::span<const std::byte> head) {
   WHARF_ASSIGN_OR_RETURN(const Arrival arrival, receiver_->OnRows(header, head));
-  absl::MutexLock lock(&mutex_);
-  Job* const job = next_ != nullptr ? next_.get() : current_.get();
-  if (job != nullptr && job->inference == header.tag) job->arrivals.push_back(arrival);
+  {
+    absl::MutexLock lock(&mutex_);
+    Job* const job = next_ != nullptr ? next_.get() : current_.get();
+    if (job != nullptr && job->inference == header.tag) job->arrivals.push_back(arrival);
+  }
+  receiver_->Deliver();  // now that Done will tell of it
   return absl::OkStatus();
 }
 

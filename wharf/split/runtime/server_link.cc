@@ -231,6 +231,7 @@ absl::Status ServerLink::OnFrame(const link::FrameHeader& header, std::span<cons
     WHARF_ASSIGN_OR_RETURN(const Arrival arrival, receiver_.OnRows(header, head));
     downloaded_ += arrival.bytes;
     downloading_ += Nanoseconds(static_cast<int64_t>(arrival.end_nanoseconds - arrival.start_nanoseconds));
+    receiver_.Deliver();
     return absl::OkStatus();
   }
   if (awaited_ != kind) return InvalidArgument("the server sent message {} nobody asked for", header.kind);
