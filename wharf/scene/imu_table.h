@@ -10,7 +10,8 @@
 
 namespace wharf::scene {
 
-// kInvalidArgument, with the line's number: a line is not seven finite numbers, or its time is not after the one before.
+// kInvalidArgument, with the line's number: a line is not seven finite numbers, or its time is not after the one
+// before.
 absl::StatusOr<std::vector<ImuSample>> ParseImuTable(std::string_view text);
 
 }  // namespace wharf::scene

@@ -49,8 +49,8 @@ struct InferenceReport {
   double bytes_per_ms = 0;  // of the link, as estimated before
   double planned_ms = 0, latency_ms = 0;
   // What it should not have taken longer than, whatever the link did: choosing the plan, the device's part of it, the
-  // longest it waits, and then the device alone. Foreseen, for a device as fast as it was lately; and for one as fast as it was in
-  // this very inference, where that was slower.
+  // longest it waits, and then the device alone. Foreseen, for a device as fast as it was lately; and for one as fast
+  // as it was in this very inference, where that was slower.
   double foreseen_bound_ms = 0, bound_ms = 0;
   // How many times as long as its profile says the device took for what it computed; 0: it has none, or did nothing.
   double device_slowness = 0;
