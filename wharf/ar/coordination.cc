@@ -60,10 +60,7 @@ void Coordination::OnReport(uint64_t client, const serving::ClientReport& report
   loop_.Post([this, client, report] {
     scheduler_.OnReport(client, report);
     serving::ClientState* const state = FindWaiting(client);
-    const auto checked = serving::CheckedReport(report);
-    if (state == nullptr || !checked) return;
-    state->model.drop_rate = checked->drop_rate;
-    state->model.network_s = checked->network_s;
+    if (state != nullptr) serving::ApplyReport(report, state->model);
   });
 }
 

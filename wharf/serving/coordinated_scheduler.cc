@@ -100,10 +100,7 @@ void CoordinatedScheduler::OnRequest(ClientId client, FrameId frame) {
 
 void CoordinatedScheduler::OnReport(ClientId client, const ClientReport& report) {
   const auto found = records_.find(client);
-  const auto checked = CheckedReport(report);
-  if (found == records_.end() || !checked) return;
-  found->second.state.model.drop_rate = checked->drop_rate;
-  found->second.state.model.network_s = checked->network_s;
+  if (found != records_.end()) ApplyReport(report, found->second.state.model);
 }
 
 void CoordinatedScheduler::OnGone(ClientId client) {

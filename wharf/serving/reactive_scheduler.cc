@@ -43,10 +43,7 @@ void ReactiveScheduler::OnRequest(ClientId client, FrameId frame) {
 
 void ReactiveScheduler::OnReport(ClientId client, const ClientReport& report) {
   const auto found = records_.find(client);
-  const auto checked = CheckedReport(report);
-  if (found == records_.end() || !checked) return;
-  found->second.state.model.drop_rate = checked->drop_rate;
-  found->second.state.model.network_s = checked->network_s;
+  if (found != records_.end()) ApplyReport(report, found->second.state.model);
 }
 
 void ReactiveScheduler::OnGone(ClientId client) {

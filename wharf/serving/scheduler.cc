@@ -5,11 +5,12 @@
 
 namespace wharf::serving {
 
-std::optional<ClientReport> CheckedReport(const ClientReport& report) {
+void ApplyReport(const ClientReport& report, ClientModel& model) {
   for (const double value : {report.drop_rate, report.network_s}) {
-    if (!std::isfinite(value) || value < 0) return std::nullopt;
+    if (!std::isfinite(value) || value < 0) return;
   }
-  return ClientReport{std::min(report.drop_rate, kMostDropRate), std::min(report.network_s, kMostNetworkSeconds)};
+  model.drop_rate = std::min(report.drop_rate, kMostDropRate);
+  model.network_s = std::min(report.network_s, kMostNetworkSeconds);
 }
 
 }  // namespace wharf::serving

@@ -72,7 +72,7 @@ class Scheduler {
  public:
   virtual ~Scheduler() = default;
   virtual void OnRequest(ClientId client, FrameId frame) = 0;
-  // Values that cannot be are ignored, others limited to what can (CheckedReport).
+  // Values that cannot be are ignored, others limited to what can (ApplyReport).
   virtual void OnReport(ClientId client, const ClientReport& report) = 0;
   // It has closed its connection, or ended. A client that falls silent without is given up like one that said so.
   virtual void OnGone(ClientId client) = 0;
@@ -88,9 +88,9 @@ class Scheduler {
   SchedulerStats stats_;
 };
 
-// nullopt for what is not finite or negative; else limited to a drop rate of kMostDropRate and a network of
+// Changes nothing if a value is not finite or negative; else limits a drop rate to kMostDropRate and a network to
 // kMostNetworkSeconds.
 inline constexpr double kMostDropRate = 1, kMostNetworkSeconds = 0.5;
-std::optional<ClientReport> CheckedReport(const ClientReport& report);
+void ApplyReport(const ClientReport& report, ClientModel& model);
 
 }  // namespace wharf::serving
