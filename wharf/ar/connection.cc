@@ -28,8 +28,7 @@ Connection::~Connection() {
     absl::MutexLock lock(&mutex_);
     closing_ = true;
   }
-  channel_->Close();
-  channel_.reset();
+  channel_->Stop();
 }
 
 absl::Status Connection::Greet(const Hello& hello, Nanoseconds timeout) {

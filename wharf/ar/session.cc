@@ -69,7 +69,7 @@ Session::Session(const ServerConfig& config, uint64_t id, std::unique_ptr<link::
 Session::~Session() {
   channel_->Close();
   outbox_->Close();
-  channel_.reset();  // no frames come any more
+  channel_->Stop();  // no frames come any more
   if (config_.solo != nullptr) config_.solo->Drop(id_);
   if (coordinated_ != 0) config_.coordination->Leave(coordinated_);
 }

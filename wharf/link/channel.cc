@@ -33,16 +33,7 @@ class StreamChannel final : public Channel {
     writer_ = StartThread("wharf-send", [this] { WriterLoop(); });
   }
 
-  ~StreamChannel() override {
-    Close({});
-    {
-      std::lock_guard lock(mutex_);
-      stop_ = true;
-      work_.notify_all();
-    }
-    writer_.join();
-    if (reader_.joinable()) reader_.join();
-  }
+  ~StreamChannel() override { Stop(); }
 
   void Start(FrameHandler* handler) override {
     std::lock_guard lock(mutex_);
@@ -54,6 +45,7 @@ class StreamChannel final : public Channel {
                     Urgency urgency) override;
   absl::Status Flush() override;
   void Close(Nanoseconds drain) override;
+  void Stop() override;
 
   ChannelStats Stats() const override {
     std::lock_guard lock(mutex_);
@@ -230,6 +222,17 @@ void StreamChannel::Close(Nanoseconds drain) {
   Fail(Aborted("closed"));
 }
 
+void StreamChannel::Stop() {
+  Close({});
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+    work_.notify_all();
+  }
+  if (writer_.joinable()) writer_.join();
+  if (reader_.joinable()) reader_.join();
+}
+
 // True if the writer thread will end the connection later.
 bool StreamChannel::FinishAndLinger(Lock& lock, TimePoint deadline) {
   stream_->FinishWriting();
@@ -309,6 +312,9 @@ class ForkSafeChannel final : public Channel {
   absl::Status Flush() override { return fork_.InChild() ? NotOurs() : channel_->Flush(); }
   void Close(Nanoseconds drain) override {
     if (!fork_.InChild()) channel_->Close(drain);
+  }
+  void Stop() override {
+    if (!fork_.InChild()) channel_->Stop();
   }
   ChannelStats Stats() const override { return fork_.InChild() ? ChannelStats{} : channel_->Stats(); }
   ByteStream& Stream() override { return channel_->Stream(); }

@@ -86,7 +86,7 @@ class Channel {
  public:
   // Takes the stream. Nothing is read before Start.
   static std::unique_ptr<Channel> Create(std::unique_ptr<ByteStream> stream, ChannelOptions options = {});
-  // Closes and joins its threads. Not from within a handler.
+  // Stops.
   virtual ~Channel() = default;
 
   // `handler` must outlive the channel.
@@ -102,6 +102,10 @@ class Channel {
   // end, and waits for it to close its side too, at most `drain` long in all, so that what it has not read yet is not
   // lost to a reset; what it still sends is dropped.
   virtual void Close(Nanoseconds drain = {}) = 0;
+  // Closes, and returns when no handler runs any more. Idempotent; not from within a handler, and by one thread at a
+  // time. A handler that owns its channel calls this before anything that its calls use goes, its pointer to the
+  // channel included: std::unique_ptr::reset() clears the pointer first and waits for the last call afterwards.
+  virtual void Stop() = 0;
   virtual ChannelStats Stats() const = 0;
   virtual ByteStream& Stream() = 0;
 };

@@ -9,6 +9,7 @@
 #include <future>
 #include <thread>
 
+#include "absl/synchronization/notification.h"
 #include "wharf/link/emulator.h"
 #include "wharf/link/testing.h"
 
@@ -288,6 +289,29 @@ TEST_P(ChannelTest, SendAfterCloseSaysWhy) {
   b_.reset();
   EXPECT_EQ(at_a_.times_closed(), 1u);
   EXPECT_EQ(at_b_.times_closed(), 1u);
+}
+
+TEST_P(ChannelTest, StopWaitsForTheHandlerThatMayStillUseTheChannel) {
+  Open();
+  absl::Notification entered, leave;
+  absl::Status in_handler;
+  at_b_.on_frame = [&](const FrameHeader&, std::span<const std::byte>) {
+    entered.Notify();
+    leave.WaitForNotification();
+    in_handler = b_->Send(1, 1, {});
+    return absl::OkStatus();
+  };
+  a_->Start(&at_a_);
+  b_->Start(&at_b_);
+  ASSERT_TRUE(a_->Send(1, 1, {}).ok());
+  entered.WaitForNotification();
+  b_->Close();
+  leave.Notify();
+  b_->Stop();
+  b_->Stop();
+  EXPECT_EQ(in_handler, absl::AbortedError("closed"));
+  EXPECT_EQ(at_b_.times_closed(), 1u);
+  EXPECT_EQ(b_->Send(1, 1, {}), absl::AbortedError("closed"));
 }
 
 TEST_P(ChannelTest, AnErrorOfTheHandlerCloses) {

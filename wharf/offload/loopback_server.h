@@ -26,8 +26,7 @@ class LoopbackServer final : private link::FrameHandler {
   }
   ~LoopbackServer() override {
     executor_->Stop();
-    channel_.reset();
-    executor_.reset();
+    channel_->Stop();
   }
 
   const Executor& executor() const { return *executor_; }

@@ -70,7 +70,7 @@ Session::~Session() {
   if (watcher_.joinable()) watcher_.join();
   if (host_thread_.joinable()) host_thread_.join();
   if (pacer_.joinable()) pacer_.join();
-  channel_.reset();  // its reader calls us until it is joined
+  channel_->Stop();  // its reader calls us until it is joined
 }
 
 absl::Status Session::ShakeHands() {

@@ -247,7 +247,7 @@ class Session final : private link::FrameHandler {
   void Measure(const Request& request);
 
   const SessionOptions options_;
-  std::unique_ptr<link::Channel> channel_;  // never null until the destructor
+  std::unique_ptr<link::Channel> channel_;  // never null
   Welcome welcome_;
   link::LinkEstimator estimator_;
   std::atomic<device::CudaError> sticky_{device::CudaError::kSuccess};

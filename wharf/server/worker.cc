@@ -382,7 +382,7 @@ void Worker::Finish() {
   });
   session_->Stop();
   if (farewell_.joinable()) farewell_.join();
-  channel_.reset();
+  channel_->Stop();
   session_.reset();
   torn_down.Notify();
   watchdog.join();

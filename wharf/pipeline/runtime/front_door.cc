@@ -31,7 +31,7 @@ class ClientSession final : private link::FrameHandler {
   ~ClientSession() override {
     channel_->Close();
     outbox_->Close();
-    channel_.reset();
+    channel_->Stop();
   }
   bool Over() const { return over_; }
   bool Late(TimePoint now) const { return !greeted_ && now - since_ > kHelloTimeout; }

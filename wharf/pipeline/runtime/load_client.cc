@@ -29,7 +29,7 @@ absl::StatusOr<std::unique_ptr<LoadClient>> LoadClient::Open(const std::string& 
   return client;
 }
 
-LoadClient::~LoadClient() { channel_.reset(); }
+LoadClient::~LoadClient() { channel_->Stop(); }
 
 absl::Status LoadClient::AwaitGreeting() {
   const auto done = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return greeted_ || !closed_.ok(); };

@@ -31,7 +31,7 @@ absl::StatusOr<std::unique_ptr<WorkerLink>> WorkerLink::Open(const std::string& 
   return link;
 }
 
-WorkerLink::~WorkerLink() { channel_.reset(); }
+WorkerLink::~WorkerLink() { channel_->Stop(); }
 
 void WorkerLink::Cut() { channel_->Close(); }
 

@@ -39,7 +39,7 @@ WorkerSession::WorkerSession(Worker& worker, std::unique_ptr<link::ByteStream> s
 
 WorkerSession::~WorkerSession() {
   worker_.Left(this);
-  channel_.reset();
+  channel_->Stop();
 }
 
 absl::Status WorkerSession::End(const absl::Status& why) {

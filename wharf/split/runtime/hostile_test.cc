@@ -331,7 +331,7 @@ class BadServer final : public link::FrameHandler {
       : answer_(answer), bytes_(bytes), channel_(link::Channel::Create(std::move(stream))) {
     channel_->Start(this);
   }
-  ~BadServer() override { channel_.reset(); }
+  ~BadServer() override { channel_->Stop(); }
 
  private:
   absl::StatusOr<std::span<std::byte>> BulkDestination(const link::FrameHeader&, std::span<const std::byte>) override {

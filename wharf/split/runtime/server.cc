@@ -59,7 +59,7 @@ ServerSession::~ServerSession() {
   }
   computing_.join();
   lane_.reset();
-  channel_.reset();
+  channel_->Stop();
 }
 
 absl::Status ServerSession::Wait() {

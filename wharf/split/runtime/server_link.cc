@@ -19,7 +19,7 @@ ServerLink::ServerLink(std::unique_ptr<link::ByteStream> stream, ServerLinkConfi
 ServerLink::~ServerLink() {
   Close(Aborted("the session ends"));
   lane_.reset();
-  channel_.reset();
+  channel_->Stop();
 }
 
 absl::StatusOr<std::unique_ptr<ServerLink>> ServerLink::Open(std::unique_ptr<link::ByteStream> stream,
