@@ -47,7 +47,7 @@ if(WHARF_SANITIZE STREQUAL "thread")
   add_library(wharf_tsan_absl OBJECT ${tsan_source})
   target_include_directories(wharf_tsan_absl PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(wharf_tsan_absl PUBLIC absl::synchronization)  # for programs that use no Abseil themselves
-  file(STRINGS ${tsan_source} tsan_lines REGEX "^WHARF_(ACQUIRES|TRIES|RELEASES|WAITS)")
+  file(STRINGS ${tsan_source} tsan_lines REGEX "^WHARF_[A-Z_]+\\(.*_ZN")
   foreach(line ${tsan_lines})
     string(REGEX MATCH "_ZNK?4absl[A-Za-z0-9_]+" symbol "${line}")
     add_link_options(-Wl,--wrap=${symbol})

@@ -28,6 +28,16 @@ struct IgnoreReads {
     WHARF_REAL(name)(mutex);           \
     __tsan_acquire(mutex);             \
   }
+// Returns holding the mutex and with the condition true; evaluates it before it could tell ThreadSanitizer.
+#define WHARF_ACQUIRES_WHEN(name)                             \
+  void WHARF_REAL(name)(void* mutex, const void* condition);  \
+  void WHARF_WRAP(name)(void* mutex, const void* condition) { \
+    {                                                         \
+      IgnoreReads ignore;                                     \
+      WHARF_REAL(name)(mutex, condition);                     \
+    }                                                         \
+    __tsan_acquire(mutex);                                    \
+  }
 #define WHARF_TRIES(name)                        \
   bool WHARF_REAL(name)(void* mutex);            \
   bool WHARF_WRAP(name)(void* mutex) {           \
@@ -49,6 +59,13 @@ struct IgnoreReads {
     IgnoreReads ignore;                  \
     return WHARF_REAL(name)(counter);    \
   }
+#define WHARF_AWAITS(name)                                                  \
+  bool WHARF_REAL(name)(const void* notification, absl::Duration timeout);  \
+  bool WHARF_WRAP(name)(const void* notification, absl::Duration timeout) { \
+    const bool notified = WHARF_REAL(name)(notification, timeout);          \
+    if (notified) __tsan_acquire(const_cast<void*>(notification));          \
+    return notified;                                                        \
+  }
 // Gives the mutex up for a while.
 #define WHARF_WAITS(type, name, parameters, arguments, mutex) \
   type WHARF_REAL(name) parameters;                           \
@@ -67,6 +84,7 @@ extern "C" {
 
 WHARF_ACQUIRES(_ZN4absl7debian35Mutex4LockEv)
 WHARF_ACQUIRES(_ZN4absl7debian35Mutex10ReaderLockEv)
+WHARF_ACQUIRES_WHEN(_ZN4absl7debian35Mutex8LockWhenERKNS0_9ConditionE)
 WHARF_TRIES(_ZN4absl7debian35Mutex7TryLockEv)
 WHARF_TRIES(_ZN4absl7debian35Mutex13ReaderTryLockEv)
 WHARF_RELEASES(_ZN4absl7debian35Mutex6UnlockEv)
@@ -87,6 +105,7 @@ WHARF_WAITS(bool, _ZN4absl7debian37CondVar16WaitWithDeadlineEPNS0_5MutexENS0_4Ti
 
 WHARF_RELEASES(_ZN4absl7debian312Notification6NotifyEv)
 WHARF_ACQUIRES(_ZNK4absl7debian312Notification19WaitForNotificationEv)
+WHARF_AWAITS(_ZNK4absl7debian312Notification30WaitForNotificationWithTimeoutENS0_8DurationE)
 
 WHARF_RELEASES_AND_TELLS(_ZN4absl7debian315BlockingCounter14DecrementCountEv)
 WHARF_ACQUIRES(_ZN4absl7debian315BlockingCounter4WaitEv)
