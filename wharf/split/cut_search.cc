@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace wharf::split {
 namespace {
@@ -114,6 +115,33 @@ std::vector<CutSearch::Candidate> CutSearch::Starts() {
   return starts;
 }
 
+Cuts CutSearch::Part(const Stretch& stretch, double share) const {
+  Cuts cuts(graph_.Size());
+  if (stretch.from != Stretch::kInput) SetShare(cuts, frontiers_[stretch.from], kShares);
+  for (const int op : frontiers_[stretch.to].live) {
+    const int here = static_cast<int>(std::lround(graph_.Rows(op) * (1 - share)));
+    cuts[op] = {here, here, true};
+  }
+  return cuts;
+}
+
+std::vector<CutSearch::Stretch> CutSearch::BestStretches(size_t count) {
+  std::vector<std::pair<double, Stretch>> all;
+  for (size_t to = 0; to < frontiers_.size(); ++to) {
+    for (size_t i = 0; i <= to; ++i) {
+      const Stretch stretch{i == 0 ? Stretch::kInput : i - 1, to};
+      double score = std::numeric_limits<double>::infinity();
+      for (const double share : {0.25, 0.5, 0.75}) score = std::min(score, Score(Part(stretch, share)));
+      all.push_back({score, stretch});
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  all.resize(std::min(all.size(), count));
+  std::vector<Stretch> best;
+  for (const auto& [score, stretch] : all) best.push_back(stretch);
+  return best;
+}
+
 // Rows parted until a frontier, what follows on one side.
 void CutSearch::AddJoins(std::vector<Candidate>& starts) {
   for (const Frontier& frontier : frontiers_) {
@@ -152,7 +180,7 @@ void CutSearch::AddParted(std::vector<Candidate>& starts) {
 void CutSearch::SetShare(Cuts& cuts, const Frontier& frontier, int share) const {
   for (const int op : frontier.live) {
     const int rows = static_cast<int>(std::lround(static_cast<double>(graph_.Rows(op)) * share / kShares));
-    cuts[op] = {rows, rows};
+    cuts[op] = {rows, rows, cuts[op].server_first};
   }
 }
 

@@ -47,6 +47,19 @@ class CutSearch {
   // Layer partitions (with and without replication, by latency and by energy), and plans that part the rows until some
   // frontier of the model, exchanging there alone or on the way as well.
   std::vector<Candidate> Starts();
+  // A part of the model of which the server computes the first rows, while the device computes the others and all that
+  // is before and behind. From and to a frontier; from the model's input if `from` is kInput.
+  struct Stretch {
+    static constexpr size_t kInput = static_cast<size_t>(-1);
+    size_t from = kInput, to = 0;
+    friend bool operator==(const Stretch&, const Stretch&) = default;
+  };
+  // The most promising, at most so many. Tries all: O(frontiers^2 * operators).
+  std::vector<Stretch> BestStretches(size_t count);
+  // `share` of the rows at the stretch's end is the server's.
+  Cuts Part(const Stretch& stretch, double share) const;
+  // The first operator behind it.
+  int EndOf(const Stretch& stretch) const { return frontiers_[stretch.to].position + 1; }
   // All exchanges of one operator or of a frontier in turn, until nothing is gained or `limit` is spent.
   void Polish(Candidate& best, int64_t limit);
   // Random changes until `limit` is spent; those that cost nothing are kept too, so that plateaus are crossed.

@@ -159,6 +159,21 @@ TEST(Planner, OursBeatsDifferentialEvolutionWithTwentyTimesTheBudget) {
   }
 }
 
+// Its input takes three times as long to send as the device takes for everything.
+TEST(Planner, OursPartsTheRowsOfAStretchWhereTheLinkIsTooSlowForAllOfThem) {
+  const RowGraph graph(Stored("agrnav"));
+  PlanEvaluator evaluator(graph);
+  Link link;
+  link.bytes_per_ms = 2500;
+  const double alone = evaluator.Evaluate(DeviceOnlyPlan(graph), link).latency_ms;
+  for (const bool bands : {false, true}) {
+    PlannerOptions options = Budget(200'000);
+    options.bands = bands;
+    const Plan plan = (*MakePlanner("intra-dp", graph, options))->MakePlan(link, {});
+    EXPECT_LE(evaluator.Evaluate(plan, link).latency_ms, (bands ? 0.92 : 0.96) * alone);
+  }
+}
+
 TEST(Planner, SweepsAreValidAndFasterLinksNeverSlower) {
   const RowGraph graph(Stored("vgg19_bn"));
   PlanEvaluator evaluator(graph);

@@ -9,11 +9,12 @@ namespace {
 
 constexpr size_t kStarts = 3;   // of which this many are improved
 constexpr size_t kLayouts = 2;  // of the pool, this many are improved for each rate
-constexpr size_t kSampledRates = 6, kLayoutsPerRate = 4;
+constexpr size_t kSampledRates = 6, kLayoutsPerRate = 4, kStretchesPerRate = 2;
 constexpr int64_t kLayingOut = 15;  // laying a graph out takes as long as walking it this often
 const std::vector<std::vector<double>> kEnds = {
     {0.5}, {0.75}, {0.9}, {0.34, 0.67}, {0.5, 0.9}, {0.25, 0.5, 0.75}, {0.4, 0.7, 0.9}};
 constexpr size_t kMaxEnds = 5;
+constexpr int kBandsOfStretch[] = {0, 1, 2, 3, 5};
 
 // Whether bands of every operator read what the operator does. Else plans without layout are not always valid in one.
 bool BandsReadAlike(const RowGraph& graph) {
@@ -39,6 +40,82 @@ void IntraDpPlanner::Ask(const Question& question, size_t rate) {
   Link link = question.link;
   link.bytes_per_ms = question.rates[rate];
   search_.Ask(link, question.objective);
+}
+
+std::vector<size_t> IntraDpPlanner::Sampled(const Question& question) {
+  std::vector<size_t> sampled;
+  for (size_t i = 0; i < question.rates.size(); ++i) {
+    if (question.rates[i] > 0) sampled.push_back(i);
+  }
+  for (size_t i = 0, all = sampled.size(); all > kSampledRates && i < kSampledRates; ++i) {
+    sampled[i] = sampled[(2 * i + 1) * all / (2 * kSampledRates)];
+  }
+  sampled.resize(std::min(sampled.size(), kSampledRates));
+  return sampled;
+}
+
+IntraDpPlanner::Found IntraDpPlanner::Make(const Parted& parted) {
+  Found found{{search_.Part(parted.stretch, parted.share), std::numeric_limits<double>::infinity()}, nullptr};
+  if (parted.bands > 0) {
+    Banding banding{search_.EndOf(parted.stretch), {}, Anchor::kFrontier};
+    for (int band = 1; band <= parted.bands; ++band) banding.ends.push_back(parted.share * band / parted.bands);
+    found.laid_out = std::make_shared<LaidOut>(graph_, banding);
+    search_.Spend(kLayingOut * found.laid_out->graph.Size());
+  }
+  return found;
+}
+
+std::vector<IntraDpPlanner::Found> IntraDpPlanner::PartStretches(const Question& question, bool in_bands) {
+  std::vector<CutSearch::Stretch> stretches;
+  search_.Use(nullptr);
+  for (const size_t rate : Sampled(question)) {
+    Ask(question, rate);
+    for (const CutSearch::Stretch& stretch : search_.BestStretches(kStretchesPerRate)) {
+      if (std::find(stretches.begin(), stretches.end(), stretch) == stretches.end()) stretches.push_back(stretch);
+    }
+  }
+  std::vector<Found> best(question.rates.size());
+  std::vector<Parted> how(question.rates.size());
+  for (const CutSearch::Stretch& stretch : stretches) {
+    for (int eighths = 1; eighths < 8; ++eighths) {
+      for (const int bands : kBandsOfStretch) {
+        if (bands > 0 && !in_bands) continue;
+        const Parted parted{stretch, eighths / 8.0, bands};
+        const Found found = Make(parted);
+        search_.Use(found.laid_out.get());
+        for (size_t i = 0; i < best.size(); ++i) {
+          if (question.rates[i] <= 0) continue;
+          Ask(question, i);
+          const double score = search_.Score(found.cuts.cuts);
+          if (score < best[i].cuts.score) best[i] = {{found.cuts.cuts, score}, found.laid_out}, how[i] = parted;
+        }
+      }
+    }
+  }
+  for (size_t i = 0; i < best.size(); ++i) {
+    if (!std::isfinite(best[i].cuts.score)) continue;
+    Ask(question, i);
+    best[i] = Refined(how[i], std::move(best[i]));
+  }
+  return best;
+}
+
+IntraDpPlanner::Found IntraDpPlanner::Refined(Parted parted, Found best) {
+  for (double step = 1.0 / 16; step > 1.0 / 512; step /= 2) {
+    for (Parted changed : {Parted{parted.stretch, parted.share - step, parted.bands},
+                           Parted{parted.stretch, parted.share + step, parted.bands},
+                           Parted{parted.stretch, parted.share + step, parted.bands + 1}}) {
+      if (parted.bands == 0 || changed.bands > static_cast<int>(kMaxEnds)) changed.bands = parted.bands;
+      Found found = Make(changed);
+      search_.Use(found.laid_out.get());
+      found.cuts.score = search_.Score(found.cuts.cuts);
+      if (!Better(found.cuts.score, best.cuts.score)) continue;
+      best = std::move(found);
+      parted = changed;
+      break;
+    }
+  }
+  return best;
 }
 
 CutSearch::Candidate IntraDpPlanner::Solve(int64_t budget) {
@@ -71,14 +148,7 @@ std::vector<Cuts> IntraDpPlanner::WholeSides(const Link& link) {
 
 std::vector<std::shared_ptr<LaidOut>> IntraDpPlanner::ChooseLayouts(const Question& question,
                                                                     const std::vector<Found>& plain) {
-  std::vector<size_t> sampled;
-  for (size_t i = 0; i < question.rates.size(); ++i) {
-    if (question.rates[i] > 0) sampled.push_back(i);
-  }
-  for (size_t i = 0, all = sampled.size(); all > kSampledRates && i < kSampledRates; ++i) {
-    sampled[i] = sampled[(2 * i + 1) * all / (2 * kSampledRates)];
-  }
-  sampled.resize(std::min(sampled.size(), kSampledRates));
+  const std::vector<size_t> sampled = Sampled(question);
   std::vector<std::vector<Cuts>> cuts;
   for (const size_t rate : sampled) {
     Link link = question.link;
@@ -110,10 +180,12 @@ std::vector<std::shared_ptr<LaidOut>> IntraDpPlanner::ChooseLayouts(const Questi
   return chosen;
 }
 
-void IntraDpPlanner::TryLayouts(const std::vector<std::shared_ptr<LaidOut>>& layouts, Found& best, int64_t budget) {
+void IntraDpPlanner::TryLayouts(const std::vector<std::shared_ptr<LaidOut>>& layouts, const Found& parted, Found& best,
+                                int64_t budget) {
   std::vector<Cuts> cuts = WholeSides(search_.AskedLink());
   cuts.push_back(best.cuts.cuts);
   std::vector<Found> found;
+  if (!parted.cuts.cuts.empty()) found.push_back(parted);
   for (const auto& laid_out : layouts) {
     search_.Use(laid_out.get());
     Found one{{}, laid_out};
@@ -129,7 +201,7 @@ void IntraDpPlanner::TryLayouts(const std::vector<std::shared_ptr<LaidOut>>& lay
   for (Found& one : found) {
     search_.Use(one.laid_out.get());
     search_.Polish(one.cuts, search_.Spent() + budget / 6);
-    WanderLayouts(one, search_.Spent() + budget / 6);
+    if (one.laid_out != nullptr) WanderLayouts(one, search_.Spent() + budget / 6);
     if (Better(one.cuts.score, best.cuts.score)) best = std::move(one);
   }
   search_.Use(best.laid_out.get());
@@ -226,14 +298,16 @@ std::vector<Plan> IntraDpPlanner::Sweep(const Link& link, const std::vector<doub
     best[i].cuts = Solve(bytes_per_ms[i] > 0 ? options_.budget / 4 : 0);
   }
   using Layouts = std::vector<std::shared_ptr<LaidOut>>;
-  const Layouts layouts = options_.bands && BandsReadAlike(graph_) ? ChooseLayouts(question, best) : Layouts();
+  const bool in_bands = options_.bands && BandsReadAlike(graph_);
+  const Layouts layouts = in_bands ? ChooseLayouts(question, best) : Layouts();
+  const std::vector<Found> parted = PartStretches(question, in_bands);
   const auto improve = [&](size_t i, const auto& how) {
     if (bytes_per_ms[i] <= 0) return;
     Ask(question, i);
     how(best[i]);
   };
   for (size_t i = 0; i < count; ++i) {
-    improve(i, [&](Found& one) { TryLayouts(layouts, one, options_.budget / 4); });
+    improve(i, [&](Found& one) { TryLayouts(layouts, parted[i], one, options_.budget / 4); });
   }
   for (size_t i = 0; i < count; ++i) improve(i, [&](Found& one) { Retry(best, one, options_.budget / 4); });
   for (size_t i = count; i-- > 0;) improve(i, [&](Found& one) { Retry(best, one, options_.budget / 4); });

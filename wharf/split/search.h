@@ -10,8 +10,9 @@
 namespace wharf::split {
 
 // First a local search over cuts from several starts, without layout. Then the plans found, the server alone and the
-// layer partition are tried in many bandings; the best few bandings are polished, and they and the cuts are changed at
-// random together. At last the plans of neighbouring bandwidths are tried. docs/split.md.
+// layer partition are tried in many bandings, and plans by which the server computes the first rows of a stretch in as
+// many bands as pay; the best few are polished, and bandings and cuts are changed at random together. At last the plans
+// of neighbouring bandwidths are tried. docs/split.md.
 class IntraDpPlanner final : public Planner {
  public:
   // `graph` must outlive it.
@@ -33,11 +34,26 @@ class IntraDpPlanner final : public Planner {
     Objective objective;
   };
   void Ask(const Question& question, size_t rate);
+  // Some of the rates, spread over all.
+  static std::vector<size_t> Sampled(const Question& question);
   CutSearch::Candidate Solve(int64_t budget);
+  // The server computes the first rows of a stretch, in so many bands; in no layout if none.
+  struct Parted {
+    CutSearch::Stretch stretch;
+    double share = 0;
+    int bands = 0;
+  };
+  Found Make(const Parted& parted);
+  // For every rate the best of some stretches, shares and numbers of bands. Overwrites the question asked.
+  std::vector<Found> PartStretches(const Question& question, bool in_bands);
+  // Smaller and smaller changes of the share, and more bands.
+  Found Refined(Parted parted, Found best);
   std::vector<Banding> Bandings() const;
   // The most promising layouts, for some of the rates.
   std::vector<std::shared_ptr<LaidOut>> ChooseLayouts(const Question& question, const std::vector<Found>& plain);
-  void TryLayouts(const std::vector<std::shared_ptr<LaidOut>>& layouts, Found& best, int64_t budget);
+  // Of `best`, of `parted` and of the best of those layouts, what is best when improved.
+  void TryLayouts(const std::vector<std::shared_ptr<LaidOut>>& layouts, const Found& parted, Found& best,
+                  int64_t budget);
   // What is worth trying in any layout, besides what was found without.
   std::vector<Cuts> WholeSides(const Link& link);
   // Random changes of the layout, kept where they gain.
