@@ -32,7 +32,7 @@ trackers lose by themselves.
 
 Depth: AbsRel of a true map warped over a stride, and at stride 8 the accuracy model's estimate of it and how the two
 correlate over frames. Odometry: t_err of a chain of measured motions, and of the pose filter that takes them 4 frames
-late. Filter: how far off it is after some seconds without any.
+late; by what is outside the true boxes of vehicles and people. Filter: how far off it is after some seconds without any.
 
 Example: wharf ar trackers --split evaluation --videos 2 --json trackers.json)";
 
@@ -48,6 +48,7 @@ struct ArTrackersOptions {
   int videos = 1;
   int every = 60;
   double assumed_noise = track::OdometryOptions().depth_noise;
+  bool all_landmarks = false;
 };
 
 // Values of one category, from all its videos: by stride, or by second.
@@ -91,11 +92,12 @@ std::vector<Pose> EveryNthOf(const std::vector<Pose>& poses, int stride) {
   return some;
 }
 
-absl::Status AddOdometry(const World& world, const track::DriveRecord& record, uint64_t seed, double assumed_noise,
-                         Found& found) {
+absl::Status AddOdometry(const World& world, const track::DriveRecord& record, uint64_t seed,
+                         const ArTrackersOptions& options, Found& found) {
   const track::DepthSource sources[] = {track::TrueDepth(), track::NoisyDepth(kDepthNoise, seed)};
+  const track::Landmarks landmarks = options.all_landmarks ? track::Landmarks::kAll : track::Landmarks::kOutsideBoxes;
   WHARF_ASSIGN_OR_RETURN(const auto tables, track::MeasureMotions(world, kOdometryStrides, sources, World::kFrames,
-                                                                  {.depth_noise = assumed_noise}));
+                                                                  landmarks, {.depth_noise = options.assumed_noise}));
   for (size_t source = 0; source < tables.size(); ++source) {
     for (size_t i = 0; i < std::size(kOdometryStrides); ++i) {
       const int stride = kOdometryStrides[i];
@@ -150,7 +152,7 @@ absl::StatusOr<Found> Measure(const scene::Category& category, scene::Split spli
     const track::DriveRecord record = track::RecordOf(world);
     WHARF_RETURN_IF_ERROR(AddDepth(world, options.every, found));
     WHARF_RETURN_IF_ERROR(AddDrift(world, record, found));
-    WHARF_RETURN_IF_ERROR(AddOdometry(world, record, video.seed, options.assumed_noise, found));
+    WHARF_RETURN_IF_ERROR(AddOdometry(world, record, video.seed, options, found));
   }
   return found;
 }
@@ -278,6 +280,8 @@ void AddArTrackersCommand(CLI::App& app) {
       ->add_option("--assumed-noise", options->assumed_noise, "Of depth, by which odometry weighs; 0: it trusts depth")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
+  command->add_flag("--all-landmarks", options->all_landmarks,
+                    "Odometry goes by what is in the boxes of vehicles and people, too");
   command->add_option("--json", options->json, "Write the values as rows here")->type_name("FILE");
   command->callback([options] {
     if (const absl::Status done = RunArTrackers(*options); !done.ok()) Fail(done);

@@ -149,7 +149,8 @@ class Refinement {
 }  // namespace
 
 absl::StatusOr<MotionEstimate> EstimateMotion(const Image& first, const DepthMap& first_depth, const Image& second,
-                                              const Intrinsics& camera, const OdometryOptions& options) {
+                                              const Intrinsics& camera, const OdometryOptions& options,
+                                              std::span<const scene::Box> movable) {
   WHARF_RETURN_IF_ERROR(CheckPictures(first, second, camera));
   if (!HasSizeOf(first_depth, camera)) {
     return InvalidArgument("a depth map of {}x{} for a camera of {}x{}", first_depth.width, first_depth.height,
@@ -157,7 +158,7 @@ absl::StatusOr<MotionEstimate> EstimateMotion(const Image& first, const DepthMap
   }
   const int least = std::max(options.least_inliers, 6);  // PnP takes that many
   const auto enough = [&](size_t count) { return static_cast<int>(count) >= least; };
-  const std::vector<Match> matches = MatchFeatures(first, second, options);
+  const std::vector<Match> matches = MatchFeatures(first, second, options, movable);
   if (!enough(matches.size()))
     return NotFound("only {} features of the first picture are in the second", matches.size());
   const std::vector<Landmark> landmarks = LandmarksOf(matches, first_depth, camera, options);

@@ -2,6 +2,8 @@
 // section 2.6.2; the paper runs a network there, this runs geometry on the depth network's map).
 #pragma once
 
+#include <span>
+
 #include "absl/status/statusor.h"
 #include "wharf/scene/scene.h"
 #include "wharf/track/motion.h"
@@ -18,12 +20,14 @@ struct OdometryOptions {
   double farthest_metres = 100;  // depths beyond say nothing about translation
 };
 
-// The motion in metres, from features of both frames and the first frame's depth. kInvalidArgument if sizes are not the
-// camera's; kFailedPrecondition if the depth map knows too little at the features; kNotFound if too few features are
-// found again or agree on a motion. Deterministic. Any thread. Some ms at 448x128 (track_benchmark).
+// The motion in metres, from features of both frames and the first frame's depth. `movable`: boxes of the first picture
+// whose contents may move by themselves; no features are taken there. kInvalidArgument if sizes are not the camera's;
+// kFailedPrecondition if the depth map knows too little at the features; kNotFound if too few features are found again
+// or agree on a motion. Deterministic. Any thread. Some ms at 448x128 (track_benchmark).
 absl::StatusOr<MotionEstimate> EstimateMotion(const scene::Image& first, const scene::DepthMap& first_depth,
                                               const scene::Image& second, const scene::Intrinsics& camera,
-                                              const OdometryOptions& options = {});
+                                              const OdometryOptions& options = {},
+                                              std::span<const scene::Box> movable = {});
 
 // The same without depth, from the essential matrix: rotation, and the direction of the translation (metric == false).
 // kNotFound also if the camera hardly moved, as then there is no direction.

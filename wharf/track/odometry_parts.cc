@@ -11,17 +11,28 @@ namespace {
 
 constexpr FlowOptions kFlow{.window = 21, .levels = 4};
 
+// Where corners may be: everywhere but in the boxes, which are cut to the picture.
+cv::Mat Outside(std::span<const scene::Box> boxes, cv::Size size) {
+  cv::Mat mask(size, CV_8U, cv::Scalar(255));
+  const cv::Rect picture({0, 0}, size);
+  for (const scene::Box& box : boxes) {
+    const cv::Point first(cvFloor(box.left), cvFloor(box.top)), beyond(cvCeil(box.right), cvCeil(box.bottom));
+    mask(cv::Rect(first, beyond) & picture) = 0;
+  }
+  return mask;
+}
+
 }  // namespace
 
-std::vector<Match> MatchFeatures(const scene::Image& first, const scene::Image& second,
-                                 const OdometryOptions& options) {
+std::vector<Match> MatchFeatures(const scene::Image& first, const scene::Image& second, const OdometryOptions& options,
+                                 std::span<const scene::Box> left_out) {
   FlowOptions flow = kFlow;
   flow.round_trip_px = options.round_trip_px;
   const Pyramid from = PyramidOf(first, flow), to = PyramidOf(second, flow);
   // A distance at which the wanted number just covers the picture.
   const double spread = std::sqrt(0.5 * first.width * first.height / options.features);
   std::vector<cv::Point2f> corners;
-  cv::goodFeaturesToTrack(from[0], corners, options.features, 0.005, spread);
+  cv::goodFeaturesToTrack(from[0], corners, options.features, 0.005, spread, Outside(left_out, from[0].size()));
   return Follow(from, to, corners, flow);
 }
 

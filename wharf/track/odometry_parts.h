@@ -2,6 +2,7 @@
 #pragma once
 
 #include <opencv2/core.hpp>
+#include <span>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -17,8 +18,10 @@ inline constexpr double kFeatureNoise = 0.3;  // standard deviation of a followe
 // kInvalidArgument unless both have the camera's size.
 absl::Status CheckPictures(const scene::Image& first, const scene::Image& second, const scene::Intrinsics& camera);
 
-// Corners of the first picture, spread over it, and where the second has them. REQUIRES: CheckPictures.
-std::vector<Match> MatchFeatures(const scene::Image& first, const scene::Image& second, const OdometryOptions& options);
+// Corners of the first picture, spread over it but for `left_out`, and where the second has them. REQUIRES:
+// CheckPictures.
+std::vector<Match> MatchFeatures(const scene::Image& first, const scene::Image& second, const OdometryOptions& options,
+                                 std::span<const scene::Box> left_out = {});
 
 cv::Matx33d CameraMatrix(const scene::Intrinsics& camera);
 scene::Pose PoseOf(const cv::Matx33d& rotation, const cv::Vec3d& translation);

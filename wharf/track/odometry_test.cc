@@ -86,6 +86,26 @@ TEST(EstimateMotion, IsNotTakenInByAVanThatMoves) {
   EXPECT_LT((found->motion.position - motion.position).norm(), 0.04);
 }
 
+TEST(EstimateMotion, IsTakenInByALorryAheadUnlessToldOfIt) {
+  Street street;
+  street.solids.push_back({{-6, -4, 8}, {6, 1.5, 12}});
+  const View before = Render(street, StreetCamera(), Pose());
+  const Pose motion = PoseAtPlace({0, 0, 0.5});
+  street.solids.back().low.z() += 0.5;  // as fast as the camera
+  street.solids.back().high.z() += 0.5;
+  const View after = Render(street, StreetCamera(), motion);
+  const auto error = [&](std::span<const scene::Box> movable) {
+    const auto found = EstimateMotion(before.image, before.depth, after.image, StreetCamera(), {}, movable);
+    return found.ok() ? (found->motion.position - motion.position).norm() : -1;
+  };
+  EXPECT_GT(error({}), 0.4);
+  const scene::Box lorry{224 - 6 * 28, -10, 224 + 6 * 28, 64 + 1.5 * 26};  // beyond the picture's edge, too
+  EXPECT_LT(error(std::span(&lorry, 1)), 0.1);  // by what little is left on both sides
+  EXPECT_GE(error(std::span(&lorry, 1)), 0);
+  const scene::Box all{0, 0, 448, 128};
+  EXPECT_EQ(error(std::span(&all, 1)), -1);
+}
+
 TEST(EstimateMotion, SaysWhyThereIsNone) {
   const scene::Image blank{448, 128, std::vector<uint8_t>(3 * 448 * 128, 90)};
   const DepthMap unknown{448, 128, std::vector<float>(448 * 128, 0)};

@@ -49,11 +49,13 @@ class SmoothNoise {
 struct Seen {
   scene::Image image;
   std::vector<DepthMap> depths;
+  std::vector<scene::Box> movable;
 };
 
-absl::StatusOr<Seen> See(const World& world, int64_t index, std::span<const DepthSource> sources) {
+absl::StatusOr<Seen> See(const World& world, int64_t index, std::span<const DepthSource> sources, Landmarks landmarks) {
   Frame frame = world.FrameAt(index, kOdometryWidth, kOdometryHeight);
   Seen seen;
+  if (landmarks == Landmarks::kOutsideBoxes) seen.movable = world.TruthAt(index, kOdometryWidth, kOdometryHeight).boxes;
   for (const DepthSource& source : sources) {
     WHARF_ASSIGN_OR_RETURN(DepthMap depth, source(frame, world));
     seen.depths.push_back(std::move(depth));
@@ -99,18 +101,19 @@ DepthSource NoisyDepth(double relative_sd, uint64_t seed) {
 
 absl::StatusOr<std::vector<MotionTable>> MeasureMotions(const World& world, std::span<const int> strides,
                                                         std::span<const DepthSource> sources, int64_t frames,
-                                                        const OdometryOptions& options) {
+                                                        Landmarks landmarks, const OdometryOptions& options) {
   const scene::Intrinsics camera = World::Camera(kOdometryWidth, kOdometryHeight);
   std::vector<MotionTable> tables(sources.size());
   std::map<int64_t, Seen> seen;  // of the last of the longest strides
   for (int64_t to = 0; to < frames; to += strides.front()) {
-    WHARF_ASSIGN_OR_RETURN(seen[to], See(world, to, sources));
+    WHARF_ASSIGN_OR_RETURN(seen[to], See(world, to, sources, landmarks));
     for (const int stride : strides) {
       const int64_t from = to - stride;
       if (from < 0 || to % stride != 0) continue;
       for (size_t i = 0; i < sources.size(); ++i) {
+        const Seen& first = seen[from];
         tables[i].emplace(std::pair(from, to),
-                          EstimateMotion(seen[from].image, seen[from].depths[i], seen[to].image, camera, options));
+                          EstimateMotion(first.image, first.depths[i], seen[to].image, camera, options, first.movable));
       }
     }
     seen.erase(seen.begin(), seen.upper_bound(to - strides.back()));

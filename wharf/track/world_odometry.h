@@ -33,11 +33,17 @@ DepthSource NoisyDepth(double relative_sd, uint64_t seed);
 // What odometry measured between frames k * stride and (k + 1) * stride of a video, or why not.
 using MotionTable = std::map<std::pair<int64_t, int64_t>, absl::StatusOr<MotionEstimate>>;
 
+// What odometry goes by.
+enum class Landmarks {
+  kAll,
+  kOutsideBoxes,  // not by what is in the true boxes of vehicles and people
+};
+
 // One table a source, of all strides (increasing, each a multiple of the first), over the frames below `frames`; every
 // picture is rendered once. Fails as a source does.
 absl::StatusOr<std::vector<MotionTable>> MeasureMotions(const scene::World& world, std::span<const int> strides,
                                                         std::span<const DepthSource> sources, int64_t frames,
-                                                        const OdometryOptions& options = {});
+                                                        Landmarks landmarks, const OdometryOptions& options = {});
 
 // For FilterTrajectory. kInternal for a pair that is not in the table, which must outlive it.
 MeasureMotion From(const MotionTable& table);

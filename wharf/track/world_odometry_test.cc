@@ -103,7 +103,7 @@ TEST(RenderedFrames, OdometryFindsTheWay) {
   const int strides[] = {4, 8};
   const DepthSource sources[] = {TrueDepth(), NoisyDepth(0.1, 1)};
   constexpr int64_t kFrames = 97;
-  const std::vector<MotionTable> tables = *MeasureMotions(Quiet(), strides, sources, kFrames);
+  const std::vector<MotionTable> tables = *MeasureMotions(Quiet(), strides, sources, kFrames, Landmarks::kAll);
   ASSERT_EQ(tables.size(), 2u);
   const DriveRecord record = RecordOf(Quiet());
   const double way = (record.truth[96].position - record.truth[0].position).norm();

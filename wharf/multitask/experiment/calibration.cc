@@ -59,7 +59,7 @@ class Watcher {
     found_.server_abs_rel.push_back(server);
     found_.lite_abs_rel.push_back(lite_abs_rel);
     for (const Seen& before : seen_) {
-      const auto motion = FeatureMotion(camera_)(before.frame, before.depth, frame);
+      const auto motion = FeatureMotion(camera_)({before.frame, before.depth, before.boxes}, frame);
       if (motion.ok()) motions_[{before.frame->index, frame->index}] = *motion;
     }
     if (seen_.size() == kStride / kBaseStride) WHARF_RETURN_IF_ERROR(CompareTracked(seen_.front(), now, server));

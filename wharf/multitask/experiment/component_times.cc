@@ -48,8 +48,8 @@ absl::StatusOr<ComponentTimes> MeasurePair(const scene::World& world, const Netw
   WHARF_ASSIGN_OR_RETURN(const std::vector<scene::Box> boxes, networks.boxes(first));
   times.boxes = boxes_watch.Milliseconds();
   Stopwatch motion_watch(clock);
-  FeatureMotion(camera)(first, depth, second).IgnoreError();  // there may be none, which takes as long
-  times.odometry = times.depth + motion_watch.Milliseconds();
+  FeatureMotion(camera)({first, depth, boxes}, second).IgnoreError();  // there may be none, which takes as long
+  times.odometry = times.depth + times.boxes + motion_watch.Milliseconds();
   Stopwatch warp_watch(clock);
   track::WarpDepth(*depth, camera, motion);
   times.warp = warp_watch.Milliseconds();

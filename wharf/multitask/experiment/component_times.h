@@ -10,7 +10,7 @@ namespace wharf::multitask {
 
 // Milliseconds, medians over frames.
 struct ComponentTimes {
-  double depth = 0, odometry = 0, boxes = 0;  // the server's: networks; odometry's is the depth network and the motion
+  double depth = 0, odometry = 0, boxes = 0;               // the server's: networks; odometry's are both and the motion
   double warp = 0, lite = 0, filter = 0, box_tracker = 0;  // of every frame, in the client
   double flow = 0;                                         // the accuracy model of depth's tracker
 

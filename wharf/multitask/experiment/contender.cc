@@ -42,7 +42,7 @@ Contender::Contender(const Stage& stage)
              stage.calibration.depth, odometry_),
       boxes_(stage.calibration.box_drop_rate),
       depth_server_(stage.sight.Depth()),
-      odometry_server_(stage.sight.Depth(), stage.sight.Motion()),
+      odometry_server_(stage.sight.Depth(), stage.sight.Motion(), stage.sight.Boxes()),
       boxes_server_(stage.sight.Boxes()) {}
 
 std::vector<Task*> Contender::Tasks() {

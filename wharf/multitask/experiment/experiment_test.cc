@@ -166,8 +166,8 @@ TEST(MeasureComponents, TimesEachPartByItself) {
   ASSERT_TRUE(times.ok()) << times.status();
   for (const double part : {times->depth, times->boxes, times->warp, times->lite, times->filter, times->flow})
     EXPECT_DOUBLE_EQ(part, 1);
-  EXPECT_DOUBLE_EQ(times->odometry, 2);  // the depth network and the motion
-  EXPECT_DOUBLE_EQ(times->Profile().Find("odometry")->offload_ms, 2);
+  EXPECT_DOUBLE_EQ(times->odometry, 3);  // the depth network, the detector and the motion
+  EXPECT_DOUBLE_EQ(times->Profile().Find("odometry")->offload_ms, 3);
 }
 
 }  // namespace

@@ -76,12 +76,11 @@ BoxDetector Sight::Boxes() {
 }
 
 MotionEstimator Sight::Motion() {
-  return [this](const FramePointer& first, const DepthPointer& first_depth,
-                const FramePointer& second) -> absl::StatusOr<track::MotionEstimate> {
+  return [this](const Reference& first, const FramePointer& second) -> absl::StatusOr<track::MotionEstimate> {
     WHARF_RETURN_IF_ERROR(CheckAtHand(second));
-    const auto known = motions_.find(first->index);
+    const auto known = motions_.find(first.frame->index);
     if (known != motions_.end()) return known->second;
-    return motions_.emplace(first->index, motion_(first, first_depth, second)).first->second;
+    return motions_.emplace(first.frame->index, motion_(first, second)).first->second;
   };
 }
 

@@ -5,20 +5,23 @@
 namespace wharf::multitask {
 
 MotionEstimator FeatureMotion(const scene::Intrinsics& camera, const track::OdometryOptions& options) {
-  return [camera, options](const FramePointer& first, const DepthPointer& first_depth, const FramePointer& second) {
-    return track::EstimateMotion(first->image, *first_depth, second->image, camera, options);
+  return [camera, options](const Reference& first, const FramePointer& second) {
+    return track::EstimateMotion(first.frame->image, *first.depth, second->image, camera, options, first.movable);
   };
 }
 
 absl::StatusOr<AnswerPointer> OdometryServer::Serve(const FramePointer& frame) {
-  const FramePointer before = std::exchange(before_, nullptr);
-  const DepthPointer before_depth = std::exchange(before_depth_, nullptr);
-  WHARF_ASSIGN_OR_RETURN(before_depth_, depth_(frame));
-  before_ = frame;
+  const std::optional<Reference> before = std::exchange(before_, std::nullopt);
+  Reference now{frame, nullptr, {}};
+  WHARF_ASSIGN_OR_RETURN(now.depth, depth_(frame));
+  if (detector_ != nullptr) {
+    WHARF_ASSIGN_OR_RETURN(now.movable, detector_(frame));
+  }
+  before_ = std::move(now);
   auto answer = std::make_shared<OdometryAnswer>();
-  if (before != nullptr) {
-    WHARF_ASSIGN_OR_RETURN(track::MotionEstimate motion, motion_(before, before_depth, frame));
-    answer->measured = {before->index, std::move(motion)};
+  if (before.has_value()) {
+    WHARF_ASSIGN_OR_RETURN(track::MotionEstimate motion, motion_(*before, frame));
+    answer->measured = {before->frame->index, std::move(motion)};
   }
   return answer;
 }

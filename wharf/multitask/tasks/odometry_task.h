@@ -3,9 +3,11 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "wharf/multitask/task.h"
+#include "wharf/multitask/tasks/boxes_task.h"
 #include "wharf/multitask/tasks/depth_task.h"
 #include "wharf/multitask/tasks/pose_source.h"
 #include "wharf/track/motion.h"
@@ -23,22 +25,32 @@ struct OdometryAnswer final : Answer {
   std::optional<Measured> measured;  // not of the first frame
 };
 
-// Finds the motion between two pictures, the earlier one with its depth.
-using MotionEstimator = std::function<absl::StatusOr<track::MotionEstimate>(
-    const FramePointer& first, const DepthPointer& first_depth, const FramePointer& second)>;
+// A picture with what odometry has to know of it.
+struct Reference {
+  FramePointer frame;
+  DepthPointer depth;
+  std::vector<scene::Box> movable;  // boxes of what may move by itself, which odometry is not to go by
+};
+
+// Finds the motion from a picture to a later one.
+using MotionEstimator =
+    std::function<absl::StatusOr<track::MotionEstimate>(const Reference& first, const FramePointer& second)>;
 MotionEstimator FeatureMotion(const scene::Intrinsics& camera, const track::OdometryOptions& options = {});
 
 class OdometryServer final : public TaskServer {
  public:
-  OdometryServer(DepthEstimator depth, MotionEstimator motion) : depth_(std::move(depth)), motion_(std::move(motion)) {}
+  // Without a detector all that is seen counts as standing, and traffic that moves along with the camera may be taken
+  // for the street.
+  OdometryServer(DepthEstimator depth, MotionEstimator motion, BoxDetector detector = nullptr)
+      : depth_(std::move(depth)), motion_(std::move(motion)), detector_(std::move(detector)) {}
   // The frame is what the next one is held against, also where no motion is found (kNotFound).
   absl::StatusOr<AnswerPointer> Serve(const FramePointer& frame) override;
 
  private:
   const DepthEstimator depth_;
   const MotionEstimator motion_;
-  FramePointer before_;
-  DepthPointer before_depth_;
+  const BoxDetector detector_;
+  std::optional<Reference> before_;
 };
 
 struct OdometryTaskOptions {

@@ -246,12 +246,11 @@ TEST_F(OdometryTaskTest, TurningCostsMore) {
 
 TEST(OdometryServer, HoldsEachFrameAgainstTheOneBefore) {
   bool fails = false;
-  OdometryServer server(
-      [](const FramePointer&) { return std::make_shared<scene::DepthMap>(); },
-      [&](const FramePointer&, const DepthPointer&, const FramePointer&) -> absl::StatusOr<track::MotionEstimate> {
-        if (fails) return NotFound("no features");
-        return track::MotionEstimate();
-      });
+  OdometryServer server([](const FramePointer&) { return std::make_shared<scene::DepthMap>(); },
+                        [&](const Reference&, const FramePointer&) -> absl::StatusOr<track::MotionEstimate> {
+                          if (fails) return NotFound("no features");
+                          return track::MotionEstimate();
+                        });
   const auto serve = [&](int64_t index) { return server.Serve(MakeFrame(index, {})); };
   const auto from = [](const absl::StatusOr<AnswerPointer>& answer) {
     return dynamic_cast<const OdometryAnswer&>(**answer).measured->from;
@@ -262,6 +261,26 @@ TEST(OdometryServer, HoldsEachFrameAgainstTheOneBefore) {
   EXPECT_EQ(serve(12).status().code(), absl::StatusCode::kNotFound);
   fails = false;
   EXPECT_EQ(from(serve(17)), 12);
+}
+
+TEST(OdometryServer, LeavesOutWhatMayMove) {
+  std::vector<std::vector<scene::Box>> left_out;
+  OdometryServer server([](const FramePointer&) { return std::make_shared<scene::DepthMap>(); },
+                        [&](const Reference& first, const FramePointer&) -> absl::StatusOr<track::MotionEstimate> {
+                          left_out.push_back(first.movable);
+                          return track::MotionEstimate();
+                        },
+                        [](const FramePointer& frame) -> absl::StatusOr<std::vector<scene::Box>> {
+                          if (frame->index == 9) return Internal("no detector");
+                          return std::vector<scene::Box>{{static_cast<float>(frame->index), 0, 50, 20}};
+                        });
+  const auto serve = [&](int64_t index) { return server.Serve(MakeFrame(index, {})).status().code(); };
+  EXPECT_EQ(serve(3), absl::StatusCode::kOk);
+  EXPECT_EQ(serve(8), absl::StatusCode::kOk);
+  ASSERT_THAT(left_out, SizeIs(1));
+  ASSERT_THAT(left_out[0], SizeIs(1));
+  EXPECT_EQ(left_out[0][0].left, 3);  // of the earlier picture
+  EXPECT_EQ(serve(9), absl::StatusCode::kInternal);
 }
 
 class BoxesTaskTest : public ::testing::Test {
