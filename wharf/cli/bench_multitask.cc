@@ -6,6 +6,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "wharf/cli/ar_networks.h"
+#include "wharf/cli/bench_multitask_kept.h"
 #include "wharf/cli/bench_multitask_report.h"
 #include "wharf/cli/bench_progress.h"
 #include "wharf/cli/commands.h"
@@ -17,6 +18,7 @@
 #include "wharf/perception/depth_network.h"
 #include "wharf/perception/detector.h"
 #include "wharf/scene/videos.h"
+#include "wharf/split/runtime/model.h"
 
 namespace wharf::cli {
 namespace {
@@ -31,7 +33,8 @@ Time is virtual: offloads and the flow of depth's accuracy model take what --lat
 thesis-5g and thesis-a40: derived from it; measured: what one core of this machine computes, without a link).
 
 Systems     la (local algorithms only), rr, wrr X:Y (depth X times, odometry Y times), aao (all at once), accumo (model
-            predictive control); rr+local and accumo-local are ablations, wrr 1:0 and wrr 0:1 single tasks.
+            predictive control); rr+local and accumo-local are ablations, accumo+known is told depth's true drops
+            instead of estimates, wrr 1:0 and wrr 0:1 are single tasks.
 Errors      depth: AbsRel; odometry: KITTI's t_err, over segments of 100 to 800 m, in proportion shorter for videos of
             less than 40 s; boxes: 1 - IoU. Overall: their mean by --weights. Spreads are standard deviations over videos.
 Calibration AccuMO's accuracy models are told what --calibration says; --calibrate measures it anew, on videos of the
@@ -43,7 +46,7 @@ Example: wharf bench multitask --videos 2 --seconds 20 --html multitask.html)";
 constexpr const char* kMeasured = "measured";
 
 struct BenchMultitaskOptions {
-  std::string networks, calibration, calibrate, json, html;
+  std::string networks, calibration, calibrate, keep, json, html;
   std::vector<std::string> systems, weights, categories;
   std::string latencies = "thesis";
   int tasks = 2, videos = 20, jobs = 1;
@@ -171,9 +174,17 @@ class BenchMultitask {
     WHARF_ASSIGN_OR_RETURN(const Calibration calibration, Calibration::Parse(*text));
     WHARF_RETURN_IF_ERROR(MeasureHere());
     WHARF_RETURN_IF_ERROR(FindSystems());
+    WHARF_ASSIGN_OR_RETURN(const std::string depended_on, DependedOn(calibration));
+    const KeptVideos kept(options_.keep, depended_on);
     std::vector<MultitaskVideo> videos(jobs_.size());
     WHARF_RETURN_IF_ERROR(
         ForEachVideo(scene::Split::kEvaluation, [&](size_t i, const scene::Video& video) -> absl::Status {
+          const std::string category = scene::CategoryName(jobs_[i].category);
+          WHARF_ASSIGN_OR_RETURN(std::optional<MultitaskVideo> seen, kept.Find(category, video.seed));
+          if (seen.has_value()) {
+            videos[i] = *std::move(seen);
+            return absl::OkStatus();
+          }
           const scene::World world(video.seed, video.Options());
           const multitask::ExperimentOptions options{.frames = Frames(),
                                                      .tasks = options_.tasks,
@@ -181,10 +192,28 @@ class BenchMultitask {
                                                      .timelines = i == TimelineVideo()};
           WHARF_ASSIGN_OR_RETURN(auto results,
                                  multitask::RunVideo(world, systems_, NetworksOf(loaded_), calibration, options));
-          videos[i] = {scene::CategoryName(jobs_[i].category), video.seed, std::move(results)};
-          return absl::OkStatus();
+          videos[i] = {category, video.seed, std::move(results)};
+          return kept.Keep(videos[i]);
         }));
     return Show(Summarise(systems_, weights_, videos), videos, calibration);
+  }
+
+  // All that the scores of a video depend on.
+  absl::StatusOr<std::string> DependedOn(const Calibration& calibration) const {
+    std::string text = fmt::format("{} tasks, {} frames, oracle {}\n{}", options_.tasks, Frames(), options_.oracle,
+                                   calibration.Json());
+    for (const System& system : systems_) {
+      text += fmt::format("{} {} {}", system.policy, WeightsText(system.weights), system.profile.name);
+      for (const multitask::TaskLatency& task : system.profile.tasks)
+        text += fmt::format(" {}:{}:{}", task.task, task.offload_ms, task.model_ms);
+      text += "\n";
+    }
+    for (const char* network : {"depth", "lite", "detector"}) {
+      if (options_.oracle) break;
+      WHARF_ASSIGN_OR_RETURN(const std::string file, ReadFile(options_.networks + "/" + network + ".onnx"));
+      text += split::HexOf(split::HashOf(std::as_bytes(std::span(file)))) + "\n";
+    }
+    return text;
   }
 
   // The first of the hardest category, as in Figure 2.15.
@@ -223,14 +252,14 @@ class BenchMultitask {
   }
 
   absl::Status AddSystem(const std::string& name, const multitask::OffloadProfile& profile) {
-    WHARF_ASSIGN_OR_RETURN(const multitask::Policy policy, multitask::ParsePolicy(name, options_.tasks));
-    if (policy.mode != multitask::Mode::kPredictive) {
+    WHARF_ASSIGN_OR_RETURN(const multitask::SystemPolicy parsed, multitask::ParseSystemPolicy(name, options_.tasks));
+    if (parsed.policy.mode != multitask::Mode::kPredictive) {
       systems_.push_back({name, {}, profile});
       return absl::OkStatus();
     }
-    // The ablation, and other networks, at equal weights only, as in the thesis.
+    // Ablations, and other networks, at equal weights only, as in the thesis.
     const Weights equal(options_.tasks, 1);
-    const bool all = policy.local_algorithms && profile.name == options_.latencies;
+    const bool all = parsed.policy.local_algorithms && !parsed.depth_known && profile.name == options_.latencies;
     for (const Weights& weights : all ? weights_ : std::vector<Weights>{equal})
       systems_.push_back({name, weights, profile});
     return absl::OkStatus();
@@ -262,7 +291,8 @@ class BenchMultitask {
     if (!options_.json.empty()) WHARF_RETURN_IF_ERROR(WriteFile(options_.json, RowsAsJson(rows, options_.oracle)));
     if (options_.html.empty()) return absl::OkStatus();
     AddOverallCharts(rows, weights_, page);
-    AddTimelineOf(videos[TimelineVideo()], page);
+    if (!videos[TimelineVideo()].results.front().timeline.abs_rel.empty())  // kept ones have none
+      AddTimelineOf(videos[TimelineVideo()], page);
     return WriteFile(options_.html, page.Text());
   }
 
@@ -289,8 +319,8 @@ class BenchMultitask {
 void SetDefaults(BenchMultitaskOptions& options) {
   const bool three = options.tasks == 3;
   if (options.systems.empty()) {
-    options.systems = {"la",  "rr",     "wrr 3:1",  "wrr 2:1",      "wrr 1:2", "wrr 1:3",
-                       "aao", "accumo", "rr+local", "accumo-local", "wrr 1:0", "wrr 0:1"};
+    options.systems = {"la",     "rr",       "wrr 3:1",      "wrr 2:1",      "wrr 1:2", "wrr 1:3", "aao",
+                       "accumo", "rr+local", "accumo-local", "accumo+known", "wrr 1:0", "wrr 0:1"};
     if (three) options.systems = {"la", "rr", "wrr 2:1:1", "wrr 1:2:1", "wrr 1:1:2", "aao", "accumo"};
   }
   if (options.weights.empty()) {
@@ -340,6 +370,11 @@ void AddBenchMultitaskCommand(CLI::App& app) {
                    "Only calibrate, on --videos of the calibration split, into this file")
       ->type_name("FILE");
   command->add_flag("--oracle", options->oracle, "The truth instead of networks: for trying things out");
+  command
+      ->add_option("--keep", options->keep,
+                   "Keep each video's scores here, and take those that an earlier run has kept")
+      ->type_name("FOLDER")
+      ->check(CLI::ExistingDirectory);
   command->add_option("--json", options->json, "Write the rows here")->type_name("FILE");
   command->add_option("--html", options->html, "Write tables and plots here")->type_name("FILE");
   command->add_flag("--markdown", options->markdown, "Print Markdown tables");

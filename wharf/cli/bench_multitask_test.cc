@@ -3,8 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "wharf/cli/bench_multitask_kept.h"
 #include "wharf/cli/bench_multitask_report.h"
 #include "wharf/cli/bench_multitask_rows.h"
+#include "wharf/cli/files.h"
 
 namespace wharf::cli {
 namespace {
@@ -78,6 +80,38 @@ TEST_F(MultitaskRows, TheThesisStandsInBrackets) {
   const std::vector<TitledTable> tables = MultitaskTables(rows_, weights_);
   ASSERT_THAT(tables, Not(IsEmpty()));
   EXPECT_THAT(tables[0].table.Text(), HasSubstr("(0.168)"));  // rr's depth on L/L
+}
+
+class Kept : public MultitaskRows {
+ protected:
+  const std::string folder_ = ::testing::TempDir();
+  const KeptVideos kept_{folder_, "all as it was"};
+  const MultitaskVideo video_{"L/H", 4711, {Result(0.1, 1.0 / 3)}};
+};
+
+TEST_F(Kept, VideosAreFoundAgain) {
+  ASSERT_EQ(kept_.Keep(video_), absl::OkStatus());
+  const auto found = kept_.Find("L/H", 4711);
+  ASSERT_TRUE(found.ok() && found->has_value()) << found.status();
+  ASSERT_EQ((*found)->results.size(), 1);
+  for (const multitask::ScoreField& field : multitask::ScoreFields())
+    EXPECT_EQ((*found)->results[0].score.*field.value, video_.results[0].score.*field.value) << field.name;
+  EXPECT_FALSE(kept_.Find("L/H", 4712).value().has_value());
+  EXPECT_FALSE(KeptVideos("", "all as it was").Find("L/H", 4711).value().has_value());
+}
+
+TEST_F(Kept, VideosOfOtherConditionsAreNotTaken) {
+  ASSERT_EQ(kept_.Keep(video_), absl::OkStatus());
+  EXPECT_EQ(KeptVideos(folder_, "another network").Find("L/H", 4711).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(Kept, WhatIsNoVideoIsRefused) {
+  for (const char* text : {"", "[]", R"({"conditions": "all as it was"})",
+                           R"({"conditions": "all as it was", "scores": [{"abs_rel": 1}]})"}) {
+    ASSERT_EQ(WriteFile(folder_ + "/L-H-4713.json", text), absl::OkStatus());
+    EXPECT_EQ(kept_.Find("L/H", 4713).status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
 }
 
 TEST_F(MultitaskRows, NothingMeasuredIsNoTables) { EXPECT_THAT(MultitaskTables({}, weights_), IsEmpty()); }

@@ -40,13 +40,14 @@ Contender::Contender(const Stage& stage)
       odometry_(OdometryIn(stage.world, {}, stage.calibration.odometry)),
       depth_(scene::World::Camera(stage.options.width, stage.options.height), stage.sight.Lite(),
              stage.calibration.depth, odometry_),
+      known_depth_(depth_, stage.sight.Depth(), stage.sight.Lite(), stage.truth),
       boxes_(stage.calibration.box_drop_rate),
       depth_server_(stage.sight.Depth()),
       odometry_server_(stage.sight.Depth(), stage.sight.Motion(), stage.sight.Boxes()),
       boxes_server_(stage.sight.Boxes()) {}
 
 std::vector<Task*> Contender::Tasks() {
-  std::vector<Task*> tasks = {&depth_, &odometry_};
+  std::vector<Task*> tasks = {depth_known_ ? static_cast<Task*>(&known_depth_) : &depth_, &odometry_};
   if (stage_.options.tasks > 2) tasks.push_back(&boxes_);
   return tasks;
 }
@@ -64,9 +65,11 @@ absl::StatusOr<std::unique_ptr<Contender>> Contender::Make(const System& system,
 }
 
 absl::Status Contender::Start(const System& system) {
+  const int count = stage_.options.tasks;
+  WHARF_ASSIGN_OR_RETURN(const SystemPolicy parsed, ParseSystemPolicy(system.policy, count));
+  const Policy& policy = parsed.policy;
+  depth_known_ = parsed.depth_known;
   const std::vector<Task*> tasks = Tasks();
-  const int count = static_cast<int>(tasks.size());
-  WHARF_ASSIGN_OR_RETURN(const Policy policy, ParsePolicy(system.policy, count));
   uses_estimates_ = policy.UsesEstimates();
   const bool planned = policy.mode == Mode::kPredictive;
   if (planned && system.weights.size() != tasks.size())
@@ -88,7 +91,8 @@ absl::Status Contender::Start(const System& system) {
   return absl::OkStatus();
 }
 
-absl::Status Contender::OnFrame(const FramePointer& frame, const scene::Truth& truth) {
+absl::Status Contender::OnFrame(const FramePointer& frame) {
+  const scene::Truth& truth = stage_.truth;
   const FrameReport report = client_->OnFrame(frame);
   const TaskReport& depth = report.tasks[kDepth];
   if (depth_.result() == nullptr) return Internal("no depth for frame {}: {}", frame->index, ToString(depth.status));
@@ -110,20 +114,19 @@ absl::Status Contender::OnFrame(const FramePointer& frame, const scene::Truth& t
   sums_.decision_us += decision_us;
   sums_.decision_us_most = std::max(sums_.decision_us_most, decision_us);
   if (uses_estimates_ && frame->index % stage_.options.estimate_every == 0)
-    WHARF_RETURN_IF_ERROR(CompareEstimates(frame, truth, depth, abs_rel));
+    WHARF_RETURN_IF_ERROR(CompareEstimates(frame, depth, abs_rel));
   if (stage_.options.timelines) Record(report, abs_rel);
   return absl::OkStatus();
 }
 
 // What tracker and lite network lose against the server's network on this frame, which is asked for that here alone.
-absl::Status Contender::CompareEstimates(const FramePointer& frame, const scene::Truth& truth, const TaskReport& depth,
-                                         double abs_rel) {
+absl::Status Contender::CompareEstimates(const FramePointer& frame, const TaskReport& depth, double abs_rel) {
   if (depth.stride < 0) return absl::OkStatus();
   WHARF_ASSIGN_OR_RETURN(const DepthPointer server_depth, stage_.sight.Depth()(frame));
-  WHARF_ASSIGN_OR_RETURN(const double server, track::AbsRel(*server_depth, truth.depth));
+  WHARF_ASSIGN_OR_RETURN(const double server, track::AbsRel(*server_depth, stage_.truth.depth));
   if (depth.source == Source::kTracker) tracker_.Add(depth.stride * depth.estimate.drop_rate, abs_rel - server);
   WHARF_ASSIGN_OR_RETURN(const DepthPointer lite_depth, stage_.sight.Lite()(frame));
-  WHARF_ASSIGN_OR_RETURN(const double lite, track::AbsRel(*lite_depth, truth.depth));
+  WHARF_ASSIGN_OR_RETURN(const double lite, track::AbsRel(*lite_depth, stage_.truth.depth));
   lite_.Add(depth.estimate.local_drop, lite - server);
   return absl::OkStatus();
 }

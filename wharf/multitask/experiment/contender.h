@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "wharf/multitask/experiment/experiment.h"
+#include "wharf/multitask/experiment/known_depth.h"
 #include "wharf/multitask/virtual_workers.h"
 
 namespace wharf::multitask {
@@ -31,13 +32,14 @@ class Contender {
     const Calibration& calibration;
     const ExperimentOptions& options;
     Sight& sight;
+    const scene::Truth& truth;  // of the frame at hand
     VirtualClock& clock;
   };
   static absl::StatusOr<std::unique_ptr<Contender>> Make(const System& system, const Stage& stage);
   Contender(const Contender&) = delete;
   Contender& operator=(const Contender&) = delete;
 
-  absl::Status OnFrame(const FramePointer& frame, const scene::Truth& truth);
+  absl::Status OnFrame(const FramePointer& frame);
   // kFailedPrecondition: the way was too short for t_err.
   absl::StatusOr<SystemResult> Finish(const std::vector<scene::Pose>& truth);
 
@@ -46,13 +48,13 @@ class Contender {
   std::vector<Task*> Tasks();
   std::vector<TaskServer*> Servers();
   absl::Status Start(const System& system);
-  absl::Status CompareEstimates(const FramePointer& frame, const scene::Truth& truth, const TaskReport& depth,
-                                double abs_rel);
+  absl::Status CompareEstimates(const FramePointer& frame, const TaskReport& depth, double abs_rel);
   void Record(const FrameReport& report, double abs_rel);
 
   const Stage stage_;
   OdometryTask odometry_;
   DepthTask depth_;
+  KnownDepth known_depth_;  // the same, for systems that know what it loses
   BoxesTask boxes_;
   DepthServer depth_server_;
   OdometryServer odometry_server_;
@@ -60,7 +62,7 @@ class Contender {
   std::unique_ptr<VirtualOffloader> offloader_;
   std::unique_ptr<VirtualBackground> background_;
   std::optional<Client> client_;
-  bool uses_estimates_ = false;
+  bool uses_estimates_ = false, depth_known_ = false;
 
   int64_t frames_ = 0, depth_frames_ = 0, odometry_frames_ = 0, lite_frames_ = 0;  // the middle two: with an answer
   Score sums_;

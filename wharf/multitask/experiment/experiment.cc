@@ -30,6 +30,14 @@ const std::vector<ScoreField>& ScoreFields() {
   return fields;
 }
 
+absl::StatusOr<SystemPolicy> ParseSystemPolicy(std::string_view name, int tasks) {
+  constexpr std::string_view kKnown = "+known";
+  SystemPolicy system{.depth_known = name.ends_with(kKnown)};
+  if (system.depth_known) name.remove_suffix(kKnown.size());
+  WHARF_ASSIGN_OR_RETURN(system.policy, ParsePolicy(name, tasks));
+  return system;
+}
+
 absl::StatusOr<std::vector<SystemResult>> RunVideo(const scene::World& world, const std::vector<System>& systems,
                                                    const Networks& networks, const Calibration& calibration,
                                                    const ExperimentOptions& options) {
@@ -38,7 +46,7 @@ absl::StatusOr<std::vector<SystemResult>> RunVideo(const scene::World& world, co
   Sight sight(options.oracle ? OracleNetworks(frame, truth) : networks,
               FeatureMotion(scene::World::Camera(options.width, options.height)));
   VirtualClock clock;
-  const Contender::Stage stage{world, calibration, options, sight, clock};
+  const Contender::Stage stage{world, calibration, options, sight, truth, clock};
   std::vector<std::unique_ptr<Contender>> contenders;
   for (const System& system : systems) {
     WHARF_ASSIGN_OR_RETURN(std::unique_ptr<Contender> contender, Contender::Make(system, stage));
@@ -52,8 +60,7 @@ absl::StatusOr<std::vector<SystemResult>> RunVideo(const scene::World& world, co
     truth = world.TruthAt(index, options.width, options.height);
     truths.push_back(truth.pose);
     sight.Look(frame);
-    for (const std::unique_ptr<Contender>& contender : contenders)
-      WHARF_RETURN_IF_ERROR(contender->OnFrame(frame, truth));
+    for (const std::unique_ptr<Contender>& contender : contenders) WHARF_RETURN_IF_ERROR(contender->OnFrame(frame));
   }
   std::vector<SystemResult> results;
   for (const std::unique_ptr<Contender>& contender : contenders) {

@@ -15,10 +15,17 @@
 namespace wharf::multitask {
 
 struct System {
-  std::string policy;           // as ParsePolicy takes it
+  std::string policy;           // as ParseSystemPolicy takes it
   std::vector<double> weights;  // of the tasks, where the policy plans by them; else empty
   OffloadProfile profile;
 };
+
+struct SystemPolicy {
+  Policy policy;
+  bool depth_known = false;  // estimates of depth are the truth (known_depth.h)
+};
+// As ParsePolicy; "+known" behind: with depth_known.
+absl::StatusOr<SystemPolicy> ParseSystemPolicy(std::string_view name, int tasks);
 
 // What one system did on one video. Drops and errors are fractions; 0 where nothing was measured.
 struct Score {

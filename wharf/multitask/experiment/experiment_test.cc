@@ -73,6 +73,17 @@ TEST(RunVideo, SystemsDoNotTouchEachOther) {
   }
 }
 
+TEST(RunVideo, WhatIsKnownIsNotEstimatedWrongly) {
+  const auto results = RunSystems({"accumo", "accumo+known"}, Small());
+  ASSERT_TRUE(results.ok()) << results.status();
+  const Score estimated = (*results)[0].score, known = (*results)[1].score;
+  EXPECT_GT(estimated.lite_estimate_error, 0);
+  EXPECT_NEAR(known.lite_estimate_error, 0, 1e-12);
+  EXPECT_NEAR(known.tracker_estimate_error, 0, 1e-12);
+  EXPECT_GT(known.abs_rel, 0);
+  EXPECT_EQ(known.failed_results, 0);
+}
+
 TEST(RunVideo, AThirdTaskIsOneMore) {
   ExperimentOptions options = Small();
   options.tasks = 3;
