@@ -41,19 +41,14 @@ absl::Status Client::Start() {
   WHARF_RETURN_IF_ERROR(MakeTasks());
   const int count = static_cast<int>(tasks_.size());
   WHARF_ASSIGN_OR_RETURN(const multitask::Policy policy, multitask::ParsePolicy(config_.policy, count));
-  LinkOffloaderOptions options;
+  UplinkOptions options;
+  options.server = config_.server;
+  options.jpeg_quality = config_.jpeg_quality;
   options.hello.token = config_.token;
   options.hello.depth_coding = config_.depth_coding;
   options.hello.frames_per_s = config_.frames_per_s;
-  options.hello.width = config_.camera.width;
-  options.hello.height = config_.camera.height;
-  options.hello.fx = config_.camera.fx;
-  options.hello.fy = config_.camera.fy;
-  options.hello.cx = config_.camera.cx;
-  options.hello.cy = config_.camera.cy;
-  options.tasks = config_.tasks;
-  options.jpeg_quality = config_.jpeg_quality;
-  WHARF_ASSIGN_OR_RETURN(offloader_, LinkOffloader::Open(config_.dial, std::move(options)));
+  SetCamera(config_.camera, options.hello);
+  WHARF_ASSIGN_OR_RETURN(offloader_, LinkOffloader::Open(config_.dial, std::move(options), config_.tasks));
   background_.emplace(count);
   WHARF_ASSIGN_OR_RETURN(
       multitask::Client client,

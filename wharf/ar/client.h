@@ -33,6 +33,7 @@ struct ClientConfig {
   multitask::OdometryTaskOptions odometry;
   double box_drop_rate = 0.01;  // IoU per frame of stride, until it is measured
   Dial dial;
+  std::string server;  // HOST:PORT
   std::string token;
   DepthCoding depth_coding = DepthCoding::kHalf;
   int jpeg_quality = 90;
@@ -57,6 +58,7 @@ class Client {
   // In the order of their indices. Waits for no server.
   Results OnFrame(const multitask::FramePointer& frame);
   const multitask::ClientCounts& Counts() const { return client_->counts(); }
+  UplinkState Link() const { return offloader_->State(); }
 
  private:
   explicit Client(ClientConfig config) : config_(std::move(config)) {}

@@ -60,13 +60,15 @@ absl::Status Connection::OnFrame(const link::FrameHeader& header, std::span<cons
   const auto frame = static_cast<int64_t>(header.tag);
   switch (KindOf(header)) {
     case FrameKind::kWelcome: {
+      WHARF_ASSIGN_OR_RETURN(const Welcome welcome, DecodeHead<Welcome>(head, "the Welcome"));
+      listener_.OnWelcome(welcome);
       absl::MutexLock lock(&mutex_);
       welcome_ = true;
       return absl::OkStatus();
     }
     case FrameKind::kResult: {
       WHARF_ASSIGN_OR_RETURN(const Result result, DecodeHead<Result>(head, "a result"));
-      listener_.OnResult(result.task, frame, std::move(bulk));
+      listener_.OnResult(result, frame, std::move(bulk));
       return absl::OkStatus();
     }
     case FrameKind::kFailed: {
@@ -77,7 +79,13 @@ absl::Status Connection::OnFrame(const link::FrameHeader& header, std::span<cons
     case FrameKind::kSchedule: {
       WHARF_ASSIGN_OR_RETURN(const Schedule schedule, DecodeHead<Schedule>(head, "a schedule"));
       WHARF_ASSIGN_OR_RETURN(std::vector<int64_t> frames, DecodeList<int64_t>(schedule.frames));
-      listener_.OnSchedule(std::move(frames), schedule.interval);
+      listener_.OnSchedule({std::move(frames), schedule.interval}, schedule.served);
+      return absl::OkStatus();
+    }
+    case FrameKind::kHandOver: {
+      WHARF_ASSIGN_OR_RETURN(const HandOver hand_over, DecodeHead<HandOver>(head, "a hand-over"));
+      WHARF_ASSIGN_OR_RETURN(std::vector<std::string> servers, ServersOf(hand_over));
+      listener_.OnHandOver(std::move(servers));
       return absl::OkStatus();
     }
     case FrameKind::kGoodbye: {

@@ -3,11 +3,13 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
 #include "wharf/ar/messages.h"
 #include "wharf/scene/scene.h"
+#include "wharf/serving/types.h"
 
 namespace wharf::ar {
 
@@ -15,10 +17,15 @@ namespace wharf::ar {
 class ConnectionListener {
  public:
   virtual ~ConnectionListener() = default;
+  // First call, once.
+  virtual void OnWelcome(const Welcome&) {}
   // Bytes as result_coding.h has them; not checked yet.
-  virtual void OnResult(Task task, int64_t frame, std::vector<std::byte> found) = 0;
+  virtual void OnResult(const Result& result, int64_t frame, std::vector<std::byte> found) = 0;
   virtual void OnFailed(Task task, int64_t frame, const absl::Status& why) = 0;
-  virtual void OnSchedule(std::vector<int64_t> frames, int interval) = 0;
+  // `served`: or it waits for room.
+  virtual void OnSchedule(serving::ClientPlan, bool /*served*/) {}
+  // To one of these, HOST:PORT each, the best first. The connection stays as it is.
+  virtual void OnHandOver(std::vector<std::string> /*servers*/) {}
   // Last call, once: what the server said, or how the connection ended.
   virtual void OnClosed(const absl::Status& why) = 0;
 };

@@ -8,6 +8,7 @@ namespace {
 
 constexpr size_t kMostPictures = 4;  // of a client, that wait
 constexpr double kSpare = 1.2;       // of a picture's inference time, before the next batch, to run one out of turn
+constexpr Nanoseconds kHandOverAgain = std::chrono::seconds(30);
 constexpr Nanoseconds kNever = std::chrono::hours(1);
 
 }  // namespace
@@ -37,7 +38,7 @@ uint64_t Coordination::Join(double frames_per_s, double sla, DepthCoding coding,
                    .drop_rate = config_.first_drop_rate,
                    .network_s = Seconds(config_.first_network)};
     state.arrivals = serving::ArrivalPredictor(frames_per_s);
-    HandOver(std::move(state));
+    Wait(std::move(state));
   });
   return id;
 }
@@ -71,9 +72,20 @@ CoordinationCounts Coordination::Counts() const {
 
 TimePoint Coordination::Step() {
   if (scheduler_.NextWakeup() <= clock_.Now()) scheduler_.Poll();
+  HandOverLate();
   absl::MutexLock lock(&mutex_);
   counts_ = {scheduler_.clients(), waiting_.size(), scheduler_.stats()};
   return scheduler_.NextWakeup();
+}
+
+// Checked as often as the scheduler plans: nobody waits for the moment.
+void Coordination::HandOverLate() {
+  for (const serving::ClientState& state : waiting_) {
+    const auto found = clients_.find(state.id);
+    if (found == clients_.end() || !found->second.hand_over || *found->second.hand_over > clock_.Now()) continue;
+    found->second.hand_over = clock_.Now() + kHandOverAgain;
+    found->second.peer->HandOver();
+  }
 }
 
 serving::ClientState* Coordination::FindWaiting(uint64_t client) {
@@ -166,7 +178,9 @@ void Coordination::Compute(Batch batch, bool planned) {
 
 void Coordination::Send(serving::ClientId client, const serving::ClientPlan& plan) {
   const auto found = clients_.find(client);
-  if (found != clients_.end()) found->second.peer->Tell(plan);
+  if (found == clients_.end()) return;
+  found->second.hand_over.reset();
+  found->second.peer->Tell(plan, /*served=*/true);
 }
 
 std::optional<serving::ClientState> Coordination::NextWaiting() {
@@ -178,11 +192,12 @@ void Coordination::Admit(serving::ClientId client) {
   std::erase_if(waiting_, [&](const serving::ClientState& state) { return state.id == client; });
 }
 
-void Coordination::HandOver(serving::ClientState state) {
+void Coordination::Wait(serving::ClientState state) {
   Admit(state.id);  // it comes behind all that wait
   const auto found = clients_.find(state.id);
   if (found == clients_.end()) return;
-  found->second.peer->Tell({.frames = {}, .interval = config_.waiting_interval});
+  if (!found->second.hand_over) found->second.hand_over = clock_.Now() + config_.patience;
+  found->second.peer->Tell({.frames = {}, .interval = config_.waiting_interval}, /*served=*/false);
   waiting_.push_back(std::move(state));
 }
 

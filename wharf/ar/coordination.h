@@ -3,7 +3,8 @@
 // batches.
 //
 // Clients that there is no room for wait: they are told to offload now and then, so that the server knows when their
-// frames come, and get an answer if the engine has nothing to do just then.
+// frames come, and get an answer if the engine has nothing to do just then. After a while they are told to try another
+// server.
 #pragma once
 
 #include <atomic>
@@ -24,7 +25,10 @@ namespace wharf::ar {
 class CoordinatedPeer {
  public:
   virtual ~CoordinatedPeer() = default;
-  virtual void Tell(const serving::ClientPlan& plan) = 0;
+  // `served`: or it waits.
+  virtual void Tell(const serving::ClientPlan& plan, bool served) = 0;
+  // Another server may have room.
+  virtual void HandOver() = 0;
   // `waited`, `computed`: since the picture was there.
   virtual void Deliver(int64_t frame, Finding finding, Nanoseconds waited, Nanoseconds computed) = 0;
 };
@@ -36,7 +40,8 @@ struct CoordinationConfig {
   // What is assumed of a client until it has measured it.
   double first_drop_rate = 0.01;
   Nanoseconds first_network = std::chrono::milliseconds(30);
-  int waiting_interval = 60;  // frames between those that a client offloads that waits for room
+  int waiting_interval = 60;                       // frames between those that a client offloads that waits for room
+  Nanoseconds patience = std::chrono::seconds(2);  // of a client that waits, before it is handed over
 };
 
 struct CoordinationCounts {
@@ -56,6 +61,8 @@ class Coordination final : private serving::Engine, private serving::ClientPort,
   // A picture of the finder's size has come. One that was not asked for, or comes too late, is answered with a failure.
   void OnPicture(uint64_t client, int64_t frame, scene::Image picture);
   void OnReport(uint64_t client, const serving::ClientReport& report);
+  // Of one picture alone, as the profile has it.
+  Nanoseconds Inference() const { return FromSeconds(config_.profile.Seconds(1)); }
   // Of a moment ago.
   CoordinationCounts Counts() const;
 
@@ -68,6 +75,7 @@ class Coordination final : private serving::Engine, private serving::ClientPort,
     DepthCoding coding = DepthCoding::kHalf;
     std::shared_ptr<CoordinatedPeer> peer;
     std::map<int64_t, Picture> pictures;  // no result yet; the newest few
+    std::optional<TimePoint> hand_over;   // it waits, until then
   };
   struct Job {
     std::shared_ptr<CoordinatedPeer> peer;
@@ -85,10 +93,12 @@ class Coordination final : private serving::Engine, private serving::ClientPort,
   void Send(serving::ClientId client, const serving::ClientPlan& plan) override;
   std::optional<serving::ClientState> NextWaiting() override;
   void Admit(serving::ClientId client) override;
-  void HandOver(serving::ClientState client) override;
-  void Vanished(serving::ClientState client) override { HandOver(std::move(client)); }  // its connection is there
+  void HandOver(serving::ClientState client) override { Wait(std::move(client)); }
+  void Vanished(serving::ClientState client) override { Wait(std::move(client)); }  // its connection is there
 
   TimePoint Step();
+  void HandOverLate();
+  void Wait(serving::ClientState state);
   void Take(uint64_t client, int64_t frame, Picture picture);
   void KeepNewest(Client& client);
   void Refuse(Client& client, int64_t frame, const char* why);

@@ -1,66 +1,49 @@
-// LinkOffloader: a multitask client's way to an AR server over a connection. Pictures are encoded and sent on a thread
-// of its own; a connection that is lost is opened again, and what was in flight is lost with it.
+// LinkOffloader: a multitask client's way to AR servers. What is in flight when a connection is lost is lost with it.
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <thread>
 #include <vector>
 
-#include "wharf/ar/connection.h"
+#include "wharf/ar/uplink.h"
 #include "wharf/multitask/client.h"
 
 namespace wharf::ar {
 
-struct LinkOffloaderOptions {
-  Hello hello;              // with the tasks below
-  std::vector<Task> tasks;  // of the client, by their numbers there
-  int jpeg_quality = 90;
-  Nanoseconds timeout = std::chrono::seconds(5);             // for the server's Welcome
-  Nanoseconds first_pause = std::chrono::milliseconds(100);  // before a connection is opened again; doubles up to 5 s
-};
-using Dial = std::function<absl::StatusOr<std::unique_ptr<link::ByteStream>>()>;
-
 // For one thread, as Offloader.
 class LinkOffloader final : public multitask::Offloader, private ConnectionListener {
  public:
-  // Opens the first connection. Fails as `dial` and Connection::Open.
-  static absl::StatusOr<std::unique_ptr<LinkOffloader>> Open(Dial dial, LinkOffloaderOptions options);
-  ~LinkOffloader() override;
+  // `tasks`: of the client, by their numbers there; the Hello names them as well. Opens the first connection; fails as
+  // Uplink::Open.
+  static absl::StatusOr<std::unique_ptr<LinkOffloader>> Open(Dial dial, UplinkOptions options, std::vector<Task> tasks);
 
   // kUnavailable: there is no connection now.
   absl::Status Send(const multitask::FramePointer& frame, std::span<const int> tasks) override;
   std::optional<absl::StatusOr<multitask::Reply>> Poll() override;
   void Cancel() override;
 
+  UplinkState State() const { return uplink_->State(); }
+
  private:
   struct Asked {
     multitask::FramePointer frame;
     std::vector<int> tasks;
-    bool sent = false;
     std::vector<std::optional<absl::StatusOr<multitask::AnswerPointer>>> answers;  // of the tasks, as they come
+    absl::Status lost;
   };
 
-  LinkOffloader(Dial dial, LinkOffloaderOptions options) : dial_(std::move(dial)), options_(std::move(options)) {}
-  void OnResult(Task task, int64_t frame, std::vector<std::byte> found) override;
+  LinkOffloader(const Hello& hello, std::vector<Task> tasks) : hello_(hello), tasks_(std::move(tasks)) {}
+  void OnResult(const Result& result, int64_t frame, std::vector<std::byte> found) override;
   void OnFailed(Task task, int64_t frame, const absl::Status& why) override;
-  void OnSchedule(std::vector<int64_t>, int) override {}
   void OnClosed(const absl::Status& why) override;
 
   void Keep(Task task, int64_t frame, absl::StatusOr<multitask::AnswerPointer> answer);
   absl::StatusOr<multitask::AnswerPointer> Decode(Task task, std::vector<std::byte> found) const;
-  absl::Status Connect();
-  void Loop();
-  void SendAsked();
 
-  const Dial dial_;
-  const LinkOffloaderOptions options_;
+  const Hello hello_;
+  const std::vector<Task> tasks_;
   absl::Mutex mutex_;
   std::optional<Asked> asked_ ABSL_GUARDED_BY(mutex_);
-  absl::Status lost_ ABSL_GUARDED_BY(mutex_) = absl::UnavailableError("not connected yet");  // OK while connected
-  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
-  std::unique_ptr<Connection> connection_;  // of Open, then of the thread
-  std::thread thread_;
+  std::unique_ptr<Uplink> uplink_;  // first to go
 };
 
 }  // namespace wharf::ar

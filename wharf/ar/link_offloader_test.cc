@@ -14,6 +14,8 @@ namespace {
 
 constexpr int kDepthTask = 0, kOdometryTask = 1, kBoxesTask = 2;
 
+const std::vector<Task> kTasksAsked = {Task::kDepth, Task::kOdometry, Task::kBoxes};
+
 // Everything is as far away in metres as the picture is bright.
 class StandIn final : public SoloFinder {
  public:
@@ -43,18 +45,17 @@ class LinkOffloaderTest : public ::testing::Test {
     config.solo = &lane_;
     return std::make_unique<Server>(config);
   }
-  static LinkOffloaderOptions Options() {
-    LinkOffloaderOptions options;
+  static UplinkOptions Options() {
+    UplinkOptions options;
     options.hello.width = kTestWidth;
     options.hello.height = kTestHeight;
     options.hello.fx = options.hello.fy = 20;
-    options.tasks = {Task::kDepth, Task::kOdometry, Task::kBoxes};
     options.timeout = std::chrono::seconds(60);
     options.first_pause = std::chrono::milliseconds(1);
     return options;
   }
   std::unique_ptr<LinkOffloader> MustOpen() {
-    auto offloader = LinkOffloader::Open([this] { return Connect(); }, Options());
+    auto offloader = LinkOffloader::Open([this](const std::string&) { return Connect(); }, Options(), kTasksAsked);
     EXPECT_TRUE(offloader.ok()) << ToString(offloader.status());
     return offloader.ok() ? *std::move(offloader) : nullptr;
   }
@@ -141,7 +142,7 @@ TEST_F(LinkOffloaderTest, GoesOnWhenTheServerIsBack) {
 
 TEST_F(LinkOffloaderTest, SaysWhyTheServerRefuses) {
   server_ = std::make_unique<Server>(ServerConfig{.admit = [](const std::string&) { return false; }});
-  const auto offloader = LinkOffloader::Open([this] { return Connect(); }, Options());
+  const auto offloader = LinkOffloader::Open([this](const std::string&) { return Connect(); }, Options(), kTasksAsked);
   EXPECT_EQ(offloader.status(), Unauthenticated("the token is wrong: use the server's token file"));
 }
 

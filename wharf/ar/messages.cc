@@ -1,14 +1,36 @@
 #include "wharf/ar/messages.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
 namespace wharf::ar {
 namespace {
 
+constexpr size_t kMaxServerName = 260;  // a host's name has at most 253 characters
+
+// Whether it can be HOST:PORT or [V6]:PORT; whoever connects to it will see.
+bool LooksLikeServer(const std::string& name) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view(".-_:[]").find(c) != std::string_view::npos;
+  };
+  return name.size() <= kMaxServerName && name.find(':') != std::string::npos && !name.starts_with("unix:") &&
+         std::ranges::all_of(name, plain);
+}
+
 bool Within(double value, double low, double high) { return value >= low && value <= high; }  // NaN is not
 
 }  // namespace
+
+void SetCamera(const scene::Intrinsics& camera, Hello& hello) {
+  hello.width = camera.width;
+  hello.height = camera.height;
+  hello.fx = camera.fx;
+  hello.fy = camera.fy;
+  hello.cx = camera.cx;
+  hello.cy = camera.cy;
+}
 
 absl::Status CheckHello(const Hello& hello) {
   if (hello.tasks == 0 || hello.tasks >= 1 << kTasks) return InvalidArgument("the client asks for no task there is");
@@ -23,6 +45,19 @@ absl::Status CheckHello(const Hello& hello) {
   if (hello.sla > 0 && std::popcount(hello.tasks) != 1)
     return InvalidArgument("an accuracy can be agreed for one task a session");
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> ServersOf(const HandOver& hand_over) {
+  std::vector<std::string> servers;
+  for (size_t begin = 0; begin <= hand_over.servers.size();) {
+    const size_t end = std::min(hand_over.servers.find(',', begin), hand_over.servers.size());
+    std::string server = hand_over.servers.substr(begin, end - begin);
+    if (!LooksLikeServer(server)) return InvalidArgument("{:?} is no HOST:PORT that a client can be sent to", server);
+    if (servers.size() == kMaxServers) return InvalidArgument("more than {} servers to go to", kMaxServers);
+    servers.push_back(std::move(server));
+    begin = end + 1;
+  }
+  return servers;
 }
 
 }  // namespace wharf::ar

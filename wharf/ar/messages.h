@@ -11,6 +11,7 @@
 #include "wharf/link/channel.h"
 #include "wharf/offload/hello_prefix.h"
 #include "wharf/offload/wire_codec.h"
+#include "wharf/scene/scene.h"
 #include "wharf/split/runtime/messages.h"
 
 namespace wharf::ar {
@@ -30,6 +31,7 @@ enum class FrameKind : uint16_t {
   kFailed = 197,    // server: tag = frame
   kReport = 198,    // client: what it measured
   kSchedule = 199,  // server: which frames to offload
+  kHandOver = 200,  // server: which servers to go to
 };
 
 enum class Task : uint8_t { kDepth = 0, kOdometry = 1, kBoxes = 2 };
@@ -62,7 +64,9 @@ struct Hello {
 struct Welcome {
   uint16_t major = kArMajor, minor = kArMinor;
   uint64_t features = 0;
-  auto Fields() { return std::tie(major, minor, features); }
+  // Of one picture alone: the reference that an agreed accuracy is relative to has it. 0 if none is agreed.
+  uint64_t inference_nanoseconds = 0;
+  auto Fields() { return std::tie(major, minor, features, inference_nanoseconds); }
 };
 using split::Goodbye;
 
@@ -91,17 +95,28 @@ struct Report {
 struct Schedule {
   std::vector<std::byte> frames;  // EncodeList
   int32_t interval = 0;
-  auto Fields() { return std::tie(frames, interval); }
+  bool served = false;  // false: the client waits for room
+  auto Fields() { return std::tie(frames, interval, served); }
+};
+// The client does better elsewhere: this server cannot keep its accuracy, or ends.
+struct HandOver {
+  std::string servers;  // HOST:PORT, the best first, with a comma between two
+  auto Fields() { return std::tie(servers); }
 };
 using split::DecodeList;
 using split::EncodeList;
 
 inline constexpr uint32_t kMaxPictureBytes = 4 << 20;
 inline constexpr int kMaxSide = 4096;
+inline constexpr size_t kMaxServers = 16;  // of a HandOver
 inline constexpr link::FrameLimits kArFrameLimits = {.max_head_bytes = 64 << 10, .max_bulk_bytes = 16 << 20};
 
+void SetCamera(const scene::Intrinsics& camera, Hello& hello);
 // kInvalidArgument: the Hello asks for what nobody can give (no task, no such picture, a camera that is none).
 absl::Status CheckHello(const Hello& hello);
+// kInvalidArgument: none or more than kMaxServers, or not HOST:PORT each. A Unix socket is nothing that a server can
+// send a client to.
+absl::StatusOr<std::vector<std::string>> ServersOf(const HandOver& hand_over);
 
 template <typename T>
 absl::Status SendMessage(link::Channel& channel, FrameKind kind, const T& message, uint64_t tag = 0,

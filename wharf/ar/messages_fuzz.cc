@@ -36,6 +36,13 @@ void TrySchedule(Bytes bytes) {
   if (frames.ok()) Require(EncodeList(*frames) == schedule->frames);
 }
 
+void TryHandOver(Bytes bytes) {
+  const auto hand_over = offload::Decode<HandOver>(bytes);
+  if (!hand_over.ok()) return;
+  const auto servers = ServersOf(*hand_over);
+  if (servers.ok()) Require(!servers->empty() && servers->size() <= kMaxServers);
+}
+
 template <DepthCoding coding>
 void TryDepth(Bytes bytes) {
   const auto depth = DecodeDepth({bytes.begin(), bytes.end()}, coding, kWidth, kHeight);
@@ -62,6 +69,7 @@ constexpr void (*kDecoders[])(Bytes) = {TryHello,
                                         DecodeOne<Failed>,
                                         DecodeOne<Report>,
                                         TrySchedule,
+                                        TryHandOver,
                                         TryDepth<DepthCoding::kHalf>,
                                         TryDepth<DepthCoding::kJpeg>,
                                         TryBoxes,

@@ -25,4 +25,12 @@ void Server::Accept(std::unique_ptr<link::ByteStream> stream) {
     Log(LogLevel::kWarning, "too many AR clients", {{"peer", peer}});
 }
 
+void Server::Drain(Nanoseconds grace) {
+  if (config_.next.empty()) return;
+  sessions_.ForEach([](Session& session) { session.HandOver(); });
+  Clock& clock = Clock::Real();
+  const TimePoint end = clock.Now() + grace;
+  while (sessions_.Count() > 0 && clock.Now() < end) clock.SleepFor(std::chrono::milliseconds(10));
+}
+
 }  // namespace wharf::ar

@@ -28,6 +28,7 @@ struct ServerConfig {
   double max_pictures_per_s = 120;                      // of one client
   size_t max_sessions = 256;
   size_t max_unread_bytes = 32 << 20;  // of answers to a client that does not read
+  std::string next;  // servers for clients that there is no room for: HandOver::servers; "": there are none
 };
 
 // Thread-safe. What the config points to must outlive it.
@@ -37,6 +38,8 @@ class Server {
   // Ends all sessions.
   ~Server();
   void Accept(std::unique_ptr<link::ByteStream> stream);
+  // Tells all clients where else to go, if there is anywhere, and waits for them to leave, at most `grace`.
+  void Drain(Nanoseconds grace);
 
  private:
   const ServerConfig config_;

@@ -36,9 +36,13 @@ void PutFinding(link::Outbox& outbox, Task task, int64_t frame, Finding finding,
 // What the coordination says, on its way to the client.
 class Peer final : public CoordinatedPeer {
  public:
-  Peer(std::shared_ptr<link::Outbox> outbox, Task task) : outbox_(std::move(outbox)), task_(task) {}
-  void Tell(const serving::ClientPlan& plan) override {
-    Put(*outbox_, FrameKind::kSchedule, 0, Schedule{EncodeList(plan.frames), plan.interval});
+  Peer(std::shared_ptr<link::Outbox> outbox, Task task, std::string next)
+      : outbox_(std::move(outbox)), task_(task), next_(std::move(next)) {}
+  void Tell(const serving::ClientPlan& plan, bool served) override {
+    Put(*outbox_, FrameKind::kSchedule, 0, Schedule{EncodeList(plan.frames), plan.interval, served});
+  }
+  void HandOver() override {
+    if (!next_.empty()) Put(*outbox_, FrameKind::kHandOver, 0, ar::HandOver{next_});
   }
   void Deliver(int64_t frame, Finding finding, Nanoseconds waited, Nanoseconds computed) override {
     PutFinding(*outbox_, task_, frame, std::move(finding), waited, computed);
@@ -47,6 +51,7 @@ class Peer final : public CoordinatedPeer {
  private:
   const std::shared_ptr<link::Outbox> outbox_;
   const Task task_;
+  const std::string next_;
 };
 
 }  // namespace
@@ -72,6 +77,10 @@ Session::~Session() {
   channel_->Stop();  // no frames come any more
   if (config_.solo != nullptr) config_.solo->Drop(id_);
   if (coordinated_ != 0) config_.coordination->Leave(coordinated_);
+}
+
+void Session::HandOver() {
+  if (greeted_) Put(*outbox_, FrameKind::kHandOver, 0, ar::HandOver{config_.next});
 }
 
 bool Session::Late(TimePoint now) const { return !greeted_ && now - since_ > kHelloTimeout; }
@@ -142,10 +151,11 @@ absl::Status Session::OnHello(std::span<const std::byte> head) {
   WHARF_RETURN_IF_ERROR(Prepare());
   Welcome welcome;
   welcome.minor = std::min(hello_.minor, kArMinor);
+  if (hello_.sla > 0) welcome.inference_nanoseconds = Count(config_.coordination->Inference());
   WHARF_RETURN_IF_ERROR(SendMessage(*channel_, FrameKind::kWelcome, welcome));
   if (hello_.sla > 0) {
     coordinated_ = config_.coordination->Join(hello_.frames_per_s, hello_.sla, hello_.depth_coding,
-                                              std::make_shared<Peer>(outbox_, OnlyTask(hello_)));
+                                              std::make_shared<Peer>(outbox_, OnlyTask(hello_), config_.next));
   }
   greeted_ = true;
   return absl::OkStatus();

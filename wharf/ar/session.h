@@ -30,6 +30,8 @@ class Session final : private link::FrameHandler {
   bool Over() const { return over_; }
   // It has not said who it is for too long.
   bool Late(TimePoint now) const;
+  // Tells the client where else to go.
+  void HandOver();
 
  private:
   absl::StatusOr<std::span<std::byte>> BulkDestination(const link::FrameHeader& header,

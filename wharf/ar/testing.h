@@ -54,13 +54,13 @@ class Ear final : public ConnectionListener {
     absl::Status status;
     std::vector<std::byte> found;
   };
-  void OnResult(Task task, int64_t frame, std::vector<std::byte> found) override {
-    Keep({task, frame, absl::OkStatus(), std::move(found)});
+  void OnResult(const Result& result, int64_t frame, std::vector<std::byte> found) override {
+    Keep({result.task, frame, absl::OkStatus(), std::move(found)});
   }
   void OnFailed(Task task, int64_t frame, const absl::Status& why) override { Keep({task, frame, why, {}}); }
-  void OnSchedule(std::vector<int64_t> frames, int interval) override {
+  void OnSchedule(serving::ClientPlan plan, bool) override {
     absl::MutexLock lock(&mutex_);
-    plan_ = {std::move(frames), interval};
+    plan_ = std::move(plan);
   }
   void OnClosed(const absl::Status& why) override {
     absl::MutexLock lock(&mutex_);

@@ -6,20 +6,17 @@
 #include <nlohmann/json.hpp>
 
 #include "wharf/ar/client.h"
+#include "wharf/cli/ar_client.h"
 #include "wharf/cli/ar_command.h"
 #include "wharf/cli/ar_frames.h"
 #include "wharf/cli/ar_networks.h"
 #include "wharf/cli/commands.h"
 #include "wharf/cli/files.h"
 #include "wharf/cli/option_types.h"
-#include "wharf/cli/server_access.h"
 #include "wharf/exec/torch_engine.h"
 #include "wharf/multitask/experiment/calibration.h"
-#include "wharf/multitask/experiment/world_start.h"
 #include "wharf/perception/depth_network.h"
 #include "wharf/report/table.h"
-#include "wharf/scene/source.h"
-#include "wharf/scene/videos.h"
 
 namespace wharf::cli {
 namespace {
@@ -29,69 +26,18 @@ For every frame, within that frame, the client has depth (warped from the server
 (a Kalman filter over the IMU and what the server measures) and boxes (tracked by optical flow). What is offloaded when
 is AccuMO's decision, or a baseline's (--policy rr, "wrr 3:1", aao, la).
 
+With --sla it is the server's: one task is offloaded when the server's schedule for all its clients says, and tracked in
+between, so that the mean accuracy (AbsRel of depth, IoU of boxes) stays within --sla of what a server of its own would
+give. A server without room hands the client over to another (wharf ar serve --next); until one has room it tracks on.
+
 A video needs imu.csv beside its pictures for depth and pose (wharf ar render writes such folders); without it, say
 --tasks boxes. On the synthetic world results are held against the truth.
 
-Example: wharf ar client --server 10.0.0.2:7072 --synthetic H/H:3 --duration 20s --tasks depth,odometry,boxes)";
+Examples: wharf ar client --server 10.0.0.2:7072 --synthetic H/H:3 --duration 20s --tasks depth,odometry,boxes
+          wharf ar client --server 10.0.0.2:7072 --synthetic H/L:0 --tasks depth --sla 0.05)";
 
 const std::map<std::string, ar::Task> kTaskNames = {
     {"depth", ar::Task::kDepth}, {"odometry", ar::Task::kOdometry}, {"boxes", ar::Task::kBoxes}};
-
-struct ArClientOptions {
-  ServerAccess access;
-  std::string networks, video, synthetic = "H/H:0", policy = "accumo", weights, depth_coding = "half", json;
-  std::vector<ar::Task> tasks = {ar::Task::kDepth, ar::Task::kOdometry};
-  int jpeg_quality = 90;
-  Nanoseconds duration = std::chrono::seconds(scene::World::kSeconds);
-};
-
-// What the client sees, and in the synthetic world what is true of it.
-struct Sight {
-  std::unique_ptr<scene::World> world;
-  std::unique_ptr<scene::Source> source;
-  multitask::OdometryTaskOptions odometry;  // where it starts
-};
-
-absl::StatusOr<Sight> SyntheticSight(const std::string& name, int width, int height,
-                                     const track::OdometryAccuracyModel& accuracy) {
-  const size_t colon = name.find(':');
-  WHARF_ASSIGN_OR_RETURN(const scene::Category category, scene::ParseCategory(name.substr(0, colon)));
-  int number = 0;
-  if (colon != std::string::npos && !CLI::detail::lexical_cast(name.substr(colon + 1), number))
-    return InvalidArgument("--synthetic takes CATEGORY:NUMBER, such as H/L:3");
-  WHARF_ASSIGN_OR_RETURN(const scene::Video video, scene::FindVideo(category, number, scene::Split::kEvaluation));
-  Sight sight;
-  sight.world = std::make_unique<scene::World>(video.seed, video.Options());
-  sight.source = scene::MakeWorldSource(*sight.world, width, height);
-  sight.odometry = multitask::OdometryIn(*sight.world, {}, accuracy);
-  return sight;
-}
-
-absl::StatusOr<Sight> FileSight(const std::string& path, int width, int height,
-                                const track::OdometryAccuracyModel& accuracy) {
-  WHARF_ASSIGN_OR_RETURN(scene::FileSource file, scene::OpenFiles(path, {.width = width, .height = height}));
-  if (!file.assumption.empty()) std::fprintf(stderr, "wharf: %s\n", file.assumption.c_str());
-  Sight sight;
-  sight.source = std::move(file.source);
-  sight.odometry.accuracy = accuracy;
-  sight.odometry.frame_s = 1 / sight.source->FramesPerSecond();
-  return sight;
-}
-
-// Of the first frame: a camera whose start is not known stands level, as far as the IMU can tell, and still.
-absl::Status BeginAt(const scene::Frame& first, bool known, const std::vector<ar::Task>& tasks,
-                     multitask::OdometryTaskOptions& odometry) {
-  const bool moves = std::ranges::any_of(tasks, [](ar::Task task) { return task != ar::Task::kBoxes; });
-  if (!moves || known) return absl::OkStatus();
-  if (first.imu.empty())
-    return FailedPrecondition("the video has no IMU samples with its first frame: say --tasks boxes");
-  auto level = track::AlignWithGravity(first.imu, odometry.filter.gravity);
-  if (level.ok()) odometry.start.pose.rotation = *level;
-  odometry.start.velocity_sd = 2;
-  odometry.start.orientation_sd = 0.1;
-  odometry.start.time_s = first.imu.front().time_s;
-  return absl::OkStatus();
-}
 
 class ArClient {
  public:
@@ -104,14 +50,11 @@ class ArClient {
                            perception::DepthNetwork::Load(*engine, options_.networks + "/lite.onnx", {}));
     WHARF_ASSIGN_OR_RETURN(const std::string text, ReadFile(options_.networks + "/accumo.json"));
     WHARF_ASSIGN_OR_RETURN(const multitask::Calibration calibration, multitask::Calibration::Parse(text));
-    WHARF_ASSIGN_OR_RETURN(Sight sight,
-                           options_.video.empty()
-                               ? SyntheticSight(options_.synthetic, lite.Width(), lite.Height(), calibration.odometry)
-                               : FileSight(options_.video, lite.Width(), lite.Height(), calibration.odometry));
+    WHARF_ASSIGN_OR_RETURN(Sight sight, MakeSight(options_, lite.Width(), lite.Height(), calibration.odometry));
     PacedFrames frames(*sight.source);
     WHARF_ASSIGN_OR_RETURN(multitask::FramePointer frame, frames.Next());
     if (frame == nullptr) return FailedPrecondition("there are no frames");
-    WHARF_RETURN_IF_ERROR(BeginAt(*frame, sight.world != nullptr, options_.tasks, sight.odometry));
+    WHARF_RETURN_IF_ERROR(BeginAt(*frame, options_, sight));
     WHARF_ASSIGN_OR_RETURN(ar::ClientConfig config, ConfigFor(sight, lite, calibration));
     WHARF_ASSIGN_OR_RETURN(const auto client, ar::Client::Open(std::move(config)));
     const TimePoint end = Clock::Real().Now() + options_.duration;
@@ -120,20 +63,11 @@ class ArClient {
       WHARF_ASSIGN_OR_RETURN(frame, frames.Next());
     }
     late_ = frames.Late();
-    if (sight.world != nullptr) Compare(*sight.world);
+    if (sight.world != nullptr) found_ = errors_.Compare(*sight.world, options_.Has(ar::Task::kBoxes));
     return Show(client->Counts());
   }
 
  private:
-  struct Kept {
-    int64_t frame = 0;
-    multitask::DepthPointer depth;
-    std::vector<scene::Box> boxes;
-  };
-  static constexpr int kEvery = 12;  // frames, of which results are kept to be held against the truth
-
-  bool Has(ar::Task task) const { return std::ranges::count(options_.tasks, task) > 0; }
-
   absl::StatusOr<ar::ClientConfig> ConfigFor(const Sight& sight, const perception::DepthNetwork& lite,
                                              const multitask::Calibration& calibration) const {
     ar::ClientConfig config;
@@ -154,9 +88,12 @@ class ArClient {
     config.depth = calibration.depth;
     config.odometry = sight.odometry;
     config.box_drop_rate = calibration.box_drop_rate;
-    config.dial = [access = options_.access] { return link::Connect(access.server, access.Connecting()); };
+    config.server = options_.access.server;
+    config.dial = [access = options_.access](const std::string& server) {
+      return link::Connect(server, access.Connecting());
+    };
     WHARF_ASSIGN_OR_RETURN(config.token, options_.access.Token());
-    config.depth_coding = options_.depth_coding == "jpeg" ? ar::DepthCoding::kJpeg : ar::DepthCoding::kHalf;
+    config.depth_coding = options_.Coding();
     config.jpeg_quality = options_.jpeg_quality;
     return config;
   }
@@ -165,38 +102,12 @@ class ArClient {
     const TimePoint begun = Clock::Real().Now();
     const ar::Results results = client.OnFrame(frame);
     frame_ms_.push_back(Milliseconds(Clock::Real().Now() - begun));
-    if (results.pose) poses_.push_back(*results.pose);
+    errors_.Add(frame->index, results.depth, results.boxes, results.pose);
     for (size_t i = 0; i < options_.tasks.size(); ++i) {
       const multitask::TaskReport& task = results.report.tasks[i];
       strides_[i] += std::max(0, task.stride);
       local_[i] += task.source == multitask::Source::kLocalAlgorithm ? 1 : 0;
     }
-    if (frame->index % kEvery == 0) kept_.push_back({frame->index, results.depth, results.boxes});
-  }
-
-  void Compare(const scene::World& world) {
-    std::vector<scene::Pose> truth;
-    for (size_t i = 0; i < poses_.size(); ++i)
-      truth.push_back(world.MotionAt(static_cast<double>(i) / scene::World::kFramesPerSecond).pose);
-    if (const auto error =
-            track::TranslationError(truth, poses_, multitask::SegmentsOf(static_cast<int64_t>(truth.size())));
-        error.ok()) {
-      t_err_ = *error;
-    }
-    double abs_rel = 0, iou = 0;
-    int depths = 0;
-    for (const Kept& kept : kept_) {
-      if (kept.depth == nullptr && !Has(ar::Task::kBoxes)) continue;
-      const scene::Intrinsics camera =
-          kept.depth ? scene::World::Camera(kept.depth->width, kept.depth->height) : scene::World::Camera(448, 128);
-      const scene::Truth seen = world.TruthAt(kept.frame, camera.width, camera.height);
-      iou += track::MeanIou(kept.boxes, seen.boxes);
-      if (kept.depth == nullptr) continue;
-      abs_rel += track::AbsRel(*kept.depth, seen.depth).value_or(1);
-      ++depths;
-    }
-    if (depths > 0) abs_rel_ = abs_rel / depths;
-    if (Has(ar::Task::kBoxes) && !kept_.empty()) iou_ = iou / static_cast<double>(kept_.size());
   }
 
   absl::Status Show(const multitask::ClientCounts& counts) {
@@ -207,16 +118,15 @@ class ArClient {
         {{"task"}, {"offloads", Align::kRight}, {"mean stride", Align::kRight}, {"local", Align::kRight}, {"error"}});
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (size_t i = 0; i < options_.tasks.size(); ++i) {
-      const auto named = std::ranges::find(kTaskNames, options_.tasks[i], [](const auto& one) { return one.second; });
       const auto [metric, error] = ErrorOf(options_.tasks[i]);
-      table.AddRow({named->first, std::to_string(counts.offloads[i]), fmt::format("{:.1f}", strides_[i] / frames),
-                    fmt::format("{:.0f} %", 100 * local_[i] / frames),
-                    error < 0 ? "" : fmt::format("{} {:.3f}", metric, error)});
-      nlohmann::ordered_json row = {{"task", named->first},
+      table.AddRow({TaskName(options_.tasks[i]), std::to_string(counts.offloads[i]),
+                    fmt::format("{:.1f}", strides_[i] / frames), fmt::format("{:.0f} %", 100 * local_[i] / frames),
+                    error ? fmt::format("{} {:.3f}", metric, *error) : ""});
+      nlohmann::ordered_json row = {{"task", TaskName(options_.tasks[i])},
                                     {"offloads", counts.offloads[i]},
                                     {"mean_stride", strides_[i] / frames},
                                     {"local_share", local_[i] / frames}};
-      if (error >= 0) row[metric] = error;
+      if (error) row[metric] = *error;
       rows.push_back(std::move(row));
     }
     const double p99 = frame_ms_.empty() ? 0 : frame_ms_[static_cast<size_t>(0.99 * (frames - 1))];
@@ -238,26 +148,24 @@ class ArClient {
     return WriteFile(options_.json, all.dump(1) + "\n");
   }
 
-  // Negative: not known.
-  std::pair<const char*, double> ErrorOf(ar::Task task) const {
+  std::pair<const char*, std::optional<double>> ErrorOf(ar::Task task) const {
     switch (task) {
       case ar::Task::kDepth:
-        return {"abs_rel", abs_rel_};
+        return {"abs_rel", found_.abs_rel};
       case ar::Task::kOdometry:
-        return {"t_err", t_err_};
+        return {"t_err", found_.t_err};
       case ar::Task::kBoxes:
-        return {"iou", iou_};
+        return {"iou", found_.iou};
     }
-    return {"", -1};
+    return {};
   }
 
   const ArClientOptions& options_;
   std::vector<double> frame_ms_;
-  std::vector<scene::Pose> poses_;
-  std::vector<Kept> kept_;
+  ResultErrors errors_;
+  ResultErrors::Errors found_;
   std::array<double, ar::kTasks> strides_{}, local_{};
   int64_t late_ = 0;
-  double abs_rel_ = -1, t_err_ = -1, iou_ = -1;
 };
 
 }  // namespace
@@ -276,9 +184,14 @@ void AddArClientCommand(CLI::App& app) {
   command->add_option("--tasks", options->tasks, "depth, odometry, boxes")
       ->delimiter(',')
       ->transform(CLI::CheckedTransformer(kTaskNames))
-      ->default_str("depth,odometry");
-  command->add_option("--policy", options->policy, "accumo, rr, \"wrr X:Y\", aao, la")->capture_default_str();
-  command->add_option("--weights", options->weights, "Of the tasks' errors, such as 2:1; as it is, all alike");
+      ->default_str("depth,odometry; depth with --sla");
+  auto* sla = command->add_option("--sla", options->sla, "Have the server keep this accuracy drop, such as 0.05")
+                  ->check(CLI::Range(1e-6, 10.0));
+  command->add_option("--policy", options->policy, "accumo, rr, \"wrr X:Y\", aao, la")
+      ->excludes(sla)
+      ->capture_default_str();
+  command->add_option("--weights", options->weights, "Of the tasks' errors, such as 2:1; as it is, all alike")
+      ->excludes(sla);
   command->add_option("--depth-coding", options->depth_coding, "How depth maps travel")
       ->check(CLI::IsMember({"half", "jpeg"}))
       ->capture_default_str();
@@ -290,7 +203,12 @@ void AddArClientCommand(CLI::App& app) {
   command->callback([options] {
     FinishServerAccess("ar client", options->access);
     if (options->access.server.empty()) options->access.server = "127.0.0.1:7072";
-    if (const absl::Status done = ArClient(*options).Run(); !done.ok()) Fail(done);
+    const bool agreed = options->sla > 0;
+    if (options->tasks.empty()) options->tasks = {ar::Task::kDepth};
+    if (!agreed && options->tasks.size() == 1 && options->Has(ar::Task::kDepth))
+      options->tasks.push_back(ar::Task::kOdometry);  // depth is warped by the motion
+    const absl::Status done = agreed ? RunAgreedClient(*options) : ArClient(*options).Run();
+    if (!done.ok()) Fail(done);
   });
 }
 

@@ -1,4 +1,6 @@
 // wharf ar serve: looks at AR clients' pictures.
+#include <fmt/ranges.h>
+
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -28,7 +30,10 @@ Without --profile the server first measures how long its network takes for each 
 Example: wharf ar serve --listen 0.0.0.0:7072 --token-file token --promise depth --largest-batch 8)";
 
 struct ArServeOptions {
-  std::string networks, listen = "127.0.0.1:7072", token_file, promise = "depth", profile;
+  std::string networks, listen = "127.0.0.1:7072", promise = "depth", profile;
+  AdmissionOptions admission;
+  std::vector<std::string> next;
+  Nanoseconds drain_timeout = std::chrono::seconds(3);
   int threads = 1, largest_batch = 8;
   size_t max_sessions = 256;
 };
@@ -69,7 +74,9 @@ void LogEnd(const ar::Coordination& coordination) {
 }
 
 absl::Status RunArServe(const ArServeOptions& options) {
-  WHARF_ASSIGN_OR_RETURN(const Admission admission, MakeAdmission(options.listen, {.token_file = options.token_file}));
+  WHARF_ASSIGN_OR_RETURN(const Admission admission, MakeAdmission(options.listen, options.admission));
+  const std::string next = fmt::format("{}", fmt::join(options.next, ","));
+  if (!next.empty()) WHARF_RETURN_IF_ERROR(ar::ServersOf({next}).status());
   BlockEndingSignals();
   const auto engine = exec::MakeTorchEngine({options.threads});
   const bool boxes = options.promise == "boxes";
@@ -89,12 +96,14 @@ absl::Status RunArServe(const ArServeOptions& options) {
                      .solo = &solo,
                      .coordination = &coordination,
                      .batch_finder = finder.get(),
-                     .max_sessions = options.max_sessions});
+                     .max_sessions = options.max_sessions,
+                     .next = next});
   WHARF_ASSIGN_OR_RETURN(const auto listener, link::Listener::Create(options.listen));
   std::printf("wharf: serving AR at %s\n", listener->Address().c_str());
   std::fflush(stdout);
   AcceptUntilSignal(*listener, admission.tls,
                     [&](std::unique_ptr<link::ByteStream> stream) { server.Accept(std::move(stream)); });
+  server.Drain(options.drain_timeout);
   LogEnd(coordination);
   return absl::OkStatus();
 }
@@ -107,8 +116,12 @@ void AddArServeCommand(CLI::App& app) {
   auto options = std::make_shared<ArServeOptions>();
   AddNetworksOption(command, options->networks);
   command->add_option("--listen", options->listen, "HOST:PORT, [V6]:PORT or unix:PATH")->capture_default_str();
-  command->add_option("--token-file", options->token_file, "Clients must know the first line of FILE")
-      ->type_name("FILE");
+  AddClientAdmissionOptions(command, options->admission);
+  command->add_option("--next", options->next, "Servers for clients that there is no room for, the best first")
+      ->type_name("HOST:PORT,...")
+      ->delimiter(',');
+  AddDuration(command, "--drain-timeout", options->drain_timeout,
+              "After SIGTERM clients are handed over to --next within this time");
   command->add_option("--promise", options->promise, "The task whose accuracy can be agreed on: depth or boxes")
       ->check(CLI::IsMember({"depth", "boxes"}))
       ->capture_default_str();

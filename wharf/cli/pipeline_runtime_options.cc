@@ -74,7 +74,7 @@ void AddEtcdOptions(CLI::App* command, pipeline::EtcdOptions& options) {
       ->capture_default_str();
 }
 
-void AddAdmissionOptions(CLI::App* command, AdmissionOptions& options) {
+void AddClientAdmissionOptions(CLI::App* command, AdmissionOptions& options) {
   command->add_option("--token-file", options.token_file, "Who connects must know the first line of FILE")
       ->type_name("FILE");
   command
@@ -84,6 +84,10 @@ void AddAdmissionOptions(CLI::App* command, AdmissionOptions& options) {
   command->add_option("--tls-key", options.tls_key, "Its private key (PEM)")->type_name("FILE");
   command->add_option("--tls-client-ca", options.tls_client_ca, "Who connects must show a certificate of this CA (PEM)")
       ->type_name("FILE");
+}
+
+void AddAdmissionOptions(CLI::App* command, AdmissionOptions& options) {
+  AddClientAdmissionOptions(command, options);
   command->add_option("--tls-ca", options.tls_ca, "Trust this CA of workers instead of the system's (PEM)")
       ->type_name("FILE");
 }

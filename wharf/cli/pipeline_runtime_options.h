@@ -24,6 +24,8 @@ struct AdmissionOptions {
 };
 // --token-file and those of TLS; `options` must outlive the command.
 void AddAdmissionOptions(CLI::App* command, AdmissionOptions& options);
+// The same of a server that connects to nobody.
+void AddClientAdmissionOptions(CLI::App* command, AdmissionOptions& options);
 
 // Those may connect that know the first line of the file, and have a certificate of the CA; without either everybody
 // on this machine.

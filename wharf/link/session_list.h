@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <list>
 #include <memory>
 
@@ -28,6 +29,13 @@ class SessionList {
     if (sessions_.size() >= most_) return false;
     sessions_.push_back(make());
     return true;
+  }
+  // Those that have not ended.
+  void ForEach(const std::function<void(Session&)>& what) {
+    absl::MutexLock lock(&mutex_);
+    for (const auto& one : sessions_) {
+      if (!one->Over()) what(*one);
+    }
   }
   // That have not ended.
   size_t Count() const {

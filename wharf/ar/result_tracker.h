@@ -1,0 +1,100 @@
+// ResultTracker: one task between answers, and what tracking costs it: ARISE's drop rate (thesis 3.4.3), what was
+// tracked to a frame held against the server's answer for it, divided by the stride. Several frames may be on their way
+// at a time.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "wharf/ar/messages.h"
+#include "wharf/multitask/tasks/depth_task.h"
+#include "wharf/multitask/tasks/odometry_task.h"
+#include "wharf/track/box_tracker.h"
+
+namespace wharf::ar {
+
+using multitask::FramePointer;
+
+// Not thread-safe.
+class ResultTracker {
+ public:
+  virtual ~ResultTracker() = default;
+  // The camera's next frame: the result is of this one now, if a server has ever answered. An error leaves the one
+  // before.
+  virtual absl::Status OnFrame(const FramePointer& frame) = 0;
+  // The frame given last goes to the server.
+  virtual void Offloaded() = 0;
+  // What a server found in `frame`. Gives the drop rate that this shows; nullopt where nothing was tracked to that
+  // frame. kInvalidArgument: it is nothing such, and changes nothing. kNotFound: nobody waits for it any more.
+  virtual absl::StatusOr<std::optional<double>> Accept(int64_t frame, std::vector<std::byte> found) = 0;
+  // Frames since the one that was answered last; -1 before the first.
+  virtual int Stride() const = 0;
+};
+
+// What both have in common.
+template <typename Found>
+class TrackerOf : public ResultTracker {
+ public:
+  absl::Status OnFrame(const FramePointer& frame) final;
+  void Offloaded() final;
+  absl::StatusOr<std::optional<double>> Accept(int64_t frame, std::vector<std::byte> found) final;
+  int Stride() const final { return newest_ && frame_ ? static_cast<int>(frame_->index - newest_->index) : -1; }
+  // Of the frame given last; of the one before that where OnFrame failed.
+  const Found& result() const { return result_; }
+
+ protected:
+  virtual absl::Status Observe(const FramePointer& frame) = 0;
+  virtual absl::StatusOr<Found> Decode(std::vector<std::byte> found) const = 0;
+  virtual absl::StatusOr<double> DropRate(const Found& tracked, const Found& found, int stride) const = 0;
+  // What is tracked from now on.
+  virtual absl::Status Begin(const FramePointer& frame, Found found) = 0;
+  virtual absl::StatusOr<Found> Track(const FramePointer& frame) = 0;
+
+ private:
+  struct Asked {
+    FramePointer frame;
+    std::optional<Found> tracked;  // to this frame, by an older answer
+    int stride = 0;
+  };
+  FramePointer frame_, newest_;  // newest_: that was answered
+  std::deque<Asked> asked_;      // ascending
+  Found result_{};
+  bool tracks_ = false;  // result_ is of frame_
+};
+
+// Depth, warped by the motion that the IMU alone tells: between two answers it drifts by centimetres (docs/ar.md).
+class TrackedDepth final : public TrackerOf<multitask::DepthPointer> {
+ public:
+  TrackedDepth(const scene::Intrinsics& camera, DepthCoding coding, const multitask::OdometryTaskOptions& motion)
+      : camera_(camera), coding_(coding), motion_(motion) {}
+
+ private:
+  absl::Status Observe(const FramePointer& frame) override;
+  absl::StatusOr<multitask::DepthPointer> Decode(std::vector<std::byte> found) const override;
+  absl::StatusOr<double> DropRate(const multitask::DepthPointer& tracked, const multitask::DepthPointer& found,
+                                  int stride) const override;
+  absl::Status Begin(const FramePointer& frame, multitask::DepthPointer found) override;
+  absl::StatusOr<multitask::DepthPointer> Track(const FramePointer& frame) override;
+
+  const scene::Intrinsics camera_;
+  const DepthCoding coding_;
+  multitask::OdometryTask motion_;
+  multitask::DepthPointer from_;
+  int64_t from_frame_ = -1;
+};
+
+class TrackedBoxes final : public TrackerOf<std::vector<scene::Box>> {
+ private:
+  absl::Status Observe(const FramePointer&) override { return absl::OkStatus(); }
+  absl::StatusOr<std::vector<scene::Box>> Decode(std::vector<std::byte> found) const override;
+  absl::StatusOr<double> DropRate(const std::vector<scene::Box>& tracked, const std::vector<scene::Box>& found,
+                                  int stride) const override;
+  absl::Status Begin(const FramePointer& frame, std::vector<scene::Box> found) override;
+  absl::StatusOr<std::vector<scene::Box>> Track(const FramePointer& frame) override;
+
+  track::BoxTracker tracker_;
+};
+
+}  // namespace wharf::ar

@@ -1,0 +1,68 @@
+// What the two kinds of `wharf ar client` share: options, what the client sees, how good its results are.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wharf/ar/messages.h"
+#include "wharf/cli/server_access.h"
+#include "wharf/multitask/tasks/depth_task.h"
+#include "wharf/multitask/tasks/odometry_task.h"
+#include "wharf/scene/source.h"
+#include "wharf/scene/world.h"
+
+namespace wharf::cli {
+
+struct ArClientOptions {
+  ServerAccess access;
+  std::string networks, video, synthetic = "H/H:0", policy = "accumo", weights, depth_coding = "half", json, view;
+  std::vector<ar::Task> tasks;
+  double sla = 0;  // 0: a plan of its own
+  int jpeg_quality = 90;
+  Nanoseconds duration = std::chrono::seconds(scene::World::kSeconds);
+
+  ar::DepthCoding Coding() const { return depth_coding == "jpeg" ? ar::DepthCoding::kJpeg : ar::DepthCoding::kHalf; }
+  bool Has(ar::Task task) const;
+};
+const char* TaskName(ar::Task task);
+
+// With a plan of its own (ar_client_command.cc), and with an agreed accuracy (ar_client_agreed.cc).
+absl::Status RunAgreedClient(const ArClientOptions& options);
+
+// What the client sees, and in the synthetic world what is true of it.
+struct Sight {
+  std::unique_ptr<scene::World> world;  // null: a video
+  std::unique_ptr<scene::Source> source;
+  multitask::OdometryTaskOptions odometry;  // where it starts
+};
+// --video or --synthetic, in pictures of this size. kInvalidArgument, kNotFound: there is no such thing.
+absl::StatusOr<Sight> MakeSight(const ArClientOptions& options, int width, int height,
+                                const track::OdometryAccuracyModel& accuracy);
+// Of the first frame: a camera whose start is not known stands level, as far as the IMU can tell, and still.
+// kFailedPrecondition: it has no IMU samples, which depth and odometry need.
+absl::Status BeginAt(const scene::Frame& first, const ArClientOptions& options, Sight& sight);
+
+// Results, held against the truth afterwards.
+class ResultErrors {
+ public:
+  // Of the next frame. Depth and boxes are kept of every twelfth.
+  void Add(int64_t frame, const multitask::DepthPointer& depth, const std::vector<scene::Box>& boxes,
+           const std::optional<scene::Pose>& pose);
+  struct Errors {
+    std::optional<double> abs_rel, t_err, iou;  // what there is
+  };
+  Errors Compare(const scene::World& world, bool boxes) const;
+
+ private:
+  struct Kept {
+    int64_t frame = 0;
+    multitask::DepthPointer depth;
+    std::vector<scene::Box> boxes;
+  };
+  std::vector<Kept> kept_;
+  std::vector<scene::Pose> poses_;
+};
+
+}  // namespace wharf::cli
