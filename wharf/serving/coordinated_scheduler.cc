@@ -7,6 +7,8 @@ namespace {
 
 constexpr size_t kMostOverdue = 4;
 constexpr int kMissedBeforeVanished = 4;
+// Of one that has to go anyway: it misses its SLA because nothing comes from it.
+constexpr int kMissedBeforeSuspect = 2;
 
 }  // namespace
 
@@ -276,8 +278,13 @@ void CoordinatedScheduler::Apply(const std::vector<PlanningClient>& clients, con
 void CoordinatedScheduler::Evict(ClientId client) {
   const auto found = records_.find(client);
   if (found == records_.end()) return;
-  ++stats_.evicted;
-  balancer_.HandOver(std::move(found->second.state));
+  if (found->second.missed >= kMissedBeforeSuspect) {
+    ++stats_.vanished;
+    balancer_.Vanished(std::move(found->second.state));
+  } else {
+    ++stats_.evicted;
+    balancer_.HandOver(std::move(found->second.state));
+  }
   Remove(client);
 }
 

@@ -5,31 +5,18 @@
 namespace wharf::serving {
 namespace {
 
-// The client that is farthest above its SLA.
-std::optional<size_t> WorstViolation(const std::vector<PlanningClient>& clients, const std::vector<double>& drops) {
-  std::optional<size_t> worst;
-  for (size_t i = 0; i < clients.size(); ++i) {
-    const double excess = drops[i] - clients[i].model.sla;
-    if (excess > 0 && (!worst || excess > drops[*worst] - clients[*worst].model.sla)) worst = i;
-  }
-  return worst;
-}
-
 class Round {
  public:
   Round(std::vector<PlanningClient>& clients, BatchPlan head, TimePoint now, TimePoint free_at,
         const InferenceProfile& profile, const CoordinatorOptions& options)
-      : clients_(clients), head_(std::move(head)), now_(now), free_at_(free_at), profile_(profile), options_(options) {
-    Plan();
-  }
+      : clients_(clients), head_(std::move(head)), now_(now), free_at_(free_at), profile_(profile), options_(options) {}
 
   // Whether any had to go.
   bool Evict() {
     bool any = false;
-    while (const auto worst = WorstViolation(clients_, result_.drops)) {
-      result_.evicted.push_back(clients_[*worst].id);
-      Remove(static_cast<int>(*worst));
-      Plan();
+    while (const auto remove = Fit()) {
+      result_.evicted.push_back(clients_[*remove].id);
+      Remove(static_cast<int>(*remove));
       any = true;
     }
     return any;
@@ -38,10 +25,10 @@ class Round {
   // Whether it can be served as well; nothing has changed if not.
   bool Add(const PlanningClient& client) {
     Coordination before = result_;
+    std::vector<PlanningClient> clients_before = clients_;
     clients_.push_back(client);
-    Plan();
-    if (!WorstViolation(clients_, result_.drops)) return true;
-    clients_.pop_back();
+    if (!Fit()) return true;
+    clients_ = std::move(clients_before);
     result_ = std::move(before);
     return false;
   }
@@ -49,6 +36,37 @@ class Round {
   Coordination Take() { return std::move(result_); }
 
  private:
+  // Plans so that every SLA is kept, which may take shorter intervals than step 1's: what it knows nothing of, waiting
+  // and whole frames, can cost a client a little more than it may lose, however much of the engine is free. If that
+  // does not help, the intervals are as before, and this is the client to remove.
+  std::optional<size_t> Fit() {
+    const std::vector<PlanningClient> as_before = clients_;
+    Plan();
+    const std::optional<size_t> remove = ToRemove();
+    for (int tries = 0; ToRemove() && tries < options_.most_shortened && Shorten(); ++tries) Plan();
+    if (!ToRemove()) return std::nullopt;
+    clients_ = as_before;
+    return remove;
+  }
+
+  std::optional<size_t> ToRemove() const {
+    return options_.remove_costliest ? ClientToRemove(clients_, result_.drops, profile_)
+                                     : FarthestAbove(clients_, result_.drops);
+  }
+
+  // The intervals of all that are above their SLAs, by a frame; false if none can be.
+  bool Shorten() {
+    bool any = false;
+    for (size_t i = 0; i < clients_.size(); ++i) {
+      if (result_.drops[i] <= clients_[i].model.sla) continue;
+      const OffloadSettings shorter{clients_[i].settings.interval - 1, clients_[i].settings.batch};
+      if (!Allowed(shorter, clients_[i].model, profile_, options_.limits)) continue;
+      clients_[i].settings = shorter;
+      any = true;
+    }
+    return any;
+  }
+
   void Plan() {
     const auto requests = SimulateRequests(clients_, free_at_, now_ + options_.horizon);
     BatchPlan tail = PackRequests(clients_, requests, profile_, options_.grace, free_at_);

@@ -16,8 +16,11 @@ struct CoordinatorOptions {
   // Batches of the old plan that are kept: those whose requests are expected before clients can have the new one.
   Nanoseconds overlap = std::chrono::milliseconds(60);
   double grace = 0.1;  // of each batch's inference time, for late requests
-  SettingsLimits limits{.max_share = 0.25};
+  SettingsLimits limits{.wait_frames = 0.5, .max_share = 0.25};
   int most_admitted = 4;  // in one round
+  // Frames by which intervals become shorter than step 1's before a client has to go or is not admitted.
+  int most_shortened = 3;
+  bool remove_costliest = true;  // ClientToRemove; otherwise FarthestAbove
 };
 
 // Clients that could be served as well.
@@ -36,8 +39,8 @@ struct Coordination {
 };
 
 // `clients` is changed to those who are served. `head`: the part of the old plan that is kept, by index in `clients` as
-// given. What is new begins at `free_at`, not before the head's end. Who is removed: the client that would be farthest
-// above its SLA. Linear in the requests for each client removed or added.
+// given. What is new begins at `free_at`, not before the head's end. Linear in the requests for each client removed or
+// added.
 Coordination Coordinate(std::vector<PlanningClient>& clients, BatchPlan head, TimePoint now, TimePoint free_at,
                         const InferenceProfile& profile, const CoordinatorOptions& options, Candidates& candidates);
 

@@ -47,7 +47,7 @@ class EmulatedLink {
 
   LinkKind kind_;
   scene::Random random_;
-  TimePoint up_, down_;  // when the last message of each direction was received
+  TimePoint up_{Nanoseconds::min()}, down_{Nanoseconds::min()};  // when the last of each direction was received
 };
 
 }  // namespace wharf::serving

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <deque>
 #include <functional>
 #include <map>
@@ -15,6 +16,13 @@ constexpr Nanoseconds kSampling = std::chrono::milliseconds(100);
 constexpr Nanoseconds kSettling = std::chrono::seconds(1);  // on the other server before this one may take a session
 constexpr double kPlanBytes = 200, kReportBytes = 60;
 constexpr double kVanishesAfterS = 3;
+
+// That this thread has computed.
+Nanoseconds ThreadTime() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + Nanoseconds(time.tv_nsec);
+}
 
 class Emulation final : public Engine, public ClientPort, public Balancer {
  public:
@@ -115,6 +123,13 @@ class Emulation final : public Engine, public ClientPort, public Balancer {
     evicted_.push_back(state.id);
   }
 
+  void Vanished(ClientState state) override {
+    Session& session = sessions_.at(state.id);
+    session.client->Leave(clock_.Now());
+    ++session.stay;
+    if (!IsSilent(session)) evicted_.push_back(state.id);  // it was there after all
+  }
+
  private:
   struct Session {
     std::unique_ptr<EmulatedClient> client;
@@ -185,7 +200,7 @@ class Emulation final : public Engine, public ClientPort, public Balancer {
   void ScheduleOffload(ClientId id, Session& session) {
     const uint64_t offload = ++session.offload;
     const auto frame = session.client->NextOffload();
-    if (!frame || Vanished(session)) return;
+    if (!frame || IsSilent(session)) return;
     events_.At(std::max(clock_.Now(), session.client->Captured(*frame)),
                [this, id, offload, frame, stay = session.stay] {
                  Session* still = Served(id, stay);
@@ -197,7 +212,7 @@ class Emulation final : public Engine, public ClientPort, public Balancer {
                });
   }
 
-  bool Vanished(const Session& session) const {
+  bool IsSilent(const Session& session) const {
     return session.client->options().behaviour == Behaviour::kVanishing &&
            clock_.Now() > session.entered + FromSeconds(kVanishesAfterS);
   }
@@ -233,7 +248,7 @@ class Emulation final : public Engine, public ClientPort, public Balancer {
 
   void TakeResult(ClientId id, Session& session, FrameId frame, Nanoseconds server) {
     const ClientReport report = session.client->OnResult(frame, clock_.Now(), server);
-    if (Vanished(session)) return;
+    if (IsSilent(session)) return;
     const TimePoint there = session.client->link().Up(clock_.Now(), kReportBytes);
     events_.At(there, [this, id, report, stay = session.stay] {
       if (Served(id, stay) != nullptr) scheduler_->OnReport(id, report);
@@ -242,25 +257,11 @@ class Emulation final : public Engine, public ClientPort, public Balancer {
 
   void Poll() {
     const uint64_t rounds = scheduler_->stats().rounds;
-    const TimePoint begin = Clock::Real().Now();
+    const Nanoseconds begin = ThreadTime();
     scheduler_->Poll();
-    const Nanoseconds took = Clock::Real().Now() - begin;
-    if (scheduler_->stats().rounds == rounds) return;
-    if (clock_.Now() >= measured_from_) result_.round_ms.push_back(static_cast<float>(Milliseconds(took)));
-    LeaveVanished();
-  }
-
-  // Clients that the scheduler has given up are no longer served, without a word to the balancer.
-  void LeaveVanished() {
-    if (options_.behaviour != Behaviour::kVanishing) return;
-    size_t served = 0;
-    for (auto& [id, session] : sessions_) served += session.client->served() ? 1 : 0;
-    if (served == scheduler_->clients()) return;
-    for (auto& [id, session] : sessions_) {
-      if (!session.client->served() || !Vanished(session) || scheduler_->Serves(id)) continue;
-      session.client->Leave(clock_.Now());
-      ++session.stay;
-    }
+    const Nanoseconds took = ThreadTime() - begin;
+    if (scheduler_->stats().rounds == rounds || clock_.Now() < measured_from_) return;
+    result_.round_ms.push_back(static_cast<float>(Milliseconds(took)));
   }
 
   void TakeSample() {

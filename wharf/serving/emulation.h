@@ -43,7 +43,7 @@ struct EmulationResult {
   std::vector<Sample> samples;         // after warming up
   std::vector<ClientOutcome> clients;  // that were served, however briefly, in the order of leaving
   std::vector<float> late_ms;          // of batches that were planned: begun after (before: negative) the latest start
-  std::vector<float> round_ms;         // real time of each of the scheduler's rounds
+  std::vector<float> round_ms;         // CPU time of each of the scheduler's rounds
   double busy_s = 0;                   // of the engine
   double measured_s = 0;               // without warming up
   SchedulerStats stats;

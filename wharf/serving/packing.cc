@@ -105,12 +105,12 @@ std::vector<SimulatedRequest> SimulateRequests(std::span<const PlanningClient> c
   std::vector<SimulatedRequest> requests;
   for (int i = 0; i < static_cast<int>(clients.size()); ++i) {
     const PlanningClient& client = clients[i];
-    FrameId frame = client.last_frame;
+    FrameId frame = std::max(client.last_frame + client.settings.interval, client.arrivals->LatestBy(from));
     while (true) {
-      frame += client.settings.interval;
-      const TimePoint arrival = client.arrivals->At(frame);
+      const TimePoint arrival = std::max(client.arrivals->At(frame), from);
       if (arrival >= until) break;
-      requests.push_back({i, frame, std::max(arrival, from)});
+      requests.push_back({i, frame, arrival});
+      frame += client.settings.interval;
     }
   }
   return ByArrival(requests, from, until);
@@ -119,6 +119,49 @@ std::vector<SimulatedRequest> SimulateRequests(std::span<const PlanningClient> c
 BatchPlan PackRequests(std::span<const PlanningClient> clients, const std::vector<SimulatedRequest>& requests,
                        const InferenceProfile& profile, double grace, TimePoint free_at) {
   return Packer(clients, profile, grace, free_at).Pack(requests);
+}
+
+BatchPlan GroupRequests(std::span<const PlanningClient> clients, const std::vector<SimulatedRequest>& requests,
+                        const InferenceProfile& profile, TimePoint free_at) {
+  BatchPlan plan;
+  for (size_t i = 0; i < requests.size();) {
+    const TimePoint start = std::max(free_at, requests[i].arrival);
+    PlannedBatch batch{.arrival = start, .start = start, .end = {}, .requests = {}};
+    int limit = profile.MaxBatch();
+    for (; i < requests.size() && requests[i].arrival <= start; ++i) {
+      limit = std::min(limit, clients[requests[i].client].settings.batch);
+      if (static_cast<int>(batch.requests.size()) + 1 > limit) break;
+      batch.requests.push_back({requests[i].client, requests[i].frame});
+    }
+    free_at = batch.end = start + profile.Latency(static_cast<int>(batch.requests.size()));
+    plan.push_back(std::move(batch));
+  }
+  return plan;
+}
+
+std::optional<size_t> FarthestAbove(std::span<const PlanningClient> clients, const std::vector<double>& drops) {
+  std::optional<size_t> farthest;
+  double most = 0;
+  for (size_t i = 0; i < clients.size(); ++i) {
+    const double excess = drops[i] - clients[i].model.sla;
+    if (excess <= most) continue;
+    farthest = i;
+    most = excess;
+  }
+  return farthest;
+}
+
+std::optional<size_t> ClientToRemove(std::span<const PlanningClient> clients, const std::vector<double>& drops,
+                                     const InferenceProfile& profile) {
+  std::optional<size_t> remove;
+  double most = 0;
+  for (size_t i = 0; i < clients.size(); ++i) {
+    const double share = EngineShare(clients[i].settings, clients[i].model, profile);
+    if (drops[i] <= clients[i].model.sla || (remove && share <= most)) continue;
+    remove = i;
+    most = share;
+  }
+  return remove;
 }
 
 FrameId FirstUse(const PlanningClient& client, FrameId frame, TimePoint end) {
@@ -131,9 +174,10 @@ std::vector<double> EstimateDrops(std::span<const PlanningClient> clients, const
   std::vector<std::vector<track::Offload>> offloads(clients.size());
   for (size_t i = 0; i < clients.size(); ++i) offloads[i] = {clients[i].newest};
   for (const PlannedBatch& batch : plan) {
+    const TimePoint expected_end = batch.arrival + (batch.end - batch.start);
     for (const auto& [client, frame] : batch.requests) {
       // Results keep their order on the way.
-      const FrameId use = std::max(FirstUse(clients[client], frame, batch.end), offloads[client].back().usable);
+      const FrameId use = std::max(FirstUse(clients[client], frame, expected_end), offloads[client].back().usable);
       if (frame > offloads[client].back().frame) offloads[client].push_back({frame, use});
     }
   }

@@ -2,6 +2,7 @@
 // these begin (Algorithm 2), and the plan is checked against every client's SLA by its own estimates.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,7 +43,7 @@ struct PlannedBatch {
 using BatchPlan = std::vector<PlannedBatch>;  // one after the other: none begins before the one before has ended
 
 // Simulate: each client goes on from its last frame at its interval, as far as `until`; in order of arrival, to a
-// tenth of a millisecond. What should have come before `from` comes then. O(clients + requests).
+// tenth of a millisecond. A client that is behind offloads its newest frame at `from`. O(clients + requests).
 std::vector<SimulatedRequest> SimulateRequests(std::span<const PlanningClient> clients, TimePoint from,
                                                TimePoint until);
 
@@ -54,11 +55,24 @@ std::vector<SimulatedRequest> SimulateRequests(std::span<const PlanningClient> c
 BatchPlan PackRequests(std::span<const PlanningClient> clients, const std::vector<SimulatedRequest>& requests,
                        const InferenceProfile& profile, double grace, TimePoint free_at);
 
+// As a server does that coordinates nothing: whatever has come when the engine is free becomes a batch, as far as all
+// of its clients allow. O(requests).
+BatchPlan GroupRequests(std::span<const PlanningClient> clients, const std::vector<SimulatedRequest>& requests,
+                        const InferenceProfile& profile, TimePoint free_at);
+
 // Verify: the mean drop from the reference that the plan gives each client, by its own drop rate: of the frames from
-// now to the first that uses the client's last result of the plan, or to the plan's end if it gets none.
+// now to the first that uses the client's last result of the plan, or to the plan's end if it gets none. Batches are
+// taken to begin when their requests are expected: the grace period is for those few that do not.
 // O(clients + requests).
 std::vector<double> EstimateDrops(std::span<const PlanningClient> clients, const BatchPlan& plan,
                                   const InferenceProfile& profile, TimePoint now);
+
+// The client that is farthest above its SLA; nullopt if none is.
+std::optional<size_t> FarthestAbove(std::span<const PlanningClient> clients, const std::vector<double>& drops);
+// Of the clients that are above their SLAs, the one that asks for the most of the engine's time: without it there is
+// room for the most others. nullopt if none is above.
+std::optional<size_t> ClientToRemove(std::span<const PlanningClient> clients, const std::vector<double>& drops,
+                                     const InferenceProfile& profile);
 
 // The first frame that can use the result of `frame` if its batch ends at `end`.
 FrameId FirstUse(const PlanningClient& client, FrameId frame, TimePoint end);

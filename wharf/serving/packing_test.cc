@@ -55,12 +55,14 @@ TEST_F(PackingTest, SimulatesOnFromTheLastFrame) {
   EXPECT_EQ(requests[3].frame, 15);
 }
 
-TEST_F(PackingTest, WhatIsOverdueComesAtOnce) {
+TEST_F(PackingTest, WhoIsBehindOffloadsItsNewestFrame) {
   AddClient(3, 2, 6, 8);
-  const auto requests = SimulateRequests(clients_, AtFrame(13), AtFrame(15));
+  const auto requests = SimulateRequests(clients_, AtFrame(13.5), AtFrame(17));
   ASSERT_EQ(requests.size(), 2);
-  EXPECT_EQ(requests[0].arrival, AtFrame(13));
-  EXPECT_NEAR(InFrames(requests[1].arrival), 14, 1e-3);
+  EXPECT_EQ(requests[0].frame, 11);  // 9 should have come at 11
+  EXPECT_EQ(requests[0].arrival, AtFrame(13.5));
+  EXPECT_EQ(requests[1].frame, 14);
+  EXPECT_NEAR(InFrames(requests[1].arrival), 16, 1e-3);
 }
 
 TEST_F(PackingTest, PacksUpToTheSmallestLimitAndMovesFrames) {
@@ -110,6 +112,17 @@ TEST_F(PackingTest, EstimatesStridesFrameByFrame) {
   EXPECT_NEAR(EstimateDrops(clients_, plan, profile, AtFrame(1))[0], 0.01 * (mean - 2), 1e-9);
   // What has been shown does not count: LatestBy(6) is frame 5.
   EXPECT_NEAR(EstimateDrops(clients_, plan, profile, AtFrame(6))[0], 0.01 * ((5 + 2 + 3 + 4 + 5) / 5.0 - 2), 1e-9);
+}
+
+TEST_F(PackingTest, RemovesWhoAsksForTheMost) {
+  AddClient(4, 2, 0, 1);
+  AddClient(2, 2, 0, 1);
+  AddClient(1, 1, 0, 1);
+  const InferenceProfile profile = ProfileInFrames({2, 3});
+  EXPECT_EQ(ClientToRemove(clients_, {0.02, 0.01, 0.02}, profile), std::nullopt);
+  EXPECT_EQ(ClientToRemove(clients_, {0.03, 0.021, 0.02}, profile), 1);
+  EXPECT_EQ(FarthestAbove(clients_, {0.02, 0.01, 0.02}), std::nullopt);
+  EXPECT_EQ(FarthestAbove(clients_, {0.03, 0.021, 0.02}), 0);
 }
 
 class RandomClients {
@@ -169,6 +182,42 @@ RC_GTEST_PROP(PackingPropertyTest, ThePlanKeepsItsPromises, ()) {
   }
 }
 
+// Figure 3.10, without coordination: one that comes alone is a batch of one, of three that are there two fit.
+TEST_F(PackingTest, GroupsWhatHasCome) {
+  for (int i = 0; i < 4; ++i) AddClient(6, 2, 0, 1);
+  const std::vector<SimulatedRequest> requests = {
+      {0, 6, AtFrame(11)}, {1, 6, AtFrame(12)}, {2, 6, AtFrame(12)}, {3, 6, AtFrame(12.5)}, {0, 12, AtFrame(30)}};
+  const BatchPlan plan = GroupRequests(clients_, requests, ProfileInFrames({2, 3}), AtFrame(0));
+  ASSERT_EQ(plan.size(), 4);
+  EXPECT_EQ(plan[0].requests.size(), 1);
+  EXPECT_EQ(plan[0].start, AtFrame(11));
+  EXPECT_EQ(plan[1].requests.size(), 2);
+  EXPECT_NEAR(InFrames(plan[1].start), 13, 1e-3);
+  EXPECT_EQ(plan[2].requests.size(), 1);
+  EXPECT_NEAR(InFrames(plan[2].start), 16, 1e-3);
+  EXPECT_NEAR(InFrames(plan[3].end), 32, 1e-3);
+}
+
+RC_GTEST_PROP(PackingPropertyTest, GroupsNeverWaitForWhatIsNotThere, ()) {
+  const RandomClients random;
+  const InferenceProfile profile = ProfileOf(random.batch_ms_);
+  const auto requests = SimulateRequests(random.clients_, random.now_, random.now_ + std::chrono::seconds(1));
+  TimePoint free_at = random.now_;
+  size_t next = 0;
+  for (const PlannedBatch& batch : GroupRequests(random.clients_, requests, profile, free_at)) {
+    const auto size = static_cast<int>(batch.requests.size());
+    RC_ASSERT(size >= 1 && size <= profile.MaxBatch());
+    RC_ASSERT(batch.start == std::max(free_at, requests[next].arrival));
+    RC_ASSERT(batch.end == batch.start + profile.Latency(size));
+    for (const auto& [client, frame] : batch.requests) {
+      RC_ASSERT(requests[next].client == client && requests[next].frame == frame);
+      RC_ASSERT(requests[next++].arrival <= batch.start && size <= random.clients_[client].settings.batch);
+    }
+    free_at = batch.end;
+  }
+  RC_ASSERT(next == requests.size());
+}
+
 RC_GTEST_PROP(PackingPropertyTest, DropsAreThoseOfEveryFrameByItself, ()) {
   const RandomClients random;
   const InferenceProfile profile = ProfileOf(random.batch_ms_);
@@ -180,7 +229,9 @@ RC_GTEST_PROP(PackingPropertyTest, DropsAreThoseOfEveryFrameByItself, ()) {
     std::vector<track::Offload> results = {client.newest};
     for (const PlannedBatch& batch : plan) {
       for (const auto& [index, frame] : batch.requests) {
-        if (index == i) results.push_back({frame, std::max(results.back().usable, FirstUse(client, frame, batch.end))});
+        if (index == i)
+          results.push_back({frame, std::max(results.back().usable,
+                                             FirstUse(client, frame, batch.arrival + (batch.end - batch.start)))});
       }
     }
     if (results.size() == 1) continue;

@@ -23,12 +23,22 @@ ReactiveScheduler::ReactiveScheduler(const InferenceProfile& profile, const Reac
       calm_since_(clock.Now()) {}
 
 std::optional<OffloadSettings> ReactiveScheduler::SettingsOf(const ClientModel& model) const {
-  return options_.fixed ? options_.fixed->settings : BestSettings(model, profile_, options_.limits);
+  if (options_.fixed) return options_.fixed->settings;
+  const auto best = BestSettings(model, profile_, options_.limits);
+  if (best || !options_.keep_hopeless) return best;
+  return OffloadSettings{options_.limits.min_interval, options_.limits.min_batch};
+}
+
+// Not before its turn, and not before its camera can have it.
+bool ReactiveScheduler::MayCome(const Record& record, FrameId frame) const {
+  const ClientState& state = record.state;
+  return frame >= state.last_frame + record.least_interval &&
+         frame <= state.arrivals.LatestBy(clock_.Now()) + static_cast<FrameId>(state.model.fps);
 }
 
 void ReactiveScheduler::OnRequest(ClientId client, FrameId frame) {
   const auto found = records_.find(client);
-  if (found == records_.end() || frame < found->second.state.last_frame + found->second.least_interval) {
+  if (found == records_.end() || !MayCome(found->second, frame)) {
     ++stats_.unscheduled;
     return;
   }
@@ -74,6 +84,7 @@ void ReactiveScheduler::StartBatch() {
   queue_.erase(queue_.begin(), queue_.begin() + size);
   running_ = true;
   const Nanoseconds latency = profile_.Latency(static_cast<int>(size));
+  engine_free_at_ = clock_.Now() + latency;
   for (const Request& request : batch) {
     ClientState& state = records_.at(request.client).state;
     const PlanningClient client{state.id, state.model, {}, &state.arrivals, state.last_frame, state.newest};
@@ -92,13 +103,21 @@ void ReactiveScheduler::CheckDelayed(Nanoseconds first) {
     const size_t size = Fitting(i);
     end = end + profile_.Latency(static_cast<int>(size));
     for (size_t j = i; j < i + size; ++j) {
-      if (MissesSla(queue_[j], end)) missing.push_back(queue_[j].client);
+      if (!options_.tolerant || MissesSla(queue_[j], end)) missing.push_back(queue_[j].client);
     }
     i += size;
   }
   if (missing.empty()) return;
   calm_since_ = clock_.Now();
+  if (options_.tolerant) {
+    std::stable_sort(missing.begin(), missing.end(), [&](ClientId a, ClientId b) { return ShareOf(a) > ShareOf(b); });
+  }
   for (int i = 0; i < options_.step && i < static_cast<int>(missing.size()); ++i) Evict(missing[i]);
+}
+
+double ReactiveScheduler::ShareOf(ClientId client) const {
+  const Record& record = records_.at(client);
+  return EngineShare(record.settings, record.state.model, profile_);
 }
 
 // If all of the client's results took as long as this one's.
@@ -135,9 +154,33 @@ void ReactiveScheduler::Round() {
   for (const ClientId id : hopeless) Evict(id);
   for (const ClientId id : silent) {
     ++stats_.vanished;
+    balancer_.Vanished(std::move(records_.at(id).state));
     OnGone(id);
   }
   Add();
+  if (options_.verify) Verify();
+}
+
+// What the near future will be like, if all goes as it does now: whoever would lose too much goes.
+void ReactiveScheduler::Verify() {
+  while (!records_.empty()) {
+    std::vector<PlanningClient> clients;
+    std::map<ClientId, int> index;
+    for (const auto& [id, record] : records_) {
+      const ClientState& state = record.state;
+      index[id] = static_cast<int>(clients.size());
+      clients.push_back({id, state.model, record.settings, &state.arrivals, state.last_frame, state.newest});
+    }
+    const TimePoint now = clock_.Now();
+    std::vector<SimulatedRequest> requests;
+    for (const Request& request : queue_) requests.push_back({index.at(request.client), request.frame, now});
+    const auto to_come = SimulateRequests(clients, now, now + options_.horizon);
+    requests.insert(requests.end(), to_come.begin(), to_come.end());
+    const BatchPlan plan = GroupRequests(clients, requests, profile_, std::max(now, engine_free_at_));
+    const auto remove = ClientToRemove(clients, EstimateDrops(clients, plan, profile_, now), profile_);
+    if (!remove) return;
+    Evict(clients[*remove].id);
+  }
 }
 
 void ReactiveScheduler::Add() {

@@ -15,6 +15,9 @@ struct ReactiveOptions {
   // What step 1 may choose from: a fixed interval for a Clipper-like server, batches of one for a Chameleon-like one,
   // everything for ARISE-alpha.
   SettingsLimits limits{.max_share = 0.25};
+  // Clients whose SLA no settings meet are served at the shortest interval and batch instead of being removed: for a
+  // system whose interval was fixed with all clients in mind.
+  bool keep_hopeless = false;
   // Static: always as many clients and these settings, whatever their SLAs.
   struct Fixed {
     int clients = 0;
@@ -22,10 +25,17 @@ struct ReactiveOptions {
   };
   std::optional<Fixed> fixed;
   Nanoseconds period = std::chrono::milliseconds(200);  // from one choice of settings to the next
-  // Load adjustment: `step` clients are removed when a request has to wait for a batch after the next and its client
-  // would miss its SLA by that; as many are added when none had to for so long.
+  // Load adjustment: `step` clients are removed when a batch begins and requests are left for the one after it; as many
+  // are added when none were for so long.
   Nanoseconds calm = std::chrono::milliseconds(400);
   int step = 1;
+  // Stronger than the thesis's baselines: only requests count whose clients would miss their SLAs if all of their
+  // results took as long, and of these clients those that ask for the most of the engine are removed.
+  bool tolerant = false;
+  // ARISE-alpha: every period the requests of the horizon are simulated and batched as they come, and clients removed
+  // until none loses more than its SLA by that.
+  bool verify = false;
+  Nanoseconds horizon = std::chrono::milliseconds(1000);
 };
 
 class ReactiveScheduler final : public Scheduler {
@@ -52,11 +62,14 @@ class ReactiveScheduler final : public Scheduler {
   };
 
   std::optional<OffloadSettings> SettingsOf(const ClientModel& model) const;
+  bool MayCome(const Record& record, FrameId frame) const;
   void StartBatch();
   size_t Fitting(size_t from) const;
   void CheckDelayed(Nanoseconds first);
+  double ShareOf(ClientId client) const;
   bool MissesSla(const Request& request, TimePoint end) const;
   void Round();
+  void Verify();
   void Add();
   bool AddOne();
   void Evict(ClientId client);
@@ -70,7 +83,7 @@ class ReactiveScheduler final : public Scheduler {
   std::map<ClientId, Record> records_;
   std::deque<Request> queue_;
   bool running_ = false;
-  TimePoint next_round_, calm_since_;
+  TimePoint engine_free_at_, next_round_, calm_since_;
 };
 
 }  // namespace wharf::serving

@@ -14,15 +14,24 @@ namespace wharf::serving {
 struct SettingsLimits {
   int min_interval = 1, max_interval = 30;
   int min_batch = 1, max_batch = kMaxBatch;
+  // That a request waits on average before its batch begins. Coordinated requests: half a frame, because the last frame
+  // that is there in time is up to one old by then.
+  double wait_frames = 0;
   // Most of the engine's time that one client may ask for: what a client that exaggerates can get at most.
   double max_share = 1;
 };
 
-// Both in frames: from the camera's frame to the first one that can use its result, without waiting in between.
+// Both in frames: from the camera's frame to the first one that can use its result.
 track::OffloadSchedule ScheduleOf(const ClientModel& client, const InferenceProfile& profile,
-                                  const OffloadSettings& settings);
+                                  const OffloadSettings& settings, double wait_frames = 0);
 // A server of the client's own, batches of one, frames as fast as that takes them.
 track::OffloadSchedule ReferenceOf(const ClientModel& client, const InferenceProfile& profile);
+
+// Of the engine's time, in full batches of that size.
+double EngineShare(const OffloadSettings& settings, const ClientModel& client, const InferenceProfile& profile);
+// Within the limits.
+bool Allowed(const OffloadSettings& settings, const ClientModel& client, const InferenceProfile& profile,
+             const SettingsLimits& limits);
 
 // The settings that let the engine serve the most such clients, (bs / lat_bs) / (fps / oi), of those whose mean drop
 // from the reference is within the SLA and whose share of the engine is allowed; nullopt if none is. Exact: all batch

@@ -7,24 +7,42 @@
 namespace wharf::serving {
 namespace {
 
-constexpr std::string_view kNames[] = {"static", "clipper", "chameleon", "arise-alpha", "arise"};
+constexpr std::string_view kNames[] = {"static",     "clipper",          "chameleon",          "arise-alpha",
+                                       "arise",      "clipper-tolerant", "chameleon-tolerant", "arise-alpha-tolerant",
+                                       "arise-plain"};
 
 ReactiveOptions OptionsOf(const SystemOptions& options) {
   ReactiveOptions reactive;
   reactive.limits = options.coordinator.limits;
+  reactive.limits.wait_frames = 0;
   reactive.period = options.coordinator.period;
+  reactive.horizon = options.coordinator.horizon;
+  reactive.step = options.step;
   switch (options.system) {
     case System::kStatic:
       reactive.fixed = options.fixed;
       break;
+    case System::kTolerantClipper:
+      reactive.tolerant = true;
+      [[fallthrough]];
     case System::kClipper:
       reactive.limits.min_interval = reactive.limits.max_interval = options.fixed.settings.interval;
+      reactive.keep_hopeless = true;
       break;
+    case System::kTolerantChameleon:
+      reactive.tolerant = true;
+      [[fallthrough]];
     case System::kChameleon:
       reactive.limits.max_batch = 1;
       break;
+    case System::kTolerantAlpha:
+      reactive.tolerant = true;
+      break;
     case System::kAlpha:
+      reactive.verify = true;
+      break;
     case System::kArise:
+    case System::kPlainArise:
       break;
   }
   return reactive;
@@ -42,8 +60,13 @@ std::optional<System> SystemByName(std::string_view name) {
 
 std::unique_ptr<Scheduler> MakeScheduler(const SystemOptions& options, const InferenceProfile& profile,
                                          const Clock& clock, Engine& engine, ClientPort& port, Balancer& balancer) {
-  if (options.system == System::kArise) {
-    return std::make_unique<CoordinatedScheduler>(profile, options.coordinator, clock, engine, port, balancer);
+  if (options.system == System::kArise || options.system == System::kPlainArise) {
+    CoordinatorOptions coordinator = options.coordinator;
+    if (options.system == System::kPlainArise) {
+      coordinator.most_shortened = 0;
+      coordinator.remove_costliest = false;
+    }
+    return std::make_unique<CoordinatedScheduler>(profile, coordinator, clock, engine, port, balancer);
   }
   return std::make_unique<ReactiveScheduler>(profile, OptionsOf(options), clock, engine, port, balancer);
 }

@@ -10,17 +10,34 @@
 
 namespace wharf::serving {
 
-enum class System { kStatic, kClipper, kChameleon, kAlpha, kArise };
+enum class System {
+  // The thesis's: "static", "clipper", "chameleon", "arise-alpha" and "arise".
+  kStatic,
+  kClipper,
+  kChameleon,
+  kAlpha,
+  kArise,
+  // Stronger than the thesis's, "clipper-tolerant", "chameleon-tolerant", "arise-alpha-tolerant": clients are removed
+  // only if their SLAs would be missed (ReactiveOptions::tolerant), and nothing is verified.
+  kTolerantClipper,
+  kTolerantChameleon,
+  kTolerantAlpha,
+  // "arise-plain", as the thesis writes it: step 1's intervals stand, and who is farthest above its SLA is removed
+  // (CoordinatorOptions).
+  kPlainArise,
+};
 inline constexpr System kSystems[] = {System::kStatic, System::kClipper, System::kChameleon, System::kAlpha,
                                       System::kArise};
-std::string_view SystemName(System system);  // "static", "clipper", "chameleon", "arise-alpha", "arise"
+std::string_view SystemName(System system);
 std::optional<System> SystemByName(std::string_view name);
 
 struct SystemOptions {
   System system = System::kArise;
   CoordinatorOptions coordinator;
-  // What is chosen offline, by trying (pilot_search.h): the interval for kClipper, all of it for kStatic.
+  // What is chosen offline, by trying (pilot_search.h): the interval for Clipper-like ones, all of it for kStatic; how
+  // many clients the other baselines remove or add at once.
   ReactiveOptions::Fixed fixed;
+  int step = 1;
 };
 
 // All must outlive it.

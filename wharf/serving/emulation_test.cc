@@ -1,0 +1,139 @@
+#include "wharf/serving/emulation.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "wharf/serving/pilot_search.h"
+#include "wharf/serving/testing.h"
+
+namespace wharf::serving {
+namespace {
+
+// Some 20 s of a server that some 8 clients of made-up videos saturate.
+class EmulationTest : public testing::Test {
+ protected:
+  EmulationTest() {
+    options_.seconds = 25;
+    options_.warm_up_s = 5;
+    options_.sla_from = options_.sla_to = 0.03;
+  }
+
+  EmulationResult Run(System system) {
+    options_.system.system = system;
+    return Emulate(tables_, profile_, options_);
+  }
+  // With half of the sessions behaving so.
+  EmulationResult RunWith(Behaviour behaviour) {
+    options_.behaviour = behaviour;
+    options_.misbehaving = 0.5;
+    return Run(System::kArise);
+  }
+
+  // Of honest clients that were served for 5 s or more: how many lost more than their SLAs allow.
+  static int Wronged(const EmulationResult& result) {
+    return static_cast<int>(
+        std::count_if(result.clients.begin(), result.clients.end(), [](const ClientOutcome& client) {
+          return client.honest && client.account.frames >= 300 && client.account.MeanDrop() > client.sla;
+        }));
+  }
+  static double LateShare(const EmulationResult& result) {
+    const auto late = std::count_if(result.late_ms.begin(), result.late_ms.end(), [](float ms) { return ms > 1e-3F; });
+    return static_cast<double>(late) / static_cast<double>(std::max<size_t>(1, result.late_ms.size()));
+  }
+
+  const std::vector<DropTable> tables_ = MadeUpTables(6);
+  const InferenceProfile profile_ = ProfileOf({15, 20, 26, 31, 36, 42});
+  EmulationOptions options_;
+};
+
+TEST_F(EmulationTest, IsTheSameEveryTime) {
+  const EmulationResult a = Run(System::kArise), b = Run(System::kArise);
+  EXPECT_EQ(a.MeanClients(), b.MeanClients());
+  EXPECT_EQ(a.late_ms, b.late_ms);
+  EXPECT_EQ(a.stats.requests, b.stats.requests);
+  options_.seed = 2;
+  EXPECT_NE(Run(System::kArise).stats.requests, a.stats.requests);
+}
+
+TEST_F(EmulationTest, AriseServesMoreThanTheReactiveSystems) {
+  const double arise = Run(System::kArise).MeanClients();
+  EXPECT_GT(arise, 1.5 * Run(System::kAlpha).MeanClients());
+  EXPECT_GT(arise, 1.5 * Run(System::kChameleon).MeanClients());
+  EXPECT_GT(arise, 1.2 * Run(System::kTolerantAlpha).MeanClients());
+  EXPECT_GT(arise, 1.1 * Run(System::kPlainArise).MeanClients());
+}
+
+TEST_F(EmulationTest, AlphaServesNobodyThatItFindsAboveItsSla) { EXPECT_EQ(Wronged(Run(System::kAlpha)), 0); }
+
+TEST_F(EmulationTest, AriseKeepsSlasAndBeginsBatchesOnTime) {
+  const EmulationResult result = Run(System::kArise);
+  EXPECT_GT(result.clients.size(), 10);
+  EXPECT_EQ(Wronged(result), 0);
+  EXPECT_LE(LateShare(result), 0.02);
+  EXPECT_LT(result.IdleShare(), 0.25);
+  EXPECT_GT(result.MeanBatch(), 1.5);
+}
+
+TEST_F(EmulationTest, StaticServesAsManyAsItWasTold) {
+  options_.system.fixed = {4, {6, 2}};
+  const EmulationResult result = Run(System::kStatic);
+  EXPECT_NEAR(result.MeanClients(), 4, 0.2);
+  EXPECT_NEAR(result.MeanInterval(60), 6, 0.3);
+  EXPECT_LE(result.MeanBatch(), 2);
+  EXPECT_EQ(result.stats.evicted, 0);
+}
+
+TEST_F(EmulationTest, WhoSendsEveryFrameGetsNoMoreInferred) {
+  const EmulationResult result = RunWith(Behaviour::kFlooding);
+  EXPECT_GT(result.stats.unscheduled, result.stats.requests);
+  EXPECT_EQ(Wronged(result), 0);
+  EXPECT_LE(LateShare(result), 0.02);
+}
+
+TEST_F(EmulationTest, WhoVanishesLeavesThePlan) {
+  const EmulationResult result = RunWith(Behaviour::kVanishing);
+  EXPECT_GT(result.stats.vanished, 3);
+  EXPECT_EQ(Wronged(result), 0);
+  EXPECT_LE(LateShare(result), 0.02);
+}
+
+TEST_F(EmulationTest, WhoBabblesIsServedNothing) {
+  const EmulationResult result = RunWith(Behaviour::kBabbling);
+  EXPECT_GT(result.stats.vanished, 3);
+  EXPECT_EQ(Wronged(result), 0);
+}
+
+TEST_F(EmulationTest, WhoExaggeratesTakesNothingFromTheOthersAccuracy) {
+  const EmulationResult result = RunWith(Behaviour::kExaggerating);
+  EXPECT_EQ(Wronged(result), 0);
+  EXPECT_LE(LateShare(result), 0.02);
+}
+
+TEST_F(EmulationTest, RealTimeRunsTheSameCode) {
+  options_.seconds = 1;
+  options_.warm_up_s = 0.5;
+  options_.system.system = System::kArise;
+  const EmulationResult result = EmulateInRealTime(tables_, profile_, options_, Clock::Real());
+  EXPECT_GT(result.stats.rounds, 0);
+  EXPECT_GT(result.stats.admitted, 0);
+}
+
+TEST_F(EmulationTest, PilotsFindWhatKeepsEverySla) {
+  PilotOptions pilot;
+  pilot.seconds = 15;
+  pilot.most_interval = 6;
+  const ReactiveOptions::Fixed fixed = FindStatic(tables_, profile_, options_, pilot);
+  ASSERT_GT(fixed.clients, 0);
+  options_.seconds = pilot.seconds;
+  options_.system.fixed = fixed;
+  EXPECT_TRUE(AllWithinSla(Run(System::kStatic), 300));
+  ++options_.system.fixed.clients;
+  EXPECT_FALSE(AllWithinSla(Run(System::kStatic), 300));
+  const int interval = FindClipperInterval(tables_, profile_, options_, pilot);
+  EXPECT_GE(interval, 1);
+  EXPECT_LE(interval, pilot.most_interval);
+}
+
+}  // namespace
+}  // namespace wharf::serving
