@@ -16,7 +16,7 @@ struct MotionEstimate {
   // Symmetric, positive definite.
   Matrix6 covariance = Matrix6::Identity();
   int inliers = 0;     // points that agree with it
-  bool metric = true;  // false: the translation has length 1, its true length is not known
+  bool metric = true;  // false: the length of the translation is not known; the filter takes no such motion
 };
 
 }  // namespace wharf::track

@@ -29,9 +29,4 @@ absl::StatusOr<MotionEstimate> EstimateMotion(const scene::Image& first, const s
                                               const OdometryOptions& options = {},
                                               std::span<const scene::Box> movable = {});
 
-// The same without depth, from the essential matrix: rotation, and the direction of the translation (metric == false).
-// kNotFound also if the camera hardly moved, as then there is no direction.
-absl::StatusOr<MotionEstimate> EstimateDirection(const scene::Image& first, const scene::Image& second,
-                                                 const scene::Intrinsics& camera, const OdometryOptions& options = {});
-
 }  // namespace wharf::track

@@ -1,4 +1,4 @@
-// What both ways of odometry do: features followed, poses to and from OpenCV. For this room's .cc files only.
+// What odometry is made of: features followed, poses to and from OpenCV. For this room's .cc files only.
 #pragma once
 
 #include <opencv2/core.hpp>
@@ -21,7 +21,7 @@ absl::Status CheckPictures(const scene::Image& first, const scene::Image& second
 // Corners of the first picture, spread over it but for `left_out`, and where the second has them. REQUIRES:
 // CheckPictures.
 std::vector<Match> MatchFeatures(const scene::Image& first, const scene::Image& second, const OdometryOptions& options,
-                                 std::span<const scene::Box> left_out = {});
+                                 std::span<const scene::Box> left_out);
 
 cv::Matx33d CameraMatrix(const scene::Intrinsics& camera);
 scene::Pose PoseOf(const cv::Matx33d& rotation, const cv::Vec3d& translation);

@@ -93,11 +93,6 @@ void Odometry(benchmark::State& state) {
 }
 BENCHMARK(Odometry)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 
-void OdometryWithoutDepth(benchmark::State& state) {
-  for (auto _ : state) benchmark::DoNotOptimize(EstimateDirection(Before().image, After().image, StreetCamera()));
-}
-BENCHMARK(OdometryWithoutDepth)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
-
 }  // namespace
 }  // namespace wharf::track
 
