@@ -89,6 +89,9 @@ void CoordinatedScheduler::OnRequest(ClientId client, FrameId frame) {
     return;
   }
   ++stats_.requests;
+  const double error_s = Seconds(clock_.Now() - record.state.arrivals.At(frame));
+  stats_.arrival_error_s += error_s;
+  stats_.arrival_error_s2 += error_s * error_s;
   record.missed = 0;
   record.state.arrivals.Add(frame, clock_.Now());
   if (is_late) {

@@ -16,10 +16,10 @@ struct CoordinatorOptions {
   // Batches of the old plan that are kept: those whose requests are expected before clients can have the new one.
   Nanoseconds overlap = std::chrono::milliseconds(60);
   double grace = 0.1;  // of each batch's inference time, for late requests
-  SettingsLimits limits{.wait_frames = 0.5, .max_share = 0.25};
+  SettingsLimits limits{.coordinated = true, .max_share = 0.25};
   int most_admitted = 4;  // in one round
   // Frames by which intervals become shorter than step 1's before a client has to go or is not admitted.
-  int most_shortened = 3;
+  int most_shortened = 6;
   bool remove_costliest = true;  // ClientToRemove; otherwise FarthestAbove
 };
 

@@ -134,13 +134,20 @@ FrameId EmulatedClient::ReferenceSource(FrameId frame) const {
   return std::max<FrameId>(0, (frame - reference_.latency) / reference_.interval * reference_.interval);
 }
 
+double EmulatedClient::DropOf(const DropSample& sample) const {
+  return options_.measure == Measure::kNetwork ? sample.seen : sample.drop;
+}
+
 void EmulatedClient::AccountUntil(FrameId end) {
   for (; accounted_ < end; ++accounted_) {
     const FrameId source = SourceAt(accounted_), reference = ReferenceSource(accounted_);
     const auto stride = static_cast<double>(accounted_ - source);
     ++account_.frames;
-    account_.drop += options_.table->At(source, accounted_ - source).drop;
-    account_.reference += options_.table->At(reference, accounted_ - reference).drop;
+    const DropSample shown = options_.table->At(source, accounted_ - source);
+    const DropSample ideal = options_.table->At(reference, accounted_ - reference);
+    account_.drop += DropOf(shown);
+    account_.reference += DropOf(ideal);
+    account_.true_drop += shown.drop - ideal.drop;
     account_.estimate += report_.drop_rate * (stride - track::MeanStride(reference_));
     account_.stride += stride;
   }

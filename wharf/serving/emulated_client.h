@@ -23,11 +23,16 @@ enum class Behaviour {
   kBabbling,      // reports what is no number, offloads frames of the future and the past
 };
 
+// What a drop in accuracy is: how far what is shown is from what the network finds in the same frame (thesis, Figure
+// 3.8), or how much farther it is from the truth than that is. A client can measure the former only.
+enum class Measure { kNetwork, kTruth };
+
 // Of the frames that were shown while the measured server served it.
 struct Account {
   int64_t frames = 0;
-  double drop = 0;       // sum, against the network on each frame
+  double drop = 0;       // sum, by the measure that SLAs are held by
   double reference = 0;  // sum, of the reference setup on the same frames
+  double true_drop = 0;  // sum, from the reference setup, against the truth
   double estimate = 0;   // sum, of what the client's own drop rates say, less the reference's
   double stride = 0;     // sum
   // Mean, from the reference.
@@ -45,6 +50,7 @@ class EmulatedClient {
     TimePoint start;  // of frame 0
     uint64_t seed = 1;
     Behaviour behaviour = Behaviour::kHonest;
+    Measure measure = Measure::kNetwork;
   };
   EmulatedClient(const Options& options, const InferenceProfile& profile);
 
@@ -72,9 +78,12 @@ class EmulatedClient {
 
   const Account& account() const { return account_; }
   double drop_rate() const { return report_.drop_rate; }
+  // By its own measurements, which it may not report as they are.
+  ClientModel Model() const { return {fps_, options_.sla, report_.drop_rate, report_.network_s}; }
 
  private:
   void AccountUntil(FrameId end);
+  double DropOf(const DropSample& sample) const;
   FrameId SourceAt(FrameId frame) const;
   FrameId ReferenceSource(FrameId frame) const;
 

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "wharf/serving/event_queue.h"
+#include "wharf/serving/settings.h"
 
 namespace wharf::serving {
 namespace {
@@ -155,6 +156,7 @@ class Emulation final : public Engine, public ClientPort, public Balancer {
     client.id = id;
     client.table = &tables_[table];
     client.link = options_.link;
+    client.measure = options_.measure;
     client.sla = random_.Uniform(options_.sla_from, options_.sla_to);
     client.start = start;
     client.seed = random_.Next();
@@ -269,7 +271,11 @@ class Emulation final : public Engine, public ClientPort, public Balancer {
       Sample sample = since_sample_;
       sample.clients = static_cast<double>(scheduler_->clients());
       for (const auto& [id, session] : sessions_) {
-        if (session.client->served()) sample.drop_rate += session.client->drop_rate() / std::max(1.0, sample.clients);
+        if (!session.client->served()) continue;
+        sample.drop_rate += session.client->drop_rate() / std::max(1.0, sample.clients);
+        const ClientModel model = session.client->Model();
+        const auto settings = BestSettings(model, profile_);
+        sample.least_share += settings ? EngineShare(*settings, model, profile_) : 1;
       }
       result_.samples.push_back(sample);
     }
@@ -313,6 +319,11 @@ double MeanOf(const std::vector<Sample>& samples, double Sample::*value) {
 }  // namespace
 
 double EmulationResult::MeanClients() const { return MeanOf(samples, &Sample::clients); }
+
+double EmulationResult::Bound() const {
+  const double share = MeanOf(samples, &Sample::least_share);
+  return share > 0 ? MeanClients() / share : 0;
+}
 
 double EmulationResult::ClientsDeviation() const {
   const double mean = MeanClients();

@@ -19,6 +19,7 @@ struct EmulationOptions {
   LinkKind link = kMmWave;
   double arrivals_per_s = 10;
   double sla_from = 0.02, sla_to = 0.02;  // of each session, uniform
+  Measure measure = Measure::kNetwork;    // of drops
   // Inference takes the profile's time with this standard deviation over mean, normally distributed, at least half.
   double inference_cv = 0.02;
   // This share of the sessions behaves so, the others honestly.
@@ -37,6 +38,9 @@ struct ClientOutcome {
 struct Sample {
   double clients = 0, drop_rate = 0;  // the latter: mean of the clients'
   double offloads = 0, batches = 0;   // done since the sample before
+  // Of an engine that is never idle and whose batches are always of the best size and never waited for: the share that
+  // those clients would need.
+  double least_share = 0;
 };
 
 struct EmulationResult {
@@ -52,6 +56,8 @@ struct EmulationResult {
   double ClientsDeviation() const;  // standard deviation over time
   double MeanBatch() const;
   double MeanInterval(double fps) const;  // frames between a client's offloads
+  // As many such clients as an engine like that could serve: no scheduler can serve more of them.
+  double Bound() const;
   double IdleShare() const { return measured_s > 0 ? 1 - busy_s / measured_s : 0; }
 };
 

@@ -7,20 +7,21 @@ namespace wharf::serving {
 
 struct PilotOptions {
   double seconds = 60;       // of each try
-  int most_interval = 12;    // tried from 1 on
+  int most_interval = 16;    // tried from 1 on
   double least_seconds = 5;  // that a client must have been served to count
 };
 
+// The system of `workload`, its parameters tuned:
+//   static: of all intervals and batch sizes, those with which the most clients can be served within their SLAs; no
+//     client if not one can be
+//   Clipper-like: its interval, and how many clients it removes or adds at once
+//   the other reactive ones: the latter
+// ARISE has nothing to tune. Of the reactive systems' choices with which all but one in a hundred of the clients lose
+// no more on average than their SLAs allow, that which serves the most; of others, that with the fewest above.
+SystemOptions Tuned(const std::vector<DropTable>& tables, const InferenceProfile& profile, EmulationOptions workload,
+                    const PilotOptions& pilot);
+
 // Whether every client that counts lost no more than its SLA allows.
 bool AllWithinSla(const EmulationResult& result, double least_frames);
-
-// Static: of all intervals and batch sizes, those with which the most clients can be served, each within its SLA on
-// average. `workload.system` is ignored. 0 clients: not one can be.
-ReactiveOptions::Fixed FindStatic(const std::vector<DropTable>& tables, const InferenceProfile& profile,
-                                  EmulationOptions workload, const PilotOptions& pilot);
-// Clipper-like: the interval with which the most clients are served, each within its SLA; if some never are, that with
-// which the fewest are not.
-int FindClipperInterval(const std::vector<DropTable>& tables, const InferenceProfile& profile,
-                        EmulationOptions workload, const PilotOptions& pilot);
 
 }  // namespace wharf::serving

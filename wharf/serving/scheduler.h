@@ -65,6 +65,9 @@ struct SchedulerStats {
   uint64_t too_late = 0;     // or dropped, because that would have delayed the batch after it
   uint64_t admitted = 0, evicted = 0, vanished = 0;
   uint64_t rounds = 0;
+  // Of the requests taken that were planned: when they came, less when their clients' last arrivals had let expect
+  // them.
+  double arrival_error_s = 0, arrival_error_s2 = 0;  // sum, sum of squares
 };
 
 // Not thread-safe.

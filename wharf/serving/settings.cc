@@ -11,7 +11,8 @@ int LongestInterval(const ClientModel& client, const InferenceProfile& profile, 
                     const SettingsLimits& limits) {
   const double reference = track::MeanStride(ReferenceOf(client, profile));
   if (client.drop_rate <= 0) return limits.max_interval;
-  const double latency = ScheduleOf(client, profile, {1, batch}, limits.wait_frames).latency;
+  const double latency = limits.coordinated ? (client.network_s + profile.Seconds(batch)) * client.fps + 0.5
+                                            : ScheduleOf(client, profile, {1, batch}).latency;
   const double longest = 2 * (client.sla / client.drop_rate + reference - latency) + 1;
   // A hair for sums that are exact on paper.
   return static_cast<int>(std::clamp(std::floor(longest + 1e-9), 0.0, static_cast<double>(limits.max_interval)));
@@ -20,8 +21,8 @@ int LongestInterval(const ClientModel& client, const InferenceProfile& profile, 
 }  // namespace
 
 track::OffloadSchedule ScheduleOf(const ClientModel& client, const InferenceProfile& profile,
-                                  const OffloadSettings& settings, double wait_frames) {
-  const double frames = (client.network_s + profile.Seconds(settings.batch)) * client.fps + wait_frames;
+                                  const OffloadSettings& settings) {
+  const double frames = (client.network_s + profile.Seconds(settings.batch)) * client.fps;
   return {.interval = settings.interval, .latency = std::max(1, static_cast<int>(std::ceil(frames - 1e-9)))};
 }
 

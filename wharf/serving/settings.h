@@ -14,16 +14,17 @@ namespace wharf::serving {
 struct SettingsLimits {
   int min_interval = 1, max_interval = 30;
   int min_batch = 1, max_batch = kMaxBatch;
-  // That a request waits on average before its batch begins. Coordinated requests: half a frame, because the last frame
-  // that is there in time is up to one old by then.
-  double wait_frames = 0;
+  // A batch begins anywhere between a client's frames, and the last one that is there in time is half a frame old on
+  // average. That results are used by whole frames is left to what checks the plan. Otherwise a batch begins when its
+  // frame arrives, as the thesis has it.
+  bool coordinated = false;
   // Most of the engine's time that one client may ask for: what a client that exaggerates can get at most.
   double max_share = 1;
 };
 
-// Both in frames: from the camera's frame to the first one that can use its result.
+// Both in frames: from the camera's frame to the first one that can use its result, without waiting in between.
 track::OffloadSchedule ScheduleOf(const ClientModel& client, const InferenceProfile& profile,
-                                  const OffloadSettings& settings, double wait_frames = 0);
+                                  const OffloadSettings& settings);
 // A server of the client's own, batches of one, frames as fast as that takes them.
 track::OffloadSchedule ReferenceOf(const ClientModel& client, const InferenceProfile& profile);
 

@@ -14,7 +14,7 @@ constexpr std::string_view kNames[] = {"static",     "clipper",          "chamel
 ReactiveOptions OptionsOf(const SystemOptions& options) {
   ReactiveOptions reactive;
   reactive.limits = options.coordinator.limits;
-  reactive.limits.wait_frames = 0;
+  reactive.limits.coordinated = false;
   reactive.period = options.coordinator.period;
   reactive.horizon = options.coordinator.horizon;
   reactive.step = options.step;
@@ -60,7 +60,7 @@ std::optional<System> SystemByName(std::string_view name) {
 
 std::unique_ptr<Scheduler> MakeScheduler(const SystemOptions& options, const InferenceProfile& profile,
                                          const Clock& clock, Engine& engine, ClientPort& port, Balancer& balancer) {
-  if (options.system == System::kArise || options.system == System::kPlainArise) {
+  if (IsCoordinated(options.system)) {
     CoordinatorOptions coordinator = options.coordinator;
     if (options.system == System::kPlainArise) {
       coordinator.most_shortened = 0;

@@ -28,7 +28,10 @@ enum class System {
 };
 inline constexpr System kSystems[] = {System::kStatic, System::kClipper, System::kChameleon, System::kAlpha,
                                       System::kArise};
+inline constexpr System kVariants[] = {System::kTolerantClipper, System::kTolerantChameleon, System::kTolerantAlpha,
+                                       System::kPlainArise};
 std::string_view SystemName(System system);
+inline bool IsCoordinated(System system) { return system == System::kArise || system == System::kPlainArise; }
 std::optional<System> SystemByName(std::string_view name);
 
 struct SystemOptions {
