@@ -1,6 +1,7 @@
 #include "wharf/serving/coordinated_scheduler.h"
 
 #include <algorithm>
+#include <set>
 
 namespace wharf::serving {
 namespace {
@@ -12,44 +13,50 @@ constexpr int kMissedBeforeSuspect = 2;
 
 }  // namespace
 
-// The balancer's clients as candidates. One whose SLA cannot be met on this server does not hold up those behind it.
+// The balancer's clients as candidates, each once.
 class CoordinatedScheduler::Waiting final : public Candidates {
  public:
   explicit Waiting(CoordinatedScheduler& scheduler) : scheduler_(scheduler) {}
 
   std::optional<PlanningClient> Next() override {
-    for (int refused = 0; refused < scheduler_.options_.most_admitted; ++refused) {
+    for (int refused = 0; refused < scheduler_.options_.most_candidates; ++refused) {
       std::optional<ClientState> state = scheduler_.balancer_.NextWaiting();
-      if (!state || scheduler_.records_.contains(state->id)) return std::nullopt;
+      if (!state || scheduler_.records_.contains(state->id) || refused_.contains(state->id)) return std::nullopt;
       const auto settings = BestSettings(state->model, scheduler_.profile_, scheduler_.options_.limits);
       if (settings && state->arrivals.Known()) {
         state_.emplace_back(std::move(*state));
         const ClientState& kept = state_.back();
         return PlanningClient{kept.id, kept.model, *settings, &kept.arrivals, kept.last_frame, kept.newest};
       }
-      scheduler_.balancer_.HandOver(std::move(*state));
+      HandOver(std::move(*state));
     }
     return std::nullopt;
   }
 
-  void Admit() override {
-    scheduler_.balancer_.Admit(state_.back().id);
-    admitted_.push_back(state_.back().id);
+  void Admit() override { scheduler_.balancer_.Admit(state_.back().id); }
+
+  void Refuse() override {
+    HandOver(std::move(state_.back()));
+    state_.pop_back();
   }
 
   // Those admitted become the scheduler's; pointers into their states end.
   void Register() {
     for (ClientState& state : state_) {
-      if (std::find(admitted_.begin(), admitted_.end(), state.id) == admitted_.end()) continue;
       const ClientId id = state.id;
       if (scheduler_.records_.emplace(id, Record{std::move(state), {}, {}, 0}).second) ++scheduler_.stats_.admitted;
     }
   }
 
  private:
+  void HandOver(ClientState state) {
+    refused_.insert(state.id);
+    scheduler_.balancer_.HandOver(std::move(state));
+  }
+
   CoordinatedScheduler& scheduler_;
   std::list<ClientState> state_;  // a list: they are pointed to
-  std::vector<ClientId> admitted_;
+  std::set<ClientId> refused_;    // those that come again have all been tried
 };
 
 CoordinatedScheduler::CoordinatedScheduler(const InferenceProfile& profile, const CoordinatorOptions& options,

@@ -60,7 +60,9 @@ class World final : public Engine, public ClientPort, public Balancer {
   }
   void HandOver(ClientState client) override {
     handed_over_.push_back(client.id);
-    if (!waiting_.empty() && waiting_.front().id == client.id) waiting_.pop_front();
+    if (waiting_.empty() || waiting_.front().id != client.id) return;
+    if (line_up_again_) waiting_.push_back(client);
+    waiting_.pop_front();
   }
 
   void Run(Nanoseconds duration) {
@@ -80,6 +82,7 @@ class World final : public Engine, public ClientPort, public Balancer {
   VirtualClock clock_;
   const InferenceProfile profile_;
   std::deque<ClientState> waiting_;
+  bool line_up_again_ = false;  // who is refused waits on
   std::vector<ClientId> handed_over_;
   std::map<ClientId, ClientPlan> plans_;
   std::set<ClientId> silent_;
@@ -145,6 +148,7 @@ TEST_F(CoordinatedSchedulerTest, ServesWhoWaitsInTurn) {
 }
 
 TEST_F(CoordinatedSchedulerTest, TakesNoMoreThanItCanServe) {
+  world_.line_up_again_ = true;
   AddWaiting(100);
   world_.Run(std::chrono::seconds(6));
   EXPECT_GT(world_.scheduler_.clients(), 5);
@@ -158,6 +162,17 @@ TEST_F(CoordinatedSchedulerTest, RefusesWhoseSlaCannotBeMet) {
   world_.Run(milliseconds(300));
   EXPECT_THAT(world_.handed_over_, testing::ElementsAre(1));
   EXPECT_EQ(world_.scheduler_.clients(), 1);
+}
+
+TEST_F(CoordinatedSchedulerTest, WhoDoesNotFitHoldsUpNobodyBehind) {
+  AddWaiting(2, 0.0138);  // a few of whom fill the server
+  world_.Run(milliseconds(500));
+  const size_t hard = world_.scheduler_.clients();
+  AddWaiting(40, 0.0138);
+  AddWaiting(1, 0.001);
+  world_.Run(std::chrono::seconds(4));
+  EXPECT_GT(world_.scheduler_.clients(), hard);
+  EXPECT_TRUE(world_.scheduler_.Serves(43));
 }
 
 TEST_F(CoordinatedSchedulerTest, DropsWhatWasNotScheduled) {
@@ -284,8 +299,12 @@ class Line final : public Candidates {
   std::optional<PlanningClient> Next() override {
     return next_ == clients_.size() ? std::nullopt : std::optional(clients_[next_]);
   }
-  void Admit() override { ++next_; }
-  size_t next_ = 0;
+  void Admit() override {
+    ++next_;
+    ++admitted_;
+  }
+  void Refuse() override { ++next_; }
+  size_t next_ = 0, admitted_ = 0;
   std::vector<PlanningClient> clients_;
 };
 
@@ -319,7 +338,7 @@ RC_GTEST_PROP(CoordinatorPropertyTest, NoPlanViolatesAnSla, ()) {
   const size_t before = clients.size();
   Line line(more);
   const auto result = Coordinate(clients, {}, now, now + milliseconds(60), profile, options, line);
-  RC_ASSERT(clients.size() == before + line.next_ - result.evicted.size());
+  RC_ASSERT(clients.size() == before + line.admitted_ - result.evicted.size());
   for (const PlanningClient& client : clients) {
     const int shortened = chosen[client.id].interval - client.settings.interval;
     RC_ASSERT(shortened == 0 || (shortened > 0 && options.most_shortened > 0));

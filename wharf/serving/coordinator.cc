@@ -99,10 +99,14 @@ Coordination Coordinate(std::vector<PlanningClient>& clients, BatchPlan head, Ti
                         const InferenceProfile& profile, const CoordinatorOptions& options, Candidates& candidates) {
   Round round(clients, std::move(head), now, free_at, profile, options);
   if (round.Evict()) return round.Take();
-  for (int added = 0; added < options.most_admitted; ++added) {
+  for (int tried = 0; tried < options.most_candidates; ++tried) {
     const std::optional<PlanningClient> candidate = candidates.Next();
-    if (!candidate || !round.Add(*candidate)) break;
-    candidates.Admit();
+    if (!candidate) break;
+    if (round.Add(*candidate)) {
+      candidates.Admit();
+    } else {
+      candidates.Refuse();
+    }
   }
   return round.Take();
 }

@@ -17,7 +17,7 @@ struct CoordinatorOptions {
   Nanoseconds overlap = std::chrono::milliseconds(60);
   double grace = 0.1;  // of each batch's inference time, for late requests
   SettingsLimits limits{.coordinated = true, .max_share = 0.25};
-  int most_admitted = 4;  // in one round
+  int most_candidates = 4;  // tried in one round
   // Frames by which intervals become shorter than step 1's before a client has to go or is not admitted.
   int most_shortened = 6;
   bool remove_costliest = true;  // ClientToRemove; otherwise FarthestAbove
@@ -27,9 +27,11 @@ struct CoordinatorOptions {
 class Candidates {
  public:
   virtual ~Candidates() = default;
-  // The next one, with settings; nullopt if there is none. The same until it is admitted.
+  // The next one, with settings; nullopt if there is none.
   virtual std::optional<PlanningClient> Next() = 0;
+  // Of the one that Next() gave last: it is served; it cannot be, which says nothing of those behind it.
   virtual void Admit() = 0;
+  virtual void Refuse() = 0;
 };
 
 struct Coordination {

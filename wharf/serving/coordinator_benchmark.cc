@@ -14,6 +14,7 @@ class NoCandidates final : public Candidates {
  public:
   std::optional<PlanningClient> Next() override { return std::nullopt; }
   void Admit() override {}
+  void Refuse() override {}
 };
 
 void BM_Coordinate(benchmark::State& state) {
