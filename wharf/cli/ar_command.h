@@ -15,6 +15,7 @@ inline CLI::App& ArCommand(CLI::App& app) {
 }
 
 void AddArClientCommand(CLI::App& app);
+void AddArDropTableCommand(CLI::App& app);
 void AddArEvaluateCommand(CLI::App& app);
 void AddArLatencyCommand(CLI::App& app);
 void AddArRenderCommand(CLI::App& app);

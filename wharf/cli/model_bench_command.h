@@ -15,5 +15,6 @@ inline CLI::App& ModelBenchCommand(CLI::App& app) {
 }
 
 void AddBenchMultitaskCommand(CLI::App& app);
+void AddBenchServingCommand(CLI::App& app);
 
 }  // namespace wharf::cli

@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
   wharf::cli::AddPipelineWorkerCommand(app);
   wharf::cli::AddPipelineServeCommand(app);
   wharf::cli::AddPipelineLoadCommand(app);
+  wharf::cli::AddArDropTableCommand(app);
   wharf::cli::AddArRenderCommand(app);
   wharf::cli::AddArClientCommand(app);
   wharf::cli::AddArServeCommand(app);
@@ -26,5 +27,6 @@ int main(int argc, char** argv) {
   wharf::cli::AddArLatencyCommand(app);
   wharf::cli::AddArTrackersCommand(app);
   wharf::cli::AddBenchMultitaskCommand(app);
+  wharf::cli::AddBenchServingCommand(app);
   return wharf::cli::RunCommandLine(app, std::vector<std::string>(argv + 1, argv + argc));
 }

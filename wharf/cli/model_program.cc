@@ -30,6 +30,7 @@ constexpr std::pair<const char*, const char*> kPipelineCommands[] = {
 // Of `wharf ar`, which is wharf-model's as a whole.
 constexpr std::pair<const char*, const char*> kArCommands[] = {
     {"render", "Make videos of a town that is not there, and their truth."},
+    {"drop-table", "Measure what local tracking costs, for emulation."},
     {"evaluate", "Say how good the networks are on videos of a town that is not there."},
     {"latency", "Measure how long a network takes here for each size of batch."},
     {"trackers", "Say what trackers and odometry lose, by stride."},
@@ -39,6 +40,7 @@ constexpr std::pair<const char*, const char*> kArCommands[] = {
 // Of `wharf bench`.
 constexpr std::pair<const char*, const char*> kBenchCommands[] = {
     {"multitask", "One AR client that offloads several tasks: AccuMO beside static schedules."},
+    {"serving", "Many AR clients on one server: ARISE beside its baselines."},
 };
 
 template <size_t n>

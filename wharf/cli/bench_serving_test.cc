@@ -1,0 +1,84 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "wharf/cli/bench_serving_report.h"
+#include "wharf/serving/testing.h"
+
+namespace wharf::cli {
+namespace {
+
+using serving::System;
+using testing::HasSubstr;
+
+// A short run of two systems on made-up videos.
+class BenchServingTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    ServingBenchOptions options;
+    options.seconds = 15;
+    options.seeds = 2;
+    const ServingCase setting{.figure = "3.13", .systems = {System::kChameleon, System::kArise}};
+    rows_ = RunServingCase(setting, serving::MadeUpTables(4), serving::ProfileOf({9, 13, 18, 22}), options,
+                           [](const std::string& what) { heard_.push_back(what); });
+  }
+
+  static std::vector<ServingRow> rows_;
+  static std::vector<std::string> heard_;
+};
+std::vector<ServingRow> BenchServingTest::rows_;
+std::vector<std::string> BenchServingTest::heard_;
+
+TEST_F(BenchServingTest, HasARowForEachSystem) {
+  ASSERT_EQ(rows_.size(), 2);
+  EXPECT_THAT(heard_, testing::ElementsAre(HasSubstr("chameleon"), HasSubstr("arise")));
+  const ServingRow* arise = FindServingRow(rows_, rows_[0], System::kArise);
+  ASSERT_EQ(arise, &rows_[1]);
+  EXPECT_EQ(FindServingRow(rows_, rows_[0], System::kStatic), nullptr);
+  EXPECT_GT(arise->metrics.at("clients").mean, rows_[0].metrics.at("clients").mean);
+  EXPECT_GT(arise->metrics.at("batch").mean, 1);
+  EXPECT_TRUE(arise->metrics.contains("late_batches"));
+  EXPECT_FALSE(rows_[0].metrics.contains("late_batches"));  // nothing was planned
+  EXPECT_EQ(arise->first.samples.size(), 50);
+  EXPECT_GT(arise->metrics.at("bound").mean, arise->metrics.at("clients").mean);
+  EXPECT_GT(arise->metrics.at("arrival_deviation_ms").mean, 0);
+}
+
+TEST_F(BenchServingTest, JsonIsFlat) {
+  const nlohmann::json json = nlohmann::json::parse(ServingRowsAsJson(rows_));
+  ASSERT_EQ(json.size(), 2);
+  for (const nlohmann::json& row : json) {
+    EXPECT_EQ(row["sla"], "0.02");
+    EXPECT_EQ(row["seeds"], (std::vector<int>{1, 2}));
+    EXPECT_TRUE(row["clients"].is_number());
+    EXPECT_TRUE(row["clients_spread"].is_number());
+  }
+  EXPECT_EQ(json[1]["system"], "arise");
+}
+
+TEST_F(BenchServingTest, TablesSayHowManyTimesAsMany) {
+  const double ratio = rows_[1].metrics.at("clients").mean / rows_[0].metrics.at("clients").mean;
+  const std::string text = ServingClientsTable(rows_).Text();
+  EXPECT_THAT(text, HasSubstr(fmt::format("{:.2f}", ratio)));
+  EXPECT_THAT(text, HasSubstr("<= 6.9"));
+  EXPECT_THAT(ServingQualityTable(rows_).Text(), HasSubstr("chameleon"));
+}
+
+TEST(HalfByDropRateTest, TellsHardVideosFromEasyOnes) {
+  const std::vector<serving::DropTable> tables = serving::MadeUpTables(4);
+  const auto hard = HalfByDropRate(tables, true), easy = HalfByDropRate(tables, false);
+  ASSERT_EQ(hard.size(), 2);
+  ASSERT_EQ(easy.size(), 2);
+  EXPECT_EQ(easy[0].data().video, tables[0].data().video);
+  EXPECT_EQ(hard[1].data().video, tables[3].data().video);
+}
+
+TEST(ServingCaseTest, NamesItsSlas) {
+  EXPECT_EQ((ServingCase{.sla_from = 0.02, .sla_to = 0.02}.Sla()), "0.02");
+  EXPECT_EQ((ServingCase{.sla_from = 0.02, .sla_to = 0.06}.Sla()), "0.02-0.06");
+}
+
+}  // namespace
+}  // namespace wharf::cli
