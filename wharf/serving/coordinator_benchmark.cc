@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include <deque>
+#include <optional>
 
 #include "wharf/serving/coordinator.h"
 #include "wharf/serving/testing.h"
@@ -10,14 +11,20 @@
 namespace wharf::serving {
 namespace {
 
-class NoCandidates final : public Candidates {
+// Always the same one.
+class Line final : public Candidates {
  public:
-  std::optional<PlanningClient> Next() override { return std::nullopt; }
+  explicit Line(std::optional<PlanningClient> one) : one_(std::move(one)) {}
+  std::optional<PlanningClient> Next() override { return one_; }
   void Admit() override {}
   void Refuse() override {}
+
+ private:
+  const std::optional<PlanningClient> one_;
 };
 
-void BM_Coordinate(benchmark::State& state) {
+// `refused`: with as many candidates as a round tries, who do not fit however short their intervals.
+void BM_Coordinate(benchmark::State& state, bool refused) {
   const InferenceProfile profile = ProfileOf({1, 1.4, 1.8, 2.2, 2.6, 3.0, 3.4, 3.8});
   const TimePoint now{std::chrono::seconds(10)};
   scene::Random random(7);
@@ -32,18 +39,27 @@ void BM_Coordinate(benchmark::State& state) {
     const ClientModel model{60, 0.03, random.Uniform(0.003, 0.008), 0.02};
     clients.push_back({id, model, *BestSettings(model, profile, options.limits), &arrivals.back(), 90, {90, 92}});
   }
-  NoCandidates none;
+  std::optional<PlanningClient> hard;
+  if (refused) {
+    hard = clients.front();
+    hard->id = clients.size();
+    hard->model.sla = 1e-6;
+    hard->settings.interval = 12;
+  }
+  Line line(hard);
   size_t requests = 0;
   for (auto _ : state) {
     std::vector<PlanningClient> served = clients;
-    const Coordination result = Coordinate(served, {}, now, now + options.overlap, profile, options, none);
+    const Coordination result = Coordinate(served, {}, now, now + options.overlap, profile, options, line);
     requests = 0;
     for (const PlannedBatch& batch : result.plan) requests += batch.requests.size();
     benchmark::DoNotOptimize(requests);
   }
   state.counters["requests"] = static_cast<double>(requests);
 }
-BENCHMARK(BM_Coordinate)->Arg(25)->Arg(50)->Arg(100)->Arg(200)->Unit(benchmark::kMillisecond);
+
+BENCHMARK_CAPTURE(BM_Coordinate, calm, false)->Arg(25)->Arg(50)->Arg(100)->Arg(200)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Coordinate, refusing, true)->Arg(25)->Arg(50)->Arg(100)->Arg(200)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace wharf::serving
