@@ -30,7 +30,7 @@ const char* MeasureName(serving::Measure measure) {
 
 void AddAccounts(const EmulationResult& result, double fps, std::map<std::string, double>& metrics) {
   std::map<size_t, serving::Account> videos;
-  double frames = 0, kept = 0, drop = 0, true_drop = 0, counted = 0, within = 0, worst = -1;
+  double frames = 0, drop = 0, true_drop = 0, counted = 0, within = 0, worst = -1;
   for (const ClientOutcome& client : result.clients) {
     const serving::Account& account = client.account;
     serving::Account& video = videos[client.table];
@@ -41,14 +41,13 @@ void AddAccounts(const EmulationResult& result, double fps, std::map<std::string
     frames += static_cast<double>(account.frames);
     drop += account.drop - account.reference;
     true_drop += account.true_drop;
-    kept += account.MeanDrop() <= client.sla ? static_cast<double>(account.frames) : 0;
     if (static_cast<double>(account.frames) < kLeastSeconds * fps) continue;
     ++counted;
     within += account.MeanDrop() <= client.sla ? 1 : 0;
     worst = std::max(worst, account.MeanDrop() - client.sla);
   }
   metrics["drop"] = frames > 0 ? drop / frames : 0;
-  metrics["clients_within"] = frames > 0 ? result.MeanClients() * kept / frames : 0;
+  metrics["clients_within"] = result.MeanClientsWithin();
   metrics["true_drop"] = frames > 0 ? true_drop / frames : 0;
   metrics["within_sla"] = counted > 0 ? within / counted : 1;
   metrics["worst_excess"] = counted > 0 ? worst : 0;

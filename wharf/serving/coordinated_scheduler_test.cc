@@ -236,6 +236,16 @@ TEST_F(CoordinatedSchedulerTest, ShortensAnIntervalRatherThanRemoveAClient) {
   EXPECT_GT(served[true], served[false]);
 }
 
+TEST(ApplyReportTest, TakesARunningMeanOfDropRates) {
+  ClientModel model{60, 0.02, 0.01, 0.02};
+  ApplyReport({0.02, 0.03}, model);
+  EXPECT_NEAR(model.drop_rate, 0.013, 1e-12);
+  EXPECT_EQ(model.network_s, 0.03);
+  for (int i = 0; i < 30; ++i) ApplyReport({1e9, 1e9}, model);
+  EXPECT_NEAR(model.drop_rate, kMostDropRate, 1e-3);
+  EXPECT_EQ(model.network_s, kMostNetworkSeconds);
+}
+
 // Random clients, some of whom fall silent: the plan that is carried out never books the engine twice, and its batches
 // are not begun late (World::Start expects an idle engine).
 RC_GTEST_PROP(CoordinatedSchedulerPropertyTest, TheEngineIsBookedOnce, ()) {

@@ -320,6 +320,15 @@ double MeanOf(const std::vector<Sample>& samples, double Sample::*value) {
 
 double EmulationResult::MeanClients() const { return MeanOf(samples, &Sample::clients); }
 
+double EmulationResult::MeanClientsWithin() const {
+  double frames = 0, within = 0;
+  for (const ClientOutcome& client : clients) {
+    frames += static_cast<double>(client.account.frames);
+    if (client.account.MeanDrop() <= client.sla) within += static_cast<double>(client.account.frames);
+  }
+  return frames > 0 ? MeanClients() * within / frames : 0;
+}
+
 double EmulationResult::Bound() const {
   const double share = MeanOf(samples, &Sample::least_share);
   return share > 0 ? MeanClients() / share : 0;

@@ -53,6 +53,8 @@ struct EmulationResult {
   SchedulerStats stats;
 
   double MeanClients() const;
+  // Of them, in the time of those whose mean drop while they were served is within their SLAs.
+  double MeanClientsWithin() const;
   double ClientsDeviation() const;  // standard deviation over time
   double MeanBatch() const;
   double MeanInterval(double fps) const;  // frames between a client's offloads

@@ -150,13 +150,11 @@ TEST_F(EmulationTest, PilotsFindWhatKeepsEverySla) {
   EXPECT_LE(clipper.fixed.settings.interval, pilot.most_interval);
   // No other interval would have been better.
   options_.system = clipper;
-  const double best = Run(System::kClipper).MeanClients();
+  const double best = Run(System::kClipper).MeanClientsWithin();
   options_.system.step = 1;
   for (int interval = 1; interval <= pilot.most_interval; ++interval) {
     options_.system.fixed.settings.interval = interval;
-    const EmulationResult result = Run(System::kClipper);
-    if (!AllWithinSla(result, 300)) continue;
-    EXPECT_LE(result.MeanClients(), best) << interval;
+    EXPECT_LE(Run(System::kClipper).MeanClientsWithin(), best) << interval;
   }
 }
 

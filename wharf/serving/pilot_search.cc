@@ -10,7 +10,6 @@ double FramesOf(const std::vector<DropTable>& tables, const PilotOptions& pilot)
 }
 
 constexpr int kSteps[] = {1, 2, 4};
-constexpr double kMissingAllowed = 0.01;
 
 // Of the clients that count, the share that lost more than its SLA allows.
 double MissingShare(const EmulationResult& result, double least_frames) {
@@ -71,16 +70,15 @@ class Contest {
  public:
   Contest(const std::vector<DropTable>& tables, const InferenceProfile& profile, const EmulationOptions& workload,
           const PilotOptions& pilot)
-      : tables_(tables), profile_(profile), workload_(workload), pilot_(pilot), best_(workload.system) {}
+      : tables_(tables), profile_(profile), workload_(workload), best_(workload.system) {
+    workload_.seconds = pilot.seconds;
+  }
 
   void Try(const SystemOptions& system) {
     workload_.system = system;
-    const EmulationResult result = Emulate(tables_, profile_, workload_);
-    const double missing = std::max(kMissingAllowed, MissingShare(result, FramesOf(tables_, pilot_)));
-    const double clients = result.MeanClients();
-    if (most_ >= 0 && (missing > fewest_ || (missing == fewest_ && clients <= most_))) return;
+    const double clients = Emulate(tables_, profile_, workload_).MeanClientsWithin();
+    if (clients <= most_) return;
     best_ = system;
-    fewest_ = missing;
     most_ = clients;
   }
   const SystemOptions& best() const { return best_; }
@@ -89,9 +87,8 @@ class Contest {
   const std::vector<DropTable>& tables_;
   const InferenceProfile& profile_;
   EmulationOptions workload_;
-  const PilotOptions& pilot_;
   SystemOptions best_;
-  double fewest_ = 0, most_ = -1;
+  double most_ = -1;
 };
 
 }  // namespace
@@ -102,10 +99,10 @@ bool AllWithinSla(const EmulationResult& result, double least_frames) {
 
 SystemOptions Tuned(const std::vector<DropTable>& tables, const InferenceProfile& profile, EmulationOptions workload,
                     const PilotOptions& pilot) {
-  workload.seconds = pilot.seconds;
   SystemOptions system = workload.system;
   if (IsCoordinated(system.system)) return system;
   if (system.system == System::kStatic) {
+    workload.seconds = pilot.seconds;
     system.fixed = StaticSearch(tables, profile, workload, pilot).Find();
     return system;
   }

@@ -16,8 +16,8 @@ struct PilotOptions {
 //     client if not one can be
 //   Clipper-like: its interval, and how many clients it removes or adds at once
 //   the other reactive ones: the latter
-// ARISE has nothing to tune. Of the reactive systems' choices with which all but one in a hundred of the clients lose
-// no more on average than their SLAs allow, that which serves the most; of others, that with the fewest above.
+// ARISE has nothing to tune. Of the reactive systems' choices, that with which the most clients are served within their
+// SLAs (EmulationResult::MeanClientsWithin).
 SystemOptions Tuned(const std::vector<DropTable>& tables, const InferenceProfile& profile, EmulationOptions workload,
                     const PilotOptions& pilot);
 

@@ -92,8 +92,9 @@ class Scheduler {
 };
 
 // Changes nothing if a value is not finite or negative; else limits a drop rate to kMostDropRate and a network to
-// kMostNetworkSeconds.
-inline constexpr double kMostDropRate = 1, kMostNetworkSeconds = 0.5;
+// kMostNetworkSeconds. The model's drop rate is a running mean of those reported: one is of two frames only, and SLAs
+// are of means.
+inline constexpr double kMostDropRate = 1, kMostNetworkSeconds = 0.5, kNewestReport = 0.3;
 void ApplyReport(const ClientReport& report, ClientModel& model);
 
 }  // namespace wharf::serving
