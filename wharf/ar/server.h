@@ -11,6 +11,7 @@
 
 #include "wharf/ar/coordination.h"
 #include "wharf/ar/finder.h"
+#include "wharf/ar/picture_decoder.h"
 #include "wharf/ar/solo_lane.h"
 #include "wharf/link/byte_stream.h"
 #include "wharf/link/session_list.h"
@@ -25,7 +26,9 @@ struct ServerConfig {
   SoloLane* solo = nullptr;                             // of those without
   Coordination* coordination = nullptr;                 // null: nobody's accuracy is answered for
   BatchFinder* batch_finder = nullptr;                  // the coordination's
-  double max_pictures_per_s = 120;                      // of one client
+  // Of one client's pictures; as it is, in this process.
+  std::function<absl::StatusOr<std::unique_ptr<PictureDecoder>>()> make_decoder = MakeLocalDecoder;
+  double max_pictures_per_s = 120;  // of one client
   size_t max_sessions = 256;
   size_t max_unread_bytes = 32 << 20;  // of answers to a client that does not read
   std::string next;  // servers for clients that there is no room for: HandOver::servers; "": there are none

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "wharf/base/log.h"
-#include "wharf/split/codec/jpeg.h"
 
 namespace wharf::ar {
 namespace {
@@ -149,6 +148,9 @@ absl::Status Session::OnHello(std::span<const std::byte> head) {
   WHARF_RETURN_IF_ERROR(CheckHello(hello_));
   limit_.emplace(std::min(hello_.frames_per_s, config_.max_pictures_per_s), kBurst);
   WHARF_RETURN_IF_ERROR(Prepare());
+  WHARF_ASSIGN_OR_RETURN(decoder_, config_.make_decoder());
+  Log(LogLevel::kInfo, "AR client",
+      {{"peer", channel_->Stream().Peer()}, {"tasks", int{hello_.tasks}}, {"sla", hello_.sla}});
   Welcome welcome;
   welcome.minor = std::min(hello_.minor, kArMinor);
   if (hello_.sla > 0) welcome.inference_nanoseconds = Count(config_.coordination->Inference());
@@ -185,21 +187,13 @@ absl::Status Session::OnPicture(int64_t frame, std::span<const std::byte> head, 
     Fail(frame, picture.tasks, ResourceExhausted("more pictures than agreed"));
     return absl::OkStatus();
   }
-  WHARF_ASSIGN_OR_RETURN(scene::Image image, Decode(jpeg));
+  WHARF_ASSIGN_OR_RETURN(scene::Image image, decoder_->Decode(jpeg, hello_.width, hello_.height));
   if (coordinated_ != 0) {
     config_.coordination->OnPicture(coordinated_, frame, std::move(image));
   } else {
     FindAlone(frame, picture.tasks, std::move(image));
   }
   return absl::OkStatus();
-}
-
-absl::StatusOr<scene::Image> Session::Decode(std::span<const std::byte> jpeg) const {
-  WHARF_ASSIGN_OR_RETURN(const split::ImageSize size, split::JpegSize(jpeg));
-  if (size.width != hello_.width || size.height != hello_.height)
-    return InvalidArgument("a picture of {} x {}, not {} x {}", size.width, size.height, hello_.width, hello_.height);
-  WHARF_ASSIGN_OR_RETURN(split::Image image, split::DecodeJpeg(jpeg, 3));
-  return scene::Image{image.width, image.height, std::move(image.pixels)};
 }
 
 void Session::FindAlone(int64_t frame, uint8_t tasks, scene::Image image) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "wharf/ar/picture_decoder.h"
 #include "wharf/ar/server.h"
 #include "wharf/link/outbox.h"
 
@@ -47,7 +48,6 @@ class Session final : private link::FrameHandler {
   absl::Status Prepare();
   absl::Status OnPicture(int64_t frame, std::span<const std::byte> head, std::span<const std::byte> jpeg);
   void FindAlone(int64_t frame, uint8_t tasks, scene::Image image);
-  absl::StatusOr<scene::Image> Decode(std::span<const std::byte> jpeg) const;
   void Fail(int64_t frame, uint8_t tasks, const absl::Status& why);
   absl::Status End(const absl::Status& why);
 
@@ -60,6 +60,7 @@ class Session final : private link::FrameHandler {
   // Of the reader's thread, once it has greeted.
   Hello hello_;
   std::optional<RateLimit> limit_;
+  std::unique_ptr<PictureDecoder> decoder_;
   std::unique_ptr<SoloFinder> solo_;       // used on the lane
   std::atomic<uint64_t> coordinated_ = 0;  // its number there
 };

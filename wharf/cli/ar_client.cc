@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
+#include "wharf/cli/option_types.h"
 #include "wharf/multitask/experiment/world_start.h"
 #include "wharf/scene/videos.h"
 #include "wharf/track/metrics.h"
@@ -11,6 +13,8 @@
 namespace wharf::cli {
 namespace {
 
+const std::map<std::string, ar::Task> kTaskNames = {
+    {"depth", ar::Task::kDepth}, {"odometry", ar::Task::kOdometry}, {"boxes", ar::Task::kBoxes}};
 constexpr int kEvery = 12;  // frames, of which results are kept
 
 absl::StatusOr<Sight> SyntheticSight(const std::string& name, int width, int height,
@@ -42,6 +46,26 @@ absl::StatusOr<Sight> FileSight(const std::string& path, int width, int height,
 }  // namespace
 
 bool ArClientOptions::Has(ar::Task task) const { return std::ranges::count(tasks, task) > 0; }
+
+ar::Dial ArClientOptions::Dialling() const {
+  if (dial) return dial;
+  return [access = access](const std::string& server) { return link::Connect(server, access.Connecting()); };
+}
+
+void AddSightOptions(CLI::App* command, ArClientOptions& options) {
+  auto* video =
+      command->add_option("--video", options.video, "A video file, or a folder of pictures")->type_name("PATH");
+  command->add_option("--synthetic", options.synthetic, "A drive through the synthetic world: CATEGORY:NUMBER")
+      ->excludes(video)
+      ->capture_default_str();
+  AddDuration(command, "--duration", options.duration, "At most");
+}
+
+CLI::Option* AddTasksOption(CLI::App* command, ArClientOptions& options) {
+  return command->add_option("--tasks", options.tasks, "depth, odometry, boxes")
+      ->delimiter(',')
+      ->transform(CLI::CheckedTransformer(kTaskNames));
+}
 
 const char* TaskName(ar::Task task) {
   switch (task) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "wharf/ar/messages.h"
+#include "wharf/ar/uplink.h"
 #include "wharf/cli/server_access.h"
 #include "wharf/multitask/tasks/depth_task.h"
 #include "wharf/multitask/tasks/odometry_task.h"
@@ -25,10 +25,20 @@ struct ArClientOptions {
 
   ar::DepthCoding Coding() const { return depth_coding == "jpeg" ? ar::DepthCoding::kJpeg : ar::DepthCoding::kHalf; }
   bool Has(ar::Task task) const;
+  // To a server; as it is, by --server and what belongs to it.
+  ar::Dial dial;
+  ar::Dial Dialling() const;
 };
 const char* TaskName(ar::Task task);
 
-// With a plan of its own (ar_client_command.cc), and with an agreed accuracy (ar_client_agreed.cc).
+// --video, --synthetic and --duration; `options` must outlive the command.
+void AddSightOptions(CLI::App* command, ArClientOptions& options);
+// --tasks; returns it.
+CLI::Option* AddTasksOption(CLI::App* command, ArClientOptions& options);
+
+// Runs a client on what it sees to the end, and says how it went: with a plan of its own (ar_client_own.cc), with an
+// agreed accuracy (ar_client_agreed.cc).
+absl::Status RunOwnClient(const ArClientOptions& options);
 absl::Status RunAgreedClient(const ArClientOptions& options);
 
 // What the client sees, and in the synthetic world what is true of it.

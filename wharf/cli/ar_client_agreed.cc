@@ -6,6 +6,7 @@
 #include "wharf/ar/coordinated_client.h"
 #include "wharf/cli/ar_client.h"
 #include "wharf/cli/ar_frames.h"
+#include "wharf/cli/ar_view_file.h"
 #include "wharf/cli/files.h"
 #include "wharf/report/table.h"
 
@@ -29,14 +30,17 @@ class AgreedRun {
     if (frame == nullptr) return FailedPrecondition("there are no frames");
     WHARF_RETURN_IF_ERROR(BeginAt(*frame, options_, sight));
     WHARF_ASSIGN_OR_RETURN(const auto client, Open(sight));
+    WHARF_ASSIGN_OR_RETURN(ViewFile view, ViewFile::Create(options_.view, *sight.source, sight.world.get()));
     const TimePoint end = Clock::Real().Now() + options_.duration;
     while (frame != nullptr && Clock::Real().Now() < end) {
       const TimePoint begun = Clock::Real().Now();
       const ar::TrackedResult result = client->OnFrame(frame);
       frame_ms_.push_back(Milliseconds(Clock::Real().Now() - begun));
+      view.Add(*frame, {result.depth, result.boxes, std::nullopt, {result.offloaded}});
       errors_.Add(frame->index, result.depth, result.boxes, std::nullopt);
       WHARF_ASSIGN_OR_RETURN(frame, frames.Next());
     }
+    WHARF_RETURN_IF_ERROR(view.Finish());
     ResultErrors::Errors errors;
     if (sight.world != nullptr) errors = errors_.Compare(*sight.world, options_.Has(ar::Task::kBoxes));
     return Show(client->Summary(), errors);
@@ -51,9 +55,7 @@ class AgreedRun {
     config.sla = options_.sla;
     config.motion = sight.odometry;
     config.server = options_.access.server;
-    config.dial = [access = options_.access](const std::string& server) {
-      return link::Connect(server, access.Connecting());
-    };
+    config.dial = options_.Dialling();
     WHARF_ASSIGN_OR_RETURN(config.token, options_.access.Token());
     config.depth_coding = options_.Coding();
     config.jpeg_quality = options_.jpeg_quality;

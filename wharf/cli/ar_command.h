@@ -21,5 +21,6 @@ void AddArLatencyCommand(CLI::App& app);
 void AddArRenderCommand(CLI::App& app);
 void AddArTrackersCommand(CLI::App& app);
 void AddArServeCommand(CLI::App& app);
+void AddArViewCommand(CLI::App& app);
 
 }  // namespace wharf::cli

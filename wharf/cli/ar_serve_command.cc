@@ -1,5 +1,6 @@
 // wharf ar serve: looks at AR clients' pictures.
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "wharf/cli/files.h"
 #include "wharf/cli/option_types.h"
 #include "wharf/cli/pipeline_runtime_options.h"
+#include "wharf/cli/shim_directory.h"
 #include "wharf/exec/torch_engine.h"
 #include "wharf/perception/latency_profile.h"
 
@@ -89,6 +91,9 @@ absl::Status RunArServe(const ArServeOptions& options) {
   const ar::Networks networks{&depth, &detector};
   const auto finder = boxes ? ar::MakeBoxBatches(detector) : ar::MakeDepthBatches(depth);
   WHARF_ASSIGN_OR_RETURN(serving::InferenceProfile profile, ProfileOf(*finder, options));
+  const std::string program = ExecutableDirectory() + "/wharf-decode";
+  if (access(program.c_str(), X_OK) != 0)
+    return NotFound("{}, in which pictures are decoded, is not installed", program);
   ar::SoloLane solo;
   ar::Coordination coordination({.finder = finder.get(), .profile = std::move(profile)});
   ar::Server server({.admit = admission.admit,
@@ -96,6 +101,7 @@ absl::Status RunArServe(const ArServeOptions& options) {
                      .solo = &solo,
                      .coordination = &coordination,
                      .batch_finder = finder.get(),
+                     .make_decoder = [program] { return ar::StartDecoderProcess(program); },
                      .max_sessions = options.max_sessions,
                      .next = next});
   WHARF_ASSIGN_OR_RETURN(const auto listener, link::Listener::Create(options.listen));

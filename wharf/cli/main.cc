@@ -23,6 +23,11 @@ constexpr const char* kDescription = R"(Wharf runs CUDA programs on a GPU elsewh
 constexpr const char* kFooter =
     "`wharf COMMAND --help` explains a command. Exit codes: 0 fine, 1 failed, 2 wrong usage.";
 
+// `wharf serve --ar` is another name of `wharf ar serve`. Removes the flag.
+bool TakesArClients(std::vector<std::string>& arguments) {
+  return !arguments.empty() && arguments.front() == "serve" && std::erase(arguments, "--ar") > 0;
+}
+
 int Main(int argc, char** argv) {
   CLI::App app(kDescription, "wharf");
   app.footer(kFooter);
@@ -49,6 +54,7 @@ int Main(int argc, char** argv) {
     options.insert(options.begin(), command);
     arguments = std::move(options);
   }
+  if (TakesArClients(arguments)) arguments.insert(arguments.begin(), "ar");
   if (IsModelCommand(arguments)) return RunModelProgram(arguments);
   return RunCommandLine(app, std::move(arguments));
 }

@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
   wharf::cli::AddArRenderCommand(app);
   wharf::cli::AddArClientCommand(app);
   wharf::cli::AddArServeCommand(app);
+  wharf::cli::AddArViewCommand(app);
   wharf::cli::AddArEvaluateCommand(app);
   wharf::cli::AddArLatencyCommand(app);
   wharf::cli::AddArTrackersCommand(app);

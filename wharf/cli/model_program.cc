@@ -36,6 +36,7 @@ constexpr std::pair<const char*, const char*> kArCommands[] = {
     {"trackers", "Say what trackers and odometry lose, by stride."},
     {"client", "Have depth, pose and boxes of every frame of a camera."},
     {"serve", "Find depth, motion and boxes in AR clients' pictures."},
+    {"view", "Show what an AR client sees and does, as a video file."},
 };
 // Of `wharf bench`.
 constexpr std::pair<const char*, const char*> kBenchCommands[] = {

@@ -25,6 +25,9 @@ void AddServeCommand(CLI::App& app) {
   command->footer(kFooter);
   auto options = std::make_shared<server::ServerOptions>();
   options->cache_directory = CacheDirectory();
+  // main.cc sees to it before this command does.
+  command->add_flag_callback(
+      "--ar", [] {}, "Serve AR clients instead: wharf ar serve, with its options");
   command->add_option("--listen", options->listen, "HOST:PORT, [V6]:PORT or unix:PATH; port 0 picks a free one")
       ->capture_default_str();
   command->add_option("--device", options->device, "soft (CPU), cuda (GPU), or auto: cuda if there is one")

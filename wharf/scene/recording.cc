@@ -101,6 +101,14 @@ absl::Status Recording::Finish() {
   return ErrnoStatus(errno, files_->folder);
 }
 
+absl::Status SavePicture(const std::string& path, const Image& image) {
+  try {
+    return WritePicture(path, Bgr(image));
+  } catch (const cv::Exception&) {  // it knows no such format
+    return Unimplemented("OpenCV cannot write {} here; try a name that ends in .png", path);
+  }
+}
+
 struct VideoWriter::File {
   cv::VideoWriter writer;
 };

@@ -31,6 +31,9 @@ class Recording {
   std::unique_ptr<Files> files_;
 };
 
+// A picture file, its format by the name's ending. kUnimplemented: OpenCV cannot write such a file here.
+absl::Status SavePicture(const std::string& path, const Image& image);
+
 // A video file, its format by the name's ending (.mp4, .avi).
 class VideoWriter {
  public:

@@ -1,0 +1,302 @@
+"""AR clients and servers as processes: both kinds of clients, hand-over, TLS, and clients that do wrong, which costs
+the others nothing.
+
+The clients that do wrong, and the one that is watched meanwhile, speak the protocol themselves (docs/protocol.md, "AR
+sessions"): every picture of the latter must be answered with a result.
+"""
+
+import contextlib
+import json
+import math
+import os
+import pathlib
+import signal
+import socket
+import struct
+import subprocess
+import threading
+import unittest
+
+from wharf_fixture import BIN, PATIENCE, EndToEndTest, children, environment, wait_until
+
+STREET = (pathlib.Path(__file__).parent / "testdata" / "street_448x128.jpg").read_bytes()
+HELLO, WELCOME, GOODBYE, PICTURE, RESULT, FAILED, REPORT = range(192, 199)
+DEPTH, BOXES = 1, 4  # bits of tasks
+
+
+def frame(kind, tag=0, head=b"", bulk=b""):
+    return struct.pack("<IHHIIQ", 0x31464857, kind, 0, len(head), len(bulk), tag) + head + bulk
+
+
+def hello(tasks, sla=0.0, token=b"", size=(448, 128)):
+    head = struct.pack("<IHHQI", 0x41524857, 1, 0, 0, len(token)) + token
+    return frame(HELLO, head=head + struct.pack("<BBdii4dd", tasks, 0, 60.0, *size, 224, 208, 224, 64, sla))
+
+
+def picture(number, tasks, jpeg=STREET):
+    return frame(PICTURE, number, struct.pack("<B", tasks), jpeg)
+
+
+class RawClient:
+    """Says what it is told to, and reads frames."""
+
+    def __init__(self, server):
+        host, port = server.address.rsplit(":", 1)
+        self.socket = socket.create_connection((host, int(port)), timeout=PATIENCE)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def say(self, *frames):
+        for one in frames:
+            self.socket.sendall(one)
+        return self
+
+    def exactly(self, size):
+        data = b""
+        while len(data) < size:
+            piece = self.socket.recv(size - len(data))
+            if not piece:
+                raise EOFError
+            data += piece
+        return data
+
+    def read(self):
+        """(kind, tag, head, bulk); EOFError at the end."""
+        magic, kind, _, head, bulk, tag = struct.unpack("<IHHIIQ", self.exactly(24))
+        assert magic == 0x31464857
+        return kind, tag, self.exactly(head), self.exactly(bulk)
+
+    def until_closed(self):
+        """How the server answered, to the end."""
+        kinds = []
+        with contextlib.suppress(EOFError, ConnectionError):
+            while True:
+                kinds.append(self.read()[0])
+        return kinds
+
+
+class ArServer:
+    def __init__(self, folder, name, *options):
+        self.log = folder / f"{name}.log"
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen(
+                [BIN / "wharf", "ar", "serve", "--listen", "127.0.0.1:0", "--largest-batch", "2", *map(str, options)],
+                stdout=subprocess.PIPE, stderr=log, text=True, env=environment(folder))
+        line = self.process.stdout.readline().strip()
+        if " at " not in line:
+            raise AssertionError(f"the server did not start: {line!r} {self.log.read_text()}")
+        self.address = line.rsplit(" ", 1)[1]
+
+    def said(self, what):
+        return self.log.read_text().count(what)
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.process.stdout.close()
+        return self.process.returncode
+
+
+class ArTest(EndToEndTest):
+    def serve_ar(self, name="server", *options):
+        server = ArServer(self.folder, name, *options)
+        self.addCleanup(server.stop)
+        return server
+
+    def client_command(self, server, *options):
+        return [BIN / "wharf", "ar", "client", "--server", server.address, *map(str, options)]
+
+    def run_client(self, server, *options):
+        """To its end; what it wrote as JSON."""
+        result = self.folder / "client.json"
+        done = subprocess.run([*self.client_command(server, "--json", result, *options)], capture_output=True, text=True,
+                              timeout=PATIENCE, env=environment(self.folder))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(result.read_text())
+
+    def street(self):
+        """A folder with two seconds of the synthetic world."""
+        folder = self.folder / "street"
+        done = self.command("ar", "render", "--category", "L/L", "--frames", "0:119", "--out", folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return folder
+
+    def start_client(self, server, *options):
+        process = subprocess.Popen(self.client_command(server, *options), stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, env=environment(self.folder))
+        def end():
+            process.kill()
+            process.wait()
+        self.addCleanup(end)
+        return process
+
+
+class Clients(ArTest):
+    def test_both_kinds_are_served(self):
+        server, street = self.serve_ar(), self.street()
+        own = self.run_client(server, "--video", street, "--tasks", "depth,odometry,boxes")
+        self.assertEqual(own["frames"], 120)
+        self.assertEqual([task["task"] for task in own["tasks"]], ["depth", "odometry", "boxes"])
+        agreed = self.run_client(server, "--video", street, "--tasks", "depth", "--sla", "10")
+        self.assertEqual(agreed["frames"], 120)
+        self.assertGreater(agreed["offloads"], 0)
+        self.assertEqual(agreed["server"], server.address)
+        self.assertEqual(server.stop(), 0)
+
+    def test_an_accuracy_of_another_task_is_refused_in_one_line(self):
+        server = self.serve_ar()
+        done = self.command("ar", "client", "--server", server.address, "--tasks", "boxes", "--sla", "0.1")
+        self.assert_one_clear_line(done, "another task")
+        done = self.command("ar", "client", "--server", server.address, "--tasks", "depth,boxes", "--sla", "0.1")
+        self.assert_one_clear_line(done, "one task")
+
+    def test_a_server_that_ends_sends_its_clients_to_the_next(self):
+        second = self.serve_ar("second")
+        first = self.serve_ar("first", "--next", second.address, "--drain-timeout", f"{PATIENCE}s")
+        self.start_client(first, "--synthetic", "L/L:0", "--tasks", "depth", "--sla", "10")
+        self.start_client(first, "--synthetic", "L/L:0", "--tasks", "boxes")
+        wait_until(lambda: first.said("AR client") >= 2, "both clients are there")
+        self.assertEqual(first.stop(), 0)  # when they have left
+        wait_until(lambda: second.said("AR client") >= 2, "both clients are at the next server")
+
+    def test_a_server_without_room_sends_a_client_to_the_next(self):
+        slow = self.folder / "slow.json"
+        slow.write_text(json.dumps({"format": "wharf-latency-profile/1", "network": "depth", "machine": "one that takes minutes",
+                                    "batches": [{"batch": 1, "ms": 60000}]}))
+        second = self.serve_ar("second")
+        first = self.serve_ar("first", "--next", second.address, "--profile", slow)
+        self.start_client(first, "--synthetic", "L/L:0", "--tasks", "depth", "--sla", "10")
+        wait_until(lambda: second.said("AR client") >= 1, "the client is at the next server")
+
+    def test_token_and_tls_are_as_those_of_wharf_serve(self):
+        key, certificate, token = self.folder / "key.pem", self.folder / "cert.pem", self.folder / "token"
+        token.write_text("a token for this test\n")
+        token.chmod(0o600)
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                        "-days", "2", "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key,
+                        "-out", certificate], check=True, capture_output=True)
+        server = self.serve_ar("tls", "--token-file", token, "--tls-cert", certificate, "--tls-key", key)
+        street = self.street()
+        found = self.run_client(server, "--video", street, "--tasks", "boxes", "--token-file", token, "--tls-ca",
+                                certificate)
+        self.assertEqual(found["frames"], 120)
+        done = self.command("ar", "client", "--server", server.address, "--video", street, "--tasks", "boxes", "--tls-ca",
+                            certificate)
+        self.assert_one_clear_line(done, "token")
+
+
+class WrongClients(ArTest):
+    PICTURES = 12
+
+    def setUp(self):
+        super().setUp()
+        self.server = self.serve_ar()
+
+    def watched(self):
+        """Sends pictures, one after the other; all must be answered with results."""
+        with RawClient(self.server).say(hello(DEPTH | BOXES)) as client:
+            self.assertEqual(client.read()[0], WELCOME)
+            for number in range(self.PICTURES):
+                client.say(picture(number, DEPTH | BOXES))
+                for _ in range(2):
+                    kind, tag, head, _ = client.read()
+                    self.assertEqual((kind, tag), (RESULT, number), head)
+
+    @contextlib.contextmanager
+    def others_get_everything(self):
+        """While the block runs, and afterwards."""
+        failures = []
+        def watch():
+            try:
+                self.watched()
+            except Exception as failure:  # to be raised in the test's own thread
+                failures.append(failure)
+        thread = threading.Thread(target=watch)
+        thread.start()
+        try:
+            yield
+        finally:
+            thread.join(PATIENCE)
+        self.assertFalse(thread.is_alive())
+        self.assertEqual(failures, [])
+        self.watched()
+        self.assertIsNone(self.server.process.poll())
+
+    def test_vanishing(self):
+        with self.others_get_everything():
+            for said in (b"", hello(DEPTH)[:30], hello(DEPTH), hello(DEPTH, sla=10.0),
+                         hello(DEPTH) + picture(0, DEPTH)[:2000], hello(DEPTH) + picture(0, DEPTH)):
+                RawClient(self.server).say(said).__exit__()
+
+    def test_flooding(self):
+        with self.others_get_everything():
+            for sla in (0.0, 10.0):
+                with RawClient(self.server).say(hello(DEPTH, sla)) as client:
+                    client.say(*(picture(number, DEPTH) for number in range(400)))
+                    self.assertEqual(client.read()[0], WELCOME)
+                    answered = 0
+                    while answered < 400:  # each is, most of them refused
+                        answered += client.read()[0] in (RESULT, FAILED)
+
+    def test_lying(self):
+        with self.others_get_everything():
+            for drop_rate, network in ((1e308, 1e308), (-1.0, -1.0), (math.nan, math.inf), (0.9, 0.4)):
+                with RawClient(self.server).say(hello(DEPTH, sla=0.001)) as client:
+                    self.assertEqual(client.read()[0], WELCOME)
+                    client.say(picture(2**62, DEPTH), frame(REPORT, head=struct.pack("<dd", drop_rate, network)),
+                               picture(0, DEPTH), picture(-1 & (2**64 - 1), DEPTH))
+                    answered = 0
+                    while answered < 3:
+                        answered += client.read()[0] in (RESULT, FAILED)
+
+    def test_a_bug_in_the_picture_decoder(self):
+        """Its process dies; that is the end of one session."""
+        with RawClient(self.server).say(hello(DEPTH)) as client:
+            self.assertEqual(client.read()[0], WELCOME)
+            client.say(picture(0, DEPTH))
+            self.assertEqual(client.read()[0], RESULT)
+            for decoder in children(self.server.process.pid):  # the only client's
+                os.kill(decoder, signal.SIGKILL)  # not SIGSEGV, which a sanitizer would report
+            with self.others_get_everything():
+                client.say(picture(1, DEPTH))
+                self.assertEqual(client.until_closed(), [GOODBYE])
+
+    def test_garbage(self):
+        wrong = {
+            "no frames": os.urandom(4096),
+            "no Hello": picture(0, DEPTH),
+            "a Hello that is none": frame(HELLO, head=os.urandom(60)),
+            "a picture that is none": hello(DEPTH) + picture(0, DEPTH, os.urandom(5000)),
+            "half a picture": hello(DEPTH) + picture(0, DEPTH, STREET[:len(STREET) // 2]),
+            "a damaged picture": hello(DEPTH) + picture(0, DEPTH, STREET[:700] + os.urandom(2000) + STREET[2700:]),
+            "a picture of another size": hello(DEPTH) + picture(0, DEPTH, resized(STREET, 64, 64)),
+            "a picture of vast size": hello(DEPTH) + picture(0, DEPTH, resized(STREET, 65500, 65500)),
+            "a picture of too many bytes": hello(DEPTH) + struct.pack("<IHHIIQB", 0x31464857, PICTURE, 0, 1, 5 << 20, 0, DEPTH),
+            "a frame of too many bytes": hello(DEPTH) + struct.pack("<IHHIIQ", 0x31464857, PICTURE, 0, 1, 2**32 - 1, 0),
+            "an unknown message": hello(DEPTH) + frame(999),
+        }
+        with self.others_get_everything():
+            for what, said in wrong.items():
+                with self.subTest(what), RawClient(self.server) as client:
+                    with contextlib.suppress(ConnectionError):
+                        client.say(said)
+                    self.assertNotIn(RESULT, client.until_closed())
+
+
+def resized(jpeg, width, height):
+    """The same, claiming another size."""
+    at = jpeg.index(b"\xff\xc0") + 5
+    return jpeg[:at] + struct.pack(">HH", height, width) + jpeg[at + 4:]
+
+
+if __name__ == "__main__":
+    unittest.main()
