@@ -94,8 +94,9 @@ absl::Status RunPlan(const PlanOptions& options) {
   std::vector<StoredPlan> plans;
   for (split::Plan& plan : made) {
     stored.link.bytes_per_ms = rates[plans.size()];
-    // In a sweep each begins where the one before ended.
-    stored.lower_bound_ms = options.bound ? bound.Latency(stored.link, options.sweep ? 40 : 200) : 0;
+    if (options.bound) {
+      stored.lower_bound_ms = options.sweep ? bound.Quick(stored.link) : bound.Latency(stored.link, 200);
+    }
     stored.plan = std::move(plan);
     plans.push_back(stored);
   }

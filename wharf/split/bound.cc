@@ -6,6 +6,8 @@
 #include <map>
 #include <tuple>
 
+#include "wharf/split/certain_rows.h"
+
 namespace wharf::split {
 namespace {
 
@@ -24,13 +26,6 @@ double Saving(const RowGraph& graph, int op, const RowGraph::Edge& edge) {
   return saving < 1e-12 ? 0 : saving;
 }
 
-// The least that all rows of an operator can cost, however they are parted: a slice may be cheaper than its share.
-double LeastMs(const RowGraph& graph, Side side, int op) {
-  const int rows = graph.Rows(op);
-  const double full = graph.FullMs(side, op);
-  return rows == 1 ? full : std::min(full, graph.Ms(side, op, rows - 1) * rows / (rows - 1));
-}
-
 }  // namespace
 
 LowerBound::LowerBound(const RowGraph& graph) : graph_(graph), cutter_(graph), saving_(graph.Size(), 0) {
@@ -39,12 +34,12 @@ LowerBound::LowerBound(const RowGraph& graph) : graph_(graph), cutter_(graph), s
     for (const auto& edge : graph.Inputs(op)) last_user_[edge.from] = op;
   }
   FindRequired();
+  chain_.emplace(graph, required_);
   FindSavings();
   FindGate();
   FindTail();
 }
 
-// A row reads the range it needs in steps of its window's dilation; for transposed windows only the ends are certain.
 void LowerBound::FindRequired() {
   std::vector<std::vector<bool>> rows(graph_.Size());
   for (int op = 0; op < graph_.Size(); ++op) rows[op].assign(graph_.Rows(op), op == graph_.Output());
@@ -52,14 +47,7 @@ void LowerBound::FindRequired() {
     for (int row = 0; row < graph_.Rows(op); ++row) {
       if (!rows[op][row]) continue;
       for (const auto& edge : graph_.Inputs(op)) {
-        const RowRange read = graph_.Needed(op, edge, {row, row + 1});
-        if (read.Empty()) continue;
-        const graph::RowRule& rule = edge.rule;
-        const int step = rule.kind == graph::RowKind::kWindow                            ? rule.dilation
-                         : rule.kind == graph::RowKind::kTransposed && rule.dilation > 1 ? read.Size()
-                                                                                         : 1;
-        for (int one = read.lo; one < read.hi; one += step) rows[edge.from][one] = true;
-        rows[edge.from][read.hi - 1] = true;
+        ForCertainRows(graph_, op, edge, row, [&](int one) { rows[edge.from][one] = true; });
       }
     }
   }
@@ -198,7 +186,7 @@ double LowerBound::BoundAlone(const Link& link) const {
 
 std::vector<LowerBound::Partition> LowerBound::Mixture(const Link& link, int rounds) {
   constexpr double kSmallStep = 0.15;  // around the optimum, whose partitions take turns
-  if (link.bytes_per_ms <= 0) return {};
+  if (link.bytes_per_ms <= 0 || OfChain(link) >= Quick(link, rounds)) return {};
   const double on_device = Bound(link, kDevice, rounds);
   const double on_server = gate_ == graph_.Output() ? on_device : Bound(link, kServer, rounds);
   if (BoundAlone(link) <= std::min(on_device, on_server)) return {};
@@ -225,12 +213,24 @@ std::vector<LowerBound::Partition> LowerBound::Mixture(const Link& link, int rou
   return mixture;
 }
 
-double LowerBound::Latency(const Link& link, int rounds) {
+double LowerBound::Quick(const Link& link, int rounds) {
   double bound = BoundAlone(link);
   if (link.bytes_per_ms <= 0) return bound;
   bound = std::min(bound, Bound(link, kDevice, rounds));
   if (gate_ != graph_.Output()) bound = std::min(bound, Bound(link, kServer, rounds));
   return bound;
+}
+
+double LowerBound::OfChain(const Link& link) const {
+  double alone_ms = 0;
+  for (int op = 0; op < graph_.Size(); ++op) alone_ms += required_[op] ? LeastMs(graph_, kDevice, op) : 0;
+  const double on_server = Evaluator(graph_).Evaluate(ServerOnlyPlan(graph_), link).latency_ms;
+  return chain_->Latency(link, std::min(alone_ms, on_server));
+}
+
+double LowerBound::Latency(const Link& link, int rounds) {
+  const double quick = Quick(link, rounds);
+  return link.bytes_per_ms > 0 ? std::max(quick, OfChain(link)) : quick;
 }
 
 }  // namespace wharf::split

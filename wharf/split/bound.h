@@ -1,8 +1,10 @@
 // Lower bounds: no valid plan, with or without replication, is faster than this on a constant link.
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "wharf/split/chain_bound.h"
 #include "wharf/split/layer_cut.h"
 #include "wharf/split/timeline.h"
 
@@ -24,8 +26,10 @@ class LowerBound {
  public:
   // `graph` must outlive it. O(rows^2) for every kind of window.
   explicit LowerBound(const RowGraph& graph);
-  // Milliseconds. `rounds`: minimum cuts to spend on each case. REQUIRES: no trace in `link`.
+  // Milliseconds: the higher of Quick and ChainBound's, which takes seconds. REQUIRES: no trace in `link`.
   double Latency(const Link& link, int rounds = 40);
+  // What is said above. `rounds`: minimum cuts to spend on each case. REQUIRES: no trace in `link`.
+  double Quick(const Link& link, int rounds = 40);
 
   // A layer partition (with replication) of what is before the gate: what each side computes and what is sent, in
   // milliseconds.
@@ -34,7 +38,8 @@ class LowerBound {
   };
   // Why the bound is no higher: the partitions that it takes for mixed, so many shares of one and of another, the
   // largest first. No plan need come near such a mixture: rows around a border are computed twice or sent, and a side
-  // waits for what it reads. Empty where the device alone is the bound. REQUIRES: as above.
+  // waits for what it reads. Empty where the device alone is the
+  // bound, or ChainBound's is higher. REQUIRES: as above.
   std::vector<Partition> Mixture(const Link& link, int rounds = 200);
 
  private:
@@ -45,6 +50,7 @@ class LowerBound {
     bool sends = false;  // else it computes
   };
   std::vector<Limit> Limits(const Link& link, Side gate_side) const;
+  double OfChain(const Link& link) const;
   double Bound(const Link& link, Side gate_side, int rounds);
   // Nothing useful on the server at all, or only behind the gate.
   double BoundAlone(const Link& link) const;
@@ -61,6 +67,7 @@ class LowerBound {
 
   const RowGraph& graph_;
   LayerCutter cutter_;
+  std::optional<ChainBound> chain_;  // always there
   int gate_ = 0;
   double tail_ms_ = 0;          // from the gate's end on, at least
   double smallest_result_ = 0;  // bytes: from the gate on, nothing smaller can be sent

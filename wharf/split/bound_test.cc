@@ -5,6 +5,7 @@
 
 #include "wharf/split/layer_cut.h"
 #include "wharf/split/plan_evaluator.h"
+#include "wharf/split/planner.h"
 #include "wharf/split/testing.h"
 
 namespace wharf::split {
@@ -24,6 +25,39 @@ RC_GTEST_PROP(BoundProperty, NoPlanIsFaster, ()) {
   }
   RC_ASSERT(bound <= evaluator.Evaluate(DeviceOnlyPlan(graph), link).latency_ms * (1 + 1e-9));
   RC_ASSERT(bound <= evaluator.Evaluate(ServerOnlyPlan(graph), link).latency_ms * (1 + 1e-9));
+}
+
+// Longer models, of windows mostly, whose rows come to depend on all others.
+RC_GTEST_PROP(BoundProperty, NoPlanOfAChainIsFaster, ()) {
+  const int rows = *rc::gen::inRange(2, 9);
+  ProfileBuilder builder(rows, *rc::gen::inRange(1, 2000) * rows);
+  const int operators = *rc::gen::inRange(3, 12);
+  int height = rows;
+  for (int op = 1; op <= operators; ++op) {
+    const bool halves = height >= 4 && *rc::gen::inRange(0, 5) == 0;
+    const bool skips = !halves && op > 2 && *rc::gen::inRange(0, 4) == 0;
+    const double server_ms = *rc::gen::inRange(0, 40) / 10.0;
+    if (halves) height /= 2;
+    std::vector<int> inputs = {op - 1};
+    if (skips && builder.Rows(op - 2) == height) inputs.push_back(op - 2);
+    builder.Add(inputs, halves ? graph::RowRule{graph::RowKind::kWindow, 2, 2, 0, 1} : kConv3, height,
+                *rc::gen::inRange(1, 2000) * height, server_ms * *rc::gen::inRange(1, 20), server_ms);
+  }
+  const RowGraph graph(builder.End({operators}));
+  Link link;
+  link.bytes_per_ms = *rc::gen::inRange(100, 5000);
+  link.round_trip_ms = *rc::gen::element(0.0, 2.6);
+  const double bound = LowerBound(graph).Latency(link, 5);
+  PlanEvaluator laid_out(graph);
+  const auto holds = [&](const Plan& plan) {
+    RC_ASSERT(bound <= laid_out.Evaluate(plan, link).latency_ms * (1 + 1e-9));
+  };
+  for (int i = 0; i < 5; ++i) holds(ArbitraryLaidOutPlan(graph));
+  PlannerOptions options;
+  options.budget = 5000;
+  for (const char* planner : {"server-only", "dsccs", "intra-dp", "loss-de"}) {
+    holds((*MakePlanner(planner, graph, options))->MakePlan(link, Objective::Latency()));
+  }
 }
 
 TEST(Bound, IsTheDevicesTimeWithoutALink) {

@@ -97,6 +97,7 @@ TEST(Planner, OursFindsTheBestOfAllPlansOfSmallModels) {
     const Link link = ArbitraryLink();
     const Objective objective = Objective::Latency();
     const double exhaustive = BestByExhaustion(graph, link, objective);
+    RC_ASSERT(LowerBound(graph).Latency(link, 10) <= exhaustive * (1 + 1e-9));
     const Plan plan = Make("intra-dp", graph, 20000)->MakePlan(link, objective);
     const double ours = objective.Score(PlanEvaluator(graph).Evaluate(plan, link));
     ++cases;
@@ -135,6 +136,7 @@ TEST(Planner, OursIsCloseToTheBestOfAllPlansInTwoBands) {
     for (const Layout& layout : AllLayoutsOfTwoBands(graph)) {
       exhaustive = std::min(exhaustive, BestByExhaustion(WithLayout(graph, layout), link, Objective::Latency()));
     }
+    RC_ASSERT(LowerBound(graph).Latency(link, 10) <= exhaustive * (1 + 1e-9));
     const Plan plan = Make("intra-dp", graph, 20000)->MakePlan(link, Objective::Latency());
     const double ours = Objective::Latency().Score(PlanEvaluator(graph).Evaluate(plan, link));
     ++cases;

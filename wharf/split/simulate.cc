@@ -111,6 +111,16 @@ double Simulation::Bound(double bytes_per_ms) {
   return entry->second;
 }
 
+double Simulation::QuickBound(double bytes_per_ms) {
+  const auto [entry, added] = quick_bounds_.try_emplace(bytes_per_ms, 0);
+  if (added) {
+    Link link = link_;
+    link.bytes_per_ms = bytes_per_ms;
+    entry->second = bound_.Quick(link);
+  }
+  return entry->second;
+}
+
 void Simulation::RunTrace(PlanTable& plans, const RateTrace& trace, Tally& tally) {
   Link link = link_;
   link.trace = &trace;
@@ -122,7 +132,7 @@ void Simulation::RunTrace(PlanTable& plans, const RateTrace& trace, Tally& tally
     latency = outcome.latency_ms;
     // A faster link's bound holds too; whole MB/s are few.
     const double highest = HighestRate(trace, now, now + latency);
-    tally.Add(outcome, Bound(std::ceil(highest / kMegabyte) * kMegabyte));
+    tally.Add(outcome, QuickBound(std::ceil(highest / kMegabyte) * kMegabyte));
   }
 }
 

@@ -82,13 +82,15 @@ class Simulation {
  private:
   struct Tally;
   void RunTrace(PlanTable& plans, const RateTrace& trace, Tally& tally);
-  double Bound(double bytes_per_ms);  // remembered
+  // Remembered. Traces have many rates, so theirs is the quick one.
+  double Bound(double bytes_per_ms);
+  double QuickBound(double bytes_per_ms);
 
   const RowGraph& graph_;
   const Link link_;
   PlanEvaluator evaluator_;
   LowerBound bound_;
-  std::map<double, double> bounds_;
+  std::map<double, double> bounds_, quick_bounds_;
 };
 
 }  // namespace wharf::split

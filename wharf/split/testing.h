@@ -39,6 +39,7 @@ class ProfileBuilder {
     profile_.operators.push_back(std::move(one));
     return profile_.Size() - 1;
   }
+  int Rows(int op) const { return profile_.operators[op].op.rows; }
   // The result: what the device must hold of `inputs`.
   Profile End(std::vector<int> inputs) {
     Add(std::move(inputs), graph::RowRule{graph::RowKind::kGlobal}, 1, 4, 0, 0);
