@@ -80,11 +80,11 @@ class RawClient:
 
 
 class ArServer:
-    def __init__(self, folder, name, *options):
+    def __init__(self, folder, name, *options, command=("ar", "serve")):
         self.log = folder / f"{name}.log"
         with open(self.log, "w") as log:
             self.process = subprocess.Popen(
-                [BIN / "wharf", "ar", "serve", "--listen", "127.0.0.1:0", "--largest-batch", "2", *map(str, options)],
+                [BIN / "wharf", *command, "--listen", "127.0.0.1:0", "--largest-batch", "2", *map(str, options)],
                 stdout=subprocess.PIPE, stderr=log, text=True, env=environment(folder))
         line = self.process.stdout.readline().strip()
         if " at " not in line:
@@ -107,8 +107,8 @@ class ArServer:
 
 
 class ArTest(EndToEndTest):
-    def serve_ar(self, name="server", *options):
-        server = ArServer(self.folder, name, *options)
+    def serve_ar(self, name="server", *options, **named):
+        server = ArServer(self.folder, name, *options, **named)
         self.addCleanup(server.stop)
         return server
 
@@ -142,7 +142,7 @@ class ArTest(EndToEndTest):
 
 class Clients(ArTest):
     def test_both_kinds_are_served(self):
-        server, street = self.serve_ar(), self.street()
+        server, street = self.serve_ar(command=("serve", "--ar")), self.street()
         own = self.run_client(server, "--video", street, "--tasks", "depth,odometry,boxes")
         self.assertEqual(own["frames"], 120)
         self.assertEqual([task["task"] for task in own["tasks"]], ["depth", "odometry", "boxes"])
@@ -151,6 +151,22 @@ class Clients(ArTest):
         self.assertGreater(agreed["offloads"], 0)
         self.assertEqual(agreed["server"], server.address)
         self.assertEqual(server.stop(), 0)
+
+    def test_a_view_of_both_kinds(self):
+        server, street, view = self.serve_ar(), self.street(), self.folder / "view.png"
+        commands = [("view", "--out", view),
+                    ("client", "--server", server.address, "--tasks", "depth", "--sla", "10", "--view", view)]
+        for command in commands:
+            done = self.command("ar", *command, "--video", street)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            header = view.read_bytes()[:24]
+            self.assertEqual(header[:8], b"\x89PNG\r\n\x1a\n")
+            self.assertEqual(struct.unpack(">II", header[16:]), (2 * 448, 128 + 64))
+            view.unlink()
+        video = self.folder / "view.mp4"
+        done = self.command("ar", "view", "--video", street, "--tasks", "boxes", "--out", video)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(video.read_bytes()[4:8], b"ftyp")
 
     def test_an_accuracy_of_another_task_is_refused_in_one_line(self):
         server = self.serve_ar()

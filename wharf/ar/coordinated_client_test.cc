@@ -88,7 +88,7 @@ class CoordinatedClientTest : public ::testing::Test {
   TrackedResult Next(CoordinatedClient& client, uint8_t grey = 40) {
     auto frame = std::make_shared<scene::Frame>();
     frame->index = next_frame_++;
-    frame->time_s = static_cast<double>(frame->index) / 60;
+    frame->time_s = static_cast<double>(frame->index + 1) / 60;  // the filter begins at 0
     frame->image = GreyPicture(grey);
     for (int i = 1; i <= 4; ++i) {
       const double time = frame->time_s - (4 - i) / 240.0;
