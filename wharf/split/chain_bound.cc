@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kWays = 24;                 // more than this, for one count of rows, are joined
 constexpr int kCompared = 8;                 // ways that a way is compared with
-constexpr double kMostSquares = 2e6;         // of rows, in all: minutes
+constexpr double kMostSquares = 1e6;         // of rows, in all: minutes
 constexpr double kDownWeights[] = {0, 0.1};  // of a byte's time on the downlink, in the device's
 using ReachKey = std::tuple<int, int, int, int, int, int, int>;
 
