@@ -139,6 +139,15 @@ TEST_F(CoordinatedClientTest, HasDepthForEveryFrameOnceServed) {
   EXPECT_EQ(summary.link.hand_overs, 0);
 }
 
+// That it comes late, or from elsewhere, is nothing that it is refused for.
+TEST_F(CoordinatedClientTest, IsServedHoweverFarItsVideoIs) {
+  AddServer("home:1", kFast);
+  const auto client = MustOpen(Config(0.1));
+  ASSERT_NE(client, nullptr);
+  next_frame_ = 100'000;
+  Until(*client, IsServed);
+}
+
 // What stands still costs no accuracy to track; what grows brighter, and so farther, does.
 TEST_F(CoordinatedClientTest, MeasuresWhatTrackingCosts) {
   AddServer("home:1", kFast);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "wharf/serving/settings.h"
+
 namespace wharf::ar {
 namespace {
 
@@ -185,7 +187,13 @@ void Coordination::Send(serving::ClientId client, const serving::ClientPlan& pla
 
 std::optional<serving::ClientState> Coordination::NextWaiting() {
   if (waiting_.empty()) return std::nullopt;
-  return waiting_.front();
+  serving::ClientState state = waiting_.front();
+  if (!state.arrivals.Known()) return state;
+  // What it has lost by waiting is lost, and nothing that a plan could mend: it is judged as one that comes from a
+  // server of its own.
+  const int64_t newest = state.arrivals.LatestBy(clock_.Now());
+  state.newest = {newest - serving::ReferenceOf(state.model, config_.profile).latency, newest};
+  return state;
 }
 
 void Coordination::Admit(serving::ClientId client) {
