@@ -67,6 +67,14 @@ CLI::Option* AddTasksOption(CLI::App* command, ArClientOptions& options) {
       ->transform(CLI::CheckedTransformer(kTaskNames));
 }
 
+std::string Whereabouts(const ar::UplinkState& link) {
+  std::string text =
+      link.connected ? "at " + link.server : fmt::format("away from {}: {}", link.server, link.last_lost);
+  if (link.hand_overs > 0) text += fmt::format("; handed over {} times", link.hand_overs);
+  if (link.nowhere) text += "; no server has room: it goes on by itself";
+  return text;
+}
+
 const char* TaskName(ar::Task task) {
   switch (task) {
     case ar::Task::kDepth:

@@ -31,6 +31,9 @@ struct ArClientOptions {
 };
 const char* TaskName(ar::Task task);
 
+// One line: at which server it is, and how it came there.
+std::string Whereabouts(const ar::UplinkState& link);
+
 // --video, --synthetic and --duration; `options` must outlive the command.
 void AddSightOptions(CLI::App* command, ArClientOptions& options);
 // --tasks; returns it.

@@ -91,13 +91,9 @@ class AgreedRun {
     fmt::print(
         "{} frames, {:.1f} ms of work each (median); {} waited for room, {} without a server\n"
         "drop rate {:.5f} a frame of stride, network {:.1f} ms; {} offloads: {} answered, {} refused, {} lost\n"
-        "{}{}\n",
+        "{}\n",
         summary.frames, median, summary.waiting, summary.away, summary.drop_rate, 1e3 * summary.network_s,
-        summary.offloads, summary.answered, summary.refused, summary.lost,
-        summary.link.connected ? "at " + summary.link.server : "no server answers, last " + summary.link.server,
-        summary.link.nowhere          ? "; no server has room: it goes on by itself"
-        : summary.link.hand_overs > 0 ? fmt::format("; handed over {} times", summary.link.hand_overs)
-                                      : "");
+        summary.offloads, summary.answered, summary.refused, summary.lost, Whereabouts(summary.link));
     if (options_.json.empty()) return absl::OkStatus();
     nlohmann::ordered_json row = {{"task", task},
                                   {"sla", summary.sla},

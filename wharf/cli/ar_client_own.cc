@@ -43,7 +43,7 @@ class OwnRun {
     late_ = frames.Late();
     if (sight.world != nullptr) found_ = errors_.Compare(*sight.world, options_.Has(ar::Task::kBoxes));
     WHARF_RETURN_IF_ERROR(view.Finish());
-    return Show(client->Counts());
+    return Show(client->Counts(), client->Link());
   }
 
  private:
@@ -90,7 +90,7 @@ class OwnRun {
     return seen;
   }
 
-  absl::Status Show(const multitask::ClientCounts& counts) {
+  absl::Status Show(const multitask::ClientCounts& counts, const ar::UplinkState& link) {
     using report::Align;
     std::ranges::sort(frame_ms_);
     const double frames = static_cast<double>(std::max<size_t>(1, frame_ms_.size()));
@@ -117,14 +117,12 @@ class OwnRun {
         "refused\n",
         frames, median, p99, static_cast<long long>(late_), static_cast<long long>(counts.lost),
         static_cast<long long>(counts.refused));
+    if (!options_.dial) std::printf("%s\n", Whereabouts(link).c_str());  // else the server is in this process
     if (options_.json.empty()) return absl::OkStatus();
-    const nlohmann::ordered_json all = {{"frames", frame_ms_.size()},
-                                        {"frame_ms_median", median},
-                                        {"frame_ms_p99", p99},
-                                        {"frames_late", late_},
-                                        {"offloads_lost", counts.lost},
-                                        {"answers_refused", counts.refused},
-                                        {"tasks", rows}};
+    const nlohmann::ordered_json all = {
+        {"frames", frame_ms_.size()}, {"frame_ms_median", median},     {"frame_ms_p99", p99},
+        {"frames_late", late_},       {"offloads_lost", counts.lost},  {"answers_refused", counts.refused},
+        {"server", link.server},      {"hand_overs", link.hand_overs}, {"tasks", rows}};
     return WriteFile(options_.json, all.dump(1) + "\n");
   }
 
