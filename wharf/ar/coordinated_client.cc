@@ -7,7 +7,6 @@ namespace wharf::ar {
 namespace {
 
 constexpr double kNewest = 0.1;        // of a running mean: the weight of the newest value
-constexpr double kNewestRate = 0.2;    // the same of drop rates: one comparison is mostly the network's own noise
 constexpr double kSettledSeconds = 5;  // served for so long: a server to stay at
 constexpr double kMostInference = 10;  // seconds; more is nonsense
 constexpr size_t kMostAnswers = 64;    // that are kept from one frame to the next; a server may send any number
@@ -106,10 +105,7 @@ void CoordinatedClient::TakeAnswer(Answer answer) {
   ++counts_.answered;
   const double network_s = std::max(0.0, Seconds(network));
   report_.network_s += (report_.network_s > 0 ? kNewest : 1) * (network_s - report_.network_s);
-  if (drop_rate->has_value()) {
-    report_.drop_rate += (has_drop_rate_ ? kNewestRate : 1) * (**drop_rate - report_.drop_rate);
-    has_drop_rate_ = true;
-  }
+  report_.drop_rate = drop_rate->value_or(report_.drop_rate);  // the server takes the mean
   uplink_->Tell(report_);
 }
 

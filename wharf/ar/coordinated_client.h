@@ -112,7 +112,6 @@ class CoordinatedClient final : private ConnectionListener {
   Standing standing_ = Standing::kAway;
   std::map<int64_t, TimePoint> in_flight_;  // when they were captured
   Report report_;                           // network_s 0: not measured yet
-  bool has_drop_rate_ = false;              // measured
   double inference_s_ = 0;
   int served_in_a_row_ = 0;  // frames
   AgreedSummary counts_;     // means as sums
