@@ -50,8 +50,10 @@ class Round {
   }
 
   std::optional<size_t> ToRemove() const {
-    return options_.remove_costliest ? ClientToRemove(clients_, result_.drops, profile_)
-                                     : FarthestAbove(clients_, result_.drops);
+    if (!options_.remove_costliest) return FarthestAbove(clients_, result_.drops);
+    // What comes within the horizon takes longer than that.
+    const bool overloaded = !result_.plan.empty() && result_.plan.back().end > now_ + options_.horizon;
+    return ClientToRemove(clients_, result_.drops, profile_, overloaded);
   }
 
   // The intervals of all that are above their SLAs, by a frame; false if none can be.

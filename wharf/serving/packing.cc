@@ -48,13 +48,16 @@ class Packer {
   }
 
  private:
-  // As many of the first as all of them allow, none twice.
+  // As many of the first as all of them allow, none twice, and none that the others would have to wait for.
   size_t Fitting(std::span<const SimulatedRequest> requests) {
     size_t limit = static_cast<size_t>(profile_.MaxBatch()), size = 0;
+    TimePoint start;
     while (size < requests.size()) {
       const int client = requests[size].client;
       limit = std::min(limit, static_cast<size_t>(clients_[client].settings.batch));
-      if (size + 1 > limit || batch_of_[client] == plan_.size()) break;
+      const TimePoint earliest = clients_[client].arrivals->At(Earliest(client));
+      if (size == 0) start = std::max(time_, earliest);
+      if (size + 1 > limit || batch_of_[client] == plan_.size() || earliest > start) break;
       batch_of_[client] = plan_.size();
       ++size;
     }
@@ -152,12 +155,13 @@ std::optional<size_t> FarthestAbove(std::span<const PlanningClient> clients, con
 }
 
 std::optional<size_t> ClientToRemove(std::span<const PlanningClient> clients, const std::vector<double>& drops,
-                                     const InferenceProfile& profile) {
+                                     const InferenceProfile& profile, bool overloaded) {
+  if (!FarthestAbove(clients, drops)) return std::nullopt;
   std::optional<size_t> remove;
   double most = 0;
   for (size_t i = 0; i < clients.size(); ++i) {
     const double share = EngineShare(clients[i].settings, clients[i].model, profile);
-    if (drops[i] <= clients[i].model.sla || (remove && share <= most)) continue;
+    if ((!overloaded && drops[i] <= clients[i].model.sla) || (remove && share <= most)) continue;
     remove = i;
     most = share;
   }

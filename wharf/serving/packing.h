@@ -50,8 +50,8 @@ std::vector<SimulatedRequest> SimulateRequests(std::span<const PlanningClient> c
 // Adjust, Algorithm 2: packs requests in their order into batches as large as all of their clients allow, back to back
 // from `free_at` on, and moves each to the last frame that will be there when its batch begins. Each batch has
 // `grace`, a share of its inference time, for late requests. Two rules keep frames of one client apart: it is in a
-// batch once, and offloads at most twice as often as its settings say, however idle the engine is; a batch waits if it
-// must. O(requests).
+// batch once, and offloads at most twice as often as its settings say, however idle the engine is. A batch waits
+// for its first request if it must, but not for others. O(requests).
 BatchPlan PackRequests(std::span<const PlanningClient> clients, const std::vector<SimulatedRequest>& requests,
                        const InferenceProfile& profile, double grace, TimePoint free_at);
 
@@ -69,10 +69,11 @@ std::vector<double> EstimateDrops(std::span<const PlanningClient> clients, const
 
 // The client that is farthest above its SLA; nullopt if none is.
 std::optional<size_t> FarthestAbove(std::span<const PlanningClient> clients, const std::vector<double>& drops);
-// Of the clients that are above their SLAs, the one that asks for the most of the engine's time: without it there is
-// room for the most others. nullopt if none is above.
+// nullopt if none is above its SLA; otherwise the client that asks for the most of the engine's time, without which
+// there is room for the most others: of those above their SLAs, or, if the engine is overloaded, which may be the fault
+// of clients whose own SLAs are kept, of all.
 std::optional<size_t> ClientToRemove(std::span<const PlanningClient> clients, const std::vector<double>& drops,
-                                     const InferenceProfile& profile);
+                                     const InferenceProfile& profile, bool overloaded);
 
 // The first frame that can use the result of `frame` if its batch ends at `end`.
 FrameId FirstUse(const PlanningClient& client, FrameId frame, TimePoint end);

@@ -119,8 +119,10 @@ TEST_F(PackingTest, RemovesWhoAsksForTheMost) {
   AddClient(2, 2, 0, 1);
   AddClient(1, 1, 0, 1);
   const InferenceProfile profile = ProfileInFrames({2, 3});
-  EXPECT_EQ(ClientToRemove(clients_, {0.02, 0.01, 0.02}, profile), std::nullopt);
-  EXPECT_EQ(ClientToRemove(clients_, {0.03, 0.021, 0.02}, profile), 1);
+  EXPECT_EQ(ClientToRemove(clients_, {0.02, 0.01, 0.02}, profile, false), std::nullopt);
+  EXPECT_EQ(ClientToRemove(clients_, {0.02, 0.01, 0.02}, profile, true), std::nullopt);
+  EXPECT_EQ(ClientToRemove(clients_, {0.03, 0.021, 0.02}, profile, false), 1);
+  EXPECT_EQ(ClientToRemove(clients_, {0.03, 0.021, 0.02}, profile, true), 2);
   EXPECT_EQ(FarthestAbove(clients_, {0.02, 0.01, 0.02}), std::nullopt);
   EXPECT_EQ(FarthestAbove(clients_, {0.03, 0.021, 0.02}), 0);
 }

@@ -177,7 +177,7 @@ void ReactiveScheduler::Verify() {
     const auto to_come = SimulateRequests(clients, now, now + options_.horizon);
     requests.insert(requests.end(), to_come.begin(), to_come.end());
     const BatchPlan plan = GroupRequests(clients, requests, profile_, std::max(now, engine_free_at_));
-    const auto remove = ClientToRemove(clients, EstimateDrops(clients, plan, profile_, now), profile_);
+    const auto remove = ClientToRemove(clients, EstimateDrops(clients, plan, profile_, now), profile_, false);
     if (!remove) return;
     Evict(clients[*remove].id);
   }
