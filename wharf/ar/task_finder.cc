@@ -11,9 +11,14 @@ namespace {
 bool Asks(const Hello& hello, Task task) { return (hello.tasks >> static_cast<int>(task) & 1) != 0; }
 
 template <typename Network>
+bool Fits(const Hello& hello, const Network& network) {
+  return hello.width == network.Width() && hello.height == network.Height();
+}
+
+template <typename Network>
 absl::Status CheckFits(const Hello& hello, const Network* network, const char* what) {
   if (network == nullptr) return FailedPrecondition("this server has no network for {}", what);
-  if (hello.width == network->Width() && hello.height == network->Height()) return absl::OkStatus();
+  if (Fits(hello, *network)) return absl::OkStatus();
   return InvalidArgument("pictures of {} x {} for a network that takes {} x {}", hello.width, hello.height,
                          network->Width(), network->Height());
 }
@@ -23,8 +28,9 @@ class TaskFinder final : public SoloFinder {
   TaskFinder(const Hello& hello, const Networks& networks)
       : coding_(hello.depth_coding),
         networks_(networks),
-        odometry_(DepthOf(),
-                  multitask::FeatureMotion({hello.width, hello.height, hello.fx, hello.fy, hello.cx, hello.cy})) {}
+        odometry_([this](const multitask::FramePointer& frame) { return Depth(frame); },
+                  multitask::FeatureMotion({hello.width, hello.height, hello.fx, hello.fy, hello.cx, hello.cy}),
+                  DetectorFor(hello)) {}
 
   Finding Find(Task task, const multitask::FramePointer& frame) override {
     switch (task) {
@@ -35,7 +41,7 @@ class TaskFinder final : public SoloFinder {
       case Task::kOdometry:
         return Odometry(frame);
       case Task::kBoxes: {
-        WHARF_ASSIGN_OR_RETURN(const std::vector<scene::Box> boxes, networks_.detector->Detect(frame->image));
+        WHARF_ASSIGN_OR_RETURN(const std::vector<scene::Box> boxes, Boxes(frame));
         return EncodeBoxes(boxes);
       }
     }
@@ -43,8 +49,10 @@ class TaskFinder final : public SoloFinder {
   }
 
  private:
-  multitask::DepthEstimator DepthOf() {
-    return [this](const multitask::FramePointer& frame) { return Depth(frame); };
+  // For odometry; none where it has none that takes these pictures.
+  multitask::BoxDetector DetectorFor(const Hello& hello) {
+    if (networks_.detector == nullptr || !Fits(hello, *networks_.detector)) return nullptr;
+    return [this](const multitask::FramePointer& frame) { return Boxes(frame); };
   }
   // Both tasks that want a picture's depth have it from one run.
   absl::StatusOr<multitask::DepthPointer> Depth(const multitask::FramePointer& frame) {
@@ -53,6 +61,13 @@ class TaskFinder final : public SoloFinder {
     depth_ = std::make_shared<const scene::DepthMap>(std::move(depth));
     depth_frame_ = frame->index;
     return depth_;
+  }
+  // As Depth.
+  absl::StatusOr<std::vector<scene::Box>> Boxes(const multitask::FramePointer& frame) {
+    if (boxes_frame_ == frame->index) return boxes_;
+    WHARF_ASSIGN_OR_RETURN(boxes_, networks_.detector->Detect(frame->image));
+    boxes_frame_ = frame->index;
+    return boxes_;
   }
   Finding Odometry(const multitask::FramePointer& frame) {
     WHARF_ASSIGN_OR_RETURN(const multitask::AnswerPointer answer, odometry_.Serve(frame));
@@ -66,6 +81,8 @@ class TaskFinder final : public SoloFinder {
   multitask::OdometryServer odometry_;
   int64_t depth_frame_ = -1;
   multitask::DepthPointer depth_;
+  int64_t boxes_frame_ = -1;
+  std::vector<scene::Box> boxes_;
 };
 
 // In pieces that the network can run at once.
