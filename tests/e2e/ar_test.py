@@ -10,6 +10,7 @@ import json
 import math
 import os
 import pathlib
+import random
 import signal
 import socket
 import struct
@@ -20,6 +21,7 @@ import unittest
 from wharf_fixture import BIN, PATIENCE, EndToEndTest, children, environment, wait_until
 
 STREET = (pathlib.Path(__file__).parent / "testdata" / "street_448x128.jpg").read_bytes()
+NOISE = random.Random(1).randbytes
 HELLO, WELCOME, GOODBYE, PICTURE, RESULT, FAILED, REPORT = range(192, 199)
 DEPTH, BOXES = 1, 4  # bits of tasks
 
@@ -146,10 +148,12 @@ class Clients(ArTest):
         own = self.run_client(server, "--video", street, "--tasks", "depth,odometry,boxes")
         self.assertEqual(own["frames"], 120)
         self.assertEqual([task["task"] for task in own["tasks"]], ["depth", "odometry", "boxes"])
-        agreed = self.run_client(server, "--video", street, "--tasks", "depth", "--sla", "10")
-        self.assertEqual(agreed["frames"], 120)
-        self.assertGreater(agreed["offloads"], 0)
-        self.assertEqual(agreed["server"], server.address)
+        def agreed():  # on a machine that is slow enough two seconds are over before the server makes its first plan
+            found = self.run_client(server, "--video", street, "--tasks", "depth", "--sla", "10")
+            self.assertEqual(found["frames"], 120)
+            self.assertEqual(found["server"], server.address)
+            return found["offloads"] > 0
+        wait_until(agreed, "an offload")
         self.assertEqual(server.stop(), 0)
 
     def test_a_view_of_both_kinds(self):
@@ -288,12 +292,12 @@ class WrongClients(ArTest):
 
     def test_garbage(self):
         wrong = {
-            "no frames": os.urandom(4096),
+            "no frames": NOISE(4096),
             "no Hello": picture(0, DEPTH),
-            "a Hello that is none": frame(HELLO, head=os.urandom(60)),
-            "a picture that is none": hello(DEPTH) + picture(0, DEPTH, os.urandom(5000)),
+            "a Hello that is none": frame(HELLO, head=NOISE(60)),
+            "a picture that is none": hello(DEPTH) + picture(0, DEPTH, NOISE(5000)),
             "half a picture": hello(DEPTH) + picture(0, DEPTH, STREET[:len(STREET) // 2]),
-            "a damaged picture": hello(DEPTH) + picture(0, DEPTH, STREET[:700] + os.urandom(2000) + STREET[2700:]),
+            "a damaged picture": hello(DEPTH) + picture(0, DEPTH, STREET[:700] + NOISE(2000) + STREET[2700:]),
             "a picture of another size": hello(DEPTH) + picture(0, DEPTH, resized(STREET, 64, 64)),
             "a picture of vast size": hello(DEPTH) + picture(0, DEPTH, resized(STREET, 65500, 65500)),
             "a picture of too many bytes": hello(DEPTH) + struct.pack("<IHHIIQB", 0x31464857, PICTURE, 0, 1, 5 << 20, 0, DEPTH),
