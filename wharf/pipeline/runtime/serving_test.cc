@@ -173,6 +173,7 @@ TEST_F(ServingTest, ASpareTakesTheLostOnesPlace) {
   const auto serving = Start(MakePlan(1, 1));
   ASSERT_TRUE(AwaitReady(*serving, 2));
   Add("s2", "slow");
+  ASSERT_TRUE(serving->AwaitState([](const auto& state) { return state.members == 3; }, kLong));
   Kill("s1");
   membership_.Expire("s1");
   ASSERT_TRUE(serving->AwaitState([](const auto& state) { return state.members == 2 && state.ready == 2; }, kLong));
@@ -225,6 +226,7 @@ TEST_F(ServingTest, NoRequestIsLostWhateverHappensToWorkers) {
     for (int i = 0; i < before; ++i) Submit(*serving, request++);
     Kill(name);
     for (int i = 0; i < after; ++i) Submit(*serving, request++);
+    ASSERT_TRUE(AwaitReady(*serving, 3));
     Add(name, gpu_class);
     ASSERT_TRUE(AwaitReady(*serving, 4));
   }
