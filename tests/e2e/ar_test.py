@@ -18,7 +18,7 @@ import subprocess
 import threading
 import unittest
 
-from wharf_fixture import BIN, PATIENCE, EndToEndTest, children, environment, wait_until
+from wharf_fixture import BIN, PATIENCE, EndToEndTest, children, end_gently, environment, wait_until
 
 STREET = (pathlib.Path(__file__).parent / "testdata" / "street_448x128.jpg").read_bytes()
 NOISE = random.Random(1).randbytes
@@ -97,15 +97,7 @@ class ArServer:
         return self.log.read_text().count(what)
 
     def stop(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            try:
-                self.process.wait(PATIENCE)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-        self.process.stdout.close()
-        return self.process.returncode
+        return end_gently(self.process)
 
 
 class ArTest(EndToEndTest):

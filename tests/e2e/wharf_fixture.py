@@ -47,6 +47,19 @@ def wait_until(condition, what, patience=PATIENCE):
     raise AssertionError(f"never happened: {what}")
 
 
+def end_gently(process):
+    """Asks a server to end; its exit status."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    process.stdout.close()
+    return process.returncode
+
+
 def children(pid):
     """Process ids of the living (not zombie) children of `pid`."""
     found = []
@@ -83,15 +96,7 @@ class Server:
         return children(self.process.pid)
 
     def stop(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            try:
-                self.process.wait(PATIENCE)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-        self.process.stdout.close()
-        return self.process.returncode
+        return end_gently(self.process)
 
 
 class EndToEndTest(unittest.TestCase):
