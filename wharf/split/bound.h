@@ -38,8 +38,7 @@ class LowerBound {
   };
   // Why the bound is no higher: the partitions that it takes for mixed, so many shares of one and of another, the
   // largest first. No plan need come near such a mixture: rows around a border are computed twice or sent, and a side
-  // waits for what it reads. Empty where the device alone is the
-  // bound, or ChainBound's is higher. REQUIRES: as above.
+  // waits for what it reads. Empty where the device alone is the bound, or ChainBound's is higher. REQUIRES: as above.
   std::vector<Partition> Mixture(const Link& link, int rounds = 200);
 
  private:

@@ -101,22 +101,12 @@ const Plan& PlanTable::Choose(double bytes_per_ms, double doubt) {
   return plans_[entry->second];
 }
 
-double Simulation::Bound(double bytes_per_ms) {
-  const auto [entry, added] = bounds_.try_emplace(bytes_per_ms, 0);
+double Simulation::Bound(BoundKind kind, double bytes_per_ms) {
+  const auto [entry, added] = bounds_.try_emplace({kind, bytes_per_ms}, 0);
   if (added) {
     Link link = link_;
     link.bytes_per_ms = bytes_per_ms;
-    entry->second = bound_.Latency(link);
-  }
-  return entry->second;
-}
-
-double Simulation::QuickBound(double bytes_per_ms) {
-  const auto [entry, added] = quick_bounds_.try_emplace(bytes_per_ms, 0);
-  if (added) {
-    Link link = link_;
-    link.bytes_per_ms = bytes_per_ms;
-    entry->second = bound_.Quick(link);
+    entry->second = kind == BoundKind::kQuick ? bound_.Quick(link) : bound_.Latency(link);
   }
   return entry->second;
 }
@@ -132,7 +122,7 @@ void Simulation::RunTrace(PlanTable& plans, const RateTrace& trace, Tally& tally
     latency = outcome.latency_ms;
     // A faster link's bound holds too; whole MB/s are few.
     const double highest = HighestRate(trace, now, now + latency);
-    tally.Add(outcome, QuickBound(std::ceil(highest / kMegabyte) * kMegabyte));
+    tally.Add(outcome, Bound(BoundKind::kQuick, std::ceil(highest / kMegabyte) * kMegabyte));
   }
 }
 
@@ -142,7 +132,8 @@ SimulatedRow Simulation::Run(PlanTable& plans, const Scenario& scenario) {
   if (scenario.traces.empty()) {
     Link link = link_;
     link.bytes_per_ms = scenario.bytes_per_ms;
-    tally.Add(evaluator_.Evaluate(plans.Choose(link.bytes_per_ms, 0), link), Bound(link.bytes_per_ms));
+    tally.Add(evaluator_.Evaluate(plans.Choose(link.bytes_per_ms, 0), link),
+              Bound(BoundKind::kBest, link.bytes_per_ms));
   }
   std::vector<double>& latencies = tally.latencies;
   std::sort(latencies.begin(), latencies.end());

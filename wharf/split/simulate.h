@@ -82,15 +82,14 @@ class Simulation {
  private:
   struct Tally;
   void RunTrace(PlanTable& plans, const RateTrace& trace, Tally& tally);
-  // Remembered. Traces have many rates, so theirs is the quick one.
-  double Bound(double bytes_per_ms);
-  double QuickBound(double bytes_per_ms);
+  enum class BoundKind { kQuick, kBest };             // traces have many rates, so theirs is the quick one
+  double Bound(BoundKind kind, double bytes_per_ms);  // remembered
 
   const RowGraph& graph_;
   const Link link_;
   PlanEvaluator evaluator_;
   LowerBound bound_;
-  std::map<double, double> bounds_, quick_bounds_;
+  std::map<std::pair<BoundKind, double>, double> bounds_;
 };
 
 }  // namespace wharf::split
