@@ -12,8 +12,8 @@ install(TARGETS wharf_model RUNTIME DESTINATION libexec/wharf)
 wharf_test(cli_split SOURCES split_command_test.cc DEPS nlohmann_json::nlohmann_json)
 if(WHARF_TESTS)
   target_compile_definitions(cli_split_split_command_test PRIVATE
-    WHARF_BINARY="$<TARGET_FILE:wharf>" WHARF_MODEL_BINARY="$<TARGET_FILE:wharf_model>" WHARF_TESTDATA="${PROJECT_SOURCE_DIR}/wharf/exec/testdata")
-  add_dependencies(cli_split_split_command_test wharf wharf_model)
+    WHARF_BINARY="$<TARGET_FILE:wharf>" WHARF_MODEL_BINARY="$<TARGET_FILE:wharf_model>" WHARF_TESTDATA="${PROJECT_SOURCE_DIR}/wharf/exec/testdata" WHARF_SPLIT_APP="$<TARGET_FILE:split_app>")
+  add_dependencies(cli_split_split_command_test wharf wharf_model split_app)
   # LeakSanitizer wants ptrace, which a sandboxed worker does not have.
   set_property(TEST cli_split.split_command_test APPEND PROPERTY ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")
 endif()

@@ -36,18 +36,10 @@ struct SplitRunOptions {
   split::SessionOptions session;
 };
 
-// The device's and the server's times make the profile that is planned with.
-auto ProfileOf(const SplitRunOptions& options, const split::Sha256& hash) {
-  return [&options, hash](const split::Model& model, const std::string& server_json) -> absl::StatusOr<split::Profile> {
-    WHARF_ASSIGN_OR_RETURN(const split::MachineProfile server, split::ParseMachineProfile(server_json));
-    std::string cache = options.cache_directory;
-    if (!cache.empty() && options.slow_down > 1) cache += fmt::format("/slowed-{:g}", options.slow_down);
-    WHARF_ASSIGN_OR_RETURN(const split::MachineProfile device, split::OwnProfile(model, hash, cache));
-    for (const std::string& caution : {CautionOf(device, "this machine"), CautionOf(server, "the server")}) {
-      if (!caution.empty()) std::fprintf(stderr, "wharf: %s\n", caution.c_str());
-    }
-    return split::MakeProfile(model.Operators(), device, server);
-  };
+// Of a slowed machine, apart.
+std::string ProfileCache(const SplitRunOptions& options) {
+  const bool apart = !options.cache_directory.empty() && options.slow_down > 1;
+  return options.cache_directory + (apart ? fmt::format("/slowed-{:g}", options.slow_down) : "");
 }
 
 // Whoever measures starts the link's trace when this is ready.
@@ -101,7 +93,9 @@ absl::StatusOr<std::unique_ptr<split::Session>> OpenSession(const SplitRunOption
   session.sample = [&](const split::Model& model) {
     return input.Tensor(engine, model.Graph().Type(model.Graph().inputs[0]));
   };
-  session.profile = ProfileOf(options, split::HashOf(*onnx));
+  session.profile = split::MeasuredProfile(split::HashOf(*onnx), ProfileCache(options), [](const std::string& caution) {
+    std::fprintf(stderr, "wharf: %s\n", caution.c_str());
+  });
   WHARF_ASSIGN_OR_RETURN(session.token, options.access.Token());
   auto opened = split::Session::Open(
       *std::move(onnx),

@@ -28,14 +28,16 @@ struct Ended {
 };
 
 // Standard output and error together.
-Ended WharfModel(const std::string& arguments) {
+Ended RunCommand(const std::string& command) {
   Ended ended;
-  FILE* const pipe = popen((std::string(WHARF_MODEL_BINARY) + " " + arguments + " 2>&1").c_str(), "r");
+  FILE* const pipe = popen((command + " 2>&1").c_str(), "r");
   char buffer[4096];
   for (size_t count = 0; (count = fread(buffer, 1, sizeof(buffer), pipe)) > 0;) ended.output.append(buffer, count);
   ended.exit_code = WEXITSTATUS(pclose(pipe));
   return ended;
 }
+
+Ended WharfModel(const std::string& arguments) { return RunCommand(std::string(WHARF_MODEL_BINARY) + " " + arguments); }
 
 class SplitCommand : public ::testing::Test {
  protected:
@@ -62,6 +64,7 @@ class SplitCommand : public ::testing::Test {
   }
 
   const std::filesystem::path directory_;
+  std::string address_;
 
  private:
   void Start() {
@@ -90,7 +93,6 @@ class SplitCommand : public ::testing::Test {
   }
 
   pid_t server_ = -1;
-  std::string address_;
 };
 
 TEST_F(SplitCommand, GivesWhatTheWholeModelGives) {
@@ -108,6 +110,21 @@ std::string Picture() {
   std::string pixels;
   for (int i = 0; i < 64 * 48; ++i) pixels += static_cast<char>(i % 64 * 3 + i / 64);
   return "P5 64 48 255\n" + pixels;
+}
+
+TEST_F(SplitCommand, TheExampleClassifiesAPicture) {
+  const std::string image = directory_ / "image.pgm";
+  std::ofstream(image) << Picture();
+  const auto example = [&](const std::string& token) {
+    return RunCommand("XDG_CACHE_HOME=" + directory_.string() + " " + WHARF_SPLIT_APP + " " + kModel + " " + address_ +
+                      " " + token + " " + image);
+  };
+  const Ended ended = example(Token());
+  EXPECT_EQ(ended.exit_code, 0) << ended.output;
+  EXPECT_THAT(ended.output, HasSubstr("class "));
+  const Ended refused = example(directory_ / "wrong");
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.output, HasSubstr("split_app: "));
 }
 
 TEST_F(SplitCommand, TakesImagesInEveryEncoding) {

@@ -8,6 +8,7 @@
 #include "wharf/graph/npy.h"
 #include "wharf/graph/onnx_import.h"
 #include "wharf/split/profiler.h"
+#include "wharf/split/runtime/edge_model.h"
 
 namespace wharf::cli {
 namespace {
@@ -16,8 +17,7 @@ using split::Encoding;
 using split::RowCodec;
 using split::RowCoding;
 
-constexpr RowCodec kPlain{RowCoding::kPlain, 0}, kPacked{RowCoding::kPacked, 0}, kHalf{RowCoding::kHalf, 0},
-    kPackedHalf{RowCoding::kPackedHalf, 0};
+constexpr RowCodec kPlain{RowCoding::kPlain, 0}, kPacked{RowCoding::kPacked, 0}, kHalf{RowCoding::kHalf, 0};
 constexpr int kDefaultQuality = 90;
 
 // A NumPy array, an ONNX TensorProto, or raw bytes of the input's type.
@@ -102,25 +102,13 @@ std::vector<Encoding> SplitInput::Encodings() const {
   if (options_.encoding == "f16") return {{kHalf, kHalf}};
   if (options_.encoding == "jpeg") return {{jpeg, kPlain}, {jpeg, kPacked}};
   if (options_.encoding != "auto") return {{kPlain, kPlain}};
-  std::vector<Encoding> encodings = {{kPlain, kPlain}, {kPacked, kPacked}};
-  if (options_.allow_half) encodings.insert(encodings.end(), {{kHalf, kHalf}, {kPackedHalf, kPackedHalf}});
-  if (!image_ || !options_.jpeg_quality) return encodings;
-  encodings.push_back({jpeg, kPacked});
-  if (options_.allow_half) encodings.push_back({jpeg, kPackedHalf});
-  return encodings;
+  return split::AllowedEncodings(options_.allow_half, image_ ? options_.jpeg_quality : std::nullopt);
 }
 
 absl::StatusOr<exec::TensorPtr> SplitInput::Tensor(const exec::Engine& engine, const graph::TensorType& type) const {
   if (options_.path.empty()) return split::SampleInput(engine, type);
   if (!image_) return TensorOf(engine, type, options_.path, file_);
-  WHARF_ASSIGN_OR_RETURN(const graph::ImageInput input, graph::ImageInputOf(type));
-  const split::Image image = split::Resized(split::WithChannels(*image_, static_cast<int>(input.channels)),
-                                            static_cast<int>(input.width), static_cast<int>(input.height));
-  if (type.element == graph::ElementType::kUint8) return engine.MakeTensor(type, PixelBytes(image, input.planar));
-  if (type.element != graph::ElementType::kFloat) return InvalidArgument("{} for an image", type.Text());
-  WHARF_ASSIGN_OR_RETURN(const graph::PixelMap map,
-                         graph::PixelMapOf(NormalizationFor(input.channels), input.channels));
-  return engine.MakeTensor(type, PixelFloats(image, input.planar, map));
+  return split::PictureTensor(engine, type, *image_, [this](int64_t channels) { return NormalizationFor(channels); });
 }
 
 std::string SplitInput::Text(const graph::TensorType& type) const {

@@ -17,6 +17,7 @@
 #include "wharf/link/resume_testing.h"
 #include "wharf/server/testing.h"
 #include "wharf/split/runtime/client.h"
+#include "wharf/split/runtime/edge_model.h"
 #include "wharf/split/runtime/own_profile.h"
 
 namespace wharf::server {
@@ -56,6 +57,12 @@ std::vector<float> Floats(const exec::Tensor& tensor) {
   std::vector<float> values(static_cast<size_t>(tensor.Type().Bytes()) / sizeof(float));
   tensor.Read(std::as_writable_bytes(std::span(values)));
   return values;
+}
+
+std::vector<exec::TensorPtr> TensorsOf(const std::vector<graph::Constant>& values) {
+  std::vector<exec::TensorPtr> tensors;
+  for (const graph::Constant& value : values) tensors.push_back(*TestEngine().MakeTensor(value.type, *value.bytes));
+  return tensors;
 }
 
 ::testing::AssertionResult IsWhole(const split::Model& model, const exec::TensorPtr& input,
@@ -192,6 +199,67 @@ class SplitServing : public ::testing::Test {
 
   TemporaryDirectory directory_;
 };
+
+// What a user writes: no engine, no profile.
+split::EdgeModelOptions Patient(const std::string& cache) {
+  split::EdgeModelOptions options;
+  options.token = kToken;
+  options.planner = "server-only";
+  options.slack = std::chrono::seconds(30);
+  options.threads = 1;
+  options.cache_directory = cache;
+  return options;
+}
+
+TEST_F(SplitServing, AModelIsCalledLikeOneThatIsHere) {
+  const ServerProcess server(Options());
+  const auto model = split::EdgeModel::Connect(kModel, server.Address(), Patient(directory_.File("own")));
+  ASSERT_TRUE(model.ok()) << ToString(model.status());
+  const auto here = split::Model::Load(TestEngine(), ModelBytes());
+  const auto input = split::SampleInput(TestEngine(), (*model)->InputType());
+  std::vector<std::byte> bytes((*model)->InputType().Bytes());
+  (*input)->Read(bytes);
+  const auto outputs = (*model)->Run(bytes);
+  ASSERT_TRUE(outputs.ok()) << ToString(outputs.status());
+  EXPECT_FALSE((*model)->Report().alone);
+  EXPECT_TRUE(IsWhole(**here, *input, TensorsOf(*outputs)));
+  EXPECT_EQ((*model)->Run(std::span(bytes).first(5)).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(SplitServing, APictureOfAnySizeTravelsAsBytesAndIsNormalisedByTheModel) {
+  const ServerProcess server(Options());
+  split::EdgeModelOptions options = Patient(directory_.File("own"));
+  options.pictures = true;
+  const auto model = split::EdgeModel::Connect(kModel, server.Address(), options);
+  ASSERT_TRUE(model.ok()) << ToString(model.status());
+  EXPECT_EQ((*model)->InputType().element, graph::ElementType::kUint8);
+  split::Image picture{.width = 40, .height = 30, .channels = 1, .pixels = {}};
+  for (int i = 0; i < 40 * 30; ++i) picture.pixels.push_back(static_cast<uint8_t>(i % 40 * 5 + i / 40));
+  const auto outputs = (*model)->Run(picture);
+  ASSERT_TRUE(outputs.ok()) << ToString(outputs.status());
+  EXPECT_FALSE((*model)->Report().alone);
+  // The model as it is in the file, of the picture normalised here.
+  const auto here = split::Model::Load(TestEngine(), ModelBytes());
+  const auto input = split::PictureTensor(TestEngine(), (*here)->Graph().Type((*here)->Graph().inputs[0]), picture,
+                                          graph::Normalization::Default);
+  ASSERT_TRUE(input.ok()) << ToString(input.status());
+  EXPECT_TRUE(IsWhole(**here, *input, TensorsOf(*outputs)));
+}
+
+TEST_F(SplitServing, AModelSaysWhyItCannotBeCalled) {
+  const ServerProcess server(Options());
+  const auto connect = [&](const std::string& path, const std::string& token) {
+    split::EdgeModelOptions options = Patient("");
+    options.token = token;
+    return split::EdgeModel::Connect(path, server.Address(), options).status();
+  };
+  EXPECT_EQ(connect(directory_.File("none.onnx"), kToken).code(), absl::StatusCode::kNotFound);
+  directory_.Write("text.onnx", "no model");
+  const absl::Status text = connect(directory_.File("text.onnx"), kToken);
+  EXPECT_EQ(text.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(text), HasSubstr("text.onnx: "));
+  EXPECT_EQ(connect(kModel, "not this one").code(), absl::StatusCode::kUnauthenticated);
+}
 
 TEST_F(SplitServing, CountsItsSessionsAndKeepsTheirModels) {
   const ServerProcess server(Options());

@@ -32,4 +32,16 @@ std::string Encoding::Text() const {
   return fmt::format("{} input, {} rows", TextOf(input), TextOf(rows));
 }
 
+std::vector<Encoding> AllowedEncodings(bool half, std::optional<int> jpeg_quality) {
+  constexpr RowCodec kPlain{RowCoding::kPlain, 0}, kPacked{RowCoding::kPacked, 0}, kHalf{RowCoding::kHalf, 0},
+      kPackedHalf{RowCoding::kPackedHalf, 0};
+  std::vector<Encoding> encodings = {{kPlain, kPlain}, {kPacked, kPacked}};
+  if (half) encodings.insert(encodings.end(), {{kHalf, kHalf}, {kPackedHalf, kPackedHalf}});
+  if (!jpeg_quality) return encodings;
+  const RowCodec jpeg{RowCoding::kJpeg, static_cast<uint8_t>(*jpeg_quality)};
+  encodings.push_back({jpeg, kPacked});
+  if (half) encodings.push_back({jpeg, kPackedHalf});
+  return encodings;
+}
+
 }  // namespace wharf::split

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace wharf::split {
 
@@ -30,5 +32,9 @@ struct Encoding {
   std::string Text() const;  // "plain", "jpeg 90 input, packed half rows"
   friend bool operator==(const Encoding&, const Encoding&) = default;
 };
+
+// What planners may choose from: what is exact, and what is allowed besides. `jpeg_quality`: 1 to 100, of an input that
+// is an image of bytes.
+std::vector<Encoding> AllowedEncodings(bool half, std::optional<int> jpeg_quality);
 
 }  // namespace wharf::split

@@ -15,14 +15,6 @@ namespace {
 
 constexpr const char* kDeviceOnly = "device-only";
 
-absl::StatusOr<std::vector<std::byte>> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return ErrnoStatus(errno, fmt::format("opening {}", path));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const auto bytes = std::as_bytes(std::span(text));
-  return std::vector<std::byte>(bytes.begin(), bytes.end());
-}
-
 // Trying again does not help.
 bool IsFinal(const absl::Status& why) {
   switch (why.code()) {
@@ -62,17 +54,6 @@ Session::~Session() {
   // A link that ends says so to the session, on its own thread: it must not be destroyed under the mutex.
   link.reset();
   last_link_.reset();
-}
-
-absl::StatusOr<std::unique_ptr<Session>> Session::Connect(const std::string& model_path,
-                                                          const std::string& server_address,
-                                                          const SessionOptions& options) {
-  WHARF_ASSIGN_OR_RETURN(std::vector<std::byte> onnx, ReadFile(model_path));
-  auto session = Open(
-      std::move(onnx),
-      [server_address, connecting = options.connecting] { return link::Connect(server_address, connecting); }, options);
-  if (session.ok() || session.status().code() != absl::StatusCode::kInvalidArgument) return session;
-  return InvalidArgument("{}: {}", model_path, Message(session.status()));
 }
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Open(std::vector<std::byte> onnx, Dial dial,

@@ -1,6 +1,6 @@
 // Session: a model that device and server compute together.
 //
-//   WHARF_ASSIGN_OR_RETURN(const auto session, Session::Connect("model.onnx", "edge:7071", options));
+//   WHARF_ASSIGN_OR_RETURN(const auto session, Session::Open(onnx, dial, options));
 //   WHARF_ASSIGN_OR_RETURN(const auto outputs, session->Run(input));
 //
 // Before each inference it chooses the plan for the link's rate as it is now. When the link stalls or breaks, the
@@ -22,6 +22,9 @@
 
 namespace wharf::split {
 
+// How long a model's operators take on both machines; `server_machine` is what the server says of itself.
+using ProfileOf = std::function<absl::StatusOr<Profile>(const Model& model, const std::string& server_machine)>;
+
 struct SessionOptions {
   ModelLoader load;                  // OnnxLoader(engine)
   std::string planner = "intra-dp";  // a PlannerKind's name; device-only needs no server
@@ -31,10 +34,7 @@ struct SessionOptions {
   // An input like those to come: what encoding is worth is measured on it. Null: floats from 0 to 1, random bytes.
   std::function<absl::StatusOr<exec::TensorPtr>(const Model& model)> sample;
   std::string token;
-  link::ConnectOptions connecting;  // of Connect: TLS, patience
-  // How long the operators take on both machines; `server_machine` is what the server says of itself. Required unless
-  // the planner is device-only.
-  std::function<absl::StatusOr<Profile>(const Model& model, const std::string& server_machine)> profile;
+  ProfileOf profile;  // required unless the planner is device-only; MeasuredProfile
   // Rows that come later than the plan's end and this, or than the plan's end and a quarter of what the device alone
   // takes, if that is longer, are not waited for.
   Nanoseconds slack = std::chrono::milliseconds(100);
@@ -62,12 +62,9 @@ class Session {
  public:
   using Dial = std::function<absl::StatusOr<std::unique_ptr<link::ByteStream>>()>;
 
-  // Loads the model, connects, and plans. Fails as the loader, link::Connect, ServerLink::Open and the profile do.
-  static absl::StatusOr<std::unique_ptr<Session>> Connect(const std::string& model_path,
-                                                          const std::string& server_address,
-                                                          const SessionOptions& options);
-  // The same over any stream, of the bytes of a model.
-  static absl::StatusOr<std::unique_ptr<Session>> Open(std::vector<std::byte> bytes, Dial dial,
+  // Loads the model of these bytes, connects, and plans. Fails as the loader, `dial`, ServerLink::Open and the profile
+  // do.
+  static absl::StatusOr<std::unique_ptr<Session>> Open(std::vector<std::byte> onnx, Dial dial,
                                                        const SessionOptions& options);
   ~Session();
 

@@ -60,4 +60,17 @@ std::string CautionOf(const MachineProfile& profile, const std::string& whose) {
       whose, profile.model, 100 * profile.waited);
 }
 
+ProfileOf MeasuredProfile(const Sha256& hash, const std::string& cache_directory,
+                          std::function<void(const std::string&)> caution) {
+  return [hash, cache_directory, caution = std::move(caution)](
+             const Model& model, const std::string& server_machine) -> absl::StatusOr<Profile> {
+    WHARF_ASSIGN_OR_RETURN(const MachineProfile server, ParseMachineProfile(server_machine));
+    WHARF_ASSIGN_OR_RETURN(const MachineProfile device, OwnProfile(model, hash, cache_directory));
+    for (const std::string& line : {CautionOf(device, "this machine"), CautionOf(server, "the server")}) {
+      if (caution != nullptr && !line.empty()) caution(line);
+    }
+    return MakeProfile(model.Operators(), device, server);
+  };
+}
+
 }  // namespace wharf::split

@@ -1,10 +1,11 @@
 // A model's profile on this machine, for those who run it: a device that plans, a server that is asked.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "wharf/split/profiler.h"
-#include "wharf/split/runtime/model.h"
+#include "wharf/split/runtime/client.h"
 
 namespace wharf::split {
 
@@ -17,5 +18,10 @@ absl::StatusOr<MachineProfile> OwnProfile(const Model& model, const Sha256& hash
 
 // What a user should know about a profile that was measured while others used the machine; "" if it was not.
 std::string CautionOf(const MachineProfile& profile, const std::string& whose);
+
+// What a session plans with: this machine's OwnProfile and what the server says of itself. `caution`, if there is one,
+// hears CautionOf both, where there is something to say.
+ProfileOf MeasuredProfile(const Sha256& hash, const std::string& cache_directory,
+                          std::function<void(const std::string&)> caution);
 
 }  // namespace wharf::split

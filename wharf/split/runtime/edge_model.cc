@@ -1,0 +1,93 @@
+#include "wharf/split/runtime/edge_model.h"
+
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+
+#include "wharf/exec/torch_engine.h"
+#include "wharf/split/codec/image_file.h"
+#include "wharf/split/runtime/own_profile.h"
+
+namespace wharf::split {
+namespace {
+
+absl::StatusOr<std::vector<std::byte>> ReadModel(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return ErrnoStatus(errno, fmt::format("opening {}", path));
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto bytes = std::as_bytes(std::span(text));
+  return std::vector<std::byte>(bytes.begin(), bytes.end());
+}
+
+}  // namespace
+
+absl::StatusOr<exec::TensorPtr> PictureTensor(const exec::Engine& engine, const graph::TensorType& type,
+                                              const Image& picture, const graph::NormalizationOf& normalization) {
+  WHARF_ASSIGN_OR_RETURN(const graph::ImageInput input, graph::ImageInputOf(type));
+  const Image image = Resized(WithChannels(picture, static_cast<int>(input.channels)), static_cast<int>(input.width),
+                              static_cast<int>(input.height));
+  if (type.element == graph::ElementType::kUint8) return engine.MakeTensor(type, PixelBytes(image, input.planar));
+  if (type.element != graph::ElementType::kFloat) return InvalidArgument("{} for an image", type.Text());
+  WHARF_ASSIGN_OR_RETURN(const graph::PixelMap map, graph::PixelMapOf(normalization(input.channels), input.channels));
+  return engine.MakeTensor(type, PixelFloats(image, input.planar, map));
+}
+
+absl::StatusOr<std::unique_ptr<EdgeModel>> EdgeModel::Connect(const std::string& model_path,
+                                                              const std::string& server_address,
+                                                              const EdgeModelOptions& options) {
+  WHARF_ASSIGN_OR_RETURN(std::vector<std::byte> onnx, ReadModel(model_path));
+  std::unique_ptr<EdgeModel> model(
+      new EdgeModel(exec::MakeTorchEngine({.threads = options.threads}), options.normalization));
+  const absl::Status opened = model->Open(std::move(onnx), server_address, options);
+  if (opened.code() == absl::StatusCode::kInvalidArgument) {
+    return InvalidArgument("{}: {}", model_path, Message(opened));
+  }
+  WHARF_RETURN_IF_ERROR(opened);
+  return model;
+}
+
+absl::Status EdgeModel::Open(std::vector<std::byte> onnx, const std::string& server_address,
+                             const EdgeModelOptions& options) {
+  if (options.pictures) {
+    WHARF_ASSIGN_OR_RETURN(onnx, graph::WithByteInput(onnx, options.normalization));
+  }
+  SessionOptions session;
+  session.load = OnnxLoader(*engine_);
+  session.planner = options.planner;
+  session.encodings = AllowedEncodings(options.allow_half, options.pictures ? options.jpeg_quality : std::nullopt);
+  session.token = options.token;
+  session.profile = MeasuredProfile(HashOf(onnx), options.cache_directory, options.caution);
+  session.slack = options.slack;
+  WHARF_ASSIGN_OR_RETURN(session_, Session::Open(
+                                       std::move(onnx),
+                                       [server_address, connecting = options.connecting] {
+                                         return link::Connect(server_address, connecting);
+                                       },
+                                       session));
+  return absl::OkStatus();
+}
+
+const graph::TensorType& EdgeModel::InputType() const { return Graph().Type(Graph().inputs[0]); }
+
+absl::StatusOr<std::vector<graph::Constant>> EdgeModel::Run(std::span<const std::byte> input) {
+  WHARF_ASSIGN_OR_RETURN(const exec::TensorPtr tensor, engine_->MakeTensor(InputType(), input));
+  return Run(tensor);
+}
+
+absl::StatusOr<std::vector<graph::Constant>> EdgeModel::Run(const Image& picture) {
+  WHARF_ASSIGN_OR_RETURN(const exec::TensorPtr tensor, PictureTensor(*engine_, InputType(), picture, normalization_));
+  return Run(tensor);
+}
+
+absl::StatusOr<std::vector<graph::Constant>> EdgeModel::Run(const exec::TensorPtr& input) {
+  WHARF_ASSIGN_OR_RETURN(const std::vector<exec::TensorPtr> tensors, session_->Run(input));
+  std::vector<graph::Constant> outputs;
+  for (const exec::TensorPtr& tensor : tensors) {
+    auto bytes = std::make_shared<std::vector<std::byte>>(tensor->Type().Bytes());
+    tensor->Read(*bytes);
+    outputs.push_back({tensor->Type(), std::move(bytes)});
+  }
+  return outputs;
+}
+
+}  // namespace wharf::split
