@@ -11,6 +11,7 @@
 namespace wharf::cli {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -74,6 +75,18 @@ TEST_F(MultitaskRows, TheGainIsAgainstTheBestBaseline) {
     EXPECT_THAT(one.table.Text(), HasSubstr("+37.5 %"));
     EXPECT_THAT(one.table.Text(), HasSubstr("+14.3 %"));  // the thesis's
   }
+}
+
+TEST_F(MultitaskRows, AccumosWithAndWithoutCorrectionHaveTablesOfTheirOwn) {
+  const std::vector<multitask::System> systems = {
+      {"rr", {}, profile_}, {"accumo", {1, 1}, profile_}, {"accumo-published", {1, 1}, profile_}};
+  const std::vector<MultitaskVideo> videos = {{"L/L", 7, {Result(0.2, 0.2), Result(0.1, 0.1), Result(0.19, 0.19)}}};
+  std::vector<std::string> gains;
+  for (const TitledTable& one : MultitaskTables(Summarise(systems, {{1, 1}}, videos), {{1, 1}})) {
+    if (one.title.find("best baseline") != std::string::npos) gains.push_back(one.title + one.table.Text());
+  }
+  EXPECT_THAT(gains, ElementsAre(AllOf(HasSubstr("accumo-published"), HasSubstr("+5.0 %")),
+                                 AllOf(HasSubstr("accumo "), HasSubstr("+50.0 %"))));
 }
 
 TEST_F(MultitaskRows, TheThesisStandsInBrackets) {

@@ -56,8 +56,10 @@ class Watcher {
     WHARF_ASSIGN_OR_RETURN(now.boxes, networks.boxes(frame));
     WHARF_ASSIGN_OR_RETURN(const double server, track::AbsRel(*now.depth, now.truth.depth));
     WHARF_ASSIGN_OR_RETURN(const double lite_abs_rel, track::AbsRel(*lite, now.truth.depth));
+    WHARF_ASSIGN_OR_RETURN(const double lite_against_server, track::AbsRel(*lite, *now.depth));
     found_.server_abs_rel.push_back(server);
     found_.lite_abs_rel.push_back(lite_abs_rel);
+    found_.lite_against_server.push_back(lite_against_server);
     for (const Seen& before : seen_) {
       const auto motion = FeatureMotion(camera_)({before.frame, before.depth, before.boxes}, frame);
       if (motion.ok()) motions_[{before.frame->index, frame->index}] = *motion;
@@ -143,6 +145,17 @@ double MeanOf(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+// What the lite network loses in truth, over what the thesis's model estimates. A median line, because least squares go
+// by a few frames with something right before the camera, where the error is a hundred times what it usually is.
+absl::StatusOr<track::Line> LiteCorrection(const std::vector<CalibrationVideo>& videos, double mean_server_abs_rel) {
+  const std::vector<double> server = All(videos, &CalibrationVideo::server_abs_rel);
+  std::vector<double> estimates = All(videos, &CalibrationVideo::lite_against_server);
+  std::vector<double> drops = All(videos, &CalibrationVideo::lite_abs_rel);
+  for (double& estimate : estimates) estimate -= mean_server_abs_rel;
+  std::transform(drops.begin(), drops.end(), server.begin(), drops.begin(), std::minus<>());
+  return track::FitQuantile(estimates, drops, 0.5);
+}
+
 }  // namespace
 
 absl::StatusOr<CalibrationVideo> Watch(const scene::World& world, const Networks& networks,
@@ -158,6 +171,7 @@ absl::StatusOr<Calibration> Fit(const std::vector<CalibrationVideo>& videos, std
   calibration.depth = {.server_abs_rel = MeanOf(All(videos, &CalibrationVideo::server_abs_rel)),
                        .lite_abs_rel = MeanOf(All(videos, &CalibrationVideo::lite_abs_rel)),
                        .drop_rate = std::max(0.0, MeanOf(rates))};
+  WHARF_ASSIGN_OR_RETURN(calibration.depth.lite_correction, LiteCorrection(videos, calibration.depth.server_abs_rel));
   calibration.box_drop_rate = std::max(0.0, MeanOf(All(videos, &CalibrationVideo::box_drop_rate)));
   WHARF_ASSIGN_OR_RETURN(calibration.odometry.bound,
                          track::FitQuantile(All(videos, &CalibrationVideo::angular_velocity),
@@ -172,6 +186,8 @@ std::string Calibration::Json() const {
                                        {"server_abs_rel", depth.server_abs_rel},
                                        {"lite_abs_rel", depth.lite_abs_rel},
                                        {"depth_drop_rate", depth.drop_rate},
+                                       {"lite_correction_intercept", depth.lite_correction.intercept},
+                                       {"lite_correction_slope", depth.lite_correction.slope},
                                        {"box_drop_rate", box_drop_rate},
                                        {"odometry_intercept", odometry.bound.intercept},
                                        {"odometry_slope", odometry.bound.slope},
@@ -195,6 +211,8 @@ absl::StatusOr<Calibration> Calibration::Parse(std::string_view text) {
   WHARF_RETURN_IF_ERROR(number("server_abs_rel", calibration.depth.server_abs_rel));
   WHARF_RETURN_IF_ERROR(number("lite_abs_rel", calibration.depth.lite_abs_rel));
   WHARF_RETURN_IF_ERROR(number("depth_drop_rate", calibration.depth.drop_rate));
+  WHARF_RETURN_IF_ERROR(number("lite_correction_intercept", calibration.depth.lite_correction.intercept));
+  WHARF_RETURN_IF_ERROR(number("lite_correction_slope", calibration.depth.lite_correction.slope));
   WHARF_RETURN_IF_ERROR(number("box_drop_rate", calibration.box_drop_rate));
   WHARF_RETURN_IF_ERROR(number("odometry_intercept", calibration.odometry.bound.intercept));
   WHARF_RETURN_IF_ERROR(number("odometry_slope", calibration.odometry.bound.slope));

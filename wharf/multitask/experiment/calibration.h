@@ -24,8 +24,8 @@ struct Calibration {
 
 // What one video adds.
 struct CalibrationVideo {
-  std::vector<double> server_abs_rel, lite_abs_rel, depth_drop_rate, box_drop_rate;  // of frames
-  std::vector<double> angular_velocity, odometry_drop;                               // of windows of 32 frames
+  std::vector<double> server_abs_rel, lite_abs_rel, lite_against_server, depth_drop_rate, box_drop_rate;  // of frames
+  std::vector<double> angular_velocity, odometry_drop;  // of windows of 32 frames
 };
 
 struct CalibrationOptions {
@@ -39,7 +39,8 @@ struct CalibrationOptions {
 // and boxes: from a result 8 frames old, by the true motion. Fails as the networks do, and where the way is too short.
 absl::StatusOr<CalibrationVideo> Watch(const scene::World& world, const Networks& networks,
                                        const CalibrationOptions& options);
-// kFailedPrecondition: nothing to calibrate on.
+// kFailedPrecondition: nothing to calibrate on, or the lite map is equally far from the server's in every frame.
+// kInvalidArgument: one frame only.
 absl::StatusOr<Calibration> Fit(const std::vector<CalibrationVideo>& videos, std::string source);
 
 }  // namespace wharf::multitask

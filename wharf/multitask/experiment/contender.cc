@@ -16,6 +16,12 @@ constexpr size_t kRatioWindow = 8, kErrorWindow = 16;  // offloads, frames (thes
 
 Nanoseconds FromMilliseconds(double ms) { return FromSeconds(ms / 1e3); }
 
+// With the thesis's estimates as they are.
+DepthCalibration Uncorrected(DepthCalibration calibration) {
+  calibration.lite_correction = DepthCalibration().lite_correction;
+  return calibration;
+}
+
 }  // namespace
 
 void Comparison::Add(double estimate, double actual) {
@@ -35,11 +41,12 @@ double Comparison::Correlation() const {
   return x > 0 && y > 0 ? (n * xy_ - x_ * y_) / std::sqrt(x * y) : 0;
 }
 
-Contender::Contender(const Stage& stage)
+Contender::Contender(const Stage& stage, const SystemPolicy& policy)
     : stage_(stage),
+      policy_(policy),
       odometry_(OdometryIn(stage.world, {}, stage.calibration.odometry)),
       depth_(scene::World::Camera(stage.options.width, stage.options.height), stage.sight.Lite(),
-             stage.calibration.depth, odometry_),
+             policy.uncorrected ? Uncorrected(stage.calibration.depth) : stage.calibration.depth, odometry_),
       known_depth_(depth_, stage.sight.Depth(), stage.sight.Lite(), stage.truth),
       boxes_(stage.calibration.box_drop_rate),
       depth_server_(stage.sight.Depth()),
@@ -47,7 +54,7 @@ Contender::Contender(const Stage& stage)
       boxes_server_(stage.sight.Boxes()) {}
 
 std::vector<Task*> Contender::Tasks() {
-  std::vector<Task*> tasks = {depth_known_ ? static_cast<Task*>(&known_depth_) : &depth_, &odometry_};
+  std::vector<Task*> tasks = {policy_.depth_known ? static_cast<Task*>(&known_depth_) : &depth_, &odometry_};
   if (stage_.options.tasks > 2) tasks.push_back(&boxes_);
   return tasks;
 }
@@ -59,21 +66,18 @@ std::vector<TaskServer*> Contender::Servers() {
 }
 
 absl::StatusOr<std::unique_ptr<Contender>> Contender::Make(const System& system, const Stage& stage) {
-  std::unique_ptr<Contender> contender(new Contender(stage));
+  WHARF_ASSIGN_OR_RETURN(const SystemPolicy policy, ParseSystemPolicy(system.policy, stage.options.tasks));
+  std::unique_ptr<Contender> contender(new Contender(stage, policy));
   WHARF_RETURN_IF_ERROR(contender->Start(system));
   return contender;
 }
 
 absl::Status Contender::Start(const System& system) {
-  const int count = stage_.options.tasks;
-  WHARF_ASSIGN_OR_RETURN(const SystemPolicy parsed, ParseSystemPolicy(system.policy, count));
-  const Policy& policy = parsed.policy;
-  depth_known_ = parsed.depth_known;
+  const Policy& policy = policy_.policy;
   const std::vector<Task*> tasks = Tasks();
-  uses_estimates_ = policy.UsesEstimates();
   const bool planned = policy.mode == Mode::kPredictive;
   if (planned && system.weights.size() != tasks.size())
-    return InvalidArgument("{} weights for {} tasks", system.weights.size(), count);
+    return InvalidArgument("{} weights for {} tasks", system.weights.size(), tasks.size());
   std::vector<Nanoseconds> offloads, models;
   for (const Task* const task : tasks) {
     const TaskLatency* const latency = system.profile.Find(task->name());
@@ -113,7 +117,7 @@ absl::Status Contender::OnFrame(const FramePointer& frame) {
   const double decision_us = 1e3 * Milliseconds(report.decision_time);
   sums_.decision_us += decision_us;
   sums_.decision_us_most = std::max(sums_.decision_us_most, decision_us);
-  if (uses_estimates_ && frame->index % stage_.options.estimate_every == 0)
+  if (policy_.policy.UsesEstimates() && frame->index % stage_.options.estimate_every == 0)
     WHARF_RETURN_IF_ERROR(CompareEstimates(frame, depth, abs_rel));
   if (stage_.options.timelines) Record(report, abs_rel);
   return absl::OkStatus();

@@ -44,7 +44,7 @@ class Contender {
   absl::StatusOr<SystemResult> Finish(const std::vector<scene::Pose>& truth);
 
  private:
-  explicit Contender(const Stage& stage);
+  Contender(const Stage& stage, const SystemPolicy& policy);
   std::vector<Task*> Tasks();
   std::vector<TaskServer*> Servers();
   absl::Status Start(const System& system);
@@ -52,6 +52,7 @@ class Contender {
   void Record(const FrameReport& report, double abs_rel);
 
   const Stage stage_;
+  const SystemPolicy policy_;
   OdometryTask odometry_;
   DepthTask depth_;
   KnownDepth known_depth_;  // the same, for systems that know what it loses
@@ -62,7 +63,6 @@ class Contender {
   std::unique_ptr<VirtualOffloader> offloader_;
   std::unique_ptr<VirtualBackground> background_;
   std::optional<Client> client_;
-  bool uses_estimates_ = false, depth_known_ = false;
 
   int64_t frames_ = 0, depth_frames_ = 0, odometry_frames_ = 0, lite_frames_ = 0;  // the middle two: with an answer
   Score sums_;

@@ -31,10 +31,12 @@ const std::vector<ScoreField>& ScoreFields() {
 }
 
 absl::StatusOr<SystemPolicy> ParseSystemPolicy(std::string_view name, int tasks) {
-  constexpr std::string_view kKnown = "+known";
-  SystemPolicy system{.depth_known = name.ends_with(kKnown)};
+  constexpr std::string_view kKnown = "+known", kPublished = "-published";
+  SystemPolicy system{.depth_known = name.ends_with(kKnown), .uncorrected = name.ends_with(kPublished)};
   if (system.depth_known) name.remove_suffix(kKnown.size());
+  if (system.uncorrected) name.remove_suffix(kPublished.size());
   WHARF_ASSIGN_OR_RETURN(system.policy, ParsePolicy(name, tasks));
+  if (system.uncorrected && !system.policy.UsesEstimates()) return InvalidArgument("\"{}\" uses no estimates", name);
   return system;
 }
 

@@ -23,8 +23,10 @@ struct System {
 struct SystemPolicy {
   Policy policy;
   bool depth_known = false;  // estimates of depth are the truth (known_depth.h)
+  bool uncorrected = false;  // the lite network's drop is estimated as in the thesis
 };
-// As ParsePolicy; "+known" behind: with depth_known.
+// As ParsePolicy; "+known" behind: with depth_known, "-published": uncorrected. kInvalidArgument also for the latter of
+// what uses no estimates.
 absl::StatusOr<SystemPolicy> ParseSystemPolicy(std::string_view name, int tasks);
 
 // What one system did on one video. Drops and errors are fractions; 0 where nothing was measured.

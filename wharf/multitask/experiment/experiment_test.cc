@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <nlohmann/json.hpp>
 
 #include "wharf/base/status.h"
 #include "wharf/multitask/experiment/component_times.h"
@@ -24,7 +27,10 @@ const scene::World& World() {
 Calibration SomeCalibration() {
   Calibration calibration;
   calibration.source = "made up";
-  calibration.depth = {.server_abs_rel = 0, .lite_abs_rel = 0.2, .drop_rate = 0.002};
+  calibration.depth = {.server_abs_rel = 0,
+                       .lite_abs_rel = 0.2,
+                       .drop_rate = 0.002,
+                       .lite_correction = {.intercept = 0.05, .slope = 0.5}};
   calibration.odometry.bound = {.intercept = 0.002, .slope = 0.01};
   calibration.box_drop_rate = 0.01;
   return calibration;
@@ -84,6 +90,28 @@ TEST(RunVideo, WhatIsKnownIsNotEstimatedWrongly) {
   EXPECT_EQ(known.failed_results, 0);
 }
 
+TEST(RunVideo, PublishedIsWithoutTheCorrection) {
+  const auto results = RunSystems({"accumo", "accumo-published", "rr+local", "rr+local-published"}, Small());
+  ASSERT_TRUE(results.ok()) << results.status();
+  const auto lite_error = [&](int system) { return (*results)[system].score.lite_estimate_error; };
+  // The server is the truth here, so that the thesis's model is off by no more than one frame is from another.
+  EXPECT_LT(lite_error(1), lite_error(0));
+  EXPECT_LT(lite_error(3), lite_error(2));
+}
+
+TEST(ParseSystemPolicy, KnowsWhatIsBehindAPolicy) {
+  const auto corrected = ParseSystemPolicy("accumo", 2), published = ParseSystemPolicy("accumo-published", 2),
+             known = ParseSystemPolicy("accumo+known", 2), local = ParseSystemPolicy("accumo-local-published", 2);
+  ASSERT_TRUE(corrected.ok() && published.ok() && known.ok() && local.ok());
+  EXPECT_FALSE(corrected->uncorrected || corrected->depth_known || known->uncorrected || published->depth_known);
+  EXPECT_TRUE(published->uncorrected && local->uncorrected && known->depth_known);
+  EXPECT_EQ(published->policy.name, "accumo");
+  EXPECT_FALSE(local->policy.local_algorithms);
+  for (const char* none :
+       {"rr-published", "la-published", "-published", "accumo+known-published", "accumo-published+known"})
+    EXPECT_EQ(ParseSystemPolicy(none, 2).status().code(), absl::StatusCode::kInvalidArgument) << none;
+}
+
 TEST(RunVideo, AThirdTaskIsOneMore) {
   ExperimentOptions options = Small();
   options.tasks = 3;
@@ -137,19 +165,85 @@ TEST(Calibration, IsWrittenAndReadAgain) {
   const auto read = Calibration::Parse(calibration.Json());
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->Json(), calibration.Json());
-  EXPECT_EQ(Calibration::Parse("[]").status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(Calibration::Parse("{\"source\": \"\"}").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_DOUBLE_EQ(read->depth.lite_correction.intercept, 0.05);
+  EXPECT_DOUBLE_EQ(read->depth.lite_correction.slope, 0.5);
+}
+
+TEST(Calibration, WithoutOneOfItsNumbersIsNone) {
+  const nlohmann::json whole = nlohmann::json::parse(SomeCalibration().Json());
+  for (const auto& [key, value] : whole.items()) {
+    if (key == "source") continue;
+    nlohmann::json without = whole, text = whole, huge = whole;
+    without.erase(key);
+    text[key] = "much";
+    huge[key] = nullptr;
+    for (const nlohmann::json& json : {without, text, huge})
+      EXPECT_EQ(Calibration::Parse(json.dump()).status().code(), absl::StatusCode::kInvalidArgument) << json.dump();
+  }
+  for (const char* text : {"", "[]", "{", "{\"source\": \"\"}"})
+    EXPECT_EQ(Calibration::Parse(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+}
+
+// Frames of which the thesis's model says `estimates`, while these are the lite network's drops.
+CalibrationVideo Frames(const std::vector<double>& estimates, const std::vector<double>& drops) {
+  constexpr double kServer = 0.125;
+  CalibrationVideo video;
+  for (size_t i = 0; i < estimates.size(); ++i) {
+    video.server_abs_rel.push_back(kServer);
+    video.lite_abs_rel.push_back(kServer + drops[i]);
+    video.lite_against_server.push_back(kServer + estimates[i]);
+    video.depth_drop_rate.push_back(0.01);
+    video.box_drop_rate.push_back(0.01);
+  }
+  video.angular_velocity = {0.1, 0.2};
+  video.odometry_drop = {0.001, 0.002};
+  return video;
+}
+
+TEST(Calibration, CorrectsAnEstimateThatIsOffByALineExactly) {
+  EXPECT_TRUE(rc::check([] {
+    const double intercept = 1e-3 * *rc::gen::inRange(-100, 100), slope = 1e-2 * *rc::gen::inRange(-300, 300);
+    const auto estimates = rc::gen::inRange(-100, 1000);
+    std::vector<double> x = {0.001 * *estimates}, y;
+    x.push_back(x[0] + 0.001 * *rc::gen::inRange(1, 500));  // two that differ
+    for (const int more : *rc::gen::container<std::vector<int>>(estimates)) x.push_back(0.001 * more);
+    for (const double at : x) y.push_back(intercept + slope * at);
+    const auto calibration = Fit({Frames(x, y)}, "a line");
+    RC_ASSERT(calibration.ok());
+    const track::Line line = calibration->depth.lite_correction;
+    for (size_t i = 0; i < x.size(); ++i) RC_ASSERT(std::abs(line.At(x[i]) - y[i]) < 1e-9);
+  }));
+}
+
+TEST(Calibration, AFewWildFramesDoNotBendTheCorrection) {
+  std::vector<double> x, y;
+  for (int i = 0; i < 200; ++i) {
+    x.push_back(0.001 * i);
+    y.push_back(i % 50 == 49 ? 20 : 0.03 + 0.6 * x.back());
+  }
+  const auto calibration = Fit({Frames(x, y)}, "with something before the camera");
+  ASSERT_TRUE(calibration.ok()) << calibration.status();
+  EXPECT_NEAR(calibration->depth.lite_correction.intercept, 0.03, 1e-6);
+  EXPECT_NEAR(calibration->depth.lite_correction.slope, 0.6, 1e-6);
+}
+
+TEST(Calibration, OneEstimateIsNoLine) {
+  EXPECT_EQ(Fit({Frames({0.1}, {0.2})}, "").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Fit({Frames({0.1, 0.1, 0.1}, {0.2, 0.3, 0.4})}, "").status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
 TEST(Calibration, WatchesAVideo) {
   const auto video = Watch(World(), {}, {.width = kWidth, .height = kHeight, .frames = kFrames, .oracle = true});
   ASSERT_TRUE(video.ok()) << video.status();
   EXPECT_THAT(video->server_abs_rel, SizeIs((kFrames + 3) / 4));
+  EXPECT_EQ(video->lite_against_server, video->lite_abs_rel);  // the oracle's server is the truth
   EXPECT_THAT(video->angular_velocity, SizeIs(kFrames / 32));
   const auto calibration = Fit({*video, *video}, "a test");
   ASSERT_TRUE(calibration.ok()) << calibration.status();
   EXPECT_EQ(calibration->depth.server_abs_rel, 0);  // the oracle's
   EXPECT_GT(calibration->depth.lite_abs_rel, 0);
+  EXPECT_NEAR(calibration->depth.lite_correction.intercept, 0, 1e-9);  // so that the thesis's estimate is right
+  EXPECT_NEAR(calibration->depth.lite_correction.slope, 1, 1e-9);
   EXPECT_EQ(Fit({}, "").status().code(), absl::StatusCode::kFailedPrecondition);
 }
 

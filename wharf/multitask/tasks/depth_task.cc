@@ -45,7 +45,7 @@ absl::Status DepthTask::Accept(int64_t frame, const Answer& answer) {
   if (asked_->depth != nullptr) {
     const absl::StatusOr<double> drop =
         track::LiteDepthDrop(*asked_->depth, *depth->depth, calibration_.server_abs_rel);
-    if (drop.ok()) estimate_.local_drop = *drop;
+    if (drop.ok()) estimate_.local_drop = calibration_.lite_correction.At(*drop);
   }
   asked_.reset();
   return absl::OkStatus();

@@ -109,6 +109,17 @@ TEST_F(DepthTaskTest, HoldsTheLiteMapOfTheOffloadedFrameAgainstTheAnswer) {
   EXPECT_NEAR(task_.estimate().local_drop, 0.2 - 0.05, 1e-6);
 }
 
+TEST_F(DepthTaskTest, TheLiteNetworksEstimateIsTakenFromTheCorrection) {
+  DepthTask task(
+      camera_, [this](const FramePointer&) { return Flat(lite_metres_); },
+      {.server_abs_rel = 0.05, .lite_abs_rel = 0.25, .lite_correction = {.intercept = 0.03, .slope = 0.6}}, *this);
+  EXPECT_DOUBLE_EQ(task.estimate().local_drop, 0.2);  // measured against the truth, so right as it is
+  ASSERT_TRUE(task.Observe(MakeFrame(0, Picture(kWidth, kHeight))).ok());
+  task.Offloaded();
+  ASSERT_TRUE(task.Accept(0, Depth(Flat(10))).ok());
+  EXPECT_NEAR(task.estimate().local_drop, 0.03 + 0.6 * (0.2 - 0.05), 1e-6);
+}
+
 TEST_F(DepthTaskTest, WithoutALiteMapTheEstimateStays) {
   lite_metres_ = -1;
   See(0);
