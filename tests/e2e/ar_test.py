@@ -164,6 +164,19 @@ class Clients(ArTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(video.read_bytes()[4:8], b"ftyp")
 
+    def test_a_program_that_links_wharf(self):
+        """examples/ar_app, with pictures of a camera's size: it fits them to the networks."""
+        server, folder, networks = self.serve_ar(), self.folder / "wide", BIN.parent / "share" / "wharf" / "ar"
+        done = self.command("ar", "render", "--category", "L/L", "--frames", "0:59", "--size", "832x256", "--out", folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        def app(*arguments):
+            return subprocess.run([BIN / "ar_app", *arguments], capture_output=True, text=True, timeout=PATIENCE)
+        done = app(networks, server.address, folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("frame 29: at (", done.stdout)
+        self.assertTrue(done.stdout.endswith("60 frames\n"), done.stdout)
+        self.assertEqual(app(self.folder, server.address, folder).returncode, 1)  # no networks there
+
     def test_an_accuracy_of_another_task_is_refused_in_one_line(self):
         server = self.serve_ar()
         done = self.command("ar", "client", "--server", server.address, "--tasks", "boxes", "--sla", "0.1")

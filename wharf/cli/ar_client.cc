@@ -4,11 +4,11 @@
 #include <cstdio>
 #include <map>
 
+#include "wharf/ar/client_kit.h"
 #include "wharf/cli/option_types.h"
 #include "wharf/multitask/experiment/world_start.h"
 #include "wharf/scene/videos.h"
 #include "wharf/track/metrics.h"
-#include "wharf/track/pose_filter.h"
 
 namespace wharf::cli {
 namespace {
@@ -96,14 +96,8 @@ absl::StatusOr<Sight> MakeSight(const ArClientOptions& options, int width, int h
 absl::Status BeginAt(const scene::Frame& first, const ArClientOptions& options, Sight& sight) {
   const bool moves = options.Has(ar::Task::kDepth) || options.Has(ar::Task::kOdometry);
   if (!moves || sight.world != nullptr) return absl::OkStatus();
-  if (first.imu.empty())
+  if (!ar::LevelStart(first.imu, sight.odometry).ok())
     return FailedPrecondition("the video has no IMU samples with its first frame: say --tasks boxes");
-  multitask::OdometryTaskOptions& odometry = sight.odometry;
-  auto level = track::AlignWithGravity(first.imu, odometry.filter.gravity);
-  if (level.ok()) odometry.start.pose.rotation = *level;
-  odometry.start.velocity_sd = 2;
-  odometry.start.orientation_sd = 0.1;
-  odometry.start.time_s = first.imu.front().time_s;
   return absl::OkStatus();
 }
 

@@ -3,14 +3,11 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "wharf/ar/client.h"
+#include "wharf/ar/client_kit.h"
 #include "wharf/cli/ar_client.h"
 #include "wharf/cli/ar_frames.h"
 #include "wharf/cli/ar_view_file.h"
 #include "wharf/cli/files.h"
-#include "wharf/exec/torch_engine.h"
-#include "wharf/multitask/experiment/calibration.h"
-#include "wharf/perception/depth_network.h"
 #include "wharf/report/table.h"
 
 namespace wharf::cli {
@@ -22,17 +19,13 @@ class OwnRun {
 
   absl::Status Run() {
     if (!options_.json.empty()) WHARF_RETURN_IF_ERROR(CheckWritable(options_.json));
-    const auto engine = exec::MakeTorchEngine({.threads = 1});
-    WHARF_ASSIGN_OR_RETURN(const auto lite,
-                           perception::DepthNetwork::Load(*engine, options_.networks + "/lite.onnx", {}));
-    WHARF_ASSIGN_OR_RETURN(const std::string text, ReadFile(options_.networks + "/accumo.json"));
-    WHARF_ASSIGN_OR_RETURN(const multitask::Calibration calibration, multitask::Calibration::Parse(text));
-    WHARF_ASSIGN_OR_RETURN(Sight sight, MakeSight(options_, lite.Width(), lite.Height(), calibration.odometry));
+    WHARF_ASSIGN_OR_RETURN(const auto kit, ar::ClientKit::Load(options_.networks));
+    WHARF_ASSIGN_OR_RETURN(Sight sight, MakeSight(options_, kit->Width(), kit->Height(), kit->Calibrated().odometry));
     PacedFrames frames(*sight.source);
     WHARF_ASSIGN_OR_RETURN(multitask::FramePointer frame, frames.Next());
     if (frame == nullptr) return FailedPrecondition("there are no frames");
     WHARF_RETURN_IF_ERROR(BeginAt(*frame, options_, sight));
-    WHARF_ASSIGN_OR_RETURN(ar::ClientConfig config, ConfigFor(sight, lite, calibration));
+    WHARF_ASSIGN_OR_RETURN(ar::ClientConfig config, ConfigFor(sight, *kit));
     WHARF_ASSIGN_OR_RETURN(const auto client, ar::Client::Open(std::move(config)));
     WHARF_ASSIGN_OR_RETURN(ViewFile view, ViewFile::Create(options_.view, *sight.source, sight.world.get()));
     const TimePoint end = Clock::Real().Now() + options_.duration;
@@ -47,11 +40,8 @@ class OwnRun {
   }
 
  private:
-  absl::StatusOr<ar::ClientConfig> ConfigFor(const Sight& sight, const perception::DepthNetwork& lite,
-                                             const multitask::Calibration& calibration) const {
-    ar::ClientConfig config;
-    config.camera = sight.source->Camera();
-    config.frames_per_s = sight.source->FramesPerSecond();
+  absl::StatusOr<ar::ClientConfig> ConfigFor(const Sight& sight, const ar::ClientKit& kit) const {
+    ar::ClientConfig config = kit.Config(sight.source->Camera(), sight.source->FramesPerSecond());
     config.tasks = options_.tasks;
     config.policy = options_.policy;
     if (!options_.weights.empty()) {
@@ -59,14 +49,7 @@ class OwnRun {
                              multitask::ParsePolicy("wrr " + options_.weights, static_cast<int>(config.tasks.size())));
       config.weights.assign(policy.turns.begin(), policy.turns.end());
     }
-    WHARF_ASSIGN_OR_RETURN(config.profile, multitask::NamedProfile("thesis"));
-    config.lite = [&lite](const multitask::FramePointer& frame) -> absl::StatusOr<multitask::DepthPointer> {
-      WHARF_ASSIGN_OR_RETURN(scene::DepthMap depth, lite.Estimate(frame->image));
-      return std::make_shared<const scene::DepthMap>(std::move(depth));
-    };
-    config.depth = calibration.depth;
     config.odometry = sight.odometry;
-    config.box_drop_rate = calibration.box_drop_rate;
     config.server = options_.access.server;
     config.dial = options_.Dialling();
     WHARF_ASSIGN_OR_RETURN(config.token, options_.access.Token());
