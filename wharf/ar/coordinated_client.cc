@@ -97,15 +97,16 @@ void CoordinatedClient::TakeAnswer(Answer answer) {
     ++counts_.refused;
     return;
   }
-  const auto drop_rate = tracker_->Accept(answer.frame, *std::move(answer.found));
-  if (!drop_rate.ok()) {
+  const auto seen = tracker_->Accept(answer.frame, *std::move(answer.found));
+  if (!seen.ok()) {
     ++counts_.refused;
     return;
   }
   ++counts_.answered;
   const double network_s = std::max(0.0, Seconds(network));
   report_.network_s += (report_.network_s > 0 ? kNewest : 1) * (network_s - report_.network_s);
-  report_.drop_rate = drop_rate->value_or(report_.drop_rate);  // the server takes the mean
+  if (*seen) drop_rate_.Add((*seen)->near, (*seen)->far);
+  report_.drop_rate = drop_rate_.Rate(track::MeanStride(Reference())).value_or(report_.drop_rate);
   uplink_->Tell(report_);
 }
 

@@ -90,7 +90,9 @@ class CoordinatedClient final : private ConnectionListener {
   };
 
   explicit CoordinatedClient(CoordinatedClientConfig config)
-      : config_(std::move(config)), report_{config_.first_drop_rate, 0} {}
+      : config_(std::move(config)),
+        drop_rate_(config_.task == Task::kDepth ? track::kDepthCurve : track::kBoxCurve),
+        report_{config_.first_drop_rate, 0} {}
   void OnWelcome(const Welcome& welcome) override;
   void OnResult(const Result& result, int64_t frame, std::vector<std::byte> found) override;
   void OnFailed(Task task, int64_t frame, const absl::Status& why) override;
@@ -111,7 +113,8 @@ class CoordinatedClient final : private ConnectionListener {
   OffloadPlan plan_;
   Standing standing_ = Standing::kAway;
   std::map<int64_t, TimePoint> in_flight_;  // when they were captured
-  Report report_;                           // network_s 0: not measured yet
+  track::DropRateEstimator drop_rate_;
+  Report report_;  // network_s 0: not measured yet
   double inference_s_ = 0;
   int served_in_a_row_ = 0;  // frames
   AgreedSummary counts_;     // means as sums

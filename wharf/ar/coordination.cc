@@ -204,8 +204,10 @@ void Coordination::Wait(serving::ClientState state) {
   Admit(state.id);  // it comes behind all that wait
   const auto found = clients_.find(state.id);
   if (found == clients_.end()) return;
-  if (!found->second.hand_over) found->second.hand_over = clock_.Now() + config_.patience;
-  found->second.peer->Tell({.frames = {}, .interval = config_.waiting_interval}, /*served=*/false);
+  if (!found->second.hand_over) {  // it did not wait until now
+    found->second.hand_over = clock_.Now() + config_.patience;
+    found->second.peer->Tell({.frames = {}, .interval = config_.waiting_interval}, /*served=*/false);
+  }
   waiting_.push_back(std::move(state));
 }
 

@@ -5,7 +5,7 @@
 
 #include "wharf/ar/result_coding.h"
 #include "wharf/track/depth_warp.h"
-#include "wharf/track/drop_rate.h"
+#include "wharf/track/metrics.h"
 
 namespace wharf::ar {
 namespace {
@@ -27,24 +27,34 @@ absl::Status TrackerOf<Found>::OnFrame(const FramePointer& frame) {
 
 template <typename Found>
 void TrackerOf<Found>::Offloaded() {
-  asked_.push_back({frame_, tracks_ ? std::optional(result_) : std::nullopt, Stride()});
+  Asked asked = {frame_, {}, {}};
+  if (tracks_) asked.near = {result_, Stride()};
+  if (older_ != nullptr) {
+    absl::StatusOr<Found> far = TrackOlder(frame_);
+    if (far.ok()) asked.far = {*std::move(far), static_cast<int>(frame_->index - older_->index)};
+  }
+  asked_.push_back(std::move(asked));
   if (asked_.size() > kMostAsked) asked_.pop_front();
 }
 
 template <typename Found>
-absl::StatusOr<std::optional<double>> TrackerOf<Found>::Accept(int64_t frame, std::vector<std::byte> bytes) {
+absl::StatusOr<std::optional<SeenDrops>> TrackerOf<Found>::Compare(const Asked& asked, const Found& found) const {
+  if (!asked.near || !asked.far) return std::nullopt;
+  WHARF_ASSIGN_OR_RETURN(const double near, Drop(asked.near->found, found));
+  WHARF_ASSIGN_OR_RETURN(const double far, Drop(asked.far->found, found));
+  return SeenDrops{{static_cast<double>(asked.near->stride), near}, {static_cast<double>(asked.far->stride), far}};
+}
+
+template <typename Found>
+absl::StatusOr<std::optional<SeenDrops>> TrackerOf<Found>::Accept(int64_t frame, std::vector<std::byte> bytes) {
   const auto asked = std::ranges::find(asked_, frame, [](const Asked& one) { return one.frame->index; });
   if (asked == asked_.end()) return NotFound("nobody asked for frame {}", frame);
   WHARF_ASSIGN_OR_RETURN(Found found, Decode(std::move(bytes)));
-  std::optional<double> drop_rate;
-  if (asked->tracked) {
-    const absl::StatusOr<double> measured = DropRate(*asked->tracked, found, asked->stride);
-    if (measured.ok()) drop_rate = std::max(0.0, *measured);
-  }
-  newest_ = asked->frame;
+  const auto seen = Compare(*asked, found);
+  older_ = std::exchange(newest_, asked->frame);
   asked_.erase(asked_.begin(), asked + 1);  // older ones would be a step back
   WHARF_RETURN_IF_ERROR(Begin(newest_, std::move(found)));
-  return drop_rate;
+  return seen.ok() ? *seen : std::nullopt;  // a picture of which nothing is known shows nothing
 }
 
 absl::Status TrackedDepth::Observe(const FramePointer& frame) {
@@ -58,37 +68,47 @@ absl::StatusOr<multitask::DepthPointer> TrackedDepth::Decode(std::vector<std::by
   return std::make_shared<const scene::DepthMap>(std::move(depth));
 }
 
-absl::StatusOr<double> TrackedDepth::DropRate(const multitask::DepthPointer& tracked,
-                                              const multitask::DepthPointer& found, int stride) const {
-  return track::DepthDropRate(*tracked, *found, stride);
+absl::StatusOr<double> TrackedDepth::Drop(const multitask::DepthPointer& tracked,
+                                          const multitask::DepthPointer& found) const {
+  return track::AbsRel(*tracked, *found);
 }
 
 absl::Status TrackedDepth::Begin(const FramePointer& frame, multitask::DepthPointer found) {
-  from_ = std::move(found);
-  from_frame_ = frame->index;
+  older_source_ = std::exchange(newest_source_, {std::move(found), frame->index});
   return absl::OkStatus();
 }
 
-absl::StatusOr<multitask::DepthPointer> TrackedDepth::Track(const FramePointer&) {
-  WHARF_ASSIGN_OR_RETURN(const scene::Pose motion, motion_.MotionSince(from_frame_));
-  return std::make_shared<const scene::DepthMap>(track::WarpDepth(*from_, camera_, motion));
+absl::StatusOr<multitask::DepthPointer> TrackedDepth::WarpFrom(const Source& source) const {
+  WHARF_ASSIGN_OR_RETURN(const scene::Pose motion, motion_.MotionSince(source.frame));
+  return std::make_shared<const scene::DepthMap>(track::WarpDepth(*source.depth, camera_, motion));
+}
+
+absl::StatusOr<multitask::DepthPointer> TrackedDepth::Track(const FramePointer&) { return WarpFrom(newest_source_); }
+
+absl::StatusOr<multitask::DepthPointer> TrackedDepth::TrackOlder(const FramePointer&) {
+  return WarpFrom(older_source_);
 }
 
 absl::StatusOr<std::vector<scene::Box>> TrackedBoxes::Decode(std::vector<std::byte> found) const {
   return DecodeBoxes(found);
 }
 
-absl::StatusOr<double> TrackedBoxes::DropRate(const std::vector<scene::Box>& tracked,
-                                              const std::vector<scene::Box>& found, int stride) const {
-  return track::BoxDropRate(tracked, found, stride);
+absl::StatusOr<double> TrackedBoxes::Drop(const std::vector<scene::Box>& tracked,
+                                          const std::vector<scene::Box>& found) const {
+  return 1 - track::MeanIou(tracked, found);
 }
 
 absl::Status TrackedBoxes::Begin(const FramePointer& frame, std::vector<scene::Box> found) {
+  std::swap(tracker_, older_tracker_);
   return tracker_.Start(frame->image, std::move(found));
 }
 
 absl::StatusOr<std::vector<scene::Box>> TrackedBoxes::Track(const FramePointer& frame) {
   return tracker_.Track(frame->image);
+}
+
+absl::StatusOr<std::vector<scene::Box>> TrackedBoxes::TrackOlder(const FramePointer& frame) {
+  return older_tracker_.Track(frame->image);
 }
 
 template class TrackerOf<multitask::DepthPointer>;

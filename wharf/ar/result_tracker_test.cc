@@ -50,31 +50,51 @@ TEST_F(TrackedDepthTest, HasNothingBeforeTheFirstAnswer) {
 
 TEST_F(TrackedDepthTest, TracksFromTheNewestAnswer) {
   Frames(4, {1});
-  const auto drop_rate = depth_.Accept(1, Everywhere(10));
-  ASSERT_TRUE(drop_rate.ok()) << ToString(drop_rate.status());
-  EXPECT_FALSE(drop_rate->has_value());  // there was nothing to compare
+  ASSERT_TRUE(depth_.Accept(1, Everywhere(10)).ok());
   Frames(5, {});
   ASSERT_NE(depth_.result(), nullptr);
   EXPECT_NEAR(depth_.result()->metres[0], 10, 0.05);
   EXPECT_EQ(depth_.Stride(), 3);
 }
 
-TEST_F(TrackedDepthTest, TheDropRateIsWhatWasTrackedAgainstTheAnswerByTheStride) {
+TEST_F(TrackedDepthTest, ShowsNothingBeforeTwoAnswersWereTrackedFrom) {
+  Frames(2, {0});
+  const auto first = depth_.Accept(0, Everywhere(10));
+  ASSERT_TRUE(first.ok()) << ToString(first.status());
+  EXPECT_FALSE(first->has_value());
+  Frames(6, {4});
+  const auto second = depth_.Accept(4, Everywhere(10));
+  ASSERT_TRUE(second.ok()) << ToString(second.status());
+  EXPECT_FALSE(second->has_value());
+}
+
+TEST_F(TrackedDepthTest, ShowsHowFarTheAnswerIsFromWhatWasTrackedFromTheTwoBefore) {
   Frames(2, {0});
   ASSERT_TRUE(depth_.Accept(0, Everywhere(10)).ok());
   Frames(6, {4});
-  const auto drop_rate = depth_.Accept(4, Everywhere(12.5));
-  ASSERT_TRUE(drop_rate.ok()) << ToString(drop_rate.status());
-  ASSERT_TRUE(drop_rate->has_value());
-  EXPECT_NEAR(**drop_rate, 2.5 / 12.5 / 4, 1e-3);
+  ASSERT_TRUE(depth_.Accept(4, Everywhere(12.5)).ok());
+  Frames(10, {9});
+  const auto seen = depth_.Accept(9, Everywhere(20));
+  ASSERT_TRUE(seen.ok()) << ToString(seen.status());
+  ASSERT_TRUE(seen->has_value());
+  EXPECT_EQ((*seen)->near.stride, 5);
+  EXPECT_NEAR((*seen)->near.drop, 7.5 / 20, 1e-3);
+  EXPECT_EQ((*seen)->far.stride, 9);
+  EXPECT_NEAR((*seen)->far.drop, 10.0 / 20, 1e-3);
 }
 
 TEST_F(TrackedDepthTest, FramesUnderWayAreEachComparedWithWhatWasTrackedToThem) {
-  Frames(3, {0});
+  Frames(3, {0, 2});
   ASSERT_TRUE(depth_.Accept(0, Everywhere(10)).ok());
+  ASSERT_TRUE(depth_.Accept(2, Everywhere(10)).ok());
   Frames(8, {4, 6});
-  EXPECT_NEAR(depth_.Accept(4, Everywhere(20))->value(), 10.0 / 20 / 4, 1e-3);
-  EXPECT_NEAR(depth_.Accept(6, Everywhere(40))->value(), 30.0 / 40 / 6, 1e-3);  // as tracked then, from frame 0
+  const SeenDrops first = depth_.Accept(4, Everywhere(20))->value();
+  EXPECT_EQ(first.near.stride, 2);
+  EXPECT_NEAR(first.near.drop, 10.0 / 20, 1e-3);
+  const SeenDrops second = depth_.Accept(6, Everywhere(40))->value();
+  EXPECT_EQ(second.near.stride, 4) << "as tracked then, from frame 2";
+  EXPECT_EQ(second.far.stride, 6);
+  EXPECT_NEAR(second.near.drop, 30.0 / 40, 1e-3);
   Frames(9, {});
   EXPECT_EQ(depth_.Stride(), 2);
 }
@@ -100,13 +120,19 @@ TEST_F(TrackedDepthTest, NonsenseChangesNothing) {
 TEST(TrackedBoxes, WhatCannotBeFoundAgainCostsAllOfIt) {
   TrackedBoxes boxes;
   const std::vector<std::byte> one = EncodeBoxes(std::vector<scene::Box>{{4, 2, 20, 14}});
-  ASSERT_EQ(boxes.OnFrame(FrameOf(0)), absl::OkStatus());
-  boxes.Offloaded();
-  ASSERT_TRUE(boxes.Accept(0, one).ok());
-  for (int64_t frame = 1; frame <= 4; ++frame) ASSERT_EQ(boxes.OnFrame(FrameOf(frame)), absl::OkStatus());
+  for (const int64_t frame : {0, 1}) {
+    ASSERT_EQ(boxes.OnFrame(FrameOf(frame)), absl::OkStatus());
+    boxes.Offloaded();
+    ASSERT_TRUE(boxes.Accept(frame, one).ok());
+  }
+  for (int64_t frame = 2; frame <= 4; ++frame) ASSERT_EQ(boxes.OnFrame(FrameOf(frame)), absl::OkStatus());
   boxes.Offloaded();
   EXPECT_TRUE(boxes.result().empty());  // a grey wall has no corners to follow
-  EXPECT_NEAR(boxes.Accept(4, one)->value(), 1.0 / 4, 1e-9);
+  const SeenDrops seen = boxes.Accept(4, one)->value();
+  EXPECT_EQ(seen.near.stride, 3);
+  EXPECT_EQ(seen.near.drop, 1);
+  EXPECT_EQ(seen.far.stride, 4);
+  EXPECT_EQ(seen.far.drop, 1);
   EXPECT_EQ(boxes.Accept(4, one).status().code(), absl::StatusCode::kNotFound);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <numeric>
 
 #include "wharf/ar/result_coding.h"
 #include "wharf/cli/cpu_clock.h"
@@ -91,18 +92,23 @@ absl::Status Check(const DropTableOptions& options) {
     return InvalidArgument("a video has {} frames, not {}", scene::World::kFrames, options.frames);
   }
   if (options.step < 1 || options.strides.empty()) return InvalidArgument("no frames to look at");
-  for (const int stride : options.strides) {
-    if (stride % options.step != 0) return InvalidArgument("stride {} is no multiple of {}", stride, options.step);
-  }
+  if (std::ranges::min(options.strides) < 1) return InvalidArgument("a stride is a frame at least");
   return absl::OkStatus();
 }
 
-// Looks at every step-th frame and keeps those that the longest stride needs.
+// Frames between those that all rows and strides need.
+int LookingStep(const DropTableOptions& options) {
+  int step = options.step;
+  for (const int stride : options.strides) step = std::gcd(step, stride);
+  return step;
+}
+
+// Looks at the frames that rows and strides need, and keeps those that the longest stride does.
 template <typename Task>
 class TableMaker {
  public:
   TableMaker(const scene::World& world, const Task& task, std::string video, const DropTableOptions& options)
-      : world_(world), task_(task), options_(options) {
+      : world_(world), task_(task), options_(options), looking_step_(LookingStep(options)) {
     data_.video = std::move(video);
     data_.fps = scene::World::kFramesPerSecond;
     data_.frames = options.frames;
@@ -111,26 +117,28 @@ class TableMaker {
   }
 
   absl::StatusOr<serving::DropTable> Make() {
-    const int rows = data_.Rows(), reach = options_.strides.back() / options_.step;
-    for (int row = 0; row < rows; ++row) {
-      while (first_ + static_cast<int>(window_.size()) <= std::min(row + reach, rows - 1)) {
+    for (int64_t frame = 0; frame < data_.frames; frame += data_.step) {
+      for (; window_begin_ < frame && !window_.empty(); window_begin_ += looking_step_) window_.pop_front();
+      window_begin_ = frame;
+      while (NextLook() <= std::min<int64_t>(frame + data_.strides.back(), data_.frames - 1)) {
         WHARF_RETURN_IF_ERROR(LookAhead());
       }
       WHARF_RETURN_IF_ERROR(AddRow());
-      window_.pop_front();
-      ++first_;
     }
-    for (double* sum : {&data_.frame_bytes, &data_.result_bytes, &data_.client_s}) *sum /= rows;
+    for (double* sum : {&data_.frame_bytes, &data_.result_bytes, &data_.client_s}) *sum /= looks_;
     return serving::DropTable::Make(std::move(data_));
   }
 
  private:
+  int64_t NextLook() const { return window_begin_ + static_cast<int64_t>(window_.size()) * looking_step_; }
+
   absl::Status LookAhead() {
-    const int64_t index = (first_ + static_cast<int64_t>(window_.size())) * options_.step;
+    const int64_t index = NextLook();
     const scene::Frame frame = world_.FrameAt(index, task_.Width(), task_.Height());
     WHARF_ASSIGN_OR_RETURN(auto seen, task_.Look(frame, world_.TruthAt(index, task_.Width(), task_.Height())));
     WHARF_RETURN_IF_ERROR(Measure(frame.image, seen));
     window_.push_back(std::move(seen));
+    ++looks_;
     return absl::OkStatus();
   }
 
@@ -156,7 +164,7 @@ class TableMaker {
   // Of the window's first frame. Frames beyond the video's end are never asked for.
   absl::Status AddRow() {
     for (const int stride : options_.strides) {
-      const auto to = static_cast<size_t>(stride / options_.step);
+      const auto to = static_cast<size_t>(stride / looking_step_);
       DropSample sample;
       if (to < window_.size()) {
         WHARF_ASSIGN_OR_RETURN(sample, task_.Track(window_.front(), window_[to]));
@@ -169,10 +177,12 @@ class TableMaker {
   const scene::World& world_;
   const Task& task_;
   const DropTableOptions& options_;
+  const int looking_step_;
   const CpuClock cpu_;  // other work on the machine is not the client's
   serving::DropTableData data_;
-  std::deque<typename Task::Seen> window_;  // from row first_ on
-  int first_ = 0;
+  std::deque<typename Task::Seen> window_;  // every looking_step_-th frame
+  int64_t window_begin_ = 0;                // the first one's
+  int looks_ = 0;
 };
 
 }  // namespace

@@ -12,15 +12,15 @@
 namespace wharf::cli {
 
 struct DropTableOptions {
-  int frames = 2400;                              // of the video, from its beginning
-  int step = 4;                                   // frames between those that the network is run on
-  std::vector<int> strides = {4, 8, 16, 32, 48};  // multiples of it
-  int jpeg_quality = 90;                          // of offloaded frames
+  int frames = 2400;                                 // of the video, from its beginning
+  int step = 4;                                      // frames between those that are tracked from
+  std::vector<int> strides = {2, 4, 8, 16, 32, 48};  // rising
+  int jpeg_quality = 90;                             // of offloaded frames
 };
 
 // Depth: AbsRel; the tracker warps by the camera's true motion, which devices know well over so few frames.
-// kInvalidArgument: options that do not fit each other or the video; otherwise as the network fails. Renders and infers
-// frames / step pictures: seconds to minutes.
+// kInvalidArgument: options that do not fit the video; otherwise as the network fails. Renders and infers every frame
+// that is a multiple of what divides step and strides: minutes.
 absl::StatusOr<serving::DropTable> MakeDepthDropTable(const scene::World& world, std::string video,
                                                       const perception::DepthNetwork& network,
                                                       const DropTableOptions& options);

@@ -15,8 +15,8 @@ namespace wharf::cli {
 namespace {
 
 constexpr const char* kFooter = R"(
-The network is run on every --step th frame of each video; each result is tracked over every stride and compared with the
-truth and with the network's own result there. A table a video: OUTPUT/CATEGORY-NUMBER.drop.
+The network's result for every --step th frame of each video is tracked over every stride and compared with the truth and
+with the network's own result there. A table a video: OUTPUT/CATEGORY-NUMBER.drop.
 
 Example: wharf ar drop-table --task depth --videos 5 --output tables)";
 
@@ -82,11 +82,10 @@ void AddArDropTableCommand(CLI::App& app) {
   command->add_option("--seconds", options->seconds, "Of each video, from its beginning")
       ->check(CLI::Range(2.0, double{scene::World::kSeconds}))
       ->capture_default_str();
-  command->add_option("--step", options->table.step, "Frames between those that the network is run on")
+  command->add_option("--step", options->table.step, "Frames between those that are tracked from")
       ->check(CLI::Range(1, 60))
       ->capture_default_str();
-  command
-      ->add_option("--strides", options->table.strides, "Multiples of --step, rising; what is between is interpolated")
+  command->add_option("--strides", options->table.strides, "Rising; what is between is interpolated")
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--output", options->output, "Where to write the tables")->type_name("DIR")->required();

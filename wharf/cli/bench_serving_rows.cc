@@ -136,6 +136,7 @@ std::vector<ServingRow> RunServingCase(const ServingCase& setting, const std::ve
   workload.sla_from = setting.sla_from;
   workload.sla_to = setting.sla_to;
   workload.measure = options.measure;
+  if (setting.task == "detection") workload.curve = track::kBoxCurve;
   serving::PilotOptions pilot;
   pilot.seconds = options.pilot_seconds;
   std::vector<ServingRow> rows;

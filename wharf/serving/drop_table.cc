@@ -89,28 +89,27 @@ absl::Status CheckHeader(const DropTableData& data) {
   return absl::OkStatus();
 }
 
+// On the line through them; what is seen is never negative.
 DropSample Between(const DropSample& a, const DropSample& b, float share) {
-  return {a.drop + share * (b.drop - a.drop), a.seen + share * (b.seen - a.seen)};
+  return {a.drop + share * (b.drop - a.drop), std::max(0.0F, a.seen + share * (b.seen - a.seen))};
 }
 
 }  // namespace
 
 DropTable::DropTable(DropTableData data) : data_(std::move(data)) {
-  const int last = data_.strides.back();
-  dense_.reserve(static_cast<size_t>(data_.Rows()) * static_cast<size_t>(last + 1));
+  const std::vector<int>& strides = data_.strides;
+  dense_.reserve(static_cast<size_t>(data_.Rows()) * static_cast<size_t>(strides.back() + 1));
   for (int row = 0; row < data_.Rows(); ++row) {
-    const DropSample* samples = &data_.samples[static_cast<size_t>(row) * data_.strides.size()];
-    DropSample before;  // the result itself
-    int stride = 0;
-    for (size_t i = 0; i < data_.strides.size(); ++i) {
-      const int from = i == 0 ? 0 : data_.strides[i - 1], to = data_.strides[i];
-      for (; stride < to; ++stride) {
-        dense_.push_back(
-            Between(before, samples[i], static_cast<float>(stride - from) / static_cast<float>(to - from)));
-      }
-      before = samples[i];
+    const DropSample* samples = &data_.samples[static_cast<size_t>(row) * strides.size()];
+    dense_.emplace_back();  // the result itself
+    size_t next = std::min<size_t>(1, strides.size() - 1);
+    for (int stride = 1; stride <= strides.back(); ++stride) {
+      if (stride > strides[next]) ++next;
+      const size_t before = next == 0 ? 0 : next - 1;
+      const int distance = std::max(1, strides[next] - strides[before]);
+      dense_.push_back(Between(samples[before], samples[next],
+                               static_cast<float>(stride - strides[before]) / static_cast<float>(distance)));
     }
-    dense_.push_back(before);
   }
 }
 

@@ -26,9 +26,11 @@ struct DropSample {
 struct DropTableData {
   std::string video;
   double fps = 60;
-  int frames = 0;            // of the video
-  int step = 1;              // of the frames, every such one is a row
-  std::vector<int> strides;  // rising from 1 or more; what is between is interpolated, below from 0
+  int frames = 0;  // of the video
+  int step = 1;    // of the frames, every such one is a row
+  // Rising from 1 or more; what is between is interpolated. Shorter ones, but for 0, lie on the line through the first
+  // two: a network differs from itself in the next frame already.
+  std::vector<int> strides;
   // Of an offloaded frame, as a JPEG, and of a result, means.
   double frame_bytes = 0, result_bytes = 0;
   double client_s = 0;              // encoding a frame and decoding a result

@@ -26,12 +26,27 @@ TEST(DropTableTest, InterpolatesBetweenStrides) {
   const auto table = DropTable::Make(Small());
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_FLOAT_EQ(table->At(0, 0).drop, 0);
-  EXPECT_FLOAT_EQ(table->At(0, 1).drop, 0.1F);
   EXPECT_FLOAT_EQ(table->At(3, 2).drop, 0.2F);
   EXPECT_FLOAT_EQ(table->At(0, 3).drop, 0.4F);
   EXPECT_FLOAT_EQ(table->At(0, 3).seen, 0.45F);
   EXPECT_FLOAT_EQ(table->At(5, 4).drop, 2);
   EXPECT_FLOAT_EQ(table->At(4, 8).drop, 4);  // in proportion
+}
+
+TEST(DropTableTest, StridesBelowTheFirstLieOnTheLineThroughTheFirstTwo) {
+  const auto table = DropTable::Make(Small());
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_NEAR(table->At(0, 1).drop, 0, 1e-6);
+  EXPECT_FLOAT_EQ(table->At(0, 1).seen, 0.35F);
+  EXPECT_FLOAT_EQ(table->At(0, 0).seen, 0);
+  EXPECT_FLOAT_EQ(table->At(4, 1).drop, 0.5F);
+  DropTableData steep = Small();
+  steep.strides = {4, 5};
+  EXPECT_EQ(DropTable::Make(steep)->At(4, 1).seen, 0) << "never less than nothing";
+  DropTableData single = Small();
+  single.strides = {2};
+  single.samples = {{0.2F, 0.4F}, {1, 1}};
+  EXPECT_FLOAT_EQ(DropTable::Make(single)->At(0, 1).seen, 0.4F);
 }
 
 TEST(DropTableTest, IsReadAsItWasWritten) {

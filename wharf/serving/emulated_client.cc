@@ -30,6 +30,7 @@ EmulatedClient::EmulatedClient(const Options& options, const InferenceProfile& p
       fps_(options.table->data().fps),
       reference_(ReferenceFor(options, profile)),
       link_(options.link, options.seed),
+      drop_rate_(options.curve),
       report_{0, NetworkOf(options)} {}
 
 FrameId EmulatedClient::FrameAt(TimePoint time) const {
@@ -49,10 +50,11 @@ ClientState EmulatedClient::OnOtherServer(TimePoint now) {
     if (arrived <= now) state.arrivals.Add(frame, arrived);
     results_.push_back({frame, frame + reference_.latency});
   }
-  // The newest result that it has, compared with what was tracked from the one before it.
-  const FrameId compared = (FrameAt(now) - reference_.latency) / interval * interval;
-  const DropSample sample = options_.table->At(std::max<FrameId>(0, compared - interval), interval);
-  report_ = {sample.seen / static_cast<double>(interval), NetworkOf(options_)};
+  drop_rate_ = track::DropRateEstimator(options_.curve);
+  for (const track::Offload& result : results_) {
+    if (result.usable <= FrameAt(now)) Compare(result.frame);
+  }
+  report_.network_s = NetworkOf(options_);
   const double exaggerated = options_.behaviour == Behaviour::kExaggerating ? kExaggeration : 1;
   state.model = {fps_, options_.sla, exaggerated * report_.drop_rate, report_.network_s};
   state.last_frame = last;
@@ -105,10 +107,7 @@ ClientReport EmulatedClient::OnResult(FrameId frame, TimePoint now, Nanoseconds 
   report_.network_s += kNewest * (network_s - report_.network_s);
   const auto use = static_cast<FrameId>(std::ceil(Seconds(now - options_.start) * fps_ - 1e-6));
   AccountUntil(std::min<FrameId>(use, options_.table->data().frames));
-  const FrameId source = SourceAt(frame);
-  if (frame > source) {
-    report_.drop_rate = options_.table->At(source, frame - source).seen / static_cast<double>(frame - source);
-  }
+  Compare(frame);
   if (frame > results_.back().frame) results_.push_back({frame, std::max(use, results_.back().usable)});
   if (results_.size() > kResultsKept) results_.pop_front();
   switch (options_.behaviour) {
@@ -121,11 +120,24 @@ ClientReport EmulatedClient::OnResult(FrameId frame, TimePoint now, Nanoseconds 
   }
 }
 
-// What it was tracked from.
-FrameId EmulatedClient::SourceAt(FrameId frame) const {
-  FrameId source = results_.front().frame;
-  for (const track::Offload& result : results_) {
-    if (result.usable <= frame) source = result.frame;
+// The network's result for a frame with what was tracked to it.
+void EmulatedClient::Compare(FrameId frame) {
+  const size_t source = SourceAt(frame);
+  if (source == 0) return;  // there is none before
+  drop_rate_.Add(SeenAt(results_[source].frame, frame), SeenAt(results_[source - 1].frame, frame));
+  report_.drop_rate = drop_rate_.Rate(track::MeanStride(reference_)).value_or(report_.drop_rate);
+}
+
+track::SeenDrop EmulatedClient::SeenAt(FrameId source, FrameId frame) const {
+  if (frame <= source) return {};
+  return {static_cast<double>(frame - source), options_.table->At(source, frame - source).seen};
+}
+
+// The result that it was tracked from, in results_.
+size_t EmulatedClient::SourceAt(FrameId frame) const {
+  size_t source = 0;
+  for (size_t i = 0; i < results_.size(); ++i) {
+    if (results_[i].usable <= frame) source = i;
   }
   return source;
 }
@@ -140,7 +152,7 @@ double EmulatedClient::DropOf(const DropSample& sample) const {
 
 void EmulatedClient::AccountUntil(FrameId end) {
   for (; accounted_ < end; ++accounted_) {
-    const FrameId source = SourceAt(accounted_), reference = ReferenceSource(accounted_);
+    const FrameId source = results_[SourceAt(accounted_)].frame, reference = ReferenceSource(accounted_);
     const auto stride = static_cast<double>(accounted_ - source);
     ++account_.frames;
     const DropSample shown = options_.table->At(source, accounted_ - source);

@@ -11,6 +11,7 @@
 #include "wharf/serving/emulated_link.h"
 #include "wharf/serving/inference_profile.h"
 #include "wharf/serving/scheduler.h"
+#include "wharf/track/drop_rate.h"
 
 namespace wharf::serving {
 
@@ -51,6 +52,7 @@ class EmulatedClient {
     uint64_t seed = 1;
     Behaviour behaviour = Behaviour::kHonest;
     Measure measure = Measure::kNetwork;
+    track::DropCurve curve = track::kDepthCurve;  // what it takes drops to grow like
   };
   EmulatedClient(const Options& options, const InferenceProfile& profile);
 
@@ -83,8 +85,10 @@ class EmulatedClient {
 
  private:
   void AccountUntil(FrameId end);
+  void Compare(FrameId frame);
+  track::SeenDrop SeenAt(FrameId source, FrameId frame) const;
   double DropOf(const DropSample& sample) const;
-  FrameId SourceAt(FrameId frame) const;
+  size_t SourceAt(FrameId frame) const;
   FrameId ReferenceSource(FrameId frame) const;
 
   const Options options_;
@@ -97,6 +101,7 @@ class EmulatedClient {
   FrameId last_offloaded_ = -1, first_allowed_ = 0;
   std::deque<track::Offload> results_;  // in order of use; the last few
   FrameId accounted_ = 0;               // frames before
+  track::DropRateEstimator drop_rate_;
   ClientReport report_;
   Account account_;
 };

@@ -157,6 +157,7 @@ class Emulation final : public Engine, public ClientPort, public Balancer {
     client.table = &tables_[table];
     client.link = options_.link;
     client.measure = options_.measure;
+    client.curve = options_.system.system == System::kPublishedRateArise ? track::kPublishedCurve : options_.curve;
     client.sla = random_.Uniform(options_.sla_from, options_.sla_to);
     client.start = start;
     client.seed = random_.Next();

@@ -92,9 +92,8 @@ class Scheduler {
 };
 
 // Changes nothing if a value is not finite or negative; else limits a drop rate to kMostDropRate and a network to
-// kMostNetworkSeconds. The model's drop rate is a running mean of those reported: one is of two frames only, and SLAs
-// are of means.
-inline constexpr double kMostDropRate = 1, kMostNetworkSeconds = 0.5, kNewestReport = 0.3;
+// kMostNetworkSeconds. That single measurements are noise, and SLAs of means, is the client's to see to.
+inline constexpr double kMostDropRate = 1, kMostNetworkSeconds = 0.5;
 void ApplyReport(const ClientReport& report, ClientModel& model);
 
 }  // namespace wharf::serving

@@ -7,9 +7,16 @@
 namespace wharf::serving {
 namespace {
 
-constexpr std::string_view kNames[] = {"static",     "clipper",          "chameleon",          "arise-alpha",
-                                       "arise",      "clipper-tolerant", "chameleon-tolerant", "arise-alpha-tolerant",
-                                       "arise-plain"};
+constexpr std::string_view kNames[] = {"static",
+                                       "clipper",
+                                       "chameleon",
+                                       "arise-alpha",
+                                       "arise",
+                                       "clipper-tolerant",
+                                       "chameleon-tolerant",
+                                       "arise-alpha-tolerant",
+                                       "arise-plain",
+                                       "arise-published-rate"};
 
 ReactiveOptions OptionsOf(const SystemOptions& options) {
   ReactiveOptions reactive;
@@ -43,6 +50,7 @@ ReactiveOptions OptionsOf(const SystemOptions& options) {
       break;
     case System::kArise:
     case System::kPlainArise:
+    case System::kPublishedRateArise:
       break;
   }
   return reactive;

@@ -25,13 +25,17 @@ enum class System {
   // "arise-plain", as the thesis writes it: step 1's intervals stand, and who is farthest above its SLA is removed
   // (CoordinatorOptions).
   kPlainArise,
+  // "arise-published-rate": ARISE, but drop rates are estimated as the thesis publishes it: drop / stride.
+  kPublishedRateArise,
 };
 inline constexpr System kSystems[] = {System::kStatic, System::kClipper, System::kChameleon, System::kAlpha,
                                       System::kArise};
 inline constexpr System kVariants[] = {System::kTolerantClipper, System::kTolerantChameleon, System::kTolerantAlpha,
-                                       System::kPlainArise};
+                                       System::kPlainArise, System::kPublishedRateArise};
 std::string_view SystemName(System system);
-inline bool IsCoordinated(System system) { return system == System::kArise || system == System::kPlainArise; }
+inline bool IsCoordinated(System system) {
+  return system == System::kArise || system == System::kPlainArise || system == System::kPublishedRateArise;
+}
 std::optional<System> SystemByName(std::string_view name);
 
 struct SystemOptions {

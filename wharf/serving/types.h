@@ -15,7 +15,7 @@ using FrameId = int64_t;  // of one client's camera, counted from 0
 struct ClientModel {
   double fps = 60;       // of its camera
   double sla = 0;        // most that its mean accuracy may be below the reference setup's (thesis 3.4.3)
-  double drop_rate = 0;  // accuracy lost per frame of tracking stride
+  double drop_rate = 0;  // accuracy lost per frame of tracking stride (track::DropRateEstimator)
   double network_s = 0;  // both ways and the client's own work on frame and result: all but the server's part
 };
 

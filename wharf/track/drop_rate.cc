@@ -33,18 +33,42 @@ absl::Status CheckOffloads(std::span<const Offload> offloads, int64_t first) {
   return absl::OkStatus();
 }
 
-}  // namespace
+constexpr int kResults = 8;  // that a running mean goes back, about
 
-absl::StatusOr<double> DepthDropRate(const scene::DepthMap& tracked, const scene::DepthMap& server, int stride) {
-  WHARF_RETURN_IF_ERROR(CheckStride(stride));
-  WHARF_ASSIGN_OR_RETURN(const double drop, AbsRel(tracked, server));
-  return drop / stride;
+void AddTo(SeenDrop& mean, const SeenDrop& seen, double share) {
+  mean.stride += share * (seen.stride - mean.stride);
+  mean.drop += share * (seen.drop - mean.drop);
 }
+
+bool IsDrop(double drop) { return std::isfinite(drop) && drop >= 0; }
+
+}  // namespace
 
 absl::StatusOr<double> BoxDropRate(std::span<const scene::Box> tracked, std::span<const scene::Box> server,
                                    int stride) {
   WHARF_RETURN_IF_ERROR(CheckStride(stride));
   return (1 - MeanIou(tracked, server)) / stride;
+}
+
+void DropRateEstimator::Add(const SeenDrop& near, const SeenDrop& far) {
+  if (!IsDrop(near.drop) || !IsDrop(far.drop)) return;
+  if (!(near.stride >= 1 && far.stride > near.stride && std::isfinite(far.stride))) return;
+  seen_ = std::min(seen_ + 1, kResults);
+  AddTo(near_, near, 1.0 / seen_);
+  AddTo(far_, far, 1.0 / seen_);
+}
+
+double DropRateEstimator::Exponent() const {
+  if (!curve_.measured || near_.drop <= 0) return curve_.exponent;
+  const double measured = std::log(far_.drop / near_.drop) / std::log(far_.stride / near_.stride);
+  return (curve_.exponent + std::clamp(measured, 0.0, 1.0)) / 2;
+}
+
+std::optional<double> DropRateEstimator::Rate(double reference_stride) const {
+  if (seen_ == 0) return std::nullopt;
+  const double beyond = near_.stride - reference_stride;
+  if (beyond == 0) return near_.drop * Exponent() / near_.stride;  // the limit
+  return near_.drop * -std::expm1(Exponent() * std::log1p(-beyond / near_.stride)) / beyond;
 }
 
 double MeanStride(const OffloadSchedule& schedule) { return schedule.latency + (schedule.interval - 1) / 2.0; }

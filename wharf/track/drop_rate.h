@@ -1,8 +1,9 @@
-// ARISE's accuracy estimator (thesis section 3.4.3): what a client loses by local tracking grows linearly with the
-// tracking stride; the slope is measured online, the strides follow from the offloading schedule in closed form.
+// ARISE's accuracy estimator (thesis section 3.4.3): what a client loses by local tracking grows with the tracking
+// stride; how fast is measured online, the strides follow from the offloading schedule in closed form.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "absl/status/statusor.h"
@@ -11,9 +12,47 @@
 namespace wharf::track {
 
 // Drop in accuracy per frame of stride, from two results for the same frame: the tracker's, from a result `stride`
-// frames older, and the server's own. kInvalidArgument for stride < 1; depth fails as AbsRel.
-absl::StatusOr<double> DepthDropRate(const scene::DepthMap& tracked, const scene::DepthMap& server, int stride);
+// frames older, and the server's own. kInvalidArgument for stride < 1.
 absl::StatusOr<double> BoxDropRate(std::span<const scene::Box> tracked, std::span<const scene::Box> server, int stride);
+
+// What a result of the server shows of the tracker: how far it is from what was tracked to its frame from a result
+// `stride` frames older.
+struct SeenDrop {
+  double stride = 0;
+  double drop = 0;
+};
+
+// How seen drops grow: with this power of the stride. The thesis takes them to be proportional to it. But a network
+// differs from itself from frame to frame, which is seen at the shortest stride already, and which the reference setup
+// loses, too: drops then grow less than in proportion, and drop / stride is far more than a frame more of stride costs.
+struct DropCurve {
+  double exponent = 1;    // expected: calibrated, of a task's network and tracker (docs/ar.md)
+  bool measured = false;  // that of what was seen counts as much as the one expected
+};
+inline constexpr DropCurve kPublishedCurve = {1, false};
+inline constexpr DropCurve kDepthCurve = {0.7, true}, kBoxCurve = {0.4, true};
+
+// The drop rate of one client, from means over its last eight results or so: single ones differ by what is in the two
+// pictures. Not thread-safe.
+class DropRateEstimator {
+ public:
+  explicit DropRateEstimator(const DropCurve& curve) : curve_(curve) {}
+
+  // A result of the server: what it shows of tracking from the newest result that there was, and from the one before
+  // that. Nothing changes if a drop is not finite or negative, or the strides do not rise from 1.
+  void Add(const SeenDrop& near, const SeenDrop& far);
+
+  // Accuracy lost per frame of stride, between the reference setup's mean stride (> 0) and that of what was seen.
+  // Finite, never negative; nullopt if nothing was seen. Of kPublishedCurve: drop / stride, whatever the reference.
+  std::optional<double> Rate(double reference_stride) const;
+
+ private:
+  double Exponent() const;
+
+  DropCurve curve_;
+  int seen_ = 0;
+  SeenDrop near_, far_;  // running means
+};
 
 // Every interval-th frame is offloaded; its result is there `latency` frames later. Both in frames, interval >= 1,
 // latency >= 0.

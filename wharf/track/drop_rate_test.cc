@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <cmath>
+#include <limits>
 #include <vector>
 
 namespace wharf::track {
@@ -70,15 +72,93 @@ TEST(SumOfStrides, RefusesWhatIsNoSchedule) {
 }
 
 TEST(DropRate, IsTheDropOverTheStride) {
-  const scene::DepthMap server{2, 1, {10, 20}}, tracked{2, 1, {11, 20}};
-  EXPECT_NEAR(*DepthDropRate(tracked, server, 5), 0.05 / 5, 1e-9);
-  EXPECT_EQ(DepthDropRate(tracked, server, 0).status().code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(DepthDropRate({1, 1, {3}}, server, 1).status().code(), StatusCode::kInvalidArgument);
   const std::vector<scene::Box> box{{.left = 0, .top = 0, .right = 2, .bottom = 2}};
   const std::vector<scene::Box> moved{{.left = 1, .top = 0, .right = 3, .bottom = 2}};
   EXPECT_NEAR(*BoxDropRate(moved, box, 4), (1 - 1.0 / 3) / 4, 1e-12);
   EXPECT_EQ(*BoxDropRate({}, {}, 4), 0);
   EXPECT_EQ(BoxDropRate(moved, box, 0).status().code(), StatusCode::kInvalidArgument);
+}
+
+// 0.1 * stride ^ exponent.
+SeenDrop OnCurve(double stride, double exponent) { return {stride, 0.1 * std::pow(stride, exponent)}; }
+
+double Secant(double exponent, double from, double to) {
+  return (OnCurve(to, exponent).drop - OnCurve(from, exponent).drop) / (to - from);
+}
+
+TEST(DropRateEstimator, KnowsNothingBeforeTheFirstResult) {
+  EXPECT_EQ(DropRateEstimator(kDepthCurve).Rate(2), std::nullopt);
+}
+
+TEST(DropRateEstimator, ThePublishedOneIsTheDropOverTheStride) {
+  rc::check([] {
+    DropRateEstimator estimator(kPublishedCurve);
+    const double stride = *rc::gen::inRange(1, 60), drop = *rc::gen::inRange(0, 1000) * 1e-3;
+    estimator.Add({stride, drop}, {stride + *rc::gen::inRange(1, 60), *rc::gen::inRange(0, 1000) * 1e-3});
+    RC_ASSERT(std::abs(*estimator.Rate(*rc::gen::inRange(1, 60)) - drop / stride) < 1e-9);
+  });
+}
+
+TEST(DropRateEstimator, IsExactWhereDropsGrowAsExpected) {
+  rc::check([] {
+    const double exponent = *rc::gen::inRange(1, 101) * 0.01;
+    DropRateEstimator estimator({exponent, *rc::gen::arbitrary<bool>()});
+    const double stride = *rc::gen::inRange(1, 40), reference = *rc::gen::inRange(1, 60) * 0.5;
+    const SeenDrop near = OnCurve(stride, exponent), far = OnCurve(stride + *rc::gen::inRange(1, 40), exponent);
+    for (int i = *rc::gen::inRange(1, 30); i > 0; --i) estimator.Add(near, far);
+    const double expected = reference == stride ? near.drop * exponent / stride : Secant(exponent, reference, stride);
+    RC_ASSERT(std::abs(*estimator.Rate(reference) - expected) < 1e-9);
+  });
+}
+
+TEST(DropRateEstimator, LiesBetweenWhatIsExpectedAndWhatIsSeen) {
+  rc::check([] {
+    const double seen = *rc::gen::inRange(0, 101) * 0.01;
+    DropRateEstimator estimator(kDepthCurve);
+    estimator.Add(OnCurve(8, seen), OnCurve(*rc::gen::inRange(9, 40), seen));
+    // Both curves go through what was seen at a stride of 8.
+    const double by_seen = Secant(seen, 2, 8);
+    const double by_expected = OnCurve(8, seen).drop * (1 - std::pow(2.0 / 8, kDepthCurve.exponent)) / (8 - 2);
+    RC_ASSERT(*estimator.Rate(2) >= std::min(by_seen, by_expected) - 1e-9);
+    RC_ASSERT(*estimator.Rate(2) <= std::max(by_seen, by_expected) + 1e-9);
+  });
+}
+
+TEST(DropRateEstimator, FollowsWhatChangesWithinSomeTensOfResults) {
+  DropRateEstimator estimator(kPublishedCurve);
+  for (int i = 0; i < 100; ++i) estimator.Add({8, 0.08}, {16, 0.16});
+  estimator.Add({8, 0.16}, {16, 0.32});
+  EXPECT_NEAR(*estimator.Rate(2), 0.01125, 1e-9) << "an eighth of the way";
+  for (int i = 0; i < 40; ++i) estimator.Add({8, 0.16}, {16, 0.32});
+  EXPECT_NEAR(*estimator.Rate(2), 0.02, 2e-4);
+}
+
+TEST(DropRateEstimator, IgnoresWhatCannotBe) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
+  DropRateEstimator estimator(kDepthCurve);
+  for (const double drop : {kNan, kInfinity, -0.1}) {
+    estimator.Add({4, drop}, {8, 0.1});
+    estimator.Add({4, 0.1}, {8, drop});
+  }
+  estimator.Add({0, 0.1}, {8, 0.1});
+  estimator.Add({8, 0.1}, {8, 0.1});
+  estimator.Add({kNan, 0.1}, {8, 0.1});
+  estimator.Add({4, 0.1}, {kInfinity, 0.1});
+  EXPECT_EQ(estimator.Rate(2), std::nullopt);
+}
+
+TEST(DropRateEstimator, IsFiniteAndNeverNegative) {
+  rc::check([] {
+    DropRateEstimator estimator(*rc::gen::element(kDepthCurve, kBoxCurve, kPublishedCurve));
+    for (int i = *rc::gen::inRange(1, 30); i > 0; --i) {
+      const double stride = *rc::gen::inRange(1, 1000);
+      estimator.Add({stride, *rc::gen::inRange(0, 3) * 0.7},
+                    {stride + *rc::gen::inRange(1, 9), *rc::gen::inRange(0, 3) * 0.7});
+      const double rate = *estimator.Rate(*rc::gen::inRange(1, 2000) * 0.5);
+      RC_ASSERT(std::isfinite(rate));
+      RC_ASSERT(rate >= 0);
+    }
+  });
 }
 
 TEST(DropFromReference, IsNoneForTheReferenceItself) {

@@ -80,10 +80,10 @@ void TrackerDropRate(benchmark::State& state) {
 }
 BENCHMARK(TrackerDropRate)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 
-void ResultDropRate(benchmark::State& state) {
-  for (auto _ : state) benchmark::DoNotOptimize(DepthDropRate(Before().depth, After().depth, 5));
+void ResultDrop(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(AbsRel(Before().depth, After().depth));
 }
-BENCHMARK(ResultDropRate)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
+BENCHMARK(ResultDrop)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 
 // On the server.
 void Odometry(benchmark::State& state) {
