@@ -145,15 +145,31 @@ double MeanOf(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// What the lite network loses in truth, over what the thesis's model estimates. A median line, because least squares go
-// by a few frames with something right before the camera, where the error is a hundred times what it usually is.
-absl::StatusOr<track::Line> LiteCorrection(const std::vector<CalibrationVideo>& videos, double mean_server_abs_rel) {
+// Of each frame, what the thesis's model estimates that the lite network loses, and what it loses in truth.
+struct LiteDrops {
+  std::vector<double> estimated, actual;
+};
+
+LiteDrops LiteDropsIn(const std::vector<CalibrationVideo>& videos, double mean_server_abs_rel) {
   const std::vector<double> server = All(videos, &CalibrationVideo::server_abs_rel);
-  std::vector<double> estimates = All(videos, &CalibrationVideo::lite_against_server);
-  std::vector<double> drops = All(videos, &CalibrationVideo::lite_abs_rel);
-  for (double& estimate : estimates) estimate -= mean_server_abs_rel;
-  std::transform(drops.begin(), drops.end(), server.begin(), drops.begin(), std::minus<>());
-  return track::FitQuantile(estimates, drops, 0.5);
+  LiteDrops drops{All(videos, &CalibrationVideo::lite_against_server), All(videos, &CalibrationVideo::lite_abs_rel)};
+  for (double& estimate : drops.estimated) estimate -= mean_server_abs_rel;
+  std::transform(drops.actual.begin(), drops.actual.end(), server.begin(), drops.actual.begin(), std::minus<>());
+  return drops;
+}
+
+// A median line, because least squares go by a few frames with something right before the camera, where the error is a
+// hundred times what it usually is.
+absl::StatusOr<track::Line> LiteCorrection(const LiteDrops& drops) {
+  return track::FitQuantile(drops.estimated, drops.actual, 0.5);
+}
+
+// Sum of absolute errors.
+double ErrorOf(const track::Line& line, const LiteDrops& drops) {
+  double sum = 0;
+  for (size_t i = 0; i < drops.actual.size(); ++i)
+    sum += std::abs(std::max(0.0, line.At(drops.estimated[i])) - drops.actual[i]);
+  return sum;
 }
 
 }  // namespace
@@ -171,7 +187,8 @@ absl::StatusOr<Calibration> Fit(const std::vector<CalibrationVideo>& videos, std
   calibration.depth = {.server_abs_rel = MeanOf(All(videos, &CalibrationVideo::server_abs_rel)),
                        .lite_abs_rel = MeanOf(All(videos, &CalibrationVideo::lite_abs_rel)),
                        .drop_rate = std::max(0.0, MeanOf(rates))};
-  WHARF_ASSIGN_OR_RETURN(calibration.depth.lite_correction, LiteCorrection(videos, calibration.depth.server_abs_rel));
+  WHARF_ASSIGN_OR_RETURN(calibration.depth.lite_correction,
+                         LiteCorrection(LiteDropsIn(videos, calibration.depth.server_abs_rel)));
   calibration.box_drop_rate = std::max(0.0, MeanOf(All(videos, &CalibrationVideo::box_drop_rate)));
   WHARF_ASSIGN_OR_RETURN(calibration.odometry.bound,
                          track::FitQuantile(All(videos, &CalibrationVideo::angular_velocity),
@@ -179,6 +196,23 @@ absl::StatusOr<Calibration> Fit(const std::vector<CalibrationVideo>& videos, std
   calibration.odometry.base_stride = kBaseStride;
   calibration.odometry.stride = kStride;
   return calibration;
+}
+
+absl::StatusOr<LiteEstimateErrors> CrossValidate(const std::vector<CalibrationVideo>& videos) {
+  if (videos.size() < 2) return InvalidArgument("{} videos: nothing is left to fit to", videos.size());
+  const std::vector<double> server = All(videos, &CalibrationVideo::server_abs_rel);
+  if (server.empty()) return FailedPrecondition("no frames to calibrate on");
+  const double mean_server = MeanOf(server);
+  LiteEstimateErrors errors;
+  for (size_t i = 0; i < videos.size(); ++i) {
+    std::vector<CalibrationVideo> others = videos;
+    others.erase(others.begin() + static_cast<ptrdiff_t>(i));
+    WHARF_ASSIGN_OR_RETURN(const track::Line line, LiteCorrection(LiteDropsIn(others, mean_server)));
+    const LiteDrops drops = LiteDropsIn({videos[i]}, mean_server);
+    errors.published += ErrorOf({.intercept = 0, .slope = 1}, drops) / static_cast<double>(server.size());
+    errors.corrected += ErrorOf(line, drops) / static_cast<double>(server.size());
+  }
+  return errors;
 }
 
 std::string Calibration::Json() const {

@@ -43,4 +43,12 @@ absl::StatusOr<CalibrationVideo> Watch(const scene::World& world, const Networks
 // kInvalidArgument: one frame only.
 absl::StatusOr<Calibration> Fit(const std::vector<CalibrationVideo>& videos, std::string source);
 
+// How far the lite network's estimated drop is from the true one, mean over the frames of all videos, in AbsRel: as the
+// thesis estimates it, and corrected, each video by what is fitted to the others.
+struct LiteEstimateErrors {
+  double published = 0, corrected = 0;
+};
+// Fails as Fit of all videos but one. kInvalidArgument: fewer than two videos.
+absl::StatusOr<LiteEstimateErrors> CrossValidate(const std::vector<CalibrationVideo>& videos);
+
 }  // namespace wharf::multitask

@@ -227,6 +227,17 @@ TEST(Calibration, AFewWildFramesDoNotBendTheCorrection) {
   EXPECT_NEAR(calibration->depth.lite_correction.slope, 0.6, 1e-6);
 }
 
+TEST(Calibration, IsJudgedByVideosItWasNotFittedTo) {
+  // Two videos agree that drops are twice what is estimated; the third one's are what is estimated.
+  const CalibrationVideo twice = Frames({0.1, 0.2}, {0.2, 0.4}), once = Frames({0.1, 0.2}, {0.1, 0.2});
+  const auto errors = CrossValidate({twice, twice, once});
+  ASSERT_TRUE(errors.ok()) << errors.status();
+  EXPECT_NEAR(errors->published, (0.1 + 0.2 + 0.1 + 0.2 + 0 + 0) / 6, 1e-9);
+  EXPECT_GE(errors->corrected, (0.1 + 0.2) / 6 - 1e-9);  // of the third, which the others mislead
+  EXPECT_NEAR(CrossValidate({twice, twice})->corrected, 0, 1e-9);
+  EXPECT_EQ(CrossValidate({twice}).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST(Calibration, OneEstimateIsNoLine) {
   EXPECT_EQ(Fit({Frames({0.1}, {0.2})}, "").status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Fit({Frames({0.1, 0.1, 0.1}, {0.2, 0.3, 0.4})}, "").status().code(), absl::StatusCode::kFailedPrecondition);
