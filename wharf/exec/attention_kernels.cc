@@ -12,9 +12,9 @@ using Result = absl::StatusOr<Outputs>;
 // The dimensions before the last two as one.
 at::Tensor Heads(const at::Tensor& x) { return x.dim() == 3 ? x : x.reshape({-1, x.size(-2), x.size(-1)}); }
 
-// [heads, n, columns]
-at::Tensor TokensOfHeads(int64_t heads, int64_t n, int64_t columns) {
-  return at::empty({n, heads, columns}).transpose(0, 1);
+// [heads, tokens, columns], for results of the queries.
+at::Tensor TokensOfHeads(const at::Tensor& queries, int64_t columns) {
+  return at::empty({queries.size(1), queries.size(0), columns}, queries.options()).transpose(0, 1);
 }
 
 // scores = scale Q Kᵀ of one head.
@@ -25,8 +25,8 @@ void Score(const at::Tensor& queries, const at::Tensor& keys, double scale, at::
 Result Attention(const Call& call) {
   const at::Tensor queries = Heads(call.in[0]), keys = Heads(call.in[1]), values = Heads(call.in[2]);
   const double scale = call.node.Float("scale", 1);
-  at::Tensor result = TokensOfHeads(queries.size(0), queries.size(1), values.size(2));
-  at::Tensor scores = at::empty({queries.size(1), keys.size(1)});
+  at::Tensor result = TokensOfHeads(queries, values.size(2));
+  at::Tensor scores = at::empty({queries.size(1), keys.size(1)}, queries.options());
   for (int64_t head = 0; head < queries.size(0); ++head) {
     Score(queries[head], keys[head], scale, scores);
     at::_softmax_out(scores, scores, 1, false);
@@ -47,8 +47,8 @@ Result PartialAttention(const Call& call) {
   const at::Tensor queries = Heads(call.in[0]), keys = Band(call, 1), values = Band(call, 2);
   const double scale = call.node.Float("scale", 1);
   const int64_t columns = values.size(2);
-  at::Tensor result = TokensOfHeads(queries.size(0), queries.size(1), columns + 2);
-  at::Tensor scores = at::empty({queries.size(1), keys.size(1)});
+  at::Tensor result = TokensOfHeads(queries, columns + 2);
+  at::Tensor scores = at::empty({queries.size(1), keys.size(1)}, queries.options());
   for (int64_t head = 0; head < queries.size(0); ++head) {
     Score(queries[head], keys[head], scale, scores);
     const at::Tensor out = result[head];

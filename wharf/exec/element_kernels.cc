@@ -51,7 +51,7 @@ Result Mod(const Call& call) {
 Result Pow(const Call& call) {
   const at::Tensor &base = call.in[0], &exponent = call.in[1];
   if (base.scalar_type() == exponent.scalar_type() && IsReal(base)) {
-    return Outputs{exponent.numel() == 1 && exponent.dim() <= base.dim() ? at::pow(base, exponent.item())
+    return Outputs{exponent.numel() == 1 && exponent.dim() <= base.dim() ? at::pow(base, call.ScalarInput(1))
                                                                          : at::pow(base, exponent)};
   }
   return Outputs{at::pow(base.to(at::kDouble), exponent.to(at::kDouble)).to(base.scalar_type())};
@@ -62,7 +62,7 @@ Result Clip(const Call& call) {
   if (!low && !high) return Outputs{call.in[0]};
   const bool scalars =
       call.graph.ConstantInput(call.node, 1) != nullptr && call.graph.ConstantInput(call.node, 2) != nullptr;
-  if (scalars) return Outputs{at::clamp(call.in[0], call.in[1].item(), call.in[2].item())};
+  if (scalars) return Outputs{at::clamp(call.in[0], call.ScalarInput(1), call.ScalarInput(2))};
   at::Tensor result = call.in[0];
   if (low) result = at::maximum(result, call.in[1]);
   if (high) result = at::minimum(result, call.in[2]);
@@ -74,7 +74,7 @@ Result Copy(const Call& call) { return Outputs{call.in[0]}; }
 
 Result Dropout(const Call& call) {
   Outputs outputs{call.in[0]};
-  if (call.node.HasOutput(1)) outputs.push_back(at::ones(call.in[0].sizes(), at::kBool));
+  if (call.node.HasOutput(1)) outputs.push_back(at::ones_like(call.in[0], at::kBool));
   return outputs;
 }
 

@@ -43,7 +43,8 @@ class Program {
   virtual const graph::RowRules& RowRules() const = 0;
   // Makes the wanted rows from the given ones, computing of every value between them exactly the rows needed, each
   // operator's in one go. Nothing before a given value is computed. kInvalidArgument: rows are missing, are not those
-  // of the value, or a tensor does not have its type. kInternal: LibTorch refused, with the node.
+  // of the value, or a tensor does not have its type. kInternal: LibTorch refused, with the node. kResourceExhausted: a
+  // GPU's memory is used up. REQUIRES: the tensors are of the engine that prepared the program.
   virtual absl::StatusOr<std::vector<TensorPtr>> Run(std::span<const Part> given,
                                                      std::span<const Rows> wanted) const = 0;
   // Of given rows, a smaller range; no copy where the layout allows. REQUIRES: range within the part's.
@@ -62,11 +63,13 @@ absl::StatusOr<std::vector<TensorPtr>> RunWhole(const Program& program, std::spa
 class Engine {
  public:
   virtual ~Engine() = default;
-  // kInvalidArgument: `bytes` are not those of the type.
+  // kInvalidArgument: `bytes` are not those of the type. kResourceExhausted, kInternal: no memory for it.
   virtual absl::StatusOr<TensorPtr> MakeTensor(const graph::TensorType& type,
                                                std::span<const std::byte> bytes) const = 0;
   // Takes the weights into the engine's layout. kUnimplemented: an operator it has no kernel for.
   virtual absl::StatusOr<std::unique_ptr<Program>> Prepare(graph::Graph graph) const = 0;
+  // What computes, as profiles of machines name it: "LibTorch 1.13.0", "LibTorch 2.11.0 on NVIDIA L4".
+  virtual std::string Name() const = 0;
   // What a user should know about this engine's speed on this machine; "" if nothing.
   virtual std::string Caution() const = 0;
 };

@@ -26,11 +26,14 @@ struct Call {
   bool Has(size_t index) const { return index < in.size() && in[index].defined(); }
   // An output's shape, with as many rows as are to be made.
   std::vector<int64_t> OutShape(size_t index = 0) const;
+  // Of an input of one element: from the model where it is there, else read, for which a GPU is waited for.
+  at::Scalar ScalarInput(size_t index) const;
   const graph::TensorType& OutType(size_t index = 0) const { return graph.Type(node.outputs[index]); }
 };
 
 using Outputs = std::vector<at::Tensor>;
-// One tensor for each output of the node, of which those nobody wants may be missing. May throw c10::Error.
+// One tensor for each output of the node, of which those nobody wants may be missing. Inputs and outputs lie on one
+// device, be it the CPU or a GPU, and so must what a kernel makes in between. May throw c10::Error.
 using Kernel = absl::StatusOr<Outputs> (*)(const Call&);
 
 struct NamedKernel {

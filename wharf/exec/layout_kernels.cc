@@ -12,7 +12,10 @@ namespace {
 
 using Result = absl::StatusOr<Outputs>;
 
-at::Tensor Indices(const std::vector<int64_t>& indices) { return at::tensor(indices, at::kLong); }
+// Beside `x`.
+at::Tensor Indices(const std::vector<int64_t>& indices, const at::Tensor& x) {
+  return at::tensor(indices, x.options().dtype(at::kLong));
+}
 
 // A row of the input may become several; of the first and the last, some may not be wanted.
 Result Reshape(const Call& call) {
@@ -68,7 +71,7 @@ Result Slice(const Call& call) {
     } else {
       std::vector<int64_t> indices(count);
       for (int64_t i = 0; i < count; ++i) indices[i] = start + i * step;
-      result = at::index_select(result, axis, Indices(indices));
+      result = at::index_select(result, axis, Indices(indices, result));
     }
   }
   return Outputs{result};
@@ -106,14 +109,14 @@ Result Pad(const Call& call) {
       from_last.push_back(pads[axis]);
       from_last.push_back(pads[axis + rank]);
     }
-    return Outputs{at::constant_pad_nd(x, from_last, call.Has(2) ? call.in[2].item() : at::Scalar(0))};
+    return Outputs{at::constant_pad_nd(x, from_last, call.Has(2) ? call.ScalarInput(2) : at::Scalar(0))};
   }
   at::Tensor result = x;
   for (int64_t axis = 0; axis < rank; ++axis) {
     if (pads[axis] == 0 && pads[axis + rank] == 0) continue;
     if (x.size(axis) == 0) return InvalidArgument("padding an axis of length 0 by its own elements");
-    result = at::index_select(result, axis,
-                              Indices(PaddedIndices(x.size(axis), pads[axis], pads[axis + rank], mode == "reflect")));
+    result = at::index_select(
+        result, axis, Indices(PaddedIndices(x.size(axis), pads[axis], pads[axis + rank], mode == "reflect"), x));
   }
   return Outputs{result};
 }
@@ -130,11 +133,13 @@ at::Tensor FromTheFront(const at::Tensor& indices, int64_t size) {
 
 Result Gather(const Call& call) {
   WHARF_ASSIGN_OR_RETURN(const int64_t axis, graph::Axis(call.node.Int("axis", 0), call.in[0].dim()));
-  const at::Tensor indices = FromTheFront(call.in[1], call.graph.Type(call.node.inputs[0]).shape[axis]);
-  if (indices.dim() == 0 && call.graph.ConstantInput(call.node, 1) != nullptr) {
+  const int64_t size = call.graph.Type(call.node.inputs[0]).shape[axis];
+  if (call.in[1].dim() == 0 && call.graph.ConstantInput(call.node, 1) != nullptr) {
+    const int64_t index = call.ScalarInput(1).toLong();
     const bool one = call.in[0].size(axis) == 1;  // a row of those the input is cut into: no other is here
-    return Outputs{call.in[0].select(axis, one ? 0 : indices.item<int64_t>())};
+    return Outputs{call.in[0].select(axis, one ? 0 : index < 0 ? index + size : index)};
   }
+  const at::Tensor indices = FromTheFront(call.in[1], size);
   return Outputs{at::reshape(at::index_select(call.in[0], axis, indices.flatten()), call.OutShape())};
 }
 

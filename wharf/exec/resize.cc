@@ -117,12 +117,14 @@ at::Tensor Apply(const at::Tensor& x, int64_t axis, const Taps& taps, int64_t fi
       indices.push_back(taps.indices[i] - first_row);
       weights.push_back(taps.weights[i]);
     }
-    at::Tensor part = at::index_select(x, axis, at::tensor(indices, at::kLong));
-    if (taps.count > 1) part = part * at::tensor(weights, at::kDouble).to(x.scalar_type()).reshape(along);
+    at::Tensor part = at::index_select(x, axis, at::tensor(indices, x.options().dtype(at::kLong)));
+    if (taps.count > 1)
+      part = part * at::tensor(weights, x.options().dtype(at::kDouble)).to(x.scalar_type()).reshape(along);
     result = result.defined() ? result + part : part;
   }
   if (std::find(taps.outside.begin(), taps.outside.end(), true) == taps.outside.end()) return result;
-  const at::Tensor outside = at::tensor(std::vector<uint8_t>(taps.outside.begin(), taps.outside.end()), at::kByte);
+  const at::Tensor outside =
+      at::tensor(std::vector<uint8_t>(taps.outside.begin(), taps.outside.end()), x.options().dtype(at::kByte));
   return result.masked_fill(outside.to(at::kBool).reshape(along), extrapolated);
 }
 

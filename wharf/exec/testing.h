@@ -4,17 +4,29 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "wharf/exec/torch_engine.h"
 
 namespace wharf::exec::testing {
 
+// On the CPU, or what WHARF_EXEC_DEVICE says: where that is not there, the whole program is skipped.
 inline const Engine& TestEngine() {
-  static const std::unique_ptr<Engine> kEngine = MakeTorchEngine({.threads = 1});
+  static const std::unique_ptr<Engine> kEngine = [] {
+    const char* const device = std::getenv("WHARF_EXEC_DEVICE");
+    auto engine = MakeTorchEngineOn(device == nullptr ? "cpu" : device, {.threads = 1});
+    if (engine.ok()) return *std::move(engine);
+    constexpr int kSkipped = 77;
+    std::printf("skipped: %s\n", std::string(Message(engine.status())).c_str());
+    std::fflush(stdout);
+    std::_Exit(kSkipped);
+  }();
   return *kEngine;
 }
 

@@ -14,6 +14,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "wharf/exec/kernels.h"
+#include "wharf/exec/torch_device.h"
 #include "wharf/graph/operators.h"
 
 namespace wharf::exec {
@@ -43,24 +44,33 @@ graph::TensorType TypeOf(const at::Tensor& tensor) {
 
 class TorchTensor final : public Tensor {
  public:
-  explicit TorchTensor(at::Tensor tensor) : tensor_(std::move(tensor)) {}
+  TorchTensor(const TorchDevice& device, at::Tensor tensor) : device_(device), tensor_(std::move(tensor)) {}
   graph::TensorType Type() const override { return TypeOf(tensor_); }
   void Read(std::span<std::byte> into) const override {
     const c10::InferenceMode inference;
-    if (!into.empty()) std::memcpy(into.data(), tensor_.contiguous().data_ptr(), into.size());
+    if (!into.empty()) std::memcpy(into.data(), Here().contiguous().data_ptr(), into.size());
   }
   const at::Tensor& Torch() const { return tensor_; }
 
  private:
+  // On the CPU.
+  at::Tensor Here() const {
+    const TorchDevice::Copying copying(device_);
+    return tensor_.cpu();
+  }
+
+  const TorchDevice device_;
   const at::Tensor tensor_;
 };
 
 const at::Tensor& Torch(const TensorPtr& tensor) { return static_cast<const TorchTensor&>(*tensor).Torch(); }
 
-at::Tensor FromBytes(const graph::TensorType& type, std::span<const std::byte> bytes) {
+at::Tensor FromBytes(const TorchDevice& device, const graph::TensorType& type, std::span<const std::byte> bytes) {
   at::Tensor tensor = at::empty(type.shape, ToTorch(type.element));
   if (!bytes.empty()) std::memcpy(tensor.data_ptr(), bytes.data(), bytes.size());
-  return type.Rank() == 4 ? tensor.contiguous(at::MemoryFormat::ChannelsLast) : tensor;
+  if (type.Rank() == 4) tensor = tensor.contiguous(at::MemoryFormat::ChannelsLast);
+  const TorchDevice::Copying copying(device);
+  return tensor.to(tensor.options().device(device.Torch()));
 }
 
 const absl::flat_hash_map<std::string_view, Kernel>& Kernels() {
@@ -74,18 +84,13 @@ const absl::flat_hash_map<std::string_view, Kernel>& Kernels() {
   return kKernels;
 }
 
-// LibTorch's exceptions carry a backtrace from the second line on.
-std::string FirstLine(const std::exception& error) {
-  const std::string text = error.what();
-  return text.substr(0, text.find('\n'));
-}
-
 // One run: which rows are needed, then node after node.
 class Running {
  public:
-  Running(const Graph& graph, const graph::RowRules& rules, const std::vector<at::Tensor>& constants,
-          const std::vector<Kernel>& kernels)
-      : graph_(graph),
+  Running(const TorchDevice& device, const Graph& graph, const graph::RowRules& rules,
+          const std::vector<at::Tensor>& constants, const std::vector<Kernel>& kernels)
+      : device_(device),
+        graph_(graph),
         rules_(rules),
         constants_(constants),
         kernels_(kernels),
@@ -100,8 +105,15 @@ class Running {
     for (size_t n = 0; n < graph_.nodes.size(); ++n) {
       WHARF_RETURN_IF_ERROR(RunNode(static_cast<int>(n)));
     }
+    try {
+      device_.Wait();
+    } catch (const std::exception& error) {
+      return StatusOf(error, "running on " + device_.Name());
+    }
     std::vector<TensorPtr> results;
-    for (const Rows& rows : wanted) results.push_back(std::make_shared<TorchTensor>(RowsOf(rows.value, rows.range)));
+    for (const Rows& rows : wanted) {
+      results.push_back(std::make_shared<TorchTensor>(device_, RowsOf(rows.value, rows.range)));
+    }
     return results;
   }
 
@@ -190,7 +202,7 @@ class Running {
     if (!range.Empty()) return RowsOf(value, range);
     std::vector<int64_t> shape = graph_.Type(value).shape;
     if (rules_.axis[value] != graph::kNoRows) shape[rules_.axis[value]] = 0;
-    return at::empty(shape, ToTorch(graph_.Type(value).element));
+    return at::empty(shape, at::TensorOptions(ToTorch(graph_.Type(value).element)).device(device_.Torch()));
   }
 
   // Nothing that has rows is read by rows: all rows are made, and those wanted cut out.
@@ -237,7 +249,7 @@ class Running {
       if (!outputs.ok()) return MakeStatus(outputs.status().code(), "{}: {}", node.Label(), Message(outputs.status()));
       WHARF_RETURN_IF_ERROR(Store(call, *outputs, range));
     } catch (const std::exception& error) {
-      return Internal("{}: {}", node.Label(), FirstLine(error));
+      return StatusOf(error, node.Label());
     }
     for (const int value : node.inputs) {
       if (value != graph::kAbsent && --readers_[value] == 0) tensors_[value] = at::Tensor();
@@ -261,6 +273,7 @@ class Running {
     return absl::OkStatus();
   }
 
+  const TorchDevice& device_;
   const Graph& graph_;
   const graph::RowRules& rules_;
   const std::vector<at::Tensor>& constants_;
@@ -272,14 +285,16 @@ class Running {
 
 class TorchProgram final : public Program {
  public:
-  TorchProgram(graph::Graph graph, graph::RowRules rules, std::vector<Kernel> kernels)
-      : graph_(std::move(graph)),
+  // May throw c10::Error.
+  TorchProgram(TorchDevice device, graph::Graph graph, graph::RowRules rules, std::vector<Kernel> kernels)
+      : device_(std::move(device)),
+        graph_(std::move(graph)),
         rules_(std::move(rules)),
         kernels_(std::move(kernels)),
         constants_(graph_.values.size()) {
     for (size_t value = 0; value < graph_.values.size(); ++value) {
       if (const auto& constant = graph_.values[value].constant) {
-        constants_[value] = FromBytes(constant->type, *constant->bytes);
+        constants_[value] = FromBytes(device_, constant->type, *constant->bytes);
       }
     }
   }
@@ -288,14 +303,14 @@ class TorchProgram final : public Program {
   const graph::RowRules& RowRules() const override { return rules_; }
   absl::StatusOr<std::vector<TensorPtr>> Run(std::span<const Part> given, std::span<const Rows> wanted) const override {
     const c10::InferenceMode inference;
-    return Running(graph_, rules_, constants_, kernels_).Run(given, wanted);
+    return Running(device_, graph_, rules_, constants_, kernels_).Run(given, wanted);
   }
   Part Cut(const Part& part, RowRange range) const override {
     const c10::InferenceMode inference;
     const int axis = rules_.axis[part.rows.value];
     if (axis == graph::kNoRows) return part;
     const at::Tensor cut = Torch(part.tensor).narrow(axis, range.lo - part.rows.range.lo, range.Size());
-    return {{part.rows.value, range}, std::make_shared<TorchTensor>(cut)};
+    return {{part.rows.value, range}, std::make_shared<TorchTensor>(device_, cut)};
   }
   absl::StatusOr<Part> Join(std::span<const Part> parts) const override {
     if (parts.size() == 1) return parts[0];
@@ -314,7 +329,9 @@ class TorchProgram final : public Program {
     if (axis == graph::kNoRows) return InvalidArgument("\"{}\" cannot be cut", graph_.values[rows.value].name);
     const c10::InferenceMode inference;
     try {
-      return Part{rows, std::make_shared<TorchTensor>(at::cat(tensors, axis))};
+      auto joined = std::make_shared<TorchTensor>(device_, at::cat(tensors, axis));
+      device_.Wait();
+      return Part{rows, std::move(joined)};
     } catch (const std::exception& error) {
       return InvalidArgument("rows of \"{}\" do not fit together: {}", graph_.values[rows.value].name,
                              FirstLine(error));
@@ -322,6 +339,7 @@ class TorchProgram final : public Program {
   }
 
  private:
+  const TorchDevice device_;
   const graph::Graph graph_;
   const graph::RowRules rules_;
   const std::vector<Kernel> kernels_;  // of each node
@@ -330,13 +348,19 @@ class TorchProgram final : public Program {
 
 class TorchEngine final : public Engine {
  public:
+  explicit TorchEngine(TorchDevice device) : device_(std::move(device)) {}
+
   absl::StatusOr<TensorPtr> MakeTensor(const graph::TensorType& type, std::span<const std::byte> bytes) const override {
     WHARF_RETURN_IF_ERROR(Validate(type));
     if (static_cast<int64_t>(bytes.size()) != type.Bytes()) {
       return InvalidArgument("{} bytes for {}", bytes.size(), type.Text());
     }
     const c10::InferenceMode inference;
-    return std::make_shared<TorchTensor>(FromBytes(type, bytes));
+    try {
+      return std::make_shared<TorchTensor>(device_, FromBytes(device_, type, bytes));
+    } catch (const std::exception& error) {
+      return StatusOf(error, type.Text());
+    }
   }
 
   absl::StatusOr<std::unique_ptr<Program>> Prepare(graph::Graph graph) const override {
@@ -349,24 +373,54 @@ class TorchEngine final : public Engine {
       kernels.push_back(kernel->second);
     }
     const c10::InferenceMode inference;
-    return std::make_unique<TorchProgram>(std::move(graph), std::move(rules), std::move(kernels));
+    try {
+      return std::make_unique<TorchProgram>(device_, std::move(graph), std::move(rules), std::move(kernels));
+    } catch (const std::exception& error) {
+      return StatusOf(error, "the model's weights");
+    }
+  }
+
+  std::string Name() const override {
+    const std::string library = "LibTorch " + TorchVersion();
+    return device_.Name().empty() ? library : library + " on " + device_.Name();
   }
 
   std::string Caution() const override {
+    if (!device_.Torch().is_cpu()) return "";
     Dl_info info{};
     void* const product = dlsym(RTLD_DEFAULT, "sgemm_");
     if (product == nullptr || dladdr(product, &info) == 0) return "";
     std::error_code error;
     const std::string library = std::filesystem::canonical(info.dli_fname, error).string();
-    if (library.find("openblas") != std::string::npos || library.find("mkl") != std::string::npos) return "";
+    for (const char* fast : {"openblas", "mkl", "libtorch_cpu"}) {  // PyTorch's own has MKL inside
+      if (library.find(fast) != std::string::npos) return "";
+    }
     return fmt::format("matrix products come from {}, some ten times slower than OpenBLAS (libopenblas0-pthread)",
                        library);
   }
+
+ private:
+  const TorchDevice device_;
 };
+
+void SetThreads(int threads) {
+  at::set_num_threads(threads);
+  // OpenBLAS has threads of its own, which LibTorch does not know of.
+  using SetThreads = void (*)(int);
+  if (void* const set = dlsym(RTLD_DEFAULT, "openblas_set_num_threads")) {
+    reinterpret_cast<SetThreads>(set)(threads);
+  }
+}
 
 }  // namespace
 
 at::ScalarType ToTorch(graph::ElementType element) { return kTypes[static_cast<size_t>(element)].second; }
+
+at::Scalar Call::ScalarInput(size_t index) const {
+  const graph::Constant* const known = graph.ConstantInput(node, index);
+  if (known == nullptr) return in[index].item();
+  return FromBytes(TorchDevice(), {known->type.element, {}}, std::span(*known->bytes)).item();
+}
 
 std::vector<int64_t> Call::OutShape(size_t index) const {
   std::vector<int64_t> shape = OutType(index).shape;
@@ -374,23 +428,26 @@ std::vector<int64_t> Call::OutShape(size_t index) const {
   return shape;
 }
 
-std::unique_ptr<Engine> MakeTorchEngine(const TorchOptions& options) {
-  if (options.threads > 0) {
-    at::set_num_threads(options.threads);
-    // OpenBLAS has threads of its own, which LibTorch does not know of.
-    using SetThreads = void (*)(int);
-    if (void* const set = dlsym(RTLD_DEFAULT, "openblas_set_num_threads")) {
-      reinterpret_cast<SetThreads>(set)(options.threads);
-    }
-  }
-  return std::make_unique<TorchEngine>();
+absl::StatusOr<std::unique_ptr<Engine>> MakeTorchEngineOn(const std::string& device, const TorchOptions& options) {
+  WHARF_ASSIGN_OR_RETURN(const std::string found, FindTorchDevice(device));
+  WHARF_ASSIGN_OR_RETURN(TorchDevice opened, TorchDevice::Open(found, options.gpu_memory));
+  if (options.threads > 0) SetThreads(options.threads);
+  return std::make_unique<TorchEngine>(std::move(opened));
 }
 
-void WarmUpTorch() {
+std::unique_ptr<Engine> MakeTorchEngine(const TorchOptions& options) { return *MakeTorchEngineOn("cpu", options); }
+
+absl::Status WarmUpTorch(const std::string& device) {
   const c10::InferenceMode inference;
-  const at::Tensor matrix = at::ones({512, 512});
-  at::matmul(matrix, matrix);
-  at::conv2d(at::ones({1, 16, 64, 64}), at::ones({16, 16, 3, 3})).relu_();
+  try {
+    const at::TensorOptions there = at::TensorOptions(at::kFloat).device(device);
+    const at::Tensor matrix = at::ones({512, 512}, there);
+    at::matmul(matrix, matrix);
+    at::conv2d(at::ones({1, 16, 64, 64}, there), at::ones({16, 16, 3, 3}, there)).relu_().cpu();
+  } catch (const std::exception& error) {
+    return StatusOf(error, "starting LibTorch on " + device);
+  }
+  return absl::OkStatus();
 }
 
 std::string TorchVersion() { return TORCH_VERSION; }

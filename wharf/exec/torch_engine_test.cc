@@ -1,7 +1,11 @@
 #include "wharf/exec/torch_engine.h"
 
+#include <c10/util/Exception.h>
 #include <dlfcn.h>
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
+
+#include "wharf/exec/testing.h"
+#include "wharf/exec/torch_device.h"
 
 namespace wharf::exec {
 namespace {
@@ -18,6 +22,47 @@ TEST(TorchEngine, UsesAsManyThreadsAsItIsTold) {
 }
 
 TEST(TorchEngine, KnowsItsVersion) { EXPECT_EQ(TorchVersion().find_first_not_of("0123456789."), std::string::npos); }
+
+TEST(TorchDevice, IsNamedAsUsersNameIt) {
+  EXPECT_EQ(FindTorchDevice("cpu").value(), "cpu");
+  EXPECT_EQ(MakeTorchEngine({.threads = 1})->Name(), "LibTorch " + TorchVersion());
+  for (const char* wrong :
+       {"", "gpu", "CUDA", "cuda:", "cuda:-1", "cuda:one", "cuda:1x", "cuda1", "cuda:99999999999"}) {
+    EXPECT_EQ(FindTorchDevice(wrong).status().code(), absl::StatusCode::kInvalidArgument) << wrong;
+    EXPECT_EQ(MakeTorchEngineOn(wrong, {.threads = 1}).status().code(), absl::StatusCode::kInvalidArgument) << wrong;
+  }
+}
+
+TEST(TorchDevice, ThatIsNotThereIsRefusedInALineThatSaysWhatToDo) {
+  const auto first = FindTorchDevice("cuda");
+  EXPECT_EQ(FindTorchDevice("auto").value(), first.ok() ? *first : "cpu");
+  const absl::Status refused = MakeTorchEngineOn(first.ok() ? "cuda:64" : "cuda", {.threads = 1}).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  const std::string message(Message(refused));
+  EXPECT_THAT(message, ::testing::HasSubstr(first.ok() ? "there is no GPU 64" : "say cpu, or"));
+  EXPECT_EQ(message.find('\n'), std::string::npos);
+}
+
+TEST(TorchDevice, WhatLibTorchThrowsBecomesAStatusOfOneLine) {
+  const c10::SourceLocation here{"", "", 0};
+  const absl::Status used_up = StatusOf(c10::OutOfMemoryError(here, "tried to take 2 GiB\n#0 a"), "Conv node \"a\"");
+  EXPECT_EQ(used_up.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Message(used_up), "Conv node \"a\": the GPU has no memory left for it: tried to take 2 GiB");
+  const absl::Status refused = StatusOf(c10::Error(here, "no such kernel\n#0 a"), "Conv node \"a\"");
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(Message(refused), "Conv node \"a\": no such kernel");
+}
+
+TEST(TorchDevice, OfAGpuHasItsNameAndNoMoreMemoryThanItIsTold) {
+  const std::string library = "LibTorch " + TorchVersion(), name = testing::TestEngine().Name();
+  if (name == library) GTEST_SKIP() << "WHARF_EXEC_DEVICE=cuda runs it on a GPU";
+  EXPECT_THAT(name, ::testing::StartsWith(library + " on "));
+  const auto small = MakeTorchEngineOn("cuda", {.threads = 1, .gpu_memory = 64 << 20});
+  ASSERT_TRUE(small.ok()) << ToString(small.status());
+  const graph::TensorType large{graph::ElementType::kUint8, {256 << 20}};
+  const auto tensor = (*small)->MakeTensor(large, std::vector<std::byte>(large.Bytes()));
+  EXPECT_EQ(tensor.status().code(), absl::StatusCode::kResourceExhausted) << ToString(tensor.status());
+}
 
 }  // namespace
 }  // namespace wharf::exec

@@ -57,9 +57,8 @@ at::Tensor PadAll(const at::Tensor& x, double value, Window& window) {
   return at::constant_pad_nd(x, pads, value);
 }
 
-c10::optional<at::Tensor> Bias(const Call& call) {
-  return call.Has(2) ? c10::optional<at::Tensor>(call.in[2]) : c10::nullopt;
-}
+// Undefined if there is none.
+at::Tensor Bias(const Call& call) { return call.Has(2) ? call.in[2] : at::Tensor(); }
 
 Result Conv(const Call& call) {
   WHARF_ASSIGN_OR_RETURN(Window window, WindowOfRows(call));
@@ -130,7 +129,7 @@ at::Tensor PlacesInTensor(const Call& call, const at::Tensor& places) {
   std::vector<int64_t> planes(places.dim(), 1);
   planes[0] = places.size(0);
   planes[1] = places.size(1);
-  return result + at::arange(planes[0] * planes[1], at::kLong).reshape(planes) * channel;
+  return result + at::arange(planes[0] * planes[1], places.options()).reshape(planes) * channel;
 }
 
 // Which LibTorch's pools refuse.
@@ -207,7 +206,7 @@ Result AveragePool(const Call& call) {
     std::vector<int64_t> along(y.dim(), 1);
     along[axis + 2] = length;
     const auto counts = Counts(declared, axis, first, length, in[axis + 2], padded);
-    y = y / at::tensor(counts, at::kDouble).to(y.scalar_type()).reshape(along);
+    y = y / at::tensor(counts, y.options().dtype(at::kDouble)).to(y.scalar_type()).reshape(along);
   }
   return Outputs{y};
 }

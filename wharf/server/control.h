@@ -10,7 +10,7 @@
 //     Drain ───────────────────────────▶  at any time
 //        ◀─────────────────────────────  Waiting: the connection is gone, or back
 //     Evict ───────────────────────────▶  while it waits: its place is needed
-//     Probe ───────────────────────────▶  instead of Assign: can a device be made?
+//     Probe ───────────────────────────▶  instead of Assign: can a device be made? (of wharf-model: can models run?)
 //        ◀─────────────────────────────  ProbeResult, then it exits
 //
 // A connection that resumes a session (link/resumable_stream.h) goes from the worker that accepted it to the one that
@@ -61,7 +61,7 @@ enum class ControlKind : uint8_t {
 };
 
 struct Configure {
-  std::string device, cache_directory, token;  // token: "" = none wanted
+  std::string device, model_device, cache_directory, token;  // token: "" = none wanted
   std::string tls_certificate, tls_key, tls_client_ca;
   uint64_t memory_quota = 0;
   int32_t threads = 0;
@@ -69,8 +69,8 @@ struct Configure {
   int64_t resume_timeout_ns = 0;   // 0: sessions end with their connection
   uint64_t model_cache_bytes = 0;  // of the models under cache_directory
   auto Fields() {
-    return std::tie(device, cache_directory, token, tls_certificate, tls_key, tls_client_ca, memory_quota, threads,
-                    idle_timeout_ns, hello_timeout_ns, resume_timeout_ns, model_cache_bytes);
+    return std::tie(device, model_device, cache_directory, token, tls_certificate, tls_key, tls_client_ca, memory_quota,
+                    threads, idle_timeout_ns, hello_timeout_ns, resume_timeout_ns, model_cache_bytes);
   }
 };
 

@@ -37,7 +37,9 @@ class Daemon {
 
  private:
   absl::Status Prepare();
+  absl::StatusOr<ProbeResult> Probe(bool runs_models) const;
   absl::Status ProbeDevice();
+  absl::Status ProbeModelDevice();
   absl::Status BlockSignals();
   void Announce();
   void Turn();
@@ -98,6 +100,7 @@ absl::Status Daemon::BlockSignals() {
 
 absl::Status Daemon::Prepare() {
   configure_.device = options_.device;
+  configure_.model_device = options_.model_device;
   configure_.cache_directory = options_.cache_directory;
   configure_.tls_certificate = options_.tls_certificate;
   configure_.tls_key = options_.tls_key;
@@ -115,6 +118,7 @@ absl::Status Daemon::Prepare() {
   // Before the probe: a port in use should be said at once.
   WHARF_ASSIGN_OR_RETURN(auto listener, link::Listener::Create(options_.listen));
   WHARF_RETURN_IF_ERROR(ProbeDevice());
+  WHARF_RETURN_IF_ERROR(ProbeModelDevice());
   // A GPU's driver gives the processes that use it time slices of its own.
   if (options_.fair_share && configure_.device == "soft") {
     WHARF_ASSIGN_OR_RETURN(shares_, SharedPage::Create());
@@ -124,8 +128,8 @@ absl::Status Daemon::Prepare() {
 }
 
 // In a process of its own: a GPU driver's state must not be in the daemon, which forks.
-absl::Status Daemon::ProbeDevice() {
-  WHARF_ASSIGN_OR_RETURN(const auto worker, StartWorker(false));
+absl::StatusOr<ProbeResult> Daemon::Probe(bool runs_models) const {
+  WHARF_ASSIGN_OR_RETURN(const auto worker, StartWorker(runs_models));
   absl::StatusOr<ProbeResult> result = Unavailable("it gave no answer");
   absl::Status asked = SendControl(worker->Control(), ControlKind::kProbe, offload::Nothing{});
   pollfd answer{worker->Control(), POLLIN, 0};
@@ -137,8 +141,25 @@ absl::Status Daemon::ProbeDevice() {
   waitpid(worker->Pid(), nullptr, 0);
   if (!result.ok()) return Internal("the process that looks for a device failed: {}", Message(result.status()));
   if (result->driver.empty()) return Unavailable("{}", result->problem);
-  configure_.device = result->driver;
-  device_name_ = result->name;
+  return result;
+}
+
+absl::Status Daemon::ProbeDevice() {
+  WHARF_ASSIGN_OR_RETURN(const ProbeResult found, Probe(false));
+  configure_.device = found.driver;
+  device_name_ = found.name;
+  return absl::OkStatus();
+}
+
+// Only a GPU that was asked for is looked for before there is a client: LibTorch takes a while to load.
+absl::Status Daemon::ProbeModelDevice() {
+  if (!options_.model_device.starts_with("cuda")) return absl::OkStatus();
+  if (options_.model_program.empty()) {
+    return FailedPrecondition("--model-device {} needs wharf-model, which is not installed", options_.model_device);
+  }
+  WHARF_ASSIGN_OR_RETURN(const ProbeResult found, Probe(true));
+  configure_.model_device = found.driver;
+  Log(LogLevel::kInfo, "models run on a GPU", {{"device", found.driver}, {"engine", found.name}});
   return absl::OkStatus();
 }
 

@@ -95,8 +95,10 @@ class ModelWorker {
  public:
   ModelWorker(int control, WorkerSetup setup) : control_(control), setup_(std::move(setup)) {}
 
-  // What can be done before there is a client.
-  void Prepare();
+  // What can be done before there is a client. `device`: as exec::FindTorchDevice returns it, or what it failed with.
+  // Fails with that, and as exec::MakeTorchEngineOn and WarmUpTorch do.
+  absl::Status Prepare(const absl::StatusOr<std::string>& device);
+  int AnswerProbe(const absl::Status& prepared) const;
   int Serve(Assign order, int connection);
 
  private:
@@ -114,6 +116,7 @@ class ModelWorker {
 
   const int control_;
   const WorkerSetup setup_;
+  std::string device_;  // "cpu" or "cuda:N"
   uint64_t id_ = 0;
   split::Ticket ticket_;
   std::string peer_;
@@ -128,9 +131,11 @@ class ModelWorker {
   bool over_ = false;
 };
 
-void ModelWorker::Prepare() {
-  auto torch = exec::MakeTorchEngine({Settings().threads});
-  exec::WarmUpTorch();
+absl::Status ModelWorker::Prepare(const absl::StatusOr<std::string>& device) {
+  WHARF_RETURN_IF_ERROR(device.status());
+  device_ = *device;
+  WHARF_ASSIGN_OR_RETURN(auto torch, exec::MakeTorchEngineOn(device_, {Settings().threads, Settings().memory_quota}));
+  WHARF_RETURN_IF_ERROR(exec::WarmUpTorch(device_));
   engine_ = split::MakeEngineAround(std::move(torch),
                                     [this](const std::function<split::RunResult()>& run) { return turns_->Run(run); });
   const std::string& cache = Settings().cache_directory;
@@ -139,6 +144,18 @@ void ModelWorker::Prepare() {
   if (const absl::Status limited = LimitMemory(Settings().memory_quota); !limited.ok()) {
     Log(LogLevel::kWarning, "the worker's memory is not limited", {{"why", Message(limited)}});
   }
+  return absl::OkStatus();
+}
+
+int ModelWorker::AnswerProbe(const absl::Status& prepared) const {
+  ProbeResult result;
+  if (prepared.ok()) {
+    result.driver = device_;
+    result.name = engine_->Name();
+  } else {
+    result.problem = std::string(Message(prepared));
+  }
+  return SendControl(control_, ControlKind::kProbeResult, result).ok() ? 0 : 1;
 }
 
 split::ServerConfig ModelWorker::ConfigFor() {
@@ -164,7 +181,8 @@ int ModelWorker::Serve(Assign order, int connection) {
   id_ = order.session;
   ticket_ = {order.session, order.secret};
   std::unique_ptr<FairShare> share;
-  if (setup_.shares != nullptr && order.share_slot < kShareSlots) {
+  const bool by_cpu = device_ == "cpu";  // a GPU's driver gives the processes that use it time slices of its own
+  if (by_cpu && setup_.shares != nullptr && order.share_slot < kShareSlots) {
     share_slot_ = order.share_slot;
     share = std::make_unique<FairShare>(setup_.shares, share_slot_);
   }
@@ -172,7 +190,7 @@ int ModelWorker::Serve(Assign order, int connection) {
   closed_event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (closed_event_ < 0) return 1;
   Begin(std::move(order.beginning), connection);
-  Log(LogLevel::kInfo, "split session opened", {{"session", id_}, {"peer", peer_}});
+  Log(LogLevel::kInfo, "split session opened", {{"session", id_}, {"peer", peer_}, {"engine", engine_->Name()}});
   Watch();
   Finish();
   return 0;
@@ -281,13 +299,20 @@ int RunModelWorker(int control_socket) {
     Log(LogLevel::kError, "a worker is started by `wharf serve` only", {{"why", Message(setup.status())}});
     return 2;
   }
-  if (const absl::Status entered = EnterSandbox(/*for_gpu=*/false); !entered.ok()) {
+  const absl::StatusOr<std::string> device = exec::FindTorchDevice(setup->configure.model_device);
+  const bool for_gpu = device.ok() && *device != "cpu";
+  if (const absl::Status entered = EnterSandbox(for_gpu); !entered.ok()) {
     Log(LogLevel::kWarning, "the worker is not sandboxed", {{"why", Message(entered)}});
   }
   ModelWorker worker(control_socket, *std::move(setup));
-  worker.Prepare();
+  const absl::Status prepared = worker.Prepare(device);
   const absl::StatusOr<ControlMessage> order = ReceiveControl(control_socket);
   if (!order.ok()) return 0;  // a spare that is no longer wanted
+  if (order->kind == ControlKind::kProbe) return worker.AnswerProbe(prepared);
+  if (!prepared.ok()) {
+    Log(LogLevel::kError, "models cannot run", {{"why", Message(prepared)}});
+    return 1;
+  }
   absl::StatusOr<Assign> assign = DecodeControl<Assign>(*order, ControlKind::kAssign);
   if (!assign.ok() || order->fd < 0) return 0;
   return worker.Serve(*std::move(assign), order->fd);

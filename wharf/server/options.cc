@@ -41,6 +41,10 @@ absl::Status Validate(const ServerOptions& options) {
       options.device != kPartitionDriver) {
     return InvalidArgument("--device is soft, cuda or auto, not {}", options.device);
   }
+  if (options.model_device != "cpu" && options.model_device != "auto" && options.model_device != "cuda" &&
+      !options.model_device.starts_with("cuda:")) {
+    return InvalidArgument("--model-device is cpu, cuda, cuda:N or auto, not {}", options.model_device);
+  }
   if (options.tls_certificate.empty() != options.tls_key.empty()) {
     return InvalidArgument("--tls-cert and --tls-key go together");
   }

@@ -16,6 +16,7 @@ inline constexpr const char* kPartitionDriver = "partition";
 struct ServerOptions {
   std::string listen = "127.0.0.1:7070";  // HOST:PORT, [V6]:PORT or unix:PATH
   std::string device = "auto";            // soft, cuda or auto (cuda if there is one)
+  std::string model_device = "auto";      // of split sessions: cpu, cuda, cuda:N or auto (cuda if LibTorch can use one)
   uint64_t memory_quota = uint64_t{2} << 30;
   int max_sessions = 16;
   bool fair_share = true;  // soft: sessions that compete get equal shares of the device

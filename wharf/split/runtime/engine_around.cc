@@ -36,6 +36,7 @@ class EngineAround final : public exec::Engine {
     WHARF_ASSIGN_OR_RETURN(auto program, engine_->Prepare(std::move(graph)));
     return std::make_unique<ProgramInside>(std::move(program), around_);
   }
+  std::string Name() const override { return engine_->Name(); }
   std::string Caution() const override { return engine_->Caution(); }
 
  private:

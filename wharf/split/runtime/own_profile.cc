@@ -43,7 +43,7 @@ absl::StatusOr<MachineProfile> OwnProfile(const Model& model, const Sha256& hash
                                           const Clock& clock) {
   const std::string digits = HexOf(hash), directory = cache_directory.empty() ? "" : cache_directory + "/profiles";
   const ProfileCache cache(directory);
-  const Machine machine = ThisMachine("LibTorch " + exec::TorchVersion(), exec::TorchThreads());
+  const Machine machine = ThisMachine(model.Engine().Name(), exec::TorchThreads());
   auto found = cache.Find(digits, machine);
   if (found && CheckFits(model.Operators(), *found, "cache").ok()) return *std::move(found);
   const MeasuringTurn turn(directory);
