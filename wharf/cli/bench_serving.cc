@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <memory>
 
+#include "wharf/cli/ar_networks.h"
 #include "wharf/cli/bench_progress.h"
+#include "wharf/cli/bench_serving_exec.h"
 #include "wharf/cli/bench_serving_report.h"
 #include "wharf/cli/commands.h"
 #include "wharf/cli/files.h"
@@ -22,28 +24,31 @@ constexpr const char* kFooter = R"(
 Clients are emulated in virtual time: their cameras, links and schedules one by one; what their trackers lose is looked
 up in tables that wharf ar drop-table makes of real networks and trackers. The scheduler is the one that serves for
 real. The engine takes the times of --profile: a file of wharf ar latency --json, or GPU:MODEL of the measured block
-times in data/pipeline (V100:fcn stands in for a depth network, V100:rtmdet for a detector). All clients of a run are
-modelled by that.
+times in data/pipeline (V100:fcn, if nothing is said, stands in for a depth network, V100:rtmdet for a detector). All
+clients of a run are modelled by that.
 
 Systems     static (interval, batch and number of clients by pilot search), clipper (dynamic batching, interval by pilot
             search), chameleon (dynamic interval, no batching), arise-alpha (both, uncoordinated), arise. Beside them:
             clipper-tolerant, chameleon-tolerant, arise-alpha-tolerant, stronger than the thesis's, which remove a client
-            only if it would miss its SLA by waiting; arise-plain, without what we added to the thesis's ARISE.
+            only if it would miss its SLA by waiting; arise-plain, without what we added to the thesis's scheduler;
+            arise-published-rate, with the thesis's estimate of drop rates.
 Sessions    begin at 10 a second and replay a video each, from beginning to end; the server takes the newest first, and
             another one without limits serves who does not fit. Drops are from the reference: a server of one's own.
 Measure     network: what is shown against what the network finds in the same frame, which is what clients can measure
             and what SLAs are agreed on (thesis, Figure 3.8). truth: how much farther from the truth that is.
 within SLA  of the clients, those whose mean drop while they are served is within their SLAs.
 bound       as many such clients as an engine could serve that is never idle or waited for, in batches of the best size.
---real      takes as long as it says: the scheduler works by the clock of this machine. Links and the engine's times are
-            emulated all the same.
+--real      takes as long as it says: the scheduler works by the clock of this machine. Links are emulated all the same,
+            and the engine's times are unless --engine exec says that it computes them: all that a server does for a
+            batch, from JPEGs of the videos to coded results, on one thread. Its profile is then measured beforehand.
 
 Example: wharf ar drop-table --output tables && wharf bench serving --drop-tables tables --html serving.html)";
 
 struct BenchServingOptions {
-  std::string drop_tables, detection_tables, profile = "V100:fcn", detection_profile = "V100:rtmdet", data, json, html;
-  std::string measure = "network";
+  std::string drop_tables, detection_tables, profile, detection_profile, data, json, html;
+  std::string measure = "network", engine = "emulated";
   bool quick = false, markdown = false;
+  ExecOptions exec;
   std::vector<std::string> figures = {"3.13", "3.15", "3.16", "3.22"}, systems;
   ServingBenchOptions bench;
 };
@@ -138,37 +143,51 @@ absl::StatusOr<std::vector<System>> SystemsOf(const std::vector<std::string>& na
   return systems;
 }
 
-// One task's: its tables and its network's times.
+// One task's: its tables, what runs its network, and its network's times.
 struct Task {
   std::vector<serving::DropTable> tables;
+  std::unique_ptr<ServingExec> exec;  // null: emulated
   std::optional<serving::InferenceProfile> profile;
 
-  static absl::StatusOr<Task> Load(const std::string& tables, const std::string& profile, const std::string& data) {
+  static absl::StatusOr<Task> Load(const std::string& name, const std::string& tables, const std::string& profile,
+                                   const BenchServingOptions& options) {
     Task task;
     WHARF_ASSIGN_OR_RETURN(task.tables, LoadTables(tables));
-    WHARF_ASSIGN_OR_RETURN(task.profile, LoadProfile(profile, data));
+    if (options.engine == "exec") {
+      WHARF_ASSIGN_OR_RETURN(task.exec, ServingExec::Load(name, task.tables, options.exec));
+    }
+    if (!profile.empty()) {
+      WHARF_ASSIGN_OR_RETURN(task.profile, LoadProfile(profile, options.data));
+    } else if (task.exec != nullptr) {
+      WHARF_ASSIGN_OR_RETURN(task.profile, task.exec->Profile());
+    } else {
+      WHARF_ASSIGN_OR_RETURN(task.profile, LoadProfile(name == "depth" ? "V100:fcn" : "V100:rtmdet", options.data));
+    }
     return task;
   }
 };
 
 absl::StatusOr<std::vector<ServingRow>> RunCases(const BenchServingOptions& options) {
   WHARF_ASSIGN_OR_RETURN(const std::vector<System> systems, SystemsOf(options.systems));
-  WHARF_ASSIGN_OR_RETURN(const Task depth, Task::Load(options.drop_tables, options.profile, options.data));
+  WHARF_ASSIGN_OR_RETURN(const Task depth, Task::Load("depth", options.drop_tables, options.profile, options));
   Task detection;
   if (!options.detection_tables.empty()) {
-    WHARF_ASSIGN_OR_RETURN(detection, Task::Load(options.detection_tables, options.detection_profile, options.data));
+    WHARF_ASSIGN_OR_RETURN(detection,
+                           Task::Load("detection", options.detection_tables, options.detection_profile, options));
   }
   const std::vector<ServingCase> cases = CasesOf(options, systems);
   size_t steps = 0;
   for (const ServingCase& one : cases) steps += one.systems.size();
-  Progress progress(steps);
+  Progress progress(steps * options.bench.seeds);
   std::vector<ServingRow> rows;
   for (const ServingCase& one : cases) {
     const Task& task = one.task == "depth" ? depth : detection;
     const auto tables = one.videos == "all" ? task.tables : HalfByDropRate(task.tables, one.videos == "hard");
     if (tables.empty()) return FailedPrecondition("too few videos to tell {} ones", one.videos);
-    auto more = RunServingCase(one, tables, *task.profile, options.bench,
-                               [&](const std::string& what) { progress.Step(what); });
+    ServingBenchOptions bench = options.bench;
+    if (task.exec != nullptr) bench.engine = &task.exec->engine();
+    WHARF_ASSIGN_OR_RETURN(auto more, RunServingCase(one, tables, *task.profile, bench,
+                                                     [&](const std::string& what) { progress.Step(what); }));
     rows.insert(rows.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
   return rows;
@@ -178,6 +197,7 @@ absl::Status BenchServing(BenchServingOptions options) {
   for (const std::string& path : {options.json, options.html}) {
     if (!path.empty()) WHARF_RETURN_IF_ERROR(CheckWritable(path));
   }
+  if (options.engine == "exec" && !options.bench.real) return InvalidArgument("--engine exec needs --real");
   if (options.quick) {
     options.bench.seconds = 60;
     options.bench.pilot_seconds = 30;
@@ -212,11 +232,9 @@ void AddBenchServingCommand(CLI::App& app) {
   command->add_option("--detection-tables", options->detection_tables, "Of detection, for Figure 3.22")
       ->type_name("DIR");
   command->add_option("--profile", options->profile, "How long batches of the depth network take")
-      ->type_name("FILE|GPU:MODEL")
-      ->capture_default_str();
+      ->type_name("FILE|GPU:MODEL");
   command->add_option("--detection-profile", options->detection_profile, "The same of the detector")
-      ->type_name("FILE|GPU:MODEL")
-      ->capture_default_str();
+      ->type_name("FILE|GPU:MODEL");
   command->add_option("--data", options->data, "Where block_latency.csv and block_output_bytes.csv are")
       ->type_name("DIR");
   command->add_option("--figures", options->figures, "Which, separated by commas")
@@ -240,6 +258,13 @@ void AddBenchServingCommand(CLI::App& app) {
       ->check(CLI::IsMember({"network", "truth"}))
       ->capture_default_str();
   command->add_flag("--real", options->bench.real, "By the clock of this machine; pilots are not");
+  command->add_option("--engine", options->engine, "emulated or, with --real, exec: computes batches on this machine")
+      ->check(CLI::IsMember({"emulated", "exec"}))
+      ->capture_default_str();
+  AddNetworksOption(command, options->exec.networks);
+  command->add_option("--largest-batch", options->exec.largest_batch, "Pictures that exec runs at once")
+      ->check(CLI::Range(1, perception::kLargestBatch))
+      ->capture_default_str();
   command->add_flag("--quick", options->quick, "One SLA, 60 s, one seed");
   command->add_option("--json", options->json, "Write the rows here")->type_name("FILE");
   command->add_option("--html", options->html, "Write tables and plots here")->type_name("FILE");

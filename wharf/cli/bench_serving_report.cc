@@ -167,8 +167,11 @@ Table ServingQualityTable(const std::vector<ServingRow>& rows) {
                {"worst over", Align::kRight},
                {"estimate off by", Align::kRight},
                {"late batches", Align::kRight},
+               {"> 1 ms", Align::kRight},
                {"start p1 / p50 / p99 ms", Align::kRight},
                {"arrivals off by ms", Align::kRight},
+               {"batch / profile", Align::kRight},
+               {"p99", Align::kRight},
                {"round ms", Align::kRight},
                {"p99", Align::kRight},
                {"evicted/s", Align::kRight}});
@@ -179,12 +182,13 @@ Table ServingQualityTable(const std::vector<ServingRow>& rows) {
          fmt::format("{:.4f}", Mean(row, "true_drop")), Percent(Mean(row, "within_sla")),
          fmt::format("{:+.4f}", Mean(row, "worst_excess")),
          fmt::format("{:+.4f} .. {:+.4f}", Mean(row, "estimate_error_low"), Mean(row, "estimate_error_high")),
-         planned ? Percent(Mean(row, "late_batches")) : "",
+         planned ? Percent(Mean(row, "late_batches")) : "", planned ? Percent(Mean(row, "late_1ms")) : "",
          planned ? fmt::format("{:.1f} / {:.1f} / {:.1f}", Mean(row, "start_p1_ms"), Mean(row, "start_p50_ms"),
                                Mean(row, "start_p99_ms"))
                  : "",
          planned ? fmt::format("{:+.2f} ± {:.2f}", Mean(row, "arrival_error_ms"), Mean(row, "arrival_deviation_ms"))
                  : "",
+         fmt::format("{:.3f}", Mean(row, "stretch")), fmt::format("{:.3f}", Mean(row, "stretch_p99")),
          fmt::format("{:.3f}", Mean(row, "round_ms")), fmt::format("{:.3f}", Mean(row, "round_p99_ms")),
          fmt::format("{:.2f}", Mean(row, "evicted"))});
   }

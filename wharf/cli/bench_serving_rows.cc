@@ -28,6 +28,8 @@ const char* MeasureName(serving::Measure measure) {
   return measure == serving::Measure::kNetwork ? "network" : "truth";
 }
 
+const char* EngineName(const ServingRow& row) { return row.computed ? "exec" : "emulated"; }
+
 void AddAccounts(const EmulationResult& result, double fps, std::map<std::string, double>& metrics) {
   std::map<size_t, serving::Account> videos;
   double frames = 0, drop = 0, true_drop = 0, counted = 0, within = 0, worst = -1;
@@ -65,6 +67,8 @@ void AddStarts(const EmulationResult& result, std::map<std::string, double>& met
   const std::vector<double> late(result.late_ms.begin(), result.late_ms.end());
   const auto over = std::count_if(late.begin(), late.end(), [](double ms) { return ms > 1e-3; });
   metrics["late_batches"] = static_cast<double>(over) / static_cast<double>(late.size());
+  const auto far = std::count_if(late.begin(), late.end(), [](double ms) { return ms > 1; });
+  metrics["late_1ms"] = static_cast<double>(far) / static_cast<double>(late.size());
   metrics["start_p1_ms"] = report::Percentile(late, 0.01);
   metrics["start_p50_ms"] = report::Percentile(late, 0.5);
   metrics["start_p99_ms"] = report::Percentile(late, 0.99);
@@ -99,6 +103,45 @@ std::string ChoiceOf(const serving::SystemOptions& system) {
   }
 }
 
+serving::EmulationOptions WorkloadOf(const ServingCase& setting, const ServingBenchOptions& options) {
+  serving::EmulationOptions workload;
+  workload.seconds = options.seconds;
+  workload.link = setting.link;
+  workload.arrivals_per_s = options.arrivals_per_s;
+  workload.sla_from = setting.sla_from;
+  workload.sla_to = setting.sla_to;
+  workload.measure = options.measure;
+  if (setting.task == "detection") workload.curve = track::kBoxCurve;
+  return workload;
+}
+
+// Offline, in virtual time, on the very workload.
+serving::SystemOptions Chosen(System system, const std::vector<serving::DropTable>& tables,
+                              const serving::InferenceProfile& profile, serving::EmulationOptions workload,
+                              const ServingBenchOptions& options) {
+  serving::PilotOptions pilot;
+  pilot.seconds = options.pilot_seconds;
+  workload.system.system = system;
+  workload.seed = 1;
+  return serving::Tuned(tables, profile, workload, pilot);
+}
+
+absl::StatusOr<EmulationResult> Run(const std::vector<serving::DropTable>& tables,
+                                    const serving::InferenceProfile& profile, const serving::EmulationOptions& workload,
+                                    const ServingBenchOptions& options) {
+  if (options.engine != nullptr) {
+    return serving::EmulateOnEngine(tables, profile, workload, Clock::Real(), *options.engine);
+  }
+  return options.real ? EmulateInRealTime(tables, profile, workload, Clock::Real())
+                      : Emulate(tables, profile, workload);
+}
+
+std::vector<double> BatchTimes(const serving::InferenceProfile& profile) {
+  std::vector<double> times_ms;
+  for (int batch = 1; batch <= profile.MaxBatch(); ++batch) times_ms.push_back(1e3 * profile.Seconds(batch));
+  return times_ms;
+}
+
 }  // namespace
 
 std::string ServingCase::Sla() const {
@@ -121,45 +164,53 @@ std::map<std::string, double> ServingMetrics(const EmulationResult& result, doub
   const std::vector<double> rounds(result.round_ms.begin(), result.round_ms.end());
   metrics["round_ms"] = report::Mean(rounds);
   metrics["round_p99_ms"] = report::Percentile(rounds, 0.99);
+  const std::vector<double> stretch(result.stretch.begin(), result.stretch.end());
+  metrics["stretch"] = report::Mean(stretch);
+  metrics["stretch_p99"] = report::Percentile(stretch, 0.99);
   metrics["admitted"] = static_cast<double>(result.stats.admitted) / std::max(1.0, result.measured_s);
   metrics["evicted"] = static_cast<double>(result.stats.evicted) / std::max(1.0, result.measured_s);
   return metrics;
 }
 
-std::vector<ServingRow> RunServingCase(const ServingCase& setting, const std::vector<serving::DropTable>& tables,
-                                       const serving::InferenceProfile& profile, const ServingBenchOptions& options,
-                                       const std::function<void(const std::string&)>& progress) {
-  serving::EmulationOptions workload;
-  workload.seconds = options.seconds;
-  workload.link = setting.link;
-  workload.arrivals_per_s = options.arrivals_per_s;
-  workload.sla_from = setting.sla_from;
-  workload.sla_to = setting.sla_to;
-  workload.measure = options.measure;
-  if (setting.task == "detection") workload.curve = track::kBoxCurve;
-  serving::PilotOptions pilot;
-  pilot.seconds = options.pilot_seconds;
+absl::StatusOr<std::vector<ServingRow>> RunServingCase(const ServingCase& setting,
+                                                       const std::vector<serving::DropTable>& tables,
+                                                       const serving::InferenceProfile& profile,
+                                                       const ServingBenchOptions& options,
+                                                       const std::function<void(const std::string&)>& progress) {
+  serving::EmulationOptions workload = WorkloadOf(setting, options);
+  std::vector<serving::SystemOptions> systems;
   std::vector<ServingRow> rows;
   for (const System system : setting.systems) {
-    progress(fmt::format("{} {} {} videos, SLA {}: {}", setting.task, setting.link.name, setting.videos, setting.Sla(),
-                         SystemName(system)));
-    workload.system = {};
-    workload.system.system = system;
-    workload.seed = 1;  // the very workload
-    workload.system = serving::Tuned(tables, profile, workload, pilot);
-    ServingRow row{setting, system, ChoiceOf(workload.system), profile.name(), options.measure, options.real, {},
-                   {},      {}};
-    std::map<std::string, std::vector<double>> values;
-    for (int seed = 1; seed <= options.seeds; ++seed) {
+    systems.push_back(Chosen(system, tables, profile, workload, options));
+    rows.push_back({setting,
+                    system,
+                    ChoiceOf(systems.back()),
+                    profile.name(),
+                    BatchTimes(profile),
+                    options.measure,
+                    options.real,
+                    options.engine != nullptr,
+                    {},
+                    {},
+                    {}});
+  }
+  std::vector<std::map<std::string, std::vector<double>>> values(rows.size());
+  for (int seed = 1; seed <= options.seeds; ++seed) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      progress(fmt::format("{} {} {} videos, SLA {}: {}, seed {}", setting.task, setting.link.name, setting.videos,
+                           setting.Sla(), SystemName(rows[i].system), seed));
       workload.seed = static_cast<uint64_t>(seed);
-      row.seeds.push_back(workload.seed);
-      EmulationResult result = options.real ? EmulateInRealTime(tables, profile, workload, Clock::Real())
-                                            : Emulate(tables, profile, workload);
-      for (const auto& [name, value] : ServingMetrics(result, tables.front().data().fps)) values[name].push_back(value);
-      if (seed == 1) row.first = std::move(result);
+      workload.system = systems[i];
+      WHARF_ASSIGN_OR_RETURN(EmulationResult result, Run(tables, profile, workload, options));
+      for (const auto& [name, value] : ServingMetrics(result, tables.front().data().fps)) {
+        values[i][name].push_back(value);
+      }
+      rows[i].seeds.push_back(workload.seed);
+      if (seed == 1) rows[i].first = std::move(result);
     }
-    for (const auto& [name, of_seeds] : values) row.metrics[name] = Of(of_seeds);
-    rows.push_back(std::move(row));
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    for (const auto& [name, of_seeds] : values[i]) rows[i].metrics[name] = Of(of_seeds);
   }
   return rows;
 }
@@ -195,9 +246,11 @@ std::string ServingRowsAsJson(const std::vector<ServingRow>& rows) {
                                                                                {"system", SystemName(row.system)},
                                                                                {"chosen", row.chosen},
                                                                                {"profile", row.profile},
+                                                                               {"profile_ms", row.profile_ms},
                                                                                {"measure", MeasureName(row.measure)},
                                                                                {"emulated", true},
                                                                                {"clock", row.real ? "real" : "virtual"},
+                                                                               {"engine", EngineName(row)},
                                                                                {"seeds", row.seeds}});
     for (const auto& [name, value] : row.metrics) {
       object[name] = value.mean;

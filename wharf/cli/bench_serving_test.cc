@@ -21,8 +21,8 @@ class BenchServingTest : public testing::Test {
     options.seconds = 15;
     options.seeds = 2;
     const ServingCase setting{.figure = "3.13", .systems = {System::kChameleon, System::kArise}};
-    rows_ = RunServingCase(setting, serving::MadeUpTables(4), serving::ProfileOf({9, 13, 18, 22}), options,
-                           [](const std::string& what) { heard_.push_back(what); });
+    rows_ = *RunServingCase(setting, serving::MadeUpTables(4), serving::ProfileOf({9, 13, 18, 22}), options,
+                            [](const std::string& what) { heard_.push_back(what); });
   }
 
   static std::vector<ServingRow> rows_;
@@ -33,7 +33,8 @@ std::vector<std::string> BenchServingTest::heard_;
 
 TEST_F(BenchServingTest, HasARowForEachSystem) {
   ASSERT_EQ(rows_.size(), 2);
-  EXPECT_THAT(heard_, testing::ElementsAre(HasSubstr("chameleon"), HasSubstr("arise")));
+  EXPECT_THAT(heard_, testing::ElementsAre(HasSubstr("chameleon, seed 1"), HasSubstr("arise, seed 1"),
+                                           HasSubstr("chameleon, seed 2"), HasSubstr("arise, seed 2")));
   const ServingRow* arise = FindServingRow(rows_, rows_[0], System::kArise);
   ASSERT_EQ(arise, &rows_[1]);
   EXPECT_EQ(FindServingRow(rows_, rows_[0], System::kStatic), nullptr);
@@ -56,6 +57,9 @@ TEST_F(BenchServingTest, JsonIsFlat) {
     EXPECT_TRUE(row["clients_spread"].is_number());
   }
   EXPECT_EQ(json[1]["system"], "arise");
+  EXPECT_EQ(json[1]["engine"], "emulated");
+  EXPECT_EQ(json[1]["profile_ms"], (std::vector<double>{9, 13, 18, 22}));
+  EXPECT_NEAR(json[1]["stretch"].get<double>(), 1, 0.01);
 }
 
 TEST_F(BenchServingTest, TablesSayHowManyTimesAsMany) {
@@ -64,6 +68,42 @@ TEST_F(BenchServingTest, TablesSayHowManyTimesAsMany) {
   EXPECT_THAT(text, HasSubstr(fmt::format("{:.2f}", ratio)));
   EXPECT_THAT(text, HasSubstr("<= 6.9"));
   EXPECT_THAT(ServingQualityTable(rows_).Text(), HasSubstr("chameleon"));
+}
+
+// Needs no time of its own, and counts.
+class InstantEngine final : public serving::BatchEngine {
+ public:
+  void Start(std::vector<serving::VideoFrame> batch) override {
+    ++batches;
+    frames += batch.size();
+    running_ = true;
+  }
+  absl::StatusOr<std::optional<Nanoseconds>> Wait(TimePoint deadline) override {
+    if (fails) return Internal("tired");
+    if (std::exchange(running_, false)) return std::optional(Nanoseconds(1));
+    Clock::Real().SleepUntil(deadline);
+    return std::optional<Nanoseconds>();
+  }
+  size_t batches = 0, frames = 0;
+  bool fails = false;
+
+ private:
+  bool running_ = false;
+};
+
+TEST(RunServingCaseTest, HasBatchesComputedByTheEngine) {
+  InstantEngine engine;
+  ServingBenchOptions options{.seconds = 0.5, .seeds = 1, .real = true, .engine = &engine};
+  const ServingCase setting{.figure = "3.13", .systems = {System::kArise}};
+  const auto run = [&] {
+    return RunServingCase(setting, serving::MadeUpTables(4), serving::ProfileOf({9, 13}), options, [](const auto&) {});
+  };
+  const auto rows = run();
+  ASSERT_TRUE(rows.ok()) << ToString(rows.status());
+  EXPECT_EQ(nlohmann::json::parse(ServingRowsAsJson(*rows))[0]["engine"], "exec");
+  EXPECT_GE(engine.frames, engine.batches);
+  engine.fails = true;
+  EXPECT_EQ(run().status().code(), absl::StatusCode::kInternal);
 }
 
 TEST(HalfByDropRateTest, TellsHardVideosFromEasyOnes) {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "wharf/serving/event_queue.h"
 #include "wharf/serving/settings.h"
@@ -27,13 +28,17 @@ Nanoseconds ThreadTime() {
 
 class Emulation final : public Engine, public ClientPort, public Balancer {
  public:
-  // `wait` returns at the time given.
+  // Returns at the time given, or earlier if `engine` has done its batch: with what that took.
+  using Wait = std::function<absl::StatusOr<std::optional<Nanoseconds>>(TimePoint)>;
+
+  // `engine` is null where its times are emulated, too.
   Emulation(const std::vector<DropTable>& tables, const InferenceProfile& profile, const EmulationOptions& options,
-            const Clock& clock, std::function<void(TimePoint)> wait)
+            const Clock& clock, BatchEngine* engine, Wait wait)
       : tables_(tables),
         profile_(profile),
         options_(options),
         clock_(clock),
+        engine_(engine),
         wait_(std::move(wait)),
         begin_(clock.Now()),
         measured_from_(begin_ + FromSeconds(options.warm_up_s)),
@@ -42,7 +47,7 @@ class Emulation final : public Engine, public ClientPort, public Balancer {
         noise_(options.seed, 2),
         scheduler_(MakeScheduler(options.system, profile, clock, *this, *this, *this)) {}
 
-  EmulationResult Run() {
+  absl::StatusOr<EmulationResult> Run() {
     ScheduleSessions();
     events_.At(begin_ + kSampling, [this] { TakeSample(); });
     while (true) {
@@ -50,31 +55,33 @@ class Emulation final : public Engine, public ClientPort, public Balancer {
       const bool event = !events_.Empty() && events_.NextTime() <= wakeup;
       const TimePoint next = event ? events_.NextTime() : wakeup;
       if (next > end_) break;
-      if (next > clock_.Now()) wait_(next);
-      if (event) {
+      WHARF_ASSIGN_OR_RETURN(const std::optional<Nanoseconds> batch_took, wait_(next));
+      if (batch_took) {
+        OnBatchDone(*batch_took);
+      } else if (event) {
         events_.RunNext();
       } else {
         Poll();
       }
     }
+    if (running_ && engine_ != nullptr) WHARF_RETURN_IF_ERROR(wait_(TimePoint{Nanoseconds::max()}).status());
     return Finish();
   }
 
   // Engine.
   void Start(const std::vector<Request>& batch, std::optional<TimePoint> due) override {
     const TimePoint now = clock_.Now();
-    const double factor = std::max(0.5, 1 + options_.inference_cv * noise_.Normal());
-    const TimePoint done = now + FromSeconds(factor * profile_.Seconds(static_cast<int>(batch.size())));
-    if (now >= measured_from_) {
-      if (due) result_.late_ms.push_back(static_cast<float>(Milliseconds(now - *due)));
-      result_.busy_s += Seconds(std::min(done, end_) - now);
-    }
+    if (due && now >= measured_from_) result_.late_ms.push_back(static_cast<float>(Milliseconds(now - *due)));
     since_sample_.offloads += static_cast<double>(batch.size());
     ++since_sample_.batches;
-    events_.At(done, [this, batch] {
-      scheduler_->OnBatchDone();
-      for (const Request& request : batch) Return(request);
-    });
+    running_ = {batch, now};
+    if (engine_ != nullptr) {
+      engine_->Start(FramesOf(batch));
+      return;
+    }
+    const double factor = std::max(0.5, 1 + options_.inference_cv * noise_.Normal());
+    const Nanoseconds took = FromSeconds(factor * profile_.Seconds(static_cast<int>(batch.size())));
+    events_.At(now + took, [this, took] { OnBatchDone(took); });
   }
 
   // ClientPort.
@@ -139,6 +146,30 @@ class Emulation final : public Engine, public ClientPort, public Balancer {
     uint64_t offload = 0;  // changes with the plan: of its scheduled offloads, only the last counts
     TimePoint entered;
   };
+
+  struct RunningBatch {
+    std::vector<Request> requests;
+    TimePoint started;
+  };
+
+  std::vector<VideoFrame> FramesOf(const std::vector<Request>& batch) const {
+    std::vector<VideoFrame> frames;
+    for (const Request& request : batch) {
+      frames.push_back({tables_[sessions_.at(request.client).table].data().video, request.frame});
+    }
+    return frames;
+  }
+
+  void OnBatchDone(Nanoseconds took) {
+    const RunningBatch batch = *std::exchange(running_, std::nullopt);
+    if (batch.started >= measured_from_) {
+      const double profiled_s = profile_.Seconds(static_cast<int>(batch.requests.size()));
+      result_.stretch.push_back(static_cast<float>(Seconds(took) / profiled_s));
+      result_.busy_s += Seconds(took);
+    }
+    scheduler_->OnBatchDone();
+    for (const Request& request : batch.requests) Return(request);
+  }
 
   // Those that began before are there too: as many as there are at any time.
   void ScheduleSessions() {
@@ -289,6 +320,7 @@ class Emulation final : public Engine, public ClientPort, public Balancer {
       if (session.client->served()) session.client->Leave(clock_.Now());
       Keep(session);
     }
+    if (running_ && running_->started >= measured_from_) result_.busy_s += Seconds(end_ - running_->started);
     result_.measured_s = Seconds(end_ - measured_from_);
     result_.stats = scheduler_->stats();
     return std::move(result_);
@@ -298,7 +330,8 @@ class Emulation final : public Engine, public ClientPort, public Balancer {
   const InferenceProfile& profile_;
   const EmulationOptions& options_;
   const Clock& clock_;
-  const std::function<void(TimePoint)> wait_;
+  BatchEngine* const engine_;
+  const Wait wait_;
   const TimePoint begin_, measured_from_, end_;
   scene::Random random_, noise_;
   EventQueue events_;
@@ -306,6 +339,7 @@ class Emulation final : public Engine, public ClientPort, public Balancer {
   // Who waits on the other server: new ones, the newest at the back; then those that were here, the first to go first.
   std::vector<ClientId> newest_;
   std::deque<ClientId> evicted_;
+  std::optional<RunningBatch> running_;
   Sample since_sample_;
   EmulationResult result_;
   std::unique_ptr<Scheduler> scheduler_;
@@ -355,12 +389,26 @@ double EmulationResult::MeanInterval(double fps) const {
 EmulationResult Emulate(const std::vector<DropTable>& tables, const InferenceProfile& profile,
                         const EmulationOptions& options) {
   VirtualClock clock;
-  return Emulation(tables, profile, options, clock, [&](TimePoint time) { clock.Advance(time - clock.Now()); }).Run();
+  const auto wait = [&](TimePoint time) {
+    if (time > clock.Now()) clock.Advance(time - clock.Now());
+    return std::optional<Nanoseconds>();
+  };
+  return *Emulation(tables, profile, options, clock, nullptr, wait).Run();  // nothing there that could fail
 }
 
 EmulationResult EmulateInRealTime(const std::vector<DropTable>& tables, const InferenceProfile& profile,
                                   const EmulationOptions& options, Clock& clock) {
-  return Emulation(tables, profile, options, clock, [&](TimePoint time) { clock.SleepUntil(time); }).Run();
+  const auto wait = [&](TimePoint time) {
+    clock.SleepUntil(time);
+    return std::optional<Nanoseconds>();
+  };
+  return *Emulation(tables, profile, options, clock, nullptr, wait).Run();
+}
+
+absl::StatusOr<EmulationResult> EmulateOnEngine(const std::vector<DropTable>& tables, const InferenceProfile& profile,
+                                                const EmulationOptions& options, const Clock& clock,
+                                                BatchEngine& engine) {
+  return Emulation(tables, profile, options, clock, &engine, [&](TimePoint time) { return engine.Wait(time); }).Run();
 }
 
 }  // namespace wharf::serving

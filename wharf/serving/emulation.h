@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "wharf/serving/batch_engine.h"
 #include "wharf/serving/emulated_client.h"
 #include "wharf/serving/system.h"
 
@@ -50,6 +51,7 @@ struct EmulationResult {
   std::vector<ClientOutcome> clients;  // that were served, however briefly, in the order of leaving
   std::vector<float> late_ms;          // of batches that were planned: begun after (before: negative) the latest start
   std::vector<float> round_ms;         // CPU time of each of the scheduler's rounds
+  std::vector<float> stretch;          // of each batch: how long it took, by the profile's time
   double busy_s = 0;                   // of the engine
   double measured_s = 0;               // without warming up
   SchedulerStats stats;
@@ -71,5 +73,10 @@ EmulationResult Emulate(const std::vector<DropTable>& tables, const InferencePro
 // The same, taking as long as it says.
 EmulationResult EmulateInRealTime(const std::vector<DropTable>& tables, const InferenceProfile& profile,
                                   const EmulationOptions& options, Clock& clock);
+// The same, with all batches computed by `engine`, which does nothing else meanwhile and goes by that clock. Fails as
+// it does.
+absl::StatusOr<EmulationResult> EmulateOnEngine(const std::vector<DropTable>& tables, const InferenceProfile& profile,
+                                                const EmulationOptions& options, const Clock& clock,
+                                                BatchEngine& engine);
 
 }  // namespace wharf::serving

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
 
 #include "wharf/serving/pilot_search.h"
 #include "wharf/serving/testing.h"
@@ -132,6 +135,77 @@ TEST_F(EmulationTest, RealTimeRunsTheSameCode) {
   const EmulationResult result = EmulateInRealTime(tables_, profile_, options_, Clock::Real());
   EXPECT_GT(result.stats.rounds, 0);
   EXPECT_GT(result.stats.admitted, 0);
+}
+
+// Takes `slowness` times the profile's times on a virtual clock, which it moves.
+class VirtualEngine final : public BatchEngine {
+ public:
+  VirtualEngine(const InferenceProfile& profile, double slowness, VirtualClock& clock)
+      : profile_(profile), slowness_(slowness), clock_(clock) {}
+
+  void Start(std::vector<VideoFrame> batch) override {
+    EXPECT_FALSE(done_) << "two batches at once";
+    ++batches;
+    for (const VideoFrame& frame : batch) videos.insert(std::string(frame.video));
+    took_ = FromSeconds(slowness_ * profile_.Seconds(static_cast<int>(batch.size())));
+    done_ = clock_.Now() + took_;
+  }
+  absl::StatusOr<std::optional<Nanoseconds>> Wait(TimePoint deadline) override {
+    if (batches > fails_after) return Internal("tired");
+    const bool done = done_ && *done_ <= std::max(deadline, clock_.Now());
+    const TimePoint until = done ? *done_ : deadline;
+    if (until > clock_.Now()) clock_.Advance(until - clock_.Now());
+    if (!done) return std::optional<Nanoseconds>();
+    done_.reset();
+    return std::optional(took_);
+  }
+
+  int batches = 0, fails_after = 1 << 30;
+  std::set<std::string> videos;
+
+ private:
+  const InferenceProfile& profile_;
+  const double slowness_;
+  VirtualClock& clock_;
+  Nanoseconds took_{};
+  std::optional<TimePoint> done_;
+};
+
+class EmulationOnEngineTest : public EmulationTest {
+ protected:
+  absl::StatusOr<EmulationResult> RunOn(double slowness, int fails_after = 1 << 30) {
+    VirtualClock clock;
+    engine_ = std::make_unique<VirtualEngine>(profile_, slowness, clock);
+    engine_->fails_after = fails_after;
+    return EmulateOnEngine(tables_, profile_, options_, clock, *engine_);
+  }
+  std::unique_ptr<VirtualEngine> engine_;
+};
+
+TEST_F(EmulationOnEngineTest, AnEngineAsTheProfileSaysIsTheEmulatedOne) {
+  options_.inference_cv = 0;
+  const EmulationResult emulated = Run(System::kArise);
+  const auto computed = RunOn(1);
+  ASSERT_TRUE(computed.ok()) << ToString(computed.status());
+  EXPECT_EQ(computed->stats.requests, emulated.stats.requests);
+  EXPECT_EQ(computed->late_ms, emulated.late_ms);
+  EXPECT_DOUBLE_EQ(computed->busy_s, emulated.busy_s);
+  EXPECT_GE(engine_->batches, static_cast<int>(computed->stretch.size()));
+  EXPECT_GT(engine_->videos.size(), 1);
+  for (const float stretch : computed->stretch) EXPECT_NEAR(stretch, 1, 1e-4);
+}
+
+TEST_F(EmulationOnEngineTest, ASlowerEngineIsSeenToBeSo) {
+  const auto result = RunOn(1.3);
+  ASSERT_TRUE(result.ok()) << ToString(result.status());
+  ASSERT_FALSE(result->stretch.empty());
+  for (const float stretch : result->stretch) EXPECT_NEAR(stretch, 1.3, 1e-4);
+  EXPECT_GT(LateShare(*result), 0.1);
+}
+
+TEST_F(EmulationOnEngineTest, FailsAsTheEngineDoes) {
+  EXPECT_EQ(RunOn(1, 3).status().code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(engine_->batches, 4);
 }
 
 TEST_F(EmulationTest, PilotsFindWhatKeepsEverySla) {
