@@ -12,6 +12,7 @@
 #include "wharf/cli/commands.h"
 #include "wharf/cli/cpu_clock.h"
 #include "wharf/cli/files.h"
+#include "wharf/cli/model_device_option.h"
 #include "wharf/exec/torch_engine.h"
 #include "wharf/perception/depth_network.h"
 #include "wharf/perception/detector.h"
@@ -29,7 +30,7 @@ between images, on a CPU of few cores next to nothing.
 Example: wharf ar latency --network depth --batches 1,2,4,8 --json depth.json)";
 
 struct ArLatencyOptions {
-  std::string networks, network = "depth", json;
+  std::string networks, network = "depth", device = "auto", json;
   int threads = 1;
   bool cpu_time = false;
   perception::LatencyOptions latency;
@@ -61,8 +62,8 @@ absl::StatusOr<RunBatch> Load(const exec::Engine& engine, const ArLatencyOptions
                 [](const perception::DepthNetwork& network, auto images) { return network.Estimate(images).status(); });
 }
 
-std::string MachineOf(bool cpu_time) {
-  const split::Machine machine = split::ThisMachine("LibTorch " + exec::TorchVersion(), exec::TorchThreads());
+std::string MachineOf(const exec::Engine& engine, bool cpu_time) {
+  const split::Machine machine = split::ThisMachine(engine.Name(), exec::TorchThreads());
   return fmt::format("{}, {}, {} thread{}{}", machine.cpu, machine.engine, machine.threads,
                      machine.threads == 1 ? "" : "s", cpu_time ? ", CPU time" : "");
 }
@@ -83,11 +84,13 @@ absl::Status RunArLatency(ArLatencyOptions& options) {
   auto& batches = options.latency.batches;
   std::sort(batches.begin(), batches.end());
   batches.erase(std::unique(batches.begin(), batches.end()), batches.end());
-  const auto engine = exec::MakeTorchEngine({options.threads});
+  WHARF_ASSIGN_OR_RETURN(const std::string device, exec::FindTorchDevice(options.device));
+  if (options.cpu_time && device != "cpu") return InvalidArgument("--cpu-time sees nothing of a GPU: say --device cpu");
+  WHARF_ASSIGN_OR_RETURN(const auto engine, exec::MakeTorchEngineOn(device, {options.threads}));
   WHARF_ASSIGN_OR_RETURN(const RunBatch run, Load(*engine, options));
   const CpuClock cpu_clock;
   const Clock& clock = options.cpu_time ? static_cast<const Clock&>(cpu_clock) : Clock::Real();
-  perception::LatencyProfile profile{options.network, MachineOf(options.cpu_time), {}};
+  perception::LatencyProfile profile{options.network, MachineOf(*engine, options.cpu_time), {}};
   WHARF_ASSIGN_OR_RETURN(profile.batches, perception::MeasureLatency(run, options.latency, clock));
   Print(profile);
   return options.json.empty() ? absl::OkStatus() : WriteFile(options.json, perception::ToJson(profile));
@@ -112,6 +115,7 @@ void AddArLatencyCommand(CLI::App& app) {
   command->add_option("--rounds", options->latency.rounds, "Every time is the median of as many")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  AddModelDevice(command, options->device);
   command->add_option("--threads", options->threads, "Of one operator")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();

@@ -13,6 +13,7 @@
 #include "wharf/cli/ar_networks.h"
 #include "wharf/cli/commands.h"
 #include "wharf/cli/files.h"
+#include "wharf/cli/model_device_option.h"
 #include "wharf/cli/option_types.h"
 #include "wharf/cli/pipeline_runtime_options.h"
 #include "wharf/cli/shim_directory.h"
@@ -32,7 +33,7 @@ Without --profile the server first measures how long its network takes for each 
 Example: wharf ar serve --listen 0.0.0.0:7072 --token-file token --promise depth --largest-batch 8)";
 
 struct ArServeOptions {
-  std::string networks, listen = "127.0.0.1:7072", promise = "depth", profile;
+  std::string networks, listen = "127.0.0.1:7072", device = "auto", promise = "depth", profile;
   AdmissionOptions admission;
   std::vector<std::string> next;
   Nanoseconds drain_timeout = std::chrono::seconds(3);
@@ -80,7 +81,7 @@ absl::Status RunArServe(const ArServeOptions& options) {
   const std::string next = fmt::format("{}", fmt::join(options.next, ","));
   if (!next.empty()) WHARF_RETURN_IF_ERROR(ar::ServersOf({next}).status());
   BlockEndingSignals();
-  const auto engine = exec::MakeTorchEngine({options.threads});
+  WHARF_ASSIGN_OR_RETURN(const auto engine, exec::MakeTorchEngineOn(options.device, {options.threads}));
   const bool boxes = options.promise == "boxes";
   WHARF_ASSIGN_OR_RETURN(const auto depth,
                          perception::DepthNetwork::Load(*engine, options.networks + "/depth.onnx",
@@ -136,6 +137,7 @@ void AddArServeCommand(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--profile", options->profile, "What wharf ar latency --json wrote on this machine")
       ->type_name("FILE");
+  AddModelDevice(command, options->device);
   command->add_option("--threads", options->threads, "Of one operator")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();

@@ -41,9 +41,10 @@ class SplitBench {
     WHARF_RETURN_IF_ERROR(WriteFile(scratch_->File("token"), "a token of this benchmark\n"));
     const OnCores there(cores_.device);
     WHARF_ASSIGN_OR_RETURN(
-        server_, Child::Start(kOurselves, {"wharf", "serve", "--device", "soft", "--listen", "127.0.0.1:0", "--threads",
-                                           fmt::format("{}", cores_.device_cores), "--token-file",
-                                           scratch_->File("token"), "--cache-dir", scratch_->File("server")}));
+        server_,
+        Child::Start(kOurselves, {"wharf", "serve", "--device", "soft", "--model-device", "cpu", "--listen",
+                                  "127.0.0.1:0", "--threads", fmt::format("{}", cores_.device_cores), "--token-file",
+                                  scratch_->File("token"), "--cache-dir", scratch_->File("server")}));
     const absl::StatusOr<std::string> line = server_->ReadLine();
     if (!line.ok()) return Unavailable("the server did not start");
     address_ = line->substr(line->rfind(' ') + 1);
@@ -88,6 +89,8 @@ class SplitBench {
                                           plan_.encoding,
                                           "--threads",
                                           fmt::format("{}", CPU_COUNT(&cores_.client)),
+                                          "--device",
+                                          "cpu",
                                           "--slow-down",
                                           fmt::format("{}", model.slow_down),
                                           "--cache-dir",

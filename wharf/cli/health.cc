@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "wharf/base/cache_directory.h"
+#include "wharf/cli/bench_child.h"
 #include "wharf/cli/model_program.h"
 #include "wharf/cli/shim_directory.h"
 #include "wharf/cli/text.h"
@@ -132,10 +133,26 @@ Finding Blas() {
   return finding;
 }
 
+// It says what models run on, and why on no GPU.
+void AskModelProgram(const std::string& program, Finding& finding) {
+  finding.detail = program;
+  const auto child = Child::Start(program, {"wharf-model", "devices"});
+  const auto device = child.ok() ? (*child)->ReadLine() : child.status();
+  const auto no_gpu = device.ok() ? (*child)->ReadLine() : device.status();
+  if (!no_gpu.ok()) {
+    finding.health = Health::kBroken;
+    finding.mend = "it does not start: run it alone to see why (are LibTorch's libraries where they were?)";
+    return;
+  }
+  finding.detail += fmt::format(", {}{}{}", *device, no_gpu->empty() ? "" : "; no GPU: ", *no_gpu);
+}
+
 Finding Models() {
   Finding finding{"split inference"};
-  finding.detail = FindModelProgram();
-  if (!finding.detail.empty()) return finding;
+  if (const std::string program = FindModelProgram(); !program.empty()) {
+    AskModelProgram(program, finding);
+    return finding;
+  }
   finding.health = Health::kNote;
   finding.detail =
       "no wharf-model: `wharf split` and `wharf profile` do not work, and `wharf serve` refuses split sessions";

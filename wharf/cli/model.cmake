@@ -1,6 +1,6 @@
 # The commands that run models, a program of its own: LibTorch stays out of `wharf`, which hands them over.
 target_sources(wharf PRIVATE model_program.cc)
-add_executable(wharf_model model_main.cc app.cc model_worker_command.cc profile_command.cc server_access.cc
+add_executable(wharf_model model_main.cc app.cc model_devices_command.cc model_worker_command.cc profile_command.cc server_access.cc
                            split_command.cc split_input.cc split_log.cc split_results.cc)
 set_target_properties(wharf_model PROPERTIES OUTPUT_NAME wharf-model)
 target_include_directories(wharf_model PRIVATE ${PROJECT_SOURCE_DIR})

@@ -9,6 +9,7 @@
 #include "wharf/cli/commands.h"
 #include "wharf/cli/cpu_clock.h"
 #include "wharf/cli/files.h"
+#include "wharf/cli/model_device_option.h"
 #include "wharf/cli/profile_table.h"
 #include "wharf/cli/split_attention_option.h"
 #include "wharf/exec/torch_engine.h"
@@ -31,7 +32,7 @@ the result is kept and shown again. Two such files make plans:
           wharf plan --model resnet18.onnx --device-profile device.json --server-profile server.json --bandwidth 10MB/s)";
 
 struct ProfileOptions {
-  std::string model, json, cache_directory = CacheDirectory();
+  std::string model, json, device = "auto", cache_directory = CacheDirectory();
   double time_scale = 1;
   int threads = 0, split_attention = 0;
   bool cpu_time = false;
@@ -49,7 +50,9 @@ absl::Status RunProfile(const ProfileOptions& options) {
   std::vector<std::byte> bytes(file.size());
   std::memcpy(bytes.data(), file.data(), file.size());
   if (options.split_attention > 0) bytes = graph::WithSplitAttention(bytes, options.split_attention);
-  const auto engine = exec::MakeTorchEngine({options.threads});
+  WHARF_ASSIGN_OR_RETURN(const std::string device, exec::FindTorchDevice(options.device));
+  if (options.cpu_time && device != "cpu") return InvalidArgument("--cpu-time sees nothing of a GPU: say --device cpu");
+  WHARF_ASSIGN_OR_RETURN(const auto engine, exec::MakeTorchEngineOn(device, {options.threads}));
   const auto model = split::Model::Load(*engine, bytes);
   if (!model.ok()) return MakeStatus(model.status().code(), "{}: {}", options.model, Message(model.status()));
   if (const std::string caution = engine->Caution(); !caution.empty()) {
@@ -60,7 +63,7 @@ absl::Status RunProfile(const ProfileOptions& options) {
   const CpuClock cpu_time;
   const Clock& clock = options.cpu_time ? static_cast<const Clock&>(cpu_time) : Clock::Real();
   const std::string by = options.cpu_time ? " by CPU time" : "";
-  const split::Machine machine = split::ThisMachine("LibTorch " + exec::TorchVersion() + by, exec::TorchThreads());
+  const split::Machine machine = split::ThisMachine(engine->Name() + by, exec::TorchThreads());
   const split::Subject subject{*engine, (*model)->Program(), (*model)->Operators(), NameOf(options.model),
                                split::HexOf(split::HashOf(bytes))};
   WHARF_ASSIGN_OR_RETURN(split::MachineProfile profile,
@@ -86,6 +89,7 @@ void AddProfileCommand(CLI::App& app) {
       ->type_name("X")
       ->capture_default_str();
   AddSplitAttention(command, options->split_attention);
+  AddModelDevice(command, options->device);
   command->add_option("--threads", options->threads, "Of one operator; 0: as LibTorch chooses")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();

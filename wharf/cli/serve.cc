@@ -32,6 +32,10 @@ void AddServeCommand(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--device", options->device, "soft (CPU), cuda (GPU), or auto: cuda if there is one")
       ->capture_default_str();
+  command
+      ->add_option("--model-device", options->model_device,
+                   "Where models run: cpu, cuda (the first GPU), cuda:N, or auto: cuda if LibTorch can use one")
+      ->capture_default_str();
   AddBytes(command, "--memory", options->memory_quota, "Memory of one session: of the device, or for its model");
   command->add_option("--max-sessions", options->max_sessions, "Clients at a time")->capture_default_str();
   command

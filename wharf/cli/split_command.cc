@@ -7,6 +7,7 @@
 #include "wharf/base/cache_directory.h"
 #include "wharf/cli/commands.h"
 #include "wharf/cli/files.h"
+#include "wharf/cli/model_device_option.h"
 #include "wharf/cli/option_types.h"
 #include "wharf/cli/server_access.h"
 #include "wharf/cli/split_attention_option.h"
@@ -26,7 +27,7 @@ namespace {
 constexpr double kLargestError = 1e-4;  // of results, relative to the largest output, where rows travel exactly
 
 struct SplitRunOptions {
-  std::string model, json, mode = "intra-dp", cache_directory = CacheDirectory();
+  std::string model, json, mode = "intra-dp", device = "auto", cache_directory = CacheDirectory();
   ServerAccess access;
   SplitInputOptions input;
   int count = 10, threads = 0, split_attention = 0;
@@ -111,8 +112,11 @@ absl::Status RunSplit(const SplitRunOptions& options) {
   if (options.access.server.empty() && options.mode != "device-only") return InvalidArgument("say --server HOST:PORT");
   if (!options.json.empty()) WHARF_RETURN_IF_ERROR(CheckWritable(options.json));
   WHARF_ASSIGN_OR_RETURN(const SplitInput source, SplitInput::Load(options.input));
-  const auto engine =
-      split::MakeSlowedEngine(exec::MakeTorchEngine({options.threads}), split::SlowDown(options.slow_down));
+  WHARF_ASSIGN_OR_RETURN(const std::string device, exec::FindTorchDevice(options.device));
+  if (options.slow_down > 1 && device != "cpu")
+    return InvalidArgument("--slow-down plays a slower CPU: say --device cpu");
+  WHARF_ASSIGN_OR_RETURN(auto torch, exec::MakeTorchEngineOn(device, {options.threads}));
+  const auto engine = split::MakeSlowedEngine(std::move(torch), split::SlowDown(options.slow_down));
   WHARF_ASSIGN_OR_RETURN(const auto session, OpenSession(options, source, *engine));
   const graph::Graph& graph = session->GetModel().Graph();
   const graph::TensorType& type = graph.Type(graph.inputs[0]);
@@ -132,6 +136,7 @@ void AddOptions(CLI::App* command, SplitRunOptions& options) {
   AddServerAccess(command, options.access);
   AddSplitInput(command, options.input);
   AddSplitAttention(command, options.split_attention);
+  AddModelDevice(command, options.device);
   CLI::Option* count = command->add_option("--count", options.count, "Inferences");
   count->check(CLI::Range(1, 1'000'000))->capture_default_str();
   AddQuantity(command, "--duration", options.duration, ParseDuration, "Inferences for so long, like 10min")

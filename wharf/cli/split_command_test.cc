@@ -56,7 +56,7 @@ class SplitCommand : public ::testing::Test {
   }
 
   std::string Token() const { return directory_ / "token"; }
-  std::string Here() const { return " --threads 1 --cache-dir " + (directory_ / "cache").string(); }
+  std::string Here() const { return " --device cpu --threads 1 --cache-dir " + (directory_ / "cache").string(); }
   Ended Split(const std::string& arguments) const {
     // However busy this machine is, nothing is finished alone.
     return WharfModel(std::string("split ") + kModel + " --server " + address_ + Here() +
@@ -75,8 +75,9 @@ class SplitCommand : public ::testing::Test {
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     posix_spawn_file_actions_addclose(&actions, ends[0]);
     const std::string cache = directory_ / "cache", token = Token();
-    std::vector<std::string> words = {"wharf",     "serve", "--listen",     "127.0.0.1:0", "--device",    "soft",
-                                      "--threads", "1",     "--token-file", token,         "--cache-dir", cache};
+    std::vector<std::string> words = {"wharf",          "serve", "--listen",     "127.0.0.1:0", "--device",    "soft",
+                                      "--threads",      "1",     "--token-file", token,         "--cache-dir", cache,
+                                      "--model-device", "cpu"};
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
@@ -201,6 +202,11 @@ TEST_F(SplitCommand, SaysWhatIsWrong) {
   const Ended input = Split("--input " + Token() + " --token-file " + Token());
   EXPECT_EQ(input.exit_code, 1);
   EXPECT_THAT(input.output, HasSubstr("(.npy, ONNX), nor"));
+  for (const std::string command : {"split --mode device-only --random ", "profile "}) {
+    const Ended device = WharfModel(command + kModel + " --device cuda:64");
+    EXPECT_EQ(device.exit_code, 1);
+    EXPECT_THAT(device.output, HasSubstr(" GPU"));
+  }
 }
 
 }  // namespace
