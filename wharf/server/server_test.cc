@@ -522,6 +522,7 @@ TEST(ServerStartTest, WrongFilesAreSaidAtOnce) {
   EXPECT_THAT(Fail({"--tls-cert", directory.File("one.crt"), "--tls-key", directory.File("two.key")}).line,
               HasSubstr("not that of"));
   EXPECT_THAT(Fail({"--device", "gpu"}).line, HasSubstr("--device is soft, cuda or auto"));
+  EXPECT_THAT(Fail({"--model-device", "gpu"}).line, HasSubstr("--model-device is cpu, cuda, cuda:N or auto"));
 }
 
 TEST(ServerStartTest, WrongUsageIsCodeTwo) {
