@@ -160,6 +160,18 @@ TEST_F(CoordinatedClientTest, MeasuresWhatTrackingCosts) {
   }
 }
 
+// Its frames come later than the server has learned, by more than it plans ahead.
+TEST_F(CoordinatedClientTest, IsServedAgainAfterItsCameraPaused) {
+  AddServer("home:1", kFast);
+  const auto client = MustOpen(Config());
+  ASSERT_NE(client, nullptr);
+  Until(*client, [&](const TrackedResult& result) { return IsServed(result) && client->Summary().answered >= 3; });
+  due_ = *due_ + std::chrono::seconds(2);
+  const int64_t before = client->Summary().answered;
+  Until(*client,
+        [&](const TrackedResult& result) { return IsServed(result) && client->Summary().answered >= before + 5; });
+}
+
 TEST_F(CoordinatedClientTest, RefusesWhatNoServerAgreesOn) {
   CoordinatedClientConfig config = Config();
   config.task = Task::kOdometry;

@@ -200,6 +200,13 @@ void Coordination::Admit(serving::ClientId client) {
   std::erase_if(waiting_, [&](const serving::ClientState& state) { return state.id == client; });
 }
 
+// Its connection is there, so its frames come at other times than they did: a camera that paused. Those are to be
+// learned anew before it is planned for, or it would be asked for frames that are past, or not there yet, for good.
+void Coordination::Vanished(serving::ClientState client) {
+  client.arrivals = serving::ArrivalPredictor(client.model.fps);
+  Wait(std::move(client));
+}
+
 void Coordination::Wait(serving::ClientState state) {
   Admit(state.id);  // it comes behind all that wait
   const auto found = clients_.find(state.id);

@@ -94,7 +94,7 @@ class Coordination final : private serving::Engine, private serving::ClientPort,
   std::optional<serving::ClientState> NextWaiting() override;
   void Admit(serving::ClientId client) override;
   void HandOver(serving::ClientState client) override { Wait(std::move(client)); }
-  void Vanished(serving::ClientState client) override { Wait(std::move(client)); }  // its connection is there
+  void Vanished(serving::ClientState client) override;
 
   TimePoint Step();
   void HandOverLate();

@@ -33,6 +33,7 @@ void TrackerOf<Found>::Offloaded() {
     absl::StatusOr<Found> far = TrackOlder(frame_);
     if (far.ok()) asked.far = {*std::move(far), static_cast<int>(frame_->index - older_->index)};
   }
+  Mark();
   asked_.push_back(std::move(asked));
   if (asked_.size() > kMostAsked) asked_.pop_front();
 }
@@ -74,12 +75,23 @@ absl::StatusOr<double> TrackedDepth::Drop(const multitask::DepthPointer& tracked
 }
 
 absl::Status TrackedDepth::Begin(const FramePointer& frame, multitask::DepthPointer found) {
-  older_source_ = std::exchange(newest_source_, {std::move(found), frame->index});
+  older_source_ = std::exchange(newest_source_, {frame, std::move(found)});
+  if (older_source_.depth != nullptr) MeasureMotion();
   return absl::OkStatus();
 }
 
+// Between the two pictures that were answered last. Where there is too little to follow the IMU goes on alone.
+void TrackedDepth::MeasureMotion() {
+  absl::StatusOr<track::MotionEstimate> motion =
+      features_({older_source_.frame, older_source_.depth, {}}, newest_source_.frame);
+  if (!motion.ok()) return;
+  multitask::OdometryAnswer answer;
+  answer.measured = {older_source_.frame->index, *std::move(motion)};
+  motion_.Accept(newest_source_.frame->index, answer).IgnoreError();  // too old, or nonsense: it has changed nothing
+}
+
 absl::StatusOr<multitask::DepthPointer> TrackedDepth::WarpFrom(const Source& source) const {
-  WHARF_ASSIGN_OR_RETURN(const scene::Pose motion, motion_.MotionSince(source.frame));
+  WHARF_ASSIGN_OR_RETURN(const scene::Pose motion, motion_.MotionSince(source.frame->index));
   return std::make_shared<const scene::DepthMap>(track::WarpDepth(*source.depth, camera_, motion));
 }
 

@@ -53,6 +53,8 @@ class TrackerOf : public ResultTracker {
 
  protected:
   virtual absl::Status Observe(const FramePointer& frame) = 0;
+  // The frame observed last is offloaded.
+  virtual void Mark() {}
   virtual absl::StatusOr<Found> Decode(std::vector<std::byte> found) const = 0;
   // How far what was tracked is from what was found.
   virtual absl::StatusOr<double> Drop(const Found& tracked, const Found& found) const = 0;
@@ -80,14 +82,17 @@ class TrackerOf : public ResultTracker {
   bool tracks_ = false;  // result_ is of frame_
 };
 
-// Depth, warped by the motion that the IMU alone tells: between two answers it drifts by centimetres (docs/ar.md).
+// Depth, warped by the motion that the IMU tells. That drifts by centimetres between two answers (docs/ar.md) if the
+// velocity is known; so that it is, features are followed from each picture that was answered to the next, at the
+// depths that the server found: some 9 ms for an answer.
 class TrackedDepth final : public TrackerOf<multitask::DepthPointer> {
  public:
   TrackedDepth(const scene::Intrinsics& camera, DepthCoding coding, const multitask::OdometryTaskOptions& motion)
-      : camera_(camera), coding_(coding), motion_(motion) {}
+      : camera_(camera), coding_(coding), features_(multitask::FeatureMotion(camera)), motion_(motion) {}
 
  private:
   absl::Status Observe(const FramePointer& frame) override;
+  void Mark() override { motion_.Offloaded(); }
   absl::StatusOr<multitask::DepthPointer> Decode(std::vector<std::byte> found) const override;
   absl::StatusOr<double> Drop(const multitask::DepthPointer& tracked,
                               const multitask::DepthPointer& found) const override;
@@ -96,13 +101,15 @@ class TrackedDepth final : public TrackerOf<multitask::DepthPointer> {
   absl::StatusOr<multitask::DepthPointer> TrackOlder(const FramePointer& frame) override;
 
   struct Source {
+    FramePointer frame;
     multitask::DepthPointer depth;
-    int64_t frame = -1;
   };
   absl::StatusOr<multitask::DepthPointer> WarpFrom(const Source& source) const;
+  void MeasureMotion();
 
   const scene::Intrinsics camera_;
   const DepthCoding coding_;
+  const multitask::MotionEstimator features_;
   multitask::OdometryTask motion_;
   Source newest_source_, older_source_;
 };

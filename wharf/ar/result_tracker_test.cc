@@ -7,6 +7,8 @@
 
 #include "wharf/ar/result_coding.h"
 #include "wharf/ar/testing.h"
+#include "wharf/scene/videos.h"
+#include "wharf/track/pose_filter.h"
 
 namespace wharf::ar {
 namespace {
@@ -115,6 +117,32 @@ TEST_F(TrackedDepthTest, NonsenseChangesNothing) {
   Frames(4, {});
   EXPECT_NEAR(depth_.result()->metres[0], 10, 0.05);
   EXPECT_TRUE(depth_.Accept(2, Everywhere(10)).ok());  // it may still come
+}
+
+// A camera on a car under way, whose filter takes it to stand still.
+TEST(TrackedDepth, LearnsItsVelocityFromWhatTheServerFinds) {
+  constexpr int kWidth = 448, kHeight = 128;
+  const auto video = scene::FindVideo(scene::kCategories[0], 0, scene::Split::kCalibration);
+  ASSERT_TRUE(video.ok());
+  const scene::World world(video->seed, video->Options());
+  multitask::OdometryTaskOptions motion;
+  const auto level = track::AlignWithGravity(world.FrameAt(0, kWidth, kHeight).imu, motion.filter.gravity);
+  ASSERT_TRUE(level.ok());
+  motion.start = {.pose = {.rotation = *level}, .velocity_sd = 2, .orientation_sd = 0.1};
+  TrackedDepth depth(scene::World::Camera(kWidth, kHeight), DepthCoding::kHalf, motion);
+  std::vector<double> drops;
+  for (int64_t index = 0; index < 66; ++index) {
+    ASSERT_EQ(depth.OnFrame(std::make_shared<scene::Frame>(world.FrameAt(index, kWidth, kHeight))), absl::OkStatus());
+    if (index % 6 == 0) depth.Offloaded();
+    if (index % 6 != 3) continue;
+    const auto seen =
+        depth.Accept(index - 3, EncodeDepth(world.TruthAt(index - 3, kWidth, kHeight).depth, DepthCoding::kHalf));
+    ASSERT_TRUE(seen.ok()) << ToString(seen.status());
+    if (seen->has_value()) drops.push_back((*seen)->near.drop);
+  }
+  ASSERT_GE(drops.size(), 6);
+  EXPECT_LT(drops.back(), drops.front() / 2);
+  EXPECT_LT(drops.back(), 0.05);
 }
 
 TEST(TrackedBoxes, WhatCannotBeFoundAgainCostsAllOfIt) {

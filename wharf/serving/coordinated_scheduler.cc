@@ -104,9 +104,9 @@ void CoordinatedScheduler::OnRequest(ClientId client, FrameId frame) {
   if (is_late) {
     record.overdue.erase(overdue);
     late_.push_back({client, frame, clock_.Now()});
-    return;
+  } else {
+    slot->arrived = clock_.Now();
   }
-  slot->arrived = clock_.Now();
   StartBatches();
 }
 
@@ -147,11 +147,20 @@ void CoordinatedScheduler::StartBatches() {
     const Batch& next = plan_.front();
     const bool complete =
         std::all_of(next.slots.begin(), next.slots.end(), [](const auto& slot) { return slot.arrived; });
-    if (!complete && clock_.Now() < next.start) return;
+    if (!complete && clock_.Now() < next.start) break;
     const Batch batch = std::move(plan_.front());
     plan_.pop_front();
     running_ = Start(batch);
   }
+  StartLate();
+}
+
+// What came after its batch had begun need not wait for the next one if it can be done before that.
+void CoordinatedScheduler::StartLate() {
+  if (running_ || late_.empty() || !FitsBeforeNext(late_.size())) return;
+  std::vector<Request> requests;
+  AddLate(requests);
+  running_ = Run(requests, std::nullopt);
 }
 
 // Begins with those that are there; false if none is.
@@ -169,6 +178,10 @@ bool CoordinatedScheduler::Start(const Batch& batch) {
     if (record.overdue.size() > kMostOverdue) record.overdue.erase(record.overdue.begin());
   }
   AddLate(requests);
+  return Run(requests, batch.start);
+}
+
+bool CoordinatedScheduler::Run(const std::vector<Request>& requests, std::optional<TimePoint> due) {
   if (requests.empty()) return false;
   engine_free_at_ = clock_.Now() + profile_.Latency(static_cast<int>(requests.size()));
   for (const Request& request : requests) {
@@ -178,17 +191,21 @@ bool CoordinatedScheduler::Start(const Batch& batch) {
     const FrameId use = FirstUse(client, request.frame, engine_free_at_);
     state.newest = {request.frame, std::max(state.newest.usable, use)};
   }
-  engine_.Start(requests, batch.start);
+  engine_.Start(requests, due);
   return true;
+}
+
+// So many requests, begun now.
+bool CoordinatedScheduler::FitsBeforeNext(size_t requests) const {
+  const int size = static_cast<int>(requests);
+  return size <= profile_.MaxBatch() && (plan_.empty() || clock_.Now() + profile_.Latency(size) <= plan_.front().start);
 }
 
 // What came after its batch is taken along where that does not delay the next.
 void CoordinatedScheduler::AddLate(std::vector<Request>& requests) {
   for (const Request& request : late_) {
     if (!records_.contains(request.client)) continue;
-    const int size = static_cast<int>(requests.size()) + 1;
-    const bool fits =
-        size <= profile_.MaxBatch() && (plan_.empty() || clock_.Now() + profile_.Latency(size) <= plan_.front().start);
+    const bool fits = FitsBeforeNext(requests.size() + 1);
     ++(fits ? stats_.late : stats_.too_late);
     if (fits) requests.push_back(request);
   }
@@ -280,8 +297,11 @@ void CoordinatedScheduler::Apply(const std::vector<PlanningClient>& clients, con
     plan_.push_back(std::move(batch));
   }
   for (size_t i = 0; i < clients.size(); ++i) {
+    Record& record = records_.at(clients[i].id);
+    record.planned = told[i].frames;
+    // Its camera may be later than is known here: what is overdue is still to come.
+    told[i].frames.insert(told[i].frames.begin(), record.overdue.begin(), record.overdue.end());
     port_.Send(clients[i].id, told[i]);
-    records_.at(clients[i].id).planned = std::move(told[i].frames);
   }
 }
 

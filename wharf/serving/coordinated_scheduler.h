@@ -49,7 +49,10 @@ class CoordinatedScheduler final : public Scheduler {
 
   Batch::Slot* FindSlot(const Record& record, FrameId frame);
   void StartBatches();
+  void StartLate();
   bool Start(const Batch& batch);
+  bool Run(const std::vector<Request>& requests, std::optional<TimePoint> due);
+  bool FitsBeforeNext(size_t requests) const;
   void AddLate(std::vector<Request>& requests);
   void Round();
   void DropVanished();

@@ -37,7 +37,6 @@ class World final : public Engine, public ClientPort, public Balancer {
 
   void Start(const std::vector<Request>& batch, std::optional<TimePoint> due) override {
     EXPECT_FALSE(busy_until_);
-    EXPECT_TRUE(due);
     if (due && clock_.Now() > *due) ++late_;
     busy_until_ = clock_.Now() + profile_.Latency(static_cast<int>(batch.size()));
     for (const Request& request : batch) served_.insert({request.client, request.frame});
@@ -133,6 +132,31 @@ class CoordinatedSchedulerTest : public testing::Test {
   World world_{ProfileOf({8, 11, 14, 17, 20})};
   ClientId last_id_ = 0;
 };
+
+TEST_F(CoordinatedSchedulerTest, WhatComesLateIsDoneAtOnceIfTheEngineIsIdle) {
+  AddWaiting(1, 0.0005);
+  world_.Run(milliseconds(10));
+  world_.silent_.insert(1);
+  ASSERT_FALSE(world_.scheduler_.plan().empty());
+  const CoordinatedScheduler::Batch batch = world_.scheduler_.plan().front();
+  const FrameId frame = batch.slots.at(0).frame;
+  world_.Run(batch.end + milliseconds(5) - world_.clock_.Now());
+  ASSERT_FALSE(world_.served_.contains({1, frame}));
+  world_.scheduler_.OnRequest(1, frame);
+  EXPECT_TRUE(world_.served_.contains({1, frame}));
+  EXPECT_EQ(world_.scheduler_.stats().late, 1);
+}
+
+TEST_F(CoordinatedSchedulerTest, WhatIsOverdueStaysInThePlan) {
+  AddWaiting(1, 0.0005);
+  world_.Run(milliseconds(10));
+  world_.silent_.insert(1);
+  const FrameId frame = world_.scheduler_.plan().front().slots.at(0).frame;
+  world_.Run(milliseconds(650));  // rounds later
+  const std::vector<FrameId>& frames = world_.plans_.at(1).frames;
+  EXPECT_EQ(frames.front(), frame);
+  EXPECT_TRUE(std::is_sorted(frames.begin(), frames.end()));
+}
 
 TEST_F(CoordinatedSchedulerTest, ServesWhoWaitsInTurn) {
   AddWaiting(6);
