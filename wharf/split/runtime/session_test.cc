@@ -8,6 +8,7 @@
 #include <fstream>
 #include <thread>
 
+#include "wharf/split/profiler.h"
 #include "wharf/split/runtime/measure_codings.h"
 #include "wharf/split/runtime/session_testing.h"
 #include "wharf/split/runtime/slowed_engine.h"
@@ -355,8 +356,9 @@ TEST(SlowedEngine, WaitsForAMultipleOfWhatARunTook) {
   const auto engine = MakeSlowedEngine(exec::MakeTorchEngine({.threads = 1}), SlowDown(5, clock, clock));
   const auto model = Model::Make(*engine, exec::testing::RandomGraph::Make(3, 4));
   ASSERT_TRUE(model.ok()) << ToString(model.status());
-  const exec::TensorPtr input = testing::RandomInput(**model, 1);
-  const auto results = exec::RunWhole((*model)->Program(), {&input, 1});
+  const auto input = SampleInput(*engine, (*model)->Graph().Type((*model)->Graph().inputs[0]));
+  ASSERT_TRUE(input.ok()) << ToString(input.status());
+  const auto results = exec::RunWhole((*model)->Program(), {{*input}});
   ASSERT_TRUE(results.ok()) << ToString(results.status());
   EXPECT_EQ(clock.slept_until.since_epoch, std::chrono::milliseconds(1 + 5 * 1));
 }
