@@ -27,6 +27,7 @@ foreach(directory ATen c10 torch)
 endforeach()
 target_include_directories(wharf_torch SYSTEM INTERFACE ${headers})
 target_link_libraries(wharf_torch INTERFACE ${WHARF_LIBTORCH}/lib/libtorch_cpu.so ${WHARF_LIBTORCH}/lib/libc10.so)
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)  # an installed wharf-model finds them where they are
 # What the wheel's libraries need lies beside them and in the wheels nvidia-*, where only they themselves look.
 target_link_options(wharf_torch INTERFACE LINKER:--allow-shlib-undefined)
 
