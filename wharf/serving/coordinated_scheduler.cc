@@ -22,7 +22,7 @@ class CoordinatedScheduler::Waiting final : public Candidates {
     for (int refused = 0; refused < scheduler_.options_.most_candidates; ++refused) {
       std::optional<ClientState> state = scheduler_.balancer_.NextWaiting();
       if (!state || scheduler_.records_.contains(state->id) || refused_.contains(state->id)) return std::nullopt;
-      const auto settings = BestSettings(state->model, scheduler_.profile_, scheduler_.options_.limits);
+      const auto settings = BestSettings(state->model, scheduler_.profile_.Now(), scheduler_.options_.limits);
       if (settings && state->arrivals.Known()) {
         state_.emplace_back(std::move(*state));
         const ClientState& kept = state_.back();
@@ -130,6 +130,7 @@ void CoordinatedScheduler::Remove(ClientId client) {
 void CoordinatedScheduler::OnBatchDone() {
   running_ = false;
   engine_free_at_ = clock_.Now();
+  profile_.End(clock_.Now());
   StartBatches();
 }
 
@@ -183,7 +184,7 @@ bool CoordinatedScheduler::Start(const Batch& batch) {
 
 bool CoordinatedScheduler::Run(const std::vector<Request>& requests, std::optional<TimePoint> due) {
   if (requests.empty()) return false;
-  engine_free_at_ = clock_.Now() + profile_.Latency(static_cast<int>(requests.size()));
+  engine_free_at_ = clock_.Now() + profile_.Now().Latency(static_cast<int>(requests.size()));
   for (const Request& request : requests) {
     ClientState& state = records_.at(request.client).state;
     if (request.frame <= state.newest.frame) continue;
@@ -191,6 +192,7 @@ bool CoordinatedScheduler::Run(const std::vector<Request>& requests, std::option
     const FrameId use = FirstUse(client, request.frame, engine_free_at_);
     state.newest = {request.frame, std::max(state.newest.usable, use)};
   }
+  profile_.Begin(static_cast<int>(requests.size()), clock_.Now());
   engine_.Start(requests, due);
   return true;
 }
@@ -198,7 +200,8 @@ bool CoordinatedScheduler::Run(const std::vector<Request>& requests, std::option
 // So many requests, begun now.
 bool CoordinatedScheduler::FitsBeforeNext(size_t requests) const {
   const int size = static_cast<int>(requests);
-  return size <= profile_.MaxBatch() && (plan_.empty() || clock_.Now() + profile_.Latency(size) <= plan_.front().start);
+  return size <= profile_.Now().MaxBatch() &&
+         (plan_.empty() || clock_.Now() + profile_.Now().Latency(size) <= plan_.front().start);
 }
 
 // What came after its batch is taken along where that does not delay the next.
@@ -219,10 +222,9 @@ void CoordinatedScheduler::Round() {
   DropVanished();
   std::vector<PlanningClient> clients = PlanningClients();
   BatchPlan head = Head(clients);
-  TimePoint free_at = std::max(now + options_.overlap, engine_free_at_);
-  if (!head.empty()) free_at = std::max(free_at, head.back().end);
+  const TimePoint free_at = std::max(now + options_.overlap, EndOf(head));
   Waiting waiting(*this);
-  const Coordination result = Coordinate(clients, std::move(head), now, free_at, profile_, options_, waiting);
+  const Coordination result = Coordinate(clients, std::move(head), now, free_at, profile_.Now(), options_, waiting);
   waiting.Register();
   for (const ClientId client : result.evicted) Evict(client);
   Apply(clients, result.plan);
@@ -249,7 +251,7 @@ std::vector<PlanningClient> CoordinatedScheduler::PlanningClients() {
   std::vector<ClientId> hopeless;
   for (auto& [id, record] : records_) {
     const ClientState& state = record.state;
-    const auto settings = BestSettings(state.model, profile_, options_.limits);
+    const auto settings = BestSettings(state.model, profile_.Now(), options_.limits);
     if (settings) {
       clients.push_back({id, state.model, *settings, &state.arrivals, state.last_frame, state.newest});
     } else {
@@ -275,6 +277,15 @@ BatchPlan CoordinatedScheduler::Head(std::vector<PlanningClient>& clients) const
     if (!planned.requests.empty()) head.push_back(std::move(planned));
   }
   return head;
+}
+
+// When the engine will have done these: as planned, or later if it is behind.
+TimePoint CoordinatedScheduler::EndOf(const BatchPlan& head) const {
+  TimePoint end = std::max(engine_free_at_, clock_.Now());
+  for (const PlannedBatch& batch : head) {
+    end = std::max(batch.end, end + profile_.Now().Latency(static_cast<int>(batch.requests.size())));
+  }
+  return end;
 }
 
 void CoordinatedScheduler::Apply(const std::vector<PlanningClient>& clients, const BatchPlan& plan) {

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "wharf/serving/coordinator.h"
+#include "wharf/serving/learnt_profile.h"
 #include "wharf/serving/scheduler.h"
 
 namespace wharf::serving {
@@ -58,11 +59,12 @@ class CoordinatedScheduler final : public Scheduler {
   void DropVanished();
   std::vector<PlanningClient> PlanningClients();
   BatchPlan Head(std::vector<PlanningClient>& clients) const;
+  TimePoint EndOf(const BatchPlan& head) const;
   void Apply(const std::vector<PlanningClient>& clients, const BatchPlan& plan);
   void Evict(ClientId client);
   void Remove(ClientId client);
 
-  const InferenceProfile& profile_;
+  LearntProfile profile_;
   const CoordinatorOptions options_;
   const Clock& clock_;
   Engine& engine_;

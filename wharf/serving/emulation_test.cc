@@ -200,7 +200,14 @@ TEST_F(EmulationOnEngineTest, ASlowerEngineIsSeenToBeSo) {
   ASSERT_TRUE(result.ok()) << ToString(result.status());
   ASSERT_FALSE(result->stretch.empty());
   for (const float stretch : result->stretch) EXPECT_NEAR(stretch, 1.3, 1e-4);
-  EXPECT_GT(LateShare(*result), 0.1);
+}
+
+TEST_F(EmulationOnEngineTest, PlansForAnEngineAsItIs) {
+  const auto as_measured = RunOn(1), slower = RunOn(1.5);
+  ASSERT_TRUE(as_measured.ok() && slower.ok());
+  EXPECT_LT(slower->MeanClients(), as_measured->MeanClients());
+  EXPECT_LE(LateShare(*slower), 0.02);
+  EXPECT_TRUE(AllWithinSla(*slower, 300));
 }
 
 TEST_F(EmulationOnEngineTest, FailsAsTheEngineDoes) {

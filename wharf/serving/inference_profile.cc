@@ -23,4 +23,10 @@ absl::StatusOr<InferenceProfile> InferenceProfile::Make(std::string name, const 
   return InferenceProfile(std::move(name), std::move(seconds));
 }
 
+InferenceProfile InferenceProfile::Stretched(double factor) const {
+  InferenceProfile stretched = *this;
+  for (double& seconds : stretched.seconds_) seconds *= factor;
+  return stretched;
+}
+
 }  // namespace wharf::serving

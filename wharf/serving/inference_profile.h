@@ -25,12 +25,17 @@ class InferenceProfile {
   double Seconds(int batch) const { return seconds_[batch - 1]; }
   Nanoseconds Latency(int batch) const { return FromSeconds(Seconds(batch)); }
   double Throughput(int batch) const { return batch / Seconds(batch); }  // requests/s
+  // One request on a server of its own, what accuracy is held against: as measured, however busy the engine is now.
+  double SecondsAlone() const { return alone_s_; }
+  // Of an engine that takes so many times as long. REQUIRES: factor > 0.
+  InferenceProfile Stretched(double factor) const;
 
  private:
   InferenceProfile(std::string name, std::vector<double> seconds)
-      : name_(std::move(name)), seconds_(std::move(seconds)) {}
+      : name_(std::move(name)), seconds_(std::move(seconds)), alone_s_(seconds_.front()) {}
   std::string name_;
   std::vector<double> seconds_;
+  double alone_s_;
 };
 
 }  // namespace wharf::serving

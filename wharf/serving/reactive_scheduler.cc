@@ -24,7 +24,7 @@ ReactiveScheduler::ReactiveScheduler(const InferenceProfile& profile, const Reac
 
 std::optional<OffloadSettings> ReactiveScheduler::SettingsOf(const ClientModel& model) const {
   if (options_.fixed) return options_.fixed->settings;
-  const auto best = BestSettings(model, profile_, options_.limits);
+  const auto best = BestSettings(model, profile_.Now(), options_.limits);
   if (best || !options_.keep_hopeless) return best;
   return OffloadSettings{options_.limits.min_interval, options_.limits.min_batch};
 }
@@ -63,12 +63,13 @@ void ReactiveScheduler::OnGone(ClientId client) {
 
 void ReactiveScheduler::OnBatchDone() {
   running_ = false;
+  profile_.End(clock_.Now());
   StartBatch();
 }
 
 // As many of those from `from` on as all of them allow in one batch.
 size_t ReactiveScheduler::Fitting(size_t from) const {
-  size_t limit = static_cast<size_t>(profile_.MaxBatch()), size = 0;
+  size_t limit = static_cast<size_t>(profile_.Now().MaxBatch()), size = 0;
   while (from + size < queue_.size()) {
     limit = std::min(limit, static_cast<size_t>(records_.at(queue_[from + size].client).settings.batch));
     if (size + 1 > limit) break;
@@ -83,7 +84,7 @@ void ReactiveScheduler::StartBatch() {
   const std::vector<Request> batch(queue_.begin(), queue_.begin() + size);
   queue_.erase(queue_.begin(), queue_.begin() + size);
   running_ = true;
-  const Nanoseconds latency = profile_.Latency(static_cast<int>(size));
+  const Nanoseconds latency = profile_.Now().Latency(static_cast<int>(size));
   engine_free_at_ = clock_.Now() + latency;
   for (const Request& request : batch) {
     ClientState& state = records_.at(request.client).state;
@@ -91,6 +92,7 @@ void ReactiveScheduler::StartBatch() {
     const FrameId use = FirstUse(client, request.frame, clock_.Now() + latency);
     state.newest = {request.frame, std::max(state.newest.usable, use)};
   }
+  profile_.Begin(static_cast<int>(size), clock_.Now());
   engine_.Start(batch, std::nullopt);
   if (!options_.fixed && !queue_.empty()) CheckDelayed(latency);
 }
@@ -101,7 +103,7 @@ void ReactiveScheduler::CheckDelayed(Nanoseconds first) {
   TimePoint end = clock_.Now() + first;
   for (size_t i = 0; i < queue_.size();) {
     const size_t size = Fitting(i);
-    end = end + profile_.Latency(static_cast<int>(size));
+    end = end + profile_.Now().Latency(static_cast<int>(size));
     for (size_t j = i; j < i + size; ++j) {
       if (!options_.tolerant || MissesSla(queue_[j], end)) missing.push_back(queue_[j].client);
     }
@@ -117,7 +119,7 @@ void ReactiveScheduler::CheckDelayed(Nanoseconds first) {
 
 double ReactiveScheduler::ShareOf(ClientId client) const {
   const Record& record = records_.at(client);
-  return EngineShare(record.settings, record.state.model, profile_);
+  return EngineShare(record.settings, record.state.model, profile_.Now());
 }
 
 // If all of the client's results took as long as this one's.
@@ -127,7 +129,7 @@ bool ReactiveScheduler::MissesSla(const Request& request, TimePoint end) const {
   const PlanningClient client{state.id, state.model, {}, &state.arrivals, state.last_frame, state.newest};
   const auto latency = static_cast<int>(FirstUse(client, request.frame, end) - request.frame);
   const double drop = track::DropFromReference(state.model.drop_rate, {record.settings.interval, latency},
-                                               ReferenceOf(state.model, profile_));
+                                               ReferenceOf(state.model, profile_.Now()));
   return drop > state.model.sla;
 }
 
@@ -176,8 +178,9 @@ void ReactiveScheduler::Verify() {
     for (const Request& request : queue_) requests.push_back({index.at(request.client), request.frame, now});
     const auto to_come = SimulateRequests(clients, now, now + options_.horizon);
     requests.insert(requests.end(), to_come.begin(), to_come.end());
-    const BatchPlan plan = GroupRequests(clients, requests, profile_, std::max(now, engine_free_at_));
-    const auto remove = ClientToRemove(clients, EstimateDrops(clients, plan, profile_, now), profile_, false);
+    const BatchPlan plan = GroupRequests(clients, requests, profile_.Now(), std::max(now, engine_free_at_));
+    const auto remove =
+        ClientToRemove(clients, EstimateDrops(clients, plan, profile_.Now(), now), profile_.Now(), false);
     if (!remove) return;
     Evict(clients[*remove].id);
   }

@@ -5,7 +5,7 @@
 #include <deque>
 #include <map>
 
-#include "wharf/serving/inference_profile.h"
+#include "wharf/serving/learnt_profile.h"
 #include "wharf/serving/scheduler.h"
 #include "wharf/serving/settings.h"
 
@@ -74,7 +74,7 @@ class ReactiveScheduler final : public Scheduler {
   bool AddOne();
   void Evict(ClientId client);
 
-  const InferenceProfile& profile_;
+  LearntProfile profile_;
   const ReactiveOptions options_;
   const Clock& clock_;
   Engine& engine_;

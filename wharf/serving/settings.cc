@@ -27,7 +27,7 @@ track::OffloadSchedule ScheduleOf(const ClientModel& client, const InferenceProf
 }
 
 track::OffloadSchedule ReferenceOf(const ClientModel& client, const InferenceProfile& profile) {
-  return track::ReferenceSchedule(profile.Seconds(1), client.network_s + profile.Seconds(1), 1 / client.fps);
+  return track::ReferenceSchedule(profile.SecondsAlone(), client.network_s + profile.SecondsAlone(), 1 / client.fps);
 }
 
 double EngineShare(const OffloadSettings& settings, const ClientModel& client, const InferenceProfile& profile) {
