@@ -2,22 +2,16 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <string>
 
+#include "wharf/base/read_file.h"
 #include "wharf/split/codec/image_file.h"
 #include "wharf/split/runtime/edge_model.h"
 
 namespace {
 
+using wharf::ReadFile;
 using wharf::split::EdgeModel;
-
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::NotFoundError("cannot read " + path);
-  return std::string{std::istreambuf_iterator<char>(file), {}};
-}
 
 absl::Status Classify(const std::string& path, const std::string& server, const std::string& token_path,
                       const std::string& picture_path) {

@@ -1,29 +1,18 @@
 #include "wharf/ar/client_kit.h"
 
-#include <cerrno>
-#include <fstream>
-#include <iterator>
 #include <opencv2/core.hpp>
 #include <opencv2/imgproc.hpp>
 
+#include "wharf/base/read_file.h"
 #include "wharf/exec/torch_engine.h"
 #include "wharf/track/pose_filter.h"
 
 namespace wharf::ar {
-namespace {
-
-absl::StatusOr<std::string> ReadText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return ErrnoStatus(errno, fmt::format("opening {}", path));
-  return std::string{std::istreambuf_iterator<char>(file), {}};
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<ClientKit>> ClientKit::Load(const std::string& folder) {
   std::unique_ptr<ClientKit> kit(new ClientKit);
   const std::string calibration = folder + "/accumo.json";
-  WHARF_ASSIGN_OR_RETURN(const std::string text, ReadText(calibration));
+  WHARF_ASSIGN_OR_RETURN(const std::string text, ReadFile(calibration));
   auto parsed = multitask::Calibration::Parse(text);
   if (!parsed.ok()) return InvalidArgument("{}: {}", calibration, Message(parsed.status()));
   kit->calibration_ = *std::move(parsed);

@@ -4,21 +4,13 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+
+#include "wharf/base/read_file.h"
 
 namespace wharf::cli {
 namespace {
 
 constexpr const char* kOurselves = "/proc/self/exe";
-
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return NotFound("{} is not there", path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 // An empty place for a run's file.
 std::string FreshFile(const ScratchDirectory& scratch, const std::string& name) {

@@ -3,12 +3,10 @@
 
 #include <string>
 
-#include "wharf/base/status.h"
+#include "wharf/base/read_file.h"
 
 namespace wharf::cli {
 
-// kNotFound and others by errno.
-absl::StatusOr<std::string> ReadFile(const std::string& path);
 // In place of what is there. kPermissionDenied: it cannot be written.
 absl::Status WriteFile(const std::string& path, const std::string& text);
 // Whether WriteFile would succeed, for commands that would otherwise find out when their work is done. What is there

@@ -1,11 +1,10 @@
 #include "wharf/pipeline/model_profile.h"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <numeric>
-#include <sstream>
 
+#include "wharf/base/read_file.h"
 #include "wharf/pipeline/cluster.h"
 #include "wharf/pipeline/csv.h"
 
@@ -78,13 +77,6 @@ absl::Status CheckComplete(const ModelProfile& model) {
     }
   }
   return absl::OkStatus();
-}
-
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) return NotFound("{} cannot be read", path);
-  return std::move(text).str();
 }
 
 }  // namespace

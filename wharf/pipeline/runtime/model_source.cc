@@ -1,10 +1,9 @@
 #include "wharf/pipeline/runtime/model_source.h"
 
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
+#include "wharf/base/read_file.h"
 #include "wharf/pipeline/runtime/batched_model.h"
 #include "wharf/pipeline/runtime/stage_runner.h"
 #include "wharf/split/runtime/model.h"
@@ -12,9 +11,7 @@
 namespace wharf::pipeline {
 
 absl::StatusOr<std::vector<std::byte>> ReadModelFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return NotFound("{}: no such file", path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  WHARF_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   const auto bytes = std::as_bytes(std::span(text));
   return std::vector<std::byte>(bytes.begin(), bytes.end());
 }

@@ -1,9 +1,6 @@
 #include "wharf/split/runtime/edge_model.h"
 
-#include <cerrno>
-#include <fstream>
-#include <iterator>
-
+#include "wharf/base/read_file.h"
 #include "wharf/exec/torch_engine.h"
 #include "wharf/split/codec/image_file.h"
 #include "wharf/split/runtime/own_profile.h"
@@ -12,9 +9,7 @@ namespace wharf::split {
 namespace {
 
 absl::StatusOr<std::vector<std::byte>> ReadModel(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return ErrnoStatus(errno, fmt::format("opening {}", path));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  WHARF_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
   const auto bytes = std::as_bytes(std::span(text));
   return std::vector<std::byte>(bytes.begin(), bytes.end());
 }
