@@ -58,7 +58,7 @@ std::string_view WithoutPublished(std::string_view system) {
 
 double Mean(const MultitaskRow& row, const char* metric) { return row.metrics.at(metric).mean; }
 
-std::string Cell(const MeanAndSpread& value, std::optional<double> published = std::nullopt) {
+std::string Cell(const report::MeanAndSpread& value, std::optional<double> published = std::nullopt) {
   std::string text = fmt::format("{:.3f}", value.mean);
   if (value.spread > 0) text += fmt::format(" ± {:.3f}", value.spread);
   if (published.has_value()) text += fmt::format(" ({:.3f})", *published);

@@ -3,11 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
-
-#include "wharf/report/statistics.h"
 
 namespace wharf::cli {
 namespace {
@@ -18,13 +15,6 @@ double Overall(const multitask::Score& score, const Weights& weights) {
   const double errors[] = {score.abs_rel, score.t_err, score.box_error};
   return std::inner_product(weights.begin(), weights.end(), errors, 0.0) /
          std::accumulate(weights.begin(), weights.end(), 0.0);
-}
-
-MeanAndSpread Of(const std::vector<double>& values) {
-  const double mean = report::Mean(values);
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return {mean, values.size() < 2 ? 0 : std::sqrt(squares / static_cast<double>(values.size() - 1))};
 }
 
 MultitaskRow RowOf(const std::string& category, const multitask::System& system, size_t index, const Weights& weights,
@@ -39,7 +29,7 @@ MultitaskRow RowOf(const std::string& category, const multitask::System& system,
       values[field.name].push_back(score.*field.value);
     values["overall"].push_back(Overall(score, weights));
   }
-  for (const auto& [name, list] : values) row.metrics[name] = Of(list);
+  for (const auto& [name, list] : values) row.metrics[name] = report::Summarize(list);
   return row;
 }
 
@@ -52,7 +42,7 @@ MultitaskRow OverCategories(const std::vector<const MultitaskRow*>& rows) {
   for (auto& [name, value] : all.metrics) {
     std::vector<double> means;
     for (const MultitaskRow* const row : rows) means.push_back(row->metrics.at(name).mean);
-    value = Of(means);
+    value = report::Summarize(means);
   }
   return all;
 }

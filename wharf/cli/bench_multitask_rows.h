@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "wharf/multitask/experiment/experiment.h"
+#include "wharf/report/statistics.h"
 
 namespace wharf::cli {
 
@@ -19,14 +20,11 @@ struct MultitaskVideo {
   std::vector<multitask::SystemResult> results;  // of the systems, in their order
 };
 
-struct MeanAndSpread {
-  double mean = 0, spread = 0;  // standard deviation over videos; 0 of one
-};
-
 struct MultitaskRow {
   std::string category, system, weights, latencies;
   std::vector<uint64_t> seeds;
-  std::map<std::string, MeanAndSpread> metrics;  // the Score's fields, and "overall": the weighted mean of the errors
+  std::map<std::string, report::MeanAndSpread>
+      metrics;  // the Score's fields, and "overall": the weighted mean of the errors
 };
 
 // A system that plans by weights has rows for its own, the others have one for each of `weights`. Category "all": the

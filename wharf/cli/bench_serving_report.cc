@@ -17,9 +17,9 @@ using serving::System;
 
 constexpr size_t kSamplesASecond = 10;
 
-Spreading Metric(const ServingRow& row, const std::string& name) {
+report::MeanAndSpread Metric(const ServingRow& row, const std::string& name) {
   const auto found = row.metrics.find(name);
-  return found == row.metrics.end() ? Spreading{} : found->second;
+  return found == row.metrics.end() ? report::MeanAndSpread{} : found->second;
 }
 double Mean(const ServingRow& row, const std::string& name) { return Metric(row, name).mean; }
 
@@ -147,7 +147,7 @@ Table ServingClientsTable(const std::vector<ServingRow>& rows) {
     const bool first =
         i == 0 || SettingOf(rows[i - 1]) != SettingOf(row) || rows[i - 1].setting.figure != row.setting.figure;
     if (first && i > 0) table.AddRule();
-    const Spreading clients = Metric(row, "clients");
+    const report::MeanAndSpread clients = Metric(row, "clients");
     table.AddRow({first ? row.setting.figure : "", first ? SettingOf(row) : "", std::string(SystemName(row.system)),
                   fmt::format("{:.1f} ± {:.1f}", clients.mean, clients.spread), Ratio(rows, row, "clients"),
                   fmt::format("{:.1f}", Mean(row, "clients_within")), Ratio(rows, row, "clients_within"),

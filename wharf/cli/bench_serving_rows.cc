@@ -6,8 +6,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "wharf/report/statistics.h"
-
 namespace wharf::cli {
 namespace {
 
@@ -16,13 +14,6 @@ using serving::EmulationResult;
 using serving::System;
 
 constexpr double kLeastSeconds = 5;
-
-Spreading Of(const std::vector<double>& values) {
-  const double mean = report::Mean(values);
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return {mean, values.size() < 2 ? 0 : std::sqrt(squares / static_cast<double>(values.size() - 1))};
-}
 
 const char* MeasureName(serving::Measure measure) {
   return measure == serving::Measure::kNetwork ? "network" : "truth";
@@ -210,7 +201,7 @@ absl::StatusOr<std::vector<ServingRow>> RunServingCase(const ServingCase& settin
     }
   }
   for (size_t i = 0; i < rows.size(); ++i) {
-    for (const auto& [name, of_seeds] : values[i]) rows[i].metrics[name] = Of(of_seeds);
+    for (const auto& [name, of_seeds] : values[i]) rows[i].metrics[name] = report::Summarize(of_seeds);
   }
   return rows;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "wharf/report/statistics.h"
 #include "wharf/serving/pilot_search.h"
 
 namespace wharf::cli {
@@ -30,10 +31,6 @@ struct ServingBenchOptions {
   serving::BatchEngine* engine = nullptr;
 };
 
-struct Spreading {
-  double mean = 0, spread = 0;  // standard deviation over the seeds
-};
-
 struct ServingRow {
   ServingCase setting;
   serving::System system = serving::System::kArise;
@@ -44,7 +41,7 @@ struct ServingRow {
   bool real = false;      // the clock
   bool computed = false;  // by an engine; otherwise the engine's times are emulated
   std::vector<uint64_t> seeds;
-  std::map<std::string, Spreading> metrics;
+  std::map<std::string, report::MeanAndSpread> metrics;
   serving::EmulationResult first;  // of the first seed
 };
 

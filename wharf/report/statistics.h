@@ -1,4 +1,4 @@
-// Order statistics of a few measurements.
+// Statistics of a few measurements.
 #pragma once
 
 #include <vector>
@@ -11,5 +11,11 @@ double Median(std::vector<double> values);
 // REQUIRES: 0 < fraction <= 1.
 double Percentile(std::vector<double> values, double fraction);
 double Mean(const std::vector<double>& values);
+
+// Of measurements that were repeated: over seeds, over videos.
+struct MeanAndSpread {
+  double mean = 0, spread = 0;  // the latter: standard deviation; 0 of one value
+};
+MeanAndSpread Summarize(const std::vector<double>& values);
 
 }  // namespace wharf::report

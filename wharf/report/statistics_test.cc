@@ -1,7 +1,9 @@
 #include "wharf/report/statistics.h"
 
 #include <gtest/gtest.h>
+
 #include <rapidcheck.h>
+#include <cmath>
 
 #include <algorithm>
 
@@ -19,6 +21,13 @@ TEST(Statistics, Known) {
   EXPECT_EQ(Percentile({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}, 0.95), 19);
   EXPECT_EQ(Percentile({2, 1}, 0.5), 1);
   EXPECT_EQ(Percentile({2, 1}, 1), 2);
+}
+
+TEST(Statistics, SpreadIsTheStandardDeviation) {
+  EXPECT_DOUBLE_EQ(Summarize({2, 4, 9}).mean, 5);
+  EXPECT_DOUBLE_EQ(Summarize({2, 4, 9}).spread, std::sqrt(13));
+  EXPECT_EQ(Summarize({3}).spread, 0);
+  EXPECT_EQ(Summarize({}).mean, 0);
 }
 
 TEST(Statistics, PercentileIsOneOfTheValuesAndCoversItsShare) {
