@@ -1,5 +1,4 @@
 // wharf-decode: one AR client's JPEGs into pictures, for a server that does not trust them (picture_decoder.h).
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -14,6 +13,7 @@
 #include "wharf/ar/decoder_wire.h"
 #include "wharf/ar/messages.h"
 #include "wharf/ar/picture_decoder.h"
+#include "wharf/base/seccomp_architecture.h"
 
 namespace wharf::ar {
 namespace {
@@ -23,14 +23,6 @@ constexpr bool kSanitized = true;  // its runtime takes address space by the ter
 #else
 constexpr bool kSanitized = false;
 #endif
-#if defined(__x86_64__)
-constexpr uint32_t kArchitecture = AUDIT_ARCH_X86_64;
-#elif defined(__aarch64__)
-constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
-#else
-constexpr uint32_t kArchitecture = 0;  // no filter
-#endif
-
 // For pictures of kMaxSide x kMaxSide and what a progressive JPEG of one takes besides.
 constexpr rlim_t kMemory = 512 << 20;
 constexpr uint32_t kAllowed[] = {SYS_read,         SYS_write,  SYS_sendto,    SYS_brk,      SYS_mmap,
@@ -43,10 +35,10 @@ bool Confine() {
   if (setrlimit(RLIMIT_CORE, &no_core) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
   if (kSanitized) return true;
   if (setrlimit(RLIMIT_AS, &memory) != 0) return false;
-  if (kArchitecture == 0) return true;
+  if (kSeccompArchitecture == 0) return true;
   std::vector<sock_filter> filter = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kArchitecture, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kSeccompArchitecture, 1, 0),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
   };

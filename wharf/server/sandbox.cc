@@ -1,6 +1,5 @@
 #include "wharf/server/sandbox.h"
 
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -12,16 +11,10 @@
 #include <cstddef>
 #include <vector>
 
+#include "wharf/base/seccomp_architecture.h"
+
 namespace wharf::server {
 namespace {
-
-#if defined(__x86_64__)
-constexpr uint32_t kArchitecture = AUDIT_ARCH_X86_64;
-#elif defined(__aarch64__)
-constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
-#else
-constexpr uint32_t kArchitecture = 0;  // no filter
-#endif
 
 constexpr uint32_t kForbidden[] = {SYS_ptrace,
                                    SYS_process_vm_readv,
@@ -69,7 +62,7 @@ void Forbid(uint32_t call, std::vector<sock_filter>& program) {
 std::vector<sock_filter> Filter(bool for_gpu) {
   std::vector<sock_filter> program = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kArchitecture, 1, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kSeccompArchitecture, 1, 0),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
   };
@@ -92,7 +85,7 @@ absl::Status EnterSandbox(bool for_gpu) {
   const rlimit no_core{0, 0};
   if (setrlimit(RLIMIT_CORE, &no_core) != 0) return ErrnoStatus(errno, "setrlimit(RLIMIT_CORE)");
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return ErrnoStatus(errno, "prctl(PR_SET_NO_NEW_PRIVS)");
-  if constexpr (kArchitecture == 0) return absl::OkStatus();
+  if constexpr (kSeccompArchitecture == 0) return absl::OkStatus();
   std::vector<sock_filter> filter = Filter(for_gpu);
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
   // All threads, those a library has started before too.
