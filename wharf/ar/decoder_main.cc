@@ -23,6 +23,7 @@ constexpr bool kSanitized = true;  // its runtime takes address space by the ter
 #else
 constexpr bool kSanitized = false;
 #endif
+
 // For pictures of kMaxSide x kMaxSide and what a progressive JPEG of one takes besides.
 constexpr rlim_t kMemory = 512 << 20;
 constexpr uint32_t kAllowed[] = {SYS_read,         SYS_write,  SYS_sendto,    SYS_brk,      SYS_mmap,

@@ -38,7 +38,7 @@ absl::StatusOr<serving::InferenceProfile> ServingExec::Profile() {
                          MeasureBatches(*batches_, frames, options_.largest_batch, options_.rounds));
   std::map<int, double> batch_ms;
   for (const auto& [batch, ms] : measured) batch_ms[batch] = ms;
-  const split::Machine machine = split::ThisMachine("LibTorch " + exec::TorchVersion(), exec::TorchThreads());
+  const split::Machine machine = split::ThisMachine(engine_->Name(), exec::TorchThreads());
   return serving::InferenceProfile::Make(
       fmt::format("{} on {}, {}, one thread, from JPEGs to coded results", task_, machine.cpu, machine.engine),
       batch_ms);
