@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "wharf/base/read_file.h"
 #include "wharf/cli/commands.h"
 #include "wharf/cli/pipeline_command.h"
 #include "wharf/pipeline/runtime/block_profiler.h"
@@ -51,7 +52,7 @@ absl::Status RunProfileBlocks(ProfileBlocksOptions& options) {
   WHARF_ASSIGN_OR_RETURN(options.profiler.classes, pipeline::ParseClasses(options.classes));
   options.profiler.cuts = options.cuts == "equal" ? pipeline::CutRule::kEqualTime : pipeline::CutRule::kSmallestCuts;
   if (options.name.empty()) options.name = std::filesystem::path(options.model).stem().string();
-  WHARF_ASSIGN_OR_RETURN(const auto onnx, pipeline::ReadModelFile(options.model));
+  WHARF_ASSIGN_OR_RETURN(const auto onnx, ReadBytes(options.model));
   WHARF_ASSIGN_OR_RETURN(const pipeline::BlockProfile result,
                          pipeline::ProfileBlocks(options.name, onnx, options.profiler, Clock::Real()));
   pipeline::BlockMap map{options.name,

@@ -10,12 +10,6 @@
 
 namespace wharf::pipeline {
 
-absl::StatusOr<std::vector<std::byte>> ReadModelFile(const std::string& path) {
-  WHARF_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  const auto bytes = std::as_bytes(std::span(text));
-  return std::vector<std::byte>(bytes.begin(), bytes.end());
-}
-
 absl::StatusOr<ModelSource> MakeModelSource(const std::string& name, std::vector<std::byte> onnx,
                                             std::vector<int> first_node) {
   WHARF_ASSIGN_OR_RETURN(const graph::Graph graph, ImportBatch(onnx, 1));
@@ -35,7 +29,7 @@ absl::StatusOr<ModelSource> MakeModelSource(const std::string& name, std::vector
 
 absl::StatusOr<ModelSource> LoadModelSource(const std::string& folder, const std::string& model) {
   WHARF_ASSIGN_OR_RETURN(BlockMap map, LoadBlockMap(folder, model));
-  WHARF_ASSIGN_OR_RETURN(std::vector<std::byte> onnx, ReadModelFile(map.onnx));
+  WHARF_ASSIGN_OR_RETURN(std::vector<std::byte> onnx, ReadBytes(map.onnx));
   if (split::HexOf(split::HashOf(onnx)) != map.sha256) {
     return FailedPrecondition("{} is not the file that was measured: run wharf pipeline profile again", map.onnx);
   }

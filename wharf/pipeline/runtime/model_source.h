@@ -27,6 +27,4 @@ absl::StatusOr<ModelSource> MakeModelSource(const std::string& name, std::vector
 // file is not the one that was measured; otherwise as above.
 absl::StatusOr<ModelSource> LoadModelSource(const std::string& folder, const std::string& model);
 
-absl::StatusOr<std::vector<std::byte>> ReadModelFile(const std::string& path);
-
 }  // namespace wharf::pipeline

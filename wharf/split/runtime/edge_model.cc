@@ -6,15 +6,6 @@
 #include "wharf/split/runtime/own_profile.h"
 
 namespace wharf::split {
-namespace {
-
-absl::StatusOr<std::vector<std::byte>> ReadModel(const std::string& path) {
-  WHARF_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  const auto bytes = std::as_bytes(std::span(text));
-  return std::vector<std::byte>(bytes.begin(), bytes.end());
-}
-
-}  // namespace
 
 absl::StatusOr<exec::TensorPtr> PictureTensor(const exec::Engine& engine, const graph::TensorType& type,
                                               const Image& picture, const graph::NormalizationOf& normalization) {
@@ -30,7 +21,7 @@ absl::StatusOr<exec::TensorPtr> PictureTensor(const exec::Engine& engine, const 
 absl::StatusOr<std::unique_ptr<EdgeModel>> EdgeModel::Connect(const std::string& model_path,
                                                               const std::string& server_address,
                                                               const EdgeModelOptions& options) {
-  WHARF_ASSIGN_OR_RETURN(std::vector<std::byte> onnx, ReadModel(model_path));
+  WHARF_ASSIGN_OR_RETURN(std::vector<std::byte> onnx, ReadBytes(model_path));
   std::unique_ptr<EdgeModel> model(
       new EdgeModel(exec::MakeTorchEngine({.threads = options.threads}), options.normalization));
   const absl::Status opened = model->Open(std::move(onnx), server_address, options);
