@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 # Where tools/install_cuda.sh puts the compiler it had to fetch; CMake finds it by this.
 export CMAKE_PREFIX_PATH := $(CURDIR)/build/cuda
 
-.PHONY: help packages build test asan tsan tidy demo demo-pipeline bench format check-format clean distclean
+.PHONY: help packages build test asan tsan tidy lint demo demo-pipeline bench format check-format clean distclean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -16,10 +16,10 @@ packages:  ## install what is missing (packages.txt; the CUDA compiler where the
 
 build: packages  ## Release build in build/default
 	@cmake --preset default
-	@cmake --build --preset default -j $(JOBS)
+	@TIMEFORMAT='build: %R s, of processors %U + %S s'; time cmake --build --preset default -j $(JOBS)
 
 test: build  ## build and run every test, as CI does
-	@ctest --preset default -j $(JOBS)
+	@TIMEFORMAT='tests: %R s, of processors %U + %S s'; time ctest --preset default -j $(JOBS)
 
 asan tsan: packages
 	@cmake --preset $@
@@ -44,6 +44,12 @@ bench: build  ## the figures of docs/benchmarks.md for offloading; rows and a pa
 
 format:  ## clang-format every C++ source in place
 	@git ls-files '*.h' '*.cc' '*.cu' '*.cuh' | xargs -r clang-format -i
+
+lint: packages  ## rooms, pages and format are as they should be; every header compiles alone
+	@tools/check_rooms.py
+	@$(MAKE) --no-print-directory check-format
+	@cmake --preset default
+	@cmake --build --preset default -j $(JOBS) --target lint_headers
 
 check-format:  ## fail if clang-format would change anything
 	@git ls-files '*.h' '*.cc' '*.cu' '*.cuh' | xargs -r clang-format --dry-run --Werror

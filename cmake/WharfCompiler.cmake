@@ -15,8 +15,9 @@ endif()
 
 find_program(CCACHE ccache)
 if(CCACHE)
+  # What is precompiled is cached only if it may not be looked into: it has neither __TIME__ nor macros of its users.
   set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()
 
 add_compile_options(-Wall -Wextra -Wno-missing-field-initializers)

@@ -13,18 +13,48 @@ if(WHARF_TESTS)
   find_library(RAPIDCHECK_LIBRARY rapidcheck REQUIRED)
 endif()
 
+# The folder wharf/split/runtime is the room split_runtime.
 function(wharf_room name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR}/wharf ${CMAKE_CURRENT_SOURCE_DIR})
+  string(REPLACE "/" "_" folder_name ${folder})
+  if(NOT name STREQUAL folder_name)
+    message(FATAL_ERROR "The room in wharf/${folder} is called ${folder_name}, not ${name}.")
+  endif()
   add_library(wharf_${name} STATIC ${ARG_SOURCES})
   add_library(wharf::${name} ALIAS wharf_${name})
   target_include_directories(wharf_${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(wharf_${name} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
+  wharf_precompile(${name})
   wharf_check_headers(${name})
 endfunction()
 
-# Every header compiles on its own: one generated translation unit a header, built with the room's own dependencies.
+# ccache knows precompiled headers by -fpch-preprocess.
+function(wharf_know_precompiled target)
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+endfunction()
+
+# What nearly every source includes is compiled once: a second less for each. A room whose options are others does without.
+set(CMAKE_PCH_WARN_INVALID OFF)
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/precompiled.cc CONTENT "// Nothing: its headers count.\n")
+add_library(wharf_common_headers STATIC ${CMAKE_BINARY_DIR}/precompiled.cc)
+target_include_directories(wharf_common_headers PRIVATE ${PROJECT_SOURCE_DIR})
+target_link_libraries(wharf_common_headers PRIVATE absl::status absl::statusor absl::synchronization absl::time fmt::fmt)
+target_precompile_headers(wharf_common_headers PRIVATE
+  <algorithm> <functional> <map> <memory> <optional> <span> <string> <vector>
+  "${PROJECT_SOURCE_DIR}/wharf/base/clock.h" "${PROJECT_SOURCE_DIR}/wharf/base/mutex.h"
+  "${PROJECT_SOURCE_DIR}/wharf/base/status.h")
+wharf_know_precompiled(wharf_common_headers)
+function(wharf_precompile name)
+  target_precompile_headers(wharf_${name} REUSE_FROM wharf_common_headers)
+  wharf_know_precompiled(wharf_${name})
+endfunction()
+
+# Every header compiles on its own: one generated translation unit a header, built with the room's own dependencies and
+# nothing precompiled, by `make lint` only.
+add_custom_target(lint_headers)
 function(wharf_check_headers name)
-  if(NOT WHARF_TESTS OR WHARF_SANITIZE)  # nothing runs that a sanitizer could watch
+  if(NOT WHARF_TESTS OR WHARF_SANITIZE)
     return()
   endif()
   file(GLOB headers RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS *.h)
@@ -36,15 +66,31 @@ function(wharf_check_headers name)
     list(APPEND units ${unit})
   endforeach()
   if(units)
-    add_library(wharf_${name}_headers OBJECT ${units})
+    add_library(wharf_${name}_headers OBJECT EXCLUDE_FROM_ALL ${units})
     target_include_directories(wharf_${name}_headers PRIVATE ${PROJECT_SOURCE_DIR})
     target_link_libraries(wharf_${name}_headers PRIVATE wharf_${name})
+    target_compile_options(wharf_${name}_headers PRIVATE -O0)
     get_target_property(private wharf_${name} LINK_LIBRARIES)
     if(private)
       target_link_libraries(wharf_${name}_headers PRIVATE ${private})
     endif()
+    add_dependencies(lint_headers wharf_${name}_headers)
   endif()
 endfunction()
+
+# What is run briefly is compiled quickly: -O1 takes two thirds of the time of -O3, and nothing of ours that counts is in it.
+function(wharf_compile_quickly target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  wharf_know_precompiled(${target})
+endfunction()
+
+# GoogleTest's headers take a third of the time of a test: compiled once, for every test.
+if(WHARF_TESTS)
+  add_executable(wharf_test_headers ${CMAKE_BINARY_DIR}/precompiled.cc)
+  target_link_libraries(wharf_test_headers PRIVATE GTest::gmock GTest::gtest GTest::gtest_main)
+  target_precompile_headers(wharf_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h> <functional> <map> <string>)
+  wharf_compile_quickly(wharf_test_headers)
+endif()
 
 function(wharf_test room)
   if(NOT WHARF_TESTS)
@@ -59,6 +105,8 @@ function(wharf_test room)
   target_include_directories(${target} SYSTEM PRIVATE ${RAPIDCHECK_INCLUDE})
   target_link_libraries(${target} PRIVATE wharf::${room} ${ARG_DEPS} GTest::gmock GTest::gtest GTest::gtest_main
                                           ${RAPIDCHECK_LIBRARY})
+  wharf_compile_quickly(${target})
+  target_precompile_headers(${target} REUSE_FROM wharf_test_headers)
   add_test(NAME ${room}.${stem} COMMAND ${target})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)

@@ -183,6 +183,97 @@ class Tiny(nn.Module):
         return self.linear(tokens.mean(1))
 
 
+def convolution(inputs, outputs, kernel, stride=1, groups=1, activation=nn.ReLU):
+    layers = [nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=False), nn.BatchNorm2d(outputs)]
+    return nn.Sequential(*layers, *([activation()] if activation else []))
+
+
+class Residual(nn.Module):
+    """A block of a ResNet."""
+
+    def __init__(self, inputs, outputs, stride):
+        super().__init__()
+        self.body = nn.Sequential(convolution(inputs, outputs, 3, stride), convolution(outputs, outputs, 3, activation=None))
+        self.shortcut = convolution(inputs, outputs, 1, stride, activation=None) if stride > 1 else nn.Identity()
+
+    def forward(self, x):
+        return torch.relu(self.body(x) + self.shortcut(x))
+
+
+class Bottleneck(nn.Module):
+    """An inverted bottleneck of a MobileNet: a depthwise convolution between two pointwise ones, squeeze and excitation."""
+
+    def __init__(self, channels, expanded):
+        super().__init__()
+        self.expand = nn.Sequential(convolution(channels, expanded, 1, activation=nn.Hardswish),
+                                    convolution(expanded, expanded, 5, groups=expanded, activation=nn.Hardswish))
+        self.squeeze = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Conv2d(expanded, 8, 1), nn.ReLU(),
+                                     nn.Conv2d(8, expanded, 1), nn.Hardsigmoid())
+        self.project = convolution(expanded, channels, 1, activation=None)
+
+    def forward(self, x):
+        y = self.expand(x)
+        return x + self.project(y * self.squeeze(y))
+
+
+class Encoder(nn.Module):
+    """A transformer's encoder over patches of an image, with a learnt token and learnt positions."""
+
+    def __init__(self, width=24, heads=3, layers=2):
+        super().__init__()
+        self.patches = nn.Conv2d(3, width, 8, 8)
+        self.token, self.positions = nn.Parameter(torch.randn(1, 1, width)), nn.Parameter(torch.randn(1, 13, width))
+        self.attention = nn.ModuleList(nn.MultiheadAttention(width, heads, batch_first=True) for _ in range(layers))
+        self.mix = nn.ModuleList(nn.Sequential(nn.LayerNorm(width), nn.Linear(width, 2 * width), nn.GELU(),
+                                               nn.Linear(2 * width, width)) for _ in range(layers))
+        self.norm = nn.ModuleList(nn.LayerNorm(width) for _ in range(layers + 1))
+        self.head = nn.Linear(width, 10)
+
+    def forward(self, image):
+        patches = self.patches(image).flatten(2).transpose(1, 2)
+        x = torch.cat([self.token.expand(patches.shape[0], -1, -1), patches], 1) + self.positions
+        for attention, mix, norm in zip(self.attention, self.mix, self.norm):
+            y = norm(x)
+            x = x + attention(y, y, y, need_weights=False)[0]
+            x = x + mix(x)
+        return self.head(self.norm[-1](x)[:, 0]).softmax(1)
+
+
+class Decoder(nn.Module):
+    """An hourglass: strided convolutions, then every way up that there is, beside what the levels had; a map comes out."""
+
+    def __init__(self):
+        super().__init__()
+        self.down = nn.ModuleList([convolution(3, 8, 3), convolution(8, 16, 3, 2), convolution(16, 24, 3, 2)])
+        self.up = nn.ConvTranspose2d(24, 16, 2, 2)
+        self.merge = nn.ModuleList([convolution(32, 16, 3), convolution(24, 8, 3, activation=nn.ELU)])
+        self.head = nn.Conv2d(8, 2, 1)
+
+    def forward(self, image):
+        fine = self.down[0](image)
+        middle = self.down[1](fine)
+        x = self.merge[0](torch.cat([self.up(self.down[2](middle)), middle], 1))
+        x = nn.functional.interpolate(x, scale_factor=2.0, mode="bilinear", align_corners=False)
+        x = self.head(self.merge[1](torch.cat([x, fine], 1)))
+        return torch.sigmoid(nn.functional.interpolate(x, scale_factor=2.0, mode="nearest"))
+
+
+# Kept in wharf/exec/testdata, with what PyTorch 1.13.1 made of them, one of each kind:
+#   tools/export_models.py wharf/exec/testdata small_mobile small_encoder small_decoder
+#   tools/export_models.py --keep-batch-norms wharf/exec/testdata small_residual
+SMALL = {
+    "tiny": (Tiny, (3, 24, 32)),
+    "small_residual": (lambda: nn.Sequential(convolution(3, 16, 7, 2), nn.MaxPool2d(3, 2, 1), Residual(16, 16, 1),
+                                             Residual(16, 32, 2), Residual(32, 32, 1), nn.AdaptiveAvgPool2d(1),
+                                             nn.Flatten(), nn.Linear(32, 10)), (3, 48, 64)),
+    "small_mobile": (lambda: nn.Sequential(convolution(3, 16, 3, 2, activation=nn.Hardswish), Bottleneck(16, 64),
+                                           convolution(16, 32, 3, 2, 16, nn.ReLU6), Bottleneck(32, 96),
+                                           nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10)), (3, 48, 64)),
+    "small_encoder": (Encoder, (3, 24, 32)),
+    "small_decoder": (Decoder, (3, 24, 32)),
+}
+
+
 def classifier(name):
     extra = {"aux_logits": False, "init_weights": True} if name == "googlenet" else {}
     return lambda: getattr(torchvision.models, name)(weights=None, **extra)
@@ -200,8 +291,8 @@ MODELS.update({
                                 (3, 256, 320)),
     "yolo_style": (YoloStyle, (3, 384, 640)),
     "scene_completion": (SceneCompletion, (16, 64, 64)),
-    "tiny": (Tiny, (3, 24, 32)),
 })
+MODELS.update(SMALL)
 
 
 def make(name):

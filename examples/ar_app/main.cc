@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "wharf/ar/client_kit.h"
-#include "wharf/scene/source.h"
+#include "wharf/ar/client_kit/client_kit.h"
+#include "wharf/scene/source/source.h"
 
 namespace {
 

@@ -19,7 +19,7 @@ class BenchTest(EndToEndTest):
         return {row["mode"]: row for row in json.loads(rows.read_text())}, done.stdout, page.read_text()
 
     def test_native_sends_the_input_and_waits_once(self):
-        rows, text, page = self.bench("--modes", "local,posted,replay,native", "--inferences", 2)
+        rows, text, page = self.bench("--modes", "local,posted,replay,native", "--inferences", 8)
         self.assertEqual(list(rows), ["device_only", "posted", "replay", "native"])
         native, posted, replay, local = rows["native"], rows["posted"], rows["replay"], rows["device_only"]
         self.assertEqual(native["blocking_round_trips"], 1)
@@ -32,7 +32,9 @@ class BenchTest(EndToEndTest):
         self.assertEqual(replay["phase"], "replaying")
         self.assertEqual(replay["calls"], posted["calls"])
         self.assertLess(replay["bytes_up"], posted["bytes_up"])
-        self.assertLessEqual(replay["blocking_round_trips"], posted["blocking_round_trips"])
+        # The difference of two runs, by eight inferences: one wait more or less while the sequence is found is an eighth.
+        self.assertAlmostEqual(replay["blocking_round_trips"], 1, delta=0.25)
+        self.assertGreaterEqual(posted["blocking_round_trips"], 10)
         self.assertEqual({rows[mode]["phase"] for mode in ("device_only", "posted", "native")}, {"none"})
         self.assertEqual({row["program"] for row in rows.values()}, {"cuda_pose"})
         # The calls by stage: the loop allocates nothing.

@@ -112,7 +112,7 @@ class Misbehaviour(EndToEndTest):
         self.assertEqual(full.stderr.count("wharf: out of device memory"), 1, full.stderr)
         self.assertIn("--memory", full.stderr)
         wild = self.run_program(None, "misbehave", "wild")
-        self.assertRegex(wild.stderr, "the device faulted .*Write.*not allocated")
+        self.assertRegex(wild.stderr, "the device faulted .*Write.*not device memory")
 
 
 class ClearLines(EndToEndTest):

@@ -29,7 +29,7 @@ class Partition(EndToEndTest):
         self.assertIsNone(stats["partition"])
         local, stats = self.detections("local", 2, "--partition", "local")
         self.assertEqual(local, remote)
-        self.assertGreater(stats["partition"]["operations_here"], stats["partition"]["operations_there"])
+        self.assertGreater(stats["partition"]["operations_local"], stats["partition"]["operations_remote"])
 
     def test_auto_computes_the_same_and_makes_a_plan(self):
         remote, _ = self.detections("remote", 2)

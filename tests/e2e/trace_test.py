@@ -36,8 +36,8 @@ class TraceTest(EndToEndTest):
     def test_says_what_replay_foresaw(self):
         done = self.trace(self.folder / "trace.json", "--mode", "replay", program=("looper", 100))
         self.assertEqual(done.returncode, 0, done.stderr)
-        foreseen, all_of_them = map(int, re.search(r"replay.*: (\d+) of (\d+) operations", done.stderr).groups())
-        self.assertGreater(foreseen, all_of_them / 2, done.stderr)
+        predicted, all_of_them = map(int, re.search(r"replay.*: (\d+) of (\d+) operations", done.stderr).groups())
+        self.assertGreater(predicted, all_of_them / 2, done.stderr)
         self.assertRegex(done.stderr, r"\d+  misses")
 
     def test_passes_on_the_programs_exit_code_and_says_if_there_is_nothing(self):

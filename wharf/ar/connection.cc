@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "absl/time/time.h"
 #include "wharf/split/codec/jpeg.h"
 
 namespace wharf::ar {
@@ -19,26 +18,13 @@ absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(std::unique_ptr<lin
   std::unique_ptr<Connection> connection(new Connection(listener));
   connection->channel_ = link::Channel::Create(std::move(stream), {.limits = kArFrameLimits});
   connection->channel_->Start(connection.get());
-  WHARF_RETURN_IF_ERROR(connection->Greet(hello, timeout));
+  WHARF_RETURN_IF_ERROR(connection->handshake_.Greet(*connection->channel_, hello, timeout).status());
   return connection;
 }
 
 Connection::~Connection() {
-  {
-    absl::MutexLock lock(&mutex_);
-    closing_ = true;
-  }
+  closing_ = true;
   channel_->Stop();
-}
-
-absl::Status Connection::Greet(const Hello& hello, Nanoseconds timeout) {
-  // That it could not be sent shows in how the connection ended.
-  SendMessage(*channel_, FrameKind::kHello, hello).IgnoreError();
-  const auto answered = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return welcome_ || closed_.has_value(); };
-  absl::MutexLock lock(&mutex_);
-  if (!mutex_.AwaitWithTimeout(absl::Condition(&answered), absl::FromChrono(timeout)))
-    return absl::DeadlineExceededError("the server does not answer");
-  return welcome_ ? absl::OkStatus() : *closed_;
 }
 
 absl::Status Connection::Send(int64_t frame, uint8_t tasks, const scene::Image& picture, int quality) {
@@ -57,15 +43,9 @@ absl::StatusOr<std::span<std::byte>> Connection::BulkDestination(const link::Fra
 
 absl::Status Connection::OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
                                  std::vector<std::byte> bulk) {
+  if (handshake_.Takes(header)) return handshake_.OnFrame(header, head);
   const auto frame = static_cast<int64_t>(header.tag);
   switch (KindOf(header)) {
-    case FrameKind::kWelcome: {
-      WHARF_ASSIGN_OR_RETURN(const Welcome welcome, DecodeHead<Welcome>(head, "the Welcome"));
-      listener_.OnWelcome(welcome);
-      absl::MutexLock lock(&mutex_);
-      welcome_ = true;
-      return absl::OkStatus();
-    }
     case FrameKind::kResult: {
       WHARF_ASSIGN_OR_RETURN(const Result result, DecodeHead<Result>(head, "a result"));
       listener_.OnResult(result, frame, std::move(bulk));
@@ -73,7 +53,7 @@ absl::Status Connection::OnFrame(const link::FrameHeader& header, std::span<cons
     }
     case FrameKind::kFailed: {
       WHARF_ASSIGN_OR_RETURN(const Failed failed, DecodeHead<Failed>(head, "a failure"));
-      listener_.OnFailed(failed.task, frame, split::StatusOf(Goodbye{failed.code, failed.message}));
+      listener_.OnFailed(failed.task, frame, wire::StatusOf(Goodbye{failed.code, failed.message}));
       return absl::OkStatus();
     }
     case FrameKind::kSchedule: {
@@ -82,17 +62,11 @@ absl::Status Connection::OnFrame(const link::FrameHeader& header, std::span<cons
       listener_.OnSchedule({std::move(frames), schedule.interval}, schedule.served);
       return absl::OkStatus();
     }
-    case FrameKind::kHandOver: {
-      WHARF_ASSIGN_OR_RETURN(const HandOver hand_over, DecodeHead<HandOver>(head, "a hand-over"));
-      WHARF_ASSIGN_OR_RETURN(std::vector<std::string> servers, ServersOf(hand_over));
-      listener_.OnHandOver(std::move(servers));
+    case FrameKind::kRedirect: {
+      WHARF_ASSIGN_OR_RETURN(const Redirect redirect, DecodeHead<Redirect>(head, "a redirect"));
+      WHARF_ASSIGN_OR_RETURN(std::vector<std::string> servers, ServersOf(redirect));
+      listener_.OnRedirect(std::move(servers));
       return absl::OkStatus();
-    }
-    case FrameKind::kGoodbye: {
-      WHARF_ASSIGN_OR_RETURN(const Goodbye goodbye, DecodeHead<Goodbye>(head, "the Goodbye"));
-      absl::MutexLock lock(&mutex_);
-      goodbye_ = split::StatusOf(goodbye);
-      return *goodbye_;  // ends the connection
     }
     default:
       return InvalidArgument("the server sends an unknown message {}", header.kind);
@@ -100,15 +74,8 @@ absl::Status Connection::OnFrame(const link::FrameHeader& header, std::span<cons
 }
 
 void Connection::OnClosed(const absl::Status& why) {
-  bool tell = false;
-  absl::Status how;
-  {
-    absl::MutexLock lock(&mutex_);
-    closed_ = goodbye_.value_or(why);
-    how = *closed_;
-    tell = welcome_ && !closing_;
-  }
-  if (tell) listener_.OnClosed(how);
+  const absl::Status how = handshake_.OnClosed(why);
+  if (handshake_.Welcomed() && !closing_) listener_.OnClosed(how);
 }
 
 }  // namespace wharf::ar

@@ -1,12 +1,11 @@
 // Connection: an AR client's end. Pictures go as JPEGs; what comes is told to a listener.
 #pragma once
 
+#include <atomic>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
 #include "wharf/ar/messages.h"
 #include "wharf/scene/scene.h"
 #include "wharf/serving/types.h"
@@ -25,7 +24,7 @@ class ConnectionListener {
   // `served`: or it waits for room.
   virtual void OnSchedule(serving::ClientPlan, bool /*served*/) {}
   // To one of these, HOST:PORT each, the best first. The connection stays as it is.
-  virtual void OnHandOver(std::vector<std::string> /*servers*/) {}
+  virtual void OnRedirect(std::vector<std::string> /*servers*/) {}
   // Last call, once: what the server said, or how the connection ended.
   virtual void OnClosed(const absl::Status& why) = 0;
 };
@@ -47,7 +46,6 @@ class Connection final : private link::FrameHandler {
 
  private:
   explicit Connection(ConnectionListener& listener) : listener_(listener) {}
-  absl::Status Greet(const Hello& hello, Nanoseconds timeout);
   absl::StatusOr<std::span<std::byte>> BulkDestination(const link::FrameHeader& header,
                                                        std::span<const std::byte> head) override;
   absl::Status OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
@@ -55,9 +53,9 @@ class Connection final : private link::FrameHandler {
   void OnClosed(const absl::Status& why) override;
 
   ConnectionListener& listener_;
-  absl::Mutex mutex_;
-  bool welcome_ ABSL_GUARDED_BY(mutex_) = false, closing_ ABSL_GUARDED_BY(mutex_) = false;
-  std::optional<absl::Status> closed_ ABSL_GUARDED_BY(mutex_), goodbye_ ABSL_GUARDED_BY(mutex_);
+  wire::ClientHandshake<ArProtocol> handshake_{"the server",
+                                               [this](const Welcome& welcome) { listener_.OnWelcome(welcome); }};
+  std::atomic<bool> closing_ = false;
   std::unique_ptr<link::Channel> channel_;
 };
 

@@ -47,11 +47,11 @@ absl::Status CheckHello(const Hello& hello) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<std::string>> ServersOf(const HandOver& hand_over) {
+absl::StatusOr<std::vector<std::string>> ServersOf(const Redirect& redirect) {
   std::vector<std::string> servers;
-  for (size_t begin = 0; begin <= hand_over.servers.size();) {
-    const size_t end = std::min(hand_over.servers.find(',', begin), hand_over.servers.size());
-    std::string server = hand_over.servers.substr(begin, end - begin);
+  for (size_t begin = 0; begin <= redirect.servers.size();) {
+    const size_t end = std::min(redirect.servers.find(',', begin), redirect.servers.size());
+    std::string server = redirect.servers.substr(begin, end - begin);
     if (!LooksLikeServer(server)) return InvalidArgument("{:?} is no HOST:PORT that a client can be sent to", server);
     if (servers.size() == kMaxServers) return InvalidArgument("more than {} servers to go to", kMaxServers);
     servers.push_back(std::move(server));

@@ -1,5 +1,5 @@
-// What an AR client and a server say to each other, frame by frame: docs/protocol.md, "AR sessions". Encoded as the
-// messages of offloaded programs are (offload/wire_codec.h).
+// What an AR client and a server say to each other, frame by frame: docs/protocol.md, "AR sessions". Encoded by
+// wire/codec.h.
 #pragma once
 
 #include <array>
@@ -9,17 +9,17 @@
 #include <vector>
 
 #include "wharf/link/channel.h"
-#include "wharf/offload/hello_prefix.h"
-#include "wharf/offload/wire_codec.h"
 #include "wharf/scene/scene.h"
-#include "wharf/split/runtime/messages.h"
+#include "wharf/wire/codec.h"
+#include "wharf/wire/goodbye.h"
+#include "wharf/wire/handshake.h"
+#include "wharf/wire/send.h"
 
 namespace wharf::ar {
 
 inline constexpr uint32_t kArMagic = 0x41524857;  // "WHRA"
 inline constexpr uint16_t kArMajor = 1;           // must match
 inline constexpr uint16_t kArMinor = 0;           // the lower one is spoken
-inline constexpr offload::ProtocolVersion kArVersion = {"AR session", "AR protocol", kArMagic, kArMajor, kArMinor};
 
 // Numbers of their own: by the first frame's a server tells kinds of sessions apart.
 enum class FrameKind : uint16_t {
@@ -31,7 +31,7 @@ enum class FrameKind : uint16_t {
   kFailed = 197,    // server: tag = frame
   kReport = 198,    // client: what it measured
   kSchedule = 199,  // server: which frames to offload
-  kHandOver = 200,  // server: which servers to go to
+  kRedirect = 200,  // server: which servers to go to
 };
 
 enum class Task : uint8_t { kDepth = 0, kOdometry = 1, kBoxes = 2 };
@@ -42,6 +42,12 @@ enum class DepthCoding : uint8_t {
   kHalf = 0,  // metres as binary16, packed
   kJpeg = 1,  // logarithms of 8 bits as a JPEG
 };
+
+using wire::DecodeHead;
+using wire::DecodeList;
+using wire::EncodeList;
+using wire::Goodbye;
+using wire::SendMessage;
 
 struct Hello {
   uint32_t magic = kArMagic;
@@ -68,7 +74,14 @@ struct Welcome {
   uint64_t inference_nanoseconds = 0;
   auto Fields() { return std::tie(major, minor, features, inference_nanoseconds); }
 };
-using split::Goodbye;
+
+struct ArProtocol {
+  static constexpr wire::ProtocolVersion kVersion = {"AR session", "AR protocol", kArMagic, kArMajor, kArMinor};
+  using Hello = ar::Hello;
+  using Welcome = ar::Welcome;
+  using Goodbye = wire::Goodbye;
+  static constexpr FrameKind kHello = FrameKind::kHello, kWelcome = FrameKind::kWelcome, kGoodbye = FrameKind::kGoodbye;
+};
 
 struct Picture {
   uint8_t tasks = 0;  // bit i: Task i; some of the Hello's
@@ -99,16 +112,13 @@ struct Schedule {
   auto Fields() { return std::tie(frames, interval, served); }
 };
 // The client does better elsewhere: this server cannot keep its accuracy, or ends.
-struct HandOver {
+struct Redirect {
   std::string servers;  // HOST:PORT, the best first, with a comma between two
   auto Fields() { return std::tie(servers); }
 };
-using split::DecodeList;
-using split::EncodeList;
-
 inline constexpr uint32_t kMaxPictureBytes = 4 << 20;
 inline constexpr int kMaxSide = 4096;
-inline constexpr size_t kMaxServers = 16;  // of a HandOver
+inline constexpr size_t kMaxServers = 16;  // of a Redirect
 inline constexpr link::FrameLimits kArFrameLimits = {.max_head_bytes = 64 << 10, .max_bulk_bytes = 16 << 20};
 
 void SetCamera(const scene::Intrinsics& camera, Hello& hello);
@@ -116,19 +126,6 @@ void SetCamera(const scene::Intrinsics& camera, Hello& hello);
 absl::Status CheckHello(const Hello& hello);
 // kInvalidArgument: none or more than kMaxServers, or not HOST:PORT each. A Unix socket is nothing that a server can
 // send a client to.
-absl::StatusOr<std::vector<std::string>> ServersOf(const HandOver& hand_over);
-
-template <typename T>
-absl::Status SendMessage(link::Channel& channel, FrameKind kind, const T& message, uint64_t tag = 0,
-                         std::span<const std::byte> bulk = {}) {
-  return channel.Send(static_cast<uint16_t>(kind), tag, offload::Encode(message), bulk, link::BulkOwnership::kCopy);
-}
-// kInvalidArgument: `what` is malformed.
-template <typename T>
-absl::StatusOr<T> DecodeHead(std::span<const std::byte> head, const char* what) {
-  auto message = offload::Decode<T>(head);
-  if (!message.ok()) return InvalidArgument("{} is malformed", what);
-  return message;
-}
+absl::StatusOr<std::vector<std::string>> ServersOf(const Redirect& redirect);
 
 }  // namespace wharf::ar

@@ -19,27 +19,27 @@ void Require(bool condition) {
 
 template <typename T>
 void DecodeOne(Bytes bytes) {
-  const auto decoded = offload::Decode<T>(bytes);
+  const auto decoded = wire::Decode<T>(bytes);
   if (!decoded.ok()) return;
-  Require(offload::Encode(*decoded).size() == bytes.size());
+  Require(wire::Encode(*decoded).size() == bytes.size());
 }
 
 void TryHello(Bytes bytes) {
-  const auto hello = offload::Decode<Hello>(bytes);
+  const auto hello = wire::Decode<Hello>(bytes);
   if (hello.ok() && CheckHello(*hello).ok()) Require(hello->tasks != 0 && hello->width <= kMaxSide && hello->fx > 0);
 }
 
 void TrySchedule(Bytes bytes) {
-  const auto schedule = offload::Decode<Schedule>(bytes);
+  const auto schedule = wire::Decode<Schedule>(bytes);
   if (!schedule.ok()) return;
   const auto frames = DecodeList<int64_t>(schedule->frames);
   if (frames.ok()) Require(EncodeList(*frames) == schedule->frames);
 }
 
-void TryHandOver(Bytes bytes) {
-  const auto hand_over = offload::Decode<HandOver>(bytes);
-  if (!hand_over.ok()) return;
-  const auto servers = ServersOf(*hand_over);
+void TryRedirect(Bytes bytes) {
+  const auto redirect = wire::Decode<Redirect>(bytes);
+  if (!redirect.ok()) return;
+  const auto servers = ServersOf(*redirect);
   if (servers.ok()) Require(!servers->empty() && servers->size() <= kMaxServers);
 }
 
@@ -69,7 +69,7 @@ constexpr void (*kDecoders[])(Bytes) = {TryHello,
                                         DecodeOne<Failed>,
                                         DecodeOne<Report>,
                                         TrySchedule,
-                                        TryHandOver,
+                                        TryRedirect,
                                         TryDepth<DepthCoding::kHalf>,
                                         TryDepth<DepthCoding::kJpeg>,
                                         TryBoxes,

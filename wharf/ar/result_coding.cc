@@ -70,7 +70,7 @@ struct WireMotion {
   std::array<double, 3> position{};
   std::array<double, kCovariance> covariance{};
   int32_t inliers = 0;
-  bool metric = true;
+  bool metric = true;  // always: a motion of unknown length is of no use
   auto Fields() { return std::tie(from, rotation, position, covariance, inliers, metric); }
 };
 
@@ -126,14 +126,14 @@ std::vector<std::byte> EncodeMotion(const Motion& motion) {
   Eigen::Map<Eigen::Vector3d>(wire.position.data()) = motion.estimate.motion.position;
   Eigen::Map<track::Matrix6>(wire.covariance.data()) = motion.estimate.covariance;
   wire.inliers = motion.estimate.inliers;
-  wire.metric = motion.estimate.metric;
-  return offload::Encode(wire);
+  return wire::Encode(wire);
 }
 
 absl::StatusOr<Motion> DecodeMotion(std::span<const std::byte> bytes) {
-  const auto wire = offload::Decode<WireMotion>(bytes);
+  const auto wire = wire::Decode<WireMotion>(bytes);
   if (!wire.ok() || !AllFinite(wire->rotation) || !AllFinite(wire->position) || !AllFinite(wire->covariance))
     return InvalidArgument("the motion is malformed");
+  if (!wire->metric) return InvalidArgument("a motion without a scale");
   Motion motion{.from = wire->from};
   const Eigen::Quaterniond rotation(Eigen::Map<const Eigen::Vector4d>(wire->rotation.data()));
   if (std::abs(rotation.norm() - 1) > 1e-6) return InvalidArgument("the motion's rotation is none");
@@ -141,7 +141,6 @@ absl::StatusOr<Motion> DecodeMotion(std::span<const std::byte> bytes) {
   motion.estimate.covariance = Eigen::Map<const track::Matrix6>(wire->covariance.data());
   if (!IsCovariance(motion.estimate.covariance)) return InvalidArgument("the motion's covariance is none");
   motion.estimate.inliers = wire->inliers;
-  motion.estimate.metric = wire->metric;
   return motion;
 }
 

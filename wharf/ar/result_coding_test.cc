@@ -123,6 +123,9 @@ TEST(MotionCoding, RefusesWhatIsNoMotion) {
   lost.estimate.motion.position.x() = std::numeric_limits<double>::quiet_NaN();
   for (const Motion& motion : {stretched, certain, lost}) EXPECT_EQ(code(motion), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(DecodeMotion(Cut(EncodeMotion({}), 1)).status().code(), absl::StatusCode::kInvalidArgument);
+  std::vector<std::byte> without_scale = EncodeMotion({});
+  without_scale.back() = std::byte{0};
+  EXPECT_EQ(DecodeMotion(without_scale).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

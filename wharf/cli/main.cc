@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "wharf/base/mutex.h"
-#include "wharf/cli/app.h"
-#include "wharf/cli/commands.h"
-#include "wharf/cli/model_program.h"
-#include "wharf/cli/pipeline_command.h"
+#include "wharf/cli/common/app.h"
+#include "wharf/cli/common/commands.h"
+#include "wharf/cli/common/model_program.h"
+#include "wharf/cli/common/pipeline_command.h"
 #include "wharf/cli/version.h"
 
 namespace wharf::cli {

@@ -3,11 +3,11 @@
 #include <vector>
 
 #include "wharf/base/mutex.h"
-#include "wharf/cli/app.h"
-#include "wharf/cli/ar_command.h"
-#include "wharf/cli/commands.h"
-#include "wharf/cli/model_bench_command.h"
-#include "wharf/cli/pipeline_command.h"
+#include "wharf/cli/common/app.h"
+#include "wharf/cli/common/ar_command.h"
+#include "wharf/cli/common/commands.h"
+#include "wharf/cli/common/model_bench_command.h"
+#include "wharf/cli/common/pipeline_command.h"
 
 int main(int argc, char** argv) {
   wharf::TrustLockOrder();

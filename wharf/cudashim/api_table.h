@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "wharf/offload/call_scope.h"
+#include "wharf/offload/client/call_scope.h"
 
 namespace wharf::cudashim {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "wharf/device/device_conformance.h"
-#include "wharf/device/testing/conformance_kernels_ptx.h"
+#include "wharf/device/testing/generated/conformance_kernels_ptx.h"
 
 namespace wharf::device {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "wharf/exec/onnx_case.h"
 #include "wharf/exec/testing.h"
-#include "wharf/graph/onnx_import.h"
+#include "wharf/graph/onnx/import.h"
 #include "wharf/graph/operators.h"
 
 namespace wharf::exec {

@@ -43,14 +43,15 @@ class Program {
   virtual const graph::RowRules& RowRules() const = 0;
   // Makes the wanted rows from the given ones, computing of every value between them exactly the rows needed, each
   // operator's in one go. Nothing before a given value is computed. kInvalidArgument: rows are missing, are not those
-  // of the value, or a tensor does not have its type. kInternal: LibTorch refused, with the node. kResourceExhausted: a
-  // GPU's memory is used up. REQUIRES: the tensors are of the engine that prepared the program.
+  // of the value, or a tensor does not have its type. kInternal: LibTorch refused, with the node. kResourceExhausted:
+  // memory is used up, the GPU's or the machine's. REQUIRES: the tensors are of the engine that prepared the program.
   virtual absl::StatusOr<std::vector<TensorPtr>> Run(std::span<const Part> given,
                                                      std::span<const Rows> wanted) const = 0;
   // Of given rows, a smaller range; no copy where the layout allows. REQUIRES: range within the part's.
   virtual Part Cut(const Part& part, graph::RowRange range) const = 0;
   // Of parts of one value that follow each other without gap or overlap, the whole range; one part alone is not copied.
   // kInvalidArgument: none, of several values, not adjacent, or of tensors that do not fit together.
+  // kResourceExhausted: as of Run.
   virtual absl::StatusOr<Part> Join(std::span<const Part> parts) const = 0;
 };
 

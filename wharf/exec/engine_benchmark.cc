@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "wharf/exec/torch_engine.h"
-#include "wharf/graph/onnx_import.h"
+#include "wharf/graph/onnx/import.h"
 
 namespace wharf::exec {
 namespace {

@@ -1,5 +1,6 @@
-// Whole networks, exported from PyTorch by tools/export_models.py with what PyTorch made of one input: a small one kept
-// here, and all in the directory that WHARF_MODELS names.
+// Whole networks, exported from PyTorch by tools/export_models.py with what PyTorch made of one input: small ones kept
+// here (a residual network with batch norms, a mobile one, an encoder of a transformer, a decoder, and some of
+// everything), and all in the directory that WHARF_MODELS names.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -14,9 +15,10 @@ namespace fs = std::filesystem;
 using graph::Constant;
 
 std::vector<fs::path> Models() {
-  std::vector<fs::path> models = {fs::path(WHARF_TESTDATA) / "tiny"};
-  if (const char* more = std::getenv("WHARF_MODELS")) {
-    for (const auto& entry : fs::directory_iterator(more)) {
+  std::vector<fs::path> directories = {WHARF_TESTDATA}, models;
+  if (const char* more = std::getenv("WHARF_MODELS")) directories.emplace_back(more);
+  for (const fs::path& directory : directories) {
+    for (const auto& entry : fs::directory_iterator(directory)) {
       if (fs::exists(entry.path() / "test_data_set_0" / "output_0.pb")) models.push_back(entry.path());
     }
   }

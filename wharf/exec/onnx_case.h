@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "wharf/graph/onnx_import.h"
+#include "wharf/graph/onnx/import.h"
 
 namespace wharf::exec::testing {
 

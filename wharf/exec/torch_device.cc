@@ -5,6 +5,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <charconv>
+#include <new>
 
 #include "wharf/exec/gpu.h"
 #include "wharf/exec/torch_engine.h"
@@ -26,6 +27,12 @@ absl::StatusOr<int> GpuNumber(std::string_view device) {
     return InvalidArgument("models run on cpu, cuda, cuda:N or auto, not on \"{}\"", device);
   }
   return number;
+}
+
+// LibTorch's allocator on the CPU throws an error like any other; what it says of itself tells them apart.
+bool IsOutOfMemory(const std::exception& error) {
+  return dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
+         FirstLine(error).find("DefaultCPUAllocator: ") != std::string::npos;
 }
 
 }  // namespace
@@ -76,6 +83,7 @@ absl::Status StatusOf(const std::exception& error, const std::string& what) {
   if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr) {
     return ResourceExhausted("{}: the GPU has no memory left for it: {}", what, FirstLine(error));
   }
+  if (IsOutOfMemory(error)) return ResourceExhausted("{}: there is no memory left for it: {}", what, FirstLine(error));
   return Internal("{}: {}", what, FirstLine(error));
 }
 

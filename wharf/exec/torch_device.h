@@ -49,7 +49,8 @@ class TorchDevice {
 // LibTorch's exceptions carry a backtrace from the second line on.
 std::string FirstLine(const std::exception& error);
 
-// What LibTorch threw while it did `what`. kResourceExhausted: the GPU's memory is used up. kInternal: anything else.
+// What LibTorch threw while it did `what`. kResourceExhausted: the GPU's memory is used up, or the machine's.
+// kInternal: anything else.
 absl::Status StatusOf(const std::exception& error, const std::string& what);
 
 }  // namespace wharf::exec

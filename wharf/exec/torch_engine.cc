@@ -333,8 +333,9 @@ class TorchProgram final : public Program {
       device_.Wait();
       return Part{rows, std::move(joined)};
     } catch (const std::exception& error) {
-      return InvalidArgument("rows of \"{}\" do not fit together: {}", graph_.values[rows.value].name,
-                             FirstLine(error));
+      const std::string what = fmt::format("rows of \"{}\" do not fit together", graph_.values[rows.value].name);
+      const absl::Status status = StatusOf(error, what);
+      return absl::IsResourceExhausted(status) ? status : InvalidArgument("{}: {}", what, FirstLine(error));
     }
   }
 

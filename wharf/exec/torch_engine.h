@@ -26,8 +26,8 @@ absl::StatusOr<std::string> FindTorchDevice(const std::string& wanted);
 // On `device`, which is as FindTorchDevice takes it, and fails alike. Weights go there when a program is prepared,
 // inputs when their tensor is made (MakeTensor), results come from there when they are read (Tensor::Read), and what
 // stays between runs stays there. Whatever the engine returns is finished: who reads the clock after Run has timed it.
-// kResourceExhausted of MakeTensor, Prepare and Run: the GPU's memory is used up. A GPU that fails while a result is
-// read ends the process.
+// kResourceExhausted of MakeTensor, Prepare and Run: the GPU's memory is used up, or the machine's. A GPU that fails
+// while a result is read ends the process.
 absl::StatusOr<std::unique_ptr<Engine>> MakeTorchEngineOn(const std::string& device, const TorchOptions& options);
 
 // LibTorch and OpenBLAS start threads and take buffers when they are used first, and GPUs load kernels: has them do it

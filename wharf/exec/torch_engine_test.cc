@@ -3,6 +3,10 @@
 #include <c10/util/Exception.h>
 #include <dlfcn.h>
 #include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <fstream>
 
 #include "wharf/exec/testing.h"
 #include "wharf/exec/torch_device.h"
@@ -48,9 +52,52 @@ TEST(TorchDevice, WhatLibTorchThrowsBecomesAStatusOfOneLine) {
   const absl::Status used_up = StatusOf(c10::OutOfMemoryError(here, "tried to take 2 GiB\n#0 a"), "Conv node \"a\"");
   EXPECT_EQ(used_up.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(Message(used_up), "Conv node \"a\": the GPU has no memory left for it: tried to take 2 GiB");
+  EXPECT_EQ(StatusOf(std::bad_alloc(), "rows").code(), absl::StatusCode::kResourceExhausted);
   const absl::Status refused = StatusOf(c10::Error(here, "no such kernel\n#0 a"), "Conv node \"a\"");
   EXPECT_EQ(refused.code(), absl::StatusCode::kInternal);
   EXPECT_EQ(Message(refused), "Conv node \"a\": no such kernel");
+}
+
+// The process may take no more memory than it has and `spare` bytes, while this lives.
+class MemoryLimit {
+ public:
+  explicit MemoryLimit(uint64_t spare) {
+    uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    getrlimit(RLIMIT_AS, &before_);
+    const rlimit limit{pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) + spare, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+  }
+  ~MemoryLimit() { setrlimit(RLIMIT_AS, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(TorchEngine, AnOperatorWithoutMemorySaysThatResourcesAreExhausted) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's allocator ends the process instead";
+#endif
+  constexpr int64_t kSide = 1 << 14;  // a gigabyte of products
+  graph::Graph graph;
+  graph.values = {{"a", {graph::ElementType::kFloat, {kSide, 1}}, {}},
+                  {"b", {graph::ElementType::kFloat, {1, kSide}}, {}},
+                  {"c", {graph::ElementType::kFloat, {kSide, kSide}}, {}}};
+  graph.nodes = {{"MatMul", "product", {0, 1}, {2}, {}}};
+  graph.inputs = {0, 1};
+  graph.outputs = {2};
+  const auto engine = MakeTorchEngine({.threads = 1});
+  const auto program = engine->Prepare(graph);
+  ASSERT_TRUE(program.ok()) << ToString(program.status());
+  std::vector<TensorPtr> inputs;
+  for (const int input : graph.inputs) {
+    const graph::TensorType& type = graph.values[input].type;
+    inputs.push_back(*engine->MakeTensor(type, std::vector<std::byte>(type.Bytes())));
+  }
+  const MemoryLimit limit(256 << 20);
+  const absl::Status status = RunWhole(**program, inputs).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << ToString(status);
+  EXPECT_THAT(std::string(Message(status)), ::testing::StartsWith("MatMul node \"product\": there is no memory left"));
 }
 
 TEST(TorchDevice, OfAGpuHasItsNameAndNoMoreMemoryThanItIsTold) {

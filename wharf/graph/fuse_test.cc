@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "wharf/graph/onnx_import.h"
-#include "wharf/graph/onnx_text.h"
+#include "wharf/graph/onnx/import.h"
+#include "wharf/graph/onnx/onnx_text.h"
 
 namespace wharf::graph {
 namespace {

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "absl/synchronization/notification.h"
-#include "wharf/link/emulator.h"
+#include "wharf/link/emulation/emulator.h"
 #include "wharf/link/testing.h"
 
 namespace wharf::link {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "wharf/link/emulator.h"
+#include "wharf/link/emulation/emulator.h"
 #include "wharf/link/testing.h"
 
 namespace wharf::link {

@@ -37,7 +37,7 @@ void ReplyQueue::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void ReplyQueue::Reply(const Ticket& ticket, absl::Status status, std::vector<std::byte> body,
+void ReplyQueue::Reply(const ReplyTicket& ticket, absl::Status status, std::vector<std::byte> body,
                        std::vector<std::byte> bulk, uint64_t charged) {
   if (ticket.guard != nullptr && ticket.guard->violated.load(std::memory_order_relaxed)) {
     budget_.Release(charged);
@@ -48,7 +48,7 @@ void ReplyQueue::Reply(const Ticket& ticket, absl::Status status, std::vector<st
   items_.push_back({FrameKind::kReply, ticket, std::move(status), std::move(body), std::move(bulk), charged});
 }
 
-void ReplyQueue::ReplyNow(const Ticket& ticket, const absl::Status& status, std::vector<std::byte> body) {
+void ReplyQueue::ReplyNow(const ReplyTicket& ticket, const absl::Status& status, std::vector<std::byte> body) {
   if (ticket.guard != nullptr && ticket.guard->violated.load(std::memory_order_relaxed)) return;
   const bool peer_reads = PeerReads();
   if (peer_reads && TakeTurn()) {
@@ -155,8 +155,8 @@ void ReplyQueue::SendItem(Item item) {
   if (!sent.ok()) budget_.Close();
 }
 
-absl::Status ReplyQueue::SendReply(const Ticket& ticket, const absl::Status& status, const std::vector<std::byte>& body,
-                                   const std::vector<std::byte>& bulk) {
+absl::Status ReplyQueue::SendReply(const ReplyTicket& ticket, const absl::Status& status,
+                                   const std::vector<std::byte>& body, const std::vector<std::byte>& bulk) {
   WHARF_RETURN_IF_ERROR(SendOutput());
   ReplyHeader header;
   FillHeader(ticket, status, header);
@@ -172,7 +172,7 @@ absl::Status ReplyQueue::SendReply(const Ticket& ticket, const absl::Status& sta
   return SendFrame(ticket.push ? FrameKind::kPush : FrameKind::kReply, ticket.tag, head, bulk);
 }
 
-void ReplyQueue::FillHeader(const Ticket& ticket, const absl::Status& status, ReplyHeader& header) {
+void ReplyQueue::FillHeader(const ReplyTicket& ticket, const absl::Status& status, ReplyHeader& header) {
   absl::Status posted;
   {
     absl::MutexLock lock(&mutex_);

@@ -31,10 +31,10 @@ struct GuardCheck {
 };
 
 // Which request is answered, and when it came.
-struct Ticket {
+struct ReplyTicket {
   uint64_t tag = 0;
   TimePoint arrival;
-  std::optional<PushHeader> push;  // the request did not come but was foreseen: tag is its position
+  std::optional<PushHeader> push;  // the request did not come but was predicted: tag is its position
   // Nothing is answered if this was violated by then; null: it depends on no guard.
   std::shared_ptr<const GuardCheck> guard;
 };
@@ -51,10 +51,10 @@ class ReplyQueue {
 
   // From any thread; never blocks. `body` is the encoded Reply struct. `charged` bytes of the budget are released once
   // the reply has left. Dropped after Stop.
-  void Reply(const Ticket& ticket, absl::Status status, std::vector<std::byte> body = {},
+  void Reply(const ReplyTicket& ticket, absl::Status status, std::vector<std::byte> body = {},
              std::vector<std::byte> bulk = {}, uint64_t charged = 0);
   // From the channel's reader thread only: sent without changing threads, unless others wait.
-  void ReplyNow(const Ticket& ticket, const absl::Status& status, std::vector<std::byte> body = {});
+  void ReplyNow(const ReplyTicket& ticket, const absl::Status& status, std::vector<std::byte> body = {});
   // Any other frame, from any thread; never blocks.
   void Frame(FrameKind kind, uint64_t tag, std::vector<std::byte> head, uint64_t charged = 0);
   // The same from the channel's reader thread only, at once.
@@ -76,7 +76,7 @@ class ReplyQueue {
  private:
   struct Item {
     FrameKind kind = FrameKind::kReply;
-    Ticket ticket;
+    ReplyTicket ticket;
     absl::Status status;
     std::vector<std::byte> head, bulk;
     uint64_t charged = 0;
@@ -87,9 +87,9 @@ class ReplyQueue {
   bool TakeTurn();
   void EndTurn();
   void SendItem(Item item);
-  absl::Status SendReply(const Ticket& ticket, const absl::Status& status, const std::vector<std::byte>& body,
+  absl::Status SendReply(const ReplyTicket& ticket, const absl::Status& status, const std::vector<std::byte>& body,
                          const std::vector<std::byte>& bulk);
-  void FillHeader(const Ticket& ticket, const absl::Status& status, ReplyHeader& header);
+  void FillHeader(const ReplyTicket& ticket, const absl::Status& status, ReplyHeader& header);
   absl::Status SendOutput();
   absl::Status SendFrame(FrameKind kind, uint64_t tag, const std::vector<std::byte>& head,
                          const std::vector<std::byte>& bulk = {});

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "wharf/device/fake_device.h"
-#include "wharf/link/emulator.h"
-#include "wharf/offload/raw_client.h"
+#include "wharf/link/emulation/emulator.h"
+#include "wharf/offload/testing/raw_client.h"
 
 namespace wharf::offload {
 namespace {
@@ -38,7 +38,9 @@ class ReplyQueueTest : public ::testing::Test {
     channel_->Close();
     queue_->Stop();
   }
-  static Ticket TicketOf(uint64_t tag) { return {.tag = tag, .arrival = Clock::Real().Now(), .push = {}, .guard = {}}; }
+  static ReplyTicket TicketOf(uint64_t tag) {
+    return {.tag = tag, .arrival = Clock::Real().Now(), .push = {}, .guard = {}};
+  }
   // Expects the next reply to be this one, and returns the posted error it carries.
   CudaError ExpectReply(uint64_t tag) {
     const auto frame = client_->Next(FrameKind::kReply);

@@ -1,6 +1,6 @@
 // What client and server of an offloaded CUDA program say to each other. This header is the one description of every
 // operation: its number, whether it is answered, its fields and their order. Both codecs (wire_codec.h), the client's
-// Session and the server's Executor are generated from it by the compiler. docs/protocol.md is the same in prose.
+// ClientSession and the server's Executor are generated from it by the compiler. docs/protocol.md is the same in prose.
 //
 // A frame (link/channel.h) carries one message: kind = Op or FrameKind, tag = request id (blocking operations and
 // replies) or sequence number (posted), head = the encoded fields, bulk = tensor bytes or an image.
@@ -33,16 +33,16 @@ enum class FrameKind : uint16_t {
   kGoodbye = 7,   // either: no more frames; the reason in words
   kPing = 8,
   kPong = 9,       // either way, keep-alive; empty
-  kProgress = 10,  // client -> server: operations that were foreseen (progress.h); tag = operations made so far; bulk =
-                   // data of the last one
-  kPush = 11,      // server -> client: the answer to a foreseen operation; tag = its position
+  kProgress = 10,  // client -> server: operations that were predicted (progress.h); tag = operations made so far; bulk
+                   // = data of the last one
+  kPush = 11,      // server -> client: the answer to a predicted operation; tag = its position
   kFirstOp = 32,   // operations start here
 };
 
 // Hello::features. The client only asks whether it would be let in: the server answers with a Welcome that names its
 // driver only, or with a Refusal, and closes.
 inline constexpr uint64_t kFeatureCheckOnly = 1;
-// Both sides keep a graph of the program's operations, and kProgress and kPush frames may come (docs/replay.md).
+// Both sides keep histories of the program's operations, and kProgress and kPush frames may come (docs/replay.md).
 inline constexpr uint64_t kFeatureReplay = 2;
 // The server may run ahead without a way back: a baseline.
 inline constexpr uint64_t kFeatureUnsafeReplay = 4;
@@ -95,10 +95,10 @@ struct ReplyHeader {
 
 // Head of a push; a ReplyHeader and the rest of a reply follow.
 struct PushHeader {
-  uint64_t epoch = 0;  // deviations of the program the server knew of when it executed the operation
-  uint64_t known = 0;  // operations of the program it knew of then
-  bool sure = false;   // nothing that was under way before it could have failed (docs/replay.md, "Waits for nothing")
-  auto Fields() { return std::tie(epoch, known, sure); }
+  uint64_t deviations = 0;  // deviations of the program the server knew of when it executed the operation
+  uint64_t known = 0;       // operations of the program it knew of then
+  bool sure = false;  // nothing that was under way before it could have failed (docs/replay.md, "Waits for nothing")
+  auto Fields() { return std::tie(deviations, known, sure); }
 };
 
 struct Output {
@@ -380,7 +380,7 @@ using AllOps =
            RunGemm, RequestHostCall, HostCallDone, CopyToHost, SynchronizeStream, SynchronizeDevice, SynchronizeEvent,
            QueryStream, QueryEvent, ElapsedTime, FindSymbol, GetAttributes, Acknowledge, SessionStats, DescribeDevice>;
 
-// Operations that repeat with the inferences of a program and can be foreseen: the steps of a StepGraph.
+// Operations that repeat with the inferences of a program and can be predicted (replay/step_op.h).
 using StepOps = OpList<MapMemory, UnmapMemory, CreateStream, DestroyStream, CreateEvent, DestroyEvent, RecordEvent,
                        WaitEvent, CopyToDevice, CopyOnDevice, Fill, Launch, RunGemm, RequestHostCall, CopyToHost,
                        SynchronizeStream, SynchronizeDevice, SynchronizeEvent, QueryStream, QueryEvent, ElapsedTime>;

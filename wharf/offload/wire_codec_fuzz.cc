@@ -4,8 +4,8 @@
 // The first byte picks the message, the rest is its encoding.
 #include <cstdlib>
 
+#include "wharf/offload/testing/wire_samples.h"
 #include "wharf/offload/wire_codec.h"
-#include "wharf/offload/wire_samples.h"
 
 namespace wharf::offload {
 namespace {

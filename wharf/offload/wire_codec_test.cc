@@ -9,7 +9,7 @@
 #include <iterator>
 #include <set>
 
-#include "wharf/offload/wire_samples.h"
+#include "wharf/offload/testing/wire_samples.h"
 
 namespace wharf::offload {
 namespace {

@@ -1,5 +1,5 @@
 // What the committed networks are worth, on frames of the calibration split, which nothing was trained on. The bounds
-// leave room for other processors' rounding; docs/ar.md has the figures themselves.
+// leave room for other processors' rounding; docs/benchmarks/ar.md has the figures themselves.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -8,7 +8,7 @@
 #include "wharf/perception/depth_network.h"
 #include "wharf/perception/detection_counts.h"
 #include "wharf/perception/detector.h"
-#include "wharf/scene/videos.h"
+#include "wharf/scene/world/videos.h"
 #include "wharf/track/metrics.h"
 
 namespace wharf::perception {

@@ -11,7 +11,7 @@
 
 #include "wharf/base/status.h"
 #include "wharf/exec/engine.h"
-#include "wharf/graph/onnx_import.h"
+#include "wharf/graph/onnx/import.h"
 #include "wharf/scene/scene.h"
 
 namespace wharf::perception {

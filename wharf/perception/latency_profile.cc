@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "wharf/base/json/parse_json.h"
 #include "wharf/track/median.h"
 
 namespace wharf::perception {
@@ -12,7 +13,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kFormat = "wharf-latency-profile/1";
-constexpr size_t kMaxText = size_t{64} << 10;
+constexpr JsonLimits kLimits{size_t{64} << 10, 3};  // as deep as a batch, in batches, in the profile
 constexpr int64_t kMaxBatch = 1 << 16;
 
 absl::StatusOr<std::string> Text(const json& object, const char* name) {
@@ -62,8 +63,7 @@ std::string ToJson(const LatencyProfile& profile) {
 }
 
 absl::StatusOr<LatencyProfile> ParseLatencyProfile(std::string_view text) {
-  if (text.size() > kMaxText) return InvalidArgument("a latency profile of {} bytes", text.size());
-  const json object = json::parse(text, nullptr, false);
+  WHARF_ASSIGN_OR_RETURN(const json object, ParseJson(text, "a latency profile", kLimits));
   if (!object.is_object()) return InvalidArgument("the latency profile is no JSON object");
   WHARF_ASSIGN_OR_RETURN(const std::string format, Text(object, "format"));
   if (format != kFormat) return InvalidArgument("the format is {}, not {}", format, kFormat);

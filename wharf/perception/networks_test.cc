@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "wharf/exec/torch_engine.h"
-#include "wharf/graph/onnx_text.h"
+#include "wharf/graph/onnx/onnx_text.h"
 #include "wharf/perception/depth_network.h"
 #include "wharf/perception/detector.h"
 

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "wharf/pipeline/planner_testing.h"
+#include "wharf/pipeline/planner/testing.h"
 
 namespace wharf::pipeline {
 namespace {

@@ -4,6 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "wharf/base/json/parse_json.h"
 #include "wharf/pipeline/plan.h"
 
 namespace wharf::pipeline {
@@ -13,8 +14,9 @@ using nlohmann::json;
 
 constexpr const char* kFormat = "wharf-pipeline-plan/1";
 constexpr const char *kThroughput = "throughput", *kCost = "cost";
-constexpr size_t kMaxText = size_t{16} << 20, kMaxName = 1024, kMaxElements = 1 << 16;
-constexpr int kDepth = 6;  // latencies, in a stage, in stages, in a pipeline, in pipelines, in the plan
+constexpr size_t kMaxName = 1024, kMaxElements = 1 << 16;
+// As deep as latencies, in a stage, in stages, in a pipeline, in pipelines, in the plan.
+constexpr JsonLimits kLimits{size_t{16} << 20, 6};
 
 json AsJson(const Cluster& cluster) {
   json classes = json::array(), hosts = json::array();
@@ -245,15 +247,7 @@ std::string ToJson(const Plan& plan) {
 }
 
 absl::StatusOr<Plan> ParsePlan(std::string_view text) {
-  if (text.size() > kMaxText) return InvalidArgument("a plan of {} bytes; {} are the most", text.size(), kMaxText);
-  bool too_deep = false;
-  const auto watch_depth = [&](int depth, json::parse_event_t event, json&) {
-    const bool begins = event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
-    too_deep |= begins && depth >= kDepth;
-    return !too_deep;
-  };
-  const json object = json::parse(text, watch_depth, /*allow_exceptions=*/false);
-  if (object.is_discarded() || too_deep) return InvalidArgument("no JSON of a plan");
+  WHARF_ASSIGN_OR_RETURN(const json object, ParseJson(text, "a plan", kLimits));
   return ReadPlan(object);
 }
 

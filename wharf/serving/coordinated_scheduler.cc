@@ -28,7 +28,7 @@ class CoordinatedScheduler::Waiting final : public Candidates {
         const ClientState& kept = state_.back();
         return PlanningClient{kept.id, kept.model, *settings, &kept.arrivals, kept.last_frame, kept.newest};
       }
-      HandOver(std::move(*state));
+      Redirect(std::move(*state));
     }
     return std::nullopt;
   }
@@ -36,7 +36,7 @@ class CoordinatedScheduler::Waiting final : public Candidates {
   void Admit() override { scheduler_.balancer_.Admit(state_.back().id); }
 
   void Refuse() override {
-    HandOver(std::move(state_.back()));
+    Redirect(std::move(state_.back()));
     state_.pop_back();
   }
 
@@ -49,9 +49,9 @@ class CoordinatedScheduler::Waiting final : public Candidates {
   }
 
  private:
-  void HandOver(ClientState state) {
+  void Redirect(ClientState state) {
     refused_.insert(state.id);
-    scheduler_.balancer_.HandOver(std::move(state));
+    scheduler_.balancer_.Redirect(std::move(state));
   }
 
   CoordinatedScheduler& scheduler_;
@@ -324,7 +324,7 @@ void CoordinatedScheduler::Evict(ClientId client) {
     balancer_.Vanished(std::move(found->second.state));
   } else {
     ++stats_.evicted;
-    balancer_.HandOver(std::move(found->second.state));
+    balancer_.Redirect(std::move(found->second.state));
   }
   Remove(client);
 }

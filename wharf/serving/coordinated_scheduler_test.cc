@@ -57,7 +57,7 @@ class World final : public Engine, public ClientPort, public Balancer {
     predictors_.emplace(client, waiting_.front().arrivals);
     waiting_.pop_front();
   }
-  void HandOver(ClientState client) override {
+  void Redirect(ClientState client) override {
     handed_over_.push_back(client.id);
     if (waiting_.empty() || waiting_.front().id != client.id) return;
     if (line_up_again_) waiting_.push_back(client);

@@ -5,6 +5,7 @@
 #include <deque>
 #include <optional>
 
+#include "wharf/base/random.h"
 #include "wharf/serving/coordinator.h"
 #include "wharf/serving/testing.h"
 
@@ -27,7 +28,7 @@ class Line final : public Candidates {
 void BM_Coordinate(benchmark::State& state, bool refused) {
   const InferenceProfile profile = ProfileOf({1, 1.4, 1.8, 2.2, 2.6, 3.0, 3.4, 3.8});
   const TimePoint now{std::chrono::seconds(10)};
-  scene::Random random(7);
+  Random random(7);
   std::deque<ArrivalPredictor> arrivals;
   std::vector<PlanningClient> clients;
   const CoordinatorOptions options;

@@ -10,6 +10,7 @@ namespace wharf::serving {
 namespace {
 
 constexpr Nanoseconds kOrder = std::chrono::microseconds(100);
+constexpr double kMostSimulated = 1e6;  // requests of one client
 
 // A counting sort: as many slots as tenths of a millisecond.
 std::vector<SimulatedRequest> ByArrival(const std::vector<SimulatedRequest>& requests, TimePoint from,
@@ -101,6 +102,12 @@ double DropOf(const PlanningClient& client, const std::vector<track::Offload>& o
   return client.model.drop_rate * (mean - track::MeanStride(ReferenceOf(client.model, profile)));
 }
 
+// Of one client within `horizon`: as its rate has it, with room for the first two and for a line a little steeper.
+int MostRequests(const PlanningClient& client, Nanoseconds horizon) {
+  const double frames = std::max(0.0, 1.01 * Seconds(horizon) * client.model.fps);
+  return static_cast<int>(std::min(frames / client.settings.interval, kMostSimulated)) + 2;
+}
+
 }  // namespace
 
 std::vector<SimulatedRequest> SimulateRequests(std::span<const PlanningClient> clients, TimePoint from,
@@ -109,7 +116,7 @@ std::vector<SimulatedRequest> SimulateRequests(std::span<const PlanningClient> c
   for (int i = 0; i < static_cast<int>(clients.size()); ++i) {
     const PlanningClient& client = clients[i];
     FrameId frame = std::max(client.last_frame + client.settings.interval, client.arrivals->LatestBy(from));
-    while (true) {
+    for (int left = MostRequests(client, until - from); left > 0; --left) {
       const TimePoint arrival = std::max(client.arrivals->At(frame), from);
       if (arrival >= until) break;
       requests.push_back({i, frame, arrival});

@@ -41,6 +41,17 @@ class PackingTest : public testing::Test {
   std::vector<PlanningClient> clients_;
 };
 
+// A client whose numbers would have it offload for ever.
+TEST_F(PackingTest, SimulatesNoMoreThanACameraHas) {
+  for (const FrameId jump : {FrameId{1'000'000'000'000}, ArrivalPredictor::kMostFrame}) {
+    AddClient(1, 1, 1, 1);
+    predictors_.back().Add(jump, AtFrame(2));
+    clients_.back().last_frame = predictors_.back().last_frame();
+  }
+  AddClient(1, 1, ArrivalPredictor::kMostFrame, 1);
+  EXPECT_LE(SimulateRequests(clients_, AtFrame(60), AtFrame(120)).size(), 3u * 62);
+}
+
 // The clients of thesis Figure 3.10 as far as its text tells them: client 1's frame 6 arrived at 8, its interval is 3.
 TEST_F(PackingTest, SimulatesOnFromTheLastFrame) {
   AddClient(3, 2, 6, 8);

@@ -211,7 +211,7 @@ bool ReactiveScheduler::AddOne() {
       port_.Send(id, {{}, settings->interval});
       return true;
     }
-    balancer_.HandOver(std::move(*state));
+    balancer_.Redirect(std::move(*state));
   }
   return false;
 }
@@ -220,7 +220,7 @@ void ReactiveScheduler::Evict(ClientId client) {
   const auto found = records_.find(client);
   if (found == records_.end()) return;
   ++stats_.evicted;
-  balancer_.HandOver(std::move(found->second.state));
+  balancer_.Redirect(std::move(found->second.state));
   OnGone(client);
 }
 

@@ -47,12 +47,12 @@ class Balancer {
  public:
   virtual ~Balancer() = default;
   // The client to take next if there is room, with its state on the server that it is on now. The same until Admit or
-  // HandOver names it, unless it goes.
+  // Redirect names it, unless it goes.
   virtual std::optional<ClientState> NextWaiting() = 0;
   // That client is served here from now on.
   virtual void Admit(ClientId client) = 0;
   // Not served here, or no longer: another server's. It comes behind all that wait.
-  virtual void HandOver(ClientState client) = 0;
+  virtual void Redirect(ClientState client) = 0;
   // Not served any more, because it has sent nothing of what was planned for some time. One that is there after all may
   // wait again.
   virtual void Vanished(ClientState) {}

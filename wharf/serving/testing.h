@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "wharf/scene/random.h"
+#include "wharf/base/random.h"
 #include "wharf/serving/drop_table.h"
 #include "wharf/serving/inference_profile.h"
 
@@ -22,7 +22,7 @@ inline InferenceProfile ProfileOf(const std::vector<double>& batch_ms) {
 // Made up: each frame of stride costs from 0.003 to 0.015, more or less the same from one frame to the next, and what a
 // client sees of that is a little off. `level` is 0 for easy videos, 1 for hard ones.
 inline DropTable MadeUpTable(uint64_t seed, double level, double seconds = 20) {
-  scene::Random random(seed);
+  Random random(seed);
   DropTableData data;
   data.video = "made up " + std::to_string(seed);
   data.frames = static_cast<int>(seconds * data.fps);

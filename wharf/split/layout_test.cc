@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "wharf/split/bands.h"
-#include "wharf/split/layer_cut.h"
+#include "wharf/split/planners/layer_cut.h"
 #include "wharf/split/testing.h"
 
 namespace wharf::split {

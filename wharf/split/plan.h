@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "wharf/base/status.h"
-#include "wharf/split/encoding.h"
+#include "wharf/split/costs/encoding.h"
 #include "wharf/split/layout.h"
 #include "wharf/split/row_graph.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "wharf/graph/slicing.h"
-#include "wharf/split/profile.h"
+#include "wharf/split/costs/profile.h"
 
 namespace wharf::split {
 

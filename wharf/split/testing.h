@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "wharf/split/costs/profile.h"
 #include "wharf/split/plan.h"
-#include "wharf/split/profile.h"
 
 namespace wharf::split {
 

@@ -26,7 +26,7 @@ struct SeenDrop {
 // differs from itself from frame to frame, which is seen at the shortest stride already, and which the reference setup
 // loses, too: drops then grow less than in proportion, and drop / stride is far more than a frame more of stride costs.
 struct DropCurve {
-  double exponent = 1;    // expected: calibrated, of a task's network and tracker (docs/ar.md)
+  double exponent = 1;    // expected: calibrated, of a task's network and tracker (docs/serving.md)
   bool measured = false;  // that of what was seen counts as much as the one expected
 };
 inline constexpr DropCurve kPublishedCurve = {1, false};

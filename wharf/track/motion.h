@@ -15,8 +15,7 @@ struct MotionEstimate {
   // then of the rotation, a rotation vector in radians and the axes of the second (true = motion.rotation * exp(e)).
   // Symmetric, positive definite.
   Matrix6 covariance = Matrix6::Identity();
-  int inliers = 0;     // points that agree with it
-  bool metric = true;  // false: the length of the translation is not known; the filter takes no such motion
+  int inliers = 0;  // points that agree with it
 };
 
 }  // namespace wharf::track

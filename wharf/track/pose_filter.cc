@@ -135,7 +135,6 @@ void PoseFilter::State::Inject(const VectorXd& error) {
 namespace {
 
 absl::Status CheckMeasured(const MotionEstimate& measured) {
-  if (!measured.metric) return InvalidArgument("a motion without a scale");
   if (!measured.motion.position.allFinite() || !measured.motion.rotation.coeffs().allFinite() ||
       !measured.covariance.allFinite()) {
     return InvalidArgument("a measured motion that is not finite");

@@ -83,7 +83,7 @@ class PoseFilter {
 
   // A measurement of the motion between two marked frames. Marks before `to` are no longer needed and forgotten.
   // kNotFound if one of the frames is not marked (or forgotten), kInvalidArgument if from >= to, the measurement is not
-  // metric or not finite or its covariance not positive definite; the state is then as before.
+  // finite or its covariance not positive definite; the state is then as before.
   absl::Status Update(int64_t from, int64_t to, const MotionEstimate& measured);
 
   const scene::Pose& pose() const;

@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "wharf/base/random.h"
 #include "wharf/scene/scene.h"
 
 namespace wharf::track {
@@ -20,7 +21,7 @@ struct Solid {
 // Grey, 0 to 255, from noise in three sizes; the same everywhere on every machine.
 inline double TextureAt(double u, double v, uint32_t seed) {
   const auto lattice = [seed](int64_t i, int64_t j) {
-    uint64_t h = static_cast<uint64_t>(i) * 0x9E3779B97F4A7C15u ^ static_cast<uint64_t>(j) * 0xC2B2AE3D27D4EB4Fu ^ seed;
+    uint64_t h = static_cast<uint64_t>(i) * kGoldenRatio ^ static_cast<uint64_t>(j) * 0xC2B2AE3D27D4EB4Fu ^ seed;
     h = (h ^ (h >> 29)) * 0xBF58476D1CE4E5B9u;
     return static_cast<double>((h ^ (h >> 32)) & 0xFFFF) / 65535.0;
   };

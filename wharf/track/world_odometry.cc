@@ -2,8 +2,8 @@
 
 #include <cmath>
 #include <optional>
-#include <random>
 
+#include "wharf/base/mersenne_random.h"
 #include "wharf/base/status.h"
 
 namespace wharf::track {
@@ -20,13 +20,8 @@ constexpr int kNoiseCell = 16;  // pixels
 class SmoothNoise {
  public:
   SmoothNoise(int width, int height, double sd, uint64_t seed) : columns_(width / kNoiseCell + 2) {
-    std::mt19937_64 random(seed);
-    // The sum of twelve uniforms: a normal distribution near enough, and the same in every standard library.
-    for (int i = columns_ * (height / kNoiseCell + 2); i > 0; --i) {
-      double sum = -6;
-      for (int k = 0; k < 12; ++k) sum += static_cast<double>(random() >> 11) * 0x1p-53;
-      values_.push_back(sd * sum);
-    }
+    MersenneRandom random(seed);
+    for (int i = columns_ * (height / kNoiseCell + 2); i > 0; --i) values_.push_back(sd * random.Normal());
   }
 
   double At(int x, int y) const {

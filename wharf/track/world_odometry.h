@@ -1,4 +1,4 @@
-// Odometry on videos of the synthetic world: what the tables of docs/ar.md are made from.
+// Odometry on videos of the synthetic world: what the tables of docs/benchmarks/ar.md are made from.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "wharf/scene/world.h"
+#include "wharf/scene/world/world.h"
 #include "wharf/track/filter_trajectory.h"
 #include "wharf/track/odometry.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 
-#include "wharf/scene/videos.h"
+#include "wharf/scene/world/videos.h"
 #include "wharf/track/box_tracker.h"
 #include "wharf/track/depth_accuracy.h"
 #include "wharf/track/depth_warp.h"

@@ -47,14 +47,14 @@ CudaError Upload(const Transfer& copy) {
 }
 
 CudaError Download(const Transfer& copy, bool may_return_early) {
-  offload::Session& session = *copy.connection.session;
+  offload::ClientSession& session = *copy.connection.session;
   const bool contiguous = IsContiguous(copy.to, copy.extent);
   const bool detached = may_return_early && contiguous && session.mode() == offload::Mode::kPosted &&
                         HostRanges::Get().Contains(copy.to.address, Bytes(copy.extent));
   std::vector<std::byte> packed(contiguous ? 0 : Bytes(copy.extent));
   auto* place = contiguous ? reinterpret_cast<std::byte*>(copy.to.address) : packed.data();
   const std::vector<Piece> pieces = CutIntoPieces(copy.extent, kFetchPiece);
-  std::vector<offload::Session::RequestPtr> requests;
+  std::vector<offload::ClientSession::RequestPtr> requests;
   for (const Piece& piece : pieces) {
     const uint64_t size = Bytes(piece.extent);
     const offload::CopyToHost op{copy.stream, RegionOf(copy.from, piece), piece.extent};

@@ -14,6 +14,18 @@ Connection* ConnectionOf(EventHandle event, CudaError* error) {
   return nullptr;
 }
 
+// Posts what `make` makes of the number of `stream`.
+template <typename Make>
+CudaError PostOnStream(EventHandle event, StreamHandle stream, Make make) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = ConnectionOf(event, &error);
+  if (connection == nullptr) return error;
+  device::StreamId id = 0;
+  error = connection->Resolve(stream, &id);
+  if (error != CudaError::kSuccess) return error;
+  return connection->session->Post(make(id));
+}
+
 }  // namespace
 
 CudaError CreateEvent(uint32_t flags, EventHandle* event) {
@@ -41,23 +53,11 @@ CudaError DestroyEvent(EventHandle event) {
 }
 
 CudaError RecordEvent(EventHandle event, StreamHandle stream) {
-  CudaError error = CudaError::kSuccess;
-  Connection* const connection = ConnectionOf(event, &error);
-  if (connection == nullptr) return error;
-  device::StreamId id = 0;
-  error = connection->Resolve(stream, &id);
-  if (error != CudaError::kSuccess) return error;
-  return connection->session->Post(offload::RecordEvent{event, id});
+  return PostOnStream(event, stream, [&](device::StreamId id) { return offload::RecordEvent{event, id}; });
 }
 
 CudaError WaitEvent(StreamHandle stream, EventHandle event) {
-  CudaError error = CudaError::kSuccess;
-  Connection* const connection = ConnectionOf(event, &error);
-  if (connection == nullptr) return error;
-  device::StreamId id = 0;
-  error = connection->Resolve(stream, &id);
-  if (error != CudaError::kSuccess) return error;
-  return connection->session->Post(offload::WaitEvent{id, event});
+  return PostOnStream(event, stream, [&](device::StreamId id) { return offload::WaitEvent{id, event}; });
 }
 
 CudaError SynchronizeEvent(EventHandle event) {

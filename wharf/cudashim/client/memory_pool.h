@@ -9,6 +9,27 @@ namespace wharf::client {
 // The pool's handle in both APIs.
 WHARF_CLIENT_API void* DefaultPool();
 WHARF_CLIENT_API CudaError CheckPool(const void* pool);
+inline CudaError CheckPoolOf(int device, const void* pool) {
+  return device != 0 ? CudaError::kInvalidDevice : CheckPool(pool);
+}
+// Handle: the API's type of it.
+template <typename Handle>
+CudaError StorePool(Handle* handle) {
+  if (handle == nullptr) return CudaError::kInvalidValue;
+  *handle = static_cast<Handle>(DefaultPool());
+  return CudaError::kSuccess;
+}
+template <typename Handle>
+CudaError StorePoolOf(int device, Handle* handle) {
+  return device != 0 ? CudaError::kInvalidDevice : StorePool(handle);
+}
+// Every device may do everything with the pool: `all`.
+template <typename Access>
+CudaError StorePoolAccess(const void* pool, Access all, Access* access) {
+  if (access == nullptr) return CudaError::kInvalidValue;
+  *access = all;
+  return CheckPool(pool);
+}
 // `attribute` is a cudaMemPoolAttr / CUmemPool_attribute (they share numbers): flags are ints, sizes 64-bit.
 WHARF_CLIENT_API CudaError SetPoolAttribute(const void* pool, int attribute, const void* value);
 WHARF_CLIENT_API CudaError GetPoolAttribute(const void* pool, int attribute, void* value);

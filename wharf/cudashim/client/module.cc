@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "wharf/base/log.h"
+#include "wharf/cudashim/client/device_info.h"
 #include "wharf/cudashim/client/module_state.h"
 
 namespace wharf::client {
@@ -139,6 +140,18 @@ CudaError SetMaxDynamicShared(Function* function, uint32_t bytes) {
   CudaError error = CudaError::kSuccess;
   Connection* const connection = Process::Get().Connect(&error);
   return connection == nullptr ? error : function->SetMaxDynamic(*connection, bytes);
+}
+
+CudaError AvailableShared(Function* function, int blocks, int block_threads, size_t* bytes) {
+  if (bytes == nullptr || blocks <= 0 || block_threads <= 0) return CudaError::kInvalidValue;
+  device::FunctionAttributes attributes;
+  const CudaError error = FunctionAttributes(function, &attributes);
+  if (error != CudaError::kSuccess) return error;
+  const device::DeviceProperties& device = Properties();
+  const uint64_t share = std::min<uint64_t>(device.shared_per_multiprocessor / static_cast<uint32_t>(blocks),
+                                            device.shared_per_block_optin);
+  *bytes = share > attributes.static_shared_bytes ? share - attributes.static_shared_bytes : 0;
+  return CudaError::kSuccess;
 }
 
 uint32_t MaxDynamicShared(const Function* function) {

@@ -38,6 +38,8 @@ WHARF_CLIENT_API Module* FunctionModule(const Function* function);
 WHARF_CLIENT_API CudaError FunctionAttributes(Function* function, device::FunctionAttributes* attributes);
 WHARF_CLIENT_API CudaError ParameterLayout(Function* function, std::vector<device::ParameterLayout>* layout);
 WHARF_CLIENT_API CudaError SetMaxDynamicShared(Function* function, uint32_t bytes);
+// The dynamic shared memory that each of `blocks` blocks could have if all were on one multiprocessor.
+WHARF_CLIENT_API CudaError AvailableShared(Function* function, int blocks, int block_threads, size_t* bytes);
 WHARF_CLIENT_API uint32_t MaxDynamicShared(const Function* function);
 
 // Address and size of a module's variable; asked once.

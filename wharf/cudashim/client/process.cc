@@ -13,8 +13,8 @@
 #include "wharf/cudashim/client/host_ranges.h"
 #include "wharf/cudashim/client/interruption.h"
 #include "wharf/cudashim/client/module_state.h"
-#include "wharf/offload/sequence_tracker.h"
-#include "wharf/offload/session_environment.h"
+#include "wharf/offload/client/prediction/sequence_tracker.h"
+#include "wharf/offload/client/session_environment.h"
 
 namespace wharf::client {
 namespace {
@@ -32,10 +32,10 @@ void Print(std::string_view text) {
   std::fflush(stdout);
 }
 
-absl::StatusOr<std::unique_ptr<offload::Session>> OpenSession() {
+absl::StatusOr<std::unique_ptr<offload::ClientSession>> OpenSession() {
   TrustLockOrder();
   WHARF_RETURN_IF_ERROR(offload::SearchFromEnvironment().status());
-  offload::SessionOptions options;
+  offload::ClientSessionOptions options;
   options.program = ProgramName();
   options.output = Print;
   return offload::OpenSession(offload::kProgramVariables, std::move(options), TellUser);
@@ -55,7 +55,7 @@ void TellUser(const std::string& line) {
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
-Connection::Connection(std::unique_ptr<offload::Session> opened, uint64_t number)
+Connection::Connection(std::unique_ptr<offload::ClientSession> opened, uint64_t number)
     : session(std::move(opened)),
       generation(number),
       allocator(session->welcome().arena, session->welcome().memory_quota) {}
@@ -125,7 +125,7 @@ void Process::Reset() {
   Connection* const connection = connection_.exchange(nullptr);
   if (connection == nullptr) return;
   connection->session->Close(std::chrono::seconds(1));
-  const offload::SessionCounters counters = connection->session->Counters();
+  const offload::ClientSessionCounters counters = connection->session->Counters();
   retired_.posted_operations += counters.posted_operations;
   retired_.blocking_round_trips += counters.blocking_round_trips;
   retired_.bytes_up += counters.bytes_up;
@@ -158,13 +158,13 @@ void Process::Interrupt() {
 namespace {
 
 // What replay did, as one JSON object.
-std::string ReplayAsJson(const offload::SessionCounters& counters, const offload::SessionStats::Reply& server) {
+std::string ReplayAsJson(const offload::ClientSessionCounters& counters, const offload::SessionStats::Reply& server) {
   const offload::PredictionCounters& seen = counters.prediction;
   return fmt::format(
       "{{\"phase\": \"{}\", \"sequence_length\": {}, \"sequences_known\": {}, \"inferences\": {}, "
       "\"operations_known\": {}, \"hits\": {}, \"changed\": {}, \"jumps\": {}, \"explicit\": {}, \"run_ahead\": {}, "
       "\"undone\": {}, \"pushes\": {}, \"early_pushes\": {}, \"void_pushes\": {}, \"elided\": {}, "
-      "\"misses\": {{\"unknown operation\": {}, \"operation never foreseen\": {}, \"changed arguments\": {}, "
+      "\"misses\": {{\"unknown operation\": {}, \"operation never predicted\": {}, \"changed arguments\": {}, "
       "\"other data\": {}, \"another known operation\": {}, \"another thread\": {}, \"memory of operations full\": "
       "{}}}}}",
       counters.sequences.sequences != 0 ? "replaying" : "recording", counters.sequences.sequence_length,
@@ -177,7 +177,7 @@ std::string ReplayAsJson(const offload::SessionCounters& counters, const offload
 }  // namespace
 
 void Process::WriteStats(Connection* connection) {
-  offload::SessionCounters counters;
+  offload::ClientSessionCounters counters;
   uint64_t violations = 0;
   offload::SessionStats::Reply server;
   offload::DescribeDevice::Reply device;

@@ -19,16 +19,16 @@
 #include "absl/time/time.h"
 #include "wharf/cudashim/client/memory.h"
 #include "wharf/cudashim/client/stream.h"
-#include "wharf/offload/address_allocator.h"
-#include "wharf/offload/session.h"
+#include "wharf/offload/client/address_allocator.h"
+#include "wharf/offload/client/client_session.h"
 
 namespace wharf::client {
 
 // One session and the objects on its device. Kept (closed) after a reset: other threads may still hold it.
 struct Connection {
-  Connection(std::unique_ptr<offload::Session> opened, uint64_t generation);
+  Connection(std::unique_ptr<offload::ClientSession> opened, uint64_t generation);
 
-  const std::unique_ptr<offload::Session> session;
+  const std::unique_ptr<offload::ClientSession> session;
   const uint64_t generation;
   absl::Mutex mutex;
   offload::AddressAllocator allocator ABSL_GUARDED_BY(mutex);
@@ -82,7 +82,7 @@ class Process {
   std::atomic<bool> ended_{false}, orphan_{false}, interrupted_{false};
   uint64_t generation_ ABSL_GUARDED_BY(mutex_) = 0;
   bool gave_up_ ABSL_GUARDED_BY(mutex_) = false;
-  offload::SessionCounters retired_ ABSL_GUARDED_BY(mutex_);  // of sessions that were reset
+  offload::ClientSessionCounters retired_ ABSL_GUARDED_BY(mutex_);  // of sessions that were reset
   absl::Time started_;
   std::array<std::atomic<uint64_t>, static_cast<size_t>(Call::kCount)> counts_{};
   std::array<std::atomic<uint64_t>, 4> class_counts_{};

@@ -30,9 +30,9 @@ CudaError WithStream(StreamHandle stream, Body&& body) {
 // Asks whether, or until, the stream is done; not if that is known, as it is when a copy to the host just brought data.
 template <typename Op>
 CudaError Settle(Connection& connection, device::StreamId stream, const Op& op) {
-  offload::Session& session = *connection.session;
+  offload::ClientSession& session = *connection.session;
   if (session.IsKnownDone(stream)) return CudaError::kSuccess;
-  const offload::Session::RequestPtr request = session.Start(op);
+  const offload::ClientSession::RequestPtr request = session.Start(op);
   const CudaError error = session.Wait({&request, 1});
   if (error == CudaError::kSuccess) session.NoteDone(*request, stream);
   return error;
@@ -128,7 +128,7 @@ CudaError LaunchHostFunction(StreamHandle stream, HostFunction function, void* u
 
 CudaError AddStreamCallback(StreamHandle stream, StreamCallback callback) {
   return WithStream(stream, [&](Connection& connection, device::StreamId id) {
-    offload::Session* const session = connection.session.get();
+    offload::ClientSession* const session = connection.session.get();
     return session->PostHostCall(id, [session, callback = std::move(callback)] { callback(session->StickyError()); });
   });
 }

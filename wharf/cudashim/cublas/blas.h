@@ -7,7 +7,7 @@
 
 #include "wharf/cudashim/client/call.h"
 #include "wharf/cudashim/client/device_info.h"
-#include "wharf/cudashim/cublas/gemm_types.h"
+#include "wharf/cudashim/client/gemm_types.h"
 
 // The program's handle points to one of these. One thread uses a handle at a time, as the vendor asks.
 struct cublasContext {

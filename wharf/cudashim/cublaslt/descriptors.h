@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "wharf/cudashim/client/call.h"
-#include "wharf/cudashim/cublas/gemm_types.h"
+#include "wharf/cudashim/client/gemm_types.h"
 
 namespace wharf::cudashim {
 

@@ -90,17 +90,6 @@ CudaError PotentialBlockSize(client::Function* function, CUoccupancyB2DSize shar
   return CudaError::kSuccess;
 }
 
-CudaError AvailableShared(client::Function* function, int blocks, int block_threads, size_t* bytes) {
-  if (blocks <= 0 || block_threads <= 0) return CudaError::kInvalidValue;
-  device::FunctionAttributes attributes;
-  const CudaError error = client::FunctionAttributes(function, &attributes);
-  if (error != CudaError::kSuccess) return error;
-  const device::DeviceProperties& device = client::Properties();
-  const uint64_t share = std::min<uint64_t>(device.shared_per_multiprocessor / static_cast<uint32_t>(blocks),
-                                            device.shared_per_block_optin);
-  return Store(bytes, share > attributes.static_shared_bytes ? share - attributes.static_shared_bytes : 0);
-}
-
 CudaError Exists(client::Function*) { return CudaError::kSuccess; }
 
 }  // namespace
@@ -236,7 +225,8 @@ CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, CUfunc
 
 CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, CUfunction handle, int blocks, int block_threads) {
   return Driver(Call::k_cuOccupancyAvailableDynamicSMemPerBlock, [&] {
-    return WithFunction(handle, [&](client::Function* f) { return AvailableShared(f, blocks, block_threads, bytes); });
+    return WithFunction(handle,
+                        [&](client::Function* f) { return client::AvailableShared(f, blocks, block_threads, bytes); });
   });
 }
 

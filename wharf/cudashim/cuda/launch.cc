@@ -1,4 +1,5 @@
 // Launches of the driver API, and host functions in stream order.
+#include "wharf/cudashim/client/launch_attribute.h"
 #include "wharf/cudashim/client/module.h"
 #include "wharf/cudashim/cuda/driver.h"
 
@@ -39,29 +40,6 @@ CudaError LaunchHandle(CUfunction handle, const client::LaunchShape& shape, CUst
   return client::Launch(function, shape, Stream(stream), arguments, packed.data, packed.size);
 }
 
-// Attributes that change no result may be ignored; what a kernel would notice is refused.
-CudaError CheckAttribute(const CUlaunchAttribute& attribute) {
-  switch (attribute.id) {
-    case CU_LAUNCH_ATTRIBUTE_IGNORE:
-    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
-    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
-    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:  // full serialisation is a legal execution
-      return CudaError::kSuccess;
-    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {
-      const auto& cluster = attribute.value.clusterDim;
-      return cluster.x * cluster.y * cluster.z == 1 ? CudaError::kSuccess : CudaError::kNotSupported;
-    }
-    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-      return attribute.value.cooperative == 0 ? CudaError::kSuccess : CudaError::kNotSupported;
-    default:
-      return CudaError::kNotSupported;
-  }
-}
-
 }  // namespace
 }  // namespace wharf::cudashim
 
@@ -83,7 +61,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   return Driver(Call::k_cuLaunchKernelEx, [&] {
     if (config == nullptr) return CudaError::kInvalidValue;
     for (unsigned i = 0; i < config->numAttrs; ++i) {
-      const CudaError error = CheckAttribute(config->attrs[i]);
+      const CudaError error = client::CheckLaunchAttribute(config->attrs[i].id, config->attrs[i].value);
       if (error != CudaError::kSuccess) return error;
     }
     const client::LaunchShape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},

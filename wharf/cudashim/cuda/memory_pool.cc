@@ -3,36 +3,21 @@
 
 #include "wharf/cudashim/cuda/driver.h"
 
-namespace wharf::cudashim {
-namespace {
-
-CudaError StorePool(CUmemoryPool* handle) {
-  if (handle == nullptr) return CudaError::kInvalidValue;
-  *handle = reinterpret_cast<CUmemoryPool>(client::DefaultPool());
-  return CudaError::kSuccess;
-}
-
-}  // namespace
-}  // namespace wharf::cudashim
-
 using namespace wharf;            // NOLINT
 using namespace wharf::cudashim;  // NOLINT
 
 extern "C" {
 
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* handle, CUdevice device) {
-  return Driver(Call::k_cuDeviceGetDefaultMemPool,
-                [&] { return device != 0 ? CudaError::kInvalidDevice : StorePool(handle); });
+  return Driver(Call::k_cuDeviceGetDefaultMemPool, [&] { return client::StorePoolOf(device, handle); });
 }
 
 CUresult cuDeviceGetMemPool(CUmemoryPool* handle, CUdevice device) {
-  return Driver(Call::k_cuDeviceGetMemPool,
-                [&] { return device != 0 ? CudaError::kInvalidDevice : StorePool(handle); });
+  return Driver(Call::k_cuDeviceGetMemPool, [&] { return client::StorePoolOf(device, handle); });
 }
 
 CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool handle) {
-  return Driver(Call::k_cuDeviceSetMemPool,
-                [&] { return device != 0 ? CudaError::kInvalidDevice : client::CheckPool(handle); });
+  return Driver(Call::k_cuDeviceSetMemPool, [&] { return client::CheckPoolOf(device, handle); });
 }
 
 CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attribute, void* value) {
@@ -52,15 +37,12 @@ CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc*, size_t)
 }
 
 CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool handle, CUmemLocation*) {
-  return Driver(Call::k_cuMemPoolGetAccess, [&] {
-    if (flags == nullptr) return CudaError::kInvalidValue;
-    *flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    return client::CheckPool(handle);
-  });
+  return Driver(Call::k_cuMemPoolGetAccess,
+                [&] { return client::StorePoolAccess(handle, CU_MEM_ACCESS_FLAGS_PROT_READWRITE, flags); });
 }
 
 CUresult cuMemPoolCreate(CUmemoryPool* handle, const CUmemPoolProps*) {
-  return Driver(Call::k_cuMemPoolCreate, [&] { return StorePool(handle); });
+  return Driver(Call::k_cuMemPoolCreate, [&] { return client::StorePool(handle); });
 }
 
 CUresult cuMemPoolDestroy(CUmemoryPool handle) {

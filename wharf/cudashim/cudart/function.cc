@@ -1,8 +1,6 @@
 // Kernels: attributes, occupancy, handles.
-#include <algorithm>
 #include <vector>
 
-#include "wharf/cudashim/client/device_info.h"
 #include "wharf/cudashim/client/module.h"
 #include "wharf/cudashim/cudart/runtime.h"
 
@@ -47,18 +45,6 @@ CudaError SetAttribute(client::Function* function, cudaFuncAttribute attribute, 
     default:
       return CudaError::kInvalidValue;
   }
-}
-
-CudaError AvailableShared(client::Function* function, int blocks, int block_threads, size_t* bytes) {
-  if (bytes == nullptr || blocks <= 0 || block_threads <= 0) return CudaError::kInvalidValue;
-  device::FunctionAttributes attributes;
-  const CudaError error = client::FunctionAttributes(function, &attributes);
-  if (error != CudaError::kSuccess) return error;
-  const device::DeviceProperties& device = client::Properties();
-  const uint64_t share = std::min<uint64_t>(device.shared_per_multiprocessor / static_cast<uint32_t>(blocks),
-                                            device.shared_per_block_optin);
-  *bytes = share > attributes.static_shared_bytes ? share - attributes.static_shared_bytes : 0;
-  return CudaError::kSuccess;
 }
 
 }  // namespace
@@ -164,8 +150,9 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, 
 cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* handle, int blocks,
                                                       int block_threads) {
   return Runtime(Call::k_cudaOccupancyAvailableDynamicSMemPerBlock, [&] {
-    return WithFunction(
-        handle, [&](client::Function* function) { return AvailableShared(function, blocks, block_threads, bytes); });
+    return WithFunction(handle, [&](client::Function* function) {
+      return client::AvailableShared(function, blocks, block_threads, bytes);
+    });
   });
 }
 

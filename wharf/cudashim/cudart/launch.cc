@@ -1,4 +1,5 @@
 // Every way to launch a kernel, and host functions in stream order.
+#include "wharf/cudashim/client/launch_attribute.h"
 #include "wharf/cudashim/client/module.h"
 #include "wharf/cudashim/cudart/runtime.h"
 
@@ -13,29 +14,6 @@ CudaError LaunchHandle(const void* handle, dim3 grid, dim3 block, void** argumen
   // A kernel without parameters may be launched without an array.
   void* none = nullptr;
   return client::Launch(function, shape, Stream(stream), arguments != nullptr ? arguments : &none, nullptr, 0);
-}
-
-// Attributes that change no result may be ignored; what a kernel would notice is refused.
-CudaError CheckAttribute(const cudaLaunchAttribute& attribute) {
-  switch (attribute.id) {
-    case cudaLaunchAttributeIgnore:
-    case cudaLaunchAttributeAccessPolicyWindow:
-    case cudaLaunchAttributeSynchronizationPolicy:
-    case cudaLaunchAttributePriority:
-    case cudaLaunchAttributeMemSyncDomain:
-    case cudaLaunchAttributeMemSyncDomainMap:
-    case cudaLaunchAttributePreferredSharedMemoryCarveout:
-    case cudaLaunchAttributeProgrammaticStreamSerialization:  // full serialisation is a legal execution
-      return CudaError::kSuccess;
-    case cudaLaunchAttributeClusterDimension: {
-      const auto& cluster = attribute.val.clusterDim;
-      return cluster.x * cluster.y * cluster.z == 1 ? CudaError::kSuccess : CudaError::kNotSupported;
-    }
-    case cudaLaunchAttributeCooperative:
-      return attribute.val.cooperative == 0 ? CudaError::kSuccess : CudaError::kNotSupported;
-    default:
-      return CudaError::kNotSupported;
-  }
 }
 
 }  // namespace
@@ -69,7 +47,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* fu
   return Runtime(Call::k_cudaLaunchKernelExC, [&] {
     if (config == nullptr) return CudaError::kInvalidValue;
     for (unsigned i = 0; i < config->numAttrs; ++i) {
-      const CudaError error = CheckAttribute(config->attrs[i]);
+      const CudaError error = client::CheckLaunchAttribute(config->attrs[i].id, config->attrs[i].val);
       if (error != CudaError::kSuccess) return error;
     }
     return LaunchHandle(function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes,

@@ -3,36 +3,21 @@
 
 #include "wharf/cudashim/cudart/runtime.h"
 
-namespace wharf::cudashim {
-namespace {
-
-CudaError StorePool(cudaMemPool_t* handle) {
-  if (handle == nullptr) return CudaError::kInvalidValue;
-  *handle = reinterpret_cast<cudaMemPool_t>(client::DefaultPool());
-  return CudaError::kSuccess;
-}
-
-}  // namespace
-}  // namespace wharf::cudashim
-
 using namespace wharf;            // NOLINT
 using namespace wharf::cudashim;  // NOLINT
 
 extern "C" {
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* handle, int device) {
-  return Runtime(Call::k_cudaDeviceGetDefaultMemPool,
-                 [&] { return device != 0 ? CudaError::kInvalidDevice : StorePool(handle); });
+  return Runtime(Call::k_cudaDeviceGetDefaultMemPool, [&] { return client::StorePoolOf(device, handle); });
 }
 
 cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* handle, int device) {
-  return Runtime(Call::k_cudaDeviceGetMemPool,
-                 [&] { return device != 0 ? CudaError::kInvalidDevice : StorePool(handle); });
+  return Runtime(Call::k_cudaDeviceGetMemPool, [&] { return client::StorePoolOf(device, handle); });
 }
 
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t handle) {
-  return Runtime(Call::k_cudaDeviceSetMemPool,
-                 [&] { return device != 0 ? CudaError::kInvalidDevice : client::CheckPool(handle); });
+  return Runtime(Call::k_cudaDeviceSetMemPool, [&] { return client::CheckPoolOf(device, handle); });
 }
 
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t handle, cudaMemPoolAttr attribute, void* value) {
@@ -52,15 +37,12 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t handle, const cudaMemAccessDesc*,
 }
 
 cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t handle, cudaMemLocation*) {
-  return Runtime(Call::k_cudaMemPoolGetAccess, [&] {
-    if (flags == nullptr) return CudaError::kInvalidValue;
-    *flags = cudaMemAccessFlagsProtReadWrite;
-    return client::CheckPool(handle);
-  });
+  return Runtime(Call::k_cudaMemPoolGetAccess,
+                 [&] { return client::StorePoolAccess(handle, cudaMemAccessFlagsProtReadWrite, flags); });
 }
 
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* handle, const cudaMemPoolProps*) {
-  return Runtime(Call::k_cudaMemPoolCreate, [&] { return StorePool(handle); });
+  return Runtime(Call::k_cudaMemPoolCreate, [&] { return client::StorePool(handle); });
 }
 
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t handle) {

@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "wharf/device/cuda/box.h"
-#include "wharf/device/cuda/epilogue_ptx.h"
 #include "wharf/device/cuda/gemm_check.h"
+#include "wharf/device/cuda/generated/epilogue_ptx.h"
 #include "wharf/device/element_type.h"
 
 namespace wharf::device::cuda {

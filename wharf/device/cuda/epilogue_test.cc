@@ -5,7 +5,7 @@
 #include <cstring>
 #include <future>
 
-#include "wharf/device/cuda/epilogue_ptx.h"
+#include "wharf/device/cuda/generated/epilogue_ptx.h"
 #include "wharf/device/device.h"
 
 namespace wharf::device::cuda {

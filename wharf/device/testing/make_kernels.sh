@@ -29,6 +29,6 @@ make() {
   rm "$ptx"
 }
 
-make conformance_kernels.cu conformance_kernels_ptx.h wharf::device kConformanceKernels
-make ../soft/driver/benchmark_kernels.cu ../soft/driver/benchmark_kernels_ptx.h wharf::device::soft kBenchmarkKernels
-make ../../offload/random_cuda_kernels.cu ../../offload/random_cuda_kernels_ptx.h wharf::offload kRandomCudaKernels
+make conformance_kernels.cu generated/conformance_kernels_ptx.h wharf::device kConformanceKernels
+make ../soft/driver/benchmark_kernels.cu ../soft/driver/generated/benchmark_kernels_ptx.h wharf::device::soft kBenchmarkKernels
+make ../../offload/testing/random_cuda_kernels.cu ../../offload/testing/generated/random_cuda_kernels_ptx.h wharf::offload kRandomCudaKernels

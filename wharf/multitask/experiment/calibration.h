@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "wharf/multitask/experiment/sight.h"
-#include "wharf/scene/world.h"
+#include "wharf/scene/world/world.h"
 
 namespace wharf::multitask {
 

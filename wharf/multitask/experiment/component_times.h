@@ -4,7 +4,7 @@
 #include "wharf/base/clock.h"
 #include "wharf/multitask/experiment/sight.h"
 #include "wharf/multitask/offload_profile.h"
-#include "wharf/scene/world.h"
+#include "wharf/scene/world/world.h"
 
 namespace wharf::multitask {
 

@@ -10,7 +10,7 @@
 #include "wharf/multitask/client.h"
 #include "wharf/multitask/experiment/calibration.h"
 #include "wharf/multitask/experiment/sight.h"
-#include "wharf/scene/world.h"
+#include "wharf/scene/world/world.h"
 
 namespace wharf::multitask {
 

@@ -9,7 +9,7 @@
 #include "wharf/base/status.h"
 #include "wharf/multitask/experiment/component_times.h"
 #include "wharf/multitask/experiment/contender.h"
-#include "wharf/scene/videos.h"
+#include "wharf/scene/world/videos.h"
 
 namespace wharf::multitask {
 namespace {

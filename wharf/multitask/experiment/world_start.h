@@ -2,7 +2,7 @@
 #pragma once
 
 #include "wharf/multitask/tasks/odometry_task.h"
-#include "wharf/scene/world.h"
+#include "wharf/scene/world/world.h"
 #include "wharf/track/metrics.h"
 
 namespace wharf::multitask {

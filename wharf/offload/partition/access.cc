@@ -79,10 +79,10 @@ AccessFinder::Allocations::const_iterator AccessFinder::Holding(device::DeviceAd
 void AccessFinder::AddWhole(device::DeviceAddress address, bool written, Access& access) const {
   const auto found = Holding(address);
   if (found == allocations_.end()) {
-    access.only_there = true;
+    access.only_remote = true;
     return;
   }
-  access.only_there |= !found->second.on_both;
+  access.only_remote |= !found->second.on_both;
   access.named.push_back({found->first, found->second.size});
   access.needs.push_back({found->first, found->second.size});
   if (written) access.writes.push_back({found->first, found->second.size});
@@ -94,12 +94,12 @@ void AccessFinder::AddBox(const device::Region& box, const device::Extent& exten
   const auto found = Holding(box.address);
   if (!bytes.ok() || *bytes == 0 || found == allocations_.end() || !SpanOf(box, extent, &span) ||
       span > found->second.size - (box.address - found->first)) {
-    access.only_there = true;
+    access.only_remote = true;
     // Allocations may lie side by side.
     if (found != allocations_.end()) access.anything = true;
     return;
   }
-  access.only_there |= !found->second.on_both;
+  access.only_remote |= !found->second.on_both;
   const MemoryRange range{box.address, span};
   access.named.push_back(range);
   if (written) access.writes.push_back(range);
@@ -160,10 +160,11 @@ Access AccessFinder::Find(const Launch& op) const {
   const bool analysed = function != functions_.end() && function->second.Analysed();
   if (!analysed || !AddParameters(op, function->second.footprint.read_parameters, false, access) ||
       !AddParameters(op, function->second.footprint.written_parameters, true, access)) {
-    access.only_there = access.anything = true;
+    access.only_remote = access.anything = true;
     return access;
   }
-  access.only_there |= !function->second.footprint.written_variables.empty() || ReadsChangedVariables(function->second);
+  access.only_remote |=
+      !function->second.footprint.written_variables.empty() || ReadsChangedVariables(function->second);
   if (const std::vector<MemoryRange>* const written = Covered(op)) {
     // What is not written keeps its contents on either side.
     Access read;
@@ -242,7 +243,7 @@ Access AccessFinder::Find(const RunGemm& op) const {
   Access access;
   const device::Gemm& gemm = op.gemm;
   if (gemm.pointer_arrays) {
-    access.only_there = access.anything = true;
+    access.only_remote = access.anything = true;
     return access;
   }
   AddWhole(gemm.a, false, access);
@@ -255,7 +256,7 @@ Access AccessFinder::Find(const RunGemm& op) const {
     }
   }
   // What lies elsewhere may be a variable, and a result next to it cannot be told from it.
-  access.anything |= access.only_there;
+  access.anything |= access.only_remote;
   return access;
 }
 

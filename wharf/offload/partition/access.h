@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "wharf/device/device.h"
-#include "wharf/offload/step_op.h"
-#include "wharf/offload/undo_log.h"
+#include "wharf/offload/replay/step_op.h"
+#include "wharf/offload/replay/undo_log.h"
 
 namespace wharf::offload {
 
@@ -17,7 +17,7 @@ struct Access {
   // It may touch any memory.
   bool anything = false;
   // It can only run on the server: see AccessFinder.
-  bool only_there = false;
+  bool only_remote = false;
   // What must be valid where it runs, and what is valid only there afterwards. What it may write in part is in both.
   std::vector<MemoryRange> needs, writes;
   // The memory that its arguments name, whatever is known of what it does to it.
@@ -42,10 +42,9 @@ class AccessFinder {
   MemoryRange AllocationOf(uint64_t size) const;
   void AddFunction(device::FunctionId function, device::ModuleId module, device::Footprint footprint);
   // Does nothing for one that is not known.
-  void RemoveFunction(device::FunctionId function) { functions_.erase(function); }
   void RemoveModule(device::ModuleId module);
   // The program has a pointer to a variable. `here`: where the client's device has it.
-  void NoteVariable(device::DeviceAddress here) { changed_variables_.insert(here); }
+  void NoteVariable(device::DeviceAddress local) { changed_variables_.insert(local); }
 
   // --- its operations ---
   Access Find(const CopyToDevice& op) const;
@@ -76,7 +75,7 @@ class AccessFinder {
   };
   using Allocations = std::map<device::DeviceAddress, Allocation>;
   Allocations::const_iterator Holding(device::DeviceAddress address) const;
-  // Adds the allocation that holds `address`; only_there if there is none.
+  // Adds the allocation that holds `address`; only_remote if there is none.
   void AddWhole(device::DeviceAddress address, bool written, Access& access) const;
   void AddBox(const device::Region& box, const device::Extent& extent, bool written, Access& access) const;
   void AddGemmResult(const device::Gemm& gemm, Access& access) const;

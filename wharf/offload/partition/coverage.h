@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "wharf/offload/undo_log.h"
+#include "wharf/offload/replay/undo_log.h"
 #include "wharf/offload/wire.h"
 
 namespace wharf::offload {

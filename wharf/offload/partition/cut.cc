@@ -14,8 +14,8 @@ constexpr double kForbidden = std::numeric_limits<double>::infinity();
 
 double TransferSeconds(const CutProblem& problem, uint32_t buffer, Side to) {
   const auto bytes = static_cast<double>(problem.buffer_bytes[buffer]);
-  return to == Side::kThere ? problem.up_latency_s + bytes * problem.up_s_per_byte
-                            : problem.down_latency_s + bytes * problem.down_s_per_byte;
+  return to == Side::kRemote ? problem.up_latency_s + bytes * problem.up_s_per_byte
+                             : problem.down_latency_s + bytes * problem.down_s_per_byte;
 }
 
 // Contents of a buffer: who wrote them, and who needs them before they are overwritten, perhaps in the next inference.
@@ -52,8 +52,8 @@ class CutGraph {
   explicit CutGraph(const CutProblem& problem) : problem_(problem) {
     for (const CutOperator& op : problem.operators) {
       nodes_.push_back(cut_.AddNode());
-      cut_.AddArc(MinCut::kSource, nodes_.back(), op.there_s);
-      cut_.AddArc(nodes_.back(), MinCut::kSink, op.here_s);
+      cut_.AddArc(MinCut::kSource, nodes_.back(), op.remote_s);
+      cut_.AddArc(nodes_.back(), MinCut::kSink, op.local_s);
     }
     for (const Version& version : Versions(problem)) AddTransfers(version);
   }
@@ -61,7 +61,7 @@ class CutGraph {
   CutPlan Solve() {
     CutPlan plan;
     cut_.Solve();
-    for (const int node : nodes_) plan.sides.push_back(cut_.OnSourceSide(node) ? Side::kHere : Side::kThere);
+    for (const int node : nodes_) plan.sides.push_back(cut_.OnSourceSide(node) ? Side::kLocal : Side::kRemote);
     plan.seconds = CutSeconds(problem_, plan.sides);
     return plan;
   }
@@ -75,8 +75,8 @@ class CutGraph {
     std::erase(readers, version.writer);
     if (readers.empty()) return;
     const int writer = nodes_[version.writer], up = cut_.AddNode(), down = cut_.AddNode();
-    cut_.AddArc(writer, up, TransferSeconds(problem_, version.buffer, Side::kThere));
-    cut_.AddArc(down, writer, TransferSeconds(problem_, version.buffer, Side::kHere));
+    cut_.AddArc(writer, up, TransferSeconds(problem_, version.buffer, Side::kRemote));
+    cut_.AddArc(down, writer, TransferSeconds(problem_, version.buffer, Side::kLocal));
     for (const size_t reader : readers) {
       cut_.AddArc(up, nodes_[reader], kForbidden);
       cut_.AddArc(nodes_[reader], down, kForbidden);
@@ -94,7 +94,7 @@ CutPlan SolveCut(const CutProblem& problem) { return CutGraph(problem).Solve(); 
 
 double CutSeconds(const CutProblem& problem, const std::vector<Side>& sides) {
   struct Valid {
-    bool here = true, there = true;
+    bool local = true, remote = true;
   };
   std::vector<Valid> valid(problem.buffer_bytes.size());
   double seconds = 0;
@@ -102,12 +102,12 @@ double CutSeconds(const CutProblem& problem, const std::vector<Side>& sides) {
     for (size_t i = 0; i < problem.operators.size(); ++i) {
       const CutOperator& op = problem.operators[i];
       const Side side = sides[i];
-      double cost = side == Side::kHere ? op.here_s : op.there_s;
+      double cost = side == Side::kLocal ? op.local_s : op.remote_s;
       for (const uint32_t buffer : op.needs) {
-        bool& here = side == Side::kHere ? valid[buffer].here : valid[buffer].there;
-        if (!std::exchange(here, true)) cost += TransferSeconds(problem, buffer, side);
+        bool& local = side == Side::kLocal ? valid[buffer].local : valid[buffer].remote;
+        if (!std::exchange(local, true)) cost += TransferSeconds(problem, buffer, side);
       }
-      for (const uint32_t buffer : op.writes) valid[buffer] = {side == Side::kHere, side == Side::kThere};
+      for (const uint32_t buffer : op.writes) valid[buffer] = {side == Side::kLocal, side == Side::kRemote};
       if (counts) seconds += cost;
     }
   }

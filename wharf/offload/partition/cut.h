@@ -15,7 +15,7 @@
 namespace wharf::offload {
 
 struct CutOperator {
-  double here_s = 0, there_s = 0;  // running it; infinite: it cannot run there
+  double local_s = 0, remote_s = 0;  // running it; infinite: it cannot run there
   // Numbers of buffers: whose contents it needs (those that it only changes in part are among them), and which it
   // writes.
   std::vector<uint32_t> needs, writes;

@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "wharf/offload/operation_history.h"
+#include "wharf/offload/replay/operation_history.h"
 
 namespace wharf::offload {
 namespace {
@@ -46,7 +46,7 @@ bool Differs(double a, double b) { return std::abs(a - b) > kLinkChange * std::m
 std::vector<Side> Uniform(const CutProblem& problem, Side side) {
   std::vector<Side> sides;
   for (const CutOperator& op : problem.operators) {
-    sides.push_back(std::isinf(side == Side::kHere ? op.here_s : op.there_s) ? Other(side) : side);
+    sides.push_back(std::isinf(side == Side::kLocal ? op.local_s : op.remote_s) ? Other(side) : side);
   }
   return sides;
 }
@@ -73,7 +73,7 @@ Side CutPlanner::Next(const StepOp& op, const Access& access) {
   Made made = Describe(op, access);
   const uint64_t key = made.key;
   const bool expected = current_ != nullptr && current_->keys[position_] == key;
-  Side side = Side::kThere;
+  Side side = Side::kRemote;
   if (expected || Begin(key)) side = Follow();
   Remember(std::move(made));
   return side;
@@ -108,11 +108,11 @@ void CutPlanner::Learn(uint64_t length) {
     CutOperator& op = sequence->problem.operators[i - first];
     const OperatorClass kind = recent_[i].operator_class;
     const bool host = kind == OperatorClass::kHostToDevice || kind == OperatorClass::kDeviceToHost;
-    const bool only_there = recent_[i].access.only_there;
+    const bool only_remote = recent_[i].access.only_remote;
     sequence->timed.push_back(!host);
-    op.here_s = host && !only_there ? 0 : kNever;
-    op.there_s = host && !only_there ? kNever : 0;
-    if (!host) op.there_s = kNever;  // until it is timed
+    op.local_s = host && !only_remote ? 0 : kNever;
+    op.remote_s = host && !only_remote ? kNever : 0;
+    if (!host) op.remote_s = kNever;  // until it is timed
   }
   sequence->number = sequences_.size();
   sequences_.push_back(std::move(sequence));
@@ -126,8 +126,8 @@ void CutPlanner::Refresh(Sequence& sequence) {
   sequence.problem.buffer_bytes.clear();
   AddBuffers(recent_, recent_.size() - timed.size(), sequence);
   for (size_t i = 0; i < timed.size(); ++i) {
-    sequence.problem.operators[i].here_s = timed[i].here_s;
-    sequence.problem.operators[i].there_s = timed[i].there_s;
+    sequence.problem.operators[i].local_s = timed[i].local_s;
+    sequence.problem.operators[i].remote_s = timed[i].remote_s;
   }
 }
 
@@ -172,8 +172,8 @@ void CutPlanner::AddBuffers(const std::deque<Made>& made, size_t first, Sequence
 // --- an inference ---
 
 CutPlanner::Phase CutPlanner::PhaseOf(const Sequence& sequence) const {
-  if (sequence.rounds_there < kRounds) return Phase::kTimeThere;
-  return sequence.rounds_here < kRounds ? Phase::kTimeHere : Phase::kPlanned;
+  if (sequence.rounds_remote < kRounds) return Phase::kTimeRemote;
+  return sequence.rounds_local < kRounds ? Phase::kTimeLocal : Phase::kPlanned;
 }
 
 // Whether the operation is the first of a sequence that is known.
@@ -191,7 +191,7 @@ Side CutPlanner::Follow() {
   Sequence& sequence = *current_;
   const size_t index = position_++;
   const Phase phase = PhaseOf(sequence);
-  Side side = phase == Phase::kTimeHere ? Side::kHere : Side::kThere;
+  Side side = phase == Phase::kTimeLocal ? Side::kLocal : Side::kRemote;
   if (phase == Phase::kPlanned && !sequence.plan.empty()) side = sequence.plan[index];
   if (phase != Phase::kPlanned && sequence.timed[index]) timed_ = sequence.number << kTokenBits | index;
   if (phase != Phase::kPlanned) timing_ = &sequence;
@@ -213,13 +213,13 @@ void CutPlanner::NoteTimes(std::span<const MeasuredTime> times) {
     CutOperator& op = sequence.problem.operators[time.token & ((size_t{1} << kTokenBits) - 1)];
     // Kernels are compiled here when they run first. There an operation may wait for its frame, in one round or
     // another.
-    if (time.side == Side::kHere) {
-      op.here_s = time.seconds;
+    if (time.side == Side::kLocal) {
+      op.local_s = time.seconds;
     } else {
-      op.there_s = std::min(op.there_s, time.seconds);
+      op.remote_s = std::min(op.remote_s, time.seconds);
     }
   }
-  ++(PhaseOf(sequence) == Phase::kTimeThere ? sequence.rounds_there : sequence.rounds_here);
+  ++(PhaseOf(sequence) == Phase::kTimeRemote ? sequence.rounds_remote : sequence.rounds_local);
   if (PhaseOf(sequence) == Phase::kPlanned) Refresh(sequence);
 }
 
@@ -239,29 +239,30 @@ void CutPlanner::Plan(Sequence& sequence) {
   problem.up_latency_s = kHandOverSeconds;
   problem.down_latency_s = kHandOverSeconds + Seconds(link.round_trip);
   for (CutOperator& op : problem.operators) {
-    if (std::isinf(op.here_s) && std::isinf(op.there_s)) op.there_s = 0;  // its time could not be had
+    if (std::isinf(op.local_s) && std::isinf(op.remote_s)) op.remote_s = 0;  // its time could not be had
   }
   ++counters_.plans;
   counters_.operators = sequence.keys.size();
   // The fewer changes of side the better, if there is nothing in it: times are not exact.
-  if (sequence.plan.empty()) sequence.plan = Uniform(problem, Side::kThere);
+  if (sequence.plan.empty()) sequence.plan = Uniform(problem, Side::kRemote);
   for (std::vector<Side> other :
-       {Uniform(problem, Side::kThere), Uniform(problem, Side::kHere), SolveCut(problem).sides}) {
+       {Uniform(problem, Side::kRemote), Uniform(problem, Side::kLocal), SolveCut(problem).sides}) {
     if (other == sequence.plan) continue;
     if (CutSeconds(problem, other) >= (1 - kWorthwhile) * CutSeconds(problem, sequence.plan)) continue;
     sequence.plan = std::move(other);
     ++counters_.changes;
   }
   counters_.seconds = CutSeconds(problem, sequence.plan);
-  counters_.operators_here = static_cast<uint64_t>(std::count(sequence.plan.begin(), sequence.plan.end(), Side::kHere));
+  counters_.operators_local =
+      static_cast<uint64_t>(std::count(sequence.plan.begin(), sequence.plan.end(), Side::kLocal));
 }
 
 std::string CutPlanner::Report() const {
   return fmt::format(
       "{{\"sequences\": {}, \"inferences\": {}, \"plans\": {}, \"changes\": {}, \"operators\": {}, "
-      "\"operators_here\": {}, \"expected_s\": {:.6f}}}",
+      "\"operators_local\": {}, \"expected_s\": {:.6f}}}",
       counters_.sequences, counters_.inferences, counters_.plans, counters_.changes, counters_.operators,
-      counters_.operators_here, counters_.seconds);
+      counters_.operators_local, counters_.seconds);
 }
 
 }  // namespace wharf::offload

@@ -20,10 +20,10 @@
 namespace wharf::offload {
 
 struct PlannerCounters {
-  uint64_t sequences = 0, inferences = 0;      // known; that followed one to its end
-  uint64_t plans = 0, changes = 0;             // made; that were not as before
-  uint64_t operators = 0, operators_here = 0;  // of the sequence planned last; of these, here by plan
-  double seconds = 0;                          // that the plan expects
+  uint64_t sequences = 0, inferences = 0;       // known; that followed one to its end
+  uint64_t plans = 0, changes = 0;              // made; that were not as before
+  uint64_t operators = 0, operators_local = 0;  // of the sequence planned last; of these, here by plan
+  double seconds = 0;                           // that the plan expects
 };
 
 class CutPlanner final : public Placement {
@@ -54,11 +54,11 @@ class CutPlanner final : public Placement {
     std::vector<uint64_t> keys;
     CutProblem problem;       // all but the link
     std::vector<bool> timed;  // which operators are
-    int rounds_here = 0, rounds_there = 0;
+    int rounds_local = 0, rounds_remote = 0;
     std::vector<Side> plan;  // empty: none yet
     link::LinkEstimate planned_for;
   };
-  enum class Phase { kTimeThere, kTimeHere, kPlanned };
+  enum class Phase { kTimeRemote, kTimeLocal, kPlanned };
 
   static Made Describe(const StepOp& op, const Access& access);
   void Remember(Made made);

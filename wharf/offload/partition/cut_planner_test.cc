@@ -9,7 +9,7 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 
-constexpr Side kHere = Side::kHere, kThere = Side::kThere;
+constexpr Side kLocal = Side::kLocal, kRemote = Side::kRemote;
 constexpr uint64_t kMegabyte = 1'000'000;
 
 // A program whose inference is: input (1 MB), two layers of which the first leaves 0.1 MB, output (1 kB).
@@ -28,38 +28,38 @@ class CutPlannerTest : public ::testing::Test {
     if (planner_.WantsTimes()) planner_.NoteTimes(std::exchange(times_, {}));
     const Side side = planner_.Next(op, access);
     if (const auto token = planner_.Timed()) {
-      const bool here = side == kHere && !access.only_there;
-      times_.push_back({*token, here ? kHere : kThere, here ? here_s_ : there_s_});
+      const bool local = side == kLocal && !access.only_remote;
+      times_.push_back({*token, local ? kLocal : kRemote, local ? local_s_ : remote_s_});
     }
     return side;
   }
-  Side Layer(uint64_t function, MemoryRange from, MemoryRange to, bool only_there = false) {
+  Side Layer(uint64_t function, MemoryRange from, MemoryRange to, bool only_remote = false) {
     Launch launch;
     launch.function = function;
     launch.config.grid.x = ++launches_;  // another one every time
     Access access = Of({from, to}, {to});
-    access.only_there = only_there;
+    access.only_remote = only_remote;
     return Make(launch, access);
   }
   // Where the layers ran.
-  std::vector<Side> Infer(bool second_only_there = false) {
+  std::vector<Side> Infer(bool second_only_remote = false) {
     Make(CopyToDevice{}, Of({}, {kInput}));
     std::vector<Side> sides;
     sides.push_back(Layer(1, kInput, kMiddle));
-    sides.push_back(Layer(2, kMiddle, kOutput, second_only_there));
+    sides.push_back(Layer(2, kMiddle, kOutput, second_only_remote));
     Make(CopyToHost{}, Of({kOutput}, {}));
     return sides;
   }
   // Until the planner has what it wants to know.
-  void Learn(bool second_only_there = false) {
+  void Learn(bool second_only_remote = false) {
     constexpr int kFindAndTime = 3 + 2 + 2;
-    for (int i = 0; i < kFindAndTime; ++i) Infer(second_only_there);
+    for (int i = 0; i < kFindAndTime; ++i) Infer(second_only_remote);
   }
   void SetLink(double megabits, double round_trip_s) { link_ = {0, megabits * 1e6, FromSeconds(round_trip_s)}; }
 
   const MemoryRange kInput{0x1000'0000, kMegabyte}, kMiddle{0x2000'0000, kMegabyte / 10},
       kOutput{0x3000'0000, kMegabyte / 1000};
-  double here_s_ = 0.02, there_s_ = 0.001;
+  double local_s_ = 0.02, remote_s_ = 0.001;
   link::LinkEstimate link_;
   CutPlanner planner_{[this] { return link_; }};
   std::vector<MeasuredTime> times_;
@@ -68,42 +68,42 @@ class CutPlannerTest : public ::testing::Test {
 
 TEST_F(CutPlannerTest, TimesTheSequenceThereAndHereOnceItIsFound) {
   for (int i = 0; i < 3; ++i) {
-    EXPECT_THAT(Infer(), Each(kThere));
+    EXPECT_THAT(Infer(), Each(kRemote));
     EXPECT_TRUE(times_.empty());
   }
-  for (int i = 0; i < 2; ++i) EXPECT_THAT(Infer(), Each(kThere));
-  for (int i = 0; i < 2; ++i) EXPECT_THAT(Infer(), Each(kHere));
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(Infer(), Each(kRemote));
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(Infer(), Each(kLocal));
   EXPECT_EQ(times_.size(), 2u);
 }
 
 TEST_F(CutPlannerTest, TheCutFollowsTheLink) {
   SetLink(800, 0.002);
   Learn();
-  EXPECT_THAT(Infer(), ElementsAre(kThere, kThere));
+  EXPECT_THAT(Infer(), ElementsAre(kRemote, kRemote));
   SetLink(80, 0.002);  // the input takes 100 ms
-  EXPECT_THAT(Infer(), ElementsAre(kHere, kThere));
+  EXPECT_THAT(Infer(), ElementsAre(kLocal, kRemote));
   SetLink(8, 0.002);
-  EXPECT_THAT(Infer(), ElementsAre(kHere, kHere));
+  EXPECT_THAT(Infer(), ElementsAre(kLocal, kLocal));
   SetLink(800, 0.002);
-  EXPECT_THAT(Infer(), ElementsAre(kThere, kThere));
+  EXPECT_THAT(Infer(), ElementsAre(kRemote, kRemote));
 }
 
 TEST_F(CutPlannerTest, NothingIsPlannedForALinkNobodyKnows) {
   SetLink(0, 0);
   Learn();
-  EXPECT_THAT(Infer(), Each(kThere));
+  EXPECT_THAT(Infer(), Each(kRemote));
   EXPECT_TRUE(planner_.TakeProbe());
   EXPECT_FALSE(planner_.TakeProbe());
 }
 
-TEST_F(CutPlannerTest, WhatCanOnlyRunThereStaysThere) {
+TEST_F(CutPlannerTest, WhatCanOnlyRunThereStaysRemote) {
   SetLink(8, 0.002);
-  Learn(/*second_only_there=*/true);
-  EXPECT_THAT(Infer(/*second_only_there=*/true), ElementsAre(kHere, kThere));
+  Learn(/*second_only_remote=*/true);
+  EXPECT_THAT(Infer(/*second_only_remote=*/true), ElementsAre(kLocal, kRemote));
 }
 
 TEST_F(CutPlannerTest, APlanIsKeptIfAnotherSavesLittle) {
-  here_s_ = 0.0108;
+  local_s_ = 0.0108;
   SetLink(800, 0.002);  // the input takes 10 ms: as long as the first layer here
   Learn();
   const std::vector<Side> before = Infer();
@@ -111,15 +111,15 @@ TEST_F(CutPlannerTest, APlanIsKeptIfAnotherSavesLittle) {
   EXPECT_EQ(Infer(), before);
 }
 
-TEST_F(CutPlannerTest, OffTheSequenceOperationsRunThere) {
+TEST_F(CutPlannerTest, OffTheSequenceOperationsRunRemote) {
   SetLink(8, 0.002);
   Learn();
-  EXPECT_THAT(Infer(), Each(kHere));
+  EXPECT_THAT(Infer(), Each(kLocal));
   Make(CopyToDevice{}, Of({}, {kInput}));
-  EXPECT_EQ(Layer(3, kInput, kOutput), kThere);
-  EXPECT_EQ(Layer(2, kMiddle, kOutput), kThere);
+  EXPECT_EQ(Layer(3, kInput, kOutput), kRemote);
+  EXPECT_EQ(Layer(2, kMiddle, kOutput), kRemote);
   Make(CopyToHost{}, Of({kOutput}, {}));
-  EXPECT_THAT(Infer(), Each(kHere));
+  EXPECT_THAT(Infer(), Each(kLocal));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr Side kHere = Side::kHere, kThere = Side::kThere;
+constexpr Side kLocal = Side::kLocal, kRemote = Side::kRemote;
 
 // An input of 100 bytes, two layers that shrink it, an output of 1 byte: input and output belong to the program, here.
 CutProblem Model(double bytes_per_second) {
@@ -29,19 +29,19 @@ CutProblem Model(double bytes_per_second) {
 
 TEST(Cut, AFastLinkSendsTheInput) {
   const CutPlan plan = SolveCut(Model(1000));
-  EXPECT_THAT(plan.sides, ElementsAre(kHere, kThere, kThere, kHere));
+  EXPECT_THAT(plan.sides, ElementsAre(kLocal, kRemote, kRemote, kLocal));
   EXPECT_NEAR(plan.seconds, 0.1 + 0.2 + 0.011, 1e-9);
 }
 
 TEST(Cut, ASlowerOneSendsWhatIsLeftOfIt) {
   const CutPlan plan = SolveCut(Model(50));
-  EXPECT_THAT(plan.sides, ElementsAre(kHere, kHere, kThere, kHere));
+  EXPECT_THAT(plan.sides, ElementsAre(kLocal, kLocal, kRemote, kLocal));
   EXPECT_NEAR(plan.seconds, 1 + 0.2 + 0.1 + 0.03, 1e-9);
 }
 
 TEST(Cut, AVerySlowOneSendsNothing) {
   const CutPlan plan = SolveCut(Model(1));
-  EXPECT_THAT(plan.sides, Each(kHere));
+  EXPECT_THAT(plan.sides, Each(kLocal));
   EXPECT_NEAR(plan.seconds, 2, 1e-9);
 }
 
@@ -50,8 +50,8 @@ TEST(Cut, StateOfTheLastInferenceIsSentToo) {
   problem.operators[2].needs.push_back(4);  // reads a cache that the first layer writes at the end of the inference
   problem.operators.push_back({kNever, 0, {}, {4}});
   problem.buffer_bytes.push_back(10);
-  EXPECT_NEAR(CutSeconds(problem, {kHere, kHere, kHere, kHere, kThere}), 2 + 0.01 + 10. / 50, 1e-9);
-  EXPECT_NEAR(CutSeconds(problem, {kHere, kHere, kThere, kHere, kThere}), 1 + 0.2 + 0.1 + 0.03, 1e-9);
+  EXPECT_NEAR(CutSeconds(problem, {kLocal, kLocal, kLocal, kLocal, kRemote}), 2 + 0.01 + 10. / 50, 1e-9);
+  EXPECT_NEAR(CutSeconds(problem, {kLocal, kLocal, kRemote, kLocal, kRemote}), 1 + 0.2 + 0.1 + 0.03, 1e-9);
 }
 
 RC_GTEST_PROP(CutProperty, IsTheBestOfAllAssignments, ()) {
@@ -63,8 +63,8 @@ RC_GTEST_PROP(CutProperty, IsTheBestOfAllAssignments, ()) {
   for (size_t i = 0; i < operators; ++i) {
     CutOperator op{*rc::gen::inRange(0, 100) / 7.0, *rc::gen::inRange(0, 100) / 7.0, some(), some()};
     const int pinned = *rc::gen::inRange(0, 6);
-    if (pinned == 0) op.here_s = kNever;
-    if (pinned == 1) op.there_s = kNever;
+    if (pinned == 0) op.local_s = kNever;
+    if (pinned == 1) op.remote_s = kNever;
     problem.operators.push_back(op);
   }
   problem.up_latency_s = *rc::gen::inRange(0, 10) / 7.0;
@@ -74,7 +74,7 @@ RC_GTEST_PROP(CutProperty, IsTheBestOfAllAssignments, ()) {
   double best = kNever;
   for (uint32_t set = 0; set < uint32_t{1} << operators; ++set) {
     std::vector<Side> sides;
-    for (size_t i = 0; i < operators; ++i) sides.push_back((set >> i & 1) != 0 ? kThere : kHere);
+    for (size_t i = 0; i < operators; ++i) sides.push_back((set >> i & 1) != 0 ? kRemote : kLocal);
     best = std::min(best, CutSeconds(problem, sides));
   }
   const CutPlan plan = SolveCut(problem);

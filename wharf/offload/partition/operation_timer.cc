@@ -42,10 +42,10 @@ std::vector<MeasuredTime> OperationTimer::Collect() {
       answer = std::move(milliseconds);
       left.DecrementCount();
     };
-    if (timings_[i].side == Side::kHere) {
-      answered(here_->ElapsedMs(timings_[i].start, timings_[i].stop));
+    if (timings_[i].side == Side::kLocal) {
+      answered(local_->ElapsedMs(timings_[i].start, timings_[i].stop));
     } else {
-      there_->ElapsedMs(timings_[i].start, timings_[i].stop, answered);
+      remote_->ElapsedMs(timings_[i].start, timings_[i].stop, answered);
     }
   }
   left.Wait();

@@ -12,7 +12,7 @@ namespace wharf::offload {
 class OperationTimer {
  public:
   // Both outlive the timer.
-  OperationTimer(device::Device* here, RemoteDevice* there) : here_(here), there_(there) {}
+  OperationTimer(device::Device* local, RemoteDevice* remote) : local_(local), remote_(remote) {}
 
   // Around the call that queues the operation. `queued`: whether it did.
   void Start(Side side, device::StreamId stream, size_t token);
@@ -22,16 +22,16 @@ class OperationTimer {
 
  private:
   struct Timing {
-    Side side = Side::kHere;
+    Side side = Side::kLocal;
     device::StreamId stream = 0;
     size_t token = 0;
     device::EventId start = 0, stop = 0;
   };
   device::EventId NextEvent(Side side);
-  device::Device& On(Side side) { return side == Side::kHere ? *here_ : *there_; }
+  device::Device& On(Side side) { return side == Side::kLocal ? *local_ : *remote_; }
 
-  device::Device* const here_;
-  RemoteDevice* const there_;
+  device::Device* const local_;
+  RemoteDevice* const remote_;
   uint64_t made_[2] = {0, 0}, used_[2] = {0, 0};  // events of each side
   std::vector<Timing> timings_;
 };

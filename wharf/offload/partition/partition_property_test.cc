@@ -18,11 +18,11 @@
 
 #include "absl/synchronization/notification.h"
 #include "wharf/link/byte_stream.h"
-#include "wharf/offload/loopback_server.h"
 #include "wharf/offload/partition/cut_planner.h"
 #include "wharf/offload/partition/partitioned_device.h"
 #include "wharf/offload/partition/remote_device.h"
-#include "wharf/offload/random_cuda_interpreter.h"
+#include "wharf/offload/testing/loopback_server.h"
+#include "wharf/offload/testing/random_cuda_interpreter.h"
 
 namespace wharf::offload {
 namespace {
@@ -100,7 +100,7 @@ class RandomPlacement final : public Placement {
  private:
   std::mt19937_64 random_;
   const uint64_t mean_;
-  Side side_ = Side::kHere;
+  Side side_ = Side::kLocal;
 };
 
 // As in use, over a link whose rate jumps.
@@ -112,7 +112,7 @@ std::unique_ptr<Placement> MakePlanner(uint64_t seed) {
 }
 
 std::unique_ptr<Placement> MakePlacement(uint64_t seed) {
-  if (seed % 8 == 0) return std::make_unique<AllHere>();
+  if (seed % 8 == 0) return std::make_unique<AllLocal>();
   if (seed % 4 == 1) return MakePlanner(seed);
   return std::make_unique<RandomPlacement>(seed);
 }
@@ -126,7 +126,7 @@ class PartitionProperty : public ::testing::Test {
   }
 
   static bool HaveAddressesInCommon(uint64_t quota) {
-    const auto session = Session::Open(server->Connect(quota), {}).value();
+    const auto session = ClientSession::Open(server->Connect(quota), {}).value();
     return MakeRandomProgramDevice(quota)->Arena().base == session->welcome().arena.base;
   }
   // A process that has made many devices may find their usual place taken. A new child has this process's layout. No
@@ -144,16 +144,16 @@ class PartitionProperty : public ::testing::Test {
                     Mode upstream) {
     ShareAddresses(options.quota);
     options.mode = Mode::kPosted;
-    options.wrap_device = [&](std::unique_ptr<device::Device> here) {
+    options.wrap_device = [&](std::unique_ptr<device::Device> local) {
       const uint64_t quota = options.quota;
-      auto there = RemoteDevice::Open([&](auto output) {
-                     SessionOptions session;
-                     session.mode = upstream;
-                     session.timeout = std::chrono::seconds(60);
-                     session.output = std::move(output);
-                     return Session::Open(server->Connect(quota), std::move(session));
-                   }).value();
-      auto both = PartitionedDevice::Create(std::move(here), std::move(there), std::move(placement)).value();
+      auto remote = RemoteDevice::Open([&](auto output) {
+                      ClientSessionOptions session;
+                      session.mode = upstream;
+                      session.timeout = std::chrono::seconds(60);
+                      session.output = std::move(output);
+                      return ClientSession::Open(server->Connect(quota), std::move(session));
+                    }).value();
+      auto both = PartitionedDevice::Create(std::move(local), std::move(remote), std::move(placement)).value();
       counters_ = both->Counters();
       return both;
     };
@@ -174,7 +174,7 @@ class PartitionProperty : public ::testing::Test {
 TEST_F(PartitionProperty, ProgramsObserveTheSameWhereverTheirOperationsRun) {
   const uint64_t first = FromEnvironment("WHARF_RANDOM_SEED", 1);
   const uint64_t count = FromEnvironment("WHARF_RANDOM_PROGRAMS", kPrograms);
-  uint64_t here = 0, there = 0, transfers = 0, covered = 0;
+  uint64_t local = 0, remote = 0, transfers = 0, covered = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const RandomCudaProgram program = GenerateCudaProgram(seed);
     ExecutionOptions options;
@@ -184,17 +184,17 @@ TEST_F(PartitionProperty, ProgramsObserveTheSameWhereverTheirOperationsRun) {
     const Trace actual = Partitioned(program, options, MakePlacement(seed), upstream);
     const auto difference = Difference(Reference(program, options), actual, /*deferred=*/true);
     ASSERT_FALSE(difference.has_value()) << fmt::format("seed {}: {}\n{}", seed, *difference, Print(program));
-    here += counters_->operations_here;
-    there += counters_->operations_there;
+    local += counters_->operations_local;
+    remote += counters_->operations_remote;
     transfers += counters_->transfers;
     covered += counters_->covered;
   }
-  fmt::print("{} operations here, {} there, {} transfers, {} launches covered\n", here, there, transfers, covered);
+  fmt::print("{} local operations, {} remote, {} transfers, {} launches covered\n", local, remote, transfers, covered);
   // Otherwise this tests nothing.
   EXPECT_GT(covered, 0u);
-  EXPECT_GT(here, there / 4);
-  EXPECT_GT(there, here / 4);
-  EXPECT_GT(transfers, (here + there) / 20);
+  EXPECT_GT(local, remote / 4);
+  EXPECT_GT(remote, local / 4);
+  EXPECT_GT(transfers, (local + remote) / 20);
 }
 
 }  // namespace

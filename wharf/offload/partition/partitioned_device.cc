@@ -52,23 +52,23 @@ device::Extent Bytes(const MemoryRange& range) { return {range.size, 1, 1}; }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<PartitionedDevice>> PartitionedDevice::Create(std::unique_ptr<device::Device> here,
-                                                                             std::unique_ptr<RemoteDevice> there,
+absl::StatusOr<std::unique_ptr<PartitionedDevice>> PartitionedDevice::Create(std::unique_ptr<device::Device> local,
+                                                                             std::unique_ptr<RemoteDevice> remote,
                                                                              std::unique_ptr<Placement> placement) {
-  WHARF_ASSIGN_OR_RETURN(const device::Arena arena, CommonArena(here->Arena(), there->Arena()));
+  WHARF_ASSIGN_OR_RETURN(const device::Arena arena, CommonArena(local->Arena(), remote->Arena()));
   return std::unique_ptr<PartitionedDevice>(
-      new PartitionedDevice(std::move(here), std::move(there), std::move(placement), arena));
+      new PartitionedDevice(std::move(local), std::move(remote), std::move(placement), arena));
 }
 
-PartitionedDevice::PartitionedDevice(std::unique_ptr<device::Device> here, std::unique_ptr<RemoteDevice> there,
+PartitionedDevice::PartitionedDevice(std::unique_ptr<device::Device> local, std::unique_ptr<RemoteDevice> remote,
                                      std::unique_ptr<Placement> placement, const device::Arena& arena)
-    : here_(std::move(here)),
-      there_(std::move(there)),
+    : local_(std::move(local)),
+      remote_(std::move(remote)),
       placement_(std::move(placement)),
       arena_(arena),
-      properties_(there_->Properties()),
+      properties_(remote_->Properties()),
       unfinished_{std::make_shared<UnfinishedWork>(), std::make_shared<UnfinishedWork>()},
-      timer_(here_.get(), there_.get()) {
+      timer_(local_.get(), remote_.get()) {
   properties_.driver = "partition";
 }
 
@@ -77,112 +77,112 @@ PartitionedDevice::PartitionedDevice(std::unique_ptr<device::Device> here, std::
 // wait for it.
 
 absl::Status PartitionedDevice::Map(device::DeviceAddress address, uint64_t size) {
-  WHARF_RETURN_IF_ERROR(there_->Map(address, size));
-  Unfinished(Side::kThere).NoteCall();
+  WHARF_RETURN_IF_ERROR(remote_->Map(address, size));
+  Unfinished(Side::kRemote).NoteCall();
   if (access_.Overlaps({address, size})) return absl::OkStatus();  // which the server refuses, too
-  const bool on_both = here_->Map(address, size).ok();
+  const bool on_both = local_->Map(address, size).ok();
   access_.AddAllocation(address, size, on_both);
   validity_.Add({address, size}, on_both);
   return absl::OkStatus();
 }
 
 absl::Status PartitionedDevice::Unmap(device::DeviceAddress address) {
-  WHARF_RETURN_IF_ERROR(there_->Unmap(address));
-  Unfinished(Side::kThere).NoteCall();
-  if (access_.OnBoth(address)) here_->Unmap(address).IgnoreError();
+  WHARF_RETURN_IF_ERROR(remote_->Unmap(address));
+  Unfinished(Side::kRemote).NoteCall();
+  if (access_.OnBoth(address)) local_->Unmap(address).IgnoreError();
   validity_.Remove(access_.RemoveAllocation(address));
   return absl::OkStatus();
 }
 
 absl::Status PartitionedDevice::LoadModule(device::ModuleId id, std::vector<std::byte> image) {
-  WHARF_RETURN_IF_ERROR(there_->LoadModule(id, image));
-  Unfinished(Side::kThere).NoteCall();
-  const absl::Status loaded = here_->LoadModule(id, std::move(image));
+  WHARF_RETURN_IF_ERROR(remote_->LoadModule(id, image));
+  Unfinished(Side::kRemote).NoteCall();
+  const absl::Status loaded = local_->LoadModule(id, std::move(image));
   if (!loaded.ok()) Log(LogLevel::kInfo, "a module runs on the server only", {{"why", Message(loaded)}});
   return absl::OkStatus();
 }
 
 absl::Status PartitionedDevice::UnloadModule(device::ModuleId id) {
-  WHARF_RETURN_IF_ERROR(there_->UnloadModule(id));
-  Unfinished(Side::kThere).NoteCall();
-  here_->UnloadModule(id).IgnoreError();
+  WHARF_RETURN_IF_ERROR(remote_->UnloadModule(id));
+  Unfinished(Side::kRemote).NoteCall();
+  local_->UnloadModule(id).IgnoreError();
   access_.RemoveModule(id);
   return absl::OkStatus();
 }
 
 absl::Status PartitionedDevice::DefineFunction(device::FunctionId id, device::ModuleId module,
                                                const std::string& name) {
-  WHARF_RETURN_IF_ERROR(there_->DefineFunction(id, module, name));
-  Unfinished(Side::kThere).NoteCall();
+  WHARF_RETURN_IF_ERROR(remote_->DefineFunction(id, module, name));
+  Unfinished(Side::kRemote).NoteCall();
   absl::StatusOr<device::Footprint> footprint = device::Footprint{};
-  if (here_->DefineFunction(id, module, name).ok()) footprint = here_->FootprintOf(id);
+  if (local_->DefineFunction(id, module, name).ok()) footprint = local_->FootprintOf(id);
   access_.AddFunction(id, module, footprint.ok() ? *std::move(footprint) : device::Footprint{});
   return absl::OkStatus();
 }
 
 absl::StatusOr<device::FunctionAttributes> PartitionedDevice::Attributes(device::FunctionId id) {
-  return there_->Attributes(id);
+  return remote_->Attributes(id);
 }
 
 absl::Status PartitionedDevice::SetMaxDynamicShared(device::FunctionId id, uint32_t bytes) {
-  WHARF_RETURN_IF_ERROR(there_->SetMaxDynamicShared(id, bytes));
-  Unfinished(Side::kThere).NoteCall();
-  here_->SetMaxDynamicShared(id, bytes).IgnoreError();
+  WHARF_RETURN_IF_ERROR(remote_->SetMaxDynamicShared(id, bytes));
+  Unfinished(Side::kRemote).NoteCall();
+  local_->SetMaxDynamicShared(id, bytes).IgnoreError();
   return absl::OkStatus();
 }
 
 absl::StatusOr<device::Symbol> PartitionedDevice::FindSymbol(device::ModuleId module, const std::string& name) {
-  const absl::StatusOr<device::Symbol> here = here_->FindSymbol(module, name);
-  if (here.ok()) access_.NoteVariable(here->address);
-  return there_->FindSymbol(module, name);
+  const absl::StatusOr<device::Symbol> local = local_->FindSymbol(module, name);
+  if (local.ok()) access_.NoteVariable(local->address);
+  return remote_->FindSymbol(module, name);
 }
 
 absl::Status PartitionedDevice::CreateStream(device::StreamId id, uint32_t flags, int32_t priority) {
-  WHARF_RETURN_IF_ERROR(there_->CreateStream(id, flags, priority));
-  Unfinished(Side::kThere).NoteCall();
-  here_->CreateStream(id, flags, priority).IgnoreError();
+  WHARF_RETURN_IF_ERROR(remote_->CreateStream(id, flags, priority));
+  Unfinished(Side::kRemote).NoteCall();
+  local_->CreateStream(id, flags, priority).IgnoreError();
   several_streams_ = true;
   return absl::OkStatus();
 }
 
 absl::Status PartitionedDevice::DestroyStream(device::StreamId id) {
-  WHARF_RETURN_IF_ERROR(there_->DestroyStream(id));
-  Unfinished(Side::kThere).NoteCall();
-  here_->DestroyStream(id).IgnoreError();
+  WHARF_RETURN_IF_ERROR(remote_->DestroyStream(id));
+  Unfinished(Side::kRemote).NoteCall();
+  local_->DestroyStream(id).IgnoreError();
   return absl::OkStatus();
 }
 
 absl::Status PartitionedDevice::CreateEvent(device::EventId id, uint32_t flags) {
-  WHARF_RETURN_IF_ERROR(there_->CreateEvent(id, flags));
-  Unfinished(Side::kThere).NoteCall();
-  here_->CreateEvent(id, flags).IgnoreError();
+  WHARF_RETURN_IF_ERROR(remote_->CreateEvent(id, flags));
+  Unfinished(Side::kRemote).NoteCall();
+  local_->CreateEvent(id, flags).IgnoreError();
   return absl::OkStatus();
 }
 
 absl::Status PartitionedDevice::DestroyEvent(device::EventId id) {
-  WHARF_RETURN_IF_ERROR(there_->DestroyEvent(id));
-  Unfinished(Side::kThere).NoteCall();
-  here_->DestroyEvent(id).IgnoreError();
+  WHARF_RETURN_IF_ERROR(remote_->DestroyEvent(id));
+  Unfinished(Side::kRemote).NoteCall();
+  local_->DestroyEvent(id).IgnoreError();
   return absl::OkStatus();
 }
 
 // A stream of a side with nothing to do gets nothing to do by this.
 void PartitionedDevice::NoteQueuedIfBusy(device::StreamId stream) {
-  for (const Side side : {Side::kHere, Side::kThere}) {
+  for (const Side side : {Side::kLocal, Side::kRemote}) {
     if (Unfinished(side).Any()) Unfinished(side).Note(stream);
   }
 }
 
 absl::Status PartitionedDevice::RecordEvent(device::EventId event, device::StreamId stream) {
-  WHARF_RETURN_IF_ERROR(there_->RecordEvent(event, stream));
-  here_->RecordEvent(event, stream).IgnoreError();
+  WHARF_RETURN_IF_ERROR(remote_->RecordEvent(event, stream));
+  local_->RecordEvent(event, stream).IgnoreError();
   NoteQueuedIfBusy(stream);
   return absl::OkStatus();
 }
 
 absl::Status PartitionedDevice::WaitEvent(device::StreamId stream, device::EventId event) {
-  WHARF_RETURN_IF_ERROR(there_->WaitEvent(stream, event));
-  here_->WaitEvent(stream, event).IgnoreError();
+  WHARF_RETURN_IF_ERROR(remote_->WaitEvent(stream, event));
+  local_->WaitEvent(stream, event).IgnoreError();
   NoteQueuedIfBusy(stream);
   return absl::OkStatus();
 }
@@ -190,29 +190,29 @@ absl::Status PartitionedDevice::WaitEvent(device::StreamId stream, device::Event
 // --- work ---
 
 Side PartitionedDevice::Choose(const StepOp& op, const Access& access) {
-  if (left_here_) return Side::kThere;
+  if (left_here_) return Side::kRemote;
   if (placement_->WantsTimes()) placement_->NoteTimes(timer_.Collect());
   const Side side = placement_->Next(op, access);
   if (placement_->TakeProbe()) {
     const MemoryRange some = access_.AllocationOf(RemoteDevice::kProbeBytes);
-    if (some.size > 0) there_->ProbeLink(some);
+    if (some.size > 0) remote_->ProbeLink(some);
   }
-  return access.only_there ? Side::kThere : side;
+  return access.only_remote ? Side::kRemote : side;
 }
 
 template <typename Op, typename Issue>
 absl::Status PartitionedDevice::Work(const Op& op, const Issue& issue) {
-  if (!here_->Fault().ok()) return absl::OkStatus();  // nothing runs after it
+  if (!local_->Fault().ok()) return absl::OkStatus();  // nothing runs after it
   const Access access = access_.Find(op);
-  if (Choose(op, access) == Side::kHere) {
+  if (Choose(op, access) == Side::kLocal) {
     if constexpr (std::is_same_v<Op, offload::Launch>) {
       if (RanForCoverage(op)) return absl::OkStatus();
     }
-    const absl::Status done = RunOn(Side::kHere, op, access, issue);
-    if (done.ok() || !here_->Fault().ok()) return absl::OkStatus();
+    const absl::Status done = RunOn(Side::kLocal, op, access, issue);
+    if (done.ok() || !local_->Fault().ok()) return absl::OkStatus();
     Log(LogLevel::kDebug, "the device here refused an operation", {{"why", Message(done)}});
   }
-  return RunOn(Side::kThere, op, access, issue);
+  return RunOn(Side::kRemote, op, access, issue);
 }
 
 template <typename Op, typename Issue>
@@ -227,7 +227,7 @@ absl::Status PartitionedDevice::RunOn(Side side, const Op& op, const Access& acc
   for (const MemoryRange& range : access.anything ? std::vector{kAllMemory} : access.writes) {
     validity_.NoteWritten(range, side);
   }
-  ++(side == Side::kHere ? counters_->operations_here : counters_->operations_there);
+  ++(side == Side::kLocal ? counters_->operations_local : counters_->operations_remote);
   return absl::OkStatus();
 }
 
@@ -236,7 +236,7 @@ bool PartitionedDevice::RanForCoverage(const offload::Launch& op) {
   const std::vector<MemoryRange> targets = access_.ToBeCovered(op);
   if (targets.empty()) return false;
   for (const MemoryRange& target : targets) {
-    const std::vector<MemoryRange> missing = validity_.Missing(target, Side::kHere);
+    const std::vector<MemoryRange> missing = validity_.Missing(target, Side::kLocal);
     if (missing.size() != 1 || missing.front().size != target.size) return false;
   }
   std::vector<MemoryRange> inputs;
@@ -245,14 +245,14 @@ bool PartitionedDevice::RanForCoverage(const offload::Launch& op) {
                                        [&](const MemoryRange& target) { return target.address == range.address; });
     if (!is_target) inputs.push_back(range);
   }
-  if (!MakeValid(Side::kHere, op.stream, inputs).ok()) return false;
-  Unfinished(Side::kHere).Note(op.stream);
-  absl::StatusOr<std::vector<MemoryRange>> written = RunForCoverage(*here_, op, targets);
+  if (!MakeValid(Side::kLocal, op.stream, inputs).ok()) return false;
+  Unfinished(Side::kLocal).Note(op.stream);
+  absl::StatusOr<std::vector<MemoryRange>> written = RunForCoverage(*local_, op, targets);
   if (!written.ok()) return false;
-  for (const MemoryRange& range : *written) validity_.NoteWritten(range, Side::kHere);
+  for (const MemoryRange& range : *written) validity_.NoteWritten(range, Side::kLocal);
   access_.NoteCovered(op, *std::move(written));
   ++counters_->covered;
-  ++counters_->operations_here;
+  ++counters_->operations_local;
   return true;
 }
 
@@ -307,7 +307,7 @@ absl::Status PartitionedDevice::Transfer(Side to, device::StreamId stream, const
   for (Piece& piece : pieces) {
     WHARF_RETURN_IF_ERROR(piece.status);
     WHARF_RETURN_IF_ERROR(On(to).CopyToDevice(stream, Row(piece.range), Bytes(piece.range), std::move(piece.data)));
-    (to == Side::kThere ? counters_->bytes_up : counters_->bytes_down) += piece.range.size;
+    (to == Side::kRemote ? counters_->bytes_up : counters_->bytes_down) += piece.range.size;
   }
   return several_streams_ ? Settle(to) : absl::OkStatus();
 }
@@ -329,17 +329,17 @@ absl::Status PartitionedDevice::Settle(Side side) {
 // What comes from the host is on this side anyway: what is sent to the server is kept here too.
 absl::Status PartitionedDevice::CopyToDevice(device::StreamId stream, device::Region to, device::Extent extent,
                                              std::vector<std::byte> packed) {
-  if (!here_->Fault().ok()) return absl::OkStatus();
+  if (!local_->Fault().ok()) return absl::OkStatus();
   const offload::CopyToDevice op{stream, to, extent};
   const Access access = access_.Find(op);
   const auto issue = [&packed](device::Device& device, const offload::CopyToDevice& copy) {
     return device.CopyToDevice(copy.stream, copy.to, copy.extent, packed);
   };
   const bool overwrites = access.needs.empty() && !access.anything;
-  if (Choose(op, access) == Side::kHere && RunOn(Side::kHere, op, access, issue).ok()) return absl::OkStatus();
-  WHARF_RETURN_IF_ERROR(RunOn(Side::kThere, op, access, issue));
-  if (access.only_there || left_here_ || !overwrites || !issue(*here_, op).ok()) return absl::OkStatus();
-  Unfinished(Side::kHere).Note(stream);
+  if (Choose(op, access) == Side::kLocal && RunOn(Side::kLocal, op, access, issue).ok()) return absl::OkStatus();
+  WHARF_RETURN_IF_ERROR(RunOn(Side::kRemote, op, access, issue));
+  if (access.only_remote || left_here_ || !overwrites || !issue(*local_, op).ok()) return absl::OkStatus();
+  Unfinished(Side::kLocal).Note(stream);
   for (const MemoryRange& range : access.writes) validity_.NoteCopied(range);
   return absl::OkStatus();
 }
@@ -353,8 +353,8 @@ absl::Status PartitionedDevice::CopyToHost(device::StreamId stream, device::Regi
     return std::all_of(access.needs.begin(), access.needs.end(),
                        [&](const MemoryRange& range) { return validity_.Missing(range, side).empty(); });
   };
-  const Side side = !access.only_there && valid_on(Side::kHere) && !left_here_ ? Side::kHere : Side::kThere;
-  const absl::Status fault = here_->Fault();
+  const Side side = !access.only_remote && valid_on(Side::kLocal) && !left_here_ ? Side::kLocal : Side::kRemote;
+  const absl::Status fault = local_->Fault();
   if (!fault.ok()) {
     done(fault, {});
     return absl::OkStatus();
@@ -418,24 +418,24 @@ absl::Status PartitionedDevice::RunGemm(device::StreamId stream, const device::G
 
 // A host function waits for both sides' work, and both sides' work for it. It may do anything in between, and hold
 // its stream for as long as it wants; while it does, no call here may wait. So the server has to have everything.
-absl::Status PartitionedDevice::LeaveHere(device::StreamId stream) {
+absl::Status PartitionedDevice::LeaveLocal(device::StreamId stream) {
   if (std::exchange(left_here_, true)) return absl::OkStatus();
   Log(LogLevel::kInfo, "the program uses host functions: it runs on the server from now on");
-  WHARF_RETURN_IF_ERROR(Settle(Side::kHere));
-  return MakeValid(Side::kThere, stream, {kAllMemory});
+  WHARF_RETURN_IF_ERROR(Settle(Side::kLocal));
+  return MakeValid(Side::kRemote, stream, {kAllMemory});
 }
 
 absl::Status PartitionedDevice::HostCall(device::StreamId stream, std::function<void()> call) {
-  if (here_->Fault().ok()) WHARF_RETURN_IF_ERROR(LeaveHere(stream));
-  Unfinished(Side::kThere).Note(stream);
-  return there_->HostCall(stream, std::move(call));
+  if (local_->Fault().ok()) WHARF_RETURN_IF_ERROR(LeaveLocal(stream));
+  Unfinished(Side::kRemote).Note(stream);
+  return remote_->HostCall(stream, std::move(call));
 }
 
 // --- waiting ---
 
 template <typename Ask, typename NoteDone>
 absl::Status PartitionedDevice::OnBoth(const Ask& ask, const NoteDone& note_done, device::Done done) {
-  const bool both = Unfinished(Side::kThere).Any();
+  const bool both = Unfinished(Side::kRemote).Any();
   const auto join = std::make_shared<Join>(both ? 2 : 1, std::move(done));
   const auto arrive = [&](Side side) {
     return [join, note_done, work = unfinished_[static_cast<size_t>(side)],
@@ -444,9 +444,9 @@ absl::Status PartitionedDevice::OnBoth(const Ask& ask, const NoteDone& note_done
       join->Arrive(status);
     };
   };
-  WHARF_RETURN_IF_ERROR(ask(*here_, arrive(Side::kHere)));
+  WHARF_RETURN_IF_ERROR(ask(*local_, arrive(Side::kLocal)));
   if (!both) return absl::OkStatus();
-  const absl::Status asked = ask(*there_, arrive(Side::kThere));
+  const absl::Status asked = ask(*remote_, arrive(Side::kRemote));
   if (!asked.ok()) join->Arrive(asked);
   return absl::OkStatus();
 }
@@ -469,9 +469,9 @@ absl::Status PartitionedDevice::NotifyEvent(device::EventId event, device::Done 
 
 template <typename Ask>
 absl::StatusOr<bool> PartitionedDevice::DoneOnBoth(const Ask& ask) {
-  WHARF_ASSIGN_OR_RETURN(const bool done, ask(*here_));
-  if (!done || !Unfinished(Side::kThere).Any()) return done;
-  return ask(*there_);
+  WHARF_ASSIGN_OR_RETURN(const bool done, ask(*local_));
+  if (!done || !Unfinished(Side::kRemote).Any()) return done;
+  return ask(*remote_);
 }
 
 absl::StatusOr<bool> PartitionedDevice::EventDone(device::EventId event) {
@@ -483,30 +483,30 @@ absl::StatusOr<bool> PartitionedDevice::StreamDone(device::StreamId stream) {
 }
 
 absl::StatusOr<float> PartitionedDevice::ElapsedMs(device::EventId start, device::EventId end) {
-  WHARF_ASSIGN_OR_RETURN(const float here, here_->ElapsedMs(start, end));
-  WHARF_ASSIGN_OR_RETURN(const float there, there_->ElapsedMs(start, end));
-  return std::max(here, there);
+  WHARF_ASSIGN_OR_RETURN(const float local, local_->ElapsedMs(start, end));
+  WHARF_ASSIGN_OR_RETURN(const float remote, remote_->ElapsedMs(start, end));
+  return std::max(local, remote);
 }
 
 // --- observation ---
 
 absl::Status PartitionedDevice::Fault() const {
-  WHARF_RETURN_IF_ERROR(there_->Fault());
-  return here_->Fault();
+  WHARF_RETURN_IF_ERROR(remote_->Fault());
+  return local_->Fault();
 }
 
 std::string PartitionedDevice::Report() {
   return fmt::format(
-      "{{\"operations_here\": {}, \"operations_there\": {}, \"transfers\": {}, \"transferred_up\": {}, "
+      "{{\"operations_local\": {}, \"operations_remote\": {}, \"transfers\": {}, \"transferred_up\": {}, "
       "\"transferred_down\": {}, \"busy_here_ns\": {}, \"plan\": {}, \"there\": {}}}",
-      counters_->operations_here.load(), counters_->operations_there.load(), counters_->transfers.load(),
-      counters_->bytes_up.load(), counters_->bytes_down.load(), here_->BusyTime().count(), placement_->Report(),
-      there_->Report());
+      counters_->operations_local.load(), counters_->operations_remote.load(), counters_->transfers.load(),
+      counters_->bytes_up.load(), counters_->bytes_down.load(), local_->BusyTime().count(), placement_->Report(),
+      remote_->Report());
 }
 
 void PartitionedDevice::SetOutput(std::function<void(std::string)> output) {
-  here_->SetOutput(output);
-  there_->SetOutput(std::move(output));
+  local_->SetOutput(output);
+  remote_->SetOutput(std::move(output));
 }
 
 }  // namespace wharf::offload

@@ -24,8 +24,8 @@ namespace wharf::offload {
 
 // What was done where. Thread-safe.
 struct PartitionCounters {
-  std::atomic<uint64_t> operations_here{0}, operations_there{0};  // on memory
-  std::atomic<uint64_t> covered{0};                               // launches whose output became known to the byte
+  std::atomic<uint64_t> operations_local{0}, operations_remote{0};  // on memory
+  std::atomic<uint64_t> covered{0};                                 // launches whose output became known to the byte
   std::atomic<uint64_t> transfers{0};                // times that an operation had to wait for memory of the other side
   std::atomic<uint64_t> bytes_up{0}, bytes_down{0};  // of these: to the server, from it
 };
@@ -33,8 +33,8 @@ struct PartitionCounters {
 class PartitionedDevice final : public device::Device {
  public:
   // kUnavailable if the two have no range of addresses in common.
-  static absl::StatusOr<std::unique_ptr<PartitionedDevice>> Create(std::unique_ptr<device::Device> here,
-                                                                   std::unique_ptr<RemoteDevice> there,
+  static absl::StatusOr<std::unique_ptr<PartitionedDevice>> Create(std::unique_ptr<device::Device> local,
+                                                                   std::unique_ptr<RemoteDevice> remote,
                                                                    std::unique_ptr<Placement> placement);
 
   // They outlive the device.
@@ -50,7 +50,7 @@ class PartitionedDevice final : public device::Device {
   absl::Status DefineFunction(device::FunctionId id, device::ModuleId module, const std::string& name) override;
   absl::StatusOr<device::FunctionAttributes> Attributes(device::FunctionId id) override;
   absl::Status SetMaxDynamicShared(device::FunctionId id, uint32_t bytes) override;
-  absl::StatusOr<device::Footprint> FootprintOf(device::FunctionId id) override { return here_->FootprintOf(id); }
+  absl::StatusOr<device::Footprint> FootprintOf(device::FunctionId id) override { return local_->FootprintOf(id); }
   absl::StatusOr<device::Symbol> FindSymbol(device::ModuleId module, const std::string& name) override;
   absl::Status CreateStream(device::StreamId id, uint32_t flags, int32_t priority) override;
   absl::Status DestroyStream(device::StreamId id) override;
@@ -79,18 +79,18 @@ class PartitionedDevice final : public device::Device {
   // From the first one on everything runs on the server.
   absl::Status HostCall(device::StreamId stream, std::function<void()> call) override;
   absl::Status Fault() const override;
-  absl::Status TakeDeferredError() override { return there_->TakeDeferredError(); }
+  absl::Status TakeDeferredError() override { return remote_->TakeDeferredError(); }
   void SetOutput(std::function<void(std::string)> output) override;
   // Of the client's device.
-  Nanoseconds BusyTime() const override { return here_->BusyTime(); }
-  uint64_t KernelsCompiled() const override { return here_->KernelsCompiled(); }
+  Nanoseconds BusyTime() const override { return local_->BusyTime(); }
+  uint64_t KernelsCompiled() const override { return local_->KernelsCompiled(); }
   std::string Report() override;
 
  private:
-  PartitionedDevice(std::unique_ptr<device::Device> here, std::unique_ptr<RemoteDevice> there,
+  PartitionedDevice(std::unique_ptr<device::Device> local, std::unique_ptr<RemoteDevice> remote,
                     std::unique_ptr<Placement> placement, const device::Arena& arena);
 
-  device::Device& On(Side side) { return side == Side::kHere ? *here_ : *there_; }
+  device::Device& On(Side side) { return side == Side::kLocal ? *local_ : *remote_; }
   UnfinishedWork& Unfinished(Side side) { return *unfinished_[static_cast<size_t>(side)]; }
 
   // --- work ---
@@ -104,7 +104,7 @@ class PartitionedDevice final : public device::Device {
   absl::Status MakeValid(Side side, device::StreamId stream, const std::vector<MemoryRange>& ranges);
   absl::Status Transfer(Side to, device::StreamId stream, const std::vector<MemoryRange>& ranges);
   absl::Status Settle(Side side);
-  absl::Status LeaveHere(device::StreamId stream);
+  absl::Status LeaveLocal(device::StreamId stream);
 
   // --- waiting ---
   // `ask(device, done)` asks a side for completion; asked are those that have work, and the client's anyway.
@@ -114,8 +114,8 @@ class PartitionedDevice final : public device::Device {
   absl::StatusOr<bool> DoneOnBoth(const Ask& ask);
   void NoteQueuedIfBusy(device::StreamId stream);
 
-  const std::unique_ptr<device::Device> here_;
-  const std::unique_ptr<RemoteDevice> there_;
+  const std::unique_ptr<device::Device> local_;
+  const std::unique_ptr<RemoteDevice> remote_;
   const std::unique_ptr<Placement> placement_;
   const device::Arena arena_;
   device::DeviceProperties properties_;

@@ -7,14 +7,14 @@
 
 #include "wharf/offload/partition/access.h"
 #include "wharf/offload/partition/side.h"
-#include "wharf/offload/step_op.h"
+#include "wharf/offload/replay/step_op.h"
 
 namespace wharf::offload {
 
 // What an operation took on a device.
 struct MeasuredTime {
   size_t token = 0;  // Placement::Timed's
-  Side side = Side::kHere;
+  Side side = Side::kLocal;
   double seconds = 0;
 };
 
@@ -41,9 +41,9 @@ class Placement {
 };
 
 // What can run on the client's device does.
-class AllHere final : public Placement {
+class AllLocal final : public Placement {
  public:
-  Side Next(const StepOp&, const Access&) override { return Side::kHere; }
+  Side Next(const StepOp&, const Access&) override { return Side::kLocal; }
 };
 
 }  // namespace wharf::offload

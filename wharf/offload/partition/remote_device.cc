@@ -20,7 +20,7 @@ absl::StatusOr<std::unique_ptr<RemoteDevice>> RemoteDevice::Open(const OpenSessi
   return std::unique_ptr<RemoteDevice>(new RemoteDevice(std::move(session), std::move(output)));
 }
 
-RemoteDevice::RemoteDevice(std::unique_ptr<Session> session, std::shared_ptr<Output> output)
+RemoteDevice::RemoteDevice(std::unique_ptr<ClientSession> session, std::shared_ptr<Output> output)
     : output_(std::move(output)),
       session_(std::move(session)),
       callbacks_(link::StartThread("wharf-remote", [this] { RunCallbacks(); })) {}
@@ -92,7 +92,7 @@ void RemoteDevice::Complete(Pending pending) {
 template <typename Op>
 absl::Status RemoteDevice::AskForDone(const Op& op, device::Done done) {
   Add({session_->Start(op), nullptr,
-       [done = std::move(done)](const absl::Status& status, const Session::Request&, std::vector<std::byte>) {
+       [done = std::move(done)](const absl::Status& status, const ClientSession::Request&, std::vector<std::byte>) {
          done(status);
        }});
   return absl::OkStatus();
@@ -100,7 +100,7 @@ absl::Status RemoteDevice::AskForDone(const Op& op, device::Done done) {
 
 template <typename Op>
 absl::StatusOr<typename Op::Reply> RemoteDevice::Ask(const Op& op) {
-  const Session::RequestPtr request = session_->Start(op);
+  const ClientSession::RequestPtr request = session_->Start(op);
   session_->WaitUntil([&] { return request->done; });
   WHARF_RETURN_IF_ERROR(StatusOf(session_->Collect(request), request->header.message));
   typename Op::Reply reply;
@@ -182,7 +182,7 @@ absl::StatusOr<bool> RemoteDevice::StreamDone(device::StreamId stream) {
 void RemoteDevice::ElapsedMs(device::EventId start, device::EventId end,
                              std::function<void(absl::StatusOr<float>)> done) {
   Add({session_->Start(ElapsedTime{start, end}), nullptr,
-       [this, done = std::move(done)](const absl::Status& status, const Session::Request& request,
+       [this, done = std::move(done)](const absl::Status& status, const ClientSession::Request& request,
                                       std::vector<std::byte>) {
          ElapsedTime::Reply reply;
          if (!status.ok()) return done(status);
@@ -208,9 +208,9 @@ absl::Status RemoteDevice::CopyToHost(device::StreamId stream, device::Region fr
                                       device::DataDone done) {
   WHARF_ASSIGN_OR_RETURN(const uint64_t bytes, CopyBytes(extent));
   auto data = std::make_shared<std::vector<std::byte>>(bytes);
-  Session::RequestPtr request = session_->Start(offload::CopyToHost{stream, from, extent}, *data);
+  ClientSession::RequestPtr request = session_->Start(offload::CopyToHost{stream, from, extent}, *data);
   Add({std::move(request), std::move(data),
-       [done = std::move(done)](const absl::Status& status, const Session::Request&, std::vector<std::byte> got) {
+       [done = std::move(done)](const absl::Status& status, const ClientSession::Request&, std::vector<std::byte> got) {
          done(status, std::move(got));
        }});
   return absl::OkStatus();
@@ -261,7 +261,7 @@ absl::Status RemoteDevice::Fault() const { return StatusOf(session_->StickyError
 absl::Status RemoteDevice::TakeDeferredError() { return StatusOf(session_->TakePendingError(), ""); }
 
 std::string RemoteDevice::Report() {
-  const SessionCounters counters = session_->Counters();
+  const ClientSessionCounters counters = session_->Counters();
   const absl::StatusOr<SessionStats::Reply> server = Ask(SessionStats{});
   return fmt::format(
       "{{\"blocking_round_trips\": {}, \"bytes_up\": {}, \"bytes_down\": {}, \"device_busy_ns\": {}, \"elided\": {}, "

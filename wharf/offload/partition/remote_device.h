@@ -14,20 +14,21 @@
 
 #include "absl/synchronization/mutex.h"
 #include "wharf/device/device.h"
-#include "wharf/offload/session.h"
-#include "wharf/offload/undo_log.h"
+#include "wharf/offload/client/client_session.h"
+#include "wharf/offload/replay/undo_log.h"
 
 namespace wharf::offload {
 
 class RemoteDevice final : public device::Device {
  public:
-  using OpenSession = std::function<absl::StatusOr<std::unique_ptr<Session>>(std::function<void(std::string_view)>)>;
+  using OpenSession =
+      std::function<absl::StatusOr<std::unique_ptr<ClientSession>>(std::function<void(std::string_view)>)>;
   // `open` is called at once, with where text that kernels print has to go.
   static absl::StatusOr<std::unique_ptr<RemoteDevice>> Open(const OpenSession& open);
   // Callbacks that are still due come, with kRemoteLost, before this returns.
   ~RemoteDevice() override;
 
-  Session& session() { return *session_; }
+  ClientSession& session() { return *session_; }
   // The two events' distance, like ElapsedMs, through a callback: so that many can be asked for in one round trip.
   void ElapsedMs(device::EventId start, device::EventId end, std::function<void(absl::StatusOr<float>)> done);
 
@@ -89,12 +90,12 @@ class RemoteDevice final : public device::Device {
   };
   // A request under way.
   struct Pending {
-    Session::RequestPtr request;
+    ClientSession::RequestPtr request;
     std::shared_ptr<std::vector<std::byte>> data;  // where its reply's bulk part goes
-    std::function<void(const absl::Status&, const Session::Request&, std::vector<std::byte>)> done;
+    std::function<void(const absl::Status&, const ClientSession::Request&, std::vector<std::byte>)> done;
   };
 
-  RemoteDevice(std::unique_ptr<Session> session, std::shared_ptr<Output> output);
+  RemoteDevice(std::unique_ptr<ClientSession> session, std::shared_ptr<Output> output);
   template <typename Op>
   absl::Status Post(const Op& op, std::span<const std::byte> bulk = {});
   template <typename Op>
@@ -107,7 +108,7 @@ class RemoteDevice final : public device::Device {
   void Complete(Pending pending);
 
   const std::shared_ptr<Output> output_;
-  const std::unique_ptr<Session> session_;
+  const std::unique_ptr<ClientSession> session_;
   absl::Mutex mutex_;  // after the session's
   std::vector<Pending> pending_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

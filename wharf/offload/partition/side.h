@@ -5,7 +5,7 @@
 
 namespace wharf::offload {
 
-enum class Side : uint8_t { kHere, kThere };  // the client's own device; the server's
-inline constexpr Side Other(Side side) { return side == Side::kHere ? Side::kThere : Side::kHere; }
+enum class Side : uint8_t { kLocal, kRemote };  // the client's own device; the server's
+inline constexpr Side Other(Side side) { return side == Side::kLocal ? Side::kRemote : Side::kLocal; }
 
 }  // namespace wharf::offload

@@ -5,10 +5,10 @@
 
 namespace wharf::offload {
 
-void ValidityMap::Add(const MemoryRange& range, bool on_both) { Set(range, on_both ? kBoth : kThere); }
+void ValidityMap::Add(const MemoryRange& range, bool on_both) { Set(range, on_both ? kBoth : kRemote); }
 
 void ValidityMap::NoteWritten(const MemoryRange& range, Side side) {
-  SetLive(range, side == Side::kHere ? kHere : kThere);
+  SetLive(range, side == Side::kLocal ? kLocal : kRemote);
 }
 
 ValidityMap::Starts::iterator ValidityMap::Split(device::DeviceAddress address) {
@@ -50,7 +50,7 @@ void ValidityMap::MergeAround(const MemoryRange& range) {
 std::vector<MemoryRange> ValidityMap::Missing(const MemoryRange& range, Side side) const {
   std::vector<MemoryRange> missing;
   if (range.size == 0) return missing;
-  const State elsewhere = side == Side::kHere ? kThere : kHere;
+  const State elsewhere = side == Side::kLocal ? kRemote : kLocal;
   const device::DeviceAddress end = range.address + range.size;
   for (auto at = std::prev(starts_.upper_bound(range.address)); at != starts_.end() && at->first < end; ++at) {
     if (at->second != elsewhere) continue;

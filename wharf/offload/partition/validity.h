@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "wharf/offload/partition/side.h"
-#include "wharf/offload/undo_log.h"
+#include "wharf/offload/replay/undo_log.h"
 
 namespace wharf::offload {
 
@@ -29,7 +29,7 @@ class ValidityMap {
   std::vector<MemoryRange> Missing(Side side) const;
 
  private:
-  enum State : uint8_t { kNone, kHere, kThere, kBoth };
+  enum State : uint8_t { kNone, kLocal, kRemote, kBoth };
   using Starts = std::map<device::DeviceAddress, State>;
   // A state begins at `address` from now on.
   Starts::iterator Split(device::DeviceAddress address);

@@ -20,35 +20,35 @@ TEST(ValidityMap, FreshMemoryIsValidWhereItIs) {
   ValidityMap map;
   map.Add({0x1000, 0x1000}, true);
   map.Add({0x4000, 0x1000}, false);
-  EXPECT_THAT(map.Missing(Side::kThere), IsEmpty());
-  EXPECT_THAT(map.Missing(Side::kHere), ElementsAre(MemoryRange{0x4000, 0x1000}));
+  EXPECT_THAT(map.Missing(Side::kRemote), IsEmpty());
+  EXPECT_THAT(map.Missing(Side::kLocal), ElementsAre(MemoryRange{0x4000, 0x1000}));
 }
 
 TEST(ValidityMap, WhatIsWrittenOnOneSideIsMissingOnTheOtherUntilItIsCopied) {
   ValidityMap map;
   map.Add({0x1000, 0x1000}, true);
-  map.NoteWritten({0x1100, 0x200}, Side::kHere);
-  EXPECT_THAT(map.Missing({0x1000, 0x1000}, Side::kThere), ElementsAre(MemoryRange{0x1100, 0x200}));
-  EXPECT_THAT(map.Missing({0x1180, 0x10}, Side::kThere), ElementsAre(MemoryRange{0x1180, 0x10}));
-  EXPECT_THAT(map.Missing(Side::kHere), IsEmpty());
+  map.NoteWritten({0x1100, 0x200}, Side::kLocal);
+  EXPECT_THAT(map.Missing({0x1000, 0x1000}, Side::kRemote), ElementsAre(MemoryRange{0x1100, 0x200}));
+  EXPECT_THAT(map.Missing({0x1180, 0x10}, Side::kRemote), ElementsAre(MemoryRange{0x1180, 0x10}));
+  EXPECT_THAT(map.Missing(Side::kLocal), IsEmpty());
   map.NoteCopied({0x1100, 0x100});
-  EXPECT_THAT(map.Missing(Side::kThere), ElementsAre(MemoryRange{0x1200, 0x100}));
+  EXPECT_THAT(map.Missing(Side::kRemote), ElementsAre(MemoryRange{0x1200, 0x100}));
 }
 
-TEST(ValidityMap, WritesBeyondAnAllocationSayNothingOfWhatIsNotThere) {
+TEST(ValidityMap, WritesBeyondAnAllocationSayNothingOfWhatIsNotRemote) {
   ValidityMap map;
   map.Add({0x1000, 0x1000}, true);
-  map.NoteWritten({0, UINT64_MAX}, Side::kThere);
-  EXPECT_THAT(map.Missing(Side::kHere), ElementsAre(MemoryRange{0x1000, 0x1000}));
+  map.NoteWritten({0, UINT64_MAX}, Side::kRemote);
+  EXPECT_THAT(map.Missing(Side::kLocal), ElementsAre(MemoryRange{0x1000, 0x1000}));
   map.Remove({0x1000, 0x1000});
-  EXPECT_THAT(map.Missing(Side::kHere), IsEmpty());
+  EXPECT_THAT(map.Missing(Side::kLocal), IsEmpty());
 }
 
 // The same, byte by byte.
 class Bytes {
  public:
   static constexpr uint64_t kSize = 64;
-  enum State { kNone, kHere, kThere, kBoth };
+  enum State { kNone, kLocal, kRemote, kBoth };
   void Set(const MemoryRange& range, State state, bool only_live) {
     for (uint64_t i = 0; i < range.size; ++i) {
       State& byte = states_[range.address + i];
@@ -58,7 +58,7 @@ class Bytes {
   std::vector<MemoryRange> Missing(const MemoryRange& range, Side side) const {
     std::vector<MemoryRange> missing;
     for (uint64_t at = range.address; at < range.address + range.size; ++at) {
-      if (states_[at] != (side == Side::kHere ? kThere : kHere)) continue;
+      if (states_[at] != (side == Side::kLocal ? kRemote : kLocal)) continue;
       if (!missing.empty() && missing.back().address + missing.back().size == at) {
         ++missing.back().size;
       } else {
@@ -79,12 +79,12 @@ RC_GTEST_PROP(ValidityMapProperty, KnowsOfEveryByteWhereItIsValid, ()) {
   for (int i = 0; i < steps; ++i) {
     const uint64_t from = *rc::gen::inRange<uint64_t>(0, Bytes::kSize);
     const MemoryRange range{from, *rc::gen::inRange<uint64_t>(0, Bytes::kSize - from + 1)};
-    const Side side = *rc::gen::element(Side::kHere, Side::kThere);
+    const Side side = *rc::gen::element(Side::kLocal, Side::kRemote);
     switch (*rc::gen::inRange(0, 5)) {
       case 0: {
         const bool on_both = *rc::gen::arbitrary<bool>();
         map.Add(range, on_both);
-        bytes.Set(range, on_both ? Bytes::kBoth : Bytes::kThere, false);
+        bytes.Set(range, on_both ? Bytes::kBoth : Bytes::kRemote, false);
         break;
       }
       case 1:
@@ -97,7 +97,7 @@ RC_GTEST_PROP(ValidityMapProperty, KnowsOfEveryByteWhereItIsValid, ()) {
         break;
       default:
         map.NoteWritten(range, side);
-        bytes.Set(range, side == Side::kHere ? Bytes::kHere : Bytes::kThere, true);
+        bytes.Set(range, side == Side::kLocal ? Bytes::kLocal : Bytes::kRemote, true);
     }
     RC_ASSERT(map.Missing(range, side) == bytes.Missing(range, side));
     RC_ASSERT(map.Missing(Other(side)) == bytes.Missing({0, Bytes::kSize}, Other(side)));

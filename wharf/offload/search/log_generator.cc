@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "wharf/base/random.h"
+
 namespace wharf::offload {
 namespace {
 
@@ -58,7 +60,7 @@ class Generator {
     // Tags are few, as a model launches the same kernels in many layers.
     const uint64_t tag =
         static_cast<uint64_t>(operator_class) * 100 + (operator_class == OperatorClass::kCompute ? Up(0, 7) : 0);
-    log_.operators.push_back({operator_class, tag, number * 0x9e3779b97f4a7c15, std::move(reads), std::move(writes)});
+    log_.operators.push_back({operator_class, tag, number * kGoldenRatio, std::move(reads), std::move(writes)});
     return static_cast<uint32_t>(number - 1);
   }
 

@@ -4,17 +4,17 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
 
 #include "wharf/base/status.h"
+#include "wharf/base/subprocess/subprocess.h"
 #include "wharf/pipeline/membership/etcd_client.h"
 
 namespace wharf::pipeline::testing {
@@ -56,36 +56,31 @@ class EtcdServer {
   absl::Status Start() {
     const std::string data = directory_ + "/data", client = Endpoint(),
                       peer = fmt::format("http://127.0.0.1:{}", peer_port_);
-    process_ = fork();
-    if (process_ == 0) {
-      const int log = open((directory_ + "/log").c_str(), O_CREAT | O_APPEND | O_WRONLY, 0600);
-      dup2(log, 1);
-      dup2(log, 2);
-      execl(kEtcdProgram, "etcd", "--data-dir", data.c_str(), "--listen-client-urls", client.c_str(),
-            "--advertise-client-urls", client.c_str(), "--listen-peer-urls", peer.c_str(),
-            "--initial-advertise-peer-urls", peer.c_str(), "--initial-cluster", ("default=" + peer).c_str(), nullptr);
-      _exit(127);
-    }
+    const int log = open((directory_ + "/log").c_str(), O_CREAT | O_APPEND | O_WRONLY | O_CLOEXEC, 0600);
+    auto process =
+        Subprocess::Start({.path = kEtcdProgram,
+                           .arguments = {"etcd", "--data-dir", data, "--listen-client-urls", client,
+                                         "--advertise-client-urls", client, "--listen-peer-urls", peer,
+                                         "--initial-advertise-peer-urls", peer, "--initial-cluster", "default=" + peer},
+                           .descriptors = {kDevNull, log, log}});
+    close(log);
+    WHARF_RETURN_IF_ERROR(process.status());
+    process_ = *std::move(process);
     absl::Status answered = Unavailable("etcd was not tried");
     for (int attempt = 0; attempt < 3000 && !answered.ok(); ++attempt) {
       answered = EtcdClient(Endpoint()).GetPrefix("/up/").status();
-      if (waitpid(process_, nullptr, WNOHANG) == process_) return Internal("etcd ended: {}/log", directory_);
+      if (process_->TryWait()) return Internal("etcd ended: {}/log", directory_);
       if (!answered.ok()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     return answered;
   }
-  void Kill() {
-    if (process_ <= 0) return;
-    kill(process_, SIGKILL);
-    waitpid(process_, nullptr, 0);
-    process_ = -1;
-  }
+  void Kill() { process_.reset(); }
   void ForgetEverything() { std::filesystem::remove_all(directory_ + "/data"); }
 
  private:
   std::string directory_;
   int client_port_ = 0, peer_port_ = 0;
-  pid_t process_ = -1;
+  std::optional<Subprocess> process_;
 };
 
 }  // namespace wharf::pipeline::testing

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "wharf/pipeline/arrivals.h"
+#include "wharf/pipeline/dataplane/arrivals.h"
 
 namespace wharf::pipeline {
 namespace {
@@ -23,22 +23,22 @@ absl::StatusOr<std::unique_ptr<LoadClient>> LoadClient::Open(const std::string& 
   client->channel_->Start(client.get());
   Hello hello;
   hello.token = access.token;
-  WHARF_RETURN_IF_ERROR(SendMessage(*client->channel_, FrameKind::kHello, hello));
-  WHARF_RETURN_IF_ERROR(client->channel_->Send(static_cast<uint16_t>(FrameKind::kAskModels), 0, {}));
-  WHARF_RETURN_IF_ERROR(client->AwaitGreeting());
+  client->handshake_.SayHello(*client->channel_, hello);
+  client->channel_->Send(static_cast<uint16_t>(FrameKind::kAskModels), 0, {}).IgnoreError();  // Await says why not
+  WHARF_RETURN_IF_ERROR(client->handshake_.Await(kGreeting).status());
+  WHARF_RETURN_IF_ERROR(client->AwaitModels());
   return client;
 }
 
 LoadClient::~LoadClient() { channel_->Stop(); }
 
-absl::Status LoadClient::AwaitGreeting() {
-  const auto done = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return greeted_ || !closed_.ok(); };
+absl::Status LoadClient::AwaitModels() {
+  const auto done = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return has_models_ || !closed_.ok(); };
   absl::MutexLock lock(&mutex_);
   if (!mutex_.AwaitWithTimeout(absl::Condition(&done), absl::FromChrono(kGreeting))) {
-    return DeadlineExceeded("the server says nothing");
+    return DeadlineExceeded("the server does not say which models it has");
   }
-  if (greeted_) return absl::OkStatus();
-  return goodbye_.ok() ? closed_ : goodbye_;
+  return has_models_ ? absl::OkStatus() : closed_;
 }
 
 absl::Status LoadClient::SendRequest(const std::string& model, const std::vector<std::byte>& input, uint64_t& tag) {
@@ -107,7 +107,7 @@ absl::StatusOr<std::vector<std::byte>> LoadClient::Ask(const std::string& model,
   const Pending answer = std::move(pending_[tag]);
   pending_.erase(tag);
   unanswered_ -= answer.answered ? 0 : 1;
-  if (!answer.answered) return goodbye_.ok() ? Unavailable("no answer came") : goodbye_;
+  if (!answer.answered) return closed_.ok() ? Unavailable("no answer came") : closed_;
   const auto fate = static_cast<Fate>(answer.response.fate);
   if (fate != Fate::kOnTime && fate != Fate::kLate) return DeadlineExceeded("dropped: {}", FateName(fate));
   return answer.outputs;
@@ -126,16 +126,15 @@ absl::StatusOr<std::span<std::byte>> LoadClient::BulkDestination(const link::Fra
 
 absl::Status LoadClient::OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
                                  std::vector<std::byte> bulk) {
+  if (handshake_.Takes(header)) return handshake_.OnFrame(header, head);
   switch (static_cast<FrameKind>(header.kind)) {
-    case FrameKind::kWelcome:
-      return DecodeHead<Welcome>(head, "a Welcome").status();
     case FrameKind::kModels: {
       WHARF_ASSIGN_OR_RETURN(const auto models, DecodeHead<pipeline::Models>(head, "the list of models"));
       if (!models_.empty()) return InvalidArgument("another list of models");
       WHARF_ASSIGN_OR_RETURN(models_, DecodeList<ModelEntry>(models.models));
       if (models_.empty() || models.models.size() > kMostModelsBytes) return InvalidArgument("no list of models");
       absl::MutexLock lock(&mutex_);
-      greeted_ = true;
+      has_models_ = true;
       return absl::OkStatus();
     }
     case FrameKind::kResponse: {
@@ -152,12 +151,6 @@ absl::Status LoadClient::OnFrame(const link::FrameHeader& header, std::span<cons
       --unanswered_;
       return absl::OkStatus();
     }
-    case FrameKind::kGoodbye: {
-      WHARF_ASSIGN_OR_RETURN(const Goodbye goodbye, DecodeHead<Goodbye>(head, "a Goodbye"));
-      absl::MutexLock lock(&mutex_);
-      goodbye_ = split::StatusOf(goodbye);
-      return goodbye_;
-    }
     default:
       return InvalidArgument("unknown message {}", header.kind);
   }
@@ -165,7 +158,7 @@ absl::Status LoadClient::OnFrame(const link::FrameHeader& header, std::span<cons
 
 void LoadClient::OnClosed(const absl::Status& why) {
   absl::MutexLock lock(&mutex_);
-  closed_ = why;
+  closed_ = handshake_.OnClosed(why);
 }
 
 }  // namespace wharf::pipeline

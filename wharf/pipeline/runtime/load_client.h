@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "wharf/pipeline/dataplane/scheduler.h"
 #include "wharf/pipeline/runtime/messages.h"
 #include "wharf/pipeline/runtime/peer_access.h"
-#include "wharf/pipeline/scheduler.h"
 
 namespace wharf::pipeline {
 
@@ -72,7 +72,7 @@ class LoadClient final : private link::FrameHandler {
   absl::Status OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
                        std::vector<std::byte> bulk) override;
   void OnClosed(const absl::Status& why) override;
-  absl::Status AwaitGreeting();
+  absl::Status AwaitModels();
   absl::Status SendRequest(const std::string& model, const std::vector<std::byte>& input, uint64_t& tag);
   // Until all are answered, the time is up or the connection is lost.
   void AwaitAnswers(Nanoseconds timeout);
@@ -81,10 +81,11 @@ class LoadClient final : private link::FrameHandler {
   std::vector<ModelEntry> models_;
   uint64_t next_tag_ = 0;
   absl::Mutex mutex_;
-  bool greeted_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Status closed_ ABSL_GUARDED_BY(mutex_), goodbye_ ABSL_GUARDED_BY(mutex_);
+  bool has_models_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status closed_ ABSL_GUARDED_BY(mutex_);
   std::map<uint64_t, Pending> pending_ ABSL_GUARDED_BY(mutex_);
   uint64_t unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
+  wire::ClientHandshake<PipelineProtocol> handshake_;
   std::unique_ptr<link::Channel> channel_;
 };
 

@@ -1,5 +1,5 @@
 // What the scheduler, workers and clients of a pipeline say to each other, frame by frame: docs/protocol.md,
-// "Pipelines". Encoded as the messages of offloaded programs are (offload/wire_codec.h).
+// "Pipelines". Encoded by wire/codec.h.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,18 @@
 #include <vector>
 
 #include "wharf/link/channel.h"
-#include "wharf/offload/hello_prefix.h"
-#include "wharf/offload/wire_codec.h"
-#include "wharf/split/runtime/messages.h"
+#include "wharf/split/messages/messages.h"
+#include "wharf/wire/codec.h"
+#include "wharf/wire/digest.h"
+#include "wharf/wire/goodbye.h"
+#include "wharf/wire/handshake.h"
+#include "wharf/wire/send.h"
 
 namespace wharf::pipeline {
 
 inline constexpr uint32_t kPipelineMagic = 0x50524857;  // "WHRP"
 inline constexpr uint16_t kPipelineMajor = 2;           // must match
 inline constexpr uint16_t kPipelineMinor = 0;           // the lower one is spoken
-inline constexpr offload::ProtocolVersion kPipelineVersion = {"pipeline session", "pipeline protocol", kPipelineMagic,
-                                                              kPipelineMajor, kPipelineMinor};
 
 // Numbers of their own: by the first frame's a server tells kinds of sessions apart.
 enum class FrameKind : uint16_t {
@@ -58,9 +59,23 @@ struct Welcome {
   uint64_t features = 0;
   auto Fields() { return std::tie(major, minor, features); }
 };
-using split::Goodbye;
+using split::kModelPieceBytes;
 using split::ModelState;
-using split::Sha256;
+using wire::DecodeHead;
+using wire::DecodeList;
+using wire::EncodeList;
+using wire::Goodbye;
+using wire::SendMessage;
+using wire::Sha256;
+
+struct PipelineProtocol {
+  static constexpr wire::ProtocolVersion kVersion = {"pipeline session", "pipeline protocol", kPipelineMagic,
+                                                     kPipelineMajor, kPipelineMinor};
+  using Hello = pipeline::Hello;
+  using Welcome = pipeline::Welcome;
+  using Goodbye = wire::Goodbye;
+  static constexpr FrameKind kHello = FrameKind::kHello, kWelcome = FrameKind::kWelcome, kGoodbye = FrameKind::kGoodbye;
+};
 
 struct OpenModel {
   Sha256 hash{};  // of the ONNX file's bytes
@@ -136,26 +151,9 @@ struct ModelResponse {
   auto Fields() { return std::tie(fate, nanoseconds, queued, computed, transferred); }
 };
 
-using split::DecodeList;
-using split::EncodeList;
-using split::kModelPieceBytes;
-
 // Samples and model inputs are refused by what the stage or model says, long before these.
 inline link::FrameLimits PipelineFrameLimits() { return {.max_head_bytes = 1 << 20, .max_bulk_bytes = 1u << 30}; }
 
-template <typename T>
-absl::Status SendMessage(link::Channel& channel, FrameKind kind, const T& message, uint64_t tag = 0,
-                         std::span<const std::byte> bulk = {},
-                         link::BulkOwnership ownership = link::BulkOwnership::kCopy) {
-  return channel.Send(static_cast<uint16_t>(kind), tag, offload::Encode(message), bulk, ownership);
-}
-// kInvalidArgument: not such a message.
-template <typename T>
-absl::StatusOr<T> DecodeHead(std::span<const std::byte> head, const char* what) {
-  auto message = offload::Decode<T>(head);
-  if (!message.ok()) return InvalidArgument("{} is malformed", what);
-  return message;
-}
 // kInvalidArgument: no list of 1 to `most` numbers.
 absl::StatusOr<std::vector<uint64_t>> DecodeSamples(std::span<const std::byte> list, size_t most);
 

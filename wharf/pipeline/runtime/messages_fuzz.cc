@@ -17,10 +17,10 @@ template <typename T>
 void DecodeOne(std::span<const std::byte> bytes) {
   const auto decoded = DecodeHead<T>(bytes, "a message");
   if (!decoded.ok()) return;
-  const auto encoded = offload::Encode(*decoded);
+  const auto encoded = wire::Encode(*decoded);
   Require(encoded.size() == bytes.size());
-  const auto again = offload::Decode<T>(encoded);
-  Require(again.ok() && offload::Encode(*again) == encoded);
+  const auto again = wire::Decode<T>(encoded);
+  Require(again.ok() && wire::Encode(*again) == encoded);
 }
 
 void DecodeModels(std::span<const std::byte> bytes) {
@@ -38,8 +38,8 @@ void DecodeNumbers(std::span<const std::byte> bytes) {
 }
 
 void SayGoodbye(std::span<const std::byte> bytes) {
-  const auto goodbye = offload::Decode<Goodbye>(bytes);
-  if (goodbye.ok()) Require(!split::StatusOf(*goodbye).ok());
+  const auto goodbye = wire::Decode<Goodbye>(bytes);
+  if (goodbye.ok()) Require(!wire::StatusOf(*goodbye).ok());
 }
 
 constexpr void (*kDecoders[])(std::span<const std::byte>) = {

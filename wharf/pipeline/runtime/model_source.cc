@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "wharf/base/read_file.h"
-#include "wharf/pipeline/runtime/batched_model.h"
-#include "wharf/pipeline/runtime/stage_runner.h"
+#include "wharf/pipeline/stages/batched_model.h"
+#include "wharf/pipeline/stages/stage_runner.h"
 #include "wharf/split/runtime/model.h"
 
 namespace wharf::pipeline {
@@ -15,7 +15,7 @@ absl::StatusOr<ModelSource> MakeModelSource(const std::string& name, std::vector
   WHARF_ASSIGN_OR_RETURN(const graph::Graph graph, ImportBatch(onnx, 1));
   ModelSource source;
   source.name = name;
-  source.hash = split::HashOf(onnx);
+  source.hash = wire::HashOf(onnx);
   source.onnx = std::make_shared<const std::vector<std::byte>>(std::move(onnx));
   source.nodes = static_cast<int>(graph.nodes.size());
   if (first_node.empty() || first_node.back() >= source.nodes) {
@@ -30,7 +30,7 @@ absl::StatusOr<ModelSource> MakeModelSource(const std::string& name, std::vector
 absl::StatusOr<ModelSource> LoadModelSource(const std::string& folder, const std::string& model) {
   WHARF_ASSIGN_OR_RETURN(BlockMap map, LoadBlockMap(folder, model));
   WHARF_ASSIGN_OR_RETURN(std::vector<std::byte> onnx, ReadBytes(map.onnx));
-  if (split::HexOf(split::HashOf(onnx)) != map.sha256) {
+  if (wire::HexOf(wire::HashOf(onnx)) != map.sha256) {
     return FailedPrecondition("{} is not the file that was measured: run wharf pipeline profile again", map.onnx);
   }
   return MakeModelSource(model, std::move(onnx), std::move(map.first_node));

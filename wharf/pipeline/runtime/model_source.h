@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "wharf/pipeline/runtime/messages.h"
-#include "wharf/pipeline/runtime/profile_folder.h"
+#include "wharf/pipeline/stages/profile_folder.h"
 
 namespace wharf::pipeline {
 

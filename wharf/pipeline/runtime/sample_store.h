@@ -10,7 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
-#include "wharf/pipeline/runtime/stage_runner.h"
+#include "wharf/pipeline/stages/stage_runner.h"
 
 namespace wharf::pipeline {
 

@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "wharf/base/log.h"
+#include "wharf/base/within_memory.h"
 #include "wharf/pipeline/runtime/worker_session.h"
 
 namespace wharf::pipeline {
 namespace {
 
-constexpr Nanoseconds kHelloTimeout = std::chrono::seconds(10);
-constexpr size_t kMostStages = 4096, kMostLanes = 1024, kMostJobs = 65536;
+constexpr size_t kMostStages = 4096, kMostPeers = 1024, kMostJobs = 65536;
 
 }  // namespace
 
@@ -21,24 +21,23 @@ Worker::~Worker() {
     absl::MutexLock lock(&accepting_);
     sessions_.clear();
   }
-  std::map<std::string, std::unique_ptr<PeerLane>> lanes;
+  std::map<std::string, std::unique_ptr<PeerConnection>> peers;
   std::vector<std::thread> computing;
   {
     absl::MutexLock lock(&mutex_);
     ending_ = true;
-    lanes.swap(lanes_);
+    peers.swap(peers_);
     for (auto& [number, vgpu] : vgpus_) computing.push_back(std::move(vgpu.computing));
   }
-  lanes.clear();
+  peers.clear();
   for (std::thread& thread : computing) thread.join();
 }
 
 void Worker::Accept(std::unique_ptr<link::ByteStream> stream) {
   absl::MutexLock lock(&accepting_);
   const TimePoint now = config_.clock->Now();
-  sessions_.remove_if([&](const std::unique_ptr<WorkerSession>& session) {
-    return session->Over() || (!session->Greeted() && now - session->Since() > kHelloTimeout);
-  });
+  sessions_.remove_if(
+      [&](const std::unique_ptr<WorkerSession>& session) { return session->Over() || session->Late(now); });
   if (sessions_.size() >= config_.max_sessions) {
     Log(LogLevel::kWarning, "too many sessions", {{"peer", stream->Peer()}});
     return;
@@ -49,7 +48,7 @@ void Worker::Accept(std::unique_ptr<link::ByteStream> stream) {
 // --- On the sessions' reader threads ---
 
 void Worker::TakeScheduler(WorkerSession* session) {
-  std::map<std::string, std::unique_ptr<PeerLane>> lanes;
+  std::map<std::string, std::unique_ptr<PeerConnection>> peers;
   {
     absl::MutexLock lock(&reporting_);
     if (session->left_) return;
@@ -59,7 +58,7 @@ void Worker::TakeScheduler(WorkerSession* session) {
     absl::MutexLock lock(&mutex_);
     for (auto& [number, vgpu] : vgpus_) vgpu.jobs.clear();
     stages_.clear();
-    lanes.swap(lanes_);
+    peers.swap(peers_);
   }
   store_.Clear();
 }
@@ -110,7 +109,11 @@ absl::Status Worker::Enqueue(uint32_t number, Job job) {
   absl::MutexLock lock(&mutex_);
   Vgpu& vgpu = vgpus_[number];
   if (!vgpu.computing.joinable()) vgpu.computing = std::thread([this, &vgpu] { ComputeLoop(vgpu); });
-  if (vgpu.jobs.size() < kMostJobs) vgpu.jobs.push_back(std::move(job));
+  if (vgpu.jobs.size() < kMostJobs) {
+    vgpu.jobs.push_back(std::move(job));
+  } else {
+    ReportFailure(job.task, ResourceExhausted("{} tasks wait already", kMostJobs));
+  }
   return absl::OkStatus();
 }
 
@@ -118,28 +121,32 @@ void Worker::SendOn(uint64_t task, const Send& message, std::vector<uint64_t> sa
   auto taken = store_.Take(samples);
   if (!taken.ok()) return ReportFailure(task, taken.status());
   absl::MutexLock lock(&mutex_);
-  if (lanes_.size() >= kMostLanes && lanes_.count(message.address) == 0) return;  // the scheduler will notice
-  std::unique_ptr<PeerLane>& lane = lanes_[message.address];
-  if (lane == nullptr) {
-    lane = std::make_unique<PeerLane>(message.address, config_.access,
-                                      [this](uint64_t failed, const absl::Status& why) { ReportFailure(failed, why); });
+  if (peers_.size() >= kMostPeers && peers_.count(message.address) == 0) {
+    return ReportFailure(task, ResourceExhausted("{} workers are sent to already", kMostPeers));
   }
-  lane->Send({task, message.stage, std::move(samples), *std::move(taken)});
+  std::unique_ptr<PeerConnection>& peer = peers_[message.address];
+  if (peer == nullptr) {
+    peer = std::make_unique<PeerConnection>(
+        message.address, config_.access,
+        [this](uint64_t failed, const absl::Status& why) { ReportFailure(failed, why); });
+  }
+  peer->Send({task, message.stage, std::move(samples), *std::move(taken)});
 }
 
 // --- To the scheduler, from any thread ---
 
 template <typename T>
-void Worker::Report(FrameKind kind, uint64_t task, const T& message, std::span<const std::byte> bulk) {
+absl::Status Worker::Report(FrameKind kind, uint64_t task, const T& message, std::span<const std::byte> bulk) {
   absl::MutexLock lock(&reporting_);
-  if (scheduler_ == nullptr) return;
-  SendMessage(scheduler_->Channel(), kind, message, task, bulk).IgnoreError();  // it will notice that it is gone
+  if (scheduler_ == nullptr) return absl::OkStatus();
+  return SendMessage(scheduler_->Channel(), kind, message, task, bulk);
 }
-template void Worker::Report(FrameKind, uint64_t, const Arrived&, std::span<const std::byte>);
+template absl::Status Worker::Report(FrameKind, uint64_t, const Arrived&, std::span<const std::byte>);
 
 void Worker::ReportFailure(uint64_t task, const absl::Status& why) {
   Log(LogLevel::kWarning, "a task failed", {{"task", task}, {"why", Message(why)}});
-  Report(FrameKind::kFailed, task, Failed{static_cast<uint16_t>(why.code()), std::string(Message(why))});
+  Report(FrameKind::kFailed, task, Failed{static_cast<uint16_t>(why.code()), std::string(Message(why))})
+      .IgnoreError();  // a scheduler that is gone notices it
 }
 
 // --- On the virtual GPUs' threads ---
@@ -155,29 +162,28 @@ void Worker::ComputeLoop(Vgpu& vgpu) {
       job = std::move(vgpu.jobs.front());
       vgpu.jobs.pop_front();
     }
-    ComputeOne(vgpu, job);
+    const absl::Status computed = WithinMemory([&] { return ComputeOne(vgpu, job); });
+    if (!computed.ok()) ReportFailure(job.task, computed);
   }
 }
 
-void Worker::ComputeOne(Vgpu& vgpu, const Job& job) {
+absl::Status Worker::ComputeOne(Vgpu& vgpu, const Job& job) {
   const std::vector<Nanoseconds>& least = job.stage.least;
   // A paced device begins when it could, though this thread was woken later: that is not of what it plays.
   const TimePoint start = least.empty() ? config_.clock->Now() : std::max(job.came, vgpu.free_at);
-  auto inputs = store_.Take(job.samples);
-  if (!inputs.ok()) return ReportFailure(job.task, inputs.status());
-  auto outputs = job.stage.runner->Run(*inputs);
-  if (!outputs.ok()) return ReportFailure(job.task, outputs.status());
+  WHARF_ASSIGN_OR_RETURN(const auto inputs, store_.Take(job.samples));
+  WHARF_ASSIGN_OR_RETURN(auto outputs, job.stage.runner->Run(inputs));
   Sample bulk;
   if (job.stage.last) {
-    for (const Sample& sample : *outputs) bulk.insert(bulk.end(), sample.begin(), sample.end());
+    for (const Sample& sample : outputs) bulk.insert(bulk.end(), sample.begin(), sample.end());
   } else {
-    store_.Put(job.samples, *std::move(outputs));
+    store_.Put(job.samples, std::move(outputs));
   }
   const Nanoseconds at_least = least.empty() ? Nanoseconds(0) : least[std::min(job.samples.size(), least.size()) - 1];
   vgpu.free_at = std::max(config_.clock->Now(), start + at_least);
   config_.clock->SleepUntil(vgpu.free_at);
   const Nanoseconds took = vgpu.free_at - start;
-  Report(FrameKind::kComputed, job.task, Computed{static_cast<uint64_t>(took.count())}, bulk);
+  return Report(FrameKind::kComputed, job.task, Computed{static_cast<uint64_t>(took.count())}, bulk);
 }
 
 }  // namespace wharf::pipeline

@@ -18,7 +18,7 @@
 #include "absl/synchronization/mutex.h"
 #include "wharf/pipeline/runtime/messages.h"
 #include "wharf/pipeline/runtime/peer_access.h"
-#include "wharf/pipeline/runtime/peer_lane.h"
+#include "wharf/pipeline/runtime/peer_connection.h"
 #include "wharf/pipeline/runtime/sample_store.h"
 #include "wharf/split/runtime/model_files.h"
 
@@ -35,6 +35,9 @@ struct WorkerConfig {
   std::function<bool(const std::string& given)> admit;  // whether a token is right; null: any is
   uint64_t max_model_bytes = uint64_t{1} << 30;
   size_t max_held_bytes = size_t{1} << 30;  // of samples
+  // Of what goes into a stage's largest batch and what comes out: a stage of more is refused.
+  uint64_t max_batch_bytes = uint64_t{2} << 30;
+  link::FrameLimits limits = PipelineFrameLimits();
   size_t max_sessions = 256;
   Clock* clock = &Clock::Real();
 };
@@ -80,12 +83,14 @@ class Worker {
   absl::StatusOr<WorkerStage> Stage(uint32_t number);
   absl::Status Enqueue(uint32_t vgpu, Job job);
   void SendOn(uint64_t task, const Send& message, std::vector<uint64_t> samples);
+  // OK if there is no scheduler. Otherwise as Channel::Send fails.
   template <typename T>
-  void Report(FrameKind kind, uint64_t task, const T& message, std::span<const std::byte> bulk = {});
+  absl::Status Report(FrameKind kind, uint64_t task, const T& message, std::span<const std::byte> bulk = {});
   void ReportFailure(uint64_t task, const absl::Status& why);
 
   void ComputeLoop(Vgpu& vgpu);
-  void ComputeOne(Vgpu& vgpu, const Job& job);
+  // Fails with what the scheduler is to be told.
+  absl::Status ComputeOne(Vgpu& vgpu, const Job& job);
 
   const WorkerConfig config_;
   SampleStore store_;
@@ -95,7 +100,7 @@ class Worker {
   std::map<uint32_t, WorkerStage> stages_ ABSL_GUARDED_BY(mutex_);
   // By hash, largest batch and parts.
   std::map<std::tuple<Sha256, uint32_t, uint32_t>, std::shared_ptr<const BatchedModel>> models_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, std::unique_ptr<PeerLane>> lanes_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::unique_ptr<PeerConnection>> peers_ ABSL_GUARDED_BY(mutex_);
   absl::Mutex reporting_ ABSL_ACQUIRED_AFTER(mutex_);
   WorkerSession* scheduler_ ABSL_GUARDED_BY(reporting_) = nullptr;
   absl::Mutex accepting_;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "wharf/base/log.h"
+#include "wharf/base/within_memory.h"
 #include "wharf/split/runtime/model.h"
 
 namespace wharf::pipeline {
@@ -30,9 +31,10 @@ absl::StatusOr<std::vector<Nanoseconds>> LeastTimes(std::span<const std::byte> l
 }  // namespace
 
 WorkerSession::WorkerSession(Worker& worker, std::unique_ptr<link::ByteStream> stream)
-    : worker_(worker), since_(worker.config_.clock->Now()) {
+    : worker_(worker),
+      handshake_(wire::TokensOf(worker.config_.admit, "the token file of the workers"), *worker.config_.clock) {
   link::ChannelOptions options;
-  options.limits = PipelineFrameLimits();
+  options.limits = worker_.config_.limits;
   channel_ = link::Channel::Create(std::move(stream), options);
   channel_->Start(this);
 }
@@ -43,10 +45,7 @@ WorkerSession::~WorkerSession() {
 }
 
 absl::Status WorkerSession::End(const absl::Status& why) {
-  Log(LogLevel::kWarning, "pipeline session ended", {{"peer", channel_->Stream().Peer()}, {"why", Message(why)}});
-  SendMessage(*channel_, FrameKind::kGoodbye, split::GoodbyeOf(why)).IgnoreError();
-  channel_->Close(kFarewell);
-  return why;
+  return wire::EndSession<PipelineProtocol>(*channel_, why, "pipeline session ended", kFarewell);
 }
 
 void WorkerSession::OnClosed(const absl::Status&) {
@@ -85,17 +84,14 @@ absl::StatusOr<std::span<std::byte>> WorkerSession::BulkDestination(const link::
 
 absl::Status WorkerSession::OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
                                     std::vector<std::byte> bulk) {
-  const absl::Status handled = Handle(header, head, bulk);
+  const absl::Status handled = WithinMemory([&] { return Handle(header, head, bulk); });
   return handled.ok() ? handled : End(handled);
 }
 
 absl::Status WorkerSession::Handle(const link::FrameHeader& header, std::span<const std::byte> head,
                                    std::span<const std::byte> bulk) {
   const FrameKind kind = KindOf(header);
-  if (!role_) {
-    if (kind != FrameKind::kHello) return InvalidArgument("the first frame must be a Hello");
-    return OnHello(head);
-  }
+  if (!role_) return OnHello(header, head);
   if (kind == FrameKind::kSamples) return OnSamples(header, head, bulk);
   if (kind == FrameKind::kGoodbye) {
     channel_->Close();
@@ -123,21 +119,14 @@ absl::Status WorkerSession::HandleScheduler(const link::FrameHeader& header, std
   }
 }
 
-absl::Status WorkerSession::OnHello(std::span<const std::byte> head) {
-  WHARF_RETURN_IF_ERROR(offload::CheckHelloPrefix(head, kPipelineVersion));
-  WHARF_ASSIGN_OR_RETURN(const Hello hello, DecodeHead<Hello>(head, "the Hello"));
-  if (worker_.config_.admit && !worker_.config_.admit(hello.token)) {
-    return Unauthenticated("the token is wrong: use the token file of the workers");
-  }
+absl::Status WorkerSession::OnHello(const link::FrameHeader& header, std::span<const std::byte> head) {
+  WHARF_ASSIGN_OR_RETURN(const Hello hello, handshake_.Judge(header, head));
   if (hello.role != Role::kScheduler && hello.role != Role::kWorker) {
     return InvalidArgument("this is a worker: clients go to wharf pipeline serve");
   }
   role_ = hello.role;
-  greeted_ = true;
   if (hello.role == Role::kScheduler) worker_.TakeScheduler(this);
-  Welcome welcome;
-  welcome.minor = std::min(hello.minor, kPipelineMinor);
-  return SendMessage(*channel_, FrameKind::kWelcome, welcome);
+  return handshake_.Accept(*channel_, hello);
 }
 
 absl::Status WorkerSession::OnOpenModel(std::span<const std::byte> head) {
@@ -166,8 +155,7 @@ absl::Status WorkerSession::OnModelPiece(std::span<const std::byte> piece) {
   if (pieces_.size() < awaited_->bytes) return absl::OkStatus();
   const std::vector<std::byte> bytes = std::exchange(pieces_, {});
   const OpenModel open = *std::exchange(awaited_, std::nullopt);
-  if (split::HashOf(bytes) != open.hash)
-    return InvalidArgument("the model that came is not the one that was announced");
+  if (wire::HashOf(bytes) != open.hash) return InvalidArgument("the model that came is not the one that was announced");
   WHARF_ASSIGN_OR_RETURN(model_, worker_.Load(open, bytes));
   worker_.config_.files->Keep(open.hash, bytes);
   return SendMessage(*channel_, FrameKind::kModelState, ModelState{true});
@@ -177,6 +165,12 @@ absl::Status WorkerSession::OnDefineStage(std::span<const std::byte> head) {
   WHARF_ASSIGN_OR_RETURN(const DefineStage define, DecodeHead<DefineStage>(head, "a stage"));
   if (model_ == nullptr) return InvalidArgument("a stage came before a model");
   WHARF_ASSIGN_OR_RETURN(auto runner, StageRunner::Make(model_, define.first_node, define.end_node));
+  const uint64_t batch_bytes =
+      static_cast<uint64_t>(runner->MaxBatch()) * (runner->InputBytes() + runner->OutputBytes());
+  if (batch_bytes > worker_.config_.max_batch_bytes) {
+    return ResourceExhausted("stage {} moves {} bytes for a batch of {}: this worker takes at most {}", define.stage,
+                             batch_bytes, runner->MaxBatch(), worker_.config_.max_batch_bytes);
+  }
   WHARF_ASSIGN_OR_RETURN(std::vector<Nanoseconds> least, LeastTimes(define.least, runner->MaxBatch()));
   const StageDefined defined{define.stage, runner->InputBytes(), runner->OutputBytes()};
   WHARF_RETURN_IF_ERROR(worker_.Define(define.stage, {std::move(runner), define.last, std::move(least)}));
@@ -198,7 +192,8 @@ absl::Status WorkerSession::OnSamples(const link::FrameHeader& header, std::span
   worker_.store_.Put(numbers, std::move(samples));
   if (*role_ != Role::kWorker) return absl::OkStatus();
   const Nanoseconds took = worker_.config_.clock->Now() - bulk_began_;
-  worker_.Report(FrameKind::kArrived, header.tag, Arrived{static_cast<uint64_t>(took.count())});
+  // A scheduler that is gone notices it.
+  worker_.Report(FrameKind::kArrived, header.tag, Arrived{static_cast<uint64_t>(took.count())}).IgnoreError();
   return absl::OkStatus();
 }
 

@@ -19,8 +19,7 @@ class WorkerSession final : private link::FrameHandler {
   ~WorkerSession() override;
 
   bool Over() const { return over_; }
-  bool Greeted() const { return greeted_; }
-  TimePoint Since() const { return since_; }
+  bool Late(TimePoint now) const { return handshake_.Late(now); }
   link::Channel& Channel() { return *channel_; }
 
  private:
@@ -36,7 +35,7 @@ class WorkerSession final : private link::FrameHandler {
                       std::span<const std::byte> bulk);
   absl::Status HandleScheduler(const link::FrameHeader& header, std::span<const std::byte> head,
                                std::span<const std::byte> bulk);
-  absl::Status OnHello(std::span<const std::byte> head);
+  absl::Status OnHello(const link::FrameHeader& header, std::span<const std::byte> head);
   absl::Status OnOpenModel(std::span<const std::byte> head);
   absl::Status OnModelPiece(std::span<const std::byte> piece);
   absl::Status OnDefineStage(std::span<const std::byte> head);
@@ -48,7 +47,7 @@ class WorkerSession final : private link::FrameHandler {
   absl::StatusOr<std::vector<uint64_t>> NumbersFor(const WorkerStage& stage, std::span<const std::byte> list) const;
 
   Worker& worker_;
-  const TimePoint since_;
+  wire::ServerHandshake<PipelineProtocol> handshake_;
   // Of the reader thread.
   std::optional<Role> role_;
   std::optional<OpenModel> awaited_;  // a model that is being sent
@@ -56,7 +55,7 @@ class WorkerSession final : private link::FrameHandler {
   std::shared_ptr<const BatchedModel> model_;  // opened last
   TimePoint bulk_began_;
 
-  std::atomic<bool> over_ = false, greeted_ = false;
+  std::atomic<bool> over_ = false;
   bool left_ = false;  // the worker's, with scheduler_: it may not become its scheduler any more
   std::unique_ptr<link::Channel> channel_;
 };

@@ -4,10 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <new>
 #include <random>
 
 #include "wharf/link/testing.h"
 #include "wharf/pipeline/runtime/worker_testing.h"
+#include "wharf/split/execution/engine_around.h"
 
 namespace wharf::pipeline {
 namespace {
@@ -21,10 +24,10 @@ constexpr Nanoseconds kLong = std::chrono::seconds(60);
 class WorkerTest : public ::testing::Test {
  protected:
   std::string Address(const char* name) const { return "unix:" + folder_.path() + "/" + name; }
-  std::unique_ptr<WorkerLink> Open(const TestWorker& worker, RecordedReports& reports) {
-    auto link = WorkerLink::Open(worker.Address(), {}, reports);
-    EXPECT_TRUE(link.ok()) << ToString(link.status());
-    return *std::move(link);
+  std::shared_ptr<WorkerConnection> Open(const TestWorker& worker, RecordedReports& reports) {
+    auto connection = reports.Open(worker.Address(), {});
+    EXPECT_TRUE(connection.ok()) << ToString(connection.status());
+    return *std::move(connection);
   }
   DefineStage Whole() const { return {1, 0, model_.nodes, true}; }
 
@@ -66,45 +69,45 @@ TEST_F(WorkerTest, FeatureMapsGoFromWorkerToWorker) {
 TEST_F(WorkerTest, EachVirtualGpuComputesAndStagesPassSamplesOnWithinAHost) {
   const TestWorker worker(Address("1"));
   RecordedReports reports;
-  const auto link = Open(worker, reports);
-  ASSERT_EQ(link->Prepare(model_, 1, 2, {{1, 0, 9, false}}, kLong), absl::OkStatus());
-  ASSERT_EQ(link->Prepare(model_, 1, 1, {{2, 9, model_.nodes, true}}, kLong), absl::OkStatus());
+  const auto connection = Open(worker, reports);
+  ASSERT_EQ(connection->Prepare(model_, 1, 2, {{1, 0, 9, false}}, kLong), absl::OkStatus());
+  ASSERT_EQ(connection->Prepare(model_, 1, 1, {{2, 9, model_.nodes, true}}, kLong), absl::OkStatus());
   const Sample input = testing::RandomInput(model_, 1);
-  link->Input(1, {11}, input);
-  link->Compute(101, 1, 0, {11});
+  connection->Input(1, {11}, input);
+  connection->Compute(101, 1, 0, {11});
   EXPECT_EQ(reports.Next().task, 101u);
-  link->Compute(102, 2, 1, {11});
+  connection->Compute(102, 2, 1, {11});
   EXPECT_TRUE(NearlyEqual(reports.Next().outputs, testing::WholeModel(model_, input)));
 }
 
 TEST_F(WorkerTest, APacedStageTakesItsTime) {
   const TestWorker worker(Address("1"));
   RecordedReports reports;
-  const auto link = Open(worker, reports);
+  const auto connection = Open(worker, reports);
   DefineStage stage = Whole();
   const Nanoseconds least = std::chrono::milliseconds(20);
   stage.least = EncodeList<uint64_t>({0, static_cast<uint64_t>(least.count())});
-  ASSERT_EQ(link->Prepare(model_, 2, 1, {stage}, kLong), absl::OkStatus());
+  ASSERT_EQ(connection->Prepare(model_, 2, 1, {stage}, kLong), absl::OkStatus());
   Sample two = testing::RandomInput(model_, 1);
   two.insert(two.end(), two.begin(), two.end());
-  link->Input(1, {5, 6}, two);
-  link->Compute(1, 1, 0, {5, 6});
+  connection->Input(1, {5, 6}, two);
+  connection->Compute(1, 1, 0, {5, 6});
   EXPECT_GE(reports.Next().took, least);
 }
 
 TEST_F(WorkerTest, WhatIsMissingOrCannotBeSentIsReported) {
   const TestWorker worker(Address("1"));
   RecordedReports reports;
-  const auto link = Open(worker, reports);
-  ASSERT_EQ(link->Prepare(model_, 1, 1, {Whole()}, kLong), absl::OkStatus());
-  link->Compute(1, 1, 0, {99});
+  const auto connection = Open(worker, reports);
+  ASSERT_EQ(connection->Prepare(model_, 1, 1, {Whole()}, kLong), absl::OkStatus());
+  connection->Compute(1, 1, 0, {99});
   auto report = reports.Next();
   EXPECT_EQ(report.what, 'f');
   EXPECT_EQ(report.why.code(), absl::StatusCode::kNotFound);
-  link->Send(2, 1, {99}, worker.Address());
+  connection->Send(2, 1, {99}, worker.Address());
   EXPECT_EQ(reports.Next().why.code(), absl::StatusCode::kNotFound);
-  link->Input(1, {5}, testing::RandomInput(model_, 1));
-  link->Send(3, 1, {5}, Address("nobody"));
+  connection->Input(1, {5}, testing::RandomInput(model_, 1));
+  connection->Send(3, 1, {5}, Address("nobody"));
   report = reports.Next();
   EXPECT_EQ(report.task, 3u);
   EXPECT_EQ(report.what, 'f');
@@ -131,13 +134,13 @@ TEST_F(WorkerTest, AModelTravelsOnce) {
 TEST_F(WorkerTest, TheSchedulerThatCameLastIsTheWorkers) {
   const TestWorker worker(Address("1"));
   RecordedReports old_reports, reports;
-  const auto old_link = Open(worker, old_reports);
-  ASSERT_EQ(old_link->Prepare(model_, 1, 1, {Whole()}, kLong), absl::OkStatus());
-  const auto link = Open(worker, reports);
-  ASSERT_EQ(link->Prepare(model_, 1, 1, {Whole()}, kLong), absl::OkStatus());  // its number is free again
+  const auto old_connection = Open(worker, old_reports);
+  ASSERT_EQ(old_connection->Prepare(model_, 1, 1, {Whole()}, kLong), absl::OkStatus());
+  const auto connection = Open(worker, reports);
+  ASSERT_EQ(connection->Prepare(model_, 1, 1, {Whole()}, kLong), absl::OkStatus());  // its number is free again
   const Sample input = testing::RandomInput(model_, 1);
-  link->Input(1, {7}, input);
-  link->Compute(70, 1, 0, {7});
+  connection->Input(1, {7}, input);
+  connection->Compute(70, 1, 0, {7});
   const auto report = reports.Next();
   ASSERT_EQ(report.task, 70u);
   EXPECT_TRUE(NearlyEqual(report.outputs, testing::WholeModel(model_, input)));
@@ -162,13 +165,69 @@ TEST_F(WorkerTest, PreparingFailsWithWhatTheWorkerSays) {
   EXPECT_EQ(Open(worker, reports)->Prepare(other_size, 1, 1, {Whole()}, kLong).code(), absl::StatusCode::kInternal);
 }
 
+TEST_F(WorkerTest, AStageThatMovesTooMuchIsRefused) {
+  WorkerConfig config;
+  config.max_batch_bytes = 2 * (model_.input_bytes + model_.output_bytes);
+  const TestWorker worker(Address("1"), config);
+  for (const int batch : {3, 2}) {
+    RecordedReports reports;
+    EXPECT_EQ(Open(worker, reports)->Prepare(model_, batch, 1, {Whole()}, kLong).code(),
+              batch == 3 ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kOk);
+  }
+}
+
+TEST_F(WorkerTest, AResultThatCannotBeSentIsAFailure) {
+  const ModelSource small = testing::SourceOf("small", {.size = 16}, {0});
+  const split::ModelFiles files(folder_.path() + "/models", 1 << 30);  // no piece of a model must fit into a frame
+  files.Keep(small.hash, *small.onnx);
+  WorkerConfig config;
+  config.files = &files;
+  config.limits.max_bulk_bytes = static_cast<uint32_t>(small.input_bytes);
+  const TestWorker worker(Address("1"), config);
+  RecordedReports reports;
+  const auto connection = Open(worker, reports);
+  const size_t fit = small.input_bytes / small.output_bytes;
+  ASSERT_EQ(connection->Prepare(small, static_cast<int>(fit) + 1, 1, {{1, 0, small.nodes, true}}, kLong),
+            absl::OkStatus());
+  for (const size_t count : {fit + 1, fit}) {
+    std::vector<uint64_t> numbers;
+    for (size_t i = 0; i < count; ++i) {
+      numbers.push_back(1000 * count + i);
+      connection->Input(1, {numbers.back()}, testing::RandomInput(small, 1));
+    }
+    connection->Compute(count, 1, 0, numbers);
+    const auto report = reports.Next();
+    EXPECT_EQ(report.task, count);
+    EXPECT_EQ(report.what, count > fit ? 'f' : 'c') << ToString(report.why);
+    EXPECT_EQ(report.why.code(), count > fit ? absl::StatusCode::kInvalidArgument : absl::StatusCode::kOk);
+  }
+}
+
+TEST_F(WorkerTest, WithoutMemoryATaskFailsAndTheWorkerGoesOn) {
+  std::atomic<bool> full = false;
+  const auto engine = split::MakeEngineAround(MakeEngine({"test", 1, 1}),
+                                              [&](const auto& run) { return full ? throw std::bad_alloc() : run(); });
+  WorkerConfig config;
+  config.engines = {engine.get()};
+  const TestWorker worker(Address("1"), config);
+  RecordedReports reports;
+  const auto connection = Open(worker, reports);
+  ASSERT_EQ(connection->Prepare(model_, 1, 1, {Whole()}, kLong), absl::OkStatus());
+  for (const bool is_full : {true, false}) {
+    full = is_full;
+    connection->Input(1, {5}, testing::RandomInput(model_, 1));
+    connection->Compute(7, 1, 0, {5});
+    EXPECT_EQ(reports.Next().why.code(), is_full ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kOk);
+  }
+}
+
 TEST_F(WorkerTest, AsksForTheToken) {
   WorkerConfig config;
   config.admit = [](const std::string& given) { return given == "right"; };
   const TestWorker worker(Address("1"), config);
   RecordedReports reports;
-  EXPECT_EQ(WorkerLink::Open(worker.Address(), {"wrong"}, reports).status().code(), absl::StatusCode::kUnauthenticated);
-  EXPECT_EQ(WorkerLink::Open(worker.Address(), {"right"}, reports).status(), absl::OkStatus());
+  EXPECT_EQ(reports.Open(worker.Address(), {"wrong"}).status().code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_EQ(reports.Open(worker.Address(), {"right"}).status(), absl::OkStatus());
 }
 
 // Frames by hand.
@@ -176,8 +235,8 @@ class HostileTest : public WorkerTest {
  protected:
   void SetUp() override {
     worker_.emplace(Address("w"));
-    link_ = Open(*worker_, reports_);
-    ASSERT_EQ(link_->Prepare(model_, 2, 1, {Whole()}, kLong), absl::OkStatus());
+    connection_ = Open(*worker_, reports_);
+    ASSERT_EQ(connection_->Prepare(model_, 2, 1, {Whole()}, kLong), absl::OkStatus());
   }
   void Connect(Role role) {
     auto stream = link::Connect(worker_->Address());
@@ -195,14 +254,14 @@ class HostileTest : public WorkerTest {
     if (frames.empty() || frames[0].header.kind != static_cast<uint16_t>(FrameKind::kGoodbye)) {
       return absl::StatusCode::kOk;
     }
-    const auto goodbye = offload::Decode<Goodbye>(link::AsBytes(frames[0].head));
+    const auto goodbye = wire::Decode<Goodbye>(link::AsBytes(frames[0].head));
     return goodbye.ok() ? static_cast<absl::StatusCode>(goodbye->code) : absl::StatusCode::kOk;
   }
   // The scheduler's session goes on.
   void ExpectWorks() {
     const Sample input = testing::RandomInput(model_, 3);
-    link_->Input(1, {1000}, input);
-    link_->Compute(1001, 1, 0, {1000});
+    connection_->Input(1, {1000}, input);
+    connection_->Compute(1001, 1, 0, {1000});
     const auto report = reports_.Next();
     EXPECT_EQ(report.task, 1001u);
     EXPECT_TRUE(NearlyEqual(report.outputs, testing::WholeModel(model_, input)));
@@ -210,7 +269,7 @@ class HostileTest : public WorkerTest {
 
   std::optional<TestWorker> worker_;
   RecordedReports reports_;
-  std::unique_ptr<WorkerLink> link_;
+  std::shared_ptr<WorkerConnection> connection_;
   link::Recorder recorder_;
   std::unique_ptr<link::Channel> channel_;
 };
@@ -256,8 +315,8 @@ TEST_F(HostileTest, WorkersMayNotCommand) {
 
 TEST_F(HostileTest, ModelsBeyondTheLimitAndPiecesNobodyAskedForAreRefused) {
   RecordedReports reports;
-  const auto link = Open(*worker_, reports);
-  link.get();
+  const auto connection = Open(*worker_, reports);
+  connection.get();
   Connect(Role::kScheduler);
   SendMessage(*channel_, FrameKind::kOpenModel, OpenModel{{}, uint64_t{1} << 40, 1}).IgnoreError();
   EXPECT_EQ(GoodbyeCode(), absl::StatusCode::kResourceExhausted);
@@ -282,9 +341,9 @@ TEST_F(WorkerTest, PartsAndTimesThatThereAreNotAreRefused) {
 TEST_F(WorkerTest, AVirtualGpuThatThereIsNotEndsTheSession) {
   const TestWorker worker(Address("1"));
   RecordedReports reports;
-  const auto link = Open(worker, reports);
-  ASSERT_EQ(link->Prepare(model_, 2, 1, {Whole()}, kLong), absl::OkStatus());
-  link->Compute(1, 1, 2, {5});  // one GPU has two halves
+  const auto connection = Open(worker, reports);
+  ASSERT_EQ(connection->Prepare(model_, 2, 1, {Whole()}, kLong), absl::OkStatus());
+  connection->Compute(1, 1, 2, {5});  // one GPU has two halves
   EXPECT_EQ(reports.AwaitLoss().code(), absl::StatusCode::kInvalidArgument);
 }
 

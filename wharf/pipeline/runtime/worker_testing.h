@@ -14,10 +14,12 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
-#include "wharf/pipeline/runtime/block_profiler.h"
-#include "wharf/pipeline/runtime/test_network.h"
+#include "wharf/base/event_loop.h"
+#include "wharf/pipeline/dataplane/scheduler.h"
 #include "wharf/pipeline/runtime/worker.h"
-#include "wharf/pipeline/runtime/worker_link.h"
+#include "wharf/pipeline/runtime/worker_connection.h"
+#include "wharf/pipeline/stages/block_profiler.h"
+#include "wharf/pipeline/stages/test_network.h"
 
 namespace wharf::pipeline::testing {
 
@@ -34,13 +36,13 @@ class TempFolder {
   std::string path_;
 };
 
-// A worker with an accept loop; GPUs are whole or halves. `die` is what a killed process looks like to its peers.
+// A worker with an accept loop; GPUs are whole or halves.
 class TestWorker {
  public:
   explicit TestWorker(const std::string& address, const WorkerConfig& config = {}) : files_("", 0) {
     WorkerConfig own = config;
     engine_ = MakeEngine({"test", 1, 1});
-    own.engines.assign(2, engine_.get());
+    if (own.engines.empty()) own.engines.assign(2, engine_.get());
     if (own.files == nullptr) own.files = &files_;
     auto listener = link::Listener::Create(address);
     EXPECT_TRUE(listener.ok()) << ToString(listener.status());
@@ -104,8 +106,8 @@ inline ::testing::AssertionResult NearlyEqual(std::span<const std::byte> a, std:
   return ::testing::AssertionSuccess();
 }
 
-// Keeps what a worker reports; tests wait for it. Thread-safe.
-class RecordedReports final : public WorkerReports {
+// Keeps what a worker reports, on an event loop of its own; tests wait for it. Thread-safe.
+class RecordedReports final : public WorkerEvents {
  public:
   struct Report {
     char what = 0;  // 'c'omputed, 'a'rrived, 'f'ailed
@@ -114,28 +116,38 @@ class RecordedReports final : public WorkerReports {
     absl::Status why;
     Nanoseconds took{0};
   };
-  void OnComputed(uint64_t task, Nanoseconds took, std::vector<std::byte> outputs) override {
+  RecordedReports() : thread_([this] { loop_.Run(Clock::Real(), [] { return kNever; }); }) {}
+  ~RecordedReports() override {
+    loop_.Stop();
+    thread_.join();
+  }
+  // As WorkerConnection::Open.
+  absl::StatusOr<std::shared_ptr<WorkerConnection>> Open(const std::string& address, const PeerAccess& access) {
+    return WorkerConnection::Open("worker", address, access, loop_, *this);
+  }
+  void OnWorkerReady(const std::string&, std::shared_ptr<WorkerConnection>, const std::vector<uint32_t>&) override {}
+  void OnWorkerComputed(uint64_t task, Nanoseconds took, std::vector<std::byte> outputs) override {
     Add({'c', task, std::move(outputs), {}, took});
   }
-  void OnArrived(uint64_t task, Nanoseconds) override { Add({'a', task, {}, {}}); }
-  void OnFailed(uint64_t task, const absl::Status& why) override { Add({'f', task, {}, why}); }
-  void OnLost(const absl::Status& why) override {
+  void OnWorkerArrived(uint64_t task) override { Add({'a', task, {}, {}}); }
+  void OnWorkerFailed(uint64_t task, const absl::Status& why) override { Add({'f', task, {}, why}); }
+  void OnWorkerGone(const std::string&, uint64_t, const absl::Status& why) override {
     absl::MutexLock lock(&mutex_);
     lost_ = why;
   }
 
-  // The next one; nothing if the link is lost.
+  // The next one; nothing if the connection is lost.
   Report Next() {
-    const auto there = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return !reports_.empty() || !lost_.ok(); };
-    absl::MutexLock lock(&mutex_, absl::Condition(&there));
+    const auto came = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return !reports_.empty() || !lost_.ok(); };
+    absl::MutexLock lock(&mutex_, absl::Condition(&came));
     if (reports_.empty()) return {};
     Report next = std::move(reports_.front());
     reports_.erase(reports_.begin());
     return next;
   }
   absl::Status AwaitLoss() {
-    const auto there = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return !lost_.ok(); };
-    absl::MutexLock lock(&mutex_, absl::Condition(&there));
+    const auto came = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return !lost_.ok(); };
+    absl::MutexLock lock(&mutex_, absl::Condition(&came));
     return lost_;
   }
 
@@ -147,6 +159,8 @@ class RecordedReports final : public WorkerReports {
   absl::Mutex mutex_;
   std::vector<Report> reports_ ABSL_GUARDED_BY(mutex_);
   absl::Status lost_ ABSL_GUARDED_BY(mutex_);
+  EventLoop loop_;
+  std::thread thread_;
 };
 
 }  // namespace wharf::pipeline::testing

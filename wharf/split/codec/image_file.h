@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "wharf/base/status.h"
-#include "wharf/graph/byte_input.h"
+#include "wharf/graph/onnx/byte_input.h"
 #include "wharf/split/codec/jpeg.h"
 
 namespace wharf::split {

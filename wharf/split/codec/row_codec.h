@@ -1,5 +1,5 @@
-// Rows as they travel: the bytes of a tensor's rows made smaller for the link, and back (split/encoding.h). Runs on the
-// threads that send and receive, not on the one that computes. The format: docs/protocol.md, "Split sessions".
+// Rows as they travel: the bytes of a tensor's rows made smaller for the link, and back (split/costs/encoding.h). Runs
+// on the threads that send and receive, not on the one that computes. The format: docs/protocol.md, "Split sessions".
 //
 //   EncodeRows(type, codec, bytes) → a message's bulk → DecodeRows(type, codec, bulk)
 #pragma once
@@ -11,7 +11,7 @@
 
 #include "wharf/base/status.h"
 #include "wharf/graph/tensor.h"
-#include "wharf/split/encoding.h"
+#include "wharf/split/costs/encoding.h"
 
 namespace wharf::split {
 

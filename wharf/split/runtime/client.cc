@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "wharf/split/profiler.h"
+#include "wharf/split/profiler/profiler.h"
 #include "wharf/split/runtime/measure_codings.h"
 
 namespace wharf::split {
@@ -34,16 +34,16 @@ bool UsesServer(const Plan& plan) {
 
 }  // namespace
 
-Session::Session(std::shared_ptr<const Model> model, std::vector<std::byte> onnx, Dial dial,
-                 const SessionOptions& options)
+SplitClient::SplitClient(std::shared_ptr<const Model> model, std::vector<std::byte> onnx, Dial dial,
+                         const SplitClientOptions& options)
     : model_(std::move(model)),
       onnx_(std::make_shared<const std::vector<std::byte>>(std::move(onnx))),
       dial_(std::move(dial)),
       options_(options),
       estimator_(*options_.clock) {}
 
-Session::~Session() {
-  std::shared_ptr<ServerLink> link;
+SplitClient::~SplitClient() {
+  std::shared_ptr<ServerConnection> link;
   {
     absl::MutexLock lock(&mutex_);
     ending_ = true;
@@ -56,18 +56,18 @@ Session::~Session() {
   last_link_.reset();
 }
 
-absl::StatusOr<std::unique_ptr<Session>> Session::Open(std::vector<std::byte> onnx, Dial dial,
-                                                       const SessionOptions& options) {
+absl::StatusOr<std::unique_ptr<SplitClient>> SplitClient::Open(std::vector<std::byte> onnx, Dial dial,
+                                                               const SplitClientOptions& options) {
   WHARF_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, options.load(onnx));
-  std::unique_ptr<Session> session(new Session(std::move(model), std::move(onnx), std::move(dial), options));
+  std::unique_ptr<SplitClient> session(new SplitClient(std::move(model), std::move(onnx), std::move(dial), options));
   WHARF_RETURN_IF_ERROR(session->Start());
   return session;
 }
 
-absl::Status Session::Start() {
+absl::Status SplitClient::Start() {
   if (options_.planner == kDeviceOnly) return MakePlans(Untimed(model_->Operators()));
   WHARF_RETURN_IF_ERROR(Sample().status());  // whoever has no input for the model need not connect
-  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<ServerLink> link, DialOnce());
+  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<ServerConnection> link, DialOnce());
   WHARF_ASSIGN_OR_RETURN(const std::string machine, link->AskMachine());
   WHARF_ASSIGN_OR_RETURN(Profile profile, options_.profile(*model_, machine));
   WHARF_RETURN_IF_ERROR(MakePlans(std::move(profile)));
@@ -79,12 +79,18 @@ absl::Status Session::Start() {
   return absl::OkStatus();
 }
 
-absl::Status Session::MakePlans(Profile profile) {
+absl::Status SplitClient::MakePlans(Profile profile) {
   WHARF_RETURN_IF_ERROR(Validate(profile));
   if (profile.Size() != model_->View().rows.Size()) return InvalidArgument("the profile is of another model");
   const link::LinkEstimate estimate = estimator_.Estimate();
   if (estimate.round_trip > Nanoseconds::zero()) link_.round_trip_ms = Milliseconds(estimate.round_trip);
-  PlanningOptions planning{options_.planner, options_.planner_options, options_.encodings, {}, link_};
+  PlanningOptions planning;
+  planning.planner = options_.planner;
+  planning.planner_options = options_.planner_options;
+  planning.encodings = options_.encodings;
+  planning.plans = options_.plans;
+  planning.objective = options_.objective;
+  planning.link = link_;
   const auto coded = [](const Encoding& encoding) { return encoding != Encoding(); };
   if (options_.planner != kDeviceOnly && std::any_of(planning.encodings.begin(), planning.encodings.end(), coded)) {
     WHARF_ASSIGN_OR_RETURN(const exec::TensorPtr sample, Sample());
@@ -96,16 +102,16 @@ absl::Status Session::MakePlans(Profile profile) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<exec::TensorPtr> Session::Sample() const {
+absl::StatusOr<exec::TensorPtr> SplitClient::Sample() const {
   if (options_.sample != nullptr) return options_.sample(*model_);
   return SampleInput(model_->Engine(), model_->Graph().Type(model_->Graph().inputs[0]));
 }
 
 // --- The connection ---
 
-absl::StatusOr<std::shared_ptr<ServerLink>> Session::DialOnce() {
+absl::StatusOr<std::shared_ptr<ServerConnection>> SplitClient::DialOnce() {
   WHARF_ASSIGN_OR_RETURN(std::unique_ptr<link::ByteStream> stream, dial_());
-  ServerLinkConfig config;
+  ServerConnectionConfig config;
   config.model = model_;
   config.onnx = onnx_;
   config.token = options_.token;
@@ -117,11 +123,11 @@ absl::StatusOr<std::shared_ptr<ServerLink>> Session::DialOnce() {
     absl::MutexLock lock(&mutex_);
     lost_ = true;
   };
-  return ServerLink::Open(std::move(stream), std::move(config));
+  return ServerConnection::Open(std::move(stream), std::move(config));
 }
 
-bool Session::AwaitLoss() {
-  std::shared_ptr<ServerLink> dead;  // destroyed after the lock
+bool SplitClient::AwaitLoss() {
+  std::shared_ptr<ServerConnection> dead;  // destroyed after the lock
   absl::MutexLock lock(&mutex_);
   const auto work = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return ending_ || lost_ || server_ == nullptr; };
   for (;;) {
@@ -138,7 +144,7 @@ bool Session::AwaitLoss() {
   }
 }
 
-void Session::ReconnectLoop() {
+void SplitClient::ReconnectLoop() {
   Nanoseconds pause = options_.first_pause;
   while (AwaitLoss()) {
     auto link = DialOnce();
@@ -156,21 +162,21 @@ void Session::ReconnectLoop() {
   }
 }
 
-std::shared_ptr<ServerLink> Session::AliveLink() const {
+std::shared_ptr<ServerConnection> SplitClient::AliveLink() const {
   absl::MutexLock lock(&mutex_);
   return server_ != nullptr && server_->Alive() ? server_ : nullptr;
 }
 
-bool Session::Connected() const { return AliveLink() != nullptr; }
+bool SplitClient::Connected() const { return AliveLink() != nullptr; }
 
-absl::Status Session::GivenUp() const {
+absl::Status SplitClient::GivenUp() const {
   absl::MutexLock lock(&mutex_);
   return given_up_;
 }
 
 // --- Inferences ---
 
-void Session::Choose(bool connected) {
+void SplitClient::Choose(bool connected) {
   const double last_ms = report_.latency_ms;
   report_ = {};
   if (connected) {
@@ -186,66 +192,66 @@ void Session::Choose(bool connected) {
   }
   report_.alone = !UsesServer(Plans()[report_.plan]);
   const double alone_ms = plans_->Evaluate(Alone(), link_).latency_ms;
-  report_.foreseen_bound_ms = alone_ms;
-  if (!report_.alone) report_.foreseen_bound_ms += report_.planned_ms + Milliseconds(Slack(alone_ms));
-  report_.bound_ms = report_.foreseen_bound_ms;
+  report_.predicted_bound_ms = alone_ms;
+  if (!report_.alone) report_.predicted_bound_ms += report_.planned_ms + Milliseconds(Slack(alone_ms));
+  report_.bound_ms = report_.predicted_bound_ms;
 }
 
-Nanoseconds Session::Slack(double alone_ms) const { return std::max(options_.slack, FromSeconds(alone_ms / 4e3)); }
+Nanoseconds SplitClient::Slack(double alone_ms) const { return std::max(options_.slack, FromSeconds(alone_ms / 4e3)); }
 
-absl::StatusOr<const SideSteps*> Session::StepsOf(uint32_t plan) {
+absl::StatusOr<const SideSteps*> SplitClient::StepsOf(uint32_t plan) {
   const auto found = steps_.find(plan);
   if (found != steps_.end()) return &found->second;
   WHARF_ASSIGN_OR_RETURN(SideSteps steps, CompileSteps(model_->View(), Plans()[plan], kDevice));
   return &steps_.emplace(plan, std::move(steps)).first->second;
 }
 
-Nanoseconds Session::Patience() {
+Nanoseconds SplitClient::Patience() {
   const double alone_ms = plans_->Evaluate(Alone(), link_).latency_ms;
   const Outcome planned = plans_->Evaluate(report_.plan, link_);
   return FromSeconds((planned.latency_ms - planned.busy_ms[kDevice]) / 1e3) + Slack(alone_ms);
 }
 
-absl::Status Session::RunTogether(const std::shared_ptr<ServerLink>& link, const std::shared_ptr<Recorder>& recorder,
-                                  Holdings& holdings) {
+absl::Status SplitClient::RunTogether(const std::shared_ptr<ServerConnection>& link,
+                                      const std::shared_ptr<Recorder>& recorder, RowStore& store) {
   WHARF_ASSIGN_OR_RETURN(const SideSteps* const steps, StepsOf(report_.plan));
-  WHARF_ASSIGN_OR_RETURN(const ServerLink::Inference inference,
+  WHARF_ASSIGN_OR_RETURN(const ServerConnection::Inference inference,
                          link->Begin(report_.plan, Plans()[report_.plan], *steps, recorder));
   last_link_ = link;
   last_inference_ = inference.number;
   return RunSteps({model_->Program(), *steps, kDevice, *inference.inbox, *inference.outbox, *recorder, Patience()},
-                  holdings);
+                  store);
 }
 
-absl::StatusOr<std::vector<exec::TensorPtr>> Session::Run(const exec::TensorPtr& input) {
+absl::StatusOr<std::vector<exec::TensorPtr>> SplitClient::Run(const exec::TensorPtr& input) {
   const int value = model_->Graph().inputs[0];
   if (input->Type() != model_->Graph().Type(value)) {
     return InvalidArgument("the model's input is {}, not {}", model_->Graph().Type(value).Text(), input->Type().Text());
   }
   const auto recorder = std::make_shared<Recorder>(*options_.clock);
-  const std::shared_ptr<ServerLink> link = AliveLink();
+  const std::shared_ptr<ServerConnection> link = AliveLink();
   last_link_.reset();
   last_recorder_ = recorder;
   Choose(link != nullptr);
-  Holdings holdings(model_->Graph().values.size());
+  RowStore store(model_->Graph().values.size());
   const exec::Part whole{{value, exec::AllRows(model_->Program(), value)}, input};
-  holdings.Add(whole);
+  store.Add(whole);
   TimePoint start = recorder->Now();
   const double choosing_ms = Milliseconds(start - recorder->Start());
-  report_.foreseen_bound_ms += choosing_ms;
+  report_.predicted_bound_ms += choosing_ms;
   report_.bound_ms += choosing_ms;
   if (!report_.alone) {
-    report_.lost = RunTogether(link, recorder, holdings);
+    report_.lost = RunTogether(link, recorder, store);
     if (!report_.lost.ok()) {
       link->Close(report_.lost);
       report_.alone = true;
-      holdings.Add(whole);
+      store.Add(whole);
     }
     start = recorder->Now();
   }
   Computing computing = InSteps(*recorder);
   std::vector<int> computed;
-  auto outputs = Finish(model_->Program(), holdings, &computed);
+  auto outputs = Finish(model_->Program(), store, &computed);
   const TimePoint end = recorder->Now();
   computing.ms += Milliseconds(end - start);
   computing.profiled_ms += ProfiledMs(computed);
@@ -256,7 +262,7 @@ absl::StatusOr<std::vector<exec::TensorPtr>> Session::Run(const exec::TensorPtr&
   return outputs;
 }
 
-Session::Computing Session::InSteps(const Recorder& recorder) {
+SplitClient::Computing SplitClient::InSteps(const Recorder& recorder) {
   Computing sum;
   const auto steps = steps_.find(report_.plan);
   auto step = steps == steps_.end() ? std::vector<Step>::const_iterator() : steps->second.steps.begin();
@@ -270,7 +276,7 @@ Session::Computing Session::InSteps(const Recorder& recorder) {
   return sum;
 }
 
-double Session::ProfiledMs(const std::vector<int>& rows_by_value) const {
+double SplitClient::ProfiledMs(const std::vector<int>& rows_by_value) const {
   const ModelOperators& model = model_->Operators();
   std::vector<int> rows(model.values.size(), 0);
   for (size_t op = 0; op < rows.size() && !rows_by_value.empty(); ++op) {
@@ -279,7 +285,7 @@ double Session::ProfiledMs(const std::vector<int>& rows_by_value) const {
   return plans_->ProfiledMs(rows);
 }
 
-void Session::LearnSpeed(const Computing& computing) {
+void SplitClient::LearnSpeed(const Computing& computing) {
   if (computing.profiled_ms <= 0) return;
   report_.device_slowness = computing.ms / computing.profiled_ms;
   const double expected = plans_->DeviceSlowness(), share = report_.device_slowness / expected;
@@ -292,7 +298,7 @@ void Session::LearnSpeed(const Computing& computing) {
   plans_->LearnDevice(report_.device_slowness);
 }
 
-void Session::LearnSizes(const Recorder& recorder) {
+void SplitClient::LearnSizes(const Recorder& recorder) {
   std::map<int, double> size_by_operator;
   const auto& values = model_->Operators().values;
   for (const auto& [value, bytes] : recorder.CodedSoFar()) {
@@ -305,9 +311,9 @@ void Session::LearnSizes(const Recorder& recorder) {
   plans_->Learn(report_.plan, size_by_operator);
 }
 
-double Session::PlannedMs(uint32_t plan) { return plans_->Evaluate(plan, link_).latency_ms; }
+double SplitClient::PlannedMs(uint32_t plan) { return plans_->Evaluate(plan, link_).latency_ms; }
 
-std::vector<Event> Session::MeasuredEvents() {
+std::vector<Event> SplitClient::MeasuredEvents() {
   const bool together = last_link_ != nullptr && report_.lost.ok();
   if (together) last_link_->AwaitServerEvents(last_inference_, options_.clock->Now() + std::chrono::seconds(1));
   std::vector<Event> events = last_recorder_->Events();
@@ -325,7 +331,7 @@ std::vector<Event> Session::MeasuredEvents() {
   return events;
 }
 
-std::vector<Event> Session::PlannedEvents() {
+std::vector<Event> SplitClient::PlannedEvents() {
   std::vector<Event> events;
   link_.bytes_per_ms = report_.bytes_per_ms;
   plans_->Record(report_.plan, link_, events);

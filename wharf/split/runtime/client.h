@@ -1,6 +1,6 @@
 // Session: a model that device and server compute together.
 //
-//   WHARF_ASSIGN_OR_RETURN(const auto session, Session::Open(onnx, dial, options));
+//   WHARF_ASSIGN_OR_RETURN(const auto session, SplitClient::Open(onnx, dial, options));
 //   WHARF_ASSIGN_OR_RETURN(const auto outputs, session->Run(input));
 //
 // Before each inference it chooses the plan for the link's rate as it is now. When the link stalls or breaks, the
@@ -17,18 +17,20 @@
 #include "absl/synchronization/mutex.h"
 #include "wharf/link/byte_stream.h"
 #include "wharf/link/estimator.h"
-#include "wharf/split/encoded_plans.h"
-#include "wharf/split/runtime/server_link.h"
+#include "wharf/split/runtime/server_connection.h"
+#include "wharf/split/simulation/encoded_plans.h"
 
 namespace wharf::split {
 
 // How long a model's operators take on both machines; `server_machine` is what the server says of itself.
 using ProfileOf = std::function<absl::StatusOr<Profile>(const Model& model, const std::string& server_machine)>;
 
-struct SessionOptions {
+struct SplitClientOptions {
   ModelLoader load;                  // OnnxLoader(engine)
   std::string planner = "intra-dp";  // a PlannerKind's name; device-only needs no server
   PlannerOptions planner_options;
+  std::vector<Plan> plans;  // instead of the planner's: made elsewhere for this model
+  Objective objective;      // by which plans are made and chosen
   // How rows may travel: plans choose. At least one.
   std::vector<Encoding> encodings = {Encoding()};
   // An input like those to come: what encoding is worth is measured on it. Null: floats from 0 to 1, random bytes.
@@ -45,31 +47,31 @@ struct SessionOptions {
 };
 
 struct InferenceReport {
-  uint32_t plan = 0;        // place in Session::Plans()
+  uint32_t plan = 0;        // place in SplitClient::Plans()
   double bytes_per_ms = 0;  // of the link, as estimated before
   double planned_ms = 0, latency_ms = 0;
   // What it should not have taken longer than, whatever the link did: choosing the plan, the device's part of it, the
-  // longest it waits, and then the device alone. Foreseen, for a device as fast as it was lately; and for one as fast
+  // longest it waits, and then the device alone. Predicted, for a device as fast as it was lately; and for one as fast
   // as it was in this very inference, where that was slower.
-  double foreseen_bound_ms = 0, bound_ms = 0;
+  double predicted_bound_ms = 0, bound_ms = 0;
   // How many times as long as its profile says the device took for what it computed; 0: it has none, or did nothing.
   double device_slowness = 0;
   bool alone = false;  // all on the device, by plan or by need
   absl::Status lost;   // why the device had to finish alone; OK if it had not
 };
 
-class Session {
+class SplitClient {
  public:
   using Dial = std::function<absl::StatusOr<std::unique_ptr<link::ByteStream>>()>;
 
-  // Loads the model of these bytes, connects, and plans. Fails as the loader, `dial`, ServerLink::Open and the profile
-  // do.
-  static absl::StatusOr<std::unique_ptr<Session>> Open(std::vector<std::byte> onnx, Dial dial,
-                                                       const SessionOptions& options);
-  ~Session();
+  // Loads the model of these bytes, connects, and plans. Fails as the loader, `dial`, ServerConnection::Open and the
+  // profile do.
+  static absl::StatusOr<std::unique_ptr<SplitClient>> Open(std::vector<std::byte> onnx, Dial dial,
+                                                           const SplitClientOptions& options);
+  ~SplitClient();
 
   // One inference; not from several threads at once. It takes no longer than the device's part of the plan, waiting as
-  // SessionOptions::slack says, and then the device alone. kInvalidArgument: not the model's input; kInternal: as
+  // SplitClientOptions::slack says, and then the device alone. kInvalidArgument: not the model's input; kInternal: as
   // exec::Program::Run.
   absl::StatusOr<std::vector<exec::TensorPtr>> Run(const exec::TensorPtr& input);
 
@@ -90,19 +92,20 @@ class Session {
   absl::Status GivenUp() const;
 
  private:
-  Session(std::shared_ptr<const Model> model, std::vector<std::byte> onnx, Dial dial, const SessionOptions& options);
+  SplitClient(std::shared_ptr<const Model> model, std::vector<std::byte> onnx, Dial dial,
+              const SplitClientOptions& options);
 
   absl::Status Start();
   absl::Status MakePlans(Profile profile);
   absl::StatusOr<exec::TensorPtr> Sample() const;
   // The plan of the device alone.
   uint32_t Alone() const { return static_cast<uint32_t>(Plans().size() - 1); }
-  absl::StatusOr<std::shared_ptr<ServerLink>> DialOnce();
+  absl::StatusOr<std::shared_ptr<ServerConnection>> DialOnce();
   void ReconnectLoop();
   // Waits until there is none, or none that is alive: then there is none. False: the session ends, or gave up.
   bool AwaitLoss();
   // Null: there is none.
-  std::shared_ptr<ServerLink> AliveLink() const;
+  std::shared_ptr<ServerConnection> AliveLink() const;
   // Sets the report's plan and what is expected of it.
   void Choose(bool connected);
   absl::StatusOr<const SideSteps*> StepsOf(uint32_t plan);
@@ -121,27 +124,27 @@ class Session {
   // How long after an inference's beginning rows are waited for.
   Nanoseconds Patience();
   // Both sides' part; why the device must go on alone.
-  absl::Status RunTogether(const std::shared_ptr<ServerLink>& link, const std::shared_ptr<Recorder>& recorder,
-                           Holdings& holdings);
+  absl::Status RunTogether(const std::shared_ptr<ServerConnection>& link, const std::shared_ptr<Recorder>& recorder,
+                           RowStore& store);
 
   const std::shared_ptr<const Model> model_;
   const std::shared_ptr<const std::vector<std::byte>> onnx_;
   const Dial dial_;
-  const SessionOptions options_;
+  const SplitClientOptions options_;
   link::LinkEstimator estimator_;
-  Ticket ticket_;  // of whoever dials
+  ResumeTicket ticket_;  // of whoever dials
 
   // Planning; of the calling thread.
   std::unique_ptr<EncodedPlans> plans_;
   Link link_;
   std::map<uint32_t, SideSteps> steps_;
   InferenceReport report_;
-  std::shared_ptr<ServerLink> last_link_;  // of the last Run
+  std::shared_ptr<ServerConnection> last_link_;  // of the last Run
   uint64_t last_inference_ = 0;
   std::shared_ptr<Recorder> last_recorder_;
 
   mutable absl::Mutex mutex_;
-  std::shared_ptr<ServerLink> server_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<ServerConnection> server_ ABSL_GUARDED_BY(mutex_);
   absl::Status given_up_ ABSL_GUARDED_BY(mutex_);
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   bool lost_ ABSL_GUARDED_BY(mutex_) = false;  // some connection ended: perhaps ours

@@ -37,14 +37,14 @@ absl::Status EdgeModel::Open(std::vector<std::byte> onnx, const std::string& ser
   if (options.pictures) {
     WHARF_ASSIGN_OR_RETURN(onnx, graph::WithByteInput(onnx, options.normalization));
   }
-  SessionOptions session;
+  SplitClientOptions session;
   session.load = OnnxLoader(*engine_);
   session.planner = options.planner;
   session.encodings = AllowedEncodings(options.allow_half, options.pictures ? options.jpeg_quality : std::nullopt);
   session.token = options.token;
-  session.profile = MeasuredProfile(HashOf(onnx), options.cache_directory, options.caution);
+  session.profile = MeasuredProfile(wire::HashOf(onnx), options.cache_directory, options.caution);
   session.slack = options.slack;
-  WHARF_ASSIGN_OR_RETURN(session_, Session::Open(
+  WHARF_ASSIGN_OR_RETURN(session_, SplitClient::Open(
                                        std::move(onnx),
                                        [server_address, connecting = options.connecting] {
                                          return link::Connect(server_address, connecting);

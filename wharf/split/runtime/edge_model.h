@@ -19,7 +19,7 @@
 
 #include "wharf/base/cache_directory.h"
 #include "wharf/exec/engine.h"
-#include "wharf/graph/byte_input.h"
+#include "wharf/graph/onnx/byte_input.h"
 #include "wharf/split/codec/jpeg.h"
 #include "wharf/split/runtime/client.h"
 
@@ -37,7 +37,7 @@ struct EdgeModelOptions {
   bool allow_half = false;
   std::optional<int> jpeg_quality = {};
   std::string planner = "intra-dp";  // a PlannerKind's name; device-only needs no server
-  Nanoseconds slack = SessionOptions().slack;
+  Nanoseconds slack = SplitClientOptions().slack;
   int threads = 0;                                 // of this machine; 0: as LibTorch chooses
   std::string cache_directory = CacheDirectory();  // where this machine's profiles are kept; "": nowhere
   // Hears one line if a machine was busy while it was measured, which makes plans worse.
@@ -47,12 +47,12 @@ struct EdgeModelOptions {
 // Not thread-safe. Outputs are in the order of the model's.
 class EdgeModel {
  public:
-  // Takes seconds where the model is new to a machine. Fails as Session::Open does; kNotFound: no such file.
+  // Takes seconds where the model is new to a machine. Fails as SplitClient::Open does; kNotFound: no such file.
   static absl::StatusOr<std::unique_ptr<EdgeModel>> Connect(const std::string& model_path,
                                                             const std::string& server_address,
                                                             const EdgeModelOptions& options = {});
 
-  // Row-major, little-endian, of InputType(). Fails as Session::Run does.
+  // Row-major, little-endian, of InputType(). Fails as SplitClient::Run does.
   absl::StatusOr<std::vector<graph::Constant>> Run(std::span<const std::byte> input);
   // Of any size: stretched to the model's. kInvalidArgument: the model's input is no image.
   absl::StatusOr<std::vector<graph::Constant>> Run(const Image& picture);
@@ -73,7 +73,7 @@ class EdgeModel {
 
   const std::unique_ptr<exec::Engine> engine_;
   const graph::NormalizationOf normalization_;
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<SplitClient> session_;
 };
 
 // The picture as a model's input of this type, stretched; normalised unless the input is bytes. kInvalidArgument: the

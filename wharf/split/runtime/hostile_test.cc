@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <thread>
+#include <utility>
 
+#include "absl/synchronization/notification.h"
 #include "wharf/link/testing.h"
-#include "wharf/split/layer_cut.h"
+#include "wharf/split/planners/layer_cut.h"
 #include "wharf/split/runtime/session_testing.h"
 
 namespace wharf::split {
@@ -43,7 +45,7 @@ class RawClient {
   void Open() {
     Greet();
     const auto bytes = testing::BytesOf(kModel);
-    Send(FrameKind::kOpenModel, OpenModel{HashOf(bytes), bytes.size()});
+    Send(FrameKind::kOpenModel, OpenModel{wire::HashOf(bytes), bytes.size()});
     EXPECT_EQ(Next(), FrameKind::kModelState);  // it is there already
   }
   // The next frame's kind.
@@ -61,7 +63,7 @@ class RawClient {
   absl::Status WhyEnded() {
     for (FrameKind kind = Next(); kind != FrameKind{}; kind = Next()) {
       if (kind != FrameKind::kGoodbye) continue;
-      const auto goodbye = offload::Decode<Goodbye>(link::AsBytes(last_head_));
+      const auto goodbye = wire::Decode<Goodbye>(link::AsBytes(last_head_));
       return goodbye.ok() ? StatusOf(*goodbye) : goodbye.status();
     }
     return absl::OkStatus();
@@ -78,7 +80,7 @@ class Hostile : public ::testing::Test {
  protected:
   // A good client was there before and is afterwards.
   void SetUp() override {
-    auto session = Session::Open(
+    auto session = SplitClient::Open(
         testing::BytesOf(kModel),
         [this]() -> absl::StatusOr<std::unique_ptr<link::ByteStream>> { return server_.Dial(); },
         testing::TestOptions());
@@ -107,7 +109,7 @@ class Hostile : public ::testing::Test {
   size_t InputBytes() const { return model_->Graph().Type(model_->Graph().inputs[0]).Bytes(); }
 
   TestServer server_;
-  std::unique_ptr<Session> good_;
+  std::unique_ptr<SplitClient> good_;
   std::shared_ptr<const Model> model_;
 };
 
@@ -165,7 +167,7 @@ TEST_F(Hostile, SendsBulkWhereNoneBelongs) {
 TEST_F(Hostile, SendsAModelThatIsNotTheOneAnnounced) {
   RawClient client(server_);
   client.Greet();
-  client.Send(FrameKind::kOpenModel, OpenModel{HashOf(testing::BytesOf({99, 2})), sizeof(ModelName)});
+  client.Send(FrameKind::kOpenModel, OpenModel{wire::HashOf(testing::BytesOf({99, 2})), sizeof(ModelName)});
   ASSERT_EQ(client.Next(), FrameKind::kModelState);
   client.SendPiece(testing::BytesOf({98, 2}));
   EXPECT_EQ(client.WhyEnded(), InvalidArgument("the model that came is not the one that was announced"));
@@ -174,7 +176,7 @@ TEST_F(Hostile, SendsAModelThatIsNotTheOneAnnounced) {
 TEST_F(Hostile, SendsMoreThanTheModel) {
   RawClient client(server_);
   client.Greet();
-  client.Send(FrameKind::kOpenModel, OpenModel{HashOf(testing::BytesOf({99, 2})), sizeof(ModelName)});
+  client.Send(FrameKind::kOpenModel, OpenModel{wire::HashOf(testing::BytesOf({99, 2})), sizeof(ModelName)});
   ASSERT_EQ(client.Next(), FrameKind::kModelState);
   client.SendPiece(std::vector<std::byte>(sizeof(ModelName) + 1));
   EXPECT_EQ(client.WhyEnded(), InvalidArgument("a piece of a model that was not asked for"));
@@ -183,7 +185,7 @@ TEST_F(Hostile, SendsMoreThanTheModel) {
 TEST_F(Hostile, OpensTwoModels) {
   RawClient client(server_);
   client.Open();
-  client.Send(FrameKind::kOpenModel, OpenModel{HashOf(testing::BytesOf({99, 2})), sizeof(ModelName)});
+  client.Send(FrameKind::kOpenModel, OpenModel{wire::HashOf(testing::BytesOf({99, 2})), sizeof(ModelName)});
   EXPECT_EQ(client.WhyEnded(), InvalidArgument("a session has one model"));
 }
 
@@ -324,6 +326,92 @@ TEST_F(Hostile, AnInferenceMayBeAbandoned) {
   EXPECT_EQ(client.Next(), FrameKind::kDone);
 }
 
+// What a client has asked for before there can be inferences, and that does not end by itself.
+class EndlessSetup : public ::testing::Test {
+ protected:
+  EndlessSetup() {
+    server_.config.machine = [this](const Model&, const Sha256&, const GoOn& go_on) -> absl::StatusOr<std::string> {
+      begun_.Notify();
+      absl::Status status = go_on();
+      while (status.ok()) {
+        std::this_thread::yield();
+        status = go_on();
+      }
+      return status;
+    };
+  }
+  // Up to the question how fast the machine is.
+  std::unique_ptr<RawClient> Asking() {
+    auto client = std::make_unique<RawClient>(server_);
+    client->Greet();
+    const auto bytes = testing::BytesOf(kModel);
+    client->Send(FrameKind::kOpenModel, OpenModel{wire::HashOf(bytes), bytes.size()});
+    EXPECT_EQ(client->Next(), FrameKind::kModelState);
+    client->SendPiece(bytes);
+    EXPECT_EQ(client->Next(), FrameKind::kModelState);
+    client->SendEmpty(FrameKind::kAskMachine);
+    return client;
+  }
+
+  absl::Notification begun_;
+  TestServer server_;
+};
+
+TEST_F(EndlessSetup, EndsWithItsClient) {
+  auto client = Asking();
+  begun_.WaitForNotification();
+  client.reset();
+  EXPECT_EQ(server_.WaitForFirst().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(EndlessSetup, EndsWhenItsTimeIsUp) {
+  server_.config.max_setup = std::chrono::milliseconds(200);
+  const auto client = Asking();
+  EXPECT_EQ(client->WhyEnded().code(), absl::StatusCode::kDeadlineExceeded);
+}
+
+TEST_F(EndlessSetup, IsAskedForOnce) {
+  server_.config.max_setup = std::chrono::hours(1);
+  const auto client = Asking();
+  begun_.WaitForNotification();
+  for (int i = 0; i < 2; ++i) client->SendEmpty(FrameKind::kAskMachine);
+  EXPECT_EQ(client->WhyEnded(), InvalidArgument("a question came before the last was answered"));
+}
+
+// Nothing that the loader does can be interrupted, but the session is over, and others load.
+TEST(EndlessLoading, IsNoticedToBeForNobody) {
+  absl::Notification begun, go_on;
+  const auto slow_name = testing::BytesOf({99, 2});
+  ModelStore models(
+      [&](std::span<const std::byte> bytes) {
+        if (wire::HashOf(bytes) == wire::HashOf(slow_name)) {
+          begun.Notify();
+          go_on.WaitForNotification();
+        }
+        return testing::LoadRandom(bytes);
+      },
+      "", 0);
+  const auto open = [&](link::Recorder& seen, std::span<const std::byte> name) {
+    auto [ours, theirs] = link::MemoryPair();
+    auto session = std::make_unique<SplitServerSession>(std::move(theirs), ServerConfig{.models = &models});
+    auto channel = link::Channel::Create(std::move(ours));
+    channel->Start(&seen);
+    SendMessage(*channel, FrameKind::kHello, Hello()).IgnoreError();
+    SendMessage(*channel, FrameKind::kOpenModel, OpenModel{wire::HashOf(name), name.size()}).IgnoreError();
+    EXPECT_EQ(seen.Take(2).size(), 2u);  // welcome, and it is not there
+    channel->Send(static_cast<uint16_t>(FrameKind::kModelPiece), 0, {}, name).IgnoreError();
+    return std::pair(std::move(session), std::move(channel));
+  };
+  link::Recorder of_slow, of_other;
+  auto [slow, client] = open(of_slow, slow_name);
+  begun.WaitForNotification();
+  auto [other, other_client] = open(of_other, testing::BytesOf(kModel));
+  EXPECT_EQ(of_other.Take(1).size(), 1u) << "its model is there";
+  client.reset();
+  EXPECT_EQ(slow->Wait().code(), absl::StatusCode::kUnavailable);
+  go_on.Notify();
+}
+
 // A server that answers the handshake and then sends something wrong.
 class BadServer final : public link::FrameHandler {
  public:
@@ -363,9 +451,9 @@ class BadServer final : public link::FrameHandler {
 
 TEST(HostileServer, IsGivenUpAndTheDeviceFinishesAlone) {
   std::vector<std::unique_ptr<BadServer>> servers;
-  SessionOptions options = testing::TestOptions();
+  SplitClientOptions options = testing::TestOptions();
   options.planner = "server-only";
-  const auto session = Session::Open(
+  const auto session = SplitClient::Open(
       testing::BytesOf(kModel),
       [&]() -> absl::StatusOr<std::unique_ptr<link::ByteStream>> {
         auto [ours, theirs] = link::MemoryPair();

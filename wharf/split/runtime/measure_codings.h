@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "wharf/base/clock.h"
-#include "wharf/split/coding_costs.h"
+#include "wharf/split/costs/coding_costs.h"
+#include "wharf/split/execution/slow_down.h"
 #include "wharf/split/runtime/model.h"
-#include "wharf/split/runtime/slow_down.h"
 
 namespace wharf::split {
 

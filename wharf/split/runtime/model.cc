@@ -1,10 +1,8 @@
 #include "wharf/split/runtime/model.h"
 
-#include <openssl/evp.h>
-
 #include <utility>
 
-#include "wharf/graph/onnx_import.h"
+#include "wharf/graph/onnx/import.h"
 
 namespace wharf::split {
 
@@ -31,19 +29,6 @@ Profile Untimed(const ModelOperators& operators) {
   Profile profile;
   for (const graph::Operator& op : operators.operators) profile.operators.emplace_back().op = op;
   return profile;
-}
-
-Sha256 HashOf(std::span<const std::byte> bytes) {
-  Sha256 hash;
-  unsigned size = 0;
-  EVP_Digest(bytes.data(), bytes.size(), hash.data(), &size, EVP_sha256(), nullptr);
-  return hash;
-}
-
-std::string HexOf(const Sha256& hash) {
-  std::string digits;
-  for (const uint8_t byte : hash) digits += fmt::format("{:02x}", byte);
-  return digits;
 }
 
 }  // namespace wharf::split

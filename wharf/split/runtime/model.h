@@ -6,8 +6,8 @@
 #include <memory>
 #include <span>
 
-#include "wharf/split/runtime/messages.h"
-#include "wharf/split/runtime/steps.h"
+#include "wharf/split/execution/steps.h"
+#include "wharf/split/messages/messages.h"
 
 namespace wharf::split {
 
@@ -40,9 +40,5 @@ ModelLoader OnnxLoader(const exec::Engine& engine);
 
 // The operators as a profile in which nothing takes any time.
 Profile Untimed(const ModelOperators& operators);
-
-Sha256 HashOf(std::span<const std::byte> bytes);
-// 64 lower-case hexadecimal digits.
-std::string HexOf(const Sha256& hash);
 
 }  // namespace wharf::split

@@ -37,7 +37,7 @@ std::vector<StoredFile> FilesIn(const fs::path& directory) {
 
 }  // namespace
 
-fs::path ModelFiles::PathOf(const Sha256& hash) const { return directory_ / (HexOf(hash) + kExtension); }
+fs::path ModelFiles::PathOf(const Sha256& hash) const { return directory_ / (wire::HexOf(hash) + kExtension); }
 
 absl::StatusOr<std::string> ModelFiles::Read(const Sha256& hash) const {
   if (directory_.empty()) return NotFound("no such model");
@@ -46,7 +46,7 @@ absl::StatusOr<std::string> ModelFiles::Read(const Sha256& hash) const {
   if (!file) return NotFound("no such model");
   std::string text{std::istreambuf_iterator<char>(file), {}};
   std::error_code ignored;
-  if (HashOf(std::as_bytes(std::span(text))) != hash) {  // a damaged file
+  if (wire::HashOf(std::as_bytes(std::span(text))) != hash) {  // a damaged file
     fs::remove(path, ignored);
     return NotFound("no such model");
   }

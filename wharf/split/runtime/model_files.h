@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "wharf/split/runtime/messages.h"
+#include "wharf/split/messages/messages.h"
 
 namespace wharf::split {
 
@@ -21,7 +21,7 @@ class ModelFiles {
 
   // The bytes of that hash. kNotFound: they are not here, or were damaged.
   absl::StatusOr<std::string> Read(const Sha256& hash) const;
-  // A disk that is full or not writable costs later uploads, nothing else. REQUIRES: HashOf(bytes) == hash.
+  // A disk that is full or not writable costs later uploads, nothing else. REQUIRES: wire::HashOf(bytes) == hash.
   void Keep(const Sha256& hash, std::span<const std::byte> bytes) const;
 
  private:

@@ -31,7 +31,7 @@ absl::StatusOr<std::shared_ptr<const Model>> ModelStore::Find(const Sha256& hash
 }
 
 absl::StatusOr<std::shared_ptr<const Model>> ModelStore::Add(const Sha256& hash, std::span<const std::byte> bytes) {
-  if (HashOf(bytes) != hash) return InvalidArgument("the model that came is not the one that was announced");
+  if (wire::HashOf(bytes) != hash) return InvalidArgument("the model that came is not the one that was announced");
   WHARF_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, Load(hash, bytes));
   files_.Keep(hash, bytes);
   return model;

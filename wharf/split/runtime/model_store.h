@@ -21,13 +21,15 @@ class ModelStore {
   ModelStore(ModelLoader load, std::filesystem::path directory, uint64_t limit_bytes)
       : load_(std::move(load)), files_(std::move(directory), limit_bytes) {}
 
-  // kNotFound: it must be sent. Otherwise as the loader fails.
+  // Null if it is not in memory.
+  std::shared_ptr<const Model> InMemory(const Sha256& hash);
+  // Loads it from disk if need be. kNotFound: it must be sent. Otherwise as the loader fails.
   absl::StatusOr<std::shared_ptr<const Model>> Find(const Sha256& hash);
-  // Keeps it. kInvalidArgument: these are not the bytes of that hash; otherwise as the loader.
+  // Loads it, and keeps it. kInvalidArgument: these are not the bytes of that hash; otherwise as the loader.
   absl::StatusOr<std::shared_ptr<const Model>> Add(const Sha256& hash, std::span<const std::byte> bytes);
 
  private:
-  std::shared_ptr<const Model> InMemory(const Sha256& hash);
+  // Without the mutex: others go on while it loads.
   absl::StatusOr<std::shared_ptr<const Model>> Load(const Sha256& hash, std::span<const std::byte> bytes);
 
   const ModelLoader load_;

@@ -1,9 +1,9 @@
 #include "wharf/split/runtime/own_profile.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 
 #include "wharf/base/log.h"
@@ -12,8 +12,11 @@
 namespace wharf::split {
 namespace {
 
-// Processes that measured at the same time would measure each other. Taken for as long as this lives, or given up on:
-// whoever holds it may be a session that somebody else has got hold of.
+constexpr Nanoseconds kEnough = std::chrono::seconds(15);  // of measuring: what is slower is measured less often
+
+// Whoever wants a profile that somebody is measuring does better to wait for it. Taken for as long as this lives, or
+// given up on: whoever holds it may be a session that somebody else has got hold of. A lock for each model, so that a
+// model that takes long holds up none but those who use it: of bytes of one file.
 class MeasuringTurn {
  public:
   explicit MeasuringTurn(const std::string& directory) {
@@ -21,11 +24,6 @@ class MeasuringTurn {
     std::error_code ignored;
     std::filesystem::create_directories(directory, ignored);
     file_ = open((directory + "/measuring").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (file_ < 0) return;
-    constexpr Nanoseconds kLongest = std::chrono::seconds(20), kPause = std::chrono::milliseconds(50);
-    Clock& clock = Clock::Real();
-    const TimePoint end = clock.Now() + kLongest;
-    while (flock(file_, LOCK_EX | LOCK_NB) != 0 && clock.Now() < end) clock.SleepUntil(clock.Now() + kPause);
   }
   ~MeasuringTurn() {
     if (file_ >= 0) close(file_);
@@ -33,22 +31,50 @@ class MeasuringTurn {
   MeasuringTurn(const MeasuringTurn&) = delete;
   MeasuringTurn& operator=(const MeasuringTurn&) = delete;
 
+  // Fails as `go_on`.
+  absl::Status Take(const Sha256& hash, const GoOn& go_on) {
+    constexpr Nanoseconds kLongest = std::chrono::seconds(20), kPause = std::chrono::milliseconds(50);
+    Clock& clock = Clock::Real();
+    const TimePoint end = clock.Now() + kLongest;
+    while (file_ >= 0 && !Lock(hash) && clock.Now() < end) {
+      if (go_on) WHARF_RETURN_IF_ERROR(go_on());
+      clock.SleepUntil(clock.Now() + kPause);
+    }
+    return absl::OkStatus();
+  }
+
  private:
+  bool Lock(const Sha256& hash) const {
+    uint64_t place = 0;
+    std::memcpy(&place, hash.data(), sizeof(place));
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = static_cast<off_t>(place >> 2);  // within what a file may have
+    lock.l_len = 1;
+    return fcntl(file_, F_OFD_SETLK, &lock) == 0;
+  }
+
   int file_ = -1;
 };
 
 }  // namespace
 
 absl::StatusOr<MachineProfile> OwnProfile(const Model& model, const Sha256& hash, const std::string& cache_directory,
-                                          const Clock& clock) {
-  const std::string digits = HexOf(hash), directory = cache_directory.empty() ? "" : cache_directory + "/profiles";
+                                          const Clock& clock, const GoOn& go_on) {
+  const std::string digits = wire::HexOf(hash),
+                    directory = cache_directory.empty() ? "" : cache_directory + "/profiles";
   const ProfileCache cache(directory);
   const Machine machine = ThisMachine(model.Engine().Name(), exec::TorchThreads());
   auto found = cache.Find(digits, machine);
   if (found && CheckFits(model.Operators(), *found, "cache").ok()) return *std::move(found);
-  const MeasuringTurn turn(directory);
+  MeasuringTurn turn(directory);
+  WHARF_RETURN_IF_ERROR(turn.Take(hash, go_on));
   const Subject subject{model.Engine(), model.Program(), model.Operators(), digits.substr(0, 12), digits};
-  return FindOrMeasure(subject, machine, cache, clock, {});  // others may have measured it meanwhile
+  ProfilerOptions options;
+  options.enough = kEnough;
+  options.go_on = go_on;
+  return FindOrMeasure(subject, machine, cache, clock, options);  // others may have measured it meanwhile
 }
 
 std::string CautionOf(const MachineProfile& profile, const std::string& whose) {

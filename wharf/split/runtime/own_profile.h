@@ -4,17 +4,18 @@
 #include <functional>
 #include <string>
 
-#include "wharf/split/profiler.h"
+#include "wharf/split/profiler/profiler.h"
 #include "wharf/split/runtime/client.h"
 
 namespace wharf::split {
 
 // Its operators' times as they were measured before, or measured now and kept under `cache_directory` ("" = nowhere),
-// as `wharf profile --cache-dir` has it. Of the processes that share the directory one measures at a time; the others
-// wait, but not for ever. What kept the processor from those who measured stands in the result
-// (MachineProfile::waited). `clock`: by which operators are timed. Fails as FindOrMeasure.
+// as `wharf profile --cache-dir` has it. Of the processes that share the directory one measures a model at a
+// time; others that want the same model wait for it, but not for ever, and those with another model do not wait. What
+// kept the processor from those who measured stands in the result (MachineProfile::waited). `clock`: by which operators
+// are timed. `go_on`: asked while it waits and between operators. Fails as FindOrMeasure and as `go_on`.
 absl::StatusOr<MachineProfile> OwnProfile(const Model& model, const Sha256& hash, const std::string& cache_directory,
-                                          const Clock& clock = Clock::Real());
+                                          const Clock& clock = Clock::Real(), const GoOn& go_on = nullptr);
 
 // What a user should know about a profile that was measured while others used the machine; "" if it was not.
 std::string CautionOf(const MachineProfile& profile, const std::string& whose);

@@ -13,7 +13,7 @@ void RowsReceiver::Open(uint64_t inference, std::shared_ptr<Inbox> inbox, std::s
 }
 
 absl::Status RowsReceiver::Expect(const link::FrameHeader& header, std::span<const std::byte> head) {
-  const auto rows = offload::Decode<RowsHead>(head);
+  const auto rows = wire::Decode<RowsHead>(head);
   if (!rows.ok()) return InvalidArgument("rows without saying which");
   if (inbox_ == nullptr || header.tag != inference_) return InvalidArgument("rows of an inference that is not running");
   const auto next = inbox_->Next();

@@ -5,11 +5,11 @@
 #include <memory>
 #include <vector>
 
-#include "wharf/split/runtime/inbox.h"
-#include "wharf/split/runtime/messages.h"
+#include "wharf/split/execution/inbox.h"
+#include "wharf/split/execution/side_runner.h"
+#include "wharf/split/execution/slow_down.h"
+#include "wharf/split/messages/messages.h"
 #include "wharf/split/runtime/model.h"
-#include "wharf/split/runtime/side_runner.h"
-#include "wharf/split/runtime/slow_down.h"
 
 namespace wharf::split {
 

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "wharf/base/log.h"
 
 namespace wharf::split {
@@ -13,13 +15,6 @@ constexpr Nanoseconds kFarewell = std::chrono::seconds(1);
 constexpr size_t kMaxPlanBytes = 16 << 20;  // of all plans of a session, encoded
 
 FrameKind KindOf(const link::FrameHeader& header) { return static_cast<FrameKind>(header.kind); }
-
-template <typename T>
-absl::StatusOr<T> DecodeHead(std::span<const std::byte> head, const char* what) {
-  auto message = offload::Decode<T>(head);
-  if (!message.ok()) return InvalidArgument("{} is malformed", what);
-  return message;
-}
 
 // What a client asks for may not fit into the memory that its process is allowed: that is the client's affair. LibTorch
 // says it in words.
@@ -40,17 +35,17 @@ auto WithinMemory(F work) -> decltype(work()) {
 
 }  // namespace
 
-ServerSession::ServerSession(std::unique_ptr<link::ByteStream> stream, ServerConfig config)
+SplitServerSession::SplitServerSession(std::unique_ptr<link::ByteStream> stream, ServerConfig config)
     : config_(std::move(config)) {
   link::ChannelOptions options;
   options.limits = SplitFrameLimits();
   channel_ = link::Channel::Create(std::move(stream), options);
-  lane_ = std::make_unique<SendLane>(*channel_, Lane::kDownlink);
+  lane_ = std::make_unique<Outbound>(*channel_, Lane::kDownlink);
   computing_ = std::thread([this] { ComputeLoop(); });
   channel_->Start(this);
 }
 
-ServerSession::~ServerSession() {
+SplitServerSession::~SplitServerSession() {
   channel_->Close();
   {
     absl::MutexLock lock(&mutex_);
@@ -62,14 +57,14 @@ ServerSession::~ServerSession() {
   channel_->Stop();
 }
 
-absl::Status ServerSession::Wait() {
+absl::Status SplitServerSession::Wait() {
   absl::MutexLock lock(&mutex_);
   mutex_.Await(absl::Condition(
       +[](std::optional<absl::Status>* closed) { return closed->has_value(); }, &closed_));
   return why_.ok() ? *closed_ : why_;
 }
 
-void ServerSession::EndBetweenInferences(const absl::Status& why) {
+void SplitServerSession::EndBetweenInferences(const absl::Status& why) {
   {
     absl::MutexLock lock(&mutex_);
     end_soon_ = why;
@@ -78,40 +73,38 @@ void ServerSession::EndBetweenInferences(const absl::Status& why) {
   End(why).IgnoreError();
 }
 
-ServerReport ServerSession::Report() {
+ServerReport SplitServerSession::Report() {
   const link::ChannelStats traffic = channel_->Stats();
   absl::MutexLock lock(&mutex_);
   return {inferences_, traffic.bytes_received, traffic.bytes_sent, computing_time_};
 }
 
-bool ServerSession::ClientVanished() {
+bool SplitServerSession::ClientVanished() {
   absl::MutexLock lock(&mutex_);
   return closed_ && why_.ok() && !client_left_;
 }
 
 // --- On the reader thread ---
 
-absl::Status ServerSession::End(const absl::Status& why) {
+absl::Status SplitServerSession::End(const absl::Status& why) {
   {
     absl::MutexLock lock(&mutex_);
     if (!why_.ok() || closed_) return why;
     why_ = why;
   }
-  Log(LogLevel::kWarning, "split session ended", {{"peer", channel_->Stream().Peer()}, {"why", Message(why)}});
-  SendMessage(*channel_, FrameKind::kGoodbye, GoodbyeOf(why)).IgnoreError();
-  channel_->Close(kFarewell);
-  return why;
+  return wire::EndSession<SplitProtocol>(*channel_, why, "split session ended", kFarewell);
 }
 
-absl::Status ServerSession::CheckBulk(const link::FrameHeader& header) const {
+absl::Status SplitServerSession::CheckBulk(const link::FrameHeader& header) const {
   const FrameKind kind = KindOf(header);
   if (kind == FrameKind::kModelPiece && awaited_ && header.bulk_bytes <= kModelPieceBytes) return absl::OkStatus();
-  if (kind == FrameKind::kProbe && greeted_ && header.bulk_bytes <= kProbeBytes) return absl::OkStatus();
+  if (kind == FrameKind::kProbe && handshake_.Greeted() && header.bulk_bytes <= kProbeBytes) return absl::OkStatus();
   return InvalidArgument("{} bytes that a message {} does not have", header.bulk_bytes, header.kind);
 }
 
-absl::StatusOr<std::span<std::byte>> ServerSession::BulkDestination(const link::FrameHeader& header,
-                                                                    std::span<const std::byte> head) {
+absl::StatusOr<std::span<std::byte>> SplitServerSession::BulkDestination(const link::FrameHeader& header,
+                                                                         std::span<const std::byte> head) {
+  TakePrepared();
   if (KindOf(header) == FrameKind::kRows && receiver_) {
     const auto place = WithinMemory([&] { return receiver_->BulkDestination(header, head); });
     if (!place.ok()) return End(place.status());
@@ -121,19 +114,17 @@ absl::StatusOr<std::span<std::byte>> ServerSession::BulkDestination(const link::
   return std::span<std::byte>();
 }
 
-absl::Status ServerSession::OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
-                                    std::vector<std::byte> bulk) {
+absl::Status SplitServerSession::OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
+                                         std::vector<std::byte> bulk) {
   const absl::Status handled = WithinMemory([&] { return Handle(header, head, bulk); });
   return handled.ok() ? handled : End(handled);
 }
 
-absl::Status ServerSession::Handle(const link::FrameHeader& header, std::span<const std::byte> head,
-                                   std::span<const std::byte> bulk) {
+absl::Status SplitServerSession::Handle(const link::FrameHeader& header, std::span<const std::byte> head,
+                                        std::span<const std::byte> bulk) {
   const FrameKind kind = KindOf(header);
-  if (!greeted_) {
-    if (kind != FrameKind::kHello) return InvalidArgument("the first frame must be a Hello");
-    return OnHello(head);
-  }
+  TakePrepared();
+  if (!handshake_.Greeted()) return OnHello(header, head);
   switch (kind) {
     case FrameKind::kOpenModel:
       return OnOpenModel(head);
@@ -150,7 +141,7 @@ absl::Status ServerSession::Handle(const link::FrameHeader& header, std::span<co
   return HandleRunning(header, head);
 }
 
-absl::Status ServerSession::HandleRunning(const link::FrameHeader& header, std::span<const std::byte> head) {
+absl::Status SplitServerSession::HandleRunning(const link::FrameHeader& header, std::span<const std::byte> head) {
   switch (KindOf(header)) {
     case FrameKind::kAskMachine:
       return OnAskMachine();
@@ -165,17 +156,14 @@ absl::Status ServerSession::HandleRunning(const link::FrameHeader& header, std::
   }
 }
 
-absl::Status ServerSession::OnHello(std::span<const std::byte> head) {
-  WHARF_RETURN_IF_ERROR(offload::CheckHelloPrefix(head, kSplitVersion));
-  WHARF_ASSIGN_OR_RETURN(const Hello hello, DecodeHead<Hello>(head, "the Hello"));
-  greeted_ = true;
+absl::Status SplitServerSession::OnHello(const link::FrameHeader& header, std::span<const std::byte> head) {
+  WHARF_ASSIGN_OR_RETURN(const Hello hello, handshake_.Judge(header, head));
   Welcome welcome;
-  welcome.minor = std::min(hello.minor, kSplitMinor);
   welcome.ticket = config_.ticket;
-  return SendMessage(*channel_, FrameKind::kWelcome, welcome);
+  return handshake_.Accept(*channel_, hello, welcome);
 }
 
-absl::Status ServerSession::OnGoodbye() {
+absl::Status SplitServerSession::OnGoodbye() {
   {
     absl::MutexLock lock(&mutex_);
     client_left_ = true;
@@ -184,51 +172,78 @@ absl::Status ServerSession::OnGoodbye() {
   return absl::OkStatus();
 }
 
-absl::Status ServerSession::OnOpenModel(std::span<const std::byte> head) {
+absl::Status SplitServerSession::OnOpenModel(std::span<const std::byte> head) {
   WHARF_ASSIGN_OR_RETURN(const OpenModel open, DecodeHead<OpenModel>(head, "the request for a model"));
-  if (model_ != nullptr || awaited_) return InvalidArgument("a session has one model");
+  if (std::exchange(opened_, true)) return InvalidArgument("a session has one model");
   if (open.bytes == 0 || open.bytes > config_.max_model_bytes) {
     return ResourceExhausted("a model of {} bytes: the server takes at most {}", open.bytes, config_.max_model_bytes);
   }
   hash_ = open.hash;
-  auto model = config_.models->Find(open.hash);
-  if (model.ok()) return UseModel(*std::move(model));
-  if (model.status().code() != absl::StatusCode::kNotFound) return model.status();
-  awaited_ = open;
-  return SendMessage(*channel_, FrameKind::kModelState, ModelState{false});
+  if (auto model = config_.models->InMemory(open.hash); model != nullptr) return UseModel(std::move(model));
+  return Prepare([this, open](const GoOn&) -> absl::Status {
+    auto model = config_.models->Find(open.hash);
+    if (model.ok()) return UseModel(*std::move(model));
+    if (!absl::IsNotFound(model.status())) return model.status();
+    {
+      absl::MutexLock lock(&mutex_);
+      wanted_ = open;
+    }
+    return SendMessage(*channel_, FrameKind::kModelState, ModelState{false});
+  });
 }
 
-absl::Status ServerSession::OnModelPiece(std::span<const std::byte> piece) {
+absl::Status SplitServerSession::OnModelPiece(std::span<const std::byte> piece) {
   if (!awaited_ || piece.empty() || piece.size() > awaited_->bytes - pieces_.size()) {
     return InvalidArgument("a piece of a model that was not asked for");
   }
   pieces_.insert(pieces_.end(), piece.begin(), piece.end());
   if (pieces_.size() < awaited_->bytes) return absl::OkStatus();
-  const std::vector<std::byte> bytes = std::exchange(pieces_, {});
   awaited_.reset();
-  WHARF_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, config_.models->Add(hash_, bytes));
-  return UseModel(std::move(model));
+  return Prepare([this, hash = hash_, bytes = std::exchange(pieces_, {})](const GoOn&) -> absl::Status {
+    WHARF_ASSIGN_OR_RETURN(std::shared_ptr<const Model> model, config_.models->Add(hash, bytes));
+    return UseModel(std::move(model));
+  });
 }
 
-absl::Status ServerSession::UseModel(std::shared_ptr<const Model> model) {
-  receiver_.emplace(*model, *config_.clock, Lane::kUplink);
-  model_ = std::move(model);
+// On either thread: before the client knows, the reader thread can.
+absl::Status SplitServerSession::UseModel(std::shared_ptr<const Model> model) {
+  {
+    absl::MutexLock lock(&mutex_);
+    loaded_ = std::move(model);
+  }
   return SendMessage(*channel_, FrameKind::kModelState, ModelState{true});
 }
 
-absl::Status ServerSession::OnAskMachine() {
-  std::string json;
-  if (config_.machine) {
-    WHARF_ASSIGN_OR_RETURN(json, config_.machine(*model_, hash_));
-  }
-  return channel_->Send(static_cast<uint16_t>(FrameKind::kMachine), 0, {}, std::as_bytes(std::span(json)));
+void SplitServerSession::TakePrepared() {
+  absl::MutexLock lock(&mutex_);
+  if (wanted_) awaited_ = std::exchange(wanted_, std::nullopt);
+  if (loaded_ == nullptr) return;
+  model_ = std::exchange(loaded_, nullptr);
+  receiver_.emplace(*model_, *config_.clock, Lane::kUplink);
 }
 
-absl::Status ServerSession::OnProbe(std::span<const std::byte> bulk) {
+absl::Status SplitServerSession::Prepare(Setup setup) {
+  absl::MutexLock lock(&mutex_);
+  if (setup_ != nullptr) return InvalidArgument("a question came before the last was answered");
+  setup_ = std::move(setup);
+  return absl::OkStatus();
+}
+
+absl::Status SplitServerSession::OnAskMachine() {
+  return Prepare([this, model = model_, hash = hash_](const GoOn& go_on) -> absl::Status {
+    std::string json;
+    if (config_.machine) {
+      WHARF_ASSIGN_OR_RETURN(json, config_.machine(*model, hash, go_on));
+    }
+    return channel_->Send(static_cast<uint16_t>(FrameKind::kMachine), 0, {}, std::as_bytes(std::span(json)));
+  });
+}
+
+absl::Status SplitServerSession::OnProbe(std::span<const std::byte> bulk) {
   return channel_->Send(static_cast<uint16_t>(FrameKind::kProbed), 0, {}, bulk);
 }
 
-absl::Status ServerSession::OnPlan(std::span<const std::byte> head) {
+absl::Status SplitServerSession::OnPlan(std::span<const std::byte> head) {
   WHARF_ASSIGN_OR_RETURN(const PlanMessage message, DecodeHead<PlanMessage>(head, "a plan"));
   plan_bytes_ += message.rows.size() + message.bands.size();
   if (plan_bytes_ > kMaxPlanBytes) return ResourceExhausted("plans of more than {} bytes", kMaxPlanBytes);
@@ -244,7 +259,7 @@ absl::Status ServerSession::OnPlan(std::span<const std::byte> head) {
   return absl::OkStatus();
 }
 
-absl::Status ServerSession::OnBegin(const link::FrameHeader& header, std::span<const std::byte> head) {
+absl::Status SplitServerSession::OnBegin(const link::FrameHeader& header, std::span<const std::byte> head) {
   WHARF_ASSIGN_OR_RETURN(const Begin begin, DecodeHead<Begin>(head, "the beginning of an inference"));
   const auto plan = plans_.find(begin.plan);
   if (plan == plans_.end()) return InvalidArgument("there is no plan {}", begin.plan);
@@ -260,7 +275,7 @@ absl::Status ServerSession::OnBegin(const link::FrameHeader& header, std::span<c
   return absl::OkStatus();
 }
 
-absl::Status ServerSession::OnRows(const link::FrameHeader& header, std::span<const std::byte> head) {
+absl::Status SplitServerSession::OnRows(const link::FrameHeader& header, std::span<const std::byte> head) {
   WHARF_ASSIGN_OR_RETURN(const Arrival arrival, receiver_->OnRows(header, head));
   {
     absl::MutexLock lock(&mutex_);
@@ -271,7 +286,7 @@ absl::Status ServerSession::OnRows(const link::FrameHeader& header, std::span<co
   return absl::OkStatus();
 }
 
-void ServerSession::OnClosed(const absl::Status& why) {
+void SplitServerSession::OnClosed(const absl::Status& why) {
   {
     absl::MutexLock lock(&mutex_);
     closed_ = why;
@@ -283,35 +298,64 @@ void ServerSession::OnClosed(const absl::Status& why) {
 
 // --- On the computing thread ---
 
-std::shared_ptr<ServerSession::Job> ServerSession::TakeJob() {
-  const auto work = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return ending_ || next_ != nullptr; };
+bool SplitServerSession::TakeWork(Setup& setup, std::shared_ptr<Job>& job) {
+  const auto work = [this]()
+                        ABSL_NO_THREAD_SAFETY_ANALYSIS { return ending_ || setup_ != nullptr || next_ != nullptr; };
   absl::Status end_soon;
   {
     absl::MutexLock lock(&mutex_);
     current_.reset();
     end_soon = end_soon_;
     if (end_soon.ok()) mutex_.Await(absl::Condition(&work));
-    if (end_soon.ok() && !ending_) return current_ = std::exchange(next_, nullptr);
-  }
-  if (!end_soon.ok()) End(end_soon).IgnoreError();
-  return nullptr;
-}
-
-void ServerSession::ComputeLoop() {
-  while (const std::shared_ptr<Job> job = TakeJob()) {
-    const absl::Status computed = WithinMemory([&] { return ComputeOne(*job); });
-    const absl::StatusCode code = computed.code();
-    if (!computed.ok() && code != absl::StatusCode::kAborted && code != absl::StatusCode::kUnavailable) {
-      End(computed).IgnoreError();
+    if (end_soon.ok() && !ending_) {
+      setup = std::exchange(setup_, nullptr);
+      job = setup == nullptr ? current_ = std::exchange(next_, nullptr) : nullptr;
+      return true;
     }
   }
+  if (!end_soon.ok()) End(end_soon).IgnoreError();
+  return false;
 }
 
-absl::Status ServerSession::ComputeOne(Job& job) {
-  Holdings holdings(model_->Graph().values.size());
+void SplitServerSession::ComputeLoop() {
+  Setup setup;
+  std::shared_ptr<Job> job;
+  while (TakeWork(setup, job)) {
+    const absl::Status computed = setup != nullptr ? RunSetup(setup) : WithinMemory([&] { return ComputeOne(*job); });
+    const bool gone = absl::IsAborted(computed) || (job != nullptr && absl::IsUnavailable(computed));
+    if (!computed.ok() && !gone) End(computed).IgnoreError();
+    setup = nullptr;
+    job = nullptr;
+  }
+}
+
+// What does not end in time, or when the client has gone, because an operator takes so long, cannot be helped from
+// here: the session is over all the same, and whoever runs it may end the process.
+absl::Status SplitServerSession::RunSetup(const Setup& setup) {
+  const absl::Status too_long =
+      DeadlineExceeded("loading or measuring the model took longer than the {:.0f} s that the server has for it",
+                       Seconds(config_.max_setup));
+  const TimePoint end = Clock::Real().Now() + config_.max_setup;
+  const GoOn go_on = [&]() -> absl::Status {
+    if (Clock::Real().Now() >= end) return too_long;
+    absl::MutexLock lock(&mutex_);
+    return ending_ ? Aborted("the session ends") : absl::OkStatus();
+  };
+  absl::Notification done;
+  std::thread watch([&] {
+    if (!done.WaitForNotificationWithTimeout(absl::FromChrono(config_.max_setup))) End(too_long).IgnoreError();
+  });
+  const absl::Status status = WithinMemory([&] { return setup(go_on); });
+  done.Notify();
+  watch.join();
+  return status;
+}
+
+absl::Status SplitServerSession::ComputeOne(Job& job) {
+  RowStore store(model_->Graph().values.size());
   const auto outbox = lane_->Open(job.inference, job.recorder);
   WHARF_RETURN_IF_ERROR(
-      RunSteps({model_->Program(), *job.steps, kServer, *job.inbox, *outbox, *job.recorder, {}}, holdings));
+      RunSteps({model_->Program(), *job.steps, kServer, *job.inbox, *outbox, *job.recorder, {}}, store));
   lane_->Drain();
   Nanoseconds computing{0};
   std::vector<Computed> computed;

@@ -1,4 +1,5 @@
-// ServerSession: the server's end of split inference: one client on one stream. docs/protocol.md, "Split sessions".
+// SplitServerSession: the server's end of split inference: one client on one stream. docs/protocol.md, "Split
+// sessions".
 #pragma once
 
 #include <functional>
@@ -11,18 +12,22 @@
 
 #include "absl/synchronization/mutex.h"
 #include "wharf/link/channel.h"
+#include "wharf/split/profiler/profiler.h"
 #include "wharf/split/runtime/model_store.h"
+#include "wharf/split/runtime/outbound.h"
 #include "wharf/split/runtime/rows_receiver.h"
-#include "wharf/split/runtime/send_lane.h"
 
 namespace wharf::split {
 
 struct ServerConfig {
   ModelStore* models = nullptr;  // shared with other sessions; must outlive them
-  // What is known of this machine's speed with a model, as JSON; null: nothing. Called on the reader thread; may block.
-  std::function<absl::StatusOr<std::string>(const Model& model, const Sha256& hash)> machine;
+  // What is known of this machine's speed with a model, as JSON; null: nothing. Called on the computing thread; may
+  // take long, but ends soon after `go_on` fails: the client has gone, or `max_setup` has passed.
+  std::function<absl::StatusOr<std::string>(const Model& model, const Sha256& hash, const GoOn& go_on)> machine;
+  // For the model to be loaded, and again for the machine to be measured; a client waits for 60 s.
+  Nanoseconds max_setup = std::chrono::seconds(55);
   uint64_t max_model_bytes = uint64_t{1} << 30;
-  Ticket ticket;                    // that the client is given
+  ResumeTicket ticket;              // that the client is given
   std::function<void()> on_closed;  // the session is over; on the reader thread, must not block
   Clock* clock = &Clock::Real();
 };
@@ -35,12 +40,13 @@ struct ServerReport {
 };
 
 // Whoever connects is served: who may is for others to judge before, by the Hello's token.
-// Reading happens on the channel's reader thread, computing on one of the session's own, sending on another.
-class ServerSession final : private link::FrameHandler {
+// Reading happens on the channel's reader thread; loading the model, measuring and computing on one of the session's
+// own, so that a client that goes is noticed whatever it has asked for; sending on another.
+class SplitServerSession final : private link::FrameHandler {
  public:
-  ServerSession(std::unique_ptr<link::ByteStream> stream, ServerConfig config);
-  // Closes it. Waits for the computation that runs.
-  ~ServerSession() override;
+  SplitServerSession(std::unique_ptr<link::ByteStream> stream, ServerConfig config);
+  // Closes it. Waits for the computation that runs: for its operator, or for the loading of the model.
+  ~SplitServerSession() override;
 
   // Until the session is over: why. kUnavailable: the client left; otherwise what it was told.
   absl::Status Wait();
@@ -53,6 +59,8 @@ class ServerSession final : private link::FrameHandler {
   bool ClientVanished();
 
  private:
+  // What has to be done before there can be inferences.
+  using Setup = std::function<absl::Status(const GoOn& go_on)>;
   struct Job {
     uint64_t inference = 0;
     std::shared_ptr<const SideSteps> steps;
@@ -71,24 +79,29 @@ class ServerSession final : private link::FrameHandler {
   absl::Status Handle(const link::FrameHeader& header, std::span<const std::byte> head,
                       std::span<const std::byte> bulk);
   absl::Status HandleRunning(const link::FrameHeader& header, std::span<const std::byte> head);
-  absl::Status OnHello(std::span<const std::byte> head);
+  absl::Status OnHello(const link::FrameHeader& header, std::span<const std::byte> head);
   absl::Status OnGoodbye();
   absl::Status OnOpenModel(std::span<const std::byte> head);
   absl::Status OnModelPiece(std::span<const std::byte> piece);
   absl::Status UseModel(std::shared_ptr<const Model> model);
+  void TakePrepared();
   absl::Status OnAskMachine();
   absl::Status OnProbe(std::span<const std::byte> bulk);
   absl::Status OnPlan(std::span<const std::byte> head);
   absl::Status OnBegin(const link::FrameHeader& header, std::span<const std::byte> head);
   absl::Status OnRows(const link::FrameHeader& header, std::span<const std::byte> head);
-  // The next inference; null: there will be none.
-  std::shared_ptr<Job> TakeJob();
+  // Has it done on the computing thread. kInvalidArgument: what was asked before has not begun.
+  absl::Status Prepare(Setup setup);
+  // The next of either, a null one beside it; false: there will be none.
+  bool TakeWork(Setup& setup, std::shared_ptr<Job>& job);
   void ComputeLoop();
+  absl::Status RunSetup(const Setup& setup);
   absl::Status ComputeOne(Job& job);
 
   const ServerConfig config_;
   // Of the reader thread.
-  bool greeted_ = false;
+  wire::ServerHandshake<SplitProtocol> handshake_;
+  bool opened_ = false;               // it has named its model
   std::optional<OpenModel> awaited_;  // a model that is being sent
   std::vector<std::byte> pieces_;
   std::shared_ptr<const Model> model_;
@@ -98,6 +111,10 @@ class ServerSession final : private link::FrameHandler {
   Sha256 hash_{};
 
   absl::Mutex mutex_;
+  Setup setup_ ABSL_GUARDED_BY(mutex_);  // to be done
+  // For the reader thread to take: the model, or that it must be sent.
+  std::shared_ptr<const Model> loaded_ ABSL_GUARDED_BY(mutex_);
+  std::optional<OpenModel> wanted_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<Job> next_ ABSL_GUARDED_BY(mutex_), current_ ABSL_GUARDED_BY(mutex_);
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status end_soon_ ABSL_GUARDED_BY(mutex_);  // why, once the inference that is under way is done
@@ -108,7 +125,7 @@ class ServerSession final : private link::FrameHandler {
   absl::Status why_ ABSL_GUARDED_BY(mutex_);                    // what the client was told, if anything
 
   std::unique_ptr<link::Channel> channel_;
-  std::unique_ptr<SendLane> lane_;
+  std::unique_ptr<Outbound> lane_;
   std::thread computing_;
 };
 

@@ -8,10 +8,10 @@
 #include <fstream>
 #include <thread>
 
-#include "wharf/split/profiler.h"
+#include "wharf/split/execution/slowed_engine.h"
+#include "wharf/split/profiler/profiler.h"
 #include "wharf/split/runtime/measure_codings.h"
 #include "wharf/split/runtime/session_testing.h"
-#include "wharf/split/runtime/slowed_engine.h"
 
 namespace wharf::split {
 namespace {
@@ -21,27 +21,27 @@ using testing::TestServer;
 
 constexpr ModelName kModel{11, 8};
 
-absl::StatusOr<std::unique_ptr<Session>> Connected(TestServer& server, const SessionOptions& options,
-                                                   ModelName name = kModel) {
-  return Session::Open(
+absl::StatusOr<std::unique_ptr<SplitClient>> Connected(TestServer& server, const SplitClientOptions& options,
+                                                       ModelName name = kModel) {
+  return SplitClient::Open(
       testing::BytesOf(name),
       [&server]() -> absl::StatusOr<std::unique_ptr<link::ByteStream>> { return server.Dial(); }, options);
 }
 
 // Until the session has a server again.
-void AwaitConnection(const Session& session) {
+void AwaitConnection(const SplitClient& session) {
   while (!session.Connected() && session.GivenUp().ok()) std::this_thread::yield();
 }
 
-RC_GTEST_PROP(ServerLink, AnyPlanGivesWhatTheWholeModelGives, (uint32_t seed)) {
+RC_GTEST_PROP(ServerConnection, AnyPlanGivesWhatTheWholeModelGives, (uint32_t seed)) {
   const ModelName name{seed, *rc::gen::inRange<uint32_t>(1, 12)};
   TestServer server;
   link::LinkEstimator estimator;
-  ServerLinkConfig config;
+  ServerConnectionConfig config;
   config.onnx = std::make_shared<const std::vector<std::byte>>(testing::BytesOf(name));
   config.model = *testing::LoadRandom(*config.onnx);
   config.estimator = &estimator;
-  const auto link = ServerLink::Open(server.Dial(), config);
+  const auto link = ServerConnection::Open(server.Dial(), config);
   if (!link.ok()) RC_FAIL(ToString(link.status()));
   const Model& model = *config.model;
   const int value = model.Graph().inputs[0];
@@ -56,12 +56,12 @@ RC_GTEST_PROP(ServerLink, AnyPlanGivesWhatTheWholeModelGives, (uint32_t seed)) {
       const auto recorder = std::make_shared<Recorder>(Clock::Real());
       const auto inference = (*link)->Begin(plan_id, plan, *steps, recorder);
       if (!inference.ok()) RC_FAIL(ToString(inference.status()));
-      Holdings holdings(model.Graph().values.size());
-      holdings.Add({{value, exec::AllRows(model.Program(), value)}, input});
+      RowStore store(model.Graph().values.size());
+      store.Add({{value, exec::AllRows(model.Program(), value)}, input});
       const absl::Status done =
-          RunSteps({model.Program(), *steps, kDevice, *inference->inbox, *inference->outbox, *recorder, {}}, holdings);
+          RunSteps({model.Program(), *steps, kDevice, *inference->inbox, *inference->outbox, *recorder, {}}, store);
       if (!done.ok()) RC_FAIL(ToString(done));
-      const auto results = Finish(model.Program(), holdings);
+      const auto results = Finish(model.Program(), store);
       if (!results.ok()) RC_FAIL(ToString(results.status()));
       const auto whole = testing::IsWhole(model, input, *results);
       if (!whole) RC_FAIL(whole.message());
@@ -86,14 +86,14 @@ TEST(Session, ComputesWithTheServer) {
 }
 
 // All of the server's, in one encoding.
-absl::StatusOr<std::unique_ptr<Session>> Encoded(TestServer& server, RowCoding coding) {
-  SessionOptions options = testing::TestOptions();
+absl::StatusOr<std::unique_ptr<SplitClient>> Encoded(TestServer& server, RowCoding coding) {
+  SplitClientOptions options = testing::TestOptions();
   options.planner = "server-only";
   options.encodings = {{{coding, 0}, {coding, 0}}};
   return Connected(server, options);
 }
 
-double UplinkBytes(Session& session) {
+double UplinkBytes(SplitClient& session) {
   double bytes = 0;
   for (const Event& event : session.MeasuredEvents()) bytes += event.lane == Lane::kUplink ? event.bytes : 0;
   return bytes;
@@ -153,7 +153,7 @@ TEST(MeasureCodings, SaysWhatRowsBecome) {
 
 TEST(Session, ShowsWhatTookTimeOnAllFourLanes) {
   TestServer server;
-  SessionOptions options = testing::TestOptions();
+  SplitClientOptions options = testing::TestOptions();
   options.planner = "server-only";
   const auto session = Connected(server, options);
   ASSERT_TRUE(session.ok()) << ToString(session.status());
@@ -169,9 +169,9 @@ TEST(Session, ShowsWhatTookTimeOnAllFourLanes) {
 }
 
 TEST(Session, OfTheDeviceAloneNeedsNoServer) {
-  SessionOptions options = testing::TestOptions();
+  SplitClientOptions options = testing::TestOptions();
   options.planner = "device-only";
-  const auto session = Session::Open(
+  const auto session = SplitClient::Open(
       testing::BytesOf(kModel), []() -> absl::StatusOr<std::unique_ptr<link::ByteStream>> { return Unavailable("no"); },
       options);
   ASSERT_TRUE(session.ok()) << ToString(session.status());
@@ -193,7 +193,7 @@ TEST(Session, RefusesAnInputThatIsNotTheModels) {
 
 TEST(Session, SaysWhyThereIsNone) {
   TestServer server;
-  SessionOptions options = testing::TestOptions();
+  SplitClientOptions options = testing::TestOptions();
   server.config.max_model_bytes = 4;
   EXPECT_EQ(Connected(server, options).status().code(), absl::StatusCode::kResourceExhausted);
   options.planner = "magic";
@@ -212,10 +212,10 @@ RC_GTEST_PROP(Session, LosesNoInferenceWhenTheLinkIsCut, ()) {
     const uint64_t after = kProbeBytes + 500 + cuts[one % cuts.size()];
     return one % 2 == 0 ? server.Dial({.cut_after_bytes = after}, {}) : server.Dial({}, {.cut_after_bytes = after});
   };
-  SessionOptions options = testing::TestOptions();
+  SplitClientOptions options = testing::TestOptions();
   options.planner = *rc::gen::element<std::string>("intra-dp", "server-only");
   options.planner_options.budget = 2'000;
-  const auto session = Session::Open(testing::BytesOf(name), dial, options);
+  const auto session = SplitClient::Open(testing::BytesOf(name), dial, options);
   if (!session.ok()) RC_FAIL(ToString(session.status()));
   int lost = 0;
   for (uint32_t i = 0; i < 12; ++i) {
@@ -290,10 +290,10 @@ TEST(Session, FinishesAloneWhenTheLinkStallsAndConnectsAgain) {
   const auto dial = [&]() -> absl::StatusOr<std::unique_ptr<link::ByteStream>> {
     return std::make_unique<Valve>(server.Dial(), held);
   };
-  SessionOptions options = testing::TestOptions();
+  SplitClientOptions options = testing::TestOptions();
   options.clock = &clock;
   options.planner = "server-only";
-  const auto session = Session::Open(testing::BytesOf(kModel), dial, options);
+  const auto session = SplitClient::Open(testing::BytesOf(kModel), dial, options);
   ASSERT_TRUE(session.ok()) << ToString(session.status());
   const Model& model = (*session)->GetModel();
   const exec::TensorPtr input = testing::RandomInput(model, 1);
@@ -380,38 +380,38 @@ TEST_F(Store, KeepsModelsAcrossServers) {
   const auto bytes = Named(1);
   {
     ModelStore store(testing::LoadRandom, directory_, 100);
-    EXPECT_EQ(store.Find(HashOf(bytes)).status().code(), absl::StatusCode::kNotFound);
-    const auto added = store.Add(HashOf(bytes), bytes);
+    EXPECT_EQ(store.Find(wire::HashOf(bytes)).status().code(), absl::StatusCode::kNotFound);
+    const auto added = store.Add(wire::HashOf(bytes), bytes);
     ASSERT_TRUE(added.ok()) << ToString(added.status());
-    EXPECT_EQ(*store.Find(HashOf(bytes)), *added) << "one model for all that use it";
+    EXPECT_EQ(*store.Find(wire::HashOf(bytes)), *added) << "one model for all that use it";
   }
   ModelStore later(testing::LoadRandom, directory_, 100);
-  EXPECT_TRUE(later.Find(HashOf(bytes)).ok());
+  EXPECT_TRUE(later.Find(wire::HashOf(bytes)).ok());
 }
 
 TEST_F(Store, TakesNothingButWhatWasAnnouncedAndIsAModel) {
   ModelStore store(testing::LoadRandom, directory_, 100);
-  EXPECT_EQ(store.Add(HashOf(Named(2)), Named(1)).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(store.Add(wire::HashOf(Named(2)), Named(1)).status().code(), absl::StatusCode::kInvalidArgument);
   const std::vector<std::byte> nonsense(5);
-  EXPECT_EQ(store.Add(HashOf(nonsense), nonsense).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(store.Add(wire::HashOf(nonsense), nonsense).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_FALSE(std::filesystem::exists(directory_));
 }
 
 TEST_F(Store, ForgetsADamagedFile) {
   const auto bytes = Named(1);
-  ASSERT_TRUE(ModelStore(testing::LoadRandom, directory_, 100).Add(HashOf(bytes), bytes).ok());
+  ASSERT_TRUE(ModelStore(testing::LoadRandom, directory_, 100).Add(wire::HashOf(bytes), bytes).ok());
   for (const auto& file : std::filesystem::directory_iterator(directory_)) std::ofstream(file.path()) << "x";
-  EXPECT_EQ(ModelStore(testing::LoadRandom, directory_, 100).Find(HashOf(bytes)).status().code(),
+  EXPECT_EQ(ModelStore(testing::LoadRandom, directory_, 100).Find(wire::HashOf(bytes)).status().code(),
             absl::StatusCode::kNotFound);
   EXPECT_EQ(Files(), 0u);
 }
 
 TEST_F(Store, KeepsToItsLimit) {
   ModelStore store(testing::LoadRandom, directory_, 2 * sizeof(ModelName));
-  for (uint32_t seed = 0; seed < 5; ++seed) ASSERT_TRUE(store.Add(HashOf(Named(seed)), Named(seed)).ok());
+  for (uint32_t seed = 0; seed < 5; ++seed) ASSERT_TRUE(store.Add(wire::HashOf(Named(seed)), Named(seed)).ok());
   EXPECT_EQ(Files(), 2u);
   ModelStore later(testing::LoadRandom, directory_, 100);
-  EXPECT_TRUE(later.Find(HashOf(Named(4))).ok()) << "the newest stays";
+  EXPECT_TRUE(later.Find(wire::HashOf(Named(4))).ok()) << "the newest stays";
 }
 
 }  // namespace

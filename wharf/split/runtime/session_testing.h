@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
-#include "wharf/link/emulator.h"
+#include "wharf/link/emulation/emulator.h"
 #include "wharf/split/runtime/client.h"
 #include "wharf/split/runtime/server.h"
 #include "wharf/split/runtime/testing.h"
@@ -53,12 +53,12 @@ class TestServer {
   std::unique_ptr<link::ByteStream> Dial(const link::Faults& up = {}, const link::Faults& down = {}) {
     auto [ours, theirs] = link::MemoryPair(up, down);
     absl::MutexLock lock(&mutex_);
-    sessions_.push_back(std::make_unique<ServerSession>(std::move(theirs), config));
+    sessions_.push_back(std::make_unique<SplitServerSession>(std::move(theirs), config));
     return std::move(ours);
   }
   // The first session's end.
   absl::Status WaitForFirst() {
-    ServerSession* first = nullptr;
+    SplitServerSession* first = nullptr;
     {
       absl::MutexLock lock(&mutex_);
       first = sessions_.front().get();
@@ -75,11 +75,11 @@ class TestServer {
  private:
   ModelStore models_;
   absl::Mutex mutex_;
-  std::vector<std::unique_ptr<ServerSession>> sessions_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::unique_ptr<SplitServerSession>> sessions_ ABSL_GUARDED_BY(mutex_);
 };
 
-inline SessionOptions TestOptions() {
-  SessionOptions options;
+inline SplitClientOptions TestOptions() {
+  SplitClientOptions options;
   options.load = LoadRandom;
   options.profile = EqualMachines;
   options.planner_options.budget = 20'000;

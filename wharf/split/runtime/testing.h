@@ -10,7 +10,7 @@
 
 #include "wharf/exec/random_graph.h"
 #include "wharf/exec/testing.h"
-#include "wharf/split/planner.h"
+#include "wharf/split/planners/planner.h"
 #include "wharf/split/runtime/model.h"
 #include "wharf/split/testing.h"
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "wharf/split/runtime/messages.h"
+#include "wharf/split/messages/messages.h"
 
 namespace wharf::split {
 

@@ -5,6 +5,8 @@
 //   add_one(u32* data, u32 n)   adds one to each element; with a guard, to those in its range
 //   fault()                     makes the context return cudaErrorIllegalAddress from then on
 //   say()                       prints "kernel speaking"
+#include "wharf/device/cuda/testing/fake_driver.h"
+
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -22,8 +24,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include "wharf/device/cuda/testing/fake_driver.h"
 
 namespace wharf::device::cuda::fake {
 

@@ -69,3 +69,38 @@ extern "C" __global__ void matmul(float* c, const float* a, const float* b, int 
   }
   c[row * n + column] = sum;
 }
+
+extern "C" __global__ void gather(float* out, const float* in, const int* index, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[index[i]];
+}
+
+// With an index of 64 bits, which may point anywhere.
+extern "C" __global__ void gather_wide(float* out, const float* in, const long* index, long n) {
+  const long i = static_cast<long>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = in[index[i]];
+}
+
+extern "C" __global__ void scatter(float* out, const float* in, const int* index, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[index[i]] = in[i];
+}
+
+// One thread a column, whose pointer walks from row to row.
+extern "C" __global__ void sum_columns(float* out, const float* in, long width, int height) {
+  const float* p = in + blockIdx.x * blockDim.x + threadIdx.x;
+  float sum = 0;
+  for (int y = 0; y < height; ++y, p += width) sum += *p;
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
+// An array of each thread that no register can hold.
+extern "C" __global__ void local_histogram(float* out, const int* index, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  int bins[16] = {};
+  for (int k = 0; k < 16; ++k) ++bins[(index[i] >> k) & 15];
+  int most = 0;
+  for (int k = 0; k < 16; ++k) most = max(most, bins[k]);
+  out[i] = most;
+}

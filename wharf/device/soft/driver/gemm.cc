@@ -49,8 +49,9 @@ struct Matrix {
   ElementType type;
   int64_t rows, columns, ld, stride;
 
+  bool Empty() const { return rows == 0 || columns == 0; }
   uint64_t Bytes() const {
-    return rows == 0 || columns == 0 ? 0 : (static_cast<uint64_t>(ld) * (columns - 1) + rows) * ElementBytes(type);
+    return Empty() ? 0 : (static_cast<uint64_t>(ld) * (columns - 1) + rows) * ElementBytes(type);
   }
 };
 
@@ -70,7 +71,7 @@ absl::Status CheckMatrix(const Matrix& matrix, const Gemm& gemm, const Memory& m
     return CudaStatus(CudaError::kInvalidValue, "gemm: leading dimension {} of {} with {} rows", matrix.ld, matrix.name,
                       matrix.rows);
   }
-  if (matrix.rows == 0 || matrix.columns == 0) return absl::OkStatus();
+  if (matrix.Empty()) return absl::OkStatus();
   if (matrix.address % std::min<uint64_t>(ElementBytes(matrix.type), 8) != 0 && !gemm.pointer_arrays) {
     return CudaStatus(CudaError::kInvalidValue, "gemm: {} at {:#x} is not aligned", matrix.name, matrix.address);
   }
@@ -329,6 +330,7 @@ absl::StatusOr<Operands> OperandsAt(const Gemm& g, int64_t index, const Memory& 
     const std::vector<Matrix> matrices = OperandsOf(g);
     DeviceAddress* const fields[] = {&o.a, &o.b, &o.c, &o.d};
     for (size_t i = 0; i < matrices.size(); ++i) {
+      if (matrices[i].Empty()) continue;  // neither it nor its pointers need be there
       *fields[i] = At<DeviceAddress>(matrices[i].address)[index];
       if (!memory.IsLive(*fields[i], matrices[i].Bytes())) {
         return CudaStatus(CudaError::kIllegalAddress, "gemm: pointer {} of {}, {:#x}, is not in device memory", index,

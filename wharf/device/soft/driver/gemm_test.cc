@@ -226,6 +226,28 @@ TEST_F(GemmTest, ZeroInnerDimensionScalesC) {
   ExpectRight(g);
 }
 
+// Nothing is read of A and B, wherever their pointers would lie; those of C are read and checked.
+TEST_F(GemmTest, ZeroInnerDimensionOfPointerArrays) {
+  for (const DeviceAddress nowhere : {DeviceAddress{0}, DeviceAddress{4096}, ~DeviceAddress{7}}) {
+    Fill(ElementType::kF32, ElementType::kF32, ElementType::kF32);
+    Gemm g = Base(ElementType::kF32, ElementType::kF32, ElementType::kF32);
+    g.k = 0;
+    g.batch = 2;
+    g.stride_c = 40;
+    auto* pointers = At<DeviceAddress>(4);
+    pointers[0] = Place(2), pointers[1] = Place(2) + 40 * 4;
+    g.a = g.b = nowhere;
+    g.c = Place(4);
+    g.pointer_arrays = true;
+    ASSERT_EQ(Run(g), absl::OkStatus());
+    ExpectRight(g);
+    pointers[1] = nowhere;
+    EXPECT_EQ(CudaErrorOf(Run(g)), CudaError::kIllegalAddress);
+    g.c = nowhere;
+    EXPECT_EQ(CudaErrorOf(Run(g)), CudaError::kInvalidValue);
+  }
+}
+
 TEST_F(GemmTest, IntegersAreExactOverManyPanels) {
   Gemm g = Base(ElementType::kI8, ElementType::kI32, ElementType::kI32);
   g.m = g.n = 2;

@@ -1,6 +1,6 @@
 #include "wharf/base/mutex.h"
-#include "wharf/device/soft/compiler.h"
 #include "wharf/device/soft/driver/soft_device.h"
+#include "wharf/device/soft/jit/compiler.h"
 
 namespace wharf::device {
 

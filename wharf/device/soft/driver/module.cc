@@ -10,6 +10,7 @@
 #include "wharf/device/fatbin/fatbin.h"
 #include "wharf/device/ptx/footprint.h"
 #include "wharf/device/ptx/parser.h"
+#include "wharf/device/soft/runtime/function_address.h"
 
 namespace wharf::device::soft {
 namespace {

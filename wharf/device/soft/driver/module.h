@@ -14,7 +14,7 @@
 #include "wharf/device/device.h"
 #include "wharf/device/ptx/ast.h"
 #include "wharf/device/ptx/guard.h"
-#include "wharf/device/soft/compiler.h"
+#include "wharf/device/soft/jit/compiler.h"
 #include "wharf/device/soft/runtime/memory.h"
 
 namespace wharf::device::soft {

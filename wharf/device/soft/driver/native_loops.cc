@@ -55,6 +55,29 @@ void Gelu(float* out, const float* in, int first, int last) {
   }
 }
 
+void Gather(float* out, const float* in, const int* index, int count) {
+  for (int i = 0; i < count; ++i) out[i] = in[index[i]];
+}
+
+void Gather(float* out, const float* in, const long* index, long count) {
+  for (long i = 0; i < count; ++i) out[i] = in[index[i]];
+}
+
+void SumColumns(float* out, const float* in, long width, int height) {
+  for (long x = 0; x < width; ++x) out[x] = 0;
+  for (int y = 0; y < height; ++y) {
+    for (long x = 0; x < width; ++x) out[x] += in[y * width + x];
+  }
+}
+
+void LocalHistogram(float* out, const int* index, int count) {
+  for (int i = 0; i < count; ++i) {
+    int bins[16] = {};
+    for (int k = 0; k < 16; ++k) ++bins[(index[i] >> k) & 15];
+    out[i] = static_cast<float>(*std::max_element(bins, bins + 16));
+  }
+}
+
 void SumBlocks(float* out, const float* in, int first, int last) {
   for (int block = first; block < last; ++block) {
     float sum = 0;

@@ -12,6 +12,10 @@ void Stencil(float* out, const float* in, int width, int height, int first_row, 
 void Polynomial(float* out, const float* in, int first, int last);
 void Exponential(float* out, const float* in, int first, int last);
 void Gelu(float* out, const float* in, int first, int last);
+void Gather(float* out, const float* in, const int* index, int count);
+void Gather(float* out, const float* in, const long* index, long count);
+void SumColumns(float* out, const float* in, long width, int height);
+void LocalHistogram(float* out, const int* index, int count);
 void SumBlocks(float* out, const float* in, int first, int last);
 void Matmul(float* c, const float* a, const float* b, int n, int first_row, int last_row);
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "wharf/device/device.h"
-#include "wharf/device/soft/driver/benchmark_kernels_ptx.h"
+#include "wharf/device/soft/driver/generated/benchmark_kernels_ptx.h"
 
 namespace wharf::device::soft {
 namespace {

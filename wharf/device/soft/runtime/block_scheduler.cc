@@ -15,9 +15,10 @@ constexpr uint32_t kSpinsPerTimeslice = 64;
 
 }  // namespace
 
-void BlockScheduler::Prepare(KernelRun& run, BlockState& block) {
+void BlockScheduler::Prepare(KernelRun& run, BlockState& block, uint64_t local_bytes) {
   run_ = &run;
   block_ = &block;
+  local_bytes_ = local_bytes;
   entry_ = run.launch.kernel->thread_entry;
   const Dim3& shape = run.launch.config.block;
   if (shape == shape_ && !threads_.empty()) return;
@@ -79,9 +80,13 @@ void BlockScheduler::StartOnFreeStack(ThreadState& thread) {
   free_stacks_.pop_back();
   thread.stack = stack;
   thread.context = &stacks_.ContextOf(stack);
-  thread.stack_begin = reinterpret_cast<uintptr_t>(stacks_.Bottom(stack));
-  thread.stack_end = reinterpret_cast<uintptr_t>(stacks_.Top(stack));
+  StartLocal(thread);
   InitialiseContext(*thread.context, stacks_.Bottom(stack), stacks_.Top(stack), &StackMain, this);
+}
+
+void BlockScheduler::StartLocal(ThreadState& thread) const {
+  thread.local_limit = block_->local_begin + thread.stack * local_bytes_;
+  thread.local_stack = thread.local_limit + local_bytes_;
 }
 
 // Runs thread after thread on one stack: threads that never wait share one, hot in the cache.
@@ -98,8 +103,7 @@ void BlockScheduler::StackMain(void* self) {
     if (next->context == nullptr) {
       next->stack = thread.stack;
       next->context = thread.context;
-      next->stack_begin = thread.stack_begin;
-      next->stack_end = thread.stack_end;
+      scheduler.StartLocal(*next);
       continue;
     }
     scheduler.free_stacks_.push_back(thread.stack);

@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "wharf/device/soft/kernel_abi.h"
 #include "wharf/device/soft/runtime/fault.h"
 #include "wharf/device/soft/runtime/fiber.h"
+#include "wharf/device/soft/runtime/kernel_abi.h"
 #include "wharf/device/soft/runtime/kernel_run.h"
 
 namespace wharf::device::soft {
@@ -80,8 +80,9 @@ class BlockScheduler {
   BlockScheduler(const BlockScheduler&) = delete;
   BlockScheduler& operator=(const BlockScheduler&) = delete;
 
-  // Makes room for blocks of this size and shape. REQUIRES: the pool holds as many stacks as the block has threads.
-  void Prepare(KernelRun& run, BlockState& block);
+  // Makes room for blocks of this size and shape, whose threads have `local_bytes` of local memory each from
+  // block.local_begin on. REQUIRES: the pool holds as many stacks as the block has threads.
+  void Prepare(KernelRun& run, BlockState& block, uint64_t local_bytes);
   // Runs the block to its end, a fault or a stop; returns the fault unless it was a signal, which `frame` then names.
   // Called on the main context.
   absl::Status RunBlock(FaultFrame& frame);
@@ -106,6 +107,8 @@ class BlockScheduler {
   // Forgets the stacks of threads that have not ended.
   void AbandonBlock();
   void StartOnFreeStack(ThreadState& thread);
+  // The local memory that goes with the thread's stack.
+  void StartLocal(ThreadState& thread) const;
   // Bookkeeping of a thread's end: releases those that waited for it.
   void Exit(ThreadState& thread);
   // The next thread to run after one of `warp`, nullptr if none can.
@@ -129,6 +132,7 @@ class BlockScheduler {
   KernelRun* run_ = nullptr;
   BlockState* block_ = nullptr;
   ThreadEntry entry_ = nullptr;
+  uint64_t local_bytes_ = 0;
   Dim3 shape_{0, 0, 0};  // that threads_ is filled in for
   uint32_t thread_count_ = 0, warp_count_ = 0, alive_ = 0;
   uint32_t budget_ = 0;  // picks before another warp gets its turn

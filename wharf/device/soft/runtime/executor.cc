@@ -25,10 +25,17 @@ uint64_t ChunkFor(const KernelLaunch& launch, uint64_t workers) {
 
 }  // namespace
 
+uint32_t Executor::WorkersFor(int threads) {
+  if (threads > 0) return std::min<uint32_t>(static_cast<uint32_t>(threads), 1024);
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
 absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(int threads, KernelServices& services) {
   WHARF_RETURN_IF_ERROR(InstallFaultHandlers());
-  const uint32_t cores = std::max(1u, std::thread::hardware_concurrency());
-  const uint32_t count = threads > 0 ? std::min<uint32_t>(static_cast<uint32_t>(threads), 1024) : cores;
+  const uint32_t count = WorkersFor(threads);
+  if (count > services.memory.windows()) {
+    return InvalidArgument("{} workers, but device memory has windows for {}", count, services.memory.windows());
+  }
   std::unique_ptr<Executor> executor(new Executor(services));
   for (uint32_t i = 0; i < count; ++i) executor->workers_.push_back(std::make_unique<Worker>(i, count, services));
   for (uint32_t i = 1; i < count; ++i) {

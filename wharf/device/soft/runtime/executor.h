@@ -26,7 +26,9 @@ namespace wharf::device::soft {
 
 class Executor {
  public:
-  // `threads` workers, 0 = one a core. `services` must outlive the executor.
+  // How many workers Create(threads, …) makes: `threads`, 0 = one a core.
+  static uint32_t WorkersFor(int threads);
+  // `services` must outlive the executor; its memory must have a window for each worker, which no other executor uses.
   static absl::StatusOr<std::unique_ptr<Executor>> Create(int threads, KernelServices& services);
   // Stops a running kernel. REQUIRES: no Run in progress on another thread.
   ~Executor();

@@ -42,7 +42,8 @@ class ExecutorTest : public ::testing::Test {
     kernel.loop_entry = entry;
     return Launch(kernel, grid, block);
   }
-  absl::Status Launch(const CompiledKernel& kernel, Dim3 grid, Dim3 block) {
+  absl::Status Launch(CompiledKernel kernel, Dim3 grid, Dim3 block) {
+    kernel.parameter_bytes = sizeof data_;
     return executor_->Run({.kernel = &kernel,
                            .name = "k",
                            .config = {.grid = grid, .block = block},

@@ -150,7 +150,8 @@ void StackPool::Release() {
 }
 
 absl::Status StackPool::Prepare(size_t count, size_t bytes) {
-  bytes = (bytes + kStaggerBytes + kGuardBytes - 1) / kGuardBytes * kGuardBytes;
+  constexpr size_t kPage = 4096;
+  bytes = (bytes + kStaggerBytes + kPage - 1) / kPage * kPage;
   if (count <= count_ && bytes <= stack_bytes_) return absl::OkStatus();
   count = std::max(count, count_);
   bytes = std::max(bytes, stack_bytes_);
@@ -177,13 +178,6 @@ bool StackPool::InGuard(uintptr_t address) const {
   const auto base = reinterpret_cast<uintptr_t>(base_);
   if (base_ == nullptr || address < base || address >= base + reserved_) return false;
   return (address - base) % (stack_bytes_ + kGuardBytes) < kGuardBytes;
-}
-
-uint64_t StackPool::BytesAt(uintptr_t address) const {
-  const auto base = reinterpret_cast<uintptr_t>(base_);
-  if (base_ == nullptr || address < base || address >= base + reserved_) return 0;
-  const uint64_t offset = (address - base) % (stack_bytes_ + kGuardBytes);
-  return offset < kGuardBytes ? 0 : stack_bytes_ + kGuardBytes - offset;
 }
 
 size_t MaxStacks() {

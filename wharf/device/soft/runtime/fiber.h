@@ -120,10 +120,10 @@ class StackPool {
   Context& ContextOf(size_t index) { return contexts_[index]; }
   // Whether `address` is in one of the guard pages.
   bool InGuard(uintptr_t address) const;
-  // Bytes from `address` to the end of the stack it is in; 0 if it is in none.
-  uint64_t BytesAt(uintptr_t address) const;
 
-  static constexpr size_t kGuardBytes = 4096;
+  // More than a function may leave untouched below its caller's frame: compiled kernels touch every page (probe-stack),
+  // the runtime's functions and the C library's have small frames.
+  static constexpr size_t kGuardBytes = 64 << 10;
   static constexpr size_t kStaggerBytes = 64 * 64;
 
  private:

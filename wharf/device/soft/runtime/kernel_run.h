@@ -9,7 +9,7 @@
 #include "absl/synchronization/mutex.h"
 #include "wharf/base/status.h"
 #include "wharf/device/device.h"
-#include "wharf/device/soft/compiler.h"
+#include "wharf/device/soft/runtime/compiled_kernel.h"
 
 namespace wharf::device::soft {
 

@@ -46,18 +46,19 @@ uint64_t Covered(const std::map<DeviceAddress, uint64_t>& ranges, DeviceAddress 
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Memory>> Memory::Create(uint64_t quota) {
+absl::StatusOr<std::unique_ptr<Memory>> Memory::Create(uint64_t quota, uint32_t windows) {
   if (quota == 0 || quota > uint64_t{1} << 44) return InvalidArgument("memory quota {} is out of range", quota);
   quota = RoundUp(quota, kGranularity);
   int error = 0;
   for (uint64_t arena = std::max(kPreferredArena, 16 * quota); arena >= quota; arena /= 2) {
     arena = RoundUp(arena, kGranularity);
-    const uint64_t internal = arena / 2;
-    void* base = mmap(reinterpret_cast<void*>(kPreferredAddress), arena + kGapBytes + internal, PROT_NONE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (base != MAP_FAILED) {
-      return std::unique_ptr<Memory>(
-          new Memory(reinterpret_cast<uintptr_t>(base), arena, RoundUp(internal, kGranularity) - kGranularity, quota));
+    const uint64_t internal = RoundUp(arena / 2, kGranularity) - kGranularity;
+    const uint64_t size = 4 * kAddressSlack + arena + internal + 2 * kGapBytes + windows * kWindowBytes;
+    void* start = mmap(reinterpret_cast<void*>(kPreferredAddress), size, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (start != MAP_FAILED) {
+      const uintptr_t base = reinterpret_cast<uintptr_t>(start) + 2 * kAddressSlack;
+      return std::unique_ptr<Memory>(new Memory(base, arena, internal, quota, windows));
     }
     error = errno;
   }
@@ -65,7 +66,11 @@ absl::StatusOr<std::unique_ptr<Memory>> Memory::Create(uint64_t quota) {
                            quota, Message(ErrnoStatus(error, "mmap")));
 }
 
-Memory::~Memory() { munmap(reinterpret_cast<void*>(base_), end() - base_); }
+Memory::~Memory() { munmap(confined_begin() - kAddressSlack, confined_bytes() + 2 * kAddressSlack); }
+
+std::byte* Memory::Window(uint32_t index) const {
+  return reinterpret_cast<std::byte*>(end() + kGapBytes + index * kWindowBytes);
+}
 
 device::Arena Memory::Arena() const {
   return {.base = base_, .size = arena_bytes_, .granularity = kGranularity, .guarded = true};

@@ -1,6 +1,8 @@
 // The session's device memory: one large inaccessible reservation, far from everything else in the process, of which
 // Map makes parts accessible. Behind the client's arena lies a second range for what the device itself allocates
-// (module variables, the device heap). All counts against one quota.
+// (module variables, the device heap), both counted against one quota. Behind these are windows for the workers that
+// run kernels: memory of blocks and threads. Around all of it nothing is accessible for 2 * kAddressSlack, so that
+// nothing that a kernel can reach (kernel_abi.h, "Walls") is anything else of the process.
 //
 // There are two views. The issue view changes when a call is made and answers for calls that follow it; the live view
 // changes when the work queue gets there and answers for running work. They differ while unmaps are queued.
@@ -14,6 +16,7 @@
 #include "absl/synchronization/mutex.h"
 #include "wharf/base/status.h"
 #include "wharf/device/device.h"
+#include "wharf/device/soft/runtime/kernel_abi.h"
 
 namespace wharf::device::soft {
 
@@ -21,9 +24,16 @@ namespace wharf::device::soft {
 class Memory {
  public:
   static constexpr uint64_t kGranularity = 4096;
+  // A worker's window: shared memory first, then parameters, then local memory.
+  static constexpr uint64_t kWindowBytes = 2 * kSharedWindow;
+  static constexpr uint64_t kParametersOffset = kSharedWindow + (uint64_t{1} << 20);
+  static constexpr uint64_t kParametersBytes = uint64_t{64} << 10;
+  static constexpr uint64_t kLocalOffset = kSharedWindow + (uint64_t{2} << 20);
+  static constexpr uint64_t kLocalBytes = kWindowBytes - kLocalOffset - (uint64_t{1} << 20);
+  static constexpr uint32_t kDefaultWindows = 4;
 
-  // kResourceExhausted if no address space for `quota` bytes can be reserved.
-  static absl::StatusOr<std::unique_ptr<Memory>> Create(uint64_t quota);
+  // kResourceExhausted if no address space for `quota` bytes and `windows` workers can be reserved.
+  static absl::StatusOr<std::unique_ptr<Memory>> Create(uint64_t quota, uint32_t windows = kDefaultWindows);
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -31,6 +41,12 @@ class Memory {
   device::Arena Arena() const;
   uintptr_t begin() const { return base_; }
   uintptr_t end() const { return base_ + arena_bytes_ + kGapBytes + internal_bytes_; }
+  uint32_t windows() const { return windows_; }
+  // kWindowBytes, inaccessible until the worker makes parts of it accessible.
+  std::byte* Window(uint32_t index) const;
+  // The range to which compiled code confines addresses.
+  std::byte* confined_begin() const { return reinterpret_cast<std::byte*>(base_ - kAddressSlack); }
+  uint64_t confined_bytes() const { return 2 * kAddressSlack + (end() - base_) + kGapBytes + windows_ * kWindowBytes; }
   uint64_t quota() const { return quota_; }
 
   // Device::Map's contract in the issue view. Backs the memory at once and returns true, or returns false if a queued
@@ -55,13 +71,14 @@ class Memory {
   using Ranges = std::map<DeviceAddress, uint64_t>;  // start -> size; they do not overlap
   static constexpr uint64_t kGapBytes = uint64_t{1} << 30;
 
-  Memory(uintptr_t base, uint64_t arena_bytes, uint64_t internal_bytes, uint64_t quota)
-      : base_(base), arena_bytes_(arena_bytes), internal_bytes_(internal_bytes), quota_(quota) {}
+  Memory(uintptr_t base, uint64_t arena_bytes, uint64_t internal_bytes, uint64_t quota, uint32_t windows)
+      : base_(base), arena_bytes_(arena_bytes), internal_bytes_(internal_bytes), quota_(quota), windows_(windows) {}
   static absl::Status Back(DeviceAddress address, uint64_t size);
   absl::StatusOr<bool> MapLocked(DeviceAddress address, uint64_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const uintptr_t base_;
   const uint64_t arena_bytes_, internal_bytes_, quota_;
+  const uint32_t windows_;
   mutable absl::Mutex mutex_;
   Ranges issued_ ABSL_GUARDED_BY(mutex_), live_ ABSL_GUARDED_BY(mutex_);
   uint64_t used_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cfenv>
+#include <cstring>
 
 namespace wharf::device::soft {
 namespace {
@@ -14,22 +15,60 @@ constexpr size_t kStackMargin = 512 << 10;
 #else
 constexpr size_t kStackMargin = 48 << 10;  // spilled registers and the runtime's own functions (printf)
 #endif
-constexpr size_t kLoopStackMargin = 4 << 20;
-constexpr size_t kLoopLanes = 64;  // a vectorised loop may hold the local arrays of several threads at once
+constexpr size_t kLoopStackBytes = 4 << 20;
+constexpr uint64_t kLocalMargin = 64 << 10;  // for functions that call themselves, and for alloca
+
+// Of one thread, in whole pages; nothing if the kernel's code has no use for it.
+uint64_t LocalStackBytes(const CompiledKernel& kernel) {
+  if (kernel.local_stack_bytes == 0) return 0;
+  constexpr uint64_t kPage = Memory::kGranularity;
+  return (kernel.local_stack_bytes + kLocalMargin + kPage - 1) / kPage * kPage;
+}
 
 }  // namespace
 
 Worker::~Worker() {
-  if (window_ != nullptr) munmap(window_, kSharedWindow);
+  if (window_ == nullptr) return;
+  // Gives the pages back and takes access away.
+  mmap(window_, Memory::kWindowBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 absl::Status Worker::Attach() {
   InitialiseThreadContext(main_);
   frame_.main = &main_;
   fault_scope_.emplace(frame_);
-  void* window = mmap(nullptr, kSharedWindow, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (window == MAP_FAILED) return ErrnoStatus(errno, "reserving the shared memory window");
-  window_ = static_cast<std::byte*>(window);
+  std::byte* window = services.memory.Window(index_);
+  if (mprotect(window + Memory::kParametersOffset, Memory::kParametersBytes, PROT_READ | PROT_WRITE) != 0) {
+    return ErrnoStatus(errno, "mapping memory for parameters");
+  }
+  window_ = window;
+  return absl::OkStatus();
+}
+
+absl::Status Worker::PrepareParameters(const KernelLaunch& launch) {
+  const uint32_t bytes = launch.kernel->parameter_bytes;
+  if (bytes > Memory::kParametersBytes) return ResourceExhausted("{} bytes of parameters are too many", bytes);
+  std::byte* parameters = window_ + Memory::kParametersOffset;
+  if (bytes != 0) std::memcpy(parameters, launch.parameters, bytes);
+  block_.parameters = parameters;
+  return absl::OkStatus();
+}
+
+absl::Status Worker::PrepareLocal(uint64_t threads, uint64_t bytes) {
+  std::byte* local = window_ + Memory::kLocalOffset;
+  if (threads != 0 && bytes > Memory::kLocalBytes / threads) {
+    return ResourceExhausted("{} bytes of local memory for each of {} threads are too many", bytes, threads);
+  }
+  if (threads * bytes > local_bytes_) {
+    if (mprotect(local + local_bytes_, threads * bytes - local_bytes_, PROT_READ | PROT_WRITE) != 0) {
+      return ErrnoStatus(errno, "mapping local memory");
+    }
+    local_bytes_ = threads * bytes;
+  }
+  block_.local_begin = reinterpret_cast<uintptr_t>(local);
+  block_.local_end = block_.local_begin + local_bytes_;
+  block_.local_limit = block_.local_begin;
+  block_.local_stack = block_.local_begin + bytes;
   return absl::OkStatus();
 }
 
@@ -52,9 +91,14 @@ absl::Status Worker::Prepare(KernelRun& run) {
   const LaunchConfig& config = run.launch.config;
   const uint32_t shared = kernel.static_shared_bytes + config.shared_bytes;
   WHARF_RETURN_IF_ERROR(PrepareShared(shared));
+  WHARF_RETURN_IF_ERROR(PrepareParameters(run.launch));
+  const bool loop = kernel.mode == ExecutionMode::kLoop;
+  const uint64_t local = LocalStackBytes(kernel);
+  WHARF_RETURN_IF_ERROR(PrepareLocal(loop ? 1 : config.block.Count(), local));
   block_.global = nullptr;
   block_.shared = window_;
-  block_.parameters = run.launch.parameters;
+  block_.memory = services.memory.confined_begin();
+  block_.memory_span = services.memory.confined_bytes();
   const auto set = [](uint32_t(&to)[3], const Dim3& from) { to[0] = from.x, to[1] = from.y, to[2] = from.z; };
   set(block_.grid, config.grid);
   set(block_.block, config.block);
@@ -67,15 +111,12 @@ absl::Status Worker::Prepare(KernelRun& run) {
   block_.global_end = services.memory.end();
   block_.owner = this;
   run_ = &run;
-  if (kernel.mode == ExecutionMode::kLoop) {
-    const size_t bytes = kLoopStackMargin + size_t{kernel.local_bytes} * kLoopLanes;
-    if (loop_stack_.count() == 0 || loop_stack_.bytes() < bytes) {
-      loop_ready_ = false;
-      WHARF_RETURN_IF_ERROR(loop_stack_.Prepare(1, bytes));
-    }
-  } else {
+  if (!loop) {
     WHARF_RETURN_IF_ERROR(thread_stacks_.Prepare(config.block.Count(), kStackMargin + kernel.local_bytes));
-    scheduler_.Prepare(run, block_);
+    scheduler_.Prepare(run, block_, local);
+  } else if (loop_stack_.count() == 0) {
+    loop_ready_ = false;
+    WHARF_RETURN_IF_ERROR(loop_stack_.Prepare(1, kLoopStackBytes));
   }
   return absl::OkStatus();
 }
@@ -150,6 +191,7 @@ absl::Status Worker::RunLoop() {
   }
   loop_ready_ = false;  // true again if the chunk ends by itself
   loop_fault_ = absl::OkStatus();
+  block_.local_stack = block_.local_limit + LocalStackBytes(*run_->launch.kernel);  // a fault leaves it anywhere
   frame_.armed = true;
   Switch(main_, context);
   AfterRestore(main_);
@@ -190,6 +232,10 @@ absl::Status Worker::SignalStatus() const {
     return CudaStatus(CudaError::kLaunchFailure, "{}: stack overflow: too deep a recursion or too much local memory",
                       BlockName());
   }
+  const auto outside = reinterpret_cast<uintptr_t>(services.memory.confined_begin()) + services.memory.confined_bytes();
+  if (address + kAddressSlack >= outside && address - outside < kAddressSlack) {
+    return CudaStatus(CudaError::kIllegalAddress, "{}: access to an address that is not device memory", BlockName());
+  }
   if (address >= window && address - window < kSharedWindow) {
     return CudaStatus(CudaError::kIllegalAddress, "{}: access at offset {:#x} of {} bytes of shared memory",
                       BlockName(), address - window, block_.total_shared_bytes);
@@ -200,9 +246,10 @@ absl::Status Worker::SignalStatus() const {
 uint64_t Worker::ReadableBytes(uint64_t address) const {
   const auto window = reinterpret_cast<uintptr_t>(window_);
   if (address >= window && address - window < shared_bytes_) return shared_bytes_ - (address - window);
-  for (const StackPool* pool : {&thread_stacks_, &loop_stack_}) {
-    if (const uint64_t bytes = pool->BytesAt(address); bytes != 0) return bytes;
-  }
+  const uint64_t parameters = address - (window + Memory::kParametersOffset);
+  if (parameters < Memory::kParametersBytes) return Memory::kParametersBytes - parameters;
+  const uint64_t local = address - (window + Memory::kLocalOffset);
+  if (local < local_bytes_) return local_bytes_ - local;
   return services.memory.LiveBytesAt(address);
 }
 

@@ -1,4 +1,4 @@
-// One OS thread that runs blocks: its shared-memory window, its stacks, its fault handling.
+// One OS thread that runs blocks: its window of device memory, its stacks, its fault handling.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,8 @@ class Worker {
   // Called on a kernel's stack, one after the other, to fail the grid: see BlockScheduler.
   void SetFault(absl::Status status);
   [[noreturn]] void LeaveBlock();
-  // How many bytes from `address` on the running kernel may read: in device memory, the block's shared memory or its
-  // threads' stacks.
+  // How many bytes from `address` on the running kernel may read: in device memory, the block's shared memory, its
+  // threads' local memory or the parameters.
   uint64_t ReadableBytes(uint64_t address) const;
   // "kernel K, block (x,y,z)".
   std::string BlockName() const;
@@ -44,6 +44,9 @@ class Worker {
   absl::Status Attach();
   absl::Status Prepare(KernelRun& run);
   absl::Status PrepareShared(uint64_t bytes);
+  absl::Status PrepareParameters(const KernelLaunch& launch);
+  // Local memory for `threads` threads at a time.
+  absl::Status PrepareLocal(uint64_t threads, uint64_t bytes);
   // Runs blocks_left_ blocks from block_.cta on.
   absl::Status RunChunk();
   absl::Status RunLoop();
@@ -55,8 +58,8 @@ class Worker {
   Context main_;
   FaultFrame frame_;
   std::optional<ScopedFaultFrame> fault_scope_;
-  std::byte* window_ = nullptr;  // kSharedWindow bytes, of which the first shared_bytes_ are accessible
-  uint64_t shared_bytes_ = 0;
+  std::byte* window_ = nullptr;  // of Memory; shared_bytes_ and local_bytes_ of it are accessible, and the parameters
+  uint64_t shared_bytes_ = 0, local_bytes_ = 0;
   StackPool thread_stacks_, loop_stack_;
   bool loop_ready_ = false;  // the loop stack waits for a block
   absl::Status loop_fault_;

@@ -1,0 +1,70 @@
+#include "wharf/ar/client/client.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace wharf::ar {
+
+absl::StatusOr<std::unique_ptr<Client>> Client::Open(ClientConfig config) {
+  if (config.weights.empty()) config.weights.assign(config.tasks.size(), 1);
+  std::unique_ptr<Client> client(new Client(std::move(config)));
+  WHARF_RETURN_IF_ERROR(client->Start());
+  return client;
+}
+
+absl::Status Client::MakeTasks() {
+  const auto has = [this](Task task) { return std::ranges::count(config_.tasks, task); };
+  for (const Task task : {Task::kDepth, Task::kOdometry, Task::kBoxes})
+    if (has(task) > 1) return InvalidArgument("a task is named twice");
+  if (has(Task::kDepth) > 0 && has(Task::kOdometry) == 0)
+    return InvalidArgument("depth is tracked by the camera's motion: it needs odometry as well");
+  if (config_.weights.size() != config_.tasks.size())
+    return InvalidArgument("{} weights for {} tasks", config_.weights.size(), config_.tasks.size());
+  if (has(Task::kOdometry) > 0) odometry_.emplace(config_.odometry);
+  for (const Task task : config_.tasks) {
+    switch (task) {
+      case Task::kDepth:
+        tasks_.push_back(&depth_.emplace(config_.camera, config_.lite, config_.depth, *odometry_));
+        break;
+      case Task::kOdometry:
+        tasks_.push_back(&*odometry_);
+        break;
+      case Task::kBoxes:
+        tasks_.push_back(&boxes_.emplace(config_.box_drop_rate));
+        break;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Client::Start() {
+  WHARF_RETURN_IF_ERROR(MakeTasks());
+  const int count = static_cast<int>(tasks_.size());
+  WHARF_ASSIGN_OR_RETURN(const multitask::Policy policy, multitask::ParsePolicy(config_.policy, count));
+  UplinkOptions options;
+  options.server = config_.server;
+  options.jpeg_quality = config_.jpeg_quality;
+  options.hello.token = config_.token;
+  options.hello.depth_coding = config_.depth_coding;
+  options.hello.frames_per_s = config_.frames_per_s;
+  SetCamera(config_.camera, options.hello);
+  WHARF_ASSIGN_OR_RETURN(offloader_, LinkOffloader::Open(config_.dial, std::move(options), config_.tasks));
+  background_.emplace(count);
+  WHARF_ASSIGN_OR_RETURN(
+      multitask::Client client,
+      multitask::Client::Make(tasks_, policy, multitask::WeightedMerge(config_.weights), config_.profile, *offloader_,
+                              *background_, Clock::Real(), {.frames_per_s = config_.frames_per_s}));
+  client_.emplace(std::move(client));
+  return absl::OkStatus();
+}
+
+Results Client::OnFrame(const multitask::FramePointer& frame) {
+  Results results;
+  results.report = client_->OnFrame(frame);
+  if (depth_) results.depth = depth_->result();
+  if (odometry_) results.pose = odometry_->pose();
+  if (boxes_) results.boxes = boxes_->result();
+  return results;
+}
+
+}  // namespace wharf::ar

@@ -1,0 +1,78 @@
+// Client: an AR application's side. Give it every frame of the camera with what the IMU has said since the one before,
+// and before the call returns it has depth, pose and boxes of that frame; what is offloaded when, it decides by itself
+// (multitask/client.h).
+//
+//   WHARF_ASSIGN_OR_RETURN(const auto client, ar::Client::Open(std::move(config)));
+//   for (each frame) {
+//     const ar::Results results = client->OnFrame(frame);   // results.depth, results.pose, results.boxes
+//   }
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "wharf/ar/client/link_offloader.h"
+#include "wharf/multitask/tasks/boxes_task.h"
+#include "wharf/multitask/tasks/depth_task.h"
+#include "wharf/multitask/tasks/odometry_task.h"
+#include "wharf/multitask/thread_workers.h"
+
+namespace wharf::ar {
+
+struct ClientConfig {
+  scene::Intrinsics camera;
+  double frames_per_s = 60;
+  std::vector<Task> tasks = {Task::kDepth, Task::kOdometry};  // depth needs odometry: it is warped by the motion
+  std::string policy = "accumo";                              // multitask::ParsePolicy
+  std::vector<double> weights;                                // of the tasks; none: all alike
+  multitask::OffloadProfile profile;                          // what is assumed of offloads until they are measured
+  multitask::DepthEstimator lite;                             // of this device; for depth
+  multitask::DepthCalibration depth;
+  multitask::OdometryTaskOptions odometry;
+  double box_drop_rate = 0.01;  // IoU per frame of stride, until it is measured
+  Dial dial;
+  std::string server;  // HOST:PORT
+  std::string token;
+  DepthCoding depth_coding = DepthCoding::kHalf;
+  int jpeg_quality = 90;
+};
+
+struct Results {
+  multitask::DepthPointer depth;    // null: no such task, or nothing yet
+  std::optional<scene::Pose> pose;  // since the start
+  std::vector<scene::Box> boxes;
+  multitask::FrameReport report;
+};
+
+// Not thread-safe.
+class Client {
+ public:
+  // Connects to the server. kInvalidArgument: tasks, policy or weights that do not go together; else as
+  // LinkOffloader::Open.
+  static absl::StatusOr<std::unique_ptr<Client>> Open(ClientConfig config);
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // In the order of their indices. Waits for no server.
+  Results OnFrame(const multitask::FramePointer& frame);
+  const multitask::ClientCounts& Counts() const { return client_->counts(); }
+  UplinkState Link() const { return offloader_->State(); }
+
+ private:
+  explicit Client(ClientConfig config) : config_(std::move(config)) {}
+  absl::Status Start();
+  absl::Status MakeTasks();
+
+  const ClientConfig config_;
+  std::optional<multitask::OdometryTask> odometry_;
+  std::optional<multitask::DepthTask> depth_;
+  std::optional<multitask::BoxesTask> boxes_;
+  std::vector<multitask::Task*> tasks_;
+  std::unique_ptr<LinkOffloader> offloader_;
+  std::optional<multitask::ThreadBackground> background_;
+  std::optional<multitask::Client> client_;
+};
+
+}  // namespace wharf::ar

@@ -1,0 +1,126 @@
+// CoordinatedClient: an AR application's side with an agreed accuracy (ARISE): one task, offloaded when the server's
+// schedule says, tracked in between. It measures what tracking costs and how long the network takes, tells the server,
+// and keeps account of whether it gets what it agreed on.
+//
+//   WHARF_ASSIGN_OR_RETURN(const auto client, ar::CoordinatedClient::Open(std::move(config)));
+//   for (each frame) {
+//     const ar::TrackedResult result = client->OnFrame(frame);   // result.depth or result.boxes
+//   }
+//   const ar::AgreedSummary summary = client->Summary();         // summary.Within()
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "wharf/ar/client/offload_plan.h"
+#include "wharf/ar/client/result_tracker.h"
+#include "wharf/ar/client/uplink.h"
+#include "wharf/track/drop_rate.h"
+
+namespace wharf::ar {
+
+struct CoordinatedClientConfig {
+  scene::Intrinsics camera;
+  double frames_per_s = 60;
+  Task task = Task::kDepth;               // or kBoxes
+  double sla = 0.05;                      // most that its mean accuracy may be below that with a server of its own
+  multitask::OdometryTaskOptions motion;  // for depth
+  double first_drop_rate = 0.01;          // per frame of stride, until it is measured
+  Dial dial;
+  std::string server;  // HOST:PORT
+  std::string token;
+  DepthCoding depth_coding = DepthCoding::kHalf;
+  int jpeg_quality = 90;
+};
+
+enum class Standing {
+  kAway,     // no server listens
+  kWaiting,  // for room on a server
+  kServed,   // by a server's schedule
+};
+
+struct TrackedResult {
+  multitask::DepthPointer depth;  // null: another task, or nothing yet
+  std::vector<scene::Box> boxes;
+  int stride = -1;  // frames since the one that a server answered; -1: none yet
+  bool offloaded = false;
+  Standing standing = Standing::kAway;
+  absl::Status status;  // of this frame's tracking
+};
+
+struct AgreedSummary {
+  double sla = 0;
+  int64_t frames = 0, waiting = 0, away = 0;  // frames in all, and in two of the standings
+  int64_t served = 0;                         // in the third, with a result: of these are
+  double mean_stride = 0, reference_stride = 0;
+  double mean_drop = 0;                 // from the reference, by the client's drop rates
+  double drop_rate = 0, network_s = 0;  // as reported last
+  int64_t offloads = 0, answered = 0, refused = 0, lost = 0;
+  UplinkState link;
+  bool Within() const { return mean_drop <= sla; }
+};
+
+// Not thread-safe.
+class CoordinatedClient final : private ConnectionListener {
+ public:
+  // Connects to the server. kInvalidArgument: a task that has no accuracy, or an accuracy that is none; else as
+  // Uplink::Open.
+  static absl::StatusOr<std::unique_ptr<CoordinatedClient>> Open(CoordinatedClientConfig config);
+
+  // In the order of their indices, which begin at 0 or later. Waits for no server.
+  TrackedResult OnFrame(const FramePointer& frame);
+  AgreedSummary Summary() const;
+
+ private:
+  struct Answer {
+    int64_t frame = 0;
+    TimePoint came;
+    Nanoseconds server{0};
+    absl::StatusOr<std::vector<std::byte>> found;
+  };
+  // What was heard since the last frame.
+  struct News {
+    std::vector<Answer> answers;
+    std::optional<serving::ClientPlan> plan;
+    std::optional<bool> served;
+    bool lost = false;
+    std::optional<double> inference_s;
+  };
+
+  explicit CoordinatedClient(CoordinatedClientConfig config)
+      : config_(std::move(config)),
+        drop_rate_(config_.task == Task::kDepth ? track::kDepthCurve : track::kBoxCurve),
+        report_{config_.first_drop_rate, 0} {}
+  void OnWelcome(const Welcome& welcome) override;
+  void OnResult(const Result& result, int64_t frame, std::vector<std::byte> found) override;
+  void OnFailed(Task task, int64_t frame, const absl::Status& why) override;
+  void OnSchedule(serving::ClientPlan plan, bool served) override;
+  void OnClosed(const absl::Status& why) override;
+
+  absl::Status Start();
+  void Take(News news);
+  void TakeAnswer(Answer answer);
+  void Offload(const FramePointer& frame, TrackedResult& result);
+  void Count(const TrackedResult& result);
+  track::OffloadSchedule Reference() const;
+
+  const CoordinatedClientConfig config_;
+  TrackedDepth* depth_ = nullptr;  // tracker_, of one of the two kinds
+  TrackedBoxes* boxes_ = nullptr;
+  std::unique_ptr<ResultTracker> tracker_;
+  OffloadPlan plan_;
+  Standing standing_ = Standing::kAway;
+  std::map<int64_t, TimePoint> in_flight_;  // when they were captured
+  track::DropRateEstimator drop_rate_;
+  Report report_;  // network_s 0: not measured yet
+  double inference_s_ = 0;
+  int served_in_a_row_ = 0;  // frames
+  AgreedSummary counts_;     // means as sums
+  absl::Mutex mutex_;
+  News news_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<Uplink> uplink_;  // first to go
+};
+
+}  // namespace wharf::ar

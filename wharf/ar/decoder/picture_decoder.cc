@@ -1,0 +1,29 @@
+#include "wharf/ar/decoder/picture_decoder.h"
+
+#include <utility>
+
+#include "wharf/split/codec/jpeg.h"
+
+namespace wharf::ar {
+namespace {
+
+class LocalDecoder final : public PictureDecoder {
+ public:
+  absl::StatusOr<scene::Image> Decode(std::span<const std::byte> jpeg, int width, int height) override {
+    return DecodePicture(jpeg, width, height);
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<scene::Image> DecodePicture(std::span<const std::byte> jpeg, int width, int height) {
+  WHARF_ASSIGN_OR_RETURN(const split::ImageSize size, split::JpegSize(jpeg));
+  if (size.width != width || size.height != height)
+    return InvalidArgument("a picture of {} x {}, not {} x {}", size.width, size.height, width, height);
+  WHARF_ASSIGN_OR_RETURN(split::Image image, split::DecodeJpeg(jpeg, 3));
+  return scene::Image{image.width, image.height, std::move(image.pixels)};
+}
+
+std::unique_ptr<PictureDecoder> MakeLocalDecoder() { return std::make_unique<LocalDecoder>(); }
+
+}  // namespace wharf::ar

@@ -1,0 +1,68 @@
+// ArSession: one AR client of a server. Internal to the room.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+#include "wharf/ar/decoder/picture_decoder.h"
+#include "wharf/ar/server/server.h"
+#include "wharf/link/outbox.h"
+
+namespace wharf::ar {
+
+// At most `rate` a second, and `burst` at once.
+class RateLimit {
+ public:
+  RateLimit(double rate, double burst) : rate_(rate), burst_(burst), left_(burst) {}
+  bool Allows(TimePoint now);
+
+ private:
+  const double rate_, burst_;
+  double left_;
+  std::optional<TimePoint> last_;
+};
+
+class ArSession final : private link::FrameHandler {
+ public:
+  // `id`: of this session, not 0 and never used again.
+  ArSession(const ServerConfig& config, uint64_t id, std::unique_ptr<link::ByteStream> stream);
+  ~ArSession() override;
+  bool Over() const { return over_; }
+  // It has not said who it is for too long.
+  bool Late(TimePoint now) const { return handshake_.Late(now); }
+  // Tells the client where else to go.
+  void Redirect();
+
+ private:
+  absl::StatusOr<std::span<std::byte>> BulkDestination(const link::FrameHeader& header,
+                                                       std::span<const std::byte> head) override;
+  absl::Status OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
+                       std::vector<std::byte> bulk) override;
+  void OnClosed(const absl::Status& why) override;
+
+  absl::Status CheckBulk(const link::FrameHeader& header) const;
+  absl::Status Handle(const link::FrameHeader& header, std::span<const std::byte> head, std::vector<std::byte> bulk);
+  absl::Status OnHello(const link::FrameHeader& header, std::span<const std::byte> head);
+  // What the session needs, by its Hello.
+  absl::Status Prepare();
+  absl::Status OnPicture(int64_t frame, std::span<const std::byte> head, std::span<const std::byte> jpeg);
+  void FindAlone(int64_t frame, uint8_t tasks, scene::Image image);
+  void Fail(int64_t frame, uint8_t tasks, const absl::Status& why);
+  absl::Status End(const absl::Status& why);
+
+  const ServerConfig& config_;
+  const uint64_t id_;
+  wire::ServerHandshake<ArProtocol> handshake_;
+  std::atomic<bool> over_ = false;
+  std::unique_ptr<link::Channel> channel_;
+  std::shared_ptr<link::Outbox> outbox_;
+  // Of the reader's thread, once it has greeted.
+  Hello hello_;
+  std::optional<RateLimit> limit_;
+  std::unique_ptr<PictureDecoder> decoder_;
+  std::unique_ptr<SoloFinder> solo_;       // used on the lane
+  std::atomic<uint64_t> coordinated_ = 0;  // its number there
+};
+
+}  // namespace wharf::ar

@@ -1,0 +1,52 @@
+// Server: AR clients' sessions over any streams: lets clients in, reads their pictures, has things found in them and
+// sends these back. docs/protocol.md, "AR sessions".
+//
+// What a client can cost the others is bounded: pictures beyond the rate that was agreed are not even decoded, a client
+// has at most a few waiting, and one that does not read is sent away.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "wharf/ar/decoder/picture_decoder.h"
+#include "wharf/ar/server/coordination.h"
+#include "wharf/ar/server/finder.h"
+#include "wharf/ar/server/turn_queue.h"
+#include "wharf/link/byte_stream.h"
+#include "wharf/link/session_list.h"
+
+namespace wharf::ar {
+
+class ArSession;
+
+struct ServerConfig {
+  std::function<bool(const std::string& given)> admit;  // whether a token is right; null: any is
+  MakeSoloFinder make_solo;                             // null: only clients with an SLA are served
+  TurnQueue* solo = nullptr;                            // of those without
+  Coordination* coordination = nullptr;                 // null: nobody's accuracy is answered for
+  BatchFinder* batch_finder = nullptr;                  // the coordination's
+  // Of one client's pictures; as it is, in this process.
+  std::function<absl::StatusOr<std::unique_ptr<PictureDecoder>>()> make_decoder = MakeLocalDecoder;
+  double max_pictures_per_s = 120;  // of one client
+  size_t max_sessions = 256;
+  size_t max_unread_bytes = 32 << 20;  // of answers to a client that does not read
+  std::string next;  // servers for clients that there is no room for: Redirect::servers; "": there are none
+};
+
+// Thread-safe. What the config points to must outlive it.
+class Server {
+ public:
+  explicit Server(ServerConfig config);
+  // Ends all sessions.
+  ~Server();
+  void Accept(std::unique_ptr<link::ByteStream> stream);
+  // Tells all clients where else to go, if there is anywhere, and waits for them to leave, at most `grace`.
+  void Drain(Nanoseconds grace);
+
+ private:
+  const ServerConfig config_;
+  link::SessionList<ArSession> sessions_;
+};
+
+}  // namespace wharf::ar

@@ -1,0 +1,240 @@
+// Sessions over streams in memory: what clients get, what each can do wrong, and that another is served all the while.
+#include "wharf/ar/server/server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "wharf/ar/server/testing.h"
+#include "wharf/link/testing.h"
+#include "wharf/split/codec/jpeg.h"
+
+namespace wharf::ar {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr Nanoseconds kPatience = std::chrono::seconds(60);
+
+uint8_t Bits(std::initializer_list<Task> tasks) {
+  uint8_t bits = 0;
+  for (const Task task : tasks) bits |= static_cast<uint8_t>(1 << static_cast<int>(task));
+  return bits;
+}
+
+Hello GoodHello() {
+  Hello hello;
+  hello.token = "right";
+  hello.tasks = Bits({Task::kDepth, Task::kOdometry});
+  hello.width = kTestWidth;
+  hello.height = kTestHeight;
+  hello.fx = hello.fy = 20;
+  return hello;
+}
+Hello HelloWithSla(double sla) {
+  Hello hello = GoodHello();
+  hello.tasks = Bits({Task::kDepth});
+  hello.sla = sla;
+  return hello;
+}
+
+// Counts how many of its kind there are.
+class CountedDecoder final : public PictureDecoder {
+ public:
+  explicit CountedDecoder(std::atomic<int>& alive) : alive_(alive) { ++alive_; }
+  ~CountedDecoder() override { --alive_; }
+  absl::StatusOr<scene::Image> Decode(std::span<const std::byte> jpeg, int width, int height) override {
+    return local_->Decode(jpeg, width, height);
+  }
+
+ private:
+  std::atomic<int>& alive_;
+  const std::unique_ptr<PictureDecoder> local_ = MakeLocalDecoder();
+};
+
+class ArServerTest : public ::testing::Test {
+ protected:
+  ArServerTest() {
+    ServerConfig config;
+    config.admit = [](const std::string& token) { return token == "right"; };
+    config.make_solo = [](const Hello& hello) -> absl::StatusOr<std::unique_ptr<SoloFinder>> {
+      if ((hello.tasks & Bits({Task::kBoxes})) != 0) return FailedPrecondition("no network finds boxes here");
+      return std::make_unique<BrightnessFinder>();
+    };
+    config.solo = &queue_;
+    config.coordination = &coordination_;
+    config.batch_finder = &batches_;
+    config.make_decoder = [this]() -> absl::StatusOr<std::unique_ptr<PictureDecoder>> {
+      return std::make_unique<CountedDecoder>(decoders_);
+    };
+    server_ = std::make_unique<Server>(config);
+  }
+
+  std::unique_ptr<link::ByteStream> Dial() {
+    auto [theirs, ours] = link::MemoryPair();
+    server_->Accept(std::move(theirs));
+    return std::move(ours);
+  }
+  absl::StatusOr<std::unique_ptr<Connection>> Open(const Hello& hello, Ear& ear) {
+    return Connection::Open(Dial(), hello, ear, kPatience);
+  }
+  std::unique_ptr<Connection> MustOpen(const Hello& hello, Ear& ear) {
+    auto connection = Open(hello, ear);
+    EXPECT_TRUE(connection.ok()) << ToString(connection.status());
+    return connection.ok() ? *std::move(connection) : nullptr;
+  }
+  // Whether somebody who does everything right is served.
+  bool ServesOthers() {
+    Ear ear;
+    const auto client = MustOpen(GoodHello(), ear);
+    if (client == nullptr || !client->Send(5, Bits({Task::kDepth}), GreyPicture(160), 95).ok()) return false;
+    const Ear::Heard heard = ear.Next();
+    return heard.frame == 5 && heard.status.ok() && heard.found == BrightnessOf(GreyPicture(160));
+  }
+
+  std::atomic<int> decoders_ = 0;
+  TurnQueue queue_;
+  BrightnessBatches batches_;
+  Coordination coordination_{
+      {.finder = &batches_, .profile = *serving::InferenceProfile::Make("test", {{1, 10}, {4, 16}})}};
+  std::unique_ptr<Server> server_;  // first to go
+};
+
+TEST_F(ArServerTest, FindsThingsInPictures) {
+  Ear ear;
+  const auto client = MustOpen(GoodHello(), ear);
+  ASSERT_NE(client, nullptr);
+  ASSERT_EQ(client->Send(7, Bits({Task::kDepth, Task::kOdometry}), GreyPicture(64), 95), absl::OkStatus());
+  const Ear::Heard depth = ear.Next(), odometry = ear.Next();
+  EXPECT_EQ(depth.task, Task::kDepth);
+  EXPECT_EQ(depth.frame, 7);
+  EXPECT_EQ(depth.status, absl::OkStatus());
+  EXPECT_EQ(depth.found, BrightnessOf(GreyPicture(64)));
+  EXPECT_EQ(odometry.task, Task::kOdometry);
+  EXPECT_EQ(odometry.status, NotFound("nothing moves"));
+}
+
+TEST_F(ArServerTest, RefusesWhatItCannotServe) {
+  Ear ear;
+  const auto refusal = [&](auto change) {
+    Hello hello = GoodHello();
+    change(hello);
+    return Open(hello, ear).status();
+  };
+  EXPECT_EQ(refusal([](Hello& hello) { hello.token = "wrong"; }),
+            Unauthenticated("the token is wrong: use the server's token file"));
+  EXPECT_EQ(refusal([](Hello& hello) { hello.major = 9; }).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(refusal([](Hello& hello) { hello.tasks = Bits({Task::kBoxes}); }),
+            FailedPrecondition("no network finds boxes here"));
+  EXPECT_EQ(refusal([](Hello& hello) { hello.sla = 0.1; }),
+            InvalidArgument("an accuracy can be agreed for one task a session"));
+  EXPECT_EQ(refusal([](Hello& hello) {
+              hello.sla = 0.1;
+              hello.tasks = Bits({Task::kDepth});
+              hello.width = 64;
+            }),
+            InvalidArgument("pictures of 64 x 16 for a network that takes 32 x 16"));
+  EXPECT_TRUE(ServesOthers());
+}
+
+// Each ends its own session, with the reason.
+TEST_F(ArServerTest, GarbageEndsOneSession) {
+  const std::vector<std::byte> head = wire::Encode(Picture{Bits({Task::kDepth})});
+  const std::vector<std::byte> jpeg = *split::EncodeJpeg({kTestWidth, kTestHeight, 3, GreyPicture(9).rgb}, 90);
+  const std::vector<std::byte> large = *split::EncodeJpeg({64, 64, 3, GreyPicture(9, 64, 64).rgb}, 90);
+  struct Wrong {
+    FrameKind kind;
+    std::vector<std::byte> head, bulk;
+    const char* why;
+  };
+  const Wrong wrongs[] = {
+      {FrameKind::kPicture, head, link::Pattern(500), "JPEG"},
+      {FrameKind::kPicture, head, large, "a picture of 64 x 64, not 32 x 16"},
+      {FrameKind::kPicture, head, {jpeg.begin(), jpeg.begin() + 40}, "JPEG"},
+      {FrameKind::kPicture, link::Pattern(3), jpeg, "a picture's head is malformed"},
+      {FrameKind::kPicture, wire::Encode(Picture{Bits({Task::kBoxes})}), jpeg, "tasks that the Hello does not name"},
+      {FrameKind::kReport, wire::Encode(Report{}), {}, "without an agreed accuracy"},
+      {FrameKind::kReport, head, jpeg, "bytes that a message"},
+      {FrameKind::kHello, wire::Encode(GoodHello()), {}, "unknown message"},
+      {static_cast<FrameKind>(999), {}, {}, "unknown message 999"},
+  };
+  for (const Wrong& wrong : wrongs) {
+    SCOPED_TRACE(wrong.why);
+    link::Recorder seen;
+    const auto channel = link::Channel::Create(Dial());
+    channel->Start(&seen);
+    ASSERT_TRUE(SendMessage(*channel, FrameKind::kHello, GoodHello()).ok());
+    ASSERT_TRUE(channel->Send(static_cast<uint16_t>(wrong.kind), 1, wrong.head, wrong.bulk).ok());
+    const auto frames = seen.Take(2);
+    ASSERT_EQ(frames.size(), 2u);
+    ASSERT_EQ(frames[1].header.kind, static_cast<uint16_t>(FrameKind::kGoodbye));
+    const auto goodbye = wire::Decode<Goodbye>(link::AsBytes(frames[1].head));
+    ASSERT_TRUE(goodbye.ok());
+    EXPECT_THAT(goodbye->message, HasSubstr(wrong.why));
+  }
+  EXPECT_TRUE(ServesOthers());
+}
+
+TEST_F(ArServerTest, AFloodIsRefusedPictureByPicture) {
+  Ear ear;
+  const auto client = MustOpen(GoodHello(), ear);
+  ASSERT_NE(client, nullptr);
+  constexpr int kPictures = 300;
+  for (int i = 0; i < kPictures; ++i) ASSERT_TRUE(client->Send(i, Bits({Task::kDepth}), GreyPicture(64), 95).ok());
+  EXPECT_TRUE(ServesOthers());
+  for (int i = 0; i < kPictures; ++i) {
+    const Ear::Heard heard = ear.Next();
+    ASSERT_GE(heard.frame, 0);
+    if (!heard.status.ok()) {
+      EXPECT_EQ(heard.status.code(), absl::StatusCode::kResourceExhausted);
+    }
+  }
+}
+
+TEST_F(ArServerTest, AVanishedClientIsForgotten) {
+  {
+    Ear ear;
+    const auto client = MustOpen(HelloWithSla(0.2), ear);
+    ASSERT_NE(client, nullptr);
+    ASSERT_TRUE(client->Send(1, Bits({Task::kDepth}), GreyPicture(64), 95).ok());
+  }
+  EXPECT_TRUE(ServesOthers());
+  while (coordination_.Counts().served + coordination_.Counts().waiting > 0)
+    Clock::Real().SleepFor(std::chrono::milliseconds(1));
+}
+
+// Nobody else comes who would have it looked after.
+TEST_F(ArServerTest, AnEndedSessionKeepsNothing) {
+  {
+    Ear ear;
+    const auto client = MustOpen(GoodHello(), ear);
+    ASSERT_NE(client, nullptr);
+    EXPECT_EQ(decoders_, 1);
+  }
+  while (decoders_ > 0) Clock::Real().SleepFor(std::chrono::milliseconds(1));
+}
+
+TEST_F(ArServerTest, ClientsWithAnAccuracyAreScheduled) {
+  Ear ear;
+  const auto client = MustOpen(HelloWithSla(0.2), ear);
+  ASSERT_NE(client, nullptr);
+  // A camera that goes on, as asked, until something was found for it, whether it is served or waits by then.
+  const TimePoint start = Clock::Real().Now();
+  bool answered = false;
+  for (int64_t frame = 0; !answered;) {
+    Clock::Real().SleepUntil(start + FromSeconds(static_cast<double>(frame) / 60));
+    for (const Ear::Heard& heard : ear.Take()) answered = answered || heard.status.ok();
+    const auto plan = ear.Plan();
+    const bool asked = plan && (std::ranges::find(plan->frames, frame) != plan->frames.end() ||
+                                (plan->interval > 0 && frame % plan->interval == 0));
+    if (asked) {
+      ASSERT_TRUE(client->Send(frame, Bits({Task::kDepth}), GreyPicture(64), 95).ok());
+    }
+    ++frame;
+  }
+  ASSERT_TRUE(client->Tell({.drop_rate = 0.02, .network_s = 0.01}).ok());
+}
+
+}  // namespace
+}  // namespace wharf::ar

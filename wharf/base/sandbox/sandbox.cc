@@ -1,0 +1,38 @@
+#include "wharf/base/sandbox/sandbox.h"
+
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "wharf/base/sandbox/seccomp_filter.h"
+
+namespace wharf {
+namespace {
+
+absl::Status Limit(decltype(RLIMIT_CORE) resource, rlim_t most, std::string_view name) {
+  const rlimit limit{most, most};
+  return setrlimit(resource, &limit) == 0 ? absl::OkStatus() : ErrnoStatus(errno, name);
+}
+
+}  // namespace
+
+absl::Status EnterSandbox(const SandboxPolicy& policy) {
+  WHARF_RETURN_IF_ERROR(Limit(RLIMIT_CORE, 0, "setrlimit(RLIMIT_CORE)"));
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return ErrnoStatus(errno, "prctl(PR_SET_NO_NEW_PRIVS)");
+  if (policy.address_space) {
+    WHARF_RETURN_IF_ERROR(Limit(RLIMIT_AS, *policy.address_space, "setrlimit(RLIMIT_AS)"));
+  }
+  std::vector<sock_filter> filter = MakeFilter(policy);
+  if (filter.empty()) return absl::OkStatus();
+  const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0) {
+    return ErrnoStatus(errno, "seccomp");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace wharf

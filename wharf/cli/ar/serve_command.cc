@@ -1,0 +1,155 @@
+// wharf ar serve: looks at AR clients' pictures.
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "wharf/ar/finders/task_finder.h"
+#include "wharf/ar/server/server.h"
+#include "wharf/base/log.h"
+#include "wharf/cli/ar/networks.h"
+#include "wharf/cli/common/access_options.h"
+#include "wharf/cli/common/ar_command.h"
+#include "wharf/cli/common/commands.h"
+#include "wharf/cli/common/files.h"
+#include "wharf/cli/common/model_device_option.h"
+#include "wharf/cli/common/option_types.h"
+#include "wharf/cli/common/shim_directory.h"
+#include "wharf/exec/torch_engine.h"
+#include "wharf/perception/latency_profile.h"
+#include "wharf/server/front/signals.h"
+#include "wharf/server/front/stream_server.h"
+
+namespace wharf::cli {
+namespace {
+
+constexpr const char* kFooter = R"(
+Two kinds of clients come here. One that offloads by its own plan (wharf ar client) has depth, odometry and boxes found in
+whatever it sends; such clients take turns. One that asks for an accuracy is told when to offload: the server plans for
+all of these together, in batches, so that each stays within its accuracy drop.
+
+Without --profile the server first measures how long its network takes for each size of batch.
+
+Example: wharf ar serve --listen 0.0.0.0:7072 --token-file token --promise depth --largest-batch 8)";
+
+struct ArServeOptions {
+  std::string networks, listen = "127.0.0.1:7072", device = "auto", promise = "depth", profile;
+  server::AccessOptions access;
+  std::vector<std::string> next;
+  Nanoseconds drain_timeout = std::chrono::seconds(3);
+  int threads = 1, largest_batch = 8;
+  size_t max_sessions = 256;
+};
+
+// The profile that --profile names, or what is measured now on grey pictures.
+absl::StatusOr<serving::InferenceProfile> ProfileOf(ar::BatchFinder& finder, const ArServeOptions& options) {
+  perception::LatencyProfile profile{options.promise, "this machine", {}};
+  if (options.profile.empty()) {
+    const scene::Image grey{finder.Width(), finder.Height(),
+                            std::vector<uint8_t>(size_t{3} * finder.Width() * finder.Height(), 128)};
+    perception::LatencyOptions measuring;
+    std::erase_if(measuring.batches, [&](int batch) { return batch > options.largest_batch; });
+    const auto run = [&](int batch) {
+      const auto found = finder.Find(std::vector<scene::Image>(batch, grey), std::vector<ar::DepthCoding>(batch));
+      return found.front().status();
+    };
+    WHARF_ASSIGN_OR_RETURN(profile.batches, perception::MeasureLatency(run, measuring, Clock::Real()));
+  } else {
+    WHARF_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.profile));
+    auto parsed = perception::ParseLatencyProfile(text);
+    if (!parsed.ok()) return InvalidArgument("{}: {}", options.profile, Message(parsed.status()));
+    profile = *std::move(parsed);
+  }
+  std::map<int, double> batch_ms;
+  for (const auto& [batch, ms] : profile.batches) batch_ms[batch] = ms;
+  return serving::InferenceProfile::Make(profile.network + " on " + profile.machine, batch_ms);
+}
+
+void LogEnd(const ar::Coordination& coordination) {
+  const ar::CoordinationCounts counts = coordination.Counts();
+  Log(LogLevel::kInfo, "AR server ends",
+      {{"served", counts.served},
+       {"waiting", counts.waiting},
+       {"requests", counts.scheduler.requests},
+       {"unscheduled", counts.scheduler.unscheduled},
+       {"late", counts.scheduler.late},
+       {"evicted", counts.scheduler.evicted}});
+}
+
+absl::Status RunArServe(const ArServeOptions& options) {
+  WHARF_ASSIGN_OR_RETURN(const auto control, server::MakeAccessControl(options.listen, options.access));
+  const std::string next = fmt::format("{}", fmt::join(options.next, ","));
+  if (!next.empty()) WHARF_RETURN_IF_ERROR(ar::ServersOf({next}).status());
+  server::BlockEndingSignals();
+  WHARF_ASSIGN_OR_RETURN(const auto engine, exec::MakeTorchEngineOn(options.device, {options.threads}));
+  const bool boxes = options.promise == "boxes";
+  WHARF_ASSIGN_OR_RETURN(const auto depth,
+                         perception::DepthNetwork::Load(*engine, options.networks + "/depth.onnx",
+                                                        {.largest_batch = boxes ? 1 : options.largest_batch}));
+  WHARF_ASSIGN_OR_RETURN(const auto detector,
+                         perception::Detector::Load(*engine, options.networks + "/detector.onnx",
+                                                    {.largest_batch = boxes ? options.largest_batch : 1}));
+  const ar::Networks networks{&depth, &detector};
+  const auto finder = boxes ? ar::MakeBoxBatches(detector) : ar::MakeDepthBatches(depth);
+  WHARF_ASSIGN_OR_RETURN(serving::InferenceProfile profile, ProfileOf(*finder, options));
+  const std::string program = ExecutableDirectory() + "/wharf-decode";
+  if (access(program.c_str(), X_OK) != 0)
+    return NotFound("{}, in which pictures are decoded, is not installed", program);
+  ar::TurnQueue solo;
+  ar::Coordination coordination({.finder = finder.get(), .profile = std::move(profile)});
+  ar::Server server({.admit = [&](const std::string& token) { return control.Admits(token); },
+                     .make_solo = [&](const ar::Hello& hello) { return ar::MakeTaskFinder(hello, networks); },
+                     .solo = &solo,
+                     .coordination = &coordination,
+                     .batch_finder = finder.get(),
+                     .make_decoder = [program] { return ar::StartDecoderProcess(program); },
+                     .max_sessions = options.max_sessions,
+                     .next = next});
+  WHARF_ASSIGN_OR_RETURN(auto listener, link::Listener::Create(options.listen));
+  std::printf("wharf: serving AR at %s\n", listener->Address().c_str());
+  std::fflush(stdout);
+  server::ServeUntilSignal(std::move(listener), control.tls,
+                           [&](std::unique_ptr<link::ByteStream> stream) { server.Accept(std::move(stream)); });
+  server.Drain(options.drain_timeout);
+  LogEnd(coordination);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddArServeCommand(CLI::App& app) {
+  CLI::App* command = ArCommand(app).add_subcommand("serve", "Find depth, motion and boxes in AR clients' pictures.");
+  command->footer(kFooter);
+  auto options = std::make_shared<ArServeOptions>();
+  AddNetworksOption(command, options->networks);
+  command->add_option("--listen", options->listen, "HOST:PORT, [V6]:PORT or unix:PATH")->capture_default_str();
+  AddAccessOptions(command, options->access);
+  command->add_option("--next", options->next, "Servers for clients that there is no room for, the best first")
+      ->type_name("HOST:PORT,...")
+      ->delimiter(',');
+  AddDuration(command, "--drain-timeout", options->drain_timeout,
+              "After SIGTERM clients are handed over to --next within this time");
+  command->add_option("--promise", options->promise, "The task whose accuracy can be agreed on: depth or boxes")
+      ->check(CLI::IsMember({"depth", "boxes"}))
+      ->capture_default_str();
+  command->add_option("--largest-batch", options->largest_batch, "Pictures in one run of that task's network")
+      ->check(CLI::Range(1, perception::kLargestBatch))
+      ->capture_default_str();
+  command->add_option("--profile", options->profile, "What wharf ar latency --json wrote on this machine")
+      ->type_name("FILE");
+  AddModelDevice(command, options->device);
+  command->add_option("--threads", options->threads, "Of one operator")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command->add_option("--max-sessions", options->max_sessions, "Clients at once")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  command->callback([options] {
+    SetDefaultLogLevel(LogLevel::kInfo);
+    if (const absl::Status done = RunArServe(*options); !done.ok()) Fail(done);
+  });
+}
+
+}  // namespace wharf::cli

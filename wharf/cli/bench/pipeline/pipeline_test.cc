@@ -1,0 +1,148 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "wharf/cli/bench/pipeline/real.h"
+#include "wharf/cli/bench/pipeline/report.h"
+
+namespace wharf::cli {
+namespace {
+
+using testing::HasSubstr;
+
+// One model of two blocks: early ones are as fast on the slow class, late ones are not.
+pipeline::ModelProfile TwoBlocks() {
+  pipeline::ModelProfile profile{"tiny", {1'000'000, 0}, {}};
+  profile.vgpus.push_back({"L4", 1, {{4000, 4000}, {6000, 6000}}});
+  profile.vgpus.push_back({"P4", 1, {{5000, 40'000}, {8000, 80'000}}});
+  return profile;
+}
+
+PipelineCase SmallCase(const pipeline::ModelProfile& profile, double slo_us) {
+  PipelineCase one;
+  one.cluster = {"lab", {{"L4"}, {"P4"}}, {{0, 2, 1, 10e9}, {1, 4, 1, 10e9}}};
+  one.demands = {{&profile, slo_us, 0.4 * slo_us, 1, std::nullopt}};
+  return one;
+}
+
+pipeline::LoadSearch ShortSearch() {
+  pipeline::LoadSearch search;
+  search.seconds = 5;
+  search.seeds = 1;
+  return search;
+}
+
+PipelineAlgorithm Algorithm(const char* name) { return *ParsePipelineAlgorithm(name); }
+
+TEST(PipelineAlgorithm, IsAnAlgorithmWithVariants) {
+  EXPECT_EQ(Algorithm("np").mode, pipeline::Mode::kNoPartitioning);
+  EXPECT_EQ(Algorithm("dart-r+uncut-sharing").sharing, pipeline::Sharing::kFastestAsUncut);
+  const PipelineAlgorithm reactive = Algorithm("reactive+in-order+idle-only+packed+eager");
+  EXPECT_EQ(reactive.scheduler, pipeline::SchedulerKind::kReactive);
+  EXPECT_EQ(reactive.rules.choice, pipeline::ReactiveRules::Choice::kInOrder);
+  EXPECT_EQ(reactive.rules.ahead, 1);
+  EXPECT_FALSE(reactive.rules.waits);
+  EXPECT_EQ(reactive.placement, pipeline::Placement::kInOrder);
+}
+
+TEST(PipelineAlgorithm, HasNoOtherNamesThanItsOwn) {
+  for (const char* name : {"", "oracle", "ours+in-order", "np+uncut-sharing", "reactive+", "reactive+fast"}) {
+    EXPECT_EQ(ParsePipelineAlgorithm(name).status().code(), absl::StatusCode::kInvalidArgument) << name;
+  }
+}
+
+TEST(PipelineCase, ServesMoreWherePartsRunOnSlowGpus) {
+  const pipeline::ModelProfile profile = TwoBlocks();
+  const auto rows = RunPipelineCase(SmallCase(profile, 50'000), {Algorithm("np"), Algorithm("ours")}, ShortSearch());
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  ASSERT_EQ(rows->size(), 2u);
+  const PipelineBenchRow &np = (*rows)[0], &ours = (*rows)[1];
+  EXPECT_EQ(ours.algorithm, "ours");
+  EXPECT_GT(ours.planned_xput, 1.3 * np.planned_xput);
+  EXPECT_GT(ours.max_load_factor_99, 1.2 * np.max_load_factor_99);
+  EXPECT_GT(ours.util_low, np.util_low);
+  EXPECT_LE(ours.max_load_factor_99, 1.2);  // of the plan itself: rounding leaves it a little room
+}
+
+TEST(PipelineCase, AnSloThatCannotBeMetIsARowOfNothing) {
+  const pipeline::ModelProfile profile = TwoBlocks();
+  const auto rows = RunPipelineCase(SmallCase(profile, 5000), {Algorithm("ours")}, ShortSearch());
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  EXPECT_EQ((*rows)[0].planned_xput, 0);
+  EXPECT_EQ((*rows)[0].max_load_factor_99, 0);
+}
+
+std::vector<PipelineBenchRow> TwoGroups() {
+  std::vector<PipelineBenchRow> rows;
+  for (const char* dnns : {"a|b", "c|d"}) {
+    PipelineBenchRow row{"", dnns, "0.5-0.5", "hc1", "np", 600, 600, 0, 0.1, 0.5, {0.4, 0.6}, 0.1, 0.9};
+    rows.push_back(row);
+    row.algorithm = "ours";
+    row.planned_xput = 1000;
+    row.max_load_factor_99 = dnns[0] == 'a' ? 0.9 : 1.0;
+    row.util_low = 0.8;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+TEST(PipelineReport, JsonRowsAreFlatAndNamedAsAskedFor) {
+  const auto json = nlohmann::json::parse(PipelineRowsAsJson(TwoGroups()));
+  ASSERT_EQ(json.size(), 4u);
+  EXPECT_EQ(json[0]["dnns"], "a|b");
+  EXPECT_EQ(json[0]["max_load_factor_99"], 0.5);
+  for (const char* key :
+       {"weights", "cluster", "algorithm", "planned_xput", "bound_xput", "gap", "solve_s", "util_low", "util_high"}) {
+    EXPECT_TRUE(json[0].contains(key)) << key;
+  }
+}
+
+TEST(PipelineReport, MeansAreOverTheGroupsOfACluster) {
+  const std::string text = PipelineMeansAsTable(TwoGroups()).Text();
+  EXPECT_THAT(text, HasSubstr("60.0 %"));  // planned, of ours
+  EXPECT_THAT(text, HasSubstr("0.950"));
+  EXPECT_THAT(text, HasSubstr("90.0 %"));  // ours is more than np by
+}
+
+TEST(PipelineReport, ChartsHaveABarForEachAlgorithm) {
+  report::HtmlPage page("page");
+  std::vector<PipelineBenchRow> rows = TwoGroups();
+  rows[1].attainment = {1, 0.5};
+  AddPipelineCharts(rows, page);
+  EXPECT_THAT(page.Text(), HasSubstr("load, 1/2 of our plan; a|b"));
+  EXPECT_THAT(page.Text(), HasSubstr("Maximum load factor at 99 % attainment"));
+  EXPECT_THAT(page.Text(), HasSubstr("Utilisation of the slower GPUs"));
+}
+
+// Ten requests a second for ten seconds, those sent in [from, until) not on time.
+std::vector<SentRequest> Sent(double from, double until) {
+  std::vector<SentRequest> requests;
+  for (int i = 0; i < 100; ++i) requests.push_back({0.1 * i, 0.1 * i < from || 0.1 * i >= until});
+  return requests;
+}
+
+TEST(RealPipeline, RecoveryIsWhenTheLastBadSecondBegan) {
+  EXPECT_EQ(RecoveryTime(Sent(20, 20), 3), 0);
+  EXPECT_EQ(RecoveryTime(Sent(0, 2), 3), 0);  // what was before the fault does not count
+  EXPECT_EQ(RecoveryTime({}, 3), 0);
+  EXPECT_NEAR(RecoveryTime(Sent(3, 5), 3), 1.8, 1e-9);  // of the ten requests from 4.8 s on two are bad
+  EXPECT_NEAR(RecoveryTime(Sent(8, 20), 3), 6.9, 1e-9);
+}
+
+TEST(RealPipeline, TheDifferenceIsTheLargerOfTheTwo) {
+  RealPipelineResult result;
+  RealPipelineRow& row = result.rows.emplace_back();
+  row.load = 0.5;
+  row.real = {0.9, 45, 10, 20, 12, 1, 10, 0.5};
+  row.simulated = {1.0, 60, 10, 20, 12, 1, 10, 0.5};
+  EXPECT_NEAR(row.Difference(), 0.25, 1e-9);
+  EXPECT_THAT(RealRowsAsTable(result).Text(), HasSubstr("25.0 %"));
+  const auto json = nlohmann::json::parse(RealPipelineAsJson(result));
+  ASSERT_EQ(json.size(), 2u);
+  EXPECT_EQ(json[0]["simulated"], false);
+  EXPECT_EQ(json[1]["on_time_per_s"], 60);
+}
+
+}  // namespace
+}  // namespace wharf::cli

@@ -1,0 +1,20 @@
+// What `wharf bench serving` shows: tables and plots, the thesis's figures beside ours.
+#pragma once
+
+#include <vector>
+
+#include "wharf/cli/bench/serving/rows.h"
+#include "wharf/report/html_page.h"
+#include "wharf/report/table.h"
+
+namespace wharf::cli {
+
+// Figures 3.13, 3.15, 3.16, 3.17 and 3.22: clients, how many times as many ARISE serves, that of the thesis, batches,
+// idle time.
+report::Table ServingClientsTable(const std::vector<ServingRow>& rows);
+// Figures 3.14, 3.20 and 3.21, and what the scheduler takes: how well plans and estimates hold.
+report::Table ServingQualityTable(const std::vector<ServingRow>& rows);
+// Bars of the clients, drops against SLAs (Figure 3.14), ARISE over time (3.19) and when its batches begin (3.20).
+void AddServingCharts(const std::vector<ServingRow>& rows, report::HtmlPage& page);
+
+}  // namespace wharf::cli

@@ -1,0 +1,164 @@
+#include "wharf/cli/bench/split/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "wharf/report/bar_chart.h"
+#include "wharf/report/line_chart.h"
+
+namespace wharf::cli {
+namespace {
+
+using report::Align;
+
+std::string Number(double value) { return std::isfinite(value) ? fmt::format("{:.1f}", value) : "never"; }
+
+bool SameQuestion(const SplitBenchRow& a, const SplitBenchRow& b) {
+  return a.model == b.model && a.scenario == b.scenario && a.encoding == b.encoding;
+}
+
+bool IsFixed(const SplitBenchRow& row) { return row.scenario.find("Mbit/s") != std::string::npos; }
+
+nlohmann::ordered_json RowAsJson(const SplitBenchRow& row) {
+  nlohmann::ordered_json json = {{"model", row.model},
+                                 {"scenario", row.scenario},
+                                 {"system", row.system},
+                                 {"encoding", row.encoding},
+                                 {"simulated", !row.measured},
+                                 {"inferences", row.inferences},
+                                 {"latency_ms_mean", row.latency_ms_mean},
+                                 {"latency_ms_std", row.latency_ms_std},
+                                 {"latency_ms_p95", row.latency_ms_p95},
+                                 {"latency_ms_p99", row.latency_ms_p99},
+                                 {"transmission_share", row.transmission_share},
+                                 {"energy_j", row.energy_j},
+                                 {"energy_is_modelled", true},
+                                 {"lost_inferences", row.lost_inferences},
+                                 {"lower_bound_ms", row.lower_bound_ms}};
+  if (!row.measured) return json;
+  const MeasuredSplit& measured = *row.measured;
+  if (measured.energy_j) {
+    json["energy_j"] = *measured.energy_j;
+    json["energy_is_modelled"] = false;
+  }
+  json["slow_down"] = measured.slow_down;
+  json["planned_ms_mean"] = measured.planned_ms_mean;
+  json["message_error_ms_mean"] = measured.message_error_ms_mean;
+  json["largest_share_of_bound"] = measured.largest_share_of_bound;
+  json["finished_alone"] = measured.finished_alone;
+  return json;
+}
+
+// The fixed links of one model and encoding.
+std::string LatencyLines(const std::vector<const SplitBenchRow*>& rows) {
+  std::vector<std::string> scenarios;
+  std::vector<report::Line> lines;
+  for (const SplitBenchRow* row : rows) {
+    if (!IsFixed(*row)) continue;
+    if (std::find(scenarios.begin(), scenarios.end(), row->scenario) == scenarios.end()) {
+      scenarios.push_back(row->scenario);
+    }
+    auto line = std::find_if(lines.begin(), lines.end(), [&](const auto& one) { return one.label == row->system; });
+    if (line == lines.end()) line = lines.insert(lines.end(), {row->system, {}});
+    line->values.push_back(row->latency_ms_mean);
+  }
+  if (scenarios.empty()) return "";
+  return report::LineChart{fmt::format("{}, {}", rows[0]->model, rows[0]->encoding),
+                           fmt::format("fixed links: {}", fmt::join(scenarios, ", ")),
+                           "ms",
+                           true,
+                           1,
+                           std::move(lines)}
+      .Svg();
+}
+
+// The others.
+std::string LatencyBars(const std::vector<const SplitBenchRow*>& rows) {
+  report::BarChart chart{fmt::format("{}, {}: mean latency", rows[0]->model, rows[0]->encoding), "ms", false, {}};
+  for (const SplitBenchRow* row : rows) {
+    if (IsFixed(*row) || !std::isfinite(row->latency_ms_mean)) continue;
+    if (chart.groups.empty() || chart.groups.back().title != row->scenario) chart.groups.push_back({row->scenario, {}});
+    chart.groups.back().bars.push_back({row->system, row->latency_ms_mean});
+  }
+  return chart.groups.empty() ? "" : chart.Svg();
+}
+
+}  // namespace
+
+std::string SplitRowsAsJson(const std::vector<SplitBenchRow>& rows) {
+  nlohmann::ordered_json array = nlohmann::ordered_json::array();
+  for (const SplitBenchRow& row : rows) array.push_back(RowAsJson(row));
+  return array.dump(1) + "\n";
+}
+
+report::Table SplitRowsAsTable(const std::vector<SplitBenchRow>& rows) {
+  const bool measured = std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.measured; });
+  report::Table table({{"model"},
+                       {"scenario"},
+                       {"encoding"},
+                       {"system"},
+                       {"mean ms", Align::kRight},
+                       {"std", Align::kRight},
+                       {"p95", Align::kRight},
+                       {"p99", Align::kRight},
+                       {measured ? "planned" : "bound", Align::kRight},
+                       {"link", Align::kRight},
+                       {"J (modelled)", Align::kRight}});
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const SplitBenchRow& row = rows[i];
+    const bool new_group = i == 0 || !SameQuestion(rows[i - 1], row);
+    if (new_group && i > 0) table.AddRule();
+    table.AddRow({new_group ? row.model : "", new_group ? row.scenario : "", new_group ? row.encoding : "", row.system,
+                  Number(row.latency_ms_mean), Number(row.latency_ms_std), Number(row.latency_ms_p95),
+                  Number(row.latency_ms_p99), Number(row.measured ? row.measured->planned_ms_mean : row.lower_bound_ms),
+                  fmt::format("{:.0f} %", 100 * row.transmission_share), fmt::format("{:.3f}", row.energy_j)});
+  }
+  return table;
+}
+
+report::Table SplitGainsAsTable(const std::vector<SplitBenchRow>& rows) {
+  report::Table table({{"model"},
+                       {"scenario"},
+                       {"encoding"},
+                       {"best other"},
+                       {"its mean ms", Align::kRight},
+                       {"intra-dp", Align::kRight},
+                       {"less by", Align::kRight},
+                       {"bound ms", Align::kRight},
+                       {"possible at most", Align::kRight}});
+  for (const SplitBenchRow& ours : rows) {
+    if (ours.system != "intra-dp") continue;
+    const SplitBenchRow* best = nullptr;
+    for (const SplitBenchRow& row : rows) {
+      if (!SameQuestion(row, ours) || row.system == ours.system) continue;
+      if (best == nullptr || row.latency_ms_mean < best->latency_ms_mean) best = &row;
+    }
+    if (best == nullptr) continue;
+    const auto less = [&](double ms) { return fmt::format("{:.1f} %", 100 * (1 - ms / best->latency_ms_mean)); };
+    const bool bounded = ours.lower_bound_ms > 0;
+    table.AddRow({ours.model, ours.scenario, ours.encoding, best->system, Number(best->latency_ms_mean),
+                  Number(ours.latency_ms_mean), less(ours.latency_ms_mean), bounded ? Number(ours.lower_bound_ms) : "",
+                  bounded ? less(ours.lower_bound_ms) : ""});
+  }
+  return table;
+}
+
+void AddSplitCharts(const std::vector<SplitBenchRow>& rows, report::HtmlPage& page) {
+  std::vector<std::vector<const SplitBenchRow*>> groups;
+  for (const SplitBenchRow& row : rows) {
+    const auto same = [&](const auto& group) {
+      return group[0]->model == row.model && group[0]->encoding == row.encoding;
+    };
+    auto group = std::find_if(groups.begin(), groups.end(), same);
+    if (group == groups.end()) group = groups.insert(groups.end(), std::vector<const SplitBenchRow*>{});
+    group->push_back(&row);
+  }
+  for (const auto& group : groups) {
+    for (const std::string& svg : {LatencyLines(group), LatencyBars(group)}) {
+      if (!svg.empty()) page.AddPicture(svg);
+    }
+  }
+}
+
+}  // namespace wharf::cli

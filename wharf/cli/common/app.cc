@@ -1,0 +1,64 @@
+#include "wharf/cli/common/app.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "wharf/cli/common/commands.h"
+
+namespace wharf::cli {
+namespace {
+
+int exit_code = 0;
+
+// Every word that can follow `wharf`, those that are for itself left out.
+std::string Commands(const CLI::App& app) {
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); })) {
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  }
+  return names;
+}
+
+bool IsUnknownCommand(const CLI::App& app, const std::string& word) {
+  const auto named = [&word](const CLI::App* command) { return command->check_name(word); };
+  return !word.starts_with("-") && app.get_subcommands(named).empty();
+}
+
+}  // namespace
+
+void SetExitCode(int code) { exit_code = code; }
+int ExitCode() { return exit_code; }
+
+void Fail(const absl::Status& status) {
+  const std::string message(Message(status));
+  std::fprintf(stderr, "wharf: %s\n", message.c_str());
+  exit_code = kExitFailure;
+}
+
+int RunCommandLine(CLI::App& app, std::vector<std::string> arguments) {
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  if (arguments.empty()) {
+    std::fputs(app.help().c_str(), stdout);
+    return kExitUsage;
+  }
+  if (IsUnknownCommand(app, arguments.front())) {
+    std::fprintf(stderr, "wharf: there is no command \"%s\"; there are: %s\n", arguments.front().c_str(),
+                 Commands(app).c_str());
+    return kExitUsage;
+  }
+  try {
+    std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants it
+    app.parse(arguments);
+  } catch (const CLI::Success& wanted) {  // --help, --version
+    return app.exit(wanted);
+  } catch (const CLI::ParseError& error) {
+    const auto used = app.get_subcommands();
+    const std::string command = used.empty() ? "" : " " + used.front()->get_name();
+    std::fprintf(stderr, "wharf: %s (see wharf%s --help)\n", error.what(), command.c_str());
+    return kExitUsage;
+  }
+  return exit_code;
+}
+
+}  // namespace wharf::cli

@@ -1,0 +1,34 @@
+// CLI11 options that hold quantities: a wrong one is a usage error that names the option.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "wharf/cli/common/text.h"
+
+namespace wharf::cli {
+
+template <typename T, typename Parse>
+CLI::Option* AddQuantity(CLI::App* app, const std::string& name, T& value, Parse parse, const std::string& help,
+                         const std::string& shown_default = "") {
+  CLI::Option* option = app->add_option_function<std::string>(
+      name,
+      [&value, parse, name](const std::string& text) {
+        auto parsed = parse(text);
+        if (!parsed.ok()) throw CLI::ValidationError(name, std::string(Message(parsed.status())));
+        value = *parsed;
+      },
+      help);
+  if (!shown_default.empty()) option->default_str(shown_default);
+  return option;
+}
+
+inline CLI::Option* AddBytes(CLI::App* app, const std::string& name, uint64_t& value, const std::string& help) {
+  return AddQuantity(app, name, value, ParseBytes, help, FormatBytes(value))->type_name("SIZE");
+}
+
+inline CLI::Option* AddDuration(CLI::App* app, const std::string& name, Nanoseconds& value, const std::string& help) {
+  return AddQuantity(app, name, value, ParseDuration, help, fmt::format("{:g}s", Seconds(value)))->type_name("TIME");
+}
+
+}  // namespace wharf::cli

@@ -1,0 +1,76 @@
+#include "wharf/cli/offload/local_server.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+namespace wharf::cli {
+namespace {
+
+std::string TemporaryDirectory() {
+  const char* wanted = getenv("TMPDIR");
+  std::string base = wanted != nullptr && *wanted == '/' ? wanted : "/tmp";
+  // A Unix socket's path has at most 107 characters.
+  if (base.size() > 60) base = "/tmp";
+  return base;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LocalServer>> LocalServer::Start(const std::vector<std::string>& arguments,
+                                                                const std::map<std::string, std::string>& variables) {
+  std::string directory = TemporaryDirectory() + "/wharf-XXXXXX";
+  if (mkdtemp(directory.data()) == nullptr) return ErrnoStatus(errno, fmt::format("cannot make {}", directory));
+  std::unique_ptr<LocalServer> server(new LocalServer(directory));
+  WHARF_RETURN_IF_ERROR(server->Launch(arguments, variables));
+  return server;
+}
+
+absl::Status LocalServer::Launch(const std::vector<std::string>& arguments,
+                                 const std::map<std::string, std::string>& variables) {
+  std::vector<std::string> all = {"wharf", "serve", "--listen", Address(), "--drain-timeout", "1s"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  std::map<std::string, std::string> changes = variables;
+  if (getenv("WHARF_LOG") == nullptr) changes.emplace("WHARF_LOG", "warn");
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
+  auto process = Subprocess::Start({.path = "/proc/self/exe",
+                                    .arguments = std::move(all),
+                                    .environment = ChangedEnvironment(changes),
+                                    .descriptors = {kDevNull, ends[1], STDERR_FILENO},
+                                    .own_group = true,  // a terminal's Ctrl-C is for the program; the server ends after
+                                    .parent_death_signal = SIGTERM});
+  close(ends[1]);
+  if (process.ok()) process_ = *std::move(process);
+  const absl::Status ready = process_ ? AwaitReady(ends[0]) : process.status();
+  close(ends[0]);
+  return ready;
+}
+
+// The server says one line on standard output once it listens, and closes it without if it fails.
+absl::Status LocalServer::AwaitReady(int output) {
+  char line[256];
+  ssize_t got = -1;
+  while ((got = read(output, line, sizeof(line))) < 0 && errno == EINTR) {
+  }
+  if (got > 0) return absl::OkStatus();
+  process_->Wait();
+  process_.reset();
+  return Unavailable("the local server did not start (its own line is above)");
+}
+
+LocalServer::~LocalServer() {
+  if (process_) {
+    process_->Signal(SIGTERM);
+    process_->Wait();
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(directory_, ignored);
+}
+
+}  // namespace wharf::cli

@@ -1,0 +1,53 @@
+#include "wharf/cli/offload/server_check.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "wharf/link/channel.h"
+#include "wharf/offload/handshake.h"
+
+namespace wharf::cli {
+namespace {
+
+// Only greets.
+class Greeter final : public link::FrameHandler {
+ public:
+  absl::StatusOr<offload::Welcome> Greet(link::Channel& channel, const offload::Hello& hello, Nanoseconds timeout) {
+    return handshake_.Greet(channel, hello, timeout);
+  }
+  absl::StatusOr<std::span<std::byte>> BulkDestination(const link::FrameHeader&, std::span<const std::byte>) override {
+    return DataLoss("the first frame carries data");
+  }
+  absl::Status OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
+                       std::vector<std::byte>) override {
+    if (handshake_.Takes(header)) return handshake_.OnFrame(header, head);
+    return DataLoss("an answer of unknown kind {}", header.kind);
+  }
+  void OnClosed(const absl::Status& why) override { handshake_.OnClosed(why).IgnoreError(); }
+
+ private:
+  wire::ClientHandshake<offload::ProgramProtocol> handshake_{"it"};
+};
+
+}  // namespace
+
+absl::StatusOr<std::string> CheckServer(const std::string& address, const link::ConnectOptions& options,
+                                        const std::string& token) {
+  WHARF_ASSIGN_OR_RETURN(std::unique_ptr<link::ByteStream> stream, link::Connect(address, options));
+  Greeter greeter;
+  const auto channel = link::Channel::Create(std::move(stream));
+  channel->Start(&greeter);
+  offload::Hello hello;
+  hello.features = offload::kFeatureCheckOnly;
+  hello.token = token;
+  hello.program = "wharf run";
+  const auto welcome = greeter.Greet(*channel, hello, options.timeout);
+  channel->Stop();
+  if (!welcome.ok()) {
+    return MakeStatus(welcome.status().code(), "{}: {}", address, Message(welcome.status()));
+  }
+  return welcome->properties.driver;
+}
+
+}  // namespace wharf::cli

@@ -1,0 +1,70 @@
+#include "wharf/cli/offload/stats_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+namespace wharf::cli {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kCounters[] = R"("calls": 70, "local_calls": 40, "posted_calls": 23,
+    "blocking_calls": 7, "posted_operations": 21, "blocking_round_trips": 6, "bytes_up": 2048, "bytes_down": 50,
+    "device_busy_ns": 500000000, "wall_s": 2.0, "per_function": {"cudaMalloc": 3, "cudaGetDevice": 60})";
+constexpr char kReplay[] = R"({"phase": "replaying", "sequence_length": 1280, "sequences_known": 2, "inferences": 20,
+    "hits": 950, "changed": 40, "jumps": 5, "explicit": 5, "misses": {"sequence ended": 1, "arguments": 4, "size": 0},
+    "run_ahead": 900, "undone": 12, "pushes": 33, "round_trips": 21})";
+
+std::string Counters(const std::string& mode) { return "{\"mode\": \"" + mode + "\", " + kCounters; }
+
+class StatsTableTest : public ::testing::Test {
+ protected:
+  ~StatsTableTest() override { unlink(path_.c_str()); }
+  const std::string& File(const std::string& text) {
+    std::ofstream(path_) << text;
+    return path_;
+  }
+
+ private:
+  const std::string path_ = testing::TempDir() + "stats_table_test_" + std::to_string(getpid());
+};
+
+TEST_F(StatsTableTest, ShowsWhatTravelledAndTheMostFrequentCalls) {
+  const auto table = StatsTable(File(Counters("posted") + "}"));
+  ASSERT_TRUE(table.ok()) << table.status();
+  EXPECT_THAT(*table, AllOf(HasSubstr("mode posted, 2.000 s"), HasSubstr("70  (40 local, 23 posted, 7 blocking)"),
+                            HasSubstr("0.500 s  (25 %)"), HasSubstr("60  cudaGetDevice"), Not(HasSubstr("replay"))));
+}
+
+TEST_F(StatsTableTest, ReplaySaysWhatItForesawAndWhatNotAndWhy) {
+  const std::string text = Counters("replay") + R"(, "replay": )" + kReplay + "}";
+  const auto summary = ReplaySummary(File(text));
+  ASSERT_TRUE(summary.ok()) << summary.status();
+  EXPECT_THAT(*summary,
+              AllOf(HasSubstr("replay, replaying: 995 of 1000 operations for the server predicted (99.5 %)"),
+                    HasSubstr("950  as known"), HasSubstr("40  with other arguments"), HasSubstr("5  sent whole"),
+                    HasSubstr("5  misses (arguments 4, sequence ended 1)"), HasSubstr("12  of them undone"),
+                    HasSubstr("1280  operations in the sequence"), Not(HasSubstr("operations known"))));
+  EXPECT_THAT(StatsTable(File(text)).value(), HasSubstr(*summary));
+}
+
+TEST_F(StatsTableTest, ModesWithoutReplaySaySo) {
+  const std::string with_zeros = Counters("posted") + R"(, "replay": {"hits": 0}})";
+  EXPECT_EQ(ReplaySummary(File(with_zeros)).value(), "wharf: mode posted: nothing is replayed\n");
+}
+
+TEST_F(StatsTableTest, RefusesWhatIsNotThereAndWhatIsNotCounters) {
+  EXPECT_EQ(StatsTable("/nowhere").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(StatsTable(File("")).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(StatsTable(File("{}")).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(ReplaySummary(File(R"({"mode": "replay", "replay": {"phase": 1}})")).status().code(),
+            absl::StatusCode::kDataLoss);
+}
+
+}  // namespace
+}  // namespace wharf::cli

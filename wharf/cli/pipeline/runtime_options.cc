@@ -1,0 +1,36 @@
+#include "wharf/cli/pipeline/runtime_options.h"
+
+#include <utility>
+
+#include "wharf/cli/common/access_options.h"
+
+namespace wharf::cli {
+
+void AddEtcdOptions(CLI::App* command, pipeline::EtcdOptions& options) {
+  command->add_option("--etcd", options.endpoint, "Where workers register")->type_name("URL")->capture_default_str();
+  command->add_option("--cluster-name", options.cluster, "Workers of other clusters in the same etcd are not seen")
+      ->type_name("NAME")
+      ->capture_default_str();
+}
+
+void AddPipelineAccessOptions(CLI::App* command, PipelineAccessOptions& options) {
+  AddAccessOptions(command, options.server);
+  command->get_option("--token-file")->description("Who connects must know the first line of FILE");
+  command->get_option("--tls-cert")
+      ->description("Encrypt all connections: our certificate chain, for those we accept and those we make (PEM)");
+  command->get_option("--tls-client-ca")->description("Who connects must show a certificate of this CA (PEM)");
+  command->add_option("--tls-ca", options.tls_ca, "Trust this CA of workers instead of the system's (PEM)")
+      ->type_name("FILE");
+}
+
+absl::StatusOr<PipelineAccess> MakePipelineAccess(const std::string& listen, const PipelineAccessOptions& options) {
+  const bool tls = !options.server.tls_certificate.empty();
+  if (!tls && !options.tls_ca.empty()) return InvalidArgument("--tls-ca needs --tls-cert and --tls-key");
+  PipelineAccess access;
+  WHARF_ASSIGN_OR_RETURN(access.control, server::MakeAccessControl(listen, options.server));
+  access.peers.token = access.control.token;
+  if (tls) access.peers.tls = {options.tls_ca, options.server.tls_certificate, options.server.tls_key, ""};
+  return access;
+}
+
+}  // namespace wharf::cli

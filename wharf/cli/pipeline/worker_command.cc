@@ -1,0 +1,95 @@
+// wharf pipeline worker: offers this machine's processor as GPUs of a class.
+#include <cstdio>
+#include <memory>
+
+#include "wharf/base/cache_directory.h"
+#include "wharf/base/log.h"
+#include "wharf/cli/common/commands.h"
+#include "wharf/cli/common/option_types.h"
+#include "wharf/cli/common/pipeline_command.h"
+#include "wharf/cli/pipeline/runtime_options.h"
+#include "wharf/pipeline/runtime/worker.h"
+#include "wharf/pipeline/stages/block_profiler.h"
+#include "wharf/server/front/signals.h"
+#include "wharf/server/front/stream_server.h"
+
+namespace wharf::cli {
+namespace {
+
+struct PipelineWorkerOptions {
+  std::string listen = "127.0.0.1:0", advertise, name, device = "cpu=threads:1", cache_directory = CacheDirectory();
+  int gpus = 1;
+  uint64_t cache_bytes = uint64_t{10} << 30, held_bytes = uint64_t{1} << 30;
+  PipelineAccessOptions access;
+  pipeline::EtcdOptions etcd;
+};
+
+absl::Status RunPipelineWorker(const PipelineWorkerOptions& options) {
+  WHARF_ASSIGN_OR_RETURN(const auto classes, pipeline::ParseClasses(options.device));
+  if (classes.size() != 1) return InvalidArgument("--class: a worker is of one class");
+  WHARF_ASSIGN_OR_RETURN(const PipelineAccess access, MakePipelineAccess(options.listen, options.access));
+  server::BlockEndingSignals();
+  std::vector<std::unique_ptr<exec::Engine>> engines;
+  for (int parts = 1; parts <= classes[0].vgpus; ++parts) engines.push_back(pipeline::MakeEngine(classes[0], parts));
+  const split::ModelFiles files(options.cache_directory.empty() ? "" : options.cache_directory + "/models",
+                                options.cache_bytes);
+  pipeline::WorkerConfig config;
+  for (const auto& engine : engines) config.engines.push_back(engine.get());
+  config.gpus = options.gpus;
+  config.files = &files;
+  config.access = access.peers;
+  config.admit = [&](const std::string& token) { return access.control.Admits(token); };
+  config.max_held_bytes = options.held_bytes;
+  pipeline::Worker worker(config);
+  WHARF_ASSIGN_OR_RETURN(auto listener, link::Listener::Create(options.listen));
+  pipeline::Member member{options.name, classes[0].name,
+                          options.advertise.empty() ? listener->Address() : options.advertise, options.gpus};
+  if (member.name.empty()) member.name = member.address;
+  WHARF_ASSIGN_OR_RETURN(const auto membership, pipeline::MakeEtcdMembership(options.etcd));
+  WHARF_ASSIGN_OR_RETURN(const auto registration, membership->Join(member));
+  std::printf("wharf: pipeline worker %s (%s) at %s\n", member.name.c_str(), classes[0].Text().c_str(),
+              member.address.c_str());
+  std::fflush(stdout);
+  server::ServeUntilSignal(std::move(listener), access.control.tls,
+                           [&](std::unique_ptr<link::ByteStream> stream) { worker.Accept(std::move(stream)); });
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddPipelineWorkerCommand(CLI::App& app) {
+  CLI::App* command =
+      PipelineCommand(app).add_subcommand("worker", "Offer this machine's processor as GPUs of a class.");
+  command->footer(
+      "\nExample: wharf pipeline worker --listen 10.0.0.7:7090 --etcd http://10.0.0.1:2379 --class slow=threads:1 "
+      "--token-file token\nThe class must be as it was profiled. Ctrl-C ends it. With --tls-cert all connections are "
+      "encrypted, to other workers, too: "
+      "every worker and the scheduler need one, for the addresses they are reached at.");
+  auto options = std::make_shared<PipelineWorkerOptions>();
+  command->add_option("--listen", options->listen, "HOST:PORT, [V6]:PORT or unix:PATH; port 0 picks a free one")
+      ->capture_default_str();
+  command->add_option("--advertise", options->advertise, "Where others reach it, if not where it listens");
+  command->add_option("--name", options->name, "Its name in the cluster (its address)");
+  command->add_option("--class", options->device, "What it is, as `wharf pipeline profile --classes` has it")
+      ->type_name("NAME=threads:N,slowdown:X,vgpus:K")
+      ->capture_default_str();
+  command->add_option("--gpus", options->gpus, "How many it plays: they share its cores, and its link")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  AddEtcdOptions(command, options->etcd);
+  command->add_option("--lease", options->etcd.lease_seconds, "Seconds after which a worker that is silent is gone")
+      ->check(CLI::Range(1, 3600))
+      ->capture_default_str();
+  AddPipelineAccessOptions(command, options->access);
+  command->add_option("--cache-dir", options->cache_directory, "Where models are kept; \"\" = nowhere")
+      ->type_name("DIR")
+      ->capture_default_str();
+  AddBytes(command, "--cache-size", options->cache_bytes, "Of models; those not used for longest go");
+  AddBytes(command, "--held-size", options->held_bytes, "Of feature maps on their way");
+  command->callback([options] {
+    SetDefaultLogLevel(LogLevel::kInfo);
+    if (const absl::Status done = RunPipelineWorker(*options); !done.ok()) Fail(done);
+  });
+}
+
+}  // namespace wharf::cli

@@ -1,0 +1,73 @@
+#include <memory>
+#include <string>
+
+#include "wharf/base/cache_directory.h"
+#include "wharf/base/log.h"
+#include "wharf/cli/common/access_options.h"
+#include "wharf/cli/common/commands.h"
+#include "wharf/cli/common/model_program.h"
+#include "wharf/cli/common/option_types.h"
+#include "wharf/server/daemon/daemon.h"
+
+namespace wharf::cli {
+namespace {
+
+constexpr const char* kFooter = R"(
+Every client gets a worker process of its own: a fault or a crash of one never touches another. Addresses that other
+machines can reach need a token or mutual TLS:
+  openssl rand -hex 32 > token && wharf serve --listen 0.0.0.0:7070 --token-file token
+SIGTERM drains and ends with code 0; SIGUSR1 logs the counters. WHARF_LOG=debug|info|warn|error sets how much is logged.)";
+
+}  // namespace
+
+void AddServeCommand(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "serve", "Offer this machine's GPU or CPU to other machines: to `wharf run` and `wharf split`.");
+  command->footer(kFooter);
+  auto options = std::make_shared<server::ServerOptions>();
+  options->cache_directory = CacheDirectory();
+  // main.cc sees to it before this command does.
+  command->add_flag_callback(
+      "--ar", [] {}, "Serve AR clients instead: wharf ar serve, with its options");
+  command->add_option("--listen", options->listen, "HOST:PORT, [V6]:PORT or unix:PATH; port 0 picks a free one")
+      ->capture_default_str();
+  command->add_option("--device", options->device, "soft (CPU), cuda (GPU), or auto: cuda if there is one")
+      ->capture_default_str();
+  command
+      ->add_option("--model-device", options->model_device,
+                   "Where models run: cpu, cuda (the first GPU), cuda:N, or auto: cuda if LibTorch can use one")
+      ->capture_default_str();
+  AddBytes(command, "--memory", options->memory_quota, "Memory of one session: of the device, or for its model");
+  command->add_option("--max-sessions", options->max_sessions, "Clients at a time")->capture_default_str();
+  command
+      ->add_option("--threads", options->threads, "CPU threads of one session (models, --device soft); 0 = all cores")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
+      ->add_option_function<std::string>(
+          "--share", [options](const std::string& how) { options->fair_share = how == "fair"; },
+          "fair: sessions that compete get equal shares of a soft device; none: as the system schedules them")
+      ->check(CLI::IsMember({"fair", "none"}))
+      ->default_str("fair");
+  AddAccessOptions(command, options->access);
+  command
+      ->add_option("--cache-dir", options->cache_directory,
+                   "Where compiled kernels, clients' models and their profiles are kept; \"\" = nowhere")
+      ->type_name("DIR")
+      ->capture_default_str();
+  AddBytes(command, "--model-cache", options->model_cache_bytes, "Of models kept; those not used for longest go");
+  AddDuration(command, "--idle-timeout", options->idle_timeout, "A client not heard of for this long is gone");
+  AddDuration(command, "--hello-timeout", options->hello_timeout, "A connection must say who it is within this time");
+  AddDuration(command, "--resume-timeout", options->resume_timeout,
+              "A session whose connection dropped waits this long for its client; 0 = not at all");
+  AddDuration(command, "--drain-timeout", options->drain_timeout, "After SIGTERM sessions end within this time");
+  command->add_option("--status-file", options->status_file, "Keep counters in this file, as JSON")->type_name("FILE");
+  command->callback([options] {
+    SetDefaultLogLevel(LogLevel::kInfo);
+    options->model_program = FindModelProgram();
+    const absl::Status served = server::RunDaemon(*options);
+    if (!served.ok()) Fail(served);
+  });
+}
+
+}  // namespace wharf::cli

@@ -1,0 +1,35 @@
+// Attributes of a launch: those that change no result are ignored; what a kernel would notice is refused.
+#pragma once
+
+#include <cuda.h>
+
+#include "wharf/cudashim/client/call.h"
+
+namespace wharf::client {
+
+// Both APIs' attributes share numbers and what their values hold. Value: CUlaunchAttributeValue or
+// cudaLaunchAttributeValue.
+template <typename Value>
+CudaError CheckLaunchAttribute(int id, const Value& value) {
+  switch (id) {
+    case CU_LAUNCH_ATTRIBUTE_IGNORE:
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:  // full serialisation is a legal execution
+      return CudaError::kSuccess;
+    case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {
+      const auto& cluster = value.clusterDim;
+      return cluster.x * cluster.y * cluster.z == 1 ? CudaError::kSuccess : CudaError::kNotSupported;
+    }
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+      return value.cooperative == 0 ? CudaError::kSuccess : CudaError::kNotSupported;
+    default:
+      return CudaError::kNotSupported;
+  }
+}
+
+}  // namespace wharf::client

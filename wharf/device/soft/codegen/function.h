@@ -1,0 +1,317 @@
+// Generates the LLVM function of one PTX function. Registers are stack slots, which the optimiser promotes; labels are
+// basic blocks; a guard is a branch around the instruction. The generators of the instruction families are in
+// codegen_{integer,bits,float,convert,compare,memory,atomic,control,sync}.cc.
+//
+// A generator that meets something it cannot do records an error with Unsupported() or Malformed() and goes on with
+// any value; Build() stops at the first error.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wharf/device/soft/codegen/math_rounding.h"
+#include "wharf/device/soft/codegen/modifiers.h"
+#include "wharf/device/soft/codegen/module.h"
+#include "wharf/device/soft/codegen/types.h"
+
+namespace wharf::device::soft {
+
+class FunctionCodegen {
+ public:
+  FunctionCodegen(ModuleCodegen& module, const ReachedFunction& reached, llvm::Function* function);
+  absl::Status Build();
+
+ private:
+  using Value = llvm::Value;
+  using Type = ptx::Type;
+  using Handler = void (FunctionCodegen::*)();
+  static const std::map<std::string_view, Handler>& Handlers();
+  static void AddIntegerHandlers(std::map<std::string_view, Handler>* handlers);
+  static void AddVideoHandlers(std::map<std::string_view, Handler>* handlers);
+  static void AddBitHandlers(std::map<std::string_view, Handler>* handlers);
+  static void AddFloatHandlers(std::map<std::string_view, Handler>* handlers);
+  static void AddConvertHandlers(std::map<std::string_view, Handler>* handlers);
+  static void AddCompareHandlers(std::map<std::string_view, Handler>* handlers);
+  static void AddMemoryHandlers(std::map<std::string_view, Handler>* handlers);
+  static void AddAtomicHandlers(std::map<std::string_view, Handler>* handlers);
+  static void AddControlHandlers(std::map<std::string_view, Handler>* handlers);
+  static void AddSyncHandlers(std::map<std::string_view, Handler>* handlers);
+
+  // --- frame (codegen_function.cc) ---
+  void DeclareRegisters();
+  void DeclareVariables();
+  void SaveStack();
+  void LoadParametersInRegisters();
+  void BuildBody();
+  void BuildInstruction(uint32_t at);
+  llvm::BasicBlock* NewBlock(const char* name);
+  // Ends the function; `exited`: the thread too.
+  void Leave(bool exited);
+  // Where the context keeps the address of the thread's local memory (kernel_abi.h).
+  Value* LocalStack(llvm::IRBuilder<>& b);
+  // After a terminator: code that follows cannot be reached unless a label does.
+  void StartUnreachable();
+  Value* Field(size_t offset, llvm::Type* type);  // of the BlockContext; loaded once, in the entry block
+  Value* ThreadField(size_t offset, llvm::Type* type);
+
+  // --- errors ---
+  void Unsupported(std::string_view why);
+  void Malformed(std::string_view why);
+  bool failed() const { return !status_.ok(); }
+
+  // --- operands (codegen_operand.cc) ---
+  size_t Count() const { return instruction_->operands.size(); }
+  const ptx::Operand& Op(size_t index);
+  // Malformed unless the instruction has between `least` and `most` operands.
+  bool Expect(size_t least, size_t most = 0);
+  Value* Source(size_t index, Type type) { return Read(Op(index), type); }
+  Value* Read(const ptx::Operand& operand, Type type);
+  void Write(const ptx::Operand& operand, Type type, Value* value);
+  void Result(Type type, Value* value) { Write(Op(0), type, value); }
+  Value* ReadImmediateFloat(const ptx::FloatOperand& immediate, Type type);
+  Value* ReadSymbol(const ptx::SymbolOperand& symbol, Type type);
+  Value* ReadSpecial(std::string_view name);
+  Value* SpecialOfThread(std::string_view name);
+  Value* SpecialOfGrid(std::string_view name);
+  Value* LaneMask(std::string_view which);
+  Value* Linear();  // the thread's number in its block
+  // Predicate operand, negation applied.
+  Value* ReadPredicate(const ptx::Operand& operand);
+  // Changes a value's representation to `to`: bit casts, truncates, or extends with or without sign.
+  Value* Coerce(Value* value, llvm::Type* to, bool sign);
+  Value* ToBits(Value* value);
+  llvm::Type* Llvm(Type type) { return LlvmType(context_, type); }
+  Type TypeOrFail();
+
+  // --- arithmetic helpers ---
+  Value* Int(uint32_t bits, uint64_t value) { return llvm::ConstantInt::get(context_, llvm::APInt(bits, value)); }
+  Value* Intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<Value*> arguments);  // overloaded on the first argument
+  Rounding TakeRounding();
+  // Applies `operation` to each half of packed operands, or to the operands themselves.
+  Value* Lanewise(Type type, llvm::ArrayRef<Value*> operands,
+                  const std::function<Value*(llvm::ArrayRef<Value*>)>& operation);
+  // f16/bf16 bits <-> float.
+  Value* Widen(Value* half, Type element);
+  Value* Narrow(Value* single, Type element);
+  Value* Flush(Value* value) { return FlushSubnormal(b_, value); }
+
+  // --- integers ---
+  void Add();
+  void Sub();
+  void CarryAdd(Value* a, Value* b, Type type, bool carry_in);
+  void AddCarry();
+  void SubBorrow();
+  void Mul();
+  void Mad();
+  void MadCarry();
+  Value* Product(Value* a, Value* b, Type type, std::string_view part);
+  void Mul24();
+  void Mad24();
+  Value* Product24(Value* a, Value* b, Type type, bool high);
+  void Sad();
+  void DivideInteger(Type type, bool remainder);
+  void Div();
+  void Rem();
+  void Abs();
+  void Neg();
+  void Min();
+  void Max();
+  void MinMax(bool max);
+  void PackedMinMax(Type type, bool max);
+  void DotProduct(uint32_t element_bits);
+  void Dp4a() { DotProduct(8); }
+  void Dp2a() { DotProduct(16); }
+
+  // --- bits ---
+  void And() { Logic(llvm::Instruction::And); }
+  void Or() { Logic(llvm::Instruction::Or); }
+  void Xor() { Logic(llvm::Instruction::Xor); }
+  void Logic(llvm::Instruction::BinaryOps operation);
+  void Not();
+  void Cnot();
+  void Shl();
+  void Shr();
+  void Shf();
+  void Lop3();
+  void Prmt();
+  void Bfe();
+  void Bfi();
+  void Bfind();
+  void Brev();
+  void Popc();
+  void Clz();
+  void Fns();
+  void Bmsk();
+  void Szext();
+
+  void Video();
+  Value* VideoLane(std::string_view operation, Value* a, Value* b);
+
+  // --- floats ---
+  void FloatArithmetic(Type type, int operation);
+  Value* FloatElement(Type element, int operation, llvm::ArrayRef<Value*> operands, Rounding rounding, bool ftz);
+  Value* SingleElement(int operation, llvm::ArrayRef<Value*> operands, Rounding rounding);
+  Value* DoubleElement(int operation, llvm::ArrayRef<Value*> operands, Rounding rounding);
+  Value* HalfElement(Type element, int operation, llvm::ArrayRef<Value*> operands, bool ftz);
+  Value* RoundedDouble(DoubleOperation operation, llvm::ArrayRef<Value*> operands, Rounding rounding);
+  Value* FlushHalf(Value* single, Type element, bool ftz);
+  Value* PairOfSingles(llvm::ArrayRef<Value*> operands, const std::function<Value*(llvm::ArrayRef<Value*>)>& operation);
+  Value* Relu(Value* value);
+  void Fma();
+  void FloatDiv(Type type);
+  void FloatNegAbs(Type type, bool negate);
+  void FloatMinMax(Type type, bool max);
+  Value* FloatMinMaxElement(Type element, llvm::ArrayRef<Value*> operands, bool max, bool nan, bool xorsign, bool ftz);
+  void Rcp();
+  void Sqrt();
+  void Rsqrt();
+  void Sin();
+  void Cos();
+  void Lg2();
+  void Ex2();
+  void Tanh();
+  void Approximation(const std::function<Value*(Value*)>& function);
+  void Copysign();
+  void Testp();
+
+  // --- conversions ---
+  void Cvt();
+  void CvtPack();
+  void CvtToInteger(Type to, Type from);
+  void CvtFromInteger(Type to, Type from);
+  void CvtFloat(Type to, Type from);
+  void CvtInteger(Type to, Type from);
+  Value* ClampInteger(Value* value, Type to, Type from);
+  void CvtPackedHalf(Type to);
+  void CvtTf32();
+  Value* RoundToIntegral(Value* value, Rounding rounding);
+  Value* SaturateUnit(Value* value);
+  bool TakeIntegralRounding(Rounding* rounding);
+
+  // --- comparisons ---
+  void Set();
+  void Setp();
+  void Selp();
+  void Slct();
+  // Takes the comparison (and, with it, any boolean operation's name into `combine`).
+  Value* Compare(std::string_view operation, Type type, Value* a, Value* b, bool ftz);
+  std::string_view TakeComparison();
+  Value* Combine(std::string_view combine, Value* result, const ptx::Operand& predicate);
+
+  // --- memory ---
+  struct Address {
+    Value* pointer = nullptr;
+    bool invariant = false;  // a kernel's parameters
+  };
+  ptx::Space TakeSpace();
+  void TakeCacheHints();
+  Address AddressOf(const ptx::Operand& operand, ptx::Space space);
+  Address ParameterAddress(std::string_view name, int64_t offset);
+  Value* LocalPointer(Value* address);
+  Value* SharedPointer(Value* offset);
+  Value* GlobalPointer(Value* address);
+  void Mov();
+  void MovPack(const ptx::VectorOperand& vector, Type type);
+  Value* ReadBits(const ptx::Operand& operand, uint32_t bits);
+  void MovUnpack(const ptx::VectorOperand& vector, Type type);
+  void Ld();
+  void St();
+  uint32_t TakeVector();
+  struct Ordering {
+    llvm::AtomicOrdering order = llvm::AtomicOrdering::NotAtomic;
+    bool fence_before = false, fence_after = false;
+  };
+  Ordering TakeOrdering(bool store);
+  Value* LoadElement(const Address& address, uint64_t offset, llvm::Type* type, llvm::AtomicOrdering order);
+  void StoreElement(const Address& address, uint64_t offset, Value* value, llvm::AtomicOrdering order);
+  void LoadWhole(const Address& address, Type type, const ptx::VectorOperand& to);
+  void StoreWhole(const Address& address, Type type, const ptx::VectorOperand& from);
+  void Cvta();
+  void Isspacep();
+  void Prefetch();
+  void CpAsync();
+  void CopyBytes(const Address& to, const Address& from, uint32_t bytes, Value* source_bytes);
+  void NoOperation();
+  void Alloca();
+  void StackSave();
+  void StackRestore();
+
+  // --- atomics ---
+  void Atom() { Atomic(true); }
+  void Red() { Atomic(false); }
+  void Atomic(bool result);
+  Value* AtomicElement(std::string_view operation, Type type, Value* pointer, Value* value, llvm::AtomicOrdering order);
+  Value* AtomicExchange(Type type, Value* pointer, Value* value, llvm::AtomicOrdering order);
+  Value* AtomicLoop(Value* pointer, llvm::Type* bits, llvm::AtomicOrdering order,
+                    const std::function<Value*(Value*)>& update);
+  Value* AtomicFloat(std::string_view operation, Type type, Value* pointer, Value* value, llvm::AtomicOrdering order);
+  Value* CompareAndSwap(Type type, Value* pointer, size_t operand, llvm::AtomicOrdering order);
+  void AtomicVector(std::string_view operation, Type type, const Address& address, bool result,
+                    llvm::AtomicOrdering order);
+  void Fence();
+  void Membar();
+
+  // --- control ---
+  void Bra();
+  void Brx();
+  void Call();
+  void Ret();
+  void Exit();
+  void Trap();
+  void CallSystem(std::string_view name);
+  void CallDirect(llvm::Function* callee, llvm::ArrayRef<Value*> pointers);
+  void CallIndirect();
+  void CallTrap(TrapKind kind);
+  std::vector<Value*> CallPointers(const std::vector<ptx::Variable>& returns,
+                                   const std::vector<ptx::Variable>& parameters);
+  Value* ArgumentPointer(const ptx::Operand& operand, const ptx::Variable& declared, bool result);
+  void FinishCall(const std::vector<ptx::Variable>& returns, llvm::ArrayRef<Value*> pointers);
+  Value* SystemArgument(size_t index, Type type);
+  void Yield();
+  llvm::BasicBlock* LabelBlock(const std::string& label);
+
+  // --- barriers and warps ---
+  Value* Thread();
+  Value* CallRuntime(std::string_view name, llvm::Type* result, llvm::ArrayRef<Value*> arguments);
+  Value* ResultSlot();
+  void Barrier();
+  void BarrierReduce();
+  void WarpSync();
+  void Shfl();
+  void Vote();
+  void Match();
+  void Redux();
+  void ActiveMask();
+  void Elect();
+  void Nanosleep();
+
+  ModuleCodegen& module_;
+  const ReachedFunction& reached_;
+  const ptx::Function& ptx_;
+  llvm::Function* function_;
+  llvm::LLVMContext& context_;
+  llvm::IRBuilder<> b_;
+  llvm::IRBuilder<> entry_;  // where slots and context fields are made: the entry block, before its branch
+
+  std::vector<llvm::AllocaInst*> registers_;
+  std::map<std::string, llvm::AllocaInst*, std::less<>> locals_;    // .local and .param variables of the body
+  std::map<std::string, Value*, std::less<>> parameters_;           // of a .func: pointers; of a kernel: see below
+  std::map<std::string, uint32_t, std::less<>> kernel_parameters_;  // name -> offset in the parameter buffer
+  uint64_t parameter_bytes_ = 0;
+  std::map<uint32_t, llvm::BasicBlock*> blocks_;  // instruction index -> block
+  std::map<size_t, Value*> fields_, thread_fields_;
+  llvm::AllocaInst* carry_ = nullptr;
+  llvm::AllocaInst* spins_ = nullptr;
+  llvm::AllocaInst* saved_stack_ = nullptr;  // LocalStack at the start, of a function that changes it
+  const ptx::Instruction* instruction_ = nullptr;
+  uint32_t at_ = 0;
+  Modifiers modifiers_;
+  absl::Status status_;
+};
+
+}  // namespace wharf::device::soft

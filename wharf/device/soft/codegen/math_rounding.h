@@ -1,0 +1,45 @@
+// Exactly rounded arithmetic in rounding modes other than to nearest, without changing the CPU's rounding mode, so that
+// the code vectorises: the result to nearest is computed together with the sign of its error and moved by one unit if
+// that error is on the wrong side. Single precision works in double; double precision calls a helper.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+
+#include <cstdint>
+
+namespace wharf::device::soft {
+
+enum class Rounding : uint8_t { kNearest, kZero, kDown, kUp };
+
+// Subnormal f32 or f64 values become zeros of the same sign.
+llvm::Value* FlushSubnormal(llvm::IRBuilder<>& b, llvm::Value* value);
+
+// f32. kNearest is the plain operation.
+llvm::Value* AddSingle(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, Rounding rounding);
+llvm::Value* MulSingle(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, Rounding rounding);
+llvm::Value* FmaSingle(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, llvm::Value* z, Rounding rounding);
+llvm::Value* DivSingle(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, Rounding rounding);
+llvm::Value* SqrtSingle(llvm::IRBuilder<>& b, llvm::Value* x, Rounding rounding);
+// f64 -> f32.
+llvm::Value* NarrowToSingle(llvm::IRBuilder<>& b, llvm::Value* x, Rounding rounding);
+// Rounded to odd: the inexact results have an odd last bit, so that a second rounding to fewer bits is right.
+llvm::Value* NarrowToSingleOdd(llvm::IRBuilder<>& b, llvm::Value* x);
+llvm::Value* FmaSingleOdd(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, llvm::Value* z);
+
+// Moves `nearest` (f32), a value rounded to nearest whose error (exact - nearest) has the sign of `error` (f64, zero or
+// NaN: none), to where `rounding` says.
+llvm::Value* AdjustSingle(llvm::IRBuilder<>& b, llvm::Value* nearest, llvm::Value* error, Rounding rounding);
+
+// Integer of 8 to 64 bits -> f32 or f64.
+llvm::Value* IntegerToFloat(llvm::IRBuilder<>& b, llvm::Value* x, bool is_signed, llvm::Type* to, Rounding rounding);
+
+// f16 or bf16 bits <-> f32; narrowing to nearest-even or toward zero. A NaN becomes 0x7fff.
+llvm::Value* HalfToSingle(llvm::IRBuilder<>& b, llvm::Value* bits);
+llvm::Value* SingleToHalf(llvm::IRBuilder<>& b, llvm::Value* x, Rounding rounding);
+llvm::Value* BrainToSingle(llvm::IRBuilder<>& b, llvm::Value* bits);
+llvm::Value* SingleToBrain(llvm::IRBuilder<>& b, llvm::Value* x, Rounding rounding);
+
+// What compiled code calls for f64 in the other rounding modes: see jit_helpers.cc.
+enum class DoubleOperation : uint32_t { kAdd, kMul, kFma, kDiv, kSqrt };
+
+}  // namespace wharf::device::soft

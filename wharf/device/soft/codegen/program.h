@@ -1,0 +1,54 @@
+// What one kernel reaches: its functions, variables and shared memory layout, and how it has to be executed. No LLVM
+// here: this much is needed to look a kernel up in the cache.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wharf/base/status.h"
+#include "wharf/device/ptx/ast.h"
+#include "wharf/device/soft/runtime/kernel_abi.h"
+
+namespace wharf::device::soft {
+
+struct ReachedFunction {
+  const ptx::Function* function = nullptr;
+  ptx::Body body;
+  // Instructions (branches backwards) that close a loop which may wait for another thread.
+  std::set<uint32_t> spin_edges;
+  bool address_taken = false;
+};
+
+struct Program {
+  const ptx::Module* module = nullptr;
+  std::deque<ReachedFunction> functions;                        // the kernel first; elements never move
+  std::map<std::string, uint32_t, std::less<>> index;           // function name -> functions[]
+  std::set<std::string> globals;                                // module-scope .global and .const variables
+  std::map<std::string, uint32_t, std::less<>> shared_offsets;  // SharedKey() -> offset in the shared window
+  uint32_t static_shared_bytes = 0;
+  uint32_t local_bytes = 0;
+  uint32_t instructions = 0;  // over all functions
+  bool has_local = false;     // some function has addressable .local memory
+  bool has_indirect_call = false;
+  bool has_alloca = false;
+  ExecutionMode mode = ExecutionMode::kLoop;
+  std::string key;  // everything the generated code depends on, but the target
+
+  const ReachedFunction& Kernel() const { return functions.front(); }
+};
+
+// Names of function-scope .shared variables are unique within their function only.
+std::string SharedKey(const ptx::Function& function, std::string_view variable);
+
+// kNotFound: no such entry; kInvalidArgument with kInvalidPtx: malformed.
+absl::StatusOr<Program> Analyze(const ptx::Module& module, std::string_view kernel);
+
+// Names defined by the CUDA runtime system rather than by a module: vprintf, __assertfail, malloc, free.
+bool IsSystemFunction(std::string_view name);
+
+}  // namespace wharf::device::soft

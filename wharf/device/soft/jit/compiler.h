@@ -1,0 +1,44 @@
+// Compiles one kernel of a PTX module to this CPU with LLVM ORC.
+//
+// Method: each PTX function becomes an LLVM function whose registers are stack slots (promoted by the optimiser); a
+// kernel without barriers, warp operations or spin loops becomes loops over the block's threads, neighbouring threads
+// in the lanes of vectors where possible; any other kernel is compiled for one thread and executed on suspendable
+// threads. Object code is cached in memory and, if a directory is given, on disk (key: PTX of
+// everything the kernel reaches, target CPU, compiler version).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "wharf/base/status.h"
+#include "wharf/device/ptx/ast.h"
+#include "wharf/device/soft/runtime/compiled_kernel.h"
+
+namespace wharf::device::soft {
+
+// Where module-scope .global and .const variables live; nullptr if there is no such variable.
+using SymbolResolver = std::function<void*(std::string_view name)>;
+
+struct CompilerOptions {
+  // Kernels cannot leave their memory (confine.h). Benchmarks compare with what they would cost if they could.
+  bool confine = true;
+};
+
+// Thread-safe.
+class Compiler {
+ public:
+  // `cache_directory` "" = no disk cache.
+  static absl::StatusOr<std::unique_ptr<Compiler>> Create(std::string cache_directory, CompilerOptions options = {});
+  virtual ~Compiler() = default;
+
+  // The returned code lives as long as the Compiler. kNotFound: no such entry; kUnimplemented with
+  // CudaError::kUnsupportedPtx: "kernel K: line N: `instruction` is not supported …"; kInvalidArgument with
+  // kInvalidPtx: malformed PTX.
+  virtual absl::StatusOr<std::shared_ptr<const CompiledKernel>> Compile(const ptx::Module& module,
+                                                                        std::string_view kernel,
+                                                                        const SymbolResolver& symbols) = 0;
+};
+
+}  // namespace wharf::device::soft

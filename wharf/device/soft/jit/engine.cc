@@ -1,0 +1,259 @@
+#include "wharf/device/soft/jit/engine.h"
+
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/IR/DiagnosticHandler.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/Host.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/Utils/LCSSA.h>
+#include <llvm/Transforms/Utils/LoopSimplify.h>
+#include <llvm/Transforms/Utils/LowerSwitch.h>
+#include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
+
+#include <cstdlib>
+#include <mutex>
+
+#include "wharf/device/soft/codegen/module.h"
+#include "wharf/device/soft/jit/confine.h"
+#include "wharf/device/soft/jit/helpers.h"
+#include "wharf/device/soft/jit/prefetch.h"
+#include "wharf/device/soft/jit/widen.h"
+
+namespace wharf::device::soft {
+namespace {
+
+absl::Status FromLlvm(llvm::Error error, std::string_view what) {
+  return Internal("{}: {}", what, llvm::toString(std::move(error)));
+}
+
+void InitializeLlvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+}
+
+llvm::orc::JITTargetMachineBuilder HostMachine() {
+  llvm::orc::JITTargetMachineBuilder builder(llvm::Triple(llvm::sys::getProcessTriple()));
+  llvm::StringMap<bool> features;
+  llvm::sys::getHostCPUFeatures(features);
+  std::string cpu = llvm::sys::getHostCPUName().str();
+  if (cpu.empty() || cpu == "generic") {  // a CPU newer than this LLVM
+    cpu = features.lookup("avx512vl") ? "x86-64-v4" : features.lookup("avx2") ? "x86-64-v3" : "x86-64";
+  }
+  features["avx512fp16"] = false;  // LLVM 16 compiles some comparisons of halves to wrong ones for it
+  builder.setCPU(cpu);
+  for (const auto& feature : features) builder.getFeatures().AddFeature(feature.first(), feature.second);
+  builder.setRelocationModel(llvm::Reloc::PIC_);
+  builder.setCodeModel(llvm::CodeModel::Small);
+  builder.setCodeGenOptLevel(llvm::CodeGenOpt::Aggressive);
+  builder.getOptions().AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  builder.getOptions().TrapUnreachable = true;  // or code that "cannot be reached" falls through to whatever follows
+  return builder;
+}
+
+llvm::Expected<std::unique_ptr<llvm::orc::ObjectLayer>> MakeLinkLayer(llvm::orc::ExecutionSession& session,
+                                                                      const llvm::Triple&) {
+  auto layer = std::make_unique<llvm::orc::ObjectLinkingLayer>(session);
+  return std::unique_ptr<llvm::orc::ObjectLayer>(std::move(layer));
+}
+
+absl::Status Define(llvm::orc::LLJIT& jit, llvm::orc::JITDylib& library, const std::vector<AbsoluteSymbol>& symbols) {
+  llvm::orc::SymbolMap map;
+  for (const AbsoluteSymbol& symbol : symbols) {
+    map[jit.mangleAndIntern(symbol.name)] =
+        llvm::JITEvaluatedSymbol(symbol.address, llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Absolute);
+  }
+  if (map.empty()) return absl::OkStatus();
+  if (auto error = library.define(llvm::orc::absoluteSymbols(std::move(map)))) {
+    return FromLlvm(std::move(error), "defining symbols");
+  }
+  return absl::OkStatus();
+}
+
+// LLVM's pass pipelines for one code generator.
+class Optimizer {
+ public:
+  Optimizer(llvm::TargetMachine* machine, const JitEngine::CompileOptions& options)
+      : large_(options.large), builder_(machine, Tuning(options)) {
+    builder_.registerModuleAnalyses(modules_);
+    builder_.registerCGSCCAnalyses(graphs_);
+    builder_.registerFunctionAnalyses(functions_);
+    builder_.registerLoopAnalyses(loops_);
+    builder_.crossRegisterProxies(loops_, functions_, graphs_, modules_);
+  }
+
+  void Optimize(llvm::Module* module) {
+    // First of all, before functions are simplified apart from what they are called with.
+    llvm::ModulePassManager inliner;
+    inliner.addPass(llvm::AlwaysInlinerPass());
+    inliner.run(*module, modules_);
+    const auto level = large_ ? llvm::OptimizationLevel::O1 : llvm::OptimizationLevel::O3;
+    builder_.buildPerModuleDefaultPipeline(level).run(*module, modules_);
+  }
+
+  // Simplifies, and brings `function` into the form Widen needs.
+  void PrepareToWiden(llvm::Function* function) {
+    builder_.buildModuleSimplificationPipeline(llvm::OptimizationLevel::O1, llvm::ThinOrFullLTOPhase::None)
+        .run(*function->getParent(), modules_);
+    llvm::FunctionPassManager passes;
+    passes.addPass(llvm::LowerSwitchPass());
+    passes.addPass(llvm::UnifyFunctionExitNodesPass());
+    passes.addPass(llvm::LoopSimplifyPass());
+    passes.addPass(llvm::LCSSAPass());
+    passes.run(*function, functions_);
+  }
+
+  // After the module was changed by hand.
+  void Forget() {
+    modules_.clear();
+    graphs_.clear();
+    functions_.clear();
+    loops_.clear();
+  }
+
+ private:
+  static llvm::PipelineTuningOptions Tuning(const JitEngine::CompileOptions& options) {
+    llvm::PipelineTuningOptions tuning;
+    tuning.LoopVectorization = true;
+    // In widened code it only pairs the addresses of different accesses in vectors, to take them apart again.
+    tuning.SLPVectorization = !options.large && !options.widen;
+    tuning.LoopInterleaving = true;
+    return tuning;
+  }
+
+  const bool large_;
+  llvm::LoopAnalysisManager loops_;
+  llvm::FunctionAnalysisManager functions_;
+  llvm::CGSCCAnalysisManager graphs_;
+  llvm::ModuleAnalysisManager modules_;
+  llvm::PassBuilder builder_;
+};
+
+// The thread function stays a function of its own while it is simplified.
+void TryWiden(llvm::Module* module, Optimizer* optimizer, unsigned lanes) {
+  llvm::Function* thread = module->getFunction(kThreadSymbol);
+  llvm::Function* entry = module->getFunction(kEntrySymbol);
+  if (thread == nullptr || entry == nullptr) return;
+  const bool inlined = thread->hasFnAttribute(llvm::Attribute::AlwaysInline);
+  thread->removeFnAttr(llvm::Attribute::AlwaysInline);
+  thread->addFnAttr(llvm::Attribute::NoInline);
+  thread->setLinkage(llvm::GlobalValue::ExternalLinkage);
+  optimizer->PrepareToWiden(thread);
+  Widen(thread, entry, lanes);
+  optimizer->Forget();
+  thread->setLinkage(llvm::GlobalValue::LinkOnceODRLinkage);
+  thread->removeFnAttr(llvm::Attribute::NoInline);
+  if (inlined) thread->addFnAttr(llvm::Attribute::AlwaysInline);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<JitEngine>> JitEngine::Create() {
+  InitializeLlvm();
+  std::unique_ptr<JitEngine> engine(new JitEngine);
+  engine->machine_ = std::make_unique<llvm::orc::JITTargetMachineBuilder>(HostMachine());
+  const std::string features = engine->machine_->getFeatures().getString();
+  for (std::string_view needed : {"+avx2,", "+fma,", "+f16c,"}) {
+    if ((features + ",").find(needed) == std::string::npos) {
+      return Unimplemented("the software device needs a CPU with AVX2, FMA and F16C");
+    }
+  }
+  if ((features + ",").find("+avx512vl,") != std::string::npos) engine->lanes_ = 16;
+  engine->target_ = engine->machine_->getCPU() + " " + features;
+  auto jit = llvm::orc::LLJITBuilder()
+                 .setJITTargetMachineBuilder(*engine->machine_)
+                 .setObjectLinkingLayerCreator(MakeLinkLayer)
+                 .create();
+  if (!jit) return FromLlvm(jit.takeError(), "starting the JIT compiler");
+  engine->jit_ = std::move(*jit);
+  engine->helpers_ = &engine->jit_->getExecutionSession().createBareJITDylib("helpers");
+  std::vector<AbsoluteSymbol> symbols;
+  for (const auto& list : {HelperSymbols(), RuntimeSymbols()}) {
+    for (const HelperSymbol& s : list) symbols.push_back({std::string(s.name), reinterpret_cast<uint64_t>(s.address)});
+  }
+  WHARF_RETURN_IF_ERROR(Define(*engine->jit_, *engine->helpers_, symbols));
+  return engine;
+}
+
+void JitEngine::Prepare(llvm::Module* module) const {
+  module->setDataLayout(jit_->getDataLayout());
+  module->setTargetTriple(jit_->getTargetTriple().str());
+}
+
+namespace {
+
+// For people who work on the compiler: WHARF_DUMP_IR=DIR writes each kernel's code before and after optimisation there.
+void Dump(const llvm::Module& module, const char* when) {
+  const char* directory = std::getenv("WHARF_DUMP_IR");
+  if (directory == nullptr) return;
+  static std::atomic<uint64_t> counter{0};
+  std::error_code error;
+  llvm::raw_fd_ostream file(fmt::format("{}/{}.{}.ll", directory, counter.fetch_add(1), when), error);
+  if (!error) module.print(file, nullptr);
+}
+
+// LLVM's remarks, such as that a loop could not be vectorised, are not for users.
+struct Silence final : llvm::DiagnosticHandler {
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override { return info.getSeverity() != llvm::DS_Error; }
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> JitEngine::Compile(llvm::Module* module,
+                                                                       const CompileOptions& options) const {
+  module->getContext().setDiagnosticHandler(std::make_unique<Silence>());
+  std::string problem;
+  llvm::raw_string_ostream problems(problem);
+  if (llvm::verifyModule(*module, &problems)) return Internal("generated code is malformed: {}", problems.str());
+  auto builder = *machine_;
+  if (options.large) builder.setCodeGenOptLevel(llvm::CodeGenOpt::Default);
+  auto machine = builder.createTargetMachine();
+  if (!machine) return FromLlvm(machine.takeError(), "making a code generator");
+  for (llvm::Function& function : *module) {
+    if (function.isDeclaration()) continue;
+    function.addFnAttr("target-cpu", (*machine)->getTargetCPU());
+    function.addFnAttr("target-features", (*machine)->getTargetFeatureString());
+    AddConfinedAttributes(&function);
+  }
+  Dump(*module, "before");
+  Optimizer optimizer(machine->get(), options);
+  if (options.widen && !options.large) TryWiden(module, &optimizer, lanes_);
+  optimizer.Optimize(module);
+  PrefetchMaskedLoads(module);
+  if (options.confine) {
+    WHARF_RETURN_IF_ERROR(Confine(module));
+  } else {
+    DefineLocalStackBytes(module, 0);
+  }
+  Dump(*module, "after");
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  llvm::MCContext* context = nullptr;
+  if ((*machine)->addPassesToEmitMC(passes, context, stream)) return Internal("this target makes no object code");
+  passes.run(*module);
+  return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), "kernel", false);
+}
+
+absl::StatusOr<JitEngine::Code> JitEngine::Link(std::unique_ptr<llvm::MemoryBuffer> object,
+                                                const std::vector<AbsoluteSymbol>& symbols) {
+  auto& library = jit_->getExecutionSession().createBareJITDylib(fmt::format("kernel{}", next_.fetch_add(1)));
+  library.addToLinkOrder(*helpers_);
+  WHARF_RETURN_IF_ERROR(Define(*jit_, library, symbols));
+  if (auto error = jit_->addObjectFile(library, std::move(object))) return FromLlvm(std::move(error), "adding code");
+  auto entry = jit_->lookup(library, kEntrySymbol);
+  if (!entry) return FromLlvm(entry.takeError(), "linking");
+  auto local = jit_->lookup(library, kLocalStackSymbol);
+  if (!local) return FromLlvm(local.takeError(), "linking");
+  return Code{entry->toPtr<void*>(), *local->toPtr<const uint64_t*>()};
+}
+
+}  // namespace wharf::device::soft

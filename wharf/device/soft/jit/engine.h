@@ -1,0 +1,58 @@
+// LLVM's part of the compiler: optimises a module, makes object code of it and links object code into this process.
+#pragma once
+
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wharf/base/status.h"
+
+namespace wharf::device::soft {
+
+struct AbsoluteSymbol {
+  std::string name;
+  uint64_t address = 0;
+};
+
+// Thread-safe.
+class JitEngine {
+ public:
+  static absl::StatusOr<std::unique_ptr<JitEngine>> Create();
+
+  // CPU and features the code is for; part of the cache key.
+  const std::string& target() const { return target_; }
+
+  // Gives the module this engine's data layout and triple; call it before generating code.
+  void Prepare(llvm::Module* module) const;
+  struct CompileOptions {
+    bool large = false;   // a kernel so long that compile time matters more than the last bit of speed
+    bool widen = false;   // threads may run in the lanes of vectors: the module is one of codegen_module.h, mode kLoop
+    bool confine = true;  // see confine.h; without it code can do anything
+  };
+  absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> Compile(llvm::Module* module,
+                                                              const CompileOptions& options) const;
+  struct Code {
+    void* entry = nullptr;
+    uint64_t local_stack_bytes = 0;  // kLocalStackSymbol (confine.h)
+  };
+  // Links an object of Compile in a symbol space of its own. The code stays for the engine's lifetime; it is never
+  // writable and executable at once.
+  absl::StatusOr<Code> Link(std::unique_ptr<llvm::MemoryBuffer> object, const std::vector<AbsoluteSymbol>& symbols);
+
+ private:
+  JitEngine() = default;
+
+  std::unique_ptr<llvm::orc::JITTargetMachineBuilder> machine_;
+  std::unique_ptr<llvm::orc::LLJIT> jit_;
+  llvm::orc::JITDylib* helpers_ = nullptr;
+  std::string target_;
+  unsigned lanes_ = 8;
+  std::atomic<uint64_t> next_{0};
+};
+
+}  // namespace wharf::device::soft

@@ -1,0 +1,173 @@
+#include "wharf/device/soft/jit/shape.h"
+
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/DataLayout.h>
+#include <llvm/IR/Operator.h>
+
+namespace wharf::device::soft {
+namespace {
+
+constexpr Shape kUniform{Shape::kAffine, 0};
+constexpr Shape kVarying{Shape::kVarying, 0};
+constexpr int64_t kMaxStride = int64_t{1} << 24;
+
+Shape Affine(int64_t stride) {
+  return stride > kMaxStride || stride < -kMaxStride ? kVarying : Shape{Shape::kAffine, stride};
+}
+
+Shape Join(Shape a, Shape b) {
+  if (a.kind == Shape::kUnknown) return b;
+  if (b.kind == Shape::kUnknown) return a;
+  return a == b ? a : kVarying;
+}
+
+}  // namespace
+
+ShapeAnalysis::ShapeAnalysis(llvm::Function& function, unsigned lane, const llvm::LoopInfo& loops,
+                             const llvm::DominatorTree& tree)
+    : layout_(function.getParent()->getDataLayout()), loops_(loops), tree_(tree) {
+  for (llvm::Argument& argument : function.args()) {
+    shapes_[&argument] = argument.getArgNo() == lane ? Affine(1) : kUniform;
+  }
+  // Shapes only ever move up: unknown, affine, varying.
+  llvm::ReversePostOrderTraversal<llvm::Function*> order(&function);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (llvm::BasicBlock* block : order) {
+      for (llvm::Instruction& instruction : *block) {
+        const Shape before = Of(&instruction);
+        const Shape after = Join(before, Transfer(instruction));
+        if (after == before) continue;
+        shapes_[&instruction] = after;
+        changed = true;
+      }
+    }
+  }
+}
+
+Shape ShapeAnalysis::Of(const llvm::Value* value) const {
+  if (llvm::isa<llvm::Constant>(value)) return kUniform;
+  return shapes_.lookup(value);
+}
+
+bool ShapeAnalysis::Diverges(const llvm::BasicBlock* block) const {
+  auto* branch = llvm::dyn_cast<llvm::BranchInst>(block->getTerminator());
+  return branch != nullptr && branch->isConditional() && Of(branch->getCondition()).kind != Shape::kUnknown &&
+         !Of(branch->getCondition()).Uniform();
+}
+
+bool ShapeAnalysis::Diverges(const llvm::Loop* loop) const {
+  for (const llvm::BasicBlock* block : loop->blocks()) {
+    if (Diverges(block)) return true;
+  }
+  return false;
+}
+
+// True if threads may come to `block` by different ways.
+bool ShapeAnalysis::JoinsDivergence(const llvm::BasicBlock* block) const {
+  for (const llvm::BasicBlock* from : llvm::predecessors(block)) {
+    // Out of a loop that threads leave in different rounds.
+    for (const llvm::Loop* loop = loops_.getLoopFor(from); loop != nullptr && !loop->contains(block);
+         loop = loop->getParentLoop()) {
+      if (Diverges(loop)) return true;
+    }
+  }
+  const auto* node = tree_.getNode(block);
+  if (node == nullptr || node->getIDom() == nullptr) return false;
+  const llvm::BasicBlock* dominator = node->getIDom()->getBlock();
+  llvm::SmallPtrSet<const llvm::BasicBlock*, 16> seen;
+  llvm::SmallVector<const llvm::BasicBlock*, 16> open(llvm::pred_begin(block), llvm::pred_end(block));
+  while (!open.empty()) {
+    const llvm::BasicBlock* from = open.pop_back_val();
+    if (!tree_.isReachableFromEntry(from) || !seen.insert(from).second) continue;
+    if (Diverges(from)) return true;
+    if (from != dominator) open.append(llvm::pred_begin(from), llvm::pred_end(from));
+  }
+  return false;
+}
+
+Shape ShapeAnalysis::OfPhi(const llvm::PHINode& phi) const {
+  const llvm::BasicBlock* block = phi.getParent();
+  const llvm::Loop* loop = loops_.getLoopFor(block);
+  const bool header = loop != nullptr && loop->getHeader() == block;
+  if (!header && JoinsDivergence(block)) return kVarying;
+  Shape shape;
+  for (const llvm::Value* incoming : phi.incoming_values()) shape = Join(shape, Of(incoming));
+  return shape;
+}
+
+Shape ShapeAnalysis::OfBinary(const llvm::BinaryOperator& operation) const {
+  const Shape a = Of(operation.getOperand(0)), b = Of(operation.getOperand(1));
+  if (a.kind == Shape::kUnknown || b.kind == Shape::kUnknown) return {};
+  if (a.Uniform() && b.Uniform()) return kUniform;
+  if (a.kind == Shape::kVarying || b.kind == Shape::kVarying) return kVarying;
+  auto* constant = llvm::dyn_cast<llvm::ConstantInt>(operation.getOperand(1));
+  const bool small = constant != nullptr && constant->getValue().getMinSignedBits() <= 24;
+  switch (operation.getOpcode()) {
+    case llvm::Instruction::Add:
+      return Affine(a.stride + b.stride);
+    case llvm::Instruction::Sub:
+      return Affine(a.stride - b.stride);
+    case llvm::Instruction::Or:  // an addition if no bit is in both
+      return llvm::haveNoCommonBitsSet(operation.getOperand(0), operation.getOperand(1), layout_)
+                 ? Affine(a.stride + b.stride)
+                 : kVarying;
+    case llvm::Instruction::Mul:
+      return small ? Affine(a.stride * constant->getSExtValue()) : kVarying;
+    case llvm::Instruction::Shl:
+      return small && constant->getValue().ult(24) ? Affine(a.stride << constant->getZExtValue()) : kVarying;
+    default:
+      return kVarying;
+  }
+}
+
+Shape ShapeAnalysis::OfAddress(const llvm::GetElementPtrInst& address) const {
+  bool uniform = true;
+  for (const llvm::Value* operand : address.operands()) {
+    if (Of(operand).kind == Shape::kUnknown) return {};
+    uniform &= Of(operand).Uniform();
+  }
+  if (uniform) return kUniform;
+  if (address.getNumIndices() != 1) return kVarying;
+  const Shape base = Of(address.getPointerOperand()), index = Of(*address.idx_begin());
+  if (base.kind == Shape::kVarying || index.kind == Shape::kVarying) return kVarying;
+  const auto size = static_cast<int64_t>(layout_.getTypeAllocSize(address.getSourceElementType()).getFixedValue());
+  if (size > kMaxStride) return kVarying;
+  return Affine(base.stride + index.stride * size);
+}
+
+Shape ShapeAnalysis::Transfer(const llvm::Instruction& instruction) const {
+  if (auto* phi = llvm::dyn_cast<llvm::PHINode>(&instruction)) return OfPhi(*phi);
+  if (auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(&instruction)) return OfBinary(*operation);
+  if (auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction)) return OfAddress(*address);
+  if (instruction.isTerminator()) return kUniform;
+  bool uniform = true;
+  for (const llvm::Value* operand : instruction.operands()) {
+    if (llvm::isa<llvm::Function>(operand)) continue;
+    if (Of(operand).kind == Shape::kUnknown) return {};
+    uniform &= Of(operand).Uniform();
+  }
+  if (uniform) return kUniform;
+  if (llvm::isa<llvm::FreezeInst>(instruction)) return Of(instruction.getOperand(0));
+  switch (instruction.getOpcode()) {
+    case llvm::Instruction::SExt:
+    case llvm::Instruction::ZExt:
+      // Of a predicate there is no such thing as a stride.
+      return instruction.getOperand(0)->getType()->isIntegerTy(1) ? kVarying : Of(instruction.getOperand(0));
+    case llvm::Instruction::Trunc:
+      return instruction.getType()->getScalarSizeInBits() < 32 ? kVarying : Of(instruction.getOperand(0));
+    case llvm::Instruction::PtrToInt:
+    case llvm::Instruction::IntToPtr:
+      return Of(instruction.getOperand(0));
+    case llvm::Instruction::Select: {
+      if (!Of(instruction.getOperand(0)).Uniform()) return kVarying;
+      return Join(Of(instruction.getOperand(1)), Of(instruction.getOperand(2)));
+    }
+    default:
+      return kVarying;
+  }
+}
+
+}  // namespace wharf::device::soft

@@ -1,0 +1,25 @@
+// What the compiler makes of one kernel, and the runtime executes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "wharf/device/device.h"
+#include "wharf/device/soft/runtime/kernel_abi.h"
+
+namespace wharf::device::soft {
+
+struct CompiledKernel {
+  ExecutionMode mode = ExecutionMode::kLoop;
+  LoopEntry loop_entry = nullptr;      // mode kLoop
+  ThreadEntry thread_entry = nullptr;  // mode kSuspendable
+  uint32_t static_shared_bytes = 0;    // dynamic shared memory starts here (already aligned to 16)
+  uint32_t local_bytes = 0;            // .local arrays of one thread, including callees
+  uint64_t local_stack_bytes = 0;      // what the compiled functions keep in local memory, together; often nothing
+  uint32_t parameter_bytes = 0;
+  uint32_t required_block[3] = {0, 0, 0};  // .reqntid, 0 if none
+  uint32_t max_threads = 0;                // .maxntid product, 0 if none
+  std::vector<ParameterLayout> parameters;
+};
+
+}  // namespace wharf::device::soft

@@ -1,0 +1,111 @@
+// The contract between compiled kernels (soft/compiler) and the runtime that executes them (soft/executor): context
+// layouts, entry points and the functions compiled code calls. Standard-layout structs; compiled code reads fields by
+// offsetof.
+//
+// Addresses. All memory that a kernel can name lies in one reservation of address space (memory.h), whose addresses are
+// this process's own. A global, const, local or generic address is such an address. A shared address is an offset (32
+// bits matter) into BlockContext::shared, a 4 GiB window of which only the block's shared memory is accessible, so no
+// shared access can leave it. Conversions: generic = shared window base + offset; local and global are the identity.
+//
+// Walls. Compiled code confines every access whose address a kernel can influence (jit/confine.h): an address outside
+// [memory, memory + memory_span] becomes memory + memory_span. What is added to an address after it was confined is
+// less than kAddressSlack either way. That much is inaccessible inside either end of the range, and again outside it,
+// so an address that was outside stays where every access faults, whatever is added. The contexts themselves, return
+// addresses and saved registers lie elsewhere.
+//
+// Global accesses are emitted as `getelementptr i8, BlockContext::global, address` where `global` is always null at run
+// time but opaque to the optimiser: an inttoptr hides the induction from the vectoriser, a base pointer does not.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace wharf::device::soft {
+
+inline constexpr uint32_t kWarpSize = 32;
+inline constexpr uint32_t kNamedBarriers = 16;
+inline constexpr uint64_t kSharedWindow = uint64_t{1} << 32;
+// More than a 32-bit index of the widest element reaches.
+inline constexpr uint64_t kAddressSlack = uint64_t{1} << 36;
+
+struct BlockContext {
+  std::byte* global;                   // null; see above
+  std::byte* shared;                   // base of the shared window
+  const std::byte* parameters;         // the kernel's parameters, a copy in device memory
+  std::byte* memory;                   // see "Walls"
+  uint64_t memory_span;                //
+  uintptr_t local_stack, local_limit;  // kLoop: as in ThreadContext
+  uint32_t grid[3];                    // %nctaid
+  uint32_t block[3];                   // %ntid
+  uint32_t cta[3];                     // %ctaid
+  uint32_t dynamic_shared_bytes;       // %dynamic_smem_size
+  uint32_t total_shared_bytes;         // %total_smem_size
+  uint32_t worker;                     // %smid
+  uint32_t workers;                    // %nsmid
+  uint32_t grid_id;                    // %gridid
+  uintptr_t global_begin, global_end;  // device memory of the session, for isspacep
+  uintptr_t local_begin, local_end;    // local memory of the block's threads, likewise
+};
+
+// Handed to a suspendable thread. Compiled code reads this prefix; the runtime's own fields follow in a derived struct.
+struct ThreadContext {
+  BlockContext* block;
+  uint32_t tid[3];
+  uint32_t linear;  // tid.x + ntid.x * (tid.y + ntid.y * tid.z)
+  uint32_t lane;    // linear % 32
+  uint32_t warp;    // linear / 32
+  // Local memory of the functions that run: grows downwards from where the runtime starts it, not below the limit.
+  // Compiled code moves it. It is the kernel's to spoil: an address taken from it is confined like any other.
+  uintptr_t local_stack, local_limit;
+};
+
+// How a kernel is executed.
+enum class ExecutionMode : uint8_t {
+  kLoop,        // no barrier, warp operation or spin: LoopEntry runs every thread of the block in loops over tid
+  kSuspendable  // ThreadEntry runs one thread on a stack of its own and is switched away from inside the calls below
+};
+using LoopEntry = void (*)(BlockContext*);
+using ThreadEntry = void (*)(ThreadContext*);
+
+enum class ReduceOp : uint32_t { kAdd, kMin, kMax, kAnd, kOr, kXor, kPopc };
+enum class VoteMode : uint32_t { kAll, kAny, kUni, kBallot };
+enum class ShuffleMode : uint32_t { kUp, kDown, kBfly, kIdx };
+enum class TrapKind : uint32_t { kTrap, kIllegalAddress, kMisaligned, kIllegalInstruction, kAssert, kStackOverflow };
+
+// What compiled code calls. The runtime defines them (soft/executor.cc); those that take a ThreadContext may suspend
+// the calling thread and only appear in kSuspendable kernels. None returns after a trap.
+extern "C" {
+// barrier.sync id, threads (0 = the whole block). bar.sync, barrier.sync, barrier.cta.
+void wharf_barrier_sync(ThreadContext* thread, uint32_t id, uint32_t threads);
+void wharf_barrier_arrive(ThreadContext* thread, uint32_t id, uint32_t threads);
+// barrier.red: popc / and / or of `predicate` over the participants.
+uint32_t wharf_barrier_reduce(ThreadContext* thread, uint32_t id, uint32_t threads, uint32_t op, uint32_t predicate);
+// Warp collectives. `mask` names the participating lanes; lanes that have exited do not hold the others up.
+void wharf_warp_sync(ThreadContext* thread, uint32_t mask);
+// Returns the value; *in_range (may be null) gets shfl's predicate. `clamp` is shfl's operand c.
+uint32_t wharf_shuffle(ThreadContext* thread, uint32_t mode, uint32_t value, uint32_t lane_operand, uint32_t clamp,
+                       uint32_t mask, uint32_t* in_range);
+uint32_t wharf_vote(ThreadContext* thread, uint32_t mode, uint32_t predicate, uint32_t mask);
+uint32_t wharf_match_any(ThreadContext* thread, uint64_t value, uint32_t mask);
+uint32_t wharf_match_all(ThreadContext* thread, uint64_t value, uint32_t mask, uint32_t* predicate);
+// redux.sync on 32-bit values; min and max compare signed if `is_signed`.
+uint32_t wharf_redux(ThreadContext* thread, uint32_t op, uint32_t is_signed, uint32_t value, uint32_t mask);
+// The lanes of the warp that arrive at this activemask (`site`) before none of them can go on otherwise.
+uint32_t wharf_active_mask(ThreadContext* thread, uint32_t site);
+// Lets the other threads of the block run: spin loops and nanosleep.
+void wharf_yield(ThreadContext* thread);
+
+// vprintf: `format` and `arguments` are generic addresses; arguments are packed with natural alignment, floats as
+// doubles. Returns the number of arguments, negative on error.
+int32_t wharf_vprintf(BlockContext* block, uint64_t format, uint64_t arguments);
+[[noreturn]] void wharf_assert_fail(BlockContext* block, const uint32_t* tid, uint64_t message, uint64_t file,
+                                    uint32_t line, uint64_t function);
+[[noreturn]] void wharf_trap(BlockContext* block, uint32_t kind);
+// Device-side malloc/free (the device heap). Null when full.
+uint64_t wharf_malloc(BlockContext* block, uint64_t bytes);
+void wharf_free(BlockContext* block, uint64_t address);
+uint64_t wharf_clock();         // %clock64
+uint64_t wharf_global_timer();  // %globaltimer, ns
+}
+
+}  // namespace wharf::device::soft

@@ -1,0 +1,317 @@
+// Random kernels with wild addresses: whatever they do, not one byte changes but in device memory.
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <cstdlib>
+#include <memory>
+#include <random>
+
+#include "wharf/device/cuda_error.h"
+#include "wharf/device/soft/testing/compiler_testing.h"
+
+namespace wharf::device::soft::testing {
+namespace {
+
+using ::testing::AnyOf;
+
+constexpr int kKernels = 60, kLaunchesPerKernel = 40;  // WHARF_WILD_KERNELS, WHARF_WILD_SEED
+constexpr size_t kWords = 32;                          // wild addresses that a kernel is given
+constexpr size_t kCanaryBytes = 4096;
+
+using Random = std::mt19937_64;
+
+uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
+}
+
+template <typename T>
+const T& Pick(Random& random, const std::vector<T>& from) {
+  return from[random() % from.size()];
+}
+
+// --- kernels ---
+
+// Registers: %a0..%a7 addresses, %w0..%w7 words of 32 bits, %l0..%l7 of 64, %p predicates.
+class Generator {
+ public:
+  explicit Generator(Random& random) : random_(random) {}
+
+  std::string Run() {
+    std::string body;
+    for (int i = 0; i < 8; ++i) body += Load(i);
+    if (Chance(3)) body += "  bar.sync 0;\n";  // on stacks of their own
+    const int statements = 3 + static_cast<int>(random_() % 8);
+    for (int i = 0; i < statements; ++i) body += Statement();
+    return Header() + body + "  ret;\n}\n";
+  }
+
+ private:
+  bool Chance(int one_in) { return random_() % static_cast<unsigned>(one_in) == 0; }
+  std::string Register(const char* kind) { return fmt::format("%{}{}", kind, random_() % 8); }
+  std::string Address() { return Register("a"); }
+  std::string Offset() {
+    const std::vector<int64_t> offsets = {0,    0,     4,       8,          -8,         64,
+                                          4096, -4096, 1 << 20, -(1 << 20), 0x7fffffff, -0x7fffffff};
+    const int64_t offset = Pick(random_, offsets);
+    return offset < 0 ? fmt::format("{}", offset) : fmt::format("+{}", offset);
+  }
+  std::string At() { return fmt::format("[{}{}]", Address(), Offset()); }
+
+  static std::string Header() {
+    return R"(.version 8.8
+.target sm_90
+.address_size 64
+.func (.param .b64 r) keep(.param .b64 a, .param .b64 b) {
+  .reg .b64 %l<9>;
+  .local .align 8 .b8 depot[128];
+  ld.param.u64 %l1, [a];
+  ld.param.u64 %l2, [b];
+  mov.u64 %l3, depot;
+  add.u64 %l4, %l3, %l2;
+  st.local.u64 [%l4], %l1;
+  and.b64 %l5, %l2, 120;
+  add.u64 %l5, %l3, %l5;
+  ld.u64 %l6, [%l5];
+  st.param.u64 [r], %l6;
+  ret;
+}
+.visible .entry k(.param .u64 words, .param .u64 out, .param .u32 n) {
+  .reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %w<9>; .reg .b64 %a<9>; .reg .b64 %l<9>; .reg .f32 %f<9>; .reg .f64 %d<9>;
+  .shared .align 16 .b8 window[512];
+  .local .align 16 .b8 depot[64];
+)";
+  }
+
+  // Fills %a, %l and %w number i.
+  std::string Load(int i) {
+    const std::string each = Chance(2) ? fmt::format(
+                                             "  mov.u32 %w{0}, %tid.x; mad.lo.u32 %w{0}, %w{0}, {1}, {2}; and.b32 "
+                                             "%w{0}, %w{0}, 31;\n",
+                                             i, random_() % 5, random_() % 32)
+                                       : fmt::format("  mov.u32 %w{}, {};\n", i, random_() % 32);
+    return each + fmt::format(
+                      "  ld.param.u64 %a{0}, [words]; mul.wide.u32 %l{0}, %w{0}, 8; add.u64 %a{0}, %a{0}, %l{0};\n"
+                      "  ld.global.u64 %a{0}, [%a{0}]; mov.u64 %l{0}, %a{0}; cvt.u32.u64 %w{0}, %a{0};\n",
+                      i);
+  }
+
+  std::string Arithmetic() {
+    const std::string to = Address(), a = Address(), b = Register("a"), w = Register("w"), l = Register("l");
+    switch (random_() % 14) {
+      case 0:
+        return fmt::format("add.u64 {}, {}, {};", to, a, l);
+      case 1:
+        return fmt::format("mul.wide.s32 {3}, {2}, {4}; add.u64 {0}, {1}, {3};", to, a, w, l, 1 << random_() % 5);
+      case 2:
+        return fmt::format("mul.wide.u32 {3}, {2}, {4}; sub.u64 {0}, {1}, {3};", to, a, w, l, 1 + random_() % 100);
+      case 3:
+        return fmt::format("mov.u32 {2}, %tid.x; mul.wide.u32 {3}, {2}, 4; add.u64 {0}, {1}, {3};", to, a, w, l);
+      case 4:
+        return fmt::format("xor.b64 {}, {}, {};", to, a, b);
+      case 5:
+        return fmt::format("shl.b64 {}, {}, {};", to, a, random_() % 64);
+      case 6:
+        return fmt::format("mad.lo.u64 {}, {}, {}, {};", to, l, 1 + random_() % 9, a);
+      case 7:
+        return fmt::format("cvta.shared.u64 {}, {};", to, a);
+      case 8:
+        return fmt::format("mov.u64 {0}, depot; add.u64 {0}, {0}, {1};", to, l);
+      case 9:
+        return fmt::format("cvt.s64.s32 {2}, {1}; shl.b64 {2}, {2}, 3; add.u64 {0}, {0}, {2};", to, w, l);
+      case 10:
+        return fmt::format("setp.lt.u32 %p1, {2}, 77; selp.b64 {0}, {1}, {3}, %p1;", to, a, w, b);
+      case 11:
+        return fmt::format("mov.u64 {0}, words; add.u64 {0}, {0}, {1};", to, l);
+      case 12:
+        return fmt::format("and.b64 {}, {}, {:#x};", to, a, random_() >> random_() % 64);
+      default:
+        return fmt::format("mov.u64 {0}, window; cvta.shared.u64 {0}, {0}; add.u64 {0}, {0}, {1};", to, l);
+    }
+  }
+
+  std::string Access() {
+    const std::string space = Pick<std::string>(random_, {"", "", ".global", ".local", ".shared"});
+    const std::string device = space == ".local" ? "" : space;
+    const std::string w = Register("w"), l = Register("l"), at = At();
+    switch (random_() % 18) {
+      case 0:
+        return fmt::format("ld{}.u32 {}, {};", space, w, at);
+      case 1:
+        return fmt::format("ld{}.u64 {}, {};", space, Address(), at);  // an address made of what is there
+      case 2:
+        return fmt::format("ld{}.v4.u32 {{%w0, %w1, %w2, %w3}}, {};", space, at);
+      case 3:
+        return fmt::format("ld{}.v2.u64 {{%l0, %l1}}, {};", space, at);
+      case 4:
+        return fmt::format("st{}.u8 {}, {};", space, at, w);
+      case 5:
+        return fmt::format("st{}.u32 {}, {};", space, at, w);
+      case 6:
+        return fmt::format("st{}.u64 {}, {};", space, at, l);
+      case 7:
+        return fmt::format("st{}.v4.u32 {}, {{%w0, %w1, %w2, %w3}};", space, at);
+      case 8:
+        return fmt::format("st{}.v2.f64 {}, {{%d0, %d1}};", space, at);
+      case 9:
+        return fmt::format("st.volatile{}.u32 {}, {};", device, at, w);
+      case 10:
+        return fmt::format("atom{}.add.u32 {}, {}, {};", device, w, at, w);
+      case 11:
+        return fmt::format("atom{0}.cas.b64 {1}, {2}, {1}, {3};", device, l, at, Register("l"));
+      case 12:
+        return fmt::format("atom{}.exch.b32 {}, {}, {};", device, w, at, w);
+      case 13:
+        return fmt::format("red{}.max.u64 {}, {};", device, at, l);
+      case 14:
+        return fmt::format("atom{}.add.f32 %f1, {}, %f2;", device, at);
+      case 15:
+        return fmt::format("cp.async.ca.shared.global [{}], {}, 16;", Address(), at);
+      case 16:
+        return fmt::format("cp.async.ca.shared.global [{}], {}, 8, {};", Address(), at, w);
+      default:
+        return fmt::format(
+            "{{ .param .b64 x; .param .b64 y; .param .b64 z; st.param.b64 [x], {}; st.param.b64 [y], {};"
+            " call (z), keep, (x, y); ld.param.b64 {}, [z]; }}",
+            l, Address(), l);
+    }
+  }
+
+  std::string Statement() {
+    std::string lines;
+    for (uint64_t i = 0; i < 1 + random_() % 3; ++i) lines += "  " + Arithmetic() + "\n";
+    const std::string access = Access();
+    switch (random_() % 5) {
+      case 0: {  // some threads only
+        const std::string label = fmt::format("SKIP{}", labels_++);
+        return lines + fmt::format("  setp.lt.u32 %p2, {}, {};\n  @!%p2 bra {};\n  {}\n{}:\n", Register("w"),
+                                   uint32_t{1} << random_() % 32, label, access, label);
+      }
+      case 1: {  // pointers that walk
+        const std::string label = fmt::format("LOOP{}", labels_++);
+        return lines + fmt::format(
+                           "  mov.u32 %w8, 0;\n{0}:\n  {1}\n  add.s64 {2}, {2}, {3};\n  add.u32 %w8, %w8, 1;\n"
+                           "  setp.lt.u32 %p3, %w8, {4};\n  @%p3 bra {0};\n",
+                           label, access, Address(), static_cast<int64_t>(random_() % 200) - 100, 1 + random_() % 50);
+      }
+      default:
+        return lines + "  " + access + "\n";
+    }
+  }
+
+  Random& random_;
+  int labels_ = 0;
+};
+
+// --- what must not change ---
+
+uint64_t g_canary[kCanaryBytes / 8];
+
+class Canaries {
+ public:
+  explicit Canaries(const KernelRunner& runner) : heap_(kCanaryBytes / 8), other_(Memory::Create(1 << 20).value()) {
+    Add(g_canary);
+    Add(heap_.data());
+    Add(reinterpret_cast<uint64_t*>(other_->Allocate(kCanaryBytes).value()));
+    // Right before and behind the range.
+    const auto begin = reinterpret_cast<uint64_t>(runner.memory().confined_begin()) - kAddressSlack;
+    const uint64_t end = begin + runner.memory().confined_bytes() + 2 * kAddressSlack;
+    for (const uint64_t at : {begin - kCanaryBytes, end}) {
+      void* page = mmap(reinterpret_cast<void*>(at), kCanaryBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+      if (page == MAP_FAILED) continue;
+      pages_.push_back(page);
+      Add(static_cast<uint64_t*>(page));
+    }
+  }
+  ~Canaries() {
+    for (void* page : pages_) munmap(page, kCanaryBytes);
+  }
+  Canaries(const Canaries&) = delete;
+  Canaries& operator=(const Canaries&) = delete;
+
+  void Add(uint64_t* words) {
+    for (size_t i = 0; i < kCanaryBytes / 8; ++i) words[i] = Value(i);
+    all_.push_back(words);
+  }
+  bool Intact() const {
+    for (const uint64_t* words : all_) {
+      for (size_t i = 0; i < kCanaryBytes / 8; ++i) {
+        if (words[i] != Value(i)) return false;
+      }
+    }
+    return true;
+  }
+  uint64_t Somewhere(Random& random) const {
+    return reinterpret_cast<uint64_t>(Pick(random, all_)) + random() % kCanaryBytes;
+  }
+
+ private:
+  static uint64_t Value(size_t i) { return (i + 1) * 0x9e3779b97f4a7c15; }
+
+  std::vector<uint64_t> heap_;
+  std::unique_ptr<Memory> other_;
+  std::vector<void*> pages_;
+  std::vector<uint64_t*> all_;
+};
+
+uint64_t WildAddress(Random& random, const Canaries& canaries, const KernelRunner& runner, const uint64_t* valid) {
+  const auto begin = reinterpret_cast<uint64_t>(runner.memory().confined_begin());
+  const uint64_t own = reinterpret_cast<uint64_t>(valid) + random() % 4096;
+  switch (random() % 10) {
+    case 0:
+      return random();
+    case 1:
+      return random() >> random() % 64;
+    case 2:
+      return begin + runner.memory().confined_bytes() - 4096 + random() % 8192;
+    case 3:
+      return begin - 4096 + random() % 8192;
+    case 4:
+      return reinterpret_cast<uint64_t>(&runner) + random() % 4096;
+    case 5:
+      return canaries.Somewhere(random) - reinterpret_cast<uint64_t>(valid);  // a difference, to be added
+    case 6:
+    case 7:
+      return own;
+    default:
+      return canaries.Somewhere(random);
+  }
+}
+
+TEST(WildProgram, NothingElseChanges) {
+  const uint64_t kernels = FromEnvironment("WHARF_WILD_KERNELS", kKernels);
+  const uint64_t seed = FromEnvironment("WHARF_WILD_SEED", 1);
+  constexpr uint64_t kKernelsPerRunner = 200;  // a compiler keeps the code it made
+  uint64_t stack[kCanaryBytes / 8];
+  uint64_t completed = 0;
+  for (uint64_t k = 0; k < kernels;) {
+    KernelRunner runner;
+    Canaries canaries(runner);
+    canaries.Add(stack);
+    auto* words = runner.Allocate<uint64_t>(kWords);
+    auto* out = runner.Allocate<uint64_t>(1024);
+    for (uint64_t i = 0; i < kKernelsPerRunner && k < kernels; ++i, ++k) {
+      Random random(seed + k);
+      const std::string text = Generator(random).Run();
+      for (int launch = 0; launch < kLaunchesPerKernel; ++launch) {
+        // The words may have been written over.
+        for (size_t w = 0; w < kWords; ++w) words[w] = WildAddress(random, canaries, runner, out);
+        const absl::Status status = runner.Run(text, "k", {1}, {launch % 2 == 0 ? 48U : 1U},
+                                               Parameters().Add(words).Add(out).Add(uint32_t{48}));
+        ASSERT_THAT(CudaErrorOf(status),
+                    AnyOf(CudaError::kSuccess, CudaError::kIllegalAddress, CudaError::kLaunchFailure))
+            << "seed " << seed + k << ": " << status << "\n"
+            << text;
+        ASSERT_TRUE(canaries.Intact()) << "seed " << seed + k << "\n" << text;
+        if (status.ok()) ++completed;
+      }
+    }
+  }
+  EXPECT_GT(completed, 0U);  // not all end at the first access
+}
+
+}  // namespace
+}  // namespace wharf::device::soft::testing

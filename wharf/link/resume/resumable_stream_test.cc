@@ -1,0 +1,615 @@
+#include "wharf/link/resume/resumable_stream.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <latch>
+#include <random>
+#include <thread>
+
+#include <rapidcheck/gtest.h>
+
+#include "wharf/base/random.h"
+#include "wharf/link/resume/resume_testing.h"
+#include "wharf/link/testing.h"
+
+namespace wharf::link {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+absl::Status Write(ByteStream& stream, std::span<const std::byte> bytes) { return stream.Write(std::span(&bytes, 1)); }
+absl::Status Write(ByteStream& stream, std::string_view text) { return Write(stream, AsBytes(text)); }
+
+// Exactly `size` bytes, fewer at the end of the stream.
+absl::StatusOr<std::vector<std::byte>> ReadExactly(ByteStream& stream, size_t size) {
+  std::vector<std::byte> bytes(size);
+  size_t done = 0;
+  while (done < size) {
+    auto count = stream.Read(std::span(bytes).subspan(done));
+    if (!count.ok()) return count.status();
+    if (*count == 0) break;
+    done += *count;
+  }
+  bytes.resize(done);
+  return bytes;
+}
+std::string ReadText(ByteStream& stream, size_t size) {
+  const auto bytes = ReadExactly(stream, size);
+  return bytes.ok() ? AsText(*bytes) : ToString(bytes.status());
+}
+
+// The byte at every place of a stream.
+std::byte ByteAt(uint64_t place) { return static_cast<std::byte>((place * kGoldenRatio) >> 56); }
+
+struct Connected {
+  std::unique_ptr<ByteStream> client;
+  std::shared_ptr<ResumableStream> server;
+};
+Connected Connect(ResumeHarbor& harbor, const ResumeOptions& options = {}) {
+  auto client = OpenResumable(harbor.Dialer(), options);
+  EXPECT_TRUE(client.ok()) << client.status();
+  return {*std::move(client), harbor.Accept()};
+}
+
+void AwaitResuming(const ByteStream& stream) {
+  while (!stream.Resuming()) std::this_thread::sleep_for(milliseconds(1));
+}
+
+// Sends `total` bytes in pieces of up to `largest`, as a channel does: what TryWrite leaves, Write takes.
+void Send(ByteStream& stream, uint64_t total, size_t largest, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<std::byte> piece;
+  for (uint64_t done = 0; done < total;) {
+    piece.resize(std::min<uint64_t>(total - done, random() % largest + 1));
+    for (size_t i = 0; i < piece.size(); ++i) piece[i] = ByteAt(done + i);
+    done += piece.size();
+    const size_t half = random() % (piece.size() + 1);
+    const std::span<const std::byte> pieces[] = {std::span(piece).first(half), std::span(piece).subspan(half)};
+    size_t taken = 0;
+    if (random() % 2 == 0) {
+      const auto count = stream.TryWrite(pieces);
+      ASSERT_TRUE(count.ok()) << count.status();
+      taken = *count;
+    }
+    ASSERT_EQ(Write(stream, std::span(piece).subspan(taken)), absl::OkStatus());
+  }
+}
+
+// Expects exactly what Send sends.
+void Receive(ByteStream& stream, uint64_t total, size_t largest, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<std::byte> piece(largest);
+  for (uint64_t done = 0; done < total;) {
+    const auto count = stream.Read(std::span(piece).first(random() % largest + 1));
+    ASSERT_TRUE(count.ok()) << count.status();
+    ASSERT_GT(*count, 0u);
+    ASSERT_LE(done + *count, total);
+    for (size_t i = 0; i < *count; ++i) ASSERT_EQ(piece[i], ByteAt(done + i)) << "at " << done + i;
+    done += *count;
+  }
+}
+
+// Both ways at once; whoever has everything goes on reading until both have, as a channel does, and gets nothing more.
+void Exchange(const Connected& ends, uint64_t up, uint64_t down, size_t largest, uint32_t seed) {
+  std::latch received(2);
+  const auto receive = [&](ByteStream& stream, uint64_t total, uint32_t own_seed) {
+    Receive(stream, total, largest, own_seed);
+    received.count_down();
+    std::byte more;
+    EXPECT_EQ(stream.Read(std::span(&more, 1)).value_or(1), 0u);
+  };
+  std::thread threads[] = {std::thread([&] { Send(*ends.client, up, largest, seed); }),
+                           std::thread([&] { receive(*ends.server, up, seed + 1); }),
+                           std::thread([&] { Send(*ends.server, down, largest, seed + 2); }),
+                           std::thread([&] { receive(*ends.client, down, seed + 3); })};
+  received.wait();
+  ends.client->Shutdown();
+  ends.server->Shutdown();
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(ResumableStreamTest, CarriesBytesBothWaysAndEndsInOrder) {
+  ResumeHarbor harbor;
+  auto [client, server] = Connect(harbor);
+  ASSERT_TRUE(Write(*client, "hello").ok());
+  EXPECT_EQ(ReadText(*server, 5), "hello");
+  ASSERT_TRUE(Write(*server, "good day").ok());
+  client->FinishWriting();
+  EXPECT_EQ(ReadText(*server, 1), "");
+  EXPECT_EQ(ReadText(*client, 8), "good day");
+  EXPECT_EQ(Write(*client, "more").code(), absl::StatusCode::kFailedPrecondition);
+  server->Shutdown();
+  EXPECT_EQ(ReadText(*client, 1), "");
+  EXPECT_EQ(client->Peer(), "memory");
+  EXPECT_EQ(harbor.connections(), 1);
+}
+
+TEST(ResumableStreamTest, AnEndIsNoBreak) {
+  ResumeHarbor harbor;
+  auto [client, server] = Connect(harbor);
+  ASSERT_TRUE(Write(*client, "last words").ok());
+  client.reset();
+  EXPECT_EQ(ReadText(*server, 100), "last words");
+  EXPECT_FALSE(server->Resuming());
+  while (Write(*server, "nobody reads this").ok()) {
+  }
+  EXPECT_EQ(Write(*server, "nor this").code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(harbor.connections(), 1);
+}
+
+// Every connection dies after a few bytes, of data, acknowledgements or openings.
+TEST(ResumableStreamTest, ThousandsOfBreaksLoseNothingAndRepeatNothing) {
+  constexpr int kBytes = 4 << 20, kMeanLife = 2500;
+  std::mt19937 random(7);
+  std::uniform_int_distribution<uint64_t> life(0, 2 * kMeanLife);
+  ResumeOptions options;
+  options.limit = std::chrono::hours(1);
+  ResumeHarbor harbor(options, [&](int) { return std::pair(Faults{life(random)}, Faults{life(random)}); });
+  const Connected ends = Connect(harbor, options);
+  Exchange(ends, kBytes, kBytes, 3000, 11);
+  EXPECT_GT(harbor.connections(), 2000);
+}
+
+// Any mix of sizes, lives, short reads and connections that swallow everything.
+RC_GTEST_PROP(ResumableStreamProperty, EveryByteArrivesOnceAndInOrder, ()) {
+  const auto seed = *rc::gen::arbitrary<uint32_t>();
+  const auto up = *rc::gen::inRange<uint64_t>(0, 3 << 20), down = *rc::gen::inRange<uint64_t>(0, 3 << 20);
+  const auto largest = *rc::gen::element<size_t>(1, 100, 5000, 300 << 10, 1 << 20);
+  const auto mean_life = *rc::gen::element<uint64_t>(50'000, 300'000, 2'000'000);
+  const bool stalls = *rc::gen::arbitrary<bool>();
+  VirtualClock clock;
+  ResumeOptions options;
+  options.limit = std::chrono::hours(10'000);
+  options.clock = &clock;
+  std::mt19937 random(seed);
+  ResumeHarbor harbor(options, [&](int number) {
+    std::uniform_int_distribution<uint64_t> life(0, 2 * mean_life);
+    Faults faults[2];
+    for (Faults& fault : faults) {
+      fault.cut_after_bytes = life(random);
+      if (random() % 3 == 0) fault.max_read = random() % 100 + 1;
+      fault.stall = stalls && number > 0 && random() % 10 == 0;
+    }
+    return std::pair(faults[0], faults[1]);
+  });
+  std::atomic<bool> over{false};
+  std::thread time([&] {  // passes a hundred times as fast
+    while (!over) {
+      clock.Advance(milliseconds(20));
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+  });
+  {
+    const Connected ends = Connect(harbor, options);
+    const size_t shortened = largest == 1 ? 20'000 : SIZE_MAX;
+    Exchange(ends, std::min(up, shortened), std::min(down, shortened), largest, seed);
+  }
+  over = true;
+  time.join();
+  RC_ASSERT(!testing::Test::HasFailure());
+}
+
+TEST(ResumableStreamTest, AReaderWaitsThroughAnOutage) {
+  ResumeHarbor harbor(
+      {}, [](int number) { return number == 0 ? std::pair(Faults{100}, Faults{}) : std::pair<Faults, Faults>(); });
+  std::atomic<int> outages{0};
+  ResumeOptions options;
+  options.on_outage = [&outages] { ++outages; };
+  auto [client, server] = Connect(harbor, options);
+  harbor.Close(true);
+  const auto sent = Pattern(1000);
+  EXPECT_EQ(outages, 0);
+  ASSERT_TRUE(Write(*client, sent).ok());  // cut in the middle
+  auto answer = std::async(std::launch::async, [&c = client] { return ReadText(*c, 2); });
+  AwaitResuming(*client);
+  auto got = std::async(std::launch::async, [&s = server] { return ReadExactly(*s, 1000); });
+  harbor.Close(false);
+  EXPECT_EQ(got.get().value(), sent);
+  ASSERT_TRUE(Write(*server, "ok").ok());
+  EXPECT_EQ(answer.get(), "ok");
+  EXPECT_EQ(harbor.connections(), 2);
+  EXPECT_EQ(outages, 1);  // however often it dialed
+}
+
+TEST(ResumableStreamTest, BothEndsGiveUpWhenTheTimeIsOver) {
+  VirtualClock clock;
+  ResumeOptions options;
+  options.clock = &clock;
+  ResumeHarbor harbor(options, [](int) { return std::pair(Faults{100}, Faults{}); });
+  auto [client, server] = Connect(harbor, options);
+  harbor.Close(true);
+  ASSERT_TRUE(Write(*client, Pattern(100)).ok());
+  auto client_end = std::async(std::launch::async, [&c = client] { return ReadText(*c, 1); });
+  ASSERT_TRUE(ReadExactly(*server, 50).ok());
+  auto server_end = std::async(std::launch::async, [&s = server] { return ReadText(*s, 50); });
+  AwaitResuming(*client);
+  AwaitResuming(*server);
+  clock.Advance(seconds(29));
+  EXPECT_EQ(client_end.wait_for(milliseconds(5)), std::future_status::timeout);
+  EXPECT_TRUE(client->Resuming());
+  clock.Advance(seconds(1));
+  EXPECT_THAT(client_end.get(), HasSubstr("no way back within 30 s"));
+  EXPECT_THAT(server_end.get(), HasSubstr("did not come back within 30 s"));
+  EXPECT_EQ(Write(*client, "x").code(), absl::StatusCode::kUnavailable);
+  EXPECT_FALSE(client->Resuming());
+}
+
+TEST(ResumableStreamTest, ASilentConnectionIsReplaced) {
+  VirtualClock clock;
+  ResumeOptions options;
+  options.clock = &clock;
+  std::atomic<bool> calm{false};
+  ResumeHarbor harbor(options, [&calm](int number) {
+    Faults swallow;
+    swallow.stall = number > 0 && !calm;
+    return std::pair(swallow, Faults{});
+  });
+  auto first = OpenResumable(harbor.Dialer(), options);
+  ASSERT_TRUE(first.ok());
+  auto server = harbor.Accept();
+  std::thread reader([&] { EXPECT_EQ(ReadText(**first, 2), "ok"); });
+  // Nobody reads at the server, so nothing is acknowledged.
+  ASSERT_TRUE(Write(**first, "request").ok());
+  while (harbor.connections() == 1) {
+    clock.Advance(milliseconds(100));
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  calm = true;
+  while (harbor.connections() < 3) {  // the second one swallows the opening
+    clock.Advance(milliseconds(100));
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  EXPECT_EQ(ReadText(*server, 7), "request");
+  ASSERT_TRUE(Write(*server, "ok").ok());
+  reader.join();
+}
+
+// Each end has a clock of its own: the client's stands still until it knows that all it sent has arrived.
+TEST(ResumableStreamTest, AnIdleStreamFallsSilent) {
+  VirtualClock client_clock, server_clock;
+  ResumeOptions options, server_options;
+  options.clock = &client_clock;
+  server_options.clock = &server_clock;
+  ResumeHarbor harbor(server_options);
+  Traffic traffic;
+  auto opened = OpenResumable(
+      [&]() -> absl::StatusOr<std::unique_ptr<ByteStream>> {
+        WHARF_ASSIGN_OR_RETURN(auto link, harbor.Connect());
+        return traffic.Watch(std::move(link));
+      },
+      options);
+  ASSERT_EQ(opened.status(), absl::OkStatus());
+  const std::unique_ptr<ByteStream> client = *std::move(opened);
+  const std::shared_ptr<ResumableStream> server = harbor.Accept();
+  std::thread reader([&] { EXPECT_EQ(ReadText(*client, 3), "bye"); });
+  ASSERT_TRUE(Write(*client, "hello").ok());
+  EXPECT_EQ(ReadText(*server, 5), "hello");
+  std::thread server_reader([&] { EXPECT_EQ(ReadText(*server, 1), ""); });
+  constexpr uint64_t kAcknowledgementBytes = 12;
+  while (!traffic.IsReadingAfter(kOpeningBytes + kAcknowledgementBytes)) {
+    server_clock.Advance(milliseconds(100));
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+  const uint64_t read = traffic.read(), written = traffic.written();
+  for (int i = 0; i < 1000; ++i) {  // many times the time of a stall
+    client_clock.Advance(milliseconds(100));
+    server_clock.Advance(milliseconds(100));
+    std::this_thread::sleep_for(std::chrono::microseconds(300));
+  }
+  EXPECT_EQ(traffic.read(), read);
+  EXPECT_EQ(traffic.written(), written);
+  ASSERT_TRUE(Write(*server, "bye").ok());
+  reader.join();
+  client->Shutdown();
+  server_reader.join();
+  EXPECT_EQ(harbor.connections(), 1);
+}
+
+// Both ends send more than the window before the server reads at all: its writer takes the acknowledgements itself.
+TEST(ResumableStreamTest, AFullWindowWaitsForAcknowledgementsAndNotForTheReader) {
+  ResumeHarbor harbor;
+  const Connected ends = Connect(harbor);
+  constexpr uint64_t kTotal = kResumeWindow + (12 << 20);
+  std::thread up([&] { Send(*ends.client, kTotal, 1 << 20, 1); });
+  std::thread down([&] { Receive(*ends.client, kTotal, 1 << 20, 2); });
+  Send(*ends.server, kTotal, 1 << 20, 3);
+  Receive(*ends.server, kTotal, 1 << 20, 4);
+  up.join();
+  down.join();
+  EXPECT_EQ(harbor.connections(), 1);
+}
+
+TEST(ResumableStreamTest, AChannelRunsOverItUnchanged) {
+  std::mt19937 random(3);
+  std::uniform_int_distribution<uint64_t> life(0, 400'000);
+  ResumeOptions options;
+  options.limit = std::chrono::hours(1);
+  ResumeHarbor harbor(options, [&](int) { return std::pair(Faults{life(random)}, Faults{life(random)}); });
+  auto client = OpenResumable(harbor.Dialer(), options);
+  ASSERT_TRUE(client.ok());
+  auto near = Channel::Create(*std::move(client));
+  auto far = Channel::Create(std::make_unique<SharedStream>(harbor.Accept()));
+  Recorder answers, echo;
+  // Every frame comes back, from the handler.
+  echo.on_frame = [&](const FrameHeader& header, std::span<const std::byte> head) {
+    return far->Send(header.kind, header.tag, head, Pattern(header.tag % 70'000, 5));
+  };
+  near->Start(&answers);
+  far->Start(&echo);
+  constexpr uint64_t kFrames = 2000;
+  std::thread sender([&] {
+    for (uint64_t tag = 0; tag < kFrames; ++tag) {
+      const auto urgency = tag % 3 == 0 ? Urgency::kSoon : Urgency::kNow;
+      const auto ownership = tag % 2 == 0 ? BulkOwnership::kBorrow : BulkOwnership::kCopy;
+      const std::string head = fmt::format("frame {}", tag);
+      ASSERT_TRUE(near->Send(7, tag, AsBytes(head), Pattern(tag * 37 % 60'000, 6), ownership, urgency).ok());
+    }
+    ASSERT_TRUE(near->Flush().ok());
+  });
+  uint64_t next = 0;
+  while (next < kFrames) {
+    for (const ReceivedFrame& frame : answers.Take(1)) {
+      ASSERT_EQ(frame.header.tag, next);
+      ASSERT_EQ(frame.head, fmt::format("frame {}", next));
+      ASSERT_EQ(frame.bulk, Pattern(next % 70'000, 5));
+      ++next;
+    }
+    ASSERT_EQ(answers.times_closed(), 0u);
+  }
+  sender.join();
+  EXPECT_GT(harbor.connections(), 100);
+  near->Close(seconds(10));
+  EXPECT_EQ(echo.WaitClosed().code(), absl::StatusCode::kUnavailable);
+  near.reset();
+  far.reset();
+}
+
+// What a stranger, or a client gone wrong, gets.
+class ResumeRefusalTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ends_ = Connect(harbor_);
+    ASSERT_TRUE(Write(*ends_.client, "hello").ok());
+    ASSERT_EQ(ReadText(*ends_.server, 5), "hello");
+  }
+  absl::Status TryToResume(const Opening& opening) {
+    auto link = harbor_.Connect();
+    return ExchangeOpenings(**link, opening, seconds(60)).status();
+  }
+  ResumeHarbor harbor_;
+  Connected ends_;
+};
+
+TEST_F(ResumeRefusalTest, AWrongSecretOrAnUnknownSessionChangesNothing) {
+  Opening guess{OpeningKind::kResume, ResumeKey::Make(1).value(), 0};
+  EXPECT_EQ(TryToResume(guess).code(), absl::StatusCode::kNotFound);
+  guess.key.session = 99;
+  EXPECT_EQ(TryToResume(guess).code(), absl::StatusCode::kNotFound);
+  ASSERT_TRUE(Write(*ends_.server, "still here").ok());
+  EXPECT_EQ(ReadText(*ends_.client, 10), "still here");
+  EXPECT_FALSE(ends_.client->Resuming());
+}
+
+// A server with one stream whose client is the test: raw bytes.
+class HostilePeerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto [near, far] = MemoryPair();
+    peer_ = std::move(near);
+    key_ = ResumeKey::Make(1).value();
+    auto stream = ResumableStream::Accept(std::move(far), key_);
+    ASSERT_TRUE(stream.ok());
+    stream_ = *std::move(stream);
+    ASSERT_EQ(ReadExactly(*peer_, kOpeningBytes).value(),
+              std::vector(BytesOf(EncodeOpening({OpeningKind::kAccepted, key_, 0}))));
+  }
+  template <size_t n>
+  static std::vector<std::byte> BytesOf(const std::array<std::byte, n>& bytes) {
+    return {bytes.begin(), bytes.end()};
+  }
+  void SendChunk(uint8_t kind, uint32_t length, std::string_view body = {}) {
+    const uint32_t header = uint32_t{kind} << 24 | length;
+    ASSERT_TRUE(Write(*peer_, std::as_bytes(std::span(&header, 1))).ok());
+    ASSERT_TRUE(Write(*peer_, body).ok());
+  }
+  void SendAcknowledgement(uint64_t place) { SendChunk(1, 8, {reinterpret_cast<const char*>(&place), sizeof(place)}); }
+  // The stream ends at once, as one whose peer broke the rules.
+  void ExpectDataLoss() {
+    EXPECT_EQ(ReadExactly(*stream_, 100).status().code(), absl::StatusCode::kDataLoss);
+    EXPECT_EQ(Write(*stream_, "x").code(), absl::StatusCode::kDataLoss);
+    EXPECT_FALSE(stream_->Resuming());
+  }
+  absl::StatusOr<Opening> Resume(const Opening& opening) {
+    auto [near, far] = MemoryPair();
+    previous_.push_back(std::exchange(peer_, std::move(near)));
+    stream_->Resume(std::move(far), opening);
+    const auto bytes = ReadExactly(*peer_, kOpeningBytes);
+    if (!bytes.ok()) return bytes.status();
+    Opening decoded;
+    uint16_t kind = 0;
+    std::memcpy(&kind, bytes->data() + 6, 2);
+    std::memcpy(&decoded.received, bytes->data() + 32, 8);
+    decoded.kind = static_cast<OpeningKind>(kind);
+    return decoded;
+  }
+
+  ResumeKey key_;
+  std::unique_ptr<ByteStream> peer_;
+  std::vector<std::unique_ptr<ByteStream>> previous_;
+  std::unique_ptr<ResumableStream> stream_;
+};
+
+TEST_F(HostilePeerTest, UnknownChunksEndTheStream) {
+  SendChunk(9, 0);
+  ExpectDataLoss();
+}
+TEST_F(HostilePeerTest, ControlChunksOfAnotherLengthEndTheStream) {
+  SendChunk(1, 4, "abcd");
+  ExpectDataLoss();
+}
+TEST_F(HostilePeerTest, EmptyDataEndsTheStream) {
+  SendChunk(0, 0);
+  ExpectDataLoss();
+}
+TEST_F(HostilePeerTest, AcknowledgingWhatWasNotSentEndsTheStream) {
+  ASSERT_TRUE(Write(*stream_, "four").ok());
+  SendAcknowledgement(5);
+  ExpectDataLoss();
+}
+TEST_F(HostilePeerTest, AcknowledgingLessThanBeforeEndsTheStream) {
+  ASSERT_TRUE(Write(*stream_, "four").ok());
+  SendAcknowledgement(3);
+  SendAcknowledgement(2);
+  ExpectDataLoss();
+}
+TEST_F(HostilePeerTest, DataAfterTheEndIsNotRead) {
+  SendChunk(3, 0);
+  SendChunk(0, 3, "abc");
+  EXPECT_EQ(ReadText(*stream_, 1), "");
+}
+TEST_F(HostilePeerTest, MoreThanTheWindowIsNotKept) {
+  std::thread flood([this] {
+    const std::vector<std::byte> chunk(1 << 20);
+    const uint32_t header = 1 << 20;
+    const std::span<const std::byte> pieces[] = {std::as_bytes(std::span(&header, 1)), chunk};
+    while (peer_->Write(pieces).ok()) {
+    }
+  });
+  std::thread drain([this] {  // takes everything and acknowledges nothing
+    std::vector<std::byte> sink(1 << 20);
+    while (peer_->Read(sink).value_or(0) > 0) {
+    }
+  });
+  EXPECT_EQ(Write(*stream_, Pattern(kResumeWindow + 1)).code(), absl::StatusCode::kDataLoss);
+  peer_->Shutdown();
+  flood.join();
+  drain.join();
+}
+TEST_F(HostilePeerTest, OnlyItsOwnPlacesAreResumedAt) {
+  ASSERT_TRUE(Write(*stream_, "0123456789").ok());
+  SendAcknowledgement(4);
+  SendChunk(0, 3, "abc");
+  ASSERT_EQ(ReadText(*stream_, 3), "abc");
+  EXPECT_EQ(Resume({OpeningKind::kResume, key_, 3})->kind, OpeningKind::kRefused);
+  EXPECT_EQ(Resume({OpeningKind::kResume, key_, 11})->kind, OpeningKind::kRefused);
+  ResumeKey other = key_;
+  other.secret[15] ^= std::byte{1};
+  EXPECT_EQ(Resume({OpeningKind::kResume, other, 6})->kind, OpeningKind::kRefused);
+  const auto answer = Resume({OpeningKind::kResume, key_, 6});
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(answer->kind, OpeningKind::kAccepted);
+  EXPECT_EQ(answer->received, 3u);
+  EXPECT_EQ(ReadText(*peer_, 8), std::string("\4\0\0\0", 4) + "6789");
+}
+
+// --- peers that know no resume ---
+
+// A server's side of one connection after another.
+class OldServer {
+ public:
+  using Serve = std::function<void(int connection, std::unique_ptr<ByteStream>)>;
+  explicit OldServer(Serve serve) : serve_(std::move(serve)) {}
+  ~OldServer() {
+    for (std::thread& thread : threads_) thread.join();
+  }
+  absl::StatusOr<std::unique_ptr<ByteStream>> Connect() {
+    auto [near, far] = MemoryPair();
+    auto stream = std::make_shared<std::unique_ptr<ByteStream>>(std::move(far));
+    threads_.emplace_back([this, stream, number = connections++] { serve_(number, std::move(*stream)); });
+    return std::move(near);
+  }
+  int connections = 0;
+
+ private:
+  const Serve serve_;
+  std::vector<std::thread> threads_;
+};
+
+TEST(ResumeNegotiationTest, AServerThatDeclinesGetsPlainBytes) {
+  OldServer server([](int, std::unique_ptr<ByteStream> stream) {
+    auto begun = ReadBeginning(std::move(stream), seconds(60));
+    ASSERT_TRUE(begun.ok() && begun->opening.has_value());
+    ASSERT_TRUE(WriteOpening(*begun->stream, {OpeningKind::kDeclined, {}, 0}).ok());
+    EXPECT_EQ(ReadText(*begun->stream, 5), "hello");
+  });
+  auto client = OpenResumable([&] { return server.Connect(); });
+  ASSERT_TRUE(client.ok()) << client.status();
+  EXPECT_TRUE(Write(**client, "hello").ok());
+  EXPECT_EQ(server.connections, 1);
+}
+
+TEST(ResumeNegotiationTest, AServerThatHangsUpGetsPlainBytes) {
+  OldServer server([](int number, std::unique_ptr<ByteStream> stream) {
+    EXPECT_EQ(ReadText(*stream, 4), number < 2 ? "WHR1" : "hell");
+  });
+  auto client = OpenResumable([&] { return server.Connect(); });
+  ASSERT_TRUE(client.ok()) << client.status();
+  EXPECT_TRUE(Write(**client, "hello").ok());
+  EXPECT_EQ(server.connections, 3);
+}
+
+TEST(ResumeNegotiationTest, ADropWhileOpeningIsTriedAgain) {
+  ResumeHarbor harbor(
+      {}, [](int number) { return number == 0 ? std::pair(Faults{}, Faults{20}) : std::pair<Faults, Faults>(); });
+  auto client = OpenResumable(harbor.Dialer());
+  ASSERT_TRUE(client.ok()) << client.status();
+  harbor.Accept();  // the one whose answer was lost
+  auto server = harbor.Accept();
+  ASSERT_TRUE(Write(**client, "hello").ok());
+  EXPECT_EQ(ReadText(*server, 5), "hello");
+}
+
+TEST(ResumeNegotiationTest, AServerThatSaysNothingIsUnavailable) {
+  ResumeOptions options;
+  options.attempt = milliseconds(1);
+  OldServer server([](int, std::unique_ptr<ByteStream> stream) { ReadText(*stream, 100); });
+  EXPECT_EQ(OpenResumable([&] { return server.Connect(); }, options).status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST(ResumeNegotiationTest, APlainClientKeepsItsBytes) {
+  for (const std::string text : {"WHF1 and a frame", "x", "GET / HTTP/1.1"}) {
+    auto [near, far] = MemoryPair();
+    ASSERT_TRUE(Write(*near, text).ok());
+    near->FinishWriting();
+    auto begun = ReadBeginning(std::move(far), seconds(60));
+    ASSERT_TRUE(begun.ok()) << begun.status();
+    EXPECT_FALSE(begun->opening.has_value());
+    EXPECT_EQ(ReadText(*begun->stream, 100), text);
+    ASSERT_TRUE(Write(*begun->stream, "answer").ok());
+    EXPECT_EQ(ReadText(*near, 6), "answer");
+  }
+}
+
+TEST(ResumeNegotiationTest, AnUnknownVersionIsToBeDeclined) {
+  auto [near, far] = MemoryPair();
+  auto bytes = EncodeOpening({});
+  bytes[4] = std::byte{77};
+  ASSERT_TRUE(Write(*near, bytes).ok());
+  auto begun = ReadBeginning(std::move(far), seconds(60));
+  ASSERT_TRUE(begun.ok());
+  EXPECT_TRUE(begun->opening.has_value());
+  EXPECT_FALSE(begun->known_version);
+}
+
+TEST(ResumeNegotiationTest, MalformedOpeningsAreErrors) {
+  const auto begin_with = [](std::span<const std::byte> bytes) {
+    auto [near, far] = MemoryPair();
+    EXPECT_TRUE(Write(*near, bytes).ok());
+    near->FinishWriting();
+    return ReadBeginning(std::move(far), seconds(60)).status().code();
+  };
+  auto bytes = EncodeOpening({});
+  EXPECT_EQ(begin_with(std::span(bytes).first(39)), absl::StatusCode::kUnavailable);
+  bytes[6] = std::byte{9};
+  EXPECT_EQ(begin_with(bytes), absl::StatusCode::kDataLoss);
+  bytes[6] = std::byte{3};  // a server's
+  EXPECT_EQ(begin_with(bytes), absl::StatusCode::kDataLoss);
+}
+
+}  // namespace
+}  // namespace wharf::link

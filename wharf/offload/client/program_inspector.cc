@@ -1,0 +1,134 @@
+#include "wharf/offload/client/program_inspector.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "wharf/device/fatbin/fatbin.h"
+
+namespace wharf::offload {
+namespace {
+
+constexpr uint64_t kMaxTable = 64 << 20;  // of one section's bytes that is read
+
+// Reads parts of an ELF file; every length is checked against the file's.
+class ElfFile {
+ public:
+  explicit ElfFile(int fd) : fd_(fd), size_(static_cast<uint64_t>(lseek(fd, 0, SEEK_END))) {}
+  ~ElfFile() { close(fd_); }
+  ElfFile(const ElfFile&) = delete;
+  ElfFile& operator=(const ElfFile&) = delete;
+
+  // False if it is no ELF file of this kind of machine.
+  bool ReadHeaders() {
+    Elf64_Ehdr header;
+    if (!ReadAt(0, &header, sizeof(header)) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return false;
+    if (header.e_ident[EI_CLASS] != ELFCLASS64) return false;
+    if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shnum == 0) return true;
+    sections_.resize(header.e_shnum);
+    if (!ReadAt(header.e_shoff, sections_.data(), sections_.size() * sizeof(Elf64_Shdr))) sections_.clear();
+    if (header.e_shstrndx < sections_.size()) names_ = Content(sections_[header.e_shstrndx]);
+    return true;
+  }
+  const Elf64_Shdr* Find(std::string_view name) const {
+    const auto found = std::find_if(sections_.begin(), sections_.end(), [&](const Elf64_Shdr& section) {
+      return StringAt(names_, section.sh_name) == name;
+    });
+    return found == sections_.end() ? nullptr : &*found;
+  }
+  std::string Content(const Elf64_Shdr& section) const {
+    if (section.sh_size > kMaxTable || section.sh_offset > size_ || section.sh_size > size_ - section.sh_offset)
+      return "";
+    std::string content(section.sh_size, '\0');
+    return ReadAt(section.sh_offset, content.data(), content.size()) ? content : "";
+  }
+  std::string ContentOf(std::string_view name) const {
+    const Elf64_Shdr* const section = Find(name);
+    return section == nullptr ? "" : Content(*section);
+  }
+  static std::string_view StringAt(const std::string& table, uint64_t offset) {
+    if (offset >= table.size()) return {};
+    const size_t end = table.find('\0', offset);
+    return std::string_view(table).substr(offset, end == std::string::npos ? end : end - offset);
+  }
+
+ private:
+  bool ReadAt(uint64_t offset, void* to, size_t size) const {
+    return pread(fd_, to, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
+  }
+
+  const int fd_;
+  const uint64_t size_;
+  std::vector<Elf64_Shdr> sections_;
+  std::string names_;
+};
+
+// The entries of a table of fixed-size records.
+template <typename Record>
+std::vector<Record> Records(const std::string& bytes) {
+  std::vector<Record> records(bytes.size() / sizeof(Record));
+  if (!records.empty()) std::memcpy(records.data(), bytes.data(), records.size() * sizeof(Record));
+  return records;
+}
+
+std::vector<std::string> NeededLibraries(const ElfFile& file) {
+  const std::string strings = file.ContentOf(".dynstr");
+  std::vector<std::string> needed;
+  for (const auto& entry : Records<Elf64_Dyn>(file.ContentOf(".dynamic"))) {
+    if (entry.d_tag == DT_NEEDED) needed.emplace_back(ElfFile::StringAt(strings, entry.d_un.d_val));
+  }
+  return needed;
+}
+
+bool Imports(const ElfFile& file, std::string_view symbol) {
+  const std::string strings = file.ContentOf(".dynstr");
+  const auto symbols = Records<Elf64_Sym>(file.ContentOf(".dynsym"));
+  return std::any_of(symbols.begin(), symbols.end(), [&](const Elf64_Sym& entry) {
+    return entry.st_shndx == SHN_UNDEF && ElfFile::StringAt(strings, entry.st_name) == symbol;
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<ProgramFacts> ReadProgramFacts(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return ErrnoStatus(errno, path);
+  ElfFile file(fd);
+  ProgramFacts facts;
+  facts.is_elf = file.ReadHeaders();
+  if (!facts.is_elf) return facts;
+  facts.needed = NeededLibraries(file);
+  const auto cudart = std::find_if(facts.needed.begin(), facts.needed.end(),
+                                   [](const std::string& name) { return name.starts_with("libcudart.so"); });
+  if (cudart != facts.needed.end()) facts.cudart = *cudart;
+  facts.has_device_code = file.Find(".nv_fatbin") != nullptr;
+  if (!facts.has_device_code) return facts;
+  facts.static_cudart = facts.cudart.empty() && !Imports(file, "__cudaRegisterFatBinary");
+  if (const auto section = device::fatbin::ReadSection(path); section.ok()) {
+    facts.has_ptx = device::fatbin::FindPtx(*section).ok();
+  }
+  return facts;
+}
+
+absl::Status InspectProgram(const std::string& path, const std::string& supported) {
+  WHARF_ASSIGN_OR_RETURN(const ProgramFacts facts, ReadProgramFacts(path));
+  if (facts.static_cudart) {
+    return FailedPrecondition(
+        "{} has the CUDA runtime linked in statically, so its calls cannot be reached: link it with `nvcc -cudart "
+        "shared`",
+        path);
+  }
+  if (!facts.cudart.empty() && facts.cudart != supported) {
+    return FailedPrecondition("{} needs {}, and Wharf stands in for {}: build it with that version of CUDA", path,
+                              facts.cudart, supported);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace wharf::offload

@@ -1,0 +1,181 @@
+#include "wharf/offload/client/replay_client.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "wharf/base/clock_wait.h"
+#include "wharf/link/threads.h"
+#include "wharf/offload/replay/step_op.h"
+
+namespace wharf::offload {
+namespace {
+
+// Progress is told when the program waits, hands over data, or has made this many operations; and otherwise within
+// kPace, so that work starts although the program goes on to something else.
+constexpr uint64_t kBatch = 64;
+constexpr Nanoseconds kPace = std::chrono::milliseconds(1);
+constexpr int kQuietRounds = 20;
+constexpr size_t kMaxRecordBytes = 64 << 10;
+
+}  // namespace
+
+ReplayClient::ReplayClient(link::Channel* channel, RequestTable* requests, LivenessMonitor* liveness,
+                           const Clock* clock, bool begins_with_input)
+    : channel_(channel),
+      requests_(requests),
+      liveness_(liveness),
+      clock_(clock),
+      begins_with_input_(begins_with_input) {}
+
+ReplayClient::~ReplayClient() {
+  Stop();
+  Join();
+}
+
+Prediction ReplayClient::Predict(const OutgoingOperation& operation) {
+  requests_->CountOperation();
+  const uint64_t deviations = predictor_.Deviations();
+  Prediction prediction = Prediction::kNew;
+  if (IsStep(operation.number)) {
+    const uint64_t lane = std::min(ThreadNumbers::Mine(threads_), kMaxLanes - 1);
+    prediction = predictor_.Perform(lane, operation.number, operation.head, operation.bulk);
+  } else {
+    predictor_.PerformOther();
+  }
+  if (predictor_.Deviations() != deviations) requests_->Deviate(predictor_.Deviations());
+  return prediction;
+}
+
+absl::Status ReplayClient::SendProgress(link::Urgency urgency, std::span<const std::byte> bulk,
+                                        link::BulkOwnership ownership) {
+  return SendProgressUpTo(predictor_.Position(), urgency, bulk, ownership);
+}
+
+// What the whole operation just made must not overtake; the frames leave together.
+absl::Status ReplayClient::SendProgressBefore() {
+  return SendProgressUpTo(predictor_.Position() - 1, link::Urgency::kSoon, {}, link::BulkOwnership::kCopy);
+}
+
+absl::Status ReplayClient::SendProgressUpTo(uint64_t position, link::Urgency urgency, std::span<const std::byte> bulk,
+                                            link::BulkOwnership ownership) {
+  if (predictor_.Records().Empty() && bulk.empty()) return absl::OkStatus();
+  ++progress_frames_;
+  const absl::Status sent = channel_->Send(static_cast<uint16_t>(FrameKind::kProgress), position,
+                                           predictor_.Records().Bytes(), bulk, ownership, urgency);
+  predictor_.ClearRecords();
+  return sent;
+}
+
+absl::Status ReplayClient::Post(const OutgoingOperation& operation) {
+  absl::MutexLock lock(&mutex_);
+  SettleElided(operation.stream);
+  const Prediction prediction = Predict(operation);
+  if (prediction == Prediction::kNew) {
+    const LivenessMonitor::Busy busy(*liveness_);
+    WHARF_RETURN_IF_ERROR(SendProgressBefore());
+    return channel_->Send(operation.number, requests_->NextTag(), operation.head, operation.bulk, operation.ownership,
+                          link::Urgency::kSoon);
+  }
+  const bool begins = begins_with_input_ && operation.number == CopyToDevice::kNumber;
+  if (prediction == Prediction::kWithData || begins) {
+    const LivenessMonitor::Busy busy(*liveness_);
+    const bool large = operation.bulk.size() > OperationTable::kMaxData;
+    const auto bulk = prediction == Prediction::kWithData ? operation.bulk : std::span<const std::byte>();
+    return SendProgress(large ? link::Urgency::kNow : link::Urgency::kSoon, bulk, operation.ownership);
+  }
+  if (predictor_.Unsent() >= kBatch || predictor_.Records().Bytes().size() >= kMaxRecordBytes) {
+    const LivenessMonitor::Busy busy(*liveness_);
+    return SendProgress(link::Urgency::kNow);
+  }
+  if (!pacing_) {
+    pacing_ = true;
+    pace_.Signal();
+  }
+  return absl::OkStatus();
+}
+
+// A program that waits for a stream learns that the work is done, which nobody can tell from "will be done before
+// anything that depends on it": work on the same stream is ordered anyway, and before work on another stream is sent
+// the wait is made up for (SettleElided). What a wait does show is errors, text that kernels print, host functions that
+// have run and data that has landed in host memory. So it is answered on this side only if there are none of these,
+// and if the server said that nothing before it could fail.
+absl::Status ReplayClient::Ask(const OutgoingOperation& operation, const RequestPtr& request) {
+  absl::MutexLock lock(&mutex_);
+  SettleElided(operation.stream);
+  const Prediction prediction = Predict(operation);
+  request->index = requests_->Operations();
+  if (prediction == Prediction::kNew) {
+    WHARF_RETURN_IF_ERROR(SendProgressBefore());
+    requests_->Add(request);
+    return channel_->Send(operation.number, request->tag, operation.head);
+  }
+  request->tag = Request::kPredicted | predictor_.Position();
+  request->deviations = predictor_.Deviations();
+  request->place = predictor_.LastPlace();
+  const bool may_elide = operation.number == SynchronizeStream::kNumber && predictor_.IsSure();
+  const RequestTable::Predicted answer = requests_->AddPredicted(request, may_elide, learnt_);
+  for (const auto& [place, sure] : learnt_) predictor_.NoteSure(place, sure);
+  if (answer == RequestTable::Predicted::kElided) elided_stream_ = operation.stream;
+  const bool waits = !request->detached && answer != RequestTable::Predicted::kElided;
+  if (waits) predictor_.NoteWait();
+  const bool holds_up = waits && answer == RequestTable::Predicted::kWaiting;
+  return SendProgress(holds_up ? link::Urgency::kNow : link::Urgency::kSoon);
+}
+
+// Other streams may have been promised, by the program's own order, that the work is done.
+void ReplayClient::SettleElided(std::optional<device::StreamId> stream) {
+  if (!elided_stream_ || elided_stream_ == stream) return;
+  elided_stream_.reset();
+  if (!requests_->AnyElided()) return;
+  const LivenessMonitor::Busy busy(*liveness_);
+  if (SendProgress(link::Urgency::kNow).ok()) requests_->AwaitElided();
+}
+
+ReplayClientCounters ReplayClient::Counters() const {
+  absl::MutexLock lock(&mutex_);
+  return {predictor_.Counters(), predictor_.Sequences(), predictor_.KnownOperations()};
+}
+
+void ReplayClient::Start() {
+  pacer_ = link::StartThread("wharf-pace", [this] { Pace(); });
+}
+
+// Sends what nobody else does: sleeps while the program makes no operations.
+void ReplayClient::Pace() {
+  absl::MutexLock lock(&mutex_);
+  while (!stopped_) {
+    if (!pacing_) pace_.Wait(&mutex_);
+    uint64_t seen = progress_frames_;
+    for (int quiet = 0; quiet < kQuietRounds && !stopped_;) {
+      WaitUntil(pace_, &mutex_, *clock_, clock_->Now() + kPace);
+      quiet = predictor_.Records().Empty() ? quiet + 1 : 0;
+      if (seen == progress_frames_ && !SendProgress(link::Urgency::kNow).ok()) break;
+      seen = progress_frames_;
+    }
+    pacing_ = false;
+  }
+}
+
+// Whoever holds the lock may be stuck on a connection that takes nothing.
+void ReplayClient::Flush(Nanoseconds patience) {
+  const TimePoint deadline = clock_->Now() + patience;
+  while (!mutex_.TryLock()) {
+    if (clock_->Now() >= deadline) return;
+    absl::SleepFor(absl::FromChrono(kPace));
+  }
+  SendProgress(link::Urgency::kNow).IgnoreError();
+  mutex_.Unlock();
+}
+
+void ReplayClient::Stop() {
+  absl::MutexLock lock(&mutex_);
+  stopped_ = true;
+  pace_.Signal();
+}
+
+void ReplayClient::Join() {
+  if (pacer_.joinable()) pacer_.join();
+}
+
+}  // namespace wharf::offload

@@ -1,0 +1,267 @@
+#include "wharf/offload/client/request_table.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "wharf/base/clock_wait.h"
+#include "wharf/offload/wire_codec.h"
+
+namespace wharf::offload {
+namespace {
+
+using device::CudaError;
+
+// How many waits the program may be ahead of the server.
+constexpr uint64_t kMaxElided = 4;
+
+}  // namespace
+
+RequestTable::RequestTable(const Clock* clock, ErrorState* errors, link::LinkEstimator* estimator,
+                           Nanoseconds ping_interval, std::function<void()> ping)
+    : clock_(clock), errors_(errors), estimator_(estimator), ping_interval_(ping_interval), ping_(std::move(ping)) {}
+
+void RequestTable::Add(const RequestPtr& request) {
+  request->tag = NextTag();
+  absl::MutexLock lock(&mutex_);
+  requests_.emplace(request->tag, request);
+  if (request->detached) ++detached_;
+}
+
+// --- predicted requests ---
+
+RequestTable::Predicted RequestTable::AddPredicted(const RequestPtr& request, bool may_elide,
+                                                   std::vector<Sureness>& learnt) {
+  learnt.clear();
+  absl::MutexLock lock(&mutex_);
+  learnt.swap(learnt_);
+  if (TakeEarly(*request)) return Predicted::kAnswered;
+  const bool alone = requests_.size() == elided_;  // nobody waits for anything else, nor for data
+  const bool elide = may_elide && may_elide_ && alone && elided_ < kMaxElided;
+  requests_.emplace(request->tag, elide ? Elide(*request) : request);
+  if (request->detached) ++detached_;
+  return elide ? Predicted::kElided : Predicted::kWaiting;
+}
+
+bool RequestTable::TakeEarly(Request& request) {
+  std::optional<EarlyAnswer> early = early_.Take(request.tag & ~Request::kPredicted, request.deviations);
+  if (!early) return false;
+  request.known = early->push.known;
+  learnt_.emplace_back(request.place, early->push.sure);
+  errors_->Latch(early->header, request.detached);
+  if (early->header.error == CudaError::kSuccess && early->bulk.size() == request.into.size()) {
+    std::copy(early->bulk.begin(), early->bulk.end(), request.into.begin());
+  }
+  Finish(request, std::move(early->header), early->rest);
+  return true;
+}
+
+// The request is done; what is returned takes the server's answer.
+RequestPtr RequestTable::Elide(Request& request) {
+  request.elided = true;
+  auto shadow = std::make_shared<Request>(request);
+  request.done = true;
+  ++elided_;
+  ++elided_total_;
+  return shadow;
+}
+
+void RequestTable::Deviate(uint64_t deviations) {
+  absl::MutexLock lock(&mutex_);
+  early_.Deviate(deviations);
+}
+
+void RequestTable::ForbidEliding() {
+  absl::MutexLock lock(&mutex_);
+  may_elide_ = false;
+}
+
+// --- waiting ---
+
+template <typename Done>
+void RequestTable::AwaitLocked(Done done) {
+  while (!done() && !closed_) {
+    if (!WaitUntil(changed_, &mutex_, *clock_, clock_->Now() + ping_interval_) || closed_) continue;
+    mutex_.Unlock();
+    ping_();
+    mutex_.Lock();
+  }
+}
+
+void RequestTable::Await(std::span<const RequestPtr> requests) {
+  absl::MutexLock lock(&mutex_);
+  AwaitLocked([requests] {
+    return std::all_of(requests.begin(), requests.end(), [](const RequestPtr& request) { return request->done; });
+  });
+}
+
+void RequestTable::AwaitThat(const std::function<bool()>& ready) {
+  absl::MutexLock lock(&mutex_);
+  AwaitLocked([&ready] { return ready(); });
+}
+
+void RequestTable::Wake() {
+  absl::MutexLock lock(&mutex_);
+  changed_.SignalAll();
+}
+
+bool RequestTable::AnyDetached() const {
+  absl::MutexLock lock(&mutex_);
+  return detached_ != 0;
+}
+
+void RequestTable::AwaitDetached() {
+  absl::MutexLock lock(&mutex_);
+  AwaitLocked([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return detached_ == 0; });
+}
+
+bool RequestTable::AnyElided() const {
+  absl::MutexLock lock(&mutex_);
+  return elided_ != 0;
+}
+
+void RequestTable::AwaitElided() {
+  absl::MutexLock lock(&mutex_);
+  AwaitLocked([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return elided_ == 0; });
+}
+
+bool RequestTable::CountWait(std::span<const RequestPtr> requests) {
+  bool round_trip = false;
+  absl::MutexLock lock(&mutex_);
+  for (const RequestPtr& request : requests) {
+    round_trip |= !request->elided && (!request->IsPredicted() || request->known > settled_);
+  }
+  for (const RequestPtr& request : requests) {
+    if (!request->elided) settled_ = std::max(settled_, request->index);
+  }
+  return round_trip;
+}
+
+void RequestTable::NoteDone(const Request& request, device::StreamId stream) {
+  absl::MutexLock lock(&mutex_);
+  if (request.index < done_index_) return;
+  done_index_ = request.index;
+  done_stream_ = stream;
+}
+
+bool RequestTable::IsKnownDone(device::StreamId stream) const {
+  absl::MutexLock lock(&mutex_);
+  return done_index_ != 0 && done_stream_ == stream && Operations() == done_index_;
+}
+
+PushCounters RequestTable::Pushes() const {
+  absl::MutexLock lock(&mutex_);
+  return {.pushes = pushes_, .early = early_.kept(), .voided = early_.voided(), .elided = elided_total_};
+}
+
+// --- answers ---
+
+absl::StatusOr<std::span<std::byte>> RequestTable::ReplyDestination(const link::FrameHeader& header) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = requests_.find(header.tag);
+  if (found == requests_.end()) return InvalidArgument("the server sent data nobody asked for");
+  if (found->second->into.size() != header.bulk_bytes) return InvalidArgument("the server sent data of another size");
+  return found->second->into;
+}
+
+absl::Status RequestTable::OnReply(const link::FrameHeader& header, std::span<const std::byte> head,
+                                   bool has_stray_data) {
+  // The header's fields come first; what is left is the operation's own.
+  Decoder decoder(head);
+  ReplyHeader reply;
+  decoder.Get(reply);
+  if (!decoder.ok()) return DataLoss("a reply's head is too short");
+  absl::MutexLock lock(&mutex_);
+  const auto found = requests_.find(header.tag);
+  if (found == requests_.end()) return InvalidArgument("a reply nobody waits for");
+  const RequestPtr request = found->second;
+  requests_.erase(found);
+  if (request->detached) --detached_;
+  if (has_stray_data) return InvalidArgument("a reply's data has no place");
+  const bool wants_data = !request->into.empty() && reply.error == CudaError::kSuccess;
+  if (wants_data && header.bulk_bytes != request->into.size()) return InvalidArgument("a reply without its data");
+  request->received = header.bulk_bytes;
+  errors_->Latch(reply, request->detached);
+  Finish(*request, std::move(reply), decoder.Rest());
+  Measure(*request);
+  return absl::OkStatus();
+}
+
+RequestPtr RequestTable::FindPredicted(uint64_t position, uint64_t deviations) const {
+  const auto found = requests_.find(Request::kPredicted | position);
+  return found != requests_.end() && found->second->deviations == deviations ? found->second : RequestPtr();
+}
+
+absl::StatusOr<std::span<std::byte>> RequestTable::PushDestination(const link::FrameHeader& header,
+                                                                   std::span<const std::byte> head) {
+  PushHeader push;
+  Decoder decoder(head);
+  decoder.Get(push);
+  if (!decoder.ok()) return DataLoss("a push's head is too short");
+  absl::MutexLock lock(&mutex_);
+  if (const RequestPtr request = FindPredicted(header.tag, push.deviations)) {
+    if (request->into.size() != header.bulk_bytes) return InvalidArgument("the server pushed data of another size");
+    return request->into;
+  }
+  if (!early_.HasRoomFor(header.bulk_bytes)) return InvalidArgument("the server pushes too much");
+  return std::span<std::byte>();
+}
+
+absl::Status RequestTable::OnPush(const link::FrameHeader& header, std::span<const std::byte> head,
+                                  std::vector<std::byte> bulk) {
+  Decoder decoder(head);
+  PushHeader push;
+  ReplyHeader reply;
+  decoder.Get(push);
+  decoder.Get(reply);
+  if (!decoder.ok()) return DataLoss("a push's head is too short");
+  const std::span<const std::byte> rest = decoder.Rest();
+  absl::MutexLock lock(&mutex_);
+  ++pushes_;
+  const RequestPtr request = FindPredicted(header.tag, push.deviations);
+  // Errors of operations that the program did make travel with any answer; the answer's own counts once it is taken.
+  errors_->Latch(reply, request != nullptr && (request->detached || request->elided));
+  if (request == nullptr) {
+    return early_.Add(header.tag, {push, std::move(reply), {rest.begin(), rest.end()}, std::move(bulk)});
+  }
+  const bool wants_data = !request->into.empty() && reply.error == CudaError::kSuccess;
+  if (wants_data && header.bulk_bytes != request->into.size()) return InvalidArgument("a push without its data");
+  // The request may have come after the data's place was chosen.
+  if (wants_data && !bulk.empty()) std::memcpy(request->into.data(), bulk.data(), bulk.size());
+  requests_.erase(request->tag);
+  if (request->detached) --detached_;
+  if (request->elided) --elided_;
+  request->received = header.bulk_bytes;
+  request->known = push.known;
+  learnt_.emplace_back(request->place, push.sure);
+  Finish(*request, std::move(reply), rest);
+  if (push.known >= request->index && !request->elided) Measure(*request);
+  return absl::OkStatus();
+}
+
+void RequestTable::Finish(Request& request, ReplyHeader header, std::span<const std::byte> rest) {
+  request.head.assign(rest.begin(), rest.end());
+  request.header = std::move(header);
+  request.done = true;
+  changed_.SignalAll();
+}
+
+void RequestTable::Measure(const Request& request) {
+  const Nanoseconds elapsed = clock_->Now() - request.sent;
+  const Nanoseconds server(request.header.server_nanoseconds);
+  if (server >= elapsed) return;
+  if (request.received == 0) {
+    estimator_->OnRoundTrip(elapsed, server);
+  } else {
+    estimator_->OnDownload(request.received, elapsed - server);
+  }
+}
+
+void RequestTable::Close() {
+  absl::MutexLock lock(&mutex_);
+  closed_ = true;
+  requests_.clear();
+  early_.Clear();
+  changed_.SignalAll();
+}
+
+}  // namespace wharf::offload

@@ -1,0 +1,132 @@
+// RequestTable: the requests of a session that wait for their answers. It gives out tags, matches replies and pushes
+// with their requests, wakes who waits for them, and knows which of them nobody waits for (*detached*, *elided*).
+//
+// An asked request is answered by a reply with its tag. A predicted one is answered by a push that names its position,
+// perhaps before the program makes it (EarlyAnswers). What was posted or asked also counts as an operation made: the
+// table counts these, for round trips and for what is known to be done.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "wharf/base/clock.h"
+#include "wharf/link/channel.h"
+#include "wharf/link/estimator.h"
+#include "wharf/offload/client/early_answers.h"
+#include "wharf/offload/client/error_state.h"
+#include "wharf/offload/client/prediction/predictor.h"
+#include "wharf/offload/client/request.h"
+
+namespace wharf::offload {
+
+struct PushCounters {
+  uint64_t pushes = 0, early = 0, voided = 0;  // answers to predicted operations; came before they were asked for; were
+                                               // thrown away
+  uint64_t elided = 0;                         // waits for nothing but completion, answered on this side
+};
+
+// Thread-safe. One lock. It comes after the replay client's; under it the table takes those of ErrorState and of the
+// estimator. `ping` is called without it.
+class RequestTable {
+ public:
+  // `clock`, `errors` and `estimator` outlive the table. Who has waited for `ping_interval` calls `ping`.
+  RequestTable(const Clock* clock, ErrorState* errors, link::LinkEstimator* estimator, Nanoseconds ping_interval,
+               std::function<void()> ping);
+
+  // A number that no request or host call has had.
+  uint64_t NextTag() { return next_tag_.fetch_add(1); }
+  // The program made one more operation: how many that are.
+  uint64_t CountOperation() { return operations_.fetch_add(1) + 1; }
+  uint64_t Operations() const { return operations_.load(); }
+
+  // A request that is about to be sent: gives it a tag.
+  void Add(const RequestPtr& request);
+
+  // --- predicted requests ---
+  // What the server said of an operation: whether it was sure that nothing before it could fail.
+  using Sureness = std::pair<Predictor::Place, bool>;
+  enum class Predicted : uint8_t {
+    kAnswered,  // the answer had come before
+    kElided,    // answered on this side; the server's answer will come
+    kWaiting,
+  };
+  // A request that the server predicted; tag, deviations and place say which. It is answered on this side, if the
+  // caller permits that, as long as nobody waits for anything else and the server is not far behind. `learnt` becomes
+  // what answers have said since the last call; it keeps its memory, so that nothing is allocated.
+  Predicted AddPredicted(const RequestPtr& request, bool may_elide, std::vector<Sureness>& learnt);
+  // The program has deviated so often from what the server predicts: what it sent ahead is void.
+  void Deviate(uint64_t deviations);
+  // From now on a wait shows more than completion, so none is answered on this side.
+  void ForbidEliding();
+
+  // --- waiting ---
+  // Until all are done, or the table is closed: also a lost session waits for the channel's last word, for until then
+  // its reader may write to the caller's memory.
+  void Await(std::span<const RequestPtr> requests);
+  // Until `ready`, which is asked whenever a request is done and after Wake, under the lock.
+  void AwaitThat(const std::function<bool()>& ready);
+  void Wake();
+  bool AnyDetached() const;
+  void AwaitDetached();
+  bool AnyElided() const;
+  void AwaitElided();
+  // Notes that the program waited for these, which are done. True if that cost a round trip: the server could not have
+  // sent one of the answers before it heard what the program has done since its last wait.
+  bool CountWait(std::span<const RequestPtr> requests);
+
+  // `request` was answered, and all work sent before it on `stream` was done by then.
+  void NoteDone(const Request& request, device::StreamId stream);
+  // Whether no operation was made since such a request.
+  bool IsKnownDone(device::StreamId stream) const;
+
+  PushCounters Pushes() const;
+
+  // --- on the channel's reader thread; an error ends the session ---
+  absl::StatusOr<std::span<std::byte>> ReplyDestination(const link::FrameHeader& header);
+  absl::StatusOr<std::span<std::byte>> PushDestination(const link::FrameHeader& header,
+                                                       std::span<const std::byte> head);
+  // `has_stray_data`: data came although there was no place for them.
+  absl::Status OnReply(const link::FrameHeader& header, std::span<const std::byte> head, bool has_stray_data);
+  absl::Status OnPush(const link::FrameHeader& header, std::span<const std::byte> head, std::vector<std::byte> bulk);
+  // No answer comes any more: ends all waits. The session is lost already.
+  void Close();
+
+ private:
+  template <typename Done>
+  void AwaitLocked(Done done) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  RequestPtr FindPredicted(uint64_t position, uint64_t deviations) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool TakeEarly(Request& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  RequestPtr Elide(Request& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Finish(Request& request, ReplyHeader header, std::span<const std::byte> rest)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Measure(const Request& request);
+
+  const Clock* const clock_;
+  ErrorState* const errors_;
+  link::LinkEstimator* const estimator_;
+  const Nanoseconds ping_interval_;
+  const std::function<void()> ping_;
+  std::atomic<uint64_t> next_tag_{1}, operations_{0};
+
+  mutable absl::Mutex mutex_;
+  absl::CondVar changed_;
+  std::map<uint64_t, RequestPtr> requests_ ABSL_GUARDED_BY(mutex_);  // by tag
+  EarlyAnswers early_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Sureness> learnt_ ABSL_GUARDED_BY(mutex_);
+  uint64_t detached_ ABSL_GUARDED_BY(mutex_) = 0;  // requests under way that nobody waits for, but for their data
+  uint64_t elided_ ABSL_GUARDED_BY(mutex_) = 0;    // the same, for nothing
+  bool may_elide_ ABSL_GUARDED_BY(mutex_) = true;
+  uint64_t settled_ ABSL_GUARDED_BY(mutex_) = 0;  // operations made when a wait last ended
+  uint64_t done_index_ ABSL_GUARDED_BY(mutex_) = 0;
+  device::StreamId done_stream_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t pushes_ ABSL_GUARDED_BY(mutex_) = 0, elided_total_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace wharf::offload

@@ -1,0 +1,119 @@
+#include "wharf/offload/client/session_environment.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "wharf/link/byte_stream.h"
+#include "wharf/link/resume/resumable_stream.h"
+
+namespace wharf::offload {
+namespace {
+
+// The variables of one prefix.
+class Variables {
+ public:
+  explicit Variables(std::string_view prefix) : prefix_(prefix) {}
+
+  std::string Get(std::string_view name) const { return EnvironmentVariable(prefix_, name); }
+
+  // The token itself, or the first line of the file that holds it.
+  absl::StatusOr<std::string> Token() const {
+    if (std::string token = Get("TOKEN"); !token.empty()) return token;
+    const std::string path = Get("TOKEN_FILE");
+    if (path.empty()) return std::string();
+    std::ifstream file(path);
+    std::string token;
+    if (!file || !std::getline(file, token)) {
+      return NotFound("cannot read the token from {}: check {}TOKEN_FILE", path, prefix_);
+    }
+    while (!token.empty() && (token.back() == '\r' || token.back() == ' ')) token.pop_back();
+    return token;
+  }
+
+  Nanoseconds Timeout() const {
+    const std::string text = Get("TIMEOUT_MS");
+    const long long value = text.empty() ? 0 : std::atoll(text.c_str());
+    return std::chrono::milliseconds(value > 0 ? value : 10000);
+  }
+
+  // How long a dropped connection may be gone; 0: it ends the session.
+  Nanoseconds ResumeTime() const {
+    const std::string text = Get("RESUME_MS");
+    return std::chrono::milliseconds(text.empty() ? 30'000 : std::max(0LL, std::atoll(text.c_str())));
+  }
+
+  absl::StatusOr<Mode> CallMode() const {
+    const std::string text = Get("MODE");
+    if (text.empty() || text == "replay") return Mode::kReplay;
+    if (text == "posted") return Mode::kPosted;
+    if (text == "percall") return Mode::kPerCall;
+    if (text == "cached") return Mode::kCached;
+    if (text == "replay_speculative") return Mode::kReplaySpeculative;
+    return InvalidArgument("{}MODE is '{}': it must be replay, posted, cached, percall or replay_speculative", prefix_,
+                           text);
+  }
+
+  std::optional<link::TlsClientOptions> Tls() const {
+    if (Get("TLS") != "1") return std::nullopt;
+    return link::TlsClientOptions{
+        .ca_file = Get("TLS_CA"), .certificate_file = Get("TLS_CERT"), .key_file = Get("TLS_KEY"), .server_name = ""};
+  }
+
+ private:
+  const std::string prefix_;
+};
+
+absl::StatusOr<std::unique_ptr<link::ByteStream>> OpenStream(const std::string& server,
+                                                             const link::ConnectOptions& options,
+                                                             Nanoseconds resume_time, const Tell& tell) {
+  // What is on this machine cannot drop: when it is gone, it is gone.
+  if (resume_time.count() == 0 || server.starts_with("unix:")) return link::Connect(server, options);
+  link::ResumeOptions resume;
+  resume.limit = resume_time;
+  resume.on_outage = [server, resume_time, tell] {
+    tell(fmt::format("connection to {} lost; trying again for {:g} s", server, Seconds(resume_time)));
+  };
+  link::ConnectOptions again = options;
+  again.timeout = std::min<Nanoseconds>(options.timeout, std::chrono::seconds(2));  // what is lost is asked for anew
+  return link::OpenResumable(
+      [server, options, again, first = true]() mutable {
+        return link::Connect(server, std::exchange(first, false) ? options : again);
+      },
+      resume);
+}
+
+}  // namespace
+
+std::string EnvironmentVariable(std::string_view prefix, std::string_view name) {
+  const char* value = std::getenv((std::string(prefix) + std::string(name)).c_str());
+  return value == nullptr ? "" : value;
+}
+
+absl::StatusOr<std::unique_ptr<ClientSession>> OpenSession(std::string_view prefix, ClientSessionOptions options,
+                                                           Tell tell) {
+  const Variables variables(prefix);
+  const std::string server = variables.Get("SERVER");
+  if (server.empty()) {
+    return NotFound("no server is set: start the program with `wharf run --server HOST:PORT -- PROGRAM`");
+  }
+  WHARF_ASSIGN_OR_RETURN(options.token, variables.Token());
+  WHARF_ASSIGN_OR_RETURN(options.mode, variables.CallMode());
+  options.timeout = variables.Timeout();
+  options.on_lost = [server, tell](std::string_view reason) {
+    tell(fmt::format("lost the server {} ({}); CUDA calls fail from now on", server, reason));
+  };
+  link::ConnectOptions connect;
+  connect.timeout = options.timeout;
+  connect.tls = variables.Tls();
+  try {
+    WHARF_ASSIGN_OR_RETURN(auto stream, OpenStream(server, connect, variables.ResumeTime(), tell));
+    return ClientSession::Open(std::move(stream), std::move(options));
+  } catch (const std::system_error& error) {
+    return ResourceExhausted("cannot start the threads of a session: {}", error.what());
+  }
+}
+
+}  // namespace wharf::offload

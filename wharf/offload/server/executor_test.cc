@@ -1,0 +1,489 @@
+#include "wharf/offload/server/executor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <rapidcheck/gtest.h>
+
+#include "wharf/device/fake_device.h"
+#include "wharf/link/emulation/emulator.h"
+#include "wharf/offload/testing/raw_client.h"
+
+namespace wharf::offload {
+namespace {
+
+using device::CudaError;
+using device::FakeDevice;
+using ::testing::AllOf;
+using ::testing::Ge;
+using ::testing::Gt;
+using ::testing::HasSubstr;
+using ::testing::Le;
+
+constexpr uint64_t kBase = FakeDevice::kBase;
+
+std::vector<std::byte> Bytes(const std::string& text) {
+  const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+  return {begin, begin + text.size()};
+}
+
+std::map<std::string, FakeDevice::Kernel> Kernels() {
+  return {
+      {"increment",
+       [](FakeDevice& device, const device::LaunchConfig&, const std::vector<std::byte>& parameters) {
+         uint64_t address = 0;
+         std::memcpy(&address, parameters.data(), 8);
+         *device.At(address) = static_cast<std::byte>(static_cast<int>(*device.At(address)) + 1);
+         return absl::OkStatus();
+       }},
+      {"print",
+       [](FakeDevice& device, const device::LaunchConfig&, const std::vector<std::byte>&) {
+         device.Print("hello from a kernel\n");
+         return absl::OkStatus();
+       }},
+      {"print_much",
+       [](FakeDevice& device, const device::LaunchConfig&, const std::vector<std::byte>&) {
+         for (int i = 0; i < 5; ++i) device.Print(std::string(1 << 20, 'x'));
+         return absl::OkStatus();
+       }},
+      {"fault",
+       [](FakeDevice&, const device::LaunchConfig&, const std::vector<std::byte>&) {
+         return device::CudaStatus(CudaError::kIllegalAddress, "kernel fault: out of bounds");
+       }},
+  };
+}
+
+// A client, a server and a fake device between them.
+class ExecutorTest : public ::testing::Test {
+ protected:
+  void Open(const ExecutorOptions& options = {}) {
+    auto [ours, theirs] = link::MemoryPair();
+    auto device = std::make_unique<FakeDevice>(Kernels());
+    device_ = device.get();
+    link::ChannelOptions channel_options;
+    channel_options.limits = ExecutorFrameLimits();
+    channel_ = link::Channel::Create(std::move(theirs), channel_options);
+    executor_ = std::make_unique<Executor>(std::move(device), channel_.get(), options);
+    channel_->Start(executor_.get());
+    client_ = std::make_unique<RawClient>(std::move(ours));
+  }
+  void SetUp() override { Open(); }
+  void TearDown() override { Shut(); }
+  void Shut() {
+    if (executor_) executor_->Stop();
+    channel_.reset();
+    executor_.reset();
+    client_.reset();
+  }
+
+  // Module 1 with function `id` = the kernel `name`.
+  void Define(uint64_t id, const std::string& name) {
+    if (!module_loaded_) {
+      LoadModule load;
+      load.module = 1;
+      ASSERT_TRUE(client_->Post(load, Bytes("image")).ok());
+      module_loaded_ = true;
+    }
+    DefineFunction define;
+    define.function = id;
+    define.module = 1;
+    define.name = name;
+    ASSERT_TRUE(client_->Post(define).ok());
+  }
+  void LaunchOn(uint64_t address, uint64_t function) {
+    Launch launch;
+    launch.function = function;
+    launch.parameters.resize(8);
+    std::memcpy(launch.parameters.data(), &address, 8);
+    ASSERT_TRUE(client_->Post(launch).ok());
+  }
+  void Copy(uint64_t address, const std::vector<std::byte>& data) {
+    CopyToDevice copy;
+    copy.to.address = address;
+    copy.extent.width = data.size();
+    ASSERT_TRUE(client_->Post(copy, data).ok());
+  }
+  CopyToHost Read(uint64_t address, uint64_t size) {
+    CopyToHost copy;
+    copy.from.address = address;
+    copy.extent.width = size;
+    return copy;
+  }
+  ReplyHeader Synchronize() {
+    const auto answered = client_->Ask(SynchronizeDevice{});
+    EXPECT_TRUE(answered.ok()) << answered.status();
+    return answered.ok() ? answered->header : ReplyHeader{};
+  }
+  // The session ends with a Goodbye that says this.
+  void ExpectGoodbye(const std::string& reason) {
+    const auto goodbye = client_->Next(FrameKind::kGoodbye);
+    ASSERT_TRUE(goodbye.ok()) << goodbye.status();
+    EXPECT_THAT(goodbye->As<Goodbye>().reason, HasSubstr(reason));
+    EXPECT_EQ(client_->AwaitClosed().code(), absl::StatusCode::kUnavailable);
+  }
+
+  FakeDevice* device_ = nullptr;
+  bool module_loaded_ = false;
+  std::unique_ptr<link::Channel> channel_;
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<RawClient> client_;
+};
+
+TEST_F(ExecutorTest, CopiesLaunchesAndReadsBackInOrder) {
+  MapMemory map;
+  map.address = kBase;
+  map.size = 4096;
+  ASSERT_TRUE(client_->Post(map).ok());
+  Copy(kBase, Bytes("abc"));
+  Define(7, "increment");
+  LaunchOn(kBase, 7);
+  LaunchOn(kBase + 2, 7);
+  const auto read = client_->Ask(Read(kBase, 3));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->header.error, CudaError::kSuccess);
+  EXPECT_EQ(read->header.posted_error, CudaError::kSuccess);
+  EXPECT_EQ(read->bulk, Bytes("bbd"));
+  EXPECT_EQ(executor_->Counters().launches, 2U);
+  EXPECT_EQ(executor_->Counters().mapped_bytes, 4096U);
+}
+
+TEST_F(ExecutorTest, AnErrorOfAPostedOperationComesOnceWithTheNextReply) {
+  UnmapMemory unmap;
+  unmap.address = kBase;
+  ASSERT_TRUE(client_->Post(unmap).ok());
+  LaunchOn(kBase, 99);
+  const ReplyHeader first = Synchronize();
+  EXPECT_EQ(first.error, CudaError::kSuccess);
+  EXPECT_EQ(first.posted_error, CudaError::kInvalidValue) << "the first of the two";
+  EXPECT_EQ(first.message, "not mapped");
+  EXPECT_EQ(Synchronize().posted_error, CudaError::kSuccess);
+}
+
+TEST_F(ExecutorTest, AFaultIsStickyAndInEveryReply) {
+  Define(1, "fault");
+  LaunchOn(kBase, 1);
+  const ReplyHeader first = Synchronize();
+  EXPECT_EQ(first.error, CudaError::kIllegalAddress);
+  EXPECT_EQ(first.fault, CudaError::kIllegalAddress);
+  EXPECT_THAT(first.message, HasSubstr("out of bounds"));
+  const auto acknowledged = client_->Ask(Acknowledge{});
+  ASSERT_TRUE(acknowledged.ok());
+  EXPECT_EQ(acknowledged->header.error, CudaError::kSuccess);
+  EXPECT_EQ(acknowledged->header.fault, CudaError::kIllegalAddress);
+}
+
+TEST_F(ExecutorTest, OutputOfKernelsComesBeforeTheReply) {
+  Define(1, "print");
+  LaunchOn(kBase, 1);
+  Synchronize();
+  ASSERT_TRUE(client_->Has(FrameKind::kOutput));
+  EXPECT_EQ(client_->Next(FrameKind::kOutput)->As<Output>().text, "hello from a kernel\n");
+}
+
+TEST_F(ExecutorTest, OutputIsBoundedAndSaysSo) {
+  Define(1, "print_much");
+  LaunchOn(kBase, 1);
+  Synchronize();
+  std::string text;
+  while (client_->Has(FrameKind::kOutput)) text += client_->Next(FrameKind::kOutput)->As<Output>().text;
+  EXPECT_THAT(text.size(), AllOf(Ge(4U << 20), Le((4U << 20) + 100)));
+  EXPECT_THAT(text, HasSubstr("was dropped"));
+}
+
+TEST_F(ExecutorTest, AcknowledgeDoesNotWaitForTheDevice) {
+  device_->Hold();
+  Copy(kBase, Bytes("x"));
+  EXPECT_TRUE(client_->Ask(Acknowledge{}).ok());
+  QueryStream query;
+  EXPECT_EQ(client_->Ask(query)->header.error, CudaError::kNotReady);
+  const uint64_t synchronize = client_->Begin(SynchronizeDevice{});
+  const uint64_t acknowledge = client_->Begin(Acknowledge{});
+  EXPECT_TRUE(client_->Await<Acknowledge>(acknowledge).ok());
+  EXPECT_FALSE(client_->Has(FrameKind::kReply)) << "the device is held";
+  device_->Resume();
+  EXPECT_EQ(client_->Await<SynchronizeDevice>(synchronize)->header.error, CudaError::kSuccess);
+}
+
+TEST_F(ExecutorTest, AHostCallHoldsItsStreamUntilTheClientIsDone) {
+  RequestHostCall request;
+  request.call = 5;
+  ASSERT_TRUE(client_->Post(request).ok());
+  const uint64_t synchronize = client_->Begin(SynchronizeDevice{});
+  EXPECT_EQ(client_->Next(FrameKind::kHostCall)->As<HostCall>().call, 5U);
+  EXPECT_TRUE(client_->Ask(Acknowledge{}).ok());
+  EXPECT_FALSE(client_->Has(FrameKind::kReply));
+  HostCallDone done;
+  done.call = 5;
+  ASSERT_TRUE(client_->Post(done).ok());
+  EXPECT_EQ(client_->Await<SynchronizeDevice>(synchronize)->header.error, CudaError::kSuccess);
+  done.call = 6;
+  ASSERT_TRUE(client_->Post(done).ok());
+  EXPECT_EQ(Synchronize().posted_error, CudaError::kNotFound);
+}
+
+TEST_F(ExecutorTest, AClientThatVanishesDuringAHostCallFreesTheDevice) {
+  RequestHostCall request;
+  request.call = 1;
+  ASSERT_TRUE(client_->Post(request).ok());
+  ASSERT_TRUE(client_->Next(FrameKind::kHostCall).ok());
+  client_.reset();
+  Shut();  // would hang if the stream were still held
+}
+
+TEST_F(ExecutorTest, ModulesAreAssembledFromPieces) {
+  LoadModule piece;
+  piece.module = 3;
+  piece.final = false;
+  ASSERT_TRUE(client_->Post(piece, Bytes("one ")).ok());
+  ASSERT_TRUE(client_->Post(piece, Bytes("two ")).ok());
+  piece.final = true;
+  ASSERT_TRUE(client_->Post(piece, Bytes("three")).ok());
+  EXPECT_EQ(Synchronize().posted_error, CudaError::kSuccess);
+  ASSERT_NE(device_->Image(3), nullptr);
+  EXPECT_EQ(*device_->Image(3), Bytes("one two three"));
+}
+
+TEST_F(ExecutorTest, ModulesBeyondTheLimitAreRefusedAndForgotten) {
+  Shut();
+  ExecutorOptions options;
+  options.module_bytes = kModuleBytes + 8;
+  Open(options);
+  LoadModule piece;
+  piece.module = 3;
+  piece.final = false;
+  ASSERT_TRUE(client_->Post(piece, Bytes("12345")).ok());
+  ASSERT_TRUE(client_->Post(piece, Bytes("6789")).ok());
+  EXPECT_EQ(Synchronize().posted_error, CudaError::kOutOfMemory);
+  piece.final = true;
+  ASSERT_TRUE(client_->Post(piece, Bytes("12345678")).ok());
+  EXPECT_EQ(Synchronize().posted_error, CudaError::kSuccess) << "the refused pieces count no more";
+  UnloadModule unload;
+  unload.module = 3;
+  ASSERT_TRUE(client_->Post(unload).ok());
+  ASSERT_TRUE(client_->Post(piece, Bytes("abcdefgh")).ok());
+  EXPECT_EQ(Synchronize().posted_error, CudaError::kSuccess);
+}
+
+// The device has a megabyte.
+TEST_F(ExecutorTest, ModulesCountWhetherTheyAreWholeOrNot) {
+  const std::vector<std::byte> megabyte(1 << 20);
+  LoadModule piece;
+  for (piece.module = 1; piece.module < kLeastModuleBytes / megabyte.size(); ++piece.module) {
+    piece.final = piece.module % 2 == 0;
+    ASSERT_TRUE(client_->Post(piece, megabyte).ok());
+  }
+  EXPECT_EQ(Synchronize().posted_error, CudaError::kSuccess);
+  ASSERT_TRUE(client_->Post(piece, megabyte).ok());
+  EXPECT_EQ(Synchronize().posted_error, CudaError::kOutOfMemory);
+}
+
+TEST_F(ExecutorTest, ModulesThatNeverBeginCount) {
+  LoadModule piece;
+  piece.final = false;
+  for (piece.module = 1; piece.module <= kLeastModuleBytes / kModuleBytes; ++piece.module) {
+    ASSERT_TRUE(client_->Post(piece, {}).ok());
+  }
+  EXPECT_EQ(Synchronize().posted_error, CudaError::kSuccess);
+  ASSERT_TRUE(client_->Post(piece, {}).ok());
+  EXPECT_EQ(Synchronize().posted_error, CudaError::kOutOfMemory);
+}
+
+TEST_F(ExecutorTest, ObjectsAreBounded) {
+  Shut();
+  ExecutorOptions options;
+  options.objects = 2;
+  Open(options);
+  CreateStream create;
+  for (create.stream = 10; create.stream < 13; ++create.stream) ASSERT_TRUE(client_->Post(create).ok());
+  EXPECT_EQ(Synchronize().posted_error, CudaError::kOutOfMemory);
+  DestroyStream destroy;
+  destroy.stream = 10;
+  ASSERT_TRUE(client_->Post(destroy).ok());
+  ASSERT_TRUE(client_->Post(create).ok());
+  EXPECT_EQ(Synchronize().posted_error, CudaError::kSuccess);
+}
+
+TEST_F(ExecutorTest, QueuedCopiesHoldTheReaderBackAndNothingIsLost) {
+  Shut();
+  ExecutorOptions options;
+  options.queued_bytes = 1 << 20;
+  Open(options);
+  device_->Hold();
+  constexpr uint64_t kPiece = 256 << 10, kPieces = 64;
+  std::thread sender([&] {
+    for (uint64_t i = 0; i < kPieces; ++i) Copy(kBase, std::vector<std::byte>(kPiece, static_cast<std::byte>(i)));
+    client_->Begin(SynchronizeDevice{});
+  });
+  // The reader stops a little beyond the limit; what the queue holds then is what was read.
+  while (executor_->Counters().operations < 4) std::this_thread::yield();
+  EXPECT_THAT(executor_->Counters().operations, Le(8U));
+  device_->Resume();
+  sender.join();
+  EXPECT_EQ(client_->Await<SynchronizeDevice>(1)->header.error, CudaError::kSuccess);
+  EXPECT_EQ(*device_->At(kBase), static_cast<std::byte>(kPieces - 1));
+}
+
+TEST_F(ExecutorTest, AHostCallIsDoneEvenWhenTheQueueIsFull) {
+  Shut();
+  ExecutorOptions options;
+  options.queued_bytes = 1 << 10;
+  Open(options);
+  RequestHostCall request;
+  request.call = 1;
+  ASSERT_TRUE(client_->Post(request).ok());
+  for (int i = 0; i < 16; ++i) Copy(kBase, std::vector<std::byte>(64 << 10));
+  ASSERT_TRUE(client_->Next(FrameKind::kHostCall).ok());
+  HostCallDone done;
+  done.call = 1;
+  ASSERT_TRUE(client_->Post(done).ok());
+  EXPECT_EQ(Synchronize().posted_error, CudaError::kSuccess);
+}
+
+TEST_F(ExecutorTest, RepliesNobodyReadsAreBounded) {
+  Shut();
+  ExecutorOptions options;
+  options.unsent_bytes = 64 << 10;
+  Open(options);
+  client_->Hold(true);
+  constexpr int kRequests = 20'000;
+  std::thread sender([&] {
+    for (int i = 0; i < kRequests; ++i) client_->Begin(Acknowledge{});
+  });
+  // Held back by the transport long before the end; then everything is answered.
+  while (executor_->Counters().operations < 1000) std::this_thread::yield();
+  client_->Hold(false);
+  sender.join();
+  EXPECT_TRUE(client_->Await<Acknowledge>(kRequests).ok());
+  EXPECT_EQ(executor_->Counters().operations, static_cast<uint64_t>(kRequests));
+}
+
+TEST_F(ExecutorTest, QueriesAnswerFromTheDevice) {
+  Define(1, "increment");
+  CreateEvent event;
+  event.event = 4;
+  ASSERT_TRUE(client_->Post(event).ok());
+  RecordEvent record;
+  record.event = 4;
+  ASSERT_TRUE(client_->Post(record).ok());
+  SynchronizeEvent synchronize;
+  synchronize.event = 4;
+  EXPECT_EQ(client_->Ask(synchronize)->header.error, CudaError::kSuccess);
+  QueryEvent query;
+  query.event = 4;
+  EXPECT_EQ(client_->Ask(query)->header.error, CudaError::kSuccess);
+  query.event = 5;
+  EXPECT_EQ(client_->Ask(query)->header.error, CudaError::kInvalidHandle);
+  ElapsedTime elapsed;
+  elapsed.start = elapsed.end = 4;
+  EXPECT_EQ(client_->Ask(elapsed)->reply.milliseconds, 1.5F);
+  GetAttributes attributes;
+  attributes.function = 1;
+  EXPECT_EQ(client_->Ask(attributes)->reply.attributes.parameters.size(), 2U);
+  FindSymbol symbol;
+  symbol.module = 1;
+  symbol.name = "symbol";
+  EXPECT_EQ(client_->Ask(symbol)->reply.symbol.size, 16U);
+  symbol.name = "other";
+  EXPECT_EQ(client_->Ask(symbol)->header.error, CudaError::kInvalidSymbol);
+  const auto stats = client_->Ask(SessionStats{});
+  EXPECT_EQ(stats->reply.busy_nanoseconds, 7'000'000U);
+  EXPECT_THAT(stats->header.server_nanoseconds, Gt(0U));
+}
+
+TEST_F(ExecutorTest, FillChecksItsElements) {
+  Fill fill;
+  fill.to.address = kBase;
+  fill.extent.width = 8;
+  fill.value = 0x01020304;
+  fill.element_bytes = 4;
+  ASSERT_TRUE(client_->Post(fill).ok());
+  EXPECT_EQ(client_->Ask(Read(kBase, 5))->bulk, Bytes("\x04\x03\x02\x01\x04"));
+  fill.element_bytes = 3;
+  ASSERT_TRUE(client_->Post(fill).ok());
+  EXPECT_EQ(Synchronize().posted_error, CudaError::kInvalidValue);
+  fill.element_bytes = 4;
+  fill.extent.width = 6;
+  ASSERT_TRUE(client_->Post(fill).ok());
+  EXPECT_EQ(Synchronize().posted_error, CudaError::kInvalidValue);
+}
+
+TEST_F(ExecutorTest, ReadsThatAreTooLargeOrOverflowAreRefused) {
+  EXPECT_EQ(client_->Ask(Read(kBase, uint64_t{kMaxBulkBytes} + 1))->header.error, CudaError::kInvalidValue);
+  CopyToHost wrapping = Read(kBase, uint64_t{1} << 33);
+  wrapping.extent.height = uint64_t{1} << 31;
+  EXPECT_EQ(client_->Ask(wrapping)->header.error, CudaError::kInvalidValue);
+  EXPECT_EQ(client_->Ask(Read(kBase, 0))->header.error, CudaError::kSuccess);
+}
+
+// The client does not wait for a copy it wants later; of its failure it must know when a later question is answered.
+TEST_F(ExecutorTest, ARefusedCopyIsAnsweredBeforeWhatIsAskedAfterIt) {
+  CopyToHost copy = Read(kBase, 5);
+  copy.stream = 77;
+  for (int i = 0; i < 100; ++i) {
+    const uint64_t refused = client_->Begin(copy);
+    client_->Begin(QueryStream{});
+    const auto first = client_->Next(FrameKind::kReply), second = client_->Next(FrameKind::kReply);
+    ASSERT_EQ(second.status(), absl::OkStatus());
+    ASSERT_EQ(first->header.tag, refused);
+    ASSERT_EQ(first->As<ReplyHeader>().error, CudaError::kInvalidHandle);
+  }
+}
+
+TEST_F(ExecutorTest, PingIsAnsweredAndGoodbyeCloses) {
+  ASSERT_TRUE(client_->SendFrame(static_cast<uint16_t>(FrameKind::kPing), 17, {}).ok());
+  EXPECT_EQ(client_->Next(FrameKind::kPong)->header.tag, 17U);
+  ASSERT_TRUE(client_->SendControl(FrameKind::kGoodbye, Goodbye{}).ok());
+  EXPECT_EQ(client_->AwaitClosed().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(ExecutorTest, AnUnknownOperationEndsTheSession) {
+  ASSERT_TRUE(client_->SendFrame(4711, 0, {}).ok());
+  ExpectGoodbye("operation 4711 is not known");
+}
+
+TEST_F(ExecutorTest, AMalformedHeadEndsTheSession) {
+  ASSERT_TRUE(client_->SendFrame(MapMemory::kNumber, 0, Bytes("short")).ok());
+  ExpectGoodbye("a malformed MapMemory");
+}
+
+TEST_F(ExecutorTest, DataThatDoesNotMatchItsExtentEndsTheSession) {
+  CopyToDevice copy;
+  copy.to.address = kBase;
+  copy.extent.width = 10;
+  ASSERT_TRUE(client_->Post(copy, Bytes("nine bytes")).ok());  // ten of them
+  EXPECT_EQ(Synchronize().posted_error, CudaError::kSuccess);
+  copy.extent.width = 11;
+  ASSERT_TRUE(client_->Post(copy, Bytes("nine bytes")).ok());
+  ExpectGoodbye("do not match its extent");
+}
+
+TEST_F(ExecutorTest, DataWhereNoneBelongsEndsTheSession) {
+  ASSERT_TRUE(client_->Post(MapMemory{}, Bytes("surplus")).ok());
+  ExpectGoodbye("unexpected bytes");
+}
+
+TEST_F(ExecutorTest, ASecondHelloEndsTheSession) {
+  ASSERT_TRUE(client_->SendControl(FrameKind::kHello, Hello{}).ok());
+  ExpectGoodbye("not expected here");
+}
+
+// Whatever well-framed operations come, in whatever order, the session answers or says goodbye; it never hangs.
+RC_GTEST_FIXTURE_PROP(ExecutorTest, RandomOperationsNeverHang, ()) {
+  Shut();
+  Open();
+  const auto kinds = *rc::gen::container<std::vector<uint16_t>>(rc::gen::inRange<uint16_t>(30, 78));
+  for (const uint16_t kind : kinds) {
+    const auto head = *rc::gen::container<std::vector<uint8_t>>(rc::gen::inRange<uint8_t>(0, 3));
+    std::vector<std::byte> bytes(head.size());
+    std::transform(head.begin(), head.end(), bytes.begin(), [](uint8_t byte) { return std::byte{byte}; });
+    if (!client_->SendFrame(kind, UINT64_MAX, bytes).ok()) break;
+  }
+  const auto answered = client_->Ask(Acknowledge{});
+  // RC_ASSERT's operators do not short-circuit.
+  const bool over = answered.ok() || client_->AwaitClosed().code() == absl::StatusCode::kUnavailable;
+  RC_ASSERT(over);
+  Shut();
+}
+
+}  // namespace
+}  // namespace wharf::offload

@@ -1,0 +1,35 @@
+// RequestFrontend: where clients bring requests for the models that are served. docs/protocol.md, "Pipelines".
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "wharf/link/session_list.h"
+#include "wharf/pipeline/runtime/pipeline_server.h"
+
+namespace wharf::pipeline {
+
+class ClientSession;
+
+struct RequestFrontendConfig {
+  PipelineServer* server = nullptr;                     // must outlive it
+  std::function<bool(const std::string& given)> admit;  // whether a token is right; null: any is
+  size_t max_sessions = 256;
+  size_t max_unread_bytes = size_t{256} << 20;  // of answers to a client that does not read: then it is sent away
+};
+
+// Thread-safe.
+class RequestFrontend {
+ public:
+  explicit RequestFrontend(RequestFrontendConfig config);
+  // Ends all sessions; what they asked for is computed for nothing.
+  ~RequestFrontend();
+  void Accept(std::unique_ptr<link::ByteStream> stream);
+
+ private:
+  const RequestFrontendConfig config_;
+  link::SessionList<ClientSession> sessions_;
+};
+
+}  // namespace wharf::pipeline

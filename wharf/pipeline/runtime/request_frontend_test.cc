@@ -1,0 +1,146 @@
+// Clients of a served model: what they are answered, and what hostile ones get.
+#include "wharf/pipeline/runtime/request_frontend.h"
+
+#include <gtest/gtest.h>
+
+#include "wharf/link/testing.h"
+#include "wharf/pipeline/runtime/load_client.h"
+#include "wharf/pipeline/runtime/worker_testing.h"
+
+namespace wharf::pipeline {
+namespace {
+
+constexpr Nanoseconds kLong = std::chrono::seconds(60);
+
+class RequestFrontendTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    worker_.emplace("unix:" + folder_.path() + "/worker");
+    registration_ = *membership_.Join({"one", "fast", worker_->Address()});
+    PipelineServerConfig config;
+    config.plan.cluster.name = "test";
+    config.plan.cluster.classes = {{"fast", 1, 1}};
+    config.plan.cluster.hosts = {{0, 1, 1, 1e9}};
+    config.plan.models = {{"net", 2, 20e6, 0, 1, 100}};
+    Pipeline pipeline;
+    pipeline.throughput = 100;
+    pipeline.stages = {{0, 2, 0, 1, 1, {2000}, 0, 0}};
+    config.plan.pipelines = {pipeline};
+    config.models = {model_};
+    config.membership = &membership_;
+    auto server = PipelineServer::Start(config);
+    ASSERT_TRUE(server.ok()) << ToString(server.status());
+    server_ = *std::move(server);
+    ASSERT_TRUE(server_->AwaitState([](const auto& state) { return state.ready == 1; }, kLong));
+    RequestFrontendConfig frontend;
+    frontend.server = server_.get();
+    frontend.admit = [](const std::string& given) { return given == "right"; };
+    frontend_.emplace(frontend);
+    listener_ = *link::Listener::Create("unix:" + folder_.path() + "/frontend");
+    accepting_ = std::thread([this] {
+      for (auto socket = listener_->Accept(); socket.ok(); socket = listener_->Accept()) {
+        frontend_->Accept(link::FromSocket(*socket));
+      }
+    });
+  }
+  void TearDown() override { CloseFrontend(); }
+  // Nobody comes in while it goes.
+  void CloseFrontend() {
+    listener_->Shutdown();
+    if (accepting_.joinable()) accepting_.join();
+    frontend_.reset();
+  }
+  absl::StatusOr<std::unique_ptr<LoadClient>> Open(const std::string& token = "right") {
+    return LoadClient::Open(listener_->Address(), {token});
+  }
+  // The code of the Goodbye to what a client sends after its Hello.
+  absl::StatusCode Goodbye(const std::function<void(link::Channel&)>& send) {
+    link::Recorder recorder;
+    auto stream = link::Connect(listener_->Address());
+    EXPECT_TRUE(stream.ok());
+    const auto channel = link::Channel::Create(*std::move(stream), {.limits = PipelineFrameLimits()});
+    channel->Start(&recorder);
+    Hello hello;
+    hello.token = "right";
+    SendMessage(*channel, FrameKind::kHello, hello).IgnoreError();
+    recorder.Take(1);
+    send(*channel);
+    const auto frames = recorder.Take(1);
+    if (frames.empty() || frames[0].header.kind != static_cast<uint16_t>(FrameKind::kGoodbye)) {
+      return absl::StatusCode::kOk;
+    }
+    const auto goodbye = wire::Decode<pipeline::Goodbye>(link::AsBytes(frames[0].head));
+    return goodbye.ok() ? static_cast<absl::StatusCode>(goodbye->code) : absl::StatusCode::kOk;
+  }
+
+  const testing::TempFolder folder_;
+  const ModelSource model_ = testing::SourceOf("net", {.channels = 4, .stages = 1, .size = 16}, {0, 4});
+  MemoryMembership membership_;
+  std::optional<testing::TestWorker> worker_;
+  std::unique_ptr<Registration> registration_;
+  std::unique_ptr<PipelineServer> server_;
+  std::optional<RequestFrontend> frontend_;
+  std::unique_ptr<link::Listener> listener_;
+  std::thread accepting_;
+};
+
+TEST_F(RequestFrontendTest, AnswersWithWhatTheModelMakes) {
+  const auto client = Open();
+  ASSERT_TRUE(client.ok()) << ToString(client.status());
+  ASSERT_EQ((*client)->Models().size(), 1u);
+  EXPECT_EQ((*client)->Models()[0].name, "net");
+  EXPECT_EQ((*client)->Models()[0].input_bytes, model_.input_bytes);
+  const Sample input = testing::RandomInput(model_, 1);
+  const auto outputs = (*client)->Ask("net", input);
+  ASSERT_TRUE(outputs.ok()) << ToString(outputs.status());
+  EXPECT_TRUE(testing::NearlyEqual(*outputs, testing::WholeModel(model_, input)));
+}
+
+TEST_F(RequestFrontendTest, ALoadIsCounted) {
+  const auto client = Open();
+  ASSERT_TRUE(client.ok());
+  const auto result = (*client)->Run({"net", 200, 0.3, 1});
+  ASSERT_TRUE(result.ok()) << ToString(result.status());
+  EXPECT_GT(result->sent, 0u);
+  EXPECT_EQ(result->Of(Fate::kOnTime), result->sent);
+  EXPECT_EQ(result->latency_ms.size(), result->sent);
+  EXPECT_EQ((*client)->Run({"other", 1, 0.1, 1}).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(RequestFrontendTest, WhenTheServerGoesTheRestIsUnanswered) {
+  const auto client = Open();
+  ASSERT_TRUE(client.ok());
+  CloseFrontend();
+  EXPECT_EQ((*client)->Ask("net", testing::RandomInput(model_, 1)).status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(RequestFrontendTest, AsksForTheToken) {
+  EXPECT_EQ(Open("wrong").status().code(), absl::StatusCode::kUnauthenticated);
+}
+
+TEST_F(RequestFrontendTest, SendsHostileClientsAway) {
+  EXPECT_EQ(Goodbye([&](link::Channel& channel) {
+              const std::vector<std::byte> bulk(model_.input_bytes + 1);
+              SendMessage(channel, FrameKind::kRequest, ModelRequest{"net"}, 1, bulk).IgnoreError();
+            }),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Goodbye([&](link::Channel& channel) {
+              const std::vector<std::byte> bulk(model_.input_bytes);
+              SendMessage(channel, FrameKind::kRequest, ModelRequest{"other"}, 1, bulk).IgnoreError();
+            }),
+            absl::StatusCode::kNotFound);
+  EXPECT_EQ(Goodbye([&](link::Channel& channel) {
+              SendMessage(channel, FrameKind::kRequest, ModelRequest{"net"}, 1).IgnoreError();
+            }),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Goodbye([&](link::Channel& channel) {
+              SendMessage(channel, FrameKind::kCompute, Compute{1, {}}, 1).IgnoreError();
+            }),
+            absl::StatusCode::kInvalidArgument);
+  const auto client = Open();  // others do not notice
+  ASSERT_TRUE(client.ok());
+  EXPECT_TRUE((*client)->Ask("net", testing::RandomInput(model_, 1)).ok());
+}
+
+}  // namespace
+}  // namespace wharf::pipeline

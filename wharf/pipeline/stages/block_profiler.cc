@@ -1,0 +1,218 @@
+#include "wharf/pipeline/stages/block_profiler.h"
+
+#include <algorithm>
+#include <charconv>
+#include <random>
+#include <thread>
+
+#include "wharf/exec/torch_engine.h"
+#include "wharf/pipeline/cluster.h"
+#include "wharf/pipeline/stages/blocks.h"
+#include "wharf/pipeline/stages/stage_runner.h"
+#include "wharf/split/execution/slowed_engine.h"
+
+namespace wharf::pipeline {
+namespace {
+
+constexpr int kMostValuesAtACut = 8, kMaxThreads = 1024;
+constexpr double kMaxSlowdown = 1e4;
+
+using Runner = std::shared_ptr<const StageRunner>;
+
+// [sequence element]: what pieces of a model that follow each other take.
+using Times = std::vector<double>;
+
+double Median(Times values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Places of a cut with as few values as `blocks` blocks allow.
+std::vector<int> PlacesFor(const BatchedModel& model, int blocks) {
+  std::vector<int> places;
+  for (int values = 1; values <= kMostValuesAtACut; ++values) {
+    places = CutPlaces(model.Graph(), values);
+    std::erase_if(places, [&](int place) { return !model.CanCutAt(place); });
+    if (static_cast<int>(places.size()) + 1 >= blocks) break;
+  }
+  return places;
+}
+
+absl::StatusOr<std::vector<Runner>> RunnersOf(const std::shared_ptr<const BatchedModel>& model,
+                                              const std::vector<int>& first_node) {
+  std::vector<Runner> runners;
+  for (size_t i = 0; i < first_node.size(); ++i) {
+    const int end = i + 1 < first_node.size() ? first_node[i + 1] : static_cast<int>(model->Graph().nodes.size());
+    WHARF_ASSIGN_OR_RETURN(Runner runner, StageRunner::Make(model, first_node[i], end));
+    runners.push_back(std::move(runner));
+  }
+  return runners;
+}
+
+// Floats from 0 to 1, and zeros of other types; always the same.
+Sample SampleFor(const graph::Graph& graph) {
+  Sample sample;
+  std::mt19937 random(1);
+  for (const int input : graph.inputs) {
+    const graph::TensorType& type = graph.Type(input);
+    const bool is_float = type.element == graph::ElementType::kFloat;
+    for (int64_t i = 0; is_float && i < type.Elements(); ++i) {
+      const float value = std::uniform_real_distribution<float>(0, 1)(random);
+      const auto bytes = std::as_bytes(std::span(&value, 1));
+      sample.insert(sample.end(), bytes.begin(), bytes.end());
+    }
+    if (!is_float) sample.resize(sample.size() + type.Bytes());
+  }
+  return sample;
+}
+
+// Runs the pieces one after the other, each on what the one before made: medians in µs.
+absl::StatusOr<Times> Measure(const std::vector<Runner>& pieces, const std::vector<Sample>& batch, int rounds,
+                              const Clock& clock) {
+  std::vector<Times> times(pieces.size());
+  for (int round = 0; round <= rounds; ++round) {
+    std::vector<Sample> samples = batch;
+    for (size_t i = 0; i < pieces.size(); ++i) {
+      const TimePoint start = clock.Now();
+      WHARF_ASSIGN_OR_RETURN(samples, pieces[i]->Run(samples));
+      if (round > 0) times[i].push_back(1e3 * Milliseconds(clock.Now() - start));
+    }
+  }
+  Times medians;
+  for (const Times& one : times) medians.push_back(Median(one));
+  return medians;
+}
+
+absl::StatusOr<std::vector<int>> CutIntoBlocks(const std::shared_ptr<const BatchedModel>& model,
+                                               const BlockProfilerOptions& options, const Clock& clock) {
+  std::vector<int> first_node = PlacesFor(*model, options.blocks);
+  if (first_node.empty()) return InvalidArgument("the model cannot be cut anywhere");
+  first_node.insert(first_node.begin(), 0);
+  WHARF_ASSIGN_OR_RETURN(const auto pieces, RunnersOf(model, first_node));
+  WHARF_ASSIGN_OR_RETURN(const Times times, Measure(pieces, {SampleFor(model->Graph())}, options.rounds, clock));
+  std::vector<Layer> layers;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    layers.push_back({times[i], static_cast<int64_t>(pieces[i]->OutputBytes())});
+  }
+  WHARF_ASSIGN_OR_RETURN(const std::vector<int> ends, options.cuts == CutRule::kEqualTime
+                                                          ? EqualTimeBlocks(layers, options.blocks)
+                                                          : SmallestCutBlocks(layers, options.blocks));
+  if (ends.size() < 2) return InvalidArgument("one piece of the model takes nearly all the time: no two blocks");
+  std::vector<int> firsts = {0};
+  for (size_t i = 0; i + 1 < ends.size(); ++i) firsts.push_back(first_node[ends[i]]);
+  return firsts;
+}
+
+template <typename T>
+bool ParseNumber(std::string_view text, T& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+absl::Status SetProperty(std::string_view text, DeviceClass& device) {
+  const size_t colon = text.find(':');
+  const std::string_view key = text.substr(0, colon), value = colon < text.size() ? text.substr(colon + 1) : "";
+  if (key == "threads" && ParseNumber(value, device.threads) && device.threads >= 1 && device.threads <= kMaxThreads) {
+    return absl::OkStatus();
+  }
+  if (key == "slowdown" && ParseNumber(value, device.slowdown) && device.slowdown >= 1 &&
+      device.slowdown <= kMaxSlowdown) {
+    return absl::OkStatus();
+  }
+  if (key == "vgpus" && ParseNumber(value, device.vgpus) && device.vgpus >= 1 && device.vgpus <= kMaxVgpus) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument("\"{}\" of class {}: write threads:N, slowdown:X or vgpus:1 to 4, at least 1", text,
+                         device.name);
+}
+
+// The other parts of a GPU, computing the same until it goes.
+class Company {
+ public:
+  Company(const std::vector<Runner>& pieces, const std::vector<Sample>& batch, int parts) {
+    for (int i = 0; i < parts; ++i) {
+      threads_.emplace_back([&pieces, &batch](const std::stop_token& enough) {
+        absl::StatusOr<std::vector<Sample>> samples = batch;
+        for (size_t piece = 0; !enough.stop_requested() && samples.ok(); piece = (piece + 1) % pieces.size()) {
+          if (piece == 0) samples = batch;
+          samples = pieces[piece]->Run(*samples);
+        }
+      });
+    }
+  }
+
+ private:
+  std::vector<std::jthread> threads_;
+};
+
+absl::Status MeasureParts(const DeviceClass& device, int parts, std::span<const std::byte> onnx,
+                          const BlockProfilerOptions& options, const Clock& clock, BlockProfile& result) {
+  const auto engine = MakeEngine(device, parts);
+  WHARF_ASSIGN_OR_RETURN(const auto model, BatchedModel::Load(*engine, onnx, options.max_batch));
+  if (result.first_node.empty()) {
+    WHARF_ASSIGN_OR_RETURN(result.first_node, CutIntoBlocks(model, options, clock));
+    result.together = model->Together();
+  }
+  WHARF_ASSIGN_OR_RETURN(const auto blocks, RunnersOf(model, result.first_node));
+  VgpuProfile& measured = result.profile.vgpus.emplace_back();
+  measured.gpu_class = device.name;
+  measured.vgpus_per_gpu = parts;
+  for (int batch = 1; batch <= options.max_batch; ++batch) {
+    const std::vector<Sample> samples(batch, SampleFor(model->Graph()));
+    const Company others(blocks, samples, parts - 1);
+    WHARF_ASSIGN_OR_RETURN(Times times, Measure(blocks, samples, options.rounds, clock));
+    measured.latency_us.push_back(std::move(times));
+  }
+  if (!result.profile.output_bytes.empty()) return absl::OkStatus();
+  for (const Runner& block : blocks) result.profile.output_bytes.push_back(static_cast<int64_t>(block->OutputBytes()));
+  result.profile.output_bytes.back() = 0;  // nothing is cut behind the last block
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string DeviceClass::Text() const {
+  const std::string text = fmt::format("{}=threads:{},slowdown:{:g}", name, threads, slowdown);
+  return vgpus == 1 ? text : fmt::format("{},vgpus:{}", text, vgpus);
+}
+
+absl::StatusOr<std::vector<DeviceClass>> ParseClasses(std::string_view text) {
+  std::vector<DeviceClass> classes;
+  for (size_t from = 0; from <= text.size();) {
+    const size_t comma = std::min(text.find(',', from), text.size());
+    std::string_view item = text.substr(from, comma - from);
+    from = comma + 1;
+    if (const size_t equals = item.find('='); equals != std::string_view::npos || classes.empty()) {
+      classes.push_back({std::string(item.substr(0, equals))});
+      item = equals < item.size() ? item.substr(equals + 1) : "";
+      if (item.empty()) continue;
+    }
+    WHARF_RETURN_IF_ERROR(SetProperty(item, classes.back()));
+  }
+  for (const DeviceClass& device : classes) {
+    const auto same = [&](const DeviceClass& other) { return other.name == device.name; };
+    if (device.name.empty()) return InvalidArgument("a class needs a name: NAME=threads:N,slowdown:X");
+    if (std::ranges::count_if(classes, same) > 1) return InvalidArgument("class {} is there twice", device.name);
+  }
+  return classes;
+}
+
+std::unique_ptr<exec::Engine> MakeEngine(const DeviceClass& device, int parts) {
+  return split::MakeSlowedEngine(exec::MakeTorchEngine({device.threads}), split::SlowDown(parts * device.slowdown));
+}
+
+absl::StatusOr<BlockProfile> ProfileBlocks(const std::string& name, std::span<const std::byte> onnx,
+                                           const BlockProfilerOptions& options, const Clock& clock) {
+  if (options.classes.empty()) return InvalidArgument("no device class to measure on");
+  BlockProfile result;
+  result.profile.model = name;
+  for (const DeviceClass& device : options.classes) {
+    for (int parts = 1; parts <= device.vgpus; ++parts) {
+      WHARF_RETURN_IF_ERROR(MeasureParts(device, parts, onnx, options, clock, result));
+    }
+  }
+  return result;
+}
+
+}  // namespace wharf::pipeline

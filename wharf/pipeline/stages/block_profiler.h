@@ -1,0 +1,53 @@
+// BlockProfiler: cuts a model into blocks of about equal time and measures them: at every batch size, on every device
+// class of this machine. A class is a number of threads and a factor by which everything is slowed down: one machine
+// plays several kinds.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "wharf/base/clock.h"
+#include "wharf/pipeline/model_profile.h"
+#include "wharf/pipeline/pre_partition.h"
+#include "wharf/pipeline/stages/batched_model.h"
+
+namespace wharf::pipeline {
+
+struct DeviceClass {
+  std::string name;
+  int threads = 1;           // of one operator
+  double slowdown = 1;       // times as long as it takes by itself
+  int vgpus = 1;             // equal parts at most that one may be divided into: each has its share of the time
+  std::string Text() const;  // "slow=threads:1,slowdown:3", and ",vgpus:2" if above 1
+};
+// "fast=threads:2,slow=threads:1,slowdown:3": what is not said is 1. kInvalidArgument: anything else.
+absl::StatusOr<std::vector<DeviceClass>> ParseClasses(std::string_view text);
+// An engine of that class on this machine's CPU; a part of one that is divided takes so many times as long.
+// REQUIRES: 1 <= parts.
+std::unique_ptr<exec::Engine> MakeEngine(const DeviceClass& device, int parts = 1);
+
+enum class CutRule { kEqualTime, kSmallestCuts };  // pre_partition.h
+
+struct BlockProfilerOptions {
+  int blocks = kDefaultBlocks, max_batch = 4;
+  CutRule cuts = CutRule::kEqualTime;
+  int rounds = 5;  // every time is the median of as many; one more comes first and is not counted
+  std::vector<DeviceClass> classes;
+};
+
+struct BlockProfile {
+  ModelProfile profile;
+  std::vector<int> first_node;  // of each block
+  bool together = true;         // false: the model takes one sample at a time (BatchedModel)
+};
+
+// Times are those of StageRunner::Run on one block: values in and out of the engine, and to and from halves, included;
+// of a part of a GPU they are measured while all its parts do the same.
+// Blocks are cut by the times of the first class. Fewer blocks than asked for if the model cannot be cut into more;
+// cuts have as few values as so many blocks allow. kInvalidArgument: no classes, or a model that cannot be cut;
+// otherwise as BatchedModel does.
+absl::StatusOr<BlockProfile> ProfileBlocks(const std::string& name, std::span<const std::byte> onnx,
+                                           const BlockProfilerOptions& options, const Clock& clock);
+
+}  // namespace wharf::pipeline

@@ -1,0 +1,171 @@
+#include "wharf/pipeline/stages/block_profiler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "wharf/pipeline/stages/profile_folder.h"
+#include "wharf/pipeline/stages/stage_runner.h"
+#include "wharf/pipeline/stages/test_network.h"
+
+namespace wharf::pipeline {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::Ge;
+using ::testing::Gt;
+using ::testing::Le;
+using ::testing::SizeIs;
+
+const DeviceClass kClass{"fast", 1, 1};
+
+std::shared_ptr<const BatchedModel> Load(const exec::Engine& engine, const testing::NetworkShape& shape,
+                                         int max_batch) {
+  auto model = BatchedModel::Load(engine, testing::MakeNetwork(shape), max_batch);
+  EXPECT_TRUE(model.ok()) << ToString(model.status());
+  return *std::move(model);
+}
+
+Sample RandomFloats(size_t bytes, uint32_t seed) {
+  std::mt19937 random(seed);
+  Sample sample(bytes);
+  for (size_t i = 0; i < bytes; i += sizeof(float)) {
+    const float value = std::uniform_real_distribution<float>(-1, 1)(random);
+    std::memcpy(&sample[i], &value, sizeof(value));
+  }
+  return sample;
+}
+
+std::vector<float> Floats(const Sample& sample) {
+  std::vector<float> floats(sample.size() / sizeof(float));
+  std::memcpy(floats.data(), sample.data(), sample.size());
+  return floats;
+}
+
+std::vector<Sample> RunIn(const std::shared_ptr<const BatchedModel>& model, const std::vector<int>& first_node,
+                          std::vector<Sample> samples) {
+  const int nodes = static_cast<int>(model->Graph().nodes.size());
+  for (size_t i = 0; i < first_node.size(); ++i) {
+    const auto stage = StageRunner::Make(model, first_node[i], i + 1 < first_node.size() ? first_node[i + 1] : nodes);
+    EXPECT_TRUE(stage.ok()) << ToString(stage.status());
+    auto next = (*stage)->Run(samples);
+    EXPECT_TRUE(next.ok()) << ToString(next.status());
+    samples = *std::move(next);
+  }
+  return samples;
+}
+
+class StageRunnerTest : public ::testing::TestWithParam<bool> {};
+
+// In stages, in batches, and both: what comes out is what the whole model makes of each sample, but for halves.
+TEST_P(StageRunnerTest, StagesOfBatchesMakeWhatTheWholeMakesOfEachSample) {
+  const auto engine = MakeEngine(kClass);
+  const auto model = Load(*engine, {.any_batch = GetParam()}, 3);
+  EXPECT_EQ(model->Together(), GetParam());
+  std::vector<Sample> samples;
+  for (uint32_t seed = 1; seed <= 3; ++seed) samples.push_back(RandomFloats(3 * 32 * 32 * sizeof(float), seed));
+  const std::vector<Sample> staged = RunIn(model, {0, 5, 9}, samples);
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const std::vector<float> alone = Floats(RunIn(model, {0}, {samples[i]})[0]), ours = Floats(staged[i]);
+    ASSERT_EQ(alone.size(), 18u);  // 10 scores and 8 coarse ones
+    for (size_t j = 0; j < alone.size(); ++j) EXPECT_NEAR(ours[j], alone[j], 0.01);
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Batches, StageRunnerTest, ::testing::Bool());
+
+TEST(StageRunner, RefusesSamplesAndNodesThatDoNotFit) {
+  const auto engine = MakeEngine(kClass);
+  const auto model = Load(*engine, {}, 2);
+  EXPECT_EQ(StageRunner::Make(model, 3, 3).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(StageRunner::Make(model, 0, 1000).status().code(), absl::StatusCode::kInvalidArgument);
+  const auto stage = StageRunner::Make(model, 0, 4);
+  ASSERT_TRUE(stage.ok());
+  EXPECT_EQ((*stage)->InputBytes(), 3u * 32 * 32 * sizeof(float));
+  EXPECT_EQ((*stage)->Run({}).status().code(), absl::StatusCode::kInvalidArgument);
+  const Sample good((*stage)->InputBytes()), bad((*stage)->InputBytes() - 1);
+  EXPECT_EQ((*stage)->Run(std::vector<Sample>{bad}).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ((*stage)->Run(std::vector<Sample>{good, good, good}).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ((*stage)->Run(std::vector<Sample>{good, good}).status(), absl::OkStatus());
+}
+
+TEST(Classes, AreReadAsTheyAreWritten) {
+  const auto classes = ParseClasses("fast=threads:2,slow=threads:1,slowdown:2.5,plain");
+  EXPECT_EQ(classes.status().code(), absl::StatusCode::kInvalidArgument);  // "plain" is no property of slow
+  const auto two = ParseClasses("fast=threads:2,slow=threads:1,slowdown:2.5");
+  ASSERT_TRUE(two.ok()) << ToString(two.status());
+  ASSERT_THAT(*two, SizeIs(2));
+  EXPECT_EQ((*two)[0].Text(), "fast=threads:2,slowdown:1");
+  EXPECT_EQ((*two)[1].Text(), "slow=threads:1,slowdown:2.5");
+  EXPECT_EQ(ParseClasses("one")->at(0).Text(), "one=threads:1,slowdown:1");
+  EXPECT_EQ(ParseClasses("a=slowdown:2,vgpus:3")->at(0).Text(), "a=threads:1,slowdown:2,vgpus:3");
+  for (const char* wrong :
+       {"", "=threads:1", "a=threads:0", "a=threads:x", "a=slowdown:0.5", "a=vgpus:5", "a=threads:1,a=threads:2"}) {
+    EXPECT_EQ(ParseClasses(wrong).status().code(), absl::StatusCode::kInvalidArgument) << wrong;
+  }
+}
+
+class ProfileTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = (std::filesystem::temp_directory_path() / "wharf-blocks-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string folder_;
+};
+
+TEST_F(ProfileTest, WhatIsMeasuredIsWhatThePlannerReads) {
+  BlockProfilerOptions options;
+  options.blocks = 4;
+  options.max_batch = 2;
+  options.rounds = 1;
+  options.classes = {{"fast", 1, 1}, {"slow", 1, 2}};
+  const auto profile = ProfileBlocks("net", testing::MakeNetwork({}), options, Clock::Real());
+  ASSERT_TRUE(profile.ok()) << ToString(profile.status());
+  EXPECT_THAT(profile->first_node, SizeIs(AllOf(Ge(2u), Le(4u))));
+  EXPECT_TRUE(profile->together);
+  const BlockMap map{"net", "/models/net.onnx", std::string(64, 'a'), profile->first_node, {"fast=threads:1"}};
+  ASSERT_EQ(SaveProfile(folder_, *profile, map), absl::OkStatus());
+  ASSERT_EQ(SaveProfile(folder_, *profile, map), absl::OkStatus());  // in place of the first
+  const auto models = LoadModelProfiles(folder_);
+  ASSERT_TRUE(models.ok()) << ToString(models.status());
+  ASSERT_THAT(*models, SizeIs(1));
+  EXPECT_EQ(models->front().output_bytes, profile->profile.output_bytes);
+  for (const char* gpu_class : {"fast", "slow"}) {
+    const VgpuProfile* one = models->front().Find(gpu_class, 1);
+    ASSERT_NE(one, nullptr);
+    ASSERT_EQ(one->MaxBatch(), 2);
+    for (const auto& blocks : one->latency_us) EXPECT_THAT(blocks, Each(Gt(0)));
+  }
+  const auto loaded = LoadBlockMap(folder_, "net");
+  ASSERT_TRUE(loaded.ok()) << ToString(loaded.status());
+  EXPECT_EQ(*loaded, map);
+}
+
+TEST_F(ProfileTest, SaysWhatIsWrongWithAFolder) {
+  EXPECT_EQ(LoadBlockMap(folder_, "net").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(LoadBlockMap(folder_, "../net").status().code(), absl::StatusCode::kInvalidArgument);
+  std::ofstream(folder_ + "/net.blocks.json")
+      << R"({"model":"net","onnx":"x","sha256":"y","first_node":[0,3,3],"classes":[]})";
+  EXPECT_EQ(LoadBlockMap(folder_, "net").status().code(), absl::StatusCode::kInvalidArgument);
+  std::ofstream(folder_ + "/net.blocks.json") << "[1]";
+  EXPECT_EQ(LoadBlockMap(folder_, "net").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(SaveProfile(folder_, {}, {"a/b", "", "", {}, {}}).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(ProfileBlocks, NeedsAClassAndAModel) {
+  EXPECT_EQ(ProfileBlocks("net", testing::MakeNetwork({}), {}, Clock::Real()).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  BlockProfilerOptions options;
+  options.classes = {kClass};
+  const std::vector<std::byte> rubbish(100);
+  EXPECT_EQ(ProfileBlocks("net", rubbish, options, Clock::Real()).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace wharf::pipeline

@@ -1,0 +1,99 @@
+#include "wharf/server/daemon/counters.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "wharf/base/log.h"
+
+namespace wharf::server {
+
+void ServerCounters::Add(const SessionReport& report) {
+  refused += report.refused ? 1 : 0;
+  work.operations += report.operations;
+  work.blocking_operations += report.blocking_operations;
+  work.launches += report.launches;
+  work.inferences += report.inferences;
+  work.posted_errors += report.posted_errors;
+  work.bytes_received += report.bytes_received;
+  work.bytes_sent += report.bytes_sent;
+  work.busy_nanoseconds += report.busy_nanoseconds;
+  work.waited_nanoseconds += report.waited_nanoseconds;
+  work.peak_mapped_bytes = std::max(work.peak_mapped_bytes, report.peak_mapped_bytes);
+}
+
+std::string ToJson(const ServerStatus& status) {
+  const ServerCounters& counters = status.counters;
+  nlohmann::ordered_json running = nlohmann::ordered_json::array();
+  uint64_t used = 0;
+  for (const RunningSession& one : status.sessions) used += one.device_nanoseconds;
+  for (const RunningSession& one : status.sessions) {
+    running.push_back({{"session", one.session},
+                       {"pid", one.pid},
+                       {"kind", one.runs_models ? "split" : "offload"},
+                       {"waiting", one.waiting},
+                       {"device_ms", one.device_nanoseconds / 1'000'000},
+                       {"device_share", static_cast<double>(one.device_nanoseconds) / std::max<double>(1, used)},
+                       {"turn_waited_ms", one.waited_nanoseconds / 1'000'000}});
+  }
+  const nlohmann::ordered_json json = {
+      {"pid", status.pid},
+      {"address", status.address},
+      {"driver", status.driver},
+      {"device", status.device},
+      {"draining", status.draining},
+      {"sessions", running},
+      {"max_sessions", status.max_sessions},
+      {"connections", counters.connections},
+      {"sessions_opened", counters.sessions_opened},
+      {"sessions_closed", counters.sessions_closed},
+      {"refused", counters.refused},
+      {"resumed", counters.resumed},
+      {"crashes", counters.crashes},
+      {"operations", counters.work.operations},
+      {"launches", counters.work.launches},
+      {"inferences", counters.work.inferences},
+      {"bytes_received", counters.work.bytes_received},
+      {"bytes_sent", counters.work.bytes_sent},
+      {"peak_session_memory_bytes", counters.work.peak_mapped_bytes},
+      {"device_busy_ms", counters.work.busy_nanoseconds / 1'000'000},
+      {"turn_waited_ms", counters.work.waited_nanoseconds / 1'000'000},
+  };
+  return json.dump(2) + "\n";
+}
+
+void LogStatus(const ServerStatus& status) {
+  const ServerCounters& counters = status.counters;
+  Log(LogLevel::kInfo, "counters",
+      {{"sessions", status.sessions.size()},
+       {"max_sessions", status.max_sessions},
+       {"connections", counters.connections},
+       {"opened", counters.sessions_opened},
+       {"closed", counters.sessions_closed},
+       {"refused", counters.refused},
+       {"resumed", counters.resumed},
+       {"crashes", counters.crashes},
+       {"operations", counters.work.operations},
+       {"launches", counters.work.launches},
+       {"inferences", counters.work.inferences},
+       {"bytes_in", counters.work.bytes_received},
+       {"bytes_out", counters.work.bytes_sent},
+       {"busy_ms", counters.work.busy_nanoseconds / 1'000'000}});
+}
+
+absl::Status WriteStatusFile(const std::string& path, const ServerStatus& status) {
+  const std::string fresh = path + ".new";
+  {
+    std::ofstream file(fresh, std::ios::trunc);
+    file << ToJson(status);
+    if (!file.flush()) return ErrnoStatus(errno, fmt::format("cannot write the status file {}", fresh));
+  }
+  if (std::rename(fresh.c_str(), path.c_str()) != 0) {
+    return ErrnoStatus(errno, fmt::format("cannot write the status file {}", path));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace wharf::server

@@ -1,0 +1,375 @@
+#include "wharf/server/daemon/daemon.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "wharf/base/log.h"
+#include "wharf/server/daemon/counters.h"
+#include "wharf/server/daemon/device_probe.h"
+#include "wharf/server/daemon/poll_loop.h"
+#include "wharf/server/daemon/session_registry.h"
+#include "wharf/server/daemon/share_slots.h"
+#include "wharf/server/daemon/worker_pool.h"
+#include "wharf/server/front/acceptor.h"
+#include "wharf/server/front/signals.h"
+#include "wharf/server/process/control_codec.h"
+
+namespace wharf::server {
+namespace {
+
+constexpr int kStatusPeriodMs = 1000;  // while there are sessions: what they have used grows
+
+class Daemon {
+ public:
+  explicit Daemon(const ServerOptions& options) : options_(options), sessions_(options.max_sessions) {}
+  absl::Status Run();
+
+ private:
+  absl::Status Prepare();
+  absl::Status ProbeDevices(WorkerPoolConfig& workers);
+  void Listen(std::unique_ptr<link::Listener> listener);
+  void Announce() const;
+  void OnSignal(int signal);
+  void OnConnection(int connection, Handshake handshake);
+  void OnMessage(WorkerProcess& worker, const ControlMessage& message);
+  void OnAskAdmission(WorkerProcess& worker);
+  void OnServeModels(WorkerProcess& worker, const ControlMessage& message);
+  bool ResumeModels(pid_t worker, const ServeModels& wish, int connection);
+  absl::Status PassToModelWorker(pid_t worker, std::vector<std::byte> beginning, int connection);
+  void OnResumeSession(WorkerProcess& worker, const ControlMessage& message);
+  void OnWorkerEnd(const WorkerProcess& worker, int status);
+  bool MakeRoom();
+  void StartDraining();
+  void KillAll();
+  int TimeoutMs() const;
+  ServerStatus Status() const;
+  void PublishStatus() const;
+
+  const ServerOptions options_;
+  Configure configure_;
+  std::string device_name_;
+  std::optional<TimePoint> drain_deadline_;
+  ServerCounters counters_;
+  SessionRegistry sessions_;
+  std::unique_ptr<ShareSlots> shares_;
+  std::unique_ptr<PollLoop> loop_;
+  std::unique_ptr<WorkerPool> workers_;
+  std::unique_ptr<Acceptor> acceptor_;
+};
+
+absl::Status Daemon::Prepare() {
+  WHARF_ASSIGN_OR_RETURN(const AccessControl access, MakeAccessControl(options_.listen, options_.access));
+  configure_.device = options_.device;
+  configure_.model_device = options_.model_device;
+  configure_.cache_directory = options_.cache_directory;
+  configure_.token = access.token;
+  configure_.tls_certificate = options_.access.tls_certificate;
+  configure_.tls_key = options_.access.tls_key;
+  configure_.tls_client_ca = options_.access.tls_client_ca;
+  configure_.memory_quota = options_.memory_quota;
+  configure_.threads = options_.threads;
+  configure_.idle_timeout_ns = options_.idle_timeout.count();
+  configure_.hello_timeout_ns = options_.hello_timeout.count();
+  configure_.resume_timeout_ns = options_.resume_timeout.count();
+  configure_.model_cache_bytes = options_.model_cache_bytes;
+  signal(SIGPIPE, SIG_IGN);
+  sigset_t signals = EndingSignals();
+  for (const int signal : {SIGCHLD, SIGUSR1}) sigaddset(&signals, signal);
+  WHARF_ASSIGN_OR_RETURN(loop_, PollLoop::Create());
+  WHARF_RETURN_IF_ERROR(loop_->WatchSignals(signals, [this](int signal) { OnSignal(signal); }));
+  // Before the probe: a port in use should be said at once.
+  WHARF_ASSIGN_OR_RETURN(auto listener, link::Listener::Create(options_.listen));
+  WorkerPoolConfig workers{.model_program = options_.model_program, .configure = configure_};
+  WHARF_RETURN_IF_ERROR(ProbeDevices(workers));
+  // A GPU's driver gives the processes that use it time slices of its own.
+  std::shared_ptr<SharedPage> page;
+  if (options_.fair_share && configure_.device == "soft") {
+    WHARF_ASSIGN_OR_RETURN(page, SharedPage::Create());
+  }
+  shares_ = std::make_unique<ShareSlots>(std::move(page));
+  workers.configure = configure_;
+  workers.shares = shares_->Descriptor();
+  workers_ = std::make_unique<WorkerPool>(
+      std::move(workers), *loop_,
+      [this](WorkerProcess& worker, const ControlMessage& message) { OnMessage(worker, message); });
+  Listen(std::move(listener));
+  return absl::OkStatus();
+}
+
+absl::Status Daemon::ProbeDevices(WorkerPoolConfig& workers) {
+  WHARF_ASSIGN_OR_RETURN(auto worker, StartWorker(workers, WorkerKind::kPrograms));
+  WHARF_ASSIGN_OR_RETURN(const ProbeResult found, ProbeDevice(std::move(worker)));
+  configure_.device = found.driver;
+  device_name_ = found.name;
+  // Only a GPU that was asked for is looked for before there is a client: LibTorch takes a while to load.
+  if (!options_.model_device.starts_with("cuda")) return absl::OkStatus();
+  if (options_.model_program.empty()) {
+    return FailedPrecondition("--model-device {} needs wharf-model, which is not installed", options_.model_device);
+  }
+  workers.configure = configure_;
+  WHARF_ASSIGN_OR_RETURN(auto model_worker, StartWorker(workers, WorkerKind::kModels));
+  WHARF_ASSIGN_OR_RETURN(const ProbeResult gpu, ProbeDevice(std::move(model_worker)));
+  configure_.model_device = gpu.driver;
+  Log(LogLevel::kInfo, "models run on a GPU", {{"device", gpu.driver}, {"engine", gpu.name}});
+  return absl::OkStatus();
+}
+
+void Daemon::Listen(std::unique_ptr<link::Listener> listener) {
+  acceptor_ = std::make_unique<Acceptor>(std::move(listener), [this](int connection, Handshake handshake) {
+    // An event must be copyable.
+    const auto shared = std::make_shared<Handshake>(std::move(handshake));
+    loop_->Post([this, connection, shared] { OnConnection(connection, std::move(*shared)); });
+  });
+}
+
+void Daemon::Announce() const {
+  // For scripts and people alike; logs go to standard error.
+  std::printf("wharf: serving %s (%s) on %s\n", device_name_.c_str(), configure_.device.c_str(),
+              acceptor_->Address().c_str());
+  std::fflush(stdout);
+  Log(LogLevel::kInfo, "listening",
+      {{"address", acceptor_->Address()},
+       {"driver", configure_.device},
+       {"device", device_name_},
+       {"memory_mib", options_.memory_quota >> 20},
+       {"max_sessions", options_.max_sessions},
+       {"models", options_.model_program.empty() ? "no: wharf-model is not installed" : "yes"},
+       {"token", configure_.token.empty() ? "no" : "yes"},
+       {"tls", configure_.tls_certificate.empty() ? "no"
+               : configure_.tls_client_ca.empty() ? "yes"
+                                                  : "mutual"}});
+  if (!IsLoopbackAddress(options_.listen) && configure_.tls_certificate.empty()) {
+    Log(LogLevel::kWarning, "token and data travel unencrypted: give --tls-cert and --tls-key");
+  }
+}
+
+absl::Status Daemon::Run() {
+  WHARF_RETURN_IF_ERROR(Prepare());
+  if (!options_.status_file.empty()) WHARF_RETURN_IF_ERROR(WriteStatusFile(options_.status_file, Status()));
+  workers_->KeepIdle();
+  Announce();
+  while (!drain_deadline_ || !workers_->Empty()) {
+    if (!loop_->Turn(TimeoutMs())) PublishStatus();
+    if (drain_deadline_ && Clock::Real().Now() >= *drain_deadline_) KillAll();
+  }
+  Log(LogLevel::kInfo, "stopped");
+  LogStatus(Status());
+  PublishStatus();
+  return absl::OkStatus();
+}
+
+int Daemon::TimeoutMs() const {
+  if (!drain_deadline_) return !options_.status_file.empty() && sessions_.Open() > 0 ? kStatusPeriodMs : -1;
+  const int64_t left = (*drain_deadline_ - Clock::Real().Now()).count() / 1'000'000 + 1;
+  return static_cast<int>(std::clamp<int64_t>(left, 0, 3'600'000));
+}
+
+void Daemon::OnSignal(int signal) {
+  switch (signal) {
+    case SIGCHLD:
+      workers_->Reap([this](const WorkerProcess& worker, int status) { OnWorkerEnd(worker, status); });
+      workers_->KeepIdle();
+      return PublishStatus();
+    case SIGUSR1:
+      return LogStatus(Status());
+    default:
+      return drain_deadline_ ? KillAll() : StartDraining();
+  }
+}
+
+void Daemon::OnConnection(int connection, Handshake handshake) {
+  if (drain_deadline_) {
+    close(connection);
+    return;
+  }
+  ++counters_.connections;
+  const Assign order{sessions_.NewNumber(), shares_->Take(), {}, {}};
+  const absl::StatusOr<pid_t> worker = workers_->Assign(WorkerKind::kPrograms, order, connection);
+  close(connection);
+  if (worker.ok()) {
+    sessions_.Begin(*worker, order.session, order.share_slot, std::move(handshake));
+  } else {
+    shares_->Return(order.share_slot);
+    Log(LogLevel::kError, "no worker for a connection", {{"why", Message(worker.status())}});
+  }
+  workers_->TryAgain();
+  workers_->KeepIdle();
+  PublishStatus();
+}
+
+void Daemon::OnMessage(WorkerProcess& worker, const ControlMessage& message) {
+  if (message.kind == ControlKind::kAskAdmission) {
+    OnAskAdmission(worker);
+  } else if (message.kind == ControlKind::kServeModels) {
+    OnServeModels(worker, message);
+  } else if (message.kind == ControlKind::kResumeSession) {
+    OnResumeSession(worker, message);
+  } else if (const auto waiting = DecodeControl<Waiting>(message, ControlKind::kWaiting); waiting.ok()) {
+    sessions_.SetWaiting(worker.Pid(), waiting->waiting);
+    PublishStatus();
+  } else if (const auto report = DecodeControl<SessionReport>(message, ControlKind::kSessionReport); report.ok()) {
+    counters_.Add(*report);
+  }
+}
+
+void Daemon::OnAskAdmission(WorkerProcess& worker) {
+  if (!sessions_.InHandshake(worker.Pid())) return;
+  Admission admission;
+  if (drain_deadline_) {
+    admission.verdict = Verdict::kDraining;
+  } else if (MakeRoom()) {
+    admission.verdict = Verdict::kAdmitted;
+    sessions_.Admit(worker.Pid());
+  }
+  PublishStatus();  // first, so that whoever was let in is in it
+  SendControl(worker.Control(), ControlKind::kAdmission, admission).IgnoreError();
+}
+
+void Daemon::OnServeModels(WorkerProcess& worker, const ControlMessage& message) {
+  absl::StatusOr<ServeModels> wish = DecodeControl<ServeModels>(message, ControlKind::kServeModels);
+  if (!wish.ok() || message.fd < 0 || !sessions_.InHandshake(worker.Pid())) return;
+  Admission admission;
+  if (drain_deadline_) {
+    admission.verdict = Verdict::kDraining;
+  } else if (options_.model_program.empty()) {
+    admission.verdict = Verdict::kNoModels;
+  } else if (ResumeModels(worker.Pid(), *wish, message.fd)) {
+    admission.verdict = Verdict::kAdmitted;
+  } else if (MakeRoom()) {
+    const absl::Status passed = PassToModelWorker(worker.Pid(), std::move(wish->beginning), message.fd);
+    admission.verdict = passed.ok() ? Verdict::kAdmitted : Verdict::kNoModels;
+    if (!passed.ok()) Log(LogLevel::kError, "no worker for models", {{"why", Message(passed)}});
+  }
+  workers_->KeepIdle();
+  PublishStatus();
+  SendControl(worker.Control(), ControlKind::kAdmission, admission).IgnoreError();
+}
+
+// To the process that has the client's model loaded; it may not have noticed yet that it lost the connection before.
+bool Daemon::ResumeModels(pid_t worker, const ServeModels& wish, int connection) {
+  const Session* const session = sessions_.FindModelsToResume(wish.session, wish.secret);
+  const WorkerProcess* const owner = session == nullptr ? nullptr : workers_->Find(session->worker);
+  if (owner == nullptr) return false;
+  const Assign order{wish.session, session->share_slot, wish.beginning, wish.secret};
+  if (!SendControl(owner->Control(), ControlKind::kAssign, order, connection).ok()) return false;
+  sessions_.SetWaiting(owner->Pid(), false);
+  sessions_.PassOn(worker);
+  return true;
+}
+
+// The session moves, with its number and its account; the worker stays to decrypt, if there is anything encrypted.
+absl::Status Daemon::PassToModelWorker(pid_t worker, std::vector<std::byte> beginning, int connection) {
+  const Session session = *sessions_.Find(worker);
+  WHARF_ASSIGN_OR_RETURN(const link::ResumeKey key, link::ResumeKey::Make(session.number));
+  const Assign order{session.number, session.share_slot, std::move(beginning), key.secret};
+  WHARF_ASSIGN_OR_RETURN(const pid_t model_worker, workers_->Assign(WorkerKind::kModels, order, connection));
+  sessions_.AdmitToModels(worker, model_worker, key);
+  return absl::OkStatus();
+}
+
+void Daemon::OnResumeSession(WorkerProcess& worker, const ControlMessage& message) {
+  const absl::StatusOr<ResumeSession> wish = DecodeControl<ResumeSession>(message, ControlKind::kResumeSession);
+  if (!wish.ok() || message.fd < 0 || !sessions_.InHandshake(worker.Pid())) return;
+  const Session* const session = sessions_.FindToResume(wish->session, worker.Pid());
+  const WorkerProcess* const owner = session == nullptr ? nullptr : workers_->Find(session->worker);
+  ResumeAnswer answer;
+  answer.passed_on =
+      owner != nullptr && SendControl(owner->Control(), ControlKind::kResumeSession, *wish, message.fd).ok();
+  if (answer.passed_on) {
+    sessions_.PassOn(worker.Pid());
+    PublishStatus();
+  }
+  SendControl(worker.Control(), ControlKind::kResumeAnswer, answer).IgnoreError();
+}
+
+// For one more session, at the cost of one that waits if need be.
+bool Daemon::MakeRoom() {
+  if (sessions_.HasRoom()) return true;
+  const Session* const longest = sessions_.LongestWaiting();
+  if (longest == nullptr) return false;
+  Log(LogLevel::kInfo, "session evicted", {{"session", longest->number}});
+  WorkerProcess* const worker = workers_->Find(longest->worker);
+  const bool told = worker != nullptr && SendControlBytes(worker->Control(), ControlKind::kEvict, {}).ok();
+  if (worker != nullptr && !told) worker->Kill();
+  sessions_.Evict(longest->worker);
+  return true;
+}
+
+void Daemon::OnWorkerEnd(const WorkerProcess& worker, int status) {
+  const std::optional<Session> session = sessions_.End(worker.Pid());
+  if (session) shares_->Return(session->share_slot);
+  const bool ours = drain_deadline_ && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  if (ours || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) return;
+  ++counters_.crashes;
+  Log(LogLevel::kError, "worker crashed",
+      {{"session", session ? session->number : 0},
+       {"pid", worker.Pid()},
+       {"signal", WIFSIGNALED(status) ? WTERMSIG(status) : 0},
+       {"exit_code", WIFEXITED(status) ? WEXITSTATUS(status) : 0}});
+}
+
+void Daemon::StartDraining() {
+  drain_deadline_ = Clock::Real().Now() + options_.drain_timeout;
+  acceptor_->Stop();
+  Log(LogLevel::kInfo, "draining", {{"sessions", sessions_.Open()}, {"seconds", Seconds(options_.drain_timeout)}});
+  workers_->StopIdle();
+  // Half of the time to finish by themselves, the other half to be told and to clean up.
+  Drain drain;
+  drain.grace_ns = options_.drain_timeout.count() / 2;
+  workers_->ForEachBusy([&](WorkerProcess& worker) {
+    if (worker.Control() >= 0) SendControl(worker.Control(), ControlKind::kDrain, drain).IgnoreError();
+  });
+  PublishStatus();
+}
+
+void Daemon::KillAll() {
+  workers_->KillAll();
+  // Their ends come as SIGCHLD.
+  if (drain_deadline_) drain_deadline_ = Clock::Real().Now() + std::chrono::seconds(1);
+}
+
+ServerStatus Daemon::Status() const {
+  ServerStatus status;
+  status.pid = getpid();
+  status.address = acceptor_->Address();
+  status.driver = configure_.device;
+  status.device = device_name_;
+  status.draining = drain_deadline_.has_value();
+  sessions_.ForEachOpen([&](const Session& session) {
+    const ShareTotals totals = shares_->Totals(session.share_slot);
+    status.sessions.push_back({.session = session.number,
+                               .pid = session.worker,
+                               .waiting = session.waiting_since.has_value(),
+                               .runs_models = session.runs_models,
+                               .device_nanoseconds = static_cast<uint64_t>(totals.used_nanoseconds),
+                               .waited_nanoseconds = static_cast<uint64_t>(totals.waited_nanoseconds)});
+  });
+  status.max_sessions = options_.max_sessions;
+  status.counters = counters_;
+  status.counters.sessions_opened = sessions_.Counts().opened;
+  status.counters.sessions_closed = sessions_.Counts().closed;
+  status.counters.resumed = sessions_.Counts().resumed;
+  return status;
+}
+
+void Daemon::PublishStatus() const {
+  if (options_.status_file.empty()) return;
+  const absl::Status written = WriteStatusFile(options_.status_file, Status());
+  if (!written.ok()) Log(LogLevel::kWarning, "status", {{"why", Message(written)}});
+}
+
+}  // namespace
+
+absl::Status RunDaemon(const ServerOptions& options) {
+  WHARF_RETURN_IF_ERROR(Validate(options));
+  return Daemon(options).Run();
+}
+
+}  // namespace wharf::server

@@ -1,0 +1,21 @@
+#include "wharf/server/daemon/options.h"
+
+#include "wharf/server/process/control.h"
+
+namespace wharf::server {
+
+absl::Status Validate(const ServerOptions& options) {
+  if (options.device != "soft" && options.device != "cuda" && options.device != "auto" &&
+      options.device != kPartitionDriver) {
+    return InvalidArgument("--device is soft, cuda or auto, not {}", options.device);
+  }
+  if (options.model_device != "cpu" && options.model_device != "auto" && options.model_device != "cuda" &&
+      !options.model_device.starts_with("cuda:")) {
+    return InvalidArgument("--model-device is cpu, cuda, cuda:N or auto, not {}", options.model_device);
+  }
+  if (options.max_sessions < 1) return InvalidArgument("--max-sessions must be at least 1");
+  if (options.memory_quota < (1 << 20)) return InvalidArgument("--memory must be at least 1MiB");
+  return Validate(options.listen, options.access);
+}
+
+}  // namespace wharf::server

@@ -1,0 +1,36 @@
+// What `wharf serve` was asked to do, and the rules it must keep to.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "wharf/base/clock.h"
+#include "wharf/base/status.h"
+#include "wharf/server/front/access_control.h"
+
+namespace wharf::server {
+
+struct ServerOptions {
+  std::string listen = "127.0.0.1:7070";  // HOST:PORT, [V6]:PORT or unix:PATH
+  std::string device = "auto";            // soft, cuda or auto (cuda if there is one)
+  std::string model_device = "auto";      // of split sessions: cpu, cuda, cuda:N or auto (cuda if LibTorch can use one)
+  uint64_t memory_quota = uint64_t{2} << 30;
+  int max_sessions = 16;
+  bool fair_share = true;  // soft: sessions that compete get equal shares of the device
+  int threads = 0;         // soft: CPU threads of one session, 0 = all cores
+  AccessOptions access;
+  std::string cache_directory;
+  uint64_t model_cache_bytes = uint64_t{10} << 30;
+  std::string model_program;  // wharf-model, for split sessions; "" = not installed
+  Nanoseconds idle_timeout = std::chrono::seconds(60);
+  Nanoseconds drain_timeout = std::chrono::seconds(10);
+  Nanoseconds hello_timeout = std::chrono::seconds(10);
+  Nanoseconds resume_timeout = std::chrono::seconds(30);  // how long a session outlives its connection; 0: not at all
+  std::string status_file;                                // "" = none
+};
+
+// One line that says what to do, kInvalidArgument, if an option has no such value. Fails as the other Validate
+// (access_control.h).
+absl::Status Validate(const ServerOptions& options);
+
+}  // namespace wharf::server

@@ -1,0 +1,133 @@
+// Pools of programs that behave like workers as far as a pool can see.
+#include "wharf/server/daemon/worker_pool.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+namespace wharf::server {
+namespace {
+
+class WorkerPoolTest : public ::testing::Test {
+ protected:
+  WorkerPoolTest() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "wharf-pool-XXXXXX").string();
+    folder_ = mkdtemp(pattern.data());
+    connection_ = dup(STDERR_FILENO);
+  }
+  ~WorkerPoolTest() override {
+    pool_.reset();
+    close(connection_);
+    std::filesystem::remove_all(folder_);
+  }
+  std::string Script(const std::string& name, const std::string& text) const {
+    const std::string path = folder_ + "/" + name;
+    std::ofstream(path) << "#!/bin/sh\n" << text << "\n";
+    chmod(path.c_str(), 0700);
+    return path;
+  }
+  // Ends when its control socket does.
+  std::string Obedient() const { return Script("obedient", "exec cat <&3 >/dev/null"); }
+  std::string Crashing() const { return Script("crashing", "head -c 1 <&3 >/dev/null; exit 7"); }
+  void Make(const std::string& program, const std::string& model_program) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGCHLD);
+    loop_ = *PollLoop::Create();
+    ASSERT_EQ(loop_->WatchSignals(signals,
+                                  [this](int) {
+                                    pool_->Reap([this](const WorkerProcess& worker, int status) {
+                                      ended_[worker.Pid()] = status;
+                                    });
+                                  }),
+              absl::OkStatus());
+    pool_ = std::make_unique<WorkerPool>(WorkerPoolConfig{.program = program, .model_program = model_program}, *loop_,
+                                         [](WorkerProcess&, const ControlMessage&) {});
+  }
+  // Turns the loop until the worker has ended: its status.
+  int AwaitEnd(pid_t worker) {
+    while (!ended_.contains(worker)) loop_->Turn(-1);
+    return ended_[worker];
+  }
+  pid_t Assign(WorkerKind kind) {
+    const absl::StatusOr<pid_t> worker = pool_->Assign(kind, wharf::server::Assign{}, connection_);
+    EXPECT_TRUE(worker.ok()) << worker.status();
+    return worker.ok() ? *worker : -1;
+  }
+  size_t Busy() const {
+    size_t count = 0;
+    pool_->ForEachBusy([&](WorkerProcess&) { ++count; });
+    return count;
+  }
+
+  std::string folder_;
+  int connection_ = -1;
+  std::map<pid_t, int> ended_;
+  std::unique_ptr<PollLoop> loop_;
+  std::unique_ptr<WorkerPool> pool_;
+};
+
+TEST_F(WorkerPoolTest, EachConnectionHasAWorkerOfItsOwn) {
+  Make(Obedient(), Obedient());
+  pool_->KeepIdle();
+  EXPECT_FALSE(pool_->Empty());
+  EXPECT_EQ(Busy(), 0u);
+  const std::set<pid_t> workers = {Assign(WorkerKind::kPrograms), Assign(WorkerKind::kPrograms),
+                                   Assign(WorkerKind::kModels)};
+  EXPECT_EQ(workers.size(), 3u);
+  EXPECT_EQ(Busy(), 3u);
+  for (const pid_t worker : workers) EXPECT_NE(pool_->Find(worker), nullptr);
+  EXPECT_EQ(pool_->Find(1), nullptr);
+}
+
+TEST_F(WorkerPoolTest, WhoEndsIsReapedOnce) {
+  Make(Obedient(), "");
+  const pid_t first = Assign(WorkerKind::kPrograms), second = Assign(WorkerKind::kPrograms);
+  pool_->Find(first)->Kill();
+  const int status = AwaitEnd(first);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
+  EXPECT_EQ(pool_->Find(first), nullptr);
+  EXPECT_NE(pool_->Find(second), nullptr);
+  pool_->KillAll();
+  AwaitEnd(second);
+  EXPECT_TRUE(pool_->Empty());
+}
+
+TEST_F(WorkerPoolTest, IdleWorkersEndWhenTheyAreStopped) {
+  Make(Obedient(), "");
+  pool_->KeepIdle();
+  const pid_t busy = Assign(WorkerKind::kPrograms);
+  pool_->KeepIdle();
+  pool_->StopIdle();
+  while (ended_.empty()) loop_->Turn(-1);
+  EXPECT_EQ(ended_.begin()->second, 0);
+  EXPECT_FALSE(ended_.contains(busy));
+  pool_->TryAgain();
+  pool_->KeepIdle();  // none any more
+  pool_->Find(busy)->Kill();
+  AwaitEnd(busy);
+  EXPECT_TRUE(pool_->Empty());
+}
+
+TEST_F(WorkerPoolTest, AfterAnIdleOneCrashedNoneIsStartedUntilItIsTriedAgain) {
+  Make(Crashing(), "");
+  pool_->KeepIdle();
+  while (ended_.empty()) loop_->Turn(-1);
+  EXPECT_EQ(WEXITSTATUS(ended_.begin()->second), 7);
+  pool_->KeepIdle();
+  EXPECT_TRUE(pool_->Empty());
+  pool_->TryAgain();
+  pool_->KeepIdle();
+  EXPECT_FALSE(pool_->Empty());
+}
+
+}  // namespace
+}  // namespace wharf::server

@@ -1,0 +1,48 @@
+// StreamServer: the shell of a server that serves all its clients in its own process: what is accepted becomes streams,
+// encrypted if that is asked for.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "wharf/link/byte_stream.h"
+#include "wharf/server/front/acceptor.h"
+
+namespace wharf::server {
+
+class StreamServer {
+ public:
+  using OnStream = std::function<void(std::unique_ptr<link::ByteStream>)>;
+
+  // `on_stream` is called until the server is destroyed; if connections are encrypted, on several threads at a time:
+  // each has a TLS handshake on a thread of its own, so that nobody waits for who is slow.
+  StreamServer(std::unique_ptr<link::Listener> listener, std::optional<link::TlsServerOptions> tls, OnStream on_stream,
+               const HandshakeLimits& limits = {});
+  // Accepts nothing more; handshakes that have begun come to their end.
+  ~StreamServer();
+  const std::string& Address() const { return acceptor_.Address(); }
+
+ private:
+  struct TlsHandshake {
+    std::atomic<bool> over = false;
+    std::thread thread;
+  };
+  void OnConnection(int socket, Handshake handshake);
+  void BeginTls(int socket, Handshake handshake);
+
+  const std::optional<link::TlsServerOptions> tls_;
+  const OnStream on_stream_;
+  std::list<TlsHandshake> tls_handshakes_;  // of the acceptor's thread
+  Acceptor acceptor_;
+};
+
+// Until a signal asks for the end (signals.h). REQUIRES: BlockEndingSignals was called.
+void ServeUntilSignal(std::unique_ptr<link::Listener> listener, const std::optional<link::TlsServerOptions>& tls,
+                      const StreamServer::OnStream& on_stream);
+
+}  // namespace wharf::server

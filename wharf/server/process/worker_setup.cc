@@ -1,0 +1,35 @@
+#include "wharf/server/process/worker_setup.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+
+#include "wharf/server/process/control_codec.h"
+
+namespace wharf::server {
+
+absl::StatusOr<WorkerSetup> ReceiveSetup(int control_socket) {
+  WHARF_ASSIGN_OR_RETURN(const ControlMessage message, ReceiveControl(control_socket));
+  WorkerSetup setup;
+  WHARF_ASSIGN_OR_RETURN(setup.configure, DecodeControl<Configure>(message, ControlKind::kConfigure));
+  if (message.fd >= 0) {
+    WHARF_ASSIGN_OR_RETURN(setup.shares, SharedPage::Map(message.fd));
+  }
+  return setup;
+}
+
+void ArmKernelKeepAlive(int connection, Nanoseconds idle_timeout) {
+  const int on = 1;
+  const int seconds = std::max<int>(1, static_cast<int>(Seconds(idle_timeout)) / 4);
+  const int probes = 4;
+  const auto milliseconds = static_cast<unsigned>(std::max<int64_t>(1000, idle_timeout.count() / 1'000'000));
+  setsockopt(connection, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+  setsockopt(connection, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof(seconds));
+  setsockopt(connection, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof(seconds));
+  setsockopt(connection, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+  setsockopt(connection, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof(milliseconds));
+}
+
+}  // namespace wharf::server

@@ -1,0 +1,54 @@
+#include "wharf/server/worker/device_factory.h"
+
+#include <utility>
+
+#include "wharf/base/log.h"
+#include "wharf/offload/client/session_environment.h"
+#include "wharf/offload/partition/cut_planner.h"
+#include "wharf/offload/partition/partitioned_device.h"
+#include "wharf/offload/partition/remote_device.h"
+#include "wharf/server/process/control.h"
+
+namespace wharf::server {
+namespace {
+
+absl::StatusOr<std::unique_ptr<device::Device>> MakePartitionedDevice(const device::DeviceOptions& options) {
+  const auto variable = [](const char* name) { return offload::EnvironmentVariable(offload::kProgramVariables, name); };
+  const std::string policy = variable("PARTITION"), driver = variable("PARTITION_DEVICE");
+  if (policy != "local" && policy != "auto") {
+    return InvalidArgument("WHARF_PARTITION is '{}': it must be local or auto", policy);
+  }
+  WHARF_ASSIGN_OR_RETURN(auto local, MakeDevice(driver.empty() ? "auto" : driver, options));
+  WHARF_ASSIGN_OR_RETURN(auto remote, offload::RemoteDevice::Open([](auto output) {
+                           offload::ClientSessionOptions session;
+                           session.program = "partition";
+                           session.output = std::move(output);
+                           return offload::OpenSession(offload::kUpstreamVariables, std::move(session),
+                                                       [](const std::string& line) {
+                                                         Log(LogLevel::kError, "upstream", {{"why", line}});
+                                                       });
+                         }));
+  std::unique_ptr<offload::Placement> placement = std::make_unique<offload::AllLocal>();
+  if (policy == "auto") {
+    placement = std::make_unique<offload::CutPlanner>([session = &remote->session()] { return session->Link(); });
+  }
+  return offload::PartitionedDevice::Create(std::move(local), std::move(remote), std::move(placement));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<device::Device>> MakeDevice(const std::string& driver,
+                                                           const device::DeviceOptions& options) {
+  if (driver == kPartitionDriver) return MakePartitionedDevice(options);
+  if (driver == "soft") return device::MakeSoftDevice(options);
+  absl::StatusOr<std::unique_ptr<device::Device>> gpu = device::MakeCudaDevice(options);
+  if (gpu.ok()) return gpu;
+  if (driver == "cuda") {
+    return Unavailable("no GPU can be used ({}); `wharf doctor` says more, --device soft uses the CPU",
+                       Message(gpu.status()));
+  }
+  Log(LogLevel::kInfo, "no GPU, using the CPU", {{"why", Message(gpu.status())}});
+  return device::MakeSoftDevice(options);
+}
+
+}  // namespace wharf::server

@@ -1,0 +1,120 @@
+#include "wharf/server/worker/model_admission.h"
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "wharf/base/log.h"
+#include "wharf/link/prefixed_stream.h"
+#include "wharf/link/resume/resume_opening.h"
+#include "wharf/server/process/control_codec.h"
+#include "wharf/server/worker/connection_relay.h"
+#include "wharf/server/worker/token_check.h"
+#include "wharf/split/messages/messages.h"
+
+namespace wharf::server {
+namespace {
+
+constexpr Nanoseconds kFarewell = std::chrono::seconds(1);
+// Of a Hello: a token has at most 4 KiB.
+constexpr link::FrameLimits kHelloLimits = {.max_head_bytes = 8 << 10, .max_bulk_bytes = 0};
+
+absl::Status ReadAll(link::ByteStream& stream, std::span<std::byte> into) {
+  WHARF_ASSIGN_OR_RETURN(const size_t count, link::ReadUpTo(stream, into));
+  return count == into.size() ? absl::OkStatus() : Unavailable("the connection ended within the Hello");
+}
+
+absl::StatusOr<split::Hello> ReadHello(link::ByteStream& stream, const Configure& configure) {
+  const link::StreamDeadline deadline(stream, Clock::Real(), Nanoseconds(configure.hello_timeout_ns));
+  std::array<std::byte, link::kFrameHeaderBytes> bytes{};
+  WHARF_RETURN_IF_ERROR(ReadAll(stream, bytes));
+  WHARF_ASSIGN_OR_RETURN(const link::FrameHeader header, link::DecodeFrameHeader(bytes, kHelloLimits));
+  std::vector<std::byte> head(header.head_bytes);
+  WHARF_RETURN_IF_ERROR(ReadAll(stream, head));
+  return wire::ServerHandshake<split::SplitProtocol>(CheckAgainst(configure.token)).Judge(header, head);
+}
+
+// As a channel would send it.
+std::vector<std::byte> FrameOf(split::FrameKind kind, std::span<const std::byte> head) {
+  std::vector<std::byte> frame(link::kFrameHeaderBytes);
+  const link::FrameHeader header{.kind = static_cast<uint16_t>(kind), .head_bytes = static_cast<uint32_t>(head.size())};
+  link::EncodeFrameHeader(header, std::span(frame).first<link::kFrameHeaderBytes>());
+  frame.insert(frame.end(), head.begin(), head.end());
+  return frame;
+}
+
+absl::Status StatusOf(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kAdmitted:
+      return absl::OkStatus();
+    case Verdict::kFull:
+      return ResourceExhausted("the server is full: try again later, or raise its --max-sessions");
+    case Verdict::kDraining:
+      return Unavailable("the server is shutting down");
+    case Verdict::kNoModels:
+      return FailedPrecondition("this server cannot run models: install wharf-model there");
+  }
+  return Internal("an unknown verdict");
+}
+
+// Whether the daemon found a process for the client and passed the connection on to it.
+absl::Status AskDaemon(int control, split::Hello hello, int descriptor) {
+  const split::ResumeTicket ticket = std::exchange(hello.ticket, {});
+  const ServeModels wish{FrameOf(split::FrameKind::kHello, wire::Encode(hello)), ticket.session, ticket.secret};
+  WHARF_RETURN_IF_ERROR(SendControl(control, ControlKind::kServeModels, wish, descriptor));
+  while (true) {
+    WHARF_ASSIGN_OR_RETURN(const ControlMessage message, ReceiveControl(control));
+    const auto admission = DecodeControl<Admission>(message, ControlKind::kAdmission);
+    if (admission.ok()) return StatusOf(admission->verdict);  // anything else (Drain) is for the session's worker
+  }
+}
+
+// Then reads what the client still sends and throws it away: TCP resets a connection that is closed with bytes unread,
+// and the client might never see why it was refused.
+void SayGoodbye(link::ByteStream& stream, const absl::Status& why) {
+  const link::StreamDeadline deadline(stream, Clock::Real(), kFarewell);
+  const std::vector<std::byte> frame = FrameOf(split::FrameKind::kGoodbye, wire::Encode(wire::GoodbyeOf(why)));
+  const std::span<const std::byte> piece(frame);
+  if (!stream.Write({&piece, 1}).ok()) return;
+  stream.FinishWriting();
+  std::array<std::byte, 4096> unread;
+  while (stream.Read(unread).value_or(0) > 0) {
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<FirstFrame> ReadFirstFrame(std::unique_ptr<link::ByteStream> stream, Nanoseconds timeout) {
+  const link::StreamDeadline deadline(*stream, Clock::Real(), timeout);
+  std::vector<std::byte> bytes(link::kFrameHeaderBytes);
+  WHARF_ASSIGN_OR_RETURN(const size_t count, link::ReadUpTo(*stream, bytes));
+  bytes.resize(count);
+  bool split = false;
+  if (count == link::kFrameHeaderBytes) {
+    const auto header = link::DecodeFrameHeader(bytes, split::SplitFrameLimits());
+    split = header.ok() && header->kind == static_cast<uint16_t>(split::FrameKind::kHello);
+  }
+  return FirstFrame{link::WithPrefix(std::move(bytes), std::move(stream)), split};
+}
+
+int AdmitModelClient(int control, const Configure& configure, std::unique_ptr<link::ByteStream> stream, int fd) {
+  const auto admitted = [&]() -> absl::StatusOr<std::unique_ptr<ConnectionRelay>> {
+    WHARF_ASSIGN_OR_RETURN(split::Hello hello, ReadHello(*stream, configure));
+    WHARF_ASSIGN_OR_RETURN(std::unique_ptr<ConnectionRelay> relay, ConnectionRelay::Make(fd));
+    WHARF_RETURN_IF_ERROR(AskDaemon(control, std::move(hello), relay->Descriptor()));
+    return relay;
+  }();
+  if (admitted.ok()) {
+    (*admitted)->Carry(*stream);
+    return 0;
+  }
+  const absl::Status& why = admitted.status();
+  Log(LogLevel::kWarning, "client refused", {{"peer", stream->Peer()}, {"why", Message(why)}});
+  SessionReport report;
+  report.refused = true;
+  SendControl(control, ControlKind::kSessionReport, report).IgnoreError();
+  SayGoodbye(*stream, why);
+  return 0;
+}
+
+}  // namespace wharf::server

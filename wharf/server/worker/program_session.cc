@@ -1,0 +1,205 @@
+#include "wharf/server/worker/program_session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "wharf/base/log.h"
+#include "wharf/device/cuda_error.h"
+#include "wharf/offload/handshake.h"
+#include "wharf/server/worker/token_check.h"
+
+namespace wharf::server {
+namespace {
+
+using offload::FrameKind;
+using offload::Refusal;
+using offload::RefusalReason;
+
+constexpr Nanoseconds kFarewellDrain = std::chrono::seconds(1);
+constexpr size_t kMaxProgramName = 64;
+
+// What a client calls itself goes to logs and terminals: printable ASCII only.
+std::string CleanName(const std::string& name) {
+  std::string clean = name.substr(0, kMaxProgramName);
+  std::replace_if(
+      clean.begin(), clean.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return clean;
+}
+
+}  // namespace
+
+ProgramSession::ProgramSession(ProgramSessionConfig config, link::Channel* channel)
+    : config_(std::move(config)), channel_(channel), handshake_(CheckAgainst(config_.token)) {}
+
+ProgramSession::Phase ProgramSession::CurrentPhase() const {
+  absl::MutexLock lock(&mutex_);
+  return phase_;
+}
+
+bool ProgramSession::Handling() const {
+  absl::MutexLock lock(&mutex_);
+  return handling_;
+}
+
+absl::Status ProgramSession::WhyClosed() const {
+  absl::MutexLock lock(&mutex_);
+  return why_closed_;
+}
+
+offload::Executor* ProgramSession::ExecutorOrNull() const {
+  absl::MutexLock lock(&mutex_);
+  return executor_.get();
+}
+
+void ProgramSession::SetPhase(Phase phase) {
+  absl::MutexLock lock(&mutex_);
+  if (phase_ != Phase::kClosed) phase_ = phase;
+}
+
+absl::StatusOr<std::span<std::byte>> ProgramSession::BulkDestination(const link::FrameHeader& header,
+                                                                     std::span<const std::byte> head) {
+  offload::Executor* const executor = ExecutorOrNull();
+  if (executor != nullptr) return executor->BulkDestination(header, head);
+  return Refuse(RefusalReason::kMalformed, "the first frame must be a Hello without data");
+}
+
+absl::Status ProgramSession::OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
+                                     std::vector<std::byte> bulk) {
+  {
+    absl::MutexLock lock(&mutex_);
+    handling_ = true;
+  }
+  offload::Executor* const executor = ExecutorOrNull();
+  const absl::Status status =
+      executor != nullptr ? executor->OnFrame(header, head, std::move(bulk)) : OnHello(header, head);
+  absl::MutexLock lock(&mutex_);
+  handling_ = false;
+  return status;
+}
+
+void ProgramSession::OnClosed(const absl::Status& why) {
+  if (offload::Executor* const executor = ExecutorOrNull(); executor != nullptr) executor->OnClosed(why);
+  {
+    absl::MutexLock lock(&mutex_);
+    phase_ = Phase::kClosed;
+    why_closed_ = why;
+  }
+  if (config_.on_closed) config_.on_closed();
+}
+
+absl::Status ProgramSession::OnHello(const link::FrameHeader& header, std::span<const std::byte> head) {
+  const absl::StatusOr<offload::Hello> hello = handshake_.Judge(header, head);
+  if (!hello.ok()) return Refuse(offload::ReasonOf(hello.status()), std::string(Message(hello.status())));
+  if ((hello->features & offload::kFeatureCheckOnly) != 0) return AnswerCheck(*hello);
+  return Open(*hello);
+}
+
+absl::Status ProgramSession::AnswerCheck(const offload::Hello& hello) {
+  SetPhase(Phase::kRefused);
+  offload::Welcome welcome;
+  welcome.features = offload::kFeatureCheckOnly;
+  welcome.properties.driver = config_.driver;
+  WHARF_RETURN_IF_ERROR(handshake_.Accept(*channel_, hello, welcome));
+  channel_->Close(kFarewellDrain);
+  return absl::OkStatus();
+}
+
+absl::Status ProgramSession::Open(const offload::Hello& hello) {
+  switch (config_.admit ? config_.admit() : Verdict::kAdmitted) {
+    case Verdict::kAdmitted:
+      break;
+    case Verdict::kNoModels:  // never said of such a session
+    case Verdict::kFull:
+      return Refuse(RefusalReason::kFull, "the server is full: try again later, or raise its --max-sessions");
+    case Verdict::kDraining:
+      return Refuse(RefusalReason::kDraining, "the server is shutting down");
+  }
+  const uint64_t quota =
+      hello.memory_wish == 0 ? config_.memory_quota : std::min(hello.memory_wish, config_.memory_quota);
+  absl::StatusOr<std::unique_ptr<device::Device>> device = config_.make_device(quota);
+  if (!device.ok()) {
+    return Refuse(RefusalReason::kNoDevice, fmt::format("the server has no device: {}", Message(device.status())));
+  }
+  offload::Welcome welcome;
+  welcome.features = hello.features & (offload::kFeatureReplay | offload::kFeatureUnsafeReplay);
+  welcome.session = config_.id;
+  welcome.properties = (*device)->Properties();
+  welcome.arena = (*device)->Arena();
+  welcome.memory_quota = welcome.properties.total_memory;
+  Log(LogLevel::kInfo, "session opened",
+      {{"session", config_.id},
+       {"peer", channel_->Stream().Peer()},
+       {"program", CleanName(hello.program)},
+       {"device", welcome.properties.name},
+       {"driver", welcome.properties.driver},
+       {"memory_mib", welcome.memory_quota >> 20}});
+  {
+    absl::MutexLock lock(&mutex_);
+    executor_ = std::make_unique<offload::Executor>(*std::move(device), channel_);
+    if ((hello.features & offload::kFeatureReplay) != 0) {
+      executor_->EnableReplay({.unsafe = (hello.features & offload::kFeatureUnsafeReplay) != 0});
+    }
+  }
+  SetPhase(Phase::kRunning);
+  return handshake_.Accept(*channel_, hello, welcome);
+}
+
+absl::Status ProgramSession::Refuse(RefusalReason reason, const std::string& message) {
+  Log(LogLevel::kWarning, "client refused",
+      {{"session", config_.id}, {"peer", channel_->Stream().Peer()}, {"why", message}});
+  SetPhase(Phase::kRefused);
+  {
+    absl::MutexLock lock(&mutex_);
+    refused_ = true;
+  }
+  Refusal refusal;
+  refusal.reason = reason;
+  refusal.message = message;
+  channel_->Send(static_cast<uint16_t>(FrameKind::kRefusal), 0, wire::Encode(refusal)).IgnoreError();
+  channel_->Close(kFarewellDrain);
+  return FailedPrecondition("refused: {}", message);
+}
+
+void ProgramSession::End(RefusalReason refusal, const std::string& reason) {
+  if (CurrentPhase() == Phase::kAwaitingHello) {
+    Refuse(refusal, reason).IgnoreError();
+    return;
+  }
+  offload::Goodbye goodbye;
+  goodbye.reason = reason;
+  channel_->Send(static_cast<uint16_t>(FrameKind::kGoodbye), 0, wire::Encode(goodbye)).IgnoreError();
+  channel_->Close(kFarewellDrain);
+}
+
+void ProgramSession::Ping() {
+  if (offload::Executor* const executor = ExecutorOrNull(); executor != nullptr) executor->Ping();
+}
+
+void ProgramSession::Stop() {
+  channel_->Close();
+  if (offload::Executor* const executor = ExecutorOrNull(); executor != nullptr) executor->Stop();
+}
+
+SessionReport ProgramSession::Report() const {
+  SessionReport report;
+  const link::ChannelStats traffic = channel_->Stats();
+  report.bytes_received = traffic.bytes_received;
+  report.bytes_sent = traffic.bytes_sent;
+  {
+    absl::MutexLock lock(&mutex_);
+    report.refused = refused_;
+  }
+  const offload::Executor* const executor = ExecutorOrNull();
+  if (executor == nullptr) return report;
+  const offload::ExecutorCounters counters = executor->Counters();
+  report.operations = counters.operations;
+  report.blocking_operations = counters.blocking_operations;
+  report.launches = counters.launches;
+  report.posted_errors = counters.posted_errors;
+  report.peak_mapped_bytes = counters.peak_mapped_bytes;
+  report.busy_nanoseconds = static_cast<uint64_t>(executor->Device().BusyTime().count());
+  report.fault = static_cast<int32_t>(device::CudaErrorOf(executor->Device().Fault()));
+  return report;
+}
+
+}  // namespace wharf::server

@@ -1,0 +1,413 @@
+#include "wharf/server/worker/worker.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "wharf/base/log.h"
+#include "wharf/base/sandbox/policies.h"
+#include "wharf/link/byte_stream.h"
+#include "wharf/link/resume/resumable_stream.h"
+#include "wharf/server/process/control_codec.h"
+#include "wharf/server/process/worker_setup.h"
+#include "wharf/server/worker/connection_relay.h"
+#include "wharf/server/worker/device_factory.h"
+#include "wharf/server/worker/model_admission.h"
+#include "wharf/server/worker/program_session.h"
+
+namespace wharf::server {
+namespace {
+
+// How long the rest of what a vanished client sent may take, and how long a device may take to go away: a kernel that
+// never ends is ended with the process.
+constexpr Nanoseconds kLastFrames = std::chrono::seconds(2);
+constexpr Nanoseconds kHeartbeat = std::chrono::milliseconds(500);
+constexpr absl::Duration kTeardown = absl::Seconds(3);
+
+class Worker {
+ public:
+  // `shares`: null if the device is not shared.
+  Worker(int control, const Configure& configure, std::shared_ptr<SharedPage> shares)
+      : control_(control), configure_(configure), shares_(std::move(shares)) {}
+
+  int Serve(const Assign& order, int connection);
+  int Probe();
+
+ private:
+  absl::StatusOr<std::unique_ptr<link::ByteStream>> Secure(int connection) const;
+  struct Beginning {
+    link::BegunConnection connection;
+    bool of_split_session = false;
+  };
+  absl::StatusOr<Beginning> Begin(std::unique_ptr<link::ByteStream> connection) const;
+  absl::StatusOr<std::unique_ptr<link::ByteStream>> AcceptOpening(link::BegunConnection begun);
+  void ServeOver(std::unique_ptr<link::ByteStream> stream);
+  device::DeviceOptions DeviceOptionsFor(uint64_t quota) const;
+  Verdict AskAdmission();
+  void Watch();
+  int PollTimeoutMs(TimePoint now) const;
+  void OnControl();
+  void OnResume(const ResumeSession& wish, int connection);
+  void OnHangUp(TimePoint now);
+  void ReportWaiting();
+  void OnTime(TimePoint now);
+  void CheckSilence(TimePoint now);
+  void SayBusy();
+  void SayFarewell(offload::RefusalReason refusal, std::string reason, TimePoint now);
+  void Finish();
+
+  const int control_;
+  const Configure configure_;
+  const std::shared_ptr<SharedPage> shares_;
+  uint32_t share_slot_ = kNoShareSlot;
+  std::unique_ptr<FairShare> share_;  // outlives the session's device
+  int watched_ = -1;                  // a copy of the connection's descriptor, to see it hang up
+  int closed_event_ = -1;
+  link::ResumableStream* resumable_ = nullptr;  // under the channel, if the client can resume
+  std::unique_ptr<link::Channel> channel_;
+  std::unique_ptr<ProgramSession> session_;
+  uint64_t id_ = 0;
+
+  TimePoint hello_deadline_;
+  std::optional<TimePoint> give_up_;      // the watch ends then, whatever the session does
+  std::optional<TimePoint> lost_until_;   // the same, unless the client comes back
+  std::optional<TimePoint> drain_until_;  // Goodbye is said then
+  uint64_t heard_bytes_ = 0;
+  TimePoint heard_at_, pinged_at_;
+  int unanswered_pings_ = 0;
+  bool over_ = false, was_busy_ = false, was_waiting_ = false;
+  std::thread farewell_;  // may wait for a peer that does not read
+
+  absl::Mutex mutex_;
+  std::optional<Verdict> verdict_ ABSL_GUARDED_BY(mutex_);
+};
+
+device::DeviceOptions Worker::DeviceOptionsFor(uint64_t quota) const {
+  device::DeviceOptions options;
+  options.memory_quota = quota;
+  options.threads = configure_.threads;
+  options.cache_directory = configure_.cache_directory;
+  options.share = share_.get();
+  return options;
+}
+
+int Worker::Probe() {
+  ProbeResult result;
+  const auto device = MakeDevice(configure_.device, DeviceOptionsFor(configure_.memory_quota));
+  if (device.ok()) {
+    result.driver = (*device)->Properties().driver;
+    result.name = (*device)->Properties().name;
+  } else {
+    result.problem = std::string(Message(device.status()));
+  }
+  return SendControl(control_, ControlKind::kProbeResult, result).ok() ? 0 : 1;
+}
+
+absl::StatusOr<std::unique_ptr<link::ByteStream>> Worker::Secure(int connection) const {
+  if (configure_.tls_certificate.empty()) return link::FromSocket(connection);
+  link::TlsServerOptions tls;
+  tls.certificate_file = configure_.tls_certificate;
+  tls.key_file = configure_.tls_key;
+  tls.client_ca_file = configure_.tls_client_ca;
+  return link::AcceptTls(connection, tls, Nanoseconds(configure_.hello_timeout_ns));
+}
+
+// Runs on the channel's reader thread; the watching thread takes the answer from the control socket.
+Verdict Worker::AskAdmission() {
+  if (!SendControl(control_, ControlKind::kAskAdmission, offload::Nothing{}).ok()) return Verdict::kDraining;
+  absl::MutexLock lock(&mutex_);
+  mutex_.Await(absl::Condition(
+      +[](std::optional<Verdict>* v) { return v->has_value(); }, &verdict_));
+  return *verdict_;
+}
+
+// How the connection begins; a client that says nothing at all is taken for one that will send frames.
+absl::StatusOr<Worker::Beginning> Worker::Begin(std::unique_ptr<link::ByteStream> connection) const {
+  const Nanoseconds timeout(configure_.hello_timeout_ns);
+  pollfd events[2] = {{watched_, POLLIN, 0}, {control_, POLLIN, 0}};
+  Beginning beginning;
+  if (poll(events, 2, static_cast<int>(timeout.count() / 1'000'000)) <= 0 || events[0].revents == 0) {
+    beginning.connection.stream = std::move(connection);
+    return beginning;
+  }
+  WHARF_ASSIGN_OR_RETURN(beginning.connection, link::ReadBeginning(std::move(connection), timeout));
+  if (beginning.connection.opening.has_value()) return beginning;
+  WHARF_ASSIGN_OR_RETURN(FirstFrame first, ReadFirstFrame(std::move(beginning.connection.stream), timeout));
+  beginning.connection.stream = std::move(first.stream);
+  beginning.of_split_session = first.of_split_session;
+  return beginning;
+}
+
+// The stream to serve a new client on.
+absl::StatusOr<std::unique_ptr<link::ByteStream>> Worker::AcceptOpening(link::BegunConnection begun) {
+  if (!begun.opening.has_value()) return std::move(begun.stream);
+  if (!begun.known_version || configure_.resume_timeout_ns == 0) {
+    WHARF_RETURN_IF_ERROR(link::WriteOpening(*begun.stream, {link::OpeningKind::kDeclined, {}, 0}));
+    return std::move(begun.stream);
+  }
+  WHARF_ASSIGN_OR_RETURN(const link::ResumeKey key, link::ResumeKey::Make(id_));
+  link::ResumeOptions options;
+  options.limit = Nanoseconds(configure_.resume_timeout_ns);
+  WHARF_ASSIGN_OR_RETURN(auto stream, link::ResumableStream::Accept(std::move(begun.stream), key, options));
+  resumable_ = stream.get();
+  return stream;
+}
+
+int Worker::Serve(const Assign& order, int connection) {
+  id_ = order.session;
+  if (shares_ != nullptr && order.share_slot < kShareSlots) {
+    share_slot_ = order.share_slot;
+    share_ = std::make_unique<FairShare>(shares_, share_slot_);
+  }
+  watched_ = fcntl(connection, F_DUPFD_CLOEXEC, 0);
+  closed_event_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (watched_ < 0 || closed_event_ < 0) return 1;
+  hello_deadline_ = Clock::Real().Now() + Nanoseconds(configure_.hello_timeout_ns);
+  ArmKernelKeepAlive(watched_, Nanoseconds(configure_.idle_timeout_ns));
+  auto secured = Secure(connection);
+  if (!secured.ok()) {
+    Log(LogLevel::kWarning, "TLS failed", {{"session", id_}, {"why", Message(secured.status())}});
+    return 0;
+  }
+  auto begun = Begin(*std::move(secured));
+  const int plain = configure_.tls_certificate.empty() ? watched_ : -1;
+  if (begun.ok() && begun->of_split_session) {
+    return AdmitModelClient(control_, configure_, std::move(begun->connection.stream), plain);
+  }
+  const auto* const opening = begun.ok() && begun->connection.opening ? &*begun->connection.opening : nullptr;
+  if (opening != nullptr && opening->kind == link::OpeningKind::kResume) {
+    return RelayToSession(control_, std::move(begun->connection.stream), plain, *opening);
+  }
+  auto stream = begun.ok() ? AcceptOpening(std::move(begun->connection)) : begun.status();
+  if (!stream.ok()) {
+    Log(LogLevel::kDebug, "connection closed before a session", {{"session", id_}, {"why", Message(stream.status())}});
+    return 0;
+  }
+  ServeOver(*std::move(stream));
+  return 0;
+}
+
+void Worker::ServeOver(std::unique_ptr<link::ByteStream> stream) {
+  link::ChannelOptions options;
+  options.limits = offload::ExecutorFrameLimits();
+  channel_ = link::Channel::Create(std::move(stream), options);
+  ProgramSessionConfig config;
+  config.id = id_;
+  config.token = configure_.token;
+  config.driver = configure_.device;
+  config.memory_quota = configure_.memory_quota;
+  config.admit = [this] { return AskAdmission(); };
+  config.make_device = [this](uint64_t quota) { return MakeDevice(configure_.device, DeviceOptionsFor(quota)); };
+  config.on_closed = [this] {
+    const uint64_t one = 1;
+    if (write(closed_event_, &one, sizeof(one)) < 0) _exit(1);
+  };
+  session_ = std::make_unique<ProgramSession>(std::move(config), channel_.get());
+  heard_at_ = pinged_at_ = Clock::Real().Now();
+  channel_->Start(session_.get());
+  Watch();
+  Finish();
+}
+
+void Worker::Watch() {
+  while (!over_) {
+    const bool hung_up = give_up_ || lost_until_;
+    pollfd events[3] = {{closed_event_, POLLIN, 0}, {control_, POLLIN, 0}, {hung_up ? -1 : watched_, POLLRDHUP, 0}};
+    if (poll(events, 3, PollTimeoutMs(Clock::Real().Now())) < 0 && errno != EINTR) return;
+    if (events[0].revents != 0) return;
+    if (events[1].revents != 0) OnControl();
+    const TimePoint now = Clock::Real().Now();
+    if ((events[2].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) OnHangUp(now);
+    ReportWaiting();
+    OnTime(now);
+  }
+}
+
+int Worker::PollTimeoutMs(TimePoint now) const {
+  TimePoint next = now + std::min(kHeartbeat, Nanoseconds(configure_.idle_timeout_ns / 4));
+  if (session_->CurrentPhase() == ProgramSession::Phase::kAwaitingHello) next = std::min(next, hello_deadline_);
+  if (give_up_) next = std::min(next, *give_up_);
+  if (lost_until_) next = std::min(next, *lost_until_);
+  if (drain_until_) next = std::min(next, *drain_until_);
+  const int64_t milliseconds = (next - now).count() / 1'000'000 + 1;
+  return static_cast<int>(std::clamp<int64_t>(milliseconds, 0, 60'000));
+}
+
+void Worker::OnControl() {
+  const absl::StatusOr<ControlMessage> message = ReceiveControl(control_);
+  if (!message.ok()) {
+    // The daemon is gone, and nobody will clean up after us.
+    over_ = true;
+    absl::MutexLock lock(&mutex_);
+    if (!verdict_) verdict_ = Verdict::kDraining;
+    return;
+  }
+  if (const auto admission = DecodeControl<Admission>(*message, ControlKind::kAdmission); admission.ok()) {
+    absl::MutexLock lock(&mutex_);
+    verdict_ = admission->verdict;
+  } else if (const auto drain = DecodeControl<Drain>(*message, ControlKind::kDrain); drain.ok()) {
+    drain_until_ = Clock::Real().Now() + Nanoseconds(drain->grace_ns);
+  } else if (message->kind == ControlKind::kEvict) {
+    over_ = true;
+  } else if (const auto wish = DecodeControl<ResumeSession>(*message, ControlKind::kResumeSession); wish.ok()) {
+    OnResume(*wish, message->fd);
+  }
+}
+
+void Worker::OnResume(const ResumeSession& wish, int connection) {
+  if (connection < 0) return;
+  const int watched = fcntl(connection, F_DUPFD_CLOEXEC, 0);
+  const link::Opening opening{link::OpeningKind::kResume, {wish.session, wish.secret}, wish.received};
+  auto stream = link::FromSocket(connection);
+  if (resumable_ == nullptr || watched < 0 || !resumable_->Resume(std::move(stream), opening)) {
+    Log(LogLevel::kWarning, "a connection may not resume this session", {{"session", id_}});
+    if (watched >= 0) close(watched);
+    return;
+  }
+  close(watched_);
+  watched_ = watched;
+  lost_until_.reset();
+  ArmKernelKeepAlive(watched_, Nanoseconds(configure_.idle_timeout_ns));
+}
+
+// The session may be busy and not read; whether this was an end or a break is known when it does.
+void Worker::OnHangUp(TimePoint now) {
+  if (resumable_ == nullptr) {
+    give_up_ = now + kLastFrames;
+  } else {
+    lost_until_ = now + Nanoseconds(configure_.resume_timeout_ns) + kLastFrames;
+  }
+}
+
+// A session that waits for its client gives way to one that has one.
+void Worker::ReportWaiting() {
+  const bool waiting = resumable_ != nullptr && (lost_until_ || resumable_->Resuming());
+  if (waiting == was_waiting_) return;
+  was_waiting_ = waiting;
+  heard_at_ = Clock::Real().Now();
+  SendControl(control_, ControlKind::kWaiting, Waiting{waiting}).IgnoreError();
+}
+
+void Worker::OnTime(TimePoint now) {
+  if ((give_up_ && now >= *give_up_) || (lost_until_ && now >= *lost_until_)) {
+    over_ = true;
+    return;
+  }
+  const ProgramSession::Phase phase = session_->CurrentPhase();
+  if (phase == ProgramSession::Phase::kAwaitingHello && now >= hello_deadline_ && !session_->Handling()) {
+    SayFarewell(offload::RefusalReason::kMalformed, "no Hello came in time", now);
+  }
+  if (drain_until_ && now >= *drain_until_) {
+    drain_until_.reset();
+    SayFarewell(offload::RefusalReason::kDraining, "the server is shutting down", now);
+  }
+  if (phase != ProgramSession::Phase::kRunning || was_waiting_) return;
+  CheckSilence(now);
+  SayBusy();
+}
+
+// While a frame takes long (a module to compile, a full queue) nothing is read and no ping is answered: without a sign
+// of life the client would take us for lost.
+void Worker::SayBusy() {
+  const bool busy = session_->Handling();
+  if (busy && was_busy_) session_->Ping();
+  was_busy_ = busy;
+}
+
+void Worker::CheckSilence(TimePoint now) {
+  const Nanoseconds idle(configure_.idle_timeout_ns);
+  const uint64_t bytes = channel_->Stats().bytes_received;
+  if (bytes != heard_bytes_ || session_->Handling()) {
+    heard_bytes_ = bytes;
+    heard_at_ = now;
+    unanswered_pings_ = 0;
+    return;
+  }
+  // Nobody is let go without having been asked, however late this thread gets to run.
+  if (now - heard_at_ >= idle && unanswered_pings_ >= 2) {
+    Log(LogLevel::kWarning, "client is silent", {{"session", id_}, {"seconds", Seconds(now - heard_at_)}});
+    SayFarewell(offload::RefusalReason::kMalformed, "nothing was heard from the client for too long", now);
+    return;
+  }
+  if (now - heard_at_ >= idle / 4 && now - pinged_at_ >= idle / 4) {
+    pinged_at_ = now;
+    ++unanswered_pings_;
+    session_->Ping();
+  }
+}
+
+void Worker::SayFarewell(offload::RefusalReason refusal, std::string reason, TimePoint now) {
+  give_up_ = now + kLastFrames;
+  if (farewell_.joinable()) return;
+  farewell_ = std::thread([this, refusal, reason = std::move(reason)] { session_->End(refusal, reason); });
+}
+
+void Worker::Finish() {
+  const absl::Status why = session_->WhyClosed();
+  SessionReport report = session_->Report();
+  if (share_ != nullptr) {
+    const ShareTotals totals = TotalsOf(shares_->Page(), share_slot_);
+    report.waited_nanoseconds = static_cast<uint64_t>(totals.waited_nanoseconds);
+  }
+  SendControl(control_, ControlKind::kSessionReport, report).IgnoreError();
+  if (session_->Admitted()) {
+    Log(LogLevel::kInfo, "session closed",
+        {{"session", id_},
+         {"why", Message(why)},
+         {"operations", report.operations},
+         {"launches", report.launches},
+         {"bytes_in", report.bytes_received},
+         {"bytes_out", report.bytes_sent},
+         {"peak_mib", report.peak_mapped_bytes >> 20},
+         {"busy_ms", report.busy_nanoseconds / 1'000'000},
+         {"turn_waited_ms", report.waited_nanoseconds / 1'000'000},
+         {"fault", report.fault}});
+  } else {
+    Log(LogLevel::kDebug, "connection closed before a session", {{"session", id_}, {"why", Message(why)}});
+  }
+  absl::Notification torn_down;
+  std::thread watchdog([&torn_down] {
+    if (!torn_down.WaitForNotificationWithTimeout(kTeardown)) _exit(0);
+  });
+  session_->Stop();
+  if (farewell_.joinable()) farewell_.join();
+  channel_->Stop();
+  session_.reset();
+  torn_down.Notify();
+  watchdog.join();
+}
+
+}  // namespace
+
+int RunWorker(int control_socket) {
+  SetDefaultLogLevel(LogLevel::kInfo);
+  const absl::StatusOr<WorkerSetup> setup = ReceiveSetup(control_socket);
+  if (!setup.ok()) {
+    Log(LogLevel::kError, "a worker is started by `wharf serve` only", {{"why", Message(setup.status())}});
+    return 2;
+  }
+  const Configure& configure = setup->configure;
+  if (const absl::Status entered = EnterSandbox(WorkerPolicy(configure.device != "soft")); !entered.ok()) {
+    Log(LogLevel::kWarning, "the worker is not sandboxed", {{"why", Message(entered)}});
+  }
+  const absl::StatusOr<ControlMessage> order = ReceiveControl(control_socket);
+  if (!order.ok()) return 0;  // a spare that is no longer wanted
+  Worker worker(control_socket, configure, setup->shares);
+  if (order->kind == ControlKind::kProbe) return worker.Probe();
+  const absl::StatusOr<Assign> assign = DecodeControl<Assign>(*order, ControlKind::kAssign);
+  if (!assign.ok() || order->fd < 0) return 0;
+  return worker.Serve(*assign, order->fd);
+}
+
+}  // namespace wharf::server

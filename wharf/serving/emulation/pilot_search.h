@@ -1,0 +1,27 @@
+// What the baselines have chosen offline, by trying it on the very workload (thesis 3.6.3).
+#pragma once
+
+#include "wharf/serving/emulation/emulation.h"
+
+namespace wharf::serving {
+
+struct PilotOptions {
+  double seconds = 60;       // of each try
+  int most_interval = 16;    // tried from 1 on
+  double least_seconds = 5;  // that a client must have been served to count
+};
+
+// The system of `workload`, its parameters tuned:
+//   static: of all intervals and batch sizes, those with which the most clients can be served within their SLAs; no
+//     client if not one can be
+//   Clipper-like: its interval, and how many clients it removes or adds at once
+//   the other reactive ones: the latter
+// ARISE has nothing to tune. Of the reactive systems' choices, that with which the most clients are served within their
+// SLAs (EmulationResult::MeanClientsWithin).
+SystemOptions Tuned(const std::vector<DropTable>& tables, const InferenceProfile& profile, EmulationOptions workload,
+                    const PilotOptions& pilot);
+
+// Whether every client that counts lost no more than its SLA allows.
+bool AllWithinSla(const EmulationResult& result, double least_frames);
+
+}  // namespace wharf::serving

@@ -1,0 +1,80 @@
+#include "wharf/split/simulation/simulate.h"
+
+#include <gtest/gtest.h>
+
+#include "wharf/split/testing.h"
+
+namespace wharf::split {
+namespace {
+
+// 100 bytes; the device takes 100 ms, the server 10.
+Profile Slow() {
+  ProfileBuilder builder(10, 100);
+  builder.Add({0}, kGlobalRule, 1, 0, 100, 10);
+  return builder.End({1});
+}
+
+Link PlainLink() {
+  Link link;
+  link.round_trip_ms = 2;
+  link.message_overhead_ms = 0;
+  return link;
+}
+
+class SimulateTest : public testing::Test {
+ protected:
+  SimulatedRow Run(const char* system, const Scenario& scenario) {
+    const auto planner = *MakePlanner(system, graph_, {});
+    PlanTable table(graph_, *planner, PlainLink(), Objective::Latency());
+    return Simulation(graph_, PlainLink()).Run(table, scenario);
+  }
+  const RowGraph graph_{Slow()};
+};
+
+TEST_F(SimulateTest, AFixedRateIsOneInference) {
+  const SimulatedRow row = Run("dsccs", {"fixed", 1000, {}});
+  EXPECT_EQ(row.inferences, 1);
+  EXPECT_NEAR(row.latency_ms_mean, 0.1 + 1 + 10 + 1, 1e-9);
+  EXPECT_EQ(row.latency_ms_p99, row.latency_ms_mean);
+  EXPECT_EQ(row.latency_ms_std, 0);
+  EXPECT_LE(row.lower_bound_ms, row.latency_ms_mean);
+  EXPECT_NEAR(row.energy_j, (4.04 * row.latency_ms_mean + 0.21 * 0.1) / 1e3, 1e-9);
+  EXPECT_EQ(row.lost_inferences, 0);
+  EXPECT_EQ(Run("server-only", {"fixed", 0, {}}).lost_inferences, 1);
+}
+
+TEST_F(SimulateTest, TakesThePlanOfTheRatesSeenLast) {
+  // 1 s of a fast link, 1 s of one on which the server is not worth asking (the input takes 10 s).
+  RateTrace trace{100, std::vector<double>(20, 0.01)};
+  std::fill(trace.bytes_per_ms.begin(), trace.bytes_per_ms.begin() + 10, 1000.0);
+  const SimulatedRow device = Run("device-only", {"trace", 0, {trace}});
+  EXPECT_EQ(device.inferences, 20);
+  EXPECT_DOUBLE_EQ(device.latency_ms_mean, 100);
+  const SimulatedRow dsccs = Run("dsccs", {"trace", 0, {trace}});
+  // The first three bins do not show the fast link in full yet, but enough of it. When the rate falls, one inference is
+  // caught with its input on the way: it ends when the trace, repeating, is fast again.
+  EXPECT_GT(dsccs.latency_ms_p99, 900);
+  EXPECT_LT(dsccs.latency_ms_mean, 100);
+  EXPECT_LE(dsccs.lower_bound_ms, dsccs.latency_ms_mean);
+}
+
+TEST_F(SimulateTest, TracesFollowEachOther) {
+  const RateTrace trace{100, {0.01, 0.01}};
+  EXPECT_EQ(Run("device-only", {"both", 0, {trace, trace}}).inferences, 4);
+}
+
+TEST_F(SimulateTest, PlansAreChosenForRatesBetweenThePlannedOnes) {
+  const auto planner = *MakePlanner("dsccs", graph_, {});
+  PlanTable table(graph_, *planner, PlainLink(), Objective::Latency());
+  EXPECT_EQ(table.Plans().size(), 2u);  // the device, the server
+  Evaluator evaluator(graph_);
+  Link link = PlainLink();
+  for (const double rate : {0.0, 40.0, 60.0, 1500.0, 80000.0}) {
+    link.bytes_per_ms = rate;
+    const double chosen = evaluator.Evaluate(table.Choose(rate, 0), link).latency_ms;
+    for (const Plan& plan : table.Plans()) EXPECT_LE(chosen, evaluator.Evaluate(plan, link).latency_ms + 0.2);
+  }
+}
+
+}  // namespace
+}  // namespace wharf::split

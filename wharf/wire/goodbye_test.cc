@@ -1,0 +1,24 @@
+#include "wharf/wire/goodbye.h"
+
+#include <gtest/gtest.h>
+
+#include "wharf/wire/codec.h"
+
+namespace wharf::wire {
+namespace {
+
+TEST(GoodbyeTest, AStatusTravels) {
+  const absl::Status sent = ResourceExhausted("the server is full");
+  EXPECT_EQ(StatusOf(*Decode<Goodbye>(Encode(GoodbyeOf(sent)))), sent);
+}
+
+TEST(GoodbyeTest, WhatAPeerSaysIsAFailureInOneShortLine) {
+  EXPECT_EQ(StatusOf({0, "done"}), Unavailable("done")) << "a session that ended is of no use, whatever its code";
+  EXPECT_EQ(StatusOf({999, "done"}), Unavailable("done"));
+  EXPECT_EQ(StatusOf({}), Unavailable("the peer ended the session"));
+  EXPECT_EQ(StatusOf({3, "two\nlines\x1b[2J"}), InvalidArgument("two lines [2J"));
+  EXPECT_EQ(Message(StatusOf({3, std::string(10'000, 'x')})).size(), 500u);
+}
+
+}  // namespace
+}  // namespace wharf::wire
