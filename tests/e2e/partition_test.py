@@ -39,6 +39,17 @@ class Partition(EndToEndTest):
         self.assertGreaterEqual(plan["plans"], 1, stats["partition"])
         self.assertGreater(plan["operators"], 100)
 
+    def test_a_large_input_is_reduced_here_and_large_weights_stay_there(self):
+        # 2 MB take 0.8 s on this link, their sums none; the local device has no room for the weights.
+        link = self.link(self.server, rate="20mbit")
+        counters = self.folder / "stats.json"
+        done = self.run_program(link, "reduce", ENOUGH, 64, options=(
+            "--partition", "auto", "--device", "soft", "--memory", "16MiB", "--threads", "1", "--stats", counters))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        plan = json.loads(counters.read_text())["partition"]["plan"]
+        self.assertEqual(plan["operators"], 4, "two copies, two kernels")
+        self.assertIn(plan["operators_local"], (2, 3), plan)
+
     def test_a_wrong_combination_is_said_before_the_program_starts(self):
         done = self.command("run", "--local", "--partition", "auto", "--", "true")
         self.assertEqual(done.returncode, 2)

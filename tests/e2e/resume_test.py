@@ -1,53 +1,13 @@
 """Links that drop, stall and stay away, under a program that counts on the device: a launch that was lost or repeated
 makes a wrong sum, and the program says so."""
 
-import pathlib
-import re
 import signal
-import subprocess
 import unittest
 
-from wharf_fixture import BIN, PATIENCE, EndToEndTest, environment, wait_until
-
-
-class Link:
-    """`wharf link` in front of a server; dropping it breaks every connection through it."""
-
-    def __init__(self, folder, target, *options):
-        self.folder, self.target, self.options = folder, target, options
-        self.address = "127.0.0.1:0"
-        self.process = None
-        self.restore()
-
-    def restore(self):
-        self.process = subprocess.Popen(
-            [BIN / "wharf", "link", "--listen", self.address, "--target", self.target, "--rate", "1gbit",
-             *self.options],
-            stdout=subprocess.PIPE, text=True, env=environment(self.folder))
-        line = self.process.stdout.readline()
-        self.address = re.search(r" from (\S+) to ", line).group(1)
-
-    def drop(self):
-        self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
-
-    def waiting_connections(self):
-        """Connections the kernel took and a stopped link did not."""
-        port = int(self.address.rsplit(":", 1)[1])
-        for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
-            fields = line.split()
-            if fields[3] == "0A" and int(fields[1].rsplit(":", 1)[1], 16) == port:
-                return int(fields[4].rsplit(":", 1)[1], 16)
-        return 0
+from wharf_fixture import PATIENCE, EndToEndTest, wait_until
 
 
 class Resume(EndToEndTest):
-    def link(self, server, *options):
-        link = Link(self.folder, server.address, *options)
-        self.addCleanup(link.drop)
-        return link
-
     def finish(self, program):
         out, err = program.communicate(timeout=PATIENCE)
         self.assertEqual(program.returncode, 0, err)

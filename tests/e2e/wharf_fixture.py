@@ -99,6 +99,37 @@ class Server:
         return end_gently(self.process)
 
 
+class Link:
+    """`wharf link` in front of a server; dropping it breaks every connection through it."""
+
+    def __init__(self, folder, target, *options):
+        self.folder, self.target, self.options = folder, target, options
+        self.address = "127.0.0.1:0"
+        self.process = None
+        self.restore()
+
+    def restore(self):
+        self.process = subprocess.Popen(
+            [BIN / "wharf", "link", "--listen", self.address, "--target", self.target, *self.options],
+            stdout=subprocess.PIPE, text=True, env=environment(self.folder))
+        line = self.process.stdout.readline()
+        self.address = re.search(r" from (\S+) to ", line).group(1)
+
+    def drop(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def waiting_connections(self):
+        """Connections the kernel took and a stopped link did not."""
+        port = int(self.address.rsplit(":", 1)[1])
+        for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and int(fields[1].rsplit(":", 1)[1], 16) == port:
+                return int(fields[4].rsplit(":", 1)[1], 16)
+        return 0
+
+
 class EndToEndTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -114,6 +145,11 @@ class EndToEndTest(unittest.TestCase):
         server = Server(self.folder, *options, **named)
         self.addCleanup(server.stop)
         return server
+
+    def link(self, server, *options, rate="1gbit"):
+        link = Link(self.folder, server.address, "--rate", rate, *options)
+        self.addCleanup(link.drop)
+        return link
 
     def command(self, *words):
         return subprocess.run([BIN / "wharf", *map(str, words)], capture_output=True, text=True, timeout=PATIENCE,

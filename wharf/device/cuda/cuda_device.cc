@@ -37,7 +37,7 @@ CudaDevice::CudaDevice(const DeviceOptions& options, std::unique_ptr<Gpu> gpu)
 
 absl::Status CudaDevice::Start() {
   WHARF_RETURN_IF_ERROR(gpu_->Enter());
-  WHARF_ASSIGN_OR_RETURN(memory_, MemoryMap::Create(gpu_.get(), properties_.total_memory));
+  WHARF_ASSIGN_OR_RETURN(memory_, MemoryMap::Create(gpu_.get(), properties_.total_memory, options_.arena_base));
   streams_[kDefaultStream] = {nullptr, ++last_lane_, 0};
   fill_stream_.lane = ++last_lane_;
   WHARF_RETURN_IF_ERROR(gpu_->Check((*gpu_)->StreamCreateWithPriority(&fill_stream_.handle, kStreamNonBlocking, 0),

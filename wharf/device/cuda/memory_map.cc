@@ -9,7 +9,7 @@ namespace {
 constexpr uint64_t kReservePerQuota = 4;
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<MemoryMap>> MemoryMap::Create(Gpu* gpu, uint64_t quota) {
+absl::StatusOr<std::unique_ptr<MemoryMap>> MemoryMap::Create(Gpu* gpu, uint64_t quota, DeviceAddress arena_base) {
   std::unique_ptr<MemoryMap> map(new MemoryMap(gpu, quota));
   map->properties_.location.id = gpu->Ordinal();
   size_t granularity = 0;
@@ -25,9 +25,9 @@ absl::StatusOr<std::unique_ptr<MemoryMap>> MemoryMap::Create(Gpu* gpu, uint64_t 
   // A wish, which the driver grants if the range is free: clients tell device from host addresses by the arena, and
   // their heaps and stacks lie elsewhere.
   constexpr DevicePointer kPreferredAddress = uint64_t{0x2000} << 32;
+  const DevicePointer wish = arena_base != 0 ? arena_base : kPreferredAddress;
   DevicePointer base = 0;
-  WHARF_RETURN_IF_ERROR(
-      gpu->Check((*gpu)->MemAddressReserve(&base, size, unit, kPreferredAddress, 0), "cuMemAddressReserve"));
+  WHARF_RETURN_IF_ERROR(gpu->Check((*gpu)->MemAddressReserve(&base, size, unit, wish, 0), "cuMemAddressReserve"));
   map->arena_ = {.base = base, .size = size, .granularity = unit, .guarded = false};
   return map;
 }

@@ -14,7 +14,8 @@ namespace wharf::device::cuda {
 // Thread-safe; methods need the context to be current.
 class MemoryMap {
  public:
-  static absl::StatusOr<std::unique_ptr<MemoryMap>> Create(Gpu* gpu, uint64_t quota);
+  // The arena begins at `arena_base` if that is not 0 and the driver grants it.
+  static absl::StatusOr<std::unique_ptr<MemoryMap>> Create(Gpu* gpu, uint64_t quota, DeviceAddress arena_base = 0);
   // REQUIRES: the GPU is idle.
   ~MemoryMap();
 

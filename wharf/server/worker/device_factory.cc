@@ -18,7 +18,6 @@ absl::StatusOr<std::unique_ptr<device::Device>> MakePartitionedDevice(const devi
   if (policy != "local" && policy != "auto") {
     return InvalidArgument("WHARF_PARTITION is '{}': it must be local or auto", policy);
   }
-  WHARF_ASSIGN_OR_RETURN(auto local, MakeDevice(driver.empty() ? "auto" : driver, options));
   WHARF_ASSIGN_OR_RETURN(auto remote, offload::RemoteDevice::Open([](auto output) {
                            offload::ClientSessionOptions session;
                            session.program = "partition";
@@ -28,6 +27,9 @@ absl::StatusOr<std::unique_ptr<device::Device>> MakePartitionedDevice(const devi
                                                          Log(LogLevel::kError, "upstream", {{"why", line}});
                                                        });
                          }));
+  device::DeviceOptions at_same_place = options;  // addresses mean the same on both sides
+  at_same_place.arena_base = remote->Arena().base;
+  WHARF_ASSIGN_OR_RETURN(auto local, MakeDevice(driver.empty() ? "auto" : driver, at_same_place));
   std::unique_ptr<offload::Placement> placement = std::make_unique<offload::AllLocal>();
   if (policy == "auto") {
     placement = std::make_unique<offload::CutPlanner>([session = &remote->session()] { return session->Link(); });

@@ -26,8 +26,9 @@ absl::Status Taken(std::string_view what, uint64_t id) {
 
 absl::StatusOr<std::unique_ptr<SoftDevice>> SoftDevice::Create(const DeviceOptions& options,
                                                                std::unique_ptr<Compiler> compiler) {
-  WHARF_ASSIGN_OR_RETURN(std::unique_ptr<Memory> memory,
-                         Memory::Create(options.memory_quota, Executor::WorkersFor(options.threads)));
+  WHARF_ASSIGN_OR_RETURN(
+      std::unique_ptr<Memory> memory,
+      Memory::Create(options.memory_quota, Executor::WorkersFor(options.threads), options.arena_base));
   std::unique_ptr<SoftDevice> device(new SoftDevice(options, std::move(memory), std::move(compiler)));
   WHARF_ASSIGN_OR_RETURN(device->executor_, Executor::Create(options.threads, device->services_));
   SetGemmThreads(static_cast<int>(device->executor_->threads()));

@@ -1,6 +1,7 @@
 #include "wharf/device/soft/runtime/memory.h"
 
 #include <sys/mman.h>
+#include <sys/random.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,14 +12,18 @@
 namespace wharf::device::soft {
 namespace {
 
-// Where no client has memory of its own: clients tell device addresses from theirs by the arena's bounds.
+// Reservations begin between these two, where no client has memory of its own: clients tell device addresses from
+// theirs by the arena's bounds.
 #ifdef WHARF_TSAN
-constexpr uint64_t kPreferredAddress = uint64_t{64} << 30;  // TSan keeps most of the address space to itself,
-constexpr uint64_t kPreferredArena = uint64_t{32} << 30;    // and shadow memory for the whole reservation
+constexpr uint64_t kLeastAddress = uint64_t{64} << 30;  // TSan keeps most of the address space to itself,
+constexpr uint64_t kMostAddress = kLeastAddress;
+constexpr uint64_t kPreferredArena = uint64_t{32} << 30;  // and shadow memory for the whole reservation
 #else
-constexpr uint64_t kPreferredAddress = uint64_t{0x2000} << 32;
+constexpr uint64_t kLeastAddress = uint64_t{0x1000} << 32;
+constexpr uint64_t kMostAddress = uint64_t{0x4800} << 32;
 constexpr uint64_t kPreferredArena = uint64_t{1} << 40;
 #endif
+constexpr uint64_t kAddressUnit = uint64_t{2} << 20;  // a huge page's; leaves 2^24 places
 
 constexpr uint64_t kHugePages = uint64_t{4} << 20;  // mappings from this size on
 
@@ -44,18 +49,27 @@ uint64_t Covered(const std::map<DeviceAddress, uint64_t>& ranges, DeviceAddress 
   return at - address;
 }
 
+// Where the next reservation is to begin: nobody can know it who is not told.
+absl::StatusOr<uint64_t> RandomAddress() {
+  uint64_t random = 0;
+  if (getrandom(&random, sizeof(random), 0) != sizeof(random)) return ErrnoStatus(errno, "getrandom");
+  return kLeastAddress + random % ((kMostAddress - kLeastAddress) / kAddressUnit + 1) * kAddressUnit;
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Memory>> Memory::Create(uint64_t quota, uint32_t windows) {
+absl::StatusOr<std::unique_ptr<Memory>> Memory::Create(uint64_t quota, uint32_t windows, DeviceAddress arena_base) {
   if (quota == 0 || quota > uint64_t{1} << 44) return InvalidArgument("memory quota {} is out of range", quota);
   quota = RoundUp(quota, kGranularity);
+  WHARF_ASSIGN_OR_RETURN(uint64_t wish, RandomAddress());
+  if (arena_base > 2 * kAddressSlack) wish = arena_base - 2 * kAddressSlack;
   int error = 0;
   for (uint64_t arena = std::max(kPreferredArena, 16 * quota); arena >= quota; arena /= 2) {
     arena = RoundUp(arena, kGranularity);
     const uint64_t internal = RoundUp(arena / 2, kGranularity) - kGranularity;
     const uint64_t size = 4 * kAddressSlack + arena + internal + 2 * kGapBytes + windows * kWindowBytes;
-    void* start = mmap(reinterpret_cast<void*>(kPreferredAddress), size, PROT_NONE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* start =
+        mmap(reinterpret_cast<void*>(wish), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (start != MAP_FAILED) {
       const uintptr_t base = reinterpret_cast<uintptr_t>(start) + 2 * kAddressSlack;
       return std::unique_ptr<Memory>(new Memory(base, arena, internal, quota, windows));

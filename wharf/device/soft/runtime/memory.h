@@ -32,8 +32,10 @@ class Memory {
   static constexpr uint64_t kLocalBytes = kWindowBytes - kLocalOffset - (uint64_t{1} << 20);
   static constexpr uint32_t kDefaultWindows = 4;
 
+  // The arena begins at a random address, or at `arena_base` if that is not 0 and there is room.
   // kResourceExhausted if no address space for `quota` bytes and `windows` workers can be reserved.
-  static absl::StatusOr<std::unique_ptr<Memory>> Create(uint64_t quota, uint32_t windows = kDefaultWindows);
+  static absl::StatusOr<std::unique_ptr<Memory>> Create(uint64_t quota, uint32_t windows = kDefaultWindows,
+                                                        DeviceAddress arena_base = 0);
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;

@@ -5,9 +5,11 @@
 
 #include <cstring>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "wharf/device/soft/runtime/device_heap.h"
+#include "wharf/device/soft/runtime/fiber.h"
 
 namespace wharf::device::soft {
 namespace {
@@ -26,6 +28,24 @@ TEST(MemoryTest, ArenaIsLargerThanTheQuota) {
   EXPECT_TRUE(memory->Arena().guarded);
   EXPECT_EQ(memory->quota(), kQuota + kPage);
 }
+
+#ifndef WHARF_TSAN
+TEST(MemoryTest, LiesSomewhereElseEveryTime) {
+  std::set<DeviceAddress> bases;
+  constexpr int kTimes = 20;
+  for (int i = 0; i < kTimes; ++i) bases.insert((*Memory::Create(kQuota))->Arena().base);
+  EXPECT_GE(bases.size(), kTimes - 1);  // one of 2^24 places each
+  for (const DeviceAddress base : bases) EXPECT_EQ(base % (uint64_t{2} << 20), 0u);
+}
+
+TEST(MemoryTest, LiesWhereItIsWantedIfThereIsRoom) {
+  const DeviceAddress wanted = (*Memory::Create(kQuota))->Arena().base;
+  const auto first = *Memory::Create(kQuota, 1, wanted);
+  EXPECT_EQ(first->Arena().base, wanted);
+  const auto second = *Memory::Create(kQuota, 1, wanted);
+  EXPECT_NE(second->Arena().base, wanted);
+}
+#endif
 
 TEST(MemoryTest, QueuedUnmapKeepsTheOldMemoryUntilItsTurn) {
   const auto memory = *Memory::Create(kQuota);
