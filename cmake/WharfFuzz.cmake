@@ -7,7 +7,7 @@
 include_guard(GLOBAL)
 find_program(WHARF_CLANGXX NAMES clang++-16 clang++)
 
-set(WHARF_FUZZ_FLAGS -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)
+set(WHARF_FUZZ_FLAGS -std=c++20 -O1 -gline-tables-only -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)
 
 # Compiles one source of a fuzz target; its object goes to `out`.
 function(wharf_fuzz_object name source includes out)
@@ -37,7 +37,7 @@ function(wharf_fuzz name)
   endif()
   cmake_parse_arguments(ARG "" "SEEDS;SECONDS" "SOURCES;LIBS;INCLUDES" ${ARGN})
   if(NOT ARG_SECONDS)
-    set(ARG_SECONDS 5)
+    set(ARG_SECONDS 3)
   endif()
   set(output ${CMAKE_BINARY_DIR}/fuzz/${name})
   set(objects)

@@ -1,0 +1,353 @@
+// A whole hostile client: operations in any order with any numbers in them, modules that are broken or cut short,
+// records of replay about what never was, frames of no kind. Whatever it sends, the server answers every request or
+// ends the session and says why, and takes no more memory than the session may have.
+//
+// WHARF_HOSTILE_SESSIONS: how many (default 3,000); WHARF_HOSTILE_SEED: of the first, to repeat one.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <type_traits>
+
+#include "wharf/base/random.h"
+#include "wharf/device/device.h"
+#include "wharf/link/emulation/emulator.h"
+#include "wharf/offload/replay/progress.h"
+#include "wharf/offload/server/executor.h"
+#include "wharf/offload/testing/generated/random_cuda_kernels_ptx.h"
+#include "wharf/offload/testing/random_cuda_interpreter.h"
+#include "wharf/offload/testing/raw_client.h"
+
+namespace wharf::offload {
+namespace {
+
+using Random = BasicRandom<SplitMix64>;
+
+constexpr uint64_t kQuota = 16 << 20;
+constexpr const char* kKernels[] = {"accumulate", "axpy",     "copy_words",    "count",          "histogram",
+                                    "gather",     "write_at", "bump_variable", "read_variable",  "reverse",
+                                    "iterate",    "toss",     "say",           "no_such_kernel", ""};
+
+uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? std::strtoull(value, nullptr, 10) : otherwise;
+}
+
+// Numbers for fields: mostly such as get somewhere, and those at which programs break.
+class Numbers {
+ public:
+  Numbers(Random& random, const device::Arena& arena) : random_(random), arena_(arena) {}
+
+  uint64_t Id() { return random_.Chance(0.95) ? static_cast<uint64_t>(random_.Below(8)) : Wild(); }
+  uint64_t Address() {
+    if (random_.Chance(0.1)) return Wild();
+    const uint64_t page = arena_.base + static_cast<uint64_t>(random_.Below(64)) * arena_.granularity;
+    return random_.Chance(0.7) ? page : page + static_cast<uint64_t>(random_.Below(5000)) - 64;
+  }
+  uint64_t Size() {
+    constexpr uint64_t kSizes[] = {0, 1, 3, 4, 64, 4096, 8192, 65536, 1 << 20, kQuota, kQuota + 4096};
+    return random_.Chance(0.95) ? kSizes[random_.Below(std::size(kSizes))] : Wild();
+  }
+  uint64_t Wild() {
+    constexpr uint64_t kEdges[] = {0,
+                                   1,
+                                   uint64_t{1} << 31,
+                                   uint64_t{1} << 32,
+                                   uint64_t{1} << 47,
+                                   INT64_MAX,
+                                   uint64_t{1} << 63,
+                                   UINT64_MAX,
+                                   UINT64_MAX - 4095,
+                                   0x7fff'ffff,
+                                   0xffff'ffff};
+    if (random_.Chance(0.3)) return random_.Next();
+    if (random_.Chance(0.3)) return arena_.base + arena_.size - static_cast<uint64_t>(random_.Below(3)) * 4096;
+    return kEdges[random_.Below(std::size(kEdges))];
+  }
+
+ private:
+  Random& random_;
+  const device::Arena arena_;
+};
+
+class HostileClient {
+ public:
+  HostileClient(RawClient& client, const device::Arena& arena, bool replays, uint64_t seed)
+      : client_(client), replays_(replays), random_(seed), numbers_(random_, arena) {}
+
+  void Run() {
+    if (random_.Chance(0.9)) SetUp();
+    for (int left = random_.Between(5, 120); left > 0; --left) Step();
+    if (random_.Chance(0.3)) SendGarbage();
+  }
+  const std::vector<uint64_t>& Asked() const { return asked_; }
+  bool HoldsAStream() const { return holds_; }
+
+ private:
+  // So that what follows has something to go wrong with.
+  void SetUp() {
+    const std::span<const char> image(kRandomCudaKernels.data(), kRandomCudaKernels.size());
+    Load(1, {reinterpret_cast<const std::byte*>(image.data()), image.size()});
+    for (uint64_t i = 0; i < 8; ++i) {
+      DefineFunction define;
+      define.function = i;
+      define.module = 1;
+      define.name = kKernels[random_.Below(std::size(kKernels))];
+      Send(define);
+    }
+    for (uint64_t id = 3; id < 8; ++id) {
+      Send(CreateStream{id});
+      Send(CreateEvent{id});
+    }
+    for (int i = 0; i < 8; ++i) {
+      Send(MapMemory{numbers_.Address() & ~uint64_t{4095}, static_cast<uint64_t>(random_.Between(1, 16)) * 4096});
+    }
+  }
+
+  void Step() {
+    if (replays_ && random_.Chance(0.02)) return SendProgress();
+    if (random_.Chance(0.01)) return LoadSomething();
+    if (random_.Chance(0.4)) return Send(Any<Launch>());
+    SendAny(AllOps());
+  }
+
+  template <typename... Ops>
+  void SendAny(OpList<Ops...>) {
+    int left = random_.Below(sizeof...(Ops));
+    ((left-- == 0 ? Send(Any<Ops>()) : void()), ...);
+  }
+
+  template <typename Op>
+  void Send(const Op& op) {
+    if constexpr (std::is_same_v<Op, RequestHostCall>) {
+      if (!calls_host_) return;
+      holds_ = true;
+    }
+    std::vector<std::byte> bulk;
+    if constexpr (std::is_same_v<Op, CopyToDevice>) bulk = BulkOf(op.extent);
+    if constexpr (std::is_same_v<Op, LoadModule>) bulk.resize(static_cast<size_t>(random_.Below(256)));
+    if (Op::kAnswer == Answer::kBlocking) {
+      asked_.push_back(asked_.size() + 1);
+      client_.SendFrame(Op::kNumber, asked_.back(), Encode(op)).IgnoreError();
+    } else {
+      client_.SendFrame(Op::kNumber, 0, Encode(op), bulk).IgnoreError();
+    }
+  }
+
+  // As long as the extent says, if that can be; at times not.
+  std::vector<std::byte> BulkOf(const device::Extent& extent) {
+    constexpr uint64_t kMost = 1 << 20;
+    uint64_t bytes = 0;
+    const bool fits = !__builtin_mul_overflow(extent.width, extent.height, &bytes) &&
+                      !__builtin_mul_overflow(bytes, extent.depth, &bytes) && bytes <= kMost;
+    if (!fits || random_.Chance(0.05)) bytes = static_cast<uint64_t>(random_.Below(5000));
+    return std::vector<std::byte>(bytes, std::byte{7});
+  }
+
+  // --- fields ---
+
+  template <typename Op>
+  Op Any() {
+    Op op;
+    std::apply([this](auto&... fields) { (Choose(fields), ...); }, op.Fields());
+    return op;
+  }
+  void Choose(bool& field) { field = random_.Chance(0.5); }
+  void Choose(std::string& field) { field = kKernels[random_.Below(std::size(kKernels))]; }
+  void Choose(device::Region& region) {
+    region.address = numbers_.Address();
+    if (random_.Chance(0.3)) region.row_pitch = numbers_.Size();
+    if (random_.Chance(0.2)) region.slice_pitch = numbers_.Size();
+  }
+  void Choose(device::Extent& extent) {
+    extent.width = random_.Chance(0.8) ? static_cast<uint64_t>(random_.Below(5000)) : numbers_.Size();
+    if (random_.Chance(0.2)) extent.height = numbers_.Id();
+    if (random_.Chance(0.1)) extent.depth = numbers_.Id();
+  }
+  // Of a size that comes to an end, or beyond what is allowed.
+  void Choose(device::LaunchConfig& config) {
+    config.grid = {static_cast<uint32_t>(random_.Between(random_.Chance(0.1) ? 0 : 1, 64)), 1, 1};
+    config.block = {static_cast<uint32_t>(random_.Between(random_.Chance(0.1) ? 0 : 1, 130)), 1, 1};
+    if (random_.Chance(0.1)) config.grid.y = 70'000;
+    if (random_.Chance(0.1)) config.block.z = static_cast<uint32_t>(random_.Between(0, 2000));
+    if (random_.Chance(0.1)) config.shared_bytes = static_cast<uint32_t>(numbers_.Wild());
+  }
+  // The kernels' (a, b, c, n, k), or not.
+  void Choose(std::vector<std::byte>& parameters) {
+    struct Parameters {
+      uint64_t a, b, c;
+      uint32_t n, k;
+    } values{numbers_.Address(), numbers_.Address(), numbers_.Address(), static_cast<uint32_t>(random_.Below(2000)),
+             static_cast<uint32_t>(random_.Next())};
+    parameters.resize(random_.Chance(0.95) ? sizeof(values) : static_cast<size_t>(random_.Below(200)));
+    std::memcpy(parameters.data(), &values, std::min(parameters.size(), sizeof(values)));
+  }
+  void Choose(device::Gemm& gemm) {
+    for (int64_t* size : {&gemm.m, &gemm.n, &gemm.k, &gemm.batch}) *size = random_.Below(20);
+    for (int64_t* pitch : {&gemm.lda, &gemm.ldb, &gemm.ldc, &gemm.ldd}) *pitch = random_.Below(40);
+    for (int64_t* stride : {&gemm.stride_a, &gemm.stride_b, &gemm.stride_c, &gemm.stride_d}) {
+      *stride = random_.Chance(0.9) ? random_.Below(500) : static_cast<int64_t>(numbers_.Wild());
+    }
+    for (device::DeviceAddress* address :
+         {&gemm.a, &gemm.b, &gemm.c, &gemm.d, &gemm.alpha_address, &gemm.beta_address, &gemm.bias}) {
+      *address = random_.Chance(0.8) ? numbers_.Address() : 0;
+    }
+    for (device::ElementType* type : {&gemm.type_a, &gemm.type_b, &gemm.type_c, &gemm.compute}) Choose(*type);
+    for (device::Transpose* transpose : {&gemm.transpose_a, &gemm.transpose_b}) Choose(*transpose);
+    gemm.pointer_arrays = random_.Chance(0.3);
+    gemm.scalars_on_device = random_.Chance(0.3);
+    if (random_.Chance(0.1)) gemm.m = static_cast<int64_t>(numbers_.Wild());
+  }
+  template <typename Number>
+  requires std::is_arithmetic_v<Number>
+  void Choose(Number& field) {
+    field = static_cast<Number>(random_.Chance(0.6)   ? numbers_.Id()
+                                : random_.Chance(0.5) ? numbers_.Address()
+                                                      : numbers_.Size());
+  }
+  template <typename Enumeration>
+  requires std::is_enum_v<Enumeration>
+  void Choose(Enumeration& field) {
+    field = static_cast<Enumeration>(random_.Chance(0.9) ? random_.Below(3) : random_.Below(256));
+  }
+
+  // --- what no client sends ---
+
+  void Load(uint64_t module, std::span<const std::byte> image) {
+    client_.SendFrame(LoadModule::kNumber, 0, Encode(LoadModule{module, true}), {image.begin(), image.end()})
+        .IgnoreError();
+  }
+  // A module that is cut short, or has some bytes changed. Nothing of it is launched: its loops need not end.
+  void LoadSomething() {
+    const auto* begin = reinterpret_cast<const std::byte*>(kRandomCudaKernels.data());
+    std::vector<std::byte> image(begin, begin + kRandomCudaKernels.size());
+    if (random_.Chance(0.3)) image.resize(static_cast<size_t>(random_.Below(static_cast<int>(image.size()))));
+    for (int changes = random_.Below(6); changes > 0 && !image.empty(); --changes) {
+      const auto at = static_cast<size_t>(random_.Below(static_cast<int>(image.size())));
+      image[at] = random_.Chance(0.5) ? static_cast<std::byte>(random_.Next())
+                                      : image[static_cast<size_t>(random_.Below(static_cast<int>(image.size())))];
+    }
+    constexpr uint64_t kBroken = 1'000;  // no id that Launch could meet
+    const uint64_t module = kBroken + numbers_.Id() % 4;
+    Load(module, image);
+    DefineFunction define;
+    define.function = module;
+    define.module = module;
+    define.name = kKernels[random_.Below(std::size(kKernels))];
+    Send(define);
+    GetAttributes attributes;
+    attributes.function = module;
+    Send(attributes);
+    if (random_.Chance(0.5)) Send(UnloadModule{module});
+  }
+  // What a client would send that goes on as predicted, at a place where perhaps nothing is; at times any bytes.
+  void SendProgress() {
+    ProgressWriter writer;
+    for (int records = random_.Below(4); records > 0; --records) {
+      const auto operation = static_cast<OperationId>(random_.Below(20));
+      switch (random_.Below(6)) {
+        case 0:
+          writer.Known(operation, static_cast<uint64_t>(random_.Below(40)));
+          break;
+        case 1:
+          writer.Forget();
+          break;
+        case 2:
+          writer.Wait();
+          break;
+        case 3:
+          writer.Lane(static_cast<uint64_t>(random_.Below(3)));
+          break;
+        default:
+          writer.Advance();
+      }
+    }
+    std::vector<std::byte> records = writer.Bytes();
+    if (random_.Chance(0.1)) records.push_back(static_cast<std::byte>(random_.Next()));
+    client_.SendFrame(static_cast<uint16_t>(FrameKind::kProgress), static_cast<uint64_t>(random_.Below(100)), records)
+        .IgnoreError();
+  }
+  void SendGarbage() {
+    std::vector<std::byte> head(static_cast<size_t>(random_.Below(100))), bulk(static_cast<size_t>(random_.Below(50)));
+    for (std::byte& byte : head) byte = static_cast<std::byte>(random_.Next());
+    client_.SendFrame(static_cast<uint16_t>(random_.Below(90)), random_.Next(), head, bulk).IgnoreError();
+  }
+
+  RawClient& client_;
+  const bool replays_;
+  Random random_;
+  Numbers numbers_;
+  std::vector<uint64_t> asked_;
+  const bool calls_host_ = random_.Chance(0.1);
+  bool holds_ = false;  // perhaps: a stream, until a host function has run
+};
+
+// A server with a software device, and the client's end of the link to it.
+class Session {
+ public:
+  explicit Session(bool replays) {
+    auto [ours, theirs] = link::MemoryPair();
+    auto device = MakeRandomProgramDevice(kQuota);
+    arena_ = device->Arena();
+    link::ChannelOptions options;
+    options.limits = ExecutorFrameLimits();
+    channel_ = link::Channel::Create(std::move(theirs), options);
+    executor_ = std::make_unique<Executor>(std::move(device), channel_.get());
+    if (replays) executor_->EnableReplay({});
+    channel_->Start(executor_.get());
+    client_ = std::make_unique<RawClient>(std::move(ours));
+  }
+  ~Session() {
+    executor_->Release();
+    executor_->Stop();
+    channel_->Stop();
+  }
+  RawClient& client() { return *client_; }
+  const device::Arena& arena() const { return arena_; }
+  const Executor& executor() const { return *executor_; }
+
+ private:
+  device::Arena arena_;
+  std::unique_ptr<link::Channel> channel_;
+  std::unique_ptr<Executor> executor_;
+  std::unique_ptr<RawClient> client_;
+};
+
+TEST(HostileClientTest, IsAnsweredOrEndedWhateverItSends) {
+  const uint64_t sessions = FromEnvironment("WHARF_HOSTILE_SESSIONS", 3000);
+  const uint64_t first = FromEnvironment("WHARF_HOSTILE_SEED", 1);
+  uint64_t answered = 0, ended = 0, launches = 0;
+  for (uint64_t seed = first; seed < first + sessions && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    const bool replays = seed % 2 == 0;
+    Session session(replays);
+    HostileClient hostile(session.client(), session.arena(), replays, seed);
+    hostile.Run();
+    if (hostile.HoldsAStream()) continue;  // what comes behind waits, and may
+    for (const uint64_t tag : hostile.Asked()) {
+      // Whatever was asked: only the header is looked at, or that the session is over.
+      const auto reply = session.client().Await<SynchronizeDevice>(tag);
+      if (absl::IsUnavailable(reply.status())) {
+        EXPECT_TRUE(session.client().Has(FrameKind::kGoodbye)) << "it ends without a word";
+        ++ended;
+        break;
+      }
+      EXPECT_FALSE(absl::IsDeadlineExceeded(reply.status())) << "request " << tag << " has no answer";
+      ++answered;
+    }
+    EXPECT_LE(session.executor().Counters().peak_mapped_bytes, kQuota);
+    launches += session.executor().Counters().launches;
+  }
+  const std::string sum = fmt::format("{} sessions: {} requests answered, {} launches, {} sessions ended\n", sessions,
+                                      answered, launches, ended);
+  std::fputs(sum.c_str(), stdout);
+  if (sessions >= 100) {  // or it tests nothing
+    EXPECT_GT(answered, 2 * sessions);
+    EXPECT_GT(launches, 5 * sessions);
+    EXPECT_GT(ended, sessions / 20);
+  }
+}
+
+}  // namespace
+}  // namespace wharf::offload
