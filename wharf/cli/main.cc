@@ -20,7 +20,7 @@ constexpr const char* kDescription = R"(Wharf runs CUDA programs on a GPU elsewh
   wharf run --server HOST:7070 -- ./program args…     on that machine, from one without GPU, driver or CUDA
   wharf doctor                                        what works here, and how to mend what does not)";
 
-constexpr const char* kFooter =
+constexpr const char* kMainFooter =
     "`wharf COMMAND --help` explains a command. Exit codes: 0 fine, 1 failed, 2 wrong usage.";
 
 // `wharf serve --ar` is another name of `wharf ar serve`. Removes the flag.
@@ -30,7 +30,7 @@ bool TakesArClients(std::vector<std::string>& arguments) {
 
 int Main(int argc, char** argv) {
   CLI::App app(kDescription, "wharf");
-  app.footer(kFooter);
+  app.footer(kMainFooter);
   app.set_version_flag("--version", std::string("wharf ") + kVersion);
   std::vector<std::string> program;
   AddRunCommand(app, program);

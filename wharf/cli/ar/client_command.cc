@@ -9,7 +9,7 @@
 namespace wharf::cli {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kArClientFooter = R"(
 For every frame, within that frame, the client has depth (warped from the server's last map, or the lite network's), pose
 (a Kalman filter over the IMU and what the server measures) and boxes (tracked by optical flow). What is offloaded when
 is AccuMO's decision, or a baseline's (--policy rr, "wrr 3:1", aao, la).
@@ -28,7 +28,7 @@ Examples: wharf ar client --server 10.0.0.2:7072 --synthetic H/H:3 --duration 20
 
 void AddArClientCommand(CLI::App& app) {
   CLI::App* command = ArCommand(app).add_subcommand("client", "Have depth, pose and boxes of every frame of a camera.");
-  command->footer(kFooter);
+  command->footer(kArClientFooter);
   auto options = std::make_shared<ArClientOptions>();
   AddServerAccess(command, options->access);
   AddNetworksOption(command, options->networks);

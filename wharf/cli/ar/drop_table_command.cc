@@ -14,7 +14,7 @@
 namespace wharf::cli {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kArDropTableFooter = R"(
 The network's result for every --step th frame of each video is tracked over every stride and compared with the truth and
 with the network's own result there. A table a video: OUTPUT/CATEGORY-NUMBER.drop.
 
@@ -69,7 +69,7 @@ absl::Status RunArDropTable(ArDropTableOptions& options) {
 
 void AddArDropTableCommand(CLI::App& app) {
   CLI::App* command = ArCommand(app).add_subcommand("drop-table", "Measure what local tracking costs, for emulation.");
-  command->footer(kFooter);
+  command->footer(kArDropTableFooter);
   auto options = std::make_shared<ArDropTableOptions>();
   AddNetworksOption(command, options->networks);
   command->add_option("--task", options->task, "depth or detection")

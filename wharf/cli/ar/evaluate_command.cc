@@ -20,7 +20,7 @@
 namespace wharf::cli {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kArEvaluateFooter = R"(
 AbsRel: the mean of |depth - truth| / truth over the pixels that show anything, and over frames. IoU: of boxes matched one
 to one within their class; a box of either side that stays alone counts as 0. Recall and precision: boxes that match with
 an IoU of at least 0.5. Boxes less than --least-height high count neither way.
@@ -168,7 +168,7 @@ absl::Status RunArEvaluate(const ArEvaluateOptions& options) {
 void AddArEvaluateCommand(CLI::App& app) {
   CLI::App* command =
       ArCommand(app).add_subcommand("evaluate", "Say how good the networks are on videos of a town that is not there.");
-  command->footer(kFooter);
+  command->footer(kArEvaluateFooter);
   auto options = std::make_shared<ArEvaluateOptions>();
   AddNetworksOption(command, options->networks);
   command->add_option("--split", options->split, "training, calibration or evaluation")->capture_default_str();

@@ -23,7 +23,7 @@
 namespace wharf::cli {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kArLatencyFooter = R"(
 Times are those of whole requests: bytes in, depth maps or boxes out; medians. A batch gains what a processor can share
 between images, on a CPU of few cores next to nothing.
 
@@ -101,7 +101,7 @@ absl::Status RunArLatency(ArLatencyOptions& options) {
 void AddArLatencyCommand(CLI::App& app) {
   CLI::App* command =
       ArCommand(app).add_subcommand("latency", "Measure how long a network takes here for each size of batch.");
-  command->footer(kFooter);
+  command->footer(kArLatencyFooter);
   auto options = std::make_shared<ArLatencyOptions>();
   AddNetworksOption(command, options->networks);
   command->add_option("--network", options->network, "depth, lite or detector")

@@ -14,7 +14,7 @@
 namespace wharf::cli {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kArRenderFooter = R"(
 What the folder holds, docs/world.md says. Evaluation videos must never be trained or calibrated on.
 
 Examples: wharf ar render --category H/H --video 3 --frames 0:600:10 --out /tmp/h-h-3
@@ -120,7 +120,7 @@ absl::Status RunArRender(const ArRenderOptions& options) {
 void AddArRenderCommand(CLI::App& app) {
   CLI::App* command =
       ArCommand(app).add_subcommand("render", "Make videos of a town that is not there, and their truth.");
-  command->footer(kFooter);
+  command->footer(kArRenderFooter);
   auto options = std::make_shared<ArRenderOptions>();
   command->add_option("--category", options->category, "L/L, L/H, H/L or H/H: what moves / how fast the camera turns")
       ->capture_default_str();

@@ -25,7 +25,7 @@
 namespace wharf::cli {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kArServeFooter = R"(
 Two kinds of clients come here. One that offloads by its own plan (wharf ar client) has depth, odometry and boxes found in
 whatever it sends; such clients take turns. One that asks for an accuracy is told when to offload: the server plans for
 all of these together, in batches, so that each stays within its accuracy drop.
@@ -121,7 +121,7 @@ absl::Status RunArServe(const ArServeOptions& options) {
 
 void AddArServeCommand(CLI::App& app) {
   CLI::App* command = ArCommand(app).add_subcommand("serve", "Find depth, motion and boxes in AR clients' pictures.");
-  command->footer(kFooter);
+  command->footer(kArServeFooter);
   auto options = std::make_shared<ArServeOptions>();
   AddNetworksOption(command, options->networks);
   command->add_option("--listen", options->listen, "HOST:PORT, [V6]:PORT or unix:PATH")->capture_default_str();

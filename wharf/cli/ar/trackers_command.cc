@@ -26,7 +26,7 @@ using report::Mean;
 using scene::Pose;
 using scene::World;
 
-constexpr const char* kFooter = R"(
+constexpr const char* kArTrackersFooter = R"(
 No network takes part: depths are the world's own, exact or with noise, motions for warping are true. So this is what the
 trackers lose by themselves.
 
@@ -266,7 +266,7 @@ absl::Status RunArTrackers(const ArTrackersOptions& options) {
 
 void AddArTrackersCommand(CLI::App& app) {
   CLI::App* command = ArCommand(app).add_subcommand("trackers", "Say what trackers and odometry lose, by stride.");
-  command->footer(kFooter);
+  command->footer(kArTrackersFooter);
   auto options = std::make_shared<ArTrackersOptions>();
   command->add_option("--split", options->split, "training, calibration or evaluation")->capture_default_str();
   command->add_option("--videos", options->videos, "Of each category, from number 0")

@@ -13,7 +13,7 @@
 namespace wharf::cli {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kArViewFooter = R"(
 Runs a client (wharf ar client) and a server (wharf ar serve) in this process, in real time, and shows for every second
 frame, above: what the camera sees with the boxes, and depth in colours, near is red and far is blue. Below: the way from
 above, white as the client thinks it is and green as it is, and the schedule, a band a task, bright where a frame was
@@ -66,7 +66,7 @@ absl::Status RunArView(ArClientOptions options) {
 
 void AddArViewCommand(CLI::App& app) {
   CLI::App* command = ArCommand(app).add_subcommand("view", "Show what an AR client sees and does, as a video file.");
-  command->footer(kFooter);
+  command->footer(kArViewFooter);
   auto options = std::make_shared<ArClientOptions>();
   options->duration = std::chrono::seconds(10);
   command->add_option("--out", options->view, "Write this: .mp4, .avi, or .png of the last frame")

@@ -22,7 +22,7 @@
 namespace wharf::cli {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kRunFooter = R"(
 After the options, with or without a --, comes the program's command line.
 
 The program is not changed: it loads Wharf's CUDA libraries instead of the vendor's. It must load CUDA as shared
@@ -346,7 +346,7 @@ std::shared_ptr<RunOptions> AddRunning(CLI::App& app, CLI::App* command, const s
 
 void AddRunCommand(CLI::App& app, const std::vector<std::string>& program) {
   CLI::App* command = app.add_subcommand("run", "Run an unmodified CUDA program on a server, or locally on this CPU.");
-  AddRunning(app, command, program, kFooter,
+  AddRunning(app, command, program, kRunFooter,
              "wharf run [--server HOST:PORT | --local] [OPTIONS] [--] PROGRAM [ARGUMENTS…]");
 }
 

@@ -17,14 +17,14 @@
 namespace wharf::cli {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kPipelinePlanFooter = R"(
 Examples: wharf pipeline plan --cluster hc1-large --models data/pipeline/g1.yaml --json plan.json
           wharf pipeline plan --cluster lab.yaml --models models.yaml --objective cost
           wharf pipeline plan --reference data/pipeline/reference_plans.csv
 --cluster takes a file (docs/pipeline.md) or one of the thesis's: hc1-large … hc4-large, hc1-small … hc4-small.
 Modes: ours; np: no model is cut; dart-r: one fast and one slow GPU each. Throughputs are what measured block times make.)";
 
-struct PlanOptions {
+struct PipelinePlanOptions {
   std::string cluster, models, reference, json, mode = "ours", objective = "throughput";
   std::optional<int> partitions;
   bool markdown = false;
@@ -54,7 +54,7 @@ absl::StatusOr<pipeline::Cluster> LoadCluster(const std::string& name) {
   return cluster.ok() ? cluster : In(name, cluster.status());
 }
 
-absl::Status RunPlan(const PlanOptions& options) {
+absl::Status RunPipelinePlan(const PipelinePlanOptions& options) {
   WHARF_ASSIGN_OR_RETURN(const pipeline::Cluster cluster, LoadCluster(options.cluster));
   WHARF_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.models));
   const auto list = pipeline::ParseModelList(text);
@@ -72,7 +72,7 @@ absl::Status RunPlan(const PlanOptions& options) {
 }
 
 // Every published case under its own rules; with --partitions, those that may cut models may cut them as often.
-absl::Status RunReference(const PlanOptions& options) {
+absl::Status RunReference(const PipelinePlanOptions& options) {
   WHARF_ASSIGN_OR_RETURN(const auto profiles, pipeline::LoadModelProfiles(FolderOf(options.reference)));
   WHARF_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.reference));
   const auto cases = pipeline::ParseReferenceCases(text, profiles);
@@ -95,8 +95,8 @@ absl::Status RunReference(const PlanOptions& options) {
 void AddPipelinePlanCommand(CLI::App& app) {
   CLI::App* command =
       PipelineCommand(app).add_subcommand("plan", "Plan which blocks of which models run on which pools of GPUs.");
-  command->footer(kFooter);
-  auto options = std::make_shared<PlanOptions>();
+  command->footer(kPipelinePlanFooter);
+  auto options = std::make_shared<PipelinePlanOptions>();
   CLI::Option* reference =
       command
           ->add_option("--reference", options->reference,
@@ -125,7 +125,7 @@ void AddPipelinePlanCommand(CLI::App& app) {
   command->callback([options] {
     const bool planning = !options->cluster.empty() && !options->models.empty();
     if (!planning && options->reference.empty()) throw CLI::RequiredError("--cluster and --models, or --reference,");
-    const absl::Status status = planning ? RunPlan(*options) : RunReference(*options);
+    const absl::Status status = planning ? RunPipelinePlan(*options) : RunReference(*options);
     if (!status.ok()) Fail(status);
   });
 }

@@ -14,7 +14,7 @@
 namespace wharf::cli {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kPipelineProfileFooter = R"(
 A class is a number of threads and a factor by which everything is slowed down: one machine plays several kinds of
 devices. vgpus:K measures also a half … a K-th of one (as many times as slow, while its other parts are busy alike). Times are medians, values in and out of the engine and rounding to halves included.
 
@@ -71,7 +71,7 @@ absl::Status RunProfileBlocks(ProfileBlocksOptions& options) {
 void AddPipelineProfileCommand(CLI::App& app) {
   CLI::App* command = PipelineCommand(app).add_subcommand(
       "profile", "Cut a model into blocks of about equal time and measure them on this machine.");
-  command->footer(kFooter);
+  command->footer(kPipelineProfileFooter);
   auto options = std::make_shared<ProfileBlocksOptions>();
   command->add_option("model", options->model, "An ONNX file")->type_name("MODEL.onnx")->required();
   command->add_option("--out", options->out, "Where profiles lie")->type_name("FOLDER")->required();

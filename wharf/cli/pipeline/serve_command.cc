@@ -16,7 +16,7 @@
 namespace wharf::cli {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kPipelineServeFooter = R"(
 Workers register in etcd; each is a host of the plan, with GPUs of its class. When workers come or go, the plan is made anew for
 those there are, from the same profiles. A lost worker's requests begin again if their deadlines allow it; otherwise
 they are answered as dropped. A token and certificates are for both: clients that connect, and workers.
@@ -95,7 +95,7 @@ absl::Status RunPipelineServe(const PipelineServeOptions& options) {
 
 void AddPipelineServeCommand(CLI::App& app) {
   CLI::App* command = PipelineCommand(app).add_subcommand("serve", "Carry a plan out on the workers there are.");
-  command->footer(kFooter);
+  command->footer(kPipelineServeFooter);
   auto options = std::make_shared<PipelineServeOptions>();
   command->add_option("plan", options->plan, "What wharf pipeline plan --json wrote")
       ->type_name("PLAN.json")

@@ -12,7 +12,7 @@
 namespace wharf::cli {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kPipelineSimulateFooter = R"(
 The scheduler is the one that serves for real, on a virtual clock; GPUs take the plan's times, and transfers share their
 hosts' links. Load 1 is what the plan says it serves, divided among the models by their weights.
 
@@ -104,7 +104,7 @@ absl::Status RunSimulate(const SimulateOptions& options) {
 void AddPipelineSimulateCommand(CLI::App& app) {
   CLI::App* command = PipelineCommand(app).add_subcommand(
       "simulate", "Serve a plan in virtual time: SLO attainment, utilisation, where time went.");
-  command->footer(kFooter);
+  command->footer(kPipelineSimulateFooter);
   auto options = std::make_shared<SimulateOptions>();
   command->add_option("plan", options->plan, "What wharf pipeline plan --json wrote")
       ->type_name("PLAN.json")

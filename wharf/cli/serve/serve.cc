@@ -12,7 +12,7 @@
 namespace wharf::cli {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kServeFooter = R"(
 Every client gets a worker process of its own: a fault or a crash of one never touches another. Addresses that other
 machines can reach need a token or mutual TLS:
   openssl rand -hex 32 > token && wharf serve --listen 0.0.0.0:7070 --token-file token
@@ -23,7 +23,7 @@ SIGTERM drains and ends with code 0; SIGUSR1 logs the counters. WHARF_LOG=debug|
 void AddServeCommand(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "serve", "Offer this machine's GPU or CPU to other machines: to `wharf run` and `wharf split`.");
-  command->footer(kFooter);
+  command->footer(kServeFooter);
   auto options = std::make_shared<server::ServerOptions>();
   options->cache_directory = CacheDirectory();
   // main.cc sees to it before this command does.

@@ -21,7 +21,7 @@
 namespace wharf::cli {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kSplitProfileFooter = R"(
 Examples: wharf profile resnet18.onnx
           wharf profile resnet18.onnx --json server.json                    on the server
           wharf profile resnet18.onnx --json device.json --time-scale 6    a machine 6 times as slow as this one
@@ -79,7 +79,7 @@ absl::Status RunProfile(const ProfileOptions& options) {
 
 void AddProfileCommand(CLI::App& app) {
   CLI::App* command = app.add_subcommand("profile", "Measure how long a model's operators take on this machine.");
-  command->footer(kFooter);
+  command->footer(kSplitProfileFooter);
   auto options = std::make_shared<ProfileOptions>();
   command->add_option("model", options->model, "The model; open dimensions are 1")->type_name("MODEL.onnx")->required();
   command->add_option("--json", options->json, "Write the profile here, for wharf plan")->type_name("FILE");

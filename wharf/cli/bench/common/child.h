@@ -11,6 +11,9 @@
 
 namespace wharf::cli {
 
+// The program that runs, as Child::Start takes it.
+inline constexpr const char* kOurselves = "/proc/self/exe";
+
 // Not thread-safe. Ends with this object (SIGTERM), or at the latest with this process.
 class Child {
  public:

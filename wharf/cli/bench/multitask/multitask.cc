@@ -25,9 +25,8 @@ namespace {
 
 using multitask::Calibration;
 using multitask::Networks;
-using multitask::System;
 
-constexpr const char* kFooter = R"(
+constexpr const char* kBenchMultitaskFooter = R"(
 Every frame of every video is shown to all systems at once; networks, trackers and accuracy models run for real on it.
 Time is virtual: offloads and the flow of depth's accuracy model take what --latencies say (thesis: measured there;
 thesis-5g and thesis-a40: derived from it; measured: what one core of this machine computes, without a link).
@@ -208,7 +207,7 @@ class BenchMultitask {
   absl::StatusOr<std::string> DependedOn(const Calibration& calibration) const {
     std::string text = fmt::format("{} tasks, {} frames, oracle {}\n{}", options_.tasks, Frames(), options_.oracle,
                                    calibration.Json());
-    for (const System& system : systems_) {
+    for (const multitask::System& system : systems_) {
       text += fmt::format("{} {} {}", system.policy, WeightsText(system.weights), system.profile.name);
       for (const multitask::TaskLatency& task : system.profile.tasks)
         text += fmt::format(" {}:{}:{}", task.task, task.offload_ms, task.model_ms);
@@ -319,7 +318,7 @@ class BenchMultitask {
   LoadedNetworks loaded_;
   std::vector<Weights> weights_;
   std::vector<VideoJob> jobs_;
-  std::vector<System> systems_;
+  std::vector<multitask::System> systems_;
   multitask::ComponentTimes times_;
 };
 
@@ -348,7 +347,7 @@ void SetDefaults(BenchMultitaskOptions& options) {
 void AddBenchMultitaskCommand(CLI::App& app) {
   CLI::App* command = ModelBenchCommand(app).add_subcommand(
       "multitask", "One AR client that offloads several tasks: AccuMO beside static schedules.");
-  command->footer(kFooter);
+  command->footer(kBenchMultitaskFooter);
   auto options = std::make_shared<BenchMultitaskOptions>();
   AddNetworksOption(command, options->networks);
   command->add_option("--videos", options->videos, "Of each category")

@@ -21,7 +21,7 @@
 namespace wharf::cli {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kBenchOffloadFooter = R"(
 Each figure comes from two runs, N inferences apart, so loading and warming up do not count. What is measured begins at the
 start of the trace in every run. A machine is not equally fast all the time: with --rounds the modes of a link take turns.
 
@@ -325,7 +325,7 @@ std::vector<std::string> ModeNames() {
 
 void AddOffload(CLI::App* bench) {
   CLI::App* command = bench->add_subcommand("offload", "What offloading costs, by mode and link.");
-  command->footer(kFooter);
+  command->footer(kBenchOffloadFooter);
   auto options = std::make_shared<BenchOptions>();
   command->add_option("--modes", options->modes, "Which modes, separated by commas")
       ->delimiter(',')

@@ -10,8 +10,6 @@
 namespace wharf::cli {
 namespace {
 
-constexpr const char* kOurselves = "/proc/self/exe";
-
 // An empty place for a run's file.
 std::string FreshFile(const ScratchDirectory& scratch, const std::string& name) {
   const std::string path = scratch.File(name);

@@ -16,7 +16,7 @@
 namespace wharf::cli {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kBenchPipelineFooter = R"(
 Nothing runs: the measured block times of 18 models on four classes of GPUs (data/pipeline) drive the planner, and the
 scheduler serves its plans in virtual time. Throughputs and utilisation are modelled by that.
 
@@ -232,7 +232,7 @@ absl::Status BenchPipeline(const BenchPipelineOptions& options) {
 void AddBenchPipelineCommand(CLI::App& app) {
   CLI::App* command = app.get_subcommand("bench")->add_subcommand(
       "pipeline", "Plans and schedulers on pools of fast and slow GPUs: the most they serve within SLOs.");
-  command->footer(kFooter);
+  command->footer(kBenchPipelineFooter);
   auto options = std::make_shared<BenchPipelineOptions>();
   command->add_option("--clusters", options->clusters, "Which, separated by commas")
       ->delimiter(',')

@@ -20,7 +20,7 @@ namespace {
 
 using serving::System;
 
-constexpr const char* kFooter = R"(
+constexpr const char* kBenchServingFooter = R"(
 Clients are emulated in virtual time: their cameras, links and schedules one by one; what their trackers lose is looked
 up in tables that wharf ar drop-table makes of real networks and trackers. The scheduler is the one that serves for
 real. The engine takes the times of --profile: a file of wharf ar latency --json, or GPU:MODEL of the measured block
@@ -226,7 +226,7 @@ absl::Status BenchServing(BenchServingOptions options) {
 void AddBenchServingCommand(CLI::App& app) {
   CLI::App* command =
       ModelBenchCommand(app).add_subcommand("serving", "Many AR clients on one server: ARISE beside its baselines.");
-  command->footer(kFooter);
+  command->footer(kBenchServingFooter);
   auto options = std::make_shared<BenchServingOptions>();
   command->add_option("--drop-tables", options->drop_tables, "Of depth: *.drop")->type_name("DIR")->required();
   command->add_option("--detection-tables", options->detection_tables, "Of detection, for Figure 3.22")

@@ -13,8 +13,6 @@
 namespace wharf::cli {
 namespace {
 
-constexpr const char* kOurselves = "/proc/self/exe";
-
 class SplitBench {
  public:
   explicit SplitBench(const SplitRunPlan& plan)

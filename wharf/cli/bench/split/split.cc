@@ -18,7 +18,7 @@
 namespace wharf::cli {
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kBenchSplitFooter = R"(
 Models are ONNX files, which run: `wharf split` on one half of the cores, over an emulated link, with a server on the
 other half, the device slowed down (--slow-down) to be as far behind the server as the paper's robot; every result is
 compared with the whole model's. Systems take turns in each round, and each sees a trace from its beginning.
@@ -217,7 +217,7 @@ absl::Status BenchSplit(const BenchSplitOptions& options) {
 void AddBenchSplitCommand(CLI::App& app) {
   CLI::App* command = app.get_subcommand("bench")->add_subcommand(
       "split", "Systems that split an inference between device and server, by model and link.");
-  command->footer(kFooter);
+  command->footer(kBenchSplitFooter);
   auto options = std::make_shared<BenchSplitOptions>();
   std::vector<std::string> systems;
   for (const split::PlannerKind& kind : split::PlannerKinds()) systems.emplace_back(kind.name);
