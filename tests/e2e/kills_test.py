@@ -1,0 +1,91 @@
+"""Processes killed at random: a program, a session's worker, an idle worker, the server. Whoever is left goes on, whoever
+lost the other end says so, and the next program finds a server that serves.
+
+WHARF_KILLS: how many (default 12); WHARF_SEED: of the random numbers.
+"""
+
+import os
+import random
+import signal
+import unittest
+
+from wharf_fixture import PATIENCE, EndToEndTest, Server, wait_until
+
+KILLS = int(os.environ.get("WHARF_KILLS", "12"))
+SEED = int(os.environ.get("WHARF_SEED", "1"))
+FOR_EVER = 10**9  # rounds
+PROGRAMS = 3
+
+
+class Kills(EndToEndTest):
+    def setUp(self):
+        super().setUp()
+        self.random = random.Random(SEED)
+        self.server = None
+        self.programs = []
+
+    def fill_up(self):
+        """A server, and as many programs as there are to be, each in a session of its own."""
+        if self.server is None:
+            self.server = Server(self.folder, "--resume-timeout", "1s")
+            self.addCleanup(self.server.stop)
+        while len(self.programs) < PROGRAMS:
+            options = ["--mode", self.random.choice(["posted", "replay"]), "--resume", "1s"]
+            self.programs.append(self.start_program(self.server, "looper", FOR_EVER, options=options))
+        wait_until(lambda: len(self.sessions()) == PROGRAMS, "every program has its session, and nobody else")
+
+    def sessions(self):
+        return [one["pid"] for one in self.server.status().get("sessions", [])]
+
+    def ended(self):
+        return [one for one in self.programs if one.poll() is not None]
+
+    def expect_end(self, program):
+        """It gets CUDA's error, and says why in words."""
+        out, err = program.communicate(timeout=PATIENCE)
+        self.assertEqual(program.returncode, 3, out + err)
+        self.assertIn("wharf: ", err)
+        self.assertIn("cudaErrorUnknown", err)
+
+    def kill_program(self):
+        victim = self.programs.pop(self.random.randrange(PROGRAMS))
+        victim.kill()
+        victim.communicate(timeout=PATIENCE)
+
+    def kill_worker(self):
+        os.kill(self.random.choice(self.sessions()), signal.SIGKILL)
+        wait_until(self.ended, "its program ends")
+        (victim,) = self.ended()
+        self.expect_end(victim)
+        self.programs.remove(victim)
+
+    def kill_idle_worker(self):
+        idle = set(self.server.workers()) - set(self.sessions())
+        for worker in idle:
+            os.kill(worker, signal.SIGKILL)
+
+    def kill_server(self):
+        self.server.process.kill()
+        for program in self.programs:
+            self.expect_end(program)
+        self.server.stop()
+        self.server, self.programs = None, []
+
+    def test_the_others_go_on(self):
+        kinds = (self.kill_program, self.kill_worker, self.kill_idle_worker, self.kill_server)
+        counts = dict.fromkeys((kind.__name__ for kind in kinds), 0)
+        for number in range(KILLS):
+            with self.subTest(number):
+                self.fill_up()
+                kill = kinds[number] if number < len(kinds) else self.random.choices(kinds, (10, 10, 10, 1))[0]
+                kill()
+                counts[kill.__name__] += 1
+                self.assertEqual(self.ended(), [], f"{kill.__name__} ended a program that it had not to")
+        self.fill_up()
+        done = self.run_program(self.server, "looper", 50)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        print(counts)
+
+
+if __name__ == "__main__":
+    unittest.main()
