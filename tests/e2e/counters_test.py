@@ -1,9 +1,11 @@
 """What a mode costs, by the counters: posted calls wait only where the program truly waits."""
 
 import json
+import os
+import subprocess
 import unittest
 
-from wharf_fixture import SOURCE, EndToEndTest
+from wharf_fixture import BIN, PATIENCE, PROGRAMS, SOURCE, EndToEndTest, environment
 
 FEW, MORE = 2, 12
 
@@ -71,6 +73,18 @@ class Counters(EndToEndTest):
     def test_loading_costs_a_handful_of_round_trips(self):
         stats = self.stats(self.server, "looper", 1, mode="posted")
         self.assertLessEqual(stats["blocking_round_trips"], 1)
+
+    def test_replay_as_published_runs(self):
+        self.assertEqual(self.stats(self.server, "looper", 20, mode="replay_speculative")["mode"], "replay_speculative")
+
+    def test_the_library_that_programs_load_has_no_baselines(self):
+        variables = {**(environment(self.folder) or os.environ), "LD_LIBRARY_PATH": str(BIN.parent / "lib" / "wharf"),
+                     "WHARF_SERVER": self.server.address}
+        for name, value, said in (("WHARF_SEARCH", "published", "`wharf run --search`"),
+                                  ("WHARF_MODE", "replay_speculative", "it must be replay, posted, cached or percall")):
+            done = subprocess.run([PROGRAMS / "looper", "2"], capture_output=True, text=True, timeout=PATIENCE,
+                                  env={**variables, name: value})
+            self.assert_one_clear_line(done, name, said)
 
 
 if __name__ == "__main__":

@@ -154,8 +154,11 @@ std::map<std::string, std::string> ServerVariables(const RunOptions& options, co
 // What the program needs to find our libraries, and its server.
 std::map<std::string, std::string> Environment(const RunOptions& options, const std::string& shims) {
   std::map<std::string, std::string> variables = ServerVariables(options, "WHARF_");
+  std::string folders = shims;
+  if (options.mode == "replay_speculative" || options.search != "incremental") folders = shims + "/baselines:" + shims;
   const char* library_path = getenv("LD_LIBRARY_PATH");
-  variables["LD_LIBRARY_PATH"] = library_path == nullptr || *library_path == '\0' ? shims : shims + ":" + library_path;
+  if (library_path != nullptr && *library_path != '\0') folders += std::string(":") + library_path;
+  variables["LD_LIBRARY_PATH"] = folders;
   variables["LD_PRELOAD"] = Preload(shims);
   variables["WHARF_SEARCH"] = options.search;
   return variables;
@@ -258,8 +261,8 @@ void CheckUsage(RunOptions& options) {
   }
   if (options.partition == "remote") return;
   if (options.local) throw CLI::ValidationError("run", "--partition wants a --server: with --local all runs here");
-  if (options.mode == "percall" || options.mode == "cached") {
-    throw CLI::ValidationError("run", "--partition goes with --mode replay, posted or replay_speculative");
+  if (options.mode != "replay" && options.mode != "posted") {
+    throw CLI::ValidationError("run", "--partition goes with --mode replay or posted");
   }
 }
 

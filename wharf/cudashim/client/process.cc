@@ -10,10 +10,10 @@
 #include "wharf/base/log.h"
 #include "wharf/base/mutex.h"
 #include "wharf/base/trace.h"
+#include "wharf/cudashim/client/baselines.h"
 #include "wharf/cudashim/client/host_ranges.h"
 #include "wharf/cudashim/client/interruption.h"
 #include "wharf/cudashim/client/module_state.h"
-#include "wharf/offload/client/prediction/sequence_tracker.h"
 #include "wharf/offload/client/session_environment.h"
 
 namespace wharf::client {
@@ -34,8 +34,8 @@ void Print(std::string_view text) {
 
 absl::StatusOr<std::unique_ptr<offload::ClientSession>> OpenSession() {
   TrustLockOrder();
-  WHARF_RETURN_IF_ERROR(offload::SearchFromEnvironment().status());
   offload::ClientSessionOptions options;
+  WHARF_RETURN_IF_ERROR(ChooseBaselines(options));
   options.program = ProgramName();
   options.output = Print;
   return offload::OpenSession(offload::kProgramVariables, std::move(options), TellUser);
@@ -183,8 +183,9 @@ void Process::WriteStats(Connection* connection) {
   offload::DescribeDevice::Reply device;
   const char* mode = "none";
   if (connection != nullptr) {
-    static constexpr const char* kModes[] = {"posted", "percall", "cached", "replay", "replay_speculative"};
-    mode = kModes[static_cast<int>(connection->session->mode())];
+    static constexpr const char* kModes[] = {"posted", "percall", "cached", "replay"};
+    const bool is_unsafe = connection->session->options().unsafe_replay;
+    mode = is_unsafe ? "replay_speculative" : kModes[static_cast<int>(connection->session->mode())];
     counters = connection->session->Counters();
     if (connection->session->Ask(offload::SessionStats{}, &server) != CudaError::kSuccess) server = {};
     if (connection->session->Ask(offload::DescribeDevice{}, &device) != CudaError::kSuccess) device = {};

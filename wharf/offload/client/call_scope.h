@@ -17,16 +17,14 @@ enum class CallClass : uint8_t {
 };
 
 enum class Mode : uint8_t {
-  kPosted,             // the classes above
-  kPerCall,            // every call costs exactly one blocking round trip, as in per-call remoting
-  kCached,             // the same, but kLocal calls are answered locally
-  kReplay,             // kPosted, and what the server can predict is not sent (docs/replay.md)
-  kReplaySpeculative,  // replay as published: the server runs ahead without a way back. Unsafe; a baseline
+  kPosted,   // the classes above
+  kPerCall,  // every call costs exactly one blocking round trip, as in per-call remoting
+  kCached,   // the same, but kLocal calls are answered locally
+  kReplay,   // kPosted, and what the server can predict is not sent (docs/replay.md)
 };
 
 // Whether every call costs a round trip.
 inline bool IsPerCall(Mode mode) { return mode == Mode::kPerCall || mode == Mode::kCached; }
-inline bool IsReplay(Mode mode) { return mode == Mode::kReplay || mode == Mode::kReplaySpeculative; }
 
 // One call of the program on this thread. Scopes nest (a function implemented by others): the outermost one counts.
 class CallScope {

@@ -21,9 +21,10 @@ absl::StatusOr<std::unique_ptr<ClientSession>> ClientSession::Open(std::unique_p
   session->channel_->Start(session.get());
   WHARF_RETURN_IF_ERROR(session->ShakeHands());
   ClientSession* const raw = session.get();
-  if (IsReplay(raw->mode()) && (raw->welcome_.features & kFeatureReplay) != 0) {
-    raw->replay_ = std::make_unique<ReplayClient>(raw->channel_.get(), &raw->requests_, &raw->liveness_,
-                                                  raw->options_.clock, raw->mode() == Mode::kReplaySpeculative);
+  if (raw->mode() == Mode::kReplay && (raw->welcome_.features & kFeatureReplay) != 0) {
+    raw->replay_ =
+        std::make_unique<ReplayClient>(raw->channel_.get(), &raw->requests_, &raw->liveness_, raw->options_.clock,
+                                       raw->options_.unsafe_replay, raw->options_.search);
     raw->replay_->Start();
   }
   raw->liveness_.Start([raw] {
@@ -61,8 +62,8 @@ absl::Status ClientSession::ShakeHands() {
   hello.token = options_.token;
   hello.program = options_.program;
   hello.memory_wish = options_.memory_wish;
-  if (IsReplay(mode())) hello.features |= kFeatureReplay;
-  if (mode() == Mode::kReplaySpeculative) hello.features |= kFeatureUnsafeReplay;
+  if (mode() == Mode::kReplay) hello.features |= kFeatureReplay;
+  if (options_.unsafe_replay) hello.features |= kFeatureUnsafeReplay;
   WHARF_ASSIGN_OR_RETURN(welcome_, handshake_.Greet(*channel_, hello, options_.timeout));
   return absl::OkStatus();
 }

@@ -40,6 +40,9 @@ struct ClientSessionOptions {
   uint64_t memory_wish = 0;
   Nanoseconds timeout = std::chrono::seconds(10);
   Mode mode = Mode::kPosted;
+  // Of kReplay. Unsafe: as published, the server runs ahead without a way back. The search reports sequences only.
+  bool unsafe_replay = false;
+  LaneSearchFactory search = MakeIncrementalSearch;
   std::function<void(std::string_view)> output;   // text printed by kernels; on the reader thread
   std::function<void(std::string_view)> on_lost;  // once, with the reason
   const Clock* clock = &Clock::Real();            // outlives the session
@@ -69,6 +72,7 @@ class ClientSession final : private link::FrameHandler {
   ~ClientSession() override;
 
   const Welcome& welcome() const { return welcome_; }
+  const ClientSessionOptions& options() const { return options_; }
   Mode mode() const { return options_.mode; }
 
   using Request = offload::Request;

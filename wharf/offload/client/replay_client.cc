@@ -21,12 +21,13 @@ constexpr size_t kMaxRecordBytes = 64 << 10;
 }  // namespace
 
 ReplayClient::ReplayClient(link::Channel* channel, RequestTable* requests, LivenessMonitor* liveness,
-                           const Clock* clock, bool begins_with_input)
+                           const Clock* clock, bool begins_with_input, LaneSearchFactory search)
     : channel_(channel),
       requests_(requests),
       liveness_(liveness),
       clock_(clock),
-      begins_with_input_(begins_with_input) {}
+      begins_with_input_(begins_with_input),
+      predictor_(search) {}
 
 ReplayClient::~ReplayClient() {
   Stop();

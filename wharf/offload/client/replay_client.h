@@ -44,7 +44,7 @@ class ReplayClient {
   // All outlive the client. `begins_with_input`: the server runs ahead as soon as input arrives, so each input is told
   // at once (the published scheme).
   ReplayClient(link::Channel* channel, RequestTable* requests, LivenessMonitor* liveness, const Clock* clock,
-               bool begins_with_input);
+               bool begins_with_input, LaneSearchFactory search = MakeIncrementalSearch);
   ~ReplayClient();
   ReplayClient(const ReplayClient&) = delete;
   ReplayClient& operator=(const ReplayClient&) = delete;

@@ -51,9 +51,7 @@ class Variables {
     if (text == "posted") return Mode::kPosted;
     if (text == "percall") return Mode::kPerCall;
     if (text == "cached") return Mode::kCached;
-    if (text == "replay_speculative") return Mode::kReplaySpeculative;
-    return InvalidArgument("{}MODE is '{}': it must be replay, posted, cached, percall or replay_speculative", prefix_,
-                           text);
+    return InvalidArgument("{}MODE is '{}': it must be replay, posted, cached or percall", prefix_, text);
   }
 
   std::optional<link::TlsClientOptions> Tls() const {
@@ -100,7 +98,11 @@ absl::StatusOr<std::unique_ptr<ClientSession>> OpenSession(std::string_view pref
     return NotFound("no server is set: start the program with `wharf run --server HOST:PORT -- PROGRAM`");
   }
   WHARF_ASSIGN_OR_RETURN(options.token, variables.Token());
-  WHARF_ASSIGN_OR_RETURN(options.mode, variables.CallMode());
+  if (options.unsafe_replay) {
+    options.mode = Mode::kReplay;
+  } else {
+    WHARF_ASSIGN_OR_RETURN(options.mode, variables.CallMode());
+  }
   options.timeout = variables.Timeout();
   options.on_lost = [server, tell](std::string_view reason) {
     tell(fmt::format("lost the server {} ({}); CUDA calls fail from now on", server, reason));

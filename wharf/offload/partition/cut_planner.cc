@@ -60,7 +60,7 @@ double UpRate(const link::LinkEstimate& link) {
 }  // namespace
 
 CutPlanner::CutPlanner(std::function<link::LinkEstimate()> link)
-    : link_(std::move(link)), finder_(MakeSequenceFinder(SearchAlgorithm::kIncremental, {})) {}
+    : link_(std::move(link)), finder_(MakeSequenceFinder({})) {}
 
 CutPlanner::Made CutPlanner::Describe(const StepOp& op, const Access& access) {
   std::vector<uint64_t> words = {op.index(), std::visit(NameOf(), op), StreamOf(op).value_or(0)};

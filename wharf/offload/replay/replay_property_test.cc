@@ -155,7 +155,7 @@ bool ExpectSameTogether(uint64_t seed) {
 }
 
 // The published scheme executes the whole sequence as soon as it starts and has no way back.
-TEST(ReplayProperty, OnlyTheSpeculativeModeCorruptsAProgramThatDeviatesAfterAnInPlaceUpdate) {
+TEST(ReplayProperty, OnlyUnsafeReplayCorruptsAProgramThatDeviatesAfterAnInPlaceUpdate) {
   const auto op = [](OpKind kind, uint8_t buffer) {
     Op made;
     made.kind = kind;
@@ -174,7 +174,7 @@ TEST(ReplayProperty, OnlyTheSpeculativeModeCorruptsAProgramThatDeviatesAfterAnIn
   program.push_back(op(OpKind::kDownload, 0));  // and no update
   const Trace reference = Reference(program, {});
   EXPECT_EQ(Difference(reference, ExecuteIn(Mode::kReplay, program, {}), /*deferred=*/true), std::nullopt);
-  const auto corrupted = Difference(reference, ExecuteIn(Mode::kReplaySpeculative, program, {}), /*deferred=*/true);
+  const auto corrupted = Difference(reference, ExecuteIn(Mode::kReplay, program, {.unsafe_replay = true}), /*deferred=*/true);
   ASSERT_TRUE(corrupted.has_value());
   EXPECT_THAT(*corrupted, ::testing::StartsWith(fmt::format("op {}: byte", program.size() - 1)));
 }

@@ -65,7 +65,7 @@ device::Footprint WritesFirstIfGuarded() {
 
 class ReplayTest : public testing::Test {
  protected:
-  void Open(Mode mode = Mode::kReplay, bool oblivious = true) {
+  void Open(Mode mode = Mode::kReplay, bool oblivious = true, bool unsafe = false) {
     auto [ours, theirs] = link::MemoryPair();
     auto device = std::make_unique<FakeDevice>(Kernels());
     if (oblivious) {
@@ -77,6 +77,7 @@ class ReplayTest : public testing::Test {
     server_ = std::make_unique<LoopbackServer>(std::move(theirs), std::move(device));
     ClientSessionOptions options;
     options.mode = mode;
+    options.unsafe_replay = unsafe;
     options.timeout = std::chrono::minutes(2);
     auto session = ClientSession::Open(std::move(ours), options);
     ASSERT_TRUE(session.ok()) << session.status();
@@ -278,7 +279,7 @@ TEST_F(ReplayTest, WhatDidNotHappenIsTakenBack) {
 }
 
 TEST_F(ReplayTest, ThePublishedSchemeCannotTakeBack) {
-  Open(Mode::kReplaySpeculative);
+  Open(Mode::kReplay, /*oblivious=*/true, /*unsafe=*/true);
   for (uint8_t i = 1; i <= 4; ++i) Infer(i);
   Upload(kInput, 5);
   Synchronize();

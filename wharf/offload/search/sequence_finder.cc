@@ -9,21 +9,9 @@
 namespace wharf::offload {
 namespace {
 
-std::unique_ptr<LaneSearch> MakeLaneSearch(SearchAlgorithm algorithm, const SearchOptions& options, uint64_t* next_id) {
-  switch (algorithm) {
-    case SearchAlgorithm::kIncremental:
-      return MakeIncrementalSearch(options, next_id);
-    case SearchAlgorithm::kPublished:
-      return MakePublishedSearch(options, next_id);
-    case SearchAlgorithm::kDataDependency:
-      return MakeDataDependencySearch(options, next_id);
-  }
-  return nullptr;
-}
-
 class LanesFinder : public SequenceFinder {
  public:
-  LanesFinder(SearchAlgorithm algorithm, const SearchOptions& options) : algorithm_(algorithm), options_(options) {
+  LanesFinder(const SearchOptions& options, LaneSearchFactory search) : search_(search), options_(options) {
     options_.repeats = std::max(options_.repeats, 2u);
     options_.max_sequences = std::max(options_.max_sequences, 1u);
   }
@@ -32,7 +20,7 @@ class LanesFinder : public SequenceFinder {
     LaneSearch* lane = Find(record.lane);
     if (lane == nullptr) {
       if (lanes_.size() >= options_.max_lanes) return SearchEvent::kNone;
-      lanes_.emplace_back(record.lane, MakeLaneSearch(algorithm_, options_, &next_id_));
+      lanes_.emplace_back(record.lane, search_(options_, &next_id_));
       lane = lanes_.back().second.get();
     }
     return lane->Add(record);
@@ -52,7 +40,7 @@ class LanesFinder : public SequenceFinder {
     return nullptr;
   }
 
-  const SearchAlgorithm algorithm_;
+  const LaneSearchFactory search_;
   SearchOptions options_;
   uint64_t next_id_ = 1;
   std::vector<std::pair<uint32_t, std::unique_ptr<LaneSearch>>> lanes_;
@@ -60,8 +48,8 @@ class LanesFinder : public SequenceFinder {
 
 }  // namespace
 
-std::unique_ptr<SequenceFinder> MakeSequenceFinder(SearchAlgorithm algorithm, const SearchOptions& options) {
-  return std::make_unique<LanesFinder>(algorithm, options);
+std::unique_ptr<SequenceFinder> MakeSequenceFinder(const SearchOptions& options, LaneSearchFactory search) {
+  return std::make_unique<LanesFinder>(options, search);
 }
 
 }  // namespace wharf::offload

@@ -1,11 +1,11 @@
 // Finds the operator sequence of an inference in the stream of operators a program issues, with no hint from it.
 //
-//   auto finder = MakeSequenceFinder(SearchAlgorithm::kIncremental, {});
+//   auto finder = MakeSequenceFinder({});
 //   switch (finder->Add(record)) {
 //     case SearchEvent::kFound: ...          // finder->Current(record.lane) describes the sequence that ended just now
 //
-// What counts as an inference, and why, is docs/replay.md, "Finding the sequence". The problem and two of the
-// algorithms are RRTO's (rrto-mec, section III-B2, Algorithms 1 and 2; rrto-robotic-iot, section IV-C, Algorithm 3).
+// What counts as an inference, and why, is docs/replay.md, "Finding the sequence". The problem is RRTO's; the
+// algorithms that it publishes are in search/baselines.
 #pragma once
 
 #include <cstddef>
@@ -45,13 +45,6 @@ struct FoundSequence {
   uint64_t repeats = 0;  // seen since it was found, those that it was found by included
 };
 
-enum class SearchAlgorithm : uint8_t {
-  kIncremental,     // ours: constant work a record, sequences that alternate, loops
-  kPublished,       // Operator Sequence Search (rrto-mec): searches the whole log at every output copy
-  kDataDependency,  // Data Dependency Search (rrto-robotic-iot): a graph over the whole log, searched at every output
-                    // copy
-};
-
 struct SearchOptions {
   // How often a sequence must have occurred, one after the other, to be found: three, so that it is known when the
   // third steady inference ends, and a loop of two turns is not taken for an inference. At least 2.
@@ -67,7 +60,7 @@ class SequenceFinder {
  public:
   virtual ~SequenceFinder() = default;
 
-  // Records one operator. The record's spans are read during the call only. kIncremental: amortised O(1) in the length
+  // Records one operator. The record's spans are read during the call only. Ours: amortised O(1) in the length
   // of the log (a hash lookup a buffer, and at an input copy O(log capacity)), no allocation while nothing new is
   // found.
   virtual SearchEvent Add(const OperatorRecord& record) = 0;
@@ -76,6 +69,14 @@ class SequenceFinder {
   virtual const std::optional<FoundSequence>& Current(uint32_t lane = 0) const = 0;
 };
 
-std::unique_ptr<SequenceFinder> MakeSequenceFinder(SearchAlgorithm algorithm, const SearchOptions& options);
+// Makes the search of one lane (lane_search.h). `next_id` is shared by the lanes of a finder and outlives them.
+class LaneSearch;
+using LaneSearchFactory = std::unique_ptr<LaneSearch> (*)(const SearchOptions& options, uint64_t* next_id);
+
+// Ours: constant work a record, sequences that alternate, loops.
+std::unique_ptr<LaneSearch> MakeIncrementalSearch(const SearchOptions& options, uint64_t* next_id);
+
+std::unique_ptr<SequenceFinder> MakeSequenceFinder(const SearchOptions& options,
+                                                   LaneSearchFactory search = MakeIncrementalSearch);
 
 }  // namespace wharf::offload

@@ -34,7 +34,7 @@ void Infer(SequenceFinder& finder, uint64_t variant) {
 }
 
 TEST(SequenceFinderAllocation, NoneWhileASequenceIsFollowed) {
-  const auto finder = MakeSequenceFinder(SearchAlgorithm::kIncremental, {});
+  const auto finder = MakeSequenceFinder({});
   for (int i = 0; i < 5; ++i) Infer(*finder, 0);
   ASSERT_TRUE(finder->Current().has_value());
   const uint64_t before = allocations;
@@ -44,7 +44,7 @@ TEST(SequenceFinderAllocation, NoneWhileASequenceIsFollowed) {
 }
 
 TEST(SequenceFinderAllocation, NoneWhileNothingIsFound) {
-  const auto finder = MakeSequenceFinder(SearchAlgorithm::kIncremental, {});
+  const auto finder = MakeSequenceFinder({});
   uint64_t variant = 0;
   for (int i = 0; i < 10'000; ++i) Infer(*finder, variant += 100);
   ASSERT_FALSE(finder->Current().has_value());

@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 
+#include "wharf/offload/search/baselines/baselines.h"
 #include "wharf/offload/search/log_generator.h"
 #include "wharf/offload/search/sequence_finder.h"
 
@@ -52,13 +53,13 @@ class LongLog {
   GeneratedLog log_;
 };
 
-void Search(benchmark::State& state, SearchAlgorithm algorithm, Program program) {
+void Search(benchmark::State& state, LaneSearchFactory algorithm, Program program) {
   const auto calls = static_cast<uint64_t>(state.range(0));
   const LongLog log(program, calls);
   uint64_t ends = 0;
   for (auto unused : state) {
     static_cast<void>(unused);
-    const auto finder = MakeSequenceFinder(algorithm, {});
+    const auto finder = MakeSequenceFinder({}, algorithm);
     ends = 0;
     log.ForEach([&](const OperatorRecord& record) {
       const SearchEvent event = finder->Add(record);
@@ -73,12 +74,12 @@ void Search(benchmark::State& state, SearchAlgorithm algorithm, Program program)
 void Register() {
   struct Named {
     const char* name;
-    SearchAlgorithm algorithm;
+    LaneSearchFactory algorithm;
     int64_t longest_varying;
   };
-  const Named algorithms[] = {{"incremental", SearchAlgorithm::kIncremental, 1'000'000},
-                              {"published", SearchAlgorithm::kPublished, 10'000},
-                              {"data_dependency", SearchAlgorithm::kDataDependency, 100'000}};
+  const Named algorithms[] = {{"incremental", MakeIncrementalSearch, 1'000'000},
+                              {"published", MakePublishedSearch, 10'000},
+                              {"data_dependency", MakeDataDependencySearch, 100'000}};
   const std::pair<const char*, Program> programs[] = {
       {"steady", Program::kSteady}, {"loops", Program::kLoops}, {"varying", Program::kVarying}};
   for (const auto& [program_name, program] : programs) {

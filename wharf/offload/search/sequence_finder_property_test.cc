@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "wharf/offload/search/baselines/baselines.h"
 #include "wharf/offload/search/log_generator.h"
 #include "wharf/offload/search/sequence_finder.h"
 
@@ -130,7 +131,7 @@ RC_GTEST_PROP(SequenceFinderProperty, WhatIsFoundIsAnInference, ()) {
   const uint64_t first_seed = *rc::gen::arbitrary<uint32_t>();
   for (uint64_t seed = first_seed; seed < first_seed + 50; ++seed) {  // thousands of logs in all
     const GeneratedLog log = GenerateLog(features, seed);
-    const auto finder = MakeSequenceFinder(SearchAlgorithm::kIncremental, {});
+    const auto finder = MakeSequenceFinder({});
     const std::string wrong = Judge(log, *finder);
     if (!wrong.empty()) RC_FAIL(wrong + " in " + Text(features) + " " + std::to_string(seed));
   }
@@ -143,7 +144,7 @@ RC_GTEST_PROP(SequenceFinderProperty, LanesDoNotDisturbEachOther, ()) {
   for (int lane = 0; lane < 3; ++lane) logs.push_back(GenerateLog(AnyFeatures(), seed + static_cast<uint64_t>(lane)));
   std::vector<Referee> referees(logs.begin(), logs.end());
   std::vector<uint64_t> added(logs.size());
-  const auto finder = MakeSequenceFinder(SearchAlgorithm::kIncremental, {});
+  const auto finder = MakeSequenceFinder({});
   std::mt19937_64 random(seed);
   for (size_t left = 3; left > 0;) {
     const size_t lane = random() % logs.size();
@@ -171,7 +172,7 @@ TEST(SequenceFinderLongLogs, WhatIsFoundIsAnInference) {
     features.inferences = 6000;
     const GeneratedLog log = GenerateLog(features, seed);
     longest = std::max(longest, static_cast<uint64_t>(log.order.size()));
-    const auto finder = MakeSequenceFinder(SearchAlgorithm::kIncremental, {});
+    const auto finder = MakeSequenceFinder({});
     EXPECT_EQ(Judge(log, *finder), "") << Text(features) << " " << seed;
   }
   EXPECT_GT(longest, 1'000'000u);
@@ -184,7 +185,7 @@ TEST(SequenceFinderReferee, SeesWhatIsWrong) {
   int wrong = 0;
   for (uint64_t seed = 0; seed < 20; ++seed) {
     const GeneratedLog log = GenerateLog(features, seed);
-    wrong += Judge(log, *MakeSequenceFinder(SearchAlgorithm::kDataDependency, {})).empty() ? 0 : 1;
+    wrong += Judge(log, *MakeSequenceFinder({}, MakeDataDependencySearch)).empty() ? 0 : 1;
   }
   EXPECT_GT(wrong, 0);
 }

@@ -1,4 +1,5 @@
 #include "wharf/offload/search/sequence_finder.h"
+#include "wharf/offload/search/baselines/baselines.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -39,10 +40,10 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-class SequenceFinderTest : public ::testing::TestWithParam<SearchAlgorithm> {
+class SequenceFinderTest : public ::testing::TestWithParam<LaneSearchFactory> {
  protected:
-  void Use(SearchAlgorithm algorithm, SearchOptions options = {}) {
-    finder_ = MakeSequenceFinder(algorithm, options);
+  void Use(LaneSearchFactory algorithm, SearchOptions options = {}) {
+    finder_ = MakeSequenceFinder(options, algorithm);
     words_.clear();
   }
 
@@ -88,7 +89,7 @@ class SequenceFinderTest : public ::testing::TestWithParam<SearchAlgorithm> {
     outcomes.push_back(outcome);
   }
 
-  std::unique_ptr<SequenceFinder> finder_ = MakeSequenceFinder(SearchAlgorithm::kIncremental, {});
+  std::unique_ptr<SequenceFinder> finder_ = MakeSequenceFinder({});
   std::vector<std::vector<std::string>> words_;
 };
 
@@ -155,7 +156,7 @@ TEST_P(EveryAlgorithm, SeveralCopiesInAndOut) {
 class RotationTest : public SequenceFinderTest {
  protected:
   // What is found when the third repeat of the rotation ends, and then when the third of the sequence does.
-  std::pair<std::string, std::string> Found(SearchAlgorithm algorithm) {
+  std::pair<std::string, std::string> Found(LaneSearchFactory algorithm) {
     Use(algorithm);
     const size_t middle = kTwoStage.find(" h:crop");
     Feed("h:weights(>w) h:in(>x) k:lazy(xw>f) d:boxes(f) s: d:count(f)");
@@ -168,13 +169,11 @@ class RotationTest : public SequenceFinderTest {
 
 TEST_F(RotationTest, DataFlowTellsWhereAnInferenceBegins) {
   const std::pair<std::string, std::string> right("", kTwoStage);
-  EXPECT_EQ(Found(SearchAlgorithm::kIncremental), right);
-  EXPECT_EQ(Found(SearchAlgorithm::kPublished), right);
+  EXPECT_EQ(Found(MakeIncrementalSearch), right);
+  EXPECT_EQ(Found(MakePublishedSearch), right);
 }
 
-TEST_F(RotationTest, DataDependencySearchTakesTheRotation) {
-  EXPECT_NE(Found(SearchAlgorithm::kDataDependency).first, "");
-}
+TEST_F(RotationTest, DataDependencySearchTakesTheRotation) { EXPECT_NE(Found(MakeDataDependencySearch).first, ""); }
 
 TEST_P(EveryAlgorithm, WhatNeverRepeatsIsNeverFound) {
   for (int i = 0; i < 50; ++i) {
@@ -198,20 +197,12 @@ TEST_P(EveryAlgorithm, LanesAreSearchedByThemselves) {
   EXPECT_EQ(finder_->Current(77), std::nullopt);
 }
 
-std::string NameOf(const ::testing::TestParamInfo<SearchAlgorithm>& info) {
-  switch (info.param) {
-    case SearchAlgorithm::kIncremental:
-      return "Incremental";
-    case SearchAlgorithm::kPublished:
-      return "Published";
-    case SearchAlgorithm::kDataDependency:
-      return "DataDependency";
-  }
-  return "";
+std::string NameOf(const ::testing::TestParamInfo<LaneSearchFactory>& info) {
+  if (info.param == MakeIncrementalSearch) return "Incremental";
+  return info.param == MakePublishedSearch ? "Published" : "DataDependency";
 }
 INSTANTIATE_TEST_SUITE_P(Algorithms, EveryAlgorithm,
-                         ::testing::Values(SearchAlgorithm::kIncremental, SearchAlgorithm::kPublished,
-                                           SearchAlgorithm::kDataDependency),
+                         ::testing::Values(MakeIncrementalSearch, MakePublishedSearch, MakeDataDependencySearch),
                          NameOf);
 
 using Incremental = SequenceFinderTest;
@@ -244,12 +235,12 @@ TEST_F(Incremental, ALoopWithCopiesOfItsOwnIsNotTheSequence) {
 TEST_F(SequenceFinderTest, OnlyWhatIsNeverReplacedIsAParameter) {
   SearchOptions options;
   options.repeats = 4;
-  for (const SearchAlgorithm algorithm : {SearchAlgorithm::kIncremental, SearchAlgorithm::kPublished}) {
+  for (const LaneSearchFactory algorithm : {MakeIncrementalSearch, MakePublishedSearch}) {
     Use(algorithm, options);
     Feed("h:weights(>w)");
     EXPECT_TRUE(Feed(Loop(kHead, kTurn, 3, kTail)).empty()) << "too short to be taken for anything";
     const auto outcomes = Feed(Loop(kHead, kTurn, 6, kTail));
-    EXPECT_EQ(outcomes.empty(), algorithm == SearchAlgorithm::kIncremental) << "each inference makes its features anew";
+    EXPECT_EQ(outcomes.empty(), algorithm == MakeIncrementalSearch) << "each inference makes its features anew";
   }
 }
 
@@ -384,7 +375,7 @@ TEST_F(Incremental, TheApplicationChangesModel) {
 TEST_F(Incremental, TheSequenceSeenLongestAgoIsForgotten) {
   SearchOptions options;
   options.max_sequences = 1;
-  Use(SearchAlgorithm::kIncremental, options);
+  Use(MakeIncrementalSearch, options);
   Feed(InTurns("AAABBB"));
   EXPECT_TRUE(Feed(kA).front().event == SearchEvent::kLeft);
   EXPECT_EQ(finder_->Current(), std::nullopt);
@@ -395,14 +386,14 @@ TEST_F(Incremental, TheSequenceSeenLongestAgoIsForgotten) {
 TEST_F(Incremental, ASequenceLongerThanTheLogIsNotFound) {
   SearchOptions options;
   options.log_capacity = 8;
-  Use(SearchAlgorithm::kIncremental, options);
+  Use(MakeIncrementalSearch, options);
   EXPECT_TRUE(Feed(kSteady, 20).empty()) << "3 repeats of 5 operators do not fit";
 }
 
 TEST_F(Incremental, LanesBeyondTheLimitAreIgnored) {
   SearchOptions options;
   options.max_lanes = 1;
-  Use(SearchAlgorithm::kIncremental, options);
+  Use(MakeIncrementalSearch, options);
   Feed(kSteady, 3, 0);
   EXPECT_TRUE(Feed(kSteady, 5, 1).empty());
   EXPECT_EQ(Feed(kSteady, 1, 0).size(), 1u);

@@ -95,6 +95,7 @@ class Connection {
     server_ = std::make_unique<LoopbackServer>(std::move(server), MakeDevice(options));
     ClientSessionOptions session;
     session.mode = options.mode;
+    session.unsafe_replay = options.unsafe_replay;
     session.timeout = std::chrono::seconds(60);
     session.output = [this](std::string_view text) { output_ += text; };
     session.on_lost = [this](std::string_view reason) { lost_ = reason; };

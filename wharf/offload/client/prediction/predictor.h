@@ -39,6 +39,8 @@ struct PredictionCounters {
 
 class Predictor {
  public:
+  explicit Predictor(LaneSearchFactory search = MakeIncrementalSearch) : sequences_(search) {}
+
   // An operation that may be predicted (StepOps), with the data it takes along.
   Prediction Perform(uint64_t lane, uint16_t number, std::span<const std::byte> head, std::span<const std::byte> data);
   // One that may not.

@@ -1,8 +1,6 @@
 #include "wharf/offload/client/prediction/sequence_tracker.h"
 
-#include <cstdlib>
 #include <cstring>
-#include <string_view>
 
 #include "wharf/base/trace.h"
 #include "wharf/offload/replay/step_op.h"
@@ -53,16 +51,7 @@ struct RolesOf {
 
 }  // namespace
 
-absl::StatusOr<SearchAlgorithm> SearchFromEnvironment() {
-  const char* value = std::getenv("WHARF_SEARCH");
-  const std::string_view name = value == nullptr ? "" : value;
-  if (name.empty() || name == "incremental") return SearchAlgorithm::kIncremental;
-  if (name == "published") return SearchAlgorithm::kPublished;
-  if (name == "data-dependency") return SearchAlgorithm::kDataDependency;
-  return InvalidArgument("WHARF_SEARCH is '{}': it must be incremental, published or data-dependency", name);
-}
-
-SequenceTracker::SequenceTracker(SearchAlgorithm algorithm) : finder_(MakeSequenceFinder(algorithm, {})) {}
+SequenceTracker::SequenceTracker(LaneSearchFactory search) : finder_(MakeSequenceFinder({}, search)) {}
 
 SequenceTracker::Facts SequenceTracker::FactsOf(uint16_t number, std::span<const std::byte> head) {
   Facts facts;

@@ -20,14 +20,10 @@ struct SequenceCounters {
   uint64_t inferences = 0;       // repeats that were seen to end, those that led to the finding included
 };
 
-// The algorithm that WHARF_SEARCH names, as `wharf run --search` does: incremental, published or data-dependency;
-// incremental if it is not set. kInvalidArgument for anything else.
-absl::StatusOr<SearchAlgorithm> SearchFromEnvironment();
-
 // Not thread-safe.
 class SequenceTracker {
  public:
-  explicit SequenceTracker(SearchAlgorithm algorithm = SearchFromEnvironment().value_or(SearchAlgorithm::kIncremental));
+  explicit SequenceTracker(LaneSearchFactory search = MakeIncrementalSearch);
 
   // The program made operation `id`, whose arguments do not change. Amortised O(1).
   void Note(uint64_t lane, OperationId id, uint16_t number, std::span<const std::byte> head);

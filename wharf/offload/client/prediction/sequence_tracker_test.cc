@@ -3,35 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdlib>
 #include <span>
 
+#include "wharf/offload/search/baselines/baselines.h"
 #include "wharf/offload/wire.h"
 #include "wharf/offload/wire_codec.h"
 
 namespace wharf::offload {
 namespace {
-
-class SearchFromEnvironmentTest : public ::testing::Test {
- protected:
-  ~SearchFromEnvironmentTest() override { unsetenv("WHARF_SEARCH"); }
-  static absl::StatusOr<SearchAlgorithm> With(const char* name) {
-    setenv("WHARF_SEARCH", name, 1);
-    return SearchFromEnvironment();
-  }
-};
-
-TEST_F(SearchFromEnvironmentTest, KnowsEveryAlgorithmByItsName) {
-  unsetenv("WHARF_SEARCH");
-  EXPECT_EQ(*SearchFromEnvironment(), SearchAlgorithm::kIncremental);
-  EXPECT_EQ(*With("incremental"), SearchAlgorithm::kIncremental);
-  EXPECT_EQ(*With("published"), SearchAlgorithm::kPublished);
-  EXPECT_EQ(*With("data-dependency"), SearchAlgorithm::kDataDependency);
-}
-
-TEST_F(SearchFromEnvironmentTest, AnythingElseIsAMistake) {
-  EXPECT_EQ(With("fastest").status().code(), absl::StatusCode::kInvalidArgument);
-}
 
 constexpr uint64_t kInput = uint64_t{1} << 40, kOutput = kInput + 4096;
 
@@ -41,9 +20,9 @@ template <typename Op>
   tracker.Note(0, id, Op::kNumber, Encode(op));
 }
 
-// Two models in turns: one of `kernels` kernels, one of one more. The tracker is the one WHARF_SEARCH asks for.
-SequenceCounters AfterTwoModels(OperationId kernels) {
-  SequenceTracker tracker;
+// Two models in turns: one of `kernels` kernels, one of one more.
+SequenceCounters AfterTwoModels(OperationId kernels, LaneSearchFactory search) {
+  SequenceTracker tracker(search);
   CopyToDevice in;
   in.to.address = kInput;
   in.extent.width = 64;
@@ -67,12 +46,10 @@ SequenceCounters AfterTwoModels(OperationId kernels) {
 }
 
 // On a log on which they differ: two models in turns are a sequence to all but the published search.
-TEST_F(SearchFromEnvironmentTest, TheTrackerUsesIt) {
-  EXPECT_EQ(AfterTwoModels(3).sequences, 1);
-  ASSERT_TRUE(With("published").ok());
-  EXPECT_EQ(AfterTwoModels(3).sequences, 0);
-  ASSERT_TRUE(With("data-dependency").ok());
-  EXPECT_EQ(AfterTwoModels(3).sequences, 1);
+TEST(SequenceTrackerTest, UsesTheSearchItIsGiven) {
+  EXPECT_EQ(AfterTwoModels(3, MakeIncrementalSearch).sequences, 1);
+  EXPECT_EQ(AfterTwoModels(3, MakePublishedSearch).sequences, 0);
+  EXPECT_EQ(AfterTwoModels(3, MakeDataDependencySearch).sequences, 1);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "wharf/offload/search/baselines/baselines.h"
 #include "wharf/offload/search/known_sequences.h"
 #include "wharf/offload/search/lane_search.h"
 #include "wharf/offload/search/operator_log.h"

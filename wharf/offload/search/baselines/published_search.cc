@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "wharf/offload/search/baselines/baselines.h"
 #include "wharf/offload/search/known_sequences.h"
 #include "wharf/offload/search/lane_search.h"
 #include "wharf/offload/search/operator_log.h"
