@@ -24,6 +24,7 @@ function(wharf_room name)
   add_library(wharf_${name} STATIC ${ARG_SOURCES})
   add_library(wharf::${name} ALIAS wharf_${name})
   target_include_directories(wharf_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_compile_features(wharf_${name} PUBLIC cxx_std_20)  # for programs that link it
   target_link_libraries(wharf_${name} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
   wharf_precompile(${name})
   wharf_check_headers(${name})
