@@ -3,22 +3,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "wharf/device/ptx/footprint.h"
+#include "wharf/device/ptx/kernel_fuzz.h"
 #include "wharf/device/ptx/parser.h"
 
 namespace {
 
 using namespace wharf::device::ptx;
 using wharf::device::ParameterLayout;
-
-void Check(bool condition) {
-  if (!condition) std::abort();
-}
 
 // Words of the parameter buffer, ascending.
 void CheckWords(const Function& kernel, const std::vector<uint32_t>& words) {
@@ -54,11 +50,6 @@ void CheckKernel(const Module& module, const Function& kernel) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const auto module = Parse(std::string(reinterpret_cast<const char*>(data), size));
-  if (!module.ok()) return 0;
-  for (const auto& [name, index] : (*module)->function_index) {
-    const Function& function = (*module)->functions[index];
-    if (function.is_entry && function.HasBody()) CheckKernel(**module, function);
-  }
+  ForEachKernel(data, size, CheckKernel);
   return 0;
 }

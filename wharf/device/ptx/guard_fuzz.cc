@@ -3,22 +3,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "wharf/device/ptx/footprint_flow.h"
 #include "wharf/device/ptx/guard.h"
+#include "wharf/device/ptx/kernel_fuzz.h"
 #include "wharf/device/ptx/parser.h"
 
 namespace {
 
 using namespace wharf::device::ptx;
-
-void Check(bool condition) {
-  if (!condition) std::abort();
-}
 
 bool IsAccess(const Instruction& instruction) {
   const Effect effect = EffectOf(instruction);
@@ -54,7 +50,8 @@ void CheckParameters(const GuardedKernel& guarded) {
   }
 }
 
-void CheckKernel(const Module& module, const std::string& name) {
+void CheckKernel(const Module& module, const Function& original) {
+  const std::string& name = original.name;
   const auto guarded = GuardKernel(module, name);
   if (!guarded.ok()) return;
   CheckParameters(*guarded);
@@ -72,11 +69,6 @@ void CheckKernel(const Module& module, const std::string& name) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const auto module = Parse(std::string(reinterpret_cast<const char*>(data), size));
-  if (!module.ok()) return 0;
-  for (const auto& [name, index] : (*module)->function_index) {
-    const Function& function = (*module)->functions[index];
-    if (function.is_entry && function.HasBody()) CheckKernel(**module, name);
-  }
+  ForEachKernel(data, size, CheckKernel);
   return 0;
 }
