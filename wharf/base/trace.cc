@@ -84,10 +84,6 @@ void Trace::Counter(std::string_view name, std::string_view category, double val
   Record('C', name, category, clock_.Now(), ArgsField(TraceArgs().Add("value", value)));
 }
 
-void Trace::NameThread(std::string_view name) {
-  Record('M', "thread_name", "", clock_.Now(), fmt::format(",\"args\":{{\"name\":{}}}", JsonQuote(name)));
-}
-
 void Trace::Record(char phase, std::string_view name, std::string_view category, TimePoint when,
                    std::string_view more) {
   Append(fmt::format("{{\"ph\":\"{}\",\"name\":{},\"cat\":{},\"ts\":{},\"pid\":{},\"tid\":{}{}}},\n", phase,

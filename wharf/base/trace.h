@@ -77,8 +77,6 @@ class Trace {
   void Instant(std::string_view name, std::string_view category, const TraceArgs& args = {});
   // A value over time, drawn as a graph.
   void Counter(std::string_view name, std::string_view category, double value);
-  // What the calling thread is called from now on.
-  void NameThread(std::string_view name);
 
   uint64_t dropped() const;
   // Writes all events so far to the file, replacing what it held. The owner calls it at the process's end; the events

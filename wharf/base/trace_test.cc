@@ -69,15 +69,19 @@ TEST_F(TraceTest, InstantsAndCountersStandAtTheirTime) {
   EXPECT_EQ(events[1]["args"]["value"], 3);
 }
 
-TEST_F(TraceTest, NamesOfTheProcessAndItsThreadsAreInTheFile) {
-  std::thread([&] { trace_.NameThread("reader"); }).join();
+TEST_F(TraceTest, TheNameOfTheProcessIsInTheFile) {
   ASSERT_EQ(trace_.Flush(), absl::OkStatus());
   std::ifstream file(Path());
   const json events = json::parse(file);
   EXPECT_EQ(events[0]["name"], "process_name");
-  EXPECT_EQ(events[1]["name"], "thread_name");
-  EXPECT_EQ(events[1]["args"]["name"], "reader");
-  EXPECT_NE(events[1]["tid"], events[0]["tid"]);
+}
+
+TEST_F(TraceTest, EventsOfAnotherThreadHaveAnotherNumber) {
+  trace_.Instant("tick", "test");
+  std::thread([&] { trace_.Instant("tick", "test"); }).join();
+  const auto events = Events(trace_, Path());
+  ASSERT_EQ(events.size(), 3u);  // and how many were dropped
+  EXPECT_NE(events[0]["tid"], events[1]["tid"]);
 }
 
 TEST_F(TraceTest, KeepsTheFirstEventsAndSaysHowManyItDropped) {
