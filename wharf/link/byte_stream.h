@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "wharf/base/clock.h"
 #include "wharf/base/status.h"
@@ -44,6 +45,13 @@ class ByteStream {
   // True while the connection underneath is gone and a new one is awaited (resumable_stream.h): silence then means
   // nothing yet.
   virtual bool Resuming() const { return false; }
+  // What only the two ends of this encrypted connection know (RFC 9266, tls-exporter): whoever proves something over it
+  // can prove it for this connection alone. "": it is not encrypted.
+  virtual std::string ChannelBinding() const { return {}; }
+  // The organizational units (OU) of the certificate that the peer has shown and that was verified, in their order.
+  virtual std::vector<std::string> PeerUnits() const { return {}; }
+  // The server has let its client in: limits for strangers do not hold any more.
+  virtual void SetAdmitted() {}
 };
 
 struct TlsClientOptions {

@@ -28,6 +28,9 @@ class PrefixedStream final : public ByteStream {
   std::string Peer() const override { return stream_->Peer(); }
   bool IsLocal() const override { return stream_->IsLocal(); }
   std::optional<TransportInfo> Info() const override { return stream_->Info(); }
+  std::string ChannelBinding() const override { return stream_->ChannelBinding(); }
+  std::vector<std::string> PeerUnits() const override { return stream_->PeerUnits(); }
+  void SetAdmitted() override { stream_->SetAdmitted(); }
 
  private:
   const std::vector<std::byte> prefix_;

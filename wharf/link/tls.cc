@@ -205,7 +205,7 @@ class TlsStream final : public ByteStream {
       ErrorScope errors;
       errno = 0;
       const int result = server_ ? SSL_accept(session_.get()) : SSL_connect(session_.get());
-      if (result == 1) return absl::OkStatus();
+      if (result == 1) return ExportBinding();
       const short events = Awaited(result);
       if (events == 0) return Failure(session_.get(), result, errno, server_);
       if (!WaitFor(fd_.get(), events, &deadline))
@@ -251,8 +251,29 @@ class TlsStream final : public ByteStream {
   std::string Peer() const override { return peer_.family() == AF_UNIX ? "unix" : FormatAddress(peer_); }
   bool IsLocal() const override { return IsLoopback(peer_); }
   std::optional<TransportInfo> Info() const override { return SocketInfo(fd_.get()); }
+  std::string ChannelBinding() const override { return binding_; }
+  std::vector<std::string> PeerUnits() const override {
+    std::lock_guard lock(mutex_);
+    const X509* const certificate = SSL_get0_peer_certificate(session_.get());
+    if (certificate == nullptr) return {};
+    const X509_NAME* const subject = X509_get_subject_name(certificate);
+    std::vector<std::string> units;
+    for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, NID_organizationalUnitName, at)) >= 0;) {
+      const ASN1_STRING* const text = X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at));
+      units.emplace_back(reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)), ASN1_STRING_length(text));
+    }
+    return units;
+  }
 
  private:
+  absl::Status ExportBinding() {
+    constexpr std::string_view kLabel = "EXPORTER-Channel-Binding";
+    binding_.resize(32);
+    const int exported = SSL_export_keying_material(session_.get(), reinterpret_cast<unsigned char*>(binding_.data()),
+                                                    binding_.size(), kLabel.data(), kLabel.size(), nullptr, 0, 0);
+    return exported == 1 ? absl::OkStatus() : Internal("TLS: no channel binding: {}", LastError());
+  }
+
   // What the socket must be ready for before the operation can go on; 0: it failed.
   short Awaited(int result) const {
     switch (SSL_get_error(session_.get(), result)) {
@@ -317,8 +338,9 @@ class TlsStream final : public ByteStream {
   const UniqueFd fd_;
   const SocketAddress peer_;
   const bool server_;
+  std::string binding_;  // once the handshake is done
   // SSL objects are not thread-safe; it is held while encrypting or decrypting, never while waiting for the socket.
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   const Session session_;
   size_t begun_ = 0;               // length of a record that the socket has not taken yet
   std::vector<std::byte> record_;  // of the one writing thread

@@ -38,6 +38,7 @@ struct Request {
   std::string name;
   std::string alternative_names;     // "DNS:edge.test,IP:127.0.0.1"; empty: a CA
   long from = -3600, until = +3600;  // seconds from now
+  std::vector<std::string> units;    // OU
 };
 
 // Signed by `issuer`, or by itself.
@@ -52,6 +53,10 @@ Identity Issue(const Request& request, const Identity* issuer) {
   X509_set_pubkey(certificate, made.key.get());
   X509_NAME_add_entry_by_txt(X509_get_subject_name(certificate), "CN", MBSTRING_ASC,
                              reinterpret_cast<const unsigned char*>(request.name.c_str()), -1, -1, 0);
+  for (const std::string& unit : request.units) {
+    X509_NAME_add_entry_by_txt(X509_get_subject_name(certificate), "OU", MBSTRING_ASC,
+                               reinterpret_cast<const unsigned char*>(unit.c_str()), -1, -1, 0);
+  }
   X509* signer = issuer != nullptr ? issuer->certificate.get() : certificate;
   X509_set_issuer_name(certificate, X509_get_subject_name(signer));
   if (request.alternative_names.empty()) {
@@ -114,6 +119,27 @@ class TlsTest : public testing::Test {
   std::filesystem::path directory_;
   Identity ca_, other_ca_;
 };
+
+TEST_F(TlsTest, BothEndsHaveTheSameBindingAndNoOtherConnectionHasIt) {
+  const Outcome one = Handshake(Client(), Server()), other = Handshake(Client(), Server());
+  ASSERT_TRUE(one.client.ok() && one.server.ok() && other.client.ok() && other.server.ok());
+  const std::string binding = (*one.client)->ChannelBinding();
+  EXPECT_EQ(binding.size(), 32u);
+  EXPECT_EQ((*one.server)->ChannelBinding(), binding);
+  EXPECT_NE((*other.client)->ChannelBinding(), binding);
+  EXPECT_EQ((*other.server)->ChannelBinding(), (*other.client)->ChannelBinding());
+}
+
+TEST_F(TlsTest, TheUnitsOfAVerifiedCertificateAreKnown) {
+  Store("worker", Issue({"worker", "DNS:worker.test", -3600, 3600, {"wharf-worker", "wharf-scheduler"}}, &ca_));
+  const Outcome mutual = Handshake(Client("ca", "worker"), Server("server", "ca"));
+  ASSERT_TRUE(mutual.server.ok()) << mutual.server.status();
+  EXPECT_EQ((*mutual.server)->PeerUnits(), (std::vector<std::string>{"wharf-worker", "wharf-scheduler"}));
+  EXPECT_EQ((*mutual.client)->PeerUnits(), std::vector<std::string>());
+  const Outcome anonymous = Handshake(Client(), Server());
+  ASSERT_TRUE(anonymous.server.ok());
+  EXPECT_EQ((*anonymous.server)->PeerUnits(), std::vector<std::string>());
+}
 
 absl::Status WriteText(ByteStream& stream, std::string_view text) {
   const std::span<const std::byte> piece = AsBytes(text);

@@ -176,6 +176,7 @@ class ServerHandshake {
   absl::Status Accept(link::Channel& channel, const Hello& hello, Welcome welcome = {}) {
     welcome.minor = std::min(hello.minor, Protocol::kVersion.minor);
     const absl::Status sent = SendMessage(channel, Protocol::kWelcome, welcome);
+    channel.Stream().SetAdmitted();
     greeted_ = true;  // who looks at it may send what comes after the Welcome
     return sent;
   }

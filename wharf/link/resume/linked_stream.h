@@ -44,6 +44,8 @@ class LinkedStream final : public ResumableStream {
   std::string Peer() const override { return Link()->Peer(); }
   bool IsLocal() const override { return Link()->IsLocal(); }
   std::optional<TransportInfo> Info() const override { return Link()->Info(); }
+  // That of the first connection, on both sides: the later ones are proved by the stream's secret.
+  std::string ChannelBinding() const override { return binding_; }
   bool Resuming() const override {
     std::lock_guard lock(mutex_);
     return state_ == State::kDown || state_ == State::kResending;
@@ -106,6 +108,7 @@ class LinkedStream final : public ResumableStream {
   const ResumeKey key_;
   const ResumeOptions options_;
   const Nanoseconds tick_;
+  const std::string binding_;
 
   mutable std::mutex mutex_;
   std::condition_variable readable_, writable_, work_;  // of readers, writers, the keeper

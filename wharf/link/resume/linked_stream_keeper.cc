@@ -26,6 +26,7 @@ LinkedStream::LinkedStream(std::shared_ptr<ByteStream> link, Dial dial, const Re
       key_(key),
       options_(options),
       tick_(dial_ ? options.stall / kTicksToBreak : kServerTick),
+      binding_(link->ChannelBinding()),
       link_(std::move(link)) {
   keeper_ = StartThread("wharf-resume", [this] { Keep(); });
 }

@@ -62,6 +62,10 @@ bool ResumeKey::Matches(const std::array<std::byte, 16>& given) const {
   return difference == std::byte{0};
 }
 
+bool NamesSession(std::span<const std::byte, kOpeningKindBytes> beginning) {
+  return HasMagic(beginning) && Get<uint16_t>(beginning, kKindAt) == static_cast<uint16_t>(OpeningKind::kResume);
+}
+
 std::array<std::byte, kOpeningBytes> EncodeOpening(const Opening& opening) {
   std::array<std::byte, kOpeningBytes> bytes{};
   Put(bytes, 0, kOpeningMagic);

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 
 #include "wharf/base/clock.h"
@@ -47,6 +48,10 @@ struct Opening {
 inline constexpr size_t kOpeningBytes = 40;
 inline constexpr uint32_t kOpeningMagic = 0x31524857;
 inline constexpr uint16_t kOpeningVersion = 1;
+
+// Whether a connection that begins with these bytes says it resumes a session; nothing of it is believed.
+inline constexpr size_t kOpeningKindBytes = 8;
+bool NamesSession(std::span<const std::byte, kOpeningKindBytes> beginning);
 
 std::array<std::byte, kOpeningBytes> EncodeOpening(const Opening& opening);
 absl::Status WriteOpening(ByteStream& stream, const Opening& opening);

@@ -31,6 +31,7 @@ class SharedStream final : public ByteStream {
   std::string Peer() const override { return stream_->Peer(); }
   bool IsLocal() const override { return stream_->IsLocal(); }
   bool Resuming() const override { return stream_->Resuming(); }
+  std::string ChannelBinding() const override { return stream_->ChannelBinding(); }
 
  private:
   const std::shared_ptr<ByteStream> stream_;

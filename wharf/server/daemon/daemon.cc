@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "wharf/base/log.h"
+#include "wharf/server/daemon/arrivals.h"
 #include "wharf/server/daemon/counters.h"
 #include "wharf/server/daemon/device_probe.h"
 #include "wharf/server/daemon/poll_loop.h"
@@ -37,7 +38,9 @@ class Daemon {
   void Listen(std::unique_ptr<link::Listener> listener);
   void Announce() const;
   void OnSignal(int signal);
+  void OnArrivals();
   void OnConnection(int connection, Handshake handshake);
+  void TurnAway(pid_t worker, uint64_t session);
   void OnMessage(WorkerProcess& worker, const ControlMessage& message);
   void OnAskAdmission(WorkerProcess& worker);
   void OnServeModels(WorkerProcess& worker, const ControlMessage& message);
@@ -61,6 +64,7 @@ class Daemon {
   std::unique_ptr<ShareSlots> shares_;
   std::unique_ptr<PollLoop> loop_;
   std::unique_ptr<WorkerPool> workers_;
+  Arrivals arrivals_;
   std::unique_ptr<Acceptor> acceptor_;
 };
 
@@ -122,11 +126,11 @@ absl::Status Daemon::ProbeDevices(WorkerPoolConfig& workers) {
 }
 
 void Daemon::Listen(std::unique_ptr<link::Listener> listener) {
-  acceptor_ = std::make_unique<Acceptor>(std::move(listener), [this](int connection, Handshake handshake) {
-    // An event must be copyable.
-    const auto shared = std::make_shared<Handshake>(std::move(handshake));
-    loop_->Post([this, connection, shared] { OnConnection(connection, std::move(*shared)); });
-  });
+  const auto on_connection = [this](int connection, Handshake handshake) {
+    if (arrivals_.Add(connection, std::move(handshake))) loop_->Post([this] { OnArrivals(); });
+  };
+  acceptor_ = std::make_unique<Acceptor>(std::move(listener), on_connection,
+                                         AcceptorLimits{.waiting = WaitingLimitsOfProcess(options_.hello_timeout)});
 }
 
 void Daemon::Announce() const {
@@ -184,8 +188,15 @@ void Daemon::OnSignal(int signal) {
   }
 }
 
+// One in each turn of the loop, so that what workers say does not wait for processes to start.
+void Daemon::OnArrivals() {
+  if (std::optional<Arrival> next = arrivals_.Take()) OnConnection(next->connection, std::move(next->handshake));
+  if (!arrivals_.Empty()) loop_->Post([this] { OnArrivals(); });
+}
+
 void Daemon::OnConnection(int connection, Handshake handshake) {
-  if (drain_deadline_) {
+  // Many may have come since: a process is started only for those that still have a place.
+  if (drain_deadline_ || handshake.Evicted()) {
     close(connection);
     return;
   }
@@ -194,6 +205,9 @@ void Daemon::OnConnection(int connection, Handshake handshake) {
   const absl::StatusOr<pid_t> worker = workers_->Assign(WorkerKind::kPrograms, order, connection);
   close(connection);
   if (worker.ok()) {
+    handshake.OnEviction([this, pid = *worker, session = order.session] {
+      loop_->Post([this, pid, session] { TurnAway(pid, session); });
+    });
     sessions_.Begin(*worker, order.session, order.share_slot, std::move(handshake));
   } else {
     shares_->Return(order.share_slot);
@@ -202,6 +216,14 @@ void Daemon::OnConnection(int connection, Handshake handshake) {
   workers_->TryAgain();
   workers_->KeepIdle();
   PublishStatus();
+}
+
+// A handshake's place is another's; it may have come to its end in the meantime.
+void Daemon::TurnAway(pid_t worker, uint64_t session) {
+  if (!sessions_.InHandshake(worker) || sessions_.Find(worker)->number != session) return;
+  Log(LogLevel::kWarning, "too many handshakes at a time: the oldest is ended", {{"session", session}});
+  sessions_.TurnAway(worker);
+  if (WorkerProcess* const process = workers_->Find(worker); process != nullptr) process->Kill();
 }
 
 void Daemon::OnMessage(WorkerProcess& worker, const ControlMessage& message) {
@@ -305,7 +327,8 @@ bool Daemon::MakeRoom() {
 void Daemon::OnWorkerEnd(const WorkerProcess& worker, int status) {
   const std::optional<Session> session = sessions_.End(worker.Pid());
   if (session) shares_->Return(session->share_slot);
-  const bool ours = drain_deadline_ && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  const bool ours = killed && (drain_deadline_ || (session && session->state == SessionState::kTurnedAway));
   if (ours || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) return;
   ++counters_.crashes;
   Log(LogLevel::kError, "worker crashed",

@@ -1,13 +1,16 @@
 // Sessions that outlive their connections: a real server process, and between it and a bare client a proxy that is
 // taken away and comes back.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <array>
 #include <cstring>
 
 #include "wharf/link/emulation/emulator.h"
 #include "wharf/link/resume/resumable_stream.h"
+#include "wharf/server/front/waiting_list.h"
 #include "wharf/server/testing/testing.h"
 
 namespace wharf::server {
@@ -173,6 +176,56 @@ TEST_P(ServerResumeTest, WithoutResumeASessionEndsWithItsConnection) {
   Break();
   EXPECT_EQ(client->AwaitClosed().code(), absl::StatusCode::kUnavailable);
   EXPECT_TRUE(server_->AwaitStatus(SessionsAre(0)));
+}
+
+// Connections of strangers who say `words` and no more.
+class Crowd {
+ public:
+  void Add(int count, std::span<const std::byte> words, const ServerProcess& server) {
+    for (int i = 0; i < count; ++i) {
+      auto stream = server.Connect();
+      ASSERT_TRUE(stream.ok()) << i << ": " << stream.status();
+      if (!words.empty()) {
+        ASSERT_TRUE((*stream)->Write({&words, 1}).ok());
+      }
+      streams_.push_back(*std::move(stream));
+    }
+  }
+
+ private:
+  std::vector<std::unique_ptr<link::ByteStream>> streams_;
+};
+
+// 2,000 connections that say nothing, and 100 that begin a Hello and say no more. None of them ends before this test.
+TEST_P(ServerResumeTest, ACrowdOfStrangersKeepsNobodyOut) {
+  const WaitingLimits limits = WaitingLimitsOfProcess(std::chrono::hours(1));
+  if (limits.in_all < 2400) GTEST_SKIP() << "needs 4,800 descriptors: ulimit -Hn";
+  Serve({"--hello-timeout", "3600s"});
+  const auto client = Greet();
+  ASSERT_NE(client, nullptr);
+  Map(*client);
+  Put(*client, 42);
+  Crowd silent, halfhearted;
+  silent.Add(2000, {}, *server_);
+  link::FrameHeader header{.kind = static_cast<uint16_t>(FrameKind::kHello), .head_bytes = 100};
+  std::array<std::byte, link::kFrameHeaderBytes> half_a_hello{};
+  link::EncodeFrameHeader(header, half_a_hello);
+  halfhearted.Add(100, half_a_hello, *server_);
+
+  const TimePoint begin = Clock::Real().Now();
+  const auto other = server_->Greet({}, connect_);
+  ASSERT_NE(other, nullptr);
+  EXPECT_TRUE(other->Next(FrameKind::kWelcome).ok());
+  const TimePoint greeted = Clock::Real().Now();
+  Break();
+  const uint64_t asked = client->Begin(ReadCell());
+  Restore();
+  const TimePoint restored = Clock::Real().Now();
+  const auto answered = client->Await<offload::CopyToHost>(asked);
+  ASSERT_TRUE(answered.ok()) << answered.status();
+  EXPECT_EQ(answered->bulk, Cell(42));
+  fmt::print("a new client was greeted after {:.0f} ms, a session resumed after {:.0f} ms\n",
+             Milliseconds(greeted - begin), Milliseconds(Clock::Real().Now() - restored));
 }
 
 TEST_P(ServerResumeTest, AServerThatDrainsDoesNotWait) {

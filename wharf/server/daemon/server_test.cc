@@ -378,7 +378,18 @@ TEST(ServerTest, AConnectionThatSaysNothingIsClosed) {
   auto stream = server.Connect();
   ASSERT_TRUE(stream.ok());
   RawClient client(*std::move(stream));
-  ExpectRefusal(client, RefusalReason::kMalformed, "no Hello came in time");
+  EXPECT_EQ(client.AwaitClosed().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST(ServerTest, AConnectionThatSaysTooLittleIsRefused) {
+  const ServerProcess server({"--hello-timeout", "0.2s"});
+  auto stream = server.Connect();
+  ASSERT_TRUE(stream.ok());
+  const std::vector<std::byte> beginning(link::kFrameHeaderBytes - 1);
+  const std::span<const std::byte> piece(beginning);
+  ASSERT_TRUE((*stream)->Write({&piece, 1}).ok());
+  RawClient client(*std::move(stream));
+  EXPECT_EQ(client.AwaitClosed().code(), absl::StatusCode::kUnavailable);
 }
 
 TEST(ServerTest, TermDrainsAndEndsWithZero) {

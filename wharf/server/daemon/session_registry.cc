@@ -85,6 +85,8 @@ void SessionRegistry::PassOn(pid_t worker) {
   ++counts_.resumed;
 }
 
+void SessionRegistry::TurnAway(pid_t worker) { EndHandshake(worker).session.state = SessionState::kTurnedAway; }
+
 void SessionRegistry::SetWaiting(pid_t worker, bool waiting) {
   const auto found = entries_.find(worker);
   if (found == entries_.end()) return;

@@ -25,8 +25,9 @@ namespace wharf::server {
 enum class SessionState {
   kHandshake,
   kOpen,
-  kEvicted,  // was open and is ending: its place is another's
-  kPassedOn  // the connection belongs to another worker's session
+  kEvicted,    // was open and is ending: its place is another's
+  kPassedOn,   // the connection belongs to another worker's session
+  kTurnedAway  // its handshake took too long while others came
 };
 
 struct Session {
@@ -83,6 +84,9 @@ class SessionRegistry {
   const Session* FindModelsToResume(uint64_t number, const std::array<std::byte, 16>& secret) const;
   // The handshake's connection was passed on to such a worker. REQUIRES: InHandshake(worker).
   void PassOn(pid_t worker);
+
+  // The handshake leads to nothing: its worker is being ended. REQUIRES: InHandshake(worker).
+  void TurnAway(pid_t worker);
 
   // The session's connection is gone, or back.
   void SetWaiting(pid_t worker, bool waiting);

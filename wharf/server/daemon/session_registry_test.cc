@@ -11,7 +11,7 @@ class SessionRegistryTest : public ::testing::Test {
   // A connection, given to the worker: its session's number.
   uint64_t Begin(pid_t worker) {
     const uint64_t number = sessions_.NewNumber();
-    sessions_.Begin(worker, number, static_cast<uint32_t>(worker), *handshakes_.Begin("192.0.2.1"));
+    sessions_.Begin(worker, number, static_cast<uint32_t>(worker), handshakes_.Begin("192.0.2.1", HandshakeKind::kNew));
     return number;
   }
   uint64_t Open(pid_t worker) {
@@ -22,7 +22,7 @@ class SessionRegistryTest : public ::testing::Test {
   SessionState StateOf(pid_t worker) const { return sessions_.Find(worker)->state; }
 
   VirtualClock clock_;
-  Handshakes handshakes_{HandshakeLimits{.in_all = 100, .per_address = 100}};
+  Handshakes handshakes_{HandshakeLimits{.new_ones = 100, .per_address = 100}};
   SessionRegistry sessions_{2, clock_};
 };
 
@@ -42,6 +42,18 @@ TEST_F(SessionRegistryTest, AHandshakeEndsWhenItIsKnownWhatBecomesOfIt) {
   EXPECT_EQ(handshakes_.UnderWay(), 0);
   EXPECT_EQ(sessions_.Find(4), nullptr);
   EXPECT_FALSE(sessions_.End(4).has_value());
+}
+
+TEST_F(SessionRegistryTest, WhoIsTurnedAwayIsInNoHandshakeAnyMore) {
+  const uint64_t number = Begin(1);
+  sessions_.TurnAway(1);
+  EXPECT_FALSE(sessions_.InHandshake(1));
+  EXPECT_EQ(handshakes_.UnderWay(), 0u);
+  EXPECT_EQ(sessions_.FindToResume(number, 2), nullptr);
+  const auto last = sessions_.End(1);
+  ASSERT_TRUE(last.has_value());
+  EXPECT_EQ(last->state, SessionState::kTurnedAway);
+  EXPECT_EQ(sessions_.Counts().closed, 0u);
 }
 
 TEST_F(SessionRegistryTest, OnlyOpenSessionsTakeRoom) {

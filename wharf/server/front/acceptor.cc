@@ -1,56 +1,67 @@
 #include "wharf/server/front/acceptor.h"
 
-#include <unistd.h>
+#include <sys/socket.h>
 
+#include <array>
+#include <span>
 #include <utility>
 
+#include "absl/time/time.h"
 #include "wharf/base/log.h"
+#include "wharf/link/resume/resume_opening.h"
 
 namespace wharf::server {
 namespace {
 
-constexpr Nanoseconds kRetryPause = std::chrono::milliseconds(200);
+constexpr absl::Duration kRetryPause = absl::Milliseconds(200);
+
+// By the first bytes, which stay unread. Those of an encrypted connection do not say: it is taken for a new one.
+HandshakeKind KindOf(int socket) {
+  std::array<std::byte, link::kOpeningKindBytes> first{};
+  const ssize_t count = recv(socket, first.data(), first.size(), MSG_PEEK | MSG_DONTWAIT);
+  const bool resumes = count == static_cast<ssize_t>(first.size()) && link::NamesSession(first);
+  return resumes ? HandshakeKind::kResume : HandshakeKind::kNew;
+}
 
 }  // namespace
 
-Acceptor::Acceptor(std::unique_ptr<link::Listener> listener, OnConnection on_connection, const HandshakeLimits& limits)
+Acceptor::Acceptor(std::unique_ptr<link::Listener> listener, OnConnection on_connection, const AcceptorLimits& limits)
     : listener_(std::move(listener)),
       address_(listener_->Address()),
       on_connection_(std::move(on_connection)),
-      handshakes_(limits),
+      handshakes_(limits.handshakes),
+      room_(limits.waiting, [this](int socket, const std::string& address) { OnSpeech(socket, address); }),
       thread_([this] { Run(); }) {}
 
 Acceptor::~Acceptor() { Stop(); }
 
 void Acceptor::Stop() {
   if (!thread_.joinable()) return;
-  handshakes_.Stop();
+  stopping_.Notify();
   listener_->Shutdown();
   thread_.join();
+  room_.Stop();
   listener_.reset();
 }
 
 void Acceptor::Run() {
   bool failing = false;
-  while (handshakes_.AwaitRoom()) {
+  while (!stopping_.HasBeenNotified()) {
     const absl::StatusOr<int> socket = listener_->Accept();
     if (socket.status().code() == absl::StatusCode::kAborted) return;
     if (!socket.ok()) {
       // Out of descriptors, most likely: some are freed as sessions end.
       if (!std::exchange(failing, true)) Log(LogLevel::kError, "cannot accept", {{"why", Message(socket.status())}});
-      handshakes_.Pause(kRetryPause);
+      stopping_.WaitForNotificationWithTimeout(kRetryPause);
       continue;
     }
     failing = false;
-    const std::string machine = MachineOf(*socket);
-    std::optional<Handshake> handshake = handshakes_.Begin(machine);
-    if (!handshake) {
-      Log(LogLevel::kWarning, "too many handshakes at a time", {{"peer", machine}});
-      close(*socket);
-      continue;
-    }
-    on_connection_(*socket, *std::move(handshake));
+    room_.Enter(*socket, MachineOf(*socket));
   }
+}
+
+void Acceptor::OnSpeech(int socket, const std::string& address) {
+  on_connection_(socket, handshakes_.Begin(address, KindOf(socket)));
 }
 
 }  // namespace wharf::server

@@ -1,14 +1,17 @@
-// Acceptors whose listener fails, and real ones; nobody on this machine has another address than loopback, so a
-// per-address limit is tested with Handshakes alone.
+// Acceptors whose listener fails, and real ones; nobody on this machine has another address than loopback, so limits of
+// addresses are tested with Handshakes and WaitingList alone.
 #include "wharf/server/front/acceptor.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
@@ -62,9 +65,11 @@ class Accepted {
     absl::MutexLock lock(&mutex_, absl::Condition(&enough));
     return sockets_;
   }
-  void EndHandshakes() {
+  std::vector<bool> WhichAreEvicted() {
     absl::MutexLock lock(&mutex_);
-    handshakes_.clear();
+    std::vector<bool> evicted;
+    for (const Handshake& one : handshakes_) evicted.push_back(one.Evicted());
+    return evicted;
   }
 
  private:
@@ -74,15 +79,23 @@ class Accepted {
 };
 
 int ASocket() { return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); }
+// Connected, and its peer has said something and is gone.
+int ASpokenSocket() {
+  int ends[2];
+  EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  EXPECT_EQ(send(ends[1], "x", 1, 0), 1);
+  close(ends[1]);
+  return ends[0];
+}
 
 TEST(AcceptorTest, ErrorsOfTheSystemDoNotEndIt) {
-  const int first = ASocket(), second = ASocket();
+  const int first = ASpokenSocket(), second = ASpokenSocket();
   Accepted accepted;
   Acceptor acceptor(std::make_unique<FakeListener>(std::deque<absl::StatusOr<int>>{
                         ErrnoStatus(EMFILE, "accepting"), ErrnoStatus(ENFILE, "accepting"), first,
                         ErrnoStatus(ENOMEM, "accepting"), Internal("anything"), second}),
                     accepted.Keep());
-  EXPECT_EQ(accepted.Await(2), (std::vector{first, second}));
+  EXPECT_THAT(accepted.Await(2), testing::UnorderedElementsAre(first, second));
 }
 
 TEST(AcceptorTest, StopEndsAPause) {
@@ -140,9 +153,11 @@ TEST(AcceptorTest, WithoutDescriptorsConnectionsWait) {
     const rlimit none_left{static_cast<rlim_t>(next), before.rlim_max};
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none_left), 0);
     const int connected = connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+    const bool spoke = connected == 0 && send(client, "x", 1, 0) == 1;
     const absl::Status failure = connected == 0 ? watch.AwaitFailure() : absl::OkStatus();
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
     ASSERT_EQ(connected, 0);
+    EXPECT_TRUE(spoke);
     EXPECT_EQ(failure.code(), absl::StatusCode::kResourceExhausted);
     EXPECT_EQ(accepted.Await(1).size(), 1u);
     close(client);
@@ -150,37 +165,146 @@ TEST(AcceptorTest, WithoutDescriptorsConnectionsWait) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(AcceptorTest, WhatIsMoreThanTheLimitWaits) {
-  auto listener = link::Listener::Create("127.0.0.1:0");
-  ASSERT_TRUE(listener.ok()) << listener.status();
-  Accepted accepted;
-  Acceptor acceptor(*std::move(listener), accepted.Keep(), {.in_all = 2, .per_address = 1});
-  std::vector<std::unique_ptr<link::ByteStream>> clients;
-  for (int i = 0; i < 3; ++i) {
-    auto client = link::Connect(acceptor.Address());
-    ASSERT_TRUE(client.ok()) << client.status();
-    clients.push_back(*std::move(client));
-  }
-  EXPECT_EQ(accepted.Await(2).size(), 2u);  // loopback has no limit of its own
-  accepted.EndHandshakes();
-  EXPECT_EQ(accepted.Await(3).size(), 3u);
+absl::Status Say(link::ByteStream& stream, std::string_view words) {
+  const std::span<const std::byte> piece = std::as_bytes(std::span(words.data(), words.size()));
+  return stream.Write({&piece, 1});
 }
 
-TEST(StreamServerTest, ServesUntilItIsDestroyed) {
-  auto listener = link::Listener::Create("127.0.0.1:0");
-  ASSERT_TRUE(listener.ok()) << listener.status();
+// Waits until the peer has closed.
+bool IsClosed(link::ByteStream& stream) {
+  std::vector<std::byte> byte(1);
+  const auto count = stream.Read(byte);
+  return !count.ok() || *count == 0;
+}
+
+class FrontTest : public testing::Test {
+ protected:
+  std::unique_ptr<link::Listener> Listen() {
+    auto listener = link::Listener::Create("127.0.0.1:0");
+    EXPECT_TRUE(listener.ok()) << listener.status();
+    return *std::move(listener);
+  }
+  static std::unique_ptr<link::ByteStream> Connect(const std::string& address, std::string_view words = "") {
+    auto client = link::Connect(address, {.timeout = std::chrono::minutes(1)});
+    EXPECT_TRUE(client.ok()) << client.status();
+    if (!words.empty()) {
+      EXPECT_EQ(Say(**client, words), absl::OkStatus());
+    }
+    return *std::move(client);
+  }
+  Accepted accepted_;
+};
+
+TEST_F(FrontTest, OnlyThoseThatSpeakAreHandedOn) {
+  Acceptor acceptor(Listen(), accepted_.Keep());
+  const auto silent = Connect(acceptor.Address());
+  const auto speaks = Connect(acceptor.Address(), "hello");
+  ASSERT_EQ(accepted_.Await(1).size(), 1u);
+  std::array<char, 8> read{};
+  EXPECT_EQ(recv(accepted_.Await(1)[0], read.data(), read.size(), 0), 5);
+  EXPECT_EQ(Say(*silent, "now"), absl::OkStatus());
+  EXPECT_EQ(accepted_.Await(2).size(), 2u);
+}
+
+TEST_F(FrontTest, WhoEndsWithoutAWordIsClosed) {
+  Acceptor acceptor(Listen(), accepted_.Keep());
+  const auto client = Connect(acceptor.Address());
+  client->FinishWriting();
+  EXPECT_TRUE(IsClosed(*client));
+  EXPECT_EQ(accepted_.Await(0).size(), 0u);
+}
+
+TEST_F(FrontTest, WhoSaysNothingForTooLongIsClosed) {
+  Acceptor acceptor(Listen(), accepted_.Keep(), {.waiting = {.time = std::chrono::milliseconds(50)}});
+  EXPECT_TRUE(IsClosed(*Connect(acceptor.Address())));
+}
+
+TEST_F(FrontTest, TheOldestSilentOneMakesRoom) {
+  Acceptor acceptor(Listen(), accepted_.Keep(), {.waiting = {.in_all = 2, .time = std::chrono::hours(1)}});
+  std::vector<std::unique_ptr<link::ByteStream>> clients;
+  for (int i = 0; i < 3; ++i) clients.push_back(Connect(acceptor.Address()));
+  EXPECT_TRUE(IsClosed(*clients[0]));
+  for (int i = 1; i < 3; ++i) EXPECT_EQ(Say(*clients[i], "hello"), absl::OkStatus());
+  EXPECT_EQ(accepted_.Await(2).size(), 2u);
+}
+
+TEST_F(FrontTest, WhatIsMoreThanTheLimitTakesThePlaceOfTheOldest) {
+  Acceptor acceptor(Listen(), accepted_.Keep(), {.handshakes = {.new_ones = 2, .resumes = 1}});
+  const auto resuming = Connect(acceptor.Address(), std::string("WHR1\x01\0\x02\0", 8));
+  EXPECT_EQ(accepted_.Await(1).size(), 1u);
+  std::vector<std::unique_ptr<link::ByteStream>> clients;
+  for (size_t i = 0; i < 3; ++i) {
+    clients.push_back(Connect(acceptor.Address(), "hello"));
+    EXPECT_EQ(accepted_.Await(i + 2).size(), i + 2);
+  }
+  EXPECT_EQ(accepted_.WhichAreEvicted(), (std::vector{false, true, false, false}));
+}
+
+// How long one that speaks waits among 2,000 that never do, and 200 that begin and go no further.
+TEST_F(FrontTest, ACrowdKeepsNobodyOut) {
+  const WaitingLimits limits = WaitingLimitsOfProcess(std::chrono::hours(1));
+  if (limits.in_all < 2600) GTEST_SKIP() << "needs 5,200 descriptors: ulimit -Hn";
+  Acceptor acceptor(Listen(), accepted_.Keep(), {.waiting = limits});
+  std::vector<std::unique_ptr<link::ByteStream>> crowd;
+  for (int i = 0; i < 2000; ++i) crowd.push_back(Connect(acceptor.Address()));
+  for (int i = 0; i < 200; ++i) crowd.push_back(Connect(acceptor.Address(), "W"));
+  ASSERT_EQ(accepted_.Await(200).size(), 200u);
+  const TimePoint begin = Clock::Real().Now();
+  const auto client = Connect(acceptor.Address(), "hello");
+  ASSERT_EQ(accepted_.Await(201).size(), 201u);
+  fmt::print("handed on after {:.1f} ms\n", Milliseconds(Clock::Real().Now() - begin));
+  EXPECT_FALSE(accepted_.WhichAreEvicted().back());
+  EXPECT_EQ(Say(*crowd[0], "hello"), absl::OkStatus()) << "the first one still waits";
+  EXPECT_EQ(accepted_.Await(202).size(), 202u);
+}
+
+// Keeps the streams of a server and lets nobody in but those it is told to. Thread-safe.
+class Streams {
+ public:
+  StreamServer::OnStream Keep() {
+    return [this](std::unique_ptr<link::ByteStream> stream) {
+      absl::MutexLock lock(&mutex_);
+      streams_.push_back(std::move(stream));
+    };
+  }
+  link::ByteStream& Await(size_t index) {
+    const auto enough = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return streams_.size() > index; };
+    absl::MutexLock lock(&mutex_, absl::Condition(&enough));
+    return *streams_[index];
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::vector<std::unique_ptr<link::ByteStream>> streams_ ABSL_GUARDED_BY(mutex_);
+};
+
+TEST_F(FrontTest, AStreamKeepsItsPlaceUntilItsClientIsLetIn) {
+  Streams streams;
+  const StreamServer server(Listen(), std::nullopt, streams.Keep(), {.handshakes = {.new_ones = 2}});
+  std::vector<std::unique_ptr<link::ByteStream>> clients;
+  for (size_t i = 0; i < 4; ++i) {
+    clients.push_back(Connect(server.Address(), "hello"));
+    streams.Await(i);
+    if (i == 0) streams.Await(0).SetAdmitted();
+  }
+  EXPECT_TRUE(IsClosed(*clients[1])) << "the oldest that was not let in";
+  for (const size_t served : {0, 2, 3}) {
+    EXPECT_EQ(Say(streams.Await(served), "x"), absl::OkStatus());
+    EXPECT_FALSE(IsClosed(*clients[served])) << served;
+  }
+}
+
+TEST_F(FrontTest, ServesUntilItIsDestroyed) {
   std::string address;
-  std::vector<std::byte> greeting(5);
   {
-    const StreamServer server(*std::move(listener), std::nullopt, [](std::unique_ptr<link::ByteStream> stream) {
-      const std::span<const std::byte> hello = std::as_bytes(std::span("hello", 5));
-      EXPECT_EQ(stream->Write(std::span(&hello, 1)), absl::OkStatus());
+    const StreamServer server(Listen(), std::nullopt, [](std::unique_ptr<link::ByteStream> stream) {
+      EXPECT_EQ(Say(*stream, "hello"), absl::OkStatus());
     });
     address = server.Address();
-    const auto client = link::Connect(address);
-    ASSERT_TRUE(client.ok()) << client.status();
+    const auto client = Connect(address, "hello");
+    std::vector<std::byte> greeting(5);
     for (size_t got = 0; got < greeting.size();) {
-      const auto read = (*client)->Read(std::span(greeting).subspan(got));
+      const auto read = client->Read(std::span(greeting).subspan(got));
       ASSERT_TRUE(read.ok()) << read.status();
       ASSERT_GT(*read, 0u);
       got += *read;

@@ -1,73 +1,66 @@
-// Handshakes under way: connections that a server has accepted and does not know yet who made. They cost a thread or a
-// process each and nobody has proved anything, so there are limits.
+// Handshakes under way: connections that have begun to speak and of whom a server does not know yet who made them. They
+// cost a thread or a process each and nobody has proved anything, so there are limits. Nobody waits at a limit: whoever
+// comes takes the place of the one that has been at it for longest, of the machine that has most of them.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
-#include <map>
+#include <list>
 #include <memory>
-#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/synchronization/mutex.h"
-#include "wharf/base/clock.h"
 
 namespace wharf::server {
 
+enum class HandshakeKind {
+  kNew,
+  kResume  // names a session that it wants to go on with: new ones do not take its place
+};
+
 struct HandshakeLimits {
-  int in_all = 64;
-  int per_address = 32;  // so that no single machine keeps all others out
+  size_t new_ones = 64, resumes = 32;
+  size_t per_address = 32;  // of either kind, so that no single machine keeps all others out
 };
 
 // One that is under way until this is destroyed, on any thread. May outlive the Handshakes it is of.
 class Handshake {
  public:
   Handshake() = default;  // none
-  explicit Handshake(std::function<void()> end) : end_(std::move(end)) {}
-  Handshake(Handshake&& other) noexcept : end_(std::exchange(other.end_, nullptr)) {}
-  Handshake& operator=(Handshake&& other) noexcept {
-    if (this != &other) {
-      End();
-      end_ = std::exchange(other.end_, nullptr);
-    }
-    return *this;
-  }
+  Handshake(Handshake&& other) noexcept = default;
+  Handshake& operator=(Handshake&& other) noexcept;
   ~Handshake() { End(); }
-  void End() {
-    if (const auto end = std::exchange(end_, nullptr)) end();
-  }
+  // `evict` is called once, on any thread, if its place becomes another's before it ends; at once if it has. It must
+  // neither block nor use the handshakes.
+  void OnEviction(std::function<void()> evict);
+  bool Evicted() const;
+  HandshakeKind Kind() const;
+  void End();
 
  private:
-  std::function<void()> end_;
+  friend class Handshakes;
+  struct Table;
+  struct Entry;
+  Handshake(std::shared_ptr<Table> table, std::shared_ptr<Entry> entry)
+      : table_(std::move(table)), entry_(std::move(entry)) {}
+
+  std::shared_ptr<Table> table_;
+  std::shared_ptr<Entry> entry_;
 };
 
 // Thread-safe.
 class Handshakes {
  public:
-  explicit Handshakes(const HandshakeLimits& limits) : table_(std::make_shared<Table>(limits)) {}
+  explicit Handshakes(const HandshakeLimits& limits);
 
-  // Waits until fewer than the limit in all are under way; false once stopped.
-  bool AwaitRoom();
-  // Nothing if as many of this address are under way as may be. "": this machine's own, which has no limit of its own.
-  std::optional<Handshake> Begin(const std::string& address);
-  // Until the time is over or it is stopped.
-  void Pause(Nanoseconds time);
-  // Nobody waits any more. Idempotent.
-  void Stop();
-  int UnderWay() const;
+  // "" as address: this machine's own, which has no limit of its own.
+  Handshake Begin(const std::string& address, HandshakeKind kind);
+  size_t UnderWay() const;
 
  private:
-  struct Table {
-    explicit Table(const HandshakeLimits& most) : limits(most) {}
-    bool MayGoOn() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) { return stopped || in_all < limits.in_all; }
-    const HandshakeLimits limits;
-    mutable absl::Mutex mutex;
-    int in_all ABSL_GUARDED_BY(mutex) = 0;
-    std::map<std::string, int> of_address ABSL_GUARDED_BY(mutex);  // none is 0
-    bool stopped ABSL_GUARDED_BY(mutex) = false;
-  };
-  static void End(Table& table, const std::string& address);
-
-  const std::shared_ptr<Table> table_;  // shared with the handshakes
+  const std::shared_ptr<Handshake::Table> table_;  // shared with the handshakes
 };
 
 // The machine at the other end of a connected socket: an IPv4 address, an IPv6 network (a /64 is one customer's), or ""

@@ -1,5 +1,9 @@
 #include "wharf/server/front/stream_server.h"
 
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <utility>
 
 #include "wharf/base/log.h"
@@ -10,10 +14,45 @@ namespace {
 
 constexpr Nanoseconds kTlsTimeout = std::chrono::seconds(10);
 
+// A connection whose client has not been let in.
+class StrangersStream final : public link::ByteStream {
+ public:
+  StrangersStream(std::unique_ptr<link::ByteStream> stream, Handshake handshake)
+      : stream_(std::move(stream)), handshake_(std::move(handshake)) {}
+  absl::StatusOr<size_t> Read(std::span<std::byte> into) override { return stream_->Read(into); }
+  absl::Status Write(std::span<const std::span<const std::byte>> pieces) override { return stream_->Write(pieces); }
+  absl::StatusOr<size_t> TryWrite(std::span<const std::span<const std::byte>> pieces) override {
+    return stream_->TryWrite(pieces);
+  }
+  void FinishWriting() override { stream_->FinishWriting(); }
+  void Shutdown() override { stream_->Shutdown(); }
+  std::string Peer() const override { return stream_->Peer(); }
+  bool IsLocal() const override { return stream_->IsLocal(); }
+  std::optional<link::TransportInfo> Info() const override { return stream_->Info(); }
+  std::string ChannelBinding() const override { return stream_->ChannelBinding(); }
+  std::vector<std::string> PeerUnits() const override { return stream_->PeerUnits(); }
+  void SetAdmitted() override { handshake_.End(); }
+
+ private:
+  const std::unique_ptr<link::ByteStream> stream_;
+  Handshake handshake_;
+};
+
+// Another descriptor of the connection, so that it can be shut down whoever has it and whatever they do.
+void ShutDownWhenEvicted(int socket, Handshake& handshake) {
+  const int copy = fcntl(socket, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) return;  // it goes when it is late
+  const std::shared_ptr<const int> hold(new int(copy), [](const int* fd) {
+    close(*fd);
+    delete fd;
+  });
+  handshake.OnEviction([hold] { shutdown(*hold, SHUT_RDWR); });
+}
+
 }  // namespace
 
 StreamServer::StreamServer(std::unique_ptr<link::Listener> listener, std::optional<link::TlsServerOptions> tls,
-                           OnStream on_stream, const HandshakeLimits& limits)
+                           OnStream on_stream, const AcceptorLimits& limits)
     : tls_(std::move(tls)),
       on_stream_(std::move(on_stream)),
       acceptor_(
@@ -26,8 +65,9 @@ StreamServer::~StreamServer() {
 }
 
 void StreamServer::OnConnection(int socket, Handshake handshake) {
+  ShutDownWhenEvicted(socket, handshake);
   if (tls_) return BeginTls(socket, std::move(handshake));
-  on_stream_(link::FromSocket(socket));
+  on_stream_(std::make_unique<StrangersStream>(link::FromSocket(socket), std::move(handshake)));
 }
 
 void StreamServer::BeginTls(int socket, Handshake handshake) {
@@ -40,7 +80,7 @@ void StreamServer::BeginTls(int socket, Handshake handshake) {
   one.thread = std::thread([this, socket, &one, handshake = std::move(handshake)]() mutable {
     auto stream = link::AcceptTls(socket, *tls_, kTlsTimeout);
     if (stream.ok()) {
-      on_stream_(*std::move(stream));
+      on_stream_(std::make_unique<StrangersStream>(*std::move(stream), std::move(handshake)));
     } else {
       Log(LogLevel::kWarning, "a connection was refused", {{"why", Message(stream.status())}});
     }

@@ -19,11 +19,13 @@ class StreamServer {
  public:
   using OnStream = std::function<void(std::unique_ptr<link::ByteStream>)>;
 
-  // `on_stream` is called until the server is destroyed; if connections are encrypted, on several threads at a time:
-  // each has a TLS handshake on a thread of its own, so that nobody waits for who is slow.
+  // A stream's handshake is under way until the client is let in (ByteStream::SetAdmitted) or the stream is destroyed;
+  // one that loses its place to another is shut down. `on_stream` is called until the server is destroyed; if
+  // connections are encrypted, on several threads at a time: each has a TLS handshake on a thread of its own, so that
+  // nobody waits for who is slow.
   StreamServer(std::unique_ptr<link::Listener> listener, std::optional<link::TlsServerOptions> tls, OnStream on_stream,
-               const HandshakeLimits& limits = {});
-  // Accepts nothing more; handshakes that have begun come to their end.
+               const AcceptorLimits& limits = {});
+  // Accepts nothing more; TLS handshakes that have begun come to their end.
   ~StreamServer();
   const std::string& Address() const { return acceptor_.Address(); }
 
@@ -37,7 +39,7 @@ class StreamServer {
 
   const std::optional<link::TlsServerOptions> tls_;
   const OnStream on_stream_;
-  std::list<TlsHandshake> tls_handshakes_;  // of the acceptor's thread
+  std::list<TlsHandshake> tls_handshakes_;  // of the acceptor's calls
   Acceptor acceptor_;
 };
 
