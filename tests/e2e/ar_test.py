@@ -30,8 +30,8 @@ def frame(kind, tag=0, head=b"", bulk=b""):
     return struct.pack("<IHHIIQ", 0x31464857, kind, 0, len(head), len(bulk), tag) + head + bulk
 
 
-def hello(tasks, sla=0.0, token=b"", size=(448, 128)):
-    head = struct.pack("<IHHQI", 0x41524857, 1, 0, 0, len(token)) + token
+def hello(tasks, sla=0.0, size=(448, 128)):
+    head = struct.pack("<IHHQ", 0x41524857, 2, 0, 0) + bytes(32)
     return frame(HELLO, head=head + struct.pack("<BBdii4dd", tasks, 0, 60.0, *size, 224, 208, 224, 64, sla))
 
 

@@ -12,13 +12,13 @@ FrameKind KindOf(const link::FrameHeader& header) { return static_cast<FrameKind
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Connection>> Connection::Open(std::unique_ptr<link::ByteStream> stream,
-                                                             const Hello& hello, ConnectionListener& listener,
-                                                             Nanoseconds timeout) {
+                                                             const Hello& hello, const std::string& token,
+                                                             ConnectionListener& listener, Nanoseconds timeout) {
   WHARF_RETURN_IF_ERROR(CheckHello(hello));
   std::unique_ptr<Connection> connection(new Connection(listener));
   connection->channel_ = link::Channel::Create(std::move(stream), {.limits = kArFrameLimits});
   connection->channel_->Start(connection.get());
-  WHARF_RETURN_IF_ERROR(connection->handshake_.Greet(*connection->channel_, hello, timeout).status());
+  WHARF_RETURN_IF_ERROR(connection->handshake_.Greet(*connection->channel_, hello, token, timeout).status());
   return connection;
 }
 

@@ -35,7 +35,8 @@ class Connection final : private link::FrameHandler {
   // Waits for the server's Welcome, at most `timeout`. Fails with what the server says, kDeadlineExceeded or
   // kUnavailable. `listener` must outlive it.
   static absl::StatusOr<std::unique_ptr<Connection>> Open(std::unique_ptr<link::ByteStream> stream, const Hello& hello,
-                                                          ConnectionListener& listener, Nanoseconds timeout);
+                                                          const std::string& token, ConnectionListener& listener,
+                                                          Nanoseconds timeout);
   // The listener hears nothing more.
   ~Connection() override;
 

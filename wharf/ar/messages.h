@@ -18,20 +18,22 @@
 namespace wharf::ar {
 
 inline constexpr uint32_t kArMagic = 0x41524857;  // "WHRA"
-inline constexpr uint16_t kArMajor = 1;           // must match
+inline constexpr uint16_t kArMajor = 2;           // must match
 inline constexpr uint16_t kArMinor = 0;           // the lower one is spoken
 
 // Numbers of their own: by the first frame's a server tells kinds of sessions apart.
 enum class FrameKind : uint16_t {
-  kHello = 192,     // client, first frame
-  kWelcome = 193,   // server
-  kGoodbye = 194,   // either, last frame: why
-  kPicture = 195,   // client: tag = frame, bulk = a JPEG
-  kResult = 196,    // server: tag = frame, bulk = what was found (result_coding.h)
-  kFailed = 197,    // server: tag = frame
-  kReport = 198,    // client: what it measured
-  kSchedule = 199,  // server: which frames to offload
-  kRedirect = 200,  // server: which servers to go to
+  kHello = 192,      // client, first frame
+  kWelcome = 193,    // server
+  kGoodbye = 194,    // either, last frame: why
+  kPicture = 195,    // client: tag = frame, bulk = a JPEG
+  kResult = 196,     // server: tag = frame, bulk = what was found (result_coding.h)
+  kFailed = 197,     // server: tag = frame
+  kReport = 198,     // client: what it measured
+  kSchedule = 199,   // server: which frames to offload
+  kRedirect = 200,   // server: which servers to go to
+  kChallenge = 201,  // server: prove that you know the token
+  kProof = 202,      // either: the proof
 };
 
 enum class Task : uint8_t { kDepth = 0, kOdometry = 1, kBoxes = 2 };
@@ -53,8 +55,8 @@ struct Hello {
   uint32_t magic = kArMagic;
   uint16_t major = kArMajor, minor = kArMinor;
   uint64_t features = 0;  // none yet
-  std::string token;      // never logged
-  uint8_t tasks = 0;      // bit i: Task i
+  wire::Nonce nonce{};
+  uint8_t tasks = 0;  // bit i: Task i
   DepthCoding depth_coding = DepthCoding::kHalf;
   double frames_per_s = 60;
   // Of the pictures that will come.
@@ -63,7 +65,7 @@ struct Hello {
   // Not 0: the server says when to offload, so that the mean accuracy drop stays within it. Of one task only.
   double sla = 0;
   auto Fields() {
-    return std::tie(magic, major, minor, features, token, tasks, depth_coding, frames_per_s, width, height, fx, fy, cx,
+    return std::tie(magic, major, minor, features, nonce, tasks, depth_coding, frames_per_s, width, height, fx, fy, cx,
                     cy, sla);
   }
 };
@@ -80,7 +82,8 @@ struct ArProtocol {
   using Hello = ar::Hello;
   using Welcome = ar::Welcome;
   using Goodbye = wire::Goodbye;
-  static constexpr FrameKind kHello = FrameKind::kHello, kWelcome = FrameKind::kWelcome, kGoodbye = FrameKind::kGoodbye;
+  static constexpr FrameKind kHello = FrameKind::kHello, kWelcome = FrameKind::kWelcome, kGoodbye = FrameKind::kGoodbye,
+                             kChallenge = FrameKind::kChallenge, kProof = FrameKind::kProof;
 };
 
 struct Picture {

@@ -13,7 +13,8 @@ struct ProgramProtocol {
   using Hello = offload::Hello;
   using Welcome = offload::Welcome;
   using Goodbye = Refusal;  // until the Welcome; afterwards a session's last word is an offload::Goodbye
-  static constexpr FrameKind kHello = FrameKind::kHello, kWelcome = FrameKind::kWelcome, kGoodbye = FrameKind::kRefusal;
+  static constexpr FrameKind kHello = FrameKind::kHello, kWelcome = FrameKind::kWelcome, kGoodbye = FrameKind::kRefusal,
+                             kChallenge = FrameKind::kChallenge, kProof = FrameKind::kProof;
 };
 
 // What a client is told. kUnauthenticated, kFailedPrecondition (another version), kInvalidArgument (malformed);

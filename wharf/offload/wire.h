@@ -13,12 +13,13 @@
 #include <vector>
 
 #include "wharf/device/device.h"
+#include "wharf/wire/proof.h"
 
 namespace wharf::offload {
 
 inline constexpr uint32_t kProtocolMagic = 0x46524857;  // "WHRF"
-inline constexpr uint16_t kProtocolMajor = 1;           // must match
-inline constexpr uint16_t kProtocolMinor = 1;           // the lower one is spoken
+inline constexpr uint16_t kProtocolMajor = 2;           // must match
+inline constexpr uint16_t kProtocolMinor = 0;           // the lower one is spoken
 
 // Copies are cut into pieces of at most this many bytes.
 inline constexpr uint32_t kMaxBulkBytes = 16 << 20;
@@ -32,11 +33,13 @@ enum class FrameKind : uint16_t {
   kHostCall = 6,  // server -> client: run host function `call`, then send HostCallDone
   kGoodbye = 7,   // either: no more frames; the reason in words
   kPing = 8,
-  kPong = 9,       // either way, keep-alive; empty
-  kProgress = 10,  // client -> server: operations that were predicted (progress.h); tag = operations made so far; bulk
-                   // = data of the last one
-  kPush = 11,      // server -> client: the answer to a predicted operation; tag = its position
-  kFirstOp = 32,   // operations start here
+  kPong = 9,        // either way, keep-alive; empty
+  kProgress = 10,   // client -> server: operations that were predicted (progress.h); tag = operations made so far; bulk
+                    // = data of the last one
+  kPush = 11,       // server -> client: the answer to a predicted operation; tag = its position
+  kChallenge = 12,  // server -> client: prove that you know the token
+  kProof = 13,      // either: the proof
+  kFirstOp = 32,    // operations start here
 };
 
 // Hello::features. The client only asks whether it would be let in: the server answers with a Welcome that names its
@@ -50,11 +53,11 @@ inline constexpr uint64_t kFeatureUnsafeReplay = 4;
 struct Hello {
   uint32_t magic = kProtocolMagic;
   uint16_t major = kProtocolMajor, minor = kProtocolMinor;
-  uint64_t features = 0;     // kFeature… bits; unknown ones are ignored
-  std::string token;         // never logged
+  uint64_t features = 0;  // kFeature… bits; unknown ones are ignored
+  wire::Nonce nonce{};
   std::string program;       // for logs: the program's file name
   uint64_t memory_wish = 0;  // bytes; 0 = the server's quota
-  auto Fields() { return std::tie(magic, major, minor, features, token, program, memory_wish); }
+  auto Fields() { return std::tie(magic, major, minor, features, nonce, program, memory_wish); }
 };
 
 struct Welcome {

@@ -6,6 +6,7 @@
 
 #include "wharf/wire/codec_testing.h"
 #include "wharf/wire/goodbye.h"
+#include "wharf/wire/proof.h"
 
 namespace wharf::wire {
 namespace {
@@ -35,7 +36,16 @@ void TryGoodbye(std::span<const std::byte> bytes) {
   Require(!status.ok() && Message(status).find('\n') == std::string_view::npos);
 }
 
-constexpr void (*kDecoders[])(std::span<const std::byte>) = {TryMessage, TryList, TryGoodbye};
+// Both have one size and no other.
+template <typename T>
+void TryFixed(std::span<const std::byte> bytes) {
+  const auto message = Decode<T>(bytes);
+  Require(message.ok() == (bytes.size() == sizeof(T)));
+  if (message.ok()) Require(Encode(*message) == std::vector<std::byte>(bytes.begin(), bytes.end()));
+}
+
+constexpr void (*kDecoders[])(std::span<const std::byte>) = {TryMessage, TryList, TryGoodbye, TryFixed<Challenge>,
+                                                             TryFixed<Proof>};
 
 }  // namespace
 }  // namespace wharf::wire

@@ -77,11 +77,78 @@ absl::Status HandshakeOutcome::Await(Nanoseconds timeout) {
   return succeeded_ ? absl::OkStatus() : ended_;
 }
 
-TokenCheck TokensOf(std::function<bool(const std::string& given)> admit, const std::string& right_one) {
-  if (!admit) return {};
-  return [admit = std::move(admit), right_one](const std::string& given) {
-    return admit(given) ? absl::OkStatus() : Unauthenticated("the token is wrong: use {}", right_one);
-  };
+void ClientProof::Begin(link::Channel& channel, const std::string& token, HandshakeFacts facts) {
+  absl::MutexLock lock(&mutex_);
+  state_ = State::kGreeted;
+  channel_ = &channel;
+  facts_ = std::move(facts);
+  key_.reset();
+  if (!token.empty()) key_ = TokenKey::Of(token, facts_.role);
+}
+
+absl::StatusOr<Proof> ClientProof::OnChallenge(const Challenge& challenge) {
+  absl::MutexLock lock(&mutex_);
+  if (state_ != State::kGreeted) return InvalidArgument("a Challenge that nobody expects");
+  if (!key_) {
+    return Unauthenticated("the server wants a token: give --token-file FILE (or set WHARF_TOKEN_FILE)");
+  }
+  state_ = State::kChallenged;
+  facts_.server = challenge.nonce;
+  return Proof{ProofOf(*key_, Side::kClient, facts_)};
+}
+
+absl::Status ClientProof::OnProof(const Proof& proof) {
+  absl::MutexLock lock(&mutex_);
+  if (state_ != State::kChallenged) return InvalidArgument("a Proof that nobody expects");
+  if (!Same(proof.mac, ProofOf(*key_, Side::kServer, facts_))) {
+    return Unauthenticated("the server does not know the token: it is another server than was meant");
+  }
+  state_ = State::kProved;
+  return absl::OkStatus();
+}
+
+absl::Status ClientProof::OnWelcome() const {
+  absl::MutexLock lock(&mutex_);
+  switch (state_) {
+    case State::kSilent:
+      return InvalidArgument("a Welcome that nobody expects");
+    case State::kProved:
+      return absl::OkStatus();
+    case State::kChallenged:
+      return Unauthenticated("the server does not prove that it knows the token");
+    case State::kGreeted:
+      break;
+  }
+  if (!key_ || !facts_.binding.empty()) return absl::OkStatus();
+  return Unauthenticated(
+      "the server does not ask for the token: it is another server than was meant, or was started without "
+      "--token-file; connect without a token, or with TLS, if that is right");
+}
+
+link::Channel* ClientProof::Channel() const {
+  absl::MutexLock lock(&mutex_);
+  return channel_;
+}
+
+ClientCheck ClientsWith(const std::string& token) {
+  ClientCheck check;
+  if (!token.empty()) check.keys[kClientRole] = TokenKey::Of(token, kClientRole);
+  return check;
+}
+
+absl::StatusOr<std::optional<Challenge>> ServerProof::OnHello(HandshakeFacts facts) {
+  if (check_.keys.empty()) return std::nullopt;
+  if (!check_.keys.contains(facts.role)) return Unauthenticated("this server lets nobody in who is a {}", facts.role);
+  facts_ = std::move(facts);
+  return Challenge{facts_.server};
+}
+
+absl::StatusOr<Proof> ServerProof::OnProof(const Proof& proof) {
+  const auto key = check_.keys.find(facts_.role);
+  if (key == check_.keys.end() || !Same(proof.mac, ProofOf(key->second, Side::kClient, facts_))) {
+    return Unauthenticated("the token is wrong: use {}", check_.right_token);
+  }
+  return Proof{ProofOf(key->second, Side::kServer, facts_)};
 }
 
 }  // namespace wharf::wire

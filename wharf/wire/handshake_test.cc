@@ -12,17 +12,19 @@
 namespace wharf::wire {
 namespace {
 
-enum class FrameKind : uint16_t { kHello = 1, kWelcome = 2, kGoodbye = 3, kOther = 4 };
+enum class FrameKind : uint16_t { kHello = 1, kWelcome = 2, kGoodbye = 3, kOther = 4, kChallenge = 5, kProof = 6 };
 constexpr uint32_t kMagic = 0x54534554;
+constexpr uint32_t kAnothersWish = 77;  // who wishes this says that it is something else than a client
+constexpr const char* kToken = "a token of these tests";
 
 struct TestProtocol {
   static constexpr ProtocolVersion kVersion = {"test session", "test protocol", kMagic, 3, 5};
   struct Hello {
     uint32_t magic = kMagic;
     uint16_t major = 3, minor = 5;
-    std::string token;
+    Nonce nonce{};
     uint32_t wish = 0;
-    auto Fields() { return std::tie(magic, major, minor, token, wish); }
+    auto Fields() { return std::tie(magic, major, minor, nonce, wish); }
   };
   struct Welcome {
     uint16_t major = 3, minor = 5;
@@ -30,7 +32,9 @@ struct TestProtocol {
     auto Fields() { return std::tie(major, minor, granted); }
   };
   using Goodbye = wire::Goodbye;
-  static constexpr FrameKind kHello = FrameKind::kHello, kWelcome = FrameKind::kWelcome, kGoodbye = FrameKind::kGoodbye;
+  static constexpr FrameKind kHello = FrameKind::kHello, kWelcome = FrameKind::kWelcome, kGoodbye = FrameKind::kGoodbye,
+                             kChallenge = FrameKind::kChallenge, kProof = FrameKind::kProof;
+  static std::string RoleOf(const Hello& hello) { return hello.wish == kAnothersWish ? "stranger" : kClientRole; }
 };
 using Hello = TestProtocol::Hello;
 using Welcome = TestProtocol::Welcome;
@@ -50,8 +54,10 @@ class Client final : public link::FrameHandler {
   }
   ~Client() override { channel_->Stop(); }
 
-  absl::StatusOr<Welcome> Greet(Nanoseconds timeout = kLong) { return handshake_.Greet(*channel_, Hello(), timeout); }
-  void SayHello() { handshake_.SayHello(*channel_, Hello()); }
+  absl::StatusOr<Welcome> Greet(Nanoseconds timeout = kLong, const std::string& token = "") {
+    return handshake_.Greet(*channel_, Hello(), token, timeout);
+  }
+  void SayHello() { handshake_.SayHello(*channel_, Hello(), ""); }
   absl::StatusOr<Welcome> Await(Nanoseconds timeout) { return handshake_.Await(timeout); }
   absl::Status AwaitEnd() {
     absl::MutexLock lock(&mutex_);
@@ -93,14 +99,14 @@ class ClientHandshakeTest : public ::testing::Test {
   }
   // What the peer does once the Hello came; returns what the client makes of it.
   template <typename Answer>
-  absl::StatusOr<Welcome> GreetAnd(const Answer& answer) {
+  absl::StatusOr<Welcome> GreetAnd(const Answer& answer, const std::string& token = "") {
     peer_ = link::Channel::Create(std::move(server_stream_));
-    recorder_.on_frame = [this, &answer](const link::FrameHeader&, std::span<const std::byte>) {
-      answer(*peer_);
+    recorder_.on_frame = [this, &answer](const link::FrameHeader& header, std::span<const std::byte>) {
+      if (header.kind == static_cast<uint16_t>(FrameKind::kHello)) answer(*peer_);
       return absl::OkStatus();
     };
     peer_->Start(&recorder_);
-    auto welcome = client_->Greet();
+    auto welcome = client_->Greet(kLong, token);
     recorder_.Take(1);
     return welcome;
   }
@@ -278,40 +284,252 @@ TEST_F(ClientHandshakeTest, AnotherKindOfServerIsNamed) {
   EXPECT_EQ(client_->Greet().status(), kUnanswered);
 }
 
+// --- The client and a server that is not the one it means ---
+
+TEST_F(ClientHandshakeTest, WithoutATokenAChallengeIsSaidToTheUser) {
+  Connect();
+  EXPECT_EQ(GreetAnd([](link::Channel& peer) {
+              SendMessage(peer, FrameKind::kChallenge, Challenge()).IgnoreError();
+            }).status(),
+            Unauthenticated("the server wants a token: give --token-file FILE (or set WHARF_TOKEN_FILE)"));
+}
+
+TEST_F(ClientHandshakeTest, WithATokenAServerThatDoesNotAskForItIsAnother) {
+  Connect();
+  const auto welcome =
+      GreetAnd([](link::Channel& peer) { SendMessage(peer, FrameKind::kWelcome, Welcome()).IgnoreError(); }, kToken);
+  EXPECT_EQ(welcome.status().code(), absl::StatusCode::kUnauthenticated) << welcome.status();
+  EXPECT_FALSE(client_->Welcomed());
+}
+
+TEST_F(ClientHandshakeTest, AServerThatProvesNothingIsAnother) {
+  for (const bool guesses : {false, true}) {
+    Connect();
+    const auto welcome = GreetAnd(
+        [guesses](link::Channel& peer) {
+          SendMessage(peer, FrameKind::kChallenge, Challenge{MakeNonce()}).IgnoreError();
+          if (guesses) SendMessage(peer, FrameKind::kProof, Proof{MakeNonce()}).IgnoreError();
+          SendMessage(peer, FrameKind::kWelcome, Welcome()).IgnoreError();
+        },
+        kToken);
+    EXPECT_EQ(welcome.status(),
+              guesses ? Unauthenticated("the server does not know the token: it is another server than was meant")
+                      : Unauthenticated("the server does not prove that it knows the token"));
+    client_.reset();
+    peer_->Stop();
+  }
+}
+
+TEST_F(ClientHandshakeTest, AClientsOwnProofIsNotTheServers) {
+  Connect();
+  peer_ = link::Channel::Create(std::move(server_stream_));
+  recorder_.on_frame = [this](const link::FrameHeader& header, std::span<const std::byte> head) {
+    const bool hello = header.kind == static_cast<uint16_t>(FrameKind::kHello);
+    if (hello) return SendMessage(*peer_, FrameKind::kChallenge, Challenge{MakeNonce()});
+    return peer_->Send(static_cast<uint16_t>(FrameKind::kProof), 0, head);  // sent back as it is
+  };
+  peer_->Start(&recorder_);
+  EXPECT_EQ(client_->Greet(kLong, kToken).status(),
+            Unauthenticated("the server does not know the token: it is another server than was meant"));
+  recorder_.Take(2);
+}
+
+TEST_F(ClientHandshakeTest, AnswersOneChallengeOnly) {
+  Connect();
+  const auto welcome = GreetAnd(
+      [](link::Channel& peer) {
+        for (int i = 0; i < 2; ++i) {
+          SendMessage(peer, FrameKind::kChallenge, Challenge{MakeNonce()}).IgnoreError();
+        }
+      },
+      kToken);
+  EXPECT_EQ(welcome.status(), InvalidArgument("a Challenge that nobody expects"));
+}
+
+TEST_F(ClientHandshakeTest, NothingIsTakenBeforeTheHello) {
+  for (const FrameKind kind : {FrameKind::kChallenge, FrameKind::kProof, FrameKind::kWelcome}) {
+    Connect();
+    peer_ = link::Channel::Create(std::move(server_stream_));
+    peer_->Start(&recorder_);
+    const auto head = kind == FrameKind::kWelcome ? Encode(Welcome()) : Encode(Challenge());
+    ASSERT_TRUE(peer_->Send(static_cast<uint16_t>(kind), 0, head).ok());
+    EXPECT_EQ(client_->AwaitEnd().code(), absl::StatusCode::kInvalidArgument);
+    client_.reset();
+    peer_->Stop();
+  }
+}
+
 // --- The server's judgement ---
 
 link::FrameHeader HeaderOf(FrameKind kind) { return {.kind = static_cast<uint16_t>(kind)}; }
 
-TEST(ServerHandshakeTest, LetsAGoodHelloInAndForgetsItsToken) {
-  const Server server(TokensOf([](const std::string& given) { return given == "secret"; }));
-  const auto hello = server.Judge(HeaderOf(FrameKind::kHello), Encode(Hello{.token = "secret", .wish = 4}));
-  ASSERT_TRUE(hello.ok()) << hello.status();
-  EXPECT_EQ(hello->wish, 4u);
-  EXPECT_EQ(hello->token, "");
+// A connection of which only the binding matters.
+class BoundStream final : public link::ByteStream {
+ public:
+  explicit BoundStream(std::string binding = "") : binding_(std::move(binding)) {}
+  absl::StatusOr<size_t> Read(std::span<std::byte>) override { return 0; }
+  absl::Status Write(std::span<const std::span<const std::byte>>) override { return absl::OkStatus(); }
+  void Shutdown() override {}
+  std::string Peer() const override { return "test"; }
+  bool IsLocal() const override { return true; }
+  std::string ChannelBinding() const override { return binding_; }
+
+ private:
+  const std::string binding_;
+};
+
+// A server that wants a token, and who connects to it.
+class Proving : public ::testing::Test {
+ protected:
+  static ClientCheck Check() {
+    ClientCheck check = ClientsWith(kToken);
+    check.keys["stranger"] = TokenKey::Of("the token of others", "stranger");
+    return check;
+  }
+  // The Challenge's nonce.
+  static Nonce Challenged(Server& server, const Hello& hello, const link::ByteStream& stream = BoundStream()) {
+    const auto heard = server.Judge(HeaderOf(FrameKind::kHello), Encode(hello), stream);
+    EXPECT_TRUE(heard.ok()) << heard.status();
+    if (!heard.ok()) return {};
+    EXPECT_FALSE(heard->hello.has_value());
+    EXPECT_EQ(heard->answer->kind, FrameKind::kChallenge);
+    return Decode<Challenge>(heard->answer->head).value().nonce;
+  }
+  static Proof ProofFor(const HandshakeFacts& facts, const std::string& token = kToken) {
+    return {ProofOf(TokenKey::Of(token, facts.role), Side::kClient, facts)};
+  }
+  static auto Answer(Server& server, const Proof& proof) {
+    return server.Judge(HeaderOf(FrameKind::kProof), Encode(proof), BoundStream());
+  }
+  static HandshakeFacts Facts(const Hello& hello, const Nonce& server) {
+    return {kMagic, RoleOf<TestProtocol>(hello), hello.nonce, server, ""};
+  }
+
+  const absl::Status wrong_ = Unauthenticated("the token is wrong: use the server's token file");
+};
+
+TEST_F(Proving, WhoKnowsTheTokenIsHeardAndLearnsThatTheServerDoes) {
+  Server server(Check());
+  const Hello hello{.nonce = MakeNonce(), .wish = 4};
+  const HandshakeFacts facts = Facts(hello, Challenged(server, hello));
+  const auto heard = Answer(server, ProofFor(facts));
+  ASSERT_TRUE(heard.ok()) << heard.status();
+  ASSERT_TRUE(heard->hello.has_value());
+  EXPECT_EQ(heard->hello->wish, 4u);
+  EXPECT_EQ(heard->answer->kind, FrameKind::kProof);
+  EXPECT_EQ(Decode<Proof>(heard->answer->head).value().mac,
+            ProofOf(TokenKey::Of(kToken, kClientRole), Side::kServer, facts));
+}
+
+TEST_F(Proving, AnotherTokenDoesNotDo) {
+  Server server(Check());
+  const Hello hello{.nonce = MakeNonce()};
+  const Nonce nonce = Challenged(server, hello);
+  EXPECT_EQ(Answer(server, ProofFor(Facts(hello, nonce), "a token of somebody")).status(), wrong_);
+}
+
+TEST_F(Proving, AProofIsForOneHandshake) {
+  const Hello hello{.nonce = MakeNonce()};
+  Server first(Check()), second(Check());
+  const Proof proof = ProofFor(Facts(hello, Challenged(first, hello)));
+  Challenged(second, hello);
+  EXPECT_EQ(Answer(second, proof).status(), wrong_);
+  EXPECT_TRUE(Answer(first, proof).ok());
+}
+
+TEST_F(Proving, AProofIsForOneRole) {
+  const Hello hello{.nonce = MakeNonce(), .wish = kAnothersWish};
+  Server server(Check());
+  HandshakeFacts facts = Facts(hello, Challenged(server, hello));
+  facts.role = kClientRole;
+  EXPECT_EQ(Answer(server, ProofFor(facts)).status(), wrong_) << "a client's";
+  Server again(Check());
+  facts = Facts(hello, Challenged(again, hello));
+  EXPECT_EQ(Answer(again, ProofFor(facts)).status(), wrong_) << "the client's token in another role";
+  Server right(Check());
+  facts = Facts(hello, Challenged(right, hello));
+  EXPECT_TRUE(Answer(right, ProofFor(facts, "the token of others")).ok());
+}
+
+TEST_F(Proving, ARoleWithoutATokenIsNotLetIn) {
+  Server server(ClientsWith(kToken));
+  EXPECT_EQ(server.Judge(HeaderOf(FrameKind::kHello), Encode(Hello{.wish = kAnothersWish}), BoundStream()).status(),
+            Unauthenticated("this server lets nobody in who is a stranger"));
+}
+
+TEST_F(Proving, AProofIsForOneEncryptedConnection) {
+  for (const char* const binding : {"this connection", "another one", ""}) {
+    Server server(Check());
+    const Hello hello{.nonce = MakeNonce()};
+    HandshakeFacts facts = Facts(hello, Challenged(server, hello, BoundStream("this connection")));
+    facts.binding = binding;
+    EXPECT_EQ(Answer(server, ProofFor(facts)).ok(), facts.binding == "this connection") << binding;
+  }
+}
+
+TEST_F(Proving, AProofIsAskedForOnceAndHeardOnce) {
+  Server server(Check());
+  EXPECT_EQ(Answer(server, Proof()).status(), InvalidArgument("the first frame must be a Hello"));
+  const Hello hello{.nonce = MakeNonce()};
+  const Proof proof = ProofFor(Facts(hello, Challenged(server, hello)));
+  EXPECT_TRUE(Answer(server, proof).ok());
+  EXPECT_EQ(Answer(server, proof).status(), InvalidArgument("the first frame must be a Hello"));
+  EXPECT_EQ(server.Judge(HeaderOf(FrameKind::kHello), Encode(hello), BoundStream()).status(),
+            InvalidArgument("the first frame must be a Hello"))
+      << "nor a second Hello";
+}
+
+TEST_F(Proving, NoSecondTryAfterAWrongOne) {
+  Server server(Check());
+  const Hello hello{.nonce = MakeNonce()};
+  const Proof proof = ProofFor(Facts(hello, Challenged(server, hello)));
+  EXPECT_EQ(Answer(server, Proof()).status(), wrong_);
+  EXPECT_EQ(Answer(server, proof).status(), InvalidArgument("the first frame must be a Hello"));
+}
+
+TEST_F(Proving, EveryCutOfAProofAndEveryOtherFrameIsRefused) {
+  for (size_t kept = 0; kept < sizeof(Mac); ++kept) {
+    Server server(Check());
+    const Hello hello{.nonce = MakeNonce()};
+    const auto proof = Encode(ProofFor(Facts(hello, Challenged(server, hello))));
+    EXPECT_EQ(server.Judge(HeaderOf(FrameKind::kProof), std::span(proof).first(kept), BoundStream()).status(),
+              InvalidArgument("the Proof is malformed"));
+  }
+  for (const FrameKind kind : {FrameKind::kHello, FrameKind::kWelcome, FrameKind::kChallenge, FrameKind::kOther}) {
+    Server server(Check());
+    Challenged(server, Hello());
+    EXPECT_EQ(server.Judge(HeaderOf(kind), Encode(Hello()), BoundStream()).status(),
+              InvalidArgument("the answer to a Challenge must be a Proof"));
+  }
+}
+
+TEST(ServerHandshakeTest, WithoutATokenWhoeverSaysHelloIsHeard) {
+  Server server;
+  const auto heard = server.Judge(HeaderOf(FrameKind::kHello), Encode(Hello{.wish = 4}), BoundStream());
+  ASSERT_TRUE(heard.ok()) << heard.status();
+  EXPECT_EQ(heard->hello->wish, 4u);
+  EXPECT_FALSE(heard->answer.has_value());
 }
 
 TEST(ServerHandshakeTest, SaysWhyNot) {
-  const auto refusal = [](const Hello& hello, const TokenCheck& check = {}) {
-    return Server(check).Judge(HeaderOf(FrameKind::kHello), Encode(hello)).status();
+  const auto refusal = [](const Hello& hello, const ClientCheck& check = {}) {
+    return Server(check).Judge(HeaderOf(FrameKind::kHello), Encode(hello), BoundStream()).status();
   };
-  EXPECT_EQ(Server().Judge(HeaderOf(FrameKind::kOther), Encode(Hello())).status(),
+  EXPECT_EQ(Server().Judge(HeaderOf(FrameKind::kOther), Encode(Hello()), BoundStream()).status(),
             InvalidArgument("the first frame must be a Hello"));
   EXPECT_EQ(refusal({.magic = 1}), InvalidArgument("this is not a test session's Hello"));
   EXPECT_EQ(refusal({.major = 2}),
             FailedPrecondition("the server speaks test protocol 3.5, the client 2.5: install the "
                                "same version of wharf on both machines"));
-  const auto nobody = [](const std::string&) { return false; };
-  EXPECT_EQ(refusal({.major = 2}, TokensOf(nobody)).code(), absl::StatusCode::kFailedPrecondition)
+  EXPECT_EQ(refusal({.major = 2}, ClientsWith(kToken)).code(), absl::StatusCode::kFailedPrecondition)
       << "whoever does not fit need not know a token";
-  EXPECT_EQ(refusal({}, TokensOf(nobody)), Unauthenticated("the token is wrong: use the server's token file"));
-  EXPECT_EQ(refusal({}, TokensOf(nobody, "that file")), Unauthenticated("the token is wrong: use that file"));
-  EXPECT_EQ(refusal({.token = "any"}, TokensOf(nullptr)), absl::OkStatus());
 }
 
 TEST(ServerHandshakeTest, EveryCutOfAHelloIsRefused) {
-  const std::vector<std::byte> hello = Encode(Hello{.token = "secret"});
+  const std::vector<std::byte> hello = Encode(Hello{});
   for (size_t kept = 0; kept < hello.size(); ++kept) {
-    const absl::Status status = Server().Judge(HeaderOf(FrameKind::kHello), std::span(hello).first(kept)).status();
+    const absl::Status status =
+        Server().Judge(HeaderOf(FrameKind::kHello), std::span(hello).first(kept), BoundStream()).status();
     EXPECT_EQ(status, kept < 8 ? InvalidArgument("this is not a test session's Hello")
                                : InvalidArgument("the Hello is malformed"));
   }
@@ -352,7 +570,7 @@ TEST(ServerHandshakeTest, IsLateAfterTenSecondsUnlessItGreeted) {
 
 class Session final : public link::FrameHandler {
  public:
-  Session(std::unique_ptr<link::ByteStream> stream, TokenCheck check)
+  Session(std::unique_ptr<link::ByteStream> stream, ClientCheck check)
       : handshake_(std::move(check)), channel_(link::Channel::Create(std::move(stream))) {
     channel_->Start(this);
   }
@@ -365,9 +583,10 @@ class Session final : public link::FrameHandler {
   }
   absl::Status OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
                        std::vector<std::byte>) override {
-    const auto hello = handshake_.Judge(header, head);
-    if (!hello.ok()) return EndSession<TestProtocol>(*channel_, hello.status(), "client sent away", kLong);
-    return handshake_.Accept(*channel_, *hello, {.granted = hello->wish + 1});
+    const auto heard = handshake_.Hear(*channel_, header, head);
+    if (!heard.ok()) return EndSession<TestProtocol>(*channel_, heard.status(), "client sent away", kLong);
+    if (!heard->has_value()) return absl::OkStatus();
+    return handshake_.Accept(*channel_, **heard, {.granted = (*heard)->wish + 1});
   }
   void OnClosed(const absl::Status&) override {}
 
@@ -385,11 +604,23 @@ TEST(HandshakeTest, BothHalvesUnderstandEachOther) {
   EXPECT_EQ(welcome->minor, 5);
 }
 
+TEST(HandshakeTest, BothProveTheToken) {
+  for (const char* known : {kToken, "a token of somebody", ""}) {
+    auto [near, far] = link::MemoryPair();
+    const Session session(std::move(far), ClientsWith(kToken));
+    Client client(std::move(near), Clock::Real());
+    const absl::Status greeted = client.Greet(kLong, known).status();
+    EXPECT_EQ(greeted.code(), known == kToken ? absl::StatusCode::kOk : absl::StatusCode::kUnauthenticated) << greeted;
+    EXPECT_EQ(session.Greeted(), known == kToken);
+  }
+}
+
 TEST(HandshakeTest, ARefusalReachesTheClient) {
   auto [near, far] = link::MemoryPair();
-  const Session session(std::move(far), TokensOf([](const std::string&) { return false; }));
+  const Session session(std::move(far), ClientsWith(kToken));
   Client client(std::move(near), Clock::Real());
-  EXPECT_EQ(client.Greet().status(), Unauthenticated("the token is wrong: use the server's token file"));
+  EXPECT_EQ(client.Greet(kLong, "a token of somebody").status(),
+            Unauthenticated("the token is wrong: use the server's token file"));
   EXPECT_FALSE(session.Greeted());
 }
 

@@ -44,7 +44,7 @@ absl::Status Client::Start() {
   UplinkOptions options;
   options.server = config_.server;
   options.jpeg_quality = config_.jpeg_quality;
-  options.hello.token = config_.token;
+  options.token = config_.token;
   options.hello.depth_coding = config_.depth_coding;
   options.hello.frames_per_s = config_.frames_per_s;
   SetCamera(config_.camera, options.hello);

@@ -141,9 +141,10 @@ TEST_F(LinkOffloaderTest, GoesOnWhenTheServerIsBack) {
 }
 
 TEST_F(LinkOffloaderTest, SaysWhyTheServerRefuses) {
-  server_ = std::make_unique<Server>(ServerConfig{.admit = [](const std::string&) { return false; }});
+  server_ = std::make_unique<Server>(ServerConfig{.check = wire::ClientsWith("another")});
   const auto offloader = LinkOffloader::Open([this](const std::string&) { return Connect(); }, Options(), kTasksAsked);
-  EXPECT_EQ(offloader.status(), Unauthenticated("the token is wrong: use the server's token file"));
+  EXPECT_EQ(offloader.status(),
+            Unauthenticated("the server wants a token: give --token-file FILE (or set WHARF_TOKEN_FILE)"));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ absl::Status Uplink::Connect(const std::string& server) {
     absl::MutexLock lock(&mutex_);
     lost_ = absl::OkStatus();  // before anything can be heard of the new one
   }
-  auto connection = Connection::Open(std::move(stream), options_.hello, *this, options_.timeout);
+  auto connection = Connection::Open(std::move(stream), options_.hello, options_.token, *this, options_.timeout);
   absl::MutexLock lock(&mutex_);
   if (connection.ok()) {
     connection_ = *std::move(connection);

@@ -24,6 +24,7 @@ using FramePointer = std::shared_ptr<const scene::Frame>;
 
 struct UplinkOptions {
   Hello hello;
+  std::string token;   // "": none; proved to whatever server it is sent to
   std::string server;  // to begin with
   int jpeg_quality = 90;
   Nanoseconds timeout = std::chrono::seconds(5);             // for a server's Welcome

@@ -64,7 +64,7 @@ bool RateLimit::Allows(TimePoint now) {
 }
 
 ArSession::ArSession(const ServerConfig& config, uint64_t id, std::unique_ptr<link::ByteStream> stream)
-    : config_(config), id_(id), handshake_(wire::TokensOf(config.admit)) {
+    : config_(config), id_(id), handshake_(config.check) {
   channel_ = link::Channel::Create(std::move(stream), {.limits = kArFrameLimits});
   outbox_ = std::make_shared<link::Outbox>(*channel_, config_.max_unread_bytes);
   channel_->Start(this);
@@ -131,7 +131,9 @@ absl::Status ArSession::Handle(const link::FrameHeader& header, std::span<const 
 }
 
 absl::Status ArSession::OnHello(const link::FrameHeader& header, std::span<const std::byte> head) {
-  WHARF_ASSIGN_OR_RETURN(hello_, handshake_.Judge(header, head));
+  WHARF_ASSIGN_OR_RETURN(const std::optional<Hello> hello, handshake_.Hear(*channel_, header, head));
+  if (!hello) return absl::OkStatus();
+  hello_ = *hello;
   WHARF_RETURN_IF_ERROR(CheckHello(hello_));
   limit_.emplace(std::min(hello_.frames_per_s, config_.max_pictures_per_s), kBurst);
   WHARF_RETURN_IF_ERROR(Prepare());

@@ -21,11 +21,11 @@ namespace wharf::ar {
 class ArSession;
 
 struct ServerConfig {
-  std::function<bool(const std::string& given)> admit;  // whether a token is right; null: any is
-  MakeSoloFinder make_solo;                             // null: only clients with an SLA are served
-  TurnQueue* solo = nullptr;                            // of those without
-  Coordination* coordination = nullptr;                 // null: nobody's accuracy is answered for
-  BatchFinder* batch_finder = nullptr;                  // the coordination's
+  wire::ClientCheck check;
+  MakeSoloFinder make_solo;              // null: only clients with an SLA are served
+  TurnQueue* solo = nullptr;             // of those without
+  Coordination* coordination = nullptr;  // null: nobody's accuracy is answered for
+  BatchFinder* batch_finder = nullptr;   // the coordination's
   // Of one client's pictures; as it is, in this process.
   std::function<absl::StatusOr<std::unique_ptr<PictureDecoder>>()> make_decoder = MakeLocalDecoder;
   double max_pictures_per_s = 120;  // of one client

@@ -9,6 +9,7 @@
 #include "wharf/ar/server/testing.h"
 #include "wharf/link/testing.h"
 #include "wharf/split/codec/jpeg.h"
+#include "wharf/wire/proof_testing.h"
 
 namespace wharf::ar {
 namespace {
@@ -25,7 +26,6 @@ uint8_t Bits(std::initializer_list<Task> tasks) {
 
 Hello GoodHello() {
   Hello hello;
-  hello.token = "right";
   hello.tasks = Bits({Task::kDepth, Task::kOdometry});
   hello.width = kTestWidth;
   hello.height = kTestHeight;
@@ -57,7 +57,7 @@ class ArServerTest : public ::testing::Test {
  protected:
   ArServerTest() {
     ServerConfig config;
-    config.admit = [](const std::string& token) { return token == "right"; };
+    config.check = wire::ClientsWith("right");
     config.make_solo = [](const Hello& hello) -> absl::StatusOr<std::unique_ptr<SoloFinder>> {
       if ((hello.tasks & Bits({Task::kBoxes})) != 0) return FailedPrecondition("no network finds boxes here");
       return std::make_unique<BrightnessFinder>();
@@ -76,8 +76,8 @@ class ArServerTest : public ::testing::Test {
     server_->Accept(std::move(theirs));
     return std::move(ours);
   }
-  absl::StatusOr<std::unique_ptr<Connection>> Open(const Hello& hello, Ear& ear) {
-    return Connection::Open(Dial(), hello, ear, kPatience);
+  absl::StatusOr<std::unique_ptr<Connection>> Open(const Hello& hello, Ear& ear, const std::string& token = "right") {
+    return Connection::Open(Dial(), hello, token, ear, kPatience);
   }
   std::unique_ptr<Connection> MustOpen(const Hello& hello, Ear& ear) {
     auto connection = Open(hello, ear);
@@ -122,7 +122,7 @@ TEST_F(ArServerTest, RefusesWhatItCannotServe) {
     change(hello);
     return Open(hello, ear).status();
   };
-  EXPECT_EQ(refusal([](Hello& hello) { hello.token = "wrong"; }),
+  EXPECT_EQ(Open(GoodHello(), ear, "wrong").status(),
             Unauthenticated("the token is wrong: use the server's token file"));
   EXPECT_EQ(refusal([](Hello& hello) { hello.major = 9; }).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(refusal([](Hello& hello) { hello.tasks = Bits({Task::kBoxes}); }),
@@ -165,11 +165,15 @@ TEST_F(ArServerTest, GarbageEndsOneSession) {
     const auto channel = link::Channel::Create(Dial());
     channel->Start(&seen);
     ASSERT_TRUE(SendMessage(*channel, FrameKind::kHello, GoodHello()).ok());
+    const auto challenge = seen.Take(1);
+    ASSERT_EQ(challenge.size(), 1u);
+    const auto proof = wire::AnswerTo<ArProtocol>(link::AsBytes(challenge[0].head), GoodHello(), "right");
+    ASSERT_TRUE(SendMessage(*channel, FrameKind::kProof, proof).ok());
     ASSERT_TRUE(channel->Send(static_cast<uint16_t>(wrong.kind), 1, wrong.head, wrong.bulk).ok());
-    const auto frames = seen.Take(2);
-    ASSERT_EQ(frames.size(), 2u);
-    ASSERT_EQ(frames[1].header.kind, static_cast<uint16_t>(FrameKind::kGoodbye));
-    const auto goodbye = wire::Decode<Goodbye>(link::AsBytes(frames[1].head));
+    const auto frames = seen.Take(3);  // the server's proof, the Welcome
+    ASSERT_EQ(frames.size(), 3u);
+    ASSERT_EQ(frames[2].header.kind, static_cast<uint16_t>(FrameKind::kGoodbye));
+    const auto goodbye = wire::Decode<Goodbye>(link::AsBytes(frames[2].head));
     ASSERT_TRUE(goodbye.ok());
     EXPECT_THAT(goodbye->message, HasSubstr(wrong.why));
   }

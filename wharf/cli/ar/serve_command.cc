@@ -99,7 +99,7 @@ absl::Status RunArServe(const ArServeOptions& options) {
     return NotFound("{}, in which pictures are decoded, is not installed", program);
   ar::TurnQueue solo;
   ar::Coordination coordination({.finder = finder.get(), .profile = std::move(profile)});
-  ar::Server server({.admit = [&](const std::string& token) { return control.Admits(token); },
+  ar::Server server({.check = wire::ClientsWith(control.token),
                      .make_solo = [&](const ar::Hello& hello) { return ar::MakeTaskFinder(hello, networks); },
                      .solo = &solo,
                      .coordination = &coordination,

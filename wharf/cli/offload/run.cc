@@ -65,6 +65,7 @@ events are kept, 64 MiB of them. A program that runs for ever leaves its trace, 
 struct RunOptions {
   ServerAccess access;
   bool local = false;
+  bool own_server = false;  // it is private: nobody else reaches it, and it asks for no token
   std::string mode = "replay", stats, trace;
   Nanoseconds resume = std::chrono::seconds(30);
   std::string search = "incremental";
@@ -107,7 +108,10 @@ class TemporaryFile {
 
 // Which kind of device answers at `address`: "soft" or "cuda".
 absl::StatusOr<std::string> CheckAddress(const std::string& address, const RunOptions& options) {
-  WHARF_ASSIGN_OR_RETURN(const std::string token, options.access.Token());
+  std::string token;
+  if (!options.own_server) {
+    WHARF_ASSIGN_OR_RETURN(token, options.access.Token());
+  }
   return CheckServer(address, options.access.Connecting(), token);
 }
 
@@ -144,7 +148,9 @@ std::map<std::string, std::string> ServerVariables(const RunOptions& options, co
   variables[prefix + "TLS_CA"] = options.access.tls_ca;
   variables[prefix + "TLS_CERT"] = options.access.tls_certificate;
   variables[prefix + "TLS_KEY"] = options.access.tls_key;
-  if (!options.access.token_file.empty()) {
+  if (options.own_server) {
+    variables[prefix + "TOKEN_FILE"] = variables[prefix + "TOKEN"] = "";
+  } else if (!options.access.token_file.empty()) {
     variables[prefix + "TOKEN_FILE"] = options.access.token_file;
     variables[prefix + "TOKEN"] = "";  // it would come first
   }
@@ -187,15 +193,16 @@ absl::Status PrepareServer(RunOptions& options, std::string* driver, std::unique
   if (options.local) {
     WHARF_ASSIGN_OR_RETURN(*own, StartLocal(options));
     options.access.server = (*own)->Address();
+    options.own_server = true;
   }
   WHARF_ASSIGN_OR_RETURN(*driver, CheckAddress(options.access.server, options));
   if (options.partition == "remote") return absl::OkStatus();
   WHARF_ASSIGN_OR_RETURN(*own, StartPartition(options));
   // What follows is how the program reaches it.
   options.access.server = (*own)->Address();
+  options.own_server = true;
   options.mode = "posted";
   options.access.tls = false;
-  options.access.token_file.clear();
   return absl::OkStatus();
 }
 

@@ -13,8 +13,9 @@ namespace {
 // Only greets.
 class Greeter final : public link::FrameHandler {
  public:
-  absl::StatusOr<offload::Welcome> Greet(link::Channel& channel, const offload::Hello& hello, Nanoseconds timeout) {
-    return handshake_.Greet(channel, hello, timeout);
+  absl::StatusOr<offload::Welcome> Greet(link::Channel& channel, const offload::Hello& hello, const std::string& token,
+                                         Nanoseconds timeout) {
+    return handshake_.Greet(channel, hello, token, timeout);
   }
   absl::StatusOr<std::span<std::byte>> BulkDestination(const link::FrameHeader&, std::span<const std::byte>) override {
     return DataLoss("the first frame carries data");
@@ -40,9 +41,8 @@ absl::StatusOr<std::string> CheckServer(const std::string& address, const link::
   channel->Start(&greeter);
   offload::Hello hello;
   hello.features = offload::kFeatureCheckOnly;
-  hello.token = token;
   hello.program = "wharf run";
-  const auto welcome = greeter.Greet(*channel, hello, options.timeout);
+  const auto welcome = greeter.Greet(*channel, hello, token, options.timeout);
   channel->Stop();
   if (!welcome.ok()) {
     return MakeStatus(welcome.status().code(), "{}: {}", address, Message(welcome.status()));

@@ -29,6 +29,7 @@ absl::StatusOr<PipelineAccess> MakePipelineAccess(const std::string& listen, con
   PipelineAccess access;
   WHARF_ASSIGN_OR_RETURN(access.control, server::MakeAccessControl(listen, options.server));
   access.peers.token = access.control.token;
+  access.check = pipeline::WorkersCheck(access.control.token);
   if (tls) access.peers.tls = {options.tls_ca, options.server.tls_certificate, options.server.tls_key, ""};
   return access;
 }

@@ -81,8 +81,7 @@ absl::Status RunPipelineServe(const PipelineServeOptions& options) {
   config.paced = options.paced;
   config.task_timeout = options.task_timeout;
   WHARF_ASSIGN_OR_RETURN(const auto server, pipeline::PipelineServer::Start(std::move(config)));
-  pipeline::RequestFrontend frontend(
-      {server.get(), [&](const std::string& token) { return access.control.Admits(token); }});
+  pipeline::RequestFrontend frontend({.server = server.get(), .check = wire::ClientsWith(access.control.token)});
   WHARF_ASSIGN_OR_RETURN(auto listener, link::Listener::Create(options.listen));
   std::printf("wharf: serving at %s\n", listener->Address().c_str());
   std::fflush(stdout);

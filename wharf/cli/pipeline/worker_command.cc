@@ -38,7 +38,7 @@ absl::Status RunPipelineWorker(const PipelineWorkerOptions& options) {
   config.gpus = options.gpus;
   config.files = &files;
   config.access = access.peers;
-  config.admit = [&](const std::string& token) { return access.control.Admits(token); };
+  config.check = access.check;
   config.max_held_bytes = options.held_bytes;
   pipeline::Worker worker(config);
   WHARF_ASSIGN_OR_RETURN(auto listener, link::Listener::Create(options.listen));

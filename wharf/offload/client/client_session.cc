@@ -59,12 +59,11 @@ ClientSession::~ClientSession() {
 
 absl::Status ClientSession::ShakeHands() {
   Hello hello;
-  hello.token = options_.token;
   hello.program = options_.program;
   hello.memory_wish = options_.memory_wish;
   if (mode() == Mode::kReplay) hello.features |= kFeatureReplay;
   if (options_.unsafe_replay) hello.features |= kFeatureUnsafeReplay;
-  WHARF_ASSIGN_OR_RETURN(welcome_, handshake_.Greet(*channel_, hello, options_.timeout));
+  WHARF_ASSIGN_OR_RETURN(welcome_, handshake_.Greet(*channel_, hello, options_.token, options_.timeout));
   return absl::OkStatus();
 }
 

@@ -11,7 +11,9 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "wharf/link/channel.h"
+#include "wharf/offload/handshake.h"
 #include "wharf/offload/wire_codec.h"
+#include "wharf/wire/proof_testing.h"
 
 namespace wharf::offload {
 
@@ -49,6 +51,13 @@ class RawClient final : private link::FrameHandler {
   template <typename T>
   absl::Status SendControl(FrameKind kind, const T& message) {
     return SendFrame(static_cast<uint16_t>(kind), 0, Encode(message));
+  }
+  // Answers the server's Challenge to `hello` as one who knows `token` does.
+  template <typename Protocol = ProgramProtocol>
+  absl::Status Prove(const typename Protocol::Hello& hello, const std::string& token) {
+    WHARF_ASSIGN_OR_RETURN(const Frame frame, Next(static_cast<FrameKind>(Protocol::kChallenge)));
+    const wire::Proof proof = wire::AnswerTo<Protocol>(frame.head, hello, token, channel_->Stream().ChannelBinding());
+    return SendFrame(static_cast<uint16_t>(Protocol::kProof), 0, wire::Encode(proof));
   }
   template <typename Op>
   absl::Status Post(const Op& op, const std::vector<std::byte>& bulk = {}) {

@@ -21,11 +21,8 @@ absl::StatusOr<std::unique_ptr<LoadClient>> LoadClient::Open(const std::string& 
   options.limits = PipelineFrameLimits();
   client->channel_ = link::Channel::Create(std::move(stream), options);
   client->channel_->Start(client.get());
-  Hello hello;
-  hello.token = access.token;
-  client->handshake_.SayHello(*client->channel_, hello);
-  client->channel_->Send(static_cast<uint16_t>(FrameKind::kAskModels), 0, {}).IgnoreError();  // Await says why not
-  WHARF_RETURN_IF_ERROR(client->handshake_.Await(kGreeting).status());
+  WHARF_RETURN_IF_ERROR(client->handshake_.Greet(*client->channel_, Hello(), access.token, kGreeting).status());
+  client->channel_->Send(static_cast<uint16_t>(FrameKind::kAskModels), 0, {}).IgnoreError();  // awaited below
   WHARF_RETURN_IF_ERROR(client->AwaitModels());
   return client;
 }

@@ -2,6 +2,18 @@
 
 namespace wharf::pipeline {
 
+std::string NameOf(Role role) {
+  switch (role) {
+    case Role::kScheduler:
+      return "scheduler";
+    case Role::kWorker:
+      return "worker";
+    case Role::kClient:
+      return wire::kClientRole;
+  }
+  return "";
+}
+
 absl::StatusOr<std::vector<uint64_t>> DecodeSamples(std::span<const std::byte> list, size_t most) {
   const size_t count = list.size() / sizeof(uint64_t);
   if (count < 1 || count > most || list.size() % sizeof(uint64_t) != 0) {

@@ -19,7 +19,7 @@
 namespace wharf::pipeline {
 
 inline constexpr uint32_t kPipelineMagic = 0x50524857;  // "WHRP"
-inline constexpr uint16_t kPipelineMajor = 2;           // must match
+inline constexpr uint16_t kPipelineMajor = 3;           // must match
 inline constexpr uint16_t kPipelineMinor = 0;           // the lower one is spoken
 
 // Numbers of their own: by the first frame's a server tells kinds of sessions apart.
@@ -42,17 +42,22 @@ enum class FrameKind : uint16_t {
   kModels = 175,        // server
   kRequest = 176,       // client: tag = its number, bulk = the model's input
   kResponse = 177,      // server: tag = the request's, bulk = the model's outputs
+  kChallenge = 178,     // who is connected to: prove that you know the token
+  kProof = 179,         // either: the proof
 };
 
 enum class Role : uint8_t { kScheduler = 1, kWorker = 2, kClient = 3 };
+
+// "" for what is none.
+std::string NameOf(Role role);
 
 struct Hello {
   uint32_t magic = kPipelineMagic;
   uint16_t major = kPipelineMajor, minor = kPipelineMinor;
   uint64_t features = 0;  // none yet
-  std::string token;      // never logged
+  wire::Nonce nonce{};
   Role role = Role::kClient;
-  auto Fields() { return std::tie(magic, major, minor, features, token, role); }
+  auto Fields() { return std::tie(magic, major, minor, features, nonce, role); }
 };
 struct Welcome {
   uint16_t major = kPipelineMajor, minor = kPipelineMinor;
@@ -74,7 +79,9 @@ struct PipelineProtocol {
   using Hello = pipeline::Hello;
   using Welcome = pipeline::Welcome;
   using Goodbye = wire::Goodbye;
-  static constexpr FrameKind kHello = FrameKind::kHello, kWelcome = FrameKind::kWelcome, kGoodbye = FrameKind::kGoodbye;
+  static constexpr FrameKind kHello = FrameKind::kHello, kWelcome = FrameKind::kWelcome, kGoodbye = FrameKind::kGoodbye,
+                             kChallenge = FrameKind::kChallenge, kProof = FrameKind::kProof;
+  static std::string RoleOf(const Hello& hello) { return NameOf(hello.role); }
 };
 
 struct OpenModel {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "wharf/link/byte_stream.h"
+#include "wharf/pipeline/runtime/messages.h"
 
 namespace wharf::pipeline {
 
@@ -14,5 +15,8 @@ struct PeerAccess {
 
   link::ConnectOptions Connecting(Nanoseconds timeout) const { return {.timeout = timeout, .tls = tls}; }
 };
+
+// A worker's of those who come: schedulers and other workers that know `token`; "": whoever is one.
+wire::ClientCheck WorkersCheck(const std::string& token);
 
 }  // namespace wharf::pipeline

@@ -8,7 +8,7 @@
 namespace wharf::pipeline {
 namespace {
 
-constexpr Nanoseconds kConnectTimeout = std::chrono::seconds(1);
+constexpr Nanoseconds kConnectTimeout = std::chrono::seconds(1), kHelloTimeout = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -67,10 +67,10 @@ absl::Status PeerConnection::Connect() {
   handshake_.emplace("the worker");
   channel_->Start(this);
   Hello hello;
-  hello.token = access_.token;
   hello.role = Role::kWorker;
-  handshake_->SayHello(*channel_, hello);  // samples need not wait for the answer
-  return absl::OkStatus();
+  const absl::Status greeted = handshake_->Greet(*channel_, hello, access_.token, kHelloTimeout).status();
+  if (!greeted.ok()) channel_->Close();
+  return greeted;
 }
 
 absl::Status PeerConnection::SendOne(const Parcel& parcel) {

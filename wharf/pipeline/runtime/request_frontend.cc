@@ -22,7 +22,7 @@ uint64_t Count(Nanoseconds time) { return static_cast<uint64_t>(std::max(time, N
 class ClientSession final : private link::FrameHandler {
  public:
   ClientSession(const RequestFrontendConfig& config, std::unique_ptr<link::ByteStream> stream)
-      : config_(config), handshake_(wire::TokensOf(config.admit)) {
+      : config_(config), handshake_(config.check) {
     link::ChannelOptions options;
     options.limits = PipelineFrameLimits();
     channel_ = link::Channel::Create(std::move(stream), options);
@@ -88,9 +88,10 @@ class ClientSession final : private link::FrameHandler {
     }
   }
   absl::Status OnHello(const link::FrameHeader& header, std::span<const std::byte> head) {
-    WHARF_ASSIGN_OR_RETURN(const Hello hello, handshake_.Judge(header, head));
-    if (hello.role != Role::kClient) return InvalidArgument("only clients come here");
-    return handshake_.Accept(*channel_, hello);
+    WHARF_ASSIGN_OR_RETURN(const std::optional<Hello> hello, handshake_.Hear(*channel_, header, head));
+    if (!hello) return absl::OkStatus();
+    if (hello->role != Role::kClient) return InvalidArgument("only clients come here");
+    return handshake_.Accept(*channel_, *hello);
   }
   absl::Status SendModels() {
     std::vector<ModelEntry> entries;

@@ -13,8 +13,8 @@ namespace wharf::pipeline {
 class ClientSession;
 
 struct RequestFrontendConfig {
-  PipelineServer* server = nullptr;                     // must outlive it
-  std::function<bool(const std::string& given)> admit;  // whether a token is right; null: any is
+  PipelineServer* server = nullptr;  // must outlive it
+  wire::ClientCheck check;
   size_t max_sessions = 256;
   size_t max_unread_bytes = size_t{256} << 20;  // of answers to a client that does not read: then it is sent away
 };

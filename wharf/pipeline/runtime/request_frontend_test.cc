@@ -6,6 +6,7 @@
 #include "wharf/link/testing.h"
 #include "wharf/pipeline/runtime/load_client.h"
 #include "wharf/pipeline/runtime/worker_testing.h"
+#include "wharf/wire/proof_testing.h"
 
 namespace wharf::pipeline {
 namespace {
@@ -34,7 +35,7 @@ class RequestFrontendTest : public ::testing::Test {
     ASSERT_TRUE(server_->AwaitState([](const auto& state) { return state.ready == 1; }, kLong));
     RequestFrontendConfig frontend;
     frontend.server = server_.get();
-    frontend.admit = [](const std::string& given) { return given == "right"; };
+    frontend.check = wire::ClientsWith("right");
     frontend_.emplace(frontend);
     listener_ = *link::Listener::Create("unix:" + folder_.path() + "/frontend");
     accepting_ = std::thread([this] {
@@ -61,9 +62,12 @@ class RequestFrontendTest : public ::testing::Test {
     const auto channel = link::Channel::Create(*std::move(stream), {.limits = PipelineFrameLimits()});
     channel->Start(&recorder);
     Hello hello;
-    hello.token = "right";
     SendMessage(*channel, FrameKind::kHello, hello).IgnoreError();
-    recorder.Take(1);
+    const auto challenge = recorder.Take(1);
+    if (challenge.empty()) return absl::StatusCode::kOk;
+    const auto proof = wire::AnswerTo<PipelineProtocol>(link::AsBytes(challenge[0].head), hello, "right");
+    SendMessage(*channel, FrameKind::kProof, proof).IgnoreError();
+    recorder.Take(2);  // the server's, and the Welcome
     send(*channel);
     const auto frames = recorder.Take(1);
     if (frames.empty() || frames[0].header.kind != static_cast<uint16_t>(FrameKind::kGoodbye)) {

@@ -30,9 +30,9 @@ struct WorkerConfig {
   // [parts - 1]: of a GPU divided into so many; null: there are no such parts. They must outlive the worker.
   std::vector<const exec::Engine*> engines;
   int gpus = 1;
-  const split::ModelFiles* files = nullptr;             // the same
-  PeerAccess access;                                    // to other workers
-  std::function<bool(const std::string& given)> admit;  // whether a token is right; null: any is
+  const split::ModelFiles* files = nullptr;  // the same
+  PeerAccess access;                         // to other workers
+  wire::ClientCheck check;                   // of schedulers and other workers
   uint64_t max_model_bytes = uint64_t{1} << 30;
   size_t max_held_bytes = size_t{1} << 30;  // of samples
   // Of what goes into a stage's largest batch and what comes out: a stage of more is refused.

@@ -40,9 +40,9 @@ absl::StatusOr<std::shared_ptr<WorkerConnection>> WorkerConnection::Open(const s
   connection->channel_ = link::Channel::Create(std::move(stream), channel_options);
   connection->channel_->Start(connection.get());
   Hello hello;
-  hello.token = access.token;
   hello.role = Role::kScheduler;
-  WHARF_RETURN_IF_ERROR(connection->handshake_.Greet(*connection->channel_, hello, kHelloTimeout).status());
+  WHARF_RETURN_IF_ERROR(
+      connection->handshake_.Greet(*connection->channel_, hello, access.token, kHelloTimeout).status());
   return connection;
 }
 

@@ -31,8 +31,7 @@ absl::StatusOr<std::vector<Nanoseconds>> LeastTimes(std::span<const std::byte> l
 }  // namespace
 
 WorkerSession::WorkerSession(Worker& worker, std::unique_ptr<link::ByteStream> stream)
-    : worker_(worker),
-      handshake_(wire::TokensOf(worker.config_.admit, "the token file of the workers"), *worker.config_.clock) {
+    : worker_(worker), handshake_(worker.config_.check, *worker.config_.clock) {
   link::ChannelOptions options;
   options.limits = worker_.config_.limits;
   channel_ = link::Channel::Create(std::move(stream), options);
@@ -120,13 +119,14 @@ absl::Status WorkerSession::HandleScheduler(const link::FrameHeader& header, std
 }
 
 absl::Status WorkerSession::OnHello(const link::FrameHeader& header, std::span<const std::byte> head) {
-  WHARF_ASSIGN_OR_RETURN(const Hello hello, handshake_.Judge(header, head));
-  if (hello.role != Role::kScheduler && hello.role != Role::kWorker) {
+  WHARF_ASSIGN_OR_RETURN(const std::optional<Hello> hello, handshake_.Hear(*channel_, header, head));
+  if (!hello) return absl::OkStatus();
+  if (hello->role != Role::kScheduler && hello->role != Role::kWorker) {
     return InvalidArgument("this is a worker: clients go to wharf pipeline serve");
   }
-  role_ = hello.role;
-  if (hello.role == Role::kScheduler) worker_.TakeScheduler(this);
-  return handshake_.Accept(*channel_, hello);
+  role_ = hello->role;
+  if (hello->role == Role::kScheduler) worker_.TakeScheduler(this);
+  return handshake_.Accept(*channel_, *hello);
 }
 
 absl::Status WorkerSession::OnOpenModel(std::span<const std::byte> head) {

@@ -223,7 +223,7 @@ TEST_F(WorkerTest, WithoutMemoryATaskFailsAndTheWorkerGoesOn) {
 
 TEST_F(WorkerTest, AsksForTheToken) {
   WorkerConfig config;
-  config.admit = [](const std::string& given) { return given == "right"; };
+  config.check = WorkersCheck("right");
   const TestWorker worker(Address("1"), config);
   RecordedReports reports;
   EXPECT_EQ(reports.Open(worker.Address(), {"wrong"}).status().code(), absl::StatusCode::kUnauthenticated);

@@ -73,7 +73,8 @@ absl::Status Daemon::Prepare() {
   configure_.device = options_.device;
   configure_.model_device = options_.model_device;
   configure_.cache_directory = options_.cache_directory;
-  configure_.token = access.token;
+  configure_.wants_token = !access.token.empty();
+  configure_.token_key = wire::TokenKey::Of(access.token, wire::kClientRole);
   configure_.tls_certificate = options_.access.tls_certificate;
   configure_.tls_key = options_.access.tls_key;
   configure_.tls_client_ca = options_.access.tls_client_ca;
@@ -145,12 +146,12 @@ void Daemon::Announce() const {
        {"memory_mib", options_.memory_quota >> 20},
        {"max_sessions", options_.max_sessions},
        {"models", options_.model_program.empty() ? "no: wharf-model is not installed" : "yes"},
-       {"token", configure_.token.empty() ? "no" : "yes"},
+       {"token", configure_.wants_token ? "yes" : "no"},
        {"tls", configure_.tls_certificate.empty() ? "no"
                : configure_.tls_client_ca.empty() ? "yes"
                                                   : "mutual"}});
   if (!IsLoopbackAddress(options_.listen) && configure_.tls_certificate.empty()) {
-    Log(LogLevel::kWarning, "token and data travel unencrypted: give --tls-cert and --tls-key");
+    Log(LogLevel::kWarning, "data travel unencrypted: give --tls-cert and --tls-key");
   }
 }
 

@@ -146,15 +146,57 @@ TEST(ServerTest, ATokenIsWantedAndSaidSo) {
   const TemporaryDirectory directory;
   directory.Write("token", std::string(kToken) + "\n");
   const ServerProcess server({"--token-file", directory.File("token")});
-  Hello hello;
-  ExpectRefusal(*server.Greet(hello), RefusalReason::kUnauthenticated, "wants a token");
-  hello.token = kToken;
-  hello.token.back() = 'x';
-  ExpectRefusal(*server.Greet(hello), RefusalReason::kUnauthenticated, "the token is wrong");
-  hello.token = kToken;
-  const auto client = server.Greet(hello);
+  EXPECT_TRUE(server.Greet()->Next(FrameKind::kChallenge).ok());
+  std::string almost = kToken;
+  almost.back() = 'x';
+  ExpectRefusal(*server.Greet({}, {}, almost), RefusalReason::kUnauthenticated, "the token is wrong");
+  const auto client = server.Greet({}, {}, kToken);
   EXPECT_EQ(AwaitWelcome(*client).session, 3U);
   EXPECT_THAT(server.Log(), Not(HasSubstr(kToken)));
+}
+
+TEST(ServerTest, WhoAnswersNoChallengeIsLetGo) {
+  const TemporaryDirectory directory;
+  directory.Write("token", kToken);
+  const ServerProcess server({"--token-file", directory.File("token"), "--hello-timeout", "3s"});
+  ExpectRefusal(*server.Greet(), RefusalReason::kMalformed, "did not say who it is in time");
+}
+
+TEST(ServerTest, AProofIsForOneConnection) {
+  const TemporaryDirectory directory;
+  directory.Write("token", kToken);
+  MakeIdentity(directory, "server");
+  for (const bool encrypted : {false, true}) {
+    std::vector<std::string> options = {"--token-file", directory.File("token")};
+    link::ConnectOptions connect;
+    if (encrypted) {
+      options.insert(options.end(),
+                     {"--tls-cert", directory.File("server.crt"), "--tls-key", directory.File("server.key")});
+      connect.tls = link::TlsClientOptions{.ca_file = directory.File("server.crt")};
+    }
+    const ServerProcess server(options);
+    // A man in the middle asks a client for the proof that the server asks him for.
+    const auto stranger = server.Greet({}, connect);
+    const auto challenge = stranger->Next(FrameKind::kChallenge);
+    ASSERT_TRUE(challenge.ok()) << challenge.status();
+    const wire::HandshakeFacts facts = {offload::kProtocolMagic,
+                                        wire::kClientRole,
+                                        {},
+                                        challenge->As<wire::Challenge>().nonce,
+                                        encrypted ? "another connection" : ""};
+    wire::Proof proof{wire::ProofOf(wire::TokenKey::Of(kToken, wire::kClientRole), wire::Side::kClient, facts)};
+    if (!encrypted) {
+      // Without TLS only the nonces bind it: it is worth nothing in the next session.
+      const auto next = server.Greet({}, connect);
+      ASSERT_TRUE(next->Next(FrameKind::kChallenge).ok());
+      ASSERT_TRUE(next->SendControl(FrameKind::kProof, proof).ok());
+      ExpectRefusal(*next, RefusalReason::kUnauthenticated, "the token is wrong");
+      continue;
+    }
+    ASSERT_TRUE(stranger->SendControl(FrameKind::kProof, proof).ok());
+    ExpectRefusal(*stranger, RefusalReason::kUnauthenticated, "the token is wrong");
+    EXPECT_EQ(AwaitWelcome(*server.Greet({}, connect, kToken)).properties.driver, "soft");
+  }
 }
 
 TEST(ServerTest, AnotherVersionIsToldBothNumbers) {
@@ -216,10 +258,10 @@ TEST(ServerTest, ACheckIsAnsweredWithoutASession) {
   const ServerProcess server({"--token-file", directory.File("token")});
   Hello hello;
   hello.features = offload::kFeatureCheckOnly;
-  ExpectRefusal(*server.Greet(hello), RefusalReason::kUnauthenticated, "wants a token");
+  ExpectRefusal(*server.Greet(hello, {}, "a token of somebody else"), RefusalReason::kUnauthenticated,
+                "the token is wrong");
   EXPECT_TRUE(server.AwaitStatus(RefusedAre(1)));
-  hello.token = kToken;
-  const auto client = server.Greet(hello);
+  const auto client = server.Greet(hello, {}, kToken);
   EXPECT_EQ(AwaitWelcome(*client).properties.driver, "soft");
   EXPECT_EQ(client->AwaitClosed().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(server.Status().at("sessions_opened"), 0);
@@ -433,9 +475,7 @@ TEST(ServerTest, AWorkerCanDoLittleAndKnowsNoSecretItNeedNot) {
   const TemporaryDirectory directory;
   directory.Write("token", kToken);
   const ServerProcess server({"--token-file", directory.File("token")});
-  Hello hello;
-  hello.token = kToken;
-  const auto client = server.Greet(hello);
+  const auto client = server.Greet({}, {}, kToken);
   AwaitWelcome(*client);
   ASSERT_TRUE(server.AwaitStatus(SessionsAre(1)));
   const std::string proc = fmt::format("/proc/{}/", server.Status().at("sessions").at(0).at("pid").get<int>());

@@ -15,7 +15,8 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> StartWorker(const WorkerPoolConfi
   if (kind == WorkerKind::kPrograms) return WorkerProcess::Start(config.program, config.configure, config.shares);
   // Tokens and TLS are judged by the worker that passes the connection on.
   Configure configure = config.configure;
-  configure.token.clear();
+  configure.wants_token = false;
+  configure.token_key = {};
   configure.tls_certificate.clear();
   configure.tls_key.clear();
   configure.tls_client_ca.clear();

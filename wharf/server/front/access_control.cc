@@ -54,8 +54,6 @@ absl::StatusOr<AccessControl> MakeAccessControl(const std::string& listen, const
   return access;
 }
 
-bool AccessControl::Admits(const std::string& given) const { return token.empty() || TokensEqual(given, token); }
-
 bool IsLoopbackAddress(const std::string& address) {
   if (address.starts_with("unix:")) return true;
   const size_t colon = address.rfind(':');
@@ -80,16 +78,6 @@ absl::StatusOr<std::string> LoadToken(const std::string& path) {
                            token.size(), kMinTokenBytes, kMaxTokenBytes, path);
   }
   return std::string(token);
-}
-
-bool TokensEqual(const std::string& given, const std::string& expected) {
-  // The length of the expected token is no secret, its bytes are.
-  unsigned difference = given.size() == expected.size() ? 0 : 1;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    const char c = given.empty() ? '\0' : given[i % given.size()];
-    difference |= static_cast<unsigned char>(c ^ expected[i]);
-  }
-  return difference == 0;
 }
 
 }  // namespace wharf::server

@@ -25,9 +25,6 @@ absl::Status Validate(const std::string& listen, const AccessOptions& options);
 struct AccessControl {
   std::string token;                          // "": none is asked for. Never logged
   std::optional<link::TlsServerOptions> tls;  // nothing: connections are not encrypted
-
-  // Whether who shows `given` may come in. Takes as long whatever the contents.
-  bool Admits(const std::string& given) const;
 };
 // Fails as Validate, CheckTlsFiles and LoadToken.
 absl::StatusOr<AccessControl> MakeAccessControl(const std::string& listen, const AccessOptions& options);
@@ -38,8 +35,5 @@ bool IsLoopbackAddress(const std::string& address);
 // The first line of `path`, without white space around it. kInvalidArgument if it is shorter than 16 characters or
 // longer than 4096, kNotFound/kPermissionDenied if it cannot be read.
 absl::StatusOr<std::string> LoadToken(const std::string& path);
-
-// Takes as long whatever the contents.
-bool TokensEqual(const std::string& given, const std::string& expected);
 
 }  // namespace wharf::server

@@ -177,15 +177,16 @@ class SplitServing : public ::testing::Test {
   }
   // Connects and sends one frame by hand.
   static std::unique_ptr<RawClient> Send(const ServerProcess& server, const split::Hello& hello,
-                                         const link::ConnectOptions& connect = {}) {
+                                         const link::ConnectOptions& connect = {}, const std::string& token = "") {
     auto stream = server.Connect(connect);
     if (!stream.ok()) return nullptr;
     auto client = std::make_unique<RawClient>(*std::move(stream));
     client->SendFrame(static_cast<uint16_t>(FrameKind::kHello), 0, wire::Encode(hello)).IgnoreError();
+    if (!token.empty()) client->Prove<split::SplitProtocol>(hello, token).IgnoreError();
     return client;
   }
   static std::unique_ptr<RawClient> Welcomed(const ServerProcess& server, const link::ConnectOptions& connect = {}) {
-    auto client = Send(server, {.token = kToken}, connect);
+    auto client = Send(server, {}, connect, kToken);
     const auto welcome = client->Next(static_cast<offload::FrameKind>(FrameKind::kWelcome));
     EXPECT_TRUE(welcome.ok()) << ToString(welcome.status());
     return client;
@@ -291,13 +292,20 @@ TEST_F(SplitServing, RefusesWhoDoesNotKnowTheToken) {
 
 TEST_F(SplitServing, RefusesOtherVersionsAndWhatIsNoHello) {
   const ServerProcess server(Options());
-  EXPECT_EQ(GoodbyeTo(*Send(server, {.major = 9, .minor = 4, .token = kToken})),
+  EXPECT_EQ(GoodbyeTo(*Send(server, {.major = 9, .minor = 4})),
             FailedPrecondition("the server speaks split protocol {}.{}, the client 9.4: install the same version of "
                                "wharf on both machines",
                                split::kSplitMajor, split::kSplitMinor));
-  EXPECT_EQ(GoodbyeTo(*Send(server, {.magic = 1, .token = kToken})),
-            InvalidArgument("this is not a split session's Hello"));
-  EXPECT_EQ(GoodbyeTo(*Send(server, {.token = std::string(9000, 'x')})).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(GoodbyeTo(*Send(server, {.magic = 1})), InvalidArgument("this is not a split session's Hello"));
+}
+
+TEST_F(SplitServing, RefusesALongHello) {
+  const ServerProcess server(Options());
+  auto stream = server.Connect();
+  ASSERT_TRUE(stream.ok());
+  RawClient client(*std::move(stream));
+  EXPECT_TRUE(client.SendFrame(static_cast<uint16_t>(FrameKind::kHello), 0, std::vector<std::byte>(9000)).ok());
+  EXPECT_EQ(GoodbyeTo(client).code(), absl::StatusCode::kResourceExhausted);
 }
 
 TEST_F(SplitServing, IsFullForBothKindsOfSessions) {
@@ -305,7 +313,7 @@ TEST_F(SplitServing, IsFullForBothKindsOfSessions) {
   GoodClient client(server);
   EXPECT_EQ(Open(server, ServerOnly(kToken)).status(),
             ResourceExhausted("the server is full: try again later, or raise its --max-sessions"));
-  const auto offload = server.Greet({.token = kToken});
+  const auto offload = server.Greet({}, {}, kToken);
   const auto refusal = offload->Next(offload::FrameKind::kRefusal);
   ASSERT_TRUE(refusal.ok()) << ToString(refusal.status());
   EXPECT_EQ(refusal->As<offload::Refusal>().reason, offload::RefusalReason::kFull);
@@ -552,13 +560,13 @@ TEST_F(SplitServing, ASessionOutlivesItsConnectionForSoLong) {
 
 TEST_F(SplitServing, NobodyGoesOnWithAnothersSession) {
   const ServerProcess server(Options());
-  const auto owner = Send(server, {.token = kToken});
+  const auto owner = Send(server, {}, {}, kToken);
   const auto welcome = owner->Next(static_cast<offload::FrameKind>(FrameKind::kWelcome));
   ASSERT_TRUE(welcome.ok()) << ToString(welcome.status());
   split::ResumeTicket guessed = welcome->As<split::Welcome>().ticket;
   EXPECT_NE(guessed.session, 0u);
   guessed.secret[15] ^= std::byte{1};
-  const auto other = Send(server, {.token = kToken, .ticket = guessed});
+  const auto other = Send(server, {.ticket = guessed}, {}, kToken);
   const auto answer = other->Next(static_cast<offload::FrameKind>(FrameKind::kWelcome));
   ASSERT_TRUE(answer.ok()) << ToString(answer.status());
   EXPECT_NE(answer->As<split::Welcome>().ticket.session, guessed.session);

@@ -75,6 +75,7 @@ absl::StatusOr<ControlMessage> ReceiveControl(int socket) {
   }
   message.kind = static_cast<ControlKind>(buffer[0]);
   message.body.assign(buffer.begin() + 1, buffer.begin() + got);
+  explicit_bzero(buffer.data(), static_cast<size_t>(got));  // keys and secrets come this way, too
   return message;
 }
 

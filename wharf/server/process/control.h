@@ -38,6 +38,7 @@
 #include <vector>
 
 #include "wharf/base/status.h"
+#include "wharf/wire/proof.h"
 
 namespace wharf::server {
 
@@ -65,7 +66,9 @@ enum class ControlKind : uint8_t {
 inline constexpr const char* kPartitionDriver = "partition";
 
 struct Configure {
-  std::string device, model_device, cache_directory, token;  // token: "" = none wanted
+  std::string device, model_device, cache_directory;
+  bool wants_token = false;
+  wire::TokenKey token_key;  // of clients; the worker forgets it when its client is in
   std::string tls_certificate, tls_key, tls_client_ca;
   uint64_t memory_quota = 0;
   int32_t threads = 0;
@@ -73,8 +76,9 @@ struct Configure {
   int64_t resume_timeout_ns = 0;   // 0: sessions end with their connection
   uint64_t model_cache_bytes = 0;  // of the models under cache_directory
   auto Fields() {
-    return std::tie(device, model_device, cache_directory, token, tls_certificate, tls_key, tls_client_ca, memory_quota,
-                    threads, idle_timeout_ns, hello_timeout_ns, resume_timeout_ns, model_cache_bytes);
+    return std::tie(device, model_device, cache_directory, wants_token, token_key, tls_certificate, tls_key,
+                    tls_client_ca, memory_quota, threads, idle_timeout_ns, hello_timeout_ns, resume_timeout_ns,
+                    model_cache_bytes);
   }
 };
 

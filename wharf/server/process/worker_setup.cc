@@ -5,15 +5,17 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "wharf/server/process/control_codec.h"
 
 namespace wharf::server {
 
 absl::StatusOr<WorkerSetup> ReceiveSetup(int control_socket) {
-  WHARF_ASSIGN_OR_RETURN(const ControlMessage message, ReceiveControl(control_socket));
+  WHARF_ASSIGN_OR_RETURN(ControlMessage message, ReceiveControl(control_socket));
   WorkerSetup setup;
   WHARF_ASSIGN_OR_RETURN(setup.configure, DecodeControl<Configure>(message, ControlKind::kConfigure));
+  explicit_bzero(message.body.data(), message.body.size());
   if (message.fd >= 0) {
     WHARF_ASSIGN_OR_RETURN(setup.shares, SharedPage::Map(message.fd));
   }

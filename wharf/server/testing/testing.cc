@@ -142,11 +142,13 @@ absl::StatusOr<std::unique_ptr<link::ByteStream>> ServerProcess::Connect(const l
 }
 
 std::unique_ptr<offload::RawClient> ServerProcess::Greet(const offload::Hello& hello,
-                                                         const link::ConnectOptions& options) const {
+                                                         const link::ConnectOptions& options,
+                                                         const std::string& token) const {
   auto stream = Connect(options);
   if (!stream.ok()) return nullptr;
   auto client = std::make_unique<offload::RawClient>(*std::move(stream));
   client->SendControl(offload::FrameKind::kHello, hello).IgnoreError();
+  if (!token.empty()) client->Prove(hello, token).IgnoreError();
   return client;
 }
 

@@ -60,9 +60,9 @@ class ServerProcess {
   nlohmann::json Status() const;
 
   absl::StatusOr<std::unique_ptr<link::ByteStream>> Connect(const link::ConnectOptions& options = {}) const;
-  // Connects and says Hello.
-  std::unique_ptr<offload::RawClient> Greet(const offload::Hello& hello = {},
-                                            const link::ConnectOptions& options = {}) const;
+  // Connects, says Hello, and proves the token if there is one.
+  std::unique_ptr<offload::RawClient> Greet(const offload::Hello& hello = {}, const link::ConnectOptions& options = {},
+                                            const std::string& token = "") const;
 
  private:
   TemporaryDirectory directory_;

@@ -9,29 +9,18 @@
 #include "wharf/link/resume/resume_opening.h"
 #include "wharf/server/process/control_codec.h"
 #include "wharf/server/worker/connection_relay.h"
-#include "wharf/server/worker/token_check.h"
 #include "wharf/split/messages/messages.h"
 
 namespace wharf::server {
 namespace {
 
 constexpr Nanoseconds kFarewell = std::chrono::seconds(1);
-// Of a Hello: a token has at most 4 KiB.
-constexpr link::FrameLimits kHelloLimits = {.max_head_bytes = 8 << 10, .max_bulk_bytes = 0};
+// Of a Hello, or a Proof.
+constexpr link::FrameLimits kHelloLimits = {.max_head_bytes = 1 << 10, .max_bulk_bytes = 0};
 
 absl::Status ReadAll(link::ByteStream& stream, std::span<std::byte> into) {
   WHARF_ASSIGN_OR_RETURN(const size_t count, link::ReadUpTo(stream, into));
   return count == into.size() ? absl::OkStatus() : Unavailable("the connection ended within the Hello");
-}
-
-absl::StatusOr<split::Hello> ReadHello(link::ByteStream& stream, const Configure& configure) {
-  const link::StreamDeadline deadline(stream, Clock::Real(), Nanoseconds(configure.hello_timeout_ns));
-  std::array<std::byte, link::kFrameHeaderBytes> bytes{};
-  WHARF_RETURN_IF_ERROR(ReadAll(stream, bytes));
-  WHARF_ASSIGN_OR_RETURN(const link::FrameHeader header, link::DecodeFrameHeader(bytes, kHelloLimits));
-  std::vector<std::byte> head(header.head_bytes);
-  WHARF_RETURN_IF_ERROR(ReadAll(stream, head));
-  return wire::ServerHandshake<split::SplitProtocol>(CheckAgainst(configure.token)).Judge(header, head);
 }
 
 // As a channel would send it.
@@ -41,6 +30,43 @@ std::vector<std::byte> FrameOf(split::FrameKind kind, std::span<const std::byte>
   link::EncodeFrameHeader(header, std::span(frame).first<link::kFrameHeaderBytes>());
   frame.insert(frame.end(), head.begin(), head.end());
   return frame;
+}
+
+struct HelloFrame {
+  link::FrameHeader header;
+  std::vector<std::byte> head;
+};
+absl::StatusOr<HelloFrame> ReadFrame(link::ByteStream& stream) {
+  std::array<std::byte, link::kFrameHeaderBytes> bytes{};
+  WHARF_RETURN_IF_ERROR(ReadAll(stream, bytes));
+  HelloFrame frame;
+  WHARF_ASSIGN_OR_RETURN(frame.header, link::DecodeFrameHeader(bytes, kHelloLimits));
+  frame.head.resize(frame.header.head_bytes);
+  WHARF_RETURN_IF_ERROR(ReadAll(stream, frame.head));
+  return frame;
+}
+
+absl::Status WriteFrame(link::ByteStream& stream, split::FrameKind kind, std::span<const std::byte> head) {
+  const std::vector<std::byte> frame = FrameOf(kind, head);
+  const std::span<const std::byte> piece(frame);
+  return stream.Write({&piece, 1});
+}
+
+// The Hello of a client that may be let in.
+absl::StatusOr<split::Hello> Hear(link::ByteStream& stream, Configure& configure) {
+  const link::StreamDeadline deadline(stream, Clock::Real(), Nanoseconds(configure.hello_timeout_ns));
+  wire::ClientCheck check;
+  if (configure.wants_token) check.keys[wire::kClientRole] = configure.token_key;
+  configure.token_key = {};
+  wire::ServerHandshake<split::SplitProtocol> handshake(std::move(check));
+  for (;;) {
+    WHARF_ASSIGN_OR_RETURN(const HelloFrame frame, ReadFrame(stream));
+    WHARF_ASSIGN_OR_RETURN(auto judgement, handshake.Judge(frame.header, frame.head, stream));
+    if (judgement.answer) {
+      WHARF_RETURN_IF_ERROR(WriteFrame(stream, judgement.answer->kind, judgement.answer->head));
+    }
+    if (judgement.hello) return *std::move(judgement.hello);
+  }
 }
 
 absl::Status StatusOf(Verdict verdict) {
@@ -73,9 +99,7 @@ absl::Status AskDaemon(int control, split::Hello hello, int descriptor) {
 // and the client might never see why it was refused.
 void SayGoodbye(link::ByteStream& stream, const absl::Status& why) {
   const link::StreamDeadline deadline(stream, Clock::Real(), kFarewell);
-  const std::vector<std::byte> frame = FrameOf(split::FrameKind::kGoodbye, wire::Encode(wire::GoodbyeOf(why)));
-  const std::span<const std::byte> piece(frame);
-  if (!stream.Write({&piece, 1}).ok()) return;
+  if (!WriteFrame(stream, split::FrameKind::kGoodbye, wire::Encode(wire::GoodbyeOf(why))).ok()) return;
   stream.FinishWriting();
   std::array<std::byte, 4096> unread;
   while (stream.Read(unread).value_or(0) > 0) {
@@ -97,9 +121,9 @@ absl::StatusOr<FirstFrame> ReadFirstFrame(std::unique_ptr<link::ByteStream> stre
   return FirstFrame{link::WithPrefix(std::move(bytes), std::move(stream)), split};
 }
 
-int AdmitModelClient(int control, const Configure& configure, std::unique_ptr<link::ByteStream> stream, int fd) {
+int AdmitModelClient(int control, Configure configure, std::unique_ptr<link::ByteStream> stream, int fd) {
   const auto admitted = [&]() -> absl::StatusOr<std::unique_ptr<ConnectionRelay>> {
-    WHARF_ASSIGN_OR_RETURN(split::Hello hello, ReadHello(*stream, configure));
+    WHARF_ASSIGN_OR_RETURN(split::Hello hello, Hear(*stream, configure));
     WHARF_ASSIGN_OR_RETURN(std::unique_ptr<ConnectionRelay> relay, ConnectionRelay::Make(fd));
     WHARF_RETURN_IF_ERROR(AskDaemon(control, std::move(hello), relay->Descriptor()));
     return relay;

@@ -20,6 +20,6 @@ absl::StatusOr<FirstFrame> ReadFirstFrame(std::unique_ptr<link::ByteStream> stre
 
 // Serves a client of a split session to its end, or tells it why not. `fd` as ConnectionRelay::Make has it
 // (connection_relay.h). Returns the process's exit code.
-int AdmitModelClient(int control, const Configure& configure, std::unique_ptr<link::ByteStream> stream, int fd);
+int AdmitModelClient(int control, Configure configure, std::unique_ptr<link::ByteStream> stream, int fd);
 
 }  // namespace wharf::server

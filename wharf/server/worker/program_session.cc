@@ -6,7 +6,6 @@
 #include "wharf/base/log.h"
 #include "wharf/device/cuda_error.h"
 #include "wharf/offload/handshake.h"
-#include "wharf/server/worker/token_check.h"
 
 namespace wharf::server {
 namespace {
@@ -29,7 +28,7 @@ std::string CleanName(const std::string& name) {
 }  // namespace
 
 ProgramSession::ProgramSession(ProgramSessionConfig config, link::Channel* channel)
-    : config_(std::move(config)), channel_(channel), handshake_(CheckAgainst(config_.token)) {}
+    : config_(std::move(config)), channel_(channel), handshake_(std::exchange(config_.check, {})) {}
 
 ProgramSession::Phase ProgramSession::CurrentPhase() const {
   absl::MutexLock lock(&mutex_);
@@ -88,10 +87,11 @@ void ProgramSession::OnClosed(const absl::Status& why) {
 }
 
 absl::Status ProgramSession::OnHello(const link::FrameHeader& header, std::span<const std::byte> head) {
-  const absl::StatusOr<offload::Hello> hello = handshake_.Judge(header, head);
-  if (!hello.ok()) return Refuse(offload::ReasonOf(hello.status()), std::string(Message(hello.status())));
-  if ((hello->features & offload::kFeatureCheckOnly) != 0) return AnswerCheck(*hello);
-  return Open(*hello);
+  const absl::StatusOr<std::optional<offload::Hello>> heard = handshake_.Hear(*channel_, header, head);
+  if (!heard.ok()) return Refuse(offload::ReasonOf(heard.status()), std::string(Message(heard.status())));
+  if (!heard->has_value()) return absl::OkStatus();  // it is to prove that it knows the token
+  const offload::Hello& hello = **heard;
+  return (hello.features & offload::kFeatureCheckOnly) != 0 ? AnswerCheck(hello) : Open(hello);
 }
 
 absl::Status ProgramSession::AnswerCheck(const offload::Hello& hello) {

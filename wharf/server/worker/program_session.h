@@ -18,7 +18,7 @@ namespace wharf::server {
 
 struct ProgramSessionConfig {
   uint64_t id = 0;
-  std::string token;   // "" = none wanted
+  wire::ClientCheck check;
   std::string driver;  // of the devices make_device makes
   uint64_t memory_quota = 0;
   // Called once, on the channel's reader thread, after the client has proved itself; may block.

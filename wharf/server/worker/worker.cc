@@ -38,8 +38,8 @@ constexpr absl::Duration kTeardown = absl::Seconds(3);
 class Worker {
  public:
   // `shares`: null if the device is not shared.
-  Worker(int control, const Configure& configure, std::shared_ptr<SharedPage> shares)
-      : control_(control), configure_(configure), shares_(std::move(shares)) {}
+  Worker(int control, Configure configure, std::shared_ptr<SharedPage> shares)
+      : control_(control), configure_(std::move(configure)), shares_(std::move(shares)) {}
 
   int Serve(const Assign& order, int connection);
   int Probe();
@@ -68,7 +68,7 @@ class Worker {
   void Finish();
 
   const int control_;
-  const Configure configure_;
+  Configure configure_;
   const std::shared_ptr<SharedPage> shares_;
   uint32_t share_slot_ = kNoShareSlot;
   std::unique_ptr<FairShare> share_;  // outlives the session's device
@@ -183,7 +183,7 @@ int Worker::Serve(const Assign& order, int connection) {
   auto begun = Begin(*std::move(secured));
   const int plain = configure_.tls_certificate.empty() ? watched_ : -1;
   if (begun.ok() && begun->of_split_session) {
-    return AdmitModelClient(control_, configure_, std::move(begun->connection.stream), plain);
+    return AdmitModelClient(control_, std::exchange(configure_, {}), std::move(begun->connection.stream), plain);
   }
   const auto* const opening = begun.ok() && begun->connection.opening ? &*begun->connection.opening : nullptr;
   if (opening != nullptr && opening->kind == link::OpeningKind::kResume) {
@@ -204,7 +204,8 @@ void Worker::ServeOver(std::unique_ptr<link::ByteStream> stream) {
   channel_ = link::Channel::Create(std::move(stream), options);
   ProgramSessionConfig config;
   config.id = id_;
-  config.token = configure_.token;
+  if (configure_.wants_token) config.check.keys[wire::kClientRole] = configure_.token_key;
+  configure_.token_key = {};  // now the handshake's, which forgets it when the client is in
   config.driver = configure_.device;
   config.memory_quota = configure_.memory_quota;
   config.admit = [this] { return AskAdmission(); };
@@ -306,7 +307,7 @@ void Worker::OnTime(TimePoint now) {
   }
   const ProgramSession::Phase phase = session_->CurrentPhase();
   if (phase == ProgramSession::Phase::kAwaitingHello && now >= hello_deadline_ && !session_->Handling()) {
-    SayFarewell(offload::RefusalReason::kMalformed, "no Hello came in time", now);
+    SayFarewell(offload::RefusalReason::kMalformed, "the client did not say who it is in time", now);
   }
   if (drain_until_ && now >= *drain_until_) {
     drain_until_.reset();
@@ -392,18 +393,18 @@ void Worker::Finish() {
 
 int RunWorker(int control_socket) {
   SetDefaultLogLevel(LogLevel::kInfo);
-  const absl::StatusOr<WorkerSetup> setup = ReceiveSetup(control_socket);
+  absl::StatusOr<WorkerSetup> setup = ReceiveSetup(control_socket);
   if (!setup.ok()) {
     Log(LogLevel::kError, "a worker is started by `wharf serve` only", {{"why", Message(setup.status())}});
     return 2;
   }
-  const Configure& configure = setup->configure;
+  Configure configure = std::exchange(setup->configure, {});
   if (const absl::Status entered = EnterSandbox(WorkerPolicy(configure.device != "soft")); !entered.ok()) {
     Log(LogLevel::kWarning, "the worker is not sandboxed", {{"why", Message(entered)}});
   }
   const absl::StatusOr<ControlMessage> order = ReceiveControl(control_socket);
   if (!order.ok()) return 0;  // a spare that is no longer wanted
-  Worker worker(control_socket, configure, setup->shares);
+  Worker worker(control_socket, std::exchange(configure, {}), setup->shares);
   if (order->kind == ControlKind::kProbe) return worker.Probe();
   const absl::StatusOr<Assign> assign = DecodeControl<Assign>(*order, ControlKind::kAssign);
   if (!assign.ok() || order->fd < 0) return 0;

@@ -20,7 +20,7 @@
 namespace wharf::split {
 
 inline constexpr uint32_t kSplitMagic = 0x53524857;  // "WHRS"
-inline constexpr uint16_t kSplitMajor = 3;           // must match
+inline constexpr uint16_t kSplitMajor = 4;           // must match
 inline constexpr uint16_t kSplitMinor = 0;           // the lower one is spoken
 
 // Numbers of their own: by the first frame's a server tells both kinds of sessions apart.
@@ -39,6 +39,8 @@ enum class FrameKind : uint16_t {
   kBegin = 139,       // client: tag = inference
   kRows = 140,        // either: tag = inference, bulk = tensor bytes
   kDone = 141,        // server: tag = inference
+  kChallenge = 142,   // server: prove that you know the token
+  kProof = 143,       // either: the proof
 };
 
 using wire::DecodeHead;
@@ -58,9 +60,9 @@ struct Hello {
   uint32_t magic = kSplitMagic;
   uint16_t major = kSplitMajor, minor = kSplitMinor;
   uint64_t features = 0;  // none yet
-  std::string token;      // never logged
-  ResumeTicket ticket;    // of the session to go on with; none: a new one
-  auto Fields() { return std::tie(magic, major, minor, features, token, ticket.session, ticket.secret); }
+  wire::Nonce nonce{};
+  ResumeTicket ticket;  // of the session to go on with; none: a new one
+  auto Fields() { return std::tie(magic, major, minor, features, nonce, ticket.session, ticket.secret); }
 };
 struct Welcome {
   uint16_t major = kSplitMajor, minor = kSplitMinor;
@@ -74,7 +76,8 @@ struct SplitProtocol {
   using Hello = split::Hello;
   using Welcome = split::Welcome;
   using Goodbye = wire::Goodbye;
-  static constexpr FrameKind kHello = FrameKind::kHello, kWelcome = FrameKind::kWelcome, kGoodbye = FrameKind::kGoodbye;
+  static constexpr FrameKind kHello = FrameKind::kHello, kWelcome = FrameKind::kWelcome, kGoodbye = FrameKind::kGoodbye,
+                             kChallenge = FrameKind::kChallenge, kProof = FrameKind::kProof;
 };
 struct OpenModel {
   Sha256 hash{};  // of the ONNX file's bytes

@@ -157,10 +157,11 @@ absl::Status SplitServerSession::HandleRunning(const link::FrameHeader& header, 
 }
 
 absl::Status SplitServerSession::OnHello(const link::FrameHeader& header, std::span<const std::byte> head) {
-  WHARF_ASSIGN_OR_RETURN(const Hello hello, handshake_.Judge(header, head));
+  WHARF_ASSIGN_OR_RETURN(const std::optional<Hello> hello, handshake_.Hear(*channel_, header, head));
+  if (!hello) return absl::OkStatus();
   Welcome welcome;
   welcome.ticket = config_.ticket;
-  return handshake_.Accept(*channel_, hello, welcome);
+  return handshake_.Accept(*channel_, *hello, welcome);
 }
 
 absl::Status SplitServerSession::OnGoodbye() {

@@ -59,9 +59,8 @@ absl::StatusOr<ServerConnection::Answer> ServerConnection::Ask(FrameKind questio
 
 absl::Status ServerConnection::Greet() {
   Hello hello;
-  hello.token = config_.token;
   if (config_.ticket != nullptr) hello.ticket = *config_.ticket;
-  WHARF_ASSIGN_OR_RETURN(const Welcome welcome, handshake_.Greet(*channel_, hello, config_.timeout));
+  WHARF_ASSIGN_OR_RETURN(const Welcome welcome, handshake_.Greet(*channel_, hello, config_.token, config_.timeout));
   if (config_.ticket != nullptr) *config_.ticket = welcome.ticket;
   return absl::OkStatus();
 }
