@@ -73,6 +73,9 @@ struct ConnectOptions {
 // (TLS).
 absl::StatusOr<std::unique_ptr<ByteStream>> Connect(const std::string& address, const ConnectOptions& options = {});
 
+// Whether a failure of Connect says that nobody listens at the address, which trying again at once does not change.
+bool IsRefused(const absl::Status& failure);
+
 // Wraps a connected, blocking stream socket; owns `fd`.
 std::unique_ptr<ByteStream> FromSocket(int fd);
 // Server side of TLS on a connected socket; owns `fd`; does the handshake, at most `timeout` long.

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "absl/strings/cord.h"
+
 #include "wharf/link/byte_stream.h"
 #include "wharf/link/socket.h"
 #include "wharf/link/tls.h"
@@ -12,8 +14,13 @@
 namespace wharf::link {
 namespace {
 
+constexpr const char* kRefused = "wharf/refused";
+
 absl::Status NoAnswer(const std::string& address, int error_number) {
-  return Unavailable("no server answers at {}: {}; is `wharf serve` running there?", address, strerror(error_number));
+  absl::Status failure =
+      Unavailable("no server answers at {}: {}; is `wharf serve` running there?", address, strerror(error_number));
+  if (error_number == ECONNREFUSED || error_number == ENOENT) failure.SetPayload(kRefused, absl::Cord());
+  return failure;
 }
 
 absl::StatusOr<UniqueFd> ConnectOne(const SocketAddress& where, const std::string& name, TimePoint deadline) {
@@ -33,6 +40,8 @@ absl::StatusOr<UniqueFd> ConnectOne(const SocketAddress& where, const std::strin
 }
 
 }  // namespace
+
+bool IsRefused(const absl::Status& failure) { return failure.GetPayload(kRefused).has_value(); }
 
 absl::StatusOr<UniqueFd> ConnectSocket(const ParsedAddress& address, const std::string& name, TimePoint deadline) {
   if (!address.is_unix && address.port == "0") return InvalidArgument("{}: port 0 cannot be connected to", name);

@@ -46,6 +46,7 @@ class LinkedStream final : public ResumableStream {
   std::optional<TransportInfo> Info() const override { return Link()->Info(); }
   // That of the first connection, on both sides: the later ones are proved by the stream's secret.
   std::string ChannelBinding() const override { return binding_; }
+  std::vector<std::string> PeerUnits() const override { return units_; }
   bool Resuming() const override {
     std::lock_guard lock(mutex_);
     return state_ == State::kDown || state_ == State::kResending;
@@ -109,6 +110,7 @@ class LinkedStream final : public ResumableStream {
   const ResumeOptions options_;
   const Nanoseconds tick_;
   const std::string binding_;
+  const std::vector<std::string> units_;
 
   mutable std::mutex mutex_;
   std::condition_variable readable_, writable_, work_;  // of readers, writers, the keeper

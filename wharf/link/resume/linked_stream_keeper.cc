@@ -27,6 +27,7 @@ LinkedStream::LinkedStream(std::shared_ptr<ByteStream> link, Dial dial, const Re
       options_(options),
       tick_(dial_ ? options.stall / kTicksToBreak : kServerTick),
       binding_(link->ChannelBinding()),
+      units_(link->PeerUnits()),
       link_(std::move(link)) {
   keeper_ = StartThread("wharf-resume", [this] { Keep(); });
 }
@@ -197,19 +198,30 @@ void LinkedStream::OnTick(Lock& lock) {
   SendControl(lock);
 }
 
+namespace {
+
+absl::StatusOr<std::unique_ptr<ByteStream>> OpenOnce(const Dial& dial, const ResumeOptions& options,
+                                                     TimePoint give_up) {
+  WHARF_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> link, dial());
+  const Nanoseconds patience = std::min(options.attempt, give_up - options.clock->Now());
+  WHARF_ASSIGN_OR_RETURN(const Opening answer, ExchangeOpenings(*link, {}, patience, *options.clock));
+  if (answer.kind == OpeningKind::kDeclined) return link;
+  return std::make_unique<LinkedStream>(std::move(link), dial, answer.key, options);
+}
+
+bool MayPass(const absl::Status& failure) {
+  return (absl::IsUnavailable(failure) || absl::IsDeadlineExceeded(failure)) && !IsRefused(failure);
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<ByteStream>> OpenResumable(Dial dial, const ResumeOptions& options) {
-  constexpr int kAttempts = 3;
-  for (int attempt = 1;; ++attempt) {
-    WHARF_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> link, dial());
-    const absl::StatusOr<Opening> answer = ExchangeOpenings(*link, {}, options.attempt, *options.clock);
-    if (answer.ok() && answer->kind == OpeningKind::kDeclined) return link;
-    if (answer.ok()) return std::make_unique<LinkedStream>(std::move(link), std::move(dial), answer->key, options);
-    const bool unknown = answer.status().code() == absl::StatusCode::kUnimplemented;
-    // Once may have been a drop.
-    if (unknown && attempt > 1) return dial();
-    if (attempt == kAttempts || (!unknown && answer.status().code() != absl::StatusCode::kUnavailable)) {
-      return answer.status();
-    }
+  Clock& clock = *options.clock;
+  const TimePoint give_up = clock.Now() + options.opening;
+  for (Nanoseconds pause = kFirstBackoff;; pause = std::min(2 * pause, kMaxBackoff)) {
+    auto opened = OpenOnce(dial, options, give_up);
+    if (opened.ok() || !MayPass(opened.status()) || clock.Now() + pause >= give_up) return opened;
+    clock.SleepFor(pause);
   }
 }
 

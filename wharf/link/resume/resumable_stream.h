@@ -33,8 +33,9 @@ struct ResumeOptions {
   // Client: a connection counts as broken when something is unacknowledged and nothing at all has come for this long.
   // A peer that does not read for longer than this should send something now and then.
   Nanoseconds stall = std::chrono::seconds(3);
-  Nanoseconds attempt = std::chrono::seconds(5);  // client: what an answer to an opening may take
-  Clock* clock = &Clock::Real();                  // must outlive the stream
+  Nanoseconds attempt = std::chrono::seconds(5);   // client: what an answer to an opening may take
+  Nanoseconds opening = std::chrono::seconds(10);  // client: how long the first connection is tried
+  Clock* clock = &Clock::Real();                   // must outlive the stream
   // Client: called once when a connection breaks and the search for the next begins, on any thread that uses the
   // stream; must not use it. A break over which nothing came forward since the last belongs to the same outage.
   std::function<void()> on_outage = nullptr;
@@ -44,9 +45,10 @@ struct ResumeOptions {
 // time; what it uses must outlive the stream. Its time should be bounded.
 using Dial = std::function<absl::StatusOr<std::unique_ptr<ByteStream>>()>;
 
-// Client: dials and agrees with the server on a stream that can be resumed. A stream without that ability, plain
-// frames, if the server does not offer it; a server too old to know costs two connections more. The error of `dial`,
-// or that of ExchangeOpenings.
+// Client: dials and agrees with the server on a stream that can be resumed; a stream without that ability, plain
+// frames, only if the server says that it does not offer it. What may pass, a connection that breaks or an answer that
+// does not come, is tried again, at most `opening` long in all, unless nobody listens there (IsRefused). The last error
+// of `dial` or of ExchangeOpenings.
 absl::StatusOr<std::unique_ptr<ByteStream>> OpenResumable(Dial dial, const ResumeOptions& options = {});
 
 // As a ByteStream: FinishWriting and Shutdown tell the peer that this is an end and no break. Read and Write fail with

@@ -543,14 +543,83 @@ TEST(ResumeNegotiationTest, AServerThatDeclinesGetsPlainBytes) {
   EXPECT_EQ(server.connections, 1);
 }
 
-TEST(ResumeNegotiationTest, AServerThatHangsUpGetsPlainBytes) {
-  OldServer server([](int number, std::unique_ptr<ByteStream> stream) {
-    EXPECT_EQ(ReadText(*stream, 4), number < 2 ? "WHR1" : "hell");
-  });
-  auto client = OpenResumable([&] { return server.Connect(); });
+// Answers the first `unlucky` connections with `words`, and accepts the next one.
+class UnluckyHarbor {
+ public:
+  UnluckyHarbor(int unlucky, std::string words)
+      : old_([words](int, std::unique_ptr<ByteStream> stream) {
+          ReadText(*stream, kOpeningBytes);
+          if (!words.empty()) {
+            EXPECT_TRUE(Write(*stream, words).ok());
+          }
+        }),
+        unlucky_(unlucky) {}
+  link::Dial Dialer() {
+    return [this] { return old_.connections < unlucky_ ? old_.Connect() : harbor_.Connect(); };
+  }
+  int Connections() const { return old_.connections; }
+  ResumeHarbor& Harbor() { return harbor_; }
+
+ private:
+  OldServer old_;
+  ResumeHarbor harbor_;
+  const int unlucky_;
+};
+
+TEST(ResumeNegotiationTest, HoweverOftenAServerHangsUpTheStreamCanBeResumedInTheEnd) {
+  UnluckyHarbor harbor(4, "");
+  auto client = OpenResumable(harbor.Dialer());
   ASSERT_TRUE(client.ok()) << client.status();
-  EXPECT_TRUE(Write(**client, "hello").ok());
-  EXPECT_EQ(server.connections, 3);
+  EXPECT_EQ(harbor.Connections(), 4);
+  auto server = harbor.Harbor().Accept();
+  ASSERT_TRUE(Write(**client, "hello").ok());
+  EXPECT_EQ(ReadText(*server, 5), "hello");
+}
+
+TEST(ResumeNegotiationTest, AServerThatOnlyHangsUpIsGivenUpInTime) {
+  UnluckyHarbor harbor(1 << 20, "");
+  ResumeOptions options;
+  options.opening = milliseconds(200);
+  EXPECT_EQ(OpenResumable(harbor.Dialer(), options).status(),
+            Unavailable("the server closed the connection without an answer: does it want --tls, or is it no Wharf "
+                        "server?"));
+}
+
+TEST(ResumeNegotiationTest, AServerOfAnotherKindIsSaidSoAtOnce) {
+  UnluckyHarbor harbor(1, "HTTP/1.1 400 Bad Request, and some more bytes than an opening");
+  EXPECT_EQ(OpenResumable(harbor.Dialer()).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(harbor.Connections(), 1);
+}
+
+TEST(ResumeNegotiationTest, AFirstDialThatFailsIsTriedAgain) {
+  for (const absl::Status& failure : {Unavailable("TLS broke off"), DeadlineExceeded("no answer in time")}) {
+    ResumeHarbor harbor;
+    int dials = 0;
+    auto client = OpenResumable([&]() -> absl::StatusOr<std::unique_ptr<ByteStream>> {
+      if (++dials < 3) return failure;
+      return harbor.Connect();
+    });
+    EXPECT_TRUE(client.ok()) << client.status();
+    EXPECT_EQ(dials, 3);
+    harbor.Accept();
+  }
+}
+
+TEST(ResumeNegotiationTest, WhatCannotPassIsNotTriedAgain) {
+  int dials = 0;
+  const auto never = [&]() -> absl::StatusOr<std::unique_ptr<ByteStream>> {
+    ++dials;
+    return Unauthenticated("TLS: the server's certificate is not accepted");
+  };
+  EXPECT_EQ(OpenResumable(never).status().code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_EQ(dials, 1);
+  const auto nobody = [&] {
+    ++dials;
+    return link::Connect("127.0.0.1:1");
+  };
+  const absl::Status refused = OpenResumable(nobody).status();
+  EXPECT_TRUE(IsRefused(refused)) << refused;
+  EXPECT_EQ(dials, 2);
 }
 
 TEST(ResumeNegotiationTest, ADropWhileOpeningIsTriedAgain) {
@@ -567,6 +636,7 @@ TEST(ResumeNegotiationTest, ADropWhileOpeningIsTriedAgain) {
 TEST(ResumeNegotiationTest, AServerThatSaysNothingIsUnavailable) {
   ResumeOptions options;
   options.attempt = milliseconds(1);
+  options.opening = milliseconds(20);
   OldServer server([](int, std::unique_ptr<ByteStream> stream) { ReadText(*stream, 100); });
   EXPECT_EQ(OpenResumable([&] { return server.Connect(); }, options).status().code(), absl::StatusCode::kUnavailable);
 }

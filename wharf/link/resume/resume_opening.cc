@@ -140,8 +140,13 @@ absl::StatusOr<Opening> ExchangeOpenings(ByteStream& stream, const Opening& open
   std::array<std::byte, kOpeningBytes> bytes{};
   WHARF_ASSIGN_OR_RETURN(const size_t count, ReadUpTo(stream, bytes));
   if (deadline.Passed()) return Unavailable("the server does not answer");
-  if (count == 0 || (count >= kMagicBytes && !HasMagic(bytes))) {
-    return Unimplemented("the server does not know how to resume");
+  if (count == 0) {
+    return Unavailable(
+        "the server closed the connection without an answer: does it want --tls, or is it no Wharf server?");
+  }
+  if (count >= kMagicBytes && !HasMagic(bytes)) {
+    return FailedPrecondition(
+        "the server gives another answer than a Wharf server: does it want --tls, or is it another version?");
   }
   if (count < bytes.size()) return Unavailable("closed by peer in the middle of an opening");
   WHARF_ASSIGN_OR_RETURN(Opening answer, DecodeOpening(bytes));

@@ -1,8 +1,8 @@
 // How a connection begins: with frames, or with an opening that makes it part of a resumable stream.
 // docs/protocol.md, "Resume".
 //
-// The client sends one opening and waits for the server's. A server that does not know openings closes the connection,
-// one that does not offer to resume declines and goes on with plain frames on the same connection.
+// The client sends one opening and waits for the server's. A server that does not offer to resume declines and goes on
+// with plain frames on the same connection.
 #pragma once
 
 #include <array>
@@ -82,9 +82,9 @@ struct BegunConnection {
 // malformed.
 absl::StatusOr<BegunConnection> ReadBeginning(std::unique_ptr<ByteStream> stream, Nanoseconds timeout);
 
-// Client: sends `opening` and waits for the answer, at most `timeout`. kUnimplemented if the server does not know
-// openings, kUnavailable if the connection is lost or time is up, kNotFound if it refuses, kDataLoss for anything
-// malformed.
+// Client: sends `opening` and waits for the answer, at most `timeout`. kUnavailable if the connection is lost or ends
+// without an answer, or time is up; kFailedPrecondition if the answer is no opening, kNotFound if the server refuses,
+// kDataLoss for anything malformed.
 absl::StatusOr<Opening> ExchangeOpenings(ByteStream& stream, const Opening& opening, Nanoseconds timeout,
                                          Clock& clock = Clock::Real());
 

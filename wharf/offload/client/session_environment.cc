@@ -74,11 +74,13 @@ absl::StatusOr<std::unique_ptr<link::ByteStream>> OpenStream(const std::string& 
   resume.on_outage = [server, resume_time, tell] {
     tell(fmt::format("connection to {} lost; trying again for {:g} s", server, Seconds(resume_time)));
   };
-  link::ConnectOptions again = options;
+  resume.opening = options.timeout;
+  link::ConnectOptions first_one = options, again = options;
+  first_one.timeout = options.timeout / 2;  // so that there is time for another one
   again.timeout = std::min<Nanoseconds>(options.timeout, std::chrono::seconds(2));  // what is lost is asked for anew
   return link::OpenResumable(
-      [server, options, again, first = true]() mutable {
-        return link::Connect(server, std::exchange(first, false) ? options : again);
+      [server, first_one, again, first = true]() mutable {
+        return link::Connect(server, std::exchange(first, false) ? first_one : again);
       },
       resume);
 }
