@@ -6,6 +6,7 @@ a Unix socket and bounded in time.
 """
 
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -71,14 +72,21 @@ def children(pid):
     return found
 
 
+@functools.cache
+def sandbox():
+    """As strong as this machine permits: a container may have no name spaces."""
+    strong = subprocess.run([BIN / "wharf", "doctor", "--sandbox"], stdout=subprocess.DEVNULL).returncode == 0
+    return f"--sandbox={'strong' if strong else 'weak'}"
+
+
 class Server:
     """`wharf serve` on a free loopback port; its counters through the status file."""
 
     def __init__(self, folder, *options, listen="127.0.0.1:0"):
         self.status_file = pathlib.Path(folder) / "status.json"
         self.process = subprocess.Popen(
-            [BIN / "wharf", "serve", "--listen", listen, "--device", "soft", "--status-file", self.status_file,
-             *options],
+            [BIN / "wharf", "serve", "--listen", listen, "--device", "soft", sandbox(), "--status-file",
+             self.status_file, *options],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment(folder))
         line = self.process.stdout.readline()
         match = re.search(r" on (\S+)$", line.strip())

@@ -1,7 +1,6 @@
 #include "wharf/base/idle_worker.h"
 
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <utility>
 
@@ -30,8 +29,8 @@ void IdleWorker::Push(std::function<void()> task) {
 }
 
 void IdleWorker::ThreadMain() {
-  // Of this thread alone, on Linux. Where it is not permitted the work is done at the usual priority.
-  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kNiceness);
+  // 0: of this thread alone, on Linux. Where it is not permitted the work is done at the usual priority.
+  setpriority(PRIO_PROCESS, 0, kNiceness);
   const auto has_work = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return ending_ || !tasks_.empty(); };
   while (true) {
     std::function<void()> task;

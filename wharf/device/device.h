@@ -313,6 +313,9 @@ struct DeviceOptions {
 
 // The software device; always available.
 absl::StatusOr<std::unique_ptr<Device>> MakeSoftDevice(const DeviceOptions& options);
+// Reads what software devices want to know of the machine. Afterwards none opens a file but in its cache: for processes
+// that soon cannot.
+void ReadMachineForSoftDevices();
 // A real GPU. kUnavailable, with the reason, if libcuda.so.1 or a GPU is missing.
 absl::StatusOr<std::unique_ptr<Device>> MakeCudaDevice(const DeviceOptions& options);
 

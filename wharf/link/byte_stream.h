@@ -78,7 +78,16 @@ bool IsRefused(const absl::Status& failure);
 
 // Wraps a connected, blocking stream socket; owns `fd`.
 std::unique_ptr<ByteStream> FromSocket(int fd);
-// Server side of TLS on a connected socket; owns `fd`; does the handshake, at most `timeout` long.
+// Server side of TLS on connected sockets. Its files are read when it is made and never again. Thread-safe.
+class TlsServer {
+ public:
+  // kInvalidArgument says which file is of no use.
+  static absl::StatusOr<std::unique_ptr<TlsServer>> Create(const TlsServerOptions& options);
+  virtual ~TlsServer() = default;
+  // Owns `fd`; does the handshake, at most `timeout` long.
+  virtual absl::StatusOr<std::unique_ptr<ByteStream>> Accept(int fd, Nanoseconds timeout) const = 0;
+};
+// Both in one, for a single connection.
 absl::StatusOr<std::unique_ptr<ByteStream>> AcceptTls(int fd, const TlsServerOptions& options, Nanoseconds timeout);
 
 // Thread-safe.

@@ -365,15 +365,38 @@ absl::StatusOr<std::unique_ptr<ByteStream>> ConnectTls(int fd, const TlsClientOp
   return stream;
 }
 
-absl::StatusOr<std::unique_ptr<ByteStream>> AcceptTls(int fd, const TlsServerOptions& options, Nanoseconds timeout) {
-  const TimePoint deadline = Clock::Real().Now() + timeout;
-  UniqueFd owned(fd);
+namespace {
+
+class TlsServerImpl final : public TlsServer {
+ public:
+  explicit TlsServerImpl(Context context) : context_(std::move(context)) {}
+
+  absl::StatusOr<std::unique_ptr<ByteStream>> Accept(int fd, Nanoseconds timeout) const override {
+    const TimePoint deadline = Clock::Real().Now() + timeout;
+    UniqueFd owned(fd);
+    ErrorScope errors;
+    WHARF_ASSIGN_OR_RETURN(Session session, MakeSession(context_, fd));
+    auto stream = std::make_unique<TlsStream>(std::move(owned), std::move(session), /*server=*/true);
+    WHARF_RETURN_IF_ERROR(stream->Handshake(deadline));
+    return stream;
+  }
+
+ private:
+  const Context context_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TlsServer>> TlsServer::Create(const TlsServerOptions& options) {
   ErrorScope errors;
-  WHARF_ASSIGN_OR_RETURN(const Context context, ServerContext(options));
-  WHARF_ASSIGN_OR_RETURN(Session session, MakeSession(context, fd));
-  auto stream = std::make_unique<TlsStream>(std::move(owned), std::move(session), /*server=*/true);
-  WHARF_RETURN_IF_ERROR(stream->Handshake(deadline));
-  return stream;
+  WHARF_ASSIGN_OR_RETURN(Context context, ServerContext(options));
+  return std::make_unique<TlsServerImpl>(std::move(context));
+}
+
+absl::StatusOr<std::unique_ptr<ByteStream>> AcceptTls(int fd, const TlsServerOptions& options, Nanoseconds timeout) {
+  UniqueFd owned(fd);
+  WHARF_ASSIGN_OR_RETURN(const auto server, TlsServer::Create(options));
+  return server->Accept(owned.Release(), timeout);
 }
 
 }  // namespace wharf::link

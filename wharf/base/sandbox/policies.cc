@@ -1,90 +1,221 @@
 #include "wharf/base/sandbox/policies.h"
 
+#include <asm/unistd.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
-#include <iterator>
+#include <initializer_list>
 #include <utility>
 
 namespace wharf {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;  // its runtime takes address space by the terabyte, and reads files when it reports
-#else
-constexpr bool kSanitized = false;
-#endif
+using Rules = std::vector<CallRule>;
 
-constexpr uint32_t kWorkerRefused[] = {SYS_ptrace,
-                                       SYS_process_vm_readv,
-                                       SYS_process_vm_writev,
-                                       SYS_mount,
-                                       SYS_umount2,
-                                       SYS_pivot_root,
-                                       SYS_chroot,
-                                       SYS_setns,
-                                       SYS_unshare,
-                                       SYS_init_module,
-                                       SYS_finit_module,
-                                       SYS_delete_module,
-                                       SYS_kexec_load,
-                                       SYS_reboot,
-                                       SYS_swapon,
-                                       SYS_swapoff,
-                                       SYS_bpf,
-                                       SYS_perf_event_open,
-                                       SYS_userfaultfd,
-                                       SYS_keyctl,
-                                       SYS_add_key,
-                                       SYS_request_key,
-                                       SYS_acct,
-                                       SYS_sethostname,
-                                       SYS_setdomainname,
-                                       SYS_settimeofday,
-                                       SYS_clock_settime,
-                                       SYS_quotactl,
-                                       SYS_name_to_handle_at,
-                                       SYS_open_by_handle_at,
-                                       SYS_personality,
-                                       SYS_io_uring_setup,
-                                       SYS_io_uring_enter,
-                                       SYS_io_uring_register,
-                                       SYS_pidfd_getfd};
-constexpr uint32_t kWorkerRefusedWithoutGpu[] = {SYS_execve, SYS_execveat, SYS_socket, SYS_bind,
-                                                 SYS_listen, SYS_connect,  SYS_accept, SYS_accept4};
+void Add(Rules& rules, Verdict verdict, std::initializer_list<uint32_t> calls) {
+  for (const uint32_t call : calls) rules.push_back({call, {}, verdict});
+}
+void Allow(Rules& rules, std::initializer_list<uint32_t> calls) { Add(rules, Verdict::kAllow, calls); }
+void Refuse(Rules& rules, std::initializer_list<uint32_t> calls) { Add(rules, Verdict::kRefuse, calls); }
+void AllowIf(Rules& rules, uint32_t call, std::vector<ArgumentIs> when) {
+  rules.push_back({call, std::move(when), Verdict::kAllow});
+}
+// For each of the values that argument number `argument` may have.
+void AllowValues(Rules& rules, uint32_t call, uint32_t argument, std::initializer_list<uint64_t> values) {
+  for (const uint64_t value : values) AllowIf(rules, call, {{.argument = argument, .value = value}});
+}
+
+// The kernel takes an int of these arguments.
+constexpr uint64_t kInt = 0xffffffff;
+
+void AllowMemory(Rules& rules, bool makes_code) {
+  Allow(rules, {SYS_madvise, SYS_munmap, SYS_mremap, SYS_brk});
+  AllowIf(rules, SYS_mmap, {{.argument = 2, .value = 0, .mask = PROT_EXEC}});
+  AllowIf(rules, SYS_mprotect, {{.argument = 2, .value = 0, .mask = PROT_EXEC}});
+  // Compiled code is written first and executed then, never both at once.
+  if (makes_code) AllowIf(rules, SYS_mprotect, {{.argument = 2, .value = PROT_EXEC, .mask = PROT_EXEC | PROT_WRITE}});
+}
+
+void AllowThreads(Rules& rules) {
+  // What pthread_create asks for, and nothing that makes a process or a name space. clone3 has its flags in memory,
+  // where a filter does not see them: libraries fall back to clone.
+  constexpr uint64_t kThread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+                               CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+  AllowIf(rules, SYS_clone, {{.argument = 0, .value = kThread}});
+  Add(rules, Verdict::kAbsent, {SYS_clone3});
+  Allow(rules, {SYS_set_robust_list, SYS_rseq, SYS_gettid, SYS_getpid, SYS_sched_yield, SYS_sched_getaffinity, SYS_exit,
+                SYS_exit_group});
+  AllowValues(rules, SYS_prctl, 0, {PR_SET_NAME, PR_GET_NAME});
+  // Of the calling thread (that is what 0 means), downwards.
+  AllowIf(rules, SYS_setpriority, {{.argument = 0, .value = PRIO_PROCESS, .mask = kInt}, {.argument = 1, .value = 0}});
+}
+
+void AllowSignals(Rules& rules) {
+  Allow(rules, {SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack});
+  AllowIf(rules, SYS_tgkill, {{.argument = 0, .mask = kInt, .own_process = true}});
+}
+
+void AllowClocksAndRandomNumbers(Rules& rules) {
+  Allow(rules, {SYS_clock_gettime, SYS_gettimeofday, SYS_clock_nanosleep, SYS_nanosleep, SYS_restart_syscall,
+                SYS_getrandom, SYS_getrusage, SYS_sysinfo});
+  // Asking for a limit, not setting one.
+  AllowIf(rules, SYS_prlimit64, {{.argument = 0, .value = 0}, {.argument = 2, .value = 0}});
+}
+
+// Descriptors that are there, or come with a message.
+void AllowDescriptors(Rules& rules) {
+  Allow(rules,
+        {SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_recvfrom, SYS_recvmsg, SYS_ppoll, SYS_close, SYS_shutdown,
+         SYS_lseek, SYS_pread64, SYS_fstat, SYS_eventfd2, SYS_getpeername, SYS_getsockname, SYS_getsockopt});
+#if defined(__x86_64__)
+  Allow(rules, {SYS_poll});
+#endif
+  // TCP Fast Open would connect by sending; so would a datagram with an address, but no such socket can be had.
+  AllowIf(rules, SYS_sendmsg, {{.argument = 2, .value = 0, .mask = MSG_FASTOPEN}});
+  AllowIf(rules, SYS_sendto, {{.argument = 3, .value = 0, .mask = MSG_FASTOPEN}, {.argument = 4, .value = 0}});
+  AllowIf(rules, SYS_socketpair,
+          {{.argument = 0, .value = AF_UNIX, .mask = kInt},
+           {.argument = 1, .value = SOCK_STREAM, .mask = kInt & ~uint64_t{SOCK_CLOEXEC | SOCK_NONBLOCK}}});
+  for (const uint64_t option : {SO_KEEPALIVE, SO_RCVTIMEO, SO_SNDTIMEO, SO_SNDBUF, SO_RCVBUF}) {
+    AllowIf(rules, SYS_setsockopt,
+            {{.argument = 1, .value = SOL_SOCKET, .mask = kInt}, {.argument = 2, .value = option, .mask = kInt}});
+  }
+  AllowIf(rules, SYS_setsockopt, {{.argument = 1, .value = IPPROTO_TCP, .mask = kInt}});
+  AllowValues(rules, SYS_fcntl, 1, {F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL});
+}
+
+// What libraries try and do without: files of settings, whether standard error is a terminal. A path is never opened.
+void RefuseProbing(Rules& rules) {
+  Refuse(rules, {SYS_openat, SYS_newfstatat, SYS_statx, SYS_faccessat, SYS_faccessat2, SYS_readlinkat, SYS_getdents64,
+                 SYS_getcwd, SYS_ioctl, SYS_uname, SYS_sched_setaffinity, SYS_prctl, SYS_setpriority, SYS_setsockopt,
+                 SYS_prlimit64, SYS_mbind, SYS_get_mempolicy});
+#if defined(__x86_64__)
+  Refuse(rules, {SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_readlink});
+#endif
+}
+
+SandboxPolicy ProcessorWorkerPolicy(bool makes_code) {
+  if (kSanitized) return GpuWorkerPolicy();
+  Rules rules;
+  Allow(rules, {SYS_futex});
+  AllowDescriptors(rules);
+  AllowMemory(rules, makes_code);
+  AllowThreads(rules);
+  AllowSignals(rules);
+  AllowClocksAndRandomNumbers(rules);
+  RefuseProbing(rules);
+  return {.rules = std::move(rules), .others = Verdict::kKill, .foreign = Verdict::kKill};
+}
+
+void RefusePrivileges(Rules& rules) {
+  Refuse(rules, {SYS_ptrace,
+                 SYS_process_vm_readv,
+                 SYS_process_vm_writev,
+                 SYS_process_madvise,
+                 SYS_kcmp,
+                 SYS_mount,
+                 SYS_umount2,
+                 SYS_pivot_root,
+                 SYS_chroot,
+                 SYS_open_tree,
+                 SYS_move_mount,
+                 SYS_fsopen,
+                 SYS_fsconfig,
+                 SYS_fsmount,
+                 SYS_fspick,
+                 SYS_mount_setattr,
+                 SYS_setns,
+                 SYS_unshare,
+                 SYS_init_module,
+                 SYS_finit_module,
+                 SYS_delete_module,
+                 SYS_kexec_load,
+                 SYS_kexec_file_load,
+                 SYS_reboot,
+                 SYS_swapon,
+                 SYS_swapoff,
+                 SYS_bpf,
+                 SYS_perf_event_open,
+                 SYS_userfaultfd,
+                 SYS_keyctl,
+                 SYS_add_key,
+                 SYS_request_key,
+                 SYS_acct,
+                 SYS_sethostname,
+                 SYS_setdomainname,
+                 SYS_settimeofday,
+                 SYS_clock_settime,
+                 SYS_clock_adjtime,
+                 SYS_adjtimex,
+                 SYS_syslog,
+                 SYS_vhangup,
+                 SYS_quotactl,
+                 SYS_name_to_handle_at,
+                 SYS_open_by_handle_at,
+                 SYS_personality,
+                 SYS_io_uring_setup,
+                 SYS_io_uring_enter,
+                 SYS_io_uring_register,
+                 SYS_pidfd_open,
+                 SYS_pidfd_getfd,
+                 SYS_pidfd_send_signal});
+#if defined(__x86_64__)
+  Refuse(rules, {SYS_iopl, SYS_ioperm, SYS_modify_ldt});
+#endif
+}
+
+void RefusePrograms(Rules& rules) { Refuse(rules, {SYS_execve, SYS_execveat}); }
+
+// oneDNN compiles its kernels for the processor that it finds.
+constexpr bool kModelsMakeCode = true;
 
 // For pictures of kMaxSide x kMaxSide and what a progressive JPEG of one takes besides.
 constexpr uint64_t kDecoderMemory = 512 << 20;
-constexpr uint32_t kDecoderAllowed[] = {SYS_read,         SYS_write,  SYS_sendto,    SYS_brk,      SYS_mmap,
-                                        SYS_munmap,       SYS_mremap, SYS_madvise,   SYS_mprotect, SYS_futex,
-                                        SYS_rt_sigreturn, SYS_exit,   SYS_exit_group};
 
 }  // namespace
 
-SandboxPolicy WorkerPolicy(bool for_gpu) {
-  std::vector<uint32_t> refused(std::begin(kWorkerRefused), std::end(kWorkerRefused));
-  if (!for_gpu) {
-    refused.insert(refused.end(), std::begin(kWorkerRefusedWithoutGpu), std::end(kWorkerRefusedWithoutGpu));
+SandboxPolicy SoftWorkerPolicy() { return ProcessorWorkerPolicy(/*makes_code=*/true); }
+SandboxPolicy ModelWorkerPolicy() { return ProcessorWorkerPolicy(kModelsMakeCode); }
+
+SandboxPolicy GpuWorkerPolicy() {
+  Rules rules;
+  RefusePrivileges(rules);
+  RefusePrograms(rules);
+  // The driver listens on a Unix socket of its own. Nobody else's socket is connected to, nor sent to by name.
+  for (const uint64_t type : {SOCK_STREAM, SOCK_SEQPACKET}) {
+    AllowIf(rules, SYS_socket,
+            {{.argument = 0, .value = AF_UNIX, .mask = kInt},
+             {.argument = 1, .value = type, .mask = kInt & ~uint64_t{SOCK_CLOEXEC | SOCK_NONBLOCK}}});
   }
-  return {.calls = std::move(refused),
-          .listed = Verdict::kRefuse,
-          .others = Verdict::kAllow,
-          .foreign = Verdict::kRefuse,
-          .address_space = std::nullopt};
+  Refuse(rules, {SYS_socket, SYS_connect});
+  return {.rules = std::move(rules), .others = Verdict::kAllow, .foreign = Verdict::kRefuse};
+}
+
+SandboxPolicy NetworkedPolicy() {
+  Rules rules;
+  RefusePrivileges(rules);
+  RefusePrograms(rules);
+  return {.rules = std::move(rules), .others = Verdict::kAllow, .foreign = Verdict::kRefuse};
 }
 
 SandboxPolicy DecoderPolicy() {
-  if (kSanitized) {
-    return {.calls = {},
-            .listed = Verdict::kAllow,
-            .others = Verdict::kAllow,
-            .foreign = Verdict::kAllow,
-            .address_space = std::nullopt};
-  }
-  return {.calls = {std::begin(kDecoderAllowed), std::end(kDecoderAllowed)},
-          .listed = Verdict::kAllow,
+  if (kSanitized) return {};
+  Rules rules;
+  Allow(rules, {SYS_read, SYS_write, SYS_brk, SYS_munmap, SYS_mremap, SYS_madvise, SYS_futex, SYS_rt_sigreturn,
+                SYS_exit, SYS_exit_group});
+  AllowIf(rules, SYS_sendto, {{.argument = 3, .value = 0, .mask = MSG_FASTOPEN}, {.argument = 4, .value = 0}});
+  AllowMemory(rules, /*makes_code=*/false);
+  return {.rules = std::move(rules),
           .others = Verdict::kKill,
           .foreign = Verdict::kKill,
-          .address_space = kDecoderMemory};
+          .address_space = kDecoderMemory,
+          .files_grow = false};
 }
 
 }  // namespace wharf

@@ -1,14 +1,33 @@
-// The policies of our processes that read what strangers send.
+// The policies of our processes that read what strangers send. docs/security.md has them as a table, made by trying.
 #pragma once
 
 #include "wharf/base/sandbox/sandbox.h"
 
 namespace wharf {
 
-// A worker of the server. Refused: gaining privileges, tracing other processes, new name spaces, mounts, kernel
-// modules, eBPF, key rings; and, unless `for_gpu` (the vendor's driver may need them), executing programs and opening
-// sockets.
-SandboxPolicy WorkerPolicy(bool for_gpu);
+// A sanitizer's runtime takes address space by the terabyte, and reads and writes files when it reports: policies are
+// weaker with one.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+// A worker whose device is the software device: computes, with threads and code that it compiles, and answers on the
+// descriptors that it has or is passed. It opens no path, makes no process and no connection. What libraries try
+// without harm is refused; anything else ends the process.
+SandboxPolicy SoftWorkerPolicy();
+
+// A worker that runs models on the processor: the same.
+SandboxPolicy ModelWorkerPolicy();
+
+// A worker that uses a vendor's driver, which opens device nodes and files when it likes. It executes no program and
+// makes no sockets but Unix ones; gaining privileges, tracing, name spaces, mounts, kernel modules, eBPF, key rings and
+// their like are refused.
+SandboxPolicy GpuWorkerPolicy();
+
+// A process that needs the network for what it does: as GpuWorkerPolicy, and may make any socket.
+SandboxPolicy NetworkedPolicy();
 
 // The decoder of pictures: it computes, and answers on the descriptors that it has. Anything else ends it.
 SandboxPolicy DecoderPolicy();

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <ctime>
 
 #include "wharf/base/sandbox/seccomp_filter.h"
 
@@ -21,12 +22,15 @@ absl::Status Limit(decltype(RLIMIT_CORE) resource, rlim_t most, std::string_view
 }  // namespace
 
 absl::Status EnterSandbox(const SandboxPolicy& policy) {
+  tzset();  // log lines have local times, for which a file is read once
   WHARF_RETURN_IF_ERROR(Limit(RLIMIT_CORE, 0, "setrlimit(RLIMIT_CORE)"));
+  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return ErrnoStatus(errno, "prctl(PR_SET_DUMPABLE)");
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return ErrnoStatus(errno, "prctl(PR_SET_NO_NEW_PRIVS)");
+  if (!policy.files_grow) WHARF_RETURN_IF_ERROR(Limit(RLIMIT_FSIZE, 0, "setrlimit(RLIMIT_FSIZE)"));
   if (policy.address_space) {
     WHARF_RETURN_IF_ERROR(Limit(RLIMIT_AS, *policy.address_space, "setrlimit(RLIMIT_AS)"));
   }
-  std::vector<sock_filter> filter = MakeFilter(policy);
+  WHARF_ASSIGN_OR_RETURN(std::vector<sock_filter> filter, MakeFilter(policy));
   if (filter.empty()) return absl::OkStatus();
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
   if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0) {

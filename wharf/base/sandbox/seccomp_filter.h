@@ -1,4 +1,4 @@
-// A policy's calls as the program that the kernel runs before each system call.
+// A policy's rules as the program that the kernel runs before each system call.
 #pragma once
 
 #include <linux/filter.h>
@@ -9,7 +9,7 @@
 
 namespace wharf {
 
-// Empty where nothing is to be filtered: on machines that we know no numbers of, or if everything is allowed.
-std::vector<sock_filter> MakeFilter(const SandboxPolicy& policy);
+// For the calling process. Empty if everything is allowed; kUnimplemented on machines that we know no numbers of.
+absl::StatusOr<std::vector<sock_filter>> MakeFilter(const SandboxPolicy& policy);
 
 }  // namespace wharf

@@ -68,20 +68,33 @@ void CloseOnExecFrom(int first) {
 // The new process until it is the program. System calls only, on memory made before fork.
 class NewProcess {
  public:
-  NewProcess(const Program& program, const sigset_t& blocked, int error_pipe)
+  // `keeper`: both ends of a pipe, or -1 if there are no name spaces.
+  NewProcess(const Program& program, const sigset_t& blocked, int error_pipe, const int (&keeper)[2])
       : program_(program),
         executable_(program),
+        namespaces_(program.isolation),
+        keeper_end_(keeper[0]),
         sources_(program.descriptors),
         blocked_(program.blocked ? *program.blocked : blocked),
         error_pipe_(error_pipe),
-        parent_(getpid()) {}
+        parent_(getpid()) {
+    if (Isolated()) sources_.push_back(keeper[1]);
+  }
+
+  // As fork.
+  pid_t Fork() const { return Isolated() ? namespaces_.Fork() : fork(); }
 
   [[noreturn]] void Run() {
     if (program_.parent_death_signal) {
       prctl(PR_SET_PDEATHSIG, *program_.parent_death_signal);
-      if (getppid() != parent_) _exit(1);  // it died before we asked
+      if (!Isolated() && getppid() != parent_) _exit(1);  // it died before we asked
     }
-    if (program_.own_group) setpgid(0, 0);
+    if (Isolated()) {
+      setsid();
+      if (const int error = namespaces_.Settle(keeper_end_); error != 0) Fail(error);
+    } else if (program_.own_group) {
+      setpgid(0, 0);
+    }
     if (!PlaceDescriptors()) Fail(errno);
     if (program_.prepare != nullptr) program_.prepare();
     ResetSignals();
@@ -89,6 +102,7 @@ class NewProcess {
   }
 
  private:
+  bool Isolated() const { return program_.isolation != Isolation::kNone; }
   // First to where nothing is overwritten, then to their places.
   bool PlaceDescriptors() {
     const int count = static_cast<int>(sources_.size());
@@ -123,6 +137,8 @@ class NewProcess {
 
   const Program& program_;
   const Executable executable_;
+  const NewNamespaces namespaces_;
+  const int keeper_end_;
   std::vector<int> sources_;
   const sigset_t blocked_;
   int error_pipe_;
@@ -171,15 +187,24 @@ std::vector<std::string> ChangedEnvironment(const std::map<std::string, std::str
 absl::StatusOr<Subprocess> Subprocess::Start(const Program& program) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
+  int keeper[2] = {-1, -1};
+  if (program.isolation != Isolation::kNone && pipe2(keeper, O_CLOEXEC) != 0) {
+    const int error = errno;
+    close(ends[0]);
+    close(ends[1]);
+    return ErrnoStatus(error, "pipe");
+  }
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // no handler of ours runs in the new process
-  NewProcess process(program, before, ends[1]);
-  const pid_t pid = fork();
+  NewProcess process(program, before, ends[1], keeper);
+  const pid_t pid = process.Fork();
   if (pid == 0) process.Run();
   const int fork_error = errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  close(ends[1]);
+  for (const int end : {ends[1], keeper[0], keeper[1]}) {
+    if (end >= 0) close(end);
+  }
   const int error = pid < 0 ? fork_error : ErrorOf(ends[0]);
   close(ends[0]);
   if (error == 0) return Subprocess(pid);

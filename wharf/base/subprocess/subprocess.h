@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "wharf/base/sandbox/namespaces.h"
 #include "wharf/base/status.h"
 
 namespace wharf {
@@ -27,6 +28,9 @@ struct Program {
   std::vector<int> descriptors = {0, 1, 2};
   bool inherit_descriptors = false;
 
+  // In name spaces of its own (sandbox/namespaces.h), and in a session of its own. After `descriptors` it gets one
+  // more, for LeaveFileSystem, which it must call.
+  Isolation isolation = Isolation::kNone;
   bool own_group = false;                                 // of processes: a terminal's Ctrl-C is not for it
   std::optional<sigset_t> blocked = std::nullopt;         // signals; left out: the calling thread's
   std::optional<int> parent_death_signal = std::nullopt;  // it gets this signal when the calling THREAD ends

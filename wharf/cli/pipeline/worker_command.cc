@@ -4,6 +4,7 @@
 
 #include "wharf/base/cache_directory.h"
 #include "wharf/base/log.h"
+#include "wharf/base/sandbox/policies.h"
 #include "wharf/cli/common/commands.h"
 #include "wharf/cli/common/option_types.h"
 #include "wharf/cli/common/pipeline_command.h"
@@ -29,6 +30,8 @@ absl::Status RunPipelineWorker(const PipelineWorkerOptions& options) {
   if (classes.size() != 1) return InvalidArgument("--class: a worker is of one class");
   WHARF_ASSIGN_OR_RETURN(const PipelineAccess access, MakePipelineAccess(options.listen, options.access));
   server::BlockEndingSignals();
+  // It needs the network and its files, and no more.
+  WHARF_RETURN_IF_ERROR(EnterSandbox(NetworkedPolicy()));
   std::vector<std::unique_ptr<exec::Engine>> engines;
   for (int parts = 1; parts <= classes[0].vgpus; ++parts) engines.push_back(pipeline::MakeEngine(classes[0], parts));
   const split::ModelFiles files(options.cache_directory.empty() ? "" : options.cache_directory + "/models",

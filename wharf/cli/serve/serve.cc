@@ -51,6 +51,14 @@ void AddServeCommand(CLI::App& app) {
       ->default_str("fair");
   AddAccessOptions(command, options->access);
   command
+      ->add_option(
+          "--sandbox", options->sandbox,
+          "What keeps a worker that was taken over. strong: it makes only the system calls it needs, and sees no "
+          "files, processes or network but its own; the server does not start where that cannot be had. weak: "
+          "only the former, for containers that permit no name spaces")
+      ->check(CLI::IsMember({"strong", "weak"}))
+      ->capture_default_str();
+  command
       ->add_option("--cache-dir", options->cache_directory,
                    "Where compiled kernels, clients' models and their profiles are kept; \"\" = nowhere")
       ->type_name("DIR")

@@ -53,19 +53,25 @@ void AddDoctorCommand(CLI::App& app) {
   command->add_flag("--json", *json, "An array of {name, health, detail, mend}");
   auto operators = std::make_shared<bool>(false);
   command->add_flag("--operators", *operators, "List the ONNX operators that models may have instead");
-  command->callback([json, operators] {
+  auto sandbox = std::make_shared<bool>(false);
+  command->add_flag(
+      "--sandbox", *sandbox,
+      "Look only at the sandbox of workers; exit code 1 if `wharf serve` starts with --sandbox=weak only");
+  command->callback([json, operators, sandbox] {
     if (*operators) {
       std::fputs(SupportedOperatorsAsText().c_str(), stdout);
       return;
     }
-    const std::vector<Finding> findings = Examine();
+    const std::vector<Finding> findings = *sandbox ? std::vector{ExamineSandbox()} : Examine();
     if (*json) {
       PrintJson(findings);
     } else {
       PrintTable(findings);
     }
     const bool broken = std::any_of(findings.begin(), findings.end(),
-                                    [](const Finding& finding) { return finding.health == Health::kBroken; });
+                                    [worst = *sandbox ? Health::kNote : Health::kBroken](const Finding& finding) {
+                                      return finding.health >= worst;
+                                    });
     if (broken) SetExitCode(kExitFailure);
   });
 }

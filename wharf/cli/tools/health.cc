@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "wharf/base/cache_directory.h"
+#include "wharf/base/sandbox/namespaces.h"
 #include "wharf/cli/bench/common/child.h"
 #include "wharf/cli/common/model_program.h"
 #include "wharf/cli/common/shim_directory.h"
@@ -188,18 +189,30 @@ Finding Cache() {
   return finding;
 }
 
-Finding Sandbox() {
+}  // namespace
+
+Finding ExamineSandbox() {
   Finding finding{"worker sandbox"};
   const std::string actions = FirstLine("/proc/sys/kernel/seccomp/actions_avail");
-  if (actions.find("errno") != std::string::npos) {
-    finding.detail = "seccomp filters work";
+  if (actions.find("kill_process") == std::string::npos) {
+    finding.health = Health::kBroken;
+    finding.detail = "this kernel has no seccomp filters: `wharf serve` does not work";
+    finding.mend = "serve from a kernel with CONFIG_SECCOMP_FILTER, 4.14 or newer";
+    return finding;
+  }
+  const absl::StatusOr<Isolation> isolation = FindIsolation();
+  if (isolation.ok()) {
+    finding.detail = fmt::format("strong: filtered system calls, and name spaces {}",
+                                 *isolation == Isolation::kByUser ? "as any user has them" : "as root has them");
     return finding;
   }
   finding.health = Health::kNote;
-  finding.detail = "this kernel has no seccomp filters: workers keep all system calls of their user";
-  finding.mend = "serve strangers only from a kernel with CONFIG_SECCOMP_FILTER, or in a container of its own";
+  finding.detail = fmt::format("weak: filtered system calls, but {}", Message(isolation.status()));
+  finding.mend = "permit name spaces, or serve with --sandbox=weak (docs/security.md)";
   return finding;
 }
+
+namespace {
 
 Finding Limits() {
   Finding finding{"limits"};
@@ -226,8 +239,8 @@ Finding Limits() {
 }  // namespace
 
 std::vector<Finding> Examine() {
-  return {DropInLibraries(), Toolkit(), SoftDevice(), Processor(), Blas(),  Gpu(),
-          Models(),          Port(),    Cache(),      Sandbox(),   Limits()};
+  return {DropInLibraries(), Toolkit(), SoftDevice(), Processor(),      Blas(),  Gpu(),
+          Models(),          Port(),    Cache(),      ExamineSandbox(), Limits()};
 }
 
 }  // namespace wharf::cli

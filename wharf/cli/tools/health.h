@@ -16,5 +16,7 @@ struct Finding {
 };
 
 std::vector<Finding> Examine();
+// Of these, how workers can be kept: good only if strongly.
+Finding ExamineSandbox();
 
 }  // namespace wharf::cli

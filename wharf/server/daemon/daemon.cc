@@ -1,6 +1,7 @@
 #include "wharf/server/daemon/daemon.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +27,17 @@ namespace wharf::server {
 namespace {
 
 constexpr int kStatusPeriodMs = 1000;  // while there are sessions: what they have used grows
+
+// How workers are kept from everything else. A server that cannot have what it was asked for does not start.
+absl::StatusOr<Isolation> IsolationFor(const ServerOptions& options) {
+  if (options.sandbox == "weak") return Isolation::kNone;
+  absl::StatusOr<Isolation> found = FindIsolation();
+  if (found.ok()) return found;
+  return FailedPrecondition(
+      "workers cannot be isolated here: {}. With --sandbox=weak the filter of system calls alone keeps them: "
+      "`wharf serve --help` says what that means",
+      Message(found.status()));
+}
 
 class Daemon {
  public:
@@ -91,7 +103,8 @@ absl::Status Daemon::Prepare() {
   WHARF_RETURN_IF_ERROR(loop_->WatchSignals(signals, [this](int signal) { OnSignal(signal); }));
   // Before the probe: a port in use should be said at once.
   WHARF_ASSIGN_OR_RETURN(auto listener, link::Listener::Create(options_.listen));
-  WorkerPoolConfig workers{.model_program = options_.model_program, .configure = configure_};
+  WHARF_ASSIGN_OR_RETURN(const Isolation isolation, IsolationFor(options_));
+  WorkerPoolConfig workers{.model_program = options_.model_program, .configure = configure_, .isolation = isolation};
   WHARF_RETURN_IF_ERROR(ProbeDevices(workers));
   // A GPU's driver gives the processes that use it time slices of its own.
   std::shared_ptr<SharedPage> page;
@@ -147,6 +160,7 @@ void Daemon::Announce() const {
        {"max_sessions", options_.max_sessions},
        {"models", options_.model_program.empty() ? "no: wharf-model is not installed" : "yes"},
        {"token", configure_.wants_token ? "yes" : "no"},
+       {"sandbox", options_.sandbox},
        {"tls", configure_.tls_certificate.empty() ? "no"
                : configure_.tls_client_ca.empty() ? "yes"
                                                   : "mutual"}});
@@ -156,6 +170,7 @@ void Daemon::Announce() const {
 }
 
 absl::Status Daemon::Run() {
+  prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  // it knows the token: no process of the same user reads its memory
   WHARF_RETURN_IF_ERROR(Prepare());
   if (!options_.status_file.empty()) WHARF_RETURN_IF_ERROR(WriteStatusFile(options_.status_file, Status()));
   workers_->KeepIdle();

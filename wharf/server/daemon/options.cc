@@ -13,6 +13,9 @@ absl::Status Validate(const ServerOptions& options) {
       !options.model_device.starts_with("cuda:")) {
     return InvalidArgument("--model-device is cpu, cuda, cuda:N or auto, not {}", options.model_device);
   }
+  if (options.sandbox != "strong" && options.sandbox != "weak") {
+    return InvalidArgument("--sandbox is strong or weak, not {}", options.sandbox);
+  }
   if (options.max_sessions < 1) return InvalidArgument("--max-sessions must be at least 1");
   if (options.memory_quota < (1 << 20)) return InvalidArgument("--memory must be at least 1MiB");
   return Validate(options.listen, options.access);

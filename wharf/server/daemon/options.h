@@ -18,6 +18,8 @@ struct ServerOptions {
   int max_sessions = 16;
   bool fair_share = true;  // soft: sessions that compete get equal shares of the device
   int threads = 0;         // soft: CPU threads of one session, 0 = all cores
+  // strong: workers get name spaces of their own, or the server does not start; weak: they do without.
+  std::string sandbox = "strong";
   AccessOptions access;
   std::string cache_directory;
   uint64_t model_cache_bytes = uint64_t{10} << 30;

@@ -313,7 +313,7 @@ TEST(ServerTest, AFaultAndACrashStayWithTheirSession) {
     if (session.at("session") == doomed_session) victim = session.at("pid");
   }
   ASSERT_GT(victim, 0) << status.dump();
-  ASSERT_EQ(kill(victim, SIGABRT), 0);
+  ASSERT_EQ(kill(victim, SIGKILL), 0);
   EXPECT_EQ(doomed->AwaitClosed().code(), absl::StatusCode::kUnavailable);
   EXPECT_TRUE(server.AwaitStatus([](const nlohmann::json& status) { return status.at("crashes") == 1; }));
   EXPECT_THAT(server.Log(), HasSubstr("worker crashed"));

@@ -12,7 +12,9 @@
 namespace wharf::server {
 
 absl::StatusOr<std::unique_ptr<WorkerProcess>> StartWorker(const WorkerPoolConfig& config, WorkerKind kind) {
-  if (kind == WorkerKind::kPrograms) return WorkerProcess::Start(config.program, config.configure, config.shares);
+  if (kind == WorkerKind::kPrograms) {
+    return WorkerProcess::Start(config.program, config.configure, config.isolation, config.shares);
+  }
   // Tokens and TLS are judged by the worker that passes the connection on.
   Configure configure = config.configure;
   configure.wants_token = false;
@@ -20,7 +22,7 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> StartWorker(const WorkerPoolConfi
   configure.tls_certificate.clear();
   configure.tls_key.clear();
   configure.tls_client_ca.clear();
-  return WorkerProcess::Start(config.model_program, configure, config.shares);
+  return WorkerProcess::Start(config.model_program, configure, config.isolation, config.shares);
 }
 
 WorkerPool::WorkerPool(WorkerPoolConfig config, PollLoop& loop, OnMessage on_message)

@@ -25,7 +25,8 @@ struct WorkerPoolConfig {
   std::string program = "/proc/self/exe";
   std::string model_program;  // "" = not installed
   Configure configure;        // of workers for programs
-  int shares = -1;            // descriptor of the page of shares; -1: the device is not shared
+  Isolation isolation = Isolation::kNone;
+  int shares = -1;  // descriptor of the page of shares; -1: the device is not shared
 };
 
 // A worker of no pool. Fails as WorkerProcess::Start.

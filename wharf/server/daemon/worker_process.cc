@@ -8,16 +8,21 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <map>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "wharf/base/subprocess/subprocess.h"
+#include "wharf/link/socket.h"
 #include "wharf/server/process/control_codec.h"
+#include "wharf/wire/digest.h"
 
 namespace wharf::server {
 namespace {
 
-static_assert(kControlDescriptor == STDERR_FILENO + 1);
+static_assert(kControlDescriptor == STDERR_FILENO + 1 && kKeeperDescriptor == kControlDescriptor + 1 &&
+              kFileSystemDescriptor == kKeeperDescriptor + 1);
 
 // Settings of a worker come over its control socket; nothing secret may stay readable in its environment.
 std::vector<std::string> WorkerEnvironment() {
@@ -46,33 +51,62 @@ void Prepare() {
   signal(SIGPIPE, SIG_IGN);
 }
 
-absl::StatusOr<Subprocess> StartProgram(const std::string& program, int control) {
+absl::StatusOr<Subprocess> StartProgram(const std::string& program, int control, int keeper, Isolation isolation) {
   sigset_t none;
   sigemptyset(&none);
   return Subprocess::Start({.path = program,
                             .arguments = {"wharf", "worker"},
                             .environment = WorkerEnvironment(),
-                            .descriptors = {kDevNull, kDevNull, STDERR_FILENO, control},
+                            .descriptors = {kDevNull, kDevNull, STDERR_FILENO, control, keeper},
+                            .isolation = isolation,
                             .own_group = true,  // a terminal's Ctrl-C is the daemon's affair: it tells its workers
                             .blocked = none,
                             .parent_death_signal = SIGKILL,
                             .prepare = Prepare});
 }
 
+constexpr uint64_t kMostKernels = uint64_t{4} << 30, kMostKernelBytes = uint64_t{256} << 20;
+constexpr uint64_t kMostProfiles = uint64_t{256} << 20, kMostProfileBytes = uint64_t{16} << 20;
+
+// Compiled kernels are code: those who may connect by one secret share theirs, and nobody else's. Models are checked
+// against their hash by whoever reads them.
+std::map<std::string, KeptDirectory> KeptFor(const Configure& configure) {
+  const std::string& root = configure.cache_directory;
+  const std::string secret(configure.token_key.bytes.begin(), configure.token_key.bytes.end());
+  const std::string whose = wire::HexOf(wire::HashOf(std::as_bytes(std::span(secret + configure.tls_client_ca)))).substr(0, 16);
+  return {{"kernels", {root + "/kernels-" + whose, kMostKernels, kMostKernelBytes}},
+          {"models", {root + "/models", configure.model_cache_bytes, configure.memory_quota}},
+          {"profiles", {root + "/profiles", kMostProfiles, kMostProfileBytes}}};
+}
+
+// A socket pair, ours first.
+struct Ends {
+  link::UniqueFd ours, theirs;
+};
+absl::StatusOr<Ends> MakePair(int type) {
+  int ends[2];
+  if (socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends) != 0) return ErrnoStatus(errno, "socketpair");
+  return Ends{link::UniqueFd(ends[0]), link::UniqueFd(ends[1])};
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const std::string& program,
-                                                                    const Configure& configure, int shares) {
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return ErrnoStatus(errno, "socketpair");
-  absl::StatusOr<Subprocess> process = StartProgram(program, ends[1]);
-  close(ends[1]);
-  if (!process.ok()) {
-    close(ends[0]);
-    return process.status();
+                                                                    const Configure& configure, Isolation isolation,
+                                                                    int shares) {
+  WHARF_ASSIGN_OR_RETURN(Ends control, MakePair(SOCK_SEQPACKET));
+  WHARF_ASSIGN_OR_RETURN(Ends kept, MakePair(SOCK_STREAM));
+  WHARF_ASSIGN_OR_RETURN(Subprocess process, StartProgram(program, control.theirs.get(), kept.theirs.get(), isolation));
+  Configure told = configure;
+  told.isolated = isolation != Isolation::kNone;
+  std::unique_ptr<Keeper> keeper;
+  if (!configure.cache_directory.empty()) {
+    keeper = std::make_unique<Keeper>(kept.ours.Release(), KeptFor(configure));
+    told.cache_directory = KeeperRoot(kKeeperDescriptor);
   }
-  std::unique_ptr<WorkerProcess> worker(new WorkerProcess(process->Release(), ends[0]));
-  WHARF_RETURN_IF_ERROR(SendControl(worker->Control(), ControlKind::kConfigure, configure, shares));
+  std::unique_ptr<WorkerProcess> worker(
+      new WorkerProcess(process.Release(), control.ours.Release(), std::move(keeper)));
+  WHARF_RETURN_IF_ERROR(SendControl(worker->Control(), ControlKind::kConfigure, told, shares));
   return worker;
 }
 

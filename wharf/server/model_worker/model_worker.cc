@@ -136,6 +136,7 @@ absl::Status ModelWorker::Prepare(const absl::StatusOr<std::string>& device) {
   device_ = *device;
   WHARF_ASSIGN_OR_RETURN(auto torch, exec::MakeTorchEngineOn(device_, {Settings().threads, Settings().memory_quota}));
   WHARF_RETURN_IF_ERROR(exec::WarmUpTorch(device_));
+  split::ThisMachine("", 0);  // reads the processor's name
   engine_ = split::MakeEngineAround(std::move(torch),
                                     [this](const std::function<split::RunResult()>& run) { return turns_->Run(run); });
   const std::string& cache = Settings().cache_directory;
@@ -302,11 +303,15 @@ int RunModelWorker(int control_socket) {
   }
   const absl::StatusOr<std::string> device = exec::FindTorchDevice(setup->configure.model_device);
   const bool for_gpu = device.ok() && *device != "cpu";
-  if (const absl::Status entered = EnterSandbox(WorkerPolicy(for_gpu)); !entered.ok()) {
-    Log(LogLevel::kWarning, "the worker is not sandboxed", {{"why", Message(entered)}});
-  }
+  const Configure settings = setup->configure;
   ModelWorker worker(control_socket, *std::move(setup));
   const absl::Status prepared = worker.Prepare(device);
+  // LibTorch has found out about the machine, and started its threads: no file is opened from here on.
+  const SandboxPolicy policy = for_gpu ? GpuWorkerPolicy() : ModelWorkerPolicy();
+  if (const absl::Status confined = Confine(settings, policy, for_gpu); !confined.ok()) {
+    Log(LogLevel::kError, "a worker that cannot be confined serves nobody", {{"why", Message(confined)}});
+    return 3;
+  }
   const absl::StatusOr<ControlMessage> order = ReceiveControl(control_socket);
   if (!order.ok()) return 0;  // a spare that is no longer wanted
   if (order->kind == ControlKind::kProbe) return worker.AnswerProbe(prepared);

@@ -44,6 +44,10 @@ namespace wharf::server {
 
 // Where a worker process has its end.
 inline constexpr int kControlDescriptor = 3;
+// Where it has its end of the keeper's socket (base/stored/keeper.h), through which it reads and writes caches, and
+// where what LeaveFileSystem wants, if it is isolated.
+inline constexpr int kKeeperDescriptor = 4;
+inline constexpr int kFileSystemDescriptor = 5;
 
 enum class ControlKind : uint8_t {
   kConfigure = 1,
@@ -75,10 +79,11 @@ struct Configure {
   int64_t idle_timeout_ns = 0, hello_timeout_ns = 0;
   int64_t resume_timeout_ns = 0;   // 0: sessions end with their connection
   uint64_t model_cache_bytes = 0;  // of the models under cache_directory
+  bool isolated = false;           // the worker has name spaces of its own
   auto Fields() {
     return std::tie(device, model_device, cache_directory, wants_token, token_key, tls_certificate, tls_key,
                     tls_client_ca, memory_quota, threads, idle_timeout_ns, hello_timeout_ns, resume_timeout_ns,
-                    model_cache_bytes);
+                    model_cache_bytes, isolated);
   }
 };
 

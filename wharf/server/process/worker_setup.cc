@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "wharf/base/sandbox/namespaces.h"
 #include "wharf/server/process/control_codec.h"
 
 namespace wharf::server {
@@ -20,6 +21,14 @@ absl::StatusOr<WorkerSetup> ReceiveSetup(int control_socket) {
     WHARF_ASSIGN_OR_RETURN(setup.shares, SharedPage::Map(message.fd));
   }
   return setup;
+}
+
+absl::Status Confine(const Configure& configure, const SandboxPolicy& policy, bool keeps_files) {
+  if (configure.isolated) {
+    const FileSystem becomes = keeps_files || kSanitized ? FileSystem::kKept : FileSystem::kEmpty;
+    WHARF_RETURN_IF_ERROR(LeaveFileSystem(kFileSystemDescriptor, becomes));
+  }
+  return EnterSandbox(policy);
 }
 
 void ArmKernelKeepAlive(int connection, Nanoseconds idle_timeout) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "wharf/base/sandbox/policies.h"
 #include "wharf/server/process/control.h"
 #include "wharf/server/process/fair_share.h"
 
@@ -14,6 +15,10 @@ struct WorkerSetup {
 };
 // The daemon's first message. Fails as ReceiveControl, DecodeControl and SharedPage::Map.
 absl::StatusOr<WorkerSetup> ReceiveSetup(int control_socket);
+
+// Shuts this process in for good: no file system unless `keeps_files`, then `policy`. A worker that cannot be shut in
+// as it was configured must serve nobody.
+absl::Status Confine(const Configure& configure, const SandboxPolicy& policy, bool keeps_files);
 
 // A peer whose machine or network is gone sends no FIN: the kernel finds out even while nobody reads `connection`. Does
 // nothing to Unix sockets, whose peers cannot vanish without a hang-up.

@@ -17,6 +17,8 @@
 #include <sstream>
 #include <thread>
 
+#include "wharf/base/sandbox/namespaces.h"
+
 namespace wharf::server {
 namespace {
 

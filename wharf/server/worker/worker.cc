@@ -35,11 +35,21 @@ constexpr Nanoseconds kLastFrames = std::chrono::seconds(2);
 constexpr Nanoseconds kHeartbeat = std::chrono::milliseconds(500);
 constexpr absl::Duration kTeardown = absl::Seconds(3);
 
+// Null if connections are not encrypted.
+using Tls = absl::StatusOr<std::unique_ptr<link::TlsServer>>;
+
+Tls ReadTlsFiles(const Configure& configure) {
+  if (configure.tls_certificate.empty()) return nullptr;
+  return link::TlsServer::Create({.certificate_file = configure.tls_certificate,
+                                  .key_file = configure.tls_key,
+                                  .client_ca_file = configure.tls_client_ca});
+}
+
 class Worker {
  public:
   // `shares`: null if the device is not shared.
-  Worker(int control, Configure configure, std::shared_ptr<SharedPage> shares)
-      : control_(control), configure_(std::move(configure)), shares_(std::move(shares)) {}
+  Worker(int control, Configure configure, Tls tls, std::shared_ptr<SharedPage> shares)
+      : control_(control), configure_(std::move(configure)), tls_(std::move(tls)), shares_(std::move(shares)) {}
 
   int Serve(const Assign& order, int connection);
   int Probe();
@@ -69,6 +79,7 @@ class Worker {
 
   const int control_;
   Configure configure_;
+  const Tls tls_;
   const std::shared_ptr<SharedPage> shares_;
   uint32_t share_slot_ = kNoShareSlot;
   std::unique_ptr<FairShare> share_;  // outlives the session's device
@@ -97,7 +108,8 @@ device::DeviceOptions Worker::DeviceOptionsFor(uint64_t quota) const {
   device::DeviceOptions options;
   options.memory_quota = quota;
   options.threads = configure_.threads;
-  options.cache_directory = configure_.cache_directory;
+  const std::string& cache = configure_.cache_directory;
+  options.cache_directory = cache.empty() ? "" : cache + "/kernels";
   options.share = share_.get();
   return options;
 }
@@ -115,12 +127,12 @@ int Worker::Probe() {
 }
 
 absl::StatusOr<std::unique_ptr<link::ByteStream>> Worker::Secure(int connection) const {
-  if (configure_.tls_certificate.empty()) return link::FromSocket(connection);
-  link::TlsServerOptions tls;
-  tls.certificate_file = configure_.tls_certificate;
-  tls.key_file = configure_.tls_key;
-  tls.client_ca_file = configure_.tls_client_ca;
-  return link::AcceptTls(connection, tls, Nanoseconds(configure_.hello_timeout_ns));
+  if (!tls_.ok()) {
+    close(connection);
+    return tls_.status();
+  }
+  if (*tls_ == nullptr) return link::FromSocket(connection);
+  return (*tls_)->Accept(connection, Nanoseconds(configure_.hello_timeout_ns));
 }
 
 // Runs on the channel's reader thread; the watching thread takes the answer from the control socket.
@@ -389,6 +401,12 @@ void Worker::Finish() {
   watchdog.join();
 }
 
+// "auto" and "cuda" may find a driver; a partitioned device opens a session with another server.
+SandboxPolicy PolicyFor(const std::string& device) {
+  if (device == kPartitionDriver) return NetworkedPolicy();
+  return device == "soft" ? SoftWorkerPolicy() : GpuWorkerPolicy();
+}
+
 }  // namespace
 
 int RunWorker(int control_socket) {
@@ -399,12 +417,17 @@ int RunWorker(int control_socket) {
     return 2;
   }
   Configure configure = std::exchange(setup->configure, {});
-  if (const absl::Status entered = EnterSandbox(WorkerPolicy(configure.device != "soft")); !entered.ok()) {
-    Log(LogLevel::kWarning, "the worker is not sandboxed", {{"why", Message(entered)}});
+  // No file is opened from here on.
+  Tls tls = ReadTlsFiles(configure);
+  device::ReadMachineForSoftDevices();
+  const bool keeps_files = configure.device != "soft";
+  if (const absl::Status confined = Confine(configure, PolicyFor(configure.device), keeps_files); !confined.ok()) {
+    Log(LogLevel::kError, "a worker that cannot be confined serves nobody", {{"why", Message(confined)}});
+    return 3;
   }
   const absl::StatusOr<ControlMessage> order = ReceiveControl(control_socket);
   if (!order.ok()) return 0;  // a spare that is no longer wanted
-  Worker worker(control_socket, std::exchange(configure, {}), setup->shares);
+  Worker worker(control_socket, std::exchange(configure, {}), std::move(tls), setup->shares);
   if (order->kind == ControlKind::kProbe) return worker.Probe();
   const absl::StatusOr<Assign> assign = DecodeControl<Assign>(*order, ControlKind::kAssign);
   if (!assign.ok() || order->fd < 0) return 0;

@@ -1,18 +1,13 @@
 #include "wharf/split/costs/profile_cache.h"
 
-#include <unistd.h>
-
-#include <atomic>
 #include <cctype>
-#include <cerrno>
-#include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <span>
+
+#include "wharf/base/stored/stored_files.h"
 
 namespace wharf::split {
 namespace {
-
-namespace fs = std::filesystem;
 
 // "unknown CPU" where the system does not say.
 std::string ProcessorName() {
@@ -26,42 +21,39 @@ std::string ProcessorName() {
 
 }  // namespace
 
-Machine ThisMachine(std::string engine, int threads) { return {ProcessorName(), std::move(engine), threads}; }
+Machine ThisMachine(std::string engine, int threads) {
+  static const std::string processor = ProcessorName();
+  return {processor, std::move(engine), threads};
+}
 
-std::string ProfileCache::PathOf(const std::string& model_hash, const Machine& machine) const {
+namespace {
+
+std::string NameOf(const std::string& model_hash, const Machine& machine) {
   std::string name = fmt::format("{}-{}-{}-threads", model_hash, machine.cpu, machine.engine);
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '-') c = '_';
   }
-  return fmt::format("{}/{}-{}.json", directory_, name, machine.threads);
+  return fmt::format("{}-{}.json", name, machine.threads);
+}
+
+}  // namespace
+
+std::string ProfileCache::PathOf(const std::string& model_hash, const Machine& machine) const {
+  return directory_ + "/" + NameOf(model_hash, machine);
 }
 
 std::optional<MachineProfile> ProfileCache::Find(const std::string& model_hash, const Machine& machine) const {
-  if (directory_.empty()) return std::nullopt;
-  std::ifstream file(PathOf(model_hash, machine));
-  std::ostringstream text;
-  text << file.rdbuf();
-  auto profile = ParseMachineProfile(text.str());
+  const std::optional<std::string> text = ReadStored(directory_, NameOf(model_hash, machine));
+  if (!text) return std::nullopt;
+  auto profile = ParseMachineProfile(*text);
   const bool right =
       profile.ok() && profile->model_hash == model_hash && profile->machine == machine && profile->time_scale == 1;
   return right ? std::optional(*std::move(profile)) : std::nullopt;
 }
 
 absl::Status ProfileCache::Put(const MachineProfile& profile) const {
-  if (directory_.empty()) return absl::OkStatus();
-  static std::atomic<uint64_t> counter{0};
-  const std::string path = PathOf(profile.model_hash, profile.machine);
-  const std::string aside = fmt::format("{}.{}.{}", path, getpid(), counter.fetch_add(1));
-  std::error_code error;
-  fs::create_directories(directory_, error);
-  std::ofstream file(aside, std::ios::trunc);
-  file << ToJson(profile);
-  file.close();
-  if (file) fs::rename(aside, path, error);
-  if (file && !error) return absl::OkStatus();
-  const int why = error ? error.value() : errno;
-  fs::remove(aside, error);
-  return ErrnoStatus(why, fmt::format("writing {}", path));
+  const std::string text = ToJson(profile);
+  return WriteStored(directory_, NameOf(profile.model_hash, profile.machine), std::as_bytes(std::span(text)));
 }
 
 }  // namespace wharf::split

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <span>
 #include <string>
 
@@ -14,9 +13,9 @@ namespace wharf::split {
 // Thread-safe; several processes may share a directory.
 class ModelFiles {
  public:
-  // In `directory`, which is made if need be; "" keeps none. Beyond `limit_bytes` those not used for longest are
-  // removed.
-  ModelFiles(std::filesystem::path directory, uint64_t limit_bytes)
+  // In `directory` (stored_files.h), which is made if need be; "" keeps none. Beyond `limit_bytes` those not used for
+  // longest are removed.
+  ModelFiles(std::string directory, uint64_t limit_bytes)
       : directory_(std::move(directory)), limit_bytes_(limit_bytes) {}
 
   // The bytes of that hash. kNotFound: they are not here, or were damaged.
@@ -25,10 +24,7 @@ class ModelFiles {
   void Keep(const Sha256& hash, std::span<const std::byte> bytes) const;
 
  private:
-  std::filesystem::path PathOf(const Sha256& hash) const;
-  void Evict(const std::filesystem::path& keep) const;
-
-  const std::filesystem::path directory_;
+  const std::string directory_;
   const uint64_t limit_bytes_;
 };
 

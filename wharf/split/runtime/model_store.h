@@ -2,7 +2,6 @@
 // memory as long as a session uses it, the last one until another is loaded: its client may come back.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <span>
@@ -18,7 +17,7 @@ namespace wharf::split {
 class ModelStore {
  public:
   // As ModelFiles keeps them.
-  ModelStore(ModelLoader load, std::filesystem::path directory, uint64_t limit_bytes)
+  ModelStore(ModelLoader load, std::string directory, uint64_t limit_bytes)
       : load_(std::move(load)), files_(std::move(directory), limit_bytes) {}
 
   // Null if it is not in memory.

@@ -1,12 +1,8 @@
 #include "wharf/split/runtime/own_profile.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cstring>
-#include <filesystem>
 
-#include "wharf/base/log.h"
+#include "wharf/base/stored/stored_files.h"
 #include "wharf/exec/torch_engine.h"
 
 namespace wharf::split {
@@ -16,27 +12,17 @@ constexpr Nanoseconds kEnough = std::chrono::seconds(15);  // of measuring: what
 
 // Whoever wants a profile that somebody is measuring does better to wait for it. Taken for as long as this lives, or
 // given up on: whoever holds it may be a session that somebody else has got hold of. A lock for each model, so that a
-// model that takes long holds up none but those who use it: of bytes of one file.
+// model that takes long holds up none but those who use it.
 class MeasuringTurn {
  public:
-  explicit MeasuringTurn(const std::string& directory) {
-    if (directory.empty()) return;
-    std::error_code ignored;
-    std::filesystem::create_directories(directory, ignored);
-    file_ = open((directory + "/measuring").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  }
-  ~MeasuringTurn() {
-    if (file_ >= 0) close(file_);
-  }
-  MeasuringTurn(const MeasuringTurn&) = delete;
-  MeasuringTurn& operator=(const MeasuringTurn&) = delete;
+  MeasuringTurn(const std::string& directory, const Sha256& hash) : lock_(directory, NumberOf(hash)) {}
 
   // Fails as `go_on`.
-  absl::Status Take(const Sha256& hash, const GoOn& go_on) {
+  absl::Status Take(const GoOn& go_on) {
     constexpr Nanoseconds kLongest = std::chrono::seconds(20), kPause = std::chrono::milliseconds(50);
     Clock& clock = Clock::Real();
     const TimePoint end = clock.Now() + kLongest;
-    while (file_ >= 0 && !Lock(hash) && clock.Now() < end) {
+    while (!lock_.TryTake() && clock.Now() < end) {
       if (go_on) WHARF_RETURN_IF_ERROR(go_on());
       clock.SleepUntil(clock.Now() + kPause);
     }
@@ -44,18 +30,12 @@ class MeasuringTurn {
   }
 
  private:
-  bool Lock(const Sha256& hash) const {
-    uint64_t place = 0;
-    std::memcpy(&place, hash.data(), sizeof(place));
-    struct flock lock {};
-    lock.l_type = F_WRLCK;
-    lock.l_whence = SEEK_SET;
-    lock.l_start = static_cast<off_t>(place >> 2);  // within what a file may have
-    lock.l_len = 1;
-    return fcntl(file_, F_OFD_SETLK, &lock) == 0;
+  static uint64_t NumberOf(const Sha256& hash) {
+    uint64_t number = 0;
+    std::memcpy(&number, hash.data(), sizeof(number));
+    return number;
   }
-
-  int file_ = -1;
+  StoredLock lock_;
 };
 
 }  // namespace
@@ -68,8 +48,8 @@ absl::StatusOr<MachineProfile> OwnProfile(const Model& model, const Sha256& hash
   const Machine machine = ThisMachine(model.Engine().Name(), exec::TorchThreads());
   auto found = cache.Find(digits, machine);
   if (found && CheckFits(model.Operators(), *found, "cache").ok()) return *std::move(found);
-  MeasuringTurn turn(directory);
-  WHARF_RETURN_IF_ERROR(turn.Take(hash, go_on));
+  MeasuringTurn turn(directory, hash);
+  WHARF_RETURN_IF_ERROR(turn.Take(go_on));
   const Subject subject{model.Engine(), model.Program(), model.Operators(), digits.substr(0, 12), digits};
   ProfilerOptions options;
   options.enough = kEnough;

@@ -40,9 +40,9 @@ class SplitBench {
     const OnCores of_server(cores_.device);
     WHARF_ASSIGN_OR_RETURN(
         server_,
-        Child::Start(kOurselves, {"wharf", "serve", "--device", "soft", "--model-device", "cpu", "--listen",
-                                  "127.0.0.1:0", "--threads", fmt::format("{}", cores_.device_cores), "--token-file",
-                                  scratch_->File("token"), "--cache-dir", scratch_->File("server")}));
+        Child::Start(kOurselves, {"wharf", "serve", "--device", "soft", "--sandbox", "weak", "--model-device", "cpu",
+                                  "--listen", "127.0.0.1:0", "--threads", fmt::format("{}", cores_.device_cores),
+                                  "--token-file", scratch_->File("token"), "--cache-dir", scratch_->File("server")}));
     const absl::StatusOr<std::string> line = server_->ReadLine();
     if (!line.ok()) return Unavailable("the server did not start");
     address_ = line->substr(line->rfind(' ') + 1);

@@ -1,15 +1,15 @@
 #include "wharf/device/soft/jit/cache.h"
 
-#include <fcntl.h>
+#include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/SHA1.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <filesystem>
-#include <fstream>
+#include <optional>
+#include <span>
 
 #include "wharf/base/log.h"
+#include "wharf/base/stored/stored_files.h"
 
 namespace wharf::device::soft {
 namespace {
@@ -31,10 +31,9 @@ std::string HashText(std::string_view text) {
 }
 
 std::unique_ptr<llvm::MemoryBuffer> ObjectStore::Find(const std::string& name) const {
-  if (directory_.empty()) return nullptr;
-  auto file = llvm::MemoryBuffer::getFile(directory_ + "/" + name + ".o", false, false, true);
+  const std::optional<std::string> file = ReadStored(directory_, name + ".o");
   if (!file) return nullptr;
-  const std::string_view all((*file)->getBufferStart(), (*file)->getBufferSize());
+  const std::string_view all(*file);
   if (!all.starts_with(kMagic) || all.size() < kMagic.size() + kHashLength) return nullptr;
   const std::string_view content = all.substr(kMagic.size() + kHashLength);
   if (all.substr(kMagic.size(), kHashLength) != HashText(content)) return nullptr;
@@ -42,27 +41,9 @@ std::unique_ptr<llvm::MemoryBuffer> ObjectStore::Find(const std::string& name) c
 }
 
 void ObjectStore::Put(const std::string& name, const llvm::MemoryBuffer& object) const {
-  if (directory_.empty()) return;
-  static std::atomic<uint64_t> counter{0};
-  std::error_code ignored;
-  std::filesystem::create_directories(directory_, ignored);
-  const std::string path = directory_ + "/" + name + ".o";
-  const std::string aside = path + "." + std::to_string(getpid()) + "." + std::to_string(counter.fetch_add(1));
   const std::string_view content(object.getBufferStart(), object.getBufferSize());
-  {
-    std::ofstream file(aside, std::ios::binary | std::ios::trunc);
-    file << kMagic << HashText(content) << content;
-    file.close();
-    if (!file) {
-      std::filesystem::remove(aside, ignored);
-      return WarnOnce(path);
-    }
-  }
-  std::error_code error;
-  std::filesystem::rename(aside, path, error);
-  if (!error) return;
-  std::filesystem::remove(aside, ignored);
-  WarnOnce(path);
+  const std::string file = fmt::format("{}{}{}", kMagic, HashText(content), content);
+  if (!WriteStored(directory_, name + ".o", std::as_bytes(std::span(file))).ok()) WarnOnce(directory_);
 }
 
 }  // namespace wharf::device::soft

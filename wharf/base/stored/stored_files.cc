@@ -1,0 +1,239 @@
+#include "wharf/base/stored/stored_files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "wharf/base/stored/keeper.h"
+#include "wharf/base/stored/keeper_wire.h"
+
+namespace wharf {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kKeeper = "keeper:";  // then the socket's number, a slash, and the directory's name
+
+struct KeptPlace {
+  int socket = -1;
+  std::string directory;
+};
+
+std::optional<KeptPlace> AtKeeper(const std::string& directory) {
+  if (!directory.starts_with(kKeeper)) return std::nullopt;
+  KeptPlace place;
+  const char* const end = directory.data() + directory.size();
+  const auto [rest, error] = std::from_chars(directory.data() + kKeeper.size(), end, place.socket);
+  if (error != std::errc() || rest == end) return std::nullopt;
+  place.directory.assign(rest + 1, end);
+  return place;
+}
+
+// A process has one keeper at most, and asks it one thing at a time.
+absl::Mutex g_asking(absl::kConstInit);
+
+KeeperRequest RequestOf(KeeperAction action, const KeptPlace& place, const std::string& name, uint64_t bytes) {
+  KeeperRequest request;
+  request.action = static_cast<uint32_t>(action);
+  request.bytes = bytes;
+  // A name that is too long lacks its end, which no keeper takes.
+  place.directory.copy(request.directory, sizeof(request.directory));
+  name.copy(request.name, sizeof(request.name));
+  return request;
+}
+
+absl::Status Gone() { return Unavailable("the keeper of files is gone"); }
+
+// `answer`: of a read.
+absl::Status Ask(const KeptPlace& place, KeeperAction action, const std::string& name, std::span<const std::byte> bytes,
+                 std::string* answer) {
+  const KeeperRequest request = RequestOf(action, place, name, bytes.size());
+  const absl::MutexLock lock(&g_asking);
+  KeeperReply reply;
+  if (!WriteWhole(place.socket, &request, sizeof(request)) || !WriteWhole(place.socket, bytes.data(), bytes.size()) ||
+      !ReadWhole(place.socket, &reply, sizeof(reply))) {
+    return Gone();
+  }
+  if (reply.error != 0) return ErrnoStatus(reply.error, name);
+  if (answer == nullptr) return absl::OkStatus();
+  answer->resize(reply.bytes);
+  return ReadWhole(place.socket, answer->data(), answer->size()) ? absl::OkStatus() : Gone();
+}
+
+// 0 or an errno.
+int AskForLock(const KeptPlace& place, KeeperAction action, uint64_t number) {
+  const KeeperRequest request = RequestOf(action, place, "lock", number);
+  const absl::MutexLock lock(&g_asking);
+  KeeperReply reply;
+  const bool answered =
+      WriteWhole(place.socket, &request, sizeof(request)) && ReadWhole(place.socket, &reply, sizeof(reply));
+  return answered ? reply.error : EPIPE;
+}
+
+struct StoredFile {
+  fs::path path;
+  fs::file_time_type used;
+  uint64_t bytes = 0;
+};
+
+std::vector<StoredFile> FilesIn(const fs::path& directory, const fs::path& extension) {
+  std::vector<StoredFile> files;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    StoredFile file{it->path(), it->last_write_time(error), it->file_size(error)};
+    if (!error && file.path.extension() == extension) files.push_back(std::move(file));
+    error.clear();
+  }
+  return files;
+}
+
+}  // namespace
+
+bool ReadWhole(int socket, void* into, size_t size) {
+  auto* at = static_cast<char*>(into);
+  while (size > 0) {
+    const ssize_t got = recv(socket, at, size, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    at += got;
+    size -= static_cast<size_t>(got);
+  }
+  return true;
+}
+
+bool WriteWhole(int socket, const void* from, size_t size) {
+  const auto* at = static_cast<const char*>(from);
+  while (size > 0) {
+    const ssize_t sent = send(socket, at, size, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return false;
+    at += sent;
+    size -= static_cast<size_t>(sent);
+  }
+  return true;
+}
+
+FileBeingStored::FileBeingStored(const std::string& directory, const std::string& name)
+    : path_(directory + "/" + name), aside_([this] {
+        static std::atomic<uint64_t> counter{0};
+        return fmt::format("{}.{}.{}", path_, getpid(), counter.fetch_add(1));
+      }()) {
+  std::error_code ignored;
+  fs::create_directories(directory, ignored);
+  file_.open(aside_, std::ios::binary | std::ios::trunc);
+}
+
+FileBeingStored::~FileBeingStored() {
+  std::error_code ignored;
+  fs::remove(aside_, ignored);
+}
+
+void FileBeingStored::Append(std::span<const std::byte> piece) {
+  file_.write(reinterpret_cast<const char*>(piece.data()), static_cast<std::streamsize>(piece.size()));
+}
+
+absl::Status FileBeingStored::Finish() {
+  file_.close();
+  std::error_code error;
+  if (file_) fs::rename(aside_, path_, error);
+  if (file_ && !error) return absl::OkStatus();
+  return ErrnoStatus(error ? error.value() : errno, fmt::format("writing {}", path_));
+}
+
+std::ifstream OpenStored(const std::string& directory, const std::string& name) {
+  const fs::path path = fs::path(directory) / name;
+  std::ifstream file(path, std::ios::binary);
+  std::error_code ignored;
+  if (file) fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);
+  return file;
+}
+
+int TryLockFile(const std::string& directory, uint64_t number) {
+  std::error_code ignored;
+  fs::create_directories(directory, ignored);
+  const int file = open((directory + "/measuring").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0) return -1;
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = static_cast<off_t>(number >> 2);  // within what a file may have
+  lock.l_len = 1;
+  if (fcntl(file, F_OFD_SETLK, &lock) == 0) return file;
+  const int error = errno;
+  close(file);
+  errno = error;
+  return -1;
+}
+
+bool StoredLock::TryTake() {
+  if (directory_.empty()) return true;
+  if (const auto place = AtKeeper(directory_)) {
+    const int error = AskForLock(*place, KeeperAction::kTryLock, number_);
+    at_keeper_ = error == 0;
+    return error != EAGAIN;
+  }
+  file_ = TryLockFile(directory_, number_);
+  return file_ >= 0 || (errno != EAGAIN && errno != EACCES);
+}
+
+StoredLock::~StoredLock() {
+  if (file_ >= 0) close(file_);
+  if (at_keeper_) AskForLock(*AtKeeper(directory_), KeeperAction::kUnlock, number_);
+}
+
+std::optional<std::string> ReadStored(const std::string& directory, const std::string& name) {
+  if (directory.empty()) return std::nullopt;
+  if (const auto place = AtKeeper(directory)) {
+    std::string text;
+    return Ask(*place, KeeperAction::kRead, name, {}, &text).ok() ? std::optional(std::move(text)) : std::nullopt;
+  }
+  std::ifstream file = OpenStored(directory, name);
+  if (!file) return std::nullopt;
+  return std::string{std::istreambuf_iterator<char>(file), {}};
+}
+
+absl::Status WriteStored(const std::string& directory, const std::string& name, std::span<const std::byte> bytes) {
+  if (directory.empty()) return absl::OkStatus();
+  if (const auto place = AtKeeper(directory)) return Ask(*place, KeeperAction::kWrite, name, bytes, nullptr);
+  FileBeingStored file(directory, name);
+  file.Append(bytes);
+  return file.Finish();
+}
+
+void RemoveStored(const std::string& directory, const std::string& name) {
+  if (directory.empty()) return;
+  if (const auto place = AtKeeper(directory)) {
+    Ask(*place, KeeperAction::kRemove, name, {}, nullptr).IgnoreError();
+    return;
+  }
+  std::error_code ignored;
+  fs::remove(fs::path(directory) / name, ignored);
+}
+
+void LimitStored(const std::string& directory, uint64_t most, const std::string& keep) {
+  if (directory.empty() || AtKeeper(directory)) return;
+  std::vector<StoredFile> files = FilesIn(directory, fs::path(keep).extension());
+  std::sort(files.begin(), files.end(), [](const StoredFile& a, const StoredFile& b) { return a.used < b.used; });
+  uint64_t total = 0;
+  for (const StoredFile& file : files) total += file.bytes;
+  for (const StoredFile& file : files) {
+    if (total <= most || file.path.filename() == keep) continue;
+    std::error_code error;
+    if (fs::remove(file.path, error)) total -= file.bytes;
+  }
+}
+
+std::string KeeperRoot(int socket) { return fmt::format("{}{}", kKeeper, socket); }
+
+}  // namespace wharf
