@@ -34,12 +34,20 @@ void AllowValues(Rules& rules, uint32_t call, uint32_t argument, std::initialize
 // The kernel takes an int of these arguments.
 constexpr uint64_t kInt = 0xffffffff;
 
-void AllowMemory(Rules& rules, bool makes_code) {
+enum class Code {
+  kNone,
+  kWrittenThenExecuted,  // compiled code is never writable and executable at once
+  kAny                   // oneDNN asks for both
+};
+
+void AllowMemory(Rules& rules, Code code) {
   Allow(rules, {SYS_madvise, SYS_munmap, SYS_mremap, SYS_brk});
   AllowIf(rules, SYS_mmap, {{.argument = 2, .value = 0, .mask = PROT_EXEC}});
   AllowIf(rules, SYS_mprotect, {{.argument = 2, .value = 0, .mask = PROT_EXEC}});
-  // Compiled code is written first and executed then, never both at once.
-  if (makes_code) AllowIf(rules, SYS_mprotect, {{.argument = 2, .value = PROT_EXEC, .mask = PROT_EXEC | PROT_WRITE}});
+  if (code == Code::kAny) Allow(rules, {SYS_mprotect});
+  if (code == Code::kWrittenThenExecuted) {
+    AllowIf(rules, SYS_mprotect, {{.argument = 2, .value = PROT_EXEC, .mask = PROT_EXEC | PROT_WRITE}});
+  }
 }
 
 void AllowThreads(Rules& rules) {
@@ -100,12 +108,12 @@ void RefuseProbing(Rules& rules) {
 #endif
 }
 
-SandboxPolicy ProcessorWorkerPolicy(bool makes_code) {
+SandboxPolicy ProcessorWorkerPolicy(Code code) {
   if (kSanitized) return GpuWorkerPolicy();
   Rules rules;
   Allow(rules, {SYS_futex});
   AllowDescriptors(rules);
-  AllowMemory(rules, makes_code);
+  AllowMemory(rules, code);
   AllowThreads(rules);
   AllowSignals(rules);
   AllowClocksAndRandomNumbers(rules);
@@ -172,16 +180,13 @@ void RefusePrivileges(Rules& rules) {
 
 void RefusePrograms(Rules& rules) { Refuse(rules, {SYS_execve, SYS_execveat}); }
 
-// oneDNN compiles its kernels for the processor that it finds.
-constexpr bool kModelsMakeCode = true;
-
 // For pictures of kMaxSide x kMaxSide and what a progressive JPEG of one takes besides.
 constexpr uint64_t kDecoderMemory = 512 << 20;
 
 }  // namespace
 
-SandboxPolicy SoftWorkerPolicy() { return ProcessorWorkerPolicy(/*makes_code=*/true); }
-SandboxPolicy ModelWorkerPolicy() { return ProcessorWorkerPolicy(kModelsMakeCode); }
+SandboxPolicy SoftWorkerPolicy() { return ProcessorWorkerPolicy(Code::kWrittenThenExecuted); }
+SandboxPolicy ModelWorkerPolicy() { return ProcessorWorkerPolicy(Code::kAny); }
 
 SandboxPolicy GpuWorkerPolicy() {
   Rules rules;
@@ -210,7 +215,7 @@ SandboxPolicy DecoderPolicy() {
   Allow(rules, {SYS_read, SYS_write, SYS_brk, SYS_munmap, SYS_mremap, SYS_madvise, SYS_futex, SYS_rt_sigreturn,
                 SYS_exit, SYS_exit_group});
   AllowIf(rules, SYS_sendto, {{.argument = 3, .value = 0, .mask = MSG_FASTOPEN}, {.argument = 4, .value = 0}});
-  AllowMemory(rules, /*makes_code=*/false);
+  AllowMemory(rules, Code::kNone);
   return {.rules = std::move(rules),
           .others = Verdict::kKill,
           .foreign = Verdict::kKill,

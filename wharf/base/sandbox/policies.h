@@ -18,7 +18,8 @@ inline constexpr bool kSanitized = false;
 // without harm is refused; anything else ends the process.
 SandboxPolicy SoftWorkerPolicy();
 
-// A worker that runs models on the processor: the same.
+// A worker that runs models on the processor: the same, but memory may be writable and executable at once, as oneDNN
+// wants it.
 SandboxPolicy ModelWorkerPolicy();
 
 // A worker that uses a vendor's driver, which opens device nodes and files when it likes. It executes no program and
