@@ -72,8 +72,9 @@ constexpr uint64_t kMostProfiles = uint64_t{256} << 20, kMostProfileBytes = uint
 // against their hash by whoever reads them.
 std::map<std::string, KeptDirectory> KeptFor(const Configure& configure) {
   const std::string& root = configure.cache_directory;
-  const std::string secret(configure.token_key.bytes.begin(), configure.token_key.bytes.end());
-  const std::string whose = wire::HexOf(wire::HashOf(std::as_bytes(std::span(secret + configure.tls_client_ca)))).substr(0, 16);
+  const auto& key = configure.token_key.bytes;
+  const std::string secret = std::string(key.begin(), key.end()) + configure.tls_client_ca;
+  const std::string whose = wire::HexOf(wire::HashOf(std::as_bytes(std::span(secret)))).substr(0, 16);
   return {{"kernels", {root + "/kernels-" + whose, kMostKernels, kMostKernelBytes}},
           {"models", {root + "/models", configure.model_cache_bytes, configure.memory_quota}},
           {"profiles", {root + "/profiles", kMostProfiles, kMostProfileBytes}}};
