@@ -108,6 +108,9 @@ class PipelineTest(unittest.TestCase):
         self.token = self.folder / "token"
         self.token.write_text("a token for this test\n")
         self.token.chmod(0o600)
+        self.worker_token = self.folder / "worker_token"
+        self.worker_token.write_text("the workers' token for this test\n")
+        self.worker_token.chmod(0o600)
         self.encrypted = False
 
     def certificate(self, name, address):
@@ -118,7 +121,8 @@ class PipelineTest(unittest.TestCase):
             run(*new, "-subj", "/CN=test CA", "-keyout", str(key), "-out", str(ca))
         mine, mine_key = self.folder / f"{name}.pem", self.folder / f"{name}.key"
         if not mine.exists():
-            run(*new, "-CA", str(ca), "-CAkey", str(key), "-subj", f"/CN={name}", "-addext",
+            role = {"w": "worker", "s": "scheduler"}.get(name[0], "client")
+            run(*new, "-CA", str(ca), "-CAkey", str(key), "-subj", f"/CN={name}/OU=wharf-{role}", "-addext",
                 f"subjectAltName=IP:{address}", "-addext", "basicConstraints=critical,CA:FALSE", "-keyout",
                 str(mine_key), "-out", str(mine))
         return ["--tls-cert", str(mine), "--tls-key", str(mine_key), "--tls-ca", str(ca)]
@@ -167,7 +171,7 @@ class PipelineTest(unittest.TestCase):
             if self.processes.get(name) is None or self.processes[name].poll() is not None:  # etcd was not there yet
                 self.start(name, WHARF, "pipeline", "worker", "--name", name, "--listen",
                            f"{self.network.address(host)}:{PORT}", "--class", self.SPEEDS[self.CLASSES[host]], "--lease",
-                           str(LEASE), "--etcd", self.etcd, "--token-file", str(self.token), "--cache-dir",
+                           str(LEASE), "--etcd", self.etcd, "--token-file", str(self.worker_token), "--cache-dir",
                            str(self.folder / name), *self.server_tls(name, self.network.address(host)), host=host)
             return self.log(name).count("pipeline worker") > before
         wait_until(registered, f"{name} registers")
@@ -205,7 +209,8 @@ class PipelineTest(unittest.TestCase):
         self.address = f"127.0.0.1:{free_port('127.0.0.1')}"
         self.start("serve", WHARF, "pipeline", "serve", str(self.folder / "plan.json"), "--profiles",
                    str(self.folder / "lab"), "--etcd", self.etcd, "--listen", self.address, "--token-file",
-                   str(self.token), *self.server_tls("serve", "127.0.0.1"))
+                   str(self.token), "--worker-token-file", str(self.worker_token),
+                   *self.server_tls("serve", "127.0.0.1"))
         wait_until(lambda: self.said("serve", "serving at"), "the scheduler listens")
         wait_until(lambda: self.said("serve", "a worker is there") >= 3, "it sees the workers")
 

@@ -136,7 +136,18 @@ ClientCheck ClientsWith(const std::string& token) {
   return check;
 }
 
-absl::StatusOr<std::optional<Challenge>> ServerProof::OnHello(HandshakeFacts facts) {
+absl::Status CheckUnits(const std::vector<std::string>& units, const std::string& role) {
+  constexpr std::string_view kPrefix = "wharf-";
+  const bool says = std::ranges::any_of(units, [&](const std::string& unit) { return unit.starts_with(kPrefix); });
+  const std::string wanted = std::string(kPrefix) + role;
+  const bool is_for_it = says ? std::ranges::find(units, wanted) != units.end() : role == kClientRole;
+  if (is_for_it && !role.empty()) return absl::OkStatus();
+  return Unauthenticated("the certificate is not for a {}: its subject needs OU={}", role, wanted);
+}
+
+absl::StatusOr<std::optional<Challenge>> ServerProof::OnHello(HandshakeFacts facts,
+                                                              const std::vector<std::string>& units) {
+  if (check_.by_certificate) WHARF_RETURN_IF_ERROR(CheckUnits(units, facts.role));
   if (check_.keys.empty()) return std::nullopt;
   if (!check_.keys.contains(facts.role)) return Unauthenticated("this server lets nobody in who is a {}", facts.role);
   facts_ = std::move(facts);

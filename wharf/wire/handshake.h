@@ -210,7 +210,11 @@ class ClientHandshake {
 struct ClientCheck {
   std::map<std::string, TokenKey> keys;                 // of roles; none at all: nobody is asked for a token
   std::string right_token = "the server's token file";  // where to find it, for who has a wrong one
+  bool by_certificate = false;  // who connects has shown a certificate, which says what roles it is for
 };
+// Whether a certificate with these units (OU) is for `role`: "wharf-ROLE" is one of them; without any that begins so it
+// is a client's. kUnauthenticated.
+absl::Status CheckUnits(const std::vector<std::string>& units, const std::string& role);
 // Whoever is a client and knows `token`; "": whoever is a client.
 ClientCheck ClientsWith(const std::string& token);
 
@@ -219,7 +223,7 @@ class ServerProof {
  public:
   explicit ServerProof(ClientCheck check) : check_(std::move(check)) {}
   // The Challenge for who says Hello; nothing if it may come in without. kUnauthenticated: not in this role.
-  absl::StatusOr<std::optional<Challenge>> OnHello(HandshakeFacts facts);
+  absl::StatusOr<std::optional<Challenge>> OnHello(HandshakeFacts facts, const std::vector<std::string>& units);
   // The server's own, for a client that has answered the Challenge. kUnauthenticated: with a wrong token.
   absl::StatusOr<Proof> OnProof(const Proof& proof);
   // The keys are not needed any more.
@@ -293,7 +297,8 @@ class ServerHandshake {
     WHARF_ASSIGN_OR_RETURN(Hello hello, DecodeHead<Hello>(head, "the Hello"));
     WHARF_ASSIGN_OR_RETURN(const std::optional<Challenge> challenge,
                            proof_.OnHello({Protocol::kVersion.magic, RoleOf<Protocol>(hello), hello.nonce, MakeNonce(),
-                                           stream.ChannelBinding()}));
+                                           stream.ChannelBinding()},
+                                          stream.PeerUnits()));
     if (!challenge.has_value()) return Judgement{std::move(hello), {}};
     challenged_ = std::move(hello);
     return Judgement{{}, {{Protocol::kChallenge, Encode(*challenge)}}};

@@ -366,16 +366,19 @@ link::FrameHeader HeaderOf(FrameKind kind) { return {.kind = static_cast<uint16_
 // A connection of which only the binding matters.
 class BoundStream final : public link::ByteStream {
  public:
-  explicit BoundStream(std::string binding = "") : binding_(std::move(binding)) {}
+  explicit BoundStream(std::string binding = "", std::vector<std::string> units = {})
+      : binding_(std::move(binding)), units_(std::move(units)) {}
   absl::StatusOr<size_t> Read(std::span<std::byte>) override { return 0; }
   absl::Status Write(std::span<const std::span<const std::byte>>) override { return absl::OkStatus(); }
   void Shutdown() override {}
   std::string Peer() const override { return "test"; }
   bool IsLocal() const override { return true; }
   std::string ChannelBinding() const override { return binding_; }
+  std::vector<std::string> PeerUnits() const override { return units_; }
 
  private:
   const std::string binding_;
+  const std::vector<std::string> units_;
 };
 
 // A server that wants a token, and who connects to it.
@@ -501,6 +504,35 @@ TEST_F(Proving, EveryCutOfAProofAndEveryOtherFrameIsRefused) {
     EXPECT_EQ(server.Judge(HeaderOf(kind), Encode(Hello()), BoundStream()).status(),
               InvalidArgument("the answer to a Challenge must be a Proof"));
   }
+}
+
+TEST(UnitsTest, ACertificateIsForTheRolesThatItNames) {
+  const auto is_for = [](const std::vector<std::string>& units, const std::string& role) {
+    return CheckUnits(units, role).ok();
+  };
+  EXPECT_TRUE(is_for({}, "client"));
+  EXPECT_TRUE(is_for({"Research"}, "client"));
+  EXPECT_FALSE(is_for({}, "worker"));
+  EXPECT_FALSE(is_for({"Research", "worker"}, "worker"));
+  EXPECT_TRUE(is_for({"Research", "wharf-worker"}, "worker"));
+  EXPECT_FALSE(is_for({"wharf-worker"}, "client"));
+  EXPECT_FALSE(is_for({"wharf-worker"}, "scheduler"));
+  EXPECT_TRUE(is_for({"wharf-worker", "wharf-scheduler"}, "scheduler"));
+  EXPECT_FALSE(is_for({"wharf-"}, ""));
+  EXPECT_EQ(CheckUnits({"wharf-client"}, "scheduler"),
+            Unauthenticated("the certificate is not for a scheduler: its subject needs OU=wharf-scheduler"));
+}
+
+TEST(ServerHandshakeTest, LooksAtTheCertificateOnlyWhereOneIsAskedFor) {
+  const BoundStream worker("binding", {"wharf-worker"});
+  const auto judge = [&](const ClientCheck& check) {
+    return Server(check).Judge(HeaderOf(FrameKind::kHello), Encode(Hello()), worker).status();
+  };
+  EXPECT_EQ(judge({}), absl::OkStatus());
+  EXPECT_EQ(judge({.by_certificate = true}).code(), absl::StatusCode::kUnauthenticated);
+  ClientCheck both = ClientsWith(kToken);
+  both.by_certificate = true;
+  EXPECT_EQ(judge(both).code(), absl::StatusCode::kUnauthenticated) << "the token does not make up for it";
 }
 
 TEST(ServerHandshakeTest, WithoutATokenWhoeverSaysHelloIsHeard) {

@@ -99,7 +99,7 @@ absl::Status RunArServe(const ArServeOptions& options) {
     return NotFound("{}, in which pictures are decoded, is not installed", program);
   ar::TurnQueue solo;
   ar::Coordination coordination({.finder = finder.get(), .profile = std::move(profile)});
-  ar::Server server({.check = wire::ClientsWith(control.token),
+  ar::Server server({.check = control.ClientsOnly(),
                      .make_solo = [&](const ar::Hello& hello) { return ar::MakeTaskFinder(hello, networks); },
                      .solo = &solo,
                      .coordination = &coordination,

@@ -7,7 +7,17 @@
 namespace wharf::cli {
 
 void AddEtcdOptions(CLI::App* command, pipeline::EtcdOptions& options) {
-  command->add_option("--etcd", options.endpoint, "Where workers register")->type_name("URL")->capture_default_str();
+  command->add_option("--etcd", options.access.endpoint, "Where workers register")
+      ->type_name("URL")
+      ->capture_default_str();
+  command->add_option("--etcd-ca", options.access.ca_file, "Trust this CA of etcd's instead of the system's (PEM)")
+      ->type_name("FILE");
+  command->add_option("--etcd-cert", options.access.certificate_file, "Our certificate for etcd (PEM)")
+      ->type_name("FILE");
+  command->add_option("--etcd-key", options.access.key_file, "Its key (PEM)")->type_name("FILE");
+  command->add_option("--etcd-user", options.access.user, "Our name there")->type_name("NAME");
+  command->add_option("--etcd-password-file", options.password_file, "The first line of FILE is its password")
+      ->type_name("FILE");
   command->add_option("--cluster-name", options.cluster, "Workers of other clusters in the same etcd are not seen")
       ->type_name("NAME")
       ->capture_default_str();
@@ -29,7 +39,6 @@ absl::StatusOr<PipelineAccess> MakePipelineAccess(const std::string& listen, con
   PipelineAccess access;
   WHARF_ASSIGN_OR_RETURN(access.control, server::MakeAccessControl(listen, options.server));
   access.peers.token = access.control.token;
-  access.check = pipeline::WorkersCheck(access.control.token);
   if (tls) access.peers.tls = {options.tls_ca, options.server.tls_certificate, options.server.tls_key, ""};
   return access;
 }

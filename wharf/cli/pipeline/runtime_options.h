@@ -26,7 +26,6 @@ void AddPipelineAccessOptions(CLI::App* command, PipelineAccessOptions& options)
 struct PipelineAccess {
   server::AccessControl control;
   pipeline::PeerAccess peers;
-  wire::ClientCheck check;  // a worker's, of schedulers and other workers
 };
 // Fails as server::MakeAccessControl.
 absl::StatusOr<PipelineAccess> MakePipelineAccess(const std::string& listen, const PipelineAccessOptions& options);

@@ -19,9 +19,10 @@ namespace {
 constexpr const char* kPipelineServeFooter = R"(
 Workers register in etcd; each is a host of the plan, with GPUs of its class. When workers come or go, the plan is made anew for
 those there are, from the same profiles. A lost worker's requests begin again if their deadlines allow it; otherwise
-they are answered as dropped. A token and certificates are for both: clients that connect, and workers.
+they are answered as dropped. --token-file is for clients, --worker-token-file for workers: neither is told to the other.
 
-Example: wharf pipeline serve plan.json --profiles lab --etcd http://10.0.0.1:2379 --listen 0.0.0.0:7091 --token-file token)";
+Example: wharf pipeline serve plan.json --profiles lab --etcd http://10.0.0.1:2379 --listen 0.0.0.0:7091 --token-file token \
+  --worker-token-file worker-token)";
 
 struct PipelineServeOptions {
   std::string plan, profiles, listen = "127.0.0.1:7091", scheduler = "ours";
@@ -29,6 +30,7 @@ struct PipelineServeOptions {
   bool keep_plan = false, paced = false;
   Nanoseconds task_timeout = std::chrono::seconds(3);
   PipelineAccessOptions access;
+  std::string worker_token;  // a file; "": none
   pipeline::EtcdOptions etcd;
 };
 
@@ -75,13 +77,18 @@ absl::Status RunPipelineServe(const PipelineServeOptions& options) {
   config.plan = *std::move(plan);
   config.membership = membership.get();
   config.access = access.peers;
+  // Their addresses come from a registry: whoever writes there must not learn to be a client.
+  config.access.token.clear();
+  if (!options.worker_token.empty()) {
+    WHARF_ASSIGN_OR_RETURN(config.access.token, server::LoadToken(options.worker_token));
+  }
   config.scheduler =
       options.scheduler == "ours" ? pipeline::SchedulerKind::kReserving : pipeline::SchedulerKind::kReactive;
   config.scheduling.guard = options.guard;
   config.paced = options.paced;
   config.task_timeout = options.task_timeout;
   WHARF_ASSIGN_OR_RETURN(const auto server, pipeline::PipelineServer::Start(std::move(config)));
-  pipeline::RequestFrontend frontend({.server = server.get(), .check = wire::ClientsWith(access.control.token)});
+  pipeline::RequestFrontend frontend({.server = server.get(), .check = access.control.ClientsOnly()});
   WHARF_ASSIGN_OR_RETURN(auto listener, link::Listener::Create(options.listen));
   std::printf("wharf: serving at %s\n", listener->Address().c_str());
   std::fflush(stdout);
@@ -106,6 +113,9 @@ void AddPipelineServeCommand(CLI::App& app) {
       ->capture_default_str();
   AddEtcdOptions(command, options->etcd);
   AddPipelineAccessOptions(command, options->access);
+  command->get_option("--token-file")->description("Clients must know the first line of FILE");
+  command->add_option("--worker-token-file", options->worker_token, "What we prove to workers: their token")
+      ->type_name("FILE");
   command->add_option("--scheduler", options->scheduler, "ours reserves; reactive has a queue before each pool")
       ->check(CLI::IsMember({"ours", "reactive"}))
       ->capture_default_str();

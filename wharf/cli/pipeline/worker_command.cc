@@ -22,6 +22,7 @@ struct PipelineWorkerOptions {
   int gpus = 1;
   uint64_t cache_bytes = uint64_t{10} << 30, held_bytes = uint64_t{1} << 30;
   PipelineAccessOptions access;
+  std::string scheduler_token;  // a file; "": the workers'
   pipeline::EtcdOptions etcd;
 };
 
@@ -41,7 +42,12 @@ absl::Status RunPipelineWorker(const PipelineWorkerOptions& options) {
   config.gpus = options.gpus;
   config.files = &files;
   config.access = access.peers;
-  config.check = access.check;
+  std::string scheduler_token = access.control.token;
+  if (!options.scheduler_token.empty()) {
+    WHARF_ASSIGN_OR_RETURN(scheduler_token, server::LoadToken(options.scheduler_token));
+  }
+  config.check = pipeline::WorkersCheck(access.control.token, scheduler_token);
+  config.check.by_certificate = !options.access.server.tls_client_ca.empty();
   config.max_held_bytes = options.held_bytes;
   pipeline::Worker worker(config);
   WHARF_ASSIGN_OR_RETURN(auto listener, link::Listener::Create(options.listen));
@@ -84,6 +90,12 @@ void AddPipelineWorkerCommand(CLI::App& app) {
       ->check(CLI::Range(1, 3600))
       ->capture_default_str();
   AddPipelineAccessOptions(command, options->access);
+  command->get_option("--token-file")->description("Workers, and schedulers, must know the first line of FILE");
+  command
+      ->add_option("--scheduler-token-file", options->scheduler_token,
+                   "Schedulers must know this one instead: what is their --worker-token-file")
+      ->type_name("FILE")
+      ->needs("--token-file");
   command->add_option("--cache-dir", options->cache_directory, "Where models are kept; \"\" = nowhere")
       ->type_name("DIR")
       ->capture_default_str();

@@ -26,6 +26,11 @@ absl::StatusOr<json> Parse(const std::string& text) {
   return parsed;
 }
 
+absl::StatusOr<json> Parse(const absl::StatusOr<std::string>& response) {
+  WHARF_RETURN_IF_ERROR(response.status());
+  return Parse(*response);
+}
+
 // Of an integer that is written as a string, as 64-bit ones are; 0 is left out.
 absl::StatusOr<int64_t> Integer(const json& object, const char* field) {
   const auto found = object.find(field);
@@ -49,11 +54,6 @@ absl::StatusOr<std::string> Decoded(const json& object, const char* field) {
   return decoded;
 }
 
-absl::StatusOr<json> Call(const std::string& url, const json& request) {
-  WHARF_ASSIGN_OR_RETURN(const std::string response, HttpPost(url, request.dump(), kTimeout));
-  return Parse(response);
-}
-
 // One JSON object a line: whether it tells of an event, or that the watch ended; both are reasons to look again.
 absl::StatusOr<bool> IsEvent(const std::string& line) {
   WHARF_ASSIGN_OR_RETURN(const json message, Parse(line));
@@ -65,12 +65,68 @@ absl::StatusOr<bool> IsEvent(const std::string& line) {
 
 }  // namespace
 
-EtcdClient::EtcdClient(std::string endpoint)
-    : endpoint_(endpoint.find("://") == std::string::npos ? "http://" + endpoint : std::move(endpoint)) {}
+absl::Status Check(const EtcdAccess& access) {
+  if (access.certificate_file.empty() != access.key_file.empty()) {
+    return InvalidArgument("--etcd-cert and --etcd-key go together");
+  }
+  if (access.user.empty() != access.password.empty()) {
+    return InvalidArgument("--etcd-user and --etcd-password-file go together");
+  }
+  const bool encrypted = access.endpoint.starts_with("https://");
+  if (!encrypted && !(access.ca_file.empty() && access.certificate_file.empty())) {
+    return InvalidArgument("--etcd-ca, --etcd-cert and --etcd-key need an --etcd that begins with https://");
+  }
+  const bool local = access.endpoint.starts_with("http://127.") || access.endpoint.starts_with("http://localhost:");
+  if (!encrypted && !local && !access.user.empty()) {
+    return InvalidArgument("the password would travel in the clear: give an --etcd that begins with https://");
+  }
+  return absl::OkStatus();
+}
+
+EtcdClient::EtcdClient(EtcdAccess access)
+    : access_([&] {
+        if (access.endpoint.find("://") == std::string::npos) access.endpoint = "http://" + access.endpoint;
+        return std::move(access);
+      }()) {}
+
+HttpAccess EtcdClient::Http(const std::string& token) const {
+  return {access_.ca_file, access_.certificate_file, access_.key_file, token};
+}
+
+absl::StatusOr<std::string> EtcdClient::Token() const {
+  if (access_.user.empty()) return std::string();
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!token_.empty()) return token_;
+  }
+  const json request{{"name", access_.user}, {"password", access_.password}};
+  const auto response = HttpPost(access_.endpoint + "/v3/auth/authenticate", request.dump(), kTimeout, Http(""));
+  if (absl::IsUnavailable(response.status())) return response.status();
+  if (!response.ok()) return Unauthenticated("etcd does not let {} in: {}", access_.user, Message(response.status()));
+  WHARF_ASSIGN_OR_RETURN(const json answer, Parse(*response));
+  const auto token = answer.find("token");
+  if (token == answer.end() || !token->is_string()) return DataLoss("etcd answers a password without a token");
+  absl::MutexLock lock(&mutex_);
+  return token_ = token->get<std::string>();
+}
+
+void EtcdClient::Forget(const std::string& token) const {
+  absl::MutexLock lock(&mutex_);
+  if (token_ == token) token_.clear();
+}
+
+absl::StatusOr<std::string> EtcdClient::Call(const std::string& path, const std::string& request) const {
+  WHARF_ASSIGN_OR_RETURN(const std::string token, Token());
+  auto response = HttpPost(access_.endpoint + path, request, kTimeout, Http(token));
+  if (token.empty() || !absl::IsUnauthenticated(response.status())) return response;
+  Forget(token);  // it was not used for too long, or etcd has restarted
+  WHARF_ASSIGN_OR_RETURN(const std::string another, Token());
+  return HttpPost(access_.endpoint + path, request, kTimeout, Http(another));
+}
 
 absl::StatusOr<int64_t> EtcdClient::GrantLease(int64_t seconds) const {
   WHARF_ASSIGN_OR_RETURN(const json answer,
-                         Call(endpoint_ + "/v3/lease/grant", json{{"TTL", std::to_string(seconds)}}));
+                         Parse(Call("/v3/lease/grant", json{{"TTL", std::to_string(seconds)}}.dump())));
   WHARF_ASSIGN_OR_RETURN(const int64_t lease, Integer(answer, "ID"));
   if (lease == 0) return DataLoss("etcd grants a lease without a number");
   return lease;
@@ -78,7 +134,7 @@ absl::StatusOr<int64_t> EtcdClient::GrantLease(int64_t seconds) const {
 
 absl::Status EtcdClient::KeepAlive(int64_t lease) const {
   WHARF_ASSIGN_OR_RETURN(const json answer,
-                         Call(endpoint_ + "/v3/lease/keepalive", json{{"ID", std::to_string(lease)}}));
+                         Parse(Call("/v3/lease/keepalive", json{{"ID", std::to_string(lease)}}.dump())));
   const auto result = answer.find("result");
   if (result == answer.end() || !result->is_object()) return DataLoss("etcd answers a keep-alive without a result");
   WHARF_ASSIGN_OR_RETURN(const int64_t seconds, Integer(*result, "TTL"));
@@ -87,18 +143,17 @@ absl::Status EtcdClient::KeepAlive(int64_t lease) const {
 }
 
 absl::Status EtcdClient::RevokeLease(int64_t lease) const {
-  return Call(endpoint_ + "/v3/lease/revoke", json{{"ID", std::to_string(lease)}}).status();
+  return Parse(Call("/v3/lease/revoke", json{{"ID", std::to_string(lease)}}.dump())).status();
 }
 
 absl::Status EtcdClient::Put(const std::string& key, const std::string& value, int64_t lease) const {
-  return Call(endpoint_ + "/v3/kv/put",
-              json{{"key", Base64(key)}, {"value", Base64(value)}, {"lease", std::to_string(lease)}})
-      .status();
+  const json request = {{"key", Base64(key)}, {"value", Base64(value)}, {"lease", std::to_string(lease)}};
+  return Parse(Call("/v3/kv/put", request.dump())).status();
 }
 
 absl::StatusOr<EtcdRange> EtcdClient::GetPrefix(const std::string& prefix) const {
-  WHARF_ASSIGN_OR_RETURN(const json answer, Call(endpoint_ + "/v3/kv/range",
-                                                 json{{"key", Base64(prefix)}, {"range_end", Base64(EndOf(prefix))}}));
+  const json request = {{"key", Base64(prefix)}, {"range_end", Base64(EndOf(prefix))}};
+  WHARF_ASSIGN_OR_RETURN(const json answer, Parse(Call("/v3/kv/range", request.dump())));
   EtcdRange range;
   if (const auto header = answer.find("header"); header != answer.end() && header->is_object()) {
     WHARF_ASSIGN_OR_RETURN(range.revision, Integer(*header, "revision"));
@@ -123,7 +178,8 @@ absl::Status EtcdClient::AwaitEvent(HttpStream& stream, const std::string& prefi
        {{"key", Base64(prefix)}, {"range_end", Base64(EndOf(prefix))}, {"start_revision", std::to_string(revision)}}}};
   std::string pending;
   absl::Status malformed;
-  const absl::Status ended = stream.Run(endpoint_ + "/v3/watch", request.dump(), longest, [&](std::string_view bytes) {
+  WHARF_ASSIGN_OR_RETURN(const std::string token, Token());
+  const auto on_bytes = [&](std::string_view bytes) {
     pending += bytes;
     for (size_t end = 0; (end = pending.find('\n')) != std::string::npos; pending.erase(0, end + 1)) {
       const auto event = IsEvent(pending.substr(0, end));
@@ -132,7 +188,9 @@ absl::Status EtcdClient::AwaitEvent(HttpStream& stream, const std::string& prefi
     }
     if (pending.size() > kMaxHttpResponse) malformed = ResourceExhausted("etcd sends a line without an end");
     return malformed.ok();
-  });
+  };
+  const absl::Status ended = stream.Run(access_.endpoint + "/v3/watch", request.dump(), longest, Http(token), on_bytes);
+  if (absl::IsUnauthenticated(ended)) Forget(token);
   return malformed.ok() ? ended : malformed;
 }
 

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/synchronization/mutex.h"
+#include "wharf/pipeline/membership/etcd_access.h"
 #include "wharf/pipeline/membership/http.h"
 
 namespace wharf::pipeline {
@@ -16,11 +18,11 @@ struct EtcdRange {
   std::vector<std::pair<std::string, std::string>> entries;  // key and value, by key
 };
 
-// Every call fails as HttpPost, and with kDataLoss if what comes back makes no sense. Thread-safe.
+// Every call fails as HttpPost, and with kDataLoss if what comes back makes no sense. kUnauthenticated: etcd does not
+// take the user or the password. Thread-safe.
 class EtcdClient {
  public:
-  // "http://127.0.0.1:2379", "10.0.0.1:2379".
-  explicit EtcdClient(std::string endpoint);
+  explicit EtcdClient(EtcdAccess access);
 
   absl::StatusOr<int64_t> GrantLease(int64_t seconds) const;
   // kNotFound: the lease is gone.
@@ -32,8 +34,18 @@ class EtcdClient {
   // is stopped.
   absl::Status AwaitEvent(HttpStream& stream, const std::string& prefix, int64_t revision, Nanoseconds longest) const;
 
+  // The JSON object that a call answers.
+  absl::StatusOr<std::string> Call(const std::string& path, const std::string& request) const;
+
  private:
-  const std::string endpoint_;
+  HttpAccess Http(const std::string& token) const;
+  // What etcd gives us for user and password, and takes for some minutes; "" without a user.
+  absl::StatusOr<std::string> Token() const;
+  void Forget(const std::string& token) const;
+
+  const EtcdAccess access_;
+  mutable absl::Mutex mutex_;
+  mutable std::string token_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace wharf::pipeline

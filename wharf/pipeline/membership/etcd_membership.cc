@@ -7,6 +7,7 @@
 
 #include "absl/time/time.h"
 #include "wharf/base/log.h"
+#include "wharf/base/read_file.h"
 #include "wharf/pipeline/membership/etcd_client.h"
 
 namespace wharf::pipeline {
@@ -116,7 +117,7 @@ class EtcdMembership final : public Membership {
   explicit EtcdMembership(const EtcdOptions& options)
       : options_(options),
         prefix_(fmt::format("/wharf/pipeline/{}/workers/", options.cluster)),
-        etcd_(options.endpoint) {}
+        etcd_(options.access) {}
   ~EtcdMembership() override {
     stop_.Stop();
     stream_.Stop();
@@ -178,10 +179,16 @@ class EtcdMembership final : public Membership {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Membership>> MakeEtcdMembership(const EtcdOptions& options) {
-  if (!Check({options.cluster, "any", "any"}).ok()) {
+  if (!Check(Member{options.cluster, "any", "any"}).ok()) {
     return InvalidArgument("a cluster cannot be called \"{}\"", options.cluster);
   }
-  return std::make_unique<EtcdMembership>(options);
+  EtcdOptions with_password = options;
+  if (!options.password_file.empty()) {
+    WHARF_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.password_file));
+    with_password.access.password = text.substr(0, text.find_first_of("\r\n"));
+  }
+  WHARF_RETURN_IF_ERROR(Check(with_password.access));
+  return std::make_unique<EtcdMembership>(with_password);
 }
 
 }  // namespace wharf::pipeline

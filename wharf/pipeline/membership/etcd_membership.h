@@ -8,18 +8,21 @@
 #include <memory>
 #include <string>
 
+#include "wharf/pipeline/membership/etcd_access.h"
 #include "wharf/pipeline/membership/membership.h"
 
 namespace wharf::pipeline {
 
 struct EtcdOptions {
-  std::string endpoint = "http://127.0.0.1:2379";
+  EtcdAccess access;
+  std::string password_file;        // "": none; its first line is access.password
   std::string cluster = "default";  // keys are /wharf/pipeline/CLUSTER/workers/NAME
   int64_t lease_seconds = 5;
   Nanoseconds retry = std::chrono::milliseconds(200);  // between attempts to reach an etcd that does not answer
 };
 
-// kInvalidArgument: a cluster's name that Check would not take for a worker. Must outlive its registrations.
+// Fails as Check of the access. kInvalidArgument: a cluster's name that Check would not take for a worker. Must outlive
+// its registrations.
 absl::StatusOr<std::unique_ptr<Membership>> MakeEtcdMembership(const EtcdOptions& options);
 
 }  // namespace wharf::pipeline

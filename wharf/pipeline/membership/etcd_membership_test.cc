@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "wharf/pipeline/membership/etcd_testing.h"
 
 namespace wharf::pipeline {
@@ -20,7 +22,7 @@ class EtcdMembershipTest : public ::testing::Test {
   void SetUp() override {
     if (!testing::HaveEtcd()) GTEST_SKIP() << "etcd is not installed (Debian's etcd-server): nothing was tested";
     ASSERT_EQ(etcd_.Start(), absl::OkStatus());
-    options_.endpoint = etcd_.Endpoint();
+    options_.access = etcd_.Access();
     options_.lease_seconds = 10;  // more than a busy machine keeps anybody from renewing it
     options_.retry = std::chrono::milliseconds(20);
   }
@@ -57,7 +59,7 @@ TEST_F(EtcdMembershipTest, WhoWatchesSeesWhoJoinsAndLeaves) {
 
 TEST_F(EtcdMembershipTest, AWorkerThatIsSilentIsNoMemberForLong) {
   const auto watcher = Open();
-  const EtcdClient client(options_.endpoint);
+  const EtcdClient client(options_.access);
   const auto lease = client.GrantLease(5);  // the watcher sees it meanwhile
   ASSERT_TRUE(lease.ok());
   ASSERT_EQ(client.Put("/wharf/pipeline/default/workers/a", R"({"class":"fast","address":"10.0.0.1:7090"})", *lease),
@@ -78,7 +80,7 @@ TEST_F(EtcdMembershipTest, ClustersDoNotSeeEachOther) {
 
 TEST_F(EtcdMembershipTest, WhatIsNoWorkerIsLeftOut) {
   const auto watcher = Open(), worker = Open();
-  const EtcdClient client(options_.endpoint);
+  const EtcdClient client(options_.access);
   const auto lease = client.GrantLease(60);
   ASSERT_TRUE(lease.ok());
   const std::string prefix = "/wharf/pipeline/default/workers/";
@@ -118,7 +120,7 @@ TEST_F(EtcdMembershipTest, WorkersJoinAgainWhenEtcdForgotThem) {
 
 TEST(EtcdMembership, SaysWhenNobodyAnswers) {
   EtcdOptions options;
-  options.endpoint = fmt::format("127.0.0.1:{}", testing::FreePort());
+  options.access.endpoint = fmt::format("127.0.0.1:{}", testing::FreePort());
   const auto membership = MakeEtcdMembership(options);
   ASSERT_TRUE(membership.ok());
   EXPECT_EQ((*membership)->Join(kA).status().code(), absl::StatusCode::kUnavailable);
@@ -129,6 +131,68 @@ TEST(EtcdMembership, RefusesBadClusters) {
   EtcdOptions options;
   options.cluster = "a/b";
   EXPECT_EQ(MakeEtcdMembership(options).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// --- Who we are to etcd ---
+
+TEST_F(EtcdMembershipTest, OverHttpsWithACertificate) {
+  testing::EtcdServer encrypted(true);
+  ASSERT_EQ(encrypted.Start(), absl::OkStatus());
+  options_.access = encrypted.Access();
+  const auto watcher = Open(), worker = Open();
+  const auto a = worker->Join(kA);
+  ASSERT_TRUE(a.ok()) << a.status();
+  EXPECT_THAT(AwaitMembers(*watcher, 1), ElementsAre(kA));
+  EtcdAccess stranger = encrypted.Access();
+  stranger.certificate_file.clear();
+  stranger.key_file.clear();
+  EXPECT_EQ(EtcdClient(stranger).GetPrefix("/").status().code(), absl::StatusCode::kUnavailable);
+  EtcdAccess trusting = encrypted.Access();
+  trusting.ca_file.clear();
+  EXPECT_EQ(EtcdClient(trusting).GetPrefix("/").status().code(), absl::StatusCode::kUnavailable)
+      << "the system's CAs do not know it";
+}
+
+TEST_F(EtcdMembershipTest, WithUserAndPassword) {
+  const EtcdClient root(options_.access);
+  for (const auto& [path, request] :
+       {std::pair("/v3/auth/user/add", R"({"name":"root","password":"of root"})"),
+        std::pair("/v3/auth/role/add", R"({"name":"root"})"),
+        std::pair("/v3/auth/user/grant", R"({"user":"root","role":"root"})"), std::pair("/v3/auth/enable", "{}")}) {
+    ASSERT_TRUE(root.Call(path, request).ok()) << path;
+  }
+  EXPECT_FALSE(root.GetPrefix("/").ok()) << "without a name";
+  const std::string file = etcd_.File("password");
+  std::ofstream(file) << "of root\n";
+  options_.access.user = "root";
+  options_.password_file = file;
+  const auto watcher = Open(), worker = Open();
+  const auto a = worker->Join(kA);
+  ASSERT_TRUE(a.ok()) << a.status();
+  EXPECT_THAT(AwaitMembers(*watcher, 1), ElementsAre(kA));
+  etcd_.Kill();  // which forgets the tokens it gave
+  ASSERT_EQ(etcd_.Start(), absl::OkStatus());
+  const auto b = worker->Join(kB);
+  ASSERT_TRUE(b.ok()) << b.status();
+  EXPECT_THAT(AwaitMembers(*watcher, 2), ElementsAre(kA, kB));
+  EtcdAccess wrong = etcd_.Access();
+  wrong.user = "root";
+  wrong.password = "of somebody";
+  EXPECT_EQ(EtcdClient(wrong).GetPrefix("/").status().code(), absl::StatusCode::kUnauthenticated);
+}
+
+TEST(EtcdAccessTest, WhatContradictsItselfIsRefused) {
+  const auto code = [](const EtcdAccess& access) { return Check(access).code(); };
+  constexpr auto kWrong = absl::StatusCode::kInvalidArgument;
+  EXPECT_EQ(Check(EtcdAccess()), absl::OkStatus());
+  EXPECT_EQ(code({.certificate_file = "c"}), kWrong);
+  EXPECT_EQ(code({.ca_file = "c"}), kWrong) << "without https";
+  EXPECT_EQ(code({.endpoint = "https://x:1", .ca_file = "c"}), absl::StatusCode::kOk);
+  EXPECT_EQ(code({.user = "u"}), kWrong) << "without a password";
+  EXPECT_EQ(code({.user = "u", .password = "p"}), absl::StatusCode::kOk) << "on this machine";
+  EXPECT_EQ(code({.endpoint = "http://10.0.0.1:2379", .user = "u", .password = "p"}), kWrong);
+  EXPECT_EQ(code({.endpoint = "10.0.0.1:2379", .user = "u", .password = "p"}), kWrong);
+  EXPECT_EQ(code({.endpoint = "https://10.0.0.1:2379", .user = "u", .password = "p"}), absl::StatusCode::kOk);
 }
 
 }  // namespace

@@ -9,7 +9,8 @@
 namespace wharf::pipeline {
 namespace {
 
-constexpr long kConnectMs = 2000, kKeepAliveSeconds = 5, kHttpOk = 200;  // NOLINT(google-runtime-int): libcurl's type
+constexpr long kConnectMs = 2000, kKeepAliveSeconds = 5, kHttpOk = 200,
+               kHttpUnauthorized = 401;  // NOLINT(google-runtime-int): libcurl's type
 
 void InitCurlOnce() {
   static std::once_flag once;
@@ -28,9 +29,19 @@ size_t OnBytes(char* data, size_t size, size_t count, void* sink) {
 
 class Transfer {
  public:
-  Transfer(const std::string& url, const std::string& body, Sink& sink) : easy_(curl_easy_init()) {
+  Transfer(const std::string& url, const std::string& body, const HttpAccess& access, Sink& sink)
+      : easy_(curl_easy_init()) {
     headers_ = curl_slist_append(nullptr, "Content-Type: application/json");
     headers_ = curl_slist_append(headers_, "Expect:");
+    if (!access.authorization.empty()) {
+      headers_ = curl_slist_append(headers_, ("Authorization: " + access.authorization).c_str());
+    }
+    curl_easy_setopt(easy_, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));  // or later
+    if (!access.ca_file.empty()) curl_easy_setopt(easy_, CURLOPT_CAINFO, access.ca_file.c_str());
+    if (!access.certificate_file.empty()) {
+      curl_easy_setopt(easy_, CURLOPT_SSLCERT, access.certificate_file.c_str());
+      curl_easy_setopt(easy_, CURLOPT_SSLKEY, access.key_file.c_str());
+    }
     curl_easy_setopt(easy_, CURLOPT_URL, url.c_str());
     curl_easy_setopt(easy_, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy_, CURLOPT_PROXY, "");
@@ -68,9 +79,16 @@ absl::Status CurlStatus(CURLcode code, const std::string& url) {
   return Unavailable("{}: {}", url, curl_easy_strerror(code));
 }
 
+absl::Status ResponseStatus(long code, const std::string& url, std::string_view says) {  // NOLINT(google-runtime-int)
+  if (code == kHttpOk) return absl::OkStatus();
+  const auto kind = code == kHttpUnauthorized ? absl::StatusCode::kUnauthenticated : absl::StatusCode::kInternal;
+  return MakeStatus(kind, "{}: {} {}", url, code, says.substr(0, 200));
+}
+
 }  // namespace
 
-absl::StatusOr<std::string> HttpPost(const std::string& url, const std::string& body, Nanoseconds timeout) {
+absl::StatusOr<std::string> HttpPost(const std::string& url, const std::string& body, Nanoseconds timeout,
+                                     const HttpAccess& access) {
   InitCurlOnce();
   std::string response;
   Sink sink{[&](std::string_view bytes) {
@@ -78,13 +96,13 @@ absl::StatusOr<std::string> HttpPost(const std::string& url, const std::string& 
     response += bytes;
     return true;
   }};
-  const Transfer transfer(url, body, sink);
+  const Transfer transfer(url, body, access, sink);
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(timeout).count();
   curl_easy_setopt(transfer.get(), CURLOPT_TIMEOUT_MS, static_cast<long>(ms));  // NOLINT(google-runtime-int)
   const CURLcode code = curl_easy_perform(transfer.get());
   if (code == CURLE_WRITE_ERROR) return ResourceExhausted("{}: more than {} bytes", url, kMaxHttpResponse);
   WHARF_RETURN_IF_ERROR(CurlStatus(code, url));
-  if (transfer.Code() != kHttpOk) return Internal("{}: {} {}", url, transfer.Code(), response.substr(0, 200));
+  WHARF_RETURN_IF_ERROR(ResponseStatus(transfer.Code(), url, response));
   return response;
 }
 
@@ -106,10 +124,10 @@ void HttpStream::Stop() {
 }
 
 absl::Status HttpStream::Run(const std::string& url, const std::string& body, Nanoseconds longest,
-                             const std::function<bool(std::string_view)>& on_bytes) {
+                             const HttpAccess& access, const std::function<bool(std::string_view)>& on_bytes) {
   bool enough = false;
   Sink sink{[&](std::string_view bytes) { return !(enough = !on_bytes(bytes)); }};
-  const Transfer transfer(url, body, sink);
+  const Transfer transfer(url, body, access, sink);
   curl_multi_add_handle(state_->multi, transfer.get());
   const TimePoint deadline = Clock::Real().Now() + longest;
   int running = 1;
@@ -123,7 +141,7 @@ absl::Status HttpStream::Run(const std::string& url, const std::string& body, Na
   int queued = 0;
   if (const CURLMsg* message = curl_multi_info_read(state_->multi, &queued); message != nullptr && !enough) {
     ended = CurlStatus(message->data.result, url);
-    if (ended.ok() && transfer.Code() != kHttpOk) ended = Internal("{}: {}", url, transfer.Code());
+    if (ended.ok()) ended = ResponseStatus(transfer.Code(), url, "");
     if (ended.ok()) ended = Unavailable("{}: the stream ended", url);
   }
   curl_multi_remove_handle(state_->multi, transfer.get());

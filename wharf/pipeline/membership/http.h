@@ -14,9 +14,17 @@ namespace wharf::pipeline {
 
 inline constexpr size_t kMaxHttpResponse = 16 << 20;
 
-// The body of the response. kUnavailable: nobody answers in time; kInternal: the server says it is not well, and how;
-// kResourceExhausted: a response beyond kMaxHttpResponse.
-absl::StatusOr<std::string> HttpPost(const std::string& url, const std::string& body, Nanoseconds timeout);
+// Who we are, and whom we trust. Names of files in PEM format; "": none, or the system's CAs.
+struct HttpAccess {
+  std::string ca_file, certificate_file, key_file;
+  std::string authorization;  // the header's value; "": there is none. Never logged
+};
+
+// The body of the response. kUnavailable: nobody answers in time, or is not who he should be; kUnauthenticated: the
+// server does not know us (401); kInternal: it says it is not well, and how; kResourceExhausted: a response beyond
+// kMaxHttpResponse.
+absl::StatusOr<std::string> HttpPost(const std::string& url, const std::string& body, Nanoseconds timeout,
+                                     const HttpAccess& access);
 
 // A response read as it comes. One thread runs, any may stop it.
 class HttpStream {
@@ -25,7 +33,7 @@ class HttpStream {
   ~HttpStream();
   // Hands on what comes until `on_bytes` says false, `longest` has passed or Stop was called: OK; otherwise as
   // HttpPost.
-  absl::Status Run(const std::string& url, const std::string& body, Nanoseconds longest,
+  absl::Status Run(const std::string& url, const std::string& body, Nanoseconds longest, const HttpAccess& access,
                    const std::function<bool(std::string_view)>& on_bytes);
   // For good.
   void Stop();

@@ -2,13 +2,12 @@
 
 namespace wharf::pipeline {
 
-wire::ClientCheck WorkersCheck(const std::string& token) {
+wire::ClientCheck WorkersCheck(const std::string& token, const std::string& scheduler_token) {
   wire::ClientCheck check;
   check.right_token = "the token file of the workers";
   if (token.empty()) return check;
-  for (const Role role : {Role::kScheduler, Role::kWorker}) {
-    check.keys[NameOf(role)] = wire::TokenKey::Of(token, NameOf(role));
-  }
+  check.keys[NameOf(Role::kWorker)] = wire::TokenKey::Of(token, NameOf(Role::kWorker));
+  check.keys[NameOf(Role::kScheduler)] = wire::TokenKey::Of(scheduler_token, NameOf(Role::kScheduler));
   return check;
 }
 

@@ -16,7 +16,8 @@ struct PeerAccess {
   link::ConnectOptions Connecting(Nanoseconds timeout) const { return {.timeout = timeout, .tls = tls}; }
 };
 
-// A worker's of those who come: schedulers and other workers that know `token`; "": whoever is one.
-wire::ClientCheck WorkersCheck(const std::string& token);
+// A worker's of those who come: other workers that know `token` and schedulers that know `scheduler_token`; both "":
+// whoever is one.
+wire::ClientCheck WorkersCheck(const std::string& token, const std::string& scheduler_token);
 
 }  // namespace wharf::pipeline

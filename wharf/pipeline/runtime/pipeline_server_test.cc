@@ -260,7 +260,7 @@ TEST_F(PipelineServerTest, HostsHaveSeveralGpusAndGpusAreDivided) {
 // here.
 TEST_F(PipelineServerTest, WorkersThatCannotReachEachOtherAreNotUsedTogether) {
   WorkerConfig config;
-  config.check = WorkersCheck("right");
+  config.check = WorkersCheck("right", "right");
   config_.access.token = "right";
   config.access.token = "wrong";
   Add("s1", "slow", 1, config);

@@ -223,11 +223,20 @@ TEST_F(WorkerTest, WithoutMemoryATaskFailsAndTheWorkerGoesOn) {
 
 TEST_F(WorkerTest, AsksForTheToken) {
   WorkerConfig config;
-  config.check = WorkersCheck("right");
+  config.check = WorkersCheck("right", "right");
   const TestWorker worker(Address("1"), config);
   RecordedReports reports;
   EXPECT_EQ(reports.Open(worker.Address(), {"wrong"}).status().code(), absl::StatusCode::kUnauthenticated);
   EXPECT_EQ(reports.Open(worker.Address(), {"right"}).status(), absl::OkStatus());
+}
+
+TEST_F(WorkerTest, SchedulersAndWorkersHaveTokensOfTheirOwn) {
+  WorkerConfig config;
+  config.check = WorkersCheck("the workers'", "the schedulers'");
+  const TestWorker worker(Address("1"), config);
+  RecordedReports reports;
+  EXPECT_EQ(reports.Open(worker.Address(), {"the workers'"}).status().code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_EQ(reports.Open(worker.Address(), {"the schedulers'"}).status(), absl::OkStatus());
 }
 
 // Frames by hand.

@@ -54,6 +54,12 @@ absl::StatusOr<AccessControl> MakeAccessControl(const std::string& listen, const
   return access;
 }
 
+wire::ClientCheck AccessControl::ClientsOnly() const {
+  wire::ClientCheck check = wire::ClientsWith(token);
+  check.by_certificate = tls.has_value() && !tls->client_ca_file.empty();
+  return check;
+}
+
 bool IsLoopbackAddress(const std::string& address) {
   if (address.starts_with("unix:")) return true;
   const size_t colon = address.rfind(':');

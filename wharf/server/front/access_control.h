@@ -7,6 +7,7 @@
 
 #include "wharf/base/status.h"
 #include "wharf/link/byte_stream.h"
+#include "wharf/wire/handshake.h"
 
 namespace wharf::server {
 
@@ -25,6 +26,9 @@ absl::Status Validate(const std::string& listen, const AccessOptions& options);
 struct AccessControl {
   std::string token;                          // "": none is asked for. Never logged
   std::optional<link::TlsServerOptions> tls;  // nothing: connections are not encrypted
+
+  // Of a server that is for clients only.
+  wire::ClientCheck ClientsOnly() const;
 };
 // Fails as Validate, CheckTlsFiles and LoadToken.
 absl::StatusOr<AccessControl> MakeAccessControl(const std::string& listen, const AccessOptions& options);

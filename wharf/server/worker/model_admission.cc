@@ -55,10 +55,7 @@ absl::Status WriteFrame(link::ByteStream& stream, split::FrameKind kind, std::sp
 // The Hello of a client that may be let in.
 absl::StatusOr<split::Hello> Hear(link::ByteStream& stream, Configure& configure) {
   const link::StreamDeadline deadline(stream, Clock::Real(), Nanoseconds(configure.hello_timeout_ns));
-  wire::ClientCheck check;
-  if (configure.wants_token) check.keys[wire::kClientRole] = configure.token_key;
-  configure.token_key = {};
-  wire::ServerHandshake<split::SplitProtocol> handshake(std::move(check));
+  wire::ServerHandshake<split::SplitProtocol> handshake(TakeCheck(configure));
   for (;;) {
     WHARF_ASSIGN_OR_RETURN(const HelloFrame frame, ReadFrame(stream));
     WHARF_ASSIGN_OR_RETURN(auto judgement, handshake.Judge(frame.header, frame.head, stream));
@@ -107,6 +104,14 @@ void SayGoodbye(link::ByteStream& stream, const absl::Status& why) {
 }
 
 }  // namespace
+
+wire::ClientCheck TakeCheck(Configure& configure) {
+  wire::ClientCheck check;
+  if (configure.wants_token) check.keys[wire::kClientRole] = configure.token_key;
+  configure.token_key = {};
+  check.by_certificate = !configure.tls_client_ca.empty();
+  return check;
+}
 
 absl::StatusOr<FirstFrame> ReadFirstFrame(std::unique_ptr<link::ByteStream> stream, Nanoseconds timeout) {
   const link::StreamDeadline deadline(*stream, Clock::Real(), timeout);

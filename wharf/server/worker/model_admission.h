@@ -7,8 +7,13 @@
 
 #include "wharf/link/byte_stream.h"
 #include "wharf/server/process/control.h"
+#include "wharf/wire/handshake.h"
 
 namespace wharf::server {
+
+// What clients have to show. Takes the key of the token out of the configuration: the handshake forgets it in turn when
+// the client is in.
+wire::ClientCheck TakeCheck(Configure& configure);
 
 // A connection with plain frames of which the first header was read.
 struct FirstFrame {

@@ -216,8 +216,7 @@ void Worker::ServeOver(std::unique_ptr<link::ByteStream> stream) {
   channel_ = link::Channel::Create(std::move(stream), options);
   ProgramSessionConfig config;
   config.id = id_;
-  if (configure_.wants_token) config.check.keys[wire::kClientRole] = configure_.token_key;
-  configure_.token_key = {};  // now the handshake's, which forgets it when the client is in
+  config.check = TakeCheck(configure_);
   config.driver = configure_.device;
   config.memory_quota = configure_.memory_quota;
   config.admit = [this] { return AskAdmission(); };
