@@ -43,8 +43,8 @@ enum class Code {
 void AllowMemory(Rules& rules, Code code) {
   Allow(rules, {SYS_madvise, SYS_munmap, SYS_mremap, SYS_brk});
   AllowIf(rules, SYS_mmap, {{.argument = 2, .value = 0, .mask = PROT_EXEC}});
+  if (code == Code::kAny) return Allow(rules, {SYS_mprotect});
   AllowIf(rules, SYS_mprotect, {{.argument = 2, .value = 0, .mask = PROT_EXEC}});
-  if (code == Code::kAny) Allow(rules, {SYS_mprotect});
   if (code == Code::kWrittenThenExecuted) {
     AllowIf(rules, SYS_mprotect, {{.argument = 2, .value = PROT_EXEC, .mask = PROT_EXEC | PROT_WRITE}});
   }
