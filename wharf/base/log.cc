@@ -6,6 +6,9 @@
 #include <cstdlib>
 #include <memory>
 
+#include "wharf/base/clock.h"
+#include "wharf/base/log_limit.h"
+
 namespace wharf {
 namespace {
 
@@ -43,6 +46,13 @@ bool NeedsQuotes(std::string_view value) {
 
 void Log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
   if (!LogEnabled(level)) return;
+  // Leaked, as the logger is.
+  static LogLimit* const limit = new LogLimit;
+  const LogLimit::Verdict verdict = limit->Ask(event, Clock::Real().Now());
+  if (!verdict.write) return;
+  if (verdict.left_out > 0) {
+    Logger().log(ToSpdlog(level), "lines left out event=\"{}\" count={}", event, verdict.left_out);
+  }
   std::string line(event);
   for (const LogField& field : fields) {
     line += ' ';

@@ -1,9 +1,11 @@
 #include "wharf/server/daemon/counters.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "wharf/base/log.h"
@@ -84,12 +86,15 @@ void LogStatus(const ServerStatus& status) {
 }
 
 absl::Status WriteStatusFile(const std::string& path, const ServerStatus& status) {
-  const std::string fresh = path + ".new";
-  {
-    std::ofstream file(fresh, std::ios::trunc);
-    file << ToJson(status);
-    if (!file.flush()) return ErrnoStatus(errno, fmt::format("cannot write the status file {}", fresh));
-  }
+  // A new file each time: who can write in the directory must not have us write through a link.
+  const std::string fresh = path + ".new", text = ToJson(status);
+  unlink(fresh.c_str());
+  const int file = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+  if (file < 0) return ErrnoStatus(errno, fmt::format("cannot write the status file {}", fresh));
+  const bool written = write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const int error = errno;
+  close(file);
+  if (!written) return ErrnoStatus(error, fmt::format("cannot write the status file {}", fresh));
   if (std::rename(fresh.c_str(), path.c_str()) != 0) {
     return ErrnoStatus(errno, fmt::format("cannot write the status file {}", path));
   }
