@@ -174,7 +174,8 @@ TEST(ReplayProperty, OnlyUnsafeReplayCorruptsAProgramThatDeviatesAfterAnInPlaceU
   program.push_back(op(OpKind::kDownload, 0));  // and no update
   const Trace reference = Reference(program, {});
   EXPECT_EQ(Difference(reference, ExecuteIn(Mode::kReplay, program, {}), /*deferred=*/true), std::nullopt);
-  const auto corrupted = Difference(reference, ExecuteIn(Mode::kReplay, program, {.unsafe_replay = true}), /*deferred=*/true);
+  const auto corrupted =
+      Difference(reference, ExecuteIn(Mode::kReplay, program, {.unsafe_replay = true}), /*deferred=*/true);
   ASSERT_TRUE(corrupted.has_value());
   EXPECT_THAT(*corrupted, ::testing::StartsWith(fmt::format("op {}: byte", program.size() - 1)));
 }

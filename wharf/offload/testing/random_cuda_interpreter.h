@@ -28,7 +28,7 @@ namespace wharf::offload {
 struct ExecutionOptions {
   Mode mode = Mode::kPosted;
   bool unsafe_replay = false;  // as ClientSessionOptions has it
-  bool settle = false;  // wait for the device after every kernel: the reference (with kPerCall)
+  bool settle = false;         // wait for the device after every kernel: the reference (with kPerCall)
   // 0: an undisturbed link. Otherwise the seed of delays and chunks on the link and pauses of the program.
   uint64_t disturbance = 0;
   uint64_t quota = 256 << 20;  // device memory, bytes
