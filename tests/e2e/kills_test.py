@@ -63,6 +63,8 @@ class Kills(EndToEndTest):
         idle = set(self.server.workers()) - set(self.sessions())
         for worker in idle:
             os.kill(worker, signal.SIGKILL)
+        # Who is given to a worker that dies at that moment has to come again.
+        wait_until(lambda: not idle & set(self.server.workers()), "the server has seen it")
 
     def kill_server(self):
         self.server.process.kill()

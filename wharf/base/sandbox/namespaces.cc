@@ -118,12 +118,16 @@ pid_t NewNamespaces::Fork() const {
   return BareFork(kNamespaces | (isolation_ == Isolation::kByUser ? CLONE_NEWUSER : 0));
 }
 
+bool NewNamespaces::MapUser() const {
+  // The files of a process that is not dumpable, as a daemon's child is not, are root's.
+  const int dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1 ? 1 : 0;
+  return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0 && WriteFile("/proc/self/setgroups", "deny") &&
+         WriteFile("/proc/self/uid_map", user_map_) && WriteFile("/proc/self/gid_map", group_map_) &&
+         prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0) == 0;
+}
+
 int NewNamespaces::Settle(int keeper_end) const {
-  if (isolation_ == Isolation::kByUser &&
-      (!WriteFile("/proc/self/setgroups", "deny") || !WriteFile("/proc/self/uid_map", user_map_) ||
-       !WriteFile("/proc/self/gid_map", group_map_))) {
-    return errno;
-  }
+  if (isolation_ == Isolation::kByUser && !MapUser()) return errno;
   // What is mounted in here stays in here.
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return errno;
   const pid_t keeper = BareFork(0);

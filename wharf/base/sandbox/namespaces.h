@@ -35,6 +35,8 @@ class NewNamespaces {
   int Settle(int keeper_end) const;
 
  private:
+  bool MapUser() const;
+
   const Isolation isolation_;
   const std::string user_map_, group_map_;
 };

@@ -23,6 +23,7 @@
 #include <functional>
 #include <thread>
 
+#include "wharf/base/sandbox/namespaces.h"
 #include "wharf/base/sandbox/policies.h"
 
 namespace wharf {
@@ -314,6 +315,28 @@ TEST(SandboxTest, BothHalvesOfAnArgumentCount) {
 
 TEST(SandboxTest, ItsMemoryIsNotForProcessesOfTheSameUser) {
   EXPECT_EQ(OutcomeOf(SandboxPolicy{}, [] { return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0 ? 0 : -1; }), kSucceeded);
+}
+
+// What an ordinary user can have, in a process whose memory others of the user may read, or not.
+int IsolationOfAnOrdinaryUser(bool dumpable) {
+  constexpr int kCannotBecomeOne = 200;
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (geteuid() == 0 && (setresgid(kNobody, kNobody, kNobody) != 0 || setresuid(kNobody, kNobody, kNobody) != 0)) {
+      _exit(kCannotBecomeOne);
+    }
+    if (prctl(PR_SET_DUMPABLE, dumpable ? 1 : 0, 0, 0, 0) != 0) _exit(kCannotBecomeOne);
+    const auto found = FindIsolation();
+    _exit(found.ok() ? static_cast<int>(*found) : kNotConfined);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WEXITSTATUS(status);
+}
+
+TEST(Namespaces, ADaemonGetsWhatItsUserGets) {
+  EXPECT_EQ(IsolationOfAnOrdinaryUser(/*dumpable=*/false), IsolationOfAnOrdinaryUser(/*dumpable=*/true));
 }
 
 }  // namespace

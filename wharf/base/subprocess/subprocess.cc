@@ -89,11 +89,11 @@ class NewProcess {
       prctl(PR_SET_PDEATHSIG, *program_.parent_death_signal);
       if (!Isolated() && getppid() != parent_) _exit(1);  // it died before we asked
     }
+    // No session of its own: kernels that share the processors out by session (autogroup) let a new one wait for
+    // seconds behind busy ones.
+    if (program_.own_group) setpgid(0, 0);
     if (Isolated()) {
-      setsid();
       if (const int error = namespaces_.Settle(keeper_end_); error != 0) Fail(error);
-    } else if (program_.own_group) {
-      setpgid(0, 0);
     }
     if (!PlaceDescriptors()) Fail(errno);
     if (program_.prepare != nullptr) program_.prepare();

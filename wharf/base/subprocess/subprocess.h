@@ -28,7 +28,7 @@ struct Program {
   std::vector<int> descriptors = {0, 1, 2};
   bool inherit_descriptors = false;
 
-  // In name spaces of its own (sandbox/namespaces.h), and in a session of its own. After `descriptors` it gets one
+  // In name spaces of its own (sandbox/namespaces.h). After `descriptors` it gets one
   // more, for LeaveFileSystem, which it must call.
   Isolation isolation = Isolation::kNone;
   bool own_group = false;                                 // of processes: a terminal's Ctrl-C is not for it

@@ -232,14 +232,12 @@ absl::StatusOr<std::span<std::byte>> ClientSession::BulkDestination(const link::
 absl::Status ClientSession::OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
                                     std::vector<std::byte> bulk) {
   liveness_.NoteFrame();
+  if (handshake_.Takes(header)) return handshake_.OnFrame(header, head);
   switch (static_cast<FrameKind>(header.kind)) {
     case FrameKind::kReply:
       return requests_.OnReply(header, head, !bulk.empty());
     case FrameKind::kPush:
       return requests_.OnPush(header, head, std::move(bulk));
-    case FrameKind::kWelcome:
-    case FrameKind::kRefusal:
-      return handshake_.OnFrame(header, head);
     case FrameKind::kOutput: {
       WHARF_ASSIGN_OR_RETURN(const Output output, Decode<Output>(head));
       requests_.ForbidEliding();
