@@ -12,30 +12,14 @@
 #include <vector>
 
 #include "wharf/link/emulation/emulator.h"
+#include "wharf/link/forwarding_stream.h"
 #include "wharf/link/resume/resumable_stream.h"
 #include "wharf/link/threads.h"
 
 namespace wharf::link {
 
 // For a channel, which owns its stream, while the harbour keeps a hand on it too.
-class SharedStream final : public ByteStream {
- public:
-  explicit SharedStream(std::shared_ptr<ByteStream> stream) : stream_(std::move(stream)) {}
-  absl::StatusOr<size_t> Read(std::span<std::byte> into) override { return stream_->Read(into); }
-  absl::Status Write(std::span<const std::span<const std::byte>> pieces) override { return stream_->Write(pieces); }
-  absl::StatusOr<size_t> TryWrite(std::span<const std::span<const std::byte>> pieces) override {
-    return stream_->TryWrite(pieces);
-  }
-  void FinishWriting() override { stream_->FinishWriting(); }
-  void Shutdown() override { stream_->Shutdown(); }
-  std::string Peer() const override { return stream_->Peer(); }
-  bool IsLocal() const override { return stream_->IsLocal(); }
-  bool Resuming() const override { return stream_->Resuming(); }
-  std::string ChannelBinding() const override { return stream_->ChannelBinding(); }
-
- private:
-  const std::shared_ptr<ByteStream> stream_;
-};
+using SharedStream = ForwardingStream;
 
 // Counts what passes over a stream that is wrapped in it, and which it outlives. Thread-safe.
 class Traffic {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "wharf/base/log.h"
+#include "wharf/link/forwarding_stream.h"
 #include "wharf/server/front/signals.h"
 
 namespace wharf::server {
@@ -15,26 +16,13 @@ namespace {
 constexpr Nanoseconds kTlsTimeout = std::chrono::seconds(10);
 
 // A connection whose client has not been let in.
-class StrangersStream final : public link::ByteStream {
+class StrangersStream final : public link::ForwardingStream {
  public:
   StrangersStream(std::unique_ptr<link::ByteStream> stream, Handshake handshake)
-      : stream_(std::move(stream)), handshake_(std::move(handshake)) {}
-  absl::StatusOr<size_t> Read(std::span<std::byte> into) override { return stream_->Read(into); }
-  absl::Status Write(std::span<const std::span<const std::byte>> pieces) override { return stream_->Write(pieces); }
-  absl::StatusOr<size_t> TryWrite(std::span<const std::span<const std::byte>> pieces) override {
-    return stream_->TryWrite(pieces);
-  }
-  void FinishWriting() override { stream_->FinishWriting(); }
-  void Shutdown() override { stream_->Shutdown(); }
-  std::string Peer() const override { return stream_->Peer(); }
-  bool IsLocal() const override { return stream_->IsLocal(); }
-  std::optional<link::TransportInfo> Info() const override { return stream_->Info(); }
-  std::string ChannelBinding() const override { return stream_->ChannelBinding(); }
-  std::vector<std::string> PeerUnits() const override { return stream_->PeerUnits(); }
+      : ForwardingStream(std::move(stream)), handshake_(std::move(handshake)) {}
   void SetAdmitted() override { handshake_.End(); }
 
  private:
-  const std::unique_ptr<link::ByteStream> stream_;
   Handshake handshake_;
 };
 
