@@ -17,6 +17,7 @@
 #include <random>
 
 #include "absl/synchronization/notification.h"
+#include "wharf/base/test_environment.h"
 #include "wharf/link/byte_stream.h"
 #include "wharf/offload/partition/cut_planner.h"
 #include "wharf/offload/partition/partitioned_device.h"
@@ -28,11 +29,6 @@ namespace wharf::offload {
 namespace {
 
 constexpr uint64_t kPrograms = 300;
-
-uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? std::strtoull(value, nullptr, 10) : otherwise;
-}
 
 // Serves one client after the other in a child process. A client first says how much memory it wants: 8 bytes.
 class ServerProcess {

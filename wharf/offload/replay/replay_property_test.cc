@@ -9,20 +9,15 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <thread>
 
+#include "wharf/base/test_environment.h"
 #include "wharf/offload/testing/random_cuda_interpreter.h"
 
 namespace wharf::offload {
 namespace {
 
 constexpr uint64_t kPrograms = 600;
-
-uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? std::strtoull(value, nullptr, 10) : otherwise;
-}
 
 // The same for all tests of a run; the time, unless somebody wants programs to come again.
 uint64_t FirstSeed() {

@@ -6,11 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 
 #include "wharf/base/random.h"
+#include "wharf/base/test_environment.h"
 #include "wharf/device/device.h"
 #include "wharf/link/emulation/emulator.h"
 #include "wharf/offload/replay/progress.h"
@@ -28,11 +28,6 @@ constexpr uint64_t kQuota = 16 << 20;
 constexpr const char* kKernels[] = {"accumulate", "axpy",     "copy_words",    "count",          "histogram",
                                     "gather",     "write_at", "bump_variable", "read_variable",  "reverse",
                                     "iterate",    "toss",     "say",           "no_such_kernel", ""};
-
-uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? std::strtoull(value, nullptr, 10) : otherwise;
-}
 
 // Numbers for fields: mostly such as get somewhere, and those at which programs break.
 class Numbers {

@@ -4,10 +4,10 @@
 // WHARF_HOSTILE_ROUNDS: how many such workers (default 40); WHARF_HOSTILE_SEED: of the first, to repeat one.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <deque>
 
 #include "wharf/base/random.h"
+#include "wharf/base/test_environment.h"
 #include "wharf/pipeline/runtime/pipeline_server.h"
 #include "wharf/pipeline/runtime/worker_testing.h"
 
@@ -18,11 +18,6 @@ using Random = BasicRandom<SplitMix64>;
 
 constexpr Nanoseconds kLong = std::chrono::seconds(120);
 constexpr uint64_t kStageBytes = 4 * 16 * 16 * sizeof(float);  // what the first block takes and makes
-
-uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? std::strtoull(value, nullptr, 10) : otherwise;
-}
 
 // Behaves until it is prepared; then each frame that comes is answered by none to three, of which some are right.
 class HostileSession final : public link::FrameHandler {

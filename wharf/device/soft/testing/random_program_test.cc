@@ -10,6 +10,7 @@
 #include <optional>
 #include <thread>
 
+#include "wharf/base/test_environment.h"
 #include "wharf/device/ptx/parser.h"
 #include "wharf/device/soft/jit/compiler.h"
 #include "wharf/device/soft/testing/random_program.h"
@@ -19,11 +20,6 @@ namespace {
 
 constexpr int kSize = 24;
 constexpr int kPrograms = 1000;
-
-uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? std::strtoull(value, nullptr, 10) : otherwise;
-}
 
 struct Mismatch {
   int thread = 0;

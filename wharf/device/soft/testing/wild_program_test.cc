@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
-#include <cstdlib>
 #include <memory>
 #include <random>
 
+#include "wharf/base/test_environment.h"
 #include "wharf/device/cuda_error.h"
 #include "wharf/device/soft/testing/compiler_testing.h"
 
@@ -21,11 +21,6 @@ constexpr size_t kWords = 32;                          // wild addresses that a 
 constexpr size_t kCanaryBytes = 4096;
 
 using Random = std::mt19937_64;
-
-uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
-}
 
 template <typename T>
 const T& Pick(Random& random, const std::vector<T>& from) {
