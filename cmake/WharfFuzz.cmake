@@ -9,22 +9,28 @@ find_program(WHARF_CLANGXX NAMES clang++-16 clang++)
 
 set(WHARF_FUZZ_FLAGS -std=c++20 -O1 -gline-tables-only -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)
 
-# Compiles one source of a fuzz target; its object goes to `out`.
-function(wharf_fuzz_object name source includes out)
-  list(TRANSFORM includes PREPEND -isystem)
+# Compiles one source for every fuzz target that has it with these includes; its object goes to `out`.
+function(wharf_fuzz_object source includes out)
   file(RELATIVE_PATH stem ${PROJECT_SOURCE_DIR} ${source})
   string(REPLACE "/" "_" stem ${stem})
-  set(object ${CMAKE_BINARY_DIR}/fuzz/${name}.dir/${stem}.o)
+  string(MD5 apart "${includes}")
+  set(object ${CMAKE_BINARY_DIR}/fuzz/objects/${apart}/${stem}.o)
+  set(${out} ${object} PARENT_SCOPE)
+  get_property(known GLOBAL PROPERTY WHARF_FUZZ_OBJECTS)
+  if(object IN_LIST known)
+    return()
+  endif()
+  set_property(GLOBAL APPEND PROPERTY WHARF_FUZZ_OBJECTS ${object})
+  list(TRANSFORM includes PREPEND -isystem)
   add_custom_command(
     OUTPUT ${object}
-    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/fuzz/${name}.dir
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/fuzz/objects/${apart}
     COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${WHARF_CLANGXX} ${WHARF_FUZZ_FLAGS} -I${PROJECT_SOURCE_DIR} ${includes} -MD -MF
             ${object}.d -c ${source} -o ${object}
     DEPENDS ${source}
     DEPFILE ${object}.d
     COMMENT "fuzz ${stem}"
     VERBATIM)
-  set(${out} ${object} PARENT_SCOPE)
 endfunction()
 
 function(wharf_fuzz name)
@@ -47,7 +53,7 @@ function(wharf_fuzz name)
     elseif(NOT IS_ABSOLUTE ${source})
       set(source ${CMAKE_CURRENT_SOURCE_DIR}/${source})
     endif()
-    wharf_fuzz_object(${name} ${source} "${ARG_INCLUDES}" object)
+    wharf_fuzz_object(${source} "${ARG_INCLUDES}" object)
     list(APPEND objects ${object})
   endforeach()
   list(REMOVE_DUPLICATES objects)

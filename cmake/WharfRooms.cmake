@@ -2,7 +2,7 @@
 # dependency is not on the link line, so an include that breaks the plan of docs/architecture.md does not link.
 #
 #   wharf_room(link SOURCES channel.cc DEPS wharf::base OpenSSL::SSL [HEADERS channel.h])
-#   wharf_test(link SOURCES channel_test.cc [DEPS extra])        -> ctest "link.channel_test"
+#   wharf_test(link SOURCES channel_test.cc [DEPS extra] [OPTIMISED])  -> ctest "link.channel_test"
 #   wharf_benchmark(link SOURCES channel_benchmark.cc [DEPS extra])
 include_guard(GLOBAL)
 
@@ -23,9 +23,20 @@ function(wharf_room name)
   endif()
   add_library(wharf_${name} STATIC ${ARG_SOURCES})
   add_library(wharf::${name} ALIAS wharf_${name})
+  set_target_properties(wharf_${name} PROPERTIES EXPORT_NAME ${name})
+  if(NOT name MATCHES "^cli_")  # what programs link, see WharfExport.cmake
+    set_property(GLOBAL APPEND PROPERTY WHARF_EXPORTED wharf_${name})
+  endif()
   target_include_directories(wharf_${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_compile_features(wharf_${name} PUBLIC cxx_std_20)  # for programs that link it
   target_link_libraries(wharf_${name} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
+  # Several sources are compiled as one: what they include takes longer than they do. So names in a room differ, those in
+  # anonymous namespaces too.
+  if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
+    set_target_properties(wharf_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    # Every source is "included" then, and what is local to one looks as if it were in a header.
+    target_compile_options(wharf_${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
   wharf_precompile(${name})
   wharf_check_headers(${name})
 endfunction()
@@ -40,11 +51,12 @@ set(CMAKE_PCH_WARN_INVALID OFF)
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/precompiled.cc CONTENT "// Nothing: its headers count.\n")
 add_library(wharf_common_headers STATIC ${CMAKE_BINARY_DIR}/precompiled.cc)
 target_include_directories(wharf_common_headers PRIVATE ${PROJECT_SOURCE_DIR})
-target_link_libraries(wharf_common_headers PRIVATE absl::status absl::statusor absl::synchronization absl::time fmt::fmt)
-target_precompile_headers(wharf_common_headers PRIVATE
-  <algorithm> <functional> <map> <memory> <optional> <span> <string> <vector>
+set(common_libraries absl::status absl::statusor absl::synchronization absl::time fmt::fmt)
+set(common_headers <algorithm> <functional> <map> <memory> <optional> <span> <string> <vector>
   "${PROJECT_SOURCE_DIR}/wharf/base/clock.h" "${PROJECT_SOURCE_DIR}/wharf/base/mutex.h"
   "${PROJECT_SOURCE_DIR}/wharf/base/status.h")
+target_link_libraries(wharf_common_headers PRIVATE ${common_libraries})
+target_precompile_headers(wharf_common_headers PRIVATE ${common_headers})
 wharf_know_precompiled(wharf_common_headers)
 function(wharf_precompile name)
   target_precompile_headers(wharf_${name} REUSE_FROM wharf_common_headers)
@@ -79,25 +91,31 @@ function(wharf_check_headers name)
   endif()
 endfunction()
 
-# What is run briefly is compiled quickly: -O1 takes two thirds of the time of -O3, and nothing of ours that counts is in it.
+# wharf_compile_quickly(TARGET [-O0]): what is run briefly is compiled quickly: -O1 takes two thirds of the time of -O3, -O0
+# half. Tests that compute much themselves, or have Eigen do it, are OPTIMISED and take -O1.
 function(wharf_compile_quickly target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  set(level -O1)
+  if(ARGC GREATER 1)
+    set(level ${ARGV1})
+  endif()
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level}>)
   wharf_know_precompiled(${target})
 endfunction()
 
-# GoogleTest's headers take a third of the time of a test: compiled once, for every test.
+# GoogleTest's headers and the common ones take half of the time of a test: compiled once, for every test.
 if(WHARF_TESTS)
   add_executable(wharf_test_headers ${CMAKE_BINARY_DIR}/precompiled.cc)
-  target_link_libraries(wharf_test_headers PRIVATE GTest::gmock GTest::gtest GTest::gtest_main)
-  target_precompile_headers(wharf_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h> <functional> <map> <string>)
-  wharf_compile_quickly(wharf_test_headers)
+  target_include_directories(wharf_test_headers PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(wharf_test_headers PRIVATE GTest::gmock GTest::gtest GTest::gtest_main ${common_libraries})
+  target_precompile_headers(wharf_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h> ${common_headers})
+  wharf_compile_quickly(wharf_test_headers -O0)
 endif()
 
 function(wharf_test room)
   if(NOT WHARF_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISED" "TIMEOUT" "SOURCES;DEPS" ${ARGN})
   list(GET ARG_SOURCES 0 first)
   get_filename_component(stem ${first} NAME_WE)
   set(target ${room}_${stem})
@@ -106,8 +124,12 @@ function(wharf_test room)
   target_include_directories(${target} SYSTEM PRIVATE ${RAPIDCHECK_INCLUDE})
   target_link_libraries(${target} PRIVATE wharf::${room} ${ARG_DEPS} GTest::gmock GTest::gtest GTest::gtest_main
                                           ${RAPIDCHECK_LIBRARY})
-  wharf_compile_quickly(${target})
-  target_precompile_headers(${target} REUSE_FROM wharf_test_headers)
+  if(ARG_OPTIMISED)
+    wharf_compile_quickly(${target})
+  else()
+    wharf_compile_quickly(${target} -O0)
+    target_precompile_headers(${target} REUSE_FROM wharf_test_headers)
+  endif()
   add_test(NAME ${room}.${stem} COMMAND ${target})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)

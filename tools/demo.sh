@@ -1,6 +1,6 @@
 #!/bin/bash
 # `make demo`: builds, runs an unmodified CUDA program (examples/cuda_pose) on this machine's device and through an
-# emulated wireless link in every mode, and ends with a table, a picture and where they are.
+# emulated wireless link in every mode, and ends with a table, a picture, a page and where they are.
 #   WHARF_DEMO_SCENARIOS=indoors,outdoors,fixed    which links (default fixed)
 #   WHARF_DEMO_INFERENCES=10                       measured inferences in the fast modes
 set -euo pipefail
@@ -57,9 +57,10 @@ say "The CUDA program through that link, unmodified: build/default/cuda/cuda_pos
 
 say "The same program in every mode (percall makes thousands of round trips: this takes minutes)"
 "$bin/wharf" bench offload --scenarios "$scenarios" --inferences "$inferences" \
-  --json "$out/offload.json" --plot "$out/offload.svg"
+  --json "$out/offload.json" --plot "$out/offload.svg" --html "$out/offload.html"
 
 say "Written"
 echo "  picture   $PWD/$out/pose.png"
 echo "  rows      $PWD/$out/offload.json"
 echo "  chart     $PWD/$out/offload.svg"
+echo "  page      $PWD/$out/offload.html"

@@ -20,9 +20,12 @@ void Print(const wharf::scene::Frame& frame, const wharf::ar::Results& results) 
       if (metres > 0 && (nearest == 0 || metres < nearest)) nearest = metres;
     }
   }
-  const Eigen::Vector3d at = results.pose ? results.pose->position : Eigen::Vector3d::Zero();
-  std::printf("frame %lld: at (%.1f, %.1f, %.1f) m, nearest %.1f m, %zu boxes\n", static_cast<long long>(frame.index),
-              at.x(), at.y(), at.z(), nearest, results.boxes.size());
+  const wharf::track::PoseEstimate& pose = *results.pose;  // there is one: odometry is among the tasks
+  const Eigen::Vector3d& at = pose.pose.position;
+  std::printf("frame %lld: at (%.1f, %.1f, %.1f) +- %.1f m, %s%s%s, nearest %.1f m, %zu boxes\n",
+              static_cast<long long>(frame.index), at.x(), at.y(), at.z(), pose.PositionSd(),
+              wharf::track::PoseStateName(pose.state), pose.why.empty() ? "" : ": ", std::string(pose.why).c_str(),
+              nearest, results.boxes.size());
 }
 
 absl::Status Run(const std::string& networks, const std::string& server, const std::string& folder) {

@@ -18,7 +18,9 @@ import subprocess
 import threading
 import unittest
 
-from wharf_fixture import BIN, PATIENCE, EndToEndTest, children, end_gently, environment, wait_until
+from ar_server import ArServer
+from wharf_fixture import (BIN, PATIENCE, PROGRAMS, SANITIZER, SOURCE, EndToEndTest, children, command_line, environment,
+                           serving_process, wait_until)
 
 STREET = (pathlib.Path(__file__).parent / "testdata" / "street_448x128.jpg").read_bytes()
 NOISE = random.Random(1).randbytes
@@ -81,25 +83,6 @@ class RawClient:
         return kinds
 
 
-class ArServer:
-    def __init__(self, folder, name, *options, command=("ar", "serve")):
-        self.log = folder / f"{name}.log"
-        with open(self.log, "w") as log:
-            self.process = subprocess.Popen(
-                [BIN / "wharf", *command, "--listen", "127.0.0.1:0", "--largest-batch", "2", *map(str, options)],
-                stdout=subprocess.PIPE, stderr=log, text=True, env=environment(folder))
-        line = self.process.stdout.readline().strip()
-        if " at " not in line:
-            raise AssertionError(f"the server did not start: {line!r} {self.log.read_text()}")
-        self.address = line.rsplit(" ", 1)[1]
-
-    def said(self, what):
-        return self.log.read_text().count(what)
-
-    def stop(self):
-        return end_gently(self.process)
-
-
 class ArTest(EndToEndTest):
     def serve_ar(self, name="server", *options, **named):
         server = ArServer(self.folder, name, *options, **named)
@@ -140,6 +123,10 @@ class Clients(ArTest):
         own = self.run_client(server, "--video", street, "--tasks", "depth,odometry,boxes")
         self.assertEqual(own["frames"], 120)
         self.assertEqual([task["task"] for task in own["tasks"]], ["depth", "odometry", "boxes"])
+        pose = own["pose"]
+        self.assertEqual(sum(pose[state + "_frames"] for state in ("initialising", "good", "unreliable")), 120)
+        self.assertEqual(len(pose["covariance"]), 36)
+        self.assertEqual(pose["why"] == "", pose["state"] == "good")
         def agreed():  # on a machine that is slow enough two seconds are over before the server makes its first plan
             found = self.run_client(server, "--video", street, "--tasks", "depth", "--sla", "10")
             self.assertEqual(found["frames"], 120)
@@ -147,6 +134,12 @@ class Clients(ArTest):
             return found["offloads"] > 0
         wait_until(agreed, "an offload")
         self.assertEqual(server.stop(), 0)
+
+    def test_a_pose_that_nothing_was_measured_for_says_so(self):
+        alone = self.run_client(self.serve_ar(), "--video", self.street(), "--tasks", "depth,odometry", "--policy", "la")
+        self.assertEqual(alone["pose"]["state"], "initialising")
+        self.assertEqual(alone["pose"]["initialising_frames"], 120)
+        self.assertIn("too few measurements", alone["pose"]["why"])
 
     def test_a_view_of_both_kinds(self):
         server, street, view = self.serve_ar(), self.street(), self.folder / "view.png"
@@ -157,25 +150,24 @@ class Clients(ArTest):
             self.assertEqual(done.returncode, 0, done.stderr)
             header = view.read_bytes()[:24]
             self.assertEqual(header[:8], b"\x89PNG\r\n\x1a\n")
-            self.assertEqual(struct.unpack(">II", header[16:]), (2 * 448, 128 + 64))
+            self.assertEqual(struct.unpack(">II", header[16:]), (1280, 624))
             view.unlink()
         video = self.folder / "view.mp4"
         done = self.command("ar", "view", "--video", street, "--tasks", "boxes", "--out", video)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(video.read_bytes()[4:8], b"ftyp")
 
-    def test_a_program_that_links_wharf(self):
-        """examples/ar_app, with pictures of a camera's size: it fits them to the networks."""
-        server, folder, networks = self.serve_ar(), self.folder / "wide", BIN.parent / "share" / "wharf" / "ar"
-        done = self.command("ar", "render", "--category", "L/L", "--frames", "0:59", "--size", "832x256", "--out", folder)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        def app(*arguments):
-            return subprocess.run([BIN / "ar_app", *arguments], capture_output=True, text=True, timeout=PATIENCE)
-        done = app(networks, server.address, folder)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("frame 29: at (", done.stdout)
-        self.assertTrue(done.stdout.endswith("60 frames\n"), done.stdout)
-        self.assertEqual(app(self.folder, server.address, folder).returncode, 1)  # no networks there
+    def test_who_comes_to_the_wrong_server_is_told_the_right_one(self):
+        ar, other = self.serve_ar(), self.serve()
+        self.assert_one_clear_line(self.command("ar", "client", "--server", other.address, "--synthetic", "L/L:0", "--tasks",
+                                                "boxes"), "what answers there is `wharf serve`", "wharf ar serve")
+        model = SOURCE / "wharf" / "exec" / "testdata" / "tiny" / "model.onnx"
+        for command in (["run", "--server", ar.address, "--", PROGRAMS / "looper", 3],
+                        ["split", model, "--server", ar.address, "--random"],
+                        ["pipeline", "load", "--server", ar.address, "--rate", 5, "--seconds", 1]):
+            done = self.command(*command)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("what answers there is `wharf ar serve`", done.stderr)
 
     def test_an_accuracy_of_another_task_is_refused_in_one_line(self):
         server = self.serve_ar()
@@ -283,13 +275,21 @@ class WrongClients(ArTest):
                     while answered < 3:
                         answered += client.read()[0] in (RESULT, FAILED)
 
+    def test_the_server_has_given_up_what_it_does_not_need(self):
+        """Every thread's system calls are filtered, also of those that were there before."""
+        if SANITIZER:
+            self.skipTest("policies are weaker under a sanitizer")
+        for task in pathlib.Path(f"/proc/{serving_process(self.server.process.pid)}/task").iterdir():
+            self.assertRegex((task / "status").read_text(), r"Seccomp:\s2\n", task)
+
     def test_a_bug_in_the_picture_decoder(self):
         """Its process dies; that is the end of one session."""
         with RawClient(self.server).say(hello(DEPTH)) as client:
             self.assertEqual(client.read()[0], WELCOME)
             client.say(picture(0, DEPTH))
             self.assertEqual(client.read()[0], RESULT)
-            for decoder in children(self.server.process.pid):  # the only client's
+            [starter] = [child for child in children(self.server.process.pid) if b"starter" in command_line(child)]
+            for decoder in children(starter):  # the only client's
                 os.kill(decoder, signal.SIGKILL)  # not SIGSEGV, which a sanitizer would report
             with self.others_get_everything():
                 client.say(picture(1, DEPTH))

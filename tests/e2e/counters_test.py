@@ -38,6 +38,18 @@ class Counters(EndToEndTest):
         calls = {mode: self.per_round(mode)["calls"] for mode in ("percall", "cached", "posted")}
         self.assertEqual(len(set(calls.values())), 1, calls)
 
+    def test_calls_are_counted_as_the_mode_has_them_done(self):
+        stats = {mode: self.stats(self.server, "looper", MORE, mode=mode) for mode in ("percall", "cached", "posted")}
+        for mode in ("percall", "cached"):
+            self.assertEqual((stats[mode]["posted_calls"], stats[mode]["posted_operations"]), (0, 0), mode)
+        self.assertEqual(stats["percall"]["blocking_calls"], stats["percall"]["calls"])
+        self.assertEqual(stats["percall"]["blocking_round_trips"], stats["percall"]["calls"])
+        self.assertEqual(stats["cached"]["blocking_round_trips"], stats["cached"]["blocking_calls"])
+        self.assertEqual(stats["cached"]["local_calls"], stats["posted"]["local_calls"])
+        self.assertGreaterEqual(stats["posted"]["posted_operations"], stats["posted"]["posted_calls"])
+        for of_mode in stats.values():
+            self.assertEqual(sum(of_mode["per_function"].values()), of_mode["calls"] + of_mode["compiler_calls"])
+
     def test_an_inference_of_cuda_pose_waits_only_for_its_copies_and_synchronisations(self):
         scene = SOURCE / "examples" / "cuda_pose" / "scene.png"
 
@@ -75,7 +87,13 @@ class Counters(EndToEndTest):
         self.assertLessEqual(stats["blocking_round_trips"], 1)
 
     def test_replay_as_published_runs(self):
-        self.assertEqual(self.stats(self.server, "looper", 20, mode="replay_speculative")["mode"], "replay_speculative")
+        server = self.serve("--unsafe-replay")
+        self.assertEqual(self.stats(server, "looper", 20, mode="replay_speculative")["mode"], "replay_speculative")
+        self.assertEqual(self.stats(None, "looper", 20, mode="replay_speculative")["mode"], "replay_speculative")
+
+    def test_a_server_has_replay_as_published_only_if_it_was_told_to(self):
+        done = self.run_program(self.server, "looper", 20, options=["--mode", "replay_speculative"])
+        self.assert_one_clear_line(done, "--unsafe-replay", "--mode replay")
 
     def test_the_library_that_programs_load_has_no_baselines(self):
         variables = {**(environment(self.folder) or os.environ), "LD_LIBRARY_PATH": str(BIN.parent / "lib" / "wharf"),

@@ -3,10 +3,11 @@
 import os
 import signal
 import socket
+import subprocess
 import time
 import unittest
 
-from wharf_fixture import PATIENCE, PROGRAMS, EndToEndTest, children, wait_until
+from wharf_fixture import BIN, PATIENCE, PROGRAMS, EndToEndTest, children, environment, wait_until
 
 ROUNDS = 10**9  # for ever
 
@@ -115,6 +116,32 @@ class Misbehaviour(EndToEndTest):
         self.assertRegex(wild.stderr, "the device faulted .*Write.*not device memory")
 
 
+class SelfSigned(EndToEndTest):
+    def fingerprint(self, folder):
+        shown = subprocess.run(["openssl", "x509", "-in", folder / "server.crt", "-noout", "-fingerprint", "-sha256"],
+                               capture_output=True, text=True, check=True, timeout=PATIENCE)
+        return shown.stdout.strip().partition("=")[2]  # AB:CD:...
+
+    def test_a_client_trusts_the_fingerprint_and_nothing_else(self):
+        folder = self.folder / "tls"
+        server = self.serve(f"--tls-self-signed={folder}")
+        pin = self.fingerprint(folder)
+        done = self.run_program(server, "looper", 1, options=["--tls-pin", pin])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        other = "sha256:" + "0" * 64
+        self.assert_one_clear_line(self.run_program(server, "looper", 1, options=["--tls-pin", other]), "--tls-pin",
+                                   pin.replace(":", "").lower())
+        self.assert_one_clear_line(self.run_program(server, "looper", 1, options=["--tls-pin", "abc"]), "fingerprint")
+        self.assert_one_clear_line(self.run_program(server, "looper", 1, options=["--tls"]), "certificate")
+        variables = {"WHARF_SERVER": server.address, "WHARF_TLS": "1", "WHARF_TLS_PIN": pin}
+        done = subprocess.run([BIN / "wharf", "run", "--", PROGRAMS / "looper", "1"], capture_output=True, text=True,
+                              timeout=PATIENCE, env={**(environment(self.folder) or os.environ), **variables})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(server.stop(), 0)
+        self.serve(f"--tls-self-signed={folder}")
+        self.assertEqual(self.fingerprint(folder), pin)
+
+
 class ClearLines(EndToEndTest):
     def test_no_server(self):
         with socket.socket() as unused:
@@ -175,6 +202,20 @@ class ClearLines(EndToEndTest):
         done = self.command("run", "--local", "--", self.folder)
         self.assertEqual(done.returncode, 126)
         self.assert_one_clear_line(done, str(self.folder), "is a directory")
+
+    def test_source_files_are_no_programs(self):
+        for name, way in (("blur.cu", "nvcc"), ("infer.py", "python3")):
+            source = self.folder / name
+            source.write_text("")
+            done = self.command("run", "--local", "--", source)
+            self.assertEqual(done.returncode, 126)
+            self.assert_one_clear_line(done, name, way)
+
+    def test_a_program_that_cannot_be_measured(self):
+        done = self.command("bench", "offload", "--program", "/bin/true", "--device", "soft")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('/bin/true with --inferences 1 --json FILE must make one inference and write {"latency_ms": [ms]}',
+                      done.stderr)
 
     def test_a_command_there_is_not(self):
         done = self.command("bogus")

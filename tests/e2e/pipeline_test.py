@@ -4,18 +4,17 @@ Workers are killed, links are cut, etcd is restarted, while requests come: every
 dropped, and afterwards they are answered in time again. Needs root (network namespaces) and Debian's etcd-server.
 """
 
-import contextlib
+import itertools
 import json
 import os
 import pathlib
 import random
 import shutil
-import socket
 import subprocess
 import tempfile
 import unittest
 
-from wharf_fixture import BIN, PATIENCE, environment, wait_until
+from wharf_fixture import BIN, PATIENCE, environment, free_port, sandbox, wait_until
 
 ETCD = "/usr/bin/etcd"
 WHARF = str(BIN / "wharf")
@@ -43,14 +42,18 @@ def why_not():
     return None
 
 
+_networks = itertools.count()  # the kernel removes a network's links some time after it was told to: names are used once
+
+
 class Network:
     """Hosts behind a bridge: 10.213.N.1 is the test itself, 10.213.N.2 and on are namespaces."""
 
     def __init__(self, hosts):
         self.subnet = f"10.213.{random.randrange(1, 255)}"
-        self.bridge = f"whb{os.getpid()}"[:15]
-        self.hosts = [f"wharf-{os.getpid()}-{i}" for i in range(hosts)]
-        self.links = [f"wh{os.getpid()}v{i}"[:15] for i in range(hosts)]
+        name = f"{os.getpid()}n{next(_networks)}"
+        self.bridge = f"whb{name}"[:15]
+        self.hosts = [f"wharf-{name}-{i}" for i in range(hosts)]
+        self.links = [f"w{name}v{i}"[:15] for i in range(hosts)]
 
     def address(self, host):
         return f"{self.subnet}.{host + 2}"
@@ -81,15 +84,6 @@ class Network:
         for host, there in ((one, other), (other, one)):
             run("ip", "-n", self.hosts[host], "route", "add" if is_cut else "del", "blackhole",
                 f"{self.address(there)}/32")
-
-
-def free_port(address):
-    """Nobody listens there now, nor is likely to soon: below those the kernel gives to whoever asks for any."""
-    while True:
-        port = random.randrange(10000, 30000)
-        with contextlib.closing(socket.socket()) as probe, contextlib.suppress(OSError):
-            probe.bind((address, port))
-            return port
 
 
 @unittest.skipIf(why_not(), why_not())
@@ -169,7 +163,7 @@ class PipelineTest(unittest.TestCase):
         before = self.log(name).count("pipeline worker")
         def registered():
             if self.processes.get(name) is None or self.processes[name].poll() is not None:  # etcd was not there yet
-                self.start(name, WHARF, "pipeline", "worker", "--name", name, "--listen",
+                self.start(name, WHARF, "pipeline", "worker", sandbox(), "--name", name, "--listen",
                            f"{self.network.address(host)}:{PORT}", "--class", self.SPEEDS[self.CLASSES[host]], "--lease",
                            str(LEASE), "--etcd", self.etcd, "--token-file", str(self.worker_token), "--cache-dir",
                            str(self.folder / name), *self.server_tls(name, self.network.address(host)), host=host)
@@ -207,7 +201,7 @@ class PipelineTest(unittest.TestCase):
 
     def serve(self):
         self.address = f"127.0.0.1:{free_port('127.0.0.1')}"
-        self.start("serve", WHARF, "pipeline", "serve", str(self.folder / "plan.json"), "--profiles",
+        self.start("serve", WHARF, "pipeline", "serve", sandbox(), str(self.folder / "plan.json"), "--profiles",
                    str(self.folder / "lab"), "--etcd", self.etcd, "--listen", self.address, "--token-file",
                    str(self.token), "--worker-token-file", str(self.worker_token),
                    *self.server_tls("serve", "127.0.0.1"))
@@ -243,6 +237,8 @@ class PipelineTest(unittest.TestCase):
         self.serve()
         self.await_service()
 
+        # A worker opens no file; its keeper does.
+        self.assertTrue(list(self.folder.glob("w*/models/*.onnx")))
         finish = self.load(seconds=4)  # a slow worker dies and comes back
         self.kill("w1")
         self.start_worker(1)

@@ -10,8 +10,10 @@ import functools
 import json
 import os
 import pathlib
+import random
 import re
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -48,6 +50,15 @@ def wait_until(condition, what, patience=PATIENCE):
     raise AssertionError(f"never happened: {what}")
 
 
+def free_port(address):
+    """Nobody listens there now, nor is likely to soon: below those the kernel gives to whoever asks for any."""
+    while True:
+        port = random.randrange(10000, 30000)
+        with contextlib.closing(socket.socket()) as probe, contextlib.suppress(OSError):
+            probe.bind((address, port))
+            return port
+
+
 def end_gently(process):
     """Asks a server to end; its exit status."""
     if process.poll() is None:
@@ -72,11 +83,27 @@ def children(pid):
     return found
 
 
+def command_line(pid):
+    """The words; none if it is gone."""
+    with contextlib.suppress(OSError):
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    return []
+
+
+def serving_process(pid):
+    """Of a server of one process: itself, or what its guard has started, with the same command line."""
+    return next((child for child in children(pid) if command_line(child) == command_line(pid)), pid)
+
+
 @functools.cache
+def strong_sandbox():
+    """Whether this machine permits it: a container may have no name spaces."""
+    return subprocess.run([BIN / "wharf", "doctor", "--sandbox"], stdout=subprocess.DEVNULL).returncode == 0
+
+
 def sandbox():
-    """As strong as this machine permits: a container may have no name spaces."""
-    strong = subprocess.run([BIN / "wharf", "doctor", "--sandbox"], stdout=subprocess.DEVNULL).returncode == 0
-    return f"--sandbox={'strong' if strong else 'weak'}"
+    """As strong as this machine permits."""
+    return f"--sandbox={'strong' if strong_sandbox() else 'weak'}"
 
 
 class Server:
@@ -197,10 +224,10 @@ class EndToEndTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(file.read_text())
 
-    def assert_one_clear_line(self, done, *needles):
+    def assert_one_clear_line(self, done, *needles, program="wharf"):
         """It failed, and said so in one line of its own that contains every needle."""
         self.assertNotEqual(done.returncode, 0)
-        lines = [line for line in done.stderr.splitlines() if line.startswith("wharf: ")]
+        lines = [line for line in done.stderr.splitlines() if line.startswith(f"{program}: ")]
         self.assertEqual(len(lines), 1, done.stderr)
         for needle in needles:
             self.assertIn(needle, lines[0])

@@ -5,6 +5,7 @@
 
 #include "wharf/base/mutex.h"
 #include "wharf/cli/common/app.h"
+#include "wharf/cli/common/ar_command.h"
 #include "wharf/cli/common/commands.h"
 #include "wharf/cli/common/model_program.h"
 #include "wharf/cli/common/pipeline_command.h"
@@ -13,15 +14,36 @@
 namespace wharf::cli {
 namespace {
 
-constexpr const char* kDescription = R"(Wharf runs CUDA programs on a GPU elsewhere, or on no GPU at all.
+constexpr const char* kDescription =
+    R"(Wharf lets weak devices run their neural networks on servers: CUDA programs on a GPU elsewhere or on no
+GPU at all, models of which device and server compute a part each, tasks of AR clients, pipelines over several machines.
 
-  wharf run --local -- ./program args…                on this CPU
+  wharf run --local -- ./program args…                a CUDA program on this CPU
   wharf serve                                         offer this machine's GPU or CPU on 127.0.0.1:7070
-  wharf run --server HOST:7070 -- ./program args…     on that machine, from one without GPU, driver or CUDA
+  wharf run --server HOST:7070 -- ./program args…     the program there, from a machine without GPU, driver or CUDA
+  wharf split MODEL.onnx --server HOST:7070 --random  a model on both
+  wharf ar serve, wharf ar client                     depth, pose and boxes for every frame of a camera
+  wharf pipeline init                                 models on pools of fast and slow machines
   wharf doctor                                        what works here, and how to mend what does not)";
 
 constexpr const char* kMainFooter =
     "`wharf COMMAND --help` explains a command. Exit codes: 0 fine, 1 failed, 2 wrong usage.";
+
+// What `wharf --help` shows together.
+constexpr std::pair<const char*, const char*> kGroups[] = {{"run", "Offload CUDA programs"},
+                                                           {"trace", "Offload CUDA programs"},
+                                                           {"serve", "Offload CUDA programs"},
+                                                           {"api", "Offload CUDA programs"},
+                                                           {"split", "Split models"},
+                                                           {"profile", "Split models"},
+                                                           {"plan", "Split models"},
+                                                           {"explain", "Split models"},
+                                                           {"ar", "Augmented reality"},
+                                                           {"pipeline", "Pipelines"},
+                                                           {"link", "Tools"},
+                                                           {"bench", "Tools"},
+                                                           {"doctor", "Tools"},
+                                                           {"completion", "Tools"}};
 
 // `wharf serve --ar` is another name of `wharf ar serve`. Removes the flag.
 bool TakesArClients(std::vector<std::string>& arguments) {
@@ -36,17 +58,21 @@ int Main(int argc, char** argv) {
   AddRunCommand(app, program);
   AddTraceCommand(app, program);
   AddServeCommand(app);
+  AddApiCommand(app);
+  AddPlanCommands(app);
+  ArCommand(app);
+  AddPipelineInitCommand(app);
+  AddPipelinePlanCommand(app);
+  AddPipelineSimulateCommand(app);
   AddLinkCommand(app);
   AddBenchCommand(app);
   AddBenchSplitCommand(app);
   AddBenchPipelineCommand(app);
-  AddPlanCommands(app);
-  AddPipelinePlanCommand(app);
-  AddPipelineSimulateCommand(app);
   AddModelCommands(app);
-  AddApiCommand(app);
   AddDoctorCommand(app);
+  AddCompletionCommand(app);
   AddWorkerCommand(app);
+  for (const auto& [command, group] : kGroups) app.get_subcommand(command)->group(group);
   std::vector<std::string> arguments(argv + 1, argv + argc);
   if (const std::string command = argc > 1 ? arguments[0] : ""; command == "run" || command == "trace") {
     std::vector<std::string> options(arguments.begin() + 1, arguments.end());

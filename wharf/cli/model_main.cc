@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   wharf::cli::AddSplitCommand(app);
   wharf::cli::AddModelWorkerCommand(app);
   wharf::cli::AddModelDevicesCommand(app);
+  wharf::cli::AddModelCompletionCommand(app);
   wharf::cli::AddPipelineProfileCommand(app);
   wharf::cli::AddPipelineWorkerCommand(app);
   wharf::cli::AddPipelineServeCommand(app);
@@ -27,6 +28,7 @@ int main(int argc, char** argv) {
   wharf::cli::AddArViewCommand(app);
   wharf::cli::AddArEvaluateCommand(app);
   wharf::cli::AddArLatencyCommand(app);
+  wharf::cli::AddArPosesCommand(app);
   wharf::cli::AddArTrackersCommand(app);
   wharf::cli::AddBenchMultitaskCommand(app);
   wharf::cli::AddBenchServingCommand(app);

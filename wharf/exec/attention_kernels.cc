@@ -78,11 +78,11 @@ Result MergeAttention(const Call& call) {
   return Outputs{products.div_(sum)};
 }
 
-constexpr NamedKernel kKernels[] = {
+constexpr NamedKernel kAttentionKernels[] = {
     {"Attention", Attention}, {"MergeAttention", MergeAttention}, {"PartialAttention", PartialAttention}};
 
 }  // namespace
 
-std::span<const NamedKernel> AttentionKernels() { return kKernels; }
+std::span<const NamedKernel> AttentionKernels() { return kAttentionKernels; }
 
 }  // namespace wharf::exec

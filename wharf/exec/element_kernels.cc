@@ -122,7 +122,7 @@ Result IsInf(const Call& call) {
 
 Result Where(const Call& call) { return Outputs{at::where(call.in[0], call.in[1], call.in[2])}; }
 
-constexpr NamedKernel kKernels[] = {
+constexpr NamedKernel kElementKernels[] = {
     {"Abs", Unary<at::abs>},
     {"Acos", Unary<at::acos>},
     {"Acosh", Unary<at::acosh>},
@@ -190,6 +190,6 @@ constexpr NamedKernel kKernels[] = {
 
 }  // namespace
 
-std::span<const NamedKernel> ElementKernels() { return kKernels; }
+std::span<const NamedKernel> ElementKernels() { return kElementKernels; }
 
 }  // namespace wharf::exec

@@ -86,14 +86,17 @@ Result Split(const Call& call) {
   return Outputs(at::split_with_sizes(call.in[0], sizes, axis));
 }
 
-// Where the elements of an axis of `size` come from that is padded: the nearest element, or the one mirrored at the
-// border.
-std::vector<int64_t> PaddedIndices(int64_t size, int64_t begin, int64_t end, bool reflect) {
+// Where the elements of an axis of `size` come from that is padded: the nearest element (edge), the one mirrored at the
+// border (reflect), or the one that comes if the axis is a ring (wrap).
+std::vector<int64_t> PaddedIndices(int64_t size, int64_t begin, int64_t end, std::string_view mode) {
   std::vector<int64_t> indices;
   for (int64_t i = -begin; i < size + end; ++i) {
     const int64_t period = std::max<int64_t>(1, 2 * (size - 1));
     const int64_t turn = ((i % period) + period) % period;
-    indices.push_back(reflect ? std::min(turn, period - turn) : std::clamp<int64_t>(i, 0, size - 1));
+    const int64_t around = ((i % size) + size) % size;
+    indices.push_back(mode == "reflect" ? std::min(turn, period - turn)
+                      : mode == "wrap"  ? around
+                                        : std::clamp<int64_t>(i, 0, size - 1));
   }
   return indices;
 }
@@ -115,8 +118,8 @@ Result Pad(const Call& call) {
   for (int64_t axis = 0; axis < rank; ++axis) {
     if (pads[axis] == 0 && pads[axis + rank] == 0) continue;
     if (x.size(axis) == 0) return InvalidArgument("padding an axis of length 0 by its own elements");
-    result = at::index_select(
-        result, axis, Indices(PaddedIndices(x.size(axis), pads[axis], pads[axis + rank], mode == "reflect"), x));
+    result =
+        at::index_select(result, axis, Indices(PaddedIndices(x.size(axis), pads[axis], pads[axis + rank], mode), x));
   }
   return Outputs{result};
 }
@@ -168,7 +171,7 @@ Result SpaceToDepth(const Call& call) {
                      .reshape({x.size(0), x.size(1) * block * block, rows, columns})};
 }
 
-constexpr NamedKernel kKernels[] = {
+constexpr NamedKernel kLayoutKernels[] = {
     {"Concat", Concat}, {"DepthToSpace", DepthToSpace},     {"Expand", Expand},     {"Flatten", Reshape},
     {"Gather", Gather}, {"GatherElements", GatherElements}, {"Pad", Pad},           {"Reshape", Reshape},
     {"Slice", Slice},   {"SpaceToDepth", SpaceToDepth},     {"Split", Split},       {"Squeeze", Reshape},
@@ -177,6 +180,6 @@ constexpr NamedKernel kKernels[] = {
 
 }  // namespace
 
-std::span<const NamedKernel> LayoutKernels() { return kKernels; }
+std::span<const NamedKernel> LayoutKernels() { return kLayoutKernels; }
 
 }  // namespace wharf::exec

@@ -115,7 +115,7 @@ std::vector<int64_t> SpatialAxes(const at::Tensor& x) {
 Result GlobalAveragePool(const Call& call) { return Outputs{at::mean(call.in[0], SpatialAxes(call.in[0]), true)}; }
 Result GlobalMaxPool(const Call& call) { return Outputs{at::amax(call.in[0], SpatialAxes(call.in[0]), true)}; }
 
-constexpr NamedKernel kKernels[] = {
+constexpr NamedKernel kMatrixKernels[] = {
     {"ArgMax", ArgReduce},
     {"ArgMin", ArgReduce},
     {"BatchNormalization", BatchNorm},
@@ -143,6 +143,6 @@ constexpr NamedKernel kKernels[] = {
 
 }  // namespace
 
-std::span<const NamedKernel> MatrixKernels() { return kKernels; }
+std::span<const NamedKernel> MatrixKernels() { return kMatrixKernels; }
 
 }  // namespace wharf::exec

@@ -38,6 +38,10 @@ double Position(std::string_view mode, const Along& along, double i) {
     if (along.out == 1) return 0.5 * (along.start + along.end) * last_in;
     return along.start * last_in + i * (along.end - along.start) * last_in / static_cast<double>(along.out - 1);
   }
+  if (mode == "half_pixel_symmetric") {  // the same for the middle of the image, however the size was rounded
+    const double rounded = static_cast<double>(along.out) / (along.scale * static_cast<double>(along.in));
+    return static_cast<double>(along.in) / 2 * (1 - rounded) + (i + 0.5) / along.scale - 0.5;
+  }
   if (mode == "pytorch_half_pixel" && along.out == 1) return 0;
   return (i + 0.5) / along.scale - 0.5;
 }

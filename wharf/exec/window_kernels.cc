@@ -211,14 +211,14 @@ Result AveragePool(const Call& call) {
   return Outputs{y};
 }
 
-constexpr NamedKernel kKernels[] = {{"AveragePool", AveragePool},
-                                    {"Conv", Conv},
-                                    {"ConvTranspose", ConvTranspose},
-                                    {"MaxPool", MaxPool},
-                                    {"Resize", Resize}};
+constexpr NamedKernel kWindowKernels[] = {{"AveragePool", AveragePool},
+                                          {"Conv", Conv},
+                                          {"ConvTranspose", ConvTranspose},
+                                          {"MaxPool", MaxPool},
+                                          {"Resize", Resize}};
 
 }  // namespace
 
-std::span<const NamedKernel> WindowKernels() { return kKernels; }
+std::span<const NamedKernel> WindowKernels() { return kWindowKernels; }
 
 }  // namespace wharf::exec

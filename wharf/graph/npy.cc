@@ -1,7 +1,11 @@
 #include "wharf/graph/npy.h"
 
+#include <fmt/ranges.h>
+#include <zlib.h>
+
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <optional>
 
 namespace wharf::graph {
@@ -24,14 +28,15 @@ std::optional<std::string_view> After(std::string_view header, std::string_view 
   return header;
 }
 
+struct Known {
+  std::string_view text;
+  ElementType element;
+};
+constexpr Known kKnown[] = {{"<f4", ElementType::kFloat}, {"<f8", ElementType::kDouble}, {"|i1", ElementType::kInt8},
+                            {"|u1", ElementType::kUint8}, {"<i2", ElementType::kInt16},  {"<i4", ElementType::kInt32},
+                            {"<i8", ElementType::kInt64}, {"|b1", ElementType::kBool}};
+
 absl::StatusOr<ElementType> ElementOf(std::string_view description) {
-  struct Known {
-    std::string_view text;
-    ElementType element;
-  };
-  constexpr Known kKnown[] = {{"<f4", ElementType::kFloat}, {"<f8", ElementType::kDouble}, {"|i1", ElementType::kInt8},
-                              {"|u1", ElementType::kUint8}, {"<i2", ElementType::kInt16},  {"<i4", ElementType::kInt32},
-                              {"<i8", ElementType::kInt64}, {"|b1", ElementType::kBool}};
   for (const Known& known : kKnown) {
     if (known.text == description) return known.element;
   }
@@ -68,6 +73,28 @@ absl::StatusOr<std::pair<std::string_view, size_t>> HeaderOf(std::string_view fi
   return std::pair(file.substr(begin, length), begin + length);
 }
 
+std::string_view DescriptionOf(ElementType element) {
+  return std::find_if(std::begin(kKnown), std::end(kKnown),
+                      [&](const Known& known) { return known.element == element; })
+      ->text;
+}
+
+// Numbers of so many bytes, the lowest first.
+void Append(std::vector<std::byte>& to, std::initializer_list<std::pair<uint64_t, int>> numbers) {
+  for (const auto& [number, bytes] : numbers) {
+    for (int i = 0; i < bytes; ++i) to.push_back(static_cast<std::byte>(number >> (8 * i)));
+  }
+}
+
+void Append(std::vector<std::byte>& to, std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+uint32_t Crc32(std::span<const std::byte> bytes) {
+  return static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
+}
+
 }  // namespace
 
 bool IsNpy(std::span<const std::byte> bytes) {
@@ -94,6 +121,66 @@ absl::StatusOr<Constant> ParseNpy(std::span<const std::byte> bytes) {
   }
   constant.bytes = std::make_shared<const std::vector<std::byte>>(elements.begin(), elements.end());
   return constant;
+}
+
+std::vector<std::byte> ToNpy(const Constant& array) {
+  constexpr size_t kAlignment = 64;  // of the elements
+  const Shape& shape = array.type.shape;
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", DescriptionOf(array.type.element),
+                  fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  const size_t before = kVersionEnd + 2 + header.size() + 1;
+  header.append((kAlignment - before % kAlignment) % kAlignment, ' ');
+  header += '\n';
+  std::vector<std::byte> file;
+  Append(file, kMagic);
+  Append(file, {{1, 1}, {0, 1}, {header.size(), 2}});
+  Append(file, header);
+  file.insert(file.end(), array.bytes->begin(), array.bytes->end());
+  return file;
+}
+
+// Source: PKWARE's APPNOTE.TXT, 4.3.7, 4.3.12 and 4.3.16: each file behind a header, a directory of all, its end.
+absl::StatusOr<std::vector<std::byte>> ToNpz(std::span<const std::pair<std::string, Constant>> arrays) {
+  constexpr uint64_t kVersion = 20, kUtf8 = 0x800, kStored = 0, kNewYear1980 = 0x21, kMostName = 60'000;
+  constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max();
+  if (arrays.size() > std::numeric_limits<uint16_t>::max()) return ResourceExhausted("too many arrays for one archive");
+  std::vector<std::byte> archive, directory;
+  for (const auto& [array_name, array] : arrays) {
+    const std::string name = array_name + ".npy";
+    if (name.size() > kMostName) return InvalidArgument("an array's name of {} bytes", name.size());
+    const std::vector<std::byte> file = ToNpy(array);
+    const uint64_t place = archive.size();
+    if (place + file.size() + directory.size() + 2 * kMostName > kMost) {
+      return ResourceExhausted("arrays of more than 4 GiB do not fit in one archive");
+    }
+    const auto about = [&](std::vector<std::byte>& to) {
+      Append(to, {{kVersion, 2},
+                  {kUtf8, 2},
+                  {kStored, 2},
+                  {0, 2},
+                  {kNewYear1980, 2},
+                  {Crc32(file), 4},
+                  {file.size(), 4},
+                  {file.size(), 4},
+                  {name.size(), 2},
+                  {0, 2}});
+    };
+    Append(archive, "PK\3\4");
+    about(archive);
+    Append(archive, name);
+    archive.insert(archive.end(), file.begin(), file.end());
+    Append(directory, "PK\1\2");
+    Append(directory, {{kVersion, 2}});
+    about(directory);
+    Append(directory, {{0, 2}, {0, 2}, {0, 2}, {0, 4}, {place, 4}});
+    Append(directory, name);
+  }
+  const uint64_t begin = archive.size();
+  archive.insert(archive.end(), directory.begin(), directory.end());
+  Append(archive, "PK\5\6");
+  Append(archive, {{0, 2}, {0, 2}, {arrays.size(), 2}, {arrays.size(), 2}, {directory.size(), 4}, {begin, 4}, {0, 2}});
+  return archive;
 }
 
 }  // namespace wharf::graph

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cstring>
+
 namespace wharf::graph {
 namespace {
 
@@ -55,6 +57,44 @@ TEST(Npy, SaysWhatItCannotHold) {
               HasSubstr("malformed"));
   EXPECT_THAT(why(File(Header("<f4", "(2,)"), std::string(8, 0), 9)), HasSubstr("format version 9"));
   EXPECT_EQ(why("text"), "this is no .npy file");
+}
+
+Constant Numbers(const Shape& shape, const std::vector<float>& numbers) {
+  const auto bytes = std::as_bytes(std::span(numbers));
+  return {{ElementType::kFloat, shape}, std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end())};
+}
+
+TEST(Npy, ComesBackFromItsFile) {
+  for (const Shape& shape : std::vector<Shape>{{}, {1}, {1, 1}}) {
+    const auto file = ToNpy(Numbers(shape, {2.5f}));
+    EXPECT_EQ(file.size() % 64, sizeof(float)) << "the elements begin at a multiple of 64";
+    const auto array = ParseNpy(file);
+    ASSERT_TRUE(array.ok()) << ToString(array.status());
+    EXPECT_EQ(array->type, (TensorType{ElementType::kFloat, shape}));
+    EXPECT_THAT(array->As<float>(), ElementsAre(2.5f));
+  }
+}
+
+// What unzip and NumPy make of it is for tests/e2e; here that every array is there whole, under its name.
+TEST(Npy, ArchivesHaveEveryArray) {
+  const auto archive =
+      ToNpz(std::vector<std::pair<std::string, Constant>>{{"a", Numbers({2}, {1, 2})}, {"b/c", Numbers({1, 1}, {3})}});
+  ASSERT_TRUE(archive.ok()) << ToString(archive.status());
+  const std::string text(reinterpret_cast<const char*>(archive->data()), archive->size());
+  EXPECT_TRUE(text.starts_with("PK\3\4"));
+  for (const auto& [name, first] :
+       {std::pair<std::string, float>("a.npy", 1), std::pair<std::string, float>("b/c.npy", 3)}) {
+    const size_t at = text.find(name), begin = at + name.size();
+    ASSERT_NE(at, std::string::npos);
+    ASSERT_EQ(text.compare(begin, 6, "\x93NUMPY"), 0);
+    uint32_t size = 0;  // in the header, before the names' lengths
+    std::memcpy(&size, &text[at - 8], sizeof(size));
+    EXPECT_EQ(Parse(text.substr(begin, size))->As<float>()[0], first);
+  }
+  EXPECT_EQ(ToNpz(std::vector<std::pair<std::string, Constant>>{{std::string(70'000, 'n'), Numbers({1}, {1})}})
+                .status()
+                .code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 // Files that are cut short or changed somewhere are refused, or hold what they say.

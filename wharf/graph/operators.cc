@@ -117,12 +117,21 @@ constexpr OperatorFacts kOperators[] = {
     {"Xor", OperatorKind::kElementWise, 1, ""},
 };
 
+constexpr OperatorFacts kNewer[] = {
+    {"Attention", OperatorKind::kGlobal, 23, "no cache, cap or window; as many heads of keys as of queries"},
+    {"Gelu", OperatorKind::kElementWise, 20, ""},
+    {"GroupNormalization", OperatorKind::kGlobal, 18, ""},
+    {"Mish", OperatorKind::kElementWise, 18, ""},
+    {"RMSNormalization", OperatorKind::kRowWise, 23, ""},
+    {"Swish", OperatorKind::kElementWise, 24, ""},
+};
+
 constexpr OperatorFacts kFused[] = {
-    {"Attention", OperatorKind::kGlobal, kLastOperatorSet, ""},
-    {"Gelu", OperatorKind::kElementWise, kLastOperatorSet, ""},
-    {"Linear", OperatorKind::kRowWise, kLastOperatorSet, ""},
-    {"MergeAttention", OperatorKind::kRowWise, kLastOperatorSet, ""},
-    {"PartialAttention", OperatorKind::kRowWise, kLastOperatorSet, ""},
+    {"Attention", OperatorKind::kGlobal, kSchemaOperatorSet, ""},
+    {"Gelu", OperatorKind::kElementWise, kSchemaOperatorSet, ""},
+    {"Linear", OperatorKind::kRowWise, kSchemaOperatorSet, ""},
+    {"MergeAttention", OperatorKind::kRowWise, kSchemaOperatorSet, ""},
+    {"PartialAttention", OperatorKind::kRowWise, kSchemaOperatorSet, ""},
 };
 
 const OperatorFacts* Find(std::span<const OperatorFacts> operators, std::string_view name) {
@@ -135,6 +144,13 @@ const OperatorFacts* Find(std::span<const OperatorFacts> operators, std::string_
 }  // namespace
 
 std::span<const OperatorFacts> Operators() { return kOperators; }
+
+std::span<const OperatorFacts> NewerOperators() { return kNewer; }
+
+const OperatorFacts* FindInFiles(std::string_view name) {
+  const OperatorFacts* facts = FindOperator(name);
+  return facts != nullptr ? facts : Find(kNewer, name);
+}
 
 std::span<const OperatorFacts> FusedOperators() { return kFused; }
 

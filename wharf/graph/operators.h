@@ -23,13 +23,20 @@ struct OperatorFacts {
   std::string_view note;  // what is not supported, or must be known at import; "" if nothing
 };
 
-// Models of these operator sets are taken; those below kNativeOperatorSet are converted to it first.
-inline constexpr int kFirstOperatorSet = 1, kNativeOperatorSet = 13, kLastOperatorSet = 17;
+// Models of these operator sets are taken; those below kNativeOperatorSet are converted to it by libonnx, whose last
+// set is kSchemaOperatorSet; nodes of newer ones are said in its terms (onnx/newer_sets.h).
+inline constexpr int kFirstOperatorSet = 1, kNativeOperatorSet = 13, kSchemaOperatorSet = 17, kLastOperatorSet = 28;
 
 // Sorted by name.
 std::span<const OperatorFacts> Operators();
 // Null if there is none of that name.
 const OperatorFacts* FindOperator(std::string_view name);
+
+// Those that only operator sets above kSchemaOperatorSet have: at import they become some of Operators(). Sorted by
+// name.
+std::span<const OperatorFacts> NewerOperators();
+// Of a model's file, of either kind; null if there is none of that name.
+const OperatorFacts* FindInFiles(std::string_view name);
 
 // Those that no model's file may have: fuse.h and split_attention.h make them of ONNX's and say what they compute.
 // Sorted by name.

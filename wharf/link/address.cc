@@ -8,6 +8,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "wharf/link/byte_stream.h"
+
 namespace wharf::link {
 namespace {
 
@@ -35,7 +37,21 @@ absl::StatusOr<SocketAddress> UnixAddress(const std::string& path) {
   return result;
 }
 
+bool IsNumber(const std::string& host) {
+  unsigned char binary[16];
+  return inet_pton(AF_INET, host.c_str(), binary) == 1 || inet_pton(AF_INET6, host.c_str(), binary) == 1;
+}
+
 }  // namespace
+
+absl::Status CheckNumber(const std::string& address) {
+  WHARF_ASSIGN_OR_RETURN(const ParsedAddress parsed, ParseAddress(address));
+  if (!parsed.is_unix && IsNumber(parsed.host)) return absl::OkStatus();
+  return InvalidArgument(
+      "{} is no number and port, as 192.0.2.1:7090 or [2001:db8::1]:7090 are: servers that are shut in look up no name "
+      "and open no file",
+      address);
+}
 
 absl::StatusOr<ParsedAddress> ParseAddress(const std::string& address) {
   if (address.rfind(kUnixPrefix, 0) == 0) {
@@ -64,7 +80,7 @@ absl::StatusOr<std::vector<SocketAddress>> Resolve(const ParsedAddress& address,
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV | (passive ? AI_PASSIVE : 0);
+  hints.ai_flags = AI_NUMERICSERV | (passive ? AI_PASSIVE : 0) | (IsNumber(address.host) ? AI_NUMERICHOST : 0);
   addrinfo* found = nullptr;
   const int error = getaddrinfo(address.host.c_str(), address.port.c_str(), &hints, &found);
   if (error != 0) return Unavailable("cannot find host {}: {}", address.host, gai_strerror(error));

@@ -31,7 +31,7 @@ struct SocketAddress {
 };
 
 // At least one address. `passive`: to listen on. kUnavailable if the name is not known, kInvalidArgument for a path
-// that is too long.
+// that is too long. Numbers are not looked up: no file is opened for them.
 absl::StatusOr<std::vector<SocketAddress>> Resolve(const ParsedAddress& address, bool passive);
 
 // "192.0.2.1:7070", "[::1]:7070", "unix:/path", "unix" for an unnamed one.

@@ -58,20 +58,38 @@ struct TlsClientOptions {
   std::string ca_file;                     // "" = the system's
   std::string certificate_file, key_file;  // for mutual TLS
   std::string server_name;                 // "" = host of the address
+  // Not empty: the server's certificate is the one with this fingerprint, "sha256:" and 64 hexadecimal digits, whoever
+  // has signed it and whatever names it is for.
+  std::string fingerprint;
 };
 struct TlsServerOptions {
   std::string certificate_file, key_file;
   std::string client_ca_file;  // not empty: the client must present a certificate signed by this CA
 };
 
+// Client side of TLS. Its files, the system's certificates included, are read when it is made and never again.
+// Immutable.
+class TlsClient {
+ public:
+  // kInvalidArgument says which file is of no use.
+  static absl::StatusOr<std::shared_ptr<const TlsClient>> Create(const TlsClientOptions& options);
+  virtual ~TlsClient() = default;
+};
+
 struct ConnectOptions {
   Nanoseconds timeout = std::chrono::seconds(5);  // for connecting and TLS; looking up a name takes what it takes
   std::optional<TlsClientOptions> tls;
+  std::shared_ptr<const TlsClient> tls_client;  // if not null, instead of `tls`: for many connections
+  bool by_number = false;                       // only to addresses that CheckNumber takes: no file is opened for them
 };
 
 // kUnavailable "no server answers at HOST:PORT …", kDeadlineExceeded, kInvalidArgument (address), kUnauthenticated
 // (TLS).
 absl::StatusOr<std::unique_ptr<ByteStream>> Connect(const std::string& address, const ConnectOptions& options = {});
+
+// kInvalidArgument, with what to write instead, unless the address is a number and a port: "192.0.2.1:7090" or
+// "[2001:db8::1]:7090". A process that may open no file looks up no name, and reaches no Unix socket.
+absl::Status CheckNumber(const std::string& address);
 
 // Whether a failure of Connect says that nobody listens at the address, which trying again at once does not change.
 bool IsRefused(const absl::Status& failure);
@@ -87,8 +105,6 @@ class TlsServer {
   // Owns `fd`; does the handshake, at most `timeout` long.
   virtual absl::StatusOr<std::unique_ptr<ByteStream>> Accept(int fd, Nanoseconds timeout) const = 0;
 };
-// Both in one, for a single connection.
-absl::StatusOr<std::unique_ptr<ByteStream>> AcceptTls(int fd, const TlsServerOptions& options, Nanoseconds timeout);
 
 // Thread-safe.
 class Listener {

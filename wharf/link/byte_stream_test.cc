@@ -2,6 +2,7 @@
 #include "wharf/link/byte_stream.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -10,7 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <future>
+#include <string>
 #include <thread>
 
 #include "wharf/link/address.h"
@@ -43,6 +46,24 @@ TEST(AddressTest, RefusesOthersAndSaysWhatAnAddressIs) {
   EXPECT_EQ(Connect("127.0.0.1:0").status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Connect("unix:/" + std::string(200, 'x')).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(Listener::Create("nonsense").status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(AddressTest, KnowsANumberFromANameAndAFile) {
+  for (const char* text : {"192.0.2.1:7090", "[2001:db8::1]:7090", "[::1]:80"}) {
+    EXPECT_EQ(CheckNumber(text), absl::OkStatus()) << text;
+  }
+  for (const char* text : {"localhost:7090", "10.0.0:7090", "unix:/tmp/10.0.0.7:7090", "[fe80::1%eth0]:7090", "7090"}) {
+    EXPECT_EQ(CheckNumber(text).code(), absl::StatusCode::kInvalidArgument) << text;
+  }
+}
+
+TEST(ConnectTest, ByNumberNothingElseIsTried) {
+  auto listener = Listener::Create("127.0.0.1:0").value();
+  const std::string port = listener->Address().substr(listener->Address().rfind(':'));
+  const ConnectOptions options{.tls = std::nullopt, .tls_client = nullptr, .by_number = true};
+  EXPECT_TRUE(Connect(listener->Address(), options).ok());
+  EXPECT_EQ(Connect("localhost" + port, options).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Connect("unix:/tmp/wharf", options).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(ListenerTest, TellsItsRealPort) {
@@ -212,6 +233,16 @@ TEST(ForkTest, TheChildsCopyIsDeadAndTheParentsGoesOn) {
   EXPECT_EQ(status, 0);
   ASSERT_TRUE(a->Send(1, 2, AsBytes("still here")).ok());
   EXPECT_EQ(at_b.Take(1).at(0).head, "still here");
+}
+
+TEST(UnixSocket, AFileThatIsNoSocketStaysWhereItIs) {
+  const std::string path = fmt::format("{}wharf_link_file_{}", testing::TempDir(), getpid());
+  std::ofstream(path) << "precious";
+  EXPECT_EQ(Listener::Create("unix:" + path).status().code(), absl::StatusCode::kAlreadyExists);
+  std::string text;
+  EXPECT_TRUE(std::getline(std::ifstream(path), text));
+  EXPECT_EQ(text, "precious");
+  unlink(path.c_str());
 }
 
 }  // namespace

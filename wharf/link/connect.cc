@@ -8,6 +8,7 @@
 #include "absl/strings/cord.h"
 
 #include "wharf/link/byte_stream.h"
+#include "wharf/link/connect_again.h"
 #include "wharf/link/socket.h"
 #include "wharf/link/tls.h"
 
@@ -18,7 +19,7 @@ constexpr const char* kRefused = "wharf/refused";
 
 absl::Status NoAnswer(const std::string& address, int error_number) {
   absl::Status failure =
-      Unavailable("no server answers at {}: {}; is `wharf serve` running there?", address, strerror(error_number));
+      Unavailable("no server answers at {}: {}; is a server of Wharf running there?", address, strerror(error_number));
   if (error_number == ECONNREFUSED || error_number == ENOENT) failure.SetPayload(kRefused, absl::Cord());
   return failure;
 }
@@ -55,12 +56,29 @@ absl::StatusOr<UniqueFd> ConnectSocket(const ParsedAddress& address, const std::
   return last;
 }
 
-absl::StatusOr<std::unique_ptr<ByteStream>> Connect(const std::string& address, const ConnectOptions& options) {
+namespace {
+
+absl::StatusOr<std::unique_ptr<ByteStream>> ConnectAs(const std::string& address, const ConnectOptions& options,
+                                                      bool again) {
   const TimePoint deadline = Clock::Real().Now() + options.timeout;
+  if (options.by_number) WHARF_RETURN_IF_ERROR(CheckNumber(address));
   WHARF_ASSIGN_OR_RETURN(const ParsedAddress parsed, ParseAddress(address));
   WHARF_ASSIGN_OR_RETURN(UniqueFd fd, ConnectSocket(parsed, address, deadline));
+  if (options.tls_client != nullptr) {
+    return ConnectTls(fd.Release(), *options.tls_client, parsed.host, deadline, again);
+  }
   if (!options.tls.has_value()) return FromSocket(fd.Release());
-  return ConnectTls(fd.Release(), *options.tls, parsed.host, deadline);
+  return ConnectTls(fd.Release(), *options.tls, parsed.host, deadline, again);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ByteStream>> Connect(const std::string& address, const ConnectOptions& options) {
+  return ConnectAs(address, options, /*again=*/false);
+}
+
+absl::StatusOr<std::unique_ptr<ByteStream>> ConnectAgain(const std::string& address, const ConnectOptions& options) {
+  return ConnectAs(address, options, /*again=*/true);
 }
 
 }  // namespace wharf::link

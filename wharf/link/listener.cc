@@ -1,6 +1,8 @@
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -49,11 +51,15 @@ class SocketListener final : public Listener {
   const std::string unlink_path_;
 };
 
-// A Unix socket's file outlives a server that was killed: if nobody answers there, it is removed.
+// A Unix socket's file outlives a server that was killed: if nobody answers there, it is removed. Nor does anybody at a
+// file of another kind, which is somebody's.
 void RemoveStaleSocket(const SocketAddress& address) {
+  struct stat facts {};
+  const char* const path = reinterpret_cast<const sockaddr_un*>(address.get())->sun_path;
+  if (lstat(path, &facts) != 0 || !S_ISSOCK(facts.st_mode)) return;
   UniqueFd probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (probe.get() < 0 || connect(probe.get(), address.get(), address.length) == 0 || errno != ECONNREFUSED) return;
-  unlink(reinterpret_cast<const sockaddr_un*>(address.get())->sun_path);
+  unlink(path);
 }
 
 absl::StatusOr<UniqueFd> Bind(const SocketAddress& where, const ParsedAddress& parsed) {

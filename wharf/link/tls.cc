@@ -2,18 +2,27 @@
 
 #include <arpa/inet.h>
 #include <openssl/bio.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
+#include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <mutex>
+#include <sstream>
 #include <vector>
 
+#include "absl/strings/escaping.h"
+#include "wharf/link/certificate.h"
+#include "wharf/link/connect_again.h"
 #include "wharf/link/socket.h"
 
 namespace wharf::link {
@@ -97,6 +106,9 @@ BIO_METHOD* SocketMethod() {
   return method;
 }
 
+// As it is in the handshake, with its length. Servers select none.
+constexpr std::string_view kGoesOn = "\x0cwharf-resume";
+
 // --- contexts ---
 
 absl::StatusOr<Context> MakeContext(const SSL_METHOD* method) {
@@ -124,11 +136,67 @@ absl::Status TrustFile(SSL_CTX* context, const std::string& ca_file) {
   return InvalidArgument("TLS: cannot read CA certificates from {}: {}", ca_file, LastError());
 }
 
-absl::StatusOr<Context> ClientContext(const TlsClientOptions& options) {
+// What OpenSSL would look for in the directories of the system's certificates each time that it wants one.
+absl::Status TrustDirectories(SSL_CTX* context) {
+  const char* const variable = getenv(X509_get_default_cert_dir_env());
+  std::istringstream directories(variable != nullptr ? variable : X509_get_default_cert_dir());
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    std::error_code missing;
+    for (const auto& entry : std::filesystem::directory_iterator(directory, missing)) {
+      // "9d04f354.0": the hash of a name, and a number.
+      const std::string name = entry.path().filename();
+      const bool is_hash = name.find_first_not_of("0123456789abcdef") == 8 && name[8] == '.' && name.size() > 9 &&
+                           name.find_first_not_of("0123456789", 9) == std::string::npos;
+      if (is_hash) WHARF_RETURN_IF_ERROR(TrustFile(context, entry.path()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The one certificate that is accepted, and the one that was shown.
+struct Pin {
+  std::string wanted, shown;  // SHA-256; "": none
+};
+
+absl::StatusOr<std::string> ReadFingerprint(const std::string& fingerprint) {
+  const std::string digits = fingerprint.substr(fingerprint.starts_with("sha256:") ? 7 : 0);
+  size_t size = 0;
+  std::string read(SHA256_DIGEST_LENGTH, '\0');
+  if (OPENSSL_hexstr2buf_ex(reinterpret_cast<unsigned char*>(read.data()), read.size(), &size, digits.c_str(), ':') ==
+          1 &&
+      size == read.size()) {
+    return read;
+  }
+  return InvalidArgument("TLS: \"{}\" is no fingerprint: it is sha256: and 64 hexadecimal digits", fingerprint);
+}
+
+// Instead of the verification of a chain of certificates. The session's pin is its application's datum.
+int IsPinned(X509_STORE_CTX* verification, void*) {
+  void* const session = X509_STORE_CTX_get_ex_data(verification, SSL_get_ex_data_X509_STORE_CTX_idx());
+  Pin& pin = *static_cast<Pin*>(SSL_get_app_data(static_cast<SSL*>(session)));
+  const X509* const certificate = X509_STORE_CTX_get0_cert(verification);
+  pin.shown.resize(SHA256_DIGEST_LENGTH);
+  const bool digested =
+      certificate != nullptr &&
+      X509_digest(certificate, EVP_sha256(), reinterpret_cast<unsigned char*>(pin.shown.data()), nullptr) == 1;
+  if (digested && pin.shown == pin.wanted) return 1;
+  X509_STORE_CTX_set_error(verification, X509_V_ERR_CERT_UNTRUSTED);
+  return 0;
+}
+
+// When the system's certificates are read.
+enum class SystemTrust { kNow, kWhenWanted };
+
+absl::StatusOr<Context> ClientContext(const TlsClientOptions& options, SystemTrust trust) {
   WHARF_ASSIGN_OR_RETURN(Context context, MakeContext(TLS_client_method()));
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
-  if (options.ca_file.empty()) {
+  if (!options.fingerprint.empty()) {
+    SSL_CTX_set_cert_verify_callback(context.get(), IsPinned, nullptr);
+  } else if (options.ca_file.empty() && trust == SystemTrust::kWhenWanted) {
     SSL_CTX_set_default_verify_paths(context.get());
+  } else if (options.ca_file.empty()) {
+    SSL_CTX_set_default_verify_file(context.get());
+    WHARF_RETURN_IF_ERROR(TrustDirectories(context.get()));
   } else {
     WHARF_RETURN_IF_ERROR(TrustFile(context.get(), options.ca_file));
   }
@@ -265,6 +333,24 @@ class TlsStream final : public ByteStream {
     return units;
   }
 
+  std::string Identity() const {
+    std::lock_guard lock(mutex_);
+    const X509* const certificate = SSL_get0_peer_certificate(session_.get());
+    if (certificate == nullptr) return {};
+    ErrorScope errors;
+    std::array<unsigned char, 2 * SHA256_DIGEST_LENGTH> names{};
+    const X509_NAME* const subject = X509_get_subject_name(certificate);
+    unsigned char* const of_issuer = names.data() + SHA256_DIGEST_LENGTH;
+    const bool taken = X509_NAME_entry_count(subject) == 0
+                           ? X509_digest(certificate, EVP_sha256(), names.data(), nullptr) == 1
+                           : X509_NAME_digest(subject, EVP_sha256(), names.data(), nullptr) == 1 &&
+                                 X509_NAME_digest(X509_get_issuer_name(certificate), EVP_sha256(), of_issuer, nullptr);
+    std::string identity(SHA256_DIGEST_LENGTH, '\0');
+    if (!taken) return {};
+    SHA256(names.data(), names.size(), reinterpret_cast<unsigned char*>(identity.data()));
+    return identity;
+  }
+
  private:
   absl::Status ExportBinding() {
     constexpr std::string_view kLabel = "EXPORTER-Channel-Binding";
@@ -348,21 +434,80 @@ class TlsStream final : public ByteStream {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<ByteStream>> ConnectTls(int fd, const TlsClientOptions& options, const std::string& host,
-                                                       TimePoint deadline) {
-  UniqueFd owned(fd);
+bool GoesOn(std::span<const std::byte> beginning) {
+  const std::string_view text(reinterpret_cast<const char*>(beginning.data()), beginning.size());
+  constexpr char kHandshake = 0x16;  // the first byte of every TLS connection
+  return text.starts_with(kHandshake) && text.find(kGoesOn) != std::string_view::npos;
+}
+
+namespace {
+
+class TlsClientImpl final : public TlsClient {
+ public:
+  static absl::StatusOr<TlsClientImpl> Make(const TlsClientOptions& options, SystemTrust trust) {
+    ErrorScope errors;
+    std::string fingerprint;
+    if (!options.fingerprint.empty()) {
+      WHARF_ASSIGN_OR_RETURN(fingerprint, ReadFingerprint(options.fingerprint));
+    }
+    WHARF_ASSIGN_OR_RETURN(Context context, ClientContext(options, trust));
+    return TlsClientImpl(std::move(context), options.server_name, std::move(fingerprint));
+  }
+  absl::StatusOr<std::unique_ptr<ByteStream>> Connect(UniqueFd socket, const std::string& host, TimePoint deadline,
+                                                      bool again) const;
+
+ private:
+  TlsClientImpl(Context context, std::string server_name, std::string fingerprint)
+      : context_(std::move(context)), server_name_(std::move(server_name)), fingerprint_(std::move(fingerprint)) {}
+
+  Context context_;
+  std::string server_name_, fingerprint_;
+};
+
+absl::StatusOr<std::unique_ptr<ByteStream>> TlsClientImpl::Connect(UniqueFd socket, const std::string& host,
+                                                                   TimePoint deadline, bool again) const {
   ErrorScope errors;
-  WHARF_ASSIGN_OR_RETURN(const Context context, ClientContext(options));
-  WHARF_ASSIGN_OR_RETURN(Session session, MakeSession(context, fd));
-  WHARF_RETURN_IF_ERROR(ExpectPeer(session.get(), options.server_name.empty() ? host : options.server_name));
-  auto stream = std::make_unique<TlsStream>(std::move(owned), std::move(session), /*server=*/false);
+  Pin pin{fingerprint_, ""};
+  WHARF_ASSIGN_OR_RETURN(Session session, MakeSession(context_, socket.get()));
+  if (fingerprint_.empty()) {
+    WHARF_RETURN_IF_ERROR(ExpectPeer(session.get(), server_name_.empty() ? host : server_name_));
+  } else {
+    SSL_set_app_data(session.get(), &pin);  // for this handshake, the only one there is
+  }
+  if (again) {
+    SSL_set_alpn_protos(session.get(), reinterpret_cast<const unsigned char*>(kGoesOn.data()), kGoesOn.size());
+  }
+  auto stream = std::make_unique<TlsStream>(std::move(socket), std::move(session), /*server=*/false);
   const absl::Status handshake = stream->Handshake(deadline);
   if (absl::IsUnavailable(handshake)) {
     return Unavailable("TLS: {} ended the connection in the middle of the handshake; does it speak TLS on this port?",
                        host);
   }
+  if (!handshake.ok() && !pin.shown.empty() && pin.shown != pin.wanted) {
+    return Unauthenticated("TLS: the server's certificate is not the one of --tls-pin: its fingerprint is sha256:{}",
+                           absl::BytesToHexString(pin.shown));
+  }
   WHARF_RETURN_IF_ERROR(handshake);
   return stream;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ByteStream>> ConnectTls(int fd, const TlsClientOptions& options, const std::string& host,
+                                                       TimePoint deadline, bool again) {
+  UniqueFd socket(fd);
+  WHARF_ASSIGN_OR_RETURN(const TlsClientImpl client, TlsClientImpl::Make(options, SystemTrust::kWhenWanted));
+  return client.Connect(std::move(socket), host, deadline, again);
+}
+
+absl::StatusOr<std::unique_ptr<ByteStream>> ConnectTls(int fd, const TlsClient& client, const std::string& host,
+                                                       TimePoint deadline, bool again) {
+  return static_cast<const TlsClientImpl&>(client).Connect(UniqueFd(fd), host, deadline, again);
+}
+
+absl::StatusOr<std::shared_ptr<const TlsClient>> TlsClient::Create(const TlsClientOptions& options) {
+  WHARF_ASSIGN_OR_RETURN(TlsClientImpl client, TlsClientImpl::Make(options, SystemTrust::kNow));
+  return std::make_shared<const TlsClientImpl>(std::move(client));
 }
 
 namespace {
@@ -387,16 +532,15 @@ class TlsServerImpl final : public TlsServer {
 
 }  // namespace
 
+std::string PeerIdentity(const ByteStream& stream) {
+  const auto* const encrypted = dynamic_cast<const TlsStream*>(&stream);
+  return encrypted == nullptr ? "" : encrypted->Identity();
+}
+
 absl::StatusOr<std::unique_ptr<TlsServer>> TlsServer::Create(const TlsServerOptions& options) {
   ErrorScope errors;
   WHARF_ASSIGN_OR_RETURN(Context context, ServerContext(options));
   return std::make_unique<TlsServerImpl>(std::move(context));
-}
-
-absl::StatusOr<std::unique_ptr<ByteStream>> AcceptTls(int fd, const TlsServerOptions& options, Nanoseconds timeout) {
-  UniqueFd owned(fd);
-  WHARF_ASSIGN_OR_RETURN(const auto server, TlsServer::Create(options));
-  return server->Accept(owned.Release(), timeout);
 }
 
 }  // namespace wharf::link

@@ -3,14 +3,19 @@
 #include <gtest/gtest.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <filesystem>
 #include <future>
 #include <thread>
 
+#include "wharf/link/certificate.h"
 #include "wharf/link/channel.h"
+#include "wharf/link/connect_again.h"
+#include "wharf/link/socket.h"
 #include "wharf/link/testing.h"
 
 namespace wharf::link {
@@ -69,6 +74,12 @@ Identity Issue(const Request& request, const Identity* issuer) {
   return made;
 }
 
+absl::StatusOr<std::unique_ptr<ByteStream>> AcceptTls(int fd, const TlsServerOptions& options, Nanoseconds timeout) {
+  UniqueFd owned(fd);
+  WHARF_ASSIGN_OR_RETURN(const auto server, TlsServer::Create(options));
+  return server->Accept(owned.Release(), timeout);
+}
+
 class TlsTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -119,6 +130,42 @@ class TlsTest : public testing::Test {
   std::filesystem::path directory_;
   Identity ca_, other_ca_;
 };
+
+TEST_F(TlsTest, WhoConnectsAgainSaysSoInItsFirstMessage) {
+  for (const bool again : {false, true}) {
+    auto listener = Listener::Create("127.0.0.1:0").value();
+    auto served = std::async(std::launch::async, [&] {
+      const int socket = listener->Accept().value();
+      std::array<std::byte, kBeginningBytes> first{};
+      ssize_t count = 0;  // of a message that may come in pieces
+      while (count < 200) count = recv(socket, first.data(), first.size(), MSG_PEEK);
+      EXPECT_EQ(GoesOn(std::span(first).first(static_cast<size_t>(count))), again);
+      return AcceptTls(socket, Server(), seconds(60));
+    });
+    const ConnectOptions options{.timeout = seconds(60), .tls = Client()};
+    const auto connected = again ? ConnectAgain(listener->Address(), options) : Connect(listener->Address(), options);
+    EXPECT_TRUE(connected.ok()) << connected.status();
+    EXPECT_TRUE(served.get().ok());
+  }
+  const auto bytes = [](std::string_view text) { return std::as_bytes(std::span(text)); };
+  EXPECT_TRUE(GoesOn(bytes("\x16 \x0cwharf-resume")));
+  EXPECT_FALSE(GoesOn(bytes("GET \x0cwharf-resume")));
+  EXPECT_FALSE(GoesOn(bytes("\x16 \x0cwharf-resum")));
+  EXPECT_FALSE(GoesOn({}));
+}
+
+TEST_F(TlsTest, AClientIsWhoItsCertificateSays) {
+  const auto identity = [this](const std::string& name) {
+    const Outcome outcome = Handshake(Client("ca", name), Server("server", name.empty() ? "" : "ca"));
+    EXPECT_TRUE(outcome.server.ok()) << outcome.server.status();
+    return outcome.server.ok() ? PeerIdentity(**outcome.server) : "failed";
+  };
+  EXPECT_EQ(identity(""), "");
+  const std::string client = identity("client");
+  EXPECT_EQ(client.size(), 32u);
+  EXPECT_EQ(identity("client"), client);
+  EXPECT_NE(identity("server"), client);
+}
 
 TEST_F(TlsTest, BothEndsHaveTheSameBindingAndNoOtherConnectionHasIt) {
   const Outcome one = Handshake(Client(), Server()), other = Handshake(Client(), Server());
@@ -179,6 +226,55 @@ TEST_F(TlsTest, CarriesFramesBothWaysAtOnce) {
   }
   a->Close(seconds(30));
   EXPECT_EQ(at_b.WaitClosed(), absl::UnavailableError("closed by peer"));
+}
+
+// As a process that opens files no more, and makes many connections at a time.
+TEST_F(TlsTest, WhatWasReadBeforeServesManyConnections) {
+  const auto server = TlsServer::Create(Server("server", "ca"));
+  ASSERT_TRUE(server.ok()) << server.status();
+  std::vector<ConnectOptions> clients(2, {.timeout = seconds(60), .tls = std::nullopt});
+  for (ConnectOptions& client : clients) {
+    const auto made = TlsClient::Create(Client("ca", "client"));
+    ASSERT_TRUE(made.ok()) << made.status();
+    client.tls_client = *made;
+  }
+  clients[1].tls_client = *TlsClient::Create(Client("other_ca", "client"));
+  std::filesystem::remove_all(directory_);
+  auto listener = Listener::Create("127.0.0.1:0").value();
+  std::vector<std::thread> connecting;
+  std::atomic<int> accepted = 0, refused = 0;
+  for (int i = 0; i < 16; ++i) {
+    connecting.emplace_back([&, i] {
+      const absl::Status status = Connect(listener->Address(), clients[i % 2]).status();
+      ++(status.ok() ? accepted : refused);
+    });
+    connecting.emplace_back([&, socket = listener->Accept().value()] {
+      (*server)->Accept(socket, seconds(60)).IgnoreError();  // the client says how it went
+    });
+  }
+  for (std::thread& thread : connecting) thread.join();
+  EXPECT_EQ(accepted, 8);
+  EXPECT_EQ(refused, 8);
+}
+
+TEST_F(TlsTest, AFingerprintMayBeSharedToo) {
+  const auto server = TlsServer::Create(Server());
+  ASSERT_TRUE(server.ok()) << server.status();
+  TlsClientOptions options;
+  options.fingerprint = "sha256:" + std::string(64, '0');
+  const auto client = TlsClient::Create(options);
+  ASSERT_TRUE(client.ok()) << client.status();
+  auto listener = Listener::Create("127.0.0.1:0").value();
+  auto accepted = std::async(std::launch::async,
+                             [&] { return (*server)->Accept(listener->Accept().value(), seconds(60)).status(); });
+  ConnectOptions connecting{.timeout = seconds(60), .tls = std::nullopt};
+  connecting.tls_client = *client;
+  const absl::Status refused = Connect(listener->Address(), connecting).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_THAT(ToString(refused), HasSubstr("its fingerprint is sha256:"));
+  EXPECT_FALSE(accepted.get().ok());
+  options.fingerprint = "sha256:12";
+  EXPECT_EQ(TlsClient::Create(options).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(TlsTest, ChecksAServerNameThatIsNotTheHost) {

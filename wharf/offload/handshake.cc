@@ -7,6 +7,7 @@ absl::Status StatusOf(const Refusal& refusal) {
     case RefusalReason::kUnauthenticated:
       return Unauthenticated("{}", refusal.message);
     case RefusalReason::kVersion:
+    case RefusalReason::kNotOffered:
       return FailedPrecondition("{}", refusal.message);
     case RefusalReason::kMalformed:
       return InvalidArgument("{}", refusal.message);

@@ -47,7 +47,7 @@ enum class FrameKind : uint16_t {
 inline constexpr uint64_t kFeatureCheckOnly = 1;
 // Both sides keep histories of the program's operations, and kProgress and kPush frames may come (docs/replay.md).
 inline constexpr uint64_t kFeatureReplay = 2;
-// The server may run ahead without a way back: a baseline.
+// The server may run ahead without a way back: a baseline, which a server has only if it was started for comparisons.
 inline constexpr uint64_t kFeatureUnsafeReplay = 4;
 
 struct Hello {
@@ -76,7 +76,8 @@ enum class RefusalReason : uint16_t {
   kFull = 3,
   kDraining = 4,
   kMalformed = 5,
-  kNoDevice = 6
+  kNoDevice = 6,
+  kNotOffered = 7  // a feature that this server does not have
 };
 struct Refusal {
   RefusalReason reason = RefusalReason::kMalformed;

@@ -61,7 +61,7 @@ absl::Status Check(const Cluster& cluster);
 //   hosts:
 //     - {class: V100, hosts: 2, gpus: 2}      # hosts and gpus: 1 if not said
 //     - {class: P4, hosts: 12, link_gbit_per_s: 6}
-// kInvalidArgument: no such YAML (a key it does not know included), or Check fails.
+// docs/pipeline.md has every key. kInvalidArgument: no such YAML (a key it does not know included), or Check fails.
 absl::StatusOr<Cluster> ParseCluster(std::string_view yaml);
 
 // "hc1-large" … "hc4-large" (25 fast and 75 slow GPUs), "hc1-small" … "hc4-small" (4 and 12). kNotFound names them all.

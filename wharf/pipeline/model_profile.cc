@@ -11,7 +11,7 @@
 namespace wharf::pipeline {
 namespace {
 
-constexpr double kMaxLatencyUs = 1e9, kMaxOutputBytes = 1e12;
+constexpr double kMaxLatencyUs = 1e9, kMaxStageBytes = 1e12;
 constexpr double kMissing = -1;
 constexpr const char* kLatencyTable = "block latencies";
 constexpr const char* kBytesTable = "block output bytes";
@@ -25,7 +25,7 @@ absl::Status ReadBytes(const CsvTable& table, std::vector<ModelProfile>& models,
     std::vector<int64_t>& bytes = models[found->second].output_bytes;
     WHARF_ASSIGN_OR_RETURN(const int block, table.Integer(row, 1, 0, kMaxBlocks - 2));
     WHARF_ASSIGN_OR_RETURN(const double size, table.Number(row, 2));
-    if (size < 0 || size > kMaxOutputBytes) return InvalidArgument("{}: {} bytes", table.Where(row), size);
+    if (size < 0 || size > kMaxStageBytes) return InvalidArgument("{}: {} bytes", table.Where(row), size);
     if (bytes.size() <= static_cast<size_t>(block)) bytes.resize(block + 1, static_cast<int64_t>(kMissing));
     if (bytes[block] >= 0) return InvalidArgument("{}: the block is there twice", table.Where(row));
     bytes[block] = static_cast<int64_t>(size);

@@ -6,66 +6,91 @@
 #include <cmath>
 
 #include "wharf/report/markup.h"
+#include "wharf/report/scale.h"
 
 namespace wharf::report {
 namespace {
 
-constexpr double kLeft = 130, kBarWidth = 480, kBarHeight = 18, kGroupGap = 26, kTop = 46, kRight = 110;
+constexpr double kSize = 720, kBar = 20, kGap = 14, kFont = 14, kLine = 20;
 
-// Where a value ends, as a share of the axis.
-class Scale {
- public:
-  Scale(const BarChart& chart) : logarithmic_(chart.logarithmic) {
-    double least = INFINITY;
-    for (const BarGroup& group : chart.groups) {
-      for (const Bar& bar : group.bars) {
-        most_ = std::max(most_, bar.value);
-        if (bar.value > 0) least = std::min(least, bar.value);
-      }
+std::vector<double> ValuesOf(const BarChart& chart) {
+  std::vector<double> values;
+  for (const BarGroup& group : chart.groups) {
+    for (const Bar& bar : group.bars) {
+      // Room below the least, so that its bar can be seen.
+      values.push_back(chart.logarithmic ? bar.value / 1.26 : bar.value);
+      values.push_back(bar.value);
+      if (bar.bound) values.push_back(*bar.bound);
     }
-    // The least bar gets a tenth of a decade at least, so that it can be seen.
-    if (logarithmic_ && std::isfinite(least)) least_ = std::pow(10, std::floor(std::log10(least / 1.26)));
   }
-  double Share(double value) const {
-    if (value <= 0 || most_ <= 0) return 0;
-    if (!logarithmic_) return value / most_;
-    return std::log(value / least_) / std::log(most_ / least_);
-  }
+  return values;
+}
 
- private:
-  bool logarithmic_;
-  double most_ = 0, least_ = 1;
+// What is written where: labels need room on the left, values behind the longest bar.
+struct Layout {
+  double left = 60, width = 400;
 };
+Layout LayoutOf(const BarChart& chart) {
+  double labels = 0, values = 0;
+  for (const BarGroup& group : chart.groups) {
+    for (const Bar& bar : group.bars) {
+      labels = std::max(labels, TextWidth(bar.label));
+      values = std::max(values, TextWidth(ChartNumber(bar.value) + " " + chart.unit));
+    }
+  }
+  const double left = kFont * labels + 24;
+  return {left, std::max(120.0, kSize - left - kFont * values - 16)};
+}
 
 }  // namespace
 
 std::string BarChart::Svg() const {
-  const Scale scale(*this);
+  const Scale scale(ValuesOf(*this), logarithmic);
+  const Layout layout = LayoutOf(*this);
+  const auto x = [&](double value) {
+    return layout.left + layout.width * (scale.Shows(value) ? std::clamp(scale.Share(value), 0.0, 1.0) : 0);
+  };
   Palette palette;
-  std::string body;
-  double y = kTop;
+  double y = 0;
+  std::string head = ChartTitle(title + (logarithmic ? " (logarithmic scale)" : ""), kSize, y), body;
+  const double top = y;
+  bool bounds = false;
   for (const BarGroup& group : groups) {
-    body +=
-        fmt::format("<text x=\"8\" y=\"{:.0f}\" font-weight=\"bold\">{}</text>\n", y + 12, EscapeMarkup(group.title));
-    y += kGroupGap - 6;
+    for (const std::string& line : WrapText(group.title, 84)) {
+      body += fmt::format("<text x=\"8\" y=\"{:.0f}\" font-weight=\"bold\">{}</text>\n", y + kFont, EscapeMarkup(line));
+      y += kLine;
+    }
     for (const Bar& bar : group.bars) {
-      const double width = kBarWidth * scale.Share(bar.value);
       body += fmt::format(
           "<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"end\">{}</text>"
           "<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.1f}\" height=\"{:.0f}\" fill=\"{}\"/>"
-          "<text x=\"{:.1f}\" y=\"{:.0f}\">{} {}</text>\n",
-          kLeft - 8, y + 13, EscapeMarkup(bar.label), kLeft, y, width, kBarHeight - 3, palette.ColourOf(bar.label),
-          kLeft + width + 6, y + 13, ChartNumber(bar.value), EscapeMarkup(unit));
-      y += kBarHeight;
+          "<text x=\"{:.1f}\" y=\"{:.0f}\" stroke=\"white\" stroke-width=\"3\" paint-order=\"stroke\">{} {}</text>\n",
+          layout.left - 8, y + 14, EscapeMarkup(bar.label), layout.left, y, x(bar.value) - layout.left, kBar - 4,
+          palette.ColourOf(bar.label), x(bar.value) + 6, y + 14, ChartNumber(bar.value), EscapeMarkup(unit));
+      if (bar.bound) {
+        bounds = true;
+        body += fmt::format(
+            "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.0f}\" y2=\"{2:.0f}\" stroke=\"black\" "
+            "stroke-width=\"2.5\"/>\n",
+            x(*bar.bound), y - 2, y + kBar - 2);
+      }
+      y += kBar;
     }
-    y += kGroupGap / 2;
+    y += kGap;
   }
-  return fmt::format(
-             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{:.0f}\" height=\"{:.0f}\" font-family=\"sans-serif\" "
-             "font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
-             "<text x=\"8\" y=\"24\" font-size=\"16\">{}{}</text>\n",
-             kLeft + kBarWidth + kRight, y + 8, EscapeMarkup(title), logarithmic ? " (logarithmic scale)" : "") +
-         body + "</svg>\n";
+  std::string axis;
+  for (const double tick : scale.Ticks()) {
+    axis += fmt::format(
+        "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.0f}\" y2=\"{2:.0f}\" stroke=\"#dddddd\"/>"
+        "<text x=\"{0:.1f}\" y=\"{3:.0f}\" text-anchor=\"middle\">{4}</text>\n",
+        x(tick), top, y, y + 16, ChartNumber(tick));
+  }
+  y += kLine + 16;
+  if (!unit.empty())
+    axis += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" text-anchor=\"middle\">{}</text>\n",
+                        layout.left + layout.width / 2, y, EscapeMarkup(unit));
+  if (bounds) axis += fmt::format("<text x=\"8\" y=\"{:.0f}\">▏: bound</text>\n", y);
+  return SvgDocument(kSize, y + 12, head + axis + body);
 }
 
 }  // namespace wharf::report

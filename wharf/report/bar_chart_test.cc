@@ -9,17 +9,27 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(BarChart, LinearWidthsFollowTheValues) {
-  const std::string svg = BarChart{"t", "ms", false, {{"g", {{"a", 10}, {"b", 5}}}}}.Svg();
-  EXPECT_THAT(svg, HasSubstr("width=\"480.0\""));
-  EXPECT_THAT(svg, HasSubstr("width=\"240.0\""));
+TEST(BarChart, HasAnAxisWithRoundNumbersAndItsUnit) {
+  const std::string svg = BarChart{"t", "ms", false, {{"g", {{"a", 87}, {"b", 5}}}}}.Svg();
+  for (const char* text : {">0<", ">20<", ">100<", ">ms<", ">87 ms<", ">5 ms<"}) EXPECT_THAT(svg, HasSubstr(text));
 }
 
-TEST(BarChart, LogarithmicDecadesAreEqual) {
-  const std::string svg = BarChart{"t", "ms", true, {{"g", {{"a", 2}, {"b", 20}, {"c", 2000}}}}}.Svg();
-  // The axis starts at 1: log(20) / log(2000) of its length.
-  EXPECT_THAT(svg, HasSubstr("width=\"189.2\""));
-  EXPECT_THAT(svg, HasSubstr("width=\"480.0\""));
+TEST(BarChart, LogarithmicDecadesAreEqualAndNothingIsDrawnForZero) {
+  const std::string svg = BarChart{"t", "ms", true, {{"g", {{"a", 2}, {"b", 20}, {"c", 2000}, {"d", 0}}}}}.Svg();
+  EXPECT_THAT(svg, HasSubstr(">1000<"));
+  EXPECT_THAT(svg, HasSubstr("width=\"0.0\""));
+}
+
+TEST(BarChart, LabelsHaveRoomHoweverLongTheyAre) {
+  const std::string label = "a system whose name is long";
+  const std::string svg = BarChart{"t", "ms", false, {{"g", {{label, 1}}}}}.Svg();
+  EXPECT_THAT(svg, HasSubstr("text-anchor=\"end\">" + label + "<"));
+  EXPECT_THAT(svg, HasSubstr("<text x=\"250\""));  // 27 letters of 14 x 0.62, and some room
+}
+
+TEST(BarChart, BoundsAreMarkedAndExplained) {
+  EXPECT_THAT((BarChart{"t", "ms", false, {{"g", {{"a", 5, 4.0}}}}}.Svg()), HasSubstr("bound"));
+  EXPECT_THAT((BarChart{"t", "ms", false, {{"g", {{"a", 5}}}}}.Svg()), Not(HasSubstr("bound")));
 }
 
 TEST(BarChart, SameLabelSameColourAndTextIsEscaped) {

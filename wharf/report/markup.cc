@@ -6,6 +6,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "wharf/report/scale.h"
+
 namespace wharf::report {
 namespace {
 
@@ -37,7 +39,28 @@ std::string EscapeMarkup(std::string_view text) {
   return escaped;
 }
 
+std::string SvgDocument(double width, double height, const std::string& body) {
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+      "style=\"max-width:{0:.0f}px\" font-family=\"sans-serif\" font-size=\"14\">\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n{2}</svg>\n",
+      width, height, body);
+}
+
+std::string ChartTitle(const std::string& title, double width, double& top) {
+  constexpr double kTitle = 17;
+  std::string text;
+  top = 8;
+  for (const std::string& line : WrapText(title, static_cast<size_t>((width - 16) / (kTitle * 0.62)))) {
+    top += kTitle + 5;
+    text += fmt::format("<text x=\"8\" y=\"{:.0f}\" font-size=\"17\">{}</text>\n", top, EscapeMarkup(line));
+  }
+  top += 18;
+  return text;
+}
+
 std::string ChartNumber(double value) {
+  if (value == 0) value = 0;  // not -0
   return std::fabs(value) < 1e4 ? fmt::format("{:.4g}", value) : fmt::format("{:.0f}", value);
 }
 

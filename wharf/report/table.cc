@@ -93,7 +93,10 @@ std::string Table::Html() const {
     std::string text = "<tr>";
     for (size_t i = 0; i < columns_.size(); ++i) {
       const char* right = columns_[i].align == Align::kRight ? " class=\"right\"" : "";
-      text += fmt::format("<{0}{1}>{2}</{0}>", tag, right, EscapeMarkup(cell(i)));
+      // For narrow screens, where a row is a block and a cell a line of it, each cell has its column's title.
+      const std::string title =
+          *tag == 't' && tag[1] == 'd' ? fmt::format(" data-title=\"{}\"", EscapeMarkup(columns_[i].title)) : "";
+      text += fmt::format("<{0}{1}{2}>{3}</{0}>", tag, right, title, EscapeMarkup(cell(i)));
     }
     return text + "</tr>\n";
   };

@@ -42,7 +42,7 @@ TEST(Table, Html) {
   table.AddRule();
   EXPECT_EQ(table.Html(),
             "<table>\n<tr><th>a</th><th class=\"right\">n</th></tr>\n"
-            "<tr><td>&lt;x&gt;</td><td class=\"right\">1</td></tr>\n</table>\n");
+            "<tr><td data-title=\"a\">&lt;x&gt;</td><td class=\"right\" data-title=\"n\">1</td></tr>\n</table>\n");
 }
 
 TEST(Table, WithoutRows) { EXPECT_EQ(Table({{"a"}}).Text(), "a\n─\n"); }

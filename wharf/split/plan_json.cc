@@ -63,7 +63,7 @@ json AsJson(const StoredPlan& stored) {
   for (const auto& [name, text] :
        {std::pair("model_sha256", stored.model_hash), std::pair("profile", source.csv),
         std::pair("model_file", source.model), std::pair("device_profile", source.device_profile),
-        std::pair("server_profile", source.server_profile)}) {
+        std::pair("server_profile", source.server_profile), std::pair("shape", source.shape)}) {
     if (!text.empty()) object[name] = text;
   }
   if (source.split_attention > 0) object["split_attention"] = source.split_attention;
@@ -205,6 +205,7 @@ absl::StatusOr<PlanSource> ParseSource(Members& members) {
   WHARF_ASSIGN_OR_RETURN(source.model, members.TextIfAny("model_file"));
   WHARF_ASSIGN_OR_RETURN(source.device_profile, members.TextIfAny("device_profile"));
   WHARF_ASSIGN_OR_RETURN(source.server_profile, members.TextIfAny("server_profile"));
+  WHARF_ASSIGN_OR_RETURN(source.shape, members.TextIfAny("shape"));
   if (const json* keys = members.FindIfAny("split_attention"); keys != nullptr) {
     WHARF_ASSIGN_OR_RETURN(source.split_attention, AsCount(*keys, "split_attention", 1, kMaxRows));
   }

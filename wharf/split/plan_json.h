@@ -17,6 +17,7 @@ namespace wharf::split {
 struct PlanSource {
   std::string csv;                                    // data/profiles/README.md
   std::string model, device_profile, server_profile;  // ONNX; what `wharf profile --json` wrote
+  std::string shape;                                  // of the model's input, where the file leaves it open; or ""
   int split_attention = 0;                            // keys before which the model's attention is split; 0: it is not
 
   bool Given() const { return !csv.empty() || !model.empty() || !device_profile.empty() || !server_profile.empty(); }

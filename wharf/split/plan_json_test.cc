@@ -30,7 +30,7 @@ StoredPlan Stored() {
   stored.model = "small";
   stored.model_hash = std::string(64, 'a');
   stored.operators = PlannedOperatorsOf(SmallModel());
-  stored.source = {"small.csv", "small.onnx", "device.json", "server.json", 25};
+  stored.source = {"small.csv", "small.onnx", "device.json", "server.json", "x=1,3,8,8", 25};
   stored.planner = "intra-dp";
   stored.slice_cost = {{0.5, 0.25}, 1.5};
   stored.encoding = "u8";

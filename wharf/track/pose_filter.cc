@@ -61,6 +61,7 @@ struct PoseFilter::State {
   std::optional<ImuSample> last;
   Pose pose;
   Vector3d velocity = Vector3d::Zero(), accelerometer_bias = Vector3d::Zero(), gyroscope_bias = Vector3d::Zero();
+  double innovation = 0;
   std::vector<Marked> marks;  // oldest first
   MatrixXd covariance = MatrixXd::Zero(kMarks, kMarks);
 
@@ -203,6 +204,11 @@ void PoseFilter::Start(const PoseFilterStart& start) {
   set(kOrientation, start.orientation_sd);
   set(kAccelerometer, start.accelerometer_bias_sd);
   set(kGyroscope, start.gyroscope_bias_sd);
+  if (start.heading_sd) {
+    const Vector3d up = fresh.pose.rotation.conjugate() * Vector3d(-fresh.options.gravity.normalized());
+    const double more = *start.heading_sd * *start.heading_sd - start.orientation_sd * start.orientation_sd;
+    fresh.covariance.block<3, 3>(kOrientation, kOrientation) += more * up * up.transpose();
+  }
   *state_ = std::move(fresh);
 }
 
@@ -267,6 +273,7 @@ absl::Status PoseFilter::Update(int64_t from, int64_t to, const MotionEstimate& 
   const Matrix6 hph = times_h_transposed(hp);
   Matrix6 noise = measured.covariance;
   const double chi_square = innovation.dot((hph + noise).llt().solve(innovation));
+  state.innovation = chi_square / 6;
   const double excess = std::max(1.0, chi_square / state.options.gate_chi_square);
   noise *= excess * excess;  // squared, so that the wilder a measurement, the less it pulls
 
@@ -280,6 +287,7 @@ absl::Status PoseFilter::Update(int64_t from, int64_t to, const MotionEstimate& 
   return absl::OkStatus();
 }
 
+double PoseFilter::innovation() const { return state_->innovation; }
 const Pose& PoseFilter::pose() const { return state_->pose; }
 const Vector3d& PoseFilter::velocity() const { return state_->velocity; }
 const Vector3d& PoseFilter::gyroscope_bias() const { return state_->gyroscope_bias; }

@@ -19,6 +19,7 @@
 #include <Eigen/Core>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -53,7 +54,10 @@ struct PoseFilterStart {
   Eigen::Vector3d velocity = Eigen::Vector3d::Zero();
   double time_s = 0;                                                    // a sample's clock
   double position_sd = 1e-3, velocity_sd = 0.1, orientation_sd = 0.01;  // m, m/s, rad
-  double gyroscope_bias_sd = 2e-3, accelerometer_bias_sd = 0.02;        // rad/s, m/s^2
+  // Of the heading (rad), where that is not as uncertain as the rest of the orientation: near 0 if the world's axes are
+  // taken from where the camera looks first.
+  std::optional<double> heading_sd;
+  double gyroscope_bias_sd = 2e-3, accelerometer_bias_sd = 0.02;  // rad/s, m/s^2
 };
 
 // The smallest rotation that lays the mean specific force of `samples` along -gravity: a level camera's world, from
@@ -85,6 +89,10 @@ class PoseFilter {
   // kNotFound if one of the frames is not marked (or forgotten), kInvalidArgument if from >= to, the measurement is not
   // finite or its covariance not positive definite; the state is then as before.
   absl::Status Update(int64_t from, int64_t to, const MotionEstimate& measured);
+
+  // How far the newest measurement was from what was expected of it: its squared innovation in units of the covariance
+  // that the filter gave it, an axis; 1 on average if filter and measurements know their errors. 0 before any.
+  double innovation() const;
 
   const scene::Pose& pose() const;
   const Eigen::Vector3d& velocity() const;

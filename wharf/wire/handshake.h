@@ -36,6 +36,7 @@
 #include "wharf/wire/goodbye.h"
 #include "wharf/wire/proof.h"
 #include "wharf/wire/send.h"
+#include "wharf/wire/session_kind.h"
 
 namespace wharf::wire {
 
@@ -152,17 +153,20 @@ class ClientHandshake {
 
   // --- For the FrameHandler, on the reader thread ---
 
-  // Whether a frame is for OnFrame: a Challenge, a Proof, a Welcome, or a Goodbye at any time.
+  // Whether a frame is for OnFrame: a Challenge, a Proof, a Welcome, or a Goodbye at any time; or what a server of
+  // another kind answers.
   static bool Takes(const link::FrameHeader& header) {
     return Is(header, Protocol::kWelcome) || Is(header, Protocol::kGoodbye) || Is(header, Protocol::kChallenge) ||
-           Is(header, Protocol::kProof);
+           Is(header, Protocol::kProof) || !CheckServer(header.kind, static_cast<uint16_t>(Protocol::kHello)).ok();
   }
   // To be returned from the handler's OnFrame.
   absl::Status OnFrame(const link::FrameHeader& header, std::span<const std::byte> head) {
     const absl::Status taken = Is(header, Protocol::kWelcome)     ? OnWelcome(head)
                                : Is(header, Protocol::kChallenge) ? OnChallenge(head)
                                : Is(header, Protocol::kProof)     ? OnProof(head)
-                                                                  : OnGoodbye(head);
+                               : Is(header, Protocol::kGoodbye)
+                                   ? OnGoodbye(head)
+                                   : CheckServer(header.kind, static_cast<uint16_t>(Protocol::kHello));
     return taken.ok() ? taken : outcome_.Fail(taken);
   }
   // The server said by a message of its own why it ends.
@@ -290,7 +294,7 @@ class ServerHandshake {
   absl::StatusOr<Judgement> JudgeHello(const link::FrameHeader& header, std::span<const std::byte> head,
                                        const link::ByteStream& stream) {
     if (judged_ || header.kind != static_cast<uint16_t>(Protocol::kHello)) {
-      return InvalidArgument("the first frame must be a Hello");
+      return WrongHello(header.kind, static_cast<uint16_t>(Protocol::kHello));
     }
     judged_ = true;
     WHARF_RETURN_IF_ERROR(CheckHelloPrefix(head, Protocol::kVersion));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "wharf/base/log.h"
+
 namespace wharf::ar {
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Open(ClientConfig config) {
@@ -58,11 +60,21 @@ absl::Status Client::Start() {
   return absl::OkStatus();
 }
 
+void Client::LogState(const track::PoseEstimate& pose, int64_t frame) {
+  if (pose.state == std::exchange(logged_, pose.state)) return;
+  const bool good = pose.state == track::PoseState::kGood;
+  Log(good ? LogLevel::kInfo : LogLevel::kWarning, fmt::format("pose is {}", track::PoseStateName(pose.state)),
+      {{"frame", frame}, {"position_sd_m", fmt::format("{:.2f}", pose.PositionSd())}, {"why", pose.why}});
+}
+
 Results Client::OnFrame(const multitask::FramePointer& frame) {
   Results results;
   results.report = client_->OnFrame(frame);
   if (depth_) results.depth = depth_->result();
-  if (odometry_) results.pose = odometry_->pose();
+  if (odometry_) {
+    results.pose = odometry_->pose_estimate();
+    LogState(*results.pose, frame->index);
+  }
   if (boxes_) results.boxes = boxes_->result();
   return results;
 }

@@ -5,6 +5,7 @@
 //   WHARF_ASSIGN_OR_RETURN(const auto client, ar::Client::Open(std::move(config)));
 //   for (each frame) {
 //     const ar::Results results = client->OnFrame(frame);   // results.depth, results.pose, results.boxes
+//     if (results.pose->state != track::PoseState::kGood) …         // results.pose->why says what is wrong with it
 //   }
 #pragma once
 
@@ -40,8 +41,8 @@ struct ClientConfig {
 };
 
 struct Results {
-  multitask::DepthPointer depth;    // null: no such task, or nothing yet
-  std::optional<scene::Pose> pose;  // since the start
+  multitask::DepthPointer depth;            // null: no such task, or nothing yet
+  std::optional<track::PoseEstimate> pose;  // since the start, and whether it can be relied on
   std::vector<scene::Box> boxes;
   multitask::FrameReport report;
 };
@@ -64,6 +65,7 @@ class Client {
   explicit Client(ClientConfig config) : config_(std::move(config)) {}
   absl::Status Start();
   absl::Status MakeTasks();
+  void LogState(const track::PoseEstimate& pose, int64_t frame);
 
   const ClientConfig config_;
   std::optional<multitask::OdometryTask> odometry_;
@@ -73,6 +75,7 @@ class Client {
   std::unique_ptr<LinkOffloader> offloader_;
   std::optional<multitask::ThreadBackground> background_;
   std::optional<multitask::Client> client_;
+  track::PoseState logged_ = track::PoseState::kInitialising;
 };
 
 }  // namespace wharf::ar

@@ -57,6 +57,7 @@ absl::Status LevelStart(std::span<const scene::ImuSample> first, multitask::Odom
   if (level.ok()) odometry.start.pose.rotation = *level;
   odometry.start.velocity_sd = 2;
   odometry.start.orientation_sd = 0.1;
+  odometry.start.heading_sd = 1e-4;  // the world's axes are those of its first heading
   odometry.start.time_s = first.front().time_s;
   return absl::OkStatus();
 }

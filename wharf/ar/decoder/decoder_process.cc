@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <functional>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -16,9 +18,26 @@
 namespace wharf::ar {
 namespace {
 
+// In a process group of its own (a terminal's Ctrl-C is the server's affair), with no descriptor but its socket and
+// standard error, and no environment.
+absl::StatusOr<Subprocess> StartProgram(const std::string& program, std::vector<std::string> arguments,
+                                        Isolation isolation, int socket) {
+  arguments.insert(arguments.begin(), "wharf-decode");
+  sigset_t none;
+  sigemptyset(&none);
+  return Subprocess::Start({.path = program,
+                            .arguments = std::move(arguments),
+                            .environment = std::vector<std::string>(),
+                            .descriptors = {kDevNull, kDevNull, STDERR_FILENO, socket},
+                            .isolation = isolation,
+                            .own_group = true,
+                            .blocked = none});
+}
+
 class DecoderProcess final : public PictureDecoder {
  public:
-  DecoderProcess(Subprocess process, int socket) : process_(std::move(process)), socket_(socket) {}
+  // `end` ends the process. Owns `socket`.
+  DecoderProcess(int socket, std::function<void()> end) : socket_(socket), end_(std::move(end)) {}
   ~DecoderProcess() override { End(); }
 
   absl::StatusOr<scene::Image> Decode(std::span<const std::byte> jpeg, int width, int height) override {
@@ -53,44 +72,79 @@ class DecoderProcess final : public PictureDecoder {
   void End() {
     if (socket_ < 0) return;
     close(std::exchange(socket_, -1));
-    process_.Signal(SIGKILL);
-    process_.Wait();
+    end_();
   }
 
-  Subprocess process_;
   int socket_;  // -1: it has ended
+  const std::function<void()> end_;
 };
+
+void SetPatience(int socket, Nanoseconds patience) {
+  const timeval timeout{patience.count() / 1'000'000'000, patience.count() % 1'000'000'000 / 1000};
+  setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+  setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+}
 
 static_assert(kDecoderDescriptor == STDERR_FILENO + 1);
 
-// In a process group of its own (a terminal's Ctrl-C is the server's affair), with no descriptor but its socket and
-// standard error, and no environment.
-absl::StatusOr<Subprocess> StartProgram(const std::string& program, int socket) {
-  sigset_t none;
-  sigemptyset(&none);
-  return Subprocess::Start({.path = program,
-                            .arguments = {"wharf-decode"},
-                            .environment = std::vector<std::string>(),
-                            .descriptors = {kDevNull, kDevNull, STDERR_FILENO, socket},
-                            .own_group = true,
-                            .blocked = none});
-}
+// The starter's other side (decoder_main.cc) ends a decoder when its line is closed.
+class StarterProcess final : public DecoderStarter {
+ public:
+  explicit StarterProcess(int socket) : socket_(socket) {}
+  // It notices, ends what it has started, and itself.
+  ~StarterProcess() override { close(socket_); }
+  absl::StatusOr<std::unique_ptr<PictureDecoder>> StartDecoder(Nanoseconds patience) override {
+    const std::lock_guard lock(mutex_);
+    WHARF_RETURN_IF_ERROR(AskForDecoder(socket_));
+    WHARF_ASSIGN_OR_RETURN(const StartedDecoder started, ReceiveDecoder(socket_));
+    SetPatience(started.socket, patience);
+    return std::make_unique<DecoderProcess>(started.socket, [line = started.line] { close(line); });
+  }
+
+ private:
+  std::mutex mutex_;
+  const int socket_;
+};
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<PictureDecoder>> StartDecoderProcess(const std::string& program, Nanoseconds patience) {
+absl::StatusOr<Subprocess> StartDecoderProgram(const std::string& program, Isolation isolation, int socket) {
+  std::vector<std::string> arguments;
+  if (isolation != Isolation::kNone) arguments.emplace_back(kIsolatedDecoder);
+  return StartProgram(program, std::move(arguments), isolation, socket);
+}
+
+absl::StatusOr<std::unique_ptr<PictureDecoder>> StartDecoderProcess(const std::string& program, Isolation isolation,
+                                                                    Nanoseconds patience) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return ErrnoStatus(errno, "socketpair");
-  const timeval timeout{patience.count() / 1'000'000'000, patience.count() % 1'000'000'000 / 1000};
-  setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-  setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-  auto process = StartProgram(program, ends[1]);
+  SetPatience(ends[0], patience);
+  auto process = StartDecoderProgram(program, isolation, ends[1]);
   close(ends[1]);
   if (!process.ok()) {
     close(ends[0]);
     return process.status();
   }
-  return std::make_unique<DecoderProcess>(*std::move(process), ends[0]);
+  const auto shared = std::make_shared<Subprocess>(*std::move(process));
+  return std::make_unique<DecoderProcess>(ends[0], [shared] {
+    shared->Signal(SIGKILL);
+    shared->Wait();
+  });
 }
+
+absl::StatusOr<DecoderStarter::Process> DecoderStarter::StartProcess(const std::string& program, Isolation isolation) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return ErrnoStatus(errno, "socketpair");
+  auto process =
+      StartProgram(program, {kDecoderStarter, std::to_string(static_cast<int>(isolation))}, Isolation::kNone, ends[1]);
+  close(ends[1]);
+  if (!process.ok()) {
+    close(ends[0]);
+    return process.status();
+  }
+  return Process{*std::move(process), ends[0]};
+}
+
+std::unique_ptr<DecoderStarter> DecoderStarter::At(int socket) { return std::make_unique<StarterProcess>(socket); }
 
 }  // namespace wharf::ar

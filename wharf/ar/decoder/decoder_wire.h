@@ -6,6 +6,7 @@
 #include <span>
 
 #include "wharf/base/status.h"
+#include "wharf/base/subprocess/subprocess.h"
 
 namespace wharf::ar {
 
@@ -21,9 +22,25 @@ struct DecodeReply {
 };
 inline constexpr uint32_t kMaxReasonBytes = 1024;
 
+// The process that decodes, with `socket` as its end.
+absl::StatusOr<Subprocess> StartDecoderProgram(const std::string& program, Isolation isolation, int socket);
+
 // All of it. kUnavailable: the other end is gone; kDeadlineExceeded: the socket's timeout.
 absl::Status ReadAll(int socket, std::span<std::byte> into);
 absl::Status WriteAll(int socket, std::span<const std::byte> bytes);
+
+// --- With the process that starts decoders: its arguments are kDecoderStarter and the number of an Isolation.
+inline constexpr const char* kDecoderStarter = "starter";
+
+struct StartedDecoder {
+  int socket = -1;  // of its requests
+  int line = -1;    // the decoder is ended when this is closed
+};
+absl::Status AskForDecoder(int starter);
+// The caller's to close. What the starter failed with, or kUnavailable: it is gone.
+absl::StatusOr<StartedDecoder> ReceiveDecoder(int starter);
+// On the starter's side: `error`, an errno, if it is not 0, or the two.
+absl::Status SendDecoder(int server, int error, const StartedDecoder& started);
 
 template <typename T>
 std::span<std::byte> BytesOf(T& value) {

@@ -9,7 +9,9 @@
 #include <string>
 
 #include "wharf/base/clock.h"
+#include "wharf/base/sandbox/namespaces.h"
 #include "wharf/base/status.h"
+#include "wharf/base/subprocess/subprocess.h"
 #include "wharf/scene/scene.h"
 
 namespace wharf::ar {
@@ -29,11 +31,33 @@ class PictureDecoder {
 std::unique_ptr<PictureDecoder> MakeLocalDecoder();
 
 // Starts `program`, wharf-decode (decoder_main.cc), with its end of a socket as kDecoderDescriptor and nothing else of
-// this process's. It forbids itself all but computing, reading and writing (on x86-64 and ARM; where a sanitizer
-// watches it, less), and memory beyond 512 MiB. A picture that takes longer than `patience` is its death.
+// this process's, in name spaces of its own if `isolation` says so. It forbids itself all but computing, reading and
+// writing (on x86-64 and ARM; where a sanitizer watches it, less), and memory beyond 512 MiB. A picture that takes
+// longer than `patience` is its death.
 absl::StatusOr<std::unique_ptr<PictureDecoder>> StartDecoderProcess(const std::string& program,
+                                                                    Isolation isolation = Isolation::kNone,
                                                                     Nanoseconds patience = std::chrono::seconds(10));
 
+// Starts decoder processes for a server that may start none any more: a process of its own does, which was started
+// before and knows nothing of clients. All of them end with it. Thread-safe.
+class DecoderStarter {
+ public:
+  struct Process {
+    Subprocess process;  // ends when its socket is closed
+    int socket = -1;     // for At
+  };
+  // Fails as StartDecoderProcess.
+  static absl::StatusOr<Process> StartProcess(const std::string& program, Isolation isolation = Isolation::kNone);
+  // Owns the socket.
+  static std::unique_ptr<DecoderStarter> At(int socket);
+  virtual ~DecoderStarter() = default;
+  // As StartDecoderProcess; kUnavailable if the process is gone.
+  virtual absl::StatusOr<std::unique_ptr<PictureDecoder>> StartDecoder(
+      Nanoseconds patience = std::chrono::seconds(10)) = 0;
+};
+
 inline constexpr int kDecoderDescriptor = 3;
+// Its one argument, if it has name spaces of its own; then the next descriptor is for LeaveFileSystem.
+inline constexpr const char* kIsolatedDecoder = "isolated";
 
 }  // namespace wharf::ar

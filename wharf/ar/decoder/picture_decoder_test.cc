@@ -5,11 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 
+#include "wharf/base/sandbox/policies.h"
 #include "wharf/split/codec/jpeg.h"
 
 namespace wharf::ar {
@@ -37,6 +40,30 @@ std::vector<pid_t> Children() {
 
 using Make = std::function<absl::StatusOr<std::unique_ptr<PictureDecoder>>()>;
 absl::StatusOr<std::unique_ptr<PictureDecoder>> StartProcess() { return StartDecoderProcess(WHARF_DECODE); }
+absl::StatusOr<std::unique_ptr<PictureDecoder>> StartIsolated() {
+  return StartDecoderProcess(WHARF_DECODE, FindIsolation().value_or(Isolation::kNone));
+}
+
+// By a starter, which outlives it.
+class Started final : public PictureDecoder {
+ public:
+  Started(Subprocess process, std::unique_ptr<DecoderStarter> starter, std::unique_ptr<PictureDecoder> decoder)
+      : process_(std::move(process)), starter_(std::move(starter)), decoder_(std::move(decoder)) {}
+  absl::StatusOr<scene::Image> Decode(std::span<const std::byte> jpeg, int width, int height) override {
+    return decoder_->Decode(jpeg, width, height);
+  }
+
+ private:
+  Subprocess process_;
+  std::unique_ptr<DecoderStarter> starter_;
+  std::unique_ptr<PictureDecoder> decoder_;
+};
+absl::StatusOr<std::unique_ptr<PictureDecoder>> StartByStarter() {
+  WHARF_ASSIGN_OR_RETURN(auto process, DecoderStarter::StartProcess(WHARF_DECODE));
+  auto starter = DecoderStarter::At(process.socket);
+  WHARF_ASSIGN_OR_RETURN(auto decoder, starter->StartDecoder());
+  return std::make_unique<Started>(std::move(process.process), std::move(starter), std::move(decoder));
+}
 
 class PictureDecoderTest : public ::testing::TestWithParam<Make> {
  protected:
@@ -72,8 +99,32 @@ TEST_P(PictureDecoderTest, RefusesAndGoesOn) {
   EXPECT_TRUE(decoder_->Decode(jpeg, kWidth, kHeight).ok());
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, PictureDecoderTest, ::testing::Values(Make(MakeLocalDecoder), Make(StartProcess)),
-                         [](const auto& info) { return info.index == 0 ? "Local" : "Process"; });
+std::string NameOf(const ::testing::TestParamInfo<Make>& info) {
+  constexpr const char* kNames[] = {"Local", "Process", "Isolated", "ByStarter"};
+  return kNames[info.index];
+}
+INSTANTIATE_TEST_SUITE_P(All, PictureDecoderTest,
+                         ::testing::Values(Make(MakeLocalDecoder), Make(StartProcess), Make(StartIsolated),
+                                           Make(StartByStarter)),
+                         NameOf);
+
+TEST(DecoderProcess, SeesNeitherFilesNorProcessesNorTheNetwork) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root sees what another process sees";
+  if (kSanitized) GTEST_SKIP() << "a sanitizer keeps the files";
+  const auto isolation = FindIsolation();
+  if (!isolation.ok()) GTEST_SKIP() << isolation.status();
+  auto decoder = StartDecoderProcess(WHARF_DECODE, *isolation);
+  ASSERT_TRUE(decoder.ok()) << ToString(decoder.status());
+  ASSERT_TRUE((*decoder)->Decode(Jpeg(), kWidth, kHeight).ok());
+  const std::vector<pid_t> children = Children();
+  ASSERT_EQ(children.size(), 1u);
+  const std::filesystem::path process = "/proc/" + std::to_string(children[0]);
+  EXPECT_TRUE(std::filesystem::is_empty(process / "root/."));
+  for (const char* const kind : {"mnt", "pid", "net", "ipc", "uts"}) {
+    EXPECT_NE(std::filesystem::read_symlink(process / "ns" / kind),
+              std::filesystem::read_symlink(std::filesystem::path("/proc/self/ns") / kind));
+  }
+}
 
 TEST(DecoderProcess, TakesTheLargestPictures) {
   auto decoder = StartProcess();
@@ -97,7 +148,7 @@ TEST(DecoderProcess, ItsDeathIsAnError) {
 }
 
 TEST(DecoderProcess, OneThatHangsIsEnded) {
-  auto decoder = StartDecoderProcess(WHARF_DECODE, std::chrono::milliseconds(50));
+  auto decoder = StartDecoderProcess(WHARF_DECODE, Isolation::kNone, std::chrono::milliseconds(50));
   ASSERT_TRUE(decoder.ok()) << ToString(decoder.status());
   for (const pid_t child : Children()) kill(child, SIGSTOP);
   const absl::Status status = (*decoder)->Decode(Jpeg(), kWidth, kHeight).status();
@@ -108,6 +159,37 @@ TEST(DecoderProcess, OneThatHangsIsEnded) {
 
 TEST(DecoderProcess, AProgramThatIsNotThereIsNotStarted) {
   EXPECT_EQ(StartDecoderProcess("/nowhere/wharf-decode").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(DecoderStarter, ADecoderEndsWithItsObjectAndAllEndWithTheStarter) {
+  auto process = DecoderStarter::StartProcess(WHARF_DECODE);
+  ASSERT_TRUE(process.ok()) << ToString(process.status());
+  auto starter = DecoderStarter::At(process->socket);
+  const std::vector<pid_t> children = Children();
+  ASSERT_EQ(children.size(), 1u);
+  const std::filesystem::path path = "/proc/" + std::to_string(children[0]) + "/task/" + std::to_string(children[0]);
+  const auto decoders = [&] {
+    std::ifstream file(path / "children");
+    return std::distance(std::istream_iterator<pid_t>(file), std::istream_iterator<pid_t>());
+  };
+  auto first = starter->StartDecoder(), second = starter->StartDecoder();
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_EQ(decoders(), 2);
+  first->reset();
+  while (decoders() != 1) usleep(1000);
+  EXPECT_TRUE((*second)->Decode(Jpeg(), kWidth, kHeight).ok());
+  starter.reset();
+  EXPECT_EQ(process->process.Wait(), ProcessEnd());
+  EXPECT_TRUE(Children().empty());
+  EXPECT_EQ((*second)->Decode(Jpeg(), kWidth, kHeight).status().code(), absl::StatusCode::kInternal);
+}
+
+TEST(DecoderStarter, OneThatIsGoneIsAnError) {
+  auto process = DecoderStarter::StartProcess(WHARF_DECODE);
+  ASSERT_TRUE(process.ok()) << ToString(process.status());
+  const auto starter = DecoderStarter::At(process->socket);
+  process->process.Signal(SIGKILL);
+  EXPECT_EQ(starter->StartDecoder().status().code(), absl::StatusCode::kUnavailable);
 }
 
 }  // namespace

@@ -14,12 +14,15 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <string_view>
+
+#include "wharf/base/sandbox/limits.h"
 
 namespace wharf {
 namespace {
 
-constexpr int kNamespaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
+constexpr int kNamespaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
 // Where the empty root is mounted until it is the root: any directory that every machine has.
 constexpr const char* kPlace = "/proc";
 
@@ -52,15 +55,22 @@ bool EmptyRoot() {
          chdir("/") == 0;
 }
 
-// Waits until the other end says a byte, or is closed: then the root is to be emptied.
+// The same with a directory as it is.
+bool RootAt(const char* directory) {
+  return mount(directory, directory, nullptr, MS_BIND | MS_REC, nullptr) == 0 && chdir(directory) == 0 &&
+         syscall(SYS_pivot_root, ".", ".") == 0 && umount2(".", MNT_DETACH) == 0 && chdir("/") == 0;
+}
+
+// Waits until the other end says what is to be the root: a path, or "" if it stays as it is; closed: it is to be empty.
 [[noreturn]] void Keep(int end) {
   dup2(end, 0);
   CloseFrom(1);
-  char byte = 0;
+  char path[PATH_MAX] = {};
   ssize_t got = 0;
-  while ((got = read(0, &byte, 1)) < 0 && errno == EINTR) {
+  while ((got = read(0, path, sizeof(path) - 1)) < 0 && errno == EINTR) {
   }
-  _exit(got > 0 || EmptyRoot() ? 0 : errno);
+  const bool done = got == 0 ? EmptyRoot() : got > 0 && (path[0] == '\0' || RootAt(path));
+  _exit(done ? 0 : errno);
 }
 
 bool DropCapabilities() {
@@ -94,8 +104,6 @@ int TryHere(Isolation isolation) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : EPROTO;
 }
 
-// A server tries before it starts workers, and it is good that it does so by fork: OpenBLAS, which starts threads when
-// it is loaded, ends them in fork's handlers. They block no signals, and would take SIGCHLD from the server's loop.
 absl::Status Try(Isolation isolation) {
   const pid_t child = fork();
   if (child == 0) _exit(TryHere(isolation));
@@ -109,13 +117,16 @@ absl::Status Try(Isolation isolation) {
 
 }  // namespace
 
-NewNamespaces::NewNamespaces(Isolation isolation)
+NewNamespaces::NewNamespaces(Isolation isolation, Network network)
     : isolation_(isolation),
+      network_(network),
       user_map_(fmt::format("{0} {0} 1\n", geteuid())),
-      group_map_(fmt::format("{0} {0} 1\n", getegid())) {}
+      group_map_(fmt::format("{0} {0} 1\n", getegid())),
+      most_threads_(MostThreads()) {}
 
 pid_t NewNamespaces::Fork() const {
-  return BareFork(kNamespaces | (isolation_ == Isolation::kByUser ? CLONE_NEWUSER : 0));
+  const int network = network_ == Network::kNone ? CLONE_NEWNET : 0;
+  return BareFork(kNamespaces | network | (isolation_ == Isolation::kByUser ? CLONE_NEWUSER : 0));
 }
 
 bool NewNamespaces::MapUser() const {
@@ -126,13 +137,21 @@ bool NewNamespaces::MapUser() const {
          prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0) == 0;
 }
 
+// The kernel counts them for the user in this name space, which is this process alone. Root's are never too many.
+bool NewNamespaces::LimitThreads() const {
+  const rlimit threads{static_cast<rlim_t>(most_threads_), static_cast<rlim_t>(most_threads_)};
+  return setrlimit(RLIMIT_NPROC, &threads) == 0;
+}
+
 int NewNamespaces::Settle(int keeper_end) const {
   if (isolation_ == Isolation::kByUser && !MapUser()) return errno;
   // What is mounted in here stays in here.
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return errno;
   const pid_t keeper = BareFork(0);
   if (keeper == 0) Keep(keeper_end);
-  return keeper > 0 && DropCapabilities() ? 0 : errno;
+  if (keeper < 0 || !DropCapabilities()) return errno;
+  const bool limited = isolation_ == Isolation::kByUser && network_ == Network::kNone;
+  return !limited || LimitThreads() ? 0 : errno;
 }
 
 absl::StatusOr<Isolation> FindIsolation() {
@@ -147,10 +166,26 @@ absl::StatusOr<Isolation> FindIsolation() {
       Message(by_user), Message(by_root));
 }
 
-absl::Status LeaveFileSystem(int descriptor, FileSystem becomes) {
+absl::StatusOr<Isolation> IsolationFor(const std::string& sandbox) {
+  if (sandbox == "weak") return Isolation::kNone;
+  absl::StatusOr<Isolation> found = FindIsolation();
+  if (found.ok()) return found;
+  return FailedPrecondition(
+      "processes for clients cannot be isolated here: {}. With --sandbox=weak the filter of system calls alone keeps "
+      "them: the command's --help says what that means",
+      Message(found.status()));
+}
+
+absl::Status LeaveFileSystem(int descriptor, FileSystem becomes, const std::string& directory) {
   // A working directory elsewhere would stay a way back.
-  if (becomes == FileSystem::kEmpty && chdir("/") != 0) return ErrnoStatus(errno, "chdir /");
-  if (becomes == FileSystem::kKept && write(descriptor, "", 1) != 1) return ErrnoStatus(errno, "asking the keeper");
+  if (becomes != FileSystem::kKept && chdir("/") != 0) return ErrnoStatus(errno, "chdir /");
+  if (becomes != FileSystem::kEmpty) {
+    const std::string root = becomes == FileSystem::kOneDirectory ? directory : "";
+    const ssize_t size = static_cast<ssize_t>(root.size() + 1);
+    if (size > PATH_MAX || write(descriptor, root.c_str(), static_cast<size_t>(size)) != size) {
+      return ErrnoStatus(errno, "asking the keeper of the file system");
+    }
+  }
   close(descriptor);
   int status = 0;
   pid_t keeper = 0;
@@ -158,7 +193,7 @@ absl::Status LeaveFileSystem(int descriptor, FileSystem becomes) {
   }
   if (keeper < 0) return ErrnoStatus(errno, "waiting for the keeper of the file system");
   if (!WIFEXITED(status)) return Internal("the keeper of the file system has died");
-  return WEXITSTATUS(status) == 0 ? absl::OkStatus() : ErrnoStatus(WEXITSTATUS(status), "emptying the root");
+  return WEXITSTATUS(status) == 0 ? absl::OkStatus() : ErrnoStatus(WEXITSTATUS(status), "changing the root");
 }
 
 }  // namespace wharf

@@ -1,6 +1,8 @@
 // Name spaces of the kernel that a new process gets for itself: of processes, mounts, network, IPC and host name. In
 // them it sees nothing and nobody else, and has no capability. It begins with the file system as it is, because it is
-// a program that loads libraries, and gives it up when it has what it needs.
+// a program that loads libraries, and gives it up when it has what it needs. Its threads are limited (limits.h) if it
+// has a user name space: only there they are counted apart from others of the user. A server that has the network keeps
+// the machine's, and as many threads as its user may have.
 //
 // Emptying the root takes a capability that the process itself never has: a keeper, a child that it is born with, has
 // it, waits for that one thing, and ends.
@@ -24,10 +26,19 @@ enum class Isolation {
 // may be.
 absl::StatusOr<Isolation> FindIsolation();
 
+// What `--sandbox` asks for: of "weak" nothing, of "strong" what FindIsolation finds. kFailedPrecondition, with what to
+// do, if there is none: a server that cannot have what it was asked for does not start.
+absl::StatusOr<Isolation> IsolationFor(const std::string& sandbox);
+
+enum class Network {
+  kNone,     // one of its own, in which there is nothing
+  kMachines  // the machine's
+};
+
 // What a new process does before it is a program: system calls on memory that was made before.
 class NewNamespaces {
  public:
-  explicit NewNamespaces(Isolation isolation);
+  explicit NewNamespaces(Isolation isolation, Network network = Network::kNone);
 
   // As fork, into the name spaces. Runs no handlers of fork; in the child nothing but system calls may be done.
   pid_t Fork() const;
@@ -36,15 +47,19 @@ class NewNamespaces {
 
  private:
   bool MapUser() const;
+  bool LimitThreads() const;
 
   const Isolation isolation_;
+  const Network network_;
   const std::string user_map_, group_map_;
+  const int most_threads_;
 };
 
-enum class FileSystem { kEmpty, kKept };
+enum class FileSystem { kEmpty, kOneDirectory, kKept };
 
 // In the program, once, while it may still open files, for `descriptor`, the other end of the keeper's. kEmpty: from
-// here on no path leads anywhere. Closes `descriptor`.
-absl::Status LeaveFileSystem(int descriptor, FileSystem becomes);
+// here on no path leads anywhere. kOneDirectory: paths lead to what is in `directory`, an absolute path, which is "/"
+// from here on. Closes `descriptor`.
+absl::Status LeaveFileSystem(int descriptor, FileSystem becomes, const std::string& directory = {});
 
 }  // namespace wharf

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -42,7 +43,10 @@ enum class Code {
 
 void AllowMemory(Rules& rules, Code code) {
   Allow(rules, {SYS_madvise, SYS_munmap, SYS_mremap, SYS_brk});
-  AllowIf(rules, SYS_mmap, {{.argument = 2, .value = 0, .mask = PROT_EXEC}});
+  // Private memory that does not grow by itself: the other kinds do not count for a limit of memory.
+  AllowIf(rules, SYS_mmap,
+          {{.argument = 2, .value = 0, .mask = PROT_EXEC},
+           {.argument = 3, .value = MAP_PRIVATE, .mask = MAP_TYPE | MAP_GROWSDOWN}});
   if (code == Code::kAny) return Allow(rules, {SYS_mprotect});
   AllowIf(rules, SYS_mprotect, {{.argument = 2, .value = 0, .mask = PROT_EXEC}});
   if (code == Code::kWrittenThenExecuted) {
@@ -57,8 +61,8 @@ void AllowThreads(Rules& rules) {
                                CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
   AllowIf(rules, SYS_clone, {{.argument = 0, .value = kThread}});
   Add(rules, Verdict::kAbsent, {SYS_clone3});
-  Allow(rules, {SYS_set_robust_list, SYS_rseq, SYS_gettid, SYS_getpid, SYS_sched_yield, SYS_sched_getaffinity, SYS_exit,
-                SYS_exit_group});
+  Allow(rules, {SYS_set_robust_list, SYS_rseq, SYS_gettid, SYS_getpid, SYS_sched_yield, SYS_sched_getaffinity,
+                SYS_sched_getparam, SYS_sched_getscheduler, SYS_exit, SYS_exit_group});
   AllowValues(rules, SYS_prctl, 0, {PR_SET_NAME, PR_GET_NAME});
   // Of the calling thread (that is what 0 means), downwards.
   AllowIf(rules, SYS_setpriority, {{.argument = 0, .value = PRIO_PROCESS, .mask = kInt}, {.argument = 1, .value = 0}});
@@ -98,6 +102,17 @@ void AllowDescriptors(Rules& rules) {
   AllowValues(rules, SYS_fcntl, 1, {F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL});
 }
 
+// Files by paths: what is below the root.
+void AllowFiles(Rules& rules) {
+  Allow(rules, {SYS_openat, SYS_newfstatat, SYS_statx, SYS_getdents64, SYS_unlinkat, SYS_renameat, SYS_mkdirat,
+                SYS_utimensat});
+#if defined(__x86_64__)
+  Allow(rules, {SYS_open, SYS_stat, SYS_lstat, SYS_unlink, SYS_rename, SYS_mkdir});
+#endif
+  // A lock of the open file.
+  AllowValues(rules, SYS_fcntl, 1, {F_OFD_SETLK});
+}
+
 // What libraries try and do without: files of settings, whether standard error is a terminal. A path is never opened.
 void RefuseProbing(Rules& rules) {
   Refuse(rules, {SYS_openat, SYS_newfstatat, SYS_statx, SYS_faccessat, SYS_faccessat2, SYS_readlinkat, SYS_getdents64,
@@ -107,6 +122,9 @@ void RefuseProbing(Rules& rules) {
   Refuse(rules, {SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_readlink});
 #endif
 }
+
+// A worker has its sockets, a few events, and connections that it hands on.
+constexpr uint64_t kWorkerDescriptors = 128;
 
 SandboxPolicy ProcessorWorkerPolicy(Code code) {
   if (kSanitized) return GpuWorkerPolicy();
@@ -118,6 +136,52 @@ SandboxPolicy ProcessorWorkerPolicy(Code code) {
   AllowSignals(rules);
   AllowClocksAndRandomNumbers(rules);
   RefuseProbing(rules);
+  return {.rules = std::move(rules),
+          .others = Verdict::kKill,
+          .foreign = Verdict::kKill,
+          .descriptors = kWorkerDescriptors};
+}
+
+// What a server does besides (server/front): accept, wait for those that say nothing yet, and for the signal that ends
+// it.
+void AllowServing(Rules& rules) {
+  Allow(rules, {SYS_accept, SYS_accept4, SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait, SYS_rt_sigtimedwait});
+#if defined(__x86_64__)
+  Allow(rules, {SYS_epoll_wait});
+#endif
+  AllowValues(rules, SYS_ioctl, 1, {FIONREAD});  // whether they have said anything
+}
+
+// TCP, to whatever address: that is in memory, where a filter does not see it. No other sockets can be connected: those
+// that there are, of a pair, are connected already.
+void AllowTcp(Rules& rules) {
+  for (const uint64_t family : {AF_INET, AF_INET6}) {
+    for (const uint64_t protocol : {0, static_cast<int>(IPPROTO_TCP)}) {
+      AllowIf(rules, SYS_socket,
+              {{.argument = 0, .value = family, .mask = kInt},
+               {.argument = 1, .value = SOCK_STREAM, .mask = kInt & ~uint64_t{SOCK_CLOEXEC | SOCK_NONBLOCK}},
+               {.argument = 2, .value = protocol, .mask = kInt}});
+    }
+  }
+  Allow(rules, {SYS_connect});
+}
+
+SandboxPolicy ServerPolicy(bool connects) {
+  Rules rules;
+  Allow(rules, {SYS_futex});
+  AllowDescriptors(rules);
+  AllowServing(rules);
+  if (connects) AllowTcp(rules);
+  AllowMemory(rules, Code::kAny);
+  AllowThreads(rules);
+  AllowSignals(rules);
+  AllowClocksAndRandomNumbers(rules);
+  RefuseProbing(rules);
+  // What a listener does at its end, and libcurl to find out about IPv6.
+  Refuse(rules, {SYS_unlinkat, SYS_socket});
+#if defined(__x86_64__)
+  Refuse(rules, {SYS_unlink});
+#endif
   return {.rules = std::move(rules), .others = Verdict::kKill, .foreign = Verdict::kKill};
 }
 
@@ -182,11 +246,33 @@ void RefusePrograms(Rules& rules) { Refuse(rules, {SYS_execve, SYS_execveat}); }
 
 // For pictures of kMaxSide x kMaxSide and what a progressive JPEG of one takes besides.
 constexpr uint64_t kDecoderMemory = 512 << 20;
+// A kernel that takes more to compile ends its own compiler, not the machine.
+constexpr uint64_t kCompilerMemory = uint64_t{4} << 30;
 
 }  // namespace
 
 SandboxPolicy SoftWorkerPolicy() { return ProcessorWorkerPolicy(Code::kWrittenThenExecuted); }
 SandboxPolicy ModelWorkerPolicy() { return ProcessorWorkerPolicy(Code::kAny); }
+
+SandboxPolicy CompilerPolicy() {
+  SandboxPolicy policy = ProcessorWorkerPolicy(Code::kNone);
+  if (!kSanitized) policy.address_space = kCompilerMemory;
+  return policy;
+}
+
+SandboxPolicy KeeperPolicy() {
+  if (kSanitized) return NetworkedPolicy();
+  Rules rules;
+  Allow(rules, {SYS_futex});
+  AllowFiles(rules);
+  AllowDescriptors(rules);
+  AllowMemory(rules, Code::kNone);
+  AllowThreads(rules);
+  AllowSignals(rules);
+  AllowClocksAndRandomNumbers(rules);
+  RefuseProbing(rules);
+  return {.rules = std::move(rules), .others = Verdict::kKill, .foreign = Verdict::kKill};
+}
 
 SandboxPolicy GpuWorkerPolicy() {
   Rules rules;
@@ -207,6 +293,16 @@ SandboxPolicy NetworkedPolicy() {
   RefusePrivileges(rules);
   RefusePrograms(rules);
   return {.rules = std::move(rules), .others = Verdict::kAllow, .foreign = Verdict::kRefuse};
+}
+
+SandboxPolicy AcceptingServerPolicy() {
+  if (kSanitized) return GpuWorkerPolicy();  // whose reports are files
+  return ServerPolicy(/*connects=*/false);
+}
+
+SandboxPolicy PeerServerPolicy() {
+  if (kSanitized) return NetworkedPolicy();
+  return ServerPolicy(/*connects=*/true);
 }
 
 SandboxPolicy DecoderPolicy() {

@@ -22,13 +22,29 @@ SandboxPolicy SoftWorkerPolicy();
 // wants it.
 SandboxPolicy ModelWorkerPolicy();
 
+// A process that compiles for such workers: the same, but it makes no memory executable, for it executes nothing that
+// it compiles, and its address space is limited.
+SandboxPolicy CompilerPolicy();
+
+// The keeper of files (base/stored/keeper.h): answers on the sockets that it is passed, and opens, writes, renames and
+// removes files. Which ones, its file system says (namespaces.h). It makes threads, but no processes and no
+// connections.
+SandboxPolicy KeeperPolicy();
+
 // A worker that uses a vendor's driver, which opens device nodes and files when it likes. It executes no program and
 // makes no sockets but Unix ones; gaining privileges, tracing, name spaces, mounts, kernel modules, eBPF, key rings and
 // their like are refused.
 SandboxPolicy GpuWorkerPolicy();
 
-// A process that needs the network for what it does: as GpuWorkerPolicy, and may make any socket.
+// A process that needs the network and a program's files: as GpuWorkerPolicy, and may make any socket.
 SandboxPolicy NetworkedPolicy();
+
+// A server that itself reads what strangers send, and runs models on the processor: as ModelWorkerPolicy, and it
+// accepts connections at sockets that it has, and waits for signals. Its descriptors are as many as its user may have.
+SandboxPolicy AcceptingServerPolicy();
+
+// The same, and it makes TCP connections to others.
+SandboxPolicy PeerServerPolicy();
 
 // The decoder of pictures: it computes, and answers on the descriptors that it has. Anything else ends it.
 SandboxPolicy DecoderPolicy();

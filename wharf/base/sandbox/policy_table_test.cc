@@ -109,7 +109,11 @@ TEST(PolicyTableTest, ThePageSaysWhatBecomesOfEverySystemCall) {
   if (names.empty()) GTEST_SKIP() << kNumbers << " is not here";
   const std::string table = "\n" + Section("A worker on the software device", SoftWorkerPolicy(), names) +
                             Section("A worker that runs models on the processor", ModelWorkerPolicy(), names) +
+                            Section("The process that compiles kernels", CompilerPolicy(), names) +
+                            Section("The keeper of files", KeeperPolicy(), names) +
                             Section("The decoder of pictures", DecoderPolicy(), names) +
+                            Section("A server of AR clients, models on the processor", AcceptingServerPolicy(), names) +
+                            Section("A scheduler or worker of pipelines", PeerServerPolicy(), names) +
                             Section("A worker with a GPU", GpuWorkerPolicy(), names) +
                             Section("A worker of a partitioned device", NetworkedPolicy(), names);
   const std::string page = TextOf(WHARF_SECURITY_PAGE);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <linux/sched.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -20,188 +21,18 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <functional>
+#include <string>
 #include <thread>
 
+#include "wharf/base/sandbox/limits.h"
 #include "wharf/base/sandbox/namespaces.h"
 #include "wharf/base/sandbox/policies.h"
+#include "wharf/base/sandbox/sandbox_testing.h"
 
 namespace wharf {
 namespace {
-
-using Attack = std::function<int64_t()>;  // below 0, with errno, if it failed
-
-constexpr int kSucceeded = 0, kNotConfined = 255;
-
-// What becomes of a process that enters the sandbox and attacks: the errno of the attack, kSucceeded, or 128 + the
-// signal that ended it.
-int OutcomeOf(
-    const SandboxPolicy& policy, const Attack& attack, const Attack& before = [] { return 0; }) {
-  const pid_t child = fork();
-  if (child == 0) {
-    if (before() < 0 || !EnterSandbox(policy).ok()) _exit(kNotConfined);
-    _exit(attack() < 0 ? errno : kSucceeded);
-  }
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-Attack Call(long number) {  // NOLINT: as syscall has it
-  return [number] { return syscall(number, -1, 0, 0, 0, 0, 0); };
-}
-
-constexpr int kEnded = 128 + SIGSYS;
-
-bool Filters(const SandboxPolicy& policy) { return !policy.rules.empty(); }
-
-struct NamedPolicy {
-  std::string name;
-  std::function<SandboxPolicy()> make;
-  friend void PrintTo(const NamedPolicy& policy, std::ostream* to) { *to << policy.name; }
-};
-std::string NameOf(const ::testing::TestParamInfo<NamedPolicy>& info) { return info.param.name; }
-
-// Those that run nothing but what they compile themselves.
-class ComputingPolicyTest : public ::testing::TestWithParam<NamedPolicy> {
- protected:
-  void SetUp() override {
-    if (policy_.others == Verdict::kAllow) GTEST_SKIP() << "under a sanitizer only some calls are refused";
-  }
-  const SandboxPolicy policy_ = GetParam().make();
-};
-INSTANTIATE_TEST_SUITE_P(Policies, ComputingPolicyTest,
-                         ::testing::Values(NamedPolicy{"soft", SoftWorkerPolicy},
-                                           NamedPolicy{"models", ModelWorkerPolicy}),
-                         NameOf);
-
-TEST_P(ComputingPolicyTest, OpensNoPathAndLearnsNothingOfAny) {
-  EXPECT_EQ(OutcomeOf(policy_, [] { return open("/etc/passwd", O_RDONLY); }), EPERM);
-  EXPECT_EQ(OutcomeOf(policy_, [] { return open("/tmp/wharf-attack", O_WRONLY | O_CREAT, 0600); }), EPERM);
-  EXPECT_EQ(OutcomeOf(policy_, [] { return access("/etc/passwd", F_OK); }), EPERM);
-  struct stat facts;
-  EXPECT_EQ(OutcomeOf(policy_, [&] { return stat("/etc/passwd", &facts); }), EPERM);
-  char link[64];
-  EXPECT_EQ(OutcomeOf(policy_, [&] { return readlink("/proc/self/exe", link, sizeof(link)); }), EPERM);
-  for (const long call : {SYS_unlinkat, SYS_mkdirat, SYS_renameat2, SYS_linkat, SYS_symlinkat, SYS_truncate,  // NOLINT
-                          SYS_fchmodat, SYS_fchownat, SYS_openat2, SYS_memfd_create, SYS_chdir, SYS_fchdir}) {
-    EXPECT_EQ(OutcomeOf(policy_, Call(call)), kEnded) << call;
-  }
-}
-
-TEST_P(ComputingPolicyTest, OpensNoPathBelowADirectoryItHas) {
-  int directory = -1;
-  const auto open_one = [&] { return directory = open("/etc", O_RDONLY | O_DIRECTORY); };
-  EXPECT_EQ(OutcomeOf(
-                policy_, [&] { return openat(directory, "passwd", O_RDONLY); }, open_one),
-            EPERM);
-}
-
-TEST_P(ComputingPolicyTest, MakesThreadsAndNoProcesses) {
-  EXPECT_EQ(OutcomeOf(policy_,
-                      [] {
-                        int done = -1;
-                        std::thread([&] { done = 0; }).join();
-                        return done;
-                      }),
-            kSucceeded);
-  EXPECT_EQ(OutcomeOf(policy_, [] { return syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); }), kEnded);
-  EXPECT_EQ(OutcomeOf(policy_, [] { return syscall(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0); }),
-            kEnded);
-  EXPECT_EQ(OutcomeOf(policy_, [] { return syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0); }), kEnded);
-  clone_args asked{};
-  asked.exit_signal = SIGCHLD;
-  EXPECT_EQ(OutcomeOf(policy_, [&] { return syscall(SYS_clone3, &asked, sizeof(asked)); }), ENOSYS);
-  EXPECT_EQ(OutcomeOf(policy_, [] { return execl("/bin/true", "true", nullptr); }), kEnded);
-}
-
-TEST_P(ComputingPolicyTest, SignalsNobodyButItself) {
-  const pid_t parent = getpid();
-  EXPECT_EQ(OutcomeOf(policy_, [&] { return kill(parent, SIGUSR1); }), kEnded);
-  EXPECT_EQ(OutcomeOf(policy_, [&] { return syscall(SYS_tgkill, parent, parent, SIGUSR1); }), kEnded);
-  EXPECT_EQ(OutcomeOf(policy_, [&] { return syscall(SYS_tkill, parent, SIGUSR1); }), kEnded);
-  EXPECT_EQ(OutcomeOf(policy_, [] { return raise(SIGTERM); }), 128 + SIGTERM);
-  EXPECT_EQ(OutcomeOf(policy_, [&] { return setpriority(PRIO_PROCESS, parent, 19); }), EPERM);
-}
-
-TEST_P(ComputingPolicyTest, MakesNoConnections) {
-  EXPECT_EQ(OutcomeOf(policy_, [] { return socket(AF_INET, SOCK_STREAM, 0); }), kEnded);
-  EXPECT_EQ(OutcomeOf(policy_, [] { return socket(AF_UNIX, SOCK_STREAM, 0); }), kEnded);
-  // Nor with a socket that was there before.
-  int existing = -1;
-  const auto open_one = [&] { return existing = socket(AF_INET, SOCK_STREAM, 0); };
-  const sockaddr_in somebody{.sin_family = AF_INET, .sin_port = htons(9), .sin_addr = {htonl(INADDR_LOOPBACK)}};
-  const auto* address = reinterpret_cast<const sockaddr*>(&somebody);
-  for (const Attack& attack : std::initializer_list<Attack>{
-           [&] { return connect(existing, address, sizeof(somebody)); },
-           [&] { return bind(existing, address, sizeof(somebody)); }, [&] { return listen(existing, 1); },
-           [&] { return accept(existing, nullptr, nullptr); },
-           [&] { return sendto(existing, "", 1, MSG_FASTOPEN, address, sizeof(somebody)); }}) {
-    EXPECT_EQ(OutcomeOf(policy_, attack, open_one), kEnded);
-  }
-  // Datagrams have addresses, so there is no pair of such sockets.
-  int ends[2];
-  EXPECT_EQ(OutcomeOf(policy_, [&] { return socketpair(AF_UNIX, SOCK_DGRAM, 0, ends); }), kEnded);
-  EXPECT_EQ(OutcomeOf(policy_, [&] { return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends); }), kSucceeded);
-}
-
-TEST_P(ComputingPolicyTest, HasNoMemoryToWriteAndToExecute) {
-  constexpr int kAll = PROT_READ | PROT_WRITE | PROT_EXEC;
-  const auto map = [](int protection) {
-    return [protection] {
-      void* const page = mmap(nullptr, 4096, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      return page == MAP_FAILED ? -1 : 0;
-    };
-  };
-  EXPECT_EQ(OutcomeOf(policy_, map(kAll)), kEnded);
-  EXPECT_EQ(OutcomeOf(policy_, map(PROT_READ | PROT_EXEC)), kEnded);
-  EXPECT_EQ(OutcomeOf(policy_, map(PROT_READ | PROT_WRITE)), kSucceeded);
-  const auto protect = [](int protection) {
-    return [protection] {
-      void* const page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-      return mprotect(page, 4096, protection);
-    };
-  };
-  EXPECT_EQ(OutcomeOf(policy_, protect(kAll)), GetParam().name == "models" ? kSucceeded : kEnded);  // oneDNN does so
-  EXPECT_EQ(OutcomeOf(policy_, protect(PROT_READ | PROT_EXEC)), kSucceeded);
-  // The same through the half of the argument that the kernel does not look at.
-  EXPECT_EQ(OutcomeOf(policy_, [] { return syscall(SYS_pkey_mprotect, 0, 0, PROT_EXEC, -1); }), kEnded);
-}
-
-TEST_P(ComputingPolicyTest, RaisesNoLimit) {
-  rlimit limit{};
-  EXPECT_EQ(OutcomeOf(policy_, [&] { return getrlimit(RLIMIT_STACK, &limit); }), kSucceeded);
-  EXPECT_EQ(OutcomeOf(policy_, [&] { return setrlimit(RLIMIT_STACK, &limit); }), EPERM);
-  EXPECT_EQ(OutcomeOf(policy_, [] { return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); }), EPERM);
-  EXPECT_EQ(OutcomeOf(policy_, [] { return prctl(PR_SET_NAME, "name"); }), kSucceeded);
-}
-
-TEST_P(ComputingPolicyTest, HoldsForThreadsThatRanBefore) {
-  int entered[2] = {-1, -1};
-  std::thread earlier;
-  const auto start = [&] {
-    if (pipe(entered) != 0) return -1;
-    earlier = std::thread([&] {
-      char byte = 0;
-      if (read(entered[0], &byte, 1) == 1) socket(AF_INET, SOCK_STREAM, 0);
-    });
-    return 0;
-  };
-  const auto attack = [&] {
-    if (write(entered[1], "", 1) != 1) return 0;
-    earlier.join();
-    return 0;
-  };
-  EXPECT_EQ(OutcomeOf(policy_, attack, start), kEnded);
-}
-
-#if defined(__x86_64__)
-TEST_P(ComputingPolicyTest, RefusesTheSameCallsByOtherNumbers) {
-  constexpr long kX32 = 0x40000000;  // NOLINT
-  EXPECT_EQ(OutcomeOf(policy_, Call(kX32 + SYS_socket)), kEnded);
-  EXPECT_EQ(OutcomeOf(policy_, Call(kX32 + SYS_getpid)), kEnded);
-}
-#endif
 
 // Those whose libraries open files when they like.
 class DriverPolicyTest : public ::testing::TestWithParam<NamedPolicy> {
@@ -294,6 +125,100 @@ TEST_F(DecoderPolicyTest, WritesToNoFile) {
             128 + SIGXFSZ);
 }
 
+TEST(KeeperPolicyTest, ChangesFilesAndNothingElse) {
+  const SandboxPolicy policy = KeeperPolicy();
+  if (policy.others == Verdict::kAllow) GTEST_SKIP() << "under a sanitizer only some calls are refused";
+  for (const long call : {SYS_execve,         SYS_fork,
+                          SYS_vfork,          SYS_socket,
+                          SYS_connect,        SYS_bind,
+                          SYS_kill,  // NOLINT
+                          SYS_ptrace,         SYS_process_vm_readv,
+                          SYS_mount,          SYS_chroot,
+                          SYS_pivot_root,     SYS_symlinkat,
+                          SYS_linkat,         SYS_fchmodat,
+                          SYS_fchownat,       SYS_mknodat,
+                          SYS_openat2,        SYS_memfd_create,
+                          SYS_io_uring_setup, SYS_bpf,
+                          SYS_setuid}) {
+    EXPECT_EQ(OutcomeOf(policy, Call(call)), kEnded) << call;
+  }
+  EXPECT_EQ(OutcomeOf(policy, [] { return fork(); }), kEnded);
+  EXPECT_EQ(OutcomeOf(policy,
+                      [] {
+                        void* const page =
+                            mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                        return mprotect(page, 4096, PROT_READ | PROT_EXEC);
+                      }),
+            kEnded);
+  EXPECT_EQ(OutcomeOf(policy, [] { return open("/proc/self/comm", O_RDONLY); }), kSucceeded);
+}
+
+// A server's: alone but for the network.
+TEST(Namespaces, TheMachinesNetworkMayBeKept) {
+  const auto isolation = FindIsolation();
+  if (!isolation.ok()) GTEST_SKIP() << isolation.status();
+  const NewNamespaces namespaces(*isolation, Network::kMachines);
+  int keeper[2];
+  ASSERT_EQ(pipe2(keeper, O_CLOEXEC), 0);
+  const auto name_of = [](const char* kind, char(&name)[64]) {
+    return readlink((std::string("/proc/self/ns/") + kind).c_str(), name, sizeof(name)) > 0;
+  };
+  const auto same = [&](const char* kind, const char(&before)[64]) {
+    char now[64] = {};
+    return name_of(kind, now) && std::strcmp(before, now) == 0;
+  };
+  char net[64] = {}, mnt[64] = {}, ipc[64] = {}, uts[64] = {};
+  ASSERT_TRUE(name_of("net", net) && name_of("mnt", mnt) && name_of("ipc", ipc) && name_of("uts", uts));
+  const pid_t child = namespaces.Fork();
+  if (child == 0) {
+    close(keeper[1]);
+    if (namespaces.Settle(keeper[0]) != 0) _exit(2);
+    if (!same("net", net) || same("mnt", mnt) || same("ipc", ipc) || same("uts", uts)) _exit(3);
+    _exit(getpid() == 1 ? 0 : 4);
+  }
+  ASSERT_GT(child, 0);
+  for (const int end : keeper) close(end);
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+// What a process whose root became `directory` cannot reach: nothing is read, it is only looked for.
+TEST(Namespaces, OneDirectoryIsAllThereIs) {
+  const auto isolation = FindIsolation();
+  if (!isolation.ok()) GTEST_SKIP() << isolation.status();
+  std::string directory = "/tmp/wharf-root-XXXXXX";
+  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  ASSERT_EQ(mkdir((directory + "/inside").c_str(), 0700), 0);
+  const NewNamespaces namespaces(*isolation);
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const pid_t child = namespaces.Fork();
+  if (child == 0) {
+    if (namespaces.Settle(ends[0]) != 0) _exit(2);
+    close(ends[0]);
+    if (!LeaveFileSystem(ends[1], FileSystem::kOneDirectory, directory).ok()) _exit(3);
+    struct stat facts;
+    if (stat("/inside", &facts) != 0) _exit(4);
+    for (const char* path : {"/etc", "/proc", "/..//etc", "../etc", "../../../../etc", "/tmp"}) {
+      if (stat(path, &facts) == 0) _exit(5);
+    }
+    const int file = open("/inside/file", O_WRONLY | O_CREAT, 0600);
+    _exit(file >= 0 ? 0 : 6);
+  }
+  ASSERT_GT(child, 0);
+  close(ends[0]);
+  close(ends[1]);
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(unlink((directory + "/inside/file").c_str()), 0);
+  EXPECT_EQ(rmdir((directory + "/inside").c_str()), 0);
+  EXPECT_EQ(rmdir(directory.c_str()), 0);
+}
+
 TEST(SandboxTest, WithoutRulesOnlyLimits) {
   EXPECT_EQ(OutcomeOf(SandboxPolicy{}, [] { return socket(AF_UNIX, SOCK_STREAM, 0); }), kSucceeded);
 }
@@ -317,15 +242,57 @@ TEST(SandboxTest, ItsMemoryIsNotForProcessesOfTheSameUser) {
   EXPECT_EQ(OutcomeOf(SandboxPolicy{}, [] { return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0 ? 0 : -1; }), kSucceeded);
 }
 
-// What an ordinary user can have, in a process whose memory others of the user may read, or not.
-int IsolationOfAnOrdinaryUser(bool dumpable) {
-  constexpr int kCannotBecomeOne = 200;
+TEST(Limits, MemoryThatIsWrittenIsCountedAndAddressSpaceIsNot) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer has memory of its own";
+  constexpr size_t kLimit = size_t{64} << 20, kMuch = size_t{1} << 40;
+  const auto limit = [] { return LimitMemory(kLimit).ok() ? 0 : -1; };
+  const auto reserve = [](size_t bytes) {
+    return mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  };
+  const auto take = [&](size_t bytes) {
+    return [&, bytes] { return mprotect(reserve(kMuch), bytes, PROT_READ | PROT_WRITE); };
+  };
+  const SandboxPolicy policy = SoftWorkerPolicy();
+  EXPECT_EQ(OutcomeOf(policy, take(kLimit / 2), limit), kSucceeded);
+  EXPECT_EQ(OutcomeOf(policy, take(2 * kLimit), limit), ENOMEM);
+  EXPECT_EQ(OutcomeOf(
+                policy, [] { return sbrk(intptr_t{2} * kLimit) == reinterpret_cast<void*>(-1) ? -1 : 0; }, limit),
+            ENOMEM);
+}
+
+TEST(Limits, WhatAProcessUsesIsSeenFromOutside) {
+  constexpr size_t kBytes = size_t{64} << 20;
+  int told[2];
+  ASSERT_EQ(pipe(told), 0);
   const pid_t child = fork();
   if (child == 0) {
-    constexpr uid_t kNobody = 65534;
-    if (geteuid() == 0 && (setresgid(kNobody, kNobody, kNobody) != 0 || setresuid(kNobody, kNobody, kNobody) != 0)) {
-      _exit(kCannotBecomeOne);
-    }
+    const std::vector<char> memory(kBytes, 'x');
+    std::thread other([] { poll(nullptr, 0, -1); });
+    if (!EnterSandbox(SoftWorkerPolicy()).ok() || write(told[1], memory.data(), 1) != 1) _exit(1);
+    other.join();
+  }
+  char byte = 0;
+  ASSERT_EQ(read(told[0], &byte, 1), 1);
+  const auto use = UseOf(child);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  for (const int end : told) close(end);
+  ASSERT_TRUE(use.ok()) << use.status();
+  EXPECT_GE(use->memory, kBytes);
+  EXPECT_GE(use->threads, 2);
+  EXPECT_EQ(UseOf(child).status().code(), absl::StatusCode::kNotFound);
+}
+
+// What an ordinary user can have, in a process whose memory others of the user may read, or not.
+constexpr int kCannotBecomeOne = 200;
+bool BecomeAnOrdinaryUser() {
+  constexpr uid_t kNobody = 65534;
+  return geteuid() != 0 || (setresgid(kNobody, kNobody, kNobody) == 0 && setresuid(kNobody, kNobody, kNobody) == 0);
+}
+int IsolationOfAnOrdinaryUser(bool dumpable) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!BecomeAnOrdinaryUser()) _exit(kCannotBecomeOne);
     if (prctl(PR_SET_DUMPABLE, dumpable ? 1 : 0, 0, 0, 0) != 0) _exit(kCannotBecomeOne);
     const auto found = FindIsolation();
     _exit(found.ok() ? static_cast<int>(*found) : kNotConfined);
@@ -337,6 +304,44 @@ int IsolationOfAnOrdinaryUser(bool dumpable) {
 
 TEST(Namespaces, ADaemonGetsWhatItsUserGets) {
   EXPECT_EQ(IsolationOfAnOrdinaryUser(/*dumpable=*/false), IsolationOfAnOrdinaryUser(/*dumpable=*/true));
+}
+
+// In a child of this one, in name spaces of its own: whether so many threads can be had, as an errno.
+int OutcomeOfThreads(int count) {
+  const NewNamespaces namespaces(Isolation::kByUser);
+  int keeper[2];
+  if (pipe(keeper) != 0) return kNotConfined;
+  const pid_t child = namespaces.Fork();
+  if (child == 0) {
+    close(keeper[1]);
+    if (namespaces.Settle(keeper[0]) != 0) _exit(kNotConfined);
+    for (int made = 1; made < count; ++made) {
+      pthread_t thread;
+      pthread_attr_t small;
+      pthread_attr_init(&small);
+      pthread_attr_setstacksize(&small, 64 << 10);
+      const auto wait = [](void*) -> void* { return pause(), nullptr; };
+      if (const int error = pthread_create(&thread, &small, wait, nullptr); error != 0) _exit(error);
+    }
+    _exit(kSucceeded);
+  }
+  for (const int end : keeper) close(end);
+  int status = 0;
+  return waitpid(child, &status, 0) == child ? WEXITSTATUS(status) : kNotConfined;
+}
+
+TEST(Namespaces, ThreadsAreLimited) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer makes threads of its own";
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!BecomeAnOrdinaryUser() || *FindIsolation() != Isolation::kByUser) _exit(kCannotBecomeOne);
+    if (OutcomeOfThreads(MostThreads() / 2) != kSucceeded) _exit(kNotConfined);
+    _exit(OutcomeOfThreads(2 * MostThreads()));
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == kCannotBecomeOne) GTEST_SKIP() << "ordinary users have no name spaces here";
+  EXPECT_EQ(WEXITSTATUS(status), EAGAIN);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "wharf/base/stored/keeper.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -9,9 +10,9 @@
 #include <cstring>
 #include <fstream>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "wharf/base/stored/keeper_wire.h"
 #include "wharf/base/stored/stored_files.h"
@@ -34,98 +35,308 @@ bool IsPlain(std::string_view name) {
   });
 }
 
-constexpr size_t kPiece = 256 << 10;
+constexpr size_t kPiece = 64 << 10;
 constexpr size_t kMostLocks = 8;
+// Files with a seal are in memory as a whole while they come and go: of all sockets so much, of one owner's a quarter.
+constexpr uint64_t kMostHeld = uint64_t{1} << 30;
 
-bool Answer(int socket, int error, uint64_t bytes = 0) {
-  const KeeperReply reply{error, bytes};
-  return WriteWhole(socket, &reply, sizeof(reply));
-}
-
-bool SendFile(int socket, std::ifstream file) {
-  if (!file) return Answer(socket, ENOENT);
+uint64_t SizeOf(std::ifstream& file) {
   file.seekg(0, std::ios::end);
-  auto left = static_cast<uint64_t>(file.tellg());
+  const auto size = static_cast<uint64_t>(file.tellg());
   file.seekg(0);
-  if (!Answer(socket, 0, left)) return false;
-  std::vector<char> piece(kPiece);
-  while (left > 0) {
-    const uint64_t next = std::min<uint64_t>(left, piece.size());
-    // Of a file that is there it is all there: files appear whole.
-    if (!file.read(piece.data(), static_cast<std::streamsize>(next))) return false;
-    if (!WriteWhole(socket, piece.data(), next)) return false;
-    left -= next;
-  }
-  return true;
+  return size;
 }
 
-// False: the other end is gone.
-bool ReceiveFile(int socket, uint64_t bytes, FileBeingStored& file) {
-  std::vector<std::byte> piece(std::min<uint64_t>(bytes, kPiece));
-  while (bytes > 0) {
-    const uint64_t next = std::min<uint64_t>(bytes, piece.size());
-    if (!ReadWhole(socket, piece.data(), next)) return false;
-    file.Append(std::span(piece).first(next));
-    bytes -= next;
+// `size` bytes and the seal are what the file has. Nothing if it does not bear its seal.
+std::optional<std::string> ReadSealed(std::ifstream& file, const SealKey& key, const std::string& name, uint64_t size) {
+  std::string content(size, '\0');
+  Seal seal{};
+  if (!file.read(content.data(), static_cast<std::streamsize>(content.size())) ||
+      !file.read(reinterpret_cast<char*>(seal.data()), static_cast<std::streamsize>(seal.size())) ||
+      !Bears(seal, key, name, content)) {
+    return std::nullopt;
   }
-  return true;
+  return content;
 }
 
 }  // namespace
 
-Keeper::Keeper(int socket, std::map<std::string, KeptDirectory> directories)
-    : socket_(socket), directories_(std::move(directories)), thread_([this] { Serve(); }) {}
+// What the clients of one keeper have in common.
+struct Keeper::Shared {
+  std::vector<std::byte> piece = std::vector<std::byte>(kPiece);
+  std::map<std::string, uint64_t> held;  // bytes of files with a seal, by whose they are
+  std::map<std::string, uint64_t> room;  // see Limit
 
-Keeper::~Keeper() {
-  shutdown(socket_, SHUT_RDWR);
-  thread_.join();
-  close(socket_);
+  bool Hold(const std::string& whose, uint64_t bytes);
+  void LetGo(const std::string& whose, uint64_t bytes);
+  void Limit(const KeptDirectory& kept, const std::string& name, uint64_t written);
+  void Limit(const std::string& directory, uint64_t most, const std::string& name, const std::string& beginning,
+             uint64_t written);
+};
+
+bool Keeper::Shared::Hold(const std::string& whose, uint64_t bytes) {
+  uint64_t all = 0;
+  for (const auto& [one, bytes_held] : held) all += bytes_held;
+  const auto found = held.find(whose);
+  const uint64_t its = found == held.end() ? 0 : found->second;
+  if (bytes > kMostHeld - all || bytes > kMostHeld / 4 - its) return false;
+  held[whose] = its + bytes;
+  return true;
 }
 
-void Keeper::Serve() {
-  while (ServeNext()) {
+void Keeper::Shared::LetGo(const std::string& whose, uint64_t bytes) {
+  const auto found = held.find(whose);
+  found->second -= bytes;
+  if (found->second == 0) held.erase(found);
+}
+
+void Keeper::Shared::Limit(const KeptDirectory& kept, const std::string& name, uint64_t written) {
+  if (!kept.whose.empty()) Limit(kept.path, kept.most_bytes / 4, name, kept.whose + "-", written);
+  Limit(kept.path, kept.most_bytes, name, {}, written);
+}
+
+// Looks through the directory after every sixteenth of its limit that was written: it may have a hundred thousand
+// files, and everybody waits. Then it has a sixteenth less than the limit, and so never more.
+void Keeper::Shared::Limit(const std::string& directory, uint64_t most, const std::string& name,
+                           const std::string& beginning, uint64_t written) {
+  uint64_t& left = room[directory + "/" + beginning];
+  if (written <= left) {
+    left -= written;
+    return;
   }
-  for (const auto& [number, file] : locks_) close(file);
-  shutdown(socket_, SHUT_RDWR);  // whoever waits for an answer learns that none comes
+  LimitStored(directory, most - most / 16, name, beginning);
+  left = most / 16;
 }
 
-bool Keeper::ServeNext() {
-  KeeperRequest request;
-  if (!ReadWhole(socket_, &request, sizeof(request))) return false;
-  const auto directory = TextOf(request.directory), name = TextOf(request.name);
+// One socket: a request comes, then what is to be written, then the answer goes.
+class Keeper::Client {
+ public:
+  Client(int socket, KeptDirectories directories, Shared& shared)
+      : socket_(socket), directories_(std::move(directories)), shared_(shared) {}
+  ~Client() {
+    LetGo();
+    for (const auto& [number, file] : locks_) close(file);
+    shutdown(socket_, SHUT_RDWR);  // whoever waits for an answer learns that none comes
+    close(socket_);
+  }
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  pollfd Event() const { return {socket_, static_cast<short>(answering_ ? POLLOUT : POLLIN), 0}; }
+  // Takes or gives what the socket has or takes now, of one piece. False: the other end is gone, or is not served any
+  // more.
+  bool Step() { return answering_ ? Send() : Receive(); }
+
+ private:
+  struct Writing {
+    Writing(const KeptDirectory& to, std::string file_name, uint64_t wanted)
+        : kept(to), name(std::move(file_name)), bytes(wanted), left(wanted) {}
+    const KeptDirectory& kept;
+    const std::string name;
+    const uint64_t bytes;
+    uint64_t left;
+    std::optional<FileBeingStored> file;  // nothing: there is no memory for it
+    std::string content;                  // of what gets a seal
+  };
+
+  bool Receive();
+  bool ReceiveContent();
+  bool Begin();
+  bool Change(const KeptDirectory& kept, const std::string& name);
+  bool Read(const KeptDirectory& kept, const std::string& name);
+  bool ReadWithSeal(const KeptDirectory& kept, const std::string& name);
+  bool BeginWrite(const KeptDirectory& kept, const std::string& name);
+  bool EndWrite();
+  bool Lock(const KeptDirectory& kept, uint64_t number);
+  bool Answer(int error, uint64_t bytes = 0, std::string_view content = {});
+  bool Send();
+  bool Hold(const KeptDirectory& kept, uint64_t bytes);
+  void LetGo();
+
+  const int socket_;
+  const KeptDirectories directories_;
+  Shared& shared_;
+  std::map<uint64_t, int> locks_;  // the files of those held
+
+  KeeperRequest request_;
+  size_t received_ = 0;  // of the request
+  std::optional<Writing> writing_;
+  bool answering_ = false;
+  std::string answer_;  // and what of it has gone
+  size_t sent_ = 0;
+  std::ifstream file_;  // follows the answer, from `at_` to `end_`
+  uint64_t at_ = 0, end_ = 0;
+  std::string holds_for_;  // what it takes of Shared::held
+  uint64_t holds_ = 0;
+};
+
+bool Keeper::Client::Receive() {
+  if (writing_) return ReceiveContent();
+  const auto into = std::as_writable_bytes(std::span(&request_, 1)).subspan(received_);
+  const ssize_t got = recv(socket_, into.data(), into.size(), MSG_DONTWAIT);
+  if (got < 0) return errno == EAGAIN || errno == EINTR;
+  received_ += static_cast<size_t>(got);
+  return got > 0 && (received_ < sizeof(request_) || Begin());
+}
+
+bool Keeper::Client::ReceiveContent() {
+  const auto into = std::span(shared_.piece).first(std::min<uint64_t>(writing_->left, kPiece));
+  const ssize_t got = recv(socket_, into.data(), into.size(), MSG_DONTWAIT);
+  if (got < 0) return errno == EAGAIN || errno == EINTR;
+  if (got == 0) return false;
+  const auto piece = into.first(static_cast<size_t>(got));
+  writing_->left -= piece.size();
+  if (writing_->file) {
+    writing_->file->Append(piece);
+    if (writing_->kept.seal) writing_->content.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+  }
+  return writing_->left > 0 || EndWrite();
+}
+
+bool Keeper::Client::Begin() {
+  received_ = 0;
+  const auto directory = TextOf(request_.directory), plain = TextOf(request_.name);
   const auto found = directory ? directories_.find(*directory) : directories_.end();
   // Whoever does not keep to this is not served any more.
-  if (found == directories_.end() || !name || !IsPlain(*name)) return false;
+  if (found == directories_.end() || !plain || !IsPlain(*plain)) return false;
   const KeptDirectory& kept = found->second;
-  switch (static_cast<KeeperAction>(request.action)) {
-    case KeeperAction::kRead:
-      return SendFile(socket_, OpenStored(kept.path, *name));
-    case KeeperAction::kWrite: {
-      if (request.bytes > kept.most_file_bytes) return false;
-      FileBeingStored file(kept.path, *name);
-      if (!ReceiveFile(socket_, request.bytes, file)) return false;
-      const bool written = file.Finish().ok();
-      LimitStored(kept.path, kept.most_bytes, *name);
-      return Answer(socket_, written ? 0 : EIO);
-    }
+  const auto action = static_cast<KeeperAction>(request_.action);
+  const bool of_file = action != KeeperAction::kTryLock && action != KeeperAction::kUnlock;
+  if (of_file && !plain->ends_with(kept.extension)) return false;
+  const std::string name = kept.whose.empty() ? *plain : kept.whose + "-" + *plain;
+  if (action != KeeperAction::kRead) return kept.writable && Change(kept, name);
+  return kept.seal ? ReadWithSeal(kept, name) : Read(kept, name);
+}
+
+bool Keeper::Client::Change(const KeptDirectory& kept, const std::string& name) {
+  switch (static_cast<KeeperAction>(request_.action)) {
+    case KeeperAction::kWrite:
+      return BeginWrite(kept, name);
     case KeeperAction::kRemove:
-      RemoveStored(kept.path, *name);
-      return Answer(socket_, 0);
-    case KeeperAction::kTryLock: {
-      if (locks_.size() >= kMostLocks || locks_.contains(request.bytes)) return Answer(socket_, EAGAIN);
-      const int file = TryLockFile(kept.path, request.bytes);
-      if (file < 0) return Answer(socket_, errno == EACCES ? EAGAIN : errno);
-      locks_[request.bytes] = file;
-      return Answer(socket_, 0);
-    }
+      RemoveStored(kept.path, name);
+      return Answer(0);
+    case KeeperAction::kTryLock:
+      return Lock(kept, request_.bytes);
     case KeeperAction::kUnlock:
-      if (const auto held = locks_.find(request.bytes); held != locks_.end()) {
+      if (const auto held = locks_.find(request_.bytes); held != locks_.end()) {
         close(held->second);
         locks_.erase(held);
       }
-      return Answer(socket_, 0);
+      return Answer(0);
+    default:
+      return false;
   }
-  return false;
+}
+
+bool Keeper::Client::Read(const KeptDirectory& kept, const std::string& name) {
+  file_ = OpenStored(kept.path, name);
+  if (!file_) return Answer(ENOENT);
+  at_ = 0;
+  end_ = SizeOf(file_);
+  return Answer(0, end_);
+}
+
+bool Keeper::Client::ReadWithSeal(const KeptDirectory& kept, const std::string& name) {
+  std::ifstream file = OpenStored(kept.path, name);
+  if (!file) return Answer(ENOENT);
+  const uint64_t size = SizeOf(file);
+  if (size < sizeof(Seal) || size - sizeof(Seal) > kept.most_file_bytes) return Answer(ENOENT);
+  if (!Hold(kept, size - sizeof(Seal))) return Answer(ENOMEM);
+  const std::optional<std::string> content = ReadSealed(file, *kept.seal, name, size - sizeof(Seal));
+  return content ? Answer(0, content->size(), *content) : Answer(ENOENT);
+}
+
+bool Keeper::Client::BeginWrite(const KeptDirectory& kept, const std::string& name) {
+  if (request_.bytes > kept.most_file_bytes) return false;
+  writing_.emplace(kept, name, request_.bytes);
+  if (!kept.seal || Hold(kept, request_.bytes)) writing_->file.emplace(kept.path, name);
+  return request_.bytes > 0 || EndWrite();
+}
+
+bool Keeper::Client::EndWrite() {
+  int error = ENOMEM;
+  if (writing_->file) {
+    if (writing_->kept.seal) {
+      const Seal seal = SealOf(*writing_->kept.seal, writing_->name, writing_->content);
+      writing_->file->Append(std::as_bytes(std::span(seal)));
+    }
+    error = writing_->file->Finish().ok() ? 0 : EIO;
+    shared_.Limit(writing_->kept, writing_->name, writing_->bytes + sizeof(Seal));
+  }
+  writing_.reset();
+  return Answer(error);
+}
+
+bool Keeper::Client::Lock(const KeptDirectory& kept, uint64_t number) {
+  if (locks_.size() >= kMostLocks || locks_.contains(number)) return Answer(EAGAIN);
+  const int file = TryLockFile(kept.path, number);
+  if (file < 0) return Answer(errno == EACCES ? EAGAIN : errno);
+  locks_[number] = file;
+  return Answer(0);
+}
+
+bool Keeper::Client::Answer(int error, uint64_t bytes, std::string_view content) {
+  const KeeperReply reply{error, bytes};
+  answer_.assign(reinterpret_cast<const char*>(&reply), sizeof(reply)).append(content);
+  sent_ = 0;
+  answering_ = true;
+  return Send();
+}
+
+bool Keeper::Client::Send() {
+  const bool from_file = sent_ == answer_.size();
+  const char* next = answer_.data() + sent_;
+  size_t bytes = std::min(answer_.size() - sent_, kPiece);
+  if (from_file) {
+    bytes = std::min<uint64_t>(end_ - at_, kPiece);
+    auto* const piece = reinterpret_cast<char*>(shared_.piece.data());
+    // Of a file that is there it is all there: files appear whole.
+    if (!file_.seekg(static_cast<std::streamoff>(at_)) || !file_.read(piece, static_cast<std::streamsize>(bytes))) {
+      return false;
+    }
+    next = piece;
+  }
+  const ssize_t sent = send(socket_, next, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent < 0) return errno == EAGAIN || errno == EINTR;
+  (from_file ? at_ : sent_) += static_cast<size_t>(sent);
+  if (sent_ < answer_.size() || at_ < end_) return true;
+  answering_ = false;
+  answer_ = std::string();
+  file_ = std::ifstream();
+  at_ = end_ = 0;
+  LetGo();
+  return true;
+}
+
+bool Keeper::Client::Hold(const KeptDirectory& kept, uint64_t bytes) {
+  if (!shared_.Hold(kept.whose, bytes)) return false;
+  holds_for_ = kept.whose;
+  holds_ = bytes;
+  return true;
+}
+
+void Keeper::Client::LetGo() {
+  if (holds_ > 0) shared_.LetGo(holds_for_, std::exchange(holds_, 0));
+}
+
+Keeper::Keeper() : shared_(std::make_unique<Shared>()) {}
+Keeper::~Keeper() = default;
+
+void Keeper::Add(int socket, KeptDirectories directories) {
+  clients_.push_back(std::make_unique<Client>(socket, std::move(directories), *shared_));
+}
+
+void Keeper::ServeUntil(int control) {
+  while (control >= 0 || !clients_.empty()) {
+    std::vector<pollfd> events = {{control, POLLIN, 0}};
+    for (const auto& client : clients_) events.push_back(client->Event());
+    if (poll(events.data(), events.size(), -1) < 0) continue;  // a signal
+    for (size_t i = clients_.size(); i-- > 0;) {
+      if (events[i + 1].revents == 0 || clients_[i]->Step()) continue;
+      clients_.erase(clients_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    if (events[0].revents != 0) return;
+  }
 }
 
 }  // namespace wharf

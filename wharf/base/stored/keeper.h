@@ -1,41 +1,57 @@
-// Looks after stored files for another process, which may be in a stranger's hands: it can read, write and remove files
+// Looks after stored files for other processes, which may be in strangers' hands: each can read, write and remove files
 // by plain names in a few directories, and nothing else.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
-#include <thread>
+#include <vector>
 
 #include "wharf/base/status.h"
+#include "wharf/base/stored/seal.h"
 
 namespace wharf {
 
 struct KeptDirectory {
   std::string path;
   uint64_t most_bytes = 0;       // of all files together
-  uint64_t most_file_bytes = 0;  // of one file
+  uint64_t most_file_bytes = 0;  // of one file; of those with a seal so much memory is taken
+  bool writable = true;
+  std::string extension = {};  // that all names end with: limits count files of one extension
+  // Not empty: whose files these are, of those of several that share the directory. Nobody sees another's, and each has
+  // a quarter of it at most.
+  std::string whose = {};
+  // Files that do not bear it are as good as none.
+  std::optional<SealKey> seal = std::nullopt;
 };
 
+// By the names that the other process has for them.
+using KeptDirectories = std::map<std::string, KeptDirectory>;
+
+// Answers on any number of sockets, one for each process, on the thread that serves. Each gets or gives a piece at a
+// time, so that nobody waits for one who is slow, has said half of something, or does not take its answer. Not
+// thread-safe.
 class Keeper {
  public:
-  // Owns `socket`, a stream, and answers on a thread until the other end is closed. `directories`: by the names that
-  // the other process has for them.
-  Keeper(int socket, std::map<std::string, KeptDirectory> directories);
-  // Ends what is under way.
+  Keeper();
   ~Keeper();
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
 
- private:
-  void Serve();
-  bool ServeNext();
+  // Owns `socket`, a stream, and answers on it until the other end is closed or asks for what it may not have.
+  void Add(int socket, KeptDirectories directories);
+  // Answers until `control` can be read or is at its end; -1: until nobody is left.
+  void ServeUntil(int control);
 
-  const int socket_;
-  const std::map<std::string, KeptDirectory> directories_;
-  std::map<uint64_t, int> locks_;  // the files of those held, on the thread
-  std::thread thread_;
+ private:
+  class Client;
+  struct Shared;
+
+  const std::unique_ptr<Shared> shared_;
+  std::vector<std::unique_ptr<Client>> clients_;
 };
 
 // What stands, for stored_files.h, above the keeper's directories in the process that has the other end of the socket:

@@ -2,12 +2,18 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "wharf/base/stored/keeper_wire.h"
 #include "wharf/base/stored/stored_files.h"
@@ -19,6 +25,8 @@ namespace fs = std::filesystem;
 
 std::span<const std::byte> BytesOf(const std::string& text) { return std::as_bytes(std::span(text)); }
 
+constexpr SealKey kKey = {1, 2, 3};
+
 class KeeperTest : public ::testing::Test {
  protected:
   void SetUp() override { SetUp(100); }
@@ -26,17 +34,37 @@ class KeeperTest : public ::testing::Test {
     std::string pattern = (fs::temp_directory_path() / "wharf-keeper-XXXXXX").string();
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
+    Begin({{"models",
+            {.path = folder_ + "/models", .most_bytes = most, .most_file_bytes = most * 3 / 5, .extension = ".o"}}});
+  }
+  void TearDown() override {
+    End();
+    fs::remove_all(folder_);
+  }
+  void Begin(KeptDirectories directories) {
     int ends[2];
     ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     ours_ = ends[0];
-    keeper_.emplace(
-        ends[1], std::map<std::string, KeptDirectory>{
-                     {"models", {.path = folder_ + "/models", .most_bytes = most, .most_file_bytes = most * 3 / 5}}});
+    keeper_ = std::thread([socket = ends[1], directories = std::move(directories)] {
+      Keeper keeper;
+      keeper.Add(socket, directories);
+      keeper.ServeUntil(-1);
+    });
   }
-  void TearDown() override {
+  void End() {
     close(ours_);
-    keeper_.reset();
-    fs::remove_all(folder_);
+    keeper_.join();
+  }
+  // Instead of what SetUp began: kernels of one of several.
+  void BeginKernels(const std::string& whose, bool writable, const SealKey& key = kKey) {
+    End();
+    Begin({{"kernels",
+            {.path = folder_ + "/kernels",
+             .most_bytes = 10'000,
+             .most_file_bytes = 2'000,
+             .writable = writable,
+             .whose = whose,
+             .seal = key}}});
   }
 
   std::string Directory(const std::string& name = "models") const { return KeeperRoot(ours_) + "/" + name; }
@@ -55,7 +83,7 @@ class KeeperTest : public ::testing::Test {
 
   std::string folder_;
   int ours_ = -1;
-  std::optional<Keeper> keeper_;
+  std::thread keeper_;
 };
 
 TEST_F(KeeperTest, WhatIsWrittenIsRead) {
@@ -100,8 +128,8 @@ TEST_F(KeeperTest, LargeFilesGoThroughInPieces) {
 }
 
 TEST_F(KeeperTest, NamesLeadNowhereElse) {
-  fs::create_directories(folder_ + "/models");
-  for (const std::string name : {"../secret", "..", "/etc/passwd", "", ".hidden", "a/b", "a b"}) {
+  fs::create_directories(folder_ + "/models/a");
+  for (const std::string name : {"../secret.o", "..", "/etc/passwd.o", "", ".hidden.o", "a/b.o", "a b.o"}) {
     TearDown();
     SetUp();
     EXPECT_FALSE(Answers(Request(KeeperAction::kRead, "models", name))) << name;
@@ -116,13 +144,180 @@ TEST_F(KeeperTest, WhoAsksForSomethingElseIsNotServedAnyMore) {
   absurd.bytes = ~uint64_t{0};
   for (const KeeperRequest& request :
        {Request(KeeperAction::kRead, "secrets", "a.o"), Request(KeeperAction::kRead, endless, "a.o"),
-        Request(KeeperAction::kRead, "models", endless), Request(static_cast<KeeperAction>(9), "models", "a.o"),
-        too_large, absurd}) {
+        Request(KeeperAction::kRead, "models", endless), Request(KeeperAction::kRead, "models", "a.json"),
+        Request(static_cast<KeeperAction>(9), "models", "a.o"), too_large, absurd}) {
     TearDown();
     SetUp();
     EXPECT_FALSE(Answers(request));
     EXPECT_EQ(WriteStored(Directory(), "a.o", BytesOf("x")).code(), absl::StatusCode::kUnavailable);
   }
+}
+
+TEST_F(KeeperTest, WhoMayOnlyReadIsNotServedAnyMoreWhenItWrites) {
+  BeginKernels("a", /*writable=*/true);
+  EXPECT_EQ(WriteStored(Directory("kernels"), "k.o", BytesOf("text")), absl::OkStatus());
+  for (const KeeperAction action :
+       {KeeperAction::kWrite, KeeperAction::kRemove, KeeperAction::kTryLock, KeeperAction::kUnlock}) {
+    BeginKernels("a", /*writable=*/false);
+    EXPECT_EQ(ReadStored(Directory("kernels"), "k.o"), "text");
+    EXPECT_FALSE(Answers(Request(action, "kernels", "k.o"))) << static_cast<uint32_t>(action);
+  }
+  BeginKernels("a", /*writable=*/false);
+  EXPECT_EQ(ReadStored(Directory("kernels"), "k.o"), "text");
+}
+
+TEST_F(KeeperTest, NobodySeesWhatIsAnothers) {
+  BeginKernels("a", /*writable=*/true);
+  EXPECT_EQ(WriteStored(Directory("kernels"), "k.o", BytesOf("of a")), absl::OkStatus());
+  BeginKernels("b", /*writable=*/true);
+  for (const char* name : {"k.o", "a-k.o"}) EXPECT_EQ(ReadStored(Directory("kernels"), name), std::nullopt) << name;
+  EXPECT_EQ(WriteStored(Directory("kernels"), "k.o", BytesOf("of b")), absl::OkStatus());
+  RemoveStored(Directory("kernels"), "k.o");
+  BeginKernels("a", /*writable=*/false);
+  EXPECT_EQ(ReadStored(Directory("kernels"), "k.o"), "of a");
+}
+
+TEST_F(KeeperTest, NobodyCrowdsTheOthersOut) {
+  const std::string text(1'000, 'x');
+  BeginKernels("a", /*writable=*/true);
+  EXPECT_EQ(WriteStored(Directory("kernels"), "k.o", BytesOf(text)), absl::OkStatus());
+  fs::last_write_time(folder_ + "/kernels/a-k.o", fs::file_time_type::clock::now() - std::chrono::hours(1));
+  BeginKernels("b", /*writable=*/true);
+  for (int i = 0; i < 30; ++i) {
+    EXPECT_EQ(WriteStored(Directory("kernels"), std::to_string(i) + ".o", BytesOf(text)), absl::OkStatus());
+  }
+  EXPECT_TRUE(fs::exists(folder_ + "/kernels/a-k.o"));
+  EXPECT_LE(std::distance(fs::directory_iterator(folder_ + "/kernels"), fs::directory_iterator()), 1 + 2);
+}
+
+// Whoever can write into the directory, but does not have the key.
+TEST_F(KeeperTest, WhatBearsNoSealIsAsGoodAsNone) {
+  BeginKernels("a", /*writable=*/true);
+  EXPECT_EQ(WriteStored(Directory("kernels"), "k.o", BytesOf("text")), absl::OkStatus());
+  const std::string file = folder_ + "/kernels/a-k.o", others = folder_ + "/kernels/b-k.o";
+  // Under another name, or as another's.
+  fs::copy_file(file, folder_ + "/kernels/a-other.o");
+  fs::copy_file(file, others);
+  EXPECT_EQ(ReadStored(Directory("kernels"), "other.o"), std::nullopt);
+  BeginKernels("b", /*writable=*/false);
+  EXPECT_EQ(ReadStored(Directory("kernels"), "k.o"), std::nullopt);
+  // Under another key.
+  SealKey another = kKey;
+  another[31] = 1;
+  BeginKernels("a", /*writable=*/false, another);
+  EXPECT_EQ(ReadStored(Directory("kernels"), "k.o"), std::nullopt);
+  // Changed, shortened, without a seal.
+  std::string bytes = "text" + std::string(32, '\0');
+  {
+    std::ifstream in(file, std::ios::binary);
+    in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  }
+  std::string changed = bytes;
+  changed[0] ^= 1;
+  for (const std::string& text : {changed, bytes.substr(1), bytes.substr(0, 35), std::string("text"), std::string()}) {
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << text;
+    BeginKernels("a", /*writable=*/false);
+    EXPECT_EQ(ReadStored(Directory("kernels"), "k.o"), std::nullopt) << text;
+  }
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+  BeginKernels("a", /*writable=*/false);
+  EXPECT_EQ(ReadStored(Directory("kernels"), "k.o"), "text");
+}
+
+// Many at once, who stand for the workers of as many sessions, and a hundred of whom nothing good comes.
+class CrowdTest : public KeeperTest {
+ protected:
+  static constexpr int kSockets = 300, kBad = 100;
+  void SetUp() override {
+    KeeperTest::SetUp();
+    End();
+    rlimit descriptors{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &descriptors), 0);
+    descriptors.rlim_cur = descriptors.rlim_max;
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &descriptors), 0);
+    auto keeper = std::make_unique<Keeper>();
+    for (int i = 0; i < kSockets + kBad; ++i) {
+      int ends[2];
+      ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+      all_.push_back(ends[0]);
+      keeper->Add(ends[1], {{"kernels",
+                             {.path = folder_ + "/kernels",
+                              .most_bytes = uint64_t{1} << 30,
+                              .most_file_bytes = 10 << 20,
+                              .whose = i < kSockets ? "a" : "b",
+                              .seal = kKey}}});
+    }
+    ours_ = all_[0];
+    keeper_ = std::thread([keeper = std::move(keeper)] { keeper->ServeUntil(-1); });
+  }
+  void TearDown() override {
+    for (size_t i = 1; i < all_.size(); ++i) close(all_[i]);
+    KeeperTest::TearDown();
+  }
+  void MisbehaveAt(int socket, int how) const {
+    KeeperRequest request = Request(how == 2 ? KeeperAction::kRead : KeeperAction::kWrite, "kernels", "large.o");
+    request.bytes = 10 << 20;
+    const std::string garbage(sizeof(request), 'x');
+    switch (how) {
+      case 0:  // half a request
+        return static_cast<void>(WriteWhole(socket, &request, sizeof(request) / 2));
+      case 1:  // half a file
+        return static_cast<void>(WriteWhole(socket, &request, sizeof(request)) && WriteWhole(socket, &request, 100));
+      case 2:  // an answer that nobody takes
+        return static_cast<void>(WriteWhole(socket, &request, sizeof(request)));
+      default:
+        return static_cast<void>(WriteWhole(socket, garbage.data(), garbage.size()));
+    }
+  }
+
+  std::vector<int> all_;
+};
+
+TEST_F(CrowdTest, EachIsServedWhateverOthersDo) {
+  const std::string large(10 << 20, 'x');
+  EXPECT_EQ(WriteStored(KeeperRoot(all_[kSockets]) + "/kernels", "large.o", BytesOf(large)), absl::OkStatus());
+  for (int i = 0; i < kBad; ++i) MisbehaveAt(all_[kSockets + i], i % 4);
+  for (int i = 0; i < kSockets; ++i) {
+    const std::string directory = KeeperRoot(all_[i]) + "/kernels", name = std::to_string(i) + ".o";
+    EXPECT_EQ(WriteStored(directory, name, BytesOf(name)), absl::OkStatus());
+  }
+  for (int i = 0; i < kSockets; ++i) {
+    const std::string name = std::to_string(i) + ".o";
+    EXPECT_EQ(ReadStored(KeeperRoot(all_[kSockets - 1 - i]) + "/kernels", name), name);
+  }
+}
+
+// Of content that waits for somebody there is only so much, and each has a part.
+TEST_F(CrowdTest, WhoTakesNothingFillsNoMemory) {
+  const std::string large(10 << 20, 'x');
+  EXPECT_EQ(WriteStored(KeeperRoot(all_[kSockets]) + "/kernels", "large.o", BytesOf(large)), absl::OkStatus());
+  for (int i = 1; i < kBad; ++i) MisbehaveAt(all_[kSockets + i], 2);
+  int refused = 0;
+  for (int i = 1; i < kBad; ++i) {
+    KeeperReply reply;
+    ASSERT_TRUE(ReadWhole(all_[kSockets + i], &reply, sizeof(reply)));
+    refused += reply.error == ENOMEM ? 1 : 0;
+  }
+  EXPECT_EQ(refused, kBad - 1 - 25);  // 250 MiB
+  EXPECT_EQ(WriteStored(Directory("kernels"), "k.o", BytesOf(large)), absl::OkStatus());
+  EXPECT_EQ(ReadStored(Directory("kernels"), "k.o"), large);
+}
+
+TEST_F(KeeperTest, TheKeyIsMadeOnceAndForItsOwnerAlone) {
+  const std::string file = folder_ + "/kernels.key";
+  const auto key = FindSealKey(file);
+  ASSERT_EQ(key.status(), absl::OkStatus());
+  EXPECT_NE(*key, SealKey{});
+  EXPECT_EQ(*FindSealKey(file), *key);
+  fs::permissions(file, fs::perms::group_read, fs::perm_options::add);
+  EXPECT_EQ(FindSealKey(file).status().code(), absl::StatusCode::kFailedPrecondition);
+  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+  fs::resize_file(file, 31);
+  EXPECT_EQ(FindSealKey(file).status().code(), absl::StatusCode::kDataLoss);
+  fs::remove(file);
+  fs::create_symlink(folder_ + "/elsewhere", file);
+  EXPECT_FALSE(FindSealKey(file).ok());
+  EXPECT_EQ(FindSealKey(folder_ + "/missing/kernels.key").status().code(), absl::StatusCode::kNotFound);
 }
 
 }  // namespace

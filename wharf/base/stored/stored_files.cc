@@ -87,12 +87,13 @@ struct StoredFile {
   uint64_t bytes = 0;
 };
 
-std::vector<StoredFile> FilesIn(const fs::path& directory, const fs::path& extension) {
+std::vector<StoredFile> FilesIn(const fs::path& directory, const std::string& beginning, const fs::path& extension) {
   std::vector<StoredFile> files;
   std::error_code error;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
     StoredFile file{it->path(), it->last_write_time(error), it->file_size(error)};
-    if (!error && file.path.extension() == extension) files.push_back(std::move(file));
+    const bool meant = file.path.extension() == extension && file.path.filename().string().starts_with(beginning);
+    if (!error && meant) files.push_back(std::move(file));
     error.clear();
   }
   return files;
@@ -221,9 +222,9 @@ void RemoveStored(const std::string& directory, const std::string& name) {
   fs::remove(fs::path(directory) / name, ignored);
 }
 
-void LimitStored(const std::string& directory, uint64_t most, const std::string& keep) {
+void LimitStored(const std::string& directory, uint64_t most, const std::string& keep, const std::string& beginning) {
   if (directory.empty() || AtKeeper(directory)) return;
-  std::vector<StoredFile> files = FilesIn(directory, fs::path(keep).extension());
+  std::vector<StoredFile> files = FilesIn(directory, beginning, fs::path(keep).extension());
   std::sort(files.begin(), files.end(), [](const StoredFile& a, const StoredFile& b) { return a.used < b.used; });
   uint64_t total = 0;
   for (const StoredFile& file : files) total += file.bytes;

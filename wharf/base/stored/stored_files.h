@@ -19,9 +19,10 @@ std::optional<std::string> ReadStored(const std::string& directory, const std::s
 absl::Status WriteStored(const std::string& directory, const std::string& name, std::span<const std::byte> bytes);
 void RemoveStored(const std::string& directory, const std::string& name);
 
-// Removes files with the extension of `keep`, those first that were not used for longest, until they have `most` bytes;
-// never `keep`. A keeper does so by itself.
-void LimitStored(const std::string& directory, uint64_t most, const std::string& keep);
+// Removes files whose names begin with `beginning` and end with the extension of `keep`, those first that were not used
+// for longest, until they have `most` bytes; never `keep`. A keeper does so by itself.
+void LimitStored(const std::string& directory, uint64_t most, const std::string& keep,
+                 const std::string& beginning = {});
 
 // A lock among those who share the directory, by a number: whoever makes what a file is to hold. Given up at the end,
 // also by a process that dies.

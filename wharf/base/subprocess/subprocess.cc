@@ -72,7 +72,7 @@ class NewProcess {
   NewProcess(const Program& program, const sigset_t& blocked, int error_pipe, const int (&keeper)[2])
       : program_(program),
         executable_(program),
-        namespaces_(program.isolation),
+        namespaces_(program.isolation, program.network),
         keeper_end_(keeper[0]),
         sources_(program.descriptors),
         blocked_(program.blocked ? *program.blocked : blocked),

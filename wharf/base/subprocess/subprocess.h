@@ -31,6 +31,7 @@ struct Program {
   // In name spaces of its own (sandbox/namespaces.h). After `descriptors` it gets one
   // more, for LeaveFileSystem, which it must call.
   Isolation isolation = Isolation::kNone;
+  Network network = Network::kNone;                       // if it has name spaces of its own
   bool own_group = false;                                 // of processes: a terminal's Ctrl-C is not for it
   std::optional<sigset_t> blocked = std::nullopt;         // signals; left out: the calling thread's
   std::optional<int> parent_death_signal = std::nullopt;  // it gets this signal when the calling THREAD ends

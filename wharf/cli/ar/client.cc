@@ -58,13 +58,14 @@ void AddSightOptions(CLI::App* command, ArClientOptions& options) {
   command->add_option("--synthetic", options.synthetic, "A drive through the synthetic world: CATEGORY:NUMBER")
       ->excludes(video)
       ->capture_default_str();
-  AddDuration(command, "--duration", options.duration, "At most");
+  AddDuration(command, "--duration", options.duration, "At most, by the clock; a slow machine sees fewer frames");
 }
 
 CLI::Option* AddTasksOption(CLI::App* command, ArClientOptions& options) {
-  return command->add_option("--tasks", options.tasks, "depth, odometry, boxes")
+  return command->add_option("--tasks", options.tasks, "Which: depth, odometry, boxes, separated by commas")
       ->delimiter(',')
-      ->transform(CLI::CheckedTransformer(kTaskNames));
+      ->transform(CLI::CheckedTransformer(kTaskNames).description(""))
+      ->type_name("LIST");
 }
 
 std::string Whereabouts(const ar::UplinkState& link) {
@@ -85,6 +86,12 @@ const char* TaskName(ar::Task task) {
       return "boxes";
   }
   return "?";
+}
+
+std::vector<std::string> TaskNames(const std::vector<ar::Task>& tasks) {
+  std::vector<std::string> names;
+  for (const ar::Task task : tasks) names.emplace_back(TaskName(task));
+  return names;
 }
 
 absl::StatusOr<Sight> MakeSight(const ArClientOptions& options, int width, int height,

@@ -30,13 +30,15 @@ class AgreedRun {
     if (frame == nullptr) return FailedPrecondition("there are no frames");
     WHARF_RETURN_IF_ERROR(BeginAt(*frame, options_, sight));
     WHARF_ASSIGN_OR_RETURN(const auto client, Open(sight));
-    WHARF_ASSIGN_OR_RETURN(ViewFile view, ViewFile::Create(options_.view, *sight.source, sight.world.get()));
+    WHARF_ASSIGN_OR_RETURN(ViewFile view, ViewFile::Create(options_.view, ViewTitle(), TaskNames(options_.tasks),
+                                                           *sight.source, sight.world.get()));
     const TimePoint end = Clock::Real().Now() + options_.duration;
     while (frame != nullptr && Clock::Real().Now() < end) {
       const TimePoint begun = Clock::Real().Now();
       const ar::TrackedResult result = client->OnFrame(frame);
       frame_ms_.push_back(Milliseconds(Clock::Real().Now() - begun));
-      view.Add(*frame, {result.depth, result.boxes, std::nullopt, {result.offloaded}});
+      if (view.Shows())
+        view.Add(*frame, {result.depth, result.boxes, std::nullopt, {result.offloaded}, Agreement(*client)});
       errors_.Add(frame->index, result.depth, result.boxes, std::nullopt);
       WHARF_ASSIGN_OR_RETURN(frame, frames.Next());
     }
@@ -60,6 +62,17 @@ class AgreedRun {
     config.depth_coding = options_.Coding();
     config.jpeg_quality = options_.jpeg_quality;
     return ar::CoordinatedClient::Open(std::move(config));
+  }
+
+  std::string ViewTitle() const {
+    const std::string what = options_.video.empty() ? "synthetic " + options_.synthetic : options_.video;
+    return fmt::format("AR client with an agreed accuracy: {}", what);
+  }
+
+  static std::string Agreement(const ar::CoordinatedClient& client) {
+    const ar::AgreedSummary summary = client.Summary();
+    return fmt::format("SLA {:g}: mean drop {:.3f}, {}; mean stride {:.1f}", summary.sla, summary.mean_drop,
+                       Verdict(summary), summary.mean_stride);
   }
 
   static const char* Verdict(const ar::AgreedSummary& summary) {
@@ -94,6 +107,12 @@ class AgreedRun {
         "{}\n",
         summary.frames, median, summary.waiting, summary.away, summary.drop_rate, 1e3 * summary.network_s,
         summary.offloads, summary.answered, summary.refused, summary.lost, Whereabouts(summary.link));
+    if (summary.served == 0 && summary.waiting > 0) {
+      fmt::print(
+          "the server had no room: what it can compute, over this link and for its other clients, does not keep a "
+          "drop of {:g}; a larger --sla takes less\n",
+          summary.sla);
+    }
     if (options_.json.empty()) return absl::OkStatus();
     nlohmann::ordered_json row = {{"task", task},
                                   {"sla", summary.sla},

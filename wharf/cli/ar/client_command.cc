@@ -30,7 +30,8 @@ void AddArClientCommand(CLI::App& app) {
   CLI::App* command = ArCommand(app).add_subcommand("client", "Have depth, pose and boxes of every frame of a camera.");
   command->footer(kArClientFooter);
   auto options = std::make_shared<ArClientOptions>();
-  AddServerAccess(command, options->access);
+  AddServerAccess(command, options->access)
+      ->description("HOST:PORT of `wharf ar serve` (127.0.0.1:7072, or WHARF_SERVER)");
   AddNetworksOption(command, options->networks);
   AddSightOptions(command, *options);
   AddTasksOption(command, *options)->default_str("depth,odometry; depth with --sla");
@@ -48,7 +49,8 @@ void AddArClientCommand(CLI::App& app) {
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
   command
-      ->add_option("--view", options->view, "Write what it sees and does here: .mp4, .avi, or .png of the last frame")
+      ->add_option("--view", options->view,
+                   "Write what it sees and does here: .mp4, .avi, .html, or .png of the last frame")
       ->type_name("FILE");
   command->add_option("--json", options->json, "Write what came out here")->type_name("FILE");
   command->callback([options] {

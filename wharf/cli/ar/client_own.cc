@@ -27,7 +27,8 @@ class OwnRun {
     WHARF_RETURN_IF_ERROR(BeginAt(*frame, options_, sight));
     WHARF_ASSIGN_OR_RETURN(ar::ClientConfig config, ConfigFor(sight, *kit));
     WHARF_ASSIGN_OR_RETURN(const auto client, ar::Client::Open(std::move(config)));
-    WHARF_ASSIGN_OR_RETURN(ViewFile view, ViewFile::Create(options_.view, *sight.source, sight.world.get()));
+    WHARF_ASSIGN_OR_RETURN(ViewFile view, ViewFile::Create(options_.view, ViewTitle(), TaskNames(options_.tasks),
+                                                           *sight.source, sight.world.get()));
     const TimePoint end = Clock::Real().Now() + options_.duration;
     while (frame != nullptr && Clock::Real().Now() < end) {
       view.Add(*frame, Take(frame, *client));
@@ -58,17 +59,28 @@ class OwnRun {
     return config;
   }
 
+  std::string ViewTitle() const {
+    const std::string what = options_.video.empty() ? "synthetic " + options_.synthetic : options_.video;
+    return fmt::format("AR client, {}: {}", options_.policy, what);
+  }
+
   SeenFrame Take(const multitask::FramePointer& frame, ar::Client& client) {
     const TimePoint begun = Clock::Real().Now();
     const ar::Results results = client.OnFrame(frame);
     frame_ms_.push_back(Milliseconds(Clock::Real().Now() - begun));
-    errors_.Add(frame->index, results.depth, results.boxes, results.pose);
+    if (results.pose) {
+      pose_ = results.pose;
+      ++pose_frames_[static_cast<size_t>(pose_->state)];
+    }
+    std::optional<scene::Pose> pose;
+    if (pose_) pose = pose_->pose;
+    errors_.Add(frame->index, results.depth, results.boxes, pose);
     for (size_t i = 0; i < options_.tasks.size(); ++i) {
       const multitask::TaskReport& task = results.report.tasks[i];
       strides_[i] += std::max(0, task.stride);
       local_[i] += task.source == multitask::Source::kLocalAlgorithm ? 1 : 0;
     }
-    SeenFrame seen{results.depth, results.boxes, results.pose, std::vector<bool>(options_.tasks.size())};
+    SeenFrame seen{results.depth, results.boxes, results.pose, std::vector<bool>(options_.tasks.size()), ""};
     for (const int task : results.report.offloaded) seen.offloaded[task] = true;
     return seen;
   }
@@ -95,18 +107,48 @@ class OwnRun {
     const double p99 = frame_ms_.empty() ? 0 : frame_ms_[static_cast<size_t>(0.99 * (frames - 1))];
     const double median = frame_ms_.empty() ? 0 : frame_ms_[static_cast<size_t>(0.5 * (frames - 1))];
     std::fputs(table.Text().c_str(), stdout);
-    std::printf(
-        "%.0f frames, %.1f ms of work each (median), p99 %.1f; %lld came late; %lld offloads lost, %lld answers "
-        "refused\n",
-        frames, median, p99, static_cast<long long>(late_), static_cast<long long>(counts.lost),
-        static_cast<long long>(counts.refused));
+    std::printf("%.0f frames, %.1f ms of work each (median), p99 %.1f; %lld offloads lost, %lld answers refused\n",
+                frames, median, p99, static_cast<long long>(counts.lost), static_cast<long long>(counts.refused));
+    if (late_ > 0) {
+      std::printf(
+          "%lld of the frames were painted or read too late for a camera's rate: this machine is too slow or busy\n",
+          static_cast<long long>(late_));
+    }
+    if (pose_) std::printf("%s\n", PoseText().c_str());
     if (!options_.dial) std::printf("%s\n", Whereabouts(link).c_str());  // else the server is in this process
     if (options_.json.empty()) return absl::OkStatus();
-    const nlohmann::ordered_json all = {
+    nlohmann::ordered_json all = {
         {"frames", frame_ms_.size()}, {"frame_ms_median", median},    {"frame_ms_p99", p99},
         {"frames_late", late_},       {"offloads_lost", counts.lost}, {"answers_refused", counts.refused},
         {"server", link.server},      {"redirects", link.redirects},  {"tasks", rows}};
+    if (pose_) all["pose"] = PoseAsJson();
     return WriteFile(options_.json, all.dump(1) + "\n");
+  }
+
+  static constexpr std::array kPoseStates = {track::PoseState::kInitialising, track::PoseState::kGood,
+                                             track::PoseState::kUnreliable};
+
+  std::string PoseText() const {
+    std::string text = fmt::format("pose: {}", track::PoseStateName(pose_->state));
+    if (!pose_->why.empty()) text += fmt::format(" ({})", pose_->why);
+    text += fmt::format(" at the end, known to {:.2f} m;", pose_->PositionSd());
+    for (const track::PoseState state : kPoseStates) {
+      const auto frames = static_cast<double>(pose_frames_[static_cast<size_t>(state)]);
+      text += fmt::format(" {} {:.0f} %", track::PoseStateName(state),
+                          100 * frames / static_cast<double>(std::max<size_t>(1, frame_ms_.size())));
+    }
+    return text;
+  }
+
+  nlohmann::ordered_json PoseAsJson() const {
+    nlohmann::ordered_json json = {
+        {"state", track::PoseStateName(pose_->state)}, {"why", pose_->why}, {"position_sd_m", pose_->PositionSd()}};
+    for (const track::PoseState state : kPoseStates)
+      json[std::string(track::PoseStateName(state)) + "_frames"] = pose_frames_[static_cast<size_t>(state)];
+    std::vector<double> values(36);
+    Eigen::Map<track::Matrix6>(values.data()) = pose_->covariance;  // symmetric: rows or columns
+    json["covariance"] = values;
+    return json;
   }
 
   std::pair<const char*, std::optional<double>> ErrorOf(ar::Task task) const {
@@ -126,6 +168,8 @@ class OwnRun {
   ResultErrors errors_;
   ResultErrors::Errors found_;
   std::array<double, ar::kTasks> strides_{}, local_{};
+  std::optional<track::PoseEstimate> pose_;  // the last
+  std::array<int64_t, 3> pose_frames_{};     // by state
   int64_t late_ = 0;
 };
 

@@ -9,10 +9,13 @@
 #include "wharf/ar/finders/task_finder.h"
 #include "wharf/ar/server/server.h"
 #include "wharf/base/log.h"
+#include "wharf/base/sandbox/namespaces.h"
+#include "wharf/base/sandbox/policies.h"
 #include "wharf/cli/ar/networks.h"
 #include "wharf/cli/common/access_options.h"
 #include "wharf/cli/common/ar_command.h"
 #include "wharf/cli/common/commands.h"
+#include "wharf/cli/common/confined_server.h"
 #include "wharf/cli/common/files.h"
 #include "wharf/cli/common/model_device_option.h"
 #include "wharf/cli/common/option_types.h"
@@ -35,6 +38,7 @@ Without --profile the server first measures how long its network takes for each 
 Example: wharf ar serve --listen 0.0.0.0:7072 --token-file token --promise depth --largest-batch 8)";
 
 struct ArServeOptions {
+  std::string sandbox = "strong";
   std::string networks, listen = "127.0.0.1:7072", device = "auto", promise = "depth", profile;
   server::AccessOptions access;
   std::vector<std::string> next;
@@ -78,12 +82,28 @@ void LogEnd(const ar::Coordination& coordination) {
        {"evicted", counts.scheduler.evicted}});
 }
 
+// A socket to what starts decoders from now on: it ends when the server has.
+absl::StatusOr<int> StartDecoderStarter(Isolation isolation) {
+  const std::string program = ExecutableDirectory() + "/wharf-decode";
+  if (access(program.c_str(), X_OK) != 0)
+    return NotFound("{}, in which pictures are decoded, is not installed", program);
+  WHARF_ASSIGN_OR_RETURN(ar::DecoderStarter::Process starter, ar::DecoderStarter::StartProcess(program, isolation));
+  starter.process.Release();
+  return starter.socket;
+}
+
 absl::Status RunArServe(const ArServeOptions& options) {
+  WHARF_ASSIGN_OR_RETURN(const auto confinement,
+                         Confinement::Begin({.sandbox = options.sandbox, .start_helper = StartDecoderStarter}));
+  if (!confinement) return absl::OkStatus();
   WHARF_ASSIGN_OR_RETURN(const auto control, server::MakeAccessControl(options.listen, options.access));
+  WHARF_ASSIGN_OR_RETURN(auto tls, control.MakeTlsServer());
   const std::string next = fmt::format("{}", fmt::join(options.next, ","));
   if (!next.empty()) WHARF_RETURN_IF_ERROR(ar::ServersOf({next}).status());
   server::BlockEndingSignals();
-  WHARF_ASSIGN_OR_RETURN(const auto engine, exec::MakeTorchEngineOn(options.device, {options.threads}));
+  WHARF_ASSIGN_OR_RETURN(const std::string device, exec::FindTorchDevice(options.device));
+  WHARF_ASSIGN_OR_RETURN(const auto engine, exec::MakeTorchEngineOn(device, {options.threads}));
+  WHARF_RETURN_IF_ERROR(exec::WarmUpTorch(device));
   const bool boxes = options.promise == "boxes";
   WHARF_ASSIGN_OR_RETURN(const auto depth,
                          perception::DepthNetwork::Load(*engine, options.networks + "/depth.onnx",
@@ -94,9 +114,7 @@ absl::Status RunArServe(const ArServeOptions& options) {
   const ar::Networks networks{&depth, &detector};
   const auto finder = boxes ? ar::MakeBoxBatches(detector) : ar::MakeDepthBatches(depth);
   WHARF_ASSIGN_OR_RETURN(serving::InferenceProfile profile, ProfileOf(*finder, options));
-  const std::string program = ExecutableDirectory() + "/wharf-decode";
-  if (access(program.c_str(), X_OK) != 0)
-    return NotFound("{}, in which pictures are decoded, is not installed", program);
+  const auto starter = ar::DecoderStarter::At(confinement->HelperSocket());
   ar::TurnQueue solo;
   ar::Coordination coordination({.finder = finder.get(), .profile = std::move(profile)});
   ar::Server server({.check = control.ClientsOnly(),
@@ -104,14 +122,20 @@ absl::Status RunArServe(const ArServeOptions& options) {
                      .solo = &solo,
                      .coordination = &coordination,
                      .batch_finder = finder.get(),
-                     .make_decoder = [program] { return ar::StartDecoderProcess(program); },
+                     .make_decoder = [&starter] { return starter->StartDecoder(); },
                      .max_sessions = options.max_sessions,
                      .next = next});
   WHARF_ASSIGN_OR_RETURN(auto listener, link::Listener::Create(options.listen));
+  const server::AcceptorLimits limits;  // raises the limit of descriptors
+  // Nothing of any client was read yet. A GPU's driver opens files and sockets when it likes.
+  const bool on_gpu = device != "cpu";
+  WHARF_RETURN_IF_ERROR(confinement->Enter(on_gpu ? GpuWorkerPolicy() : AcceptingServerPolicy(),
+                                           on_gpu ? FileSystem::kKept : FileSystem::kEmpty));
   std::printf("wharf: serving AR at %s\n", listener->Address().c_str());
   std::fflush(stdout);
-  server::ServeUntilSignal(std::move(listener), control.tls,
-                           [&](std::unique_ptr<link::ByteStream> stream) { server.Accept(std::move(stream)); });
+  server::ServeUntilSignal(
+      std::move(listener), std::move(tls),
+      [&](std::unique_ptr<link::ByteStream> stream) { server.Accept(std::move(stream)); }, limits);
   server.Drain(options.drain_timeout);
   LogEnd(coordination);
   return absl::OkStatus();
@@ -126,6 +150,7 @@ void AddArServeCommand(CLI::App& app) {
   AddNetworksOption(command, options->networks);
   command->add_option("--listen", options->listen, "HOST:PORT, [V6]:PORT or unix:PATH")->capture_default_str();
   AddAccessOptions(command, options->access);
+  AddSandboxOption(command, options->sandbox);
   command->add_option("--next", options->next, "Servers for clients that there is no room for, the best first")
       ->type_name("HOST:PORT,...")
       ->delimiter(',');

@@ -16,12 +16,13 @@ namespace {
 constexpr const char* kArViewFooter = R"(
 Runs a client (wharf ar client) and a server (wharf ar serve) in this process, in real time, and shows for every second
 frame, above: what the camera sees with the boxes, and depth in colours, near is red and far is blue. Below: the way from
-above, white as the client thinks it is and green as it is, and the schedule, a band a task, bright where a frame was
-offloaded.
+above, blue as the client thinks it is and green as it is, with the pose's state and how well it is known, and the
+schedule, a band a task, bright where a frame was offloaded. A page (.html) is to move through frame by frame.
 
 To see a client of a server elsewhere: wharf ar client --server HOST:PORT --view FILE.
 
 Examples: wharf ar view --synthetic H/H:3 --duration 10s --out drive.mp4
+          wharf ar view --synthetic H/H:3 --duration 10s --out drive.html
           wharf ar view --synthetic L/L:0 --duration 3s --policy rr --out last-frame.png)";
 
 // With all networks, for one client.
@@ -69,7 +70,7 @@ void AddArViewCommand(CLI::App& app) {
   command->footer(kArViewFooter);
   auto options = std::make_shared<ArClientOptions>();
   options->duration = std::chrono::seconds(10);
-  command->add_option("--out", options->view, "Write this: .mp4, .avi, or .png of the last frame")
+  command->add_option("--out", options->view, "Write this: .mp4, .avi, .html, or .png of the last frame")
       ->type_name("FILE")
       ->required();
   AddNetworksOption(command, options->networks);

@@ -53,8 +53,10 @@ int RunCommandLine(CLI::App& app, std::vector<std::string> arguments) {
   } catch (const CLI::Success& wanted) {  // --help, --version
     return app.exit(wanted);
   } catch (const CLI::ParseError& error) {
-    const auto used = app.get_subcommands();
-    const std::string command = used.empty() ? "" : " " + used.front()->get_name();
+    std::string command;
+    for (auto used = app.get_subcommands(); !used.empty(); used = used.front()->get_subcommands()) {
+      command += " " + used.front()->get_name();
+    }
     std::fprintf(stderr, "wharf: %s (see wharf%s --help)\n", error.what(), command.c_str());
     return kExitUsage;
   }

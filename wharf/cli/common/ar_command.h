@@ -19,6 +19,7 @@ void AddArDropTableCommand(CLI::App& app);
 void AddArEvaluateCommand(CLI::App& app);
 void AddArLatencyCommand(CLI::App& app);
 void AddArRenderCommand(CLI::App& app);
+void AddArPosesCommand(CLI::App& app);
 void AddArTrackersCommand(CLI::App& app);
 void AddArServeCommand(CLI::App& app);
 void AddArViewCommand(CLI::App& app);

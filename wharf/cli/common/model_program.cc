@@ -1,7 +1,5 @@
 #include "wharf/cli/common/model_program.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -11,6 +9,7 @@
 #include "wharf/cli/common/model_bench_command.h"
 #include "wharf/cli/common/pipeline_command.h"
 #include "wharf/cli/common/shim_directory.h"
+#include "wharf/server/front/signals.h"
 
 namespace wharf::cli {
 namespace {
@@ -33,6 +32,7 @@ constexpr std::pair<const char*, const char*> kArCommands[] = {
     {"drop-table", "Measure what local tracking costs, for emulation."},
     {"evaluate", "Say how good the networks are on videos of a town that is not there."},
     {"latency", "Measure how long a network takes here for each size of batch."},
+    {"poses", "Say how far a pose's state and covariance can be trusted."},
     {"trackers", "Say what trackers and odometry lose, by stride."},
     {"client", "Have depth, pose and boxes of every frame of a camera."},
     {"serve", "Find depth, motion and boxes in AR clients' pictures."},
@@ -48,6 +48,12 @@ template <size_t n>
 bool Has(const std::pair<const char*, const char*> (&commands)[n], const std::string& command) {
   return std::any_of(std::begin(commands), std::end(commands),
                      [&](const auto& known) { return command == known.first; });
+}
+
+bool IsServer(const std::vector<std::string>& arguments) {
+  if (arguments.size() < 2) return false;
+  if (arguments[0] == "ar") return arguments[1] == "serve";
+  return arguments[0] == "pipeline" && (arguments[1] == "serve" || arguments[1] == "worker");
 }
 
 }  // namespace
@@ -66,19 +72,14 @@ bool IsModelCommand(const std::vector<std::string>& arguments) {
   return !arguments.empty() && Has(kCommands, arguments[0]);
 }
 
-std::string FindModelProgram() {
-  // Where it is built, and where it is installed.
-  for (const char* place : {"/wharf-model", "/../libexec/wharf/wharf-model"}) {
-    std::string path = ExecutableDirectory() + place;
-    if (access(path.c_str(), X_OK) == 0) return path;
-  }
-  return "";
-}
+std::string FindModelProgram() { return FindOwnProgram({"/wharf-model", "/../libexec/wharf/wharf-model"}); }
 
 int RunModelProgram(const std::vector<std::string>& arguments) {
   if (const std::string path = FindModelProgram(); !path.empty()) {
     Command command{path, arguments, {}};
     command.arguments.insert(command.arguments.begin(), "wharf");
+    // Libraries start threads before its first line: none of them may be ended by a signal that comes early.
+    if (IsServer(arguments)) server::BlockEndingSignals();
     return Execute(command);
   }
   Fail(NotFound("wharf {} needs wharf-model, which runs models with LibTorch and is not installed here",

@@ -15,6 +15,7 @@ inline CLI::App& PipelineCommand(CLI::App& app) {
   return *command;
 }
 
+void AddPipelineInitCommand(CLI::App& app);
 void AddPipelinePlanCommand(CLI::App& app);
 void AddPipelineSimulateCommand(CLI::App& app);
 void AddBenchPipelineCommand(CLI::App& app);  // after AddBenchCommand

@@ -17,6 +17,14 @@ std::string ExecutableDirectory() {
   return fs::read_symlink("/proc/self/exe", error).parent_path().string();
 }
 
+std::string FindOwnProgram(std::initializer_list<const char*> places) {
+  for (const char* place : places) {
+    std::string path = ExecutableDirectory() + place;
+    if (access(path.c_str(), X_OK) == 0) return path;
+  }
+  return "";
+}
+
 absl::StatusOr<std::string> ShimDirectory() {
   const char* chosen = std::getenv("WHARF_SHIM_DIR");
   const std::string directory =
@@ -66,6 +74,13 @@ absl::StatusOr<std::string> FindProgram(const std::string& program) {
     if (!fs::is_regular_file(candidate, error)) continue;
     if (access(candidate.c_str(), X_OK) == 0) return candidate;
     seen = true;
+  }
+  if (seen && fs::path(program).extension() == ".cu") {
+    return PermissionDenied(
+        "{} is a source file: compile it with `nvcc -cudart shared`, and run the program that makes", program);
+  }
+  if (seen && fs::path(program).extension() == ".py") {
+    return PermissionDenied("{} is a script: run it as `python3 {}`", program, program);
   }
   if (seen) return PermissionDenied("{} is not executable", program);
   return NotFound("{}: no such program", program);

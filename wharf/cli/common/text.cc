@@ -12,7 +12,7 @@ namespace {
 
 struct Quantity {
   double number = 0;
-  std::string unit;  // lower case
+  std::string written, unit;  // the unit as it is written, and in lower case
 };
 
 absl::StatusOr<Quantity> Split(const std::string& text, const char* example) {
@@ -22,19 +22,20 @@ absl::StatusOr<Quantity> Split(const std::string& text, const char* example) {
   if (error != std::errc() || quantity.number < 0 || !std::isfinite(quantity.number)) {
     return InvalidArgument("\"{}\" is no quantity like {}", text, example);
   }
-  quantity.unit.assign(rest, end);
+  quantity.written.assign(rest, end);
+  quantity.unit = quantity.written;
   std::transform(quantity.unit.begin(), quantity.unit.end(), quantity.unit.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return quantity;
 }
 
-using Unit = std::pair<const char*, double>;
+using Unit = std::pair<const char*, double>;  // a name with capitals is taken as it is only
 
 absl::StatusOr<double> Scale(const std::string& text, std::initializer_list<Unit> units, const char* example) {
   WHARF_ASSIGN_OR_RETURN(const Quantity quantity, Split(text, example));
   std::string names;
   for (const auto& [name, factor] : units) {
-    if (quantity.unit == name) return quantity.number * factor;
+    if (quantity.unit == name || quantity.written == name) return quantity.number * factor;
     if (*name != '\0') names += fmt::format("{}{}", names.empty() ? "" : ", ", name);
   }
   return InvalidArgument("\"{}\" has no known unit ({}); write it like {}", text, names, example);
@@ -74,8 +75,14 @@ absl::StatusOr<Nanoseconds> ParseDuration(const std::string& text) {
 }
 
 absl::StatusOr<double> ParseBitRate(const std::string& text) {
+  if (text.find("BPS") != std::string::npos) {
+    return InvalidArgument("\"{}\" may be of bits or of bytes: write it like 93mbit or 10MB/s", text);
+  }
   return Scale(text,
-               {{"bit", 1},
+               {{"kBps", 8e3},  // before those that are taken in capitals, too
+                {"MBps", 8e6},
+                {"GBps", 8e9},
+                {"bit", 1},
                 {"kbit", 1e3},
                 {"kbps", 1e3},
                 {"mbit", 1e6},
@@ -83,7 +90,10 @@ absl::StatusOr<double> ParseBitRate(const std::string& text) {
                 {"mbit/s", 1e6},
                 {"gbit", 1e9},
                 {"gbps", 1e9},
-                {"gbit/s", 1e9}},
+                {"gbit/s", 1e9},
+                {"kB/s", 8e3},
+                {"MB/s", 8e6},
+                {"GB/s", 8e9}},
                "93mbit");
 }
 

@@ -13,7 +13,7 @@ namespace wharf::cli {
 absl::StatusOr<uint64_t> ParseBytes(const std::string& text);
 // "10s", "2.6ms", "250us", "2m": not negative. A bare number is seconds.
 absl::StatusOr<Nanoseconds> ParseDuration(const std::string& text);
-// "93mbit", "1.5gbit", "800kbit": bits per second, powers of 1000. A bare number is an error.
+// "93mbit", "1.5gbit", "10MB/s" (bytes): bits per second, powers of 1000. A bare number is an error.
 absl::StatusOr<double> ParseBitRate(const std::string& text);
 
 std::string FormatBytes(uint64_t bytes);  // "1.5 GiB"

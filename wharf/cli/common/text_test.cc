@@ -31,6 +31,15 @@ TEST(TextTest, DurationsHaveUnitsOrAreSeconds) {
 TEST(TextTest, RatesAreInPowersOf1000) {
   EXPECT_DOUBLE_EQ(ParseBitRate("93mbit").value(), 93e6);
   EXPECT_DOUBLE_EQ(ParseBitRate("1.5Gbit").value(), 1.5e9);
+  EXPECT_DOUBLE_EQ(ParseBitRate("10MB/s").value(), 80e6);
+  EXPECT_DOUBLE_EQ(ParseBitRate("10MBps").value(), 80e6);
+  EXPECT_DOUBLE_EQ(ParseBitRate("10Mbps").value(), 10e6);
+  EXPECT_EQ(ParseBitRate("10MBPS").status(),
+            InvalidArgument("\"10MBPS\" may be of bits or of bytes: write it like 93mbit or 10MB/s"));
+  EXPECT_EQ(ParseBitRate("10mb/s").status(),  // of bits or of bytes?
+            InvalidArgument("\"10mb/s\" has no known unit (kBps, MBps, GBps, bit, kbit, kbps, mbit, mbps, mbit/s, "
+                            "gbit, gbps, gbit/s, kB/s, "
+                            "MB/s, GB/s); write it like 93mbit"));
 }
 
 TEST(TextTest, WhatIsNoQuantityIsSaidSo) {

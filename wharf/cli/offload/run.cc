@@ -146,6 +146,7 @@ std::map<std::string, std::string> ServerVariables(const RunOptions& options, co
   variables[prefix + "RESUME_MS"] = fmt::format("{}", options.resume.count() / 1'000'000);
   variables[prefix + "TLS"] = options.access.tls ? "1" : "";
   variables[prefix + "TLS_CA"] = options.access.tls_ca;
+  variables[prefix + "TLS_PIN"] = options.access.tls_pin;
   variables[prefix + "TLS_CERT"] = options.access.tls_certificate;
   variables[prefix + "TLS_KEY"] = options.access.tls_key;
   if (options.own_server) {

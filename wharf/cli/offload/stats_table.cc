@@ -21,7 +21,9 @@ std::string TopFunctions(const nlohmann::json& per_function) {
   for (size_t i = 0; i < counts.size() && i < kTopFunctions; ++i) {
     text += fmt::format("    {:>12}  {}\n", counts[i].first, counts[i].second);
   }
-  if (counts.size() > kTopFunctions) text += fmt::format("    {:>12}  others\n", counts.size() - kTopFunctions);
+  uint64_t others = 0;
+  for (size_t i = kTopFunctions; i < counts.size(); ++i) others += counts[i].first;
+  if (others > 0) text += fmt::format("    {:>12}  of {} others\n", others, counts.size() - kTopFunctions);
   return text;
 }
 
@@ -102,10 +104,12 @@ std::string Table(const nlohmann::json& stats) {
   const double wall = stats.at("wall_s").get<double>();
   const double busy = static_cast<double>(number("device_busy_ns")) / 1e9;
   std::string text = fmt::format("wharf: mode {}, {:.3f} s\n", stats.at("mode").get<std::string>(), wall);
-  text += fmt::format("  calls           {:>12}  ({} local, {} posted, {} blocking)\n", number("calls"),
-                      number("local_calls"), number("posted_calls"), number("blocking_calls"));
-  text += fmt::format("  round trips     {:>12}\n", number("blocking_round_trips"));
-  text += fmt::format("  one-way         {:>12}\n", number("posted_operations"));
+  text += fmt::format(
+      "  calls           {:>12}  ({} local, {} posted, {} that may wait; besides them {} of the compiler's)\n",
+      number("calls"), number("local_calls"), number("posted_calls"), number("blocking_calls"),
+      number("compiler_calls"));
+  text += fmt::format("  round trips     {:>12}  waits for the server\n", number("blocking_round_trips"));
+  text += fmt::format("  one-way         {:>12}  operations sent without waiting\n", number("posted_operations"));
   text += fmt::format("  up / down       {:>12}  / {}\n", FormatBytes(number("bytes_up")),
                       FormatBytes(number("bytes_down")));
   text += fmt::format("  device busy     {:>10.3f} s  ({:.0f} %)\n", busy, wall > 0 ? 100 * busy / wall : 0);

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr char kCounters[] = R"("calls": 70, "local_calls": 40, "posted_calls": 23,
-    "blocking_calls": 7, "posted_operations": 21, "blocking_round_trips": 6, "bytes_up": 2048, "bytes_down": 50,
+    "blocking_calls": 7, "compiler_calls": 2, "posted_operations": 21, "blocking_round_trips": 6, "bytes_up": 2048, "bytes_down": 50,
     "device_busy_ns": 500000000, "wall_s": 2.0, "per_function": {"cudaMalloc": 3, "cudaGetDevice": 60})";
 constexpr char kReplay[] = R"({"phase": "replaying", "sequence_length": 1280, "sequences_known": 2, "inferences": 20,
     "hits": 950, "changed": 40, "jumps": 5, "explicit": 5, "misses": {"sequence ended": 1, "arguments": 4, "size": 0},
@@ -37,8 +37,18 @@ class StatsTableTest : public ::testing::Test {
 TEST_F(StatsTableTest, ShowsWhatTravelledAndTheMostFrequentCalls) {
   const auto table = StatsTable(File(Counters("posted") + "}"));
   ASSERT_TRUE(table.ok()) << table.status();
-  EXPECT_THAT(*table, AllOf(HasSubstr("mode posted, 2.000 s"), HasSubstr("70  (40 local, 23 posted, 7 blocking)"),
+  EXPECT_THAT(*table, AllOf(HasSubstr("mode posted, 2.000 s"),
+                            HasSubstr("70  (40 local, 23 posted, 7 that may wait; besides them 2 of the compiler's)"),
                             HasSubstr("0.500 s  (25 %)"), HasSubstr("60  cudaGetDevice"), Not(HasSubstr("replay"))));
+}
+
+TEST_F(StatsTableTest, SumsTheCallsOfFunctionsThatItDoesNotName) {
+  std::string text = Counters("posted") + "}";
+  std::string many = R"("per_function": {)";
+  for (int i = 0; i < 15; ++i) many += fmt::format(R"("cudaF{}": {}, )", i, 100 - i);
+  text.replace(text.find(R"("per_function": {)"), std::string_view(R"("per_function": {)").size(), many);
+  EXPECT_THAT(StatsTable(File(text)).value(),
+              AllOf(HasSubstr("89  cudaF11"), HasSubstr(fmt::format("{}  of 5 others", 88 + 87 + 86 + 60 + 3))));
 }
 
 TEST_F(StatsTableTest, ReplaySaysWhatItForesawAndWhatNotAndWhy) {

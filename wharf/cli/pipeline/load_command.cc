@@ -64,7 +64,10 @@ std::string ToCsv(const pipeline::LoadResult& result) {
 
 absl::Status RunPipelineLoad(PipelineLoadOptions& options) {
   WHARF_ASSIGN_OR_RETURN(const std::string token, options.access.Token());
-  const pipeline::PeerAccess access{token, options.access.Connecting().tls};
+  pipeline::PeerAccess access{.token = token, .tls = nullptr};
+  if (const auto tls = options.access.Connecting().tls) {
+    WHARF_ASSIGN_OR_RETURN(access.tls, link::TlsClient::Create(*tls));
+  }
   WHARF_ASSIGN_OR_RETURN(const auto client, pipeline::LoadClient::Open(options.access.server, access));
   for (const pipeline::ModelEntry& model : client->Models()) {
     const bool chosen = options.load_options.model.empty() ? &model == client->Models().data()

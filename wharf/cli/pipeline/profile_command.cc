@@ -9,6 +9,7 @@
 #include "wharf/cli/common/pipeline_command.h"
 #include "wharf/pipeline/runtime/model_source.h"
 #include "wharf/pipeline/stages/block_profiler.h"
+#include "wharf/split/costs/machine_profile.h"
 #include "wharf/wire/digest.h"
 
 namespace wharf::cli {
@@ -61,6 +62,12 @@ absl::Status RunProfileBlocks(ProfileBlocksOptions& options) {
                          result.first_node,
                          {}};
   for (const auto& device : options.profiler.classes) map.classes.push_back(device.Text());
+  if (result.noise > split::kMuchNoise) {
+    std::fprintf(stderr,
+                 "wharf: this machine is busy: times are %.0f %% above the shortest seen, so plans may be off; measure "
+                 "again when it is quiet\n",
+                 100 * result.noise);
+  }
   WHARF_RETURN_IF_ERROR(pipeline::SaveProfile(options.out, result, map));
   Print(result, options);
   return absl::OkStatus();

@@ -39,7 +39,15 @@ absl::StatusOr<PipelineAccess> MakePipelineAccess(const std::string& listen, con
   PipelineAccess access;
   WHARF_ASSIGN_OR_RETURN(access.control, server::MakeAccessControl(listen, options.server));
   access.peers.token = access.control.token;
-  if (tls) access.peers.tls = {options.tls_ca, options.server.tls_certificate, options.server.tls_key, ""};
+  access.peers.by_number = true;
+  if (tls) {
+    WHARF_ASSIGN_OR_RETURN(access.peers.tls,
+                           link::TlsClient::Create({.ca_file = options.tls_ca,
+                                                    .certificate_file = options.server.tls_certificate,
+                                                    .key_file = options.server.tls_key,
+                                                    .server_name = "",
+                                                    .fingerprint = ""}));
+  }
   return access;
 }
 

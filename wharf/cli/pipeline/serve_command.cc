@@ -3,7 +3,9 @@
 #include <memory>
 
 #include "wharf/base/log.h"
+#include "wharf/base/sandbox/policies.h"
 #include "wharf/cli/common/commands.h"
+#include "wharf/cli/common/confined_server.h"
 #include "wharf/cli/common/files.h"
 #include "wharf/cli/common/option_types.h"
 #include "wharf/cli/common/pipeline_command.h"
@@ -25,6 +27,7 @@ Example: wharf pipeline serve plan.json --profiles lab --etcd http://10.0.0.1:23
   --worker-token-file worker-token)";
 
 struct PipelineServeOptions {
+  std::string sandbox = "strong";
   std::string plan, profiles, listen = "127.0.0.1:7091", scheduler = "ours";
   double guard = 0.1;
   bool keep_plan = false, paced = false;
@@ -58,11 +61,14 @@ class Replanner {
 };
 
 absl::Status RunPipelineServe(const PipelineServeOptions& options) {
+  WHARF_ASSIGN_OR_RETURN(const auto confinement, Confinement::Begin({.sandbox = options.sandbox}));
+  if (!confinement) return absl::OkStatus();
   WHARF_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.plan));
   auto plan = pipeline::ParsePlan(text);
   if (!plan.ok()) return InvalidArgument("{}: {}", options.plan, Message(plan.status()));
   WHARF_ASSIGN_OR_RETURN(auto profiles, pipeline::LoadModelProfiles(options.profiles));
   WHARF_ASSIGN_OR_RETURN(const PipelineAccess access, MakePipelineAccess(options.listen, options.access));
+  WHARF_ASSIGN_OR_RETURN(auto tls, access.control.MakeTlsServer());
   server::BlockEndingSignals();
   WHARF_ASSIGN_OR_RETURN(const auto membership, pipeline::MakeEtcdMembership(options.etcd));
   pipeline::PipelineServerConfig config;
@@ -87,13 +93,17 @@ absl::Status RunPipelineServe(const PipelineServeOptions& options) {
   config.scheduling.guard = options.guard;
   config.paced = options.paced;
   config.task_timeout = options.task_timeout;
+  WHARF_ASSIGN_OR_RETURN(auto listener, link::Listener::Create(options.listen));
+  const server::AcceptorLimits limits;  // raises the limit of descriptors
+  // Nothing that others say was read yet.
+  WHARF_RETURN_IF_ERROR(confinement->Enter(PeerServerPolicy()));
   WHARF_ASSIGN_OR_RETURN(const auto server, pipeline::PipelineServer::Start(std::move(config)));
   pipeline::RequestFrontend frontend({.server = server.get(), .check = access.control.ClientsOnly()});
-  WHARF_ASSIGN_OR_RETURN(auto listener, link::Listener::Create(options.listen));
   std::printf("wharf: serving at %s\n", listener->Address().c_str());
   std::fflush(stdout);
-  server::ServeUntilSignal(std::move(listener), access.control.tls,
-                           [&](std::unique_ptr<link::ByteStream> stream) { frontend.Accept(std::move(stream)); });
+  server::ServeUntilSignal(
+      std::move(listener), std::move(tls),
+      [&](std::unique_ptr<link::ByteStream> stream) { frontend.Accept(std::move(stream)); }, limits);
   return absl::OkStatus();
 }
 
@@ -112,6 +122,7 @@ void AddPipelineServeCommand(CLI::App& app) {
   command->add_option("--listen", options->listen, "For clients: HOST:PORT, [V6]:PORT or unix:PATH")
       ->capture_default_str();
   AddEtcdOptions(command, options->etcd);
+  AddSandboxOption(command, options->sandbox);
   AddPipelineAccessOptions(command, options->access);
   command->get_option("--token-file")->description("Clients must know the first line of FILE");
   command->add_option("--worker-token-file", options->worker_token, "What we prove to workers: their token")

@@ -5,10 +5,14 @@
 #include "wharf/base/cache_directory.h"
 #include "wharf/base/log.h"
 #include "wharf/base/sandbox/policies.h"
+#include "wharf/base/stored/keeper.h"
 #include "wharf/cli/common/commands.h"
+#include "wharf/cli/common/confined_server.h"
 #include "wharf/cli/common/option_types.h"
 #include "wharf/cli/common/pipeline_command.h"
+#include "wharf/cli/pipeline/model_keeper.h"
 #include "wharf/cli/pipeline/runtime_options.h"
+#include "wharf/exec/torch_engine.h"
 #include "wharf/pipeline/runtime/worker.h"
 #include "wharf/pipeline/stages/block_profiler.h"
 #include "wharf/server/front/signals.h"
@@ -18,6 +22,7 @@ namespace wharf::cli {
 namespace {
 
 struct PipelineWorkerOptions {
+  std::string sandbox = "strong";
   std::string listen = "127.0.0.1:0", advertise, name, device = "cpu=threads:1", cache_directory = CacheDirectory();
   int gpus = 1;
   uint64_t cache_bytes = uint64_t{10} << 30, held_bytes = uint64_t{1} << 30;
@@ -26,18 +31,39 @@ struct PipelineWorkerOptions {
   pipeline::EtcdOptions etcd;
 };
 
+// What the worker is to others. They look up no name, so its address is a number.
+absl::StatusOr<pipeline::Member> MemberFor(const PipelineWorkerOptions& options, const std::string& gpu_class,
+                                           const std::string& listens_at) {
+  pipeline::Member member{options.name, gpu_class, options.advertise.empty() ? listens_at : options.advertise,
+                          options.gpus};
+  if (const absl::Status number = link::CheckNumber(member.address); !number.ok()) {
+    return InvalidArgument("{} {}", options.advertise.empty() ? "--listen" : "--advertise", Message(number));
+  }
+  if (member.name.empty()) member.name = member.address;
+  return member;
+}
+
 absl::Status RunPipelineWorker(const PipelineWorkerOptions& options) {
   WHARF_ASSIGN_OR_RETURN(const auto classes, pipeline::ParseClasses(options.device));
   if (classes.size() != 1) return InvalidArgument("--class: a worker is of one class");
+  pipeline::WorkerConfig config;
+  ModelKeeper keeper;
+  ConfinementOptions confining{.sandbox = options.sandbox};
+  if (!options.cache_directory.empty()) {
+    confining.start_helper = [&](Isolation isolation) {
+      return keeper.Start({options.cache_directory, options.cache_bytes, config.max_model_bytes}, isolation);
+    };
+  }
+  WHARF_ASSIGN_OR_RETURN(const auto confinement, Confinement::Begin(confining));
+  if (!confinement) return absl::OkStatus();
   WHARF_ASSIGN_OR_RETURN(const PipelineAccess access, MakePipelineAccess(options.listen, options.access));
+  WHARF_ASSIGN_OR_RETURN(auto tls, access.control.MakeTlsServer());
   server::BlockEndingSignals();
-  // It needs the network and its files, and no more.
-  WHARF_RETURN_IF_ERROR(EnterSandbox(NetworkedPolicy()));
+  WHARF_RETURN_IF_ERROR(exec::WarmUpTorch("cpu"));
   std::vector<std::unique_ptr<exec::Engine>> engines;
   for (int parts = 1; parts <= classes[0].vgpus; ++parts) engines.push_back(pipeline::MakeEngine(classes[0], parts));
-  const split::ModelFiles files(options.cache_directory.empty() ? "" : options.cache_directory + "/models",
-                                options.cache_bytes);
-  pipeline::WorkerConfig config;
+  const split::ModelFiles files(
+      options.cache_directory.empty() ? "" : KeeperRoot(confinement->HelperSocket()) + "/models", options.cache_bytes);
   for (const auto& engine : engines) config.engines.push_back(engine.get());
   config.gpus = options.gpus;
   config.files = &files;
@@ -51,16 +77,18 @@ absl::Status RunPipelineWorker(const PipelineWorkerOptions& options) {
   config.max_held_bytes = options.held_bytes;
   pipeline::Worker worker(config);
   WHARF_ASSIGN_OR_RETURN(auto listener, link::Listener::Create(options.listen));
-  pipeline::Member member{options.name, classes[0].name,
-                          options.advertise.empty() ? listener->Address() : options.advertise, options.gpus};
-  if (member.name.empty()) member.name = member.address;
+  WHARF_ASSIGN_OR_RETURN(const pipeline::Member member, MemberFor(options, classes[0].name, listener->Address()));
   WHARF_ASSIGN_OR_RETURN(const auto membership, pipeline::MakeEtcdMembership(options.etcd));
+  const server::AcceptorLimits limits;  // raises the limit of descriptors
+  // Nothing that others say was read yet.
+  WHARF_RETURN_IF_ERROR(confinement->Enter(PeerServerPolicy()));
   WHARF_ASSIGN_OR_RETURN(const auto registration, membership->Join(member));
   std::printf("wharf: pipeline worker %s (%s) at %s\n", member.name.c_str(), classes[0].Text().c_str(),
               member.address.c_str());
   std::fflush(stdout);
-  server::ServeUntilSignal(std::move(listener), access.control.tls,
-                           [&](std::unique_ptr<link::ByteStream> stream) { worker.Accept(std::move(stream)); });
+  server::ServeUntilSignal(
+      std::move(listener), std::move(tls),
+      [&](std::unique_ptr<link::ByteStream> stream) { worker.Accept(std::move(stream)); }, limits);
   return absl::OkStatus();
 }
 
@@ -75,9 +103,13 @@ void AddPipelineWorkerCommand(CLI::App& app) {
       "encrypted, to other workers, too: "
       "every worker and the scheduler need one, for the addresses they are reached at.");
   auto options = std::make_shared<PipelineWorkerOptions>();
-  command->add_option("--listen", options->listen, "HOST:PORT, [V6]:PORT or unix:PATH; port 0 picks a free one")
+  command->add_option("--listen", options->listen, "HOST:PORT or [V6]:PORT; port 0 picks a free one")
       ->capture_default_str();
-  command->add_option("--advertise", options->advertise, "Where others reach it, if not where it listens");
+  command
+      ->add_option("--advertise", options->advertise,
+                   "Where others reach it, if not where it listens: a number, as 10.0.0.7:7090")
+      ->type_name("ADDRESS:PORT");
+  AddSandboxOption(command, options->sandbox);
   command->add_option("--name", options->name, "Its name in the cluster (its address)");
   command->add_option("--class", options->device, "What it is, as `wharf pipeline profile --classes` has it")
       ->type_name("NAME=threads:N,slowdown:X,vgpus:K")

@@ -5,6 +5,7 @@
 #include "wharf/base/log.h"
 #include "wharf/cli/common/access_options.h"
 #include "wharf/cli/common/commands.h"
+#include "wharf/cli/common/confined_server.h"
 #include "wharf/cli/common/model_program.h"
 #include "wharf/cli/common/option_types.h"
 #include "wharf/server/daemon/daemon.h"
@@ -13,6 +14,9 @@ namespace wharf::cli {
 namespace {
 
 constexpr const char* kServeFooter = R"(
+Other servers are for other clients: wharf ar serve (which is wharf serve --ar) for wharf ar client; wharf pipeline
+worker on each machine of a pool, and wharf pipeline serve before them.
+
 Every client gets a worker process of its own: a fault or a crash of one never touches another. Addresses that other
 machines can reach need a token or mutual TLS:
   openssl rand -hex 32 > token && wharf serve --listen 0.0.0.0:7070 --token-file token
@@ -38,6 +42,10 @@ void AddServeCommand(CLI::App& app) {
                    "Where models run: cpu, cuda (the first GPU), cuda:N, or auto: cuda if LibTorch can use one")
       ->capture_default_str();
   AddBytes(command, "--memory", options->memory_quota, "Memory of one session: of the device, or for its model");
+  AddBytes(command, "--worker-memory", options->worker_memory,
+           "Memory that a session on a soft device may take besides: for code and compiling it, messages, queues");
+  AddDuration(command, "--compile-limit", options->compile_limit,
+              "Processor time that compiling one kernel may take on a soft device; 0 = any");
   command->add_option("--max-sessions", options->max_sessions, "Clients at a time")->capture_default_str();
   command
       ->add_option("--threads", options->threads, "CPU threads of one session (models, --device soft); 0 = all cores")
@@ -50,14 +58,12 @@ void AddServeCommand(CLI::App& app) {
       ->check(CLI::IsMember({"fair", "none"}))
       ->default_str("fair");
   AddAccessOptions(command, options->access);
-  command
-      ->add_option(
-          "--sandbox", options->sandbox,
-          "What keeps a worker that was taken over. strong: it makes only the system calls it needs, and sees no "
-          "files, processes or network but its own; the server does not start where that cannot be had. weak: "
-          "only the former, for containers that permit no name spaces")
-      ->check(CLI::IsMember({"strong", "weak"}))
-      ->capture_default_str();
+  AddSandboxOption(command, options->sandbox,
+                   "What keeps a worker that was taken over. strong: it makes only the system calls it needs, and sees "
+                   "no files, processes or network but its own");
+  command->add_flag("--unsafe-replay", options->unsafe_replay,
+                    "Have the mode replay_speculative, to compare with: a program that deviates computes with wrong "
+                    "memory");
   command
       ->add_option("--cache-dir", options->cache_directory,
                    "Where compiled kernels, clients' models and their profiles are kept; \"\" = nowhere")

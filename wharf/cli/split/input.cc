@@ -2,11 +2,13 @@
 
 #include <fmt/ranges.h>
 
+#include <cstdio>
 #include <utility>
 
 #include "wharf/cli/common/files.h"
 #include "wharf/graph/npy.h"
 #include "wharf/graph/onnx/import.h"
+#include "wharf/split/codec/image_file.h"
 #include "wharf/split/profiler/profiler.h"
 #include "wharf/split/runtime/edge_model.h"
 
@@ -46,7 +48,8 @@ void AddSplitInput(CLI::App* command, SplitInputOptions& options) {
   CLI::Option* input =
       command->add_option("--input", options.path,
                           "An image (PNG, JPEG, binary PPM or PGM), an array of NumPy (.npy) or an ONNX tensor, or raw "
-                          "bytes of the model's input");
+                          "bytes of the model's input; a folder of such files, a video, or - for pictures (JPEG, PNM) "
+                          "or raw bytes on standard input: one inference each");
   input->type_name("FILE");
   command->add_flag("--random", options.random, "A random input, which is the default")->excludes(input);
   command
@@ -69,16 +72,11 @@ void AddSplitInput(CLI::App* command, SplitInputOptions& options) {
 absl::StatusOr<SplitInput> SplitInput::Load(const SplitInputOptions& options) {
   SplitInput input;
   input.options_ = options;
+  input.piece_.name = "random";
   if (!options.path.empty()) {
-    WHARF_ASSIGN_OR_RETURN(input.file_, ReadFile(options.path));
-    const auto bytes = std::as_bytes(std::span(input.file_));
-    if (split::IsImage(bytes)) {
-      auto image = split::ReadImage(bytes);
-      if (!image.ok()) return InvalidArgument("{}: {}", options.path, Message(image.status()));
-      input.image_ = *std::move(image);
-    }
+    WHARF_ASSIGN_OR_RETURN(input.files_, InputFiles::Open(options.path));
   }
-  if (!input.image_ && (options.encoding == "u8" || options.encoding == "jpeg")) {
+  if (!input.Pictures() && (options.encoding == "u8" || options.encoding == "jpeg")) {
     return InvalidArgument("--encoding {} is for images: say --input IMAGE", options.encoding);
   }
   return input;
@@ -92,7 +90,7 @@ graph::Normalization SplitInput::NormalizationFor(int64_t channels) const {
 }
 
 absl::StatusOr<std::vector<std::byte>> SplitInput::ModelFor(std::span<const std::byte> onnx) const {
-  if (!image_ || options_.encoding == "f32") return std::vector<std::byte>(onnx.begin(), onnx.end());
+  if (!Pictures() || options_.encoding == "f32") return std::vector<std::byte>(onnx.begin(), onnx.end());
   return graph::WithByteInput(onnx, [this](int64_t channels) { return NormalizationFor(channels); });
 }
 
@@ -102,21 +100,38 @@ std::vector<Encoding> SplitInput::Encodings() const {
   if (options_.encoding == "f16") return {{kHalf, kHalf}};
   if (options_.encoding == "jpeg") return {{jpeg, kPlain}, {jpeg, kPacked}};
   if (options_.encoding != "auto") return {{kPlain, kPlain}};
-  return split::AllowedEncodings(options_.allow_half, image_ ? options_.jpeg_quality : std::nullopt);
+  return split::AllowedEncodings(options_.allow_half, Pictures() ? options_.jpeg_quality : std::nullopt);
 }
 
-absl::StatusOr<exec::TensorPtr> SplitInput::Tensor(const exec::Engine& engine, const graph::TensorType& type) const {
-  if (options_.path.empty()) return split::SampleInput(engine, type);
-  if (!image_) return TensorOf(engine, type, options_.path, file_);
-  return split::PictureTensor(engine, type, *image_, [this](int64_t channels) { return NormalizationFor(channels); });
+absl::StatusOr<bool> SplitInput::Advance(const graph::TensorType& type) {
+  WHARF_ASSIGN_OR_RETURN(auto next, files_->Next(static_cast<size_t>(type.Bytes())));
+  if (!next) return false;
+  piece_ = *std::move(next);
+  begun_ = true;
+  const std::string conversion = split::ConversionOf(std::as_bytes(std::span(piece_.bytes)));
+  if (!conversion.empty() && !std::exchange(conversion_said_, true)) {
+    std::fprintf(stderr, "wharf: %s: %s\n", piece_.name.c_str(), conversion.c_str());
+  }
+  return true;
+}
+
+absl::StatusOr<exec::TensorPtr> SplitInput::Tensor(const exec::Engine& engine, const graph::TensorType& type) {
+  if (files_ == nullptr) return split::SampleInput(engine, type);
+  if (!begun_) {
+    WHARF_ASSIGN_OR_RETURN(const bool there, Advance(type));
+    if (!there) return InvalidArgument("{} holds no input", options_.path);
+  }
+  if (!piece_.image) return TensorOf(engine, type, piece_.name, piece_.bytes);
+  return split::PictureTensor(engine, type, *piece_.image,
+                              [this](int64_t channels) { return NormalizationFor(channels); });
 }
 
 std::string SplitInput::Text(const graph::TensorType& type) const {
   const auto input = graph::ImageInputOf(type);
-  if (!image_ || !input.ok()) return "";
+  if (!piece_.image || !input.ok()) return "";
   const graph::Normalization normalization = NormalizationFor(input->channels);
   return fmt::format("{}: {} x {} pixels, stretched to {} x {}; of 0 to 1, mean {} and deviation {} taken out by {}\n",
-                     options_.path, image_->width, image_->height, input->width, input->height,
+                     piece_.name, piece_.image->width, piece_.image->height, input->width, input->height,
                      Numbers(normalization.mean), Numbers(normalization.deviation),
                      type.element == graph::ElementType::kUint8 ? "the model, which takes bytes" : "this machine");
 }

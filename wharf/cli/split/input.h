@@ -1,16 +1,17 @@
-// What `wharf split` runs a model on, and how it may travel: an image, whose bytes become the model's input, or a
-// tensor.
+// What `wharf split` runs a model on, and how it may travel: images, whose bytes become the model's input, or tensors.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "wharf/cli/split/input_files.h"
 #include "wharf/exec/engine.h"
-#include "wharf/split/codec/image_file.h"
+#include "wharf/graph/onnx/byte_input.h"
 #include "wharf/split/costs/encoding.h"
 
 namespace wharf::cli {
@@ -28,24 +29,35 @@ void AddSplitInput(CLI::App* command, SplitInputOptions& options);
 
 class SplitInput {
  public:
-  // kInvalidArgument: not an image where one is needed, or a damaged one; others as ReadFile.
+  // kInvalidArgument: not an image where one is needed; others as InputFiles::Open.
   static absl::StatusOr<SplitInput> Load(const SplitInputOptions& options);
 
   // The model that runs: `onnx`, or with bytes as its input where an image travels as such.
   absl::StatusOr<std::vector<std::byte>> ModelFor(std::span<const std::byte> onnx) const;
   // How rows may travel.
   std::vector<split::Encoding> Encodings() const;
-  // For a model with an input of this type. kInvalidArgument: it does not fit.
-  absl::StatusOr<exec::TensorPtr> Tensor(const exec::Engine& engine, const graph::TensorType& type) const;
-  // One line about an image and what is done to it, "" about other inputs.
+  // The input at hand, at first the first, for a model with an input of this type. kInvalidArgument: it does not fit;
+  // others as InputFiles::Next.
+  absl::StatusOr<exec::TensorPtr> Tensor(const exec::Engine& engine, const graph::TensorType& type);
+  // Whether inputs differ from one inference to the next, and end.
+  bool Many() const { return files_ != nullptr && files_->Many(); }
+  // Goes on to the next of many. False: there is none. Fails as InputFiles::Next.
+  absl::StatusOr<bool> Advance(const graph::TensorType& type);
+  // Of the input at hand.
+  const std::string& Name() const { return piece_.name; }
+  // One line about an image and what is done to it, "" about other inputs. REQUIRES: Tensor was called.
   std::string Text(const graph::TensorType& type) const;
 
  private:
   graph::Normalization NormalizationFor(int64_t channels) const;
 
+  bool Pictures() const { return files_ != nullptr && files_->Pictures(); }
+
   SplitInputOptions options_;
-  std::string file_;
-  std::optional<split::Image> image_;
+  std::unique_ptr<InputFiles> files_;  // null: a random input
+  InputPiece piece_;                   // at hand, if `begun_`
+  bool begun_ = false;
+  bool conversion_said_ = false;  // of the first picture that is converted
 };
 
 }  // namespace wharf::cli

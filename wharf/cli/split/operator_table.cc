@@ -1,6 +1,8 @@
 #include "wharf/cli/split/operator_table.h"
 
+#include <algorithm>
 #include <map>
+#include <vector>
 
 #include "wharf/graph/fuse.h"
 #include "wharf/graph/operators.h"
@@ -13,7 +15,10 @@ using report::Align;
 
 std::string SupportedOperatorsAsText() {
   report::Table table({{"operator"}, {"kind"}, {"operator sets", Align::kRight}, {"note"}});
-  for (const graph::OperatorFacts& facts : graph::Operators()) {
+  std::vector<graph::OperatorFacts> all(graph::Operators().begin(), graph::Operators().end());
+  all.insert(all.end(), graph::NewerOperators().begin(), graph::NewerOperators().end());
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  for (const graph::OperatorFacts& facts : all) {
     table.AddRow({std::string(facts.name), std::string(Name(facts.kind)),
                   fmt::format("{}-{}", facts.first, graph::kLastOperatorSet), std::string(facts.note)});
   }

@@ -9,7 +9,8 @@ using ::testing::HasSubstr;
 
 TEST(OperatorTable, ListsWhatRuns) {
   EXPECT_THAT(SupportedOperatorsAsText(), HasSubstr("Conv"));
-  EXPECT_THAT(SupportedOperatorsAsText(), ::testing::ContainsRegex("HardSwish +element-wise +14-17"));
+  EXPECT_THAT(SupportedOperatorsAsText(), ::testing::ContainsRegex("HardSwish +element-wise +14-28"));
+  EXPECT_THAT(SupportedOperatorsAsText(), ::testing::ContainsRegex("GroupNormalization +global +18-28"));
 }
 
 TEST(OperatorTable, CountsLocalAndGlobalOperators) {

@@ -12,15 +12,10 @@
 
 namespace wharf::cli {
 
-// "10MB/s" (bytes), or as ParseBitRate: "93mbit". Bytes per millisecond.
+// As ParseBitRate: "10MB/s", "93mbit". Bytes per millisecond.
 inline absl::StatusOr<double> ParseByteRate(const std::string& text) {
-  constexpr std::string_view kSuffix = "MB/s";
-  if (text.size() <= kSuffix.size() || text.substr(text.size() - kSuffix.size()) != kSuffix) {
-    WHARF_ASSIGN_OR_RETURN(const double bits, ParseBitRate(text));
-    return bits / 8e3;
-  }
-  WHARF_ASSIGN_OR_RETURN(const double megabits, ParseBitRate(text.substr(0, text.size() - kSuffix.size()) + "mbit"));
-  return megabits / 1e3;
+  WHARF_ASSIGN_OR_RETURN(const double bits, ParseBitRate(text));
+  return bits / 8e3;
 }
 
 // "50us", or the device's and the server's: "60us,10us". Milliseconds by side.

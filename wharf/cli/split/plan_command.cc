@@ -7,6 +7,7 @@
 
 #include "wharf/cli/common/commands.h"
 #include "wharf/cli/common/files.h"
+#include "wharf/cli/common/progress_line.h"
 #include "wharf/cli/split/attention_option.h"
 #include "wharf/cli/split/gantt.h"
 #include "wharf/cli/split/operator_table.h"
@@ -14,6 +15,7 @@
 #include "wharf/cli/split/plan_file.h"
 #include "wharf/cli/split/plan_table.h"
 #include "wharf/cli/split/profile_source.h"
+#include "wharf/cli/split/shape_option.h"
 #include "wharf/graph/onnx/import.h"
 #include "wharf/report/table.h"
 #include "wharf/split/bounds/bound.h"
@@ -80,7 +82,13 @@ absl::Status RunPlan(const PlanOptions& options) {
   WHARF_ASSIGN_OR_RETURN(split::Profile profile, LoadProfile(options.source));
   profile = options.Adapted(std::move(profile));
   const split::RowGraph graph(profile);
-  WHARF_ASSIGN_OR_RETURN(const auto planner, split::MakePlanner(options.planner_name, graph, options.planner));
+  ProgressLine progress;
+  split::PlannerOptions planner_options = options.planner;
+  planner_options.go_on = [&](double share) {
+    progress.Set("planning (" + options.planner_name + ")", share);
+    return true;
+  };
+  WHARF_ASSIGN_OR_RETURN(const auto planner, split::MakePlanner(options.planner_name, graph, planner_options));
   split::StoredPlan stored;
   stored.model = profile.model;
   stored.planner = options.planner_name;
@@ -99,6 +107,7 @@ absl::Status RunPlan(const PlanOptions& options) {
   } else {
     made.push_back(planner->MakePlan(stored.link, stored.objective));
   }
+  progress.Set("computing lower bounds", -1);
   split::LowerBound bound(graph);
   std::vector<split::StoredPlan> plans;
   for (split::Plan& plan : made) {
@@ -109,6 +118,7 @@ absl::Status RunPlan(const PlanOptions& options) {
     stored.plan = std::move(plan);
     plans.push_back(stored);
   }
+  progress.Clear();
   std::fputs(PlansAsTable(graph, plans).c_str(), stdout);
   if (options.bound && !options.sweep) std::fputs(MixtureAsText(bound, stored.link).c_str(), stdout);
   return options.json.empty() ? absl::OkStatus() : WriteFile(options.json, split::PlansAsJson(plans));
@@ -132,17 +142,21 @@ absl::StatusOr<split::StoredPlan> Pick(const std::vector<split::StoredPlan>& pla
 }
 
 // As the file has them: nothing folded or left out but constants.
-absl::Status ExplainOperators(const std::string& path) {
+absl::Status ExplainOperators(const std::string& path, const std::string& shape) {
   graph::ImportOptions options;
   options.simplify = false;
-  WHARF_ASSIGN_OR_RETURN(const graph::Graph graph, graph::LoadOnnx(path, options));
-  WHARF_ASSIGN_OR_RETURN(const std::string text, ModelOperatorsAsText(graph));
+  WHARF_ASSIGN_OR_RETURN(const std::string file, ReadFile(path));
+  const auto onnx = graph::WithInputShape(std::as_bytes(std::span(file)), shape);
+  if (!onnx.ok()) return InvalidArgument("{}: {}", path, Message(onnx.status()));
+  const auto graph = graph::ImportOnnx(*onnx, options);
+  if (!graph.ok()) return MakeStatus(graph.status().code(), "{}: {}", path, Message(graph.status()));
+  WHARF_ASSIGN_OR_RETURN(const std::string text, ModelOperatorsAsText(*graph));
   std::fputs(text.c_str(), stdout);
   return absl::OkStatus();
 }
 
 absl::Status RunExplain(const ExplainOptions& options) {
-  if (!options.operators_of.empty()) return ExplainOperators(options.operators_of);
+  if (!options.operators_of.empty()) return ExplainOperators(options.operators_of, options.source.shape);
   if (options.plan.empty()) return InvalidArgument("say which plan, or --operators MODEL.onnx");
   WHARF_ASSIGN_OR_RETURN(const std::vector<split::StoredPlan> plans, LoadPlans(options.plan));
   WHARF_ASSIGN_OR_RETURN(const split::StoredPlan stored, Pick(plans, options.bytes_per_ms));
@@ -181,6 +195,7 @@ void AddProfileSource(CLI::App* command, split::PlanSource& source) {
   command->add_option("--device-profile", source.device_profile, "What wharf profile --json wrote on the device")
       ->type_name("JSON");
   command->add_option("--server-profile", source.server_profile, "And on the server")->type_name("JSON");
+  AddShape(command, source.shape);
   AddSplitAttention(command, source.split_attention);
 }
 

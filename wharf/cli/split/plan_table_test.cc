@@ -64,7 +64,7 @@ TEST(SplitPlan, PictureShowsEveryLane) {
   const split::Outcome outcome = split::Evaluator(graph).Record(SharedPlan(), {.bytes_per_ms = 1000}, events);
   const std::string svg = TimelineAsSvg(profile, graph, "a <plan>", outcome, events);
   for (const char* part : {"<svg", "device", "uplink", "server", "downlink", "a &lt;plan&gt;", "conv2d: rows 0-4",
-                           "_start: 4.0 KB", "</svg>"}) {
+                           "_start: 4.0 kB", "</svg>"}) {
     EXPECT_THAT(svg, HasSubstr(part));
   }
 }

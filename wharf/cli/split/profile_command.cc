@@ -12,6 +12,7 @@
 #include "wharf/cli/common/model_device_option.h"
 #include "wharf/cli/split/attention_option.h"
 #include "wharf/cli/split/profile_table.h"
+#include "wharf/cli/split/shape_option.h"
 #include "wharf/exec/torch_engine.h"
 #include "wharf/graph/onnx/import.h"
 #include "wharf/split/profiler/profiler.h"
@@ -33,7 +34,7 @@ the result is kept and shown again. Two such files make plans:
           wharf plan --model resnet18.onnx --device-profile device.json --server-profile server.json --bandwidth 10MB/s)";
 
 struct ProfileOptions {
-  std::string model, json, device = "auto", cache_directory = CacheDirectory();
+  std::string model, shape, json, device = "auto", cache_directory = CacheDirectory();
   double time_scale = 1;
   int threads = 0, split_attention = 0;
   bool cpu_time = false;
@@ -48,8 +49,9 @@ std::string NameOf(const std::filesystem::path& model) {
 absl::Status RunProfile(const ProfileOptions& options) {
   if (options.cpu_time && options.threads != 1) return InvalidArgument("--cpu-time adds threads up: say --threads 1");
   WHARF_ASSIGN_OR_RETURN(const std::string file, ReadFile(options.model));
-  std::vector<std::byte> bytes(file.size());
-  std::memcpy(bytes.data(), file.data(), file.size());
+  auto shaped = graph::WithInputShape(std::as_bytes(std::span(file)), options.shape);
+  if (!shaped.ok()) return InvalidArgument("{}: {}", options.model, Message(shaped.status()));
+  std::vector<std::byte> bytes = *std::move(shaped);
   if (options.split_attention > 0) bytes = graph::WithSplitAttention(bytes, options.split_attention);
   WHARF_ASSIGN_OR_RETURN(const std::string device, exec::FindTorchDevice(options.device));
   if (options.cpu_time && device != "cpu") return InvalidArgument("--cpu-time sees nothing of a GPU: say --device cpu");
@@ -67,8 +69,9 @@ absl::Status RunProfile(const ProfileOptions& options) {
   const split::Machine machine = split::ThisMachine(engine->Name() + by, exec::TorchThreads());
   const split::Subject subject{*engine, (*model)->Program(), (*model)->Operators(), NameOf(options.model),
                                wire::HexOf(wire::HashOf(bytes))};
-  WHARF_ASSIGN_OR_RETURN(split::MachineProfile profile,
-                         split::FindOrMeasure(subject, machine, cache, clock, options.profiler));
+  split::ProfilerOptions profiler = options.profiler;
+  if (device == "cpu" && exec::TorchThreads() == 1) profiler.cpu_clock = &cpu_time;
+  WHARF_ASSIGN_OR_RETURN(split::MachineProfile profile, split::FindOrMeasure(subject, machine, cache, clock, profiler));
   profile = profile.Scaled(options.time_scale);
   std::fputs(MachineProfileAsText(profile, subject.operators).c_str(), stdout);
   if (!directory.empty()) std::printf("kept in %s\n", cache.PathOf(subject.hash, machine).c_str());
@@ -81,7 +84,8 @@ void AddProfileCommand(CLI::App& app) {
   CLI::App* command = app.add_subcommand("profile", "Measure how long a model's operators take on this machine.");
   command->footer(kSplitProfileFooter);
   auto options = std::make_shared<ProfileOptions>();
-  command->add_option("model", options->model, "The model; open dimensions are 1")->type_name("MODEL.onnx")->required();
+  command->add_option("model", options->model, kModelHelp)->type_name("MODEL.onnx")->required();
+  AddShape(command, options->shape);
   command->add_option("--json", options->json, "Write the profile here, for wharf plan")->type_name("FILE");
   command
       ->add_option("--time-scale", options->time_scale,

@@ -1,5 +1,6 @@
 #include "wharf/cli/split/profile_source.h"
 
+#include <span>
 #include <utility>
 
 #include "wharf/cli/common/files.h"
@@ -18,7 +19,12 @@ absl::StatusOr<split::MachineProfile> LoadMachineProfile(const std::string& path
 }
 
 absl::StatusOr<split::Profile> LoadMeasured(const split::PlanSource& source) {
-  WHARF_ASSIGN_OR_RETURN(graph::Graph graph, graph::LoadOnnx(source.model, {}));
+  WHARF_ASSIGN_OR_RETURN(const std::string file, ReadFile(source.model));
+  const auto onnx = graph::WithInputShape(std::as_bytes(std::span(file)), source.shape);
+  if (!onnx.ok()) return InvalidArgument("{}: {}", source.model, Message(onnx.status()));
+  auto imported = graph::ImportOnnx(*onnx, {});
+  if (!imported.ok()) return MakeStatus(imported.status().code(), "{}: {}", source.model, Message(imported.status()));
+  graph::Graph graph = *std::move(imported);
   if (source.split_attention > 0) graph = graph::SplitAttention(std::move(graph), source.split_attention);
   WHARF_ASSIGN_OR_RETURN(const graph::RowRules rules, graph::RowRulesOf(graph));
   WHARF_ASSIGN_OR_RETURN(const split::ModelOperators operators, split::OperatorsOf(graph, rules));
@@ -36,6 +42,7 @@ absl::StatusOr<split::Profile> LoadProfile(const split::PlanSource& source) {
     return InvalidArgument("say --profile CSV, or all of --model, --device-profile and --server-profile");
   }
   if (!measured && source.split_attention > 0) return InvalidArgument("--split-attention is for --model");
+  if (!measured && !source.shape.empty()) return InvalidArgument("--shape is for --model");
   return measured ? LoadMeasured(source) : split::Profile::Load(source.csv);
 }
 

@@ -66,7 +66,7 @@ TEST_F(ProfileSourceTest, AModelWithItsAttentionSplitIsAnotherModel) {
 
 TEST_F(ProfileSourceTest, NamesTheFileThatIsWrong) {
   ASSERT_TRUE(WriteFile(source_.server_profile, "{}").ok());
-  EXPECT_EQ(Message(LoadProfile(source_).status()), source_.server_profile + ": the profile has 0 members, not 10");
+  EXPECT_EQ(Message(LoadProfile(source_).status()), source_.server_profile + ": the profile has 0 members, not 12");
   source_.device_profile = "/nowhere.json";
   EXPECT_EQ(LoadProfile(source_).status().code(), StatusCode::kNotFound);
 }

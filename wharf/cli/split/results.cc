@@ -25,11 +25,19 @@ size_t Largest(const std::vector<double>& numbers) {
   return std::max_element(numbers.begin(), numbers.end()) - numbers.begin();
 }
 
-std::string TopAsText(const std::vector<double>& scores) {
+// The places of the largest, the largest first.
+std::vector<size_t> Best(const std::vector<double>& scores, size_t top) {
   std::vector<size_t> order(scores.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::partial_sort(order.begin(), order.begin() + kTop, order.end(),
+  top = std::min(top, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(top), order.end(),
                     [&](size_t a, size_t b) { return scores[a] > scores[b]; });
+  order.resize(top);
+  return order;
+}
+
+std::string TopAsText(const std::vector<double>& scores) {
+  const std::vector<size_t> order = Best(scores, kTop);
   std::string text;
   for (size_t i = 0; i < kTop; ++i)
     text += fmt::format("{} {} ({:.4g})", i == 0 ? "" : ",", order[i], scores[order[i]]);
@@ -73,6 +81,22 @@ std::string ResultsAsText(const graph::Graph& graph, const std::vector<exec::Ten
     }
   }
   return text;
+}
+
+nlohmann::ordered_json OutputAsJson(const std::string& name, const exec::Tensor& output, int top) {
+  nlohmann::ordered_json json{{"name", name}, {"type", output.Type().Text()}};
+  const std::vector<double> numbers = Numbers(output);
+  if (AreScores(output.Type())) {
+    json["top"] = nlohmann::ordered_json::array();
+    for (const size_t place : Best(numbers, static_cast<size_t>(top))) {
+      json["top"].push_back({{"index", place}, {"score", numbers[place]}});
+    }
+  } else if (!numbers.empty()) {
+    const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
+    json["least"] = *low;
+    json["largest"] = *high;
+  }
+  return json;
 }
 
 std::string AlternativesAsText(split::SplitClient& session) {

@@ -1,6 +1,7 @@
 // What `wharf split` says of a model's results, of what else it could have done, and of what its encoding costs.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,10 @@ double RelativeError(const std::vector<exec::TensorPtr>& ours, const std::vector
 // The five largest of an output that has ten numbers or more in one dimension beyond the first; of others their type
 // and range.
 std::string ResultsAsText(const graph::Graph& graph, const std::vector<exec::TensorPtr>& outputs);
+
+// One output: its name and type, and the `top` largest numbers with their places where it has ten numbers or more in
+// one dimension beyond the first ("top"), else their range ("least", "largest").
+nlohmann::ordered_json OutputAsJson(const std::string& name, const exec::Tensor& output, int top);
 
 // What device and server alone, and the plan chosen last, were planned to take then, and how its rows travelled.
 std::string AlternativesAsText(split::SplitClient& session);

@@ -9,13 +9,17 @@
 #include "wharf/cli/common/files.h"
 #include "wharf/cli/common/model_device_option.h"
 #include "wharf/cli/common/option_types.h"
+#include "wharf/cli/common/progress_line.h"
 #include "wharf/cli/common/server_access.h"
 #include "wharf/cli/split/attention_option.h"
 #include "wharf/cli/split/energy_meter.h"
 #include "wharf/cli/split/input.h"
+#include "wharf/cli/split/interruption.h"
 #include "wharf/cli/split/log.h"
+#include "wharf/cli/split/output.h"
 #include "wharf/cli/split/plan_file.h"
 #include "wharf/cli/split/results.h"
+#include "wharf/cli/split/shape_option.h"
 #include "wharf/exec/torch_engine.h"
 #include "wharf/graph/onnx/import.h"
 #include "wharf/split/execution/slowed_engine.h"
@@ -26,15 +30,18 @@
 namespace wharf::cli {
 namespace {
 
+constexpr int kDefaultCount = 10;
 constexpr double kLargestError = 1e-4;  // of results, relative to the largest output, where rows travel exactly
 
 struct SplitRunOptions {
   std::string model, json, plan, mode = "intra-dp", device = "auto", cache_directory = CacheDirectory();
   ServerAccess access;
   SplitInputOptions input;
-  int count = 10, threads = 0, split_attention = 0;
+  std::string shape, output;
+  std::optional<int> count;  // default: kDefaultCount, or all there are
+  int top = 5, threads = 0, split_attention = 0;
   std::optional<Nanoseconds> duration;
-  bool check = false, wait = false;
+  bool check = false, wait = false, no_more_plans = false;
   double slow_down = 1;
   split::SplitClientOptions session;
   std::vector<split::StoredPlan> stored;  // what `plan` holds
@@ -54,6 +61,7 @@ absl::Status TakePlans(SplitRunOptions& options) {
   const split::StoredPlan& first = options.stored.front();
   options.mode = first.planner;
   options.session.objective = first.objective;
+  options.shape = first.source.shape;
   options.split_attention = first.source.split_attention;
   options.input.encoding = first.encoding;
   return absl::OkStatus();
@@ -87,18 +95,33 @@ void WaitForALine() {
   }
 }
 
-absl::Status RunAll(const SplitRunOptions& options, split::SplitClient& session, const exec::TensorPtr& input,
-                    SplitLog& log) {
+bool IsEnough(const SplitRunOptions& options, bool many, int done, Nanoseconds since_start) {
+  if (Interruption::By() != 0) return true;
+  if (options.duration) return since_start >= *options.duration;
+  return options.count || !many ? done >= options.count.value_or(kDefaultCount) : false;
+}
+
+absl::Status RunAll(const SplitRunOptions& options, split::SplitClient& session, const exec::Engine& engine,
+                    SplitInput& source, SplitLog& log, SplitOutput& output) {
+  const graph::Graph& graph = session.GetModel().Graph();
+  const graph::TensorType& type = graph.Type(graph.inputs[0]);
+  WHARF_ASSIGN_OR_RETURN(exec::TensorPtr input, source.Tensor(engine, type));
+  std::fputs(source.Text(type).c_str(), stdout);
   std::vector<exec::TensorPtr> whole, results;
-  if (options.check) {
-    WHARF_ASSIGN_OR_RETURN(whole, exec::RunWhole(session.GetModel().Program(), {&input, 1}));
-  }
   if (options.wait) WaitForALine();
   const Clock& clock = Clock::Real();
   const TimePoint start = clock.Now();
   const auto meter = power::EnergyMeter::Open();  // most machines have none
   double worst_exact = 0;
-  while (options.duration ? clock.Now() - start < *options.duration : log.Count() < options.count) {
+  while (!IsEnough(options, source.Many(), log.Count(), clock.Now() - start)) {
+    if (source.Many() && log.Count() > 0) {
+      WHARF_ASSIGN_OR_RETURN(const bool more, source.Advance(type));
+      if (!more) break;
+      WHARF_ASSIGN_OR_RETURN(input, source.Tensor(engine, type));
+    }
+    if (options.check && (whole.empty() || source.Many())) {
+      WHARF_ASSIGN_OR_RETURN(whole, exec::RunWhole(session.GetModel().Program(), {&input, 1}));
+    }
     const double joules = meter.ok() ? (*meter)->Joules() : 0;
     WHARF_ASSIGN_OR_RETURN(results, session.Run(input));
     std::optional<double> error;
@@ -108,7 +131,12 @@ absl::Status RunAll(const SplitRunOptions& options, split::SplitClient& session,
       worst_exact = std::max(worst_exact, error.value_or(0));
     }
     log.Add(session, error, meter.ok() ? std::optional((*meter)->Joules() - joules) : std::nullopt);
+    if (source.Many() || log.Count() == 1) WHARF_RETURN_IF_ERROR(output.Add(source.Name(), results));
   }
+  if (results.empty()) return absl::OkStatus();
+  const double seconds = Seconds(clock.Now() - start);
+  std::printf("%d inferences in %.1f s: %.2f a second, reading inputs included\n", log.Count(), seconds,
+              log.Count() / seconds);
   std::printf("%s%s", ResultsAsText(session.GetModel().Graph(), results).c_str(), AlternativesAsText(session).c_str());
   std::fputs(AccuracyAsText(session, results, whole).c_str(), stdout);
   if (worst_exact <= kLargestError) return absl::OkStatus();
@@ -116,10 +144,13 @@ absl::Status RunAll(const SplitRunOptions& options, split::SplitClient& session,
 }
 
 // Of the model that runs: as its file has it, or with bytes as its input.
-absl::StatusOr<std::unique_ptr<split::SplitClient>> OpenSession(const SplitRunOptions& options, const SplitInput& input,
-                                                                const exec::Engine& engine) {
+absl::StatusOr<std::unique_ptr<split::SplitClient>> OpenSession(const SplitRunOptions& options, ProgressLine& progress,
+                                                                SplitInput& input, const exec::Engine& engine,
+                                                                Interruption& interruption) {
   WHARF_ASSIGN_OR_RETURN(const std::string file, ReadFile(options.model));
-  auto onnx = input.ModelFor(std::as_bytes(std::span(file)));
+  const auto shaped = graph::WithInputShape(std::as_bytes(std::span(file)), options.shape);
+  if (!shaped.ok()) return InvalidArgument("{}: {}", options.model, Message(shaped.status()));
+  auto onnx = input.ModelFor(*shaped);
   if (!onnx.ok()) return InvalidArgument("{}: {}", options.model, Message(onnx.status()));
   if (options.split_attention > 0) onnx = graph::WithSplitAttention(*onnx, options.split_attention);
   split::SplitClientOptions session = options.session;
@@ -127,12 +158,16 @@ absl::StatusOr<std::unique_ptr<split::SplitClient>> OpenSession(const SplitRunOp
   session.planner = options.mode;
   session.slow_down = split::SlowDown(options.slow_down);
   session.encodings = input.Encodings();
+  session.cache_directory = ProfileCache(options);
+  session.plan_in_background = !options.wait;
+  session.progress = [&progress](const std::string& what, double share) { progress.Set(what, share); };
+  session.connected = [&](const auto& server) { interruption.Connected(server); };
   session.sample = [&](const split::Model& model) {
     return input.Tensor(engine, model.Graph().Type(model.Graph().inputs[0]));
   };
-  session.profile = split::MeasuredProfile(wire::HashOf(*onnx), ProfileCache(options), [](const std::string& caution) {
-    std::fprintf(stderr, "wharf: %s\n", caution.c_str());
-  });
+  session.profile =
+      split::MeasuredProfile(options.model, wire::HashOf(*onnx), ProfileCache(options),
+                             [](const std::string& caution) { std::fprintf(stderr, "wharf: %s\n", caution.c_str()); });
   WHARF_ASSIGN_OR_RETURN(session.token, options.access.Token());
   auto opened = split::SplitClient::Open(
       *std::move(onnx),
@@ -144,43 +179,91 @@ absl::StatusOr<std::unique_ptr<split::SplitClient>> OpenSession(const SplitRunOp
   return InvalidArgument("{}: {}", options.model, Message(opened.status()));
 }
 
+// Whoever runs a few inferences only would never get better plans.
+bool AwaitsPlans(const SplitRunOptions& options, const split::SplitClient& session) {
+  return session.Planning() && !options.no_more_plans && !options.cache_directory.empty() && Interruption::By() == 0;
+}
+
+// What is to be said when all is done, or was interrupted.
+void PrintSummary(const SplitRunOptions& options, const split::SplitClient& session, const SplitLog& log) {
+  if (log.Count() == 0) return;
+  const std::string plans = options.plan.empty() ? fmt::format("{} plans", session.Plans().size())
+                                                 : PlansAsText(options.plan, options.stored);
+  std::printf("%s\n%s%s%s\n", log.Table().c_str(), log.Summary().c_str(), plans.c_str(),
+              AwaitsPlans(options, session)
+                  ? "; better ones are being made, for the next time (Ctrl-C: leave that; --no-more-plans: never wait)"
+                  : "");
+  std::fflush(stdout);
+}
+
+void AwaitPlans(const SplitRunOptions& options, const split::SplitClient& session) {
+  Clock& clock = Clock::Real();
+  while (AwaitsPlans(options, session)) clock.SleepUntil(clock.Now() + std::chrono::milliseconds(50));
+}
+
+absl::Status InterruptedAfter(int inferences) {
+  return MakeStatus(absl::StatusCode::kCancelled, "interrupted after {} inferences", inferences);
+}
+
 absl::Status RunSplit(SplitRunOptions options) {
+  Interruption interruption;
   WHARF_RETURN_IF_ERROR(TakePlans(options));
-  if (options.access.server.empty() && options.mode != "device-only") return InvalidArgument("say --server HOST:PORT");
+  // Known only now: a plan may say the mode.
+  if (options.access.server.empty() && options.mode != "device-only") {
+    throw CLI::ValidationError("split", "say --server HOST:PORT");
+  }
   if (!options.json.empty()) WHARF_RETURN_IF_ERROR(CheckWritable(options.json));
-  WHARF_ASSIGN_OR_RETURN(const SplitInput source, SplitInput::Load(options.input));
+  WHARF_ASSIGN_OR_RETURN(SplitOutput output, SplitOutput::Open(options.output, options.top));
+  WHARF_ASSIGN_OR_RETURN(SplitInput source, SplitInput::Load(options.input));
   WHARF_ASSIGN_OR_RETURN(const std::string device, exec::FindTorchDevice(options.device));
   if (options.slow_down > 1 && device != "cpu")
     return InvalidArgument("--slow-down plays a slower CPU: say --device cpu");
   WHARF_ASSIGN_OR_RETURN(auto torch, exec::MakeTorchEngineOn(device, {options.threads}));
   const auto engine = split::MakeSlowedEngine(std::move(torch), split::SlowDown(options.slow_down));
-  WHARF_ASSIGN_OR_RETURN(const auto session, OpenSession(options, source, *engine));
-  const graph::Graph& graph = session->GetModel().Graph();
-  const graph::TensorType& type = graph.Type(graph.inputs[0]);
-  WHARF_ASSIGN_OR_RETURN(const exec::TensorPtr input, source.Tensor(*engine, type));
-  std::fputs(source.Text(type).c_str(), stdout);
+  ProgressLine progress;
+  WHARF_ASSIGN_OR_RETURN(auto session, OpenSession(options, progress, source, *engine, interruption));
+  if (!session->Planning()) progress.Clear();
+  WHARF_RETURN_IF_ERROR(output.Check(session->GetModel().Graph()));
+  interruption.Remember();
   SplitLog log(options.model, options.mode, options.plan);
-  const absl::Status ran = RunAll(options, *session, input, log);
+  const absl::Status ran = RunAll(options, *session, *engine, source, log, output);
+  PrintSummary(options, *session, log);
+  if (Interruption::By() != 0) session.reset();  // the server's session ends before anything else
   if (!options.json.empty()) WHARF_RETURN_IF_ERROR(WriteFile(options.json, log.Json()));
-  if (log.Count() > 0) {
-    const std::string plans = options.plan.empty() ? fmt::format("{} plans", session->Plans().size())
-                                                   : PlansAsText(options.plan, options.stored);
-    std::printf("%s\n%s%s\n", log.Table().c_str(), log.Summary().c_str(), plans.c_str());
+  WHARF_RETURN_IF_ERROR(output.Write(source.Many()));
+  if (!ran.ok() && source.Many() && log.Count() > 0 && !options.output.empty()) {
+    std::printf("%s has the results of the first %d\n", options.output.c_str(), log.Count());
   }
+  if (session == nullptr) return ran.ok() ? InterruptedAfter(log.Count()) : ran;
+  if (ran.ok()) AwaitPlans(options, *session);
+  if (ran.ok() && Interruption::By() != 0) return InterruptedAfter(log.Count());
   return ran;
 }
 
 void AddOptions(CLI::App* command, SplitRunOptions& options) {
-  command->add_option("model", options.model, "The model; open dimensions are 1")->type_name("MODEL.onnx")->required();
+  command->add_option("model", options.model, kModelHelp)->type_name("MODEL.onnx")->required();
+  AddShape(command, options.shape);
   AddServerAccess(command, options.access);
   AddSplitInput(command, options.input);
   AddSplitAttention(command, options.split_attention);
   AddModelDevice(command, options.device);
-  CLI::Option* count = command->add_option("--count", options.count, "Inferences");
-  count->check(CLI::Range(1, 1'000'000))->capture_default_str();
+  command
+      ->add_option("--output", options.output,
+                   "Write what the model gives: FILE.npy (one output), FILE.npz (all, by name), FILE.json (the largest "
+                   "numbers); of several inputs one behind the other")
+      ->check([](const std::string& path) { return std::string(Message(SplitOutput::CheckEnding(path))); })
+      ->type_name("FILE");
+  command->add_option("--top", options.top, "How many of the largest numbers FILE.json has of an output")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  CLI::Option* count = command->add_option(
+      "--count", options.count, "Inferences; default: 10 of one input, all there are of a folder, a video or a stream");
+  count->check(CLI::Range(1, 1'000'000));
   AddQuantity(command, "--duration", options.duration, ParseDuration, "Inferences for so long, like 10min")
       ->type_name("TIME")
       ->excludes(count);
+  command->add_flag("--no-more-plans", options.no_more_plans,
+                    "End with the last result, though better plans for the next time are still being made");
   command->add_flag("--wait", options.wait, "When connected and planned, print \"ready\" and wait for a line");
   std::vector<std::string> modes;
   for (const split::PlannerKind& kind : split::PlannerKinds()) modes.emplace_back(kind.name);
@@ -193,6 +276,7 @@ void AddOptions(CLI::App* command, SplitRunOptions& options) {
       ->type_name("PLAN.json")
       ->excludes(mode)
       ->excludes("--encoding")
+      ->excludes("--shape")
       ->excludes("--split-attention");
   command->add_flag("--check", options.check,
                     "Compare every result with the whole model's: fails beyond 1e-4 where rows travel exactly, and "
@@ -228,12 +312,22 @@ void AddSplitCommand(CLI::App& app) {
   command->footer(
       "\nExample: wharf serve, and in another terminal\n"
       "         wharf split resnet18.onnx --server 127.0.0.1:7070 --random --check --slow-down 6\n"
-      "Both machines are profiled and plans made once, at the start; --plan plan.json has those of wharf plan.");
+      "         wharf split resnet18.onnx --server edge:7070 --input photos/ --output classes.json\n"
+      "         ffmpeg -i rtsp://camera -f image2pipe -c:v mjpeg - | wharf split yolo.onnx --server edge:7070 --input "
+      "-\n"
+      "Ctrl-C ends it after the inference at hand, with its summary; a second one at once.\n"
+      "Both machines are profiled and plans made once and kept; until there are any, simple ones are used, and the "
+      "command ends when they are made, or with its last result (--no-more-plans); --plan plan.json has those of wharf "
+      "plan.");
   auto options = std::make_shared<SplitRunOptions>();
   AddOptions(command, *options);
   command->callback([options] {
     FinishServerAccess("split", options->access);
-    if (const absl::Status done = RunSplit(*options); !done.ok()) Fail(done);
+    const absl::Status done = RunSplit(*options);
+    if (!done.ok()) Fail(done);
+    if (done.code() == absl::StatusCode::kCancelled && Interruption::By() != 0) {
+      SetExitCode(128 + Interruption::By());  // as shells call it
+    }
   });
 }
 

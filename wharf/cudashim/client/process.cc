@@ -192,14 +192,20 @@ void Process::WriteStats(Connection* connection) {
     violations = connection->session->ClassViolations();
   }
   absl::MutexLock lock(&mutex_);
-  const uint64_t calls = class_counts_[1] + class_counts_[2] + class_counts_[3];
+  // As the mode had them done, which posts nothing call by call.
+  uint64_t local = class_counts_[1], posted = class_counts_[2], blocking = class_counts_[3];
+  if (connection != nullptr && offload::IsPerCall(connection->session->mode())) {
+    blocking += std::exchange(posted, 0);
+    if (connection->session->mode() == offload::Mode::kPerCall) blocking += std::exchange(local, 0);
+  }
   std::string text = fmt::format(
       "{{\n  \"mode\": \"{}\",\n  \"calls\": {},\n  \"local_calls\": {},\n  \"posted_calls\": {},\n"
-      "  \"blocking_calls\": {},\n  \"posted_operations\": {},\n  \"blocking_round_trips\": {},\n  \"bytes_up\": {},\n"
+      "  \"blocking_calls\": {},\n  \"compiler_calls\": {},\n  \"posted_operations\": {},\n"
+      "  \"blocking_round_trips\": {},\n  \"bytes_up\": {},\n"
       "  \"bytes_down\": {},\n  \"device_busy_ns\": {},\n  \"class_violations\": {},\n  \"wall_s\": {:.6f},\n"
       "  \"replay\": {},\n  \"partition\": {},\n"
       "  \"per_function\": {{",
-      mode, calls, class_counts_[1].load(), class_counts_[2].load(), class_counts_[3].load(),
+      mode, local + posted + blocking, local, posted, blocking, class_counts_[0].load(),
       counters.posted_operations + retired_.posted_operations,
       counters.blocking_round_trips + retired_.blocking_round_trips, counters.bytes_up + retired_.bytes_up,
       counters.bytes_down + retired_.bytes_down, server.busy_nanoseconds, violations,

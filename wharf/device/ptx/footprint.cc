@@ -22,9 +22,9 @@ struct Accesses {
   std::set<std::string> variables;
 };
 
-class Rules {
+class FootprintRules {
  public:
-  explicit Rules(const Flow& flow) : flow_(flow) {}
+  explicit FootprintRules(const Flow& flow) : flow_(flow) {}
 
   KernelFootprint Apply() {
     KernelFootprint footprint;
@@ -164,7 +164,7 @@ absl::StatusOr<KernelFootprint> FootprintOf(const Module& module, std::string_vi
     footprint.reason = flow.obstacle();
     return footprint;
   }
-  footprint = Rules(flow).Apply();
+  footprint = FootprintRules(flow).Apply();
   if (!footprint.oblivious) AddGuard(GuardKernel(module, flow), &footprint);
   return footprint;
 }

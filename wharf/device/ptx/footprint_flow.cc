@@ -87,28 +87,26 @@ bool Assembles(const Instruction& i) {
   return i.opcode == "or" && i.operands.size() == 3 && std::holds_alternative<RegisterOperand>(i.operands[2].value);
 }
 
+bool IsParameterSpace(const Variable& variable) { return variable.space == Space::kParam; }
+
+}  // namespace
+
 const SymbolOperand* SymbolOf(const Operand& operand) {
   if (const auto* symbol = std::get_if<SymbolOperand>(&operand.value)) return symbol;
   const auto* address = std::get_if<AddressOperand>(&operand.value);
   return address == nullptr ? nullptr : std::get_if<SymbolOperand>(&address->base);
 }
 
-// Calls `visit(symbol)` for every symbol an instruction's operands name.
-template <typename Visit>
-void VisitSymbols(const Operand& operand, const Visit& visit) {
+void VisitSymbols(const Operand& operand, absl::FunctionRef<void(const SymbolOperand&)> visit) {
   if (const SymbolOperand* symbol = SymbolOf(operand)) visit(*symbol);
   if (const auto* vector = std::get_if<VectorOperand>(&operand.value)) {
     for (const Operand& element : vector->elements) VisitSymbols(element, visit);
   }
 }
 
-bool IsParameterSpace(const Variable& variable) { return variable.space == Space::kParam; }
-
-std::string At(const Instruction& instruction, std::string_view why) {
+std::string AtInstruction(const Instruction& instruction, std::string_view why) {
   return fmt::format("line {}: `{}`: {}", instruction.line, instruction.text, why);
 }
-
-}  // namespace
 
 Effect EffectOf(const Instruction& i) {
   if (i.opcode == "cp" && i.Has("async") && !i.Has("bulk") && !i.Has("mbarrier") && !i.Has("reduce")) {
@@ -180,7 +178,7 @@ absl::Status Flow::ReachCallees(size_t index) {
     if (instruction.opcode != "call") continue;
     const Function* callee = Callee(instruction);
     if (callee == nullptr || !callee->HasBody() || callee->is_entry) {
-      obstacle_ = At(instruction, "calls what is not in the module");
+      obstacle_ = AtInstruction(instruction, "calls what is not in the module");
       return absl::OkStatus();
     }
     if (callee->parameters.size() != instruction.call_arguments.size() ||

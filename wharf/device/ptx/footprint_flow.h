@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "wharf/base/status.h"
 #include "wharf/device/ptx/ast.h"
 #include "wharf/device/ptx/parser.h"
@@ -38,6 +39,12 @@ enum class Effect : uint8_t {
 Effect EffectOf(const Instruction& instruction);
 // The state space a memory instruction names, kGeneric if none.
 Space SpaceOf(const Instruction& instruction);
+// The symbol an operand is, or its address is based on; null if none.
+const SymbolOperand* SymbolOf(const Operand& operand);
+// Calls `visit` for every symbol that an operand names, a vector's elements included.
+void VisitSymbols(const Operand& operand, absl::FunctionRef<void(const SymbolOperand&)> visit);
+// "line 7: `ld.global ...`: why", for messages.
+std::string AtInstruction(const Instruction& instruction, std::string_view why);
 
 // What an address may be based on.
 struct Base {

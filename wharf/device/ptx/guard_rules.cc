@@ -24,38 +24,22 @@ size_t AddressOperandOf(const Instruction& i) { return EffectOf(i) == Effect::kL
 
 uint32_t VectorWidth(const Instruction& i) { return i.Has("v8") ? 8 : i.Has("v4") ? 4 : i.Has("v2") ? 2 : 1; }
 
-// Calls `visit(name)` for every symbol an operand names.
-template <typename Visit>
-void VisitSymbols(const Operand& operand, const Visit& visit) {
-  if (const auto* symbol = std::get_if<SymbolOperand>(&operand.value)) visit(symbol->name);
-  if (const auto* address = std::get_if<AddressOperand>(&operand.value)) {
-    if (const auto* symbol = std::get_if<SymbolOperand>(&address->base)) visit(symbol->name);
-  }
-  if (const auto* vector = std::get_if<VectorOperand>(&operand.value)) {
-    for (const Operand& element : vector->elements) VisitSymbols(element, visit);
-  }
-}
-
-std::string At(const Instruction& i, std::string_view broken) {
-  return fmt::format("line {}: `{}`: {}", i.line, i.text, broken);
-}
-
-class Rules {
+class GuardRules {
  public:
-  Rules(const Module& module, const Flow& flow)
+  GuardRules(const Module& module, const Flow& flow)
       : module_(module), flow_(flow), kernel_(flow.functions().front()), body_(kernel_.body) {}
 
   absl::StatusOr<GuardPlan> Apply() {
     if (const std::string why = CheckVariables(); !why.empty()) return Refused(why);
     for (const Instruction& i : body_.instructions) {
-      if (const std::string_view broken = CheckSymbols(i); !broken.empty()) return Refused(At(i, broken));
+      if (const std::string_view broken = CheckSymbols(i); !broken.empty()) return Refused(AtInstruction(i, broken));
     }
     control_tainted_ = std::any_of(body_.instructions.begin(), body_.instructions.end(), [&](const Instruction& i) {
       return EffectOf(i) == Effect::kControl && flow_.GuardTainted(kernel_, i);
     });
     for (uint32_t at = 0; at < body_.instructions.size(); ++at) {
       const Instruction& i = body_.instructions[at];
-      if (const std::string_view broken = Check(i, at); !broken.empty()) return Refused(At(i, broken));
+      if (const std::string_view broken = Check(i, at); !broken.empty()) return Refused(AtInstruction(i, broken));
     }
     if (Checks() > kMaxChecks) return Refused("it has too many accesses to check");
     return std::move(plan_);
@@ -96,7 +80,8 @@ class Rules {
   std::string_view CheckSymbols(const Instruction& i) {
     std::string_view broken;
     for (const Operand& operand : i.operands) {
-      VisitSymbols(operand, [&](const std::string& name) {
+      VisitSymbols(operand, [&](const SymbolOperand& symbol) {
+        const std::string& name = symbol.name;
         if (module_.FindFunction(name) != nullptr) broken = "it names a function";
         const Variable* variable = module_.FindVariable(name);
         if (variable == nullptr) return;
@@ -258,6 +243,6 @@ class Rules {
 
 }  // namespace
 
-absl::StatusOr<GuardPlan> PlanGuard(const Module& module, const Flow& flow) { return Rules(module, flow).Apply(); }
+absl::StatusOr<GuardPlan> PlanGuard(const Module& module, const Flow& flow) { return GuardRules(module, flow).Apply(); }
 
 }  // namespace wharf::device::ptx

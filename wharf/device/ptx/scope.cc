@@ -2,13 +2,13 @@
 
 #include <charconv>
 
+#include "absl/strings/ascii.h"
+
 namespace wharf::device::ptx {
 namespace {
 
 constexpr size_t kMaxNesting = 64;
 constexpr size_t kMaxRegisterDigits = 10;
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
@@ -102,7 +102,8 @@ absl::StatusOr<std::string> Scopes::DeclareVariable(uint32_t line, std::string_v
 // Registers of a range come to be when they are first named, so that a range costs nothing. The prefix may itself end
 // in digits, so every split is tried.
 std::optional<RegisterSlot> Scopes::FindInRanges(Scope& scope, std::string_view name) {
-  for (size_t split = name.size(); split > 1 && IsDigit(name[split - 1]) && name.size() - split < kMaxRegisterDigits;) {
+  for (size_t split = name.size();
+       split > 1 && absl::ascii_isdigit(name[split - 1]) && name.size() - split < kMaxRegisterDigits;) {
     --split;
     const auto range = scope.ranges.find(name.substr(0, split));
     if (range == scope.ranges.end()) continue;

@@ -10,6 +10,8 @@
 #include <set>
 #include <string>
 
+#include "wharf/graph/onnx/validation.h"
+
 namespace wharf::graph {
 namespace {
 
@@ -35,13 +37,6 @@ TensorType TypeOf(const onnx::ValueInfoProto& input) {
     type.shape.push_back(dimension.has_dim_value() ? dimension.dim_value() : 1);
   }
   return type;
-}
-
-int64_t OperatorSet(const onnx::ModelProto& model) {
-  for (const onnx::OperatorSetIdProto& set : model.opset_import()) {
-    if (set.domain().empty() || set.domain() == "ai.onnx") return set.version();
-  }
-  return 1;
 }
 
 // Adds `output` = op(input, one number a channel).

@@ -6,6 +6,7 @@
 #include <onnx/onnx_pb.h>
 #include <onnx/version_converter/convert.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <fstream>
@@ -46,6 +47,9 @@ absl::Status CheckAndConvert(const ImportOptions& options, onnx::ModelProto& mod
   WHARF_RETURN_IF_ERROR(CheckNames(model.graph()));
   const int set = OperatorSet(model);
   if (set >= kNativeOperatorSet) WHARF_RETURN_IF_ERROR(CheckOperators(model, set));
+  // Versions of the file's format add fields, which are not read: libonnx refuses those it does not know.
+  model.set_ir_version(std::min<int64_t>(model.ir_version(), onnx::IR_VERSION));
+  if (set > kSchemaOperatorSet) return absl::OkStatus();  // node by node, when they are walked
   WHARF_RETURN_IF_ERROR(Caught("the model is not valid", [&] { onnx::checker::check_model(model); }));
   if (set >= kNativeOperatorSet) return absl::OkStatus();
   WHARF_RETURN_IF_ERROR(AddTypes(options, model));

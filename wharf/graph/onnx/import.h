@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "wharf/base/status.h"
@@ -36,6 +37,12 @@ absl::StatusOr<Graph> LoadOnnx(const std::string& path, const ImportOptions& opt
 // The model with a property, in addition to what it says of itself, by which ImportOnnx splits attention at `key_row`:
 // another model, with a name (hash), profiles and plans of its own. REQUIRES: key_row > 0.
 std::vector<std::byte> WithSplitAttention(std::span<const std::byte> bytes, int key_row);
+
+// The same model with an input of this shape, as text: "NAME=1,3,480,640", or without the name where there is one
+// input;
+// "": as it is. Another model, with a hash, profiles and plans of its own, for whoever reads it. kInvalidArgument: no
+// such text or input, or sizes that the model has fixed.
+absl::StatusOr<std::vector<std::byte>> WithInputShape(std::span<const std::byte> bytes, std::string_view shape);
 
 // The names of the operators that a model's nodes have, sorted, each once, supported or not.
 absl::StatusOr<std::vector<std::string>> OperatorsOf(std::span<const std::byte> bytes);

@@ -2,8 +2,10 @@
 
 #define ONNX_ML 1  // as Debian builds libonnx
 #define ONNX_NAMESPACE onnx
+#include <onnx/checker.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +13,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "wharf/graph/fold.h"
+#include "wharf/graph/onnx/caught.h"
+#include "wharf/graph/onnx/newer_sets.h"
 #include "wharf/graph/onnx/nodes.h"
 #include "wharf/graph/onnx/tensors.h"
 #include "wharf/graph/onnx/validation.h"
@@ -24,7 +28,7 @@ constexpr int64_t kFoldingBudget = 64 << 20;  // bytes of all folded constants t
 class Importer {
  public:
   Importer(const onnx::ModelProto& model, const ImportOptions& options, Folding folding)
-      : model_(model), options_(options), folding_(folding) {}
+      : model_(model), options_(options), folding_(folding), operator_set_(OperatorSet(model)) {}
 
   absl::Status Run() {
     graph_.name = model_.graph().name();
@@ -61,6 +65,10 @@ class Importer {
       return AddValue(input.name(), known->second.type, known->second).status();
     }
     auto type = InputType(input);
+    if (absl::IsInvalidArgument(type.status())) {
+      return InvalidArgument("input \"{}\": {} (--shape {}={})", input.name(), Message(type.status()), input.name(),
+                             WantedShape(input));
+    }
     if (!type.ok()) return In(fmt::format("input \"{}\"", input.name()), type.status());
     WHARF_ASSIGN_OR_RETURN(const int value, AddValue(input.name(), *std::move(type), std::nullopt));
     graph_.inputs.push_back(value);
@@ -81,6 +89,17 @@ class Importer {
     return type;
   }
 
+  // "1,3,HEIGHT,640": what is open by its name.
+  static std::string WantedShape(const onnx::ValueInfoProto& input) {
+    std::string text;
+    for (const auto& dimension : input.type().tensor_type().shape().dim()) {
+      const std::string name = dimension.dim_param().empty() ? "N" : dimension.dim_param();
+      text += text.empty() ? "" : ",";
+      text += dimension.has_dim_value() ? fmt::format("{}", dimension.dim_value()) : name;
+    }
+    return text;
+  }
+
   absl::StatusOr<int64_t> DimensionSize(const onnx::TensorShapeProto::Dimension& dimension, bool first) const {
     if (dimension.has_dim_value()) return dimension.dim_value();
     const auto found = options_.dimensions.find(dimension.dim_param());
@@ -90,10 +109,24 @@ class Importer {
   }
 
   absl::Status AddNode(const onnx::NodeProto& proto) {
+    if (operator_set_ <= kSchemaOperatorSet) return AddOlderNode(proto);
+    WHARF_ASSIGN_OR_RETURN(const Node node, ToNode(proto, values_));
+    WHARF_ASSIGN_OR_RETURN(const auto nodes, InOlderTerms(graph_, node, proto, operator_set_));
+    onnx::checker::CheckerContext context;  // the model as a whole could not be checked
+    context.set_ir_version(onnx::IR_VERSION);
+    context.set_opset_imports({{"", kSchemaOperatorSet}});
+    for (const onnx::NodeProto& older : nodes) {
+      WHARF_RETURN_IF_ERROR(Caught(Label(proto), [&] { onnx::checker::check_node(older, context, {}); }));
+      WHARF_RETURN_IF_ERROR(AddOlderNode(older));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddOlderNode(const onnx::NodeProto& proto) {
     WHARF_ASSIGN_OR_RETURN(Node node, ToNode(proto, values_));
     const Schema schema = folding_ == Folding::kYes ? Schema::kFull : Schema::kShape;
     WHARF_ASSIGN_OR_RETURN(std::vector<TensorType> types,
-                           OutputTypes(graph_, node, proto, OperatorSet(model_), schema));
+                           OutputTypes(graph_, node, proto, std::min(operator_set_, kSchemaOperatorSet), schema));
     for (int i = 0; i < proto.output_size(); ++i) {
       if (proto.output(i).empty()) {
         node.outputs.push_back(kAbsent);
@@ -127,6 +160,7 @@ class Importer {
   const onnx::ModelProto& model_;
   const ImportOptions& options_;
   const Folding folding_;
+  const int operator_set_;
   Graph graph_;
   absl::flat_hash_map<std::string, int> values_;
   int64_t folded_bytes_ = 0;

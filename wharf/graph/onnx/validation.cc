@@ -44,7 +44,7 @@ std::string Label(const onnx::NodeProto& node) { return fmt::format("{} node \"{
 absl::Status CheckOperators(const onnx::ModelProto& model, int operator_set) {
   for (const onnx::NodeProto& node : model.graph().node()) {
     const bool standard = node.domain().empty() || node.domain() == "ai.onnx";
-    const OperatorFacts* facts = FindOperator(node.op_type());
+    const OperatorFacts* facts = FindInFiles(node.op_type());
     if (standard && facts != nullptr && facts->first > operator_set) {
       return Unimplemented("{}: supported from operator set {} on, not in {}", Label(node), facts->first, operator_set);
     }
@@ -61,15 +61,18 @@ absl::Status CheckFeatures(const onnx::ModelProto& model) {
   if (!model.has_graph() || model.graph().node_size() == 0) return InvalidArgument("this is no ONNX model");
   const int set = OperatorSet(model);
   if (set < kFirstOperatorSet || set > kLastOperatorSet) {
-    return Unimplemented("operator set {}: those from {} to {} are supported (opset_version of the exporter)", set,
-                         kFirstOperatorSet, kLastOperatorSet);
+    return Unimplemented("operator set {}: those from {} to {} are supported; export again with opset_version={}", set,
+                         kFirstOperatorSet, kLastOperatorSet, kSchemaOperatorSet);
   }
-  if (model.functions_size() > 0) return Unimplemented("the model defines functions of its own");
+  if (model.functions_size() > 0)
+    return Unimplemented("the model defines functions of its own; inline them (onnx.inliner.inline_local_functions)");
   if (model.graph().sparse_initializer_size() > 0) return Unimplemented("the model has sparse weights");
   for (const onnx::NodeProto& node : model.graph().node()) WHARF_RETURN_IF_ERROR(CheckAttributes(node));
   for (const onnx::TensorProto& tensor : model.graph().initializer()) {
     if (tensor.data_location() == onnx::TensorProto::EXTERNAL || tensor.external_data_size() > 0) {
-      return Unimplemented("weights \"{}\" lie in another file; export the model into one file", tensor.name());
+      return Unimplemented(
+          "weights \"{}\" lie in another file; export the model into one file (torch.onnx.export: external_data=False)",
+          tensor.name());
     }
   }
   return absl::OkStatus();

@@ -62,6 +62,8 @@ void LinkedStream::FinishWriting() {
 void LinkedStream::Shutdown() {
   Lock lock(mutex_);
   if (std::exchange(shut_, true)) return;
+  // An acknowledgement that is being written is out in a moment; without the end after it this would be a break.
+  writable_.wait(lock, [this] { return !writing_ || may_wait_; });
   if (state_ == State::kUp && !writing_ && !deaf_ && owed_ == 0 && !finished_) {
     unsent_.AppendHeader(ChunkKind::kEnd, 0);
     const Bytes pieces[] = {unsent_.bytes()};
@@ -279,6 +281,7 @@ absl::StatusOr<size_t> LinkedStream::WriteGathered(Lock& lock, bool wait) {
   const uint64_t epoch = epoch_;
   const std::shared_ptr<ByteStream> link = link_;
   writing_ = true;
+  may_wait_ = wait;
   lock.unlock();
   absl::StatusOr<size_t> taken = total;
   if (!wait) {

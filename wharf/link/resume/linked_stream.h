@@ -123,6 +123,7 @@ class LinkedStream final : public ResumableStream {
 
   // Writing.
   bool writing_ = false, finished_ = false;
+  bool may_wait_ = false;      // whoever is writing may wait for the peer
   bool deaf_ = false;          // the connection takes nothing more; what it still brings is read before it is given up
   uint64_t acknowledged_ = 0;  // by the peer
   ByteQueue kept_;             // from acknowledged_ on

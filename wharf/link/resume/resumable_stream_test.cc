@@ -142,6 +142,50 @@ TEST(ResumableStreamTest, AnEndIsNoBreak) {
   EXPECT_EQ(harbor.connections(), 1);
 }
 
+// What does not wait for the peer is not written before the gate opens.
+class GatedStream final : public ForwardingStream {
+ public:
+  GatedStream(std::shared_ptr<ByteStream> stream, std::latch& reached, std::latch& gate)
+      : ForwardingStream(std::move(stream)), reached_(reached), gate_(gate) {}
+  absl::StatusOr<size_t> TryWrite(std::span<const std::span<const std::byte>> pieces) override {
+    if (!std::exchange(passed_, true)) {
+      reached_.count_down();
+      gate_.wait();
+    }
+    return ForwardingStream::TryWrite(pieces);
+  }
+
+ private:
+  std::latch &reached_, &gate_;
+  bool passed_ = false;  // what is written at one time is one thread's
+};
+
+TEST(ResumableStreamTest, AnEndWhileAnAcknowledgementIsWrittenIsNoBreak) {
+  for (int round = 0; round < 30; ++round) {
+    ResumeHarbor harbor;
+    std::latch reached(1), gate(1);
+    const Dial dial = [&, inner = harbor.Dialer()]() -> absl::StatusOr<std::unique_ptr<ByteStream>> {
+      WHARF_ASSIGN_OR_RETURN(auto stream, inner());
+      return std::make_unique<GatedStream>(std::move(stream), reached, gate);
+    };
+    auto client = OpenResumable(dial, {});
+    ASSERT_TRUE(client.ok()) << client.status();
+    const auto server = harbor.Accept();
+    const std::vector<std::byte> much(size_t{300} << 10);  // more than is read without acknowledging
+    std::thread sender([&] { Write(*server, much).IgnoreError(); });
+    std::thread receiver([&] { ReadExactly(**client, much.size()).IgnoreError(); });
+    reached.wait();  // the receiver acknowledges
+    std::thread closer([&] { (*client)->Shutdown(); });
+    for (int i = 0; i < round; ++i) std::this_thread::yield();  // it may come to wait, or not
+    gate.count_down();
+    closer.join();
+    receiver.join();
+    sender.join();
+    EXPECT_EQ(ReadText(*server, 1), "");
+    EXPECT_FALSE(server->Resuming());
+  }
+}
+
 // Every connection dies after a few bytes, of data, acknowledgements or openings.
 TEST(ResumableStreamTest, ThousandsOfBreaksLoseNothingAndRepeatNothing) {
   constexpr int kBytes = 4 << 20, kMeanLife = 2500;

@@ -11,7 +11,7 @@ namespace wharf::multitask {
 namespace {
 
 constexpr int kFrames = 9;
-constexpr int64_t kApart = 60, kStride = 8;
+constexpr int64_t kApart = 60, kMeasuredStride = 8;
 
 double Median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
@@ -33,10 +33,11 @@ absl::StatusOr<ComponentTimes> MeasurePair(const scene::World& world, const Netw
                                            int width, int height, const Clock& clock) {
   const scene::Intrinsics camera = scene::World::Camera(width, height);
   const auto first = std::make_shared<scene::Frame>(world.FrameAt(index, width, height));
-  const auto second = std::make_shared<scene::Frame>(world.FrameAt(index + kStride, width, height));
+  const auto second = std::make_shared<scene::Frame>(world.FrameAt(index + kMeasuredStride, width, height));
   const double frame_s = 1.0 / scene::World::kFramesPerSecond;
-  const scene::Pose motion = scene::RelativePose(world.MotionAt(static_cast<double>(index) * frame_s).pose,
-                                                 world.MotionAt(static_cast<double>(index + kStride) * frame_s).pose);
+  const scene::Pose motion =
+      scene::RelativePose(world.MotionAt(static_cast<double>(index) * frame_s).pose,
+                          world.MotionAt(static_cast<double>(index + kMeasuredStride) * frame_s).pose);
   ComponentTimes times;
   Stopwatch depth_watch(clock);
   WHARF_ASSIGN_OR_RETURN(const DepthPointer depth, networks.depth(first));
@@ -55,7 +56,7 @@ absl::StatusOr<ComponentTimes> MeasurePair(const scene::World& world, const Netw
   times.warp = warp_watch.Milliseconds();
   Stopwatch flow_watch(clock);
   WHARF_RETURN_IF_ERROR(
-      track::DepthTrackerDropRate(first->image, *depth, second->image, camera, motion, kStride).status());
+      track::DepthTrackerDropRate(first->image, *depth, second->image, camera, motion, kMeasuredStride).status());
   times.flow = flow_watch.Milliseconds();
   track::BoxTracker tracker;
   WHARF_RETURN_IF_ERROR(tracker.Start(first->image, boxes));

@@ -26,7 +26,8 @@ absl::StatusOr<AnswerPointer> OdometryServer::Serve(const FramePointer& frame) {
   return answer;
 }
 
-OdometryTask::OdometryTask(const OdometryTaskOptions& options) : options_(options), filter_(options.filter) {
+OdometryTask::OdometryTask(const OdometryTaskOptions& options)
+    : options_(options), filter_(options.filter), monitor_(options.state) {
   filter_.Start(options.start);
 }
 
@@ -34,6 +35,8 @@ absl::Status OdometryTask::Observe(const FramePointer& frame) {
   absl::Status status;
   for (const scene::ImuSample& sample : frame->imu) status.Update(filter_.Predict(sample));
   newest_frame_ = frame->index;
+  if (!status.ok()) monitor_.Refused(TimeOf(newest_frame_));
+  estimate_ = monitor_.Judge(filter_, TimeOf(newest_frame_));
   poses_.push_back(filter_.pose());
   if (poses_.size() > options_.history) poses_.pop_front();
   return status;
@@ -46,6 +49,8 @@ absl::Status OdometryTask::Accept(int64_t frame, const Answer& answer) {
   if (odometry == nullptr) return InvalidArgument("an answer that is not odometry");
   if (!odometry->measured.has_value()) return filter_.PoseAt(frame).status();
   WHARF_RETURN_IF_ERROR(filter_.Update(odometry->measured->from, frame, odometry->measured->motion));
+  monitor_.Measured(TimeOf(frame), filter_.innovation());
+  estimate_ = monitor_.Judge(filter_, TimeOf(newest_frame_));
   // Everything follows the corrected pose of `frame`; what came after it keeps its own shape, but for the newest.
   const scene::Pose* const before = Recorded(frame);
   const absl::StatusOr<scene::Pose> after = filter_.PoseAt(frame);

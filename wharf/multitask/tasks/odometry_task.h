@@ -14,6 +14,7 @@
 #include "wharf/track/odometry.h"
 #include "wharf/track/odometry_accuracy.h"
 #include "wharf/track/pose_filter.h"
+#include "wharf/track/pose_state/pose_state.h"
 
 namespace wharf::multitask {
 
@@ -55,6 +56,7 @@ class OdometryServer final : public TaskServer {
 
 struct OdometryTaskOptions {
   track::PoseFilterOptions filter;
+  track::PoseStateOptions state;
   track::PoseFilterStart start;           // at the first frame's first IMU sample
   track::OdometryAccuracyModel accuracy;  // of what a longer stride costs
   double frame_s = 1.0 / 60;
@@ -80,12 +82,16 @@ class OdometryTask final : public Task, public PoseSource {
 
   // Of the frame that was observed last.
   const scene::Pose& pose() const { return filter_.pose(); }
+  const track::PoseEstimate& pose_estimate() const { return estimate_; }
 
  private:
   const scene::Pose* Recorded(int64_t frame) const;
+  double TimeOf(int64_t frame) const { return static_cast<double>(frame) * options_.frame_s; }
 
   const OdometryTaskOptions options_;
   track::PoseFilter filter_;
+  track::PoseMonitor monitor_;
+  track::PoseEstimate estimate_;
   int64_t newest_frame_ = -1;
   // Of the last frames up to the newest, as known then but for what corrections have moved since, all alike: what lies
   // between two of them is how the filter saw it, without the jumps of its corrections.

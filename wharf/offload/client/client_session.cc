@@ -79,7 +79,7 @@ CudaError ClientSession::SendPosted(uint16_t number, const std::vector<std::byte
                                     std::optional<device::StreamId> stream) {
   if (const CallScope* scope = CallScope::Current()) CheckClass(scope->MayPost());
   if (const CudaError error = StickyError(); error != CudaError::kSuccess) return error;
-  posted_.fetch_add(1, std::memory_order_relaxed);
+  if (!IsPerCall(options_.mode)) posted_.fetch_add(1, std::memory_order_relaxed);  // else an answer is waited for
   absl::Status sent;
   if (replay_ != nullptr) {
     sent = replay_->Post({number, head, stream, bulk, ownership});

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "wharf/link/byte_stream.h"
+#include "wharf/link/connect_again.h"
 #include "wharf/link/resume/resumable_stream.h"
 
 namespace wharf::offload {
@@ -56,8 +57,11 @@ class Variables {
 
   std::optional<link::TlsClientOptions> Tls() const {
     if (Get("TLS") != "1") return std::nullopt;
-    return link::TlsClientOptions{
-        .ca_file = Get("TLS_CA"), .certificate_file = Get("TLS_CERT"), .key_file = Get("TLS_KEY"), .server_name = ""};
+    return link::TlsClientOptions{.ca_file = Get("TLS_CA"),
+                                  .certificate_file = Get("TLS_CERT"),
+                                  .key_file = Get("TLS_KEY"),
+                                  .server_name = "",
+                                  .fingerprint = Get("TLS_PIN")};
   }
 
  private:
@@ -80,7 +84,7 @@ absl::StatusOr<std::unique_ptr<link::ByteStream>> OpenStream(const std::string& 
   again.timeout = std::min<Nanoseconds>(options.timeout, std::chrono::seconds(2));  // what is lost is asked for anew
   return link::OpenResumable(
       [server, first_one, again, first = true]() mutable {
-        return link::Connect(server, std::exchange(first, false) ? first_one : again);
+        return std::exchange(first, false) ? link::Connect(server, first_one) : link::ConnectAgain(server, again);
       },
       resume);
 }

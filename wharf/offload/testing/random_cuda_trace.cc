@@ -11,7 +11,7 @@ namespace {
 using device::CudaError;
 using Kind = Observation::Kind;
 
-constexpr CudaError kOk = CudaError::kSuccess;
+constexpr CudaError kNoError = CudaError::kSuccess;
 
 std::optional<std::string> CompareBytes(const Observation& expected, const Observation& actual) {
   if (expected.bytes == actual.bytes) return std::nullopt;
@@ -44,7 +44,7 @@ class Comparison {
     for (size_t i = 0; i < reference_.calls.size(); ++i) {
       if (auto difference = Call(reference_.calls[i], actual_.calls[i])) return difference;
     }
-    if (fault_ != kOk) return std::nullopt;  // what was under way is cut off somewhere
+    if (fault_ != kNoError) return std::nullopt;  // what was under way is cut off somewhere
     if (reference_.output != actual_.output) {
       return fmt::format("printed \"{}\", not \"{}\"", actual_.output, reference_.output);
     }
@@ -58,17 +58,17 @@ class Comparison {
       return fmt::format("op {}: another call than op {}", actual.op, reference.op);
     }
     if (reference.kind == Kind::kRefused) return CompareError(actual, reference.error);
-    if (fault_ == kOk && device::IsSticky(reference.error)) fault_ = reference.error;
-    if (fault_ == kOk && reference.fault != kOk) fault_ = reference.fault;
-    if (fault_ != kOk) return AfterFault(actual);
+    if (fault_ == kNoError && device::IsSticky(reference.error)) fault_ = reference.error;
+    if (fault_ == kNoError && reference.fault != kNoError) fault_ = reference.fault;
+    if (fault_ != kNoError) return AfterFault(actual);
     if (auto difference = CompareError(actual, Expected(reference))) return difference;
-    return reference.error == kOk ? CompareBytes(reference, actual) : std::nullopt;
+    return reference.error == kNoError ? CompareBytes(reference, actual) : std::nullopt;
   }
 
   CudaError Expected(const Observation& reference) {
     if (!deferred_) return reference.error;
-    if (pending_ == kOk) pending_ = reference.error;
-    return reference.kind == Kind::kPosted ? kOk : std::exchange(pending_, kOk);
+    if (pending_ == kNoError) pending_ = reference.error;
+    return reference.kind == Kind::kPosted ? kNoError : std::exchange(pending_, kNoError);
   }
 
   std::optional<std::string> AfterFault(const Observation& actual) {
@@ -85,8 +85,8 @@ class Comparison {
   const Trace& reference_;
   const Trace& actual_;
   const bool deferred_;
-  CudaError pending_ = kOk;  // of posted calls
-  CudaError fault_ = kOk;
+  CudaError pending_ = kNoError;  // of posted calls
+  CudaError fault_ = kNoError;
   bool known_ = false;  // the fault, to the program
 };
 

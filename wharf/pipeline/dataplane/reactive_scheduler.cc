@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace wharf::pipeline {
-namespace {
-
-// A wait shorter than this is none.
-constexpr Nanoseconds kShortest = std::chrono::microseconds(10);
-
-}  // namespace
 
 ReactiveScheduler::ReactiveScheduler(const Deployment& deployment, const Clock& clock, Workers& workers,
                                      RequestSink& sink, const SchedulerOptions& options)
@@ -122,7 +116,7 @@ bool ReactiveScheduler::ServeOldest(Queue& queue, bool& hopeless) {
     if (vgpu < 0) continue;
     const bool waits = options_.reactive.waits && waiting < batch;
     const Nanoseconds spare = waits ? finish_by - Finish(pool, vgpu, waiting) : Nanoseconds(0);
-    if (spare < kShortest) {
+    if (spare < kShortestWait) {
       Dispatch(queue, pool, vgpu, std::min(waiting, batch));
       return true;
     }

@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace wharf::pipeline {
-namespace {
-
-// A wait shorter than this is none.
-constexpr Nanoseconds kShortest = std::chrono::microseconds(10);
-
-}  // namespace
 
 ReservingScheduler::ReservingScheduler(const Deployment& deployment, const Clock& clock, Workers& workers,
                                        RequestSink& sink, const SchedulerOptions& options)
@@ -79,7 +73,7 @@ void ReservingScheduler::Schedule(int model) {
     if (waiting < wanted) {
       // What is there could begin so much later and still be done in time.
       reservations_.Probe(best_.pipeline, static_cast<int>(waiting), now, best_);
-      if (finish_by - best_.finish >= kShortest) {
+      if (finish_by - best_.finish >= kShortestWait) {
         queue.wanted = wanted;
         queue.wakeup = now + (finish_by - best_.finish);
         return;

@@ -18,6 +18,9 @@
 
 namespace wharf::pipeline {
 
+// Of schedulers: a wait shorter than this is none.
+inline constexpr Nanoseconds kShortestWait = std::chrono::microseconds(10);
+
 using RequestId = uint64_t;
 using TaskId = uint64_t;  // of a transfer or of a computation; never used again
 

@@ -87,10 +87,13 @@ EtcdClient::EtcdClient(EtcdAccess access)
     : access_([&] {
         if (access.endpoint.find("://") == std::string::npos) access.endpoint = "http://" + access.endpoint;
         return std::move(access);
-      }()) {}
+      }()),
+      http_(PrepareHttp(access_.endpoint, access_.ca_file, access_.certificate_file, access_.key_file)) {}
 
-HttpAccess EtcdClient::Http(const std::string& token) const {
-  return {access_.ca_file, access_.certificate_file, access_.key_file, token};
+absl::StatusOr<HttpAccess> EtcdClient::Http(const std::string& token) const {
+  WHARF_ASSIGN_OR_RETURN(HttpAccess http, http_);
+  http.authorization = token;
+  return http;
 }
 
 absl::StatusOr<std::string> EtcdClient::Token() const {
@@ -100,7 +103,8 @@ absl::StatusOr<std::string> EtcdClient::Token() const {
     if (!token_.empty()) return token_;
   }
   const json request{{"name", access_.user}, {"password", access_.password}};
-  const auto response = HttpPost(access_.endpoint + "/v3/auth/authenticate", request.dump(), kTimeout, Http(""));
+  WHARF_ASSIGN_OR_RETURN(const HttpAccess http, Http(""));
+  const auto response = HttpPost(access_.endpoint + "/v3/auth/authenticate", request.dump(), kTimeout, http);
   if (absl::IsUnavailable(response.status())) return response.status();
   if (!response.ok()) return Unauthenticated("etcd does not let {} in: {}", access_.user, Message(response.status()));
   WHARF_ASSIGN_OR_RETURN(const json answer, Parse(*response));
@@ -117,11 +121,12 @@ void EtcdClient::Forget(const std::string& token) const {
 
 absl::StatusOr<std::string> EtcdClient::Call(const std::string& path, const std::string& request) const {
   WHARF_ASSIGN_OR_RETURN(const std::string token, Token());
-  auto response = HttpPost(access_.endpoint + path, request, kTimeout, Http(token));
+  WHARF_ASSIGN_OR_RETURN(HttpAccess http, Http(token));
+  auto response = HttpPost(access_.endpoint + path, request, kTimeout, http);
   if (token.empty() || !absl::IsUnauthenticated(response.status())) return response;
   Forget(token);  // it was not used for too long, or etcd has restarted
-  WHARF_ASSIGN_OR_RETURN(const std::string another, Token());
-  return HttpPost(access_.endpoint + path, request, kTimeout, Http(another));
+  WHARF_ASSIGN_OR_RETURN(http.authorization, Token());
+  return HttpPost(access_.endpoint + path, request, kTimeout, http);
 }
 
 absl::StatusOr<int64_t> EtcdClient::GrantLease(int64_t seconds) const {
@@ -179,6 +184,7 @@ absl::Status EtcdClient::AwaitEvent(HttpStream& stream, const std::string& prefi
   std::string pending;
   absl::Status malformed;
   WHARF_ASSIGN_OR_RETURN(const std::string token, Token());
+  WHARF_ASSIGN_OR_RETURN(const HttpAccess http, Http(token));
   const auto on_bytes = [&](std::string_view bytes) {
     pending += bytes;
     for (size_t end = 0; (end = pending.find('\n')) != std::string::npos; pending.erase(0, end + 1)) {
@@ -189,7 +195,7 @@ absl::Status EtcdClient::AwaitEvent(HttpStream& stream, const std::string& prefi
     if (pending.size() > kMaxHttpResponse) malformed = ResourceExhausted("etcd sends a line without an end");
     return malformed.ok();
   };
-  const absl::Status ended = stream.Run(access_.endpoint + "/v3/watch", request.dump(), longest, Http(token), on_bytes);
+  const absl::Status ended = stream.Run(access_.endpoint + "/v3/watch", request.dump(), longest, http, on_bytes);
   if (absl::IsUnauthenticated(ended)) Forget(token);
   return malformed.ok() ? ended : malformed;
 }

@@ -22,7 +22,10 @@ struct EtcdRange {
 // take the user or the password. Thread-safe.
 class EtcdClient {
  public:
+  // Reads its files and looks up etcd's name, as PrepareHttp: no call does. If that fails, Ready says so, and every
+  // call fails alike.
   explicit EtcdClient(EtcdAccess access);
+  absl::Status Ready() const { return http_.status(); }
 
   absl::StatusOr<int64_t> GrantLease(int64_t seconds) const;
   // kNotFound: the lease is gone.
@@ -38,12 +41,13 @@ class EtcdClient {
   absl::StatusOr<std::string> Call(const std::string& path, const std::string& request) const;
 
  private:
-  HttpAccess Http(const std::string& token) const;
+  absl::StatusOr<HttpAccess> Http(const std::string& token) const;
   // What etcd gives us for user and password, and takes for some minutes; "" without a user.
   absl::StatusOr<std::string> Token() const;
   void Forget(const std::string& token) const;
 
   const EtcdAccess access_;
+  const absl::StatusOr<HttpAccess> http_;
   mutable absl::Mutex mutex_;
   mutable std::string token_ ABSL_GUARDED_BY(mutex_);
 };

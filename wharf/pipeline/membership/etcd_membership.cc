@@ -118,6 +118,7 @@ class EtcdMembership final : public Membership {
       : options_(options),
         prefix_(fmt::format("/wharf/pipeline/{}/workers/", options.cluster)),
         etcd_(options.access) {}
+  absl::Status Ready() const { return etcd_.Ready(); }
   ~EtcdMembership() override {
     stop_.Stop();
     stream_.Stop();
@@ -188,7 +189,9 @@ absl::StatusOr<std::unique_ptr<Membership>> MakeEtcdMembership(const EtcdOptions
     with_password.access.password = text.substr(0, text.find_first_of("\r\n"));
   }
   WHARF_RETURN_IF_ERROR(Check(with_password.access));
-  return std::make_unique<EtcdMembership>(with_password);
+  auto membership = std::make_unique<EtcdMembership>(with_password);
+  WHARF_RETURN_IF_ERROR(membership->Ready());
+  return membership;
 }
 
 }  // namespace wharf::pipeline

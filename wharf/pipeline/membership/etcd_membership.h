@@ -21,8 +21,9 @@ struct EtcdOptions {
   Nanoseconds retry = std::chrono::milliseconds(200);  // between attempts to reach an etcd that does not answer
 };
 
-// Fails as Check of the access. kInvalidArgument: a cluster's name that Check would not take for a worker. Must outlive
-// its registrations.
+// Reads all files and looks up etcd's name: nothing that is done with it does later. Fails as Check of the access, and
+// if that cannot be done. kInvalidArgument: a cluster's name that Check would not take for a worker. Must outlive its
+// registrations.
 absl::StatusOr<std::unique_ptr<Membership>> MakeEtcdMembership(const EtcdOptions& options);
 
 }  // namespace wharf::pipeline

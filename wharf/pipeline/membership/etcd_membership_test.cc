@@ -127,6 +127,26 @@ TEST(EtcdMembership, SaysWhenNobodyAnswers) {
   EXPECT_EQ((*membership)->Await(0, Nanoseconds{1}).version, 0);
 }
 
+TEST_F(EtcdMembershipTest, EtcdMayHaveAName) {
+  options_.access.endpoint.replace(options_.access.endpoint.find("127.0.0.1"), 9, "localhost");
+  const auto watcher = Open(), worker = Open();
+  const auto a = worker->Join(kA);
+  ASSERT_TRUE(a.ok()) << a.status();
+  EXPECT_THAT(AwaitMembers(*watcher, 1), ElementsAre(kA));
+}
+
+// Before anything is asked of it: later nothing is looked up, and nothing is read.
+TEST(EtcdMembership, SaysAtOnceWhichNameOrFileThereIsNot) {
+  EtcdOptions options;
+  options.access.endpoint = "http://no-such-host.invalid:2379";
+  EXPECT_EQ(MakeEtcdMembership(options).status().code(), absl::StatusCode::kUnavailable);
+  options.access.endpoint = "https://127.0.0.1:2379";
+  options.access.ca_file = "/nowhere/ca.crt";
+  const absl::Status missing = MakeEtcdMembership(options).status();
+  EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(Message(missing)), ::testing::HasSubstr("/nowhere/ca.crt"));
+}
+
 TEST(EtcdMembership, RefusesBadClusters) {
   EtcdOptions options;
   options.cluster = "a/b";

@@ -1,10 +1,15 @@
 #include "wharf/pipeline/membership/http.h"
 
+#include <arpa/inet.h>
 #include <curl/curl.h>
+#include <netdb.h>
 
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <utility>
+
+#include "wharf/base/read_file.h"
 
 namespace wharf::pipeline {
 namespace {
@@ -37,10 +42,13 @@ class Transfer {
       headers_ = curl_slist_append(headers_, ("Authorization: " + access.authorization).c_str());
     }
     curl_easy_setopt(easy_, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));  // or later
-    if (!access.ca_file.empty()) curl_easy_setopt(easy_, CURLOPT_CAINFO, access.ca_file.c_str());
-    if (!access.certificate_file.empty()) {
-      curl_easy_setopt(easy_, CURLOPT_SSLCERT, access.certificate_file.c_str());
-      curl_easy_setopt(easy_, CURLOPT_SSLKEY, access.key_file.c_str());
+    curl_easy_setopt(easy_, CURLOPT_CAPATH, nullptr);  // a directory that would be looked into
+    SetBlob(CURLOPT_CAINFO_BLOB, access.trusted);
+    SetBlob(CURLOPT_SSLCERT_BLOB, access.certificate);
+    SetBlob(CURLOPT_SSLKEY_BLOB, access.key);
+    if (!access.host.empty()) {
+      hosts_ = curl_slist_append(nullptr, access.host.c_str());
+      curl_easy_setopt(easy_, CURLOPT_RESOLVE, hosts_);
     }
     curl_easy_setopt(easy_, CURLOPT_URL, url.c_str());
     curl_easy_setopt(easy_, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -61,6 +69,7 @@ class Transfer {
   ~Transfer() {
     curl_easy_cleanup(easy_);
     curl_slist_free_all(headers_);
+    curl_slist_free_all(hosts_);
   }
   CURL* get() const { return easy_; }
   long Code() const {  // NOLINT(google-runtime-int)
@@ -70,8 +79,13 @@ class Transfer {
   }
 
  private:
+  void SetBlob(CURLoption option, const std::string& text) const {
+    curl_blob blob{const_cast<char*>(text.data()), text.size(), CURL_BLOB_COPY};
+    if (!text.empty()) curl_easy_setopt(easy_, option, &blob);
+  }
+
   CURL* const easy_;
-  curl_slist* headers_ = nullptr;
+  curl_slist *headers_ = nullptr, *hosts_ = nullptr;
 };
 
 absl::Status CurlStatus(CURLcode code, const std::string& url) {
@@ -85,11 +99,68 @@ absl::Status ResponseStatus(long code, const std::string& url, std::string_view 
   return MakeStatus(kind, "{}: {} {}", url, code, says.substr(0, 200));
 }
 
+// The part of the URL, or "".
+std::string PartOf(CURLU* url, CURLUPart part) {
+  char* text = nullptr;
+  if (curl_url_get(url, part, &text, CURLU_DEFAULT_PORT) != CURLUE_OK) return "";
+  std::string copy(text);
+  curl_free(text);
+  return copy;
+}
+
+bool IsNumericHost(const std::string& host) {
+  unsigned char binary[16];
+  return host.starts_with('[') || inet_pton(AF_INET, host.c_str(), binary) == 1;
+}
+
+// "HOST:PORT:ADDRESS,ADDRESS", as CURLOPT_RESOLVE wants it.
+absl::StatusOr<std::string> LookUp(const std::string& host, const std::string& port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(host.c_str(), nullptr, &hints, &found);
+  if (error != 0) return Unavailable("cannot find host {}: {}", host, gai_strerror(error));
+  std::string known = host + ":" + port;
+  char separator = ':';
+  for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
+    char number[NI_MAXHOST];
+    if (getnameinfo(entry->ai_addr, entry->ai_addrlen, number, sizeof(number), nullptr, 0, NI_NUMERICHOST) != 0)
+      continue;
+    known += separator + std::string(number);
+    separator = ',';
+  }
+  freeaddrinfo(found);
+  return known;
+}
+
 }  // namespace
+
+absl::StatusOr<HttpAccess> PrepareHttp(const std::string& url, const std::string& ca_file,
+                                       const std::string& certificate_file, const std::string& key_file) {
+  InitCurlOnce();
+  const std::unique_ptr<CURLU, void (*)(CURLU*)> parsed(curl_url(), curl_url_cleanup);
+  if (curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK) {
+    return InvalidArgument("\"{}\" is no URL", url);
+  }
+  HttpAccess access;
+  const std::string host = PartOf(parsed.get(), CURLUPART_HOST);
+  if (!IsNumericHost(host)) {
+    WHARF_ASSIGN_OR_RETURN(access.host, LookUp(host, PartOf(parsed.get(), CURLUPART_PORT)));
+  }
+  if (PartOf(parsed.get(), CURLUPART_SCHEME) != "https") return access;
+  const char* const of_system = curl_version_info(CURLVERSION_NOW)->cainfo;
+  const std::string trusted = ca_file.empty() && of_system != nullptr ? of_system : ca_file;
+  for (const auto& [path, text] :
+       {std::pair(&trusted, &access.trusted), std::pair(&certificate_file, &access.certificate),
+        std::pair(&key_file, &access.key)}) {
+    if (path->empty()) continue;
+    WHARF_ASSIGN_OR_RETURN(*text, ReadFile(*path));
+  }
+  return access;
+}
 
 absl::StatusOr<std::string> HttpPost(const std::string& url, const std::string& body, Nanoseconds timeout,
                                      const HttpAccess& access) {
-  InitCurlOnce();
   std::string response;
   Sink sink{[&](std::string_view bytes) {
     if (response.size() + bytes.size() > kMaxHttpResponse) return false;

@@ -1,5 +1,5 @@
-// POST over HTTP by libcurl: one call, or a response that goes on. Proxies of the environment are not used. Internal to
-// the room.
+// POST over HTTP by libcurl: one call, or a response that goes on. Proxies of the environment are not used. Calls open
+// no file and look up no name: what they need is read before. Internal to the room.
 #pragma once
 
 #include <functional>
@@ -14,11 +14,16 @@ namespace wharf::pipeline {
 
 inline constexpr size_t kMaxHttpResponse = 16 << 20;
 
-// Who we are, and whom we trust. Names of files in PEM format; "": none, or the system's CAs.
+// Who we are, whom we trust, and where they are.
 struct HttpAccess {
-  std::string ca_file, certificate_file, key_file;
-  std::string authorization;  // the header's value; "": there is none. Never logged
+  std::string trusted, certificate, key;  // in PEM format; "": none. The key is never logged
+  std::string host;                       // what libcurl is to know of the server's name; "": it is a number
+  std::string authorization;              // the header's value; "": there is none. Never logged
 };
+// Reads the files of that name, "" of `ca_file` being the system's CAs, and looks up the host of `url`. ErrnoStatus for
+// a file, kInvalidArgument for what is no URL, kUnavailable if the name is not known.
+absl::StatusOr<HttpAccess> PrepareHttp(const std::string& url, const std::string& ca_file,
+                                       const std::string& certificate_file, const std::string& key_file);
 
 // The body of the response. kUnavailable: nobody answers in time, or is not who he should be; kUnauthenticated: the
 // server does not know us (401); kInternal: it says it is not well, and how; kResourceExhausted: a response beyond

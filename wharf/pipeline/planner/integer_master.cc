@@ -11,7 +11,6 @@ namespace wharf::pipeline {
 namespace {
 
 using Entry = LinearProgram::Entry;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Indices of the candidates whose GPUs cost least a request/s.
 std::vector<int> Cheapest(const std::vector<Candidate>& candidates, const std::vector<double>& prices, Mode mode,

@@ -2,12 +2,16 @@
 // room's own files. What comes back is checked by those who ask: solvers have been wrong.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <vector>
 
 #include "wharf/base/status.h"
 
 namespace wharf::pipeline {
+
+// No limit, where a row may have none.
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // minimise Σ cost · column  where least <= Σ coefficient · column <= most of every row, and columns are not negative.
 class LinearProgram {

@@ -12,12 +12,12 @@
 namespace wharf::pipeline {
 
 //   profiles: ../data/pipeline      # folder of the models' profiles (LoadModelProfiles), from where this file is
-//   slo_scale: 5                    # of models that do not say: the SLO as a multiple of one request on the fastest
-//   GPU margin: 0.4                     # share of the SLO that planning leaves for waiting models:
+//   slo_scale: 5                    # of models that do not say: the SLO, in requests on the fastest GPU
+//   margin: 0.4                     # share of the SLO that planning leaves for waiting
+//   models:
 //     - {name: encnet, weight: 0.3, slo_ms: 80}
 //     - {name: rtmdet, weight: 0.7, expected_rate: 500}
-// Left out: slo_scale 5, margin 0.4 (as in the thesis), weight 1. Weights are shares of the load, or with the objective
-// of least cost requests/s. expected_rate: Demand has it.
+// docs/pipeline.md says what is left out, and every key.
 struct ModelList {
   struct Model {
     std::string name;

@@ -8,8 +8,6 @@
 namespace wharf::pipeline {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 double Dot(std::span<const double> a, std::span<const double> b) {
   double sum = 0;
   for (size_t i = 0; i < a.size(); ++i) sum += a[i] * b[i];

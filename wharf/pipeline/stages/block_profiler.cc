@@ -9,7 +9,9 @@
 #include "wharf/pipeline/cluster.h"
 #include "wharf/pipeline/stages/blocks.h"
 #include "wharf/pipeline/stages/stage_runner.h"
+#include "wharf/split/costs/machine_profile.h"
 #include "wharf/split/execution/slowed_engine.h"
+#include "wharf/split/profiler/noise.h"
 
 namespace wharf::pipeline {
 namespace {
@@ -21,12 +23,6 @@ using Runner = std::shared_ptr<const StageRunner>;
 
 // [sequence element]: what pieces of a model that follow each other take.
 using Times = std::vector<double>;
-
-double Median(Times values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // Places of a cut with as few values as `blocks` blocks allow.
 std::vector<int> PlacesFor(const BatchedModel& model, int blocks) {
@@ -67,21 +63,39 @@ Sample SampleFor(const graph::Graph& graph) {
   return sample;
 }
 
-// Runs the pieces one after the other, each on what the one before made: medians in µs.
-absl::StatusOr<Times> Measure(const std::vector<Runner>& pieces, const std::vector<Sample>& batch, int rounds,
-                              const Clock& clock) {
-  std::vector<Times> times(pieces.size());
-  for (int round = 0; round <= rounds; ++round) {
-    std::vector<Sample> samples = batch;
-    for (size_t i = 0; i < pieces.size(); ++i) {
-      const TimePoint start = clock.Now();
-      WHARF_ASSIGN_OR_RETURN(samples, pieces[i]->Run(samples));
-      if (round > 0) times[i].push_back(1e3 * Milliseconds(clock.Now() - start));
-    }
+// Runs the pieces one after the other, each on what the one before made; adds to each one's times, in µs.
+absl::Status RunRound(const std::vector<Runner>& pieces, const std::vector<Sample>& batch, const Clock& clock,
+                      std::vector<Times>& times) {
+  std::vector<Sample> samples = batch;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const TimePoint start = clock.Now();
+    WHARF_ASSIGN_OR_RETURN(samples, pieces[i]->Run(samples));
+    times[i].push_back(1e3 * Milliseconds(clock.Now() - start));
   }
-  Times medians;
-  for (const Times& one : times) medians.push_back(Median(one));
-  return medians;
+  return absl::OkStatus();
+}
+
+double NoiseOf(const std::vector<Times>& times, double quantile) {
+  split::Noise noise;
+  for (const Times& one : times) noise.Add(one, quantile);
+  return noise.Share();
+}
+
+// Medians in µs, or where others disturb, lower quartiles of three times as many; raises `worst` to their noise.
+absl::StatusOr<Times> Measure(const std::vector<Runner>& pieces, const std::vector<Sample>& batch, int rounds,
+                              const Clock& clock, double& worst) {
+  std::vector<Times> first(pieces.size()), times(pieces.size());
+  WHARF_RETURN_IF_ERROR(RunRound(pieces, batch, clock, first));
+  for (int round = 0; round < rounds; ++round) WHARF_RETURN_IF_ERROR(RunRound(pieces, batch, clock, times));
+  double quantile = split::kMedian;
+  if (NoiseOf(times, quantile) > split::kMuchNoise) {
+    for (int round = 0; round < 2 * rounds; ++round) WHARF_RETURN_IF_ERROR(RunRound(pieces, batch, clock, times));
+    quantile = split::kLowerQuartile;
+  }
+  worst = std::max(worst, NoiseOf(times, quantile));
+  Times taken;
+  for (const Times& one : times) taken.push_back(split::Quantile(one, quantile));
+  return taken;
 }
 
 absl::StatusOr<std::vector<int>> CutIntoBlocks(const std::shared_ptr<const BatchedModel>& model,
@@ -90,7 +104,8 @@ absl::StatusOr<std::vector<int>> CutIntoBlocks(const std::shared_ptr<const Batch
   if (first_node.empty()) return InvalidArgument("the model cannot be cut anywhere");
   first_node.insert(first_node.begin(), 0);
   WHARF_ASSIGN_OR_RETURN(const auto pieces, RunnersOf(model, first_node));
-  WHARF_ASSIGN_OR_RETURN(const Times times, Measure(pieces, {SampleFor(model->Graph())}, options.rounds, clock));
+  double noise = 0;  // of places to cut, which may be rough
+  WHARF_ASSIGN_OR_RETURN(const Times times, Measure(pieces, {SampleFor(model->Graph())}, options.rounds, clock, noise));
   std::vector<Layer> layers;
   for (size_t i = 0; i < pieces.size(); ++i) {
     layers.push_back({times[i], static_cast<int64_t>(pieces[i]->OutputBytes())});
@@ -161,7 +176,7 @@ absl::Status MeasureParts(const DeviceClass& device, int parts, std::span<const 
   for (int batch = 1; batch <= options.max_batch; ++batch) {
     const std::vector<Sample> samples(batch, SampleFor(model->Graph()));
     const Company others(blocks, samples, parts - 1);
-    WHARF_ASSIGN_OR_RETURN(Times times, Measure(blocks, samples, options.rounds, clock));
+    WHARF_ASSIGN_OR_RETURN(Times times, Measure(blocks, samples, options.rounds, clock, result.noise));
     measured.latency_us.push_back(std::move(times));
   }
   if (!result.profile.output_bytes.empty()) return absl::OkStatus();

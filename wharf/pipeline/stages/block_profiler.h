@@ -32,13 +32,16 @@ enum class CutRule { kEqualTime, kSmallestCuts };  // pre_partition.h
 struct BlockProfilerOptions {
   int blocks = kDefaultBlocks, max_batch = 4;
   CutRule cuts = CutRule::kEqualTime;
-  int rounds = 5;  // every time is the median of as many; one more comes first and is not counted
+  // Every time is the median of as many; one more comes first and is not counted. Where others on the machine disturb,
+  // the lower quartile of three times as many (split/profiler/noise.h).
+  int rounds = 5;
   std::vector<DeviceClass> classes;
 };
 
 struct BlockProfile {
   ModelProfile profile;
   std::vector<int> first_node;  // of each block
+  double noise = 0;             // of the noisiest times: how far they are above the shortest
   bool together = true;         // false: the model takes one sample at a time (BatchedModel)
 };
 

@@ -12,9 +12,12 @@
 #include <utility>
 
 #include "wharf/base/log.h"
+#include "wharf/base/sandbox/limits.h"
 #include "wharf/server/daemon/arrivals.h"
+#include "wharf/server/daemon/compilers.h"
 #include "wharf/server/daemon/counters.h"
 #include "wharf/server/daemon/device_probe.h"
+#include "wharf/server/daemon/file_keeper.h"
 #include "wharf/server/daemon/poll_loop.h"
 #include "wharf/server/daemon/session_registry.h"
 #include "wharf/server/daemon/share_slots.h"
@@ -22,21 +25,24 @@
 #include "wharf/server/front/acceptor.h"
 #include "wharf/server/front/signals.h"
 #include "wharf/server/process/control_codec.h"
+#include "wharf/server/process/worker_setup.h"
+#include "wharf/wire/digest.h"
 
 namespace wharf::server {
 namespace {
 
-constexpr int kStatusPeriodMs = 1000;  // while there are sessions: what they have used grows
+constexpr Nanoseconds kStatusPeriod = std::chrono::seconds(1);  // while there are sessions: what they have used grows
+constexpr Nanoseconds kWatchPeriod = std::chrono::milliseconds(250);
 
-// How workers are kept from everything else. A server that cannot have what it was asked for does not start.
-absl::StatusOr<Isolation> IsolationFor(const ServerOptions& options) {
-  if (options.sandbox == "weak") return Isolation::kNone;
-  absl::StatusOr<Isolation> found = FindIsolation();
-  if (found.ok()) return found;
-  return FailedPrecondition(
-      "workers cannot be isolated here: {}. With --sandbox=weak the filter of system calls alone keeps them: "
-      "`wharf serve --help` says what that means",
-      Message(found.status()));
+// Beyond what a worker is held to by itself: a program and its libraries, before it serves anybody.
+constexpr uint64_t kOfAProgram = uint64_t{512} << 20, kOfLibTorch = uint64_t{2} << 30;
+WorkerLimits LimitsFor(const Configure& configure) {
+  WorkerLimits limits;
+  if (kSanitized) return limits;
+  limits.threads = MostThreads();
+  if (const auto memory = ProgramMemory(configure)) limits.program_memory = *memory + kOfAProgram;
+  limits.model_memory = configure.memory_quota + kOfLibTorch;
+  return limits;
 }
 
 class Daemon {
@@ -50,11 +56,14 @@ class Daemon {
   void Listen(std::unique_ptr<link::Listener> listener);
   void Announce() const;
   void OnSignal(int signal);
+  void OnTime(TimePoint now);
   void OnArrivals();
   void OnConnection(int connection, Handshake handshake);
-  void TurnAway(pid_t worker, uint64_t session);
+  void TurnAway(uint64_t number);
   void OnMessage(WorkerProcess& worker, const ControlMessage& message);
-  void OnAskAdmission(WorkerProcess& worker);
+  void OnAskAdmission(WorkerProcess& worker, const AskAdmission& wish);
+  std::string Whose(const std::string& identity) const;
+  absl::StatusOr<link::UniqueFd> AdmitProgram(WorkerProcess& worker, const std::string& identity);
   void OnServeModels(WorkerProcess& worker, const ControlMessage& message);
   bool ResumeModels(pid_t worker, const ServeModels& wish, int connection);
   absl::Status PassToModelWorker(pid_t worker, std::vector<std::byte> beginning, int connection);
@@ -71,11 +80,14 @@ class Daemon {
   Configure configure_;
   std::string device_name_;
   std::optional<TimePoint> drain_deadline_;
+  TimePoint next_watch_, next_status_;
   ServerCounters counters_;
   SessionRegistry sessions_;
   std::unique_ptr<ShareSlots> shares_;
   std::unique_ptr<PollLoop> loop_;
+  std::unique_ptr<FileKeeper> files_;
   std::unique_ptr<WorkerPool> workers_;
+  std::unique_ptr<Compilers> compilers_;
   Arrivals arrivals_;
   std::unique_ptr<Acceptor> acceptor_;
 };
@@ -91,11 +103,14 @@ absl::Status Daemon::Prepare() {
   configure_.tls_key = options_.access.tls_key;
   configure_.tls_client_ca = options_.access.tls_client_ca;
   configure_.memory_quota = options_.memory_quota;
+  configure_.worker_memory = options_.worker_memory;
+  configure_.compile_limit_ns = options_.compile_limit.count();
   configure_.threads = options_.threads;
   configure_.idle_timeout_ns = options_.idle_timeout.count();
   configure_.hello_timeout_ns = options_.hello_timeout.count();
   configure_.resume_timeout_ns = options_.resume_timeout.count();
   configure_.model_cache_bytes = options_.model_cache_bytes;
+  configure_.unsafe_replay = options_.unsafe_replay;
   signal(SIGPIPE, SIG_IGN);
   sigset_t signals = EndingSignals();
   for (const int signal : {SIGCHLD, SIGUSR1}) sigaddset(&signals, signal);
@@ -103,7 +118,7 @@ absl::Status Daemon::Prepare() {
   WHARF_RETURN_IF_ERROR(loop_->WatchSignals(signals, [this](int signal) { OnSignal(signal); }));
   // Before the probe: a port in use should be said at once.
   WHARF_ASSIGN_OR_RETURN(auto listener, link::Listener::Create(options_.listen));
-  WHARF_ASSIGN_OR_RETURN(const Isolation isolation, IsolationFor(options_));
+  WHARF_ASSIGN_OR_RETURN(const Isolation isolation, IsolationFor(options_.sandbox));
   WorkerPoolConfig workers{.model_program = options_.model_program, .configure = configure_, .isolation = isolation};
   WHARF_RETURN_IF_ERROR(ProbeDevices(workers));
   // A GPU's driver gives the processes that use it time slices of its own.
@@ -114,9 +129,13 @@ absl::Status Daemon::Prepare() {
   shares_ = std::make_unique<ShareSlots>(std::move(page));
   workers.configure = configure_;
   workers.shares = shares_->Descriptor();
+  workers.limits = LimitsFor(configure_);
+  WHARF_ASSIGN_OR_RETURN(files_, FileKeeper::Start(workers));
   workers_ = std::make_unique<WorkerPool>(
       std::move(workers), *loop_,
-      [this](WorkerProcess& worker, const ControlMessage& message) { OnMessage(worker, message); });
+      [this](WorkerProcess& worker, const ControlMessage& message) { OnMessage(worker, message); },
+      [this](pid_t from, pid_t to) { sessions_.Move(from, to); });
+  compilers_ = std::make_unique<Compilers>(*workers_, *files_, *loop_);
   Listen(std::move(listener));
   return absl::OkStatus();
 }
@@ -176,8 +195,8 @@ absl::Status Daemon::Run() {
   workers_->KeepIdle();
   Announce();
   while (!drain_deadline_ || !workers_->Empty()) {
-    if (!loop_->Turn(TimeoutMs())) PublishStatus();
-    if (drain_deadline_ && Clock::Real().Now() >= *drain_deadline_) KillAll();
+    loop_->Turn(TimeoutMs());
+    OnTime(Clock::Real().Now());
   }
   Log(LogLevel::kInfo, "stopped");
   LogStatus(Status());
@@ -185,9 +204,26 @@ absl::Status Daemon::Run() {
   return absl::OkStatus();
 }
 
+// By the clock, not when nothing else happens: a worker may see to it that something does.
+void Daemon::OnTime(TimePoint now) {
+  if (drain_deadline_ && now >= *drain_deadline_) KillAll();
+  if (workers_->AnyBusy() && now >= next_watch_) {
+    workers_->EndGreedy();
+    next_watch_ = now + kWatchPeriod;
+  }
+  if (sessions_.Open() > 0 && now >= next_status_) {
+    PublishStatus();
+    next_status_ = now + kStatusPeriod;
+  }
+}
+
 int Daemon::TimeoutMs() const {
-  if (!drain_deadline_) return !options_.status_file.empty() && sessions_.Open() > 0 ? kStatusPeriodMs : -1;
-  const int64_t left = (*drain_deadline_ - Clock::Real().Now()).count() / 1'000'000 + 1;
+  std::optional<TimePoint> next = drain_deadline_;
+  const auto consider = [&next](TimePoint time) { next = next ? std::min(*next, time) : time; };
+  if (workers_->AnyBusy()) consider(next_watch_);
+  if (sessions_.Open() > 0 && !options_.status_file.empty()) consider(next_status_);
+  if (!next) return -1;
+  const int64_t left = (*next - Clock::Real().Now()).count() / 1'000'000 + 1;
   return static_cast<int>(std::clamp<int64_t>(left, 0, 3'600'000));
 }
 
@@ -195,6 +231,7 @@ void Daemon::OnSignal(int signal) {
   switch (signal) {
     case SIGCHLD:
       workers_->Reap([this](const WorkerProcess& worker, int status) { OnWorkerEnd(worker, status); });
+      files_->Reap();
       workers_->KeepIdle();
       return PublishStatus();
     case SIGUSR1:
@@ -221,9 +258,7 @@ void Daemon::OnConnection(int connection, Handshake handshake) {
   const absl::StatusOr<pid_t> worker = workers_->Assign(WorkerKind::kPrograms, order, connection);
   close(connection);
   if (worker.ok()) {
-    handshake.OnEviction([this, pid = *worker, session = order.session] {
-      loop_->Post([this, pid, session] { TurnAway(pid, session); });
-    });
+    handshake.OnEviction([this, session = order.session] { loop_->Post([this, session] { TurnAway(session); }); });
     sessions_.Begin(*worker, order.session, order.share_slot, std::move(handshake));
   } else {
     shares_->Return(order.share_slot);
@@ -235,16 +270,18 @@ void Daemon::OnConnection(int connection, Handshake handshake) {
 }
 
 // A handshake's place is another's; it may have come to its end in the meantime.
-void Daemon::TurnAway(pid_t worker, uint64_t session) {
-  if (!sessions_.InHandshake(worker) || sessions_.Find(worker)->number != session) return;
-  Log(LogLevel::kWarning, "too many handshakes at a time: the oldest is ended", {{"session", session}});
+void Daemon::TurnAway(uint64_t number) {
+  const Session* const session = sessions_.FindHandshake(number);
+  if (session == nullptr) return;
+  const pid_t worker = session->worker;
+  Log(LogLevel::kWarning, "too many handshakes at a time: the oldest is ended", {{"session", number}});
   sessions_.TurnAway(worker);
-  if (WorkerProcess* const process = workers_->Find(worker); process != nullptr) process->Kill();
+  workers_->Kill(worker);
 }
 
 void Daemon::OnMessage(WorkerProcess& worker, const ControlMessage& message) {
-  if (message.kind == ControlKind::kAskAdmission) {
-    OnAskAdmission(worker);
+  if (const auto wish = DecodeControl<AskAdmission>(message, ControlKind::kAskAdmission); wish.ok()) {
+    OnAskAdmission(worker, *wish);
   } else if (message.kind == ControlKind::kServeModels) {
     OnServeModels(worker, message);
   } else if (message.kind == ControlKind::kResumeSession) {
@@ -257,17 +294,34 @@ void Daemon::OnMessage(WorkerProcess& worker, const ControlMessage& message) {
   }
 }
 
-void Daemon::OnAskAdmission(WorkerProcess& worker) {
+void Daemon::OnAskAdmission(WorkerProcess& worker, const AskAdmission& wish) {
   if (!sessions_.InHandshake(worker.Pid())) return;
   Admission admission;
+  link::UniqueFd compiler;
   if (drain_deadline_) {
     admission.verdict = Verdict::kDraining;
   } else if (MakeRoom()) {
     admission.verdict = Verdict::kAdmitted;
     sessions_.Admit(worker.Pid());
+    absl::StatusOr<link::UniqueFd> offered = AdmitProgram(worker, wish.identity);
+    if (offered.ok()) compiler = *std::move(offered);
   }
   PublishStatus();  // first, so that whoever was let in is in it
-  SendControl(worker.Control(), ControlKind::kAdmission, admission).IgnoreError();
+  SendControl(worker.Control(), ControlKind::kAdmission, admission, compiler.get()).IgnoreError();
+}
+
+// Compiled kernels are code: those who are the same share theirs, and nobody else's.
+std::string Daemon::Whose(const std::string& identity) const {
+  const auto& key = configure_.token_key.bytes;
+  const std::string who = std::string(key.begin(), key.end()) + configure_.tls_client_ca + '\0' + identity;
+  return wire::HexOf(wire::HashOf(std::as_bytes(std::span(who)))).substr(0, 32);
+}
+
+// A worker says who its client is before it runs anything of this client's.
+absl::StatusOr<link::UniqueFd> Daemon::AdmitProgram(WorkerProcess& worker, const std::string& identity) {
+  const std::string whose = Whose(identity);
+  files_->Keep(worker, {KeptFor::kKernels, whose});
+  return compilers_->Offer(worker.Pid(), sessions_.Find(worker.Pid())->number, whose);
 }
 
 void Daemon::OnServeModels(WorkerProcess& worker, const ControlMessage& message) {
@@ -308,6 +362,7 @@ absl::Status Daemon::PassToModelWorker(pid_t worker, std::vector<std::byte> begi
   WHARF_ASSIGN_OR_RETURN(const link::ResumeKey key, link::ResumeKey::Make(session.number));
   const Assign order{session.number, session.share_slot, std::move(beginning), key.secret};
   WHARF_ASSIGN_OR_RETURN(const pid_t model_worker, workers_->Assign(WorkerKind::kModels, order, connection));
+  files_->Keep(*workers_->Find(model_worker), {KeptFor::kModels, ""});
   sessions_.AdmitToModels(worker, model_worker, key);
   return absl::OkStatus();
 }
@@ -335,7 +390,7 @@ bool Daemon::MakeRoom() {
   Log(LogLevel::kInfo, "session evicted", {{"session", longest->number}});
   WorkerProcess* const worker = workers_->Find(longest->worker);
   const bool told = worker != nullptr && SendControlBytes(worker->Control(), ControlKind::kEvict, {}).ok();
-  if (worker != nullptr && !told) worker->Kill();
+  if (worker != nullptr && !told) workers_->Kill(worker->Pid());
   sessions_.Evict(longest->worker);
   return true;
 }
@@ -344,7 +399,9 @@ void Daemon::OnWorkerEnd(const WorkerProcess& worker, int status) {
   const std::optional<Session> session = sessions_.End(worker.Pid());
   if (session) shares_->Return(session->share_slot);
   const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-  const bool ours = killed && (drain_deadline_ || (session && session->state == SessionState::kTurnedAway));
+  const bool ended_with_its_session = compilers_->OnWorkerEnd(worker.Pid());
+  const bool ours =
+      killed && (drain_deadline_ || ended_with_its_session || (session && session->state == SessionState::kTurnedAway));
   if (ours || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) return;
   ++counters_.crashes;
   Log(LogLevel::kError, "worker crashed",

@@ -18,6 +18,7 @@ absl::Status Validate(const ServerOptions& options) {
   }
   if (options.max_sessions < 1) return InvalidArgument("--max-sessions must be at least 1");
   if (options.memory_quota < (1 << 20)) return InvalidArgument("--memory must be at least 1MiB");
+  if (options.worker_memory < (64 << 20)) return InvalidArgument("--worker-memory must be at least 64MiB");
   return Validate(options.listen, options.access);
 }
 

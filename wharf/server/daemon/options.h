@@ -15,11 +15,16 @@ struct ServerOptions {
   std::string device = "auto";            // soft, cuda or auto (cuda if there is one)
   std::string model_device = "auto";      // of split sessions: cpu, cuda, cuda:N or auto (cuda if LibTorch can use one)
   uint64_t memory_quota = uint64_t{2} << 30;
+  uint64_t worker_memory = uint64_t{1} << 30;  // soft: that a worker may take beside the device's
+  // soft: processor time that one operation of a client may take before it runs; 0: any.
+  Nanoseconds compile_limit = std::chrono::seconds(120);
   int max_sessions = 16;
   bool fair_share = true;  // soft: sessions that compete get equal shares of the device
   int threads = 0;         // soft: CPU threads of one session, 0 = all cores
   // strong: workers get name spaces of their own, or the server does not start; weak: they do without.
   std::string sandbox = "strong";
+  // Replay that runs ahead without a way back, for benchmarks: a program that deviates computes with wrong memory.
+  bool unsafe_replay = false;
   AccessOptions access;
   std::string cache_directory;
   uint64_t model_cache_bytes = uint64_t{10} << 30;

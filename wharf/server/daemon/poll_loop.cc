@@ -3,14 +3,41 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <utility>
 
 #include "wharf/base/log.h"
 
 namespace wharf::server {
+namespace {
+
+std::atomic<pid_t> loop_process{0}, loop_thread{0};
+
+// To the thread that blocks it, where it waits to be read.
+void PassOn(int signal) {
+  const int before = errno;
+  if (getpid() == loop_process) syscall(SYS_tgkill, loop_process.load(), loop_thread.load(), signal);
+  errno = before;
+}
+
+absl::Status PassOnAll(const sigset_t& signals) {
+  loop_process = getpid();
+  loop_thread = gettid();
+  struct sigaction action {};
+  action.sa_handler = PassOn;
+  action.sa_flags = SA_RESTART;
+  for (int signal = 1; signal < NSIG; ++signal) {
+    if (sigismember(&signals, signal) != 1) continue;
+    if (sigaction(signal, &action, nullptr) != 0) return ErrnoStatus(errno, "sigaction");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<PollLoop>> PollLoop::Create() {
   const int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -37,6 +64,7 @@ absl::Status PollLoop::WatchSignals(const sigset_t& signals, std::function<void(
   if (pthread_sigmask(SIG_BLOCK, &signals, nullptr) != 0) return ErrnoStatus(errno, "pthread_sigmask");
   signals_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals_ < 0) return ErrnoStatus(errno, "signalfd");
+  WHARF_RETURN_IF_ERROR(PassOnAll(signals));
   on_signal_ = std::move(on_signal);
   return absl::OkStatus();
 }

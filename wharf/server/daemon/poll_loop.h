@@ -25,7 +25,8 @@ class PollLoop {
   void Watch(int fd, std::function<void()> on_readable);
   void Forget(int fd);
   // Blocks `signals` in the calling thread and the threads and processes it starts, and calls `on_signal` with each
-  // that comes to the process. Once.
+  // that comes to the process. Threads that there are already, as those of a library, may leave them unblocked: a
+  // handler passes on what comes to one of these. Once in a process, by the thread that turns the loop.
   absl::Status WatchSignals(const sigset_t& signals, std::function<void(int signal)> on_signal);
   // Runs `event` in the next turn. Thread-safe.
   void Post(std::function<void()> event);

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <string>
 #include <thread>
 
@@ -102,6 +104,34 @@ TEST_F(PollLoopTest, SignalsAreHandledInTurns) {
   kill(getpid(), SIGUSR2);
   EXPECT_TRUE(loop_->Turn(-1));
   EXPECT_EQ(seen, "12");
+}
+
+TEST_F(PollLoopTest, SignalsThatComeToAThreadOfALibraryAreNotLost) {
+  int end[2];
+  ASSERT_EQ(pipe(end), 0);
+  std::thread earlier([&] {  // blocks none, and the system prefers it
+    char byte = 0;
+    while (read(end[0], &byte, 1) < 0 && errno == EINTR) {
+    }
+  });
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGCHLD, SIGTERM}) sigaddset(&signals, signal);
+  std::vector<int> came;
+  ASSERT_EQ(loop_->WatchSignals(signals, [&](int signal) { came.push_back(signal); }), absl::OkStatus());
+  for (int i = 0; i < 100; ++i) {
+    for (const int signal : {SIGCHLD, SIGTERM}) {
+      kill(getpid(), signal);
+      EXPECT_TRUE(loop_->Turn(60'000));
+      EXPECT_EQ(came, std::vector<int>{signal});
+      came.clear();
+    }
+  }
+  close(end[1]);
+  earlier.join();
+  close(end[0]);
+  for (const int signal : {SIGCHLD, SIGTERM}) std::signal(signal, SIG_DFL);
+  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
 }
 
 }  // namespace

@@ -268,6 +268,23 @@ TEST(ServerTest, ACheckIsAnsweredWithoutASession) {
   EXPECT_EQ(server.Status().at("refused"), 1);
 }
 
+TEST(ServerTest, ReplayWithoutAWayBackIsThereOnlyIfTheServerWasToldTo) {
+  Hello hello;
+  hello.features = offload::kFeatureReplay | offload::kFeatureUnsafeReplay;
+  const ServerProcess server;
+  ExpectRefusal(*server.Greet(hello), RefusalReason::kNotOffered,
+                "use --mode replay, or start it with --unsafe-replay");
+  EXPECT_TRUE(server.AwaitStatus(RefusedAre(1)));
+  EXPECT_TRUE(server.AwaitStatus(SessionsAre(0)));
+  hello.features = offload::kFeatureUnsafeReplay;
+  ExpectRefusal(*server.Greet(hello), RefusalReason::kNotOffered, "--unsafe-replay");
+
+  const ServerProcess of_benchmarks({"--unsafe-replay"});
+  hello.features = offload::kFeatureReplay | offload::kFeatureUnsafeReplay;
+  const auto client = of_benchmarks.Greet(hello);
+  EXPECT_EQ(AwaitWelcome(*client).features, hello.features);
+}
+
 TEST(ServerTest, TooManySessionsAreRefusedUntilOneEnds) {
   const ServerProcess server({"--max-sessions", "2"});
   auto first = server.Greet(), second = server.Greet();
@@ -338,6 +355,87 @@ const nlohmann::json& SessionIn(const nlohmann::json& status, uint64_t id) {
   }
   ADD_FAILURE() << "no session " << id << " in " << status.dump();
   return status.at("sessions").at(0);
+}
+
+// Process ids of the server's workers.
+std::vector<pid_t> WorkersOf(pid_t server) {
+  std::vector<pid_t> workers;
+  for (const auto& process : std::filesystem::directory_iterator("/proc")) {
+    const pid_t pid = std::atoi(process.path().filename().c_str());
+    std::ifstream file(process.path() / "stat");
+    std::string number, name, state;
+    pid_t parent = 0;
+    if (pid > 0 && file >> number >> name >> state >> parent && parent == server && state != "Z") {
+      workers.push_back(pid);
+    }
+  }
+  return workers;
+}
+
+TEST(ServerTest, AClientWhoseWorkerDiesBeforeItTakesItGetsAnother) {
+  ServerProcess server;
+  std::vector<pid_t> idle;
+  ASSERT_TRUE(Eventually([&] { return !(idle = WorkersOf(server.Process().Pid())).empty(); }));
+  ASSERT_EQ(idle.size(), 1u);
+  kill(idle[0], SIGSTOP);
+  const auto client = server.Greet();
+  ASSERT_NE(client, nullptr);
+  ASSERT_TRUE(server.AwaitStatus([](const nlohmann::json& status) { return status.at("connections") == 1; }));
+  kill(idle[0], SIGKILL);
+  EXPECT_EQ(AwaitWelcome(*client).properties.driver, "soft");
+  EXPECT_TRUE(server.AwaitStatus(SessionsAre(1)));
+}
+
+TEST(ServerTest, ASessionThatUsesUpItsWorkersMemoryIsToldAndEnds) {
+  const ServerProcess server({"--memory", "640MiB", "--worker-memory", "64MiB"});
+  const auto other = server.Greet();
+  AwaitWelcome(*other);
+  const auto client = server.Greet();
+  const Welcome welcome = AwaitWelcome(*client);
+  ASSERT_EQ(Map(*client, welcome.arena.base, welcome.memory_quota), CudaError::kSuccess);
+  // Pieces of modules that never become whole: within the limit of modules, beyond that of the worker.
+  offload::LoadModule load;
+  load.final = false;
+  const std::vector<std::byte> piece(size_t{15} << 20);
+  for (load.module = 1; load.module <= 40 && client->Post(load, piece).ok(); ++load.module) {
+  }
+  const auto goodbye = client->Next(FrameKind::kGoodbye);
+  ASSERT_TRUE(goodbye.ok()) << goodbye.status() << server.Log();
+  EXPECT_THAT(goodbye->As<offload::Goodbye>().reason, HasSubstr("--worker-memory"));
+  EXPECT_EQ(Map(*other, 0, 0), CudaError::kInvalidValue);  // is served
+}
+
+// A kernel that takes long to compile: many operations, each of which depends on many others.
+std::string LongKernel(int lines) {
+  std::string text = ".version 7.5\n.target sm_75\n.address_size 64\n.visible .entry long()\n{\n";
+  text += ".reg .b32 %r<1000>;\n.reg .pred %p<1000>;\n";
+  for (int i = 0; i < lines; ++i) {
+    text += fmt::format("$l{0}:\n  setp.lt.u32 %p{1}, %r{1}, %r{2};\n  mad.lo.u32 %r{3}, %r{1}, %r{2}, %r{3};\n", i,
+                        i % 1000, i * 7 % 1000, i * 13 % 1000);
+    text += fmt::format("  @%p{} bra $l{};\n", i % 1000, i * 31 % lines);
+  }
+  return text + "  ret;\n}\n";
+}
+
+TEST(ServerTest, CodeThatTakesLongToCompileIsAnErrorOfItsKernel) {
+  const ServerProcess server({"--compile-limit", "3s"});
+  const auto client = server.Greet();
+  AwaitWelcome(*client);
+  offload::LoadModule load;
+  load.module = 100;
+  const std::vector<std::byte> text = Bytes(LongKernel(10'000));
+  ASSERT_TRUE(client->Post(load, text).ok());
+  offload::DefineFunction define;
+  define.function = 101;
+  define.module = 100;
+  define.name = "long";
+  ASSERT_TRUE(client->Post(define).ok());
+  offload::Launch launch;
+  launch.function = 101;
+  ASSERT_TRUE(client->Post(launch).ok());
+  const auto answered = client->Ask(offload::SynchronizeDevice{});
+  ASSERT_TRUE(answered.ok()) << answered.status() << server.Log();
+  EXPECT_EQ(answered->header.posted_error, CudaError::kInvalidPtx);
 }
 
 TEST(ServerTest, AnEndlessKernelAndADeadWorkerKeepNobodyFromTheDevice) {

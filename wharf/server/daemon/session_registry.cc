@@ -22,6 +22,20 @@ std::optional<Session> SessionRegistry::End(pid_t worker) {
   return session;
 }
 
+void SessionRegistry::Move(pid_t from, pid_t to) {
+  auto entry = entries_.extract(from);
+  if (entry.empty()) return;
+  entry.key() = entry.mapped().session.worker = to;
+  entries_.insert(std::move(entry));
+}
+
+const Session* SessionRegistry::FindHandshake(uint64_t number) const {
+  for (const auto& [worker, entry] : entries_) {
+    if (entry.session.number == number && InHandshake(worker)) return &entry.session;
+  }
+  return nullptr;
+}
+
 const Session* SessionRegistry::Find(pid_t worker) const {
   const auto found = entries_.find(worker);
   return found == entries_.end() ? nullptr : &found->second.session;

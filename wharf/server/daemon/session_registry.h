@@ -58,9 +58,14 @@ class SessionRegistry {
   // The worker has ended, or was never given what it was to be. Its last state; nothing if it had no session.
   std::optional<Session> End(pid_t worker);
 
+  // What `from` was given was given to `to` instead, which has none. Nothing if it had none either.
+  void Move(pid_t from, pid_t to);
+
   // Null: it has none.
   const Session* Find(pid_t worker) const;
   bool InHandshake(pid_t worker) const;
+  // The session of this number, if its handshake is under way.
+  const Session* FindHandshake(uint64_t number) const;
   size_t Open() const;
   bool HasRoom() const { return Open() < static_cast<size_t>(max_open_); }
   const SessionCounts& Counts() const { return counts_; }

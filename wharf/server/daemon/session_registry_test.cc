@@ -56,6 +56,20 @@ TEST_F(SessionRegistryTest, WhoIsTurnedAwayIsInNoHandshakeAnyMore) {
   EXPECT_EQ(sessions_.Counts().closed, 0u);
 }
 
+TEST_F(SessionRegistryTest, WhatAWorkerDidNotTakeIsAnothers) {
+  const uint64_t number = Begin(1);
+  sessions_.Move(1, 2);
+  sessions_.Move(7, 8);
+  EXPECT_EQ(sessions_.Find(1), nullptr);
+  EXPECT_EQ(sessions_.Find(8), nullptr);
+  ASSERT_NE(sessions_.FindHandshake(number), nullptr);
+  EXPECT_EQ(sessions_.FindHandshake(number)->worker, 2);
+  EXPECT_FALSE(sessions_.End(1).has_value());
+  EXPECT_EQ(handshakes_.UnderWay(), 1u);
+  sessions_.Admit(2);
+  EXPECT_EQ(sessions_.FindHandshake(number), nullptr);
+}
+
 TEST_F(SessionRegistryTest, OnlyOpenSessionsTakeRoom) {
   Begin(1);
   Begin(2);

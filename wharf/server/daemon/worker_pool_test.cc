@@ -36,7 +36,7 @@ class WorkerPoolTest : public ::testing::Test {
   // Ends when its control socket does.
   std::string Obedient() const { return Script("obedient", "exec cat <&3 >/dev/null"); }
   std::string Crashing() const { return Script("crashing", "head -c 1 <&3 >/dev/null; exit 7"); }
-  void Make(const std::string& program, const std::string& model_program) {
+  void Make(const std::string& program, const std::string& model_program, const WorkerLimits& limits = {}) {
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGCHLD);
@@ -48,8 +48,9 @@ class WorkerPoolTest : public ::testing::Test {
                                     });
                                   }),
               absl::OkStatus());
-    pool_ = std::make_unique<WorkerPool>(WorkerPoolConfig{.program = program, .model_program = model_program}, *loop_,
-                                         [](WorkerProcess&, const ControlMessage&) {});
+    pool_ = std::make_unique<WorkerPool>(
+        WorkerPoolConfig{.program = program, .model_program = model_program, .limits = limits}, *loop_,
+        [](WorkerProcess&, const ControlMessage&) {}, [this](pid_t from, pid_t to) { moved_[from] = to; });
   }
   // Turns the loop until the worker has ended: its status.
   int AwaitEnd(pid_t worker) {
@@ -70,6 +71,7 @@ class WorkerPoolTest : public ::testing::Test {
   std::string folder_;
   int connection_ = -1;
   std::map<pid_t, int> ended_;
+  std::map<pid_t, pid_t> moved_;
   std::unique_ptr<PollLoop> loop_;
   std::unique_ptr<WorkerPool> pool_;
 };
@@ -90,7 +92,7 @@ TEST_F(WorkerPoolTest, EachConnectionHasAWorkerOfItsOwn) {
 TEST_F(WorkerPoolTest, WhoEndsIsReapedOnce) {
   Make(Obedient(), "");
   const pid_t first = Assign(WorkerKind::kPrograms), second = Assign(WorkerKind::kPrograms);
-  pool_->Find(first)->Kill();
+  pool_->Kill(first);
   const int status = AwaitEnd(first);
   EXPECT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(WTERMSIG(status), SIGKILL);
@@ -112,7 +114,7 @@ TEST_F(WorkerPoolTest, IdleWorkersEndWhenTheyAreStopped) {
   EXPECT_FALSE(ended_.contains(busy));
   pool_->TryAgain();
   pool_->KeepIdle();  // none any more
-  pool_->Find(busy)->Kill();
+  pool_->Kill(busy);
   AwaitEnd(busy);
   EXPECT_TRUE(pool_->Empty());
 }
@@ -127,6 +129,47 @@ TEST_F(WorkerPoolTest, AfterAnIdleOneCrashedNoneIsStartedUntilItIsTriedAgain) {
   pool_->TryAgain();
   pool_->KeepIdle();
   EXPECT_FALSE(pool_->Empty());
+}
+
+TEST_F(WorkerPoolTest, WhatAWorkerDidNotTakeAnotherGets) {
+  // The first reads its configuration and its order, and dies of it.
+  const std::string mark = folder_ + "/mark";
+  Make(Script("dying", "if mkdir " + mark + "; then head -c 1 <&3; head -c 1 <&3; exit 7; fi; exec cat <&3"), "");
+  const pid_t first = Assign(WorkerKind::kPrograms);
+  EXPECT_EQ(WEXITSTATUS(AwaitEnd(first)), 7);
+  ASSERT_TRUE(moved_.contains(first));
+  EXPECT_NE(pool_->Find(moved_[first]), nullptr);
+  EXPECT_EQ(Busy(), 1u);
+}
+
+TEST_F(WorkerPoolTest, AConnectionThatKillsItsWorkersIsGivenUp) {
+  Make(Script("deadly", "head -c 1 <&3; head -c 1 <&3; exit 7"), "");
+  Assign(WorkerKind::kPrograms);
+  while (!pool_->Empty()) loop_->Turn(-1);
+  EXPECT_EQ(moved_.size(), 2u);
+  EXPECT_EQ(ended_.size(), 3u);
+}
+
+TEST_F(WorkerPoolTest, WhoeverIsKilledForAReasonKeepsItsConnection) {
+  Make(Obedient(), "");
+  const pid_t worker = Assign(WorkerKind::kPrograms);
+  pool_->Kill(worker);
+  AwaitEnd(worker);
+  EXPECT_TRUE(moved_.empty());
+  EXPECT_TRUE(pool_->Empty());
+}
+
+TEST_F(WorkerPoolTest, WhoUsesMoreThanItMayIsEnded) {
+  for (const WorkerLimits& limits : {WorkerLimits{.program_memory = 0}, WorkerLimits{.threads = 0}}) {
+    Make(Obedient(), Obedient(), limits);
+    pool_->KeepIdle();
+    const pid_t worker = Assign(WorkerKind::kPrograms);
+    pool_->KeepIdle();
+    pool_->EndGreedy();
+    EXPECT_EQ(WTERMSIG(AwaitEnd(worker)), SIGKILL);
+    EXPECT_FALSE(pool_->Empty());  // who is idle has read nothing of anybody's
+    pool_.reset();
+  }
 }
 
 }  // namespace

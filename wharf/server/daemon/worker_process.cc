@@ -8,15 +8,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <map>
-#include <span>
 #include <string_view>
 #include <vector>
 
+#include "wharf/base/stored/keeper.h"
 #include "wharf/base/subprocess/subprocess.h"
 #include "wharf/link/socket.h"
 #include "wharf/server/process/control_codec.h"
-#include "wharf/wire/digest.h"
 
 namespace wharf::server {
 namespace {
@@ -65,21 +63,6 @@ absl::StatusOr<Subprocess> StartProgram(const std::string& program, int control,
                             .prepare = Prepare});
 }
 
-constexpr uint64_t kMostKernels = uint64_t{4} << 30, kMostKernelBytes = uint64_t{256} << 20;
-constexpr uint64_t kMostProfiles = uint64_t{256} << 20, kMostProfileBytes = uint64_t{16} << 20;
-
-// Compiled kernels are code: those who may connect by one secret share theirs, and nobody else's. Models are checked
-// against their hash by whoever reads them.
-std::map<std::string, KeptDirectory> KeptFor(const Configure& configure) {
-  const std::string& root = configure.cache_directory;
-  const auto& key = configure.token_key.bytes;
-  const std::string secret = std::string(key.begin(), key.end()) + configure.tls_client_ca;
-  const std::string whose = wire::HexOf(wire::HashOf(std::as_bytes(std::span(secret)))).substr(0, 16);
-  return {{"kernels", {root + "/kernels-" + whose, kMostKernels, kMostKernelBytes}},
-          {"models", {root + "/models", configure.model_cache_bytes, configure.memory_quota}},
-          {"profiles", {root + "/profiles", kMostProfiles, kMostProfileBytes}}};
-}
-
 // A socket pair, ours first.
 struct Ends {
   link::UniqueFd ours, theirs;
@@ -100,13 +83,12 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const std::s
   WHARF_ASSIGN_OR_RETURN(Subprocess process, StartProgram(program, control.theirs.get(), kept.theirs.get(), isolation));
   Configure told = configure;
   told.isolated = isolation != Isolation::kNone;
-  std::unique_ptr<Keeper> keeper;
-  if (!configure.cache_directory.empty()) {
-    keeper = std::make_unique<Keeper>(kept.ours.Release(), KeptFor(configure));
+  const bool keeps = configure.role == WorkerRole::kKeepsFiles || configure.role == WorkerRole::kKeepsModels;
+  if (!configure.cache_directory.empty() && !keeps) {
     told.cache_directory = KeeperRoot(kKeeperDescriptor);
   }
   std::unique_ptr<WorkerProcess> worker(
-      new WorkerProcess(process.Release(), control.ours.Release(), std::move(keeper)));
+      new WorkerProcess(process.Release(), control.ours.Release(), std::move(kept.ours)));
   WHARF_RETURN_IF_ERROR(SendControl(worker->Control(), ControlKind::kConfigure, told, shares));
   return worker;
 }

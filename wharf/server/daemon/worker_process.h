@@ -9,7 +9,7 @@
 
 #include "wharf/base/sandbox/namespaces.h"
 #include "wharf/base/status.h"
-#include "wharf/base/stored/keeper.h"
+#include "wharf/link/socket.h"
 #include "wharf/server/process/control.h"
 
 namespace wharf::server {
@@ -19,9 +19,9 @@ namespace wharf::server {
 class WorkerProcess {
  public:
   // Executes `program` with the argument `worker`: in a process that gets no descriptor but the control socket, its
-  // keeper's and standard error, dies with the calling thread, dumps no core, cannot gain privileges and goes first
-  // when the machine runs out of memory. Sends `configure`, with the keeper's directory for that of the caches, and a
-  // copy of `shares` unless it is -1.
+  // one to ask the keeper of files by, and standard error, dies with the calling thread, dumps no core, cannot gain
+  // privileges and goes first when the machine runs out of memory. Sends `configure`, with the keeper's directory for
+  // that of the caches, and a copy of `shares` unless it is -1.
   static absl::StatusOr<std::unique_ptr<WorkerProcess>> Start(const std::string& program, const Configure& configure,
                                                               Isolation isolation = Isolation::kNone, int shares = -1);
   ~WorkerProcess();
@@ -32,13 +32,15 @@ class WorkerProcess {
   int Control() const { return control_; }
   void CloseControl();
   void Kill();
+  // The keeper's end of the socket by which the process asks for files: once it is known which. Once.
+  link::UniqueFd TakeKeepersEnd() { return std::move(keepers_end_); }
 
  private:
-  WorkerProcess(pid_t pid, int control, std::unique_ptr<Keeper> keeper)
-      : pid_(pid), control_(control), keeper_(std::move(keeper)) {}
+  WorkerProcess(pid_t pid, int control, link::UniqueFd keepers_end)
+      : pid_(pid), control_(control), keepers_end_(std::move(keepers_end)) {}
   const pid_t pid_;
   int control_;
-  const std::unique_ptr<Keeper> keeper_;  // null if nothing is kept
+  link::UniqueFd keepers_end_;
 };
 
 }  // namespace wharf::server

@@ -8,6 +8,7 @@
 
 #include "absl/time/time.h"
 #include "wharf/base/log.h"
+#include "wharf/link/connect_again.h"
 #include "wharf/link/resume/resume_opening.h"
 
 namespace wharf::server {
@@ -15,11 +16,13 @@ namespace {
 
 constexpr absl::Duration kRetryPause = absl::Milliseconds(200);
 
-// By the first bytes, which stay unread. Those of an encrypted connection do not say: it is taken for a new one.
+// By the first bytes, which stay unread.
 HandshakeKind KindOf(int socket) {
-  std::array<std::byte, link::kOpeningKindBytes> first{};
+  std::array<std::byte, link::kBeginningBytes> first{};
   const ssize_t count = recv(socket, first.data(), first.size(), MSG_PEEK | MSG_DONTWAIT);
-  const bool resumes = count == static_cast<ssize_t>(first.size()) && link::NamesSession(first);
+  if (count < static_cast<ssize_t>(link::kOpeningKindBytes)) return HandshakeKind::kNew;
+  const bool resumes = link::NamesSession(std::span(first).first<link::kOpeningKindBytes>()) ||
+                       link::GoesOn(std::span(first).first(static_cast<size_t>(count)));
   return resumes ? HandshakeKind::kResume : HandshakeKind::kNew;
 }
 

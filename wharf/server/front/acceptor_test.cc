@@ -240,6 +240,19 @@ TEST_F(FrontTest, WhatIsMoreThanTheLimitTakesThePlaceOfTheOldest) {
   EXPECT_EQ(accepted_.WhichAreEvicted(), (std::vector{false, true, false, false}));
 }
 
+TEST_F(FrontTest, WhoGoesOnWithASessionHasAPlaceApartUnderTlsToo) {
+  Acceptor acceptor(Listen(), accepted_.Keep(), {.handshakes = {.new_ones = 2, .resumes = 1}});
+  const std::string tls("\x16\x03\x01\x02\0\x01\0", 7);  // how its first message begins
+  const auto resuming = Connect(acceptor.Address(), tls + "more\x0cwharf-resume");
+  EXPECT_EQ(accepted_.Await(1).size(), 1u);
+  std::vector<std::unique_ptr<link::ByteStream>> clients;
+  for (size_t i = 0; i < 3; ++i) {
+    clients.push_back(Connect(acceptor.Address(), tls));
+    EXPECT_EQ(accepted_.Await(i + 2).size(), i + 2);
+  }
+  EXPECT_EQ(accepted_.WhichAreEvicted(), (std::vector{false, true, false, false}));
+}
+
 // How long one that speaks waits among 2,000 that never do, and 200 that begin and go no further.
 TEST_F(FrontTest, ACrowdKeepsNobodyOut) {
   const WaitingLimits limits = WaitingLimitsOfProcess(std::chrono::hours(1));
@@ -280,7 +293,7 @@ class Streams {
 
 TEST_F(FrontTest, AStreamKeepsItsPlaceUntilItsClientIsLetIn) {
   Streams streams;
-  const StreamServer server(Listen(), std::nullopt, streams.Keep(), {.handshakes = {.new_ones = 2}});
+  const StreamServer server(Listen(), nullptr, streams.Keep(), {.handshakes = {.new_ones = 2}});
   std::vector<std::unique_ptr<link::ByteStream>> clients;
   for (size_t i = 0; i < 4; ++i) {
     clients.push_back(Connect(server.Address(), "hello"));
@@ -297,7 +310,7 @@ TEST_F(FrontTest, AStreamKeepsItsPlaceUntilItsClientIsLetIn) {
 TEST_F(FrontTest, ServesUntilItIsDestroyed) {
   std::string address;
   {
-    const StreamServer server(Listen(), std::nullopt, [](std::unique_ptr<link::ByteStream> stream) {
+    const StreamServer server(Listen(), nullptr, [](std::unique_ptr<link::ByteStream> stream) {
       EXPECT_EQ(Say(*stream, "hello"), absl::OkStatus());
     });
     address = server.Address();

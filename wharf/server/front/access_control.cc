@@ -54,6 +54,11 @@ absl::StatusOr<AccessControl> MakeAccessControl(const std::string& listen, const
   return access;
 }
 
+absl::StatusOr<std::unique_ptr<const link::TlsServer>> AccessControl::MakeTlsServer() const {
+  if (!tls) return nullptr;
+  return link::TlsServer::Create(*tls);
+}
+
 wire::ClientCheck AccessControl::ClientsOnly() const {
   wire::ClientCheck check = wire::ClientsWith(token);
   check.by_certificate = tls.has_value() && !tls->client_ca_file.empty();

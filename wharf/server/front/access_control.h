@@ -2,6 +2,7 @@
 // this machine and nobody else.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -27,6 +28,9 @@ struct AccessControl {
   std::string token;                          // "": none is asked for. Never logged
   std::optional<link::TlsServerOptions> tls;  // nothing: connections are not encrypted
 
+  // For a server that encrypts its connections in its own process; null: they are not encrypted. Reads the files. Fails
+  // as link::TlsServer::Create.
+  absl::StatusOr<std::unique_ptr<const link::TlsServer>> MakeTlsServer() const;
   // Of a server that is for clients only.
   wire::ClientCheck ClientsOnly() const;
 };

@@ -39,7 +39,7 @@ void ShutDownWhenEvicted(int socket, Handshake& handshake) {
 
 }  // namespace
 
-StreamServer::StreamServer(std::unique_ptr<link::Listener> listener, std::optional<link::TlsServerOptions> tls,
+StreamServer::StreamServer(std::unique_ptr<link::Listener> listener, std::unique_ptr<const link::TlsServer> tls,
                            OnStream on_stream, const AcceptorLimits& limits)
     : tls_(std::move(tls)),
       on_stream_(std::move(on_stream)),
@@ -54,7 +54,7 @@ StreamServer::~StreamServer() {
 
 void StreamServer::OnConnection(int socket, Handshake handshake) {
   ShutDownWhenEvicted(socket, handshake);
-  if (tls_) return BeginTls(socket, std::move(handshake));
+  if (tls_ != nullptr) return BeginTls(socket, std::move(handshake));
   on_stream_(std::make_unique<StrangersStream>(link::FromSocket(socket), std::move(handshake)));
 }
 
@@ -66,7 +66,7 @@ void StreamServer::BeginTls(int socket, Handshake handshake) {
   });
   TlsHandshake& one = tls_handshakes_.emplace_back();
   one.thread = std::thread([this, socket, &one, handshake = std::move(handshake)]() mutable {
-    auto stream = link::AcceptTls(socket, *tls_, kTlsTimeout);
+    auto stream = tls_->Accept(socket, kTlsTimeout);
     if (stream.ok()) {
       on_stream_(std::make_unique<StrangersStream>(*std::move(stream), std::move(handshake)));
     } else {
@@ -77,9 +77,9 @@ void StreamServer::BeginTls(int socket, Handshake handshake) {
   });
 }
 
-void ServeUntilSignal(std::unique_ptr<link::Listener> listener, const std::optional<link::TlsServerOptions>& tls,
-                      const StreamServer::OnStream& on_stream) {
-  const StreamServer server(std::move(listener), tls, on_stream);
+void ServeUntilSignal(std::unique_ptr<link::Listener> listener, std::unique_ptr<const link::TlsServer> tls,
+                      const StreamServer::OnStream& on_stream, const AcceptorLimits& limits) {
+  const StreamServer server(std::move(listener), std::move(tls), on_stream, limits);
   AwaitEndingSignal();
 }
 

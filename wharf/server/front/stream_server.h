@@ -6,7 +6,6 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 
@@ -22,8 +21,8 @@ class StreamServer {
   // A stream's handshake is under way until the client is let in (ByteStream::SetAdmitted) or the stream is destroyed;
   // one that loses its place to another is shut down. `on_stream` is called until the server is destroyed; if
   // connections are encrypted, on several threads at a time: each has a TLS handshake on a thread of its own, so that
-  // nobody waits for who is slow.
-  StreamServer(std::unique_ptr<link::Listener> listener, std::optional<link::TlsServerOptions> tls, OnStream on_stream,
+  // nobody waits for who is slow. `tls` may be null: then they are not encrypted.
+  StreamServer(std::unique_ptr<link::Listener> listener, std::unique_ptr<const link::TlsServer> tls, OnStream on_stream,
                const AcceptorLimits& limits = {});
   // Accepts nothing more; TLS handshakes that have begun come to their end.
   ~StreamServer();
@@ -37,14 +36,15 @@ class StreamServer {
   void OnConnection(int socket, Handshake handshake);
   void BeginTls(int socket, Handshake handshake);
 
-  const std::optional<link::TlsServerOptions> tls_;
+  const std::unique_ptr<const link::TlsServer> tls_;
   const OnStream on_stream_;
   std::list<TlsHandshake> tls_handshakes_;  // of the acceptor's calls
   Acceptor acceptor_;
 };
 
-// Until a signal asks for the end (signals.h). REQUIRES: BlockEndingSignals was called.
-void ServeUntilSignal(std::unique_ptr<link::Listener> listener, const std::optional<link::TlsServerOptions>& tls,
-                      const StreamServer::OnStream& on_stream);
+// Until a signal asks for the end (signals.h). Opens no file. `limits` are made before the process is shut in: making
+// them raises its limit of descriptors. REQUIRES: BlockEndingSignals was called.
+void ServeUntilSignal(std::unique_ptr<link::Listener> listener, std::unique_ptr<const link::TlsServer> tls,
+                      const StreamServer::OnStream& on_stream, const AcceptorLimits& limits);
 
 }  // namespace wharf::server

@@ -3,12 +3,10 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -34,19 +32,10 @@ namespace {
 constexpr int kIdleCheckMs = 20;                        // while draining
 constexpr absl::Duration kTeardown = absl::Seconds(3);  // an operator that does not end is ended with the process
 
-// Memory that this process may write: `quota`, what it has now, and the stacks of the threads that it will start, of
-// which LibTorch has some for each thread that computes. An allocation beyond that fails.
-absl::Status LimitMemory(uint64_t quota) {
+// Of the threads that this process will start, of which LibTorch has some for each thread that computes.
+uint64_t StackBytes() {
   constexpr uint64_t kStack = 8 << 20, kOwnThreads = 12, kComputingThreads = 2;
-  const uint64_t stacks =
-      kStack * (kOwnThreads + kComputingThreads * static_cast<uint64_t>(std::max(1, exec::TorchThreads())));
-  std::ifstream file("/proc/self/statm");
-  uint64_t size = 0, resident = 0, shared = 0, text = 0, unused = 0, data = 0;  // pages
-  if (!(file >> size >> resident >> shared >> text >> unused >> data))
-    return Unavailable("cannot read /proc/self/statm");
-  const rlim_t limit = data * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) + stacks + quota;
-  const rlimit writable{limit, limit};
-  return setrlimit(RLIMIT_DATA, &writable) == 0 ? absl::OkStatus() : ErrnoStatus(errno, "setrlimit(RLIMIT_DATA)");
+  return kStack * (kOwnThreads + kComputingThreads * static_cast<uint64_t>(std::max(1, exec::TorchThreads())));
 }
 
 // The session's turns on a processor that other sessions want, too.
@@ -142,9 +131,6 @@ absl::Status ModelWorker::Prepare(const absl::StatusOr<std::string>& device) {
   const std::string& cache = Settings().cache_directory;
   models_ = std::make_unique<split::ModelStore>(split::OnnxLoader(*engine_), cache.empty() ? "" : cache + "/models",
                                                 Settings().model_cache_bytes);
-  if (const absl::Status limited = LimitMemory(Settings().memory_quota); !limited.ok()) {
-    Log(LogLevel::kWarning, "the worker's memory is not limited", {{"why", Message(limited)}});
-  }
   return absl::OkStatus();
 }
 
@@ -307,8 +293,9 @@ int RunModelWorker(int control_socket) {
   ModelWorker worker(control_socket, *std::move(setup));
   const absl::Status prepared = worker.Prepare(device);
   // LibTorch has found out about the machine, and started its threads: no file is opened from here on.
+  const uint64_t memory = settings.memory_quota + StackBytes();  // an allocation beyond that fails
   const SandboxPolicy policy = for_gpu ? GpuWorkerPolicy() : ModelWorkerPolicy();
-  if (const absl::Status confined = Confine(settings, policy, for_gpu); !confined.ok()) {
+  if (const absl::Status confined = Confine(settings, policy, for_gpu, memory); !confined.ok()) {
     Log(LogLevel::kError, "a worker that cannot be confined serves nobody", {{"why", Message(confined)}});
     return 3;
   }
@@ -321,6 +308,7 @@ int RunModelWorker(int control_socket) {
   }
   absl::StatusOr<Assign> assign = DecodeControl<Assign>(*order, ControlKind::kAssign);
   if (!assign.ok() || order->fd < 0) return 0;
+  SendControlBytes(control_socket, ControlKind::kTaken, {}).IgnoreError();
   return worker.Serve(*std::move(assign), order->fd);
 }
 

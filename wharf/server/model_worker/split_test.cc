@@ -15,6 +15,7 @@
 #include "wharf/exec/torch_engine.h"
 #include "wharf/graph/onnx/onnx_text.h"
 #include "wharf/link/resume/resume_testing.h"
+#include "wharf/server/model_worker/split_testing.h"
 #include "wharf/server/testing/testing.h"
 #include "wharf/split/runtime/client.h"
 #include "wharf/split/runtime/edge_model.h"
@@ -27,20 +28,7 @@ using offload::RawClient;
 using split::FrameKind;
 using ::testing::HasSubstr;
 
-constexpr const char* kModel = WHARF_TESTDATA "/tiny/model.onnx";
 constexpr const char* kToken = "0123456789abcdef0123456789abcdef";
-
-const exec::Engine& TestEngine() {
-  static const exec::Engine* const engine = exec::MakeTorchEngine({1}).release();
-  return *engine;
-}
-
-std::vector<std::byte> ModelBytes() {
-  std::ifstream file(kModel, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const auto bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
-}
 
 // The model with every `from` replaced by `to`, which is as long.
 std::vector<std::byte> ModelWith(std::string_view from, std::string_view to) {
@@ -51,34 +39,6 @@ std::vector<std::byte> ModelWith(std::string_view from, std::string_view to) {
     if (at == bytes.end()) return bytes;
     at = std::copy(by.begin(), by.end(), at);
   }
-}
-
-std::vector<float> Floats(const exec::Tensor& tensor) {
-  std::vector<float> values(static_cast<size_t>(tensor.Type().Bytes()) / sizeof(float));
-  tensor.Read(std::as_writable_bytes(std::span(values)));
-  return values;
-}
-
-std::vector<exec::TensorPtr> TensorsOf(const std::vector<graph::Constant>& values) {
-  std::vector<exec::TensorPtr> tensors;
-  for (const graph::Constant& value : values) tensors.push_back(*TestEngine().MakeTensor(value.type, *value.bytes));
-  return tensors;
-}
-
-::testing::AssertionResult IsWhole(const split::Model& model, const exec::TensorPtr& input,
-                                   const std::vector<exec::TensorPtr>& results) {
-  const auto whole = exec::RunWhole(model.Program(), {&input, 1});
-  if (!whole.ok() || results.size() != whole->size())
-    return ::testing::AssertionFailure() << "no whole to compare with";
-  for (size_t i = 0; i < results.size(); ++i) {
-    const std::vector<float> ours = Floats(*results[i]), all = Floats(*(*whole)[i]);
-    for (size_t j = 0; j < all.size(); ++j) {
-      if (!(std::abs(ours[j] - all[j]) <= 1e-4f * std::max(1.0f, std::abs(all[j])))) {
-        return ::testing::AssertionFailure() << ours[j] << " for " << all[j];
-      }
-    }
-  }
-  return ::testing::AssertionSuccess();
 }
 
 // Every inference is computed by the server, however fast the device is.
@@ -202,20 +162,9 @@ class SplitServing : public ::testing::Test {
   TemporaryDirectory directory_;
 };
 
-// What a user writes: no engine, no profile.
-split::EdgeModelOptions Patient(const std::string& cache) {
-  split::EdgeModelOptions options;
-  options.token = kToken;
-  options.planner = "server-only";
-  options.slack = std::chrono::seconds(30);
-  options.threads = 1;
-  options.cache_directory = cache;
-  return options;
-}
-
 TEST_F(SplitServing, AModelIsCalledLikeOneThatIsHere) {
   const ServerProcess server(Options());
-  const auto model = split::EdgeModel::Connect(kModel, server.Address(), Patient(directory_.File("own")));
+  const auto model = split::EdgeModel::Connect(kModel, server.Address(), Patient(directory_.File("own"), kToken));
   ASSERT_TRUE(model.ok()) << ToString(model.status());
   const auto here = split::Model::Load(TestEngine(), ModelBytes());
   const auto input = split::SampleInput(TestEngine(), (*model)->InputType());
@@ -230,7 +179,7 @@ TEST_F(SplitServing, AModelIsCalledLikeOneThatIsHere) {
 
 TEST_F(SplitServing, APictureOfAnySizeTravelsAsBytesAndIsNormalisedByTheModel) {
   const ServerProcess server(Options());
-  split::EdgeModelOptions options = Patient(directory_.File("own"));
+  split::EdgeModelOptions options = Patient(directory_.File("own"), kToken);
   options.pictures = true;
   const auto model = split::EdgeModel::Connect(kModel, server.Address(), options);
   ASSERT_TRUE(model.ok()) << ToString(model.status());
@@ -251,7 +200,7 @@ TEST_F(SplitServing, APictureOfAnySizeTravelsAsBytesAndIsNormalisedByTheModel) {
 TEST_F(SplitServing, AModelSaysWhyItCannotBeCalled) {
   const ServerProcess server(Options());
   const auto connect = [&](const std::string& path, const std::string& token) {
-    split::EdgeModelOptions options = Patient("");
+    split::EdgeModelOptions options = Patient("", kToken);
     options.token = token;
     return split::EdgeModel::Connect(path, server.Address(), options).status();
   };

@@ -3,7 +3,8 @@
 //
 //   daemon                              worker
 //     Configure (+ page of shares) ────▶  (at start)
-//     Assign + connection ─────────────▶  TLS, Hello, token
+//     Assign + connection ─────────────▶
+//        ◀─────────────────────────────  Taken: nothing was read before. TLS, Hello, token
 //        ◀─────────────────────────────  AskAdmission
 //     Admission ───────────────────────▶  makes the device, Welcome, serves … or Refusal
 //        ◀─────────────────────────────  SessionReport, then it exits
@@ -42,6 +43,14 @@
 
 namespace wharf::server {
 
+// The keeper of files (server/keeper) is such a process, too, and so is whoever compiles kernels for a session:
+//
+//   daemon                              keeper
+//     KeepOrder + socket ──────────────▶  answers on it (base/stored/keeper.h) until its other end is closed
+//
+//   daemon                              compiler
+//     Assign + socket ─────────────────▶  answers on it (device/soft/jit/compile_service.h) until …
+//
 // Where a worker process has its end.
 inline constexpr int kControlDescriptor = 3;
 // Where it has its end of the keeper's socket (base/stored/keeper.h), through which it reads and writes caches, and
@@ -62,28 +71,42 @@ enum class ControlKind : uint8_t {
   kResumeAnswer = 10,
   kWaiting = 11,
   kEvict = 12,
-  kServeModels = 13
+  kServeModels = 13,
+  kKeep = 14,
+  kTaken = 15
 };
 
 // A device that is made of this machine's and another server's: for `wharf run --partition`, whose variables say which
 // (device_factory.h).
 inline constexpr const char* kPartitionDriver = "partition";
 
+// What a process of `wharf worker` is.
+enum class WorkerRole : uint8_t {
+  kServes = 0,
+  kCompiles = 1,
+  kKeepsFiles = 2,
+  kKeepsModels = 3  // files, but no compiled kernels, whoever asks: of a server that is trusted with nothing else
+};
+
 struct Configure {
+  WorkerRole role = WorkerRole::kServes;
   std::string device, model_device, cache_directory;
   bool wants_token = false;
   wire::TokenKey token_key;  // of clients; the worker forgets it when its client is in
   std::string tls_certificate, tls_key, tls_client_ca;
   uint64_t memory_quota = 0;
+  uint64_t worker_memory = 0;  // that a program's worker may take beside the device's
   int32_t threads = 0;
   int64_t idle_timeout_ns = 0, hello_timeout_ns = 0;
+  int64_t compile_limit_ns = 0;    // of processor time, for one operation of a client
   int64_t resume_timeout_ns = 0;   // 0: sessions end with their connection
   uint64_t model_cache_bytes = 0;  // of the models under cache_directory
   bool isolated = false;           // the worker has name spaces of its own
+  bool unsafe_replay = false;      // who asks for replay without a way back gets it
   auto Fields() {
-    return std::tie(device, model_device, cache_directory, wants_token, token_key, tls_certificate, tls_key,
-                    tls_client_ca, memory_quota, threads, idle_timeout_ns, hello_timeout_ns, resume_timeout_ns,
-                    model_cache_bytes, isolated);
+    return std::tie(role, device, model_device, cache_directory, wants_token, token_key, tls_certificate, tls_key,
+                    tls_client_ca, memory_quota, worker_memory, threads, idle_timeout_ns, hello_timeout_ns,
+                    compile_limit_ns, resume_timeout_ns, model_cache_bytes, isolated, unsafe_replay);
   }
 };
 
@@ -97,7 +120,14 @@ struct Assign {
   auto Fields() { return std::tie(session, share_slot, beginning, secret); }
 };
 
+// A client that has proved itself wants a session.
+struct AskAdmission {
+  std::string identity;  // who it is by its certificate (link/certificate.h); "" if it has shown none
+  auto Fields() { return std::tie(identity); }
+};
+
 enum class Verdict : uint8_t { kAdmitted = 0, kFull = 1, kDraining = 2, kNoModels = 3 };
+// With a socket to whoever compiles kernels for the session, where they are compiled elsewhere.
 struct Admission {
   Verdict verdict = Verdict::kFull;
   auto Fields() { return std::tie(verdict); }
@@ -152,6 +182,18 @@ struct ProbeResult {
   std::string driver, name;  // both "" if no device can be made
   std::string problem;
   auto Fields() { return std::tie(driver, name, problem); }
+};
+
+// For whom the keeper is to answer on a socket.
+enum class KeptFor : uint8_t {
+  kKernels = 0,   // reads compiled kernels
+  kCompiler = 1,  // writes them, too
+  kModels = 2     // reads and writes models and profiles
+};
+struct KeepOrder {
+  KeptFor who = KeptFor::kKernels;
+  std::string whose;  // kernels are told apart by it
+  auto Fields() { return std::tie(who, whose); }
 };
 
 struct ControlMessage {

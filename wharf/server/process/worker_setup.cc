@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
+#include "wharf/base/sandbox/limits.h"
 #include "wharf/base/sandbox/namespaces.h"
 #include "wharf/server/process/control_codec.h"
 
@@ -23,7 +25,18 @@ absl::StatusOr<WorkerSetup> ReceiveSetup(int control_socket) {
   return setup;
 }
 
-absl::Status Confine(const Configure& configure, const SandboxPolicy& policy, bool keeps_files) {
+std::optional<uint64_t> ProgramMemory(const Configure& configure) {
+  // Of one core: the stacks of 1024 suspendable threads, some local memory, a thread's own stack, OpenBLAS's buffer.
+  constexpr uint64_t kOfACore = uint64_t{192} << 20;
+  if (kSanitized || configure.device != "soft") return std::nullopt;
+  const uint64_t cores = configure.threads > 0 ? static_cast<uint64_t>(configure.threads)
+                                               : std::max(1U, std::thread::hardware_concurrency());
+  return configure.memory_quota + configure.worker_memory + cores * kOfACore;
+}
+
+absl::Status Confine(const Configure& configure, const SandboxPolicy& policy, bool keeps_files,
+                     std::optional<uint64_t> memory) {
+  if (memory) WHARF_RETURN_IF_ERROR(LimitMemory(*memory));
   if (configure.isolated) {
     const FileSystem becomes = keeps_files || kSanitized ? FileSystem::kKept : FileSystem::kEmpty;
     WHARF_RETURN_IF_ERROR(LeaveFileSystem(kFileSystemDescriptor, becomes));

@@ -98,8 +98,6 @@ ServerProcess::ServerProcess(const std::vector<std::string>& options, const std:
                                         "serve",
                                         "--listen",
                                         listen,
-                                        "--device",
-                                        "soft",
                                         "--threads",
                                         "2",
                                         "--status-file",
@@ -109,6 +107,7 @@ ServerProcess::ServerProcess(const std::vector<std::string>& options, const std:
       arguments.insert(arguments.end(), {option, value});
     }
   };
+  add("--device", "soft");
   add("--cache-dir", "");
   add("--hello-timeout", "60s");  // a busy machine takes its time
   arguments.insert(arguments.end(), options.begin(), options.end());

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "wharf/base/log.h"
+#include "wharf/device/soft/driver/make_soft_device.h"
 #include "wharf/offload/client/session_environment.h"
 #include "wharf/offload/partition/cut_planner.h"
 #include "wharf/offload/partition/partitioned_device.h"
@@ -12,7 +13,13 @@
 namespace wharf::server {
 namespace {
 
-absl::StatusOr<std::unique_ptr<device::Device>> MakePartitionedDevice(const device::DeviceOptions& options) {
+absl::StatusOr<std::unique_ptr<device::Device>> MakeSoftDevice(const device::DeviceOptions& options,
+                                                               link::UniqueFd compiler) {
+  return compiler.get() < 0 ? device::MakeSoftDevice(options) : device::MakeSoftDevice(options, compiler.Release());
+}
+
+absl::StatusOr<std::unique_ptr<device::Device>> MakePartitionedDevice(const device::DeviceOptions& options,
+                                                                      link::UniqueFd compiler) {
   const auto variable = [](const char* name) { return offload::EnvironmentVariable(offload::kProgramVariables, name); };
   const std::string policy = variable("PARTITION"), driver = variable("PARTITION_DEVICE");
   if (policy != "local" && policy != "auto") {
@@ -29,7 +36,7 @@ absl::StatusOr<std::unique_ptr<device::Device>> MakePartitionedDevice(const devi
                          }));
   device::DeviceOptions at_same_place = options;  // addresses mean the same on both sides
   at_same_place.arena_base = remote->Arena().base;
-  WHARF_ASSIGN_OR_RETURN(auto local, MakeDevice(driver.empty() ? "auto" : driver, at_same_place));
+  WHARF_ASSIGN_OR_RETURN(auto local, MakeDevice(driver.empty() ? "auto" : driver, at_same_place, std::move(compiler)));
   std::unique_ptr<offload::Placement> placement = std::make_unique<offload::AllLocal>();
   if (policy == "auto") {
     placement = std::make_unique<offload::CutPlanner>([session = &remote->session()] { return session->Link(); });
@@ -40,9 +47,10 @@ absl::StatusOr<std::unique_ptr<device::Device>> MakePartitionedDevice(const devi
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<device::Device>> MakeDevice(const std::string& driver,
-                                                           const device::DeviceOptions& options) {
-  if (driver == kPartitionDriver) return MakePartitionedDevice(options);
-  if (driver == "soft") return device::MakeSoftDevice(options);
+                                                           const device::DeviceOptions& options,
+                                                           link::UniqueFd compiler) {
+  if (driver == kPartitionDriver) return MakePartitionedDevice(options, std::move(compiler));
+  if (driver == "soft") return MakeSoftDevice(options, std::move(compiler));
   absl::StatusOr<std::unique_ptr<device::Device>> gpu = device::MakeCudaDevice(options);
   if (gpu.ok()) return gpu;
   if (driver == "cuda") {
@@ -50,7 +58,7 @@ absl::StatusOr<std::unique_ptr<device::Device>> MakeDevice(const std::string& dr
                        Message(gpu.status()));
   }
   Log(LogLevel::kInfo, "no GPU, using the CPU", {{"why", Message(gpu.status())}});
-  return device::MakeSoftDevice(options);
+  return MakeSoftDevice(options, std::move(compiler));
 }
 
 }  // namespace wharf::server

@@ -5,13 +5,16 @@
 #include <string>
 
 #include "wharf/device/device.h"
+#include "wharf/link/socket.h"
 
 namespace wharf::server {
 
 // `driver`: "soft", "cuda", "auto" (cuda if there is a usable GPU, else soft), or kPartitionDriver: then
 // WHARF_PARTITION_DEVICE says which of these is here, WHARF_PARTITION ("local" or "auto") what runs on it, and the
-// variables of offload::kUpstreamVariables where the rest does. kUnavailable with the reason and what to do.
+// variables of offload::kUpstreamVariables where the rest does. `compiler`: a socket to whoever compiles for a software
+// device, which becomes the device's; -1: this process compiles. kUnavailable with the reason and what to do.
 absl::StatusOr<std::unique_ptr<device::Device>> MakeDevice(const std::string& driver,
-                                                           const device::DeviceOptions& options);
+                                                           const device::DeviceOptions& options,
+                                                           link::UniqueFd compiler);
 
 }  // namespace wharf::server

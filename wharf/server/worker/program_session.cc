@@ -1,5 +1,7 @@
 #include "wharf/server/worker/program_session.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -25,6 +27,12 @@ std::string CleanName(const std::string& name) {
   return clean;
 }
 
+Nanoseconds TimeOf(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return std::chrono::seconds(time.tv_sec) + Nanoseconds(time.tv_nsec);
+}
+
 }  // namespace
 
 ProgramSession::ProgramSession(ProgramSessionConfig config, link::Channel* channel)
@@ -38,6 +46,14 @@ ProgramSession::Phase ProgramSession::CurrentPhase() const {
 bool ProgramSession::Handling() const {
   absl::MutexLock lock(&mutex_);
   return handling_;
+}
+
+Nanoseconds ProgramSession::HandlingTime() {
+  absl::MutexLock lock(&mutex_);
+  if (!handling_) return Nanoseconds::zero();
+  const Nanoseconds now = TimeOf(handler_clock_);
+  if (std::exchange(asked_frame_, frames_) != frames_) asked_at_ = now;
+  return now - asked_at_;
 }
 
 absl::Status ProgramSession::WhyClosed() const {
@@ -67,6 +83,7 @@ absl::Status ProgramSession::OnFrame(const link::FrameHeader& header, std::span<
   {
     absl::MutexLock lock(&mutex_);
     handling_ = true;
+    if (frames_++ == 0) pthread_getcpuclockid(pthread_self(), &handler_clock_);
   }
   offload::Executor* const executor = ExecutorOrNull();
   const absl::Status status =
@@ -105,6 +122,12 @@ absl::Status ProgramSession::AnswerCheck(const offload::Hello& hello) {
 }
 
 absl::Status ProgramSession::Open(const offload::Hello& hello) {
+  if ((hello.features & offload::kFeatureUnsafeReplay) != 0 && !config_.unsafe_replay) {
+    return Refuse(
+        RefusalReason::kNotOffered,
+        "this server has no replay_speculative, which is for comparisons only: use --mode replay, or start it "
+        "with --unsafe-replay");
+  }
   switch (config_.admit ? config_.admit() : Verdict::kAdmitted) {
     case Verdict::kAdmitted:
       break;

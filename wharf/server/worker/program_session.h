@@ -2,6 +2,7 @@
 // device and hands every later frame to an offload::Executor.
 #pragma once
 
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,6 +22,7 @@ struct ProgramSessionConfig {
   wire::ClientCheck check;
   std::string driver;  // of the devices make_device makes
   uint64_t memory_quota = 0;
+  bool unsafe_replay = false;  // is there for who asks for it
   // Called once, on the channel's reader thread, after the client has proved itself; may block.
   std::function<Verdict()> admit;
   // Called at most once, with the quota to use.
@@ -45,6 +47,9 @@ class ProgramSession final : public link::FrameHandler {
   Phase CurrentPhase() const;
   // True while a frame is being handled: then silence is ours, not the peer's.
   bool Handling() const;
+  // Processor time that handling the frame under way has taken, on its thread, since this was asked of it first: of
+  // parsing and compiling, as kernels run on others. Zero if none is. From one thread; costs the others nothing.
+  Nanoseconds HandlingTime();
   // Refuses a peer that has not said Hello, or says Goodbye to one that has; then closes. Waits if the peer does not
   // read, until Stop.
   void End(offload::RefusalReason refusal, const std::string& reason);
@@ -69,6 +74,10 @@ class ProgramSession final : public link::FrameHandler {
   mutable absl::Mutex mutex_;
   Phase phase_ ABSL_GUARDED_BY(mutex_) = Phase::kAwaitingHello;
   bool handling_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t frames_ ABSL_GUARDED_BY(mutex_) = 0;
+  clockid_t handler_clock_ ABSL_GUARDED_BY(mutex_){};  // of the reader thread's processor time
+  uint64_t asked_frame_ ABSL_GUARDED_BY(mutex_) = 0;   // HandlingTime's: the frame, and the clock when it was new
+  Nanoseconds asked_at_ ABSL_GUARDED_BY(mutex_){0};
   bool refused_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status why_closed_ ABSL_GUARDED_BY(mutex_);
   // Made on the reader thread, once; read elsewhere through ExecutorOrNull.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,11 +19,15 @@
 #include "wharf/base/log.h"
 #include "wharf/base/sandbox/policies.h"
 #include "wharf/link/byte_stream.h"
+#include "wharf/link/certificate.h"
 #include "wharf/link/resume/resumable_stream.h"
+#include "wharf/server/keeper/keeper_process.h"
 #include "wharf/server/process/control_codec.h"
 #include "wharf/server/process/worker_setup.h"
+#include "wharf/server/worker/compile_process.h"
 #include "wharf/server/worker/connection_relay.h"
 #include "wharf/server/worker/device_factory.h"
+#include "wharf/server/worker/last_reserve.h"
 #include "wharf/server/worker/model_admission.h"
 #include "wharf/server/worker/program_session.h"
 
@@ -47,9 +52,13 @@ Tls ReadTlsFiles(const Configure& configure) {
 
 class Worker {
  public:
-  // `shares`: null if the device is not shared.
-  Worker(int control, Configure configure, Tls tls, std::shared_ptr<SharedPage> shares)
-      : control_(control), configure_(std::move(configure)), tls_(std::move(tls)), shares_(std::move(shares)) {}
+  // `shares`: null if the device is not shared. `out_of_memory`: ReserveMemoryForTheEnd's.
+  Worker(int control, Configure configure, Tls tls, std::shared_ptr<SharedPage> shares, int out_of_memory)
+      : control_(control),
+        out_of_memory_(out_of_memory),
+        configure_(std::move(configure)),
+        tls_(std::move(tls)),
+        shares_(std::move(shares)) {}
 
   int Serve(const Assign& order, int connection);
   int Probe();
@@ -65,19 +74,22 @@ class Worker {
   void ServeOver(std::unique_ptr<link::ByteStream> stream);
   device::DeviceOptions DeviceOptionsFor(uint64_t quota) const;
   Verdict AskAdmission();
+  absl::StatusOr<std::unique_ptr<device::Device>> MakeSessionDevice(uint64_t quota);
   void Watch();
   int PollTimeoutMs(TimePoint now) const;
   void OnControl();
   void OnResume(const ResumeSession& wish, int connection);
   void OnHangUp(TimePoint now);
+  void OnNoMemory(TimePoint now);
   void ReportWaiting();
   void OnTime(TimePoint now);
   void CheckSilence(TimePoint now);
+  void CheckCompiling(TimePoint now);
   void SayBusy();
   void SayFarewell(offload::RefusalReason refusal, std::string reason, TimePoint now);
   void Finish();
 
-  const int control_;
+  const int control_, out_of_memory_;
   Configure configure_;
   const Tls tls_;
   const std::shared_ptr<SharedPage> shares_;
@@ -89,6 +101,7 @@ class Worker {
   std::unique_ptr<link::Channel> channel_;
   std::unique_ptr<ProgramSession> session_;
   uint64_t id_ = 0;
+  std::string identity_;  // of the client, by its certificate
 
   TimePoint hello_deadline_;
   std::optional<TimePoint> give_up_;      // the watch ends then, whatever the session does
@@ -102,6 +115,7 @@ class Worker {
 
   absl::Mutex mutex_;
   std::optional<Verdict> verdict_ ABSL_GUARDED_BY(mutex_);
+  link::UniqueFd compiler_ ABSL_GUARDED_BY(mutex_);  // comes with it
 };
 
 device::DeviceOptions Worker::DeviceOptionsFor(uint64_t quota) const {
@@ -116,7 +130,7 @@ device::DeviceOptions Worker::DeviceOptionsFor(uint64_t quota) const {
 
 int Worker::Probe() {
   ProbeResult result;
-  const auto device = MakeDevice(configure_.device, DeviceOptionsFor(configure_.memory_quota));
+  const auto device = MakeDevice(configure_.device, DeviceOptionsFor(configure_.memory_quota), link::UniqueFd());
   if (device.ok()) {
     result.driver = (*device)->Properties().driver;
     result.name = (*device)->Properties().name;
@@ -137,11 +151,23 @@ absl::StatusOr<std::unique_ptr<link::ByteStream>> Worker::Secure(int connection)
 
 // Runs on the channel's reader thread; the watching thread takes the answer from the control socket.
 Verdict Worker::AskAdmission() {
-  if (!SendControl(control_, ControlKind::kAskAdmission, offload::Nothing{}).ok()) return Verdict::kDraining;
+  if (!SendControl(control_, ControlKind::kAskAdmission, server::AskAdmission{identity_}).ok())
+    return Verdict::kDraining;
   absl::MutexLock lock(&mutex_);
   mutex_.Await(absl::Condition(
       +[](std::optional<Verdict>* v) { return v->has_value(); }, &verdict_));
   return *verdict_;
+}
+
+// Called after a verdict, so the socket is there.
+absl::StatusOr<std::unique_ptr<device::Device>> Worker::MakeSessionDevice(uint64_t quota) {
+  link::UniqueFd compiler;
+  {
+    absl::MutexLock lock(&mutex_);
+    compiler = std::exchange(compiler_, link::UniqueFd());
+  }
+  if (compiler.get() < 0) return Unavailable("there is no process to compile kernels");
+  return MakeDevice(configure_.device, DeviceOptionsFor(quota), std::move(compiler));
 }
 
 // How the connection begins; a client that says nothing at all is taken for one that will send frames.
@@ -192,6 +218,7 @@ int Worker::Serve(const Assign& order, int connection) {
     Log(LogLevel::kWarning, "TLS failed", {{"session", id_}, {"why", Message(secured.status())}});
     return 0;
   }
+  identity_ = link::PeerIdentity(**secured);
   auto begun = Begin(*std::move(secured));
   const int plain = configure_.tls_certificate.empty() ? watched_ : -1;
   if (begun.ok() && begun->of_split_session) {
@@ -219,8 +246,9 @@ void Worker::ServeOver(std::unique_ptr<link::ByteStream> stream) {
   config.check = TakeCheck(configure_);
   config.driver = configure_.device;
   config.memory_quota = configure_.memory_quota;
+  config.unsafe_replay = configure_.unsafe_replay;
   config.admit = [this] { return AskAdmission(); };
-  config.make_device = [this](uint64_t quota) { return MakeDevice(configure_.device, DeviceOptionsFor(quota)); };
+  config.make_device = [this](uint64_t quota) { return MakeSessionDevice(quota); };
   config.on_closed = [this] {
     const uint64_t one = 1;
     if (write(closed_event_, &one, sizeof(one)) < 0) _exit(1);
@@ -235,12 +263,16 @@ void Worker::ServeOver(std::unique_ptr<link::ByteStream> stream) {
 void Worker::Watch() {
   while (!over_) {
     const bool hung_up = give_up_ || lost_until_;
-    pollfd events[3] = {{closed_event_, POLLIN, 0}, {control_, POLLIN, 0}, {hung_up ? -1 : watched_, POLLRDHUP, 0}};
-    if (poll(events, 3, PollTimeoutMs(Clock::Real().Now())) < 0 && errno != EINTR) return;
+    pollfd events[4] = {{closed_event_, POLLIN, 0},
+                        {control_, POLLIN, 0},
+                        {hung_up ? -1 : watched_, POLLRDHUP, 0},
+                        {farewell_.joinable() ? -1 : out_of_memory_, POLLIN, 0}};
+    if (poll(events, 4, PollTimeoutMs(Clock::Real().Now())) < 0 && errno != EINTR) return;
     if (events[0].revents != 0) return;
     if (events[1].revents != 0) OnControl();
     const TimePoint now = Clock::Real().Now();
     if ((events[2].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) OnHangUp(now);
+    if (events[3].revents != 0) OnNoMemory(now);
     ReportWaiting();
     OnTime(now);
   }
@@ -267,6 +299,7 @@ void Worker::OnControl() {
   }
   if (const auto admission = DecodeControl<Admission>(*message, ControlKind::kAdmission); admission.ok()) {
     absl::MutexLock lock(&mutex_);
+    compiler_.Reset(message->fd);
     verdict_ = admission->verdict;
   } else if (const auto drain = DecodeControl<Drain>(*message, ControlKind::kDrain); drain.ok()) {
     drain_until_ = Clock::Real().Now() + Nanoseconds(drain->grace_ns);
@@ -302,6 +335,15 @@ void Worker::OnHangUp(TimePoint now) {
   }
 }
 
+void Worker::OnNoMemory(TimePoint now) {
+  Log(LogLevel::kWarning, "a session has used up its worker's memory",
+      {{"session", id_}, {"mib", ProgramMemory(configure_).value_or(0) >> 20}});
+  SayFarewell(offload::RefusalReason::kMalformed,
+              "the session has used up the memory that its worker may take for code, messages and queues "
+              "(the server's --worker-memory)",
+              now);
+}
+
 // A session that waits for its client gives way to one that has one.
 void Worker::ReportWaiting() {
   const bool waiting = resumable_ != nullptr && (lost_until_ || resumable_->Resuming());
@@ -324,6 +366,7 @@ void Worker::OnTime(TimePoint now) {
     drain_until_.reset();
     SayFarewell(offload::RefusalReason::kDraining, "the server is shutting down", now);
   }
+  CheckCompiling(now);
   if (phase != ProgramSession::Phase::kRunning || was_waiting_) return;
   CheckSilence(now);
   SayBusy();
@@ -335,6 +378,18 @@ void Worker::SayBusy() {
   const bool busy = session_->Handling();
   if (busy && was_busy_) session_->Ping();
   was_busy_ = busy;
+}
+
+// Code can be made that compilers take hours for.
+void Worker::CheckCompiling(TimePoint now) {
+  const Nanoseconds limit(configure_.compile_limit_ns);
+  if (limit == Nanoseconds::zero() || give_up_ || session_->HandlingTime() < limit) return;
+  Log(LogLevel::kWarning, "an operation takes too long", {{"session", id_}, {"seconds", Seconds(limit)}});
+  SayFarewell(offload::RefusalReason::kMalformed,
+              fmt::format("compiling the program's code takes more than {:g} s of processor time "
+                          "(the server's --compile-limit)",
+                          Seconds(limit)),
+              now);
 }
 
 void Worker::CheckSilence(TimePoint now) {
@@ -416,20 +471,29 @@ int RunWorker(int control_socket) {
     return 2;
   }
   Configure configure = std::exchange(setup->configure, {});
+  if (configure.role == WorkerRole::kKeepsFiles || configure.role == WorkerRole::kKeepsModels) {
+    return RunKeeper(control_socket, configure);
+  }
+  if (configure.role == WorkerRole::kCompiles) return RunCompiler(control_socket, configure);
+  prctl(PR_SET_NAME, "wharf-worker", 0, 0, 0);  // for who looks at processes
   // No file is opened from here on.
   Tls tls = ReadTlsFiles(configure);
   device::ReadMachineForSoftDevices();
+  const int out_of_memory = ReserveMemoryForTheEnd();
+  const std::optional<uint64_t> memory = ProgramMemory(configure);
   const bool keeps_files = configure.device != "soft";
-  if (const absl::Status confined = Confine(configure, PolicyFor(configure.device), keeps_files); !confined.ok()) {
+  if (const absl::Status confined = Confine(configure, PolicyFor(configure.device), keeps_files, memory);
+      !confined.ok()) {
     Log(LogLevel::kError, "a worker that cannot be confined serves nobody", {{"why", Message(confined)}});
     return 3;
   }
   const absl::StatusOr<ControlMessage> order = ReceiveControl(control_socket);
   if (!order.ok()) return 0;  // a spare that is no longer wanted
-  Worker worker(control_socket, std::exchange(configure, {}), std::move(tls), setup->shares);
+  Worker worker(control_socket, std::exchange(configure, {}), std::move(tls), setup->shares, out_of_memory);
   if (order->kind == ControlKind::kProbe) return worker.Probe();
   const absl::StatusOr<Assign> assign = DecodeControl<Assign>(*order, ControlKind::kAssign);
   if (!assign.ok() || order->fd < 0) return 0;
+  SendControlBytes(control_socket, ControlKind::kTaken, {}).IgnoreError();
   return worker.Serve(*assign, order->fd);
 }
 

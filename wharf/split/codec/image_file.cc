@@ -136,6 +136,13 @@ absl::StatusOr<Image> ReadImage(std::span<const std::byte> file) {
   return InvalidArgument("no PNG, JPEG or binary PNM");
 }
 
+std::string ConversionOf(std::span<const std::byte> file) {
+  constexpr size_t kDepth = 24;  // its place in a PNG's header
+  const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+  if (IsPng(text)) return text.size() > kDepth && text[kDepth] == 16 ? "its 16 bits a channel become 8" : "";
+  return IsJpeg(text) && IsOfInks(file) ? "its four inks (CMYK) become red, green, blue" : "";
+}
+
 Image WithChannels(Image image, int channels) {
   if (image.channels == channels) return image;
   Image changed{image.width, image.height, channels, {}};

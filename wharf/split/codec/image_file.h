@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "wharf/base/status.h"
@@ -20,6 +21,10 @@ bool IsImage(std::span<const std::byte> file);
 // As red, green, blue of a byte each, transparent parts on black. Safe on hostile bytes: what claims to have more than
 // kMaxImagePixels is refused before memory is taken for it. kInvalidArgument: none of those, damaged, or too large.
 absl::StatusOr<Image> ReadImage(std::span<const std::byte> file);
+
+// What ReadImage makes another of, for people: "its four inks (CMYK) become red, green, blue"; "" if there is nothing
+// to say.
+std::string ConversionOf(std::span<const std::byte> file);
 
 // Grey as BT.601 weighs colours; the same grey in all of three. REQUIRES: 1 or 3.
 Image WithChannels(Image image, int channels);

@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 #include <png.h>
 #include <rapidcheck/gtest.h>
+#include <turbojpeg.h>
 
+#include <array>
 #include <cstring>
+#include <map>
+#include <memory>
 #include <string>
 
 namespace wharf::split {
@@ -82,6 +86,14 @@ TEST(ReadImage, RefusesWhatIsNone) {
   EXPECT_FALSE(IsImage(Bytes("\x93NUMPY")));
 }
 
+TEST(ConversionOf, SaysWhatAPngLoses) {
+  std::string header("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\1\0\0\0\1\x10\0", 26);  // 16 bits, grey
+  EXPECT_EQ(ConversionOf(std::as_bytes(std::span(header))), "its 16 bits a channel become 8");
+  header[24] = 8;
+  EXPECT_EQ(ConversionOf(std::as_bytes(std::span(header))), "");
+  EXPECT_EQ(ConversionOf(std::as_bytes(std::span(header).first(8))), "");
+}
+
 TEST(Resized, TheSameSizeIsTheSamePicture) {
   const Image image = Colourful(13, 7);
   EXPECT_EQ(Resized(image, 13, 7), image);
@@ -115,6 +127,28 @@ TEST(WithChannels, WeighsColours) {
   const Image image{3, 1, 3, {255, 0, 0, 0, 255, 0, 0, 0, 255}};
   EXPECT_THAT(WithChannels(image, 1).pixels, ElementsAre(76, 150, 29));
   EXPECT_EQ(WithChannels(image, 3), image);
+}
+
+// Of printers: cyan, magenta, yellow and black, 255 is no ink.
+TEST(ReadImage, TakesJpegsOfFourInks) {
+  constexpr int kSide = 16;
+  for (const auto& [inks, light] :
+       std::map<std::array<uint8_t, 4>, std::array<int, 3>>{{{255, 255, 255, 255}, {255, 255, 255}},
+                                                            {{255, 0, 0, 255}, {255, 0, 0}},
+                                                            {{255, 255, 255, 64}, {64, 64, 64}}}) {
+    std::vector<uint8_t> pixels;
+    for (int i = 0; i < kSide * kSide; ++i) pixels.insert(pixels.end(), inks.begin(), inks.end());
+    const std::unique_ptr<void, int (*)(tjhandle)> handle(tjInitCompress(), tjDestroy);
+    unsigned char* jpeg = nullptr;
+    unsigned long size = 0;  // NOLINT(google-runtime-int): the library's type
+    ASSERT_EQ(tjCompress2(handle.get(), pixels.data(), kSide, 0, kSide, TJPF_CMYK, &jpeg, &size, TJSAMP_444, 95, 0), 0);
+    EXPECT_EQ(ConversionOf(std::as_bytes(std::span(jpeg, size))), "its four inks (CMYK) become red, green, blue");
+    const auto read = ReadImage(std::as_bytes(std::span(jpeg, size)));
+    tjFree(jpeg);
+    ASSERT_TRUE(read.ok()) << read.status();
+    ASSERT_EQ(read->channels, 3);
+    for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(read->pixels[i], light[i], 3);
+  }
 }
 
 TEST(Pixels, LieAsTheTensorWants) {

@@ -9,8 +9,42 @@ namespace {
 
 using Handle = std::unique_ptr<void, int (*)(tjhandle)>;
 
-const unsigned char* Bytes(std::span<const std::byte> bytes) {
+const unsigned char* Unsigned(std::span<const std::byte> bytes) {
   return reinterpret_cast<const unsigned char*>(bytes.data());
+}
+
+struct JpegHeader {
+  ImageSize size;
+  int colours = 0;  // a TJCS
+};
+
+absl::StatusOr<JpegHeader> ReadHeader(std::span<const std::byte> jpeg) {
+  const Handle handle(tjInitDecompress(), tjDestroy);
+  JpegHeader header;
+  ImageSize& size = header.size;
+  int sampling = 0;
+  if (tjDecompressHeader3(handle.get(), Unsigned(jpeg), jpeg.size(), &size.width, &size.height, &sampling,
+                          &header.colours) != 0) {
+    return InvalidArgument("not a JPEG: {}", tjGetErrorStr2(handle.get()));
+  }
+  if (size.width < 1 || size.height < 1) return InvalidArgument("not a JPEG: it ends within its header");
+  if (int64_t{size.width} * size.height > kMaxImagePixels) {
+    return InvalidArgument("an image of {} x {} pixels is too large", size.width, size.height);
+  }
+  return header;
+}
+
+// Pixels of cyan, magenta, yellow and black in red, green and blue. They are stored as all programs that write such
+// JPEGs do: 255 is no ink.
+std::vector<uint8_t> FromInks(std::span<const uint8_t> inks) {
+  std::vector<uint8_t> pixels;
+  pixels.reserve(inks.size() / 4 * 3);
+  for (size_t i = 0; i + 3 < inks.size(); i += 4) {
+    for (size_t colour = 0; colour < 3; ++colour) {
+      pixels.push_back(static_cast<uint8_t>((inks[i + colour] * inks[i + 3] + 127) / 255));
+    }
+  }
+  return pixels;
 }
 
 }  // namespace
@@ -34,30 +68,32 @@ absl::StatusOr<std::vector<std::byte>> EncodeJpeg(const Image& image, int qualit
 }
 
 absl::StatusOr<ImageSize> JpegSize(std::span<const std::byte> jpeg) {
-  const Handle handle(tjInitDecompress(), tjDestroy);
-  ImageSize size;
-  int sampling = 0, colours = 0;
-  if (tjDecompressHeader3(handle.get(), Bytes(jpeg), jpeg.size(), &size.width, &size.height, &sampling, &colours) !=
-      0) {
-    return InvalidArgument("not a JPEG: {}", tjGetErrorStr2(handle.get()));
-  }
-  if (size.width < 1 || size.height < 1) return InvalidArgument("not a JPEG: it ends within its header");
-  if (int64_t{size.width} * size.height > kMaxImagePixels) {
-    return InvalidArgument("an image of {} x {} pixels is too large", size.width, size.height);
-  }
-  return size;
+  WHARF_ASSIGN_OR_RETURN(const JpegHeader header, ReadHeader(jpeg));
+  return header.size;
+}
+
+bool IsOfInks(std::span<const std::byte> jpeg) {
+  const auto header = ReadHeader(jpeg);
+  return header.ok() && (header->colours == TJCS_CMYK || header->colours == TJCS_YCCK);
 }
 
 absl::StatusOr<Image> DecodeJpeg(std::span<const std::byte> jpeg, int channels) {
-  WHARF_ASSIGN_OR_RETURN(const ImageSize size, JpegSize(jpeg));
+  WHARF_ASSIGN_OR_RETURN(const JpegHeader header, ReadHeader(jpeg));
+  const ImageSize size = header.size;
+  const bool inks = header.colours == TJCS_CMYK || header.colours == TJCS_YCCK;
+  if (inks && channels != 3) return InvalidArgument("a JPEG of four inks where shades of grey are wanted");
   Image image{size.width, size.height, channels, {}};
-  image.pixels.resize(static_cast<size_t>(size.width) * size.height * channels);
+  image.pixels.resize(static_cast<size_t>(size.width) * size.height * (inks ? 4 : channels));
   const Handle handle(tjInitDecompress(), tjDestroy);
   constexpr int kFlags = TJFLAG_LIMITSCANS | TJFLAG_STOPONWARNING;
-  if (tjDecompress2(handle.get(), Bytes(jpeg), jpeg.size(), image.pixels.data(), size.width, 0, size.height,
-                    channels == 1 ? TJPF_GRAY : TJPF_RGB, kFlags) != 0) {
+  if (tjDecompress2(handle.get(), Unsigned(jpeg), jpeg.size(), image.pixels.data(), size.width, 0, size.height,
+                    inks            ? TJPF_CMYK
+                    : channels == 1 ? TJPF_GRAY
+                                    : TJPF_RGB,
+                    kFlags) != 0) {
     return InvalidArgument("a damaged JPEG: {}", tjGetErrorStr2(handle.get()));
   }
+  if (inks) image.pixels = FromInks(image.pixels);
   return image;
 }
 

@@ -28,6 +28,8 @@ struct ImageSize {
 };
 // What the file says of itself. kInvalidArgument: no JPEG, or larger than kMaxImagePixels.
 absl::StatusOr<ImageSize> JpegSize(std::span<const std::byte> jpeg);
+// Whether it is of four inks (CMYK), as for printing: not if it is no JPEG.
+bool IsOfInks(std::span<const std::byte> jpeg);
 // Whatever colours it has, as `channels` of them (1 or 3). Safe on hostile bytes: it takes memory for the size above
 // and gives up on files of very many scans. kInvalidArgument: as above, or damaged.
 absl::StatusOr<Image> DecodeJpeg(std::span<const std::byte> jpeg, int channels);

@@ -3,6 +3,7 @@
 // with.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,18 +30,24 @@ struct MeasuredOperator {
   friend bool operator==(const MeasuredOperator&, const MeasuredOperator&) = default;
 };
 
+inline constexpr double kMuchNoise = 0.25;
+
 struct MachineProfile {
   std::string model, model_hash;  // for people; SHA-256 of the model's file, 64 hexadecimal digits
   Machine machine;
-  double time_scale = 1;  // by which all times were multiplied after they were measured
-  double whole_ms = 0;    // one inference, whole
-  double waited = 0;      // of the time that measuring wanted a processor, the part in which others had it
+  double time_scale = 1;    // by which all times were multiplied after they were measured
+  double whole_ms = 0;      // one inference, whole
+  double noise = 0;         // how far above the shortest times seen those are that are given, by time: 0.1 is 10 %
+  int64_t measured_at = 0;  // seconds since 1970; 0: not known
+  double waited = 0;        // of the time that measuring wanted a processor, the part in which others had it
   std::vector<MeasuredOperator> operators;  // in the order of ModelOperators, with input and output, which take no time
   friend bool operator==(const MachineProfile&, const MachineProfile&) = default;
 
   double SumMs() const;
   // Of the fits, weighted by the operators' time.
   double MeanFitError() const;
+  // Times that a quiet machine would hardly give: not to be kept for long.
+  bool Doubtful() const { return noise > kMuchNoise; }
   // As a machine that takes `factor` times as long. REQUIRES: factor > 0 and finite.
   MachineProfile Scaled(double factor) const;
 };

@@ -11,11 +11,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kFormat = "wharf-machine-profile/2";
-constexpr size_t kMaxName = 1024, kMaxOperators = 20'000, kHashDigits = 64;
+constexpr const char* kFormat = "wharf-machine-profile/3";
+constexpr size_t kMaxName = 1024, kHashDigits = 64;
 // As deep as the objects of operators, in their array, in the one of everything.
 constexpr JsonLimits kLimits{size_t{4} << 20, 3};
-constexpr int kMaxThreads = 1 << 16, kMaxRows = 1 << 20;
+constexpr double kLastSecond = 1e11;  // since 1970
+constexpr int kMaxThreads = 1 << 16;
 
 // An object whose every member is asked for once.
 class Reader {
@@ -80,7 +81,7 @@ absl::StatusOr<MeasuredOperator> ParseOperator(const json& object, size_t index)
 
 absl::StatusOr<MachineProfile> Parse(const json& object) {
   const Reader reader(object, "the profile");
-  WHARF_RETURN_IF_ERROR(reader.Check(10));
+  WHARF_RETURN_IF_ERROR(reader.Check(12));
   WHARF_ASSIGN_OR_RETURN(const std::string format, reader.Text("format"));
   if (format != kFormat) return InvalidArgument("the format is {}, not {}", format, kFormat);
   MachineProfile profile;
@@ -97,6 +98,10 @@ absl::StatusOr<MachineProfile> Parse(const json& object) {
   if (profile.time_scale == 0) return InvalidArgument("\"time_scale\" is 0");
   WHARF_ASSIGN_OR_RETURN(profile.whole_ms, reader.Number("whole_ms"));
   WHARF_ASSIGN_OR_RETURN(profile.waited, reader.Number("waited"));
+  WHARF_ASSIGN_OR_RETURN(profile.noise, reader.Number("noise"));
+  WHARF_ASSIGN_OR_RETURN(const double measured_at, reader.Number("measured_at"));
+  if (measured_at > kLastSecond) return InvalidArgument("\"measured_at\" of the profile is no time");
+  profile.measured_at = static_cast<int64_t>(measured_at);
   WHARF_ASSIGN_OR_RETURN(const json* operators, reader.Array("operators"));
   if (operators->size() > kMaxOperators) return InvalidArgument("more than {} operators", kMaxOperators);
   for (const json& one : *operators) {
@@ -127,6 +132,8 @@ std::string ToJson(const MachineProfile& profile) {
                        {"time_scale", profile.time_scale},
                        {"whole_ms", profile.whole_ms},
                        {"waited", profile.waited},
+                       {"noise", profile.noise},
+                       {"measured_at", profile.measured_at},
                        {"operators", std::move(operators)}};
   return object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }

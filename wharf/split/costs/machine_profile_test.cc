@@ -79,6 +79,8 @@ RC_GTEST_PROP(MachineProfile, ComesBackFromItsText, ()) {
   MachineProfile profile = Measured(ms());
   profile.time_scale = 1 + ms();
   profile.waited = ms();
+  profile.noise = ms();
+  profile.measured_at = *rc::gen::inRange<int64_t>(0, 1LL << 36);
   profile.machine.threads = *rc::gen::inRange(1, 1000);
   const int operators = *rc::gen::inRange(0, 20);
   for (int i = 0; i < operators; ++i) {
@@ -93,7 +95,7 @@ TEST(MachineProfile, RefusesWhatIsNotExactlyAProfile) {
   const std::string good = ToJson(Measured(2));
   ASSERT_EQ(CodeOf(good), StatusCode::kOk);
   for (const auto& [what, by] : std::vector<std::pair<std::string, std::string>>{
-           {"profile/2", "profile/1"},
+           {"profile/3", "profile/2"},
            {"\"cpu\":\"a CPU\"", "\"cpu\":7"},
            {"\"cpu\":\"a CPU\",", ""},
            {"\"cpu\":", "\"more\":1,\"cpu\":"},
@@ -108,6 +110,8 @@ TEST(MachineProfile, RefusesWhatIsNotExactlyAProfile) {
            {"\"row_ms\":0.25", "\"row_ms\":null"},
            {"\"time_scale\":1.0", "\"time_scale\":0"},
            {"\"waited\":0.0", "\"waited\":-1"},
+           {"\"noise\":0.0", "\"noise\":-1"},
+           {"\"measured_at\":0", "\"measured_at\":1e12"},
            {"\"threads\":2", "\"threads\":0"},
            {"\"operators\":[", "\"operators\":[7,"},
            {std::string(64, 'a'), std::string(63, 'a') + "g"},

@@ -11,9 +11,6 @@
 namespace wharf::split {
 namespace {
 
-constexpr size_t kMaxOperators = 20'000;
-constexpr int kMaxRows = 1 << 20;
-
 absl::Status ValidateOperator(const Profile& profile, int index) {
   const ProfiledOperator& one = profile.operators[index];
   const graph::Operator& op = one.op;

@@ -14,6 +14,10 @@
 
 namespace wharf::split {
 
+// What is taken of a profile that somebody else wrote.
+inline constexpr size_t kMaxOperators = 20'000;
+inline constexpr int kMaxRows = 1 << 20;  // of an operator
+
 enum Side { kDevice = 0, kServer = 1 };
 inline constexpr std::array<Side, 2> kSides = {kDevice, kServer};
 inline Side Other(Side side) { return side == kDevice ? kServer : kDevice; }

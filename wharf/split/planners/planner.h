@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,6 +15,9 @@
 
 namespace wharf::split {
 
+// Raised whenever planners may make other plans of the same question: plans that were kept are made anew.
+inline constexpr int kPlannerVersion = 1;
+
 struct PlannerOptions {
   uint64_t seed = 1;
   // Of the searching planners: operators walked while evaluating plans, for each plan asked for. A few nanoseconds
@@ -22,6 +26,9 @@ struct PlannerOptions {
   bool bands = true;  // of intra-dp: plans may have layouts
   // Of loss-de: outputs larger than the model's input are not sent (the papers' constraint on transmission).
   bool small_outputs_only = true;
+  // Of a sweep: called now and then with the share of the work that is done, rising. False: makes the best of what it
+  // has. Null: it goes on.
+  std::function<bool(double share)> go_on;
 };
 
 // Not thread-safe. Deterministic: the same questions in the same order get the same answers.

@@ -65,6 +65,11 @@ IntraDpPlanner::Found IntraDpPlanner::Make(const Parted& parted) {
   return found;
 }
 
+bool IntraDpPlanner::GoesOn(double share) {
+  stopped_ = stopped_ || (options_.go_on != nullptr && !options_.go_on(share));
+  return !stopped_;
+}
+
 std::vector<IntraDpPlanner::Found> IntraDpPlanner::PartSegments(const Question& question, bool in_bands) {
   std::vector<CutSearch::Segment> segments;
   search_.Use(nullptr);
@@ -77,6 +82,7 @@ std::vector<IntraDpPlanner::Found> IntraDpPlanner::PartSegments(const Question& 
   std::vector<Found> best(question.rates.size());
   std::vector<Parted> how(question.rates.size());
   for (const CutSearch::Segment& segment : segments) {
+    if (!GoesOn(0.2)) break;
     for (int eighths = 1; eighths < 8; ++eighths) {
       for (const int bands : kBandsOfSegment) {
         if (bands > 0 && !in_bands) continue;
@@ -293,16 +299,20 @@ std::vector<Plan> IntraDpPlanner::Sweep(const Link& link, const std::vector<doub
   const Question question{link, bytes_per_ms, objective};
   const size_t count = bytes_per_ms.size();
   std::vector<Found> best(count);
+  // Four passes over all rates that take about as long as each other, and the sections, which take as long as one.
+  const double steps = 5.0 * static_cast<double>(count);
+  size_t done = 0;
   for (size_t i = 0; i < count; ++i) {
     Ask(question, i);
-    best[i].cuts = Solve(bytes_per_ms[i] > 0 ? options_.budget / 4 : 0);
+    best[i].cuts = Solve(bytes_per_ms[i] > 0 && GoesOn(static_cast<double>(++done) / steps) ? options_.budget / 4 : 0);
   }
   using Layouts = std::vector<std::shared_ptr<LaidOut>>;
   const bool in_bands = options_.bands && BandsReadAlike(graph_);
   const Layouts layouts = in_bands ? ChooseLayouts(question, best) : Layouts();
   const std::vector<Found> parted = PartSegments(question, in_bands);
+  done += count;
   const auto improve = [&](size_t i, const auto& how) {
-    if (bytes_per_ms[i] <= 0) return;
+    if (bytes_per_ms[i] <= 0 || !GoesOn(static_cast<double>(++done) / steps)) return;
     Ask(question, i);
     how(best[i]);
   };

@@ -63,7 +63,11 @@ class IntraDpPlanner final : public Planner {
   Plan BestPlan(const Found& found, const Link& link, const Objective& objective);
 
   const RowGraph& graph_;
+  // False: whoever asked wants no more, from the first time on.
+  bool GoesOn(double share);
+
   const PlannerOptions options_;
+  bool stopped_ = false;
   CutSearch search_;
   LayerCutter cutter_;
   Evaluator evaluator_;

@@ -8,19 +8,16 @@
 #include <fstream>
 #include <random>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "wharf/base/log.h"
+#include "wharf/split/profiler/noise.h"
 #include "wharf/split/row_graph.h"
 
 namespace wharf::split {
 namespace {
 
 constexpr size_t kRowCounts = 5;  // at most, of MeasuredRows
-
-double Median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 // Of this process's threads, since it was made.
 class ProcessorTime {
@@ -63,21 +60,38 @@ class Measuring {
 
   absl::StatusOr<MachineProfile> Run(const exec::TensorPtr& input) {
     held_[program_.Graph().inputs[0]] = input;
-    const TimePoint start = clock_.Now();
-    for (int round = 0; round <= options_.rounds; ++round) {
-      if (round > 1 && options_.enough > Nanoseconds{0} && clock_.Now() - start >= options_.enough) break;
-      WHARF_RETURN_IF_ERROR(RunRound(input));
-      if (round > 0) continue;
-      whole_.clear();
-      for (auto& of_counts : times_) of_counts = {};
+    WHARF_RETURN_IF_ERROR(RunRound(input));
+    whole_.clear();
+    for (auto& of_counts : times_) of_counts = {};
+    WHARF_RETURN_IF_ERROR(RunRounds(input, options_.rounds));
+    if (NoiseNow() > kMuchNoise) {  // others only ever make times longer
+      WHARF_RETURN_IF_ERROR(RunRounds(input, 2 * options_.rounds));
+      quantile_ = kLowerQuartile;
     }
     MachineProfile profile;
-    profile.whole_ms = Median(whole_);
+    profile.noise = NoiseNow();
+    profile.whole_ms = Quantile(whole_, quantile_);
     for (int op = 0; op < rows_.Size(); ++op) profile.operators.push_back(Summary(op));
     return profile;
   }
 
  private:
+  absl::Status RunRounds(const exec::TensorPtr& input, int rounds) {
+    const TimePoint start = clock_.Now();
+    for (int round = 0; round < rounds; ++round) {
+      if (round > 0 && options_.enough > Nanoseconds{0} && clock_.Now() - start >= options_.enough) break;
+      WHARF_RETURN_IF_ERROR(RunRound(input));
+    }
+    return absl::OkStatus();
+  }
+
+  // How far the times taken are above the shortest, of all operators with all rows.
+  double NoiseNow() const {
+    Noise noise;
+    for (const auto& of_counts : times_) noise.Add(of_counts[0], quantile_);
+    return noise.Share();
+  }
+
   static Profile Untimed(const ModelOperators& operators) {
     Profile profile;
     for (const graph::Operator& op : operators.operators) profile.operators.push_back({op, {}});
@@ -136,7 +150,9 @@ class Measuring {
     MeasuredOperator measured{operators_.operators[op].name, rows_.Rows(op), 0, {}, 0};
     if (op == 0 || op == rows_.Output()) return measured;
     std::vector<RowTime> medians;
-    for (const int count : MeasuredRows(measured.rows)) medians.push_back({count, Median(times_[op][medians.size()])});
+    for (const int count : MeasuredRows(measured.rows)) {
+      medians.push_back({count, Quantile(times_[op][medians.size()], quantile_)});
+    }
     measured.full_ms = medians.front().ms;
     measured.slice = FitSlices(medians);
     for (const RowTime& one : medians) {
@@ -152,6 +168,7 @@ class Measuring {
   const Clock& clock_;
   const ProfilerOptions options_;
   const RowGraph rows_;
+  double quantile_ = kMedian;                                       // of the times seen, which is taken
   std::vector<exec::TensorPtr> held_;                               // of each value that operators read, all rows
   std::vector<double> whole_;                                       // ms, by round
   std::vector<std::array<std::vector<double>, kRowCounts>> times_;  // ms, by operator, row count and round
@@ -207,7 +224,10 @@ absl::StatusOr<MachineProfile> MeasureModel(const exec::Program& program, const 
 
 absl::StatusOr<MachineProfile> FindOrMeasure(const Subject& subject, const Machine& machine, const ProfileCache& cache,
                                              const Clock& clock, const ProfilerOptions& options) {
+  constexpr int64_t kDoubtfulSeconds = 60;  // or everybody who comes to a busy machine would make it busier
   auto found = cache.Find(subject.hash, machine);
+  const int64_t now = absl::ToUnixSeconds(absl::Now());
+  if (found && found->Doubtful() && std::abs(now - found->measured_at) > kDoubtfulSeconds) found.reset();
   if (found && !options.again && CheckFits(subject.operators, *found, "cache").ok()) {
     found->model = subject.name;  // under whatever name it was measured
     return *std::move(found);
@@ -217,6 +237,11 @@ absl::StatusOr<MachineProfile> FindOrMeasure(const Subject& subject, const Machi
   WHARF_ASSIGN_OR_RETURN(const exec::TensorPtr input, SampleInput(subject.engine, graph.Type(graph.inputs[0])));
   WHARF_ASSIGN_OR_RETURN(MachineProfile profile,
                          MeasureModel(subject.program, subject.operators, input, clock, options));
+  if (profile.Doubtful() && options.cpu_clock != nullptr) {
+    WHARF_ASSIGN_OR_RETURN(profile,
+                           MeasureModel(subject.program, subject.operators, input, *options.cpu_clock, options));
+  }
+  profile.measured_at = now;
   profile.waited = processor.Waited();
   profile.model = subject.name;
   profile.model_hash = subject.hash;

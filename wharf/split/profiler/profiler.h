@@ -16,10 +16,15 @@ namespace wharf::split {
 using GoOn = std::function<absl::Status()>;
 
 struct ProfilerOptions {
-  int rounds = 9;         // every time is the median of as many; one more comes first and is not counted
-  bool again = false;     // FindOrMeasure: even if the cache has a profile
-  Nanoseconds enough{0};  // not 0: after so long no other round begins, if there is one that counts
-  GoOn go_on;             // asked before every operator; null: it goes on
+  int rounds = 9;      // every time is the median of as many; one more comes first and is not counted. Where
+                       // that is far above the shortest, the lower quartile of three times as many
+  bool again = false;  // FindOrMeasure: even if the cache has a profile
+  Nanoseconds enough{
+      0};  // not 0: after so long, or twice that where it is noisy, no other round begins, if there is one that counts
+  // Of what this process computes, where that is how long it takes on a quiet machine: one thread of a CPU.
+  // FindOrMeasure measures by it where others disturb too much. Null: it never does.
+  const Clock* cpu_clock = nullptr;
+  GoOn go_on;  // asked before every operator; null: it goes on
 };
 
 // The row counts an operator of `rows` rows is measured at: all, 1/2, 1/4, 1/8, one; each once, falling.
@@ -52,7 +57,7 @@ struct Subject {
 };
 
 // The model's profile on this machine: as it was measured before, or measured now and put into the cache, unless that
-// fails, which is logged.
+// fails, which is logged. Doubtful ones (MachineProfile::Doubtful) are used again for a minute.
 absl::StatusOr<MachineProfile> FindOrMeasure(const Subject& subject, const Machine& machine, const ProfileCache& cache,
                                              const Clock& clock, const ProfilerOptions& options);
 

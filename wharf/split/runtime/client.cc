@@ -1,5 +1,8 @@
 #include "wharf/split/runtime/client.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -9,11 +12,13 @@
 #include "absl/time/time.h"
 #include "wharf/split/profiler/profiler.h"
 #include "wharf/split/runtime/measure_codings.h"
+#include "wharf/split/runtime/plan_cache.h"
 
 namespace wharf::split {
 namespace {
 
 constexpr const char* kDeviceOnly = "device-only";
+constexpr const char* kAtOnce = "dsccs";  // who plans in moments
 
 // Trying again does not help.
 bool IsFinal(const absl::Status& why) {
@@ -49,8 +54,9 @@ SplitClient::~SplitClient() {
     ending_ = true;
     link = std::exchange(server_, nullptr);
   }
+  if (link != nullptr) link->Leave();  // first: the server need not wait for our threads
   if (reconnecting_.joinable()) reconnecting_.join();
-  if (link != nullptr) link->Leave();
+  if (planner_.joinable()) planner_.join();
   // A link that ends says so to the session, on its own thread: it must not be destroyed under the mutex.
   link.reset();
   last_link_.reset();
@@ -67,8 +73,11 @@ absl::StatusOr<std::unique_ptr<SplitClient>> SplitClient::Open(std::vector<std::
 absl::Status SplitClient::Start() {
   if (options_.planner == kDeviceOnly) return MakePlans(Untimed(model_->Operators()));
   WHARF_RETURN_IF_ERROR(Sample().status());  // whoever has no input for the model need not connect
+  Say("connecting, and sending the model if the server does not have it", -1);
   WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<ServerConnection> link, DialOnce());
+  Say("waiting for the server's profile of the model", -1);
   WHARF_ASSIGN_OR_RETURN(const std::string machine, link->AskMachine());
+  Say("looking for this machine's profile of the model, or measuring it", -1);
   WHARF_ASSIGN_OR_RETURN(Profile profile, options_.profile(*model_, machine));
   WHARF_RETURN_IF_ERROR(MakePlans(std::move(profile)));
   {
@@ -79,9 +88,73 @@ absl::Status SplitClient::Start() {
   return absl::OkStatus();
 }
 
+void SplitClient::Say(const std::string& what, double share) const {
+  if (options_.progress != nullptr) options_.progress(what, share);
+}
+
 absl::Status SplitClient::MakePlans(Profile profile) {
   WHARF_RETURN_IF_ERROR(Validate(profile));
   if (profile.Size() != model_->View().rows.Size()) return InvalidArgument("the profile is of another model");
+  WHARF_ASSIGN_OR_RETURN(const PlanningOptions planning, Question());
+  const bool searches = planning.plans.empty() && planning.planner != kDeviceOnly && planning.planner != "server-only";
+  if (!searches || !options_.plan_in_background || planning.planner == kAtOnce) {
+    WHARF_ASSIGN_OR_RETURN(plans_, Planned(profile, planning));
+    return absl::OkStatus();
+  }
+  PlanningOptions at_once = planning;
+  at_once.planner = kAtOnce;
+  WHARF_ASSIGN_OR_RETURN(plans_, Planned(profile, at_once));
+  absl::MutexLock lock(&mutex_);
+  planning_ = true;
+  planner_ = std::thread([this, profile = std::move(profile), planning] {
+    // Inferences come first.
+    const auto thread = static_cast<id_t>(gettid());
+    setpriority(PRIO_PROCESS, thread, getpriority(PRIO_PROCESS, thread) + 5);
+    auto made = Planned(profile, planning);
+    absl::MutexLock lock(&mutex_);
+    if (made.ok()) better_ = *std::move(made);
+    planning_ = false;
+  });
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<EncodedPlans>> SplitClient::Planned(const Profile& profile, PlanningOptions planning) {
+  const PlanCache kept(options_.planner == kDeviceOnly ? "" : options_.cache_directory, profile, planning);
+  planning.kept = &kept;
+  const std::string what = "planning (" + planning.planner + ")";
+  planning.go_on = [&](double share) {
+    Say(what, share);
+    absl::MutexLock lock(&mutex_);
+    return !ending_;
+  };
+  return EncodedPlans::Make(profile, planning);
+}
+
+bool SplitClient::Planning() const {
+  absl::MutexLock lock(&mutex_);
+  return planning_;
+}
+
+void SplitClient::AwaitPlans() {
+  absl::MutexLock lock(&mutex_);
+  const auto done = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return !planning_; };
+  mutex_.Await(absl::Condition(&done));
+}
+
+void SplitClient::TakeBetterPlans() {
+  std::unique_ptr<EncodedPlans> better;
+  {
+    absl::MutexLock lock(&mutex_);
+    better = std::move(better_);
+  }
+  if (better == nullptr) return;
+  better->TakeOver(*plans_);
+  first_plan_ += static_cast<uint32_t>(Plans().size());
+  plans_ = std::move(better);
+  steps_.clear();
+}
+
+absl::StatusOr<PlanningOptions> SplitClient::Question() {
   const link::LinkEstimate estimate = estimator_.Estimate();
   if (estimate.round_trip > Nanoseconds::zero()) link_.round_trip_ms = Milliseconds(estimate.round_trip);
   PlanningOptions planning;
@@ -98,8 +171,7 @@ absl::Status SplitClient::MakePlans(Profile profile) {
     // One of the two machines is the slow one, whichever way rows go.
     for (auto& [coding, cost] : planning.costs) cost.ms_per_byte *= (1 + options_.slow_down.Factor()) / 2;
   }
-  WHARF_ASSIGN_OR_RETURN(plans_, EncodedPlans::Make(std::move(profile), planning));
-  return absl::OkStatus();
+  return planning;
 }
 
 absl::StatusOr<exec::TensorPtr> SplitClient::Sample() const {
@@ -123,7 +195,10 @@ absl::StatusOr<std::shared_ptr<ServerConnection>> SplitClient::DialOnce() {
     absl::MutexLock lock(&mutex_);
     lost_ = true;
   };
-  return ServerConnection::Open(std::move(stream), std::move(config));
+  WHARF_ASSIGN_OR_RETURN(std::shared_ptr<ServerConnection> link,
+                         ServerConnection::Open(std::move(stream), std::move(config)));
+  if (options_.connected != nullptr) options_.connected(link);
+  return link;
 }
 
 bool SplitClient::AwaitLoss() {
@@ -216,7 +291,7 @@ absl::Status SplitClient::RunTogether(const std::shared_ptr<ServerConnection>& l
                                       const std::shared_ptr<Recorder>& recorder, RowStore& store) {
   WHARF_ASSIGN_OR_RETURN(const SideSteps* const steps, StepsOf(report_.plan));
   WHARF_ASSIGN_OR_RETURN(const ServerConnection::Inference inference,
-                         link->Begin(report_.plan, Plans()[report_.plan], *steps, recorder));
+                         link->Begin(first_plan_ + report_.plan, Plans()[report_.plan], *steps, recorder));
   last_link_ = link;
   last_inference_ = inference.number;
   return RunSteps({model_->Program(), *steps, kDevice, *inference.inbox, *inference.outbox, *recorder, Patience()},
@@ -228,6 +303,7 @@ absl::StatusOr<std::vector<exec::TensorPtr>> SplitClient::Run(const exec::Tensor
   if (input->Type() != model_->Graph().Type(value)) {
     return InvalidArgument("the model's input is {}, not {}", model_->Graph().Type(value).Text(), input->Type().Text());
   }
+  TakeBetterPlans();
   const auto recorder = std::make_shared<Recorder>(*options_.clock);
   const std::shared_ptr<ServerConnection> link = AliveLink();
   last_link_.reset();

@@ -40,6 +40,16 @@ struct SplitClientOptions {
   // Rows that come later than the plan's end and this, or than the plan's end and a quarter of what the device alone
   // takes, if that is longer, are not waited for.
   Nanoseconds slack = std::chrono::milliseconds(100);
+  std::string cache_directory;  // where plans are kept, as MeasuredProfile's; "": nowhere
+  // Open returns as soon as there are plans that are made at once (layer partitions); the planner's are made by a
+  // thread of the session and used when they are there. Otherwise Open makes them.
+  bool plan_in_background = false;
+  // Hears what the session does that may take long, and which share of it is done (less than 0: not known). Called by
+  // Open's thread and by the session's, one at a time.
+  std::function<void(const std::string& what, double share)> progress;
+  // Hears of every connection that is made, before it is used: whoever ends the process says goodbye by it (Leave).
+  // Called by Open's thread and by one of the session's.
+  std::function<void(const std::shared_ptr<ServerConnection>&)> connected;
   // Pauses between attempts to connect again, doubling from the first to the last.
   Nanoseconds first_pause = std::chrono::milliseconds(50), last_pause = std::chrono::seconds(1);
   SlowDown slow_down;             // of encoding and decoding; of computing it is the loader's affair
@@ -85,6 +95,10 @@ class SplitClient {
 
   const Model& GetModel() const { return *model_; }
   const std::vector<Plan>& Plans() const { return plans_->Plans(); }
+  // Whether better ones are still being made. Thread-safe.
+  bool Planning() const;
+  // Waits until they are made: the next Run uses them. Thread-safe.
+  void AwaitPlans();
   // What one of them should take at the link's rate before the last Run.
   double PlannedMs(uint32_t plan);
   // Whether a server is there at the moment; why not, if it is known not to come back.
@@ -97,6 +111,11 @@ class SplitClient {
 
   absl::Status Start();
   absl::Status MakePlans(Profile profile);
+  absl::StatusOr<PlanningOptions> Question();
+  absl::StatusOr<std::unique_ptr<EncodedPlans>> Planned(const Profile& profile, PlanningOptions planning);
+  // Uses what the planning thread has made, if it has.
+  void TakeBetterPlans();
+  void Say(const std::string& what, double share) const;
   absl::StatusOr<exec::TensorPtr> Sample() const;
   // The plan of the device alone.
   uint32_t Alone() const { return static_cast<uint32_t>(Plans().size() - 1); }
@@ -138,6 +157,7 @@ class SplitClient {
   std::unique_ptr<EncodedPlans> plans_;
   Link link_;
   std::map<uint32_t, SideSteps> steps_;
+  uint32_t first_plan_ = 0;  // what the server knows the first of Plans() by
   InferenceReport report_;
   std::shared_ptr<ServerConnection> last_link_;  // of the last Run
   uint64_t last_inference_ = 0;
@@ -146,6 +166,9 @@ class SplitClient {
   mutable absl::Mutex mutex_;
   std::shared_ptr<ServerConnection> server_ ABSL_GUARDED_BY(mutex_);
   absl::Status given_up_ ABSL_GUARDED_BY(mutex_);
+  bool planning_ ABSL_GUARDED_BY(mutex_) = false;
+  std::unique_ptr<EncodedPlans> better_ ABSL_GUARDED_BY(mutex_);
+  std::thread planner_;
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   bool lost_ ABSL_GUARDED_BY(mutex_) = false;  // some connection ended: perhaps ours
   std::thread reconnecting_;

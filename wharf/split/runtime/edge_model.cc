@@ -2,6 +2,7 @@
 
 #include "wharf/base/read_file.h"
 #include "wharf/exec/torch_engine.h"
+#include "wharf/graph/onnx/import.h"
 #include "wharf/split/codec/image_file.h"
 #include "wharf/split/runtime/own_profile.h"
 
@@ -24,7 +25,7 @@ absl::StatusOr<std::unique_ptr<EdgeModel>> EdgeModel::Connect(const std::string&
   WHARF_ASSIGN_OR_RETURN(std::vector<std::byte> onnx, ReadBytes(model_path));
   std::unique_ptr<EdgeModel> model(
       new EdgeModel(exec::MakeTorchEngine({.threads = options.threads}), options.normalization));
-  const absl::Status opened = model->Open(std::move(onnx), server_address, options);
+  const absl::Status opened = model->Open(model_path, std::move(onnx), server_address, options);
   if (opened.code() == absl::StatusCode::kInvalidArgument) {
     return InvalidArgument("{}: {}", model_path, Message(opened));
   }
@@ -32,8 +33,9 @@ absl::StatusOr<std::unique_ptr<EdgeModel>> EdgeModel::Connect(const std::string&
   return model;
 }
 
-absl::Status EdgeModel::Open(std::vector<std::byte> onnx, const std::string& server_address,
+absl::Status EdgeModel::Open(const std::string& name, std::vector<std::byte> onnx, const std::string& server_address,
                              const EdgeModelOptions& options) {
+  WHARF_ASSIGN_OR_RETURN(onnx, graph::WithInputShape(onnx, options.input_shape));
   if (options.pictures) {
     WHARF_ASSIGN_OR_RETURN(onnx, graph::WithByteInput(onnx, options.normalization));
   }
@@ -42,8 +44,11 @@ absl::Status EdgeModel::Open(std::vector<std::byte> onnx, const std::string& ser
   session.planner = options.planner;
   session.encodings = AllowedEncodings(options.allow_half, options.pictures ? options.jpeg_quality : std::nullopt);
   session.token = options.token;
-  session.profile = MeasuredProfile(wire::HashOf(onnx), options.cache_directory, options.caution);
+  session.profile = MeasuredProfile(name, wire::HashOf(onnx), options.cache_directory, options.caution);
   session.slack = options.slack;
+  session.cache_directory = options.cache_directory;
+  session.plan_in_background = options.plan_in_background;
+  session.progress = options.progress;
   WHARF_ASSIGN_OR_RETURN(session_, SplitClient::Open(
                                        std::move(onnx),
                                        [server_address, connecting = options.connecting] {

@@ -39,7 +39,11 @@ struct EdgeModelOptions {
   std::string planner = "intra-dp";  // a PlannerKind's name; device-only needs no server
   Nanoseconds slack = SplitClientOptions().slack;
   int threads = 0;                                 // of this machine; 0: as LibTorch chooses
-  std::string cache_directory = CacheDirectory();  // where this machine's profiles are kept; "": nowhere
+  std::string cache_directory = CacheDirectory();  // where profiles and plans are kept; "": nowhere
+  std::string input_shape = {};  // where the model leaves it open: "input=1,3,480,640", as graph::WithInputShape
+  // Connect returns when there are plans that are made at once; better ones follow (SplitClientOptions).
+  bool plan_in_background = true;
+  std::function<void(const std::string& what, double share)> progress = {};  // as SplitClientOptions has it
   // Hears one line if a machine was busy while it was measured, which makes plans worse.
   std::function<void(const std::string&)> caution = {};
 };
@@ -68,7 +72,8 @@ class EdgeModel {
  private:
   EdgeModel(std::unique_ptr<exec::Engine> engine, graph::NormalizationOf normalization)
       : engine_(std::move(engine)), normalization_(std::move(normalization)) {}
-  absl::Status Open(std::vector<std::byte> onnx, const std::string& server_address, const EdgeModelOptions& options);
+  absl::Status Open(const std::string& name, std::vector<std::byte> onnx, const std::string& server_address,
+                    const EdgeModelOptions& options);
   absl::StatusOr<std::vector<graph::Constant>> Run(const exec::TensorPtr& input);
 
   const std::unique_ptr<exec::Engine> engine_;

@@ -47,7 +47,8 @@ absl::StatusOr<MachineProfile> OwnProfile(const Model& model, const Sha256& hash
   const ProfileCache cache(directory);
   const Machine machine = ThisMachine(model.Engine().Name(), exec::TorchThreads());
   auto found = cache.Find(digits, machine);
-  if (found && CheckFits(model.Operators(), *found, "cache").ok()) return *std::move(found);
+  const bool calm = found && !found->Doubtful();  // FindOrMeasure decides how long a doubtful one is used
+  if (calm && CheckFits(model.Operators(), *found, "cache").ok()) return *std::move(found);
   MeasuringTurn turn(directory, hash);
   WHARF_RETURN_IF_ERROR(turn.Take(go_on));
   const Subject subject{model.Engine(), model.Program(), model.Operators(), digits.substr(0, 12), digits};
@@ -59,21 +60,33 @@ absl::StatusOr<MachineProfile> OwnProfile(const Model& model, const Sha256& hash
 
 std::string CautionOf(const MachineProfile& profile, const std::string& whose) {
   constexpr double kMuch = 0.1;
-  if (profile.waited <= kMuch) return "";
+  if (profile.waited <= kMuch && !profile.Doubtful()) return "";
+  const std::string had = profile.waited > 0
+                              ? fmt::format(", and others had the processor {:.0f} % of the time", 100 * profile.waited)
+                              : "";
+  const double taken_ms = profile.SumMs();
   return fmt::format(
-      "{} was busy while it measured {}: {:.0f} % of the time others had the processor, so plans may be off; "
-      "`wharf profile MODEL --again` there measures anew",
-      whose, profile.model, 100 * profile.waited);
+      "{} was busy while it measured {}: its operators take {:.3g} ms, and took {:.3g} ms at best{}, so plans may be "
+      "off; `wharf profile MODEL --again` on that machine measures anew",
+      whose, profile.model, taken_ms, taken_ms / (1 + profile.noise), had);
 }
 
-ProfileOf MeasuredProfile(const Sha256& hash, const std::string& cache_directory,
+std::vector<std::string> CautionsOf(MachineProfile device, MachineProfile server, const std::string& model) {
+  device.model = server.model = model;
+  std::vector<std::string> cautions = {CautionOf(device, "this machine")};
+  if (server != device) cautions.push_back(CautionOf(server, "the server"));  // else it is the same stored profile
+  std::erase(cautions, "");
+  return cautions;
+}
+
+ProfileOf MeasuredProfile(const std::string& name, const Sha256& hash, const std::string& cache_directory,
                           std::function<void(const std::string&)> caution) {
-  return [hash, cache_directory, caution = std::move(caution)](
+  return [name, hash, cache_directory, caution = std::move(caution)](
              const Model& model, const std::string& server_machine) -> absl::StatusOr<Profile> {
     WHARF_ASSIGN_OR_RETURN(const MachineProfile server, ParseMachineProfile(server_machine));
     WHARF_ASSIGN_OR_RETURN(const MachineProfile device, OwnProfile(model, hash, cache_directory));
-    for (const std::string& line : {CautionOf(device, "this machine"), CautionOf(server, "the server")}) {
-      if (caution != nullptr && !line.empty()) caution(line);
+    if (caution != nullptr) {
+      for (const std::string& line : CautionsOf(device, server, name)) caution(line);
     }
     return MakeProfile(model.Operators(), device, server);
   };

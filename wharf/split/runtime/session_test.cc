@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include "wharf/split/execution/slowed_engine.h"
 #include "wharf/split/profiler/profiler.h"
 #include "wharf/split/runtime/measure_codings.h"
+#include "wharf/split/runtime/plan_cache.h"
 #include "wharf/split/runtime/session_testing.h"
 
 namespace wharf::split {
@@ -83,6 +85,88 @@ TEST(Session, ComputesWithTheServer) {
     EXPECT_EQ((*session)->Report().lost, absl::OkStatus());
     EXPECT_FALSE((*session)->Report().alone);
   }
+}
+
+TEST(Session, BeginsWithSimplePlansWhileBetterOnesAreMade) {
+  TestServer server;
+  SplitClientOptions options = testing::TestOptions();
+  options.plan_in_background = true;
+  std::atomic<bool> asked = false;
+  options.progress = [&](const std::string& what, double share) {
+    if (what == "planning (intra-dp)" && share >= 0 && share <= 1) asked = true;
+  };
+  const auto session = Connected(server, options);
+  ASSERT_TRUE(session.ok()) << ToString(session.status());
+  const auto run = [&](uint32_t seed) {
+    const exec::TensorPtr input = testing::RandomInput((*session)->GetModel(), seed);
+    const auto results = (*session)->Run(input);
+    ASSERT_TRUE(results.ok()) << ToString(results.status());
+    EXPECT_TRUE(testing::IsWhole((*session)->GetModel(), input, *results));
+    EXPECT_EQ((*session)->Report().lost, absl::OkStatus());
+  };
+  run(1);
+  (*session)->AwaitPlans();
+  EXPECT_FALSE((*session)->Planning());
+  EXPECT_TRUE(asked);
+  for (uint32_t seed = 2; seed < 6; ++seed) run(seed);
+  const auto planned = Connected(server, testing::TestOptions());
+  ASSERT_TRUE(planned.ok()) << ToString(planned.status());
+  EXPECT_EQ((*session)->Plans().size(), (*planned)->Plans().size()) << "the better ones are used";
+}
+
+TEST(Session, EndsWhilePlansAreMade) {
+  TestServer server;
+  SplitClientOptions options = testing::TestOptions();
+  options.plan_in_background = true;
+  options.planner_options.budget = 5'000'000;  // for as long as users wait
+  const auto session = Connected(server, options);
+  ASSERT_TRUE(session.ok()) << ToString(session.status());
+}
+
+TEST(PlanCache, KeepsPlansOfOneQuestion) {
+  const auto directory = std::filesystem::path(::testing::TempDir()) / fmt::format("wharf-plans-{}", getpid());
+  const auto model = testing::RandomModel(11, 8);
+  const Profile profile = *testing::EqualMachines(*model, "");
+  PlanningOptions question;
+  question.planner_options.budget = 20'000;
+  int asked = 0;
+  question.go_on = [&](double) { return ++asked > 0; };
+  const auto plan = [&] {
+    asked = 0;
+    const PlanCache kept(directory, profile, question);
+    question.kept = &kept;
+    const auto made = EncodedPlans::Make(profile, question);
+    EXPECT_TRUE(made.ok()) << ToString(made.status());
+    return made.ok() ? (*made)->Plans() : std::vector<Plan>();
+  };
+  question.link.round_trip_ms = 5;
+  const std::vector<Plan> first = plan();
+  EXPECT_GT(asked, 0);
+  for (const double near_ms : {5.0, 8.0, 3.0}) {
+    question.link.round_trip_ms = near_ms;
+    EXPECT_EQ(plan(), first);
+    EXPECT_EQ(asked, 0) << "it planned anew at " << near_ms;
+  }
+  question.link.round_trip_ms = 100;
+  plan();
+  EXPECT_GT(asked, 0) << "another round trip";
+  question.link.round_trip_ms = 5;
+  question.planner_options.budget += 1;
+  plan();
+  EXPECT_GT(asked, 0) << "another budget";
+  question.planner_options.budget -= 1;
+  for (const auto& file : std::filesystem::directory_iterator(directory / "plans")) {
+    std::ofstream(file.path()) << "damaged";
+  }
+  EXPECT_EQ(plan(), first);
+  EXPECT_GT(asked, 0) << "what was kept is damaged";
+  question.go_on = [](double) { return false; };
+  question.planner_options.budget += 2;
+  const PlanCache kept(directory, profile, question);
+  question.kept = &kept;
+  EXPECT_EQ(EncodedPlans::Make(profile, question).status().code(), absl::StatusCode::kCancelled);
+  EXPECT_TRUE(kept.Find("intra-dp", {}).empty()) << "plans that were not finished are not kept";
+  std::filesystem::remove_all(directory);
 }
 
 // All of the server's, in one encoding.

@@ -29,14 +29,43 @@ absl::Status EncodedPlans::Add(const PlanningOptions& options, const Encoding& e
   // What intra-dp finds at one rate may be worse at those between.
   if (options.planner == "intra-dp") planners.insert(planners.end(), {"server-only", "device-only"});
   for (const std::string& name : planners) {
-    WHARF_ASSIGN_OR_RETURN(const auto planner, MakePlanner(name, graph, options.planner_options));
+    WHARF_ASSIGN_OR_RETURN(std::vector<Plan> plans, FindOrMake(options, name, graph, encoding));
     if (table_ != nullptr) {
-      table_->Add(graph, *planner, encoding);
+      table_->Add(graph, std::move(plans), encoding);
     } else {
-      table_ = std::make_unique<PlanTable>(graph, *planner, options.link, options.objective, encoding);
+      table_ = std::make_unique<PlanTable>(graph, std::move(plans), options.link, options.objective, encoding);
     }
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Plan>> EncodedPlans::FindOrMake(const PlanningOptions& options, const std::string& name,
+                                                           const RowGraph& graph, const Encoding& encoding) {
+  PlannerOptions planner_options = options.planner_options;
+  bool cancelled = false;
+  planner_options.go_on = [&](double share) {
+    const auto encodings = static_cast<double>(options.encodings.size());
+    const double all = (static_cast<double>(graphs_.size() - 1) + share) / encodings;
+    cancelled = cancelled || (options.go_on != nullptr && !options.go_on(all));
+    return !cancelled;
+  };
+  WHARF_ASSIGN_OR_RETURN(const auto planner, MakePlanner(name, graph, planner_options));
+  std::vector<Plan> plans;
+  if (options.kept != nullptr) plans = options.kept->Find(name, encoding);
+  const bool fit =
+      std::all_of(plans.begin(), plans.end(), [&](const Plan& plan) { return CheckPlan(graph, plan).ok(); });
+  if (!plans.empty() && fit) return plans;
+  plans = planner->Sweep(options.link, PlanningRates(), options.objective);
+  if (cancelled) return MakeStatus(absl::StatusCode::kCancelled, "planning was cancelled");
+  if (options.kept != nullptr) options.kept->Keep(name, encoding, plans);
+  return plans;
+}
+
+void EncodedPlans::TakeOver(const EncodedPlans& before) {
+  learnt_slowness_ = before.learnt_slowness_;
+  slowness_ = before.slowness_;
+  costs_ = before.costs_;
+  Update();
 }
 
 absl::Status EncodedPlans::AddPlans(const PlanningOptions& options, const Encoding& encoding) {

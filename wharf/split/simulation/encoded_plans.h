@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -14,6 +15,15 @@
 
 namespace wharf::split {
 
+// Plans that were made before. Thread-safe.
+class KeptPlans {
+ public:
+  virtual ~KeptPlans() = default;
+  // Empty: there are none. Whether they can be carried out is for the caller to check.
+  virtual std::vector<Plan> Find(const std::string& planner, const Encoding& encoding) const = 0;
+  virtual void Keep(const std::string& planner, const Encoding& encoding, const std::vector<Plan>& plans) const = 0;
+};
+
 struct PlanningOptions {
   std::string planner = "intra-dp";
   PlannerOptions planner_options;
@@ -22,6 +32,9 @@ struct PlanningOptions {
   Objective objective;                             // by which they are chosen
   CodingCosts costs;                               // of their codings
   Link link;                                       // its rate does not matter
+  const KeptPlans* kept = nullptr;                 // asked before a sweep, told after; must outlive Make
+  // Called now and then while plans are made, with the share that is done. False: Make fails with kCancelled.
+  std::function<bool(double share)> go_on;
 };
 
 // Not thread-safe.
@@ -31,6 +44,9 @@ class EncodedPlans {
   // device alone, at any rate. kInvalidArgument: no such planner, or plans that cannot be carried out. REQUIRES:
   // Validate(profile).ok().
   static absl::StatusOr<std::unique_ptr<EncodedPlans>> Make(Profile profile, const PlanningOptions& options);
+
+  // What was learnt of device and rows by others of the same model and encodings holds here from now on.
+  void TakeOver(const EncodedPlans& before);
 
   // The last one: all on the device.
   const std::vector<Plan>& Plans() const { return plans_; }
@@ -63,6 +79,8 @@ class EncodedPlans {
   std::unique_ptr<RowGraph> GraphNow(const Encoding& encoding) const;
   void Update();
   absl::Status Add(const PlanningOptions& options, const Encoding& encoding);
+  absl::StatusOr<std::vector<Plan>> FindOrMake(const PlanningOptions& options, const std::string& planner,
+                                               const RowGraph& graph, const Encoding& encoding);
   absl::Status AddPlans(const PlanningOptions& options, const Encoding& encoding);
 
   const Profile profile_;  // plain

@@ -284,7 +284,9 @@ class BenchMultitask {
                     const Calibration& calibration) const {
     const std::string conditions = Conditions(calibration, rows);
     std::printf("%s\n", conditions.c_str());
-    report::HtmlPage page("wharf bench multitask");
+    report::HtmlPage page("Several tasks of one AR client",
+                          report::RunRecord::OfThisProcess(fmt::format("{} videos of {:g} s, each seen by every system",
+                                                                       videos.size(), options_.seconds)));
     page.AddParagraph(conditions);
     std::vector<TitledTable> tables = MultitaskTables(rows, weights_);
     if (!options_.oracle) tables.push_back(TimesTable(times_));

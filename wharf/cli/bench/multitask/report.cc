@@ -8,6 +8,7 @@
 
 #include "wharf/report/bar_chart.h"
 #include "wharf/report/line_chart.h"
+#include "wharf/scene/world/world.h"
 
 namespace wharf::cli {
 namespace {
@@ -333,9 +334,12 @@ void AddOverallCharts(const std::vector<MultitaskRow>& rows, const std::vector<W
 void AddTimelines(const std::string& title, const multitask::Timeline& accumo, const multitask::Timeline& round_robin,
                   report::HtmlPage& page) {
   constexpr size_t kStep = 4;
-  const std::string x_title = fmt::format("time, {} frames a step", kStep);
+  const std::string x_title = "seconds";
   const auto add = [&](const std::string& what, const std::string& unit, std::vector<report::Line> lines) {
-    page.AddPicture(report::LineChart{what, x_title, unit, false, 0, std::move(lines)}.Svg());
+    report::LineChart chart{what, x_title, unit, false, 0, std::move(lines)};
+    for (size_t i = 0; i < accumo.depth_rate.size(); i += kStep)
+      chart.x.push_back(static_cast<double>(i) / scene::World::kFramesPerSecond);
+    page.AddPicture(chart.Svg());
   };
   page.AddHeading(title);
   add("Estimated drop rates", "per frame of stride",

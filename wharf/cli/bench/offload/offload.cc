@@ -180,10 +180,11 @@ class OffloadBench {
     if (options_.server.empty()) {
       WHARF_ASSIGN_OR_RETURN(server_, StartServer());
       target_ = server_->Address();
-      return absl::OkStatus();
+    } else {
+      target_ = options_.server;
+      WHARF_RETURN_IF_ERROR(link::Connect(target_, {}).status());
     }
-    target_ = options_.server;
-    return link::Connect(target_, {}).status();
+    return program_.waits ? absl::OkStatus() : TryProgram();
   }
 
   absl::StatusOr<BenchResult> Run() {
@@ -206,6 +207,16 @@ class OffloadBench {
   }
 
  private:
+  // Whether a user's program does what is wanted of it: one inference, before minutes are measured.
+  absl::Status TryProgram() const {
+    const auto run = RunMeasured(program_, target_, {}, {.inferences = 1}, *scratch_);
+    if (run.ok() && run->latencies_ms.size() == 1) return absl::OkStatus();
+    return FailedPrecondition(
+        "{} with --inferences 1 --json FILE must make one inference and write {{\"latency_ms\": [ms]}} there: {}",
+        program_.path,
+        run.ok() ? fmt::format("it wrote {} times", run->latencies_ms.size()) : std::string(Message(run.status())));
+  }
+
   static bool IsWithoutLink(const BenchMode& mode) { return mode.way == BenchMode::Way::kNoLink; }
 
   std::vector<std::string> DeviceOptions() const {

@@ -92,13 +92,17 @@ report::Table CallTable(const CallStages& stages) {
   return table;
 }
 
-// One bar a row, grouped by scenario.
+std::string LinkOf(const BenchRow& row) { return row.scenario == "none" ? "without a link" : "link: " + row.scenario; }
+
+// One bar a row, grouped by scenario. `bound`: what the value cannot be below, where it is not 0; null: nothing.
 std::string Bars(const std::vector<BenchRow>& rows, const std::string& title, const std::string& unit, bool logarithmic,
-                 double (*value)(const BenchRow&)) {
+                 double (*value)(const BenchRow&), double (*bound)(const BenchRow&) = nullptr) {
   report::BarChart chart{title, unit, logarithmic, {}};
   for (const BenchRow& row : rows) {
-    if (chart.groups.empty() || chart.groups.back().title != row.scenario) chart.groups.push_back({row.scenario, {}});
-    chart.groups.back().bars.push_back({row.mode, value(row)});
+    if (chart.groups.empty() || chart.groups.back().title != LinkOf(row)) chart.groups.push_back({LinkOf(row), {}});
+    report::Bar bar{row.mode, value(row)};
+    if (bound != nullptr && bound(row) > 0) bar.bound = bound(row);
+    chart.groups.back().bars.push_back(std::move(bar));
   }
   return chart.Svg();
 }
@@ -107,7 +111,7 @@ std::string Bars(const std::vector<BenchRow>& rows, const std::string& title, co
 void AddLatencies(const std::vector<BenchRow>& rows, report::HtmlPage& page) {
   std::vector<report::LineChart> charts;
   for (const BenchRow& row : rows) {
-    const std::string title = "Every inference, " + row.scenario;
+    const std::string title = "Latency of every inference, " + LinkOf(row);
     if (charts.empty() || charts.back().title != title) charts.push_back({title, "inference", "ms", true, 1, {}});
     charts.back().lines.push_back({row.mode, row.latencies_ms});
   }
@@ -141,12 +145,27 @@ std::string RowsAsTable(const std::vector<BenchRow>& rows, TableStyle style) { r
 std::string CallsAsTable(const CallStages& stages, TableStyle style) { return Shown(CallTable(stages), style); }
 
 std::string RowsAsChart(const std::vector<BenchRow>& rows) {
-  return Bars(rows, "Latency of one inference, median", "ms", /*logarithmic=*/true,
-              [](const BenchRow& row) { return row.latency_ms_median; });
+  return Bars(
+      rows, "Latency of one inference, median", "ms", /*logarithmic=*/true,
+      [](const BenchRow& row) { return row.latency_ms_median; }, [](const BenchRow& row) { return row.link_limit_ms; });
 }
 
+namespace {
+
+std::string SampleOf(const std::vector<BenchRow>& rows) {
+  std::string text;
+  for (const BenchRow& row : rows) {
+    const std::string one = fmt::format("{} {}", row.inferences, row.mode);
+    if (text.find(one) == std::string::npos) text += (text.empty() ? "inferences measured on each link: " : ", ") + one;
+  }
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
 std::string RowsAsPage(const std::vector<BenchRow>& rows, const CallStages* stages) {
-  report::HtmlPage page(fmt::format("What offloading {} costs", rows.empty() ? "" : rows.front().program));
+  report::HtmlPage page(fmt::format("What offloading {} costs", rows.empty() ? "" : rows.front().program),
+                        report::RunRecord::OfThisProcess(SampleOf(rows)));
   page.AddParagraph("Calls, round trips, bytes and energy are per inference. The energy is modelled, not measured.");
   page.AddTable(RowTable(rows));
   page.AddHeading("Latency");

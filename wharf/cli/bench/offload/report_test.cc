@@ -71,8 +71,9 @@ TEST(CallsAsTable, MostFrequentInTheLoopFirstWithSharesOfEachStage) {
 TEST(RowsAsPage, IsOnePageWithEveryPicture) {
   const CallStages stages{{{"cudaMalloc", 30}}, {}, {}};
   const std::string page = RowsAsPage({Row()}, &stages);
-  EXPECT_THAT(page, AllOf(HasSubstr("What offloading cuda_pose costs"), HasSubstr("Every inference, indoors"),
-                          HasSubstr("Blocking round trips"), HasSubstr("(modelled)"), HasSubstr("cudaMalloc")));
+  EXPECT_THAT(
+      page, AllOf(HasSubstr("What offloading cuda_pose costs"), HasSubstr("Latency of every inference, link: indoors"),
+                  HasSubstr("Blocking round trips"), HasSubstr("(modelled)"), HasSubstr("cudaMalloc")));
   EXPECT_THAT(RowsAsPage({Row()}, nullptr), Not(HasSubstr("Calls by function")));
   EXPECT_THAT(RowsAsPage({}, nullptr), HasSubstr("</html>"));
 }

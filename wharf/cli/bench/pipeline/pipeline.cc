@@ -10,7 +10,7 @@
 #include "wharf/cli/common/commands.h"
 #include "wharf/cli/common/files.h"
 #include "wharf/cli/common/pipeline_command.h"
-#include "wharf/cli/common/shim_directory.h"
+#include "wharf/cli/common/shared_data.h"
 #include "wharf/pipeline/planner/reference.h"
 
 namespace wharf::cli {
@@ -55,22 +55,15 @@ struct BenchPipelineOptions {
   std::vector<std::string> algorithms = {"np", "dart-r", "reactive", "ours"};
 };
 
-absl::StatusOr<std::string> DataDirectory(const std::string& given) {
-  if (!given.empty()) return given;
-  for (const std::string& path : {ExecutableDirectory() + "/../share/wharf/pipeline",
-                                  ExecutableDirectory() + "/../../../data/pipeline", std::string("data/pipeline")}) {
-    std::error_code ignored;
-    if (std::filesystem::is_directory(path, ignored)) return path;
-  }
-  return NotFound("the models' block times are not there: say where with --data");
-}
-
 // What the cases are made of.
 class CaseMaker {
  public:
   static absl::StatusOr<CaseMaker> Load(const BenchPipelineOptions& options) {
     CaseMaker maker(options);
-    WHARF_ASSIGN_OR_RETURN(const std::string folder, DataDirectory(options.data));
+    std::string folder = options.data;
+    if (folder.empty()) {
+      WHARF_ASSIGN_OR_RETURN(folder, FindSharedData("pipeline", "--data"));
+    }
     WHARF_ASSIGN_OR_RETURN(maker.profiles_, pipeline::LoadModelProfiles(folder));
     WHARF_ASSIGN_OR_RETURN(const std::string table, ReadFile(folder + "/reference_plans.csv"));
     WHARF_ASSIGN_OR_RETURN(maker.published_, pipeline::ParseReferenceCases(table, maker.profiles_));
@@ -177,7 +170,10 @@ absl::Status Write(const BenchPipelineOptions& options, const std::vector<Pipeli
   }
   if (!options.json.empty()) WHARF_RETURN_IF_ERROR(WriteFile(options.json, PipelineRowsAsJson(rows)));
   if (options.html.empty()) return absl::OkStatus();
-  report::HtmlPage page("PipelineServer on pools of fast and slow GPUs: simulated from measured block times");
+  report::HtmlPage page(
+      "PipelineServer on pools of fast and slow GPUs: simulated from measured block times",
+      report::RunRecord::OfThisProcess(fmt::format("{} plans, each simulated for {:g} s at every load", rows.size(),
+                                                   options.quick ? 10 : options.seconds)));
   page.AddParagraph(
       "Throughputs, load factors and utilisation are modelled from measured block times; see docs/pipeline.md.");
   AddPipelineCharts(rows, page);

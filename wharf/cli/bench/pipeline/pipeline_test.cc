@@ -106,11 +106,11 @@ TEST(PipelineReport, MeansAreOverTheGroupsOfACluster) {
 }
 
 TEST(PipelineReport, ChartsHaveABarForEachAlgorithm) {
-  report::HtmlPage page("page");
+  report::HtmlPage page("page", {});
   std::vector<PipelineBenchRow> rows = TwoGroups();
   rows[1].attainment = {1, 0.5};
   AddPipelineCharts(rows, page);
-  EXPECT_THAT(page.Text(), HasSubstr("load, 1/2 of our plan; a|b"));
+  EXPECT_THAT(page.Text(), HasSubstr("load in percent of our plan's; a, b"));
   EXPECT_THAT(page.Text(), HasSubstr("Maximum load factor at 99 % attainment"));
   EXPECT_THAT(page.Text(), HasSubstr("Utilisation of the slower GPUs"));
 }

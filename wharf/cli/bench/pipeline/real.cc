@@ -26,7 +26,7 @@ constexpr const char* kEtcd = "/usr/bin/etcd";
 constexpr int kFastHosts = 1, kSlowHosts = 2, kSlowPerHost = 2;
 constexpr const char *kFastClass = "fast=threads:1,slowdown:16,vgpus:2", *kSlowClass = "slow=threads:1,slowdown:48";
 constexpr const char *kFastWorker = "fast=threads:1,vgpus:2", *kSlowWorker = "slow=threads:1";
-constexpr double kSloScale = 5, kMargin = 0.4, kGuard = 0.1;
+constexpr double kRealSloScale = 5, kRealMargin = 0.4, kGuard = 0.1;
 constexpr double kFaultLoad = 0.5;
 constexpr Nanoseconds kPatience = std::chrono::seconds(30), kPause = std::chrono::milliseconds(50);
 
@@ -133,9 +133,9 @@ class RealPipeline {
     cluster.name = "this machine";
     cluster.classes = {{"fast", 2}, {"slow"}};
     cluster.hosts = {{0, kFastHosts, 1, kLinkBitsPerS}, {1, kSlowHosts, kSlowPerHost, kLinkBitsPerS}};
-    const double slo_us = kSloScale * profile.Find("fast", 1)->LatencyUs(1, 0, profile.Blocks());
-    WHARF_ASSIGN_OR_RETURN(plan_,
-                           pipeline::MakePlan(cluster, {{&profile, slo_us, kMargin * slo_us, 1, std::nullopt}}, {}));
+    const double slo_us = kRealSloScale * profile.Find("fast", 1)->LatencyUs(1, 0, profile.Blocks());
+    WHARF_ASSIGN_OR_RETURN(
+        plan_, pipeline::MakePlan(cluster, {{&profile, slo_us, kRealMargin * slo_us, 1, std::nullopt}}, {}));
     WHARF_ASSIGN_OR_RETURN(deployment_, pipeline::Deploy(plan_));
     return WriteFile(scratch_->File("plan.json"), ToJson(plan_));
   }
@@ -158,9 +158,9 @@ class RealPipeline {
   absl::Status StartWorker(const char* device, int gpus, const std::string& name) {
     WHARF_ASSIGN_OR_RETURN(
         auto worker, Process::Start(scratch_->File(name + ".log"),
-                                    {Ourselves(), "pipeline", "worker", "--name", name, "--class", device, "--gpus",
-                                     std::to_string(gpus), "--etcd", "http://" + etcd_address_, "--lease", "2",
-                                     "--cache-dir", scratch_->File("cache")}));
+                                    {Ourselves(), "pipeline", "worker", "--sandbox", "weak", "--name", name, "--class",
+                                     device, "--gpus", std::to_string(gpus), "--etcd", "http://" + etcd_address_,
+                                     "--lease", "2", "--cache-dir", scratch_->File("cache")}));
     WHARF_RETURN_IF_ERROR(worker->ReadLine().status());
     workers_.push_back(std::move(worker));
     return absl::OkStatus();
@@ -176,9 +176,9 @@ class RealPipeline {
     }
     WHARF_ASSIGN_OR_RETURN(
         serve_, Process::Start(scratch_->File("serve.log"),
-                               {Ourselves(), "pipeline", "serve", scratch_->File("plan.json"), "--profiles", Folder(),
-                                "--etcd", "http://" + etcd_address_, "--listen", "127.0.0.1:0", "--paced", "--guard",
-                                fmt::format("{}", kGuard)}));
+                               {Ourselves(), "pipeline", "serve", "--sandbox", "weak", scratch_->File("plan.json"),
+                                "--profiles", Folder(), "--etcd", "http://" + etcd_address_, "--listen", "127.0.0.1:0",
+                                "--paced", "--guard", fmt::format("{}", kGuard)}));
     WHARF_ASSIGN_OR_RETURN(const std::string line, serve_->ReadLine());
     address_ = line.substr(line.rfind(' ') + 1);
     return AwaitService();

@@ -63,12 +63,17 @@ std::string Bars(const std::vector<MeanRow>& means, const std::string& title, do
 void AddCurves(const std::vector<PipelineBenchRow>& rows, report::HtmlPage& page) {
   for (size_t i = 0; i < rows.size(); ++i) {
     if (i > 0 && SameCase(rows[i - 1], rows[i])) continue;
-    report::LineChart chart{rows[i].cluster, "", "on time", false, 1, {}};
+    report::LineChart chart{rows[i].cluster + ": requests in time by load", "", "share", false, 1, {}};
     for (size_t j = i; j < rows.size() && SameCase(rows[i], rows[j]); ++j) {
       if (!rows[j].attainment.empty()) chart.lines.push_back({rows[j].algorithm, rows[j].attainment});
     }
     if (chart.lines.empty()) continue;
-    chart.x_title = fmt::format("load, 1/{} of our plan; {}", chart.lines[0].values.size(), rows[i].dnns);
+    const size_t loads = chart.lines[0].values.size();
+    for (size_t load = 1; load <= loads; ++load)
+      chart.x.push_back(100 * static_cast<double>(load) / static_cast<double>(loads));
+    std::string models = rows[i].dnns;
+    for (size_t at = models.find('|'); at != std::string::npos; at = models.find('|', at)) models.replace(at, 1, ", ");
+    chart.x_title = fmt::format("load in percent of our plan's; {}", models);
     page.AddPicture(chart.Svg());
   }
 }

@@ -61,7 +61,9 @@ void AddBars(const std::vector<ServingRow>& rows, report::HtmlPage& page) {
   for (const ServingRow& row : rows) {
     const std::string title = fmt::format("{}: {}", row.setting.figure, SettingOf(row));
     if (chart.groups.empty() || chart.groups.back().title != title) chart.groups.push_back({title, {}});
-    chart.groups.back().bars.push_back({std::string(SystemName(row.system)), Mean(row, "clients")});
+    report::Bar bar{std::string(SystemName(row.system)), Mean(row, "clients")};
+    if (Mean(row, "bound") > 0) bar.bound = Mean(row, "bound");
+    chart.groups.back().bars.push_back(std::move(bar));
   }
   page.AddPicture(chart.Svg());
 }
@@ -105,7 +107,7 @@ void AddDropsAgainstSlas(const ServingRow& row, report::HtmlPage& page) {
     if (client.account.frames >= kLeastFrames) clients.emplace_back(client.sla, client.account.MeanDrop());
   }
   std::sort(clients.begin(), clients.end());
-  report::Line slas{"SLA", {}}, drops{"mean drop", {}};
+  report::Line slas{"SLA: no drop should be above it", {}, true}, drops{"mean drop", {}};
   for (const auto& [sla, drop] : clients) {
     slas.values.push_back(sla);
     drops.values.push_back(drop);

@@ -211,7 +211,10 @@ absl::Status BenchServing(BenchServingOptions options) {
   }
   if (!options.json.empty()) WHARF_RETURN_IF_ERROR(WriteFile(options.json, ServingRowsAsJson(rows)));
   if (options.html.empty()) return absl::OkStatus();
-  report::HtmlPage page("Many AR clients on one server: emulated");
+  report::HtmlPage page(
+      "Many AR clients on one server: emulated",
+      report::RunRecord::OfThisProcess(fmt::format("{} rows, each from {} runs of {:g} emulated seconds", rows.size(),
+                                                   options.bench.seeds, options.bench.seconds)));
   page.AddParagraph("Engine: " + rows.front().profile + ". Clients are emulated; see docs/serving.md.");
   AddServingCharts(rows, page);
   page.AddHeading("Clients");

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "wharf/report/bar_chart.h"
@@ -52,25 +54,34 @@ nlohmann::ordered_json RowAsJson(const SplitBenchRow& row) {
 
 // The fixed links of one model and encoding.
 std::string LatencyLines(const std::vector<const SplitBenchRow*>& rows) {
-  std::vector<std::string> scenarios;
-  std::vector<report::Line> lines;
+  std::map<double, double> bounds;  // by rate: the highest, which no system can be below
+  std::vector<std::string> systems;
+  std::map<std::pair<std::string, double>, double> latencies;
   for (const SplitBenchRow* row : rows) {
     if (!IsFixed(*row)) continue;
-    if (std::find(scenarios.begin(), scenarios.end(), row->scenario) == scenarios.end()) {
-      scenarios.push_back(row->scenario);
-    }
-    auto line = std::find_if(lines.begin(), lines.end(), [&](const auto& one) { return one.label == row->system; });
-    if (line == lines.end()) line = lines.insert(lines.end(), {row->system, {}});
-    line->values.push_back(row->latency_ms_mean);
+    const double megabits = std::atof(row->scenario.c_str());
+    bounds[megabits] = std::max(bounds[megabits], row->lower_bound_ms);
+    latencies[{row->system, megabits}] = row->latency_ms_mean;
+    if (std::find(systems.begin(), systems.end(), row->system) == systems.end()) systems.push_back(row->system);
   }
-  if (scenarios.empty()) return "";
-  return report::LineChart{fmt::format("{}, {}", rows[0]->model, rows[0]->encoding),
-                           fmt::format("fixed links: {}", fmt::join(scenarios, ", ")),
-                           "ms",
-                           true,
-                           1,
-                           std::move(lines)}
-      .Svg();
+  if (bounds.empty()) return "";
+  report::LineChart chart{fmt::format("{}, {}: mean latency by the link's rate", rows[0]->model, rows[0]->encoding),
+                          "Mbit/s (logarithmic scale)", "ms", true};
+  chart.logarithmic_x = bounds.begin()->first > 0;
+  for (const std::string& system : systems) {
+    report::Line& line = chart.lines.emplace_back(report::Line{system, {}});
+    for (const auto& [megabits, bound] : bounds) {
+      const auto found = latencies.find({system, megabits});
+      line.values.push_back(found == latencies.end() ? INFINITY : found->second);
+    }
+  }
+  report::Line bound{"bound", {}, true};
+  for (const auto& [megabits, ms] : bounds) {
+    chart.x.push_back(megabits);
+    bound.values.push_back(ms);
+  }
+  if (std::ranges::any_of(bound.values, [](double ms) { return ms > 0; })) chart.lines.push_back(std::move(bound));
+  return chart.Svg();
 }
 
 // The others.
@@ -79,7 +90,9 @@ std::string LatencyBars(const std::vector<const SplitBenchRow*>& rows) {
   for (const SplitBenchRow* row : rows) {
     if (IsFixed(*row) || !std::isfinite(row->latency_ms_mean)) continue;
     if (chart.groups.empty() || chart.groups.back().title != row->scenario) chart.groups.push_back({row->scenario, {}});
-    chart.groups.back().bars.push_back({row->system, row->latency_ms_mean});
+    report::Bar bar{row->system, row->latency_ms_mean};
+    if (row->lower_bound_ms > 0) bar.bound = row->lower_bound_ms;
+    chart.groups.back().bars.push_back(std::move(bar));
   }
   return chart.groups.empty() ? "" : chart.Svg();
 }

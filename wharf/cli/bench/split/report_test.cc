@@ -105,9 +105,11 @@ TEST(SplitRowsAsTable, SaysNeverWhereNothingArrives) {
 }
 
 TEST(AddSplitCharts, DrawsLinesForFixedLinksAndBarsForTraces) {
-  report::HtmlPage page("title");
+  report::HtmlPage page("title", {});
   AddSplitCharts({Row("20 Mbit/s", "dsccs", 80), Row("20 Mbit/s", "intra-dp", 70), Row("indoors", "dsccs", 80)}, page);
-  EXPECT_THAT(page.Text(), HasSubstr("fixed links: 20 Mbit/s"));
+  EXPECT_THAT(page.Text(), HasSubstr(">Mbit/s (logarithmic scale)<"));
+  EXPECT_THAT(page.Text(), HasSubstr(">20<"));
+  EXPECT_THAT(page.Text(), HasSubstr(">bound<"));
   EXPECT_THAT(page.Text(), HasSubstr("mean latency"));
 }
 

@@ -9,7 +9,7 @@
 #include "wharf/cli/bench/split/run.h"
 #include "wharf/cli/common/commands.h"
 #include "wharf/cli/common/files.h"
-#include "wharf/cli/common/shim_directory.h"
+#include "wharf/cli/common/shared_data.h"
 #include "wharf/cli/split/options.h"
 #include "wharf/link/emulation/emulator.h"
 #include "wharf/report/html_page.h"
@@ -49,12 +49,7 @@ struct BenchSplitOptions : SplitOptions {
 
 absl::StatusOr<std::string> DataDirectory(const std::string& given, const std::string& name) {
   if (!given.empty()) return given;
-  for (const std::string& path : {ExecutableDirectory() + "/../share/wharf/" + name,
-                                  ExecutableDirectory() + "/../../../data/" + name, "data/" + name}) {
-    std::error_code ignored;
-    if (std::filesystem::is_directory(path, ignored)) return path;
-  }
-  return NotFound("the directory of {} is not there: say where it is with --{}", name, name);
+  return FindSharedData(name, "--" + name);
 }
 
 // All traces whose file's name begins with `name`.
@@ -186,6 +181,17 @@ absl::StatusOr<std::vector<SplitBenchRow>> RunForReal(const BenchSplitOptions& o
   return rows;
 }
 
+// How many inferences a row of the tables is about.
+std::string SampleOf(const std::vector<SplitBenchRow>& rows) {
+  if (rows.empty()) return "none";
+  const auto [least, most] = std::ranges::minmax(rows, {}, &SplitBenchRow::inferences);
+  const std::string count = least.inferences == most.inferences
+                                ? std::to_string(least.inferences)
+                                : fmt::format("{} to {}", least.inferences, most.inferences);
+  return fmt::format("{} inferences of each system on each link, {}", count,
+                     rows.front().measured ? "measured" : "simulated");
+}
+
 absl::Status BenchSplit(const BenchSplitOptions& options) {
   for (const std::string& file : {options.json, options.html}) {
     if (!file.empty()) WHARF_RETURN_IF_ERROR(CheckWritable(file));
@@ -199,14 +205,17 @@ absl::Status BenchSplit(const BenchSplitOptions& options) {
   if (!options.json.empty()) WHARF_RETURN_IF_ERROR(WriteFile(options.json, SplitRowsAsJson(rows)));
   if (options.html.empty()) return absl::OkStatus();
   report::HtmlPage page(options.simulate ? "Splitting inferences: simulated from measured profiles"
-                                         : "Splitting inferences: real processes over an emulated link");
+                                         : "Splitting inferences: real processes over an emulated link",
+                        report::RunRecord::OfThisProcess(SampleOf(rows)));
   page.AddParagraph(
       options.simulate
           ? "Latency, transmission and energy are modelled from measured operator times; see docs/split.md."
           : "The device is played by this machine, slowed down; energy is modelled; see docs/split.md.");
   AddSplitCharts(rows, page);
-  page.AddHeading("Against the best of the others");
-  page.AddTable(gains);
+  if (std::ranges::any_of(rows, [](const SplitBenchRow& row) { return row.system == "intra-dp"; })) {
+    page.AddHeading("Against the best of the others");
+    page.AddTable(gains);
+  }
   page.AddHeading("All");
   page.AddTable(table);
   return WriteFile(options.html, page.Text());

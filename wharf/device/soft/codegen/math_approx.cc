@@ -7,6 +7,8 @@
 #include <limits>
 #include <numbers>
 
+#include "wharf/device/soft/codegen/math_rounding.h"
+
 namespace wharf::device::soft {
 namespace {
 
@@ -15,15 +17,11 @@ using llvm::Value;
 Value* Single(llvm::IRBuilder<>& b, float value) { return llvm::ConstantFP::get(b.getFloatTy(), value); }
 Value* Double(llvm::IRBuilder<>& b, double value) { return llvm::ConstantFP::get(b.getDoubleTy(), value); }
 
-Value* Fma(llvm::IRBuilder<>& b, Value* x, Value* y, Value* z) {
-  return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z});
-}
-
 // Coefficients from the lowest power up.
 Value* Polynomial(llvm::IRBuilder<>& b, Value* x, std::initializer_list<float> coefficients) {
   const float* c = coefficients.end();
   Value* sum = Single(b, *--c);
-  while (c != coefficients.begin()) sum = Fma(b, sum, x, Single(b, *--c));
+  while (c != coefficients.begin()) sum = FusedMultiplyAdd(b, sum, x, Single(b, *--c));
   return sum;
 }
 
@@ -68,7 +66,7 @@ llvm::Value* ApproximateLog2(llvm::IRBuilder<>& b, Value* x) {
                          0.204857648F, -0.191388377F, 0.184760334F, -0.107497894F});
   Value* e =
       b.CreateSIToFP(b.CreateSub(exponent, b.CreateSelect(small, b.getInt32(24), b.getInt32(0))), b.getFloatTy());
-  Value* result = Fma(b, f, p, e);
+  Value* result = FusedMultiplyAdd(b, f, p, e);
   const float infinity = std::numeric_limits<float>::infinity();
   result = b.CreateSelect(b.CreateFCmpOEQ(x, Single(b, 0)), Single(b, -infinity), result);
   result = b.CreateSelect(b.CreateFCmpOEQ(x, Single(b, infinity)), x, result);
@@ -83,7 +81,7 @@ llvm::Value* ApproximateSine(llvm::IRBuilder<>& b, Value* x, bool cosine) {
   Value* shifted = b.CreateFAdd(b.CreateFMul(wide, Double(b, 2 / std::numbers::pi)), Double(b, kMagic));
   Value* quadrant = b.CreateTrunc(b.CreateBitCast(shifted, b.getInt64Ty()), b.getInt32Ty());
   Value* n = b.CreateFNeg(b.CreateFSub(shifted, Double(b, kMagic)));
-  Value* rest = Fma(b, n, Double(b, kHalfPiLow), Fma(b, n, Double(b, kHalfPiHigh), wide));
+  Value* rest = FusedMultiplyAdd(b, n, Double(b, kHalfPiLow), FusedMultiplyAdd(b, n, Double(b, kHalfPiHigh), wide));
   // Arguments too large for this reduction have no meaningful sine in f32; the result stays in [-1, 1].
   Value* r = Clamp(b, b.CreateFPTrunc(rest, b.getFloatTy()), Single(b, -0.8F), Single(b, 0.8F));
   Value* z = b.CreateFMul(r, r);

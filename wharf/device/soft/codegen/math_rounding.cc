@@ -13,10 +13,6 @@ Value* Bits(llvm::IRBuilder<>& b, Value* x) {
 
 Value* ToDouble(llvm::IRBuilder<>& b, Value* x) { return b.CreateFPExt(x, b.getDoubleTy()); }
 
-Value* Fma(llvm::IRBuilder<>& b, Value* x, Value* y, Value* z) {
-  return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z});
-}
-
 Value* SignBit(llvm::IRBuilder<>& b, llvm::Type* type) {
   return llvm::ConstantInt::get(b.getContext(), llvm::APInt::getSignMask(type->getIntegerBitWidth()));
 }
@@ -104,6 +100,10 @@ Value* Magnitude(llvm::IRBuilder<>& b, Value* x) {
 
 }  // namespace
 
+Value* FusedMultiplyAdd(llvm::IRBuilder<>& b, Value* x, Value* y, Value* z) {
+  return b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z});
+}
+
 Value* FlushSubnormal(llvm::IRBuilder<>& b, Value* value) {
   const bool single = value->getType()->isFloatTy();
   Value* bits = Bits(b, value);
@@ -130,7 +130,7 @@ Value* MulSingle(llvm::IRBuilder<>& b, Value* x, Value* y, Rounding rounding) {
 }
 
 Value* FmaSingle(llvm::IRBuilder<>& b, Value* x, Value* y, Value* z, Rounding rounding) {
-  if (rounding == Rounding::kNearest) return Fma(b, x, y, z);
+  if (rounding == Rounding::kNearest) return FusedMultiplyAdd(b, x, y, z);
   return RoundSum(b, b.CreateFMul(ToDouble(b, x), ToDouble(b, y)), ToDouble(b, z), rounding);
 }
 
@@ -138,7 +138,7 @@ Value* DivSingle(llvm::IRBuilder<>& b, Value* x, Value* y, Rounding rounding) {
   Value* quotient = b.CreateFDiv(x, y);
   if (rounding == Rounding::kNearest) return quotient;
   Value* divisor = ToDouble(b, y);
-  Value* rest = Fma(b, b.CreateFNeg(ToDouble(b, quotient)), divisor, ToDouble(b, x));
+  Value* rest = FusedMultiplyAdd(b, b.CreateFNeg(ToDouble(b, quotient)), divisor, ToDouble(b, x));
   Value* sign = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, llvm::ConstantFP::get(b.getDoubleTy(), 1), divisor);
   return AdjustSingle(b, quotient, b.CreateFMul(rest, sign), rounding);
 }
@@ -147,7 +147,7 @@ Value* SqrtSingle(llvm::IRBuilder<>& b, Value* x, Rounding rounding) {
   Value* root = b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x);
   if (rounding == Rounding::kNearest) return root;
   Value* wide = ToDouble(b, root);
-  return AdjustSingle(b, root, Fma(b, b.CreateFNeg(wide), wide, ToDouble(b, x)), rounding);
+  return AdjustSingle(b, root, FusedMultiplyAdd(b, b.CreateFNeg(wide), wide, ToDouble(b, x)), rounding);
 }
 
 Value* NarrowToSingle(llvm::IRBuilder<>& b, Value* x, Rounding rounding) {

@@ -11,6 +11,9 @@ namespace wharf::device::soft {
 
 enum class Rounding : uint8_t { kNearest, kZero, kDown, kUp };
 
+// x * y + z, rounded once, to nearest.
+llvm::Value* FusedMultiplyAdd(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, llvm::Value* z);
+
 // Subnormal f32 or f64 values become zeros of the same sign.
 llvm::Value* FlushSubnormal(llvm::IRBuilder<>& b, llvm::Value* value);
 

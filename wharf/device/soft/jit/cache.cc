@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 #include <llvm/ADT/StringExtras.h>
-#include <llvm/Support/SHA1.h>
+#include <llvm/Support/SHA256.h>
 
 #include <atomic>
 #include <optional>
@@ -14,8 +14,8 @@
 namespace wharf::device::soft {
 namespace {
 
-constexpr std::string_view kMagic = "wharf object 1\n";
-constexpr size_t kHashLength = 40;
+constexpr std::string_view kMagic = "wharf object 2\n";
+constexpr size_t kHashLength = 64;
 
 void WarnOnce(const std::string& path) {
   static std::atomic<bool> warned{false};
@@ -25,7 +25,7 @@ void WarnOnce(const std::string& path) {
 }  // namespace
 
 std::string HashText(std::string_view text) {
-  llvm::SHA1 hash;
+  llvm::SHA256 hash;
   hash.update(llvm::StringRef(text.data(), text.size()));
   return llvm::toHex(hash.final(), true);
 }

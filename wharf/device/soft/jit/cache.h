@@ -1,4 +1,4 @@
-// Object code on disk, one file a kernel: NAME.o = magic, SHA-1 of the content, content. A file that is damaged, of
+// Object code on disk, one file a kernel: NAME.o = magic, SHA-256 of the content, content. A file that is damaged, of
 // another version or being written by someone else is as good as none.
 #pragma once
 
@@ -25,7 +25,7 @@ class ObjectStore {
   std::string directory_;
 };
 
-// 40 hexadecimal digits.
+// SHA-256: 64 hexadecimal digits. Who could make two texts of one hash could give a kernel the code of another.
 std::string HashText(std::string_view text);
 
 }  // namespace wharf::device::soft

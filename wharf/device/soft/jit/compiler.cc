@@ -7,15 +7,12 @@
 #include "wharf/device/soft/codegen/module.h"
 #include "wharf/device/soft/codegen/program.h"
 #include "wharf/device/soft/jit/cache.h"
+#include "wharf/device/soft/jit/compile_service.h"
 #include "wharf/device/soft/jit/engine.h"
+#include "wharf/device/soft/jit/object_maker.h"
 
 namespace wharf::device::soft {
 namespace {
-
-// Changes whenever generated code does.
-constexpr std::string_view kCompilerVersion = "9";
-// Longer kernels are optimised less.
-constexpr uint32_t kLargeKernel = 6000;
 
 uint32_t Directive(const ptx::Function& function, const char* name, size_t index) {
   auto found = function.directives.find(name);
@@ -50,8 +47,13 @@ CompiledKernel Describe(const Program& program) {
 
 class CompilerImpl final : public Compiler {
  public:
-  CompilerImpl(std::unique_ptr<JitEngine> engine, std::string cache_directory, const CompilerOptions& options)
-      : engine_(std::move(engine)), store_(std::move(cache_directory)), options_(options) {}
+  // `elsewhere`: null if this process compiles.
+  CompilerImpl(std::unique_ptr<JitEngine> engine, std::string cache_directory, const CompilerOptions& options,
+               std::unique_ptr<CompileClient> elsewhere)
+      : engine_(std::move(engine)),
+        store_(std::move(cache_directory)),
+        options_(options),
+        elsewhere_(std::move(elsewhere)) {}
 
   absl::StatusOr<std::shared_ptr<const CompiledKernel>> Compile(const ptx::Module& module, std::string_view kernel,
                                                                 const SymbolResolver& symbols) override {
@@ -67,21 +69,19 @@ class CompilerImpl final : public Compiler {
       addresses.push_back({kVariablePrefix + name, reinterpret_cast<uint64_t>(address)});
       placed += fmt::format("{:x} ", addresses.back().address);
     }
-    const std::string object_name =
-        HashText(fmt::format("{}\n{}\n{}\n{}", kCompilerVersion, options_.confine, engine_->target(), program.key));
+    const std::string object_name = ObjectName(program, *engine_, options_);
     const std::string key = object_name + placed;
     if (auto found = Find(key)) return found;
 
     std::unique_ptr<llvm::MemoryBuffer> object = store_.Find(object_name);
     const bool stored = object != nullptr;
     if (!stored) {
-      WHARF_ASSIGN_OR_RETURN(object, Generate(program));
-      store_.Put(object_name, *object);
+      WHARF_ASSIGN_OR_RETURN(object, Make(program, object_name));
     }
+    WHARF_RETURN_IF_ERROR(Count(*object, kernel));
     auto code = engine_->Link(std::move(object), addresses);
     if (!code.ok() && stored) {  // an object of some other make: compile it anew
-      WHARF_ASSIGN_OR_RETURN(object, Generate(program));
-      store_.Put(object_name, *object);
+      WHARF_ASSIGN_OR_RETURN(object, Make(program, object_name));
       code = engine_->Link(std::move(object), addresses);
     }
     if (!code.ok()) return code.status();
@@ -97,14 +97,28 @@ class CompilerImpl final : public Compiler {
   }
 
  private:
-  absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> Generate(const Program& program) const {
-    llvm::LLVMContext context;
-    llvm::Module module("kernel", context);
-    engine_->Prepare(&module);
-    WHARF_RETURN_IF_ERROR(ModuleCodegen(program, &module).Build());
-    return engine_->Compile(&module, {.large = program.instructions > kLargeKernel,
-                                      .widen = program.mode == ExecutionMode::kLoop,
-                                      .confine = options_.confine});
+  // And stores it.
+  absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> Make(const Program& program, const std::string& name) const {
+    if (elsewhere_ != nullptr) {
+      WHARF_ASSIGN_OR_RETURN(const std::string code,
+                             elsewhere_->Compile(*program.module->text, program.Kernel().function->name));
+      return llvm::MemoryBuffer::getMemBufferCopy(code, name);
+    }
+    WHARF_ASSIGN_OR_RETURN(std::unique_ptr<llvm::MemoryBuffer> object, MakeObject(program, *engine_, options_));
+    store_.Put(name, *object);
+    return object;
+  }
+
+  // Before it is linked.
+  absl::Status Count(const llvm::MemoryBuffer& object, std::string_view kernel) {
+    const uint64_t bytes = object.getBufferSize() + kLinkedKernelBytes;
+    absl::MutexLock lock(&mutex_);
+    if (bytes > options_.code_bytes - code_bytes_) {
+      return CudaStatus(CudaError::kOutOfMemory, "kernel {}: the code of a session's kernels may have {} MiB", kernel,
+                        options_.code_bytes >> 20);
+    }
+    code_bytes_ += bytes;
+    return absl::OkStatus();
   }
 
   std::shared_ptr<const CompiledKernel> Find(const std::string& key) const {
@@ -122,15 +136,24 @@ class CompilerImpl final : public Compiler {
   std::unique_ptr<JitEngine> engine_;
   ObjectStore store_;
   const CompilerOptions options_;
+  const std::unique_ptr<CompileClient> elsewhere_;
   mutable absl::Mutex mutex_;
   std::map<std::string, std::shared_ptr<const CompiledKernel>> kernels_ ABSL_GUARDED_BY(mutex_);
+  uint64_t code_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Compiler>> Compiler::Create(std::string cache_directory, CompilerOptions options) {
   WHARF_ASSIGN_OR_RETURN(std::unique_ptr<JitEngine> engine, JitEngine::Create());
-  return std::make_unique<CompilerImpl>(std::move(engine), std::move(cache_directory), options);
+  return std::make_unique<CompilerImpl>(std::move(engine), std::move(cache_directory), options, nullptr);
+}
+
+absl::StatusOr<std::unique_ptr<Compiler>> Compiler::CreateElsewhere(std::string cache_directory, int socket,
+                                                                    CompilerOptions options) {
+  auto elsewhere = std::make_unique<CompileClient>(socket);
+  WHARF_ASSIGN_OR_RETURN(std::unique_ptr<JitEngine> engine, JitEngine::Create());
+  return std::make_unique<CompilerImpl>(std::move(engine), std::move(cache_directory), options, std::move(elsewhere));
 }
 
 }  // namespace wharf::device::soft

@@ -24,18 +24,27 @@ using SymbolResolver = std::function<void*(std::string_view name)>;
 struct CompilerOptions {
   // Kernels cannot leave their memory (confine.h). Benchmarks compare with what they would cost if they could.
   bool confine = true;
+  // Of the code of all kernels, which stays as long as the compiler: their objects, and kLinkedKernelBytes for each.
+  uint64_t code_bytes = uint64_t{1} << 30;
 };
+
+// What a kernel takes beside its object: pages of its own, and what LLVM knows of it.
+inline constexpr uint64_t kLinkedKernelBytes = 64 << 10;
 
 // Thread-safe.
 class Compiler {
  public:
   // `cache_directory` "" = no disk cache.
   static absl::StatusOr<std::unique_ptr<Compiler>> Create(std::string cache_directory, CompilerOptions options = {});
+  // The same, but what is not in the cache is compiled by another process, which stores it there: this one writes
+  // nothing. Owns `socket`, the client's end (compile_service.h).
+  static absl::StatusOr<std::unique_ptr<Compiler>> CreateElsewhere(std::string cache_directory, int socket,
+                                                                   CompilerOptions options = {});
   virtual ~Compiler() = default;
 
   // The returned code lives as long as the Compiler. kNotFound: no such entry; kUnimplemented with
   // CudaError::kUnsupportedPtx: "kernel K: line N: `instruction` is not supported …"; kInvalidArgument with
-  // kInvalidPtx: malformed PTX.
+  // kInvalidPtx: malformed PTX; kResourceExhausted with kOutOfMemory: there is too much code.
   virtual absl::StatusOr<std::shared_ptr<const CompiledKernel>> Compile(const ptx::Module& module,
                                                                         std::string_view kernel,
                                                                         const SymbolResolver& symbols) = 0;

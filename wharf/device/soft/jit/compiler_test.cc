@@ -49,6 +49,39 @@ $L__BB0_2:
 }
 )";
 
+// A client that loads and unloads for ever takes no more memory for it.
+TEST(Compiler, CodeBeyondTheLimitIsOutOfMemory) {
+  KernelRunner runner("", {.code_bytes = 2 * kLinkedKernelBytes});
+  std::string other = kSaxpy;
+  other.replace(other.find("saxpy"), 5, "other");
+  EXPECT_EQ(runner.Compile(kSaxpy, "saxpy").status(), absl::OkStatus());
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(CudaErrorOf(runner.Compile(other, "other").status()), CudaError::kOutOfMemory);
+  }
+  EXPECT_EQ(runner.Compile(kSaxpy, "saxpy").status(), absl::OkStatus()) << "what is there stays";
+}
+
+size_t MappingsWithCode() {
+  std::ifstream mappings("/proc/self/maps");
+  size_t count = 0;
+  for (std::string line; std::getline(mappings, line);)
+    count += line.find(" r-xp 00000000 00:00 0") != line.npos ? 1 : 0;
+  return count;
+}
+
+TEST(Compiler, GivesItsCodeBackAtItsEnd) {
+  const size_t before = MappingsWithCode();
+  {
+    KernelRunner runner;
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_EQ(runner.Compile(ElementKernel(fmt::format("  mov.u32 %r5, {};", i), 4, 4), "k").status(),
+                absl::OkStatus());
+    }
+    EXPECT_GT(MappingsWithCode(), before);
+  }
+  EXPECT_EQ(MappingsWithCode(), before);
+}
+
 TEST(Compiler, RunsBarrierFreeKernelInLoops) {
   KernelRunner runner;
   std::vector<float> x(1000), y(1000);

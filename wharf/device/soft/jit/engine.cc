@@ -6,6 +6,7 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/Host.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
@@ -18,6 +19,7 @@
 
 #include <cstdlib>
 #include <mutex>
+#include <new>
 
 #include "wharf/device/soft/codegen/module.h"
 #include "wharf/device/soft/jit/confine.h"
@@ -35,6 +37,11 @@ absl::Status FromLlvm(llvm::Error error, std::string_view what) {
 void InitializeLlvm() {
   static std::once_flag once;
   std::call_once(once, [] {
+    // Built without exceptions, it would end the process with a line of its own.
+    llvm::install_bad_alloc_error_handler([](void*, const char*, bool) {
+      while (const std::new_handler handler = std::get_new_handler()) handler();
+      std::abort();
+    });
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
   });
@@ -59,9 +66,33 @@ llvm::orc::JITTargetMachineBuilder HostMachine() {
   return builder;
 }
 
+llvm::orc::shared::CWrapperFunctionResult DoNothing(const char* arguments, size_t bytes) {
+  using Call = llvm::orc::shared::WrapperFunction<llvm::orc::shared::SPSError()>;
+  return Call::handle(arguments, bytes, [] { return llvm::Error::success(); }).release();
+}
+
+// At its end LLVM 16 gives back the memory of those kernels only for which something else is to be done then: without
+// this, a process that has made and ended many engines runs out of mappings.
+class GivesCodeBack final : public llvm::orc::ObjectLinkingLayer::Plugin {
+ public:
+  void modifyPassConfig(llvm::orc::MaterializationResponsibility&, llvm::jitlink::LinkGraph&,
+                        llvm::jitlink::PassConfiguration& passes) override {
+    passes.PostAllocationPasses.push_back([](llvm::jitlink::LinkGraph& graph) {
+      graph.allocActions().push_back({{}, {llvm::orc::ExecutorAddr::fromPtr(&DoNothing), {}}});
+      return llvm::Error::success();
+    });
+  }
+  llvm::Error notifyFailed(llvm::orc::MaterializationResponsibility&) override { return llvm::Error::success(); }
+  llvm::Error notifyRemovingResources(llvm::orc::JITDylib&, llvm::orc::ResourceKey) override {
+    return llvm::Error::success();
+  }
+  void notifyTransferringResources(llvm::orc::JITDylib&, llvm::orc::ResourceKey, llvm::orc::ResourceKey) override {}
+};
+
 llvm::Expected<std::unique_ptr<llvm::orc::ObjectLayer>> MakeLinkLayer(llvm::orc::ExecutionSession& session,
                                                                       const llvm::Triple&) {
   auto layer = std::make_unique<llvm::orc::ObjectLinkingLayer>(session);
+  layer->addPlugin(std::make_unique<GivesCodeBack>());
   return std::unique_ptr<llvm::orc::ObjectLayer>(std::move(layer));
 }
 

@@ -71,6 +71,11 @@ class KernelRunner {
   absl::Status Run(const std::string& ptx, const std::string& name, Dim3 grid, Dim3 block, const Parameters& parameters,
                    uint32_t shared_bytes = 0) {
     WHARF_ASSIGN_OR_RETURN(kernel_, Compile(ptx, name));
+    return RunAgain(name, grid, block, parameters, shared_bytes);
+  }
+  // The kernel that Run compiled last, without compiling it again.
+  absl::Status RunAgain(const std::string& name, Dim3 grid, Dim3 block, const Parameters& parameters,
+                        uint32_t shared_bytes = 0) {
     KernelLaunch launch{kernel_.get(), name, {grid, block, shared_bytes}, parameters.data()};
     return executor_->Run(launch);
   }

@@ -294,8 +294,10 @@ TEST(WildProgram, NothingElseChanges) {
       for (int launch = 0; launch < kLaunchesPerKernel; ++launch) {
         // The words may have been written over.
         for (size_t w = 0; w < kWords; ++w) words[w] = WildAddress(random, canaries, runner, out);
-        const absl::Status status = runner.Run(text, "k", {1}, {launch % 2 == 0 ? 48U : 1U},
-                                               Parameters().Add(words).Add(out).Add(uint32_t{48}));
+        const Dim3 block{launch % 2 == 0 ? 48U : 1U};
+        const Parameters parameters = Parameters().Add(words).Add(out).Add(uint32_t{48});
+        const absl::Status status =
+            launch == 0 ? runner.Run(text, "k", {1}, block, parameters) : runner.RunAgain("k", {1}, block, parameters);
         ASSERT_THAT(CudaErrorOf(status),
                     AnyOf(CudaError::kSuccess, CudaError::kIllegalAddress, CudaError::kLaunchFailure))
             << "seed " << seed + k << ": " << status << "\n"

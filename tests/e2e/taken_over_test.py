@@ -1,0 +1,219 @@
+"""Servers that serve all their clients in one process, taken over: what is left to whoever executes what it likes there.
+
+A library that is loaded into the server (wharf/server/testing/taken_over.cc) does what the test's connection says:
+`wharf pipeline worker`, `wharf pipeline serve` and `wharf ar serve`, with and without name spaces.
+"""
+
+import contextlib
+import errno
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import unittest
+
+from wharf_fixture import (BIN, PATIENCE, SANITIZER, EndToEndTest, end_gently, free_port, serving_process, strong_sandbox,
+                           wait_until)
+
+ETCD = "/usr/bin/etcd"
+WHARF = str(BIN / "wharf")
+ENDED = "the server was ended"
+
+
+class Taken:
+    """A connection that is the attacker's."""
+
+    def __init__(self, address):
+        host, port = address.rsplit(":", 1)
+        self.socket = socket.create_connection((host, int(port)), timeout=PATIENCE)
+        self.socket.sendall(b"TAKEN OVER\n")
+        self.answers = self.socket.makefile("rb")
+
+    def close(self):
+        self.answers.close()
+        self.socket.close()
+
+    def attempt(self, attack):
+        """The errno, or ENDED."""
+        with contextlib.suppress(ConnectionError):
+            self.socket.sendall(attack.encode() + b"\n")
+            line = self.answers.readline()
+            if line:
+                return int(line)
+        return ENDED
+
+
+@unittest.skipIf(SANITIZER, "policies are weaker under a sanitizer")
+class TakenOverTest(EndToEndTest):
+    CONNECTS = True  # whether it needs to
+
+    def start_etcd(self):
+        if not os.access(ETCD, os.X_OK):
+            self.skipTest("etcd is not installed (Debian's etcd-server)")
+        port, peer = free_port("127.0.0.1"), free_port("127.0.0.1")
+        self.etcd = f"http://127.0.0.1:{port}"
+        with open(self.folder / "etcd.log", "w") as log:
+            process = subprocess.Popen(
+                [ETCD, "--data-dir", self.folder / "etcd", "--listen-client-urls", self.etcd, "--advertise-client-urls",
+                 self.etcd, "--listen-peer-urls", f"http://127.0.0.1:{peer}", "--initial-advertise-peer-urls",
+                 f"http://127.0.0.1:{peer}", "--initial-cluster", f"default=http://127.0.0.1:{peer}"],
+                stdout=subprocess.PIPE, stderr=log)
+        self.addCleanup(end_gently, process)
+        def answers():
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+                return True
+        wait_until(answers, "etcd answers")
+
+    def prepare(self):
+        raise NotImplementedError
+
+    def command(self, mode):
+        raise NotImplementedError
+
+    def serve(self, mode):
+        with open(self.folder / "server.log", "w") as log:
+            self.server = subprocess.Popen([*map(str, self.command(mode))], stdout=subprocess.PIPE, stderr=log, text=True,
+                                           env={**os.environ, "LD_PRELOAD": os.environ["WHARF_TAKEN_OVER"]})
+        self.addCleanup(end_gently, self.server)
+        line = self.server.stdout.readline()
+        self.assertRegex(line, r" at \S+$", (self.folder / "server.log").read_text())
+        self.address = line.split()[-1]
+
+    @staticmethod
+    def modes():
+        return ["strong", "weak"] if strong_sandbox() else ["weak"]
+
+    def attempt(self, attack):
+        taken = Taken(self.address)
+        self.addCleanup(taken.close)
+        return taken.attempt(attack)
+
+    def refused(self):
+        """What the server survives, and what comes of it."""
+        victim = os.getpid()
+        return {"open": errno.EPERM, "create": errno.EPERM, f"memory-of {victim}": errno.EPERM,
+                f"slow {victim}": errno.EPERM, "connect-unix": errno.EPERM, "listen-unix": errno.EPERM,
+                "send-by-name": errno.EPERM, "write-and-execute": 0,
+                "connect 9": errno.ECONNREFUSED if self.CONNECTS else errno.EPERM}
+
+    def deadly(self):
+        victim = os.getpid()
+        return [f"kill {victim}", f"tgkill {victim}", f"ptrace {victim}", f"read-memory-of {victim}", f"pidfd {victim}",
+                "fork", "execute", "new-names", "share-memory"] + (["listen-tcp"] if self.CONNECTS else [])
+
+    def check_descriptors(self):
+        """None is of a file: what it reads it has read."""
+        for descriptor in pathlib.Path(f"/proc/{serving_process(self.server.pid)}/fd").iterdir():
+            if int(descriptor.name) > 2:
+                self.assertRegex(os.readlink(descriptor), r"^(socket:|pipe:|anon_inode:|/dev/null)")
+
+    def check_alone(self):
+        process = pathlib.Path(f"/proc/{serving_process(self.server.pid)}")
+        self.assertEqual(list((process / "root/.").iterdir()), [])
+        for kind in ("mnt", "pid", "ipc", "uts", "user"):
+            self.assertNotEqual(os.readlink(process / "ns" / kind), os.readlink(f"/proc/self/ns/{kind}"), kind)
+        self.assertEqual(os.readlink(process / "ns" / "net"), os.readlink("/proc/self/ns/net"))
+
+    def test_it_has_nothing_but_the_network(self):
+        self.prepare()
+        for mode in self.modes():
+            with self.subTest(mode):
+                self.serve(mode)
+                if os.geteuid() == 0:  # nobody else sees it
+                    self.check_descriptors()
+                    if mode == "strong":
+                        self.check_alone()
+                taken = Taken(self.address)
+                for attack, outcome in self.refused().items():
+                    self.assertEqual(taken.attempt(attack), outcome, attack)
+                taken.close()
+                end_gently(self.server)
+        self.assertFalse(pathlib.Path("/tmp/wharf-taken-over").exists())
+
+    def test_what_it_must_never_do_is_its_end(self):
+        self.prepare()
+        mode = self.modes()[0]
+        for attack in self.deadly():
+            with self.subTest(attack):
+                self.serve(mode)
+                self.assertEqual(self.attempt(attack), ENDED)
+                self.assertEqual(abs(self.server.wait(PATIENCE)) % 128, signal.SIGSYS)
+                wait_until(lambda: not listens(self.address), "nobody serves any more")
+
+    def test_it_ends_in_order_and_with_its_guard(self):
+        self.prepare()
+        for mode in self.modes():
+            with self.subTest(mode):
+                self.serve(mode)
+                self.assertEqual(end_gently(self.server), 0)
+                self.serve(mode)
+                inner = serving_process(self.server.pid)
+                self.assertEqual(inner != self.server.pid, mode == "strong")
+                self.server.kill()
+                self.server.wait()
+                wait_until(lambda: not listens(self.address), "nobody serves any more")
+
+
+def listens(address):
+    host, port = address.rsplit(":", 1)
+    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=1):
+        return True
+    return False
+
+
+class PipelineWorker(TakenOverTest):
+    def prepare(self):
+        self.start_etcd()
+
+    def command(self, mode):
+        return [WHARF, "pipeline", "worker", "--etcd", self.etcd, f"--sandbox={mode}", "--cache-dir", self.folder / "cache"]
+
+    def test_names_are_not_looked_up_for_it(self):
+        self.start_etcd()
+        done = subprocess.run([*map(str, self.command(self.modes()[0])), "--advertise", "localhost:7090"],
+                              capture_output=True, text=True, timeout=PATIENCE)
+        self.assert_one_clear_line(done, "--advertise localhost:7090", "no number")
+
+
+class PipelineServe(TakenOverTest):
+    def prepare(self):
+        self.start_etcd()
+        model, lab = self.folder / "net.onnx", self.folder / "lab"
+        (self.folder / "cluster.yaml").write_text(
+            "name: test\nlink_gbit_per_s: 1\nclasses: [{name: fast}]\nhosts: [{class: fast, hosts: 1}]\n")
+        (self.folder / "models.yaml").write_text("profiles: lab\nmodels:\n  - {name: net, slo_ms: 1500}\n")
+        self.plan = self.folder / "plan.json"
+        for command in ([BIN / "pipeline_test_network", model],
+                        [WHARF, "pipeline", "profile", model, "--out", lab, "--blocks", "2", "--max-batch", "1", "--rounds",
+                         "1", "--classes", "fast=threads:1"],
+                        [WHARF, "pipeline", "plan", "--cluster", self.folder / "cluster.yaml", "--models",
+                         self.folder / "models.yaml", "--json", self.plan]):
+            done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=PATIENCE)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+    def command(self, mode):
+        return [WHARF, "pipeline", "serve", self.plan, "--profiles", self.folder / "lab", "--etcd", self.etcd, "--listen",
+                "127.0.0.1:0", f"--sandbox={mode}"]
+
+
+class ArServe(TakenOverTest):
+    CONNECTS = False
+
+    def prepare(self):
+        self.profile = self.folder / "profile.json"
+        done = subprocess.run([WHARF, "ar", "latency", "--network", "depth", "--batches", "1,2", "--json",
+                               str(self.profile)], capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def command(self, mode):
+        return [WHARF, "ar", "serve", "--listen", "127.0.0.1:0", f"--sandbox={mode}", "--profile", self.profile,
+                "--largest-batch", "2"]
+
+
+def load_tests(loader, _, __):
+    return unittest.TestSuite(map(loader.loadTestsFromTestCase, (PipelineWorker, PipelineServe, ArServe)))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,58 @@
+// What keeps a server that serves all its clients in its own process, in case one of them takes it over: name spaces of
+// its own, all but the network's, and a filter of system calls (docs/security.md, "Other processes").
+//
+//   WHARF_ASSIGN_OR_RETURN(auto confinement, Confinement::Begin({.sandbox = options.sandbox}));
+//   if (!confinement) return absl::OkStatus();  // this process was the server's guard
+//   ...                                         // reads all files, looks up names, listens
+//   WHARF_RETURN_IF_ERROR(confinement->Enter(PeerServerPolicy()));
+//   ...                                         // reads the first byte of a stranger
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "wharf/base/sandbox/namespaces.h"
+#include "wharf/base/sandbox/sandbox.h"
+#include "wharf/base/status.h"
+
+namespace wharf::cli {
+
+// --sandbox, as IsolationFor takes it; `sandbox` must outlive the command. `keeps`: whom it keeps, and what "strong"
+// does.
+void AddSandboxOption(CLI::App* command, std::string& sandbox,
+                      const std::string& keeps =
+                          "What keeps this server if it was taken over. strong: it makes only the system calls it "
+                          "needs, and sees no files or processes but its own");
+
+// Whether this process is a server that its guard has started: what is to be said once is said already.
+bool StartedByGuard();
+
+struct ConfinementOptions {
+  std::string sandbox;  // as IsolationFor takes it
+  // Starts a process that does for the server what it may not do any more; isolated as the server, and unaffected by
+  // what becomes of that one. The server's end of a socket to it. Null: there is none.
+  std::function<absl::StatusOr<int>(Isolation)> start_helper = nullptr;
+};
+
+class Confinement {
+ public:
+  // For a command's beginning, in the first thread while it is the only one. With name spaces this process becomes the
+  // guard of the server: it starts the same command line once more in them, passes signals on, and is back with
+  // nothing, the server's exit code being set, when that one has ended. A guard that dies takes the server along. Fails
+  // as IsolationFor and the helper.
+  static absl::StatusOr<std::optional<Confinement>> Begin(const ConfinementOptions& options);
+
+  // To the helper; the caller's. -1: there is none.
+  int HelperSocket() const { return helper_; }
+  // For good: no path leads anywhere, unless `becomes` says otherwise, and `policy`.
+  absl::Status Enter(const SandboxPolicy& policy, FileSystem becomes = FileSystem::kEmpty) const;
+
+ private:
+  Confinement(bool isolated, int helper) : isolated_(isolated), helper_(helper) {}
+  bool isolated_;
+  int helper_;
+};
+
+}  // namespace wharf::cli

@@ -1,0 +1,48 @@
+// wharf completion: scripts by which shells complete wharf's command lines.
+#include <cstdio>
+#include <memory>
+
+#include "wharf/cli/bench/common/child.h"
+#include "wharf/cli/common/commands.h"
+#include "wharf/cli/common/completion.h"
+#include "wharf/cli/common/model_program.h"
+
+namespace wharf::cli {
+namespace {
+
+constexpr const char* kCompletionFooter = R"(
+For this shell:        source <(wharf completion bash)
+For every one, bash:   wharf completion bash > ~/.local/share/bash-completion/completions/wharf
+For every one, zsh:    wharf completion zsh > FOLDER/_wharf, a folder of $fpath (in .zshrc: autoload -U compinit; compinit))";
+
+// Of the commands that run models, only wharf-model knows the options.
+absl::Status AddModelCompletions(std::vector<CompletedCommand>& completions) {
+  const std::string program = FindModelProgram();
+  if (program.empty()) return absl::OkStatus();
+  WHARF_ASSIGN_OR_RETURN(const auto child, Child::Start(program, {"wharf-model", "completion"}));
+  WHARF_ASSIGN_OR_RETURN(const std::string line, child->ReadLine());
+  WHARF_ASSIGN_OR_RETURN(const auto more, ParseCompletions(line));
+  AddCompletions(completions, more);
+  return child->Wait();
+}
+
+absl::Status RunCompletion(const CLI::App& app, const std::string& shell) {
+  std::vector<CompletedCommand> completions = CompletionsOf(app);
+  WHARF_RETURN_IF_ERROR(AddModelCompletions(completions));
+  std::fputs((shell == "bash" ? BashCompletion(completions) : ZshCompletion(completions)).c_str(), stdout);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddCompletionCommand(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("completion", "Print a script by which a shell completes wharf's commands.");
+  command->footer(kCompletionFooter);
+  auto shell = std::make_shared<std::string>();
+  command->add_option("shell", *shell, "Which shell")->check(CLI::IsMember({"bash", "zsh"}))->required();
+  command->callback([&app, shell] {
+    if (const absl::Status done = RunCompletion(app, *shell); !done.ok()) Fail(done);
+  });
+}
+
+}  // namespace wharf::cli

@@ -1,0 +1,15 @@
+// wharf-model completion: for `wharf completion`.
+#include <cstdio>
+
+#include "wharf/cli/common/commands.h"
+#include "wharf/cli/common/completion.h"
+
+namespace wharf::cli {
+
+void AddModelCompletionCommand(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("completion", "The commands of this program; for `wharf completion`.");
+  command->group("");
+  command->callback([&app] { std::printf("%s\n", CompletionsAsJson(CompletionsOf(app)).c_str()); });
+}
+
+}  // namespace wharf::cli

@@ -1,0 +1,84 @@
+#include "wharf/device/soft/jit/compile_wire.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <span>
+
+#include "wharf/link/prefixed_stream.h"
+
+namespace wharf::device::soft {
+namespace {
+
+// Followed by the module's text and the kernel's name.
+struct RequestHead {
+  uint64_t text_bytes = 0, kernel_bytes = 0;
+};
+// Followed by the text.
+struct ReplyHead {
+  int32_t error = 0;
+  uint32_t unused = 0;
+  uint64_t bytes = 0;
+};
+
+absl::Status ReadAll(link::ByteStream& stream, std::span<std::byte> into) {
+  WHARF_ASSIGN_OR_RETURN(const size_t got, link::ReadUpTo(stream, into));
+  return got == into.size() ? absl::OkStatus() : Unavailable("the other process is gone");
+}
+
+template <typename T>
+absl::StatusOr<T> ReadHead(link::ByteStream& stream) {
+  std::array<std::byte, sizeof(T)> bytes;
+  WHARF_RETURN_IF_ERROR(ReadAll(stream, bytes));
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof(T));
+  return value;
+}
+
+absl::StatusOr<std::string> ReadText(link::ByteStream& stream, uint64_t bytes) {
+  constexpr uint64_t kPiece = 1 << 20;
+  std::string text;
+  while (text.size() < bytes) {
+    const size_t before = text.size();
+    text.resize(before + std::min<uint64_t>(kPiece, bytes - before));
+    WHARF_RETURN_IF_ERROR(ReadAll(stream, std::as_writable_bytes(std::span(text).subspan(before))));
+  }
+  return text;
+}
+
+template <typename T>
+absl::Status Send(link::ByteStream& stream, const T& head, std::string_view first, std::string_view second = {}) {
+  const std::span<const std::byte> pieces[] = {std::as_bytes(std::span(&head, 1)), std::as_bytes(std::span(first)),
+                                               std::as_bytes(std::span(second))};
+  return stream.Write(pieces);
+}
+
+}  // namespace
+
+absl::Status SendRequest(link::ByteStream& stream, std::string_view text, std::string_view kernel) {
+  return Send(stream, RequestHead{text.size(), kernel.size()}, text, kernel);
+}
+
+absl::Status SendReply(link::ByteStream& stream, int32_t error, std::string_view text) {
+  return Send(stream, ReplyHead{.error = error, .bytes = text.size()}, text);
+}
+
+absl::StatusOr<CompileRequest> ReadRequest(link::ByteStream& stream) {
+  WHARF_ASSIGN_OR_RETURN(const RequestHead head, ReadHead<RequestHead>(stream));
+  if (head.text_bytes > kMostText || head.kernel_bytes > kMostName) return DataLoss("no request");
+  CompileRequest request;
+  WHARF_ASSIGN_OR_RETURN(request.text, ReadText(stream, head.text_bytes));
+  WHARF_ASSIGN_OR_RETURN(request.kernel, ReadText(stream, head.kernel_bytes));
+  return request;
+}
+
+absl::StatusOr<CompileReply> ReadReply(link::ByteStream& stream) {
+  WHARF_ASSIGN_OR_RETURN(const ReplyHead head, ReadHead<ReplyHead>(stream));
+  if (head.bytes > kMostObject) return DataLoss("an object of {} bytes", head.bytes);
+  CompileReply reply{head.error, {}};
+  WHARF_ASSIGN_OR_RETURN(reply.text, ReadText(stream, head.bytes));
+  return reply;
+}
+
+}  // namespace wharf::device::soft

@@ -1,0 +1,205 @@
+// Workers that were taken over, inside a real `wharf serve`: they try what they can against the daemon and each other,
+// while another client is served as if nothing were.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+#include "wharf/server/testing/attacked_server.h"
+
+namespace wharf::server {
+namespace {
+
+using device::CudaError;
+using offload::FrameKind;
+using offload::RawClient;
+using offload::Welcome;
+using ::testing::AnyOf;
+using ::testing::Eq;
+
+// Its kernel writes what it is told where it is told.
+constexpr const char* kKernel = R"(
+.version 7.5
+.target sm_75
+.address_size 64
+.visible .entry store(.param .u64 where, .param .u32 what)
+{
+  .reg .b64 %rd<2>;
+  .reg .b32 %r<2>;
+  ld.param.u64 %rd1, [where];
+  ld.param.u32 %r1, [what];
+  st.global.u32 [%rd1], %r1;
+  ret;
+}
+)";
+
+std::vector<std::byte> BytesOf(const void* data, size_t size) {
+  const auto* begin = static_cast<const std::byte*>(data);
+  return {begin, begin + size};
+}
+
+// A client that keeps to the rules, and wants right results.
+class Honest {
+ public:
+  explicit Honest(const ServerProcess& server, bool runs_kernels = true)
+      : client_(server.Greet()), runs_kernels_(runs_kernels) {
+    const auto frame = client_->Next(FrameKind::kWelcome);
+    EXPECT_TRUE(frame.ok()) << frame.status() << server.Log();
+    if (!frame.ok()) return;
+    const auto welcome = frame->As<Welcome>();
+    base_ = welcome.arena.base;
+    offload::MapMemory map;
+    map.address = base_;
+    map.size = welcome.arena.granularity;
+    EXPECT_TRUE(client_->Post(map).ok());
+    if (runs_kernels_) {
+      offload::LoadModule load;
+      load.module = 1;
+      EXPECT_TRUE(client_->Post(load, BytesOf(kKernel, std::strlen(kKernel))).ok());
+      offload::DefineFunction define;
+      define.function = define.module = 1;
+      define.name = "store";
+      EXPECT_TRUE(client_->Post(define).ok());
+    }
+    IsServed();
+  }
+  void IsServed() {
+    ++value_;
+    const auto what = BytesOf(&value_, sizeof(value_));
+    if (runs_kernels_) {
+      offload::Launch launch;
+      launch.function = 1;
+      launch.parameters = BytesOf(&base_, sizeof(base_));
+      launch.parameters.insert(launch.parameters.end(), what.begin(), what.end());
+      launch.parameters.resize(16);
+      EXPECT_TRUE(client_->Post(launch).ok());
+    } else {
+      offload::CopyToDevice copy;
+      copy.to.address = base_;
+      copy.extent.width = what.size();
+      EXPECT_TRUE(client_->Post(copy, what).ok());
+    }
+    offload::CopyToHost read;
+    read.from.address = base_;
+    read.extent.width = sizeof(value_);
+    const auto answered = client_->Ask(read);
+    ASSERT_TRUE(answered.ok()) << answered.status();
+    EXPECT_EQ(answered->header.posted_error, CudaError::kSuccess);
+    EXPECT_EQ(answered->bulk, what);
+  }
+
+ private:
+  std::unique_ptr<RawClient> client_;
+  const bool runs_kernels_;
+  uint64_t base_ = 0;
+  uint32_t value_ = 0;
+};
+
+class TakenOverTest : public AttackedServerTest {
+ protected:
+  void SetUp() override { ServeOn("soft"); }
+  void ServeOn(const std::string& device) {
+    Serve({"--device", device, "--memory", "64MiB", "--worker-memory", "64MiB"});
+    if (IsSkipped()) return;
+    honest_ = std::make_unique<Honest>(*server_, device == "soft");
+    sibling_ = FirstWorker();
+  }
+  // By a worker of its own, while somebody else is served.
+  int Try(const std::string& attack) {
+    TakenOver attacker(*server_->Connect());
+    const int outcome = attacker.Try(attack);
+    honest_->IsServed();
+    return outcome;
+  }
+
+  std::unique_ptr<Honest> honest_;
+  pid_t sibling_ = 0;
+};
+INSTANTIATE_TEST_SUITE_P(Modes, TakenOverTest, ::testing::Values("strong", "weak"),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(TakenOverTest, DoesNothingToOtherProcesses) {
+  for (const pid_t victim : {server_->Process().Pid(), sibling_}) {
+    EXPECT_EQ(Try(fmt::format("kill {}", victim)), kEnded);
+    EXPECT_EQ(Try(fmt::format("tgkill {}", victim)), kEnded);
+    EXPECT_EQ(Try(fmt::format("ptrace {}", victim)), kEnded);
+    EXPECT_EQ(Try(fmt::format("read-memory-of {}", victim)), kEnded);
+    EXPECT_EQ(Try(fmt::format("pidfd {}", victim)), kEnded);
+    EXPECT_EQ(Try(fmt::format("memory-of {}", victim)), EPERM);
+    EXPECT_EQ(Try(fmt::format("slow {}", victim)), EPERM);
+    EXPECT_TRUE(Living(victim));
+  }
+}
+
+TEST_P(TakenOverTest, OpensConnectsAndStartsNothing) {
+  EXPECT_EQ(Try("open"), EPERM);
+  EXPECT_EQ(Try("create"), EPERM);
+  EXPECT_FALSE(std::filesystem::exists("/tmp/wharf-taken-over"));
+  const std::string port = server_->Address().substr(server_->Address().rfind(':') + 1);
+  EXPECT_EQ(Try("connect " + port), kEnded);
+  EXPECT_EQ(Try("fork"), kEnded);
+  EXPECT_EQ(Try("execute"), kEnded);
+  EXPECT_EQ(Try("write-and-execute"), kEnded);
+  EXPECT_EQ(Try("share-memory"), kEnded);
+}
+
+TEST_P(TakenOverTest, TakesNoMoreThanItsShare) {
+  EXPECT_EQ(Try("fill-memory"), ENOMEM);
+  EXPECT_EQ(Try("hide-memory"), kEnded);
+  EXPECT_THAT(Try("make-threads 100000"), AnyOf(Eq(EAGAIN), Eq(kEnded)));  // root's are counted by the daemon only
+  EXPECT_EQ(Try("make-descriptors"), EMFILE);
+}
+
+TEST_P(TakenOverTest, TellsTheDaemonNothingThatHarmsIt) {
+  EXPECT_EQ(Try("say-nonsense 5003"), 0);  // 500 packets to the daemon
+  EXPECT_EQ(Try("say-nonsense 300003"), kEnded);
+  EXPECT_EQ(Try("flood-control 100000"), kEnded);
+  EXPECT_EQ(Try("say-nonsense 164"), 0);  // to the keeper of files, which hears it when there is a session, if ever
+  EXPECT_EQ(Try("spoil-shares"), 0);
+  EXPECT_TRUE(Living(server_->Process().Pid()));
+  Honest(*server_).IsServed();  // as others are that come now
+}
+
+// Of a device with a vendor's driver, a fake one.
+class GpuTakenOverTest : public TakenOverTest {
+ protected:
+  void SetUp() override {
+    setenv("LD_LIBRARY_PATH", WHARF_FAKE_DRIVER_FOLDER, 1);
+    ServeOn("cuda");
+    unsetenv("LD_LIBRARY_PATH");
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Modes, GpuTakenOverTest, ::testing::Values("strong", "weak"),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(GpuTakenOverTest, HasWhatTheTableSays) {
+  EXPECT_EQ(Try("open"), 0);  // it keeps the file system
+  EXPECT_EQ(Try("listen-unix"), 0);
+  EXPECT_EQ(Try("connect-unix"), EPERM);
+  EXPECT_EQ(Try("send-by-name"), EPERM);
+  EXPECT_EQ(Try("connect 9"), EPERM);
+  EXPECT_EQ(Try("execute"), EPERM);
+  EXPECT_EQ(Try("new-names"), EPERM);
+  EXPECT_EQ(Try("write-and-execute"), 0);
+}
+
+TEST_P(GpuTakenOverTest, ReadsAndTracesNobody) {
+  for (const pid_t victim : {server_->Process().Pid(), sibling_}) {
+    EXPECT_EQ(Try(fmt::format("ptrace {}", victim)), EPERM);
+    EXPECT_EQ(Try(fmt::format("read-memory-of {}", victim)), EPERM);
+    EXPECT_EQ(Try(fmt::format("pidfd {}", victim)), EPERM);
+    if (GetParam() == "strong") {  // by its number it is nobody in a name space of processes
+      EXPECT_EQ(Try(fmt::format("kill {}", victim)), ESRCH);
+      EXPECT_THAT(Try(fmt::format("memory-of {}", victim)), AnyOf(Eq(EACCES), Eq(EPERM)));
+    }
+    EXPECT_TRUE(Living(victim));
+  }
+}
+
+}  // namespace
+}  // namespace wharf::server

@@ -1,0 +1,12 @@
+// The keeper of files: a process that reads and writes caches for worker processes, on a socket for each. It sees
+// nothing but the directory of the caches. Who may have which files in it, the daemon says.
+#pragma once
+
+#include "wharf/server/process/control.h"
+
+namespace wharf::server {
+
+// Runs until the daemon is gone; returns the process's exit code.
+int RunKeeper(int control_socket, const Configure& configure);
+
+}  // namespace wharf::server
