@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -103,6 +104,18 @@ TEST_F(KeeperTest, WhatWasNotUsedForLongestGoesFirst) {
   EXPECT_EQ(ReadStored(Directory(), "b.o"), std::nullopt);
   EXPECT_EQ(ReadStored(Directory(), "a.o"), text);
   EXPECT_EQ(ReadStored(Directory(), "c.o"), text);
+}
+
+TEST_F(KeeperTest, WhatWasLeftHalfWrittenGoesInTime) {
+  fs::create_directories(folder_ + "/models");
+  const std::string left = NameAside(folder_ + "/models"), being_written = NameAside(folder_ + "/models");
+  EXPECT_NE(left, being_written);
+  for (const std::string& path : {left, being_written}) std::ofstream(path) << "half";
+  fs::last_write_time(left, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  ASSERT_EQ(WriteStored(Directory(), "a.o", BytesOf(std::string(60, 'a'))), absl::OkStatus());
+  EXPECT_EQ(ReadStored(Directory(), "a.o"), std::string(60, 'a'));
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(being_written));
 }
 
 TEST_F(KeeperTest, LocksAreOnesOfAllWhoShareTheDirectory) {

@@ -29,6 +29,9 @@ struct KeeperReply {
   uint64_t bytes = 0;
 };
 
+// A new name in the directory for what is written before it gets its own.
+std::string NameAside(const std::string& directory);
+
 // The two halves of what a file is read and written by, in pieces: files may be larger than memory should be.
 class FileBeingStored {
  public:

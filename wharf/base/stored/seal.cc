@@ -10,6 +10,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
+
+#include "wharf/base/stored/keeper_wire.h"
 
 namespace wharf {
 namespace {
@@ -30,7 +33,7 @@ class Descriptor {
 
 // Aside, then given its name unless there is one of that name: nobody sees half a key.
 absl::Status MakeKey(const std::string& path) {
-  const std::string aside = fmt::format("{}.{}", path, getpid());
+  const std::string aside = NameAside(std::filesystem::path(path).parent_path().string());
   SealKey key;
   if (RAND_bytes(key.data(), static_cast<int>(key.size())) != 1) return Internal("no random numbers can be had");
   absl::Status made;

@@ -2,13 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -23,7 +25,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kKeeper = "keeper:";  // then the socket's number, a slash, and the directory's name
+constexpr std::string_view kAside = ".aside-";     // then a random number; no file that is kept begins with a dot
+constexpr auto kAsideFor = std::chrono::hours(1);  // longer is no file written: whoever began it died
+constexpr std::string_view kKeeper = "keeper:";    // then the socket's number, a slash, and the directory's name
 
 struct KeptPlace {
   int socket = -1;
@@ -87,6 +91,17 @@ struct StoredFile {
   uint64_t bytes = 0;
 };
 
+// What processes left that were ended while they wrote.
+void RemoveLeftAside(const fs::path& directory) {
+  const auto before = fs::file_time_type::clock::now() - kAsideFor;
+  std::error_code error, ignored;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    if (!it->path().filename().string().starts_with(kAside)) continue;
+    const auto written = it->last_write_time(ignored);
+    if (!ignored && written < before) fs::remove(it->path(), ignored);
+  }
+}
+
 std::vector<StoredFile> FilesIn(const fs::path& directory, const std::string& beginning, const fs::path& extension) {
   std::vector<StoredFile> files;
   std::error_code error;
@@ -125,11 +140,15 @@ bool WriteWhole(int socket, const void* from, size_t size) {
   return true;
 }
 
+// Not by the process's number: processes in name spaces of their own have the same.
+std::string NameAside(const std::string& directory) {
+  uint64_t random = 0;
+  if (getrandom(&random, sizeof(random), 0) != sizeof(random)) std::abort();
+  return fmt::format("{}/{}{:016x}", directory, kAside, random);
+}
+
 FileBeingStored::FileBeingStored(const std::string& directory, const std::string& name)
-    : path_(directory + "/" + name), aside_([this] {
-        static std::atomic<uint64_t> counter{0};
-        return fmt::format("{}.{}.{}", path_, getpid(), counter.fetch_add(1));
-      }()) {
+    : path_(directory + "/" + name), aside_(NameAside(directory)) {
   std::error_code ignored;
   fs::create_directories(directory, ignored);
   file_.open(aside_, std::ios::binary | std::ios::trunc);
@@ -224,6 +243,7 @@ void RemoveStored(const std::string& directory, const std::string& name) {
 
 void LimitStored(const std::string& directory, uint64_t most, const std::string& keep, const std::string& beginning) {
   if (directory.empty() || AtKeeper(directory)) return;
+  RemoveLeftAside(directory);
   std::vector<StoredFile> files = FilesIn(directory, beginning, fs::path(keep).extension());
   std::sort(files.begin(), files.end(), [](const StoredFile& a, const StoredFile& b) { return a.used < b.used; });
   uint64_t total = 0;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -32,10 +33,12 @@ using Bio = std::unique_ptr<BIO, int (*)(BIO*)>;
 // Signed by itself, as clients look at nothing but its fingerprint; for names that TLS libraries are content with.
 Certificate MakeCertificate(EVP_PKEY* key) {
   Certificate made(X509_new(), X509_free);
-  unsigned char serial[8];
-  if (made == nullptr || RAND_bytes(serial, sizeof(serial)) != 1) return {nullptr, X509_free};
-  serial[0] &= 0x7f;
-  ASN1_STRING_set(X509_get_serialNumber(made.get()), serial, sizeof(serial));
+  // Drawn as a number, not as bytes: an encoding with a leading zero is no DER, which readers refuse.
+  uint64_t serial = 0;
+  if (made == nullptr || RAND_bytes(reinterpret_cast<unsigned char*>(&serial), sizeof(serial)) != 1 ||
+      ASN1_INTEGER_set_uint64(X509_get_serialNumber(made.get()), serial) != 1) {
+    return {nullptr, X509_free};
+  }
   X509_set_version(made.get(), X509_VERSION_3);
   X509_gmtime_adj(X509_getm_notBefore(made.get()), -24 * 3600);  // clocks of robots are not always right
   X509_gmtime_adj(X509_getm_notAfter(made.get()), kSeconds);

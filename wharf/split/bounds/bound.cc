@@ -221,11 +221,14 @@ double LowerBound::Quick(const Link& link, int rounds) {
   return bound;
 }
 
-double LowerBound::OfChain(const Link& link) const {
+double LowerBound::OfChain(const Link& link) {
+  const std::array<double, 3> question = {link.bytes_per_ms, link.message_overhead_ms, link.round_trip_ms};
+  if (of_chain_ && of_chain_->first == question) return of_chain_->second;
   double alone_ms = 0;
   for (int op = 0; op < graph_.Size(); ++op) alone_ms += required_[op] ? LeastMs(graph_, kDevice, op) : 0;
   const double on_server = Evaluator(graph_).Evaluate(ServerOnlyPlan(graph_), link).latency_ms;
-  return chain_->Latency(link, std::min(alone_ms, on_server));
+  of_chain_.emplace(question, chain_->Latency(link, std::min(alone_ms, on_server)));
+  return of_chain_->second;
 }
 
 double LowerBound::Latency(const Link& link, int rounds) {

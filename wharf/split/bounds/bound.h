@@ -1,7 +1,9 @@
 // Lower bounds: no valid plan, with or without replication, is faster than this on a constant link.
 #pragma once
 
+#include <array>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "wharf/split/bounds/chain_bound.h"
@@ -49,7 +51,7 @@ class LowerBound {
     bool sends = false;  // else it computes
   };
   std::vector<Limit> Limits(const Link& link, Side gate_side) const;
-  double OfChain(const Link& link) const;
+  double OfChain(const Link& link);
   double Bound(const Link& link, Side gate_side, int rounds);
   // Nothing useful on the server at all, or only behind the gate.
   double BoundAlone(const Link& link) const;
@@ -73,7 +75,8 @@ class LowerBound {
   std::vector<bool> required_;  // every row is of use in every plan
   std::vector<double> saving_;  // share of an output its users may do without
   std::vector<int> last_user_;
-  std::array<std::vector<double>, 2> weights_;  // of the limits, by the gate's side
+  std::array<std::vector<double>, 2> weights_;                        // of the limits, by the gate's side
+  std::optional<std::pair<std::array<double, 3>, double>> of_chain_;  // the last link asked about, and the answer
 };
 
 }  // namespace wharf::split

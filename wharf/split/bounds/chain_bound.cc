@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "wharf/split/bounds/certain_rows.h"
@@ -10,9 +12,12 @@
 namespace wharf::split {
 namespace {
 
-constexpr size_t kWays = 24;                 // more than this, for one count of rows, are joined
+// More ways than this, for one count of rows, are joined. The next is tried where a search takes too many steps.
+constexpr size_t kWays[] = {24, 6, 1};
+constexpr size_t kMostUnthinned = 1 << 14;   // ways for one count of rows, while they are collected
 constexpr int kCompared = 8;                 // ways that a way is compared with
 constexpr double kMostSquares = 1e6;         // of rows, in all: minutes
+constexpr int64_t kMostSteps = 50'000'000;   // of a search: seconds
 constexpr double kDownWeights[] = {0, 0.1};  // of a byte's time on the downlink, in the device's
 using ReachKey = std::tuple<int, int, int, int, int, int, int>;
 
@@ -203,10 +208,12 @@ void ChainBound::FindTails() {
 struct ChainBound::Search {
   const std::vector<Level>& levels;
   const double device_ms, bytes_per_ms, two_ways_ms, down_weight;
+  const size_t most_ways;         // see kWays
   double best;                    // nothing faster is known to be possible so far
   Ways open, closed;              // by rows that the server computes here; closed: nothing more is received
   Ways next_open, next_closed;    // of the next level
   std::vector<double> queued_ms;  // when so many rows have been sent that the device computes as it goes
+  int64_t steps = 0;
 
   double SendMs(const Level& level) const { return level.bytes_per_row / bytes_per_ms; }
   // The device's work and the downlink's, in parts: what the end cannot come before.
@@ -230,10 +237,12 @@ struct ChainBound::Search {
   }
   Way Step(size_t k, Way way, int computed, int held, int next, bool is_closed) const;
   void Queue(const Level& level);
+  void Collect(std::vector<Way>& ways, const Way& way) const;
   void GoOn(size_t k, const Way& way, int computed, bool untouched);
   void Finish(size_t k, const Way& way, int computed);
   void End(size_t k);
-  double Run();
+  // Nothing: it would take too many steps.
+  std::optional<double> Run();
 };
 
 // The server holds `held` rows of level k, has computed `computed` of them, and computes `next` of the next level.
@@ -255,27 +264,28 @@ namespace {
 
 // Not those that others surpass in everything. Of too many, those near each other become one as good as each.
 template <typename Way>
-void Thin(std::vector<Way>& ways) {
+void Thin(std::vector<Way>& ways, size_t most) {
   if (ways.size() < 2) return;
   std::sort(ways.begin(), ways.end(), [](const Way& a, const Way& b) {
     return std::tuple(a.sent_ms, -a.gain_ms) < std::tuple(b.sent_ms, -b.gain_ms);
   });
   std::vector<Way> kept;
-  double least = ways[0].gain_ms, most = least;
+  double least = ways[0].gain_ms, highest = least;
   for (const Way& way : ways) {
     const auto from = kept.size() > kCompared ? kept.end() - kCompared : kept.begin();
     if (std::any_of(from, kept.end(), [&](const Way& other) { return other.AsGoodAs(way); })) continue;
     kept.push_back(way);
-    least = std::min(least, way.gain_ms), most = std::max(most, way.gain_ms);
+    least = std::min(least, way.gain_ms), highest = std::max(highest, way.gain_ms);
   }
   ways.clear();
-  if (kept.size() <= kWays) {
+  if (kept.size() <= most) {
     ways = std::move(kept);
     return;
   }
-  constexpr double kSteps = kWays, kTiny = 1e-9;
-  const double first = kept[0].sent_ms, width = (kept.back().sent_ms - first) / kSteps + kTiny;
-  const double height = (most - least) / kSteps + kTiny;
+  constexpr double kTiny = 1e-9;
+  const auto parts = static_cast<double>(most);
+  const double first = kept[0].sent_ms, width = (kept.back().sent_ms - first) / parts + kTiny;
+  const double height = (highest - least) / parts + kTiny;
   std::map<std::tuple<int, int, int>, Way> cells;
   for (const Way& way : kept) {
     const auto [cell, added] = cells.try_emplace({static_cast<int>((way.sent_ms - first) / width),
@@ -295,6 +305,12 @@ void ChainBound::Search::Queue(const Level& level) {
   }
 }
 
+void ChainBound::Search::Collect(std::vector<Way>& ways, const Way& way) const {
+  if (!ways.empty() && ways.back().AsGoodAs(way)) return;
+  if (ways.size() >= kMostUnthinned) Thin(ways, most_ways);
+  ways.push_back(way);
+}
+
 // From one count of rows here to all of the next level that are possible, with what is received for them.
 void ChainBound::Search::GoOn(size_t k, const Way& way, int computed, bool untouched) {
   const Level& here = levels[k];
@@ -305,9 +321,10 @@ void ChainBound::Search::GoOn(size_t k, const Way& way, int computed, bool untou
       if (untouched && held == 0 && next == 0) continue;
       const bool received = held > computed;
       const Way sent = received ? Receive(k, way, held - computed) : way;
+      ++steps;
       if (Hopeless(here, sent)) break;
-      next_open[next].push_back(Step(k, sent, computed, held, next, false));
-      if (received || untouched) next_closed[next].push_back(Step(k, sent, computed, held, next, true));
+      Collect(next_open[next], Step(k, sent, computed, held, next, false));
+      if (received || untouched) Collect(next_closed[next], Step(k, sent, computed, held, next, true));
     }
   }
 }
@@ -316,7 +333,7 @@ void ChainBound::Search::Finish(size_t k, const Way& way, int computed) {
   if (Hopeless(levels[k], way)) return;
   const int most = k + 2 == levels.size() ? 0 : levels[k + 1].rows;
   for (int next = 0; next <= most && levels[k].need[next] <= computed; ++next) {
-    next_closed[next].push_back(Step(k, way, computed, computed, next, true));
+    Collect(next_closed[next], Step(k, way, computed, computed, next, true));
   }
 }
 
@@ -330,12 +347,12 @@ void ChainBound::Search::End(size_t k) {
   }
 }
 
-double ChainBound::Search::Run() {
+std::optional<double> ChainBound::Search::Run() {
   open.resize(levels[0].rows + 1);
   closed.resize(levels[0].rows + 1);
   for (size_t k = 0;; ++k) {
     for (Ways* ways : {&open, &closed}) {
-      for (auto& some : *ways) Thin(some);
+      for (auto& some : *ways) Thin(some, most_ways);
     }
     const bool last = k + 1 == levels.size();
     if (levels[k].only_live || last) End(k);
@@ -347,6 +364,7 @@ double ChainBound::Search::Run() {
     for (int computed = 0; computed <= levels[k].rows; ++computed) {
       for (const Way& way : open[computed]) GoOn(k, way, computed, false);
       for (const Way& way : closed[computed]) Finish(k, way, computed);
+      if (steps > kMostSteps) return std::nullopt;
     }
     open = std::move(next_open);
     closed = std::move(next_closed);
@@ -357,19 +375,21 @@ double ChainBound::Latency(const Link& link, double limit_ms) const {
   double bound = 0, squares = 0;
   for (const Level& level : levels_) squares += static_cast<double>(level.rows) * level.rows;
   if (squares > kMostSquares) return 0;
+  size_t coarseness = 0;  // both searches take about as many steps
   for (const double down_weight : kDownWeights) {
-    Search search{levels_,
-                  device_ms_,
-                  link.bytes_per_ms,
-                  ways_ * (link.message_overhead_ms + link.round_trip_ms / 2),
-                  down_weight,
-                  limit_ms,
-                  {},
-                  {},
-                  {},
-                  {},
-                  {}};
-    bound = std::max(bound, search.Run());
+    for (; coarseness < std::size(kWays); ++coarseness) {
+      Search search{.levels = levels_,
+                    .device_ms = device_ms_,
+                    .bytes_per_ms = link.bytes_per_ms,
+                    .two_ways_ms = ways_ * (link.message_overhead_ms + link.round_trip_ms / 2),
+                    .down_weight = down_weight,
+                    .most_ways = kWays[coarseness],
+                    .best = limit_ms};
+      const std::optional<double> found = search.Run();
+      if (!found) continue;
+      bound = std::max(bound, *found);
+      break;
+    }
   }
   return bound;
 }

@@ -27,7 +27,8 @@ class ChainBound {
   // + levels * rows^2).
   ChainBound(const RowGraph& graph, const std::vector<bool>& required);
   // Milliseconds; `limit_ms` if it is not above that; 0 for models of so many rows that it would take minutes. Seconds
-  // of work: O(levels * rows^2) steps with some ways each. REQUIRES: no trace in `link`, bytes_per_ms > 0.
+  // of work: O(levels * rows^2) steps with some ways each, fewer where that is too many: the bound is lower then.
+  // REQUIRES: no trace in `link`, bytes_per_ms > 0.
   double Latency(const Link& link, double limit_ms) const;
 
  private:
