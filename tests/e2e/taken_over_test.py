@@ -141,6 +141,32 @@ class TakenOverTest(EndToEndTest):
                 self.assertEqual(abs(self.server.wait(PATIENCE)) % 128, signal.SIGSYS)
                 wait_until(lambda: not listens(self.address), "nobody serves any more")
 
+    def end_at_once(self):
+        """One that has nothing left to end gently with."""
+        self.server.kill()
+        self.server.wait(PATIENCE)
+
+    def test_it_takes_no_more_than_its_share(self):
+        self.prepare()
+        for mode in self.modes():
+            with self.subTest(mode):
+                self.serve(mode)
+                self.assertEqual(self.attempt("make-descriptors"), errno.EMFILE)
+                self.end_at_once()
+                self.serve(mode)
+                self.assertEqual(self.attempt("fill-memory"), errno.ENOMEM)
+                self.end_at_once()
+        if "strong" not in self.modes():
+            return
+        for attack in ("hide-memory", "make-threads 100000"):
+            with self.subTest(attack):
+                self.serve("strong")
+                outcome = self.attempt(attack)
+                if outcome != errno.EAGAIN:  # of users that are not root the kernel permits no more threads
+                    self.assertEqual(outcome, ENDED)
+                    self.assertIn("uses more than it may", (self.folder / "server.log").read_text())
+                self.end_at_once()
+
     def test_it_ends_in_order_and_with_its_guard(self):
         self.prepare()
         for mode in self.modes():
@@ -167,7 +193,7 @@ class PipelineWorker(TakenOverTest):
         self.start_etcd()
 
     def command(self, mode):
-        return [WHARF, "pipeline", "worker", "--etcd", self.etcd, f"--sandbox={mode}", "--cache-dir", self.folder / "cache"]
+        return [WHARF, "pipeline", "worker", "--etcd", self.etcd, f"--sandbox={mode}", "--memory=1GiB", "--cache-dir", self.folder / "cache"]
 
     def test_names_are_not_looked_up_for_it(self):
         self.start_etcd()
@@ -194,7 +220,7 @@ class PipelineServe(TakenOverTest):
 
     def command(self, mode):
         return [WHARF, "pipeline", "serve", self.plan, "--profiles", self.folder / "lab", "--etcd", self.etcd, "--listen",
-                "127.0.0.1:0", f"--sandbox={mode}"]
+                "127.0.0.1:0", f"--sandbox={mode}", "--memory=1GiB"]
 
 
 class ArServe(TakenOverTest):
@@ -207,7 +233,7 @@ class ArServe(TakenOverTest):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def command(self, mode):
-        return [WHARF, "ar", "serve", "--listen", "127.0.0.1:0", f"--sandbox={mode}", "--profile", self.profile,
+        return [WHARF, "ar", "serve", "--listen", "127.0.0.1:0", f"--sandbox={mode}", "--memory=1GiB", "--profile", self.profile,
                 "--largest-batch", "2"]
 
 

@@ -13,6 +13,8 @@ namespace wharf {
 
 // Threads that such a process may have: many times what computing on this machine's cores takes.
 int MostThreads();
+// The same of a server that serves all its clients in one process: each has some.
+inline constexpr int kMostServerThreads = 4096;
 
 // From here on this process may write to what it has now and `bytes` more of private memory; an allocation beyond that
 // fails. Address space that is only reserved does not count. Reads a file.

@@ -122,7 +122,7 @@ NewNamespaces::NewNamespaces(Isolation isolation, Network network)
       network_(network),
       user_map_(fmt::format("{0} {0} 1\n", geteuid())),
       group_map_(fmt::format("{0} {0} 1\n", getegid())),
-      most_threads_(MostThreads()) {}
+      most_threads_(network == Network::kNone ? MostThreads() : kMostServerThreads) {}
 
 pid_t NewNamespaces::Fork() const {
   const int network = network_ == Network::kNone ? CLONE_NEWNET : 0;
@@ -150,8 +150,7 @@ int NewNamespaces::Settle(int keeper_end) const {
   const pid_t keeper = BareFork(0);
   if (keeper == 0) Keep(keeper_end);
   if (keeper < 0 || !DropCapabilities()) return errno;
-  const bool limited = isolation_ == Isolation::kByUser && network_ == Network::kNone;
-  return !limited || LimitThreads() ? 0 : errno;
+  return isolation_ != Isolation::kByUser || LimitThreads() ? 0 : errno;
 }
 
 absl::StatusOr<Isolation> FindIsolation() {

@@ -39,6 +39,7 @@ Example: wharf ar serve --listen 0.0.0.0:7072 --token-file token --promise depth
 
 struct ArServeOptions {
   std::string sandbox = "strong";
+  uint64_t memory = DefaultServerMemory();
   std::string networks, listen = "127.0.0.1:7072", device = "auto", promise = "depth", profile;
   server::AccessOptions access;
   std::vector<std::string> next;
@@ -93,8 +94,9 @@ absl::StatusOr<int> StartDecoderStarter(Isolation isolation) {
 }
 
 absl::Status RunArServe(const ArServeOptions& options) {
-  WHARF_ASSIGN_OR_RETURN(const auto confinement,
-                         Confinement::Begin({.sandbox = options.sandbox, .start_helper = StartDecoderStarter}));
+  WHARF_ASSIGN_OR_RETURN(
+      const auto confinement,
+      Confinement::Begin({.sandbox = options.sandbox, .memory = options.memory, .start_helper = StartDecoderStarter}));
   if (!confinement) return absl::OkStatus();
   WHARF_ASSIGN_OR_RETURN(const auto control, server::MakeAccessControl(options.listen, options.access));
   WHARF_ASSIGN_OR_RETURN(auto tls, control.MakeTlsServer());
@@ -151,6 +153,7 @@ void AddArServeCommand(CLI::App& app) {
   command->add_option("--listen", options->listen, "HOST:PORT, [V6]:PORT or unix:PATH")->capture_default_str();
   AddAccessOptions(command, options->access);
   AddSandboxOption(command, options->sandbox);
+  AddMemoryOption(command, options->memory);
   command->add_option("--next", options->next, "Servers for clients that there is no room for, the best first")
       ->type_name("HOST:PORT,...")
       ->delimiter(',');

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -26,11 +27,18 @@ void AddSandboxOption(CLI::App* command, std::string& sandbox,
                           "What keeps this server if it was taken over. strong: it makes only the system calls it "
                           "needs, and sees no files or processes but its own");
 
+// --memory, of the servers of one process; `bytes` must outlive the command.
+void AddMemoryOption(CLI::App* command, uint64_t& bytes);
+// Three quarters of this machine's.
+uint64_t DefaultServerMemory();
+
 // Whether this process is a server that its guard has started: what is to be said once is said already.
 bool StartedByGuard();
 
 struct ConfinementOptions {
   std::string sandbox;  // as IsolationFor takes it
+  // Bytes. Allocations beyond that fail from Enter on; a guard ends a server that has 2 GiB more all the same.
+  uint64_t memory = DefaultServerMemory();
   // Starts a process that does for the server what it may not do any more; isolated as the server, and unaffected by
   // what becomes of that one. The server's end of a socket to it. Null: there is none.
   std::function<absl::StatusOr<int>(Isolation)> start_helper = nullptr;
@@ -50,8 +58,9 @@ class Confinement {
   absl::Status Enter(const SandboxPolicy& policy, FileSystem becomes = FileSystem::kEmpty) const;
 
  private:
-  Confinement(bool isolated, int helper) : isolated_(isolated), helper_(helper) {}
+  Confinement(bool isolated, uint64_t memory, int helper) : isolated_(isolated), memory_(memory), helper_(helper) {}
   bool isolated_;
+  uint64_t memory_;
   int helper_;
 };
 

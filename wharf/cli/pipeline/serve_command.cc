@@ -28,6 +28,7 @@ Example: wharf pipeline serve plan.json --profiles lab --etcd http://10.0.0.1:23
 
 struct PipelineServeOptions {
   std::string sandbox = "strong";
+  uint64_t memory = DefaultServerMemory();
   std::string plan, profiles, listen = "127.0.0.1:7091", scheduler = "ours";
   double guard = 0.1;
   bool keep_plan = false, paced = false;
@@ -61,7 +62,8 @@ class Replanner {
 };
 
 absl::Status RunPipelineServe(const PipelineServeOptions& options) {
-  WHARF_ASSIGN_OR_RETURN(const auto confinement, Confinement::Begin({.sandbox = options.sandbox}));
+  WHARF_ASSIGN_OR_RETURN(const auto confinement,
+                         Confinement::Begin({.sandbox = options.sandbox, .memory = options.memory}));
   if (!confinement) return absl::OkStatus();
   WHARF_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.plan));
   auto plan = pipeline::ParsePlan(text);
@@ -123,6 +125,7 @@ void AddPipelineServeCommand(CLI::App& app) {
       ->capture_default_str();
   AddEtcdOptions(command, options->etcd);
   AddSandboxOption(command, options->sandbox);
+  AddMemoryOption(command, options->memory);
   AddPipelineAccessOptions(command, options->access);
   command->get_option("--token-file")->description("Clients must know the first line of FILE");
   command->add_option("--worker-token-file", options->worker_token, "What we prove to workers: their token")

@@ -23,6 +23,7 @@ namespace {
 
 struct PipelineWorkerOptions {
   std::string sandbox = "strong";
+  uint64_t memory = DefaultServerMemory();
   std::string listen = "127.0.0.1:0", advertise, name, device = "cpu=threads:1", cache_directory = CacheDirectory();
   int gpus = 1;
   uint64_t cache_bytes = uint64_t{10} << 30, held_bytes = uint64_t{1} << 30;
@@ -48,7 +49,7 @@ absl::Status RunPipelineWorker(const PipelineWorkerOptions& options) {
   if (classes.size() != 1) return InvalidArgument("--class: a worker is of one class");
   pipeline::WorkerConfig config;
   ModelKeeper keeper;
-  ConfinementOptions confining{.sandbox = options.sandbox};
+  ConfinementOptions confining{.sandbox = options.sandbox, .memory = options.memory};
   if (!options.cache_directory.empty()) {
     confining.start_helper = [&](Isolation isolation) {
       return keeper.Start({options.cache_directory, options.cache_bytes, config.max_model_bytes}, isolation);
@@ -110,6 +111,7 @@ void AddPipelineWorkerCommand(CLI::App& app) {
                    "Where others reach it, if not where it listens: a number, as 10.0.0.7:7090")
       ->type_name("ADDRESS:PORT");
   AddSandboxOption(command, options->sandbox);
+  AddMemoryOption(command, options->memory);
   command->add_option("--name", options->name, "Its name in the cluster (its address)");
   command->add_option("--class", options->device, "What it is, as `wharf pipeline profile --classes` has it")
       ->type_name("NAME=threads:N,slowdown:X,vgpus:K")
