@@ -86,6 +86,7 @@ function(wharf_check_headers name)
     target_include_directories(wharf_${name}_headers PRIVATE ${PROJECT_SOURCE_DIR})
     target_link_libraries(wharf_${name}_headers PRIVATE wharf_${name})
     target_compile_options(wharf_${name}_headers PRIVATE -O0)
+    target_compile_definitions(wharf_${name}_headers PRIVATE WHARF_TESTDATA="")  # as tests have it
     get_target_property(private wharf_${name} LINK_LIBRARIES)
     if(private)
       target_link_libraries(wharf_${name}_headers PRIVATE ${private})
