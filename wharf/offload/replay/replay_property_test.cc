@@ -17,7 +17,7 @@
 namespace wharf::offload {
 namespace {
 
-constexpr uint64_t kPrograms = 600;
+constexpr uint64_t kPrograms = 400;
 
 // The same for all tests of a run; the time, unless somebody wants programs to come again.
 uint64_t FirstSeed() {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+
 #include "wharf/split/plan_evaluator.h"
 #include "wharf/split/planners/layer_cut.h"
 #include "wharf/split/planners/planner.h"
@@ -58,6 +60,30 @@ RC_GTEST_PROP(BoundProperty, NoPlanOfAChainIsFaster, ()) {
   for (const char* planner : {"server-only", "dsccs", "intra-dp", "loss-de"}) {
     holds((*MakePlanner(planner, graph, options))->MakePlan(link, Objective::Latency()));
   }
+}
+
+// With few steps ways are joined that are not as good as each other, or nothing is said at all.
+RC_GTEST_PROP(BoundProperty, NoPlanIsFasterThanWhatFewStepsFind, ()) {
+  const int rows = *rc::gen::inRange(2, 24);
+  ProfileBuilder builder(rows, *rc::gen::inRange(1, 2000) * rows);
+  const int operators = *rc::gen::inRange(3, 10);
+  for (int op = 1; op <= operators; ++op) {
+    const double server_ms = *rc::gen::inRange(0, 40) / 10.0;
+    builder.Add({op - 1}, kConv3, rows, *rc::gen::inRange(1, 2000) * rows, server_ms * *rc::gen::inRange(1, 20),
+                server_ms);
+  }
+  const RowGraph graph(builder.End({operators}));
+  Link link;
+  link.bytes_per_ms = *rc::gen::inRange(100, 5000);
+  const ChainBound chain(graph, std::vector<bool>(graph.Size(), true));
+  Evaluator evaluator(graph);
+  const double device = evaluator.Evaluate(DeviceOnlyPlan(graph), link).latency_ms;
+  const double server = evaluator.Evaluate(ServerOnlyPlan(graph), link).latency_ms;
+  const double bound = chain.Latency(link, std::min(device, server), *rc::gen::inRange(1, 20'000));
+  PlannerOptions options;
+  options.budget = 5000;
+  const Plan best = (*MakePlanner("intra-dp", graph, options))->MakePlan(link, Objective::Latency());
+  RC_ASSERT(bound <= PlanEvaluator(graph).Evaluate(best, link).latency_ms * (1 + 1e-9));
 }
 
 TEST(Bound, IsTheDevicesTimeWithoutALink) {

@@ -17,7 +17,6 @@ constexpr size_t kWays[] = {24, 6, 1};
 constexpr size_t kMostUnthinned = 1 << 14;   // ways for one count of rows, while they are collected
 constexpr int kCompared = 8;                 // ways that a way is compared with
 constexpr double kMostSquares = 1e6;         // of rows, in all: minutes
-constexpr int64_t kMostSteps = 50'000'000;   // of a search: seconds
 constexpr double kDownWeights[] = {0, 0.1};  // of a byte's time on the downlink, in the device's
 using ReachKey = std::tuple<int, int, int, int, int, int, int>;
 
@@ -209,6 +208,7 @@ struct ChainBound::Search {
   const std::vector<Level>& levels;
   const double device_ms, bytes_per_ms, two_ways_ms, down_weight;
   const size_t most_ways;         // see kWays
+  const int64_t most_steps;       // more are not taken
   double best;                    // nothing faster is known to be possible so far
   Ways open, closed;              // by rows that the server computes here; closed: nothing more is received
   Ways next_open, next_closed;    // of the next level
@@ -364,14 +364,14 @@ std::optional<double> ChainBound::Search::Run() {
     for (int computed = 0; computed <= levels[k].rows; ++computed) {
       for (const Way& way : open[computed]) GoOn(k, way, computed, false);
       for (const Way& way : closed[computed]) Finish(k, way, computed);
-      if (steps > kMostSteps) return std::nullopt;
+      if (steps > most_steps) return std::nullopt;
     }
     open = std::move(next_open);
     closed = std::move(next_closed);
   }
 }
 
-double ChainBound::Latency(const Link& link, double limit_ms) const {
+double ChainBound::Latency(const Link& link, double limit_ms, int64_t most_steps) const {
   double bound = 0, squares = 0;
   for (const Level& level : levels_) squares += static_cast<double>(level.rows) * level.rows;
   if (squares > kMostSquares) return 0;
@@ -384,6 +384,7 @@ double ChainBound::Latency(const Link& link, double limit_ms) const {
                     .two_ways_ms = ways_ * (link.message_overhead_ms + link.round_trip_ms / 2),
                     .down_weight = down_weight,
                     .most_ways = kWays[coarseness],
+                    .most_steps = most_steps,
                     .best = limit_ms};
       const std::optional<double> found = search.Run();
       if (!found) continue;

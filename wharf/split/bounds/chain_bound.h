@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <vector>
 
 #include "wharf/split/timeline.h"
@@ -28,8 +29,10 @@ class ChainBound {
   ChainBound(const RowGraph& graph, const std::vector<bool>& required);
   // Milliseconds; `limit_ms` if it is not above that; 0 for models of so many rows that it would take minutes. Seconds
   // of work: O(levels * rows^2) steps with some ways each, fewer where that is too many: the bound is lower then.
-  // REQUIRES: no trace in `link`, bytes_per_ms > 0.
-  double Latency(const Link& link, double limit_ms) const;
+  // `most_steps`: of a search, in all; the default takes seconds. REQUIRES: no trace in `link`, bytes_per_ms > 0.
+  double Latency(const Link& link, double limit_ms, int64_t most_steps = kMostSteps) const;
+
+  static constexpr int64_t kMostSteps = 50'000'000;
 
  private:
   struct Level {

@@ -19,7 +19,7 @@ namespace wharf::device::soft::random_program {
 namespace {
 
 constexpr int kSize = 24;
-constexpr int kPrograms = 600;
+constexpr int kPrograms = 400;
 
 struct Mismatch {
   int thread = 0;
