@@ -12,20 +12,14 @@ set(WHARF_FUZZ_FLAGS -std=c++20 -O1 -gline-tables-only -fsanitize=fuzzer,address
 # What nearly every source includes, precompiled, once.
 set(WHARF_FUZZ_COMMON ${CMAKE_BINARY_DIR}/fuzz/common.h)
 if(WHARF_TESTS AND NOT WHARF_SANITIZE AND WHARF_CLANGXX)
-  file(CONFIGURE OUTPUT ${WHARF_FUZZ_COMMON} CONTENT [[
-#include <algorithm>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
-#include "wharf/base/clock.h"
-#include "wharf/base/mutex.h"
-#include "wharf/base/status.h"
-]])
+  set(includes)
+  foreach(header ${common_headers})  # WharfRooms.cmake's
+    if(IS_ABSOLUTE "${header}")
+      set(header "\"${header}\"")
+    endif()
+    string(APPEND includes "#include ${header}\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${WHARF_FUZZ_COMMON} CONTENT "${includes}" @ONLY)
   add_custom_command(
     OUTPUT ${WHARF_FUZZ_COMMON}.pch
     COMMAND ${WHARF_CLANGXX} ${WHARF_FUZZ_FLAGS} -I${PROJECT_SOURCE_DIR} -x c++-header -Xclang -fno-pch-timestamp -MD -MF

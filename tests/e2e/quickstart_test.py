@@ -8,12 +8,11 @@ import contextlib
 import os
 import pathlib
 import re
-import signal
 import socket
 import subprocess
 import unittest
 
-from wharf_fixture import BIN, PATIENCE, SANITIZER, SOURCE, EndToEndTest, free_port, sandbox, wait_until
+from wharf_fixture import BIN, PATIENCE, SANITIZER, SOURCE, EndToEndTest, end_gently, free_port, sandbox, wait_until
 
 PAGES = SOURCE / "docs" / "quickstart"
 LONGEST = 60  # lines
@@ -53,21 +52,12 @@ class QuickstartTest(EndToEndTest):
         with open(self.folder / "server.log", "w") as log:
             process = subprocess.Popen(["bash", "-c", f"exec {code}"], cwd=self.folder, env=self.environment,
                                        stdout=log, stderr=log)
-        self.addCleanup(self.end, process)
+        self.addCleanup(end_gently, process)
         port = next(ours for ours in ports.values() if f":{ours}" in code)
         def ready():
             self.assertIsNone(process.poll(), (self.folder / "server.log").read_text())
             return listens(port)
         wait_until(ready, f"a server listens: {code}")
-
-    @staticmethod
-    def end(process):
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
 
     def follow(self, page):
         """What the commands printed, in order."""

@@ -68,7 +68,8 @@ def end_gently(process):
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-    process.stdout.close()
+    if process.stdout:
+        process.stdout.close()
     return process.returncode
 
 

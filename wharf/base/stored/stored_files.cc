@@ -91,21 +91,20 @@ struct StoredFile {
   uint64_t bytes = 0;
 };
 
-// What processes left that were ended while they wrote.
-void RemoveLeftAside(const fs::path& directory) {
-  const auto before = fs::file_time_type::clock::now() - kAsideFor;
+// What is written aside is no file yet. What processes left that were ended while they wrote goes.
+bool IsAside(const fs::directory_entry& entry) {
+  if (!entry.path().filename().string().starts_with(kAside)) return false;
   std::error_code error, ignored;
-  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    if (!it->path().filename().string().starts_with(kAside)) continue;
-    const auto written = it->last_write_time(ignored);
-    if (!ignored && written < before) fs::remove(it->path(), ignored);
-  }
+  const auto written = entry.last_write_time(error);
+  if (!error && written < fs::file_time_type::clock::now() - kAsideFor) fs::remove(entry.path(), ignored);
+  return true;
 }
 
 std::vector<StoredFile> FilesIn(const fs::path& directory, const std::string& beginning, const fs::path& extension) {
   std::vector<StoredFile> files;
   std::error_code error;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    if (IsAside(*it)) continue;
     StoredFile file{it->path(), it->last_write_time(error), it->file_size(error)};
     const bool meant = file.path.extension() == extension && file.path.filename().string().starts_with(beginning);
     if (!error && meant) files.push_back(std::move(file));
@@ -243,7 +242,6 @@ void RemoveStored(const std::string& directory, const std::string& name) {
 
 void LimitStored(const std::string& directory, uint64_t most, const std::string& keep, const std::string& beginning) {
   if (directory.empty() || AtKeeper(directory)) return;
-  RemoveLeftAside(directory);
   std::vector<StoredFile> files = FilesIn(directory, beginning, fs::path(keep).extension());
   std::sort(files.begin(), files.end(), [](const StoredFile& a, const StoredFile& b) { return a.used < b.used; });
   uint64_t total = 0;
