@@ -32,7 +32,8 @@ class PollLoop {
   void Post(std::function<void()> event);
 
   // Waits until there is something to do, at most `timeout_ms` (-1: as long as it takes), and does it: descriptors in
-  // the order in which they were watched, then what was posted. False if the time was up.
+  // the order in which they were watched, then what was posted. False if the time was up. A turn may find nothing to do
+  // before that: a signal that wakes it can come to another thread first, and is passed on for the next.
   bool Turn(int timeout_ms);
 
  private:
