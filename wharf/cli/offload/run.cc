@@ -117,13 +117,11 @@ absl::StatusOr<std::string> CheckAddress(const std::string& address, const RunOp
 
 // What can be known before the program runs: that its calls reach us, and that there is code the device can run.
 absl::Status CheckProgram(const std::string& path, const std::string& driver) {
-  WHARF_RETURN_IF_ERROR(offload::InspectProgram(path));
   WHARF_ASSIGN_OR_RETURN(const offload::ProgramFacts facts, offload::ReadProgramFacts(path));
-  if (driver == "cuda" || !facts.has_device_code || facts.has_ptx) return absl::OkStatus();
-  return FailedPrecondition(
-      "{} carries no PTX, so it can only run on the GPU it was built for: rebuild it with nvcc -gencode "
-      "arch=compute_75,code=compute_75 (or nvcc's defaults)",
-      path);
+  WHARF_RETURN_IF_ERROR(offload::InspectProgram(path, facts, driver != "cuda"));
+  const std::string warning = offload::WarnOfProgram(path, facts);
+  if (!warning.empty()) std::fprintf(stderr, "wharf: %s\n", warning.c_str());
+  return absl::OkStatus();
 }
 
 // Programs with an RPATH would find the vendor's libraries first: what is preloaded is found before both.

@@ -46,6 +46,10 @@ absl::StatusOr<std::string> FindPtx(std::span<const std::byte> image);
 // nvcc does. kUnimplemented if there is no such PTX.
 absl::StatusOr<std::string> FindPtxFor(std::span<const std::byte> image, uint32_t sm);
 
+// Whether machine code is among them that a program could use: a function or a variable. The images of the device
+// linker have neither if the program has no kernels. Errors as of Read.
+absl::StatusOr<bool> HasMachineCode(std::span<const std::byte> bytes);
+
 // The `.nv_fatbin` section's bytes of an ELF executable or shared object on disk. kNotFound if the file has none.
 absl::StatusOr<std::vector<std::byte>> ReadSection(const std::string& path);
 

@@ -11,5 +11,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   (void)wharf::device::fatbin::Read(bytes);
   (void)wharf::device::fatbin::FindPtx(bytes);
+  (void)wharf::device::fatbin::HasMachineCode(bytes);
   return 0;
 }

@@ -194,6 +194,49 @@ TEST(Read, CapsWhatAnEntryMayGrowTo) {
   EXPECT_EQ(Read(bad).status().code(), absl::StatusCode::kDataLoss);
 }
 
+// An image of machine code with sections of these names, each a few bytes long.
+std::string MakeImage(const std::vector<std::string>& names) {
+  std::string text("\0.shstrtab\0", 11);
+  std::vector<Elf64_Shdr> sections(2 + names.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    sections[2 + i] = {.sh_name = static_cast<Elf64_Word>(text.size()), .sh_type = SHT_PROGBITS, .sh_size = 16};
+    text += names[i] + '\0';
+  }
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_shoff = sizeof(header) + text.size();
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = static_cast<Elf64_Half>(sections.size());
+  header.e_shstrndx = 1;
+  sections[1] = {.sh_name = 1, .sh_type = SHT_STRTAB, .sh_offset = sizeof(header), .sh_size = text.size()};
+  std::string image(header.e_shoff + sections.size() * sizeof(Elf64_Shdr), '\0');
+  std::memcpy(image.data(), &header, sizeof(header));
+  std::memcpy(image.data() + sizeof(header), text.data(), text.size());
+  std::memcpy(image.data() + header.e_shoff, sections.data(), sections.size() * sizeof(Elf64_Shdr));
+  return image;
+}
+
+TEST(HasMachineCode, LooksForFunctionsAndVariables) {
+  const auto has = [](const std::vector<std::string>& names) {
+    return HasMachineCode(MakeContainer({{1, 75, "ptx"}, {2, 75, MakeImage(names), Compression::kZstd}})).value();
+  };
+  EXPECT_FALSE(has({}));
+  EXPECT_FALSE(has({".symtab", ".note.nv.tkinfo", ".nv.callgraph", ".nv.rel.action"}));
+  EXPECT_TRUE(has({".symtab", ".text._Z6Kernelv"}));
+  EXPECT_TRUE(has({".nv.global"}));
+  EXPECT_TRUE(has({".nv.constant3"}));
+  EXPECT_FALSE(HasMachineCode(MakeContainer({})).value());
+  EXPECT_EQ(HasMachineCode({}).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(HasMachineCode, AnImageThatCannotBeReadMayHaveSome) {
+  const std::string image = MakeImage({".nv.callgraph"});
+  for (size_t size = 0; size + 8 <= image.size(); ++size) {  // payloads are padded to eight bytes
+    EXPECT_TRUE(HasMachineCode(MakeContainer({{2, 75, image.substr(0, size)}})).value()) << size;
+  }
+}
+
 TEST(FindPtx, TakesTheHighestArchitecture) {
   const Bytes container = MakeContainer({{.sm = 75, .data = Ptx(75)},
                                          {.sm = 90, .data = Ptx(90), .compression = Compression::kZstd},
@@ -261,6 +304,7 @@ RC_GTEST_PROP(Read, DamageNeverCrashes, (uint32_t at, uint8_t value, uint32_t cu
   if (cut % 4 == 0) bytes.resize(cut / 4 % bytes.size());
   (void)Read(bytes);
   (void)FindPtx(bytes);
+  (void)HasMachineCode(bytes);
 }
 
 class ReadSectionTest : public ::testing::Test {

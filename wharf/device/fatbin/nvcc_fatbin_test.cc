@@ -55,6 +55,10 @@ TEST_P(NvccFatbin, HoldsOneEntryForEachArchitecture) {
   EXPECT_EQ(elf, 1U);
 }
 
+TEST_P(NvccFatbin, HasMachineCode) {
+  EXPECT_TRUE(HasMachineCode(ReadBytes(std::string(GetParam()) + ".fatbin")).value());
+}
+
 INSTANTIATE_TEST_SUITE_P(Modes, NvccFatbin, ::testing::Values("none", "speed", "balance", "size", "default"));
 
 }  // namespace

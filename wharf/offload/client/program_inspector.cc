@@ -86,12 +86,27 @@ std::vector<std::string> NeededLibraries(const ElfFile& file) {
   return needed;
 }
 
-bool Imports(const ElfFile& file, std::string_view symbol) {
-  const std::string strings = file.ContentOf(".dynstr");
-  const auto symbols = Records<Elf64_Sym>(file.ContentOf(".dynsym"));
+// Whether the CUDA runtime's own code is in the program. It comes as a whole or not at all, so one of its functions
+// says it. A stripped program names none of them; then the names of errors do that the runtime can return.
+bool HoldsRuntime(const ElfFile& file) {
+  if (file.Find(".symtab") == nullptr) {
+    const std::string constants = file.ContentOf(".rodata");
+    return constants.find("cudaErrorMissingConfiguration") != std::string::npos &&
+           constants.find("cudaErrorInvalidDeviceFunction") != std::string::npos;
+  }
+  const std::string strings = file.ContentOf(".strtab");
+  const auto symbols = Records<Elf64_Sym>(file.ContentOf(".symtab"));
   return std::any_of(symbols.begin(), symbols.end(), [&](const Elf64_Sym& entry) {
-    return entry.st_shndx == SHN_UNDEF && ElfFile::StringAt(strings, entry.st_name) == symbol;
+    return entry.st_shndx != SHN_UNDEF && ElfFile::StringAt(strings, entry.st_name) == "__cudaRegisterFatBinary";
   });
+}
+
+// What the program's fat binaries hold. Those that cannot be read are left to be told of when they are used.
+void ReadDeviceCode(const std::string& path, ProgramFacts& facts) {
+  const auto section = device::fatbin::ReadSection(path);
+  if (!section.ok()) return;
+  facts.has_ptx = device::fatbin::FindPtx(*section).ok();
+  facts.has_device_code = facts.has_ptx || device::fatbin::HasMachineCode(*section).value_or(false);
 }
 
 }  // namespace
@@ -104,21 +119,19 @@ absl::StatusOr<ProgramFacts> ReadProgramFacts(const std::string& path) {
   facts.is_elf = file.ReadHeaders();
   if (!facts.is_elf) return facts;
   facts.needed = NeededLibraries(file);
-  const auto cudart = std::find_if(facts.needed.begin(), facts.needed.end(),
-                                   [](const std::string& name) { return name.starts_with("libcudart.so"); });
-  if (cudart != facts.needed.end()) facts.cudart = *cudart;
-  facts.has_device_code = file.Find(".nv_fatbin") != nullptr;
-  if (!facts.has_device_code) return facts;
-  facts.static_cudart = facts.cudart.empty() && !Imports(file, "__cudaRegisterFatBinary");
-  if (const auto section = device::fatbin::ReadSection(path); section.ok()) {
-    facts.has_ptx = device::fatbin::FindPtx(*section).ok();
+  for (const std::string& name : facts.needed) {
+    if (name.starts_with("libcudart.so")) facts.cudart = name;
+    if (name == "libcuda.so.1") facts.links_driver = true;
   }
+  facts.static_cudart = facts.cudart.empty() && HoldsRuntime(file);
+  facts.relocatable = file.Find("__nv_relfatbin") != nullptr;
+  ReadDeviceCode(path, facts);
   return facts;
 }
 
-absl::Status InspectProgram(const std::string& path, const std::string& supported) {
-  WHARF_ASSIGN_OR_RETURN(const ProgramFacts facts, ReadProgramFacts(path));
-  if (facts.static_cudart) {
+absl::Status InspectProgram(const std::string& path, const ProgramFacts& facts, bool needs_ptx,
+                            const std::string& supported) {
+  if (facts.static_cudart && (facts.has_device_code || !facts.links_driver)) {
     return FailedPrecondition(
         "{} has the CUDA runtime linked in statically, so its calls cannot be reached: link it with `nvcc -cudart "
         "shared`",
@@ -128,7 +141,22 @@ absl::Status InspectProgram(const std::string& path, const std::string& supporte
     return FailedPrecondition("{} needs {}, and Wharf stands in for {}: build it with that version of CUDA", path,
                               facts.cudart, supported);
   }
+  if (needs_ptx && facts.has_device_code && !facts.has_ptx) {
+    return FailedPrecondition(
+        "{} carries no PTX, so it can only run on the GPU it was built for: rebuild it with nvcc -gencode "
+        "arch=compute_75,code=compute_75 (or nvcc's defaults){}",
+        path, facts.relocatable ? ", and without -rdc=true" : "");
+  }
   return absl::OkStatus();
+}
+
+std::string WarnOfProgram(const std::string& path, const ProgramFacts& facts) {
+  if (!facts.static_cudart) return "";
+  return fmt::format(
+      "{} links libcuda.so.1, which works here, and has the CUDA runtime linked in statically, which does not: if "
+      "calls "
+      "of the runtime fail, link it with `nvcc -cudart shared`",
+      path);
 }
 
 }  // namespace wharf::offload

@@ -1,4 +1,5 @@
-// What a program's file says about its use of CUDA, before it is started: whether its calls can be reached at all.
+// What a program's file says about its use of CUDA, before it is started: whether its calls can be reached at
+// all, and its kernels be run.
 #pragma once
 
 #include <string>
@@ -12,16 +13,23 @@ struct ProgramFacts {
   bool is_elf = false;              // otherwise nothing below is known (a script, say)
   std::vector<std::string> needed;  // the shared libraries it names
   std::string cudart;               // "libcudart.so.13" if it is among them
-  bool has_device_code = false;     // a .nv_fatbin section
-  bool static_cudart = false;       // device code, but registered with a runtime that is linked in
-  bool has_ptx = false;             // device code that a device of any kind can run
+  bool static_cudart = false;       // the CUDA runtime's own code is in it
+  bool links_driver = false;        // it names libcuda.so.1
+  // Kernels or variables of its own. Programs that only call CUDA have a .nv_fatbin section too, with nothing in it.
+  bool has_device_code = false;
+  bool has_ptx = false;      // device code that a device of any kind can run
+  bool relocatable = false;  // made with -rdc=true, which puts the PTX where it is not found
 };
 
 // kNotFound or kPermissionDenied if the file cannot be read. A damaged ELF file is reported as far as it can be read.
 absl::StatusOr<ProgramFacts> ReadProgramFacts(const std::string& path);
 
-// OK if nothing speaks against running the program. kFailedPrecondition, with the way out in one line, if its CUDA
-// runtime is linked in statically or is of another major version than `supported` ("libcudart.so.13").
-absl::Status InspectProgram(const std::string& path, const std::string& supported = "libcudart.so.13");
+// What speaks against running the program at `path`: kFailedPrecondition, with the way out in one line. Its CUDA
+// runtime is linked in statically, or is of another major version than `supported` ("libcudart.so.13"); or `needs_ptx`,
+// because the device has no other way to run kernels, and there are kernels but no PTX.
+absl::Status InspectProgram(const std::string& path, const ProgramFacts& facts, bool needs_ptx,
+                            const std::string& supported = "libcudart.so.13");
+// What may go wrong although it may as well go right, in one line; "" if nothing.
+std::string WarnOfProgram(const std::string& path, const ProgramFacts& facts);
 
 }  // namespace wharf::offload

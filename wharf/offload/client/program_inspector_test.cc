@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 std::string TemporaryPath(const std::string& name) { return ::testing::TempDir() + "/wharf_inspector_" + name; }
 
 TEST(ProgramInspector, ReportsAMissingFile) {
-  EXPECT_EQ(InspectProgram("/nonexistent/program").code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(ReadProgramFacts("/nonexistent/program").status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST(ProgramInspector, ScriptIsNoElf) {
@@ -26,7 +26,7 @@ TEST(ProgramInspector, ScriptIsNoElf) {
   const auto facts = ReadProgramFacts(path);
   ASSERT_TRUE(facts.ok());
   EXPECT_FALSE(facts->is_elf);
-  EXPECT_TRUE(InspectProgram(path).ok());
+  EXPECT_TRUE(InspectProgram(path, *facts, true).ok());
   std::remove(path.c_str());
 }
 
@@ -57,47 +57,86 @@ TEST(ProgramInspector, SurvivesTruncatedFiles) {
 // Built by nvcc with `flags` for the length of a test.
 class NvccProgram {
  public:
-  NvccProgram(const std::string& name, const std::string& flags) : path_(TemporaryPath(name)) {
-    const std::string command = fmt::format("{} {} {} -o {}", WHARF_NVCC, flags, WHARF_TEST_PROGRAM, path_);
-    built_ = std::system(command.c_str()) == 0;
+  NvccProgram(const std::string& name, const std::string& flags, const std::string& source = "program.cu")
+      : path_(TemporaryPath(name)) {
+    const std::string command = fmt::format("{} {} {}/{} -o {}", WHARF_NVCC, flags, WHARF_TEST_PROGRAMS, source, path_);
+    EXPECT_EQ(std::system(command.c_str()), 0) << command;
   }
   ~NvccProgram() { std::remove(path_.c_str()); }
-  bool built() const { return built_; }
   const std::string& path() const { return path_; }
+  ProgramFacts Facts() const {
+    const auto facts = ReadProgramFacts(path_);
+    EXPECT_TRUE(facts.ok()) << facts.status();
+    return facts.value_or(ProgramFacts());
+  }
+  // What is said of it where kernels can only be run if there is PTX.
+  absl::Status Inspect() const { return InspectProgram(path_, Facts(), true); }
+  std::string Warning() const { return WarnOfProgram(path_, Facts()); }
 
  private:
-  std::string path_;
-  bool built_ = false;
+  const std::string path_;
 };
+
+// As a program that calls the driver API has it.
+constexpr const char* kDriver = " -Xlinker --no-as-needed -lcuda";
+
+MATCHER_P(Refused, words, "") {
+  return arg.code() == absl::StatusCode::kFailedPrecondition &&
+         ExplainMatchResult(HasSubstr(words), std::string(Message(arg)), result_listener);
+}
 
 TEST(ProgramInspector, SharedRuntimeIsAccepted) {
   const NvccProgram program("shared", "-cudart shared");
-  ASSERT_TRUE(program.built());
-  const auto facts = ReadProgramFacts(program.path());
-  ASSERT_TRUE(facts.ok());
-  EXPECT_EQ(facts->cudart, "libcudart.so.13");
-  EXPECT_TRUE(facts->has_device_code);
-  EXPECT_TRUE(facts->has_ptx);
-  EXPECT_FALSE(facts->static_cudart);
-  EXPECT_TRUE(InspectProgram(program.path()).ok());
-  EXPECT_EQ(InspectProgram(program.path(), "libcudart.so.14").code(), absl::StatusCode::kFailedPrecondition);
+  const ProgramFacts facts = program.Facts();
+  EXPECT_EQ(facts.cudart, "libcudart.so.13");
+  EXPECT_TRUE(facts.has_device_code);
+  EXPECT_TRUE(facts.has_ptx);
+  EXPECT_FALSE(facts.static_cudart);
+  EXPECT_TRUE(program.Inspect().ok()) << program.Inspect();
+  EXPECT_EQ(program.Warning(), "");
+  EXPECT_THAT(InspectProgram(program.path(), facts, true, "libcudart.so.14"), Refused("libcudart.so.14"));
 }
 
 TEST(ProgramInspector, StaticRuntimeIsRefusedWithTheWayOut) {
-  const NvccProgram program("static", "");
-  ASSERT_TRUE(program.built());
-  const absl::Status status = InspectProgram(program.path());
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(Message(status)), HasSubstr("-cudart shared"));
+  for (const char* flags : {"", "-Xlinker -s"}) {
+    EXPECT_THAT(NvccProgram("static", flags).Inspect(), Refused("-cudart shared")) << flags;
+    // Nor does the driver's library beside it help kernels.
+    EXPECT_THAT(NvccProgram("static", std::string(flags) + kDriver).Inspect(), Refused("-cudart shared")) << flags;
+    EXPECT_THAT(NvccProgram("static", flags, "no_kernels.cc").Inspect(), Refused("-cudart shared")) << flags;
+  }
 }
 
-TEST(ProgramInspector, SeesThatThereIsNoPtx) {
+TEST(ProgramInspector, KernelsWithoutPtxAreRefusedUnlessTheDeviceTakesThem) {
   const NvccProgram program("no_ptx", "-cudart shared -gencode arch=compute_75,code=sm_75");
-  ASSERT_TRUE(program.built());
-  const auto facts = ReadProgramFacts(program.path());
-  ASSERT_TRUE(facts.ok());
-  EXPECT_TRUE(facts->has_device_code);
-  EXPECT_FALSE(facts->has_ptx);
+  EXPECT_TRUE(program.Facts().has_device_code);
+  EXPECT_FALSE(program.Facts().has_ptx);
+  EXPECT_THAT(program.Inspect(), Refused("compute_75"));
+  EXPECT_TRUE(InspectProgram(program.path(), program.Facts(), false).ok());
+}
+
+TEST(ProgramInspector, RelocatableDeviceCodeIsRefusedByName) {
+  EXPECT_THAT(NvccProgram("relocatable", "-cudart shared -rdc=true").Inspect(), Refused("without -rdc=true"));
+}
+
+// nvcc gives each of these a .nv_fatbin section without PTX, in which there is nothing.
+TEST(ProgramInspector, ProgramsWithoutKernelsNeedNoPtx) {
+  for (const std::string& flags : {std::string("-cudart shared"), std::string("-cudart shared -Xlinker -s"),
+                                   std::string("-cudart shared") + kDriver}) {
+    const NvccProgram program("no_kernels", flags, "no_kernels.cc");
+    EXPECT_FALSE(program.Facts().has_device_code) << flags;
+    EXPECT_TRUE(program.Inspect().ok()) << flags << program.Inspect();
+    EXPECT_EQ(program.Warning(), "") << flags;
+  }
+  const NvccProgram as_cuda("no_kernels", "-x cu -cudart shared -gencode arch=compute_75,code=sm_75", "no_kernels.cc");
+  EXPECT_TRUE(as_cuda.Inspect().ok()) << as_cuda.Inspect();
+}
+
+// nvcc links its runtime unless it is told otherwise, whether or not anybody calls it.
+TEST(ProgramInspector, AStaticRuntimeBesideTheDriversLibraryIsWarnedOf) {
+  const NvccProgram program("driver", kDriver, "no_kernels.cc");
+  EXPECT_TRUE(program.Facts().static_cudart);
+  EXPECT_TRUE(program.Inspect().ok()) << program.Inspect();
+  EXPECT_THAT(program.Warning(), HasSubstr("-cudart shared"));
 }
 #endif
 
