@@ -108,6 +108,16 @@ class Misbehaviour(EndToEndTest):
         self.assertEqual(report["cudaGetLastError"], "cudaErrorMemoryAllocation")
         self.assertEqual(report["cudaFree"], "cudaSuccess")
 
+    def test_managed_memory_that_cannot_be_had_ends_the_program_with_the_reason(self):
+        server = self.serve()
+        for what, words in (("managed_after_fault", "cudaErrorIllegalAddress"),
+                            ("managed_in_host_function", "host function")):
+            for where in (None, server):
+                with self.subTest(what):
+                    done = self.run_program(where, "misbehave", what)
+                    self.assertIn(done.returncode, (-signal.SIGSEGV, 128 + signal.SIGSEGV), done.stderr)
+                    self.assertRegex(done.stderr, f"wharf: .*managed memory.*{words}|wharf: .*{words}.*managed memory")
+
     def test_quota_and_fault_are_explained(self):
         full = self.run_program(self.serve("--memory", "256MiB"), "misbehave", "hoard")
         self.assertEqual(full.stderr.count("wharf: out of device memory"), 1, full.stderr)

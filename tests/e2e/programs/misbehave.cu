@@ -1,4 +1,5 @@
-// Does one thing wrong, and says what CUDA made of it: `misbehave overrun|wild|null|trap|assert|hoard|endless`.
+// Does one thing wrong, and says what CUDA made of it: `misbehave overrun|wild|null|trap|assert|hoard|endless
+// |managed_after_fault|managed_in_host_function`.
 #include <cuda_runtime.h>
 
 #include <cassert>
@@ -27,8 +28,29 @@ static void Hoard() {
   Report("cudaFree", cudaFree(block));
 }
 
+// What the device has cannot be looked at once it faulted, nor by a function that the device waits for.
+static void LookAtManaged(bool in_host_function) {
+  int* shared = nullptr;
+  Report("cudaMallocManaged", cudaMallocManaged(&shared, 4));
+  Write<<<1, 1>>>(shared);
+  Report("cudaDeviceSynchronize", cudaDeviceSynchronize());
+  if (in_host_function) {
+    cudaLaunchHostFunc(
+        nullptr, [](void* user) { std::printf("%d\n", *static_cast<int*>(user)); }, shared);
+  } else {
+    Write<<<1, 1>>>(nullptr);
+  }
+  Report("cudaDeviceSynchronize", cudaDeviceSynchronize());
+  std::fflush(stdout);
+  std::printf("%d\n", *shared);
+}
+
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
+  if (std::strncmp(what, "managed_", 8) == 0) {
+    LookAtManaged(std::strcmp(what, "managed_in_host_function") == 0);
+    return 0;
+  }
   if (std::strcmp(what, "hoard") == 0) {
     Hoard();
     return 0;

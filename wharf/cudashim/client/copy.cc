@@ -1,6 +1,7 @@
 // Copies and fills. Host to device is posted: the bytes are read before the call returns (small ones into the queue,
 // large ones straight to the stream). Device to host waits, except into pinned memory when the copy may return early:
 // then the reply, which comes before that of any later synchronisation of the stream, brings the data.
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
@@ -88,29 +89,82 @@ CudaError OnHost(const Transfer& copy) {
   return CudaError::kSuccess;
 }
 
+// All pieces are under way at once. A pending error of earlier calls stays pending: no call of the program is there to
+// return it.
+CudaError FetchManaged(offload::ClientSession& session, uint64_t address, std::span<std::byte> bytes) {
+  std::vector<offload::ClientSession::RequestPtr> requests;
+  for (uint64_t at = 0; at < bytes.size(); at += kFetchPiece) {
+    const std::span<std::byte> piece = bytes.subspan(at, std::min<uint64_t>(kFetchPiece, bytes.size() - at));
+    const offload::CopyToHost op{device::kDefaultStream, {address + at, 0, 0}, {piece.size(), 1, 1}};
+    requests.push_back(session.Start(op, piece));
+  }
+  session.WaitUntil(
+      [&] { return std::all_of(requests.begin(), requests.end(), [](const auto& request) { return request->done; }); });
+  CudaError first = CudaError::kSuccess;
+  for (const auto& request : requests) {
+    const CudaError error = session.Collect(request);
+    if (first == CudaError::kSuccess) first = error;
+  }
+  return first;
+}
+
+CudaError SendManaged(offload::ClientSession& session, uint64_t address, std::span<const std::byte> bytes) {
+  CudaError error = CudaError::kSuccess;
+  for (uint64_t at = 0; at < bytes.size() && error == CudaError::kSuccess; at += offload::kMaxBulkBytes) {
+    const auto piece = bytes.subspan(at, std::min<uint64_t>(offload::kMaxBulkBytes, bytes.size() - at));
+    const auto ownership = piece.size() <= kCopyIntoQueue ? link::BulkOwnership::kCopy : link::BulkOwnership::kBorrow;
+    const offload::CopyToDevice op{device::kDefaultStream, {address + at, 0, 0}, {piece.size(), 1, 1}};
+    error = session.Post(op, piece, ownership);
+  }
+  return error;
+}
+
 // A box on the device must lie in one live range.
 bool IsLive(Connection& connection, const Box& box, const device::Extent& extent) {
   const auto range = connection.FindRange(box.address);
   return range && Span(box, extent) <= range->size - (box.address - range->address);
 }
 
-bool KindFits(CopyKind kind, bool from_device, bool to_device) {
+// Managed memory is on either side.
+struct Sides {
+  bool host = false, device = false;
+};
+
+Sides SidesOf(Connection& connection, uint64_t address) {
+  const bool device = connection.IsDeviceAddress(address);
+  return {!device || connection.managed.Find(address), device};
+}
+
+bool KindFits(CopyKind kind, const Sides& from, const Sides& to) {
   switch (kind) {
     case CopyKind::kHostToHost:
-      return !from_device && !to_device;
+      return from.host && to.host;
     case CopyKind::kHostToDevice:
-      return !from_device && to_device;
+      return from.host && to.device;
     case CopyKind::kDeviceToHost:
-      return from_device && !to_device;
+      return from.device && to.host;
     case CopyKind::kDeviceToDevice:
-      return from_device && to_device;
+      return from.device && to.device;
     case CopyKind::kDefault:
       return true;
   }
   return false;
 }
 
+// Before the device reads or writes a box: kInvalidValue if it does not lie in memory of the device.
+CudaError Prepare(Connection& connection, const Box& box, const device::Extent& extent, bool device_writes) {
+  if (!IsLive(connection, box, extent)) return CudaError::kInvalidValue;
+  return connection.managed.Give(box.address, Span(box, extent), device_writes);
+}
+
 }  // namespace
+
+offload::ManagedMemory::Mover MoverOf(offload::ClientSession& session) {
+  return {.to_device = [&session](uint64_t address,
+                                  std::span<const std::byte> bytes) { return SendManaged(session, address, bytes); },
+          .to_host = [&session](uint64_t address,
+                                std::span<std::byte> bytes) { return FetchManaged(session, address, bytes); }};
+}
 
 CudaError Copy(StreamHandle stream, const Box& to, const Box& from, const device::Extent& extent, CopyKind kind,
                bool may_return_early) {
@@ -123,13 +177,13 @@ CudaError Copy(StreamHandle stream, const Box& to, const Box& from, const device
   error = Normalize(copy.to, copy.from, copy.extent);
   if (error != CudaError::kSuccess || Bytes(copy.extent) == 0) return error;
   if (to.address == 0 || from.address == 0) return CudaError::kInvalidValue;
-  const bool from_device = connection->IsDeviceAddress(from.address);
-  const bool to_device = connection->IsDeviceAddress(to.address);
-  if (!KindFits(kind, from_device, to_device)) return CudaError::kInvalidValue;
-  if (from_device && !IsLive(*connection, copy.from, copy.extent)) return CudaError::kInvalidValue;
-  if (to_device && !IsLive(*connection, copy.to, copy.extent)) return CudaError::kInvalidValue;
-  if (from_device) return to_device ? OnDevice(copy) : Download(copy, may_return_early);
-  return to_device ? Upload(copy) : OnHost(copy);
+  const Sides source = SidesOf(*connection, from.address), target = SidesOf(*connection, to.address);
+  if (!KindFits(kind, source, target)) return CudaError::kInvalidValue;
+  if (source.device) error = Prepare(*connection, copy.from, copy.extent, /*device_writes=*/false);
+  if (target.device && error == CudaError::kSuccess) error = Prepare(*connection, copy.to, copy.extent, true);
+  if (error != CudaError::kSuccess) return error;
+  if (source.device) return target.device ? OnDevice(copy) : Download(copy, may_return_early);
+  return target.device ? Upload(copy) : OnHost(copy);
 }
 
 CudaError Fill(StreamHandle stream, const Box& to, const device::Extent& extent, uint32_t value,
@@ -154,7 +208,9 @@ CudaError Fill(StreamHandle stream, const Box& to, const device::Extent& extent,
     }
     return CudaError::kSuccess;
   }
-  if (box.address % element_bytes != 0 || !IsLive(*connection, box, size)) return CudaError::kInvalidValue;
+  if (box.address % element_bytes != 0) return CudaError::kInvalidValue;
+  error = Prepare(*connection, box, size, /*device_writes=*/true);
+  if (error != CudaError::kSuccess) return error;
   return connection->session->Post(
       offload::Fill{id, {box.address, box.row_pitch, box.slice_pitch}, size, value, element_bytes});
 }

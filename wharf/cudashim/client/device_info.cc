@@ -69,6 +69,8 @@ int Fixed(CUdevice_attribute attribute) {
     case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
+    case CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY:
       return 1;
     case CU_DEVICE_ATTRIBUTE_NUMA_ID:
     case CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID:
@@ -100,7 +102,8 @@ CudaError RunGemm(StreamHandle stream, const device::Gemm& gemm) {
   error = connection->Resolve(stream, &op.stream);
   if (error != CudaError::kSuccess) return error;
   op.gemm = gemm;
-  return connection->session->Post(op);
+  error = connection->managed.Give();
+  return error == CudaError::kSuccess ? connection->session->Post(op) : error;
 }
 
 }  // namespace wharf::client

@@ -59,7 +59,8 @@ CudaError Launch(Function* function, const LaunchShape& shape, StreamHandle stre
     op.parameters.resize(wanted);
     if (wanted != 0) std::memcpy(op.parameters.data(), packed, wanted);
   }
-  return connection->session->Post(op);
+  error = connection->managed.Give();
+  return error == CudaError::kSuccess ? connection->session->Post(op) : error;
 }
 
 CudaError Occupancy(Function* function, int block_threads, uint64_t dynamic_shared, int* blocks) {

@@ -1,10 +1,13 @@
 #include "wharf/cudashim/client/memory.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <mutex>
 
+#include "wharf/cudashim/client/device_info.h"
 #include "wharf/cudashim/client/host_ranges.h"
 #include "wharf/cudashim/client/process.h"
+#include "wharf/offload/client/managed/access_fault.h"
 
 namespace wharf::client {
 namespace {
@@ -23,7 +26,60 @@ void TellOfQuota(const absl::Status& refusal) {
   });
 }
 
+using Kind = offload::ManagedMemory::Kind;
+
+thread_local bool in_host_function = false;
+
+// The program touched managed memory that is on the device.
+bool ServeAccess(uint64_t address, bool write) {
+  Connection* const connection = Process::Get().Current();
+  if (connection == nullptr) return false;
+  const device::Arena& arena = connection->session->welcome().arena;
+  if (HostFunctionScope::IsInside() && address - arena.base < arena.size) {
+    TellUser(
+        "a host function (cudaLaunchHostFunc) touched managed memory that is on the device, which waits for it: "
+        "copy what it needs to the host before it");
+    return false;
+  }
+  CudaError why = CudaError::kSuccess;
+  if (connection->managed.OnAccess(address, write, &why)) return true;
+  if (why != CudaError::kSuccess) {
+    TellUser(fmt::format("managed memory at {:#x} cannot be brought from the device: {} ({})", address,
+                         RuntimeErrorName(static_cast<int>(why)), connection->session->StickyMessage()));
+  }
+  return false;
+}
+
+// What is mapped for an allocation is all its own, so that its pages are.
+uint64_t WholePages(const Connection& connection, uint64_t size) {
+  const uint64_t unit = std::max(offload::ManagedMemory::kPage, connection.session->welcome().arena.granularity);
+  return (size + unit - 1) / unit * unit;
+}
+
+CudaError AllocateShared(uint64_t size, Kind kind, uint32_t flags, uint64_t* address) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  if (size == 0) return CudaError::kInvalidValue;
+  if (size > UINT64_MAX / 2) return CudaError::kOutOfMemory;
+  error = Allocate(WholePages(*connection, size), address);
+  if (error != CudaError::kSuccess) return error;
+  offload::ServeAccesses(ServeAccess);
+  if (const absl::Status added = connection->managed.Add({*address, size, kind, flags}, false); !added.ok()) {
+    TellUser(std::string(Message(added)));
+    (void)Free(*address);
+    return CudaError::kOutOfMemory;
+  }
+  return CudaError::kSuccess;
+}
+
+constexpr uint32_t kMapped = 2;  // cudaHostAllocMapped, CU_MEMHOSTALLOC_DEVICEMAP
+
 }  // namespace
+
+HostFunctionScope::HostFunctionScope() { in_host_function = true; }
+HostFunctionScope::~HostFunctionScope() { in_host_function = false; }
+bool HostFunctionScope::IsInside() { return in_host_function; }
 
 CudaError Allocate(uint64_t size, uint64_t* address) {
   CudaError error = CudaError::kSuccess;
@@ -47,6 +103,9 @@ CudaError Free(uint64_t address) {
   CudaError error = CudaError::kSuccess;
   Connection* const connection = Process::Get().Connect(&error);
   if (connection == nullptr || address == 0) return error;
+  if (const auto shared = connection->managed.Find(address)) {
+    if (!connection->managed.Remove(address, Kind::kManaged)) return CudaError::kInvalidValue;
+  }
   absl::MutexLock lock(&connection->mutex);
   const auto freed = connection->allocator.Free(address);
   if (!freed.ok()) return device::CudaErrorOf(freed.status());
@@ -78,6 +137,12 @@ CudaError AddressRange(uint64_t address, uint64_t* base, uint64_t* size) {
 CudaError AllocateHost(uint64_t size, uint32_t flags, void** pointer) {
   *pointer = nullptr;
   if (size == 0) return CudaError::kSuccess;
+  if ((flags & kMapped) != 0) {
+    uint64_t address = 0;
+    const CudaError error = AllocateShared(size, Kind::kMappedHost, flags, &address);
+    if (error == CudaError::kSuccess) *pointer = reinterpret_cast<void*>(address);
+    return error;
+  }
   constexpr uint64_t kPage = 4096;
   if (size > UINT64_MAX - kPage) return CudaError::kOutOfMemory;
   void* const memory = std::aligned_alloc(kPage, (size + kPage - 1) / kPage * kPage);
@@ -90,6 +155,9 @@ CudaError AllocateHost(uint64_t size, uint32_t flags, void** pointer) {
 CudaError FreeHost(void* pointer) {
   if (pointer == nullptr) return CudaError::kSuccess;
   SettleCopies();
+  const auto address = reinterpret_cast<uint64_t>(pointer);
+  Connection* const connection = Process::Get().Current();
+  if (connection != nullptr && connection->managed.Remove(address, Kind::kMappedHost)) return Free(address);
   if (!HostRanges::Get().Remove(pointer, /*owned=*/true)) return CudaError::kInvalidValue;
   std::free(pointer);
   return CudaError::kSuccess;
@@ -107,8 +175,64 @@ CudaError UnregisterHost(void* pointer) {
   return HostRanges::Get().Remove(pointer, /*owned=*/false) ? CudaError::kSuccess : kNotRegistered;
 }
 
+CudaError AllocateManaged(uint64_t size, uint64_t* address) { return AllocateShared(size, Kind::kManaged, 0, address); }
+
+CudaError ShareVariable(uint64_t address, uint64_t size) {
+  Connection* const connection = Process::Get().Current();
+  offload::ServeAccesses(ServeAccess);
+  const absl::Status added = connection->managed.Add({address, size, Kind::kVariable, 0}, /*there=*/true);
+  if (added.ok()) return CudaError::kSuccess;
+  TellUser(std::string(Message(added)));
+  return CudaError::kOutOfMemory;
+}
+
+bool FindShared(uint64_t address, uint64_t* size) {
+  Connection* const connection = Process::Get().Current();
+  if (connection == nullptr) return false;
+  const auto found = connection->managed.Find(address);
+  if (!found || found->kind != Kind::kVariable || found->address != address) return false;
+  if (size != nullptr) *size = found->size;
+  return true;
+}
+
+CudaError CheckManaged(uint64_t address, uint64_t size) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  const auto allocation = connection->managed.Find(address);
+  const bool all =
+      allocation && allocation->kind != Kind::kMappedHost && size <= allocation->size - (address - allocation->address);
+  return all ? CudaError::kSuccess : CudaError::kInvalidValue;
+}
+
+CudaError Prefetch(uint64_t address, uint64_t size, bool to_device) {
+  const CudaError error = CheckManaged(address, size);
+  if (error != CudaError::kSuccess) return error;
+  offload::ManagedMemory& managed = Process::Get().Current()->managed;
+  return to_device ? managed.Give(address, size, /*device_writes=*/true) : managed.Fetch(address, size);
+}
+
+CudaError DevicePointer(void* host, uint64_t* address) {
+  *address = reinterpret_cast<uint64_t>(host);
+  const PointerInfo info = Describe(*address);
+  if (info.mapped) return CudaError::kSuccess;
+  if (info.kind != PointerInfo::Kind::kPinnedHost) return CudaError::kInvalidValue;
+  static std::once_flag told;
+  std::call_once(told, [] {
+    TellUser(
+        "kernels cannot use host memory that was allocated without cudaHostAllocMapped, or only registered: "
+        "allocate it with cudaHostAlloc(…, cudaHostAllocMapped) or cudaMallocManaged");
+  });
+  return CudaError::kNotSupported;
+}
+
 PointerInfo Describe(uint64_t address) {
   if (Connection* const connection = Process::Get().Current()) {
+    if (const auto shared = connection->managed.Find(address)) {
+      const bool host = shared->kind == Kind::kMappedHost;
+      return {host ? PointerInfo::Kind::kPinnedHost : PointerInfo::Kind::kManaged, shared->address, shared->size,
+              shared->flags, true};
+    }
     if (const auto range = connection->FindRange(address)) {
       return {PointerInfo::Kind::kDevice, range->address, range->size, 0};
     }

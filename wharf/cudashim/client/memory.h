@@ -35,10 +35,24 @@ WHARF_CLIENT_API CudaError FreeHost(void* pointer);
 WHARF_CLIENT_API CudaError RegisterHost(void* pointer, uint64_t size, uint32_t flags);
 WHARF_CLIENT_API CudaError UnregisterHost(void* pointer);
 
+// Memory that the program and kernels use by one address (offload/client/managed).
+WHARF_CLIENT_API CudaError AllocateManaged(uint64_t size, uint64_t* address);
+// A __managed__ variable of a module, which the device has already.
+CudaError ShareVariable(uint64_t address, uint64_t size);
+// Whether such a variable begins there; its size.
+bool FindShared(uint64_t address, uint64_t* size);
+// All of [address, address + size) is managed: it is brought to the device, or here.
+WHARF_CLIENT_API CudaError Prefetch(uint64_t address, uint64_t size, bool to_device);
+// Success if it is managed and that is all there is to know.
+WHARF_CLIENT_API CudaError CheckManaged(uint64_t address, uint64_t size);
+// The address by which kernels know host memory that was allocated for them too.
+WHARF_CLIENT_API CudaError DevicePointer(void* host, uint64_t* address);
+
 struct PointerInfo {
-  enum class Kind { kUnknown, kPinnedHost, kDevice } kind = Kind::kUnknown;
+  enum class Kind { kUnknown, kPinnedHost, kDevice, kManaged } kind = Kind::kUnknown;
   uint64_t base = 0, size = 0;
   uint32_t host_flags = 0;
+  bool mapped = false;  // host memory that kernels know by the same address
 };
 WHARF_CLIENT_API PointerInfo Describe(uint64_t address);
 

@@ -51,6 +51,32 @@ void RegisterVariable(Module* module, const void* host_variable, const char* nam
   if (IsModule(module)) Registry::Get().BindVariable(host_variable, module, name);
 }
 
+void RegisterManagedVariable(Module* module, void** host_pointer, const char* name) {
+  if (!IsModule(module)) return;
+  absl::MutexLock lock(&module->mutex);
+  module->managed[name] = host_pointer;
+}
+
+void InitializeManaged(Module* module) {
+  if (!IsModule(module)) return;
+  std::map<std::string, void**> variables;
+  {
+    absl::MutexLock lock(&module->mutex);
+    variables = module->managed;
+  }
+  for (const auto& [name, host_pointer] : variables) {
+    uint64_t address = 0, size = 0;
+    CudaError error = FindVariable(module, name.c_str(), &address, &size);
+    if (error == CudaError::kSuccess) error = ShareVariable(address, size);
+    if (error == CudaError::kSuccess) {
+      *host_pointer = reinterpret_cast<void*>(address);
+    } else {
+      TellUser(fmt::format("the __managed__ variable {} cannot be used: {}", name,
+                           RuntimeErrorName(static_cast<int>(error))));
+    }
+  }
+}
+
 CudaError LoadModule(const void* image, Module** module, std::string* reason) {
   const auto bytes = MeasureImage(image);
   if (!bytes.ok()) {
@@ -175,6 +201,10 @@ CudaError FindVariable(Module* module, const char* name, uint64_t* address, uint
 }
 
 CudaError FindHostVariable(const void* host_variable, uint64_t* address, uint64_t* size) {
+  if (FindShared(reinterpret_cast<uint64_t>(host_variable), size)) {  // a __managed__ one is given by its address
+    if (address != nullptr) *address = reinterpret_cast<uint64_t>(host_variable);
+    return CudaError::kSuccess;
+  }
   const auto variable = Registry::Get().FindVariable(host_variable);
   if (!variable) return CudaError::kInvalidSymbol;
   const CudaError error = FindVariable(variable->module, variable->name.c_str(), address, size);

@@ -17,6 +17,9 @@ WHARF_CLIENT_API Module* RegisterFatBinary(const void* wrapper);
 WHARF_CLIENT_API void UnregisterFatBinary(Module* module);
 WHARF_CLIENT_API void RegisterFunction(Module* module, const void* host_function, const char* name);
 WHARF_CLIENT_API void RegisterVariable(Module* module, const void* host_variable, const char* name, uint64_t size);
+// A __managed__ variable, and where the program keeps its address, which InitializeManaged finds out and writes there.
+WHARF_CLIENT_API void RegisterManagedVariable(Module* module, void** host_pointer, const char* name);
+WHARF_CLIENT_API void InitializeManaged(Module* module);
 
 // An image given at run time: fat binary, wrapper, cubin or NUL-terminated PTX, told apart by content; copied. On
 // failure `reason`, if given, says why.

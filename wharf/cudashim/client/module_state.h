@@ -63,6 +63,8 @@ class Module {
   CudaError FindVariable(Connection& connection, const std::string& name, device::Symbol* symbol);
 
   std::map<std::string, std::unique_ptr<Function>, std::less<>> functions ABSL_GUARDED_BY(mutex);
+  // By name: where the program keeps a __managed__ variable's address.
+  std::map<std::string, void**> managed ABSL_GUARDED_BY(mutex);
 
  private:
   const std::vector<std::byte> owned_;

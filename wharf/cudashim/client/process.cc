@@ -58,7 +58,8 @@ void TellUser(const std::string& line) {
 Connection::Connection(std::unique_ptr<offload::ClientSession> opened, uint64_t number)
     : session(std::move(opened)),
       generation(number),
-      allocator(session->welcome().arena, session->welcome().memory_quota) {}
+      allocator(session->welcome().arena, session->welcome().memory_quota),
+      managed(MoverOf(*session)) {}
 
 bool Connection::IsDeviceAddress(uint64_t address) {
   const device::Arena& arena = session->welcome().arena;
@@ -125,6 +126,7 @@ void Process::Reset() {
   Connection* const connection = connection_.exchange(nullptr);
   if (connection == nullptr) return;
   connection->session->Close(std::chrono::seconds(1));
+  connection->managed.Clear();
   const offload::ClientSessionCounters counters = connection->session->Counters();
   retired_.posted_operations += counters.posted_operations;
   retired_.blocking_round_trips += counters.blocking_round_trips;

@@ -21,6 +21,7 @@
 #include "wharf/cudashim/client/stream.h"
 #include "wharf/offload/client/address_allocator.h"
 #include "wharf/offload/client/client_session.h"
+#include "wharf/offload/client/managed/managed_memory.h"
 
 namespace wharf::client {
 
@@ -35,6 +36,8 @@ struct Connection {
   std::unordered_map<StreamHandle, StreamInfo> streams ABSL_GUARDED_BY(mutex);
   std::set<EventHandle> events ABSL_GUARDED_BY(mutex);
   std::map<uint64_t, uint64_t> variables ABSL_GUARDED_BY(mutex);  // module variables: address -> size
+  // What kernels share with the program. Its lock is taken with no other of ours held, but for the session's.
+  offload::ManagedMemory managed;
 
   bool IsDeviceAddress(uint64_t address);
   // The live range (allocation or variable) that holds `address`.
@@ -86,6 +89,19 @@ class Process {
   absl::Time started_;
   std::array<std::atomic<uint64_t>, static_cast<size_t>(Call::kCount)> counts_{};
   std::array<std::atomic<uint64_t>, 4> class_counts_{};
+};
+
+// How managed memory moves.
+offload::ManagedMemory::Mover MoverOf(offload::ClientSession& session);
+
+// While it lives, this thread runs a function of the program's that holds the device up: it cannot wait for the device.
+class HostFunctionScope {
+ public:
+  HostFunctionScope();
+  ~HostFunctionScope();
+  HostFunctionScope(const HostFunctionScope&) = delete;
+  HostFunctionScope& operator=(const HostFunctionScope&) = delete;
+  static bool IsInside();
 };
 
 struct CallInfo {

@@ -122,14 +122,20 @@ CudaError DescribeStream(StreamHandle stream, StreamInfo* info) {
 CudaError LaunchHostFunction(StreamHandle stream, HostFunction function, void* user) {
   if (function == nullptr) return CudaError::kInvalidValue;
   return WithStream(stream, [&](Connection& connection, device::StreamId id) {
-    return connection.session->PostHostCall(id, [function, user] { function(user); });
+    return connection.session->PostHostCall(id, [function, user] {
+      const HostFunctionScope scope;
+      function(user);
+    });
   });
 }
 
 CudaError AddStreamCallback(StreamHandle stream, StreamCallback callback) {
   return WithStream(stream, [&](Connection& connection, device::StreamId id) {
     offload::ClientSession* const session = connection.session.get();
-    return session->PostHostCall(id, [session, callback = std::move(callback)] { callback(session->StickyError()); });
+    return session->PostHostCall(id, [session, callback = std::move(callback)] {
+      const HostFunctionScope scope;
+      callback(session->StickyError());
+    });
   });
 }
 

@@ -30,16 +30,17 @@ CudaError PointerFact(void* to, CUpointer_attribute attribute, CUdeviceptr point
   using Kind = client::PointerInfo::Kind;
   const client::PointerInfo info = client::Describe(pointer);
   if (to == nullptr || info.kind == Kind::kUnknown) return CudaError::kInvalidValue;
-  const bool on_device = info.kind == Kind::kDevice;
+  const bool on_device = info.kind == Kind::kDevice || info.mapped, on_host = info.kind != Kind::kDevice;
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      return Store(static_cast<CUmemorytype*>(to), on_device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST);
+      return Store(static_cast<CUmemorytype*>(to),
+                   info.kind == Kind::kPinnedHost ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
       return on_device ? Store(static_cast<CUdeviceptr*>(to), pointer) : CudaError::kInvalidValue;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-      return on_device ? CudaError::kInvalidValue : Store(static_cast<uint64_t*>(to), pointer);
+      return on_host ? Store(static_cast<uint64_t*>(to), pointer) : CudaError::kInvalidValue;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-      return Store(static_cast<unsigned*>(to), 0);
+      return Store(static_cast<unsigned*>(to), info.kind == Kind::kManaged ? 1 : 0);
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
       return Store(static_cast<int*>(to), 0);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
@@ -109,6 +110,37 @@ CUresult cuMemGetAddressRange(CUdeviceptr* base, size_t* size, CUdeviceptr point
   });
 }
 
+CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t size, unsigned flags) {
+  return Driver(Call::k_cuMemAllocManaged, [&] {
+    if (pointer == nullptr || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)) {
+      return CudaError::kInvalidValue;
+    }
+    uint64_t address = 0;
+    const CudaError error = client::AllocateManaged(size, &address);
+    if (error == CudaError::kSuccess) *pointer = address;
+    return error;
+  });
+}
+
+CUresult cuMemPrefetchAsync(CUdeviceptr pointer, size_t size, CUmemLocation location, unsigned flags, CUstream) {
+  return Driver(Call::k_cuMemPrefetchAsync_v2, [&] {
+    const bool to_device = location.type == CU_MEM_LOCATION_TYPE_DEVICE;
+    if (flags != 0 || location.type == CU_MEM_LOCATION_TYPE_INVALID) return CudaError::kInvalidValue;
+    if (to_device && location.id != 0) return CudaError::kInvalidDevice;
+    return client::Prefetch(pointer, size, to_device);
+  });
+}
+
+// A hint. Pages move when they are used, wherever they are wished to be.
+CUresult cuMemAdvise(CUdeviceptr pointer, size_t size, CUmem_advise advice, CUmemLocation) {
+  return Driver(Call::k_cuMemAdvise_v2, [&] {
+    if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY) {
+      return CudaError::kInvalidValue;
+    }
+    return client::CheckManaged(pointer, size);
+  });
+}
+
 CUresult cuMemHostAlloc(void** pointer, size_t size, unsigned flags) {
   return DriverLocal(Call::k_cuMemHostAlloc, [&] {
     return pointer == nullptr || size == 0 ? CudaError::kInvalidValue : client::AllocateHost(size, flags, pointer);
@@ -141,9 +173,14 @@ CUresult cuMemHostGetFlags(unsigned* flags, void* pointer) {
   });
 }
 
-// Host memory is far from the device: kernels cannot reach it.
-CUresult cuMemHostGetDevicePointer(CUdeviceptr*, void*, unsigned) {
-  return DriverLocal(Call::k_cuMemHostGetDevicePointer_v2, [] { return CudaError::kNotSupported; });
+CUresult cuMemHostGetDevicePointer(CUdeviceptr* pointer, void* host, unsigned flags) {
+  return DriverLocal(Call::k_cuMemHostGetDevicePointer_v2, [&] {
+    uint64_t address = 0;
+    if (pointer == nullptr || flags != 0) return CudaError::kInvalidValue;
+    const CudaError error = client::DevicePointer(host, &address);
+    if (error == CudaError::kSuccess) *pointer = address;
+    return error;
+  });
 }
 
 CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr pointer) {

@@ -93,9 +93,9 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
   });
 }
 
-// Concerns managed memory, which is not offered.
-CUresult cuStreamAttachMemAsync(CUstream, CUdeviceptr, size_t, unsigned) {
-  return Driver(Call::k_cuStreamAttachMemAsync, [] { return CudaError::kNotSupported; });
+// Managed memory may be used by any stream and the program, attached or not.
+CUresult cuStreamAttachMemAsync(CUstream, CUdeviceptr pointer, size_t size, unsigned) {
+  return Driver(Call::k_cuStreamAttachMemAsync, [&] { return client::CheckManaged(pointer, size); });
 }
 
 CUresult cuEventCreate(CUevent* event, unsigned flags) {

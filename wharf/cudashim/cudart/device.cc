@@ -57,6 +57,7 @@ void FillProperties(const device::DeviceProperties& from, cudaDeviceProp* to) {
   to->l2CacheSize = from.l2_bytes;
   to->pciBusID = 1;
   to->asyncEngineCount = to->unifiedAddressing = to->concurrentKernels = 1;
+  to->managedMemory = to->canMapHostMemory = 1;
   to->streamPrioritiesSupported = to->globalL1CacheSupported = to->localL1CacheSupported = 1;
   to->computePreemptionSupported = to->hostRegisterSupported = to->memoryPoolsSupported = 1;
   to->deviceNumaId = to->hostNumaId = -1;

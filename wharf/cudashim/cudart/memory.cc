@@ -38,10 +38,12 @@ cudaPointerAttributes AttributesOf(const void* pointer) {
     attributes.type = cudaMemoryTypeDevice;
     attributes.device = 0;
     attributes.devicePointer = const_cast<void*>(pointer);
-  } else if (info.kind == client::PointerInfo::Kind::kPinnedHost) {
-    attributes.type = cudaMemoryTypeHost;
+  } else if (info.kind != client::PointerInfo::Kind::kUnknown) {
+    const bool host = info.kind == client::PointerInfo::Kind::kPinnedHost;
+    attributes.type = host ? cudaMemoryTypeHost : cudaMemoryTypeManaged;
     attributes.device = 0;
     attributes.hostPointer = const_cast<void*>(pointer);
+    if (info.mapped) attributes.devicePointer = const_cast<void*>(pointer);
   }
   return attributes;
 }
@@ -90,6 +92,36 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
   return Runtime(Call::k_cudaFreeAsync, [&] { return client::Free(Address(pointer)); });
 }
 
+cudaError_t cudaMallocManaged(void** pointer, size_t size, unsigned flags) {
+  return Runtime(Call::k_cudaMallocManaged, [&] {
+    if (pointer == nullptr || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)) {
+      return CudaError::kInvalidValue;
+    }
+    uint64_t address = 0;
+    const CudaError error = client::AllocateManaged(size, &address);
+    if (error == CudaError::kSuccess) *pointer = reinterpret_cast<void*>(address);
+    return error;
+  });
+}
+
+cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t size, cudaMemLocation location, unsigned flags,
+                                 cudaStream_t) {
+  return Runtime(Call::k_cudaMemPrefetchAsync, [&] {
+    const bool to_device = location.type == cudaMemLocationTypeDevice;
+    if (flags != 0 || location.type == cudaMemLocationTypeInvalid) return CudaError::kInvalidValue;
+    if (to_device && location.id != 0) return CudaError::kInvalidDevice;
+    return client::Prefetch(Address(pointer), size, to_device);
+  });
+}
+
+// A hint. Pages move when they are used, wherever they are wished to be.
+cudaError_t cudaMemAdvise(const void* pointer, size_t size, cudaMemoryAdvise advice, cudaMemLocation) {
+  return Runtime(Call::k_cudaMemAdvise, [&] {
+    if (advice < cudaMemAdviseSetReadMostly || advice > cudaMemAdviseUnsetAccessedBy) return CudaError::kInvalidValue;
+    return client::CheckManaged(Address(pointer), size);
+  });
+}
+
 cudaError_t cudaHostAlloc(void** pointer, size_t size, unsigned flags) {
   return RuntimeLocal(Call::k_cudaHostAlloc, [&] {
     constexpr unsigned kKnown = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
@@ -125,9 +157,14 @@ cudaError_t cudaHostGetFlags(unsigned* flags, void* pointer) {
   });
 }
 
-// Host memory is far from the device: kernels cannot reach it.
-cudaError_t cudaHostGetDevicePointer(void**, void*, unsigned) {
-  return RuntimeLocal(Call::k_cudaHostGetDevicePointer, [] { return CudaError::kNotSupported; });
+cudaError_t cudaHostGetDevicePointer(void** pointer, void* host, unsigned flags) {
+  return RuntimeLocal(Call::k_cudaHostGetDevicePointer, [&] {
+    uint64_t address = 0;
+    if (pointer == nullptr || flags != 0) return CudaError::kInvalidValue;
+    const CudaError error = client::DevicePointer(host, &address);
+    if (error == CudaError::kSuccess) *pointer = reinterpret_cast<void*>(address);
+    return error;
+  });
 }
 
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {

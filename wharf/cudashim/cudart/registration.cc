@@ -56,7 +56,16 @@ WHARF_CLIENT_API void __cudaRegisterVar(void** handle, char* host_variable, char
   client::RegisterVariable(ModuleOf(handle), host_variable, name, size);
 }
 
-WHARF_CLIENT_API char __cudaInitModule(void**) { return 1; }
+WHARF_CLIENT_API void __cudaRegisterManagedVar(void** handle, void** host_pointer, char*, const char* name, int, size_t,
+                                               int, int) {
+  client::RegisterManagedVariable(ModuleOf(handle), host_pointer, name);
+}
+
+// Before the program's first use of a __managed__ variable.
+WHARF_CLIENT_API char __cudaInitModule(void** handle) {
+  client::InitializeManaged(ModuleOf(handle));
+  return 1;
+}
 
 WHARF_CLIENT_API cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host_function) {
   client::Function* const function = client::ResolveFunction(host_function);

@@ -134,9 +134,9 @@ cudaError_t cudaStreamCopyAttributes(cudaStream_t to, cudaStream_t from) {
   });
 }
 
-// Concerns managed memory, which is not offered.
-cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, size_t, unsigned) {
-  return Runtime(Call::k_cudaStreamAttachMemAsync, [] { return CudaError::kNotSupported; });
+// Managed memory may be used by any stream and the program, attached or not.
+cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void* pointer, size_t size, unsigned) {
+  return Runtime(Call::k_cudaStreamAttachMemAsync, [&] { return client::CheckManaged(Address(pointer), size); });
 }
 
 cudaError_t cudaCtxResetPersistingL2Cache(void) {

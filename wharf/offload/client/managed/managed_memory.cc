@@ -1,0 +1,262 @@
+#include "wharf/offload/client/managed/managed_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+#include <utility>
+
+namespace wharf::offload {
+namespace {
+
+constexpr off_t kFileBytes = off_t{1} << 47;  // as large as addresses get; what is not touched takes no memory
+
+uint64_t PageUp(uint64_t value) {
+  return (value + ManagedMemory::kPage - 1) / ManagedMemory::kPage * ManagedMemory::kPage;
+}
+uint64_t PageDown(uint64_t value) { return value / ManagedMemory::kPage * ManagedMemory::kPage; }
+
+// Large allocations have so large blocks that the system can tell them apart.
+uint64_t BlockFor(uint64_t bytes) {
+  const uint64_t block = PageUp((bytes + ManagedMemory::kMostBlocks - 1) / ManagedMemory::kMostBlocks);
+  return std::max(block, ManagedMemory::kLeastBlock);
+}
+
+}  // namespace
+
+using device::CudaError;
+
+ManagedMemory::ManagedMemory(Mover mover) : mover_(std::move(mover)) {}
+
+ManagedMemory::~ManagedMemory() {
+  Clear();
+  absl::MutexLock lock(&mutex_);
+  if (file_ >= 0) close(file_);
+}
+
+absl::Status ManagedMemory::Add(const Allocation& allocation, bool there) {
+  const uint64_t end = PageUp(allocation.address + allocation.size);
+  absl::MutexLock lock(&mutex_);
+  for (uint64_t at = PageDown(allocation.address); at < end;) {
+    Range* range = RangeOf(at);
+    if (range == nullptr) {
+      const auto next = ranges_.lower_bound(at);
+      const uint64_t gap_end = next == ranges_.end() ? end : std::min(end, next->first);
+      WHARF_RETURN_IF_ERROR(MakePages(at, gap_end - at, there));
+      range = &ranges_.at(at);
+    } else if (!there || GiveBlocks(*range, 0, range->states.size(), State::kThere) != CudaError::kSuccess) {
+      return ResourceExhausted("no managed memory at {:#x}: it is in use", at);
+    }
+    range->allocations.push_back(allocation);
+    at = range->address + range->bytes;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ManagedMemory::MakePages(uint64_t address, uint64_t bytes, bool there) {
+  if (file_ < 0) {
+    file_ = memfd_create("wharf-managed", MFD_CLOEXEC);
+    if (file_ < 0 || ftruncate(file_, kFileBytes) != 0) return ErrnoStatus(errno, "managed memory");
+  }
+  const auto offset = static_cast<off_t>(address);
+  void* const wanted = reinterpret_cast<void*>(address);
+  void* const pages = mmap(wanted, bytes, there ? PROT_NONE : PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, file_, offset);
+  if (pages != wanted) {  // kernels before 4.17 take the address as a wish
+    const int why = pages == MAP_FAILED ? errno : EEXIST;
+    if (pages != MAP_FAILED) munmap(pages, bytes);
+    return ResourceExhausted("no managed memory at {:#x}: {}", address, Message(ErrnoStatus(why, "mmap")));
+  }
+  void* const alias = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, offset);
+  if (alias == MAP_FAILED) {
+    const int why = errno;
+    munmap(pages, bytes);
+    return ErrnoStatus(why, "managed memory");
+  }
+  Range range{.address = address, .bytes = bytes, .block = BlockFor(bytes), .alias = static_cast<std::byte*>(alias)};
+  range.states.assign((bytes + range.block - 1) / range.block, there ? State::kThere : State::kHere);
+  range.accessible = there ? 0 : range.states.size();
+  ranges_.emplace(address, std::move(range));
+  used_.store(true, std::memory_order_release);
+  return absl::OkStatus();
+}
+
+void ManagedMemory::Unmap(const Range& range) {
+  munmap(reinterpret_cast<void*>(range.address), range.bytes);
+  munmap(range.alias, range.bytes);
+  (void)fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(range.address),
+                  static_cast<off_t>(range.bytes));
+}
+
+bool ManagedMemory::Remove(uint64_t address, Kind kind) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = ranges_.find(address);
+  if (found == ranges_.end() || found->second.allocations.front().kind != kind) return false;
+  Unmap(found->second);
+  ranges_.erase(found);
+  used_.store(!ranges_.empty(), std::memory_order_release);
+  return true;
+}
+
+void ManagedMemory::Clear() {
+  absl::MutexLock lock(&mutex_);
+  for (const auto& [address, range] : ranges_) Unmap(range);
+  ranges_.clear();
+  used_.store(false, std::memory_order_release);
+}
+
+ManagedMemory::Range* ManagedMemory::RangeOf(uint64_t address) {
+  const auto next = ranges_.upper_bound(address);
+  if (next == ranges_.begin()) return nullptr;
+  Range& range = std::prev(next)->second;
+  return address - range.address < range.bytes ? &range : nullptr;
+}
+
+std::optional<ManagedMemory::Allocation> ManagedMemory::Find(uint64_t address) const {
+  if (!used_.load(std::memory_order_acquire)) return std::nullopt;
+  absl::MutexLock lock(&mutex_);
+  const auto next = ranges_.upper_bound(address);
+  if (next == ranges_.begin()) return std::nullopt;
+  for (const Allocation& allocation : std::prev(next)->second.allocations) {
+    if (address - allocation.address < allocation.size) return allocation;
+  }
+  return std::nullopt;
+}
+
+template <typename Body>
+CudaError ManagedMemory::ForRuns(const Range& range, uint64_t first, uint64_t end, Body&& body) {
+  while (first < end) {
+    uint64_t next = first + 1;
+    while (next < end && range.states[next] == range.states[first]) ++next;
+    const CudaError error = body(first, next);
+    if (error != CudaError::kSuccess) return error;
+    first = next;
+  }
+  return CudaError::kSuccess;
+}
+
+template <typename Body>
+CudaError ManagedMemory::ForAllocations(const Range& range, uint64_t from, uint64_t to, Body&& body) {
+  for (const Allocation& allocation : range.allocations) {
+    const uint64_t begin = std::max(from, allocation.address);
+    const uint64_t end = std::min(to, allocation.address + allocation.size);
+    if (begin >= end) continue;
+    const CudaError error = body(begin, end);
+    if (error != CudaError::kSuccess) return error;
+  }
+  return CudaError::kSuccess;
+}
+
+bool ManagedMemory::Enter(Range& range, uint64_t first, uint64_t end, State state) {
+  const int access = state == State::kHere ? PROT_READ | PROT_WRITE : state == State::kBoth ? PROT_READ : PROT_NONE;
+  const uint64_t start = range.StartOf(first);
+  if (mprotect(reinterpret_cast<void*>(start), range.EndOf(end - 1) - start, access) != 0) return false;
+  for (uint64_t i = first; i < end; ++i) {
+    range.accessible +=
+        static_cast<uint64_t>(state != State::kThere) - static_cast<uint64_t>(range.states[i] != State::kThere);
+    range.states[i] = state;
+  }
+  return true;
+}
+
+// Pages that were never touched are holes of the file, and zero on both sides.
+CudaError ManagedMemory::Upload(const Range& range, uint64_t from, uint64_t to) {
+  while (from < to) {
+    const off_t data = lseek(file_, static_cast<off_t>(from), SEEK_DATA);
+    if (data < 0 || static_cast<uint64_t>(data) >= to) return CudaError::kSuccess;
+    const auto hole = static_cast<uint64_t>(lseek(file_, data, SEEK_HOLE));
+    const uint64_t end = std::min(to, hole);
+    const CudaError error = ForAllocations(range, static_cast<uint64_t>(data), end, [&](uint64_t begin, uint64_t stop) {
+      return mover_.to_device(begin, {range.alias + (begin - range.address), stop - begin});
+    });
+    if (error != CudaError::kSuccess) return error;
+    from = end;
+  }
+  return CudaError::kSuccess;
+}
+
+// The program loses access first, so that nothing it writes meanwhile is lost.
+CudaError ManagedMemory::GiveBlocks(Range& range, uint64_t first, uint64_t end, State then) {
+  if (range.accessible == 0) return CudaError::kSuccess;
+  return ForRuns(range, first, end, [&](uint64_t from, uint64_t to) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    const State before = range.states[from];
+    if (before >= then) return CudaError::kSuccess;
+    if (!Enter(range, from, to, then)) return CudaError::kOutOfMemory;
+    if (before != State::kHere) return CudaError::kSuccess;
+    return Upload(range, range.StartOf(from), range.EndOf(to - 1));
+  });
+}
+
+CudaError ManagedMemory::Give() {
+  if (!used_.load(std::memory_order_acquire)) return CudaError::kSuccess;
+  absl::MutexLock lock(&mutex_);
+  for (auto& [address, range] : ranges_) {
+    const CudaError error = GiveBlocks(range, 0, range.states.size(), State::kThere);
+    if (error != CudaError::kSuccess) return error;
+  }
+  return CudaError::kSuccess;
+}
+
+CudaError ManagedMemory::Give(uint64_t address, uint64_t size, bool device_writes) {
+  if (!used_.load(std::memory_order_acquire) || size == 0) return CudaError::kSuccess;
+  absl::MutexLock lock(&mutex_);
+  for (auto& [start, range] : ranges_) {
+    const uint64_t from = std::max(address, start), to = std::min(address + size, start + range.bytes);
+    if (from >= to) continue;
+    const CudaError error =
+        GiveBlocks(range, range.BlockOf(from), range.BlockOf(to - 1) + 1, device_writes ? State::kThere : State::kBoth);
+    if (error != CudaError::kSuccess) return error;
+  }
+  return CudaError::kSuccess;
+}
+
+// By the alias: the program sees pages only once they are whole.
+CudaError ManagedMemory::FetchBlocks(Range& range, uint64_t first, uint64_t end) {
+  return ForRuns(range, first, end, [&](uint64_t from, uint64_t to) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (range.states[from] != State::kThere) return CudaError::kSuccess;
+    const CudaError error =
+        ForAllocations(range, range.StartOf(from), range.EndOf(to - 1), [&](uint64_t begin, uint64_t stop) {
+          return mover_.to_host(begin, {range.alias + (begin - range.address), stop - begin});
+        });
+    if (error != CudaError::kSuccess) return error;
+    return Enter(range, from, to, State::kBoth) ? CudaError::kSuccess : CudaError::kOutOfMemory;
+  });
+}
+
+CudaError ManagedMemory::Fetch(uint64_t address, uint64_t size) {
+  if (!used_.load(std::memory_order_acquire) || size == 0) return CudaError::kSuccess;
+  absl::MutexLock lock(&mutex_);
+  for (auto& [start, range] : ranges_) {
+    const uint64_t from = std::max(address, start), to = std::min(address + size, start + range.bytes);
+    if (from >= to) continue;
+    const CudaError error = FetchBlocks(range, range.BlockOf(from), range.BlockOf(to - 1) + 1);
+    if (error != CudaError::kSuccess) return error;
+  }
+  return CudaError::kSuccess;
+}
+
+bool ManagedMemory::OnAccess(uint64_t address, bool write, CudaError* why) {
+  *why = CudaError::kSuccess;
+  if (!used_.load(std::memory_order_acquire)) return false;
+  absl::MutexLock lock(&mutex_);
+  Range* const range = RangeOf(address);
+  if (range == nullptr) return false;
+  const uint64_t block = range->BlockOf(address);
+  if (range->states[block] == State::kBoth) write = true;  // what else
+  if (range->states[block] == State::kThere) {
+    range->ahead =
+        block == range->next ? std::min(2 * range->ahead, std::max<uint64_t>(1, kMostAhead / range->block)) : 1;
+    const uint64_t end = std::min<uint64_t>(range->states.size(), block + range->ahead);
+    range->next = end;
+    *why = FetchBlocks(*range, block, end);
+    if (*why != CudaError::kSuccess) return false;
+  }
+  if (!write || range->states[block] == State::kHere || Enter(*range, block, block + 1, State::kHere)) return true;
+  *why = CudaError::kOutOfMemory;
+  return false;
+}
+
+}  // namespace wharf::offload
