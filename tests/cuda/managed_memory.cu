@@ -233,6 +233,41 @@ CASE(mapped_host_memory) {
     CUDA_OK(cudaFreeHost(host));
   }
 }
+// Kernels may use pinned memory however it was allocated, by its own address too.
+CASE(pinned_host_memory) {
+  constexpr int kCount = 100000;
+  int *asked = nullptr, *passed = nullptr, *device = nullptr;
+  CUDA_OK(cudaMallocHost(reinterpret_cast<void**>(&asked), kCount * sizeof(int)));
+  CUDA_OK(cudaHostAlloc(reinterpret_cast<void**>(&passed), kCount * sizeof(int), cudaHostAllocDefault));
+  for (int i = 0; i < kCount; ++i) asked[i] = passed[i] = i % 100;
+  CUDA_OK(cudaHostGetDevicePointer(reinterpret_cast<void**>(&device), asked + 10, 0));
+  Launch(device, kCount - 10, 4);
+  Launch(passed, kCount, 6);
+  CUDA_OK(cudaDeviceSynchronize());
+  for (int i = 0; i < kCount; ++i) EXPECT_EQ(passed[i], i % 100 * 6 + i);
+  for (int i = 0; i < kCount; ++i) EXPECT_EQ(asked[i], i < 10 ? i : i % 100 * 4 + i - 10);
+  // They are host memory all the same.
+  Buffer<int> there(kCount);
+  asked[3] = 33;
+  CUDA_OK(cudaMemcpyAsync(there, asked, kCount * sizeof(int), cudaMemcpyHostToDevice));
+  CUDA_OK(cudaMemcpyAsync(passed, there, kCount * sizeof(int), cudaMemcpyDeviceToHost));
+  CUDA_OK(cudaDeviceSynchronize());
+  EXPECT_EQ(passed[3], 33);
+  EXPECT_EQ(passed[500], 0 * 4 + 490);
+  CUDA_OK(cudaMemcpy(asked, passed + 1, 400, cudaMemcpyHostToHost));
+  EXPECT_EQ(asked[2], 33);
+  CUDA_OK(cudaMemset(passed, 0, 8));
+  EXPECT_EQ(passed[1], 0);
+  EXPECT_EQ(passed[3], 33);
+  cudaPointerAttributes attributes{};
+  CUDA_OK(cudaPointerGetAttributes(&attributes, asked + 10));
+  EXPECT_EQ(attributes.type, cudaMemoryTypeHost);
+  EXPECT(attributes.devicePointer == device && attributes.hostPointer == asked + 10);
+  CUDA_OK(cudaFreeHost(asked));
+  CUDA_OK(cudaFreeHost(passed));
+  EXPECT_EQ(cudaHostGetDevicePointer(reinterpret_cast<void**>(&device), asked, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
+}
 CASE(attributes) {
   int managed = 0, mapped = 0;
   CUDA_OK(cudaDeviceGetAttribute(&managed, cudaDevAttrManagedMemory, 0));

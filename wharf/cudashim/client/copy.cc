@@ -130,8 +130,9 @@ struct Sides {
   bool host = false, device = false;
 };
 
-Sides SidesOf(Connection& connection, uint64_t address) {
-  const bool device = connection.IsDeviceAddress(address);
+// `on_device`: what the device calls `address`.
+Sides SidesOf(Connection& connection, uint64_t address, uint64_t on_device) {
+  const bool device = connection.IsDeviceAddress(on_device);
   return {!device || connection.managed.Find(address), device};
 }
 
@@ -177,7 +178,10 @@ CudaError Copy(StreamHandle stream, const Box& to, const Box& from, const device
   error = Normalize(copy.to, copy.from, copy.extent);
   if (error != CudaError::kSuccess || Bytes(copy.extent) == 0) return error;
   if (to.address == 0 || from.address == 0) return CudaError::kInvalidValue;
-  const Sides source = SidesOf(*connection, from.address), target = SidesOf(*connection, to.address);
+  copy.to.address = connection->managed.DeviceAddress(copy.to.address);
+  copy.from.address = connection->managed.DeviceAddress(copy.from.address);
+  const Sides source = SidesOf(*connection, from.address, copy.from.address);
+  const Sides target = SidesOf(*connection, to.address, copy.to.address);
   if (!KindFits(kind, source, target)) return CudaError::kInvalidValue;
   if (source.device) error = Prepare(*connection, copy.from, copy.extent, /*device_writes=*/false);
   if (target.device && error == CudaError::kSuccess) error = Prepare(*connection, copy.to, copy.extent, true);
@@ -198,6 +202,7 @@ CudaError Fill(StreamHandle stream, const Box& to, const device::Extent& extent,
   device::Extent size = extent;
   error = Normalize(box, same, size);
   if (error != CudaError::kSuccess || Bytes(size) == 0) return error;
+  box.address = connection->managed.DeviceAddress(box.address);
   if (!connection->IsDeviceAddress(box.address)) {
     if (!HostRanges::Get().Contains(box.address, Span(box, size)) || element_bytes != 1) {
       return CudaError::kInvalidValue;

@@ -1,5 +1,6 @@
 #include "wharf/cudashim/client/host_ranges.h"
 
+#include <algorithm>
 #include <iterator>
 
 namespace wharf::client {
@@ -16,6 +17,10 @@ bool HostRanges::Add(void* pointer, uint64_t size, uint32_t flags, bool owned) {
   if (next != ranges_.end() && next->first - base < size) return false;
   if (next != ranges_.begin() && base - std::prev(next)->first < std::prev(next)->second.size) return false;
   ranges_.emplace(base, Range{base, size, flags, owned});
+  if (owned) {
+    owned_begin_.store(std::min(owned_begin_.load(), base));
+    owned_end_.store(std::max(owned_end_.load(), base + size));
+  }
   return true;
 }
 

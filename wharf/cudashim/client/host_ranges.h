@@ -2,6 +2,7 @@
 // which ranges the program declared, because copies to them may complete later and queries must recognise them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -25,6 +26,11 @@ class HostRanges {
   std::optional<Range> Find(uint64_t address) const;
   // All of [address, address + size) lies in one range.
   bool Contains(uint64_t address, uint64_t size) const;
+  // False for most addresses that are in no range that AllocateHost made. Takes no lock: for every word of a launch.
+  bool MayBeOwned(uint64_t address) const {
+    return address >= owned_begin_.load(std::memory_order_relaxed) &&
+           address < owned_end_.load(std::memory_order_relaxed);
+  }
   // Around fork: the child must not find the lock held by a thread it does not have.
   void LockForFork() ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex_.Lock(); }
   void UnlockAfterFork() ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex_.Unlock(); }
@@ -32,6 +38,7 @@ class HostRanges {
  private:
   mutable absl::Mutex mutex_;
   std::map<uint64_t, Range> ranges_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<uint64_t> owned_begin_{UINT64_MAX}, owned_end_{0};  // around all owned ranges there ever were
 };
 
 }  // namespace wharf::client

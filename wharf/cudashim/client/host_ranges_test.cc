@@ -42,5 +42,18 @@ TEST(HostRanges, AllocatedAndRegisteredMemoryAreReleasedDifferently) {
   EXPECT_FALSE(ranges.Remove(At(1000), true));
 }
 
+TEST(HostRanges, BoundsTellMostOtherAddressesApart) {
+  HostRanges ranges;
+  EXPECT_FALSE(ranges.MayBeOwned(0x1000));
+  ranges.Add(At(0x9000), 16, 0, /*owned=*/false);
+  EXPECT_FALSE(ranges.MayBeOwned(0x9000));
+  ranges.Add(At(0x2000), 16, 0, /*owned=*/true);
+  ranges.Add(At(0x4000), 16, 0, /*owned=*/true);
+  EXPECT_TRUE(ranges.MayBeOwned(0x2000));
+  EXPECT_TRUE(ranges.MayBeOwned(0x400f));
+  EXPECT_FALSE(ranges.MayBeOwned(0x4010));
+  EXPECT_FALSE(ranges.MayBeOwned(0x1fff));
+}
+
 }  // namespace
 }  // namespace wharf::client

@@ -59,6 +59,7 @@ CudaError Launch(Function* function, const LaunchShape& shape, StreamHandle stre
     op.parameters.resize(wanted);
     if (wanted != 0) std::memcpy(op.parameters.data(), packed, wanted);
   }
+  ShareHostPointers(*connection, op.parameters);
   error = connection->managed.Give();
   return error == CudaError::kSuccess ? connection->session->Post(op) : error;
 }

@@ -1,7 +1,9 @@
 #include "wharf/cudashim/client/memory.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
-#include <cstdlib>
+#include <cstring>
 #include <mutex>
 
 #include "wharf/cudashim/client/device_info.h"
@@ -75,6 +77,29 @@ CudaError AllocateShared(uint64_t size, Kind kind, uint32_t flags, uint64_t* add
 
 constexpr uint32_t kMapped = 2;  // cudaHostAllocMapped, CU_MEMHOSTALLOC_DEVICEMAP
 
+// Host memory that was allocated without kMapped, because kernels are to use it now. It keeps its address here.
+CudaError AdoptHost(Connection& connection, uint64_t address) {
+  static absl::Mutex mutex;
+  absl::MutexLock lock(&mutex);
+  const auto range = HostRanges::Get().Find(address);
+  if (!range) return CudaError::kSuccess;  // another thread did it
+  if (!range->owned) return CudaError::kNotSupported;
+  SettleCopies();
+  uint64_t device = 0;
+  const CudaError error = Allocate(WholePages(connection, range->size), &device);
+  if (error != CudaError::kSuccess) return error;
+  offload::ServeAccesses(ServeAccess);
+  const absl::Status adopted =
+      connection.managed.Adopt({range->base, range->size, Kind::kMappedHost, range->flags}, device);
+  if (adopted.ok()) {
+    HostRanges::Get().Remove(reinterpret_cast<void*>(range->base), /*owned=*/true);
+    return CudaError::kSuccess;
+  }
+  TellUser(std::string(Message(adopted)));
+  (void)Free(device);
+  return CudaError::kOutOfMemory;
+}
+
 }  // namespace
 
 HostFunctionScope::HostFunctionScope() { in_host_function = true; }
@@ -143,10 +168,9 @@ CudaError AllocateHost(uint64_t size, uint32_t flags, void** pointer) {
     if (error == CudaError::kSuccess) *pointer = reinterpret_cast<void*>(address);
     return error;
   }
-  constexpr uint64_t kPage = 4096;
-  if (size > UINT64_MAX - kPage) return CudaError::kOutOfMemory;
-  void* const memory = std::aligned_alloc(kPage, (size + kPage - 1) / kPage * kPage);
-  if (memory == nullptr) return CudaError::kOutOfMemory;
+  // Pages of its own: kernels may be given them later.
+  void* const memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return CudaError::kOutOfMemory;
   *pointer = memory;
   HostRanges::Get().Add(memory, size, flags, /*owned=*/true);
   return CudaError::kSuccess;
@@ -157,9 +181,12 @@ CudaError FreeHost(void* pointer) {
   SettleCopies();
   const auto address = reinterpret_cast<uint64_t>(pointer);
   Connection* const connection = Process::Get().Current();
-  if (connection != nullptr && connection->managed.Remove(address, Kind::kMappedHost)) return Free(address);
-  if (!HostRanges::Get().Remove(pointer, /*owned=*/true)) return CudaError::kInvalidValue;
-  std::free(pointer);
+  if (connection != nullptr) {
+    if (const auto device = connection->managed.Remove(address, Kind::kMappedHost)) return Free(*device);
+  }
+  const auto range = HostRanges::Get().Find(address);
+  if (!range || !HostRanges::Get().Remove(pointer, /*owned=*/true)) return CudaError::kInvalidValue;
+  munmap(pointer, range->size);
   return CudaError::kSuccess;
 }
 
@@ -213,25 +240,51 @@ CudaError Prefetch(uint64_t address, uint64_t size, bool to_device) {
 }
 
 CudaError DevicePointer(void* host, uint64_t* address) {
-  *address = reinterpret_cast<uint64_t>(host);
-  const PointerInfo info = Describe(*address);
-  if (info.mapped) return CudaError::kSuccess;
-  if (info.kind != PointerInfo::Kind::kPinnedHost) return CudaError::kInvalidValue;
-  static std::once_flag told;
-  std::call_once(told, [] {
-    TellUser(
-        "kernels cannot use host memory that was allocated without cudaHostAllocMapped, or only registered: "
-        "allocate it with cudaHostAlloc(…, cudaHostAllocMapped) or cudaMallocManaged");
-  });
-  return CudaError::kNotSupported;
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  const auto own = reinterpret_cast<uint64_t>(host);
+  PointerInfo info = Describe(own);
+  if (info.kind == PointerInfo::Kind::kPinnedHost && !info.mapped) {
+    error = AdoptHost(*connection, own);
+    info = Describe(own);
+  }
+  if (error == CudaError::kNotSupported) {
+    static std::once_flag told;
+    std::call_once(told, [] {
+      TellUser(
+          "kernels cannot use host memory that was only registered (cudaHostRegister): allocate it with cudaHostAlloc "
+          "or cudaMallocManaged");
+    });
+  }
+  if (error != CudaError::kSuccess) return error;
+  if (!info.mapped) return CudaError::kInvalidValue;
+  *address = info.device_address;
+  return CudaError::kSuccess;
+}
+
+void ShareHostPointers(Connection& connection, std::span<std::byte> parameters) {
+  for (size_t at = 0; at + sizeof(uint64_t) <= parameters.size(); at += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::memcpy(&word, &parameters[at], sizeof(word));
+    if (!HostRanges::Get().MayBeOwned(word)) continue;
+    // A word that is no pointer, or has no room on the device, stays what it is.
+    (void)AdoptHost(connection, word);
+    word = connection.managed.DeviceAddress(word);
+    std::memcpy(&parameters[at], &word, sizeof(word));
+  }
 }
 
 PointerInfo Describe(uint64_t address) {
   if (Connection* const connection = Process::Get().Current()) {
     if (const auto shared = connection->managed.Find(address)) {
       const bool host = shared->kind == Kind::kMappedHost;
-      return {host ? PointerInfo::Kind::kPinnedHost : PointerInfo::Kind::kManaged, shared->address, shared->size,
-              shared->flags, true};
+      return {host ? PointerInfo::Kind::kPinnedHost : PointerInfo::Kind::kManaged,
+              shared->address,
+              shared->size,
+              shared->flags,
+              true,
+              connection->managed.DeviceAddress(address)};
     }
     if (const auto range = connection->FindRange(address)) {
       return {PointerInfo::Kind::kDevice, range->address, range->size, 0};

@@ -52,7 +52,8 @@ struct PointerInfo {
   enum class Kind { kUnknown, kPinnedHost, kDevice, kManaged } kind = Kind::kUnknown;
   uint64_t base = 0, size = 0;
   uint32_t host_flags = 0;
-  bool mapped = false;  // host memory that kernels know by the same address
+  bool mapped = false;  // kernels may use it: device_address
+  uint64_t device_address = 0;
 };
 WHARF_CLIENT_API PointerInfo Describe(uint64_t address);
 

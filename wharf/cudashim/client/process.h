@@ -91,6 +91,10 @@ class Process {
   std::array<std::atomic<uint64_t>, 4> class_counts_{};
 };
 
+// Host memory that the driver allocated is for kernels too: where its address stands among a launch's parameters, it is
+// shared with the device, and the device's address put there.
+void ShareHostPointers(Connection& connection, std::span<std::byte> parameters);
+
 // How managed memory moves.
 offload::ManagedMemory::Mover MoverOf(offload::ClientSession& session);
 

@@ -36,6 +36,7 @@ CudaError PointerFact(void* to, CUpointer_attribute attribute, CUdeviceptr point
       return Store(static_cast<CUmemorytype*>(to),
                    info.kind == Kind::kPinnedHost ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      if (info.mapped) return Store(static_cast<CUdeviceptr*>(to), info.device_address);
       return on_device ? Store(static_cast<CUdeviceptr*>(to), pointer) : CudaError::kInvalidValue;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
       return on_host ? Store(static_cast<uint64_t*>(to), pointer) : CudaError::kInvalidValue;

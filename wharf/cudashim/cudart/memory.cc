@@ -43,7 +43,7 @@ cudaPointerAttributes AttributesOf(const void* pointer) {
     attributes.type = host ? cudaMemoryTypeHost : cudaMemoryTypeManaged;
     attributes.device = 0;
     attributes.hostPointer = const_cast<void*>(pointer);
-    if (info.mapped) attributes.devicePointer = const_cast<void*>(pointer);
+    if (info.mapped) attributes.devicePointer = reinterpret_cast<void*>(info.device_address);
   }
   return attributes;
 }

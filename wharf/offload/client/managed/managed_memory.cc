@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <iterator>
 #include <utility>
 
@@ -56,56 +57,102 @@ absl::Status ManagedMemory::Add(const Allocation& allocation, bool there) {
   return absl::OkStatus();
 }
 
+absl::Status ManagedMemory::OpenFile() {
+  if (file_ >= 0) return absl::OkStatus();
+  file_ = memfd_create("wharf-managed", MFD_CLOEXEC);
+  if (file_ < 0 || ftruncate(file_, kFileBytes) != 0) return ErrnoStatus(errno, "managed memory");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::byte*> ManagedMemory::MakeAlias(uint64_t device, uint64_t bytes) {
+  void* const alias =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, static_cast<off_t>(device));
+  if (alias == MAP_FAILED) return ErrnoStatus(errno, "managed memory");
+  return static_cast<std::byte*>(alias);
+}
+
+ManagedMemory::Range& ManagedMemory::Keep(Range range, State state) {
+  range.block = BlockFor(range.bytes);
+  range.states.assign((range.bytes + range.block - 1) / range.block, state);
+  range.accessible = state == State::kThere ? 0 : range.states.size();
+  if (range.accessible != 0) accessible_.insert(range.address);
+  used_.store(true, std::memory_order_release);
+  const uint64_t address = range.address;
+  return ranges_.emplace(address, std::move(range)).first->second;
+}
+
 absl::Status ManagedMemory::MakePages(uint64_t address, uint64_t bytes, bool there) {
-  if (file_ < 0) {
-    file_ = memfd_create("wharf-managed", MFD_CLOEXEC);
-    if (file_ < 0 || ftruncate(file_, kFileBytes) != 0) return ErrnoStatus(errno, "managed memory");
-  }
-  const auto offset = static_cast<off_t>(address);
+  WHARF_RETURN_IF_ERROR(OpenFile());
+  WHARF_ASSIGN_OR_RETURN(std::byte* const alias, MakeAlias(address, bytes));
   void* const wanted = reinterpret_cast<void*>(address);
   void* const pages = mmap(wanted, bytes, there ? PROT_NONE : PROT_READ | PROT_WRITE,
-                           MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, file_, offset);
+                           MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, file_, static_cast<off_t>(address));
   if (pages != wanted) {  // kernels before 4.17 take the address as a wish
     const int why = pages == MAP_FAILED ? errno : EEXIST;
     if (pages != MAP_FAILED) munmap(pages, bytes);
+    munmap(alias, bytes);
     return ResourceExhausted("no managed memory at {:#x}: {}", address, Message(ErrnoStatus(why, "mmap")));
   }
-  void* const alias = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, offset);
-  if (alias == MAP_FAILED) {
+  Keep({.address = address, .bytes = bytes, .device = address, .alias = alias}, there ? State::kThere : State::kHere);
+  return absl::OkStatus();
+}
+
+absl::Status ManagedMemory::Adopt(const Allocation& allocation, uint64_t device) {
+  const uint64_t bytes = PageUp(allocation.size);
+  absl::MutexLock lock(&mutex_);
+  WHARF_RETURN_IF_ERROR(OpenFile());
+  WHARF_ASSIGN_OR_RETURN(std::byte* const alias, MakeAlias(device, bytes));
+  void* const pages = reinterpret_cast<void*>(allocation.address);
+  std::memcpy(alias, pages, bytes);
+  if (mmap(pages, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file_,
+           static_cast<off_t>(device)) == MAP_FAILED) {
     const int why = errno;
-    munmap(pages, bytes);
+    munmap(alias, bytes);
     return ErrnoStatus(why, "managed memory");
   }
-  Range range{.address = address, .bytes = bytes, .block = BlockFor(bytes), .alias = static_cast<std::byte*>(alias)};
-  range.states.assign((bytes + range.block - 1) / range.block, there ? State::kThere : State::kHere);
-  range.accessible = there ? 0 : range.states.size();
-  ranges_.emplace(address, std::move(range));
-  used_.store(true, std::memory_order_release);
+  Keep({.address = allocation.address, .bytes = bytes, .device = device, .alias = alias}, State::kHere)
+      .allocations.push_back(allocation);
+  adopted_[device] = allocation.address;
+  translates_.store(true, std::memory_order_release);
   return absl::OkStatus();
 }
 
 void ManagedMemory::Unmap(const Range& range) {
   munmap(reinterpret_cast<void*>(range.address), range.bytes);
   munmap(range.alias, range.bytes);
-  (void)fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(range.address),
+  (void)fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(range.device),
                   static_cast<off_t>(range.bytes));
 }
 
-bool ManagedMemory::Remove(uint64_t address, Kind kind) {
+std::optional<uint64_t> ManagedMemory::Remove(uint64_t address, Kind kind) {
   absl::MutexLock lock(&mutex_);
   const auto found = ranges_.find(address);
-  if (found == ranges_.end() || found->second.allocations.front().kind != kind) return false;
+  if (found == ranges_.end() || found->second.allocations.front().kind != kind) return std::nullopt;
+  const uint64_t device = found->second.device;
   Unmap(found->second);
   ranges_.erase(found);
+  accessible_.erase(address);
+  adopted_.erase(device);
   used_.store(!ranges_.empty(), std::memory_order_release);
-  return true;
+  return device;
 }
 
 void ManagedMemory::Clear() {
   absl::MutexLock lock(&mutex_);
   for (const auto& [address, range] : ranges_) Unmap(range);
   ranges_.clear();
+  accessible_.clear();
+  adopted_.clear();
   used_.store(false, std::memory_order_release);
+}
+
+uint64_t ManagedMemory::DeviceAddress(uint64_t address) const {
+  if (!translates_.load(std::memory_order_acquire)) return address;
+  absl::MutexLock lock(&mutex_);
+  const auto next = ranges_.upper_bound(address);
+  if (next == ranges_.begin()) return address;
+  const Range& range = std::prev(next)->second;
+  return address - range.address < range.bytes ? range.device + (address - range.address) : address;
 }
 
 ManagedMemory::Range* ManagedMemory::RangeOf(uint64_t address) {
@@ -124,6 +171,25 @@ std::optional<ManagedMemory::Allocation> ManagedMemory::Find(uint64_t address) c
     if (address - allocation.address < allocation.size) return allocation;
   }
   return std::nullopt;
+}
+
+template <typename Body>
+CudaError ManagedMemory::ForBlocks(uint64_t address, uint64_t size, Body&& body) {
+  const uint64_t end = address + size;
+  while (address < end) {
+    Range* range = RangeOf(address);
+    if (range == nullptr) {
+      const auto next = ranges_.lower_bound(address);
+      if (next == ranges_.end() || next->first >= end) break;
+      range = &next->second;
+      address = range->address;
+    }
+    const uint64_t stop = std::min(end, range->address + range->bytes);
+    const CudaError error = body(*range, range->BlockOf(address), range->BlockOf(stop - 1) + 1);
+    if (error != CudaError::kSuccess) return error;
+    address = stop;
+  }
+  return CudaError::kSuccess;
 }
 
 template <typename Body>
@@ -159,18 +225,24 @@ bool ManagedMemory::Enter(Range& range, uint64_t first, uint64_t end, State stat
         static_cast<uint64_t>(state != State::kThere) - static_cast<uint64_t>(range.states[i] != State::kThere);
     range.states[i] = state;
   }
+  if (range.accessible == 0) {
+    accessible_.erase(range.address);
+  } else {
+    accessible_.insert(range.address);
+  }
   return true;
 }
 
 // Pages that were never touched are holes of the file, and zero on both sides.
 CudaError ManagedMemory::Upload(const Range& range, uint64_t from, uint64_t to) {
+  const uint64_t shift = range.device - range.address;
   while (from < to) {
-    const off_t data = lseek(file_, static_cast<off_t>(from), SEEK_DATA);
-    if (data < 0 || static_cast<uint64_t>(data) >= to) return CudaError::kSuccess;
-    const auto hole = static_cast<uint64_t>(lseek(file_, data, SEEK_HOLE));
-    const uint64_t end = std::min(to, hole);
-    const CudaError error = ForAllocations(range, static_cast<uint64_t>(data), end, [&](uint64_t begin, uint64_t stop) {
-      return mover_.to_device(begin, {range.alias + (begin - range.address), stop - begin});
+    const off_t data = lseek(file_, static_cast<off_t>(from + shift), SEEK_DATA);
+    if (data < 0 || static_cast<uint64_t>(data) - shift >= to) return CudaError::kSuccess;
+    const uint64_t start = static_cast<uint64_t>(data) - shift;
+    const uint64_t end = std::min(to, static_cast<uint64_t>(lseek(file_, data, SEEK_HOLE)) - shift);
+    const CudaError error = ForAllocations(range, start, end, [&](uint64_t begin, uint64_t stop) {
+      return mover_.to_device(begin + shift, {range.alias + (begin - range.address), stop - begin});
     });
     if (error != CudaError::kSuccess) return error;
     from = end;
@@ -193,7 +265,8 @@ CudaError ManagedMemory::GiveBlocks(Range& range, uint64_t first, uint64_t end, 
 CudaError ManagedMemory::Give() {
   if (!used_.load(std::memory_order_acquire)) return CudaError::kSuccess;
   absl::MutexLock lock(&mutex_);
-  for (auto& [address, range] : ranges_) {
+  while (!accessible_.empty()) {
+    Range& range = ranges_.at(*accessible_.begin());
     const CudaError error = GiveBlocks(range, 0, range.states.size(), State::kThere);
     if (error != CudaError::kSuccess) return error;
   }
@@ -201,16 +274,16 @@ CudaError ManagedMemory::Give() {
 }
 
 CudaError ManagedMemory::Give(uint64_t address, uint64_t size, bool device_writes) {
-  if (!used_.load(std::memory_order_acquire) || size == 0) return CudaError::kSuccess;
+  if (!used_.load(std::memory_order_acquire)) return CudaError::kSuccess;
   absl::MutexLock lock(&mutex_);
-  for (auto& [start, range] : ranges_) {
-    const uint64_t from = std::max(address, start), to = std::min(address + size, start + range.bytes);
-    if (from >= to) continue;
-    const CudaError error =
-        GiveBlocks(range, range.BlockOf(from), range.BlockOf(to - 1) + 1, device_writes ? State::kThere : State::kBoth);
-    if (error != CudaError::kSuccess) return error;
+  if (const auto next = adopted_.upper_bound(address); next != adopted_.begin()) {
+    const auto& [device, host] = *std::prev(next);
+    if (address - device < ranges_.at(host).bytes) address = host + (address - device);
   }
-  return CudaError::kSuccess;
+  const State then = device_writes ? State::kThere : State::kBoth;
+  return ForBlocks(address, size, [&](Range& range, uint64_t first, uint64_t end) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return GiveBlocks(range, first, end, then);
+  });
 }
 
 // By the alias: the program sees pages only once they are whole.
@@ -219,7 +292,8 @@ CudaError ManagedMemory::FetchBlocks(Range& range, uint64_t first, uint64_t end)
     if (range.states[from] != State::kThere) return CudaError::kSuccess;
     const CudaError error =
         ForAllocations(range, range.StartOf(from), range.EndOf(to - 1), [&](uint64_t begin, uint64_t stop) {
-          return mover_.to_host(begin, {range.alias + (begin - range.address), stop - begin});
+          return mover_.to_host(begin - range.address + range.device,
+                                {range.alias + (begin - range.address), stop - begin});
         });
     if (error != CudaError::kSuccess) return error;
     return Enter(range, from, to, State::kBoth) ? CudaError::kSuccess : CudaError::kOutOfMemory;
@@ -227,15 +301,11 @@ CudaError ManagedMemory::FetchBlocks(Range& range, uint64_t first, uint64_t end)
 }
 
 CudaError ManagedMemory::Fetch(uint64_t address, uint64_t size) {
-  if (!used_.load(std::memory_order_acquire) || size == 0) return CudaError::kSuccess;
+  if (!used_.load(std::memory_order_acquire)) return CudaError::kSuccess;
   absl::MutexLock lock(&mutex_);
-  for (auto& [start, range] : ranges_) {
-    const uint64_t from = std::max(address, start), to = std::min(address + size, start + range.bytes);
-    if (from >= to) continue;
-    const CudaError error = FetchBlocks(range, range.BlockOf(from), range.BlockOf(to - 1) + 1);
-    if (error != CudaError::kSuccess) return error;
-  }
-  return CudaError::kSuccess;
+  return ForBlocks(address, size, [&](Range& range, uint64_t first, uint64_t end) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    return FetchBlocks(range, first, end);
+  });
 }
 
 bool ManagedMemory::OnAccess(uint64_t address, bool write, CudaError* why) {

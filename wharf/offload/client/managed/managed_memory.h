@@ -1,8 +1,8 @@
-// ManagedMemory: memory that the program and its kernels use by the same addresses (cudaMallocManaged, mapped host
-// memory, __managed__ variables), although the device is in another process or on another machine.
+// ManagedMemory: memory that the program and its kernels both use (cudaMallocManaged, mapped host memory, __managed__
+// variables), although the device is in another process or on another machine.
 //
-// The device has memory of its own at these addresses, the program gets pages there, and a block of pages is in one of
-// three states:
+// The device has memory of its own, the program gets pages at the same addresses, or its own pages are taken over. A
+// block of pages is in one of three states:
 //
 //   here      the program may read and write; what it wrote is not on the device yet
 //   both      the same on either side; the program may read, and its first write makes the block `here`
@@ -23,6 +23,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -62,14 +63,20 @@ class ManagedMemory {
   // only the bytes of the allocation ever move, and what is `there` may share pages with others (variables do).
   // kResourceExhausted if there is something of the program's at that address.
   absl::Status Add(const Allocation& allocation, bool there);
-  // False if no allocation of that kind starts there.
-  bool Remove(uint64_t address, Kind kind);
+  // Takes pages over that the program has, with what is in them: whole ones, private to this process, that nobody uses
+  // meanwhile. The device's memory for them is at `device`, all its own.
+  absl::Status Adopt(const Allocation& allocation, uint64_t device);
+  // Where the device had it; none if no allocation of that kind starts there. The pages are gone, adopted ones too.
+  std::optional<uint64_t> Remove(uint64_t address, Kind kind);
   // Everything goes, without being moved.
   void Clear();
   // The allocation that holds `address`.
   std::optional<Allocation> Find(uint64_t address) const;
+  // What the device calls `address`: the same, but in adopted pages.
+  uint64_t DeviceAddress(uint64_t address) const;
 
-  // Before work of the device that may read and write all of it; or only a range, which it may only read.
+  // Before work of the device that may read and write all of it; or only a range, as the device calls it, which it may
+  // only read.
   CudaError Give();
   CudaError Give(uint64_t address, uint64_t size, bool device_writes);
   // Brings what is there of a range, so that nobody waits for it later.
@@ -84,6 +91,7 @@ class ManagedMemory {
   // Pages of one allocation, or those that variables share.
   struct Range {
     uint64_t address = 0, bytes = 0, block = 0;
+    uint64_t device = 0;         // what the device calls `address`
     std::byte* alias = nullptr;  // the same pages, always accessible
     std::vector<Allocation> allocations;
     std::vector<State> states;     // of each block
@@ -96,9 +104,15 @@ class ManagedMemory {
   };
   using Ranges = std::map<uint64_t, Range>;
 
+  absl::Status OpenFile() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<std::byte*> MakeAlias(uint64_t device, uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status MakePages(uint64_t address, uint64_t bytes, bool there) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Range& Keep(Range range, State state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Unmap(const Range& range) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Range* RangeOf(uint64_t address) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Calls `body(range, first, end)` for the blocks of each range that [address, address + size) meets.
+  template <typename Body>
+  CudaError ForBlocks(uint64_t address, uint64_t size, Body&& body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Calls `body(first, end)` for each run of equal states in [first, end).
   template <typename Body>
   CudaError ForRuns(const Range& range, uint64_t first, uint64_t end, Body&& body);
@@ -112,10 +126,13 @@ class ManagedMemory {
   static CudaError ForAllocations(const Range& range, uint64_t from, uint64_t to, Body&& body);
 
   const Mover mover_;
-  std::atomic<bool> used_{false};  // there are ranges: most programs have none
+  std::atomic<bool> used_{false};        // there are ranges: most programs have none
+  std::atomic<bool> translates_{false};  // there are, or were, adopted ones
   mutable absl::Mutex mutex_;
-  int file_ ABSL_GUARDED_BY(mutex_) = -1;  // what the pages are of; an address is its own offset in it
+  int file_ ABSL_GUARDED_BY(mutex_) = -1;  // what the pages are of; a device address is its own offset in it
   Ranges ranges_ ABSL_GUARDED_BY(mutex_);
+  std::set<uint64_t> accessible_ ABSL_GUARDED_BY(mutex_);         // addresses of ranges with blocks that are not kThere
+  std::map<uint64_t, uint64_t> adopted_ ABSL_GUARDED_BY(mutex_);  // of adopted ranges: by device address
 };
 
 }  // namespace wharf::offload

@@ -180,6 +180,29 @@ TEST(ManagedMemory, RemovedMemoryIsGoneAndComesBackEmpty) {
   EXPECT_EQ(shared.At(0), 0);
 }
 
+TEST(ManagedMemory, TakesPagesOfTheProgramOver) {
+  constexpr uint64_t kBytes = 3 * kBlock;
+  void* const own = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  auto* const bytes = static_cast<volatile uint8_t*>(own);
+  const auto host = reinterpret_cast<uint64_t>(own);
+  bytes[5] = 50;
+  Shared shared(4 * kBlock);
+  ASSERT_TRUE(shared.memory().Remove(kAddress, Kind::kManaged));
+  const uint64_t device = kAddress + kBlock;
+  ASSERT_TRUE(shared.memory().Adopt({host, kBytes - 100, Kind::kMappedHost}, device).ok());
+  EXPECT_EQ(bytes[5], 50);
+  EXPECT_EQ(shared.memory().DeviceAddress(host + 7), device + 7);
+  EXPECT_EQ(shared.memory().DeviceAddress(host - 1), host - 1);
+  ASSERT_EQ(shared.memory().Give(), CudaError::kSuccess);
+  EXPECT_EQ(shared.OnDevice(kBlock + 5), 50);
+  shared.OnDevice(2 * kBlock + 6) = 60;
+  EXPECT_EQ(bytes[kBlock + 6], 60);
+  bytes[kBlock + 7] = 70;
+  ASSERT_EQ(shared.memory().Give(device + kBlock, 10, /*device_writes=*/false), CudaError::kSuccess);
+  EXPECT_EQ(shared.OnDevice(2 * kBlock + 7), 70);
+  EXPECT_EQ(shared.memory().Remove(host, Kind::kMappedHost), device);
+}
+
 TEST(ManagedMemory, FindsWhatTheProgramAskedFor) {
   Shared shared(5000);
   ASSERT_TRUE(shared.memory().Find(kAddress + 4999));
