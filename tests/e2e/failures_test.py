@@ -124,6 +124,9 @@ class Misbehaviour(EndToEndTest):
         self.assertIn("--memory", full.stderr)
         wild = self.run_program(None, "misbehave", "wild")
         self.assertRegex(wild.stderr, "the device faulted .*Write.*not device memory")
+        self.assertNotIn("host memory", wild.stderr)
+        host = self.run_program(None, "misbehave", "host")
+        self.assertRegex(host.stderr, "wharf: kernel .*Write.* was given 0x[0-9a-f]+ .*host memory; .*cudaMallocManaged")
 
 
 class SelfSigned(EndToEndTest):

@@ -1,4 +1,4 @@
-// Does one thing wrong, and says what CUDA made of it: `misbehave overrun|wild|null|trap|assert|hoard|endless
+// Does one thing wrong, and says what CUDA made of it: `misbehave overrun|wild|null|trap|assert|hoard|endless|host
 // |managed_after_fault|managed_in_host_function`.
 #include <cuda_runtime.h>
 
@@ -62,6 +62,7 @@ int main(int argc, char** argv) {
   // Sanitizers leave a gap there too.
   if (std::strcmp(what, "wild") == 0) Write<<<1, 1>>>(reinterpret_cast<int*>(uintptr_t{0x9012345000}));
   if (std::strcmp(what, "null") == 0) Write<<<1, 1>>>(nullptr);
+  if (std::strcmp(what, "host") == 0) Write<<<1, 1>>>(new int(3));
   if (std::strcmp(what, "trap") == 0) Trap<<<1, 1>>>();
   if (std::strcmp(what, "assert") == 0) FailAssertion<<<1, 1>>>(7);
   if (std::strcmp(what, "endless") == 0) {

@@ -54,6 +54,7 @@ CudaError CallGuard::Finish(CudaError error) {
   Process& process = Process::Get();
   if (Connection* const connection = process.Current()) {
     error = connection->session->Finish(*reinterpret_cast<CallScope*>(scope_), error);
+    if (error == CudaError::kIllegalAddress) ExplainFault(*connection);
   }
   process.StayIfInterrupted();
   return error;

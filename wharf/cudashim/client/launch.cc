@@ -1,5 +1,8 @@
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 
 #include "wharf/cudashim/client/module_state.h"
 
@@ -32,7 +35,43 @@ int BlocksThatFit(uint64_t have, uint64_t each, int limit) {
   return each == 0 ? limit : static_cast<int>(std::min<uint64_t>(have / each, static_cast<uint64_t>(limit)));
 }
 
+// Where programs have their own memory, on the systems we run on: heaps, libraries, stacks. Device memory is below.
+bool MayBeHostAddress(uint64_t word) { return word >= uint64_t{0x55} << 40 && word < uint64_t{1} << 48; }
+
+// A kernel that uses such memory faults, and its address is not known then: it was brought into the session's range.
+void NoteHostPointers(Connection& connection, const Function& function, std::span<const std::byte> parameters) {
+  for (size_t at = 0; at + sizeof(uint64_t) <= parameters.size(); at += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    std::memcpy(&word, &parameters[at], sizeof(word));
+    if (!MayBeHostAddress(word)) continue;
+    absl::MutexLock lock(&connection.mutex);
+    connection.host_pointers[function.name] = {at, word};
+    return;
+  }
+}
+
+bool IsMappedHere(uint64_t address) {
+  unsigned char present = 0;
+  return mincore(reinterpret_cast<void*>(address / 4096 * 4096), 1, &present) == 0;
+}
+
 }  // namespace
+
+void ExplainFault(Connection& connection) {
+  const std::string why = connection.session->StickyMessage();
+  if (why.find("not device memory") == std::string::npos) return;
+  absl::MutexLock lock(&connection.mutex);
+  for (const auto& [kernel, pointer] : connection.host_pointers) {
+    if (why.find(fmt::format("kernel {},", kernel)) == std::string::npos || !IsMappedHere(pointer.second)) continue;
+    static std::once_flag told;
+    std::call_once(told, [&, &given = pointer] {
+      TellUser(
+          fmt::format("kernel {} was given {:#x} (at byte {} of its parameters): this is host memory; kernels can "
+                      "only use memory of cudaMalloc, cudaMallocManaged or cudaHostAlloc",
+                      kernel, given.second, given.first));
+    });
+  }
+}
 
 CudaError Launch(Function* function, const LaunchShape& shape, StreamHandle stream, void* const* arguments,
                  const void* packed, size_t packed_bytes) {
@@ -60,6 +99,7 @@ CudaError Launch(Function* function, const LaunchShape& shape, StreamHandle stre
     if (wanted != 0) std::memcpy(op.parameters.data(), packed, wanted);
   }
   ShareHostPointers(*connection, op.parameters);
+  NoteHostPointers(*connection, *function, op.parameters);
   error = connection->managed.Give();
   return error == CudaError::kSuccess ? connection->session->Post(op) : error;
 }

@@ -36,6 +36,9 @@ struct Connection {
   std::unordered_map<StreamHandle, StreamInfo> streams ABSL_GUARDED_BY(mutex);
   std::set<EventHandle> events ABSL_GUARDED_BY(mutex);
   std::map<uint64_t, uint64_t> variables ABSL_GUARDED_BY(mutex);  // module variables: address -> size
+  // By kernel: memory of the program's that was among the parameters of its last launch with any: where, and the
+  // address.
+  std::map<std::string, std::pair<size_t, uint64_t>> host_pointers ABSL_GUARDED_BY(mutex);
   // What kernels share with the program. Its lock is taken with no other of ours held, but for the session's.
   offload::ManagedMemory managed;
 
@@ -94,6 +97,9 @@ class Process {
 // Host memory that the driver allocated is for kernels too: where its address stands among a launch's parameters, it is
 // shared with the device, and the device's address put there.
 void ShareHostPointers(Connection& connection, std::span<std::byte> parameters);
+
+// Once: says which memory of the program's a kernel was given that faulted, if that is why.
+void ExplainFault(Connection& connection);
 
 // How managed memory moves.
 offload::ManagedMemory::Mover MoverOf(offload::ClientSession& session);
