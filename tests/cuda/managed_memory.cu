@@ -268,6 +268,26 @@ CASE(pinned_host_memory) {
   EXPECT_EQ(cudaHostGetDevicePointer(reinterpret_cast<void**>(&device), asked, 0), cudaErrorInvalidValue);
   EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
 }
+CASE(registered_host_memory) {
+  constexpr int kCount = 1024 * 70;
+  int *host = static_cast<int*>(std::aligned_alloc(4096, kCount * sizeof(int))), *device = nullptr;
+  for (int i = 0; i < kCount; ++i) host[i] = i % 10;
+  CUDA_OK(cudaHostRegister(host, kCount * sizeof(int), cudaHostRegisterMapped));
+  CUDA_OK(cudaHostGetDevicePointer(reinterpret_cast<void**>(&device), host, 0));
+  for (int round = 1; round <= 2; ++round) {
+    Launch(device, kCount, 2);
+    CUDA_OK(cudaDeviceSynchronize());
+    EXPECT_EQ(host[12], round == 1 ? 2 * 2 + 12 : 16 * 2 + 12);
+  }
+  // It is the program's as before, with what the kernels made of it.
+  Launch(device, kCount, 0);
+  CUDA_OK(cudaHostUnregister(host));
+  for (int i = 0; i < kCount; ++i) EXPECT_EQ(host[i], i);
+  EXPECT_EQ(cudaHostGetDevicePointer(reinterpret_cast<void**>(&device), host, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaHostUnregister(host), cudaErrorHostMemoryNotRegistered);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorHostMemoryNotRegistered);
+  std::free(host);
+}
 CASE(attributes) {
   int managed = 0, mapped = 0;
   CUDA_OK(cudaDeviceGetAttribute(&managed, cudaDevAttrManagedMemory, 0));

@@ -3,7 +3,10 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <mutex>
 
 #include "wharf/cudashim/client/device_info.h"
@@ -77,22 +80,41 @@ CudaError AllocateShared(uint64_t size, Kind kind, uint32_t flags, uint64_t* add
 
 constexpr uint32_t kMapped = 2;  // cudaHostAllocMapped, CU_MEMHOSTALLOC_DEVICEMAP
 
-// Host memory that was allocated without kMapped, because kernels are to use it now. It keeps its address here.
+// Whether a range is whole pages, of this process alone.
+bool HasOwnPages(uint64_t address, uint64_t size) {
+  constexpr uint64_t kPage = offload::ManagedMemory::kPage;
+  if (address % kPage != 0 || size % kPage != 0) return false;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    uint64_t start = 0, end = 0;
+    char access[5] = "";
+    if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s", &start, &end, access) != 3) return false;
+    if (end <= address) continue;
+    if (start > address || std::strcmp(access, "rw-p") != 0) return false;
+    if (end >= address + size) return true;
+    size -= end - address;
+    address = end;
+  }
+  return false;
+}
+
+// Host memory that was allocated without kMapped, or registered, because kernels are to use it now. It keeps its
+// address here.
 CudaError AdoptHost(Connection& connection, uint64_t address) {
   static absl::Mutex mutex;
   absl::MutexLock lock(&mutex);
   const auto range = HostRanges::Get().Find(address);
   if (!range) return CudaError::kSuccess;  // another thread did it
-  if (!range->owned) return CudaError::kNotSupported;
+  if (!range->owned && !HasOwnPages(range->base, range->size)) return CudaError::kNotSupported;
+  const Kind kind = range->owned ? Kind::kMappedHost : Kind::kRegisteredHost;
   SettleCopies();
   uint64_t device = 0;
   const CudaError error = Allocate(WholePages(connection, range->size), &device);
   if (error != CudaError::kSuccess) return error;
   offload::ServeAccesses(ServeAccess);
-  const absl::Status adopted =
-      connection.managed.Adopt({range->base, range->size, Kind::kMappedHost, range->flags}, device);
+  const absl::Status adopted = connection.managed.Adopt({range->base, range->size, kind, range->flags}, device);
   if (adopted.ok()) {
-    HostRanges::Get().Remove(reinterpret_cast<void*>(range->base), /*owned=*/true);
+    HostRanges::Get().Remove(reinterpret_cast<void*>(range->base), range->owned);
     return CudaError::kSuccess;
   }
   TellUser(std::string(Message(adopted)));
@@ -199,6 +221,10 @@ CudaError RegisterHost(void* pointer, uint64_t size, uint32_t flags) {
 CudaError UnregisterHost(void* pointer) {
   SettleCopies();
   constexpr CudaError kNotRegistered{713};
+  if (Connection* const connection = Process::Get().Current()) {
+    const auto device = connection->managed.Return(reinterpret_cast<uint64_t>(pointer), Kind::kRegisteredHost);
+    if (device) return Free(*device);
+  }
   return HostRanges::Get().Remove(pointer, /*owned=*/false) ? CudaError::kSuccess : kNotRegistered;
 }
 
@@ -227,8 +253,8 @@ CudaError CheckManaged(uint64_t address, uint64_t size) {
   Connection* const connection = Process::Get().Connect(&error);
   if (connection == nullptr) return error;
   const auto allocation = connection->managed.Find(address);
-  const bool all =
-      allocation && allocation->kind != Kind::kMappedHost && size <= allocation->size - (address - allocation->address);
+  const bool all = allocation && (allocation->kind == Kind::kManaged || allocation->kind == Kind::kVariable) &&
+                   size <= allocation->size - (address - allocation->address);
   return all ? CudaError::kSuccess : CudaError::kInvalidValue;
 }
 
@@ -253,8 +279,8 @@ CudaError DevicePointer(void* host, uint64_t* address) {
     static std::once_flag told;
     std::call_once(told, [] {
       TellUser(
-          "kernels cannot use host memory that was only registered (cudaHostRegister): allocate it with cudaHostAlloc "
-          "or cudaMallocManaged");
+          "kernels cannot use registered host memory (cudaHostRegister) that is not whole pages of this process alone: "
+          "align address and size to 4096, or allocate it with cudaHostAlloc or cudaMallocManaged");
     });
   }
   if (error != CudaError::kSuccess) return error;
@@ -278,7 +304,7 @@ void ShareHostPointers(Connection& connection, std::span<std::byte> parameters) 
 PointerInfo Describe(uint64_t address) {
   if (Connection* const connection = Process::Get().Current()) {
     if (const auto shared = connection->managed.Find(address)) {
-      const bool host = shared->kind == Kind::kMappedHost;
+      const bool host = shared->kind == Kind::kMappedHost || shared->kind == Kind::kRegisteredHost;
       return {host ? PointerInfo::Kind::kPinnedHost : PointerInfo::Kind::kManaged,
               shared->address,
               shared->size,

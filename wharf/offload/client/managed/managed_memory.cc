@@ -117,24 +117,51 @@ absl::Status ManagedMemory::Adopt(const Allocation& allocation, uint64_t device)
   return absl::OkStatus();
 }
 
-void ManagedMemory::Unmap(const Range& range) {
-  munmap(reinterpret_cast<void*>(range.address), range.bytes);
+void ManagedMemory::DropAlias(const Range& range) {
   munmap(range.alias, range.bytes);
   (void)fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(range.device),
                   static_cast<off_t>(range.bytes));
 }
 
-std::optional<uint64_t> ManagedMemory::Remove(uint64_t address, Kind kind) {
-  absl::MutexLock lock(&mutex_);
+void ManagedMemory::Unmap(const Range& range) {
+  munmap(reinterpret_cast<void*>(range.address), range.bytes);
+  DropAlias(range);
+}
+
+ManagedMemory::Ranges::iterator ManagedMemory::RangeAt(uint64_t address, Kind kind) {
   const auto found = ranges_.find(address);
-  if (found == ranges_.end() || found->second.allocations.front().kind != kind) return std::nullopt;
-  const uint64_t device = found->second.device;
-  Unmap(found->second);
-  ranges_.erase(found);
-  accessible_.erase(address);
+  return found != ranges_.end() && found->second.allocations.front().kind == kind ? found : ranges_.end();
+}
+
+uint64_t ManagedMemory::Forget(Ranges::iterator range) {
+  const uint64_t device = range->second.device;
+  accessible_.erase(range->first);
   adopted_.erase(device);
+  ranges_.erase(range);
   used_.store(!ranges_.empty(), std::memory_order_release);
   return device;
+}
+
+std::optional<uint64_t> ManagedMemory::Remove(uint64_t address, Kind kind) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = RangeAt(address, kind);
+  if (found == ranges_.end()) return std::nullopt;
+  Unmap(found->second);
+  return Forget(found);
+}
+
+std::optional<uint64_t> ManagedMemory::Return(uint64_t address, Kind kind) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = RangeAt(address, kind);
+  if (found == ranges_.end()) return std::nullopt;
+  Range& range = found->second;
+  (void)FetchBlocks(range, 0, range.states.size());
+  void* const own = mmap(nullptr, range.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (own == MAP_FAILED) return std::nullopt;
+  std::memcpy(own, range.alias, range.bytes);
+  if (mremap(own, range.bytes, range.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, address) == MAP_FAILED) return std::nullopt;
+  DropAlias(range);
+  return Forget(found);
 }
 
 void ManagedMemory::Clear() {

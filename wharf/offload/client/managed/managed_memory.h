@@ -47,7 +47,7 @@ class ManagedMemory {
     std::function<CudaError(uint64_t address, std::span<const std::byte> bytes)> to_device;
     std::function<CudaError(uint64_t address, std::span<std::byte> bytes)> to_host;
   };
-  enum class Kind { kManaged, kMappedHost, kVariable };
+  enum class Kind { kManaged, kMappedHost, kRegisteredHost, kVariable };
   struct Allocation {
     uint64_t address = 0, size = 0;  // as the program knows it
     Kind kind = Kind::kManaged;
@@ -68,6 +68,9 @@ class ManagedMemory {
   absl::Status Adopt(const Allocation& allocation, uint64_t device);
   // Where the device had it; none if no allocation of that kind starts there. The pages are gone, adopted ones too.
   std::optional<uint64_t> Remove(uint64_t address, Kind kind);
+  // The same of adopted pages, which the program keeps, with what the device has; or what was here, if that cannot be
+  // had.
+  std::optional<uint64_t> Return(uint64_t address, Kind kind);
   // Everything goes, without being moved.
   void Clear();
   // The allocation that holds `address`.
@@ -108,6 +111,10 @@ class ManagedMemory {
   absl::StatusOr<std::byte*> MakeAlias(uint64_t device, uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status MakePages(uint64_t address, uint64_t bytes, bool there) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Range& Keep(Range range, State state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The range of that kind that starts there.
+  Ranges::iterator RangeAt(uint64_t address, Kind kind) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  uint64_t Forget(Ranges::iterator range) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void DropAlias(const Range& range) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Unmap(const Range& range) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Range* RangeOf(uint64_t address) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Calls `body(range, first, end)` for the blocks of each range that [address, address + size) meets.

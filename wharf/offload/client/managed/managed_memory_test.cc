@@ -200,6 +200,16 @@ TEST(ManagedMemory, TakesPagesOfTheProgramOver) {
   bytes[kBlock + 7] = 70;
   ASSERT_EQ(shared.memory().Give(device + kBlock, 10, /*device_writes=*/false), CudaError::kSuccess);
   EXPECT_EQ(shared.OnDevice(2 * kBlock + 7), 70);
+  EXPECT_FALSE(shared.memory().Return(host, Kind::kRegisteredHost));
+  shared.OnDevice(kBlock + 5) = 55;
+  ASSERT_EQ(shared.memory().Give(), CudaError::kSuccess);
+  EXPECT_EQ(shared.memory().Return(host, Kind::kMappedHost), device);
+  EXPECT_EQ(bytes[5], 55);
+  EXPECT_EQ(bytes[kBlock + 7], 70);
+  EXPECT_FALSE(shared.memory().Find(host));
+  EXPECT_EQ(shared.memory().DeviceAddress(host), host);
+  ASSERT_TRUE(shared.memory().Adopt({host, kBytes, Kind::kMappedHost}, device).ok());
+  EXPECT_EQ(bytes[kBlock + 7], 70);
   EXPECT_EQ(shared.memory().Remove(host, Kind::kMappedHost), device);
 }
 
