@@ -178,7 +178,8 @@ class HostileClient {
     } values{numbers_.Address(), numbers_.Address(), numbers_.Address(), static_cast<uint32_t>(random_.Below(2000)),
              static_cast<uint32_t>(random_.Next())};
     parameters.resize(random_.Chance(0.95) ? sizeof(values) : static_cast<size_t>(random_.Below(200)));
-    std::memcpy(parameters.data(), &values, std::min(parameters.size(), sizeof(values)));
+    const size_t size = std::min(parameters.size(), sizeof(values));
+    std::copy_n(reinterpret_cast<const std::byte*>(&values), size, parameters.begin());
   }
   void Choose(device::Gemm& gemm) {
     for (int64_t* size : {&gemm.m, &gemm.n, &gemm.k, &gemm.batch}) *size = random_.Below(20);
