@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "wharf/base/sandbox/policies.h"
 #include "wharf/server/testing/testing.h"
 
 namespace wharf::server {
@@ -387,6 +388,7 @@ TEST(ServerTest, AClientWhoseWorkerDiesBeforeItTakesItGetsAnother) {
 }
 
 TEST(ServerTest, ASessionThatUsesUpItsWorkersMemoryIsToldAndEnds) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer has memory of its own";
   const ServerProcess server({"--memory", "640MiB", "--worker-memory", "64MiB"});
   const auto other = server.Greet();
   AwaitWelcome(*other);
