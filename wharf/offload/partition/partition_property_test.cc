@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <random>
 
@@ -191,6 +192,45 @@ TEST_F(PartitionProperty, ProgramsObserveTheSameWhereverTheirOperationsRun) {
   EXPECT_GT(local, remote / 4);
   EXPECT_GT(remote, local / 4);
   EXPECT_GT(transfers, (local + remote) / 20);
+}
+
+// Whoever waits for the device while a copy from the server is being delivered waits for that, too.
+TEST_F(PartitionProperty, ACopyIsDeliveredBeforeItsSideIsDone) {
+  class AllRemote final : public Placement {
+    Side Next(const StepOp&, const Access&) override { return Side::kRemote; }
+  };
+  constexpr uint64_t kQuota = 1 << 20;
+  ShareAddresses(kQuota);
+  auto local = MakeRandomProgramDevice(kQuota);
+  device::Device* const here = local.get();
+  auto remote = RemoteDevice::Open([](auto) { return ClientSession::Open(server->Connect(kQuota), {}); }).value();
+  auto both = PartitionedDevice::Create(std::move(local), std::move(remote), std::make_unique<AllRemote>()).value();
+  const device::Arena arena = both->Arena();
+  ASSERT_EQ(both->Map(arena.base, arena.granularity), absl::OkStatus());
+  const device::Region word{arena.base, 4, 4};
+  ASSERT_EQ(both->Fill(device::kDefaultStream, word, {4, 1, 1}, 7, 4), absl::OkStatus());
+
+  absl::Notification arrived, go_on, all_done, here_done;
+  std::atomic<bool> delivered = false, delivered_when_done = false;
+  ASSERT_EQ(both->CopyToHost(device::kDefaultStream, word, {4, 1, 1},
+                             [&](const absl::Status&, std::vector<std::byte>) {
+                               arrived.Notify();
+                               go_on.WaitForNotification();
+                               delivered = true;
+                             }),
+            absl::OkStatus());
+  arrived.WaitForNotification();
+  ASSERT_EQ(both->NotifyAll([&](const absl::Status&) {
+    delivered_when_done = delivered.load();
+    all_done.Notify();
+  }),
+            absl::OkStatus());
+  // What asked this device only has its answer before this.
+  ASSERT_EQ(here->NotifyAll([&](const absl::Status&) { here_done.Notify(); }), absl::OkStatus());
+  here_done.WaitForNotification();
+  go_on.Notify();
+  all_done.WaitForNotification();
+  EXPECT_TRUE(delivered_when_done);
 }
 
 }  // namespace

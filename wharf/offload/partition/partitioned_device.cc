@@ -368,8 +368,9 @@ absl::Status PartitionedDevice::CopyToHost(device::StreamId stream, device::Regi
   const auto arrive = [&](Side from) {
     return [join, work = unfinished_[static_cast<size_t>(from)], mark = Unfinished(from).Mark(),
             stream](const absl::Status& status) {
-      if (status.ok()) work->NoteDone(stream, mark);
       join->Arrive(status);
+      // Not before the data are delivered: a side that is done is not waited for.
+      if (status.ok()) work->NoteDone(stream, mark);
     };
   };
   WHARF_RETURN_IF_ERROR(RunOn(side, op, access, [&](device::Device& device, const offload::CopyToHost& copy) {
