@@ -1,5 +1,6 @@
 #include "wharf/device/ptx/footprint.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "wharf/device/ptx/test_util.h"
@@ -251,7 +252,7 @@ TEST(Footprint, FollowsCalls) {
       ".param .b64 q0; .param .b32 q1; st.param.b64 [q0], %rd4; st.param.b32 [q1], %r3; "
       "call.uni put, (q0, q1); ret;";
   const KernelFootprint footprint =
-      Oblivious(std::string(kCallAdvance) + "ld.global.u32 %r3, [%rd2]; " + call_put, kFunctions);
+      Oblivious(fmt::format("{}ld.global.u32 %r3, [%rd2]; {}", kCallAdvance, call_put), kFunctions);
   EXPECT_THAT(footprint.written_parameters, ElementsAre(kOut));
   EXPECT_THAT(footprint.read_parameters, ElementsAre(kIn));
   EXPECT_THAT(Oblivious("call (%rd4), plus, (%rd1, 16); st.global.u32 [%rd4], 0; ret;", kFunctions).written_parameters,

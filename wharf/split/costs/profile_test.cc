@@ -1,5 +1,6 @@
 #include "wharf/split/costs/profile.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "wharf/split/row_graph.h"
@@ -25,7 +26,7 @@ TEST(Profile, ReadsTheStoredModels) {
        {Known{"vgg19_bn", 64, 168, 10.4}, Known{"densenet121", 433, 60, 10.2}, Known{"regnet_x_16gf", 236, 157, 12.0},
         Known{"convnext_base", 348, 156, 12.4}, Known{"convnext_large", 348, 321, 25.1}, Known{"kapao", 546, 970, 54.4},
         Known{"agrnav", 67, 562, 40.4}}) {
-    const auto profile = Profile::Load(std::string(WHARF_PROFILES) + "/" + known.model + ".csv");
+    const auto profile = Profile::Load(fmt::format("{}/{}.csv", WHARF_PROFILES, known.model));
     ASSERT_TRUE(profile.ok()) << profile.status();
     EXPECT_EQ(profile->model, known.model);
     EXPECT_EQ(profile->Size(), known.operators);

@@ -1,5 +1,6 @@
 #include "wharf/split/costs/slice_cost.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "wharf/split/testing.h"
@@ -56,7 +57,7 @@ TEST_F(SliceCostTest, IsTheDefaultWhereNothingTells) {
 TEST(SliceCost, OfTheStoredProfilesIsLessOnTheServer) {
   for (const char* model :
        {"vgg19_bn", "densenet121", "regnet_x_16gf", "convnext_base", "convnext_large", "kapao", "agrnav"}) {
-    const Profile profile = *Profile::Load(std::string(WHARF_PROFILES) + "/" + model + ".csv");
+    const Profile profile = *Profile::Load(fmt::format("{}/{}.csv", WHARF_PROFILES, model));
     const SliceCost cost = profile.slice_cost;
     RecordProperty(model, fmt::format("{:.4f} {:.4f}", cost.fixed_ms[kDevice], cost.fixed_ms[kServer]));
     EXPECT_GT(cost.fixed_ms[kServer], 0) << model;

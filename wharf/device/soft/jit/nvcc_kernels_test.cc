@@ -1,5 +1,6 @@
 // Every kernel that nvcc makes of testdata/library_kernels.cu (cuRAND, cooperative groups, cuda::std, halves,
 // libdevice, virtual functions) compiles, for each compute capability the build generated.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -14,7 +15,7 @@ namespace {
 class NvccKernels : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(NvccKernels, Compile) {
-  std::ifstream file(std::string(WHARF_FIXTURES) + "/" + GetParam() + ".ptx");
+  std::ifstream file(fmt::format("{}/{}.ptx", WHARF_FIXTURES, GetParam()));
   std::stringstream text;
   text << file.rdbuf();
   auto module = ptx::Parse(text.str());
