@@ -170,8 +170,7 @@ TEST(Namespaces, TheMachinesNetworkMayBeKept) {
   char net[64] = {}, mnt[64] = {}, ipc[64] = {}, uts[64] = {};
   ASSERT_TRUE(name_of("net", net) && name_of("mnt", mnt) && name_of("ipc", ipc) && name_of("uts", uts));
   const pid_t child = namespaces.Fork();
-  if (child == 0) {
-    close(keeper[1]);
+  if (child == 0) {  // has the other end, too, without which the keeper would empty the root, and /proc be gone
     if (namespaces.Settle(keeper[0]) != 0) _exit(2);
     if (!same("net", net) || same("mnt", mnt) || same("ipc", ipc) || same("uts", uts)) _exit(3);
     _exit(getpid() == 1 ? 0 : 4);
