@@ -8,6 +8,7 @@
 
 #include "wharf/device/cuda_error.h"
 #include "wharf/device/fatbin/fatbin.h"
+#include "wharf/device/ptx/link.h"
 #include "wharf/device/ptx/parser.h"
 
 namespace wharf::client {
@@ -77,6 +78,30 @@ absl::StatusOr<std::span<const std::byte>> MeasureImage(const void* image) {
     return CudaStatus(CudaError::kInvalidImage, "the image is neither a fat binary nor PTX");
   }
   return Bytes(image, length);
+}
+
+std::vector<const void*> LinkedParts(const void* wrapper) {
+  constexpr uint32_t kLinked = 2;  // the wrapper's version
+  Wrapper content{};
+  if (wrapper != nullptr) std::memcpy(&content, wrapper, sizeof(content));
+  if (content.magic != device::fatbin::kWrapperMagic || content.version != kLinked || content.linked == nullptr)
+    return {};
+  std::vector<const void*> parts;
+  for (const void* const* part = static_cast<const void* const*>(content.linked); *part != nullptr; ++part) {
+    parts.push_back(*part);
+  }
+  return parts;
+}
+
+absl::StatusOr<std::string> LinkParts(std::span<const void* const> parts) {
+  std::vector<std::string> texts;
+  for (const void* part : parts) {
+    WHARF_ASSIGN_OR_RETURN(const std::span<const std::byte> image, MeasureImage(part));
+    auto text = device::fatbin::FindPtx(image);
+    if (!text.ok()) return CudaStatus(CudaError::kNoBinaryForDevice, std::string(Message(text.status())));
+    texts.push_back(*std::move(text));
+  }
+  return device::ptx::Link(texts);
 }
 
 absl::StatusOr<std::shared_ptr<const device::ptx::Module>> ParseImage(std::span<const std::byte> image) {

@@ -35,7 +35,7 @@ Module* RegisterFatBinary(const void* wrapper) {
   if (!image.ok()) {
     TellUser("the program carries a fat binary that cannot be read: " + std::string(Message(image.status())));
   }
-  auto* const module = new Module(image.ok() ? *image : std::span<const std::byte>());
+  auto* const module = new Module(image.ok() ? *image : std::span<const std::byte>(), LinkedParts(wrapper));
   Registry::Get().AddModule(module);
   return module;
 }

@@ -79,12 +79,22 @@ CudaError Function::SetMaxDynamic(Connection& connection, uint32_t bytes) {
   return error;
 }
 
-Module::Module(std::span<const std::byte> image) : id(Process::Get().NewId()), image_(image) {}
+Module::Module(std::span<const std::byte> image, std::vector<const void*> parts)
+    : id(Process::Get().NewId()), image_(image), parts_(std::move(parts)) {}
 Module::Module(std::vector<std::byte> image) : id(Process::Get().NewId()), owned_(std::move(image)), image_(owned_) {}
 
 absl::Status Module::Parse() {
   if (parsed_) return parse_status_;
   parsed_ = true;
+  if (!parts_.empty()) {
+    // On failure the image may still be what a GPU can run.
+    const auto linked = LinkParts(parts_);
+    parse_status_ = linked.status();
+    if (!linked.ok()) return parse_status_;
+    const auto* const text = reinterpret_cast<const std::byte*>(linked->c_str());
+    owned_.assign(text, text + linked->size() + 1);
+    image_ = owned_;
+  }
   auto parsed = ParseImage(image_);
   parse_status_ = parsed.status();
   if (parsed.ok()) ptx_ = *std::move(parsed);

@@ -45,8 +45,8 @@ class Function {
 
 class Module {
  public:
-  // Borrows `image`, or owns it.
-  explicit Module(std::span<const std::byte> image);
+  // Borrows `image`, or owns it. `parts`: what it was linked from, which count where there is no PTX in it.
+  explicit Module(std::span<const std::byte> image, std::vector<const void*> parts = {});
   explicit Module(std::vector<std::byte> image);
 
   const uint64_t id;
@@ -67,8 +67,9 @@ class Module {
   std::map<std::string, void**> managed ABSL_GUARDED_BY(mutex);
 
  private:
-  const std::vector<std::byte> owned_;
-  const std::span<const std::byte> image_;
+  std::vector<std::byte> owned_;
+  std::span<const std::byte> image_ ABSL_GUARDED_BY(mutex);
+  const std::vector<const void*> parts_;
   bool parsed_ ABSL_GUARDED_BY(mutex) = false;
   absl::Status parse_status_ ABSL_GUARDED_BY(mutex);
   std::shared_ptr<const device::ptx::Module> ptx_ ABSL_GUARDED_BY(mutex);

@@ -1,4 +1,4 @@
-// ReadSection: finds .nv_fatbin in an ELF file without mapping the rest of it.
+// ReadSection: finds a section in an ELF file without mapping the rest of it.
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,7 +12,6 @@
 namespace wharf::device::fatbin {
 namespace {
 
-constexpr std::string_view kSection = ".nv_fatbin";
 constexpr uint64_t kMaxStringTable = uint64_t{64} << 20;
 
 class File {
@@ -77,10 +76,10 @@ absl::StatusOr<Elf64_Ehdr> ReadHeader(const File& file, const std::string& path)
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::byte>> ReadSection(const std::string& path) {
+absl::StatusOr<std::vector<std::byte>> ReadSection(const std::string& path, std::string_view name) {
   WHARF_ASSIGN_OR_RETURN(const File file, File::Open(path));
   WHARF_ASSIGN_OR_RETURN(const Elf64_Ehdr header, ReadHeader(file, path));
-  if (header.e_shoff == 0 || header.e_shstrndx >= header.e_shnum) return NotFound("{}: no {} section", path, kSection);
+  if (header.e_shoff == 0 || header.e_shstrndx >= header.e_shnum) return NotFound("{}: no {} section", path, name);
   std::vector<Elf64_Shdr> sections(header.e_shnum);
   WHARF_RETURN_IF_ERROR(file.Read(header.e_shoff, sections.data(), sections.size() * sizeof(Elf64_Shdr)));
   const Elf64_Shdr& table = sections[header.e_shstrndx];
@@ -92,7 +91,7 @@ absl::StatusOr<std::vector<std::byte>> ReadSection(const std::string& path) {
   WHARF_RETURN_IF_ERROR(file.Read(table.sh_offset, names.data(), names.size()));
   for (const Elf64_Shdr& section : sections) {
     if (section.sh_name >= names.size() || section.sh_type == SHT_NOBITS) continue;
-    if (std::string_view(names.c_str() + section.sh_name) != kSection) continue;
+    if (std::string_view(names.c_str() + section.sh_name) != name) continue;
     if (section.sh_offset > file.size() || section.sh_size > file.size() - section.sh_offset) {
       return InvalidArgument("{}: a truncated ELF file", path);
     }
@@ -100,7 +99,7 @@ absl::StatusOr<std::vector<std::byte>> ReadSection(const std::string& path) {
     WHARF_RETURN_IF_ERROR(file.Read(section.sh_offset, bytes.data(), bytes.size()));
     return bytes;
   }
-  return NotFound("{}: no {} section", path, kSection);
+  return NotFound("{}: no {} section", path, name);
 }
 
 }  // namespace wharf::device::fatbin

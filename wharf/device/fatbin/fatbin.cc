@@ -152,7 +152,7 @@ std::string AsText(std::span<const std::byte> bytes) {
 absl::Status NoPtx(std::string_view found) {
   return CudaStatus(CudaError::kNoBinaryForDevice,
                     "the program holds no PTX{}; rebuild it so that it does, for example with nvcc -arch=sm_75 or "
-                    "-gencode arch=compute_75,code=compute_75, and without -rdc=true",
+                    "-gencode arch=compute_75,code=compute_75",
                     found);
 }
 

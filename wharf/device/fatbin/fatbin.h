@@ -50,7 +50,9 @@ absl::StatusOr<std::string> FindPtxFor(std::span<const std::byte> image, uint32_
 // linker have neither if the program has no kernels. Errors as of Read.
 absl::StatusOr<bool> HasMachineCode(std::span<const std::byte> bytes);
 
-// The `.nv_fatbin` section's bytes of an ELF executable or shared object on disk. kNotFound if the file has none.
-absl::StatusOr<std::vector<std::byte>> ReadSection(const std::string& path);
+// Where programs keep fat binaries, and those that were to be linked (-rdc=true).
+inline constexpr std::string_view kSection = ".nv_fatbin", kRelocatableSection = "__nv_relfatbin";
+// A section's bytes of an ELF executable or shared object on disk. kNotFound if the file has none.
+absl::StatusOr<std::vector<std::byte>> ReadSection(const std::string& path, std::string_view name = kSection);
 
 }  // namespace wharf::device::fatbin

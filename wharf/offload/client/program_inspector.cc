@@ -106,6 +106,8 @@ void ReadDeviceCode(const std::string& path, ProgramFacts& facts) {
   const auto section = device::fatbin::ReadSection(path);
   if (!section.ok()) return;
   facts.has_ptx = device::fatbin::FindPtx(*section).ok();
+  const auto relocatable = device::fatbin::ReadSection(path, device::fatbin::kRelocatableSection);
+  if (relocatable.ok() && device::fatbin::FindPtx(*relocatable).ok()) facts.has_ptx = true;
   facts.has_device_code = facts.has_ptx || device::fatbin::HasMachineCode(*section).value_or(false);
 }
 
@@ -124,7 +126,6 @@ absl::StatusOr<ProgramFacts> ReadProgramFacts(const std::string& path) {
     if (name == "libcuda.so.1") facts.links_driver = true;
   }
   facts.static_cudart = facts.cudart.empty() && HoldsRuntime(file);
-  facts.relocatable = file.Find("__nv_relfatbin") != nullptr;
   ReadDeviceCode(path, facts);
   return facts;
 }
@@ -144,8 +145,8 @@ absl::Status InspectProgram(const std::string& path, const ProgramFacts& facts, 
   if (needs_ptx && facts.has_device_code && !facts.has_ptx) {
     return FailedPrecondition(
         "{} carries no PTX, so it can only run on the GPU it was built for: rebuild it with nvcc -gencode "
-        "arch=compute_75,code=compute_75 (or nvcc's defaults){}",
-        path, facts.relocatable ? ", and without -rdc=true" : "");
+        "arch=compute_75,code=compute_75 (or nvcc's defaults)",
+        path);
   }
   return absl::OkStatus();
 }

@@ -17,8 +17,7 @@ struct ProgramFacts {
   bool links_driver = false;        // it names libcuda.so.1
   // Kernels or variables of its own. Programs that only call CUDA have a .nv_fatbin section too, with nothing in it.
   bool has_device_code = false;
-  bool has_ptx = false;      // device code that a device of any kind can run
-  bool relocatable = false;  // made with -rdc=true, which puts the PTX where it is not found
+  bool has_ptx = false;  // device code that a device of any kind can run
 };
 
 // kNotFound or kPermissionDenied if the file cannot be read. A damaged ELF file is reported as far as it can be read.

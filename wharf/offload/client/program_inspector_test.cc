@@ -114,8 +114,12 @@ TEST(ProgramInspector, KernelsWithoutPtxAreRefusedUnlessTheDeviceTakesThem) {
   EXPECT_TRUE(InspectProgram(program.path(), program.Facts(), false).ok());
 }
 
-TEST(ProgramInspector, RelocatableDeviceCodeIsRefusedByName) {
-  EXPECT_THAT(NvccProgram("relocatable", "-cudart shared -rdc=true").Inspect(), Refused("without -rdc=true"));
+TEST(ProgramInspector, FindsThePtxOfRelocatableDeviceCode) {
+  const NvccProgram program("relocatable", "-cudart shared -rdc=true");
+  EXPECT_TRUE(program.Inspect().ok()) << program.Inspect();
+  EXPECT_TRUE(program.Facts().has_ptx);
+  EXPECT_THAT(NvccProgram("no_ptx", "-cudart shared -rdc=true -gencode arch=compute_75,code=sm_75").Inspect(),
+              Refused("compute_75"));
 }
 
 // nvcc gives each of these a .nv_fatbin section without PTX, in which there is nothing.

@@ -1,0 +1,121 @@
+#include "wharf/device/ptx/link.h"
+
+#include <gmock/gmock.h>
+
+#include "wharf/device/cuda_error.h"
+#include "wharf/device/ptx/parser.h"
+
+namespace wharf::device::ptx {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string Text(std::string_view body, std::string_view version = "8.0") {
+  return fmt::format("//\n.version {}\n.target sm_75\n.address_size 64\n{}", version, body);
+}
+
+std::shared_ptr<const Module> MustLink(const std::vector<std::string>& texts) {
+  const auto linked = Link(texts);
+  EXPECT_TRUE(linked.ok()) << linked.status();
+  const auto module = Parse(*linked);
+  EXPECT_TRUE(module.ok()) << module.status() << *linked;
+  return module.value_or(nullptr);
+}
+
+TEST(Link, DefinitionsMeetTheirDeclarations) {
+  for (const bool definition_first : {false, true}) {
+    std::vector<std::string> texts = {
+        Text(".extern .func (.param .b32 r) twice (.param .b32 x);\n.extern .global .align 4 .b8 table[16];\n"
+             ".visible .entry kernel() { ret; }"),
+        Text(".visible .global .align 4 .b8 table[16] = {1, 2};\n"
+             ".visible .func (.param .b32 r) twice(.param .b32 x) { ret; }")};
+    if (definition_first) std::swap(texts[0], texts[1]);
+    const auto module = MustLink(texts);
+    EXPECT_TRUE(module->FindFunction("twice")->HasBody());
+    EXPECT_TRUE(module->FindFunction("kernel")->is_entry);
+    EXPECT_EQ(module->FindVariable("table")->initializer.size(), 2U);
+  }
+}
+
+TEST(Link, PrivateNamesStayApart) {
+  const auto linked = Link(std::vector<std::string>{
+      Text(".global .align 1 .b8 $str[2] = {65};\n.func local() { ret; }\n"
+           ".visible .entry a() { .reg .b64 %rd<2>; mov.u64 %rd1, $str; call.uni local, (); ret; }"),
+      Text(".global .align 1 .b8 $str[2] = {66};\n// $str\n.func local() { ret; }\n"
+           ".visible .entry b() { .reg .b64 %rd<2>; mov.u64 %rd1, $str; call.uni local, (); ret; }")});
+  ASSERT_TRUE(linked.ok()) << linked.status();
+  const auto module = Parse(*linked);
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ((*module)->FindVariable("$str$0")->initializer.at(0).bits, 65U);
+  EXPECT_EQ((*module)->FindVariable("$str$1")->initializer.at(0).bits, 66U);
+  EXPECT_THAT(std::string((*module)->FindFunction("a")->body_text), HasSubstr("%rd1, $str$0; call.uni local$0,"));
+  EXPECT_THAT(std::string((*module)->FindFunction("b")->body_text), HasSubstr("%rd1, $str$1; call.uni local$1,"));
+  EXPECT_THAT(*linked, HasSubstr("// $str\n"));
+}
+
+TEST(Link, NamesThatNobodyElseUsesStay) {
+  const auto module = MustLink({Text(".global .u32 a;\n.visible .entry k() { ret; }"), Text(".global .u32 b;")});
+  EXPECT_NE(module->FindVariable("a"), nullptr);
+  EXPECT_NE(module->FindVariable("b"), nullptr);
+}
+
+TEST(Link, PrivateNamesMakeWayForOthersPublicOnes) {
+  const auto module = MustLink({Text(".global .u32 x = 1;"), Text(".visible .global .u32 x = 2;")});
+  EXPECT_EQ(module->FindVariable("x")->initializer.at(0).bits, 2U);
+  EXPECT_EQ(module->FindVariable("x$0")->initializer.at(0).bits, 1U);
+}
+
+TEST(Link, WeakDefinitionsAreOne) {
+  const std::string text = Text(".weak .func f() { ret; }\n.weak .global .u32 w = 3;\n.weak .entry k() { ret; }");
+  const auto module = MustLink({text, text, text});
+  EXPECT_TRUE(module->FindFunction("f")->HasBody());
+  EXPECT_EQ(module->FindVariable("w")->initializer.at(0).bits, 3U);
+}
+
+TEST(Link, TheNewestVersionCountsAndDebugInformationOfOthersGoes) {
+  const auto linked = Link(std::vector<std::string>{
+      Text(".file 1 \"old.cu\"\n.visible .entry a() {\n.loc 1 3 0\nret; }\n.section .debug_str { .b8 1 }", "7.5"),
+      Text(".file 1 \"new.cu\"\n.visible .entry b() {\n.loc 1 4 0\nret; }\n.section .debug_str { .b8 2 }", "8.5")});
+  ASSERT_TRUE(linked.ok()) << linked.status();
+  EXPECT_THAT(*linked, HasSubstr(".loc 1 4"));
+  EXPECT_THAT(*linked, HasSubstr(".b8 2"));
+  EXPECT_THAT(*linked, Not(HasSubstr("old.cu")));
+  EXPECT_THAT(*linked, Not(HasSubstr(".loc 1 3")));
+  EXPECT_THAT(*linked, Not(HasSubstr(".b8 1")));
+  const auto module = Parse(*linked);
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_EQ((*module)->version_minor, 5);
+  EXPECT_EQ((*module)->version_major, 8);
+  EXPECT_NE((*module)->FindFunction("a"), nullptr);
+}
+
+TEST(Link, OneTextIsItself) {
+  const std::string text = Text(".visible .entry k() { ret; }\n");
+  EXPECT_EQ(Link(std::vector<std::string>{text}).value(), text + "\n");
+}
+
+TEST(Link, SaysWhichTextIsWrong) {
+  const auto linked = Link(std::vector<std::string>{Text(""), Text(".visible .entry k() {")});
+  EXPECT_EQ(linked.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(CudaErrorOf(linked.status()), CudaError::kInvalidPtx);
+  EXPECT_THAT(std::string(Message(linked.status())), HasSubstr("text 2: line 5"));
+}
+
+TEST(Link, WhatIsDefinedTwiceShowsWhenItIsParsed) {
+  const std::string text = Text(".visible .func f() { ret; }");
+  const auto module = Parse(Link(std::vector<std::string>{text, text}).value());
+  EXPECT_THAT(std::string(Message(module.status())), HasSubstr("'f' is defined twice"));
+}
+
+TEST(Link, SurvivesEveryPrefix) {
+  const std::string text = Text(
+      ".global .u32 x = 1;\n.visible .entry k(.param .u64 p) .maxntid 32 { ret; }\n"
+      ".section .debug_str { .b8 1 }\n.alias a, b;\n.pragma \"x\";");
+  for (size_t size = 0; size < text.size(); ++size) {
+    (void)Link(std::vector<std::string>{text.substr(0, size), text});
+  }
+}
+
+}  // namespace
+}  // namespace wharf::device::ptx
