@@ -57,9 +57,9 @@ std::shared_ptr<device::soft::Compiler> CommonCompiler() {
 class SharedCompiler final : public device::soft::Compiler {
  public:
   absl::StatusOr<std::shared_ptr<const device::soft::CompiledKernel>> Compile(
-      const device::ptx::Module& module, std::string_view kernel,
-      const device::soft::SymbolResolver& symbols) override {
-    return compiler_->Compile(module, kernel, symbols);
+      const device::ptx::Module& module, std::string_view kernel, const device::soft::SymbolResolver& symbols,
+      const device::Dim3& block) override {
+    return compiler_->Compile(module, kernel, symbols, block);
   }
 
  private:

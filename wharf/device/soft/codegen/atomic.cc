@@ -39,6 +39,8 @@ void FunctionCodegen::Atomic(bool result) {
   if (operation.empty()) return Malformed("no operation");
   Address address = AddressOf(Op(operand - 1), space);
   if (failed()) return;
+  // The threads of a block take turns on one thread of the system (runtime/block_scheduler.h).
+  atomic_scope_ = space == ptx::Space::kShared ? llvm::SyncScope::SingleThread : llvm::SyncScope::System;
   if (vector > 1) return AtomicVector(operation, type, address, result, order);
   Value* old = operation == "cas" ? CompareAndSwap(type, address.pointer, operand, order)
                                   : AtomicElement(operation, type, address.pointer, Source(operand, type), order);
@@ -81,12 +83,12 @@ llvm::Value* FunctionCodegen::AtomicElement(std::string_view operation, Type typ
     Unsupported("atomic operation on this type");
     return nullptr;
   }
-  return b_.CreateAtomicRMW(rmw, pointer, value, llvm::MaybeAlign(BitsOf(type) / 8), order);
+  return b_.CreateAtomicRMW(rmw, pointer, value, llvm::MaybeAlign(BitsOf(type) / 8), order, atomic_scope_);
 }
 
 llvm::Value* FunctionCodegen::AtomicExchange(Type type, Value* pointer, Value* value, llvm::AtomicOrdering order) {
-  Value* old =
-      b_.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, pointer, ToBits(value), llvm::MaybeAlign(BitsOf(type) / 8), order);
+  Value* old = b_.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, pointer, ToBits(value), llvm::MaybeAlign(BitsOf(type) / 8),
+                                  order, atomic_scope_);
   return b_.CreateBitCast(old, Llvm(type));
 }
 
@@ -96,6 +98,10 @@ llvm::Value* FunctionCodegen::AtomicFloat(std::string_view operation, Type type,
   if (operation != "add" && !extremum) {
     Unsupported("atomic operation on this type");
     return nullptr;
+  }
+  if (operation == "add" && (type == Type::kF32 || type == Type::kF64)) {
+    return b_.CreateAtomicRMW(llvm::AtomicRMWInst::FAdd, pointer, value, llvm::MaybeAlign(BitsOf(type) / 8), order,
+                              atomic_scope_);
   }
   Type element = ElementOf(type);
   llvm::Type* bits = b_.getIntNTy(BitsOf(type));
@@ -124,7 +130,7 @@ llvm::Value* FunctionCodegen::AtomicLoop(Value* pointer, llvm::Type* bits, llvm:
   current->addIncoming(first, before);
   Value* next = update(current);
   auto* swap = b_.CreateAtomicCmpXchg(pointer, current, next, align, order,
-                                      llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(order));
+                                      llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(order), atomic_scope_);
   Value* seen = b_.CreateExtractValue(swap, 0);
   current->addIncoming(seen, b_.GetInsertBlock());
   b_.CreateCondBr(b_.CreateExtractValue(swap, 1), done, loop);
@@ -137,7 +143,7 @@ llvm::Value* FunctionCodegen::CompareAndSwap(Type type, Value* pointer, size_t o
   Value* expected = ToBits(Source(operand, type));
   Value* desired = ToBits(Source(operand + 1, type));
   auto* swap = b_.CreateAtomicCmpXchg(pointer, expected, desired, llvm::MaybeAlign(BitsOf(type) / 8), order,
-                                      llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(order));
+                                      llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(order), atomic_scope_);
   return b_.CreateBitCast(b_.CreateExtractValue(swap, 0), Llvm(type));
 }
 

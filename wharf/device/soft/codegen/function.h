@@ -79,7 +79,9 @@ class FunctionCodegen {
   Value* SpecialOfThread(std::string_view name);
   Value* SpecialOfGrid(std::string_view name);
   Value* LaneMask(std::string_view which);
-  Value* Linear();  // the thread's number in its block
+  Value* ThreadIndex(size_t dimension);  // %tid
+  Value* BlockExtent(size_t dimension);  // %ntid
+  Value* Linear();                       // the thread's number in its block
   // Predicate operand, negation applied.
   Value* ReadPredicate(const ptx::Operand& operand);
   // Changes a value's representation to `to`: bit casts, truncates, or extends with or without sign.
@@ -305,6 +307,7 @@ class FunctionCodegen {
   uint64_t parameter_bytes_ = 0;
   std::map<uint32_t, llvm::BasicBlock*> blocks_;  // instruction index -> block
   std::map<size_t, Value*> fields_, thread_fields_;
+  llvm::SyncScope::ID atomic_scope_ = llvm::SyncScope::System;  // of the instruction being made
   llvm::AllocaInst* carry_ = nullptr;
   llvm::AllocaInst* spins_ = nullptr;
   llvm::AllocaInst* saved_stack_ = nullptr;  // LocalStack at the start, of a function that changes it

@@ -34,7 +34,14 @@ void ForbidVectorization(llvm::Instruction* backward_branch) {
 
 }  // namespace
 
-ModuleCodegen::ModuleCodegen(const Program& program, llvm::Module* module) : program_(program), module_(*module) {}
+ModuleCodegen::ModuleCodegen(const Program& program, CodeForm form, llvm::Module* module)
+    : program_(program), form_(form), module_(*module) {}
+
+std::optional<uint32_t> ModuleCodegen::BlockExtent(size_t dimension) const {
+  if (form_ != CodeForm::kBlock) return std::nullopt;
+  const Dim3& block = program_.block;
+  return dimension == 0 ? block.x : dimension == 1 ? block.y : block.z;
+}
 
 absl::Status ModuleCodegen::Build() {
   Declare();
@@ -70,7 +77,9 @@ void ModuleCodegen::Declare() {
     function->addFnAttr(llvm::Attribute::NoUnwind);
     MarkContext(function, kBlockArgument);
     if (suspendable()) MarkThread(function, kThreadArgument);
-    if (&reached == &program_.Kernel() && program_.instructions <= kMaxInlinedInstructions) {
+    const bool block = form_ == CodeForm::kBlock;
+    if (block) function->addFnAttr(llvm::Attribute::Convergent);
+    if (block || (&reached == &program_.Kernel() && program_.instructions <= kMaxInlinedInstructions)) {
       function->addFnAttr(llvm::Attribute::AlwaysInline);
     }
     functions_.push_back(function);
@@ -87,6 +96,13 @@ llvm::FunctionCallee ModuleCodegen::External(std::string_view name, llvm::Type* 
   auto callee = module_.getOrInsertFunction(llvm::StringRef(name.data(), name.size()),
                                             llvm::FunctionType::get(result, arguments, false));
   llvm::cast<llvm::Function>(callee.getCallee())->addFnAttr(llvm::Attribute::NoUnwind);
+  return callee;
+}
+
+llvm::FunctionCallee ModuleCodegen::ExternalOfThreads(std::string_view name, llvm::Type* result,
+                                                      llvm::ArrayRef<llvm::Type*> arguments) {
+  auto callee = External(name, result, arguments);
+  llvm::cast<llvm::Function>(callee.getCallee())->addFnAttr(llvm::Attribute::Convergent);
   return callee;
 }
 

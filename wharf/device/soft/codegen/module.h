@@ -5,6 +5,7 @@
 #include <llvm/IR/Module.h>
 
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -31,22 +32,34 @@ inline constexpr char kThreadAttribute[] = "wharf-thread";
 // Limits of a block's extents.
 inline constexpr uint32_t kMaxBlockX = 1024, kMaxBlockZ = 64;
 
+// For whom code is made.
+enum class CodeForm : uint8_t {
+  kThread,  // one suspendable thread: the entry is a ThreadEntry
+  kLoop,    // the threads of a block, one after the other: a LoopEntry
+  kBlock,   // likewise, of blocks of the shape Program::block. Calls that suspend a thread are left for widen/regions.h
+};
+
 // What the generators of the functions of one module share.
 class ModuleCodegen {
  public:
-  ModuleCodegen(const Program& program, llvm::Module* module);
+  ModuleCodegen(const Program& program, CodeForm form, llvm::Module* module);
 
   absl::Status Build();
 
   const Program& program() const { return program_; }
   llvm::LLVMContext& context() const { return module_.getContext(); }
-  bool suspendable() const { return program_.mode == ExecutionMode::kSuspendable; }
+  bool suspendable() const { return form_ == CodeForm::kThread; }
+  // The extent of a block in this dimension, if it is known.
+  std::optional<uint32_t> BlockExtent(size_t dimension) const;
 
   // The function of this PTX name (aliases followed); null if the program has none.
   llvm::Function* FindFunction(std::string_view name) const;
   llvm::FunctionType* FunctionTypeFor(size_t returns, size_t parameters) const;
   // A function of the runtime or a helper, by its C name.
   llvm::FunctionCallee External(std::string_view name, llvm::Type* result, llvm::ArrayRef<llvm::Type*> arguments);
+  // A function that concerns other threads, too: no call of it is made to depend on more, or less, than it does.
+  llvm::FunctionCallee ExternalOfThreads(std::string_view name, llvm::Type* result,
+                                         llvm::ArrayRef<llvm::Type*> arguments);
   // The address of a module-scope .global or .const variable, as i64.
   llvm::Constant* VariableAddress(std::string_view name);
 
@@ -66,6 +79,7 @@ class ModuleCodegen {
   llvm::Value* LoadField(llvm::IRBuilder<>& builder, llvm::Value* context, size_t offset, uint32_t low, uint32_t high);
 
   const Program& program_;
+  const CodeForm form_;
   llvm::Module& module_;
   std::vector<llvm::Function*> functions_;  // as Program::functions
   uint32_t site_ = 0;

@@ -13,6 +13,8 @@ namespace {
 constexpr uint64_t kMaxSharedBytes = uint64_t{16} << 20;
 constexpr uint64_t kMaxLocalBytes = uint64_t{64} << 20;
 constexpr uint32_t kSharedAlignment = 16;
+// Longer kernels take too long to compile twice.
+constexpr uint32_t kMostByShape = 4000;
 
 uint64_t RoundUp(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
@@ -208,8 +210,9 @@ class Analyzer {
 
   void PickMode() {
     for (const ReachedFunction& reached : program_.functions) {
-      if (!reached.spin_edges.empty()) program_.mode = ExecutionMode::kSuspendable;
+      program_.spins |= !reached.spin_edges.empty();
     }
+    if (program_.spins) program_.mode = ExecutionMode::kSuspendable;
   }
 
   static void AppendVariable(const ptx::Variable& v, std::string* key) {
@@ -246,6 +249,11 @@ class Analyzer {
 
 std::string SharedKey(const ptx::Function& function, std::string_view variable) {
   return fmt::format("{}\n{}", function.name, variable);
+}
+
+bool GainsByShape(const Program& program) {
+  return program.mode == ExecutionMode::kSuspendable && !program.spins && !program.has_indirect_call &&
+         !program.has_alloca && program.instructions <= kMostByShape;
 }
 
 bool IsSystemFunction(std::string_view name) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "wharf/base/status.h"
+#include "wharf/device/device.h"
 #include "wharf/device/ptx/ast.h"
 #include "wharf/device/soft/runtime/kernel_abi.h"
 
@@ -37,7 +38,9 @@ struct Program {
   bool has_indirect_call = false;
   bool has_alloca = false;
   ExecutionMode mode = ExecutionMode::kLoop;
-  std::string key;  // everything the generated code depends on, but the target
+  bool spins = false;   // some loop may wait for another thread
+  Dim3 block{0, 0, 0};  // the shape of blocks that code is made for; zeros: any
+  std::string key;      // everything the generated code depends on, but the target
 
   const ReachedFunction& Kernel() const { return functions.front(); }
 };
@@ -47,6 +50,9 @@ std::string SharedKey(const ptx::Function& function, std::string_view variable);
 
 // kNotFound: no such entry; kInvalidArgument with kInvalidPtx: malformed.
 absl::StatusOr<Program> Analyze(const ptx::Module& module, std::string_view kernel);
+
+// Code of a kernel that needs suspendable threads may be better for blocks of one shape (widen/regions.h).
+bool GainsByShape(const Program& program);
 
 // Names defined by the CUDA runtime system rather than by a module: vprintf, __assertfail, malloc, free.
 bool IsSystemFunction(std::string_view name);

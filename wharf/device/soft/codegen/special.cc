@@ -13,13 +13,20 @@ int Dimension(std::string_view name, std::string_view base) {
 
 }  // namespace
 
+llvm::Value* FunctionCodegen::ThreadIndex(size_t dimension) {
+  if (module_.BlockExtent(dimension) == 1) return b_.getInt32(0);
+  return function_->getArg(kTidX + static_cast<unsigned>(dimension));
+}
+
+llvm::Value* FunctionCodegen::BlockExtent(size_t dimension) {
+  if (const auto extent = module_.BlockExtent(dimension)) return b_.getInt32(*extent);
+  return Field(offsetof(BlockContext, block) + 4 * dimension, b_.getInt32Ty());
+}
+
 llvm::Value* FunctionCodegen::Linear() {
-  llvm::Type* i32 = b_.getInt32Ty();
-  if (module_.suspendable()) return ThreadField(offsetof(ThreadContext, linear), i32);
-  Value* nx = Field(offsetof(BlockContext, block), i32);
-  Value* ny = Field(offsetof(BlockContext, block) + 4, i32);
-  Value* row = b_.CreateAdd(function_->getArg(kTidY), b_.CreateMul(ny, function_->getArg(kTidZ)));
-  return b_.CreateAdd(function_->getArg(kTidX), b_.CreateMul(nx, row));
+  if (module_.suspendable()) return ThreadField(offsetof(ThreadContext, linear), b_.getInt32Ty());
+  Value* row = b_.CreateAdd(ThreadIndex(1), b_.CreateMul(BlockExtent(1), ThreadIndex(2)));
+  return b_.CreateAdd(ThreadIndex(0), b_.CreateMul(BlockExtent(0), row));
 }
 
 llvm::Value* FunctionCodegen::LaneMask(std::string_view which) {
@@ -35,7 +42,7 @@ llvm::Value* FunctionCodegen::LaneMask(std::string_view which) {
 }
 
 llvm::Value* FunctionCodegen::SpecialOfThread(std::string_view name) {
-  if (int d = Dimension(name, "tid"); d >= 0) return function_->getArg(kTidX + static_cast<unsigned>(d));
+  if (int d = Dimension(name, "tid"); d >= 0) return ThreadIndex(static_cast<size_t>(d));
   if (name == "laneid") return b_.CreateAnd(Linear(), b_.getInt32(kWarpSize - 1));
   if (name == "warpid") return b_.CreateLShr(Linear(), 5);
   if (name.starts_with("lanemask_")) return LaneMask(name.substr(9));
@@ -56,7 +63,7 @@ llvm::Value* FunctionCodegen::SpecialOfGrid(std::string_view name) {
     return Field(offsetof(BlockContext, cta) + 4 * static_cast<size_t>(d), i32);
   }
   if (int d = Dimension(name, "ntid"); d >= 0) {
-    return Field(offsetof(BlockContext, block) + 4 * static_cast<size_t>(d), i32);
+    return BlockExtent(static_cast<size_t>(d));
   }
   if (int d = std::max(Dimension(name, "nctaid"), Dimension(name, "nclusterid")); d >= 0) {
     return Field(offsetof(BlockContext, grid) + 4 * static_cast<size_t>(d), i32);

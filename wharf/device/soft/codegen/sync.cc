@@ -1,5 +1,6 @@
 // Barriers and warp operations: calls into the runtime, which suspend the thread.
 #include "wharf/device/soft/codegen/function.h"
+#include "wharf/device/soft/codegen/shuffle.h"
 
 namespace wharf::device::soft {
 
@@ -24,7 +25,7 @@ llvm::Value* FunctionCodegen::CallRuntime(std::string_view name, llvm::Type* res
     all.push_back(argument);
     types.push_back(argument->getType());
   }
-  return b_.CreateCall(module_.External(name, result, types), all);
+  return b_.CreateCall(module_.ExternalOfThreads(name, result, types), all);
 }
 
 // Where the runtime puts a second result.
@@ -83,12 +84,16 @@ void FunctionCodegen::Shfl() {
                                             : ShuffleMode::kIdx;
   llvm::Type* i32 = b_.getInt32Ty();
   Value* in_range = llvm::ConstantPointerNull::get(b_.getPtrTy());
-  if (predicate) in_range = ResultSlot();
-  Value* result =
-      CallRuntime("wharf_shuffle", i32,
-                  {b_.getInt32(static_cast<uint32_t>(mode)), Source(first, Type::kB32), Source(first + 1, Type::kB32),
-                   Source(first + 2, Type::kB32), Source(first + 3, Type::kB32), in_range});
+  if (predicate && module_.suspendable()) in_range = ResultSlot();
+  Value *lane = Source(first + 1, Type::kB32), *clamp = Source(first + 2, Type::kB32);
+  Value* result = CallRuntime("wharf_shuffle", i32,
+                              {b_.getInt32(static_cast<uint32_t>(mode)), Source(first, Type::kB32), lane, clamp,
+                               Source(first + 3, Type::kB32), in_range});
+  Value* own_lane = module_.suspendable() ? nullptr : b_.CreateAnd(Linear(), b_.getInt32(kWarpSize - 1));
   Result(type, result);
+  if (predicate && !module_.suspendable()) {
+    return Write(Op(1), Type::kPred, ShuffleSource(b_, mode, own_lane, lane, clamp).in_range);
+  }
   if (predicate) Write(Op(1), Type::kPred, b_.CreateICmpNE(b_.CreateLoad(i32, in_range), b_.getInt32(0)));
 }
 
@@ -121,6 +126,12 @@ void FunctionCodegen::Match() {
   Value* value = b_.CreateZExt(ToBits(Source(first, type)), b_.getInt64Ty());
   Value* mask = Source(first + 1, Type::kB32);
   if (name == "any") return Result(Type::kB32, CallRuntime("wharf_match_any", i32, {value, mask}));
+  if (!module_.suspendable()) {
+    Value* same = CallRuntime("wharf_match_all", i32, {value, mask, llvm::ConstantPointerNull::get(b_.getPtrTy())});
+    Result(Type::kB32, same);
+    if (predicate) Write(Op(1), Type::kPred, b_.CreateICmpNE(same, b_.getInt32(0)));
+    return;
+  }
   Value* all = ResultSlot();
   Result(Type::kB32, CallRuntime("wharf_match_all", i32, {value, mask, all}));
   if (predicate) Write(Op(1), Type::kPred, b_.CreateICmpNE(b_.CreateLoad(i32, all), b_.getInt32(0)));

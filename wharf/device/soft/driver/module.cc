@@ -119,13 +119,27 @@ absl::StatusOr<Footprint> LoadedModule::FootprintOf(const std::string& kernel) c
   return ptx::Resolve(std::move(found), [this](const std::string& name) { return FindSymbol(name); });
 }
 
-absl::StatusOr<std::shared_ptr<const CompiledKernel>> LoadedModule::Compile(const std::string& kernel) {
-  const auto known = kernels_.find(kernel);
-  if (known != kernels_.end()) return known->second;
-  return kernels_.emplace(kernel, CompileNow(kernel)).first->second;
+absl::StatusOr<std::shared_ptr<const CompiledKernel>> LoadedModule::Describe(const std::string& kernel) {
+  const auto known = described_.find(kernel);
+  if (known != described_.end()) return known->second;
+  return described_.emplace(kernel, compiler_.Describe(*ptx_, kernel)).first->second;
 }
 
-absl::StatusOr<std::shared_ptr<const CompiledKernel>> LoadedModule::CompileNow(const std::string& kernel) {
+absl::StatusOr<std::shared_ptr<const CompiledKernel>> LoadedModule::Compile(const std::string& kernel,
+                                                                            const Dim3& block) {
+  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledKernel> described, Describe(kernel));
+  Shape shape{0, 0, 0};
+  if (described->by_shape) shape = {block.x, block.y, block.z};
+  auto& known = kernels_[kernel];
+  // A program that tries out shapes gets code for any of them, in the end.
+  constexpr size_t kMostShapes = 8;
+  if (!known.contains(shape) && known.size() >= kMostShapes) shape = {0, 0, 0};
+  if (const auto found = known.find(shape); found != known.end()) return found->second;
+  return known.emplace(shape, CompileNow(kernel, {shape[0], shape[1], shape[2]})).first->second;
+}
+
+absl::StatusOr<std::shared_ptr<const CompiledKernel>> LoadedModule::CompileNow(const std::string& kernel,
+                                                                               const Dim3& block) {
   absl::Status unusable;
   const SymbolResolver resolve = [&](std::string_view name) -> void* {
     if (const auto why = unusable_.find(name); why != unusable_.end()) {
@@ -134,7 +148,7 @@ absl::StatusOr<std::shared_ptr<const CompiledKernel>> LoadedModule::CompileNow(c
     const auto symbol = symbols_.find(name);
     return symbol == symbols_.end() ? nullptr : reinterpret_cast<void*>(symbol->second.address);
   };
-  absl::StatusOr<std::shared_ptr<const CompiledKernel>> compiled = compiler_.Compile(*ptx_, kernel, resolve);
+  absl::StatusOr<std::shared_ptr<const CompiledKernel>> compiled = compiler_.Compile(*ptx_, kernel, resolve, block);
   if (!unusable.ok()) return unusable;
   return compiled;
 }

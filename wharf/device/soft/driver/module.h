@@ -1,6 +1,7 @@
 // A loaded PTX module: its variables in device memory and its kernels, compiled at first use.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <future>
 #include <map>
@@ -42,9 +43,11 @@ class LoadedModule {
   absl::StatusOr<Symbol> FindSymbol(std::string_view name) const;
   // ptx::FootprintOf, its variables found; not oblivious if one of them is missing.
   absl::StatusOr<Footprint> FootprintOf(const std::string& kernel) const;
-  // Compiler::Compile's contract, and kUnsupportedPtx if the kernel uses a variable that could not be initialised.
-  // Results, good or bad, are kept.
-  absl::StatusOr<std::shared_ptr<const CompiledKernel>> Compile(const std::string& kernel);
+  // Compiler::Describe's contract. Results, good or bad, are kept.
+  absl::StatusOr<std::shared_ptr<const CompiledKernel>> Describe(const std::string& kernel);
+  // Compiler::Compile's contract, and kUnsupportedPtx if the kernel uses a variable that could not be initialised. For
+  // blocks of this shape. Results, good or bad, are kept.
+  absl::StatusOr<std::shared_ptr<const CompiledKernel>> Compile(const std::string& kernel, const Dim3& block);
   // Begins to compile the guarded version in the background. True once CompileGuarded will not wait for that.
   bool PrepareGuarded(const std::string& kernel);
   // ptx::GuardKernel's and Compiler::Compile's contracts. Results, good or bad, are kept; they live as long as this.
@@ -55,7 +58,7 @@ class LoadedModule {
       : ptx_(std::move(ptx)), compiler_(compiler), background_(background) {}
   absl::Status PlaceVariables(Memory& memory);
   void Initialise(const ptx::Variable& variable, DeviceAddress address);
-  absl::StatusOr<std::shared_ptr<const CompiledKernel>> CompileNow(const std::string& kernel);
+  absl::StatusOr<std::shared_ptr<const CompiledKernel>> CompileNow(const std::string& kernel, const Dim3& block);
   using FutureCode = std::shared_future<absl::StatusOr<GuardedCode>>;
   const FutureCode& Guarded(const std::string& kernel);
 
@@ -66,7 +69,10 @@ class LoadedModule {
   uint64_t const_bytes_ = 0;
   std::map<std::string, Symbol, std::less<>> symbols_;
   std::map<std::string, std::string, std::less<>> unusable_;  // variable -> why no kernel may use it
-  std::map<std::string, absl::StatusOr<std::shared_ptr<const CompiledKernel>>> kernels_;
+  using Kernel = absl::StatusOr<std::shared_ptr<const CompiledKernel>>;
+  using Shape = std::array<uint32_t, 3>;  // zeros: any
+  std::map<std::string, Kernel> described_;
+  std::map<std::string, std::map<Shape, Kernel>> kernels_;
   std::map<std::string, FutureCode> guarded_;
 };
 

@@ -83,9 +83,9 @@ class SoftDevice final : public Device {
   };
   struct Function {
     ModuleId module = 0;
-    std::shared_ptr<const std::string> name;         // queued work may outlive the function
-    std::shared_ptr<const CompiledKernel> compiled;  // null until first needed
-    std::optional<Footprint> footprint;              // likewise
+    std::shared_ptr<const std::string> name;          // queued work may outlive the function
+    std::shared_ptr<const CompiledKernel> described;  // null until first needed
+    std::optional<Footprint> footprint;               // likewise
     uint32_t max_dynamic_shared = 48 << 10;
   };
   class PreparedWork;  // soft_device_prepared.cc
@@ -96,8 +96,10 @@ class SoftDevice final : public Device {
   absl::StatusOr<std::shared_ptr<Timeline>> FindStream(StreamId id) const;
   absl::StatusOr<std::shared_ptr<Event>> FindEvent(EventId id) const;
   absl::StatusOr<LoadedModule*> FindModule(ModuleId id) const;
-  // The function, compiled.
+  // The function, described.
   absl::StatusOr<Function*> FindFunction(FunctionId id);
+  // Its code for such a launch.
+  absl::StatusOr<std::shared_ptr<const CompiledKernel>> CodeFor(const Function& function, const LaunchConfig& config);
   absl::Status CheckLaunch(const Function& function, const LaunchConfig& config, size_t parameter_bytes) const;
   absl::Status CheckFill(const FillWork& fill) const;
   // Launches `kernel`, which is `function` or its guarded version.

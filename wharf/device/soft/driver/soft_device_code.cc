@@ -53,19 +53,28 @@ absl::StatusOr<SoftDevice::Function*> SoftDevice::FindFunction(FunctionId id) {
   const auto found = functions_.find(id);
   if (found == functions_.end()) return CudaStatus(CudaError::kInvalidHandle, "there is no function {}", id);
   Function& function = found->second;
-  if (function.compiled == nullptr) {
+  if (function.described == nullptr) {
     WHARF_ASSIGN_OR_RETURN(LoadedModule * module, FindModule(function.module));
-    WHARF_ASSIGN_OR_RETURN(function.compiled, module->Compile(*function.name));
-    const uint32_t used = std::min(function.compiled->static_shared_bytes, properties_.shared_per_block);
+    WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledKernel> described, module->Describe(*function.name));
+    // Nobody should have to launch a kernel to learn that it cannot be compiled.
+    if (!described->by_shape) WHARF_RETURN_IF_ERROR(module->Compile(*function.name, {}).status());
+    function.described = described;
+    const uint32_t used = std::min(function.described->static_shared_bytes, properties_.shared_per_block);
     function.max_dynamic_shared = std::min(function.max_dynamic_shared, properties_.shared_per_block - used);
   }
   return &function;
 }
 
+absl::StatusOr<std::shared_ptr<const CompiledKernel>> SoftDevice::CodeFor(const Function& function,
+                                                                          const LaunchConfig& config) {
+  WHARF_ASSIGN_OR_RETURN(LoadedModule * module, FindModule(function.module));
+  return module->Compile(*function.name, config.block);
+}
+
 absl::StatusOr<FunctionAttributes> SoftDevice::Attributes(FunctionId id) {
   WHARF_ASSIGN_OR_RETURN(const Function* function, FindFunction(id));
   WHARF_ASSIGN_OR_RETURN(const LoadedModule* module, FindModule(function->module));
-  const CompiledKernel& kernel = *function->compiled;
+  const CompiledKernel& kernel = *function->described;
   FunctionAttributes attributes;
   attributes.static_shared_bytes = kernel.static_shared_bytes;
   attributes.const_bytes = static_cast<uint32_t>(std::min<uint64_t>(module->const_bytes(), ~0u));
@@ -82,7 +91,7 @@ absl::StatusOr<FunctionAttributes> SoftDevice::Attributes(FunctionId id) {
 
 absl::Status SoftDevice::SetMaxDynamicShared(FunctionId id, uint32_t bytes) {
   WHARF_ASSIGN_OR_RETURN(Function * function, FindFunction(id));
-  const uint32_t used = function->compiled->static_shared_bytes;
+  const uint32_t used = function->described->static_shared_bytes;
   if (used > properties_.shared_per_block_optin || bytes > properties_.shared_per_block_optin - used) {
     return CudaStatus(CudaError::kInvalidValue,
                       "{} bytes of dynamic shared memory: with {} static ones {} are too many", bytes, used,
@@ -111,7 +120,7 @@ absl::StatusOr<Symbol> SoftDevice::FindSymbol(ModuleId module_id, const std::str
 
 absl::Status SoftDevice::CheckLaunch(const Function& function, const LaunchConfig& config,
                                      size_t parameter_bytes) const {
-  const CompiledKernel& kernel = *function.compiled;
+  const CompiledKernel& kernel = *function.described;
   const auto within = [](const Dim3& size, const std::array<uint32_t, 3>& limit) {
     return size.x >= 1 && size.y >= 1 && size.z >= 1 && size.x <= limit[0] && size.y <= limit[1] && size.z <= limit[2];
   };
@@ -155,7 +164,8 @@ absl::Status SoftDevice::Launch(StreamId stream_id, FunctionId function_id, cons
   WHARF_ASSIGN_OR_RETURN(std::shared_ptr<Timeline> stream, FindStream(stream_id));
   WHARF_ASSIGN_OR_RETURN(const Function* function, FindFunction(function_id));
   WHARF_RETURN_IF_ERROR(CheckLaunch(*function, config, parameters.size()));
-  EnqueueLaunch(std::move(stream), *function, function->compiled, config, std::move(parameters));
+  WHARF_ASSIGN_OR_RETURN(std::shared_ptr<const CompiledKernel> code, CodeFor(*function, config));
+  EnqueueLaunch(std::move(stream), *function, std::move(code), config, std::move(parameters));
   return absl::OkStatus();
 }
 

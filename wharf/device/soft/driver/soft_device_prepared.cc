@@ -80,7 +80,7 @@ class SoftDevice::PreparedWork final : public WorkList {
   absl::Status ResolveWhat(const LaunchWork& launch, Element& element) const {
     WHARF_ASSIGN_OR_RETURN(const Function* function, device_.FindFunction(launch.function));
     WHARF_RETURN_IF_ERROR(device_.CheckLaunch(*function, launch.config, launch.parameters.size()));
-    element.kernel = function->compiled;
+    WHARF_ASSIGN_OR_RETURN(element.kernel, device_.CodeFor(*function, launch.config));
     element.name = function->name;
     return absl::OkStatus();
   }

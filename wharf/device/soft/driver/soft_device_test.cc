@@ -53,8 +53,18 @@ class NativeCompiler final : public Compiler {
  public:
   explicit NativeCompiler(int* compilations) : compilations_(*compilations) {}
   absl::StatusOr<std::shared_ptr<const CompiledKernel>> Compile(const ptx::Module&, std::string_view name,
-                                                                const SymbolResolver&) override {
+                                                                const SymbolResolver&, const Dim3&) override {
     ++compilations_;
+    return Make(name);
+  }
+  absl::StatusOr<std::shared_ptr<const CompiledKernel>> Describe(const ptx::Module&,
+                                                                 std::string_view name) const override {
+    if (name == "wrong") return std::make_shared<CompiledKernel>();
+    return Make(name);
+  }
+
+ private:
+  static absl::StatusOr<std::shared_ptr<const CompiledKernel>> Make(std::string_view name) {
     auto kernel = std::make_shared<CompiledKernel>();
     if (name == "wrong") return CudaStatus(CudaError::kUnsupportedPtx, "kernel wrong: not supported");
     if (name == "fill") {
@@ -75,7 +85,6 @@ class NativeCompiler final : public Compiler {
     return kernel;
   }
 
- private:
   int& compilations_;
 };
 

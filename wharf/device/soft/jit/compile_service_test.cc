@@ -110,7 +110,7 @@ TEST_F(CompileServiceTest, ACompilerThatHasEndedIsAnErrorOfTheKernel) {
 // What a worker in a stranger's hands may send: nothing of it is stored, and the service ends or says what is wrong.
 TEST_F(CompileServiceTest, NoRequestStoresWhatWasNotCompiled) {
   const auto ask = [this](uint64_t text_bytes, uint64_t kernel_bytes, const std::string& rest) {
-    const uint64_t head[] = {text_bytes, kernel_bytes};
+    const uint64_t head[] = {text_bytes, kernel_bytes, 0, 0};  // for blocks of any shape
     EXPECT_EQ(write(ours_, head, sizeof(head)), static_cast<ssize_t>(sizeof(head)));
     EXPECT_EQ(write(ours_, rest.data(), rest.size()), static_cast<ssize_t>(rest.size()));
   };

@@ -14,6 +14,8 @@ namespace {
 // Followed by the module's text and the kernel's name.
 struct RequestHead {
   uint64_t text_bytes = 0, kernel_bytes = 0;
+  uint32_t block[3] = {0, 0, 0};
+  uint32_t unused = 0;
 };
 // Followed by the text.
 struct ReplyHead {
@@ -54,10 +56,24 @@ absl::Status Send(link::ByteStream& stream, const T& head, std::string_view firs
   return stream.Write(pieces);
 }
 
+// Zeros, or of no more threads than a block may have.
+bool IsBlock(const uint32_t (&block)[3]) {
+  constexpr uint32_t kMost = 1024;
+  if (block[0] == 0 && block[1] == 0 && block[2] == 0) return true;
+  uint64_t threads = 1;
+  for (const uint32_t extent : block) {
+    if (extent == 0 || extent > kMost) return false;
+    threads *= extent;
+  }
+  return threads <= kMost;
+}
+
 }  // namespace
 
-absl::Status SendRequest(link::ByteStream& stream, std::string_view text, std::string_view kernel) {
-  return Send(stream, RequestHead{text.size(), kernel.size()}, text, kernel);
+absl::Status SendRequest(link::ByteStream& stream, std::string_view text, std::string_view kernel, const Dim3& block) {
+  const RequestHead head{
+      .text_bytes = text.size(), .kernel_bytes = kernel.size(), .block = {block.x, block.y, block.z}};
+  return Send(stream, head, text, kernel);
 }
 
 absl::Status SendReply(link::ByteStream& stream, int32_t error, std::string_view text) {
@@ -67,7 +83,9 @@ absl::Status SendReply(link::ByteStream& stream, int32_t error, std::string_view
 absl::StatusOr<CompileRequest> ReadRequest(link::ByteStream& stream) {
   WHARF_ASSIGN_OR_RETURN(const RequestHead head, ReadHead<RequestHead>(stream));
   if (head.text_bytes > kMostText || head.kernel_bytes > kMostName) return DataLoss("no request");
+  if (!IsBlock(head.block)) return DataLoss("no blocks have this shape");
   CompileRequest request;
+  request.block = {head.block[0], head.block[1], head.block[2]};
   WHARF_ASSIGN_OR_RETURN(request.text, ReadText(stream, head.text_bytes));
   WHARF_ASSIGN_OR_RETURN(request.kernel, ReadText(stream, head.kernel_bytes));
   return request;

@@ -20,10 +20,11 @@ uint32_t Directive(const ptx::Function& function, const char* name, size_t index
   return static_cast<uint32_t>(std::min<uint64_t>(found->second[index], UINT32_MAX));
 }
 
-CompiledKernel Describe(const Program& program) {
+CompiledKernel DescribeProgram(const Program& program) {
   const ptx::Function& function = *program.Kernel().function;
   CompiledKernel kernel;
   kernel.mode = program.mode;
+  kernel.by_shape = GainsByShape(program);
   kernel.static_shared_bytes = program.static_shared_bytes;
   kernel.local_bytes = program.local_bytes;
   kernel.parameters = ptx::LayoutParameters(function);
@@ -56,8 +57,10 @@ class CompilerImpl final : public Compiler {
         elsewhere_(std::move(elsewhere)) {}
 
   absl::StatusOr<std::shared_ptr<const CompiledKernel>> Compile(const ptx::Module& module, std::string_view kernel,
-                                                                const SymbolResolver& symbols) override {
+                                                                const SymbolResolver& symbols,
+                                                                const Dim3& block) override {
     WHARF_ASSIGN_OR_RETURN(Program program, Analyze(module, kernel));
+    if (GainsByShape(program)) program.block = block;
     std::vector<AbsoluteSymbol> addresses;
     std::string placed;
     for (const std::string& name : program.globals) {
@@ -85,7 +88,8 @@ class CompilerImpl final : public Compiler {
       code = engine_->Link(std::move(object), addresses);
     }
     if (!code.ok()) return code.status();
-    CompiledKernel compiled = Describe(program);
+    CompiledKernel compiled = DescribeProgram(program);
+    compiled.mode = code->mode;
     compiled.local_stack_bytes = code->local_stack_bytes;
     if (program.has_alloca) compiled.local_stack_bytes = std::max<uint64_t>(compiled.local_stack_bytes, 1);
     if (compiled.mode == ExecutionMode::kLoop) {
@@ -100,8 +104,9 @@ class CompilerImpl final : public Compiler {
   // And stores it.
   absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> Make(const Program& program, const std::string& name) const {
     if (elsewhere_ != nullptr) {
-      WHARF_ASSIGN_OR_RETURN(const std::string code,
-                             elsewhere_->Compile(*program.module->text, program.Kernel().function->name));
+      WHARF_ASSIGN_OR_RETURN(
+          const std::string code,
+          elsewhere_->Compile(*program.module->text, program.Kernel().function->name, program.block));
       return llvm::MemoryBuffer::getMemBufferCopy(code, name);
     }
     WHARF_ASSIGN_OR_RETURN(std::unique_ptr<llvm::MemoryBuffer> object, MakeObject(program, *engine_, options_));
@@ -143,6 +148,12 @@ class CompilerImpl final : public Compiler {
 };
 
 }  // namespace
+
+absl::StatusOr<std::shared_ptr<const CompiledKernel>> Compiler::Describe(const ptx::Module& module,
+                                                                         std::string_view kernel) const {
+  WHARF_ASSIGN_OR_RETURN(const Program program, Analyze(module, kernel));
+  return std::make_shared<const CompiledKernel>(DescribeProgram(program));
+}
 
 absl::StatusOr<std::unique_ptr<Compiler>> Compiler::Create(std::string cache_directory, CompilerOptions options) {
   WHARF_ASSIGN_OR_RETURN(std::unique_ptr<JitEngine> engine, JitEngine::Create());

@@ -45,9 +45,15 @@ class Compiler {
   // The returned code lives as long as the Compiler. kNotFound: no such entry; kUnimplemented with
   // CudaError::kUnsupportedPtx: "kernel K: line N: `instruction` is not supported …"; kInvalidArgument with
   // kInvalidPtx: malformed PTX; kResourceExhausted with kOutOfMemory: there is too much code.
+  // `block`: the code is for blocks of this shape only, and may then be much faster; zeros: of any.
   virtual absl::StatusOr<std::shared_ptr<const CompiledKernel>> Compile(const ptx::Module& module,
                                                                         std::string_view kernel,
-                                                                        const SymbolResolver& symbols) = 0;
+                                                                        const SymbolResolver& symbols,
+                                                                        const Dim3& block = {0, 0, 0}) = 0;
+  // What is known of a kernel without compiling it: all but its code. Fails as Compile, but for instructions that are
+  // not supported.
+  virtual absl::StatusOr<std::shared_ptr<const CompiledKernel>> Describe(const ptx::Module& module,
+                                                                         std::string_view kernel) const;
 };
 
 }  // namespace wharf::device::soft

@@ -3,6 +3,7 @@
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/IR/DiagnosticHandler.h>
 #include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -12,8 +13,12 @@
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/LCSSA.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
+#include <llvm/Transforms/Utils/LowerAtomic.h>
 #include <llvm/Transforms/Utils/LowerSwitch.h>
 #include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
 
@@ -25,7 +30,8 @@
 #include "wharf/device/soft/jit/confine.h"
 #include "wharf/device/soft/jit/helpers.h"
 #include "wharf/device/soft/jit/prefetch.h"
-#include "wharf/device/soft/jit/widen.h"
+#include "wharf/device/soft/widen/regions.h"
+#include "wharf/device/soft/widen/widen.h"
 
 namespace wharf::device::soft {
 namespace {
@@ -142,6 +148,21 @@ class Optimizer {
     passes.run(*function, functions_);
   }
 
+  // The same for a function of its own, which is a part of one that was simplified.
+  void Tidy(llvm::Function* function) {
+    llvm::FunctionPassManager passes;
+    passes.addPass(llvm::EarlyCSEPass());
+    passes.addPass(llvm::SimplifyCFGPass());
+    passes.addPass(llvm::InstCombinePass());
+    passes.addPass(llvm::SimplifyCFGPass());
+    passes.addPass(llvm::LowerSwitchPass());
+    passes.addPass(llvm::UnifyFunctionExitNodesPass());
+    passes.addPass(llvm::LoopSimplifyPass());
+    passes.addPass(llvm::LCSSAPass());
+    passes.run(*function, functions_);
+    functions_.clear(*function, function->getName());
+  }
+
   // After the module was changed by hand.
   void Forget() {
     modules_.clear();
@@ -155,7 +176,7 @@ class Optimizer {
     llvm::PipelineTuningOptions tuning;
     tuning.LoopVectorization = true;
     // In widened code it only pairs the addresses of different accesses in vectors, to take them apart again.
-    tuning.SLPVectorization = !options.large && !options.widen;
+    tuning.SLPVectorization = !options.large && options.form == CodeForm::kThread;
     tuning.LoopInterleaving = true;
     return tuning;
   }
@@ -183,6 +204,46 @@ void TryWiden(llvm::Module* module, Optimizer* optimizer, unsigned lanes) {
   thread->setLinkage(llvm::GlobalValue::LinkOnceODRLinkage);
   thread->removeFnAttr(llvm::Attribute::NoInline);
   if (inlined) thread->addFnAttr(llvm::Attribute::AlwaysInline);
+}
+
+bool TryRegions(llvm::Module* module, Optimizer* optimizer, const Dim3& block, unsigned lanes) {
+  llvm::Function* thread = module->getFunction(kThreadSymbol);
+  llvm::Function* entry = module->getFunction(kEntrySymbol);
+  if (thread == nullptr || entry == nullptr) return false;
+  thread->removeFnAttr(llvm::Attribute::AlwaysInline);
+  thread->addFnAttr(llvm::Attribute::NoInline);
+  thread->setLinkage(llvm::GlobalValue::ExternalLinkage);
+  optimizer->PrepareToWiden(thread);
+  thread->removeFnAttr(llvm::Attribute::NoInline);
+  optimizer->Forget();
+  RegionOptions options{.block = block, .lanes = lanes, .tidy = {}};
+  options.tidy = [optimizer](llvm::Function* function) { optimizer->Tidy(function); };
+  const bool done = SplitIntoRegions(thread, entry, options);
+  optimizer->Forget();
+  return done;
+}
+
+// Those that no other thread of the system could disturb.
+void LowerOwnAtomics(llvm::Module* module) {
+  for (llvm::Function& function : *module) {
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+      auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction);
+      auto* swap = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction);
+      if (update != nullptr && update->getSyncScopeID() == llvm::SyncScope::SingleThread) {
+        llvm::lowerAtomicRMWInst(update);
+      } else if (swap != nullptr && swap->getSyncScopeID() == llvm::SyncScope::SingleThread) {
+        llvm::lowerAtomicCmpXchgInst(swap);
+      }
+    }
+  }
+}
+
+// What the entry is, for who links the object.
+constexpr char kModeSymbol[] = "wharf_execution_mode";
+void DefineMode(llvm::Module* module, ExecutionMode mode) {
+  auto* type = llvm::Type::getInt32Ty(module->getContext());
+  new llvm::GlobalVariable(*module, type, /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
+                           llvm::ConstantInt::get(type, static_cast<uint32_t>(mode)), kModeSymbol);
 }
 
 }  // namespace
@@ -256,8 +317,13 @@ absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> JitEngine::Compile(llvm::Mod
   }
   Dump(*module, "before");
   Optimizer optimizer(machine->get(), options);
-  if (options.widen && !options.large) TryWiden(module, &optimizer, lanes_);
+  DefineMode(module, options.form == CodeForm::kThread ? ExecutionMode::kSuspendable : ExecutionMode::kLoop);
+  if (options.form == CodeForm::kBlock && !TryRegions(module, &optimizer, options.block, lanes_)) {
+    return Unimplemented("the threads of a block cannot be executed together");
+  }
+  if (options.form == CodeForm::kLoop && !options.large) TryWiden(module, &optimizer, lanes_);
   optimizer.Optimize(module);
+  LowerOwnAtomics(module);
   PrefetchMaskedLoads(module);
   if (options.confine) {
     WHARF_RETURN_IF_ERROR(Confine(module));
@@ -284,7 +350,11 @@ absl::StatusOr<JitEngine::Code> JitEngine::Link(std::unique_ptr<llvm::MemoryBuff
   if (!entry) return FromLlvm(entry.takeError(), "linking");
   auto local = jit_->lookup(library, kLocalStackSymbol);
   if (!local) return FromLlvm(local.takeError(), "linking");
-  return Code{entry->toPtr<void*>(), *local->toPtr<const uint64_t*>()};
+  auto mode = jit_->lookup(library, kModeSymbol);
+  if (!mode) return FromLlvm(mode.takeError(), "linking");
+  const bool loop = *mode->toPtr<const uint32_t*>() == static_cast<uint32_t>(ExecutionMode::kLoop);
+  return Code{entry->toPtr<void*>(), loop ? ExecutionMode::kLoop : ExecutionMode::kSuspendable,
+              *local->toPtr<const uint64_t*>()};
 }
 
 }  // namespace wharf::device::soft

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "wharf/base/status.h"
+#include "wharf/device/soft/codegen/module.h"
 
 namespace wharf::device::soft {
 
@@ -30,15 +31,18 @@ class JitEngine {
   // Gives the module this engine's data layout and triple; call it before generating code.
   void Prepare(llvm::Module* module) const;
   struct CompileOptions {
-    bool large = false;   // a kernel so long that compile time matters more than the last bit of speed
-    bool widen = false;   // threads may run in the lanes of vectors: the module is one of codegen_module.h, mode kLoop
-    bool confine = true;  // see confine.h; without it code can do anything
+    CodeForm form = CodeForm::kThread;  // that the module was made with
+    Dim3 block{0, 0, 0};                // of CodeForm::kBlock
+    bool large = false;                 // a kernel so long that compile time matters more than the last bit of speed
+    bool confine = true;                // see confine.h; without it code can do anything
   };
+  // kUnimplemented: the threads of a block cannot be executed together, as CodeForm::kBlock asks for.
   absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> Compile(llvm::Module* module,
                                                               const CompileOptions& options) const;
   struct Code {
     void* entry = nullptr;
-    uint64_t local_stack_bytes = 0;  // kLocalStackSymbol (confine.h)
+    ExecutionMode mode = ExecutionMode::kLoop;  // what the entry is
+    uint64_t local_stack_bytes = 0;             // kLocalStackSymbol (confine.h)
   };
   // Links an object of Compile in a symbol space of its own. The code stays for the engine's lifetime; it is never
   // writable and executable at once.

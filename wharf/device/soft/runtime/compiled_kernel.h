@@ -13,6 +13,7 @@ struct CompiledKernel {
   ExecutionMode mode = ExecutionMode::kLoop;
   LoopEntry loop_entry = nullptr;      // mode kLoop
   ThreadEntry thread_entry = nullptr;  // mode kSuspendable
+  bool by_shape = false;               // code for blocks of one shape may be faster than for any
   uint32_t static_shared_bytes = 0;    // dynamic shared memory starts here (already aligned to 16)
   uint32_t local_bytes = 0;            // .local arrays of one thread, including callees
   uint64_t local_stack_bytes = 0;      // what the compiled functions keep in local memory, together; often nothing

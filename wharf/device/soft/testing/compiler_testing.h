@@ -55,22 +55,31 @@ class KernelRunner {
     return reinterpret_cast<T*>(memory_->Allocate(count * sizeof(T)).value());
   }
 
-  absl::StatusOr<std::shared_ptr<const CompiledKernel>> Compile(const std::string& ptx, const std::string& name) {
+  // `block`: see Compiler::Compile.
+  absl::StatusOr<std::shared_ptr<const CompiledKernel>> Compile(const std::string& ptx, const std::string& name,
+                                                                const Dim3& block = {0, 0, 0}) {
     WHARF_ASSIGN_OR_RETURN(auto module, ptx::Parse(ptx));
     for (const ptx::Variable& v : module->variables) {
       const bool stored = v.space == ptx::Space::kGlobal || v.space == ptx::Space::kConst;
       if (!stored || variables_.contains(v.name)) continue;
       variables_[v.name] = Initialized(v);
     }
-    return compiler_->Compile(*module, name, [&](std::string_view variable) -> void* {
+    const auto find = [&](std::string_view variable) -> void* {
       auto found = variables_.find(std::string(variable));
       return found == variables_.end() ? nullptr : found->second;
-    });
+    };
+    return compiler_->Compile(*module, name, find, block);
   }
 
   absl::Status Run(const std::string& ptx, const std::string& name, Dim3 grid, Dim3 block, const Parameters& parameters,
                    uint32_t shared_bytes = 0) {
     WHARF_ASSIGN_OR_RETURN(kernel_, Compile(ptx, name));
+    return RunAgain(name, grid, block, parameters, shared_bytes);
+  }
+  // The same with code for blocks of this shape.
+  absl::Status RunByShape(const std::string& ptx, const std::string& name, Dim3 grid, Dim3 block,
+                          const Parameters& parameters, uint32_t shared_bytes = 0) {
+    WHARF_ASSIGN_OR_RETURN(kernel_, Compile(ptx, name, block));
     return RunAgain(name, grid, block, parameters, shared_bytes);
   }
   // The kernel that Run compiled last, without compiling it again.

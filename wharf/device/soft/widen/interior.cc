@@ -1,4 +1,4 @@
-#include "wharf/device/soft/jit/interior.h"
+#include "wharf/device/soft/widen/interior.h"
 
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>

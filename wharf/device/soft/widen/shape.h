@@ -7,7 +7,7 @@
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Instructions.h>
 
-#include <optional>
+#include <vector>
 
 namespace wharf::device::soft {
 
@@ -22,10 +22,18 @@ struct Shape {
   friend bool operator==(const Shape&, const Shape&) = default;
 };
 
+// Which threads are compared.
+struct Neighbours {
+  unsigned lane = 0;              // the argument that is tid.x
+  std::vector<unsigned> varying;  // other arguments that differ; what is not named is the same in all of them
+  unsigned lanes = 1;             // as many threads, from a multiple of this on, are compared; a power of two
+  bool warp = false;              // they are all the threads of a warp: its operations give all of them the same
+};
+
 class ShapeAnalysis {
  public:
-  // `lane`: the argument that is tid.x; the other arguments are uniform.
-  ShapeAnalysis(llvm::Function& function, unsigned lane, const llvm::LoopInfo& loops, const llvm::DominatorTree& tree);
+  ShapeAnalysis(llvm::Function& function, Neighbours neighbours, const llvm::LoopInfo& loops,
+                const llvm::DominatorTree& tree);
 
   Shape Of(const llvm::Value* value) const;
   // Threads may go different ways at the end of this block.
@@ -36,11 +44,16 @@ class ShapeAnalysis {
  private:
   Shape Transfer(const llvm::Instruction& instruction) const;
   Shape OfBinary(const llvm::BinaryOperator& operation) const;
+  Shape OfCompare(const llvm::ICmpInst& compare) const;
+  Shape OfCall(const llvm::CallInst& call) const;
+  // The value of the first thread is a multiple of `lanes`, that of each next one more.
+  bool StartsAligned(const llvm::Value* value) const;
   Shape OfAddress(const llvm::GetElementPtrInst& address) const;
   Shape OfPhi(const llvm::PHINode& phi) const;
   bool JoinsDivergence(const llvm::BasicBlock* block) const;
 
   const llvm::DataLayout& layout_;
+  const Neighbours neighbours_;
   const llvm::LoopInfo& loops_;
   const llvm::DominatorTree& tree_;
   llvm::DenseMap<const llvm::Value*, Shape> shapes_;

@@ -9,7 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "wharf/device/soft/jit/shape.h"
+#include "wharf/device/soft/widen/shape.h"
 
 namespace wharf::device::soft {
 

@@ -11,8 +11,8 @@
 namespace wharf::device::soft {
 
 // `thread` is called by `entry` (see codegen_module.h) and must have been simplified: no switches, a single return,
-// loops in simplified and closed form. If it has nothing that cannot be widened (atomics, calls, arrays on the stack),
-// `entry` is replaced by code that uses the wide form and the result is true.
+// loops in simplified and closed form. If it has nothing that cannot be widened (calls of functions, arrays on the
+// stack), `entry` is replaced by code that uses the wide form and the result is true.
 bool Widen(llvm::Function* thread, llvm::Function* entry, unsigned lanes);
 
 }  // namespace wharf::device::soft

@@ -1,10 +1,15 @@
-#include "wharf/device/soft/jit/shape.h"
+#include "wharf/device/soft/widen/shape.h"
 
 #include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/DataLayout.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Operator.h>
+#include <llvm/Support/KnownBits.h>
+#include <llvm/Support/MathExtras.h>
+
+#include "wharf/device/soft/widen/thread_calls.h"
 
 namespace wharf::device::soft {
 namespace {
@@ -25,12 +30,13 @@ Shape Join(Shape a, Shape b) {
 
 }  // namespace
 
-ShapeAnalysis::ShapeAnalysis(llvm::Function& function, unsigned lane, const llvm::LoopInfo& loops,
+ShapeAnalysis::ShapeAnalysis(llvm::Function& function, Neighbours neighbours, const llvm::LoopInfo& loops,
                              const llvm::DominatorTree& tree)
-    : layout_(function.getParent()->getDataLayout()), loops_(loops), tree_(tree) {
+    : layout_(function.getParent()->getDataLayout()), neighbours_(std::move(neighbours)), loops_(loops), tree_(tree) {
   for (llvm::Argument& argument : function.args()) {
-    shapes_[&argument] = argument.getArgNo() == lane ? Affine(1) : kUniform;
+    shapes_[&argument] = argument.getArgNo() == neighbours_.lane ? Affine(1) : kUniform;
   }
+  for (const unsigned argument : neighbours_.varying) shapes_[function.getArg(argument)] = kVarying;
   // Shapes only ever move up: unknown, affine, varying.
   llvm::ReversePostOrderTraversal<llvm::Function*> order(&function);
   for (bool changed = true; changed;) {
@@ -98,12 +104,76 @@ Shape ShapeAnalysis::OfPhi(const llvm::PHINode& phi) const {
   return shape;
 }
 
+bool ShapeAnalysis::StartsAligned(const llvm::Value* value) const {
+  if (neighbours_.lanes == 1) return false;
+  if (auto* argument = llvm::dyn_cast<llvm::Argument>(value)) return argument->getArgNo() == neighbours_.lane;
+  auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+  if (instruction == nullptr || Of(value) != Affine(1)) return false;
+  if (llvm::isa<llvm::SExtInst, llvm::ZExtInst, llvm::TruncInst, llvm::FreezeInst>(instruction)) {
+    return StartsAligned(instruction->getOperand(0));
+  }
+  const unsigned opcode = instruction->getOpcode();
+  const llvm::Value *a = instruction->getOperand(0),
+                    *b = instruction->getNumOperands() > 1 ? instruction->getOperand(1) : nullptr;
+  const unsigned bits = llvm::Log2_32(neighbours_.lanes);
+  if (opcode == llvm::Instruction::Add || opcode == llvm::Instruction::Or) {
+    if (Of(a).Uniform()) std::swap(a, b);
+    return Of(b).Uniform() && llvm::computeKnownBits(b, layout_).countMinTrailingZeros() >= bits && StartsAligned(a);
+  }
+  return opcode == llvm::Instruction::And && StartsAligned(a);  // which keeps the low bits, or it were not affine
+}
+
+Shape ShapeAnalysis::OfCompare(const llvm::ICmpInst& compare) const {
+  auto* constant = llvm::dyn_cast<llvm::ConstantInt>(compare.getOperand(1));
+  if (constant == nullptr || !StartsAligned(compare.getOperand(0))) return kVarying;
+  // No multiple of `lanes` lies between two of the lanes.
+  llvm::APInt bound = constant->getValue();
+  switch (compare.getPredicate()) {
+    case llvm::CmpInst::ICMP_ULE:
+    case llvm::CmpInst::ICMP_UGT:
+    case llvm::CmpInst::ICMP_SLE:
+    case llvm::CmpInst::ICMP_SGT:
+      ++bound;
+      break;
+    case llvm::CmpInst::ICMP_EQ:
+    case llvm::CmpInst::ICMP_NE:
+      return kVarying;
+    default:
+      break;
+  }
+  return bound.countTrailingZeros() >= llvm::Log2_32(neighbours_.lanes) ? kUniform : kVarying;
+}
+
+Shape ShapeAnalysis::OfCall(const llvm::CallInst& call) const {
+  const ThreadCall kind = ThreadCallOf(call);
+  if (kind == ThreadCall::kReload) {
+    return Affine(llvm::cast<llvm::ConstantInt>(call.getArgOperand(kReloadStride))->getSExtValue());
+  }
+  if (kind == ThreadCall::kReduced) return kUniform;
+  if (!neighbours_.warp) return kVarying;
+  if (kind == ThreadCall::kActiveMask) return kUniform;
+  if (kind != ThreadCall::kVote && kind != ThreadCall::kRedux) return kVarying;
+  const Shape members = Of(call.getArgOperand(*MembersOperand(kind)));
+  return members.kind == Shape::kUnknown || members.Uniform() ? members : kVarying;
+}
+
 Shape ShapeAnalysis::OfBinary(const llvm::BinaryOperator& operation) const {
   const Shape a = Of(operation.getOperand(0)), b = Of(operation.getOperand(1));
   if (a.kind == Shape::kUnknown || b.kind == Shape::kUnknown) return {};
   if (a.Uniform() && b.Uniform()) return kUniform;
   if (a.kind == Shape::kVarying || b.kind == Shape::kVarying) return kVarying;
   auto* constant = llvm::dyn_cast<llvm::ConstantInt>(operation.getOperand(1));
+  const uint64_t low = neighbours_.lanes - 1;
+  if (constant != nullptr && constant->getBitWidth() <= 64 && StartsAligned(operation.getOperand(0))) {
+    if (operation.getOpcode() == llvm::Instruction::And) {
+      const uint64_t kept = constant->getZExtValue() & low;
+      if (kept == 0) return kUniform;
+      if (kept == low) return a;
+    }
+    const bool shift =
+        operation.getOpcode() == llvm::Instruction::LShr || operation.getOpcode() == llvm::Instruction::AShr;
+    if (shift && constant->getValue().uge(llvm::Log2_32(neighbours_.lanes))) return kUniform;
+  }
   const bool small = constant != nullptr && constant->getValue().getMinSignedBits() <= 24;
   switch (operation.getOpcode()) {
     case llvm::Instruction::Add:
@@ -143,6 +213,12 @@ Shape ShapeAnalysis::Transfer(const llvm::Instruction& instruction) const {
   if (auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(&instruction)) return OfBinary(*operation);
   if (auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction)) return OfAddress(*address);
   if (instruction.isTerminator()) return kUniform;
+  if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      call != nullptr && !llvm::isa<llvm::IntrinsicInst>(call)) {
+    return OfCall(*call);
+  }
+  // Each thread does it by itself.
+  if (instruction.isAtomic() || instruction.isVolatile()) return kVarying;
   bool uniform = true;
   for (const llvm::Value* operand : instruction.operands()) {
     if (llvm::isa<llvm::Function>(operand)) continue;
@@ -151,6 +227,7 @@ Shape ShapeAnalysis::Transfer(const llvm::Instruction& instruction) const {
   }
   if (uniform) return kUniform;
   if (llvm::isa<llvm::FreezeInst>(instruction)) return Of(instruction.getOperand(0));
+  if (auto* compare = llvm::dyn_cast<llvm::ICmpInst>(&instruction)) return OfCompare(*compare);
   switch (instruction.getOpcode()) {
     case llvm::Instruction::SExt:
     case llvm::Instruction::ZExt:

@@ -1,0 +1,242 @@
+#include "wharf/device/soft/widen/region_plan.h"
+
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+#include <algorithm>
+
+#include "wharf/device/soft/codegen/module.h"
+#include "wharf/device/soft/widen/thread_calls.h"
+
+namespace wharf::device::soft {
+namespace {
+
+using Block = llvm::BasicBlock;
+using llvm::Value;
+
+constexpr size_t kMostBarriers = 96, kMostBlocks = 3000;
+constexpr unsigned kMostRepeated = 12;  // instructions
+
+// Instructions to compute `value` anew, from arguments and constants; more than kMostRepeated if that cannot be.
+unsigned CostOf(const Value* value, unsigned depth) {
+  constexpr unsigned kNever = kMostRepeated + 1;
+  if (llvm::isa<llvm::Constant, llvm::Argument>(value)) return 0;
+  auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+  if (instruction == nullptr || depth > kMostRepeated) return kNever;
+  if (llvm::isa<llvm::AllocaInst>(instruction)) return 1;
+  if (auto* load = llvm::dyn_cast<llvm::LoadInst>(instruction)) {
+    if (!load->hasMetadata(llvm::LLVMContext::MD_invariant_load)) return kNever;
+  } else if (!llvm::isa<llvm::BinaryOperator, llvm::CastInst, llvm::GetElementPtrInst, llvm::ICmpInst, llvm::SelectInst,
+                        llvm::FreezeInst>(instruction) ||
+             instruction->isIntDivRem()) {
+    return kNever;
+  }
+  unsigned cost = 1;
+  for (const Value* operand : instruction->operands()) {
+    cost += CostOf(operand, depth + 1);
+    if (cost > kMostRepeated) return kNever;
+  }
+  return cost;
+}
+
+class Planner {
+ public:
+  Planner(llvm::Function& thread, const Dim3& block) : thread_(thread), block_(block) {}
+
+  std::optional<RegionPlan> Run() {
+    if (!FindBarriers() || !FindVariables()) return std::nullopt;
+    Split();
+    if (thread_.size() > kMostBlocks) return std::nullopt;
+    FindRegions();
+    llvm::DominatorTree tree(thread_);
+    llvm::LoopInfo loops(tree);
+    Neighbours all{.lane = kTidX, .varying = {}, .lanes = 1, .warp = false};
+    if (block_.y > 1) all.varying.push_back(kTidY);
+    if (block_.z > 1) all.varying.push_back(kTidZ);
+    const ShapeAnalysis in_block(thread_, all, loops, tree);
+    if (!KeepTogether(in_block)) return std::nullopt;
+    const ShapeAnalysis in_row(thread_, {.lane = kTidX, .varying = {}, .lanes = 1, .warp = false}, loops, tree);
+    FindKept(in_block, in_row);
+    return std::move(plan_);
+  }
+
+ private:
+  bool FindBarriers() {
+    for (Block& block : thread_) {
+      if (!llvm::isa<llvm::BranchInst, llvm::ReturnInst, llvm::UnreachableInst>(block.getTerminator())) return false;
+      for (llvm::Instruction& instruction : block) {
+        const ThreadCall call = ThreadCallOf(instruction);
+        if (call == ThreadCall::kOther) return false;
+        plan_.warp |= IsWarpOperation(call);
+        if (call != ThreadCall::kBarrier && call != ThreadCall::kReduction) continue;
+        // Of the whole block.
+        auto* id = llvm::dyn_cast<llvm::ConstantInt>(instruction.getOperand(1));
+        auto* threads = llvm::dyn_cast<llvm::ConstantInt>(instruction.getOperand(2));
+        if (id == nullptr || threads == nullptr) return false;
+        if (!threads->isZero() && threads->getZExtValue() != block_.Count()) return false;
+        calls_.push_back(llvm::cast<llvm::CallInst>(&instruction));
+      }
+    }
+    return calls_.size() <= kMostBarriers;
+  }
+
+  bool FindVariables() {
+    for (Block& block : thread_) {
+      for (llvm::Instruction& instruction : block) {
+        auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+        if (variable == nullptr) continue;
+        if (!variable->isStaticAlloca() || !StaysInside(variable)) return false;
+        plan_.variables.push_back(variable);
+      }
+    }
+    return true;
+  }
+
+  // Its address is not handed to a function.
+  static bool StaysInside(const Value* address) {
+    for (const llvm::User* user : address->users()) {
+      auto* call = llvm::dyn_cast<llvm::CallInst>(user);
+      if (call != nullptr && !llvm::isa<llvm::IntrinsicInst>(call)) return false;
+      if (llvm::isa<llvm::GetElementPtrInst>(user) && !StaysInside(user)) return false;
+    }
+    return true;
+  }
+
+  void Split() {
+    for (llvm::CallInst* call : calls_) {
+      Barrier barrier;
+      if (ThreadCallOf(*call) == ThreadCall::kReduction) {
+        barrier.reduction =
+            static_cast<uint32_t>(llvm::cast<llvm::ConstantInt>(call->getArgOperand(3))->getZExtValue());
+        barrier.predicate = new llvm::FreezeInst(call->getArgOperand(4), "vote", call);  // in the block that ends
+      }
+      barrier.before = call->getParent();
+      barrier.after = llvm::SplitBlock(barrier.before, call->getNextNode());
+      if (barrier.reduction) {
+        auto reduced = thread_.getParent()->getOrInsertFunction("wharf.reduced", call->getType());
+        barrier.result = llvm::CallInst::Create(reduced, "reduced", &*barrier.after->getFirstInsertionPt());
+        call->replaceAllUsesWith(barrier.result);
+      }
+      call->eraseFromParent();
+      plan_.barriers.push_back(barrier);
+      after_[barrier.before] = plan_.barriers.size() - 1;
+    }
+    // A block with several barriers has been split several times: the last part ends where the first did.
+    after_.clear();
+    for (size_t i = 0; i < plan_.barriers.size(); ++i) {
+      Barrier& barrier = plan_.barriers[i];
+      barrier.before = barrier.after->getSinglePredecessor();
+      after_[barrier.before] = i;
+    }
+  }
+
+  void FindRegions() {
+    AddRegion(&thread_.getEntryBlock());
+    for (const Barrier& barrier : plan_.barriers) AddRegion(barrier.after);
+  }
+
+  void AddRegion(Block* start) {
+    Region region{.start = start, .blocks = {}, .barriers = {}};
+    std::vector<Block*> open = {start};
+    while (!open.empty()) {
+      Block* block = open.back();
+      open.pop_back();
+      if (!region.blocks.insert(block).second) continue;
+      if (const auto barrier = after_.find(block); barrier != after_.end()) {
+        region.barriers.insert(barrier->second);
+      } else {
+        open.insert(open.end(), llvm::succ_begin(block), llvm::succ_end(block));
+      }
+    }
+    plan_.regions.push_back(std::move(region));
+  }
+
+  // From a branch at which threads may part they come to one barrier at most, or end.
+  bool KeepTogether(const ShapeAnalysis& shapes) {
+    for (Block& block : thread_) {
+      if (!shapes.Diverges(&block)) continue;
+      std::set<size_t> barriers;
+      bool ends = false;
+      std::set<Block*> seen;
+      std::vector<Block*> open = {&block};
+      while (!open.empty()) {
+        Block* at = open.back();
+        open.pop_back();
+        if (!seen.insert(at).second) continue;
+        if (const auto barrier = after_.find(at); barrier != after_.end()) {
+          barriers.insert(barrier->second);
+          continue;
+        }
+        ends |= llvm::isa<llvm::ReturnInst>(at->getTerminator());
+        open.insert(open.end(), llvm::succ_begin(at), llvm::succ_end(at));
+      }
+      if (barriers.size() > 1) return false;
+      plan_.ends_apart |= ends && !barriers.empty();
+    }
+    return true;
+  }
+
+  void FindKept(const ShapeAnalysis& in_block, const ShapeAnalysis& in_row) {
+    for (Block& block : thread_) {
+      for (llvm::Instruction& value : block) {
+        if (value.use_empty() || value.getType()->isVoidTy() || RegionPlan::IsRepeated(&value)) continue;
+        bool needed = false;
+        for (size_t region = 0; region < plan_.regions.size() && !needed; ++region) {
+          needed = plan_.IsNeeded(&value, region);
+        }
+        if (!needed) continue;
+        Kept kept{.value = &value};
+        const Shape row = in_row.Of(&value);
+        if (in_block.Of(&value).Uniform()) {
+          kept.keeping = Keeping::kUniform;
+        } else if (row.kind == Shape::kAffine && !value.getType()->isIntegerTy(1)) {
+          kept.keeping = Keeping::kRow;
+          kept.stride = row.stride;
+        }
+        plan_.kept.push_back(kept);
+      }
+    }
+  }
+
+  llvm::Function& thread_;
+  const Dim3 block_;
+  RegionPlan plan_;
+  std::vector<llvm::CallInst*> calls_;
+  std::map<Block*, size_t> after_;  // the barrier at a block's end
+};
+
+}  // namespace
+
+bool RegionPlan::IsRepeated(const llvm::Value* value) { return CostOf(value, 0) <= kMostRepeated; }
+
+bool RegionPlan::IsNeeded(const llvm::Instruction* value, size_t index) const {
+  const Region& region = regions[index];
+  // What can be reached without passing the value's block.
+  std::set<const Block*> without;
+  std::vector<const Block*> open;
+  if (region.start != value->getParent()) open.push_back(region.start);
+  std::set<const Block*> ends;
+  for (const size_t barrier : region.barriers) ends.insert(barriers[barrier].before);
+  while (!open.empty()) {
+    const Block* block = open.back();
+    open.pop_back();
+    if (!without.insert(block).second || ends.contains(block)) continue;
+    for (const Block* next : llvm::successors(block)) {
+      if (next != value->getParent()) open.push_back(next);
+    }
+  }
+  for (const llvm::Use& use : value->uses()) {
+    auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+    auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
+    if (without.contains(phi == nullptr ? user->getParent() : phi->getIncomingBlock(use))) return true;
+  }
+  return false;
+}
+
+std::optional<RegionPlan> PlanRegions(llvm::Function& thread, const Dim3& block) {
+  return Planner(thread, block).Run();
+}
+
+}  // namespace wharf::device::soft

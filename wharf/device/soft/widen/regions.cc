@@ -1,0 +1,614 @@
+#include "wharf/device/soft/widen/regions.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/Support/MathExtras.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/Local.h>
+#include <llvm/Transforms/Utils/SSAUpdater.h>
+#include <llvm/Transforms/Utils/ValueMapper.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "wharf/device/soft/codegen/module.h"
+#include "wharf/device/soft/widen/region_plan.h"
+#include "wharf/device/soft/widen/thread_calls.h"
+#include "wharf/device/soft/widen/widener.h"
+
+namespace wharf::device::soft {
+namespace {
+
+using Block = llvm::BasicBlock;
+using llvm::Value;
+
+// `next`, when the kernel ends.
+constexpr uint32_t kEnd = ~0u;
+// In `votes`, of a thread that takes no part in a reduction.
+constexpr uint8_t kNoVote = 2;
+
+// The parameters of a region's function after those of the thread's.
+enum Extra : unsigned {
+  kNext = kFixedArguments,  // where the barrier at which the region ended is put
+  kReduced,                 // the result of the reduction at which it began
+  kVotes,                   // of the row's threads
+  kAlive,                   // likewise: not 0 of those that have not ended
+  kFirstKept                // of each variable: the row's; of each kept value: see KeptArguments
+};
+
+// Of Keeping::kUniform: the value and where it is kept. kRow: the row's values, and by group of lanes the first ones
+// and whether the others follow from them. kThread: the row's values.
+size_t KeptArguments(Keeping keeping) { return keeping == Keeping::kUniform ? 2 : keeping == Keeping::kRow ? 3 : 1; }
+
+// Of one value in memory: vectors of bits would be packed there.
+llvm::Type* StoredType(const Kept& kept) {
+  llvm::Type* type = kept.value->getType();
+  return type->isIntegerTy(1) ? llvm::Type::getInt8Ty(type->getContext()) : type;
+}
+
+// A thread's variable in an array of all threads'.
+llvm::Type* VariableType(const llvm::AllocaInst& variable) {
+  const llvm::DataLayout& layout = variable.getModule()->getDataLayout();
+  const uint64_t bytes = variable.getAllocationSize(layout)->getFixedValue();
+  return llvm::ArrayType::get(llvm::Type::getInt8Ty(variable.getContext()),
+                              llvm::alignTo(std::max<uint64_t>(bytes, 1), variable.getAlign()));
+}
+
+// Makes the function of one region, for one thread.
+class RegionMaker {
+ public:
+  RegionMaker(llvm::Function& thread, const RegionPlan& plan, llvm::FunctionType* type, unsigned lanes)
+      : thread_(thread), plan_(plan), type_(type), lanes_(lanes), b_(thread.getContext()) {
+    unsigned argument = kFirstKept;
+    for (size_t i = 0; i < plan.variables.size(); ++i) variable_arguments_.push_back(argument++);
+    for (const Kept& kept : plan.kept) {
+      kept_arguments_.push_back(argument);
+      argument += static_cast<unsigned>(KeptArguments(kept.keeping));
+    }
+  }
+
+  llvm::Function* Make(size_t index) {
+    region_ = &plan_.regions[index];
+    function_ = llvm::Function::Create(type_, llvm::GlobalValue::InternalLinkage, "region", thread_.getParent());
+    // Not the attributes of parameters: of these there are more.
+    function_->setAttributes(
+        llvm::AttributeList::get(thread_.getContext(), thread_.getAttributes().getFnAttrs(), llvm::AttributeSet(), {}));
+    for (unsigned i = 0; i < kFixedArguments; ++i) {
+      function_->addParamAttrs(i, llvm::AttrBuilder(thread_.getContext(), thread_.getAttributes().getParamAttrs(i)));
+    }
+    function_->removeFnAttr(llvm::Attribute::AlwaysInline);
+    map_.clear();
+    for (unsigned i = 0; i < kFixedArguments; ++i) map_[thread_.getArg(i)] = function_->getArg(i);
+    entry_ = Block::Create(thread_.getContext(), "entry", function_);
+    end_ = Block::Create(thread_.getContext(), "end", function_);
+    b_.SetInsertPoint(end_);
+    b_.CreateRetVoid();
+    b_.SetInsertPoint(entry_);
+    CloneBlocks();
+    Begin(index);
+    EmitVariables();
+    EmitEnds();
+    for (size_t i = 0; i < plan_.kept.size(); ++i) Connect(index, i);
+    RepeatOthers(index);
+    return function_;
+  }
+
+ private:
+  void CloneBlocks() {
+    std::vector<Block*> clones;
+    for (Block& block : thread_) {
+      if (!region_->blocks.contains(&block)) continue;
+      Block* clone = llvm::CloneBasicBlock(&block, map_, "", function_);
+      map_[&block] = clone;
+      clones.push_back(clone);
+    }
+    for (Block* clone : clones) {
+      for (llvm::Instruction& instruction : llvm::make_early_inc_range(*clone)) {
+        if (instruction.isLifetimeStartOrEnd()) {
+          instruction.eraseFromParent();
+          continue;
+        }
+        if (auto* phi = llvm::dyn_cast<llvm::PHINode>(&instruction)) RemoveOutside(*phi);
+        if (instruction.isTerminator() && EndsAtBarrier(clone)) continue;
+        llvm::RemapInstruction(&instruction, map_, llvm::RF_NoModuleLevelChanges | llvm::RF_IgnoreMissingLocals);
+      }
+    }
+  }
+
+  bool EndsAtBarrier(const Block* clone) const {
+    return std::any_of(region_->barriers.begin(), region_->barriers.end(),
+                       [&](size_t barrier) { return map_.lookup(plan_.barriers[barrier].before) == clone; });
+  }
+
+  // Ways into a block that this region does not go. Barriers' ways on are none of its.
+  void RemoveOutside(llvm::PHINode& phi) const {
+    for (unsigned i = phi.getNumIncomingValues(); i-- > 0;) {
+      Block* from = phi.getIncomingBlock(i);
+      if (!region_->blocks.contains(from)) phi.removeIncomingValue(i, /*DeletePHIIfEmpty=*/false);
+    }
+  }
+
+  // Variables of a thread lie in the block's memory.
+  void EmitVariables() {
+    for (size_t i = 0; i < plan_.variables.size(); ++i) {
+      llvm::AllocaInst* variable = plan_.variables[i];
+      Value* address = b_.CreateGEP(VariableType(*variable), function_->getArg(variable_arguments_[i]), X());
+      if (auto* clone = llvm::cast_or_null<llvm::Instruction>(map_.lookup(variable))) {
+        clone->replaceAllUsesWith(address);
+        clone->eraseFromParent();
+      }
+      variable->replaceUsesWithIf(address, [&](const llvm::Use& use) {
+        return llvm::cast<llvm::Instruction>(use.getUser())->getFunction() == function_;
+      });
+      repeated_[variable] = address;
+    }
+  }
+
+  Value* X() { return function_->getArg(kTidX); }
+
+  void EmitEnds() {
+    for (const size_t index : region_->barriers) {
+      const Barrier& barrier = plan_.barriers[index];
+      llvm::Instruction* last = llvm::cast<Block>(map_[barrier.before])->getTerminator();
+      llvm::IRBuilder<> b(last);
+      if (barrier.reduction) {
+        Value* predicate = map_.lookup(barrier.predicate);
+        Value* vote = b.CreateZExt(b.CreateICmpNE(predicate, b.getInt32(0)), b.getInt8Ty());
+        b.CreateStore(vote, b.CreateGEP(b.getInt8Ty(), function_->getArg(kVotes), X()));
+      }
+      b.CreateStore(b.getInt32(static_cast<uint32_t>(index)), function_->getArg(kNext));
+      b.CreateBr(end_);
+      last->eraseFromParent();
+    }
+    for (Block& block : *function_) {
+      auto* end = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator());
+      if (end == nullptr || &block == end_) continue;
+      llvm::IRBuilder<> b(end);
+      if (plan_.ends_apart) b.CreateStore(b.getInt8(0), b.CreateGEP(b.getInt8Ty(), function_->getArg(kAlive), X()));
+      b.CreateBr(end_);
+      end->eraseFromParent();
+    }
+  }
+
+  // The value as it was kept, at the region's start.
+  Value* Reload(size_t index) {
+    const Kept& kept = plan_.kept[index];
+    llvm::Type* type = kept.value->getType();
+    const unsigned argument = kept_arguments_[index];
+    if (kept.keeping == Keeping::kUniform) return function_->getArg(argument);
+    if (kept.keeping == Keeping::kThread) {
+      llvm::Type* stored = StoredType(kept);
+      Value* value = b_.CreateLoad(stored, b_.CreateGEP(stored, function_->getArg(argument), X()));
+      return stored == type ? value : b_.CreateTrunc(value, type);
+    }
+    return b_.CreateCall(Marker("wharf.reload.", type, type, {}, b_.getInt64Ty()),
+                         {function_->getArg(argument), function_->getArg(argument + 1), function_->getArg(argument + 2),
+                          X(), b_.getInt64(static_cast<uint64_t>(kept.stride))});
+  }
+
+  void Keep(size_t index, llvm::Instruction* value) {
+    const Kept& kept = plan_.kept[index];
+    llvm::Type* type = kept.value->getType();
+    const unsigned argument = kept_arguments_[index];
+    Block* block = value->getParent();
+    llvm::IRBuilder<> b(
+        block, llvm::isa<llvm::PHINode>(value) ? block->getFirstInsertionPt() : std::next(value->getIterator()));
+    if (kept.keeping == Keeping::kUniform) {
+      b.CreateStore(value, function_->getArg(argument + 1));
+    } else if (kept.keeping == Keeping::kThread) {
+      llvm::Type* stored = StoredType(kept);
+      b.CreateStore(stored == type ? static_cast<Value*>(value) : b.CreateZExt(value, stored),
+                    b.CreateGEP(stored, function_->getArg(argument), X()));
+    } else {
+      b.CreateCall(Marker("wharf.keep.", type, b.getVoidTy(), type, b.getInt64Ty()),
+                   {value, function_->getArg(argument), function_->getArg(argument + 1),
+                    function_->getArg(argument + 2), X(), b.getInt64(static_cast<uint64_t>(kept.stride))});
+    }
+  }
+
+  llvm::FunctionCallee Marker(const std::string& prefix, llvm::Type* type, llvm::Type* result, llvm::Type* first,
+                              llvm::Type* stride) {
+    std::string name = prefix;
+    llvm::raw_string_ostream stream(name);
+    type->print(stream);
+    std::vector<llvm::Type*> arguments;
+    if (first != nullptr) arguments.push_back(first);
+    arguments.insert(arguments.end(), {b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy(), b_.getInt32Ty(), stride});
+    return thread_.getParent()->getOrInsertFunction(stream.str(), llvm::FunctionType::get(result, arguments, false));
+  }
+
+  void Connect(size_t region, size_t index) {
+    llvm::Instruction* value = plan_.kept[index].value;
+    auto* clone = llvm::cast_or_null<llvm::Instruction>(map_.lookup(value));
+    if (plan_.IsNeeded(value, region)) Join(value, clone, Reload(index));
+    if (clone != nullptr) Keep(index, clone);
+  }
+
+  // Uses of `value` in the region see `at_start` or, where it is computed anew, `clone`.
+  void Join(llvm::Instruction* value, llvm::Instruction* clone, Value* at_start) {
+    std::vector<llvm::Use*> uses;
+    for (llvm::Use& use : (clone != nullptr ? clone : value)->uses()) {
+      auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+      if (user->getFunction() == function_) uses.push_back(&use);
+    }
+    llvm::SSAUpdater updater;
+    updater.Initialize(value->getType(), "kept");
+    updater.AddAvailableValue(entry_, at_start);
+    if (clone != nullptr) updater.AddAvailableValue(clone->getParent(), clone);
+    for (llvm::Use* use : uses) {
+      auto* user = llvm::cast<llvm::Instruction>(use->getUser());
+      if (clone == nullptr) {
+        use->set(at_start);
+      } else if (llvm::isa<llvm::PHINode>(user) || user->getParent() != clone->getParent()) {
+        updater.RewriteUse(*use);
+      }
+    }
+  }
+
+  // Values that are computed anew in each region.
+  void RepeatOthers(size_t region) {
+    std::vector<llvm::Instruction*> needed;
+    for (llvm::Instruction& value : llvm::instructions(thread_)) {
+      if (llvm::isa<llvm::AllocaInst>(value) || !RegionPlan::IsRepeated(&value) || value.getType()->isVoidTy())
+        continue;
+      if (plan_.IsNeeded(&value, region)) needed.push_back(&value);
+    }
+    for (llvm::Instruction* value : needed) {
+      auto* clone = llvm::cast_or_null<llvm::Instruction>(map_.lookup(value));
+      Join(value, clone, Repeat(value));
+    }
+    repeated_.clear();
+  }
+
+  Value* Repeat(Value* value) {
+    if (auto* argument = llvm::dyn_cast<llvm::Argument>(value)) return function_->getArg(argument->getArgNo());
+    auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+    if (instruction == nullptr) return value;
+    if (auto found = repeated_.find(value); found != repeated_.end()) return found->second;
+    llvm::Instruction* copy = instruction->clone();
+    for (llvm::Use& use : copy->operands()) use.set(Repeat(use.get()));
+    b_.Insert(copy);
+    return repeated_[value] = copy;
+  }
+
+  void Begin(size_t index) {
+    Value* start = map_[region_->start];
+    if (index > 0 && plan_.barriers[index - 1].reduction) {
+      Value* reduced = map_[plan_.barriers[index - 1].result];
+      llvm::IRBuilder<> b(llvm::cast<llvm::Instruction>(reduced)->getNextNode());
+      auto* load = b.CreateLoad(b_.getInt32Ty(), function_->getArg(kReduced));
+      reduced->replaceAllUsesWith(load);
+      llvm::cast<llvm::Instruction>(reduced)->eraseFromParent();
+      map_[plan_.barriers[index - 1].result] = load;
+    }
+    llvm::Instruction* last = nullptr;
+    if (index == 0 || !plan_.ends_apart) {
+      last = b_.CreateBr(llvm::cast<Block>(start));
+    } else {
+      Value* alive = b_.CreateLoad(b_.getInt8Ty(), b_.CreateGEP(b_.getInt8Ty(), function_->getArg(kAlive), X()));
+      last = b_.CreateCondBr(b_.CreateICmpNE(alive, b_.getInt8(0)), llvm::cast<Block>(start), end_);
+    }
+    b_.SetInsertPoint(last);
+  }
+
+  llvm::Function& thread_;
+  const RegionPlan& plan_;
+  llvm::FunctionType* const type_;
+  const unsigned lanes_;
+  llvm::IRBuilder<> b_;
+  std::vector<unsigned> variable_arguments_, kept_arguments_;
+  const Region* region_ = nullptr;
+  llvm::Function* function_ = nullptr;
+  Block *entry_ = nullptr, *end_ = nullptr;
+  llvm::ValueToValueMapTy map_;
+  std::map<Value*, Value*> repeated_;
+};
+
+// A region for one thread after the other: what is kept is where wide code finds it.
+bool LowerMarkers(llvm::Function* function, unsigned lanes) {
+  std::vector<llvm::CallInst*> calls;
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    const ThreadCall call = ThreadCallOf(instruction);
+    if (IsWarpOperation(call)) return false;
+    if (call != ThreadCall::kNone) calls.push_back(llvm::cast<llvm::CallInst>(&instruction));
+  }
+  for (llvm::CallInst* call : calls) {
+    llvm::IRBuilder<> b(call);
+    const bool keep = ThreadCallOf(*call) == ThreadCall::kKeep;
+    llvm::Type* type = keep ? call->getArgOperand(0)->getType() : call->getType();
+    const unsigned arrays = keep ? 1 : 0;
+    Value* x = call->getArgOperand(arrays + 3);
+    Value* values = b.CreateGEP(type, call->getArgOperand(arrays), x);
+    if (keep) {
+      Value* group = b.CreateLShr(x, llvm::Log2_32(lanes));
+      b.CreateStore(call->getArgOperand(0), values);
+      b.CreateStore(call->getArgOperand(0), b.CreateGEP(type, call->getArgOperand(arrays + 1), group));
+      b.CreateStore(b.getInt8(0), b.CreateGEP(b.getInt8Ty(), call->getArgOperand(arrays + 2), group));
+    } else {
+      call->replaceAllUsesWith(b.CreateLoad(type, values));
+    }
+    call->eraseFromParent();
+  }
+  return true;
+}
+
+struct RegionCode {
+  llvm::Function* function = nullptr;
+  unsigned lanes = 1;  // 1: for one thread
+};
+
+// Makes the kernel's entry: the regions one after the other, each for all threads of the block.
+class EntryMaker {
+ public:
+  EntryMaker(llvm::Function* entry, const RegionPlan& plan, const Dim3& block, std::vector<RegionCode> regions,
+             unsigned lanes)
+      : entry_(entry),
+        plan_(plan),
+        block_(block),
+        regions_(std::move(regions)),
+        lanes_(lanes),
+        b_(entry->getContext()),
+        slots_(entry->getContext()) {}
+
+  void Make() {
+    entry_->deleteBody();
+    entry_->setLinkage(llvm::GlobalValue::ExternalLinkage);
+    auto* start = NewBlock("entry");
+    slots_.SetInsertPoint(start);
+    for (size_t i = 0; i < regions_.size(); ++i) starts_.push_back(NewBlock("region"));
+    slots_.SetInsertPoint(slots_.CreateBr(starts_[0]));
+    end_ = NewBlock("end");
+    MakeSlots();
+    for (size_t i = 0; i < regions_.size(); ++i) EmitRegion(i);
+    b_.SetInsertPoint(end_);
+    b_.CreateRetVoid();
+  }
+
+ private:
+  Block* NewBlock(const char* name) { return Block::Create(entry_->getContext(), name, entry_); }
+  uint64_t Threads() const { return block_.Count(); }
+  uint64_t GroupsInRow() const { return (block_.x + lanes_ - 1) / lanes_; }
+  uint64_t Rows() const { return uint64_t{block_.y} * block_.z; }
+
+  llvm::AllocaInst* Array(llvm::Type* type, uint64_t count) {
+    auto* array = slots_.CreateAlloca(llvm::ArrayType::get(type, count));
+    array->setAlignment(llvm::Align(64));
+    return array;
+  }
+  // Fills `count` elements of a byte.
+  void Fill(llvm::IRBuilder<>& b, Value* bytes, uint8_t with) {
+    b.CreateMemSet(bytes, b.getInt8(with), Threads(), llvm::Align(64));
+  }
+
+  struct KeptSlots {
+    Value *values = nullptr, *firsts = nullptr, *exacts = nullptr;
+  };
+
+  void MakeSlots() {
+    next_ = slots_.CreateAlloca(b_.getInt32Ty());
+    reduced_ = slots_.CreateAlloca(b_.getInt32Ty());
+    slots_.CreateStore(b_.getInt32(0), reduced_);
+    votes_ = Array(b_.getInt8Ty(), Threads());
+    alive_ = Array(b_.getInt8Ty(), Threads());
+    if (plan_.ends_apart) Fill(slots_, alive_, 1);
+    for (const llvm::AllocaInst* variable : plan_.variables) {
+      variables_.push_back(Array(VariableType(*variable), Threads()));
+    }
+    for (const Kept& kept : plan_.kept) {
+      llvm::Type* type = kept.keeping == Keeping::kUniform ? kept.value->getType() : StoredType(kept);
+      KeptSlots slots;
+      if (kept.keeping == Keeping::kUniform) {
+        slots.values = slots_.CreateAlloca(type);
+        slots_.CreateStore(llvm::Constant::getNullValue(type), slots.values);
+      } else {
+        slots.values = Array(type, Threads());
+      }
+      if (kept.keeping == Keeping::kRow) {
+        slots.firsts = Array(type, GroupsInRow() * Rows());
+        slots.exacts = Array(b_.getInt8Ty(), GroupsInRow() * Rows());
+      }
+      kept_.push_back(slots);
+    }
+  }
+
+  void EmitRegion(size_t index) {
+    b_.SetInsertPoint(starts_[index]);
+    b_.CreateStore(b_.getInt32(kEnd), next_);
+    const auto& barriers = plan_.regions[index].barriers;
+    const bool votes = std::any_of(barriers.begin(), barriers.end(),
+                                   [&](size_t barrier) { return plan_.barriers[barrier].reduction.has_value(); });
+    if (votes) Fill(b_, votes_, kNoVote);
+    std::vector<Value*> uniform;
+    for (size_t i = 0; i < kept_.size(); ++i) {
+      const bool one = plan_.kept[i].keeping == Keeping::kUniform;
+      uniform.push_back(one ? b_.CreateLoad(plan_.kept[i].value->getType(), kept_[i].values) : nullptr);
+    }
+    Loop(block_.z, 1, [&](Value* z) { Loop(block_.y, 1, [&](Value* y) { EmitRow(regions_[index], uniform, y, z); }); });
+    EmitNext(barriers);
+  }
+
+  // for index = 0; index < extent; index += step: body(index).
+  template <typename Body>
+  void Loop(uint32_t extent, unsigned step, const Body& body) {
+    if (extent <= step) return body(b_.getInt32(0));
+    Block* from = b_.GetInsertBlock();
+    Block* loop = NewBlock("loop");
+    b_.CreateBr(loop);
+    b_.SetInsertPoint(loop);
+    llvm::PHINode* index = b_.CreatePHI(b_.getInt32Ty(), 2);
+    index->addIncoming(b_.getInt32(0), from);
+    body(index);
+    Value* next = b_.CreateAdd(index, b_.getInt32(step), "next", true, true);
+    index->addIncoming(next, b_.GetInsertBlock());
+    Block* done = NewBlock("done");
+    b_.CreateCondBr(b_.CreateICmpULT(next, b_.getInt32(extent)), loop, done);
+    b_.SetInsertPoint(done);
+  }
+
+  void EmitRow(const RegionCode& code, const std::vector<Value*>& uniform, Value* y, Value* z) {
+    Value* row = b_.CreateAdd(y, b_.CreateMul(z, b_.getInt32(block_.y)), "row", true, true);
+    const auto of_row = [&](Value* array, llvm::Type* type, uint64_t in_row) {
+      return b_.CreateGEP(type, array, b_.CreateMul(row, b_.getInt32(static_cast<uint32_t>(in_row)), "", true, true));
+    };
+    llvm::Type* byte = b_.getInt8Ty();
+    Value* none = llvm::ConstantPointerNull::get(b_.getPtrTy());
+    std::vector<Value*> arguments = {entry_->getArg(0),
+                                     nullptr,
+                                     y,
+                                     z,
+                                     none,
+                                     next_,
+                                     reduced_,
+                                     of_row(votes_, byte, block_.x),
+                                     of_row(alive_, byte, block_.x)};
+    for (size_t i = 0; i < variables_.size(); ++i) {
+      arguments.push_back(of_row(variables_[i], VariableType(*plan_.variables[i]), block_.x));
+    }
+    for (size_t i = 0; i < kept_.size(); ++i) {
+      const KeptSlots& slots = kept_[i];
+      llvm::Type* type = plan_.kept[i].value->getType();
+      if (plan_.kept[i].keeping == Keeping::kUniform) {
+        arguments.insert(arguments.end(), {uniform[i], slots.values});
+        continue;
+      }
+      arguments.push_back(of_row(slots.values, StoredType(plan_.kept[i]), block_.x));
+      if (plan_.kept[i].keeping == Keeping::kRow) {
+        arguments.push_back(of_row(slots.firsts, type, GroupsInRow()));
+        arguments.push_back(of_row(slots.exacts, byte, GroupsInRow()));
+      }
+    }
+    if (code.lanes > 1) arguments.push_back(b_.getInt32(block_.x));
+    Loop(block_.x, code.lanes, [&](Value* x) {
+      arguments[kTidX] = x;
+      b_.CreateCall(code.function, arguments);
+    });
+  }
+
+  void EmitNext(const std::set<size_t>& barriers) {
+    if (barriers.empty()) {
+      b_.CreateBr(end_);
+      return;
+    }
+    auto* choose = b_.CreateSwitch(b_.CreateLoad(b_.getInt32Ty(), next_), end_);
+    for (const size_t barrier : barriers) {
+      Block* start = starts_[barrier + 1];
+      if (plan_.barriers[barrier].reduction) {
+        Block* reduce = NewBlock("reduce");
+        b_.SetInsertPoint(reduce);
+        Reduce(static_cast<ReduceOp>(*plan_.barriers[barrier].reduction));
+        b_.CreateBr(start);
+        start = reduce;
+      }
+      choose->addCase(b_.getInt32(static_cast<uint32_t>(barrier)), start);
+    }
+  }
+
+  // The votes of all threads into `reduced_`.
+  void Reduce(ReduceOp op) {
+    llvm::Type* byte = b_.getInt8Ty();
+    auto* yes = slots_.CreateAlloca(b_.getInt32Ty());
+    auto* no = slots_.CreateAlloca(b_.getInt32Ty());
+    for (auto* count : {yes, no}) b_.CreateStore(b_.getInt32(0), count);
+    Loop(static_cast<uint32_t>(Threads()), 1, [&](Value* thread) {
+      Value* vote = b_.CreateLoad(byte, b_.CreateGEP(byte, votes_, thread));
+      const auto count = [&](llvm::AllocaInst* to, uint8_t value) {
+        Value* one = b_.CreateZExt(b_.CreateICmpEQ(vote, b_.getInt8(value)), b_.getInt32Ty());
+        b_.CreateStore(b_.CreateAdd(b_.CreateLoad(b_.getInt32Ty(), to), one), to);
+      };
+      count(yes, 1);
+      count(no, 0);
+    });
+    Value* all = b_.CreateICmpEQ(b_.CreateLoad(b_.getInt32Ty(), no), b_.getInt32(0));
+    Value* sum = b_.CreateLoad(b_.getInt32Ty(), yes);
+    Value* any = b_.CreateICmpNE(sum, b_.getInt32(0));
+    if (op != ReduceOp::kPopc) sum = b_.CreateZExt(op == ReduceOp::kAnd ? all : any, b_.getInt32Ty());
+    b_.CreateStore(sum, reduced_);
+  }
+
+  llvm::Function* const entry_;
+  const RegionPlan& plan_;
+  const Dim3 block_;
+  const std::vector<RegionCode> regions_;
+  const unsigned lanes_;
+  llvm::IRBuilder<> b_, slots_;
+  std::vector<Block*> starts_;
+  Block* end_ = nullptr;
+  llvm::AllocaInst *next_ = nullptr, *reduced_ = nullptr, *votes_ = nullptr, *alive_ = nullptr;
+  std::vector<llvm::AllocaInst*> variables_;
+  std::vector<KeptSlots> kept_;
+};
+
+llvm::FunctionType* RegionType(const llvm::Function& thread, const RegionPlan& plan) {
+  llvm::LLVMContext& context = thread.getContext();
+  llvm::Type* pointer = llvm::PointerType::getUnqual(context);
+  std::vector<llvm::Type*> types(thread.getFunctionType()->params().take_front(kFixedArguments));
+  types.resize(kFirstKept + plan.variables.size(), pointer);
+  for (const Kept& kept : plan.kept) {
+    if (kept.keeping == Keeping::kUniform) types.push_back(kept.value->getType());
+    types.resize(types.size() + KeptArguments(kept.keeping) - (kept.keeping == Keeping::kUniform ? 1 : 0), pointer);
+  }
+  return llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false);
+}
+
+// Groups of a warp must be warps; others are as wide as a row gives work for.
+std::optional<unsigned> LanesFor(const RegionPlan& plan, const RegionOptions& options) {
+  const Dim3& block = options.block;
+  if (plan.warp) {
+    if (block.x % kWarpSize != 0 && block.y * block.z != 1) return std::nullopt;
+    return kWarpSize;
+  }
+  unsigned lanes = options.lanes;
+  while (lanes > 4 && lanes / 2 >= block.x) lanes /= 2;
+  return lanes;
+}
+
+// In the lanes of vectors or, where that cannot be, for one thread; null if neither is right.
+RegionCode MakeCode(llvm::Function* region, const RegionPlan& plan, const RegionOptions& options, unsigned lanes) {
+  constexpr uint32_t kLeastExtent = 4;
+  options.tidy(region);
+  llvm::DominatorTree tree(*region);
+  llvm::LoopInfo loops(tree);
+  const WideForm form{.lanes = lanes, .all_exist = options.block.x % lanes == 0, .warp = plan.warp};
+  if (options.block.x >= kLeastExtent || plan.warp) {
+    const ShapeAnalysis shapes(*region, GroupOf(form), loops, tree);
+    if (llvm::Function* wide = MakeWide(*region, form, loops, tree, shapes)) return {wide, lanes};
+  }
+  if (!LowerMarkers(region, lanes)) return {};
+  region->addFnAttr(llvm::Attribute::AlwaysInline);
+  return {region, 1};
+}
+
+bool OthersSynchronize(const llvm::Function* thread) {
+  for (const llvm::Function& function : *thread->getParent()) {
+    if (&function == thread) continue;
+    for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (ThreadCallOf(instruction) != ThreadCall::kNone) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool SplitIntoRegions(llvm::Function* thread, llvm::Function* entry, const RegionOptions& options) {
+  if (OthersSynchronize(thread)) return false;
+  const std::optional<RegionPlan> plan = PlanRegions(*thread, options.block);
+  if (!plan) return false;
+  const std::optional<unsigned> lanes = LanesFor(*plan, options);
+  if (!lanes) return false;
+  RegionMaker maker(*thread, *plan, RegionType(*thread, *plan), *lanes);
+  std::vector<RegionCode> codes;
+  for (size_t i = 0; i < plan->regions.size(); ++i) {
+    llvm::Function* region = maker.Make(i);
+    const RegionCode code = MakeCode(region, *plan, options, *lanes);
+    if (code.function == nullptr) return false;
+    if (code.function != region) region->eraseFromParent();
+    codes.push_back(code);
+  }
+  EntryMaker(entry, *plan, options.block, std::move(codes), *lanes).Make();
+  thread->eraseFromParent();
+  return true;
+}
+
+}  // namespace wharf::device::soft

@@ -1,0 +1,248 @@
+// Instructions and accesses to memory, for a group of threads.
+#include <llvm/Analysis/VectorUtils.h>
+#include <llvm/Support/MathExtras.h>
+
+#include "wharf/device/soft/widen/widener_impl.h"
+
+namespace wharf::device::soft {
+
+using llvm::Value;
+
+void Widener::EmitInstruction(llvm::Instruction& instruction) {
+  const ThreadCall call = ThreadCallOf(instruction);
+  if (call == ThreadCall::kKeep) return EmitKeep(llvm::cast<llvm::CallInst>(instruction));
+  if (call == ThreadCall::kReload) return EmitReload(llvm::cast<llvm::CallInst>(instruction));
+  if (IsWarpOperation(call)) {
+    failed_ |= !EmitWarpOperation(llvm::cast<llvm::CallInst>(instruction), call);
+    return;
+  }
+  if (llvm::isa<llvm::FenceInst>(instruction)) {
+    b_.Insert(instruction.clone());
+    return;
+  }
+  if (IsForEachLane(instruction)) return EmitForEachLane(instruction);
+  if (auto* extract = llvm::dyn_cast<llvm::ExtractValueInst>(&instruction)) return EmitExtract(*extract);
+  if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) return EmitStore(*store);
+  const Shape shape = shapes_.Of(&instruction);
+  if (shape.Uniform()) return Define(&instruction, {CloneScalar(instruction), b_.getTrue(), nullptr});
+  if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return EmitLoad(*load);
+  Wide wide;
+  wide.vector = EmitVector(instruction);
+  if (shape.Strided()) {
+    wide.scalar = CloneScalar(instruction);
+    wide.exact = EmitExact(instruction);
+  }
+  Define(&instruction, wide);
+}
+
+Value* Widener::CloneScalar(const llvm::Instruction& instruction) {
+  // Of what is uniform because the lanes differ too little: the first lane's.
+  llvm::Instruction* clone = instruction.clone();
+  for (llvm::Use& use : clone->operands()) {
+    if (llvm::isa<llvm::Function>(use.get())) continue;
+    const Wide wide = Get(use.get());
+    use.set(wide.scalar != nullptr ? wide.scalar : b_.CreateExtractElement(wide.vector, uint64_t{0}));
+  }
+  clone->dropPoisonGeneratingFlags();  // the first lane may be of a thread that is not here
+  return b_.Insert(clone);
+}
+
+// No wrapping between the first and the last lane of what an extension widens.
+Value* Widener::EmitExact(const llvm::Instruction& instruction) {
+  Value* exact = b_.getTrue();
+  for (Value* operand : instruction.operands()) {
+    if (!llvm::isa<llvm::Function>(operand)) exact = b_.CreateAnd(exact, Exact(operand));
+  }
+  if (!llvm::isa<llvm::SExtInst, llvm::ZExtInst>(instruction)) return exact;
+  const bool sign = llvm::isa<llvm::SExtInst>(instruction);
+  const Interior* interior = form_.interior;
+  if (interior != nullptr && interior->steady.contains({instruction.getOperand(0), sign})) return exact;
+  const int64_t span = shapes_.Of(instruction.getOperand(0)).stride * static_cast<int64_t>(lanes_ - 1);
+  return b_.CreateAnd(exact, StaysInType(b_, Scalar(instruction.getOperand(0)), span, sign));
+}
+
+Value* Widener::EmitVector(llvm::Instruction& i) {
+  if (auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(&i)) {
+    Value* divisor = Vector(i.getOperand(1));
+    // What a thread that is not here divides by may be zero.
+    if (i.isIntDivRem()) divisor = b_.CreateSelect(mask_, divisor, llvm::ConstantInt::get(divisor->getType(), 1));
+    return b_.CreateBinOp(operation->getOpcode(), Vector(i.getOperand(0)), divisor);
+  }
+  if (auto* cast = llvm::dyn_cast<llvm::CastInst>(&i)) {
+    return b_.CreateCast(cast->getOpcode(), Vector(i.getOperand(0)), WideType(i.getType()));
+  }
+  if (auto* compare = llvm::dyn_cast<llvm::CmpInst>(&i)) {
+    return b_.CreateCmp(compare->getPredicate(), Vector(i.getOperand(0)), Vector(i.getOperand(1)));
+  }
+  if (llvm::isa<llvm::SelectInst>(i)) {
+    return b_.CreateSelect(Vector(i.getOperand(0)), Vector(i.getOperand(1)), Vector(i.getOperand(2)));
+  }
+  if (auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(&i)) {
+    std::vector<Value*> indices;
+    for (Value* index : address->indices()) {
+      indices.push_back(llvm::isa<llvm::Constant>(index) ? index : Vector(index));
+    }
+    Value* base = address->getPointerOperand();
+    base = shapes_.Of(base).Uniform() ? Scalar(base) : Vector(base);
+    return b_.CreateGEP(address->getSourceElementType(), base, indices);
+  }
+  if (llvm::isa<llvm::FreezeInst>(i)) return b_.CreateFreeze(Vector(i.getOperand(0)));
+  if (i.getOpcode() == llvm::Instruction::FNeg) return b_.CreateFNeg(Vector(i.getOperand(0)));
+  return EmitIntrinsic(llvm::cast<llvm::IntrinsicInst>(i));
+}
+
+Value* Widener::EmitIntrinsic(llvm::IntrinsicInst& call) {
+  const llvm::Intrinsic::ID id = call.getIntrinsicID();
+  std::vector<llvm::Type*> types = {WideType(call.getType())};
+  std::vector<Value*> arguments;
+  for (unsigned a = 0; a < call.arg_size(); ++a) {
+    Value* argument = call.getArgOperand(a);
+    arguments.push_back(llvm::isVectorIntrinsicWithScalarOpAtArg(id, a) ? Scalar(argument) : Vector(argument));
+    if (llvm::isVectorIntrinsicWithOverloadTypeAtArg(id, static_cast<int>(a))) {
+      types.push_back(arguments.back()->getType());
+    }
+  }
+  return b_.CreateCall(llvm::Intrinsic::getDeclaration(wide_.getParent(), id, types), arguments);
+}
+
+// for each lane of the mask, lowest first: the instruction, on that lane's operands.
+void Widener::EmitForEachLane(llvm::Instruction& instruction) {
+  std::vector<Wide> operands;
+  for (Value* operand : instruction.operands()) {
+    const bool fixed = llvm::isa<llvm::Function>(operand) || llvm::isa<llvm::Constant>(operand);
+    operands.push_back(fixed ? Wide{operand, nullptr, nullptr} : Get(operand));
+  }
+  const bool swap = llvm::isa<llvm::AtomicCmpXchgInst>(instruction);
+  llvm::Type* type = swap ? instruction.getOperand(1)->getType() : instruction.getType();
+  llvm::AllocaInst* results = type->isVoidTy() ? nullptr : swap ? Slot(WideType(type)) : SlotsOf(&instruction).vector;
+  if (swap) swapped_[&instruction] = Slot(mask_type_);
+  Value* all = Bits(mask_);
+  Block* before = b_.GetInsertBlock();
+  auto *loop = NewBlock("lane"), *done = NewBlock("lanes");
+  b_.CreateBr(loop);
+  b_.SetInsertPoint(loop);
+  llvm::PHINode* left = b_.CreatePHI(all->getType(), 2);
+  left->addIncoming(all, before);
+  Value* lane = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, left, b_.getFalse());
+  lane = b_.CreateAnd(b_.CreateZExtOrTrunc(lane, b_.getInt32Ty()), b_.getInt32(lanes_ - 1));
+  llvm::Instruction* clone = instruction.clone();
+  for (unsigned i = 0; i < operands.size(); ++i) {
+    const Wide& wide = operands[i];
+    clone->setOperand(i, wide.vector != nullptr ? b_.CreateExtractElement(wide.vector, lane) : wide.scalar);
+  }
+  b_.Insert(clone);
+  const auto put = [&](llvm::AllocaInst* slot, Value* value) {
+    b_.CreateStore(b_.CreateInsertElement(Load(slot), value, lane), slot);
+  };
+  if (swap) {
+    put(results, b_.CreateExtractValue(clone, 0));
+    put(swapped_[&instruction], b_.CreateExtractValue(clone, 1));
+  } else if (results != nullptr) {
+    put(results, clone);
+  }
+  Value* rest = b_.CreateAnd(left, b_.CreateSub(left, llvm::ConstantInt::get(left->getType(), 1)));
+  left->addIncoming(rest, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpNE(rest, llvm::ConstantInt::get(left->getType(), 0)), loop, done);
+  b_.SetInsertPoint(done);
+  if (swap) slot_map_[&instruction].vector = results;
+}
+
+// Of a compare-and-swap: the old value, or whether it did.
+void Widener::EmitExtract(llvm::ExtractValueInst& extract) {
+  auto* swap = llvm::cast<llvm::Instruction>(extract.getAggregateOperand());
+  Value* vector = Load(extract.getIndices()[0] == 0 ? slot_map_.at(swap).vector : swapped_.at(swap));
+  Define(&extract, {nullptr, nullptr, vector});
+}
+
+// Calls `access(true)` where the lanes' addresses follow each other and `access(false)` where they need not.
+void Widener::EmitAccess(Value* address, llvm::Type* type, const std::function<void(bool)>& access) {
+  const Shape shape = shapes_.Of(address);
+  const auto size = static_cast<int64_t>(wide_.getParent()->getDataLayout().getTypeStoreSize(type).getFixedValue());
+  if (!shape.Strided() || shape.stride != size) return access(false);
+  Value* exact = Exact(address);
+  if (auto* constant = llvm::dyn_cast<llvm::ConstantInt>(exact); constant != nullptr && constant->isOne()) {
+    return access(true);
+  }
+  // Fetched here, so that both branches may use them.
+  Get(address);
+  auto* consecutive = NewBlock("consecutive");
+  auto* scattered = NewBlock("scattered");
+  auto* done = NewBlock("accessed");
+  b_.CreateCondBr(exact, consecutive, scattered);
+  b_.SetInsertPoint(consecutive);
+  access(true);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(scattered);
+  access(false);
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+}
+
+void Widener::EmitLoad(llvm::LoadInst& load) {
+  llvm::Type* type = WideType(load.getType());
+  Value* address = load.getPointerOperand();
+  llvm::AllocaInst* slot = SlotsOf(&load).vector;
+  EmitAccess(address, load.getType(), [&](bool consecutive) {
+    Value* zero = llvm::Constant::getNullValue(type);
+    Value* value = consecutive ? b_.CreateMaskedLoad(type, Scalar(address), load.getAlign(), mask_, zero)
+                               : b_.CreateMaskedGather(type, Vector(address), load.getAlign(), mask_, zero);
+    b_.CreateStore(value, slot);
+  });
+}
+
+void Widener::EmitStore(llvm::StoreInst& store) {
+  Value* address = store.getPointerOperand();
+  Value* value = store.getValueOperand();
+  if (shapes_.Of(address).Uniform() && shapes_.Of(value).Uniform()) {
+    b_.CreateAlignedStore(Scalar(value), Scalar(address), store.getAlign());
+    return;
+  }
+  Value* vector = Vector(value);
+  EmitAccess(address, value->getType(), [&](bool consecutive) {
+    if (consecutive) {
+      b_.CreateMaskedStore(vector, Scalar(address), store.getAlign(), mask_);
+    } else {
+      b_.CreateMaskedScatter(vector, Vector(address), store.getAlign(), mask_);
+    }
+  });
+}
+
+// What other code for the same threads, which knows the value to be strided or uniform, reloads: the lanes, the first
+// lane's value and whether the others follow from it.
+void Widener::EmitKeep(llvm::CallInst& call) {
+  Value* value = call.getArgOperand(0);
+  llvm::Type* type = value->getType();
+  const Shape shape = shapes_.Of(value);
+  const int64_t stride = llvm::cast<llvm::ConstantInt>(call.getArgOperand(5))->getSExtValue();
+  const bool as_known = shape.kind == Shape::kAffine && shape.stride == stride;
+  failed_ |= stride == 0 && !as_known;
+  Value* x = Scalar(call.getArgOperand(4));
+  Value* group = b_.CreateLShr(x, llvm::Log2_32(lanes_));
+  const auto element = [&](unsigned array, llvm::Type* of, Value* index) {
+    return b_.CreateGEP(of, Scalar(call.getArgOperand(array)), index);
+  };
+  const llvm::Align align = wide_.getParent()->getDataLayout().getABITypeAlign(type);
+  b_.CreateMaskedStore(Vector(value), element(1, type, x), align, mask_);
+  if (as_known) b_.CreateStore(Scalar(value), element(2, type, group));
+  Value* exact = !as_known ? b_.getFalse() : stride == 0 ? b_.getTrue() : Exact(value);
+  b_.CreateStore(b_.CreateZExt(exact, b_.getInt8Ty()), element(3, b_.getInt8Ty(), group));
+}
+
+void Widener::EmitReload(llvm::CallInst& call) {
+  llvm::Type* type = call.getType();
+  Value* x = Scalar(call.getArgOperand(3));
+  Value* group = b_.CreateLShr(x, llvm::Log2_32(lanes_));
+  const auto element = [&](unsigned array, llvm::Type* of, Value* index) {
+    return b_.CreateGEP(of, Scalar(call.getArgOperand(array)), index);
+  };
+  const llvm::Align align = wide_.getParent()->getDataLayout().getABITypeAlign(type);
+  Wide wide;
+  wide.scalar = b_.CreateLoad(type, element(1, type, group));
+  if (shapes_.Of(&call).Uniform()) return Define(&call, wide);
+  wide.vector = b_.CreateMaskedLoad(WideType(type), element(0, type, x), align, mask_,
+                                    llvm::Constant::getNullValue(WideType(type)));
+  wide.exact = b_.CreateTrunc(b_.CreateLoad(b_.getInt8Ty(), element(2, b_.getInt8Ty(), group)), b_.getInt1Ty());
+  Define(&call, wide);
+}
+
+}  // namespace wharf::device::soft
