@@ -7,6 +7,7 @@
 #include <llvm/IR/Operator.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace wharf::device::soft {
 namespace {
@@ -49,6 +50,31 @@ std::optional<Bounds> OfLanes(const llvm::ConstantDataVector* vector) {
 
 std::optional<Bounds> Of(const Value* value, int depth);
 
+// The counter of a loop that runs a constant number of times: it starts at one constant, grows by another, and its new
+// value is compared to a third right before the loop begins again. So it goes through these values and no others,
+// whatever else the code does.
+std::optional<Bounds> OfCounter(const llvm::PHINode* counter) {
+  if (counter->getNumIncomingValues() != 2 || !counter->getType()->isIntegerTy()) return std::nullopt;
+  for (const unsigned back : {0U, 1U}) {
+    auto* next = llvm::dyn_cast<llvm::BinaryOperator>(counter->getIncomingValue(back));
+    const llvm::ConstantInt* first = ConstantOf(counter->getIncomingValue(1 - back));
+    if (next == nullptr || next->getOpcode() != llvm::Instruction::Add || next->getOperand(0) != counter) continue;
+    const llvm::ConstantInt* step = ConstantOf(next->getOperand(1));
+    auto* jump = llvm::dyn_cast<llvm::BranchInst>(counter->getIncomingBlock(back)->getTerminator());
+    if (first == nullptr || step == nullptr || jump == nullptr || !jump->isConditional()) continue;
+    auto* compared = llvm::dyn_cast<llvm::ICmpInst>(jump->getCondition());
+    if (compared == nullptr || compared->getOperand(0) != next || !compared->isEquality()) continue;
+    const llvm::ConstantInt* end = ConstantOf(compared->getOperand(1));
+    // Where it goes if the new value is the last one must not be the loop.
+    const unsigned out = compared->getPredicate() == llvm::CmpInst::ICMP_EQ ? 0 : 1;
+    if (end == nullptr || jump->getSuccessor(out) == counter->getParent()) continue;
+    const __int128 from = first->getSExtValue(), by = step->getSExtValue(), to = end->getSExtValue();
+    if (by == 0 || (to - from) % by != 0 || (to - from) / by <= 0) continue;
+    return Useful({std::min(from, to - by), std::max(from, to - by)});
+  }
+  return std::nullopt;
+}
+
 std::optional<Bounds> OfOperation(const llvm::BinaryOperator* operation, int depth) {
   const Value* left = operation->getOperand(0);
   const llvm::ConstantInt* constant = ConstantOf(operation->getOperand(1));
@@ -59,6 +85,12 @@ std::optional<Bounds> OfOperation(const llvm::BinaryOperator* operation, int dep
       if (!a || !b) return std::nullopt;
       if (operation->getOpcode() == llvm::Instruction::Add) return Useful({a->low + b->low, a->high + b->high});
       return Useful({a->low - b->high, a->high - b->low});
+    }
+    case llvm::Instruction::Or: {
+      const auto a = Of(left, depth + 1), b = Of(operation->getOperand(1), depth + 1);
+      if (!a || !b || a->low < 0 || b->low < 0) return std::nullopt;
+      const auto high = static_cast<uint64_t>(std::max(a->high, b->high));
+      return Useful({std::max(a->low, b->low), __int128{std::bit_ceil(high + 1)} - 1});
     }
     case llvm::Instruction::Shl: {
       const auto a = Of(left, depth + 1);
@@ -97,6 +129,7 @@ std::optional<Bounds> Of(const Value* value, int depth) {
   if (BitsOf(value) <= 32) return OfSigned(BitsOf(value));
   // Only of 64 bits from here on: what is narrower may wrap on the way.
   if (BitsOf(value) != 64) return std::nullopt;
+  if (auto* counter = llvm::dyn_cast<llvm::PHINode>(value)) return OfCounter(counter);
   if (auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(value)) return OfOperation(operation, depth);
   return std::nullopt;
 }

@@ -7,6 +7,7 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/Host.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
@@ -48,6 +49,12 @@ void InitializeLlvm() {
       while (const std::new_handler handler = std::get_new_handler()) handler();
       std::abort();
     });
+    // It makes jumps of selections where it takes memory to be slow: kernels have selections because threads differ, so
+    // the processor guesses such jumps wrong.
+    auto& options = llvm::cl::getRegisteredOptions();
+    if (auto found = options.find("x86-cmov-converter"); found != options.end()) {
+      static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(false);
+    }
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
   });

@@ -44,7 +44,8 @@ std::string Kernel(const std::string& body, const std::string& module_scope = ""
                      module_scope, kMark, static_cast<uint32_t>(kMark), body);
 }
 
-// Threads that wait for each other run on stacks of their own.
+// Threads that wait for each other run on stacks of their own, or, where code is made for their block, as regions
+// (widen/regions.h).
 std::string Suspending(const std::string& body) { return "  bar.sync 0;\n" + body; }
 
 class EscapeTest : public ::testing::Test {
@@ -54,6 +55,13 @@ class EscapeTest : public ::testing::Test {
   absl::Status Run(const std::string& ptx, uint64_t address, uint32_t threads = 32) {
     std::fill(out_, out_ + 64, 0);
     return runner_.Run(ptx, "k", {1}, {threads}, Parameters().Add(address).Add(out_));
+  }
+  // As regions. `body` must be Suspending.
+  absl::Status RunInRegions(const std::string& ptx, uint64_t address, uint32_t threads = 32) {
+    std::fill(out_, out_ + 64, 0);
+    const absl::Status status = runner_.RunByShape(ptx, "k", {1}, {threads}, Parameters().Add(address).Add(out_));
+    EXPECT_EQ(runner_.kernel()->mode, ExecutionMode::kLoop) << ptx;
+    return status;
   }
   bool Saw(uint64_t value) const { return std::find(out_, out_ + 64, value) != out_ + 64; }
   // Inside the range where nothing but the device has memory.
@@ -188,6 +196,11 @@ TEST_F(EscapeTest, NothingElseIsRead) {
             << victim.name << ": " << body;
       }
     }
+    for (const Victim& victim : victims.all) {
+      const absl::Status status = RunInRegions(Kernel(Suspending(read)), victim.address);
+      ASSERT_EQ(CudaErrorOf(status), CudaError::kIllegalAddress) << victim.name << ": " << read << "\n" << status;
+      ASSERT_TRUE(std::all_of(out_, out_ + 8, [](uint64_t word) { return word == 0; })) << victim.name << ": " << read;
+    }
   }
 }
 
@@ -216,6 +229,12 @@ TEST_F(EscapeTest, NothingElseIsWritten) {
         ASSERT_TRUE(victims.Intact()) << victim.name << ": " << body;
       }
     }
+    for (const Victim& victim : victims.all) {
+      if (!victim.writable) continue;
+      const absl::Status status = RunInRegions(Kernel(Suspending(write)), victim.address);
+      ASSERT_EQ(CudaErrorOf(status), CudaError::kIllegalAddress) << victim.name << ": " << write << "\n" << status;
+      ASSERT_TRUE(victims.Intact()) << victim.name << ": " << write;
+    }
   }
 }
 
@@ -232,11 +251,14 @@ TEST_F(EscapeTest, SharedAddressesStayInTheWindow) {
                                            "sub.u64 %rd4, %rd1, 0; cvta.shared.u64 %rd4, %rd4; st.u64 [%rd4], %rd3;"};
   for (const std::string& body : bodies) {
     for (const Victim& victim : victims.all) {
-      const absl::Status status = Run(Kernel(body), victim.address);
-      ASSERT_THAT(CudaErrorOf(status), AnyOf(CudaError::kSuccess, CudaError::kIllegalAddress)) << body << "\n"
-                                                                                               << status;
-      ASSERT_TRUE(victims.Intact()) << victim.name << ": " << body;
-      ASSERT_FALSE(Saw(kSecret)) << victim.name << ": " << body;
+      for (const bool regions : {false, true}) {
+        const absl::Status status =
+            regions ? RunInRegions(Kernel(Suspending(body)), victim.address) : Run(Kernel(body), victim.address);
+        ASSERT_THAT(CudaErrorOf(status), AnyOf(CudaError::kSuccess, CudaError::kIllegalAddress)) << body << "\n"
+                                                                                                 << status;
+        ASSERT_TRUE(victims.Intact()) << victim.name << ": " << body;
+        ASSERT_FALSE(Saw(kSecret)) << victim.name << ": " << body;
+      }
     }
   }
 }

@@ -1,4 +1,6 @@
-// Random kernels with wild addresses: whatever they do, not one byte changes but in device memory.
+// Random kernels with wild addresses: whatever they do, not one byte changes but in device memory. Some are loops over
+// a block's threads, some run on suspendable threads, some as regions between barriers (widen/regions.h), where
+// addresses pass through shuffles and shared memory.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,14 +34,19 @@ const T& Pick(Random& random, const std::vector<T>& from) {
 // Registers: %a0..%a7 addresses, %w0..%w7 words of 32 bits, %l0..%l7 of 64, %p predicates.
 class Generator {
  public:
-  explicit Generator(Random& random) : random_(random) {}
+  // Threads that meet do so at barriers anywhere, and exchange addresses.
+  Generator(Random& random, bool meets) : random_(random), meets_(meets) {}
 
   std::string Run() {
     std::string body;
     for (int i = 0; i < 8; ++i) body += Load(i);
-    if (Chance(3)) body += "  bar.sync 0;\n";  // on stacks of their own
     const int statements = 3 + static_cast<int>(random_() % 8);
-    for (int i = 0; i < statements; ++i) body += Statement();
+    if (meets_) body += "  bar.sync 0;\n";
+    for (int i = 0; i < statements; ++i) {
+      body += Statement();
+      if (meets_ && Chance(2)) body += Exchange();
+      if (meets_ && Chance(3)) body += "  bar.sync 0;\n";
+    }
     return Header() + body + "  ret;\n}\n";
   }
 
@@ -174,6 +181,24 @@ class Generator {
     }
   }
 
+  // An address comes from another thread: half of it by a shuffle, or all of it through the window.
+  std::string Exchange() {
+    const std::string to = Address();
+    if (Chance(2)) {
+      const std::string w = Register("w");
+      return fmt::format(
+          "  cvt.u32.u64 {0}, {1}; shfl.sync.{2}.b32 {0}, {0}, {3}, 31, 0xffffffff;\n"
+          "  cvt.u64.u32 {4}, {0}; and.b64 {5}, {5}, 0xffffffff00000000; or.b64 {5}, {5}, {4};\n",
+          w, Address(), Chance(2) ? "idx" : "bfly", random_() % 32, Register("l"), to);
+    }
+    return fmt::format(
+        "  mov.u32 %w8, %tid.x; and.b32 %w8, %w8, 63; mul.wide.u32 %l8, %w8, 8; mov.u64 %a8, window;\n"
+        "  add.u64 %l8, %a8, %l8; st.shared.u64 [%l8], {0};\n  bar.sync 0;\n"
+        "  add.u32 %w8, %w8, {1}; and.b32 %w8, %w8, 31; mul.wide.u32 %l8, %w8, 8; add.u64 %l8, %a8, %l8;\n"
+        "  ld.shared.u64 {2}, [%l8];\n  bar.sync 0;\n",
+        Address(), random_() % 32, to);
+  }
+
   std::string Statement() {
     std::string lines;
     for (uint64_t i = 0; i < 1 + random_() % 3; ++i) lines += "  " + Arithmetic() + "\n";
@@ -197,6 +222,7 @@ class Generator {
   }
 
   Random& random_;
+  const bool meets_;
   int labels_ = 0;
 };
 
@@ -281,7 +307,7 @@ TEST(WildProgram, NothingElseChanges) {
   const uint64_t seed = FromEnvironment("WHARF_WILD_SEED", 1);
   constexpr uint64_t kKernelsPerRunner = 200;  // a compiler keeps the code it made
   uint64_t stack[kCanaryBytes / 8];
-  uint64_t completed = 0;
+  uint64_t completed = 0, in_regions = 0, on_stacks = 0;
   for (uint64_t k = 0; k < kernels;) {
     KernelRunner runner;
     Canaries canaries(runner);
@@ -290,14 +316,18 @@ TEST(WildProgram, NothingElseChanges) {
     auto* out = runner.Allocate<uint64_t>(1024);
     for (uint64_t i = 0; i < kKernelsPerRunner && k < kernels; ++i, ++k) {
       Random random(seed + k);
-      const std::string text = Generator(random).Run();
+      const bool meets = random() % 2 == 0, by_shape = meets && random() % 4 != 0;
+      // Whole warps, or not.
+      const uint32_t threads = random() % 2 == 0 ? 64 : 48;
+      const std::string text = Generator(random, meets).Run();
       for (int launch = 0; launch < kLaunchesPerKernel; ++launch) {
         // The words may have been written over.
         for (size_t w = 0; w < kWords; ++w) words[w] = WildAddress(random, canaries, runner, out);
-        const Dim3 block{launch % 2 == 0 ? 48U : 1U};
-        const Parameters parameters = Parameters().Add(words).Add(out).Add(uint32_t{48});
-        const absl::Status status =
-            launch == 0 ? runner.Run(text, "k", {1}, block, parameters) : runner.RunAgain("k", {1}, block, parameters);
+        const Dim3 block{by_shape || launch % 2 == 0 ? threads : 1U};
+        const Parameters parameters = Parameters().Add(words).Add(out).Add(threads);
+        const absl::Status status = launch > 0 ? runner.RunAgain("k", {1}, block, parameters)
+                                    : by_shape ? runner.RunByShape(text, "k", {1}, block, parameters)
+                                               : runner.Run(text, "k", {1}, block, parameters);
         ASSERT_THAT(CudaErrorOf(status),
                     AnyOf(CudaError::kSuccess, CudaError::kIllegalAddress, CudaError::kLaunchFailure))
             << "seed " << seed + k << ": " << status << "\n"
@@ -305,9 +335,13 @@ TEST(WildProgram, NothingElseChanges) {
         ASSERT_TRUE(canaries.Intact()) << "seed " << seed + k << "\n" << text;
         if (status.ok()) ++completed;
       }
+      if (meets) ++(runner.kernel()->mode == ExecutionMode::kLoop ? in_regions : on_stacks);
     }
   }
+  RecordProperty("in_regions", std::to_string(in_regions));
   EXPECT_GT(completed, 0U);  // not all end at the first access
+  EXPECT_GT(in_regions, kernels / 10);
+  EXPECT_GT(on_stacks, kernels / 20);
 }
 
 }  // namespace
