@@ -7,22 +7,16 @@
 #include <cblas.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <cstring>
-#include <ctime>
 #include <functional>
-#include <future>
-#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "wharf/device/device.h"
+#include "wharf/device/soft/driver/benchmark_session.h"
 #include "wharf/device/soft/driver/generated/benchmark_kernels_ptx.h"
 #include "wharf/device/soft/driver/native_loops.h"
-#include "wharf/device/soft/driver/soft_device.h"
-#include "wharf/device/soft/jit/compiler.h"
 
 namespace wharf::device::soft {
 namespace {
@@ -30,72 +24,14 @@ namespace {
 constexpr int kCount = 1 << 22;  // elements of an array: 16 MiB, more than the caches hold
 constexpr uint32_t kBlock = 256;
 
-class Session {
- public:
-  explicit Session(bool confine)
-      : device_(*SoftDevice::Create({.memory_quota = uint64_t{1} << 30}, *Compiler::Create("", {.confine = confine}))) {
-    const auto* text = reinterpret_cast<const std::byte*>(kBenchmarkKernels.data());
-    if (!device_->LoadModule(1, {text, text + kBenchmarkKernels.size()}).ok()) std::abort();
-    for (int i = 0; i < 3; ++i) {
-      const DeviceAddress at = device_->Arena().base + i * (uint64_t{kCount} * 8);
-      if (!device_->Map(at, uint64_t{kCount} * 4).ok()) std::abort();
-      arrays_[i] = at;
-      auto* values = reinterpret_cast<float*>(at);  // the software device's memory is this process's
-      for (int j = 0; j < kCount; ++j) values[j] = static_cast<float>(j % 1000) / 500 - 1;
-    }
-  }
-
-  DeviceAddress array(int i) const { return arrays_[i]; }
-  float* data(int i) const { return reinterpret_cast<float*>(arrays_[i]); }
-
-  FunctionId Define(const std::string& name) {
-    if (!device_->DefineFunction(++functions_, 1, name).ok() || !device_->Attributes(functions_).ok()) std::abort();
-    return functions_;
-  }
-  void Launch(FunctionId function, const LaunchConfig& config, const std::vector<std::byte>& parameters,
-              int times = 1) {
-    for (int i = 0; i < times; ++i) {
-      if (!device_->Launch(0, function, config, parameters).ok()) std::abort();
-    }
-    Wait();
-  }
-  void Gemm(const device::Gemm& gemm) {
-    if (!device_->RunGemm(0, gemm).ok()) std::abort();
-    Wait();
-  }
-
- private:
-  void Wait() {
-    std::promise<absl::Status> promise;
-    if (!device_->NotifyAll([&](absl::Status s) { promise.set_value(std::move(s)); }).ok()) std::abort();
-    if (!promise.get_future().get().ok()) std::abort();
-  }
-
-  std::unique_ptr<Device> device_;
-  DeviceAddress arrays_[3] = {};
-  FunctionId functions_ = 0;
-};
-
 Session& TheSession() {
-  static Session session(/*confine=*/true);
+  static Session session(kBenchmarkKernels, kCount);
   return session;
 }
 
 Session& OpenSession() {
-  static Session session(/*confine=*/false);
+  static Session session(kBenchmarkKernels, kCount, /*confine=*/false);
   return session;
-}
-
-template <typename... Values>
-std::vector<std::byte> Pack(const Values&... values) {
-  std::vector<std::byte> bytes;
-  const auto add = [&](const auto& value) {
-    bytes.resize((bytes.size() + sizeof value - 1) / sizeof value * sizeof value);
-    bytes.resize(bytes.size() + sizeof value);
-    std::memcpy(bytes.data() + bytes.size() - sizeof value, &value, sizeof value);
-  };
-  (add(values), ...);
-  return bytes;
 }
 
 // Spreads [0, count) over the machine's cores.
@@ -108,19 +44,6 @@ void OnAllCores(int count, const std::function<void(int first, int last)>& body)
   body(0, workers == 1 ? count : count / workers);
   for (std::thread& thread : threads) thread.join();
 }
-
-struct Times {
-  std::vector<double> wall, cpu;
-
-  void Measure(const std::function<void()>& work) {
-    const std::clock_t cpu_start = std::clock();  // of all threads
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    wall.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    cpu.push_back(static_cast<double>(std::clock() - cpu_start) / CLOCKS_PER_SEC);
-  }
-  static double Best(const std::vector<double>& times) { return *std::min_element(times.begin(), times.end()); }
-};
 
 // Runs them in turns, so that whatever else the machine does hits all; compares the fastest rounds.
 void CompareAll(benchmark::State& state, const std::vector<std::function<void()>>& works) {
