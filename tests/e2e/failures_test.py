@@ -1,5 +1,6 @@
 """What goes wrong, and what the user then sees: servers and clients that die, kernels that misbehave, wrong options."""
 
+import json
 import os
 import signal
 import socket
@@ -185,6 +186,25 @@ class ClearLines(EndToEndTest):
     def test_statically_linked_cudart(self):
         done = self.run_program(None, "looper_static", 1)
         self.assert_one_clear_line(done, "-cudart shared")
+
+    def test_doctor_says_how_kernels_run(self):
+        def doctor(program, *options):
+            return subprocess.run([BIN / "wharf", "doctor", "--json", "--kernels", program, *options],
+                                  capture_output=True, text=True, timeout=PATIENCE)
+
+        kernels = json.loads(doctor(PROGRAMS / "shared_barriers").stdout)
+        ways = {kernel["kernel"].split("(")[0]: kernel["runs"] for kernel in kernels}
+        self.assertEqual(ways["TreeReduce"], "in vector lanes, from barrier to barrier")
+        self.assertEqual(ways["ProducerConsumer"], "on suspendable threads")
+        # Linked of two parts.
+        linked = {kernel["kernel"].split("(")[0] for kernel in json.loads(doctor(PROGRAMS / "relocatable").stdout)}
+        self.assertIn("UseOtherPart", linked)
+        for program, options, code, line in [(PROGRAMS / "looper_no_ptx", [], 1, "has no kernels in PTX"),
+                                             (__file__, [], 1, "neither a fat binary nor PTX"),
+                                             (PROGRAMS / "looper", ["--block", "2048"], 2, "--block: 2048 is not")]:
+            ended = doctor(program, *options)
+            self.assertEqual(ended.returncode, code, ended.stderr)
+            self.assertIn(line, ended.stderr)
 
     def test_no_ptx_in_the_program(self):
         done = self.run_program(None, "looper_no_ptx", 1)

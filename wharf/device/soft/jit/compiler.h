@@ -56,4 +56,19 @@ class Compiler {
                                                                          std::string_view kernel) const;
 };
 
+// How the threads of a kernel are executed, from the fastest way to the slowest, and why not in a faster one.
+struct KernelForm {
+  enum Way : uint8_t {
+    kLanes,        // in the lanes of vectors
+    kRegions,      // the same, from barrier to barrier
+    kOneByOne,     // one after another
+    kSuspendable,  // on suspendable threads, each with a stack of its own
+  };
+  Way way = kLanes;
+  std::string reason;  // for people; "" for the first two
+};
+
+// In blocks of this shape. Compiles the kernel, with all that this takes. Fails as Compiler::Compile.
+absl::StatusOr<KernelForm> Explain(const ptx::Module& module, std::string_view kernel, const Dim3& block);
+
 }  // namespace wharf::device::soft

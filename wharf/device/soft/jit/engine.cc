@@ -197,26 +197,27 @@ class Optimizer {
 };
 
 // The thread function stays a function of its own while it is simplified.
-void TryWiden(llvm::Module* module, Optimizer* optimizer, unsigned lanes) {
+bool TryWiden(llvm::Module* module, Optimizer* optimizer, unsigned lanes) {
   llvm::Function* thread = module->getFunction(kThreadSymbol);
   llvm::Function* entry = module->getFunction(kEntrySymbol);
-  if (thread == nullptr || entry == nullptr) return;
+  if (thread == nullptr || entry == nullptr) return false;
   const bool inlined = thread->hasFnAttribute(llvm::Attribute::AlwaysInline);
   thread->removeFnAttr(llvm::Attribute::AlwaysInline);
   thread->addFnAttr(llvm::Attribute::NoInline);
   thread->setLinkage(llvm::GlobalValue::ExternalLinkage);
   optimizer->PrepareToWiden(thread);
-  Widen(thread, entry, lanes);
+  const bool wide = Widen(thread, entry, lanes);
   optimizer->Forget();
   thread->setLinkage(llvm::GlobalValue::LinkOnceODRLinkage);
   thread->removeFnAttr(llvm::Attribute::NoInline);
   if (inlined) thread->addFnAttr(llvm::Attribute::AlwaysInline);
+  return wide;
 }
 
-bool TryRegions(llvm::Module* module, Optimizer* optimizer, const Dim3& block, unsigned lanes) {
+absl::Status TryRegions(llvm::Module* module, Optimizer* optimizer, const Dim3& block, unsigned lanes) {
   llvm::Function* thread = module->getFunction(kThreadSymbol);
   llvm::Function* entry = module->getFunction(kEntrySymbol);
-  if (thread == nullptr || entry == nullptr) return false;
+  if (thread == nullptr || entry == nullptr) return Unimplemented("it has no code of one thread");
   thread->removeFnAttr(llvm::Attribute::AlwaysInline);
   thread->addFnAttr(llvm::Attribute::NoInline);
   thread->setLinkage(llvm::GlobalValue::ExternalLinkage);
@@ -225,7 +226,7 @@ bool TryRegions(llvm::Module* module, Optimizer* optimizer, const Dim3& block, u
   optimizer->Forget();
   RegionOptions options{.block = block, .lanes = lanes, .tidy = {}};
   options.tidy = [optimizer](llvm::Function* function) { optimizer->Tidy(function); };
-  const bool done = SplitIntoRegions(thread, entry, options);
+  absl::Status done = SplitIntoRegions(thread, entry, options);
   optimizer->Forget();
   return done;
 }
@@ -325,10 +326,12 @@ absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> JitEngine::Compile(llvm::Mod
   Dump(*module, "before");
   Optimizer optimizer(machine->get(), options);
   DefineMode(module, options.form == CodeForm::kThread ? ExecutionMode::kSuspendable : ExecutionMode::kLoop);
-  if (options.form == CodeForm::kBlock && !TryRegions(module, &optimizer, options.block, lanes_)) {
-    return Unimplemented("the threads of a block cannot be executed together");
+  if (options.form == CodeForm::kBlock) {
+    WHARF_RETURN_IF_ERROR(TryRegions(module, &optimizer, options.block, lanes_));
   }
-  if (options.form == CodeForm::kLoop && !options.large) TryWiden(module, &optimizer, lanes_);
+  bool wide = false;
+  if (options.form == CodeForm::kLoop && !options.large) wide = TryWiden(module, &optimizer, lanes_);
+  if (options.wide != nullptr) *options.wide = wide;
   optimizer.Optimize(module);
   LowerOwnAtomics(module);
   PrefetchMaskedLoads(module);

@@ -35,8 +35,9 @@ class JitEngine {
     Dim3 block{0, 0, 0};                // of CodeForm::kBlock
     bool large = false;                 // a kernel so long that compile time matters more than the last bit of speed
     bool confine = true;                // see confine.h; without it code can do anything
+    bool* wide = nullptr;               // if set: whether CodeForm::kLoop came to have its threads in lanes
   };
-  // kUnimplemented: the threads of a block cannot be executed together, as CodeForm::kBlock asks for.
+  // kUnimplemented, with the reason: the threads of a block cannot be executed together, as CodeForm::kBlock asks for.
   absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> Compile(llvm::Module* module,
                                                               const CompileOptions& options) const;
   struct Code {

@@ -45,10 +45,11 @@ class Planner {
  public:
   Planner(llvm::Function& thread, const Dim3& block) : thread_(thread), block_(block) {}
 
-  std::optional<RegionPlan> Run() {
-    if (!FindBarriers() || !FindVariables()) return std::nullopt;
+  absl::StatusOr<RegionPlan> Run() {
+    WHARF_RETURN_IF_ERROR(FindBarriers());
+    WHARF_RETURN_IF_ERROR(FindVariables());
     Split();
-    if (thread_.size() > kMostBlocks) return std::nullopt;
+    if (thread_.size() > kMostBlocks) return Unimplemented("it has more than {} basic blocks", kMostBlocks);
     FindRegions();
     llvm::DominatorTree tree(thread_);
     llvm::LoopInfo loops(tree);
@@ -56,42 +57,56 @@ class Planner {
     if (block_.y > 1) all.varying.push_back(kTidY);
     if (block_.z > 1) all.varying.push_back(kTidZ);
     const ShapeAnalysis in_block(thread_, all, loops, tree);
-    if (!KeepTogether(in_block)) return std::nullopt;
+    if (!KeepTogether(in_block)) {
+      return Unimplemented("threads may part at a branch and come to different barriers, as far as can be proved");
+    }
     const ShapeAnalysis in_row(thread_, {.lane = kTidX, .varying = {}, .lanes = 1, .warp = false}, loops, tree);
     FindKept(in_block, in_row);
     return std::move(plan_);
   }
 
  private:
-  bool FindBarriers() {
+  absl::Status FindBarriers() {
     for (Block& block : thread_) {
-      if (!llvm::isa<llvm::BranchInst, llvm::ReturnInst, llvm::UnreachableInst>(block.getTerminator())) return false;
+      if (!llvm::isa<llvm::BranchInst, llvm::ReturnInst, llvm::UnreachableInst>(block.getTerminator())) {
+        return Unimplemented("it has jumps by number");
+      }
       for (llvm::Instruction& instruction : block) {
         const ThreadCall call = ThreadCallOf(instruction);
-        if (call == ThreadCall::kOther) return false;
+        if (call == ThreadCall::kOther)
+          return Unimplemented("threads arrive at a barrier without waiting, or wait in a loop");
         plan_.warp |= IsWarpOperation(call);
-        if (call != ThreadCall::kBarrier && call != ThreadCall::kReduction) continue;
-        // Of the whole block.
-        auto* id = llvm::dyn_cast<llvm::ConstantInt>(instruction.getOperand(1));
-        auto* threads = llvm::dyn_cast<llvm::ConstantInt>(instruction.getOperand(2));
-        if (id == nullptr || threads == nullptr) return false;
-        if (!threads->isZero() && threads->getZExtValue() != block_.Count()) return false;
-        calls_.push_back(llvm::cast<llvm::CallInst>(&instruction));
+        if (call == ThreadCall::kBarrier || call == ThreadCall::kReduction) {
+          WHARF_RETURN_IF_ERROR(IsOfTheBlock(instruction));
+          calls_.push_back(llvm::cast<llvm::CallInst>(&instruction));
+        }
       }
     }
-    return calls_.size() <= kMostBarriers;
+    return calls_.size() <= kMostBarriers ? absl::OkStatus()
+                                          : Unimplemented("it has more than {} barriers", kMostBarriers);
   }
 
-  bool FindVariables() {
+  absl::Status IsOfTheBlock(const llvm::Instruction& barrier) const {
+    auto* id = llvm::dyn_cast<llvm::ConstantInt>(barrier.getOperand(1));
+    auto* threads = llvm::dyn_cast<llvm::ConstantInt>(barrier.getOperand(2));
+    if (id == nullptr || threads == nullptr) {
+      return Unimplemented("a barrier's number or count of threads is not constant");
+    }
+    if (threads->isZero() || threads->getZExtValue() == block_.Count()) return absl::OkStatus();
+    return Unimplemented("a barrier is for {} of {} threads", threads->getZExtValue(), block_.Count());
+  }
+
+  absl::Status FindVariables() {
     for (Block& block : thread_) {
       for (llvm::Instruction& instruction : block) {
         auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
         if (variable == nullptr) continue;
-        if (!variable->isStaticAlloca() || !StaysInside(variable)) return false;
+        if (!variable->isStaticAlloca()) return Unimplemented("it has a local array of no fixed size");
+        if (!StaysInside(variable)) return Unimplemented("it hands a local array to a function");
         plan_.variables.push_back(variable);
       }
     }
-    return true;
+    return absl::OkStatus();
   }
 
   // Its address is not handed to a function.
@@ -235,7 +250,7 @@ bool RegionPlan::IsNeeded(const llvm::Instruction* value, size_t index) const {
   return false;
 }
 
-std::optional<RegionPlan> PlanRegions(llvm::Function& thread, const Dim3& block) {
+absl::StatusOr<RegionPlan> PlanRegions(llvm::Function& thread, const Dim3& block) {
   return Planner(thread, block).Run();
 }
 

@@ -12,6 +12,7 @@
 #include <set>
 #include <vector>
 
+#include "wharf/base/status.h"
 #include "wharf/device/device.h"
 #include "wharf/device/soft/widen/shape.h"
 
@@ -58,8 +59,8 @@ struct RegionPlan {
   bool IsNeeded(const llvm::Instruction* value, size_t region) const;
 };
 
-// Splits `thread` at its barriers and removes them. Nothing if the threads of a block cannot be proved to keep together
-// or something is not understood.
-std::optional<RegionPlan> PlanRegions(llvm::Function& thread, const Dim3& block);
+// Splits `thread` at its barriers and removes them. kUnimplemented, with the reason: the threads of a block cannot be
+// proved to keep together, or something is not understood.
+absl::StatusOr<RegionPlan> PlanRegions(llvm::Function& thread, const Dim3& block);
 
 }  // namespace wharf::device::soft

@@ -591,24 +591,23 @@ bool OthersSynchronize(const llvm::Function* thread) {
 
 }  // namespace
 
-bool SplitIntoRegions(llvm::Function* thread, llvm::Function* entry, const RegionOptions& options) {
-  if (OthersSynchronize(thread)) return false;
-  const std::optional<RegionPlan> plan = PlanRegions(*thread, options.block);
-  if (!plan) return false;
-  const std::optional<unsigned> lanes = LanesFor(*plan, options);
-  if (!lanes) return false;
-  RegionMaker maker(*thread, *plan, RegionType(*thread, *plan), *lanes);
+absl::Status SplitIntoRegions(llvm::Function* thread, llvm::Function* entry, const RegionOptions& options) {
+  if (OthersSynchronize(thread)) return Unimplemented("a function that it calls has barriers or warp operations");
+  WHARF_ASSIGN_OR_RETURN(const RegionPlan plan, PlanRegions(*thread, options.block));
+  const std::optional<unsigned> lanes = LanesFor(plan, options);
+  if (!lanes) return Unimplemented("its warps are no rows: {} threads in x are no multiple of 32", options.block.x);
+  RegionMaker maker(*thread, plan, RegionType(*thread, plan), *lanes);
   std::vector<RegionCode> codes;
-  for (size_t i = 0; i < plan->regions.size(); ++i) {
+  for (size_t i = 0; i < plan.regions.size(); ++i) {
     llvm::Function* region = maker.Make(i);
-    const RegionCode code = MakeCode(region, *plan, options, *lanes);
-    if (code.function == nullptr) return false;
+    const RegionCode code = MakeCode(region, plan, options, *lanes);
+    if (code.function == nullptr) return Unimplemented("lanes of a warp may have parted before a warp operation");
     if (code.function != region) region->eraseFromParent();
     codes.push_back(code);
   }
-  EntryMaker(entry, *plan, options.block, std::move(codes), *lanes).Make();
+  EntryMaker(entry, plan, options.block, std::move(codes), *lanes).Make();
   thread->eraseFromParent();
-  return true;
+  return absl::OkStatus();
 }
 
 }  // namespace wharf::device::soft

@@ -11,6 +11,7 @@
 
 #include <functional>
 
+#include "wharf/base/status.h"
 #include "wharf/device/device.h"
 
 namespace wharf::device::soft {
@@ -22,8 +23,8 @@ struct RegionOptions {
   std::function<void(llvm::Function*)> tidy;
 };
 
-// `thread` is called by `entry` (codegen/module.h) and must have the form MakeWide needs; it goes. If true, `entry` is
-// a LoopEntry; if false, the module is of no use any more.
-bool SplitIntoRegions(llvm::Function* thread, llvm::Function* entry, const RegionOptions& options);
+// `thread` is called by `entry` (codegen/module.h) and must have the form MakeWide needs; it goes, and `entry` is a
+// LoopEntry. kUnimplemented, with the reason for people: it cannot be done, and the module is of no use any more.
+absl::Status SplitIntoRegions(llvm::Function* thread, llvm::Function* entry, const RegionOptions& options);
 
 }  // namespace wharf::device::soft
