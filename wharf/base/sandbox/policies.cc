@@ -267,7 +267,7 @@ SandboxPolicy KeeperPolicy() {
   AllowFiles(rules);
   AllowDescriptors(rules);
   AllowMemory(rules, Code::kNone);
-  AllowThreads(rules);
+  Allow(rules, {SYS_gettid, SYS_getpid, SYS_exit_group});
   AllowSignals(rules);
   AllowClocksAndRandomNumbers(rules);
   RefuseProbing(rules);

@@ -27,7 +27,7 @@ SandboxPolicy ModelWorkerPolicy();
 SandboxPolicy CompilerPolicy();
 
 // The keeper of files (base/stored/keeper.h): answers on the sockets that it is passed, and opens, writes, renames and
-// removes files. Which ones, its file system says (namespaces.h). It makes threads, but no processes and no
+// removes files. Which ones, its file system says (namespaces.h). It makes no threads, no processes and no
 // connections.
 SandboxPolicy KeeperPolicy();
 

@@ -129,6 +129,7 @@ TEST(KeeperPolicyTest, ChangesFilesAndNothingElse) {
   const SandboxPolicy policy = KeeperPolicy();
   if (policy.others == Verdict::kAllow) GTEST_SKIP() << "under a sanitizer only some calls are refused";
   for (const long call : {SYS_execve,         SYS_fork,
+                          SYS_clone,          SYS_clone3,
                           SYS_vfork,          SYS_socket,
                           SYS_connect,        SYS_bind,
                           SYS_kill,  // NOLINT

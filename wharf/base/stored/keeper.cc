@@ -91,6 +91,7 @@ void Keeper::Shared::LetGo(const std::string& whose, uint64_t bytes) {
 }
 
 void Keeper::Shared::Limit(const KeptDirectory& kept, const std::string& name, uint64_t written) {
+  written += kBytesOfAFile;
   if (!kept.whose.empty()) Limit(kept.path, kept.most_bytes / 4, name, kept.whose + "-", written);
   Limit(kept.path, kept.most_bytes, name, {}, written);
 }

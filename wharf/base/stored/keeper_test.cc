@@ -30,13 +30,13 @@ constexpr SealKey kKey = {1, 2, 3};
 
 class KeeperTest : public ::testing::Test {
  protected:
-  void SetUp() override { SetUp(100); }
-  void SetUp(uint64_t most) {
+  void SetUp() override { SetUp(1200, 60); }
+  void SetUp(uint64_t most, uint64_t most_of_a_file) {
     std::string pattern = (fs::temp_directory_path() / "wharf-keeper-XXXXXX").string();
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
     Begin({{"models",
-            {.path = folder_ + "/models", .most_bytes = most, .most_file_bytes = most * 3 / 5, .extension = ".o"}}});
+            {.path = folder_ + "/models", .most_bytes = most, .most_file_bytes = most_of_a_file, .extension = ".o"}}});
   }
   void TearDown() override {
     End();
@@ -106,6 +106,14 @@ TEST_F(KeeperTest, WhatWasNotUsedForLongestGoesFirst) {
   EXPECT_EQ(ReadStored(Directory(), "c.o"), text);
 }
 
+TEST_F(KeeperTest, EmptyFilesAreNotForNothing) {
+  for (const char* name : {"a.o", "b.o", "c.o", "d.o", "e.o"}) {
+    EXPECT_EQ(WriteStored(Directory(), name, {}), absl::OkStatus());
+  }
+  // Of 1200 bytes each takes kBytesOfAFile.
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_ + "/models"), fs::directory_iterator()), 2);
+}
+
 TEST_F(KeeperTest, WhatWasLeftHalfWrittenGoesInTime) {
   fs::create_directories(folder_ + "/models");
   const std::string left = NameAside(folder_ + "/models"), being_written = NameAside(folder_ + "/models");
@@ -133,7 +141,7 @@ TEST_F(KeeperTest, LocksAreOnesOfAllWhoShareTheDirectory) {
 
 TEST_F(KeeperTest, LargeFilesGoThroughInPieces) {
   TearDown();
-  SetUp(size_t{1} << 30);
+  SetUp(size_t{1} << 30, (size_t{1} << 30) * 3 / 5);
   std::string text(3'000'000, ' ');
   for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * i >> 5);
   EXPECT_EQ(WriteStored(Directory(), "a.o", BytesOf(text)), absl::OkStatus());

@@ -105,7 +105,7 @@ std::vector<StoredFile> FilesIn(const fs::path& directory, const std::string& be
   std::error_code error;
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
     if (IsAside(*it)) continue;
-    StoredFile file{it->path(), it->last_write_time(error), it->file_size(error)};
+    StoredFile file{it->path(), it->last_write_time(error), it->file_size(error) + kBytesOfAFile};
     const bool meant = file.path.extension() == extension && file.path.filename().string().starts_with(beginning);
     if (!error && meant) files.push_back(std::move(file));
     error.clear();

@@ -19,8 +19,11 @@ std::optional<std::string> ReadStored(const std::string& directory, const std::s
 absl::Status WriteStored(const std::string& directory, const std::string& name, std::span<const std::byte> bytes);
 void RemoveStored(const std::string& directory, const std::string& name);
 
+// What a file takes beside its bytes, in the file system's tables: limits count it, or empty files would cost nothing.
+inline constexpr uint64_t kBytesOfAFile = 512;
+
 // Removes files whose names begin with `beginning` and end with the extension of `keep`, those first that were not used
-// for longest, until they have `most` bytes; never `keep`. A keeper does so by itself.
+// for longest, until they take `most` bytes, kBytesOfAFile each included; never `keep`. A keeper does so by itself.
 void LimitStored(const std::string& directory, uint64_t most, const std::string& keep,
                  const std::string& beginning = {});
 
