@@ -107,6 +107,9 @@ TEST_F(PollLoopTest, SignalsAreHandledInTurns) {
 }
 
 TEST_F(PollLoopTest, SignalsThatComeToAThreadOfALibraryAreNotLost) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer keeps a signal that comes right before a call waits until the call is over";
+#endif
   int end[2];
   ASSERT_EQ(pipe(end), 0);
   std::thread earlier([&] {  // blocks none, and the system prefers it
