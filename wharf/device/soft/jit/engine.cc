@@ -3,7 +3,9 @@
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/IR/DiagnosticHandler.h>
 #include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -246,6 +248,32 @@ void LowerOwnAtomics(llvm::Module* module) {
   }
 }
 
+// A scatter of one lane, such as the first thread's of a warp, is a store: processors take a scatter apart lane by
+// lane.
+void StoreSingleLanes(llvm::Module* module) {
+  for (llvm::Function& function : *module) {
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+      auto* scatter = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+      if (scatter == nullptr || scatter->getIntrinsicID() != llvm::Intrinsic::masked_scatter) continue;
+      auto* mask = llvm::dyn_cast<llvm::Constant>(scatter->getArgOperand(3));
+      const unsigned lanes = llvm::cast<llvm::FixedVectorType>(scatter->getArgOperand(0)->getType())->getNumElements();
+      std::vector<unsigned> stored;
+      for (unsigned lane = 0; mask != nullptr && lane < lanes; ++lane) {
+        const llvm::Constant* bit = mask->getAggregateElement(lane);
+        if (bit == nullptr || !bit->isNullValue()) stored.push_back(lane);
+      }
+      auto* only = stored.size() == 1 ? mask->getAggregateElement(stored[0]) : nullptr;
+      if (only == nullptr || !only->isOneValue()) continue;
+      llvm::IRBuilder<> b(scatter);
+      auto* alignment = llvm::cast<llvm::ConstantInt>(scatter->getArgOperand(2));
+      b.CreateAlignedStore(b.CreateExtractElement(scatter->getArgOperand(0), stored[0]),
+                           b.CreateExtractElement(scatter->getArgOperand(1), stored[0]),
+                           alignment->getMaybeAlignValue());
+      scatter->eraseFromParent();
+    }
+  }
+}
+
 // What the entry is, for who links the object.
 constexpr char kModeSymbol[] = "wharf_execution_mode";
 void DefineMode(llvm::Module* module, ExecutionMode mode) {
@@ -334,6 +362,7 @@ absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> JitEngine::Compile(llvm::Mod
   if (options.wide != nullptr) *options.wide = wide;
   optimizer.Optimize(module);
   LowerOwnAtomics(module);
+  StoreSingleLanes(module);
   PrefetchMaskedLoads(module);
   if (options.confine) {
     WHARF_RETURN_IF_ERROR(Confine(module));
