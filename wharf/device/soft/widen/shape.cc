@@ -213,6 +213,7 @@ Shape ShapeAnalysis::Transfer(const llvm::Instruction& instruction) const {
   if (auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(&instruction)) return OfBinary(*operation);
   if (auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction)) return OfAddress(*address);
   if (instruction.isTerminator()) return kUniform;
+  if (llvm::isa<llvm::AllocaInst>(instruction)) return kVarying;  // each thread has its own
   if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
       call != nullptr && !llvm::isa<llvm::IntrinsicInst>(call)) {
     return OfCall(*call);
