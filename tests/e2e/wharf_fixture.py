@@ -23,7 +23,8 @@ BIN = pathlib.Path(os.environ["WHARF_BIN"])
 PROGRAMS = pathlib.Path(os.environ["WHARF_PROGRAMS"])
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SANITIZER = os.environ.get("WHARF_SANITIZER")
-PATIENCE = 120  # seconds: an upper bound for a hang, never something a test waits for
+# Seconds: an upper bound for a hang, never something a test waits for.
+PATIENCE = 480 if SANITIZER else 120
 
 
 def environment(folder):
