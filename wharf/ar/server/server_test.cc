@@ -18,27 +18,6 @@ using ::testing::HasSubstr;
 
 constexpr Nanoseconds kPatience = std::chrono::seconds(60);
 
-uint8_t Bits(std::initializer_list<Task> tasks) {
-  uint8_t bits = 0;
-  for (const Task task : tasks) bits |= static_cast<uint8_t>(1 << static_cast<int>(task));
-  return bits;
-}
-
-Hello GoodHello() {
-  Hello hello;
-  hello.tasks = Bits({Task::kDepth, Task::kOdometry});
-  hello.width = kTestWidth;
-  hello.height = kTestHeight;
-  hello.fx = hello.fy = 20;
-  return hello;
-}
-Hello HelloWithSla(double sla) {
-  Hello hello = GoodHello();
-  hello.tasks = Bits({Task::kDepth});
-  hello.sla = sla;
-  return hello;
-}
-
 // Counts how many of its kind there are.
 class CountedDecoder final : public PictureDecoder {
  public:

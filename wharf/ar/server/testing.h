@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -16,6 +17,27 @@
 namespace wharf::ar {
 
 inline constexpr int kTestWidth = 32, kTestHeight = 16;
+
+inline uint8_t Bits(std::initializer_list<Task> tasks) {
+  uint8_t bits = 0;
+  for (const Task task : tasks) bits |= static_cast<uint8_t>(1 << static_cast<int>(task));
+  return bits;
+}
+
+inline Hello GoodHello() {
+  Hello hello;
+  hello.tasks = Bits({Task::kDepth, Task::kOdometry});
+  hello.width = kTestWidth;
+  hello.height = kTestHeight;
+  hello.fx = hello.fy = 20;
+  return hello;
+}
+inline Hello HelloWithSla(double sla) {
+  Hello hello = GoodHello();
+  hello.tasks = Bits({Task::kDepth});
+  hello.sla = sla;
+  return hello;
+}
 
 inline scene::Image GreyPicture(uint8_t grey, int width = kTestWidth, int height = kTestHeight) {
   return {width, height, std::vector<uint8_t>(static_cast<size_t>(3 * width * height), grey)};
