@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "wharf/cudashim/client/module.h"
-#include "wharf/cudashim/cudart/runtime.h"
+#include "wharf/cudashim/cudart/array.h"
 
 namespace wharf::cudashim {
 namespace {
@@ -30,8 +30,40 @@ client::Box BoxAt(const cudaPitchedPtr& pitched, const cudaPos& position) {
   return {Address(pitched.ptr) + position.z * slice + position.y * pitched.pitch + position.x, pitched.pitch, slice};
 }
 
+// One side of cudaMemcpy3D. Positions in an array count its elements; `extent` is in bytes.
+CudaError VolumeSide(const Array* array, const cudaPitchedPtr& plain, const cudaPos& position,
+                     const device::Extent& extent, client::Box* box) {
+  uint64_t x = 0;
+  if (array == nullptr) {
+    *box = BoxAt(plain, position);
+    return plain.pitch < extent.width ? CudaError::kInvalidPitchValue : CudaError::kSuccess;
+  }
+  if (__builtin_mul_overflow(position.x, array->element_bytes, &x)) return CudaError::kInvalidValue;
+  return BoxIn(*array, x, position.y, position.z, extent, box);
+}
+
+CudaError CopyArrayVolume(const cudaMemcpy3DParms& p, cudaStream_t stream, bool async) {
+  const std::shared_ptr<const Array> to = p.dstArray == nullptr ? nullptr : FindArray(p.dstArray);
+  const std::shared_ptr<const Array> from = p.srcArray == nullptr ? nullptr : FindArray(p.srcArray);
+  const bool twice =
+      (p.dstArray != nullptr && p.dstPtr.ptr != nullptr) || (p.srcArray != nullptr && p.srcPtr.ptr != nullptr);
+  if (twice || (to == nullptr) != (p.dstArray == nullptr) || (from == nullptr) != (p.srcArray == nullptr)) {
+    return CudaError::kInvalidValue;
+  }
+  const uint32_t element = to != nullptr ? to->element_bytes : from->element_bytes;
+  if (from != nullptr && from->element_bytes != element) return CudaError::kInvalidValue;
+  device::Extent extent{0, p.extent.height, p.extent.depth};
+  if (__builtin_mul_overflow(p.extent.width, element, &extent.width)) return CudaError::kInvalidValue;
+  client::Box to_box, from_box;
+  CudaError error = CheckArrayDirection(p.kind, to != nullptr, from != nullptr);
+  if (error == CudaError::kSuccess) error = VolumeSide(to.get(), p.dstPtr, p.dstPos, extent, &to_box);
+  if (error == CudaError::kSuccess) error = VolumeSide(from.get(), p.srcPtr, p.srcPos, extent, &from_box);
+  return error != CudaError::kSuccess ? error : CopyBox(stream, to_box, from_box, extent, p.kind, async);
+}
+
 CudaError CopyVolume(const cudaMemcpy3DParms* p, cudaStream_t stream, bool async) {
-  if (p == nullptr || p->srcArray != nullptr || p->dstArray != nullptr) return CudaError::kInvalidValue;
+  if (p == nullptr) return CudaError::kInvalidValue;
+  if (p->srcArray != nullptr || p->dstArray != nullptr) return CopyArrayVolume(*p, stream, async);
   const device::Extent extent{p->extent.width, p->extent.height, p->extent.depth};
   return CopyBox(stream, BoxAt(p->dstPtr, p->dstPos), BoxAt(p->srcPtr, p->srcPos), extent, p->kind, async);
 }
