@@ -268,8 +268,8 @@ SandboxPolicy KeeperPolicy() {
   AllowDescriptors(rules);
   AllowMemory(rules, Code::kNone);
   // Its own thread is the only one that does anything, but OpenBLAS started some when the program was loaded: they
-  // yield for a while before they sleep.
-  Allow(rules, {SYS_gettid, SYS_getpid, SYS_exit_group, SYS_sched_yield});
+  // yield for a while before they sleep, and end with it.
+  Allow(rules, {SYS_gettid, SYS_getpid, SYS_exit, SYS_exit_group, SYS_sched_yield});
   AllowSignals(rules);
   AllowClocksAndRandomNumbers(rules);
   RefuseProbing(rules);
