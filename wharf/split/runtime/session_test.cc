@@ -9,6 +9,7 @@
 #include <fstream>
 #include <thread>
 
+#include "wharf/base/stored/stored_files.h"
 #include "wharf/split/execution/slowed_engine.h"
 #include "wharf/split/profiler/profiler.h"
 #include "wharf/split/runtime/measure_codings.h"
@@ -491,7 +492,7 @@ TEST_F(Store, ForgetsADamagedFile) {
 }
 
 TEST_F(Store, KeepsToItsLimit) {
-  ModelStore store(testing::LoadRandom, directory_, 2 * sizeof(ModelName));
+  ModelStore store(testing::LoadRandom, directory_, 2 * (sizeof(ModelName) + kBytesOfAFile));
   for (uint32_t seed = 0; seed < 5; ++seed) ASSERT_TRUE(store.Add(wire::HashOf(Named(seed)), Named(seed)).ok());
   EXPECT_EQ(Files(), 2u);
   ModelStore later(testing::LoadRandom, directory_, 100);
