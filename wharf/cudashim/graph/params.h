@@ -1,0 +1,106 @@
+// What a node of a CUDA graph does, in the terms of neither API. All of it is copied when the node is made.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "wharf/device/device.h"
+
+namespace wharf::cudagraph {
+
+class Graph;
+
+using StreamId = device::StreamId;
+using EventId = device::EventId;
+
+// The numbers of both APIs.
+enum class NodeType : uint8_t {
+  kKernel = 0,
+  kCopy = 1,
+  kFill = 2,
+  kHost = 3,
+  kChild = 4,
+  kEmpty = 5,
+  kWait = 6,
+  kRecord = 7,
+  kAllocation = 10,
+  kFree = 11
+};
+
+// An attribute's value as the API gives it: a union of this size.
+using AttributeValue = std::array<std::byte, 64>;
+
+struct KernelParams {
+  void* function = nullptr;  // the client's
+  device::LaunchConfig config;
+  std::vector<std::byte> parameters;  // packed
+  std::vector<uint32_t> offsets;      // where each begins
+  std::map<int, AttributeValue> attributes;
+};
+
+// A call of cuBLAS that was captured. To programs it is a kernel whose function is not theirs.
+struct GemmParams {
+  device::Gemm gemm;
+};
+
+// One side of a copy: the box, and how the API described it, which is what queries of the node return.
+struct CopySide {
+  device::Region box;
+  void* array = nullptr;
+  uint64_t address = 0, pitch = 0, height = 0;  // not of an array
+  uint64_t x = 0, y = 0, z = 0;                 // where the box begins; x in bytes
+  bool on_host = false;                         // it may lie in the program's memory
+};
+struct CopyParams {
+  CopySide to, from;
+  device::Extent extent;
+  int kind = 4;  // cudaMemcpyKind
+};
+
+struct FillParams {
+  device::Region to;
+  device::Extent extent;
+  uint32_t value = 0, element_bytes = 1;
+};
+
+struct HostParams {
+  void (*function)(void* user) = nullptr;
+  void* user = nullptr;
+};
+
+struct ChildParams {
+  std::shared_ptr<Graph> graph;  // the node's own
+};
+
+struct EmptyParams {};
+struct RecordParams {
+  EventId event = 0;
+};
+struct WaitParams {
+  EventId event = 0;
+};
+
+// Memory of a graph. Its address is there as long as the graph or an instance of it is, and beyond that as long as a
+// launch has allocated it and nothing has freed it.
+struct GraphMemory {
+  uint64_t address = 0, size = 0;
+  bool allocated = false;  // by a launch, in the order of launches
+};
+struct AllocationParams {
+  std::shared_ptr<GraphMemory> memory;
+};
+struct FreeParams {
+  uint64_t address = 0;
+};
+
+using Params = std::variant<KernelParams, GemmParams, CopyParams, FillParams, HostParams, ChildParams, EmptyParams,
+                            RecordParams, WaitParams, AllocationParams, FreeParams>;
+
+NodeType TypeOf(const Params& params);
+
+}  // namespace wharf::cudagraph
