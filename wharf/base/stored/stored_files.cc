@@ -3,12 +3,10 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -16,9 +14,8 @@
 #include <iterator>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
-#include "wharf/base/stored/keeper.h"
 #include "wharf/base/stored/keeper_wire.h"
+#include "wharf/base/stored/kept_place.h"
 
 namespace wharf {
 namespace {
@@ -27,63 +24,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kAside = ".aside-";     // then a random number; no file that is kept begins with a dot
 constexpr auto kAsideFor = std::chrono::hours(1);  // longer is no file written: whoever began it died
-constexpr std::string_view kKeeper = "keeper:";    // then the socket's number, a slash, and the directory's name
-
-struct KeptPlace {
-  int socket = -1;
-  std::string directory;
-};
-
-std::optional<KeptPlace> AtKeeper(const std::string& directory) {
-  if (!directory.starts_with(kKeeper)) return std::nullopt;
-  KeptPlace place;
-  const char* const end = directory.data() + directory.size();
-  const auto [rest, error] = std::from_chars(directory.data() + kKeeper.size(), end, place.socket);
-  if (error != std::errc() || rest == end) return std::nullopt;
-  place.directory.assign(rest + 1, end);
-  return place;
-}
-
-// A process has one keeper at most, and asks it one thing at a time.
-absl::Mutex g_asking(absl::kConstInit);
-
-KeeperRequest RequestOf(KeeperAction action, const KeptPlace& place, const std::string& name, uint64_t bytes) {
-  KeeperRequest request;
-  request.action = static_cast<uint32_t>(action);
-  request.bytes = bytes;
-  // A name that is too long lacks its end, which no keeper takes.
-  place.directory.copy(request.directory, sizeof(request.directory));
-  name.copy(request.name, sizeof(request.name));
-  return request;
-}
-
-absl::Status Gone() { return Unavailable("the keeper of files is gone"); }
-
-// `answer`: of a read.
-absl::Status Ask(const KeptPlace& place, KeeperAction action, const std::string& name, std::span<const std::byte> bytes,
-                 std::string* answer) {
-  const KeeperRequest request = RequestOf(action, place, name, bytes.size());
-  const absl::MutexLock lock(&g_asking);
-  KeeperReply reply;
-  if (!WriteWhole(place.socket, &request, sizeof(request)) || !WriteWhole(place.socket, bytes.data(), bytes.size()) ||
-      !ReadWhole(place.socket, &reply, sizeof(reply))) {
-    return Gone();
-  }
-  if (reply.error != 0) return ErrnoStatus(reply.error, name);
-  if (answer == nullptr) return absl::OkStatus();
-  answer->resize(reply.bytes);
-  return ReadWhole(place.socket, answer->data(), answer->size()) ? absl::OkStatus() : Gone();
-}
-
-// 0 or an errno.
-int AskForLock(const KeptPlace& place, KeeperAction action, uint64_t number) {
-  const KeeperRequest request = RequestOf(action, place, "lock", number);
-  const absl::MutexLock lock(&g_asking);
-  KeeperReply reply;
-  const bool answered =
-      WriteWhole(place.socket, &request, sizeof(request)) && ReadWhole(place.socket, &reply, sizeof(reply));
-  return answered ? reply.error : EPIPE;
-}
 
 struct StoredFile {
   fs::path path;
@@ -114,30 +54,6 @@ std::vector<StoredFile> FilesIn(const fs::path& directory, const std::string& be
 }
 
 }  // namespace
-
-bool ReadWhole(int socket, void* into, size_t size) {
-  auto* at = static_cast<char*>(into);
-  while (size > 0) {
-    const ssize_t got = recv(socket, at, size, 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    at += got;
-    size -= static_cast<size_t>(got);
-  }
-  return true;
-}
-
-bool WriteWhole(int socket, const void* from, size_t size) {
-  const auto* at = static_cast<const char*>(from);
-  while (size > 0) {
-    const ssize_t sent = send(socket, at, size, MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return false;
-    at += sent;
-    size -= static_cast<size_t>(sent);
-  }
-  return true;
-}
 
 // Not by the process's number: processes in name spaces of their own have the same.
 std::string NameAside(const std::string& directory) {
@@ -252,7 +168,5 @@ void LimitStored(const std::string& directory, uint64_t most, const std::string&
     if (fs::remove(file.path, error)) total -= file.bytes;
   }
 }
-
-std::string KeeperRoot(int socket) { return fmt::format("{}{}", kKeeper, socket); }
 
 }  // namespace wharf
