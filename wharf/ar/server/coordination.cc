@@ -48,6 +48,10 @@ uint64_t Coordination::Join(double frames_per_s, double sla, DepthCoding coding,
 void Coordination::Leave(uint64_t client) {
   loop_.Post([this, client] {
     clients_.erase(client);
+    {
+      absl::MutexLock lock(&mutex_);
+      reports_.erase(client);
+    }
     std::erase_if(waiting_, [&](const serving::ClientState& state) { return state.id == client; });
     scheduler_.OnGone(client);
   });
@@ -60,10 +64,20 @@ void Coordination::OnPicture(uint64_t client, int64_t frame, scene::Image pictur
 }
 
 void Coordination::OnReport(uint64_t client, const serving::ClientReport& report) {
-  loop_.Post([this, client, report] {
+  absl::MutexLock lock(&mutex_);
+  if (!reports_.insert_or_assign(client, report).second) ++counts_.reports_superseded;
+}
+
+// One of a client that has not joined yet, as far as this thread has heard, stays.
+void Coordination::TakeReports() {
+  absl::MutexLock lock(&mutex_);
+  counts_.reports_taken += std::erase_if(reports_, [this](const auto& entry) {
+    const auto& [client, report] = entry;
+    if (!clients_.contains(client)) return false;
     scheduler_.OnReport(client, report);
     serving::ClientState* const state = FindWaiting(client);
     if (state != nullptr) serving::ApplyReport(report, state->model);
+    return true;
   });
 }
 
@@ -73,10 +87,16 @@ CoordinationCounts Coordination::Counts() const {
 }
 
 TimePoint Coordination::Step() {
-  if (scheduler_.NextWakeup() <= clock_.Now()) scheduler_.Poll();
+  if (scheduler_.NextWakeup() <= clock_.Now()) {
+    TakeReports();
+    scheduler_.Poll();
+  }
   RedirectLate();
   absl::MutexLock lock(&mutex_);
-  counts_ = {scheduler_.clients(), waiting_.size(), scheduler_.stats()};
+  counts_.served = scheduler_.clients();
+  counts_.waiting = waiting_.size();
+  counts_.scheduler = scheduler_.stats();
+  ++counts_.steps;
   return scheduler_.NextWakeup();
 }
 

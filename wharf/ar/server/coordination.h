@@ -42,10 +42,14 @@ struct CoordinationConfig {
   Nanoseconds first_network = std::chrono::milliseconds(30);
   int waiting_interval = 60;                       // frames between those that a client offloads that waits for room
   Nanoseconds patience = std::chrono::seconds(2);  // of a client that waits, before it is handed over
+  const Clock* clock = &Clock::Real();             // must outlive it
 };
 
 struct CoordinationCounts {
   size_t served = 0, waiting = 0;
+  // Those in whose place their client had sent a newer one before they were looked at are superseded.
+  uint64_t reports_taken = 0, reports_superseded = 0;
+  uint64_t steps = 0;  // of its thread: what was said two steps ago has been heard
   serving::SchedulerStats scheduler;
 };
 
@@ -60,6 +64,7 @@ class Coordination final : private serving::Engine, private serving::ClientPort,
   void Leave(uint64_t client);
   // A picture of the finder's size has come. One that was not asked for, or comes too late, is answered with a failure.
   void OnPicture(uint64_t client, int64_t frame, scene::Image picture);
+  // Only the newest of a client is kept until the next plan is made.
   void OnReport(uint64_t client, const serving::ClientReport& report);
   // Of one picture alone, as the profile has it.
   Nanoseconds Inference() const { return FromSeconds(config_.profile.Seconds(1)); }
@@ -97,6 +102,7 @@ class Coordination final : private serving::Engine, private serving::ClientPort,
   void Vanished(serving::ClientState client) override;
 
   TimePoint Step();
+  void TakeReports();
   void RedirectLate();
   void Wait(serving::ClientState state);
   void Take(uint64_t client, int64_t frame, Picture picture);
@@ -110,7 +116,7 @@ class Coordination final : private serving::Engine, private serving::ClientPort,
   serving::ClientState* FindWaiting(uint64_t client);
 
   const CoordinationConfig config_;
-  Clock& clock_ = Clock::Real();
+  const Clock& clock_ = *config_.clock;
   std::atomic<uint64_t> next_client_ = 1;
   // Of the loop's thread.
   std::map<uint64_t, Client> clients_;
@@ -118,6 +124,7 @@ class Coordination final : private serving::Engine, private serving::ClientPort,
   serving::CoordinatedScheduler scheduler_;
   int computing_ = 0;  // batches and pictures that the engine has
   mutable absl::Mutex mutex_;
+  std::map<uint64_t, serving::ClientReport> reports_ ABSL_GUARDED_BY(mutex_);  // the newest, not taken yet
   CoordinationCounts counts_ ABSL_GUARDED_BY(mutex_);
   EventLoop loop_, engine_;
   std::thread engine_thread_, loop_thread_;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <thread>
 
 #include "wharf/ar/server/testing.h"
 
@@ -23,6 +24,55 @@ class CountingPeer final : public CoordinatedPeer {
   std::atomic<int> told_ = 0, handed_over_ = 0, interval_ = 0, delivered_ = 0;
   std::atomic<bool> served_ = false;
 };
+
+// A coordination whose time passes only when told.
+class CoordinationInVirtualTimeTest : public ::testing::Test {
+ protected:
+  static constexpr auto kPeriod = std::chrono::milliseconds(200);
+
+  CoordinationInVirtualTimeTest() { Settle(); }  // its first round
+
+  // Returns when all that was said before has been heard.
+  void Settle() {
+    for (int i = 0; i < 2; ++i) {
+      const uint64_t steps = coordination_.Counts().steps;
+      coordination_.Leave(0);  // nobody, but it wakes the thread
+      while (coordination_.Counts().steps == steps) std::this_thread::yield();
+    }
+  }
+  void Pass(Nanoseconds time) {
+    clock_.Advance(time);
+    Settle();
+  }
+
+  VirtualClock clock_;
+  BrightnessBatches finder_;
+  Coordination coordination_{{.finder = &finder_,
+                              .profile = *serving::InferenceProfile::Make("test", {{1, 10}, {4, 16}}),
+                              .options = {.period = kPeriod},
+                              .clock = &clock_}};
+};
+
+TEST_F(CoordinationInVirtualTimeTest, OfManyReportsTheNewestIsTaken) {
+  const auto peer = std::make_shared<CountingPeer>();
+  const uint64_t client = coordination_.Join(60, 0.1, DepthCoding::kHalf, peer);
+  coordination_.OnPicture(client, 1, GreyPicture(64));
+  Settle();
+  // Any but the last would have it served.
+  constexpr uint64_t kReports = 100'000;
+  for (uint64_t i = 1; i < kReports; ++i) coordination_.OnReport(client, {0.001, 0.01});
+  coordination_.OnReport(client, {1, 0.01});
+  EXPECT_EQ(coordination_.Counts().reports_superseded, kReports - 1);
+  EXPECT_EQ(coordination_.Counts().reports_taken, 0);
+  Pass(kPeriod);
+  EXPECT_EQ(coordination_.Counts().reports_taken, 1);
+  EXPECT_EQ(coordination_.Counts().served, 0);
+  coordination_.OnReport(client, {0.001, 0.01});
+  Pass(kPeriod);
+  EXPECT_EQ(coordination_.Counts().reports_taken, 2);
+  EXPECT_EQ(coordination_.Counts().served, 1);
+  EXPECT_EQ(coordination_.Counts().reports_superseded, kReports - 1);
+}
 
 TEST(CoordinationTest, WhoDoesNotFitIsToldSoOnce) {
   BrightnessBatches finder;

@@ -80,7 +80,9 @@ void LogEnd(const ar::Coordination& coordination) {
        {"requests", counts.scheduler.requests},
        {"unscheduled", counts.scheduler.unscheduled},
        {"late", counts.scheduler.late},
-       {"evicted", counts.scheduler.evicted}});
+       {"evicted", counts.scheduler.evicted},
+       {"reports", counts.reports_taken},
+       {"reports_superseded", counts.reports_superseded}});
 }
 
 // A socket to what starts decoders from now on: it ends when the server has.
