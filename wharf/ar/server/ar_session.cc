@@ -12,6 +12,9 @@ namespace {
 constexpr Nanoseconds kFarewell = std::chrono::milliseconds(250);
 constexpr size_t kMostWaiting = 2;  // pictures of a client that offloads by its own plan
 constexpr double kBurst = 8;        // pictures that may come at once, after a stall of the link
+// Messages for each picture that may come: it, and a report of what its answer showed.
+constexpr double kMessages = 2;
+constexpr double kLongestStall = 10;  // seconds of a link, after which all that waited may come at once
 
 Task OnlyTask(const Hello& hello) { return static_cast<Task>(std::countr_zero(hello.tasks)); }
 FrameKind KindOf(const link::FrameHeader& header) { return static_cast<FrameKind>(header.kind); }
@@ -54,14 +57,6 @@ class Peer final : public CoordinatedPeer {
 };
 
 }  // namespace
-
-bool RateLimit::Allows(TimePoint now) {
-  if (last_) left_ = std::min(burst_, left_ + rate_ * Seconds(now - *last_));
-  last_ = now;
-  if (left_ < 1) return false;
-  left_ -= 1;
-  return true;
-}
 
 ArSession::ArSession(const ServerConfig& config, uint64_t id, std::unique_ptr<link::ByteStream> stream)
     : config_(config), id_(id), handshake_(config.check) {
@@ -113,6 +108,7 @@ absl::Status ArSession::End(const absl::Status& why) {
 absl::Status ArSession::Handle(const link::FrameHeader& header, std::span<const std::byte> head,
                                std::vector<std::byte> bulk) {
   if (!handshake_.Greeted()) return OnHello(header, head);
+  WHARF_RETURN_IF_ERROR(CountMessage());
   switch (KindOf(header)) {
     case FrameKind::kPicture:
       return OnPicture(static_cast<int64_t>(header.tag), head, bulk);
@@ -130,12 +126,22 @@ absl::Status ArSession::Handle(const link::FrameHeader& header, std::span<const 
   }
 }
 
+absl::Status ArSession::CountMessage() {
+  if (messages_->Allows(config_.clock->Now())) return absl::OkStatus();
+  return ResourceExhausted(
+      "more than {:g} messages a second: a client sends its camera's pictures, at the rate that its Hello says and at "
+      "most {:g} a second, and a report for each",
+      messages_->rate(), config_.max_pictures_per_s);
+}
+
 absl::Status ArSession::OnHello(const link::FrameHeader& header, std::span<const std::byte> head) {
   WHARF_ASSIGN_OR_RETURN(const std::optional<Hello> hello, handshake_.Hear(*channel_, header, head));
   if (!hello) return absl::OkStatus();
   hello_ = *hello;
   WHARF_RETURN_IF_ERROR(CheckHello(hello_));
-  limit_.emplace(std::min(hello_.frames_per_s, config_.max_pictures_per_s), kBurst);
+  const double rate = std::min(hello_.frames_per_s, config_.max_pictures_per_s);
+  pictures_.emplace(rate, kBurst);
+  messages_.emplace(kMessages * rate, kMessages * rate * kLongestStall);
   WHARF_RETURN_IF_ERROR(Prepare());
   WHARF_ASSIGN_OR_RETURN(decoder_, config_.make_decoder());
   Log(LogLevel::kInfo, "AR client",
@@ -158,6 +164,8 @@ absl::Status ArSession::Prepare() {
   }
   if (config_.coordination == nullptr) return FailedPrecondition("this server agrees on no accuracy");
   const BatchFinder& finder = *config_.batch_finder;
+  if (hello_.frames_per_s > config_.max_pictures_per_s)
+    return InvalidArgument("an accuracy can be agreed for at most {:g} frames a second", config_.max_pictures_per_s);
   if (OnlyTask(hello_) != finder.GetTask())
     return FailedPrecondition("this server agrees on the accuracy of another task");
   if (hello_.width != finder.Width() || hello_.height != finder.Height())
@@ -170,7 +178,7 @@ absl::Status ArSession::OnPicture(int64_t frame, std::span<const std::byte> head
   WHARF_ASSIGN_OR_RETURN(const Picture picture, DecodeHead<Picture>(head, "a picture's head"));
   if (picture.tasks == 0 || (picture.tasks & ~hello_.tasks) != 0)
     return InvalidArgument("a picture for tasks that the Hello does not name");
-  if (!limit_->Allows(Clock::Real().Now())) {
+  if (!pictures_->Allows(config_.clock->Now())) {
     Fail(frame, picture.tasks, ResourceExhausted("more pictures than agreed"));
     return absl::OkStatus();
   }
@@ -187,14 +195,14 @@ void ArSession::FindAlone(int64_t frame, uint8_t tasks, scene::Image image) {
   auto shared = std::make_shared<scene::Frame>();
   shared->index = frame;
   shared->image = std::move(image);
-  const TimePoint arrived = Clock::Real().Now();
+  const TimePoint arrived = config_.clock->Now();
   const bool taken = config_.solo->Push(id_, kMostWaiting, [this, tasks, shared, arrived] {
     for (int i = 0; i < kTasks; ++i) {
       if ((tasks >> i & 1) == 0) continue;
-      const TimePoint begun = Clock::Real().Now();
+      const TimePoint begun = config_.clock->Now();
       Finding finding = solo_->Find(static_cast<Task>(i), shared);
       PutFinding(*outbox_, static_cast<Task>(i), shared->index, std::move(finding), begun - arrived,
-                 Clock::Real().Now() - begun);
+                 config_.clock->Now() - begun);
     }
   });
   if (!taken) Fail(frame, tasks, ResourceExhausted("the pictures before it are still being looked at"));

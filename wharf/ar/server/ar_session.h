@@ -6,22 +6,11 @@
 #include <optional>
 
 #include "wharf/ar/decoder/picture_decoder.h"
+#include "wharf/ar/server/rate_limit.h"
 #include "wharf/ar/server/server.h"
 #include "wharf/link/outbox.h"
 
 namespace wharf::ar {
-
-// At most `rate` a second, and `burst` at once.
-class RateLimit {
- public:
-  RateLimit(double rate, double burst) : rate_(rate), burst_(burst), left_(burst) {}
-  bool Allows(TimePoint now);
-
- private:
-  const double rate_, burst_;
-  double left_;
-  std::optional<TimePoint> last_;
-};
 
 class ArSession final : private link::FrameHandler {
  public:
@@ -42,6 +31,8 @@ class ArSession final : private link::FrameHandler {
   void OnClosed(const absl::Status& why) override;
 
   absl::Status CheckBulk(const link::FrameHeader& header) const;
+  // Of a client that was let in.
+  absl::Status CountMessage();
   absl::Status Handle(const link::FrameHeader& header, std::span<const std::byte> head, std::vector<std::byte> bulk);
   absl::Status OnHello(const link::FrameHeader& header, std::span<const std::byte> head);
   // What the session needs, by its Hello.
@@ -59,7 +50,7 @@ class ArSession final : private link::FrameHandler {
   std::shared_ptr<link::Outbox> outbox_;
   // Of the reader's thread, once it has greeted.
   Hello hello_;
-  std::optional<RateLimit> limit_;
+  std::optional<RateLimit> messages_, pictures_;
   std::unique_ptr<PictureDecoder> decoder_;
   std::unique_ptr<SoloFinder> solo_;       // used on the lane
   std::atomic<uint64_t> coordinated_ = 0;  // its number there

@@ -2,7 +2,8 @@
 // sends these back. docs/protocol.md, "AR sessions".
 //
 // What a client can cost the others is bounded: pictures beyond the rate that was agreed are not even decoded, a client
-// has at most a few waiting, and one that does not read is sent away.
+// has at most a few waiting, and one that sends more messages than pictures of its camera and reports of them, or does
+// not read, is sent away.
 #pragma once
 
 #include <functional>
@@ -30,8 +31,10 @@ struct ServerConfig {
   std::function<absl::StatusOr<std::unique_ptr<PictureDecoder>>()> make_decoder = MakeLocalDecoder;
   double max_pictures_per_s = 120;  // of one client
   size_t max_sessions = 256;
-  size_t max_unread_bytes = 32 << 20;  // of answers to a client that does not read
-  std::string next;  // servers for clients that there is no room for: Redirect::servers; "": there are none
+  size_t max_unread_bytes = 32 << 20;   // of answers to a client that does not read
+  const Clock* clock = &Clock::Real();  // by which rates are limited; must outlive the server
+  // Servers for clients that there is no room for: Redirect::servers; "": there are none.
+  std::string next;
 };
 
 // Thread-safe. What the config points to must outlive it.

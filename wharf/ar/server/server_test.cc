@@ -35,7 +35,7 @@ class CountedDecoder final : public PictureDecoder {
 class ArServerTest : public ::testing::Test {
  protected:
   ArServerTest() {
-    ServerConfig config;
+    ServerConfig& config = config_;
     config.check = wire::ClientsWith("right");
     config.make_solo = [](const Hello& hello) -> absl::StatusOr<std::unique_ptr<SoloFinder>> {
       if ((hello.tasks & Bits({Task::kBoxes})) != 0) return FailedPrecondition("no network finds boxes here");
@@ -48,6 +48,11 @@ class ArServerTest : public ::testing::Test {
       return std::make_unique<CountedDecoder>(decoders_);
     };
     server_ = std::make_unique<Server>(config);
+  }
+  // Another with what `change` does to its configuration; the sessions of the one before end.
+  void StartServer(const std::function<void(ServerConfig&)>& change) {
+    change(config_);
+    server_ = std::make_unique<Server>(config_);
   }
 
   std::unique_ptr<link::ByteStream> Dial() {
@@ -77,6 +82,8 @@ class ArServerTest : public ::testing::Test {
   BrightnessBatches batches_;
   Coordination coordination_{
       {.finder = &batches_, .profile = *serving::InferenceProfile::Make("test", {{1, 10}, {4, 16}})}};
+  VirtualClock clock_;
+  ServerConfig config_;
   std::unique_ptr<Server> server_;  // first to go
 };
 
@@ -114,6 +121,11 @@ TEST_F(ArServerTest, RefusesWhatItCannotServe) {
               hello.width = 64;
             }),
             InvalidArgument("pictures of 64 x 16 for a network that takes 32 x 16"));
+  EXPECT_EQ(refusal([](Hello& hello) {
+              hello = HelloWithSla(0.1);
+              hello.frames_per_s = 121;
+            }),
+            InvalidArgument("an accuracy can be agreed for at most 120 frames a second"));
   EXPECT_TRUE(ServesOthers());
 }
 
@@ -173,6 +185,36 @@ TEST_F(ArServerTest, AFloodIsRefusedPictureByPicture) {
       EXPECT_EQ(heard.status.code(), absl::StatusCode::kResourceExhausted);
     }
   }
+}
+
+// So many messages in a burst, then so many a second, whatever they are.
+TEST_F(ArServerTest, TooManyMessagesEndOneSession) {
+  StartServer([this](ServerConfig& config) { config.clock = &clock_; });
+  const absl::Status too_many = ResourceExhausted(
+      "more than 4 messages a second: a client sends its camera's pictures, at the rate that its Hello says and at "
+      "most 120 a second, and a report for each");
+  Hello hello = HelloWithSla(0.2);
+  hello.frames_per_s = 2;
+  const auto report = [](Connection& client) { client.Tell({.drop_rate = 0.01, .network_s = 0.01}).IgnoreError(); };
+  // A picture that is answered at once shows that the session lives, and how many messages were let in before it.
+  const auto lives = [](Connection& client, Ear& ear) {
+    return client.Send(1, Bits({Task::kDepth}), GreyPicture(64), 95).ok() && ear.Next().frame == 1;
+  };
+  Ear ear, other_ear;
+  const auto client = MustOpen(hello, ear), other = MustOpen(hello, other_ear);
+  ASSERT_NE(client, nullptr);
+  ASSERT_NE(other, nullptr);
+  for (int i = 0; i < 39; ++i) report(*client);
+  EXPECT_TRUE(lives(*client, ear));
+  clock_.Advance(std::chrono::seconds(1));
+  for (int i = 0; i < 3; ++i) report(*client);
+  EXPECT_TRUE(lives(*client, ear));
+  report(*client);
+  EXPECT_EQ(ear.WaitClosed(), too_many);
+  EXPECT_TRUE(lives(*other, other_ear));
+  for (int i = 0; i < 50; ++i) other->Send(1, Bits({Task::kDepth}), GreyPicture(64), 95).IgnoreError();
+  EXPECT_EQ(other_ear.WaitClosed(), too_many);
+  EXPECT_TRUE(ServesOthers());
 }
 
 TEST_F(ArServerTest, AVanishedClientIsForgotten) {
