@@ -219,9 +219,10 @@ void Coordination::Send(serving::ClientId client, const serving::ClientPlan& pla
 }
 
 std::optional<serving::ClientState> Coordination::NextWaiting() {
-  if (waiting_.empty()) return std::nullopt;
-  serving::ClientState state = waiting_.front();
-  if (!state.arrivals.Known()) return state;
+  // One that has sent nothing cannot be planned for, and is passed over: it keeps its place until it has.
+  const auto next = std::ranges::find_if(waiting_, [](const auto& state) { return state.arrivals.Known(); });
+  if (next == waiting_.end()) return std::nullopt;
+  serving::ClientState state = *next;
   // What it has lost by waiting is lost, and nothing that a plan could mend: it is judged as one that comes from a
   // server of its own.
   const int64_t newest = state.arrivals.LatestBy(clock_.Now());

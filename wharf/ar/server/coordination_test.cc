@@ -74,13 +74,35 @@ TEST_F(CoordinationInVirtualTimeTest, OfManyReportsTheNewestIsTaken) {
   EXPECT_EQ(coordination_.Counts().reports_superseded, kReports - 1);
 }
 
+// Who sends nothing is nobody whom others have to wait for.
+TEST_F(CoordinationInVirtualTimeTest, SilentClientsDelayNobody) {
+  constexpr size_t kSilent = 252;
+  const auto join = [this] {
+    return coordination_.Join(60, 0.5, DepthCoding::kHalf, std::make_shared<CountingPeer>());
+  };
+  std::vector<uint64_t> silent;
+  for (size_t i = 0; i < kSilent; ++i) silent.push_back(join());
+  const uint64_t honest = join();
+  coordination_.OnPicture(honest, 1, GreyPicture(64));
+  Settle();
+  ASSERT_EQ(coordination_.Counts().waiting, kSilent + 1);
+  Pass(kPeriod);
+  EXPECT_EQ(coordination_.Counts().served, 1);
+  EXPECT_EQ(coordination_.Counts().waiting, kSilent);
+  // One that speaks after all is served as well.
+  coordination_.OnPicture(silent.back(), 1, GreyPicture(64));
+  Settle();
+  Pass(kPeriod);
+  EXPECT_EQ(coordination_.Counts().served, 2);
+}
+
 TEST(CoordinationTest, WhoDoesNotFitIsToldSoOnce) {
   BrightnessBatches finder;
   // A picture takes a minute: no accuracy can be kept.
   Coordination coordination(
       {.finder = &finder, .profile = *serving::InferenceProfile::Make("test", {{1, 60'000}}), .waiting_interval = 7});
   const auto peer = std::make_shared<CountingPeer>();
-  coordination.Join(60, 0.05, DepthCoding::kHalf, peer);
+  coordination.OnPicture(coordination.Join(60, 0.05, DepthCoding::kHalf, peer), 1, GreyPicture(64));
   const uint64_t rounds = coordination.Counts().scheduler.rounds;
   // In each of them it is considered again.
   while (coordination.Counts().scheduler.rounds < rounds + 4) Clock::Real().SleepFor(std::chrono::milliseconds(1));
