@@ -58,8 +58,9 @@ class Peer final : public CoordinatedPeer {
 
 }  // namespace
 
-ArSession::ArSession(const ServerConfig& config, uint64_t id, std::unique_ptr<link::ByteStream> stream)
-    : config_(config), id_(id), handshake_(config.check) {
+ArSession::ArSession(const ServerConfig& config, uint64_t id, PictureMemory& memory,
+                     std::unique_ptr<link::ByteStream> stream)
+    : config_(config), id_(id), memory_(memory), handshake_(config.check) {
   channel_ = link::Channel::Create(std::move(stream), {.limits = kArFrameLimits});
   outbox_ = std::make_shared<link::Outbox>(*channel_, config_.max_unread_bytes);
   channel_->Start(this);
@@ -143,6 +144,7 @@ absl::Status ArSession::OnHello(const link::FrameHeader& header, std::span<const
   pictures_.emplace(rate, kBurst);
   messages_.emplace(kMessages * rate, kMessages * rate * kLongestStall);
   WHARF_RETURN_IF_ERROR(Prepare());
+  WHARF_ASSIGN_OR_RETURN(share_, memory_.Admit(hello_.width, hello_.height));
   WHARF_ASSIGN_OR_RETURN(decoder_, config_.make_decoder());
   Log(LogLevel::kInfo, "AR client",
       {{"peer", channel_->Stream().Peer()}, {"tasks", int{hello_.tasks}}, {"sla", hello_.sla}});

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "wharf/ar/decoder/picture_decoder.h"
+#include "wharf/ar/server/picture_memory.h"
 #include "wharf/ar/server/rate_limit.h"
 #include "wharf/ar/server/server.h"
 #include "wharf/link/outbox.h"
@@ -14,8 +15,8 @@ namespace wharf::ar {
 
 class ArSession final : private link::FrameHandler {
  public:
-  // `id`: of this session, not 0 and never used again.
-  ArSession(const ServerConfig& config, uint64_t id, std::unique_ptr<link::ByteStream> stream);
+  // `id`: of this session, not 0 and never used again. `memory` must outlive it, as what the config points to.
+  ArSession(const ServerConfig& config, uint64_t id, PictureMemory& memory, std::unique_ptr<link::ByteStream> stream);
   ~ArSession() override;
   bool Over() const { return over_; }
   // It has not said who it is for too long.
@@ -44,6 +45,7 @@ class ArSession final : private link::FrameHandler {
 
   const ServerConfig& config_;
   const uint64_t id_;
+  PictureMemory& memory_;
   wire::ServerHandshake<ArProtocol> handshake_;
   std::atomic<bool> over_ = false;
   std::unique_ptr<link::Channel> channel_;
@@ -51,6 +53,7 @@ class ArSession final : private link::FrameHandler {
   // Of the reader's thread, once it has greeted.
   Hello hello_;
   std::optional<RateLimit> messages_, pictures_;
+  PictureMemory::Share share_;  // goes after what it is for
   std::unique_ptr<PictureDecoder> decoder_;
   std::unique_ptr<SoloFinder> solo_;       // used on the lane
   std::atomic<uint64_t> coordinated_ = 0;  // its number there

@@ -16,12 +16,13 @@ uint64_t NextSession() {
 
 }  // namespace
 
-Server::Server(ServerConfig config) : config_(std::move(config)), sessions_(config_.max_sessions) {}
+Server::Server(ServerConfig config)
+    : config_(std::move(config)), memory_(config_.picture_memory), sessions_(config_.max_sessions) {}
 Server::~Server() = default;
 
 void Server::Accept(std::unique_ptr<link::ByteStream> stream) {
   const std::string peer = stream->Peer();
-  if (!sessions_.Add([&] { return std::make_unique<ArSession>(config_, NextSession(), std::move(stream)); }))
+  if (!sessions_.Add([&] { return std::make_unique<ArSession>(config_, NextSession(), memory_, std::move(stream)); }))
     Log(LogLevel::kWarning, "too many AR clients", {{"peer", peer}});
 }
 

@@ -1,9 +1,9 @@
 // Server: AR clients' sessions over any streams: lets clients in, reads their pictures, has things found in them and
 // sends these back. docs/protocol.md, "AR sessions".
 //
-// What a client can cost the others is bounded: pictures beyond the rate that was agreed are not even decoded, a client
-// has at most a few waiting, and one that sends more messages than pictures of its camera and reports of them, or does
-// not read, is sent away.
+// What a client can cost the others is bounded: one whose pictures find no memory is not let in, pictures beyond the
+// rate that was agreed are not even decoded, a client has at most a few waiting, and one that sends more messages than
+// pictures of its camera and reports of them, or does not read, is sent away.
 #pragma once
 
 #include <functional>
@@ -13,6 +13,7 @@
 #include "wharf/ar/decoder/picture_decoder.h"
 #include "wharf/ar/server/coordination.h"
 #include "wharf/ar/server/finder.h"
+#include "wharf/ar/server/picture_memory.h"
 #include "wharf/ar/server/turn_queue.h"
 #include "wharf/link/byte_stream.h"
 #include "wharf/link/session_list.h"
@@ -31,8 +32,9 @@ struct ServerConfig {
   std::function<absl::StatusOr<std::unique_ptr<PictureDecoder>>()> make_decoder = MakeLocalDecoder;
   double max_pictures_per_s = 120;  // of one client
   size_t max_sessions = 256;
-  size_t max_unread_bytes = 32 << 20;   // of answers to a client that does not read
-  const Clock* clock = &Clock::Real();  // by which rates are limited; must outlive the server
+  uint64_t picture_memory = uint64_t{1} << 30;  // of all clients' decoded pictures together
+  size_t max_unread_bytes = 32 << 20;           // of answers to a client that does not read
+  const Clock* clock = &Clock::Real();          // by which rates are limited; must outlive the server
   // Servers for clients that there is no room for: Redirect::servers; "": there are none.
   std::string next;
 };
@@ -49,6 +51,7 @@ class Server {
 
  private:
   const ServerConfig config_;
+  PictureMemory memory_;
   link::SessionList<ArSession> sessions_;
 };
 

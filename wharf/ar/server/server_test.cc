@@ -229,6 +229,34 @@ TEST_F(ArServerTest, AVanishedClientIsForgotten) {
     Clock::Real().SleepFor(std::chrono::milliseconds(1));
 }
 
+// Sessions with pictures of one size, as many as there is memory for.
+TEST_F(ArServerTest, PicturesOfAllClientsTogetherHaveALimit) {
+  constexpr uint64_t kClients = 3;
+  StartServer([](ServerConfig& config) {
+    config.picture_memory = (kClients + 1) * PictureMemory::Of(kTestWidth, kTestHeight) - 1;
+  });
+  Ear ears[kClients], ear;
+  std::unique_ptr<Connection> clients[kClients];
+  for (uint64_t i = 0; i < kClients; ++i) {
+    clients[i] = MustOpen(i == 0 ? HelloWithSla(0.2) : GoodHello(), ears[i]);
+    ASSERT_NE(clients[i], nullptr);
+  }
+  const absl::Status refused = Open(GoodHello(), ear).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(Message(refused)), HasSubstr("no room for pictures of 32 x 16"));
+  EXPECT_EQ(decoders_, kClients);
+  // Those that are there are served as before.
+  ASSERT_TRUE(clients[1]->Send(5, Bits({Task::kDepth}), GreyPicture(160), 95).ok());
+  EXPECT_EQ(ears[1].Next().found, BrightnessOf(GreyPicture(160)));
+  // The room of one that leaves is the next one's.
+  clients[0].reset();
+  absl::Status opened;
+  do {
+    opened = Open(GoodHello(), ear).status();
+  } while (opened.code() == absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(opened, absl::OkStatus());
+}
+
 // Nobody else comes who would have it looked after.
 TEST_F(ArServerTest, AnEndedSessionKeepsNothing) {
   {
