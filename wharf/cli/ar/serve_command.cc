@@ -46,6 +46,7 @@ struct ArServeOptions {
   Nanoseconds drain_timeout = std::chrono::seconds(3);
   int threads = 1, largest_batch = 8;
   size_t max_sessions = 256;
+  uint64_t picture_memory = DefaultServerMemory() / 4;
 };
 
 // The profile that --profile names, or what is measured now on grey pictures.
@@ -128,6 +129,7 @@ absl::Status RunArServe(const ArServeOptions& options) {
                      .batch_finder = finder.get(),
                      .make_decoder = [&starter] { return starter->StartDecoder(); },
                      .max_sessions = options.max_sessions,
+                     .picture_memory = options.picture_memory,
                      .next = next});
   WHARF_ASSIGN_OR_RETURN(auto listener, link::Listener::Create(options.listen));
   const server::AcceptorLimits limits;  // raises the limit of descriptors
@@ -176,6 +178,9 @@ void AddArServeCommand(CLI::App& app) {
   command->add_option("--max-sessions", options->max_sessions, "Clients at once")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
+  AddBytes(command, "--picture-memory", options->picture_memory,
+           "Of all clients' decoded pictures together, 41 bytes for each pixel of a client's; one that may need more "
+           "than is left is not let in");
   command->callback([options] {
     SetDefaultLogLevel(LogLevel::kInfo);
     if (const absl::Status done = RunArServe(*options); !done.ok()) Fail(done);
