@@ -6,7 +6,6 @@
 
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "wharf/server/testing/testing.h"
@@ -28,21 +27,6 @@ std::string Kernel(const std::string& name, int value) {
          "(.param .u64 out)\n{\n.reg .b64 %rd<3>;\n.reg .b32 %r<2>;\nld.param.u64 %rd1, [out];\n"
          "cvta.to.global.u64 %rd2, %rd1;\nmov.u32 %r1, " +
          std::to_string(value) + ";\nst.global.u32 [%rd2], %r1;\nret;\n}\n";
-}
-
-// The processes of this name whose parent is `parent`.
-std::set<pid_t> Children(pid_t parent, const std::string& name) {
-  std::set<pid_t> found;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
-    std::ifstream file(entry.path() / "stat");
-    std::string text;
-    if (!std::getline(file, text)) continue;
-    const size_t open = text.find('('), close = text.rfind(')');
-    if (open == std::string::npos || text.substr(open + 1, close - open - 1) != name) continue;
-    if (std::stoi(text.substr(close + 4)) == parent) found.insert(std::stoi(entry.path().filename()));
-  }
-  return found;
 }
 
 class CachesTest : public ::testing::Test {

@@ -34,21 +34,37 @@ void Compilers::OnWanted(pid_t worker) {
         {{"session", offered.session}, {"why", Message(compiler.status())}});
     return;  // the socket's end tells the worker
   }
-  offered.compiler = *compiler;
-  files_.Keep(*workers_.Find(*compiler), {KeptFor::kCompiler, offered.whose});
+  Employ(offered, *compiler);
+}
+
+void Compilers::Employ(Offered& session, pid_t compiler) {
+  session.compiler = compiler;
+  files_.Keep(*workers_.Find(compiler), {KeptFor::kCompiler, session.whose});
+}
+
+void Compilers::OnMove(pid_t from, pid_t to) {
+  if (ending_.contains(from)) return End(to);
+  for (auto& [worker, session] : offered_) {
+    if (session.compiler == from) return Employ(session, to);
+  }
+}
+
+// It would end by itself, but may be in the middle of something long. What it has not taken nobody else is to get.
+void Compilers::End(pid_t compiler) {
+  ending_.insert(compiler);
+  workers_.Kill(compiler);
 }
 
 bool Compilers::OnWorkerEnd(pid_t pid) {
   if (ending_.erase(pid) > 0) return true;
+  for (auto& [worker, session] : offered_) {
+    if (session.compiler == pid) session.compiler = 0;  // the number may be another's soon
+  }
   const auto found = offered_.find(pid);
   if (found == offered_.end()) return false;
   const Offered& offered = found->second;
   if (offered.waiting.get() >= 0) loop_.Forget(offered.waiting.get());
-  // It would end by itself, but may be in the middle of something long.
-  if (WorkerProcess* const compiler = workers_.Find(offered.compiler); compiler != nullptr) {
-    ending_.insert(offered.compiler);
-    compiler->Kill();
-  }
+  if (offered.compiler != 0) End(offered.compiler);
   offered_.erase(found);
   return false;
 }

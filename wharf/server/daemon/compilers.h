@@ -26,6 +26,8 @@ class Compilers {
 
   // The session's end of the socket, for `worker`, which has none yet. `whose`: of whom compiled code is shared.
   absl::StatusOr<link::UniqueFd> Offer(pid_t worker, uint64_t session, std::string whose);
+  // For WorkerPool::OnMove: another process is a session's compiler now.
+  void OnMove(pid_t from, pid_t to);
   // A session's worker has ended: its compiler ends. True if it is one of these that has ended, because of that.
   bool OnWorkerEnd(pid_t pid);
 
@@ -34,9 +36,11 @@ class Compilers {
     uint64_t session = 0;
     std::string whose;
     link::UniqueFd waiting;  // until the worker wants something
-    pid_t compiler = 0;      // afterwards
+    pid_t compiler = 0;      // afterwards, until it has ended
   };
   void OnWanted(pid_t worker);
+  void Employ(Offered& session, pid_t compiler);
+  void End(pid_t compiler);
 
   WorkerPool& workers_;
   FileKeeper& files_;

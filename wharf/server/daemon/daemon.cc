@@ -68,6 +68,7 @@ class Daemon {
   bool ResumeModels(pid_t worker, const ServeModels& wish, int connection);
   absl::Status PassToModelWorker(pid_t worker, std::vector<std::byte> beginning, int connection);
   void OnResumeSession(WorkerProcess& worker, const ControlMessage& message);
+  void OnMove(pid_t from, pid_t to);
   void OnWorkerEnd(const WorkerProcess& worker, int status);
   bool MakeRoom();
   void StartDraining();
@@ -134,7 +135,7 @@ absl::Status Daemon::Prepare() {
   workers_ = std::make_unique<WorkerPool>(
       std::move(workers), *loop_,
       [this](WorkerProcess& worker, const ControlMessage& message) { OnMessage(worker, message); },
-      [this](pid_t from, pid_t to) { sessions_.Move(from, to); });
+      [this](pid_t from, pid_t to) { OnMove(from, to); });
   compilers_ = std::make_unique<Compilers>(*workers_, *files_, *loop_);
   Listen(std::move(listener));
   return absl::OkStatus();
@@ -380,6 +381,14 @@ void Daemon::OnResumeSession(WorkerProcess& worker, const ControlMessage& messag
     PublishStatus();
   }
   SendControl(worker.Control(), ControlKind::kResumeAnswer, answer).IgnoreError();
+}
+
+// Who gets what another has not taken gets its files, too: without, it would wait for the keeper for ever.
+void Daemon::OnMove(pid_t from, pid_t to) {
+  sessions_.Move(from, to);
+  compilers_->OnMove(from, to);
+  const Session* const session = sessions_.Find(to);
+  if (session != nullptr && session->runs_models) files_->Keep(*workers_->Find(to), {KeptFor::kModels, ""});
 }
 
 // For one more session, at the cost of one that waits if need be.

@@ -1,41 +1,25 @@
-// Pools of programs that behave like workers as far as a pool can see.
+// Pools of scripts.
 #include "wharf/server/daemon/worker_pool.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
+
+#include "wharf/server/daemon/worker_pool_testing.h"
 
 namespace wharf::server {
 namespace {
 
 class WorkerPoolTest : public ::testing::Test {
  protected:
-  WorkerPoolTest() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "wharf-pool-XXXXXX").string();
-    folder_ = mkdtemp(pattern.data());
-    connection_ = dup(STDERR_FILENO);
-  }
+  WorkerPoolTest() : connection_(dup(STDERR_FILENO)) {}
   ~WorkerPoolTest() override {
     pool_.reset();
     close(connection_);
-    std::filesystem::remove_all(folder_);
   }
-  std::string Script(const std::string& name, const std::string& text) const {
-    const std::string path = folder_ + "/" + name;
-    std::ofstream(path) << "#!/bin/sh\n" << text << "\n";
-    chmod(path.c_str(), 0700);
-    return path;
-  }
-  // Ends when its control socket does.
-  std::string Obedient() const { return Script("obedient", "exec cat <&3 >/dev/null"); }
-  std::string Crashing() const { return Script("crashing", "head -c 1 <&3 >/dev/null; exit 7"); }
   void Make(const std::string& program, const std::string& model_program, const WorkerLimits& limits = {}) {
     sigset_t signals;
     sigemptyset(&signals);
@@ -68,8 +52,8 @@ class WorkerPoolTest : public ::testing::Test {
     return count;
   }
 
-  std::string folder_;
-  int connection_ = -1;
+  const WorkerScripts scripts_;
+  const int connection_;
   std::map<pid_t, int> ended_;
   std::map<pid_t, pid_t> moved_;
   std::unique_ptr<PollLoop> loop_;
@@ -77,7 +61,7 @@ class WorkerPoolTest : public ::testing::Test {
 };
 
 TEST_F(WorkerPoolTest, EachConnectionHasAWorkerOfItsOwn) {
-  Make(Obedient(), Obedient());
+  Make(scripts_.Obedient(), scripts_.Obedient());
   pool_->KeepIdle();
   EXPECT_FALSE(pool_->Empty());
   EXPECT_EQ(Busy(), 0u);
@@ -90,7 +74,7 @@ TEST_F(WorkerPoolTest, EachConnectionHasAWorkerOfItsOwn) {
 }
 
 TEST_F(WorkerPoolTest, WhoEndsIsReapedOnce) {
-  Make(Obedient(), "");
+  Make(scripts_.Obedient(), "");
   const pid_t first = Assign(WorkerKind::kPrograms), second = Assign(WorkerKind::kPrograms);
   pool_->Kill(first);
   const int status = AwaitEnd(first);
@@ -104,7 +88,7 @@ TEST_F(WorkerPoolTest, WhoEndsIsReapedOnce) {
 }
 
 TEST_F(WorkerPoolTest, IdleWorkersEndWhenTheyAreStopped) {
-  Make(Obedient(), "");
+  Make(scripts_.Obedient(), "");
   pool_->KeepIdle();
   const pid_t busy = Assign(WorkerKind::kPrograms);
   pool_->KeepIdle();
@@ -120,7 +104,7 @@ TEST_F(WorkerPoolTest, IdleWorkersEndWhenTheyAreStopped) {
 }
 
 TEST_F(WorkerPoolTest, AfterAnIdleOneCrashedNoneIsStartedUntilItIsTriedAgain) {
-  Make(Crashing(), "");
+  Make(scripts_.Crashing(), "");
   pool_->KeepIdle();
   while (ended_.empty()) loop_->Turn(-1);
   EXPECT_EQ(WEXITSTATUS(ended_.begin()->second), 7);
@@ -132,9 +116,7 @@ TEST_F(WorkerPoolTest, AfterAnIdleOneCrashedNoneIsStartedUntilItIsTriedAgain) {
 }
 
 TEST_F(WorkerPoolTest, WhatAWorkerDidNotTakeAnotherGets) {
-  // The first reads its configuration and its order, and dies of it.
-  const std::string mark = folder_ + "/mark";
-  Make(Script("dying", "if mkdir " + mark + "; then head -c 1 <&3; head -c 1 <&3; exit 7; fi; exec cat <&3"), "");
+  Make(scripts_.DeadlyOnce(), "");
   const pid_t first = Assign(WorkerKind::kPrograms);
   EXPECT_EQ(WEXITSTATUS(AwaitEnd(first)), 7);
   ASSERT_TRUE(moved_.contains(first));
@@ -143,7 +125,7 @@ TEST_F(WorkerPoolTest, WhatAWorkerDidNotTakeAnotherGets) {
 }
 
 TEST_F(WorkerPoolTest, AConnectionThatKillsItsWorkersIsGivenUp) {
-  Make(Script("deadly", "head -c 1 <&3; head -c 1 <&3; exit 7"), "");
+  Make(scripts_.Deadly(), "");
   Assign(WorkerKind::kPrograms);
   while (!pool_->Empty()) loop_->Turn(-1);
   EXPECT_EQ(moved_.size(), 2u);
@@ -151,7 +133,7 @@ TEST_F(WorkerPoolTest, AConnectionThatKillsItsWorkersIsGivenUp) {
 }
 
 TEST_F(WorkerPoolTest, WhoeverIsKilledForAReasonKeepsItsConnection) {
-  Make(Obedient(), "");
+  Make(scripts_.Obedient(), "");
   const pid_t worker = Assign(WorkerKind::kPrograms);
   pool_->Kill(worker);
   AwaitEnd(worker);
@@ -161,7 +143,7 @@ TEST_F(WorkerPoolTest, WhoeverIsKilledForAReasonKeepsItsConnection) {
 
 TEST_F(WorkerPoolTest, WhoUsesMoreThanItMayIsEnded) {
   for (const WorkerLimits& limits : {WorkerLimits{.program_memory = 0}, WorkerLimits{.threads = 0}}) {
-    Make(Obedient(), Obedient(), limits);
+    Make(scripts_.Obedient(), scripts_.Obedient(), limits);
     pool_->KeepIdle();
     const pid_t worker = Assign(WorkerKind::kPrograms);
     pool_->KeepIdle();

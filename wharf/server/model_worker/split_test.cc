@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <set>
 #include <thread>
 
 #include "wharf/exec/torch_engine.h"
@@ -535,6 +537,32 @@ TEST_F(SplitServing, AKilledWorkerIsReplaced) {
       EXPECT_TRUE(client.GoesOn()) << "after it has connected again";
     }
   }
+}
+
+// Its successor gets its client's files, too: the model is in the cache.
+TEST_F(SplitServing, AClientOfASpareProcessThatDiesIsServedByAnother) {
+  ServerProcess server(Options());
+  const GoodClient first(server);
+  const auto of_sessions = [](const nlohmann::json& status) {
+    std::set<pid_t> pids;
+    for (const auto& session : status["sessions"]) pids.insert(session["pid"].get<pid_t>());
+    return pids;
+  };
+  std::set<pid_t> spare;
+  ASSERT_TRUE(Eventually([&] {
+    spare = Children(server.Process().Pid(), "wharf-model");
+    for (const pid_t pid : of_sessions(server.Status())) spare.erase(pid);
+    return spare.size() == 1;
+  }));
+  const pid_t victim = *spare.begin();
+  kill(victim, SIGSTOP);  // it takes nothing
+  std::optional<GoodClient> second;
+  std::thread opening([&] { second.emplace(server); });
+  EXPECT_TRUE(server.AwaitStatus([&](const nlohmann::json& status) { return of_sessions(status).contains(victim); }));
+  kill(victim, SIGKILL);
+  opening.join();
+  EXPECT_TRUE(second->GoesOn());
+  EXPECT_EQ(server.Status()["crashes"], 1);
 }
 
 TEST_F(SplitServing, DrainsAndLetsClientsGoOnAlone) {

@@ -58,6 +58,20 @@ Subprocess StartChild(const std::vector<std::string>& arguments, const std::stri
 
 }  // namespace
 
+std::set<pid_t> Children(pid_t parent, const std::string& name) {
+  std::set<pid_t> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    std::ifstream file(entry.path() / "stat");
+    std::string text;
+    if (!std::getline(file, text)) continue;
+    const size_t open = text.find('('), close = text.rfind(')');
+    if (open == std::string::npos || text.substr(open + 1, close - open - 1) != name) continue;
+    if (std::stoi(text.substr(close + 4)) == parent) found.insert(std::stoi(entry.path().filename()));
+  }
+  return found;
+}
+
 bool Eventually(const std::function<bool()>& condition) {
   const TimePoint deadline = Clock::Real().Now() + kPatience;
   while (!condition()) {

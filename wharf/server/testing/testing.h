@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,9 @@ class ServerProcess {
   std::unique_ptr<Child> child_;
   std::string address_;
 };
+
+// The processes of this name whose parent is `parent`.
+std::set<pid_t> Children(pid_t parent, const std::string& name);
 
 // Polls; false after a minute.
 bool Eventually(const std::function<bool()>& condition);
