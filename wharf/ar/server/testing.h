@@ -80,9 +80,10 @@ class Ear final : public ConnectionListener {
     Keep({result.task, frame, absl::OkStatus(), std::move(found)});
   }
   void OnFailed(Task task, int64_t frame, const absl::Status& why) override { Keep({task, frame, why, {}}); }
-  void OnSchedule(serving::ClientPlan plan, bool) override {
+  void OnSchedule(serving::ClientPlan plan, bool served) override {
     absl::MutexLock lock(&mutex_);
     plan_ = std::move(plan);
+    served_ = served;
   }
   void OnClosed(const absl::Status& why) override {
     absl::MutexLock lock(&mutex_);
@@ -113,6 +114,10 @@ class Ear final : public ConnectionListener {
     absl::MutexLock lock(&mutex_);
     return plan_;
   }
+  bool Served() {
+    absl::MutexLock lock(&mutex_);
+    return served_;
+  }
 
  private:
   void Keep(Heard heard) {
@@ -122,6 +127,7 @@ class Ear final : public ConnectionListener {
   absl::Mutex mutex_;
   std::deque<Heard> heard_ ABSL_GUARDED_BY(mutex_);
   std::optional<serving::ClientPlan> plan_ ABSL_GUARDED_BY(mutex_);
+  bool served_ ABSL_GUARDED_BY(mutex_) = false;
   std::optional<absl::Status> closed_ ABSL_GUARDED_BY(mutex_);
 };
 
