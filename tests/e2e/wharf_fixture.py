@@ -16,6 +16,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
 
@@ -58,6 +59,17 @@ def free_port(address):
         with contextlib.closing(socket.socket()) as probe, contextlib.suppress(OSError):
             probe.bind((address, port))
             return port
+
+
+@contextlib.contextmanager
+def bounded(process):
+    """Whoever reads what `process` says sees its end rather than wait for ever."""
+    timer = threading.Timer(PATIENCE, process.kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def end_gently(process):
@@ -109,19 +121,25 @@ def sandbox():
 
 
 class Server:
-    """`wharf serve` on a free loopback port; its counters through the status file."""
+    """`wharf serve` on a free loopback port; its counters through the status file. Those of one folder have one log."""
 
     def __init__(self, folder, *options, listen="127.0.0.1:0"):
         self.status_file = pathlib.Path(folder) / "status.json"
-        self.process = subprocess.Popen(
-            [BIN / "wharf", "serve", "--listen", listen, "--device", "soft", sandbox(), "--status-file",
-             self.status_file, *options],
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment(folder))
-        line = self.process.stdout.readline()
+        self.log_file = pathlib.Path(folder) / "serve.log"
+        with self.log_file.open("ab") as log:
+            self.process = subprocess.Popen(
+                [BIN / "wharf", "serve", "--listen", listen, "--device", "soft", sandbox(), "--status-file",
+                 self.status_file, *options],
+                stdout=subprocess.PIPE, stderr=log, text=True, env=environment(folder))
+        with bounded(self.process):
+            line = self.process.stdout.readline()
         match = re.search(r" on (\S+)$", line.strip())
         if not match:
-            raise AssertionError(f"the server did not start: {line!r}")
+            raise AssertionError(f"the server did not start: {line!r}\n{self.log_tail()}")
         self.address = match.group(1)
+
+    def log_tail(self, lines=30):
+        return "\n".join(self.log_file.read_text(errors="replace").splitlines()[-lines:])
 
     def status(self):
         try:
@@ -206,9 +224,10 @@ class EndToEndTest(unittest.TestCase):
              *map(str, arguments)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(self.folder))
         self.addCleanup(self._end, process)
-        line = process.stdout.readline().strip()
-        while line and line != "ready":
+        with bounded(process):
             line = process.stdout.readline().strip()
+            while line and line != "ready":
+                line = process.stdout.readline().strip()
         if line != "ready":
             raise AssertionError(f"{name} did not start: {process.stderr.read()}")
         return process

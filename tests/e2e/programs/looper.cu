@@ -1,5 +1,5 @@
-// Launches, copies back and checks, over and over: `looper ROUNDS`. Prints "ready" after the first round. Exit codes: 0
-// all rounds right, 3 a CUDA error (named on stderr), 4 a wrong result.
+// Launches, copies back and checks, over and over: `looper ROUNDS [FILE]`. Prints "ready" after the first round; FILE
+// says how many there were. Exit codes: 0 all rounds right, 3 a CUDA error (named on stderr), 4 a wrong result.
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -19,6 +19,7 @@ static void Check(cudaError_t error, const char* call) {
 
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 10;
+  std::FILE* const counted = argc > 2 ? std::fopen(argv[2], "w") : nullptr;
   constexpr int kCount = 1000;
   int* values = nullptr;
   CHECK(cudaMalloc(&values, kCount * sizeof(int)));
@@ -31,6 +32,11 @@ int main(int argc, char** argv) {
     if (last != round) {
       std::fprintf(stderr, "round %d gave %d\n", round, last);
       return 4;
+    }
+    if (counted != nullptr) {
+      std::rewind(counted);
+      std::fprintf(counted, "%d", round);
+      std::fflush(counted);
     }
     if (round == 1) {
       std::puts("ready");
