@@ -109,8 +109,9 @@ void AllowFiles(Rules& rules) {
 #if defined(__x86_64__)
   Allow(rules, {SYS_open, SYS_stat, SYS_lstat, SYS_unlink, SYS_rename, SYS_mkdir});
 #endif
-  // A lock of the open file.
+  // A lock of the open file, if it is this user's.
   AllowValues(rules, SYS_fcntl, 1, {F_OFD_SETLK});
+  Allow(rules, {SYS_geteuid});
 }
 
 // What libraries try and do without: files of settings, whether standard error is a terminal. A path is never opened.

@@ -8,7 +8,6 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -40,23 +39,14 @@ constexpr size_t kMostLocks = 8;
 // Files with a seal are in memory as a whole while they come and go: of all sockets so much, of one owner's a quarter.
 constexpr uint64_t kMostHeld = uint64_t{1} << 30;
 
-uint64_t SizeOf(std::ifstream& file) {
-  file.seekg(0, std::ios::end);
-  const auto size = static_cast<uint64_t>(file.tellg());
-  file.seekg(0);
-  return size;
-}
-
-// `size` bytes and the seal are what the file has. Nothing if it does not bear its seal.
-std::optional<std::string> ReadSealed(std::ifstream& file, const SealKey& key, const std::string& name, uint64_t size) {
-  std::string content(size, '\0');
+// What the file has before its seal, so many bytes. Nothing if it does not bear that.
+std::optional<std::string> ReadSealed(const FileBeingRead& file, const SealKey& key, const std::string& name,
+                                      uint64_t size) {
+  std::string content(size, '\0'), end(sizeof(Seal), '\0');
+  if (!file.Read(0, content) || !file.Read(size, end)) return std::nullopt;
   Seal seal{};
-  if (!file.read(content.data(), static_cast<std::streamsize>(content.size())) ||
-      !file.read(reinterpret_cast<char*>(seal.data()), static_cast<std::streamsize>(seal.size())) ||
-      !Bears(seal, key, name, content)) {
-    return std::nullopt;
-  }
-  return content;
+  std::ranges::copy(end, seal.begin());
+  return Bears(seal, key, name, content) ? std::optional(std::move(content)) : std::nullopt;
 }
 
 }  // namespace
@@ -116,7 +106,6 @@ class Keeper::Client {
       : socket_(socket), directories_(std::move(directories)), shared_(shared) {}
   ~Client() {
     LetGo();
-    for (const auto& [number, file] : locks_) close(file);
     shutdown(socket_, SHUT_RDWR);  // whoever waits for an answer learns that none comes
     close(socket_);
   }
@@ -157,7 +146,7 @@ class Keeper::Client {
   const int socket_;
   const KeptDirectories directories_;
   Shared& shared_;
-  std::map<uint64_t, int> locks_;  // the files of those held
+  std::map<uint64_t, Descriptor> locks_;  // the files of those held
 
   KeeperRequest request_;
   size_t received_ = 0;  // of the request
@@ -165,7 +154,7 @@ class Keeper::Client {
   bool answering_ = false;
   std::string answer_;  // and what of it has gone
   size_t sent_ = 0;
-  std::ifstream file_;  // follows the answer, from `at_` to `end_`
+  std::optional<FileBeingRead> file_;  // follows the answer, from `at_` to `end_`
   uint64_t at_ = 0, end_ = 0;
   std::string holds_for_;  // what it takes of Shared::held
   uint64_t holds_ = 0;
@@ -219,10 +208,7 @@ bool Keeper::Client::Change(const KeptDirectory& kept, const std::string& name) 
     case KeeperAction::kTryLock:
       return Lock(kept, request_.bytes);
     case KeeperAction::kUnlock:
-      if (const auto held = locks_.find(request_.bytes); held != locks_.end()) {
-        close(held->second);
-        locks_.erase(held);
-      }
+      locks_.erase(request_.bytes);
       return Answer(0);
     default:
       return false;
@@ -230,17 +216,17 @@ bool Keeper::Client::Change(const KeptDirectory& kept, const std::string& name) 
 }
 
 bool Keeper::Client::Read(const KeptDirectory& kept, const std::string& name) {
-  file_ = OpenStored(kept.path, name);
-  if (!file_) return Answer(ENOENT);
+  FileBeingRead file(kept.path, name);
+  if (!file || file.Size() > kept.most_file_bytes) return Answer(ENOENT);
   at_ = 0;
-  end_ = SizeOf(file_);
+  end_ = file.Size();
+  file_ = std::move(file);
   return Answer(0, end_);
 }
 
 bool Keeper::Client::ReadWithSeal(const KeptDirectory& kept, const std::string& name) {
-  std::ifstream file = OpenStored(kept.path, name);
-  if (!file) return Answer(ENOENT);
-  const uint64_t size = SizeOf(file);
+  const FileBeingRead file(kept.path, name);
+  const uint64_t size = file.Size();
   if (size < sizeof(Seal) || size - sizeof(Seal) > kept.most_file_bytes) return Answer(ENOENT);
   if (!Hold(kept, size - sizeof(Seal))) return Answer(ENOMEM);
   const std::optional<std::string> content = ReadSealed(file, *kept.seal, name, size - sizeof(Seal));
@@ -270,9 +256,9 @@ bool Keeper::Client::EndWrite() {
 
 bool Keeper::Client::Lock(const KeptDirectory& kept, uint64_t number) {
   if (locks_.size() >= kMostLocks || locks_.contains(number)) return Answer(EAGAIN);
-  const int file = TryLockFile(kept.path, number);
-  if (file < 0) return Answer(errno == EACCES ? EAGAIN : errno);
-  locks_[number] = file;
+  Descriptor file = TryLockFile(kept.path, number);
+  if (!file) return Answer(errno);
+  locks_[number] = std::move(file);
   return Answer(0);
 }
 
@@ -292,9 +278,7 @@ bool Keeper::Client::Send() {
     bytes = std::min<uint64_t>(end_ - at_, kPiece);
     auto* const piece = reinterpret_cast<char*>(shared_.piece.data());
     // Of a file that is there it is all there: files appear whole.
-    if (!file_.seekg(static_cast<std::streamoff>(at_)) || !file_.read(piece, static_cast<std::streamsize>(bytes))) {
-      return false;
-    }
+    if (!file_->Read(at_, {piece, bytes})) return false;
     next = piece;
   }
   const ssize_t sent = send(socket_, next, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -303,7 +287,7 @@ bool Keeper::Client::Send() {
   if (sent_ < answer_.size() || at_ < end_) return true;
   answering_ = false;
   answer_ = std::string();
-  file_ = std::ifstream();
+  file_.reset();
   at_ = end_ = 0;
   LetGo();
   return true;

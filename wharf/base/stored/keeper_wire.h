@@ -3,11 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <span>
 #include <string>
 
 #include "wharf/base/status.h"
+#include "wharf/base/stored/directory.h"
 
 namespace wharf {
 
@@ -29,8 +29,8 @@ struct KeeperReply {
   uint64_t bytes = 0;
 };
 
-// A new name in the directory for what is written before it gets its own.
-std::string NameAside(const std::string& directory);
+// A new name for what is written before it gets its own.
+std::string NameAside();
 
 // The two halves of what a file is read and written by, in pieces: files may be larger than memory should be.
 class FileBeingStored {
@@ -43,14 +43,28 @@ class FileBeingStored {
   absl::Status Finish();
 
  private:
-  const std::string path_, aside_;
-  std::ofstream file_;
+  const std::string path_, name_, aside_;
+  const Descriptor directory_;
+  Descriptor file_;
+  int error_ = 0;  // the first errno
 };
-// Open for reading, or closed if there is none. Makes it the file that was used last.
-std::ifstream OpenStored(const std::string& directory, const std::string& name);
+class FileBeingRead {
+ public:
+  // Makes it the file that was used last.
+  FileBeingRead(const std::string& directory, const std::string& name);
+  // False: there is none.
+  explicit operator bool() const { return static_cast<bool>(file_); }
+  uint64_t Size() const { return size_; }
+  // Whether the file has all of it.
+  bool Read(uint64_t at, std::span<char> into) const;
 
-// The file, to be closed, once the lock is held; -1 and an errno.
-int TryLockFile(const std::string& directory, uint64_t number);
+ private:
+  Descriptor file_;
+  uint64_t size_ = 0;
+};
+
+// The file, once the lock is held. Fails with an errno: EAGAIN if another holds it.
+Descriptor TryLockFile(const std::string& directory, uint64_t number);
 
 // Of a stream socket. False: the other end is gone.
 bool ReadWhole(int socket, void* into, size_t size);

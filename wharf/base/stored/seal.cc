@@ -9,37 +9,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
+#include "wharf/base/read_file.h"
 #include "wharf/base/stored/keeper_wire.h"
 
 namespace wharf {
 namespace {
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int Number() const { return number_; }
-
- private:
-  const int number_;
-};
-
 // Aside, then given its name unless there is one of that name: nobody sees half a key.
 absl::Status MakeKey(const std::string& path) {
-  const std::string aside = NameAside(std::filesystem::path(path).parent_path().string());
+  const std::string aside = std::filesystem::path(path).replace_filename(NameAside());
   SealKey key;
   if (RAND_bytes(key.data(), static_cast<int>(key.size())) != 1) return Internal("no random numbers can be had");
   absl::Status made;
   {
     const Descriptor file(open(aside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (file.Number() < 0 || write(file.Number(), key.data(), key.size()) != static_cast<ssize_t>(key.size())) {
+    if (!file || write(file.Number(), key.data(), key.size()) != static_cast<ssize_t>(key.size())) {
       made = ErrnoStatus(errno, fmt::format("writing {}", aside));
     }
   }
@@ -70,17 +58,16 @@ bool Bears(const Seal& seal, const SealKey& key, std::string_view name, std::str
 }
 
 absl::StatusOr<SealKey> FindSealKey(const std::string& path) {
-  if (access(path.c_str(), F_OK) != 0) WHARF_RETURN_IF_ERROR(MakeKey(path));
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  struct stat found {};
-  if (file.Number() < 0 || fstat(file.Number(), &found) != 0) return ErrnoStatus(errno, path);
-  if (found.st_uid != geteuid() || (found.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    return FailedPrecondition("{} is not this user's alone: remove it, and what it is the key of", path);
+  constexpr mode_t kNobodyElse = S_IRWXG | S_IRWXO;
+  absl::StatusOr<std::string> text = ReadOwnFile(path, kNobodyElse);
+  if (absl::IsNotFound(text.status())) {
+    WHARF_RETURN_IF_ERROR(MakeKey(path));
+    text = ReadOwnFile(path, kNobodyElse);
   }
+  if (!text.ok()) return text.status();
   SealKey key;
-  if (read(file.Number(), key.data(), key.size()) != static_cast<ssize_t>(key.size())) {
-    return DataLoss("{} is no key: remove it", path);
-  }
+  if (text->size() != key.size()) return DataLoss("{} is no key: remove it", path);
+  std::ranges::copy(*text, key.begin());
   return key;
 }
 

@@ -18,7 +18,7 @@ Seal SealOf(const SealKey& key, std::string_view name, std::string_view content)
 bool Bears(const Seal& seal, const SealKey& key, std::string_view name, std::string_view content);
 
 // The key in the file, which is made with a random one if it is not there; whoever else makes it at the same time gets
-// the same. kFailedPrecondition if others than its owner, who must be this process's user, may read or write it.
+// the same. Fails as ReadOwnFile, of a file that is for its owner alone; kDataLoss if it holds no key.
 absl::StatusOr<SealKey> FindSealKey(const std::string& path);
 
 }  // namespace wharf

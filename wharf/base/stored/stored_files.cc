@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,10 +11,9 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <vector>
 
+#include "wharf/base/stored/directory.h"
 #include "wharf/base/stored/keeper_wire.h"
 #include "wharf/base/stored/kept_place.h"
 
@@ -25,30 +25,36 @@ namespace fs = std::filesystem;
 constexpr std::string_view kAside = ".aside-";     // then a random number; no file that is kept begins with a dot
 constexpr auto kAsideFor = std::chrono::hours(1);  // longer is no file written: whoever began it died
 
+using SystemTime = std::chrono::system_clock::time_point;
+
+SystemTime TimeOf(const timespec& time) {
+  return SystemTime(std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
+}
+
 struct StoredFile {
-  fs::path path;
-  fs::file_time_type used;
+  std::string name;
+  SystemTime used;
   uint64_t bytes = 0;
 };
 
 // What is written aside is no file yet. What processes left that were ended while they wrote goes.
-bool IsAside(const fs::directory_entry& entry) {
-  if (!entry.path().filename().string().starts_with(kAside)) return false;
-  std::error_code error, ignored;
-  const auto written = entry.last_write_time(error);
-  if (!error && written < fs::file_time_type::clock::now() - kAsideFor) fs::remove(entry.path(), ignored);
+bool IsAside(int directory, const std::string& name, SystemTime written) {
+  if (!name.starts_with(kAside)) return false;
+  if (written < std::chrono::system_clock::now() - kAsideFor) unlinkat(directory, name.c_str(), 0);
   return true;
 }
 
-std::vector<StoredFile> FilesIn(const fs::path& directory, const std::string& beginning, const fs::path& extension) {
+std::vector<StoredFile> FilesIn(DIR* entries, const std::string& beginning, const fs::path& extension) {
   std::vector<StoredFile> files;
-  std::error_code error;
-  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
-    if (IsAside(*it)) continue;
-    StoredFile file{it->path(), it->last_write_time(error), it->file_size(error) + kBytesOfAFile};
-    const bool meant = file.path.extension() == extension && file.path.filename().string().starts_with(beginning);
-    if (!error && meant) files.push_back(std::move(file));
-    error.clear();
+  const int directory = dirfd(entries);
+  while (const dirent* const entry = readdir(entries)) {
+    const std::string name = entry->d_name;
+    struct stat found {};
+    if (fstatat(directory, name.c_str(), &found, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(found.st_mode)) continue;
+    const SystemTime used = TimeOf(found.st_mtim);
+    if (IsAside(directory, name, used)) continue;
+    if (fs::path(name).extension() != extension || !name.starts_with(beginning)) continue;
+    files.push_back({name, used, static_cast<uint64_t>(found.st_size) + kBytesOfAFile});
   }
   return files;
 }
@@ -56,59 +62,74 @@ std::vector<StoredFile> FilesIn(const fs::path& directory, const std::string& be
 }  // namespace
 
 // Not by the process's number: processes in name spaces of their own have the same.
-std::string NameAside(const std::string& directory) {
+std::string NameAside() {
   uint64_t random = 0;
   if (getrandom(&random, sizeof(random), 0) != sizeof(random)) std::abort();
-  return fmt::format("{}/{}{:016x}", directory, kAside, random);
+  return fmt::format("{}{:016x}", kAside, random);
 }
 
 FileBeingStored::FileBeingStored(const std::string& directory, const std::string& name)
-    : path_(directory + "/" + name), aside_(NameAside(directory)) {
-  std::error_code ignored;
-  fs::create_directories(directory, ignored);
-  file_.open(aside_, std::ios::binary | std::ios::trunc);
+    : path_(directory + "/" + name), name_(name), aside_(NameAside()), directory_(MakeDirectory(directory)) {
+  file_ = OpenIn(directory_, aside_, O_WRONLY | O_CREAT | O_EXCL, 0666);
+  if (!file_) error_ = errno;
 }
 
 FileBeingStored::~FileBeingStored() {
-  std::error_code ignored;
-  fs::remove(aside_, ignored);
+  if (file_) unlinkat(directory_.Number(), aside_.c_str(), 0);
 }
 
 void FileBeingStored::Append(std::span<const std::byte> piece) {
-  file_.write(reinterpret_cast<const char*>(piece.data()), static_cast<std::streamsize>(piece.size()));
+  while (error_ == 0 && !piece.empty()) {
+    const ssize_t written = write(file_.Number(), piece.data(), piece.size());
+    if (written >= 0) {
+      piece = piece.subspan(static_cast<size_t>(written));
+    } else if (errno != EINTR) {
+      error_ = errno;
+    }
+  }
 }
 
 absl::Status FileBeingStored::Finish() {
-  file_.close();
-  std::error_code error;
-  if (file_) fs::rename(aside_, path_, error);
-  if (file_ && !error) return absl::OkStatus();
-  return ErrnoStatus(error ? error.value() : errno, fmt::format("writing {}", path_));
+  const int in = directory_.Number();
+  if (error_ == 0 && renameat(in, aside_.c_str(), in, name_.c_str()) != 0) error_ = errno;
+  if (error_ != 0) return ErrnoStatus(error_, fmt::format("writing {}", path_));
+  file_ = Descriptor();
+  return absl::OkStatus();
 }
 
-std::ifstream OpenStored(const std::string& directory, const std::string& name) {
-  const fs::path path = fs::path(directory) / name;
-  std::ifstream file(path, std::ios::binary);
-  std::error_code ignored;
-  if (file) fs::last_write_time(path, fs::file_time_type::clock::now(), ignored);
-  return file;
+FileBeingRead::FileBeingRead(const std::string& directory, const std::string& name)
+    : file_(OpenIn(OpenDirectory(directory), name, O_RDONLY)) {
+  struct stat found {};
+  if (!file_ || fstat(file_.Number(), &found) != 0) return;
+  size_ = static_cast<uint64_t>(found.st_size);
+  futimens(file_.Number(), nullptr);
 }
 
-int TryLockFile(const std::string& directory, uint64_t number) {
-  std::error_code ignored;
-  fs::create_directories(directory, ignored);
-  const int file = open((directory + "/measuring").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (file < 0) return -1;
+bool FileBeingRead::Read(uint64_t at, std::span<char> into) const {
+  while (!into.empty()) {
+    const ssize_t got = pread(file_.Number(), into.data(), into.size(), static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    into = into.subspan(static_cast<size_t>(got));
+    at += static_cast<uint64_t>(got);
+  }
+  return true;
+}
+
+Descriptor TryLockFile(const std::string& directory, uint64_t number) {
+  Descriptor file = OpenIn(MakeDirectory(directory), "measuring", O_RDWR | O_CREAT, 0600);
+  struct stat found {};
+  if (!file || fstat(file.Number(), &found) != 0) return Descriptor();
+  if (found.st_uid != geteuid()) {  // whoever made it can hold its locks for ever
+    errno = EPERM;
+    return Descriptor();
+  }
   struct flock lock {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
   lock.l_start = static_cast<off_t>(number >> 2);  // within what a file may have
   lock.l_len = 1;
-  if (fcntl(file, F_OFD_SETLK, &lock) == 0) return file;
-  const int error = errno;
-  close(file);
-  errno = error;
-  return -1;
+  return fcntl(file.Number(), F_OFD_SETLK, &lock) == 0 ? std::move(file) : Descriptor();
 }
 
 bool StoredLock::TryTake() {
@@ -118,8 +139,8 @@ bool StoredLock::TryTake() {
     at_keeper_ = error == 0;
     return error != EAGAIN;
   }
-  file_ = TryLockFile(directory_, number_);
-  return file_ >= 0 || (errno != EAGAIN && errno != EACCES);
+  file_ = TryLockFile(directory_, number_).Release();
+  return file_ >= 0 || errno != EAGAIN;
 }
 
 StoredLock::~StoredLock() {
@@ -133,9 +154,10 @@ std::optional<std::string> ReadStored(const std::string& directory, const std::s
     std::string text;
     return Ask(*place, KeeperAction::kRead, name, {}, &text).ok() ? std::optional(std::move(text)) : std::nullopt;
   }
-  std::ifstream file = OpenStored(directory, name);
+  const FileBeingRead file(directory, name);
   if (!file) return std::nullopt;
-  return std::string{std::istreambuf_iterator<char>(file), {}};
+  std::string text(file.Size(), '\0');
+  return file.Read(0, text) ? std::optional(std::move(text)) : std::nullopt;
 }
 
 absl::Status WriteStored(const std::string& directory, const std::string& name, std::span<const std::byte> bytes) {
@@ -152,20 +174,20 @@ void RemoveStored(const std::string& directory, const std::string& name) {
     Ask(*place, KeeperAction::kRemove, name, {}, nullptr).IgnoreError();
     return;
   }
-  std::error_code ignored;
-  fs::remove(fs::path(directory) / name, ignored);
+  if (const Descriptor in = OpenDirectory(directory)) unlinkat(in.Number(), name.c_str(), 0);
 }
 
 void LimitStored(const std::string& directory, uint64_t most, const std::string& keep, const std::string& beginning) {
   if (directory.empty() || AtKeeper(directory)) return;
-  std::vector<StoredFile> files = FilesIn(directory, beginning, fs::path(keep).extension());
+  const Entries entries = EntriesOf(directory);
+  if (entries == nullptr) return;
+  std::vector<StoredFile> files = FilesIn(entries.get(), beginning, fs::path(keep).extension());
   std::sort(files.begin(), files.end(), [](const StoredFile& a, const StoredFile& b) { return a.used < b.used; });
   uint64_t total = 0;
   for (const StoredFile& file : files) total += file.bytes;
   for (const StoredFile& file : files) {
-    if (total <= most || file.path.filename() == keep) continue;
-    std::error_code error;
-    if (fs::remove(file.path, error)) total -= file.bytes;
+    if (total <= most || file.name == keep) continue;
+    if (unlinkat(dirfd(entries.get()), file.name.c_str(), 0) == 0) total -= file.bytes;
   }
 }
 

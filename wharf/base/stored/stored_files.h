@@ -1,5 +1,6 @@
 // Files of a cache: whole or not there, by names. A directory is a path of this machine's or, in a process that opens
-// no files, one below KeeperRoot (keeper.h); "" keeps nothing. All of it is thread-safe, also between processes.
+// no files, one below KeeperRoot (keeper.h); "" keeps nothing. All of it is thread-safe, also between processes. Others
+// may be able to write to the directory: only regular files are opened, and no link in its place or in it is followed.
 #pragma once
 
 #include <cstddef>

@@ -79,7 +79,7 @@ absl::Status Make(const SelfSigned& files) {
 }
 
 absl::StatusOr<std::string> FingerprintOf(const std::string& path) {
-  WHARF_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  WHARF_ASSIGN_OR_RETURN(const std::string text, ReadOwnFile(path, S_IWGRP | S_IWOTH));
   const Bio bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), BIO_free);
   const Certificate certificate(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr), X509_free);
   std::string digest(32, '\0');
@@ -108,8 +108,9 @@ absl::StatusOr<SelfSigned> FindSelfSigned(const std::string& folder) {
   for (const std::string& file : {files.key, files.certificate}) {
     if (!Exists(file)) return InvalidArgument("{} has a key or a certificate without the other: remove it", folder);
   }
-  WHARF_RETURN_IF_ERROR(CheckTlsFiles(files.certificate, files.key, ""));
+  WHARF_RETURN_IF_ERROR(ReadOwnFile(files.key, S_IRWXG | S_IRWXO).status());
   WHARF_ASSIGN_OR_RETURN(files.fingerprint, FingerprintOf(files.certificate));
+  WHARF_RETURN_IF_ERROR(CheckTlsFiles(files.certificate, files.key, ""));
   return files;
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <future>
@@ -71,6 +72,54 @@ TEST_F(SelfSignedTest, NoLinkIsFollowedAndNoHalfPairTaken) {
   fs::create_symlink(elsewhere, folder_ + "/server.key");
   EXPECT_EQ(FindSelfSigned(folder_).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_FALSE(fs::exists(elsewhere));
+}
+
+// A pair that somebody else put there has a key that he knows.
+TEST_F(SelfSignedTest, NoPlantedPairIsTaken) {
+  const auto theirs = FindSelfSigned(folder_ + "-theirs");
+  ASSERT_TRUE(theirs.ok()) << theirs.status();
+  const auto found = [&] { return FindSelfSigned(folder_).status().code(); };
+  fs::create_directories(folder_);
+  const std::string key = folder_ + "/server.key", certificate = folder_ + "/server.crt";
+  for (const std::string& link : {key, certificate}) {
+    for (const char* const name : {"/server.key", "/server.crt"}) {
+      fs::remove(folder_ + name);
+      fs::copy_file(folder_ + "-theirs" + name, folder_ + name);
+    }
+    EXPECT_EQ(found(), absl::StatusCode::kOk);
+    fs::remove(link);
+    fs::create_symlink(link == key ? theirs->key : theirs->certificate, link);
+    EXPECT_EQ(found(), absl::StatusCode::kFailedPrecondition) << link;
+    fs::remove(link);
+    ASSERT_EQ(mkfifo(link.c_str(), 0600), 0);
+    EXPECT_EQ(found(), absl::StatusCode::kFailedPrecondition) << link;
+  }
+}
+
+TEST_F(SelfSignedTest, NoPairIsTakenThatOthersMayHaveWrittenOrKnow) {
+  const auto pair = FindSelfSigned(folder_);
+  ASSERT_TRUE(pair.ok()) << pair.status();
+  const auto found = [&] { return FindSelfSigned(folder_).status().code(); };
+  const auto expect_with = [&](const std::string& file, mode_t mode, absl::StatusCode expected) {
+    struct stat before {};
+    ASSERT_EQ(stat(file.c_str(), &before), 0);
+    ASSERT_EQ(chmod(file.c_str(), mode), 0);
+    EXPECT_EQ(found(), expected) << file << " " << mode;
+    ASSERT_EQ(chmod(file.c_str(), before.st_mode & 0777), 0);
+  };
+  expect_with(pair->certificate, 0664, absl::StatusCode::kFailedPrecondition);
+  expect_with(pair->certificate, 0646, absl::StatusCode::kFailedPrecondition);
+  expect_with(pair->certificate, 0600, absl::StatusCode::kOk);
+  expect_with(pair->key, 0640, absl::StatusCode::kFailedPrecondition);
+  expect_with(pair->key, 0604, absl::StatusCode::kFailedPrecondition);
+  expect_with(pair->key, 0400, absl::StatusCode::kOk);
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  for (const std::string& file : {pair->key, pair->certificate}) {
+    ASSERT_EQ(chown(file.c_str(), 65534, 65534), 0);
+    EXPECT_EQ(found(), absl::StatusCode::kFailedPrecondition) << file;
+    ASSERT_EQ(chown(file.c_str(), geteuid(), getegid()), 0);
+  }
+  EXPECT_EQ(found(), absl::StatusCode::kOk);
 }
 
 TEST_F(SelfSignedTest, AClientTakesTheOneCertificateAndNoOther) {
