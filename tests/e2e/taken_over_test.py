@@ -13,10 +13,9 @@ import socket
 import subprocess
 import unittest
 
-from wharf_fixture import (BIN, PATIENCE, SANITIZER, EndToEndTest, end_gently, free_port, serving_process, strong_sandbox,
-                           wait_until)
+from pipeline_fixture import make_plan, start_etcd
+from wharf_fixture import BIN, PATIENCE, SANITIZER, EndToEndTest, end_gently, serving_process, strong_sandbox, wait_until
 
-ETCD = "/usr/bin/etcd"
 WHARF = str(BIN / "wharf")
 ENDED = "the server was ended"
 
@@ -48,33 +47,16 @@ class Taken:
 class TakenOverTest(EndToEndTest):
     CONNECTS = True  # whether it needs to
 
-    def start_etcd(self):
-        if not os.access(ETCD, os.X_OK):
-            self.skipTest("etcd is not installed (Debian's etcd-server)")
-        port, peer = free_port("127.0.0.1"), free_port("127.0.0.1")
-        self.etcd = f"http://127.0.0.1:{port}"
-        with open(self.folder / "etcd.log", "w") as log:
-            process = subprocess.Popen(
-                [ETCD, "--data-dir", self.folder / "etcd", "--listen-client-urls", self.etcd, "--advertise-client-urls",
-                 self.etcd, "--listen-peer-urls", f"http://127.0.0.1:{peer}", "--initial-advertise-peer-urls",
-                 f"http://127.0.0.1:{peer}", "--initial-cluster", f"default=http://127.0.0.1:{peer}"],
-                stdout=subprocess.PIPE, stderr=log)
-        self.addCleanup(end_gently, process)
-        def answers():
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-                return True
-        wait_until(answers, "etcd answers")
-
     def prepare(self):
         raise NotImplementedError
 
     def command(self, mode):
         raise NotImplementedError
 
-    def serve(self, mode):
+    def serve(self, mode, *options):
         with open(self.folder / "server.log", "w") as log:
-            self.server = subprocess.Popen([*map(str, self.command(mode))], stdout=subprocess.PIPE, stderr=log, text=True,
-                                           env={**os.environ, "LD_PRELOAD": os.environ["WHARF_TAKEN_OVER"]})
+            self.server = subprocess.Popen([*map(str, self.command(mode)), *options], stdout=subprocess.PIPE, stderr=log,
+                                           text=True, env={**os.environ, "LD_PRELOAD": os.environ["WHARF_TAKEN_OVER"]})
         self.addCleanup(end_gently, self.server)
         line = self.server.stdout.readline()
         self.assertRegex(line, r" at \S+$", (self.folder / "server.log").read_text())
@@ -167,6 +149,25 @@ class TakenOverTest(EndToEndTest):
                     self.assertIn("uses more than it may", (self.folder / "server.log").read_text())
                 self.end_at_once()
 
+    def test_it_need_not_agree_to_its_end(self):
+        """What holds its threads has used up what an end in order takes, too."""
+        self.prepare()
+        for mode in self.modes():
+            with self.subTest(mode):
+                self.serve(mode, "--end-timeout=1s")
+                taken = Taken(self.address)
+                self.assertEqual(taken.attempt("make-descriptors"), errno.EMFILE)
+                self.server.send_signal(signal.SIGTERM)
+                if mode == "weak":  # it has no guard: the second signal is its end, whichever comes first
+                    self.server.send_signal(signal.SIGINT)
+                    self.assertIn(-self.server.wait(PATIENCE), (signal.SIGTERM, signal.SIGINT))
+                else:
+                    self.assertEqual(self.server.wait(PATIENCE), 128 + signal.SIGKILL)
+                    said = (self.folder / "server.log").read_text().splitlines()
+                    self.assertRegex(said[-1], r"^wharf: the server has not ended \d s after it was asked to, and is ended$")
+                    wait_until(lambda: not listens(self.address), "nobody serves any more")
+                taken.close()
+
     def test_it_ends_in_order_and_with_its_guard(self):
         self.prepare()
         for mode in self.modes():
@@ -190,13 +191,13 @@ def listens(address):
 
 class PipelineWorker(TakenOverTest):
     def prepare(self):
-        self.start_etcd()
+        self.etcd = start_etcd(self)
 
     def command(self, mode):
         return [WHARF, "pipeline", "worker", "--etcd", self.etcd, f"--sandbox={mode}", "--memory=1GiB", "--cache-dir", self.folder / "cache"]
 
     def test_names_are_not_looked_up_for_it(self):
-        self.start_etcd()
+        self.etcd = start_etcd(self)
         done = subprocess.run([*map(str, self.command(self.modes()[0])), "--advertise", "localhost:7090"],
                               capture_output=True, text=True, timeout=PATIENCE)
         self.assert_one_clear_line(done, "--advertise localhost:7090", "no number")
@@ -204,19 +205,8 @@ class PipelineWorker(TakenOverTest):
 
 class PipelineServe(TakenOverTest):
     def prepare(self):
-        self.start_etcd()
-        model, lab = self.folder / "net.onnx", self.folder / "lab"
-        (self.folder / "cluster.yaml").write_text(
-            "name: test\nlink_gbit_per_s: 1\nclasses: [{name: fast}]\nhosts: [{class: fast, hosts: 1}]\n")
-        (self.folder / "models.yaml").write_text("profiles: lab\nmodels:\n  - {name: net, slo_ms: 1500}\n")
-        self.plan = self.folder / "plan.json"
-        for command in ([BIN / "pipeline_test_network", model],
-                        [WHARF, "pipeline", "profile", model, "--out", lab, "--blocks", "2", "--max-batch", "1", "--rounds",
-                         "1", "--classes", "fast=threads:1"],
-                        [WHARF, "pipeline", "plan", "--cluster", self.folder / "cluster.yaml", "--models",
-                         self.folder / "models.yaml", "--json", self.plan]):
-            done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=PATIENCE)
-            self.assertEqual(done.returncode, 0, done.stderr)
+        self.etcd = start_etcd(self)
+        self.plan = make_plan(self.folder)
 
     def command(self, mode):
         return [WHARF, "pipeline", "serve", self.plan, "--profiles", self.folder / "lab", "--etcd", self.etcd, "--listen",

@@ -38,8 +38,7 @@ Without --profile the server first measures how long its network takes for each 
 Example: wharf ar serve --listen 0.0.0.0:7072 --token-file token --promise depth --largest-batch 8)";
 
 struct ArServeOptions {
-  std::string sandbox = "strong";
-  uint64_t memory = DefaultServerMemory();
+  ConfinementOptions confining;
   std::string networks, listen = "127.0.0.1:7072", device = "auto", promise = "depth", profile;
   server::AccessOptions access;
   std::vector<std::string> next;
@@ -97,9 +96,10 @@ absl::StatusOr<int> StartDecoderStarter(Isolation isolation) {
 }
 
 absl::Status RunArServe(const ArServeOptions& options) {
-  WHARF_ASSIGN_OR_RETURN(
-      const auto confinement,
-      Confinement::Begin({.sandbox = options.sandbox, .memory = options.memory, .start_helper = StartDecoderStarter}));
+  ConfinementOptions confining = options.confining;
+  confining.start_helper = StartDecoderStarter;
+  confining.end_timeout += options.drain_timeout;
+  WHARF_ASSIGN_OR_RETURN(const auto confinement, Confinement::Begin(confining));
   if (!confinement) return absl::OkStatus();
   WHARF_ASSIGN_OR_RETURN(const auto control, server::MakeAccessControl(options.listen, options.access));
   WHARF_ASSIGN_OR_RETURN(auto tls, control.MakeTlsServer());
@@ -156,13 +156,12 @@ void AddArServeCommand(CLI::App& app) {
   AddNetworksOption(command, options->networks);
   command->add_option("--listen", options->listen, "HOST:PORT, [V6]:PORT or unix:PATH")->capture_default_str();
   AddAccessOptions(command, options->access);
-  AddSandboxOption(command, options->sandbox);
-  AddMemoryOption(command, options->memory);
+  AddConfinementOptions(command, options->confining);
   command->add_option("--next", options->next, "Servers for clients that there is no room for, the best first")
       ->type_name("HOST:PORT,...")
       ->delimiter(',');
   AddDuration(command, "--drain-timeout", options->drain_timeout,
-              "After SIGTERM clients are handed over to --next within this time");
+              "After SIGTERM clients are handed over to --next within this time; then --end-timeout begins");
   command->add_option("--promise", options->promise, "The task whose accuracy can be agreed on: depth or boxes")
       ->check(CLI::IsMember({"depth", "boxes"}))
       ->capture_default_str();

@@ -1,6 +1,7 @@
 #include "wharf/cli/common/confined_server.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -51,52 +52,91 @@ absl::StatusOr<Subprocess> StartServer(Isolation isolation, int helper, const si
   return Subprocess::Start(program);
 }
 
-// Ends a server that uses more than it may.
-void EndGreedy(const Subprocess& server, uint64_t memory) {
-  constexpr uint64_t kUncounted = uint64_t{2} << 30;  // LibTorch itself, and what was there before the limit
-  const absl::StatusOr<ProcessUse> use = UseOf(server.Pid());
-  if (!use.ok() || (use->memory <= memory + kUncounted && use->threads <= kMostServerThreads)) return;
-  std::fprintf(stderr, "wharf: the server uses more than it may (%llu MiB, %d threads), and is ended\n",
-               static_cast<unsigned long long>(use->memory >> 20), use->threads);
-  server.Signal(SIGKILL);
-}
+// Outside of the name spaces, and so whatever becomes of the server: passes signals on to it, and ends it when it does
+// not keep to its limits.
+class Guard {
+ public:
+  Guard(Subprocess server, const ConfinementOptions& options) : server_(std::move(server)), options_(options) {}
+  // Until the server's end, which becomes this process's. `awaited`: ending signals and SIGCHLD, blocked.
+  void Watch(const sigset_t& awaited);
 
-// Its end, while signals are passed on to it: the first, and the second, which ends it at once.
-ProcessEnd Await(Subprocess& server, const sigset_t& awaited, uint64_t memory, std::optional<int>& ended_by) {
-  constexpr timespec kBetweenLooks{0, 250'000'000};
-  std::optional<int> asked_by;
-  for (std::optional<ProcessEnd> end;;) {
-    siginfo_t info{};
-    const int signal = sigtimedwait(&awaited, &info, &kBetweenLooks);
-    if (signal < 0 && errno == EAGAIN && !kSanitized) EndGreedy(server, memory);
-    if (signal == SIGCHLD) {
-      if ((end = server.TryWait())) return *end;
-    } else if (signal > 0 && asked_by) {
-      ended_by = signal;
-      server.Signal(SIGKILL);
-    } else if (signal > 0) {
-      asked_by = signal;
-      if (info.si_code <= 0) server.Signal(signal);  // a terminal's own goes to the whole group
-    }
-  }
-}
+ private:
+  ProcessEnd Await(const sigset_t& awaited);
+  void OnEndingSignal(const siginfo_t& info);
+  void LookAtUse();
+  void LookAtTime();
+  void EndServer(const std::string& why);
 
-void Guard(Subprocess server, const sigset_t& awaited, uint64_t memory) {
-  std::optional<int> ended_by;
-  const ProcessEnd end = Await(server, awaited, memory, ended_by);
-  if (ended_by && end.signal == SIGKILL) {
+  Subprocess server_;
+  const ConfinementOptions& options_;
+  std::optional<TimePoint> asked_at_;  // to end
+  std::optional<int> ended_by_;        // the second signal
+  bool said_why_ = false;              // it was ended
+};
+
+void Guard::Watch(const sigset_t& awaited) {
+  const ProcessEnd end = Await(awaited);
+  if (ended_by_ && end.signal == SIGKILL) {
     sigset_t ending;
     sigemptyset(&ending);
-    sigaddset(&ending, *ended_by);
+    sigaddset(&ending, *ended_by_);
     sigprocmask(SIG_UNBLOCK, &ending, nullptr);
-    raise(*ended_by);  // which is the end of a process that does not handle it
+    raise(*ended_by_);  // which is the end of a process that does not handle it
   }
   if (end.signal == SIGSYS) {
     std::fprintf(stderr, "wharf: the server made a system call that its sandbox does not have, and was ended\n");
-  } else if (end.signal != 0) {
+  } else if (end.signal != 0 && !said_why_) {
     std::fprintf(stderr, "wharf: the server was ended by signal %d\n", end.signal);
   }
   SetExitCode(end.ShellCode());
+}
+
+ProcessEnd Guard::Await(const sigset_t& awaited) {
+  constexpr timespec kBetweenLooks{0, 250'000'000};
+  for (;;) {
+    siginfo_t info{};
+    const int signal = sigtimedwait(&awaited, &info, &kBetweenLooks);
+    if (signal == SIGCHLD) {
+      if (const auto end = server_.TryWait()) return *end;
+    } else if (signal > 0) {
+      OnEndingSignal(info);
+    }
+    if (!kSanitized) {  // which takes memory and time as it likes
+      LookAtUse();
+      LookAtTime();
+    }
+    if (options_.look_after_helper != nullptr) options_.look_after_helper();
+  }
+}
+
+// The first is passed on, the second ends the server at once.
+void Guard::OnEndingSignal(const siginfo_t& info) {
+  if (asked_at_) {
+    ended_by_ = info.si_signo;
+    server_.Signal(SIGKILL);
+    return;
+  }
+  asked_at_ = Clock::Real().Now();
+  if (info.si_code <= 0) server_.Signal(info.si_signo);  // a terminal's own goes to the whole group
+}
+
+void Guard::LookAtUse() {
+  constexpr uint64_t kUncounted = uint64_t{2} << 30;  // LibTorch itself, and what was there before the limit
+  const absl::StatusOr<ProcessUse> use = UseOf(server_.Pid());
+  if (!use.ok() || (use->memory <= options_.memory + kUncounted && use->threads <= kMostServerThreads)) return;
+  EndServer(fmt::format("the server uses more than it may ({} MiB, {} threads), and is ended", use->memory >> 20,
+                        use->threads));
+}
+
+void Guard::LookAtTime() {
+  if (!asked_at_ || Clock::Real().Now() - *asked_at_ < options_.end_timeout) return;
+  EndServer(fmt::format("the server has not ended {:g} s after it was asked to, and is ended",
+                        Seconds(options_.end_timeout)));
+}
+
+void Guard::EndServer(const std::string& why) {
+  if (!std::exchange(said_why_, true)) std::fprintf(stderr, "wharf: %s\n", why.c_str());
+  server_.Signal(SIGKILL);
 }
 
 }  // namespace
@@ -115,9 +155,12 @@ uint64_t DefaultServerMemory() {
   return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) / 4 * 3;
 }
 
-void AddMemoryOption(CLI::App* command, uint64_t& bytes) {
-  AddBytes(command, "--memory", bytes,
+void AddConfinementOptions(CLI::App* command, ConfinementOptions& options) {
+  AddSandboxOption(command, options.sandbox);
+  AddBytes(command, "--memory", options.memory,
            "Memory of all its clients together; three quarters of the machine's by default");
+  AddDuration(command, "--end-timeout", options.end_timeout,
+              "With --sandbox=strong: a server that has not ended so long after SIGTERM is ended");
 }
 
 bool StartedByGuard() { return std::getenv(kVariable) != nullptr; }
@@ -139,7 +182,7 @@ absl::StatusOr<std::optional<Confinement>> Confinement::Begin(const ConfinementO
   absl::StatusOr<Subprocess> server = StartServer(isolation, helper, before);
   if (helper >= 0) close(helper);
   WHARF_RETURN_IF_ERROR(server.status());
-  Guard(*std::move(server), awaited, options.memory);
+  Guard(*std::move(server), options).Watch(awaited);
   return std::nullopt;
 }
 

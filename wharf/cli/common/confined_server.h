@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "wharf/base/clock.h"
 #include "wharf/base/sandbox/namespaces.h"
 #include "wharf/base/sandbox/sandbox.h"
 #include "wharf/base/status.h"
@@ -27,8 +28,6 @@ void AddSandboxOption(CLI::App* command, std::string& sandbox,
                           "What keeps this server if it was taken over. strong: it makes only the system calls it "
                           "needs, and sees no files or processes but its own");
 
-// --memory, of the servers of one process; `bytes` must outlive the command.
-void AddMemoryOption(CLI::App* command, uint64_t& bytes);
 // Three quarters of this machine's.
 uint64_t DefaultServerMemory();
 
@@ -36,13 +35,20 @@ uint64_t DefaultServerMemory();
 bool StartedByGuard();
 
 struct ConfinementOptions {
-  std::string sandbox;  // as IsolationFor takes it
+  std::string sandbox = "strong";  // as IsolationFor takes it
   // Bytes. Allocations beyond that fail from Enter on; a guard ends a server that has 2 GiB more all the same.
   uint64_t memory = DefaultServerMemory();
+  // A guard ends a server that has not ended so long after it was asked to: who has taken it over need not.
+  Nanoseconds end_timeout = std::chrono::seconds(15);
   // Starts a process that does for the server what it may not do any more; isolated as the server, and unaffected by
   // what becomes of that one. The server's end of a socket to it. Null: there is none.
   std::function<absl::StatusOr<int>(Isolation)> start_helper = nullptr;
+  // A guard calls it four times a second, and when a process that it started has ended. Null: nothing is to be done.
+  std::function<void()> look_after_helper = nullptr;
 };
+
+// --sandbox, --memory and --end-timeout, of the servers of one process; `options` must outlive the command.
+void AddConfinementOptions(CLI::App* command, ConfinementOptions& options);
 
 class Confinement {
  public:

@@ -27,8 +27,7 @@ Example: wharf pipeline serve plan.json --profiles lab --etcd http://10.0.0.1:23
   --worker-token-file worker-token)";
 
 struct PipelineServeOptions {
-  std::string sandbox = "strong";
-  uint64_t memory = DefaultServerMemory();
+  ConfinementOptions confining;
   std::string plan, profiles, listen = "127.0.0.1:7091", scheduler = "ours";
   double guard = 0.1;
   bool keep_plan = false, paced = false;
@@ -62,8 +61,7 @@ class Replanner {
 };
 
 absl::Status RunPipelineServe(const PipelineServeOptions& options) {
-  WHARF_ASSIGN_OR_RETURN(const auto confinement,
-                         Confinement::Begin({.sandbox = options.sandbox, .memory = options.memory}));
+  WHARF_ASSIGN_OR_RETURN(const auto confinement, Confinement::Begin(options.confining));
   if (!confinement) return absl::OkStatus();
   WHARF_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.plan));
   auto plan = pipeline::ParsePlan(text);
@@ -124,8 +122,7 @@ void AddPipelineServeCommand(CLI::App& app) {
   command->add_option("--listen", options->listen, "For clients: HOST:PORT, [V6]:PORT or unix:PATH")
       ->capture_default_str();
   AddEtcdOptions(command, options->etcd);
-  AddSandboxOption(command, options->sandbox);
-  AddMemoryOption(command, options->memory);
+  AddConfinementOptions(command, options->confining);
   AddPipelineAccessOptions(command, options->access);
   command->get_option("--token-file")->description("Clients must know the first line of FILE");
   command->add_option("--worker-token-file", options->worker_token, "What we prove to workers: their token")

@@ -5,7 +5,7 @@
 #include "wharf/base/cache_directory.h"
 #include "wharf/base/log.h"
 #include "wharf/base/sandbox/policies.h"
-#include "wharf/base/stored/keeper.h"
+#include "wharf/base/stored/keeper_door.h"
 #include "wharf/cli/common/commands.h"
 #include "wharf/cli/common/confined_server.h"
 #include "wharf/cli/common/option_types.h"
@@ -22,8 +22,7 @@ namespace wharf::cli {
 namespace {
 
 struct PipelineWorkerOptions {
-  std::string sandbox = "strong";
-  uint64_t memory = DefaultServerMemory();
+  ConfinementOptions confining;
   std::string listen = "127.0.0.1:0", advertise, name, device = "cpu=threads:1", cache_directory = CacheDirectory();
   int gpus = 1;
   uint64_t cache_bytes = uint64_t{10} << 30, held_bytes = uint64_t{1} << 30;
@@ -49,11 +48,12 @@ absl::Status RunPipelineWorker(const PipelineWorkerOptions& options) {
   if (classes.size() != 1) return InvalidArgument("--class: a worker is of one class");
   pipeline::WorkerConfig config;
   ModelKeeper keeper;
-  ConfinementOptions confining{.sandbox = options.sandbox, .memory = options.memory};
+  ConfinementOptions confining = options.confining;
   if (!options.cache_directory.empty()) {
     confining.start_helper = [&](Isolation isolation) {
-      return keeper.Start({options.cache_directory, options.cache_bytes, config.max_model_bytes}, isolation);
+      return keeper.Start({options.cache_directory, options.cache_bytes, config.max_model_bytes, isolation});
     };
+    confining.look_after_helper = [&] { keeper.LookAfter(); };
   }
   WHARF_ASSIGN_OR_RETURN(const auto confinement, Confinement::Begin(confining));
   if (!confinement) return absl::OkStatus();
@@ -64,7 +64,8 @@ absl::Status RunPipelineWorker(const PipelineWorkerOptions& options) {
   std::vector<std::unique_ptr<exec::Engine>> engines;
   for (int parts = 1; parts <= classes[0].vgpus; ++parts) engines.push_back(pipeline::MakeEngine(classes[0], parts));
   const split::ModelFiles files(
-      options.cache_directory.empty() ? "" : KeeperRoot(confinement->HelperSocket()) + "/models", options.cache_bytes);
+      options.cache_directory.empty() ? "" : KeeperRootBehind(confinement->HelperSocket()) + "/models",
+      options.cache_bytes);
   for (const auto& engine : engines) config.engines.push_back(engine.get());
   config.gpus = options.gpus;
   config.files = &files;
@@ -110,8 +111,7 @@ void AddPipelineWorkerCommand(CLI::App& app) {
       ->add_option("--advertise", options->advertise,
                    "Where others reach it, if not where it listens: a number, as 10.0.0.7:7090")
       ->type_name("ADDRESS:PORT");
-  AddSandboxOption(command, options->sandbox);
-  AddMemoryOption(command, options->memory);
+  AddConfinementOptions(command, options->confining);
   command->add_option("--name", options->name, "Its name in the cluster (its address)");
   command->add_option("--class", options->device, "What it is, as `wharf pipeline profile --classes` has it")
       ->type_name("NAME=threads:N,slowdown:X,vgpus:K")
