@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 namespace wharf::cli {
 
@@ -20,7 +22,10 @@ absl::Status CheckWritable(const std::string& path) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (fd < 0) return ErrnoStatus(errno, fmt::format("{} cannot be written", path));
   close(fd);
-  if (!was_there) unlink(path.c_str());
+  if (was_there) return absl::OkStatus();
+  // Of a link that led nowhere this is what it leads to now.
+  std::error_code ignored;
+  std::filesystem::remove(std::filesystem::canonical(path, ignored), ignored);
   return absl::OkStatus();
 }
 
