@@ -1,6 +1,6 @@
 """Processes killed at random: a program, a session's worker or compiler, an idle worker, one that waits for its client,
 the keeper of files, the server. Whoever is left goes on, whoever lost the other end says so, and the next program finds
-a server that serves.
+a server that serves. Of a split session its process and the next one's: every result is right, and comes.
 
 WHARF_KILLS: how many (default 12); WHARF_SEED: of the random numbers.
 """
@@ -9,13 +9,14 @@ import contextlib
 import os
 import pathlib
 import random
+import re
 import signal
 import statistics
 import subprocess
 import time
 import unittest
 
-from wharf_fixture import PATIENCE, EndToEndTest, Server, wait_until
+from wharf_fixture import BIN, PATIENCE, SOURCE, EndToEndTest, Server, bounded, environment, wait_until
 
 KILLS = int(os.environ.get("WHARF_KILLS", "12"))
 SEED = int(os.environ.get("WHARF_SEED", "1"))
@@ -196,6 +197,54 @@ class Kills(EndToEndTest):
         self.expect_service()
         for program in self.programs:
             program.expect_going_on()
+
+    @unittest.skipUnless((BIN / "wharf-model").exists(), "wharf-model is not installed")
+    def test_a_split_session_goes_on(self):
+        """Its process is killed, and the idle one that would be its next."""
+        server = self.serve(*PATIENT_SERVER, "--cache-dir", self.folder / "cache")
+        model = SOURCE / "wharf" / "exec" / "testdata" / "tiny" / "model.onnx"
+        client = subprocess.Popen(
+            [BIN / "wharf-model", "split", model, "--server", server.address, "--mode", "server-only", "--check",
+             "--wait", "--count", "1000000", "--threads", "1", "--cache-dir", "", "--slack", f"{PATIENCE}s"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env=environment(self.folder))
+        self.addCleanup(self._end, client)
+        with bounded(client):
+            said = client.stdout.readline()
+            while said and said.strip() != "ready":
+                said = client.stdout.readline()
+        client.stdin.write("\n")
+        client.stdin.flush()
+
+        def computing():
+            """Milliseconds, by the process of the session: not while its client is away."""
+            sessions = server.status().get("sessions", [])
+            return {one["pid"]: one["device_ms"] for one in sessions if one["kind"] == "split" and not one["waiting"]}
+
+        def goes_on(before):
+            return client.poll() is not None or any(spent > before.get(pid, 0) for pid, spent in computing().items())
+
+        def victims(kind):
+            there = {pid for pid in server.workers() if name_of(pid) == "wharf-model"}
+            return there & set(computing()) if kind == "busy" else there - set(computing())
+
+        killed = {"busy": 0, "idle": 0}
+        for number in range(max(3, KILLS // 10)):
+            spent = computing()
+            wait_until(lambda: goes_on(spent), f"the server computes, {killed} killed")
+            if client.poll() is not None:
+                break
+            kind = ("busy", "idle")[number % 2]
+            os.kill(wait_until(lambda: victims(kind), f"there is a process: {kind}").pop(), signal.SIGKILL)
+            killed[kind] += 1
+        spent = computing()
+        wait_until(lambda: goes_on(spent), f"the server computes, {killed} killed")
+        client.send_signal(signal.SIGINT)  # it says what it has found
+        said, _ = client.communicate(timeout=PATIENCE)
+        self.assertEqual(client.returncode, 128 + signal.SIGINT, f"{killed} killed: {said}\n{server.log_tail()}")
+        self.assertLess(float(re.search(r"largest difference from .*: (\S+)", said)[1]), 1e-4, said)
+        print(f"processes of wharf-model: {killed} killed;",
+              re.search(r"every one returned its result, .* alone", said)[0])
 
 
 if __name__ == "__main__":
