@@ -40,12 +40,13 @@ class CoordinatedScheduler::Waiting final : public Candidates {
     state_.pop_back();
   }
 
-  // Those admitted become the scheduler's; pointers into their states end.
-  void Register() {
+  // Those admitted become the scheduler's; pointers into their states end. Whether there were any.
+  bool Register() {
     for (ClientState& state : state_) {
       const ClientId id = state.id;
       if (scheduler_.records_.emplace(id, Record{std::move(state), {}, {}, 0}).second) ++scheduler_.stats_.admitted;
     }
+    return !state_.empty();
   }
 
  private:
@@ -225,9 +226,14 @@ void CoordinatedScheduler::Round() {
   const TimePoint free_at = std::max(now + options_.overlap, EndOf(head));
   Waiting waiting(*this);
   const Coordination result = Coordinate(clients, std::move(head), now, free_at, profile_.Now(), options_, waiting);
-  waiting.Register();
+  if (waiting.Register()) Agree(clients);
   for (const ClientId client : result.evicted) Evict(client);
   Apply(clients, result.plan);
+}
+
+// All of them fit together, with these settings.
+void CoordinatedScheduler::Agree(const std::vector<PlanningClient>& clients) {
+  for (const PlanningClient& client : clients) records_.at(client.id).agreed = client.settings;
 }
 
 void CoordinatedScheduler::DropVanished() {
@@ -254,6 +260,7 @@ std::vector<PlanningClient> CoordinatedScheduler::PlanningClients() {
     const auto settings = BestSettings(state.model, profile_.Now(), options_.limits);
     if (settings) {
       clients.push_back({id, state.model, *settings, &state.arrivals, state.last_frame, state.newest});
+      if (options_.charge_growth) clients.back().agreed = record.agreed;
     } else {
       hopeless.push_back(id);
     }

@@ -260,6 +260,35 @@ TEST_F(CoordinatedSchedulerTest, ShortensAnIntervalRatherThanRemoveAClient) {
   EXPECT_GT(served[true], served[false]);
 }
 
+// One that was let in as a modest client, and says when the server is full that it needs nearly as much as the others
+// do: it does not get that in the place of one of them.
+TEST_F(CoordinatedSchedulerTest, WhoAsksForMoreThanWasAgreedGoesFirst) {
+  for (const bool charge : {false, true}) {
+    SCOPED_TRACE(charge);
+    CoordinatorOptions options;
+    options.charge_growth = charge;
+    World world(ProfileOf({8, 11, 14, 17, 20}), options);
+    world.line_up_again_ = true;
+    constexpr ClientId kLiar = 1, kOthers = 40;
+    for (ClientId id = kLiar; id <= kLiar + kOthers; ++id) {
+      world.waiting_.push_back(ClientAt(world.clock_.Now(), id, 0.02, id == kLiar ? 0.0005 : 0.0138, 100 + id % 7));
+    }
+    world.Run(std::chrono::seconds(4));
+    std::vector<ClientId> served;
+    for (ClientId id = kLiar + 1; id <= kLiar + kOthers; ++id) {
+      if (world.scheduler_.Serves(id)) served.push_back(id);
+    }
+    ASSERT_TRUE(world.scheduler_.Serves(kLiar));
+    ASSERT_LT(served.size(), kOthers);
+    world.waiting_.clear();
+    world.scheduler_.OnReport(kLiar, {0.0125, 0.02});
+    world.Run(std::chrono::seconds(1));
+    const bool all = std::ranges::all_of(served, [&](ClientId id) { return world.scheduler_.Serves(id); });
+    EXPECT_EQ(all, charge);
+    EXPECT_EQ(world.scheduler_.Serves(kLiar), !charge);
+  }
+}
+
 TEST(ApplyReportTest, LimitsWhatIsReportedToWhatCanBe) {
   ClientModel model{60, 0.02, 0.01, 0.02};
   ApplyReport({0.02, 0.03}, model);
@@ -345,6 +374,25 @@ class Line final : public Candidates {
   size_t next_ = 0, admitted_ = 0;
   std::vector<PlanningClient> clients_;
 };
+
+// However many clients ask for far too much at once, a round is not one of as many plans.
+TEST(CoordinatorTest, AFewPlansFindOutWhoHasToGo) {
+  const InferenceProfile profile = ProfileOf({8, 11, 14, 17, 20});
+  const TimePoint now{std::chrono::seconds(10)};
+  constexpr size_t kClients = 256;
+  std::deque<ClientState> states;
+  std::vector<PlanningClient> clients;
+  for (ClientId id = 1; id <= kClients; ++id) {
+    const ClientState& state = states.emplace_back(ClientAt(now, id, 0.02, 0.01, 100));
+    clients.push_back({id, state.model, {1, 5}, &state.arrivals, state.last_frame, state.newest});
+  }
+  Line nobody({});
+  const Coordination result = Coordinate(clients, {}, now, now + milliseconds(60), profile, {}, nobody);
+  EXPECT_EQ(clients.size() + result.evicted.size(), kClients);
+  EXPECT_EQ(std::set(result.evicted.begin(), result.evicted.end()).size(), result.evicted.size());
+  EXPECT_GT(clients.size(), 0);
+  EXPECT_LT(result.plans, 20);
+}
 
 RC_GTEST_PROP(CoordinatorPropertyTest, NoPlanViolatesAnSla, ()) {
   const InferenceProfile profile = ProfileOf({8, 11, 14, 17, 20});

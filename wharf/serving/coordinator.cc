@@ -1,9 +1,13 @@
 #include "wharf/serving/coordinator.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace wharf::serving {
 namespace {
+
+// Of the engine's time, asked for: far beyond what rounding, phases and batches that are not full can explain.
+constexpr double kSureOverload = 1.5;
 
 class Round {
  public:
@@ -15,9 +19,10 @@ class Round {
   bool Evict() {
     bool any = false;
     while (const auto remove = Fit()) {
-      result_.evicted.push_back(clients_[*remove].id);
-      Remove(static_cast<int>(*remove));
+      Evict(*remove);
       any = true;
+      // Whoever would be next: no plan is needed to see that the engine is overloaded still.
+      while (options_.remove_costliest && Load() > kSureOverload) Evict(*Costliest());
     }
     return any;
   }
@@ -33,9 +38,29 @@ class Round {
     return false;
   }
 
-  Coordination Take() { return std::move(result_); }
+  Coordination Take() {
+    result_.plans = plans_;
+    return std::move(result_);
+  }
 
  private:
+  // What all ask for, of the engine's time.
+  double Load() const {
+    double load = 0;
+    for (const PlanningClient& client : clients_) load += EngineShare(client.settings, client.model, profile_);
+    return load;
+  }
+  // REQUIRES: there is a client.
+  std::optional<size_t> Costliest() const {
+    // None of them is kept to its SLA without a plan.
+    const std::vector<double> drops(clients_.size(), std::numeric_limits<double>::infinity());
+    return ClientToRemove(clients_, drops, profile_, /*overloaded=*/true);
+  }
+  void Evict(size_t client) {
+    result_.evicted.push_back(clients_[client].id);
+    Remove(static_cast<int>(client));
+  }
+
   // Plans so that every SLA is kept, which may take shorter intervals than step 1's: what it knows nothing of, waiting
   // and whole frames, can cost a client a little more than it may lose, however much of the engine is free. If that
   // does not help, the intervals are as before, and this is the client to remove.
@@ -70,6 +95,7 @@ class Round {
   }
 
   void Plan() {
+    ++plans_;
     const auto requests = SimulateRequests(clients_, free_at_, now_ + options_.horizon);
     BatchPlan tail = PackRequests(clients_, requests, profile_, options_.grace, free_at_);
     result_.plan = head_;
@@ -93,6 +119,7 @@ class Round {
   const InferenceProfile& profile_;
   const CoordinatorOptions& options_;
   Coordination result_;
+  int plans_ = 0;
 };
 
 }  // namespace

@@ -21,6 +21,9 @@ struct CoordinatorOptions {
   // Frames by which intervals become shorter than step 1's before a client has to go or is not admitted.
   int most_shortened = 6;
   bool remove_costliest = true;  // ClientToRemove; otherwise FarthestAbove
+  // For clients that nobody vouches for: one that was admitted as a modest one and then asks for more does not get it
+  // at the cost of others (PlanningClient::agreed).
+  bool charge_growth = false;
 };
 
 // Clients that could be served as well.
@@ -38,11 +41,12 @@ struct Coordination {
   BatchPlan plan;             // the head first; clients by their index in `clients`
   std::vector<double> drops;  // of each client, by the estimate: all within their SLAs
   std::vector<ClientId> evicted;
+  int plans = 0;  // that were made for it
 };
 
 // `clients` is changed to those who are served. `head`: the part of the old plan that is kept, by index in `clients` as
 // given. What is new begins at `free_at`, not before the head's end. Linear in the requests for each client removed or
-// added.
+// added; of clients that ask for far more than there is, many are removed at once, so that neither is large.
 Coordination Coordinate(std::vector<PlanningClient>& clients, BatchPlan head, TimePoint now, TimePoint free_at,
                         const InferenceProfile& profile, const CoordinatorOptions& options, Candidates& candidates);
 

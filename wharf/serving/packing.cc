@@ -108,6 +108,13 @@ int MostRequests(const PlanningClient& client, Nanoseconds horizon) {
   return static_cast<int>(std::min(frames / client.settings.interval, kMostSimulated)) + 2;
 }
 
+// Of the engine's time, with what is beyond what was agreed once more.
+double CostOf(const PlanningClient& client, const InferenceProfile& profile) {
+  const double share = EngineShare(client.settings, client.model, profile);
+  if (!client.agreed) return share;
+  return share + std::max(0.0, share - EngineShare(*client.agreed, client.model, profile));
+}
+
 }  // namespace
 
 std::vector<SimulatedRequest> SimulateRequests(std::span<const PlanningClient> clients, TimePoint from,
@@ -167,10 +174,10 @@ std::optional<size_t> ClientToRemove(std::span<const PlanningClient> clients, co
   std::optional<size_t> remove;
   double most = 0;
   for (size_t i = 0; i < clients.size(); ++i) {
-    const double share = EngineShare(clients[i].settings, clients[i].model, profile);
-    if ((!overloaded && drops[i] <= clients[i].model.sla) || (remove && share <= most)) continue;
+    const double cost = CostOf(clients[i], profile);
+    if ((!overloaded && drops[i] <= clients[i].model.sla) || (remove && cost <= most)) continue;
     remove = i;
-    most = share;
+    most = cost;
   }
   return remove;
 }

@@ -22,6 +22,8 @@ struct PlanningClient {
   FrameId last_frame = 0;                      // that it offloads before what is to be planned
   // Of its results, the newest that is there or on its way without the plan.
   track::Offload newest;
+  // With which others were admitted beside it; what it asks for beyond that counts twice (ClientToRemove).
+  std::optional<OffloadSettings> agreed = std::nullopt;
 };
 
 struct SimulatedRequest {
@@ -71,7 +73,8 @@ std::vector<double> EstimateDrops(std::span<const PlanningClient> clients, const
 std::optional<size_t> FarthestAbove(std::span<const PlanningClient> clients, const std::vector<double>& drops);
 // nullopt if none is above its SLA; otherwise the client that asks for the most of the engine's time, without which
 // there is room for the most others: of those above their SLAs, or, if the engine is overloaded, which may be the fault
-// of clients whose own SLAs are kept, of all.
+// of clients whose own SLAs are kept, of all. One that asks for more than was agreed goes before one that did so from
+// the beginning.
 std::optional<size_t> ClientToRemove(std::span<const PlanningClient> clients, const std::vector<double>& drops,
                                      const InferenceProfile& profile, bool overloaded);
 
