@@ -10,6 +10,9 @@ namespace {
 
 constexpr size_t kMostPictures = 4;  // of a client, that wait
 constexpr double kSpare = 1.2;       // of a picture's inference time, before the next batch, to run one out of turn
+// Of one that vanished: it counts as one that did so again if it had been served for less than kSteady.
+constexpr Nanoseconds kSteady = std::chrono::seconds(10), kFirstPause = std::chrono::seconds(1);
+constexpr int kMostDoublings = 6;
 constexpr Nanoseconds kRedirectAgain = std::chrono::seconds(30);
 constexpr Nanoseconds kNever = std::chrono::hours(1);
 
@@ -218,9 +221,16 @@ void Coordination::Send(serving::ClientId client, const serving::ClientPlan& pla
   found->second.peer->Tell(plan, /*served=*/true);
 }
 
+// Others are passed over, as a round tries a few only: who has sent nothing, which cannot be planned for, whose SLA
+// nobody could keep, and who was admitted and did not come too often.
+bool Coordination::MayComeNext(const serving::ClientState& state) const {
+  const auto found = clients_.find(state.id);
+  return state.arrivals.Known() && found != clients_.end() && found->second.not_before <= clock_.Now() &&
+         scheduler_.CouldServe(state.model);
+}
+
 std::optional<serving::ClientState> Coordination::NextWaiting() {
-  // One that has sent nothing cannot be planned for, and is passed over: it keeps its place until it has.
-  const auto next = std::ranges::find_if(waiting_, [](const auto& state) { return state.arrivals.Known(); });
+  const auto next = std::ranges::find_if(waiting_, [this](const auto& state) { return MayComeNext(state); });
   if (next == waiting_.end()) return std::nullopt;
   serving::ClientState state = *next;
   // What it has lost by waiting is lost, and nothing that a plan could mend: it is judged as one that comes from a
@@ -231,18 +241,32 @@ std::optional<serving::ClientState> Coordination::NextWaiting() {
 }
 
 void Coordination::Admit(serving::ClientId client) {
+  TakeFromLine(client);
+  const auto found = clients_.find(client);
+  if (found != clients_.end()) found->second.admitted = clock_.Now();
+}
+
+void Coordination::TakeFromLine(serving::ClientId client) {
   std::erase_if(waiting_, [&](const serving::ClientState& state) { return state.id == client; });
 }
 
 // Its connection is there, so its frames come at other times than they did: a camera that paused. Those are to be
-// learned anew before it is planned for, or it would be asked for frames that are past, or not there yet, for good.
+// learned anew before it is planned for, or it would be asked for frames that are past, or not there yet, for good. One
+// that does so again and again holds places that others could use: each time it has to wait for twice as long.
 void Coordination::Vanished(serving::ClientState client) {
+  if (const auto found = clients_.find(client.id); found != clients_.end()) {
+    Client& known = found->second;
+    if (clock_.Now() - known.admitted > kSteady) known.vanished = 0;
+    if (known.vanished > 0)
+      known.not_before = clock_.Now() + kFirstPause * (1 << std::min(known.vanished - 1, kMostDoublings));
+    ++known.vanished;
+  }
   client.arrivals = serving::ArrivalPredictor(client.model.fps);
   Wait(std::move(client));
 }
 
 void Coordination::Wait(serving::ClientState state) {
-  Admit(state.id);  // it comes behind all that wait
+  TakeFromLine(state.id);  // it comes behind all that wait
   const auto found = clients_.find(state.id);
   if (found == clients_.end()) return;
   if (!found->second.redirect) {  // it did not wait until now

@@ -36,7 +36,7 @@ class CoordinatedPeer {
 struct CoordinationConfig {
   BatchFinder* finder = nullptr;  // must outlive it
   serving::InferenceProfile profile;
-  serving::CoordinatorOptions options;
+  serving::CoordinatorOptions options{.charge_growth = true};
   // What is assumed of a client until it has measured it.
   double first_drop_rate = 0.01;
   Nanoseconds first_network = std::chrono::milliseconds(30);
@@ -81,6 +81,8 @@ class Coordination final : private serving::Engine, private serving::ClientPort,
     std::shared_ptr<CoordinatedPeer> peer;
     std::map<int64_t, Picture> pictures;  // no result yet; the newest few
     std::optional<TimePoint> redirect;    // it waits, until then
+    TimePoint admitted, not_before;       // the last time; it may be admitted again
+    int vanished = 0;                     // soon after it was admitted, in a row
   };
   struct Job {
     std::shared_ptr<CoordinatedPeer> peer;
@@ -105,6 +107,8 @@ class Coordination final : private serving::Engine, private serving::ClientPort,
   void TakeReports();
   void RedirectLate();
   void Wait(serving::ClientState state);
+  void TakeFromLine(serving::ClientId client);
+  bool MayComeNext(const serving::ClientState& state) const;
   void Take(uint64_t client, int64_t frame, Picture picture);
   bool Learn(serving::ClientState& state, int64_t frame, TimePoint arrived);
   void KeepNewest(Client& client);

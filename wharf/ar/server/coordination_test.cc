@@ -96,6 +96,38 @@ TEST_F(CoordinationInVirtualTimeTest, SilentClientsDelayNobody) {
   EXPECT_EQ(coordination_.Counts().served, 2);
 }
 
+// Who is admitted and does not send what was planned may come again, but not at once each time.
+TEST_F(CoordinationInVirtualTimeTest, WhoVanishesAgainAndAgainWaitsForLonger) {
+  const uint64_t client = coordination_.Join(60, 0.5, DepthCoding::kHalf, std::make_shared<CountingPeer>());
+  int64_t frame = 0;
+  const auto speak = [&] {
+    frame = std::max<int64_t>(frame + 1, clock_.Now().since_epoch / std::chrono::nanoseconds(16'666'667));
+    coordination_.OnPicture(client, frame, GreyPicture(64));
+    Settle();
+  };
+  const auto vanish = [&](uint64_t times) {
+    while (coordination_.Counts().scheduler.vanished < times) Pass(kPeriod);
+  };
+  const auto served_after = [&](Nanoseconds time) {
+    Pass(time);
+    return coordination_.Counts().served == 1;
+  };
+  speak();
+  EXPECT_TRUE(served_after(kPeriod));
+  vanish(1);
+  speak();
+  EXPECT_TRUE(served_after(kPeriod));
+  Nanoseconds pause = std::chrono::seconds(1);
+  for (uint64_t times = 2; times < 5; ++times, pause *= 2) {
+    vanish(times);
+    const TimePoint since = clock_.Now();
+    speak();
+    EXPECT_FALSE(served_after(kPeriod));
+    while (clock_.Now() + kPeriod < since + pause) EXPECT_FALSE(served_after(kPeriod));
+    EXPECT_TRUE(served_after(2 * kPeriod));
+  }
+}
+
 TEST(CoordinationTest, WhoDoesNotFitIsToldSoOnce) {
   BrightnessBatches finder;
   // A picture takes a minute: no accuracy can be kept.

@@ -5,6 +5,8 @@
 //
 // Time is virtual: it passes frame by frame of the honest clients' cameras, so that nobody is late because a machine is
 // slow. What hostile clients do, they do as fast as they can.
+//
+// WHARF_HOSTILE_CLIENTS=n plays n of them instead of the default, WHARF_HOSTILE_SEED=n starts at another seed.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -27,7 +29,7 @@ constexpr int kCameraRate = 20;
 constexpr Nanoseconds kFrameTime = std::chrono::milliseconds(50);
 constexpr size_t kMostSessions = 16;
 constexpr int kWantedAnswers = 30, kWantedShared = 10;
-constexpr uint64_t kHostilePlays = 300;
+constexpr uint64_t kHostilePlays = 120;
 
 // Shades of pictures, so many to each client: what a finder says tells whose picture it was.
 constexpr int kShades = 16;
@@ -91,6 +93,7 @@ class AgreedClient {
     asked_.insert(frame);
     ASSERT_EQ(connection_->Send(frame, Bits({Task::kDepth}), ShadeOf(shades_.Of(frame)), 95), absl::OkStatus());
   }
+  void Leave() { connection_.reset(); }
   int answers() const { return answers_; }
 
  protected:
@@ -279,12 +282,13 @@ class HostileAgreementsTest : public ::testing::Test {
   TurnQueue queue_;
   ShadeBatches batches_;
   // Plans are kept for longer than usual, so that a client has its own in time however slow its connection's threads.
-  Coordination coordination_{
-      {.finder = &batches_,
-       .profile = *serving::InferenceProfile::Make("test", {{1, 5}, {4, 8}, {8, 12}}),
-       .options = {.horizon = std::chrono::milliseconds(1500), .overlap = std::chrono::milliseconds(300)},
-       .waiting_interval = 4,
-       .clock = &clock_}};
+  Coordination coordination_{{.finder = &batches_,
+                              .profile = *serving::InferenceProfile::Make("test", {{1, 5}, {4, 8}, {8, 12}}),
+                              .options = {.horizon = std::chrono::milliseconds(1500),
+                                          .overlap = std::chrono::milliseconds(300),
+                                          .charge_growth = true},
+                              .waiting_interval = 4,
+                              .clock = &clock_}};
   std::atomic<int> floods_ended_ = 0, limits_met_ = 0;
   std::unique_ptr<Server> server_;  // first to go
 };
@@ -327,6 +331,8 @@ TEST_F(HostileAgreementsTest, HonestClientsGetTheirOwnAnswers) {
   }
   while (playing > 0) PassOneFrame();  // only after a failure
   for (std::thread& thread : hostile) thread.join();
+  for (AgreedClient* const camera : cameras) camera->Leave();
+  while (coordination_.Counts().served + coordination_.Counts().waiting > 0) Settle();
   EXPECT_GT(floods_ended_, 0);
   EXPECT_GT(limits_met_, 0);
 }
