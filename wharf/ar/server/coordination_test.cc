@@ -96,6 +96,21 @@ TEST_F(CoordinationInVirtualTimeTest, SilentClientsDelayNobody) {
   EXPECT_EQ(coordination_.Counts().served, 2);
 }
 
+// Nor is anybody whom no server could serve, however much he sends.
+TEST_F(CoordinationInVirtualTimeTest, HopelessClientsDelayNobody) {
+  constexpr size_t kHopeless = 252;
+  for (size_t i = 0; i <= kHopeless; ++i) {
+    const double sla = i < kHopeless ? 1e-9 : 0.5;
+    const auto peer = std::make_shared<CountingPeer>();
+    coordination_.OnPicture(coordination_.Join(60, sla, DepthCoding::kHalf, peer), 1, GreyPicture(64));
+  }
+  Settle();
+  ASSERT_EQ(coordination_.Counts().waiting, kHopeless + 1);
+  Pass(kPeriod);
+  EXPECT_EQ(coordination_.Counts().served, 1);
+  EXPECT_EQ(coordination_.Counts().waiting, kHopeless);
+}
+
 // Who is admitted and does not send what was planned may come again, but not at once each time.
 TEST_F(CoordinationInVirtualTimeTest, WhoVanishesAgainAndAgainWaitsForLonger) {
   const uint64_t client = coordination_.Join(60, 0.5, DepthCoding::kHalf, std::make_shared<CountingPeer>());
