@@ -1,10 +1,13 @@
 #include "wharf/base/log.h"
 
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <cstdlib>
-#include <memory>
+#include <ctime>
+#include <iterator>
 
 #include "wharf/base/clock.h"
 #include "wharf/base/log_limit.h"
@@ -12,30 +15,52 @@
 namespace wharf {
 namespace {
 
-spdlog::level::level_enum ToSpdlog(LogLevel level) {
-  switch (level) {
-    case LogLevel::kDebug:
-      return spdlog::level::debug;
-    case LogLevel::kInfo:
-      return spdlog::level::info;
-    case LogLevel::kWarning:
-      return spdlog::level::warn;
-    case LogLevel::kError:
-      return spdlog::level::err;
-  }
-  return spdlog::level::err;
+struct NamedLevel {
+  const char *setting, *name, *colour;  // by LogLevel; colours are of terminals
+};
+constexpr NamedLevel kLevels[] = {{"debug", "debug", "\033[36m"},
+                                  {"info", "info", "\033[32m"},
+                                  {"warn", "warning", "\033[33m\033[1m"},
+                                  {"error", "error", "\033[31m\033[1m"}};
+
+// Of what is written the lowest. Nothing is, where WHARF_LOG names no level.
+std::atomic<int>& Lowest() {
+  static std::atomic<int> lowest = [] {
+    const char* const wanted = std::getenv("WHARF_LOG");
+    if (wanted == nullptr) return static_cast<int>(LogLevel::kWarning);
+    int level = 0;
+    while (level < static_cast<int>(std::size(kLevels)) && kLevels[level].setting != std::string_view(wanted)) ++level;
+    return level;
+  }();
+  return lowest;
 }
 
-spdlog::logger& Logger() {
-  // Leaked on purpose: programs log from threads that outlive static destructors.
-  static spdlog::logger* const logger = [] {
-    auto* made = new spdlog::logger("wharf", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
-    made->set_pattern("%Y-%m-%dT%H:%M:%S.%e %^%l%$ %v");
-    const char* wanted = std::getenv("WHARF_LOG");
-    made->set_level(wanted != nullptr ? spdlog::level::from_str(wanted) : spdlog::level::warn);
-    return made;
-  }();
-  return *logger;
+// "2026-01-31T12:00:00.123", here.
+std::string TimeOfDay() {
+  const auto now = std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now());
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+  std::tm here{};
+  localtime_r(&seconds, &here);
+  char text[32] = {};
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &here);
+  return fmt::format("{}.{:03}", text, now.time_since_epoch().count() % 1000);
+}
+
+bool IsTerminal() {
+  static const bool is = isatty(STDERR_FILENO) == 1 && std::getenv("TERM") != nullptr;
+  return is;
+}
+
+// As one piece, so that lines of threads and processes do not mix.
+void Write(LogLevel level, std::string_view text) {
+  const NamedLevel& named = kLevels[static_cast<int>(level)];
+  const std::string name = IsTerminal() ? fmt::format("{}{}\033[m", named.colour, named.name) : named.name;
+  const std::string line = fmt::format("{} {} {}\n", TimeOfDay(), name, text);
+  for (std::string_view left = line; !left.empty();) {
+    const ssize_t written = write(STDERR_FILENO, left.data(), left.size());
+    if (written < 0 && errno != EINTR) return;
+    if (written > 0) left.remove_prefix(static_cast<size_t>(written));
+  }
 }
 
 bool NeedsQuotes(std::string_view value) {
@@ -46,12 +71,12 @@ bool NeedsQuotes(std::string_view value) {
 
 void Log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
   if (!LogEnabled(level)) return;
-  // Leaked, as the logger is.
+  // Leaked on purpose: programs log from threads that outlive static destructors.
   static LogLimit* const limit = new LogLimit;
   const LogLimit::Verdict verdict = limit->Ask(event, Clock::Real().Now());
   if (!verdict.write) return;
   if (verdict.left_out > 0) {
-    Logger().log(ToSpdlog(level), "lines left out event=\"{}\" count={}", event, verdict.left_out);
+    Write(level, fmt::format("lines left out event=\"{}\" count={}", event, verdict.left_out));
   }
   std::string line(event);
   for (const LogField& field : fields) {
@@ -73,13 +98,13 @@ void Log(LogLevel level, std::string_view event, std::initializer_list<LogField>
     }
     line += '"';
   }
-  Logger().log(ToSpdlog(level), "{}", line);
+  Write(level, line);
 }
 
-bool LogEnabled(LogLevel level) { return Logger().should_log(ToSpdlog(level)); }
+bool LogEnabled(LogLevel level) { return static_cast<int>(level) >= Lowest().load(std::memory_order_relaxed); }
 
 void SetDefaultLogLevel(LogLevel level) {
-  if (std::getenv("WHARF_LOG") == nullptr) Logger().set_level(ToSpdlog(level));
+  if (std::getenv("WHARF_LOG") == nullptr) Lowest().store(static_cast<int>(level), std::memory_order_relaxed);
 }
 
 }  // namespace wharf

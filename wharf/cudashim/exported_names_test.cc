@@ -1,12 +1,19 @@
-// The drop-in libraries export exactly the vendor's names under the vendor's version, and need nothing that is not on
-// every machine.
+// The drop-in libraries export exactly the vendor's names under the vendor's version, need nothing that is not on every
+// machine, and load into whatever process.
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <fstream>
+#include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
+
+#include "wharf/cudashim/api_table.h"
 
 namespace wharf::cudashim {
 namespace {
@@ -40,6 +47,30 @@ std::set<std::string> Needed(const std::string& path) {
   return names;
 }
 
+// As Python's extension modules and programs under LD_BIND_NOW are loaded: every name is looked up at once.
+[[noreturn]] void LoadAtOnce(const std::string& path) {
+  const void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) std::fprintf(stderr, "%s\n", dlerror());
+  _exit(library != nullptr ? 0 : 1);
+}
+
+// What the header has programs call instead: "cuMemAlloc" is "cuMemAlloc_v2".
+std::map<std::string, std::string> VersionedNames(const std::string& header) {
+  std::ifstream file(header);
+  const std::regex define(R"(\s*#\s*define\s+(cu\w+)\s+(cu\w+_v\d+)\s*)");
+  std::map<std::string, std::string> names;
+  for (std::string line; std::getline(file, line);) {
+    if (std::smatch match; std::regex_match(line, match, define)) names[match[1]] = match[2];
+  }
+  return names;
+}
+
+// "cuMemAlloc" for all of its versions.
+std::string WithoutVersion(const std::string& name) {
+  static const std::regex version("_v\\d+$");
+  return std::regex_replace(name, version, "");
+}
+
 struct Library {
   const char* ours;
   const char* vendors;  // under the toolkit's library folder
@@ -56,6 +87,8 @@ TEST_P(DropInTest, ExportsExactlyTheVendorsNames) {
   ASSERT_GT(vendors.size(), 100u);
   EXPECT_EQ(Exports(Ours()), vendors);
 }
+
+TEST_P(DropInTest, LoadsWithAllItsNamesAtOnce) { EXPECT_EXIT(LoadAtOnce(Ours()), ::testing::ExitedWithCode(0), "^$"); }
 
 TEST_P(DropInTest, HasTheVendorsSoname) {
   EXPECT_THAT(Output("readelf -dW '" + Ours() + "'"), ::testing::HasSubstr("soname: [" + std::string(GetParam().ours)));
@@ -85,9 +118,32 @@ TEST(ClientLibrary, ExportsOnlyItsOwnNamespace) {
   EXPECT_GT(count, 20);
 }
 
+TEST(ClientLibrary, LoadsWithAllItsNamesAtOnce) {
+  EXPECT_EXIT(LoadAtOnce(WHARF_SHIM_OUTPUT "/libwharf_client.so"), ::testing::ExitedWithCode(0), "^$");
+}
+
 TEST(ClientLibrary, NeedsOnlyTheSystem) {
   EXPECT_THAT(Needed(WHARF_SHIM_OUTPUT "/libwharf_client.so"),
               ::testing::IsSubsetOf({"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"}));
+}
+
+// Of a function that is covered in any of its versions, the one is that programs call which include the header.
+TEST(VersionedNames, AreCoveredWhereAnyVersionIs) {
+  std::set<std::string> covered, families;
+  for (const ApiRow& row : ApiTable()) {
+    if (!row.covered) continue;
+    covered.emplace(row.name);
+    families.insert(WithoutVersion(std::string(row.name)));
+  }
+  for (const char* const header : {"cuda.h", "cublas_v2.h"}) {
+    int checked = 0;
+    for (const auto& [name, versioned] : VersionedNames(std::string(WHARF_CUDA_HOME "/include/") + header)) {
+      if (!families.contains(name)) continue;
+      EXPECT_TRUE(covered.contains(versioned)) << header << " has programs call " << versioned << " for " << name;
+      ++checked;
+    }
+    EXPECT_GT(checked, 10) << header;
+  }
 }
 
 }  // namespace
