@@ -25,6 +25,9 @@ CUcontext Current() {
 
 CudaError Check(CUcontext context) { return context == Context() ? CudaError::kSuccess : CudaError::kInvalidContext; }
 
+// None means the current one.
+CudaError CheckOrCurrent(CUcontext context) { return Check(context != nullptr ? context : Current()); }
+
 CudaError MakeCurrent(CUcontext context) {
   if (context != nullptr && context != Context()) return CudaError::kInvalidContext;
   if (current.empty()) {
@@ -131,6 +134,13 @@ CUresult cuCtxGetDevice(CUdevice* device) {
                      [&] { return Current() == nullptr ? CudaError::kInvalidContext : Store(device, 0); });
 }
 
+CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext context) {
+  return DriverLocal(Call::k_cuCtxGetDevice_v2, [&] {
+    const CudaError error = CheckOrCurrent(context);
+    return error == CudaError::kSuccess ? Store(device, 0) : error;
+  });
+}
+
 CUresult cuCtxGetFlags(unsigned* flags) {
   return DriverLocal(Call::k_cuCtxGetFlags, [&] { return Store(flags, context_flags.load()); });
 }
@@ -197,6 +207,21 @@ CUresult cuCtxResetPersistingL2Cache(void) {
 
 CUresult cuCtxSynchronize(void) {
   return Driver(Call::k_cuCtxSynchronize, [] { return client::SynchronizeDevice(); });
+}
+
+CUresult cuCtxSynchronize_v2(CUcontext context) {
+  return Driver(Call::k_cuCtxSynchronize_v2, [&] {
+    const CudaError error = CheckOrCurrent(context);
+    return error == CudaError::kSuccess ? client::SynchronizeDevice() : error;
+  });
+}
+
+// No stream is of a green context: none can be made.
+CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext* context, CUgreenCtx* green) {
+  return Driver(Call::k_cuStreamGetCtx_v2, [&] {
+    const CudaError error = Store(green, nullptr);
+    return error == CudaError::kSuccess ? static_cast<CudaError>(cuStreamGetCtx(stream, context)) : error;
+  });
 }
 
 }  // extern "C"
