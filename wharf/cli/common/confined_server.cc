@@ -135,8 +135,8 @@ void Guard::LookAtTime() {
 }
 
 void Guard::EndServer(const std::string& why) {
+  server_.Signal(SIGKILL);  // first: it has our standard error, too, and may have filled a pipe that nobody reads
   if (!std::exchange(said_why_, true)) std::fprintf(stderr, "wharf: %s\n", why.c_str());
-  server_.Signal(SIGKILL);
 }
 
 }  // namespace
