@@ -40,7 +40,6 @@ endif()
 find_package(Threads REQUIRED)
 find_package(absl REQUIRED)
 find_package(fmt REQUIRED)
-find_package(spdlog REQUIRED)
 
 # ThreadSanitizer must be told what Debian's uninstrumented absl::Mutex orders; the file says how.
 if(WHARF_SANITIZE STREQUAL "thread")

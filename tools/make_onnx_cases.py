@@ -6,7 +6,7 @@
 
 One for each way in which an operator of ours changed after set 17, and for each operator that is new since. Each becomes
 a directory as ONNX's own backend tests have them: NAME/model.onnx and NAME/test_data_set_0/{input,output}_N.pb. Numbers
-come from a fixed seed. What they make is kept in the repository; exec_conformance_test runs it.
+come from a fixed seed. What they make is kept in the repository; exec.conformance_test runs it.
 """
 import pathlib
 import sys
