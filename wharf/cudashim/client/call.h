@@ -75,6 +75,9 @@ CudaError RunLocal(Call call, Body&& body) {
 // A public function that is not covered: logged once each. `name` must live for ever.
 WHARF_CLIENT_API void ReportUnsupported(const char* name);
 
+// Exchanges what this thread forbids itself while streams are captured, a number of both APIs.
+WHARF_CLIENT_API CudaError ExchangeCaptureMode(int* mode);
+
 // While it lives, stream 0 of this thread means the per-thread default stream (the _ptsz and _ptds entry points).
 class WHARF_CLIENT_API PerThreadDefaultStream {
  public:

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "wharf/cudashim/client/copy_plan.h"
 #include "wharf/cudashim/client/host_ranges.h"
 #include "wharf/cudashim/client/process.h"
+#include "wharf/cudashim/client/stream_work.h"
 
 namespace wharf::client {
 namespace {
@@ -47,11 +49,13 @@ CudaError Upload(const Transfer& copy) {
   return CudaError::kSuccess;
 }
 
-CudaError Download(const Transfer& copy, bool may_return_early) {
+CudaError Download(const Transfer& copy, Landing landing) {
   offload::ClientSession& session = *copy.connection.session;
   const bool contiguous = IsContiguous(copy.to, copy.extent);
-  const bool detached = may_return_early && contiguous && session.mode() == offload::Mode::kPosted &&
-                        HostRanges::Get().Contains(copy.to.address, Bytes(copy.extent));
+  const bool may_be_later =
+      landing == Landing::kLater ||
+      (landing == Landing::kLaterIfPinned && HostRanges::Get().Contains(copy.to.address, Bytes(copy.extent)));
+  const bool detached = may_be_later && contiguous && session.mode() == offload::Mode::kPosted;
   std::vector<std::byte> packed(contiguous ? 0 : Bytes(copy.extent));
   auto* place = contiguous ? reinterpret_cast<std::byte*>(copy.to.address) : packed.data();
   const std::vector<Piece> pieces = CutIntoPieces(copy.extent, kFetchPiece);
@@ -152,9 +156,8 @@ bool KindFits(CopyKind kind, const Sides& from, const Sides& to) {
   return false;
 }
 
-// Before the device reads or writes a box: kInvalidValue if it does not lie in memory of the device.
-CudaError Prepare(Connection& connection, const Box& box, const device::Extent& extent, bool device_writes) {
-  if (!IsLive(connection, box, extent)) return CudaError::kInvalidValue;
+// Before the device reads or writes a box of its memory.
+CudaError Give(Connection& connection, const Box& box, const device::Extent& extent, bool device_writes) {
   return connection.managed.Give(box.address, Span(box, extent), device_writes);
 }
 
@@ -167,27 +170,144 @@ offload::ManagedMemory::Mover MoverOf(offload::ClientSession& session) {
                                 std::span<std::byte> bytes) { return FetchManaged(session, address, bytes); }};
 }
 
+namespace {
+
+// A checked copy, as it will be carried out.
+struct CopyPlan {
+  Transfer copy;
+  Sides source, target;
+  bool IsNothing() const { return Bytes(copy.extent) == 0; }
+};
+
+CudaError PlanCopy(CopyPlan& plan, CopyKind kind) {
+  Transfer& copy = plan.copy;
+  const CudaError error = Normalize(copy.to, copy.from, copy.extent);
+  if (error != CudaError::kSuccess || plan.IsNothing()) return error;
+  if (copy.to.address == 0 || copy.from.address == 0) return CudaError::kInvalidValue;
+  offload::ManagedMemory& managed = copy.connection.managed;
+  const uint64_t to = std::exchange(copy.to.address, managed.DeviceAddress(copy.to.address));
+  const uint64_t from = std::exchange(copy.from.address, managed.DeviceAddress(copy.from.address));
+  plan.source = SidesOf(copy.connection, from, copy.from.address);
+  plan.target = SidesOf(copy.connection, to, copy.to.address);
+  if (!KindFits(kind, plan.source, plan.target)) return CudaError::kInvalidValue;
+  const bool live = (!plan.source.device || IsLive(copy.connection, copy.from, copy.extent)) &&
+                    (!plan.target.device || IsLive(copy.connection, copy.to, copy.extent));
+  return live ? CudaError::kSuccess : CudaError::kInvalidValue;
+}
+
+CudaError CarryOut(const CopyPlan& plan, Landing landing) {
+  const Transfer& copy = plan.copy;
+  CudaError error = CudaError::kSuccess;
+  if (plan.source.device) error = Give(copy.connection, copy.from, copy.extent, /*device_writes=*/false);
+  if (plan.target.device && error == CudaError::kSuccess) error = Give(copy.connection, copy.to, copy.extent, true);
+  if (error != CudaError::kSuccess) return error;
+  if (plan.source.device) return plan.target.device ? OnDevice(copy) : Download(copy, landing);
+  return plan.target.device ? Upload(copy) : OnHost(copy);
+}
+
+Box BoxOf(const device::Region& region) { return {region.address, region.row_pitch, region.slice_pitch}; }
+device::Region RegionOf(const Box& box) { return {box.address, box.row_pitch, box.slice_pitch}; }
+
+// One side as queries of a node are to describe it.
+cudagraph::CopySide Describe(const Box& box, const device::Extent& extent, const Sides& where) {
+  cudagraph::CopySide side;
+  side.box = RegionOf(box);
+  side.address = box.address;
+  side.pitch = box.row_pitch != 0 ? box.row_pitch : extent.width;
+  side.height = box.slice_pitch != 0 && side.pitch != 0 ? box.slice_pitch / side.pitch : extent.height;
+  side.on_host = !where.device;
+  return side;
+}
+
+struct FillPlan {
+  Box box;
+  device::Extent extent;
+  bool on_host = false;
+};
+
+CudaError PlanFill(Connection& connection, const cudagraph::FillParams& fill, FillPlan* plan) {
+  plan->box = BoxOf(fill.to);
+  plan->extent = fill.extent;
+  Box same = plan->box;
+  const CudaError error = Normalize(plan->box, same, plan->extent);
+  if (error != CudaError::kSuccess || Bytes(plan->extent) == 0) return error;
+  plan->box.address = connection.managed.DeviceAddress(plan->box.address);
+  plan->on_host = !connection.IsDeviceAddress(plan->box.address);
+  if (plan->on_host) {
+    const bool pinned = HostRanges::Get().Contains(plan->box.address, Span(plan->box, plan->extent));
+    return pinned && fill.element_bytes == 1 ? CudaError::kSuccess : CudaError::kInvalidValue;
+  }
+  const bool fits = plan->box.address % fill.element_bytes == 0 && IsLive(connection, plan->box, plan->extent);
+  return fits ? CudaError::kSuccess : CudaError::kInvalidValue;
+}
+
+CudaError CarryOut(Connection& connection, device::StreamId stream, const FillPlan& plan,
+                   const cudagraph::FillParams& fill) {
+  if (plan.on_host) {
+    connection.session->WaitForDetached();
+    for (const Piece& row : CutIntoPieces(plan.extent, plan.extent.width)) {
+      std::memset(reinterpret_cast<void*>(AddressOf(plan.box, row)), static_cast<int>(fill.value), row.extent.width);
+    }
+    return CudaError::kSuccess;
+  }
+  const CudaError error = Give(connection, plan.box, plan.extent, /*device_writes=*/true);
+  if (error != CudaError::kSuccess) return error;
+  return connection.session->Post(
+      offload::Fill{stream, RegionOf(plan.box), plan.extent, fill.value, fill.element_bytes});
+}
+
+}  // namespace
+
+CudaError WriteOwn(StreamHandle stream, uint64_t address, std::span<const std::byte> bytes) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  offload::CopyToDevice op{0, {address, 0, 0}, {bytes.size(), 1, 1}};
+  error = connection->Resolve(stream, &op.stream);
+  return error == CudaError::kSuccess ? connection->session->Post(op, bytes) : error;
+}
+
 CudaError Copy(StreamHandle stream, const Box& to, const Box& from, const device::Extent& extent, CopyKind kind,
                bool may_return_early) {
   CudaError error = CudaError::kSuccess;
   Connection* const connection = Process::Get().Connect(&error);
   if (connection == nullptr) return error;
-  Transfer copy{*connection, 0, to, from, extent};
-  error = connection->Resolve(stream, &copy.stream);
+  CopyPlan plan{{*connection, 0, to, from, extent}, {}, {}};
+  error = connection->Resolve(stream, &plan.copy.stream);
   if (error != CudaError::kSuccess) return error;
-  error = Normalize(copy.to, copy.from, copy.extent);
-  if (error != CudaError::kSuccess || Bytes(copy.extent) == 0) return error;
-  if (to.address == 0 || from.address == 0) return CudaError::kInvalidValue;
-  copy.to.address = connection->managed.DeviceAddress(copy.to.address);
-  copy.from.address = connection->managed.DeviceAddress(copy.from.address);
-  const Sides source = SidesOf(*connection, from.address, copy.from.address);
-  const Sides target = SidesOf(*connection, to.address, copy.to.address);
-  if (!KindFits(kind, source, target)) return CudaError::kInvalidValue;
-  if (source.device) error = Prepare(*connection, copy.from, copy.extent, /*device_writes=*/false);
-  if (target.device && error == CudaError::kSuccess) error = Prepare(*connection, copy.to, copy.extent, true);
+  error = PlanCopy(plan, kind);
+  if (error != CudaError::kSuccess || plan.IsNothing()) return error;
+  const device::StreamId id = plan.copy.stream;
+  bool captured = false;
+  if (may_return_early) {
+    error = connection->captures.Enter(id, &captured);
+  } else {
+    error = connection->captures.ForbidOn(id);
+    if (error == CudaError::kSuccess) error = ForbidUnsafe(*connection);
+  }
   if (error != CudaError::kSuccess) return error;
-  if (source.device) return target.device ? OnDevice(copy) : Download(copy, may_return_early);
-  return target.device ? Upload(copy) : OnHost(copy);
+  if (!captured) return CarryOut(plan, may_return_early ? Landing::kLaterIfPinned : Landing::kBeforeReturn);
+  return connection->captures.Add(
+      id, cudagraph::CopyParams{Describe(to, extent, plan.target), Describe(from, extent, plan.source), extent,
+                                static_cast<int>(kind)});
+}
+
+CudaError CheckCopyParams(cudagraph::CopyParams* params) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  CopyPlan plan{{*connection, 0, BoxOf(params->to.box), BoxOf(params->from.box), params->extent}, {}, {}};
+  error = PlanCopy(plan, static_cast<CopyKind>(params->kind));
+  if (error == CudaError::kSuccess && plan.IsNothing()) error = CudaError::kInvalidValue;
+  params->to.on_host = !plan.target.device;
+  params->from.on_host = !plan.source.device;
+  return error;
+}
+
+CudaError CopyOn(Connection& connection, device::StreamId stream, const cudagraph::CopyParams& copy, Landing landing) {
+  CopyPlan plan{{connection, stream, BoxOf(copy.to.box), BoxOf(copy.from.box), copy.extent}, {}, {}};
+  const CudaError error = PlanCopy(plan, static_cast<CopyKind>(copy.kind));
+  return error != CudaError::kSuccess || plan.IsNothing() ? error : CarryOut(plan, landing);
 }
 
 CudaError Fill(StreamHandle stream, const Box& to, const device::Extent& extent, uint32_t value,
@@ -198,26 +318,32 @@ CudaError Fill(StreamHandle stream, const Box& to, const device::Extent& extent,
   device::StreamId id = 0;
   error = connection->Resolve(stream, &id);
   if (error != CudaError::kSuccess) return error;
-  Box box = to, same = to;
-  device::Extent size = extent;
-  error = Normalize(box, same, size);
-  if (error != CudaError::kSuccess || Bytes(size) == 0) return error;
-  box.address = connection->managed.DeviceAddress(box.address);
-  if (!connection->IsDeviceAddress(box.address)) {
-    if (!HostRanges::Get().Contains(box.address, Span(box, size)) || element_bytes != 1) {
-      return CudaError::kInvalidValue;
-    }
-    connection->session->WaitForDetached();
-    for (const Piece& row : CutIntoPieces(size, size.width)) {
-      std::memset(reinterpret_cast<void*>(AddressOf(box, row)), static_cast<int>(value), row.extent.width);
-    }
-    return CudaError::kSuccess;
-  }
-  if (box.address % element_bytes != 0) return CudaError::kInvalidValue;
-  error = Prepare(*connection, box, size, /*device_writes=*/true);
+  const cudagraph::FillParams fill{RegionOf(to), extent, value, element_bytes};
+  FillPlan plan;
+  error = PlanFill(*connection, fill, &plan);
+  if (error != CudaError::kSuccess || Bytes(plan.extent) == 0) return error;
+  bool captured = false;
+  error = connection->captures.Enter(id, &captured);
   if (error != CudaError::kSuccess) return error;
-  return connection->session->Post(
-      offload::Fill{id, {box.address, box.row_pitch, box.slice_pitch}, size, value, element_bytes});
+  if (!captured) return CarryOut(*connection, id, plan, fill);
+  return plan.on_host ? CudaError::kNotSupported : connection->captures.Add(id, fill);
+}
+
+CudaError CheckFillParams(const cudagraph::FillParams& params) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  FillPlan plan;
+  error = PlanFill(*connection, params, &plan);
+  if (error != CudaError::kSuccess) return error;
+  if (Bytes(plan.extent) == 0) return CudaError::kInvalidValue;
+  return plan.on_host ? CudaError::kNotSupported : CudaError::kSuccess;  // what runs here has no place in the order
+}
+
+CudaError FillOn(Connection& connection, device::StreamId stream, const cudagraph::FillParams& fill) {
+  FillPlan plan;
+  const CudaError error = PlanFill(connection, fill, &plan);
+  return error != CudaError::kSuccess ? error : CarryOut(connection, stream, plan, fill);
 }
 
 }  // namespace wharf::client

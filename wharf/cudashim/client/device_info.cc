@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "wharf/cudashim/client/process.h"
+#include "wharf/cudashim/client/stream_work.h"
 
 namespace wharf::client {
 namespace {
@@ -94,6 +95,11 @@ CudaError DeviceAttribute(int attribute, int* value) {
   return CudaError::kSuccess;
 }
 
+CudaError GemmOn(Connection& connection, const offload::RunGemm& op) {
+  const CudaError error = connection.managed.Give();
+  return error == CudaError::kSuccess ? connection.session->Post(op) : error;
+}
+
 CudaError RunGemm(StreamHandle stream, const device::Gemm& gemm) {
   CudaError error = CudaError::kSuccess;
   Connection* const connection = Process::Get().Connect(&error);
@@ -102,8 +108,10 @@ CudaError RunGemm(StreamHandle stream, const device::Gemm& gemm) {
   error = connection->Resolve(stream, &op.stream);
   if (error != CudaError::kSuccess) return error;
   op.gemm = gemm;
-  error = connection->managed.Give();
-  return error == CudaError::kSuccess ? connection->session->Post(op) : error;
+  bool captured = false;
+  error = connection->captures.Enter(op.stream, &captured);
+  if (error != CudaError::kSuccess) return error;
+  return captured ? connection->captures.Add(op.stream, cudagraph::GemmParams{gemm}) : GemmOn(*connection, op);
 }
 
 }  // namespace wharf::client

@@ -1,5 +1,6 @@
 #include "wharf/cudashim/client/process.h"
 #include "wharf/cudashim/client/stream.h"
+#include "wharf/cudashim/client/stream_work.h"
 
 namespace wharf::client {
 namespace {
@@ -14,16 +15,18 @@ Connection* ConnectionOf(EventHandle event, CudaError* error) {
   return nullptr;
 }
 
-// Posts what `make` makes of the number of `stream`.
-template <typename Make>
-CudaError PostOnStream(EventHandle event, StreamHandle stream, Make make) {
-  CudaError error = CudaError::kSuccess;
-  Connection* const connection = ConnectionOf(event, &error);
-  if (connection == nullptr) return error;
-  device::StreamId id = 0;
-  error = connection->Resolve(stream, &id);
+// Makes a node of the graph that the stream is captured into.
+CudaError AddExternal(Connection& connection, device::StreamId stream, cudagraph::Params params) {
+  bool captured = false;
+  const CudaError error = connection.captures.Enter(stream, &captured);
   if (error != CudaError::kSuccess) return error;
-  return connection->session->Post(make(id));
+  return captured ? connection.captures.Add(stream, std::move(params)) : CudaError::kInvalidValue;
+}
+
+// Forbidden are calls about an event that was recorded in a captured stream, and `unsafe` ones.
+CudaError CheckCapture(Connection& connection, EventHandle event, bool unsafe) {
+  const CudaError error = connection.captures.ForbidEvent(event);
+  return error != CudaError::kSuccess || !unsafe ? error : ForbidUnsafe(connection);
 }
 
 }  // namespace
@@ -38,7 +41,7 @@ CudaError CreateEvent(uint32_t flags, EventHandle* event) {
   absl::MutexLock lock(&connection->mutex);
   error = connection->session->Post(offload::CreateEvent{id, flags});
   if (error != CudaError::kSuccess) return error;
-  connection->events.insert(id);
+  connection->events.emplace(id, false);
   *event = id;
   return CudaError::kSuccess;
 }
@@ -47,35 +50,79 @@ CudaError DestroyEvent(EventHandle event) {
   CudaError error = CudaError::kSuccess;
   Connection* const connection = ConnectionOf(event, &error);
   if (connection == nullptr) return error;
+  connection->captures.Forget(event);
   absl::MutexLock lock(&connection->mutex);
   connection->events.erase(event);
   return connection->session->Post(offload::DestroyEvent{event});
 }
 
-CudaError RecordEvent(EventHandle event, StreamHandle stream) {
-  return PostOnStream(event, stream, [&](device::StreamId id) { return offload::RecordEvent{event, id}; });
+CudaError RecordOn(Connection& connection, device::StreamId stream, EventHandle event) {
+  {
+    absl::MutexLock lock(&connection.mutex);
+    const auto found = connection.events.find(event);
+    if (found == connection.events.end()) return CudaError::kInvalidHandle;
+    found->second = true;
+  }
+  return connection.session->Post(offload::RecordEvent{event, stream});
 }
 
-CudaError WaitEvent(StreamHandle stream, EventHandle event) {
-  return PostOnStream(event, stream, [&](device::StreamId id) { return offload::WaitEvent{id, event}; });
+CudaError RecordEvent(EventHandle event, StreamHandle stream, bool external) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = ConnectionOf(event, &error);
+  if (connection == nullptr) return error;
+  device::StreamId id = 0;
+  error = connection->Resolve(stream, &id);
+  if (error != CudaError::kSuccess) return error;
+  if (external) return AddExternal(*connection, id, cudagraph::RecordParams{event});
+  bool captured = false;
+  error = connection->captures.Record(id, event, &captured);
+  return captured || error != CudaError::kSuccess ? error : RecordOn(*connection, id, event);
+}
+
+CudaError WaitEvent(StreamHandle stream, EventHandle event, bool external) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = ConnectionOf(event, &error);
+  if (connection == nullptr) return error;
+  device::StreamId id = 0;
+  error = connection->Resolve(stream, &id);
+  if (error != CudaError::kSuccess) return error;
+  if (external) return AddExternal(*connection, id, cudagraph::WaitParams{event});
+  bool recorded = false;
+  {
+    absl::MutexLock lock(&connection->mutex);
+    const auto found = connection->events.find(event);
+    recorded = found != connection->events.end() && found->second;
+  }
+  bool captured = false;
+  error = connection->captures.Wait(id, connection->IsBlocking(id), event, recorded, &captured);
+  if (captured || error != CudaError::kSuccess) return error;
+  return connection->session->Post(offload::WaitEvent{id, event});
 }
 
 CudaError SynchronizeEvent(EventHandle event) {
   CudaError error = CudaError::kSuccess;
   Connection* const connection = ConnectionOf(event, &error);
-  return connection == nullptr ? error : connection->session->Ask(offload::SynchronizeEvent{event});
+  if (connection == nullptr) return error;
+  error = CheckCapture(*connection, event, /*unsafe=*/true);
+  return error != CudaError::kSuccess ? error : connection->session->Ask(offload::SynchronizeEvent{event});
 }
 
 CudaError QueryEvent(EventHandle event) {
   CudaError error = CudaError::kSuccess;
   Connection* const connection = ConnectionOf(event, &error);
-  return connection == nullptr ? error : connection->session->Ask(offload::QueryEvent{event});
+  if (connection == nullptr) return error;
+  error = CheckCapture(*connection, event, /*unsafe=*/true);
+  return error != CudaError::kSuccess ? error : connection->session->Ask(offload::QueryEvent{event});
 }
 
 CudaError ElapsedTime(float* milliseconds, EventHandle start, EventHandle end) {
   CudaError error = CudaError::kSuccess;
   Connection* const connection = ConnectionOf(start, &error);
   if (connection == nullptr || ConnectionOf(end, &error) == nullptr) return error;
+  for (const EventHandle event : {start, end}) {
+    error = CheckCapture(*connection, event, /*unsafe=*/false);
+    if (error != CudaError::kSuccess) return error;
+  }
   offload::ElapsedTime::Reply reply;
   error = connection->session->Ask(offload::ElapsedTime{start, end}, &reply);
   if (error == CudaError::kSuccess) *milliseconds = reply.milliseconds;

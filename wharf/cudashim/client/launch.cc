@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "wharf/cudashim/client/module_state.h"
+#include "wharf/cudashim/client/stream_work.h"
 
 namespace wharf::client {
 namespace {
@@ -73,6 +74,47 @@ void ExplainFault(Connection& connection) {
   }
 }
 
+namespace {
+
+// Checks a launch and makes all of it but its stream.
+CudaError MakeLaunch(Connection& connection, Function* function, const LaunchShape& shape, void* const* arguments,
+                     const void* packed, size_t packed_bytes, offload::Launch* op,
+                     const std::vector<device::ParameterLayout>** layout) {
+  CudaError error = CheckShape(connection.session->welcome().properties, *function, shape);
+  if (error != CudaError::kSuccess) return error;
+  error = function->Define(connection);
+  if (error != CudaError::kSuccess) return error;
+  error = function->Layout(connection, layout);
+  if (error != CudaError::kSuccess) return error;
+  op->function = function->id;
+  op->config = {shape.grid, shape.block, static_cast<uint32_t>(shape.shared_bytes)};
+  if (arguments != nullptr) {
+    op->parameters = Pack(**layout, arguments);
+    return CudaError::kSuccess;
+  }
+  const size_t wanted = (*layout)->empty() ? 0 : (*layout)->back().offset + (*layout)->back().size;
+  if (packed_bytes < wanted) return CudaError::kInvalidValue;
+  op->parameters.resize(wanted);
+  if (wanted != 0) std::memcpy(op->parameters.data(), packed, wanted);
+  return CudaError::kSuccess;
+}
+
+CudaError PostLaunch(Connection& connection, const Function& function, offload::Launch& op) {
+  ShareHostPointers(connection, op.parameters);
+  NoteHostPointers(connection, function, op.parameters);
+  const CudaError error = connection.managed.Give();
+  return error == CudaError::kSuccess ? connection.session->Post(op) : error;
+}
+
+cudagraph::KernelParams ToParams(Function* function, offload::Launch op,
+                                 const std::vector<device::ParameterLayout>& layout) {
+  cudagraph::KernelParams params{function, op.config, std::move(op.parameters), {}, {}};
+  for (const device::ParameterLayout& one : layout) params.offsets.push_back(one.offset);
+  return params;
+}
+
+}  // namespace
+
 CudaError Launch(Function* function, const LaunchShape& shape, StreamHandle stream, void* const* arguments,
                  const void* packed, size_t packed_bytes) {
   CudaError error = CudaError::kSuccess;
@@ -81,27 +123,35 @@ CudaError Launch(Function* function, const LaunchShape& shape, StreamHandle stre
   offload::Launch op;
   error = connection->Resolve(stream, &op.stream);
   if (error != CudaError::kSuccess) return error;
-  error = CheckShape(connection->session->welcome().properties, *function, shape);
-  if (error != CudaError::kSuccess) return error;
-  error = function->Define(*connection);
-  if (error != CudaError::kSuccess) return error;
   const std::vector<device::ParameterLayout>* layout = nullptr;
-  error = function->Layout(*connection, &layout);
+  error = MakeLaunch(*connection, function, shape, arguments, packed, packed_bytes, &op, &layout);
   if (error != CudaError::kSuccess) return error;
-  op.function = function->id;
-  op.config = {shape.grid, shape.block, static_cast<uint32_t>(shape.shared_bytes)};
-  if (arguments != nullptr) {
-    op.parameters = Pack(*layout, arguments);
-  } else {
-    const size_t wanted = layout->empty() ? 0 : layout->back().offset + layout->back().size;
-    if (packed_bytes < wanted) return CudaError::kInvalidValue;
-    op.parameters.resize(wanted);
-    if (wanted != 0) std::memcpy(op.parameters.data(), packed, wanted);
-  }
-  ShareHostPointers(*connection, op.parameters);
-  NoteHostPointers(*connection, *function, op.parameters);
-  error = connection->managed.Give();
-  return error == CudaError::kSuccess ? connection->session->Post(op) : error;
+  bool captured = false;
+  error = connection->captures.Enter(op.stream, &captured);
+  if (error != CudaError::kSuccess) return error;
+  if (!captured) return PostLaunch(*connection, *function, op);
+  const device::StreamId id = op.stream;
+  return connection->captures.Add(id, ToParams(function, std::move(op), *layout));
+}
+
+CudaError MakeKernelParams(Function* function, const LaunchShape& shape, void* const* arguments, const void* packed,
+                           size_t packed_bytes, cudagraph::KernelParams* params) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  offload::Launch op;
+  const std::vector<device::ParameterLayout>* layout = nullptr;
+  error = MakeLaunch(*connection, function, shape, arguments, packed, packed_bytes, &op, &layout);
+  if (error == CudaError::kSuccess) *params = ToParams(function, std::move(op), *layout);
+  return error;
+}
+
+CudaError LaunchOn(Connection& connection, device::StreamId stream, const cudagraph::KernelParams& kernel) {
+  auto* const function = static_cast<Function*>(kernel.function);
+  const CudaError error = function->Define(connection);
+  if (error != CudaError::kSuccess) return error;
+  offload::Launch op{stream, function->id, kernel.config, kernel.parameters};
+  return PostLaunch(connection, *function, op);
 }
 
 CudaError Occupancy(Function* function, int block_threads, uint64_t dynamic_shared, int* blocks) {

@@ -1,4 +1,5 @@
-// Attributes of a launch: those that change no result are ignored; what a kernel would notice is refused.
+// What both APIs give with a launch. Attributes: those that change no result are ignored; what a kernel would notice is
+// refused. Parameters in one buffer.
 #pragma once
 
 #include <cuda.h>
@@ -30,6 +31,28 @@ CudaError CheckLaunchAttribute(int id, const Value& value) {
     default:
       return CudaError::kNotSupported;
   }
+}
+
+struct PackedParameters {
+  const void* data = nullptr;
+  size_t size = 0;
+};
+
+// The buffer of a launch's `extra` (CU_LAUNCH_PARAM_BUFFER_POINTER).
+inline CudaError ReadExtra(void** extra, PackedParameters* packed) {
+  const size_t* size = nullptr;
+  for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
+    if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) {
+      packed->data = extra[1];
+    } else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE) {
+      size = static_cast<const size_t*>(extra[1]);
+    } else {
+      return CudaError::kInvalidValue;
+    }
+  }
+  if (packed->data == nullptr || size == nullptr) return CudaError::kInvalidValue;
+  packed->size = *size;
+  return CudaError::kSuccess;
 }
 
 }  // namespace wharf::client

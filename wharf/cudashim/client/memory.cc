@@ -12,6 +12,7 @@
 #include "wharf/cudashim/client/device_info.h"
 #include "wharf/cudashim/client/host_ranges.h"
 #include "wharf/cudashim/client/process.h"
+#include "wharf/cudashim/client/stream_work.h"
 #include "wharf/offload/client/managed/access_fault.h"
 
 namespace wharf::client {
@@ -67,12 +68,12 @@ CudaError AllocateShared(uint64_t size, Kind kind, uint32_t flags, uint64_t* add
   if (connection == nullptr) return error;
   if (size == 0) return CudaError::kInvalidValue;
   if (size > UINT64_MAX / 2) return CudaError::kOutOfMemory;
-  error = Allocate(WholePages(*connection, size), address);
+  error = AllocateOwn(WholePages(*connection, size), address);
   if (error != CudaError::kSuccess) return error;
   offload::ServeAccesses(ServeAccess);
   if (const absl::Status added = connection->managed.Add({*address, size, kind, flags}, false); !added.ok()) {
     TellUser(std::string(Message(added)));
-    (void)Free(*address);
+    (void)FreeOwn(*address);
     return CudaError::kOutOfMemory;
   }
   return CudaError::kSuccess;
@@ -109,7 +110,7 @@ CudaError AdoptHost(Connection& connection, uint64_t address) {
   const Kind kind = range->owned ? Kind::kMappedHost : Kind::kRegisteredHost;
   SettleCopies();
   uint64_t device = 0;
-  const CudaError error = Allocate(WholePages(connection, range->size), &device);
+  const CudaError error = AllocateOwn(WholePages(connection, range->size), &device);
   if (error != CudaError::kSuccess) return error;
   offload::ServeAccesses(ServeAccess);
   const absl::Status adopted = connection.managed.Adopt({range->base, range->size, kind, range->flags}, device);
@@ -118,7 +119,7 @@ CudaError AdoptHost(Connection& connection, uint64_t address) {
     return CudaError::kSuccess;
   }
   TellUser(std::string(Message(adopted)));
-  (void)Free(device);
+  (void)FreeOwn(device);
   return CudaError::kOutOfMemory;
 }
 
@@ -129,6 +130,22 @@ HostFunctionScope::~HostFunctionScope() { in_host_function = false; }
 bool HostFunctionScope::IsInside() { return in_host_function; }
 
 CudaError Allocate(uint64_t size, uint64_t* address) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  error = ForbidUnsafe(*connection);
+  return error != CudaError::kSuccess ? error : AllocateOwn(size, address);
+}
+
+CudaError Free(uint64_t address) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  error = ForbidUnsafe(*connection);
+  return error != CudaError::kSuccess ? error : FreeOn(*connection, address);
+}
+
+CudaError AllocateOwn(uint64_t size, uint64_t* address) {
   CudaError error = CudaError::kSuccess;
   Connection* const connection = Process::Get().Connect(&error);
   if (connection == nullptr) return error;
@@ -146,7 +163,7 @@ CudaError Allocate(uint64_t size, uint64_t* address) {
   return error;
 }
 
-CudaError Free(uint64_t address) {
+CudaError FreeOwn(uint64_t address) {
   CudaError error = CudaError::kSuccess;
   Connection* const connection = Process::Get().Connect(&error);
   if (connection == nullptr || address == 0) return error;
@@ -158,6 +175,70 @@ CudaError Free(uint64_t address) {
   if (!freed.ok()) return device::CudaErrorOf(freed.status());
   if (!freed->has_value()) return CudaError::kSuccess;
   return connection->session->Post(offload::UnmapMemory{(*freed)->address});
+}
+
+CudaError FreeOn(Connection& connection, uint64_t address) {
+  std::shared_ptr<cudagraph::GraphMemory> memory;  // let go of without the lock, which its last owner takes
+  {
+    absl::MutexLock lock(&connection.mutex);
+    const auto found = connection.graph_memory.find(address);
+    if (found != connection.graph_memory.end()) {
+      memory = found->second.lock();
+      if (memory == nullptr) connection.graph_memory.erase(found);  // the program's alone since its graph is gone
+    }
+  }
+  if (memory == nullptr) return FreeOwn(address);
+  return memory->allocated.exchange(false) ? CudaError::kSuccess : CudaError::kInvalidValue;
+}
+
+CudaError MakeGraphMemory(Connection& connection, uint64_t size, std::shared_ptr<cudagraph::GraphMemory>* memory) {
+  uint64_t address = 0;
+  if (size == 0) return CudaError::kInvalidValue;
+  const CudaError error = AllocateOwn(size, &address);
+  if (error != CudaError::kSuccess) return error;
+  const auto give_back = [&connection](cudagraph::GraphMemory* gone) {
+    if (!gone->allocated && Process::Get().Current() == &connection) {
+      {
+        absl::MutexLock lock(&connection.mutex);
+        connection.graph_memory.erase(gone->address);
+      }
+      (void)FreeOwn(gone->address);
+    }
+    delete gone;
+  };
+  memory->reset(new cudagraph::GraphMemory{address, size, {}}, give_back);
+  absl::MutexLock lock(&connection.mutex);
+  connection.graph_memory[address] = *memory;
+  return CudaError::kSuccess;
+}
+
+CudaError AllocateAsync(uint64_t size, StreamHandle stream, uint64_t* address) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  device::StreamId id = 0;
+  error = connection->Resolve(stream, &id);
+  bool captured = false;
+  if (error == CudaError::kSuccess) error = connection->captures.Enter(id, &captured);
+  if (error != CudaError::kSuccess) return error;
+  if (!captured) return AllocateOwn(size, address);
+  std::shared_ptr<cudagraph::GraphMemory> memory;
+  error = MakeGraphMemory(*connection, size, &memory);
+  if (error != CudaError::kSuccess) return error;
+  *address = memory->address;
+  return connection->captures.Add(id, cudagraph::AllocationParams{std::move(memory)});
+}
+
+CudaError FreeAsync(uint64_t address, StreamHandle stream) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr || address == 0) return error;
+  device::StreamId id = 0;
+  error = connection->Resolve(stream, &id);
+  bool captured = false;
+  if (error == CudaError::kSuccess) error = connection->captures.Enter(id, &captured);
+  if (error != CudaError::kSuccess) return error;
+  return captured ? connection->captures.Add(id, cudagraph::FreeParams{address}) : FreeOn(*connection, address);
 }
 
 CudaError MemoryInfo(size_t* free_bytes, size_t* total_bytes) {
@@ -204,7 +285,7 @@ CudaError FreeHost(void* pointer) {
   const auto address = reinterpret_cast<uint64_t>(pointer);
   Connection* const connection = Process::Get().Current();
   if (connection != nullptr) {
-    if (const auto device = connection->managed.Remove(address, Kind::kMappedHost)) return Free(*device);
+    if (const auto device = connection->managed.Remove(address, Kind::kMappedHost)) return FreeOwn(*device);
   }
   const auto range = HostRanges::Get().Find(address);
   if (!range || !HostRanges::Get().Remove(pointer, /*owned=*/true)) return CudaError::kInvalidValue;
@@ -223,12 +304,18 @@ CudaError UnregisterHost(void* pointer) {
   constexpr CudaError kNotRegistered{713};
   if (Connection* const connection = Process::Get().Current()) {
     const auto device = connection->managed.Return(reinterpret_cast<uint64_t>(pointer), Kind::kRegisteredHost);
-    if (device) return Free(*device);
+    if (device) return FreeOwn(*device);
   }
   return HostRanges::Get().Remove(pointer, /*owned=*/false) ? CudaError::kSuccess : kNotRegistered;
 }
 
-CudaError AllocateManaged(uint64_t size, uint64_t* address) { return AllocateShared(size, Kind::kManaged, 0, address); }
+CudaError AllocateManaged(uint64_t size, uint64_t* address) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  error = ForbidUnsafe(*connection);
+  return error != CudaError::kSuccess ? error : AllocateShared(size, Kind::kManaged, 0, address);
+}
 
 CudaError ShareVariable(uint64_t address, uint64_t size) {
   Connection* const connection = Process::Get().Current();

@@ -1,6 +1,8 @@
 // Memory as both shims see it: allocation in the session's arena, copies and fills in every direction, host memory.
 #pragma once
 
+#include <span>
+
 #include "wharf/cudashim/client/call.h"
 #include "wharf/device/device.h"
 
@@ -10,8 +12,17 @@ namespace wharf::client {
 using StreamHandle = uint64_t;
 inline constexpr StreamHandle kLegacyStream = 1, kPerThreadStream = 2;
 
+// A call of the program: forbidden while streams are captured, unless they, or this thread, are relaxed.
 WHARF_CLIENT_API CudaError Allocate(uint64_t size, uint64_t* address);
 WHARF_CLIENT_API CudaError Free(uint64_t address);
+// What a library allocates for itself, and frees, at any time.
+WHARF_CLIENT_API CudaError AllocateOwn(uint64_t size, uint64_t* address);
+WHARF_CLIENT_API CudaError FreeOwn(uint64_t address);
+// And what it writes there, before anything that is put on the stream later, captured or not.
+WHARF_CLIENT_API CudaError WriteOwn(StreamHandle stream, uint64_t address, std::span<const std::byte> bytes);
+// In a captured stream, nodes of the graph.
+WHARF_CLIENT_API CudaError AllocateAsync(uint64_t size, StreamHandle stream, uint64_t* address);
+WHARF_CLIENT_API CudaError FreeAsync(uint64_t address, StreamHandle stream);
 WHARF_CLIENT_API CudaError MemoryInfo(size_t* free_bytes, size_t* total_bytes);
 // The allocation `address` lies in.
 WHARF_CLIENT_API CudaError AddressRange(uint64_t address, uint64_t* base, uint64_t* size);

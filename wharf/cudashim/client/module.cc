@@ -143,6 +143,7 @@ CudaError FindFunction(Module* module, const char* name, Function** function) {
 }
 
 Function* ResolveFunction(const void* handle) { return Registry::Get().Resolve(handle); }
+const void* HostFunctionOf(Function* function) { return Registry::Get().HostFunctionOf(function); }
 const char* FunctionName(const Function* function) { return function->name.c_str(); }
 Module* FunctionModule(const Function* function) { return function->module; }
 

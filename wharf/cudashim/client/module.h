@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "wharf/cudashim/client/memory.h"
+#include "wharf/cudashim/graph/params.h"
 
 namespace wharf::client {
 
@@ -35,6 +36,8 @@ WHARF_CLIENT_API CudaError KernelNames(Module* module, std::vector<const char*>*
 WHARF_CLIENT_API CudaError FindFunction(Module* module, const char* name, Function** function);
 // A kernel by the host function that stands for it, or by its own handle; nullptr if it is neither.
 WHARF_CLIENT_API Function* ResolveFunction(const void* handle);
+// The host function that stands for a kernel, or the kernel's own handle if none does.
+WHARF_CLIENT_API const void* HostFunctionOf(Function* function);
 WHARF_CLIENT_API const char* FunctionName(const Function* function);
 WHARF_CLIENT_API Module* FunctionModule(const Function* function);
 
@@ -58,6 +61,9 @@ struct LaunchShape {
 // kInvalidConfiguration and kInvalidValue for shapes no device runs.
 WHARF_CLIENT_API CudaError Launch(Function* function, const LaunchShape& shape, StreamHandle stream,
                                   void* const* arguments, const void* packed, size_t packed_bytes);
+// The same, checked and kept for a graph.
+WHARF_CLIENT_API CudaError MakeKernelParams(Function* function, const LaunchShape& shape, void* const* arguments,
+                                            const void* packed, size_t packed_bytes, cudagraph::KernelParams* params);
 
 // Resident blocks on one multiprocessor.
 WHARF_CLIENT_API CudaError Occupancy(Function* function, int block_threads, uint64_t dynamic_shared, int* blocks);

@@ -205,6 +205,13 @@ Function* Registry::Resolve(const void* handle) {
   return found == host_functions_.end() ? nullptr : found->second;
 }
 
+const void* Registry::HostFunctionOf(Function* function) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = std::find_if(host_functions_.begin(), host_functions_.end(),
+                                  [&](const auto& entry) { return entry.second == function; });
+  return found == host_functions_.end() ? function : found->first;
+}
+
 std::optional<HostVariable> Registry::FindVariable(const void* host_variable) {
   absl::MutexLock lock(&mutex_);
   const auto found = host_variables_.find(host_variable);

@@ -96,6 +96,8 @@ class Registry {
   void BindFunction(const void* host_function, Function* function);
   void BindVariable(const void* host_variable, Module* module, std::string name);
   Function* Resolve(const void* handle);
+  // The other way round: `function` itself if no host symbol stands for it.
+  const void* HostFunctionOf(Function* function);
   std::optional<HostVariable> FindVariable(const void* host_variable);
   // Around fork: the child must not find the lock held by a thread it does not have.
   void LockForFork() ABSL_NO_THREAD_SAFETY_ANALYSIS { mutex_.Lock(); }

@@ -11,7 +11,6 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -19,6 +18,7 @@
 #include "absl/time/time.h"
 #include "wharf/cudashim/client/memory.h"
 #include "wharf/cudashim/client/stream.h"
+#include "wharf/cudashim/graph/capture.h"
 #include "wharf/offload/client/address_allocator.h"
 #include "wharf/offload/client/client_session.h"
 #include "wharf/offload/client/managed/managed_memory.h"
@@ -34,19 +34,24 @@ struct Connection {
   absl::Mutex mutex;
   offload::AddressAllocator allocator ABSL_GUARDED_BY(mutex);
   std::unordered_map<StreamHandle, StreamInfo> streams ABSL_GUARDED_BY(mutex);
-  std::set<EventHandle> events ABSL_GUARDED_BY(mutex);
+  std::map<EventHandle, bool> events ABSL_GUARDED_BY(mutex);  // whether it was ever recorded
+  std::map<uint64_t, std::weak_ptr<cudagraph::GraphMemory>> graph_memory ABSL_GUARDED_BY(mutex);  // by address
   std::map<uint64_t, uint64_t> variables ABSL_GUARDED_BY(mutex);  // module variables: address -> size
   // By kernel: memory of the program's that was among the parameters of its last launch with any: where, and the
   // address.
   std::map<std::string, std::pair<size_t, uint64_t>> host_pointers ABSL_GUARDED_BY(mutex);
   // What kernels share with the program. Its lock is taken with no other of ours held, but for the session's.
   offload::ManagedMemory managed;
+  // Streams that are being captured, by the server's numbers.
+  cudagraph::Captures captures;
 
   bool IsDeviceAddress(uint64_t address);
   // The live range (allocation or variable) that holds `address`.
   std::optional<offload::AddressAllocator::Range> FindRange(uint64_t address);
   // The server's number of a stream. kInvalidHandle.
   CudaError Resolve(StreamHandle stream, device::StreamId* id);
+  // Whether the legacy stream and this one wait for each other.
+  bool IsBlocking(device::StreamId id);
 };
 
 class Process {

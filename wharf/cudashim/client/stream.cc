@@ -1,8 +1,10 @@
 #include "wharf/cudashim/client/stream.h"
 
+#include <atomic>
 #include <utility>
 
 #include "wharf/cudashim/client/process.h"
+#include "wharf/cudashim/client/stream_work.h"
 
 namespace wharf::client {
 namespace {
@@ -15,6 +17,8 @@ struct OwnStream {
   StreamHandle stream = 0;
 };
 thread_local OwnStream own_stream;
+
+thread_local cudagraph::CaptureMode capture_mode = cudagraph::CaptureMode::kGlobal;
 
 // Runs `body(connection, stream id)` with a valid stream.
 template <typename Body>
@@ -50,6 +54,29 @@ CudaError MakeStream(Connection& connection, uint32_t flags, int32_t priority, S
 
 }  // namespace
 
+cudagraph::ThreadId ThisThread() {
+  static std::atomic<cudagraph::ThreadId> next{1};
+  thread_local const cudagraph::ThreadId own = next.fetch_add(1, std::memory_order_relaxed);
+  return own;
+}
+
+bool IsUnmade(const Connection& connection, StreamHandle stream) {
+  const bool own = stream == kPerThreadStream || (stream == 0 && per_thread_default);
+  return own && own_stream.generation != connection.generation;
+}
+
+CudaError ForbidUnsafe(Connection& connection) { return connection.captures.ForbidUnsafe(capture_mode, ThisThread()); }
+
+CudaError ExchangeCaptureMode(int* mode) {
+  if (mode == nullptr || *mode < 0 || *mode > static_cast<int>(cudagraph::CaptureMode::kRelaxed)) {
+    return CudaError::kInvalidValue;
+  }
+  const int before = static_cast<int>(capture_mode);
+  capture_mode = static_cast<cudagraph::CaptureMode>(*mode);
+  *mode = before;
+  return CudaError::kSuccess;
+}
+
 PerThreadDefaultStream::PerThreadDefaultStream() : before_(per_thread_default) { per_thread_default = true; }
 PerThreadDefaultStream::~PerThreadDefaultStream() { per_thread_default = before_; }
 
@@ -73,6 +100,13 @@ CudaError Connection::Resolve(StreamHandle stream, device::StreamId* id) {
   return CudaError::kSuccess;
 }
 
+bool Connection::IsBlocking(device::StreamId id) {
+  constexpr uint32_t kNonBlocking = 1;
+  absl::MutexLock lock(&mutex);
+  const auto found = streams.find(id);
+  return found == streams.end() || (found->second.flags & kNonBlocking) == 0;
+}
+
 CudaError CreateStream(uint32_t flags, int32_t priority, StreamHandle* stream) {
   if (flags > 1) return CudaError::kInvalidValue;
   CudaError error = CudaError::kSuccess;
@@ -83,6 +117,7 @@ CudaError CreateStream(uint32_t flags, int32_t priority, StreamHandle* stream) {
 CudaError DestroyStream(StreamHandle stream) {
   if (stream <= kPerThreadStream) return CudaError::kInvalidHandle;
   return WithStream(stream, [&](Connection& connection, device::StreamId id) {
+    connection.captures.Drop(id);
     absl::MutexLock lock(&connection.mutex);
     connection.streams.erase(stream);
     return connection.session->Post(offload::DestroyStream{id});
@@ -91,12 +126,19 @@ CudaError DestroyStream(StreamHandle stream) {
 
 CudaError SynchronizeStream(StreamHandle stream) {
   return WithStream(stream, [&](Connection& connection, device::StreamId id) {
-    return Settle(connection, id, offload::SynchronizeStream{id});
+    const CudaError error = connection.captures.ForbidOn(id);
+    return error != CudaError::kSuccess ? error : SynchronizeOn(connection, id);
   });
+}
+
+CudaError SynchronizeOn(Connection& connection, device::StreamId stream) {
+  return Settle(connection, stream, offload::SynchronizeStream{stream});
 }
 
 CudaError QueryStream(StreamHandle stream) {
   return WithStream(stream, [&](Connection& connection, device::StreamId id) {
+    const CudaError error = connection.captures.ForbidOn(id);
+    if (error != CudaError::kSuccess) return error;
     return Settle(connection, id, offload::QueryStream{id});
   });
 }
@@ -104,7 +146,9 @@ CudaError QueryStream(StreamHandle stream) {
 CudaError SynchronizeDevice() {
   CudaError error = CudaError::kSuccess;
   Connection* const connection = Process::Get().Connect(&error);
-  return connection == nullptr ? error : connection->session->Ask(offload::SynchronizeDevice{});
+  if (connection == nullptr) return error;
+  error = connection->captures.ForbidAll();
+  return error != CudaError::kSuccess ? error : connection->session->Ask(offload::SynchronizeDevice{});
 }
 
 CudaError DescribeStream(StreamHandle stream, StreamInfo* info) {
@@ -119,18 +163,29 @@ CudaError DescribeStream(StreamHandle stream, StreamInfo* info) {
   });
 }
 
+CudaError HostFunctionOn(Connection& connection, device::StreamId stream, const cudagraph::HostParams& call) {
+  return connection.session->PostHostCall(stream, [call] {
+    const HostFunctionScope scope;
+    call.function(call.user);
+  });
+}
+
 CudaError LaunchHostFunction(StreamHandle stream, HostFunction function, void* user) {
   if (function == nullptr) return CudaError::kInvalidValue;
   return WithStream(stream, [&](Connection& connection, device::StreamId id) {
-    return connection.session->PostHostCall(id, [function, user] {
-      const HostFunctionScope scope;
-      function(user);
-    });
+    const cudagraph::HostParams call{function, user};
+    bool captured = false;
+    const CudaError error = connection.captures.Enter(id, &captured);
+    if (error != CudaError::kSuccess) return error;
+    return captured ? connection.captures.Add(id, call) : HostFunctionOn(connection, id, call);
   });
 }
 
 CudaError AddStreamCallback(StreamHandle stream, StreamCallback callback) {
   return WithStream(stream, [&](Connection& connection, device::StreamId id) {
+    // Callbacks are not for graphs.
+    const CudaError error = connection.captures.ForbidOn(id);
+    if (error != CudaError::kSuccess) return error;
     offload::ClientSession* const session = connection.session.get();
     return session->PostHostCall(id, [session, callback = std::move(callback)] {
       const HostFunctionScope scope;

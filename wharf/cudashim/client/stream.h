@@ -13,7 +13,8 @@ WHARF_CLIENT_API CudaError CreateStream(uint32_t flags, int32_t priority, Stream
 WHARF_CLIENT_API CudaError DestroyStream(StreamHandle stream);
 WHARF_CLIENT_API CudaError SynchronizeStream(StreamHandle stream);
 WHARF_CLIENT_API CudaError QueryStream(StreamHandle stream);
-WHARF_CLIENT_API CudaError WaitEvent(StreamHandle stream, EventHandle event);
+// `external`: while the stream is captured the graph gets a node that waits; an error if it is not.
+WHARF_CLIENT_API CudaError WaitEvent(StreamHandle stream, EventHandle event, bool external);
 WHARF_CLIENT_API CudaError SynchronizeDevice();
 
 struct StreamInfo {
@@ -30,7 +31,8 @@ WHARF_CLIENT_API CudaError AddStreamCallback(StreamHandle stream, StreamCallback
 
 WHARF_CLIENT_API CudaError CreateEvent(uint32_t flags, EventHandle* event);
 WHARF_CLIENT_API CudaError DestroyEvent(EventHandle event);
-WHARF_CLIENT_API CudaError RecordEvent(EventHandle event, StreamHandle stream);
+// `external`: as for WaitEvent.
+WHARF_CLIENT_API CudaError RecordEvent(EventHandle event, StreamHandle stream, bool external);
 WHARF_CLIENT_API CudaError SynchronizeEvent(EventHandle event);
 WHARF_CLIENT_API CudaError QueryEvent(EventHandle event);
 WHARF_CLIENT_API CudaError ElapsedTime(float* milliseconds, EventHandle start, EventHandle end);

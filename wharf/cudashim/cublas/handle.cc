@@ -17,7 +17,7 @@ cublasStatus_t cublasCreate(cublasHandle_t* handle) {
 
 cublasStatus_t cublasDestroy(cublasHandle_t handle) {
   return BlasLocal(Call::k_cublasDestroy_v2, handle, [&] {
-    if (handle->constants != 0 && client::IsConnected()) (void)client::Free(handle->constants);
+    if (handle->constants != 0 && client::IsConnected()) (void)client::FreeOwn(handle->constants);
     handle->magic = 0;
     delete handle;
     return CudaError::kSuccess;

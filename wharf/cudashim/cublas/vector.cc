@@ -16,15 +16,14 @@ constexpr uint64_t kFloatOne = 0, kDoubleOne = 8, kZero = 16, kResult = 32, kCon
 
 CudaError MakeConstants(cublasHandle_t handle) {
   if (handle->constants != 0) return CudaError::kSuccess;
-  CudaError error = client::Allocate(kConstantBytes, &handle->constants);
+  CudaError error = client::AllocateOwn(kConstantBytes, &handle->constants);
   if (error != CudaError::kSuccess) return error;
   alignas(8) char values[kConstantBytes] = {};
   const float float_one = 1;
   const double double_one = 1;
   std::memcpy(values + kFloatOne, &float_one, sizeof(float_one));
   std::memcpy(values + kDoubleOne, &double_one, sizeof(double_one));
-  return client::Copy(StreamOf(handle), {handle->constants, 0, 0}, {reinterpret_cast<uint64_t>(values), 0, 0},
-                      {kConstantBytes, 1, 1}, client::CopyKind::kHostToDevice, false);
+  return client::WriteOwn(StreamOf(handle), handle->constants, std::as_bytes(std::span(values)));
 }
 
 template <typename T>

@@ -1,5 +1,5 @@
 // Copies of the driver API.
-#include "wharf/cudashim/cuda/driver.h"
+#include "wharf/cudashim/cuda/copy_box.h"
 
 namespace wharf::cudashim {
 namespace {
@@ -39,19 +39,37 @@ CudaError Plane(const CUDA_MEMCPY2D* p, CUstream stream, bool async) {
 }
 
 CudaError Volume(const CUDA_MEMCPY3D* p, CUstream stream, bool async) {
+  cudagraph::CopyParams copy;
   if (p == nullptr) return CudaError::kInvalidValue;
-  client::Box to{0, p->dstPitch, p->dstPitch * p->dstHeight}, from{0, p->srcPitch, p->srcPitch * p->srcHeight};
-  CudaError error = BaseOf(p->dstMemoryType, p->dstHost, p->dstDevice, nullptr, &to.address);
+  const CudaError error = DescribeCopy(*p, &copy);
   if (error != CudaError::kSuccess) return error;
-  error = BaseOf(p->srcMemoryType, p->srcHost, p->srcDevice, nullptr, &from.address);
-  if (error != CudaError::kSuccess) return error;
-  to.address += p->dstZ * to.slice_pitch + p->dstY * p->dstPitch + p->dstXInBytes;
-  from.address += p->srcZ * from.slice_pitch + p->srcY * p->srcPitch + p->srcXInBytes;
-  return client::Copy(Stream(stream), to, from, {p->WidthInBytes, p->Height, p->Depth},
-                      KindOf(p->dstMemoryType, p->srcMemoryType), async);
+  const device::Region &to = copy.to.box, &from = copy.from.box;
+  return client::Copy(Stream(stream), {to.address, to.row_pitch, to.slice_pitch},
+                      {from.address, from.row_pitch, from.slice_pitch}, copy.extent, static_cast<CopyKind>(copy.kind),
+                      async);
+}
+
+device::Region BoxOf(const cudagraph::CopySide& side) {
+  const uint64_t slice = side.pitch * side.height;
+  return {side.address + side.z * slice + side.y * side.pitch + side.x, side.pitch, slice};
 }
 
 }  // namespace
+
+CudaError DescribeCopy(const CUDA_MEMCPY3D& p, cudagraph::CopyParams* copy) {
+  copy->to = {{}, nullptr, 0, p.dstPitch, p.dstHeight, p.dstXInBytes, p.dstY, p.dstZ, false};
+  copy->from = {{}, nullptr, 0, p.srcPitch, p.srcHeight, p.srcXInBytes, p.srcY, p.srcZ, false};
+  CudaError error = BaseOf(p.dstMemoryType, p.dstHost, p.dstDevice, nullptr, &copy->to.address);
+  if (error == CudaError::kSuccess) {
+    error = BaseOf(p.srcMemoryType, p.srcHost, p.srcDevice, nullptr, &copy->from.address);
+  }
+  copy->to.box = BoxOf(copy->to);
+  copy->from.box = BoxOf(copy->from);
+  copy->extent = {p.WidthInBytes, p.Height, p.Depth};
+  copy->kind = static_cast<int>(KindOf(p.dstMemoryType, p.srcMemoryType));
+  return error;
+}
+
 }  // namespace wharf::cudashim
 
 using namespace wharf;            // NOLINT

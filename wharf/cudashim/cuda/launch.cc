@@ -6,35 +6,13 @@
 namespace wharf::cudashim {
 namespace {
 
-// The packed parameters of CU_LAUNCH_PARAM_BUFFER_POINTER.
-struct Packed {
-  const void* data = nullptr;
-  size_t size = 0;
-};
-
-CudaError ReadExtra(void** extra, Packed* packed) {
-  const size_t* size = nullptr;
-  for (; *extra != CU_LAUNCH_PARAM_END; extra += 2) {
-    if (*extra == CU_LAUNCH_PARAM_BUFFER_POINTER) {
-      packed->data = extra[1];
-    } else if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE) {
-      size = static_cast<const size_t*>(extra[1]);
-    } else {
-      return CudaError::kInvalidValue;
-    }
-  }
-  if (packed->data == nullptr || size == nullptr) return CudaError::kInvalidValue;
-  packed->size = *size;
-  return CudaError::kSuccess;
-}
-
 CudaError LaunchHandle(CUfunction handle, const client::LaunchShape& shape, CUstream stream, void** arguments,
                        void** extra) {
   client::Function* const function = client::ResolveFunction(handle);
   if (function == nullptr) return CudaError::kInvalidHandle;
-  Packed packed;
+  client::PackedParameters packed;
   if (arguments == nullptr && extra != nullptr) {
-    const CudaError error = ReadExtra(extra, &packed);
+    const CudaError error = client::ReadExtra(extra, &packed);
     if (error != CudaError::kSuccess) return error;
   }
   return client::Launch(function, shape, Stream(stream), arguments, packed.data, packed.size);

@@ -16,6 +16,14 @@ CudaError AllocateTo(CUdeviceptr* pointer, size_t size) {
   return error;
 }
 
+CudaError AllocateInOrder(CUdeviceptr* pointer, size_t size, CUstream stream) {
+  if (pointer == nullptr || size == 0) return CudaError::kInvalidValue;
+  uint64_t address = 0;
+  const CudaError error = client::AllocateAsync(size, Stream(stream), &address);
+  if (error == CudaError::kSuccess) *pointer = address;
+  return error;
+}
+
 CudaError AllocatePitch(CUdeviceptr* pointer, size_t* pitch, size_t width, size_t height) {
   size_t bytes = 0;
   const size_t row = (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
@@ -76,12 +84,12 @@ CUresult cuMemAlloc(CUdeviceptr* pointer, size_t size) {
   return Driver(Call::k_cuMemAlloc_v2, [&] { return AllocateTo(pointer, size); });
 }
 
-CUresult cuMemAllocAsync(CUdeviceptr* pointer, size_t size, CUstream) {
-  return Driver(Call::k_cuMemAllocAsync, [&] { return AllocateTo(pointer, size); });
+CUresult cuMemAllocAsync(CUdeviceptr* pointer, size_t size, CUstream stream) {
+  return Driver(Call::k_cuMemAllocAsync, [&] { return AllocateInOrder(pointer, size, stream); });
 }
 
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr* pointer, size_t size, CUmemoryPool, CUstream) {
-  return Driver(Call::k_cuMemAllocFromPoolAsync, [&] { return AllocateTo(pointer, size); });
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* pointer, size_t size, CUmemoryPool, CUstream stream) {
+  return Driver(Call::k_cuMemAllocFromPoolAsync, [&] { return AllocateInOrder(pointer, size, stream); });
 }
 
 CUresult cuMemAllocPitch(CUdeviceptr* pointer, size_t* pitch, size_t width, size_t height, unsigned) {
@@ -92,8 +100,8 @@ CUresult cuMemFree(CUdeviceptr pointer) {
   return Driver(Call::k_cuMemFree_v2, [&] { return client::Free(pointer); });
 }
 
-CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream) {
-  return Driver(Call::k_cuMemFreeAsync, [&] { return client::Free(pointer); });
+CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) {
+  return Driver(Call::k_cuMemFreeAsync, [&] { return client::FreeAsync(pointer, Stream(stream)); });
 }
 
 CUresult cuMemGetInfo(size_t* free_bytes, size_t* total) {

@@ -1,4 +1,4 @@
-// Streams and events of the driver API. No stream ever captures.
+// Streams and events of the driver API.
 #include "wharf/cudashim/client/stream.h"
 
 #include "wharf/cudashim/cuda/driver.h"
@@ -41,8 +41,11 @@ CUresult cuStreamDestroy(CUstream stream) {
   return Driver(Call::k_cuStreamDestroy_v2, [&] { return client::DestroyStream(Stream(stream)); });
 }
 
-CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
-  return Driver(Call::k_cuStreamWaitEvent, [&] { return client::WaitEvent(Stream(stream), Event(event)); });
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
+  return Driver(Call::k_cuStreamWaitEvent, [&] {
+    if (flags > CU_EVENT_WAIT_EXTERNAL) return CudaError::kInvalidValue;
+    return client::WaitEvent(Stream(stream), Event(event), flags == CU_EVENT_WAIT_EXTERNAL);
+  });
 }
 
 CUresult cuStreamSynchronize(CUstream stream) {
@@ -79,20 +82,6 @@ CUresult cuStreamGetDevice(CUstream stream, CUdevice* device) {
   return Driver(Call::k_cuStreamGetDevice, [&] { return Describe(stream, device, [](const auto&) { return 0; }); });
 }
 
-CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
-  return Driver(Call::k_cuStreamIsCapturing,
-                [&] { return Describe(stream, status, [](const auto&) { return CU_STREAM_CAPTURE_STATUS_NONE; }); });
-}
-
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  return DriverLocal(Call::k_cuThreadExchangeStreamCaptureMode, [&] {
-    thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
-    if (mode == nullptr) return CudaError::kInvalidValue;
-    std::swap(*mode, current);
-    return CudaError::kSuccess;
-  });
-}
-
 // Managed memory may be used by any stream and the program, attached or not.
 CUresult cuStreamAttachMemAsync(CUstream, CUdeviceptr pointer, size_t size, unsigned) {
   return Driver(Call::k_cuStreamAttachMemAsync, [&] { return client::CheckManaged(pointer, size); });
@@ -113,11 +102,14 @@ CUresult cuEventDestroy(CUevent event) {
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream) {
-  return Driver(Call::k_cuEventRecord, [&] { return client::RecordEvent(Event(event), Stream(stream)); });
+  return Driver(Call::k_cuEventRecord, [&] { return client::RecordEvent(Event(event), Stream(stream), false); });
 }
 
-CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned) {
-  return Driver(Call::k_cuEventRecordWithFlags, [&] { return client::RecordEvent(Event(event), Stream(stream)); });
+CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) {
+  return Driver(Call::k_cuEventRecordWithFlags, [&] {
+    if (flags > CU_EVENT_RECORD_EXTERNAL) return CudaError::kInvalidValue;
+    return client::RecordEvent(Event(event), Stream(stream), flags == CU_EVENT_RECORD_EXTERNAL);
+  });
 }
 
 CUresult cuEventSynchronize(CUevent event) {

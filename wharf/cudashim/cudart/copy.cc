@@ -1,8 +1,9 @@
 // cudaMemcpy in all its forms.
+#include "wharf/cudashim/cudart/copy_box.h"
+
 #include <algorithm>
 
 #include "wharf/cudashim/client/module.h"
-#include "wharf/cudashim/cudart/array.h"
 
 namespace wharf::cudashim {
 namespace {
@@ -25,57 +26,49 @@ CudaError CopyPlane(cudaStream_t stream, void* to, size_t to_pitch, const void* 
   return CopyBox(stream, {Address(to), to_pitch, 0}, {Address(from), from_pitch, 0}, {width, height, 1}, kind, async);
 }
 
-client::Box BoxAt(const cudaPitchedPtr& pitched, const cudaPos& position) {
-  const uint64_t slice = pitched.pitch * pitched.ysize;
-  return {Address(pitched.ptr) + position.z * slice + position.y * pitched.pitch + position.x, pitched.pitch, slice};
-}
-
 // One side of cudaMemcpy3D. Positions in an array count its elements; `extent` is in bytes.
-CudaError VolumeSide(const Array* array, const cudaPitchedPtr& plain, const cudaPos& position,
-                     const device::Extent& extent, client::Box* box) {
-  uint64_t x = 0;
+CudaError DescribeSide(const Array* array, cudaArray_t handle, const cudaPitchedPtr& plain, const cudaPos& position,
+                       const device::Extent& extent, cudagraph::CopySide* side) {
+  *side = {{}, handle, Address(plain.ptr), plain.pitch, plain.ysize, position.x, position.y, position.z, false};
   if (array == nullptr) {
-    *box = BoxAt(plain, position);
-    return plain.pitch < extent.width ? CudaError::kInvalidPitchValue : CudaError::kSuccess;
+    const uint64_t slice = plain.pitch * plain.ysize;
+    side->box = {Address(plain.ptr) + position.z * slice + position.y * plain.pitch + position.x, plain.pitch, slice};
+    return CudaError::kSuccess;
   }
-  if (__builtin_mul_overflow(position.x, array->element_bytes, &x)) return CudaError::kInvalidValue;
-  return BoxIn(*array, x, position.y, position.z, extent, box);
+  if (__builtin_mul_overflow(position.x, array->element_bytes, &side->x)) return CudaError::kInvalidValue;
+  client::Box box;
+  const CudaError error = BoxIn(*array, side->x, side->y, side->z, extent, &box);
+  side->box = {box.address, box.row_pitch, box.slice_pitch};
+  return error;
 }
 
-CudaError CopyArrayVolume(const cudaMemcpy3DParms& p, cudaStream_t stream, bool async) {
-  const std::shared_ptr<const Array> to = p.dstArray == nullptr ? nullptr : FindArray(p.dstArray);
-  const std::shared_ptr<const Array> from = p.srcArray == nullptr ? nullptr : FindArray(p.srcArray);
+// The bytes of an element, by which extents count if there is an array; 1 if there is none.
+CudaError UnitOf(const cudaMemcpy3DParms& p, const Array* to, const Array* from, uint32_t* unit) {
+  *unit = 1;
+  if (p.dstArray == nullptr && p.srcArray == nullptr) return CudaError::kSuccess;
   const bool twice =
       (p.dstArray != nullptr && p.dstPtr.ptr != nullptr) || (p.srcArray != nullptr && p.srcPtr.ptr != nullptr);
   if (twice || (to == nullptr) != (p.dstArray == nullptr) || (from == nullptr) != (p.srcArray == nullptr)) {
     return CudaError::kInvalidValue;
   }
-  const uint32_t element = to != nullptr ? to->element_bytes : from->element_bytes;
-  if (from != nullptr && from->element_bytes != element) return CudaError::kInvalidValue;
-  device::Extent extent{0, p.extent.height, p.extent.depth};
-  if (__builtin_mul_overflow(p.extent.width, element, &extent.width)) return CudaError::kInvalidValue;
-  client::Box to_box, from_box;
-  CudaError error = CheckArrayDirection(p.kind, to != nullptr, from != nullptr);
-  if (error == CudaError::kSuccess) error = VolumeSide(to.get(), p.dstPtr, p.dstPos, extent, &to_box);
-  if (error == CudaError::kSuccess) error = VolumeSide(from.get(), p.srcPtr, p.srcPos, extent, &from_box);
-  return error != CudaError::kSuccess ? error : CopyBox(stream, to_box, from_box, extent, p.kind, async);
+  *unit = to != nullptr ? to->element_bytes : from->element_bytes;
+  if (from != nullptr && from->element_bytes != *unit) return CudaError::kInvalidValue;
+  uint64_t width = 0;
+  if (__builtin_mul_overflow(p.extent.width, *unit, &width)) return CudaError::kInvalidValue;
+  const CudaError error = CheckArrayDirection(p.kind, to != nullptr, from != nullptr);
+  if (error != CudaError::kSuccess) return error;
+  const bool narrow = (to == nullptr && p.dstPtr.pitch < width) || (from == nullptr && p.srcPtr.pitch < width);
+  return narrow ? CudaError::kInvalidPitchValue : CudaError::kSuccess;
 }
 
 CudaError CopyVolume(const cudaMemcpy3DParms* p, cudaStream_t stream, bool async) {
+  cudagraph::CopyParams copy;
   if (p == nullptr) return CudaError::kInvalidValue;
-  if (p->srcArray != nullptr || p->dstArray != nullptr) return CopyArrayVolume(*p, stream, async);
-  const device::Extent extent{p->extent.width, p->extent.height, p->extent.depth};
-  return CopyBox(stream, BoxAt(p->dstPtr, p->dstPos), BoxAt(p->srcPtr, p->srcPos), extent, p->kind, async);
-}
-
-// The part [offset, offset + count) of a module's variable.
-CudaError SymbolRange(const void* symbol, size_t offset, size_t count, void** pointer) {
-  uint64_t address = 0, size = 0;
-  const CudaError error = client::FindHostVariable(symbol, &address, &size);
+  const CudaError error = DescribeCopy(*p, &copy);
   if (error != CudaError::kSuccess) return error;
-  if (offset > size || count > size - offset) return CudaError::kInvalidValue;
-  *pointer = reinterpret_cast<void*>(address + offset);
-  return CudaError::kSuccess;
+  const device::Region &to = copy.to.box, &from = copy.from.box;
+  return CopyBox(stream, {to.address, to.row_pitch, to.slice_pitch}, {from.address, from.row_pitch, from.slice_pitch},
+                 copy.extent, p->kind, async);
 }
 
 CudaError CopyToSymbol(const void* symbol, const void* from, size_t count, size_t offset, cudaMemcpyKind kind,
@@ -97,6 +90,31 @@ CudaError CheckDevices(int to, int from) {
 }
 
 }  // namespace
+
+CudaError DescribeCopy(const cudaMemcpy3DParms& given, cudagraph::CopyParams* copy) {
+  const std::shared_ptr<const Array> to = given.dstArray == nullptr ? nullptr : FindArray(given.dstArray);
+  const std::shared_ptr<const Array> from = given.srcArray == nullptr ? nullptr : FindArray(given.srcArray);
+  client::CopyKind direction{};
+  uint32_t unit = 1;
+  CudaError error = UnitOf(given, to.get(), from.get(), &unit);
+  if (error == CudaError::kSuccess) error = Direction(given.kind, &direction);
+  if (error != CudaError::kSuccess) return error;
+  copy->kind = given.kind;
+  copy->extent = {given.extent.width * unit, given.extent.height, given.extent.depth};
+  error = DescribeSide(to.get(), given.dstArray, given.dstPtr, given.dstPos, copy->extent, &copy->to);
+  if (error != CudaError::kSuccess) return error;
+  return DescribeSide(from.get(), given.srcArray, given.srcPtr, given.srcPos, copy->extent, &copy->from);
+}
+
+CudaError SymbolRange(const void* symbol, size_t offset, size_t count, void** pointer) {
+  uint64_t address = 0, size = 0;
+  const CudaError error = client::FindHostVariable(symbol, &address, &size);
+  if (error != CudaError::kSuccess) return error;
+  if (offset > size || count > size - offset) return CudaError::kInvalidValue;
+  *pointer = reinterpret_cast<void*>(address + offset);
+  return CudaError::kSuccess;
+}
+
 }  // namespace wharf::cudashim
 
 using namespace wharf;            // NOLINT

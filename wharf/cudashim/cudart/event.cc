@@ -33,11 +33,14 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  return Runtime(Call::k_cudaEventRecord, [&] { return client::RecordEvent(Event(event), Stream(stream)); });
+  return Runtime(Call::k_cudaEventRecord, [&] { return client::RecordEvent(Event(event), Stream(stream), false); });
 }
 
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {
-  return Runtime(Call::k_cudaEventRecordWithFlags, [&] { return client::RecordEvent(Event(event), Stream(stream)); });
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
+  return Runtime(Call::k_cudaEventRecordWithFlags, [&] {
+    if (flags > cudaEventRecordExternal) return CudaError::kInvalidValue;
+    return client::RecordEvent(Event(event), Stream(stream), flags == cudaEventRecordExternal);
+  });
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {

@@ -18,6 +18,14 @@ CudaError AllocateTo(void** pointer, size_t size) {
   return error;
 }
 
+CudaError AllocateInOrder(void** pointer, size_t size, cudaStream_t stream) {
+  if (pointer == nullptr) return CudaError::kInvalidValue;
+  uint64_t address = 0;
+  const CudaError error = client::AllocateAsync(size, Stream(stream), &address);
+  if (error == CudaError::kSuccess) *pointer = reinterpret_cast<void*>(address);
+  return error;
+}
+
 CudaError AllocatePitch(void** pointer, size_t* pitch, size_t width, size_t rows) {
   if (pointer == nullptr || pitch == nullptr) return CudaError::kInvalidValue;
   size_t bytes = 0;
@@ -60,12 +68,12 @@ cudaError_t cudaMalloc(void** pointer, size_t size) {
   return Runtime(Call::k_cudaMalloc, [&] { return AllocateTo(pointer, size); });
 }
 
-cudaError_t cudaMallocAsync(void** pointer, size_t size, cudaStream_t) {
-  return Runtime(Call::k_cudaMallocAsync, [&] { return AllocateTo(pointer, size); });
+cudaError_t cudaMallocAsync(void** pointer, size_t size, cudaStream_t stream) {
+  return Runtime(Call::k_cudaMallocAsync, [&] { return AllocateInOrder(pointer, size, stream); });
 }
 
-cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t size, cudaMemPool_t, cudaStream_t) {
-  return Runtime(Call::k_cudaMallocFromPoolAsync, [&] { return AllocateTo(pointer, size); });
+cudaError_t cudaMallocFromPoolAsync(void** pointer, size_t size, cudaMemPool_t, cudaStream_t stream) {
+  return Runtime(Call::k_cudaMallocFromPoolAsync, [&] { return AllocateInOrder(pointer, size, stream); });
 }
 
 cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t height) {
@@ -88,8 +96,8 @@ cudaError_t cudaFree(void* pointer) {
   return Runtime(Call::k_cudaFree, [&] { return client::Free(Address(pointer)); });
 }
 
-cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
-  return Runtime(Call::k_cudaFreeAsync, [&] { return client::Free(Address(pointer)); });
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
+  return Runtime(Call::k_cudaFreeAsync, [&] { return client::FreeAsync(Address(pointer), Stream(stream)); });
 }
 
 cudaError_t cudaMallocManaged(void** pointer, size_t size, unsigned flags) {

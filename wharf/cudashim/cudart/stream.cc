@@ -1,4 +1,4 @@
-// Streams. Stream capture is not offered: no stream ever captures.
+// Streams.
 #include "wharf/cudashim/client/stream.h"
 
 #include "wharf/cudashim/cudart/runtime.h"
@@ -61,8 +61,11 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
   return Runtime(Call::k_cudaStreamQuery, [&] { return client::QueryStream(Stream(stream)); });
 }
 
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-  return Runtime(Call::k_cudaStreamWaitEvent, [&] { return client::WaitEvent(Stream(stream), Event(event)); });
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
+  return Runtime(Call::k_cudaStreamWaitEvent, [&] {
+    if (flags > cudaEventWaitExternal) return CudaError::kInvalidValue;
+    return client::WaitEvent(Stream(stream), Event(event), flags == cudaEventWaitExternal);
+  });
 }
 
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* user, unsigned flags) {
@@ -90,26 +93,6 @@ cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id) {
 
 cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
   return Runtime(Call::k_cudaStreamGetDevice, [&] { return Describe(stream, device, [](const auto&) { return 0; }); });
-}
-
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
-  return Runtime(Call::k_cudaStreamIsCapturing,
-                 [&] { return Describe(stream, status, [](const auto&) { return cudaStreamCaptureStatusNone; }); });
-}
-
-cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long*,
-                                     cudaGraph_t*, const cudaGraphNode_t**, const cudaGraphEdgeData**, size_t*) {
-  return Runtime(Call::k_cudaStreamGetCaptureInfo,
-                 [&] { return Describe(stream, status, [](const auto&) { return cudaStreamCaptureStatusNone; }); });
-}
-
-cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
-  return RuntimeLocal(Call::k_cudaThreadExchangeStreamCaptureMode, [&] {
-    thread_local cudaStreamCaptureMode current = cudaStreamCaptureModeGlobal;
-    if (mode == nullptr) return CudaError::kInvalidValue;
-    std::swap(*mode, current);
-    return CudaError::kSuccess;
-  });
 }
 
 cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrID attribute, cudaStreamAttrValue* value) {

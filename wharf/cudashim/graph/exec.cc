@@ -57,7 +57,7 @@ CudaError Exec::Set(const Node* original, Params params) {
   if (CheckChange(node->params, params, Change::kSingle) != UpdateResult::kSuccess) return CudaError::kInvalidValue;
   if (auto* const child = std::get_if<ChildParams>(&node->params)) {
     const UpdateOutcome outcome = cudagraph::Update(*child->graph, *std::get<ChildParams>(params).graph);
-    if (outcome.result != UpdateResult::kSuccess) return kUpdateFailure;
+    if (outcome.result != UpdateResult::kSuccess) return CudaError::kInvalidValue;
   } else {
     node->params = std::move(params);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -89,7 +90,7 @@ struct WaitParams {
 // launch has allocated it and nothing has freed it.
 struct GraphMemory {
   uint64_t address = 0, size = 0;
-  bool allocated = false;  // by a launch, in the order of launches
+  std::atomic<bool> allocated{false};  // by a launch, in the order of launches
 };
 struct AllocationParams {
   std::shared_ptr<GraphMemory> memory;

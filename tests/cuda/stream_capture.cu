@@ -1,0 +1,401 @@
+// Stream capture: what becomes of work on captured streams, how capture spreads and is joined, what it does not
+// survive.
+#include <cublas_v2.h>
+
+#include <thread>
+
+#include "tests/cuda/harness.h"
+
+__global__ void Scale(int* values, int n, int by, int plus) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) values[i] = values[i] * by + plus;
+}
+__global__ void Sum(const int* a, const int* b, int* out, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = a[i] + b[i];
+}
+
+static constexpr int kN = 1000, kBlocks = 8;
+
+struct Stream {
+  cudaStream_t stream = nullptr;
+  explicit Stream(unsigned flags = cudaStreamNonBlocking) { CUDA_OK(cudaStreamCreateWithFlags(&stream, flags)); }
+  ~Stream() { CUDA_OK(cudaStreamDestroy(stream)); }
+  operator cudaStream_t() const { return stream; }
+};
+struct Event {
+  cudaEvent_t event = nullptr;
+  Event() { CUDA_OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming)); }
+  ~Event() { CUDA_OK(cudaEventDestroy(event)); }
+  operator cudaEvent_t() const { return event; }
+};
+
+static cudaError_t Begin(cudaStream_t stream) { return cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal); }
+// Ends a capture and makes an instance of what was captured.
+static cudaGraphExec_t Finish(cudaStream_t stream, size_t* nodes = nullptr) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  CUDA_OK(cudaStreamEndCapture(stream, &graph));
+  if (nodes) CUDA_OK(cudaGraphGetNodes(graph, nullptr, nodes));
+  CUDA_OK(cudaGraphInstantiate(&exec, graph, 0));
+  CUDA_OK(cudaGraphDestroy(graph));
+  return exec;
+}
+// Ends a capture that did not survive.
+static void EndsWith(cudaStream_t stream, cudaError_t want) {
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(cudaStreamEndCapture(stream, &graph), want);
+  EXPECT(graph == nullptr);
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusActive;
+  CUDA_OK(cudaStreamIsCapturing(stream, &status));
+  EXPECT_EQ(status, cudaStreamCaptureStatusNone);
+  cudaGetLastError();
+}
+static cudaStreamCaptureStatus StatusOf(cudaStream_t stream) {
+  cudaStreamCaptureStatus status{};
+  CUDA_OK(cudaStreamIsCapturing(stream, &status));
+  return status;
+}
+
+static void CUDART_CB CountUp(void* counter) { ++*static_cast<int*>(counter); }
+
+CASE(nothing_happens_before_the_launch) {
+  Stream stream;
+  Buffer<int> values(kN);
+  std::vector<int> out(kN, -1);
+  int* in = nullptr;
+  int counter = 0;
+  CUDA_OK(cudaMallocHost(&in, kN * 4));
+  CUDA_OK(Begin(stream));
+  EXPECT_EQ(StatusOf(stream), cudaStreamCaptureStatusActive);
+  CUDA_OK(cudaMemcpyAsync(values, in, kN * 4, cudaMemcpyHostToDevice, stream));
+  Scale<<<kBlocks, 128, 0, stream>>>(values, kN, 3, 1);
+  CUDA_OK(cudaGetLastError());
+  CUDA_OK(cudaMemsetAsync(values, 0, 400, stream));
+  CUDA_OK(cudaMemcpyAsync(out.data(), values, kN * 4, cudaMemcpyDeviceToHost, stream));
+  CUDA_OK(cudaLaunchHostFunc(stream, CountUp, &counter));
+  size_t nodes = 0;
+  const cudaGraphExec_t exec = Finish(stream, &nodes);
+  EXPECT_EQ(nodes, 5u);
+  EXPECT_EQ(counter, 0);
+  EXPECT_SAME(out, std::vector<int>(kN, -1));
+  for (int round = 0; round < 20; ++round) {
+    std::vector<int> want(kN);
+    for (int i = 0; i < kN; ++i) {
+      in[i] = i + round * 100;
+      want[i] = i < 100 ? 0 : in[i] * 3 + 1;
+    }
+    CUDA_OK(cudaGraphLaunch(exec, stream));
+    CUDA_OK(cudaStreamSynchronize(stream));
+    EXPECT_SAME(out, want);
+    harness::Hash(out.data(), kN * 4);
+  }
+  EXPECT_EQ(counter, 20);
+  CUDA_OK(cudaGraphExecDestroy(exec));
+  CUDA_OK(cudaFreeHost(in));
+}
+CASE(fork_and_join) {
+  Stream first, second;
+  Event fork, join;
+  Buffer<int> a(kN), b(kN), sum(kN);
+  CUDA_OK(Begin(first));
+  CUDA_OK(cudaEventRecord(fork, first));
+  CUDA_OK(cudaStreamWaitEvent(second, fork, 0));
+  EXPECT_EQ(StatusOf(second), cudaStreamCaptureStatusActive);
+  Scale<<<kBlocks, 128, 0, first>>>(a, kN, 2, 1);
+  Scale<<<kBlocks, 128, 0, second>>>(b, kN, 3, 1);
+  CUDA_OK(cudaEventRecord(join, second));
+  CUDA_OK(cudaStreamWaitEvent(first, join, 0));
+  Sum<<<kBlocks, 128, 0, first>>>(a, b, sum, kN);
+  cudaGraph_t graph = nullptr;
+  CUDA_OK(cudaStreamEndCapture(first, &graph));
+  EXPECT_EQ(StatusOf(second), cudaStreamCaptureStatusNone);
+  size_t roots = 0, edges = 0;
+  CUDA_OK(cudaGraphGetRootNodes(graph, nullptr, &roots));
+  CUDA_OK(cudaGraphGetEdges(graph, nullptr, nullptr, nullptr, &edges));
+  EXPECT_EQ(roots, 2u);
+  EXPECT_EQ(edges, 2u);
+  cudaGraphExec_t exec = nullptr;
+  CUDA_OK(cudaGraphInstantiate(&exec, graph, 0));
+  int x = 0, y = 0;
+  for (int i = 0; i < 10; ++i) {
+    CUDA_OK(cudaGraphLaunch(exec, second));
+    x = x * 2 + 1, y = y * 3 + 1;
+  }
+  CUDA_OK(cudaStreamSynchronize(second));
+  EXPECT_SAME(sum.Get(), std::vector<int>(kN, x + y));
+  CUDA_OK(cudaGraphExecDestroy(exec));
+  CUDA_OK(cudaGraphDestroy(graph));
+}
+CASE(captured_again_to_change_an_instance) {
+  Stream stream;
+  Buffer<int> values(kN);
+  cudaGraphExec_t exec = nullptr;
+  int want = 0;
+  for (int round = 1; round <= 5; ++round) {
+    cudaGraph_t graph = nullptr;
+    CUDA_OK(Begin(stream));
+    Scale<<<kBlocks, 128, 0, stream>>>(values, kN, round, 1);
+    Scale<<<kBlocks, 128, 0, stream>>>(values, kN, 1, round);
+    CUDA_OK(cudaStreamEndCapture(stream, &graph));
+    cudaGraphExecUpdateResultInfo info{};
+    if (exec == nullptr) {
+      CUDA_OK(cudaGraphInstantiate(&exec, graph, 0));
+    } else {
+      CUDA_OK(cudaGraphExecUpdate(exec, graph, &info));
+    }
+    CUDA_OK(cudaGraphDestroy(graph));
+    CUDA_OK(cudaGraphLaunch(exec, stream));
+    want = want * round + 1 + round;
+  }
+  CUDA_OK(cudaStreamSynchronize(stream));
+  EXPECT_SAME(values.Get(), std::vector<int>(kN, want));
+  CUDA_OK(cudaGraphExecDestroy(exec));
+}
+CASE(launches_in_captured_streams_are_children) {
+  Stream stream;
+  Buffer<int> values(kN);
+  CUDA_OK(Begin(stream));
+  Scale<<<kBlocks, 128, 0, stream>>>(values, kN, 1, 1);
+  const cudaGraphExec_t inner = Finish(stream);
+  CUDA_OK(Begin(stream));
+  for (int i = 0; i < 3; ++i) CUDA_OK(cudaGraphLaunch(inner, stream));
+  Scale<<<kBlocks, 128, 0, stream>>>(values, kN, 10, 0);
+  size_t nodes = 0;
+  const cudaGraphExec_t outer = Finish(stream, &nodes);
+  EXPECT_EQ(nodes, 4u);
+  CUDA_OK(cudaGraphExecDestroy(inner));
+  for (int i = 0; i < 2; ++i) CUDA_OK(cudaGraphLaunch(outer, stream));
+  CUDA_OK(cudaStreamSynchronize(stream));
+  EXPECT_SAME(values.Get(), std::vector<int>(kN, 330));
+  CUDA_OK(cudaGraphExecDestroy(outer));
+}
+CASE(into_a_graph_that_is_there) {
+  Stream stream;
+  Buffer<int> values(kN);
+  cudaGraph_t graph = nullptr, ended = nullptr;
+  cudaGraphNode_t fill = nullptr;
+  CUDA_OK(cudaGraphCreate(&graph, 0));
+  const cudaMemsetParams params{values.get(), 0, 5, 4, kN, 1};
+  CUDA_OK(cudaGraphAddMemsetNode(&fill, graph, nullptr, 0, &params));
+  CUDA_OK(cudaStreamBeginCaptureToGraph(stream, graph, &fill, nullptr, 1, cudaStreamCaptureModeGlobal));
+  Scale<<<kBlocks, 128, 0, stream>>>(values, kN, 2, 0);
+  CUDA_OK(cudaStreamEndCapture(stream, &ended));
+  EXPECT(ended == graph);
+  cudaGraphExec_t exec = nullptr;
+  CUDA_OK(cudaGraphInstantiate(&exec, graph, 0));
+  for (int i = 0; i < 3; ++i) CUDA_OK(cudaGraphLaunch(exec, stream));
+  CUDA_OK(cudaStreamSynchronize(stream));
+  EXPECT_SAME(values.Get(), std::vector<int>(kN, 10));
+  CUDA_OK(cudaGraphExecDestroy(exec));
+  CUDA_OK(cudaGraphDestroy(graph));
+}
+CASE(nodes_made_by_hand_meanwhile) {
+  Stream stream;
+  Buffer<int> values(kN);
+  CUDA_OK(Begin(stream));
+  Scale<<<kBlocks, 128, 0, stream>>>(values, kN, 1, 4);
+  cudaStreamCaptureStatus status{};
+  unsigned long long id = 0;
+  cudaGraph_t graph = nullptr;
+  const cudaGraphNode_t* last = nullptr;
+  size_t count = 0;
+  CUDA_OK(cudaStreamGetCaptureInfo(stream, &status, &id, &graph, &last, nullptr, &count));
+  EXPECT(status == cudaStreamCaptureStatusActive && graph != nullptr && count == 1);
+  cudaGraphNode_t fill = nullptr;
+  const cudaMemsetParams params{values.get(), 0, 9, 4, kN / 2, 1};
+  CUDA_OK(cudaGraphAddMemsetNode(&fill, graph, last, count, &params));
+  CUDA_OK(cudaStreamUpdateCaptureDependencies(stream, &fill, nullptr, 1, cudaStreamSetCaptureDependencies));
+  Scale<<<kBlocks, 128, 0, stream>>>(values, kN, 10, 0);
+  const cudaGraphExec_t exec = Finish(stream);
+  CUDA_OK(cudaGraphLaunch(exec, stream));
+  CUDA_OK(cudaStreamSynchronize(stream));
+  std::vector<int> want(kN, 40);
+  std::fill_n(want.begin(), kN / 2, 90);
+  EXPECT_SAME(values.Get(), want);
+  CUDA_OK(cudaGraphExecDestroy(exec));
+  EXPECT_EQ(cudaStreamUpdateCaptureDependencies(stream, nullptr, nullptr, 0, 0), cudaErrorIllegalState);
+  cudaGetLastError();
+}
+CASE(events_for_others_become_nodes) {
+  Stream stream;
+  Event event;
+  Buffer<int> values(kN);
+  CUDA_OK(Begin(stream));
+  Scale<<<kBlocks, 128, 0, stream>>>(values, kN, 1, 4);
+  CUDA_OK(cudaEventRecordWithFlags(event, stream, cudaEventRecordExternal));
+  size_t nodes = 0;
+  const cudaGraphExec_t exec = Finish(stream, &nodes);
+  EXPECT_EQ(nodes, 2u);
+  CUDA_OK(cudaGraphLaunch(exec, stream));
+  CUDA_OK(cudaEventSynchronize(event));
+  EXPECT_SAME(values.Get(), std::vector<int>(kN, 4));
+  CUDA_OK(cudaGraphExecDestroy(exec));
+}
+CASE(memory_in_stream_order) {
+  Stream stream;
+  Buffer<int> out(kN);
+  int* memory = nullptr;
+  CUDA_OK(Begin(stream));
+  CUDA_OK(cudaMallocAsync(reinterpret_cast<void**>(&memory), kN * 4, stream));
+  CUDA_OK(cudaMemsetAsync(memory, 1, kN * 4, stream));
+  Scale<<<kBlocks, 128, 0, stream>>>(memory, kN, 2, 0);
+  CUDA_OK(cudaMemcpyAsync(out, memory, kN * 4, cudaMemcpyDeviceToDevice, stream));
+  CUDA_OK(cudaFreeAsync(memory, stream));
+  size_t nodes = 0;
+  const cudaGraphExec_t exec = Finish(stream, &nodes);
+  EXPECT_EQ(nodes, 5u);
+  for (int i = 0; i < 3; ++i) CUDA_OK(cudaGraphLaunch(exec, stream));
+  CUDA_OK(cudaStreamSynchronize(stream));
+  EXPECT_SAME(out.Get(), std::vector<int>(kN, 0x02020202));
+  CUDA_OK(cudaGraphExecDestroy(exec));
+}
+CASE(cublas) {
+  Stream stream;
+  cublasHandle_t handle = nullptr;
+  EXPECT_EQ(cublasCreate(&handle), CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(cublasSetStream(handle, stream), CUBLAS_STATUS_SUCCESS);
+  constexpr int kSide = 16;
+  std::vector<float> a(kSide * kSide), b(kSide * kSide);
+  for (int i = 0; i < kSide * kSide; ++i) a[i] = float(i % 7 - 3), b[i] = float(i % 5 - 2);
+  Buffer<float> da(a), db(b), dc(kSide * kSide), y(kSide);
+  const float one = 1, two = 2, zero = 0;
+  CUDA_OK(Begin(stream));
+  EXPECT_EQ(
+      cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, kSide, kSide, kSide, &one, da, kSide, db, kSide, &zero, dc, kSide),
+      CUBLAS_STATUS_SUCCESS);
+  EXPECT_EQ(cublasSaxpy(handle, kSide, &two, dc, 1, y, 1), CUBLAS_STATUS_SUCCESS);
+  const cudaGraphExec_t exec = Finish(stream);
+  EXPECT_SAME(dc.Get(), std::vector<float>(kSide * kSide, 0));
+  std::vector<float> c(kSide * kSide), want(kSide);
+  for (int round = 1; round <= 3; ++round) {
+    for (float& value : a) value += 1;
+    CUDA_OK(cudaMemcpyAsync(da, a.data(), a.size() * 4, cudaMemcpyHostToDevice, stream));
+    CUDA_OK(cudaGraphLaunch(exec, stream));
+    for (int i = 0; i < kSide; ++i)
+      for (int j = 0; j < kSide; ++j) {
+        float sum = 0;
+        for (int k = 0; k < kSide; ++k) sum += a[k * kSide + i] * b[j * kSide + k];
+        c[j * kSide + i] = sum;
+      }
+    for (int i = 0; i < kSide; ++i) want[i] += 2 * c[i];
+  }
+  CUDA_OK(cudaStreamSynchronize(stream));
+  EXPECT_SAME(dc.Get(), c);
+  EXPECT_SAME(y.Get(), want);
+  CUDA_OK(cudaGraphExecDestroy(exec));
+  EXPECT_EQ(cublasDestroy(handle), CUBLAS_STATUS_SUCCESS);
+}
+CASE(the_legacy_stream_is_not_captured) {
+  EXPECT_EQ(Begin(nullptr), cudaErrorStreamCaptureUnsupported);
+  EXPECT_EQ(Begin(cudaStreamLegacy), cudaErrorStreamCaptureUnsupported);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorStreamCaptureUnsupported);
+  Buffer<int> values(kN);
+  CUDA_OK(Begin(cudaStreamPerThread));
+  Scale<<<kBlocks, 128, 0, cudaStreamPerThread>>>(values, kN, 1, 4);
+  const cudaGraphExec_t exec = Finish(cudaStreamPerThread);
+  CUDA_OK(cudaGraphLaunch(exec, nullptr));
+  EXPECT_SAME(values.Get(), std::vector<int>(kN, 4));
+  CUDA_OK(cudaGraphExecDestroy(exec));
+}
+CASE(waiting_invalidates) {
+  Stream stream;
+  Buffer<int> values(kN);
+  CUDA_OK(Begin(stream));
+  Scale<<<kBlocks, 128, 0, stream>>>(values, kN, 1, 4);
+  EXPECT_EQ(cudaStreamSynchronize(stream), cudaErrorStreamCaptureUnsupported);
+  EXPECT_EQ(StatusOf(stream), cudaStreamCaptureStatusInvalidated);
+  EXPECT_EQ(cudaMemsetAsync(values, 0, 4, stream), cudaErrorStreamCaptureInvalidated);
+  EndsWith(stream, cudaErrorStreamCaptureInvalidated);
+  CUDA_OK(Begin(stream));
+  EXPECT_EQ(cudaStreamQuery(stream), cudaErrorStreamCaptureUnsupported);
+  EndsWith(stream, cudaErrorStreamCaptureInvalidated);
+  CUDA_OK(Begin(stream));
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorStreamCaptureUnsupported);
+  EndsWith(stream, cudaErrorStreamCaptureInvalidated);
+  EXPECT_SAME(values.Get(), std::vector<int>(kN, 0));
+}
+CASE(calls_of_the_legacy_stream_invalidate) {
+  Stream blocking(cudaStreamDefault), other;
+  Buffer<int> values(kN);
+  std::vector<int> host(kN);
+  CUDA_OK(Begin(blocking));
+  Scale<<<kBlocks, 128>>>(values, kN, 1, 4);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorStreamCaptureImplicit);
+  EndsWith(blocking, cudaErrorStreamCaptureInvalidated);
+  CUDA_OK(Begin(blocking));
+  EXPECT_EQ(cudaMemcpy(host.data(), values, kN * 4, cudaMemcpyDeviceToHost), cudaErrorStreamCaptureImplicit);
+  EndsWith(blocking, cudaErrorStreamCaptureInvalidated);
+  // Non-blocking streams have nothing to do with it.
+  CUDA_OK(Begin(other));
+  Scale<<<kBlocks, 128>>>(values, kN, 1, 4);
+  CUDA_OK(cudaGetLastError());
+  CUDA_OK(cudaGraphExecDestroy(Finish(other)));
+  EXPECT_SAME(values.Get(), std::vector<int>(kN, 4));
+}
+CASE(unsafe_calls_by_mode) {
+  Stream stream;
+  void* memory = nullptr;
+  CUDA_OK(Begin(stream));
+  EXPECT_EQ(cudaMalloc(&memory, 4), cudaErrorStreamCaptureUnsupported);
+  EndsWith(stream, cudaErrorStreamCaptureInvalidated);
+  CUDA_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+  CUDA_OK(cudaMalloc(&memory, 4));
+  CUDA_OK(cudaGraphExecDestroy(Finish(stream)));
+  CUDA_OK(Begin(stream));
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  CUDA_OK(cudaThreadExchangeStreamCaptureMode(&mode));
+  EXPECT_EQ(mode, cudaStreamCaptureModeGlobal);
+  CUDA_OK(cudaFree(memory));
+  CUDA_OK(cudaThreadExchangeStreamCaptureMode(&mode));
+  EXPECT_EQ(mode, cudaStreamCaptureModeRelaxed);
+  CUDA_OK(cudaGraphExecDestroy(Finish(stream)));
+  CUDA_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  std::thread([&] {
+    CUDA_OK(cudaMalloc(&memory, 4));
+    CUDA_OK(cudaFree(memory));
+    cudaGraph_t graph = nullptr;
+    EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureWrongThread);
+  }).join();
+  CUDA_OK(cudaGraphExecDestroy(Finish(stream)));
+}
+CASE(what_was_forked_must_be_joined) {
+  Stream first, second;
+  Event fork;
+  Buffer<int> values(kN);
+  CUDA_OK(Begin(first));
+  CUDA_OK(cudaEventRecord(fork, first));
+  CUDA_OK(cudaStreamWaitEvent(second, fork, 0));
+  Scale<<<kBlocks, 128, 0, second>>>(values, kN, 1, 4);
+  EndsWith(first, cudaErrorStreamCaptureUnjoined);
+  CUDA_OK(Begin(first));
+  CUDA_OK(cudaEventRecord(fork, first));
+  CUDA_OK(cudaStreamWaitEvent(second, fork, 0));
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(cudaStreamEndCapture(second, &graph), cudaErrorStreamCaptureUnmatched);
+  EndsWith(first, cudaErrorStreamCaptureInvalidated);
+  EXPECT_EQ(cudaStreamEndCapture(second, &graph), cudaErrorIllegalState);
+  cudaGetLastError();
+}
+CASE(captures_do_not_mix) {
+  Stream first, second;
+  Event before, inside;
+  CUDA_OK(cudaEventRecord(before, first));
+  CUDA_OK(Begin(first));
+  EXPECT_EQ(cudaStreamWaitEvent(first, before, 0), cudaErrorStreamCaptureIsolation);
+  EndsWith(first, cudaErrorStreamCaptureInvalidated);
+  CUDA_OK(Begin(first));
+  CUDA_OK(Begin(second));
+  CUDA_OK(cudaEventRecord(inside, second));
+  EXPECT_EQ(cudaStreamWaitEvent(first, inside, 0), cudaErrorStreamCaptureMerge);
+  EndsWith(first, cudaErrorStreamCaptureInvalidated);
+  EndsWith(second, cudaErrorStreamCaptureInvalidated);
+  CUDA_OK(Begin(first));
+  CUDA_OK(cudaEventRecord(inside, first));
+  EXPECT_EQ(cudaEventSynchronize(inside), cudaErrorCapturedEvent);
+  EndsWith(first, cudaErrorStreamCaptureInvalidated);
+  EXPECT_EQ(Begin(first), cudaSuccess);
+  EXPECT_EQ(Begin(first), cudaErrorIllegalState);
+  CUDA_OK(cudaGraphExecDestroy(Finish(first)));
+  cudaGetLastError();
+}

@@ -1,0 +1,78 @@
+#include "wharf/cudashim/client/graph/capture.h"
+
+#include <utility>
+
+#include "wharf/cudashim/client/graph/owned.h"
+#include "wharf/cudashim/client/stream_work.h"
+
+namespace wharf::client {
+namespace {
+
+// Runs `body(connection, stream id)`.
+template <typename Body>
+CudaError OnStream(StreamHandle stream, Body&& body) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  device::StreamId id = 0;
+  error = connection->Resolve(stream, &id);
+  return error == CudaError::kSuccess ? body(*connection, id) : error;
+}
+
+bool IsComplete(const Dependencies& all) { return all.count == 0 || all.nodes != nullptr; }
+std::span<const NodeHandle> NodesOf(const Dependencies& all) { return {all.nodes, all.count}; }
+std::span<const cudagraph::EdgeData> DataOf(const Dependencies& all) {
+  return {all.data, all.data == nullptr ? 0 : all.count};
+}
+
+CudaError Begin(StreamHandle stream, std::shared_ptr<cudagraph::Graph> graph, const Dependencies& behind, int mode) {
+  return OnStream(stream, [&](Connection& connection, device::StreamId id) {
+    return connection.captures.Begin(id, connection.IsBlocking(id), static_cast<cudagraph::CaptureMode>(mode),
+                                     ThisThread(), std::move(graph), NodesOf(behind), DataOf(behind));
+  });
+}
+
+}  // namespace
+
+CudaError BeginCapture(StreamHandle stream, int mode) {
+  return Begin(stream, std::make_shared<cudagraph::Graph>(), {}, mode);
+}
+
+CudaError BeginCaptureTo(StreamHandle stream, GraphHandle graph, const Dependencies& behind, int mode) {
+  auto owned = OwnedGraphs::Get().Find(graph);
+  if (owned == nullptr || !IsComplete(behind)) return CudaError::kInvalidValue;
+  return Begin(stream, std::move(owned), behind, mode);
+}
+
+CudaError EndCapture(StreamHandle stream, GraphHandle* graph) {
+  if (graph == nullptr) return CudaError::kInvalidValue;
+  *graph = nullptr;
+  return OnStream(stream, [&](Connection& connection, device::StreamId id) {
+    std::shared_ptr<cudagraph::Graph> captured;
+    const CudaError error = connection.captures.End(id, ThisThread(), &captured);
+    if (error == CudaError::kSuccess) *graph = OwnedGraphs::Get().Add(std::move(captured));
+    return error;
+  });
+}
+
+CudaError GetCaptureInfo(StreamHandle stream, cudagraph::CaptureInfo* info) {
+  *info = {};
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr || IsUnmade(*connection, stream)) return error;
+  return OnStream(stream, [&](Connection& own, device::StreamId id) { return own.captures.Info(id, info); });
+}
+
+CudaError UpdateCaptureDependencies(StreamHandle stream, const Dependencies& dependencies, unsigned flags) {
+  constexpr unsigned kAdd = 0, kSet = 1;
+  if (!IsComplete(dependencies) || flags > kSet) return CudaError::kInvalidValue;
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  if (IsUnmade(*connection, stream)) return cudagraph::kIllegalState;
+  return OnStream(stream, [&](Connection& own, device::StreamId id) {
+    return own.captures.UpdateDependencies(id, NodesOf(dependencies), DataOf(dependencies), flags != kAdd);
+  });
+}
+
+}  // namespace wharf::client
