@@ -14,9 +14,10 @@
 namespace wharf::pipeline {
 namespace {
 
+using testing::kLong;
+
 using Random = BasicRandom<SplitMix64>;
 
-constexpr Nanoseconds kLong = std::chrono::seconds(120);
 constexpr uint64_t kStageBytes = 4 * 16 * 16 * sizeof(float);  // what the first block takes and makes
 
 // Behaves until it is prepared; then each frame that comes is answered by none to three, of which some are right.
@@ -123,7 +124,7 @@ class HostileWorker {
 };
 
 // How often each request was answered. Thread-safe.
-class Answers {
+class AnswerCounts {
  public:
   Answer For(int request) {
     return [this, request](const RequestRecord& record, const std::vector<std::byte>& outputs) {
@@ -193,7 +194,7 @@ TEST(HostileWorkerTest, EveryRequestIsAnsweredOnceWhateverItSends) {
   ASSERT_TRUE(started.ok()) << ToString(started.status());
   PipelineServer& server = **started;
   ASSERT_TRUE(server.AwaitState([](const auto& state) { return state.ready == 2; }, kLong));
-  Answers answers;
+  AnswerCounts answers;
   int requests = 0;
   const auto submit = [&](int count) {
     for (; count > 0; --count, ++requests) {

@@ -13,10 +13,9 @@
 namespace wharf::pipeline {
 namespace {
 
+using testing::kLong;
 using testing::NearlyEqual;
 using testing::TestWorker;
-
-constexpr Nanoseconds kLong = std::chrono::seconds(60);
 
 // Collects answers. Thread-safe.
 class Answers {

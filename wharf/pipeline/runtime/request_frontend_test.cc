@@ -11,7 +11,7 @@
 namespace wharf::pipeline {
 namespace {
 
-constexpr Nanoseconds kLong = std::chrono::seconds(60);
+using testing::kLong;
 
 class RequestFrontendTest : public ::testing::Test {
  protected:

@@ -15,11 +15,10 @@
 namespace wharf::pipeline {
 namespace {
 
+using testing::kLong;
 using testing::NearlyEqual;
 using testing::RecordedReports;
 using testing::TestWorker;
-
-constexpr Nanoseconds kLong = std::chrono::seconds(60);
 
 class WorkerTest : public ::testing::Test {
  protected:

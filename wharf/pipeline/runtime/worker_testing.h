@@ -23,6 +23,8 @@
 
 namespace wharf::pipeline::testing {
 
+inline constexpr Nanoseconds kLong = std::chrono::seconds(120);  // for what must come
+
 class TempFolder {
  public:
   TempFolder() {
