@@ -2,6 +2,8 @@
 // survive.
 #include <cublas_v2.h>
 
+#include <functional>
+#include <memory>
 #include <thread>
 
 #include "tests/cuda/harness.h"
@@ -398,4 +400,167 @@ CASE(captures_do_not_mix) {
   EXPECT_EQ(Begin(first), cudaErrorIllegalState);
   CUDA_OK(cudaGraphExecDestroy(Finish(first)));
   cudaGetLastError();
+}
+CASE(other_calls_that_captures_do_not_survive) {
+  Stream stream;
+  void* pinned = nullptr;
+  CUDA_OK(Begin(stream));
+  EXPECT_EQ(cudaMallocHost(&pinned, 4096), cudaErrorStreamCaptureUnsupported);
+  EndsWith(stream, cudaErrorStreamCaptureInvalidated);
+  int* managed = nullptr;
+  CUDA_OK(cudaMallocManaged(&managed, 4096));
+  cudaMemLocation location{};
+  location.type = cudaMemLocationTypeDevice;
+  CUDA_OK(Begin(stream));
+  EXPECT_EQ(cudaMemPrefetchAsync(managed, 4096, location, 0, stream), cudaErrorStreamCaptureUnsupported);
+  EndsWith(stream, cudaErrorStreamCaptureInvalidated);
+  CUDA_OK(cudaMemPrefetchAsync(managed, 4096, location, 0, stream));
+  CUDA_OK(Begin(stream));
+  EXPECT_EQ(cudaStreamAddCallback(
+                stream, [](cudaStream_t, cudaError_t, void*) {}, nullptr, 0),
+            cudaErrorStreamCaptureUnsupported);
+  EndsWith(stream, cudaErrorStreamCaptureInvalidated);
+  CUDA_OK(cudaStreamSynchronize(stream));
+  CUDA_OK(cudaFree(managed));
+}
+CASE(managed_memory_in_graphs) {
+  Stream stream;
+  int* values = nullptr;
+  CUDA_OK(cudaMallocManaged(&values, kN * 4));
+  CUDA_OK(Begin(stream));
+  Scale<<<kBlocks, 128, 0, stream>>>(values, kN, 2, 1);
+  const cudaGraphExec_t exec = Finish(stream);
+  for (int round = 0; round < 5; ++round) {
+    for (int i = 0; i < kN; ++i) values[i] = i + round;
+    CUDA_OK(cudaGraphLaunch(exec, stream));
+    CUDA_OK(cudaStreamSynchronize(stream));
+    std::vector<int> want(kN);
+    for (int i = 0; i < kN; ++i) want[i] = (i + round) * 2 + 1;
+    EXPECT_SAME(std::vector<int>(values, values + kN), want);
+  }
+  CUDA_OK(cudaGraphExecDestroy(exec));
+  CUDA_OK(cudaFree(values));
+}
+CASE(threads_capture_beside_each_other) {
+  constexpr int kThreads = 4;
+  std::vector<std::vector<int>> results(kThreads);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t)
+    threads.emplace_back([&results, t] {
+      Stream stream;
+      int* values = nullptr;
+      CUDA_OK(cudaMalloc(&values, kN * 4));
+      for (int round = 0; round < 10; ++round) {
+        CUDA_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+        CUDA_OK(cudaMemsetAsync(values, 0, kN * 4, stream));
+        for (int i = 0; i <= t; ++i) Scale<<<kBlocks, 128, 0, stream>>>(values, kN, 3, round);
+        const cudaGraphExec_t exec = Finish(stream);
+        CUDA_OK(cudaGraphLaunch(exec, stream));
+        CUDA_OK(cudaStreamSynchronize(stream));
+        CUDA_OK(cudaGraphExecDestroy(exec));
+      }
+      results[t].resize(kN);
+      CUDA_OK(cudaMemcpy(results[t].data(), values, kN * 4, cudaMemcpyDeviceToHost));
+      CUDA_OK(cudaFree(values));
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (int t = 0; t < kThreads; ++t) {
+    int want = 0;
+    for (int i = 0; i <= t; ++i) want = want * 3 + 9;
+    EXPECT_SAME(results[t], std::vector<int>(kN, want));
+  }
+}
+
+// Random work on random streams, whose events keep what must be in order in order, captured as one graph; launched some
+// times it computes what the same work does one after the other.
+class RandomWork {
+ public:
+  static constexpr int kBuffers = 5, kStreams = 4, kLength = 64, kSteps = 40;
+  explicit RandomWork(uint64_t seed) : random_(seed) {
+    for (int i = 0; i < kBuffers; ++i) device_.push_back(std::make_unique<Buffer<int>>(kLength));
+    host_.assign(kBuffers, std::vector<int>(kLength));
+    touched_.assign(kBuffers, std::vector<int>(kStreams, -1));
+  }
+  cudaGraphExec_t Capture() {
+    CUDA_OK(Begin(streams_[0]));
+    Event fork;
+    CUDA_OK(cudaEventRecord(fork, streams_[0]));
+    for (int i = 1; i < kStreams; ++i) CUDA_OK(cudaStreamWaitEvent(streams_[i], fork, 0));
+    for (int i = 0; i < kSteps; ++i) Step();
+    for (int i = 1; i < kStreams; ++i) Follow(0, i);
+    return Finish(streams_[0]);
+  }
+  // What a launch does, here.
+  void RunHere() {
+    for (const auto& step : steps_) step(host_);
+  }
+  void Compare() {
+    for (int i = 0; i < kBuffers; ++i) EXPECT_SAME(device_[i]->Get(), host_[i]);
+  }
+
+ private:
+  // Stream `later` goes on when all on stream `before` until now is done.
+  void Follow(int later, int before) {
+    Event event;
+    CUDA_OK(cudaEventRecord(event, streams_[before]));
+    CUDA_OK(cudaStreamWaitEvent(streams_[later], event, 0));
+  }
+  // Before stream `stream` uses a buffer: everything that used it on other streams comes first.
+  void Use(int buffer, int stream) {
+    for (int other = 0; other < kStreams; ++other) {
+      if (other != stream && touched_[buffer][other] >= 0) Follow(stream, other);
+    }
+    touched_[buffer].assign(kStreams, -1);
+    touched_[buffer][stream] = 1;
+  }
+  void Step() {
+    const int stream = random_.Below(kStreams), a = random_.Below(kBuffers), b = random_.Below(kBuffers),
+              c = random_.Below(kBuffers), by = random_.Below(5) - 2, plus = random_.Below(100);
+    Use(a, stream), Use(b, stream), Use(c, stream);
+    const cudaStream_t on = streams_[stream];
+    int *const x = *device_[a], *const y = *device_[b], *const z = *device_[c];
+    switch (random_.Below(4)) {
+      case 0:
+        Scale<<<1, kLength, 0, on>>>(x, kLength, by, plus);
+        steps_.push_back([=](auto& m) {
+          for (int& value : m[a]) value = int(unsigned(value) * unsigned(by) + unsigned(plus));
+        });
+        break;
+      case 1:
+        Sum<<<1, kLength, 0, on>>>(x, y, z, kLength);
+        steps_.push_back([=](auto& m) {
+          for (int i = 0; i < kLength; ++i) m[c][i] = int(unsigned(m[a][i]) + unsigned(m[b][i]));
+        });
+        break;
+      case 2:
+        CUDA_OK(cudaMemcpyAsync(x, y, kLength * 4, cudaMemcpyDeviceToDevice, on));
+        steps_.push_back([=](auto& m) { m[a] = std::vector<int>(m[b]); });
+        break;
+      default:
+        CUDA_OK(cudaMemsetAsync(x, plus, kLength * 2, on));
+        steps_.push_back([=](auto& m) { std::memset(m[a].data(), plus, kLength * 2); });
+    }
+  }
+
+  using Memory = std::vector<std::vector<int>>;
+  harness::Random random_;
+  Stream streams_[kStreams];
+  std::vector<std::unique_ptr<Buffer<int>>> device_;
+  Memory host_;
+  Memory touched_;  // by buffer and stream: not negative if work there used it since another stream followed
+  std::vector<std::function<void(Memory&)>> steps_;
+};
+CASE(random_work_on_many_streams) {
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    RandomWork work(seed);
+    const cudaGraphExec_t exec = work.Capture();
+    Stream stream;
+    for (int launch = 0; launch < 3; ++launch) {
+      CUDA_OK(cudaGraphLaunch(exec, stream));
+      work.RunHere();
+    }
+    CUDA_OK(cudaStreamSynchronize(stream));
+    work.Compare();
+    CUDA_OK(cudaGraphExecDestroy(exec));
+  }
 }

@@ -32,6 +32,12 @@ void TellOfQuota(const absl::Status& refusal) {
   });
 }
 
+// The same whether there is a session or not.
+CudaError CheckUnsafe() {
+  Connection* const connection = Process::Get().Current();
+  return connection == nullptr ? CudaError::kSuccess : ForbidUnsafe(*connection);
+}
+
 using Kind = offload::ManagedMemory::Kind;
 
 thread_local bool in_host_function = false;
@@ -265,6 +271,7 @@ CudaError AddressRange(uint64_t address, uint64_t* base, uint64_t* size) {
 CudaError AllocateHost(uint64_t size, uint32_t flags, void** pointer) {
   *pointer = nullptr;
   if (size == 0) return CudaError::kSuccess;
+  if (const CudaError error = CheckUnsafe(); error != CudaError::kSuccess) return error;
   if ((flags & kMapped) != 0) {
     uint64_t address = 0;
     const CudaError error = AllocateShared(size, Kind::kMappedHost, flags, &address);
@@ -281,6 +288,7 @@ CudaError AllocateHost(uint64_t size, uint32_t flags, void** pointer) {
 
 CudaError FreeHost(void* pointer) {
   if (pointer == nullptr) return CudaError::kSuccess;
+  if (const CudaError error = CheckUnsafe(); error != CudaError::kSuccess) return error;
   SettleCopies();
   const auto address = reinterpret_cast<uint64_t>(pointer);
   Connection* const connection = Process::Get().Current();
@@ -345,10 +353,15 @@ CudaError CheckManaged(uint64_t address, uint64_t size) {
   return all ? CudaError::kSuccess : CudaError::kInvalidValue;
 }
 
-CudaError Prefetch(uint64_t address, uint64_t size, bool to_device) {
-  const CudaError error = CheckManaged(address, size);
+CudaError Prefetch(StreamHandle stream, uint64_t address, uint64_t size, bool to_device) {
+  CudaError error = CheckManaged(address, size);
   if (error != CudaError::kSuccess) return error;
-  offload::ManagedMemory& managed = Process::Get().Current()->managed;
+  Connection* const connection = Process::Get().Current();
+  device::StreamId id = 0;
+  error = connection->Resolve(stream, &id);
+  if (error == CudaError::kSuccess) error = connection->captures.ForbidOn(id);
+  if (error != CudaError::kSuccess) return error;
+  offload::ManagedMemory& managed = connection->managed;
   return to_device ? managed.Give(address, size, /*device_writes=*/true) : managed.Fetch(address, size);
 }
 

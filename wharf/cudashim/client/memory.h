@@ -52,8 +52,8 @@ WHARF_CLIENT_API CudaError AllocateManaged(uint64_t size, uint64_t* address);
 CudaError ShareVariable(uint64_t address, uint64_t size);
 // Whether such a variable begins there; its size.
 bool FindShared(uint64_t address, uint64_t* size);
-// All of [address, address + size) is managed: it is brought to the device, or here.
-WHARF_CLIENT_API CudaError Prefetch(uint64_t address, uint64_t size, bool to_device);
+// All of [address, address + size) is managed: it is brought to the device, or here. Not in captured streams.
+WHARF_CLIENT_API CudaError Prefetch(StreamHandle stream, uint64_t address, uint64_t size, bool to_device);
 // Success if it is managed and that is all there is to know.
 WHARF_CLIENT_API CudaError CheckManaged(uint64_t address, uint64_t size);
 // The address by which kernels know host memory that was allocated for them too.

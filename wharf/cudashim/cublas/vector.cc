@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 #include "wharf/cudashim/client/memory.h"
 #include "wharf/cudashim/cublas/blas.h"

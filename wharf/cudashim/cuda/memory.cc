@@ -131,12 +131,12 @@ CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t size, unsigned flags) {
   });
 }
 
-CUresult cuMemPrefetchAsync(CUdeviceptr pointer, size_t size, CUmemLocation location, unsigned flags, CUstream) {
+CUresult cuMemPrefetchAsync(CUdeviceptr pointer, size_t size, CUmemLocation location, unsigned flags, CUstream stream) {
   return Driver(Call::k_cuMemPrefetchAsync_v2, [&] {
     const bool to_device = location.type == CU_MEM_LOCATION_TYPE_DEVICE;
     if (flags != 0 || location.type == CU_MEM_LOCATION_TYPE_INVALID) return CudaError::kInvalidValue;
     if (to_device && location.id != 0) return CudaError::kInvalidDevice;
-    return client::Prefetch(pointer, size, to_device);
+    return client::Prefetch(Stream(stream), pointer, size, to_device);
   });
 }
 

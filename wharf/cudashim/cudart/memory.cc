@@ -113,12 +113,12 @@ cudaError_t cudaMallocManaged(void** pointer, size_t size, unsigned flags) {
 }
 
 cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t size, cudaMemLocation location, unsigned flags,
-                                 cudaStream_t) {
+                                 cudaStream_t stream) {
   return Runtime(Call::k_cudaMemPrefetchAsync, [&] {
     const bool to_device = location.type == cudaMemLocationTypeDevice;
     if (flags != 0 || location.type == cudaMemLocationTypeInvalid) return CudaError::kInvalidValue;
     if (to_device && location.id != 0) return CudaError::kInvalidDevice;
-    return client::Prefetch(Address(pointer), size, to_device);
+    return client::Prefetch(Stream(stream), Address(pointer), size, to_device);
   });
 }
 

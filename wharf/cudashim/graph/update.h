@@ -22,8 +22,9 @@ struct UpdateOutcome {
 };
 
 // Whether an instance's node that does `now` may come to do `wanted`. Copies keep the kind of memory of either side and
-// fills their shape, where they have more than one row; Single: that of cudaGraphExecMemcpyNodeSetParams, where copies
-// must have one row.
+// fills their shape, where they have more than one row. A kernel may become any other, as CUDA's may: a captured call
+// of cuBLAS and a kernel of the program's, too. Single: that of cudaGraphExecMemcpyNodeSetParams, where copies must
+// have one row.
 enum class Change { kOfGraph, kSingle };
 UpdateResult CheckChange(const Params& now, const Params& wanted, Change change);
 

@@ -26,6 +26,17 @@ TEST(Update, PairsNodesByEdgesAndNotByTheOrderOfAdding) {
   EXPECT_EQ(ValueOf(b), 20u);
 }
 
+TEST(Update, LetsAKernelBecomeACallOfCublasAndBack) {
+  Graph instance, gemm, kernel;
+  Node* const node = Add(instance, KernelParams{});
+  Add(gemm, GemmParams{});
+  Add(kernel, KernelParams{});
+  EXPECT_EQ(Update(instance, gemm).result, UpdateResult::kSuccess);
+  EXPECT_TRUE(std::holds_alternative<GemmParams>(node->params));
+  EXPECT_EQ(Update(instance, kernel).result, UpdateResult::kSuccess);
+  EXPECT_TRUE(std::holds_alternative<KernelParams>(node->params));
+}
+
 TEST(Update, SaysWhatOfTheTopologyChanged) {
   Graph instance;
   Node *a = Add(instance, Fill(1)), *b = Add(instance, Fill(2)), *c = Add(instance, Fill(3), {a, b});

@@ -1,5 +1,7 @@
 #include "wharf/cudashim/client/graph/capture.h"
 
+#include <memory>
+#include <span>
 #include <utility>
 
 #include "wharf/cudashim/client/graph/owned.h"

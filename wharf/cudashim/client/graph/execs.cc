@@ -1,7 +1,9 @@
 #include "wharf/cudashim/client/graph/execs.h"
 
-#include <algorithm>
+#include <memory>
+#include <mutex>
 #include <utility>
+#include <variant>
 
 #include "wharf/cudashim/client/graph/owned.h"
 #include "wharf/cudashim/client/stream_work.h"

@@ -1,7 +1,10 @@
 #include "wharf/cudashim/client/graph/graphs.h"
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
