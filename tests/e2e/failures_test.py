@@ -112,8 +112,9 @@ class Misbehaviour(EndToEndTest):
 
     def test_managed_memory_that_cannot_be_had_ends_the_program_with_the_reason(self):
         server = self.serve()
-        # ThreadSanitizer ends a program by itself whose handler of SIGSEGV is the one that faults.
-        ends = (-signal.SIGSEGV, 128 + signal.SIGSEGV) + ((66,) if SANITIZER else ())
+        # A sanitizer ends a program by itself whose handler of SIGSEGV is the one that faults: ThreadSanitizer by 66,
+        # AddressSanitizer by 1.
+        ends = (-signal.SIGSEGV, 128 + signal.SIGSEGV) + ((1, 66) if SANITIZER else ())
         for what, words in (("managed_after_fault", "cudaErrorIllegalAddress"),
                             ("managed_in_host_function", "host function")):
             for where in (None, server):
