@@ -15,6 +15,7 @@
 #include "wharf/cli/common/access_options.h"
 #include "wharf/cli/common/ar_command.h"
 #include "wharf/cli/common/commands.h"
+#include "wharf/cli/common/config_option.h"
 #include "wharf/cli/common/confined_server.h"
 #include "wharf/cli/common/files.h"
 #include "wharf/cli/common/model_device_option.h"
@@ -153,6 +154,7 @@ void AddArServeCommand(CLI::App& app) {
   CLI::App* command = ArCommand(app).add_subcommand("serve", "Find depth, motion and boxes in AR clients' pictures.");
   command->footer(kArServeFooter);
   auto options = std::make_shared<ArServeOptions>();
+  AddConfigOption(command);
   AddNetworksOption(command, options->networks);
   command->add_option("--listen", options->listen, "HOST:PORT, [V6]:PORT or unix:PATH")->capture_default_str();
   AddAccessOptions(command, options->access);

@@ -5,6 +5,7 @@
 #include "wharf/base/log.h"
 #include "wharf/base/sandbox/policies.h"
 #include "wharf/cli/common/commands.h"
+#include "wharf/cli/common/config_option.h"
 #include "wharf/cli/common/confined_server.h"
 #include "wharf/cli/common/files.h"
 #include "wharf/cli/common/option_types.h"
@@ -116,6 +117,7 @@ void AddPipelineServeCommand(CLI::App& app) {
   command->add_option("plan", options->plan, "What wharf pipeline plan --json wrote")
       ->type_name("PLAN.json")
       ->required();
+  AddConfigOption(command);
   command->add_option("--profiles", options->profiles, "What wharf pipeline profile wrote")
       ->type_name("FOLDER")
       ->required();

@@ -7,6 +7,7 @@
 #include "wharf/base/sandbox/policies.h"
 #include "wharf/base/stored/keeper_door.h"
 #include "wharf/cli/common/commands.h"
+#include "wharf/cli/common/config_option.h"
 #include "wharf/cli/common/confined_server.h"
 #include "wharf/cli/common/option_types.h"
 #include "wharf/cli/common/pipeline_command.h"
@@ -105,6 +106,7 @@ void AddPipelineWorkerCommand(CLI::App& app) {
       "encrypted, to other workers, too: "
       "every worker and the scheduler need one, for the addresses they are reached at.");
   auto options = std::make_shared<PipelineWorkerOptions>();
+  AddConfigOption(command);
   command->add_option("--listen", options->listen, "HOST:PORT or [V6]:PORT; port 0 picks a free one")
       ->capture_default_str();
   command

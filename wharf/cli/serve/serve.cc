@@ -5,6 +5,7 @@
 #include "wharf/base/log.h"
 #include "wharf/cli/common/access_options.h"
 #include "wharf/cli/common/commands.h"
+#include "wharf/cli/common/config_option.h"
 #include "wharf/cli/common/confined_server.h"
 #include "wharf/cli/common/model_program.h"
 #include "wharf/cli/common/option_types.h"
@@ -31,8 +32,11 @@ void AddServeCommand(CLI::App& app) {
   auto options = std::make_shared<server::ServerOptions>();
   options->cache_directory = CacheDirectory();
   // main.cc sees to it before this command does.
-  command->add_flag_callback(
-      "--ar", [] {}, "Serve AR clients instead: wharf ar serve, with its options");
+  command
+      ->add_flag_callback(
+          "--ar", [] {}, "Serve AR clients instead: wharf ar serve, with its options")
+      ->configurable(false);
+  AddConfigOption(command);
   command->add_option("--listen", options->listen, "HOST:PORT, [V6]:PORT or unix:PATH; port 0 picks a free one")
       ->capture_default_str();
   command->add_option("--device", options->device, "soft (CPU), cuda (GPU), or auto: cuda if there is one")
