@@ -161,14 +161,7 @@ class DeafEar final : public ConnectionListener {
 class HostileAgreementsTest : public ::testing::Test {
  protected:
   HostileAgreementsTest() {
-    ServerConfig config;
-    config.check = wire::ClientsWith("right");
-    config.make_solo = [](const Hello&) -> absl::StatusOr<std::unique_ptr<SoloFinder>> {
-      return std::make_unique<BrightnessFinder>();
-    };
-    config.solo = &queue_;
-    config.coordination = &coordination_;
-    config.batch_finder = &batches_;
+    ServerConfig config = TestServerConfig(queue_, coordination_, batches_);
     config.max_sessions = kMostSessions;
     config.max_unread_bytes = 64 << 10;
     config.clock = &clock_;
@@ -277,7 +270,6 @@ class HostileAgreementsTest : public ::testing::Test {
     }
   }
 
-  static constexpr Nanoseconds kPatience = std::chrono::seconds(60);
   VirtualClock clock_;
   TurnQueue queue_;
   ShadeBatches batches_;

@@ -24,7 +24,6 @@ namespace {
 
 constexpr uint64_t kClients = 2000;
 constexpr int kAtOnce = 3;
-constexpr Nanoseconds kPatience = std::chrono::seconds(60);
 constexpr auto kBetweenPictures = std::chrono::milliseconds(17);  // what GoodHello says its camera does
 
 template <typename T, size_t kSize>
@@ -182,20 +181,6 @@ class HostileClient {
   uint64_t tag_ = 1;
 };
 
-// Counts how many of its kind there are.
-class CountedDecoder final : public PictureDecoder {
- public:
-  explicit CountedDecoder(std::atomic<int>& alive) : alive_(alive) { ++alive_; }
-  ~CountedDecoder() override { --alive_; }
-  absl::StatusOr<scene::Image> Decode(std::span<const std::byte> jpeg, int width, int height) override {
-    return local_->Decode(jpeg, width, height);
-  }
-
- private:
-  std::atomic<int>& alive_;
-  const std::unique_ptr<PictureDecoder> local_ = MakeLocalDecoder();
-};
-
 size_t Entries(const char* folder) {
   return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
 }
@@ -207,14 +192,7 @@ void Await(const std::function<bool()>& condition) {
 class HostileClientsTest : public ::testing::Test {
  protected:
   HostileClientsTest() {
-    ServerConfig config;
-    config.check = wire::ClientsWith("right");
-    config.make_solo = [](const Hello&) -> absl::StatusOr<std::unique_ptr<SoloFinder>> {
-      return std::make_unique<BrightnessFinder>();
-    };
-    config.solo = &queue_;
-    config.coordination = &coordination_;
-    config.batch_finder = &batches_;
+    ServerConfig config = TestServerConfig(queue_, coordination_, batches_);
     config.make_decoder = [this]() -> absl::StatusOr<std::unique_ptr<PictureDecoder>> {
       return std::make_unique<CountedDecoder>(decoders_);
     };

@@ -16,38 +16,18 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr Nanoseconds kPatience = std::chrono::seconds(60);
-
-// Counts how many of its kind there are.
-class CountedDecoder final : public PictureDecoder {
- public:
-  explicit CountedDecoder(std::atomic<int>& alive) : alive_(alive) { ++alive_; }
-  ~CountedDecoder() override { --alive_; }
-  absl::StatusOr<scene::Image> Decode(std::span<const std::byte> jpeg, int width, int height) override {
-    return local_->Decode(jpeg, width, height);
-  }
-
- private:
-  std::atomic<int>& alive_;
-  const std::unique_ptr<PictureDecoder> local_ = MakeLocalDecoder();
-};
-
 class ArServerTest : public ::testing::Test {
  protected:
   ArServerTest() {
-    ServerConfig& config = config_;
-    config.check = wire::ClientsWith("right");
-    config.make_solo = [](const Hello& hello) -> absl::StatusOr<std::unique_ptr<SoloFinder>> {
+    config_ = TestServerConfig(queue_, coordination_, batches_);
+    config_.make_solo = [](const Hello& hello) -> absl::StatusOr<std::unique_ptr<SoloFinder>> {
       if ((hello.tasks & Bits({Task::kBoxes})) != 0) return FailedPrecondition("no network finds boxes here");
       return std::make_unique<BrightnessFinder>();
     };
-    config.solo = &queue_;
-    config.coordination = &coordination_;
-    config.batch_finder = &batches_;
-    config.make_decoder = [this]() -> absl::StatusOr<std::unique_ptr<PictureDecoder>> {
+    config_.make_decoder = [this]() -> absl::StatusOr<std::unique_ptr<PictureDecoder>> {
       return std::make_unique<CountedDecoder>(decoders_);
     };
-    server_ = std::make_unique<Server>(config);
+    server_ = std::make_unique<Server>(config_);
   }
   // Another with what `change` does to its configuration; the sessions of the one before end.
   void StartServer(const std::function<void(ServerConfig&)>& change) {

@@ -1,6 +1,8 @@
 // What the tests of this room share.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <initializer_list>
@@ -13,10 +15,12 @@
 #include "wharf/ar/connection.h"
 #include "wharf/ar/server/server.h"
 #include "wharf/link/emulation/emulator.h"
+#include "wharf/wire/proof_testing.h"
 
 namespace wharf::ar {
 
 inline constexpr int kTestWidth = 32, kTestHeight = 16;
+inline constexpr Nanoseconds kPatience = std::chrono::seconds(60);
 
 inline uint8_t Bits(std::initializer_list<Task> tasks) {
   uint8_t bits = 0;
@@ -66,6 +70,33 @@ class BrightnessBatches final : public BatchFinder {
     return findings;
   }
 };
+
+// Counts how many of its kind there are.
+class CountedDecoder final : public PictureDecoder {
+ public:
+  explicit CountedDecoder(std::atomic<int>& alive) : alive_(alive) { ++alive_; }
+  ~CountedDecoder() override { --alive_; }
+  absl::StatusOr<scene::Image> Decode(std::span<const std::byte> jpeg, int width, int height) override {
+    return local_->Decode(jpeg, width, height);
+  }
+
+ private:
+  std::atomic<int>& alive_;
+  const std::unique_ptr<PictureDecoder> local_ = MakeLocalDecoder();
+};
+
+// Of a server whose clients know the token "right"; it must not outlive the three.
+inline ServerConfig TestServerConfig(TurnQueue& solo, Coordination& coordination, BatchFinder& finder) {
+  ServerConfig config;
+  config.check = wire::ClientsWith("right");
+  config.make_solo = [](const Hello&) -> absl::StatusOr<std::unique_ptr<SoloFinder>> {
+    return std::make_unique<BrightnessFinder>();
+  };
+  config.solo = &solo;
+  config.coordination = &coordination;
+  config.batch_finder = &finder;
+  return config;
+}
 
 // Keeps what comes; tests wait for it.
 class Ear final : public ConnectionListener {
