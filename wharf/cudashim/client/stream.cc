@@ -20,17 +20,6 @@ thread_local OwnStream own_stream;
 
 thread_local cudagraph::CaptureMode capture_mode = cudagraph::CaptureMode::kGlobal;
 
-// Runs `body(connection, stream id)` with a valid stream.
-template <typename Body>
-CudaError WithStream(StreamHandle stream, Body&& body) {
-  CudaError error = CudaError::kSuccess;
-  Connection* const connection = Process::Get().Connect(&error);
-  if (connection == nullptr) return error;
-  device::StreamId id = 0;
-  error = connection->Resolve(stream, &id);
-  return error == CudaError::kSuccess ? body(*connection, id) : error;
-}
-
 // Asks whether, or until, the stream is done; not if that is known, as it is when a copy to the host just brought data.
 template <typename Op>
 CudaError Settle(Connection& connection, device::StreamId stream, const Op& op) {

@@ -9,6 +9,17 @@
 
 namespace wharf::client {
 
+// Runs `body(connection, stream id)` with a valid stream.
+template <typename Body>
+CudaError WithStream(StreamHandle stream, Body&& body) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  device::StreamId id = 0;
+  error = connection->Resolve(stream, &id);
+  return error == CudaError::kSuccess ? body(*connection, id) : error;
+}
+
 // Whether a copy to the host may return before its data is there: no; if the memory is pinned; wherever it is.
 enum class Landing { kBeforeReturn, kLaterIfPinned, kLater };
 

@@ -10,17 +10,6 @@
 namespace wharf::client {
 namespace {
 
-// Runs `body(connection, stream id)`.
-template <typename Body>
-CudaError OnStream(StreamHandle stream, Body&& body) {
-  CudaError error = CudaError::kSuccess;
-  Connection* const connection = Process::Get().Connect(&error);
-  if (connection == nullptr) return error;
-  device::StreamId id = 0;
-  error = connection->Resolve(stream, &id);
-  return error == CudaError::kSuccess ? body(*connection, id) : error;
-}
-
 bool IsComplete(const Dependencies& all) { return all.count == 0 || all.nodes != nullptr; }
 std::span<const NodeHandle> NodesOf(const Dependencies& all) { return {all.nodes, all.count}; }
 std::span<const cudagraph::EdgeData> DataOf(const Dependencies& all) {
@@ -28,7 +17,7 @@ std::span<const cudagraph::EdgeData> DataOf(const Dependencies& all) {
 }
 
 CudaError Begin(StreamHandle stream, std::shared_ptr<cudagraph::Graph> graph, const Dependencies& behind, int mode) {
-  return OnStream(stream, [&](Connection& connection, device::StreamId id) {
+  return WithStream(stream, [&](Connection& connection, device::StreamId id) {
     return connection.captures.Begin(id, connection.IsBlocking(id), static_cast<cudagraph::CaptureMode>(mode),
                                      ThisThread(), std::move(graph), NodesOf(behind), DataOf(behind));
   });
@@ -49,7 +38,7 @@ CudaError BeginCaptureTo(StreamHandle stream, GraphHandle graph, const Dependenc
 CudaError EndCapture(StreamHandle stream, GraphHandle* graph) {
   if (graph == nullptr) return CudaError::kInvalidValue;
   *graph = nullptr;
-  return OnStream(stream, [&](Connection& connection, device::StreamId id) {
+  return WithStream(stream, [&](Connection& connection, device::StreamId id) {
     std::shared_ptr<cudagraph::Graph> captured;
     const CudaError error = connection.captures.End(id, ThisThread(), &captured);
     if (error == CudaError::kSuccess) *graph = OwnedGraphs::Get().Add(std::move(captured));
@@ -62,7 +51,7 @@ CudaError GetCaptureInfo(StreamHandle stream, cudagraph::CaptureInfo* info) {
   CudaError error = CudaError::kSuccess;
   Connection* const connection = Process::Get().Connect(&error);
   if (connection == nullptr || IsUnmade(*connection, stream)) return error;
-  return OnStream(stream, [&](Connection& own, device::StreamId id) { return own.captures.Info(id, info); });
+  return WithStream(stream, [&](Connection& own, device::StreamId id) { return own.captures.Info(id, info); });
 }
 
 CudaError UpdateCaptureDependencies(StreamHandle stream, const Dependencies& dependencies, unsigned flags) {
@@ -72,7 +61,7 @@ CudaError UpdateCaptureDependencies(StreamHandle stream, const Dependencies& dep
   Connection* const connection = Process::Get().Connect(&error);
   if (connection == nullptr) return error;
   if (IsUnmade(*connection, stream)) return cudagraph::kIllegalState;
-  return OnStream(stream, [&](Connection& own, device::StreamId id) {
+  return WithStream(stream, [&](Connection& own, device::StreamId id) {
     return own.captures.UpdateDependencies(id, NodesOf(dependencies), DataOf(dependencies), flags != kAdd);
   });
 }
