@@ -3,7 +3,8 @@
 //
 // Names and addresses are the caller's. Streams, events, modules and functions are numbers the caller picks; device
 // memory is one reserved address range (Arena) inside which the caller places its allocations with Map. So a remote
-// client needs no answer to go on.
+// client needs no answer to go on. Handles of textures and surfaces are the exception: kernels use them, and a GPU's
+// driver chooses them.
 //
 // Threading: methods are called from one thread at a time. Nothing here waits for the device: work is queued in stream
 // order and completion is reported through callbacks, which run on a thread of the device, or on the caller's before
@@ -30,12 +31,15 @@
 namespace wharf::device {
 
 class Share;
+struct ImageDescription;    // texture.h
+struct TextureDescription;  // texture.h
 
 using DeviceAddress = uint64_t;
 using StreamId = uint64_t;
 using EventId = uint64_t;
 using ModuleId = uint64_t;
 using FunctionId = uint64_t;
+using TextureHandle = uint64_t;  // of a texture or a surface; no texture and surface have the same
 
 // The legacy default stream: exists from the start. Others are made with CreateStream, ids > 2.
 inline constexpr StreamId kDefaultStream = 0;
@@ -245,6 +249,21 @@ class Device {
   // Found at the first call and kept. kInvalidHandle if there is no such function.
   virtual absl::StatusOr<Footprint> FootprintOf(FunctionId id) = 0;
   virtual absl::StatusOr<Symbol> FindSymbol(ModuleId module, const std::string& name) = 0;
+
+  // --- textures and surfaces ---
+  // The handle, never 0, is what kernels name it by: a 64-bit value in a parameter, a struct or memory. It is there for
+  // all that is launched after the call. The image need not hold anything yet: what a kernel fetches is what the memory
+  // has then. It must be mapped when the call is made; if part of it is no more when a kernel gets there, or the handle
+  // is none, the kernel faults (kIllegalAddress). kInvalidValue if the description is wrong (CheckTexture) or names
+  // memory that is not mapped, kOutOfMemory if there are too many, kNotSupported (kUnimplemented) if this device has no
+  // such images: the default, and on a GPU all but linear textures and those of two dimensions that lie as it wants
+  // them.
+  virtual absl::StatusOr<TextureHandle> CreateTexture(const TextureDescription& texture);
+  virtual absl::StatusOr<TextureHandle> CreateSurface(const ImageDescription& image);
+  // Waits, as Unmap does, for all work queued before. kInvalidHandle if there is no such texture (surface). Their memory
+  // may be unmapped before them.
+  virtual absl::Status DestroyTexture(TextureHandle handle);
+  virtual absl::Status DestroySurface(TextureHandle handle);
 
   // --- streams and events ---
   virtual absl::Status CreateStream(StreamId id, uint32_t flags, int32_t priority) = 0;

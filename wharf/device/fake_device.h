@@ -13,6 +13,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "wharf/device/device.h"
+#include "wharf/device/texture.h"
 
 namespace wharf::device {
 
@@ -124,6 +125,26 @@ class FakeDevice final : public Device {
     if (!modules_.contains(module) || name != "symbol") return CudaStatus(CudaError::kInvalidSymbol, "no such symbol");
     return Symbol{kBase, 16};
   }
+
+  absl::StatusOr<TextureHandle> CreateTexture(const TextureDescription& texture) override {
+    WHARF_RETURN_IF_ERROR(CheckTexture(texture));
+    textures_[++last_handle_] = texture;
+    return last_handle_;
+  }
+  absl::StatusOr<TextureHandle> CreateSurface(const ImageDescription& image) override {
+    WHARF_RETURN_IF_ERROR(CheckSurface(image));
+    surfaces_[++last_handle_] = image;
+    return last_handle_;
+  }
+  absl::Status DestroyTexture(TextureHandle handle) override {
+    return textures_.erase(handle) == 1 ? absl::OkStatus() : CudaStatus(CudaError::kInvalidHandle, "no such texture");
+  }
+  absl::Status DestroySurface(TextureHandle handle) override {
+    return surfaces_.erase(handle) == 1 ? absl::OkStatus() : CudaStatus(CudaError::kInvalidHandle, "no such surface");
+  }
+  // By handle; what was created and not destroyed.
+  const std::map<TextureHandle, TextureDescription>& Textures() const { return textures_; }
+  const std::map<TextureHandle, ImageDescription>& Surfaces() const { return surfaces_; }
 
   absl::Status CreateStream(StreamId id, uint32_t, int32_t) override {
     return streams_.insert(id).second ? absl::OkStatus() : CudaStatus(CudaError::kInvalidHandle, "stream exists");
@@ -316,6 +337,9 @@ class FakeDevice final : public Device {
   std::map<ModuleId, std::vector<std::byte>> modules_;
   std::map<FunctionId, std::string> functions_;
   std::map<std::string, Footprint> footprints_;
+  TextureHandle last_handle_ = 0x7000;
+  std::map<TextureHandle, TextureDescription> textures_;
+  std::map<TextureHandle, ImageDescription> surfaces_;
   std::set<StreamId> streams_;
   std::set<EventId> events_;
 

@@ -1,0 +1,107 @@
+#include "wharf/device/texture.h"
+
+#include <string_view>
+
+namespace wharf::device {
+namespace {
+
+constexpr uint64_t kMaxLinear = uint64_t{1} << 28;
+constexpr uint64_t kMaxPitchedWidth = 131072, kMaxPitchedHeight = 65000, kMaxPitch = 2097120;
+constexpr uint64_t kMaxWidth = 131072, kMaxHeight = 65536, kMaxVolume = 16384;
+constexpr uint64_t kMaxLayered = 32768, kMaxLayers = 2048, kMaxFaces = 2046;
+constexpr uint64_t kMaxSlicePitch = uint64_t{1} << 40;  // more than any device's memory
+
+absl::Status Wrong(std::string_view what) { return CudaStatus(CudaError::kInvalidValue, "no image: {}", what); }
+
+bool IsFormat(const ChannelFormat& format) {
+  if (format.channels != 1 && format.channels != 2 && format.channels != 4) return false;
+  if (format.kind == ChannelKind::kFloat) return format.bits == 16 || format.bits == 32;
+  const bool integer = format.kind == ChannelKind::kSigned || format.kind == ChannelKind::kUnsigned;
+  return integer && (format.bits == 8 || format.bits == 16 || format.bits == 32);
+}
+
+bool IsArrayShape(const ImageDescription& i) {
+  if (i.gather && (i.height == 0 || i.depth != 0)) return false;
+  if (i.cubemap) {
+    const bool faces = i.layered ? i.depth != 0 && i.depth % 6 == 0 && i.depth <= kMaxFaces : i.depth == 6;
+    return i.width == i.height && i.width <= kMaxLayered && faces;
+  }
+  if (i.layered) return i.depth != 0 && i.depth <= kMaxLayers && i.width <= kMaxLayered && i.height <= kMaxLayered;
+  if (i.depth != 0) return i.height != 0 && i.width <= kMaxVolume && i.height <= kMaxVolume && i.depth <= kMaxVolume;
+  return i.width <= kMaxWidth && i.height <= kMaxHeight;
+}
+
+bool IsShape(const ImageDescription& image) {
+  if (image.width == 0) return false;
+  if (image.kind == ImageKind::kArray) return IsArrayShape(image);
+  if (image.layered || image.cubemap || image.gather || image.depth != 0) return false;
+  if (image.kind == ImageKind::kLinear) return image.height == 0 && image.width <= kMaxLinear;
+  return image.kind == ImageKind::kPitched && image.width <= kMaxPitchedWidth && image.height != 0 &&
+         image.height <= kMaxPitchedHeight && image.row_pitch <= kMaxPitch;
+}
+
+template <typename Enum>
+bool IsAtMost(Enum value, Enum last) {
+  return static_cast<uint8_t>(value) <= static_cast<uint8_t>(last);
+}
+
+absl::Status NoTextures() { return CudaStatus(CudaError::kNotSupported, "this device has no textures and surfaces"); }
+
+}  // namespace
+
+uint64_t BytesOf(const ImageDescription& image) {
+  uint64_t bytes = uint64_t{image.width} * image.format.TexelBytes();
+  if (image.Rows() > 1) bytes += (image.Rows() - 1) * image.row_pitch;
+  if (image.Slices() > 1) bytes += (image.Slices() - 1) * image.slice_pitch;
+  return bytes;
+}
+
+absl::Status CheckImage(const ImageDescription& image) {
+  if (!IsFormat(image.format)) return Wrong("no format of texels");
+  if (!IsShape(image)) return Wrong("extents");
+  const uint64_t texel = image.format.TexelBytes();
+  // No overflow from here on: extents are at most 2^28, the pitches that are used 2^40.
+  const uint64_t row = image.width * texel;
+  if (image.Rows() > 1 && (image.row_pitch < row || image.row_pitch % texel != 0 || image.row_pitch > kMaxPitch)) {
+    return Wrong("pitch of rows");
+  }
+  const uint64_t slice = row + (image.Rows() > 1 ? (image.Rows() - 1) * image.row_pitch : 0);
+  if (image.Slices() > 1 &&
+      (image.slice_pitch < slice || image.slice_pitch % texel != 0 || image.slice_pitch > kMaxSlicePitch)) {
+    return Wrong("pitch of slices");
+  }
+  if (image.base == 0 || image.base % texel != 0) return Wrong("its address");
+  if (BytesOf(image) > ~uint64_t{0} - image.base) return Wrong("it goes beyond all addresses");
+  return absl::OkStatus();
+}
+
+absl::Status CheckTexture(const TextureDescription& texture) {
+  WHARF_RETURN_IF_ERROR(CheckImage(texture.image));
+  for (const AddressMode mode : texture.address) {
+    if (!IsAtMost(mode, AddressMode::kBorder)) return Wrong("address mode");
+  }
+  if (!IsAtMost(texture.filter, FilterMode::kLinear)) return Wrong("filter mode");
+  if (!IsAtMost(texture.read, ReadMode::kNormalizedFloat)) return Wrong("read mode");
+  const ChannelFormat& format = texture.image.format;
+  const bool floats =
+      format.kind == ChannelKind::kFloat || (texture.read == ReadMode::kNormalizedFloat && format.bits != 32);
+  if (texture.filter == FilterMode::kLinear && !floats) return Wrong("integers cannot be filtered");
+  if (texture.image.kind == ImageKind::kLinear &&
+      (texture.filter != FilterMode::kPoint || texture.normalized_coordinates)) {
+    return Wrong("a linear one is fetched by integers, unfiltered");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSurface(const ImageDescription& image) {
+  WHARF_RETURN_IF_ERROR(CheckImage(image));
+  if (image.kind != ImageKind::kArray) return Wrong("only arrays have surfaces");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TextureHandle> Device::CreateTexture(const TextureDescription&) { return NoTextures(); }
+absl::StatusOr<TextureHandle> Device::CreateSurface(const ImageDescription&) { return NoTextures(); }
+absl::Status Device::DestroyTexture(TextureHandle) { return NoTextures(); }
+absl::Status Device::DestroySurface(TextureHandle) { return NoTextures(); }
+
+}  // namespace wharf::device

@@ -1,0 +1,81 @@
+// Device memory as images: what CUDA's cudaResourceDesc and cudaTextureDesc say once their arrays are resolved to
+// memory. An array is a range of the arena like any other, so copies to and from it are copies of boxes, and a texture
+// or a surface over it is an address with extents.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "wharf/base/status.h"
+#include "wharf/device/device.h"
+
+namespace wharf::device {
+
+// What GPUs want of pitched images: the base on a multiple of the first, row pitches of the second. The software device
+// wants neither. Who lays arrays out so can have textures over two-dimensional ones on both.
+inline constexpr uint64_t kTextureAlignment = 512, kTexturePitchAlignment = 32;
+
+// The numeric values are sent on the wire.
+enum class ChannelKind : uint8_t { kSigned = 0, kUnsigned = 1, kFloat = 2 };
+enum class AddressMode : uint8_t { kWrap = 0, kClamp = 1, kMirror = 2, kBorder = 3 };  // cudaTextureAddressMode
+enum class FilterMode : uint8_t { kPoint = 0, kLinear = 1 };                           // cudaTextureFilterMode
+enum class ReadMode : uint8_t { kElement = 0, kNormalizedFloat = 1 };                  // cudaTextureReadMode
+
+// `channels` equal channels of `bits` bits: 1, 2 or 4 of 8, 16 or 32; floats have 16 or 32.
+struct ChannelFormat {
+  ChannelKind kind = ChannelKind::kFloat;
+  uint8_t bits = 32;
+  uint8_t channels = 1;
+  uint32_t TexelBytes() const { return uint32_t{bits} / 8 * channels; }
+  friend bool operator==(const ChannelFormat&, const ChannelFormat&) = default;
+};
+
+// How a kernel may address it (cudaResourceType).
+enum class ImageKind : uint8_t {
+  kLinear = 0,   // `width` texels one after another: fetched by integer index only
+  kPitched = 1,  // two-dimensional, in memory of the program's
+  kArray = 2,    // a CUDA array: 1D, 2D or 3D, layered, a cube
+};
+
+struct ImageDescription {
+  ImageKind kind = ImageKind::kLinear;
+  ChannelFormat format;
+  DeviceAddress base = 0;  // on a multiple of a texel's size
+  // In texels. As CUDA counts arrays: zero where there is no such dimension; `depth` is the slices of a volume, the
+  // layers, or the faces (six a cube). kLinear has `width` only, kPitched no `depth`.
+  uint32_t width = 0, height = 0, depth = 0;
+  // Bytes from a row (slice, layer, face) to the next, at least what one has. Unused ones mean nothing.
+  uint64_t row_pitch = 0, slice_pitch = 0;
+  bool layered = false, cubemap = false;  // kArray only
+  bool gather = false;                    // kArray only: made for tld4 (cudaArrayTextureGather)
+
+  uint32_t Rows() const { return height == 0 ? 1 : height; }
+  uint32_t Slices() const { return depth == 0 ? 1 : depth; }
+  friend bool operator==(const ImageDescription&, const ImageDescription&) = default;
+};
+
+// Not described, so for the caller to refuse: mipmaps, sRGB, block-compressed formats, resource views that change
+// anything, seamless cubes (cubes are filtered within a face). Anisotropy needs mipmaps and is to be ignored.
+struct TextureDescription {
+  ImageDescription image;
+  std::array<AddressMode, 3> address{AddressMode::kClamp, AddressMode::kClamp, AddressMode::kClamp};
+  FilterMode filter = FilterMode::kPoint;
+  ReadMode read = ReadMode::kElement;  // kNormalizedFloat: of integers of 8 and 16 bits; others do not mind
+  bool normalized_coordinates = false;
+  std::array<float, 4> border{};
+  friend bool operator==(const TextureDescription&, const TextureDescription&) = default;
+};
+
+// From the first byte of the image to behind its last. REQUIRES: CheckImage found it right.
+uint64_t BytesOf(const ImageDescription& image);
+
+// What can be said without a device; nothing overflows, whatever is described. kInvalidValue with the reason. Largest
+// extents are those of compute capability 7.5 (CUDA programming guide, technical specifications).
+absl::Status CheckImage(const ImageDescription& image);
+// Beside the image: linear filtering is for what is read as floats, and kLinear images are fetched unfiltered by
+// integers.
+absl::Status CheckTexture(const TextureDescription& texture);
+// Beside the image: only arrays have surfaces.
+absl::Status CheckSurface(const ImageDescription& image);
+
+}  // namespace wharf::device
