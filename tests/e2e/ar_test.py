@@ -19,6 +19,7 @@ import threading
 import unittest
 
 from ar_server import ArServer
+from frames import RawPeer, frame
 from wharf_fixture import (BIN, PATIENCE, PROGRAMS, SANITIZER, SOURCE, EndToEndTest, children, command_line, environment,
                            serving_process, wait_until)
 
@@ -26,10 +27,6 @@ STREET = (pathlib.Path(__file__).parent / "testdata" / "street_448x128.jpg").rea
 NOISE = random.Random(1).randbytes
 HELLO, WELCOME, GOODBYE, PICTURE, RESULT, FAILED, REPORT = range(192, 199)
 DEPTH, BOXES = 1, 4  # bits of tasks
-
-
-def frame(kind, tag=0, head=b"", bulk=b""):
-    return struct.pack("<IHHIIQ", 0x31464857, kind, 0, len(head), len(bulk), tag) + head + bulk
 
 
 def hello(tasks, sla=0.0, size=(448, 128)):
@@ -41,46 +38,10 @@ def picture(number, tasks, jpeg=STREET):
     return frame(PICTURE, number, struct.pack("<B", tasks), jpeg)
 
 
-class RawClient:
-    """Says what it is told to, and reads frames."""
-
+class RawClient(RawPeer):
     def __init__(self, server):
         host, port = server.address.rsplit(":", 1)
-        self.socket = socket.create_connection((host, int(port)), timeout=PATIENCE)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.socket.close()
-
-    def say(self, *frames):
-        for one in frames:
-            self.socket.sendall(one)
-        return self
-
-    def exactly(self, size):
-        data = b""
-        while len(data) < size:
-            piece = self.socket.recv(size - len(data))
-            if not piece:
-                raise EOFError
-            data += piece
-        return data
-
-    def read(self):
-        """(kind, tag, head, bulk); EOFError at the end."""
-        magic, kind, _, head, bulk, tag = struct.unpack("<IHHIIQ", self.exactly(24))
-        assert magic == 0x31464857
-        return kind, tag, self.exactly(head), self.exactly(bulk)
-
-    def until_closed(self):
-        """How the server answered, to the end."""
-        kinds = []
-        with contextlib.suppress(EOFError, ConnectionError):
-            while True:
-                kinds.append(self.read()[0])
-        return kinds
+        super().__init__(socket.create_connection((host, int(port)), timeout=PATIENCE))
 
 
 class ArTest(EndToEndTest):
