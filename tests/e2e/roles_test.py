@@ -1,19 +1,30 @@
-"""Roles: what a certificate is for, at every server that asks for one (docs/doors.md)."""
+"""Roles: what a certificate is for, at every server that asks for one; and that what a scheduler proves to an address
+that the registry names is worth nothing anywhere else (docs/doors.md).
+"""
 
+import base64
+import contextlib
 import functools
+import hmac
 import json
 import pathlib
+import socket
+import struct
 import subprocess
 import tempfile
 import unittest
+import urllib.request
 
 from ar_server import ArServer
 from certificates import Authority
+from frames import RawPeer, frame
 from pipeline_fixture import make_plan, start_etcd
-from wharf_fixture import (BIN, SOURCE, EndToEndTest, bounded, end_gently, environment, sandbox, wait_until)
+from wharf_fixture import (BIN, PATIENCE, SOURCE, EndToEndTest, bounded, end_gently, environment, sandbox, wait_until)
 
 CLIENT, WORKER, SCHEDULER = "wharf-client", "wharf-worker", "wharf-scheduler"
 NOT_A_CLIENT = "the certificate is not for a client: its subject needs OU=wharf-client"
+HELLO, GOODBYE, CHALLENGE, PROOF = 160, 162, 178, 179  # of pipelines
+PIPELINE_MAGIC = 0x50524857
 
 
 @functools.cache
@@ -126,6 +137,97 @@ class Certificates(EndToEndTest):
             return json.loads(counts.read_text())["on time"] > 0
         wait_until(served, "requests are answered in time")
         self.assert_only_clients_are_served(*load, "--server", address)
+
+
+def encoded(*fields):
+    """As messages encode them: strings with their length, bytes as they are."""
+    return b"".join(struct.pack("<I", len(one)) + one.encode() if isinstance(one, str) else one for one in fields)
+
+
+def proof_of(token, role, client_nonce, server_nonce):
+    """A client's, over a connection without TLS (docs/protocol.md, "Proving a token")."""
+    key = hmac.digest(token.encode(), encoded("wharf role 1", role), "sha256")
+    said = encoded("wharf proof 1", b"\1", struct.pack("<I", PIPELINE_MAGIC), role, client_nonce, server_nonce, "")
+    return hmac.digest(key, said, "sha256")
+
+
+class RogueWorker:
+    """Registered in etcd; whoever connects to it is asked for a proof."""
+
+    def __init__(self, pipeline):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener.settimeout(PATIENCE)
+        host, port = self.listener.getsockname()
+        value = json.dumps({"class": "fast", "address": f"{host}:{port}", "gpus": 1})
+        put = {"key": base64.b64encode(b"/wharf/pipeline/default/workers/rogue").decode(),
+               "value": base64.b64encode(value.encode()).decode()}
+        urllib.request.urlopen(f"{pipeline.etcd}/v3/kv/put", json.dumps(put).encode(), timeout=PATIENCE).close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.close()
+
+    @contextlib.contextmanager
+    def visited(self):
+        """By a scheduler: what it is heard by, and the nonce in its Hello."""
+        connection, _ = self.listener.accept()
+        connection.settimeout(PATIENCE)
+        with RawPeer(connection) as scheduler:
+            kind, _, head, _ = scheduler.read()
+            assert kind == HELLO, kind
+            yield scheduler, head[16:48]
+
+
+class RegisteredAddresses(EndToEndTest):
+    """A scheduler connects to whatever address the registry names."""
+
+    def setUp(self):
+        super().setUp()
+        self.pipeline = Pipeline(self)
+
+    def token(self, name, text):
+        path = self.folder / name
+        path.write_text(text + "\n")
+        path.chmod(0o600)
+        return path
+
+    def relay(self, rogue, door):
+        """The rogue has the scheduler answer the challenge of the scheduler's own door: both nonces, the proof, and
+        what the door says to it."""
+        host, port = door.rsplit(":", 1)
+        with rogue.visited() as (scheduler, nonce), \
+                RawPeer(socket.create_connection((host, int(port)), timeout=PATIENCE)) as client:
+            hello = struct.pack("<IHHQ", PIPELINE_MAGIC, 3, 0, 0) + nonce + b"\3"  # a client's
+            kind, _, challenge, _ = client.say(frame(HELLO, head=hello)).read()
+            self.assertEqual(kind, CHALLENGE)
+            kind, _, proof, _ = scheduler.say(frame(CHALLENGE, head=challenge)).read()
+            self.assertEqual(kind, PROOF)
+            kind, _, answer, _ = client.say(frame(PROOF, head=proof)).read()
+            self.assertEqual(kind, GOODBYE)
+            return nonce, challenge, proof, answer[6:].decode()
+
+    def test_what_a_rogue_worker_is_told_proves_nothing_to_anybody_else(self):
+        ours, workers = "the token of the clients", "the token of the workers"
+        client_file, worker_file = self.token("client", ours), self.token("worker", workers)
+        for given, secret in ((worker_file, workers), (client_file, ours)):  # not even where both are the same
+            with RogueWorker(self.pipeline) as rogue:
+                scheduler, door = self.pipeline.start_scheduler(given.name, "--token-file", client_file,
+                                                                "--worker-token-file", given)
+                nonce, challenge, proof, said = self.relay(rogue, door)
+            self.assertIn("the token is wrong", said)
+            self.assertEqual(proof, proof_of(secret, "scheduler", nonce, challenge))
+            self.assertNotEqual(proof, proof_of(ours, "client", nonce, challenge))
+            self.assertEqual(end_gently(scheduler), 0)
+
+    def test_without_a_token_of_the_workers_it_is_told_nothing(self):
+        client_file = self.token("client", "the token of the clients")
+        self.pipeline.start_scheduler("serve", "--token-file", client_file)
+        with RogueWorker(self.pipeline) as rogue, rogue.visited() as (scheduler, _):
+            scheduler.say(frame(CHALLENGE, head=bytes(32)))
+            self.assertEqual(scheduler.until_closed(), [])
+        wait_until(lambda: self.pipeline.said("serve", "the server wants a token"), "the scheduler says why")
 
 
 if __name__ == "__main__":
