@@ -24,7 +24,7 @@ CLI::Option* AddQuantity(CLI::App* app, const std::string& name, T& value, Parse
 }
 
 inline CLI::Option* AddBytes(CLI::App* app, const std::string& name, uint64_t& value, const std::string& help) {
-  return AddQuantity(app, name, value, ParseBytes, help, FormatBytes(value))->type_name("SIZE");
+  return AddQuantity(app, name, value, ParseBytes, help, WriteBytes(value))->type_name("SIZE");
 }
 
 inline CLI::Option* AddDuration(CLI::App* app, const std::string& name, Nanoseconds& value, const std::string& help) {

@@ -108,4 +108,12 @@ std::string FormatBytes(uint64_t bytes) {
   return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 
+std::string WriteBytes(uint64_t bytes) {
+  const std::string text = FormatBytes(bytes);
+  const size_t space = text.find(' ');
+  std::string number = text.substr(0, space);
+  if (number.ends_with(".0")) number.resize(number.size() - 2);
+  return number + text.substr(space + 1);
+}
+
 }  // namespace wharf::cli

@@ -16,6 +16,8 @@ absl::StatusOr<Nanoseconds> ParseDuration(const std::string& text);
 // "93mbit", "1.5gbit", "10MB/s" (bytes): bits per second, powers of 1000. A bare number is an error.
 absl::StatusOr<double> ParseBitRate(const std::string& text);
 
-std::string FormatBytes(uint64_t bytes);  // "1.5 GiB"
+std::string FormatBytes(uint64_t bytes);  // "1.5 GiB": rounded, for reading
+// "2GiB", "1.5GiB", "1023B": the same, and as ParseBytes takes it.
+std::string WriteBytes(uint64_t bytes);
 
 }  // namespace wharf::cli

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <rapidcheck/gtest.h>
 
 namespace wharf::cli {
@@ -63,6 +65,20 @@ RC_GTEST_PROP(TextTest, AnyTextGivesAValueOrAnError, (const std::string& text)) 
 RC_GTEST_PROP(TextTest, WholeBytesComeBackExactly, (uint32_t bytes)) {
   RC_ASSERT(ParseBytes(fmt::format("{}", bytes)).value() == bytes);
   RC_ASSERT(ParseBytes(fmt::format("{}k", bytes)).value() == uint64_t{bytes} * 1024);
+}
+
+RC_GTEST_PROP(TextTest, WrittenBytesComeBackButForRounding, (uint32_t bytes, bool many)) {
+  const double written = many ? bytes * 1048576.0 : bytes;
+  const double read = static_cast<double>(ParseBytes(WriteBytes(static_cast<uint64_t>(written))).value());
+  RC_ASSERT(std::abs(read - written) <= 0.05 * written);
+}
+
+TEST(TextTest, BytesAreWrittenWithoutASpace) {
+  EXPECT_EQ(WriteBytes(0), "0B");
+  EXPECT_EQ(WriteBytes(1023), "1023B");
+  EXPECT_EQ(WriteBytes(uint64_t{3} << 29), "1.5GiB");
+  EXPECT_EQ(WriteBytes(uint64_t{2} << 30), "2GiB");
+  EXPECT_EQ(WriteBytes(uint64_t{10} << 30), "10GiB");
 }
 
 TEST(TextTest, BytesForPeople) {
