@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -5,8 +6,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
 
 #include "wharf/link/byte_stream.h"
+#include "wharf/link/inherited_listener.h"
 #include "wharf/link/socket.h"
 
 namespace wharf::link {
@@ -82,6 +87,22 @@ absl::StatusOr<UniqueFd> Bind(const SocketAddress& where, const ParsedAddress& p
   return fd;
 }
 
+// A variable of the environment that is a number; -1: it is not.
+int NumberIn(const char* variable) {
+  const char* const text = getenv(variable);
+  int number = -1;
+  if (text == nullptr) return -1;
+  const char* const end = text + std::strlen(text);
+  const auto [rest, error] = std::from_chars(text, end, number);
+  return error == std::errc() && rest == end ? number : -1;
+}
+
+int SocketOption(int fd, int option) {
+  int value = -1;
+  socklen_t length = sizeof(value);
+  return getsockopt(fd, SOL_SOCKET, option, &value, &length) == 0 ? value : -1;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Listener>> Listener::Create(const std::string& address) {
@@ -92,6 +113,23 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Create(const std::string& ad
   std::string bound = parsed.is_unix ? address : FormatAddress(LocalAddress(fd.get()));
   return std::make_unique<SocketListener>(std::move(fd), std::move(wake), std::move(bound),
                                           parsed.is_unix ? parsed.host : "");
+}
+
+absl::StatusOr<std::unique_ptr<Listener>> InheritListener() {
+  constexpr int kFirst = 3;  // SD_LISTEN_FDS_START
+  const int count = NumberIn("LISTEN_PID") == getpid() ? NumberIn("LISTEN_FDS") : 0;
+  if (count <= 0) return nullptr;
+  if (count > 1) return InvalidArgument("{} sockets were passed: a server listens on one", count);
+  if (SocketOption(kFirst, SO_TYPE) != SOCK_STREAM || SocketOption(kFirst, SO_ACCEPTCONN) != 1) {
+    return InvalidArgument("what was passed as LISTEN_FDS is no socket that listens for streams (ListenStream=)");
+  }
+  UniqueFd fd(kFirst);
+  if (fcntl(kFirst, F_SETFD, FD_CLOEXEC) != 0 || fcntl(kFirst, F_SETFL, fcntl(kFirst, F_GETFL) | O_NONBLOCK) != 0) {
+    return ErrnoStatus(errno, "taking over the socket that was passed");
+  }
+  WHARF_ASSIGN_OR_RETURN(UniqueFd wake, MakeBell());
+  // The file of a Unix socket is of whoever made it.
+  return std::make_unique<SocketListener>(std::move(fd), std::move(wake), FormatAddress(LocalAddress(kFirst)), "");
 }
 
 }  // namespace wharf::link

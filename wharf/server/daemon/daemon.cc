@@ -13,6 +13,7 @@
 
 #include "wharf/base/log.h"
 #include "wharf/base/sandbox/limits.h"
+#include "wharf/link/inherited_listener.h"
 #include "wharf/server/daemon/arrivals.h"
 #include "wharf/server/daemon/compilers.h"
 #include "wharf/server/daemon/counters.h"
@@ -47,7 +48,9 @@ WorkerLimits LimitsFor(const Configure& configure) {
 
 class Daemon {
  public:
-  explicit Daemon(const ServerOptions& options) : options_(options), sessions_(options.max_sessions) {}
+  // `inherited`: listens there; null: where the options say.
+  Daemon(const ServerOptions& options, std::unique_ptr<link::Listener> inherited)
+      : options_(options), inherited_(std::move(inherited)), sessions_(options.max_sessions) {}
   absl::Status Run();
 
  private:
@@ -78,6 +81,7 @@ class Daemon {
   void PublishStatus() const;
 
   const ServerOptions options_;
+  std::unique_ptr<link::Listener> inherited_;
   Configure configure_;
   std::string device_name_;
   std::optional<TimePoint> drain_deadline_;
@@ -118,7 +122,10 @@ absl::Status Daemon::Prepare() {
   WHARF_ASSIGN_OR_RETURN(loop_, PollLoop::Create());
   WHARF_RETURN_IF_ERROR(loop_->WatchSignals(signals, [this](int signal) { OnSignal(signal); }));
   // Before the probe: a port in use should be said at once.
-  WHARF_ASSIGN_OR_RETURN(auto listener, link::Listener::Create(options_.listen));
+  auto listener = std::move(inherited_);
+  if (listener == nullptr) {
+    WHARF_ASSIGN_OR_RETURN(listener, link::Listener::Create(options_.listen));
+  }
   WHARF_ASSIGN_OR_RETURN(const Isolation isolation, IsolationFor(options_.sandbox));
   WorkerPoolConfig workers{.model_program = options_.model_program, .configure = configure_, .isolation = isolation};
   WHARF_RETURN_IF_ERROR(ProbeDevices(workers));
@@ -473,8 +480,11 @@ void Daemon::PublishStatus() const {
 }  // namespace
 
 absl::Status RunDaemon(const ServerOptions& options) {
-  WHARF_RETURN_IF_ERROR(Validate(options));
-  return Daemon(options).Run();
+  WHARF_ASSIGN_OR_RETURN(auto inherited, link::InheritListener());
+  ServerOptions asked = options;
+  if (inherited != nullptr) asked.listen = inherited->Address();  // whoever can reach that one is asked for a token
+  WHARF_RETURN_IF_ERROR(Validate(asked));
+  return Daemon(asked, std::move(inherited)).Run();
 }
 
 }  // namespace wharf::server
