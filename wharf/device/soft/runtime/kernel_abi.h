@@ -72,6 +72,27 @@ enum class VoteMode : uint32_t { kAll, kAny, kUni, kBallot };
 enum class ShuffleMode : uint32_t { kUp, kDown, kBfly, kIdx };
 enum class TrapKind : uint32_t { kTrap, kIllegalAddress, kMisaligned, kIllegalInstruction, kAssert, kStackOverflow };
 
+// Of textures and surfaces (texture.h). What an instruction says of itself is handed over as the bits of one of these.
+enum class ImageGeometry : uint8_t { k1D, k2D, k3D, kCube };
+enum class SurfaceBounds : uint8_t { kTrap, kClamp, kZero };
+enum class ImageQuery : uint32_t { kWidth, kHeight, kDepth, kArraySize, kNormalizedCoordinates, kLevels, kSamples };
+struct TextureFetch {
+  ImageGeometry geometry = ImageGeometry::k1D;
+  bool integer = false;   // coordinates are, in texels
+  uint8_t component = 0;  // of a gather
+  uint8_t unused = 0;
+};
+struct SurfaceAccess {
+  ImageGeometry geometry = ImageGeometry::k1D;  // not kCube
+  SurfaceBounds bounds = SurfaceBounds::kTrap;
+  uint8_t bytes = 0;  // 1, 2, 4, 8 or 16
+  uint8_t unused = 0;
+};
+// Four channels of 32 bits, or up to 16 bytes of a surface; the first ones in the lowest bits.
+struct TexelBits {
+  uint64_t low = 0, high = 0;
+};
+
 // What compiled code calls. The runtime defines them (soft/executor.cc); those that take a ThreadContext may suspend
 // the calling thread and only appear in kSuspendable kernels. None returns after a trap.
 extern "C" {
@@ -104,6 +125,17 @@ int32_t wharf_vprintf(BlockContext* block, uint64_t format, uint64_t arguments);
 // Device-side malloc/free (the device heap). Null when full.
 uint64_t wharf_malloc(BlockContext* block, uint64_t bytes);
 void wharf_free(BlockContext* block, uint64_t address);
+// tex, tld4, txq, suq, suld, sust. Handles are looked up: kIllegalAddress if there is no such texture or surface.
+// `layer` is 0 of images without. See FetchTexel, GatherTexels, QueryImage and FindInSurface.
+TexelBits wharf_texture_fetch(BlockContext* block, uint64_t texture, uint32_t fetch, uint32_t layer, uint32_t x,
+                              uint32_t y, uint32_t z);
+TexelBits wharf_texture_gather(BlockContext* block, uint64_t texture, uint32_t fetch, uint32_t layer, uint32_t x,
+                               uint32_t y, uint32_t z);
+uint32_t wharf_image_query(BlockContext* block, uint64_t image, uint32_t query, uint32_t is_surface);
+TexelBits wharf_surface_load(BlockContext* block, uint64_t surface, uint32_t access, uint32_t layer, uint32_t x,
+                             uint32_t y, uint32_t z);
+void wharf_surface_store(BlockContext* block, uint64_t surface, uint32_t access, uint32_t layer, uint32_t x, uint32_t y,
+                         uint32_t z, uint64_t low, uint64_t high);
 uint64_t wharf_clock();         // %clock64
 uint64_t wharf_global_timer();  // %globaltimer, ns
 }

@@ -1,4 +1,4 @@
-// What running kernels may ask of the session: memory checks, the device heap, printed text.
+// What running kernels may ask of the session: memory checks, the device heap, printed text, textures.
 #pragma once
 
 #include <atomic>
@@ -11,6 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "wharf/device/soft/runtime/device_heap.h"
 #include "wharf/device/soft/runtime/memory.h"
+#include "wharf/device/soft/runtime/texture.h"
 
 namespace wharf::device::soft {
 
@@ -61,6 +62,7 @@ struct KernelServices {
   Memory& memory;
   DeviceHeap heap;
   KernelOutput output;
+  ImageTable images;
 };
 
 }  // namespace wharf::device::soft

@@ -1,0 +1,278 @@
+// What fetches compute.
+#include "wharf/device/soft/runtime/texture.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace wharf::device::soft {
+namespace {
+
+// Threads of kernels may race on memory; that is the program's affair, not a race of this process.
+#define WHARF_KERNEL_ACCESS __attribute__((no_sanitize("thread")))
+
+template <typename T>
+WHARF_KERNEL_ACCESS T LoadChannel(const std::byte* at) {
+  return *reinterpret_cast<const T*>(at);
+}
+
+float HalfToSingle(uint16_t half) {
+  const uint32_t sign = uint32_t{half & 0x8000U} << 16, rest = uint32_t{half & 0x7fffU} << 13;
+  if ((half & 0x7c00) == 0x7c00) return std::bit_cast<float>(sign | 0x7f800000U | rest);
+  // The exponent is 112 less than a float's; the product is exact, of subnormals too.
+  return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(std::bit_cast<float>(rest) * 0x1p112F));
+}
+
+uint32_t Bits(float value) { return std::bit_cast<uint32_t>(value); }
+
+// As it is read, from -1 or 0 to 1 or as an integer.
+template <typename T>
+uint32_t Integer(T value, bool normalized) {
+  if (!normalized) return static_cast<uint32_t>(static_cast<int32_t>(value));
+  const float unit = static_cast<float>(value) / static_cast<float>(std::numeric_limits<T>::max());
+  return Bits(std::max(unit, -1.0F));
+}
+
+uint32_t ReadChannel(const Image& image, const std::byte* at) {
+  const ChannelFormat& format = image.format;
+  if (format.bits == 32) return LoadChannel<uint32_t>(at);
+  if (format.kind == ChannelKind::kFloat) return Bits(HalfToSingle(LoadChannel<uint16_t>(at)));
+  const bool is_signed = format.kind == ChannelKind::kSigned, normalized = image.normalized_read;
+  if (format.bits == 16) {
+    return is_signed ? Integer(LoadChannel<int16_t>(at), normalized) : Integer(LoadChannel<uint16_t>(at), normalized);
+  }
+  return is_signed ? Integer(LoadChannel<int8_t>(at), normalized) : Integer(LoadChannel<uint8_t>(at), normalized);
+}
+
+// The nearest texel that there is, if there is none.
+Texel ReadTexel(const Image& image, uint32_t x, uint32_t y, uint32_t z) {
+  const uint64_t offset = std::min(z, image.slices - 1) * image.slice_pitch +
+                          std::min(y, image.rows - 1) * image.row_pitch +
+                          uint64_t{std::min(x, image.width - 1)} * image.format.TexelBytes();
+  const uint32_t channel_bytes = image.format.bits / 8;
+  Texel texel{};
+  for (uint32_t c = 0; c < image.format.channels; ++c) {
+    texel[c] = ReadChannel(image, image.base + offset + uint64_t{c} * channel_bytes);
+  }
+  return texel;
+}
+
+// --- one dimension ---
+
+constexpr uint32_t kNoTexel = ~uint32_t{0};
+constexpr double kFar = 0x1p40;  // no image reaches there; floats from here on are even integers
+
+// The two texels that a fetch lies between, and how much of the second it takes, in 256ths: point sampling takes all of
+// the first. kNoTexel: the border's colour.
+struct Span {
+  std::array<uint32_t, 2> texel{};
+  uint32_t second = 0;
+};
+
+int64_t Floor(double x) {
+  const auto whole = static_cast<int64_t>(x);
+  return whole - (static_cast<double>(whole) > x ? 1 : 0);
+}
+
+// REQUIRES, to wrap or to mirror: -extent <= index < 2 * extent.
+uint32_t Resolve(int64_t index, int64_t extent, AddressMode mode) {
+  if (index >= 0 && index < extent) return static_cast<uint32_t>(index);
+  switch (mode) {
+    case AddressMode::kBorder:
+      return kNoTexel;
+    case AddressMode::kWrap:
+      index += index < 0 ? extent : -extent;
+      break;
+    case AddressMode::kMirror:
+      index = index < 0 ? -1 - index : 2 * extent - 1 - index;
+      break;
+    case AddressMode::kClamp:
+      break;
+  }
+  return static_cast<uint32_t>(std::clamp<int64_t>(index, 0, extent - 1));
+}
+
+// In texels.
+double Position(float coordinate, uint32_t extent, AddressMode mode, bool normalized) {
+  if (std::isnan(coordinate)) return 0;
+  double x = std::clamp<double>(coordinate, -kFar, kFar);
+  if (!normalized) return x;
+  if (mode == AddressMode::kWrap || mode == AddressMode::kMirror) {
+    const int64_t period = Floor(x);
+    x -= static_cast<double>(period);
+    if (mode == AddressMode::kMirror && (period & 1) != 0) x = 1 - x;
+  }
+  return x * extent;
+}
+
+Span Linear(double position, uint32_t extent, AddressMode mode) {
+  const int64_t fixed = Floor((position - 0.5) * 256 + 0.5);
+  const int64_t first = fixed >> 8;
+  return {{Resolve(first, extent, mode), Resolve(first + 1, extent, mode)}, static_cast<uint32_t>(fixed & 255)};
+}
+
+// --- all dimensions ---
+
+struct Footing {
+  uint32_t dimensions = 1;
+  std::array<Span, 3> spans{};
+  uint32_t slice = 0;  // unless three-dimensional
+};
+
+struct CubePlace {
+  uint32_t face;
+  float s, t;
+};
+
+CubePlace OnCube(float x, float y, float z) {
+  const float ax = std::fabs(x), ay = std::fabs(y), az = std::fabs(z);
+  CubePlace place{};
+  float m = az, s = 0, t = 0;
+  if (ax >= ay && ax >= az) {
+    m = ax;
+    place.face = x < 0 ? 1 : 0;
+    s = x < 0 ? z : -z;
+    t = -y;
+  } else if (ay >= az) {
+    m = ay;
+    place.face = y < 0 ? 3 : 2;
+    s = x;
+    t = y < 0 ? -z : z;
+  } else {
+    place.face = z < 0 ? 5 : 4;
+    s = z < 0 ? -x : x;
+    t = -y;
+  }
+  place.s = (s / m + 1) / 2;
+  place.t = (t / m + 1) / 2;
+  return place;
+}
+
+uint32_t ClampLayer(uint32_t layer, uint32_t layers) {
+  const auto wanted = static_cast<int32_t>(layer);
+  return wanted < 0 ? 0 : std::min(layer, layers - 1);
+}
+
+Footing Place(const Image& image, TextureFetch fetch, uint32_t layer, std::array<uint32_t, 3> coordinates,
+              bool linear) {
+  Footing footing;
+  const bool cube = fetch.geometry == ImageGeometry::kCube;
+  bool normalized = image.normalized_coordinates;
+  if (cube) {
+    const CubePlace place = OnCube(std::bit_cast<float>(coordinates[0]), std::bit_cast<float>(coordinates[1]),
+                                   std::bit_cast<float>(coordinates[2]));
+    coordinates = {Bits(place.s), Bits(place.t), 0};
+    normalized = true;
+    footing.slice = ClampLayer(layer, std::max(1U, image.slices / 6)) * 6 + place.face;
+  } else if (fetch.geometry != ImageGeometry::k3D) {
+    footing.slice = ClampLayer(layer, image.slices);
+  }
+  footing.dimensions = cube ? 2 : static_cast<uint32_t>(fetch.geometry) + 1;
+  const uint32_t extents[] = {image.width, image.rows, image.slices};
+  for (uint32_t d = 0; d < footing.dimensions; ++d) {
+    Span& span = footing.spans[d];
+    AddressMode mode = image.address[d];
+    if (fetch.integer) {
+      // Of an image with normalised coordinates it is undefined.
+      if (mode != AddressMode::kBorder) mode = AddressMode::kClamp;
+      span.texel[0] = Resolve(static_cast<int32_t>(coordinates[d]), extents[d], mode);
+      continue;
+    }
+    const double position = Position(std::bit_cast<float>(coordinates[d]), extents[d], mode, normalized);
+    if (linear) {
+      span = Linear(position, extents[d], mode);
+    } else {
+      span.texel[0] = Resolve(Floor(position), extents[d], mode);
+    }
+  }
+  return footing;
+}
+
+// `corner`: bit d is which texel of dimension d.
+Texel Corner(const Image& image, const Footing& footing, uint32_t corner) {
+  std::array<uint32_t, 3> at{0, 0, footing.slice};
+  for (uint32_t d = 0; d < footing.dimensions; ++d) {
+    at[d] = footing.spans[d].texel[corner >> d & 1];
+    if (at[d] == kNoTexel) return image.border;
+  }
+  return ReadTexel(image, at[0], at[1], at[2]);
+}
+
+}  // namespace
+
+Texel FetchTexel(const Image& texture, TextureFetch fetch, uint32_t layer, uint32_t x, uint32_t y, uint32_t z) {
+  const bool linear = texture.linear_filter && !fetch.integer;
+  const Footing footing = Place(texture, fetch, layer, {x, y, z}, linear);
+  if (!linear) return Corner(texture, footing, 0);
+  std::array<float, 4> sum{};
+  for (uint32_t corner = 0; corner < uint32_t{1} << footing.dimensions; ++corner) {
+    float weight = 1;
+    for (uint32_t d = 0; d < footing.dimensions; ++d) {
+      const uint32_t second = footing.spans[d].second;
+      weight *= static_cast<float>((corner >> d & 1) != 0 ? second : 256 - second) / 256;
+    }
+    if (weight == 0) continue;  // not even an infinite texel counts
+    const Texel texel = Corner(texture, footing, corner);
+    for (size_t c = 0; c < sum.size(); ++c) sum[c] += weight * std::bit_cast<float>(texel[c]);
+  }
+  return {Bits(sum[0]), Bits(sum[1]), Bits(sum[2]), Bits(sum[3])};
+}
+
+Texel GatherTexels(const Image& texture, TextureFetch fetch, uint32_t layer, uint32_t x, uint32_t y, uint32_t z) {
+  fetch.integer = false;
+  const Footing footing = Place(texture, fetch, layer, {x, y, z}, /*linear=*/true);
+  // Left below, right below, right above, left above; rows grow downwards.
+  constexpr uint32_t kCorners[] = {2, 3, 1, 0};
+  Texel gathered{};
+  for (size_t i = 0; i < gathered.size(); ++i) {
+    gathered[i] = Corner(texture, footing, kCorners[i])[fetch.component & 3];
+  }
+  return gathered;
+}
+
+uint32_t QueryImage(const Image& image, ImageQuery query) {
+  const bool array = image.layered || image.cubemap;
+  switch (query) {
+    case ImageQuery::kWidth:
+      return image.width;
+    case ImageQuery::kHeight:
+      return image.height;
+    case ImageQuery::kDepth:
+      return array ? 0 : image.depth;
+    case ImageQuery::kArraySize:
+      return array ? image.depth : 0;
+    case ImageQuery::kNormalizedCoordinates:
+      return image.normalized_coordinates ? 1 : 0;
+    case ImageQuery::kLevels:
+    case ImageQuery::kSamples:
+      return 1;
+  }
+  return 0;
+}
+
+SurfacePlace FindInSurface(const Image& surface, SurfaceAccess access, uint32_t layer, uint32_t x, uint32_t y,
+                           uint32_t z) {
+  const auto row = static_cast<int64_t>(uint64_t{surface.width} * surface.format.TexelBytes());
+  const int64_t bytes = access.bytes;
+  const bool three = access.geometry == ImageGeometry::k3D;
+  // The last place for each, and where it is wanted.
+  const int64_t last[] = {row - bytes, access.geometry == ImageGeometry::k1D ? 0 : surface.rows - 1,
+                          surface.slices - 1};
+  int64_t at[] = {static_cast<int32_t>(x), access.geometry == ImageGeometry::k1D ? 0 : static_cast<int32_t>(y),
+                  static_cast<int32_t>(three ? z : layer)};
+  if (last[0] < 0) return {SurfacePlace::kOutside};  // what is accessed is larger than a row
+  for (size_t d = 0; d < 3; ++d) {
+    if (at[d] >= 0 && at[d] <= last[d]) continue;
+    if (access.bounds == SurfaceBounds::kTrap) return {SurfacePlace::kOutside};
+    if (access.bounds == SurfaceBounds::kZero) return {SurfacePlace::kLeftOut};
+    at[d] = std::clamp<int64_t>(at[d], 0, last[d]);
+    if (d == 0) at[d] -= at[d] % bytes;
+  }
+  if (at[0] % bytes != 0) return {SurfacePlace::kMisaligned};
+  const uint64_t offset = static_cast<uint64_t>(at[2]) * surface.slice_pitch +
+                          static_cast<uint64_t>(at[1]) * surface.row_pitch + static_cast<uint64_t>(at[0]);
+  return {SurfacePlace::kInside, surface.base + offset};
+}
+
+}  // namespace wharf::device::soft
