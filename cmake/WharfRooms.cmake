@@ -25,10 +25,7 @@ function(wharf_room name)
   add_library(wharf_${name} STATIC ${ARG_SOURCES})
   add_library(wharf::${name} ALIAS wharf_${name})
   set_target_properties(wharf_${name} PROPERTIES EXPORT_NAME ${name})
-  if(NOT name MATCHES "^cli_")  # what programs link, see WharfExport.cmake
-    set_property(GLOBAL APPEND PROPERTY WHARF_EXPORTED wharf_${name})
-  endif()
-  target_include_directories(wharf_${name} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_include_directories(wharf_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include>)
   target_compile_features(wharf_${name} PUBLIC cxx_std_20)  # for programs that link it
   target_link_libraries(wharf_${name} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
   # Several sources are compiled as one: what they include takes longer than they do. So names in a room differ, those in

@@ -25,7 +25,7 @@ file(MAKE_DIRECTORY ${headers})
 foreach(directory ATen c10 torch)
   file(CREATE_LINK ${WHARF_LIBTORCH}/include/${directory} ${headers}/${directory} SYMBOLIC)
 endforeach()
-target_include_directories(wharf_torch SYSTEM INTERFACE ${headers})
+target_include_directories(wharf_torch SYSTEM INTERFACE $<BUILD_INTERFACE:${headers}>)
 target_link_libraries(wharf_torch INTERFACE ${WHARF_LIBTORCH}/lib/libtorch_cpu.so ${WHARF_LIBTORCH}/lib/libc10.so)
 set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)  # an installed wharf-model finds them where they are
 # What the wheel's libraries need lies beside them and in the wheels nvidia-*, where only they themselves look.
@@ -36,7 +36,7 @@ if(EXISTS ${WHARF_LIBTORCH}/lib/libtorch_cuda.so)
   find_path(WHARF_TORCH_CUDA_INCLUDE cuda_runtime_api.h HINTS ${places} PATH_SUFFIXES include NO_DEFAULT_PATH REQUIRED)
   file(GLOB cudart ${WHARF_LIBTORCH}/../nvidia/cu*/lib/libcudart.so.*)
   set(WHARF_TORCH_CUDA ON)
-  target_include_directories(wharf_torch SYSTEM INTERFACE ${WHARF_TORCH_CUDA_INCLUDE})
+  target_include_directories(wharf_torch SYSTEM INTERFACE $<BUILD_INTERFACE:${WHARF_TORCH_CUDA_INCLUDE}>)
   # Nobody calls into libtorch_cuda: it is there to announce its operators when it is loaded.
   target_link_libraries(wharf_torch INTERFACE
     -Wl,--push-state,--no-as-needed ${WHARF_LIBTORCH}/lib/libtorch_cuda.so -Wl,--pop-state

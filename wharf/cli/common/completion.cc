@@ -49,7 +49,8 @@ void AddOptions(const CLI::App& app, std::vector<CompletedOption>& options) {
 
 void Collect(const CLI::App& app, const std::string& path, std::vector<CompletedCommand>& completions) {
   const size_t place = completions.size();
-  completions.push_back({path, {}, {}});
+  completions.push_back(
+      {path, {}, {}, app.get_formatter()->make_help(&app, "wharf" + path, CLI::AppFormatMode::Normal)});
   AddOptions(app, completions[place].options);
   for (const CLI::App* command : app.get_subcommands([](const CLI::App* each) { return !each->get_group().empty(); })) {
     completions[place].commands.emplace_back(command->get_name(), command->get_description());
@@ -106,6 +107,7 @@ void AddCompletions(std::vector<CompletedCommand>& completions, const std::vecto
       completions.push_back(command);
       continue;
     }
+    if (command.commands.empty()) known->help = command.help;
     for (const auto& each : command.commands) {
       if (std::ranges::find(known->commands, each.first, &std::pair<std::string, std::string>::first) ==
           known->commands.end()) {
@@ -130,7 +132,8 @@ std::string CompletionsAsJson(const std::vector<CompletedCommand>& completions) 
                          {"takes_value", option.takes_value},
                          {"values", option.values}});
     }
-    rows.push_back({{"path", command.path}, {"commands", command.commands}, {"options", options}});
+    rows.push_back(
+        {{"path", command.path}, {"commands", command.commands}, {"options", options}, {"help", command.help}});
   }
   return rows.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -139,7 +142,7 @@ absl::StatusOr<std::vector<CompletedCommand>> ParseCompletions(std::string_view 
   try {
     std::vector<CompletedCommand> completions;
     for (const auto& row : nlohmann::json::parse(json)) {
-      CompletedCommand command{row.at("path"), row.at("commands"), {}};
+      CompletedCommand command{row.at("path"), row.at("commands"), {}, row.at("help")};
       for (const auto& option : row.at("options")) {
         command.options.push_back(
             {option.at("name"), option.at("help"), option.at("takes_value"), option.at("values")});

@@ -26,11 +26,17 @@ absl::Status AddModelCompletions(std::vector<CompletedCommand>& completions) {
   return child->Wait();
 }
 
-absl::Status RunCompletion(const CLI::App& app, const std::string& shell) {
+using Format = std::string (*)(const std::vector<CompletedCommand>& completions);
+
+absl::Status Print(const CLI::App& app, Format format) {
   std::vector<CompletedCommand> completions = CompletionsOf(app);
   WHARF_RETURN_IF_ERROR(AddModelCompletions(completions));
-  std::fputs((shell == "bash" ? BashCompletion(completions) : ZshCompletion(completions)).c_str(), stdout);
+  std::fputs(format(completions).c_str(), stdout);
   return absl::OkStatus();
+}
+
+void PrintOrFail(const CLI::App& app, Format format) {
+  if (const absl::Status done = Print(app, format); !done.ok()) Fail(done);
 }
 
 }  // namespace
@@ -40,9 +46,11 @@ void AddCompletionCommand(CLI::App& app) {
   command->footer(kCompletionFooter);
   auto shell = std::make_shared<std::string>();
   command->add_option("shell", *shell, "Which shell")->check(CLI::IsMember({"bash", "zsh"}))->required();
-  command->callback([&app, shell] {
-    if (const absl::Status done = RunCompletion(app, *shell); !done.ok()) Fail(done);
-  });
+  command->callback([&app, shell] { PrintOrFail(app, *shell == "bash" ? BashCompletion : ZshCompletion); });
+
+  CLI::App* describe = app.add_subcommand("describe", "Every command with its options and help, as JSON.");
+  describe->group("");  // for packaging/man_pages.py
+  describe->callback([&app] { PrintOrFail(app, CompletionsAsJson); });
 }
 
 }  // namespace wharf::cli
