@@ -26,6 +26,13 @@ HandshakeKind KindOf(int socket) {
   return resumes ? HandshakeKind::kResume : HandshakeKind::kNew;
 }
 
+std::string MachineAtTheOtherEndOf(int socket) {
+  sockaddr_storage peer{};
+  socklen_t length = sizeof(peer);
+  if (getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &length) != 0) return "";  // it is gone already
+  return MachineOf(peer);
+}
+
 }  // namespace
 
 Acceptor::Acceptor(std::unique_ptr<link::Listener> listener, OnConnection on_connection, const AcceptorLimits& limits)
@@ -59,7 +66,7 @@ void Acceptor::Run() {
       continue;
     }
     failing = false;
-    room_.Enter(*socket, MachineOf(*socket));
+    room_.Enter(*socket, MachineAtTheOtherEndOf(*socket));
   }
 }
 

@@ -1,5 +1,4 @@
-// Acceptors whose listener fails, and real ones; nobody on this machine has another address than loopback, so limits of
-// addresses are tested with Handshakes and WaitingList alone.
+// Acceptors whose listener fails, and real ones on loopback, which has no limits of addresses (address_limits_test.cc).
 #include "wharf/server/front/acceptor.h"
 
 #include <fcntl.h>
@@ -15,9 +14,13 @@
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
+#include "wharf/server/front/acceptor_testing.h"
 #include "wharf/server/front/stream_server.h"
 
 namespace wharf::server {
@@ -47,37 +50,6 @@ class FakeListener final : public link::Listener {
   bool shut_down_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-// Keeps what is accepted. Thread-safe.
-class Accepted {
- public:
-  ~Accepted() {
-    for (const int socket : sockets_) close(socket);
-  }
-  Acceptor::OnConnection Keep() {
-    return [this](int socket, Handshake handshake) {
-      absl::MutexLock lock(&mutex_);
-      sockets_.push_back(socket);
-      handshakes_.push_back(std::move(handshake));
-    };
-  }
-  std::vector<int> Await(size_t count) {
-    const auto enough = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return sockets_.size() >= count; };
-    absl::MutexLock lock(&mutex_, absl::Condition(&enough));
-    return sockets_;
-  }
-  std::vector<bool> WhichAreEvicted() {
-    absl::MutexLock lock(&mutex_);
-    std::vector<bool> evicted;
-    for (const Handshake& one : handshakes_) evicted.push_back(one.Evicted());
-    return evicted;
-  }
-
- private:
-  absl::Mutex mutex_;
-  std::vector<int> sockets_ ABSL_GUARDED_BY(mutex_);
-  std::vector<Handshake> handshakes_ ABSL_GUARDED_BY(mutex_);
-};
-
 int ASocket() { return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); }
 // Connected, and its peer has said something and is gone.
 int ASpokenSocket() {
@@ -88,14 +60,31 @@ int ASpokenSocket() {
   return ends[0];
 }
 
-TEST(AcceptorTest, ErrorsOfTheSystemDoNotEndIt) {
+// The lines of the log that say that something could not be accepted, while `work` is done: errors are always logged.
+std::vector<std::string> SaidNotToAccept(const std::function<void()>& work) {
+  testing::internal::CaptureStderr();
+  work();
+  const std::string said = testing::internal::GetCapturedStderr();
+  std::vector<std::string> lines;
+  for (const auto line : absl::StrSplit(said, '\n')) {
+    if (absl::StrContains(line, " error cannot accept why=")) lines.emplace_back(line);
+  }
+  return lines;
+}
+
+TEST(AcceptorTest, ErrorsOfTheSystemDoNotEndItAndAreSaidOnceInARow) {
   const int first = ASpokenSocket(), second = ASpokenSocket();
-  Accepted accepted;
-  Acceptor acceptor(std::make_unique<FakeListener>(std::deque<absl::StatusOr<int>>{
-                        ErrnoStatus(EMFILE, "accepting"), ErrnoStatus(ENFILE, "accepting"), first,
-                        ErrnoStatus(ENOMEM, "accepting"), Internal("anything"), second}),
-                    accepted.Keep());
-  EXPECT_THAT(accepted.Await(2), testing::UnorderedElementsAre(first, second));
+  const auto lines = SaidNotToAccept([&] {
+    Accepted accepted;
+    Acceptor acceptor(std::make_unique<FakeListener>(std::deque<absl::StatusOr<int>>{
+                          ErrnoStatus(EMFILE, "accepting"), ErrnoStatus(ENFILE, "accepting"), first,
+                          ErrnoStatus(ENOMEM, "accepting"), Internal("anything"), second}),
+                      accepted.Keep());
+    EXPECT_THAT(accepted.Await(2), testing::UnorderedElementsAre(first, second));
+  });
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_THAT(lines[0], testing::HasSubstr("Too many open files"));
+  EXPECT_THAT(lines[1], testing::HasSubstr("Cannot allocate memory"));
 }
 
 TEST(AcceptorTest, StopEndsAPause) {
@@ -140,9 +129,9 @@ TEST(AcceptorTest, WithoutDescriptorsConnectionsWait) {
   path.copy(address.sun_path, sizeof(address.sun_path) - 1);
   auto listener = link::Listener::Create("unix:" + path);
   ASSERT_TRUE(listener.ok()) << listener.status();
-  auto watched = std::make_unique<WatchedListener>(*std::move(listener));
-  WatchedListener& watch = *watched;
-  {
+  const auto lines = SaidNotToAccept([&] {
+    auto watched = std::make_unique<WatchedListener>(*std::move(listener));
+    WatchedListener& watch = *watched;
     Accepted accepted;
     Acceptor acceptor(std::move(watched), accepted.Keep());
     const int client = ASocket();
@@ -161,7 +150,9 @@ TEST(AcceptorTest, WithoutDescriptorsConnectionsWait) {
     EXPECT_EQ(failure.code(), absl::StatusCode::kResourceExhausted);
     EXPECT_EQ(accepted.Await(1).size(), 1u);
     close(client);
-  }
+  });
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_THAT(lines[0], testing::HasSubstr("Too many open files"));
   std::filesystem::remove_all(folder);
 }
 

@@ -128,12 +128,9 @@ size_t Handshakes::UnderWay() const {
   return table_->under_way.size();
 }
 
-std::string MachineOf(int socket) {
-  sockaddr_storage peer{};
-  socklen_t length = sizeof(peer);
-  if (getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &length) != 0) return "";
-  if (peer.ss_family == AF_INET) return V4Text(reinterpret_cast<const sockaddr_in&>(peer).sin_addr);
-  if (peer.ss_family == AF_INET6) return V6Text(reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr);
+std::string MachineOf(const sockaddr_storage& address) {
+  if (address.ss_family == AF_INET) return V4Text(reinterpret_cast<const sockaddr_in&>(address).sin_addr);
+  if (address.ss_family == AF_INET6) return V6Text(reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
   return "";
 }
 

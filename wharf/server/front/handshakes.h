@@ -3,6 +3,8 @@
 // comes takes the place of the one that has been at it for longest, of the machine that has most of them.
 #pragma once
 
+#include <sys/socket.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -63,8 +65,8 @@ class Handshakes {
   const std::shared_ptr<Handshake::Table> table_;  // shared with the handshakes
 };
 
-// The machine at the other end of a connected socket: an IPv4 address, an IPv6 network (a /64 is one customer's), or ""
-// for this machine.
-std::string MachineOf(int socket);
+// The machine that has an address: an IPv4 address, an IPv6 network (a /64 is one customer's), or "" for this machine:
+// loopback, a Unix socket.
+std::string MachineOf(const sockaddr_storage& address);
 
 }  // namespace wharf::server
