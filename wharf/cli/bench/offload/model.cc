@@ -164,6 +164,7 @@ absl::StatusOr<BenchRow> MakeRow(const std::vector<MeasuredRound>& rounds, int w
   const double mean_ms = report::Mean(latencies), bytes = row.bytes_up + row.bytes_down;
   if (mean_ms > 0) row.device_busy_fraction = each(&ProgramRun::device_busy_ns) / 1e6 / mean_ms;
   row.energy_j_modelled = ModelEnergy(mean_ms, row.blocking_round_trips, bytes, scenario);
+  row.power_w_modelled = mean_ms > 0 ? row.energy_j_modelled / (mean_ms / 1e3) : 0;
   row.link_limit_ms = LinkMs(1, bytes, scenario);
   row.latencies_ms = rounds.front().all.latencies_ms;
   return row;

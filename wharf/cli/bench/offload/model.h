@@ -65,7 +65,7 @@ struct BenchRow {
   double latency_ms_median = 0, latency_ms_p95 = 0;
   double calls = 0, blocking_round_trips = 0, bytes_up = 0, bytes_down = 0;  // per inference
   double device_busy_fraction = 0;
-  double energy_j_modelled = 0;
+  double energy_j_modelled = 0, power_w_modelled = 0;  // of the device: of an inference; over all the time
   // Not in the JSON, from here on. What the link alone takes for these bytes and one round trip; 0 without a link.
   double link_limit_ms = 0;
   // The median beside the same scenario's when offloaded by hand; 0 if that was not measured.

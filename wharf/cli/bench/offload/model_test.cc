@@ -61,6 +61,7 @@ TEST(MakeRow, TheDifferenceOfTwoRunsIsWhatTheInferencesCost) {
   EXPECT_THAT(row->device_busy_fraction, DoubleNear(10.0 / 25.0, 1e-9));
   EXPECT_THAT(row->link_limit_ms, DoubleNear(2 + 1.1, 1e-9));
   EXPECT_THAT(row->energy_j_modelled, DoubleNear((4.25 * 7.1 + 4.04 * 17.9) / 1e3, 1e-9));
+  EXPECT_THAT(row->power_w_modelled, DoubleNear(row->energy_j_modelled / 0.025, 1e-9));
 }
 
 TEST(MakeRow, TellsTheShareThatWasPredictedInTheMeasuredInferences) {

@@ -35,6 +35,7 @@ report::Table RowTable(const std::vector<BenchRow>& rows) {
                        {"up kB", Align::kRight},
                        {"down kB", Align::kRight},
                        {"device busy", Align::kRight},
+                       {"power W (modelled)", Align::kRight},
                        {"energy J (modelled)", Align::kRight},
                        {"phase"}});
   std::string last;
@@ -48,7 +49,8 @@ report::Table RowTable(const std::vector<BenchRow>& rows) {
          row.calls > 0 ? fmt::format("{:.0f}", row.calls) : "", fmt::format("{:.1f}", row.blocking_round_trips),
          row.predicted_fraction > 0 ? fmt::format("{:.1f} %", 100 * row.predicted_fraction) : "",
          Kilobytes(row.bytes_up), Kilobytes(row.bytes_down), fmt::format("{:.1f} %", 100 * row.device_busy_fraction),
-         fmt::format("{:.2f}", row.energy_j_modelled), row.phase == "none" ? "" : row.phase});
+         fmt::format("{:.2f}", row.power_w_modelled), fmt::format("{:.2f}", row.energy_j_modelled),
+         row.phase == "none" ? "" : row.phase});
   }
   return table;
 }
@@ -135,6 +137,7 @@ std::string RowsAsJson(const std::vector<BenchRow>& rows) {
                      {"bytes_up", row.bytes_up},
                      {"bytes_down", row.bytes_down},
                      {"device_busy_fraction", row.device_busy_fraction},
+                     {"power_w_modelled", row.power_w_modelled},
                      {"energy_j_modelled", row.energy_j_modelled}});
   }
   return array.dump(2) + "\n";

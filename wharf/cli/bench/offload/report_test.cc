@@ -25,6 +25,7 @@ BenchRow Row() {
   row.times_native = 1.021;
   row.predicted_fraction = 0.995;
   row.latencies_ms = {90, 20, 12.34};
+  row.energy_j_modelled = 0.05, row.power_w_modelled = 4.11;
   return row;
 }
 
@@ -39,7 +40,7 @@ TEST(RowsAsJson, IsAFlatArrayWithTheAgreedFields) {
   }
   EXPECT_THAT(keys, UnorderedElementsAre("program", "mode", "scenario", "phase", "inferences", "latency_ms_median",
                                          "latency_ms_p95", "calls", "blocking_round_trips", "bytes_up", "bytes_down",
-                                         "device_busy_fraction", "energy_j_modelled"));
+                                         "device_busy_fraction", "power_w_modelled", "energy_j_modelled"));
   EXPECT_EQ(json[0]["inferences"], 3);
   EXPECT_EQ(json[0]["phase"], "replaying");
   EXPECT_EQ(RowsAsJson({}), "[]\n");
@@ -47,7 +48,8 @@ TEST(RowsAsJson, IsAFlatArrayWithTheAgreedFields) {
 
 TEST(RowsAsTable, NamesWhatIsModelledAndComparesWithNative) {
   EXPECT_THAT(RowsAsTable({Row()}, TableStyle::kText),
-              AllOf(HasSubstr("energy J (modelled)"), HasSubstr("× native"), HasSubstr("1.021"), HasSubstr("99.5 %")));
+              AllOf(HasSubstr("power W (modelled)"), HasSubstr("4.11"), HasSubstr("energy J (modelled)"),
+                    HasSubstr("× native"), HasSubstr("1.021"), HasSubstr("99.5 %")));
   EXPECT_THAT(RowsAsTable({Row()}, TableStyle::kMarkdown), HasSubstr("| indoors | replay |"));
 }
 
