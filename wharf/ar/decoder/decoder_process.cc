@@ -1,7 +1,6 @@
 // The server's side of a decoder process.
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -37,7 +36,8 @@ absl::StatusOr<Subprocess> StartProgram(const std::string& program, std::vector<
 class DecoderProcess final : public PictureDecoder {
  public:
   // `end` ends the process. Owns `socket`.
-  DecoderProcess(int socket, std::function<void()> end) : socket_(socket), end_(std::move(end)) {}
+  DecoderProcess(int socket, Nanoseconds patience, std::function<void()> end)
+      : socket_(socket), patience_(patience), end_(std::move(end)) {}
   ~DecoderProcess() override { End(); }
 
   absl::StatusOr<scene::Image> Decode(std::span<const std::byte> jpeg, int width, int height) override {
@@ -52,21 +52,22 @@ class DecoderProcess final : public PictureDecoder {
  private:
   // The outer status: the process cannot go on.
   absl::StatusOr<absl::StatusOr<scene::Image>> Ask(std::span<const std::byte> jpeg, int width, int height) {
+    const TimePoint deadline = Clock::Real().Now() + patience_;
     DecodeRequest request{static_cast<uint32_t>(jpeg.size()), width, height};
-    WHARF_RETURN_IF_ERROR(WriteAll(socket_, BytesOf(request)));
-    WHARF_RETURN_IF_ERROR(WriteAll(socket_, jpeg));
+    WHARF_RETURN_IF_ERROR(WriteAll(socket_, BytesOf(request), deadline));
+    WHARF_RETURN_IF_ERROR(WriteAll(socket_, jpeg, deadline));
     DecodeReply reply;
-    WHARF_RETURN_IF_ERROR(ReadAll(socket_, BytesOf(reply)));
-    if (reply.code != 0) return ReadReason(reply);
+    WHARF_RETURN_IF_ERROR(ReadAll(socket_, BytesOf(reply), deadline));
+    if (reply.code != 0) return ReadReason(reply, deadline);
     scene::Image picture{width, height, std::vector<uint8_t>(size_t{3} * width * height)};
     if (reply.bytes != picture.rgb.size()) return Internal("it says nonsense");
-    WHARF_RETURN_IF_ERROR(ReadAll(socket_, std::as_writable_bytes(std::span(picture.rgb))));
+    WHARF_RETURN_IF_ERROR(ReadAll(socket_, std::as_writable_bytes(std::span(picture.rgb)), deadline));
     return picture;
   }
-  absl::StatusOr<absl::StatusOr<scene::Image>> ReadReason(const DecodeReply& reply) {
+  absl::StatusOr<absl::StatusOr<scene::Image>> ReadReason(const DecodeReply& reply, TimePoint deadline) {
     if (reply.bytes > kMaxReasonBytes) return Internal("it says nonsense");
     std::string reason(reply.bytes, ' ');
-    WHARF_RETURN_IF_ERROR(ReadAll(socket_, std::as_writable_bytes(std::span(reason))));
+    WHARF_RETURN_IF_ERROR(ReadAll(socket_, std::as_writable_bytes(std::span(reason)), deadline));
     return absl::StatusOr<scene::Image>(InvalidArgument("{}", reason));
   }
   void End() {
@@ -76,14 +77,9 @@ class DecoderProcess final : public PictureDecoder {
   }
 
   int socket_;  // -1: it has ended
+  const Nanoseconds patience_;
   const std::function<void()> end_;
 };
-
-void SetPatience(int socket, Nanoseconds patience) {
-  const timeval timeout{patience.count() / 1'000'000'000, patience.count() % 1'000'000'000 / 1000};
-  setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-  setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-}
 
 static_assert(kDecoderDescriptor == STDERR_FILENO + 1);
 
@@ -97,8 +93,7 @@ class StarterProcess final : public DecoderStarter {
     const std::lock_guard lock(mutex_);
     WHARF_RETURN_IF_ERROR(AskForDecoder(socket_));
     WHARF_ASSIGN_OR_RETURN(const StartedDecoder started, ReceiveDecoder(socket_));
-    SetPatience(started.socket, patience);
-    return std::make_unique<DecoderProcess>(started.socket, [line = started.line] { close(line); });
+    return std::make_unique<DecoderProcess>(started.socket, patience, [line = started.line] { close(line); });
   }
 
  private:
@@ -118,7 +113,6 @@ absl::StatusOr<std::unique_ptr<PictureDecoder>> StartDecoderProcess(const std::s
                                                                     Nanoseconds patience) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return ErrnoStatus(errno, "socketpair");
-  SetPatience(ends[0], patience);
   auto process = StartDecoderProgram(program, isolation, ends[1]);
   close(ends[1]);
   if (!process.ok()) {
@@ -126,7 +120,7 @@ absl::StatusOr<std::unique_ptr<PictureDecoder>> StartDecoderProcess(const std::s
     return process.status();
   }
   const auto shared = std::make_shared<Subprocess>(*std::move(process));
-  return std::make_unique<DecoderProcess>(ends[0], [shared] {
+  return std::make_unique<DecoderProcess>(ends[0], patience, [shared] {
     shared->Signal(SIGKILL);
     shared->Wait();
   });

@@ -1,37 +1,66 @@
 #include "wharf/ar/decoder/decoder_wire.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 namespace wharf::ar {
 namespace {
 
-absl::Status WhyCutShort(ssize_t done) {
-  if (done < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return absl::DeadlineExceededError("it takes too long");
-  return Unavailable("the other end is gone");
+absl::Status Gone() { return Unavailable("the other end is gone"); }
+
+// Waits until something can be done with the socket.
+absl::Status AwaitReady(int socket, short event, TimePoint deadline) {
+  for (;;) {
+    const Nanoseconds left = deadline - Clock::Real().Now();
+    if (left <= Nanoseconds(0)) return absl::DeadlineExceededError("it takes too long");
+    pollfd one{socket, event, 0};
+    const timespec timeout{left.count() / 1'000'000'000, left.count() % 1'000'000'000};
+    const int ready = ppoll(&one, 1, &timeout, nullptr);
+    if (ready > 0) return absl::OkStatus();
+    if (ready < 0 && errno != EINTR) return ErrnoStatus(errno, "waiting for a decoder");
+  }
 }
+
+// After a read or write that did nothing: OK if it is to be tried again.
+absl::Status AfterNothing(int socket, ssize_t done, short event, std::optional<TimePoint> deadline) {
+  if (done < 0 && errno == EINTR) return absl::OkStatus();
+  if (done < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) && deadline) return AwaitReady(socket, event, *deadline);
+  return Gone();
+}
+
+// So that somebody who gives a byte at a time does not get time with each.
+bool Late(std::optional<TimePoint> deadline) { return deadline && Clock::Real().Now() >= *deadline; }
 
 }  // namespace
 
-absl::Status ReadAll(int socket, std::span<std::byte> into) {
+absl::Status ReadAll(int socket, std::span<std::byte> into, std::optional<TimePoint> deadline) {
   while (!into.empty()) {
-    const ssize_t done = read(socket, into.data(), into.size());
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return WhyCutShort(done);
-    into = into.subspan(static_cast<size_t>(done));
+    if (Late(deadline)) return absl::DeadlineExceededError("it takes too long");
+    const ssize_t done =
+        deadline ? recv(socket, into.data(), into.size(), MSG_DONTWAIT) : read(socket, into.data(), into.size());
+    if (done <= 0) {
+      WHARF_RETURN_IF_ERROR(AfterNothing(socket, done, POLLIN, deadline));
+    } else {
+      into = into.subspan(static_cast<size_t>(done));
+    }
   }
   return absl::OkStatus();
 }
 
-absl::Status WriteAll(int socket, std::span<const std::byte> bytes) {
+absl::Status WriteAll(int socket, std::span<const std::byte> bytes, std::optional<TimePoint> deadline) {
   while (!bytes.empty()) {
-    const ssize_t done = send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return WhyCutShort(done);
-    bytes = bytes.subspan(static_cast<size_t>(done));
+    if (Late(deadline)) return absl::DeadlineExceededError("it takes too long");
+    const ssize_t done = send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | (deadline ? MSG_DONTWAIT : 0));
+    if (done <= 0) {
+      WHARF_RETURN_IF_ERROR(AfterNothing(socket, done, POLLOUT, deadline));
+    } else {
+      bytes = bytes.subspan(static_cast<size_t>(done));
+    }
   }
   return absl::OkStatus();
 }
@@ -54,13 +83,19 @@ absl::StatusOr<StartedDecoder> ReceiveDecoder(int starter) {
   ssize_t got = 0;
   while ((got = recvmsg(starter, &header, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
   }
+  std::vector<int> descriptors;
+  if (const cmsghdr* const part = CMSG_FIRSTHDR(&header); part != nullptr && part->cmsg_type == SCM_RIGHTS) {
+    descriptors.resize((part->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+    std::memcpy(descriptors.data(), CMSG_DATA(part), descriptors.size() * sizeof(int));
+  }
+  const bool cut = (header.msg_flags & MSG_CTRUNC) != 0;  // there were more, which the kernel has closed
+  if (got == sizeof(error) && error == 0 && !cut && descriptors.size() == 2) {
+    return StartedDecoder{descriptors[0], descriptors[1]};
+  }
+  for (const int one : descriptors) close(one);
   if (got != sizeof(error)) return Unavailable("the process that starts decoders is gone");
   if (error != 0) return ErrnoStatus(error, "starting a decoder");
-  const cmsghdr* const part = CMSG_FIRSTHDR(&header);
-  if (part == nullptr || part->cmsg_len != CMSG_LEN(2 * sizeof(int))) return Internal("a decoder without descriptors");
-  int descriptors[2];
-  std::memcpy(descriptors, CMSG_DATA(part), sizeof(descriptors));
-  return StartedDecoder{descriptors[0], descriptors[1]};
+  return Internal("a decoder with other descriptors than its own");
 }
 
 absl::Status SendDecoder(int server, int error, const StartedDecoder& started) {

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
+#include "wharf/base/clock.h"
 #include "wharf/base/status.h"
 #include "wharf/base/subprocess/subprocess.h"
 
@@ -25,9 +27,10 @@ inline constexpr uint32_t kMaxReasonBytes = 1024;
 // The process that decodes, with `socket` as its end.
 absl::StatusOr<Subprocess> StartDecoderProgram(const std::string& program, Isolation isolation, int socket);
 
-// All of it. kUnavailable: the other end is gone; kDeadlineExceeded: the socket's timeout.
-absl::Status ReadAll(int socket, std::span<std::byte> into);
-absl::Status WriteAll(int socket, std::span<const std::byte> bytes);
+// All of it. kUnavailable: the other end is gone; kDeadlineExceeded: not all of it in time. Without a deadline they
+// only read and write, as a decoder must.
+absl::Status ReadAll(int socket, std::span<std::byte> into, std::optional<TimePoint> deadline = std::nullopt);
+absl::Status WriteAll(int socket, std::span<const std::byte> bytes, std::optional<TimePoint> deadline = std::nullopt);
 
 // --- With the process that starts decoders: its arguments are kDecoderStarter and the number of an Isolation.
 inline constexpr const char* kDecoderStarter = "starter";
@@ -37,7 +40,8 @@ struct StartedDecoder {
   int line = -1;    // the decoder is ended when this is closed
 };
 absl::Status AskForDecoder(int starter);
-// The caller's to close. What the starter failed with, or kUnavailable: it is gone.
+// The caller's to close. What the starter failed with; kUnavailable: it is gone; kInternal: it gives other descriptors
+// than these two, of which none stays.
 absl::StatusOr<StartedDecoder> ReceiveDecoder(int starter);
 // On the starter's side: `error`, an errno, if it is not 0, or the two.
 absl::Status SendDecoder(int server, int error, const StartedDecoder& started);

@@ -33,7 +33,7 @@ std::unique_ptr<PictureDecoder> MakeLocalDecoder();
 // Starts `program`, wharf-decode (decoder_main.cc), with its end of a socket as kDecoderDescriptor and nothing else of
 // this process's, in name spaces of its own if `isolation` says so. It forbids itself all but computing, reading and
 // writing (on x86-64 and ARM; where a sanitizer watches it, less), and memory beyond 512 MiB. A picture that takes
-// longer than `patience` is its death.
+// longer than `patience` in all, or an answer that is none, is its death.
 absl::StatusOr<std::unique_ptr<PictureDecoder>> StartDecoderProcess(const std::string& program,
                                                                     Isolation isolation = Isolation::kNone,
                                                                     Nanoseconds patience = std::chrono::seconds(10));
