@@ -7,6 +7,7 @@
 #include "wharf/cli/bench/common/progress.h"
 #include "wharf/cli/bench/pipeline/real.h"
 #include "wharf/cli/bench/pipeline/report.h"
+#include "wharf/cli/bench/pipeline/times.h"
 #include "wharf/cli/common/commands.h"
 #include "wharf/cli/common/files.h"
 #include "wharf/cli/common/pipeline_command.h"
@@ -23,14 +24,16 @@ scheduler serves its plans in virtual time. Throughputs and utilisation are mode
 Algorithms  np (whole models, no partitioning), dart-r (pairs of GPUs, replicated), reactive (our plan, a queue before
             each pool), ours (our plan, reservations). Load 1 is what our plan of the same case serves; a load factor is
             the largest at which 99 % of a model's requests are answered on time, the mean over the models of a group.
-Groups      Three are the published ones whose plans are in data/pipeline/reference_plans.csv; of the others only
-            EfficientNet, EncNet and RTMDet are named in the thesis, the last two are ours.
+Groups      1 to 3 are the published ones whose plans are in data/pipeline/reference_plans.csv; of the others only 4,
+            EfficientNet, EncNet and RTMDet, is named in the thesis (as G1), the last two are ours.
 Variants    What the thesis leaves open, by +VARIANT. dart-r+uncut-sharing: each model keeps the fast GPUs that np gives it, as
             in the published plans. Any +packed: a plan's GPUs on hosts in order, not so that traffic is spread. reactive:
             +in-order, +round-robin: which GPU of a pool has the next batch, not the one free first; +idle-only: GPUs have
             one batch at a time, moving and computing do not overlap; +at-once: batches go off to GPUs however many wait
             there; +eager: no waiting for full batches. For example --algorithms reactive+in-order+packed,ours+packed
+--alone: instead of groups, each of the 18 models alone on each cluster, as the thesis's real clusters served them.
 --sensitivity: instead, each of the 18 models alone on variants of HC1-small: SLO scales, GPU ratios, margins.
+--times: instead, what the data says of whole models and their blocks by class of GPU, at batches of 4.
 --real MODEL.onnx: instead, measures the model, plans it for a host of a fast GPU and two of two slow ones, starts workers
             that play them on this machine, etcd and the scheduler, and sends the same requests to them and to the
             simulator. Workers take the plan's times, of which little is computing: they do not compete for cores.
@@ -43,14 +46,16 @@ const std::vector<std::vector<std::string>> kGroups = {
     {"centernet", "convnext", "dnl"}, {"fsaf", "nonlocal", "efficientdet"}};
 const std::vector<double> kWeights = {0.3, 0.33, 0.37};  // the published plans'
 constexpr double kSloScale = 5, kMargin = 0.4;           // of one request on an L4, and of the SLO (thesis 4.7.1)
+constexpr int kTimesBatch = 4;                           // thesis, Figure 4.2
 constexpr int kCurveSteps = 5;                           // of 0.01, from one load of a curve to the next
 
 struct BenchPipelineOptions {
-  bool quick = false, sensitivity = false, curves = false, markdown = false;
+  bool quick = false, sensitivity = false, alone = false, times = false, curves = false, markdown = false;
   int seeds = 2, max_partitions = 2;
   double seconds = 30, compute_cv = 0;
   std::string data, json, html;
   RealPipelineOptions real;
+  std::vector<size_t> groups;  // numbers from 1; none: all
   std::vector<std::string> clusters = {"hc1-large", "hc2-large", "hc3-large", "hc4-large"};
   std::vector<std::string> algorithms = {"np", "dart-r", "reactive", "ours"};
 };
@@ -74,14 +79,30 @@ class CaseMaker {
     std::vector<PipelineCase> cases;
     for (const std::string& name : options_.clusters) {
       WHARF_ASSIGN_OR_RETURN(const pipeline::Cluster cluster, pipeline::BuiltInCluster(name));
-      for (const std::vector<std::string>& group : kGroups) {
-        WHARF_ASSIGN_OR_RETURN(std::vector<pipeline::Demand> demands, Group(cluster, group));
+      for (size_t i = 0; i < kGroups.size(); ++i) {
+        if (!options_.groups.empty() && std::ranges::find(options_.groups, i + 1) == options_.groups.end()) continue;
+        WHARF_ASSIGN_OR_RETURN(std::vector<pipeline::Demand> demands, Group(cluster, kGroups[i]));
         cases.push_back({"", cluster, std::move(demands), options_.max_partitions});
         if (options_.quick) break;
       }
     }
     return cases;
   }
+
+  // Figure 4.8.
+  absl::StatusOr<std::vector<PipelineCase>> Alone() const {
+    std::vector<PipelineCase> cases;
+    for (const std::string& name : options_.clusters) {
+      WHARF_ASSIGN_OR_RETURN(const pipeline::Cluster cluster, pipeline::BuiltInCluster(name));
+      for (const pipeline::ModelProfile& profile : profiles_) {
+        cases.push_back({"", cluster, {DemandOf(profile, 1, kSloScale, kMargin)}, options_.max_partitions});
+        if (options_.quick) break;
+      }
+    }
+    return cases;
+  }
+
+  const std::vector<pipeline::ModelProfile>& Profiles() const { return profiles_; }
 
   // Figure 4.12, a to c: each model alone.
   absl::StatusOr<std::vector<PipelineCase>> Sensitivity() const {
@@ -195,6 +216,11 @@ absl::Status BenchReal(const BenchPipelineOptions& options) {
   return options.json.empty() ? absl::OkStatus() : WriteFile(options.json, RealPipelineAsJson(result));
 }
 
+absl::StatusOr<std::vector<PipelineCase>> CasesOf(const BenchPipelineOptions& options, const CaseMaker& maker) {
+  if (options.sensitivity) return maker.Sensitivity();
+  return options.alone ? maker.Alone() : maker.Groups();
+}
+
 absl::Status BenchPipeline(const BenchPipelineOptions& options) {
   for (const std::string& path : {options.json, options.html}) {
     if (!path.empty()) WHARF_RETURN_IF_ERROR(CheckWritable(path));
@@ -205,8 +231,14 @@ absl::Status BenchPipeline(const BenchPipelineOptions& options) {
     WHARF_ASSIGN_OR_RETURN(algorithms.emplace_back(), ParsePipelineAlgorithm(name));
   }
   WHARF_ASSIGN_OR_RETURN(const CaseMaker maker, CaseMaker::Load(options));
-  WHARF_ASSIGN_OR_RETURN(const std::vector<PipelineCase> cases,
-                         options.sensitivity ? maker.Sensitivity() : maker.Groups());
+  if (options.times) {
+    for (const report::Table& table :
+         {ModelTimesAsTable(maker.Profiles(), kTimesBatch), BlockRatiosAsTable(maker.Profiles(), kTimesBatch)}) {
+      std::printf("%s\n", (options.markdown ? table.Markdown() : table.Text()).c_str());
+    }
+    return absl::OkStatus();
+  }
+  WHARF_ASSIGN_OR_RETURN(const std::vector<PipelineCase> cases, CasesOf(options, maker));
   pipeline::LoadSearch search;
   search.seconds = options.quick ? 10 : options.seconds;
   search.seeds = options.quick ? 1 : options.seeds;
@@ -238,7 +270,14 @@ void AddBenchPipelineCommand(CLI::App& app) {
       ->delimiter(',')
       ->capture_default_str();
   command->add_flag("--quick", options->quick, "One group of models, 10 s, one seed");
-  command->add_flag("--sensitivity", options->sensitivity, "Vary SLOs, GPU ratios and margins instead");
+  CLI::Option* groups = command->add_option("--groups", options->groups, "Which, by number, separated by commas");
+  groups->delimiter(',')->check(CLI::Range(size_t{1}, kGroups.size()))->default_str("all");
+  CLI::Option* sensitivity =
+      command->add_flag("--sensitivity", options->sensitivity, "Vary SLOs, GPU ratios and margins instead");
+  command->add_flag("--alone", options->alone, "Each model alone instead of in groups")
+      ->excludes(sensitivity)
+      ->excludes(groups);
+  command->add_flag("--times", options->times, "Serve nothing: print times by class of GPU");
   CLI::Option* real =
       command->add_option("--real", options->real.model, "Serve this model for real, beside its simulation")
           ->type_name("MODEL.onnx")

@@ -5,6 +5,7 @@
 
 #include "wharf/cli/bench/pipeline/real.h"
 #include "wharf/cli/bench/pipeline/report.h"
+#include "wharf/cli/bench/pipeline/times.h"
 
 namespace wharf::cli {
 namespace {
@@ -142,6 +143,27 @@ TEST(RealPipeline, TheDifferenceIsTheLargerOfTheTwo) {
   ASSERT_EQ(json.size(), 2u);
   EXPECT_EQ(json[0]["simulated"], false);
   EXPECT_EQ(json[1]["on_time_per_s"], 60);
+}
+
+TEST(PipelineTimes, AreOfWholeModelsAndOfTheirBlocks) {
+  // Another that was measured on one class only.
+  pipeline::ModelProfile half{"half", {0}, {}};
+  half.vgpus.push_back({"L4", 1, {{1000}, {1500}}});
+  half.vgpus.push_back({"L4", 2, {{3000}, {4500}}});
+  const std::vector<pipeline::ModelProfile> profiles = {TwoBlocks(), half};
+  const std::string times = ModelTimesAsTable(profiles, 2).Markdown();
+  EXPECT_THAT(times, HasSubstr("| model | L4 ms | P4 ms | P4 / L4 |"));
+  EXPECT_THAT(times, HasSubstr("| tiny | 12.0 | 88.0 | 7.3 |"));
+  EXPECT_THAT(times, HasSubstr("| half | 1.5 |  |  |"));
+  const std::string ratios = BlockRatiosAsTable(profiles, 2).Markdown();
+  EXPECT_THAT(ratios, HasSubstr("| tiny | P4 / L4 | 1.33 | 13.33 |"));
+  EXPECT_EQ(ratios.find("half"), std::string::npos);
+}
+
+TEST(PipelineTimes, BatchesThatNobodyMeasuredAreNoTimes) {
+  const std::vector<pipeline::ModelProfile> profiles = {TwoBlocks()};
+  EXPECT_EQ(ModelTimesAsTable(profiles, 3).Markdown().find("P4"), std::string::npos);
+  EXPECT_EQ(BlockRatiosAsTable(profiles, 3).Markdown().find("tiny"), std::string::npos);
 }
 
 }  // namespace
