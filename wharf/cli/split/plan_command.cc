@@ -30,7 +30,7 @@ struct PlanOptions : SplitOptions {
   split::PlanSource source;
   std::string planner_name = "intra-dp", objective = "latency", json;
   std::optional<double> bytes_per_ms;
-  bool sweep = false, bound = true;
+  bool sweep = false, bound = true, every_cut = false;
   Nanoseconds deadline = std::chrono::seconds(1);
 };
 
@@ -82,6 +82,12 @@ absl::Status RunPlan(const PlanOptions& options) {
   WHARF_ASSIGN_OR_RETURN(split::Profile profile, LoadProfile(options.source));
   profile = options.Adapted(std::move(profile));
   const split::RowGraph graph(profile);
+  if (options.every_cut) {
+    split::Link link = options.Link();
+    link.bytes_per_ms = *options.bytes_per_ms;
+    std::fputs(CutsAsTable(profile, graph, link).Text().c_str(), stdout);
+    return absl::OkStatus();
+  }
   ProgressLine progress;
   split::PlannerOptions planner_options = options.planner;
   planner_options.go_on = [&](double share) {
@@ -209,7 +215,11 @@ void AddPlan(CLI::App& app) {
   AddProfileSource(command, options->source);
   AddQuantity(command, "--bandwidth", options->bytes_per_ms, ParseByteRate, "Of each direction: 10MB/s, 93mbit")
       ->type_name("RATE");
-  command->add_flag("--sweep", options->sweep, "0 to 50 MB/s in steps of 1 MB/s instead");
+  CLI::Option* sweep = command->add_flag("--sweep", options->sweep, "0 to 50 MB/s in steps of 1 MB/s instead");
+  CLI::Option* every_cut = command->add_flag(
+      "--every-cut", options->every_cut,
+      "Plan nothing: print what every cut takes, the device computing up to an operator and the server the others");
+  every_cut->excludes(sweep);
   std::vector<std::string> planners;
   for (const split::PlannerKind& kind : split::PlannerKinds()) planners.emplace_back(kind.name);
   command->add_option("--planner", options->planner_name, "Who plans")
@@ -221,7 +231,8 @@ void AddPlan(CLI::App& app) {
   AddDuration(command, "--deadline", options->deadline, "For --objective energy");
   command->add_flag("!--no-bound", options->bound, "Leave out the lower bound");
   command->add_option("--json", options->json, "Write the plans here, for wharf explain and wharf split --plan")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->excludes(every_cut);
   command->add_option("--encoding", options->encoding, kEncodingHelp)
       ->check(CLI::IsMember(split::NamedEncodings()))
       ->capture_default_str();

@@ -1,6 +1,8 @@
 #include "wharf/cli/split/plan_table.h"
 
-#include "wharf/report/table.h"
+#include <cmath>
+
+#include "wharf/split/planners/layer_cut.h"
 
 namespace wharf::cli {
 namespace {
@@ -54,6 +56,35 @@ std::string PlanAsTable(const split::Profile& profile, const split::RowGraph& gr
                   Kilobytes(down[last]), fmt::format("{:.2f}", device_ms), fmt::format("{:.2f}", server_ms)});
   }
   return table.Text();
+}
+
+report::Table CutsAsTable(const split::Profile& profile, const split::RowGraph& graph, const split::Link& link) {
+  using report::Align;
+  report::Table table({{"cut behind", Align::kRight},
+                       {"name"},
+                       {"ms", Align::kRight},
+                       {"device ms", Align::kRight},
+                       {"link ms", Align::kRight},
+                       {"server ms", Align::kRight},
+                       {"up KB", Align::kRight},
+                       {"down KB", Align::kRight},
+                       {"W (modelled)", Align::kRight},
+                       {"J (modelled)", Align::kRight}});
+  const auto number = [](double value, int digits) {
+    return std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : "never";
+  };
+  split::Evaluator evaluator(graph);
+  for (int op = 0; op < graph.Output(); ++op) {
+    if (graph.IsInput(op) && op + 1 < graph.Output() && graph.IsInput(op + 1)) continue;  // the same cut
+    const split::Outcome outcome = evaluator.Evaluate(split::CutBehind(graph, op), link);
+    const double joules = outcome.Joules();
+    table.AddRow({fmt::format("{}", op), profile.operators[op].op.name, number(outcome.latency_ms, 1),
+                  number(outcome.busy_ms[split::kDevice], 1), number(outcome.link_ms, 1),
+                  number(outcome.busy_ms[split::kServer], 1), number(outcome.up_bytes / 1e3, 1),
+                  number(outcome.down_bytes / 1e3, 1), number(joules / (outcome.latency_ms / 1e3), 2),
+                  number(joules, 3)});
+  }
+  return table;
 }
 
 }  // namespace wharf::cli

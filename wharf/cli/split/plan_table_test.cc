@@ -9,6 +9,7 @@ namespace wharf::cli {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 // Input of 8 rows, a convolution, the result.
 split::Profile SmallModel() {
@@ -67,6 +68,43 @@ TEST(SplitPlan, PictureShowsEveryLane) {
                            "_start: 4.0 kB", "</svg>"}) {
     EXPECT_THAT(svg, HasSubstr(part));
   }
+}
+
+// Input, two operators, the result: 8 kB up, 64 bytes down.
+split::Profile TwoLayers() {
+  return *split::Profile::Parse(
+      "op,name,inputs_from,output_shapes,output_bytes_f32,row_dim,kind,kernel,stride,padding,dilation,device_ms,server_"
+      "ms\n"
+      "0,_start,,1x1x8x2,8000,2,row,1,1,0,1,0,0\n"
+      "1,conv2d,0,1x1x8x2,4000,2,row,1,1,0,1,8,1\n"
+      "2,pool,1,1x64,64,,global,1,1,0,1,2,1\n"
+      "3,_end,2,1x1x8x2,64,,global,1,1,0,1,0,0\n",
+      "small");
+}
+
+split::Link LinkOfRate(double bytes_per_ms) {
+  split::Link link;
+  link.bytes_per_ms = bytes_per_ms;
+  link.round_trip_ms = 2;
+  link.message_overhead_ms = 0;
+  return link;
+}
+
+TEST(CutsAsTable, HasEveryCutFromTheServerAloneToTheDeviceAlone) {
+  const split::Profile profile = TwoLayers();
+  const std::string text = CutsAsTable(profile, split::RowGraph(profile), LinkOfRate(1000)).Markdown();
+  // 8 + 1 + 2 + 0.064 + 1; standing by, and 8.064 ms of sending.
+  EXPECT_THAT(text, HasSubstr("| 0 | _start | 12.1 | 0.0 | 8.1 | 2.0 | 8.0 | 0.1 | 4.18 | 0.050 |"));
+  EXPECT_THAT(text, HasSubstr("| 1 | conv2d | 15.1 | 8.0 | 4.1 | 1.0 | 4.0 | 0.1 |"));
+  EXPECT_THAT(text, HasSubstr("| 2 | pool | 10.0 | 10.0 | 0.0 | 0.0 | 0.0 | 0.0 | 13.35 | 0.134 |"));
+  EXPECT_THAT(text, Not(HasSubstr("_end")));
+}
+
+TEST(CutsAsTable, SaysNeverWhereNothingArrives) {
+  const split::Profile profile = TwoLayers();
+  const std::string text = CutsAsTable(profile, split::RowGraph(profile), LinkOfRate(0)).Markdown();
+  EXPECT_THAT(text, HasSubstr("| 1 | conv2d | never |"));
+  EXPECT_THAT(text, HasSubstr("| 2 | pool | 10.0 |"));
 }
 
 }  // namespace

@@ -120,10 +120,12 @@ Plan DeviceOnlyPlan(const RowGraph& graph) {
   return plan;
 }
 
-Plan ServerOnlyPlan(const RowGraph& graph) {
+Plan ServerOnlyPlan(const RowGraph& graph) { return CutBehind(graph, -1); }
+
+Plan CutBehind(const RowGraph& graph, int op) {
   Plan plan(graph.Size());
-  for (int op = 0; op < graph.Size(); ++op) {
-    plan.rows[graph.IsInput(op) || op == graph.Output() ? kDevice : kServer][op] = {0, graph.Rows(op)};
+  for (int i = 0; i < graph.Size(); ++i) {
+    plan.rows[i <= op || graph.IsInput(i) || i == graph.Output() ? kDevice : kServer][i] = {0, graph.Rows(i)};
   }
   return plan;
 }

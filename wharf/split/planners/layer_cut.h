@@ -61,5 +61,8 @@ LayerCosts EnergyCosts(const RowGraph& graph, const Link& link, double joules_pe
 Plan PlanOf(const RowGraph& graph, const LayerCut& cut);
 Plan DeviceOnlyPlan(const RowGraph& graph);
 Plan ServerOnlyPlan(const RowGraph& graph);
+// A cut in the order of operators: the device computes those up to `op`, the server the others; inputs and the output
+// are the device's. -1: the server alone.
+Plan CutBehind(const RowGraph& graph, int op);
 
 }  // namespace wharf::split

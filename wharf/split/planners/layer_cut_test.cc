@@ -84,6 +84,13 @@ TEST(LayerCut, SequentialCostIsTheLatencyOfAChain) {
   EXPECT_NEAR(Evaluator(graph).Evaluate(PlanOf(graph, cut), link).latency_ms, cut.cost, 1e-9);
 }
 
+RC_GTEST_PROP(CutBehind, GoesFromTheServerAloneToTheDeviceAlone, ()) {
+  const RowGraph graph(ArbitraryProfile(6, 4));
+  for (int op = -1; op < graph.Size(); ++op) RC_ASSERT(Check(graph, CutBehind(graph, op)).ok());
+  RC_ASSERT(CutBehind(graph, -1) == ServerOnlyPlan(graph));
+  RC_ASSERT(CutBehind(graph, graph.Output()) == DeviceOnlyPlan(graph));
+}
+
 TEST(LayerCut, WithoutALinkEverythingStays) {
   const RowGraph graph([] {
     ProfileBuilder builder(4, 40);

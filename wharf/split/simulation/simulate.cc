@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace wharf::split {
 namespace {
@@ -32,16 +33,23 @@ double NearestRank(const std::vector<double>& sorted, double share) {
   return sorted[std::max<size_t>(rank, 1) - 1];
 }
 
+double Sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
+
+// Of values that count for so much each.
+double Deviation(const std::vector<double>& values, const std::vector<double>& weights, double mean) {
+  double squares = 0;
+  for (size_t i = 0; i < values.size(); ++i) squares += weights[i] * (values[i] - mean) * (values[i] - mean);
+  return std::sqrt(squares / Sum(weights));
+}
+
 }  // namespace
 
 struct Simulation::Tally {
-  std::vector<double> latencies;
-  double link_ms = 0, joules = 0, bound_ms = 0;
+  std::vector<Outcome> inferences;
+  double bound_ms = 0;
 
   void Add(const Outcome& outcome, double bound) {
-    latencies.push_back(outcome.latency_ms);
-    link_ms += outcome.link_ms;
-    joules += outcome.Joules();
+    inferences.push_back(outcome);
     bound_ms += bound;
   }
 };
@@ -109,14 +117,54 @@ const Plan& PlanTable::Choose(double bytes_per_ms, double doubt) {
   return plans_[entry->second];
 }
 
-double Simulation::Bound(BoundKind kind, double bytes_per_ms) {
-  const auto [entry, added] = bounds_.try_emplace({kind, bytes_per_ms}, 0);
-  if (added) {
-    Link link = link_;
-    link.bytes_per_ms = bytes_per_ms;
-    entry->second = kind == BoundKind::kQuick ? bound_.Quick(link) : bound_.Latency(link);
+SimulatedRow RowOf(std::span<const Outcome> inferences) {
+  const auto count = static_cast<double>(inferences.size());
+  SimulatedRow row;
+  std::vector<double> latency, link, joules, watts;
+  for (const Outcome& one : inferences) {
+    latency.push_back(one.latency_ms);
+    link.push_back(one.link_ms);
+    joules.push_back(one.Joules());
+    watts.push_back(joules.back() / (one.latency_ms / 1e3));
+    row.device_ms_mean += one.busy_ms[kDevice] / count;
+    row.server_ms_mean += one.busy_ms[kServer] / count;
+    row.lost_inferences += std::isfinite(one.latency_ms) ? 0 : 1;
   }
+  const std::vector<double> once(inferences.size(), 1);
+  const double total_ms = Sum(latency);
+  row.inferences = static_cast<int>(inferences.size());
+  row.latency_ms_mean = total_ms / count;
+  row.latency_ms_std = Deviation(latency, once, row.latency_ms_mean);
+  row.link_ms_mean = Sum(link) / count;
+  row.link_ms_std = Deviation(link, once, row.link_ms_mean);
+  row.transmission_share = total_ms > 0 ? Sum(link) / total_ms : 0;
+  row.energy_j = Sum(joules) / count;
+  row.energy_j_std = Deviation(joules, once, row.energy_j);
+  row.power_w = Sum(joules) / (total_ms / 1e3);
+  row.power_w_std = Deviation(watts, latency, row.power_w);
+  std::sort(latency.begin(), latency.end());
+  row.latency_ms_p95 = NearestRank(latency, 0.95);
+  row.latency_ms_p99 = NearestRank(latency, 0.99);
+  return row;
+}
+
+Link Simulation::LinkOf(double bytes_per_ms) const {
+  Link link = link_;
+  link.bytes_per_ms = bytes_per_ms;
+  return link;
+}
+
+double Simulation::FixedBound(double bytes_per_ms) {
+  const auto [entry, added] = fixed_bounds_.try_emplace(bytes_per_ms, 0);
+  if (added) entry->second = LowerBound(graph_).Latency(LinkOf(bytes_per_ms));
   return entry->second;
+}
+
+double Simulation::TraceBound(int megabytes) {
+  for (auto next = trace_bounds_.size(); next <= static_cast<size_t>(megabytes); ++next) {
+    trace_bounds_.push_back(sweep_bound_.Quick(LinkOf(static_cast<double>(next) * kMegabyte)));
+  }
+  return trace_bounds_[megabytes];
 }
 
 void Simulation::RunTrace(PlanTable& plans, const RateTrace& trace, Tally& tally) {
@@ -130,7 +178,7 @@ void Simulation::RunTrace(PlanTable& plans, const RateTrace& trace, Tally& tally
     latency = outcome.latency_ms;
     // A faster link's bound holds too; whole MB/s are few.
     const double highest = HighestRate(trace, now, now + latency);
-    tally.Add(outcome, Bound(BoundKind::kQuick, std::ceil(highest / kMegabyte) * kMegabyte));
+    tally.Add(outcome, TraceBound(static_cast<int>(std::ceil(highest / kMegabyte))));
   }
 }
 
@@ -138,28 +186,11 @@ SimulatedRow Simulation::Run(PlanTable& plans, const Scenario& scenario) {
   Tally tally;
   for (const RateTrace& trace : scenario.traces) RunTrace(plans, trace, tally);
   if (scenario.traces.empty()) {
-    Link link = link_;
-    link.bytes_per_ms = scenario.bytes_per_ms;
-    tally.Add(evaluator_.Evaluate(plans.Choose(link.bytes_per_ms, 0), link),
-              Bound(BoundKind::kBest, link.bytes_per_ms));
+    const Link link = LinkOf(scenario.bytes_per_ms);
+    tally.Add(evaluator_.Evaluate(plans.Choose(link.bytes_per_ms, 0), link), FixedBound(link.bytes_per_ms));
   }
-  std::vector<double>& latencies = tally.latencies;
-  std::sort(latencies.begin(), latencies.end());
-  const auto count = static_cast<double>(latencies.size());
-  double sum = 0, squares = 0;
-  for (const double latency : latencies) sum += latency;
-  for (const double latency : latencies) squares += (latency - sum / count) * (latency - sum / count);
-  SimulatedRow row;
-  row.inferences = static_cast<int>(latencies.size());
-  row.lost_inferences = static_cast<int>(
-      std::count_if(latencies.begin(), latencies.end(), [](double latency) { return !std::isfinite(latency); }));
-  row.latency_ms_mean = sum / count;
-  row.latency_ms_std = std::sqrt(squares / count);
-  row.latency_ms_p95 = NearestRank(latencies, 0.95);
-  row.latency_ms_p99 = NearestRank(latencies, 0.99);
-  row.transmission_share = sum > 0 ? tally.link_ms / sum : 0;
-  row.energy_j = tally.joules / count;
-  row.lower_bound_ms = tally.bound_ms / count;
+  SimulatedRow row = RowOf(tally.inferences);
+  row.lower_bound_ms = tally.bound_ms / row.inferences;
   return row;
 }
 

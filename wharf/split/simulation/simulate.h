@@ -4,6 +4,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -69,10 +70,16 @@ struct SimulatedRow {
   int inferences = 0;
   int lost_inferences = 0;  // of them, those that never gave a result
   double latency_ms_mean = 0, latency_ms_std = 0, latency_ms_p95 = 0, latency_ms_p99 = 0;
-  double transmission_share = 0;  // of the time, something is on its way out
-  double energy_j = 0;            // of the device, an inference; modelled
-  double lower_bound_ms = 0;      // mean over the inferences: no plan could have been faster
+  double device_ms_mean = 0, server_ms_mean = 0;  // computing
+  double link_ms_mean = 0, link_ms_std = 0;       // something is on its way out
+  double transmission_share = 0;                  // of all the time, that is so
+  double energy_j = 0, energy_j_std = 0;          // of the device, an inference; modelled
+  double power_w = 0, power_w_std = 0;            // of the device, over all the time; modelled
+  double lower_bound_ms = 0;                      // mean over the inferences: no plan could have been faster
 };
+
+// Statistics of inferences that follow each other, without names and bound. REQUIRES: at least one.
+SimulatedRow RowOf(std::span<const Outcome> inferences);
 
 // One model on one kind of link. Inferences follow each other without a pause from the beginning of each trace to its
 // end. Before each, the plan is chosen by the mean rate of the trace's last 0.3 s (it repeats, so the first knows its
@@ -81,21 +88,26 @@ struct SimulatedRow {
 class Simulation {
  public:
   // `graph` must outlive it. `link`: round trip and overhead.
-  Simulation(const RowGraph& graph, const Link& link) : graph_(graph), link_(link), evaluator_(graph), bound_(graph) {}
-  // The statistics and the bound; not the names.
+  Simulation(const RowGraph& graph, const Link& link)
+      : graph_(graph), link_(link), evaluator_(graph), sweep_bound_(graph) {}
+  // The statistics and the bound; not the names. The same whatever was run before.
   SimulatedRow Run(PlanTable& plans, const Scenario& scenario);
 
  private:
   struct Tally;
   void RunTrace(PlanTable& plans, const RateTrace& trace, Tally& tally);
-  enum class BoundKind { kQuick, kBest };             // traces have many rates, so theirs is the quick one
-  double Bound(BoundKind kind, double bytes_per_ms);  // remembered
+  Link LinkOf(double bytes_per_ms) const;
+  // Both remember what they found. Traces have many rates, so theirs is the quick bound. What it finds depends on the
+  // rates it was asked about before: it is asked about 1, 2, 3, … MB/s, so that a row's does not depend on other rows.
+  double FixedBound(double bytes_per_ms);
+  double TraceBound(int megabytes);
 
   const RowGraph& graph_;
   const Link link_;
   PlanEvaluator evaluator_;
-  LowerBound bound_;
-  std::map<std::pair<BoundKind, double>, double> bounds_;
+  LowerBound sweep_bound_;
+  std::vector<double> trace_bounds_;  // by MB/s
+  std::map<double, double> fixed_bounds_;
 };
 
 }  // namespace wharf::split

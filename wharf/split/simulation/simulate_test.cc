@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "wharf/split/testing.h"
 
 namespace wharf::split {
@@ -56,6 +58,45 @@ TEST_F(SimulateTest, TakesThePlanOfTheRatesSeenLast) {
   EXPECT_GT(dsccs.latency_ms_p99, 900);
   EXPECT_LT(dsccs.latency_ms_mean, 100);
   EXPECT_LE(dsccs.lower_bound_ms, dsccs.latency_ms_mean);
+}
+
+TEST_F(SimulateTest, ABoundDoesNotDependOnWhatWasRunBefore) {
+  const RateTrace slow{100, {40, 20}}, fast{100, {9000, 7000}};
+  const auto planner = *MakePlanner("dsccs", graph_, {});
+  PlanTable table(graph_, *planner, PlainLink(), Objective::Latency());
+  Simulation simulation(graph_, PlainLink());
+  for (const Scenario& scenario : {Scenario{"fast", 0, {fast}}, Scenario{"slow", 0, {slow}}, Scenario{"fixed", 500, {}},
+                                   Scenario{"slower", 50, {}}, Scenario{"fast", 0, {fast}}}) {
+    const double bound = simulation.Run(table, scenario).lower_bound_ms;
+    EXPECT_GT(bound, 0) << scenario.name;
+    EXPECT_EQ(bound, Run("dsccs", scenario).lower_bound_ms) << scenario.name;
+  }
+}
+
+TEST(RowOf, EnergyIsPowerTimesTimeAndBothHaveTheirSpread) {
+  // 100 ms of computing; 300 ms of which the link is busy for 200.
+  const std::vector<Outcome> inferences = {{.latency_ms = 100, .busy_ms = {100, 0}},
+                                           {.latency_ms = 300, .busy_ms = {0, 50}, .link_ms = 200}};
+  const SimulatedRow row = RowOf(inferences);
+  const double computing = 13.35 * 0.1, waiting = 4.04 * 0.3 + 0.21 * 0.2;
+  EXPECT_EQ(row.inferences, 2);
+  EXPECT_DOUBLE_EQ(row.latency_ms_mean, 200);
+  EXPECT_DOUBLE_EQ(row.latency_ms_std, 100);
+  EXPECT_DOUBLE_EQ(row.device_ms_mean, 50);
+  EXPECT_DOUBLE_EQ(row.server_ms_mean, 25);
+  EXPECT_DOUBLE_EQ(row.link_ms_mean, 100);
+  EXPECT_DOUBLE_EQ(row.link_ms_std, 100);
+  EXPECT_DOUBLE_EQ(row.transmission_share, 0.5);
+  EXPECT_NEAR(row.energy_j, (computing + waiting) / 2, 1e-12);
+  EXPECT_NEAR(row.energy_j_std, std::abs(computing - waiting) / 2, 1e-12);
+  EXPECT_NEAR(row.power_w, (computing + waiting) / 0.4, 1e-12);
+  // A quarter of the time at one power, three quarters at the other.
+  EXPECT_NEAR(row.power_w_std, std::sqrt(0.25 * 0.75) * (13.35 - waiting / 0.3), 1e-9);
+}
+
+TEST(RowOf, CountsWhatIsLost) {
+  const std::vector<Outcome> inferences = {{.latency_ms = 100}, {.latency_ms = INFINITY}};
+  EXPECT_EQ(RowOf(inferences).lost_inferences, 1);
 }
 
 TEST_F(SimulateTest, TracesFollowEachOther) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -14,7 +15,9 @@ namespace {
 
 using report::Align;
 
-std::string Number(double value) { return std::isfinite(value) ? fmt::format("{:.1f}", value) : "never"; }
+std::string Number(double value, int digits = 1) {
+  return std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : "never";
+}
 
 bool SameQuestion(const SplitBenchRow& a, const SplitBenchRow& b) {
   return a.model == b.model && a.scenario == b.scenario && a.encoding == b.encoding;
@@ -33,8 +36,15 @@ nlohmann::ordered_json RowAsJson(const SplitBenchRow& row) {
                                  {"latency_ms_std", row.latency_ms_std},
                                  {"latency_ms_p95", row.latency_ms_p95},
                                  {"latency_ms_p99", row.latency_ms_p99},
+                                 {"device_ms_mean", row.device_ms_mean},
+                                 {"server_ms_mean", row.server_ms_mean},
+                                 {"link_ms_mean", row.link_ms_mean},
+                                 {"link_ms_std", row.link_ms_std},
                                  {"transmission_share", row.transmission_share},
+                                 {"power_w_modelled", row.power_w},
+                                 {"power_w_modelled_std", row.power_w_std},
                                  {"energy_j", row.energy_j},
+                                 {"energy_j_modelled_std", row.energy_j_std},
                                  {"energy_is_modelled", true},
                                  {"lost_inferences", row.lost_inferences},
                                  {"lower_bound_ms", row.lower_bound_ms}};
@@ -50,6 +60,24 @@ nlohmann::ordered_json RowAsJson(const SplitBenchRow& row) {
   json["largest_share_of_bound"] = measured.largest_share_of_bound;
   json["finished_alone"] = measured.finished_alone;
   return json;
+}
+
+// A row each: names, then what `cells` says in these columns; rules between models and scenarios.
+report::Table TableOf(const std::vector<SplitBenchRow>& rows, const std::vector<std::string>& columns,
+                      const std::function<std::vector<std::string>(const SplitBenchRow&)>& cells) {
+  std::vector<report::Column> all = {{"model"}, {"scenario"}, {"encoding"}, {"system"}};
+  for (const std::string& column : columns) all.push_back({column, Align::kRight});
+  report::Table table(std::move(all));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const SplitBenchRow& row = rows[i];
+    const bool new_group = i == 0 || !SameQuestion(rows[i - 1], row);
+    if (new_group && i > 0) table.AddRule();
+    std::vector<std::string> texts = {new_group ? row.model : "", new_group ? row.scenario : "",
+                                      new_group ? row.encoding : "", row.system};
+    for (std::string& cell : cells(row)) texts.push_back(std::move(cell));
+    table.AddRow(std::move(texts));
+  }
+  return table;
 }
 
 // The fixed links of one model and encoding.
@@ -107,27 +135,27 @@ std::string SplitRowsAsJson(const std::vector<SplitBenchRow>& rows) {
 
 report::Table SplitRowsAsTable(const std::vector<SplitBenchRow>& rows) {
   const bool measured = std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.measured; });
-  report::Table table({{"model"},
-                       {"scenario"},
-                       {"encoding"},
-                       {"system"},
-                       {"mean ms", Align::kRight},
-                       {"std", Align::kRight},
-                       {"p95", Align::kRight},
-                       {"p99", Align::kRight},
-                       {measured ? "planned" : "bound", Align::kRight},
-                       {"link", Align::kRight},
-                       {"J (modelled)", Align::kRight}});
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const SplitBenchRow& row = rows[i];
-    const bool new_group = i == 0 || !SameQuestion(rows[i - 1], row);
-    if (new_group && i > 0) table.AddRule();
-    table.AddRow({new_group ? row.model : "", new_group ? row.scenario : "", new_group ? row.encoding : "", row.system,
-                  Number(row.latency_ms_mean), Number(row.latency_ms_std), Number(row.latency_ms_p95),
-                  Number(row.latency_ms_p99), Number(row.measured ? row.measured->planned_ms_mean : row.lower_bound_ms),
-                  fmt::format("{:.0f} %", 100 * row.transmission_share), fmt::format("{:.3f}", row.energy_j)});
-  }
-  return table;
+  return TableOf(rows, {"mean ms", "std", "p95", "p99", measured ? "planned" : "bound"}, [](const SplitBenchRow& row) {
+    return std::vector<std::string>{Number(row.latency_ms_mean), Number(row.latency_ms_std), Number(row.latency_ms_p95),
+                                    Number(row.latency_ms_p99),
+                                    Number(row.measured ? row.measured->planned_ms_mean : row.lower_bound_ms)};
+  });
+}
+
+report::Table SplitPhasesAsTable(const std::vector<SplitBenchRow>& rows) {
+  return TableOf(rows,
+                 {"device ms", "server ms", "link ms", "std", "link", "W (modelled)", "std", "J (modelled)", "std"},
+                 [](const SplitBenchRow& row) {
+                   return std::vector<std::string>{Number(row.device_ms_mean),
+                                                   Number(row.server_ms_mean),
+                                                   Number(row.link_ms_mean),
+                                                   Number(row.link_ms_std),
+                                                   fmt::format("{:.0f} %", 100 * row.transmission_share),
+                                                   Number(row.power_w, 2),
+                                                   Number(row.power_w_std, 2),
+                                                   Number(row.energy_j, 3),
+                                                   Number(row.energy_j_std, 3)};
+                 });
 }
 
 report::Table SplitGainsAsTable(const std::vector<SplitBenchRow>& rows) {

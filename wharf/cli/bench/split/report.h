@@ -27,8 +27,10 @@ struct SplitBenchRow : split::SimulatedRow {
 
 // A flat object each.
 std::string SplitRowsAsJson(const std::vector<SplitBenchRow>& rows);
-// All of them; rules between models and scenarios.
+// All latencies; rules between models and scenarios.
 report::Table SplitRowsAsTable(const std::vector<SplitBenchRow>& rows);
+// What the time goes to, and what that takes: phases, the device's power, its energy.
+report::Table SplitPhasesAsTable(const std::vector<SplitBenchRow>& rows);
 // intra-dp beside the best of the others, by model, scenario and encoding.
 report::Table SplitGainsAsTable(const std::vector<SplitBenchRow>& rows);
 // Of each model and encoding, the mean latencies in all scenarios, in the rows' order.

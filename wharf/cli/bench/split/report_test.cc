@@ -25,9 +25,26 @@ SplitBenchRow Row(const std::string& scenario, const std::string& system, double
 TEST(SplitRowsAsJson, AreFlatWithTheAgreedFields) {
   const auto json = nlohmann::json::parse(SplitRowsAsJson({Row("indoors", "dsccs", 80)}));
   ASSERT_EQ(json.size(), 1u);
-  for (const char* field : {"model", "scenario", "system", "encoding", "latency_ms_mean", "latency_ms_std",
-                            "latency_ms_p95", "latency_ms_p99", "transmission_share", "energy_j", "energy_is_modelled",
-                            "lost_inferences", "lower_bound_ms"}) {
+  for (const char* field : {"model",
+                            "scenario",
+                            "system",
+                            "encoding",
+                            "latency_ms_mean",
+                            "latency_ms_std",
+                            "latency_ms_p95",
+                            "latency_ms_p99",
+                            "device_ms_mean",
+                            "server_ms_mean",
+                            "link_ms_mean",
+                            "link_ms_std",
+                            "transmission_share",
+                            "power_w_modelled",
+                            "power_w_modelled_std",
+                            "energy_j",
+                            "energy_j_modelled_std",
+                            "energy_is_modelled",
+                            "lost_inferences",
+                            "lower_bound_ms"}) {
     EXPECT_TRUE(json[0].contains(field)) << field;
   }
   for (const auto& [key, value] : json[0].items()) EXPECT_TRUE(value.is_primitive()) << key;
@@ -48,10 +65,10 @@ TEST(SplitRowsAsJson, AMeasuredEnergyTakesTheModelledOnesPlace) {
 }
 
 constexpr const char* kInferences = R"([
-  {"latency_ms": 10, "planned_ms": 8, "bound_ms": 40, "link_ms": 5, "energy_j_modelled": 1, "messages": 2,
-   "message_error_ms_mean": 3, "lost": ""},
-  {"latency_ms": 30, "planned_ms": 8, "bound_ms": 40, "link_ms": 3, "energy_j_modelled": 2, "messages": 0,
-   "message_error_ms_mean": 0, "lost": "the link is silent"}])";
+  {"latency_ms": 10, "planned_ms": 8, "bound_ms": 40, "device_ms": 4, "server_ms": 2, "link_ms": 5,
+   "messages": 2, "message_error_ms_mean": 3, "lost": ""},
+  {"latency_ms": 30, "planned_ms": 8, "bound_ms": 40, "device_ms": 20, "server_ms": 0, "link_ms": 3,
+   "messages": 0, "message_error_ms_mean": 0, "lost": "the link is silent"}])";
 
 TEST(SummariseSplit, TakesMeansAndCountsWhatTheDeviceHadToFinish) {
   const SplitBenchRow row = SummariseSplit({kInferences, kInferences}, 2).value();
@@ -59,8 +76,12 @@ TEST(SummariseSplit, TakesMeansAndCountsWhatTheDeviceHadToFinish) {
   EXPECT_EQ(row.lost_inferences, 0);
   EXPECT_DOUBLE_EQ(row.latency_ms_mean, 20);
   EXPECT_DOUBLE_EQ(row.latency_ms_std, 10);
-  EXPECT_DOUBLE_EQ(row.transmission_share, 0.3);
-  EXPECT_DOUBLE_EQ(row.energy_j, 1.5);
+  EXPECT_DOUBLE_EQ(row.device_ms_mean, 12);
+  EXPECT_DOUBLE_EQ(row.server_ms_mean, 1);
+  EXPECT_DOUBLE_EQ(row.link_ms_mean, 4);
+  EXPECT_DOUBLE_EQ(row.transmission_share, 0.2);
+  EXPECT_NEAR(row.energy_j, (13.35 * 12 + 4.04 * 8 + 0.21 * 4) / 1e3, 1e-12);
+  EXPECT_NEAR(row.power_w, row.energy_j / 0.02, 1e-9);
   EXPECT_DOUBLE_EQ(row.measured->message_error_ms_mean, 3);
   EXPECT_DOUBLE_EQ(row.measured->largest_share_of_bound, 0.75);
   EXPECT_EQ(row.measured->finished_alone, 2);
@@ -102,6 +123,18 @@ TEST(SplitRowsAsTable, SaysNeverWhereNothingArrives) {
   const std::string text =
       SplitRowsAsTable({Row("0 Mbit/s", "server-only", std::numeric_limits<double>::infinity())}).Markdown();
   EXPECT_THAT(text, HasSubstr("never"));
+}
+
+TEST(SplitPhasesAsTable, HasTimesPowerAndEnergyWithTheirSpread) {
+  SplitBenchRow row = Row("indoors", "dsccs", 80);
+  row.device_ms_mean = 10, row.server_ms_mean = 5, row.link_ms_mean = 60, row.link_ms_std = 7;
+  row.transmission_share = 0.75, row.power_w = 5.432, row.power_w_std = 0.3, row.energy_j = 0.4346;
+  row.energy_j_std = 0.05;
+  const std::string text = SplitPhasesAsTable({row, Row("indoors", "intra-dp", 70)}).Markdown();
+  EXPECT_THAT(
+      text,
+      HasSubstr("| vgg | indoors | f32 | dsccs | 10.0 | 5.0 | 60.0 | 7.0 | 75 % | 5.43 | 0.30 | 0.435 | 0.050 |"));
+  EXPECT_THAT(text, HasSubstr("|  |  |  | intra-dp |"));
 }
 
 TEST(AddSplitCharts, DrawsLinesForFixedLinksAndBarsForTraces) {

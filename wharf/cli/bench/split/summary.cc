@@ -1,6 +1,5 @@
 // What of wharf bench split's runs needs no process: inferences as `wharf split --json` has them, as one row.
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -11,17 +10,19 @@ namespace wharf::cli {
 namespace {
 
 struct Series {
-  std::vector<double> latency, planned, message_error, share, energy, measured_energy;
+  std::vector<split::Outcome> outcomes;
+  std::vector<double> planned, message_error, measured_energy;
   double largest_share_of_bound = 0;
   int finished_alone = 0;
 
   // Throws what nlohmann::json does.
   void Add(const nlohmann::json& one) {
     const double ms = one.at("latency_ms").get<double>();
-    latency.push_back(ms);
+    split::Outcome& outcome = outcomes.emplace_back();
+    outcome.latency_ms = ms;
+    outcome.busy_ms = {one.at("device_ms").get<double>(), one.at("server_ms").get<double>()};
+    outcome.link_ms = one.at("link_ms").get<double>();
     planned.push_back(one.at("planned_ms").get<double>());
-    share.push_back(one.at("link_ms").get<double>() / ms);
-    energy.push_back(one.at("energy_j_modelled").get<double>());
     const double bound_ms = one.at("bound_ms").get<double>();  // 0: the device alone, which was not profiled
     if (bound_ms > 0) largest_share_of_bound = std::max(largest_share_of_bound, ms / bound_ms);
     if (one.at("messages").get<int>() > 0) message_error.push_back(one.at("message_error_ms_mean").get<double>());
@@ -30,30 +31,14 @@ struct Series {
   }
 };
 
-double Deviation(const std::vector<double>& values) {
-  const double mean = report::Mean(values);
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return std::sqrt(squares / static_cast<double>(values.size()));
-}
-
 SplitBenchRow RowOf(const Series& series) {
-  SplitBenchRow row;
-  row.inferences = static_cast<int>(series.latency.size());
-  row.latency_ms_mean = report::Mean(series.latency);
-  row.latency_ms_std = Deviation(series.latency);
-  row.latency_ms_p95 = report::Percentile(series.latency, 0.95);
-  row.latency_ms_p99 = report::Percentile(series.latency, 0.99);
-  row.transmission_share = report::Mean(series.share);
-  row.energy_j = report::Mean(series.energy);
   MeasuredSplit measured;
   measured.planned_ms_mean = report::Mean(series.planned);
   measured.message_error_ms_mean = report::Mean(series.message_error);
   measured.largest_share_of_bound = series.largest_share_of_bound;
   measured.finished_alone = series.finished_alone;
   if (!series.measured_energy.empty()) measured.energy_j = report::Mean(series.measured_energy);
-  row.measured = measured;
-  return row;
+  return {split::RowOf(series.outcomes), measured};
 }
 
 }  // namespace
@@ -76,7 +61,7 @@ absl::StatusOr<SplitBenchRow> SummariseSplit(const std::vector<std::string>& jso
   } catch (const nlohmann::json::exception& error) {
     return DataLoss("what wharf split wrote is not its --json: {}", error.what());
   }
-  if (series.latency.empty()) return DataLoss("wharf split wrote of no inference");
+  if (series.outcomes.empty()) return DataLoss("wharf split wrote of no inference");
   SplitBenchRow row = RowOf(series);
   row.lost_inferences = lost;
   return row;
