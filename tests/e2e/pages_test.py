@@ -51,6 +51,18 @@ class Pages(EndToEndTest):
         for text in ('"odometry"', '"at":', '"truth":', "data:image/jpeg"):
             self.assertTrue(text in page, text)
 
+    def test_trace_of_a_link(self):
+        trace = self.folder / "steps.csv"
+        trace.write_text("time_s,mbps\n" + "".join(f"{i / 10},{100 if i % 4 else 20}\n" for i in range(40)))
+        done = self.command("link", "--trace", trace, "--svg", self.folder / "trace.svg")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("steps: 4.0 s, mean 80.0 Mbit/s, standard deviation 35.1, least 20.0, 5 % of the time below 20.0, "
+                      "most 100.0", done.stdout)
+        svg = self.written("robot.svg", "link", "--trace", SOURCE / "data" / "traces" / "outdoors_a.csv", "--svg")
+        self.check_picture(svg)
+        for text in (">400<", ">s<", ">300<", ">outdoors_a<", "over time, Mbit/s<"):
+            self.assertIn(text, svg)
+
     def test_gantt_chart_of_a_plan(self):
         plan = self.folder / "plan.json"
         profile = SOURCE / "data" / "profiles" / "kapao.csv"

@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "wharf/cli/common/commands.h"
+#include "wharf/cli/common/files.h"
 #include "wharf/cli/common/option_types.h"
 #include "wharf/link/emulation/emulator.h"
+#include "wharf/report/line_chart.h"
+#include "wharf/report/statistics.h"
 
 namespace wharf::cli {
 namespace {
@@ -16,7 +20,7 @@ namespace {
 constexpr Nanoseconds kRandomUntil = std::chrono::hours(24);
 
 struct LinkOptions {
-  std::string listen = "127.0.0.1:7071", target = "127.0.0.1:7070", trace;
+  std::string listen = "127.0.0.1:7071", target = "127.0.0.1:7070", trace, svg;
   std::optional<double> bits_per_second;
   Nanoseconds round_trip{0}, jitter{0};
   std::vector<std::string> outages;
@@ -83,7 +87,28 @@ void CutUntilTheEnd(const LinkOptions& options, link::LinkProxy& proxy, const si
   sigwait(&ends, &signal);
 }
 
+// The trace as a picture, and in one line what its bandwidth is.
+absl::Status DrawTrace(const LinkOptions& options) {
+  if (options.trace.empty()) return InvalidArgument("--svg draws a --trace: say which");
+  WHARF_ASSIGN_OR_RETURN(const link::BandwidthTrace trace, link::BandwidthTrace::Load(options.trace));
+  const std::string name = std::filesystem::path(options.trace).stem().string();
+  report::LineChart chart{name + ": bandwidth of the link over time", "s", "Mbit/s"};
+  report::Line& line = chart.lines.emplace_back(report::Line{name, {}});
+  for (const double bits : trace.bits_per_second) {
+    chart.x.push_back(Seconds(trace.step) * static_cast<double>(line.values.size()));
+    line.values.push_back(bits / 1e6);
+  }
+  const report::MeanAndSpread all = report::Summarize(line.values);
+  const auto [least, most] = std::minmax_element(line.values.begin(), line.values.end());
+  std::printf(
+      "%s: %.1f s, mean %.1f Mbit/s, standard deviation %.1f, least %.1f, 5 %% of the time below %.1f, most %.1f\n",
+      name.c_str(), Seconds(trace.step) * static_cast<double>(line.values.size()), all.mean, all.spread, *least,
+      report::Percentile(line.values, 0.05), *most);
+  return WriteFile(options.svg, chart.Svg());
+}
+
 absl::Status RunLink(const LinkOptions& options) {
+  if (!options.svg.empty()) return DrawTrace(options);
   if (options.cuts && *options.cuts <= Nanoseconds{0}) return InvalidArgument("--cuts needs a time above 0");
   WHARF_ASSIGN_OR_RETURN(link::LinkProfile profile, MakeProfile(options));
   // Blocked before the proxy's threads start, so that they inherit it.
@@ -129,6 +154,8 @@ void AddLinkCommand(CLI::App& app) {
               "Close all connections at random, so often on average, for a day")
       ->type_name("TIME");
   command->add_option("--seed", options->seed, "Of what is random")->capture_default_str();
+  command->add_option("--svg", options->svg, "Emulate nothing: draw the trace here, and say what its bandwidth is")
+      ->type_name("FILE");
   command->callback([options] {
     const absl::Status status = RunLink(*options);
     if (!status.ok()) Fail(status);
