@@ -328,5 +328,22 @@ TEST(Footprint, HostileSizesAreBounded) {
   ExpectNot(".reg .b32 %q<100000>;" + uses + "ret;", "too large to analyse", variables);
 }
 
+// Textures and surfaces are memory that no parameter names: what a kernel with them touches is not known.
+TEST(Footprint, TexturesAndSurfacesAreNotAnalysed) {
+  for (const std::string_view body :
+       {"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd2, {%r2}]; st.global.f32 [%rd1], %f1; ret;",
+        "tex.level.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd2, {%f5, %f6}], %f7; ret;",
+        "tld4.r.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd2, {%f5, %f6}]; ret;",
+        "suld.b.1d.b32.trap {%r3}, [%rd2, {%r2}]; st.global.u32 [%rd1], %r3; ret;",
+        "sust.b.1d.b32.trap [%rd2, {%r2}], {%r1}; ret;", "sust.p.1d.b32.trap [%rd2, {%r2}], {%r1}; ret;",
+        "sured.b.add.1d.u32.trap [%rd2, {%r2}], %r1; ret;", "txq.width.b32 %r3, [%rd2]; ret;"}) {
+    ExpectNot(body, "this instruction is not analysed; not guardable");
+    const auto footprint = Analyse(body);
+    ASSERT_TRUE(footprint.ok());
+    EXPECT_FALSE(footprint->guardable) << body;
+    EXPECT_THAT(footprint->read_parameters, IsEmpty());
+  }
+}
+
 }  // namespace
 }  // namespace wharf::device::ptx

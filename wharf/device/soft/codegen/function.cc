@@ -29,6 +29,7 @@ const std::map<std::string_view, FunctionCodegen::Handler>& FunctionCodegen::Han
     AddAtomicHandlers(all);
     AddControlHandlers(all);
     AddSyncHandlers(all);
+    AddTextureHandlers(all);
     return all;
   }();
   return *handlers;

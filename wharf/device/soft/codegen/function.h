@@ -41,6 +41,7 @@ class FunctionCodegen {
   static void AddAtomicHandlers(std::map<std::string_view, Handler>* handlers);
   static void AddControlHandlers(std::map<std::string_view, Handler>* handlers);
   static void AddSyncHandlers(std::map<std::string_view, Handler>* handlers);
+  static void AddTextureHandlers(std::map<std::string_view, Handler>* handlers);
 
   // --- frame (codegen_function.cc) ---
   void DeclareRegisters();
@@ -257,6 +258,32 @@ class FunctionCodegen {
                     llvm::AtomicOrdering order);
   void Fence();
   void Membar();
+
+  // --- textures and surfaces ---
+  struct ImageShape {
+    ImageGeometry geometry = ImageGeometry::k1D;
+    bool layered = false;
+  };
+  struct ImageAddress {
+    Value* handle = nullptr;
+    Value* layer = nullptr;
+    Value* at[3] = {};  // 32 bits each, 0 of what the shape has not
+  };
+  bool TakeGeometry(ImageShape* shape);
+  bool ReadImageAddress(const ptx::Operand& operand, const ImageShape& shape, Type coordinate, ImageAddress* address);
+  bool ReadImageHandle(const ptx::Operand& operand, ImageAddress* address);
+  Value* CallImage(std::string_view name, uint32_t what, const ImageAddress& address);
+  Value* TexelElement(Value* halves, uint32_t index, uint32_t bits);
+  void Tex();
+  void Tld4();
+  void Fetch(bool gather);
+  void Txq();
+  void Suq();
+  void QueryImage(bool surface);
+  bool TakeSurfaceAccess(SurfaceAccess* access, ImageShape* shape, Type* type, uint32_t* count);
+  std::vector<const ptx::Operand*> Elements(const ptx::Operand& operand, uint32_t count);
+  void Suld();
+  void Sust();
 
   // --- control ---
   void Bra();

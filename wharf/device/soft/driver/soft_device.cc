@@ -128,6 +128,33 @@ absl::Status SoftDevice::Unmap(DeviceAddress address) {
   return absl::OkStatus();
 }
 
+// --- textures and surfaces ---
+
+absl::StatusOr<TextureHandle> SoftDevice::AddImage(const ImageDescription& described, const Image& image) {
+  const uint64_t bytes = BytesOf(described);
+  if (!memory_->IsMapped(described.base, bytes)) {
+    return CudaStatus(CudaError::kInvalidValue, "an image of {} bytes at {:#x}: not all of it is mapped", bytes,
+                      described.base);
+  }
+  return services_.images.Add(image);
+}
+
+absl::StatusOr<TextureHandle> SoftDevice::CreateTexture(const TextureDescription& texture) {
+  WHARF_RETURN_IF_ERROR(CheckTexture(texture));
+  return AddImage(texture.image, MakeImage(texture));
+}
+
+absl::StatusOr<TextureHandle> SoftDevice::CreateSurface(const ImageDescription& image) {
+  WHARF_RETURN_IF_ERROR(CheckSurface(image));
+  return AddImage(image, MakeImage(image));
+}
+
+absl::Status SoftDevice::DestroyImage(TextureHandle handle, bool is_surface) {
+  if (!services_.images.Retire(handle, is_surface)) return NoSuch(is_surface ? "surface" : "texture", handle);
+  Enqueue(streams_[kDefaultStream], [this, handle] { services_.images.Release(handle); });
+  return absl::OkStatus();
+}
+
 // --- streams and events ---
 
 absl::StatusOr<std::shared_ptr<Timeline>> SoftDevice::FindStream(StreamId id) const {

@@ -47,6 +47,10 @@ class SoftDevice final : public Device {
   absl::Status SetMaxDynamicShared(FunctionId id, uint32_t bytes) override;
   absl::StatusOr<Footprint> FootprintOf(FunctionId id) override;
   absl::StatusOr<Symbol> FindSymbol(ModuleId module, const std::string& name) override;
+  absl::StatusOr<TextureHandle> CreateTexture(const TextureDescription& texture) override;
+  absl::StatusOr<TextureHandle> CreateSurface(const ImageDescription& image) override;
+  absl::Status DestroyTexture(TextureHandle handle) override { return DestroyImage(handle, false); }
+  absl::Status DestroySurface(TextureHandle handle) override { return DestroyImage(handle, true); }
   absl::Status CreateStream(StreamId id, uint32_t flags, int32_t priority) override;
   absl::Status DestroyStream(StreamId id) override;
   absl::Status CreateEvent(EventId id, uint32_t flags) override;
@@ -102,6 +106,8 @@ class SoftDevice final : public Device {
   absl::StatusOr<std::shared_ptr<const CompiledKernel>> CodeFor(const Function& function, const LaunchConfig& config);
   absl::Status CheckLaunch(const Function& function, const LaunchConfig& config, size_t parameter_bytes) const;
   absl::Status CheckFill(const FillWork& fill) const;
+  absl::StatusOr<TextureHandle> AddImage(const ImageDescription& described, const Image& image);
+  absl::Status DestroyImage(TextureHandle handle, bool is_surface);
   // Launches `kernel`, which is `function` or its guarded version.
   void EnqueueLaunch(std::shared_ptr<Timeline> stream, const Function& function,
                      std::shared_ptr<const CompiledKernel> kernel, const LaunchConfig& config,

@@ -138,12 +138,12 @@ TEST(Compiler, RunsKernelWithBarrierOnSuspendableThreads) {
 
 TEST(Compiler, NamesWhatItDoesNotSupport) {
   KernelRunner runner;
-  const std::string ptx = ElementKernel("  tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];", 4, 4);
+  const std::string ptx = ElementKernel("  sured.b.add.1d.u32.trap [%rd1, {%r1}], %r2;", 4, 4);
   absl::Status status = runner.Compile(ptx, "k").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
   EXPECT_EQ(CudaErrorOf(status), CudaError::kUnsupportedPtx);
   EXPECT_THAT(std::string(Message(status)), HasSubstr("kernel k: line "));
-  EXPECT_THAT(std::string(Message(status)), HasSubstr("tex.1d.v4.f32.s32"));
+  EXPECT_THAT(std::string(Message(status)), HasSubstr("sured.b.add.1d.u32.trap"));
 }
 
 TEST(Compiler, RefusesUnknownModifier) {

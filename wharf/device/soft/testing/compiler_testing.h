@@ -93,6 +93,8 @@ class KernelRunner {
   void* Variable(const std::string& name) { return variables_.at(name); }
   const std::string& printed() const { return printed_; }
   const Memory& memory() const { return *memory_; }
+  Memory& memory() { return *memory_; }
+  KernelServices& services() { return *services_; }
 
  private:
   std::byte* Initialized(const ptx::Variable& v) {

@@ -21,12 +21,10 @@ bool IsPlainType(const llvm::Type* type) {
          (type->isIntegerTy() && type->getIntegerBitWidth() <= 64);
 }
 
-bool IsSwap(const Value* value) { return llvm::isa<llvm::AtomicCmpXchgInst>(value); }
-
 bool CanWiden(const llvm::Instruction& instruction, const WideForm& form) {
-  if (IsIgnored(instruction) || IsSwap(&instruction)) return true;
+  if (IsIgnored(instruction) || IsPair(&instruction)) return true;
   if (auto* extract = llvm::dyn_cast<llvm::ExtractValueInst>(&instruction)) {
-    return IsSwap(extract->getAggregateOperand());
+    return IsPair(extract->getAggregateOperand());
   }
   if (!IsPlainType(instruction.getType())) return false;
   const ThreadCall call = ThreadCallOf(instruction);
@@ -105,6 +103,14 @@ bool IsForEachLane(const llvm::Instruction& instruction) {
     if (argument->getType()->isPointerTy() && (block == nullptr || block->getArgNo() != kBlockArgument)) return false;
   }
   return true;
+}
+
+bool IsPair(const llvm::Value* value) {
+  if (llvm::isa<llvm::AtomicCmpXchgInst>(value)) return true;
+  auto* call = llvm::dyn_cast<llvm::CallInst>(value);
+  auto* type = llvm::dyn_cast<llvm::StructType>(value->getType());
+  return call != nullptr && type != nullptr && type->getNumElements() == 2 && IsPlainType(type->getElementType(0)) &&
+         IsPlainType(type->getElementType(1)) && IsForEachLane(*call);
 }
 
 // --- values ---

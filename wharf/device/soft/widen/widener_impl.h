@@ -21,6 +21,9 @@ namespace wharf::device::soft {
 bool IsIgnored(const llvm::Instruction& instruction);
 // Has to be done for one lane after the other.
 bool IsForEachLane(const llvm::Instruction& instruction);
+// Gives two results at once, which are extracted from it: a compare-and-swap, or a function of the runtime. Those are
+// done for each lane.
+bool IsPair(const llvm::Value* value);
 
 class Widener {
  public:
@@ -138,7 +141,7 @@ class Widener {
   std::map<const llvm::Argument*, Wide> arguments_;
   std::map<const llvm::Instruction*, Slots> slot_map_;
   std::map<const llvm::Instruction*, Wide> local_;                 // what is at hand in the block being emitted
-  std::map<const llvm::Instruction*, llvm::AllocaInst*> swapped_;  // of a compare-and-swap: whether it did
+  std::map<const llvm::Instruction*, llvm::AllocaInst*> seconds_;  // of what IsPair says: the second results
 };
 
 }  // namespace wharf::device::soft

@@ -112,10 +112,12 @@ void Widener::EmitForEachLane(llvm::Instruction& instruction) {
     const bool fixed = llvm::isa<llvm::Function>(operand) || llvm::isa<llvm::Constant>(operand);
     operands.push_back(fixed ? Wide{operand, nullptr, nullptr} : Get(operand));
   }
-  const bool swap = llvm::isa<llvm::AtomicCmpXchgInst>(instruction);
-  llvm::Type* type = swap ? instruction.getOperand(1)->getType() : instruction.getType();
-  llvm::AllocaInst* results = type->isVoidTy() ? nullptr : swap ? Slot(WideType(type)) : SlotsOf(&instruction).vector;
-  if (swap) swapped_[&instruction] = Slot(mask_type_);
+  llvm::Type* type = instruction.getType();
+  auto* pair = IsPair(&instruction) ? llvm::cast<llvm::StructType>(type) : nullptr;
+  llvm::AllocaInst* results = type->isVoidTy()  ? nullptr
+                              : pair != nullptr ? Slot(WideType(pair->getElementType(0)))
+                                                : SlotsOf(&instruction).vector;
+  if (pair != nullptr) seconds_[&instruction] = Slot(WideType(pair->getElementType(1)));
   Value* all = Bits(mask_);
   Block* before = b_.GetInsertBlock();
   auto *loop = NewBlock("lane"), *done = NewBlock("lanes");
@@ -134,9 +136,9 @@ void Widener::EmitForEachLane(llvm::Instruction& instruction) {
   const auto put = [&](llvm::AllocaInst* slot, Value* value) {
     b_.CreateStore(b_.CreateInsertElement(Load(slot), value, lane), slot);
   };
-  if (swap) {
+  if (pair != nullptr) {
     put(results, b_.CreateExtractValue(clone, 0));
-    put(swapped_[&instruction], b_.CreateExtractValue(clone, 1));
+    put(seconds_[&instruction], b_.CreateExtractValue(clone, 1));
   } else if (results != nullptr) {
     put(results, clone);
   }
@@ -144,13 +146,13 @@ void Widener::EmitForEachLane(llvm::Instruction& instruction) {
   left->addIncoming(rest, b_.GetInsertBlock());
   b_.CreateCondBr(b_.CreateICmpNE(rest, llvm::ConstantInt::get(left->getType(), 0)), loop, done);
   b_.SetInsertPoint(done);
-  if (swap) slot_map_[&instruction].vector = results;
+  if (pair != nullptr) slot_map_[&instruction].vector = results;
 }
 
 // Of a compare-and-swap: the old value, or whether it did.
 void Widener::EmitExtract(llvm::ExtractValueInst& extract) {
-  auto* swap = llvm::cast<llvm::Instruction>(extract.getAggregateOperand());
-  Value* vector = Load(extract.getIndices()[0] == 0 ? slot_map_.at(swap).vector : swapped_.at(swap));
+  auto* pair = llvm::cast<llvm::Instruction>(extract.getAggregateOperand());
+  Value* vector = Load(extract.getIndices()[0] == 0 ? slot_map_.at(pair).vector : seconds_.at(pair));
   Define(&extract, {nullptr, nullptr, vector});
 }
 
