@@ -5,11 +5,7 @@
 namespace wharf::device {
 namespace {
 
-constexpr uint64_t kMaxLinear = uint64_t{1} << 28;
-constexpr uint64_t kMaxPitchedWidth = 131072, kMaxPitchedHeight = 65000, kMaxPitch = 2097120;
-constexpr uint64_t kMaxWidth = 131072, kMaxHeight = 65536, kMaxVolume = 16384;
-constexpr uint64_t kMaxLayered = 32768, kMaxLayers = 2048, kMaxFaces = 2046;
-constexpr uint64_t kMaxSlicePitch = uint64_t{1} << 40;  // more than any device's memory
+constexpr uint64_t kMostPitch = uint64_t{1} << 40;  // of rows and slices of arrays: more than any device's memory
 
 absl::Status Wrong(std::string_view what) { return CudaStatus(CudaError::kInvalidValue, "no image: {}", what); }
 
@@ -21,23 +17,24 @@ bool IsFormat(const ChannelFormat& format) {
 }
 
 bool IsArrayShape(const ImageDescription& i) {
-  if (i.gather && (i.height == 0 || i.depth != 0)) return false;
+  using L = ImageLimits;
+  if (i.gather && (i.height == 0 || i.depth != 0 || i.width > L::kGather || i.height > L::kGather)) return false;
   if (i.cubemap) {
-    const bool faces = i.layered ? i.depth != 0 && i.depth % 6 == 0 && i.depth <= kMaxFaces : i.depth == 6;
-    return i.width == i.height && i.width <= kMaxLayered && faces;
+    const bool faces = i.layered ? i.depth != 0 && i.depth % 6 == 0 && i.depth <= L::kFaces : i.depth == 6;
+    return i.width == i.height && i.width <= L::kLayered && faces;
   }
-  if (i.layered) return i.depth != 0 && i.depth <= kMaxLayers && i.width <= kMaxLayered && i.height <= kMaxLayered;
-  if (i.depth != 0) return i.height != 0 && i.width <= kMaxVolume && i.height <= kMaxVolume && i.depth <= kMaxVolume;
-  return i.width <= kMaxWidth && i.height <= kMaxHeight;
+  if (i.layered) return i.depth != 0 && i.depth <= L::kLayers && i.width <= L::kLayered && i.height <= L::kLayered;
+  if (i.depth != 0) return i.height != 0 && i.width <= L::kVolume && i.height <= L::kVolume && i.depth <= L::kVolume;
+  return i.width <= L::kWidth && i.height <= L::kHeight;
 }
 
 bool IsShape(const ImageDescription& image) {
   if (image.width == 0) return false;
   if (image.kind == ImageKind::kArray) return IsArrayShape(image);
   if (image.layered || image.cubemap || image.gather || image.depth != 0) return false;
-  if (image.kind == ImageKind::kLinear) return image.height == 0 && image.width <= kMaxLinear;
-  return image.kind == ImageKind::kPitched && image.width <= kMaxPitchedWidth && image.height != 0 &&
-         image.height <= kMaxPitchedHeight && image.row_pitch <= kMaxPitch;
+  if (image.kind == ImageKind::kLinear) return image.height == 0 && image.width <= ImageLimits::kLinear;
+  return image.kind == ImageKind::kPitched && image.width <= ImageLimits::kPitchedWidth && image.height != 0 &&
+         image.height <= ImageLimits::kPitchedHeight && image.row_pitch <= ImageLimits::kPitch;
 }
 
 template <typename Enum>
@@ -62,12 +59,12 @@ absl::Status CheckImage(const ImageDescription& image) {
   const uint64_t texel = image.format.TexelBytes();
   // No overflow from here on: extents are at most 2^28, the pitches that are used 2^40.
   const uint64_t row = image.width * texel;
-  if (image.Rows() > 1 && (image.row_pitch < row || image.row_pitch % texel != 0 || image.row_pitch > kMaxPitch)) {
+  if (image.Rows() > 1 && (image.row_pitch < row || image.row_pitch % texel != 0 || image.row_pitch > kMostPitch)) {
     return Wrong("pitch of rows");
   }
   const uint64_t slice = row + (image.Rows() > 1 ? (image.Rows() - 1) * image.row_pitch : 0);
   if (image.Slices() > 1 &&
-      (image.slice_pitch < slice || image.slice_pitch % texel != 0 || image.slice_pitch > kMaxSlicePitch)) {
+      (image.slice_pitch < slice || image.slice_pitch % texel != 0 || image.slice_pitch > kMostPitch)) {
     return Wrong("pitch of slices");
   }
   if (image.base == 0 || image.base % texel != 0) return Wrong("its address");

@@ -15,6 +15,15 @@ namespace wharf::device {
 // wants neither. Who lays arrays out so can have textures over two-dimensional ones on both.
 inline constexpr uint64_t kTextureAlignment = 512, kTexturePitchAlignment = 32;
 
+// Largest extents: those of compute capability 7.5 (CUDA programming guide, technical specifications). In texels; pitch
+// in bytes; faces are six a cube.
+struct ImageLimits {
+  static constexpr uint64_t kLinear = uint64_t{1} << 28;
+  static constexpr uint64_t kPitchedWidth = 131072, kPitchedHeight = 65000, kPitch = 2097120;
+  static constexpr uint64_t kWidth = 131072, kHeight = 65536, kVolume = 16384;
+  static constexpr uint64_t kLayered = 32768, kLayers = 2048, kFaces = 2046, kGather = 32768;
+};
+
 // The numeric values are sent on the wire.
 enum class ChannelKind : uint8_t { kSigned = 0, kUnsigned = 1, kFloat = 2 };
 enum class AddressMode : uint8_t { kWrap = 0, kClamp = 1, kMirror = 2, kBorder = 3 };  // cudaTextureAddressMode
@@ -69,8 +78,7 @@ struct TextureDescription {
 // From the first byte of the image to behind its last. REQUIRES: CheckImage found it right.
 uint64_t BytesOf(const ImageDescription& image);
 
-// What can be said without a device; nothing overflows, whatever is described. kInvalidValue with the reason. Largest
-// extents are those of compute capability 7.5 (CUDA programming guide, technical specifications).
+// What can be said without a device; nothing overflows, whatever is described. kInvalidValue with the reason.
 absl::Status CheckImage(const ImageDescription& image);
 // Beside the image: linear filtering is for what is read as floats, and kLinear images are fetched unfiltered by
 // integers.

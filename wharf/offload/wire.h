@@ -13,13 +13,15 @@
 #include <vector>
 
 #include "wharf/device/device.h"
+#include "wharf/device/texture.h"
 #include "wharf/wire/proof.h"
 
 namespace wharf::offload {
 
 inline constexpr uint32_t kProtocolMagic = 0x46524857;  // "WHRF"
 inline constexpr uint16_t kProtocolMajor = 2;           // must match
-inline constexpr uint16_t kProtocolMinor = 0;           // the lower one is spoken
+inline constexpr uint16_t kProtocolMinor = 1;           // the lower one is spoken
+inline constexpr uint16_t kMinorWithTextures = 1;       // operations on textures and surfaces are known from it on
 
 // Copies are cut into pieces of at most this many bytes.
 inline constexpr uint32_t kMaxBulkBytes = 16 << 20;
@@ -267,6 +269,19 @@ struct HostCallDone {
   uint64_t call = 0;
   auto Fields() { return std::tie(call); }
 };
+// In the order of all work, as UnmapMemory is: what was sent before still finds it.
+struct DestroyTexture {
+  WHARF_OP(51, kPosted, false);
+  static constexpr const char* kName = "DestroyTexture";
+  uint64_t texture = 0;
+  auto Fields() { return std::tie(texture); }
+};
+struct DestroySurface {
+  WHARF_OP(52, kPosted, false);
+  static constexpr const char* kName = "DestroySurface";
+  uint64_t surface = 0;
+  auto Fields() { return std::tie(surface); }
+};
 
 // Reply bulk: the packed bytes (at most kMaxBulkBytes a request).
 struct CopyToHost {
@@ -374,6 +389,28 @@ struct DescribeDevice {
   };
   auto Fields() { return std::tuple<>(); }
 };
+// Answered, unlike other operations that make something: the device chooses the handle, which is a number that kernels
+// use.
+struct CreateTexture {
+  WHARF_OP(76, kBlocking, false);
+  static constexpr const char* kName = "CreateTexture";
+  struct Reply {
+    uint64_t texture = 0;
+    auto Fields() { return std::tie(texture); }
+  };
+  device::TextureDescription texture;
+  auto Fields() { return std::tie(texture); }
+};
+struct CreateSurface {
+  WHARF_OP(77, kBlocking, false);
+  static constexpr const char* kName = "CreateSurface";
+  struct Reply {
+    uint64_t surface = 0;
+    auto Fields() { return std::tie(surface); }
+  };
+  device::ImageDescription image;
+  auto Fields() { return std::tie(image); }
+};
 #undef WHARF_OP
 
 template <typename... Ops>
@@ -381,8 +418,9 @@ struct OpList {};
 using AllOps =
     OpList<MapMemory, UnmapMemory, LoadModule, UnloadModule, DefineFunction, SetMaxDynamicShared, CreateStream,
            DestroyStream, CreateEvent, DestroyEvent, RecordEvent, WaitEvent, CopyToDevice, CopyOnDevice, Fill, Launch,
-           RunGemm, RequestHostCall, HostCallDone, CopyToHost, SynchronizeStream, SynchronizeDevice, SynchronizeEvent,
-           QueryStream, QueryEvent, ElapsedTime, FindSymbol, GetAttributes, Acknowledge, SessionStats, DescribeDevice>;
+           RunGemm, RequestHostCall, HostCallDone, DestroyTexture, DestroySurface, CopyToHost, SynchronizeStream,
+           SynchronizeDevice, SynchronizeEvent, QueryStream, QueryEvent, ElapsedTime, FindSymbol, GetAttributes,
+           Acknowledge, SessionStats, DescribeDevice, CreateTexture, CreateSurface>;
 
 // Operations that repeat with the inferences of a program and can be predicted (replay/step_op.h).
 using StepOps = OpList<MapMemory, UnmapMemory, CreateStream, DestroyStream, CreateEvent, DestroyEvent, RecordEvent,

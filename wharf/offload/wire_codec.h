@@ -31,6 +31,21 @@ struct FieldsOf<device::Arena> {
   static auto Of(auto& v) { return std::tie(v.base, v.size, v.granularity, v.guarded); }
 };
 template <>
+struct FieldsOf<device::ChannelFormat> {
+  static auto Of(auto& v) { return std::tie(v.kind, v.bits, v.channels); }
+};
+template <>
+struct FieldsOf<device::ImageDescription> {
+  static auto Of(auto& v) {
+    return std::tie(v.kind, v.format, v.base, v.width, v.height, v.depth, v.row_pitch, v.slice_pitch, v.layered,
+                    v.cubemap, v.gather);
+  }
+};
+template <>
+struct FieldsOf<device::TextureDescription> {
+  static auto Of(auto& v) { return std::tie(v.image, v.address, v.filter, v.read, v.normalized_coordinates, v.border); }
+};
+template <>
 struct FieldsOf<device::Gemm> {
   static auto Of(auto& v) {
     return std::tie(v.transpose_a, v.transpose_b, v.m, v.n, v.k, v.type_a, v.type_b, v.type_c, v.compute, v.a, v.b, v.c,

@@ -61,6 +61,15 @@ void Randomize(device::Gemm& v) {
                v.lda, v.ldb, v.ldc, v.ldd, v.stride_a, v.stride_b, v.stride_c, v.stride_d, v.batch, v.pointer_arrays,
                v.scalars_on_device, v.alpha, v.beta, v.alpha_address, v.beta_address, v.epilogue, v.bias);
 }
+void Randomize(device::ChannelFormat& v) { RandomizeAll(v.kind, v.bits, v.channels); }
+void Randomize(device::ImageDescription& v) {
+  Randomize(v.format);
+  RandomizeAll(v.kind, v.base, v.width, v.height, v.depth, v.row_pitch, v.slice_pitch, v.layered, v.cubemap, v.gather);
+}
+void Randomize(device::TextureDescription& v) {
+  Randomize(v.image);
+  RandomizeAll(v.address, v.filter, v.read, v.normalized_coordinates, v.border);
+}
 void Randomize(device::FunctionAttributes& v) {
   RandomizeAll(v.static_shared_bytes, v.const_bytes, v.local_bytes, v.max_threads_per_block, v.registers,
                v.max_dynamic_shared_bytes, v.ptx_version, v.binary_version);
@@ -117,6 +126,16 @@ TEST(WireCodecTest, FieldsKeepTheirValues) {
   EXPECT_EQ(received.gemm.alpha, (std::array<double, 2>{0.5, -2}));
   EXPECT_TRUE(received.gemm.scalars_on_device);
   EXPECT_EQ(received.gemm.bias, 0x123456789abcdef0u);
+
+  CreateTexture create;
+  create.texture.image = {device::ImageKind::kArray, {device::ChannelKind::kUnsigned, 8, 4}, 0x1000, 7, 5, 3, 32, 160};
+  create.texture.image.layered = true;
+  create.texture.address = {device::AddressMode::kWrap, device::AddressMode::kMirror, device::AddressMode::kBorder};
+  create.texture.filter = device::FilterMode::kLinear;
+  create.texture.read = device::ReadMode::kNormalizedFloat;
+  create.texture.normalized_coordinates = true;
+  create.texture.border = {1, 2, 3, -4};
+  EXPECT_EQ(Decode<CreateTexture>(Encode(create)).value().texture, create.texture);
 
   Hello hello;
   hello.nonce[31] = 9;

@@ -27,8 +27,7 @@ Executor::Executor(std::unique_ptr<device::Device> device, link::Channel* channe
     : options_(options),
       channel_(channel),
       device_(std::move(device)),
-      most_module_bytes_(
-          std::min(options.module_bytes, std::max(device_->Properties().total_memory, kLeastModuleBytes))),
+      most_kept_bytes_(std::min(options.module_bytes, std::max(device_->Properties().total_memory, kLeastModuleBytes))),
       replies_(std::make_shared<ReplyQueue>(channel, device_.get(), options.unsent_bytes)),
       queued_(std::make_shared<InFlightBudget>(options.queued_bytes)),
       host_calls_(std::make_shared<HostCalls>()) {

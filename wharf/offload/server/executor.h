@@ -35,14 +35,16 @@ struct ExecutorOptions {
   uint64_t queued_bytes = 256 << 20;     // work queued on the device before reading stops
   uint64_t queued_bytes_hard = 1 << 30;  // the same while a host call holds a stream (reading must go on)
   uint64_t unsent_bytes = 256 << 20;     // replies wanted or waiting before reading stops
-  // All images of a session, those not yet whole included; not more than the device's memory either (its quota), but
-  // kLeastModuleBytes.
+  // All module images of a session, those not yet whole included, with its textures and surfaces; not more than the
+  // device's memory either (its quota), but kLeastModuleBytes.
   uint64_t module_bytes = uint64_t{2} << 30;
-  uint64_t objects = 1 << 20;  // streams, events, modules, functions, mappings, pending host calls: each
+  // Streams, events, modules, functions, mappings, pending host calls: each; textures and surfaces together.
+  uint64_t objects = 1 << 20;
 };
 
 inline constexpr uint64_t kLeastModuleBytes = 16 << 20;  // a program has code, however little memory it wants
 inline constexpr uint64_t kModuleBytes = 4096;           // what a module counts for beside its image
+inline constexpr uint64_t kTextureBytes = 512;           // and what a texture or a surface does
 
 struct ExecutorCounters {
   uint64_t operations = 0, blocking_operations = 0, launches = 0, posted_errors = 0;
@@ -128,6 +130,8 @@ class Executor final : public link::FrameHandler, private ReplayPerformer {
   absl::Status Handle(const RunGemm& op);
   absl::Status Handle(const RequestHostCall& op);
   absl::Status Handle(const HostCallDone& op);
+  absl::Status Handle(const DestroyTexture& op);
+  absl::Status Handle(const DestroySurface& op);
 
   // Blocking: answered now or from a callback. What it was refused with, if it was; the client has been told.
   absl::Status Answer(const CopyToHost& op, const ReplyTicket& ticket);
@@ -142,6 +146,8 @@ class Executor final : public link::FrameHandler, private ReplayPerformer {
   absl::Status Answer(const Acknowledge& op, const ReplyTicket& ticket);
   absl::Status Answer(const SessionStats& op, const ReplyTicket& ticket);
   absl::Status Answer(const DescribeDevice& op, const ReplyTicket& ticket);
+  absl::Status Answer(const CreateTexture& op, const ReplyTicket& ticket);
+  absl::Status Answer(const CreateSurface& op, const ReplyTicket& ticket);
   device::Done ReplyWhenDone(const ReplyTicket& ticket);
   absl::Status AnswerNow(const ReplyTicket& ticket, const absl::Status& status, std::vector<std::byte> body = {});
   // `queued`, after answering what it refuses at once, so that no later question is answered before: the client counts
@@ -157,13 +163,17 @@ class Executor final : public link::FrameHandler, private ReplayPerformer {
   void ReleaseWhenDone(device::StreamId stream, uint64_t bytes);
   void SettleAllStreams();
   absl::Status CheckCount(uint64_t count, const char* what) const;
-  // What a module or a piece of one costs; refused beyond the session's limit.
-  absl::Status ChargeModules(uint64_t bytes);
+  // What a module, a piece of one or a texture costs; refused beyond the session's limit.
+  absl::Status ChargeKept(uint64_t bytes);
+  // Makes a texture or a surface by `create`, a call of the device.
+  template <typename Op, typename Create>
+  absl::Status AnswerCreated(const ReplyTicket& ticket, Create create);
+  void ReleaseTexture();
 
   const ExecutorOptions options_;
   link::Channel* const channel_;
   std::unique_ptr<device::Device> device_;
-  const uint64_t most_module_bytes_;
+  const uint64_t most_kept_bytes_;
   // Shared with callbacks, which may run until the device is gone.
   std::shared_ptr<ReplyQueue> replies_;
   std::shared_ptr<InFlightBudget> queued_;
@@ -178,7 +188,8 @@ class Executor final : public link::FrameHandler, private ReplayPerformer {
   std::unordered_map<device::ModuleId, LoadedModule> modules_;
   Mappings mappings_;
   std::unordered_set<device::StreamId> streams_;
-  uint64_t total_module_bytes_ = 0, events_ = 0, functions_ = 0;
+  uint64_t kept_bytes_ = 0;  // of modules, textures and surfaces
+  uint64_t events_ = 0, functions_ = 0, textures_ = 0;
   std::unique_ptr<ReplayFollower> replay_;  // null unless enabled
 
   mutable absl::Mutex counters_mutex_;

@@ -79,11 +79,12 @@ absl::Status Executor::Handle(const Fill& op) {
 
 // --- code ---
 
-absl::Status Executor::ChargeModules(uint64_t bytes) {
-  if (total_module_bytes_ + bytes > most_module_bytes_) {
-    return CudaStatus(CudaError::kOutOfMemory, "a session's modules may have {} MiB", most_module_bytes_ >> 20);
+absl::Status Executor::ChargeKept(uint64_t bytes) {
+  if (kept_bytes_ + bytes > most_kept_bytes_) {
+    return CudaStatus(CudaError::kOutOfMemory, "a session's modules and textures may have {} MiB",
+                      most_kept_bytes_ >> 20);
   }
-  total_module_bytes_ += bytes;
+  kept_bytes_ += bytes;
   return absl::OkStatus();
 }
 
@@ -93,9 +94,9 @@ absl::Status Executor::Handle(const LoadModule& op, std::vector<std::byte> piece
     return CudaStatus(CudaError::kOutOfMemory, "a session may have {} modules", options_.objects);
   }
   const bool is_first = begun == partial_modules_.end();
-  if (const absl::Status fits = ChargeModules(piece.size() + (is_first ? kModuleBytes : 0)); !fits.ok()) {
+  if (const absl::Status fits = ChargeKept(piece.size() + (is_first ? kModuleBytes : 0)); !fits.ok()) {
     if (!is_first) {
-      total_module_bytes_ -= kModuleBytes + begun->second.size();
+      kept_bytes_ -= kModuleBytes + begun->second.size();
       partial_modules_.erase(begun);
     }
     return fits;
@@ -114,7 +115,7 @@ absl::Status Executor::Handle(const LoadModule& op, std::vector<std::byte> piece
   if (loaded.ok()) {
     modules_[op.module].bytes = charged;
   } else {
-    total_module_bytes_ -= charged;
+    kept_bytes_ -= charged;
   }
   return loaded;
 }
@@ -123,7 +124,7 @@ absl::Status Executor::Handle(const UnloadModule& op) {
   WHARF_RETURN_IF_ERROR(device_->UnloadModule(op.module));
   const auto module = modules_.find(op.module);
   if (module == modules_.end()) return absl::OkStatus();
-  total_module_bytes_ -= module->second.bytes;
+  kept_bytes_ -= module->second.bytes;
   functions_ -= module->second.functions;
   modules_.erase(module);
   return absl::OkStatus();
@@ -141,6 +142,47 @@ absl::Status Executor::Handle(const DefineFunction& op) {
 
 absl::Status Executor::Handle(const SetMaxDynamicShared& op) {
   return device_->SetMaxDynamicShared(op.function, op.bytes);
+}
+
+// --- textures and surfaces ---
+
+template <typename Op, typename Create>
+absl::Status Executor::AnswerCreated(const ReplyTicket& ticket, Create create) {
+  absl::Status room = CheckCount(textures_, "textures and surfaces");
+  if (room.ok()) room = ChargeKept(kTextureBytes);
+  if (!room.ok()) return AnswerNow(ticket, room);
+  ++textures_;
+  const absl::StatusOr<device::TextureHandle> handle = create();
+  if (!handle.ok()) {
+    ReleaseTexture();
+    return AnswerNow(ticket, handle.status());
+  }
+  return AnswerNow(ticket, absl::OkStatus(), Encode(typename Op::Reply{*handle}));
+}
+
+void Executor::ReleaseTexture() {
+  --textures_;
+  kept_bytes_ -= kTextureBytes;
+}
+
+absl::Status Executor::Answer(const CreateTexture& op, const ReplyTicket& ticket) {
+  return AnswerCreated<CreateTexture>(ticket, [&] { return device_->CreateTexture(op.texture); });
+}
+
+absl::Status Executor::Answer(const CreateSurface& op, const ReplyTicket& ticket) {
+  return AnswerCreated<CreateSurface>(ticket, [&] { return device_->CreateSurface(op.image); });
+}
+
+absl::Status Executor::Handle(const DestroyTexture& op) {
+  WHARF_RETURN_IF_ERROR(device_->DestroyTexture(op.texture));
+  ReleaseTexture();
+  return absl::OkStatus();
+}
+
+absl::Status Executor::Handle(const DestroySurface& op) {
+  WHARF_RETURN_IF_ERROR(device_->DestroySurface(op.surface));
+  ReleaseTexture();
+  return absl::OkStatus();
 }
 
 // --- streams and events ---

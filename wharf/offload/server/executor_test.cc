@@ -390,6 +390,103 @@ TEST_F(ExecutorTest, QueriesAnswerFromTheDevice) {
   EXPECT_THAT(stats->header.server_nanoseconds, Gt(0U));
 }
 
+device::ImageDescription SmallPlane(uint64_t base = kBase) {
+  return {device::ImageKind::kArray, {device::ChannelKind::kUnsigned, 8, 4}, base, 4, 3, 0, 32, 96};
+}
+
+TEST_F(ExecutorTest, TexturesAndSurfacesAreMadeAndDestroyed) {
+  CreateTexture create;
+  create.texture.image = SmallPlane();
+  create.texture.border = {1, 2, 3, 4};
+  const auto texture = client_->Ask(create);
+  ASSERT_EQ(texture->header.error, CudaError::kSuccess);
+  const auto surface = client_->Ask(CreateSurface{SmallPlane()});
+  ASSERT_EQ(surface->header.error, CudaError::kSuccess);
+  EXPECT_EQ(device_->Textures().at(texture->reply.texture), create.texture);
+  EXPECT_EQ(device_->Surfaces().at(surface->reply.surface), SmallPlane());
+
+  // Each is no number of the other kind.
+  ASSERT_TRUE(client_->Post(DestroyTexture{surface->reply.surface}).ok());
+  EXPECT_EQ(Synchronize().posted_error, CudaError::kInvalidHandle);
+  ASSERT_TRUE(client_->Post(DestroySurface{texture->reply.texture}).ok());
+  EXPECT_EQ(Synchronize().posted_error, CudaError::kInvalidHandle);
+  ASSERT_TRUE(client_->Post(DestroyTexture{texture->reply.texture}).ok());
+  ASSERT_TRUE(client_->Post(DestroySurface{surface->reply.surface}).ok());
+  EXPECT_EQ(Synchronize().posted_error, CudaError::kSuccess);
+  EXPECT_TRUE(device_->Textures().empty());
+  EXPECT_TRUE(device_->Surfaces().empty());
+  ASSERT_TRUE(client_->Post(DestroyTexture{texture->reply.texture}).ok());
+  EXPECT_EQ(Synchronize().posted_error, CudaError::kInvalidHandle);
+}
+
+TEST_F(ExecutorTest, ForgedImagesAreRefused) {
+  const auto error_of = [&](auto change) {
+    CreateTexture create;
+    create.texture.image = SmallPlane();
+    change(create.texture);
+    return client_->Ask(create)->header.error;
+  };
+  using device::TextureDescription;
+  EXPECT_EQ(error_of([](TextureDescription&) {}), CudaError::kSuccess);
+  const auto refused = {
+      error_of([](TextureDescription& t) { t.image.width = UINT32_MAX; }),
+      error_of([](TextureDescription& t) { t.image.width = t.image.height = t.image.depth = UINT32_MAX; }),
+      error_of([](TextureDescription& t) { t.image.row_pitch = UINT64_MAX - 3; }),
+      error_of([](TextureDescription& t) { t.image.depth = 3, t.image.slice_pitch = UINT64_MAX - 3; }),
+      error_of([](TextureDescription& t) { t.image.base = UINT64_MAX - 3; }),
+      error_of([](TextureDescription& t) { t.image.base = 0; }),
+      error_of([](TextureDescription& t) { t.image.kind = static_cast<device::ImageKind>(3); }),
+      error_of([](TextureDescription& t) { t.image.format.bits = 7; }),
+      error_of([](TextureDescription& t) { t.image.format.channels = 0; }),
+      error_of([](TextureDescription& t) { t.image.format.kind = static_cast<device::ChannelKind>(9); }),
+      error_of([](TextureDescription& t) { t.address[2] = static_cast<device::AddressMode>(4); }),
+      error_of([](TextureDescription& t) { t.filter = static_cast<device::FilterMode>(255); }),
+      error_of([](TextureDescription& t) { t.read = static_cast<device::ReadMode>(2); }),
+  };
+  for (const CudaError error : refused) EXPECT_EQ(error, CudaError::kInvalidValue);
+  EXPECT_EQ(device_->Textures().size(), 1U);
+  CreateSurface surface{SmallPlane()};
+  surface.image.kind = device::ImageKind::kPitched;
+  EXPECT_EQ(client_->Ask(surface)->header.error, CudaError::kInvalidValue);
+}
+
+TEST_F(ExecutorTest, TexturesAndSurfacesAreBoundedTogether) {
+  Shut();
+  ExecutorOptions options;
+  options.objects = 2;
+  Open(options);
+  CreateTexture create;
+  create.texture.image = SmallPlane();
+  CreateTexture wrong;  // which costs nothing
+  EXPECT_EQ(client_->Ask(wrong)->header.error, CudaError::kInvalidValue);
+  const auto first = client_->Ask(create);
+  EXPECT_EQ(first->header.error, CudaError::kSuccess);
+  EXPECT_EQ(client_->Ask(CreateSurface{SmallPlane()})->header.error, CudaError::kSuccess);
+  const auto third = client_->Ask(create);
+  EXPECT_EQ(third->header.error, CudaError::kOutOfMemory);
+  EXPECT_EQ(third->header.message, "a session may have 2 textures and surfaces");
+  EXPECT_EQ(client_->Ask(CreateSurface{SmallPlane()})->header.error, CudaError::kOutOfMemory);
+  ASSERT_TRUE(client_->Post(DestroyTexture{first->reply.texture}).ok());
+  EXPECT_EQ(client_->Ask(create)->header.error, CudaError::kSuccess);
+}
+
+TEST_F(ExecutorTest, TexturesCountWithModules) {
+  Shut();
+  ExecutorOptions options;
+  options.module_bytes = kModuleBytes + 8 + kTextureBytes;
+  Open(options);
+  LoadModule load;
+  load.module = 1;
+  ASSERT_TRUE(client_->Post(load, std::vector<std::byte>(8)).ok());
+  const auto surface = client_->Ask(CreateSurface{SmallPlane()});
+  EXPECT_EQ(surface->header.error, CudaError::kSuccess);
+  const auto second = client_->Ask(CreateSurface{SmallPlane()});
+  EXPECT_EQ(second->header.error, CudaError::kOutOfMemory);
+  EXPECT_THAT(second->header.message, HasSubstr("modules and textures may have"));
+  ASSERT_TRUE(client_->Post(DestroySurface{surface->reply.surface}).ok());
+  EXPECT_EQ(client_->Ask(CreateSurface{SmallPlane()})->header.error, CudaError::kSuccess);
+}
+
 TEST_F(ExecutorTest, FillChecksItsElements) {
   Fill fill;
   fill.to.address = kBase;

@@ -170,6 +170,34 @@ class HostileClient {
     if (random_.Chance(0.1)) config.block.z = static_cast<uint32_t>(random_.Between(0, 2000));
     if (random_.Chance(0.1)) config.shared_bytes = static_cast<uint32_t>(numbers_.Wild());
   }
+  // Mostly of the arena's memory and of a shape that is one; at times any numbers.
+  void Choose(device::ImageDescription& image) {
+    if (random_.Chance(0.2)) {
+      Choose(image.format.kind);
+      image.format.bits = static_cast<uint8_t>(random_.Next());
+      image.format.channels = static_cast<uint8_t>(random_.Below(6));
+      for (uint32_t* extent : {&image.width, &image.height, &image.depth}) {
+        *extent = static_cast<uint32_t>(numbers_.Wild());
+      }
+    } else {
+      image.width = static_cast<uint32_t>(random_.Between(1, 64));
+      if (random_.Chance(0.7)) image.height = static_cast<uint32_t>(random_.Between(1, 64));
+      if (image.height != 0 && random_.Chance(0.3)) image.depth = static_cast<uint32_t>(random_.Between(1, 12));
+    }
+    Choose(image.kind);
+    if (image.height != 0 && random_.Chance(0.7)) image.kind = device::ImageKind::kArray;
+    image.base = numbers_.Address();
+    image.row_pitch = random_.Chance(0.8) ? 1024 : numbers_.Wild();
+    image.slice_pitch = random_.Chance(0.8) ? 65536 : numbers_.Wild();
+    for (bool* flag : {&image.layered, &image.cubemap, &image.gather}) *flag = random_.Chance(0.1);
+  }
+  void Choose(device::TextureDescription& texture) {
+    Choose(texture.image);
+    for (device::AddressMode& mode : texture.address) Choose(mode);
+    Choose(texture.filter);
+    Choose(texture.read);
+    Choose(texture.normalized_coordinates);
+  }
   // The kernels' (a, b, c, n, k), or not.
   void Choose(std::vector<std::byte>& parameters) {
     struct Parameters {
