@@ -103,7 +103,7 @@ double Position(float coordinate, uint32_t extent, AddressMode mode, bool normal
     x -= static_cast<double>(period);
     if (mode == AddressMode::kMirror && (period & 1) != 0) x = 1 - x;
   }
-  return x * extent;
+  return std::clamp(x * extent, -kFar, kFar);
 }
 
 Span Linear(double position, uint32_t extent, AddressMode mode) {

@@ -325,6 +325,21 @@ TEST(Texture, TakesAnyCoordinate) {
   }
 }
 
+TEST(Texture, FarCoordinatesAreClampedToTheirSide) {
+  const std::vector<float> memory{1, 2, 3};
+  for (const bool normalized : {false, true}) {
+    for (const FilterMode filter : {FilterMode::kPoint, FilterMode::kLinear}) {
+      TextureDescription texture{.image = Described(memory, kSingle, 3), .filter = filter};
+      texture.normalized_coordinates = normalized;
+      const auto at = [&](float x) { return AsFloat(FetchTexel(MakeImage(texture), {}, 0, FloatBits(x), 0, 0)[0]); };
+      for (const float x : {4.F, 1e9F, 1e13F, 3e38F, std::numeric_limits<float>::infinity()}) {
+        EXPECT_EQ(at(x), 3) << x;
+        EXPECT_EQ(at(-x), 1) << x;
+      }
+    }
+  }
+}
+
 TEST(Texture, IntegersFetchClampedOrTheBorder) {
   const std::vector<float> memory{1, 2, 3};
   TextureDescription texture{.image = Described(memory, kSingle, 3)};
