@@ -21,6 +21,7 @@
 namespace wharf::ar {
 
 class ArSession;
+class Refusal;
 
 struct ServerConfig {
   wire::ClientCheck check;
@@ -53,6 +54,7 @@ class Server {
   const ServerConfig config_;
   PictureMemory memory_;
   link::SessionList<ArSession> sessions_;
+  link::SessionList<Refusal> refusals_;  // to those who come when there are as many as there may be
 };
 
 }  // namespace wharf::ar

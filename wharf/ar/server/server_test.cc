@@ -237,6 +237,27 @@ TEST_F(ArServerTest, PicturesOfAllClientsTogetherHaveALimit) {
   EXPECT_EQ(opened, absl::OkStatus());
 }
 
+TEST_F(ArServerTest, WhoComesWhenItIsFullIsToldSo) {
+  StartServer([](ServerConfig& config) { config.max_sessions = 1; });
+  Ear first_ear, ear;
+  auto first = MustOpen(GoodHello(), first_ear);
+  ASSERT_NE(first, nullptr);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(Open(GoodHello(), ear).status(),
+              ResourceExhausted("this server has 1 clients, as many as it may have (--max-sessions): try again later"));
+  }
+  // One that says nothing keeps nobody waiting.
+  const auto silent = Dial();
+  ASSERT_TRUE(first->Send(5, Bits({Task::kDepth}), GreyPicture(160), 95).ok());
+  EXPECT_EQ(first_ear.Next().found, BrightnessOf(GreyPicture(160)));
+  first.reset();
+  absl::Status opened;
+  do {
+    opened = Open(GoodHello(), ear).status();
+  } while (opened.code() == absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(opened, absl::OkStatus());
+}
+
 // Nobody else comes who would have it looked after.
 TEST_F(ArServerTest, AnEndedSessionKeepsNothing) {
   {
