@@ -30,6 +30,7 @@ make() {
 }
 
 make conformance_kernels.cu generated/conformance_kernels_ptx.h wharf::device kConformanceKernels
+make texture_kernels.cu generated/texture_kernels_ptx.h wharf::device kTextureKernels
 make ../soft/driver/benchmark_kernels.cu ../soft/driver/generated/benchmark_kernels_ptx.h wharf::device::soft kBenchmarkKernels
 make ../soft/driver/barrier_kernels.cu ../soft/driver/generated/barrier_kernels_ptx.h wharf::device::soft kBarrierKernels
 make ../../offload/testing/random_cuda_kernels.cu ../../offload/testing/generated/random_cuda_kernels_ptx.h wharf::offload kRandomCudaKernels
