@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -40,6 +41,10 @@ class CudaDevice final : public Device {
   absl::Status SetMaxDynamicShared(FunctionId id, uint32_t bytes) override;
   absl::StatusOr<Footprint> FootprintOf(FunctionId id) override;
   absl::StatusOr<Symbol> FindSymbol(ModuleId module, const std::string& name) override;
+
+  absl::StatusOr<TextureHandle> CreateTexture(const TextureDescription& texture) override;
+  absl::Status DestroyTexture(TextureHandle handle) override;
+  absl::Status DestroySurface(TextureHandle handle) override;
 
   absl::Status CreateStream(StreamId id, uint32_t flags, int32_t priority) override;
   absl::Status DestroyStream(StreamId id) override;
@@ -147,6 +152,7 @@ class CudaDevice final : public Device {
   std::unordered_map<EventId, Event> events_;
   std::unordered_map<ModuleId, Module> modules_;
   std::unordered_map<FunctionId, Function> functions_;
+  std::set<TextureHandle> textures_;
   // Grow when a name, or memory, that was there may be gone or mean something else.
   uint64_t names_version_ = 1, memory_version_ = 1;
   LaneId last_lane_ = 0;

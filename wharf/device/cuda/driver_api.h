@@ -131,6 +131,50 @@ struct MemsetNodeParameters {
   size_t width = 0, height = 1;  // elements, rows
 };
 
+enum class ArrayFormat : int {
+  kUnsigned8 = 0x01,
+  kUnsigned16 = 0x02,
+  kUnsigned32 = 0x03,
+  kSigned8 = 0x08,
+  kSigned16 = 0x09,
+  kSigned32 = 0x0a,
+  kHalf = 0x10,
+  kFloat = 0x20,
+};
+enum class ResourceType : int { kLinear = 2, kPitched = 3 };
+// CUDA_RESOURCE_DESC
+struct ResourceDescription {
+  struct Linear {
+    DevicePointer address;
+    ArrayFormat format;
+    unsigned channels;
+    size_t bytes;
+  };
+  struct Pitched {
+    DevicePointer address;
+    ArrayFormat format;
+    unsigned channels;
+    size_t width, height, pitch;  // texels, rows, bytes
+  };
+  ResourceType type = ResourceType::kLinear;
+  union {
+    int reserved[32] = {};
+    Linear linear;
+    Pitched pitched;
+  };
+  unsigned flags = 0;
+};
+// CUDA_TEXTURE_DESC. Modes are numbered as in wharf/device/texture.h.
+struct SamplerDescription {
+  int address[3] = {};
+  int filter = 0;
+  unsigned flags = 0, max_anisotropy = 0;
+  int mipmap_filter = 0;
+  float mipmap_bias = 0, least_level = 0, most_level = 0;
+  float border[4] = {};
+  int reserved[12] = {};
+};
+
 // Keys of cuLaunchKernel's `extra`.
 inline void* const kLaunchEnd = nullptr;
 inline void* const kLaunchBufferPointer = reinterpret_cast<void*>(uintptr_t{1});
@@ -192,6 +236,9 @@ inline void* const kLaunchBufferSize = reinterpret_cast<void*>(uintptr_t{2});
   X(LaunchKernel, "cuLaunchKernel",                                                                                \
     (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, void**,   \
      void**))                                                                                                      \
+  X(TexObjectCreate, "cuTexObjectCreate",                                                                          \
+    (uint64_t*, const ResourceDescription*, const SamplerDescription*, const void*))                               \
+  X(TexObjectDestroy, "cuTexObjectDestroy", (uint64_t))                                                            \
   X(LaunchHostFunc, "cuLaunchHostFunc", (StreamHandle, void (*)(void*), void*))                                    \
   X(GraphCreate, "cuGraphCreate", (GraphHandle*, unsigned))                                                        \
   X(GraphDestroy, "cuGraphDestroy", (GraphHandle))                                                                 \

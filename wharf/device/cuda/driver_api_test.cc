@@ -41,6 +41,28 @@ static_assert(offsetof(KernelNodeParameters, context) == offsetof(CUDA_KERNEL_NO
 static_assert(sizeof(MemsetNodeParameters) == sizeof(CUDA_MEMSET_NODE_PARAMS));
 static_assert(offsetof(MemsetNodeParameters, element_bytes) == offsetof(CUDA_MEMSET_NODE_PARAMS, elementSize));
 static_assert(offsetof(MemsetNodeParameters, height) == offsetof(CUDA_MEMSET_NODE_PARAMS, height));
+static_assert(sizeof(ResourceDescription) == sizeof(CUDA_RESOURCE_DESC));
+static_assert(offsetof(ResourceDescription, linear) == offsetof(CUDA_RESOURCE_DESC, res));
+static_assert(offsetof(ResourceDescription, flags) == offsetof(CUDA_RESOURCE_DESC, flags));
+static_assert(offsetof(ResourceDescription::Linear, bytes) ==
+              offsetof(CUDA_RESOURCE_DESC, res.linear.sizeInBytes) - offsetof(CUDA_RESOURCE_DESC, res));
+static_assert(offsetof(ResourceDescription::Pitched, channels) ==
+              offsetof(CUDA_RESOURCE_DESC, res.pitch2D.numChannels) - offsetof(CUDA_RESOURCE_DESC, res));
+static_assert(offsetof(ResourceDescription::Pitched, pitch) ==
+              offsetof(CUDA_RESOURCE_DESC, res.pitch2D.pitchInBytes) - offsetof(CUDA_RESOURCE_DESC, res));
+static_assert(static_cast<int>(ResourceType::kLinear) == CU_RESOURCE_TYPE_LINEAR &&
+              static_cast<int>(ResourceType::kPitched) == CU_RESOURCE_TYPE_PITCH2D);
+static_assert(static_cast<int>(ArrayFormat::kSigned32) == CU_AD_FORMAT_SIGNED_INT32 &&
+              static_cast<int>(ArrayFormat::kUnsigned8) == CU_AD_FORMAT_UNSIGNED_INT8 &&
+              static_cast<int>(ArrayFormat::kHalf) == CU_AD_FORMAT_HALF &&
+              static_cast<int>(ArrayFormat::kFloat) == CU_AD_FORMAT_FLOAT);
+static_assert(sizeof(SamplerDescription) == sizeof(CUDA_TEXTURE_DESC));
+static_assert(offsetof(SamplerDescription, flags) == offsetof(CUDA_TEXTURE_DESC, flags));
+static_assert(offsetof(SamplerDescription, mipmap_filter) == offsetof(CUDA_TEXTURE_DESC, mipmapFilterMode));
+static_assert(offsetof(SamplerDescription, border) == offsetof(CUDA_TEXTURE_DESC, borderColor));
+static_assert(CU_TR_ADDRESS_MODE_WRAP == 0 && CU_TR_ADDRESS_MODE_CLAMP == 1 && CU_TR_ADDRESS_MODE_MIRROR == 2 &&
+              CU_TR_ADDRESS_MODE_BORDER == 3 && CU_TR_FILTER_MODE_POINT == 0 && CU_TR_FILTER_MODE_LINEAR == 1);
+static_assert(CU_TRSF_READ_AS_INTEGER == 1 && CU_TRSF_NORMALIZED_COORDINATES == 2);
 }  // namespace wharf::device::cuda
 #endif
 
