@@ -419,17 +419,46 @@ absl::Status PartitionedDevice::RunGemm(device::StreamId stream, const device::G
 
 // A host function waits for both sides' work, and both sides' work for it. It may do anything in between, and hold
 // its stream for as long as it wants; while it does, no call here may wait. So the server has to have everything.
-absl::Status PartitionedDevice::LeaveLocal(device::StreamId stream) {
+absl::Status PartitionedDevice::LeaveLocal(device::StreamId stream, const char* what_for) {
   if (std::exchange(left_here_, true)) return absl::OkStatus();
-  Log(LogLevel::kInfo, "the program uses host functions: it runs on the server from now on");
+  Log(LogLevel::kInfo, "the program runs on the server from now on", {{"why", what_for}});
   WHARF_RETURN_IF_ERROR(Settle(Side::kLocal));
   return MakeValid(Side::kRemote, stream, {kAllMemory});
 }
 
 absl::Status PartitionedDevice::HostCall(device::StreamId stream, std::function<void()> call) {
-  if (local_->Fault().ok()) WHARF_RETURN_IF_ERROR(LeaveLocal(stream));
+  if (local_->Fault().ok()) WHARF_RETURN_IF_ERROR(LeaveLocal(stream, "it uses host functions"));
   Unfinished(Side::kRemote).Note(stream);
   return remote_->HostCall(stream, std::move(call));
+}
+
+// A texture is made of memory by no stream's work, so all that is to be there has to be before the call returns.
+absl::Status PartitionedDevice::LeaveLocalForTextures() {
+  if (left_here_ || !local_->Fault().ok()) return absl::OkStatus();
+  WHARF_RETURN_IF_ERROR(LeaveLocal(device::kDefaultStream, "it uses textures"));
+  return Settle(Side::kRemote);
+}
+
+absl::StatusOr<device::TextureHandle> PartitionedDevice::CreateTexture(const device::TextureDescription& texture) {
+  WHARF_RETURN_IF_ERROR(LeaveLocalForTextures());
+  return remote_->CreateTexture(texture);
+}
+
+absl::StatusOr<device::TextureHandle> PartitionedDevice::CreateSurface(const device::ImageDescription& image) {
+  WHARF_RETURN_IF_ERROR(LeaveLocalForTextures());
+  return remote_->CreateSurface(image);
+}
+
+absl::Status PartitionedDevice::DestroyTexture(device::TextureHandle handle) {
+  WHARF_RETURN_IF_ERROR(remote_->DestroyTexture(handle));
+  Unfinished(Side::kRemote).NoteCall();
+  return absl::OkStatus();
+}
+
+absl::Status PartitionedDevice::DestroySurface(device::TextureHandle handle) {
+  WHARF_RETURN_IF_ERROR(remote_->DestroySurface(handle));
+  Unfinished(Side::kRemote).NoteCall();
+  return absl::OkStatus();
 }
 
 // --- waiting ---

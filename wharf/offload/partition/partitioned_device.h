@@ -52,6 +52,12 @@ class PartitionedDevice final : public device::Device {
   absl::Status SetMaxDynamicShared(device::FunctionId id, uint32_t bytes) override;
   absl::StatusOr<device::Footprint> FootprintOf(device::FunctionId id) override { return local_->FootprintOf(id); }
   absl::StatusOr<device::Symbol> FindSymbol(device::ModuleId module, const std::string& name) override;
+  // The server's. From the first one on everything runs there: what kernels read and write through them is not known
+  // here.
+  absl::StatusOr<device::TextureHandle> CreateTexture(const device::TextureDescription& texture) override;
+  absl::StatusOr<device::TextureHandle> CreateSurface(const device::ImageDescription& image) override;
+  absl::Status DestroyTexture(device::TextureHandle handle) override;
+  absl::Status DestroySurface(device::TextureHandle handle) override;
   absl::Status CreateStream(device::StreamId id, uint32_t flags, int32_t priority) override;
   absl::Status DestroyStream(device::StreamId id) override;
   absl::Status CreateEvent(device::EventId id, uint32_t flags) override;
@@ -104,7 +110,8 @@ class PartitionedDevice final : public device::Device {
   absl::Status MakeValid(Side side, device::StreamId stream, const std::vector<MemoryRange>& ranges);
   absl::Status Transfer(Side to, device::StreamId stream, const std::vector<MemoryRange>& ranges);
   absl::Status Settle(Side side);
-  absl::Status LeaveLocal(device::StreamId stream);
+  absl::Status LeaveLocal(device::StreamId stream, const char* what_for);
+  absl::Status LeaveLocalForTextures();
 
   // --- waiting ---
   // `ask(device, done)` asks a side for completion; asked are those that have work, and the client's anyway.

@@ -158,6 +158,35 @@ absl::StatusOr<device::Symbol> RemoteDevice::FindSymbol(device::ModuleId module,
   return reply.symbol;
 }
 
+// --- textures and surfaces ---
+
+absl::Status RemoteDevice::CheckHasTextures() const {
+  if (session_->welcome().minor >= kMinorWithTextures) return absl::OkStatus();
+  return CudaStatus(CudaError::kNotSupported, "the server is older than this client and knows no textures");
+}
+
+absl::StatusOr<device::TextureHandle> RemoteDevice::CreateTexture(const device::TextureDescription& texture) {
+  WHARF_RETURN_IF_ERROR(CheckHasTextures());
+  WHARF_ASSIGN_OR_RETURN(const offload::CreateTexture::Reply reply, Ask(offload::CreateTexture{texture}));
+  return reply.texture;
+}
+
+absl::StatusOr<device::TextureHandle> RemoteDevice::CreateSurface(const device::ImageDescription& image) {
+  WHARF_RETURN_IF_ERROR(CheckHasTextures());
+  WHARF_ASSIGN_OR_RETURN(const offload::CreateSurface::Reply reply, Ask(offload::CreateSurface{image}));
+  return reply.surface;
+}
+
+absl::Status RemoteDevice::DestroyTexture(device::TextureHandle handle) {
+  WHARF_RETURN_IF_ERROR(CheckHasTextures());
+  return Post(offload::DestroyTexture{handle});
+}
+
+absl::Status RemoteDevice::DestroySurface(device::TextureHandle handle) {
+  WHARF_RETURN_IF_ERROR(CheckHasTextures());
+  return Post(offload::DestroySurface{handle});
+}
+
 // --- streams and events ---
 
 absl::Status RemoteDevice::CreateStream(device::StreamId id, uint32_t flags, int32_t priority) {

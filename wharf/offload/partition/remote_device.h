@@ -49,6 +49,11 @@ class RemoteDevice final : public device::Device {
   // Nothing is known here: kUnimplemented.
   absl::StatusOr<device::Footprint> FootprintOf(device::FunctionId id) override;
   absl::StatusOr<device::Symbol> FindSymbol(device::ModuleId module, const std::string& name) override;
+  // These wait for an answer. kNotSupported too if the server is older than textures.
+  absl::StatusOr<device::TextureHandle> CreateTexture(const device::TextureDescription& texture) override;
+  absl::StatusOr<device::TextureHandle> CreateSurface(const device::ImageDescription& image) override;
+  absl::Status DestroyTexture(device::TextureHandle handle) override;
+  absl::Status DestroySurface(device::TextureHandle handle) override;
   absl::Status CreateStream(device::StreamId id, uint32_t flags, int32_t priority) override;
   absl::Status DestroyStream(device::StreamId id) override;
   absl::Status CreateEvent(device::EventId id, uint32_t flags) override;
@@ -104,6 +109,7 @@ class RemoteDevice final : public device::Device {
   absl::StatusOr<typename Op::Reply> Ask(const Op& op);
   void Add(Pending pending);
   absl::Status StatusOf(device::CudaError error, const std::string& message) const;
+  absl::Status CheckHasTextures() const;
   void RunCallbacks();
   void Complete(Pending pending);
 
