@@ -2,13 +2,14 @@
 #pragma once
 
 #include "wharf/serving/emulation/emulation.h"
+#include "wharf/serving/settings.h"
 
 namespace wharf::serving {
 
 struct PilotOptions {
-  double seconds = 60;       // of each try
-  int most_interval = 16;    // tried from 1 on
-  double least_seconds = 5;  // that a client must have been served to count
+  double seconds = 60;                                // of each try
+  int most_interval = SettingsLimits().max_interval;  // tried from 1 on: what ARISE may choose from
+  double least_seconds = 5;                           // that a client must have been served to count
 };
 
 // The system of `workload`, its parameters tuned:
