@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kMegabyte = 1e3;  // bytes/ms of 1 MB/s
 constexpr int kEstimateSteps = 3;  // of 0.1 s
+constexpr int kFixedRounds = 200;  // of a bound that begins from nothing
 
 // The mean rate of the last steps before `now_ms`.
 double Estimate(const RateTrace& trace, double now_ms) {
@@ -156,7 +157,7 @@ Link Simulation::LinkOf(double bytes_per_ms) const {
 
 double Simulation::FixedBound(double bytes_per_ms) {
   const auto [entry, added] = fixed_bounds_.try_emplace(bytes_per_ms, 0);
-  if (added) entry->second = LowerBound(graph_).Latency(LinkOf(bytes_per_ms));
+  if (added) entry->second = LowerBound(graph_).Latency(LinkOf(bytes_per_ms), kFixedRounds);
   return entry->second;
 }
 
