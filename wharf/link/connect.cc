@@ -44,6 +44,10 @@ absl::StatusOr<UniqueFd> ConnectOne(const SocketAddress& where, const std::strin
 
 bool IsRefused(const absl::Status& failure) { return failure.GetPayload(kRefused).has_value(); }
 
+bool MayPass(const absl::Status& failure) {
+  return (absl::IsUnavailable(failure) || absl::IsDeadlineExceeded(failure)) && !IsRefused(failure);
+}
+
 absl::StatusOr<UniqueFd> ConnectSocket(const ParsedAddress& address, const std::string& name, TimePoint deadline) {
   if (!address.is_unix && address.port == "0") return InvalidArgument("{}: port 0 cannot be connected to", name);
   WHARF_ASSIGN_OR_RETURN(const auto candidates, Resolve(address, /*passive=*/false));

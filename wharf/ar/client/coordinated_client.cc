@@ -35,6 +35,7 @@ absl::Status CoordinatedClient::Start() {
   options.server = config_.server;
   options.jpeg_quality = config_.jpeg_quality;
   options.token = config_.token;
+  options.opening = config_.opening;
   options.hello.tasks = static_cast<uint8_t>(1 << static_cast<int>(config_.task));
   options.hello.depth_coding = config_.depth_coding;
   options.hello.frames_per_s = config_.frames_per_s;

@@ -33,6 +33,7 @@ struct CoordinatedClientConfig {
   std::string token;
   DepthCoding depth_coding = DepthCoding::kHalf;
   int jpeg_quality = 90;
+  Nanoseconds opening = link::kFirstWay;  // how long the first connection is tried
 };
 
 enum class Standing {

@@ -177,7 +177,16 @@ TEST_F(CoordinatedClientTest, RefusesWhatNoServerAgreesOn) {
   config.task = Task::kOdometry;
   EXPECT_EQ(CoordinatedClient::Open(config).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(CoordinatedClient::Open(Config(0)).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(CoordinatedClient::Open(Config()).status(), Unavailable("no server answers at home:1"));
+}
+
+TEST_F(CoordinatedClientTest, AServerThatIsNotThereIsTriedForAsLongAsItIsTold) {
+  CoordinatedClientConfig config = Config();
+  config.opening = {};
+  EXPECT_EQ(CoordinatedClient::Open(config).status(), Unavailable("no server answers at home:1"));
+  EXPECT_EQ(Dialled().size(), 1u);
+  config.opening = std::chrono::milliseconds(100);
+  EXPECT_EQ(CoordinatedClient::Open(config).status(), Unavailable("no server answers at home:1"));
+  EXPECT_GT(Dialled().size(), 2u);
 }
 
 TEST_F(CoordinatedClientTest, GoesToTheServerThatHasRoom) {

@@ -140,6 +140,22 @@ TEST_F(LinkOffloaderTest, GoesOnWhenTheServerIsBack) {
   EXPECT_EQ(reply->frame, 3);
 }
 
+TEST_F(LinkOffloaderTest, AFirstConnectionThatIsHungUpOnIsTriedAgain) {
+  int dials = 0;
+  UplinkOptions options = Options();
+  options.opening = std::chrono::hours(1);
+  const auto offloader = LinkOffloader::Open(
+      [&](const std::string&) -> absl::StatusOr<std::unique_ptr<link::ByteStream>> {
+        if (++dials == 1) return Unavailable("TLS broke off");
+        if (dials == 2) return std::move(link::MemoryPair().first);  // ends without an answer
+        return Connect();
+      },
+      options, kTasksAsked);
+  ASSERT_TRUE(offloader.ok()) << ToString(offloader.status());
+  EXPECT_EQ(dials, 3);
+  EXPECT_TRUE(Ask(**offloader, 1, {kBoxesTask}).ok());
+}
+
 TEST_F(LinkOffloaderTest, SaysWhyTheServerRefuses) {
   server_ = std::make_unique<Server>(ServerConfig{.check = wire::ClientsWith("another")});
   const auto offloader = LinkOffloader::Open([this](const std::string&) { return Connect(); }, Options(), kTasksAsked);

@@ -16,7 +16,8 @@ constexpr size_t kMostPictures = 2;  // that wait for the link
 
 absl::StatusOr<std::unique_ptr<Uplink>> Uplink::Open(Dial dial, UplinkOptions options, ConnectionListener& listener) {
   std::unique_ptr<Uplink> uplink(new Uplink(std::move(dial), std::move(options), listener));
-  WHARF_RETURN_IF_ERROR(uplink->Connect(uplink->options_.server));
+  const UplinkOptions& to = uplink->options_;
+  WHARF_RETURN_IF_ERROR(link::TryAgain([&] { return uplink->Connect(to.server); }, to.opening));
   uplink->thread_ = std::thread([raw = uplink.get()] { raw->Loop(); });
   return uplink;
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "wharf/ar/connection.h"
+#include "wharf/link/connect_again.h"
 
 namespace wharf::ar {
 
@@ -28,6 +29,7 @@ struct UplinkOptions {
   std::string server;  // to begin with
   int jpeg_quality = 90;
   Nanoseconds timeout = std::chrono::seconds(5);             // for a server's Welcome
+  Nanoseconds opening = link::kFirstWay;                     // how long the first connection is tried
   Nanoseconds first_pause = std::chrono::milliseconds(100);  // before a connection is opened again; doubles up to 5 s
 };
 
@@ -42,8 +44,8 @@ struct UplinkState {
 // Thread-safe.
 class Uplink final : private ConnectionListener {
  public:
-  // Opens the first connection. Fails as `dial` and Connection::Open. The listener, which must outlive it, hears
-  // OnClosed of every connection that is lost, and OnWelcome of the next.
+  // Opens the first connection: link::TryAgain. Fails as `dial` and Connection::Open. The listener, which must outlive
+  // it, hears OnClosed of every connection that is lost, and OnWelcome of the next.
   static absl::StatusOr<std::unique_ptr<Uplink>> Open(Dial dial, UplinkOptions options, ConnectionListener& listener);
   ~Uplink() override;
 

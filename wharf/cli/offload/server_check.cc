@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "wharf/link/channel.h"
+#include "wharf/link/connect_again.h"
 #include "wharf/offload/handshake.h"
 
 namespace wharf::cli {
@@ -31,10 +32,8 @@ class Greeter final : public link::FrameHandler {
   wire::ClientHandshake<offload::ProgramProtocol> handshake_{"it"};
 };
 
-}  // namespace
-
-absl::StatusOr<std::string> CheckServer(const std::string& address, const link::ConnectOptions& options,
-                                        const std::string& token) {
+absl::StatusOr<offload::Welcome> GreetOnce(const std::string& address, const link::ConnectOptions& options,
+                                           const std::string& token) {
   WHARF_ASSIGN_OR_RETURN(std::unique_ptr<link::ByteStream> stream, link::Connect(address, options));
   Greeter greeter;
   const auto channel = link::Channel::Create(std::move(stream));
@@ -42,12 +41,19 @@ absl::StatusOr<std::string> CheckServer(const std::string& address, const link::
   offload::Hello hello;
   hello.features = offload::kFeatureCheckOnly;
   hello.program = "wharf run";
-  const auto welcome = greeter.Greet(*channel, hello, token, options.timeout);
+  auto welcome = greeter.Greet(*channel, hello, token, options.timeout);
   channel->Stop();
-  if (!welcome.ok()) {
-    return MakeStatus(welcome.status().code(), "{}: {}", address, Message(welcome.status()));
-  }
-  return welcome->properties.driver;
+  if (welcome.ok()) return welcome;
+  return MakeStatus(welcome.status().code(), "{}: {}", address, Message(welcome.status()));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> CheckServer(const std::string& address, const link::ConnectOptions& options,
+                                        const std::string& token) {
+  WHARF_ASSIGN_OR_RETURN(const offload::Welcome welcome,
+                         link::TryAgain([&] { return GreetOnce(address, options, token); }));
+  return welcome.properties.driver;
 }
 
 }  // namespace wharf::cli

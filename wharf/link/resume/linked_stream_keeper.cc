@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "wharf/base/log.h"
+#include "wharf/link/connect_again.h"
 #include "wharf/link/resume/linked_stream.h"
 #include "wharf/link/threads.h"
 #include "wharf/link/wait.h"
@@ -16,7 +17,6 @@ constexpr int kTicksToPing = 3, kTicksToBreak = 6;
 constexpr Nanoseconds kServerTick = std::chrono::milliseconds(500);
 // How soon a full connection is tried again while old bytes are sent once more.
 constexpr Nanoseconds kRetryWrite = std::chrono::milliseconds(1);
-constexpr Nanoseconds kFirstBackoff = std::chrono::milliseconds(20), kMaxBackoff = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -57,7 +57,7 @@ void LinkedStream::Redial(Lock& lock) {
     WaitUntil(work_, lock, *options_.clock, std::min(next_attempt_, give_up));
     return;
   }
-  backoff_ = std::clamp(backoff_ * 2, kFirstBackoff, kMaxBackoff);
+  backoff_ = std::clamp(backoff_ * 2, kFirstPause, kLongestPause);
   next_attempt_ = now + backoff_;
   const Opening opening{OpeningKind::kResume, key_, received_};
   lock.unlock();
@@ -205,24 +205,18 @@ absl::StatusOr<std::unique_ptr<ByteStream>> OpenOnce(const Dial& dial, const Res
   WHARF_ASSIGN_OR_RETURN(std::unique_ptr<ByteStream> link, dial());
   const Nanoseconds patience = std::min(options.attempt, give_up - options.clock->Now());
   WHARF_ASSIGN_OR_RETURN(const Opening answer, ExchangeOpenings(*link, {}, patience, *options.clock));
-  if (answer.kind == OpeningKind::kDeclined) return link;
+  if (answer.kind == OpeningKind::kDeclined) {
+    if (options.on_declined) options.on_declined();
+    return link;
+  }
   return std::make_unique<LinkedStream>(std::move(link), dial, answer.key, options);
-}
-
-bool MayPass(const absl::Status& failure) {
-  return (absl::IsUnavailable(failure) || absl::IsDeadlineExceeded(failure)) && !IsRefused(failure);
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ByteStream>> OpenResumable(Dial dial, const ResumeOptions& options) {
-  Clock& clock = *options.clock;
-  const TimePoint give_up = clock.Now() + options.opening;
-  for (Nanoseconds pause = kFirstBackoff;; pause = std::min(2 * pause, kMaxBackoff)) {
-    auto opened = OpenOnce(dial, options, give_up);
-    if (opened.ok() || !MayPass(opened.status()) || clock.Now() + pause >= give_up) return opened;
-    clock.SleepFor(pause);
-  }
+  const TimePoint give_up = options.clock->Now() + options.opening;
+  return TryAgain([&] { return OpenOnce(dial, options, give_up); }, options.opening, *options.clock);
 }
 
 absl::StatusOr<std::unique_ptr<ResumableStream>> ResumableStream::Accept(std::unique_ptr<ByteStream> connection,

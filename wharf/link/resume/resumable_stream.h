@@ -39,6 +39,9 @@ struct ResumeOptions {
   // Client: called once when a connection breaks and the search for the next begins, on any thread that uses the
   // stream; must not use it. A break over which nothing came forward since the last belongs to the same outage.
   std::function<void()> on_outage = nullptr;
+  // Client: called once, by OpenResumable, if the server does not offer to resume: what it returns ends with its
+  // connection.
+  std::function<void()> on_declined = nullptr;
 };
 
 // A new connection to the same server; its handshake (TLS) is done. Called on a thread of the stream, one call at a

@@ -574,15 +574,19 @@ class OldServer {
   std::vector<std::thread> threads_;
 };
 
-TEST(ResumeNegotiationTest, AServerThatDeclinesGetsPlainBytes) {
+TEST(ResumeNegotiationTest, AServerThatDeclinesGetsPlainBytesAndThatIsSaid) {
   OldServer server([](int, std::unique_ptr<ByteStream> stream) {
     auto begun = ReadBeginning(std::move(stream), seconds(60));
     ASSERT_TRUE(begun.ok() && begun->opening.has_value());
     ASSERT_TRUE(WriteOpening(*begun->stream, {OpeningKind::kDeclined, {}, 0}).ok());
     EXPECT_EQ(ReadText(*begun->stream, 5), "hello");
   });
-  auto client = OpenResumable([&] { return server.Connect(); });
+  int told = 0;
+  ResumeOptions options;
+  options.on_declined = [&] { ++told; };
+  auto client = OpenResumable([&] { return server.Connect(); }, options);
   ASSERT_TRUE(client.ok()) << client.status();
+  EXPECT_EQ(told, 1);
   EXPECT_TRUE(Write(**client, "hello").ok());
   EXPECT_EQ(server.connections, 1);
 }
@@ -612,7 +616,9 @@ class UnluckyHarbor {
 
 TEST(ResumeNegotiationTest, HoweverOftenAServerHangsUpTheStreamCanBeResumedInTheEnd) {
   UnluckyHarbor harbor(4, "");
-  auto client = OpenResumable(harbor.Dialer());
+  ResumeOptions options;
+  options.on_declined = [] { ADD_FAILURE() << "nobody has declined"; };
+  auto client = OpenResumable(harbor.Dialer(), options);
   ASSERT_TRUE(client.ok()) << client.status();
   EXPECT_EQ(harbor.Connections(), 4);
   auto server = harbor.Harbor().Accept();

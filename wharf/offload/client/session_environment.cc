@@ -78,6 +78,10 @@ absl::StatusOr<std::unique_ptr<link::ByteStream>> OpenStream(const std::string& 
   resume.on_outage = [server, resume_time, tell] {
     tell(fmt::format("connection to {} lost; trying again for {:g} s", server, Seconds(resume_time)));
   };
+  resume.on_declined = [server, tell] {
+    tell(fmt::format("the server {} does not let sessions resume: if the connection drops, the session is lost",
+                     server));
+  };
   resume.opening = options.timeout;
   link::ConnectOptions first_one = options, again = options;
   first_one.timeout = options.timeout / 2;  // so that there is time for another one

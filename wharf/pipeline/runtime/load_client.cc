@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "wharf/link/connect_again.h"
 #include "wharf/pipeline/dataplane/arrivals.h"
 
 namespace wharf::pipeline {
@@ -15,6 +16,10 @@ constexpr uint32_t kMostModelsBytes = 1 << 20;
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LoadClient>> LoadClient::Open(const std::string& address, const PeerAccess& access) {
+  return link::TryAgain([&] { return OpenOnce(address, access); });
+}
+
+absl::StatusOr<std::unique_ptr<LoadClient>> LoadClient::OpenOnce(const std::string& address, const PeerAccess& access) {
   WHARF_ASSIGN_OR_RETURN(auto stream, link::Connect(address, access.Connecting(kGreeting)));
   std::unique_ptr<LoadClient> client(new LoadClient);
   link::ChannelOptions options;

@@ -47,7 +47,7 @@ struct LoadOptions {
 // One connection. Run is for one thread at a time.
 class LoadClient final : private link::FrameHandler {
  public:
-  // Fails as link::Connect, and with what the server says.
+  // The first way in is tried again: link::TryAgain. Fails as link::Connect, and with what the server says.
   static absl::StatusOr<std::unique_ptr<LoadClient>> Open(const std::string& address, const PeerAccess& access);
   ~LoadClient() override;
 
@@ -60,6 +60,7 @@ class LoadClient final : private link::FrameHandler {
   absl::StatusOr<std::vector<std::byte>> Ask(const std::string& model, const std::vector<std::byte>& input);
 
  private:
+  static absl::StatusOr<std::unique_ptr<LoadClient>> OpenOnce(const std::string& address, const PeerAccess& access);
   struct Pending {
     TimePoint sent;
     bool answered = false;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "wharf/link/testing.h"
 #include "wharf/pipeline/runtime/load_client.h"
 #include "wharf/pipeline/runtime/worker_testing.h"
@@ -40,7 +42,8 @@ class RequestFrontendTest : public ::testing::Test {
     listener_ = *link::Listener::Create("unix:" + folder_.path() + "/frontend");
     accepting_ = std::thread([this] {
       for (auto socket = listener_->Accept(); socket.ok(); socket = listener_->Accept()) {
-        frontend_->Accept(link::FromSocket(*socket));
+        auto stream = link::FromSocket(*socket);
+        if (hang_ups_-- <= 0) frontend_->Accept(std::move(stream));
       }
     });
   }
@@ -85,8 +88,16 @@ class RequestFrontendTest : public ::testing::Test {
   std::unique_ptr<PipelineServer> server_;
   std::optional<RequestFrontend> frontend_;
   std::unique_ptr<link::Listener> listener_;
+  std::atomic<int> hang_ups_ = 0;  // on those who come next
   std::thread accepting_;
 };
+
+TEST_F(RequestFrontendTest, WhoIsHungUpOnAtFirstComesInLater) {
+  hang_ups_ = 2;
+  const auto client = Open();
+  ASSERT_TRUE(client.ok()) << ToString(client.status());
+  EXPECT_EQ((*client)->Models().size(), 1u);
+}
 
 TEST_F(RequestFrontendTest, AnswersWithWhatTheModelMakes) {
   const auto client = Open();

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "wharf/link/connect_again.h"
 #include "wharf/split/profiler/profiler.h"
 #include "wharf/split/runtime/measure_codings.h"
 #include "wharf/split/runtime/plan_cache.h"
@@ -74,7 +75,7 @@ absl::Status SplitClient::Start() {
   if (options_.planner == kDeviceOnly) return MakePlans(Untimed(model_->Operators()));
   WHARF_RETURN_IF_ERROR(Sample().status());  // whoever has no input for the model need not connect
   Say("connecting, and sending the model if the server does not have it", -1);
-  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<ServerConnection> link, DialOnce());
+  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<ServerConnection> link, link::TryAgain([this] { return DialOnce(); }));
   Say("waiting for the server's profile of the model", -1);
   WHARF_ASSIGN_OR_RETURN(const std::string machine, link->AskMachine());
   Say("looking for this machine's profile of the model, or measuring it", -1);

@@ -276,6 +276,20 @@ TEST(Session, RefusesAnInputThatIsNotTheModels) {
   EXPECT_TRUE((*session)->Run(testing::RandomInput((*session)->GetModel(), 1)).ok());
 }
 
+TEST(Session, AFirstConnectionThatIsHungUpOnIsTriedAgain) {
+  TestServer server;
+  int dials = 0;
+  const auto session = SplitClient::Open(
+      testing::BytesOf(kModel),
+      [&]() -> absl::StatusOr<std::unique_ptr<link::ByteStream>> {
+        if (++dials == 1) return std::move(link::MemoryPair().first);  // ends without an answer
+        return server.Dial();
+      },
+      testing::TestOptions());
+  EXPECT_TRUE(session.ok()) << ToString(session.status());
+  EXPECT_EQ(dials, 2);
+}
+
 TEST(Session, SaysWhyThereIsNone) {
   TestServer server;
   SplitClientOptions options = testing::TestOptions();
