@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "wharf/base/sandbox/limits.h"
+#include "wharf/base/sandbox/sandbox.h"
 
 namespace wharf {
 namespace {
@@ -166,6 +167,7 @@ absl::StatusOr<Isolation> FindIsolation() {
 }
 
 absl::StatusOr<Isolation> IsolationFor(const std::string& sandbox) {
+  WHARF_RETURN_IF_ERROR(TrySandbox());
   if (sandbox == "weak") return Isolation::kNone;
   absl::StatusOr<Isolation> found = FindIsolation();
   if (found.ok()) return found;

@@ -27,7 +27,8 @@ enum class Isolation {
 absl::StatusOr<Isolation> FindIsolation();
 
 // What `--sandbox` asks for: of "weak" nothing, of "strong" what FindIsolation finds. kFailedPrecondition, with what to
-// do, if there is none: a server that cannot have what it was asked for does not start.
+// do, if there is none, or if not even system calls can be filtered (sandbox.h): a server that cannot have what it was
+// asked for does not start.
 absl::StatusOr<Isolation> IsolationFor(const std::string& sandbox);
 
 enum class Network {

@@ -47,4 +47,7 @@ struct SandboxPolicy {
 // nothing.
 absl::Status EnterSandbox(const SandboxPolicy& policy);
 
+// Whether a process may enter one here, found by trying in another. kFailedPrecondition says what to do.
+absl::Status TrySandbox();
+
 }  // namespace wharf

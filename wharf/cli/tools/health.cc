@@ -13,6 +13,7 @@
 
 #include "wharf/base/cache_directory.h"
 #include "wharf/base/sandbox/namespaces.h"
+#include "wharf/base/sandbox/sandbox.h"
 #include "wharf/cli/bench/common/child.h"
 #include "wharf/cli/common/model_program.h"
 #include "wharf/cli/common/shim_directory.h"
@@ -198,6 +199,12 @@ Finding ExamineSandbox() {
     finding.health = Health::kBroken;
     finding.detail = "this kernel has no seccomp filters: `wharf serve` does not work";
     finding.mend = "serve from a kernel with CONFIG_SECCOMP_FILTER, 4.14 or newer";
+    return finding;
+  }
+  if (const absl::Status filtered = TrySandbox(); !filtered.ok()) {
+    finding.health = Health::kBroken;
+    finding.detail = std::string(Message(filtered));
+    finding.mend = "serve where the call seccomp is permitted";
     return finding;
   }
   const absl::StatusOr<Isolation> isolation = FindIsolation();

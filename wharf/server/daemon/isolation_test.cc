@@ -1,0 +1,92 @@
+// What keeps clients apart from each other and from the daemon, seen from outside of real servers, and servers on
+// machines that lack it: none starts with less than it was asked for.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "wharf/base/sandbox/namespaces.h"
+#include "wharf/base/sandbox/policies.h"
+#include "wharf/base/sandbox/seccomp_filter.h"
+#include "wharf/server/testing/testing.h"
+
+namespace wharf::server {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// `body` on a thread that is, with all that it starts, under `policy`; this process's other threads are not.
+void OnAMachineWith(const SandboxPolicy& policy, const std::function<void()>& body) {
+  std::thread([&] {
+    absl::StatusOr<std::vector<sock_filter>> filter = MakeFilter(policy);
+    ASSERT_TRUE(filter.ok()) << filter.status();
+    const sock_fprog program{static_cast<unsigned short>(filter->size()), filter->data()};
+    ASSERT_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    ASSERT_EQ(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program), 0) << "a machine without seccomp";
+    body();
+  }).join();
+}
+
+SandboxPolicy NoNameSpaces() {
+  SandboxPolicy policy;
+  policy.rules = {{SYS_unshare, {}, wharf::Verdict::kRefuse}, {SYS_clone3, {}, wharf::Verdict::kAbsent}};
+  for (const uint64_t kind : {CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWNET}) {
+    policy.rules.push_back({SYS_clone, {{.argument = 0, .value = kind, .mask = kind}}, wharf::Verdict::kRefuse});
+  }
+  return policy;
+}
+SandboxPolicy NoFilters() { return {.rules = {{SYS_seccomp, {}, wharf::Verdict::kRefuse}}}; }
+
+// Says why in one line, which is returned, and never listens.
+std::string LineOfOneThatDoesNotStart(const std::string& sandbox) {
+  const TemporaryDirectory directory;
+  Child child({WHARF_BINARY, "serve", "--listen", "unix:" + directory.File("socket"), "--device", "soft", "--cache-dir",
+               directory.File("cache"), "--sandbox", sandbox},
+              directory.File("output"), directory.File("error"));
+  EXPECT_EQ(child.AwaitExit(), 1);
+  EXPECT_EQ(directory.Read("output"), "");
+  const std::string said = directory.Read("error");
+  EXPECT_EQ(std::ranges::count(said, '\n'), 1) << said;
+  return said;
+}
+
+void ExpectServed(const std::string& sandbox) {
+  const ServerProcess server({"--sandbox", sandbox});
+  const auto client = server.Greet();
+  ASSERT_NE(client, nullptr);
+  EXPECT_TRUE(client->Next(offload::FrameKind::kWelcome).ok()) << server.Log();
+}
+
+TEST(IsolationTest, WithoutNameSpacesOnlyWeakServes) {
+  OnAMachineWith(NoNameSpaces(), [] {
+    const std::string why = LineOfOneThatDoesNotStart("strong");
+    EXPECT_THAT(why, StartsWith("wharf: processes for clients cannot be isolated here: no name spaces can be had"));
+    EXPECT_THAT(why, HasSubstr("--sandbox=weak"));
+    ExpectServed("weak");
+  });
+}
+
+TEST(IsolationTest, WithoutFiltersNothingServes) {
+  OnAMachineWith(NoFilters(), [] {
+    for (const char* const sandbox : {"strong", "weak"}) {
+      EXPECT_THAT(
+          LineOfOneThatDoesNotStart(sandbox),
+          StartsWith("wharf: system calls cannot be filtered here, and no server runs without, --sandbox=weak or "
+                     "not"));
+    }
+  });
+}
+
+}  // namespace
+}  // namespace wharf::server
