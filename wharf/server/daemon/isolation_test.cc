@@ -88,5 +88,52 @@ TEST(IsolationTest, WithoutFiltersNothingServes) {
   });
 }
 
+std::string TextOf(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string NameSpaceOf(const std::string& process, const std::string& kind) {
+  return std::filesystem::read_symlink("/proc/" + process + "/ns/" + kind);
+}
+
+TEST(IsolationTest, ASessionsWorkerIsAlone) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root sees what another process sees";
+  const auto isolation = FindIsolation();
+  if (!isolation.ok()) GTEST_SKIP() << isolation.status();
+  const ServerProcess server;
+  const auto first = server.Greet(), second = server.Greet();
+  for (const auto& client : {first.get(), second.get()}) {
+    ASSERT_TRUE(client->Next(offload::FrameKind::kWelcome).ok()) << server.Log();
+  }
+  const nlohmann::json sessions = server.Status().at("sessions");
+  ASSERT_EQ(sessions.size(), 2U);
+  std::vector<std::string> kinds = {"mnt", "pid", "net", "ipc", "uts"};
+  if (*isolation == Isolation::kByUser) kinds.push_back("user");
+  for (const auto& session : sessions) {
+    const std::string worker = session.at("pid").dump();
+    const std::string other = sessions.at(session == sessions.at(0) ? 1 : 0).at("pid").dump();
+    for (const std::string& kind : kinds) {
+      EXPECT_NE(NameSpaceOf(worker, kind), NameSpaceOf("self", kind)) << kind;
+      EXPECT_NE(NameSpaceOf(worker, kind), NameSpaceOf(other, kind)) << kind;
+    }
+    const std::string status = TextOf("/proc/" + worker + "/status");
+    EXPECT_THAT(status, ContainsRegex("NSpid:\t" + worker + "\t1\n"));  // the first of its own
+    for (const char* const set : {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"}) {
+      EXPECT_THAT(status, HasSubstr(std::string(set) + ":\t0000000000000000\n"));
+    }
+    if (kSanitized) continue;  // it keeps its files
+    EXPECT_TRUE(std::filesystem::is_empty("/proc/" + worker + "/root/."));
+  }
+}
+
+// Tests of strong sandboxes skip where there are no name spaces: where a server would have them, none may.
+TEST(IsolationTest, StrongSandboxesAreTestedWhereTheyCanBeHad) {
+  const TemporaryDirectory directory;
+  Child doctor({WHARF_BINARY, "doctor", "--sandbox"}, directory.File("output"), directory.File("error"));
+  const bool can_be_had = doctor.AwaitExit() == 0;
+  EXPECT_EQ(FindIsolation().ok(), can_be_had) << directory.Read("output");
+}
+
 }  // namespace
 }  // namespace wharf::server
