@@ -1,5 +1,6 @@
 // What keeps clients apart from each other and from the daemon, seen from outside of real servers, and servers on
 // machines that lack it: none starts with less than it was asked for.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/seccomp.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -88,6 +90,9 @@ TEST(IsolationTest, WithoutFiltersNothingServes) {
   });
 }
 
+// The process of the session that was opened last.
+pid_t LastWorker(const ServerProcess& server) { return server.Status().at("sessions").back().at("pid"); }
+
 std::string TextOf(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -125,6 +130,44 @@ TEST(IsolationTest, ASessionsWorkerIsAlone) {
     if (kSanitized) continue;  // it keeps its files
     EXPECT_TRUE(std::filesystem::is_empty("/proc/" + worker + "/root/."));
   }
+}
+
+// `body` on a thread of an ordinary user's, and so is what it starts.
+void AsAnOrdinaryUser(const std::function<void()>& body) {
+  std::thread([&] {
+    constexpr uid_t kNobody = 65534;
+    if (geteuid() == 0) {  // not by the C library's functions, which change the user of all threads
+      ASSERT_EQ(syscall(SYS_setgroups, 0, nullptr), 0);
+      ASSERT_EQ(syscall(SYS_setresgid, kNobody, kNobody, kNobody), 0);
+      ASSERT_EQ(syscall(SYS_setresuid, kNobody, kNobody, kNobody), 0);
+    }
+    body();
+  }).join();
+}
+
+// The errno of opening the memory of a process, or 0.
+int OutcomeOfOpeningMemoryOf(pid_t process) {
+  const int memory = open(("/proc/" + std::to_string(process) + "/mem").c_str(), O_RDONLY | O_CLOEXEC);
+  if (memory < 0) return errno;
+  close(memory);
+  return 0;
+}
+
+TEST(IsolationTest, OthersOfItsUserDoNotReadADaemonsMemory) {
+  AsAnOrdinaryUser([] {
+    const std::string temporary = std::filesystem::temp_directory_path();
+    if (access(WHARF_BINARY, X_OK) != 0 || access(temporary.c_str(), W_OK) != 0) {
+      GTEST_SKIP() << "an ordinary user cannot execute " << WHARF_BINARY << ", or not write in " << temporary;
+    }
+    const TemporaryDirectory directory;
+    const Child any({"/bin/sleep", "600"}, directory.File("output"), directory.File("error"));
+    if (OutcomeOfOpeningMemoryOf(any.Pid()) != 0) GTEST_SKIP() << "here nobody reads any process's memory";
+    ServerProcess server({"--sandbox", FindIsolation().ok() ? "strong" : "weak"});
+    const auto client = server.Greet();
+    ASSERT_TRUE(client->Next(offload::FrameKind::kWelcome).ok()) << server.Log();
+    EXPECT_EQ(OutcomeOfOpeningMemoryOf(server.Process().Pid()), EACCES);
+    EXPECT_EQ(OutcomeOfOpeningMemoryOf(LastWorker(server)), EACCES);
+  });
 }
 
 // Tests of strong sandboxes skip where there are no name spaces: where a server would have them, none may.
