@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
+#include <stdexcept>
 
 #include "examples/arguments.h"
 #include "examples/cuda_pose/detector.h"
@@ -13,14 +15,14 @@ namespace pose {
 namespace {
 
 struct Options {
-  std::string image = "scene.png", output, json;
+  std::string image = "scene.png", frames, output, json;
   int inferences = 10, ready_after = -1;
   bool check = false, profile = false, cpu = false, sway = false;
 };
 
 constexpr char kUsage[] =
     "usage: cuda_pose [--image IN.png] [--output OUT.png] [--inferences N] [--json FILE] [--check] [--profile] "
-    "[--cpu] [--sway] [--ready-after N]\n"
+    "[--cpu] [--sway] [--frames FOLDER] [--ready-after N]\n"
     "  --image       picture to look at (default scene.png)\n"
     "  --output      write the picture with boxes, skeletons and scores\n"
     "  --inferences  how often to run the network (default 10; 0: load only)\n"
@@ -29,6 +31,7 @@ constexpr char kUsage[] =
     "  --profile     print what each inference asked of CUDA\n"
     "  --cpu         the CPU code only; no CUDA call is made\n"
     "  --sway        look at a picture that moves, so that every inference has other data\n"
+    "  --frames      look at the PNG files of FOLDER one after the other, in the order of their names, over and over\n"
     "  --ready-after after N inferences print \"ready\" and wait for a line on standard input, to be measured from "
     "there\n";
 
@@ -37,6 +40,8 @@ Options ParseOptions(int argc, char** argv) {
   for (Arguments words(argc, argv, kUsage); words.Next();) {
     if (words.Is("--image"))
       options.image = words.Value();
+    else if (words.Is("--frames"))
+      options.frames = words.Value();
     else if (words.Is("--output"))
       options.output = words.Value();
     else if (words.Is("--json"))
@@ -127,10 +132,31 @@ bool CheckAgainstCpu(Runtime& runtime, Detector& detector, const Network& networ
   return checker.Report();
 }
 
+// The PNG files of a folder. Throws std::runtime_error if there are none.
+std::vector<std::string> FramesIn(const std::string& folder) {
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() == ".png") paths.push_back(entry.path().string());
+  }
+  if (paths.empty()) throw std::runtime_error(folder + ": no PNG files");
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
 int Run(const Options& options) {
-  Image picture = ReadPng(options.image);
+  const std::vector<std::string> paths =
+      options.frames.empty() ? std::vector<std::string>{options.image} : FramesIn(options.frames);
+  const Image picture = ReadPng(paths.front());
   Letterbox letterbox;
   const Image input = FitToInput(picture, &letterbox);
+  std::vector<Image> inputs = {input};
+  for (size_t i = 1; i < paths.size(); ++i) {
+    const Image next = ReadPng(paths[i]);
+    if (next.width != picture.width || next.height != picture.height) {
+      throw std::runtime_error(paths[i] + ": not as large as the first picture");
+    }
+    inputs.push_back(FitToInput(next, &letterbox));
+  }
   const Network network = BuildNetwork();
   std::vector<double> latencies_ms;
   Detections detections;
@@ -148,13 +174,15 @@ int Run(const Options& options) {
     for (int i = 0; i < options.inferences; ++i) {
       if (i == options.ready_after) WaitToBeMeasured();
       const CallCounts before = runtime.counts();
-      const Image frame = options.sway ? Sway(input, i) : input;
+      const Image& seen = inputs[size_t(i) % inputs.size()];
+      const Image frame = options.sway ? Sway(seen, i) : seen;
       timed([&] { return detector.Infer(frame, letterbox); });
       if (options.profile) PrintProfile(i, runtime.counts(), before);
     }
     if (options.check) ok = CheckAgainstCpu(runtime, detector, network, input, letterbox);
   }
-  Deliver({"cuda_pose", options.json, options.output}, latencies_ms, detections, &picture);
+  Image shown = ReadPng(paths[size_t(std::max(options.inferences, 1) - 1) % paths.size()]);  // the last
+  Deliver({"cuda_pose", options.json, options.output}, latencies_ms, detections, &shown);
   return ok ? 0 : 1;
 }
 

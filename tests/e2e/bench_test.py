@@ -19,13 +19,15 @@ class BenchTest(EndToEndTest):
         return {row["mode"]: row for row in json.loads(rows.read_text())}, done.stdout, page.read_text()
 
     def test_native_sends_the_input_and_waits_once(self):
-        rows, text, page = self.bench("--modes", "local,posted,replay,native", "--inferences", 8)
-        self.assertEqual(list(rows), ["device_only", "posted", "replay", "native"])
+        rows, text, page = self.bench("--modes", "local,posted,replay,native", "--inferences", 8, "--compression", "both")
+        self.assertEqual(list(rows), ["device_only", "posted", "posted_plain", "replay", "replay_plain", "native"])
         native, posted, replay, local = rows["native"], rows["posted"], rows["replay"], rows["device_only"]
         self.assertEqual(native["blocking_round_trips"], 1)
         self.assertEqual(native["bytes_up"], PICTURE + 16)
         self.assertLess(native["bytes_down"], posted["bytes_down"])
-        self.assertGreater(posted["bytes_up"], PICTURE)
+        self.assertGreater(rows["posted_plain"]["bytes_up"], PICTURE)
+        self.assertGreater(rows["replay_plain"]["bytes_up"], PICTURE)
+        self.assertLess(posted["bytes_up"], PICTURE / 2)  # a picture that does not change, beside the calls
         self.assertGreater(posted["calls"], 5000)
         self.assertEqual(posted["calls"], local["calls"])
         self.assertEqual(local["bytes_up"], 0)

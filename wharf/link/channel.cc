@@ -41,8 +41,8 @@ class StreamChannel final : public Channel {
     reader_ = StartThread("wharf-receive", [this, handler] { ReaderLoop(*handler); });
   }
 
-  absl::Status Send(uint16_t kind, uint64_t tag, Bytes head, Bytes bulk, BulkOwnership ownership,
-                    Urgency urgency) override;
+  absl::Status Send(uint16_t kind, uint64_t tag, Bytes head, Bytes bulk, BulkOwnership ownership, Urgency urgency,
+                    uint16_t flags) override;
   absl::Status Flush() override;
   void Close(Nanoseconds drain) override;
   void Stop() override;
@@ -100,13 +100,14 @@ class StreamChannel final : public Channel {
 thread_local const StreamChannel* StreamChannel::reading_here = nullptr;
 
 absl::Status StreamChannel::Send(uint16_t kind, uint64_t tag, Bytes head, Bytes bulk, BulkOwnership ownership,
-                                 Urgency urgency) {
+                                 Urgency urgency, uint16_t flags) {
   if (head.size() > options_.limits.max_head_bytes || bulk.size() > options_.limits.max_bulk_bytes) {
     return InvalidArgument("frame of {} + {} bytes, the limits are {} + {}", head.size(), bulk.size(),
                            options_.limits.max_head_bytes, options_.limits.max_bulk_bytes);
   }
   FrameHeader header;
   header.kind = kind;
+  header.flags = flags;
   header.tag = tag;
   header.head_bytes = static_cast<uint32_t>(head.size());
   header.bulk_bytes = static_cast<uint32_t>(bulk.size());
@@ -304,10 +305,10 @@ class ForkSafeChannel final : public Channel {
   void Start(FrameHandler* handler) override {
     if (!fork_.InChild()) channel_->Start(handler);
   }
-  absl::Status Send(uint16_t kind, uint64_t tag, Bytes head, Bytes bulk, BulkOwnership ownership,
-                    Urgency urgency) override {
+  absl::Status Send(uint16_t kind, uint64_t tag, Bytes head, Bytes bulk, BulkOwnership ownership, Urgency urgency,
+                    uint16_t flags) override {
     if (fork_.InChild()) return NotOurs();
-    return channel_->Send(kind, tag, head, bulk, ownership, urgency);
+    return channel_->Send(kind, tag, head, bulk, ownership, urgency, flags);
   }
   absl::Status Flush() override { return fork_.InChild() ? NotOurs() : channel_->Flush(); }
   void Close(Nanoseconds drain) override {

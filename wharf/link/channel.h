@@ -25,8 +25,8 @@
 namespace wharf::link {
 
 struct FrameHeader {
-  uint16_t kind = 0;  // meaning belongs to the user of the channel
-  uint16_t flags = 0;
+  uint16_t kind = 0;   // meaning belongs to the user of the channel
+  uint16_t flags = 0;  // as well
   uint32_t head_bytes = 0;
   uint32_t bulk_bytes = 0;
   uint64_t tag = 0;  // request id or sequence number
@@ -95,7 +95,7 @@ class Channel {
   // kInvalidArgument beyond the limits. From a handler kBorrow may copy.
   virtual absl::Status Send(uint16_t kind, uint64_t tag, std::span<const std::byte> head,
                             std::span<const std::byte> bulk = {}, BulkOwnership ownership = BulkOwnership::kCopy,
-                            Urgency urgency = Urgency::kNow) = 0;
+                            Urgency urgency = Urgency::kNow, uint16_t flags = 0) = 0;
   // Waits until everything sent so far was handed to the stream. From a handler it only starts that.
   virtual absl::Status Flush() = 0;
   // Closes. Idempotent; OnClosed is called once. With a drain: writes what is queued, tells the peer that this is the

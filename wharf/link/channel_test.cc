@@ -58,14 +58,16 @@ TEST_P(ChannelTest, CarriesKindTagHeadAndBulk) {
   OpenAndStart();
   const auto bulk = Pattern(3 << 20);
   ASSERT_TRUE(a_->Send(7, 0x1122334455667788, AsBytes("head"), bulk).ok());
-  ASSERT_TRUE(a_->Send(8, 9, {}).ok());
+  ASSERT_TRUE(a_->Send(8, 9, {}, {}, BulkOwnership::kCopy, Urgency::kNow, 0xbeef).ok());
   const auto frames = at_b_.Take(2);
   ASSERT_EQ(frames.size(), 2u);
   EXPECT_EQ(frames[0].header.kind, 7);
   EXPECT_EQ(frames[0].header.tag, 0x1122334455667788u);
   EXPECT_EQ(frames[0].head, "head");
   EXPECT_EQ(frames[0].bulk, bulk);
+  EXPECT_EQ(frames[0].header.flags, 0);
   EXPECT_EQ(frames[1].header.kind, 8);
+  EXPECT_EQ(frames[1].header.flags, 0xbeef);
   EXPECT_EQ(frames[1].head, "");
   EXPECT_TRUE(frames[1].bulk.empty());
 }

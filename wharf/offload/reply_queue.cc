@@ -95,9 +95,21 @@ bool ReplyQueue::PeerReads() {
 }
 
 absl::Status ReplyQueue::SendFrame(FrameKind kind, uint64_t tag, const std::vector<std::byte>& head,
-                                   const std::vector<std::byte>& bulk) {
-  handed_over_.fetch_add(link::kFrameHeaderBytes + head.size() + bulk.size(), std::memory_order_relaxed);
-  return channel_->Send(static_cast<uint16_t>(kind), tag, head, bulk, link::BulkOwnership::kBorrow);
+                                   const EncodedBulk& bulk) {
+  handed_over_.fetch_add(link::kFrameHeaderBytes + head.size() + bulk.bytes.size(), std::memory_order_relaxed);
+  return channel_->Send(static_cast<uint16_t>(kind), tag, head, bulk.bytes, link::BulkOwnership::kBorrow,
+                        link::Urgency::kNow, bulk.flags);
+}
+
+// A push may come before the client knows which operation it answers, and so from which place: data are of a kind if
+// they are as long, and none are remembered.
+EncodedBulk ReplyQueue::EncodeData(std::span<const std::byte> data) {
+  if (!codes_bulk_.load(std::memory_order_relaxed) || data.size() <= kLeastCodedBytes) return {data, 0};
+  return encoder_.Encode({0, data.size()}, BulkEncoder::Memory::kNone, data, estimator_.Estimate().up_bits_per_second);
+}
+
+void ReplyQueue::NoteArrived(const Arrived& arrived) {
+  estimator_.OnUpload(arrived.bytes, Nanoseconds(static_cast<int64_t>(arrived.nanoseconds)));
 }
 
 void ReplyQueue::Frame(FrameKind kind, uint64_t tag, std::vector<std::byte> head, uint64_t charged) {
@@ -169,7 +181,7 @@ absl::Status ReplyQueue::SendReply(const ReplyTicket& ticket, const absl::Status
   }
   encoder.Put(header);
   if (status.ok()) head.insert(head.end(), body.begin(), body.end());
-  return SendFrame(ticket.push ? FrameKind::kPush : FrameKind::kReply, ticket.tag, head, bulk);
+  return SendFrame(ticket.push ? FrameKind::kPush : FrameKind::kReply, ticket.tag, head, EncodeData(bulk));
 }
 
 void ReplyQueue::FillHeader(const ReplyTicket& ticket, const absl::Status& status, ReplyHeader& header) {

@@ -19,6 +19,8 @@
 #include "absl/synchronization/notification.h"
 #include "wharf/base/clock.h"
 #include "wharf/link/channel.h"
+#include "wharf/link/estimator.h"
+#include "wharf/offload/bulk/bulk_encoder.h"
 #include "wharf/offload/in_flight_budget.h"
 #include "wharf/offload/wire.h"
 
@@ -66,6 +68,12 @@ class ReplyQueue {
   // own printf buffer does.
   void AddOutput(std::string text);
 
+  // From now on replies' data are coded where that pays; the client can decode them.
+  void EnableCodedBulk() { codes_bulk_.store(true, std::memory_order_relaxed); }
+  // What the client said of data that were sent.
+  void NoteArrived(const Arrived& arrived);
+  BulkTraffic Bulk() const { return encoder_.Counters(); }
+
   InFlightBudget& Budget() { return budget_; }
 
   // Ends the thread and drops what is queued. REQUIRES: the channel is closed (or its peer reads). Idempotent.
@@ -92,7 +100,8 @@ class ReplyQueue {
   void FillHeader(const ReplyTicket& ticket, const absl::Status& status, ReplyHeader& header);
   absl::Status SendOutput();
   absl::Status SendFrame(FrameKind kind, uint64_t tag, const std::vector<std::byte>& head,
-                         const std::vector<std::byte>& bulk = {});
+                         const EncodedBulk& bulk = {});
+  EncodedBulk EncodeData(std::span<const std::byte> data);
   bool PeerReads();
 
   link::Channel* const channel_;
@@ -100,6 +109,9 @@ class ReplyQueue {
   InFlightBudget budget_;
   const uint64_t sent_before_;            // by others on this channel
   std::atomic<uint64_t> handed_over_{0};  // bytes given to the channel
+  std::atomic<bool> codes_bulk_{false};
+  link::LinkEstimator estimator_;
+  BulkEncoder encoder_;  // of whoever has the turn to send
   mutable absl::Mutex mutex_;
   std::deque<Item> items_ ABSL_GUARDED_BY(mutex_);
   bool sending_ ABSL_GUARDED_BY(mutex_) = false;  // a reply is being filled and sent

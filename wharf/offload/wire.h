@@ -3,7 +3,8 @@
 // ClientSession and the server's Executor are generated from it by the compiler. docs/protocol.md is the same in prose.
 //
 // A frame (link/channel.h) carries one message: kind = Op or FrameKind, tag = request id (blocking operations and
-// replies) or sequence number (posted), head = the encoded fields, bulk = tensor bytes or an image.
+// replies) or sequence number (posted), head = the encoded fields, bulk = tensor bytes or an image, flags = how these
+// are coded (bulk/bulk_coding.h).
 #pragma once
 
 #include <array>
@@ -41,6 +42,7 @@ enum class FrameKind : uint16_t {
   kPush = 11,       // server -> client: the answer to a predicted operation; tag = its position
   kChallenge = 12,  // server -> client: prove that you know the token
   kProof = 13,      // either: the proof
+  kArrived = 14,    // either: how long a frame's bulk took to arrive
   kFirstOp = 32,    // operations start here
 };
 
@@ -51,6 +53,8 @@ inline constexpr uint64_t kFeatureCheckOnly = 1;
 inline constexpr uint64_t kFeatureReplay = 2;
 // The server may run ahead without a way back: a baseline, which a server has only if it was started for comparisons.
 inline constexpr uint64_t kFeatureUnsafeReplay = 4;
+// Bulk may be coded in both directions (bulk/bulk_coding.h), and kArrived frames may come.
+inline constexpr uint64_t kFeatureCodedBulk = 8;
 
 struct Hello {
   uint32_t magic = kProtocolMagic;
@@ -114,6 +118,11 @@ struct Output {
 struct HostCall {
   uint64_t call = 0;
   auto Fields() { return std::tie(call); }
+};
+// The sender of that bulk learns the link's rate from it.
+struct Arrived {
+  uint64_t bytes = 0, nanoseconds = 0;  // as it travelled
+  auto Fields() { return std::tie(bytes, nanoseconds); }
 };
 struct Goodbye {
   std::string reason;

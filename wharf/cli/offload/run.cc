@@ -39,6 +39,11 @@ Modes
   percall             every call is a round trip: the baseline
   replay_speculative  replay as published: what the server ran ahead is never undone. UNSAFE, for comparison only:
                       a program that deviates after an update in place computes with wrong memory
+Compression
+  auto                data that the program copies travel compressed, or as their change, where that is faster on this
+                      link; exact. Not in percall, which is the papers' baseline
+  off                 as they are
+  always              as if the link were slow, for comparisons
 Search
   How replay tells which inference the program is in, for --stats and the trace; what is predicted does not depend on it.
   incremental         ours, some 40 ns a call
@@ -67,6 +72,7 @@ struct RunOptions {
   bool local = false;
   bool own_server = false;  // it is private: nobody else reaches it, and it asks for no token
   std::string mode = "replay", stats, trace;
+  std::string compression = "auto";
   Nanoseconds resume = std::chrono::seconds(30);
   std::string search = "incremental";
   std::string partition = "remote";
@@ -141,6 +147,7 @@ std::map<std::string, std::string> ServerVariables(const RunOptions& options, co
   variables[prefix + "MODE"] = options.mode;
   variables[prefix + "TIMEOUT_MS"] =
       fmt::format("{}", std::max<int64_t>(1, options.access.timeout.count() / 1'000'000));
+  variables[prefix + "COMPRESSION"] = options.compression;
   variables[prefix + "RESUME_MS"] = fmt::format("{}", options.resume.count() / 1'000'000);
   variables[prefix + "TLS"] = options.access.tls ? "1" : "";
   variables[prefix + "TLS_CA"] = options.access.tls_ca;
@@ -197,7 +204,8 @@ absl::Status PrepareServer(RunOptions& options, std::string* driver, std::unique
   WHARF_ASSIGN_OR_RETURN(*driver, CheckAddress(options.access.server, options));
   if (options.partition == "remote") return absl::OkStatus();
   WHARF_ASSIGN_OR_RETURN(*own, StartPartition(options));
-  // What follows is how the program reaches it.
+  // What follows is how the program reaches it: nothing is compressed within a machine.
+  options.compression = "off";
   options.access.server = (*own)->Address();
   options.own_server = true;
   options.mode = "posted";
@@ -277,6 +285,9 @@ void AddOptions(CLI::App* command, RunOptions& options) {
   command->add_flag("--local", options.local, "Run on this machine, with a private server")->excludes(server);
   command->add_option("--mode", options.mode, "How calls travel")
       ->check(CLI::IsMember({"replay", "posted", "cached", "percall", "replay_speculative"}))
+      ->capture_default_str();
+  command->add_option("--compression", options.compression, "How the program's data travel")
+      ->check(CLI::IsMember({"auto", "off", "always"}))
       ->capture_default_str();
   command->add_option("--search", options.search, "How an inference is found in the calls")
       ->check(CLI::IsMember({"incremental", "published", "data-dependency"}))

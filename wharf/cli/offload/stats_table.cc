@@ -99,6 +99,17 @@ std::string Partition(const nlohmann::json& partition) {
                             number(plan, "operators_local"), number(plan, "operators"), number(plan, "changes"));
 }
 
+// "245.8 kB became 1.2 kB (LZ4 1, zstd 19, of these 18 as differences) in 12 ms"; "nothing" if nothing was compressed.
+std::string Compressed(const nlohmann::json& bulk) {
+  const auto number = [&bulk](const char* codec, const char* key) { return bulk.at(codec).at(key).get<uint64_t>(); };
+  const uint64_t lz4 = number("lz4", "payloads"), zstd = number("zstd", "payloads");
+  if (lz4 + zstd == 0) return "nothing";
+  return fmt::format("{} became {} (LZ4 {}, zstd {}, of these {} as differences) in {:.0f} ms",
+                     FormatBytes(number("lz4", "bytes_before") + number("zstd", "bytes_before")),
+                     FormatBytes(number("lz4", "bytes_after") + number("zstd", "bytes_after")), lz4, zstd,
+                     bulk.at("differences").get<uint64_t>(), bulk.at("processor_ms").get<double>());
+}
+
 std::string Table(const nlohmann::json& stats) {
   const auto number = [&stats](const char* key) { return stats.at(key).get<uint64_t>(); };
   const double wall = stats.at("wall_s").get<double>();
@@ -112,6 +123,11 @@ std::string Table(const nlohmann::json& stats) {
   text += fmt::format("  one-way         {:>12}  operations sent without waiting\n", number("posted_operations"));
   text += fmt::format("  up / down       {:>12}  / {}\n", FormatBytes(number("bytes_up")),
                       FormatBytes(number("bytes_down")));
+  if (stats.contains("compression")) {
+    const nlohmann::json& compression = stats.at("compression");
+    text += fmt::format("  compressed up   {:>12}\n  compressed down {:>12}\n", Compressed(compression.at("up")),
+                        Compressed(compression.at("down")));
+  }
   text += fmt::format("  device busy     {:>10.3f} s  ({:.0f} %)\n", busy, wall > 0 ? 100 * busy / wall : 0);
   text += TopFunctions(stats.at("per_function"));
   if (stats.contains("partition") && !stats.at("partition").is_null()) text += Partition(stats.at("partition"));

@@ -6,6 +6,8 @@
 
 #include <fstream>
 
+#include "wharf/cli/common/text.h"
+
 namespace wharf::cli {
 namespace {
 
@@ -40,6 +42,20 @@ TEST_F(StatsTableTest, ShowsWhatTravelledAndTheMostFrequentCalls) {
   EXPECT_THAT(*table, AllOf(HasSubstr("mode posted, 2.000 s"),
                             HasSubstr("70  (40 local, 23 posted, 7 that may wait; besides them 2 of the compiler's)"),
                             HasSubstr("0.500 s  (25 %)"), HasSubstr("60  cudaGetDevice"), Not(HasSubstr("replay"))));
+}
+
+TEST_F(StatsTableTest, SaysWhatCompressingSaved) {
+  const std::string text = Counters("posted") + R"(, "compression": {
+      "up": {"plain": {"payloads": 1, "bytes_before": 9, "bytes_after": 9},
+             "lz4": {"payloads": 2, "bytes_before": 1500, "bytes_after": 40},
+             "zstd": {"payloads": 3, "bytes_before": 500, "bytes_after": 10}, "differences": 4, "processor_ms": 7.1},
+      "down": {"plain": {"payloads": 0, "bytes_before": 0, "bytes_after": 0},
+               "lz4": {"payloads": 0, "bytes_before": 0, "bytes_after": 0},
+               "zstd": {"payloads": 0, "bytes_before": 0, "bytes_after": 0}, "differences": 0, "processor_ms": 0}}})";
+  const std::string expected = fmt::format("{} became {} (LZ4 2, zstd 3, of these 4 as differences) in 7 ms",
+                                           FormatBytes(2000), FormatBytes(50));
+  EXPECT_THAT(StatsTable(File(text)).value(),
+              AllOf(HasSubstr("compressed up   " + expected), HasSubstr("compressed down      nothing")));
 }
 
 TEST_F(StatsTableTest, SumsTheCallsOfFunctionsThatItDoesNotName) {

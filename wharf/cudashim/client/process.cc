@@ -132,6 +132,8 @@ void Process::Reset() {
   retired_.blocking_round_trips += counters.blocking_round_trips;
   retired_.bytes_up += counters.bytes_up;
   retired_.bytes_down += counters.bytes_down;
+  retired_.bulk_up += counters.bulk_up;
+  retired_.bulk_down += counters.bulk_down;
 }
 
 void Process::Count(Call call, offload::CallClass call_class) {
@@ -158,6 +160,19 @@ void Process::Interrupt() {
 }
 
 namespace {
+
+std::string CodecAsJson(const offload::CodecTraffic& codec) {
+  return fmt::format("{{\"payloads\": {}, \"bytes_before\": {}, \"bytes_after\": {}}}", codec.payloads, codec.before,
+                     codec.after);
+}
+
+// What compressing data did in one direction.
+std::string BulkAsJson(offload::BulkTraffic bulk, const offload::BulkTraffic& retired) {
+  bulk += retired;
+  return fmt::format("{{\"plain\": {}, \"lz4\": {}, \"zstd\": {}, \"differences\": {}, \"processor_ms\": {:.3f}}}",
+                     CodecAsJson(bulk.plain), CodecAsJson(bulk.lz4), CodecAsJson(bulk.zstd), bulk.differences,
+                     static_cast<double>(bulk.nanoseconds) / 1e6);
+}
 
 // What replay did, as one JSON object.
 std::string ReplayAsJson(const offload::ClientSessionCounters& counters, const offload::SessionStats::Reply& server) {
@@ -204,13 +219,15 @@ void Process::WriteStats(Connection* connection) {
       "{{\n  \"mode\": \"{}\",\n  \"calls\": {},\n  \"local_calls\": {},\n  \"posted_calls\": {},\n"
       "  \"blocking_calls\": {},\n  \"compiler_calls\": {},\n  \"posted_operations\": {},\n"
       "  \"blocking_round_trips\": {},\n  \"bytes_up\": {},\n"
-      "  \"bytes_down\": {},\n  \"device_busy_ns\": {},\n  \"class_violations\": {},\n  \"wall_s\": {:.6f},\n"
+      "  \"bytes_down\": {},\n  \"compression\": {{\"up\": {}, \"down\": {}}},\n  \"device_busy_ns\": {},\n  "
+      "\"class_violations\": {},\n  \"wall_s\": {:.6f},\n"
       "  \"replay\": {},\n  \"partition\": {},\n"
       "  \"per_function\": {{",
       mode, local + posted + blocking, local, posted, blocking, class_counts_[0].load(),
       counters.posted_operations + retired_.posted_operations,
       counters.blocking_round_trips + retired_.blocking_round_trips, counters.bytes_up + retired_.bytes_up,
-      counters.bytes_down + retired_.bytes_down, server.busy_nanoseconds, violations,
+      counters.bytes_down + retired_.bytes_down, BulkAsJson(counters.bulk_up, retired_.bulk_up),
+      BulkAsJson(counters.bulk_down, retired_.bulk_down), server.busy_nanoseconds, violations,
       absl::ToDoubleSeconds(absl::Now() - started_), ReplayAsJson(counters, server),
       device.report.empty() ? "null" : device.report);
   const char* separator = "\n";

@@ -22,9 +22,8 @@ absl::StatusOr<std::unique_ptr<ClientSession>> ClientSession::Open(std::unique_p
   WHARF_RETURN_IF_ERROR(session->ShakeHands());
   ClientSession* const raw = session.get();
   if (raw->mode() == Mode::kReplay && (raw->welcome_.features & kFeatureReplay) != 0) {
-    raw->replay_ =
-        std::make_unique<ReplayClient>(raw->channel_.get(), &raw->requests_, &raw->liveness_, raw->options_.clock,
-                                       raw->options_.unsafe_replay, raw->options_.search);
+    raw->replay_ = std::make_unique<ReplayClient>(&raw->uploads_, &raw->requests_, &raw->liveness_, raw->options_.clock,
+                                                  raw->options_.unsafe_replay, raw->options_.search);
     raw->replay_->Start();
   }
   raw->liveness_.Start([raw] {
@@ -37,6 +36,7 @@ absl::StatusOr<std::unique_ptr<ClientSession>> ClientSession::Open(std::unique_p
 ClientSession::ClientSession(std::unique_ptr<link::ByteStream> stream, ClientSessionOptions options)
     : options_(std::move(options)),
       channel_(link::Channel::Create(std::move(stream))),
+      uploads_(channel_.get(), &estimator_),
       errors_(options_.on_lost),
       liveness_(channel_.get(), options_.clock, options_.timeout),
       requests_(options_.clock, &errors_, &estimator_, liveness_.PingInterval(), [this] { liveness_.Ping(); }),
@@ -63,8 +63,14 @@ absl::Status ClientSession::ShakeHands() {
   hello.memory_wish = options_.memory_wish;
   if (mode() == Mode::kReplay) hello.features |= kFeatureReplay;
   if (options_.unsafe_replay) hello.features |= kFeatureUnsafeReplay;
+  if (options_.compression != Compression::kOff && mode() != Mode::kPerCall) hello.features |= kFeatureCodedBulk;
   WHARF_ASSIGN_OR_RETURN(welcome_, handshake_.Greet(*channel_, hello, options_.token, options_.timeout));
-  return absl::OkStatus();
+  if ((welcome_.features & hello.features & kFeatureCodedBulk) == 0) return absl::OkStatus();
+  codes_bulk_.store(true);
+  uploads_.Enable(options_.compression);
+  if (options_.compression != Compression::kAlways) return absl::OkStatus();
+  const Arrived slow{static_cast<uint64_t>(kAlwaysBitsPerSecond / 8), 1'000'000'000};
+  return channel_->Send(Number(FrameKind::kArrived), 0, Encode(slow));
 }
 
 void ClientSession::CheckClass(bool permitted) {
@@ -86,7 +92,7 @@ CudaError ClientSession::SendPosted(uint16_t number, const std::vector<std::byte
   } else {
     const LivenessMonitor::Busy busy(liveness_);
     requests_.CountOperation();
-    sent = channel_->Send(number, requests_.NextTag(), head, bulk, ownership, link::Urgency::kSoon);
+    sent = uploads_.Send({number, requests_.NextTag(), head, ownership, link::Urgency::kSoon}, {number, head}, bulk);
   }
   return sent.ok() ? CudaError::kSuccess : Lose(std::string(Message(sent)));
 }
@@ -189,6 +195,8 @@ ClientSessionCounters ClientSession::Counters() const {
   counters.blocking_round_trips = round_trips_.load();
   counters.bytes_up = stats.bytes_sent;
   counters.bytes_down = stats.bytes_received;
+  counters.bulk_up = uploads_.Counters();
+  counters.bulk_down = decoder_.Counters();
   if (replay_ != nullptr) {
     const ReplayClientCounters replay = replay_->Counters();
     counters.prediction = replay.prediction;
@@ -224,6 +232,12 @@ void ClientSession::Close(Nanoseconds drain) {
 absl::StatusOr<std::span<std::byte>> ClientSession::BulkDestination(const link::FrameHeader& header,
                                                                     std::span<const std::byte> head) {
   liveness_.NoteFrame();
+  const bool is_coded = codes_bulk_.load(std::memory_order_relaxed) && header.flags != 0;
+  if (codes_bulk_.load(std::memory_order_relaxed)) arrivals_.Begin(header.bulk_bytes, options_.clock->Now());
+  if (is_coded) {
+    if (header.bulk_bytes <= kMaxBulkBytes) return std::span<std::byte>();
+    return InvalidArgument("the server sent {} bytes in one piece", header.bulk_bytes);
+  }
   if (header.kind == Number(FrameKind::kPush)) return requests_.PushDestination(header, head);
   if (header.kind == Number(FrameKind::kReply)) return requests_.ReplyDestination(header);
   return InvalidArgument("the server sent data nobody asked for");
@@ -233,6 +247,10 @@ absl::Status ClientSession::OnFrame(const link::FrameHeader& header, std::span<c
                                     std::vector<std::byte> bulk) {
   liveness_.NoteFrame();
   if (handshake_.Takes(header)) return handshake_.OnFrame(header, head);
+  if (codes_bulk_.load(std::memory_order_relaxed)) {
+    NoteArrival(header);
+    if (header.flags != 0 && !bulk.empty()) return OnCodedAnswer(header, head, bulk);
+  }
   switch (static_cast<FrameKind>(header.kind)) {
     case FrameKind::kReply:
       return requests_.OnReply(header, head, !bulk.empty());
@@ -242,6 +260,11 @@ absl::Status ClientSession::OnFrame(const link::FrameHeader& header, std::span<c
       WHARF_ASSIGN_OR_RETURN(const Output output, Decode<Output>(head));
       requests_.ForbidEliding();
       if (options_.output) options_.output(output.text);
+      return absl::OkStatus();
+    }
+    case FrameKind::kArrived: {
+      WHARF_ASSIGN_OR_RETURN(const Arrived arrived, Decode<Arrived>(head));
+      estimator_.OnUpload(arrived.bytes, Nanoseconds(static_cast<int64_t>(arrived.nanoseconds)));
       return absl::OkStatus();
     }
     case FrameKind::kHostCall: {
@@ -262,6 +285,38 @@ absl::Status ClientSession::OnFrame(const link::FrameHeader& header, std::span<c
     default:
       return InvalidArgument("a frame of unknown kind {}", header.kind);
   }
+}
+
+// The reader's handlers are short, so it waits for the next frame from now on.
+void ClientSession::NoteArrival(const link::FrameHeader& header) {
+  const TimePoint now = options_.clock->Now();
+  const auto arrival = arrivals_.End(header.bulk_bytes, now);
+  arrivals_.Free(now);
+  if (!arrival || options_.compression == Compression::kAlways) return;
+  const Arrived arrived{arrival->bytes, static_cast<uint64_t>(arrival->duration.count())};
+  (void)channel_->Send(Number(FrameKind::kArrived), 0, Encode(arrived), {}, link::BulkOwnership::kCopy,
+                       link::Urgency::kSoon);
+}
+
+absl::Status ClientSession::OnCodedAnswer(const link::FrameHeader& header, std::span<const std::byte> head,
+                                          std::span<const std::byte> bulk) {
+  WHARF_ASSIGN_OR_RETURN(const BulkCoding coding, CodingOf(header.flags));
+  WHARF_ASSIGN_OR_RETURN(const uint32_t bytes, DeclaredBytes(bulk));
+  const bool pushed = header.kind == Number(FrameKind::kPush);
+  if (!pushed && header.kind != Number(FrameKind::kReply))
+    return InvalidArgument("the server sent data nobody asked for");
+  if (bytes > kMaxBulkBytes) return InvalidArgument("the server sent {} bytes in one piece", bytes);
+  link::FrameHeader plain = header;
+  plain.bulk_bytes = bytes;
+  WHARF_ASSIGN_OR_RETURN(std::span<std::byte> into,
+                         pushed ? requests_.PushDestination(plain, head) : requests_.ReplyDestination(plain));
+  std::vector<std::byte> early;  // nobody has asked for it yet
+  if (into.empty()) {
+    early.resize(bytes);
+    into = early;
+  }
+  WHARF_RETURN_IF_ERROR(decoder_.DecodeInto(coding, bulk, into));
+  return pushed ? requests_.OnPush(plain, head, std::move(early)) : requests_.OnReply(plain, head, false);
 }
 
 void ClientSession::OnClosed(const absl::Status& why) {

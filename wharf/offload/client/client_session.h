@@ -21,6 +21,8 @@
 #include "wharf/base/clock.h"
 #include "wharf/link/channel.h"
 #include "wharf/link/estimator.h"
+#include "wharf/offload/bulk/arrival_meter.h"
+#include "wharf/offload/bulk/bulk_decoder.h"
 #include "wharf/offload/client/call_scope.h"
 #include "wharf/offload/client/error_state.h"
 #include "wharf/offload/client/host_call_runner.h"
@@ -28,6 +30,7 @@
 #include "wharf/offload/client/replay_client.h"
 #include "wharf/offload/client/request.h"
 #include "wharf/offload/client/request_table.h"
+#include "wharf/offload/client/upload_sender.h"
 #include "wharf/offload/handshake.h"
 #include "wharf/offload/replay/step_op.h"
 #include "wharf/offload/wire.h"
@@ -40,6 +43,7 @@ struct ClientSessionOptions {
   uint64_t memory_wish = 0;
   Nanoseconds timeout = std::chrono::seconds(10);
   Mode mode = Mode::kPosted;
+  Compression compression = Compression::kOff;  // kPerCall never compresses: it is the papers' baseline
   // Of kReplay. Unsafe: as published, the server runs ahead without a way back. The search reports sequences only.
   bool unsafe_replay = false;
   LaneSearchFactory search = MakeIncrementalSearch;
@@ -53,6 +57,7 @@ struct ClientSessionCounters {
   // Waits for something the server could not have sent before it heard what the program has done since its last wait.
   uint64_t blocking_round_trips = 0;
   uint64_t bytes_up = 0, bytes_down = 0;
+  BulkTraffic bulk_up, bulk_down;
   PredictionCounters prediction;  // replay modes only, as is what follows
   SequenceCounters sequences;
   uint64_t known_operations = 0;
@@ -61,8 +66,8 @@ struct ClientSessionCounters {
                                                            // asked for; were thrown away
 };
 
-// Thread-safe. Locks, in the order in which they may be taken: the replay client's; the request table's, the liveness
-// monitor's or the handshake's; the error state's. The host-call runner's is taken with no other.
+// Thread-safe. Locks, in the order in which they may be taken: the replay client's; the upload sender's, or the request
+// table's, the liveness monitor's or the handshake's; the error state's. The host-call runner's is taken with no other.
 class ClientSession final : private link::FrameHandler {
  public:
   // Shakes hands. kUnauthenticated, kUnavailable and so on with the server's own words if it refuses; kDeadlineExceeded
@@ -163,6 +168,11 @@ class ClientSession final : private link::FrameHandler {
   RequestPtr Enqueue(uint16_t number, const std::vector<std::byte>& head, std::span<std::byte> into, bool detached,
                      std::optional<device::StreamId> stream);
   void CheckClass(bool permitted);
+  // An answer whose data are coded.
+  absl::Status OnCodedAnswer(const link::FrameHeader& header, std::span<const std::byte> head,
+                             std::span<const std::byte> bulk);
+  // How long data took to arrive is told to the server.
+  void NoteArrival(const link::FrameHeader& header);
   // Counts a wait that is over.
   void CountWait(std::span<const RequestPtr> requests);
   // Closes the channel; every waiting and later call gets kRemoteLost.
@@ -179,6 +189,7 @@ class ClientSession final : private link::FrameHandler {
   const std::unique_ptr<link::Channel> channel_;  // never null
   Welcome welcome_;                               // written before the handshake ends
   link::LinkEstimator estimator_;
+  UploadSender uploads_;
   ErrorState errors_;
   LivenessMonitor liveness_;
   RequestTable requests_;
@@ -186,6 +197,9 @@ class ClientSession final : private link::FrameHandler {
   HostCallRunner host_calls_;
   std::unique_ptr<ReplayClient> replay_;  // null unless both sides replay; set before the session is used
   std::atomic<uint64_t> posted_{0}, round_trips_{0}, violations_{0};
+  std::atomic<bool> codes_bulk_{false};
+  ArrivalMeter arrivals_;  // reader thread only, as the decoder
+  BulkDecoder decoder_;
 };
 
 }  // namespace wharf::offload

@@ -20,9 +20,9 @@ constexpr size_t kMaxRecordBytes = 64 << 10;
 
 }  // namespace
 
-ReplayClient::ReplayClient(link::Channel* channel, RequestTable* requests, LivenessMonitor* liveness,
-                           const Clock* clock, bool begins_with_input, LaneSearchFactory search)
-    : channel_(channel),
+ReplayClient::ReplayClient(UploadSender* uploads, RequestTable* requests, LivenessMonitor* liveness, const Clock* clock,
+                           bool begins_with_input, LaneSearchFactory search)
+    : uploads_(uploads),
       requests_(requests),
       liveness_(liveness),
       clock_(clock),
@@ -48,22 +48,22 @@ Prediction ReplayClient::Predict(const OutgoingOperation& operation) {
   return prediction;
 }
 
-absl::Status ReplayClient::SendProgress(link::Urgency urgency, std::span<const std::byte> bulk,
-                                        link::BulkOwnership ownership) {
-  return SendProgressUpTo(predictor_.Position(), urgency, bulk, ownership);
+absl::Status ReplayClient::SendProgress(link::Urgency urgency, const OutgoingOperation& operation) {
+  return SendProgressUpTo(predictor_.Position(), urgency, operation);
 }
 
 // What the whole operation just made must not overtake; the frames leave together.
 absl::Status ReplayClient::SendProgressBefore() {
-  return SendProgressUpTo(predictor_.Position() - 1, link::Urgency::kSoon, {}, link::BulkOwnership::kCopy);
+  return SendProgressUpTo(predictor_.Position() - 1, link::Urgency::kSoon, {});
 }
 
-absl::Status ReplayClient::SendProgressUpTo(uint64_t position, link::Urgency urgency, std::span<const std::byte> bulk,
-                                            link::BulkOwnership ownership) {
-  if (predictor_.Records().Empty() && bulk.empty()) return absl::OkStatus();
+absl::Status ReplayClient::SendProgressUpTo(uint64_t position, link::Urgency urgency,
+                                            const OutgoingOperation& operation) {
+  if (predictor_.Records().Empty() && operation.bulk.empty()) return absl::OkStatus();
   ++progress_frames_;
-  const absl::Status sent = channel_->Send(static_cast<uint16_t>(FrameKind::kProgress), position,
-                                           predictor_.Records().Bytes(), bulk, ownership, urgency);
+  const UploadFrame frame{static_cast<uint16_t>(FrameKind::kProgress), position, predictor_.Records().Bytes(),
+                          operation.ownership, urgency};
+  const absl::Status sent = uploads_->Send(frame, {operation.number, operation.head}, operation.bulk);
   predictor_.ClearRecords();
   return sent;
 }
@@ -75,15 +75,16 @@ absl::Status ReplayClient::Post(const OutgoingOperation& operation) {
   if (prediction == Prediction::kNew) {
     const LivenessMonitor::Busy busy(*liveness_);
     WHARF_RETURN_IF_ERROR(SendProgressBefore());
-    return channel_->Send(operation.number, requests_->NextTag(), operation.head, operation.bulk, operation.ownership,
-                          link::Urgency::kSoon);
+    const UploadFrame frame{operation.number, requests_->NextTag(), operation.head, operation.ownership,
+                            link::Urgency::kSoon};
+    return uploads_->Send(frame, {operation.number, operation.head}, operation.bulk);
   }
   const bool begins = begins_with_input_ && operation.number == CopyToDevice::kNumber;
   if (prediction == Prediction::kWithData || begins) {
     const LivenessMonitor::Busy busy(*liveness_);
     const bool large = operation.bulk.size() > OperationTable::kMaxData;
-    const auto bulk = prediction == Prediction::kWithData ? operation.bulk : std::span<const std::byte>();
-    return SendProgress(large ? link::Urgency::kNow : link::Urgency::kSoon, bulk, operation.ownership);
+    const link::Urgency urgency = large ? link::Urgency::kNow : link::Urgency::kSoon;
+    return prediction == Prediction::kWithData ? SendProgress(urgency, operation) : SendProgress(urgency);
   }
   if (predictor_.Unsent() >= kBatch || predictor_.Records().Bytes().size() >= kMaxRecordBytes) {
     const LivenessMonitor::Busy busy(*liveness_);
@@ -109,7 +110,7 @@ absl::Status ReplayClient::Ask(const OutgoingOperation& operation, const Request
   if (prediction == Prediction::kNew) {
     WHARF_RETURN_IF_ERROR(SendProgressBefore());
     requests_->Add(request);
-    return channel_->Send(operation.number, request->tag, operation.head);
+    return uploads_->channel().Send(operation.number, request->tag, operation.head);
   }
   request->tag = Request::kPredicted | predictor_.Position();
   request->deviations = predictor_.Deviations();

@@ -18,6 +18,7 @@
 #include "wharf/offload/client/prediction/predictor.h"
 #include "wharf/offload/client/request_table.h"
 #include "wharf/offload/client/thread_numbers.h"
+#include "wharf/offload/client/upload_sender.h"
 
 namespace wharf::offload {
 
@@ -43,7 +44,7 @@ class ReplayClient {
  public:
   // All outlive the client. `begins_with_input`: the server runs ahead as soon as input arrives, so each input is told
   // at once (the published scheme).
-  ReplayClient(link::Channel* channel, RequestTable* requests, LivenessMonitor* liveness, const Clock* clock,
+  ReplayClient(UploadSender* uploads, RequestTable* requests, LivenessMonitor* liveness, const Clock* clock,
                bool begins_with_input, LaneSearchFactory search = MakeIncrementalSearch);
   ~ReplayClient();
   ReplayClient(const ReplayClient&) = delete;
@@ -69,14 +70,14 @@ class ReplayClient {
   Prediction Predict(const OutgoingOperation& operation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void SettleElided(std::optional<device::StreamId> stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status SendProgressBefore() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status SendProgress(link::Urgency urgency, std::span<const std::byte> bulk = {},
-                            link::BulkOwnership ownership = link::BulkOwnership::kCopy)
+  // With the bulk of `operation`, the last one.
+  absl::Status SendProgress(link::Urgency urgency, const OutgoingOperation& operation = {})
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status SendProgressUpTo(uint64_t position, link::Urgency urgency, std::span<const std::byte> bulk,
-                                link::BulkOwnership ownership) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status SendProgressUpTo(uint64_t position, link::Urgency urgency, const OutgoingOperation& operation)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Pace();
 
-  link::Channel* const channel_;
+  UploadSender* const uploads_;
   RequestTable* const requests_;
   LivenessMonitor* const liveness_;
   const Clock* const clock_;

@@ -75,8 +75,9 @@ class ReplayClientTest : public testing::Test {
     channel_->Start(&ignored_);
     peer_->Start(&recorder_);
     liveness_.emplace(channel_.get(), &clock_, std::chrono::seconds(10));
+    uploads_.emplace(channel_.get(), &estimator_);
     requests_.emplace(&clock_, &errors_, &estimator_, std::chrono::seconds(1), [] {});
-    client_.emplace(channel_.get(), &*requests_, &*liveness_, &clock_, /*begins_with_input=*/false);
+    client_.emplace(&*uploads_, &*requests_, &*liveness_, &clock_, /*begins_with_input=*/false);
   }
   ~ReplayClientTest() override {
     channel_->Close();
@@ -106,6 +107,7 @@ class ReplayClientTest : public testing::Test {
   std::unique_ptr<link::Channel> channel_, peer_;
   std::optional<LivenessMonitor> liveness_;
   std::optional<RequestTable> requests_;
+  std::optional<UploadSender> uploads_;
   std::optional<ReplayClient> client_;
 };
 

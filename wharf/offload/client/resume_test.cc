@@ -42,7 +42,7 @@ struct Breaks {
   uint64_t mean_life = 4000;  // bytes of one direction
 };
 
-class ResumeTest : public testing::TestWithParam<Mode> {
+class ResumeTest : public testing::TestWithParam<std::pair<Mode, Compression>> {
  protected:
   void Open(const Breaks& breaks) {
     std::uniform_int_distribution<uint64_t> life(0, 2 * breaks.mean_life);
@@ -56,7 +56,8 @@ class ResumeTest : public testing::TestWithParam<Mode> {
     server_ = std::make_unique<LoopbackServer>(std::make_unique<link::SharedStream>(harbor_->Accept()),
                                                std::make_unique<FakeDevice>(Kernels()));
     ClientSessionOptions session;
-    session.mode = GetParam();
+    session.mode = GetParam().first;
+    session.compression = GetParam().second;
     session.timeout = std::chrono::minutes(2);
     session.on_lost = [](std::string_view why) { ADD_FAILURE() << "lost: " << why; };
     auto opened = ClientSession::Open(*std::move(stream), session);
@@ -127,10 +128,40 @@ TEST_P(ResumeTest, UploadsAndDownloadsArriveWhole) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Modes, ResumeTest, testing::Values(Mode::kPerCall, Mode::kPosted, Mode::kReplay), [](const auto& info) {
-      return std::string(info.param == Mode::kPerCall ? "PerCall" : info.param == Mode::kPosted ? "Posted" : "Replay");
-    });
+// What is coded must be the same at both ends, also when parts of it were sent twice.
+class CompressedResumeTest : public ResumeTest {};
+
+TEST_P(CompressedResumeTest, UploadsThatDifferLittleArriveWhole) {
+  Open({.seed = 7, .mean_life = 20'000});
+  std::vector<std::vector<std::byte>> data, back;
+  for (uint32_t i = 0; i < 3; ++i) data.push_back(link::Pattern(5000 + 20'000 * i, i));
+  for (uint32_t round = 0; harbor_->connections() < 200 && !HasFailure(); ++round) {
+    std::vector<std::byte>& one = data[random_() % data.size()];
+    one[random_() % one.size()] ^= std::byte{0x20};
+    const uint64_t address = kBase + 4096 + 100'000 * (random_() % 2);
+    Upload(address, one);
+    Launch(kBase, round);
+    std::vector<std::byte> got(one.size());
+    Download(address, got);
+    ASSERT_EQ(got, one) << "round " << round;
+  }
+  EXPECT_GT(session_->Counters().bulk_up.differences, 10u);
+}
+
+std::string NameOfMode(const testing::TestParamInfo<std::pair<Mode, Compression>>& info) {
+  const Mode mode = info.param.first;
+  return mode == Mode::kPerCall ? "PerCall" : mode == Mode::kPosted ? "Posted" : "Replay";
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, ResumeTest,
+                         testing::Values(std::pair(Mode::kPerCall, Compression::kOff),
+                                         std::pair(Mode::kPosted, Compression::kOff),
+                                         std::pair(Mode::kReplay, Compression::kOff)),
+                         NameOfMode);
+INSTANTIATE_TEST_SUITE_P(Modes, CompressedResumeTest,
+                         testing::Values(std::pair(Mode::kPosted, Compression::kAlways),
+                                         std::pair(Mode::kReplay, Compression::kAlways)),
+                         NameOfMode);
 
 }  // namespace
 }  // namespace wharf::offload

@@ -55,6 +55,15 @@ class Variables {
     return InvalidArgument("{}MODE is '{}': it must be replay, posted, cached or percall", prefix_, text);
   }
 
+  // What is on this machine is faster than any codec.
+  absl::StatusOr<Compression> DataCompression(bool on_this_machine) const {
+    const std::string text = Get("COMPRESSION");
+    if (text.empty() || text == "auto") return on_this_machine ? Compression::kOff : Compression::kAuto;
+    if (text == "off") return Compression::kOff;
+    if (text == "always") return Compression::kAlways;
+    return InvalidArgument("{}COMPRESSION is '{}': it must be auto, off or always", prefix_, text);
+  }
+
   std::optional<link::TlsClientOptions> Tls() const {
     if (Get("TLS") != "1") return std::nullopt;
     return link::TlsClientOptions{.ca_file = Get("TLS_CA"),
@@ -113,6 +122,7 @@ absl::StatusOr<std::unique_ptr<ClientSession>> OpenSession(std::string_view pref
   } else {
     WHARF_ASSIGN_OR_RETURN(options.mode, variables.CallMode());
   }
+  WHARF_ASSIGN_OR_RETURN(options.compression, variables.DataCompression(server.starts_with("unix:")));
   options.timeout = variables.Timeout();
   options.on_lost = [server, tell](std::string_view reason) {
     tell(fmt::format("lost the server {} ({}); CUDA calls fail from now on", server, reason));

@@ -14,8 +14,7 @@ ReplayFollower::ReplayFollower(const ReplayOptions& options, ReplayPerformer* pe
       program_(performer, device, options.prepares),
       speculation_(options, &program_, performer, device) {}
 
-absl::Status ReplayFollower::OnProgress(uint64_t position, std::span<const std::byte> records,
-                                        std::vector<std::byte> bulk) {
+absl::Status ReplayFollower::OnProgress(uint64_t position, std::span<const std::byte> records, IncomingBulk bulk) {
   ProgressReader reader(records);
   ProgressRecord record;
   bool waits = false;
@@ -36,7 +35,7 @@ bool ReplayFollower::TookInput() const {
   return program_.Last() != kNoOperation && std::holds_alternative<CopyToDevice>(program_.Op(program_.Last()));
 }
 
-absl::Status ReplayFollower::Follow(const ProgressRecord& record, std::vector<std::byte>& bulk) {
+absl::Status ReplayFollower::Follow(const ProgressRecord& record, IncomingBulk& bulk) {
   switch (record.kind) {
     case RecordKind::kLane:
       return Select(record.value);
@@ -97,7 +96,7 @@ absl::Status ReplayFollower::Select(uint64_t lane) {
   return absl::OkStatus();
 }
 
-absl::Status ReplayFollower::Run(uint64_t count, std::vector<std::byte>& bulk) {
+absl::Status ReplayFollower::Run(uint64_t count, IncomingBulk& bulk) {
   while (count > 0) {
     if (!speculation_.IsAhead()) {
       WHARF_ASSIGN_OR_RETURN(const uint64_t prepared, RunPrepared(count, bulk));
@@ -119,7 +118,7 @@ absl::Status ReplayFollower::Run(uint64_t count, std::vector<std::byte>& bulk) {
 }
 
 // How many operations were done at once; 0 if none are prepared.
-absl::StatusOr<uint64_t> ReplayFollower::RunPrepared(uint64_t limit, std::vector<std::byte>& bulk) {
+absl::StatusOr<uint64_t> ReplayFollower::RunPrepared(uint64_t limit, IncomingBulk& bulk) {
   const PreparedBatches::Match match = program_.FindPrepared(program_.Lane().Cursor(), limit);
   for (const OperationId id : match.ids) {
     program_.Lane().Follow();
@@ -135,7 +134,7 @@ absl::StatusOr<uint64_t> ReplayFollower::RunPrepared(uint64_t limit, std::vector
   return submitted.queued + left.size();
 }
 
-absl::Status ReplayFollower::Jump(const ProgressRecord& record, std::vector<std::byte>& bulk) {
+absl::Status ReplayFollower::Jump(const ProgressRecord& record, IncomingBulk& bulk) {
   if (record.value >= program_.Operations().size()) return DataLoss("operation {} is not known", record.value);
   Deviate();
   program_.InterruptBatches();
@@ -148,7 +147,7 @@ absl::Status ReplayFollower::Jump(const ProgressRecord& record, std::vector<std:
   return Perform(id, bulk);
 }
 
-absl::Status ReplayFollower::TakeVariant(const ProgressRecord& record, std::vector<std::byte>& bulk) {
+absl::Status ReplayFollower::TakeVariant(const ProgressRecord& record, IncomingBulk& bulk) {
   const OperationTable& operations = program_.Operations();
   if (record.value >= operations.size()) return DataLoss("operation {} is not known", record.value);
   const auto of = static_cast<OperationId>(record.value);
@@ -160,12 +159,20 @@ absl::Status ReplayFollower::TakeVariant(const ProgressRecord& record, std::vect
     std::memcpy(head.data() + change.offset, change.bytes.data(), change.bytes.size());
   }
   Deviate();
-  WHARF_RETURN_IF_ERROR(Learn(operations.Number(of), head, bulk));
-  fresh_ = std::holds_alternative<CopyToDevice>(program_.Op(program_.Last()));
-  return Perform(program_.Last(), bulk);
+  const uint16_t number = operations.Number(of);
+  if (number != CopyToDevice::kNumber) {
+    WHARF_RETURN_IF_ERROR(Learn(number, head, {}));
+    return Perform(program_.Last(), bulk);
+  }
+  WHARF_ASSIGN_OR_RETURN(const StepOp op, DecodeStep(number, head));
+  WHARF_ASSIGN_OR_RETURN(std::vector<std::byte> data, TakeFresh(std::get<CopyToDevice>(op), bulk));
+  WHARF_RETURN_IF_ERROR(Learn(number, head, data));
+  fresh_ = true;
+  IncomingBulk plain(std::move(data));
+  return Perform(program_.Last(), plain);
 }
 
-absl::Status ReplayFollower::Perform(OperationId id, std::vector<std::byte>& bulk) {
+absl::Status ReplayFollower::Perform(OperationId id, IncomingBulk& bulk) {
   program_.NoteStateChange(program_.Operations().Number(id));
   const StepOp& op = program_.Op(id);
   std::vector<std::byte> data;
@@ -186,16 +193,21 @@ absl::Status ReplayFollower::Perform(OperationId id, std::vector<std::byte>& bul
 
 // Few data are those of the last time unless a record said that they are not.
 absl::StatusOr<std::vector<std::byte>> ReplayFollower::TakeData(OperationId id, const CopyToDevice& copy,
-                                                                std::vector<std::byte>& bulk) {
+                                                                IncomingBulk& bulk) {
   const bool fresh = std::exchange(fresh_, false);
   if (!program_.Operations().Data(id).empty() && !fresh) {
     program_.NoteSameData(id);
     return program_.KnownData(id);
   }
+  WHARF_ASSIGN_OR_RETURN(std::vector<std::byte> data, TakeFresh(copy, bulk));
+  program_.NoteOtherData(id, data);
+  return data;
+}
+
+absl::StatusOr<std::vector<std::byte>> ReplayFollower::TakeFresh(const CopyToDevice& copy, IncomingBulk& bulk) {
   const absl::StatusOr<uint64_t> bytes = CopyBytes(copy.extent);
-  if (!bytes.ok() || *bytes != bulk.size()) return DataLoss("a copy came with {} bytes", bulk.size());
-  program_.NoteOtherData(id, bulk);
-  return std::exchange(bulk, {});
+  if (!bytes.ok()) return DataLoss("a copy came with {} bytes", bulk.size());
+  return bulk.Take({copy.to.address, *bytes});
 }
 
 // The program does something else than what was predicted.

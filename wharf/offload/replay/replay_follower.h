@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "wharf/base/status.h"
+#include "wharf/offload/bulk/incoming_bulk.h"
 #include "wharf/offload/replay/progress.h"
 #include "wharf/offload/replay/replay_performer.h"
 #include "wharf/offload/replay/replayed_program.h"
@@ -23,7 +24,7 @@ class ReplayFollower {
   ReplayFollower(const ReplayOptions& options, ReplayPerformer* performer, device::Device* device);
 
   // kDataLoss if the frame is malformed or does not fit what was said before.
-  absl::Status OnProgress(uint64_t position, std::span<const std::byte> records, std::vector<std::byte> bulk);
+  absl::Status OnProgress(uint64_t position, std::span<const std::byte> records, IncomingBulk bulk);
   // An operation came whole, which is about to be performed with these data. kDataLoss if the peer wants more
   // remembered than agreed.
   absl::Status OnOperation(uint16_t number, std::span<const std::byte> head, std::span<const std::byte> data);
@@ -36,16 +37,17 @@ class ReplayFollower {
 
  private:
   bool TookInput() const;
-  absl::Status Follow(const ProgressRecord& record, std::vector<std::byte>& bulk);
+  absl::Status Follow(const ProgressRecord& record, IncomingBulk& bulk);
   absl::Status Select(uint64_t lane);
-  absl::Status Run(uint64_t count, std::vector<std::byte>& bulk);
-  absl::StatusOr<uint64_t> RunPrepared(uint64_t limit, std::vector<std::byte>& bulk);
-  absl::Status Jump(const ProgressRecord& record, std::vector<std::byte>& bulk);
-  absl::Status TakeVariant(const ProgressRecord& record, std::vector<std::byte>& bulk);
+  absl::Status Run(uint64_t count, IncomingBulk& bulk);
+  absl::StatusOr<uint64_t> RunPrepared(uint64_t limit, IncomingBulk& bulk);
+  absl::Status Jump(const ProgressRecord& record, IncomingBulk& bulk);
+  absl::Status TakeVariant(const ProgressRecord& record, IncomingBulk& bulk);
   absl::Status Learn(uint16_t number, std::span<const std::byte> head, std::span<const std::byte> data);
-  absl::Status Perform(OperationId id, std::vector<std::byte>& bulk);
-  absl::StatusOr<std::vector<std::byte>> TakeData(OperationId id, const CopyToDevice& copy,
-                                                  std::vector<std::byte>& bulk);
+  absl::Status Perform(OperationId id, IncomingBulk& bulk);
+  absl::StatusOr<std::vector<std::byte>> TakeData(OperationId id, const CopyToDevice& copy, IncomingBulk& bulk);
+  // The data that came for this copy.
+  absl::StatusOr<std::vector<std::byte>> TakeFresh(const CopyToDevice& copy, IncomingBulk& bulk);
   void Deviate();
 
   const bool unsafe_;

@@ -46,6 +46,11 @@ void Executor::EnableReplay(const ReplayOptions& replay) {
   replay_ = std::make_unique<ReplayFollower>(replay, performer, device_.get());
 }
 
+void Executor::EnableCodedBulk() {
+  codes_bulk_ = true;
+  replies_->EnableCodedBulk();
+}
+
 void Executor::Stop() {
   channel_->Close();
   Release();
@@ -61,8 +66,14 @@ void Executor::Release() {
 void Executor::OnClosed(const absl::Status&) { Release(); }
 
 ExecutorCounters Executor::Counters() const {
-  absl::MutexLock lock(&counters_mutex_);
-  return counters_;
+  ExecutorCounters counters;
+  {
+    absl::MutexLock lock(&counters_mutex_);
+    counters = counters_;
+  }
+  counters.bulk_in = decoder_.Counters();
+  counters.bulk_out = replies_->Bulk();
+  return counters;
 }
 
 absl::StatusOr<std::span<std::byte>> Executor::BulkDestination(const link::FrameHeader& header,
@@ -70,11 +81,14 @@ absl::StatusOr<std::span<std::byte>> Executor::BulkDestination(const link::Frame
   if (!TakesBulk(AllOps{}, header.kind)) {
     return CloseWith(DataLoss("a frame of kind {} carries {} unexpected bytes", header.kind, header.bulk_bytes));
   }
+  if (codes_bulk_) arrivals_.Begin(header.bulk_bytes, Clock::Real().Now());
   if (header.kind == CopyToDevice::kNumber) {
+    const absl::StatusOr<BulkCoding> coding = CodingOf(codes_bulk_ ? header.flags : uint16_t{0});
+    if (!coding.ok()) return CloseWith(coding.status());
     const absl::StatusOr<CopyToDevice> op = Decode<CopyToDevice>(head);
     if (!op.ok()) return CloseWith(op.status());
     const absl::StatusOr<uint64_t> expected = CopyBytes(op->extent);
-    if (!expected.ok() || *expected != header.bulk_bytes) {
+    if (!expected.ok() || !CheckCodedSize(*coding, header.bulk_bytes, *expected).ok()) {
       return CloseWith(DataLoss("a copy's data ({} bytes) do not match its extent", header.bulk_bytes));
     }
   }
@@ -83,18 +97,58 @@ absl::StatusOr<std::span<std::byte>> Executor::BulkDestination(const link::Frame
 
 absl::Status Executor::OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
                                std::vector<std::byte> bulk) {
+  if (!codes_bulk_) return Take(header, head, std::move(bulk));
+  if (const auto arrival = arrivals_.End(bulk.size(), Clock::Real().Now())) {
+    const Arrived arrived{arrival->bytes, static_cast<uint64_t>(arrival->duration.count())};
+    replies_->Frame(FrameKind::kArrived, 0, Encode(arrived));
+  }
+  const absl::Status status = Take(header, head, std::move(bulk));
+  arrivals_.Free(Clock::Real().Now());
+  return status;
+}
+
+absl::Status Executor::Take(const link::FrameHeader& header, std::span<const std::byte> head,
+                            std::vector<std::byte> bulk) {
   if (header.kind == static_cast<uint16_t>(FrameKind::kProgress)) return OnProgress(header, head, std::move(bulk));
-  if (header.kind < static_cast<uint16_t>(FrameKind::kFirstOp)) return OnControlFrame(header);
+  if (header.kind < static_cast<uint16_t>(FrameKind::kFirstOp)) return OnControlFrame(header, head);
+  if (codes_bulk_ && header.flags != 0 && !bulk.empty()) {
+    absl::StatusOr<std::vector<std::byte>> plain = DecodeBulk(header, head, std::move(bulk));
+    if (!plain.ok()) return CloseWith(plain.status());
+    bulk = *std::move(plain);
+  }
   return DispatchAny(AllOps{}, header, head, bulk);
 }
 
-absl::Status Executor::OnControlFrame(const link::FrameHeader& header) {
+absl::StatusOr<std::vector<std::byte>> Executor::DecodeBulk(const link::FrameHeader& header,
+                                                            std::span<const std::byte> head,
+                                                            std::vector<std::byte> bulk) {
+  WHARF_ASSIGN_OR_RETURN(const BulkCoding coding, CodingOf(header.flags));
+  if (header.kind == CopyToDevice::kNumber) {
+    WHARF_ASSIGN_OR_RETURN(const CopyToDevice op, Decode<CopyToDevice>(head));
+    WHARF_ASSIGN_OR_RETURN(const uint64_t bytes, CopyBytes(op.extent));
+    return decoder_.Decode(coding, {op.to.address, bytes}, std::move(bulk));
+  }
+  // A piece of an image: only its sender knows how long it is.
+  WHARF_ASSIGN_OR_RETURN(const uint32_t bytes, DeclaredBytes(bulk));
+  if (bytes > kMaxBulkBytes) return DataLoss("a piece of an image of {} bytes; at most {}", bytes, kMaxBulkBytes);
+  std::vector<std::byte> piece(bytes);
+  WHARF_RETURN_IF_ERROR(decoder_.DecodeInto(coding, bulk, piece));
+  return piece;
+}
+
+absl::Status Executor::OnControlFrame(const link::FrameHeader& header, std::span<const std::byte> head) {
   switch (static_cast<FrameKind>(header.kind)) {
     case FrameKind::kPing:
       replies_->FrameNow(FrameKind::kPong, header.tag);
       return absl::OkStatus();
     case FrameKind::kPong:
       return absl::OkStatus();
+    case FrameKind::kArrived: {
+      const absl::StatusOr<Arrived> arrived = Decode<Arrived>(head);
+      if (!arrived.ok()) return CloseWith(arrived.status());
+      replies_->NoteArrived(*arrived);
+      return absl::OkStatus();
+    }
     case FrameKind::kGoodbye:
       channel_->Close(kGoodbyeDrain);
       return absl::OkStatus();
@@ -106,7 +160,9 @@ absl::Status Executor::OnControlFrame(const link::FrameHeader& header) {
 absl::Status Executor::OnProgress(const link::FrameHeader& header, std::span<const std::byte> head,
                                   std::vector<std::byte> bulk) {
   if (replay_ == nullptr) return CloseWith(DataLoss("a progress frame in a session without replay"));
-  const absl::Status status = replay_->OnProgress(header.tag, head, std::move(bulk));
+  const absl::StatusOr<BulkCoding> coding = CodingOf(codes_bulk_ ? header.flags : uint16_t{0});
+  if (!coding.ok()) return CloseWith(coding.status());
+  const absl::Status status = replay_->OnProgress(header.tag, head, {std::move(bulk), *coding, &decoder_});
   {
     absl::MutexLock lock(&counters_mutex_);
     counters_.replay = replay_->Counters();

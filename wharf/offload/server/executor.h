@@ -23,6 +23,8 @@
 #include "absl/synchronization/mutex.h"
 #include "wharf/device/device.h"
 #include "wharf/link/channel.h"
+#include "wharf/offload/bulk/arrival_meter.h"
+#include "wharf/offload/bulk/bulk_decoder.h"
 #include "wharf/offload/in_flight_budget.h"
 #include "wharf/offload/replay/replay_follower.h"
 #include "wharf/offload/reply_queue.h"
@@ -50,6 +52,7 @@ struct ExecutorCounters {
   uint64_t operations = 0, blocking_operations = 0, launches = 0, posted_errors = 0;
   uint64_t mapped_bytes = 0, peak_mapped_bytes = 0;
   ReplayCounters replay;
+  BulkTraffic bulk_in, bulk_out;
 };
 
 // The executor's channel must have these limits.
@@ -65,6 +68,8 @@ class Executor final : public link::FrameHandler, private ReplayPerformer {
 
   // Remembers the session's operations and accepts Progress frames. Call before the channel is started.
   void EnableReplay(const ReplayOptions& replay);
+  // Data may come coded, and leave so. Call before the client is let in.
+  void EnableCodedBulk();
 
   // Closes the channel and sends nothing more. Not from within a handler.
   void Stop();
@@ -92,7 +97,10 @@ class Executor final : public link::FrameHandler, private ReplayPerformer {
                            std::vector<std::byte>& bulk);
   template <typename Op>
   absl::Status Dispatch(const link::FrameHeader& header, std::span<const std::byte> head, std::vector<std::byte>& bulk);
-  absl::Status OnControlFrame(const link::FrameHeader& header);
+  absl::Status Take(const link::FrameHeader& header, std::span<const std::byte> head, std::vector<std::byte> bulk);
+  absl::StatusOr<std::vector<std::byte>> DecodeBulk(const link::FrameHeader& header, std::span<const std::byte> head,
+                                                    std::vector<std::byte> bulk);
+  absl::Status OnControlFrame(const link::FrameHeader& header, std::span<const std::byte> head);
   absl::Status OnProgress(const link::FrameHeader& header, std::span<const std::byte> head,
                           std::vector<std::byte> bulk);
   template <typename Op>
@@ -191,6 +199,9 @@ class Executor final : public link::FrameHandler, private ReplayPerformer {
   uint64_t kept_bytes_ = 0;  // of modules, textures and surfaces
   uint64_t events_ = 0, functions_ = 0, textures_ = 0;
   std::unique_ptr<ReplayFollower> replay_;  // null unless enabled
+  bool codes_bulk_ = false;
+  ArrivalMeter arrivals_;
+  BulkDecoder decoder_;
 
   mutable absl::Mutex counters_mutex_;
   ExecutorCounters counters_ ABSL_GUARDED_BY(counters_mutex_);

@@ -13,6 +13,7 @@
 #include "wharf/base/test_environment.h"
 #include "wharf/device/device.h"
 #include "wharf/link/emulation/emulator.h"
+#include "wharf/offload/bulk/compression.h"
 #include "wharf/offload/replay/progress.h"
 #include "wharf/offload/server/executor.h"
 #include "wharf/offload/testing/generated/random_cuda_kernels_ptx.h"
@@ -128,8 +129,29 @@ class HostileClient {
       asked_.push_back(asked_.size() + 1);
       client_.SendFrame(Op::kNumber, asked_.back(), Encode(op)).IgnoreError();
     } else {
-      client_.SendFrame(Op::kNumber, 0, Encode(op), bulk).IgnoreError();
+      const uint16_t flags = bulk.empty() ? uint16_t{0} : Code(bulk);
+      client_.channel()
+          .Send(Op::kNumber, 0, Encode(op), bulk, link::BulkOwnership::kCopy, link::Urgency::kNow, flags)
+          .IgnoreError();
     }
+  }
+
+  // Makes coded data of it, mostly such as it says; at times of any flags. The flags.
+  uint16_t Code(std::vector<std::byte>& bulk) {
+    if (random_.Chance(0.01)) return static_cast<uint16_t>(random_.Next());
+    BulkCoding coding;
+    coding.remember = random_.Chance(0.3);
+    if (bulk.size() < 64 || random_.Chance(0.5)) return coding.Flags();
+    coding.codec = random_.Chance(0.5) ? Codec::kLz4 : Codec::kZstd;
+    coding.difference = random_.Chance(0.05);
+    std::vector<std::byte> coded(bulk.size());
+    const auto declared = static_cast<uint32_t>(bulk.size() - (random_.Chance(0.02) ? 1 : 0));
+    std::memcpy(coded.data(), &declared, kCodedPrefixBytes);
+    const size_t size = compressor_.Compress(coding.codec, bulk, std::span(coded).subspan(kCodedPrefixBytes));
+    coded.resize(kCodedPrefixBytes + size);
+    if (random_.Chance(0.02)) coded.back() ^= std::byte{0x11};
+    bulk = std::move(coded);
+    return coding.Flags();
   }
 
   // As long as the extent says, if that can be; at times not.
@@ -306,6 +328,7 @@ class HostileClient {
   const bool replays_;
   Random random_;
   Numbers numbers_;
+  Compressor compressor_;
   std::vector<uint64_t> asked_;
   const bool calls_host_ = random_.Chance(0.1);
   bool said_goodbye_ = false;
@@ -315,7 +338,7 @@ class HostileClient {
 // A server with a software device, and the client's end of the link to it.
 class Session {
  public:
-  explicit Session(bool replays) {
+  Session(bool replays, bool codes) {
     auto [ours, theirs] = link::MemoryPair();
     auto device = MakeRandomProgramDevice(kQuota);
     arena_ = device->Arena();
@@ -324,6 +347,7 @@ class Session {
     channel_ = link::Channel::Create(std::move(theirs), options);
     executor_ = std::make_unique<Executor>(std::move(device), channel_.get());
     if (replays) executor_->EnableReplay({});
+    if (codes) executor_->EnableCodedBulk();
     channel_->Start(executor_.get());
     client_ = std::make_unique<RawClient>(std::move(ours));
   }
@@ -350,7 +374,7 @@ TEST(HostileClientTest, IsAnsweredOrEndedWhateverItSends) {
   for (uint64_t seed = first; seed < first + sessions && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     const bool replays = seed % 2 == 0;
-    Session session(replays);
+    Session session(replays, /*codes=*/seed % 4 < 2);
     HostileClient hostile(session.client(), session.arena(), replays, seed);
     hostile.Run();
     if (hostile.HoldsAStream()) continue;  // what comes behind waits, and may

@@ -44,8 +44,9 @@ class LoopbackServer final : private link::FrameHandler {
     WHARF_ASSIGN_OR_RETURN(const Hello hello, Decode<Hello>(head));
     replay_.unsafe = (hello.features & kFeatureUnsafeReplay) != 0;
     if ((hello.features & kFeatureReplay) != 0) executor_->EnableReplay(replay_);
+    if ((hello.features & kFeatureCodedBulk) != 0) executor_->EnableCodedBulk();
     Welcome welcome;
-    welcome.features = hello.features & (kFeatureReplay | kFeatureUnsafeReplay);
+    welcome.features = hello.features & (kFeatureReplay | kFeatureUnsafeReplay | kFeatureCodedBulk);
     welcome.properties = executor_->Device().Properties();
     welcome.arena = executor_->Device().Arena();
     welcome.memory_quota = welcome.properties.total_memory;

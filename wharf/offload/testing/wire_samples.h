@@ -13,7 +13,7 @@ template <typename... Messages>
 struct MessageList {};
 
 // The messages that are not operations.
-using SessionMessages = MessageList<Hello, Welcome, Refusal, ReplyHeader, Output, HostCall, Goodbye, Nothing>;
+using SessionMessages = MessageList<Hello, Welcome, Refusal, ReplyHeader, Output, HostCall, Arrived, Goodbye, Nothing>;
 
 // Calls visit(Message{}) for every message: session messages, operations, and the replies of blocking ones.
 template <typename Visit>

@@ -12,6 +12,22 @@
 
 namespace wharf::server {
 
+namespace {
+
+nlohmann::ordered_json AsJson(const offload::CodecTraffic& codec) {
+  return {{"payloads", codec.payloads}, {"bytes_before", codec.before}, {"bytes_after", codec.after}};
+}
+
+// What was sent as it is, is in the bytes of the sessions only.
+nlohmann::ordered_json AsJson(const offload::BulkTraffic& bulk) {
+  return {{"lz4", AsJson(bulk.lz4)},
+          {"zstd", AsJson(bulk.zstd)},
+          {"differences", bulk.differences},
+          {"processor_ms", bulk.nanoseconds / 1'000'000}};
+}
+
+}  // namespace
+
 void ServerCounters::Add(const SessionReport& report) {
   refused += report.refused ? 1 : 0;
   work.operations += report.operations;
@@ -21,6 +37,8 @@ void ServerCounters::Add(const SessionReport& report) {
   work.posted_errors += report.posted_errors;
   work.bytes_received += report.bytes_received;
   work.bytes_sent += report.bytes_sent;
+  work.bulk_in += report.bulk_in;
+  work.bulk_out += report.bulk_out;
   work.busy_nanoseconds += report.busy_nanoseconds;
   work.waited_nanoseconds += report.waited_nanoseconds;
   work.peak_mapped_bytes = std::max(work.peak_mapped_bytes, report.peak_mapped_bytes);
@@ -59,6 +77,8 @@ std::string ToJson(const ServerStatus& status) {
       {"inferences", counters.work.inferences},
       {"bytes_received", counters.work.bytes_received},
       {"bytes_sent", counters.work.bytes_sent},
+      {"compressed_received", AsJson(counters.work.bulk_in)},
+      {"compressed_sent", AsJson(counters.work.bulk_out)},
       {"peak_session_memory_bytes", counters.work.peak_mapped_bytes},
       {"device_busy_ms", counters.work.busy_nanoseconds / 1'000'000},
       {"turn_waited_ms", counters.work.waited_nanoseconds / 1'000'000},

@@ -39,6 +39,7 @@
 #include <vector>
 
 #include "wharf/base/status.h"
+#include "wharf/offload/bulk/bulk_counters.h"
 #include "wharf/wire/proof.h"
 
 namespace wharf::server {
@@ -147,10 +148,12 @@ struct SessionReport {
   uint64_t waited_nanoseconds = 0;  // for the session's turn on the device
   uint64_t inferences = 0;          // of split sessions
   int32_t fault = 0;
-  bool refused = false;  // the client was not let in
+  bool refused = false;                    // the client was not let in
+  offload::BulkTraffic bulk_in, bulk_out;  // what came and left compressed, of programs' sessions
   auto Fields() {
     return std::tie(operations, blocking_operations, launches, posted_errors, bytes_received, bytes_sent,
-                    peak_mapped_bytes, busy_nanoseconds, waited_nanoseconds, inferences, fault, refused);
+                    peak_mapped_bytes, busy_nanoseconds, waited_nanoseconds, inferences, fault, refused, bulk_in,
+                    bulk_out);
   }
 };
 

@@ -144,7 +144,8 @@ absl::Status ProgramSession::Open(const offload::Hello& hello) {
     return Refuse(RefusalReason::kNoDevice, fmt::format("the server has no device: {}", Message(device.status())));
   }
   offload::Welcome welcome;
-  welcome.features = hello.features & (offload::kFeatureReplay | offload::kFeatureUnsafeReplay);
+  welcome.features =
+      hello.features & (offload::kFeatureReplay | offload::kFeatureUnsafeReplay | offload::kFeatureCodedBulk);
   welcome.session = config_.id;
   welcome.properties = (*device)->Properties();
   welcome.arena = (*device)->Arena();
@@ -162,6 +163,7 @@ absl::Status ProgramSession::Open(const offload::Hello& hello) {
     if ((hello.features & offload::kFeatureReplay) != 0) {
       executor_->EnableReplay({.unsafe = (hello.features & offload::kFeatureUnsafeReplay) != 0});
     }
+    if ((hello.features & offload::kFeatureCodedBulk) != 0) executor_->EnableCodedBulk();
   }
   SetPhase(Phase::kRunning);
   return handshake_.Accept(*channel_, hello, welcome);
@@ -220,6 +222,8 @@ SessionReport ProgramSession::Report() const {
   report.launches = counters.launches;
   report.posted_errors = counters.posted_errors;
   report.peak_mapped_bytes = counters.peak_mapped_bytes;
+  report.bulk_in = counters.bulk_in;
+  report.bulk_out = counters.bulk_out;
   report.busy_nanoseconds = static_cast<uint64_t>(executor->Device().BusyTime().count());
   report.fault = static_cast<int32_t>(device::CudaErrorOf(executor->Device().Fault()));
   return report;

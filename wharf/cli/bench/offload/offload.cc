@@ -35,6 +35,7 @@ Modes      device_only (or local)  on this machine's device, no link
            replay   what the server knows from earlier inferences it runs by itself; wrong guesses are undone
            replay_speculative  replay as published. Unsafe: wrong guesses are not undone
            partition  the sequence is cut between a device here, of one CPU thread, and the server's
+           NAME_plain  with --compression both: that mode with data that travel as they are
            native   pose only: offloaded by hand (pose_server, pose_client), input up and results down: the yardstick
 Scenarios  indoors, outdoors: measured Wi-Fi to a moving robot (traces indoors_a and outdoors_a)
            fixed: 93 Mbit/s. All with --rtt.
@@ -58,6 +59,7 @@ struct BenchOptions {
   std::string device = "auto";
   int threads = 0;
   bool shared_cores = false;
+  std::string compression = "auto";
   bool markdown = false;
 };
 
@@ -130,6 +132,20 @@ absl::StatusOr<std::vector<BenchMode>> ModesOf(const BenchOptions& options, cons
   return modes;
 }
 
+// As they are, without compression, or both, one after the other. The baseline of the papers never compresses.
+std::vector<BenchMode> WithCompression(const std::string& compression, std::vector<BenchMode> modes) {
+  std::vector<BenchMode> chosen;
+  for (BenchMode& mode : modes) {
+    const bool compresses = mode.way == BenchMode::Way::kLink && mode.name != "percall";
+    if (!compresses || compression != "off") chosen.push_back(mode);
+    if (!compresses || compression == "auto") continue;
+    mode.options.insert(mode.options.end(), {"--compression", "off"});
+    if (compression == "both") mode.name += "_plain";
+    chosen.push_back(std::move(mode));
+  }
+  return chosen;
+}
+
 struct LinkScenario {
   Scenario scenario;
   link::LinkProfile profile;
@@ -172,6 +188,7 @@ class OffloadBench {
   absl::Status Prepare() {
     WHARF_ASSIGN_OR_RETURN(program_, ProgramOf(options_));
     WHARF_ASSIGN_OR_RETURN(modes_, ModesOf(options_, program_));
+    modes_ = WithCompression(options_.compression, std::move(modes_));
     WHARF_ASSIGN_OR_RETURN(scratch_, ScratchDirectory::Make());
     for (const std::string& name : options_.scenarios) {
       WHARF_ASSIGN_OR_RETURN(LinkScenario scenario, MakeScenario(name, options_));
@@ -363,6 +380,14 @@ void AddOffload(CLI::App* bench) {
   command->add_option("--threads", options->threads, "CPU threads of its own server's device, 0 = all its cores")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  CLI::Option* compression =
+      command->add_option("--compression", options->compression, "How data travel (wharf run); both: NAME_plain is off")
+          ->check(CLI::IsMember({"auto", "off", "both"}))
+          ->capture_default_str();
+  command
+      ->add_flag_callback(
+          "--no-compression", [options] { options->compression = "off"; }, "The same as --compression off")
+      ->excludes(compression);
   command->add_flag("--shared-cores", options->shared_cores, "Let the client run on the device's cores as well");
   AddDuration(command, "--rtt", options->round_trip, "Round-trip time of every link");
   command->add_option("--json", options->json, "Write the rows to FILE")->type_name("FILE");
