@@ -29,7 +29,6 @@ nlohmann::ordered_json AsJson(const offload::BulkTraffic& bulk) {
 }  // namespace
 
 void ServerCounters::Add(const SessionReport& report) {
-  refused += report.refused ? 1 : 0;
   work.operations += report.operations;
   work.blocking_operations += report.blocking_operations;
   work.launches += report.launches;

@@ -25,6 +25,7 @@
 #include "wharf/server/daemon/worker_pool.h"
 #include "wharf/server/front/acceptor.h"
 #include "wharf/server/front/signals.h"
+#include "wharf/server/process/clean_text.h"
 #include "wharf/server/process/control_codec.h"
 #include "wharf/server/process/worker_setup.h"
 #include "wharf/wire/digest.h"
@@ -34,6 +35,7 @@ namespace {
 
 constexpr Nanoseconds kStatusPeriod = std::chrono::seconds(1);  // while there are sessions: what they have used grows
 constexpr Nanoseconds kWatchPeriod = std::chrono::milliseconds(250);
+constexpr size_t kMostOfAClientsText = 200;  // characters in a line of the log
 
 // Beyond what a worker is held to by itself: a program and its libraries, before it serves anybody.
 constexpr uint64_t kOfAProgram = uint64_t{512} << 20, kOfLibTorch = uint64_t{2} << 30;
@@ -64,6 +66,7 @@ class Daemon {
   void OnConnection(int connection, Handshake handshake);
   void TurnAway(uint64_t number);
   void OnMessage(WorkerProcess& worker, const ControlMessage& message);
+  void OnClientRefused(const WorkerProcess& worker, const ClientRefused& refusal);
   void OnAskAdmission(WorkerProcess& worker, const AskAdmission& wish);
   std::string Whose(const std::string& identity) const;
   absl::StatusOr<link::UniqueFd> AdmitProgram(WorkerProcess& worker, const std::string& identity);
@@ -299,7 +302,19 @@ void Daemon::OnMessage(WorkerProcess& worker, const ControlMessage& message) {
     PublishStatus();
   } else if (const auto report = DecodeControl<SessionReport>(message, ControlKind::kSessionReport); report.ok()) {
     counters_.Add(*report);
+  } else if (const auto refusal = DecodeControl<ClientRefused>(message, ControlKind::kClientRefused); refusal.ok()) {
+    OnClientRefused(worker, *refusal);
   }
+}
+
+void Daemon::OnClientRefused(const WorkerProcess& worker, const ClientRefused& refusal) {
+  const bool said_hello = refusal.at != RefusedAt::kTls;
+  if (said_hello) ++counters_.refused;
+  const Session* const session = sessions_.Find(worker.Pid());
+  Log(LogLevel::kWarning, said_hello ? "client refused" : "TLS failed",
+      {{"session", session == nullptr ? 0 : session->number},
+       {"peer", CleanText(refusal.peer, kMostOfAClientsText)},
+       {"why", CleanText(refusal.why, kMostOfAClientsText)}});
 }
 
 void Daemon::OnAskAdmission(WorkerProcess& worker, const AskAdmission& wish) {
@@ -386,6 +401,8 @@ void Daemon::OnResumeSession(WorkerProcess& worker, const ControlMessage& messag
   if (answer.passed_on) {
     sessions_.PassOn(worker.Pid());
     PublishStatus();
+  } else {
+    Log(LogLevel::kInfo, "no such session to resume", {{"session", wish->session}});
   }
   SendControl(worker.Control(), ControlKind::kResumeAnswer, answer).IgnoreError();
 }

@@ -1,5 +1,6 @@
 // What the daemon and its worker processes tell each other, over a private socket pair (SOCK_SEQPACKET: one message a
 // packet). The daemon never parses what a client sends, and trusts nothing in a worker's messages but numbers.
+// Text of theirs goes to the log, cleaned and cut.
 //
 //   daemon                              worker
 //     Configure (+ page of shares) ────▶  (at start)
@@ -8,6 +9,7 @@
 //        ◀─────────────────────────────  AskAdmission
 //     Admission ───────────────────────▶  makes the device, Welcome, serves … or Refusal
 //        ◀─────────────────────────────  SessionReport, then it exits
+//        ◀─────────────────────────────  ClientRefused instead, for the log
 //     Drain ───────────────────────────▶  at any time
 //        ◀─────────────────────────────  Waiting: the connection is gone, or back
 //     Evict ───────────────────────────▶  while it waits: its place is needed
@@ -74,7 +76,8 @@ enum class ControlKind : uint8_t {
   kEvict = 12,
   kServeModels = 13,
   kKeep = 14,
-  kTaken = 15
+  kTaken = 15,
+  kClientRefused = 16
 };
 
 // A device that is made of this machine's and another server's: for `wharf run --partition`, whose variables say which
@@ -148,13 +151,20 @@ struct SessionReport {
   uint64_t waited_nanoseconds = 0;  // for the session's turn on the device
   uint64_t inferences = 0;          // of split sessions
   int32_t fault = 0;
-  bool refused = false;                    // the client was not let in
   offload::BulkTraffic bulk_in, bulk_out;  // what came and left compressed, of programs' sessions
   auto Fields() {
     return std::tie(operations, blocking_operations, launches, posted_errors, bytes_received, bytes_sent,
-                    peak_mapped_bytes, busy_nanoseconds, waited_nanoseconds, inferences, fault, refused, bulk_in,
-                    bulk_out);
+                    peak_mapped_bytes, busy_nanoseconds, waited_nanoseconds, inferences, fault, bulk_in, bulk_out);
   }
+};
+
+// A client was not let in. The daemon says so in the log: strangers have as many workers as they make connections, and
+// each would keep to a limit of lines of its own.
+enum class RefusedAt : uint8_t { kTls = 0, kHello = 1 };
+struct ClientRefused {
+  RefusedAt at = RefusedAt::kHello;
+  std::string peer, why;  // of this the daemon writes no more than a line has room for, and printable characters only
+  auto Fields() { return std::tie(at, peer, why); }
 };
 
 // The session ends within `grace_ns`: by itself, else with a Goodbye.

@@ -147,7 +147,7 @@ int64_t SayNonsense(int64_t socket_and_count) {
     const size_t bytes = 1 + random % (i % 16 == 0 ? sizeof(packet) : 64);
     for (size_t at = 0; at < bytes; ++at)
       packet[at] = static_cast<unsigned char>((random = random * 1664525 + 1013904223) >> 24);
-    if (i % 2 == 0) packet[0] = static_cast<unsigned char>(random >> 16) % 16;  // a kind that there is
+    if (i % 2 == 0) packet[0] = static_cast<unsigned char>(random >> 16) % 17;  // a kind that there is
     iovec piece{packet, bytes};
     msghdr message{};
     message.msg_iov = &piece;
@@ -179,6 +179,20 @@ int64_t FloodControl(int64_t count) {
     const unsigned char ask[1] = {3};          // AskAdmission
     const unsigned char waiting[2] = {11, 1};  // Waiting
     if (send(kControl, i % 2 == 0 ? ask : waiting, i % 2 == 0 ? 1 : 2, MSG_NOSIGNAL) < 0) return -1;
+  }
+  return 0;
+}
+
+// That many clients were refused, for reasons that fill a terminal.
+int64_t LieInLog(int64_t count) {
+  constexpr size_t kText = 4000;
+  std::string text;
+  while (text.size() < kText) text += "\x1b[2J\n\r\xff\"\\";
+  text.resize(kText);
+  const std::string length("\xa0\x0f\0\0", 4);                                         // kText, as the codec writes it
+  const std::string lie = std::string("\x10\x01", 2) + length + text + length + text;  // ClientRefused
+  for (int64_t i = 0; i < count; ++i) {
+    if (send(kControl, lie.data(), lie.size(), MSG_NOSIGNAL) < 0) return -1;
   }
   return 0;
 }
@@ -220,6 +234,7 @@ constexpr Attack kAttacks[] = {
     {"make-descriptors", MakeDescriptors},
     {"say-nonsense", SayNonsense},
     {"flood-control", FloodControl},
+    {"lie-in-log", LieInLog},
     {"spoil-shares", SpoilShares},
 };
 

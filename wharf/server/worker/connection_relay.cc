@@ -79,7 +79,6 @@ int RelayToSession(int control, std::unique_ptr<link::ByteStream> connection, in
   const absl::StatusOr<bool> passed_on = AskDaemon(control, opening, (*relay)->Descriptor());
   if (!passed_on.ok()) return 0;  // the daemon is gone
   if (!*passed_on) {
-    Log(LogLevel::kInfo, "no such session to resume", {{"session", opening.key.session}, {"peer", connection->Peer()}});
     link::WriteOpening(*connection, {link::OpeningKind::kRefused, {}, 0}).IgnoreError();
   } else {
     (*relay)->Carry(*connection);

@@ -138,10 +138,8 @@ int AdmitModelClient(int control, Configure configure, std::unique_ptr<link::Byt
     return 0;
   }
   const absl::Status& why = admitted.status();
-  Log(LogLevel::kWarning, "client refused", {{"peer", stream->Peer()}, {"why", Message(why)}});
-  SessionReport report;
-  report.refused = true;
-  SendControl(control, ControlKind::kSessionReport, report).IgnoreError();
+  const ClientRefused refusal{RefusedAt::kHello, stream->Peer(), std::string(Message(why))};
+  SendControl(control, ControlKind::kClientRefused, refusal).IgnoreError();
   SayGoodbye(*stream, why);
   return 0;
 }

@@ -8,6 +8,7 @@
 #include "wharf/base/log.h"
 #include "wharf/device/cuda_error.h"
 #include "wharf/offload/handshake.h"
+#include "wharf/server/process/clean_text.h"
 
 namespace wharf::server {
 namespace {
@@ -18,14 +19,6 @@ using offload::RefusalReason;
 
 constexpr Nanoseconds kFarewellDrain = std::chrono::seconds(1);
 constexpr size_t kMaxProgramName = 64;
-
-// What a client calls itself goes to logs and terminals: printable ASCII only.
-std::string CleanName(const std::string& name) {
-  std::string clean = name.substr(0, kMaxProgramName);
-  std::replace_if(
-      clean.begin(), clean.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  return clean;
-}
 
 Nanoseconds TimeOf(clockid_t clock) {
   timespec time{};
@@ -153,7 +146,7 @@ absl::Status ProgramSession::Open(const offload::Hello& hello) {
   Log(LogLevel::kInfo, "session opened",
       {{"session", config_.id},
        {"peer", channel_->Stream().Peer()},
-       {"program", CleanName(hello.program)},
+       {"program", CleanText(hello.program, kMaxProgramName)},
        {"device", welcome.properties.name},
        {"driver", welcome.properties.driver},
        {"memory_mib", welcome.memory_quota >> 20}});
@@ -170,13 +163,8 @@ absl::Status ProgramSession::Open(const offload::Hello& hello) {
 }
 
 absl::Status ProgramSession::Refuse(RefusalReason reason, const std::string& message) {
-  Log(LogLevel::kWarning, "client refused",
-      {{"session", config_.id}, {"peer", channel_->Stream().Peer()}, {"why", message}});
+  if (config_.on_refused) config_.on_refused(channel_->Stream().Peer(), message);
   SetPhase(Phase::kRefused);
-  {
-    absl::MutexLock lock(&mutex_);
-    refused_ = true;
-  }
   Refusal refusal;
   refusal.reason = reason;
   refusal.message = message;
@@ -210,10 +198,6 @@ SessionReport ProgramSession::Report() const {
   const link::ChannelStats traffic = channel_->Stats();
   report.bytes_received = traffic.bytes_received;
   report.bytes_sent = traffic.bytes_sent;
-  {
-    absl::MutexLock lock(&mutex_);
-    report.refused = refused_;
-  }
   const offload::Executor* const executor = ExecutorOrNull();
   if (executor == nullptr) return report;
   const offload::ExecutorCounters counters = executor->Counters();

@@ -27,6 +27,8 @@ struct ProgramSessionConfig {
   std::function<Verdict()> admit;
   // Called at most once, with the quota to use.
   std::function<absl::StatusOr<std::unique_ptr<device::Device>>(uint64_t memory_quota)> make_device;
+  // The client is not let in; must not block. From any thread.
+  std::function<void(const std::string& peer, const std::string& why)> on_refused;
   std::function<void()> on_closed;  // from the reader thread; must not block
 };
 
@@ -78,7 +80,6 @@ class ProgramSession final : public link::FrameHandler {
   clockid_t handler_clock_ ABSL_GUARDED_BY(mutex_){};  // of the reader thread's processor time
   uint64_t asked_frame_ ABSL_GUARDED_BY(mutex_) = 0;   // HandlingTime's: the frame, and the clock when it was new
   Nanoseconds asked_at_ ABSL_GUARDED_BY(mutex_){0};
-  bool refused_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status why_closed_ ABSL_GUARDED_BY(mutex_);
   // Made on the reader thread, once; read elsewhere through ExecutorOrNull.
   offload::Executor* ExecutorOrNull() const;

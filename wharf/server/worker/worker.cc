@@ -21,6 +21,7 @@
 #include "wharf/link/byte_stream.h"
 #include "wharf/link/certificate.h"
 #include "wharf/link/resume/resumable_stream.h"
+#include "wharf/link/socket.h"
 #include "wharf/server/keeper/keeper_process.h"
 #include "wharf/server/process/control_codec.h"
 #include "wharf/server/process/worker_setup.h"
@@ -74,6 +75,7 @@ class Worker {
   void ServeOver(std::unique_ptr<link::ByteStream> stream);
   device::DeviceOptions DeviceOptionsFor(uint64_t quota) const;
   Verdict AskAdmission();
+  void ReportRefusal(RefusedAt at, const std::string& peer, const std::string& why) const;
   absl::StatusOr<std::unique_ptr<device::Device>> MakeSessionDevice(uint64_t quota);
   void Watch();
   int PollTimeoutMs(TimePoint now) const;
@@ -111,7 +113,8 @@ class Worker {
   TimePoint heard_at_, pinged_at_;
   int unanswered_pings_ = 0;
   bool over_ = false, was_busy_ = false, was_waiting_ = false;
-  std::thread farewell_;  // may wait for a peer that does not read
+  bool false_resume_ = false;  // somebody has tried to take the session
+  std::thread farewell_;       // may wait for a peer that does not read
 
   absl::Mutex mutex_;
   std::optional<Verdict> verdict_ ABSL_GUARDED_BY(mutex_);
@@ -157,6 +160,10 @@ Verdict Worker::AskAdmission() {
   mutex_.Await(absl::Condition(
       +[](std::optional<Verdict>* v) { return v->has_value(); }, &verdict_));
   return *verdict_;
+}
+
+void Worker::ReportRefusal(RefusedAt at, const std::string& peer, const std::string& why) const {
+  SendControl(control_, ControlKind::kClientRefused, ClientRefused{at, peer, why}).IgnoreError();
 }
 
 // Called after a verdict, so the socket is there.
@@ -215,7 +222,8 @@ int Worker::Serve(const Assign& order, int connection) {
   ArmKernelKeepAlive(watched_, Nanoseconds(configure_.idle_timeout_ns));
   auto secured = Secure(connection);
   if (!secured.ok()) {
-    Log(LogLevel::kWarning, "TLS failed", {{"session", id_}, {"why", Message(secured.status())}});
+    ReportRefusal(RefusedAt::kTls, link::FormatAddress(link::PeerAddress(watched_)),
+                  std::string(Message(secured.status())));
     return 0;
   }
   identity_ = link::PeerIdentity(**secured);
@@ -249,6 +257,9 @@ void Worker::ServeOver(std::unique_ptr<link::ByteStream> stream) {
   config.unsafe_replay = configure_.unsafe_replay;
   config.admit = [this] { return AskAdmission(); };
   config.make_device = [this](uint64_t quota) { return MakeSessionDevice(quota); };
+  config.on_refused = [this](const std::string& peer, const std::string& why) {
+    ReportRefusal(RefusedAt::kHello, peer, why);
+  };
   config.on_closed = [this] {
     const uint64_t one = 1;
     if (write(closed_event_, &one, sizeof(one)) < 0) _exit(1);
@@ -316,7 +327,10 @@ void Worker::OnResume(const ResumeSession& wish, int connection) {
   const link::Opening opening{link::OpeningKind::kResume, {wish.session, wish.secret}, wish.received};
   auto stream = link::FromSocket(connection);
   if (resumable_ == nullptr || watched < 0 || !resumable_->Resume(std::move(stream), opening)) {
-    Log(LogLevel::kWarning, "a connection may not resume this session", {{"session", id_}});
+    // Strangers may try: a line for each session, not for each of them.
+    if (!std::exchange(false_resume_, true)) {
+      Log(LogLevel::kWarning, "a connection may not resume this session", {{"session", id_}});
+    }
     if (watched >= 0) close(watched);
     return;
   }
