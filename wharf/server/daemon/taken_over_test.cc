@@ -4,12 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <map>
+#include <fstream>
 
+#include "wharf/link/prefixed_stream.h"
 #include "wharf/server/testing/attacked_server.h"
 
 namespace wharf::server {
@@ -186,6 +189,64 @@ TEST_P(GpuTakenOverTest, HasWhatTheTableSays) {
   EXPECT_EQ(Try("execute"), EPERM);
   EXPECT_EQ(Try("new-names"), EPERM);
   EXPECT_EQ(Try("write-and-execute"), 0);
+}
+
+// A connection that was let in, and what serves it.
+std::unique_ptr<link::ByteStream> LetIn(const ServerProcess& server) {
+  std::unique_ptr<link::ByteStream> stream = *server.Connect();
+  const std::vector<std::byte> hello = wire::Encode(offload::Hello{});
+  std::array<std::byte, link::kFrameHeaderBytes> header;
+  link::EncodeFrameHeader(
+      {.kind = static_cast<uint16_t>(FrameKind::kHello), .head_bytes = static_cast<uint32_t>(hello.size())}, header);
+  const std::span<const std::byte> pieces[] = {header, hello};
+  EXPECT_EQ(stream->Write(pieces), absl::OkStatus());
+  EXPECT_EQ(link::ReadUpTo(*stream, header).value_or(0), header.size());
+  const auto answer = link::DecodeFrameHeader(header, {.max_head_bytes = 1 << 16, .max_bulk_bytes = 0});
+  EXPECT_TRUE(answer.ok() && answer->kind == static_cast<uint16_t>(FrameKind::kWelcome));
+  std::vector<std::byte> welcome(answer.ok() ? answer->head_bytes : 0);
+  EXPECT_EQ(link::ReadUpTo(*stream, welcome).value_or(0), welcome.size());
+  return stream;
+}
+
+// Processes by the name that they have given themselves.
+std::vector<pid_t> ProcessesNamed(const std::string& name) {
+  std::vector<pid_t> found;
+  for (const auto& process : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(process.path() / "comm");
+    std::string comm;
+    if (std::getline(file, comm) && comm == name) found.push_back(std::stoi(process.path().filename().string()));
+  }
+  return found;
+}
+
+// It may do all that the table says, and its session's end is that of what it holds: of its place, and of what it has
+// started where name spaces say so.
+TEST_P(GpuTakenOverTest, WhatItHasStartedKeepsNothingFromOthers) {
+  const std::string kept = fmt::format("kept-{}", getpid());
+  {
+    TakenOver attacker(LetIn(*server_));
+    ASSERT_TRUE(server_->AwaitStatus([](const auto& status) { return status.at("sessions").size() == 2; }));
+    EXPECT_EQ(attacker.Try("open-device"), 0);
+    EXPECT_EQ(attacker.Try("share-memory"), 0);
+    EXPECT_EQ(attacker.Try(fmt::format("fork-and-keep {}", getpid())), 0);
+    EXPECT_TRUE(Eventually([&] { return ProcessesNamed(kept).size() == 1; }));
+    honest_->IsServed();
+  }
+  EXPECT_TRUE(server_->AwaitStatus([](const auto& status) { return status.at("sessions").size() == 1; }));
+  honest_->IsServed();
+  Honest(*server_, /*runs_kernels=*/false).IsServed();
+  if (GetParam() == "strong") {
+    EXPECT_TRUE(Eventually([&] { return ProcessesNamed(kept).empty(); }));
+  } else {
+    for (const pid_t process : ProcessesNamed(kept)) kill(process, SIGKILL);
+  }
+}
+
+TEST_P(GpuTakenOverTest, SignalsWhomTheTableSays) {
+  const Child bystander({"/bin/sleep", "600"}, directory_.File("output"), directory_.File("error"));
+  for (const char* const attack : {"slow", "kill"}) {
+    EXPECT_EQ(Try(fmt::format("{} {}", attack, bystander.Pid())), GetParam() == "strong" ? ESRCH : 0) << attack;
+  }
 }
 
 TEST_P(GpuTakenOverTest, ReadsAndTracesNobody) {

@@ -1,6 +1,7 @@
 #include "wharf/server/daemon/worker_pool.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +19,12 @@ namespace {
 // A session says when it begins, breaks, goes on and ends.
 constexpr int kMostMessages = 10'000;
 constexpr int kMostDeliveries = 3;  // of one connection
+
+// Or has closed its end.
+bool HasMessage(int control) {
+  pollfd event{control, POLLIN, 0};
+  return poll(&event, 1, 0) > 0;
+}
 
 }  // namespace
 
@@ -157,8 +164,10 @@ void WorkerPool::Reap(const OnEnd& on_end) {
     ended.emplace_back(std::move(one), status);
     return true;
   });
+  // Nobody waits for what one may still say: what it has started may have its end of the socket, and keep it.
   for (auto& [one, status] : ended) {
-    while (one.process->Control() >= 0) Read(one);
+    while (one.process->Control() >= 0 && HasMessage(one.process->Control())) Read(one);
+    CloseControl(*one.process);
     const bool crashed = WIFSIGNALED(status) || WEXITSTATUS(status) != 0;
     if (one.idle && crashed) idle_failed_ = true;
     DeliverAnew(one, crashed);

@@ -132,6 +132,14 @@ TEST_F(WorkerPoolTest, AConnectionThatKillsItsWorkersIsGivenUp) {
   EXPECT_EQ(ended_.size(), 3u);
 }
 
+TEST_F(WorkerPoolTest, WhatAWorkerLeavesBehindKeepsNobodyWaiting) {
+  Make(scripts_.LeavesOneBehind(), "");
+  pool_->KeepIdle();
+  while (ended_.empty()) loop_->Turn(-1);
+  EXPECT_EQ(ended_.begin()->second, 0);
+  EXPECT_TRUE(pool_->Empty());
+}
+
 TEST_F(WorkerPoolTest, WhoeverIsKilledForAReasonKeepsItsConnection) {
   Make(scripts_.Obedient(), "");
   const pid_t worker = Assign(WorkerKind::kPrograms);

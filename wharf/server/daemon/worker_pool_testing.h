@@ -30,6 +30,10 @@ class WorkerScripts {
   // Ends when its control socket does.
   std::string Obedient() const { return Write("obedient", "exec cat <&3 >/dev/null"); }
   std::string Crashing() const { return Write("crashing", "head -c 1 <&3 >/dev/null; exit 7"); }
+  // Ends when it has read its configuration; what it has started keeps its socket for as long as the folder is there.
+  std::string LeavesOneBehind() const {
+    return Write("leaves_one", "head -c 1 <&3 >/dev/null; while test -d " + folder_ + "; do sleep 0.1; done & exit 0");
+  }
   // Reads its configuration and its order, and dies of it.
   std::string Deadly() const { return Write("deadly", kDie); }
   // The first of its processes is deadly, those after it are obedient.

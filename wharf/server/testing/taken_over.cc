@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -137,6 +138,25 @@ int64_t MakeDescriptors(int64_t) {
   return -1;
 }
 
+// A process of its own, with all descriptors that this one has, under a name by which others find it. Gone in a minute
+// if nobody ends it.
+int64_t ForkAndKeep(int64_t number) {
+  const int64_t child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+  if (child != 0) return child;
+  char name[16];
+  std::snprintf(name, sizeof(name), "kept-%d", static_cast<int>(number));
+  prctl(PR_SET_NAME, name, 0, 0, 0);
+  poll(nullptr, 0, 60'000);
+  _exit(0);
+}
+
+// As a driver does.
+int64_t OpenDevice(int64_t) {
+  const int device = open("/dev/zero", O_RDWR);
+  if (device < 0) return -1;
+  return mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, device, 0) == MAP_FAILED ? -1 : 0;
+}
+
 // Packets of all kinds and sizes to whoever reads there, some with descriptors.
 int64_t SayNonsense(int64_t socket_and_count) {
   const int socket = static_cast<int>(socket_and_count % 10);
@@ -225,6 +245,8 @@ constexpr Attack kAttacks[] = {
     {"send-by-name", [](int64_t) -> int64_t { return socket(AF_UNIX, SOCK_DGRAM, 0); }},
     {"new-names", [](int64_t) -> int64_t { return unshare(CLONE_NEWUSER); }},
     {"fork", [](int64_t) -> int64_t { return syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); }},
+    {"fork-and-keep", ForkAndKeep},
+    {"open-device", OpenDevice},
     {"execute", [](int64_t) -> int64_t { return execl("/bin/true", "true", nullptr); }},
     {"write-and-execute", [](int64_t) -> int64_t { return mprotect(Map(4096), 4096, PROT_WRITE | PROT_EXEC); }},
     {"share-memory", [](int64_t) -> int64_t { return Map(4096, MAP_SHARED) == nullptr ? -1 : 0; }},
