@@ -260,8 +260,8 @@ class Device {
   // them.
   virtual absl::StatusOr<TextureHandle> CreateTexture(const TextureDescription& texture);
   virtual absl::StatusOr<TextureHandle> CreateSurface(const ImageDescription& image);
-  // Waits, as Unmap does, for all work queued before. kInvalidHandle if there is no such texture (surface). Their memory
-  // may be unmapped before them.
+  // Waits, as Unmap does, for all work queued before. kInvalidHandle if there is no such texture (surface). Their
+  // memory may be unmapped before them.
   virtual absl::Status DestroyTexture(TextureHandle handle);
   virtual absl::Status DestroySurface(TextureHandle handle);
 

@@ -1,3 +1,6 @@
+// The table of images, and how they are made ready.
+#include <bit>
+
 #include "wharf/device/soft/runtime/texture.h"
 
 namespace wharf::device::soft {

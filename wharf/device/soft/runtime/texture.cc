@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
+#include <limits>
 
 namespace wharf::device::soft {
 namespace {
