@@ -117,6 +117,7 @@ absl::Status Contender::OnFrame(const FramePointer& frame) {
   const double decision_us = 1e3 * Milliseconds(report.decision_time);
   sums_.decision_us += decision_us;
   sums_.decision_us_most = std::max(sums_.decision_us_most, decision_us);
+  tracker_lost_ = lite_lost_ = -1;
   if (policy_.policy.UsesEstimates() && frame->index % stage_.options.estimate_every == 0)
     WHARF_RETURN_IF_ERROR(CompareEstimates(frame, depth, abs_rel));
   if (stage_.options.timelines) Record(report, abs_rel);
@@ -128,10 +129,14 @@ absl::Status Contender::CompareEstimates(const FramePointer& frame, const TaskRe
   if (depth.stride < 0) return absl::OkStatus();
   WHARF_ASSIGN_OR_RETURN(const DepthPointer server_depth, stage_.sight.Depth()(frame));
   WHARF_ASSIGN_OR_RETURN(const double server, track::AbsRel(*server_depth, stage_.truth.depth));
-  if (depth.source == Source::kTracker) tracker_.Add(depth.stride * depth.estimate.drop_rate, abs_rel - server);
+  if (depth.source == Source::kTracker) {
+    tracker_.Add(depth.stride * depth.estimate.drop_rate, abs_rel - server);
+    tracker_lost_ = std::max(0.0, abs_rel - server);
+  }
   WHARF_ASSIGN_OR_RETURN(const DepthPointer lite_depth, stage_.sight.Lite()(frame));
   WHARF_ASSIGN_OR_RETURN(const double lite, track::AbsRel(*lite_depth, stage_.truth.depth));
   lite_.Add(depth.estimate.local_drop, lite - server);
+  lite_lost_ = std::max(0.0, lite - server);
   return absl::OkStatus();
 }
 
@@ -149,6 +154,8 @@ void Contender::Record(const FrameReport& report, double abs_rel) {
   timeline_.odometry_rate.push_back(report.tasks[kOdometry].estimate.drop_rate);
   timeline_.tracker_drop.push_back(std::max(0, depth.stride) * depth.estimate.drop_rate);
   timeline_.lite_drop.push_back(depth.estimate.local_drop);
+  timeline_.tracker_lost.push_back(tracker_lost_);
+  timeline_.lite_lost.push_back(lite_lost_);
   timeline_.offload_ratio.push_back(known ? offloads(kDepth) / offloads(kOdometry) : -1);
   timeline_.lite.push_back(depth.source == Source::kLocalAlgorithm ? 1 : 0);
   timeline_.abs_rel.push_back(std::accumulate(last_errors_.begin(), last_errors_.end(), 0.0) /

@@ -67,6 +67,7 @@ class Contender {
   int64_t frames_ = 0, depth_frames_ = 0, odometry_frames_ = 0, lite_frames_ = 0;  // the middle two: with an answer
   Score sums_;
   Comparison tracker_, lite_;
+  double tracker_lost_ = -1, lite_lost_ = -1;  // on the frame at hand, as Timeline has them
   std::vector<scene::Pose> poses_;
   std::deque<int> last_offloads_;
   std::deque<double> last_errors_;

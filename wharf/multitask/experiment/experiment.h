@@ -55,6 +55,8 @@ const std::vector<ScoreField>& ScoreFields();
 struct Timeline {
   std::vector<double> depth_rate, odometry_rate;  // estimated drop rates
   std::vector<double> tracker_drop, lite_drop;    // of depth, estimated
+  // The same in truth, not below 0; -1 on frames that were not sampled, and of a tracker whose result was not used.
+  std::vector<double> tracker_lost, lite_lost;
   std::vector<double> offload_ratio;  // depth's over odometry's among the last 8 offloads; -1 before the first 8
   std::vector<double> lite;           // 1 where the lite network served
   std::vector<double> abs_rel;        // mean of the last 16 frames

@@ -129,8 +129,17 @@ TEST(RunVideo, TimelinesHaveEveryFrame) {
   const Timeline& timeline = (*results)[0].timeline;
   for (const std::vector<double>* line :
        {&timeline.depth_rate, &timeline.odometry_rate, &timeline.tracker_drop, &timeline.lite_drop,
-        &timeline.offload_ratio, &timeline.lite, &timeline.abs_rel})
+        &timeline.tracker_lost, &timeline.lite_lost, &timeline.offload_ratio, &timeline.lite, &timeline.abs_rel})
     EXPECT_THAT(*line, SizeIs(kFrames));
+  // On some sampled frames the tracker's result was used, on none that were not sampled is anything known.
+  int64_t known = 0;
+  for (int64_t frame = 0; frame < kFrames; ++frame) {
+    known += timeline.tracker_lost[frame] >= 0 ? 1 : 0;
+    if (frame % options.estimate_every == 0) continue;
+    EXPECT_EQ(timeline.tracker_lost[frame], -1) << frame;
+    EXPECT_EQ(timeline.lite_lost[frame], -1) << frame;
+  }
+  EXPECT_GT(known, 0);
   EXPECT_THAT(timeline.poses, SizeIs(kFrames));
 }
 

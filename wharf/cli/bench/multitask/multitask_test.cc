@@ -89,6 +89,24 @@ TEST_F(MultitaskRows, AccumosWithAndWithoutCorrectionHaveTablesOfTheirOwn) {
                                  AllOf(HasSubstr("accumo "), HasSubstr("+50.0 %"))));
 }
 
+TEST_F(MultitaskRows, OtherLatenciesHaveATableOfTheirOwn) {
+  const auto links_of = [&](const std::vector<multitask::System>& systems, const MultitaskVideo& video) {
+    for (const TitledTable& one : MultitaskTables(Summarise(systems, {{1, 1}}, {video}), {{1, 1}})) {
+      if (one.title.find("Table 2.5") != std::string::npos) return one.table.Markdown();
+    }
+    return std::string();
+  };
+  const multitask::OffloadProfile a40 = *multitask::NamedProfile("thesis-a40");
+  const MultitaskVideo video = {"H/H", 8, {Result(0.3, 0.5), Result(0.2, 0.4), Result(0.1, 0.3)}};
+  const std::string text =
+      links_of({{"rr", {}, profile_}, {"accumo-published", {1, 1}, profile_}, {"rr", {}, a40}}, video);
+  EXPECT_THAT(text, HasSubstr("| H/H thesis rr | 0.300 (0.239) | 0.500 (0.125) |"));
+  EXPECT_THAT(text, HasSubstr("| H/H thesis accumo-published | 0.200 (0.216) | 0.400 (0.083) |"));
+  EXPECT_THAT(text, HasSubstr("| H/H thesis-a40 rr | 0.100 (0.217) | 0.300 (0.105) |"));
+  EXPECT_EQ(links_of({{"rr", {}, profile_}, {"accumo", {1, 1}, profile_}}, {"H/H", 8, {Result(1, 1), Result(1, 1)}}),
+            "");
+}
+
 TEST_F(MultitaskRows, TheThesisStandsInBrackets) {
   const std::vector<TitledTable> tables = MultitaskTables(rows_, weights_);
   ASSERT_THAT(tables, Not(IsEmpty()));
@@ -125,6 +143,22 @@ TEST_F(Kept, WhatIsNoVideoIsRefused) {
     ASSERT_EQ(WriteFile(folder_ + "/L-H-4713.json", text), absl::OkStatus());
     EXPECT_EQ(kept_.Find("L/H", 4713).status().code(), absl::StatusCode::kInvalidArgument) << text;
   }
+}
+
+TEST(Timelines, ShowEstimatesBesideTheTruthAndErrorsBesideOthers) {
+  const std::vector<double> line(16, 0.1);
+  std::vector<double> sampled(16, -1);
+  sampled[0] = sampled[8] = 0.12;
+  multitask::Timeline accumo;
+  accumo.depth_rate = accumo.odometry_rate = accumo.tracker_drop = accumo.lite_drop = line;
+  accumo.tracker_lost = accumo.lite_lost = sampled;
+  accumo.offload_ratio = accumo.lite = accumo.abs_rel = line;
+  multitask::Timeline other;
+  other.abs_rel = line;
+  report::HtmlPage page("title", {});
+  AddTimelines("a video", accumo, {{"rr", &other}, {"la", &other}}, page);
+  for (const char* text : {">a video<", ">estimated<", ">in truth<", ">rr", ">la"})
+    EXPECT_THAT(page.Text(), HasSubstr(text));
 }
 
 TEST_F(MultitaskRows, NothingMeasuredIsNoTables) { EXPECT_THAT(MultitaskTables({}, weights_), IsEmpty()); }

@@ -219,20 +219,29 @@ TitledTable Ablation(const std::vector<MultitaskRow>& rows, const std::string& o
   return {"What scheduling and the lite network bring to depth (Table 2.4), mean over categories", std::move(table)};
 }
 
-// Table 2.5.
+// Table 2.5: what AccuMO gains under each of several latencies.
 TitledTable Links(const std::vector<MultitaskRow>& rows) {
-  Table table(Columns("latencies", {"rr depth", "rr odometry", "accumo depth", "accumo odometry"}));
-  for (const PublishedLink& link : kPublishedLinks) {
-    const MultitaskRow *const rr = FindRow(rows, "H/H", "rr", "1:1", link.latencies), *const accumo = FindRow(
-                                                                                          rows, "H/H", "accumo", "1:1",
-                                                                                          link.latencies);
-    if (rr == nullptr || accumo == nullptr) continue;
-    table.AddRow({link.latencies, Cell(rr->metrics.at("abs_rel"), link.rr_depth),
-                  Cell(rr->metrics.at("t_err"), link.rr_odometry),
-                  Cell(accumo->metrics.at("abs_rel"), link.accumo_depth),
-                  Cell(accumo->metrics.at("t_err"), link.accumo_odometry)});
+  Table table(Columns("category, latencies, system", {"depth", "odometry"}));
+  for (const std::string& category : CategoriesOf(rows)) {
+    if (category != CategoriesOf(rows).front()) table.AddRule();
+    for (const PublishedLink& link : kPublishedLinks) {
+      for (const std::string system : {"rr", kAccumos[0], kAccumos[1]}) {
+        const MultitaskRow* const row = FindRow(rows, category, system, "1:1", link.latencies);
+        if (row == nullptr) continue;
+        const auto published = [&](double of_rr, double of_accumo) {
+          return category == "H/H" ? std::optional(system == "rr" ? of_rr : of_accumo) : std::nullopt;
+        };
+        table.AddRow({fmt::format("{} {} {}", category, link.latencies, system),
+                      Cell(row->metrics.at("abs_rel"), published(link.rr_depth, link.accumo_depth)),
+                      Cell(row->metrics.at("t_err"), published(link.rr_odometry, link.accumo_odometry))});
+      }
+    }
   }
-  return {"Networks and servers, on H/H videos (Table 2.5)", std::move(table)};
+  return {"Networks and servers (Table 2.5)", std::move(table)};
+}
+
+bool OfSeveralLatencies(const std::vector<MultitaskRow>& rows) {
+  return std::ranges::any_of(rows, [&](const MultitaskRow& row) { return row.latencies != rows.front().latencies; });
 }
 
 TitledTable Estimates(const std::vector<MultitaskRow>& rows, const Weights& weights) {
@@ -292,7 +301,7 @@ std::vector<TitledTable> MultitaskTables(const std::vector<MultitaskRow>& rows, 
   if (one.size() == 2) {
     tables.push_back(OffloadingSchedules(rows, over));
     tables.push_back(Ablation(rows, over));
-    tables.push_back(Links(rows));
+    if (OfSeveralLatencies(rows)) tables.push_back(Links(rows));
   }
   tables.push_back(Schedules(rows, one, over));
   tables.push_back(Estimates(rows, one));
@@ -331,7 +340,7 @@ void AddOverallCharts(const std::vector<MultitaskRow>& rows, const std::vector<W
   }
 }
 
-void AddTimelines(const std::string& title, const multitask::Timeline& accumo, const multitask::Timeline& round_robin,
+void AddTimelines(const std::string& title, const multitask::Timeline& accumo, const std::vector<NamedTimeline>& others,
                   report::HtmlPage& page) {
   constexpr size_t kStep = 4;
   const std::string x_title = "seconds";
@@ -344,12 +353,15 @@ void AddTimelines(const std::string& title, const multitask::Timeline& accumo, c
   page.AddHeading(title);
   add("Estimated drop rates", "per frame of stride",
       {Thinned("depth", accumo.depth_rate, kStep), Thinned("odometry", accumo.odometry_rate, kStep)});
-  add("Estimated drops of depth", "AbsRel",
-      {Thinned("tracker", accumo.tracker_drop, kStep), Thinned("lite network", accumo.lite_drop, kStep)});
+  add("Drop of depth by its tracker, estimated and in truth", "AbsRel",
+      {Thinned("estimated", accumo.tracker_drop, kStep), Thinned("in truth", accumo.tracker_lost, kStep)});
+  add("Drop of depth by the lite network, estimated and in truth", "AbsRel",
+      {Thinned("estimated", accumo.lite_drop, kStep), Thinned("in truth", accumo.lite_lost, kStep)});
   add("Depth's offloads over odometry's, of the last 8; lite network in use", "",
       {Thinned("ratio", accumo.offload_ratio, kStep), Thinned("lite network", accumo.lite, kStep)});
-  add("Error of depth, mean of 16 frames", "AbsRel",
-      {Thinned("accumo", accumo.abs_rel, kStep), Thinned("rr", round_robin.abs_rel, kStep)});
+  std::vector<report::Line> errors = {Thinned("accumo", accumo.abs_rel, kStep)};
+  for (const NamedTimeline& other : others) errors.push_back(Thinned(other.system, other.timeline->abs_rel, kStep));
+  add("Error of depth, mean of 16 frames", "AbsRel", std::move(errors));
 }
 
 }  // namespace wharf::cli

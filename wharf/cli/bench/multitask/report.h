@@ -27,9 +27,14 @@ TitledTable TimesTable(const multitask::ComponentTimes& times);
 void AddOverallCharts(const std::vector<MultitaskRow>& rows, const std::vector<Weights>& weights,
                       report::HtmlPage& page);
 
-// One video (Figure 2.15): estimates, offload ratios, errors of AccuMO beside round-robin's, from a few points a
-// second.
-void AddTimelines(const std::string& title, const multitask::Timeline& accumo, const multitask::Timeline& round_robin,
+// A system's, by its name.
+struct NamedTimeline {
+  std::string system;
+  const multitask::Timeline* timeline;
+};
+// One video (Figures 2.3, 2.8, 2.9 and 2.15): AccuMO's estimates beside the truth, its offload ratios, its errors
+// beside those of others, from a few points a second.
+void AddTimelines(const std::string& title, const multitask::Timeline& accumo, const std::vector<NamedTimeline>& others,
                   report::HtmlPage& page);
 
 }  // namespace wharf::cli
