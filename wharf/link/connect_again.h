@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "wharf/base/clock.h"
@@ -23,7 +24,13 @@ absl::StatusOr<std::unique_ptr<ByteStream>> ConnectAgain(const std::string& addr
 // Whether an encrypted connection that begins with these bytes, of which kBeginningBytes are enough, says it goes on
 // with a session. Nothing of it is believed, and nothing is parsed: the name is there or not.
 inline constexpr size_t kBeginningBytes = 512;
-bool GoesOn(std::span<const std::byte> beginning);
+// As it is in the handshake, with its length. Servers select none.
+inline constexpr std::string_view kGoesOn = "\x0cwharf-resume";
+inline bool GoesOn(std::span<const std::byte> beginning) {
+  const std::string_view text(reinterpret_cast<const char*>(beginning.data()), beginning.size());
+  constexpr char kHandshake = 0x16;  // the first byte of every TLS connection
+  return text.starts_with(kHandshake) && text.find(kGoesOn) != std::string_view::npos;
+}
 
 // Whether a failure to get in at a server may pass: a connection that ends without an answer, as it does when its place
 // is given to another, or an answer that does not come. Not where nobody listens.

@@ -106,9 +106,6 @@ BIO_METHOD* SocketMethod() {
   return method;
 }
 
-// As it is in the handshake, with its length. Servers select none.
-constexpr std::string_view kGoesOn = "\x0cwharf-resume";
-
 // --- contexts ---
 
 absl::StatusOr<Context> MakeContext(const SSL_METHOD* method) {
@@ -431,16 +428,6 @@ class TlsStream final : public ByteStream {
   size_t begun_ = 0;               // length of a record that the socket has not taken yet
   std::vector<std::byte> record_;  // of the one writing thread
 };
-
-}  // namespace
-
-bool GoesOn(std::span<const std::byte> beginning) {
-  const std::string_view text(reinterpret_cast<const char*>(beginning.data()), beginning.size());
-  constexpr char kHandshake = 0x16;  // the first byte of every TLS connection
-  return text.starts_with(kHandshake) && text.find(kGoesOn) != std::string_view::npos;
-}
-
-namespace {
 
 class TlsClientImpl final : public TlsClient {
  public:

@@ -1,5 +1,6 @@
 // The daemon behind `wharf serve`: listens, starts one worker process a client, keeps to the limits, counts, drains. It
-// never reads a byte that a client sent.
+// takes no byte that a client sent: it looks at the first ones, which stay unread, for a name that is there or not
+// (front/acceptor.cc), and leaves parsing to the worker.
 #pragma once
 
 #include "wharf/server/daemon/options.h"

@@ -68,10 +68,10 @@ absl::StatusOr<ControlMessage> ReceiveControl(int socket) {
   }
   ControlMessage message;
   message.fd = TakeDescriptor(header);
-  if (got == 0) return Unavailable("the other process is gone");
-  if ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
-    if (message.fd >= 0) close(message.fd);
-    return DataLoss("a control message is too long");
+  const bool whole = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
+  if (got == 0 || !whole) {
+    if (message.fd >= 0) close(message.fd);  // an empty packet may bring one, too
+    return got == 0 ? Unavailable("the other process is gone") : DataLoss("a control message is too long");
   }
   message.kind = static_cast<ControlKind>(buffer[0]);
   message.body.assign(buffer.begin() + 1, buffer.begin() + got);
