@@ -12,36 +12,19 @@ import os
 import pathlib
 import random
 import signal
-import socket
 import struct
 import subprocess
 import threading
 import unittest
 
+from ar_peer import (BOXES, DEPTH, FAILED, GOODBYE, HELLO, PICTURE, REPORT, RESULT, STREET, WELCOME, RawClient, hello,
+                     picture)
 from ar_server import ArServer
-from frames import RawPeer, frame
+from frames import frame
 from wharf_fixture import (BIN, PATIENCE, PROGRAMS, SANITIZER, SOURCE, EndToEndTest, children, command_line, environment,
                            serving_process, wait_until)
 
-STREET = (pathlib.Path(__file__).parent / "testdata" / "street_448x128.jpg").read_bytes()
 NOISE = random.Random(1).randbytes
-HELLO, WELCOME, GOODBYE, PICTURE, RESULT, FAILED, REPORT = range(192, 199)
-DEPTH, BOXES = 1, 4  # bits of tasks
-
-
-def hello(tasks, sla=0.0, size=(448, 128)):
-    head = struct.pack("<IHHQ", 0x41524857, 2, 0, 0) + bytes(32)
-    return frame(HELLO, head=head + struct.pack("<BBdii4dd", tasks, 0, 60.0, *size, 224, 208, 224, 64, sla))
-
-
-def picture(number, tasks, jpeg=STREET):
-    return frame(PICTURE, number, struct.pack("<B", tasks), jpeg)
-
-
-class RawClient(RawPeer):
-    def __init__(self, server):
-        host, port = server.address.rsplit(":", 1)
-        super().__init__(socket.create_connection((host, int(port)), timeout=PATIENCE))
 
 
 class ArTest(EndToEndTest):

@@ -39,7 +39,8 @@ absl::StatusOr<std::unique_ptr<PictureDecoder>> StartDecoderProcess(const std::s
                                                                     Nanoseconds patience = std::chrono::seconds(10));
 
 // Starts decoder processes for a server that may start none any more: a process of its own does, which was started
-// before and knows nothing of clients. All of them end with it. Thread-safe.
+// before and knows nothing of clients. All of them end with it, but where it is killed: then each ends with its object.
+// Thread-safe.
 class DecoderStarter {
  public:
   struct Process {
