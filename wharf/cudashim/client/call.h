@@ -27,6 +27,7 @@ enum class Call : uint32_t {
 
 // CUDA errors that only the client makes.
 inline constexpr CudaError kUnloading{4};  // cudaErrorCudartUnloading
+inline constexpr CudaError kInvalidFilterSetting{26};
 inline constexpr CudaError kMissingConfiguration{52};
 inline constexpr CudaError kPeerUnsupported{217};
 

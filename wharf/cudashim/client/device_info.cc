@@ -7,6 +7,7 @@
 
 #include "wharf/cudashim/client/process.h"
 #include "wharf/cudashim/client/stream_work.h"
+#include "wharf/device/texture.h"
 
 namespace wharf::client {
 namespace {
@@ -54,10 +55,6 @@ int Fixed(CUdevice_attribute attribute) {
   switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_MAX_PITCH:
       return INT32_MAX;
-    case CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT:
-    case CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT:
-      return 512;
-    case CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT:
     case CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO:
       return 32;
     case CU_DEVICE_ATTRIBUTE_GPU_OVERLAP:
@@ -81,6 +78,61 @@ int Fixed(CUdevice_attribute attribute) {
   }
 }
 
+// Of textures and surfaces. Mipmapped ones, which there are none of, are not named: 0. No volume is larger one way for
+// being smaller another, so the alternate limits are the limits.
+bool FromImageLimits(CUdevice_attribute attribute, int* value) {
+  using L = device::ImageLimits;
+  switch (attribute) {
+#define WHARF_LIMIT(name, limit)      \
+  case CU_DEVICE_ATTRIBUTE_##name:    \
+    *value = static_cast<int>(limit); \
+    return true
+    WHARF_LIMIT(TEXTURE_ALIGNMENT, device::kTextureAlignment);
+    WHARF_LIMIT(SURFACE_ALIGNMENT, device::kTextureAlignment);
+    WHARF_LIMIT(TEXTURE_PITCH_ALIGNMENT, device::kTexturePitchAlignment);
+    WHARF_LIMIT(MAXIMUM_TEXTURE1D_WIDTH, L::kWidth);
+    WHARF_LIMIT(MAXIMUM_TEXTURE1D_LINEAR_WIDTH, L::kLinear);
+    WHARF_LIMIT(MAXIMUM_TEXTURE1D_LAYERED_WIDTH, L::kLayered);
+    WHARF_LIMIT(MAXIMUM_TEXTURE1D_LAYERED_LAYERS, L::kLayers);
+    WHARF_LIMIT(MAXIMUM_TEXTURE2D_WIDTH, L::kWidth);
+    WHARF_LIMIT(MAXIMUM_TEXTURE2D_HEIGHT, L::kHeight);
+    WHARF_LIMIT(MAXIMUM_TEXTURE2D_LINEAR_WIDTH, L::kPitchedWidth);
+    WHARF_LIMIT(MAXIMUM_TEXTURE2D_LINEAR_HEIGHT, L::kPitchedHeight);
+    WHARF_LIMIT(MAXIMUM_TEXTURE2D_LINEAR_PITCH, L::kPitch);
+    WHARF_LIMIT(MAXIMUM_TEXTURE2D_GATHER_WIDTH, L::kGather);
+    WHARF_LIMIT(MAXIMUM_TEXTURE2D_GATHER_HEIGHT, L::kGather);
+    WHARF_LIMIT(MAXIMUM_TEXTURE2D_LAYERED_WIDTH, L::kLayered);
+    WHARF_LIMIT(MAXIMUM_TEXTURE2D_LAYERED_HEIGHT, L::kLayered);
+    WHARF_LIMIT(MAXIMUM_TEXTURE2D_LAYERED_LAYERS, L::kLayers);
+    WHARF_LIMIT(MAXIMUM_TEXTURE3D_WIDTH, L::kVolume);
+    WHARF_LIMIT(MAXIMUM_TEXTURE3D_HEIGHT, L::kVolume);
+    WHARF_LIMIT(MAXIMUM_TEXTURE3D_DEPTH, L::kVolume);
+    WHARF_LIMIT(MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE, L::kVolume);
+    WHARF_LIMIT(MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE, L::kVolume);
+    WHARF_LIMIT(MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE, L::kVolume);
+    WHARF_LIMIT(MAXIMUM_TEXTURECUBEMAP_WIDTH, L::kLayered);
+    WHARF_LIMIT(MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH, L::kLayered);
+    WHARF_LIMIT(MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS, L::kFaces);
+    WHARF_LIMIT(MAXIMUM_SURFACE1D_WIDTH, L::kWidth);
+    WHARF_LIMIT(MAXIMUM_SURFACE1D_LAYERED_WIDTH, L::kLayered);
+    WHARF_LIMIT(MAXIMUM_SURFACE1D_LAYERED_LAYERS, L::kLayers);
+    WHARF_LIMIT(MAXIMUM_SURFACE2D_WIDTH, L::kWidth);
+    WHARF_LIMIT(MAXIMUM_SURFACE2D_HEIGHT, L::kHeight);
+    WHARF_LIMIT(MAXIMUM_SURFACE2D_LAYERED_WIDTH, L::kLayered);
+    WHARF_LIMIT(MAXIMUM_SURFACE2D_LAYERED_HEIGHT, L::kLayered);
+    WHARF_LIMIT(MAXIMUM_SURFACE2D_LAYERED_LAYERS, L::kLayers);
+    WHARF_LIMIT(MAXIMUM_SURFACE3D_WIDTH, L::kVolume);
+    WHARF_LIMIT(MAXIMUM_SURFACE3D_HEIGHT, L::kVolume);
+    WHARF_LIMIT(MAXIMUM_SURFACE3D_DEPTH, L::kVolume);
+    WHARF_LIMIT(MAXIMUM_SURFACECUBEMAP_WIDTH, L::kLayered);
+    WHARF_LIMIT(MAXIMUM_SURFACECUBEMAP_LAYERED_WIDTH, L::kLayered);
+    WHARF_LIMIT(MAXIMUM_SURFACECUBEMAP_LAYERED_LAYERS, L::kFaces);
+#undef WHARF_LIMIT
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 const device::DeviceProperties& Properties() { return Process::Get().Current()->session->welcome().properties; }
@@ -91,7 +143,9 @@ CudaError DeviceAttribute(int attribute, int* value) {
   Connection* const connection = Process::Get().Connect(&error);
   if (connection == nullptr) return error;
   const auto name = static_cast<CUdevice_attribute>(attribute);
-  if (!FromProperties(connection->session->welcome().properties, name, value)) *value = Fixed(name);
+  const bool known =
+      FromProperties(connection->session->welcome().properties, name, value) || FromImageLimits(name, value);
+  if (!known) *value = Fixed(name);
   return CudaError::kSuccess;
 }
 

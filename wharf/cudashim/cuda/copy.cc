@@ -1,6 +1,8 @@
 // Copies of the driver API.
 #include "wharf/cudashim/cuda/copy_box.h"
 
+#include "wharf/cudashim/client/texture/array.h"
+
 namespace wharf::cudashim {
 namespace {
 
@@ -10,32 +12,12 @@ CudaError Line(CUstream stream, uint64_t to, uint64_t from, size_t bytes, CopyKi
   return client::Copy(Stream(stream), {to, 0, 0}, {from, 0, 0}, {bytes, 1, 1}, kind, async);
 }
 
-// Where one side of a 2D or 3D copy begins. Arrays are not offered.
-CudaError BaseOf(CUmemorytype type, const void* host, CUdeviceptr device, CUarray array, uint64_t* base) {
-  if (type == CU_MEMORYTYPE_ARRAY || array != nullptr) return CudaError::kNotSupported;
-  *base = type == CU_MEMORYTYPE_HOST ? Address(host) : device;
-  return CudaError::kSuccess;
-}
-
-bool IsDevice(CUmemorytype type) { return type == CU_MEMORYTYPE_DEVICE; }
+bool IsDevice(CUmemorytype type) { return type == CU_MEMORYTYPE_DEVICE || type == CU_MEMORYTYPE_ARRAY; }
 
 CopyKind KindOf(CUmemorytype to, CUmemorytype from) {
   if (to == CU_MEMORYTYPE_UNIFIED || from == CU_MEMORYTYPE_UNIFIED) return CopyKind::kDefault;
   if (IsDevice(from)) return IsDevice(to) ? CopyKind::kDeviceToDevice : CopyKind::kDeviceToHost;
   return IsDevice(to) ? CopyKind::kHostToDevice : CopyKind::kHostToHost;
-}
-
-CudaError Plane(const CUDA_MEMCPY2D* p, CUstream stream, bool async) {
-  if (p == nullptr) return CudaError::kInvalidValue;
-  client::Box to{0, p->dstPitch, 0}, from{0, p->srcPitch, 0};
-  CudaError error = BaseOf(p->dstMemoryType, p->dstHost, p->dstDevice, nullptr, &to.address);
-  if (error != CudaError::kSuccess) return error;
-  error = BaseOf(p->srcMemoryType, p->srcHost, p->srcDevice, nullptr, &from.address);
-  if (error != CudaError::kSuccess) return error;
-  to.address += p->dstY * p->dstPitch + p->dstXInBytes;
-  from.address += p->srcY * p->srcPitch + p->srcXInBytes;
-  return client::Copy(Stream(stream), to, from, {p->WidthInBytes, p->Height, 1},
-                      KindOf(p->dstMemoryType, p->srcMemoryType), async);
 }
 
 CudaError Volume(const CUDA_MEMCPY3D* p, CUstream stream, bool async) {
@@ -49,9 +31,37 @@ CudaError Volume(const CUDA_MEMCPY3D* p, CUstream stream, bool async) {
                       async);
 }
 
-device::Region BoxOf(const cudagraph::CopySide& side) {
-  const uint64_t slice = side.pitch * side.height;
-  return {side.address + side.z * slice + side.y * side.pitch + side.x, side.pitch, slice};
+CudaError Plane(const CUDA_MEMCPY2D* p, CUstream stream, bool async) {
+  if (p == nullptr) return CudaError::kInvalidValue;
+  CUDA_MEMCPY3D volume{};
+  volume.dstMemoryType = p->dstMemoryType, volume.srcMemoryType = p->srcMemoryType;
+  volume.dstHost = p->dstHost, volume.srcHost = p->srcHost;
+  volume.dstDevice = p->dstDevice, volume.srcDevice = p->srcDevice;
+  volume.dstArray = p->dstArray, volume.srcArray = p->srcArray;
+  volume.dstPitch = p->dstPitch, volume.srcPitch = p->srcPitch;
+  volume.dstXInBytes = p->dstXInBytes, volume.srcXInBytes = p->srcXInBytes;
+  volume.dstY = p->dstY, volume.srcY = p->srcY;
+  volume.WidthInBytes = p->WidthInBytes, volume.Height = p->Height, volume.Depth = 1;
+  return Volume(&volume, stream, async);
+}
+
+// One side, but for its address if it is no array.
+CudaError CompleteSide(CUmemorytype type, const void* host, CUdeviceptr device, CUarray array, size_t level,
+                       const device::Extent& extent, cudagraph::CopySide* side) {
+  if (level != 0) return CudaError::kInvalidValue;
+  if (type != CU_MEMORYTYPE_ARRAY) {
+    side->address = type == CU_MEMORYTYPE_HOST ? Address(host) : device;
+    const uint64_t slice = side->pitch * side->height;
+    side->box = {side->address + side->z * slice + side->y * side->pitch + side->x, side->pitch, slice};
+    return CudaError::kSuccess;
+  }
+  const std::shared_ptr<const client::Array> found = client::FindArray(array);
+  if (found == nullptr) return CudaError::kInvalidHandle;
+  side->array = array;
+  client::Box box;
+  const CudaError error = client::BoxIn(*found, side->x, side->y, side->z, extent, &box);
+  side->box = {box.address, box.row_pitch, box.slice_pitch};
+  return error;
 }
 
 }  // namespace
@@ -59,15 +69,12 @@ device::Region BoxOf(const cudagraph::CopySide& side) {
 CudaError DescribeCopy(const CUDA_MEMCPY3D& p, cudagraph::CopyParams* copy) {
   copy->to = {{}, nullptr, 0, p.dstPitch, p.dstHeight, p.dstXInBytes, p.dstY, p.dstZ, false};
   copy->from = {{}, nullptr, 0, p.srcPitch, p.srcHeight, p.srcXInBytes, p.srcY, p.srcZ, false};
-  CudaError error = BaseOf(p.dstMemoryType, p.dstHost, p.dstDevice, nullptr, &copy->to.address);
-  if (error == CudaError::kSuccess) {
-    error = BaseOf(p.srcMemoryType, p.srcHost, p.srcDevice, nullptr, &copy->from.address);
-  }
-  copy->to.box = BoxOf(copy->to);
-  copy->from.box = BoxOf(copy->from);
   copy->extent = {p.WidthInBytes, p.Height, p.Depth};
   copy->kind = static_cast<int>(KindOf(p.dstMemoryType, p.srcMemoryType));
-  return error;
+  const CudaError error =
+      CompleteSide(p.dstMemoryType, p.dstHost, p.dstDevice, p.dstArray, p.dstLOD, copy->extent, &copy->to);
+  if (error != CudaError::kSuccess) return error;
+  return CompleteSide(p.srcMemoryType, p.srcHost, p.srcDevice, p.srcArray, p.srcLOD, copy->extent, &copy->from);
 }
 
 }  // namespace wharf::cudashim

@@ -6,7 +6,7 @@
 
 namespace wharf::cudashim {
 
-// kNotSupported for arrays. Which side is on the host is left open.
+// Of plain memory and of arrays. Which side is on the host is left open.
 CudaError DescribeCopy(const CUDA_MEMCPY3D& given, cudagraph::CopyParams* copy);
 
 }  // namespace wharf::cudashim

@@ -5,6 +5,7 @@
 
 #include "wharf/cudashim/client/device_info.h"
 #include "wharf/cudashim/cuda/driver.h"
+#include "wharf/device/texture.h"
 
 namespace wharf::cudashim {
 namespace {
@@ -24,7 +25,7 @@ void FillProperties(const device::DeviceProperties& from, CUdevprop* to) {
   to->memPitch = INT32_MAX;
   to->regsPerBlock = from.registers_per_block;
   to->clockRate = from.clock_khz;
-  to->textureAlign = 512;
+  to->textureAlign = int{device::kTextureAlignment};
 }
 
 CudaError CopyText(char* to, int length, const char* from, CUdevice device) {

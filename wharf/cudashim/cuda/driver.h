@@ -16,6 +16,7 @@ using device::CudaError;
 
 // The runtime has errors the driver does not: what it calls an invalid configuration is an invalid value here.
 inline CUresult ToResult(CudaError error) {
+  if (error == client::kInvalidFilterSetting) return CUDA_ERROR_INVALID_VALUE;
   switch (error) {
     case CudaError::kInvalidConfiguration:
     case CudaError::kInvalidPitchValue:

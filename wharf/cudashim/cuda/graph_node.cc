@@ -81,11 +81,18 @@ CudaError AddAny(const NewNode& to, CUgraphNodeParams* given) {
   return error != CudaError::kSuccess ? error : Add(to, &params);
 }
 
+CUmemorytype TypeOf(const cudagraph::CopySide& side) {
+  if (side.array != nullptr) return CU_MEMORYTYPE_ARRAY;
+  return side.on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+}
+
 void StoreCopy(const cudagraph::CopyParams& copy, CUDA_MEMCPY3D* given) {
   const cudagraph::CopySide &to = copy.to, &from = copy.from;
   *given = {};
-  given->dstMemoryType = to.on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
-  given->srcMemoryType = from.on_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+  given->dstMemoryType = TypeOf(to);
+  given->srcMemoryType = TypeOf(from);
+  given->dstArray = static_cast<CUarray>(to.array);
+  given->srcArray = static_cast<CUarray>(from.array);
   if (to.on_host) {
     given->dstHost = reinterpret_cast<void*>(to.address);
   } else {

@@ -66,7 +66,7 @@ bool Holds(const Side& side, uint64_t count) {
 
 CudaError CopyCount(Side to, Side from, uint64_t count, cudaMemcpyKind kind, cudaStream_t stream, bool async) {
   if (!Holds(to, count) || !Holds(from, count)) return CudaError::kInvalidValue;
-  const uint64_t row = to.array != nullptr ? to.array->Row() : from.array->Row();
+  const uint64_t row = to.array != nullptr ? to.array->Row() : from.array->Row();  // without what lies behind it
   while (count != 0) {
     device::Extent extent{std::min({count, LeftInRow(to, count), LeftInRow(from, count)}), 1, 1};
     if (AtRow(to, row) && AtRow(from, row) && count >= row) extent = {row, count / row, 1};

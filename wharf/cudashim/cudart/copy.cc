@@ -35,7 +35,7 @@ CudaError DescribeSide(const Array* array, cudaArray_t handle, const cudaPitched
     side->box = {Address(plain.ptr) + position.z * slice + position.y * plain.pitch + position.x, plain.pitch, slice};
     return CudaError::kSuccess;
   }
-  if (__builtin_mul_overflow(position.x, array->element_bytes, &side->x)) return CudaError::kInvalidValue;
+  if (__builtin_mul_overflow(position.x, array->TexelBytes(), &side->x)) return CudaError::kInvalidValue;
   client::Box box;
   const CudaError error = BoxIn(*array, side->x, side->y, side->z, extent, &box);
   side->box = {box.address, box.row_pitch, box.slice_pitch};
@@ -51,8 +51,8 @@ CudaError UnitOf(const cudaMemcpy3DParms& p, const Array* to, const Array* from,
   if (twice || (to == nullptr) != (p.dstArray == nullptr) || (from == nullptr) != (p.srcArray == nullptr)) {
     return CudaError::kInvalidValue;
   }
-  *unit = to != nullptr ? to->element_bytes : from->element_bytes;
-  if (from != nullptr && from->element_bytes != *unit) return CudaError::kInvalidValue;
+  *unit = to != nullptr ? to->TexelBytes() : from->TexelBytes();
+  if (from != nullptr && from->TexelBytes() != *unit) return CudaError::kInvalidValue;
   uint64_t width = 0;
   if (__builtin_mul_overflow(p.extent.width, *unit, &width)) return CudaError::kInvalidValue;
   const CudaError error = CheckArrayDirection(p.kind, to != nullptr, from != nullptr);

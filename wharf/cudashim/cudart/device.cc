@@ -28,6 +28,44 @@ CudaError Store(T* place, T value) {
   return CudaError::kSuccess;
 }
 
+// Of textures and surfaces: the attributes of the same names.
+void FillImageLimits(cudaDeviceProp* to) {
+  const auto get = [](cudaDeviceAttr attribute) {
+    int value = 0;
+    (void)client::DeviceAttribute(attribute, &value);
+    return value;
+  };
+  const auto fill = [&](int* places, std::initializer_list<cudaDeviceAttr> attributes) {
+    for (const cudaDeviceAttr attribute : attributes) *places++ = get(attribute);
+  };
+  to->textureAlignment = static_cast<size_t>(get(cudaDevAttrTextureAlignment));
+  to->surfaceAlignment = static_cast<size_t>(get(cudaDevAttrSurfaceAlignment));
+  to->texturePitchAlignment = static_cast<size_t>(get(cudaDevAttrTexturePitchAlignment));
+  to->maxTexture1D = get(cudaDevAttrMaxTexture1DWidth);
+  to->maxTextureCubemap = get(cudaDevAttrMaxTextureCubemapWidth);
+  to->maxSurface1D = get(cudaDevAttrMaxSurface1DWidth);
+  to->maxSurfaceCubemap = get(cudaDevAttrMaxSurfaceCubemapWidth);
+  fill(to->maxTexture2D, {cudaDevAttrMaxTexture2DWidth, cudaDevAttrMaxTexture2DHeight});
+  fill(to->maxTexture2DLinear,
+       {cudaDevAttrMaxTexture2DLinearWidth, cudaDevAttrMaxTexture2DLinearHeight, cudaDevAttrMaxTexture2DLinearPitch});
+  fill(to->maxTexture2DGather, {cudaDevAttrMaxTexture2DGatherWidth, cudaDevAttrMaxTexture2DGatherHeight});
+  fill(to->maxTexture3D, {cudaDevAttrMaxTexture3DWidth, cudaDevAttrMaxTexture3DHeight, cudaDevAttrMaxTexture3DDepth});
+  fill(to->maxTexture3DAlt,
+       {cudaDevAttrMaxTexture3DWidthAlt, cudaDevAttrMaxTexture3DHeightAlt, cudaDevAttrMaxTexture3DDepthAlt});
+  fill(to->maxTexture1DLayered, {cudaDevAttrMaxTexture1DLayeredWidth, cudaDevAttrMaxTexture1DLayeredLayers});
+  fill(to->maxTexture2DLayered, {cudaDevAttrMaxTexture2DLayeredWidth, cudaDevAttrMaxTexture2DLayeredHeight,
+                                 cudaDevAttrMaxTexture2DLayeredLayers});
+  fill(to->maxTextureCubemapLayered,
+       {cudaDevAttrMaxTextureCubemapLayeredWidth, cudaDevAttrMaxTextureCubemapLayeredLayers});
+  fill(to->maxSurface2D, {cudaDevAttrMaxSurface2DWidth, cudaDevAttrMaxSurface2DHeight});
+  fill(to->maxSurface3D, {cudaDevAttrMaxSurface3DWidth, cudaDevAttrMaxSurface3DHeight, cudaDevAttrMaxSurface3DDepth});
+  fill(to->maxSurface1DLayered, {cudaDevAttrMaxSurface1DLayeredWidth, cudaDevAttrMaxSurface1DLayeredLayers});
+  fill(to->maxSurface2DLayered, {cudaDevAttrMaxSurface2DLayeredWidth, cudaDevAttrMaxSurface2DLayeredHeight,
+                                 cudaDevAttrMaxSurface2DLayeredLayers});
+  fill(to->maxSurfaceCubemapLayered,
+       {cudaDevAttrMaxSurfaceCubemapLayeredWidth, cudaDevAttrMaxSurfaceCubemapLayeredLayers});
+}
+
 void FillProperties(const device::DeviceProperties& from, cudaDeviceProp* to) {
   *to = {};
   std::snprintf(to->name, sizeof(to->name), "%s", from.name.c_str());
@@ -50,8 +88,6 @@ void FillProperties(const device::DeviceProperties& from, cudaDeviceProp* to) {
   to->totalConstMem = from.constant_memory;
   to->major = from.compute_major;
   to->minor = from.compute_minor;
-  to->textureAlignment = to->surfaceAlignment = 512;
-  to->texturePitchAlignment = 32;
   to->multiProcessorCount = from.multiprocessors;
   to->memoryBusWidth = from.memory_bus_bits;
   to->l2CacheSize = from.l2_bytes;
@@ -61,6 +97,7 @@ void FillProperties(const device::DeviceProperties& from, cudaDeviceProp* to) {
   to->streamPrioritiesSupported = to->globalL1CacheSupported = to->localL1CacheSupported = 1;
   to->computePreemptionSupported = to->hostRegisterSupported = to->memoryPoolsSupported = 1;
   to->deviceNumaId = to->hostNumaId = -1;
+  FillImageLimits(to);
 }
 
 }  // namespace

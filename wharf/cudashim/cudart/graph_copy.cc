@@ -6,8 +6,8 @@ namespace wharf::cudashim {
 namespace {
 
 uint64_t ElementBytes(void* array) {
-  const auto found = FindArray(static_cast<cudaArray_const_t>(array));
-  return found == nullptr ? 1 : found->element_bytes;
+  const auto found = FindArray(array);
+  return found == nullptr ? 1 : found->TexelBytes();
 }
 
 // One side, as cudaMemcpy3DParms has it.

@@ -1,0 +1,238 @@
+#include "wharf/cudashim/client/texture/texture.h"
+
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "wharf/cudashim/client/process.h"
+
+namespace wharf::client {
+namespace {
+
+// What handles were made of; a session's numbers may come again in the next. Never destroyed, as arrays are not.
+template <typename Params>
+class Made {
+ public:
+  void Add(uint64_t handle, uint64_t generation, Params params) {
+    std::lock_guard lock(mutex_);
+    made_.insert_or_assign(handle, std::pair{generation, std::move(params)});
+  }
+  std::optional<Params> Find(uint64_t handle, uint64_t generation) {
+    std::lock_guard lock(mutex_);
+    const auto found = made_.find(handle);
+    if (found == made_.end() || found->second.first != generation) return std::nullopt;
+    return found->second.second;
+  }
+  bool Remove(uint64_t handle, uint64_t generation) {
+    std::lock_guard lock(mutex_);
+    const auto found = made_.find(handle);
+    if (found == made_.end() || found->second.first != generation) return false;
+    made_.erase(found);
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<uint64_t, std::pair<uint64_t, Params>> made_;
+};
+Made<TextureParams>& MadeTextures() {
+  static auto* made = new Made<TextureParams>;
+  return *made;
+}
+Made<Resource>& MadeSurfaces() {
+  static auto* made = new Made<Resource>;
+  return *made;
+}
+
+CudaError NotSupported(const std::string& what) {
+  static std::mutex mutex;
+  static auto* told = new std::set<std::string>;
+  std::lock_guard lock(mutex);
+  if (told->insert(what).second) TellUser(fmt::format("not supported: {}", what));
+  return CudaError::kNotSupported;
+}
+
+bool Fits32(uint64_t value) { return value <= UINT32_MAX; }
+
+// `none`: the error for what is no array.
+CudaError ImageOf(const Resource& resource, CudaError none, device::ImageDescription* image) {
+  if (resource.kind == device::ImageKind::kArray) {
+    const std::shared_ptr<const Array> array = FindArray(resource.array);
+    if (array == nullptr) return none;
+    *image = array->image;
+    return CudaError::kSuccess;
+  }
+  const uint64_t texel = resource.format.TexelBytes();
+  if (texel == 0 || resource.address % device::kTextureAlignment != 0) return CudaError::kInvalidValue;
+  image->kind = resource.kind;
+  image->format = resource.format;
+  image->base = resource.address;
+  const bool linear = resource.kind == device::ImageKind::kLinear;
+  const uint64_t width = linear ? resource.bytes / texel : resource.width;
+  if (!Fits32(width) || !Fits32(resource.height)) return CudaError::kInvalidValue;
+  image->width = static_cast<uint32_t>(width);
+  if (linear) return CudaError::kSuccess;
+  image->height = static_cast<uint32_t>(resource.height);
+  image->row_pitch = resource.pitch;
+  return resource.pitch % device::kTexturePitchAlignment == 0 ? CudaError::kSuccess : CudaError::kInvalidValue;
+}
+
+// The format of a number below the compressed ones: kinds and widths in threes of 1, 2 and 4 channels.
+constexpr int kFirstCompressed = 25;
+device::ChannelFormat ViewFormat(int number) {
+  using device::ChannelKind;
+  constexpr std::pair<ChannelKind, uint8_t> kFormats[] = {{ChannelKind::kUnsigned, 8},  {ChannelKind::kSigned, 8},
+                                                          {ChannelKind::kUnsigned, 16}, {ChannelKind::kSigned, 16},
+                                                          {ChannelKind::kUnsigned, 32}, {ChannelKind::kSigned, 32},
+                                                          {ChannelKind::kFloat, 16},    {ChannelKind::kFloat, 32}};
+  const auto& [kind, bits] = kFormats[(number - 1) / 3];
+  return {kind, bits, static_cast<uint8_t>(1 << (number - 1) % 3)};
+}
+
+// An array seen in another format, or some of its layers.
+CudaError ApplyView(const ResourceView& view, device::ImageDescription* image) {
+  if (image->kind != device::ImageKind::kArray || view.format < 0) return CudaError::kInvalidValue;
+  if (view.format >= kFirstCompressed) return NotSupported("textures of compressed formats");
+  const bool same_depth = view.depth == image->depth || (image->layered && view.depth == 0);
+  if (view.width != image->width || view.height != image->height || !same_depth) return CudaError::kInvalidValue;
+  if (view.first_level != 0 || view.last_level != 0) return CudaError::kInvalidValue;
+  if (view.format != 0) {
+    const device::ChannelFormat format = ViewFormat(view.format);
+    if (format.TexelBytes() != image->format.TexelBytes()) return CudaError::kInvalidValue;
+    image->format = format;
+  }
+  if (!image->layered) {
+    return view.first_layer == 0 && view.last_layer == 0 ? CudaError::kSuccess : CudaError::kInvalidValue;
+  }
+  if (image->cubemap) return NotSupported("views of layered cubes");
+  if (view.first_layer > view.last_layer || view.last_layer >= image->Slices()) return CudaError::kInvalidValue;
+  image->base += view.first_layer * image->slice_pitch;
+  image->depth = view.last_layer - view.first_layer + 1;
+  return CudaError::kSuccess;
+}
+
+CudaError ApplySampling(const Sampling& sampling, device::TextureDescription* texture) {
+  using device::AddressMode;
+  const auto is_one_of = [](int value, int count) { return value >= 0 && value < count; };
+  for (const int mode : sampling.address) {
+    if (!is_one_of(mode, 4)) return CudaError::kInvalidValue;
+  }
+  if (!is_one_of(sampling.filter, 2) || !is_one_of(sampling.mip_filter, 2)) return CudaError::kInvalidValue;
+  const device::ImageDescription& image = texture->image;
+  if (sampling.seamless && !image.cubemap) return CudaError::kInvalidValue;
+  if (sampling.srgb) return NotSupported("textures that convert sRGB");
+  texture->read = sampling.normalized_float ? device::ReadMode::kNormalizedFloat : device::ReadMode::kElement;
+  texture->border = sampling.border;
+  // What is fetched by integers has no filter, and nothing to normalize.
+  if (image.kind == device::ImageKind::kLinear) return CudaError::kSuccess;
+  texture->filter = static_cast<device::FilterMode>(sampling.filter);
+  texture->normalized_coordinates = sampling.normalized_coordinates;
+  const bool filtered = texture->filter == device::FilterMode::kLinear;
+  if (sampling.seamless && filtered) return NotSupported("seamless filtering of cubes");
+  const bool floats =
+      image.format.kind == device::ChannelKind::kFloat || (sampling.normalized_float && image.format.bits != 32);
+  if (filtered && !floats) return kInvalidFilterSetting;
+  for (size_t i = 0; i < texture->address.size(); ++i) {
+    const auto mode = static_cast<AddressMode>(sampling.address[i]);
+    const bool repeats = mode == AddressMode::kWrap || mode == AddressMode::kMirror;
+    const bool clamps = sampling.seamless || (repeats && !sampling.normalized_coordinates);
+    texture->address[i] = clamps ? AddressMode::kClamp : mode;
+  }
+  return CudaError::kSuccess;
+}
+
+CudaError Describe(const TextureParams& params, device::TextureDescription* texture) {
+  CudaError error = ImageOf(params.resource, CudaError::kInvalidValue, &texture->image);
+  if (error == CudaError::kSuccess && params.view) error = ApplyView(*params.view, &texture->image);
+  if (error == CudaError::kSuccess) error = ApplySampling(params.sampling, texture);
+  if (error == CudaError::kSuccess && !device::CheckTexture(*texture).ok()) error = CudaError::kInvalidValue;
+  return error;
+}
+
+// Waits for the handle. What the device has none of, it says.
+template <typename Op>
+CudaError AskForHandle(Connection& connection, const Op& op, typename Op::Reply* reply) {
+  offload::ClientSession& session = *connection.session;
+  if (session.welcome().minor < offload::kMinorWithTextures) {
+    return NotSupported("textures and surfaces, by this server, which is older than this client");
+  }
+  const offload::ClientSession::RequestPtr request = session.Start(op);
+  const CudaError error = session.Wait({&request, 1});
+  if (error == CudaError::kNotSupported) return NotSupported(request->header.message);
+  return error == CudaError::kSuccess ? session.DecodeReply(*request, *reply) : error;
+}
+
+}  // namespace
+
+CudaError CreateTexture(const TextureParams& params, uint64_t* handle) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  if (handle == nullptr) return CudaError::kInvalidValue;
+  offload::CreateTexture op;
+  offload::CreateTexture::Reply reply;
+  error = Describe(params, &op.texture);
+  if (error == CudaError::kSuccess) error = AskForHandle(*connection, op, &reply);
+  if (error != CudaError::kSuccess) return error;
+  MadeTextures().Add(reply.texture, connection->generation, params);
+  *handle = reply.texture;
+  return CudaError::kSuccess;
+}
+
+CudaError CreateSurface(const Resource& resource, uint64_t* handle) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  if (handle == nullptr || resource.kind != device::ImageKind::kArray) return CudaError::kInvalidValue;
+  offload::CreateSurface op;
+  offload::CreateSurface::Reply reply;
+  error = ImageOf(resource, CudaError::kInvalidHandle, &op.image);
+  if (error != CudaError::kSuccess) return error;
+  const std::shared_ptr<const Array> array = FindArray(resource.array);
+  if (array == nullptr || (array->flags & kArraySurface) == 0) return CudaError::kInvalidValue;
+  error = AskForHandle(*connection, op, &reply);
+  if (error != CudaError::kSuccess) return error;
+  MadeSurfaces().Add(reply.surface, connection->generation, resource);
+  *handle = reply.surface;
+  return CudaError::kSuccess;
+}
+
+CudaError DestroyTexture(uint64_t handle) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  if (!MadeTextures().Remove(handle, connection->generation)) return CudaError::kInvalidValue;
+  return connection->session->Post(offload::DestroyTexture{handle});
+}
+
+CudaError DestroySurface(uint64_t handle) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  if (!MadeSurfaces().Remove(handle, connection->generation)) return CudaError::kInvalidValue;
+  return connection->session->Post(offload::DestroySurface{handle});
+}
+
+CudaError ReadTexture(uint64_t handle, TextureParams* params) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  const std::optional<TextureParams> found = MadeTextures().Find(handle, connection->generation);
+  if (!found) return CudaError::kInvalidValue;
+  *params = *found;
+  return CudaError::kSuccess;
+}
+
+CudaError ReadSurface(uint64_t handle, Resource* resource) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  const std::optional<Resource> found = MadeSurfaces().Find(handle, connection->generation);
+  if (!found) return CudaError::kInvalidValue;
+  *resource = *found;
+  return CudaError::kSuccess;
+}
+
+}  // namespace wharf::client

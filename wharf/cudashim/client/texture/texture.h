@@ -1,0 +1,65 @@
+// Texture and surface objects as both shims see them, in the terms of neither API. The device chooses their handles, so
+// making one waits for an answer; what it was made of is kept here, for queries.
+//
+// Errors are those that CUDA's pages name. Three come from the descriptions of the errors or from memory, and no GPU
+// was asked: kInvalidFilterSetting for linear filtering of integers, kInvalidValue for a surface over an array without
+// kArraySurface, and kInvalidValue for handles that are none.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include "wharf/cudashim/client/texture/array.h"
+
+namespace wharf::client {
+
+// cudaResourceDesc, CUDA_RESOURCE_DESC.
+struct Resource {
+  device::ImageKind kind = device::ImageKind::kLinear;
+  ArrayHandle array = nullptr;  // kArray, which has nothing else
+  uint64_t address = 0;         // on a multiple of device::kTextureAlignment
+  device::ChannelFormat format;
+  uint64_t bytes = 0;              // kLinear
+  uint64_t width = 0, height = 0;  // kPitched, in texels
+  uint64_t pitch = 0;              // kPitched, in bytes: a multiple of device::kTexturePitchAlignment
+};
+
+// cudaTextureDesc, CUDA_TEXTURE_DESC: as they were given.
+struct Sampling {
+  std::array<int, 3> address{};  // device::AddressMode
+  int filter = 0;                // device::FilterMode
+  bool normalized_float = false, normalized_coordinates = false;
+  std::array<float, 4> border{};
+  bool srgb = false, seamless = false;
+  // Of mipmaps, which there are none of: no effect.
+  bool exact_trilinear = false;
+  uint32_t max_anisotropy = 0;
+  int mip_filter = 0;
+  float mip_bias = 0, min_level = 0, max_level = 0;
+};
+
+// cudaResourceViewDesc, CUDA_RESOURCE_VIEW_DESC, whose formats have the same numbers.
+struct ResourceView {
+  int format = 0;
+  uint64_t width = 0, height = 0, depth = 0;
+  uint32_t first_level = 0, last_level = 0, first_layer = 0, last_layer = 0;
+};
+
+struct TextureParams {
+  Resource resource;
+  Sampling sampling;
+  std::optional<ResourceView> view;
+};
+
+// kNotSupported, and the user is told once what it is, for sRGB, seamless cubes that are filtered and views of
+// compressed formats; and for what the server's device has no textures of.
+WHARF_CLIENT_API CudaError CreateTexture(const TextureParams& params, uint64_t* handle);
+WHARF_CLIENT_API CudaError CreateSurface(const Resource& resource, uint64_t* handle);
+// Work that was launched before still finds it. kInvalidValue if there is none.
+WHARF_CLIENT_API CudaError DestroyTexture(uint64_t handle);
+WHARF_CLIENT_API CudaError DestroySurface(uint64_t handle);
+// What it was made of. kInvalidValue if there is none.
+WHARF_CLIENT_API CudaError ReadTexture(uint64_t handle, TextureParams* params);
+WHARF_CLIENT_API CudaError ReadSurface(uint64_t handle, Resource* resource);
+
+}  // namespace wharf::client
