@@ -43,6 +43,16 @@ class Resume(EndToEndTest):
         self.finish(program)
         self.assertGreaterEqual(server.status()["resumed"], 1)
 
+    def test_a_server_that_resumes_nothing_is_named_in_one_line(self):
+        server = self.serve("--resume-timeout", "0s")
+        for options, lines in ([], [f"wharf: the server {server.address} does not let sessions resume: if the connection "
+                                    "drops, the session is lost"]), (["--resume", "0s"], []):
+            done = self.run_program(server, "looper", 3, options=options)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual([line for line in done.stderr.splitlines() if "wharf:" in line], lines)
+        done = self.run_program(self.serve(), "looper", 3)
+        self.assertNotIn("wharf:", done.stderr)
+
     def test_a_link_that_stays_away_is_a_lost_server(self):
         server = self.serve("--resume-timeout", "1s")
         link = self.link(server)
