@@ -1,11 +1,10 @@
 // Arbitrary bytes as an incoming stream: the frame reader must not crash, overrun the handler's memory, take more
 // memory than its limits allow, or deliver a frame that the bytes do not hold.
-#include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <cstring>
 
 #include "wharf/link/frame_reader.h"
+#include "wharf/link/testing.h"
 
 namespace wharf::link {
 namespace {
@@ -13,27 +12,6 @@ namespace {
 void Require(bool condition) {
   if (!condition) std::abort();
 }
-
-// Gives `bytes` in reads of changing size.
-class FuzzStream final : public ByteStream {
- public:
-  FuzzStream(std::span<const std::byte> bytes, size_t first_read) : bytes_(bytes), read_(first_read) {}
-  absl::StatusOr<size_t> Read(std::span<std::byte> into) override {
-    read_ = read_ * 5 % 8191 + 1;
-    const size_t count = std::min({into.size(), bytes_.size(), read_});
-    std::memcpy(into.data(), bytes_.data(), count);
-    bytes_ = bytes_.subspan(count);
-    return count;
-  }
-  absl::Status Write(std::span<const std::span<const std::byte>>) override { return absl::OkStatus(); }
-  void Shutdown() override {}
-  std::string Peer() const override { return "fuzz"; }
-  bool IsLocal() const override { return true; }
-
- private:
-  std::span<const std::byte> bytes_;
-  size_t read_;
-};
 
 class Checker final : public FrameHandler {
  public:
@@ -66,7 +44,7 @@ class Checker final : public FrameHandler {
 };
 
 void ReadFrames(std::span<const std::byte> bytes, size_t first_read) {
-  FuzzStream stream(bytes, first_read);
+  FuzzStream stream(bytes, first_read, 8191);
   const FrameLimits limits{64 << 10, 4 << 20};
   FrameReader reader(stream, limits);
   Checker checker(limits);

@@ -1,7 +1,9 @@
 // What the room's tests share.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
+#include <cstring>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -84,6 +86,29 @@ class Recorder : public FrameHandler {
   std::condition_variable changed_;
   std::vector<ReceivedFrame> frames_;
   std::vector<absl::Status> closed_;
+};
+
+// Gives `bytes`, which must outlive it, in reads of at most `longest` bytes, whose sizes change as `seed` says.
+class FuzzStream final : public ByteStream {
+ public:
+  FuzzStream(std::span<const std::byte> bytes, size_t seed, size_t longest)
+      : bytes_(bytes), read_(seed), longest_(longest) {}
+  absl::StatusOr<size_t> Read(std::span<std::byte> into) override {
+    read_ = read_ * 5 % longest_ + 1;
+    const size_t count = std::min({into.size(), bytes_.size(), read_});
+    std::memcpy(into.data(), bytes_.data(), count);
+    bytes_ = bytes_.subspan(count);
+    return count;
+  }
+  absl::Status Write(std::span<const std::span<const std::byte>>) override { return absl::OkStatus(); }
+  void Shutdown() override {}
+  std::string Peer() const override { return "fuzz"; }
+  bool IsLocal() const override { return true; }
+
+ private:
+  std::span<const std::byte> bytes_;
+  size_t read_;
+  const size_t longest_;
 };
 
 }  // namespace wharf::link

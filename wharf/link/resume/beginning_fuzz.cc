@@ -2,11 +2,11 @@
 // session, the worker reads them: both must agree, and no byte may get lost.
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 
 #include "wharf/link/connect_again.h"
 #include "wharf/link/prefixed_stream.h"
 #include "wharf/link/resume/resume_opening.h"
+#include "wharf/link/testing.h"
 
 namespace wharf::link {
 namespace {
@@ -14,27 +14,6 @@ namespace {
 void Require(bool condition) {
   if (!condition) std::abort();
 }
-
-// Gives `bytes` in reads of changing size.
-class FuzzStream final : public ByteStream {
- public:
-  FuzzStream(std::span<const std::byte> bytes, size_t first_read) : bytes_(bytes), read_(first_read) {}
-  absl::StatusOr<size_t> Read(std::span<std::byte> into) override {
-    read_ = read_ * 5 % 61 + 1;
-    const size_t count = std::min({into.size(), bytes_.size(), read_});
-    std::memcpy(into.data(), bytes_.data(), count);
-    bytes_ = bytes_.subspan(count);
-    return count;
-  }
-  absl::Status Write(std::span<const std::span<const std::byte>>) override { return absl::OkStatus(); }
-  void Shutdown() override {}
-  std::string Peer() const override { return "fuzz"; }
-  bool IsLocal() const override { return true; }
-
- private:
-  std::span<const std::byte> bytes_;
-  size_t read_;
-};
 
 bool SaysItResumes(std::span<const std::byte> bytes) {
   if (bytes.size() < kOpeningKindBytes) return false;
@@ -48,7 +27,7 @@ void Begin(std::span<const std::byte> bytes, size_t first_read) {
   const bool encrypted = !peeked.empty() && peeked[0] == std::byte{0x16};
   Require(!GoesOn(peeked) || (encrypted && !resumes));
 
-  auto begun = ReadBeginning(std::make_unique<FuzzStream>(bytes, first_read), std::chrono::hours(1));
+  auto begun = ReadBeginning(std::make_unique<FuzzStream>(bytes, first_read, 61), std::chrono::hours(1));
   if (!begun.ok()) return Require(absl::IsUnavailable(begun.status()) || absl::IsDataLoss(begun.status()));
   if (begun->opening && begun->known_version) {
     Require(resumes == (begun->opening->kind == OpeningKind::kResume));
