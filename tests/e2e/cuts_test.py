@@ -86,7 +86,8 @@ class BreakingLink:
 class Cuts(EndToEndTest):
     def setUp(self):
         super().setUp()
-        self.server = self.serve()
+        # A machine that is busy may keep either end silent for long, and that is not what is tested.
+        self.server = self.serve("--resume-timeout", f"{PATIENCE}s")
         self.link = BreakingLink(self.server.address, SEED)
         self.addCleanup(self.link.close)
         self.failures = []
@@ -95,7 +96,6 @@ class Cuts(EndToEndTest):
 
     def run_programs(self, mode):
         while self.link.total() < CUTS and not self.failures:
-            # A machine that is busy may keep a server silent for long, and that is not what is tested.
             options = ["--mode", mode, "--timeout", f"{PATIENCE}s", "--resume", f"{PATIENCE}s"]
             done = self.run_program(self.link, "looper", ROUNDS, options=options, patience=10 * PATIENCE)
             if done.returncode == 0 and done.stdout.endswith("done\n"):
