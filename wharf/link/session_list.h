@@ -43,6 +43,20 @@ class SessionList {
     sessions_.push_back(make());
     return true;
   }
+  // Calls `what` with the one for which `since` is earliest, if it is earlier than `before` and has not ended; whether
+  // there is one.
+  bool ForEarliest(const std::function<TimePoint(const Session&)>& since, TimePoint before,
+                   const std::function<void(Session&)>& what) {
+    absl::MutexLock lock(&mutex_);
+    Session* earliest = nullptr;
+    for (const auto& one : sessions_) {
+      if (one->Over() || since(*one) >= before) continue;
+      earliest = one.get();
+      before = since(*one);
+    }
+    if (earliest != nullptr) what(*earliest);
+    return earliest != nullptr;
+  }
   // Those that have not ended.
   void ForEach(const std::function<void(Session&)>& what) {
     absl::MutexLock lock(&mutex_);

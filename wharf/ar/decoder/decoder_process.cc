@@ -12,6 +12,7 @@
 #include "wharf/ar/decoder/decoder_wire.h"
 #include "wharf/ar/decoder/picture_decoder.h"
 #include "wharf/ar/messages.h"
+#include "wharf/base/passed_descriptors.h"
 #include "wharf/base/subprocess/subprocess.h"
 
 namespace wharf::ar {
@@ -86,19 +87,38 @@ static_assert(kDecoderDescriptor == STDERR_FILENO + 1);
 // The starter's other side (decoder_main.cc) ends a decoder when its line is closed.
 class StarterProcess final : public DecoderStarter {
  public:
-  explicit StarterProcess(int socket) : socket_(socket) {}
+  // -1: there is none, yet or ever.
+  StarterProcess(int socket, int door) : socket_(socket), door_(door) {}
   // It notices, ends what it has started, and itself.
-  ~StarterProcess() override { close(socket_); }
+  ~StarterProcess() override {
+    if (socket_ >= 0) close(socket_);
+    if (door_ >= 0) close(door_);
+  }
   absl::StatusOr<std::unique_ptr<PictureDecoder>> StartDecoder(Nanoseconds patience) override {
     const std::lock_guard lock(mutex_);
-    WHARF_RETURN_IF_ERROR(AskForDecoder(socket_));
-    WHARF_ASSIGN_OR_RETURN(const StartedDecoder started, ReceiveDecoder(socket_));
+    WHARF_ASSIGN_OR_RETURN(const StartedDecoder started, StartByAny());
     return std::make_unique<DecoderProcess>(started.socket, patience, [line = started.line] { close(line); });
   }
 
  private:
+  // By the next process if the one before is gone.
+  absl::StatusOr<StartedDecoder> StartByAny() {
+    for (;;) {
+      if (socket_ < 0 && door_ >= 0) socket_ = TakeSocket(door_);
+      if (socket_ < 0) return Unavailable("what starts decoders has ended, and no other has begun yet: try again");
+      absl::StatusOr<StartedDecoder> started = Start();
+      if (!absl::IsUnavailable(started.status())) return started;
+      close(std::exchange(socket_, -1));
+    }
+  }
+  absl::StatusOr<StartedDecoder> Start() const {
+    WHARF_RETURN_IF_ERROR(AskForDecoder(socket_));
+    return ReceiveDecoder(socket_);
+  }
+
   std::mutex mutex_;
-  const int socket_;
+  int socket_;
+  const int door_;
 };
 
 }  // namespace
@@ -139,6 +159,12 @@ absl::StatusOr<DecoderStarter::Process> DecoderStarter::StartProcess(const std::
   return Process{*std::move(process), ends[0]};
 }
 
-std::unique_ptr<DecoderStarter> DecoderStarter::At(int socket) { return std::make_unique<StarterProcess>(socket); }
+std::unique_ptr<DecoderStarter> DecoderStarter::At(int socket) {
+  return std::make_unique<StarterProcess>(socket, /*door=*/-1);
+}
+
+std::unique_ptr<DecoderStarter> DecoderStarter::Behind(int door) {
+  return std::make_unique<StarterProcess>(/*socket=*/-1, door);
+}
 
 }  // namespace wharf::ar

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
-#include <vector>
+
+#include "wharf/base/passed_descriptors.h"
 
 namespace wharf::ar {
 namespace {
@@ -73,51 +73,20 @@ absl::Status AskForDecoder(int starter) {
 
 absl::StatusOr<StartedDecoder> ReceiveDecoder(int starter) {
   int error = 0;
-  iovec piece{&error, sizeof(error)};
-  msghdr header{};
-  header.msg_iov = &piece;
-  header.msg_iovlen = 1;
-  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
-  header.msg_control = control;
-  header.msg_controllen = sizeof(control);
-  ssize_t got = 0;
-  while ((got = recvmsg(starter, &header, MSG_CMSG_CLOEXEC)) < 0 && errno == EINTR) {
+  const absl::StatusOr<ReceivedMessage> message = ReceiveWithDescriptors(starter, BytesOf(error));
+  const bool answered = message.ok() && message->bytes == sizeof(error);
+  if (answered && error == 0 && message->whole && message->descriptors.size() == 2) {
+    return StartedDecoder{message->descriptors[0], message->descriptors[1]};
   }
-  std::vector<int> descriptors;
-  if (const cmsghdr* const part = CMSG_FIRSTHDR(&header); part != nullptr && part->cmsg_type == SCM_RIGHTS) {
-    descriptors.resize((part->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-    std::memcpy(descriptors.data(), CMSG_DATA(part), descriptors.size() * sizeof(int));
-  }
-  const bool cut = (header.msg_flags & MSG_CTRUNC) != 0;  // there were more, which the kernel has closed
-  if (got == sizeof(error) && error == 0 && !cut && descriptors.size() == 2) {
-    return StartedDecoder{descriptors[0], descriptors[1]};
-  }
-  for (const int one : descriptors) close(one);
-  if (got != sizeof(error)) return Unavailable("the process that starts decoders is gone");
+  if (message.ok()) CloseAll(message->descriptors);
+  if (!answered) return Unavailable("the process that starts decoders is gone");
   if (error != 0) return ErrnoStatus(error, "starting a decoder");
   return Internal("a decoder with other descriptors than its own");
 }
 
 absl::Status SendDecoder(int server, int error, const StartedDecoder& started) {
-  iovec piece{&error, sizeof(error)};
-  msghdr header{};
-  header.msg_iov = &piece;
-  header.msg_iovlen = 1;
-  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
-  if (error == 0) {
-    header.msg_control = control;
-    header.msg_controllen = sizeof(control);
-    cmsghdr* const part = CMSG_FIRSTHDR(&header);
-    part->cmsg_level = SOL_SOCKET;
-    part->cmsg_type = SCM_RIGHTS;
-    part->cmsg_len = CMSG_LEN(2 * sizeof(int));
-    const int descriptors[2] = {started.socket, started.line};
-    std::memcpy(CMSG_DATA(part), descriptors, sizeof(descriptors));
-  }
-  while (sendmsg(server, &header, MSG_NOSIGNAL) < 0) {
-    if (errno != EINTR) return ErrnoStatus(errno, "answering the server");
-  }
-  return absl::OkStatus();
+  const int descriptors[] = {started.socket, started.line};
+  return SendWithDescriptors(server, BytesOf(error), std::span(descriptors).first(error == 0 ? 2 : 0));
 }
 
 }  // namespace wharf::ar

@@ -40,7 +40,7 @@ absl::StatusOr<std::unique_ptr<PictureDecoder>> StartDecoderProcess(const std::s
 
 // Starts decoder processes for a server that may start none any more: a process of its own does, which was started
 // before and knows nothing of clients. All of them end with it, but where it is killed: then each ends with its object.
-// Thread-safe.
+// Another one may follow it. Thread-safe.
 class DecoderStarter {
  public:
   struct Process {
@@ -51,8 +51,10 @@ class DecoderStarter {
   static absl::StatusOr<Process> StartProcess(const std::string& program, Isolation isolation = Isolation::kNone);
   // Owns the socket.
   static std::unique_ptr<DecoderStarter> At(int socket);
+  // Owns an end of a door (base/passed_descriptors.h) through which sockets to processes that follow one another come.
+  static std::unique_ptr<DecoderStarter> Behind(int door);
   virtual ~DecoderStarter() = default;
-  // As StartDecoderProcess; kUnavailable if the process is gone.
+  // As StartDecoderProcess; kUnavailable if the process is gone and no other has followed it.
   virtual absl::StatusOr<std::unique_ptr<PictureDecoder>> StartDecoder(
       Nanoseconds patience = std::chrono::seconds(10)) = 0;
 };

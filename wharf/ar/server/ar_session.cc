@@ -10,6 +10,7 @@ namespace wharf::ar {
 namespace {
 
 constexpr Nanoseconds kFarewell = std::chrono::milliseconds(250);
+constexpr Nanoseconds kShortFarewell = std::chrono::milliseconds(20);  // while another waits to be let in
 constexpr size_t kMostWaiting = 2;  // pictures of a client that offloads by its own plan
 constexpr double kBurst = 8;        // pictures that may come at once, after a stall of the link
 // Messages for each picture that may come: it, and a report of what its answer showed.
@@ -60,7 +61,11 @@ class Peer final : public CoordinatedPeer {
 
 ArSession::ArSession(const ServerConfig& config, uint64_t id, PictureMemory& memory,
                      std::unique_ptr<link::ByteStream> stream)
-    : config_(config), id_(id), memory_(memory), handshake_(config.check) {
+    : config_(config),
+      id_(id),
+      memory_(memory),
+      handshake_(config.check),
+      heard_at_(config.clock->Now().since_epoch.count()) {
   channel_ = link::Channel::Create(std::move(stream), {.limits = kArFrameLimits});
   outbox_ = std::make_shared<link::Outbox>(*channel_, config_.max_unread_bytes);
   channel_->Start(this);
@@ -78,6 +83,14 @@ void ArSession::Redirect() {
   if (handshake_.Greeted()) Put(*outbox_, FrameKind::kRedirect, 0, ar::Redirect{config_.next});
 }
 
+void ArSession::GiveWay() {
+  const auto silent = std::chrono::duration_cast<std::chrono::seconds>(config_.clock->Now() - HeardAt());
+  const absl::Status why =
+      ResourceExhausted("nothing came of this client for {} s, and another needs its place", silent.count());
+  wire::EndSession<ArProtocol>(*channel_, why, "AR client gives way", kShortFarewell).IgnoreError();
+  over_ = true;
+}
+
 absl::Status ArSession::CheckBulk(const link::FrameHeader& header) const {
   if (!handshake_.Greeted() || KindOf(header) != FrameKind::kPicture)
     return InvalidArgument("{} bytes that a message {} does not have", header.bulk_bytes, header.kind);
@@ -93,6 +106,7 @@ absl::StatusOr<std::span<std::byte>> ArSession::BulkDestination(const link::Fram
 
 absl::Status ArSession::OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
                                 std::vector<std::byte> bulk) {
+  heard_at_ = config_.clock->Now().since_epoch.count();
   const absl::Status handled = Handle(header, head, std::move(bulk));
   return handled.ok() ? handled : End(handled);
 }

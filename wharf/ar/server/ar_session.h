@@ -23,6 +23,10 @@ class ArSession final : private link::FrameHandler {
   bool Late(TimePoint now) const { return handshake_.Late(now); }
   // Tells the client where else to go.
   void Redirect();
+  // When anything came of the client.
+  TimePoint HeardAt() const { return {Nanoseconds(heard_at_.load())}; }
+  // Ends it, for one that needs its place; waits a moment for the client to hear of it.
+  void GiveWay();
 
  private:
   absl::StatusOr<std::span<std::byte>> BulkDestination(const link::FrameHeader& header,
@@ -48,6 +52,7 @@ class ArSession final : private link::FrameHandler {
   PictureMemory& memory_;
   wire::ServerHandshake<ArProtocol> handshake_;
   std::atomic<bool> over_ = false;
+  std::atomic<Nanoseconds::rep> heard_at_;
   std::unique_ptr<link::Channel> channel_;
   std::shared_ptr<link::Outbox> outbox_;
   // Of the reader's thread, once it has greeted.

@@ -9,7 +9,9 @@ namespace wharf::ar {
 namespace {
 
 constexpr size_t kMostPictures = 4;  // of a client, that wait
-constexpr double kSpare = 1.2;       // of a picture's inference time, before the next batch, to run one out of turn
+// Of a picture that no batch has taken: no plan reaches so far ahead.
+constexpr Nanoseconds kLongestWait = std::chrono::seconds(2);
+constexpr double kSpare = 1.2;  // of a picture's inference time, before the next batch, to run one out of turn
 // Of one that vanished: it counts as one that did so again if it had been served for less than kSteady.
 constexpr Nanoseconds kSteady = std::chrono::seconds(10), kFirstPause = std::chrono::seconds(1);
 constexpr int kMostDoublings = 6;
@@ -95,6 +97,7 @@ TimePoint Coordination::Step() {
     scheduler_.Poll();
   }
   RedirectLate();
+  RefuseLate();
   absl::MutexLock lock(&mutex_);
   counts_.served = scheduler_.clients();
   counts_.waiting = waiting_.size();
@@ -113,6 +116,20 @@ void Coordination::RedirectLate() {
   }
 }
 
+// What the scheduler has forgotten: it came too late for any batch, or its client is not served any more.
+void Coordination::RefuseLate() {
+  const TimePoint now = clock_.Now();
+  if (now < refused_late_ + kLongestWait / 4) return;
+  refused_late_ = now;
+  for (auto& [id, client] : clients_) {
+    std::vector<int64_t> late;
+    for (const auto& [frame, picture] : client.pictures) {
+      if (picture.arrived + kLongestWait <= now) late.push_back(frame);
+    }
+    for (const int64_t frame : late) Refuse(client, frame, "the frame came too late");
+  }
+}
+
 serving::ClientState* Coordination::FindWaiting(uint64_t client) {
   const auto found = std::ranges::find(waiting_, client, &serving::ClientState::id);
   return found == waiting_.end() ? nullptr : &*found;
@@ -123,7 +140,9 @@ void Coordination::Take(uint64_t id, int64_t frame, Picture picture) {
   if (found == clients_.end()) return;  // gone
   Client& client = found->second;
   const TimePoint arrived = picture.arrived;
-  client.pictures.insert_or_assign(frame, std::move(picture));
+  if (!client.pictures.try_emplace(frame, std::move(picture)).second) {
+    return client.peer->Deliver(frame, InvalidArgument("the frame is here already"), {}, {});
+  }
   KeepNewest(client);
   if (serving::ClientState* const state = FindWaiting(id); state != nullptr) {
     if (!Learn(*state, frame, arrived)) return Refuse(client, frame, "no camera has that frame now");

@@ -62,7 +62,8 @@ class Coordination final : private serving::Engine, private serving::ClientPort,
   // A client's number. It waits until there is room; the peer hears of it.
   uint64_t Join(double frames_per_s, double sla, DepthCoding coding, std::shared_ptr<CoordinatedPeer> peer);
   void Leave(uint64_t client);
-  // A picture of the finder's size has come. One that was not asked for, or comes too late, is answered with a failure.
+  // A picture of the finder's size has come. One that was not asked for, comes too late or has the number of one that
+  // waits is answered with a failure; every one is answered within some seconds.
   void OnPicture(uint64_t client, int64_t frame, scene::Image picture);
   // Only the newest of a client is kept until the next plan is made.
   void OnReport(uint64_t client, const serving::ClientReport& report);
@@ -106,6 +107,7 @@ class Coordination final : private serving::Engine, private serving::ClientPort,
   TimePoint Step();
   void TakeReports();
   void RedirectLate();
+  void RefuseLate();
   void Wait(serving::ClientState state);
   void TakeFromLine(serving::ClientId client);
   bool MayComeNext(const serving::ClientState& state) const;
@@ -126,7 +128,8 @@ class Coordination final : private serving::Engine, private serving::ClientPort,
   std::map<uint64_t, Client> clients_;
   std::list<serving::ClientState> waiting_;
   serving::CoordinatedScheduler scheduler_;
-  int computing_ = 0;  // batches and pictures that the engine has
+  TimePoint refused_late_;  // the last time that it was looked
+  int computing_ = 0;       // batches and pictures that the engine has
   mutable absl::Mutex mutex_;
   std::map<uint64_t, serving::ClientReport> reports_ ABSL_GUARDED_BY(mutex_);  // the newest, not taken yet
   CoordinationCounts counts_ ABSL_GUARDED_BY(mutex_);

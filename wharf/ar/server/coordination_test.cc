@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <random>
 #include <thread>
 
 #include "wharf/ar/server/testing.h"
@@ -140,6 +141,32 @@ TEST_F(CoordinationInVirtualTimeTest, WhoVanishesAgainAndAgainWaitsForLonger) {
     EXPECT_FALSE(served_after(kPeriod));
     while (clock_.Now() + kPeriod < since + pause) EXPECT_FALSE(served_after(kPeriod));
     EXPECT_TRUE(served_after(2 * kPeriod));
+  }
+}
+
+// Whatever becomes of its client and its plan, and whether the frame was asked for.
+TEST_F(CoordinationInVirtualTimeTest, EveryPictureIsAnsweredOnce) {
+  std::mt19937 random(7);
+  std::vector<std::shared_ptr<CountingPeer>> peers;
+  std::vector<uint64_t> clients;
+  for (int i = 0; i < 6; ++i) {
+    peers.push_back(std::make_shared<CountingPeer>());
+    clients.push_back(coordination_.Join(60, 0.02 + 0.1 * i, DepthCoding::kHalf, peers.back()));
+  }
+  std::vector<int> sent(peers.size());
+  for (int step = 0; step < 300; ++step) {
+    const size_t at = random() % peers.size();
+    const int64_t now = clock_.Now().since_epoch / std::chrono::nanoseconds(16'666'667);
+    for (uint32_t pictures = random() % 4; pictures > 0; --pictures) {
+      coordination_.OnPicture(clients[at], now + random() % 3, GreyPicture(64));  // some more than once
+      ++sent[at];
+    }
+    Pass(std::chrono::milliseconds(random() % 60));
+  }
+  for (int i = 0; i < 30; ++i) Pass(kPeriod);
+  for (size_t i = 0; i < peers.size(); ++i) {
+    while (peers[i]->delivered_ < sent[i]) std::this_thread::yield();  // the engine has a thread of its own
+    EXPECT_EQ(peers[i]->delivered_, sent[i]) << i;
   }
 }
 

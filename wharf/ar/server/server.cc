@@ -15,6 +15,8 @@ uint64_t NextSession() {
 }
 
 constexpr size_t kMostRefusals = 32;  // at a time; who comes then is hung up on
+// Of a client that may have to give way: a camera sends a picture at least every other second.
+constexpr Nanoseconds kSilent = std::chrono::seconds(30);
 
 }  // namespace
 
@@ -57,9 +59,11 @@ Server::~Server() = default;
 
 void Server::Accept(std::unique_ptr<link::ByteStream> stream) {
   const std::string peer = stream->Peer();
-  if (sessions_.Add([&] { return std::make_unique<ArSession>(config_, NextSession(), memory_, std::move(stream)); })) {
-    return;
-  }
+  const auto make = [&] { return std::make_unique<ArSession>(config_, NextSession(), memory_, std::move(stream)); };
+  if (sessions_.Add(make)) return;
+  const bool gave_way = sessions_.ForEarliest([](const ArSession& one) { return one.HeardAt(); },
+                                              config_.clock->Now() - kSilent, [](ArSession& one) { one.GiveWay(); });
+  if (gave_way && sessions_.Add(make)) return;
   const absl::Status full = ResourceExhausted(
       "this server has {} clients, as many as it may have (--max-sessions): try again later", config_.max_sessions);
   if (!refusals_.Add([&] { return std::make_unique<Refusal>(std::move(stream), full); }))

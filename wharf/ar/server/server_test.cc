@@ -258,6 +258,30 @@ TEST_F(ArServerTest, WhoComesWhenItIsFullIsToldSo) {
   EXPECT_EQ(opened, absl::OkStatus());
 }
 
+TEST_F(ArServerTest, WhoWasSilentForLongestGivesWay) {
+  StartServer([this](ServerConfig& config) {
+    config.max_sessions = 2;
+    config.clock = &clock_;
+  });
+  Ear silent_ear, speaking_ear, third_ear, ear;
+  const auto silent = MustOpen(GoodHello(), silent_ear);
+  const auto speaking = MustOpen(GoodHello(), speaking_ear);
+  ASSERT_TRUE(silent != nullptr && speaking != nullptr);
+  const auto speaks = [&](int64_t frame) {
+    return speaking->Send(frame, Bits({Task::kDepth}), GreyPicture(160), 95).ok() &&
+           speaking_ear.Next().found == BrightnessOf(GreyPicture(160));
+  };
+  clock_.Advance(std::chrono::seconds(20));
+  EXPECT_EQ(Open(GoodHello(), ear).status().code(), absl::StatusCode::kResourceExhausted);  // nobody is silent for long
+  ASSERT_TRUE(speaks(1));
+  clock_.Advance(std::chrono::seconds(20));
+  const auto third = MustOpen(GoodHello(), third_ear);
+  EXPECT_NE(third, nullptr);
+  EXPECT_EQ(silent_ear.WaitClosed().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(speaks(2));
+  EXPECT_EQ(Open(GoodHello(), ear).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
 // Nobody else comes who would have it looked after.
 TEST_F(ArServerTest, AnEndedSessionKeepsNothing) {
   {

@@ -57,5 +57,10 @@ class Keeper {
 // What stands, for stored_files.h, above the keeper's directories in the process that has the other end of the socket:
 // a slash and the name of one follow.
 std::string KeeperRoot(int socket);
+// The same where keepers follow one another: `door` is this process's end of one for their sockets
+// (base/passed_descriptors.h), for the rest of its life. The keeper is the one whose socket was passed first, as long
+// as it answers. What it did not answer is asked of the next; where none was passed yet there is no keeper, until one
+// is.
+std::string KeeperRootBehind(int door);
 
 }  // namespace wharf

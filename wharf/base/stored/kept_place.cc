@@ -5,13 +5,12 @@
 
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <map>
 #include <string_view>
 
 #include "absl/synchronization/mutex.h"
+#include "wharf/base/passed_descriptors.h"
 #include "wharf/base/stored/keeper.h"
-#include "wharf/base/stored/keeper_door.h"
 
 namespace wharf {
 namespace {
@@ -45,26 +44,6 @@ std::optional<int> AskAt(int socket, const KeeperRequest& request, std::span<con
   return ReadWhole(socket, answer->data(), answer->size()) ? std::optional(0) : std::nullopt;
 }
 
-// What was passed next, or -1: does not wait. A descriptor that comes is a socket: the other end is whoever started us.
-int TakeFrom(int door) {
-  char byte = 0;
-  iovec piece{&byte, 1};
-  msghdr header{};
-  header.msg_iov = &piece;
-  header.msg_iovlen = 1;
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  header.msg_control = control;
-  header.msg_controllen = sizeof(control);
-  while (recvmsg(door, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) < 0) {
-    if (errno != EINTR) return -1;
-  }
-  const cmsghdr* const part = CMSG_FIRSTHDR(&header);
-  if (part == nullptr || part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) return -1;
-  int socket = -1;
-  std::memcpy(&socket, CMSG_DATA(part), sizeof(socket));
-  return socket;
-}
-
 // The socket that was taken last from a door, or -1.
 int& SocketOf(int door) ABSL_EXCLUSIVE_LOCKS_REQUIRED(g_asking) {
   static auto& sockets = *new std::map<int, int>();
@@ -83,7 +62,7 @@ std::optional<int> AskAt(const KeptPlace& place, const KeeperRequest& request, s
       if (const auto error = AskAt(socket, request, bytes, answer)) return error;
       close(socket);
     }
-    socket = TakeFrom(place.descriptor);
+    socket = TakeSocket(place.descriptor);
   } while (socket >= 0);
   return std::nullopt;
 }
@@ -93,26 +72,6 @@ std::optional<int> AskAt(const KeptPlace& place, const KeeperRequest& request, s
 std::string KeeperRoot(int socket) { return fmt::format("{}{}", kKeeper, socket); }
 
 std::string KeeperRootBehind(int door) { return fmt::format("{}{}", kDoor, door); }
-
-absl::Status PassKeeper(int door, int socket) {
-  char byte = 0;  // a packet without any would look like the end
-  iovec piece{&byte, 1};
-  msghdr header{};
-  header.msg_iov = &piece;
-  header.msg_iovlen = 1;
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  header.msg_control = control;
-  header.msg_controllen = sizeof(control);
-  cmsghdr* const part = CMSG_FIRSTHDR(&header);
-  part->cmsg_level = SOL_SOCKET;
-  part->cmsg_type = SCM_RIGHTS;
-  part->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(part), &socket, sizeof(socket));
-  while (sendmsg(door, &header, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
-    if (errno != EINTR) return ErrnoStatus(errno, "passing a socket on");
-  }
-  return absl::OkStatus();
-}
 
 std::optional<KeptPlace> AtKeeper(const std::string& directory) {
   KeptPlace place;

@@ -12,8 +12,8 @@
 #include <thread>
 #include <utility>
 
+#include "wharf/base/passed_descriptors.h"
 #include "wharf/base/stored/keeper.h"
-#include "wharf/base/stored/keeper_door.h"
 #include "wharf/base/stored/stored_files.h"
 
 namespace wharf {
@@ -65,7 +65,7 @@ class KeptPlaceTest : public ::testing::Test {
   // The keeper's end of a socket that is passed through the door.
   int Pass() const {
     const auto ends = Pair(SOCK_STREAM);
-    EXPECT_EQ(PassKeeper(door_[0], ends[0]), absl::OkStatus());
+    EXPECT_EQ(PassSocket(door_[0], ends[0]), absl::OkStatus());
     close(ends[0]);
     return ends[1];
   }
@@ -149,17 +149,6 @@ TEST_F(KeptPlaceTest, ALockEndsWithItsKeeper) {
   StoredLock after(Models(), 7);
   EXPECT_TRUE(after.TryTake());
   EXPECT_FALSE(other.TryTake());
-}
-
-TEST_F(KeptPlaceTest, PassingNeverWaits) {
-  const auto ends = Pair(SOCK_STREAM);
-  absl::Status passed;
-  while (passed.ok()) passed = PassKeeper(door_[0], ends[0]);
-  EXPECT_EQ(passed.code(), absl::StatusCode::kInternal);
-  const auto closed = Pair(SOCK_SEQPACKET);
-  close(closed[1]);
-  EXPECT_EQ(PassKeeper(closed[0], ends[0]).code(), absl::StatusCode::kUnavailable);
-  for (const int end : {ends[0], ends[1], closed[0]}) close(end);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "wharf/cli/common/config_option.h"
 #include "wharf/cli/common/confined_server.h"
 #include "wharf/cli/common/files.h"
+#include "wharf/cli/common/helper_door.h"
 #include "wharf/cli/common/model_device_option.h"
 #include "wharf/cli/common/option_types.h"
 #include "wharf/cli/common/shim_directory.h"
@@ -86,19 +87,22 @@ void LogEnd(const ar::Coordination& coordination) {
        {"reports_superseded", counts.reports_superseded}});
 }
 
-// A socket to what starts decoders from now on: it ends when the server has.
-absl::StatusOr<int> StartDecoderStarter(Isolation isolation) {
+// What starts decoders from now on: it ends when the server has.
+absl::StatusOr<HelperDoor::Helper> StartDecoderStarter(Isolation isolation) {
   const std::string program = ExecutableDirectory() + "/wharf-decode";
   if (access(program.c_str(), X_OK) != 0)
     return NotFound("{}, in which pictures are decoded, is not installed", program);
   WHARF_ASSIGN_OR_RETURN(ar::DecoderStarter::Process starter, ar::DecoderStarter::StartProcess(program, isolation));
-  starter.process.Release();
-  return starter.socket;
+  return HelperDoor::Helper{starter.process.Release(), link::UniqueFd(starter.socket)};
 }
 
 absl::Status RunArServe(const ArServeOptions& options) {
   ConfinementOptions confining = options.confining;
-  confining.start_helper = StartDecoderStarter;
+  HelperDoor starters("starter of decoders");
+  confining.start_helper = [&](Isolation isolation) {
+    return starters.Open([isolation] { return StartDecoderStarter(isolation); });
+  };
+  confining.look_after_helper = [&] { starters.LookAfter(); };
   confining.end_timeout += options.drain_timeout;
   WHARF_ASSIGN_OR_RETURN(const auto confinement, Confinement::Begin(confining));
   if (!confinement) return absl::OkStatus();
@@ -120,7 +124,7 @@ absl::Status RunArServe(const ArServeOptions& options) {
   const ar::Networks networks{&depth, &detector};
   const auto finder = boxes ? ar::MakeBoxBatches(detector) : ar::MakeDepthBatches(depth);
   WHARF_ASSIGN_OR_RETURN(serving::InferenceProfile profile, ProfileOf(*finder, options));
-  const auto starter = ar::DecoderStarter::At(confinement->HelperSocket());
+  const auto starter = ar::DecoderStarter::Behind(confinement->HelperSocket());
   ar::TurnQueue solo;
   ar::Coordination coordination({.finder = finder.get(), .profile = std::move(profile)});
   ar::Server server({.check = control.ClientsOnly(),

@@ -41,7 +41,7 @@ struct ConfinementOptions {
   // A guard ends a server that has not ended so long after it was asked to: who has taken it over need not.
   Nanoseconds end_timeout = std::chrono::seconds(15);
   // Starts a process that does for the server what it may not do any more; isolated as the server, and unaffected by
-  // what becomes of that one. The server's end of a socket to it. Null: there is none.
+  // what becomes of that one. The server's end of a socket to it, or of a HelperDoor. Null: there is none.
   std::function<absl::StatusOr<int>(Isolation)> start_helper = nullptr;
   // A guard calls it four times a second, and when a process that it started has ended. Null: nothing is to be done.
   std::function<void()> look_after_helper = nullptr;
@@ -58,7 +58,7 @@ class Confinement {
   // as IsolationFor and the helper.
   static absl::StatusOr<std::optional<Confinement>> Begin(const ConfinementOptions& options);
 
-  // To the helper; the caller's. -1: there is none.
+  // What start_helper returned; the caller's. -1: there is none.
   int HelperSocket() const { return helper_; }
   // For good: no path leads anywhere, unless `becomes` says otherwise, and `policy`.
   absl::Status Enter(const SandboxPolicy& policy, FileSystem becomes = FileSystem::kEmpty) const;

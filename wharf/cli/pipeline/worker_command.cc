@@ -5,7 +5,7 @@
 #include "wharf/base/cache_directory.h"
 #include "wharf/base/log.h"
 #include "wharf/base/sandbox/policies.h"
-#include "wharf/base/stored/keeper_door.h"
+#include "wharf/base/stored/keeper.h"
 #include "wharf/cli/common/commands.h"
 #include "wharf/cli/common/config_option.h"
 #include "wharf/cli/common/confined_server.h"
@@ -48,13 +48,14 @@ absl::Status RunPipelineWorker(const PipelineWorkerOptions& options) {
   WHARF_ASSIGN_OR_RETURN(const auto classes, pipeline::ParseClasses(options.device));
   if (classes.size() != 1) return InvalidArgument("--class: a worker is of one class");
   pipeline::WorkerConfig config;
-  ModelKeeper keeper;
+  HelperDoor keepers("keeper of models");
   ConfinementOptions confining = options.confining;
   if (!options.cache_directory.empty()) {
     confining.start_helper = [&](Isolation isolation) {
-      return keeper.Start({options.cache_directory, options.cache_bytes, config.max_model_bytes, isolation});
+      const ModelKeeperOptions keeps{options.cache_directory, options.cache_bytes, config.max_model_bytes, isolation};
+      return keepers.Open([keeps] { return StartModelKeeper(keeps); });
     };
-    confining.look_after_helper = [&] { keeper.LookAfter(); };
+    confining.look_after_helper = [&] { keepers.LookAfter(); };
   }
   WHARF_ASSIGN_OR_RETURN(const auto confinement, Confinement::Begin(confining));
   if (!confinement) return absl::OkStatus();
