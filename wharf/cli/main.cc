@@ -5,10 +5,9 @@
 
 #include "wharf/base/mutex.h"
 #include "wharf/cli/common/app.h"
-#include "wharf/cli/common/ar_command.h"
+#include "wharf/cli/common/bench_command.h"
 #include "wharf/cli/common/commands.h"
-#include "wharf/cli/common/model_program.h"
-#include "wharf/cli/common/pipeline_command.h"
+#include "wharf/cli/common/own_programs.h"
 #include "wharf/cli/version.h"
 
 namespace wharf::cli {
@@ -59,19 +58,11 @@ int Main(int argc, char** argv) {
   AddTraceCommand(app, program);
   AddServeCommand(app);
   AddApiCommand(app);
-  AddPlanCommands(app);
-  ArCommand(app);
-  AddPipelineInitCommand(app);
-  AddPipelinePlanCommand(app);
-  AddPipelineSimulateCommand(app);
   AddLinkCommand(app);
-  AddBenchCommand(app);
-  AddBenchSplitCommand(app);
-  AddBenchPipelineCommand(app);
-  AddModelCommands(app);
+  AddBenchOffloadCommand(app);
+  AddOtherCommands(app);
   AddDoctorCommand(app);
   AddCompletionCommand(app);
-  AddWorkerCommand(app);
   for (const auto& [command, group] : kGroups) app.get_subcommand(command)->group(group);
   std::vector<std::string> arguments(argv + 1, argv + argc);
   if (const std::string command = argc > 1 ? arguments[0] : ""; command == "run" || command == "trace") {
@@ -81,7 +72,7 @@ int Main(int argc, char** argv) {
     arguments = std::move(options);
   }
   if (TakesArClients(arguments)) arguments.insert(arguments.begin(), "ar");
-  if (IsModelCommand(arguments)) return RunModelProgram(arguments);
+  if (IsOtherCommand(arguments)) return RunOtherProgram(arguments);
   return RunCommandLine(app, std::move(arguments));
 }
 

@@ -5,8 +5,8 @@
 #include "wharf/base/mutex.h"
 #include "wharf/cli/common/app.h"
 #include "wharf/cli/common/ar_command.h"
+#include "wharf/cli/common/bench_command.h"
 #include "wharf/cli/common/commands.h"
-#include "wharf/cli/common/model_bench_command.h"
 #include "wharf/cli/common/pipeline_command.h"
 
 int main(int argc, char** argv) {
@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   wharf::cli::AddSplitCommand(app);
   wharf::cli::AddModelWorkerCommand(app);
   wharf::cli::AddModelDevicesCommand(app);
-  wharf::cli::AddModelCompletionCommand(app);
+  wharf::cli::AddOwnCompletionCommand(app);
   wharf::cli::AddPipelineProfileCommand(app);
   wharf::cli::AddPipelineWorkerCommand(app);
   wharf::cli::AddPipelineServeCommand(app);

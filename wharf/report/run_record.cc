@@ -32,7 +32,7 @@ std::string CommandLine() {
       continue;
     }
     if (first) word = std::filesystem::path(word).filename().string();
-    if (first && word == "wharf-model") word = "wharf";
+    if (first && (word == "wharf-model" || word == "wharf-plan")) word = "wharf";
     if (!first) text += ' ';
     text += Quoted(word);
     first = false;

@@ -1,4 +1,4 @@
-// `wharf ar`: its subcommands are added from several files, all of wharf-model (model_program.h).
+// `wharf ar`: its subcommands are added from several files, all of wharf-model (own_programs.h).
 #pragma once
 
 #include <CLI/CLI.hpp>

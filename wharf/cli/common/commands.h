@@ -21,15 +21,20 @@ void AddLinkCommand(CLI::App& app);
 void AddDoctorCommand(CLI::App& app);
 void AddApiCommand(CLI::App& app);
 void AddCompletionCommand(CLI::App& app);
-void AddBenchCommand(CLI::App& app);            // bench_offload.cc
-void AddBenchSplitCommand(CLI::App& app);       // after AddBenchCommand
-void AddPlanCommands(CLI::App& app);            // plan, explain
-void AddProfileCommand(CLI::App& app);          // of wharf-model (model_program.h)
-void AddSplitCommand(CLI::App& app);            // of wharf-model
-void AddWorkerCommand(CLI::App& app);           // hidden: started by `wharf serve`
-void AddModelWorkerCommand(CLI::App& app);      // the same, of wharf-model
-void AddModelDevicesCommand(CLI::App& app);     // hidden: asked by `wharf doctor`
-void AddModelCompletionCommand(CLI::App& app);  // hidden: asked by `wharf completion`
+// Of wharf-plan (own_programs.h).
+void AddPlanCommands(CLI::App& app);      // plan, explain
+void AddOperatorsCommand(CLI::App& app);  // hidden: for `wharf doctor --operators`
+// Of wharf-worker, all hidden.
+void AddWorkerCommand(CLI::App& app);   // started by `wharf serve`
+void AddDevicesCommand(CLI::App& app);  // asked by `wharf doctor`
+void AddKernelsCommand(CLI::App& app);  // for `wharf doctor --kernels`
+// Of wharf-model.
+void AddProfileCommand(CLI::App& app);
+void AddSplitCommand(CLI::App& app);
+void AddModelWorkerCommand(CLI::App& app);   // hidden: started by `wharf serve`
+void AddModelDevicesCommand(CLI::App& app);  // hidden: asked by `wharf doctor`
+// Of wharf-plan and wharf-model, hidden: asked by `wharf completion`.
+void AddOwnCompletionCommand(CLI::App& app);
 
 // `wharf run`'s and `wharf trace`'s own options end where the program's command line begins: after --, or at the first
 // word that is neither an option nor an option's value. Removes that command line from `arguments` and returns it.

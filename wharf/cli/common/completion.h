@@ -29,7 +29,7 @@ std::vector<CompletedCommand> CompletionsOf(const CLI::App& app);
 // without commands is explained by `more`, if that has it.
 void AddCompletions(std::vector<CompletedCommand>& completions, const std::vector<CompletedCommand>& more);
 
-// How wharf-model tells wharf about its commands, and wharf tells what makes its pages of manual: one line.
+// How other programs tell wharf about their commands, and wharf tells what makes its pages of manual: one line.
 std::string CompletionsAsJson(const std::vector<CompletedCommand>& completions);
 // kInvalidArgument: something else.
 absl::StatusOr<std::vector<CompletedCommand>> ParseCompletions(std::string_view json);

@@ -15,11 +15,11 @@ inline CLI::App& PipelineCommand(CLI::App& app) {
   return *command;
 }
 
+// Of wharf-plan (own_programs.h).
 void AddPipelineInitCommand(CLI::App& app);
 void AddPipelinePlanCommand(CLI::App& app);
 void AddPipelineSimulateCommand(CLI::App& app);
-void AddBenchPipelineCommand(CLI::App& app);  // after AddBenchCommand
-// Of wharf-model (model_program.h).
+// Of wharf-model.
 void AddPipelineProfileCommand(CLI::App& app);
 void AddPipelineWorkerCommand(CLI::App& app);
 void AddPipelineServeCommand(CLI::App& app);

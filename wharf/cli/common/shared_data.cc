@@ -7,8 +7,9 @@
 namespace wharf::cli {
 
 absl::StatusOr<std::string> FindSharedData(const std::string& name, const std::string& option) {
-  for (const std::string& path : {ExecutableDirectory() + "/../share/wharf/" + name,
-                                  ExecutableDirectory() + "/../../../data/" + name, "data/" + name}) {
+  for (const std::string& path :
+       {ExecutableDirectory() + "/../share/wharf/" + name, ExecutableDirectory() + "/../../share/wharf/" + name,
+        ExecutableDirectory() + "/../../../data/" + name, "data/" + name}) {
     std::error_code ignored;
     if (std::filesystem::is_directory(path, ignored)) return path;
   }

@@ -17,14 +17,6 @@ std::string ExecutableDirectory() {
   return fs::read_symlink("/proc/self/exe", error).parent_path().string();
 }
 
-std::string FindOwnProgram(std::initializer_list<const char*> places) {
-  for (const char* place : places) {
-    std::string path = ExecutableDirectory() + place;
-    if (access(path.c_str(), X_OK) == 0) return path;
-  }
-  return "";
-}
-
 absl::StatusOr<std::string> ShimDirectory() {
   const char* chosen = std::getenv("WHARF_SHIM_DIR");
   const std::string directory =

@@ -12,10 +12,6 @@ namespace wharf::cli {
 // The directory of this executable.
 std::string ExecutableDirectory();
 
-// The first of `places`, from there ("/wharf-model"), at which there is a program: where it is built, and where it is
-// installed. "": at none.
-std::string FindOwnProgram(std::initializer_list<const char*> places);
-
 // $WHARF_SHIM_DIR, else ../lib/wharf beside the executable. kNotFound, with what to do, if no drop-in library is there.
 absl::StatusOr<std::string> ShimDirectory();
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "wharf/cli/common/shim_directory.h"
+#include "wharf/cli/common/own_programs.h"
 #include "wharf/server/daemon/worker_process.h"
 #include "wharf/server/process/control_codec.h"
 
@@ -28,9 +28,9 @@ absl::StatusOr<link::UniqueFd> SocketTo(const server::WorkerProcess& process) {
 }  // namespace
 
 absl::StatusOr<HelperDoor::Helper> StartModelKeeper(const ModelKeeperOptions& options) {
-  const std::string program = FindOwnProgram({"/wharf", "/../../bin/wharf"});
+  const std::string program = FindOwnProgram(kWorkerProgram);
   if (program.empty()) {
-    return NotFound("wharf, which keeps a worker's models, is not installed; --cache-dir \"\" does without");
+    return NotFound("wharf-worker, which keeps a worker's models, is not installed; --cache-dir \"\" does without");
   }
   server::Configure configure;
   configure.role = server::WorkerRole::kKeepsModels;

@@ -7,8 +7,8 @@
 #include "wharf/cli/common/commands.h"
 #include "wharf/cli/common/config_option.h"
 #include "wharf/cli/common/confined_server.h"
-#include "wharf/cli/common/model_program.h"
 #include "wharf/cli/common/option_types.h"
+#include "wharf/cli/common/own_programs.h"
 #include "wharf/server/daemon/daemon.h"
 
 namespace wharf::cli {
@@ -82,7 +82,8 @@ void AddServeCommand(CLI::App& app) {
   command->add_option("--status-file", options->status_file, "Keep counters in this file, as JSON")->type_name("FILE");
   command->callback([options] {
     SetDefaultLogLevel(LogLevel::kInfo);
-    options->model_program = FindModelProgram();
+    options->worker_program = FindOwnProgram(kWorkerProgram);
+    options->model_program = FindOwnProgram(kModelProgram);
     const absl::Status served = server::RunDaemon(*options);
     if (!served.ok()) Fail(served);
   });

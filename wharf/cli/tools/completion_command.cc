@@ -5,7 +5,7 @@
 #include "wharf/cli/bench/common/child.h"
 #include "wharf/cli/common/commands.h"
 #include "wharf/cli/common/completion.h"
-#include "wharf/cli/common/model_program.h"
+#include "wharf/cli/common/own_programs.h"
 
 namespace wharf::cli {
 namespace {
@@ -15,11 +15,11 @@ For this shell:        source <(wharf completion bash)
 For every one, bash:   wharf completion bash > ~/.local/share/bash-completion/completions/wharf
 For every one, zsh:    wharf completion zsh > FOLDER/_wharf, a folder of $fpath (in .zshrc: autoload -U compinit; compinit))";
 
-// Of the commands that run models, only wharf-model knows the options.
-absl::Status AddModelCompletions(std::vector<CompletedCommand>& completions) {
-  const std::string program = FindModelProgram();
+// Of another program's commands only that one knows the options.
+absl::Status AddCompletionsOf(const char* name, std::vector<CompletedCommand>& completions) {
+  const std::string program = FindOwnProgram(name);
   if (program.empty()) return absl::OkStatus();
-  WHARF_ASSIGN_OR_RETURN(const auto child, Child::Start(program, {"wharf-model", "completion"}));
+  WHARF_ASSIGN_OR_RETURN(const auto child, Child::Start(program, {name, "completion"}));
   WHARF_ASSIGN_OR_RETURN(const std::string line, child->ReadLine());
   WHARF_ASSIGN_OR_RETURN(const auto more, ParseCompletions(line));
   AddCompletions(completions, more);
@@ -30,7 +30,7 @@ using Format = std::string (*)(const std::vector<CompletedCommand>& completions)
 
 absl::Status Print(const CLI::App& app, Format format) {
   std::vector<CompletedCommand> completions = CompletionsOf(app);
-  WHARF_RETURN_IF_ERROR(AddModelCompletions(completions));
+  for (const char* other : {kPlanProgram, kModelProgram}) WHARF_RETURN_IF_ERROR(AddCompletionsOf(other, completions));
   std::fputs(format(completions).c_str(), stdout);
   return absl::OkStatus();
 }

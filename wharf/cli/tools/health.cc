@@ -1,6 +1,5 @@
 #include "wharf/cli/tools/health.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -15,10 +14,9 @@
 #include "wharf/base/sandbox/namespaces.h"
 #include "wharf/base/sandbox/sandbox.h"
 #include "wharf/cli/bench/common/child.h"
-#include "wharf/cli/common/model_program.h"
+#include "wharf/cli/common/own_programs.h"
 #include "wharf/cli/common/shim_directory.h"
 #include "wharf/cli/common/text.h"
-#include "wharf/device/device.h"
 #include "wharf/link/byte_stream.h"
 
 namespace wharf::cli {
@@ -70,23 +68,6 @@ Finding DropInLibraries() {
   return finding;
 }
 
-Finding SoftDevice() {
-  Finding finding{"software device"};
-  device::DeviceOptions options;
-  options.memory_quota = 64 << 20;
-  const auto device = device::MakeSoftDevice(options);
-  if (!device.ok()) {
-    finding.health = Health::kBroken;
-    finding.detail = std::string(Message(device.status()));
-    finding.mend = "see limits below; the device reserves address space and runs threads";
-    return finding;
-  }
-  const device::DeviceProperties& properties = (*device)->Properties();
-  finding.detail = fmt::format("{}, {} cores, LLVM {}", properties.name, properties.multiprocessors,
-                               FirstMatch("/proc/self/maps", std::regex(R"(libLLVM(?:-|\.so\.)([0-9]+))")));
-  return finding;
-}
-
 Finding Processor() {
   Finding finding{"CPU"};
   finding.detail = FirstMatch("/proc/cpuinfo", std::regex(R"(model name\s*:\s*(.*))"));
@@ -105,40 +86,34 @@ Finding Processor() {
   return finding;
 }
 
-Finding Gpu() {
-  Finding finding{"GPU"};
-  const auto device = device::MakeCudaDevice({.memory_quota = 64 << 20});
-  if (device.ok()) {
-    const device::DeviceProperties& properties = (*device)->Properties();
-    finding.detail =
-        fmt::format("{}, compute {}.{}", properties.name, properties.compute_major, properties.compute_minor);
-    return finding;
-  }
-  finding.health = Health::kNote;
-  finding.detail = std::string(Message(device.status()));
-  finding.mend = "without one `--device soft` computes on the CPU; with one, install its driver (nvidia-smi must work)";
-  return finding;
+// What wharf-worker says of the devices that it computes on.
+absl::StatusOr<std::vector<Finding>> AskWorkerProgram(const std::string& program) {
+  WHARF_ASSIGN_OR_RETURN(const auto child, Child::Start(program, {kWorkerProgram, "devices"}));
+  WHARF_ASSIGN_OR_RETURN(const std::string line, child->ReadLine());
+  return ParseFindings(line);
 }
 
-Finding Blas() {
-  Finding finding{"BLAS"};
-  using Config = char* (*)();
-  // The library the software device multiplies matrices with is loaded with this program.
-  if (const auto config = reinterpret_cast<Config>(dlsym(RTLD_DEFAULT, "openblas_get_config")); config != nullptr) {
-    finding.detail = config();
-    return finding;
+std::vector<Finding> Devices() {
+  Finding finding{"devices"};
+  const std::string program = FindOwnProgram(kWorkerProgram);
+  if (program.empty()) {
+    finding.health = Health::kNote;
+    finding.detail = "no wharf-worker: this machine can use servers, `wharf serve` and `wharf run --local` do not work";
+    finding.mend = "install wharf-worker (it needs LLVM) beside wharf or in ../libexec/wharf";
+    return {finding};
   }
-  finding.health = Health::kNote;
-  const std::string mapped = FirstMatch("/proc/self/maps", std::regex(R"((/\S*blas\S*\.so\S*))"));
-  finding.detail = mapped.empty() ? "no BLAS library is loaded" : mapped + ", not OpenBLAS: about 10 times slower";
-  finding.mend = "apt install libopenblas0-pthread (update-alternatives --config libblas.so.3-x86_64-linux-gnu)";
-  return finding;
+  absl::StatusOr<std::vector<Finding>> found = AskWorkerProgram(program);
+  if (found.ok()) return *std::move(found);
+  finding.health = Health::kBroken;
+  finding.detail = program;
+  finding.mend = "it does not start: run it alone to see why (are its libraries installed?)";
+  return {finding};
 }
 
 // It says what models run on, and why on no GPU.
 void AskModelProgram(const std::string& program, Finding& finding) {
   finding.detail = program;
-  const auto child = Child::Start(program, {"wharf-model", "devices"});
+  const auto child = Child::Start(program, {kModelProgram, "devices"});
   const auto device = child.ok() ? (*child)->ReadLine() : child.status();
   const auto no_gpu = device.ok() ? (*child)->ReadLine() : device.status();
   if (!no_gpu.ok()) {
@@ -151,7 +126,7 @@ void AskModelProgram(const std::string& program, Finding& finding) {
 
 Finding Models() {
   Finding finding{"split inference"};
-  if (const std::string program = FindModelProgram(); !program.empty()) {
+  if (const std::string program = FindOwnProgram(kModelProgram); !program.empty()) {
     AskModelProgram(program, finding);
     return finding;
   }
@@ -246,8 +221,11 @@ Finding Limits() {
 }  // namespace
 
 std::vector<Finding> Examine() {
-  return {DropInLibraries(), Toolkit(), SoftDevice(), Processor(),      Blas(),  Gpu(),
-          Models(),          Port(),    Cache(),      ExamineSandbox(), Limits()};
+  std::vector<Finding> findings = {DropInLibraries(), Toolkit(), Processor()};
+  for (Finding& finding : Devices()) findings.push_back(std::move(finding));
+  for (Finding& finding : std::vector{Models(), Port(), Cache(), ExamineSandbox(), Limits()})
+    findings.push_back(std::move(finding));
+  return findings;
 }
 
 }  // namespace wharf::cli

@@ -1,19 +1,11 @@
 // What `wharf doctor` looks at.
 #pragma once
 
-#include <string>
 #include <vector>
 
+#include "wharf/cli/common/finding.h"
+
 namespace wharf::cli {
-
-enum class Health { kGood, kNote, kBroken };  // kNote: works without, but something is missing or slow
-
-struct Finding {
-  std::string name;
-  Health health = Health::kGood;
-  std::string detail;
-  std::string mend;  // what to do; "" if nothing
-};
 
 std::vector<Finding> Examine();
 // Of these, how workers can be kept: good only if strongly.

@@ -130,7 +130,10 @@ absl::Status Daemon::Prepare() {
     WHARF_ASSIGN_OR_RETURN(listener, link::Listener::Create(options_.listen));
   }
   WHARF_ASSIGN_OR_RETURN(const Isolation isolation, IsolationFor(options_.sandbox));
-  WorkerPoolConfig workers{.model_program = options_.model_program, .configure = configure_, .isolation = isolation};
+  WorkerPoolConfig workers{.program = options_.worker_program,
+                           .model_program = options_.model_program,
+                           .configure = configure_,
+                           .isolation = isolation};
   WHARF_RETURN_IF_ERROR(ProbeDevices(workers));
   // A GPU's driver gives the processes that use it time slices of its own.
   std::shared_ptr<SharedPage> page;
@@ -152,6 +155,7 @@ absl::Status Daemon::Prepare() {
 }
 
 absl::Status Daemon::ProbeDevices(WorkerPoolConfig& workers) {
+  if (workers.program.empty()) return NotFound("wharf-worker, which serves programs, is not installed");
   WHARF_ASSIGN_OR_RETURN(auto worker, StartWorker(workers, WorkerKind::kPrograms));
   WHARF_ASSIGN_OR_RETURN(const ProbeResult found, ProbeDevice(std::move(worker)));
   configure_.device = found.driver;

@@ -28,7 +28,8 @@ struct ServerOptions {
   AccessOptions access;
   std::string cache_directory;
   uint64_t model_cache_bytes = uint64_t{10} << 30;
-  std::string model_program;  // wharf-model, for split sessions; "" = not installed
+  std::string worker_program;  // wharf-worker
+  std::string model_program;   // wharf-model, for split sessions; "" = not installed
   Nanoseconds idle_timeout = std::chrono::seconds(60);
   Nanoseconds drain_timeout = std::chrono::seconds(10);
   Nanoseconds hello_timeout = std::chrono::seconds(10);

@@ -33,7 +33,7 @@ struct WorkerLimits {
 };
 
 struct WorkerPoolConfig {
-  std::string program = "/proc/self/exe";
+  std::string program;        // wharf-worker
   std::string model_program;  // "" = not installed
   Configure configure;        // of workers for programs
   Isolation isolation = Isolation::kNone;

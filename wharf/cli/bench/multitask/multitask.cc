@@ -9,10 +9,10 @@
 #include "wharf/cli/bench/common/progress.h"
 #include "wharf/cli/bench/multitask/kept.h"
 #include "wharf/cli/bench/multitask/report.h"
+#include "wharf/cli/common/bench_command.h"
 #include "wharf/cli/common/commands.h"
 #include "wharf/cli/common/cpu_clock.h"
 #include "wharf/cli/common/files.h"
-#include "wharf/cli/common/model_bench_command.h"
 #include "wharf/exec/torch_engine.h"
 #include "wharf/multitask/experiment/component_times.h"
 #include "wharf/perception/depth_network.h"
@@ -353,7 +353,7 @@ void SetDefaults(BenchMultitaskOptions& options) {
 }  // namespace
 
 void AddBenchMultitaskCommand(CLI::App& app) {
-  CLI::App* command = ModelBenchCommand(app).add_subcommand(
+  CLI::App* command = BenchCommand(app).add_subcommand(
       "multitask", "One AR client that offloads several tasks: AccuMO beside static schedules.");
   command->footer(kBenchMultitaskFooter);
   auto options = std::make_shared<BenchMultitaskOptions>();

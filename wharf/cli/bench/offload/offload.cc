@@ -10,6 +10,7 @@
 #include "wharf/cli/bench/offload/model.h"
 #include "wharf/cli/bench/offload/report.h"
 #include "wharf/cli/bench/offload/run.h"
+#include "wharf/cli/common/bench_command.h"
 #include "wharf/cli/common/commands.h"
 #include "wharf/cli/common/files.h"
 #include "wharf/cli/common/option_types.h"
@@ -351,8 +352,10 @@ std::vector<std::string> ModeNames() {
   return names;
 }
 
-void AddOffload(CLI::App* bench) {
-  CLI::App* command = bench->add_subcommand("offload", "What offloading costs, by mode and link.");
+}  // namespace
+
+void AddBenchOffloadCommand(CLI::App& app) {
+  CLI::App* command = BenchCommand(app).add_subcommand("offload", "What offloading costs, by mode and link.");
   command->footer(kBenchOffloadFooter);
   auto options = std::make_shared<BenchOptions>();
   command->add_option("--modes", options->modes, "Which modes, separated by commas")
@@ -399,15 +402,6 @@ void AddOffload(CLI::App* bench) {
     const absl::Status status = BenchOffload(*options);
     if (!status.ok()) Fail(status);
   });
-}
-
-}  // namespace
-
-void AddBenchCommand(CLI::App& app) {
-  CLI::App* bench =
-      app.add_subcommand("bench", "Measure; every table of docs/benchmarks/offload.md is printed by one of these.");
-  bench->require_subcommand(1);
-  AddOffload(bench);
 }
 
 }  // namespace wharf::cli

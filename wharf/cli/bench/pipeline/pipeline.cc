@@ -8,6 +8,7 @@
 #include "wharf/cli/bench/pipeline/real.h"
 #include "wharf/cli/bench/pipeline/report.h"
 #include "wharf/cli/bench/pipeline/times.h"
+#include "wharf/cli/common/bench_command.h"
 #include "wharf/cli/common/commands.h"
 #include "wharf/cli/common/files.h"
 #include "wharf/cli/common/pipeline_command.h"
@@ -258,7 +259,7 @@ absl::Status BenchPipeline(const BenchPipelineOptions& options) {
 }  // namespace
 
 void AddBenchPipelineCommand(CLI::App& app) {
-  CLI::App* command = app.get_subcommand("bench")->add_subcommand(
+  CLI::App* command = BenchCommand(app).add_subcommand(
       "pipeline", "Plans and schedulers on pools of fast and slow GPUs: the most they serve within SLOs.");
   command->footer(kBenchPipelineFooter);
   auto options = std::make_shared<BenchPipelineOptions>();

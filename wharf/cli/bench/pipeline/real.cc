@@ -12,6 +12,7 @@
 #include "wharf/cli/bench/common/child.h"
 #include "wharf/cli/bench/common/progress.h"
 #include "wharf/cli/common/files.h"
+#include "wharf/cli/common/own_programs.h"
 #include "wharf/cli/common/scratch_directory.h"
 #include "wharf/link/byte_stream.h"
 #include "wharf/pipeline/dataplane/simulator.h"
@@ -117,11 +118,10 @@ class RealPipeline {
 
   // What it prints.
   absl::Status RunCommand(std::vector<std::string> command) {
-    command.insert(command.begin(), Ourselves());
+    command.insert(command.begin(), FindOwnProgram(kMainProgram));
     WHARF_ASSIGN_OR_RETURN(const auto process, Process::Start(scratch_->File("command.log"), std::move(command)));
     return process->Wait();
   }
-  static std::string Ourselves() { return "/proc/" + std::to_string(getpid()) + "/exe"; }
 
   absl::Status MakePlan() {
     WHARF_RETURN_IF_ERROR(
@@ -156,11 +156,11 @@ class RealPipeline {
   }
 
   absl::Status StartWorker(const char* device, int gpus, const std::string& name) {
-    WHARF_ASSIGN_OR_RETURN(
-        auto worker, Process::Start(scratch_->File(name + ".log"),
-                                    {Ourselves(), "pipeline", "worker", "--sandbox", "weak", "--name", name, "--class",
-                                     device, "--gpus", std::to_string(gpus), "--etcd", "http://" + etcd_address_,
-                                     "--lease", "2", "--cache-dir", scratch_->File("cache")}));
+    WHARF_ASSIGN_OR_RETURN(auto worker, Process::Start(scratch_->File(name + ".log"),
+                                                       {FindOwnProgram(kMainProgram), "pipeline", "worker", "--sandbox",
+                                                        "weak", "--name", name, "--class", device, "--gpus",
+                                                        std::to_string(gpus), "--etcd", "http://" + etcd_address_,
+                                                        "--lease", "2", "--cache-dir", scratch_->File("cache")}));
     WHARF_RETURN_IF_ERROR(worker->ReadLine().status());
     workers_.push_back(std::move(worker));
     return absl::OkStatus();
@@ -174,11 +174,11 @@ class RealPipeline {
     for (int i = 0; i < kSlowHosts; ++i) {
       WHARF_RETURN_IF_ERROR(StartWorker(kSlowWorker, kSlowPerHost, fmt::format("slow{}", i)));
     }
-    WHARF_ASSIGN_OR_RETURN(
-        serve_, Process::Start(scratch_->File("serve.log"),
-                               {Ourselves(), "pipeline", "serve", "--sandbox", "weak", scratch_->File("plan.json"),
-                                "--profiles", Folder(), "--etcd", "http://" + etcd_address_, "--listen", "127.0.0.1:0",
-                                "--paced", "--guard", fmt::format("{}", kGuard)}));
+    WHARF_ASSIGN_OR_RETURN(serve_, Process::Start(scratch_->File("serve.log"),
+                                                  {FindOwnProgram(kMainProgram), "pipeline", "serve", "--sandbox",
+                                                   "weak", scratch_->File("plan.json"), "--profiles", Folder(),
+                                                   "--etcd", "http://" + etcd_address_, "--listen", "127.0.0.1:0",
+                                                   "--paced", "--guard", fmt::format("{}", kGuard)}));
     WHARF_ASSIGN_OR_RETURN(const std::string line, serve_->ReadLine());
     address_ = line.substr(line.rfind(' ') + 1);
     return AwaitService();

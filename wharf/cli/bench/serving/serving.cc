@@ -8,9 +8,9 @@
 #include "wharf/cli/bench/common/progress.h"
 #include "wharf/cli/bench/serving/exec.h"
 #include "wharf/cli/bench/serving/report.h"
+#include "wharf/cli/common/bench_command.h"
 #include "wharf/cli/common/commands.h"
 #include "wharf/cli/common/files.h"
-#include "wharf/cli/common/model_bench_command.h"
 #include "wharf/cli/common/shim_directory.h"
 #include "wharf/perception/latency_profile.h"
 #include "wharf/pipeline/model_profile.h"
@@ -228,7 +228,7 @@ absl::Status BenchServing(BenchServingOptions options) {
 
 void AddBenchServingCommand(CLI::App& app) {
   CLI::App* command =
-      ModelBenchCommand(app).add_subcommand("serving", "Many AR clients on one server: ARISE beside its baselines.");
+      BenchCommand(app).add_subcommand("serving", "Many AR clients on one server: ARISE beside its baselines.");
   command->footer(kBenchServingFooter);
   auto options = std::make_shared<BenchServingOptions>();
   command->add_option("--drop-tables", options->drop_tables, "Of depth: *.drop")->type_name("DIR")->required();

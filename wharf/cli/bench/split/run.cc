@@ -8,6 +8,7 @@
 #include "wharf/cli/bench/common/cores.h"
 #include "wharf/cli/bench/common/progress.h"
 #include "wharf/cli/common/files.h"
+#include "wharf/cli/common/own_programs.h"
 #include "wharf/cli/common/scratch_directory.h"
 
 namespace wharf::cli {
@@ -39,10 +40,10 @@ class SplitBench {
     WHARF_RETURN_IF_ERROR(WriteFile(scratch_->File("token"), "a token of this benchmark\n"));
     const OnCores of_server(cores_.device);
     WHARF_ASSIGN_OR_RETURN(
-        server_,
-        Child::Start(kOurselves, {"wharf", "serve", "--device", "soft", "--sandbox", "weak", "--model-device", "cpu",
-                                  "--listen", "127.0.0.1:0", "--threads", fmt::format("{}", cores_.device_cores),
-                                  "--token-file", scratch_->File("token"), "--cache-dir", scratch_->File("server")}));
+        server_, Child::Start(FindOwnProgram(kMainProgram),
+                              {"wharf", "serve", "--device", "soft", "--sandbox", "weak", "--model-device", "cpu",
+                               "--listen", "127.0.0.1:0", "--threads", fmt::format("{}", cores_.device_cores),
+                               "--token-file", scratch_->File("token"), "--cache-dir", scratch_->File("server")}));
     const absl::StatusOr<std::string> line = server_->ReadLine();
     if (!line.ok()) return Unavailable("the server did not start");
     address_ = line->substr(line->rfind(' ') + 1);
@@ -104,7 +105,7 @@ class SplitBench {
       arguments.insert(arguments.end(), {"--count", fmt::format("{}", plan_.inferences)});
     }
     arguments.insert(arguments.end(), plan_.options.begin(), plan_.options.end());
-    WHARF_ASSIGN_OR_RETURN(const auto child, Child::Start(kOurselves, std::move(arguments)));
+    WHARF_ASSIGN_OR_RETURN(const auto child, Child::Start(FindOwnProgram(kMainProgram), std::move(arguments)));
     if (child->AwaitLine("ready").ok()) {
       proxy->Rewind();
       child->SendLine();

@@ -7,6 +7,7 @@
 
 #include "wharf/cli/bench/split/report.h"
 #include "wharf/cli/bench/split/run.h"
+#include "wharf/cli/common/bench_command.h"
 #include "wharf/cli/common/commands.h"
 #include "wharf/cli/common/files.h"
 #include "wharf/cli/common/shared_data.h"
@@ -229,7 +230,7 @@ absl::Status BenchSplit(const BenchSplitOptions& options) {
 }  // namespace
 
 void AddBenchSplitCommand(CLI::App& app) {
-  CLI::App* command = app.get_subcommand("bench")->add_subcommand(
+  CLI::App* command = BenchCommand(app).add_subcommand(
       "split", "Systems that split an inference between device and server, by model and link.");
   command->footer(kBenchSplitFooter);
   auto options = std::make_shared<BenchSplitOptions>();

@@ -1,4 +1,4 @@
-#include "wharf/cli/tools/kernel_forms.h"
+#include "wharf/cli/worker/kernel_forms.h"
 
 #include <cxxabi.h>
 

@@ -1,4 +1,4 @@
-// wharf-model completion: for `wharf completion`.
+// The hidden command `completion` of wharf-plan and wharf-model: for `wharf completion`.
 #include <cstdio>
 
 #include "wharf/cli/common/commands.h"
@@ -6,7 +6,7 @@
 
 namespace wharf::cli {
 
-void AddModelCompletionCommand(CLI::App& app) {
+void AddOwnCompletionCommand(CLI::App& app) {
   CLI::App* command = app.add_subcommand("completion", "The commands of this program; for `wharf completion`.");
   command->group("");
   command->callback([&app] { std::printf("%s\n", CompletionsAsJson(CompletionsOf(app)).c_str()); });

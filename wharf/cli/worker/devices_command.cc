@@ -1,0 +1,81 @@
+// wharf-worker devices: for `wharf doctor`.
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <fstream>
+#include <regex>
+
+#include "wharf/cli/common/commands.h"
+#include "wharf/cli/common/finding.h"
+#include "wharf/device/device.h"
+
+namespace wharf::cli {
+namespace {
+
+// Of what this process has loaded.
+std::string FirstMapped(const std::regex& pattern) {
+  std::ifstream file("/proc/self/maps");
+  std::string line;
+  std::smatch match;
+  while (std::getline(file, line)) {
+    if (std::regex_search(line, match, pattern)) return match[1];
+  }
+  return "";
+}
+
+Finding SoftDevice() {
+  Finding finding{"software device"};
+  device::DeviceOptions options;
+  options.memory_quota = 64 << 20;
+  const auto device = device::MakeSoftDevice(options);
+  if (!device.ok()) {
+    finding.health = Health::kBroken;
+    finding.detail = std::string(Message(device.status()));
+    finding.mend = "see limits below; the device reserves address space and runs threads";
+    return finding;
+  }
+  const device::DeviceProperties& properties = (*device)->Properties();
+  finding.detail = fmt::format("{}, {} cores, LLVM {}", properties.name, properties.multiprocessors,
+                               FirstMapped(std::regex(R"(libLLVM(?:-|\.so\.)([0-9]+))")));
+  return finding;
+}
+
+Finding Gpu() {
+  Finding finding{"GPU"};
+  const auto device = device::MakeCudaDevice({.memory_quota = 64 << 20});
+  if (device.ok()) {
+    const device::DeviceProperties& properties = (*device)->Properties();
+    finding.detail =
+        fmt::format("{}, compute {}.{}", properties.name, properties.compute_major, properties.compute_minor);
+    return finding;
+  }
+  finding.health = Health::kNote;
+  finding.detail = std::string(Message(device.status()));
+  finding.mend = "without one `--device soft` computes on the CPU; with one, install its driver (nvidia-smi must work)";
+  return finding;
+}
+
+Finding Blas() {
+  Finding finding{"BLAS"};
+  using Config = char* (*)();
+  // The library the software device multiplies matrices with is loaded with this program.
+  if (const auto config = reinterpret_cast<Config>(dlsym(RTLD_DEFAULT, "openblas_get_config")); config != nullptr) {
+    finding.detail = config();
+    return finding;
+  }
+  finding.health = Health::kNote;
+  const std::string mapped = FirstMapped(std::regex(R"((/\S*blas\S*\.so\S*))"));
+  finding.detail = mapped.empty() ? "no BLAS library is loaded" : mapped + ", not OpenBLAS: about 10 times slower";
+  finding.mend = "apt install libopenblas0-pthread (update-alternatives --config libblas.so.3-x86_64-linux-gnu)";
+  return finding;
+}
+
+}  // namespace
+
+void AddDevicesCommand(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("devices", "What programs run on here; for `wharf doctor`.");
+  command->group("");
+  command->callback([] { std::printf("%s\n", FindingsAsJson({SoftDevice(), Blas(), Gpu()}, -1).c_str()); });
+}
+
+}  // namespace wharf::cli
