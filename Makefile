@@ -13,6 +13,7 @@ help:  ## this list
 packages:  ## install what is missing (packages.txt; the CUDA compiler where there is none)
 	@tools/install_packages.sh
 	@tools/install_cuda.sh
+	@tools/install_cuda12.sh
 
 build: packages  ## Release build in build/default
 	@cmake --preset default

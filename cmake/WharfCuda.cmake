@@ -11,18 +11,41 @@ else()
   message(STATUS "No CUDA toolkit: the drop-in CUDA libraries, the CUDA examples and their tests are left out.")
 endif()
 
-# wharf_cuda_program(NAME SOURCES a.cu [FLAGS ...] [LIBS cublas] [CUDART static]) -> ${CMAKE_BINARY_DIR}/cuda/NAME
+# CUDA 12's headers, which tools/install_cuda12.sh fetches; "": tests that need them are left out.
+set(WHARF_CUDA_12_HOME)
+if(EXISTS ${PROJECT_SOURCE_DIR}/build/cuda12/include/cuda_runtime_api.h)
+  set(WHARF_CUDA_12_HOME ${PROJECT_SOURCE_DIR}/build/cuda12)
+endif()
+
+# wharf_cuda_program(NAME SOURCES a.cu [FLAGS ...] [LIBS cublas] [CUDART static] [RELEASE 12])
+#   -> ${CMAKE_BINARY_DIR}/cuda/NAME
 # A plain CUDA program: compiled by nvcc with the vendor's defaults plus `-cudart shared`; it knows nothing of Wharf.
+# RELEASE 12: against CUDA 12's headers, and linked against its libraries (ours, whose names are compared with NVIDIA's),
+# so it needs them when it runs.
 function(wharf_cuda_program name)
-  cmake_parse_arguments(ARG "" "CUDART" "SOURCES;FLAGS;LIBS;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "CUDART;RELEASE" "SOURCES;FLAGS;LIBS;DEPENDS" ${ARGN})
   if(NOT ARG_CUDART)
     set(ARG_CUDART shared)
   endif()
   set(output ${CMAKE_BINARY_DIR}/cuda/${name})
   set(libs)
+  if(ARG_RELEASE)
+    set(ARG_CUDART none)
+    list(APPEND ARG_FLAGS -I${WHARF_CUDA_12_HOME}/include)
+    set(libs ${CMAKE_BINARY_DIR}/lib/wharf/libcudart.so.12)
+    list(APPEND ARG_DEPENDS wharf_cudart_12)
+  endif()
   foreach(lib ${ARG_LIBS})
-    list(APPEND libs -l${lib})
+    if(ARG_RELEASE AND lib STREQUAL cublas)
+      list(APPEND libs ${CMAKE_BINARY_DIR}/lib/wharf/libcublas.so.12)
+      list(APPEND ARG_DEPENDS wharf_cublas_12)
+    else()
+      list(APPEND libs -l${lib})
+    endif()
   endforeach()
+  if(ARG_RELEASE)
+    list(TRANSFORM libs REPLACE "^(/.*)$" "-Xlinker;\\1")
+  endif()
   set(objects)
   foreach(source ${ARG_SOURCES})
     get_filename_component(stem ${source} NAME)
@@ -42,7 +65,7 @@ function(wharf_cuda_program name)
     OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/cuda
     COMMAND ${WHARF_NVCC} -cudart ${ARG_CUDART} ${objects} -o ${output} ${libs}
-    DEPENDS ${objects}
+    DEPENDS ${objects} ${ARG_DEPENDS}
     COMMENT "nvcc link ${name}"
     VERBATIM)
   add_custom_target(cuda_${name} ALL DEPENDS ${output})

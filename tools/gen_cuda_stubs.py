@@ -3,7 +3,10 @@
 hand-written bodies: stubs for every public function that is not covered, the per-thread-default-stream variants, the
 linker version scripts, the table behind cuGetProcAddress, the names of the errors, and the rows of the coverage table.
 
-  gen_cuda_stubs.py --cuda /usr/local/cuda --api wharf/cudashim/api.def --out build/…/generated [--cxx g++]
+CUDA 12's libraries are CUDA 13's with what api_12.def says is otherwise; nothing of CUDA 12 needs to be here.
+
+  gen_cuda_stubs.py --cuda /usr/local/cuda --api wharf/cudashim/api.def --api-12 wharf/cudashim/api_12.def
+                    --out build/…/generated [--cxx g++]
 """
 import argparse
 import os
@@ -11,13 +14,29 @@ import re
 import subprocess
 import sys
 
-# name in api.def: library file, version node ('' = none), include lines, return value of a stub
-LIBRARIES = {
-    'cudart': ('libcudart.so.13', 'libcudart.so.13', ['cuda_runtime_api.h', 'cuda_profiler_api.h'], 801),
-    'cuda': ('stubs/libcuda.so', '', ['cuda.h', 'cudaProfiler.h'], 801),
-    'cublas': ('libcublas.so.13', 'libcublas.so.13', ['cublas_v2.h', 'cublasXt.h'], 15),
-    'cublasLt': ('libcublasLt.so.13', 'libcublasLt.so.13', ['cublasLt.h'], 15),
-}
+class Library:
+    """One of the vendor's libraries, of CUDA 13 and, if it has another name there, of CUDA 12."""
+
+    def __init__(self, name, file, headers, not_supported, version_node='{0}', define='', headers_12=()):
+        self.name = name                    # in api.def
+        self.file = file                    # under the toolkit's library folder; '{}': the release
+        self.headers = headers
+        self.not_supported = not_supported  # what a stub returns
+        self.version_node = version_node    # of the symbols; '{0}': the file's name
+        self.define = define                # with it the headers declare every function under its exported name
+        self.headers_12 = headers_12        # ours, of functions that CUDA 12 has otherwise and that have variants
+
+
+LIBRARIES = [
+    Library('cudart', 'libcudart.so.{}', ['cuda_runtime_api.h', 'cuda_profiler_api.h'], 801,
+            headers_12=['wharf/cudashim/cudart/cuda_12.h']),
+    Library('cuda', 'stubs/libcuda.so', ['cuda.h', 'cudaProfiler.h'], 801, version_node='',
+            define='__CUDA_API_VERSION_INTERNAL'),
+    Library('cublas', 'libcublas.so.{}', ['cublas_v2.h', 'cublasXt.h'], 15),
+    Library('cublasLt', 'libcublasLt.so.{}', ['cublasLt.h'], 15),
+]
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..')
 
 # Sentences that programs are used to; the others are made from the errors' names.
 SENTENCES = {
@@ -50,11 +69,51 @@ def covered_rows(path):
     return [match.groups() for match in re.finditer(pattern, text, re.M)]
 
 
-def prototypes(cxx, cuda, headers):
+class Differences:
+    """What api_12.def says of one library."""
+
+    def __init__(self, path, library):
+        text = open(path).read()
+        rows = re.findall(rf'^WHARF_12_(\w+)\({library}, (\w+)(?:, (\w+))?\)', text, re.M)
+        self.renamed = {name: row for kind, name, row in rows if kind == 'RENAMES'}
+        self.own = {name: row for kind, name, row in rows if kind == 'OWN'}
+        self.refused = {name for kind, name, _ in rows if kind == 'REFUSES'}
+        self.lacking = {name for kind, name, _ in rows if kind == 'LACKS'}
+
+    def names(self, names_13):
+        """What CUDA 12's library exports."""
+        unknown = (set(self.renamed.values()) | set(self.own.values())) - set(names_13)
+        if unknown:
+            sys.exit(f'gen_cuda_stubs: CUDA 13 does not export {sorted(unknown)}: mend api_12.def')
+        names = {name for name in names_13 if re.sub(VARIANT, '', name) not in self.lacking} | self.refused
+        for name, row in (self.renamed | self.own).items():
+            names.add(name)
+            names |= {name + suffix for suffix in ('_ptsz', '_ptds') if row + suffix in names_13}
+        return sorted(names)
+
+    def covered(self, covered_13):
+        """name -> the row of api.def that it is counted as."""
+        rows = self.renamed | self.own
+        return {name: name for name in covered_13 if name not in rows and name not in self.lacking} | rows
+
+    def macros(self):
+        """CUDA 13's names -> those that its functions have in CUDA 12's library."""
+        macros = {row: f'{row}_of_13' for name, row in self.own.items() if name == row}
+        return macros | {row: name for name, row in self.renamed.items()}
+
+
+VARIANT = r'_(ptsz|ptds)$'  # for the per-thread default stream
+
+
+def prototypes(cxx, cuda, library, preamble=''):
     """name -> (return type, parameters) of every function the headers declare."""
-    source = ''.join(f'#include <{header}>\n' for header in headers)
-    text = subprocess.run([cxx, '-E', '-P', '-x', 'c', '-I', os.path.join(cuda, 'include'), '-'], input=source,
-                          check=True, capture_output=True, text=True).stdout
+    source = preamble + ''.join(f'#include <{header}>\n' for header in library.headers)
+    if preamble:
+        source += ''.join(f'#include "{header}"\n' for header in library.headers_12)
+    if library.define:
+        source = f'#define {library.define}\n' + source
+    text = subprocess.run([cxx, '-E', '-P', '-x', 'c', '-I', os.path.join(cuda, 'include'), '-I', ROOT, '-'],
+                          input=source, check=True, capture_output=True, text=True).stdout
     text = re.sub(r'__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)', ' ', text)
     found = {}
     for match in re.finditer(r'([\w\s*]+?)\b((?:cu|__cuda)\w+)\s*\(([^;{}]*?)\)\s*;', text):
@@ -81,11 +140,11 @@ def write(path, text):
 HEADER = '// Generated by tools/gen_cuda_stubs.py from the vendor\'s headers and libraries. Do not edit.\n'
 
 
-def stubs(library, names, protos, code):
+def stubs(library, names, protos):
     lines = [HEADER, '#include "wharf/cudashim/client/call.h"\n', 'namespace {']
-    remember = ' wharf::client::SetLastError(wharf::client::CudaError{801});' if library == 'cudart' else ''
+    remember = ' wharf::client::SetLastError(wharf::client::CudaError{801});' if library.name == 'cudart' else ''
     lines += ['long NotSupported(const char* name) {', '  wharf::client::ReportUnsupported(name);' + remember,
-              f'  return {code};', '}', '}  // namespace', '', 'extern "C" {', '#define STUB(name) \\',
+              f'  return {library.not_supported};', '}', '}  // namespace', '', 'extern "C" {', '#define STUB(name) \\',
               '  WHARF_CLIENT_API long name(); \\', '  long name() { return NotSupported(#name); }',
               '#define NULL_STUB(name) \\', '  WHARF_CLIENT_API void* name(); \\',
               '  void* name() { NotSupported(#name); return nullptr; }']
@@ -95,10 +154,11 @@ def stubs(library, names, protos, code):
     return '\n'.join(lines + ['}  // extern "C"', ''])
 
 
-def variants(library, pairs, protos, headers):
+def variants(library, pairs, protos, own_headers):
     """The _ptsz and _ptds entry points of covered functions."""
-    lines = [HEADER] + [f'#include <{header}>' for header in headers] + ['', '#include "wharf/cudashim/client/call.h"', '',
-                                                                         'extern "C" {']
+    lines = [HEADER] + ([f'#define {library.define}'] if library.define else [])
+    lines += [f'#include <{header}>' for header in library.headers] + ['']
+    lines += [f'#include "{header}"' for header in ('wharf/cudashim/client/call.h', *own_headers)] + ['', 'extern "C" {']
     for name, base in pairs:
         result, parameters = protos[base]
         arguments = ', '.join(argument_names(parameters))
@@ -164,38 +224,59 @@ def error_names(cuda):
     return '\n'.join(lines) + '\n'
 
 
+def write_library(out, library, suffix, node, names, covered, protos, own_headers):
+    """The generated sources of one drop-in library, which exports `names`. Returns rows of the coverage table:
+    (name, the row of api.def that it is counted as or None) of what has no row of its own."""
+    pairs, bare, rows = [], [], []
+    for name in names:
+        base = re.sub(VARIANT, '', name)
+        if name in covered:
+            if covered[name] != name:
+                rows.append((name, covered[name]))
+        elif base != name and base in covered and base in protos:
+            pairs.append((name, base))
+            rows.append((name, covered[base]))
+        else:
+            bare.append(name)
+            rows.append((name, None))
+    write(os.path.join(out, f'stubs_{library.name}{suffix}.cc'), stubs(library, bare, protos))
+    write(os.path.join(out, f'variants_{library.name}{suffix}.cc'), variants(library, pairs, protos, own_headers))
+    write(os.path.join(out, f'{library.name}{suffix}.map'), version_script(node, names))
+    return rows
+
+
 def main():
     parser = argparse.ArgumentParser()
-    for option in ('--cuda', '--api', '--out'):
+    for option in ('--cuda', '--api', '--api-12', '--out'):
         parser.add_argument(option, required=True)
     parser.add_argument('--cxx', default='g++')
     options = parser.parse_args()
     os.makedirs(options.out, exist_ok=True)
     rows = covered_rows(options.api)
     table = []
-    for library, (file, node, headers, code) in LIBRARIES.items():
+    for library in LIBRARIES:
+        file = library.file.format(13)
         names = exported(find_library(options.cuda, file))
-        covered = {row[1] for row in rows if row[0] == library}
-        unknown = covered - set(names)
+        covered = {row[1]: row[1] for row in rows if row[0] == library.name}
+        unknown = set(covered) - set(names)
         if unknown:
-            sys.exit(f'gen_cuda_stubs: {library} does not export {sorted(unknown)}: mend api.def')
-        protos = prototypes(options.cxx, options.cuda, headers)
-        pairs, bare = [], []
-        for name in names:
-            base = re.sub(r'_(ptsz|ptds)$', '', name)
-            if name in covered:
-                continue
-            if base != name and base in covered and base in protos:
-                pairs.append((name, base))
-                table.append(f'{{"{library}", "{name}", "{base}"}},')
-            else:
-                bare.append(name)
-                table.append(f'{{"{library}", "{name}", nullptr}},')
-        write(os.path.join(options.out, f'stubs_{library}.cc'), stubs(library, bare, protos, code))
-        write(os.path.join(options.out, f'variants_{library}.cc'), variants(library, pairs, protos, headers))
-        write(os.path.join(options.out, f'{library}.map'), version_script(node, names))
-        if library == 'cuda':
+            sys.exit(f'gen_cuda_stubs: {library.name} does not export {sorted(unknown)}: mend api.def')
+        protos = prototypes(options.cxx, options.cuda, library)
+        node = library.version_node.format(file)
+        found = write_library(options.out, library, '', node, names, covered, protos, ())
+        if library.name == 'cuda':  # one library for all releases
             write(os.path.join(options.out, 'entry_points.cc'), entry_points(options.cuda, names))
+        else:
+            differences = Differences(options.api_12, library.name)
+            macros = ''.join(f'#define {name} {renamed}\n' for name, renamed in sorted(differences.macros().items()))
+            write(os.path.join(options.out, f'names_{library.name}_12.h'), HEADER + macros)
+            protos = prototypes(options.cxx, options.cuda, library, macros or '\n')
+            found_12 = write_library(options.out, library, '_12', library.file.format(12), differences.names(names),
+                                     differences.covered(covered), protos, library.headers_12)
+            found += [row for row in found_12 if row[0] not in names]
+        for name, base in sorted(found):
+            quoted = f'"{base}"' if base else 'nullptr'
+            table.append(f'{{"{library.name}", "{name}", {quoted}}},')
     write(os.path.join(options.out, 'error_names.inc'), error_names(options.cuda))
     write(os.path.join(options.out, 'vendor_names.inc'), '\n'.join(table) + '\n')
 

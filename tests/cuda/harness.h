@@ -26,6 +26,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "cuda_12.h"
+
 namespace harness {
 
 struct Case {

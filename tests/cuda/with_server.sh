@@ -5,12 +5,13 @@
 # the vendor's libraries and a real GPU; exit status 77 where there is none.
 # WHARF_BIN: where `wharf` is. CUDA_LIBRARIES: the toolkit's libraries (native, and NVRTC in every way). WHARF_SANITIZER:
 # in sanitizer builds the runtime, which has to be loaded before the drop-in libraries. Whatever it reports about the
-# program or the server, fails the test.
+# program or the server, fails the test. SAME_AS: another program, whose output of its local run is to be had in every way.
 set -euo pipefail
 way=$1 kept=$2
 shift 2
 name=$(basename "$1")
 output=$kept/$name.$way.txt
+expected=$kept/${SAME_AS:-$name}.local.txt
 mkdir -p "$kept"
 export XDG_CACHE_HOME=$kept/cache
 export LD_LIBRARY_PATH=${CUDA_LIBRARIES:-}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
@@ -49,6 +50,7 @@ case $way in
     ;;
   local)
     run "${wharf[@]}" run --local --device soft -- "$@"
+    [[ -z ${SAME_AS:-} ]] || diff "$expected" "$output"
     ;;
   percall | cached | posted | replay)
     # A container may permit no name spaces.
@@ -59,7 +61,7 @@ case $way in
     trap stop_server EXIT
     read -r -t 60 line <&"$server_says" || { echo "the server did not start" >&2; cat "$output.server" >&2; exit 1; }
     run "${wharf[@]}" run --server "${line##* }" --mode "$way" --timeout 120s -- "$@"
-    if ! diff "$kept/$name.local.txt" "$output"; then
+    if ! diff "$expected" "$output"; then
       echo "$name prints something else through the server than locally" >&2
       exit 1
     fi

@@ -71,27 +71,47 @@ std::string WithoutVersion(const std::string& name) {
   return std::regex_replace(name, version, "");
 }
 
+// `vendors` is "" where CUDA 12's is not here (tools/install_cuda12.sh).
 struct Library {
-  const char* ours;
-  const char* vendors;  // under the toolkit's library folder
+  std::string ours, vendors;
 };
+
+// Under the toolkit's library folder.
+Library OfToolkit(const std::string& ours, const std::string& vendors) {
+  return {ours, WHARF_CUDA_HOME "/lib64/" + vendors};
+}
+
+Library OfCuda12(const std::string& name) {
+  const std::string home = WHARF_CUDA_12_HOME, vendors = home + "/lib/" + name;
+  return {name, !home.empty() && access(vendors.c_str(), R_OK) == 0 ? vendors : ""};
+}
 
 class DropInTest : public ::testing::TestWithParam<Library> {
  protected:
-  std::string Ours() const { return std::string(WHARF_SHIM_OUTPUT "/") + GetParam().ours; }
-  std::string Vendors() const { return std::string(WHARF_CUDA_HOME "/lib64/") + GetParam().vendors; }
+  std::string Ours() const { return WHARF_SHIM_OUTPUT "/" + GetParam().ours; }
 };
 
 TEST_P(DropInTest, ExportsExactlyTheVendorsNames) {
-  const auto vendors = Exports(Vendors());
+  if (GetParam().vendors.empty()) GTEST_SKIP() << "tools/install_cuda12.sh has not fetched NVIDIA's library";
+  const auto vendors = Exports(GetParam().vendors);
   ASSERT_GT(vendors.size(), 100u);
   EXPECT_EQ(Exports(Ours()), vendors);
+}
+
+TEST_P(DropInTest, HasItsNameAsTheVersionOfEverySymbol) {
+  if (GetParam().ours == "libcuda.so.1") GTEST_SKIP() << "the driver's symbols have no version";
+  const std::string version = "@@" + GetParam().ours;
+  const auto names = Exports(Ours());
+  EXPECT_GT(names.size(), 100u);
+  for (const std::string& name : names) {
+    if (name != GetParam().ours) EXPECT_THAT(name, ::testing::EndsWith(version));
+  }
 }
 
 TEST_P(DropInTest, LoadsWithAllItsNamesAtOnce) { EXPECT_EXIT(LoadAtOnce(Ours()), ::testing::ExitedWithCode(0), "^$"); }
 
 TEST_P(DropInTest, HasTheVendorsSoname) {
-  EXPECT_THAT(Output("readelf -dW '" + Ours() + "'"), ::testing::HasSubstr("soname: [" + std::string(GetParam().ours)));
+  EXPECT_THAT(Output("readelf -dW '" + Ours() + "'"), ::testing::HasSubstr("soname: [" + GetParam().ours + "]"));
 }
 
 TEST_P(DropInTest, NeedsOnlyTheClientLibraryAndTheSystem) {
@@ -99,15 +119,13 @@ TEST_P(DropInTest, NeedsOnlyTheClientLibraryAndTheSystem) {
               ::testing::IsSubsetOf({"libwharf_client.so", "libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Libraries, DropInTest,
-                         ::testing::Values(Library{"libcudart.so.13", "libcudart.so.13"},
-                                           Library{"libcuda.so.1", "stubs/libcuda.so"},
-                                           Library{"libcublas.so.13", "libcublas.so.13"},
-                                           Library{"libcublasLt.so.13", "libcublasLt.so.13"}),
-                         [](const auto& parameter) {
-                           const std::string name = parameter.param.ours;
-                           return name.substr(0, name.find('.'));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Libraries, DropInTest,
+    ::testing::Values(OfToolkit("libcudart.so.13", "libcudart.so.13"), OfToolkit("libcuda.so.1", "stubs/libcuda.so"),
+                      OfToolkit("libcublas.so.13", "libcublas.so.13"),
+                      OfToolkit("libcublasLt.so.13", "libcublasLt.so.13"), OfCuda12("libcudart.so.12"),
+                      OfCuda12("libcublas.so.12"), OfCuda12("libcublasLt.so.12")),
+    [](const auto& parameter) { return std::regex_replace(parameter.param.ours, std::regex(R"(\.so\.)"), "_"); });
 
 TEST(ClientLibrary, ExportsOnlyItsOwnNamespace) {
   std::istringstream lines(Output("nm -DC --defined-only '" WHARF_SHIM_OUTPUT "/libwharf_client.so'"));

@@ -130,11 +130,13 @@ absl::Status CheckProgram(const std::string& path, const std::string& driver) {
   return absl::OkStatus();
 }
 
-// Programs with an RPATH would find the vendor's libraries first: what is preloaded is found before both.
+// Programs with an RPATH would find the vendor's libraries first: what is preloaded is found before both. Of every
+// release, the newest first: who asks for a function without saying of which finds that.
 std::string Preload(const std::string& directory) {
   std::string list;
-  for (const std::string& name : ShimLibraries(directory)) {
-    list += (list.empty() ? "" : ":") + directory + "/" + name;
+  const std::vector<std::string> names = ShimLibraries(directory);
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+    list += (list.empty() ? "" : ":") + directory + "/" + *name;
   }
   const char* before = getenv("LD_PRELOAD");
   return before == nullptr || *before == '\0' ? list : list + ":" + before;

@@ -2,6 +2,7 @@
 #include <cuda_runtime_api.h>
 
 #include "wharf/cudashim/client/memory.h"
+#include "wharf/cudashim/client/release.h"
 #include "wharf/cudashim/cublas/blas.h"
 
 using namespace wharf;            // NOLINT
@@ -25,19 +26,18 @@ cublasStatus_t cublasDestroy(cublasHandle_t handle) {
 }
 
 cublasStatus_t cublasGetVersion(cublasHandle_t, int* version) {
-  return ToStatus(client::RunLocal(Call::k_cublasGetVersion_v2, [&] { return Store(version, CUBLAS_VERSION); }));
+  return ToStatus(client::RunLocal(Call::k_cublasGetVersion_v2, [&] { return Store(version, kBlasVersionNumber); }));
 }
 
 cublasStatus_t cublasGetProperty(libraryPropertyType type, int* value) {
   return ToStatus(client::RunLocal(Call::k_cublasGetProperty, [&] {
-    constexpr int kVersion[] = {CUBLAS_VER_MAJOR, CUBLAS_VER_MINOR, CUBLAS_VER_PATCH};
-    return type < MAJOR_VERSION || type > PATCH_LEVEL ? CudaError::kInvalidValue : Store(value, kVersion[type]);
+    return type < MAJOR_VERSION || type > PATCH_LEVEL ? CudaError::kInvalidValue : Store(value, kBlasVersion[type]);
   }));
 }
 
 size_t cublasGetCudartVersion(void) {
   client::RunLocal(Call::k_cublasGetCudartVersion, [] { return CudaError::kSuccess; });
-  return CUDART_VERSION;
+  return kRuntimeVersion;
 }
 
 cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {

@@ -1,6 +1,7 @@
 // Handles, versions, names of statuses; logging and the heuristics cache, which are accepted without effect.
 #include <cuda_runtime_api.h>
 
+#include "wharf/cudashim/client/release.h"
 #include "wharf/cudashim/cublaslt/descriptors.h"
 
 struct cublasLtContext {};
@@ -33,19 +34,18 @@ cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
 
 size_t cublasLtGetVersion(void) {
   Accept(Call::k_cublasLtGetVersion);
-  return CUBLAS_VERSION;
+  return kBlasVersionNumber;
 }
 
 size_t cublasLtGetCudartVersion(void) {
   Accept(Call::k_cublasLtGetCudartVersion);
-  return CUDART_VERSION;
+  return kRuntimeVersion;
 }
 
 cublasStatus_t cublasLtGetProperty(libraryPropertyType type, int* value) {
   return LtLocal(Call::k_cublasLtGetProperty, [&] {
-    constexpr int kVersion[] = {CUBLAS_VER_MAJOR, CUBLAS_VER_MINOR, CUBLAS_VER_PATCH};
     if (value == nullptr || type < MAJOR_VERSION || type > PATCH_LEVEL) return CudaError::kInvalidValue;
-    *value = kVersion[type];
+    *value = kBlasVersion[type];
     return CudaError::kSuccess;
   });
 }

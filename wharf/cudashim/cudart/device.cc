@@ -6,12 +6,13 @@
 #include <cstring>
 
 #include "wharf/cudashim/client/device_info.h"
+#include "wharf/cudashim/client/release.h"
+#include "wharf/cudashim/cudart/device_properties.h"
 #include "wharf/cudashim/cudart/runtime.h"
 
 namespace wharf::cudashim {
 namespace {
 
-constexpr int kVersion = CUDART_VERSION;
 constexpr char kBusId[] = "0000:01:00.0";
 
 std::atomic<unsigned> device_flags{cudaDeviceScheduleAuto};
@@ -26,78 +27,6 @@ CudaError Store(T* place, T value) {
   if (place == nullptr) return CudaError::kInvalidValue;
   *place = value;
   return CudaError::kSuccess;
-}
-
-// Of textures and surfaces: the attributes of the same names.
-void FillImageLimits(cudaDeviceProp* to) {
-  const auto get = [](cudaDeviceAttr attribute) {
-    int value = 0;
-    (void)client::DeviceAttribute(attribute, &value);
-    return value;
-  };
-  const auto fill = [&](int* places, std::initializer_list<cudaDeviceAttr> attributes) {
-    for (const cudaDeviceAttr attribute : attributes) *places++ = get(attribute);
-  };
-  to->textureAlignment = static_cast<size_t>(get(cudaDevAttrTextureAlignment));
-  to->surfaceAlignment = static_cast<size_t>(get(cudaDevAttrSurfaceAlignment));
-  to->texturePitchAlignment = static_cast<size_t>(get(cudaDevAttrTexturePitchAlignment));
-  to->maxTexture1D = get(cudaDevAttrMaxTexture1DWidth);
-  to->maxTextureCubemap = get(cudaDevAttrMaxTextureCubemapWidth);
-  to->maxSurface1D = get(cudaDevAttrMaxSurface1DWidth);
-  to->maxSurfaceCubemap = get(cudaDevAttrMaxSurfaceCubemapWidth);
-  fill(to->maxTexture2D, {cudaDevAttrMaxTexture2DWidth, cudaDevAttrMaxTexture2DHeight});
-  fill(to->maxTexture2DLinear,
-       {cudaDevAttrMaxTexture2DLinearWidth, cudaDevAttrMaxTexture2DLinearHeight, cudaDevAttrMaxTexture2DLinearPitch});
-  fill(to->maxTexture2DGather, {cudaDevAttrMaxTexture2DGatherWidth, cudaDevAttrMaxTexture2DGatherHeight});
-  fill(to->maxTexture3D, {cudaDevAttrMaxTexture3DWidth, cudaDevAttrMaxTexture3DHeight, cudaDevAttrMaxTexture3DDepth});
-  fill(to->maxTexture3DAlt,
-       {cudaDevAttrMaxTexture3DWidthAlt, cudaDevAttrMaxTexture3DHeightAlt, cudaDevAttrMaxTexture3DDepthAlt});
-  fill(to->maxTexture1DLayered, {cudaDevAttrMaxTexture1DLayeredWidth, cudaDevAttrMaxTexture1DLayeredLayers});
-  fill(to->maxTexture2DLayered, {cudaDevAttrMaxTexture2DLayeredWidth, cudaDevAttrMaxTexture2DLayeredHeight,
-                                 cudaDevAttrMaxTexture2DLayeredLayers});
-  fill(to->maxTextureCubemapLayered,
-       {cudaDevAttrMaxTextureCubemapLayeredWidth, cudaDevAttrMaxTextureCubemapLayeredLayers});
-  fill(to->maxSurface2D, {cudaDevAttrMaxSurface2DWidth, cudaDevAttrMaxSurface2DHeight});
-  fill(to->maxSurface3D, {cudaDevAttrMaxSurface3DWidth, cudaDevAttrMaxSurface3DHeight, cudaDevAttrMaxSurface3DDepth});
-  fill(to->maxSurface1DLayered, {cudaDevAttrMaxSurface1DLayeredWidth, cudaDevAttrMaxSurface1DLayeredLayers});
-  fill(to->maxSurface2DLayered, {cudaDevAttrMaxSurface2DLayeredWidth, cudaDevAttrMaxSurface2DLayeredHeight,
-                                 cudaDevAttrMaxSurface2DLayeredLayers});
-  fill(to->maxSurfaceCubemapLayered,
-       {cudaDevAttrMaxSurfaceCubemapLayeredWidth, cudaDevAttrMaxSurfaceCubemapLayeredLayers});
-}
-
-void FillProperties(const device::DeviceProperties& from, cudaDeviceProp* to) {
-  *to = {};
-  std::snprintf(to->name, sizeof(to->name), "%s", from.name.c_str());
-  std::memcpy(to->uuid.bytes, from.uuid.data(), sizeof(to->uuid.bytes));
-  to->totalGlobalMem = from.total_memory;
-  to->sharedMemPerBlock = from.shared_per_block;
-  to->sharedMemPerBlockOptin = from.shared_per_block_optin;
-  to->sharedMemPerMultiprocessor = from.shared_per_multiprocessor;
-  to->regsPerBlock = from.registers_per_block;
-  to->regsPerMultiprocessor = from.registers_per_multiprocessor;
-  to->warpSize = from.warp_size;
-  to->memPitch = INT32_MAX;
-  to->maxThreadsPerBlock = from.max_threads_per_block;
-  to->maxThreadsPerMultiProcessor = from.max_threads_per_multiprocessor;
-  to->maxBlocksPerMultiProcessor = from.max_blocks_per_multiprocessor;
-  for (int i = 0; i < 3; ++i) {
-    to->maxThreadsDim[i] = static_cast<int>(from.max_block[static_cast<size_t>(i)]);
-    to->maxGridSize[i] = static_cast<int>(from.max_grid[static_cast<size_t>(i)]);
-  }
-  to->totalConstMem = from.constant_memory;
-  to->major = from.compute_major;
-  to->minor = from.compute_minor;
-  to->multiProcessorCount = from.multiprocessors;
-  to->memoryBusWidth = from.memory_bus_bits;
-  to->l2CacheSize = from.l2_bytes;
-  to->pciBusID = 1;
-  to->asyncEngineCount = to->unifiedAddressing = to->concurrentKernels = 1;
-  to->managedMemory = to->canMapHostMemory = 1;
-  to->streamPrioritiesSupported = to->globalL1CacheSupported = to->localL1CacheSupported = 1;
-  to->computePreemptionSupported = to->hostRegisterSupported = to->memoryPoolsSupported = 1;
-  to->deviceNumaId = to->hostNumaId = -1;
-  FillImageLimits(to);
 }
 
 }  // namespace
@@ -140,7 +69,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   return Runtime(Call::k_cudaGetDeviceProperties, [&] {
     if (properties == nullptr) return CudaError::kInvalidValue;
     if (device != 0) return CudaError::kInvalidDevice;
-    FillProperties(client::Properties(), properties);
+    FillCommonProperties(client::Properties(), properties);
+    properties->deviceNumaId = properties->hostNumaId = -1;
     return CudaError::kSuccess;
   });
 }
@@ -246,11 +176,11 @@ cudaError_t cudaDeviceGetP2PAttribute(int*, cudaDeviceP2PAttr, int, int) {
 }
 
 cudaError_t cudaDriverGetVersion(int* version) {
-  return RuntimeLocal(Call::k_cudaDriverGetVersion, [&] { return Store(version, kVersion); });
+  return RuntimeLocal(Call::k_cudaDriverGetVersion, [&] { return Store(version, CUDART_VERSION); });
 }
 
 cudaError_t cudaRuntimeGetVersion(int* version) {
-  return RuntimeLocal(Call::k_cudaRuntimeGetVersion, [&] { return Store(version, kVersion); });
+  return RuntimeLocal(Call::k_cudaRuntimeGetVersion, [&] { return Store(version, kRuntimeVersion); });
 }
 
 cudaError_t cudaProfilerStart(void) {

@@ -1,6 +1,7 @@
 // cudaGetDriverEntryPoint: addresses of driver functions, from the drop-in libcuda.so.1 beside this library.
 #include <dlfcn.h>
 
+#include "wharf/cudashim/client/release.h"
 #include "wharf/cudashim/cudart/runtime.h"
 
 namespace wharf::cudashim {
@@ -37,7 +38,7 @@ extern "C" {
 cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long flags,
                                     cudaDriverEntryPointQueryResult* status) {
   return RuntimeLocal(Call::k_cudaGetDriverEntryPoint,
-                      [&] { return Find(symbol, function, CUDART_VERSION, flags, status); });
+                      [&] { return Find(symbol, function, kRuntimeVersion, flags, status); });
 }
 
 cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned version,

@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -131,16 +132,16 @@ absl::StatusOr<ProgramFacts> ReadProgramFacts(const std::string& path) {
 }
 
 absl::Status InspectProgram(const std::string& path, const ProgramFacts& facts, bool needs_ptx,
-                            const std::string& supported) {
+                            std::span<const std::string_view> supported) {
   if (facts.static_cudart && (facts.has_device_code || !facts.links_driver)) {
     return FailedPrecondition(
         "{} has the CUDA runtime linked in statically, so its calls cannot be reached: link it with `nvcc -cudart "
         "shared`",
         path);
   }
-  if (!facts.cudart.empty() && facts.cudart != supported) {
-    return FailedPrecondition("{} needs {}, and Wharf stands in for {}: build it with that version of CUDA", path,
-                              facts.cudart, supported);
+  if (!facts.cudart.empty() && std::find(supported.begin(), supported.end(), facts.cudart) == supported.end()) {
+    return FailedPrecondition("{} needs {}, and Wharf stands in for {}: build it with such a version of CUDA", path,
+                              facts.cudart, fmt::join(supported, " and "));
   }
   if (needs_ptx && facts.has_device_code && !facts.has_ptx) {
     return FailedPrecondition(

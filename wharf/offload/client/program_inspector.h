@@ -2,7 +2,9 @@
 // all, and its kernels be run.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "wharf/base/status.h"
@@ -12,7 +14,7 @@ namespace wharf::offload {
 struct ProgramFacts {
   bool is_elf = false;              // otherwise nothing below is known (a script, say)
   std::vector<std::string> needed;  // the shared libraries it names
-  std::string cudart;               // "libcudart.so.13" if it is among them
+  std::string cudart;               // "libcudart.so.13", or of another release, if it is among them
   bool static_cudart = false;       // the CUDA runtime's own code is in it
   bool links_driver = false;        // it names libcuda.so.1
   // Kernels or variables of its own. Programs that only call CUDA have a .nv_fatbin section too, with nothing in it.
@@ -23,11 +25,14 @@ struct ProgramFacts {
 // kNotFound or kPermissionDenied if the file cannot be read. A damaged ELF file is reported as far as it can be read.
 absl::StatusOr<ProgramFacts> ReadProgramFacts(const std::string& path);
 
+// The runtimes that Wharf stands in for.
+inline constexpr std::string_view kSupportedRuntimes[] = {"libcudart.so.12", "libcudart.so.13"};
+
 // What speaks against running the program at `path`: kFailedPrecondition, with the way out in one line. Its CUDA
-// runtime is linked in statically, or is of another major version than `supported` ("libcudart.so.13"); or `needs_ptx`,
-// because the device has no other way to run kernels, and there are kernels but no PTX.
+// runtime is linked in statically, or is none of those that are `supported`; or `needs_ptx`, because the device has no
+// other way to run kernels, and there are kernels but no PTX.
 absl::Status InspectProgram(const std::string& path, const ProgramFacts& facts, bool needs_ptx,
-                            const std::string& supported = "libcudart.so.13");
+                            std::span<const std::string_view> supported = kSupportedRuntimes);
 // What may go wrong although it may as well go right, in one line; "" if nothing.
 std::string WarnOfProgram(const std::string& path, const ProgramFacts& facts);
 

@@ -94,7 +94,19 @@ TEST(ProgramInspector, SharedRuntimeIsAccepted) {
   EXPECT_FALSE(facts.static_cudart);
   EXPECT_TRUE(program.Inspect().ok()) << program.Inspect();
   EXPECT_EQ(program.Warning(), "");
-  EXPECT_THAT(InspectProgram(program.path(), facts, true, "libcudart.so.14"), Refused("libcudart.so.14"));
+  constexpr std::string_view kOther[] = {"libcudart.so.14"};
+  EXPECT_THAT(InspectProgram(program.path(), facts, true, kOther), Refused("libcudart.so.14"));
+}
+
+TEST(ProgramInspector, RuntimesOfCuda12And13AreAcceptedAndNoOthers) {
+  ProgramFacts facts;
+  facts.is_elf = true;
+  for (const char* const runtime : {"libcudart.so.12", "libcudart.so.13"}) {
+    facts.cudart = runtime;
+    EXPECT_TRUE(InspectProgram("program", facts, true).ok()) << runtime;
+  }
+  facts.cudart = "libcudart.so.11.0";
+  EXPECT_THAT(InspectProgram("program", facts, true), Refused("libcudart.so.12 and libcudart.so.13"));
 }
 
 TEST(ProgramInspector, StaticRuntimeIsRefusedWithTheWayOut) {
