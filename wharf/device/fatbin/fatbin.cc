@@ -182,10 +182,15 @@ bool IsContainer(std::span<const std::byte> image) {
   return image.size() >= kContainerHeader && Load<uint32_t>(image, 0) == kContainerMagic;
 }
 
+bool IsElf(std::span<const std::byte> image) {
+  constexpr std::string_view kMagic = "\177ELF";
+  return image.size() >= kMagic.size() && std::memcmp(image.data(), kMagic.data(), kMagic.size()) == 0;
+}
+
 // An image that is no container.
 absl::StatusOr<std::string> PlainPtx(std::span<const std::byte> image) {
   std::string text = AsText(image);
-  if (text.starts_with("\177ELF")) return NoPtx(", only machine code (a cubin)");
+  if (IsElf(image)) return NoPtx(", only machine code (a cubin)");
   if (text.find(".version") == std::string::npos) return Malformed("neither a fat binary nor PTX");
   return text;
 }
@@ -238,6 +243,21 @@ absl::StatusOr<std::string> FindPtxFor(std::span<const std::byte> image, uint32_
   if (best == nullptr) return NoPtxAmong(entries);
   WHARF_ASSIGN_OR_RETURN(const std::vector<std::byte> data, Decompress(*best));
   return AsText(data);
+}
+
+absl::StatusOr<std::vector<std::byte>> FindMachineCode(std::span<const std::byte> image) {
+  if (!IsContainer(image)) {
+    if (!IsElf(image)) return NotFound("neither a fat binary nor machine code");
+    return std::vector<std::byte>(image.begin(), image.end());
+  }
+  WHARF_ASSIGN_OR_RETURN(const std::vector<RawEntry> entries, List(image));
+  const RawEntry* lowest = nullptr;
+  for (const RawEntry& entry : entries) {
+    if (entry.kind != static_cast<uint16_t>(Kind::kElf)) continue;
+    if (lowest == nullptr || entry.sm < lowest->sm) lowest = &entry;
+  }
+  if (lowest == nullptr) return NotFound("a fat binary without machine code");
+  return Decompress(*lowest);
 }
 
 }  // namespace wharf::device::fatbin

@@ -46,6 +46,10 @@ absl::StatusOr<std::string> FindPtx(std::span<const std::byte> image);
 // nvcc does. kUnimplemented if there is no such PTX.
 absl::StatusOr<std::string> FindPtxFor(std::span<const std::byte> image, uint32_t sm);
 
+// The machine code of the lowest architecture, from a fat binary or a cubin (which it returns as it is). kNotFound if
+// there is none.
+absl::StatusOr<std::vector<std::byte>> FindMachineCode(std::span<const std::byte> image);
+
 // Whether machine code is among them that a program could use: a function or a variable. The images of the device
 // linker have neither if the program has no kernels. Errors as of Read.
 absl::StatusOr<bool> HasMachineCode(std::span<const std::byte> bytes);
