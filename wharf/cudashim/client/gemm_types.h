@@ -4,6 +4,7 @@
 #include <cublas_api.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_runtime_api.h>
 #include <library_types.h>
 
 #include <optional>
@@ -12,6 +13,16 @@
 #include "wharf/device/device.h"
 
 namespace wharf::cudashim {
+
+// Of the release whose library this is: the sources are the same, compiled once for each.
+#ifdef WHARF_CUDA_12
+inline constexpr int kRuntimeVersion = WHARF_CUDA_12;
+inline constexpr int kBlasVersion[] = {12, 8, 4};
+#else
+inline constexpr int kRuntimeVersion = CUDART_VERSION;
+inline constexpr int kBlasVersion[] = {CUBLAS_VER_MAJOR, CUBLAS_VER_MINOR, CUBLAS_VER_PATCH};
+#endif
+inline constexpr int kBlasVersionNumber = kBlasVersion[0] * 10000 + kBlasVersion[1] * 100 + kBlasVersion[2];
 
 inline std::optional<device::ElementType> TypeOf(cudaDataType type) {
   switch (type) {

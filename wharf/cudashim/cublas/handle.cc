@@ -2,7 +2,6 @@
 #include <cuda_runtime_api.h>
 
 #include "wharf/cudashim/client/memory.h"
-#include "wharf/cudashim/client/release.h"
 #include "wharf/cudashim/cublas/blas.h"
 
 using namespace wharf;            // NOLINT

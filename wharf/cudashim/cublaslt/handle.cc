@@ -1,7 +1,6 @@
 // Handles, versions, names of statuses; logging and the heuristics cache, which are accepted without effect.
 #include <cuda_runtime_api.h>
 
-#include "wharf/cudashim/client/release.h"
 #include "wharf/cudashim/cublaslt/descriptors.h"
 
 struct cublasLtContext {};

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "wharf/cudashim/client/device_info.h"
-#include "wharf/cudashim/client/release.h"
 #include "wharf/cudashim/cudart/device_properties.h"
 #include "wharf/cudashim/cudart/runtime.h"
 

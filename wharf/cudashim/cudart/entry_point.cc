@@ -1,7 +1,6 @@
 // cudaGetDriverEntryPoint: addresses of driver functions, from the drop-in libcuda.so.1 beside this library.
 #include <dlfcn.h>
 
-#include "wharf/cudashim/client/release.h"
 #include "wharf/cudashim/cudart/runtime.h"
 
 namespace wharf::cudashim {

@@ -1,4 +1,5 @@
-// What every body in libcudart.so.13 starts from: translation of errors and handles, in one place.
+// What every body in libcudart.so.13 starts from: translation of errors and handles, in one place. The sources are
+// compiled once more, for libcudart.so.12 (WHARF_CUDA_12).
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,6 +14,12 @@ namespace wharf::cudashim {
 
 using client::Call;
 using device::CudaError;
+
+#ifdef WHARF_CUDA_12
+inline constexpr int kRuntimeVersion = WHARF_CUDA_12;
+#else
+inline constexpr int kRuntimeVersion = CUDART_VERSION;
+#endif
 
 // A call that needs the device. Its error is also the thread's last error.
 template <typename Body>
