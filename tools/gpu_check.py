@@ -28,6 +28,7 @@ SOURCE = pathlib.Path(__file__).resolve().parent.parent
 # Programs that test themselves and print what does not depend on the device.
 NOT_HERE = {"interrupted", "looper", "looper_no_ptx", "looper_static", "misbehave", "cuda_decode", "cuda_pose",
             "pose_client", "pose_server", "reduce"}
+OF_CUDA_12 = re.compile(r"^cuda_12_|_12$")  # whose libraries the machine does not have
 SYSTEM_LIBRARIES = re.compile(r"^(ld-linux|libc|libm|libdl|libpthread|librt|libresolv|libstdc\+\+|libgcc_s)[-.]")
 MODES = ("posted", "replay")
 SIZE_LIMIT_MIB = 64
@@ -206,6 +207,7 @@ class Check:
         """One line for all that pass, and one for each that does not."""
         paths = sorted(path for path in self.programs.iterdir()
                        if path.is_file() and os.access(path, os.X_OK) and path.name not in NOT_HERE
+                       and not OF_CUDA_12.search(path.name)
                        and (not self.options.programs or path.name in self.options.programs.split(",")))
         failed, passed, skipped = {}, [], []
         with self.server("programs") as address, concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
