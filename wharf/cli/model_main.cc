@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
   wharf::cli::AddProfileCommand(app);
   wharf::cli::AddSplitCommand(app);
   wharf::cli::AddModelWorkerCommand(app);
+  wharf::cli::AddHostCommand(app);
   wharf::cli::AddModelDevicesCommand(app);
   wharf::cli::AddOwnCompletionCommand(app);
   wharf::cli::AddPipelineProfileCommand(app);

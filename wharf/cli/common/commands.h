@@ -32,6 +32,7 @@ void AddKernelsCommand(CLI::App& app);  // for `wharf doctor --kernels`
 void AddProfileCommand(CLI::App& app);
 void AddSplitCommand(CLI::App& app);
 void AddModelWorkerCommand(CLI::App& app);   // hidden: started by `wharf serve`
+void AddHostCommand(CLI::App& app);          // hidden: started by programs in other languages
 void AddModelDevicesCommand(CLI::App& app);  // hidden: asked by `wharf doctor`
 // Of wharf-plan and wharf-model, hidden: asked by `wharf completion`.
 void AddOwnCompletionCommand(CLI::App& app);

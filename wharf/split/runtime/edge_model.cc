@@ -23,12 +23,16 @@ absl::StatusOr<std::unique_ptr<EdgeModel>> EdgeModel::Connect(const std::string&
                                                               const std::string& server_address,
                                                               const EdgeModelOptions& options) {
   WHARF_ASSIGN_OR_RETURN(std::vector<std::byte> onnx, ReadBytes(model_path));
+  return Connect(model_path, std::move(onnx), server_address, options);
+}
+
+absl::StatusOr<std::unique_ptr<EdgeModel>> EdgeModel::Connect(const std::string& name, std::vector<std::byte> onnx,
+                                                              const std::string& server_address,
+                                                              const EdgeModelOptions& options) {
   std::unique_ptr<EdgeModel> model(
       new EdgeModel(exec::MakeTorchEngine({.threads = options.threads}), options.normalization));
-  const absl::Status opened = model->Open(model_path, std::move(onnx), server_address, options);
-  if (opened.code() == absl::StatusCode::kInvalidArgument) {
-    return InvalidArgument("{}: {}", model_path, Message(opened));
-  }
+  const absl::Status opened = model->Open(name, std::move(onnx), server_address, options);
+  if (opened.code() == absl::StatusCode::kInvalidArgument) return InvalidArgument("{}: {}", name, Message(opened));
   WHARF_RETURN_IF_ERROR(opened);
   return model;
 }
@@ -60,13 +64,21 @@ absl::Status EdgeModel::Open(const std::string& name, std::vector<std::byte> onn
 
 const graph::TensorType& EdgeModel::InputType() const { return Graph().Type(Graph().inputs[0]); }
 
+absl::StatusOr<exec::TensorPtr> EdgeModel::Tensor(std::span<const std::byte> input) const {
+  return engine_->MakeTensor(InputType(), input);
+}
+
+absl::StatusOr<exec::TensorPtr> EdgeModel::Tensor(const Image& picture) const {
+  return PictureTensor(*engine_, InputType(), picture, normalization_);
+}
+
 absl::StatusOr<std::vector<graph::Constant>> EdgeModel::Run(std::span<const std::byte> input) {
-  WHARF_ASSIGN_OR_RETURN(const exec::TensorPtr tensor, engine_->MakeTensor(InputType(), input));
+  WHARF_ASSIGN_OR_RETURN(const exec::TensorPtr tensor, Tensor(input));
   return Run(tensor);
 }
 
 absl::StatusOr<std::vector<graph::Constant>> EdgeModel::Run(const Image& picture) {
-  WHARF_ASSIGN_OR_RETURN(const exec::TensorPtr tensor, PictureTensor(*engine_, InputType(), picture, normalization_));
+  WHARF_ASSIGN_OR_RETURN(const exec::TensorPtr tensor, Tensor(picture));
   return Run(tensor);
 }
 
@@ -79,6 +91,30 @@ absl::StatusOr<std::vector<graph::Constant>> EdgeModel::Run(const exec::TensorPt
     outputs.push_back({tensor->Type(), std::move(bytes)});
   }
   return outputs;
+}
+
+absl::Status EdgeModel::RunInto(std::span<const std::byte> input, Outputs outputs) {
+  WHARF_ASSIGN_OR_RETURN(const exec::TensorPtr tensor, Tensor(input));
+  return RunInto(tensor, outputs);
+}
+
+absl::Status EdgeModel::RunInto(const Image& picture, Outputs outputs) {
+  WHARF_ASSIGN_OR_RETURN(const exec::TensorPtr tensor, Tensor(picture));
+  return RunInto(tensor, outputs);
+}
+
+absl::Status EdgeModel::RunInto(const exec::TensorPtr& input, Outputs outputs) {
+  const std::vector<int>& values = Graph().outputs;
+  if (outputs.size() != values.size()) return InvalidArgument("{} outputs, not {}", values.size(), outputs.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const graph::TensorType& type = Graph().Type(values[i]);
+    if (static_cast<int64_t>(outputs[i].size()) != type.Bytes()) {
+      return InvalidArgument("{} bytes for {}", outputs[i].size(), type.Text());
+    }
+  }
+  WHARF_ASSIGN_OR_RETURN(const std::vector<exec::TensorPtr> tensors, session_->Run(input));
+  for (size_t i = 0; i < values.size(); ++i) tensors[i]->Read(outputs[i]);
+  return absl::OkStatus();
 }
 
 }  // namespace wharf::split

@@ -55,11 +55,19 @@ class EdgeModel {
   static absl::StatusOr<std::unique_ptr<EdgeModel>> Connect(const std::string& model_path,
                                                             const std::string& server_address,
                                                             const EdgeModelOptions& options = {});
+  // The same of a model whose file's bytes the caller has; `name`: what messages call it.
+  static absl::StatusOr<std::unique_ptr<EdgeModel>> Connect(const std::string& name, std::vector<std::byte> onnx,
+                                                            const std::string& server_address,
+                                                            const EdgeModelOptions& options);
 
   // Row-major, little-endian, of InputType(). Fails as SplitClient::Run does.
   absl::StatusOr<std::vector<graph::Constant>> Run(std::span<const std::byte> input);
   // Of any size: stretched to the model's. kInvalidArgument: the model's input is no image.
   absl::StatusOr<std::vector<graph::Constant>> Run(const Image& picture);
+  // The same, into the caller's memory: one span for each output, of as many bytes as its type has.
+  using Outputs = std::span<const std::span<std::byte>>;
+  absl::Status RunInto(std::span<const std::byte> input, Outputs outputs);
+  absl::Status RunInto(const Image& picture, Outputs outputs);
 
   const graph::TensorType& InputType() const;
   // Names and types of inputs and outputs.
@@ -68,13 +76,18 @@ class EdgeModel {
   const InferenceReport& Report() const { return session_->Report(); }
   // Whether a server is there at the moment.
   bool Connected() const { return session_->Connected(); }
+  // What it consists of: plans, and what took time in the last Run.
+  SplitClient& Session() { return *session_; }
 
  private:
   EdgeModel(std::unique_ptr<exec::Engine> engine, graph::NormalizationOf normalization)
       : engine_(std::move(engine)), normalization_(std::move(normalization)) {}
   absl::Status Open(const std::string& name, std::vector<std::byte> onnx, const std::string& server_address,
                     const EdgeModelOptions& options);
+  absl::StatusOr<exec::TensorPtr> Tensor(std::span<const std::byte> input) const;
+  absl::StatusOr<exec::TensorPtr> Tensor(const Image& picture) const;
   absl::StatusOr<std::vector<graph::Constant>> Run(const exec::TensorPtr& input);
+  absl::Status RunInto(const exec::TensorPtr& input, Outputs outputs);
 
   const std::unique_ptr<exec::Engine> engine_;
   const graph::NormalizationOf normalization_;

@@ -1,0 +1,211 @@
+#include "wharf/cli/host/request.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "wharf/base/json/parse_json.h"
+
+namespace wharf::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr JsonLimits kLimits = {.bytes = kMaxRequestBytes, .depth = 2};
+constexpr int kMaxThreads = 4096, kMaxSide = 1 << 16, kMaxSlots = 64;
+constexpr double kMaxSlackMs = 1e9;
+constexpr size_t kMaxChannels = 4;
+
+// Takes members one after the other; the first that is wrong is remembered.
+class Members {
+ public:
+  explicit Members(const json& object) : object_(object) {}
+
+  void Take(const char* name, std::string& into) {
+    const json* const value = Find(name);
+    if (value == nullptr) return;
+    if (!value->is_string()) return Refuse("\"{}\" is no text", name);
+    into = value->get<std::string>();
+    if (into.find('\0') != std::string::npos) Refuse("\"{}\" has a zero byte", name);
+  }
+  void Take(const char* name, bool& into) {
+    const json* const value = Find(name);
+    if (value == nullptr) return;
+    if (!value->is_boolean()) return Refuse("\"{}\" is neither true nor false", name);
+    into = value->get<bool>();
+  }
+  void Take(const char* name, int& into, int least, int most) {
+    const json* const value = Find(name);
+    if (value != nullptr) into = Integer(*value, name, least, most);
+  }
+  void Take(const char* name, std::vector<float>& into) {
+    const json* const value = Find(name);
+    if (value == nullptr) return;
+    if (!value->is_array() || value->size() > kMaxChannels) {
+      return Refuse("\"{}\" is no list of at most {} numbers", name, kMaxChannels);
+    }
+    for (const json& one : *value) {
+      if (!one.is_number() || !std::isfinite(one.get<float>())) return Refuse("\"{}\" has what is no number", name);
+      into.push_back(one.get<float>());
+    }
+  }
+  void Take(const char* name, std::optional<std::string>& into) {
+    if (!Has(name)) return;
+    into.emplace();
+    Take(name, *into);
+  }
+  void Take(const char* name, std::optional<int>& into, int least, int most) {
+    if (!Has(name)) return;
+    into.emplace();
+    Take(name, *into, least, most);
+  }
+  void Take(const char* name, std::optional<double>& into) {
+    const json* const value = Find(name);
+    if (value == nullptr) return;
+    if (!value->is_number() || !(*value >= 0) || !(*value <= kMaxSlackMs)) {
+      return Refuse("\"{}\" is no number from 0 to {:g}", name, kMaxSlackMs);
+    }
+    into = value->get<double>();
+  }
+  void Take(const char* name, std::optional<PictureShape>& into) {
+    const json* const value = Find(name);
+    if (value == nullptr) return;
+    if (!value->is_array() || value->size() != 3) return Refuse("\"{}\" is not [height, width, channels]", name);
+    into = PictureShape{Integer((*value)[0], name, 1, kMaxSide), Integer((*value)[1], name, 1, kMaxSide),
+                        Integer((*value)[2], name, 1, 3)};
+    if (into->channels == 2) Refuse("\"{}\" has 2 channels; 1 or 3 are possible", name);
+  }
+  void TakeId(uint64_t& into) {
+    const json* const value = Find("id");
+    if (value == nullptr || !value->is_number_unsigned()) return Refuse("\"id\" is no number");
+    into = value->get<uint64_t>();
+  }
+
+  // kInvalidArgument: one was wrong, or there are others.
+  absl::Status Finish() {
+    for (const auto& [name, value] : object_.items()) {
+      if (known_.count(name) == 0) Refuse("\"{}\" is not known", name);
+    }
+    return first_;
+  }
+
+ private:
+  // Absent and null are the same.
+  const json* Find(const char* name) {
+    known_.insert(name);
+    const auto found = object_.find(name);
+    return found == object_.end() || found->is_null() ? nullptr : &*found;
+  }
+  bool Has(const char* name) { return Find(name) != nullptr; }
+  int Integer(const json& value, const char* name, int least, int most) {
+    if (value.is_number_integer() && value >= least && value <= most) return value.get<int>();
+    Refuse("\"{}\" is no number from {} to {}", name, least, most);
+    return least;
+  }
+  template <typename... Args>
+  void Refuse(fmt::format_string<Args...> format, Args&&... args) {
+    if (first_.ok()) first_ = InvalidArgument("a request: {}", fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  const json& object_;
+  std::set<std::string> known_;
+  absl::Status first_;
+};
+
+OpenRequest TakeOpen(Members& members) {
+  OpenRequest open;
+  members.Take("model", open.model);
+  members.Take("name", open.name);
+  members.Take("server", open.server);
+  members.Take("token", open.token);
+  members.Take("token_file", open.token_file);
+  members.Take("tls", open.tls);
+  members.Take("tls_ca", open.tls_ca);
+  members.Take("tls_pin", open.tls_pin);
+  members.Take("tls_certificate", open.tls_certificate);
+  members.Take("tls_key", open.tls_key);
+  members.Take("planner", open.planner);
+  members.Take("input_shape", open.input_shape);
+  members.Take("pictures", open.pictures);
+  members.Take("allow_half", open.allow_half);
+  members.Take("jpeg_quality", open.jpeg_quality, 1, 100);
+  members.Take("mean", open.mean);
+  members.Take("deviation", open.deviation);
+  members.Take("slack_ms", open.slack_ms);
+  members.Take("threads", open.threads, 0, kMaxThreads);
+  members.Take("cache_directory", open.cache_directory);
+  members.Take("progress", open.progress);
+  return open;
+}
+
+json AsJson(const OpenRequest& open) {
+  json object = {{"ask", "open"},
+                 {"model", open.model},
+                 {"name", open.name},
+                 {"server", open.server},
+                 {"token", open.token},
+                 {"token_file", open.token_file},
+                 {"tls", open.tls},
+                 {"tls_ca", open.tls_ca},
+                 {"tls_pin", open.tls_pin},
+                 {"tls_certificate", open.tls_certificate},
+                 {"tls_key", open.tls_key},
+                 {"planner", open.planner},
+                 {"input_shape", open.input_shape},
+                 {"pictures", open.pictures},
+                 {"allow_half", open.allow_half},
+                 {"mean", open.mean},
+                 {"deviation", open.deviation},
+                 {"threads", open.threads},
+                 {"progress", open.progress}};
+  if (open.jpeg_quality) object["jpeg_quality"] = *open.jpeg_quality;
+  if (open.slack_ms) object["slack_ms"] = *open.slack_ms;
+  if (open.cache_directory) object["cache_directory"] = *open.cache_directory;
+  return object;
+}
+
+json AsJson(const RunRequest& run) {
+  json object = {{"ask", "run"}, {"slot", run.slot}};
+  if (run.picture) object["picture"] = {run.picture->height, run.picture->width, run.picture->channels};
+  return object;
+}
+
+json AsJson(const ReportRequest&) { return {{"ask", "report"}}; }
+json AsJson(const StateRequest&) { return {{"ask", "state"}}; }
+
+}  // namespace
+
+absl::StatusOr<Request> ParseRequest(std::string_view text) {
+  WHARF_ASSIGN_OR_RETURN(const json object, ParseJson(text, "a request", kLimits));
+  if (!object.is_object()) return InvalidArgument("a request that is no object");
+  Members members(object);
+  Request request;
+  std::string ask;
+  members.TakeId(request.id);
+  members.Take("ask", ask);
+  if (ask == "open") {
+    request.what = TakeOpen(members);
+  } else if (ask == "run") {
+    RunRequest run;
+    members.Take("slot", run.slot, 0, kMaxSlots - 1);
+    members.Take("picture", run.picture);
+    request.what = run;
+  } else if (ask == "report") {
+    request.what = ReportRequest();
+  } else if (ask == "state") {
+    request.what = StateRequest();
+  } else {
+    return InvalidArgument("a request for what is not known");
+  }
+  WHARF_RETURN_IF_ERROR(members.Finish());
+  return request;
+}
+
+std::string RequestAsJson(const Request& request) {
+  json object = std::visit([](const auto& what) { return AsJson(what); }, request.what);
+  object["id"] = request.id;
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace wharf::cli

@@ -1,0 +1,81 @@
+#include "wharf/cli/host/request.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace wharf::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+Request Parsed(std::string_view text) {
+  const auto request = ParseRequest(text);
+  EXPECT_TRUE(request.ok()) << request.status();
+  return request.value_or(Request());
+}
+
+void ExpectRefused(const std::string& text, const std::string& why) {
+  const auto request = ParseRequest(text);
+  EXPECT_EQ(request.status().code(), absl::StatusCode::kInvalidArgument) << text;
+  EXPECT_THAT(std::string(Message(request.status())), HasSubstr(why)) << text;
+}
+
+TEST(HostRequest, LeavesOutWhatIsAsItIs) {
+  const Request request = Parsed(R"({"id": 7, "ask": "open", "model": "/m.onnx", "slack_ms": null})");
+  EXPECT_EQ(request.id, 7u);
+  OpenRequest open;
+  open.model = "/m.onnx";
+  EXPECT_EQ(request.what, decltype(request.what)(open));
+  EXPECT_EQ(Parsed(R"({"id": 8, "ask": "run"})").what, decltype(request.what)(RunRequest()));
+}
+
+TEST(HostRequest, IsWrittenAsItIsRead) {
+  OpenRequest open;
+  open.model = "/with \"quotes\" and ü.onnx";
+  open.name = "net";
+  open.server = "edge:7070";
+  open.token = "0123456789abcdef";
+  open.token_file = "/token";
+  open.tls = open.pictures = open.allow_half = open.progress = true;
+  open.tls_ca = "/ca", open.tls_pin = "sha256:00", open.tls_certificate = "/crt", open.tls_key = "/key";
+  open.planner = "dsccs";
+  open.input_shape = "x=1,3,8,8";
+  open.jpeg_quality = 90;
+  open.mean = {0.485F, 0.456F, 0.406F};
+  open.deviation = {0.1F};
+  open.slack_ms = 12.5;
+  open.threads = 3;
+  open.cache_directory = "";
+  for (const Request& request : {Request{1, open}, Request{~uint64_t{0}, RunRequest{3, PictureShape{480, 640, 1}}},
+                                 Request{2, ReportRequest()}, Request{3, StateRequest()}}) {
+    EXPECT_EQ(Parsed(RequestAsJson(request)), request) << RequestAsJson(request);
+  }
+}
+
+TEST(HostRequest, RefusesWhatItCannotBe) {
+  ExpectRefused("", "no JSON");
+  ExpectRefused("[1]", "no object");
+  ExpectRefused(R"({"id": 1, "ask": "open", "mean": [[1]]})", "no JSON");  // too deep
+  ExpectRefused(std::string(kMaxRequestBytes + 1, ' '), "are the most");
+  ExpectRefused(R"({"ask": "run"})", "\"id\" is no number");
+  ExpectRefused(R"({"id": -1, "ask": "run"})", "\"id\" is no number");
+  ExpectRefused(R"({"id": 1})", "not known");
+  ExpectRefused(R"({"id": 1, "ask": "dance"})", "not known");
+  ExpectRefused(R"({"id": 1, "ask": "run", "slots": 1})", "\"slots\" is not known");
+  ExpectRefused(R"({"id": 1, "ask": "run", "slot": 64})", "\"slot\" is no number from 0 to 63");
+  ExpectRefused(R"({"id": 1, "ask": "run", "slot": 18446744073709551615})", "\"slot\" is no number");
+  ExpectRefused(R"({"id": 1, "ask": "run", "slot": 1.5})", "\"slot\" is no number");
+  ExpectRefused(R"({"id": 1, "ask": "run", "picture": [1, 2]})", "[height, width, channels]");
+  ExpectRefused(R"({"id": 1, "ask": "run", "picture": [0, 2, 3]})", "\"picture\" is no number from 1");
+  ExpectRefused(R"({"id": 1, "ask": "run", "picture": [2, 2, 2]})", "1 or 3");
+  ExpectRefused(R"({"id": 1, "ask": "open", "model": 3})", "\"model\" is no text");
+  ExpectRefused(R"({"id": 1, "ask": "open", "model": "a\u0000b"})", "zero byte");
+  ExpectRefused(R"({"id": 1, "ask": "open", "tls": 1})", "neither true nor false");
+  ExpectRefused(R"({"id": 1, "ask": "open", "mean": [1, 1, 1, 1, 1]})", "at most 4 numbers");
+  ExpectRefused(R"({"id": 1, "ask": "open", "mean": [1e60]})", "no number");
+  ExpectRefused(R"({"id": 1, "ask": "open", "slack_ms": -1})", "\"slack_ms\" is no number");
+  ExpectRefused(R"({"id": 1, "ask": "open", "jpeg_quality": 0})", "from 1 to 100");
+}
+
+}  // namespace
+}  // namespace wharf::cli
