@@ -5,7 +5,8 @@ JOBS ?= $(shell nproc)
 # Where tools/install_cuda.sh puts the compiler it had to fetch; CMake finds it by this.
 export CMAKE_PREFIX_PATH := $(CURDIR)/build/cuda
 
-.PHONY: help packages build test asan tsan tidy lint demo demo-pipeline bench format check-format clean distclean
+.PHONY: help packages build test test-python python asan tsan tidy lint demo demo-pipeline bench format check-format \
+  clean distclean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -21,6 +22,12 @@ build: packages  ## Release build in build/default
 
 test: build  ## build and run every test, as CI does
 	@TIMEFORMAT='tests: %R s, of processors %U + %S s'; time ctest --preset default -j $(JOBS)
+
+python:  ## the wheel of the Python package, in build/python
+	@tools/python_wheel.sh
+
+test-python:  ## what the Python package does with PyTorch, which comes from PyPI (TORCH=torch==2.11.0: another; 4.5 GB)
+	@tools/test_python.sh
 
 asan tsan: packages
 	@cmake --preset $@
