@@ -3,6 +3,7 @@
 #   with_server.sh WAY OUTPUT_DIR PROGRAM [ARGUMENT…]     WAY: local, percall, cached, posted, replay or native
 # local: wharf run --local, the output is kept. percall, cached, posted, replay: through a server of its own on loopback. native:
 # the vendor's libraries and a real GPU; exit status 77 where there is none.
+# WHARF_KERNEL_PACK: what the server is given, for a program without PTX.
 # WHARF_BIN: where `wharf` is. CUDA_LIBRARIES: the toolkit's libraries (native, and NVRTC in every way). WHARF_SANITIZER:
 # in sanitizer builds the runtime, which has to be loaded before the drop-in libraries. Whatever it reports about the
 # program or the server, fails the test. SAME_AS: another program, whose output of its local run is to be had in every way.
@@ -25,6 +26,8 @@ if [[ -n ${WHARF_SANITIZER:-} ]]; then
   export ASAN_OPTIONS=log_path=$output.report:verify_asan_link_order=0:detect_leaks=0
   wharf=(env "LD_PRELOAD=$WHARF_SANITIZER" "${wharf[@]}")
 fi
+
+pack=(${WHARF_KERNEL_PACK:+--kernel-pack "$WHARF_KERNEL_PACK"})
 
 # A program's output, kept and shown; its exit status is ours.
 run() {
@@ -49,14 +52,14 @@ case $way in
     run "$@"
     ;;
   local)
-    run "${wharf[@]}" run --local --device soft -- "$@"
+    run "${wharf[@]}" run --local --device soft "${pack[@]}" -- "$@"
     [[ -z ${SAME_AS:-} ]] || diff "$expected" "$output"
     ;;
   percall | cached | posted | replay)
     # A container may permit no name spaces.
     sandbox=strong
     "$WHARF_BIN/wharf" doctor --sandbox >"$output.server" || sandbox=weak
-    exec {server_says}< <(exec "${wharf[@]}" serve --sandbox "$sandbox" --listen 127.0.0.1:0 --device soft --threads 0 2>"$output.server")
+    exec {server_says}< <(exec "${wharf[@]}" serve --sandbox "$sandbox" --listen 127.0.0.1:0 --device soft "${pack[@]}" --threads 0 2>"$output.server")
     server=$!
     trap stop_server EXIT
     read -r -t 60 line <&"$server_says" || { echo "the server did not start" >&2; cat "$output.server" >&2; exit 1; }

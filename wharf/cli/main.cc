@@ -33,6 +33,7 @@ constexpr std::pair<const char*, const char*> kGroups[] = {{"run", "Offload CUDA
                                                            {"trace", "Offload CUDA programs"},
                                                            {"serve", "Offload CUDA programs"},
                                                            {"api", "Offload CUDA programs"},
+                                                           {"pack", "Offload CUDA programs"},
                                                            {"split", "Split models"},
                                                            {"profile", "Split models"},
                                                            {"plan", "Split models"},
@@ -58,6 +59,7 @@ int Main(int argc, char** argv) {
   AddTraceCommand(app, program);
   AddServeCommand(app);
   AddApiCommand(app);
+  AddPackCommand(app);
   AddLinkCommand(app);
   AddBenchOffloadCommand(app);
   AddOtherCommands(app);

@@ -55,6 +55,8 @@ inline constexpr uint64_t kFeatureReplay = 2;
 inline constexpr uint64_t kFeatureUnsafeReplay = 4;
 // Bulk may be coded in both directions (bulk/bulk_coding.h), and kArrived frames may come.
 inline constexpr uint64_t kFeatureCodedBulk = 8;
+// The server may have PTX for modules that hold machine code only (docs/packs.md); it wants to be sent them.
+inline constexpr uint64_t kFeatureKernelPacks = 16;
 
 struct Hello {
   uint32_t magic = kProtocolMagic;

@@ -20,6 +20,7 @@ void AddServeCommand(CLI::App& app);
 void AddLinkCommand(CLI::App& app);
 void AddDoctorCommand(CLI::App& app);
 void AddApiCommand(CLI::App& app);
+void AddPackCommand(CLI::App& app);
 void AddCompletionCommand(CLI::App& app);
 // Of wharf-plan (own_programs.h).
 void AddPlanCommands(CLI::App& app);      // plan, explain

@@ -79,6 +79,7 @@ struct RunOptions {
   std::string local_device = "auto";
   uint64_t local_memory = uint64_t{2} << 30;
   int local_threads = 0;
+  std::vector<std::string> kernel_packs;
   bool no_check = false;
   std::vector<std::string> program;
 };
@@ -112,8 +113,8 @@ class TemporaryFile {
   const std::string path_;
 };
 
-// Which kind of device answers at `address`: "soft" or "cuda".
-absl::StatusOr<std::string> CheckAddress(const std::string& address, const RunOptions& options) {
+// What answers at `address`.
+absl::StatusOr<CheckedServer> CheckAddress(const std::string& address, const RunOptions& options) {
   std::string token;
   if (!options.own_server) {
     WHARF_ASSIGN_OR_RETURN(token, options.access.Token());
@@ -122,9 +123,10 @@ absl::StatusOr<std::string> CheckAddress(const std::string& address, const RunOp
 }
 
 // What can be known before the program runs: that its calls reach us, and that there is code the device can run.
-absl::Status CheckProgram(const std::string& path, const std::string& driver) {
+absl::Status CheckProgram(const std::string& path, const CheckedServer& server) {
   WHARF_ASSIGN_OR_RETURN(const offload::ProgramFacts facts, offload::ReadProgramFacts(path));
-  WHARF_RETURN_IF_ERROR(offload::InspectProgram(path, facts, driver != "cuda"));
+  const bool needs_ptx = server.driver != "cuda" && !server.has_kernel_packs;
+  WHARF_RETURN_IF_ERROR(offload::InspectProgram(path, facts, needs_ptx));
   const std::string warning = offload::WarnOfProgram(path, facts);
   if (!warning.empty()) std::fprintf(stderr, "wharf: %s\n", warning.c_str());
   return absl::OkStatus();
@@ -179,8 +181,11 @@ std::map<std::string, std::string> Environment(const RunOptions& options, const 
 }
 
 absl::StatusOr<std::unique_ptr<LocalServer>> StartLocal(const RunOptions& options) {
-  return LocalServer::Start({"--device", options.local_device, "--memory", fmt::format("{}", options.local_memory),
-                             "--threads", fmt::format("{}", options.local_threads)});
+  std::vector<std::string> arguments = {"--device",  options.local_device,
+                                        "--memory",  fmt::format("{}", options.local_memory),
+                                        "--threads", fmt::format("{}", options.local_threads)};
+  for (const std::string& pack : options.kernel_packs) arguments.insert(arguments.end(), {"--kernel-pack", pack});
+  return LocalServer::Start(arguments);
 }
 
 // A server here whose device is this machine's and, behind it, the server's.
@@ -197,13 +202,13 @@ absl::StatusOr<std::unique_ptr<LocalServer>> StartPartition(const RunOptions& op
 }
 
 // The server to run on. `own`: one that was started for this.
-absl::Status PrepareServer(RunOptions& options, std::string* driver, std::unique_ptr<LocalServer>* own) {
+absl::Status PrepareServer(RunOptions& options, CheckedServer* server, std::unique_ptr<LocalServer>* own) {
   if (options.local) {
     WHARF_ASSIGN_OR_RETURN(*own, StartLocal(options));
     options.access.server = (*own)->Address();
     options.own_server = true;
   }
-  WHARF_ASSIGN_OR_RETURN(*driver, CheckAddress(options.access.server, options));
+  WHARF_ASSIGN_OR_RETURN(*server, CheckAddress(options.access.server, options));
   if (options.partition == "remote") return absl::OkStatus();
   WHARF_ASSIGN_OR_RETURN(*own, StartPartition(options));
   // What follows is how the program reaches it: nothing is compressed within a machine.
@@ -249,10 +254,10 @@ absl::StatusOr<int> Run(RunOptions options, const std::string& path) {
   Command command;
   command.path = path;
   command.arguments = options.program;
-  std::string driver;
+  CheckedServer server;
   std::unique_ptr<LocalServer> local;
-  WHARF_RETURN_IF_ERROR(PrepareServer(options, &driver, &local));
-  if (!options.no_check) WHARF_RETURN_IF_ERROR(CheckProgram(path, driver));
+  WHARF_RETURN_IF_ERROR(PrepareServer(options, &server, &local));
+  if (!options.no_check) WHARF_RETURN_IF_ERROR(CheckProgram(path, server));
   command.environment = Environment(options, shims);
   std::unique_ptr<TemporaryFile> counters;
   if (options.stats == "-" || (options.stats.empty() && !options.trace.empty())) {
@@ -274,6 +279,9 @@ void CheckUsage(RunOptions& options) {
   FinishServerAccess("run", options.access);
   if (options.access.server.empty() && !options.local) {
     throw CLI::ValidationError("run", "say where to run: --server HOST:PORT, or --local for this machine");
+  }
+  if (!options.kernel_packs.empty() && !options.local) {
+    throw CLI::ValidationError("run", "--kernel-pack goes with --local; a server is given packs when it is started");
   }
   if (options.partition == "remote") return;
   if (options.local) throw CLI::ValidationError("run", "--partition wants a --server: with --local all runs here");
@@ -309,6 +317,11 @@ void AddOptions(CLI::App* command, RunOptions& options) {
   command->add_option("--threads", options.local_threads, "The same: CPU threads, 0 = all")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  command
+      ->add_option("--kernel-pack", options.kernel_packs,
+                   "With --local: PTX for programs that carry machine code only (wharf pack); may be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   command->add_flag("--no-check", options.no_check, "Start the program even if it looks as if it could not work");
 }
 

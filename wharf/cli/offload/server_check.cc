@@ -39,7 +39,7 @@ absl::StatusOr<offload::Welcome> GreetOnce(const std::string& address, const lin
   const auto channel = link::Channel::Create(std::move(stream));
   channel->Start(&greeter);
   offload::Hello hello;
-  hello.features = offload::kFeatureCheckOnly;
+  hello.features = offload::kFeatureCheckOnly | offload::kFeatureKernelPacks;
   hello.program = "wharf run";
   auto welcome = greeter.Greet(*channel, hello, token, options.timeout);
   channel->Stop();
@@ -49,11 +49,11 @@ absl::StatusOr<offload::Welcome> GreetOnce(const std::string& address, const lin
 
 }  // namespace
 
-absl::StatusOr<std::string> CheckServer(const std::string& address, const link::ConnectOptions& options,
-                                        const std::string& token) {
+absl::StatusOr<CheckedServer> CheckServer(const std::string& address, const link::ConnectOptions& options,
+                                          const std::string& token) {
   WHARF_ASSIGN_OR_RETURN(const offload::Welcome welcome,
                          link::TryAgain([&] { return GreetOnce(address, options, token); }));
-  return welcome.properties.driver;
+  return CheckedServer{welcome.properties.driver, (welcome.features & offload::kFeatureKernelPacks) != 0};
 }
 
 }  // namespace wharf::cli

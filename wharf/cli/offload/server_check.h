@@ -8,9 +8,14 @@
 
 namespace wharf::cli {
 
-// Which driver the server's device has ("soft", "cuda"). A failure's message is the line to print: no server there,
+struct CheckedServer {
+  std::string driver;             // of its device: "soft", "cuda"
+  bool has_kernel_packs = false;  // it may have PTX for programs that carry none
+};
+
+// A failure's message is the line to print: no server there,
 // wrong token, another version, a server that shuts down.
-absl::StatusOr<std::string> CheckServer(const std::string& address, const link::ConnectOptions& options,
-                                        const std::string& token);
+absl::StatusOr<CheckedServer> CheckServer(const std::string& address, const link::ConnectOptions& options,
+                                          const std::string& token);
 
 }  // namespace wharf::cli

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -61,6 +62,11 @@ void AddServeCommand(CLI::App& app) {
           "fair: sessions that compete get equal shares of a soft device; none: as the system schedules them")
       ->check(CLI::IsMember({"fair", "none"}))
       ->default_str("fair");
+  command
+      ->add_option("--kernel-pack", options->kernel_packs,
+                   "PTX for programs that carry machine code only, for a soft device (wharf pack); may be repeated")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   AddAccessOptions(command, options->access);
   AddSandboxOption(command, options->sandbox,
                    "What keeps a worker that was taken over. strong: it makes only the system calls it needs, and sees "
@@ -82,6 +88,8 @@ void AddServeCommand(CLI::App& app) {
   command->add_option("--status-file", options->status_file, "Keep counters in this file, as JSON")->type_name("FILE");
   command->callback([options] {
     SetDefaultLogLevel(LogLevel::kInfo);
+    // Workers have a place of their own.
+    for (std::string& path : options->kernel_packs) path = std::filesystem::absolute(path).string();
     options->worker_program = FindOwnProgram(kWorkerProgram);
     options->model_program = FindOwnProgram(kModelProgram);
     const absl::Status served = server::RunDaemon(*options);

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "wharf/base/log.h"
+#include "wharf/device/fatbin/fatbin.h"
+#include "wharf/device/fatbin/machine_code.h"
 #include "wharf/device/ptx/parser.h"
 
 namespace wharf::client {
@@ -15,7 +17,7 @@ CudaError Function::Define(Connection& connection) {
   if (defined_in_.load(std::memory_order_acquire) == connection.generation) return CudaError::kSuccess;
   absl::MutexLock lock(&module->mutex);
   if (defined_in_.load() == connection.generation) return CudaError::kSuccess;
-  CudaError error = module->Load(connection);
+  CudaError error = module->Load(connection, fmt::format("kernel {}", name));
   if (error != CudaError::kSuccess) return error;
   if (module->ptx() != nullptr && module->ptx()->FindFunction(name) == nullptr)
     return CudaError::kInvalidDeviceFunction;
@@ -61,8 +63,10 @@ CudaError Function::Attributes(Connection& connection, device::FunctionAttribute
       return CudaError::kSuccess;
     }
   }
+  if (no_code_in_.load() == connection.generation) return CudaError::kNoBinaryForDevice;
   offload::GetAttributes::Reply reply;
   error = connection.session->AskOnce(offload::GetAttributes{id}, &reply);
+  if (error == CudaError::kNoBinaryForDevice) no_code_in_.store(connection.generation);  // said once
   if (error != CudaError::kSuccess) return error;
   *attributes = reply.attributes;
   absl::MutexLock lock(&module->mutex);
@@ -101,22 +105,40 @@ absl::Status Module::Parse() {
   return parse_status_;
 }
 
-CudaError Module::Load(Connection& connection) {
+std::span<const std::byte> Module::ImageFor(const Connection& connection) {
+  if (ptx_ != nullptr || connection.session->welcome().properties.driver != "soft") return image_;
+  if (outline_.empty()) {
+    const auto code = device::fatbin::FindMachineCode(image_);
+    auto outline = code.ok() ? device::fatbin::WithoutCode(*code) : code.status();
+    if (!outline.ok()) return image_;  // the server says what is wrong with it
+    outline_ = *std::move(outline);
+  }
+  return outline_;
+}
+
+CudaError Module::Load(Connection& connection, const std::string& what) {
   if (LoadedIn(connection)) return CudaError::kSuccess;
   if (const absl::Status status = Parse(); !status.ok()) {
-    // A real GPU may run what has no PTX.
-    const bool soft = connection.session->welcome().properties.driver == "soft";
-    if (soft || device::CudaErrorOf(status) != CudaError::kNoBinaryForDevice) {
-      TellUser(std::string(Message(status)));
+    // A real GPU may run what has no PTX, and a server may have PTX for it.
+    const offload::Welcome& server = connection.session->welcome();
+    const bool needs_ptx = server.properties.driver == "soft" && (server.features & offload::kFeatureKernelPacks) == 0;
+    if (needs_ptx || device::CudaErrorOf(status) != CudaError::kNoBinaryForDevice) {
+      if (!std::exchange(told_, true)) {
+        const char* const way_out =
+            needs_ptx ? "; or give the server a kernel pack of its source (wharf serve --kernel-pack, docs/packs.md)"
+                      : "";
+        TellUser(fmt::format("{}: {}{}", what, Message(status), way_out));
+      }
       return device::CudaErrorOf(status);
     }
   }
-  for (size_t offset = 0; offset < image_.size();) {
-    const size_t size = std::min<size_t>(image_.size() - offset, offload::kMaxBulkBytes);
-    const bool final = offset + size == image_.size();
+  const std::span<const std::byte> image = ImageFor(connection);
+  for (size_t offset = 0; offset < image.size();) {
+    const size_t size = std::min<size_t>(image.size() - offset, offload::kMaxBulkBytes);
+    const bool final = offset + size == image.size();
     const auto ownership = size > (4 << 20) ? link::BulkOwnership::kBorrow : link::BulkOwnership::kCopy;
     const CudaError error =
-        connection.session->Post(offload::LoadModule{id, final}, image_.subspan(offset, size), ownership);
+        connection.session->Post(offload::LoadModule{id, final}, image.subspan(offset, size), ownership);
     if (error != CudaError::kSuccess) return error;
     offset += size;
   }
@@ -135,7 +157,7 @@ CudaError Module::FindVariable(Connection& connection, const std::string& name, 
       *symbol = found->second;
       return CudaError::kSuccess;
     }
-    const CudaError error = Load(connection);
+    const CudaError error = Load(connection, fmt::format("variable {}", name));
     if (error != CudaError::kSuccess) return error;
     if (ptx_ != nullptr && ptx_->FindVariable(name) == nullptr) return CudaError::kNotFound;
   }

@@ -36,6 +36,7 @@ class Function {
 
  private:
   std::atomic<uint64_t> defined_in_{0};  // generation of the session
+  std::atomic<uint64_t> no_code_in_{0};  // likewise: its device has no code for it
   std::atomic<bool> layout_known_{false};
   std::atomic<uint32_t> max_dynamic_{0};  // 0: never set
   std::vector<device::ParameterLayout> layout_;
@@ -55,8 +56,10 @@ class Module {
   // OK, or why the image has no usable PTX.
   absl::Status Parse() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   const device::ptx::Module* ptx() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) { return ptx_.get(); }
-  // Sends the image in this session if that was not done.
-  CudaError Load(Connection& connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // What is sent in this session: the image, or of machine code only what a server needs that has PTX for it.
+  std::span<const std::byte> ImageFor(const Connection& connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // Sends the image in this session if that was not done. `what` it is sent for: to tell the user if it cannot be used.
+  CudaError Load(Connection& connection, const std::string& what) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   bool LoadedIn(const Connection& connection) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     return loaded_in_ == connection.generation;
   }
@@ -69,8 +72,9 @@ class Module {
  private:
   std::vector<std::byte> owned_;
   std::span<const std::byte> image_ ABSL_GUARDED_BY(mutex);
+  std::vector<std::byte> outline_ ABSL_GUARDED_BY(mutex);
   const std::vector<const void*> parts_;
-  bool parsed_ ABSL_GUARDED_BY(mutex) = false;
+  bool parsed_ ABSL_GUARDED_BY(mutex) = false, told_ ABSL_GUARDED_BY(mutex) = false;
   absl::Status parse_status_ ABSL_GUARDED_BY(mutex);
   std::shared_ptr<const device::ptx::Module> ptx_ ABSL_GUARDED_BY(mutex);
   uint64_t loaded_in_ ABSL_GUARDED_BY(mutex) = 0;

@@ -61,6 +61,7 @@ absl::Status ClientSession::ShakeHands() {
   Hello hello;
   hello.program = options_.program;
   hello.memory_wish = options_.memory_wish;
+  hello.features = kFeatureKernelPacks;
   if (mode() == Mode::kReplay) hello.features |= kFeatureReplay;
   if (options_.unsafe_replay) hello.features |= kFeatureUnsafeReplay;
   if (options_.compression != Compression::kOff && mode() != Mode::kPerCall) hello.features |= kFeatureCodedBulk;

@@ -13,7 +13,9 @@ namespace {
 // The message of code that cannot run names the kernel and the instruction: the user needs it, and CUDA's error has it
 // not.
 LogLevel LevelOf(CudaError error) {
-  return error == CudaError::kUnsupportedPtx || error == CudaError::kInvalidPtx ? LogLevel::kWarning : LogLevel::kInfo;
+  const bool about_code =
+      error == CudaError::kUnsupportedPtx || error == CudaError::kInvalidPtx || error == CudaError::kNoBinaryForDevice;
+  return about_code ? LogLevel::kWarning : LogLevel::kInfo;
 }
 
 }  // namespace

@@ -146,7 +146,8 @@ absl::Status InspectProgram(const std::string& path, const ProgramFacts& facts, 
   if (needs_ptx && facts.has_device_code && !facts.has_ptx) {
     return FailedPrecondition(
         "{} carries no PTX, so it can only run on the GPU it was built for: rebuild it with nvcc -gencode "
-        "arch=compute_75,code=compute_75 (or nvcc's defaults)",
+        "arch=compute_75,code=compute_75 (or nvcc's defaults), or give the server a kernel pack of its source "
+        "(docs/packs.md)",
         path);
   }
   return absl::OkStatus();

@@ -119,6 +119,7 @@ absl::Status Daemon::Prepare() {
   configure_.resume_timeout_ns = options_.resume_timeout.count();
   configure_.model_cache_bytes = options_.model_cache_bytes;
   configure_.unsafe_replay = options_.unsafe_replay;
+  configure_.kernel_packs = options_.kernel_packs;
   signal(SIGPIPE, SIG_IGN);
   sigset_t signals = EndingSignals();
   for (const int signal : {SIGCHLD, SIGUSR1}) sigaddset(&signals, signal);

@@ -1,5 +1,6 @@
 #include "wharf/server/daemon/options.h"
 
+#include "wharf/device/pack/match.h"
 #include "wharf/server/process/control.h"
 
 namespace wharf::server {
@@ -19,6 +20,11 @@ absl::Status Validate(const ServerOptions& options) {
   if (options.max_sessions < 1) return InvalidArgument("--max-sessions must be at least 1");
   if (options.memory_quota < (1 << 20)) return InvalidArgument("--memory must be at least 1MiB");
   if (options.worker_memory < (64 << 20)) return InvalidArgument("--worker-memory must be at least 64MiB");
+  if (!options.kernel_packs.empty() && options.device == "cuda") {
+    return InvalidArgument("--kernel-pack is for --device soft: a GPU runs machine code itself");
+  }
+  // Workers open them anew; who gives a wrong one should hear of it at once.
+  WHARF_RETURN_IF_ERROR(device::pack::PackSet::Open(options.kernel_packs).status());
   return Validate(options.listen, options.access);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "wharf/base/clock.h"
 #include "wharf/base/status.h"
@@ -25,6 +26,7 @@ struct ServerOptions {
   std::string sandbox = "strong";
   // Replay that runs ahead without a way back, for benchmarks: a program that deviates computes with wrong memory.
   bool unsafe_replay = false;
+  std::vector<std::string> kernel_packs;  // soft: files, PTX for programs that carry none (device/pack)
   AccessOptions access;
   std::string cache_directory;
   uint64_t model_cache_bytes = uint64_t{10} << 30;

@@ -102,15 +102,16 @@ struct Configure {
   uint64_t worker_memory = 0;  // that a program's worker may take beside the device's
   int32_t threads = 0;
   int64_t idle_timeout_ns = 0, hello_timeout_ns = 0;
-  int64_t compile_limit_ns = 0;    // of processor time, for one operation of a client
-  int64_t resume_timeout_ns = 0;   // 0: sessions end with their connection
-  uint64_t model_cache_bytes = 0;  // of the models under cache_directory
-  bool isolated = false;           // the worker has name spaces of its own
-  bool unsafe_replay = false;      // who asks for replay without a way back gets it
+  int64_t compile_limit_ns = 0;           // of processor time, for one operation of a client
+  int64_t resume_timeout_ns = 0;          // 0: sessions end with their connection
+  uint64_t model_cache_bytes = 0;         // of the models under cache_directory
+  bool isolated = false;                  // the worker has name spaces of its own
+  bool unsafe_replay = false;             // who asks for replay without a way back gets it
+  std::vector<std::string> kernel_packs;  // files: PTX for programs that carry none
   auto Fields() {
     return std::tie(role, device, model_device, cache_directory, wants_token, token_key, tls_certificate, tls_key,
                     tls_client_ca, memory_quota, worker_memory, threads, idle_timeout_ns, hello_timeout_ns,
-                    compile_limit_ns, resume_timeout_ns, model_cache_bytes, isolated, unsafe_replay);
+                    compile_limit_ns, resume_timeout_ns, model_cache_bytes, isolated, unsafe_replay, kernel_packs);
   }
 };
 

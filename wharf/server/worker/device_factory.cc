@@ -13,13 +13,16 @@
 namespace wharf::server {
 namespace {
 
+using Packs = std::shared_ptr<const device::pack::PackSet>;
+
 absl::StatusOr<std::unique_ptr<device::Device>> MakeSoftDevice(const device::DeviceOptions& options,
-                                                               link::UniqueFd compiler) {
-  return compiler.get() < 0 ? device::MakeSoftDevice(options) : device::MakeSoftDevice(options, compiler.Release());
+                                                               link::UniqueFd compiler, Packs packs) {
+  if (compiler.get() < 0) return device::MakeSoftDevice(options);
+  return device::MakeSoftDevice(options, compiler.Release(), std::move(packs));
 }
 
 absl::StatusOr<std::unique_ptr<device::Device>> MakePartitionedDevice(const device::DeviceOptions& options,
-                                                                      link::UniqueFd compiler) {
+                                                                      link::UniqueFd compiler, Packs packs) {
   const auto variable = [](const char* name) { return offload::EnvironmentVariable(offload::kProgramVariables, name); };
   const std::string policy = variable("PARTITION"), driver = variable("PARTITION_DEVICE");
   if (policy != "local" && policy != "auto") {
@@ -36,7 +39,8 @@ absl::StatusOr<std::unique_ptr<device::Device>> MakePartitionedDevice(const devi
                          }));
   device::DeviceOptions at_same_place = options;  // addresses mean the same on both sides
   at_same_place.arena_base = remote->Arena().base;
-  WHARF_ASSIGN_OR_RETURN(auto local, MakeDevice(driver.empty() ? "auto" : driver, at_same_place, std::move(compiler)));
+  WHARF_ASSIGN_OR_RETURN(
+      auto local, MakeDevice(driver.empty() ? "auto" : driver, at_same_place, std::move(compiler), std::move(packs)));
   std::unique_ptr<offload::Placement> placement = std::make_unique<offload::AllLocal>();
   if (policy == "auto") {
     placement = std::make_unique<offload::CutPlanner>([session = &remote->session()] { return session->Link(); });
@@ -48,9 +52,9 @@ absl::StatusOr<std::unique_ptr<device::Device>> MakePartitionedDevice(const devi
 
 absl::StatusOr<std::unique_ptr<device::Device>> MakeDevice(const std::string& driver,
                                                            const device::DeviceOptions& options,
-                                                           link::UniqueFd compiler) {
-  if (driver == kPartitionDriver) return MakePartitionedDevice(options, std::move(compiler));
-  if (driver == "soft") return MakeSoftDevice(options, std::move(compiler));
+                                                           link::UniqueFd compiler, Packs packs) {
+  if (driver == kPartitionDriver) return MakePartitionedDevice(options, std::move(compiler), std::move(packs));
+  if (driver == "soft") return MakeSoftDevice(options, std::move(compiler), std::move(packs));
   absl::StatusOr<std::unique_ptr<device::Device>> gpu = device::MakeCudaDevice(options);
   if (gpu.ok()) return gpu;
   if (driver == "cuda") {
@@ -58,7 +62,7 @@ absl::StatusOr<std::unique_ptr<device::Device>> MakeDevice(const std::string& dr
                        Message(gpu.status()));
   }
   Log(LogLevel::kInfo, "no GPU, using the CPU", {{"why", Message(gpu.status())}});
-  return MakeSoftDevice(options, std::move(compiler));
+  return MakeSoftDevice(options, std::move(compiler), std::move(packs));
 }
 
 }  // namespace wharf::server

@@ -104,10 +104,15 @@ absl::Status ProgramSession::OnHello(const link::FrameHeader& header, std::span<
   return (hello.features & offload::kFeatureCheckOnly) != 0 ? AnswerCheck(hello) : Open(hello);
 }
 
+// Of what the client would use, what this server has and another may not.
+uint64_t ProgramSession::FeaturesOf(const offload::Hello& hello) const {
+  return config_.has_kernel_packs ? hello.features & offload::kFeatureKernelPacks : 0;
+}
+
 absl::Status ProgramSession::AnswerCheck(const offload::Hello& hello) {
   SetPhase(Phase::kRefused);
   offload::Welcome welcome;
-  welcome.features = offload::kFeatureCheckOnly;
+  welcome.features = offload::kFeatureCheckOnly | FeaturesOf(hello);
   welcome.properties.driver = config_.driver;
   WHARF_RETURN_IF_ERROR(handshake_.Accept(*channel_, hello, welcome));
   channel_->Close(kFarewellDrain);
@@ -138,7 +143,8 @@ absl::Status ProgramSession::Open(const offload::Hello& hello) {
   }
   offload::Welcome welcome;
   welcome.features =
-      hello.features & (offload::kFeatureReplay | offload::kFeatureUnsafeReplay | offload::kFeatureCodedBulk);
+      (hello.features & (offload::kFeatureReplay | offload::kFeatureUnsafeReplay | offload::kFeatureCodedBulk)) |
+      FeaturesOf(hello);
   welcome.session = config_.id;
   welcome.properties = (*device)->Properties();
   welcome.arena = (*device)->Arena();

@@ -22,7 +22,8 @@ struct ProgramSessionConfig {
   wire::ClientCheck check;
   std::string driver;  // of the devices make_device makes
   uint64_t memory_quota = 0;
-  bool unsafe_replay = false;  // is there for who asks for it
+  bool unsafe_replay = false;     // is there for who asks for it
+  bool has_kernel_packs = false;  // the device may find PTX for programs that carry none
   // Called once, on the channel's reader thread, after the client has proved itself; may block.
   std::function<Verdict()> admit;
   // Called at most once, with the quota to use.
@@ -65,6 +66,7 @@ class ProgramSession final : public link::FrameHandler {
 
  private:
   absl::Status OnHello(const link::FrameHeader& header, std::span<const std::byte> head);
+  uint64_t FeaturesOf(const offload::Hello& hello) const;
   absl::Status AnswerCheck(const offload::Hello& hello);
   absl::Status Open(const offload::Hello& hello);
   absl::Status Refuse(offload::RefusalReason reason, const std::string& message);

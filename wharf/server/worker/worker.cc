@@ -51,15 +51,28 @@ Tls ReadTlsFiles(const Configure& configure) {
                                   .client_ca_file = configure.tls_client_ca});
 }
 
+using Packs = std::shared_ptr<const device::pack::PackSet>;
+
+// Null if there are none. Without them programs that need none are served all the same.
+Packs OpenPacks(const Configure& configure) {
+  if (configure.kernel_packs.empty()) return nullptr;
+  absl::StatusOr<Packs> packs = device::pack::PackSet::Open(configure.kernel_packs);
+  if (packs.ok()) return *std::move(packs);
+  Log(LogLevel::kError, "the kernel packs cannot be used", {{"why", Message(packs.status())}});
+  return nullptr;
+}
+
 class Worker {
  public:
-  // `shares`: null if the device is not shared. `out_of_memory`: ReserveMemoryForTheEnd's.
-  Worker(int control, Configure configure, Tls tls, std::shared_ptr<SharedPage> shares, int out_of_memory)
+  // `shares`: null if the device is not shared. `packs`: null if there are none. `out_of_memory`:
+  // ReserveMemoryForTheEnd's.
+  Worker(int control, Configure configure, Tls tls, std::shared_ptr<SharedPage> shares, Packs packs, int out_of_memory)
       : control_(control),
         out_of_memory_(out_of_memory),
         configure_(std::move(configure)),
         tls_(std::move(tls)),
-        shares_(std::move(shares)) {}
+        shares_(std::move(shares)),
+        packs_(std::move(packs)) {}
 
   int Serve(const Assign& order, int connection);
   int Probe();
@@ -95,6 +108,7 @@ class Worker {
   Configure configure_;
   const Tls tls_;
   const std::shared_ptr<SharedPage> shares_;
+  const Packs packs_;
   uint32_t share_slot_ = kNoShareSlot;
   std::unique_ptr<FairShare> share_;  // outlives the session's device
   int watched_ = -1;                  // a copy of the connection's descriptor, to see it hang up
@@ -133,7 +147,8 @@ device::DeviceOptions Worker::DeviceOptionsFor(uint64_t quota) const {
 
 int Worker::Probe() {
   ProbeResult result;
-  const auto device = MakeDevice(configure_.device, DeviceOptionsFor(configure_.memory_quota), link::UniqueFd());
+  const auto device =
+      MakeDevice(configure_.device, DeviceOptionsFor(configure_.memory_quota), link::UniqueFd(), nullptr);
   if (device.ok()) {
     result.driver = (*device)->Properties().driver;
     result.name = (*device)->Properties().name;
@@ -174,7 +189,7 @@ absl::StatusOr<std::unique_ptr<device::Device>> Worker::MakeSessionDevice(uint64
     compiler = std::exchange(compiler_, link::UniqueFd());
   }
   if (compiler.get() < 0) return Unavailable("there is no process to compile kernels");
-  return MakeDevice(configure_.device, DeviceOptionsFor(quota), std::move(compiler));
+  return MakeDevice(configure_.device, DeviceOptionsFor(quota), std::move(compiler), packs_);
 }
 
 // How the connection begins; a client that says nothing at all is taken for one that will send frames.
@@ -255,6 +270,7 @@ void Worker::ServeOver(std::unique_ptr<link::ByteStream> stream) {
   config.driver = configure_.device;
   config.memory_quota = configure_.memory_quota;
   config.unsafe_replay = configure_.unsafe_replay;
+  config.has_kernel_packs = packs_ != nullptr;
   config.admit = [this] { return AskAdmission(); };
   config.make_device = [this](uint64_t quota) { return MakeSessionDevice(quota); };
   config.on_refused = [this](const std::string& peer, const std::string& why) {
@@ -492,6 +508,7 @@ int RunWorker(int control_socket) {
   prctl(PR_SET_NAME, "wharf-worker", 0, 0, 0);  // for who looks at processes
   // No file is opened from here on.
   Tls tls = ReadTlsFiles(configure);
+  Packs packs = OpenPacks(configure);
   device::ReadMachineForSoftDevices();
   const int out_of_memory = ReserveMemoryForTheEnd();
   const std::optional<uint64_t> memory = ProgramMemory(configure);
@@ -503,7 +520,8 @@ int RunWorker(int control_socket) {
   }
   const absl::StatusOr<ControlMessage> order = ReceiveControl(control_socket);
   if (!order.ok()) return 0;  // a spare that is no longer wanted
-  Worker worker(control_socket, std::exchange(configure, {}), std::move(tls), setup->shares, out_of_memory);
+  Worker worker(control_socket, std::exchange(configure, {}), std::move(tls), setup->shares, std::move(packs),
+                out_of_memory);
   if (order->kind == ControlKind::kProbe) return worker.Probe();
   const absl::StatusOr<Assign> assign = DecodeControl<Assign>(*order, ControlKind::kAssign);
   if (!assign.ok() || order->fd < 0) return 0;

@@ -27,11 +27,12 @@ absl::StatusOr<std::unique_ptr<Device>> MakeSoftDevice(const DeviceOptions& opti
   return soft::SoftDevice::Create(options, std::move(compiler));
 }
 
-absl::StatusOr<std::unique_ptr<Device>> MakeSoftDevice(const DeviceOptions& options, int compiler) {
+absl::StatusOr<std::unique_ptr<Device>> MakeSoftDevice(const DeviceOptions& options, int compiler,
+                                                       std::shared_ptr<const pack::PackSet> packs) {
   TrustLockOrder();
   WHARF_ASSIGN_OR_RETURN(auto elsewhere,
                          soft::Compiler::CreateElsewhere(options.cache_directory, compiler, OptionsFor(options)));
-  return soft::SoftDevice::Create(options, std::move(elsewhere));
+  return soft::SoftDevice::Create(options, std::move(elsewhere), std::move(packs));
 }
 
 void ReadMachineForSoftDevices() { soft::MaxStacks(); }

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "wharf/device/fatbin/fatbin.h"
+#include "wharf/device/fatbin/machine_code.h"
+#include "wharf/device/pack/name.h"
 #include "wharf/device/ptx/footprint.h"
 #include "wharf/device/ptx/parser.h"
 #include "wharf/device/soft/runtime/function_address.h"
@@ -42,12 +44,44 @@ absl::StatusOr<GuardedCode> CompileGuardedNow(const ptx::Module& ptx, const std:
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<LoadedModule>> LoadedModule::Load(const std::vector<std::byte>& image, Memory& memory,
+absl::StatusOr<LoadedModule::Stood> LoadedModule::StandIn(const std::vector<std::byte>& image,
+                                                          const pack::PackSet* packs, const absl::Status& no_ptx,
+                                                          std::shared_ptr<const ptx::Module>* ptx) {
+  const absl::StatusOr<std::vector<std::byte>> bytes = fatbin::FindMachineCode(image);
+  if (absl::IsNotFound(bytes.status())) return ImageStatus(no_ptx);
+  if (!bytes.ok()) return ImageStatus(bytes.status());
+  const absl::StatusOr<fatbin::MachineCode> code = fatbin::ReadMachineCode(*bytes);
+  if (!code.ok()) return CudaStatus(CudaError::kInvalidImage, std::string(Message(code.status())));
+  if (code->kernels.empty()) return ImageStatus(no_ptx);
+  Stood stood;
+  for (const fatbin::MachineKernel& kernel : code->kernels) stood.kernels.insert(kernel.name);
+  absl::StatusOr<pack::Match> match =
+      packs == nullptr ? NotFound("{}", pack::WithoutPtx(code->sm)) : packs->Find(*code);
+  if (match.ok()) {
+    *ptx = std::move(match->ptx);
+    stood.kernel_names = std::move(match->kernels);
+    stood.variable_names = std::move(match->variables);
+  } else {
+    *ptx = std::make_shared<const ptx::Module>();
+    stood.why = match.status();
+  }
+  return stood;
+}
+
+absl::StatusOr<std::unique_ptr<LoadedModule>> LoadedModule::Load(const std::vector<std::byte>& image,
+                                                                 const pack::PackSet* packs, Memory& memory,
                                                                  Compiler& compiler, IdleWorker& background) {
   absl::StatusOr<std::string> text = fatbin::FindPtx(image);
-  if (!text.ok()) return ImageStatus(text.status());
-  WHARF_ASSIGN_OR_RETURN(std::shared_ptr<const ptx::Module> ptx, ptx::Parse(*std::move(text)));
+  if (!text.ok() && !absl::IsUnimplemented(text.status())) return ImageStatus(text.status());
+  std::shared_ptr<const ptx::Module> ptx;
+  std::optional<Stood> stood;
+  if (text.ok()) {
+    WHARF_ASSIGN_OR_RETURN(ptx, ptx::Parse(*std::move(text)));
+  } else {
+    WHARF_ASSIGN_OR_RETURN(stood, StandIn(image, packs, text.status(), &ptx));
+  }
   std::unique_ptr<LoadedModule> module(new LoadedModule(std::move(ptx), compiler, background));
+  module->stood_ = std::move(stood);
   WHARF_RETURN_IF_ERROR(module->PlaceVariables(memory));
   return module;
 }
@@ -103,12 +137,30 @@ void LoadedModule::Initialise(const ptx::Variable& variable, DeviceAddress addre
   }
 }
 
-const ptx::Function* LoadedModule::FindKernel(std::string_view name) const {
-  const ptx::Function* function = ptx_->FindFunction(name);
-  return function != nullptr && function->is_entry ? function : nullptr;
+absl::StatusOr<std::string> LoadedModule::FindKernel(const std::string& name) const {
+  if (!stood_) {
+    const ptx::Function* function = ptx_->FindFunction(name);
+    if (function != nullptr && function->is_entry) return name;
+  } else if (stood_->kernels.contains(name)) {
+    if (!stood_->why.ok()) {
+      return CudaStatus(CudaError::kNoBinaryForDevice, "kernel {}: {}", name, Message(stood_->why));
+    }
+    const auto known = stood_->kernel_names.find(pack::CanonicalName(name));
+    if (known != stood_->kernel_names.end()) return known->second;
+  }
+  return CudaStatus(CudaError::kNotFound, "the module has no kernel {}", name);
 }
 
 absl::StatusOr<Symbol> LoadedModule::FindSymbol(std::string_view name) const {
+  if (!stood_) return FindPtxSymbol(name);
+  if (!stood_->why.ok()) {
+    return CudaStatus(CudaError::kNoBinaryForDevice, "variable {}: {}", name, Message(stood_->why));
+  }
+  const auto known = stood_->variable_names.find(pack::CanonicalName(name));
+  return FindPtxSymbol(known == stood_->variable_names.end() ? name : known->second);
+}
+
+absl::StatusOr<Symbol> LoadedModule::FindPtxSymbol(std::string_view name) const {
   const auto symbol = symbols_.find(name);
   if (symbol == symbols_.end()) return CudaStatus(CudaError::kNotFound, "the module has no variable {}", name);
   return symbol->second;
@@ -116,7 +168,7 @@ absl::StatusOr<Symbol> LoadedModule::FindSymbol(std::string_view name) const {
 
 absl::StatusOr<Footprint> LoadedModule::FootprintOf(const std::string& kernel) const {
   WHARF_ASSIGN_OR_RETURN(ptx::KernelFootprint found, ptx::FootprintOf(*ptx_, kernel));
-  return ptx::Resolve(std::move(found), [this](const std::string& name) { return FindSymbol(name); });
+  return ptx::Resolve(std::move(found), [this](const std::string& name) { return FindPtxSymbol(name); });
 }
 
 absl::StatusOr<std::shared_ptr<const CompiledKernel>> LoadedModule::Describe(const std::string& kernel) {

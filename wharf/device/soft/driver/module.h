@@ -1,4 +1,5 @@
-// A loaded PTX module: its variables in device memory and its kernels, compiled at first use.
+// A loaded module: its variables in device memory and its kernels, compiled at first use. What carries machine code
+// only is made of the PTX that packs have for it, and names kernels and variables as its machine code does.
 #pragma once
 
 #include <array>
@@ -6,6 +7,8 @@
 #include <future>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +16,7 @@
 #include "wharf/base/idle_worker.h"
 #include "wharf/base/status.h"
 #include "wharf/device/device.h"
+#include "wharf/device/pack/match.h"
 #include "wharf/device/ptx/ast.h"
 #include "wharf/device/ptx/guard.h"
 #include "wharf/device/soft/jit/compiler.h"
@@ -29,17 +33,21 @@ struct GuardedCode {
 // Not thread-safe. `memory`, `compiler` and `background` must outlive it.
 class LoadedModule {
  public:
-  // Allocates and initialises the variables. kNoBinaryForDevice if the image has no PTX, kInvalidImage or kInvalidPtx
-  // if it is malformed, kOutOfMemory beyond the quota.
-  static absl::StatusOr<std::unique_ptr<LoadedModule>> Load(const std::vector<std::byte>& image, Memory& memory,
+  // Allocates and initialises the variables. kNoBinaryForDevice if the image has neither PTX nor kernels in machine
+  // code, kInvalidImage or kInvalidPtx if it is malformed, kOutOfMemory beyond the quota. `packs` may be null. If there
+  // is machine code for which no PTX is found, the module is loaded and its kernels say why they cannot be used.
+  static absl::StatusOr<std::unique_ptr<LoadedModule>> Load(const std::vector<std::byte>& image,
+                                                            const pack::PackSet* packs, Memory& memory,
                                                             Compiler& compiler, IdleWorker& background);
 
   const ptx::Module& ptx() const { return *ptx_; }
   // Where the variables are; 0 if there are none. The owner unmaps it when no queued work uses the module any more.
   DeviceAddress variables_base() const { return base_; }
   uint64_t const_bytes() const { return const_bytes_; }
-  // Null if the module defines no kernel of this name.
-  const ptx::Function* FindKernel(std::string_view name) const;
+  // By what name the methods below know the kernel that the program calls `name`. kNotFound if the module defines none;
+  // kNoBinaryForDevice, with what to tell the user, if there is no PTX for it.
+  absl::StatusOr<std::string> FindKernel(const std::string& name) const;
+  // Of the program's name.
   absl::StatusOr<Symbol> FindSymbol(std::string_view name) const;
   // ptx::FootprintOf, its variables found; not oblivious if one of them is missing.
   absl::StatusOr<Footprint> FootprintOf(const std::string& kernel) const;
@@ -56,6 +64,16 @@ class LoadedModule {
  private:
   LoadedModule(std::shared_ptr<const ptx::Module> ptx, Compiler& compiler, IdleWorker& background)
       : ptx_(std::move(ptx)), compiler_(compiler), background_(background) {}
+  // What the machine code of an image without PTX is to the module.
+  struct Stood {
+    std::set<std::string, std::less<>> kernels;                                    // that the machine code defines
+    absl::Status why;                                                              // there is no PTX for them
+    std::map<std::string, std::string, std::less<>> kernel_names, variable_names;  // of pack::Match
+  };
+  // `no_ptx`: what is said of an image that has no machine code either.
+  static absl::StatusOr<Stood> StandIn(const std::vector<std::byte>& image, const pack::PackSet* packs,
+                                       const absl::Status& no_ptx, std::shared_ptr<const ptx::Module>* ptx);
+  absl::StatusOr<Symbol> FindPtxSymbol(std::string_view name) const;
   absl::Status PlaceVariables(Memory& memory);
   void Initialise(const ptx::Variable& variable, DeviceAddress address);
   absl::StatusOr<std::shared_ptr<const CompiledKernel>> CompileNow(const std::string& kernel, const Dim3& block);
@@ -63,6 +81,7 @@ class LoadedModule {
   const FutureCode& Guarded(const std::string& kernel);
 
   std::shared_ptr<const ptx::Module> ptx_;
+  std::optional<Stood> stood_;  // if the PTX is a pack's
   Compiler& compiler_;
   IdleWorker& background_;
   DeviceAddress base_ = 0;

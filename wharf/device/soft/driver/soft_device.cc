@@ -25,11 +25,12 @@ absl::Status Taken(std::string_view what, uint64_t id) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SoftDevice>> SoftDevice::Create(const DeviceOptions& options,
-                                                               std::unique_ptr<Compiler> compiler) {
+                                                               std::unique_ptr<Compiler> compiler,
+                                                               std::shared_ptr<const pack::PackSet> packs) {
   WHARF_ASSIGN_OR_RETURN(
       std::unique_ptr<Memory> memory,
       Memory::Create(options.memory_quota, Executor::WorkersFor(options.threads), options.arena_base));
-  std::unique_ptr<SoftDevice> device(new SoftDevice(options, std::move(memory), std::move(compiler)));
+  std::unique_ptr<SoftDevice> device(new SoftDevice(options, std::move(memory), std::move(compiler), std::move(packs)));
   WHARF_ASSIGN_OR_RETURN(device->executor_, Executor::Create(options.threads, device->services_));
   SetGemmThreads(static_cast<int>(device->executor_->threads()));
   device->FillProperties(options.memory_quota);
@@ -40,10 +41,12 @@ absl::StatusOr<std::unique_ptr<SoftDevice>> SoftDevice::Create(const DeviceOptio
   return device;
 }
 
-SoftDevice::SoftDevice(const DeviceOptions& options, std::unique_ptr<Memory> memory, std::unique_ptr<Compiler> compiler)
+SoftDevice::SoftDevice(const DeviceOptions& options, std::unique_ptr<Memory> memory, std::unique_ptr<Compiler> compiler,
+                       std::shared_ptr<const pack::PackSet> packs)
     : arena_(memory->Arena()),
       memory_(std::move(memory)),
       compiler_(std::move(compiler)),
+      packs_(std::move(packs)),
       services_(*memory_),
       share_(options.share) {
   streams_[kDefaultStream] = std::make_shared<Timeline>();

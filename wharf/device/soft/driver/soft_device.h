@@ -32,7 +32,8 @@ namespace wharf::device::soft {
 class SoftDevice final : public Device {
  public:
   static absl::StatusOr<std::unique_ptr<SoftDevice>> Create(const DeviceOptions& options,
-                                                            std::unique_ptr<Compiler> compiler);
+                                                            std::unique_ptr<Compiler> compiler,
+                                                            std::shared_ptr<const pack::PackSet> packs = nullptr);
   // Ends a running kernel at its next suspension and waits for it; a running HostCall is waited for too.
   ~SoftDevice() override;
 
@@ -88,13 +89,15 @@ class SoftDevice final : public Device {
   struct Function {
     ModuleId module = 0;
     std::shared_ptr<const std::string> name;          // queued work may outlive the function
+    absl::StatusOr<std::string> kernel;               // what its module knows it by, or why it cannot be launched
     std::shared_ptr<const CompiledKernel> described;  // null until first needed
     std::optional<Footprint> footprint;               // likewise
     uint32_t max_dynamic_shared = 48 << 10;
   };
   class PreparedWork;  // soft_device_prepared.cc
 
-  SoftDevice(const DeviceOptions& options, std::unique_ptr<Memory> memory, std::unique_ptr<Compiler> compiler);
+  SoftDevice(const DeviceOptions& options, std::unique_ptr<Memory> memory, std::unique_ptr<Compiler> compiler,
+             std::shared_ptr<const pack::PackSet> packs);
   void FillProperties(uint64_t quota);
 
   absl::StatusOr<std::shared_ptr<Timeline>> FindStream(StreamId id) const;
@@ -138,7 +141,8 @@ class SoftDevice final : public Device {
   device::Arena arena_;
   std::unique_ptr<Memory> memory_;
   std::unique_ptr<Compiler> compiler_;
-  IdleWorker background_;  // of the modules; uses the compiler
+  const std::shared_ptr<const pack::PackSet> packs_;  // null: none
+  IdleWorker background_;                             // of the modules; uses the compiler
   KernelServices services_;
   std::unique_ptr<Executor> executor_;
   Share* const share_;                // null if the device is not shared

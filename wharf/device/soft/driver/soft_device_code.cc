@@ -19,7 +19,7 @@ absl::StatusOr<LoadedModule*> SoftDevice::FindModule(ModuleId id) const {
 absl::Status SoftDevice::LoadModule(ModuleId id, std::vector<std::byte> image) {
   if (modules_.contains(id)) return CudaStatus(CudaError::kInvalidValue, "module {} exists already", id);
   WHARF_ASSIGN_OR_RETURN(std::unique_ptr<LoadedModule> module,
-                         LoadedModule::Load(image, *memory_, *compiler_, background_));
+                         LoadedModule::Load(image, packs_.get(), *memory_, *compiler_, background_));
   modules_[id] = std::move(module);
   return absl::OkStatus();
 }
@@ -39,8 +39,10 @@ absl::Status SoftDevice::UnloadModule(ModuleId id) {
 
 absl::Status SoftDevice::DefineFunction(FunctionId id, ModuleId module_id, const std::string& name) {
   WHARF_ASSIGN_OR_RETURN(const LoadedModule* module, FindModule(module_id));
-  if (module->FindKernel(name) == nullptr) return CudaStatus(CudaError::kNotFound, "the module has no kernel {}", name);
   Function function;
+  function.kernel = module->FindKernel(name);
+  // One without code is defined, so that whoever wants to launch it is told.
+  if (CudaErrorOf(function.kernel.status()) == CudaError::kNotFound) return function.kernel.status();
   function.module = module_id;
   function.name = std::make_shared<const std::string>(name);
   if (!functions_.emplace(id, std::move(function)).second) {
@@ -54,10 +56,11 @@ absl::StatusOr<SoftDevice::Function*> SoftDevice::FindFunction(FunctionId id) {
   if (found == functions_.end()) return CudaStatus(CudaError::kInvalidHandle, "there is no function {}", id);
   Function& function = found->second;
   if (function.described == nullptr) {
+    WHARF_RETURN_IF_ERROR(function.kernel.status());
     WHARF_ASSIGN_OR_RETURN(LoadedModule * module, FindModule(function.module));
-    WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledKernel> described, module->Describe(*function.name));
+    WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledKernel> described, module->Describe(*function.kernel));
     // Nobody should have to launch a kernel to learn that it cannot be compiled.
-    if (!described->by_shape) WHARF_RETURN_IF_ERROR(module->Compile(*function.name, {}).status());
+    if (!described->by_shape) WHARF_RETURN_IF_ERROR(module->Compile(*function.kernel, {}).status());
     function.described = described;
     const uint32_t used = std::min(function.described->static_shared_bytes, properties_.shared_per_block);
     function.max_dynamic_shared = std::min(function.max_dynamic_shared, properties_.shared_per_block - used);
@@ -68,7 +71,7 @@ absl::StatusOr<SoftDevice::Function*> SoftDevice::FindFunction(FunctionId id) {
 absl::StatusOr<std::shared_ptr<const CompiledKernel>> SoftDevice::CodeFor(const Function& function,
                                                                           const LaunchConfig& config) {
   WHARF_ASSIGN_OR_RETURN(LoadedModule * module, FindModule(function.module));
-  return module->Compile(*function.name, config.block);
+  return module->Compile(*function.kernel, config.block);
 }
 
 absl::StatusOr<FunctionAttributes> SoftDevice::Attributes(FunctionId id) {
@@ -107,8 +110,9 @@ absl::StatusOr<Footprint> SoftDevice::FootprintOf(FunctionId id) {
   if (found == functions_.end()) return CudaStatus(CudaError::kInvalidHandle, "there is no function {}", id);
   Function& function = found->second;
   if (!function.footprint) {
+    WHARF_RETURN_IF_ERROR(function.kernel.status());
     WHARF_ASSIGN_OR_RETURN(const LoadedModule* module, FindModule(function.module));
-    WHARF_ASSIGN_OR_RETURN(function.footprint, module->FootprintOf(*function.name));
+    WHARF_ASSIGN_OR_RETURN(function.footprint, module->FootprintOf(*function.kernel));
   }
   return *function.footprint;
 }
@@ -171,9 +175,9 @@ absl::Status SoftDevice::Launch(StreamId stream_id, FunctionId function_id, cons
 
 bool SoftDevice::PrepareGuarded(FunctionId id) {
   const auto function = functions_.find(id);
-  if (function == functions_.end()) return true;
+  if (function == functions_.end() || !function->second.kernel.ok()) return true;
   const absl::StatusOr<LoadedModule*> module = FindModule(function->second.module);
-  return !module.ok() || (*module)->PrepareGuarded(*function->second.name);
+  return !module.ok() || (*module)->PrepareGuarded(*function->second.kernel);
 }
 
 absl::Status SoftDevice::LaunchGuarded(StreamId stream_id, FunctionId function_id, const LaunchConfig& config,
@@ -182,7 +186,7 @@ absl::Status SoftDevice::LaunchGuarded(StreamId stream_id, FunctionId function_i
   WHARF_ASSIGN_OR_RETURN(const Function* function, FindFunction(function_id));
   WHARF_RETURN_IF_ERROR(CheckLaunch(*function, config, parameters.size()));
   WHARF_ASSIGN_OR_RETURN(LoadedModule * module, FindModule(function->module));
-  WHARF_ASSIGN_OR_RETURN(const GuardedCode* code, module->CompileGuarded(*function->name));
+  WHARF_ASSIGN_OR_RETURN(const GuardedCode* code, module->CompileGuarded(*function->kernel));
   WHARF_ASSIGN_OR_RETURN(parameters, code->kernel.Parameters(std::move(parameters), guard));
   EnqueueLaunch(std::move(stream), *function, code->compiled, config, std::move(parameters));
   return absl::OkStatus();
