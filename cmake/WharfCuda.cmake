@@ -11,6 +11,16 @@ else()
   message(STATUS "No CUDA toolkit: the drop-in CUDA libraries, the CUDA examples and their tests are left out.")
 endif()
 
+# cuDNN is no part of the toolkit: without it its drop-in library and its tests are left out.
+set(WHARF_CUDNN OFF)
+if(WHARF_CUDA_TOOLKIT)
+  if(EXISTS ${WHARF_CUDA_HOME}/include/cudnn.h AND EXISTS ${WHARF_CUDA_HOME}/lib64/libcudnn.so.9)
+    set(WHARF_CUDNN ON)
+  else()
+    message(STATUS "No cuDNN 9 beside the CUDA toolkit: its drop-in library and its tests are left out.")
+  endif()
+endif()
+
 # CUDA 12's headers, which tools/install_cuda12.sh fetches; "": tests that need them are left out.
 set(WHARF_CUDA_12_HOME)
 if(EXISTS ${PROJECT_SOURCE_DIR}/build/cuda12/include/cuda_runtime_api.h)

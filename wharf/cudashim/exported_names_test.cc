@@ -104,7 +104,9 @@ TEST_P(DropInTest, HasItsNameAsTheVersionOfEverySymbol) {
   const auto names = Exports(Ours());
   EXPECT_GT(names.size(), 100u);
   for (const std::string& name : names) {
-    if (name != GetParam().ours) EXPECT_THAT(name, ::testing::EndsWith(version));
+    if (name != GetParam().ours) {
+      EXPECT_THAT(name, ::testing::EndsWith(version));
+    }
   }
 }
 
@@ -119,6 +121,10 @@ TEST_P(DropInTest, NeedsOnlyTheClientLibraryAndTheSystem) {
               ::testing::IsSubsetOf({"libwharf_client.so", "libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"}));
 }
 
+#ifdef WHARF_HAS_CUDNN
+INSTANTIATE_TEST_SUITE_P(Cudnn, DropInTest, ::testing::Values(OfToolkit("libcudnn.so.9", "libcudnn.so.9")),
+                         [](const auto&) { return "libcudnn_9"; });
+#endif
 INSTANTIATE_TEST_SUITE_P(
     Libraries, DropInTest,
     ::testing::Values(OfToolkit("libcudart.so.13", "libcudart.so.13"), OfToolkit("libcuda.so.1", "stubs/libcuda.so"),

@@ -27,6 +27,8 @@
 #include "wharf/base/clock.h"
 #include "wharf/base/status.h"
 #include "wharf/device/cuda_error.h"
+#include "wharf/device/element_type.h"
+#include "wharf/device/primitive.h"
 
 namespace wharf::device {
 
@@ -34,7 +36,6 @@ class Share;
 struct ImageDescription;    // texture.h
 struct TextureDescription;  // texture.h
 
-using DeviceAddress = uint64_t;
 using StreamId = uint64_t;
 using EventId = uint64_t;
 using ModuleId = uint64_t;
@@ -153,7 +154,6 @@ struct Extent {
   uint64_t width = 0, height = 1, depth = 1;  // width in bytes
 };
 
-enum class ElementType : uint8_t { kF16, kBF16, kF32, kF64, kC32, kC64, kI8, kI32 };
 enum class Transpose : uint8_t { kNone, kTranspose, kConjugate };
 enum class Epilogue : uint8_t { kNone, kRelu, kGelu };
 
@@ -193,7 +193,7 @@ struct FillWork {
 };
 struct Work {
   StreamId stream = kDefaultStream;
-  std::variant<LaunchWork, CopyWork, FillWork, Gemm> what;
+  std::variant<LaunchWork, CopyWork, FillWork, Gemm, Primitive> what;
 };
 
 // How far a submission came: its first `queued` elements are queued as if each had been called; `status` is that of the
@@ -294,6 +294,8 @@ class Device {
   virtual absl::Status LaunchGuarded(StreamId stream, FunctionId function, const LaunchConfig& config,
                                      std::vector<std::byte> parameters, const Guard& guard);
   virtual absl::Status RunGemm(StreamId stream, const Gemm& gemm) = 0;
+  // What CheckPrimitive says, or kNotSupported, also for what a device's library does not have.
+  virtual absl::Status RunPrimitive(StreamId stream, const Primitive& primitive) = 0;
   // The call that `work` stands for.
   absl::Status Run(const Work& work);
   // Nothing is queued yet, and errors in the work show when it is submitted. The default makes plain calls.

@@ -1,11 +1,11 @@
-// Sizes of the element types a matrix product is given in: both device drivers check operands with them.
+// Types of the elements of matrices and tensors, and their sizes: both device drivers check operands with them.
 #pragma once
 
 #include <cstdint>
 
-#include "wharf/device/device.h"
-
 namespace wharf::device {
+
+enum class ElementType : uint8_t { kF16, kBF16, kF32, kF64, kC32, kC64, kI8, kI32 };
 
 // Bytes of one element.
 constexpr uint64_t ElementBytes(ElementType type) {

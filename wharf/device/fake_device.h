@@ -242,6 +242,9 @@ class FakeDevice final : public Device {
   absl::Status RunGemm(StreamId stream, const Gemm&) override {
     return Enqueue(stream, [] { return absl::OkStatus(); });
   }
+  absl::Status RunPrimitive(StreamId stream, const Primitive&) override {
+    return Enqueue(stream, [] { return absl::OkStatus(); });
+  }
   absl::Status Notify(StreamId stream, Done done) override {
     return Enqueue(
         stream,

@@ -39,7 +39,8 @@ absl::Status Device::Run(const Work& work) {
           },
           [&](const CopyWork& copy) { return CopyOnDevice(work.stream, copy.to, copy.from, copy.extent); },
           [&](const FillWork& fill) { return Fill(work.stream, fill.to, fill.extent, fill.value, fill.element_bytes); },
-          [&](const Gemm& gemm) { return RunGemm(work.stream, gemm); }},
+          [&](const Gemm& gemm) { return RunGemm(work.stream, gemm); },
+          [&](const Primitive& primitive) { return RunPrimitive(work.stream, primitive); }},
       work.what);
 }
 

@@ -21,8 +21,9 @@ namespace wharf::offload {
 
 inline constexpr uint32_t kProtocolMagic = 0x46524857;  // "WHRF"
 inline constexpr uint16_t kProtocolMajor = 2;           // must match
-inline constexpr uint16_t kProtocolMinor = 1;           // the lower one is spoken
+inline constexpr uint16_t kProtocolMinor = 2;           // the lower one is spoken
 inline constexpr uint16_t kMinorWithTextures = 1;       // operations on textures and surfaces are known from it on
+inline constexpr uint16_t kMinorWithPrimitives = 2;     // likewise operations on primitives of neural networks
 
 // Copies are cut into pieces of at most this many bytes.
 inline constexpr uint32_t kMaxBulkBytes = 16 << 20;
@@ -293,6 +294,51 @@ struct DestroySurface {
   uint64_t surface = 0;
   auto Fields() { return std::tie(surface); }
 };
+// Primitives of neural networks (device/primitive.h).
+struct RunConvolution {
+  WHARF_OP(53, kPosted, false);
+  static constexpr const char* kName = "RunConvolution";
+  uint64_t stream = 0;
+  device::Convolution primitive;
+  auto Fields() { return std::tie(stream, primitive); }
+};
+struct RunPooling {
+  WHARF_OP(54, kPosted, false);
+  static constexpr const char* kName = "RunPooling";
+  uint64_t stream = 0;
+  device::Pooling primitive;
+  auto Fields() { return std::tie(stream, primitive); }
+};
+struct RunBatchNorm {
+  WHARF_OP(55, kPosted, false);
+  static constexpr const char* kName = "RunBatchNorm";
+  uint64_t stream = 0;
+  device::BatchNorm primitive;
+  auto Fields() { return std::tie(stream, primitive); }
+};
+struct RunSoftmax {
+  WHARF_OP(56, kPosted, false);
+  static constexpr const char* kName = "RunSoftmax";
+  uint64_t stream = 0;
+  device::Softmax primitive;
+  auto Fields() { return std::tie(stream, primitive); }
+};
+struct RunPointwise {
+  WHARF_OP(57, kPosted, false);
+  static constexpr const char* kName = "RunPointwise";
+  uint64_t stream = 0;
+  device::Pointwise primitive;
+  auto Fields() { return std::tie(stream, primitive); }
+};
+template <typename Op>
+concept RunsPrimitive = requires(const Op& op) {
+  device::Primitive(op.primitive);
+};
+inline RunConvolution RunOf(uint64_t stream, const device::Convolution& what) { return {stream, what}; }
+inline RunPooling RunOf(uint64_t stream, const device::Pooling& what) { return {stream, what}; }
+inline RunBatchNorm RunOf(uint64_t stream, const device::BatchNorm& what) { return {stream, what}; }
+inline RunSoftmax RunOf(uint64_t stream, const device::Softmax& what) { return {stream, what}; }
+inline RunPointwise RunOf(uint64_t stream, const device::Pointwise& what) { return {stream, what}; }
 
 // Reply bulk: the packed bytes (at most kMaxBulkBytes a request).
 struct CopyToHost {
@@ -429,13 +475,15 @@ struct OpList {};
 using AllOps =
     OpList<MapMemory, UnmapMemory, LoadModule, UnloadModule, DefineFunction, SetMaxDynamicShared, CreateStream,
            DestroyStream, CreateEvent, DestroyEvent, RecordEvent, WaitEvent, CopyToDevice, CopyOnDevice, Fill, Launch,
-           RunGemm, RequestHostCall, HostCallDone, DestroyTexture, DestroySurface, CopyToHost, SynchronizeStream,
-           SynchronizeDevice, SynchronizeEvent, QueryStream, QueryEvent, ElapsedTime, FindSymbol, GetAttributes,
-           Acknowledge, SessionStats, DescribeDevice, CreateTexture, CreateSurface>;
+           RunGemm, RequestHostCall, HostCallDone, DestroyTexture, DestroySurface, RunConvolution, RunPooling,
+           RunBatchNorm, RunSoftmax, RunPointwise, CopyToHost, SynchronizeStream, SynchronizeDevice, SynchronizeEvent,
+           QueryStream, QueryEvent, ElapsedTime, FindSymbol, GetAttributes, Acknowledge, SessionStats, DescribeDevice,
+           CreateTexture, CreateSurface>;
 
 // Operations that repeat with the inferences of a program and can be predicted (replay/step_op.h).
 using StepOps = OpList<MapMemory, UnmapMemory, CreateStream, DestroyStream, CreateEvent, DestroyEvent, RecordEvent,
                        WaitEvent, CopyToDevice, CopyOnDevice, Fill, Launch, RunGemm, RequestHostCall, CopyToHost,
-                       SynchronizeStream, SynchronizeDevice, SynchronizeEvent, QueryStream, QueryEvent, ElapsedTime>;
+                       SynchronizeStream, SynchronizeDevice, SynchronizeEvent, QueryStream, QueryEvent, ElapsedTime,
+                       RunConvolution, RunPooling, RunBatchNorm, RunSoftmax, RunPointwise>;
 
 }  // namespace wharf::offload

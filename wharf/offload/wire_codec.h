@@ -55,6 +55,43 @@ struct FieldsOf<device::Gemm> {
   }
 };
 template <>
+struct FieldsOf<device::Tensor> {
+  static auto Of(auto& v) { return std::tie(v.address, v.type, v.dims, v.strides); }
+};
+template <>
+struct FieldsOf<device::ActivationForm> {
+  static auto Of(auto& v) { return std::tie(v.kind, v.coefficient); }
+};
+template <>
+struct FieldsOf<device::Convolution> {
+  static auto Of(auto& v) {
+    return std::tie(v.transposed, v.flipped, v.tf32, v.x, v.filter, v.y, v.added, v.padding, v.stride, v.dilation,
+                    v.groups, v.alpha, v.beta, v.bias, v.bias_type, v.activation);
+  }
+};
+template <>
+struct FieldsOf<device::Pooling> {
+  static auto Of(auto& v) {
+    return std::tie(v.kind, v.propagates_nan, v.x, v.y, v.window, v.padding, v.stride, v.alpha, v.beta);
+  }
+};
+template <>
+struct FieldsOf<device::BatchNorm> {
+  static auto Of(auto& v) {
+    return std::tie(v.x, v.y, v.scale, v.shift, v.mean, v.variance, v.epsilon, v.alpha, v.beta);
+  }
+};
+template <>
+struct FieldsOf<device::Softmax> {
+  static auto Of(auto& v) { return std::tie(v.log, v.over_all, v.x, v.y, v.alpha, v.beta); }
+};
+template <>
+struct FieldsOf<device::Pointwise> {
+  static auto Of(auto& v) {
+    return std::tie(v.kind, v.a, v.b, v.y, v.alpha_a, v.alpha_b, v.alpha, v.beta, v.activation);
+  }
+};
+template <>
 struct FieldsOf<device::DeviceProperties> {
   static auto Of(auto& v) {
     return std::tie(v.name, v.driver, v.compute_major, v.compute_minor, v.total_memory, v.multiprocessors, v.clock_khz,

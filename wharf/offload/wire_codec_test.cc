@@ -61,6 +61,31 @@ void Randomize(device::Gemm& v) {
                v.lda, v.ldb, v.ldc, v.ldd, v.stride_a, v.stride_b, v.stride_c, v.stride_d, v.batch, v.pointer_arrays,
                v.scalars_on_device, v.alpha, v.beta, v.alpha_address, v.beta_address, v.epilogue, v.bias);
 }
+void Randomize(device::Tensor& v) { RandomizeAll(v.address, v.type, v.dims, v.strides); }
+void RandomizeTensors(std::initializer_list<device::Tensor*> tensors) {
+  for (device::Tensor* const tensor : tensors) Randomize(*tensor);
+}
+void Randomize(device::Convolution& v) {
+  RandomizeTensors({&v.x, &v.filter, &v.y, &v.added});
+  RandomizeAll(v.transposed, v.flipped, v.tf32, v.padding, v.stride, v.dilation, v.groups, v.alpha, v.beta, v.bias,
+               v.bias_type, v.activation.kind, v.activation.coefficient);
+}
+void Randomize(device::Pooling& v) {
+  RandomizeTensors({&v.x, &v.y});
+  RandomizeAll(v.kind, v.propagates_nan, v.window, v.padding, v.stride, v.alpha, v.beta);
+}
+void Randomize(device::BatchNorm& v) {
+  RandomizeTensors({&v.x, &v.y, &v.scale});
+  RandomizeAll(v.shift, v.mean, v.variance, v.epsilon, v.alpha, v.beta);
+}
+void Randomize(device::Softmax& v) {
+  RandomizeTensors({&v.x, &v.y});
+  RandomizeAll(v.log, v.over_all, v.alpha, v.beta);
+}
+void Randomize(device::Pointwise& v) {
+  RandomizeTensors({&v.a, &v.b, &v.y});
+  RandomizeAll(v.kind, v.alpha_a, v.alpha_b, v.alpha, v.beta, v.activation.kind, v.activation.coefficient);
+}
 void Randomize(device::ChannelFormat& v) { RandomizeAll(v.kind, v.bits, v.channels); }
 void Randomize(device::ImageDescription& v) {
   Randomize(v.format);
@@ -126,6 +151,22 @@ TEST(WireCodecTest, FieldsKeepTheirValues) {
   EXPECT_EQ(received.gemm.alpha, (std::array<double, 2>{0.5, -2}));
   EXPECT_TRUE(received.gemm.scalars_on_device);
   EXPECT_EQ(received.gemm.bias, 0x123456789abcdef0u);
+
+  RunConvolution convolution;
+  convolution.stream = 6;
+  convolution.primitive.x.dims = {1, 2, 3, 4, 5};
+  convolution.primitive.filter.strides[3] = -7;
+  convolution.primitive.transposed = true;
+  convolution.primitive.dilation = {1, 2, 3};
+  convolution.primitive.activation = {device::Activation::kElu, 0.25};
+  const auto convolved = Decode<RunConvolution>(Encode(convolution)).value();
+  EXPECT_EQ(convolved.stream, 6u);
+  EXPECT_EQ(convolved.primitive.x.dims, (std::array<int32_t, 5>{1, 2, 3, 4, 5}));
+  EXPECT_EQ(convolved.primitive.filter.strides[3], -7);
+  EXPECT_TRUE(convolved.primitive.transposed);
+  EXPECT_EQ(convolved.primitive.dilation, (device::Spatial{1, 2, 3}));
+  EXPECT_EQ(convolved.primitive.activation.kind, device::Activation::kElu);
+  EXPECT_EQ(convolved.primitive.activation.coefficient, 0.25);
 
   CreateTexture create;
   create.texture.image = {device::ImageKind::kArray, {device::ChannelKind::kUnsigned, 8, 4}, 0x1000, 7, 5, 3, 32, 160};

@@ -40,13 +40,22 @@ Finding SoftDevice() {
   return finding;
 }
 
+// The version of the vendor's cuDNN, or that there is none. What is opened stays open: the process ends soon.
+std::string Cudnn() {
+  constexpr const char* kName = "libcudnn.so.9";
+  void* const library = dlopen(kName, RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr) return fmt::format("no {}: programs' convolutions are refused", kName);
+  const auto version = reinterpret_cast<size_t (*)()>(dlsym(library, "cudnnGetVersion"));
+  return version == nullptr ? fmt::format("a {} without cudnnGetVersion", kName) : fmt::format("cuDNN {}", version());
+}
+
 Finding Gpu() {
   Finding finding{"GPU"};
   const auto device = device::MakeCudaDevice({.memory_quota = 64 << 20});
   if (device.ok()) {
     const device::DeviceProperties& properties = (*device)->Properties();
-    finding.detail =
-        fmt::format("{}, compute {}.{}", properties.name, properties.compute_major, properties.compute_minor);
+    finding.detail = fmt::format("{}, compute {}.{}; {}", properties.name, properties.compute_major,
+                                 properties.compute_minor, Cudnn());
     return finding;
   }
   finding.health = Health::kNote;

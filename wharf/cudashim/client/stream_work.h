@@ -29,6 +29,7 @@ CudaError CheckFillParams(const cudagraph::FillParams& params);
 
 CudaError LaunchOn(Connection& connection, device::StreamId stream, const cudagraph::KernelParams& kernel);
 CudaError GemmOn(Connection& connection, const offload::RunGemm& op);
+CudaError PrimitiveOn(Connection& connection, device::StreamId stream, const device::Primitive& primitive);
 CudaError CopyOn(Connection& connection, device::StreamId stream, const cudagraph::CopyParams& copy, Landing landing);
 CudaError FillOn(Connection& connection, device::StreamId stream, const cudagraph::FillParams& fill);
 CudaError HostFunctionOn(Connection& connection, device::StreamId stream, const cudagraph::HostParams& call);

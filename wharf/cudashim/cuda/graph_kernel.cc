@@ -15,9 +15,10 @@ CudaError StoreKernel(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* given) {
   if (error != CudaError::kSuccess) return error;
   const auto* const kernel = std::get_if<cudagraph::KernelParams>(params);
   if (kernel == nullptr) {
-    // A kernel of cuBLAS's is none that the program has a handle of.
-    const bool gemm = std::get_if<cudagraph::GemmParams>(params) != nullptr;
-    return gemm ? CudaError::kInvalidHandle : CudaError::kInvalidValue;
+    // A kernel of cuBLAS's or cuDNN's is none that the program has a handle of.
+    const bool library = std::get_if<cudagraph::GemmParams>(params) != nullptr ||
+                         std::get_if<cudagraph::PrimitiveParams>(params) != nullptr;
+    return library ? CudaError::kInvalidHandle : CudaError::kInvalidValue;
   }
   const device::LaunchConfig& config = kernel->config;
   *given = {};

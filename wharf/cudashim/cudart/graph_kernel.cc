@@ -15,9 +15,10 @@ CudaError StoreKernel(cudaGraphNode_t node, cudaKernelNodeParams* given) {
   if (error != CudaError::kSuccess) return error;
   const auto* const kernel = std::get_if<cudagraph::KernelParams>(params);
   if (kernel == nullptr) {
-    // A kernel of cuBLAS's is none that the runtime knows.
-    const bool gemm = std::get_if<cudagraph::GemmParams>(params) != nullptr;
-    return gemm ? CudaError::kInvalidDeviceFunction : CudaError::kInvalidValue;
+    // A kernel of cuBLAS's or cuDNN's is none that the runtime knows.
+    const bool library = std::get_if<cudagraph::GemmParams>(params) != nullptr ||
+                         std::get_if<cudagraph::PrimitiveParams>(params) != nullptr;
+    return library ? CudaError::kInvalidDeviceFunction : CudaError::kInvalidValue;
   }
   const device::LaunchConfig& config = kernel->config;
   given->func = const_cast<void*>(client::HostFunctionOf(static_cast<client::Function*>(kernel->function)));

@@ -26,7 +26,7 @@ Params CopyOf(const Params& params) {
 NodeType TypeOf(const Params& params) {
   static constexpr NodeType kTypes[] = {NodeType::kKernel, NodeType::kKernel,     NodeType::kCopy,  NodeType::kFill,
                                         NodeType::kHost,   NodeType::kChild,      NodeType::kEmpty, NodeType::kRecord,
-                                        NodeType::kWait,   NodeType::kAllocation, NodeType::kFree};
+                                        NodeType::kWait,   NodeType::kAllocation, NodeType::kFree,  NodeType::kKernel};
   static_assert(std::size(kTypes) == std::variant_size_v<Params>);
   return kTypes[params.index()];
 }

@@ -49,6 +49,11 @@ struct GemmParams {
   device::Gemm gemm;
 };
 
+// Likewise one of cuDNN.
+struct PrimitiveParams {
+  device::Primitive primitive;
+};
+
 // One side of a copy: the box, and how the API described it, which is what queries of the node return.
 struct CopySide {
   device::Region box;
@@ -100,7 +105,7 @@ struct FreeParams {
 };
 
 using Params = std::variant<KernelParams, GemmParams, CopyParams, FillParams, HostParams, ChildParams, EmptyParams,
-                            RecordParams, WaitParams, AllocationParams, FreeParams>;
+                            RecordParams, WaitParams, AllocationParams, FreeParams, PrimitiveParams>;
 
 NodeType TypeOf(const Params& params);
 

@@ -3,13 +3,12 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstring>
 
 #include "wharf/device/cuda/box.h"
 #include "wharf/device/cuda/gemm_check.h"
 #include "wharf/device/cuda/generated/epilogue_ptx.h"
+#include "wharf/device/cuda/half_bits.h"
 #include "wharf/device/element_type.h"
 
 namespace wharf::device::cuda {
@@ -57,19 +56,6 @@ int ComputeType(ElementType type) {
     default:
       return -1;
   }
-}
-
-// Nearest half-precision number, ties to even.
-uint16_t HalfBits(double value) {
-  const auto bits = std::bit_cast<uint64_t>(value);
-  const auto sign = static_cast<uint16_t>(bits >> 48 & 0x8000);
-  const double magnitude = std::abs(value);
-  if (std::isnan(value)) return sign | 0x7e00;
-  if (magnitude >= 65520) return sign | 0x7c00;
-  const int exponent = magnitude < 0x1p-14 ? -14 : std::ilogb(magnitude);
-  // In units of the last place; nearbyint rounds to even. A carry moves into the exponent by itself.
-  const auto units = static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
-  return static_cast<uint16_t>(sign | (units + (static_cast<uint32_t>(exponent + 14) << 10)));
 }
 
 }  // namespace

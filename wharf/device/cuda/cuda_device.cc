@@ -52,6 +52,7 @@ CudaDevice::~CudaDevice() {
   completion_->Stop();
   gpu_->Enter().IgnoreError();
   blas_.reset();
+  dnn_.reset();
   for (const TextureHandle texture : textures_) (*gpu_)->TexObjectDestroy(texture);
   for (auto& [id, event] : events_) (*gpu_)->EventDestroy(event.handle);
   for (auto& [id, stream] : streams_) {

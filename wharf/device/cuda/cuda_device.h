@@ -14,6 +14,7 @@
 #include "wharf/device/cuda/blas.h"
 #include "wharf/device/cuda/busy_meter.h"
 #include "wharf/device/cuda/completion.h"
+#include "wharf/device/cuda/dnn.h"
 #include "wharf/device/cuda/memory_map.h"
 #include "wharf/device/cuda/output_capture.h"
 #include "wharf/device/cuda/pinned_pool.h"
@@ -65,6 +66,7 @@ class CudaDevice final : public Device {
   absl::Status LaunchGuarded(StreamId stream, FunctionId function, const LaunchConfig& config,
                              std::vector<std::byte> parameters, const Guard& guard) override;
   absl::Status RunGemm(StreamId stream, const Gemm& gemm) override;
+  absl::Status RunPrimitive(StreamId stream, const Primitive& primitive) override;
   std::unique_ptr<WorkList> PrepareWork(std::vector<Work> work) override;
   absl::Status Notify(StreamId stream, Done done) override;
   absl::Status NotifyAll(Done done) override;
@@ -130,6 +132,7 @@ class CudaDevice final : public Device {
   absl::Status LaunchHandle(const Stream& stream, FunctionHandle handle, const LaunchConfig& config,
                             std::vector<std::byte> parameters);
   absl::Status CheckOperands(const Gemm& gemm) const;
+  absl::Status CheckOperands(const Primitive& primitive) const;
   absl::Status CheckLaunch(const Function& function, const LaunchConfig& config) const;
   absl::Status FenceNewMemory(DeviceAddress address, uint64_t size, bool after_all_work);
   // Puts `then` behind everything queued on every stream, also those destroyed since.
@@ -147,6 +150,8 @@ class CudaDevice final : public Device {
   std::unique_ptr<MemoryMap> memory_;
   std::unique_ptr<Blas> blas_;
   absl::Status blas_missing_;  // why there is no blas_, once tried
+  std::unique_ptr<Dnn> dnn_;
+  absl::Status dnn_missing_;  // likewise
 
   std::unordered_map<StreamId, Stream> streams_;
   std::unordered_map<EventId, Event> events_;

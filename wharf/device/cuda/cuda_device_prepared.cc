@@ -97,6 +97,10 @@ class CudaDevice::PreparedWork final : public WorkList {
     WHARF_RETURN_IF_ERROR(device_.CheckOperands(gemm));
     return false;  // cuBLAS chooses its kernels, and may take memory for them, when it is called
   }
+  absl::StatusOr<bool> Check(const Primitive& primitive, const Element&) const {
+    WHARF_RETURN_IF_ERROR(device_.CheckOperands(primitive));
+    return false;  // so does cuDNN
+  }
 
   // The longest runs of nodes on one stream. Those that were there keep their graphs.
   void FindChains() {

@@ -369,6 +369,26 @@ absl::Status CudaDevice::RunGemm(StreamId id, const Gemm& gemm) {
   return busy_->Measure(stream->handle, [&] { return blas_->Run(gemm, stream->handle); });
 }
 
+absl::Status CudaDevice::CheckOperands(const Primitive& primitive) const {
+  return CheckPrimitive(primitive, [this](DeviceAddress address, uint64_t bytes) { return Owns(address, bytes); });
+}
+
+absl::Status CudaDevice::RunPrimitive(StreamId id, const Primitive& primitive) {
+  WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
+  WHARF_RETURN_IF_ERROR(CheckOperands(primitive));
+  if (dnn_ == nullptr) {
+    WHARF_RETURN_IF_ERROR(dnn_missing_);
+    absl::StatusOr<std::unique_ptr<Dnn>> dnn = Dnn::Create(gpu_.get());
+    if (!dnn.ok()) {
+      dnn_missing_ = dnn.status();
+      Log(LogLevel::kError, "no cuDNN", {{"why", Message(dnn.status())}});
+      return dnn_missing_;
+    }
+    dnn_ = *std::move(dnn);
+  }
+  return busy_->Measure(stream->handle, [&] { return dnn_->Run(primitive, stream->handle); });
+}
+
 absl::Status CudaDevice::HostCall(StreamId id, std::function<void()> call) {
   WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
   // The driver runs it on a thread of its own: what was asked to be told about earlier work comes first all the same.

@@ -260,4 +260,20 @@ Access AccessFinder::Find(const RunGemm& op) const {
   return access;
 }
 
+Access AccessFinder::FindPrimitive(const device::Primitive& primitive) const {
+  Access access;
+  const auto anywhere = [](device::DeviceAddress, uint64_t) { return true; };
+  if (!device::CheckPrimitive(primitive, anywhere).ok()) {
+    access.only_remote = access.anything = true;  // the server says what is wrong
+    return access;
+  }
+  for (const device::PrimitiveOperand& operand : device::OperandsOf(primitive)) {
+    const device::Region box{operand.address, operand.bytes, operand.bytes};
+    if (operand.read) AddBox(box, {operand.bytes, 1, 1}, false, access);
+    if (operand.written) AddBox(box, {operand.bytes, 1, 1}, true, access);
+  }
+  access.anything |= access.only_remote;
+  return access;
+}
+
 }  // namespace wharf::offload

@@ -53,6 +53,10 @@ class AccessFinder {
   Access Find(const Fill& op) const;
   Access Find(const Launch& op) const;
   Access Find(const RunGemm& op) const;
+  template <RunsPrimitive Op>
+  Access Find(const Op& op) const {
+    return FindPrimitive(op.primitive);
+  }
   // It will run: what it does to variables is remembered.
   void NoteRun(const Launch& op);
 
@@ -78,6 +82,7 @@ class AccessFinder {
   // Adds the allocation that holds `address`; only_remote if there is none.
   void AddWhole(device::DeviceAddress address, bool written, Access& access) const;
   void AddBox(const device::Region& box, const device::Extent& extent, bool written, Access& access) const;
+  Access FindPrimitive(const device::Primitive& primitive) const;
   void AddGemmResult(const device::Gemm& gemm, Access& access) const;
   bool AddParameters(const Launch& op, const std::vector<uint32_t>& offsets, bool written, Access& access) const;
   bool ReadsChangedVariables(const Function& function) const;

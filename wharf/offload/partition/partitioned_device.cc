@@ -417,6 +417,11 @@ absl::Status PartitionedDevice::RunGemm(device::StreamId stream, const device::G
               [](device::Device& device, const offload::RunGemm& op) { return device.RunGemm(op.stream, op.gemm); });
 }
 
+absl::Status PartitionedDevice::RunPrimitive(device::StreamId stream, const device::Primitive& primitive) {
+  const auto run = [](device::Device& device, const auto& op) { return device.RunPrimitive(op.stream, op.primitive); };
+  return std::visit([&](const auto& what) { return Work(RunOf(stream, what), run); }, primitive);
+}
+
 // A host function waits for both sides' work, and both sides' work for it. It may do anything in between, and hold
 // its stream for as long as it wants; while it does, no call here may wait. So the server has to have everything.
 absl::Status PartitionedDevice::LeaveLocal(device::StreamId stream, const char* what_for) {

@@ -79,6 +79,7 @@ class PartitionedDevice final : public device::Device {
   absl::Status Launch(device::StreamId stream, device::FunctionId function, const device::LaunchConfig& config,
                       std::vector<std::byte> parameters) override;
   absl::Status RunGemm(device::StreamId stream, const device::Gemm& gemm) override;
+  absl::Status RunPrimitive(device::StreamId stream, const device::Primitive& primitive) override;
   absl::Status Notify(device::StreamId stream, device::Done done) override;
   absl::Status NotifyAll(device::Done done) override;
   absl::Status NotifyEvent(device::EventId event, device::Done done) override;

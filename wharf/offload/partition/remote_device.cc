@@ -264,6 +264,13 @@ absl::Status RemoteDevice::RunGemm(device::StreamId stream, const device::Gemm& 
   return Post(offload::RunGemm{stream, gemm});
 }
 
+absl::Status RemoteDevice::RunPrimitive(device::StreamId stream, const device::Primitive& primitive) {
+  if (session_->welcome().minor < kMinorWithPrimitives) {
+    return CudaStatus(CudaError::kNotSupported, "the server is older than this client and knows no convolutions");
+  }
+  return std::visit([&](const auto& what) { return Post(RunOf(stream, what)); }, primitive);
+}
+
 void RemoteDevice::ProbeLink(const MemoryRange& range) {
   const uint64_t bytes = std::min(range.size, kProbeBytes);
   CopyToHost(device::kDefaultStream, {range.address, bytes, bytes}, {bytes, 1, 1},

@@ -28,6 +28,10 @@ struct ToWork {
     return device::Work{op.stream, device::FillWork{op.to, op.extent, op.value, op.element_bytes}};
   }
   Result operator()(const RunGemm& op) const { return device::Work{op.stream, op.gemm}; }
+  template <RunsPrimitive Op>
+  Result operator()(const Op& op) const {
+    return device::Work{op.stream, device::Primitive(op.primitive)};
+  }
   template <typename Op>
   Result operator()(const Op&) const {
     return std::nullopt;

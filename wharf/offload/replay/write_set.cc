@@ -88,6 +88,19 @@ Result GemmWrites(const device::Gemm& gemm, const Mappings& mappings) {
   return WriteSet{{*result}, std::nullopt};
 }
 
+// The result to the byte, if it lies in one allocation.
+Result PrimitiveWrites(const device::Primitive& primitive, const Mappings& mappings) {
+  const auto anywhere = [](device::DeviceAddress, uint64_t) { return true; };
+  if (!device::CheckPrimitive(primitive, anywhere).ok()) return std::nullopt;
+  WriteSet writes;
+  for (const device::PrimitiveOperand& operand : device::OperandsOf(primitive)) {
+    const auto allocation = AllocationOf(operand.address, mappings);
+    if (!allocation || operand.bytes > allocation->size - (operand.address - allocation->address)) return std::nullopt;
+    if (operand.written) writes.ranges.push_back({operand.address, operand.bytes});
+  }
+  return writes;
+}
+
 struct Writes {
   device::Device& device;
   const Mappings& mappings;
@@ -97,6 +110,10 @@ struct Writes {
   Result operator()(const Fill& op) const { return BoxWrites(op.to, op.extent, mappings); }
   Result operator()(const Launch& op) const { return LaunchWrites(op, device, mappings); }
   Result operator()(const RunGemm& op) const { return GemmWrites(op.gemm, mappings); }
+  template <RunsPrimitive Op>
+  Result operator()(const Op& op) const {
+    return PrimitiveWrites(op.primitive, mappings);
+  }
   Result operator()(const CopyToHost&) const { return WriteSet(); }
   Result operator()(const SynchronizeStream&) const { return WriteSet(); }
   Result operator()(const SynchronizeDevice&) const { return WriteSet(); }

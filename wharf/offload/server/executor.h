@@ -136,6 +136,8 @@ class Executor final : public link::FrameHandler, private ReplayPerformer {
   absl::Status Handle(const Fill& op);
   absl::Status Handle(Launch& op);
   absl::Status Handle(const RunGemm& op);
+  template <RunsPrimitive Op>
+  absl::Status Handle(const Op& op);
   absl::Status Handle(const RequestHostCall& op);
   absl::Status Handle(const HostCallDone& op);
   absl::Status Handle(const DestroyTexture& op);

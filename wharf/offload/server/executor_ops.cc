@@ -258,6 +258,16 @@ absl::Status Executor::Handle(const RunGemm& op) {
   return Queue(op.stream, 0, [&] { return device_->RunGemm(op.stream, op.gemm); });
 }
 
+template <RunsPrimitive Op>
+absl::Status Executor::Handle(const Op& op) {
+  return Queue(op.stream, sizeof(op), [&] { return device_->RunPrimitive(op.stream, op.primitive); });
+}
+template absl::Status Executor::Handle(const RunConvolution&);
+template absl::Status Executor::Handle(const RunPooling&);
+template absl::Status Executor::Handle(const RunBatchNorm&);
+template absl::Status Executor::Handle(const RunSoftmax&);
+template absl::Status Executor::Handle(const RunPointwise&);
+
 absl::Status Executor::Handle(const RequestHostCall& op) {
   WHARF_RETURN_IF_ERROR(host_calls_->Add(op.call, options_.objects));
   const absl::Status queued = device_->HostCall(op.stream, [replies = replies_, calls = host_calls_, call = op.call] {

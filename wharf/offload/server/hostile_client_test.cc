@@ -247,6 +247,59 @@ class HostileClient {
     gemm.scalars_on_device = random_.Chance(0.3);
     if (random_.Chance(0.1)) gemm.m = static_cast<int64_t>(numbers_.Wild());
   }
+  // Mostly small, packed and of float, at an address of the arena; at times any numbers.
+  void Choose(device::Tensor& tensor) {
+    tensor.address = random_.Chance(0.9) ? numbers_.Address() : numbers_.Wild();
+    if (random_.Chance(0.2)) Choose(tensor.type);
+    int32_t stride = 1;
+    for (int i = device::kTensorDims - 1; i >= 0; --i) {
+      tensor.dims[i] = random_.Chance(0.97) ? random_.Between(1, 4) : static_cast<int32_t>(numbers_.Wild());
+      tensor.strides[i] = random_.Chance(0.97) ? stride : static_cast<int32_t>(numbers_.Wild());
+      stride *= 4;
+    }
+  }
+  void Choose(device::ActivationForm& activation) { Choose(activation.kind); }
+  void ChooseWindow(device::Spatial& window, device::Spatial& padding, device::Spatial& stride) {
+    for (device::Spatial* const values : {&window, &stride}) {
+      for (int32_t& value : *values) value = random_.Chance(0.97) ? 1 : static_cast<int32_t>(numbers_.Wild());
+    }
+    for (int32_t& value : padding) value = random_.Chance(0.97) ? 0 : static_cast<int32_t>(numbers_.Wild());
+  }
+  void Choose(device::Convolution& c) {
+    for (device::Tensor* const tensor : {&c.x, &c.filter, &c.y}) Choose(*tensor);
+    ChooseWindow(c.dilation, c.padding, c.stride);
+    if (random_.Chance(0.9)) {
+      c.filter.dims = {c.y.dims[1], c.x.dims[1], 1, 1, 1};
+      c.y.dims = {c.x.dims[0], c.y.dims[1], c.x.dims[2], c.x.dims[3], c.x.dims[4]};
+    }
+    if (random_.Chance(0.1)) c.groups = static_cast<int32_t>(numbers_.Wild());
+    if (random_.Chance(0.3)) c.bias = numbers_.Address();
+    if (random_.Chance(0.3)) c.added = c.y;
+    c.transposed = random_.Chance(0.3);
+    Choose(c.activation);
+  }
+  void Choose(device::Pooling& p) {
+    for (device::Tensor* const tensor : {&p.x, &p.y}) Choose(*tensor);
+    ChooseWindow(p.window, p.padding, p.stride);
+    if (random_.Chance(0.9)) p.y.dims = p.x.dims;
+    Choose(p.kind);
+  }
+  void Choose(device::BatchNorm& n) {
+    for (device::Tensor* const tensor : {&n.x, &n.y, &n.scale}) Choose(*tensor);
+    if (random_.Chance(0.9)) n.y.dims = n.x.dims, n.scale.dims = {1, n.x.dims[1], 1, 1, 1};
+    for (device::DeviceAddress* const address : {&n.shift, &n.mean, &n.variance}) *address = numbers_.Address();
+  }
+  void Choose(device::Softmax& s) {
+    for (device::Tensor* const tensor : {&s.x, &s.y}) Choose(*tensor);
+    if (random_.Chance(0.9)) s.y.dims = s.x.dims;
+    s.over_all = random_.Chance(0.5);
+  }
+  void Choose(device::Pointwise& p) {
+    for (device::Tensor* const tensor : {&p.a, &p.b, &p.y}) Choose(*tensor);
+    if (random_.Chance(0.9)) p.a.dims = p.b.dims = p.y.dims;
+    p.kind = static_cast<device::PointwiseKind>(random_.Below(11));
+    Choose(p.activation);
+  }
   template <typename Number>
   requires std::is_arithmetic_v<Number>
   void Choose(Number& field) {

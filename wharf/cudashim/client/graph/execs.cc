@@ -21,6 +21,9 @@ class StepRunner {
 
   CudaError operator()(const cudagraph::KernelParams& kernel) const { return LaunchOn(connection_, stream_, kernel); }
   CudaError operator()(const cudagraph::GemmParams& gemm) const { return GemmOn(connection_, {stream_, gemm.gemm}); }
+  CudaError operator()(const cudagraph::PrimitiveParams& params) const {
+    return PrimitiveOn(connection_, stream_, params.primitive);
+  }
   CudaError operator()(const cudagraph::CopyParams& copy) const {
     return CopyOn(connection_, stream_, copy, Landing::kLater);
   }

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "wharf/device/element_type.h"
-#include "wharf/device/soft/driver/half.h"
+#include "wharf/device/soft/primitives/half.h"
 
 namespace wharf::device::soft {
 namespace {

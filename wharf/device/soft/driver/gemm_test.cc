@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "wharf/device/soft/driver/half.h"
+#include "wharf/device/soft/primitives/half.h"
 
 namespace wharf::device::soft {
 namespace {

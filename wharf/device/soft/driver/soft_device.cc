@@ -5,6 +5,7 @@
 
 #include "wharf/device/soft/driver/box.h"
 #include "wharf/device/soft/driver/gemm.h"
+#include "wharf/device/soft/primitives/primitives.h"
 
 namespace wharf::device::soft {
 namespace {
@@ -319,6 +320,32 @@ absl::Status SoftDevice::RunGemmOnAllCores(const Gemm& gemm) {
   const absl::Status status = soft::RunGemm(gemm, *memory_);
   gemm_helpers_time_ += (Clock::Real().Now() - start) * (static_cast<int64_t>(executor_->threads()) - 1);
   return status;
+}
+
+absl::Status SoftDevice::CheckOperands(const Primitive& primitive) const {
+  return CheckPrimitive(primitive,
+                        [this](DeviceAddress address, uint64_t bytes) { return memory_->IsMapped(address, bytes); });
+}
+
+absl::Status SoftDevice::RunPrimitive(StreamId stream_id, const Primitive& primitive) {
+  WHARF_ASSIGN_OR_RETURN(std::shared_ptr<Timeline> stream, FindStream(stream_id));
+  WHARF_RETURN_IF_ERROR(CheckOperands(primitive));
+  if (IsBrief(primitive) && queue_->Idle()) {
+    DoWork([&] { return RunOnAllCores(primitive); });
+  } else {
+    EnqueueWork(std::move(stream), [this, primitive] { return RunOnAllCores(primitive); });
+  }
+  return absl::OkStatus();
+}
+
+// Of primitives, convolutions have helpers.
+absl::Status SoftDevice::RunOnAllCores(const Primitive& primitive) {
+  const TimePoint start = Clock::Real().Now();
+  soft::RunPrimitive(primitive);
+  if (share_ != nullptr && std::holds_alternative<Convolution>(primitive) && !IsBrief(primitive)) {
+    gemm_helpers_time_ += (Clock::Real().Now() - start) * (static_cast<int64_t>(executor_->threads()) - 1);
+  }
+  return absl::OkStatus();
 }
 
 // --- completion ---

@@ -71,6 +71,7 @@ class SoftDevice final : public Device {
   absl::Status LaunchGuarded(StreamId stream, FunctionId function, const LaunchConfig& config,
                              std::vector<std::byte> parameters, const Guard& guard) override;
   absl::Status RunGemm(StreamId stream, const Gemm& gemm) override;
+  absl::Status RunPrimitive(StreamId stream, const Primitive& primitive) override;
   std::unique_ptr<WorkList> PrepareWork(std::vector<Work> work) override;
   absl::Status Notify(StreamId stream, Done done) override;
   absl::Status NotifyAll(Done done) override;
@@ -132,6 +133,8 @@ class SoftDevice final : public Device {
   // `took`: of the thread that ran the work. While it runs nothing else does.
   void Pay(Nanoseconds took);
   absl::Status RunGemmOnAllCores(const Gemm& gemm);
+  absl::Status CheckOperands(const Primitive& primitive) const;
+  absl::Status RunOnAllCores(const Primitive& primitive);
   void NotifyWhenDone(Timeline& timeline, Done done);
   static void RunDue(const std::vector<Timeline::Callback>& due);
   void Latch(const absl::Status& status);

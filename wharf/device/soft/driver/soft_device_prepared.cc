@@ -90,6 +90,7 @@ class SoftDevice::PreparedWork final : public WorkList {
   }
   absl::Status ResolveWhat(const FillWork& fill, Element&) const { return device_.CheckFill(fill); }
   absl::Status ResolveWhat(const Gemm& gemm, Element&) const { return CheckGemm(gemm, *device_.memory_); }
+  absl::Status ResolveWhat(const Primitive& primitive, Element&) const { return device_.CheckOperands(primitive); }
 
   using Streams = std::vector<std::shared_ptr<Timeline>>;
   Streams StreamsOf(size_t first, size_t count) const {
@@ -140,6 +141,9 @@ class SoftDevice::PreparedWork final : public WorkList {
   }
   static absl::Status RunWhat(SoftDevice& device, const Gemm& gemm, const Element&) {
     return device.RunGemmOnAllCores(gemm);
+  }
+  static absl::Status RunWhat(SoftDevice& device, const Primitive& primitive, const Element&) {
+    return device.RunOnAllCores(primitive);
   }
 
   SoftDevice& device_;

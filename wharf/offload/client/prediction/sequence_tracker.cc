@@ -40,6 +40,17 @@ struct RolesOf {
   Roles operator()(const RunGemm& op) const {
     return {OperatorClass::kCompute, {op.gemm.a, op.gemm.b}, {op.gemm.d != 0 ? op.gemm.d : op.gemm.c}};
   }
+  template <RunsPrimitive Op>
+  Roles operator()(const Op& op) const {
+    Roles roles{OperatorClass::kCompute, {}, {}};
+    const auto anywhere = [](device::DeviceAddress, uint64_t) { return true; };
+    if (!device::CheckPrimitive(op.primitive, anywhere).ok()) return roles;
+    for (const device::PrimitiveOperand& operand : device::OperandsOf(op.primitive)) {
+      if (operand.read) roles.reads.push_back(operand.address);
+      if (operand.written) roles.writes.push_back(operand.address);
+    }
+    return roles;
+  }
   Roles operator()(const SynchronizeStream&) const { return {OperatorClass::kSynchronize, {}, {}}; }
   Roles operator()(const SynchronizeDevice&) const { return {OperatorClass::kSynchronize, {}, {}}; }
   Roles operator()(const SynchronizeEvent&) const { return {OperatorClass::kSynchronize, {}, {}}; }

@@ -1,4 +1,4 @@
-#include "wharf/device/soft/driver/half.h"
+#include "wharf/device/soft/primitives/half.h"
 
 #include <bit>
 #include <cmath>

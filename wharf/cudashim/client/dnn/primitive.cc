@@ -1,0 +1,41 @@
+#include "wharf/cudashim/client/dnn/primitive.h"
+
+#include <variant>
+
+#include "wharf/cudashim/client/process.h"
+#include "wharf/cudashim/client/stream_work.h"
+
+namespace wharf::client {
+
+CudaError PrimitiveOn(Connection& connection, device::StreamId stream, const device::Primitive& primitive) {
+  const CudaError error = connection.managed.Give();
+  if (error != CudaError::kSuccess) return error;
+  return std::visit([&](const auto& what) { return connection.session->Post(offload::RunOf(stream, what)); },
+                    primitive);
+}
+
+CudaError CheckPrimitive(const device::Primitive& primitive, std::string* why) {
+  const absl::Status status = device::CheckPrimitive(primitive, [](device::DeviceAddress, uint64_t) { return true; });
+  if (!status.ok()) *why = std::string(Message(status));
+  return device::CudaErrorOf(status);
+}
+
+CudaError RunPrimitive(StreamHandle stream, const device::Primitive& primitive, std::string* why) {
+  CudaError error = CheckPrimitive(primitive, why);
+  if (error != CudaError::kSuccess) return error;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  if (connection->session->welcome().minor < offload::kMinorWithPrimitives) {
+    *why = "the server is older than this client and knows no convolutions";
+    return CudaError::kNotSupported;
+  }
+  device::StreamId id = 0;
+  error = connection->Resolve(stream, &id);
+  bool captured = false;
+  if (error == CudaError::kSuccess) error = connection->captures.Enter(id, &captured);
+  if (error != CudaError::kSuccess) return error;
+  return captured ? connection->captures.Add(id, cudagraph::PrimitiveParams{primitive})
+                  : PrimitiveOn(*connection, id, primitive);
+}
+
+}  // namespace wharf::client

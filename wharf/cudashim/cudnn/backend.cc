@@ -1,0 +1,315 @@
+#include "wharf/cudashim/cudnn/backend.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace wharf::cudashim {
+namespace {
+
+constexpr int64_t kMostElements = 1 << 12;
+
+// An attribute that a descriptor of `owner` may have: its type, how many elements, and whether it must be there.
+struct Rule {
+  cudnnBackendDescriptorType_t owner;
+  cudnnBackendAttributeName_t name;
+  cudnnBackendAttributeType_t type;
+  int64_t least, most;
+  bool required;
+};
+constexpr int64_t kSpatial = device::kSpatialDims;
+constexpr int64_t kMany = kMostElements;
+constexpr Rule kRules[] = {
+#define WHARF_RULE(owner, name, type, least, most, required) \
+  { CUDNN_BACKEND_##owner##_DESCRIPTOR, CUDNN_ATTR_##name, CUDNN_TYPE_##type, least, most, required }
+    WHARF_RULE(TENSOR, TENSOR_DATA_TYPE, DATA_TYPE, 1, 1, true),
+    WHARF_RULE(TENSOR, TENSOR_DIMENSIONS, INT64, 1, CUDNN_DIM_MAX, true),
+    WHARF_RULE(TENSOR, TENSOR_STRIDES, INT64, 1, CUDNN_DIM_MAX, true),
+    WHARF_RULE(TENSOR, TENSOR_UNIQUE_ID, INT64, 1, 1, true),
+    WHARF_RULE(TENSOR, TENSOR_BYTE_ALIGNMENT, INT64, 1, 1, true),
+    WHARF_RULE(TENSOR, TENSOR_IS_VIRTUAL, BOOLEAN, 1, 1, false),
+    WHARF_RULE(TENSOR, TENSOR_IS_BY_VALUE, BOOLEAN, 1, 1, false),
+    WHARF_RULE(TENSOR, TENSOR_VECTOR_COUNT, INT64, 1, 1, false),
+    WHARF_RULE(TENSOR, TENSOR_VECTORIZED_DIMENSION, INT64, 1, 1, false),
+    WHARF_RULE(TENSOR, TENSOR_REORDERING_MODE, TENSOR_REORDERING_MODE, 1, 1, false),
+    WHARF_RULE(CONVOLUTION, CONVOLUTION_COMP_TYPE, DATA_TYPE, 1, 1, true),
+    WHARF_RULE(CONVOLUTION, CONVOLUTION_CONV_MODE, CONVOLUTION_MODE, 1, 1, true),
+    WHARF_RULE(CONVOLUTION, CONVOLUTION_SPATIAL_DIMS, INT64, 1, 1, false),
+    WHARF_RULE(CONVOLUTION, CONVOLUTION_DILATIONS, INT64, 1, kSpatial, true),
+    WHARF_RULE(CONVOLUTION, CONVOLUTION_FILTER_STRIDES, INT64, 1, kSpatial, true),
+    WHARF_RULE(CONVOLUTION, CONVOLUTION_PRE_PADDINGS, INT64, 1, kSpatial, true),
+    WHARF_RULE(CONVOLUTION, CONVOLUTION_POST_PADDINGS, INT64, 1, kSpatial, true),
+    WHARF_RULE(POINTWISE, POINTWISE_MODE, POINTWISE_MODE, 1, 1, true),
+    WHARF_RULE(POINTWISE, POINTWISE_MATH_PREC, DATA_TYPE, 1, 1, true),
+    WHARF_RULE(POINTWISE, POINTWISE_NAN_PROPAGATION, NAN_PROPOGATION, 1, 1, false),
+    WHARF_RULE(POINTWISE, POINTWISE_RELU_LOWER_CLIP, DOUBLE, 1, 1, false),
+    WHARF_RULE(POINTWISE, POINTWISE_RELU_UPPER_CLIP, DOUBLE, 1, 1, false),
+    WHARF_RULE(POINTWISE, POINTWISE_RELU_LOWER_CLIP_SLOPE, DOUBLE, 1, 1, false),
+    WHARF_RULE(POINTWISE, POINTWISE_ELU_ALPHA, DOUBLE, 1, 1, false),
+    WHARF_RULE(POINTWISE, POINTWISE_SOFTPLUS_BETA, DOUBLE, 1, 1, false),
+    WHARF_RULE(POINTWISE, POINTWISE_SWISH_BETA, DOUBLE, 1, 1, false),
+    WHARF_RULE(POINTWISE, POINTWISE_AXIS, INT64, 1, 1, false),
+    WHARF_RULE(OPERATION_CONVOLUTION_FORWARD, OPERATION_CONVOLUTION_FORWARD_X, BACKEND_DESCRIPTOR, 1, 1, true),
+    WHARF_RULE(OPERATION_CONVOLUTION_FORWARD, OPERATION_CONVOLUTION_FORWARD_W, BACKEND_DESCRIPTOR, 1, 1, true),
+    WHARF_RULE(OPERATION_CONVOLUTION_FORWARD, OPERATION_CONVOLUTION_FORWARD_Y, BACKEND_DESCRIPTOR, 1, 1, true),
+    WHARF_RULE(OPERATION_CONVOLUTION_FORWARD, OPERATION_CONVOLUTION_FORWARD_CONV_DESC, BACKEND_DESCRIPTOR, 1, 1, true),
+    WHARF_RULE(OPERATION_CONVOLUTION_FORWARD, OPERATION_CONVOLUTION_FORWARD_ALPHA, FLOAT, 1, 1, false),
+    WHARF_RULE(OPERATION_CONVOLUTION_FORWARD, OPERATION_CONVOLUTION_FORWARD_BETA, FLOAT, 1, 1, false),
+    WHARF_RULE(OPERATION_CONVOLUTION_BACKWARD_DATA, OPERATION_CONVOLUTION_BWD_DATA_DX, BACKEND_DESCRIPTOR, 1, 1, true),
+    WHARF_RULE(OPERATION_CONVOLUTION_BACKWARD_DATA, OPERATION_CONVOLUTION_BWD_DATA_W, BACKEND_DESCRIPTOR, 1, 1, true),
+    WHARF_RULE(OPERATION_CONVOLUTION_BACKWARD_DATA, OPERATION_CONVOLUTION_BWD_DATA_DY, BACKEND_DESCRIPTOR, 1, 1, true),
+    WHARF_RULE(OPERATION_CONVOLUTION_BACKWARD_DATA, OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, BACKEND_DESCRIPTOR, 1, 1,
+               true),
+    WHARF_RULE(OPERATION_CONVOLUTION_BACKWARD_DATA, OPERATION_CONVOLUTION_BWD_DATA_ALPHA, FLOAT, 1, 1, false),
+    WHARF_RULE(OPERATION_CONVOLUTION_BACKWARD_DATA, OPERATION_CONVOLUTION_BWD_DATA_BETA, FLOAT, 1, 1, false),
+    WHARF_RULE(OPERATION_POINTWISE, OPERATION_POINTWISE_PW_DESCRIPTOR, BACKEND_DESCRIPTOR, 1, 1, true),
+    WHARF_RULE(OPERATION_POINTWISE, OPERATION_POINTWISE_XDESC, BACKEND_DESCRIPTOR, 1, 1, true),
+    WHARF_RULE(OPERATION_POINTWISE, OPERATION_POINTWISE_BDESC, BACKEND_DESCRIPTOR, 1, 1, false),
+    WHARF_RULE(OPERATION_POINTWISE, OPERATION_POINTWISE_YDESC, BACKEND_DESCRIPTOR, 1, 1, true),
+    WHARF_RULE(OPERATION_POINTWISE, OPERATION_POINTWISE_ALPHA1, FLOAT, 1, 1, false),
+    WHARF_RULE(OPERATION_POINTWISE, OPERATION_POINTWISE_ALPHA2, FLOAT, 1, 1, false),
+    WHARF_RULE(OPERATIONGRAPH, OPERATIONGRAPH_HANDLE, HANDLE, 1, 1, false),
+    WHARF_RULE(OPERATIONGRAPH, OPERATIONGRAPH_OPS, BACKEND_DESCRIPTOR, 1, kMany, true),
+    WHARF_RULE(OPERATIONGRAPH, OPERATIONGRAPH_IS_DYNAMIC_SHAPE_ENABLED, BOOLEAN, 1, 1, false),
+    WHARF_RULE(ENGINEHEUR, ENGINEHEUR_OPERATION_GRAPH, BACKEND_DESCRIPTOR, 1, 1, true),
+    WHARF_RULE(ENGINEHEUR, ENGINEHEUR_MODE, HEUR_MODE, 1, 1, true),
+    WHARF_RULE(ENGINEHEUR, ENGINEHEUR_SM_COUNT_TARGET, INT32, 1, 1, false),
+    WHARF_RULE(ENGINE, ENGINE_OPERATION_GRAPH, BACKEND_DESCRIPTOR, 1, 1, true),
+    WHARF_RULE(ENGINE, ENGINE_GLOBAL_INDEX, INT64, 1, 1, true),
+    WHARF_RULE(ENGINE, ENGINE_SM_COUNT_TARGET, INT32, 1, 1, false),
+    WHARF_RULE(ENGINECFG, ENGINECFG_ENGINE, BACKEND_DESCRIPTOR, 1, 1, true),
+    WHARF_RULE(ENGINECFG, ENGINECFG_KNOB_CHOICES, BACKEND_DESCRIPTOR, 0, kMany, false),
+    WHARF_RULE(KNOB_CHOICE, KNOB_CHOICE_KNOB_TYPE, KNOB_TYPE, 1, 1, true),
+    WHARF_RULE(KNOB_CHOICE, KNOB_CHOICE_KNOB_VALUE, INT64, 1, 1, true),
+    WHARF_RULE(EXECUTION_PLAN, EXECUTION_PLAN_HANDLE, HANDLE, 1, 1, false),
+    WHARF_RULE(EXECUTION_PLAN, EXECUTION_PLAN_ENGINE_CONFIG, BACKEND_DESCRIPTOR, 1, 1, true),
+    WHARF_RULE(VARIANT_PACK, VARIANT_PACK_UNIQUE_IDS, INT64, 0, kMany, true),
+    WHARF_RULE(VARIANT_PACK, VARIANT_PACK_DATA_POINTERS, VOID_PTR, 0, kMany, true),
+    WHARF_RULE(VARIANT_PACK, VARIANT_PACK_WORKSPACE, VOID_PTR, 1, 1, false),
+#undef WHARF_RULE
+};
+
+const Rule* RuleFor(cudnnBackendDescriptorType_t owner, cudnnBackendAttributeName_t name) {
+  const auto* const found = std::find_if(std::begin(kRules), std::end(kRules),
+                                         [&](const Rule& rule) { return rule.owner == owner && rule.name == name; });
+  return found == std::end(kRules) ? nullptr : found;
+}
+
+// Scales are FLOAT or DOUBLE, whatever the tensors.
+bool Fits(cudnnBackendAttributeType_t wanted, cudnnBackendAttributeType_t given) {
+  return wanted == given || (wanted == CUDNN_TYPE_FLOAT && given == CUDNN_TYPE_DOUBLE) ||
+         (wanted == CUDNN_TYPE_DOUBLE && given == CUDNN_TYPE_FLOAT);
+}
+
+// One that such descriptors do not have, or have and are not known to have here. The vendor numbers them by hundreds.
+DnnStatus UnknownAttribute(cudnnBackendDescriptorType_t owner, cudnnBackendAttributeName_t name) {
+  const bool related = std::any_of(std::begin(kRules), std::end(kRules), [&](const Rule& rule) {
+    return rule.owner == owner && rule.name / 100 == name / 100;
+  });
+  std::string why = "attribute " + std::to_string(name) + " of a descriptor of type " + std::to_string(owner);
+  return related ? Refused(std::move(why)) : BadParameter(std::move(why));
+}
+
+DnnStatus NotFinalized(const char* what) { return {CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED, what}; }
+
+}  // namespace
+
+bool IsKnown(cudnnBackendDescriptorType_t type) {
+  return std::any_of(std::begin(kRules), std::end(kRules), [&](const Rule& rule) { return rule.owner == type; });
+}
+
+size_t BytesOf(cudnnBackendAttributeType_t type) {
+  switch (type) {
+    case CUDNN_TYPE_HANDLE:
+    case CUDNN_TYPE_INT64:
+    case CUDNN_TYPE_DOUBLE:
+    case CUDNN_TYPE_VOID_PTR:
+    case CUDNN_TYPE_BACKEND_DESCRIPTOR:
+      return 8;
+    case CUDNN_TYPE_BOOLEAN:
+      return sizeof(bool);
+    case CUDNN_TYPE_DATA_TYPE:
+    case CUDNN_TYPE_FLOAT:
+    case CUDNN_TYPE_CONVOLUTION_MODE:
+    case CUDNN_TYPE_HEUR_MODE:
+    case CUDNN_TYPE_KNOB_TYPE:
+    case CUDNN_TYPE_NAN_PROPOGATION:
+    case CUDNN_TYPE_NUMERICAL_NOTE:
+    case CUDNN_TYPE_LAYOUT_TYPE:
+    case CUDNN_TYPE_POINTWISE_MODE:
+    case CUDNN_TYPE_BEHAVIOR_NOTE:
+    case CUDNN_TYPE_TENSOR_REORDERING_MODE:
+    case CUDNN_TYPE_INT32:
+      return 4;
+    default:
+      return 0;
+  }
+}
+
+DnnStatus BackendDescriptor::Set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
+                                 const void* elements, std::vector<Pointer> descriptors) {
+  if (finalized_) return BadParameter("the descriptor is finalized");
+  const Rule* const rule = RuleFor(type_, name);
+  if (rule == nullptr) return UnknownAttribute(type_, name);
+  if (!Fits(rule->type, type)) return {CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE, "the attribute has another type"};
+  if (count < rule->least || count > rule->most) return BadParameter("the attribute has another number of elements");
+  Value value;
+  value.type = type;
+  value.count = count;
+  if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR) {
+    if (std::any_of(descriptors.begin(), descriptors.end(), [](const Pointer& d) { return !d->finalized(); })) {
+      return NotFinalized("a descriptor that is set is not finalized");
+    }
+    value.descriptors = std::move(descriptors);
+  } else {
+    value.bytes.resize(static_cast<size_t>(count) * BytesOf(type));
+    if (count > 0) std::memcpy(value.bytes.data(), elements, value.bytes.size());
+  }
+  values_[name] = std::move(value);
+  return {};
+}
+
+DnnStatus BackendDescriptor::Get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+                                 const Value** value) const {
+  if (!finalized_) return {CUDNN_STATUS_NOT_INITIALIZED, "the descriptor is not finalized"};
+  const auto found = values_.find(name);
+  if (found == values_.end()) {
+    return RuleFor(type_, name) == nullptr ? UnknownAttribute(type_, name) : BadParameter("the attribute was not set");
+  }
+  if (found->second.type != type) return {CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE, "the attribute has another type"};
+  *value = &found->second;
+  return {};
+}
+
+DnnStatus BackendDescriptor::Finalize(const Check& check) {
+  if (finalized_) return BadParameter("the descriptor is finalized already");
+  for (const Rule& rule : kRules) {
+    if (rule.owner == type_ && rule.required && !Has(rule.name)) {
+      return BadParameter("attribute " + std::to_string(rule.name) + " is missing");
+    }
+  }
+  DnnStatus status = Adopt();
+  if (status.ok() && check && plan_ != nullptr) status = check(*plan_);
+  finalized_ = status.ok();
+  return status;
+}
+
+DnnStatus BackendDescriptor::Adopt() {
+  // The types of what is linked, and the plan that comes along.
+  struct Link {
+    cudnnBackendDescriptorType_t owner;
+    cudnnBackendAttributeName_t name;
+    cudnnBackendDescriptorType_t type;
+  };
+  constexpr Link kLinks[] = {
+      {CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH,
+       CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR},
+      {CUDNN_BACKEND_ENGINE_DESCRIPTOR, CUDNN_ATTR_ENGINE_OPERATION_GRAPH, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR},
+      {CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_BACKEND_ENGINE_DESCRIPTOR},
+      {CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG,
+       CUDNN_BACKEND_ENGINECFG_DESCRIPTOR}};
+  for (const Link& link : kLinks) {
+    if (link.owner != type_) continue;
+    const BackendDescriptor* const linked = Linked(link.name);
+    if (linked->type() != link.type) {
+      return {CUDNN_STATUS_BAD_PARAM_DESCRIPTOR_TYPE, "a descriptor of another type is linked"};
+    }
+    plan_ = linked->plan_;
+  }
+  switch (type_) {
+    case CUDNN_BACKEND_TENSOR_DESCRIPTOR: {
+      device::Tensor tensor;
+      return ToTensor(*this, &tensor);
+    }
+    case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR: {
+      auto plan = std::make_shared<Plan>();
+      const DnnStatus made = MakePlan(AllLinked(CUDNN_ATTR_OPERATIONGRAPH_OPS), plan.get());
+      if (!made.ok()) return made;
+      plan_ = std::move(plan);
+      const int64_t engines[] = {1};
+      Offer(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT, CUDNN_TYPE_INT64, engines);
+      return {};
+    }
+    case CUDNN_BACKEND_ENGINE_DESCRIPTOR:
+      if (One<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, 0) != 0) return BadParameter("there is one engine, number 0");
+      Offer(CUDNN_ATTR_ENGINE_KNOB_INFO, CUDNN_TYPE_BACKEND_DESCRIPTOR, {});
+      Offer(CUDNN_ATTR_ENGINE_LAYOUT_INFO, CUDNN_TYPE_BACKEND_DESCRIPTOR, {});
+      Offer(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, {});
+      Offer(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE, {});
+      return {};
+    case CUDNN_BACKEND_ENGINECFG_DESCRIPTOR: {
+      const int64_t none[] = {0};
+      Offer(CUDNN_ATTR_ENGINECFG_INTERMEDIATE_INFO, CUDNN_TYPE_BACKEND_DESCRIPTOR, {});
+      Offer(CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, CUDNN_TYPE_INT64, none);
+      if (!Has(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES)) {
+        Offer(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR, {});
+      }
+      return {};
+    }
+    case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR: {
+      const int64_t none[] = {0};
+      Offer(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, none);
+      Offer(CUDNN_ATTR_EXECUTION_PLAN_COMPUTED_INTERMEDIATE_UIDS, CUDNN_TYPE_INT64, {});
+      Offer(CUDNN_ATTR_EXECUTION_PLAN_RUN_ONLY_INTERMEDIATE_UIDS, CUDNN_TYPE_INT64, {});
+      return {};
+    }
+    case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR: {
+      const int64_t first[] = {0};
+      auto engine = std::make_shared<BackendDescriptor>(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+      engine->values_[CUDNN_ATTR_ENGINE_OPERATION_GRAPH] = values_[CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH];
+      engine->Offer(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, first);
+      auto configuration = std::make_shared<BackendDescriptor>(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+      DnnStatus status = engine->Finalize();
+      if (status.ok()) {
+        configuration->Offer(CUDNN_ATTR_ENGINECFG_ENGINE, std::move(engine));
+        status = configuration->Finalize();
+      }
+      if (status.ok()) Offer(CUDNN_ATTR_ENGINEHEUR_RESULTS, std::move(configuration));
+      return status;
+    }
+    case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
+      if (All<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS).size() !=
+          All<void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS).size()) {
+        return BadParameter("numbers and pointers of tensors are not as many");
+      }
+      return {};
+    default:
+      return {};
+  }
+}
+
+void BackendDescriptor::Offer(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+                              std::span<const int64_t> numbers) {
+  Value value;
+  value.type = type;
+  value.count = static_cast<int64_t>(numbers.size());
+  value.bytes.assign(std::as_bytes(numbers).begin(), std::as_bytes(numbers).end());
+  values_[name] = std::move(value);
+}
+
+void BackendDescriptor::Offer(cudnnBackendAttributeName_t name, Pointer descriptor) {
+  Value value;
+  value.type = CUDNN_TYPE_BACKEND_DESCRIPTOR;
+  value.count = 1;
+  value.descriptors.push_back(std::move(descriptor));
+  values_[name] = std::move(value);
+}
+
+double BackendDescriptor::Number(cudnnBackendAttributeName_t name, double otherwise) const {
+  const auto found = values_.find(name);
+  if (found == values_.end()) return otherwise;
+  if (found->second.type == CUDNN_TYPE_DOUBLE) return One<double>(name, otherwise);
+  return static_cast<double>(One<float>(name, 0));
+}
+
+const BackendDescriptor* BackendDescriptor::Linked(cudnnBackendAttributeName_t name) const {
+  const std::span<const Pointer> all = AllLinked(name);
+  return all.empty() ? nullptr : all[0].get();
+}
+
+std::span<const BackendDescriptor::Pointer> BackendDescriptor::AllLinked(cudnnBackendAttributeName_t name) const {
+  const auto found = values_.find(name);
+  if (found == values_.end()) return {};
+  return found->second.descriptors;
+}
+
+}  // namespace wharf::cudashim

@@ -1,0 +1,556 @@
+#include "wharf/device/cuda/dnn.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "wharf/device/cuda/half_bits.h"
+#include "wharf/device/primitive.h"
+
+namespace wharf::device::cuda {
+namespace {
+
+constexpr size_t kLeastVersion = 90000;
+constexpr uint64_t kMostWorkspace = uint64_t{512} << 20;
+constexpr int kAlgorithms = 8;
+// cudnnTensorFormat_t, cudnnNanPropagation_t, cudnnMathType_t and so on.
+constexpr int kNchw = 0, kNhwc = 1, kPropagateNan = 1;
+constexpr int kDefaultMath = 0, kTensorOpMath = 1, kFmaMath = 3;
+constexpr int kNotSupportedCategory = 3000, kCategory = 1000, kBadParameter = 2000;
+constexpr int kDeviceMemory = 4004, kHostMemory = 4003;
+
+// cudnnConvolutionFwdAlgoPerf_t and cudnnConvolutionBwdDataAlgoPerf_t.
+struct AlgorithmResult {
+  int algorithm, status;
+  float time;
+  size_t memory;
+  int determinism, math, reserved[3];
+};
+
+// cudnnDataType_t
+int DnnType(ElementType type) {
+  switch (type) {
+    case ElementType::kF64:
+      return 1;
+    case ElementType::kF16:
+      return 2;
+    case ElementType::kBF16:
+      return 9;
+    default:
+      return 0;
+  }
+}
+
+// A host scalar as cuDNN reads it: double for tensors of double, else float.
+struct HostScalar {
+  HostScalar(double value, ElementType type)
+      : wide(value), narrow(static_cast<float>(value)), is_wide(type == ElementType::kF64) {}
+  const void* get() const { return is_wide ? static_cast<const void*>(&wide) : &narrow; }
+  double wide;
+  float narrow;
+  bool is_wide;
+};
+
+// Four dimensions, or five if anything has depth.
+std::vector<int> Shape(const std::array<int32_t, kTensorDims>& values, bool volume) {
+  std::vector<int> shape(values.begin(), values.end());
+  if (!volume) shape.erase(shape.begin() + 2);
+  return shape;
+}
+std::vector<int> Shape(const Spatial& values, bool volume) { return {values.begin() + (volume ? 0 : 1), values.end()}; }
+
+void* Data(const Tensor& tensor) { return reinterpret_cast<void*>(tensor.address); }
+
+bool IsPacked(const Tensor& tensor, std::initializer_list<int> innermost_first) {
+  int64_t stride = 1;
+  for (const int i : innermost_first) {
+    if (tensor.dims[i] > 1 && tensor.strides[i] != stride) return false;
+    stride *= tensor.dims[i];
+  }
+  return true;
+}
+
+// cudnnActivationMode_t; -1 where there is none.
+int DnnActivation(Activation activation) {
+  switch (activation) {
+    case Activation::kSigmoid:
+      return 0;
+    case Activation::kRelu:
+      return 1;
+    case Activation::kTanh:
+      return 2;
+    case Activation::kClippedRelu:
+      return 3;
+    case Activation::kElu:
+      return 4;
+    case Activation::kSwish:
+      return 6;
+    default:
+      return -1;
+  }
+}
+
+// cudnnOpTensorOp_t; -1 where there is none.
+int DnnOperation(PointwiseKind kind) {
+  switch (kind) {
+    case PointwiseKind::kAdd:
+      return 0;
+    case PointwiseKind::kMultiply:
+      return 1;
+    case PointwiseKind::kMin:
+      return 2;
+    case PointwiseKind::kMax:
+      return 3;
+    case PointwiseKind::kSqrt:
+      return 4;
+    default:
+      return -1;
+  }
+}
+
+}  // namespace
+
+struct Dnn::Functions {
+  size_t (*version)() = nullptr;
+  int (*create)(void**) = nullptr;
+  int (*destroy)(void*) = nullptr;
+  int (*set_stream)(void*, StreamHandle) = nullptr;
+  int (*create_tensor)(void**) = nullptr;
+  int (*destroy_tensor)(void*) = nullptr;
+  int (*set_tensor)(void*, int, int, const int*, const int*) = nullptr;
+  int (*create_filter)(void**) = nullptr;
+  int (*destroy_filter)(void*) = nullptr;
+  int (*set_filter)(void*, int, int, int, const int*) = nullptr;
+  int (*create_convolution)(void**) = nullptr;
+  int (*destroy_convolution)(void*) = nullptr;
+  int (*set_convolution)(void*, int, const int*, const int*, const int*, int, int) = nullptr;
+  int (*set_groups)(void*, int) = nullptr;
+  int (*set_math)(void*, int) = nullptr;
+  int (*create_pooling)(void**) = nullptr;
+  int (*destroy_pooling)(void*) = nullptr;
+  int (*set_pooling)(void*, int, int, int, const int*, const int*, const int*) = nullptr;
+  int (*create_activation)(void**) = nullptr;
+  int (*destroy_activation)(void*) = nullptr;
+  int (*set_activation)(void*, int, int, double) = nullptr;
+  int (*set_swish)(void*, double) = nullptr;
+  int (*create_operation)(void**) = nullptr;
+  int (*destroy_operation)(void*) = nullptr;
+  int (*set_operation)(void*, int, int, int) = nullptr;
+  int (*forward_algorithms)(void*, void*, void*, void*, void*, int, int*, AlgorithmResult*) = nullptr;
+  int (*forward)(void*, const void*, void*, const void*, void*, const void*, void*, int, void*, size_t, const void*,
+                 void*, void*) = nullptr;
+  int (*backward_algorithms)(void*, void*, void*, void*, void*, int, int*, AlgorithmResult*) = nullptr;
+  int (*backward)(void*, const void*, void*, const void*, void*, const void*, void*, int, void*, size_t, const void*,
+                  void*, void*) = nullptr;
+  int (*pool)(void*, void*, const void*, void*, const void*, const void*, void*, void*) = nullptr;
+  int (*normalize)(void*, int, const void*, const void*, void*, const void*, void*, void*, void*, const void*,
+                   const void*, const void*, const void*, double) = nullptr;
+  int (*softmax)(void*, int, int, const void*, void*, const void*, const void*, void*, void*) = nullptr;
+  int (*activate)(void*, void*, const void*, void*, const void*, const void*, void*, void*) = nullptr;
+  int (*add)(void*, const void*, void*, const void*, const void*, void*, void*) = nullptr;
+  int (*transform)(void*, const void*, void*, const void*, const void*, void*, void*) = nullptr;
+  int (*fill)(void*, void*, void*, const void*) = nullptr;
+  int (*combine)(void*, void*, const void*, void*, const void*, const void*, void*, const void*, const void*, void*,
+                 void*) = nullptr;
+};
+
+// One of cuDNN's, ended with its own function.
+class Dnn::Descriptor {
+ public:
+  Descriptor() = default;
+  Descriptor(void* descriptor, int (*destroy)(void*)) : descriptor_(descriptor), destroy_(destroy) {}
+  Descriptor(Descriptor&& other) noexcept
+      : descriptor_(std::exchange(other.descriptor_, nullptr)), destroy_(other.destroy_) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(descriptor_, other.descriptor_);
+    std::swap(destroy_, other.destroy_);
+    return *this;
+  }
+  ~Descriptor() {
+    if (descriptor_ != nullptr) destroy_(descriptor_);
+  }
+  void* get() const { return descriptor_; }
+
+ private:
+  void* descriptor_ = nullptr;
+  int (*destroy_)(void*) = nullptr;
+};
+
+absl::StatusOr<std::unique_ptr<Dnn>> Dnn::Create(Gpu* gpu, const std::string& library) {
+  std::unique_ptr<Dnn> dnn(new Dnn(gpu));
+  const absl::StatusOr<void*> opened = OpenLibrary(library);
+  if (!opened.ok()) {
+    return CudaStatus(CudaError::kNotSupported, "convolutions need cuDNN 9 on the server: {}",
+                      Message(opened.status()));
+  }
+  WHARF_RETURN_IF_ERROR(dnn->Find(*opened));
+  if (const size_t version = dnn->functions_->version(); version < kLeastVersion) {
+    return CudaStatus(CudaError::kNotSupported, "convolutions need cuDNN 9 on the server, not {}", version);
+  }
+  WHARF_RETURN_IF_ERROR(dnn->Check(dnn->functions_->create(&dnn->handle_), "cudnnCreate"));
+  return dnn;
+}
+
+Dnn::Dnn(Gpu* gpu) : gpu_(gpu) {}
+
+Dnn::~Dnn() {
+  if (handle_ != nullptr) functions_->destroy(handle_);
+  for (const auto& [stream, workspace] : workspaces_) Free(workspace);
+  for (const Workspace& workspace : outgrown_) Free(workspace);
+}
+
+absl::Status Dnn::Find(void* library) {
+  functions_ = std::make_unique<Functions>();
+  Functions& f = *functions_;
+  const char* missing = nullptr;
+  auto find = [&](auto& into, const char* name) {
+    into = reinterpret_cast<std::remove_reference_t<decltype(into)>>(dlsym(library, name));
+    if (into == nullptr) missing = name;
+  };
+  find(f.version, "cudnnGetVersion");
+  find(f.create, "cudnnCreate");
+  find(f.destroy, "cudnnDestroy");
+  find(f.set_stream, "cudnnSetStream");
+  find(f.create_tensor, "cudnnCreateTensorDescriptor");
+  find(f.destroy_tensor, "cudnnDestroyTensorDescriptor");
+  find(f.set_tensor, "cudnnSetTensorNdDescriptor");
+  find(f.create_filter, "cudnnCreateFilterDescriptor");
+  find(f.destroy_filter, "cudnnDestroyFilterDescriptor");
+  find(f.set_filter, "cudnnSetFilterNdDescriptor");
+  find(f.create_convolution, "cudnnCreateConvolutionDescriptor");
+  find(f.destroy_convolution, "cudnnDestroyConvolutionDescriptor");
+  find(f.set_convolution, "cudnnSetConvolutionNdDescriptor");
+  find(f.set_groups, "cudnnSetConvolutionGroupCount");
+  find(f.set_math, "cudnnSetConvolutionMathType");
+  find(f.create_pooling, "cudnnCreatePoolingDescriptor");
+  find(f.destroy_pooling, "cudnnDestroyPoolingDescriptor");
+  find(f.set_pooling, "cudnnSetPoolingNdDescriptor");
+  find(f.create_activation, "cudnnCreateActivationDescriptor");
+  find(f.destroy_activation, "cudnnDestroyActivationDescriptor");
+  find(f.set_activation, "cudnnSetActivationDescriptor");
+  find(f.set_swish, "cudnnSetActivationDescriptorSwishBeta");
+  find(f.create_operation, "cudnnCreateOpTensorDescriptor");
+  find(f.destroy_operation, "cudnnDestroyOpTensorDescriptor");
+  find(f.set_operation, "cudnnSetOpTensorDescriptor");
+  find(f.forward_algorithms, "cudnnGetConvolutionForwardAlgorithm_v7");
+  find(f.forward, "cudnnConvolutionForward");
+  find(f.backward_algorithms, "cudnnGetConvolutionBackwardDataAlgorithm_v7");
+  find(f.backward, "cudnnConvolutionBackwardData");
+  find(f.pool, "cudnnPoolingForward");
+  find(f.normalize, "cudnnBatchNormalizationForwardInference");
+  find(f.softmax, "cudnnSoftmaxForward");
+  find(f.activate, "cudnnActivationForward");
+  find(f.add, "cudnnAddTensor");
+  find(f.transform, "cudnnTransformTensor");
+  find(f.fill, "cudnnSetTensor");
+  find(f.combine, "cudnnOpTensor");
+  if (missing != nullptr) return CudaStatus(CudaError::kNotSupported, "this cuDNN has no {}", missing);
+  return absl::OkStatus();
+}
+
+absl::Status Dnn::Check(int status, const char* what) const {
+  if (status == 0) return absl::OkStatus();
+  if (status == kDeviceMemory || status == kHostMemory) {
+    return CudaStatus(CudaError::kOutOfMemory, "{}: cuDNN is out of memory", what);
+  }
+  switch (status / kCategory * kCategory) {
+    case kNotSupportedCategory:
+      return CudaStatus(CudaError::kNotSupported, "{}: cuDNN does not have it (status {})", what, status);
+    case kBadParameter:
+      return CudaStatus(CudaError::kInvalidValue, "{}: cuDNN refuses an argument (status {})", what, status);
+    default:
+      return CudaStatus(CudaError::kLaunchFailure, "{}: cuDNN status {}", what, status);
+  }
+}
+
+// --- descriptors ---
+
+absl::StatusOr<Dnn::Descriptor> Dnn::TensorOf(const Tensor& tensor, bool volume) const {
+  void* made = nullptr;
+  WHARF_RETURN_IF_ERROR(Check(functions_->create_tensor(&made), "cudnnCreateTensorDescriptor"));
+  Descriptor descriptor(made, functions_->destroy_tensor);
+  const std::vector<int> dims = Shape(tensor.dims, volume);
+  std::vector<int> strides = Shape(tensor.strides, volume);
+  for (int& stride : strides) stride = std::max(stride, 1);  // of a single element it goes nowhere
+  WHARF_RETURN_IF_ERROR(Check(
+      functions_->set_tensor(made, DnnType(tensor.type), static_cast<int>(dims.size()), dims.data(), strides.data()),
+      "cudnnSetTensorNdDescriptor"));
+  return descriptor;
+}
+
+absl::StatusOr<Dnn::Descriptor> Dnn::FilterOf(const Tensor& filter, bool volume) const {
+  const bool channels_last = !IsPacked(filter, {4, 3, 2, 1, 0});
+  if (channels_last && !IsPacked(filter, {1, 4, 3, 2, 0})) {
+    return CudaStatus(CudaError::kNotSupported, "cuDNN has no filters that lie like this");
+  }
+  void* made = nullptr;
+  WHARF_RETURN_IF_ERROR(Check(functions_->create_filter(&made), "cudnnCreateFilterDescriptor"));
+  Descriptor descriptor(made, functions_->destroy_filter);
+  const std::vector<int> dims = Shape(filter.dims, volume);
+  WHARF_RETURN_IF_ERROR(Check(functions_->set_filter(made, DnnType(filter.type), channels_last ? kNhwc : kNchw,
+                                                     static_cast<int>(dims.size()), dims.data()),
+                              "cudnnSetFilterNdDescriptor"));
+  return descriptor;
+}
+
+absl::StatusOr<Dnn::Descriptor> Dnn::ConvolutionOf(const Convolution& c, bool volume) const {
+  void* made = nullptr;
+  WHARF_RETURN_IF_ERROR(Check(functions_->create_convolution(&made), "cudnnCreateConvolutionDescriptor"));
+  Descriptor descriptor(made, functions_->destroy_convolution);
+  const std::vector<int> padding = Shape(c.padding, volume), stride = Shape(c.stride, volume);
+  const std::vector<int> dilation = Shape(c.dilation, volume);
+  const int compute = DnnType(c.x.type == ElementType::kF64 ? ElementType::kF64 : ElementType::kF32);
+  WHARF_RETURN_IF_ERROR(Check(functions_->set_convolution(made, static_cast<int>(padding.size()), padding.data(),
+                                                          stride.data(), dilation.data(), c.flipped ? 0 : 1, compute),
+                              "cudnnSetConvolutionNdDescriptor"));
+  WHARF_RETURN_IF_ERROR(Check(functions_->set_groups(made, c.groups), "cudnnSetConvolutionGroupCount"));
+  const bool half = c.x.type == ElementType::kF16 || c.x.type == ElementType::kBF16;
+  WHARF_RETURN_IF_ERROR(Check(functions_->set_math(made, half     ? kTensorOpMath
+                                                         : c.tf32 ? kDefaultMath
+                                                                  : kFmaMath),
+                              "cudnnSetConvolutionMathType"));
+  return descriptor;
+}
+
+absl::StatusOr<Dnn::Descriptor> Dnn::PoolingOf(const Pooling& p, bool volume) const {
+  void* made = nullptr;
+  WHARF_RETURN_IF_ERROR(Check(functions_->create_pooling(&made), "cudnnCreatePoolingDescriptor"));
+  Descriptor descriptor(made, functions_->destroy_pooling);
+  const std::vector<int> window = Shape(p.window, volume), padding = Shape(p.padding, volume);
+  const std::vector<int> stride = Shape(p.stride, volume);
+  WHARF_RETURN_IF_ERROR(
+      Check(functions_->set_pooling(made, static_cast<int>(p.kind), p.propagates_nan ? kPropagateNan : 0,
+                                    static_cast<int>(window.size()), window.data(), padding.data(), stride.data()),
+            "cudnnSetPoolingNdDescriptor"));
+  return descriptor;
+}
+
+absl::StatusOr<Dnn::Descriptor> Dnn::ActivationOf(const ActivationForm& activation) const {
+  const int mode = DnnActivation(activation.kind);
+  if (mode < 0) return CudaStatus(CudaError::kNotSupported, "cuDNN has no such activation");
+  void* made = nullptr;
+  WHARF_RETURN_IF_ERROR(Check(functions_->create_activation(&made), "cudnnCreateActivationDescriptor"));
+  Descriptor descriptor(made, functions_->destroy_activation);
+  WHARF_RETURN_IF_ERROR(Check(functions_->set_activation(made, mode, kPropagateNan, activation.coefficient),
+                              "cudnnSetActivationDescriptor"));
+  if (activation.kind == Activation::kSwish) {
+    WHARF_RETURN_IF_ERROR(
+        Check(functions_->set_swish(made, activation.coefficient), "cudnnSetActivationDescriptorSwishBeta"));
+  }
+  return descriptor;
+}
+
+// --- workspace ---
+
+absl::StatusOr<DevicePointer> Dnn::WorkspaceOf(uint64_t bytes) {
+  if (bytes == 0) return DevicePointer{0};
+  Workspace& workspace = workspaces_[stream_];
+  if (workspace.bytes >= bytes) return workspace.address;
+  AllocationProperties properties;
+  properties.location.id = gpu_->Ordinal();
+  size_t granularity = 0;
+  WHARF_RETURN_IF_ERROR(gpu_->Check((*gpu_)->MemGetAllocationGranularity(&granularity, &properties, /*minimum*/ 0),
+                                    "cuMemGetAllocationGranularity"));
+  Workspace grown;
+  grown.bytes = (std::max(bytes, 2 * workspace.bytes) + granularity - 1) / granularity * granularity;
+  WHARF_RETURN_IF_ERROR(gpu_->Check((*gpu_)->MemCreate(&grown.handle, grown.bytes, &properties, 0), "cuMemCreate"));
+  absl::Status status =
+      gpu_->Check((*gpu_)->MemAddressReserve(&grown.address, grown.bytes, granularity, 0, 0), "cuMemAddressReserve");
+  if (status.ok()) status = gpu_->Check((*gpu_)->MemMap(grown.address, grown.bytes, 0, grown.handle, 0), "cuMemMap");
+  if (status.ok()) {
+    AccessDescriptor access;
+    access.location = properties.location;
+    status = gpu_->Check((*gpu_)->MemSetAccess(grown.address, grown.bytes, &access, 1), "cuMemSetAccess");
+  }
+  if (!status.ok()) {
+    Free(grown);
+    return status;
+  }
+  if (workspace.bytes > 0) outgrown_.push_back(workspace);
+  workspace = grown;
+  return workspace.address;
+}
+
+void Dnn::Free(const Workspace& workspace) {
+  if (workspace.address != 0) {
+    (*gpu_)->MemUnmap(workspace.address, workspace.bytes);
+    (*gpu_)->MemAddressFree(workspace.address, workspace.bytes);
+  }
+  if (workspace.handle != 0) (*gpu_)->MemRelease(workspace.handle);
+}
+
+// --- primitives ---
+
+absl::Status Dnn::Run(const Primitive& primitive, StreamHandle stream) {
+  stream_ = stream;
+  WHARF_RETURN_IF_ERROR(Check(functions_->set_stream(handle_, stream), "cudnnSetStream"));
+  return std::visit([this](const auto& what) { return Run(what); }, primitive);
+}
+
+absl::Status Dnn::Run(const Convolution& c) {
+  const Tensor& result = c.transposed ? c.x : c.y;
+  if (c.bias != 0 && c.bias_type != c.x.type) {
+    return CudaStatus(CudaError::kNotSupported, "cuDNN adds no bias of another type");
+  }
+  const bool blends = c.added.address != 0 && c.beta != 0;
+  const bool in_place = c.added.address == result.address && c.added.strides == result.strides;
+  if (blends && !in_place) WHARF_RETURN_IF_ERROR(Transform(1, c.added, 0, result));
+  Convolution product = c;
+  product.beta = blends ? c.beta : 0;
+  const bool volume = c.x.dims[2] > 1 || c.y.dims[2] > 1 || c.filter.dims[2] > 1 || c.padding[0] > 0;
+  WHARF_RETURN_IF_ERROR(Multiply(product, volume));
+  if (c.bias != 0) {
+    Tensor bias;
+    bias.address = c.bias;
+    bias.type = c.bias_type;
+    bias.dims[1] = result.dims[1];
+    bias.strides[0] = result.dims[1];
+    WHARF_RETURN_IF_ERROR(Add(1, bias, 1, result));
+  }
+  if (c.activation.kind == Activation::kNone) return absl::OkStatus();
+  return Activate(c.activation, 1, result, 0, result);
+}
+
+absl::Status Dnn::Multiply(const Convolution& c, bool volume) {
+  WHARF_ASSIGN_OR_RETURN(const Descriptor x, TensorOf(c.x, volume));
+  WHARF_ASSIGN_OR_RETURN(const Descriptor y, TensorOf(c.y, volume));
+  WHARF_ASSIGN_OR_RETURN(const Descriptor filter, FilterOf(c.filter, volume));
+  WHARF_ASSIGN_OR_RETURN(const Descriptor convolution, ConvolutionOf(c, volume));
+  AlgorithmResult results[kAlgorithms] = {};
+  int count = 0;
+  const int status = c.transposed ? functions_->backward_algorithms(handle_, filter.get(), y.get(), convolution.get(),
+                                                                    x.get(), kAlgorithms, &count, results)
+                                  : functions_->forward_algorithms(handle_, x.get(), filter.get(), convolution.get(),
+                                                                   y.get(), kAlgorithms, &count, results);
+  WHARF_RETURN_IF_ERROR(Check(status, "cuDNN's choice of an algorithm"));
+  const auto* const best = std::find_if(results, results + count, [](const AlgorithmResult& result) {
+    return result.status == 0 && result.memory <= kMostWorkspace;
+  });
+  if (best == results + count) return CudaStatus(CudaError::kNotSupported, "cuDNN has no algorithm for a convolution");
+  WHARF_RETURN_IF_ERROR(Check(functions_->set_math(convolution.get(), best->math), "cudnnSetConvolutionMathType"));
+  WHARF_ASSIGN_OR_RETURN(const DevicePointer workspace, WorkspaceOf(best->memory));
+  auto* const scratch = reinterpret_cast<void*>(workspace);
+  const HostScalar alpha(c.alpha, c.x.type), beta(c.beta, c.x.type);
+  if (c.transposed) {
+    return Check(
+        functions_->backward(handle_, alpha.get(), filter.get(), Data(c.filter), y.get(), Data(c.y), convolution.get(),
+                             best->algorithm, scratch, best->memory, beta.get(), x.get(), Data(c.x)),
+        "cudnnConvolutionBackwardData");
+  }
+  return Check(
+      functions_->forward(handle_, alpha.get(), x.get(), Data(c.x), filter.get(), Data(c.filter), convolution.get(),
+                          best->algorithm, scratch, best->memory, beta.get(), y.get(), Data(c.y)),
+      "cudnnConvolutionForward");
+}
+
+absl::Status Dnn::Run(const Pooling& p) {
+  const bool volume = p.x.dims[2] > 1 || p.window[0] > 1 || p.padding[0] > 0;
+  WHARF_ASSIGN_OR_RETURN(const Descriptor x, TensorOf(p.x, volume));
+  WHARF_ASSIGN_OR_RETURN(const Descriptor y, TensorOf(p.y, volume));
+  WHARF_ASSIGN_OR_RETURN(const Descriptor pooling, PoolingOf(p, volume));
+  const HostScalar alpha(p.alpha, p.y.type), beta(p.beta, p.y.type);
+  return Check(
+      functions_->pool(handle_, pooling.get(), alpha.get(), x.get(), Data(p.x), beta.get(), y.get(), Data(p.y)),
+      "cudnnPoolingForward");
+}
+
+absl::Status Dnn::Run(const BatchNorm& n) {
+  constexpr int kPerActivation = 0, kSpatialMode = 1;
+  const bool volume = n.x.dims[2] > 1;
+  WHARF_ASSIGN_OR_RETURN(const Descriptor x, TensorOf(n.x, volume));
+  WHARF_ASSIGN_OR_RETURN(const Descriptor y, TensorOf(n.y, volume));
+  WHARF_ASSIGN_OR_RETURN(const Descriptor parameters, TensorOf(n.scale, volume));
+  const bool by_channel = n.scale.dims[2] == 1 && n.scale.dims[3] == 1 && n.scale.dims[4] == 1;
+  const HostScalar alpha(n.alpha, n.y.type), beta(n.beta, n.y.type);
+  const auto data = [](DeviceAddress address) { return reinterpret_cast<const void*>(address); };
+  return Check(functions_->normalize(handle_, by_channel ? kSpatialMode : kPerActivation, alpha.get(), beta.get(),
+                                     x.get(), Data(n.x), y.get(), Data(n.y), parameters.get(), Data(n.scale),
+                                     data(n.shift), data(n.mean), data(n.variance), n.epsilon),
+               "cudnnBatchNormalizationForwardInference");
+}
+
+absl::Status Dnn::Run(const Softmax& s) {
+  constexpr int kAccurate = 1, kLog = 2;
+  const bool volume = s.x.dims[2] > 1;
+  WHARF_ASSIGN_OR_RETURN(const Descriptor x, TensorOf(s.x, volume));
+  WHARF_ASSIGN_OR_RETURN(const Descriptor y, TensorOf(s.y, volume));
+  const HostScalar alpha(s.alpha, s.y.type), beta(s.beta, s.y.type);
+  return Check(functions_->softmax(handle_, s.log ? kLog : kAccurate, s.over_all ? 0 : 1, alpha.get(), x.get(),
+                                   Data(s.x), beta.get(), y.get(), Data(s.y)),
+               "cudnnSoftmaxForward");
+}
+
+absl::Status Dnn::Run(const Pointwise& p) {
+  const bool activates = p.activation.kind != Activation::kNone;
+  if (p.kind == PointwiseKind::kConstant) {
+    if (activates || p.beta != 0) return CudaStatus(CudaError::kNotSupported, "cuDNN fills tensors with a value only");
+    return Fill(p.alpha * p.alpha_a, p.y);
+  }
+  if (p.kind == PointwiseKind::kFirst) {
+    if (activates && p.alpha_a != 1) return CudaStatus(CudaError::kNotSupported, "cuDNN scales no activation's input");
+    if (activates) return Activate(p.activation, p.alpha, p.a, p.beta, p.y);
+    const double alpha = p.alpha * p.alpha_a;
+    return p.a.dims == p.y.dims ? Transform(alpha, p.a, p.beta, p.y) : Add(alpha, p.a, p.beta, p.y);
+  }
+  const int operation = DnnOperation(p.kind);
+  if (operation < 0 || activates || p.alpha != 1) {
+    return CudaStatus(CudaError::kNotSupported, "cuDNN has no such element-wise operation");
+  }
+  const bool volume = p.y.dims[2] > 1;
+  WHARF_ASSIGN_OR_RETURN(const Descriptor a, TensorOf(p.a, volume));
+  WHARF_ASSIGN_OR_RETURN(const Descriptor b, TensorOf(HasSecond(p.kind) ? p.b : p.a, volume));
+  WHARF_ASSIGN_OR_RETURN(const Descriptor y, TensorOf(p.y, volume));
+  void* made = nullptr;
+  WHARF_RETURN_IF_ERROR(Check(functions_->create_operation(&made), "cudnnCreateOpTensorDescriptor"));
+  const Descriptor descriptor(made, functions_->destroy_operation);
+  const int compute = DnnType(p.y.type == ElementType::kF64 ? ElementType::kF64 : ElementType::kF32);
+  WHARF_RETURN_IF_ERROR(
+      Check(functions_->set_operation(made, operation, compute, kPropagateNan), "cudnnSetOpTensorDescriptor"));
+  const HostScalar alpha_a(p.alpha_a, p.y.type), alpha_b(p.alpha_b, p.y.type), beta(p.beta, p.y.type);
+  return Check(functions_->combine(handle_, made, alpha_a.get(), a.get(), Data(p.a), alpha_b.get(), b.get(),
+                                   Data(HasSecond(p.kind) ? p.b : p.a), beta.get(), y.get(), Data(p.y)),
+               "cudnnOpTensor");
+}
+
+// The value is of the tensor's own type, unlike all other scalars.
+absl::Status Dnn::Fill(double value, const Tensor& to) {
+  WHARF_ASSIGN_OR_RETURN(const Descriptor target, TensorOf(to, to.dims[2] > 1));
+  const HostScalar wide(value, to.type);
+  const uint16_t narrow = to.type == ElementType::kF16 ? HalfBits(value) : BrainBits(value);
+  const bool half = to.type == ElementType::kF16 || to.type == ElementType::kBF16;
+  return Check(functions_->fill(handle_, target.get(), Data(to), half ? &narrow : wide.get()), "cudnnSetTensor");
+}
+
+absl::Status Dnn::Transform(double alpha, const Tensor& from, double beta, const Tensor& to) {
+  const bool volume = to.dims[2] > 1;
+  WHARF_ASSIGN_OR_RETURN(const Descriptor source, TensorOf(from, volume));
+  WHARF_ASSIGN_OR_RETURN(const Descriptor target, TensorOf(to, volume));
+  const HostScalar scale(alpha, to.type), keep(beta, to.type);
+  return Check(
+      functions_->transform(handle_, scale.get(), source.get(), Data(from), keep.get(), target.get(), Data(to)),
+      "cudnnTransformTensor");
+}
+
+absl::Status Dnn::Add(double alpha, const Tensor& from, double beta, const Tensor& to) {
+  const bool volume = to.dims[2] > 1;
+  WHARF_ASSIGN_OR_RETURN(const Descriptor source, TensorOf(from, volume));
+  WHARF_ASSIGN_OR_RETURN(const Descriptor target, TensorOf(to, volume));
+  const HostScalar scale(alpha, to.type), keep(beta, to.type);
+  return Check(functions_->add(handle_, scale.get(), source.get(), Data(from), keep.get(), target.get(), Data(to)),
+               "cudnnAddTensor");
+}
+
+absl::Status Dnn::Activate(const ActivationForm& activation, double alpha, const Tensor& from, double beta,
+                           const Tensor& to) {
+  const bool volume = to.dims[2] > 1;
+  WHARF_ASSIGN_OR_RETURN(const Descriptor descriptor, ActivationOf(activation));
+  WHARF_ASSIGN_OR_RETURN(const Descriptor source, TensorOf(from, volume));
+  WHARF_ASSIGN_OR_RETURN(const Descriptor target, TensorOf(to, volume));
+  const HostScalar scale(alpha, to.type), keep(beta, to.type);
+  return Check(functions_->activate(handle_, descriptor.get(), scale.get(), source.get(), Data(from), keep.get(),
+                                    target.get(), Data(to)),
+               "cudnnActivationForward");
+}
+
+}  // namespace wharf::device::cuda

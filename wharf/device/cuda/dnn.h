@@ -1,0 +1,63 @@
+// Dnn: primitives of neural networks through the vendor's cuDNN 9, opened at the first use. What a convolution has
+// beside it, a bias, another tensor, an activation, are calls of their own.
+#pragma once
+
+#include <map>
+
+#include "wharf/device/cuda/gpu.h"
+
+namespace wharf::device::cuda {
+
+// Not thread-safe.
+class Dnn {
+ public:
+  // kNotSupported if there is no cuDNN 9 here. REQUIRES: the context is current, also for Run and destruction.
+  static absl::StatusOr<std::unique_ptr<Dnn>> Create(Gpu* gpu, const std::string& library = kLibrary);
+  ~Dnn();
+  // Queues it. kNotSupported for what cuDNN does not have. REQUIRES: CheckPrimitive accepts it.
+  absl::Status Run(const Primitive& primitive, StreamHandle stream);
+
+  static constexpr const char* kLibrary = "libcudnn.so.9";
+
+ private:
+  struct Functions;
+  class Descriptor;
+  // Memory that kernels of one stream use for themselves.
+  struct Workspace {
+    DevicePointer address = 0;
+    uint64_t bytes = 0;
+    AllocationHandle handle = 0;
+  };
+  explicit Dnn(Gpu* gpu);
+  absl::Status Find(void* library);
+  absl::Status Check(int status, const char* what) const;
+  absl::StatusOr<Descriptor> TensorOf(const Tensor& tensor, bool volume) const;
+  absl::StatusOr<Descriptor> FilterOf(const Tensor& filter, bool volume) const;
+  absl::StatusOr<Descriptor> ConvolutionOf(const Convolution& convolution, bool volume) const;
+  absl::StatusOr<Descriptor> PoolingOf(const Pooling& pooling, bool volume) const;
+  absl::StatusOr<Descriptor> ActivationOf(const ActivationForm& activation) const;
+
+  absl::Status Run(const Convolution& convolution);
+  absl::Status Run(const Pooling& pooling);
+  absl::Status Run(const BatchNorm& norm);
+  absl::Status Run(const Softmax& softmax);
+  absl::Status Run(const Pointwise& pointwise);
+  absl::Status Multiply(const Convolution& convolution, bool volume);
+  absl::Status Fill(double value, const Tensor& to);
+  absl::Status Transform(double alpha, const Tensor& from, double beta, const Tensor& to);
+  absl::Status Activate(const ActivationForm& activation, double alpha, const Tensor& from, double beta,
+                        const Tensor& to);
+  absl::Status Add(double alpha, const Tensor& from, double beta, const Tensor& to);
+  // At least so much; what was there before stays until the end, as kernels may still use it.
+  absl::StatusOr<DevicePointer> WorkspaceOf(uint64_t bytes);
+  void Free(const Workspace& workspace);
+
+  Gpu* gpu_;
+  std::unique_ptr<Functions> functions_;
+  void* handle_ = nullptr;
+  StreamHandle stream_ = nullptr;
+  std::map<StreamHandle, Workspace> workspaces_;
+  std::vector<Workspace> outgrown_;
+};
+
+}  // namespace wharf::device::cuda

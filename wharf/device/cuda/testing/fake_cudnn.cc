@@ -1,0 +1,332 @@
+// A cuDNN on host memory, for tests of dnn.cc with the fake driver: the functions that it calls, with the vendor's own
+// declarations, on the software device's primitives. What is asked for is done before a call returns.
+#include <cudnn.h>
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "wharf/device/primitive.h"
+#include "wharf/device/soft/primitives/primitives.h"
+
+namespace device = wharf::device;
+
+struct cudnnContext {
+  cudaStream_t stream = nullptr;
+};
+struct cudnnTensorStruct {
+  cudnnDataType_t type = CUDNN_DATA_FLOAT;
+  std::vector<int> dims, strides;
+};
+struct cudnnFilterStruct {
+  cudnnTensorStruct tensor;
+};
+struct cudnnConvolutionStruct {
+  std::vector<int> padding, stride, dilation;
+  bool flipped = false;
+  int groups = 1;
+};
+struct cudnnPoolingStruct {
+  std::vector<int> window, padding, stride;
+  cudnnPoolingMode_t mode = CUDNN_POOLING_MAX;
+  bool propagates_nan = false;
+};
+struct cudnnActivationStruct {
+  cudnnActivationMode_t mode = CUDNN_ACTIVATION_IDENTITY;
+  double coefficient = 0;
+};
+struct cudnnOpTensorStruct {
+  cudnnOpTensorOp_t op = CUDNN_OP_TENSOR_ADD;
+};
+
+namespace {
+
+constexpr size_t kWorkspace = 4096;
+
+device::ElementType ElementTypeOf(cudnnDataType_t type) {
+  return type == CUDNN_DATA_DOUBLE     ? device::ElementType::kF64
+         : type == CUDNN_DATA_HALF     ? device::ElementType::kF16
+         : type == CUDNN_DATA_BFLOAT16 ? device::ElementType::kBF16
+                                       : device::ElementType::kF32;
+}
+device::Tensor TensorOf(const cudnnTensorStruct& from, const void* data) {
+  device::Tensor tensor;
+  tensor.address = reinterpret_cast<uint64_t>(data);
+  tensor.type = ElementTypeOf(from.type);
+  const size_t rank = from.dims.size();
+  for (size_t i = 0; i < rank; ++i) {
+    const size_t at = i < 2 ? i : device::kTensorDims - rank + i;
+    tensor.dims[at] = from.dims[i];
+    tensor.strides[at] = from.strides[i];
+  }
+  return tensor;
+}
+device::Spatial SpatialOf(const std::vector<int>& from, int fill) {
+  device::Spatial spatial{fill, fill, fill};
+  std::copy(from.begin(), from.end(), spatial.end() - static_cast<std::ptrdiff_t>(from.size()));
+  return spatial;
+}
+double Scalar(cudnnTensorDescriptor_t of, const void* scalar) {
+  if (of->type == CUDNN_DATA_DOUBLE) return *static_cast<const double*>(scalar);
+  return static_cast<double>(*static_cast<const float*>(scalar));
+}
+
+// Behind what was queued before.
+cudnnStatus_t RunOn(cudnnHandle_t, const device::Primitive& primitive) {
+  static void* const driver = dlopen(WHARF_FAKE_DRIVER, RTLD_NOW);
+  static const auto synchronize = reinterpret_cast<int (*)()>(dlsym(driver, "cuCtxSynchronize"));
+  if (synchronize == nullptr || synchronize() != 0) return CUDNN_STATUS_EXECUTION_FAILED;
+  if (!device::CheckPrimitive(primitive, [](uint64_t, uint64_t) { return true; }).ok()) return CUDNN_STATUS_BAD_PARAM;
+  device::soft::RunPrimitive(primitive);
+  return CUDNN_STATUS_SUCCESS;
+}
+
+template <typename T>
+cudnnStatus_t Create(T** place) {
+  *place = new T();
+  return CUDNN_STATUS_SUCCESS;
+}
+template <typename T>
+cudnnStatus_t Destroy(T* object) {
+  delete object;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+device::Convolution ConvolutionOf(cudnnConvolutionDescriptor_t from) {
+  device::Convolution c;
+  c.padding = SpatialOf(from->padding, 0);
+  c.stride = SpatialOf(from->stride, 1);
+  c.dilation = SpatialOf(from->dilation, 1);
+  c.flipped = from->flipped;
+  c.groups = from->groups;
+  return c;
+}
+template <typename Performance>
+cudnnStatus_t OfferAlgorithm(int* count, Performance* results) {
+  results[0] = {};
+  results[0].status = CUDNN_STATUS_NOT_SUPPORTED;  // the best is not there
+  results[1] = {};
+  results[1].memory = kWorkspace;
+  *count = 2;
+  return CUDNN_STATUS_SUCCESS;
+}
+bool HasWorkspace(const void* workspace, size_t bytes) { return workspace != nullptr && bytes >= kWorkspace; }
+
+}  // namespace
+
+extern "C" {
+
+size_t cudnnGetVersion(void) { return CUDNN_VERSION; }
+cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) { return Create(handle); }
+cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) { return Destroy(handle); }
+cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
+  handle->stream = stream;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* tensor) { return Create(tensor); }
+cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t tensor) { return Destroy(tensor); }
+cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t tensor, cudnnDataType_t type, int rank,
+                                         const int dims[], const int strides[]) {
+  *tensor = {type, {dims, dims + rank}, {strides, strides + rank}};
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnCreateFilterDescriptor(cudnnFilterDescriptor_t* filter) { return Create(filter); }
+cudnnStatus_t cudnnDestroyFilterDescriptor(cudnnFilterDescriptor_t filter) { return Destroy(filter); }
+cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t filter, cudnnDataType_t type,
+                                         cudnnTensorFormat_t format, int rank, const int dims[]) {
+  std::vector<int> strides(static_cast<size_t>(rank)), order;
+  for (int i = rank - 1; i >= 0; --i) {
+    if (format == CUDNN_TENSOR_NCHW || i != 1) order.push_back(i);
+  }
+  if (format == CUDNN_TENSOR_NHWC) order.insert(order.begin(), 1);
+  int stride = 1;
+  for (const int i : order) {
+    strides[static_cast<size_t>(i)] = stride;
+    stride *= dims[i];
+  }
+  filter->tensor = {type, {dims, dims + rank}, strides};
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnCreateConvolutionDescriptor(cudnnConvolutionDescriptor_t* c) { return Create(c); }
+cudnnStatus_t cudnnDestroyConvolutionDescriptor(cudnnConvolutionDescriptor_t c) { return Destroy(c); }
+cudnnStatus_t cudnnSetConvolutionNdDescriptor(cudnnConvolutionDescriptor_t c, int rank, const int padding[],
+                                              const int stride[], const int dilation[], cudnnConvolutionMode_t mode,
+                                              cudnnDataType_t) {
+  *c = {{padding, padding + rank}, {stride, stride + rank}, {dilation, dilation + rank}, mode == CUDNN_CONVOLUTION, 1};
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnSetConvolutionGroupCount(cudnnConvolutionDescriptor_t c, int groups) {
+  c->groups = groups;
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t, cudnnMathType_t) {
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnCreatePoolingDescriptor(cudnnPoolingDescriptor_t* p) { return Create(p); }
+cudnnStatus_t cudnnDestroyPoolingDescriptor(cudnnPoolingDescriptor_t p) { return Destroy(p); }
+cudnnStatus_t cudnnSetPoolingNdDescriptor(cudnnPoolingDescriptor_t p, const cudnnPoolingMode_t mode,
+                                          const cudnnNanPropagation_t nan, int rank, const int window[],
+                                          const int padding[], const int stride[]) {
+  *p = {{window, window + rank}, {padding, padding + rank}, {stride, stride + rank}, mode, nan == CUDNN_PROPAGATE_NAN};
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnCreateActivationDescriptor(cudnnActivationDescriptor_t* a) { return Create(a); }
+cudnnStatus_t cudnnDestroyActivationDescriptor(cudnnActivationDescriptor_t a) { return Destroy(a); }
+cudnnStatus_t cudnnSetActivationDescriptor(cudnnActivationDescriptor_t a, cudnnActivationMode_t mode,
+                                           cudnnNanPropagation_t, double coefficient) {
+  *a = {mode, coefficient};
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnSetActivationDescriptorSwishBeta(cudnnActivationDescriptor_t a, double beta) {
+  a->coefficient = beta;
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnCreateOpTensorDescriptor(cudnnOpTensorDescriptor_t* o) { return Create(o); }
+cudnnStatus_t cudnnDestroyOpTensorDescriptor(cudnnOpTensorDescriptor_t o) { return Destroy(o); }
+cudnnStatus_t cudnnSetOpTensorDescriptor(cudnnOpTensorDescriptor_t o, cudnnOpTensorOp_t op, cudnnDataType_t,
+                                         cudnnNanPropagation_t) {
+  o->op = op;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t, const cudnnTensorDescriptor_t,
+                                                     const cudnnFilterDescriptor_t, const cudnnConvolutionDescriptor_t,
+                                                     const cudnnTensorDescriptor_t, const int, int* count,
+                                                     cudnnConvolutionFwdAlgoPerf_t* results) {
+  return OfferAlgorithm(count, results);
+}
+cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void* alpha, const cudnnTensorDescriptor_t x_of,
+                                      const void* x, const cudnnFilterDescriptor_t filter_of, const void* filter,
+                                      const cudnnConvolutionDescriptor_t convolution, cudnnConvolutionFwdAlgo_t,
+                                      void* workspace, size_t bytes, const void* beta,
+                                      const cudnnTensorDescriptor_t y_of, void* y) {
+  if (!HasWorkspace(workspace, bytes)) return CUDNN_STATUS_BAD_PARAM;
+  device::Convolution c = ConvolutionOf(convolution);
+  c.x = TensorOf(*x_of, x);
+  c.filter = TensorOf(filter_of->tensor, filter);
+  c.y = c.added = TensorOf(*y_of, y);
+  c.alpha = Scalar(y_of, alpha);
+  c.beta = Scalar(y_of, beta);
+  return RunOn(handle, c);
+}
+cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(cudnnHandle_t, const cudnnFilterDescriptor_t,
+                                                          const cudnnTensorDescriptor_t,
+                                                          const cudnnConvolutionDescriptor_t,
+                                                          const cudnnTensorDescriptor_t, const int, int* count,
+                                                          cudnnConvolutionBwdDataAlgoPerf_t* results) {
+  return OfferAlgorithm(count, results);
+}
+cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void* alpha,
+                                           const cudnnFilterDescriptor_t filter_of, const void* filter,
+                                           const cudnnTensorDescriptor_t dy_of, const void* dy,
+                                           const cudnnConvolutionDescriptor_t convolution,
+                                           cudnnConvolutionBwdDataAlgo_t, void* workspace, size_t bytes,
+                                           const void* beta, const cudnnTensorDescriptor_t dx_of, void* dx) {
+  if (!HasWorkspace(workspace, bytes)) return CUDNN_STATUS_BAD_PARAM;
+  device::Convolution c = ConvolutionOf(convolution);
+  c.transposed = true;
+  c.x = c.added = TensorOf(*dx_of, dx);
+  c.filter = TensorOf(filter_of->tensor, filter);
+  c.y = TensorOf(*dy_of, dy);
+  c.alpha = Scalar(dx_of, alpha);
+  c.beta = Scalar(dx_of, beta);
+  return RunOn(handle, c);
+}
+cudnnStatus_t cudnnPoolingForward(cudnnHandle_t handle, const cudnnPoolingDescriptor_t pooling, const void* alpha,
+                                  const cudnnTensorDescriptor_t x_of, const void* x, const void* beta,
+                                  const cudnnTensorDescriptor_t y_of, void* y) {
+  device::Pooling p;
+  p.kind = static_cast<device::PoolingKind>(pooling->mode);
+  p.propagates_nan = pooling->propagates_nan;
+  p.x = TensorOf(*x_of, x);
+  p.y = TensorOf(*y_of, y);
+  p.window = SpatialOf(pooling->window, 1);
+  p.padding = SpatialOf(pooling->padding, 0);
+  p.stride = SpatialOf(pooling->stride, 1);
+  p.alpha = Scalar(y_of, alpha);
+  p.beta = Scalar(y_of, beta);
+  return RunOn(handle, p);
+}
+cudnnStatus_t cudnnBatchNormalizationForwardInference(cudnnHandle_t handle, cudnnBatchNormMode_t, const void* alpha,
+                                                      const void* beta, const cudnnTensorDescriptor_t x_of,
+                                                      const void* x, const cudnnTensorDescriptor_t y_of, void* y,
+                                                      const cudnnTensorDescriptor_t of_parameters, const void* scale,
+                                                      const void* shift, const void* mean, const void* variance,
+                                                      double epsilon) {
+  device::BatchNorm n;
+  n.x = TensorOf(*x_of, x);
+  n.y = TensorOf(*y_of, y);
+  n.scale = TensorOf(*of_parameters, scale);
+  n.shift = reinterpret_cast<uint64_t>(shift);
+  n.mean = reinterpret_cast<uint64_t>(mean);
+  n.variance = reinterpret_cast<uint64_t>(variance);
+  n.epsilon = epsilon;
+  n.alpha = Scalar(y_of, alpha);
+  n.beta = Scalar(y_of, beta);
+  return RunOn(handle, n);
+}
+cudnnStatus_t cudnnSoftmaxForward(cudnnHandle_t handle, cudnnSoftmaxAlgorithm_t algorithm, cudnnSoftmaxMode_t mode,
+                                  const void* alpha, const cudnnTensorDescriptor_t x_of, const void* x,
+                                  const void* beta, const cudnnTensorDescriptor_t y_of, void* y) {
+  device::Softmax s;
+  s.log = algorithm == CUDNN_SOFTMAX_LOG;
+  s.over_all = mode == CUDNN_SOFTMAX_MODE_INSTANCE;
+  s.x = TensorOf(*x_of, x);
+  s.y = TensorOf(*y_of, y);
+  s.alpha = Scalar(y_of, alpha);
+  s.beta = Scalar(y_of, beta);
+  return RunOn(handle, s);
+}
+cudnnStatus_t cudnnActivationForward(cudnnHandle_t handle, cudnnActivationDescriptor_t activation, const void* alpha,
+                                     const cudnnTensorDescriptor_t x_of, const void* x, const void* beta,
+                                     const cudnnTensorDescriptor_t y_of, void* y) {
+  using enum device::Activation;
+  constexpr device::Activation kKinds[] = {kSigmoid, kRelu, kTanh, kClippedRelu, kElu, kNone, kSwish};
+  device::Pointwise p;
+  p.a = TensorOf(*x_of, x);
+  p.y = TensorOf(*y_of, y);
+  p.activation = {kKinds[activation->mode], activation->coefficient};
+  p.alpha = Scalar(y_of, alpha);
+  p.beta = Scalar(y_of, beta);
+  return RunOn(handle, p);
+}
+cudnnStatus_t cudnnAddTensor(cudnnHandle_t handle, const void* alpha, const cudnnTensorDescriptor_t a_of, const void* a,
+                             const void* beta, const cudnnTensorDescriptor_t c_of, void* c) {
+  device::Pointwise p;
+  p.a = TensorOf(*a_of, a);
+  p.y = TensorOf(*c_of, c);
+  p.alpha = Scalar(c_of, alpha);
+  p.beta = Scalar(c_of, beta);
+  return RunOn(handle, p);
+}
+cudnnStatus_t cudnnTransformTensor(cudnnHandle_t handle, const void* alpha, const cudnnTensorDescriptor_t x_of,
+                                   const void* x, const void* beta, const cudnnTensorDescriptor_t y_of, void* y) {
+  return cudnnAddTensor(handle, alpha, x_of, x, beta, y_of, y);
+}
+cudnnStatus_t cudnnSetTensor(cudnnHandle_t handle, const cudnnTensorDescriptor_t y_of, void* y, const void* value) {
+  device::Pointwise p;
+  p.kind = device::PointwiseKind::kConstant;
+  p.y = TensorOf(*y_of, y);
+  p.alpha_a = Scalar(y_of, value);  // tests fill float only
+  return RunOn(handle, p);
+}
+cudnnStatus_t cudnnOpTensor(cudnnHandle_t handle, const cudnnOpTensorDescriptor_t op, const void* alpha1,
+                            const cudnnTensorDescriptor_t a_of, const void* a, const void* alpha2,
+                            const cudnnTensorDescriptor_t b_of, const void* b, const void* beta,
+                            const cudnnTensorDescriptor_t c_of, void* c) {
+  using enum device::PointwiseKind;
+  constexpr device::PointwiseKind kKinds[] = {kAdd, kMultiply, kMin, kMax, kSqrt};
+  device::Pointwise p;
+  p.kind = kKinds[op->op];
+  p.a = TensorOf(*a_of, a);
+  p.b = TensorOf(*b_of, b);
+  p.y = TensorOf(*c_of, c);
+  p.alpha_a = Scalar(c_of, alpha1);
+  p.alpha_b = Scalar(c_of, alpha2);
+  p.beta = Scalar(c_of, beta);
+  return RunOn(handle, p);
+}
+
+}  // extern "C"

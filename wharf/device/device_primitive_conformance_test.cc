@@ -1,0 +1,117 @@
+// Primitives of neural networks, as every device must compute them and refuse what it cannot.
+#include "wharf/device/device_conformance.h"
+
+namespace wharf::device {
+namespace {
+
+class PrimitiveConformance : public DeviceConformance {
+ protected:
+  static Tensor Packed(std::array<int32_t, kTensorDims> dims, DeviceAddress address) {
+    Tensor tensor;
+    tensor.address = address;
+    tensor.dims = dims;
+    int32_t stride = 1;
+    for (int i = kTensorDims - 1; i >= 0; --i) {
+      tensor.strides[i] = stride;
+      stride *= dims[i];
+    }
+    return tensor;
+  }
+  // A picture of 3 by 3 and a window of 2 by 2.
+  Convolution MakeConvolution() {
+    Convolution c;
+    c.x = Packed({1, 1, 1, 3, 3}, MapSlot(0));
+    c.filter = Packed({1, 1, 1, 2, 2}, MapSlot(1));
+    c.y = Packed({1, 1, 1, 2, 2}, MapSlot(2));
+    EXPECT_EQ(Write(c.x.address, Iota<float>(9, 1)), absl::OkStatus());
+    EXPECT_EQ(Write(c.filter.address, std::vector<float>{1, 2, 3, 4}), absl::OkStatus());
+    EXPECT_EQ(Write(c.y.address, std::vector<float>{-100, 1, 1, 1}), absl::OkStatus());
+    return c;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Devices, PrimitiveConformance, ::testing::ValuesIn(AllDrivers()), DriverName);
+
+TEST_P(PrimitiveConformance, PrimitiveConvolutionWithBiasAndActivation) {
+  Convolution c = MakeConvolution();
+  ASSERT_EQ(device_->RunPrimitive(kDefaultStream, c), absl::OkStatus());
+  EXPECT_EQ(Read<float>(c.y.address, 4), (std::vector<float>{37, 47, 67, 77}));
+  ASSERT_EQ(Write(c.y.address, std::vector<float>{-100, 1, 1, 1}), absl::OkStatus());
+  c.added = c.y;
+  c.beta = 1;
+  c.bias = MapSlot(3);
+  c.activation.kind = Activation::kRelu;
+  ASSERT_EQ(Write(c.bias, std::vector<float>{10}), absl::OkStatus());
+  ASSERT_EQ(device_->RunPrimitive(kDefaultStream, c), absl::OkStatus());
+  EXPECT_EQ(Read<float>(c.y.address, 4), (std::vector<float>{0, 58, 78, 88}));
+}
+
+TEST_P(PrimitiveConformance, PrimitiveConvolutionTransposed) {
+  Convolution c = MakeConvolution();
+  c.transposed = true;
+  ASSERT_EQ(Write(c.y.address, std::vector<float>{1, 0, 0, 1}), absl::OkStatus());
+  ASSERT_EQ(device_->RunPrimitive(kDefaultStream, c), absl::OkStatus());
+  EXPECT_EQ(Read<float>(c.x.address, 9), (std::vector<float>{1, 2, 0, 3, 5, 2, 0, 3, 4}));
+}
+
+TEST_P(PrimitiveConformance, PrimitivesOfOtherKinds) {
+  const DeviceAddress in = MapSlot(0), out = MapSlot(1), parameters = MapSlot(2);
+  ASSERT_EQ(Write(in, std::vector<float>{1, 2, 3, 4, -1, -2, -3, -4}), absl::OkStatus());
+  Pooling pooling;
+  pooling.x = Packed({1, 2, 1, 2, 2}, in);
+  pooling.y = Packed({1, 2, 1, 1, 1}, out);
+  pooling.window = {1, 2, 2};
+  ASSERT_EQ(device_->RunPrimitive(kDefaultStream, pooling), absl::OkStatus());
+  EXPECT_EQ(Read<float>(out, 2), (std::vector<float>{4, -1}));
+
+  BatchNorm norm;
+  norm.x = pooling.x;
+  norm.y = Packed({1, 2, 1, 2, 2}, out);
+  norm.scale = Packed({1, 2, 1, 1, 1}, parameters);
+  norm.shift = parameters + 8;
+  norm.mean = parameters + 16;
+  norm.variance = parameters + 24;
+  ASSERT_EQ(Write(parameters, std::vector<float>{2, 3, 10, 20, 1, -1, 4, 1}), absl::OkStatus());
+  ASSERT_EQ(device_->RunPrimitive(kDefaultStream, norm), absl::OkStatus());
+  EXPECT_EQ(Read<float>(out, 8), (std::vector<float>{10, 11, 12, 13, 20, 17, 14, 11}));
+
+  Softmax softmax;
+  softmax.x = Packed({4, 2, 1, 1, 1}, in);
+  softmax.y = Packed({4, 2, 1, 1, 1}, out);
+  ASSERT_EQ(device_->RunPrimitive(kDefaultStream, softmax), absl::OkStatus());
+  EXPECT_NEAR(Read<float>(out, 1)[0], 0.26894142, 1e-6);
+
+  Pointwise pointwise;
+  pointwise.kind = PointwiseKind::kAdd;
+  pointwise.a = Packed({1, 2, 1, 2, 2}, in);
+  pointwise.b = norm.scale;
+  pointwise.y = norm.y;
+  ASSERT_EQ(device_->RunPrimitive(kDefaultStream, pointwise), absl::OkStatus());
+  EXPECT_EQ(Read<float>(out, 8), (std::vector<float>{3, 4, 5, 6, 2, 1, 0, -1}));
+}
+
+TEST_P(PrimitiveConformance, PrimitivesInAPreparedList) {
+  const Convolution c = MakeConvolution();
+  Pointwise doubled;
+  doubled.a = doubled.y = c.y;
+  doubled.alpha = 2;
+  const auto list = device_->PrepareWork({{kDefaultStream, Primitive(c)}, {kDefaultStream, Primitive(doubled)}});
+  for (int i = 0; i < 2; ++i) {
+    const Submission submission = list->Submit(0, 2);
+    ASSERT_EQ(submission.status, absl::OkStatus());
+    EXPECT_EQ(Read<float>(c.y.address, 4), (std::vector<float>{74, 94, 134, 154}));
+  }
+}
+
+TEST_P(PrimitiveConformance, PrimitivesOnWrongMemoryAreRefusedAtOnce) {
+  Convolution c = MakeConvolution();
+  c.filter.address = device_->Arena().base + 2 * 40 * Granularity();  // not mapped
+  EXPECT_EQ(CudaErrorOf(device_->RunPrimitive(kDefaultStream, c)), CudaError::kInvalidValue);
+  c.filter.address = c.x.address;
+  EXPECT_EQ(CudaErrorOf(device_->RunPrimitive(77, c)), CudaError::kInvalidHandle);
+  c.y.dims[1] = 2;
+  EXPECT_EQ(CudaErrorOf(device_->RunPrimitive(kDefaultStream, c)), CudaError::kInvalidValue);
+  EXPECT_EQ(device_->Fault(), absl::OkStatus());
+}
+
+}  // namespace
+}  // namespace wharf::device

@@ -1,0 +1,191 @@
+// What a stranger may say of a primitive, and what is refused.
+#include "wharf/device/primitive.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <limits>
+
+#include "wharf/device/cuda_error.h"
+
+namespace wharf::device {
+namespace {
+
+constexpr DeviceAddress kBase = 0x100000;
+constexpr uint64_t kBytes = 1 << 20;
+
+bool InMemory(DeviceAddress address, uint64_t bytes) {
+  return address >= kBase && bytes <= kBytes && address - kBase <= kBytes - bytes;
+}
+CudaError Checked(const Primitive& primitive) { return CudaErrorOf(CheckPrimitive(primitive, InMemory)); }
+
+Tensor Packed(std::array<int32_t, kTensorDims> dims, DeviceAddress address, ElementType type = ElementType::kF32) {
+  Tensor tensor;
+  tensor.address = address;
+  tensor.type = type;
+  tensor.dims = dims;
+  int32_t stride = 1;
+  for (int i = kTensorDims - 1; i >= 0; --i) {
+    tensor.strides[i] = stride;
+    stride *= dims[i];
+  }
+  return tensor;
+}
+
+// 2 images of 4 channels, a window of 3 by 3, padding 1.
+Convolution GoodConvolution() {
+  Convolution c;
+  c.x = Packed({2, 4, 1, 8, 8}, kBase);
+  c.filter = Packed({6, 4, 1, 3, 3}, kBase + 0x10000);
+  c.y = Packed({2, 6, 1, 8, 8}, kBase + 0x20000);
+  c.padding = {0, 1, 1};
+  return c;
+}
+
+TEST(PrimitiveTest, AConvolutionThatIsRightIsAccepted) {
+  Convolution c = GoodConvolution();
+  EXPECT_EQ(Checked(c), CudaError::kSuccess);
+  c.transposed = true;
+  EXPECT_EQ(Checked(c), CudaError::kSuccess);
+  c.added = c.x;
+  c.bias = kBase;
+  EXPECT_EQ(Checked(c), CudaError::kSuccess);
+  EXPECT_EQ(OperandsOf(c).size(), 5u);
+}
+
+TEST(PrimitiveTest, ShapesOfAConvolutionMustAgree) {
+  const auto refused = [](auto change) {
+    Convolution c = GoodConvolution();
+    change(c);
+    return Checked(c);
+  };
+  EXPECT_EQ(refused([](Convolution& c) { c.groups = 0; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Convolution& c) { c.groups = 2; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Convolution& c) { c.y.dims[0] = 1; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Convolution& c) { c.y.dims[1] = 5; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Convolution& c) { c.padding[1] = 0; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Convolution& c) { c.padding[1] = -1; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Convolution& c) { c.stride[2] = 0; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Convolution& c) { c.dilation[2] = 0; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Convolution& c) { c.dilation[2] = std::numeric_limits<int32_t>::max(); }),
+            CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Convolution& c) {
+              c.padding = {0x7fffffff, 0x7fffffff, 0x7fffffff};
+            }),
+            CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Convolution& c) { c.added = c.x; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Convolution& c) { c.filter.type = ElementType::kF16; }), CudaError::kNotSupported);
+  EXPECT_EQ(refused([](Convolution& c) { c.bias = kBase, c.bias_type = ElementType::kI8; }), CudaError::kNotSupported);
+  EXPECT_EQ(refused([](Convolution& c) { c.activation.kind = static_cast<Activation>(99); }), CudaError::kNotSupported);
+  EXPECT_EQ(refused([](Convolution& c) { c.bias = kBase + kBytes - 4; }), CudaError::kInvalidValue);
+}
+
+TEST(PrimitiveTest, TensorsMustLieInMemoryAlone) {
+  Softmax s;
+  s.x = s.y = Packed({1, 8, 1, 4, 4}, kBase);
+  EXPECT_EQ(Checked(s), CudaError::kSuccess);
+  const auto refused = [&](auto change) {
+    Softmax other = s;
+    change(other.x);
+    other.y.dims = other.x.dims;
+    return Checked(other);
+  };
+  EXPECT_EQ(refused([](Tensor& t) { t.address = kBase + kBytes - 508; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Tensor& t) { t.address = 0; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Tensor& t) { t.address = UINT64_MAX - 3; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Tensor& t) { t.address += 2; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Tensor& t) { t.dims[3] = 0; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Tensor& t) { t.dims[3] = -4; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Tensor& t) { t.strides[3] = -4; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Tensor& t) { t.strides[3] = 0; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Tensor& t) { t.strides[3] = 1; }), CudaError::kNotSupported);  // shared with dimension 4
+  EXPECT_EQ(refused([](Tensor& t) {
+              t.dims = {0x7fffffff, 0x7fffffff, 1, 1, 1}, t.strides = {1, 1, 1, 1, 1};
+            }),
+            CudaError::kNotSupported);
+  EXPECT_EQ(refused([](Tensor& t) { t.strides[1] = 0x7fffffff; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Tensor& t) { t.type = ElementType::kI8; }), CudaError::kNotSupported);
+  EXPECT_EQ(refused([](Tensor& t) { t.type = static_cast<ElementType>(200); }), CudaError::kNotSupported);
+}
+
+TEST(PrimitiveTest, WhatOthersMustObserve) {
+  Pooling p;
+  p.x = Packed({1, 2, 1, 8, 8}, kBase);
+  p.y = Packed({1, 2, 1, 4, 4}, kBase + 0x10000);
+  p.window = p.stride = {1, 2, 2};
+  EXPECT_EQ(Checked(p), CudaError::kSuccess);
+  p.padding[1] = 2;  // a window of nothing
+  EXPECT_EQ(Checked(p), CudaError::kInvalidValue);
+
+  BatchNorm n;
+  n.x = n.y = Packed({2, 3, 1, 4, 4}, kBase);
+  n.scale = Packed({1, 3, 1, 1, 1}, kBase + 0x10000);
+  n.shift = n.mean = n.variance = n.scale.address;
+  EXPECT_EQ(Checked(n), CudaError::kSuccess);
+  n.variance = kBase + kBytes - 8;
+  EXPECT_EQ(Checked(n), CudaError::kInvalidValue);
+  n.variance = n.mean;
+  n.scale.dims[1] = 2;
+  EXPECT_EQ(Checked(n), CudaError::kInvalidValue);
+
+  Pointwise w;
+  w.kind = PointwiseKind::kAdd;
+  w.a = w.y = Packed({2, 3, 1, 4, 4}, kBase);
+  w.b = Packed({1, 3, 1, 1, 1}, kBase + 0x10000);
+  EXPECT_EQ(Checked(w), CudaError::kSuccess);
+  w.b.dims[1] = 2;
+  EXPECT_EQ(Checked(w), CudaError::kInvalidValue);
+  w.kind = PointwiseKind::kFirst;  // b is not looked at
+  EXPECT_EQ(Checked(w), CudaError::kSuccess);
+  w.kind = static_cast<PointwiseKind>(50);
+  EXPECT_EQ(Checked(w), CudaError::kNotSupported);
+}
+
+TEST(PrimitiveTest, AResultThatIsWrittenWholeIsNotRead) {
+  Convolution c = GoodConvolution();
+  EXPECT_FALSE(OperandsOf(c).back().read);
+  EXPECT_TRUE(OperandsOf(c).back().written);
+  EXPECT_EQ(OperandsOf(c).back().bytes, 2u * 6 * 8 * 8 * 4);
+  c.y.strides[0] *= 2;  // a gap between the images
+  EXPECT_TRUE(OperandsOf(c).back().read);
+  Softmax s;
+  s.x = s.y = Packed({1, 8, 1, 4, 4}, kBase);
+  EXPECT_FALSE(OperandsOf(s).back().read);
+  s.beta = 0.5;
+  EXPECT_TRUE(OperandsOf(s).back().read);
+}
+
+int32_t AnyNumber() {
+  return *rc::gen::oneOf(rc::gen::inRange<int32_t>(-1, 10), rc::gen::inRange<int32_t>(0, 5000),
+                         rc::gen::element<int32_t>(0x7fffffff, -0x7fffffff - 1, 1 << 30, 1 << 16));
+}
+
+// Whatever the numbers are: what is accepted lies in memory, and no tensor has more elements than its memory holds.
+RC_GTEST_PROP(PrimitiveProperty, WhatIsAcceptedLiesInMemory, ()) {
+  Pointwise p;
+  p.kind = static_cast<PointwiseKind>(*rc::gen::inRange(0, 12));
+  for (Tensor* const tensor : {&p.a, &p.b, &p.y}) {
+    tensor->address = kBase + *rc::gen::inRange<uint64_t>(0, kBytes + 64);
+    tensor->type = static_cast<ElementType>(*rc::gen::inRange(0, 5));
+    for (int i = 0; i < kTensorDims; ++i) {
+      tensor->dims[i] = *rc::gen::inRange(0, 3) == 0 ? AnyNumber() : 1;
+      tensor->strides[i] = AnyNumber();
+    }
+  }
+  if (*rc::gen::arbitrary<bool>()) p.a = p.b = p.y;
+  uint64_t most_end = 0;
+  const absl::Status status = CheckPrimitive(p, [&](DeviceAddress address, uint64_t bytes) {
+    if (InMemory(address, bytes)) most_end = std::max(most_end, address + bytes);
+    return InMemory(address, bytes);
+  });
+  if (!status.ok()) return;
+  for (const PrimitiveOperand& operand : OperandsOf(p)) {
+    RC_ASSERT(InMemory(operand.address, operand.bytes));
+    RC_ASSERT(operand.address + operand.bytes <= most_end);
+  }
+  RC_ASSERT(static_cast<uint64_t>(p.y.Volume()) * ElementBytes(p.y.type) <= p.y.Bytes());
+}
+
+}  // namespace
+}  // namespace wharf::device

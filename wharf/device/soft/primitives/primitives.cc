@@ -1,0 +1,31 @@
+#include "wharf/device/soft/primitives/primitives.h"
+
+namespace wharf::device::soft {
+namespace {
+
+// Some ten microseconds.
+constexpr int64_t kBriefWork = 64 * 64;
+
+template <typename T>
+struct Run {
+  void operator()(const Convolution& what) const { Convolve<T>(what); }
+  void operator()(const Pooling& what) const { Pool<T>(what); }
+  void operator()(const BatchNorm& what) const { Normalize<T>(what); }
+  void operator()(const Softmax& what) const { RunSoftmax<T>(what); }
+  void operator()(const Pointwise& what) const { RunPointwise<T>(what); }
+};
+
+}  // namespace
+
+void RunPrimitive(const Primitive& primitive) {
+  const ElementType type = std::visit([](const auto& what) { return what.y.type; }, primitive);
+  if (type == ElementType::kF64) {
+    std::visit(Run<double>(), primitive);
+  } else {
+    std::visit(Run<float>(), primitive);
+  }
+}
+
+bool IsBrief(const Primitive& primitive) { return WorkOf(primitive) <= kBriefWork; }
+
+}  // namespace wharf::device::soft

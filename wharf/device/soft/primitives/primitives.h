@@ -1,0 +1,29 @@
+// The primitives of neural networks on processors. Convolutions are matrix products of the filter with the input's
+// windows, which are laid out tile by tile (OpenBLAS); the rest is loops. Everything is computed in float, or in double
+// for double, in blocks of bounded size, whatever the tensors' types and layouts.
+#pragma once
+
+#include "wharf/device/primitive.h"
+
+namespace wharf::device::soft {
+
+// REQUIRES: CheckPrimitive accepted it, and the memory that it names is there.
+void RunPrimitive(const Primitive& primitive);
+
+// Whether it takes about as long as waking a thread does, and uses one thread only. REQUIRES: CheckPrimitive accepted
+// it.
+bool IsBrief(const Primitive& primitive);
+
+// --- the parts: T is float or double ---
+template <typename T>
+void Convolve(const Convolution& convolution);
+template <typename T>
+void Pool(const Pooling& pooling);
+template <typename T>
+void Normalize(const BatchNorm& norm);
+template <typename T>
+void RunSoftmax(const Softmax& softmax);
+template <typename T>
+void RunPointwise(const Pointwise& pointwise);
+
+}  // namespace wharf::device::soft
