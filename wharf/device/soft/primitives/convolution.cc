@@ -178,7 +178,11 @@ class Convolver {
     ForEachLine(tile, [&](int64_t to, int64_t from, int64_t count, int64_t begin, int64_t end) {
       T* const row = windows_.data() + to;
       std::fill(row, row + begin, T{0});
-      for (int64_t i = begin; i < end; ++i) row[i] = input[from + (i - begin) * stride];
+      if (stride == 1 && begin < end) {
+        std::copy_n(input + from, end - begin, row + begin);
+      } else {
+        for (int64_t i = begin; i < end; ++i) row[i] = input[from + (i - begin) * stride];
+      }
       std::fill(row + end, row + count, T{0});
     });
   }
