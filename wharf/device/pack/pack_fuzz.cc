@@ -28,7 +28,7 @@ absl::StatusOr<std::unique_ptr<Pack>> PackOf(const uint8_t* data, size_t size) {
 }
 
 // A program that has what the pack says it has, and one kernel with other parameters.
-void Match(std::unique_ptr<Pack> pack, const std::vector<ModuleNote>& notes) {
+void MatchAll(std::unique_ptr<Pack> pack, const std::vector<ModuleNote>& notes) {
   std::vector<std::unique_ptr<Pack>> packs;
   packs.push_back(std::move(pack));
   const PackSet set(std::move(packs));
@@ -53,6 +53,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)(*pack)->Find(name);
   for (uint32_t i = 0; i < (*pack)->modules(); ++i) (void)(*pack)->Text(i);
   const auto notes = (*pack)->Notes();
-  if (notes.ok()) Match(*std::move(pack), *notes);
+  if (notes.ok()) MatchAll(*std::move(pack), *notes);
   return 0;
 }
