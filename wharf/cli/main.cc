@@ -65,6 +65,7 @@ int Main(int argc, char** argv) {
   AddOtherCommands(app);
   AddDoctorCommand(app);
   AddCompletionCommand(app);
+  AddKeeperCommand(app);
   for (const auto& [command, group] : kGroups) app.get_subcommand(command)->group(group);
   std::vector<std::string> arguments(argv + 1, argv + argc);
   if (const std::string command = argc > 1 ? arguments[0] : ""; command == "run" || command == "trace") {

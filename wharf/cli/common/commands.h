@@ -17,6 +17,7 @@ inline constexpr int kExitFailure = 1, kExitUsage = 2;
 void AddRunCommand(CLI::App& app, const std::vector<std::string>& program);
 void AddTraceCommand(CLI::App& app, const std::vector<std::string>& program);  // run.cc
 void AddServeCommand(CLI::App& app);
+void AddKeeperCommand(CLI::App& app);  // hidden: started by `wharf serve`
 void AddLinkCommand(CLI::App& app);
 void AddDoctorCommand(CLI::App& app);
 void AddApiCommand(CLI::App& app);

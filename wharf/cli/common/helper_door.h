@@ -18,7 +18,7 @@ class HelperDoor {
  public:
   struct Helper {
     pid_t process = -1;                     // a child of this process, which nobody else waits for
-    link::UniqueFd socket;                  // to it, for the server
+    link::UniqueFd socket{};                // to it, for the server
     std::shared_ptr<void> alive = nullptr;  // goes when it has ended, or with the door
   };
   using Begin = std::function<absl::StatusOr<Helper>()>;

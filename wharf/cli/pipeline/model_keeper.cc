@@ -28,9 +28,9 @@ absl::StatusOr<link::UniqueFd> SocketTo(const server::WorkerProcess& process) {
 }  // namespace
 
 absl::StatusOr<HelperDoor::Helper> StartModelKeeper(const ModelKeeperOptions& options) {
-  const std::string program = FindOwnProgram(kWorkerProgram);
+  const std::string program = FindOwnProgram(kMainProgram);
   if (program.empty()) {
-    return NotFound("wharf-worker, which keeps a worker's models, is not installed; --cache-dir \"\" does without");
+    return NotFound("wharf, which keeps a worker's models, is not installed; --cache-dir \"\" does without");
   }
   server::Configure configure;
   configure.role = server::WorkerRole::kKeepsModels;

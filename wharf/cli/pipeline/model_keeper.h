@@ -18,7 +18,7 @@ struct ModelKeeperOptions {
 };
 
 // Its socket is for KeeperRootBehind (base/stored/keeper.h). It ends with the helper, or with the thread that started
-// it. kNotFound: wharf-worker is not where it is built or installed; otherwise as server::WorkerProcess::Start.
+// it. kNotFound: `wharf` is not where it is built or installed; otherwise as server::WorkerProcess::Start.
 absl::StatusOr<HelperDoor::Helper> StartModelKeeper(const ModelKeeperOptions& options);
 
 }  // namespace wharf::cli

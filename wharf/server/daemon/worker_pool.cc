@@ -42,8 +42,9 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> StartWorker(const WorkerPoolConfi
   if (kind == WorkerKind::kModels) {
     return WorkerProcess::Start(config.model_program, configure, config.isolation, config.shares);
   }
-  configure.role = kind == WorkerKind::kKeeper ? WorkerRole::kKeepsFiles : WorkerRole::kCompiles;
-  return WorkerProcess::Start(config.program, configure, config.isolation);
+  const bool keeps = kind == WorkerKind::kKeeper;
+  configure.role = keeps ? WorkerRole::kKeepsFiles : WorkerRole::kCompiles;
+  return WorkerProcess::Start(keeps ? config.keeper_program : config.program, configure, config.isolation);
 }
 
 WorkerPool::WorkerPool(WorkerPoolConfig config, PollLoop& loop, OnMessage on_message, OnMove on_move)

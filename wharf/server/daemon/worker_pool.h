@@ -33,9 +33,10 @@ struct WorkerLimits {
 };
 
 struct WorkerPoolConfig {
-  std::string program;        // wharf-worker
-  std::string model_program;  // "" = not installed
-  Configure configure;        // of workers for programs
+  std::string program;                            // wharf-worker
+  std::string keeper_program = "/proc/self/exe";  // wharf
+  std::string model_program;                      // "" = not installed
+  Configure configure;                            // of workers for programs
   Isolation isolation = Isolation::kNone;
   int shares = -1;  // descriptor of the page of shares; -1: the device is not shared
   WorkerLimits limits;

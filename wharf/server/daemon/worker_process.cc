@@ -49,11 +49,12 @@ void Prepare() {
   signal(SIGPIPE, SIG_IGN);
 }
 
-absl::StatusOr<Subprocess> StartProgram(const std::string& program, int control, int keeper, Isolation isolation) {
+absl::StatusOr<Subprocess> StartProgram(const std::string& program, const char* command, int control, int keeper,
+                                        Isolation isolation) {
   sigset_t none;
   sigemptyset(&none);
   return Subprocess::Start({.path = program,
-                            .arguments = {"wharf", "worker"},
+                            .arguments = {"wharf", command},
                             .environment = WorkerEnvironment(),
                             .descriptors = {kDevNull, kDevNull, STDERR_FILENO, control, keeper},
                             .isolation = isolation,
@@ -80,10 +81,11 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const std::s
                                                                     int shares) {
   WHARF_ASSIGN_OR_RETURN(Ends control, MakePair(SOCK_SEQPACKET));
   WHARF_ASSIGN_OR_RETURN(Ends kept, MakePair(SOCK_STREAM));
-  WHARF_ASSIGN_OR_RETURN(Subprocess process, StartProgram(program, control.theirs.get(), kept.theirs.get(), isolation));
+  const bool keeps = configure.role == WorkerRole::kKeepsFiles || configure.role == WorkerRole::kKeepsModels;
+  WHARF_ASSIGN_OR_RETURN(Subprocess process, StartProgram(program, keeps ? "keeper" : "worker", control.theirs.get(),
+                                                          kept.theirs.get(), isolation));
   Configure told = configure;
   told.isolated = isolation != Isolation::kNone;
-  const bool keeps = configure.role == WorkerRole::kKeepsFiles || configure.role == WorkerRole::kKeepsModels;
   if (!configure.cache_directory.empty() && !keeps) {
     told.cache_directory = KeeperRoot(kKeeperDescriptor);
   }

@@ -14,6 +14,7 @@
 #include "wharf/base/sandbox/policies.h"
 #include "wharf/base/stored/keeper.h"
 #include "wharf/server/process/control_codec.h"
+#include "wharf/server/process/worker_setup.h"
 
 namespace wharf::server {
 namespace {
@@ -86,7 +87,14 @@ absl::Status Confine(const Configure& configure, const std::string& cache_direct
 
 }  // namespace
 
-int RunKeeper(int control_socket, const Configure& configure) {
+int RunKeeper(int control_socket) {
+  SetDefaultLogLevel(LogLevel::kInfo);
+  const absl::StatusOr<WorkerSetup> setup = ReceiveSetup(control_socket);
+  if (!setup.ok()) {
+    Log(LogLevel::kError, "a keeper of files is started by `wharf serve` only", {{"why", Message(setup.status())}});
+    return 2;
+  }
+  const Configure& configure = setup->configure;
   prctl(PR_SET_NAME, "wharf-keeper", 0, 0, 0);  // for who looks at processes
   const std::string caches = std::filesystem::absolute(configure.cache_directory);
   HaveAllDescriptors();

@@ -6,7 +6,8 @@
 
 namespace wharf::server {
 
-// Runs until the daemon is gone; returns the process's exit code.
-int RunKeeper(int control_socket, const Configure& configure);
+// For a process that was started as one, with its end of the control socket (control.h). Runs until the daemon is gone;
+// returns the process's exit code.
+int RunKeeper(int control_socket);
 
 }  // namespace wharf::server

@@ -22,7 +22,6 @@
 #include "wharf/link/certificate.h"
 #include "wharf/link/resume/resumable_stream.h"
 #include "wharf/link/socket.h"
-#include "wharf/server/keeper/keeper_process.h"
 #include "wharf/server/process/control_codec.h"
 #include "wharf/server/process/worker_setup.h"
 #include "wharf/server/worker/compile_process.h"
@@ -501,9 +500,6 @@ int RunWorker(int control_socket) {
     return 2;
   }
   Configure configure = std::exchange(setup->configure, {});
-  if (configure.role == WorkerRole::kKeepsFiles || configure.role == WorkerRole::kKeepsModels) {
-    return RunKeeper(control_socket, configure);
-  }
   if (configure.role == WorkerRole::kCompiles) return RunCompiler(control_socket, configure);
   prctl(PR_SET_NAME, "wharf-worker", 0, 0, 0);  // for who looks at processes
   // No file is opened from here on.
