@@ -1,5 +1,6 @@
 """Modules of PyTorch that are computed by this machine and a server together; and how they become ONNX."""
 
+import contextlib
 import hashlib
 import inspect
 import io
@@ -145,7 +146,8 @@ def _export(module: torch.nn.Module, example: torch.Tensor) -> bytes:
     if "dynamo" in inspect.signature(torch.onnx.export).parameters:
         options["dynamo"] = False  # the newer exporter wants more packages
     try:
-        with torch.no_grad(), warnings.catch_warnings():
+        # When it fails it prints the graph.
+        with torch.no_grad(), warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
             torch.onnx.export(_Flat(module).eval(), (example,), written, **options)
     except Exception as error:
