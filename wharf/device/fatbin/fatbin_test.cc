@@ -327,7 +327,7 @@ class ReadSectionTest : public ::testing::Test {
     Elf64_Ehdr header{};
     std::memcpy(header.e_ident, ELFMAG, SELFMAG);
     header.e_ident[EI_CLASS] = ELFCLASS64;
-  header.e_ident[EI_DATA] = ELFDATA2LSB;
+    header.e_ident[EI_DATA] = ELFDATA2LSB;
     header.e_ident[EI_DATA] = ELFDATA2LSB;
     header.e_shoff = sections[2].sh_offset + names.size();
     header.e_shentsize = sizeof(Elf64_Shdr);
