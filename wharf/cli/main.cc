@@ -7,7 +7,7 @@
 #include "wharf/cli/common/app.h"
 #include "wharf/cli/common/bench_command.h"
 #include "wharf/cli/common/commands.h"
-#include "wharf/cli/common/own_programs.h"
+#include "wharf/cli/programs/own_programs.h"
 #include "wharf/cli/version.h"
 
 namespace wharf::cli {
@@ -60,9 +60,10 @@ int Main(int argc, char** argv) {
   AddServeCommand(app);
   AddApiCommand(app);
   AddPackCommand(app);
+  AddOtherCommands(app, {"", "ar", "pipeline"});
   AddLinkCommand(app);
   AddBenchOffloadCommand(app);
-  AddOtherCommands(app);
+  AddOtherCommands(app, {"bench"});
   AddDoctorCommand(app);
   AddCompletionCommand(app);
   AddKeeperCommand(app);

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "wharf/cli/common/own_programs.h"
+#include "wharf/cli/programs/own_programs.h"
 #include "wharf/server/daemon/worker_process.h"
 #include "wharf/server/process/control_codec.h"
 

@@ -9,7 +9,7 @@
 #include "wharf/cli/common/config_option.h"
 #include "wharf/cli/common/confined_server.h"
 #include "wharf/cli/common/option_types.h"
-#include "wharf/cli/common/own_programs.h"
+#include "wharf/cli/programs/own_programs.h"
 #include "wharf/server/daemon/daemon.h"
 
 namespace wharf::cli {

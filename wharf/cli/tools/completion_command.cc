@@ -4,8 +4,8 @@
 
 #include "wharf/cli/bench/common/child.h"
 #include "wharf/cli/common/commands.h"
-#include "wharf/cli/common/completion.h"
-#include "wharf/cli/common/own_programs.h"
+#include "wharf/cli/programs/completion.h"
+#include "wharf/cli/programs/own_programs.h"
 
 namespace wharf::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "wharf/cli/common/commands.h"
-#include "wharf/cli/common/own_programs.h"
+#include "wharf/cli/programs/own_programs.h"
 #include "wharf/cli/tools/health.h"
 
 namespace wharf::cli {

@@ -14,9 +14,9 @@
 #include "wharf/base/sandbox/namespaces.h"
 #include "wharf/base/sandbox/sandbox.h"
 #include "wharf/cli/bench/common/child.h"
-#include "wharf/cli/common/own_programs.h"
 #include "wharf/cli/common/shim_directory.h"
 #include "wharf/cli/common/text.h"
+#include "wharf/cli/programs/own_programs.h"
 #include "wharf/link/byte_stream.h"
 
 namespace wharf::cli {

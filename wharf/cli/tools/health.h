@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "wharf/cli/common/finding.h"
+#include "wharf/cli/programs/finding.h"
 
 namespace wharf::cli {
 

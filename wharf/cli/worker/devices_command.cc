@@ -6,7 +6,7 @@
 #include <regex>
 
 #include "wharf/cli/common/commands.h"
-#include "wharf/cli/common/finding.h"
+#include "wharf/cli/programs/finding.h"
 #include "wharf/device/device.h"
 
 namespace wharf::cli {

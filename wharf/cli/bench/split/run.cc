@@ -8,8 +8,8 @@
 #include "wharf/cli/bench/common/cores.h"
 #include "wharf/cli/bench/common/progress.h"
 #include "wharf/cli/common/files.h"
-#include "wharf/cli/common/own_programs.h"
 #include "wharf/cli/common/scratch_directory.h"
+#include "wharf/cli/programs/own_programs.h"
 
 namespace wharf::cli {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstdio>
 
 #include "wharf/cli/common/commands.h"
-#include "wharf/cli/common/completion.h"
+#include "wharf/cli/programs/completion.h"
 
 namespace wharf::cli {
 

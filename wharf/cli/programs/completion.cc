@@ -1,4 +1,4 @@
-#include "wharf/cli/common/completion.h"
+#include "wharf/cli/programs/completion.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "wharf/cli/common/finding.h"
+#include "wharf/cli/programs/finding.h"
 
 #include <nlohmann/json.hpp>
 

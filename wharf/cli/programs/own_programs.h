@@ -8,13 +8,16 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace wharf::cli {
 
-// For the list of commands in `wharf --help`.
-void AddOtherCommands(CLI::App& app);
+// For the list of commands in `wharf --help`: those of the groups, "" being `wharf` itself, in the order in which they
+// are shown.
+void AddOtherCommands(CLI::App& app, std::initializer_list<std::string_view> groups);
 // Whether a command line is for another program than `wharf`.
 bool IsOtherCommand(const std::vector<std::string>& arguments);
 // Replaces this process; returns an exit code only if the program is not installed.

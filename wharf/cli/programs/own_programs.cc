@@ -1,4 +1,4 @@
-#include "wharf/cli/common/own_programs.h"
+#include "wharf/cli/programs/own_programs.h"
 
 #include <unistd.h>
 
@@ -78,8 +78,12 @@ const char* NeededFor(const std::string& program) {
 
 }  // namespace
 
-void AddOtherCommands(CLI::App& app) {
-  for (const OtherCommand& one : kOthers) GroupOf(app, one.group).add_subcommand(one.name, one.summary);
+void AddOtherCommands(CLI::App& app, std::initializer_list<std::string_view> groups) {
+  for (const std::string_view group : groups) {
+    for (const OtherCommand& one : kOthers) {
+      if (one.group == group) GroupOf(app, one.group).add_subcommand(one.name, one.summary);
+    }
+  }
 }
 
 bool IsOtherCommand(const std::vector<std::string>& arguments) { return FindOther(arguments) != nullptr; }
