@@ -89,6 +89,7 @@ void AddServeCommand(CLI::App& app) {
   command->callback([options] {
     SetDefaultLogLevel(LogLevel::kInfo);
     // Workers have a place of their own.
+    std::erase(options->kernel_packs, "");  // of the configuration's default
     for (std::string& path : options->kernel_packs) path = std::filesystem::absolute(path).string();
     options->worker_program = FindOwnProgram(kWorkerProgram);
     options->model_program = FindOwnProgram(kModelProgram);

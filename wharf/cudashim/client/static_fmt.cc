@@ -1,5 +1,5 @@
-// Debian has fmt as a shared library only. The client library must run where it is not installed and must not clash with
-// a program's own copy, so its code is compiled into it, hidden, from its headers.
+// Debian has fmt as a shared library only. The client library must run where it is not installed and must not clash
+// with a program's own copy, so its code is compiled into it, hidden, from its headers.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -19,7 +19,7 @@ namespace wharf::device::soft::random_program {
 namespace {
 
 constexpr int kSize = 24;
-constexpr int kPrograms = 400;
+constexpr int kPrograms = 200;
 
 struct Mismatch {
   int thread = 0;
