@@ -1,6 +1,5 @@
 """Modules of PyTorch that are computed by this machine and a server together; and how they become ONNX."""
 
-import contextlib
 import hashlib
 import inspect
 import io
@@ -146,8 +145,7 @@ def _export(module: torch.nn.Module, example: torch.Tensor) -> bytes:
     if "dynamo" in inspect.signature(torch.onnx.export).parameters:
         options["dynamo"] = False  # the newer exporter wants more packages
     try:
-        # When it fails it prints the graph.
-        with torch.no_grad(), warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             torch.onnx.export(_Flat(module).eval(), (example,), written, **options)
     except Exception as error:
