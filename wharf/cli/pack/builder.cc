@@ -30,7 +30,8 @@ struct Parts {
 std::vector<std::string> CommandOf(const CompileJob& job, const BuildOptions& options) {
   std::vector<std::string> command = options.compiler;
   command.insert(command.end(), job.flags.begin(), job.flags.end());
-  command.insert(command.end(), {"-gencode", kArchitecture, "-ptx"});
+  // Both phases: nvcc goes by the second, and ccache wants the first.
+  command.insert(command.end(), {"-gencode", kArchitecture, "-c", "-ptx"});
   return command;
 }
 
