@@ -143,7 +143,7 @@ def generate(package, work):
                            package.parent / "torchgen/packaged/ATen", "-d", folder,
                            "--per-operator-headers", "--backend-whitelist", "CUDA", "--generate", "sources"],
                           env={"PYTHONPATH": str(package.parent), "PATH": "/usr/bin:/bin"}, capture_output=True,
-                          text=True)
+                          text=True, cwd=folder)  # it looks for, and writes, other files below it
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
         say(f"PyTorch's generator does not run, so its kernels of add are left out: {last}")
