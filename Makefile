@@ -2,11 +2,13 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 JOBS ?= $(shell nproc)
+# Tests wait a fifth of their time, for timeouts and one another's processes.
+TESTS ?= $(shell expr $(JOBS) + 1)
 # Where tools/install_cuda.sh puts the compiler it had to fetch; CMake finds it by this.
 export CMAKE_PREFIX_PATH := $(CURDIR)/build/cuda
 
-.PHONY: help packages build test test-python python asan tsan tidy lint demo demo-pipeline bench format check-format \
-  clean distclean
+.PHONY: help packages build test test-python python asan tsan tidy lint demo demo-pipeline bench benchmarks format \
+  check-format clean distclean
 
 help:  ## this list
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -21,7 +23,7 @@ build: packages  ## Release build in build/default
 	@TIMEFORMAT='build: %R s, of processors %U + %S s'; time cmake --build --preset default -j $(JOBS)
 
 test: build  ## build and run every test, as CI does
-	@TIMEFORMAT='tests: %R s, of processors %U + %S s'; time ctest --preset default -j $(JOBS)
+	@TIMEFORMAT='tests: %R s, of processors %U + %S s'; time ctest --preset default -j $(TESTS)
 
 python:  ## the wheel of the Python package, in build/python
 	@tools/python_wheel.sh
@@ -50,14 +52,17 @@ bench: build  ## the figures of docs/benchmarks.md for offloading; rows and a pa
 	@mkdir -p out/bench
 	@build/default/bin/wharf bench offload --json out/bench/offload.json --html out/bench/offload.html
 
+benchmarks: build  ## microbenchmarks of the rooms: build/default/bin/*_benchmark
+	@cmake --build --preset default -j $(JOBS) --target benchmarks
+
 format:  ## clang-format every C++ source in place
 	@git ls-files '*.h' '*.cc' '*.cu' '*.cuh' | xargs -r clang-format -i
 
-lint: packages  ## rooms, pages and format are as they should be; every header compiles alone
+lint: packages  ## rooms, pages and format are as they should be; every header compiles alone, and benchmarks do
 	@tools/check_rooms.py
 	@$(MAKE) --no-print-directory check-format
 	@cmake --preset default
-	@cmake --build --preset default -j $(JOBS) --target lint_headers
+	@cmake --build --preset default -j $(JOBS) --target lint_headers benchmarks
 
 check-format:  ## fail if clang-format would change anything
 	@git ls-files '*.h' '*.cc' '*.cu' '*.cuh' | xargs -r clang-format --dry-run --Werror
