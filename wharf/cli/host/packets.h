@@ -17,7 +17,7 @@ enum class IfFull { kWait, kDrop };
 absl::Status SendPacket(int socket, std::string_view packet, int fd = -1, IfFull if_full = IfFull::kWait);
 
 // The next packet; std::nullopt: the other side has gone, or sent an empty one. Descriptors that come along are closed.
-// kDataLoss: longer than `most` bytes.
+// kDataLoss: longer than `most` bytes, or with more descriptors than anybody passes.
 absl::StatusOr<std::optional<std::string>> ReceivePacket(int socket, size_t most);
 
 }  // namespace wharf::cli
