@@ -42,12 +42,26 @@ int main(int, char** argv) {
 """
 
 
-def install(root):
+# What every system has, and OpenSSL.
+COMMON_LIBRARIES = re.compile(r"(ld-linux.*|lib(c|m|gcc_s|stdc\+\+|ssl|crypto))\.so.*")
+MOST_OF_A_DEVICE = 25_000_000  # bytes
+
+
+def install(root, component=None):
     """As a package's builder does it; the files that are there then."""
-    subprocess.run(["cmake", "--install", BIN.parent, "--prefix", "/usr"], check=True, stdout=subprocess.DEVNULL,
-                   timeout=PATIENCE, env={**os.environ, "DESTDIR": str(root)})
-    manifest = (BIN.parent / "install_manifest.txt").read_text().splitlines()
+    chosen = ["--component", component] if component else []
+    subprocess.run(["cmake", "--install", BIN.parent, "--prefix", "/usr", *chosen], check=True,
+                   stdout=subprocess.DEVNULL, timeout=PATIENCE, env={**os.environ, "DESTDIR": str(root)})
+    name = f"install_manifest_{component}.txt" if component else "install_manifest.txt"
+    manifest = (BIN.parent / name).read_text().splitlines()
     return [root / file.removeprefix("/") for file in manifest]
+
+
+def libraries(file):
+    """What it loads besides what every system has."""
+    listed = subprocess.run(["ldd", file], capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
+    found = {pathlib.Path(path).resolve() for path in re.findall(r"=> (/\S+)", listed)}
+    return {path for path in found if not COMMON_LIBRARIES.fullmatch(path.name)}
 
 
 class InstallTest(EndToEndTest):
@@ -95,6 +109,21 @@ class InstallTest(EndToEndTest):
         address = self.start_service(f'listen = "127.0.0.1:0"\ndevice = "soft"\ntoken-file = "{token}"\n'
                                      f'sandbox = "{"strong" if strong_sandbox() else "weak"}"\n')
         self.wharf("run", "--server", address, "--token-file", token, "--", PROGRAMS / "looper", 3)
+
+    def test_what_a_device_needs_is_small_and_enough(self):
+        root = self.folder / "device"
+        files = [file for file in install(root, "device") if not file.is_symlink()]
+        self.run_quietly("strip", *files)
+        needed = set().union(*map(libraries, files)) - set(files)
+        ours, others = (sum(file.stat().st_size for file in some) for some in (files, needed))
+        print(f"a device's files: {ours / 1e6:.1f} MB, and libraries of {others / 1e6:.1f} MB")
+        self.assertLess(ours + others, MOST_OF_A_DEVICE)
+        address = self.start_service('listen = "127.0.0.1:0"\ndevice = "soft"\nsandbox = "weak"\n')
+        self.run_quietly(root / "usr/bin/wharf", "run", "--server", address, "--", PROGRAMS / "looper", 3)
+        alone = subprocess.run([root / "usr/bin/wharf", "run", "--local", "--", PROGRAMS / "looper", "3"],
+                               capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(alone.returncode, 1)
+        self.assertIn("wharf-worker, which serves programs, is not installed", alone.stderr)
 
     def test_the_programs_find_each_other(self):
         self.assertEqual(self.wharf("--version"), self.command("--version").stdout)

@@ -275,6 +275,8 @@ TEST_F(SplitServing, SaysThatItCannotRunModels) {
   // Without wharf-model beside it.
   const std::string alone = directory_.File("wharf");
   std::filesystem::copy_file(WHARF_BINARY, alone);
+  std::filesystem::copy_file(std::filesystem::path(WHARF_BINARY).replace_filename("wharf-worker"),
+                             directory_.File("wharf-worker"));
   const ServerProcess server(Options(), "127.0.0.1:0", alone);
   EXPECT_EQ(Open(server, ServerOnly(kToken)).status(),
             FailedPrecondition("this server cannot run models: install wharf-model there"));
