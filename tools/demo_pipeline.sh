@@ -41,7 +41,7 @@ if [[ -z ${WHARF_BIN:-} ]]; then
   say "Install what is missing, build"
   tools/install_packages.sh
   cmake --preset default >/dev/null
-  cmake --build --preset default -j "$(nproc)" --target wharf wharf_model pipeline_test_network
+  cmake --build --preset default -j "$(nproc)" --target wharf wharf_model wharf_plan pipeline_test_network
 fi
 rm -rf "$out"
 mkdir -p "$out"

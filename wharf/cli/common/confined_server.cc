@@ -105,7 +105,7 @@ ProcessEnd Guard::Await(const sigset_t& awaited) {
       LookAtUse();
       LookAtTime();
     }
-    if (options_.look_after_helper != nullptr) options_.look_after_helper();
+    if (options_.look_after_helper != nullptr && !asked_at_) options_.look_after_helper();
   }
 }
 

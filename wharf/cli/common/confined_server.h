@@ -43,7 +43,8 @@ struct ConfinementOptions {
   // Starts a process that does for the server what it may not do any more; isolated as the server, and unaffected by
   // what becomes of that one. The server's end of a socket to it, or of a HelperDoor. Null: there is none.
   std::function<absl::StatusOr<int>(Isolation)> start_helper = nullptr;
-  // A guard calls it four times a second, and when a process that it started has ended. Null: nothing is to be done.
+  // A guard calls it four times a second, and when a process that it started has ended, until the server is asked to
+  // end. Null: nothing is to be done.
   std::function<void()> look_after_helper = nullptr;
 };
 

@@ -16,6 +16,8 @@ namespace {
 
 // One that ends as soon as it begins must not take the machine's time.
 constexpr Nanoseconds kBetweenHelpers = std::chrono::seconds(1);
+// A helper ends when its server does, which may be seen before that.
+constexpr Nanoseconds kServerGone = std::chrono::milliseconds(200);
 
 }  // namespace
 
@@ -45,7 +47,9 @@ absl::Status HelperDoor::BeginOne() {
 
 void HelperDoor::LookAfter() {
   Reap();
-  if (helper_.process >= 0 || Clock::Real().Now() - begun_at_ < kBetweenHelpers) return;
+  const TimePoint now = Clock::Real().Now();
+  if (helper_.process >= 0 || now - begun_at_ < kBetweenHelpers || now - ended_at_ < kServerGone) return;
+  SayEnd();
   const absl::Status begun = BeginOne();
   if (begun.ok()) {
     Log(LogLevel::kInfo, fmt::format("another {} has begun", what_));
@@ -58,10 +62,16 @@ void HelperDoor::LookAfter() {
 void HelperDoor::Reap() {
   int status = 0;
   if (helper_.process < 0 || waitpid(helper_.process, &status, WNOHANG) != helper_.process) return;
-  Log(LogLevel::kError, fmt::format("the {} has ended", what_),
-      {{"signal", WIFSIGNALED(status) ? WTERMSIG(status) : 0},
-       {"exit_code", WIFEXITED(status) ? WEXITSTATUS(status) : 0}});
   helper_ = {};
+  ended_at_ = Clock::Real().Now();
+  end_ = status;
+}
+
+void HelperDoor::SayEnd() {
+  if (!end_) return;
+  Log(LogLevel::kError, fmt::format("the {} has ended", what_),
+      {{"signal", WIFSIGNALED(*end_) ? WTERMSIG(*end_) : 0}, {"exit_code", WIFEXITED(*end_) ? WEXITSTATUS(*end_) : 0}});
+  end_.reset();
 }
 
 }  // namespace wharf::cli

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "wharf/base/clock.h"
@@ -34,13 +35,16 @@ class HelperDoor {
  private:
   absl::Status BeginOne();
   void Reap();
+  void SayEnd();
 
   const std::string what_;
   Begin begin_;
-  link::UniqueFd door_;   // our end
-  Helper helper_;         // its process is -1: none runs
-  TimePoint begun_at_;    // or tried to
-  bool failing_ = false;  // to begin, which was said
+  link::UniqueFd door_;  // our end
+  Helper helper_;        // its process is -1: none runs
+  TimePoint begun_at_;   // or tried to
+  TimePoint ended_at_;
+  std::optional<int> end_;  // waitpid's status, if it was not said yet
+  bool failing_ = false;    // to begin, which was said
 };
 
 }  // namespace wharf::cli
