@@ -1,22 +1,12 @@
 // Primitives of neural networks, as every device must compute them and refuse what it cannot.
 #include "wharf/device/device_conformance.h"
+#include "wharf/device/primitive_testing.h"
 
 namespace wharf::device {
 namespace {
 
 class PrimitiveConformance : public DeviceConformance {
  protected:
-  static Tensor Packed(std::array<int32_t, kTensorDims> dims, DeviceAddress address) {
-    Tensor tensor;
-    tensor.address = address;
-    tensor.dims = dims;
-    int32_t stride = 1;
-    for (int i = kTensorDims - 1; i >= 0; --i) {
-      tensor.strides[i] = stride;
-      stride *= dims[i];
-    }
-    return tensor;
-  }
   // A picture of 3 by 3 and a window of 2 by 2.
   Convolution MakeConvolution() {
     Convolution c;

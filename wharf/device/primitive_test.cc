@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "wharf/device/cuda_error.h"
+#include "wharf/device/primitive_testing.h"
 
 namespace wharf::device {
 namespace {
@@ -19,19 +20,6 @@ bool InMemory(DeviceAddress address, uint64_t bytes) {
   return address >= kBase && bytes <= kBytes && address - kBase <= kBytes - bytes;
 }
 CudaError Checked(const Primitive& primitive) { return CudaErrorOf(CheckPrimitive(primitive, InMemory)); }
-
-Tensor Packed(std::array<int32_t, kTensorDims> dims, DeviceAddress address, ElementType type = ElementType::kF32) {
-  Tensor tensor;
-  tensor.address = address;
-  tensor.type = type;
-  tensor.dims = dims;
-  int32_t stride = 1;
-  for (int i = kTensorDims - 1; i >= 0; --i) {
-    tensor.strides[i] = stride;
-    stride *= dims[i];
-  }
-  return tensor;
-}
 
 // 2 images of 4 channels, a window of 3 by 3, padding 1.
 Convolution GoodConvolution() {

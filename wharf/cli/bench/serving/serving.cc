@@ -11,7 +11,7 @@
 #include "wharf/cli/common/bench_command.h"
 #include "wharf/cli/common/commands.h"
 #include "wharf/cli/common/files.h"
-#include "wharf/cli/common/shim_directory.h"
+#include "wharf/cli/common/shared_data.h"
 #include "wharf/perception/latency_profile.h"
 #include "wharf/pipeline/model_profile.h"
 
@@ -72,20 +72,13 @@ absl::StatusOr<std::vector<serving::DropTable>> LoadTables(const std::string& fo
   return tables;
 }
 
-absl::StatusOr<std::string> BlockTimes(const std::string& given) {
-  if (!given.empty()) return given;
-  for (const std::string& path : {ExecutableDirectory() + "/../../share/wharf/pipeline",
-                                  ExecutableDirectory() + "/../../../data/pipeline", std::string("data/pipeline")}) {
-    std::error_code ignored;
-    if (std::filesystem::is_directory(path, ignored)) return path;
-  }
-  return NotFound("the models' block times are not there: say where with --data");
-}
-
 // Of a whole model on a whole GPU: the sum of its blocks' times.
 absl::StatusOr<serving::InferenceProfile> ProfileOfBlocks(const std::string& gpu, const std::string& model,
                                                           const std::string& data) {
-  WHARF_ASSIGN_OR_RETURN(const std::string folder, BlockTimes(data));
+  std::string folder = data;
+  if (folder.empty()) {
+    WHARF_ASSIGN_OR_RETURN(folder, FindSharedData("pipeline", "--data"));
+  }
   WHARF_ASSIGN_OR_RETURN(const std::vector<pipeline::ModelProfile> profiles, pipeline::LoadModelProfiles(folder));
   for (const pipeline::ModelProfile& profile : profiles) {
     const pipeline::VgpuProfile* whole = profile.Find(gpu, 1);
