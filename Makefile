@@ -7,11 +7,11 @@ TESTS ?= $(shell expr $(JOBS) + 1)
 # Where tools/install_cuda.sh puts the compiler it had to fetch; CMake finds it by this.
 export CMAKE_PREFIX_PATH := $(CURDIR)/build/cuda
 
-.PHONY: help packages build test test-python python asan tsan tidy lint demo demo-pipeline bench benchmarks format \
+.PHONY: help packages build test test-python test-ros2 python asan tsan tidy lint demo demo-pipeline bench benchmarks format \
   check-format clean distclean
 
 help:  ## this list
-	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
+	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 packages:  ## install what is missing (packages.txt; the CUDA compiler where there is none)
 	@tools/install_packages.sh
@@ -30,6 +30,9 @@ python:  ## the wheel of the Python package, in build/python
 
 test-python:  ## what the Python package does with PyTorch, which comes from PyPI (TORCH=torch==2.11.0: another; 4.5 GB)
 	@tools/test_python.sh
+
+test-ros2:  ## the ROS 2 node with real topics; ROS 2 comes from PyPI (0.4 GB) and wants Python 3.12
+	@tools/test_ros2.sh
 
 asan tsan: packages
 	@cmake --preset $@
