@@ -7,7 +7,7 @@ TESTS ?= $(shell expr $(JOBS) + 1)
 # Where tools/install_cuda.sh puts the compiler it had to fetch; CMake finds it by this.
 export CMAKE_PREFIX_PATH := $(CURDIR)/build/cuda
 
-.PHONY: help packages build test test-python test-ros2 python asan tsan tidy lint demo demo-pipeline bench benchmarks format \
+.PHONY: help packages build test test-python test-ros2 python arm64 asan tsan tidy lint demo demo-pipeline bench benchmarks format \
   check-format clean distclean
 
 help:  ## this list
@@ -24,6 +24,13 @@ build: packages  ## Release build in build/default
 
 test: build  ## build and run every test, as CI does
 	@TIMEFORMAT='tests: %R s, of processors %U + %S s'; time ctest --preset default -j $(TESTS)
+
+arm64: build  ## what a device needs, for ARM64, in build/arm64; CUDA programs there, by qemu, against this machine's server
+	@tools/install_packages.sh packages-arm64.txt
+	@tools/arm64_sysroot.sh
+	@cmake --preset arm64
+	@cmake --build --preset arm64 -j $(JOBS)
+	@ctest --preset arm64 -j $(TESTS)
 
 python:  ## the wheel of the Python package, in build/python
 	@tools/python_wheel.sh
@@ -71,7 +78,7 @@ check-format:  ## fail if clang-format would change anything
 	@git ls-files '*.h' '*.cc' '*.cu' '*.cuh' | xargs -r clang-format --dry-run --Werror
 
 clean:  ## remove what was built (the fetched CUDA compiler stays)
-	@rm -rf build/default build/dev build/asan build/tsan build/tidy out
+	@rm -rf build/default build/dev build/asan build/tsan build/tidy build/arm64 out
 
 distclean: clean  ## remove everything that is not in git's care
 	@rm -rf build .cache

@@ -2,7 +2,8 @@
 # and the CUDA programs (they need nvcc). WHARF_CUDA_TOOLKIT says which; `wharf doctor` repeats it to the user.
 include_guard(GLOBAL)
 find_program(WHARF_NVCC nvcc HINTS /usr/local/cuda/bin)
-find_path(WHARF_CUDA_INCLUDE cuda_runtime_api.h HINTS /usr/local/cuda/include)
+# Headers are the same for every processor.
+find_path(WHARF_CUDA_INCLUDE cuda_runtime_api.h HINTS /usr/local/cuda/include NO_CMAKE_FIND_ROOT_PATH)
 if(WHARF_NVCC AND WHARF_CUDA_INCLUDE)
   set(WHARF_CUDA_TOOLKIT ON)
   get_filename_component(WHARF_CUDA_HOME ${WHARF_CUDA_INCLUDE} DIRECTORY)
@@ -27,35 +28,52 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/build/cuda12/include/cuda_runtime_api.h)
   set(WHARF_CUDA_12_HOME ${PROJECT_SOURCE_DIR}/build/cuda12)
 endif()
 
+# nvcc compiles the host's half for the processor of the compiler that it is given. NVIDIA's libraries are this machine's.
+set(WHARF_NVCC_TARGET)
+if(CMAKE_CROSSCOMPILING)
+  set(WHARF_NVCC_TARGET -ccbin ${CMAKE_CXX_COMPILER} -target-dir ${CMAKE_HOST_SYSTEM_PROCESSOR}-linux
+      -Xcompiler --sysroot=${CMAKE_SYSROOT})
+endif()
+
 # wharf_cuda_program(NAME SOURCES a.cu [FLAGS ...] [LIBS cublas] [CUDART static] [RELEASE 12])
 #   -> ${CMAKE_BINARY_DIR}/cuda/NAME
 # A plain CUDA program: compiled by nvcc with the vendor's defaults plus `-cudart shared`; it knows nothing of Wharf.
 # RELEASE 12: against CUDA 12's headers, and linked against its libraries (ours, whose names are compared with NVIDIA's),
-# so it needs them when it runs.
+# so it needs them when it runs. For another processor it is linked against ours as well.
 function(wharf_cuda_program name)
   cmake_parse_arguments(ARG "" "CUDART;RELEASE" "SOURCES;FLAGS;LIBS;DEPENDS" ${ARGN})
   if(NOT ARG_CUDART)
     set(ARG_CUDART shared)
   endif()
   set(output ${CMAKE_BINARY_DIR}/cuda/${name})
-  set(libs)
+  set(ours)  # of api.def's libraries
+  set(suffix)
   if(ARG_RELEASE)
-    set(ARG_CUDART none)
     list(APPEND ARG_FLAGS -I${WHARF_CUDA_12_HOME}/include)
-    set(libs ${CMAKE_BINARY_DIR}/lib/wharf/libcudart.so.12)
-    list(APPEND ARG_DEPENDS wharf_cudart_12)
+    set(ours cudart cublas)
+    set(suffix _${ARG_RELEASE})
   endif()
+  if(CMAKE_CROSSCOMPILING)
+    set(ours cudart cuda cublas cublasLt cudnn)
+  endif()
+  if(ours)
+    set(ARG_CUDART none)
+    list(PREPEND ARG_LIBS cudart)
+  endif()
+  set(libs)
+  set(targets)
   foreach(lib ${ARG_LIBS})
-    if(ARG_RELEASE AND lib STREQUAL cublas)
-      list(APPEND libs ${CMAKE_BINARY_DIR}/lib/wharf/libcublas.so.12)
-      list(APPEND ARG_DEPENDS wharf_cublas_12)
+    if(lib IN_LIST ours)
+      get_property(target GLOBAL PROPERTY WHARF_DROPIN_${lib}${suffix})
+      if(NOT target)  # the driver has no release in its name
+        get_property(target GLOBAL PROPERTY WHARF_DROPIN_${lib})
+      endif()
+      list(APPEND libs -Xlinker $<TARGET_FILE:${target}>)
+      list(APPEND targets ${target})
     else()
       list(APPEND libs -l${lib})
     endif()
   endforeach()
-  if(ARG_RELEASE)
-    list(TRANSFORM libs REPLACE "^(/.*)$" "-Xlinker;\\1")
-  endif()
   set(objects)
   foreach(source ${ARG_SOURCES})
     get_filename_component(stem ${source} NAME)
@@ -63,7 +81,7 @@ function(wharf_cuda_program name)
     add_custom_command(
       OUTPUT ${object}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/${name}.dir
-      COMMAND ${WHARF_NVCC} -std=c++17 -O2 -cudart ${ARG_CUDART} ${ARG_FLAGS} -I${PROJECT_SOURCE_DIR} -MD -MF ${object}.d -c
+      COMMAND ${WHARF_NVCC} ${WHARF_NVCC_TARGET} -std=c++17 -O2 -cudart ${ARG_CUDART} ${ARG_FLAGS} -I${PROJECT_SOURCE_DIR} -MD -MF ${object}.d -c
               ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${object}
       DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${source} ${ARG_DEPENDS}
       DEPFILE ${object}.d
@@ -74,8 +92,8 @@ function(wharf_cuda_program name)
   add_custom_command(
     OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/cuda
-    COMMAND ${WHARF_NVCC} -cudart ${ARG_CUDART} ${objects} -o ${output} ${libs}
-    DEPENDS ${objects} ${ARG_DEPENDS}
+    COMMAND ${WHARF_NVCC} ${WHARF_NVCC_TARGET} -cudart ${ARG_CUDART} ${objects} -o ${output} ${libs}
+    DEPENDS ${objects} ${targets} ${ARG_DEPENDS}
     COMMENT "nvcc link ${name}"
     VERBATIM)
   add_custom_target(cuda_${name} ALL DEPENDS ${output})

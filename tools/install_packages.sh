@@ -1,10 +1,16 @@
 #!/bin/bash
-# Installs the Debian packages of packages.txt that are missing. Does nothing, and needs no rights, when none is.
-#   tools/install_packages.sh [--list]      --list prints the missing ones and stops
+# Installs the Debian packages of packages.txt, or of another list, that are missing: those of this machine's architecture.
+# Does nothing, and needs no rights, when none is.
+#   tools/install_packages.sh [--list] [FILE]      --list prints the missing ones and stops
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-mapfile -t wanted < <(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' packages.txt)
+list=
+if [[ ${1:-} == --list ]]; then
+  list=yes
+  shift
+fi
+mapfile -t wanted < <(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' -e '/:/d' "${1:-packages.txt}")
 
 if ! command -v dpkg-query >/dev/null; then
   echo "install_packages: this is no Debian; see to it that the equivalents of packages.txt are installed" >&2
@@ -17,7 +23,7 @@ for package in "${wanted[@]}"; do
   [[ $status == installed ]] || missing+=("$package")
 done
 
-if [[ ${1:-} == --list ]]; then
+if [[ -n $list ]]; then
   [[ ${#missing[@]} -eq 0 ]] || printf '%s\n' "${missing[@]}"
   exit 0
 fi

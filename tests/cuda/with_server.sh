@@ -6,7 +6,9 @@
 # WHARF_KERNEL_PACK: what the server is given, for a program without PTX.
 # WHARF_BIN: where `wharf` is. CUDA_LIBRARIES: the toolkit's libraries (native, and NVRTC in every way). WHARF_SANITIZER:
 # in sanitizer builds the runtime, which has to be loaded before the drop-in libraries. Whatever it reports about the
-# program or the server, fails the test. SAME_AS: another program, whose output of its local run is to be had in every way.
+# program or the server, fails the test. In a build for devices, WHARF_CLIENT: the `wharf` that runs the program; its
+# WHARF_EMULATOR, if it is for another processor; WHARF_SERVER_PROGRAMS: the programs that run locally. SAME_AS: another
+# program, whose output of its local run is to be had in every way.
 set -euo pipefail
 way=$1 kept=$2
 shift 2
@@ -17,6 +19,7 @@ mkdir -p "$kept"
 export XDG_CACHE_HOME=$kept/cache
 export LD_LIBRARY_PATH=${CUDA_LIBRARIES:-}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 wharf=("$WHARF_BIN/wharf")
+read -ra emulator <<<"${WHARF_EMULATOR:-}"
 if [[ -n ${WHARF_SANITIZER:-} ]]; then
   rm -f "$output".report.*
   # The drop-in libraries close their session when the program ends, and leave its threads to the system.
@@ -26,6 +29,9 @@ if [[ -n ${WHARF_SANITIZER:-} ]]; then
   export ASAN_OPTIONS=log_path=$output.report:verify_asan_link_order=0:detect_leaks=0
   wharf=(env "LD_PRELOAD=$WHARF_SANITIZER" "${wharf[@]}")
 fi
+
+client=("${wharf[@]}")
+if [[ -n ${WHARF_CLIENT:-} ]]; then client=("${emulator[@]}" "$WHARF_CLIENT"); fi
 
 pack=(${WHARF_KERNEL_PACK:+--kernel-pack "$WHARF_KERNEL_PACK"})
 
@@ -52,7 +58,8 @@ case $way in
     run "$@"
     ;;
   local)
-    run "${wharf[@]}" run --local --device soft "${pack[@]}" -- "$@"
+    program=${WHARF_SERVER_PROGRAMS:-$(dirname "$1")}/$name
+    run "${wharf[@]}" run --local --device soft "${pack[@]}" -- "$program" "${@:2}"
     [[ -z ${SAME_AS:-} ]] || diff "$expected" "$output"
     ;;
   percall | cached | posted | replay)
@@ -63,7 +70,7 @@ case $way in
     server=$!
     trap stop_server EXIT
     read -r -t 60 line <&"$server_says" || { echo "the server did not start" >&2; cat "$output.server" >&2; exit 1; }
-    run "${wharf[@]}" run --server "${line##* }" --mode "$way" --timeout 120s -- "$@"
+    run "${client[@]}" run --server "${line##* }" --mode "$way" --timeout 120s -- "${emulator[@]}" "$@"
     if ! diff "$expected" "$output"; then
       echo "$name prints something else through the server than locally" >&2
       exit 1

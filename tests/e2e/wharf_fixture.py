@@ -1,8 +1,9 @@
 """What end-to-end tests speak: a server, a program run through it, and the counters it leaves.
 
-WHARF_BIN and WHARF_PROGRAMS (folders) come from ctest; in sanitizer builds WHARF_SANITIZER, the runtime that has to be
-loaded before the drop-in libraries: whatever it reports about any process fails the test. Everything is on loopback or
-a Unix socket and bounded in time.
+WHARF_BIN and WHARF_PROGRAMS (folders) come from ctest. In builds for devices, which have no server, also WHARF_CLIENT, the
+`wharf` that runs programs, and WHARF_EMULATOR, which runs it and them where they are another processor's. In sanitizer
+builds WHARF_SANITIZER, the runtime that has to be loaded before the drop-in libraries: whatever it reports about any
+process fails the test. Everything is on loopback or a Unix socket and bounded in time.
 """
 
 import contextlib
@@ -12,6 +13,7 @@ import os
 import pathlib
 import random
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -22,6 +24,8 @@ import unittest
 
 BIN = pathlib.Path(os.environ["WHARF_BIN"])
 PROGRAMS = pathlib.Path(os.environ["WHARF_PROGRAMS"])
+EMULATOR = shlex.split(os.environ.get("WHARF_EMULATOR", ""))
+CLIENT = [*EMULATOR, os.environ.get("WHARF_CLIENT", BIN / "wharf")]
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SANITIZER = os.environ.get("WHARF_SANITIZER")
 # Seconds: an upper bound for a hang, never something a test waits for.
@@ -157,15 +161,15 @@ class Server:
 class Link:
     """`wharf link` in front of a server; dropping it breaks every connection through it."""
 
-    def __init__(self, folder, target, *options):
-        self.folder, self.target, self.options = folder, target, options
+    def __init__(self, folder, target, *options, program=(BIN / "wharf",)):
+        self.folder, self.target, self.options, self.program = folder, target, options, program
         self.address = "127.0.0.1:0"
         self.process = None
         self.restore()
 
     def restore(self):
         self.process = subprocess.Popen(
-            [BIN / "wharf", "link", "--listen", self.address, "--target", self.target, *self.options],
+            [*self.program, "link", "--listen", self.address, "--target", self.target, *self.options],
             stdout=subprocess.PIPE, text=True, env=environment(self.folder))
         line = self.process.stdout.readline()
         self.address = re.search(r" from (\S+) to ", line).group(1)
@@ -214,13 +218,13 @@ class EndToEndTest(unittest.TestCase):
         """`wharf run` to its end; `where` is a Server or None for --local."""
         target = ["--local"] if where is None else ["--server", where.address]
         return subprocess.run(
-            [BIN / "wharf", "run", *target, *map(str, options), "--", PROGRAMS / name, *map(str, arguments)],
+            [*CLIENT, "run", *target, *map(str, options), "--", *EMULATOR, PROGRAMS / name, *map(str, arguments)],
             capture_output=True, text=True, timeout=patience, env=environment(self.folder))
 
     def start_program(self, server, name, *arguments, options=()):
         """Starts it and waits until it has printed "ready"."""
         process = subprocess.Popen(
-            [BIN / "wharf", "run", "--server", server.address, *map(str, options), "--", PROGRAMS / name,
+            [*CLIENT, "run", "--server", server.address, *map(str, options), "--", *EMULATOR, PROGRAMS / name,
              *map(str, arguments)],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(self.folder))
         self.addCleanup(self._end, process)

@@ -1,0 +1,135 @@
+"""A build for devices (make arm64) beside the whole build whose server it uses: what its programs cost, how their sessions
+end, how large it is. What programs compute there is the business of tests/cuda."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+from install_test import COMMON_LIBRARIES, MOST_OF_A_DEVICE
+from wharf_fixture import BIN, CLIENT, EMULATOR, PATIENCE, PROGRAMS, SOURCE, EndToEndTest, Link, wait_until
+
+BUILD = PROGRAMS.parent
+SERVER_PROGRAMS = pathlib.Path(os.environ["WHARF_SERVER_PROGRAMS"])
+SYSROOT = pathlib.Path(os.environ["WHARF_SYSROOT"])
+MODES = ("percall", "cached", "posted", "replay")
+SCENE = SOURCE / "examples" / "cuda_pose" / "scene.png"
+COUNTED = ("looper", 30), ("cuda_pose", "--image", SCENE, "--inferences", 2)
+# What a mode has decided before anything is sent. Which answers come before they are asked for, in replay, is chance.
+COSTS = ("calls", "local_calls", "posted_calls", "blocking_calls", "per_function", "posted_operations")
+
+
+def elf(file, what):
+    done = subprocess.run(["readelf", "--wide", what, file], capture_output=True, text=True, timeout=PATIENCE, check=True)
+    return done.stdout
+
+
+def needed(file):
+    return re.findall(r"\(NEEDED\).*\[(.*)\]", elf(file, "--dynamic"))
+
+
+class DeviceTest(EndToEndTest):
+    def stats_here(self, server, name, *arguments, mode):
+        """Of the same program as this machine has it."""
+        file = self.folder / "here.json"
+        done = self.command("run", "--server", server.address, "--mode", mode, "--stats", file, "--",
+                            SERVER_PROGRAMS / name, *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(file.read_text())
+
+    def client(self, *words):
+        return subprocess.run([*CLIENT, *map(str, words)], capture_output=True, text=True, timeout=PATIENCE)
+
+    def test_programs_cost_what_they_cost_here(self):
+        server = self.serve()
+        for program in COUNTED:
+            for mode in MODES:
+                with self.subTest(program=program[0], mode=mode):
+                    here, there = self.stats_here(server, *program, mode=mode), self.stats(server, *program, mode=mode)
+                    self.assertEqual([there[key] for key in COSTS], [here[key] for key in COSTS])
+                    if mode == "replay":
+                        self.assertEqual(there["replay"]["sequence_length"], here["replay"]["sequence_length"])
+                    else:
+                        self.assertEqual(there["blocking_round_trips"], here["blocking_round_trips"])
+
+    def test_sessions_end_by_the_programs_goodbye(self):
+        server = self.serve()
+        for mode in MODES:
+            for name, *arguments in (("looper", 30), ("driver_versions",), ("no_kernels",), ("multi_thread",)):
+                done = self.run_program(server, name, *arguments, options=["--mode", mode])
+                self.assertEqual((done.returncode, done.stderr), (0, ""), name)
+        wait_until(lambda: server.status().get("sessions") == [], "all sessions are closed")
+        why = re.findall(r"session closed .* why=(.*) operations=", server.log_file.read_text())
+        self.assertEqual(why, ["closed"] * 4 * len(MODES))
+
+    def test_what_a_device_needs_is_small_and_of_its_processor(self):
+        root = tempfile.TemporaryDirectory()
+        self.addCleanup(root.cleanup)
+        subprocess.run(["cmake", "--install", BUILD, "--prefix", root.name, "--strip", "--component", "device"], check=True,
+                       stdout=subprocess.DEVNULL, timeout=PATIENCE)
+        files = [file for file in pathlib.Path(root.name).rglob("*") if file.is_file()]
+        names = {file.name for file in files}
+        self.assertLessEqual({"wharf", "libwharf_client.so", "libcuda.so.1", "libcudart.so.12", "libcudart.so.13"}, names)
+        waiting, others = set().union(*map(needed, files)) - names, set()
+        while waiting:
+            name = waiting.pop()
+            if COMMON_LIBRARIES.fullmatch(name) or name in {other.name for other in others}:
+                continue
+            found = next(SYSROOT.glob(f"usr/lib/*/{name}"), None) or next(SYSROOT.glob(f"lib/*/{name}"))
+            others.add(found)
+            waiting |= set(needed(found))
+        ours, theirs = (sum(file.resolve().stat().st_size for file in some) for some in (files, others))
+        print(f"a device's files: {ours / 1e6:.1f} MB, and libraries of {theirs / 1e6:.1f} MB")
+        self.assertLess(ours + theirs, MOST_OF_A_DEVICE)
+        self.assertEqual({re.search(r"Machine: *(.*)", elf(file, "--file-header")).group(1) for file in files}, {"AArch64"})
+
+    def test_a_program_that_no_server_can_run_is_refused_before_it_starts(self):
+        done = self.client("run", "--server", self.serve().address, "--", PROGRAMS / "looper_no_ptx", 3)
+        self.assert_one_clear_line(done, "looper_no_ptx", "PTX")
+
+    def test_tokens_and_tls(self):
+        token = self.folder / "token"
+        token.write_text("0123456789abcdef\n")
+        tls = self.folder / "tls"
+        server = self.serve("--token-file", token, f"--tls-self-signed={tls}")
+        pin = re.search(r"Fingerprint=(.*)", self.run_here(
+            "openssl", "x509", "-in", tls / "server.crt", "-noout", "-fingerprint", "-sha256")).group(1)
+        done = self.run_program(server, "looper", 30, options=["--token-file", token, "--tls-pin", pin])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.run_program(server, "looper", 30, options=["--tls-pin", pin])
+        self.assert_one_clear_line(done, "token")
+
+    def run_here(self, *words):
+        done = subprocess.run([*map(str, words)], capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_the_devices_own_link_stands_between(self):
+        server = self.serve()
+        link = Link(self.folder, server.address, "--rate", "100mbit", program=CLIENT)
+        self.addCleanup(link.drop)
+        done = self.run_program(link, "looper", 30)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_trace_is_written(self):
+        file = self.folder / "trace.json"
+        done = self.client("trace", "--server", self.serve().address, "-o", file, "--", *EMULATOR, PROGRAMS / "looper", 30)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        events = json.loads(file.read_text())
+        self.assertEqual(events[0]["args"]["name"], "looper")
+        self.assertIn("cudaMemcpy", {event["name"] for event in events})
+
+    def test_the_doctor_says_what_a_device_has(self):
+        said = self.client("doctor").stdout
+        self.assertRegex(said, r"good +drop-in CUDA libraries: .*libcuda\.so\.1.*libcudart\.so\.12 libcudart\.so\.13")
+        self.assertRegex(said, r"note +devices: no wharf-worker: this machine can use servers")
+        self.assertEqual(self.client("--version").stdout, self.command("--version").stdout)
+        done = self.client("run", "--local", "--", *EMULATOR, PROGRAMS / "looper", 3)
+        self.assert_one_clear_line(done, "wharf-worker, which serves programs, is not installed")
+
+
+if __name__ == "__main__":
+    unittest.main()
