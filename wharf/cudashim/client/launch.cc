@@ -53,7 +53,8 @@ void NoteHostPointers(Connection& connection, const Function& function, std::spa
 
 bool IsMappedHere(uint64_t address) {
   unsigned char present = 0;
-  return mincore(reinterpret_cast<void*>(address / 4096 * 4096), 1, &present) == 0;
+  const uint64_t page = offload::ManagedMemory::Page();
+  return mincore(reinterpret_cast<void*>(address / page * page), 1, &present) == 0;
 }
 
 }  // namespace

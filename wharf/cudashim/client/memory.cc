@@ -62,10 +62,26 @@ bool ServeAccess(uint64_t address, bool write) {
   return false;
 }
 
-// What is mapped for an allocation is all its own, so that its pages are.
-uint64_t WholePages(const Connection& connection, uint64_t size) {
-  const uint64_t unit = std::max(offload::ManagedMemory::kPage, connection.session->welcome().arena.granularity);
-  return (size + unit - 1) / unit * unit;
+// Asks the server for what `made` needs. The lock is held while that is sent: no later operation may overtake it, nor a
+// release an earlier mapping.
+CudaError Place(Connection& connection, const absl::StatusOr<offload::AddressAllocator::Allocation>& made,
+                uint64_t* address) ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection.mutex) {
+  if (!made.ok()) {
+    TellOfQuota(made.status());
+    return device::CudaErrorOf(made.status());
+  }
+  CudaError error = CudaError::kSuccess;
+  if (made->map) error = connection.session->Post(offload::MapMemory{made->map->address, made->map->size});
+  if (error == CudaError::kSuccess) *address = made->address;
+  return error;
+}
+
+// What is mapped for an allocation is all its own, so that its pages are, here and there.
+CudaError AllocatePages(Connection& connection, uint64_t size, uint64_t* address) {
+  const uint64_t page = offload::ManagedMemory::Page();
+  const uint64_t unit = std::max(page, connection.session->welcome().arena.granularity);
+  absl::MutexLock lock(&connection.mutex);
+  return Place(connection, connection.allocator.AllocateAligned((size + unit - 1) / unit * unit, page), address);
 }
 
 CudaError AllocateShared(uint64_t size, Kind kind, uint32_t flags, uint64_t* address) {
@@ -74,7 +90,7 @@ CudaError AllocateShared(uint64_t size, Kind kind, uint32_t flags, uint64_t* add
   if (connection == nullptr) return error;
   if (size == 0) return CudaError::kInvalidValue;
   if (size > UINT64_MAX / 2) return CudaError::kOutOfMemory;
-  error = AllocateOwn(WholePages(*connection, size), address);
+  error = AllocatePages(*connection, size, address);
   if (error != CudaError::kSuccess) return error;
   offload::ServeAccesses(ServeAccess);
   if (const absl::Status added = connection->managed.Add({*address, size, kind, flags}, false); !added.ok()) {
@@ -89,8 +105,8 @@ constexpr uint32_t kMapped = 2;  // cudaHostAllocMapped, CU_MEMHOSTALLOC_DEVICEM
 
 // Whether a range is whole pages, of this process alone.
 bool HasOwnPages(uint64_t address, uint64_t size) {
-  constexpr uint64_t kPage = offload::ManagedMemory::kPage;
-  if (address % kPage != 0 || size % kPage != 0) return false;
+  const uint64_t page = offload::ManagedMemory::Page();
+  if (address % page != 0 || size % page != 0) return false;
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
     uint64_t start = 0, end = 0;
@@ -116,7 +132,7 @@ CudaError AdoptHost(Connection& connection, uint64_t address) {
   const Kind kind = range->owned ? Kind::kMappedHost : Kind::kRegisteredHost;
   SettleCopies();
   uint64_t device = 0;
-  const CudaError error = AllocateOwn(WholePages(connection, range->size), &device);
+  const CudaError error = AllocatePages(connection, range->size, &device);
   if (error != CudaError::kSuccess) return error;
   offload::ServeAccesses(ServeAccess);
   const absl::Status adopted = connection.managed.Adopt({range->base, range->size, kind, range->flags}, device);
@@ -157,16 +173,8 @@ CudaError AllocateOwn(uint64_t size, uint64_t* address) {
   if (connection == nullptr) return error;
   *address = 0;
   if (size == 0) return CudaError::kSuccess;
-  // The lock is held while the mapping is sent: no later operation may overtake it, nor a release an earlier mapping.
   absl::MutexLock lock(&connection->mutex);
-  const auto made = connection->allocator.Allocate(size);
-  if (!made.ok()) {
-    TellOfQuota(made.status());
-    return device::CudaErrorOf(made.status());
-  }
-  if (made->map) error = connection->session->Post(offload::MapMemory{made->map->address, made->map->size});
-  if (error == CudaError::kSuccess) *address = made->address;
-  return error;
+  return Place(*connection, connection->allocator.Allocate(size), address);
 }
 
 CudaError FreeOwn(uint64_t address) {
@@ -378,9 +386,10 @@ CudaError DevicePointer(void* host, uint64_t* address) {
   if (error == CudaError::kNotSupported) {
     static std::once_flag told;
     std::call_once(told, [] {
-      TellUser(
+      TellUser(fmt::format(
           "kernels cannot use registered host memory (cudaHostRegister) that is not whole pages of this process alone: "
-          "align address and size to 4096, or allocate it with cudaHostAlloc or cudaMallocManaged");
+          "align address and size to {}, or allocate it with cudaHostAlloc or cudaMallocManaged",
+          offload::ManagedMemory::Page()));
     });
   }
   if (error != CudaError::kSuccess) return error;

@@ -93,6 +93,16 @@ absl::StatusOr<AddressAllocator::Allocation> AddressAllocator::Allocate(uint64_t
   return AllocateOwn(size);
 }
 
+absl::StatusOr<AddressAllocator::Allocation> AddressAllocator::AllocateAligned(uint64_t size, uint64_t alignment) {
+  if (size > arena_.size) return CudaStatus(CudaError::kOutOfMemory, "{} bytes are more than the device has", size);
+  // Mappings begin at multiples of granules, so that much is enough to find a place within.
+  const uint64_t slack = alignment > arena_.granularity ? alignment - arena_.granularity : 0;
+  WHARF_ASSIGN_OR_RETURN(const Range range, TakeGranules(RoundUp(size, arena_.granularity) + slack));
+  const uint64_t address = RoundUp(range.address, alignment);
+  blocks_.emplace(address, Block{size, range.address});
+  return Allocation{address, range};
+}
+
 absl::StatusOr<AddressAllocator::Allocation> AddressAllocator::AllocateOwn(uint64_t size) {
   const uint64_t bytes = RoundUp(size, arena_.granularity);
   WHARF_ASSIGN_OR_RETURN(const Range range, TakeGranules(bytes));

@@ -36,6 +36,8 @@ class AddressAllocator {
 
   // kOutOfMemory beyond the quota or the arena. REQUIRES: size > 0.
   absl::StatusOr<Allocation> Allocate(uint64_t size);
+  // The same at a multiple of `alignment`, a power of two, in granules of its own.
+  absl::StatusOr<Allocation> AllocateAligned(uint64_t size, uint64_t alignment);
   // What the server has to release, if anything. kInvalidValue unless `address` came from Allocate and is live.
   absl::StatusOr<std::optional<Range>> Free(device::DeviceAddress address);
 

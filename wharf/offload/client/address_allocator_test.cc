@@ -28,6 +28,26 @@ TEST(AddressAllocator, GuardedAllocationEndsFlushWithItsGranules) {
   EXPECT_GE(made->map->address, kBase + 4096) << "a guard lies in front";
 }
 
+TEST(AddressAllocator, AlignedAllocationsLieWithinTheirMapping) {
+  for (const device::Arena& arena : {Guarded(), Unguarded()}) {
+    AddressAllocator allocator(arena, arena.size);
+    for (const uint64_t alignment : {uint64_t{4096}, uint64_t{16} << 10, uint64_t{64} << 10}) {
+      ASSERT_TRUE(allocator.Allocate(100).ok());
+      const uint64_t mapped = allocator.MappedBytes();
+      const auto made = allocator.AllocateAligned(100'000, alignment);
+      ASSERT_TRUE(made.ok() && made->map.has_value());
+      EXPECT_EQ(made->address % alignment, 0u);
+      EXPECT_GE(made->address, made->map->address);
+      EXPECT_LE(made->address + 100'000, made->map->address + made->map->size);
+      EXPECT_EQ(allocator.Find(made->address + 99'999)->address, made->address);
+      const auto freed = allocator.Free(made->address);
+      ASSERT_TRUE(freed.ok());
+      EXPECT_EQ(*freed, made->map);
+      EXPECT_EQ(allocator.MappedBytes(), mapped);
+    }
+  }
+}
+
 TEST(AddressAllocator, GuardedAllocationsAreNeverAdjacent) {
   AddressAllocator allocator(Guarded(), 1 << 20);
   const auto first = allocator.Allocate(4096), second = allocator.Allocate(4096);

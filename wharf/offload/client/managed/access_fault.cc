@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstring>
 
 namespace wharf::offload {
 namespace {
@@ -21,6 +22,22 @@ Access AccessOf([[maybe_unused]] const void* context) {
 #if defined(__x86_64__)
   const auto error = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR];
   return {.write = (error & 2) != 0, .execute = (error & 16) != 0};
+#elif defined(__aarch64__)
+  // Among the records behind the registers is the exception's syndrome; QEMU 7 leaves it out.
+  const unsigned char* record = static_cast<const ucontext_t*>(context)->uc_mcontext.__reserved;
+  const unsigned char* const end = record + sizeof(ucontext_t{}.uc_mcontext.__reserved);
+  while (static_cast<size_t>(end - record) >= sizeof(esr_context)) {
+    esr_context found;
+    std::memcpy(&found, record, sizeof found);
+    if (found.head.magic == ESR_MAGIC) {
+      const uint64_t kind = found.esr >> 26 & 0x3f;
+      constexpr uint64_t kInstructionAbort = 0x20, kDataAbort = 0x24;  // of a lower exception level
+      return {.write = kind == kDataAbort && (found.esr >> 6 & 1) != 0, .execute = kind == kInstructionAbort};
+    }
+    if (found.head.magic == 0 || found.head.size == 0 || found.head.size > static_cast<size_t>(end - record)) break;
+    record += found.head.size;
+  }
+  return {};
 #else
   return {};
 #endif

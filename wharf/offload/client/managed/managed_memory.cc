@@ -16,9 +16,10 @@ namespace {
 constexpr off_t kFileBytes = off_t{1} << 47;  // as large as addresses get; what is not touched takes no memory
 
 uint64_t PageUp(uint64_t value) {
-  return (value + ManagedMemory::kPage - 1) / ManagedMemory::kPage * ManagedMemory::kPage;
+  const uint64_t page = ManagedMemory::Page();
+  return (value + page - 1) / page * page;
 }
-uint64_t PageDown(uint64_t value) { return value / ManagedMemory::kPage * ManagedMemory::kPage; }
+uint64_t PageDown(uint64_t value) { return value / ManagedMemory::Page() * ManagedMemory::Page(); }
 
 // Large allocations have so large blocks that the system can tell them apart.
 uint64_t BlockFor(uint64_t bytes) {
@@ -29,6 +30,11 @@ uint64_t BlockFor(uint64_t bytes) {
 }  // namespace
 
 using device::CudaError;
+
+uint64_t ManagedMemory::Page() {
+  static const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return page;
+}
 
 ManagedMemory::ManagedMemory(Mover mover) : mover_(std::move(mover)) {}
 

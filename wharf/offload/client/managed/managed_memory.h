@@ -37,8 +37,8 @@ namespace wharf::offload {
 class ManagedMemory {
  public:
   using CudaError = device::CudaError;
-  static constexpr uint64_t kPage = 4096;
-  static constexpr uint64_t kLeastBlock = 16 * kPage;
+  static uint64_t Page();  // the system's, which ARM64 has of 4, 16 and 64 KiB
+  static constexpr uint64_t kLeastBlock = 64 << 10;
   static constexpr uint64_t kMostBlocks = 4096;              // of an allocation; larger ones have larger blocks
   static constexpr uint64_t kMostAhead = uint64_t{4} << 20;  // that one access brings
 

@@ -69,7 +69,7 @@ TEST(ManagedMemory, WhatTheProgramWroteIsOnTheDeviceWhenItWorks) {
   ASSERT_EQ(shared.memory().Give(), CudaError::kSuccess);
   EXPECT_EQ(shared.OnDevice(3), 1);
   EXPECT_EQ(shared.OnDevice(5 * kBlock + 7), 2);
-  EXPECT_EQ(shared.up, 2 * ManagedMemory::kPage) << "pages that nobody touched stay";
+  EXPECT_EQ(shared.up, 2 * ManagedMemory::Page()) << "pages that nobody touched stay";
 }
 
 TEST(ManagedMemory, WhatTheDeviceWroteIsSeen) {
@@ -85,7 +85,7 @@ TEST(ManagedMemory, NothingMovesThatNobodyTouched) {
   Shared shared(10 * kBlock);
   shared.At(0) = 1;
   for (int i = 0; i < 5; ++i) ASSERT_EQ(shared.memory().Give(), CudaError::kSuccess);
-  EXPECT_EQ(shared.up, ManagedMemory::kPage);
+  EXPECT_EQ(shared.up, ManagedMemory::Page());
   EXPECT_EQ(shared.down, 0U);
 }
 
