@@ -2,11 +2,11 @@
 #include "wharf/cudashim/client/module.h"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "wharf/cudashim/cuda/driver.h"
+#include "wharf/cudashim/cuda/jit_log.h"
 
 namespace wharf::cudashim {
 namespace {
@@ -63,23 +63,6 @@ CudaError EnumerateKernels(Handle* handles, unsigned count, client::Module* modu
   for (size_t i = 0; i < most && error == CudaError::kSuccess; ++i)
     error = StoreFunction(&handles[i], module, names[i]);
   return error;
-}
-
-// Writes why an image was refused where the program asked for the compiler's messages.
-void WriteErrorLog(const std::string& reason, unsigned count, const CUjit_option* options, void** values) {
-  char* buffer = nullptr;
-  void** size_slot = nullptr;
-  for (unsigned i = 0; i < count; ++i) {
-    if (options[i] == CU_JIT_ERROR_LOG_BUFFER) buffer = static_cast<char*>(values[i]);
-    if (options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) size_slot = &values[i];
-  }
-  if (buffer == nullptr || size_slot == nullptr) return;
-  const size_t size = static_cast<unsigned>(reinterpret_cast<uintptr_t>(*size_slot));
-  if (size == 0) return;
-  const size_t length = std::min(reason.size(), size - 1);
-  std::memcpy(buffer, reason.data(), length);
-  buffer[length] = '\0';
-  *size_slot = reinterpret_cast<void*>(length);
 }
 
 }  // namespace

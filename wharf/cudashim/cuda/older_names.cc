@@ -55,6 +55,20 @@ WHARF_CLIENT_API CUresult cuMemHostRegister(void* pointer, size_t size, unsigned
   return cuMemHostRegister_v2(pointer, size, flags);
 }
 
+WHARF_CLIENT_API CUresult cuLinkCreate(unsigned count, CUjit_option* options, void** values, CUlinkState* state) {
+  return cuLinkCreate_v2(count, options, values, state);
+}
+
+WHARF_CLIENT_API CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void* data, size_t size,
+                                        const char* name, unsigned count, CUjit_option* options, void** values) {
+  return cuLinkAddData_v2(state, type, data, size, name, count, options, values);
+}
+
+WHARF_CLIENT_API CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char* path, unsigned count,
+                                        CUjit_option* options, void** values) {
+  return cuLinkAddFile_v2(state, type, path, count, options, values);
+}
+
 WHARF_CLIENT_API CUresult cuStreamDestroy(CUstream stream) { return cuStreamDestroy_v2(stream); }
 
 WHARF_CLIENT_API CUresult cuEventDestroy(CUevent event) { return cuEventDestroy_v2(event); }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <span>
 
+#include "wharf/device/fatbin/device_code.h"
 #include "wharf/device/fatbin/fatbin.h"
 #include "wharf/device/fatbin/machine_code.h"
 
@@ -14,6 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)wharf::device::fatbin::Read(bytes);
   (void)wharf::device::fatbin::FindPtx(bytes);
   (void)wharf::device::fatbin::HasMachineCode(bytes);
+  (void)wharf::device::fatbin::PtxOfParts(bytes);
   const auto read = wharf::device::fatbin::ReadMachineCode(bytes);
   const auto outline = wharf::device::fatbin::WithoutCode(bytes);
   if (read.ok() && outline.ok()) {

@@ -10,6 +10,7 @@
 #include "wharf/device/cuda_error.h"
 #include "wharf/device/ptx/declaration.h"
 #include "wharf/device/ptx/lexer.h"
+#include "wharf/device/ptx/parser.h"
 
 namespace wharf::device::ptx {
 namespace {
@@ -217,6 +218,30 @@ absl::StatusOr<std::string> Link(std::span<const std::string> texts) {
     linked += *rewritten + "\n";
   }
   return linked;
+}
+
+bool IsSystemFunction(std::string_view name) {
+  return name == "vprintf" || name == "__assertfail" || name == "malloc" || name == "free";
+}
+
+absl::Status CheckLinked(const std::string& text) {
+  WHARF_ASSIGN_OR_RETURN(const auto module, Parse(text));
+  for (const auto& [name, index] : module->function_index) {
+    const Function& function = module->functions[index];
+    if (function.HasBody()) {
+      WHARF_RETURN_IF_ERROR(ParseBody(*module, function).status());
+    } else if (!IsSystemFunction(name) && !module->aliases.contains(name)) {
+      return CudaStatus(CudaError::kInvalidPtx, "undefined reference to '{}'", name);
+    }
+  }
+  for (const auto& [name, index] : module->variable_index) {
+    const Variable& variable = module->variables[index];
+    // An array of shared memory without a size is what a launch asks for.
+    if (variable.is_extern && variable.space != Space::kShared) {
+      return CudaStatus(CudaError::kInvalidPtx, "undefined reference to '{}'", name);
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace wharf::device::ptx

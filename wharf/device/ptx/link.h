@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "wharf/base/status.h"
 
@@ -12,5 +13,12 @@ namespace wharf::device::ptx {
 // too, are changed. Of debug information only the first's stays. Whether anything is defined twice, and whether bodies
 // make sense, shows when the result is parsed. kInvalidArgument with CudaError::kInvalidPtx and "text N: line M: …".
 absl::StatusOr<std::string> Link(std::span<const std::string> texts);
+
+// Whether a linked text can be loaded: every body makes sense, nothing is defined twice, and all that is declared is
+// defined, in it or by the system of every device. kInvalidArgument with CudaError::kInvalidPtx says what is not.
+absl::Status CheckLinked(const std::string& text);
+
+// Functions that no module defines: vprintf, __assertfail, malloc, free.
+bool IsSystemFunction(std::string_view name);
 
 }  // namespace wharf::device::ptx

@@ -108,6 +108,28 @@ TEST(Link, WhatIsDefinedTwiceShowsWhenItIsParsed) {
   EXPECT_THAT(std::string(Message(module.status())), HasSubstr("'f' is defined twice"));
 }
 
+void ExpectUnfinished(const std::string& body, const std::string& reason) {
+  const absl::Status status = CheckLinked(Text(body));
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(CudaErrorOf(status), CudaError::kInvalidPtx);
+  EXPECT_THAT(std::string(Message(status)), HasSubstr(reason));
+}
+
+TEST(CheckLinked, AcceptsWhatIsDefinedHereOrByTheSystem) {
+  const absl::Status status = CheckLinked(
+      Text(".extern .func (.param .b32 r) vprintf(.param .b64 p, .param .b64 q);\n"
+           ".extern .shared .align 4 .b8 dynamic[];\n.extern .global .u32 x;\n.visible .global .u32 x = 1;\n"
+           ".func f();\n.func f() { ret; }\n.visible .entry k() { ret; }"));
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST(CheckLinked, NamesWhatIsNotDefined) {
+  ExpectUnfinished(".extern .func missing();\n.visible .entry k() { ret; }", "undefined reference to 'missing'");
+  ExpectUnfinished(".extern .global .u32 there;\n.visible .entry k() { ret; }", "undefined reference to 'there'");
+}
+
+TEST(CheckLinked, ReadsEveryBody) { ExpectUnfinished(".visible .func f() { add.u32 }", "line 5"); }
+
 TEST(Link, SurvivesEveryPrefix) {
   const std::string text = Text(
       ".global .u32 x = 1;\n.visible .entry k(.param .u64 p) .maxntid 32 { ret; }\n"

@@ -1,4 +1,5 @@
 // Branches, calls and the end of a thread.
+#include "wharf/device/ptx/link.h"
 #include "wharf/device/soft/codegen/function.h"
 #include "wharf/device/soft/runtime/function_address.h"
 
@@ -109,7 +110,7 @@ void FunctionCodegen::Call() {
   if (!Expect(1)) return;
   auto* symbol = std::get_if<ptx::SymbolOperand>(&Op(0).value);
   if (symbol == nullptr) return CallIndirect();
-  if (IsSystemFunction(symbol->name)) return CallSystem(symbol->name);
+  if (ptx::IsSystemFunction(symbol->name)) return CallSystem(symbol->name);
   llvm::Function* callee = module_.FindFunction(symbol->name);
   auto found = module_.program().index.find(ResolveAlias(*module_.program().module, symbol->name));
   if (callee == nullptr || found == module_.program().index.end()) return Malformed("unknown function");

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "wharf/device/cuda_error.h"
+#include "wharf/device/ptx/link.h"
 #include "wharf/device/ptx/parser.h"
 #include "wharf/device/soft/codegen/spin.h"
 
@@ -76,7 +77,7 @@ class Analyzer {
   }
 
   absl::Status ReachName(std::string_view name, bool address_taken, const ptx::Function& from) {
-    if (IsSystemFunction(name)) return absl::OkStatus();
+    if (ptx::IsSystemFunction(name)) return absl::OkStatus();
     name = ResolveAlias(module_, name);
     if (const ptx::Variable* variable = module_.FindVariable(name)) {
       if (variable->space == ptx::Space::kGlobal || variable->space == ptx::Space::kConst) {
@@ -254,10 +255,6 @@ std::string SharedKey(const ptx::Function& function, std::string_view variable) 
 bool GainsByShape(const Program& program) {
   return program.mode == ExecutionMode::kSuspendable && !program.spins && !program.has_indirect_call &&
          !program.has_alloca && program.instructions <= kMostByShape;
-}
-
-bool IsSystemFunction(std::string_view name) {
-  return name == "vprintf" || name == "__assertfail" || name == "malloc" || name == "free";
 }
 
 absl::StatusOr<Program> Analyze(const ptx::Module& module, std::string_view kernel) {

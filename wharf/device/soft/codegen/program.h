@@ -54,7 +54,4 @@ absl::StatusOr<Program> Analyze(const ptx::Module& module, std::string_view kern
 // Code of a kernel that needs suspendable threads may be better for blocks of one shape (widen/regions.h).
 bool GainsByShape(const Program& program);
 
-// Names defined by the CUDA runtime system rather than by a module: vprintf, __assertfail, malloc, free.
-bool IsSystemFunction(std::string_view name);
-
 }  // namespace wharf::device::soft

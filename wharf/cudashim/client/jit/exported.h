@@ -1,0 +1,5 @@
+// For the headers that libnvrtc and libnvJitLink include. Every program of `wharf run` loads these libraries, most
+// never call them: they need nothing of the C++ library, whose statics would be initialised for each.
+#pragma once
+
+#define WHARF_CLIENT_API __attribute__((visibility("default")))  // as in cudashim/client/call.h
