@@ -29,10 +29,11 @@ if(EXISTS ${PROJECT_SOURCE_DIR}/build/cuda12/include/cuda_runtime_api.h)
 endif()
 
 # nvcc compiles the host's half for the processor of the compiler that it is given. NVIDIA's libraries are this machine's.
+# Without fused operations, as on x86-64, hosts' references are the same everywhere.
 set(WHARF_NVCC_TARGET)
 if(CMAKE_CROSSCOMPILING)
   set(WHARF_NVCC_TARGET -ccbin ${CMAKE_CXX_COMPILER} -target-dir ${CMAKE_HOST_SYSTEM_PROCESSOR}-linux
-      -Xcompiler --sysroot=${CMAKE_SYSROOT})
+      -Xcompiler --sysroot=${CMAKE_SYSROOT} -Xcompiler -ffp-contract=off)
 endif()
 
 # wharf_cuda_program(NAME SOURCES a.cu [FLAGS ...] [LIBS cublas] [CUDART static] [RELEASE 12])
@@ -89,6 +90,16 @@ function(wharf_cuda_program name)
       VERBATIM)
     list(APPEND objects ${object})
   endforeach()
+  if(ours AND "-rdc=true" IN_LIST ARG_FLAGS)  # device code in parts, which nvcc joins by itself if it links its runtime
+    set(joined ${CMAKE_CURRENT_BINARY_DIR}/${name}.dir/joined.o)
+    add_custom_command(
+      OUTPUT ${joined}
+      COMMAND ${WHARF_NVCC} ${WHARF_NVCC_TARGET} -dlink -w ${objects} -o ${joined}
+      DEPENDS ${objects}
+      COMMENT "nvcc -dlink ${name}"
+      VERBATIM)
+    list(APPEND objects ${joined})
+  endif()
   add_custom_command(
     OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/cuda

@@ -235,13 +235,13 @@ CASE(functor_argument) {
 }
 
 struct Mixed {
-  char c;
+  signed char c;
   double d;
   short s[3];
   long long l;
   float f;
 };
-__global__ void Parameters(char a, short b, int c, long long d, float e, double f, bool g, Mixed m, const int* p,
+__global__ void Parameters(signed char a, short b, int c, long long d, float e, double f, bool g, Mixed m, const int* p,
                            unsigned char h, double* out) {
   out[0] = a, out[1] = b, out[2] = c, out[3] = double(d), out[4] = e, out[5] = f, out[6] = g, out[7] = m.c,
   out[8] = m.d;

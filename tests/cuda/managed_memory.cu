@@ -1,7 +1,9 @@
 // Memory that the program and its kernels use by the same addresses: cudaMallocManaged, __managed__ variables, mapped
 // host memory; prefetching, advice, attributes; copies and fills of it; threads.
 #include <cuda.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <thread>
@@ -269,8 +271,9 @@ CASE(pinned_host_memory) {
   EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
 }
 CASE(registered_host_memory) {
-  constexpr int kCount = 1024 * 70;
-  int *host = static_cast<int*>(std::aligned_alloc(4096, kCount * sizeof(int))), *device = nullptr;
+  const long page = sysconf(_SC_PAGESIZE);  // ARM64 has of 4, 16 and 64 KiB
+  const int kCount = int((4 * 65536 + std::max(page, 8192L)) / sizeof(int));
+  int *host = static_cast<int*>(std::aligned_alloc(page, kCount * sizeof(int))), *device = nullptr;
   for (int i = 0; i < kCount; ++i) host[i] = i % 10;
   CUDA_OK(cudaHostRegister(host, kCount * sizeof(int), cudaHostRegisterMapped));
   CUDA_OK(cudaHostGetDevicePointer(reinterpret_cast<void**>(&device), host, 0));

@@ -146,8 +146,8 @@ CASE(linear_memory) {
 }
 
 CASE(linear_memory_as_normalized_floats) {
-  const std::vector<char> bytes = {0, 1, 127, -127, -128, 64};
-  Buffer<char> buffer(bytes);
+  const std::vector<signed char> bytes = {0, 1, 127, -127, -128, 64};
+  Buffer<signed char> buffer(bytes);
   cudaResourceDesc resource = Over(buffer.get(), bytes.size());
   resource.res.linear.desc = cudaCreateChannelDesc<signed char>();
   const Texture texture(resource,

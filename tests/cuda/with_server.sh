@@ -16,7 +16,10 @@ name=$(basename "$1")
 output=$kept/$name.$way.txt
 expected=$kept/${SAME_AS:-$name}.local.txt
 mkdir -p "$kept"
+export HARNESS_EMULATOR=${WHARF_EMULATOR:-}
 export XDG_CACHE_HOME=$kept/cache
+# Kernels are the same whatever processor their program is for, so the server may have compiled them before.
+if [[ -n ${WHARF_SERVER_PROGRAMS:-} ]]; then XDG_CACHE_HOME=$WHARF_SERVER_PROGRAMS/output/cache; fi
 export LD_LIBRARY_PATH=${CUDA_LIBRARIES:-}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 wharf=("$WHARF_BIN/wharf")
 read -ra emulator <<<"${WHARF_EMULATOR:-}"

@@ -5,7 +5,7 @@ import os
 import subprocess
 import unittest
 
-from wharf_fixture import BIN, PATIENCE, PROGRAMS, SOURCE, EndToEndTest, environment
+from wharf_fixture import EMULATOR, PATIENCE, PROGRAMS, SOURCE, EndToEndTest, environment
 
 FEW, MORE = 2, 12
 
@@ -96,11 +96,11 @@ class Counters(EndToEndTest):
         self.assert_one_clear_line(done, "--unsafe-replay", "--mode replay")
 
     def test_the_library_that_programs_load_has_no_baselines(self):
-        variables = {**(environment(self.folder) or os.environ), "LD_LIBRARY_PATH": str(BIN.parent / "lib" / "wharf"),
+        variables = {**(environment(self.folder) or os.environ), "LD_LIBRARY_PATH": str(PROGRAMS.parent / "lib" / "wharf"),
                      "WHARF_SERVER": self.server.address}
         for name, value, said in (("WHARF_SEARCH", "published", "`wharf run --search`"),
                                   ("WHARF_MODE", "replay_speculative", "it must be replay, posted, cached or percall")):
-            done = subprocess.run([PROGRAMS / "looper", "2"], capture_output=True, text=True, timeout=PATIENCE,
+            done = subprocess.run([*EMULATOR, PROGRAMS / "looper", "2"], capture_output=True, text=True, timeout=PATIENCE,
                                   env={**variables, name: value})
             self.assert_one_clear_line(done, name, said)
 

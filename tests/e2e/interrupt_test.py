@@ -7,7 +7,7 @@ import signal
 import subprocess
 import unittest
 
-from wharf_fixture import BIN, PATIENCE, PROGRAMS, SANITIZER, EndToEndTest, environment, wait_until
+from wharf_fixture import CLIENT, EMULATOR, PATIENCE, PROGRAMS, SANITIZER, EndToEndTest, environment, wait_until
 
 ROUNDS = 10**9  # for ever
 
@@ -21,7 +21,7 @@ class Interrupt(EndToEndTest):
 
     def start(self, *words):
         """`wharf …` in a process group of its own, as a shell starts it; returns once the program printed "ready"."""
-        process = subprocess.Popen([BIN / "wharf", *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        process = subprocess.Popen([*CLIENT, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True, env=environment(self.folder), process_group=0)
         self.addCleanup(self.kill_group, process)
         self.assertIn("ready\n", iter(process.stdout.readline, ""))
@@ -40,7 +40,7 @@ class Interrupt(EndToEndTest):
 
     def run_for_ever(self, server, *options, program=("looper", ROUNDS)):
         name, *arguments = program
-        return self.start("run", "--server", server.address, *options, "--", PROGRAMS / name, *arguments)
+        return self.start("run", "--server", server.address, *options, "--", *EMULATOR, PROGRAMS / name, *arguments)
 
     def test_the_counters_are_written(self):
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -56,7 +56,8 @@ class Interrupt(EndToEndTest):
 
     def test_the_trace_is_written_and_summed_up(self):
         file = self.folder / "trace.json"
-        process = self.start("trace", "--local", "--device", "soft", "-o", file, "--", PROGRAMS / "looper", ROUNDS)
+        process = self.start("trace", "--server", self.serve().address, "-o", file, "--", *EMULATOR, PROGRAMS / "looper",
+                             ROUNDS)
         err = self.interrupt(process)
         self.assertEqual(process.returncode, 128 + signal.SIGINT, err)
         self.assertIn("cudaMemcpy", {event["name"] for event in json.loads(file.read_text())})
@@ -66,7 +67,8 @@ class Interrupt(EndToEndTest):
     def test_a_kernel_that_never_ends_does_not_keep_the_program(self):
         file = self.folder / "trace.json"
         server = self.serve("--resume-timeout", "1s", "--drain-timeout", "1s")
-        process = self.start("trace", "--server", server.address, "-o", file, "--", PROGRAMS / "misbehave", "endless")
+        process = self.start("trace", "--server", server.address, "-o", file, "--", *EMULATOR, PROGRAMS / "misbehave",
+                             "endless")
         err = self.interrupt(process)
         self.assertEqual(process.returncode, 128 + signal.SIGINT, err)
         self.assertEqual(json.loads(file.read_text())[-1]["name"], "end of trace")
