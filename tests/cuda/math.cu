@@ -13,7 +13,10 @@ template <class T>
 static std::vector<T> Positive(size_t n, uint64_t seed) {
   harness::Random random(seed);
   std::vector<T> out(n);
-  for (T& v : out) v = T(std::ldexp(1 + random.Uniform(), random.Below(40) - 20));
+  for (T& v : out) {
+    const int exponent = random.Below(40) - 20;  // first, whatever the compiler's order of arguments
+    v = T(std::ldexp(1 + random.Uniform(), exponent));
+  }
   return out;
 }
 #define F(name, make, device, host, ulps) ELEMENTWISE_OF(name##_f32, float, float, make, device, host, ulps)
