@@ -1,0 +1,49 @@
+// The kernels of solvers.cu, as the library launches them.
+#pragma once
+
+#include "wharf/cudashim/cublas/blas.h"
+#include "wharf/cudashim/cublas/solvers.h"
+
+namespace wharf::cudashim {
+
+// Blocks for a batch of matrices, and, where each line of them is a thread's, for so many lines.
+struct SolverGrid {
+  int64_t batch = 1, lines = 1;
+};
+
+// Puts a kernel by its name, and of a type that BLAS has, on the handle's stream. `parameters` is the struct of
+// solvers.h.
+CudaError LaunchSolver(cublasHandle_t handle, ElementType type, const char* kernel, const SolverGrid& grid,
+                       const void* parameters);
+
+// op(A) X = alpha B or X op(A) = alpha B, in B's place. The types are A's and B's.
+struct TriangleCall {
+  cublasSideMode_t side;
+  cublasFillMode_t fill;
+  cublasOperation_t transpose;
+  cublasDiagType_t diagonal;
+  int64_t m, n;  // of B
+  const void* alpha;
+  Operand a, b;
+  int64_t batch = 1;
+  bool pointer_arrays = false;
+};
+// Checks what the vendor checks.
+CudaError SolveTriangle(cublasHandle_t handle, const TriangleCall& call);
+
+// While it lives, scalars that the handle is given are in the program's memory.
+class HostScalars {
+ public:
+  explicit HostScalars(cublasHandle_t handle) : handle_(handle), before_(handle->pointer_mode) {
+    handle_->pointer_mode = CUBLAS_POINTER_MODE_HOST;
+  }
+  ~HostScalars() { handle_->pointer_mode = before_; }
+  HostScalars(const HostScalars&) = delete;
+  HostScalars& operator=(const HostScalars&) = delete;
+
+ private:
+  const cublasHandle_t handle_;
+  const cublasPointerMode_t before_;
+};
+
+}  // namespace wharf::cudashim

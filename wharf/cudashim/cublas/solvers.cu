@@ -1,0 +1,262 @@
+// Kernels of cuBLAS's triangular solvers and batched factorizations. Compiled once for each element type: REAL is float
+// or double, COMPLEX is defined for complex ones. They run on every device, as kernels of the program's would. Loops
+// are not unrolled: the software device does that itself, and compiles short kernels faster.
+#include "wharf/cudashim/cublas/solvers.h"
+
+using namespace wharf_solvers;
+
+#ifdef COMPLEX
+struct Element {
+  REAL re, im;
+};
+__device__ inline Element Make(double re, double im) { return {REAL(re), REAL(im)}; }
+__device__ inline Element operator+(Element a, Element b) { return {a.re + b.re, a.im + b.im}; }
+__device__ inline Element operator-(Element a, Element b) { return {a.re - b.re, a.im - b.im}; }
+__device__ inline Element operator*(Element a, Element b) {
+  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+__device__ inline Element operator*(Element a, REAL b) { return {a.re * b, a.im * b}; }
+// By the larger part, so that nothing overflows on the way (Smith).
+__device__ inline Element operator/(Element a, Element b) {
+  const bool real = fabs(b.re) >= fabs(b.im);
+  const REAL large = real ? b.re : b.im, small = real ? b.im : b.re, ratio = small / large;
+  const REAL below = large + small * ratio;
+  return real ? Element{(a.re + a.im * ratio) / below, (a.im - a.re * ratio) / below}
+              : Element{(a.re * ratio + a.im) / below, (a.im * ratio - a.re) / below};
+}
+__device__ inline Element Conjugate(Element a) { return {a.re, -a.im}; }
+__device__ inline REAL Real(Element a) { return a.re; }
+__device__ inline REAL Imaginary(Element a) { return a.im; }
+#else
+using Element = REAL;
+__device__ inline Element Make(double re, double) { return REAL(re); }
+__device__ inline Element Conjugate(Element a) { return a; }
+__device__ inline REAL Real(Element a) { return a; }
+__device__ inline REAL Imaginary(Element) { return 0; }
+#endif
+__device__ inline bool IsZero(Element a) { return Real(a) == 0 && Imaginary(a) == 0; }
+// What BLAS compares pivots by.
+__device__ inline REAL Size(Element a) { return fabs(Real(a)) + fabs(Imaginary(a)); }
+__device__ inline REAL Square(Element a) { return Real(a) * Real(a) + Imaginary(a) * Imaginary(a); }
+
+__device__ inline Element* At(const SolverMatrix& matrix, int batch) {
+  return matrix.batched ? static_cast<Element**>(matrix.data)[batch] : static_cast<Element*>(matrix.data);
+}
+
+__device__ inline void Exchange(Element& a, Element& b) {
+  const Element kept = a;
+  a = b;
+  b = kept;
+}
+
+// The lines of a thread: first, and how far apart.
+__device__ inline long long FirstLine() { return blockIdx.y * static_cast<long long>(blockDim.x) + threadIdx.x; }
+__device__ inline long long LineStep() { return gridDim.y * static_cast<long long>(blockDim.x); }
+
+__device__ inline void SolveLine(const TriangleSolver& s, const Element* a, Element* x, long long step, Element alpha) {
+  const long long row = s.swapped ? s.a.leading : 1, column = s.swapped ? 1 : s.a.leading;
+#pragma unroll 1
+  for (int n = 0; n < s.size; ++n) {
+    const int i = s.forward ? n : s.size - 1 - n;
+    Element sum = alpha * x[i * step];
+#pragma unroll 1
+    for (int o = 0; o < n; ++o) {
+      const int j = s.forward ? o : s.size - 1 - o;
+      const Element factor = a[i * row + j * column];
+      sum = sum - (s.conjugated ? Conjugate(factor) : factor) * x[j * step];
+    }
+    if (!s.unit) {
+      const Element pivot = a[i * row + i * column];
+      sum = sum / (s.conjugated ? Conjugate(pivot) : pivot);
+    }
+    x[i * step] = sum;
+  }
+}
+
+extern "C" __global__ void solve_triangle(TriangleSolver s) {
+  const Element* const a = At(s.a, blockIdx.x);
+  Element* const b = At(s.b, blockIdx.x);
+  const Element alpha =
+      s.alpha_on_device != nullptr ? *static_cast<const Element*>(s.alpha_on_device) : Make(s.alpha[0], s.alpha[1]);
+  const long long step = s.of_rows ? s.b.leading : 1;
+#pragma unroll 1
+  for (long long line = FirstLine(); line < s.lines; line += LineStep()) {
+    Element* const x = b + line * (s.of_rows ? 1 : s.b.leading);
+    if (IsZero(alpha)) {
+#pragma unroll 1
+      for (int i = 0; i < s.size; ++i) x[i * step] = Make(0, 0);
+    } else {
+      SolveLine(s, a, x, step, alpha);
+    }
+  }
+}
+
+extern "C" __global__ void scale_matrix(MatrixScale s) {
+  Element* const b = At(s.b, blockIdx.x);
+  const Element alpha = *static_cast<const Element*>(s.alpha_on_device);
+#pragma unroll 1
+  for (long long line = FirstLine(); line < s.lines; line += LineStep()) {
+#pragma unroll 1
+    for (long long i = 0; i < s.rows; ++i) {
+      Element& element = b[i + line * s.b.leading];
+      element = IsZero(alpha) ? Make(0, 0) : alpha * element;
+    }
+  }
+}
+
+// The row of the largest element of column k, from row k on; in every thread.
+__device__ inline int FindPivot(const Element* column, int k, int size, REAL* best, int* where) {
+  const int thread = static_cast<int>(threadIdx.x);
+  REAL most = -1;
+  int place = k;
+#pragma unroll 1
+  for (int i = k + thread; i < size; i += kSolverThreads) {
+    const REAL value = Size(column[i]);
+    if (value > most) {
+      most = value;
+      place = i;
+    }
+  }
+  best[thread] = most;
+  where[thread] = place;
+  __syncthreads();
+  most = best[0];
+  place = where[0];
+#pragma unroll 1
+  for (int i = 1; i < kSolverThreads; ++i) {
+    if (best[i] > most || (best[i] == most && where[i] < place)) {
+      most = best[i];
+      place = where[i];
+    }
+  }
+  __syncthreads();
+  return place;
+}
+
+extern "C" __global__ void factor_lu(LuFactorization f) {
+  __shared__ REAL best[kSolverThreads];
+  __shared__ int where[kSolverThreads];
+  Element* const a = At(f.a, blockIdx.x);
+  const long long leading = f.a.leading;
+  const int thread = static_cast<int>(threadIdx.x), size = f.size;
+  int singular = 0;
+#pragma unroll 1
+  for (int k = 0; k < size; ++k) {
+    Element* const column = a + k * leading;
+    if (f.pivots != nullptr) {
+      const int pivot = FindPivot(column, k, size, best, where);
+      if (thread == 0) f.pivots[blockIdx.x * static_cast<long long>(size) + k] = pivot + 1;
+      if (pivot != k) {
+#pragma unroll 1
+        for (int j = thread; j < size; j += kSolverThreads) Exchange(a[k + j * leading], a[pivot + j * leading]);
+      }
+      __syncthreads();
+    }
+    const Element diagonal = column[k];
+    if (IsZero(diagonal)) {
+      if (singular == 0) singular = k + 1;
+    } else {
+#pragma unroll 1
+      for (int i = k + 1 + thread; i < size; i += kSolverThreads) column[i] = column[i] / diagonal;
+    }
+    __syncthreads();
+#pragma unroll 1
+    for (int i = k + 1 + thread; i < size; i += kSolverThreads) {
+      const Element factor = column[i];
+#pragma unroll 1
+      for (int j = k + 1; j < size; ++j) {
+        Element& element = a[i + j * leading];
+        element = element - factor * a[k + j * leading];
+      }
+    }
+    __syncthreads();
+  }
+  if (thread == 0) f.info[blockIdx.x] = singular;
+}
+
+extern "C" __global__ void exchange_rows(RowExchange e) {
+  Element* const b = At(e.b, blockIdx.x);
+  const int* const pivots = e.pivots + blockIdx.x * static_cast<long long>(e.size);
+#pragma unroll 1
+  for (long long line = FirstLine(); line < e.lines; line += LineStep()) {
+    Element* const x = b + line * e.b.leading;
+#pragma unroll 1
+    for (int n = 0; n < e.size; ++n) {
+      const int i = e.backward ? e.size - 1 - n : n;
+      Exchange(x[i], x[pivots[i] - 1]);
+    }
+  }
+}
+
+extern "C" __global__ void begin_inverse(InverseBegin b) {
+  const Element* const a = At(b.a, blockIdx.x);
+  Element* const inverse = At(b.b, blockIdx.x);
+#pragma unroll 1
+  for (long long line = FirstLine(); line < b.size; line += LineStep()) {
+#pragma unroll 1
+    for (int i = 0; i < b.size; ++i) inverse[i + line * b.b.leading] = Make(i == line ? 1 : 0, 0);
+    if (line != 0) continue;
+    int singular = 0;
+#pragma unroll 1
+    for (int k = b.size; k > 0; --k) {
+      if (IsZero(a[k - 1 + (k - 1) * b.a.leading])) singular = k;
+    }
+    b.info[blockIdx.x] = singular;
+  }
+}
+
+// H = I - tau v v' with v(k) = 1 and the rest of v below a's diagonal; a column becomes H' times itself.
+__device__ inline void Reflect(const Element* v, int k, int rows, Element tau, Element* column) {
+  Element sum = column[k];
+#pragma unroll 1
+  for (int i = k + 1; i < rows; ++i) sum = sum + Conjugate(v[i]) * column[i];
+  sum = Conjugate(tau) * sum;
+  column[k] = column[k] - sum;
+#pragma unroll 1
+  for (int i = k + 1; i < rows; ++i) column[i] = column[i] - v[i] * sum;
+}
+
+extern "C" __global__ void factor_qr(QrFactorization f) {
+  __shared__ REAL parts[kSolverThreads];
+  Element* const a = At(f.a, blockIdx.x);
+  Element* const c = f.lines > 0 ? At(f.c, blockIdx.x) : nullptr;
+  Element* const tau = f.tau != nullptr ? static_cast<Element**>(f.tau)[blockIdx.x] : nullptr;
+  const long long leading = f.a.leading;
+  const int thread = static_cast<int>(threadIdx.x), steps = f.rows < f.columns ? f.rows : f.columns;
+  int singular = 0;
+#pragma unroll 1
+  for (int k = 0; k < steps; ++k) {
+    Element* const v = a + k * leading;
+    REAL part = 0;
+#pragma unroll 1
+    for (int i = k + 1 + thread; i < f.rows; i += kSolverThreads) part += Square(v[i]);
+    parts[thread] = part;
+    __syncthreads();
+    REAL below = 0;
+#pragma unroll 1
+    for (int i = 0; i < kSolverThreads; ++i) below += parts[i];
+    const Element alpha = v[k];
+    Element diagonal = alpha, factor = Make(0, 0), scale = Make(0, 0);
+    if (below != 0 || Imaginary(alpha) != 0) {
+      const REAL norm = sqrt(Square(alpha) + below);
+      diagonal = Make(Real(alpha) >= 0 ? -norm : norm, 0);
+      factor = (diagonal - alpha) / diagonal;
+      scale = Make(1, 0) / (alpha - diagonal);
+    }
+    __syncthreads();
+#pragma unroll 1
+    for (int i = k + 1 + thread; i < f.rows; i += kSolverThreads) v[i] = v[i] * scale;
+    __syncthreads();
+#pragma unroll 1
+    for (int j = k + 1 + thread; j < f.columns; j += kSolverThreads) Reflect(v, k, f.rows, factor, a + j * leading);
+#pragma unroll 1
+    for (int j = thread; j < f.lines; j += kSolverThreads) Reflect(v, k, f.rows, factor, c + j * f.c.leading);
+    if (singular == 0 && IsZero(diagonal)) singular = k + 1;
+    if (thread == 0) {
+      v[k] = diagonal;
+      if (tau != nullptr) tau[k] = factor;
+    }
+    __syncthreads();
+  }
+  if (thread == 0 && f.info != nullptr) f.info[blockIdx.x] = singular;
+}

@@ -1,0 +1,75 @@
+// What the kernels of solvers.cu are given: plain structs, the same for every element type, for the library that
+// launches them and for nvcc. Matrices are column major. A batch is an array of addresses on the device (`batched`), or
+// one matrix.
+#pragma once
+
+#ifdef __CUDACC__
+#define WHARF_SOLVER_NAMESPACE wharf_solvers
+#else
+#define WHARF_SOLVER_NAMESPACE wharf::cudashim
+#endif
+
+namespace WHARF_SOLVER_NAMESPACE {
+
+// Threads of a block of every kernel. Kernels with a line of the right-hand side for each thread take the lines in y
+// and the batch in x; the others a block for each matrix.
+constexpr int kSolverThreads = 128;
+
+struct SolverMatrix {
+  void* data;
+  long long leading;
+  int batched;
+};
+
+// "solve_triangle": each line of b is the solution x of M x = alpha * line. Lines are columns, or rows (`of_rows`).
+// M(i, j) is a(i, j), or a(j, i) if `swapped`, and triangular: below the diagonal if `forward`, above it otherwise.
+struct TriangleSolver {
+  SolverMatrix a, b;
+  const void* alpha_on_device;  // null: the number below
+  double alpha[2];
+  long long lines;
+  int size, of_rows, swapped, conjugated, forward, unit;
+};
+
+// "scale_matrix": each element of b times alpha, or zero.
+struct MatrixScale {
+  SolverMatrix b;
+  const void* alpha_on_device;
+  long long rows, lines;
+};
+
+// "factor_lu": a = P L U in its place, rows exchanged unless `pivots` is null, which are counted from 1. `info`: 0, or
+// the number of the first zero on the diagonal of U.
+struct LuFactorization {
+  SolverMatrix a;
+  int size;
+  int* pivots;
+  int* info;
+};
+
+// "exchange_rows": what the factorization did to a's rows, for b, or the reverse of it.
+struct RowExchange {
+  SolverMatrix b;
+  const int* pivots;
+  long long lines;
+  int size, backward;
+};
+
+// "begin_inverse": b becomes the identity, and `info` what the factorization's was.
+struct InverseBegin {
+  SolverMatrix a, b;
+  int size;
+  int* info;
+};
+
+// "factor_qr": a = Q R as LAPACK has it, in its place. Columns of c, if there are any, become Q' times themselves.
+// `tau`, if not null: an array of addresses. `info`, if not null: 0, or the number of the first zero on the diagonal of
+// R.
+struct QrFactorization {
+  SolverMatrix a, c;
+  void* tau;
+  int* info;
+  int rows, columns, lines;
+};
+
+}  // namespace WHARF_SOLVER_NAMESPACE
