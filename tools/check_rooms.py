@@ -14,6 +14,7 @@ Tests may use whatever stands on their room. Pages: no line but rows of tables i
 """
 import argparse
 import collections
+import os
 import pathlib
 import re
 import sys
@@ -31,10 +32,13 @@ KEYWORDS = {"SOURCES", "DEPS", "PRIVATE_DEPS"}
 
 def files(root):
     """Every file under a folder of the project, as a path relative to it; not what was built or made by benchmarks."""
-    for path in sorted((ROOT / root).rglob("*")):
-        relative = path.relative_to(ROOT)
-        if path.is_file() and relative.parts[0] not in {".git", "build", "out"}:
-            yield relative
+    found = []
+    for folder, folders, names in os.walk(ROOT / root):
+        here = pathlib.Path(folder).relative_to(ROOT)
+        if here == pathlib.Path("."):
+            folders[:] = [name for name in folders if name not in {".git", "build", "out"}]
+        found += [here / name for name in names]
+    yield from sorted(path for path in found if (ROOT / path).is_file())
 
 
 def calls(text, function):
