@@ -1,10 +1,11 @@
-// PTX from a hostile peer: the parser never crashes, and what it returns is consistent.
+// PTX from a hostile peer: the parser and the linker never crash, and what the parser returns is consistent.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 
+#include "wharf/device/ptx/link.h"
 #include "wharf/device/ptx/parser.h"
 
 namespace {
@@ -36,7 +37,10 @@ void CheckBody(const Body& body) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const auto module = Parse(std::string(reinterpret_cast<const char*>(data), size));
+  const std::string text(reinterpret_cast<const char*>(data), size);
+  const std::string twice[] = {text, text};
+  if (const auto linked = Link(twice); linked.ok()) (void)CheckLinked(*linked);
+  const auto module = Parse(text);
   if (!module.ok()) return 0;
   for (const Function& function : (*module)->functions) {
     (void)LayoutParameters(function);
