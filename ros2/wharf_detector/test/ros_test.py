@@ -159,16 +159,25 @@ class RosTest(EndToEndTest):
         """A process, as `ros2 run` starts it; waits until it has subscribed."""
         words = ["-p", f"model:={MODEL}", "-p", f"labels:={json.dumps(LABELS)}", "-p", "diagnostics_period:=0.2",
                  "-p", "threads:=1", "-p", "retry:=0.2"]
-        for name, value in parameters.items():
+        for name, value in {"output": "markers", **parameters}.items():
             words += ["-p", f"{name}:={json.dumps(value)}"]
-        self.process = subprocess.Popen([sys.executable, "-m", "wharf_detector.node", "--ros-args", *words, "-r",
-                                         f"image:={topic}"], env={**os.environ, "PYTHONPATH": ":".join(sys.path[:3])})
+        with (self.folder / "node.log").open("a") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "wharf_detector.node", "--ros-args", *words, "-r", f"image:={topic}"], stderr=log,
+                env={**os.environ, "PYTHONPATH": ":".join(sys.path[:3])})
+        self.addCleanup(self.check_log)
         self.addCleanup(self.end, self.process)
         if wait:
             wait_until(lambda: any(self.robot.node.count_subscribers(one) for one in (topic, topic + "/compressed")),
                        "the node listens")
             # Discovery is of both directions: the node's answers arrive, too.
             wait_until(lambda: self.robot.values, "diagnostics come")
+
+    def check_log(self):
+        """After its end."""
+        log = (self.folder / "node.log").read_text()
+        print(log, file=sys.stderr)
+        self.assertNotIn("Traceback", log)
 
     @staticmethod
     def end(process):
@@ -364,6 +373,13 @@ class RosTest(EndToEndTest):
         self.assertTrue(self.transition(Transition.TRANSITION_UNCONFIGURED_SHUTDOWN))
         self.assertEqual(self.state(), "finalized")
         self.assertEqual(self.end(self.process), 0)
+
+    def test_ends_at_ctrl_c_amid_pictures(self):
+        self.start_node()
+        self.publish_until(lambda: len(self.robot.answers) > 2, "answers")
+        self.process.send_signal(signal.SIGINT)
+        self.publish_until(lambda: self.process.poll() is not None, "it ends")
+        self.assertEqual(self.process.returncode, 0)
 
     def test_what_is_configured_wrongly_is_said_in_a_line(self):
         for needle, parameters in (

@@ -159,6 +159,10 @@ class DetectorNode(LifecycleNode):
             except (BadPicture, wharf.Error) as error:
                 if self._health.refused(str(error)):
                     self.get_logger().error(f"a frame is not answered: {error}")
+            except RuntimeError:  # as rclpy has it
+                if self.context.ok():
+                    raise
+                return  # Ctrl-C: there is nobody to publish to
 
     def _answer(self, frame: Frame) -> None:
         assert self._detector is not None
