@@ -137,13 +137,15 @@ CUresult cuLinkDestroy(CUlinkState state) {
                      [&] { return LinkStates::Get().Remove(state) ? CudaError::kSuccess : CudaError::kInvalidHandle; });
 }
 
-// Tables of functions that NVIDIA does not describe, which its static runtime and its tools want of its driver.
+// Tables of functions that NVIDIA does not describe, which its static runtime and CUPTI want of its driver.
 CUresult cuGetExportTable(const void** table, const CUuuid*) {
   return DriverLocal(Call::k_cuGetExportTable, [&] {
     if (table != nullptr) *table = nullptr;
     client::TellOnce(
-        "a part of the program has NVIDIA's static CUDA runtime inside (libcudart_static), which runs with NVIDIA's "
-        "driver only; what it calls of that fails: use one that loads libcudart.so (nvcc -cudart shared)");
+        "a library of the program asks for functions that only NVIDIA's driver has, as the static CUDA runtime "
+        "(libcudart_static) and CUPTI do, whose calls fail here; if the program stops with \"operation not "
+        "supported\", "
+        "use one that loads libcudart.so");
     return CudaError::kNotSupported;
   });
 }
