@@ -7,8 +7,8 @@ TESTS ?= $(shell expr $(JOBS) + 1)
 # Where tools/install_cuda.sh puts the compiler it had to fetch; CMake finds it by this.
 export CMAKE_PREFIX_PATH := $(CURDIR)/build/cuda
 
-.PHONY: help packages build test test-python test-ros2 python arm64 asan tsan tidy lint demo demo-pipeline bench benchmarks format \
-  check-format clean distclean
+.PHONY: help packages build test test-python test-ros2 test-debs debs bench-ros2 python arm64 asan tsan tidy lint \
+  demo demo-pipeline bench benchmarks format check-format clean distclean
 
 help:  ## this list
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -37,6 +37,16 @@ python:  ## the wheel of the Python package, in build/python
 
 test-python:  ## what the Python package does with PyTorch, which comes from PyPI (TORCH=torch==2.11.0: another; 4.5 GB)
 	@tools/test_python.sh
+
+debs: build  ## Debian's packages, in build/default/debs (docs/install.md)
+	@cd build/default && rm -rf debs && cpack --config CPackConfig.cmake > debs.log || (cat debs.log; exit 1)
+	@ls build/default/debs/*.deb
+
+test-debs: debs  ## install them in roots of their own, use, upgrade, remove; as root, fetches Debian's packages (0.8 GB)
+	@python3 tools/test_debs.py
+
+bench-ros2: build  ## a camera's topic over an emulated Wi-Fi beside the node on the robot; as root, with ROS 2 of PyPI
+	@tools/bench_ros2.sh
 
 test-ros2:  ## the ROS 2 node with real topics; ROS 2 comes from PyPI (0.4 GB) and wants Python 3.12
 	@tools/test_ros2.sh

@@ -73,6 +73,8 @@ function(wharf_pkg_config component before rooms outside)
       list(APPEND libraries -lopencv_${CMAKE_MATCH_1})
     elseif(library MATCHES "^[a-z]+$")
       list(APPEND libraries -l${library})
+    elseif(CMAKE_LIBRARY_ARCHITECTURE AND library MATCHES "^/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/lib([^/]*)\\.so$")
+      list(APPEND libraries -l${CMAKE_MATCH_1})  # the same on every architecture
     elseif(IS_ABSOLUTE "${library}" OR library MATCHES "^-")
       list(APPEND libraries ${library})
     else()

@@ -163,8 +163,8 @@ class RosTest(EndToEndTest):
             words += ["-p", f"{name}:={json.dumps(value)}"]
         with (self.folder / "node.log").open("a") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "wharf_detector.node", "--ros-args", *words, "-r", f"image:={topic}"], stderr=log,
-                env={**os.environ, "PYTHONPATH": ":".join(sys.path[:3])})
+                [sys.executable, "-m", "wharf_detector.node", "--ros-args", *words, "-r", f"image:={topic}"],
+                stderr=log, env={**os.environ, "PYTHONPATH": ":".join(sys.path[:3])})
         self.addCleanup(self.check_log)
         self.addCleanup(self.end, self.process)
         if wait:
