@@ -114,16 +114,40 @@ Image FitToInput(const Image& image, Letterbox* letterbox) {
   return out;
 }
 
-Image Sway(const Image& image, int frame) {
-  constexpr int kWidest = 24, kPixelsAFrame = 2, kPeriod = 2 * kWidest / kPixelsAFrame;
-  const int phase = frame % kPeriod, shift = kPixelsAFrame * std::min(phase, kPeriod - phase);
-  Image swayed = image;
+namespace {
+
+// What leaves on the left or above enters on the right or below.
+Image Shift(const Image& image, int right, int down) {
+  Image shifted = image;
   const size_t row_bytes = size_t(image.width) * 3;
   for (int y = 0; y < image.height; ++y) {
-    const auto row = swayed.rgb.begin() + std::ptrdiff_t(size_t(y) * row_bytes);
-    std::rotate(row, row + 3 * shift, row + std::ptrdiff_t(row_bytes));
+    const auto row = shifted.rgb.begin() + std::ptrdiff_t(size_t(y) * row_bytes);
+    std::rotate(row, row + 3 * right, row + std::ptrdiff_t(row_bytes));
   }
-  return swayed;
+  std::rotate(shifted.rgb.begin(), shifted.rgb.begin() + std::ptrdiff_t(size_t(down) * row_bytes), shifted.rgb.end());
+  return shifted;
+}
+
+}  // namespace
+
+Image Sway(const Image& image, int frame) {
+  constexpr int kWidest = 24, kPixelsAFrame = 2, kPeriod = 2 * kWidest / kPixelsAFrame;
+  const int phase = frame % kPeriod;
+  return Shift(image, kPixelsAFrame * std::min(phase, kPeriod - phase), 0);
+}
+
+Image Wander(const Image& image, int frame) {
+  constexpr double kWidest = 24;
+  const auto place = [](double slow, double fast) {  // no common period
+    return int(kWidest * (1 + 0.7 * std::sin(slow) + 0.3 * std::sin(fast)));
+  };
+  Image seen = Shift(image, place(0.071 * frame, 0.43 * frame), place(0.053 * frame, 0.37 * frame));
+  uint64_t bits = uint64_t(frame) + 1;
+  for (uint8_t& value : seen.rgb) {
+    bits = bits * 6364136223846793005u + 1442695040888963407u;
+    value = uint8_t(std::clamp(int(value) + int(bits >> 61) % 5 - 2, 0, 255));
+  }
+  return seen;
 }
 
 void Annotate(const Detections& detections, Image* image) {

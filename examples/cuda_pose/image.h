@@ -24,6 +24,8 @@ Image FitToInput(const Image& image, Letterbox* letterbox);
 // What a camera that sways sees in its `frame`th picture: `image` some pixels to the side, what leaves on the left
 // enters on the right.
 Image Sway(const Image& image, int frame);
+// The same of a camera that is carried about, with a sensor's noise: no picture comes again.
+Image Wander(const Image& image, int frame);
 
 // Boxes with scores, skeletons and joints.
 void Annotate(const Detections& detections, Image* image);

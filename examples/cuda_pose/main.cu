@@ -17,12 +17,13 @@ namespace {
 struct Options {
   std::string image = "scene.png", frames, output, json;
   int inferences = 10, ready_after = -1;
-  bool check = false, profile = false, cpu = false, sway = false;
+  bool check = false, profile = false, cpu = false;
+  Image (*move)(const Image&, int frame) = nullptr;
 };
 
 constexpr char kUsage[] =
     "usage: cuda_pose [--image IN.png] [--output OUT.png] [--inferences N] [--json FILE] [--check] [--profile] "
-    "[--cpu] [--sway] [--frames FOLDER] [--ready-after N]\n"
+    "[--cpu] [--sway | --wander] [--frames FOLDER] [--ready-after N]\n"
     "  --image       picture to look at (default scene.png)\n"
     "  --output      write the picture with boxes, skeletons and scores\n"
     "  --inferences  how often to run the network (default 10; 0: load only)\n"
@@ -31,6 +32,7 @@ constexpr char kUsage[] =
     "  --profile     print what each inference asked of CUDA\n"
     "  --cpu         the CPU code only; no CUDA call is made\n"
     "  --sway        look at a picture that moves, so that every inference has other data\n"
+    "  --wander      the same as a carried camera's: no picture comes again\n"
     "  --frames      look at the PNG files of FOLDER one after the other, in the order of their names, over and over\n"
     "  --ready-after after N inferences print \"ready\" and wait for a line on standard input, to be measured from "
     "there\n";
@@ -57,7 +59,9 @@ Options ParseOptions(int argc, char** argv) {
     else if (words.Is("--cpu"))
       options.cpu = true;
     else if (words.Is("--sway"))
-      options.sway = true;
+      options.move = Sway;
+    else if (words.Is("--wander"))
+      options.move = Wander;
     else
       words.Refuse();
   }
@@ -175,7 +179,7 @@ int Run(const Options& options) {
       if (i == options.ready_after) WaitToBeMeasured();
       const CallCounts before = runtime.counts();
       const Image& seen = inputs[size_t(i) % inputs.size()];
-      const Image frame = options.sway ? Sway(seen, i) : seen;
+      const Image frame = options.move != nullptr ? options.move(seen, i) : seen;
       timed([&] { return detector.Infer(frame, letterbox); });
       if (options.profile) PrintProfile(i, runtime.counts(), before);
     }

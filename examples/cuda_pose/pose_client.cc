@@ -13,12 +13,13 @@ namespace {
 struct Options {
   std::string image = "scene.png", server, output, json;
   int inferences = 10, ready_after = -1;
-  bool check = false, sway = false;
+  bool check = false;
+  Image (*move)(const Image&, int frame) = nullptr;
 };
 
 constexpr char kUsage[] =
     "usage: pose_client --server HOST:PORT [IN.png] [--output OUT.png] [--inferences N] [--json FILE] [--check] "
-    "[--sway] [--ready-after N]\n"
+    "[--sway | --wander] [--ready-after N]\n"
     "  IN.png        picture to look at (default scene.png)\n"
     "  --server      where pose_server waits\n"
     "  --output      write the picture with boxes, skeletons and scores\n"
@@ -26,6 +27,7 @@ constexpr char kUsage[] =
     "  --json        write the latency of every inference, and the detections\n"
     "  --check       compare the detections with this program's own CPU code\n"
     "  --sway        ask about a picture that moves, so that every inference has other data\n"
+    "  --wander      the same as a carried camera's: no picture comes again\n"
     "  --ready-after after N inferences print \"ready\" and wait for a line on standard input, to be measured from "
     "there\n";
 
@@ -45,7 +47,9 @@ Options ParseOptions(int argc, char** argv) {
     else if (words.Is("--check"))
       options.check = true;
     else if (words.Is("--sway"))
-      options.sway = true;
+      options.move = Sway;
+    else if (words.Is("--wander"))
+      options.move = Wander;
     else if (words.word().rfind("-", 0) != 0)
       options.image = words.word();
     else
@@ -65,7 +69,7 @@ int Run(const Options& options) {
   Detections detections;
   for (int i = 0; i < options.inferences; ++i) {
     if (i == options.ready_after) WaitToBeMeasured();
-    if (options.sway) request.input = Sway(still, i);
+    if (options.move != nullptr) request.input = options.move(still, i);
     const auto start = std::chrono::steady_clock::now();
     server.Send(request);
     detections = server.ReceiveDetections();

@@ -22,6 +22,7 @@
 #include "wharf/link/estimator.h"
 #include "wharf/offload/bulk/bulk_encoder.h"
 #include "wharf/offload/in_flight_budget.h"
+#include "wharf/offload/small_answer.h"
 #include "wharf/offload/wire.h"
 
 namespace wharf::offload {
@@ -39,6 +40,8 @@ struct ReplyTicket {
   std::optional<PushHeader> push;  // the request did not come but was predicted: tag is its position
   // Nothing is answered if this was violated by then; null: it depends on no guard.
   std::shared_ptr<const GuardCheck> guard;
+  // Takes the data as well, if it is set.
+  std::shared_ptr<SmallAnswer> answer;
 };
 
 // Thread-safe.
@@ -55,7 +58,8 @@ class ReplyQueue {
   // the reply has left. Dropped after Stop.
   void Reply(const ReplyTicket& ticket, absl::Status status, std::vector<std::byte> body = {},
              std::vector<std::byte> bulk = {}, uint64_t charged = 0);
-  // From the channel's reader thread only: sent without changing threads, unless others wait.
+  // Sent without changing threads, unless others wait. May block: not from device callbacks, nor from two threads at
+  // once.
   void ReplyNow(const ReplyTicket& ticket, const absl::Status& status, std::vector<std::byte> body = {});
   // Any other frame, from any thread; never blocks.
   void Frame(FrameKind kind, uint64_t tag, std::vector<std::byte> head, uint64_t charged = 0);

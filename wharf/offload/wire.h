@@ -20,10 +20,8 @@
 namespace wharf::offload {
 
 inline constexpr uint32_t kProtocolMagic = 0x46524857;  // "WHRF"
-inline constexpr uint16_t kProtocolMajor = 2;           // must match
-inline constexpr uint16_t kProtocolMinor = 2;           // the lower one is spoken
-inline constexpr uint16_t kMinorWithTextures = 1;       // operations on textures and surfaces are known from it on
-inline constexpr uint16_t kMinorWithPrimitives = 2;     // likewise operations on primitives of neural networks
+inline constexpr uint16_t kProtocolMajor = 3;           // must match
+inline constexpr uint16_t kProtocolMinor = 0;           // the lower one is spoken
 
 // Copies are cut into pieces of at most this many bytes.
 inline constexpr uint32_t kMaxBulkBytes = 16 << 20;
@@ -108,10 +106,11 @@ struct ReplyHeader {
 
 // Head of a push; a ReplyHeader and the rest of a reply follow.
 struct PushHeader {
-  uint64_t deviations = 0;  // deviations of the program the server knew of when it executed the operation
-  uint64_t known = 0;       // operations of the program it knew of then
+  uint64_t path = 0;        // what the program has done if the answer is its own: ProgramPath, this operation included
+  uint64_t known = 0;       // operations of the program the server knew of when it executed this one
+  uint64_t taken_back = 0;  // how often the server had taken back what it had run ahead
   bool sure = false;  // nothing that was under way before it could have failed (docs/replay.md, "Waits for nothing")
-  auto Fields() { return std::tie(deviations, known, sure); }
+  auto Fields() { return std::tie(path, known, taken_back, sure); }
 };
 
 struct Output {

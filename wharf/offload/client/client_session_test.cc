@@ -229,6 +229,11 @@ TEST_F(ClientSessionTest, ErrorOfADetachedRequestSurfacesAtTheNextWait) {
   EXPECT_EQ(session_->Ask(SynchronizeStream{0}), CudaError::kInvalidValue);
 }
 
+template <typename Op>
+uint64_t HashOf(const Op& op) {
+  return HashOperation(Op::kNumber, Encode(op));
+}
+
 // The same if the server predicted the request, and its answer is here before it is made.
 TEST_F(ClientSessionTest, ErrorOfADetachedRequestThatWasPredictedSurfacesAtTheNextWait) {
   Connect();
@@ -240,9 +245,15 @@ TEST_F(ClientSessionTest, ErrorOfADetachedRequestThatWasPredictedSurfacesAtTheNe
   session_->Start(copy, data, /*detached=*/true);
   const ClientSession::RequestPtr wait = session_->Start(SynchronizeStream{0});
   session_->WaitForDetached();
-  const PushHeader push{wait->deviations, 3, false};
-  server_->Push(4, push, WithError(CudaError::kInvalidValue));
-  server_->Push(3, push, {});
+  ProgramPath path;
+  path.Lane(0);
+  for (const uint64_t made : {HashOf(SynchronizeStream{0}), HashOf(copy), HashOf(SynchronizeStream{0})}) {
+    path.Operation(made);
+  }
+  EXPECT_EQ(wait->path, path.Value());
+  path.Operation(HashOf(copy));
+  server_->Push(4, {path.Value(), 3}, WithError(CudaError::kInvalidValue));
+  server_->Push(3, {wait->path, 3}, {});
   ASSERT_EQ(session_->Wait({&wait, 1}), kOk);
   session_->Start(copy, data, /*detached=*/true);
   ASSERT_EQ(session_->Counters().early_pushes, 1u);

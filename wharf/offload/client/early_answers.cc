@@ -4,8 +4,16 @@
 
 namespace wharf::offload {
 
+void EarlyAnswers::NoteTakenBack(uint64_t times) {
+  if (times <= taken_back_) return;
+  taken_back_ = times;
+  void_ += answers_.size();
+  Clear();
+}
+
 absl::Status EarlyAnswers::Add(uint64_t position, EarlyAnswer answer) {
-  if (answer.push.deviations != deviations_) {
+  NoteTakenBack(answer.push.taken_back);
+  if (position <= passed_ || answer.push.taken_back < taken_back_) {
     ++void_;
     return absl::OkStatus();
   }
@@ -17,20 +25,18 @@ absl::Status EarlyAnswers::Add(uint64_t position, EarlyAnswer answer) {
   return absl::OkStatus();
 }
 
-std::optional<EarlyAnswer> EarlyAnswers::Take(uint64_t position, uint64_t deviations) {
-  const auto found = answers_.find(position);
-  if (found == answers_.end()) return std::nullopt;
-  std::optional<EarlyAnswer> answer = std::move(found->second);
-  answers_.erase(found);
-  bytes_ -= answer->bulk.size();
-  if (answer->push.deviations != deviations) return std::nullopt;
-  return answer;
-}
-
-void EarlyAnswers::Deviate(uint64_t deviations) {
-  deviations_ = deviations;
-  void_ += answers_.size();
-  Clear();
+std::optional<EarlyAnswer> EarlyAnswers::Take(uint64_t position, uint64_t path) {
+  passed_ = position;
+  while (!answers_.empty() && answers_.begin()->first <= position) {
+    const auto oldest = answers_.begin();
+    const bool is_it = oldest->first == position && oldest->second.push.path == path;
+    EarlyAnswer answer = std::move(oldest->second);
+    bytes_ -= answer.bulk.size();
+    answers_.erase(oldest);
+    if (is_it) return answer;
+    ++void_;
+  }
+  return std::nullopt;
 }
 
 void EarlyAnswers::Clear() {

@@ -1,5 +1,5 @@
 // EarlyAnswers: what the server answered before it was asked. A push whose operation the program has not made yet is
-// kept here until it does, or does something else (docs/replay.md, "Position and deviations").
+// kept here until it does, or has done something else (docs/replay.md, "Position and path").
 #pragma once
 
 #include <cstddef>
@@ -27,13 +27,15 @@ class EarlyAnswers {
   static constexpr size_t kMaxAnswers = 16 << 10;
 
   bool HasRoomFor(uint64_t bytes) const { return bytes <= kMaxBytes - bytes_; }
-  // Keeps the answer to the operation at `position`, unless the program has deviated from what the server predicted.
-  // kInvalidArgument if there are too many. REQUIRES: HasRoomFor(answer.bulk.size()).
+  // The server has taken back what it ran ahead so often: the program did something else, so what it pushed before is
+  // void as far as it is kept here.
+  void NoteTakenBack(uint64_t times);
+  // Keeps the answer to the operation at `position`, unless it is void already. kInvalidArgument if there are too many.
+  // REQUIRES: HasRoomFor(answer.bulk.size()).
   absl::Status Add(uint64_t position, EarlyAnswer answer);
-  // The answer to that operation, made after so many deviations; nullopt if there is none.
-  std::optional<EarlyAnswer> Take(uint64_t position, uint64_t deviations);
-  // The program has deviated so often now: what is kept is void.
-  void Deviate(uint64_t deviations);
+  // The program is at `position`, by this path (ProgramPath): the answer to its operation there; nullopt if there is
+  // none, or it answers what the program did not do. Positions must ascend.
+  std::optional<EarlyAnswer> Take(uint64_t position, uint64_t path);
   void Clear();
 
   uint64_t kept() const { return kept_; }    // so far
@@ -42,7 +44,9 @@ class EarlyAnswers {
  private:
   std::map<uint64_t, EarlyAnswer> answers_;  // by position
   uint64_t bytes_ = 0;                       // of bulk
-  uint64_t deviations_ = 0, kept_ = 0, void_ = 0;
+  uint64_t taken_back_ = 0;
+  uint64_t passed_ = 0;  // where the program has been
+  uint64_t kept_ = 0, void_ = 0;
 };
 
 }  // namespace wharf::offload

@@ -5,9 +5,10 @@
 namespace wharf::offload {
 namespace {
 
-EarlyAnswer Answer(uint64_t deviations, size_t bytes = 0) {
+EarlyAnswer Answer(uint64_t path, size_t bytes = 0, uint64_t taken_back = 0) {
   EarlyAnswer answer;
-  answer.push.deviations = deviations;
+  answer.push.path = path;
+  answer.push.taken_back = taken_back;
   answer.bulk.resize(bytes);
   return answer;
 }
@@ -22,16 +23,36 @@ TEST(EarlyAnswersTest, AnAnswerIsTakenOnce) {
   EXPECT_EQ(answers.voided(), 0u);
 }
 
-TEST(EarlyAnswersTest, ADeviationVoidsWhatIsKeptAndWhatWasUnderWay) {
+TEST(EarlyAnswersTest, AnAnswerIsOfWhatTheProgramDidOrVoid) {
   EarlyAnswers answers;
-  ASSERT_TRUE(answers.Add(7, Answer(0)).ok());
-  ASSERT_TRUE(answers.Add(8, Answer(0)).ok());
-  answers.Deviate(1);
-  ASSERT_TRUE(answers.Add(9, Answer(0)).ok());
-  EXPECT_EQ(answers.voided(), 3u);
-  for (const uint64_t position : {7, 8, 9}) EXPECT_FALSE(answers.Take(position, 1).has_value());
-  ASSERT_TRUE(answers.Add(10, Answer(1)).ok());
-  EXPECT_TRUE(answers.Take(10, 1).has_value());
+  ASSERT_TRUE(answers.Add(7, Answer(70)).ok());
+  ASSERT_TRUE(answers.Add(8, Answer(80)).ok());
+  EXPECT_FALSE(answers.Take(7, 71).has_value()) << "it did something else";
+  EXPECT_TRUE(answers.Take(8, 80).has_value());
+  EXPECT_EQ(answers.voided(), 1u);
+  ASSERT_TRUE(answers.Add(8, Answer(80)).ok());
+  EXPECT_FALSE(answers.Take(8, 80).has_value()) << "came too late";
+  EXPECT_EQ(answers.voided(), 2u);
+}
+
+TEST(EarlyAnswersTest, WhatWasTakenBackIsVoidAndStaysSo) {
+  EarlyAnswers answers;
+  ASSERT_TRUE(answers.Add(7, Answer(70, 3)).ok());
+  ASSERT_TRUE(answers.Add(8, Answer(80, 5)).ok());
+  answers.NoteTakenBack(1);
+  EXPECT_EQ(answers.voided(), 2u);
+  EXPECT_TRUE(answers.HasRoomFor(EarlyAnswers::kMaxBytes));
+  ASSERT_TRUE(answers.Add(7, Answer(70, 0, 0)).ok());
+  EXPECT_FALSE(answers.Take(7, 70).has_value());
+  ASSERT_TRUE(answers.Add(8, Answer(80, 0, 2)).ok());
+  EXPECT_TRUE(answers.Take(8, 80).has_value());
+}
+
+TEST(EarlyAnswersTest, WhatTheProgramHasPassedIsForgotten) {
+  EarlyAnswers answers;
+  ASSERT_TRUE(answers.Add(7, Answer(70, 100)).ok());
+  EXPECT_FALSE(answers.Take(9, 90).has_value());
+  EXPECT_TRUE(answers.HasRoomFor(EarlyAnswers::kMaxBytes));
 }
 
 TEST(EarlyAnswersTest, BytesAreBounded) {
@@ -42,15 +63,14 @@ TEST(EarlyAnswersTest, BytesAreBounded) {
   EXPECT_FALSE(answers.HasRoomFor(kHalf + 1));
   ASSERT_TRUE(answers.Add(1, Answer(0, 1)).ok());  // in the place of the other
   EXPECT_TRUE(answers.HasRoomFor(EarlyAnswers::kMaxBytes - 1));
-  answers.Deviate(1);
+  answers.NoteTakenBack(1);
   EXPECT_TRUE(answers.HasRoomFor(EarlyAnswers::kMaxBytes));
 }
 
 TEST(EarlyAnswersTest, TheirNumberIsBounded) {
   EarlyAnswers answers;
-  for (uint64_t i = 0; i < EarlyAnswers::kMaxAnswers; ++i) ASSERT_TRUE(answers.Add(i, Answer(0)).ok());
-  EXPECT_EQ(answers.Add(EarlyAnswers::kMaxAnswers, Answer(0)).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_TRUE(answers.Add(EarlyAnswers::kMaxAnswers, Answer(1)).ok()) << "is void anyway";
+  for (uint64_t i = 1; i <= EarlyAnswers::kMaxAnswers; ++i) ASSERT_TRUE(answers.Add(i, Answer(0)).ok());
+  EXPECT_EQ(answers.Add(EarlyAnswers::kMaxAnswers + 1, Answer(0)).code(), absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -36,16 +36,12 @@ ReplayClient::~ReplayClient() {
 
 Prediction ReplayClient::Predict(const OutgoingOperation& operation) {
   requests_->CountOperation();
-  const uint64_t deviations = predictor_.Deviations();
-  Prediction prediction = Prediction::kNew;
   if (IsStep(operation.number)) {
     const uint64_t lane = std::min(ThreadNumbers::Mine(threads_), kMaxLanes - 1);
-    prediction = predictor_.Perform(lane, operation.number, operation.head, operation.bulk);
-  } else {
-    predictor_.PerformOther();
+    return predictor_.Perform(lane, operation.number, operation.head, operation.bulk);
   }
-  if (predictor_.Deviations() != deviations) requests_->Deviate(predictor_.Deviations());
-  return prediction;
+  predictor_.PerformOther();
+  return Prediction::kNew;
 }
 
 absl::Status ReplayClient::SendProgress(link::Urgency urgency, const OutgoingOperation& operation) {
@@ -113,7 +109,7 @@ absl::Status ReplayClient::Ask(const OutgoingOperation& operation, const Request
     return uploads_->channel().Send(operation.number, request->tag, operation.head);
   }
   request->tag = Request::kPredicted | predictor_.Position();
-  request->deviations = predictor_.Deviations();
+  request->path = predictor_.Path();
   request->place = predictor_.LastPlace();
   const bool may_elide = operation.number == SynchronizeStream::kNumber && predictor_.IsSure();
   const RequestTable::Predicted answer = requests_->AddPredicted(request, may_elide, learnt_);

@@ -21,7 +21,7 @@ struct Request {
   std::span<std::byte> into;  // takes the reply's bulk part; valid until the request is done
   uint64_t tag = 0;           // the reply's; of a predicted operation: its position, and kPredicted
   uint64_t index = 0;         // operations made so far, this one included
-  uint64_t deviations = 0;    // predicted: deviations before it
+  uint64_t path = 0;          // predicted: what the program had done then, this included
   uint64_t known = 0;         // predicted: what the server knew when it answered
   bool detached = false;      // nobody waits: an error is kept for the next call that does
   Predictor::Place place;     // predicted: of the operation

@@ -43,7 +43,7 @@ RequestTable::Predicted RequestTable::AddPredicted(const RequestPtr& request, bo
 }
 
 bool RequestTable::TakeEarly(Request& request) {
-  std::optional<EarlyAnswer> early = early_.Take(request.tag & ~Request::kPredicted, request.deviations);
+  std::optional<EarlyAnswer> early = early_.Take(request.tag & ~Request::kPredicted, request.path);
   if (!early) return false;
   request.known = early->push.known;
   learnt_.emplace_back(request.place, early->push.sure);
@@ -63,11 +63,6 @@ RequestPtr RequestTable::Elide(Request& request) {
   ++elided_;
   ++elided_total_;
   return shadow;
-}
-
-void RequestTable::Deviate(uint64_t deviations) {
-  absl::MutexLock lock(&mutex_);
-  early_.Deviate(deviations);
 }
 
 void RequestTable::ForbidEliding() {
@@ -186,9 +181,9 @@ absl::Status RequestTable::OnReply(const link::FrameHeader& header, std::span<co
   return absl::OkStatus();
 }
 
-RequestPtr RequestTable::FindPredicted(uint64_t position, uint64_t deviations) const {
+RequestPtr RequestTable::FindPredicted(uint64_t position, uint64_t path) const {
   const auto found = requests_.find(Request::kPredicted | position);
-  return found != requests_.end() && found->second->deviations == deviations ? found->second : RequestPtr();
+  return found != requests_.end() && found->second->path == path ? found->second : RequestPtr();
 }
 
 absl::StatusOr<std::span<std::byte>> RequestTable::PushDestination(const link::FrameHeader& header,
@@ -198,10 +193,11 @@ absl::StatusOr<std::span<std::byte>> RequestTable::PushDestination(const link::F
   decoder.Get(push);
   if (!decoder.ok()) return DataLoss("a push's head is too short");
   absl::MutexLock lock(&mutex_);
-  if (const RequestPtr request = FindPredicted(header.tag, push.deviations)) {
+  if (const RequestPtr request = FindPredicted(header.tag, push.path)) {
     if (request->into.size() != header.bulk_bytes) return InvalidArgument("the server pushed data of another size");
     return request->into;
   }
+  early_.NoteTakenBack(push.taken_back);
   if (!early_.HasRoomFor(header.bulk_bytes)) return InvalidArgument("the server pushes too much");
   return std::span<std::byte>();
 }
@@ -217,7 +213,7 @@ absl::Status RequestTable::OnPush(const link::FrameHeader& header, std::span<con
   const std::span<const std::byte> rest = decoder.Rest();
   absl::MutexLock lock(&mutex_);
   ++pushes_;
-  const RequestPtr request = FindPredicted(header.tag, push.deviations);
+  const RequestPtr request = FindPredicted(header.tag, push.path);
   // Errors of operations that the program did make travel with any answer; the answer's own counts once it is taken.
   errors_->Latch(reply, request != nullptr && (request->detached || request->elided));
   if (request == nullptr) {

@@ -56,12 +56,10 @@ class RequestTable {
     kElided,    // answered on this side; the server's answer will come
     kWaiting,
   };
-  // A request that the server predicted; tag, deviations and place say which. It is answered on this side, if the
+  // A request that the server predicted; tag, path and place say which. It is answered on this side, if the
   // caller permits that, as long as nobody waits for anything else and the server is not far behind. `learnt` becomes
   // what answers have said since the last call; it keeps its memory, so that nothing is allocated.
   Predicted AddPredicted(const RequestPtr& request, bool may_elide, std::vector<Sureness>& learnt);
-  // The program has deviated so often from what the server predicts: what it sent ahead is void.
-  void Deviate(uint64_t deviations);
   // From now on a wait shows more than completion, so none is answered on this side.
   void ForbidEliding();
 
@@ -100,7 +98,7 @@ class RequestTable {
  private:
   template <typename Done>
   void AwaitLocked(Done done) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  RequestPtr FindPredicted(uint64_t position, uint64_t deviations) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  RequestPtr FindPredicted(uint64_t position, uint64_t path) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool TakeEarly(Request& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   RequestPtr Elide(Request& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Finish(Request& request, ReplyHeader header, std::span<const std::byte> rest)

@@ -25,13 +25,13 @@ class RequestTableTest : public testing::Test {
     table_.Add(request);
     return request;
   }
-  // A predicted request at `position`, after so many deviations.
-  std::pair<RequestPtr, Predicted> AddPredicted(uint64_t position, bool may_elide = false, uint64_t deviations = 0,
+  // A predicted request at `position`, on that path.
+  std::pair<RequestPtr, Predicted> AddPredicted(uint64_t position, bool may_elide = false, uint64_t path = 0,
                                                 std::span<std::byte> into = {}, bool detached = false) {
     auto request = MakeRequest(into, detached);
     request->index = table_.CountOperation();
     request->tag = Request::kPredicted | position;
-    request->deviations = deviations;
+    request->path = path;
     request->place.index = position;
     const Predicted added = table_.AddPredicted(request, may_elide, learnt_);
     return {request, added};
@@ -156,19 +156,18 @@ TEST_F(RequestTableTest, APushThatComesEarlyIsKept) {
   EXPECT_EQ(table_.Pushes().early, 1u);
 }
 
-TEST_F(RequestTableTest, APushOfAnotherEpochAnswersNothing) {
-  table_.Deviate(1);
+TEST_F(RequestTableTest, APushOfAnotherPathAnswersNothing) {
   const auto [request, added] = AddPredicted(5, false, 1);
-  ASSERT_TRUE(Push(5, {.deviations = 0}).ok());
+  ASSERT_TRUE(Push(5, {.path = 0}).ok());
   EXPECT_FALSE(request->done);
   EXPECT_EQ(table_.Pushes().voided, 1u);
-  ASSERT_TRUE(Push(5, {.deviations = 1}).ok());
+  ASSERT_TRUE(Push(5, {.path = 1}).ok());
   EXPECT_TRUE(request->done);
 }
 
 TEST_F(RequestTableTest, ErrorsOfPostedWorkTravelWithAVoidPushToo) {
-  table_.Deviate(1);
-  ASSERT_TRUE(Push(5, {.deviations = 0}, {.posted_error = CudaError::kInvalidValue}).ok());
+  AddPredicted(5, false, 1);
+  ASSERT_TRUE(Push(5, {.path = 0}, {.posted_error = CudaError::kInvalidValue}).ok());
   EXPECT_EQ(errors_.TakePending(), CudaError::kInvalidValue);
 }
 

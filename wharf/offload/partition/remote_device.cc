@@ -160,30 +160,21 @@ absl::StatusOr<device::Symbol> RemoteDevice::FindSymbol(device::ModuleId module,
 
 // --- textures and surfaces ---
 
-absl::Status RemoteDevice::CheckHasTextures() const {
-  if (session_->welcome().minor >= kMinorWithTextures) return absl::OkStatus();
-  return CudaStatus(CudaError::kNotSupported, "the server is older than this client and knows no textures");
-}
-
 absl::StatusOr<device::TextureHandle> RemoteDevice::CreateTexture(const device::TextureDescription& texture) {
-  WHARF_RETURN_IF_ERROR(CheckHasTextures());
   WHARF_ASSIGN_OR_RETURN(const offload::CreateTexture::Reply reply, Ask(offload::CreateTexture{texture}));
   return reply.texture;
 }
 
 absl::StatusOr<device::TextureHandle> RemoteDevice::CreateSurface(const device::ImageDescription& image) {
-  WHARF_RETURN_IF_ERROR(CheckHasTextures());
   WHARF_ASSIGN_OR_RETURN(const offload::CreateSurface::Reply reply, Ask(offload::CreateSurface{image}));
   return reply.surface;
 }
 
 absl::Status RemoteDevice::DestroyTexture(device::TextureHandle handle) {
-  WHARF_RETURN_IF_ERROR(CheckHasTextures());
   return Post(offload::DestroyTexture{handle});
 }
 
 absl::Status RemoteDevice::DestroySurface(device::TextureHandle handle) {
-  WHARF_RETURN_IF_ERROR(CheckHasTextures());
   return Post(offload::DestroySurface{handle});
 }
 
@@ -265,9 +256,6 @@ absl::Status RemoteDevice::RunGemm(device::StreamId stream, const device::Gemm& 
 }
 
 absl::Status RemoteDevice::RunPrimitive(device::StreamId stream, const device::Primitive& primitive) {
-  if (session_->welcome().minor < kMinorWithPrimitives) {
-    return CudaStatus(CudaError::kNotSupported, "the server is older than this client and knows no convolutions");
-  }
   return std::visit([&](const auto& what) { return Post(RunOf(stream, what)); }, primitive);
 }
 

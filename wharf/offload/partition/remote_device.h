@@ -110,7 +110,6 @@ class RemoteDevice final : public device::Device {
   absl::StatusOr<typename Op::Reply> Ask(const Op& op);
   void Add(Pending pending);
   absl::Status StatusOf(device::CudaError error, const std::string& message) const;
-  absl::Status CheckHasTextures() const;
   void RunCallbacks();
   void Complete(Pending pending);
 

@@ -16,6 +16,7 @@ OperationId OperationTable::Append(uint16_t number, std::span<const std::byte> h
   Operation operation;
   operation.head.assign(head.begin(), head.end());
   operation.data.assign(data.begin(), data.begin() + static_cast<ptrdiff_t>(KeptBytes(data.size())));
+  operation.hash = HashOperation(number, head);
   operation.number = number;
   bytes_ += operation.head.size() + operation.data.size();
   operations_.push_back(std::move(operation));

@@ -21,6 +21,29 @@ inline constexpr uint64_t kMaxLanes = 64;
 // Of an operation with all its arguments.
 uint64_t HashOperation(uint16_t number, std::span<const std::byte> head);
 
+// Tells apart what a program has done: equal after the same operations, made by the same threads in the same order, and
+// else different, but for a chance of one in 2^64. Both ends of a session keep one.
+class ProgramPath {
+ public:
+  // One that both know, by its HashOperation.
+  void Operation(uint64_t hash) { Extend(hash); }
+  // One that is never predicted.
+  void Other() { Extend(0x8d1f3a5c7b926e04); }
+  // What follows is done by this thread.
+  void Lane(uint64_t lane) { Extend(0x3c6ef372fe94f82b + lane); }
+  // The next operation copies other data than it did last.
+  void Fresh() { Extend(0xa54ff53a5f1d36f1); }
+  void Forget() { Extend(0x510e527fade682d1); }
+  uint64_t Value() const { return value_; }
+
+ private:
+  void Extend(uint64_t by) {
+    value_ = (value_ ^ by) * 0x9e3779b97f4a7c15;
+    value_ ^= value_ >> 32;
+  }
+  uint64_t value_ = 0;
+};
+
 // Operations with all their arguments, and the data that a copy from the host took along last if they are few: these
 // are predicted to be the same again.
 class OperationTable {
@@ -41,6 +64,7 @@ class OperationTable {
 
   // REQUIRES: id < size().
   uint16_t Number(OperationId id) const { return operations_[id].number; }
+  uint64_t Hash(OperationId id) const { return operations_[id].hash; }
   std::span<const std::byte> Head(OperationId id) const { return operations_[id].head; }
   bool Is(OperationId id, uint16_t number, std::span<const std::byte> head) const;
   // Empty if there are none or too many.
@@ -52,6 +76,7 @@ class OperationTable {
   static size_t KeptBytes(size_t data_bytes) { return data_bytes <= kMaxData ? data_bytes : 0; }
   struct Operation {
     std::vector<std::byte> head, data;
+    uint64_t hash = 0;
     uint16_t number = 0;
   };
   std::vector<Operation> operations_;

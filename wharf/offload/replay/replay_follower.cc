@@ -27,6 +27,7 @@ absl::Status ReplayFollower::OnProgress(uint64_t position, std::span<const std::
   if (position != program_.Position()) {
     return DataLoss("the client counts {} operations, the server {}", position, program_.Position());
   }
+  speculation_.Pause();
   if (waits || (unsafe_ && TookInput())) speculation_.RunAhead();
   return absl::OkStatus();
 }
@@ -46,14 +47,15 @@ absl::Status ReplayFollower::Follow(const ProgressRecord& record, IncomingBulk& 
     case RecordKind::kVariant:
       return TakeVariant(record, bulk);
     case RecordKind::kForget:
-      Deviate();
+      speculation_.TakeBack();
       program_.Forget();
       return absl::OkStatus();
     case RecordKind::kWait:
       program_.NoteAnswered();
       return absl::OkStatus();
     case RecordKind::kFresh:
-      Deviate();
+      speculation_.TakeBack();
+      program_.NoteFresh();
       fresh_ = true;
       return absl::OkStatus();
   }
@@ -62,11 +64,11 @@ absl::Status ReplayFollower::Follow(const ProgressRecord& record, IncomingBulk& 
 
 absl::Status ReplayFollower::OnOperation(uint16_t number, std::span<const std::byte> head,
                                          std::span<const std::byte> data) {
-  Deviate();
+  speculation_.TakeBack();
   program_.NoteStateChange(number);
   program_.InterruptBatches();
   if (!IsStep(number)) {
-    program_.Advance(kNoOperation);
+    program_.MakeOther();
     return absl::OkStatus();
   }
   WHARF_RETURN_IF_ERROR(Learn(number, head, data));
@@ -82,15 +84,13 @@ void ReplayFollower::NoteFailure() {
 // The program made an operation that it never made before.
 absl::Status ReplayFollower::Learn(uint16_t number, std::span<const std::byte> head, std::span<const std::byte> data) {
   WHARF_ASSIGN_OR_RETURN(const OperationId id, program_.Learn(number, head, data));
-  History& lane = program_.Lane();
-  lane.Deviate(id, lane.Cursor() + 1);
-  program_.Advance(id);
+  program_.Deviate(id, program_.Lane().Cursor() + 1);
   return absl::OkStatus();
 }
 
 absl::Status ReplayFollower::Select(uint64_t lane) {
   if (lane >= kMaxLanes) return DataLoss("thread {} of a program that may have {}", lane, kMaxLanes);
-  Deviate();
+  speculation_.TakeBack();
   program_.InterruptBatches();
   program_.SelectLane(lane);
   return absl::OkStatus();
@@ -106,23 +106,24 @@ absl::Status ReplayFollower::Run(uint64_t count, IncomingBulk& bulk) {
     --count;
     const OperationId id = program_.Lane().Predicted();
     if (id == kNoOperation) return DataLoss("the client goes on where nothing is predicted");
-    program_.Lane().Follow();
-    program_.Advance(id);
-    if (speculation_.IsAhead()) {
-      speculation_.Confirm();
-    } else {
-      WHARF_RETURN_IF_ERROR(Perform(id, bulk));
-    }
+    if (!speculation_.Expects(id)) speculation_.TakeBack();
+    program_.Follow();
+    WHARF_RETURN_IF_ERROR(ConfirmOrPerform(id, bulk));
   }
+  return absl::OkStatus();
+}
+
+absl::Status ReplayFollower::ConfirmOrPerform(OperationId id, IncomingBulk& bulk) {
+  if (!speculation_.IsAhead()) return Perform(id, bulk);
+  speculation_.Confirm();
   return absl::OkStatus();
 }
 
 // How many operations were done at once; 0 if none are prepared.
 absl::StatusOr<uint64_t> ReplayFollower::RunPrepared(uint64_t limit, IncomingBulk& bulk) {
-  const PreparedBatches::Match match = program_.FindPrepared(program_.Lane().Cursor(), limit);
+  const PreparedBatches::Match match = program_.FindPrepared(program_.Lane().Cursor(), limit, false);
   for (const OperationId id : match.ids) {
-    program_.Lane().Follow();
-    program_.Advance(id);
+    program_.Follow();
     program_.NoteRisk(id);
     program_.NoteProven(id);
   }
@@ -136,15 +137,15 @@ absl::StatusOr<uint64_t> ReplayFollower::RunPrepared(uint64_t limit, IncomingBul
 
 absl::Status ReplayFollower::Jump(const ProgressRecord& record, IncomingBulk& bulk) {
   if (record.value >= program_.Operations().size()) return DataLoss("operation {} is not known", record.value);
-  Deviate();
-  program_.InterruptBatches();
   const auto id = static_cast<OperationId>(record.value);
-  program_.Advance(id);
-  History& lane = program_.Lane();
-  const uint64_t end = lane.End() + 1;
+  const uint64_t end = program_.Lane().End() + 1;
   if (record.distance > end) return DataLoss("a place before the beginning");
-  lane.Deviate(id, end - record.distance);
-  return Perform(id, bulk);
+  if (!speculation_.Expects(id)) {
+    speculation_.TakeBack();
+    program_.InterruptBatches();
+  }
+  program_.Deviate(id, end - record.distance);
+  return ConfirmOrPerform(id, bulk);
 }
 
 absl::Status ReplayFollower::TakeVariant(const ProgressRecord& record, IncomingBulk& bulk) {
@@ -158,7 +159,7 @@ absl::Status ReplayFollower::TakeVariant(const ProgressRecord& record, IncomingB
     }
     std::memcpy(head.data() + change.offset, change.bytes.data(), change.bytes.size());
   }
-  Deviate();
+  speculation_.TakeBack();
   const uint16_t number = operations.Number(of);
   if (number != CopyToDevice::kNumber) {
     WHARF_RETURN_IF_ERROR(Learn(number, head, {}));
@@ -181,7 +182,9 @@ absl::Status ReplayFollower::Perform(OperationId id, IncomingBulk& bulk) {
   }
   if (fresh_) return DataLoss("data are announced for an operation that takes none");
   program_.NoteRisk(id);
-  const absl::Status status = performer_->Perform(op, std::move(data), program_.PushTicket(program_.Position()));
+  const ReplyTicket ticket = program_.PushTicket();
+  if (ticket.answer != nullptr) program_.NoteAnswer(ticket.answer);
+  const absl::Status status = performer_->Perform(op, std::move(data), ticket);
   if (status.ok()) {
     program_.NoteProven(id);
   } else {
@@ -208,12 +211,6 @@ absl::StatusOr<std::vector<std::byte>> ReplayFollower::TakeFresh(const CopyToDev
   const absl::StatusOr<uint64_t> bytes = CopyBytes(copy.extent);
   if (!bytes.ok()) return DataLoss("a copy came with {} bytes", bulk.size());
   return bulk.Take({copy.to.address, *bytes});
-}
-
-// The program does something else than what was predicted.
-void ReplayFollower::Deviate() {
-  program_.CountDeviation();
-  speculation_.TakeBack();
 }
 
 }  // namespace wharf::offload

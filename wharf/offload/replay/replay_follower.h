@@ -17,7 +17,7 @@
 
 namespace wharf::offload {
 
-// Not thread-safe: on the channel's reader thread only.
+// Not thread-safe.
 class ReplayFollower {
  public:
   // Both outlive the follower.
@@ -30,6 +30,8 @@ class ReplayFollower {
   absl::Status OnOperation(uint16_t number, std::span<const std::byte> head, std::span<const std::byte> data);
   // The operation that has just come failed: it is no proof that it can run.
   void NoteFailure();
+  // The answer has come that running ahead waits for (ReplayPerformer::ResumeWhenHere).
+  void Resume() { speculation_.Resume(); }
   // The program needs memory that is not to be had: gives ours back. True if there was any.
   bool MakeRoom() { return speculation_.MakeRoom(); }
 
@@ -44,11 +46,12 @@ class ReplayFollower {
   absl::Status Jump(const ProgressRecord& record, IncomingBulk& bulk);
   absl::Status TakeVariant(const ProgressRecord& record, IncomingBulk& bulk);
   absl::Status Learn(uint16_t number, std::span<const std::byte> head, std::span<const std::byte> data);
+  // The program has just made it.
+  absl::Status ConfirmOrPerform(OperationId id, IncomingBulk& bulk);
   absl::Status Perform(OperationId id, IncomingBulk& bulk);
   absl::StatusOr<std::vector<std::byte>> TakeData(OperationId id, const CopyToDevice& copy, IncomingBulk& bulk);
   // The data that came for this copy.
   absl::StatusOr<std::vector<std::byte>> TakeFresh(const CopyToDevice& copy, IncomingBulk& bulk);
-  void Deviate();
 
   const bool unsafe_;
   ReplayPerformer* const performer_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "wharf/base/status.h"
@@ -9,10 +10,11 @@
 #include "wharf/offload/replay/step_op.h"
 #include "wharf/offload/replay/write_set.h"
 #include "wharf/offload/reply_queue.h"
+#include "wharf/offload/small_answer.h"
 
 namespace wharf::offload {
 
-// Called on the channel's reader thread only.
+// Not thread-safe.
 class ReplayPerformer {
  public:
   virtual ~ReplayPerformer() = default;
@@ -24,6 +26,8 @@ class ReplayPerformer {
   virtual absl::Status LaunchGuarded(const Launch& op, const device::Guard& guard) = 0;
   // Keeps a posted operation's error for the next reply.
   virtual void Latch(const absl::Status& status) = 0;
+  // Once this answer is there, ReplayFollower::Resume is to be called, where the follower's other methods are.
+  virtual void ResumeWhenHere(const std::shared_ptr<const SmallAnswer>& answer) = 0;
   // Whether work that nobody asked for yet may be queued.
   virtual bool HasIdleRoom() = 0;
   virtual const Mappings& Allocations() const = 0;

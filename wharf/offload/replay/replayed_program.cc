@@ -19,10 +19,12 @@ absl::StatusOr<OperationId> ReplayedProgram::Learn(uint16_t number, std::span<co
 }
 
 void ReplayedProgram::Forget() {
+  path_.Forget();
   batches_.Clear();
   operations_.Clear();
   facts_.clear();
-  for (History& lane : lanes_) lane = {};
+  sites_.Clear();
+  for (Thread& lane : lanes_) lane = {};
   last_ = kNoOperation;
 }
 
@@ -40,20 +42,52 @@ bool ReplayedProgram::PredictsData(OperationId id) const {
   return !std::holds_alternative<CopyToDevice>(Op(id)) || (facts_[id].same_data > 0 && !operations_.Data(id).empty());
 }
 
+void ReplayedProgram::Follow() {
+  History& lane = lanes_[lane_].history;
+  const OperationId id = lane.Predicted();
+  lane.Follow();
+  Advance(id);
+}
+
+void ReplayedProgram::Deviate(OperationId id, uint64_t cursor) {
+  History& lane = lanes_[lane_].history;
+  const OperationId expected = lane.Predicted();
+  lane.Deviate(id, cursor);
+  if (expected == kNoOperation || !CallSites::MayReplace(operations_, expected, id)) return Advance(id);
+  SiteId& site = facts_[expected].site;
+  if (site == kNoSite) site = facts_[id].site != kNoSite ? facts_[id].site : sites_.Add(expected);
+  if (facts_[id].site == kNoSite) facts_[id].site = site;
+  Advance(id);
+}
+
 void ReplayedProgram::Advance(OperationId id) {
   ++position_;
   last_ = id;
+  path_.Operation(operations_.Hash(id));
+  const SiteId site = facts_[id].site;
+  if (site == kNoSite) return;
+  RecentWords& recent = lanes_[lane_].recent;
+  sites_.Record(site, id, recent);
+  recent.SetOperation(site, id);
+}
+
+void ReplayedProgram::MakeOther() {
+  ++position_;
+  last_ = kNoOperation;
+  path_.Other();
 }
 
 void ReplayedProgram::SelectLane(uint64_t lane) {
   if (lane >= lanes_.size()) lanes_.resize(lane + 1);
   lane_ = lane;
+  path_.Lane(lane);
 }
 
 // --- what can run, and what can fail ---
 
 void ReplayedProgram::NoteStateChange(uint16_t number) {
   if (ChangesState(number)) ++state_version_;
+  if (TakesAway(number)) ++loss_version_;
 }
 
 const std::optional<WriteSet>& ReplayedProgram::Writes(OperationId id) {
@@ -91,20 +125,26 @@ void ReplayedProgram::NoteAnswered() {
   std::erase_if(risky_, [this](device::StreamId stream) { return device_->StreamDone(stream).value_or(true); });
 }
 
-ReplyTicket ReplayedProgram::PushTicket(uint64_t position) const {
+ReplyTicket ReplayedProgram::PushTicket(OperationId id, uint64_t position, const ProgramPath& path) const {
   ReplyTicket ticket;
   ticket.tag = position;
   ticket.arrival = Clock::Real().Now();
-  ticket.push = PushHeader{deviations_, position_, risky_.empty()};
+  ticket.push = PushHeader{path.Value(), position_, taken_back_, risky_.empty()};
+  const uint64_t bytes = AnswerBytes(Op(id));
+  if (bytes > 0 && bytes <= SmallAnswer::kMaxBytes) ticket.answer = std::make_shared<SmallAnswer>();
   return ticket;
 }
 
 // --- prepared batches ---
 
-PreparedBatches::Match ReplayedProgram::FindPrepared(uint64_t cursor, size_t limit) {
+PreparedBatches::Match ReplayedProgram::FindPrepared(uint64_t cursor, size_t limit, bool stops_at_sites) {
   if (!prepares_) return {};
   const History& lane = Lane();
-  return batches_.Find([&](size_t i) { return lane.Holds(cursor + i) ? lane.At(cursor + i) : kNoOperation; }, limit);
+  const auto next = [&](size_t i) {
+    const OperationId id = lane.Holds(cursor + i) ? lane.At(cursor + i) : kNoOperation;
+    return id != kNoOperation && stops_at_sites && IsForetold(id) ? kNoOperation : id;
+  };
+  return batches_.Find(next, limit);
 }
 
 device::Submission ReplayedProgram::Submit(const PreparedBatches::Match& match, size_t count) {

@@ -18,14 +18,15 @@ class ReplayedProgramTest : public testing::Test {
   OperationId Learn(const Op& op, std::span<const std::byte> data = {}) {
     return program_.Learn(Op::kNumber, Encode(op), data).value();
   }
-  bool IsSure() const { return program_.PushTicket(1).push->sure; }
+  bool IsSure() const { return program_.PushTicket(0, 1, {}).push->sure; }
+  void Make(OperationId id) { program_.Deviate(id, program_.Lane().End() + 1); }
 
   device::FakeDevice device_;
   FakePerformer performer_{&device_};
   ReplayedProgram program_{&performer_, &device_, /*prepares=*/true};
 };
 
-TEST_F(ReplayedProgramTest, WhatRanAtThisStateVersionCannotFail) {
+TEST_F(ReplayedProgramTest, WhatRanCannotFailWhileAllThatWasThereStays) {
   const OperationId fill = Learn(Fill{0, {kAddress, 1, 1}, {1, 1, 1}, 7, 1});
   EXPECT_TRUE(program_.CanFail(fill));
   program_.NoteProven(fill);
@@ -33,6 +34,8 @@ TEST_F(ReplayedProgramTest, WhatRanAtThisStateVersionCannotFail) {
   program_.NoteStateChange(RecordEvent::kNumber);
   EXPECT_FALSE(program_.CanFail(fill));
   program_.NoteStateChange(MapMemory::kNumber);
+  EXPECT_FALSE(program_.CanFail(fill));
+  program_.NoteStateChange(UnmapMemory::kNumber);
   EXPECT_TRUE(program_.CanFail(fill));
 }
 
@@ -45,24 +48,38 @@ TEST_F(ReplayedProgramTest, AKernelThatNothingIsKnownOfCanAlwaysFail) {
 TEST_F(ReplayedProgramTest, AnswersAreUnsureUntilTheProgramHasWaitedForWhatCanFail) {
   const OperationId fill = Learn(Fill{0, {kAddress, 1, 1}, {1, 1, 1}, 7, 1}), wait = Learn(SynchronizeStream{0});
   EXPECT_TRUE(IsSure());
-  program_.Advance(fill);
+  Make(fill);
   program_.NoteRisk(fill);
   EXPECT_FALSE(IsSure());
   program_.NoteAnswered();
   EXPECT_FALSE(IsSure()) << "a fill is not answered";
-  program_.Advance(wait);
+  Make(wait);
   program_.NoteAnswered();
   EXPECT_TRUE(IsSure());
 }
 
-TEST_F(ReplayedProgramTest, TicketsCarryPositionAndEpoch) {
+TEST_F(ReplayedProgramTest, TicketsSayWhatTheyAnswer) {
   const OperationId wait = Learn(SynchronizeStream{0});
-  program_.Advance(wait);
-  program_.CountDeviation();
-  const ReplyTicket ticket = program_.PushTicket(5);
+  Make(wait);
+  program_.NoteTakenBack();
+  ProgramPath path = program_.Path();
+  EXPECT_EQ(program_.PushTicket().tag, 1u);
+  EXPECT_EQ(program_.PushTicket().push->path, path.Value());
+  path.Operation(program_.Operations().Hash(wait));
+  const ReplyTicket ticket = program_.PushTicket(wait, 5, path);
   EXPECT_EQ(ticket.tag, 5u);
-  EXPECT_EQ(ticket.push->deviations, 1u);
+  EXPECT_EQ(ticket.push->path, path.Value());
   EXPECT_EQ(ticket.push->known, 1u);
+  EXPECT_EQ(ticket.push->taken_back, 1u);
+}
+
+TEST_F(ReplayedProgramTest, SmallAnswersAreKeptToForetellArgumentsBy) {
+  const auto answer = [&](uint64_t bytes) {
+    return program_.PushTicket(Learn(CopyToHost{0, {kAddress, bytes, bytes}, {bytes, 1, 1}}), 1, {}).answer;
+  };
+  EXPECT_NE(answer(SmallAnswer::kMaxBytes), nullptr);
+  EXPECT_EQ(answer(SmallAnswer::kMaxBytes + 1), nullptr);
+  EXPECT_EQ(answer(0), nullptr);
 }
 
 TEST_F(ReplayedProgramTest, DataArePredictedThatStayedTheSame) {

@@ -5,7 +5,6 @@
 #include <variant>
 
 #include "absl/synchronization/notification.h"
-#include "wharf/offload/copy_extent.h"
 
 namespace wharf::offload {
 namespace {
@@ -14,11 +13,6 @@ constexpr size_t kMaxAnswersAhead = 256;
 // How often a thread of a guarded kernel may jump back, and all its threads together: a launch that was predicted
 // wrongly must not hold the device for long.
 constexpr uint64_t kThreadFuel = 1 << 16, kLaunchFuel = 1 << 28;
-
-uint64_t AnswerBytes(const StepOp& op) {
-  const auto* const copy = std::get_if<CopyToHost>(&op);
-  return copy == nullptr ? 0 : CopyBytes(copy->extent).value_or(0);
-}
 
 }  // namespace
 
@@ -38,29 +32,58 @@ void SpeculativeExecutor::RunAhead() {
     if (!options_.unsafe && !IsAnswered(last)) return;
     stream_ = StreamOf(last).value_or(device::kDefaultStream);
     if (!options_.unsafe && !performer_->OthersAreIdle(stream_)) return;
+    cursor_ = program_->Lane().Cursor();
+    path_ = program_->Path();
+    recent_ = program_->Recent();
   }
-  const History& lane = program_->Lane();
-  uint64_t cursor = lane.Cursor() + ahead_.size();
-  while (ahead_.size() < options_.ahead_operations && answers_ < answer_window_ && lane.Holds(cursor)) {
-    const size_t prepared = TryPrepared(cursor);
-    if (prepared == 0 && !Try(lane.At(cursor))) return;
-    cursor += std::max<size_t>(prepared, 1);
+  while (ahead_.size() < options_.ahead_operations && answers_ < answer_window_ && program_->Lane().Holds(cursor_)) {
+    if (TryPrepared() > 0) continue;
+    const OperationId next = Next();
+    if (next == kNoOperation || !Try(next)) return;
   }
+}
+
+void SpeculativeExecutor::Resume() {
+  if (awaited_ == nullptr || !awaited_->IsHere()) return;
+  awaited_.reset();
+  RunAhead();
+}
+
+// What the program makes next, as far as that can be told; kNoOperation if it cannot, or not yet.
+OperationId SpeculativeExecutor::Next() {
+  const OperationId expected = program_->Lane().At(cursor_);
+  if (options_.unsafe || !program_->IsForetold(expected)) return expected;
+  CallSites::Choice choice = program_->Choose(expected, recent_);
+  if (choice.awaits != nullptr) {
+    awaited_ = std::move(choice.awaits);
+    performer_->ResumeWhenHere(awaited_);
+    return kNoOperation;
+  }
+  return choice.id;
+}
+
+// It has been run ahead.
+void SpeculativeExecutor::Push(Ahead ahead) {
+  ++cursor_;
+  path_.Operation(program_->Operations().Hash(ahead.id));
+  if (const SiteId site = program_->SiteOf(ahead.id); site != kNoSite) recent_.SetOperation(site, ahead.id);
+  if (ahead.answer != nullptr) recent_.AddAnswer(ahead.answer);
+  ahead_.push_back(std::move(ahead));
 }
 
 // How many operations were run ahead at once. What they write is saved before the first of them runs: in a segment that
 // is as good as before each.
-size_t SpeculativeExecutor::TryPrepared(uint64_t cursor) {
-  const PreparedBatches::Match match = program_->FindPrepared(cursor, options_.ahead_operations - ahead_.size());
-  const size_t before = ahead_.size();
+size_t SpeculativeExecutor::TryPrepared() {
+  const size_t limit = options_.ahead_operations - ahead_.size();
+  const PreparedBatches::Match match = program_->FindPrepared(cursor_, limit, !options_.unsafe);
   const bool begins = BeginsSegment();
-  for (const OperationId id : match.ids) {
-    if (!performer_->HasIdleRoom() || IsGuarded(id) || !MayRun(id)) break;
-    ahead_.push_back({id, nullptr});
+  size_t count = 0;
+  while (count < match.ids.size() && performer_->HasIdleRoom() && !IsGuarded(match.ids[count]) &&
+         MayRun(match.ids[count], begins && count == 0)) {
+    ++count;
   }
-  const size_t count = ahead_.size() - before;
   const device::Submission submitted = program_->Submit(match, count);
-  ahead_.resize(before + submitted.queued);
+  for (const OperationId id : match.ids.first(submitted.queued)) Push({id, nullptr, nullptr});
   if (begins && count > 0 && submitted.queued == 0 && !options_.unsafe) undo_.DropNewest();
   counters_.run_ahead += submitted.queued;
   return submitted.queued;
@@ -71,8 +94,10 @@ bool SpeculativeExecutor::Try(OperationId id) {
   const uint64_t answer = AnswerBytes(op);
   if (!performer_->HasIdleRoom() || answer > options_.pushed_bytes - pushed_) return false;
   const bool begins = BeginsSegment();
-  if (!MayRun(id)) return false;
-  ReplyTicket ticket = program_->PushTicket(program_->Position() + ahead_.size() + 1);
+  if (!MayRun(id, begins)) return false;
+  ProgramPath path = path_;
+  path.Operation(program_->Operations().Hash(id));
+  ReplyTicket ticket = program_->PushTicket(id, program_->Position() + ahead_.size() + 1, path);
   ticket.push->sure &= !guarded_;
   const std::shared_ptr<GuardCheck> check = guarded_ && IsAnswered(op) ? CheckGuards() : nullptr;
   ticket.guard = check;
@@ -86,7 +111,7 @@ bool SpeculativeExecutor::Try(OperationId id) {
       return false;
     }
   }
-  ahead_.push_back({id, check});
+  Push({id, check, ticket.answer});
   pushed_ += answer;
   if (IsAnswered(op)) ++answers_;
   ++counters_.run_ahead;
@@ -104,14 +129,13 @@ bool SpeculativeExecutor::MayRunUnsafely(OperationId id) const {
 }
 
 // False if the operation cannot be undone: then it waits for the program.
-bool SpeculativeExecutor::SaveWrites(OperationId id) {
+bool SpeculativeExecutor::SaveWrites(OperationId id, bool begins) {
   const StepOp& op = program_->Op(id);
   if (!program_->PredictsData(id) || program_->HasViolated(id)) return false;
   if (IsGuarded(id) && !device_->PrepareGuarded(std::get<Launch>(op).function)) return false;
   if (!program_->IsProven(id) || StreamOf(op).value_or(stream_) != stream_) return false;
   const std::optional<WriteSet>& writes = program_->Writes(id);
   if (!writes) return false;
-  const bool begins = BeginsSegment();
   if (begins) undo_.BeginSegment();
   const bool saved = std::all_of(writes->ranges.begin(), writes->ranges.end(),
                                  [&](const MemoryRange& range) { return undo_.Save(stream_, range).ok(); });
@@ -175,13 +199,14 @@ bool SpeculativeExecutor::KeptToGuards(GuardCheck& check) {
 // --- what became of it ---
 
 void SpeculativeExecutor::Confirm() {
-  const auto [id, check] = std::move(ahead_.front());
+  const auto [id, check, answer] = std::move(ahead_.front());
   ahead_.pop_front();
   redo_.push_back(id);
   const StepOp& op = program_->Op(id);
   if (std::holds_alternative<CopyToDevice>(op)) program_->NoteSameData(id);
   if (IsAnswered(op)) {
     if (check != nullptr && !KeptToGuards(*check)) return;
+    if (answer != nullptr) program_->NoteAnswer(answer);
     pushed_ -= AnswerBytes(op);
     --answers_;
     if (!undo_.Empty()) undo_.DropOldest();
@@ -196,6 +221,7 @@ void SpeculativeExecutor::Confirm() {
 }
 
 void SpeculativeExecutor::TakeBack() {
+  Pause();
   if (!ahead_.empty()) Undo();
 }
 
@@ -204,6 +230,8 @@ void SpeculativeExecutor::TakeBack() {
 void SpeculativeExecutor::Undo() {
   counters_.undone += ahead_.size();
   ahead_.clear();
+  Pause();
+  program_->NoteTakenBack();
   program_->InterruptBatches();
   if (std::exchange(guarded_, false)) {
     device_->Fill(stream_, MarkRegion(), device::Extent{UndoLog::kMarkBytes, 1, 1}, 0, 1).IgnoreError();
@@ -214,8 +242,9 @@ void SpeculativeExecutor::Undo() {
   for (const OperationId id : redo_) {
     if (options_.unsafe) break;
     program_->NoteRisk(id);
-    const absl::Status status =
-        performer_->Perform(program_->Op(id), program_->KnownData(id), program_->PushTicket(program_->Position()));
+    const ReplyTicket ticket = program_->PushTicket(id, program_->Position(), program_->Path());
+    if (ticket.answer != nullptr) program_->NoteAnswer(ticket.answer);
+    const absl::Status status = performer_->Perform(program_->Op(id), program_->KnownData(id), ticket);
     if (!status.ok()) program_->NoteRefusal(id, status);
   }
   redo_.clear();

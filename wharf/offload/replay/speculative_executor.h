@@ -30,7 +30,7 @@ struct ReplayCounters {
   uint64_t guarded = 0, violations = 0;  // launches with a guard; how often one was violated
 };
 
-// Not thread-safe: on the channel's reader thread only.
+// Not thread-safe.
 class SpeculativeExecutor {
  public:
   // All outlive the executor.
@@ -39,8 +39,15 @@ class SpeculativeExecutor {
 
   // Whether anything was run ahead that the program has not made yet.
   bool IsAhead() const { return !ahead_.empty(); }
-  // Goes on along the predicted path, from where it is.
+  // Goes on along the predicted path, from where it is. Where arguments follow from an answer that is still to come,
+  // Resume goes on.
   void RunAhead();
+  // It has come. Nothing happens if the program has gone on meanwhile.
+  void Resume();
+  // The program goes on, so nothing more is run ahead until it waits again.
+  void Pause() { awaited_.reset(); }
+  // Whether the oldest operation that was run ahead is this one. REQUIRES: IsAhead() for true.
+  bool Expects(OperationId id) const { return IsAhead() && ahead_.front().id == id; }
   // The program made the oldest operation that was run ahead. REQUIRES: IsAhead().
   void Confirm();
   // The program does something else: takes back what was run ahead.
@@ -51,17 +58,21 @@ class SpeculativeExecutor {
   const ReplayCounters& Counters() const { return counters_; }
 
  private:
-  // An operation that was run ahead; `check` if it is answered and depends on guards.
+  // An operation that was run ahead; `check` if it is answered and depends on guards, `answer` if that is small.
   struct Ahead {
     OperationId id = kNoOperation;
     std::shared_ptr<GuardCheck> check;
+    std::shared_ptr<const SmallAnswer> answer;
   };
+  OperationId Next();
+  void Push(Ahead ahead);
   bool BeginsSegment() const;
-  size_t TryPrepared(uint64_t cursor);
+  size_t TryPrepared();
   bool Try(OperationId id);
-  bool MayRun(OperationId id) { return options_.unsafe ? MayRunUnsafely(id) : SaveWrites(id); }
+  // `begins`: it is the first of a segment.
+  bool MayRun(OperationId id, bool begins) { return options_.unsafe ? MayRunUnsafely(id) : SaveWrites(id, begins); }
   bool MayRunUnsafely(OperationId id) const;
-  bool SaveWrites(OperationId id);
+  bool SaveWrites(OperationId id, bool begins);
   bool IsGuarded(OperationId id);
   absl::Status Perform(OperationId id, const ReplyTicket& ticket);
   device::Region MarkRegion();
@@ -77,9 +88,14 @@ class SpeculativeExecutor {
   // segment of the undo log began.
   std::deque<Ahead> ahead_;
   std::vector<OperationId> redo_;
-  device::StreamId stream_ = 0;  // on which the program waits
-  uint64_t pushed_ = 0;          // bytes of answers to what is ahead
-  bool guarded_ = false;         // a guarded launch is among them, or was
+  // Where in the history the next one to run ahead is predicted, and what the program will have done and seen by then.
+  uint64_t cursor_ = 0;
+  ProgramPath path_;
+  RecentWords recent_;
+  std::shared_ptr<const SmallAnswer> awaited_;  // running ahead goes on once it is here
+  device::StreamId stream_ = 0;                 // on which the program waits
+  uint64_t pushed_ = 0;                         // bytes of answers to what is ahead
+  bool guarded_ = false;                        // a guarded launch is among them, or was
   // How many answers may be run ahead: more while that pays, fewer after it did not.
   size_t answers_ = 0, answer_window_ = 8;
   UndoLog undo_;

@@ -33,19 +33,14 @@ class SpeculativeExecutorTest : public testing::Test {
   template <typename Op>
   OperationId Make(const Op& op) {
     const OperationId id = program_.Learn(Op::kNumber, Encode(op), {}).value();
-    program_.Lane().Deviate(id, program_.Lane().Cursor() + 1);
-    program_.Advance(id);
+    program_.Deviate(id, program_.Lane().Cursor() + 1);
     program_.NoteProven(id);
     return id;
   }
-  void MakeAgain(OperationId id, uint64_t cursor) {
-    program_.Lane().Deviate(id, cursor);
-    program_.Advance(id);
-  }
+  void MakeAgain(OperationId id, uint64_t cursor) { program_.Deviate(id, cursor); }
   // The program makes the predicted operation.
   void Follow() {
-    program_.Advance(program_.Lane().Predicted());
-    program_.Lane().Follow();
+    program_.Follow();
     speculation_.Confirm();
   }
   std::vector<uint64_t> Positions() const {
@@ -77,10 +72,16 @@ TEST_F(SpeculativeExecutorTest, RunsAheadAlongThePredictedPath) {
   EXPECT_EQ(ByteOnDevice(), 7);
 }
 
-TEST_F(SpeculativeExecutorTest, WhatDidNotRunAtThisStateVersionWaitsForTheProgram) {
-  program_.NoteStateChange(MapMemory::kNumber);
+TEST_F(SpeculativeExecutorTest, WhatDidNotRunSinceMemoryWentWaitsForTheProgram) {
+  program_.NoteStateChange(UnmapMemory::kNumber);
   speculation_.RunAhead();
   EXPECT_FALSE(speculation_.IsAhead());
+}
+
+TEST_F(SpeculativeExecutorTest, NewMemoryHoldsNothingUp) {
+  program_.NoteStateChange(MapMemory::kNumber);
+  speculation_.RunAhead();
+  EXPECT_EQ(speculation_.Counters().run_ahead, 3u);
 }
 
 TEST_F(SpeculativeExecutorTest, WhatWritesToUnknownMemoryWaitsForTheProgram) {
@@ -157,9 +158,83 @@ TEST_F(SpeculativeExecutorTest, MemoryIsGivenBackOnceNothingIsAhead) {
   EXPECT_FALSE(speculation_.MakeRoom());
 }
 
+// A program that reads a count and fills so many bytes, in every inference; its counts come again.
+class ForetellingTest : public SpeculativeExecutorTest {
+ protected:
+  static Fill FillOf(uint64_t bytes) { return {0, {kAddress, bytes, bytes}, {bytes, 1, 1}, 7, 1}; }
+  template <typename Op>
+  OperationId Find(const Op& op) {
+    const std::vector<std::byte> head = Encode(op);
+    for (OperationId id = 0; id < program_.Operations().size(); ++id) {
+      if (program_.Operations().Is(id, Op::kNumber, head)) return id;
+    }
+    return program_.Learn(Op::kNumber, head, {}).value();
+  }
+  // The client jumps whenever the history is wrong, to behind the last inference's operation.
+  template <typename Op>
+  void Do(const Op& op) {
+    const OperationId id = Find(op);
+    if (program_.Lane().Predicted() == id) {
+      program_.Follow();
+    } else {
+      program_.Deviate(id, program_.Lane().Cursor() + 1);
+    }
+    program_.NoteProven(id);
+  }
+  void Infer(uint32_t count) {
+    Do(kCount);
+    Answer(count);
+    Do(FillOf(count));
+    Do(SynchronizeStream{0});
+  }
+  void Answer(uint32_t count) {
+    const ReplyTicket ticket = program_.PushTicket();
+    program_.NoteAnswer(ticket.answer);
+    ticket.answer->Fill(absl::OkStatus(), std::as_bytes(std::span(&count, 1)));
+  }
+  static constexpr CopyToHost kCount{0, {kAddress, 4, 4}, {4, 1, 1}};
+};
+
+TEST_F(ForetellingTest, RunsAheadWithArgumentsThatFollowFromAnAnswer) {
+  for (const uint32_t count : {5, 6, 9, 5, 6, 9, 5, 6, 9, 5}) Infer(count);
+  Do(SynchronizeStream{0});
+  program_.Deviate(Find(SynchronizeStream{0}), program_.Lane().End() - 4);  // what follows is predicted to come again
+  performer_.performed.clear();
+  speculation_.RunAhead();
+  ASSERT_THAT(performer_.Numbers(), ElementsAre(CopyToHost::kNumber)) << "the count is still to come";
+  ASSERT_NE(performer_.awaited, nullptr);
+  speculation_.Resume();
+  EXPECT_EQ(performer_.performed.size(), 1u);
+  const uint32_t count = 6;
+  performer_.performed[0].ticket.answer->Fill(absl::OkStatus(), std::as_bytes(std::span(&count, 1)));
+  speculation_.Resume();
+  ASSERT_GE(performer_.performed.size(), 3u);
+  EXPECT_EQ(performer_.performed[1].number, Fill::kNumber);
+  EXPECT_EQ(performer_.performed[2].number, SynchronizeStream::kNumber);
+  EXPECT_TRUE(speculation_.Expects(Find(kCount)));
+  program_.Deviate(Find(kCount), program_.Lane().Cursor() + 1);
+  speculation_.Confirm();
+  EXPECT_TRUE(speculation_.Expects(Find(FillOf(6))));
+  EXPECT_FALSE(speculation_.Expects(Find(FillOf(5))));
+}
+
+TEST_F(ForetellingTest, AProgramThatGoesOnIsNotRunAheadOf) {
+  for (const uint32_t count : {5, 6, 9, 5, 6, 9, 5, 6, 9, 5}) Infer(count);
+  Do(SynchronizeStream{0});
+  program_.Deviate(Find(SynchronizeStream{0}), program_.Lane().End() - 4);
+  performer_.performed.clear();
+  speculation_.RunAhead();
+  ASSERT_EQ(performer_.performed.size(), 1u);
+  speculation_.Pause();
+  const uint32_t count = 6;
+  performer_.performed[0].ticket.answer->Fill(absl::OkStatus(), std::as_bytes(std::span(&count, 1)));
+  speculation_.Resume();
+  EXPECT_EQ(performer_.performed.size(), 1u);
+}
+
 TEST_F(SpeculativeExecutorTest, ThePublishedSchemeUndoesNothing) {
   SpeculativeExecutor speculation({.unsafe = true}, &program_, &performer_, &device_);
-  program_.NoteStateChange(MapMemory::kNumber);
+  program_.NoteStateChange(UnmapMemory::kNumber);
   performer_.others_are_idle = false;
   speculation.RunAhead();
   EXPECT_EQ(speculation.Counters().run_ahead, 3u);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "wharf/offload/copy_extent.h"
 #include "wharf/offload/wire_codec.h"
 
 namespace wharf::offload {
@@ -40,6 +41,11 @@ bool IsAnswered(const StepOp& op) {
   return std::visit([]<typename Op>(const Op&) { return Op::kAnswer == Answer::kBlocking; }, op);
 }
 
+uint64_t AnswerBytes(const StepOp& op) {
+  const auto* const copy = std::get_if<CopyToHost>(&op);
+  return copy == nullptr ? 0 : CopyBytes(copy->extent).value_or(0);
+}
+
 std::optional<device::StreamId> StreamOf(const StepOp& op) {
   return std::visit([](const auto& step) { return StreamOf(step); }, op);
 }
@@ -48,6 +54,10 @@ bool ChangesState(uint16_t number) {
   return IsAny(OpList<MapMemory, UnmapMemory, LoadModule, UnloadModule, DefineFunction, SetMaxDynamicShared,
                       CreateStream, DestroyStream>{},
                number);
+}
+
+bool TakesAway(uint16_t number) {
+  return IsAny(OpList<UnmapMemory, UnloadModule, SetMaxDynamicShared, DestroyStream>{}, number);
 }
 
 }  // namespace wharf::offload

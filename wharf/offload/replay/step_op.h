@@ -24,6 +24,8 @@ bool IsStep(uint16_t number);
 absl::StatusOr<StepOp> DecodeStep(uint16_t number, std::span<const std::byte> head);
 // Whether the operation is answered.
 bool IsAnswered(const StepOp& op);
+// Of data that an operation's answer brings.
+uint64_t AnswerBytes(const StepOp& op);
 // The stream whose work an operation joins; nullopt for what concerns the device or an event.
 template <typename Op>
 std::optional<device::StreamId> StreamOf(const Op& op) {
@@ -34,7 +36,9 @@ std::optional<device::StreamId> StreamOf(const Op& op) {
   }
 }
 std::optional<device::StreamId> StreamOf(const StepOp& op);
-// Whether it changes what a step that ran before without a fault may rely on: memory, code, streams.
+// Whether it changes what is there: memory, code, streams.
 bool ChangesState(uint16_t number);
+// Whether it takes away what a step that ran before without a fault may rely on.
+bool TakesAway(uint16_t number);
 
 }  // namespace wharf::offload

@@ -36,6 +36,7 @@ Executor::Executor(std::unique_ptr<device::Device> device, link::Channel* channe
 
 Executor::~Executor() {
   Release();
+  if (resumer_ != nullptr) resumer_->Stop();
   replies_->Stop();
   // Its callbacks hold what they need; none comes after this.
   device_.reset();
@@ -44,6 +45,7 @@ Executor::~Executor() {
 void Executor::EnableReplay(const ReplayOptions& replay) {
   ReplayPerformer* const performer = this;
   replay_ = std::make_unique<ReplayFollower>(replay, performer, device_.get());
+  resumer_ = std::make_unique<Resumer>([this] { Resume(); });
 }
 
 void Executor::EnableCodedBulk() {
@@ -54,6 +56,7 @@ void Executor::EnableCodedBulk() {
 void Executor::Stop() {
   channel_->Close();
   Release();
+  if (resumer_ != nullptr) resumer_->Stop();
   replies_->Stop();
 }
 
@@ -109,6 +112,7 @@ absl::Status Executor::OnFrame(const link::FrameHeader& header, std::span<const 
 
 absl::Status Executor::Take(const link::FrameHeader& header, std::span<const std::byte> head,
                             std::vector<std::byte> bulk) {
+  absl::MutexLock lock(&turn_);
   if (header.kind == static_cast<uint16_t>(FrameKind::kProgress)) return OnProgress(header, head, std::move(bulk));
   if (header.kind < static_cast<uint16_t>(FrameKind::kFirstOp)) return OnControlFrame(header, head);
   if (codes_bulk_ && header.flags != 0 && !bulk.empty()) {
@@ -190,6 +194,17 @@ void Executor::Latch(const absl::Status& status) {
   replies_->LatchPosted(status);
   absl::MutexLock lock(&counters_mutex_);
   ++counters_.posted_errors;
+}
+
+void Executor::ResumeWhenHere(const std::shared_ptr<const SmallAnswer>& answer) {
+  answer->WhenHere([resumer = resumer_.get()] { resumer->Ask(); });
+}
+
+void Executor::Resume() {
+  absl::MutexLock lock(&turn_);
+  replay_->Resume();
+  absl::MutexLock counters_lock(&counters_mutex_);
+  counters_.replay = replay_->Counters();
 }
 
 bool Executor::HasIdleRoom() { return !queued_->Full() && !replies_->Budget().Full() && !host_calls_->Any(); }

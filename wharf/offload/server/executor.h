@@ -29,6 +29,7 @@
 #include "wharf/offload/replay/replay_follower.h"
 #include "wharf/offload/reply_queue.h"
 #include "wharf/offload/server/host_calls.h"
+#include "wharf/offload/server/resumer.h"
 #include "wharf/offload/wire.h"
 
 namespace wharf::offload {
@@ -112,11 +113,13 @@ class Executor final : public link::FrameHandler, private ReplayPerformer {
                             device::StreamId stream) override;
   absl::Status LaunchGuarded(const Launch& op, const device::Guard& guard) override;
   void Latch(const absl::Status& status) override;
+  void ResumeWhenHere(const std::shared_ptr<const SmallAnswer>& answer) override;
   bool HasIdleRoom() override;
   const Mappings& Allocations() const override { return mappings_; }
   bool HasOneStream() const override { return streams_.empty(); }
   bool OthersAreIdle(device::StreamId stream) override;
   absl::Status CloseWith(const absl::Status& why);
+  void Resume();
 
   // Posted: the status is latched for the next reply.
   absl::Status Handle(const MapMemory& op);
@@ -189,7 +192,9 @@ class Executor final : public link::FrameHandler, private ReplayPerformer {
   std::shared_ptr<InFlightBudget> queued_;
   std::shared_ptr<HostCalls> host_calls_;
 
-  // Reader thread only.
+  // Whoever carries out the client's operations: the channel's reader, and the thread that resumes running ahead.
+  absl::Mutex turn_;
+  // Under turn_, but for what the reader alone needs.
   std::unordered_map<device::StreamId, uint64_t> uncharged_;  // bytes no notification covers yet
   std::unordered_map<device::ModuleId, std::vector<std::byte>> partial_modules_;
   struct LoadedModule {
@@ -201,6 +206,7 @@ class Executor final : public link::FrameHandler, private ReplayPerformer {
   uint64_t kept_bytes_ = 0;  // of modules, textures and surfaces
   uint64_t events_ = 0, functions_ = 0, textures_ = 0;
   std::unique_ptr<ReplayFollower> replay_;  // null unless enabled
+  std::unique_ptr<Resumer> resumer_;        // the same
   bool codes_bulk_ = false;
   ArrivalMeter arrivals_;
   BulkDecoder decoder_;

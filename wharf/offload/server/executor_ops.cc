@@ -295,6 +295,7 @@ device::Done Executor::ReplyWhenDone(const ReplyTicket& ticket) {
 
 absl::Status Executor::ReplyIfFailed(const ReplyTicket& ticket, const absl::Status& queued, uint64_t charged) {
   if (queued.ok()) return queued;
+  if (ticket.answer != nullptr) ticket.answer->Fill(queued, {});
   replies_->Budget().Release(charged);
   return AnswerNow(ticket, queued);
 }
@@ -322,6 +323,7 @@ absl::Status Executor::Answer(const CopyToHost& op, const ReplyTicket& ticket) {
   const absl::Status queued = device_->CopyToHost(
       op.stream, op.from, op.extent,
       [replies = replies_, ticket, charged](const absl::Status& status, std::vector<std::byte> data) {
+        if (ticket.answer != nullptr) ticket.answer->Fill(status, data);
         replies->Reply(ticket, status, {}, std::move(data), charged);
       });
   return ReplyIfFailed(ticket, queued, charged);

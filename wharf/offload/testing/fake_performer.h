@@ -31,6 +31,7 @@ class FakePerformer final : public ReplayPerformer {
   std::vector<absl::Status> latched;
   Mappings mappings;
   bool has_idle_room = true, others_are_idle = true;
+  std::shared_ptr<const SmallAnswer> awaited;
 
   // --- ReplayPerformer ---
   absl::Status Perform(const StepOp& op, std::vector<std::byte> bulk, const ReplyTicket& ticket) override {
@@ -45,6 +46,7 @@ class FakePerformer final : public ReplayPerformer {
   device::Submission Submit(device::WorkList&, size_t, size_t, size_t, device::StreamId) override { return {}; }
   absl::Status LaunchGuarded(const Launch&, const device::Guard&) override { return absl::OkStatus(); }
   void Latch(const absl::Status& status) override { latched.push_back(status); }
+  void ResumeWhenHere(const std::shared_ptr<const SmallAnswer>& answer) override { awaited = answer; }
   bool HasIdleRoom() override { return has_idle_room; }
   const Mappings& Allocations() const override { return mappings; }
   bool HasOneStream() const override { return true; }

@@ -26,7 +26,8 @@ constexpr const char* kBenchOffloadFooter = R"(
 Each figure comes from two runs, N inferences apart, so loading and warming up do not count. What is measured begins at the
 start of the trace in every run. A machine is not equally fast all the time: with --rounds the modes of a link take turns.
 
-Programs   pose     examples/cuda_pose: the same calls in every inference; with -- --sway, about a picture that moves
+Programs   pose     examples/cuda_pose: the same calls in every inference; about a picture that moves with -- --sway (24 pictures
+                    that come again) or -- --wander (none does)
            decode   examples/cuda_decode: other calls in every inference
            FILE     any CUDA program that takes --inferences N and --json FILE (which gets {"latency_ms": [...]})
 Modes      device_only (or local)  on this machine's device, no link

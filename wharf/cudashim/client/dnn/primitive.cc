@@ -25,10 +25,6 @@ CudaError RunPrimitive(StreamHandle stream, const device::Primitive& primitive, 
   if (error != CudaError::kSuccess) return error;
   Connection* const connection = Process::Get().Connect(&error);
   if (connection == nullptr) return error;
-  if (connection->session->welcome().minor < offload::kMinorWithPrimitives) {
-    *why = "the server is older than this client and knows no convolutions";
-    return CudaError::kNotSupported;
-  }
   device::StreamId id = 0;
   error = connection->Resolve(stream, &id);
   bool captured = false;

@@ -155,9 +155,6 @@ CudaError Describe(const TextureParams& params, device::TextureDescription* text
 template <typename Op>
 CudaError AskForHandle(Connection& connection, const Op& op, typename Op::Reply* reply) {
   offload::ClientSession& session = *connection.session;
-  if (session.welcome().minor < offload::kMinorWithTextures) {
-    return NotSupported("textures and surfaces, by this server, which is older than this client");
-  }
   const offload::ClientSession::RequestPtr request = session.Start(op);
   const CudaError error = session.Wait({&request, 1});
   if (error == CudaError::kNotSupported) return NotSupported(request->header.message);

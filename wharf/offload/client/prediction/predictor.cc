@@ -44,13 +44,13 @@ Prediction Predictor::Perform(uint64_t lane_number, uint16_t number, std::span<c
     ++counters_.hits;
     ++unsent_;
     const bool with_data = NoteData(predicted, data);
+    path_.Operation(operations_.Hash(predicted));
     records_.Advance();
     // What the server was sure of depends on all that came since the last answer.
     lane.history.Follow(steady_);
     Note(lane);
     return with_data ? Prediction::kWithData : Prediction::kKnown;
   }
-  ++deviations_;
   steady_ = false;
   const uint64_t hash = HashOperation(number, head);
   if (const OperationId id = Find(hash, number, head); id != kNoOperation) {
@@ -58,6 +58,7 @@ Prediction Predictor::Perform(uint64_t lane_number, uint16_t number, std::span<c
     ++counters_.jumps;
     ++unsent_;
     const bool with_data = NoteData(id, data);
+    path_.Operation(hash);
     Jump(lane, id);
     return with_data ? Prediction::kWithData : Prediction::kKnown;
   }
@@ -76,8 +77,7 @@ Prediction Predictor::Perform(uint64_t lane_number, uint16_t number, std::span<c
   return data.empty() ? Prediction::kKnown : Prediction::kWithData;
 }
 
-// Whether the data of a known operation must be sent. Few data are predicted too: others than the last ones are a
-// deviation.
+// Whether the data of a known operation must be sent. Few data are predicted too: others than the last ones are told.
 bool Predictor::NoteData(OperationId id, std::span<const std::byte> data) {
   const std::span<const std::byte> last = operations_.Data(id);
   if (last.empty()) return !data.empty();
@@ -85,7 +85,7 @@ bool Predictor::NoteData(OperationId id, std::span<const std::byte> data) {
   TraceMiss("other data", operations_.Number(id));
   operations_.ReplaceData(id, data);
   records_.Fresh();
-  ++deviations_;
+  path_.Fresh();
   ++counters_.other_data;
   return true;
 }
@@ -94,7 +94,7 @@ void Predictor::PerformOther() {
   ++position_;
   ++state_version_;
   steady_ = false;
-  ++deviations_;
+  path_.Other();
   ++counters_.never;
 }
 
@@ -102,7 +102,7 @@ void Predictor::SelectLane(uint64_t lane) {
   if (lane_ != UINT64_MAX) ++counters_.lane_changes;
   lane_ = lane;
   steady_ = false;
-  ++deviations_;
+  path_.Lane(lane);
   records_.Lane(lane);
 }
 
@@ -145,6 +145,7 @@ void Predictor::Learn(Lane& lane, uint64_t hash, uint16_t number, std::span<cons
   if (!operations_.HasRoomFor(head.size(), data.size())) Forget();
   const OperationId id = operations_.Append(number, head, data);
   by_hash_[hash] = id;
+  path_.Operation(hash);
   lane.history.Deviate(id, lane.history.Cursor() + 1);
   Note(lane);
 }
@@ -158,7 +159,7 @@ void Predictor::Note(Lane& lane) {
 
 void Predictor::Forget() {
   ++counters_.forgotten;
-  ++deviations_;
+  path_.Forget();
   records_.Forget();
   operations_.Clear();
   by_hash_.clear();

@@ -73,8 +73,8 @@ class Predictor {
 
   // Operations made so far.
   uint64_t Position() const { return position_; }
-  // How often the program did something else than what the server predicted: what it sent ahead before is void.
-  uint64_t Deviations() const { return deviations_; }
+  // What they were: an answer that the server sent ahead is the program's if it stands for the same.
+  uint64_t Path() const { return path_.Value(); }
   const PredictionCounters& Counters() const { return counters_; }
   size_t KnownOperations() const { return operations_.size(); }
 
@@ -102,7 +102,8 @@ class Predictor {
   std::vector<ChangedRange> changes_;
   bool steady_ = false;         // every operation since the last answer was predicted
   uint32_t state_version_ = 1;  // counts changes of memory, code and streams
-  uint64_t unsent_ = 0, position_ = 0, deviations_ = 0;
+  uint64_t unsent_ = 0, position_ = 0;
+  ProgramPath path_;
   PredictionCounters counters_;
 };
 

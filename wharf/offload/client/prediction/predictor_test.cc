@@ -35,6 +35,7 @@ class Follower {
     Learn(operations_.Append(number, head, data));
   }
   const std::vector<Made>& made() const { return made_; }
+  uint64_t path() const { return path_.Value(); }
 
  private:
   void Follow(const ProgressRecord& record) {
@@ -42,6 +43,7 @@ class Follower {
     switch (record.kind) {
       case RecordKind::kLane:
         lane_ = record.value;
+        path_.Lane(lane_);
         return;
       case RecordKind::kRun:
         for (uint64_t i = 0; i < record.value; ++i) {
@@ -66,11 +68,13 @@ class Follower {
       case RecordKind::kForget:
         operations_.Clear();
         histories_.clear();
+        path_.Forget();
         return;
       case RecordKind::kWait:
         return;
       case RecordKind::kFresh:
         fresh_ = true;
+        path_.Fresh();
         return;
     }
   }
@@ -80,6 +84,7 @@ class Follower {
     Make(id);
   }
   void Make(OperationId id) {
+    path_.Operation(operations_.Hash(id));
     if (std::exchange(fresh_, false)) operations_.ReplaceData(id, bulk_);
     const auto head = operations_.Head(id), known = operations_.Data(id);
     const auto data = known.empty() && operations_.Number(id) == CopyToDevice::kNumber ? bulk_ : known;
@@ -93,6 +98,7 @@ class Follower {
   uint64_t lane_ = 0;
   std::map<uint64_t, History> histories_;
   std::vector<Made> made_;
+  ProgramPath path_;
 };
 
 // A program whose every operation goes through a predictor to a follower.
@@ -121,7 +127,10 @@ class PredictorTest : public ::testing::Test {
     return Do(op, lane);
   }
   Prediction Result(uint64_t address) { return Do(CopyToHost{0, {address, 4, 4}, {4, 1, 1}}); }
-  void ExpectTruth() { EXPECT_EQ(follower_.made(), truth_); }
+  void ExpectTruth() {
+    EXPECT_EQ(follower_.made(), truth_);
+    EXPECT_EQ(follower_.path(), predictor_.Path());
+  }
 
   Predictor predictor_;
   Follower follower_;
@@ -164,11 +173,9 @@ TEST_F(PredictorTest, FewDataArePredictedToStayTheSame) {
   using enum Prediction;
   EXPECT_EQ(inference(1, 1), (std::vector{kNew, kNew, kNew}));
   EXPECT_EQ(inference(1, 1), (std::vector{kWithData, kKnown, kKnown}));
-  const uint64_t deviations = predictor_.Deviations();
   EXPECT_EQ(inference(1, 2), (std::vector{kWithData, kKnown, kKnown}));
-  EXPECT_EQ(predictor_.Deviations(), deviations);
+  EXPECT_EQ(predictor_.Counters().other_data, 0u);
   EXPECT_EQ(inference(2, 2), (std::vector{kWithData, kKnown, kWithData}));
-  EXPECT_EQ(predictor_.Deviations(), deviations + 1);
   EXPECT_EQ(predictor_.Counters().other_data, 1u);
   EXPECT_EQ(inference(2, 2), (std::vector{kWithData, kKnown, kKnown}));
   ExpectTruth();
@@ -225,19 +232,30 @@ TEST_F(PredictorTest, AFullGraphIsForgottenOnBothSides) {
   EXPECT_EQ(follower_.made().back(), truth_.back());
 }
 
-TEST_F(PredictorTest, EveryDeviationIsCounted) {
-  Kernel(1);
-  Kernel(2);
-  const uint64_t first = predictor_.Deviations();
-  Kernel(1);  // a known one that was not predicted
-  EXPECT_EQ(predictor_.Deviations(), first + 1);
-  Kernel(2);  // predicted
-  EXPECT_EQ(predictor_.Deviations(), first + 1);
-  predictor_.PerformOther();
-  EXPECT_EQ(predictor_.Deviations(), first + 2);
-  Kernel(1, 0, 1);  // another thread, and again not predicted
-  EXPECT_EQ(predictor_.Deviations(), first + 4);
-  EXPECT_EQ(predictor_.Position(), 6u);
+TEST_F(PredictorTest, ThePathSaysWhatWasDoneAndByWhom) {
+  Predictor another;
+  const auto paths_agree = [&] { return predictor_.Path() == another.Path(); };
+  const auto make = [&](Predictor& predictor, uint64_t event, uint64_t lane) {
+    predictor.Perform(lane, RecordEvent::kNumber, Encode(RecordEvent{event, 0}), {});
+  };
+  make(predictor_, 1, 0);
+  make(another, 1, 0);
+  EXPECT_TRUE(paths_agree());
+  make(predictor_, 1, 0);
+  make(another, 2, 0);
+  EXPECT_FALSE(paths_agree());
+  make(predictor_, 2, 0);
+  make(another, 1, 0);
+  EXPECT_FALSE(paths_agree()) << "in another order";
+  EXPECT_EQ(predictor_.Position(), another.Position());
+}
+
+TEST_F(PredictorTest, ThePathTellsThreadsApart) {
+  Predictor another;
+  const std::vector<std::byte> head = Encode(RecordEvent{1, 0});
+  for (const uint64_t lane : {0, 1}) predictor_.Perform(lane, RecordEvent::kNumber, head, {});
+  for (const uint64_t lane : {0, 0}) another.Perform(lane, RecordEvent::kNumber, head, {});
+  EXPECT_NE(predictor_.Path(), another.Path());
 }
 
 // Whether a wait can be answered here depends on all that came since the last one.
@@ -275,6 +293,7 @@ RC_GTEST_FIXTURE_PROP(PredictorTest, TheServerFollowsAnyProgram, ()) {
     }
   }
   RC_ASSERT(follower_.made() == truth_);
+  RC_ASSERT(follower_.path() == predictor_.Path());
 }
 
 }  // namespace
