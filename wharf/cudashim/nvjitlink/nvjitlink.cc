@@ -37,6 +37,8 @@ int Forward(Forwarded& forwarded, const char* name, const void* caller, Word a, 
 using namespace wharf;            // NOLINT
 using namespace wharf::cudashim;  // NOLINT
 
+WHARF_MARK_DROPIN;
+
 // The names under which the header of each release calls a function.
 #define WHARF_ALIAS(name, release, number) \
   WHARF_CLIENT_API decltype(name) __##name##_##release##_##number __attribute__((alias(#name)));

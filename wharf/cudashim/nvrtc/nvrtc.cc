@@ -1,6 +1,8 @@
 // libnvrtc.so.13 and .12: NVIDIA's, which compiles, but for machine code where the device runs PTX only. A program that
 // asks for some architecture's machine code gets the PTX that NVRTC has made on the way, as a fat binary, which every
 // function that loads machine code takes. Nothing else differs, and on a GPU nothing does.
+#include <pthread.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -36,13 +38,15 @@ void OpenBuiltins(void* library) {
 void* Vendors(const void* caller) {
   void* const library =
       client::OpenVendorLibrary(WHARF_VENDOR_LIBRARY, reinterpret_cast<const void*>(&Vendors), caller);
-  static std::atomic<bool> opened{false};
+  static void* opened = nullptr;
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (library == nullptr) {
     client::TellOnce("the program compiles with NVRTC, and NVIDIA's " WHARF_VENDOR_LIBRARY
                      " is not here: install it (pip install nvidia-cuda-nvrtc), or say by CUDA_HOME where the CUDA "
                      "toolkit is");
-  } else if (!opened.exchange(true)) {
-    OpenBuiltins(library);
+  } else {
+    __atomic_store_n(&opened, library, __ATOMIC_RELAXED);  // the same whoever does it
+    pthread_once(&once, [] { OpenBuiltins(__atomic_load_n(&opened, __ATOMIC_RELAXED)); });
   }
   return library;
 }
@@ -78,6 +82,8 @@ size_t WriteInsteadOfCubin(Word program, size_t size, void* to, const void* call
 }  // namespace wharf::cudashim
 
 using namespace wharf::cudashim;  // NOLINT
+
+WHARF_MARK_DROPIN;
 
 // What is passed on as it is.
 #define WHARF_FORWARD(name)                                                          \

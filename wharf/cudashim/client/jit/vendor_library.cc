@@ -117,7 +117,10 @@ class Finder {
     const std::optional<Identity> found = IdentityOf(path);
     if (!found || found == ours_) return false;
     handle_ = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
-    return handle_ != nullptr;
+    if (handle_ == nullptr || dlsym(handle_, "wharf_dropin") == nullptr) return handle_ != nullptr;
+    dlclose(handle_);
+    handle_ = nullptr;
+    return false;
   }
 
   const std::string name_;
