@@ -10,7 +10,7 @@
 namespace wharf::offload {
 namespace {
 
-constexpr size_t kSamples = 16, kMaxWordsOfSite = 16, kMaxTable = 512;
+constexpr size_t kMaxWordsOfSite = 16, kMaxTable = 512;
 constexpr int kMaxScore = 8, kMaxTrust = 8, kLeastTrust = 2;
 // So many samples, of so many values, are no coincidence.
 constexpr size_t kLeastSamples = 3, kLeastValues = 2, kLeastSums = 3, kLeastRepeats = 2;
@@ -147,6 +147,8 @@ CallSites::Choice CallSites::Choose(SiteId id, OperationId expected, const Recen
 void CallSites::Record(SiteId id, OperationId made, const RecentWords& recent) {
   Site& site = sites_[id - 1];
   const OperationId last = site.operations.back();
+  site.unchanged = made == last ? site.unchanged + 1 : 0;
+  if (site.unchanged >= kSamples) return;  // there is nothing to learn
   const Choice choice = Choose(id, last, recent);
   if (choice.awaits == nullptr && choice.id != last) {
     if (choice.id == made) site.score = std::min(site.score + 1, kMaxScore);

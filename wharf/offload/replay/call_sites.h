@@ -49,6 +49,7 @@ class RecentWords {
 // Not thread-safe. Operations are named by their numbers in a table, which the caller keeps.
 class CallSites {
  public:
+  static constexpr size_t kSamples = 16;  // from which a site's words are explained
   static constexpr size_t kMaxSites = 256, kMaxOperations = 256;  // sites; operations of one
 
   // `operations` outlives the sites.
@@ -62,7 +63,9 @@ class CallSites {
   // O(features²) when a word is looked for anew.
   void Record(SiteId site, OperationId id, const RecentWords& recent);
   // Whether what Choose says has of late been better than what was made at this site the last time.
-  bool Foretells(SiteId site) const { return site != kNoSite && sites_[site - 1].score > 0; }
+  bool Foretells(SiteId site) const {
+    return site != kNoSite && sites_[site - 1].score > 0 && sites_[site - 1].unchanged < kSamples;
+  }
 
   struct Choice {
     OperationId id = kNoOperation;              // none: one that was not made yet, or cannot be told
@@ -105,6 +108,7 @@ class CallSites {
     std::vector<Word> words;
     std::deque<Sample> samples;
     int score = 0;
+    size_t unchanged = 0;  // how often in a row the same was made
   };
 
   uint32_t WordOf(OperationId id, uint32_t index) const;

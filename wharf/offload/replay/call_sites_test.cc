@@ -128,6 +128,21 @@ TEST_F(CallSitesTest, ArgumentsThatFollowFromNothingAreNotForetold) {
   EXPECT_FALSE(sites_.Foretells(site));
 }
 
+TEST_F(CallSitesTest, WhatDoesNotChangeAnyMoreIsLeftToTheHistory) {
+  const OperationId first = Kernel(kGather, {5});
+  const SiteId site = SiteFor(first);
+  const auto infer = [&](uint32_t count) {
+    See(count);
+    Make(site, Kernel(kGather, {count}), first);
+  };
+  for (const uint32_t count : {5, 6, 9, 5, 6, 9, 5, 6}) infer(count);
+  EXPECT_TRUE(sites_.Foretells(site));
+  for (size_t i = 0; i <= CallSites::kSamples; ++i) infer(9);
+  EXPECT_FALSE(sites_.Foretells(site));
+  for (const uint32_t count : {5, 6}) infer(count);
+  EXPECT_TRUE(sites_.Foretells(site)) << "it knows how they come about";
+}
+
 // What the history says is right there: the site's own last operation comes again.
 TEST_F(CallSitesTest, WhatStaysTheSameIsLeftToTheHistory) {
   const OperationId first = Kernel(kGather, {4}), other = Kernel(kGather, {5});
