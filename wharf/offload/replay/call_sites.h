@@ -49,7 +49,7 @@ class RecentWords {
 // Not thread-safe. Operations are named by their numbers in a table, which the caller keeps.
 class CallSites {
  public:
-  static constexpr size_t kSamples = 16;  // from which a site's words are explained
+  static constexpr size_t kSamples = 16;                          // from which a site's words are explained
   static constexpr size_t kMaxSites = 256, kMaxOperations = 256;  // sites; operations of one
 
   // `operations` outlives the sites.

@@ -362,5 +362,23 @@ TEST_F(ReplayTest, MemoryLentToTheUndoLogIsGivenBack) {
   EXPECT_EQ(sums_.back(), 20);
 }
 
+// The program writes what it has read, and now and then, when the server is sure of that, something else.
+TEST_F(ReplayTest, WhatFollowsFromAnAnswerMayBeSomethingElseAfterAll) {
+  Open();
+  for (uint32_t i = 0; i < 400; ++i) {
+    Upload(kInput, static_cast<uint8_t>(1 + i * i % 11));
+    uint32_t seen = 0;
+    ASSERT_EQ(
+        session_->Ask(CopyToHost{0, {kInput, 4, 4}, {4, 1, 1}}, nullptr, std::as_writable_bytes(std::span(&seen, 1))),
+        kOk);
+    const uint32_t written = i % 29 == 28 ? seen ^ 1 : seen;
+    Run(kWrite, kResult, written);
+    ASSERT_EQ(Download(kResult), static_cast<int>(written & 0xff)) << i;
+    Run(kAdd, kResult, kInput);
+    ASSERT_EQ(Download(kResult), static_cast<int>((written + seen) & 0xff)) << i;
+  }
+  EXPECT_GT(Replayed().run_ahead, 400u);
+}
+
 }  // namespace
 }  // namespace wharf::offload
