@@ -7,12 +7,11 @@ import tempfile
 import threading
 import unittest
 import warnings
-from unittest import mock
 
 import numpy as np
 
 from town import render
-from wharf_fixture import SOURCE, EndToEndTest, environment, free_port, wait_until
+from wharf_fixture import SOURCE, EndToEndTest, free_port, wait_until
 
 sys.path[:0] = [str(SOURCE / "python"), str(SOURCE / "ros2" / "wharf_detector")]
 import wharf  # pylint: disable=wrong-import-position
@@ -53,11 +52,7 @@ class DetectorTest(EndToEndTest):
 
     def setUp(self):
         super().setUp()
-        reports = environment(self.folder) or {}
-        reports.pop("LD_PRELOAD", None)
-        variables = mock.patch.dict(os.environ, {**reports, "XDG_CACHE_HOME": str(self.cache)})
-        variables.start()
-        self.addCleanup(variables.stop)
+        self.use_python_package(self.cache)
         self.said = []
 
     def start_server(self, *options, **named):

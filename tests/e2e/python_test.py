@@ -19,7 +19,7 @@ from unittest import mock
 
 import numpy as np
 
-from wharf_fixture import BIN, PATIENCE, SANITIZER, SOURCE, EndToEndTest, environment, free_port, wait_until
+from wharf_fixture import BIN, PATIENCE, SANITIZER, SOURCE, EndToEndTest, free_port, wait_until
 
 sys.path.insert(0, str(SOURCE / "python"))
 import wharf  # pylint: disable=wrong-import-position
@@ -92,11 +92,7 @@ class PythonTest(EndToEndTest):
 
     def setUp(self):
         super().setUp()
-        reports = environment(self.folder) or {}
-        reports.pop("LD_PRELOAD", None)
-        variables = mock.patch.dict(os.environ, {**reports, "XDG_CACHE_HOME": str(self.cache)})
-        variables.start()
-        self.addCleanup(variables.stop)
+        self.use_python_package(self.cache)
         self.path, self.x, self.y = case("small_residual")
 
     def start_server(self, *options, **named):

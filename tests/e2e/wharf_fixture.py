@@ -21,6 +21,7 @@ import tempfile
 import threading
 import time
 import unittest
+from unittest import mock
 
 BIN = pathlib.Path(os.environ["WHARF_BIN"])
 PROGRAMS = pathlib.Path(os.environ["WHARF_PROGRAMS"])
@@ -199,6 +200,14 @@ class EndToEndTest(unittest.TestCase):
     def check_sanitizer(self):
         for report in self.folder.glob("sanitizer_report.*"):
             self.fail(report.read_text())
+
+    def use_python_package(self, cache):
+        """This process imports `wharf`: what it starts writes sanitizers' reports here and what it measures to `cache`."""
+        reports = environment(self.folder) or {}
+        reports.pop("LD_PRELOAD", None)
+        variables = mock.patch.dict(os.environ, {**reports, "XDG_CACHE_HOME": str(cache)})
+        variables.start()
+        self.addCleanup(variables.stop)
 
     def serve(self, *options, **named):
         server = Server(self.folder, *options, **named)
