@@ -28,22 +28,7 @@ NOT_OURS = re.compile(r"/(proc|sys|dev|tmp|debs|run|"
                       r"var/(log|lib/(dpkg|apt|systemd|dbus)|cache/(apt|debconf|ldconfig|man))|"
                       r"etc/((passwd|group|shadow|gshadow|subuid|subgid)-?$|ld\.so\.cache|\.pwd\.lock))")
 
-USER_OF_LIBRARY = {
-    "CMakeLists.txt": """
-cmake_minimum_required(VERSION 3.25)
-project(user LANGUAGES C CXX)
-find_package(Wharf 0.1 REQUIRED COMPONENTS Split)
-add_executable(user user.cc)
-target_link_libraries(user PRIVATE wharf::split_runtime)
-""",
-    "user.cc": """
-#include <cstdio>
-#include "wharf/split/runtime/edge_model.h"
-int main(int, char** argv) {
-  const auto model = wharf::split::EdgeModel::Connect(argv[1], argv[2], {});
-  std::puts(std::string(model.status().message()).c_str());
-}
-"""}
+USER_OF_LIBRARY = SOURCE / "tests" / "e2e" / "programs" / "links_wharf"
 USER_OF_PYTHON = """
 import sys
 import numpy as np
@@ -201,13 +186,10 @@ class DebsTest(unittest.TestCase):
     def test_3_a_project_builds_against_the_libraries(self):
         # What builds is this machine's kind of compiler, of the root's Debian.
         self.server.install([self.packages["libwharf-dev"]], "g++", "cmake", "ninja-build", "pkg-config")
-        folder = self.server.folder / "tmp/user"
-        folder.mkdir()
-        for name, text in USER_OF_LIBRARY.items():
-            (folder / name).write_text(text)
+        shutil.copytree(USER_OF_LIBRARY, self.server.folder / "tmp/user")
         self.server.run("cmake", "-S", "/tmp/user", "-B", "/tmp/user/build", "-G", "Ninja")
         self.server.run("cmake", "--build", "/tmp/user/build")
-        said = self.server.run("/tmp/user/build/user", "/usr/share/wharf/ar/lite.onnx", "unix:/tmp/nobody")
+        said = self.server.run("/tmp/user/build/links_wharf", "/usr/share/wharf/ar/lite.onnx", "unix:/tmp/nobody")
         self.assertIn("no server answers at unix:/tmp/nobody", said)
         self.assertIn("-lwharf_ar_client_kit", self.server.run("pkg-config", "--libs", "wharf-ar"))
 

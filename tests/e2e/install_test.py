@@ -13,25 +13,7 @@ from wharf_fixture import BIN, PATIENCE, PROGRAMS, EndToEndTest, bounded, end_ge
 
 NETWORK = pathlib.Path("usr/share/wharf/ar/lite.onnx")
 
-BY_CMAKE = {
-    "CMakeLists.txt": """
-cmake_minimum_required(VERSION 3.25)
-project(user LANGUAGES C CXX)
-find_package(Wharf 0.1 REQUIRED COMPONENTS Split)
-if(TARGET wharf::ar_client)
-  message(FATAL_ERROR "Split brought what nobody asked for")
-endif()
-add_executable(user user.cc)
-target_link_libraries(user PRIVATE wharf::split_runtime)
-""",
-    "user.cc": """
-#include <cstdio>
-#include "wharf/split/runtime/edge_model.h"
-int main(int, char** argv) {
-  const auto model = wharf::split::EdgeModel::Connect(argv[1], argv[2], {});
-  std::puts(std::string(model.status().message()).c_str());
-}
-"""}
+BY_CMAKE = pathlib.Path(__file__).parent / "programs" / "links_wharf"
 BY_PKG_CONFIG = """
 #include <cstdio>
 #include "wharf/ar/client_kit/client_kit.h"
@@ -40,7 +22,6 @@ int main(int, char** argv) {
   std::puts(kit.ok() ? "loaded" : std::string(kit.status().message()).c_str());
 }
 """
-
 
 # What every system has, and OpenSSL.
 COMMON_LIBRARIES = re.compile(r"(ld-linux.*|lib(c|m|gcc_s|stdc\+\+|ssl|crypto))\.so.*")
@@ -133,12 +114,10 @@ class InstallTest(EndToEndTest):
         self.wharf("ar", "latency", "--network", "lite", "--batches", 1, "--rounds", 1)
 
     def test_a_cmake_project_finds_it(self):
-        for name, text in BY_CMAKE.items():
-            (self.folder / name).write_text(text)
         build = self.folder / "build"
-        self.run_quietly("cmake", "-S", self.folder, "-B", build, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={self.root}/usr")
+        self.run_quietly("cmake", "-S", BY_CMAKE, "-B", build, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={self.root}/usr")
         self.run_quietly("cmake", "--build", build)
-        said = self.run_quietly(build / "user", self.root / NETWORK, f"unix:{self.folder}/nobody")
+        said = self.run_quietly(build / "links_wharf", self.root / NETWORK, f"unix:{self.folder}/nobody")
         self.assertIn(f"no server answers at unix:{self.folder}/nobody", said)
 
     def test_cmake_says_which_components_there_are(self):
