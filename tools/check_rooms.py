@@ -15,7 +15,6 @@ Tests may use whatever stands on their room.
 """
 import argparse
 import collections
-import os
 import pathlib
 import re
 import sys
@@ -31,14 +30,8 @@ KEYWORDS = {"SOURCES", "DEPS", "PRIVATE_DEPS"}
 
 
 def files(root):
-    """Every file under a folder of the project, as a path relative to it; not what was built or made by benchmarks."""
-    found = []
-    for folder, folders, names in os.walk(ROOT / root):
-        here = pathlib.Path(folder).relative_to(ROOT)
-        if here == pathlib.Path("."):
-            folders[:] = [name for name in folders if name not in {".git", "build", "out"}]
-        found += [here / name for name in names]
-    yield from sorted(path for path in found if (ROOT / path).is_file())
+    """Every file under a folder of the project, as a path relative to it."""
+    yield from sorted(path.relative_to(ROOT) for path in (ROOT / root).rglob("*") if path.is_file())
 
 
 def calls(text, function):
