@@ -63,13 +63,12 @@ class Link:
     def __init__(self, mbps):
         self.mbps = mbps
         self.stop = threading.Event()
-        self.thread = None
+        self.thread, self.shapers = None, []
         self.remove()
         for space in (ROBOT, EDGE):
             run("ip", "netns", "add", space[0])
         run("ip", "link", "add", DEVICE[ROBOT], "netns", ROBOT[0], "type", "veth",
             "peer", "name", DEVICE[EDGE], "netns", EDGE[0])
-        self.shapers = []
         for space in (ROBOT, EDGE):
             run(*within(space, "ip", "address", "add", f"{space[1]}/24", "dev", DEVICE[space]))
             for device in ("lo", DEVICE[space]):
@@ -108,9 +107,9 @@ class Link:
         self.stop.set()
         if self.thread:
             self.thread.join()
-            for shaper in self.shapers:
-                shaper.stdin.close()
-                shaper.wait()
+        for shaper in self.shapers:
+            shaper.stdin.close()
+            shaper.wait()
         for space in (ROBOT, EDGE):
             subprocess.run(["ip", "netns", "delete", space[0]], stderr=subprocess.DEVNULL, check=False)
         self.stop = threading.Event()

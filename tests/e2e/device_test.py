@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 from install_test import COMMON_LIBRARIES, MOST_OF_A_DEVICE
-from wharf_fixture import BIN, CLIENT, EMULATOR, PATIENCE, PROGRAMS, SOURCE, EndToEndTest, Link, wait_until
+from wharf_fixture import CLIENT, EMULATOR, PATIENCE, PROGRAMS, SOURCE, EndToEndTest, Link, wait_until
 
 BUILD = PROGRAMS.parent
 SERVER_PROGRAMS = pathlib.Path(os.environ["WHARF_SERVER_PROGRAMS"])

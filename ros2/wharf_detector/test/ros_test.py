@@ -36,7 +36,6 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy, qos_profi
 from sensor_msgs.msg import CompressedImage, Image
 from visualization_msgs.msg import MarkerArray
 
-import wharf
 from town import render
 from wharf_detector import inference, messages, pictures
 from wharf_detector.health import ERROR, OK
