@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
-"""Checks the pages of the tree, all *.md: links lead somewhere, lines are short. Exit code 1 if anything is wrong.
+"""Checks the pages of the tree, all *.md. Exit code 1 if anything is wrong.
+
+  tools/check_pages.py [WHARF]
 
 - A link to a file or folder of the tree: it is there. With #anchor: that page has such a heading, or <a id="anchor">.
+  Links to the web are not followed.
 - No line but rows of tables is longer than 120 characters.
-Links to the web are not followed.
+- Where the program WHARF is given: options of `wharf COMMAND …` are ones that the command's --help shows.
 """
 import functools
+import json
 import os
 import pathlib
 import re
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -16,6 +21,7 @@ MOST_COLUMNS = 120
 SKIPPED = {".git", "build", "out"}  # folders of the root: what was built or made by benchmarks
 LINK = re.compile(r"\]\(<?([^)\s>]+)>?[^)]*\)")
 CODE = re.compile(r"`[^`]*`")
+OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 
 
 def pages():
@@ -73,13 +79,34 @@ def check_columns(page):
             yield f"{number}: {len(line)} characters: at most {MOST_COLUMNS}"
 
 
+def options_of(wharf):
+    """Of every command, by what is said behind `wharf`."""
+    described = json.loads(subprocess.run([wharf, "describe"], check=True, capture_output=True, text=True).stdout)
+    return {row["path"].strip(): set(OPTION.findall(row["help"])) for row in described}
+
+
+def check_options(page, options):
+    # A command that goes on in the next line is one; `wharf run … -- ./program --its-own` ends at the --.
+    text = page.read_text()
+    for command in re.finditer(r"\bwharf ([a-z](?:\\\n|[^\n`|#])*)", text):
+        words = re.split(r" -- | && |; ", command.group(1))[0]
+        words = words.replace("serve --ar", "ar serve")
+        name = next((name for n in (2, 1) if (name := " ".join(words.split()[:n])) in options), None)
+        number = text.count("\n", 0, command.start()) + 1
+        for option in OPTION.findall(words) if name else ():
+            if option not in options[name]:
+                yield f"{number}: wharf {name} has no option {option}"
+
+
 def main():
-    errors = [f"{page.relative_to(ROOT)}:{error}" for page in pages()
-              for check in (check_links, check_columns) for error in check(page)]
+    checks = [check_links, check_columns]
+    if sys.argv[1:]:
+        checks.append(functools.partial(check_options, options=options_of(sys.argv[1])))
+    errors = [f"{page.relative_to(ROOT)}:{error}" for page in pages() for check in checks for error in check(page)]
     for error in errors:
         print(error, file=sys.stderr)
     if not errors:
-        print(f"{len(pages())} pages, every link leads somewhere")
+        print(f"{len(pages())} pages, nothing wrong")
     return 1 if errors else 0
 
 
