@@ -91,8 +91,8 @@ std::optional<uint32_t> CallSites::Find(const Source& source, const RecentWords&
   return words[source.word];
 }
 
-std::optional<uint32_t> CallSites::Foretell(const Word& word, const RecentWords& recent,
-                                            std::shared_ptr<const SmallAnswer>* awaits) const {
+std::optional<uint32_t> CallSites::PredictWord(const Word& word, const RecentWords& recent,
+                                               std::shared_ptr<const SmallAnswer>* awaits) const {
   if (word.form == Form::kUnknown) return std::nullopt;
   const std::optional<uint32_t> a = Find(word.a, recent, awaits);
   if (!a || word.form == Form::kEqual) return a;
@@ -115,7 +115,7 @@ CallSites::Choice CallSites::Choose(SiteId id, OperationId expected, const Recen
   for (const Word& word : site.words) {
     if (word.trust < kLeastTrust) continue;
     Choice choice;
-    const std::optional<uint32_t> value = Foretell(word, recent, &choice.awaits);
+    const std::optional<uint32_t> value = PredictWord(word, recent, &choice.awaits);
     if (choice.awaits != nullptr) return choice;
     if (value) (word.form == Form::kTable ? likely : certain).push_back({word.index, *value});
   }
@@ -160,7 +160,7 @@ void CallSites::Record(SiteId id, OperationId made, const RecentWords& recent) {
   for (Word& word : site.words) {
     const std::optional<uint32_t> value = WordOf(made, word.index);
     std::shared_ptr<const SmallAnswer> awaits;
-    const std::optional<uint32_t> told = Foretell(word, recent, &awaits);
+    const std::optional<uint32_t> told = PredictWord(word, recent, &awaits);
     word.trust = told == value ? std::min(word.trust + 1, kMaxTrust) : 0;
     if (told == value) continue;
     if (!told && word.form == Form::kTable) {

@@ -6,7 +6,7 @@
 // A site is a set of operations of which one came in another's place. Each argument word that differs between them
 // (32 bits of the encoded operation) is looked for among the words of the last answers and of the last operations of
 // other sites: as it is, as a sum of two, or as a function of one, given by the values seen. Of the site's operations
-// that one is chosen that agrees best with the words that can be foretold; one that was never made is not.
+// that one is chosen that agrees best with the words that can be predicted; one that was never made is not.
 #pragma once
 
 #include <cstddef>
@@ -63,7 +63,7 @@ class CallSites {
   // O(features²) when a word is looked for anew.
   void Record(SiteId site, OperationId id, const RecentWords& recent);
   // Whether what Choose says has of late been better than what was made at this site the last time.
-  bool Foretells(SiteId site) const {
+  bool Predicts(SiteId site) const {
     return site != kNoSite && sites_[site - 1].score > 0 && sites_[site - 1].unchanged < kSamples;
   }
 
@@ -115,8 +115,8 @@ class CallSites {
   std::vector<Feature> FeaturesOf(const RecentWords& recent) const;
   std::optional<uint32_t> Find(const Source& source, const RecentWords& recent,
                                std::shared_ptr<const SmallAnswer>* awaits) const;
-  std::optional<uint32_t> Foretell(const Word& word, const RecentWords& recent,
-                                   std::shared_ptr<const SmallAnswer>* awaits) const;
+  std::optional<uint32_t> PredictWord(const Word& word, const RecentWords& recent,
+                                      std::shared_ptr<const SmallAnswer>* awaits) const;
   void AddOperation(Site& site, OperationId id);
   void Learn(Site& site, Word& word) const;
   bool Explains(const Site& site, const Word& word) const;

@@ -39,12 +39,12 @@ class CallSitesTest : public testing::Test {
     recent_.AddAnswer(std::move(answer));
   }
   SiteId SiteFor(OperationId id) { return sites_.Add(id); }
-  // What is foretold at `site`; then the program makes `id` there.
+  // What is predicted at `site`; then the program makes `id` there.
   OperationId Make(SiteId site, OperationId id, OperationId expected) {
-    const OperationId foretold = sites_.Choose(site, expected, recent_).id;
+    const OperationId predicted = sites_.Choose(site, expected, recent_).id;
     sites_.Record(site, id, recent_);
     recent_.SetOperation(site, id);
-    return foretold;
+    return predicted;
   }
 
   OperationTable operations_;
@@ -73,7 +73,7 @@ TEST_F(CallSitesTest, AnArgumentIsTheCountThatTheProgramSaw) {
   }
   See(9);
   EXPECT_EQ(Make(site, Kernel(kGather, {9}), first), Kernel(kGather, {9}));
-  EXPECT_TRUE(sites_.Foretells(site));
+  EXPECT_TRUE(sites_.Predicts(site));
   See(1000);
   EXPECT_EQ(sites_.Choose(site, first, recent_).id, kNoOperation) << "which it never made";
 }
@@ -94,7 +94,7 @@ TEST_F(CallSitesTest, WhatIsStillToComeIsAwaited) {
 }
 
 // Rows so far and new ones; then a kernel of all rows, which lie where the allocator puts so many.
-RC_GTEST_FIXTURE_PROP(CallSitesTest, SumsAndFunctionsAreFoundAndThenForetold, (uint64_t seed)) {
+RC_GTEST_FIXTURE_PROP(CallSitesTest, SumsAndFunctionsAreFoundAndThenPredicted, (uint64_t seed)) {
   Random random(seed);
   const auto place_of = [](uint32_t rows) { return 4096 * (rows / 8); };
   const OperationId a = Kernel(kGather, {0, 0}), b = Kernel(kGather, {1, 0}), c = Kernel(kSort, {0, 0, 0});
@@ -114,18 +114,18 @@ RC_GTEST_FIXTURE_PROP(CallSitesTest, SumsAndFunctionsAreFoundAndThenForetold, (u
     ++known;
     right += told_b == made_b && told_c == made_c;
   }
-  RC_ASSERT(sites_.Foretells(at_a) && sites_.Foretells(at_b) && sites_.Foretells(at_c));
+  RC_ASSERT(sites_.Predicts(at_a) && sites_.Predicts(at_b) && sites_.Predicts(at_c));
   RC_ASSERT(right * 10 >= known * 9);
 }
 
-TEST_F(CallSitesTest, ArgumentsThatFollowFromNothingAreNotForetold) {
+TEST_F(CallSitesTest, ArgumentsThatFollowFromNothingAreNotPredicted) {
   const OperationId first = Kernel(kGather, {0});
   const SiteId site = SiteFor(first);
   for (uint32_t i = 0; i < 200; ++i) {
     See(i % 2);
     Make(site, Kernel(kGather, {i * 2654435761U}), first);
   }
-  EXPECT_FALSE(sites_.Foretells(site));
+  EXPECT_FALSE(sites_.Predicts(site));
 }
 
 TEST_F(CallSitesTest, WhatDoesNotChangeAnyMoreIsLeftToTheHistory) {
@@ -136,11 +136,11 @@ TEST_F(CallSitesTest, WhatDoesNotChangeAnyMoreIsLeftToTheHistory) {
     Make(site, Kernel(kGather, {count}), first);
   };
   for (const uint32_t count : {5, 6, 9, 5, 6, 9, 5, 6}) infer(count);
-  EXPECT_TRUE(sites_.Foretells(site));
+  EXPECT_TRUE(sites_.Predicts(site));
   for (size_t i = 0; i <= CallSites::kSamples; ++i) infer(9);
-  EXPECT_FALSE(sites_.Foretells(site));
+  EXPECT_FALSE(sites_.Predicts(site));
   for (const uint32_t count : {5, 6}) infer(count);
-  EXPECT_TRUE(sites_.Foretells(site)) << "it knows how they come about";
+  EXPECT_TRUE(sites_.Predicts(site)) << "it knows how they come about";
 }
 
 // What the history says is right there: the site's own last operation comes again.
@@ -152,7 +152,7 @@ TEST_F(CallSitesTest, WhatStaysTheSameIsLeftToTheHistory) {
     See(i);
     Make(site, other, other);
   }
-  EXPECT_FALSE(sites_.Foretells(site));
+  EXPECT_FALSE(sites_.Predicts(site));
 }
 
 TEST_F(CallSitesTest, SitesAndTheirOperationsAreBounded) {

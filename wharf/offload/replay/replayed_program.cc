@@ -142,7 +142,7 @@ PreparedBatches::Match ReplayedProgram::FindPrepared(uint64_t cursor, size_t lim
   const History& lane = Lane();
   const auto next = [&](size_t i) {
     const OperationId id = lane.Holds(cursor + i) ? lane.At(cursor + i) : kNoOperation;
-    return id != kNoOperation && stops_at_sites && IsForetold(id) ? kNoOperation : id;
+    return id != kNoOperation && stops_at_sites && HasPredictedArguments(id) ? kNoOperation : id;
   };
   return batches_.Find(next, limit);
 }

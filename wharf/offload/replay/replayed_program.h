@@ -73,7 +73,7 @@ class ReplayedProgram {
   void NoteAnswer(std::shared_ptr<const SmallAnswer> answer) { lanes_[lane_].recent.AddAnswer(std::move(answer)); }
   const RecentWords& Recent() const { return lanes_[lane_].recent; }
   SiteId SiteOf(OperationId id) const { return facts_[id].site; }
-  bool IsForetold(OperationId id) const { return sites_.Foretells(facts_[id].site); }
+  bool HasPredictedArguments(OperationId id) const { return sites_.Predicts(facts_[id].site); }
   // What it makes where `expected` is predicted by its history, after it has seen and done `recent`.
   CallSites::Choice Choose(OperationId expected, const RecentWords& recent) const {
     return sites_.Choose(facts_[expected].site, expected, recent);

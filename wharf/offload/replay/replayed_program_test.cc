@@ -73,7 +73,7 @@ TEST_F(ReplayedProgramTest, TicketsSayWhatTheyAnswer) {
   EXPECT_EQ(ticket.push->taken_back, 1u);
 }
 
-TEST_F(ReplayedProgramTest, SmallAnswersAreKeptToForetellArgumentsBy) {
+TEST_F(ReplayedProgramTest, SmallAnswersAreKeptToPredictArgumentsBy) {
   const auto answer = [&](uint64_t bytes) {
     return program_.PushTicket(Learn(CopyToHost{0, {kAddress, bytes, bytes}, {bytes, 1, 1}}), 1, {}).answer;
   };

@@ -52,7 +52,7 @@ void SpeculativeExecutor::Resume() {
 // What the program makes next, as far as that can be told; kNoOperation if it cannot, or not yet.
 OperationId SpeculativeExecutor::Next() {
   const OperationId expected = program_->Lane().At(cursor_);
-  if (options_.unsafe || !program_->IsForetold(expected)) return expected;
+  if (options_.unsafe || !program_->HasPredictedArguments(expected)) return expected;
   CallSites::Choice choice = program_->Choose(expected, recent_);
   if (choice.awaits != nullptr) {
     awaited_ = std::move(choice.awaits);

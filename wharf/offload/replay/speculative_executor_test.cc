@@ -159,7 +159,7 @@ TEST_F(SpeculativeExecutorTest, MemoryIsGivenBackOnceNothingIsAhead) {
 }
 
 // A program that reads a count and fills so many bytes, in every inference; its counts come again.
-class ForetellingTest : public SpeculativeExecutorTest {
+class ArgumentPredictionTest : public SpeculativeExecutorTest {
  protected:
   static Fill FillOf(uint64_t bytes) { return {0, {kAddress, bytes, bytes}, {bytes, 1, 1}, 7, 1}; }
   template <typename Op>
@@ -195,7 +195,7 @@ class ForetellingTest : public SpeculativeExecutorTest {
   static constexpr CopyToHost kCount{0, {kAddress, 4, 4}, {4, 1, 1}};
 };
 
-TEST_F(ForetellingTest, RunsAheadWithArgumentsThatFollowFromAnAnswer) {
+TEST_F(ArgumentPredictionTest, RunsAheadWithArgumentsThatFollowFromAnAnswer) {
   for (const uint32_t count : {5, 6, 9, 5, 6, 9, 5, 6, 9, 5}) Infer(count);
   Do(SynchronizeStream{0});
   program_.Deviate(Find(SynchronizeStream{0}), program_.Lane().End() - 4);  // what follows is predicted to come again
@@ -218,7 +218,7 @@ TEST_F(ForetellingTest, RunsAheadWithArgumentsThatFollowFromAnAnswer) {
   EXPECT_FALSE(speculation_.Expects(Find(FillOf(5))));
 }
 
-TEST_F(ForetellingTest, AProgramThatGoesOnIsNotRunAheadOf) {
+TEST_F(ArgumentPredictionTest, AProgramThatGoesOnIsNotRunAheadOf) {
   for (const uint32_t count : {5, 6, 9, 5, 6, 9, 5, 6, 9, 5}) Infer(count);
   Do(SynchronizeStream{0});
   program_.Deviate(Find(SynchronizeStream{0}), program_.Lane().End() - 4);
