@@ -1,4 +1,4 @@
-// Addresses of byte streams: "HOST:PORT", "[V6]:PORT", "unix:PATH". Internal to the room.
+// Addresses of byte streams: "HOST:PORT", "[V6]:PORT", "unix:PATH".
 #pragma once
 
 #include <sys/socket.h>

@@ -24,6 +24,25 @@ machines can reach need a token or mutual TLS:
   openssl rand -hex 32 > token && wharf serve --listen 0.0.0.0:7070 --token-file token
 SIGTERM drains and ends with code 0; SIGUSR1 logs the counters. WHARF_LOG=debug|info|warn|error sets how much is logged.)";
 
+void AddTimeouts(CLI::App* command, server::ServerOptions& options) {
+  AddDuration(command, "--idle-timeout", options.idle_timeout, "A client not heard of for this long is gone");
+  AddDuration(command, "--hello-timeout", options.hello_timeout, "A connection must say who it is within this time");
+  AddDuration(command, "--resume-timeout", options.resume_timeout,
+              "A session whose connection dropped waits this long for its client; 0 = not at all");
+  AddDuration(command, "--drain-timeout", options.drain_timeout, "After SIGTERM sessions end within this time");
+}
+
+void Serve(server::ServerOptions& options) {
+  SetDefaultLogLevel(LogLevel::kInfo);
+  // Workers have a place of their own.
+  std::erase(options.kernel_packs, "");  // of the configuration's default
+  for (std::string& path : options.kernel_packs) path = std::filesystem::absolute(path).string();
+  options.worker_program = FindOwnProgram(kWorkerProgram);
+  options.model_program = FindOwnProgram(kModelProgram);
+  const absl::Status served = server::RunDaemon(options);
+  if (!served.ok()) Fail(served);
+}
+
 }  // namespace
 
 void AddServeCommand(CLI::App& app) {
@@ -51,7 +70,9 @@ void AddServeCommand(CLI::App& app) {
            "Memory that a session on a soft device may take besides: for code and compiling it, messages, queues");
   AddDuration(command, "--compile-limit", options->compile_limit,
               "Processor time that compiling one kernel may take on a soft device; 0 = any");
-  command->add_option("--max-sessions", options->max_sessions, "Clients at a time")->capture_default_str();
+  command->add_option("--max-sessions", options->max_sessions, "Clients at a time")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command
       ->add_option("--threads", options->threads, "CPU threads of one session (models, --device soft); 0 = all cores")
       ->check(CLI::NonNegativeNumber)
@@ -80,22 +101,9 @@ void AddServeCommand(CLI::App& app) {
       ->type_name("DIR")
       ->capture_default_str();
   AddBytes(command, "--model-cache", options->model_cache_bytes, "Of models kept; those not used for longest go");
-  AddDuration(command, "--idle-timeout", options->idle_timeout, "A client not heard of for this long is gone");
-  AddDuration(command, "--hello-timeout", options->hello_timeout, "A connection must say who it is within this time");
-  AddDuration(command, "--resume-timeout", options->resume_timeout,
-              "A session whose connection dropped waits this long for its client; 0 = not at all");
-  AddDuration(command, "--drain-timeout", options->drain_timeout, "After SIGTERM sessions end within this time");
+  AddTimeouts(command, *options);
   command->add_option("--status-file", options->status_file, "Keep counters in this file, as JSON")->type_name("FILE");
-  command->callback([options] {
-    SetDefaultLogLevel(LogLevel::kInfo);
-    // Workers have a place of their own.
-    std::erase(options->kernel_packs, "");  // of the configuration's default
-    for (std::string& path : options->kernel_packs) path = std::filesystem::absolute(path).string();
-    options->worker_program = FindOwnProgram(kWorkerProgram);
-    options->model_program = FindOwnProgram(kModelProgram);
-    const absl::Status served = server::RunDaemon(*options);
-    if (!served.ok()) Fail(served);
-  });
+  command->callback([options] { Serve(*options); });
 }
 
 }  // namespace wharf::cli

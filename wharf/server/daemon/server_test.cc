@@ -651,11 +651,19 @@ TEST(ServerStartTest, APortInUseIsSaidInOneLine) {
 }
 
 TEST(ServerStartTest, OthersMayReachItOnlyWithTokenOrMutualTls) {
-  for (const char* address : {"0.0.0.0:0", "[::]:0", "192.0.2.1:7070", "127.example.org:1", ":7070"}) {
+  for (const char* address : {"0.0.0.0:0", "[::]:0", "192.0.2.1:7070", "127.example.org:1"}) {
     const Failure failure = Fail({"--listen", address, "--device", "soft"});
     EXPECT_EQ(failure.code, 1) << address;
     EXPECT_THAT(failure.line, HasSubstr("--token-file"));
     EXPECT_EQ(std::count(failure.line.begin(), failure.line.end(), '\n'), 1);
+  }
+}
+
+TEST(ServerStartTest, WhatIsNoAddressIsSaidFirst) {
+  for (const char* address : {"7070", "127.0.0.1", ":7070", "unix:"}) {
+    const Failure failure = Fail({"--listen", address, "--device", "soft"});
+    EXPECT_EQ(failure.code, 1) << address;
+    EXPECT_THAT(failure.line, HasSubstr("is not an address: write HOST:PORT"));
   }
 }
 
@@ -679,6 +687,7 @@ TEST(ServerStartTest, WrongFilesAreSaidAtOnce) {
 TEST(ServerStartTest, WrongUsageIsCodeTwo) {
   EXPECT_EQ(Fail({"--no-such-option"}).code, 2);
   EXPECT_EQ(Fail({"--memory", "many"}).code, 2);
+  EXPECT_EQ(Fail({"--max-sessions", "0"}).code, 2);
 }
 
 }  // namespace

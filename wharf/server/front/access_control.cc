@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "wharf/link/address.h"
 #include "wharf/server/front/tls_files.h"
 
 namespace wharf::server {
@@ -23,6 +24,7 @@ absl::Status CheckReadable(const std::string& path, std::string_view what) {
 }  // namespace
 
 absl::Status Validate(const std::string& listen, const AccessOptions& options) {
+  WHARF_RETURN_IF_ERROR(link::ParseAddress(listen).status());
   if (options.tls_certificate.empty() != options.tls_key.empty()) {
     return InvalidArgument("--tls-cert and --tls-key go together");
   }

@@ -19,8 +19,8 @@ struct AccessOptions {
   std::string tls_client_ca;             // who connects must show a certificate of this CA
 };
 
-// One line that says what to do, kInvalidArgument, if options contradict each other, a file cannot be read, or others
-// can reach `listen` and there is neither a token nor mutual TLS.
+// One line that says what to do, kInvalidArgument, if `listen` is no address, options contradict each other, a file
+// cannot be read, or others can reach `listen` and there is neither a token nor mutual TLS.
 absl::Status Validate(const std::string& listen, const AccessOptions& options);
 
 // What the options say, read from the files.

@@ -37,10 +37,18 @@ TEST_F(AccessControlTest, OnlyThisMachineComesInWithoutToken) {
     EXPECT_EQ(access->token, "");
     EXPECT_FALSE(access->tls.has_value());
   }
-  for (const char* address : {"0.0.0.0:0", "[::]:0", "192.0.2.1:7070", "127.example.org:1", ":7070"}) {
+  for (const char* address : {"0.0.0.0:0", "[::]:0", "192.0.2.1:7070", "127.example.org:1"}) {
     const absl::Status refused = MakeAccessControl(address, {}).status();
     EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << address;
     EXPECT_THAT(std::string(Message(refused)), HasSubstr("--token-file"));
+  }
+}
+
+TEST_F(AccessControlTest, WhatIsNoAddressNeedsNoToken) {
+  for (const char* address : {"7070", "127.0.0.1", ":7070", "unix:"}) {
+    const absl::Status refused = MakeAccessControl(address, {}).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << address;
+    EXPECT_THAT(std::string(Message(refused)), HasSubstr("is not an address: write HOST:PORT"));
   }
 }
 
