@@ -368,6 +368,8 @@ class PythonTest(EndToEndTest):
         self.assert_line(wharf.InvalidArgument, load(text), str(text))
         nobody = f"unix:{self.folder}/nobody"
         self.assert_line(wharf.Unavailable, load(self.path, nobody), "no server answers", nobody)
+        with self.assertRaisesRegex(wharf.InvalidArgument, '^"edge" is not an address: write HOST:PORT'):
+            load(self.path, "edge")()
         self.assert_line(wharf.InvalidArgument, load(self.path, shape={"nothing": (1, 2)}), "nothing")
         self.assert_line(wharf.InvalidArgument, load(self.path, nobody, planner="nobody"), "nobody")
         self.assert_line(wharf.InvalidArgument, load(self.path, allow_jpeg=101), "allow_jpeg")

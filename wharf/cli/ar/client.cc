@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
 
 #include "wharf/ar/client_kit/client_kit.h"
 #include "wharf/cli/common/option_types.h"
@@ -13,8 +12,7 @@
 namespace wharf::cli {
 namespace {
 
-const std::map<std::string, ar::Task> kTaskNames = {
-    {"depth", ar::Task::kDepth}, {"odometry", ar::Task::kOdometry}, {"boxes", ar::Task::kBoxes}};
+constexpr ar::Task kAllTasks[] = {ar::Task::kDepth, ar::Task::kOdometry, ar::Task::kBoxes};
 constexpr int kEvery = 12;  // frames, of which results are kept
 
 absl::StatusOr<Sight> SyntheticSight(const std::string& name, int width, int height,
@@ -62,9 +60,16 @@ void AddSightOptions(CLI::App* command, ArClientOptions& options) {
 }
 
 CLI::Option* AddTasksOption(CLI::App* command, ArClientOptions& options) {
-  return command->add_option("--tasks", options.tasks, "Which: depth, odometry, boxes, separated by commas")
+  const auto take = [&options](const std::vector<std::string>& names) {
+    options.tasks.clear();
+    for (const std::string& name : names) {
+      options.tasks.push_back(
+          *std::ranges::find(kAllTasks, name, [](ar::Task task) { return std::string(TaskName(task)); }));
+    }
+  };
+  return command->add_option_function<std::vector<std::string>>("--tasks", take, "Which, separated by commas")
       ->delimiter(',')
-      ->transform(CLI::CheckedTransformer(kTaskNames).description(""))
+      ->check(CLI::IsMember(TaskNames({std::begin(kAllTasks), std::end(kAllTasks)})))
       ->type_name("LIST");
 }
 

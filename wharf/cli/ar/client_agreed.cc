@@ -21,8 +21,9 @@ class AgreedRun {
   explicit AgreedRun(const ArClientOptions& options) : options_(options) {}
 
   absl::Status Run() {
-    if (options_.tasks.size() != 1)
-      return InvalidArgument("--sla is agreed for one task: --tasks depth or --tasks boxes");
+    if (options_.tasks.size() != 1) {
+      throw CLI::ValidationError("client", "--sla is agreed for one task: --tasks depth or --tasks boxes");
+    }
     if (!options_.json.empty()) WHARF_RETURN_IF_ERROR(CheckWritable(options_.json));
     WHARF_ASSIGN_OR_RETURN(Sight sight, MakeSight(options_, kWidth, kHeight, {}));
     PacedFrames frames(*sight.source);

@@ -79,7 +79,9 @@ void Print(const perception::LatencyProfile& profile) {
 }
 
 absl::Status RunArLatency(ArLatencyOptions& options) {
-  if (options.cpu_time && options.threads != 1) return InvalidArgument("--cpu-time adds threads up: say --threads 1");
+  if (options.cpu_time && options.threads != 1) {
+    throw CLI::ValidationError("latency", "--cpu-time adds threads up: say --threads 1");
+  }
   if (!options.json.empty()) WHARF_RETURN_IF_ERROR(CheckWritable(options.json));
   auto& batches = options.latency.batches;
   std::sort(batches.begin(), batches.end());

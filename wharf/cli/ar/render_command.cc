@@ -88,8 +88,9 @@ std::vector<scene::ImuSample> ImuBetween(const scene::World& world, int64_t befo
 absl::Status RunArRender(const ArRenderOptions& options) {
   WHARF_ASSIGN_OR_RETURN(const scene::Split split, scene::ParseSplit(options.split));
   if (options.list) return ListVideos(split);
-  if (options.out.empty() && options.video_file.empty())
-    return InvalidArgument("say --out FOLDER or --video-file FILE");
+  if (options.out.empty() && options.video_file.empty()) {
+    throw CLI::ValidationError("render", "say --out FOLDER or --video-file FILE");
+  }
   WHARF_ASSIGN_OR_RETURN(const scene::Category category, scene::ParseCategory(options.category));
   WHARF_ASSIGN_OR_RETURN(const scene::Video video, scene::FindVideo(category, options.video, split));
   const scene::World world(video.seed, video.Options());

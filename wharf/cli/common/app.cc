@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "wharf/base/status.h"
 #include "wharf/cli/common/commands.h"
 
 namespace wharf::cli {
@@ -22,6 +23,15 @@ std::string Commands(const CLI::App& app) {
 bool IsUnknownCommand(const CLI::App& app, const std::string& word) {
   const auto named = [&word](const CLI::App* command) { return command->check_name(word); };
   return !word.starts_with("-") && app.get_subcommands(named).empty();
+}
+
+// `path`: what was said up to a command that wants another one behind it, and got none.
+std::string WhichCommand(const CLI::App& command, const std::string& path) {
+  const std::vector<std::string> words = command.remaining();
+  if (words.empty() || !IsUnknownCommand(command, words.front())) {
+    return fmt::format("{}: say which: {} (see wharf{} --help)", path.substr(1), Commands(command), path);
+  }
+  return fmt::format("there is no command \"{}\" of wharf{}; there are: {}", words.front(), path, Commands(command));
 }
 
 }  // namespace
@@ -53,11 +63,16 @@ int RunCommandLine(CLI::App& app, std::vector<std::string> arguments) {
   } catch (const CLI::Success& wanted) {  // --help, --version
     return app.exit(wanted);
   } catch (const CLI::ParseError& error) {
-    std::string command;
-    for (auto used = app.get_subcommands(); !used.empty(); used = used.front()->get_subcommands()) {
-      command += " " + used.front()->get_name();
+    const CLI::App* command = &app;
+    std::string path;
+    for (auto used = app.get_subcommands(); !used.empty(); used = command->get_subcommands()) {
+      command = used.front();
+      path += " " + command->get_name();
     }
-    std::fprintf(stderr, "wharf: %s (see wharf%s --help)\n", error.what(), command.c_str());
+    const bool unfinished = command != &app && command->get_require_subcommand_min() > 0;
+    const std::string why =
+        unfinished ? WhichCommand(*command, path) : fmt::format("{} (see wharf{} --help)", error.what(), path);
+    std::fprintf(stderr, "wharf: %s\n", why.c_str());
     return kExitUsage;
   }
   return exit_code;

@@ -78,7 +78,10 @@ std::string MixtureAsText(split::LowerBound& bound, const split::Link& link) {
 }
 
 absl::Status RunPlan(const PlanOptions& options) {
-  if (!options.sweep && !options.bytes_per_ms) return InvalidArgument("say --bandwidth 10MB/s, or --sweep");
+  if (!options.sweep && !options.bytes_per_ms) {
+    throw CLI::ValidationError("plan",
+                               options.every_cut ? "say --bandwidth 10MB/s" : "say --bandwidth 10MB/s, or --sweep");
+  }
   WHARF_ASSIGN_OR_RETURN(split::Profile profile, LoadProfile(options.source));
   profile = options.Adapted(std::move(profile));
   const split::RowGraph graph(profile);
@@ -163,7 +166,7 @@ absl::Status ExplainOperators(const std::string& path, const std::string& shape)
 
 absl::Status RunExplain(const ExplainOptions& options) {
   if (!options.operators_of.empty()) return ExplainOperators(options.operators_of, options.source.shape);
-  if (options.plan.empty()) return InvalidArgument("say which plan, or --operators MODEL.onnx");
+  if (options.plan.empty()) throw CLI::ValidationError("explain", "say which plan, or --operators MODEL.onnx");
   WHARF_ASSIGN_OR_RETURN(const std::vector<split::StoredPlan> plans, LoadPlans(options.plan));
   WHARF_ASSIGN_OR_RETURN(const split::StoredPlan stored, Pick(plans, options.bytes_per_ms));
   WHARF_ASSIGN_OR_RETURN(split::Profile profile, LoadProfile(options.source.Given() ? options.source : stored.source));
@@ -222,7 +225,7 @@ void AddPlan(CLI::App& app) {
   every_cut->excludes(sweep);
   std::vector<std::string> planners;
   for (const split::PlannerKind& kind : split::PlannerKinds()) planners.emplace_back(kind.name);
-  command->add_option("--planner", options->planner_name, "Who plans")
+  command->add_option("--planner,--mode", options->planner_name, "Who plans")
       ->check(CLI::IsMember(planners))
       ->capture_default_str();
   command->add_option("--objective", options->objective, "Least latency, or least energy under --deadline")

@@ -47,7 +47,9 @@ std::string NameOf(const std::filesystem::path& model) {
 }
 
 absl::Status RunProfile(const ProfileOptions& options) {
-  if (options.cpu_time && options.threads != 1) return InvalidArgument("--cpu-time adds threads up: say --threads 1");
+  if (options.cpu_time && options.threads != 1) {
+    throw CLI::ValidationError("profile", "--cpu-time adds threads up: say --threads 1");
+  }
   WHARF_ASSIGN_OR_RETURN(const std::string file, ReadFile(options.model));
   auto shaped = graph::WithInputShape(std::as_bytes(std::span(file)), options.shape);
   if (!shaped.ok()) return InvalidArgument("{}: {}", options.model, Message(shaped.status()));

@@ -22,6 +22,7 @@
 #include "wharf/cli/split/shape_option.h"
 #include "wharf/exec/torch_engine.h"
 #include "wharf/graph/onnx/import.h"
+#include "wharf/link/address.h"
 #include "wharf/split/execution/slowed_engine.h"
 #include "wharf/split/runtime/client.h"
 #include "wharf/split/runtime/own_profile.h"
@@ -212,12 +213,14 @@ absl::Status RunSplit(SplitRunOptions options) {
   if (options.access.server.empty() && options.mode != "device-only") {
     throw CLI::ValidationError("split", "say --server HOST:PORT");
   }
+  if (!options.access.server.empty()) WHARF_RETURN_IF_ERROR(link::ParseAddress(options.access.server).status());
   if (!options.json.empty()) WHARF_RETURN_IF_ERROR(CheckWritable(options.json));
   WHARF_ASSIGN_OR_RETURN(SplitOutput output, SplitOutput::Open(options.output, options.top));
   WHARF_ASSIGN_OR_RETURN(SplitInput source, SplitInput::Load(options.input));
   WHARF_ASSIGN_OR_RETURN(const std::string device, exec::FindTorchDevice(options.device));
-  if (options.slow_down > 1 && device != "cpu")
-    return InvalidArgument("--slow-down plays a slower CPU: say --device cpu");
+  if (options.slow_down > 1 && device != "cpu") {
+    throw CLI::ValidationError("split", "--slow-down plays a slower CPU: say --device cpu");
+  }
   WHARF_ASSIGN_OR_RETURN(auto torch, exec::MakeTorchEngineOn(device, {options.threads}));
   const auto engine = split::MakeSlowedEngine(std::move(torch), split::SlowDown(options.slow_down));
   ProgressLine progress;
@@ -267,7 +270,7 @@ void AddOptions(CLI::App* command, SplitRunOptions& options) {
   command->add_flag("--wait", options.wait, "When connected and planned, print \"ready\" and wait for a line");
   std::vector<std::string> modes;
   for (const split::PlannerKind& kind : split::PlannerKinds()) modes.emplace_back(kind.name);
-  CLI::Option* mode = command->add_option("--mode", options.mode, "Who plans");
+  CLI::Option* mode = command->add_option("--mode,--planner", options.mode, "Who plans");
   mode->check(CLI::IsMember(modes))->capture_default_str();
   command
       ->add_option("--plan", options.plan,
@@ -305,20 +308,20 @@ void AddOptions(CLI::App* command, SplitRunOptions& options) {
       ->capture_default_str();
 }
 
+constexpr const char* kSplitFooter = R"(
+Example: wharf serve, and in another terminal
+         wharf split resnet18.onnx --server 127.0.0.1:7070 --random --check --slow-down 6
+         wharf split resnet18.onnx --server edge:7070 --input photos/ --output classes.json
+         ffmpeg -i rtsp://camera -f image2pipe -c:v mjpeg - | wharf split yolo.onnx --server edge:7070 --input -
+Ctrl-C ends it after the inference at hand, with its summary; a second one at once.
+Both machines are profiled and plans made once and kept. Until there are any, simple ones are used, and the command ends
+when they are made, or with its last result (--no-more-plans). --plan plan.json has those of wharf plan.)";
+
 }  // namespace
 
 void AddSplitCommand(CLI::App& app) {
   CLI::App* command = app.add_subcommand("split", "Run a model on this machine and a server together.");
-  command->footer(
-      "\nExample: wharf serve, and in another terminal\n"
-      "         wharf split resnet18.onnx --server 127.0.0.1:7070 --random --check --slow-down 6\n"
-      "         wharf split resnet18.onnx --server edge:7070 --input photos/ --output classes.json\n"
-      "         ffmpeg -i rtsp://camera -f image2pipe -c:v mjpeg - | wharf split yolo.onnx --server edge:7070 --input "
-      "-\n"
-      "Ctrl-C ends it after the inference at hand, with its summary; a second one at once.\n"
-      "Both machines are profiled and plans made once and kept; until there are any, simple ones are used, and the "
-      "command ends when they are made, or with its last result (--no-more-plans); --plan plan.json has those of wharf "
-      "plan.");
+  command->footer(kSplitFooter);
   auto options = std::make_shared<SplitRunOptions>();
   AddOptions(command, *options);
   command->callback([options] {

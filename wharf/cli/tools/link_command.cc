@@ -59,7 +59,7 @@ absl::StatusOr<link::LinkProfile> MakeProfile(const LinkOptions& options) {
   } else if (options.bits_per_second && *options.bits_per_second > 0) {
     profile.trace = link::BandwidthTrace::Constant(*options.bits_per_second);
   } else {
-    return InvalidArgument("say how fast the link is: --trace FILE or --rate 93mbit");
+    throw CLI::ValidationError("link", "say how fast the link is: --trace FILE or --rate 93mbit");
   }
   profile.round_trip = options.round_trip;
   profile.jitter = options.jitter;
@@ -89,7 +89,7 @@ void CutUntilTheEnd(const LinkOptions& options, link::LinkProxy& proxy, const si
 
 // The trace as a picture, and in one line what its bandwidth is.
 absl::Status DrawTrace(const LinkOptions& options) {
-  if (options.trace.empty()) return InvalidArgument("--svg draws a --trace: say which");
+  if (options.trace.empty()) throw CLI::ValidationError("link", "--svg draws a --trace: say which");
   WHARF_ASSIGN_OR_RETURN(const link::BandwidthTrace trace, link::BandwidthTrace::Load(options.trace));
   const std::string name = std::filesystem::path(options.trace).stem().string();
   report::LineChart chart{name + ": bandwidth of the link over time", "s", "Mbit/s"};
@@ -109,7 +109,9 @@ absl::Status DrawTrace(const LinkOptions& options) {
 
 absl::Status RunLink(const LinkOptions& options) {
   if (!options.svg.empty()) return DrawTrace(options);
-  if (options.cuts && *options.cuts <= Nanoseconds{0}) return InvalidArgument("--cuts needs a time above 0");
+  if (options.cuts && *options.cuts <= Nanoseconds{0}) {
+    throw CLI::ValidationError("link", "--cuts needs a time above 0");
+  }
   WHARF_ASSIGN_OR_RETURN(link::LinkProfile profile, MakeProfile(options));
   // Blocked before the proxy's threads start, so that they inherit it.
   sigset_t ends;

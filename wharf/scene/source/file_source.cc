@@ -185,7 +185,7 @@ absl::StatusOr<CameraFile> ParseCamera(const std::string& text) {
 
 absl::StatusOr<FileSource> OpenVideo(const std::string& path, const FileOptions& options) {
   WHARF_RETURN_IF_ERROR(CheckOptions(options));
-  if (!std::filesystem::exists(path)) return NotFound("there is no {}", path);
+  if (!std::filesystem::exists(path)) return NotFound("there is no file or folder {}", path);
   cv::VideoCapture capture;
   cv::Mat first;
   try {

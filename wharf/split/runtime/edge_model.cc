@@ -3,6 +3,7 @@
 #include "wharf/base/read_file.h"
 #include "wharf/exec/torch_engine.h"
 #include "wharf/graph/onnx/import.h"
+#include "wharf/link/address.h"
 #include "wharf/split/codec/image_file.h"
 #include "wharf/split/runtime/own_profile.h"
 
@@ -29,6 +30,7 @@ absl::StatusOr<std::unique_ptr<EdgeModel>> EdgeModel::Connect(const std::string&
 absl::StatusOr<std::unique_ptr<EdgeModel>> EdgeModel::Connect(const std::string& name, std::vector<std::byte> onnx,
                                                               const std::string& server_address,
                                                               const EdgeModelOptions& options) {
+  if (!server_address.empty()) WHARF_RETURN_IF_ERROR(link::ParseAddress(server_address).status());
   std::unique_ptr<EdgeModel> model(
       new EdgeModel(exec::MakeTorchEngine({.threads = options.threads}), options.normalization));
   const absl::Status opened = model->Open(name, std::move(onnx), server_address, options);

@@ -24,13 +24,15 @@ Models are ONNX files, which run: `wharf split` on one half of the cores, over a
 other half, the device slowed down (--slow-down) to be as far behind the server as the paper's robot; every result is
 compared with the whole model's. Systems take turns in each round, and each sees a trace from its beginning.
 
-With --simulate, models are names of profiles and nothing runs: the models' measured times on a Jetson Xavier NX and its server (data/profiles) drive an
-exact simulation of both processors and the link; latency, transmission and energy are modelled.
+With --simulate, models are names of profiles and nothing runs: the models' measured times on a Jetson Xavier NX and its
+server (data/profiles) drive an exact simulation of both processors and the link; latency, transmission and energy are
+modelled.
 
 Systems    device-only, server-only, dsccs (layer partition of least latency), spso-ga (of least energy within 1 s),
            loss-de (rows by differential evolution, as published; slow and left out unless asked for), intra-dp (ours)
 Scenarios  indoors, outdoors: measured Wi-Fi to a moving robot (simulated: all traces; else the first), inference after
-           inference; simulated, the plan is chosen by the rate of the last 0.3 s, in doubt of 20 to 50 %; intra-dp may choose dsccs's plans as well. fixed: one inference at each of --rates.
+           inference; simulated, the plan is chosen by the rate of the last 0.3 s, in doubt of 20 to 50 %; intra-dp may
+           choose dsccs's plans as well. fixed: one inference at each of --rates.
 
 "bound": the mean over the inferences of what no plan could have beaten (docs/split.md). "W", "J": of the device, from
 the paper's 13.35 W computing, 4.04 W standing by, and 0.21 W more while something is on its way; "std" is over
