@@ -240,7 +240,7 @@ void AddBuild(CLI::App& pack) {
       ->allow_extra_args(false)
       ->type_name("TEXT");
   command->add_option("-j,--jobs", options->jobs, "Sources compiled at a time; 0 = as many as there are cores")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   command->add_option("--nvcc", options->nvcc, "The compiler")->capture_default_str()->type_name("FILE");
   command->add_flag("--no-ccache", options->no_ccache, "Do without ccache, which is used where it is installed");

@@ -71,11 +71,11 @@ void AddServeCommand(CLI::App& app) {
   AddDuration(command, "--compile-limit", options->compile_limit,
               "Processor time that compiling one kernel may take on a soft device; 0 = any");
   command->add_option("--max-sessions", options->max_sessions, "Clients at a time")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   command
       ->add_option("--threads", options->threads, "CPU threads of one session (models, --device soft); 0 = all cores")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   command
       ->add_option_function<std::string>(

@@ -24,6 +24,7 @@ namespace {
 
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 constexpr const char* kModel = WHARF_TESTDATA "/tiny/model.onnx";
 
@@ -403,6 +404,9 @@ TEST_F(SplitCommand, SaysWhatIsWrong) {
   const Ended nowhere = WharfModel(std::string("split ") + kModel);
   EXPECT_EQ(nowhere.exit_code, 2);
   EXPECT_THAT(nowhere.output, HasSubstr("say --server HOST:PORT (see wharf split --help)"));
+  const Ended no_address = WharfModel(std::string("split ") + kModel + " --server edge" + Here());
+  EXPECT_EQ(no_address.exit_code, 1);
+  EXPECT_THAT(no_address.output, StartsWith("wharf: \"edge\" is not an address: write HOST:PORT"));
   const Ended nobody = WharfModel(std::string("split ") + kModel + " --server 127.0.0.1:1" + Here());
   EXPECT_EQ(nobody.exit_code, 1);
   EXPECT_THAT(nobody.output, HasSubstr("no server answers at 127.0.0.1:1"));

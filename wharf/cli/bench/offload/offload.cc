@@ -44,9 +44,10 @@ Scenarios  indoors, outdoors: measured Wi-Fi to a moving robot (traces indoors_a
            NAME: the trace NAME.csv (there are indoors_b, outdoors_b and outdoors_c as well), or its FILE
 
 The device's processes get half of the cores and everything else the other half, as if they were two machines, unless
---shared-cores. "× native" is the median beside native's. "link limit" is what these bytes and one round trip take on the link alone.
-"predicted" is the share of the operations for the server that it predicted. The energy is modelled with the power states of a
-Jetson Xavier NX (13.35 W inference, 4.25 W communication, 4.04 W standby): docs/benchmarks/offload.md says how.)";
+--shared-cores. "× native" is the median beside native's. "link limit" is what these bytes and one round trip take on
+the link alone. "predicted" is the share of the operations for the server that it predicted. The energy is modelled with
+the power states of a Jetson Xavier NX (13.35 W inference, 4.25 W communication, 4.04 W standby):
+docs/benchmarks/offload.md says how.)";
 
 constexpr double kFixedBitsPerSecond = 93e6;
 constexpr const char* kNoLink = "none";
@@ -382,7 +383,7 @@ void AddBenchOffloadCommand(CLI::App& app) {
   command->add_option("--device", options->device, "Of its own server: soft (CPU), cuda (GPU) or auto")
       ->capture_default_str();
   command->add_option("--threads", options->threads, "CPU threads of its own server's device, 0 = all its cores")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   CLI::Option* compression =
       command->add_option("--compression", options->compression, "How data travel (wharf run); both: NAME_plain is off")
