@@ -192,8 +192,8 @@ class PipelineTest(unittest.TestCase):
         sizes = (self.folder / "lab" / "block_output_bytes.csv").read_text().split()[1:]
         sent = {int(block): int(size) for _, block, size in (row.split(",") for row in sizes)}[cut - 1]
         classes = [one["name"] for one in plan["cluster"]["classes"]]
-        def stage(gpu_class, gpus, first, end, output_bytes):
-            return {"class": classes.index(gpu_class), "gpus": gpus, "first_block": first, "end_block": end,
+        def stage(gpu_class, vgpus, first, end, output_bytes):
+            return {"class": classes.index(gpu_class), "vgpus": vgpus, "first_block": first, "end_block": end,
                     "latency_us": [20e3, 20e3], "output_bytes": output_bytes, "transfer_us": 0, "vgpus_per_gpu": 1}
         plan["pipelines"] = [{"model": 0, "batch": 2, "throughput": plan["models"][0]["throughput"],
                               "stages": [stage("slow", 2, 0, cut, sent), stage("fast", 1, cut, blocks, 0)]}]

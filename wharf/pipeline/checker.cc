@@ -91,7 +91,7 @@ class PipelineCheck {
       if (group.gpu_class != stage.gpu_class || bytes == 0) continue;
       rate = std::min(rate, group.link_bits_per_s / (group.gpus_per_host * stage.vgpus_per_gpu) / (8 * bytes));
     }
-    return rate * stage.gpus * stage.vgpus_per_gpu;
+    return rate * stage.vgpus;
   }
 
   const Cluster& cluster_;
@@ -116,8 +116,8 @@ absl::Status CheckSums(const Plan& plan) {
     least = std::min(least, made[i] / model.weight);
   }
   double cost = 0;
-  for (const Pipeline& pipeline : plan.pipelines) {
-    for (const Stage& stage : pipeline.stages) cost += stage.gpus * plan.cluster.classes[stage.gpu_class].cost;
+  for (size_t i = 0; i < plan.cluster.classes.size(); ++i) {
+    cost += plan.GpusUsed(static_cast<int>(i)) * plan.cluster.classes[i].cost;
   }
   const double value = plan.objective == Objective::kCost ? cost : least;
   if (!Same(value, plan.value)) return FailedPrecondition("the value is {:.3f}, not {:.3f}", value, plan.value);

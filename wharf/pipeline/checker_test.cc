@@ -47,7 +47,7 @@ TEST_F(CheckerTest, EveryBrokenPromiseIsNamed) {
   EXPECT_THAT(Complaint([&](Plan& changed) { front(changed).output_bytes = 1; }), HasSubstr("sends 1 bytes"));
   EXPECT_THAT(Complaint([&](Plan& changed) { front(changed).transfer_us = 1; }), HasSubstr("for a transfer of"));
   EXPECT_THAT(Complaint([](Plan& changed) { changed.models[0].margin_us = 500; }), HasSubstr("more than the SLO"));
-  EXPECT_THAT(Complaint([&](Plan& changed) { front(changed).gpus = 3; }), HasSubstr("its slowest stage makes 7500"));
+  EXPECT_THAT(Complaint([&](Plan& changed) { front(changed).vgpus = 3; }), HasSubstr("its slowest stage makes 7500"));
   EXPECT_THAT(Complaint([](Plan& changed) { changed.pipelines[0].throughput *= 1.01; }), HasSubstr("promises 10100"));
   EXPECT_THAT(Complaint([](Plan& changed) { changed.models[0].throughput -= 1; }), HasSubstr("its pipelines"));
   EXPECT_THAT(Complaint([](Plan& changed) { changed.value += 1; }), HasSubstr("the value is 10000.000, not 10001.000"));
@@ -67,8 +67,8 @@ TEST_F(CheckerTest, AnUnknownModelIsNoBrokenPromise) {
   EXPECT_THAT(Complaint([](Plan& changed) { changed.models[0].name = "other"; }, absl::StatusCode::kInvalidArgument),
               HasSubstr("there is no profile of other"));
   EXPECT_THAT(
-      Complaint([](Plan& changed) { changed.pipelines[0].stages[1].gpus = 2; }, absl::StatusCode::kInvalidArgument),
-      HasSubstr("2 GPUs of the 1"));
+      Complaint([](Plan& changed) { changed.pipelines[0].stages[1].vgpus = 2; }, absl::StatusCode::kInvalidArgument),
+      HasSubstr("2 virtual GPUs of the 1"));
 }
 
 TEST_F(CheckerTest, OfLeastCostEveryModelHasItsRate) {

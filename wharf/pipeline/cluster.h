@@ -10,7 +10,8 @@
 
 namespace wharf::pipeline {
 
-inline constexpr int kMaxVgpus = 4;  // virtual GPUs of one GPU: 1/1 to 1/4 (thesis 4.5.4)
+inline constexpr int kMaxVgpus = 4;      // virtual GPUs of one GPU: 1/1 to 1/4 (thesis 4.5.4)
+inline constexpr int kUnitsPerGpu = 12;  // each of them is a whole number of these
 
 struct GpuClass {
   std::string name;   // as profiles call it: "L4"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "wharf/pipeline/model_profile.h"
 
@@ -36,9 +37,10 @@ absl::Status CheckStage(const Stage& stage, const Pipeline& pipeline, const Clus
   if (stage.vgpus_per_gpu < 1 || stage.vgpus_per_gpu > gpu_class.max_vgpus) {
     return InvalidArgument("divides a {} in {}, not 1 to {}", gpu_class.name, stage.vgpus_per_gpu, gpu_class.max_vgpus);
   }
-  if (stage.gpus < 1 || stage.gpus > cluster.Gpus(stage.gpu_class)) {
-    return InvalidArgument("has a stage on {} GPUs of the {} of class {}", stage.gpus, cluster.Gpus(stage.gpu_class),
-                           gpu_class.name);
+  const int64_t parts = int64_t{cluster.Gpus(stage.gpu_class)} * stage.vgpus_per_gpu;
+  if (stage.vgpus < 1 || stage.vgpus > parts) {
+    return InvalidArgument("has a stage on {} virtual GPUs of the {} 1/{} of class {}", stage.vgpus, parts,
+                           stage.vgpus_per_gpu, gpu_class.name);
   }
   const auto is_latency = [](double us) { return us > 0 && us <= kMaxUs; };
   if (stage.latency_us.size() != static_cast<size_t>(pipeline.batch) ||
@@ -90,11 +92,15 @@ double Plan::Gap() const {
 }
 
 int Plan::GpusUsed(int gpu_class) const {
-  int gpus = 0;
+  std::vector<int64_t> units(models.size());  // kUnitsPerGpu make a GPU
   for (const Pipeline& pipeline : pipelines) {
-    for (const Stage& stage : pipeline.stages) gpus += stage.gpu_class == gpu_class ? stage.gpus : 0;
+    for (const Stage& stage : pipeline.stages) {
+      if (stage.gpu_class == gpu_class) units[pipeline.model] += UnitsOf(stage);
+    }
   }
-  return gpus;
+  int64_t gpus = 0;
+  for (const int64_t of_model : units) gpus += (of_model + kUnitsPerGpu - 1) / kUnitsPerGpu;
+  return static_cast<int>(std::min<int64_t>(gpus, std::numeric_limits<int>::max()));
 }
 
 absl::Status CheckStructure(const Plan& plan) {

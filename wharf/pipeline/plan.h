@@ -4,6 +4,7 @@
 //
 // A request of a model goes through one of the model's pipelines: stage after stage, on any virtual GPU of each stage's
 // pool, in batches of at most the pipeline's size; between stages the batch's feature maps cross both hosts' links.
+// A virtual GPU serves one stage; those of one GPU may serve different stages of one model.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +23,17 @@ struct Stage {
   int first_block = 0, end_block = 0;  // [first, end)
   int gpu_class = 0;                   // index into the cluster's classes
   int vgpus_per_gpu = 1;
-  int gpus = 0;                    // whole GPUs, each divided into vgpus_per_gpu virtual ones that all serve this stage
+  int vgpus = 0;                   // virtual ones, each 1 / vgpus_per_gpu of a GPU: any of them serves a batch
   std::vector<double> latency_us;  // [batch - 1], batch = 1 … the pipeline's: of a whole batch on one virtual GPU
   int64_t output_bytes = 0;        // sent to the next stage for one sample; 0 of the last stage
   double transfer_us = 0;          // of a full batch to the next stage, alone on the links; 0 of the last stage
 
-  int Vgpus() const { return gpus * vgpus_per_gpu; }
   friend bool operator==(const Stage&, const Stage&) = default;
 };
+
+// What the stage's virtual GPUs are together, in units of 1/kUnitsPerGpu of a GPU. REQUIRES: vgpus_per_gpu is 1 to
+// kMaxVgpus.
+inline int64_t UnitsOf(const Stage& stage) { return int64_t{stage.vgpus} * (kUnitsPerGpu / stage.vgpus_per_gpu); }
 
 struct Pipeline {
   int model = 0;  // index into Plan::models
@@ -72,7 +76,8 @@ struct Plan {
 
   // How far `value` may be from the best, as a share of it: 0 is proven optimal.
   double Gap() const;
-  // GPUs of a class that some stage uses.
+  // GPUs of a class that some stage uses. A GPU serves one model, its virtual GPUs any of that model's stages: so many
+  // hold all of them, whatever their sizes (dataplane/gpu_packing.h).
   int GpusUsed(int gpu_class) const;
   friend bool operator==(const Plan&, const Plan&) = default;
 };

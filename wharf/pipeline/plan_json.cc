@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kFormat = "wharf-pipeline-plan/1";
+constexpr const char* kFormat = "wharf-pipeline-plan/2";
 constexpr const char *kThroughput = "throughput", *kCost = "cost";
 constexpr size_t kMaxName = 1024, kMaxElements = 1 << 16;
 // As deep as latencies, in a stage, in stages, in a pipeline, in pipelines, in the plan.
@@ -49,7 +49,7 @@ json AsJson(const Pipeline& pipeline) {
                       {"end_block", stage.end_block},
                       {"class", stage.gpu_class},
                       {"vgpus_per_gpu", stage.vgpus_per_gpu},
-                      {"gpus", stage.gpus},
+                      {"vgpus", stage.vgpus},
                       {"latency_us", stage.latency_us},
                       {"output_bytes", stage.output_bytes},
                       {"transfer_us", stage.transfer_us}});
@@ -187,7 +187,7 @@ Stage ReadStage(const json& object, std::string where, absl::Status& status) {
   stage.end_block = reader.Integer("end_block");
   stage.gpu_class = reader.Integer("class");
   stage.vgpus_per_gpu = reader.Integer("vgpus_per_gpu");
-  stage.gpus = reader.Integer("gpus");
+  stage.vgpus = reader.Integer("vgpus");
   stage.latency_us = reader.Numbers("latency_us");
   stage.output_bytes = reader.LongInteger("output_bytes");
   stage.transfer_us = reader.Number("transfer_us");

@@ -13,7 +13,7 @@ namespace {
 // A plan without pipelines if no SLO-keeping one exists.
 absl::StatusOr<pipeline::Plan> PlanOf(const PipelineCase& one, const PipelineAlgorithm& algorithm) {
   pipeline::PlannerOptions options;
-  options.rules = {algorithm.mode, one.max_partitions};
+  options.rules = {algorithm.mode, one.max_partitions, algorithm.share_gpus};
   options.sharing = algorithm.sharing;
   auto plan = pipeline::MakePlan(one.cluster, one.demands, options);
   if (absl::IsFailedPrecondition(plan.status()) || absl::IsResourceExhausted(plan.status())) return pipeline::Plan();
@@ -32,6 +32,10 @@ bool SetVariant(std::string_view name, PipelineAlgorithm& algorithm) {
   if (name == "packed") {
     algorithm.placement = pipeline::Placement::kInOrder;
     return true;
+  }
+  if (name == "whole-gpus") {
+    algorithm.share_gpus = false;
+    return algorithm.mode == pipeline::Mode::kOurs;
   }
   if (name == "uncut-sharing") {
     algorithm.sharing = pipeline::Sharing::kFastestAsUncut;

@@ -22,6 +22,7 @@ struct PipelineAlgorithm {
   std::string name;
   pipeline::Mode mode = pipeline::Mode::kOurs;
   pipeline::Sharing sharing = pipeline::Sharing::kBest;
+  bool share_gpus = true;
   pipeline::Placement placement = pipeline::Placement::kSpread;
   pipeline::SchedulerKind scheduler = pipeline::SchedulerKind::kReserving;
   pipeline::ReactiveRules rules;

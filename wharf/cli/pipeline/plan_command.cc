@@ -20,14 +20,14 @@ namespace {
 constexpr const char* kPipelinePlanFooter = R"(
 Examples: wharf pipeline plan --cluster hc1-large --models data/pipeline/g1.yaml --json plan.json
           wharf pipeline plan --cluster lab.yaml --models models.yaml --objective cost
-          wharf pipeline plan --reference data/pipeline/reference_plans.csv
+          wharf pipeline plan --reference data/pipeline/reference_plans.csv --plans FOLDER
 --cluster takes a file (docs/pipeline.md) or one of the thesis's: hc1-large … hc4-large, hc1-small … hc4-small.
 Modes: ours; np: no model is cut; dart-r: one fast and one slow GPU each. Throughputs are what measured block times make.)";
 
 struct PipelinePlanOptions {
-  std::string cluster, models, reference, json, mode = "ours", objective = "throughput";
+  std::string cluster, models, reference, plans, json, mode = "ours", objective = "throughput";
   std::optional<int> partitions;
-  bool markdown = false;
+  bool whole_gpus = false, markdown = false;
 
   pipeline::Mode Mode() const {
     if (mode == "np") return pipeline::Mode::kNoPartitioning;
@@ -63,7 +63,7 @@ absl::Status RunPipelinePlan(const PipelinePlanOptions& options) {
   WHARF_ASSIGN_OR_RETURN(const auto profiles, pipeline::LoadModelProfiles(folder.string()));
   WHARF_ASSIGN_OR_RETURN(const auto demands, pipeline::MakeDemands(*list, profiles));
   pipeline::PlannerOptions planner;
-  planner.rules = {options.Mode(), options.partitions.value_or(planner.rules.max_partitions)};
+  planner.rules = {options.Mode(), options.partitions.value_or(planner.rules.max_partitions), !options.whole_gpus};
   planner.objective = options.objective == "cost" ? pipeline::Objective::kCost : pipeline::Objective::kThroughput;
   WHARF_ASSIGN_OR_RETURN(const pipeline::Plan plan, pipeline::MakePlan(cluster, demands, planner));
   WHARF_RETURN_IF_ERROR(pipeline::CheckPlan(plan, profiles));
@@ -82,8 +82,13 @@ absl::Status RunReference(const PipelinePlanOptions& options) {
     pipeline::PlannerOptions planner;
     planner.rules = one.rules;
     planner.rules.max_partitions = options.partitions.value_or(one.rules.max_partitions);
+    planner.rules.share_gpus = !options.whole_gpus;
     WHARF_ASSIGN_OR_RETURN(pipeline::Plan plan, pipeline::MakePlan(one.cluster, one.demands, planner));
     WHARF_RETURN_IF_ERROR(pipeline::CheckPlan(plan, profiles));
+    if (!options.plans.empty()) {
+      const std::string name = fmt::format("{}-{}-{}.json", compared.size() + 1, one.algorithm, one.cluster.name);
+      WHARF_RETURN_IF_ERROR(WriteFile((std::filesystem::path(options.plans) / name).string(), ToJson(plan)));
+    }
     compared.push_back({one.algorithm, one.published, std::move(plan)});
   }
   std::fputs(ComparisonAsText(compared, options.markdown).c_str(), stdout);
@@ -120,7 +125,16 @@ void AddPipelinePlanCommand(CLI::App& app) {
       ->excludes(reference);
   command->add_option("--partitions", options->partitions, "Stages of a pipeline at most (2, or as published)")
       ->check(CLI::Range(1, 4));
+  command->add_flag(
+      "--whole-gpus", options->whole_gpus,
+      "A stage has whole GPUs; otherwise stages of a model may share one, each having virtual GPUs of it");
   command->add_flag("--markdown", options->markdown, "With --reference: a Markdown table")->needs(reference);
+  command
+      ->add_option("--plans", options->plans,
+                   "With --reference: write every plan here, by number, algorithm and cluster")
+      ->type_name("FOLDER")
+      ->check(CLI::ExistingDirectory)
+      ->needs(reference);
   command->add_option("--json", options->json, "Write the plan (or the comparison) here")->type_name("FILE");
   command->callback([options] {
     const bool planning = !options->cluster.empty() && !options->models.empty();

@@ -19,11 +19,13 @@ using report::Align;
 
 constexpr double kProven = 1e-9;  // a gap that is rounding
 
-// "3 V100 in 6 halves"
+// "3 V100 as 6 × 1/2"; what is no whole number of GPUs shares the last one with other stages: "5 × 1/2 V100".
 std::string Pool(const Plan& plan, const Stage& stage) {
-  const std::string gpus = fmt::format("{} {}", stage.gpus, plan.cluster.classes[stage.gpu_class].name);
-  if (stage.vgpus_per_gpu == 1) return gpus;
-  return fmt::format("{} as {} × 1/{}", gpus, stage.Vgpus(), stage.vgpus_per_gpu);
+  const std::string& name = plan.cluster.classes[stage.gpu_class].name;
+  if (stage.vgpus % stage.vgpus_per_gpu != 0)
+    return fmt::format("{} × 1/{} {}", stage.vgpus, stage.vgpus_per_gpu, name);
+  const std::string gpus = fmt::format("{} {}", stage.vgpus / stage.vgpus_per_gpu, name);
+  return stage.vgpus_per_gpu == 1 ? gpus : fmt::format("{} as {} × 1/{}", gpus, stage.vgpus, stage.vgpus_per_gpu);
 }
 
 std::string PipelinesAsText(const Plan& plan) {

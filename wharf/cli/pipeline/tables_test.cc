@@ -16,7 +16,7 @@ pipeline::Plan SomePlan() {
   pipeline::Plan plan;
   plan.cluster = *pipeline::BuiltInCluster("hc3-small");
   plan.models = {{"fcn_r101", 10, 33'300, 13'320, 0.5, 700, 1050}};
-  plan.pipelines = {{0, 1, {{0, 6, 1, 1, 11, {9'000}, 1'050'000, 1'400}, {6, 10, 0, 2, 3, {5'000}}}, 1050}};
+  plan.pipelines = {{0, 1, {{0, 6, 1, 1, 11, {9'000}, 1'050'000, 1'400}, {6, 10, 0, 2, 6, {5'000}}}, 1050}};
   plan.value = plan.bound = 2100;
   plan.linear_bound = 2200;
   plan.solve_s = 0.0125;

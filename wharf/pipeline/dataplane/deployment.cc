@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
+
+#include "wharf/pipeline/dataplane/gpu_packing.h"
 
 namespace wharf::pipeline {
 namespace {
@@ -22,21 +25,17 @@ class Hosts {
     }
   }
 
-  // One GPU of the class, whose traffic is `bits_per_s`, divided into `vgpus`; false if none is left.
-  bool Place(int gpu_class, int vgpus, double bits_per_s, std::vector<int>& pool) {
+  // A GPU whose traffic is `bits_per_s`: the number of its host; -1 if none of its class is left.
+  int Place(int gpu_class, double bits_per_s) {
     int best = -1;
     for (int host = 0; host < static_cast<int>(free_.size()); ++host) {
       if (free_[host].gpu_class != gpu_class || free_[host].gpus == 0) continue;
       if (best < 0 || (placement_ == Placement::kSpread && Load(host) < Load(best))) best = host;
     }
-    if (best < 0) return false;
+    if (best < 0) return best;
     --free_[best].gpus;
     free_[best].bits_per_s += bits_per_s;
-    for (int i = 0; i < vgpus; ++i) {
-      pool.push_back(static_cast<int>(deployment_.vgpus.size()));
-      deployment_.vgpus.push_back({best, gpu_class, 1.0 / vgpus});
-    }
-    return true;
+    return best;
   }
 
  private:
@@ -51,24 +50,26 @@ class Hosts {
   std::vector<FreeHost> free_;
 };
 
-struct StageToPlace {
-  int pipeline, stage;
-  double bits_per_s;  // of one of its GPUs: the busier direction
+struct GpuToPlace {
+  PackedGpu gpu;
+  double bits_per_s = 0;  // the busier direction of each of its parts
 };
 
-std::vector<StageToPlace> StagesToPlace(const Plan& plan, Placement placement) {
-  std::vector<StageToPlace> order;
-  for (int p = 0; p < static_cast<int>(plan.pipelines.size()); ++p) {
-    const Pipeline& pipeline = plan.pipelines[p];
-    for (int s = 0; s < static_cast<int>(pipeline.stages.size()); ++s) {
-      const double in = s == 0 ? 0 : static_cast<double>(pipeline.stages[s - 1].output_bytes);
-      const double out = static_cast<double>(pipeline.stages[s].output_bytes);
-      order.push_back({p, s, 8 * pipeline.throughput * std::max(in, out) / std::max(1, pipeline.stages[s].gpus)});
+std::vector<GpuToPlace> GpusToPlace(const Plan& plan, Placement placement) {
+  std::vector<GpuToPlace> order;
+  for (PackedGpu& gpu : PackGpus(plan)) {
+    double bits_per_s = 0;
+    for (const GpuPart& part : gpu.parts) {
+      const Pipeline& pipeline = plan.pipelines[part.pipeline];
+      const double in = part.stage == 0 ? 0 : static_cast<double>(pipeline.stages[part.stage - 1].output_bytes);
+      const double out = static_cast<double>(pipeline.stages[part.stage].output_bytes);
+      bits_per_s += 8 * pipeline.throughput * std::max(in, out) / pipeline.stages[part.stage].vgpus;
     }
+    order.push_back({std::move(gpu), bits_per_s});
   }
   if (placement == Placement::kInOrder) return order;
   std::stable_sort(order.begin(), order.end(),
-                   [](const StageToPlace& a, const StageToPlace& b) { return a.bits_per_s > b.bits_per_s; });
+                   [](const GpuToPlace& a, const GpuToPlace& b) { return a.bits_per_s > b.bits_per_s; });
   return order;
 }
 
@@ -111,17 +112,25 @@ absl::StatusOr<Deployment> Deploy(const Plan& plan, Placement placement) {
     }
   }
   Hosts hosts(plan.cluster, deployment, placement);
-  for (const StageToPlace& next : StagesToPlace(plan, placement)) {
-    const Stage& stage = plan.pipelines[next.pipeline].stages[next.stage];
-    std::vector<int>& pool = deployment.pipelines[next.pipeline].stages[next.stage].vgpus;
-    for (int gpu = 0; gpu < stage.gpus; ++gpu) {
-      if (!hosts.Place(stage.gpu_class, stage.vgpus_per_gpu, next.bits_per_s, pool)) {
-        return InvalidArgument("the plan wants more GPUs of class {} than there are",
-                               plan.cluster.classes[stage.gpu_class].name);
-      }
+  int gpus = 0;
+  for (const GpuToPlace& next : GpusToPlace(plan, placement)) {
+    const int host = hosts.Place(next.gpu.gpu_class, next.bits_per_s);
+    if (host < 0) {
+      return InvalidArgument("the plan wants more GPUs of class {} than there are",
+                             plan.cluster.classes[next.gpu.gpu_class].name);
     }
-    std::stable_sort(pool.begin(), pool.end(),
-                     [&](int a, int b) { return deployment.vgpus[a].host < deployment.vgpus[b].host; });
+    for (const GpuPart& part : next.gpu.parts) {
+      const Stage& stage = plan.pipelines[part.pipeline].stages[part.stage];
+      deployment.pipelines[part.pipeline].stages[part.stage].vgpus.push_back(static_cast<int>(deployment.vgpus.size()));
+      deployment.vgpus.push_back({host, stage.gpu_class, 1.0 / stage.vgpus_per_gpu, gpus});
+    }
+    ++gpus;
+  }
+  for (DeployedPipeline& pipeline : deployment.pipelines) {
+    for (DeployedStage& stage : pipeline.stages) {
+      std::stable_sort(stage.vgpus.begin(), stage.vgpus.end(),
+                       [&](int a, int b) { return deployment.vgpus[a].host < deployment.vgpus[b].host; });
+    }
   }
   return deployment;
 }

@@ -18,6 +18,7 @@ struct VirtualGpu {
   int host = 0;       // index into Deployment::hosts
   int gpu_class = 0;  // index into Deployment::classes
   double share = 1;   // of a physical GPU
+  int gpu = 0;        // which: those with the same number are parts of one GPU
 };
 
 struct DeployedStage {
@@ -63,7 +64,8 @@ enum class Placement {
   kInOrder,  // stage after stage, host after host
 };
 
-// Every stage's GPUs on hosts of its class. Deterministic. kInvalidArgument: CheckStructure fails.
+// Every stage's virtual GPUs on GPUs (gpu_packing.h), and these on hosts of their class. Deterministic.
+// kInvalidArgument: CheckStructure fails.
 absl::StatusOr<Deployment> Deploy(const Plan& plan, Placement placement = Placement::kSpread);
 
 }  // namespace wharf::pipeline

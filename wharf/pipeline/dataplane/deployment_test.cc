@@ -17,7 +17,7 @@ Plan SmallPlan() {
   plan.cluster = {"lab", {{"L4", 4}, {"P4"}}, {{0, 2, 2, 10e9}, {1, 4, 1, 6e9}}};
   plan.models = {{.name = "a", .blocks = 2, .slo_us = 100'000, .weight = 0.25, .throughput = 100},
                  {.name = "b", .blocks = 2, .slo_us = 50'000, .weight = 0.75, .throughput = 200}};
-  plan.pipelines = {{0, 2, {{0, 1, 1, 1, 2, {900, 1000}, 4000, 10}, {1, 2, 0, 2, 2, {500, 400}}}, 100},
+  plan.pipelines = {{0, 2, {{0, 1, 1, 1, 2, {900, 1000}, 4000, 10}, {1, 2, 0, 2, 4, {500, 400}}}, 100},
                     {1, 1, {{0, 1, 1, 1, 2, {700}, 100, 1}, {1, 2, 0, 1, 2, {300}}}, 200}};
   return plan;
 }
@@ -67,9 +67,28 @@ TEST(Deploy, TakesTimesAndRatesFromThePlan) {
   EXPECT_NEAR(deployment->models[1].planned_rate, 200, 1e-9);
 }
 
+// Three quarters of one stage and one of another make the GPU that there is; the second half of it is nobody's.
+TEST(Deploy, StagesOfAModelShareAGpu) {
+  Plan plan;
+  plan.cluster = {"lab", {{"L4", 4}}, {{0, 1, 2, 10e9}}};
+  plan.models = {{.name = "a", .blocks = 2, .slo_us = 100'000, .weight = 1, .throughput = 100}};
+  plan.pipelines = {{0, 1, {{0, 1, 0, 4, 3, {900}, 4000, 10}, {1, 2, 0, 4, 1, {500}}}, 60},
+                    {0, 1, {{0, 2, 0, 2, 1, {3000}}}, 40}};
+  const auto deployment = Deploy(plan);
+  ASSERT_TRUE(deployment.ok()) << deployment.status();
+  ASSERT_EQ(deployment->vgpus.size(), 5u);
+  std::map<int, double> used;  // of each GPU
+  for (const VirtualGpu& vgpu : deployment->vgpus) used[vgpu.gpu] += vgpu.share;
+  ASSERT_EQ(used.size(), 2u);
+  EXPECT_DOUBLE_EQ(used[0] + used[1], 1.5);
+  EXPECT_LE(std::max(used[0], used[1]), 1);
+  plan.cluster.hosts[0].gpus_per_host = 1;
+  EXPECT_EQ(Deploy(plan).status().code(), absl::StatusCode::kInvalidArgument) << "one GPU is too few";
+}
+
 TEST(Deploy, RefusesAPlanThatDoesNotHoldTogether) {
   Plan plan = SmallPlan();
-  plan.pipelines[0].stages[0].gpus = 3;
+  plan.pipelines[0].stages[0].vgpus = 3;
   EXPECT_EQ(Deploy(plan).status().code(), absl::StatusCode::kInvalidArgument);
 }
 

@@ -116,25 +116,35 @@ std::vector<double> Rates(const Candidate& candidate) {
   return rates;
 }
 
-// REQUIRES: the same number of stages.
-bool NoneSlower(const Candidate& a, const Candidate& b) {
-  return std::ranges::equal(a.stages, b.stages, std::greater_equal<>(), &CandidateStage::gpu_rate,
-                            &CandidateStage::gpu_rate);
+std::vector<int> Divisions(const Candidate& candidate) {
+  std::vector<int> divisions;
+  for (const CandidateStage& stage : candidate.stages) divisions.push_back(stage.vgpus_per_gpu);
+  return divisions;
 }
 
-// Of equal rates, the one with the least latency.
-std::vector<Candidate> Undominated(std::vector<Candidate> all) {
+// Whether the GPUs of each of b's stages, or its virtual GPUs if these may be shared, serve no less of a's. REQUIRES:
+// the same number of stages.
+bool Dominates(const Candidate& a, const Candidate& b, bool share_gpus) {
+  return std::ranges::equal(a.stages, b.stages, [share_gpus](const CandidateStage& one, const CandidateStage& other) {
+    return one.gpu_rate >= other.gpu_rate && (!share_gpus || one.vgpus_per_gpu % other.vgpus_per_gpu == 0);
+  });
+}
+
+// Of those that dominate each other, the one with the least latency.
+std::vector<Candidate> Undominated(std::vector<Candidate> all, bool share_gpus) {
   std::map<std::vector<int>, std::vector<Candidate>> by_classes;
   for (Candidate& one : all) by_classes[Classes(one)].push_back(std::move(one));
   std::vector<Candidate> kept;
   for (auto& [classes, group] : by_classes) {
-    std::ranges::stable_sort(group, [](const Candidate& a, const Candidate& b) {
+    std::ranges::stable_sort(group, [share_gpus](const Candidate& a, const Candidate& b) {
       const auto rates_a = Rates(a), rates_b = Rates(b);
-      return rates_a != rates_b ? rates_a > rates_b : a.LatencyUs() < b.LatencyUs();
+      if (rates_a != rates_b) return rates_a > rates_b;
+      const auto divisions_a = Divisions(a), divisions_b = Divisions(b);
+      return share_gpus && divisions_a != divisions_b ? divisions_a > divisions_b : a.LatencyUs() < b.LatencyUs();
     });
     const size_t begin = kept.size();
     for (Candidate& one : group) {  // whatever dominates it has come before it
-      const auto dominates = [&one](const Candidate& other) { return NoneSlower(other, one); };
+      const auto dominates = [&](const Candidate& other) { return Dominates(other, one, share_gpus); };
       if (std::none_of(kept.begin() + static_cast<int64_t>(begin), kept.end(), dominates)) {
         kept.push_back(std::move(one));
       }
@@ -157,7 +167,7 @@ std::vector<Candidate> FindCandidates(const Cluster& cluster, const ModelProfile
   for (int batch = 1; batch <= search.MaxBatch() && model.BudgetUs(batch) > 0; ++batch) {
     search.Find(batch, model.BudgetUs(batch));
   }
-  return Undominated(search.Take());
+  return Undominated(search.Take(), rules.share_gpus);
 }
 
 }  // namespace wharf::pipeline

@@ -18,6 +18,9 @@ struct CandidateStage {
   // Requests/s of one whole GPU: of each of its virtual GPUs batch / latency, or what its even share of the host's link
   // lets in or out if that is less.
   double gpu_rate = 0;
+
+  // Of one of them.
+  double VgpuRate() const { return gpu_rate / vgpus_per_gpu; }
 };
 
 struct Candidate {
@@ -36,11 +39,15 @@ enum class Mode {
 struct CandidateRules {
   Mode mode = Mode::kOurs;
   int max_partitions = 2;
+  // Virtual GPUs are given to stages one by one, and those of one GPU may serve different stages of one model.
+  // Otherwise a stage has whole GPUs. Without virtual GPUs it is all the same.
+  bool share_gpus = true;
 };
 
 // All whose latencies, transfers and batch building meet model.BudgetUs, without those that another one dominates: one
-// with stages on the same classes, none of them slower. No plan of whole GPUs for each stage is lost by that. Empty:
-// the budget cannot be met. What the profile does not have was not measured and is not used.
+// with stages on the same classes, none of them slower, and of rules.share_gpus each on parts that make up the other's.
+// No plan is lost by that. Empty: the budget cannot be met. What the profile does not have was not measured and is not
+// used.
 std::vector<Candidate> FindCandidates(const Cluster& cluster, const ModelProfile& profile, const ServedModel& model,
                                       const CandidateRules& rules);
 

@@ -98,17 +98,20 @@ TEST_F(CandidatesTest, BuildingABatchTakesItsTime) {
 RC_GTEST_PROP(CandidatesProperty, NoneDominatesAnother, ()) {
   const Cluster cluster = ArbitraryCluster(4);
   const ModelProfile profile = ArbitraryProfile(cluster, "net");
-  const auto found = FindCandidates(cluster, profile, {"net", profile.Blocks(), 5000, 1000, 1, 2000, 0}, {});
+  CandidateRules rules;
+  rules.share_gpus = *rc::gen::arbitrary<bool>();
+  const auto found = FindCandidates(cluster, profile, {"net", profile.Blocks(), 5000, 1000, 1, 2000, 0}, rules);
   for (const Candidate& a : found) {
     RC_ASSERT(a.LatencyUs() <= 4000);
     for (const Candidate& b : found) {
       if (&a == &b || a.stages.size() != b.stages.size()) continue;
-      bool same_classes = true, none_slower = true;
+      bool same_classes = true, none_slower = true, parts_fit = true;
       for (size_t i = 0; i < a.stages.size(); ++i) {
         same_classes = same_classes && a.stages[i].gpu_class == b.stages[i].gpu_class;
         none_slower = none_slower && a.stages[i].gpu_rate >= b.stages[i].gpu_rate;
+        parts_fit = parts_fit && a.stages[i].vgpus_per_gpu % b.stages[i].vgpus_per_gpu == 0;
       }
-      RC_ASSERT(!same_classes || !none_slower);
+      RC_ASSERT(!same_classes || !none_slower || (rules.share_gpus && !parts_fit));
     }
   }
 }

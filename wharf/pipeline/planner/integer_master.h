@@ -1,5 +1,5 @@
-// The integer master: how many GPUs each stage of each candidate gets, as an integer program for CBC. For clusters
-// whose PoolGrid is too large for PoolTable.
+// The integer master: how many GPUs, or virtual GPUs, each stage of each candidate gets, as an integer program for CBC.
+// For clusters whose PoolGrid is too large for PoolTable.
 #pragma once
 
 #include <span>
@@ -21,7 +21,7 @@ struct MasterOptions {
 absl::StatusOr<std::vector<std::vector<Share>>> SolveMaster(const Cluster& cluster,
                                                             std::span<const std::vector<Candidate>> candidates,
                                                             std::span<const double> weights, Objective objective,
-                                                            Mode mode, const Relaxation& relaxation,
+                                                            const CandidateRules& rules, const Relaxation& relaxation,
                                                             const MasterOptions& options);
 
 }  // namespace wharf::pipeline

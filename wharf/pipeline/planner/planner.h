@@ -34,13 +34,17 @@ struct PlannerOptions {
   Sharing sharing = Sharing::kBest;  // the other is for the throughput of two classes, up to max_grid_points
   // Clusters with more ways to have some GPUs of each class are planned by the integer master instead of exactly.
   size_t max_grid_points = 40'000;
+  // Of rules.share_gpus: with more ways to have some parts of GPUs of each class, or more steps, a plan need not be the
+  // best there is, though it is none worse than the best without sharing.
+  size_t max_unit_grid_points = 1 << 20;
+  uint64_t max_steps = 100'000'000;
   MasterOptions master;
 };
 
-// The plan passes CheckPlan (checker.h). Below max_grid_points it is the best there is under the rules (bound ==
-// value); above, `bound` is the linear one. kInvalidArgument: a wrong cluster or demand, or a sharing that is not for
-// them. kFailedPrecondition: a model cannot meet its SLO on this cluster whatever it gets. kResourceExhausted: there
-// are too few GPUs.
+// The plan passes CheckPlan (checker.h). Below max_grid_points and the limits of sharing it is the best there is under
+// the rules (bound == value); above, `bound` is what was proven, the linear one at worst. kInvalidArgument: a wrong
+// cluster or demand, or a sharing that is not for them. kFailedPrecondition: a model cannot meet its SLO on this
+// cluster whatever it gets. kResourceExhausted: there are too few GPUs.
 absl::StatusOr<Plan> MakePlan(const Cluster& cluster, const std::vector<Demand>& demands,
                               const PlannerOptions& options);
 

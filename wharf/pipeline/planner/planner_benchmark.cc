@@ -29,6 +29,7 @@ void PublishedCases(benchmark::State& state) {
   const std::vector<ReferenceCase> cases = Cases();
   PlannerOptions options;
   options.rules.max_partitions = static_cast<int>(state.range(0));
+  options.rules.share_gpus = state.range(2) == 1;
   if (state.range(1) == 1) {
     options.max_grid_points = 0;
     options.master = {0, 60, 1 << 20};
@@ -40,10 +41,12 @@ void PublishedCases(benchmark::State& state) {
       static_cast<double>(cases.size()), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(PublishedCases)
-    ->ArgNames({"partitions", "by_cbc"})
-    ->Args({2, 0})
-    ->Args({3, 0})
-    ->Args({2, 1})
+    ->ArgNames({"partitions", "by_cbc", "shared"})
+    ->Args({2, 0, 0})
+    ->Args({3, 0, 0})
+    ->Args({2, 1, 0})
+    ->Args({2, 0, 1})
+    ->Args({3, 0, 1})
     ->Unit(benchmark::kMillisecond);
 
 // The first published case on more GPUs: times the hosts, and by table or by CBC. "of bound": value / linear bound.
@@ -52,6 +55,7 @@ void LargerClusters(benchmark::State& state) {
   for (HostGroup& group : one.cluster.hosts) group.hosts *= static_cast<int>(state.range(0));
   PlannerOptions options;
   options.max_grid_points = state.range(1) == 0 ? 1 << 30 : 0;
+  options.rules.share_gpus = false;
   for (auto _ : state) {
     const Plan plan = *MakePlan(one.cluster, one.demands, options);
     state.counters["of bound"] = plan.value / plan.linear_bound;

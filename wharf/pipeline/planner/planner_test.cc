@@ -54,25 +54,30 @@ void ExpectBest(const Problem& problem, const PlannerOptions& options, double be
   }
   RC_ASSERT(!nothing);
   RC_ASSERT(std::abs(plan->value - best) <= kAlike * best);
+  RC_ASSERT(plan->Gap() <= kAlike);
   RC_ASSERT(CheckPlan(*plan, problem.profiles) == absl::OkStatus());
 }
 
 RC_GTEST_PROP(PlannerProperty, NoPlanHasMoreThroughput, ()) {
-  const Problem problem(4);
-  const PlannerOptions options = Options(Mode::kOurs, *rc::gen::inRange(1, 4));
+  const Problem problem(3);
+  PlannerOptions options = Options(Mode::kOurs, *rc::gen::inRange(1, 4));
+  options.rules.share_gpus = *rc::gen::arbitrary<bool>();
   ExpectBest(problem, options, BruteForce(problem.cluster, problem.demands, options.rules).Throughput());
 }
 
 RC_GTEST_PROP(PlannerProperty, NoPlanCostsLess, ()) {
-  Problem problem(4);
+  Problem problem(3);
   for (Demand& demand : problem.demands) demand.weight *= 400;
-  const PlannerOptions options = Options(Mode::kOurs, 2, Objective::kCost);
+  PlannerOptions options = Options(Mode::kOurs, 2, Objective::kCost);
+  options.rules.share_gpus = *rc::gen::arbitrary<bool>();
   ExpectBest(problem, options, BruteForce(problem.cluster, problem.demands, options.rules).Cost());
 }
 
 RC_GTEST_PROP(PlannerProperty, TheIntegerMasterFindsTheSame, ()) {
-  Problem problem(8);
+  const bool share_gpus = *rc::gen::arbitrary<bool>();
+  Problem problem(share_gpus ? 2 : 6);
   PlannerOptions options = Options(*rc::gen::element(Mode::kOurs, Mode::kNoPartitioning, Mode::kDartR));
+  options.rules.share_gpus = share_gpus;
   options.objective = *rc::gen::element(Objective::kThroughput, Objective::kCost);
   if (options.objective == Objective::kCost) {
     for (Demand& demand : problem.demands) demand.weight *= 400;
@@ -97,6 +102,29 @@ RC_GTEST_PROP(PlannerProperty, FreedomNeverHurts, ()) {
   RC_ASSERT(ours <= three * (1 + kAlike));
 }
 
+// Whatever the limits: what is not proven is bounded.
+RC_GTEST_PROP(PlannerProperty, SharingGpusNeverHurts, ()) {
+  Problem problem(12);
+  PlannerOptions shared = Options(Mode::kOurs, 2, *rc::gen::element(Objective::kThroughput, Objective::kCost));
+  const bool for_cost = shared.objective == Objective::kCost;
+  if (for_cost) {
+    for (Demand& demand : problem.demands) demand.weight *= 400;
+  }
+  shared.max_steps = *rc::gen::element<uint64_t>(0, 1000, 100'000'000);
+  PlannerOptions whole = shared;
+  whole.rules.share_gpus = false;
+  const auto with = MakePlan(problem.cluster, problem.demands, shared);
+  const auto without = MakePlan(problem.cluster, problem.demands, whole);
+  if (!without.ok()) return;
+  RC_ASSERT(with.ok());
+  RC_ASSERT((for_cost ? without->value - with->value : with->value - without->value) >= -kAlike * without->value);
+  RC_ASSERT(CheckPlan(*with, problem.profiles) == absl::OkStatus());
+  shared.max_steps = PlannerOptions().max_steps;
+  const Plan best = *MakePlan(problem.cluster, problem.demands, shared);
+  RC_ASSERT(best.Gap() <= kAlike);
+  RC_ASSERT((for_cost ? best.value - with->bound : with->bound - best.value) >= -kAlike * best.value);
+}
+
 // Two models, each good at another half, on a fast and a slow GPU.
 class PlannerTest : public ::testing::Test {
  protected:
@@ -116,12 +144,27 @@ TEST_F(PlannerTest, PoolsMatchEachOther) {
   ASSERT_EQ(plan->pipelines.size(), 1u);
   const Pipeline& pipeline = plan->pipelines[0];
   ASSERT_EQ(pipeline.stages.size(), 2u);
-  EXPECT_EQ(pipeline.stages[0].gpus, 4) << "each a quarter as fast as the one behind";
-  EXPECT_EQ(pipeline.stages[1].gpus, 1);
+  EXPECT_EQ(pipeline.stages[0].vgpus, 4) << "each a quarter as fast as the one behind";
+  EXPECT_EQ(pipeline.stages[1].vgpus, 1);
   EXPECT_DOUBLE_EQ(plan->value, 10'000);
   EXPECT_DOUBLE_EQ(plan->bound, 10'000);
   EXPECT_GE(plan->linear_bound, plan->bound * (1 - kAlike));
   EXPECT_EQ(CheckPlan(*plan, {&net, 1}), absl::OkStatus());
+}
+
+// Three of the slow GPUs' four halves feed the fast one; the fourth serves uncut, beside the third.
+TEST_F(PlannerTest, StagesOfAModelShareAGpu) {
+  cluster = MakeCluster({{"fast"}, {"slow", 2}}, {1, 2});
+  net.vgpus = {{"fast", 1, {{100, 100}}}, {"slow", 2, {{300, 500}}}};
+  const auto plan = Make(Options());
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_DOUBLE_EQ(plan->value, 11'250);
+  EXPECT_EQ(plan->Gap(), 0);
+  EXPECT_EQ(plan->GpusUsed(1), 2);
+  EXPECT_EQ(CheckPlan(*plan, {&net, 1}), absl::OkStatus());
+  PlannerOptions whole = Options();
+  whole.rules.share_gpus = false;
+  EXPECT_DOUBLE_EQ(Make(whole)->value, 10'000);
 }
 
 TEST_F(PlannerTest, WithoutPartitionsTheSlowGpusAreIdle) {

@@ -17,11 +17,19 @@ constexpr double kPrinted = 1e-5;  // published values have three digits behind 
 
 class ReferenceTest : public ::testing::Test {
  protected:
-  ReferenceTest() : profiles(*LoadModelProfiles(WHARF_PIPELINE_DATA)) {
-    std::ifstream file(WHARF_PIPELINE_DATA "/reference_plans.csv");
+  ReferenceTest() : profiles(*LoadModelProfiles(WHARF_PIPELINE_DATA)) { csv = Read("reference_plans.csv"); }
+  static std::string Read(const std::string& name) {
+    std::ifstream file(std::string(WHARF_PIPELINE_DATA "/") + name);
     std::ostringstream text;
     text << file.rdbuf();
-    csv = std::move(text).str();
+    return std::move(text).str();
+  }
+  // The cases of both tables.
+  std::vector<ReferenceCase> AllCases() const {
+    std::vector<ReferenceCase> cases = *ParseReferenceCases(csv, profiles);
+    const std::vector<ReferenceCase> extra = *ParseReferenceCases(Read("reference_plans_extra.csv"), profiles);
+    cases.insert(cases.end(), extra.begin(), extra.end());
+    return cases;
   }
   // The table with one thing changed in every row.
   std::string Complaint(const std::string& from, const std::string& to) const {
@@ -38,10 +46,9 @@ class ReferenceTest : public ::testing::Test {
 };
 
 TEST_F(ReferenceTest, NoPlanIsWorseThanThePublishedOne) {
-  const auto cases = ParseReferenceCases(csv, profiles);
-  ASSERT_TRUE(cases.ok()) << cases.status();
-  ASSERT_EQ(cases->size(), 36u);
-  for (const ReferenceCase& one : *cases) {
+  const std::vector<ReferenceCase> cases = AllCases();
+  ASSERT_EQ(cases.size(), 45u);
+  for (const ReferenceCase& one : cases) {
     PlannerOptions options;
     options.rules = one.rules;
     const auto plan = MakePlan(one.cluster, one.demands, options);
@@ -52,14 +59,16 @@ TEST_F(ReferenceTest, NoPlanIsWorseThanThePublishedOne) {
   }
 }
 
-// The published solver had the same rules: what it proved optimal must come out the same, not better.
-TEST_F(ReferenceTest, TheRulesAreThePublishedOnes) {
+// The published solver had the same rules but for sharing, which did not help it in these cases: what it proved optimal
+// must come out the same, not better.
+TEST_F(ReferenceTest, WithoutSharingTheRulesAreThePublishedOnes) {
   const std::vector<ReferenceCase> cases = *ParseReferenceCases(csv, profiles);
   for (const ReferenceCase& one : cases) {
     if (one.algorithm == "dart-r")
       continue;  // published with the GPUs divided as without partitions; ours as well as can be
     PlannerOptions options;
     options.rules = one.rules;
+    options.rules.share_gpus = false;
     EXPECT_NEAR(MakePlan(one.cluster, one.demands, options)->value, one.published, one.published * kPrinted);
   }
 }

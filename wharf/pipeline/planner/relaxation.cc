@@ -45,6 +45,7 @@ class Relaxer {
     if (objective_ == Objective::kCost) {
       for (size_t i = 0; i < gpus_.size(); ++i) relaxation.gpu_prices[i] += costs_[i];
     }
+    for (const auto& uses : uses_) relaxation.request_prices.push_back(Cheapest(uses, relaxation.gpu_prices));
     return relaxation;
   }
 
@@ -68,6 +69,12 @@ class Relaxer {
     program.AddColumn(-1, entries, false);
   }
 
+  static double Cheapest(const std::vector<std::vector<double>>& uses, const std::vector<double>& prices) {
+    double cheapest = kInfinity;
+    for (const auto& use : uses) cheapest = std::min(cheapest, Dot(use, prices));
+    return cheapest;
+  }
+
   // Holds for every `prices` that are not negative: of a GPU (kThroughput), or beyond its cost (kCost).
   double Bound(const std::vector<double>& prices) const {
     std::vector<double> worth = prices;
@@ -76,9 +83,7 @@ class Relaxer {
     }
     double requests_worth = 0;
     for (size_t model = 0; model < uses_.size(); ++model) {
-      double cheapest = kInfinity;
-      for (const auto& use : uses_[model]) cheapest = std::min(cheapest, Dot(use, worth));
-      requests_worth += weights_[model] * cheapest;
+      requests_worth += weights_[model] * Cheapest(uses_[model], worth);
     }
     const double gpus_worth = Dot(gpus_, prices);
     if (objective_ == Objective::kCost) return requests_worth - gpus_worth;

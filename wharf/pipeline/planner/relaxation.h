@@ -16,6 +16,8 @@ struct Relaxation {
   // No plan is better. kThroughput: its normalised throughput is no higher; kCost: its cost is no lower.
   double bound = 0;
   std::vector<double> gpu_prices;  // [class], not negative: what one GPU is worth, in units of the objective
+  std::vector<double>
+      request_prices;  // [model]: what the GPUs of a request/s are worth at least, whatever the candidate
 };
 
 // Weak duality: at any prices, a model's request/s costs at least what its cheapest candidate's GPUs cost, which bounds

@@ -35,7 +35,7 @@ inline Cluster ArbitraryCluster(int most_gpus) {
   std::vector<GpuClass> list;
   std::vector<int> gpus;
   for (int i = 0; i < classes; ++i) {
-    list.push_back({std::string(1, static_cast<char>('A' + i)), *rc::gen::inRange(1, 3),
+    list.push_back({std::string(1, static_cast<char>('A' + i)), *rc::gen::inRange(1, kMaxVgpus + 1),
                     static_cast<double>(*rc::gen::inRange(1, 5))});
     gpus.push_back(*rc::gen::inRange(1, most_gpus / classes + 1));
   }
@@ -66,11 +66,12 @@ inline Demand ArbitraryDemand(const ModelProfile& profile) {
           static_cast<double>(*rc::gen::element(0, 2000))};
 }
 
-// The best a plan can do, by trying every pipeline on every number of GPUs. For at most 4 or so GPUs.
+// The best a plan can do, by trying every pipeline on every number of GPUs, or of virtual ones if they are shared, and
+// adding up all that fit. For at most 4 or so GPUs.
 class BruteForce {
  public:
   BruteForce(const Cluster& cluster, const std::vector<Demand>& demands, const CandidateRules& rules)
-      : cluster_(cluster), demands_(demands), rules_(rules) {
+      : cluster_(cluster), demands_(demands), rules_(rules), units_(rules.share_gpus ? kUnitsPerGpu : 1) {
     for (size_t i = 0; i < cluster.classes.size(); ++i) gpus_.push_back(cluster.Gpus(static_cast<int>(i)));
     for (const Demand& demand : demands) best_.push_back(BestOf(demand));
   }
@@ -93,12 +94,12 @@ class BruteForce {
   }
 
  private:
-  struct Way {  // a pipeline with numbers of GPUs
+  struct Way {  // a pipeline with numbers of units
     std::vector<int> used;
     double rate;
   };
 
-  // Requests/s by exactly the GPUs used.
+  // Requests/s by at most the GPUs given.
   std::map<std::vector<int>, double> BestOf(const Demand& demand) const {
     std::vector<Way> ways;
     for (int batch = 1; batch <= 2; ++batch) {
@@ -106,9 +107,39 @@ class BruteForce {
       AddWays(demand, batch, 0, demand.slo_us - demand.margin_us - building_us, -1, 1e300,
               std::vector<int>(gpus_.size()), 0, ways);
     }
-    std::map<std::vector<int>, double> best;
-    Combine(ways, 0, std::vector<int>(gpus_.size()), 0, best);
-    return best;
+    std::map<std::vector<int>, double> by_units, by_gpus;
+    ForEachUpTo(gpus_, units_, [&](const std::vector<int>& units) {
+      double best = 0;
+      for (const Way& way : ways) {
+        std::vector<int> rest = units;
+        bool fits = true;
+        for (size_t k = 0; k < rest.size(); ++k) {
+          rest[k] -= way.used[k];
+          fits = fits && rest[k] >= 0;
+        }
+        if (fits) best = std::max(best, by_units.at(rest) + way.rate);
+      }
+      by_units[units] = best;
+    });
+    ForEachUpTo(gpus_, 1, [&](std::vector<int> gpus) {
+      std::vector<int> units = gpus;
+      for (int& one : units) one *= units_;
+      by_gpus[std::move(gpus)] = by_units.at(units);
+    });
+    return by_gpus;
+  }
+
+  // From nothing to all of `most` times `units`, none before what it has no fewer of.
+  static void ForEachUpTo(const std::vector<int>& most, int units,
+                          const std::function<void(const std::vector<int>&)>& visit) {
+    std::vector<int> counts(most.size());
+    while (true) {
+      visit(counts);
+      size_t next = 0;
+      while (next < counts.size() && counts[next] == most[next] * units) counts[next++] = 0;
+      if (next == counts.size()) return;
+      ++counts[next];
+    }
   }
 
   void AddWays(const Demand& demand, int batch, int first, double left_us, int from, double rate,
@@ -135,27 +166,15 @@ class BruteForce {
           us += static_cast<double>(profile.output_bytes[first - 1]) * batch * 8e6 / cluster_.hosts[0].link_bits_per_s;
         }
         if (us > left_us) continue;
-        for (int gpus = 1; used[gpu_class] + gpus <= gpus_[gpu_class]; ++gpus) {
+        // What is given at once: a virtual GPU, or a GPU of them.
+        const int vgpus = units_ == 1 ? kind.vgpus_per_gpu : 1, units = units_ == 1 ? 1 : units_ / kind.vgpus_per_gpu;
+        for (int count = 1; used[gpu_class] + count * units <= gpus_[gpu_class] * units_; ++count) {
           std::vector<int> more = used;
-          more[gpu_class] += gpus;
-          AddWays(demand, batch, end, left_us - us, gpu_class, std::min(rate, vgpu_rate * kind.vgpus_per_gpu * gpus),
-                  more, stages + 1, ways);
+          more[gpu_class] += count * units;
+          AddWays(demand, batch, end, left_us - us, gpu_class, std::min(rate, vgpu_rate * vgpus * count), more,
+                  stages + 1, ways);
         }
       }
-    }
-  }
-
-  void Combine(const std::vector<Way>& ways, size_t next, const std::vector<int>& used, double rate,
-               std::map<std::vector<int>, double>& best) const {
-    best[used] = std::max(best[used], rate);
-    for (size_t i = next; i < ways.size(); ++i) {
-      std::vector<int> more = used;
-      bool fits = true;
-      for (size_t k = 0; k < more.size(); ++k) {
-        more[k] += ways[i].used[k];
-        fits = fits && more[k] <= gpus_[k];
-      }
-      if (fits) Combine(ways, i, more, rate + ways[i].rate, best);
     }
   }
 
@@ -176,6 +195,7 @@ class BruteForce {
   const Cluster& cluster_;
   const std::vector<Demand>& demands_;
   const CandidateRules rules_;
+  const int units_;  // of a GPU
   std::vector<int> gpus_;
   std::vector<std::map<std::vector<int>, double>> best_;  // [model]
 };

@@ -241,6 +241,7 @@ TEST_F(PipelineServerTest, HostsHaveSeveralGpusAndGpusAreDivided) {
   plan.cluster.classes[1].max_vgpus = 2;
   plan.cluster.hosts = {{0, 1, 2, 1e9}, {0, 1, 1, 1e9}, {1, 1, 2, 1e9}};
   plan.pipelines[0].stages[0].vgpus_per_gpu = 2;
+  plan.pipelines[0].stages[0].vgpus = 4;
   Add("s", "slow", 2);
   Add("f1", "fast", 1);  // too small for the host of two
   const auto server = Start(plan);
@@ -253,6 +254,22 @@ TEST_F(PipelineServerTest, HostsHaveSeveralGpusAndGpusAreDivided) {
   ASSERT_TRUE(AwaitReady(*server, 4 + 1));
   for (int i = 40; i < 60; ++i) Submit(*server, i);
   EXPECT_EQ(ExpectAllAnswered(60), 60);
+}
+
+// Each stage on a half of the only GPU: its worker serves both, and hands over to itself.
+TEST_F(PipelineServerTest, StagesShareAGpu) {
+  Plan plan = MakePlan(1, 1);
+  plan.cluster.classes = {{"slow", 2}};
+  plan.cluster.hosts = {{0, 1, 1, 1e9}};
+  for (Stage& stage : plan.pipelines[0].stages) {
+    stage.gpu_class = 0;
+    stage.vgpus_per_gpu = 2;
+  }
+  Add("s", "slow", 1);
+  const auto server = Start(plan);
+  ASSERT_TRUE(AwaitReady(*server, 2));
+  for (int i = 0; i < 20; ++i) Submit(*server, i);
+  EXPECT_EQ(ExpectAllAnswered(20), 20);
 }
 
 // One of two slow workers is not let in by the fast one: the way between them is bad, and both can be reached from

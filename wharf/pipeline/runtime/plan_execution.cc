@@ -1,7 +1,7 @@
 #include "wharf/pipeline/runtime/plan_execution.h"
 
 #include <algorithm>
-#include <cmath>
+#include <set>
 #include <utility>
 
 #include "wharf/base/log.h"
@@ -65,9 +65,11 @@ PlanExecution::PlanExecution(const Plan& plan, Deployment deployment, const Plan
 }
 
 int PlanExecution::GpusOf(int host) const {
-  double gpus = 0;
-  for (const VirtualGpu& vgpu : deployment_.vgpus) gpus += vgpu.host == host ? vgpu.share : 0;
-  return static_cast<int>(std::lround(gpus));
+  std::set<int> gpus;
+  for (const VirtualGpu& vgpu : deployment_.vgpus) {
+    if (vgpu.host == host) gpus.insert(vgpu.gpu);
+  }
+  return static_cast<int>(gpus.size());
 }
 
 const VirtualGpu& PlanExecution::VgpuIn(int host) const {

@@ -28,7 +28,8 @@ Algorithms  np (whole models, no partitioning), dart-r (pairs of GPUs, replicate
 Groups      1 to 3 are the published ones whose plans are in data/pipeline/reference_plans.csv; of the others only 4,
             EfficientNet, EncNet and RTMDet, is named in the thesis (as G1), the last two are ours.
 Variants    What the thesis leaves open, by +VARIANT. dart-r+uncut-sharing: each model keeps the fast GPUs that np gives it, as
-            in the published plans. Any +packed: a plan's GPUs on hosts in order, not so that traffic is spread. reactive:
+            in the published plans. Any +packed: a plan's GPUs on hosts in order, not so that traffic is spread. ours,
+            reactive: +whole-gpus, as of wharf pipeline plan. reactive:
             +in-order, +round-robin: which GPU of a pool has the next batch, not the one free first; +idle-only: GPUs have
             one batch at a time, moving and computing do not overlap; +at-once: batches go off to GPUs however many wait
             there; +eager: no waiting for full batches. For example --algorithms reactive+in-order+packed,ours+packed

@@ -39,6 +39,7 @@ PipelineAlgorithm Algorithm(const char* name) { return *ParsePipelineAlgorithm(n
 TEST(PipelineAlgorithm, IsAnAlgorithmWithVariants) {
   EXPECT_EQ(Algorithm("np").mode, pipeline::Mode::kNoPartitioning);
   EXPECT_EQ(Algorithm("dart-r+uncut-sharing").sharing, pipeline::Sharing::kFastestAsUncut);
+  EXPECT_FALSE(Algorithm("ours+whole-gpus").share_gpus);
   const PipelineAlgorithm reactive = Algorithm("reactive+in-order+idle-only+packed+eager");
   EXPECT_EQ(reactive.scheduler, pipeline::SchedulerKind::kReactive);
   EXPECT_EQ(reactive.rules.choice, pipeline::ReactiveRules::Choice::kInOrder);
@@ -48,7 +49,8 @@ TEST(PipelineAlgorithm, IsAnAlgorithmWithVariants) {
 }
 
 TEST(PipelineAlgorithm, HasNoOtherNamesThanItsOwn) {
-  for (const char* name : {"", "oracle", "ours+in-order", "np+uncut-sharing", "reactive+", "reactive+fast"}) {
+  for (const char* name :
+       {"", "oracle", "ours+in-order", "np+uncut-sharing", "np+whole-gpus", "reactive+", "reactive+fast"}) {
     EXPECT_EQ(ParsePipelineAlgorithm(name).status().code(), absl::StatusCode::kInvalidArgument) << name;
   }
 }

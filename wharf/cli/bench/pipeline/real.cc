@@ -304,7 +304,7 @@ class RealPipeline {
     for (const pipeline::Pipeline& pipeline : plan_.pipelines) {
       text += fmt::format(" {:.1f}/s in batches of {} by", pipeline.throughput, pipeline.batch);
       for (const pipeline::Stage& stage : pipeline.stages) {
-        text += fmt::format(" {} {}{} (blocks {} to {})", stage.gpus, plan_.cluster.classes[stage.gpu_class].name,
+        text += fmt::format(" {} {}{} (blocks {} to {})", stage.vgpus, plan_.cluster.classes[stage.gpu_class].name,
                             stage.vgpus_per_gpu > 1 ? fmt::format("/{}", stage.vgpus_per_gpu) : "", stage.first_block,
                             stage.end_block - 1);
       }
