@@ -100,6 +100,7 @@ function(wharf_cuda_program name)
       VERBATIM)
     list(APPEND objects ${joined})
   endif()
+  set_property(GLOBAL PROPERTY WHARF_CUDA_OBJECTS_${name} ${objects})  # to link them in another way
   add_custom_command(
     OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/cuda

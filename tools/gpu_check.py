@@ -26,9 +26,9 @@ import time
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 # Programs that test themselves and print what does not depend on the device.
-NOT_HERE = {"interrupted", "looper", "looper_no_ptx", "looper_static", "misbehave", "cuda_decode", "cuda_pose",
+NOT_HERE = {"interrupted", "looper", "looper_no_ptx", "misbehave", "cuda_decode", "cuda_pose",
             "memory_spaces_packed", "packs_packed", "pose_client", "pose_server", "reduce"}
-OF_CUDA_12 = re.compile(r"^cuda_12_|_12$")  # whose libraries the machine does not have
+OF_CUDA_12 = re.compile(r"^cuda_12_|_12(_static)?$")  # whose libraries the machine does not have
 SYSTEM_LIBRARIES = re.compile(r"^(ld-linux|libc|libm|libdl|libpthread|librt|libresolv|libstdc\+\+|libgcc_s)[-.]")
 MODES = ("posted", "replay")
 SIZE_LIMIT_MIB = 64

@@ -83,7 +83,7 @@ CASE(shapes_that_are_none) {
   EXPECT_EQ(cudaMalloc3DArray(&array, &format, make_cudaExtent(8, 8, 5), cudaArrayCubemap), cudaErrorInvalidValue);
   EXPECT_EQ(cudaMalloc3DArray(&array, &format, make_cudaExtent(size_t{1} << 40, 8, 8), 0), cudaErrorInvalidValue);
   const cudaChannelFormatDesc uneven = cudaCreateChannelDesc(8, 16, 0, 0, cudaChannelFormatKindUnsigned);
-  EXPECT_EQ(cudaMallocArray(&array, &uneven, 4, 4), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMallocArray(&array, &uneven, 4, 4), cudaErrorInvalidChannelDescriptor);
   CUDA_OK(cudaFreeArray(nullptr));
   cudaGetLastError();
 }
@@ -171,7 +171,7 @@ CASE(counted_bytes) {
 }
 #pragma GCC diagnostic pop
 
-// Positions in arrays and the extent count elements, positions in plain memory bytes.
+// Positions and the extent count the array's elements, in plain memory too.
 CASE(volumes) {
   const cudaExtent extent = make_cudaExtent(12, 7, 5);
   const cudaChannelFormatDesc format = cudaCreateChannelDesc<short2>();
@@ -196,7 +196,7 @@ CASE(volumes) {
   CUDA_OK(cudaMemcpy3DAsync(&copy, nullptr));
   for (size_t z = 0; z < 2; ++z)
     for (size_t y = 0; y < 3; ++y)
-      std::memcpy(&want[(z + 1) * slice + (y + 2) * row + 12], &patch[(z + 1) * 256 + (y + 1) * 64 + 5], 24);
+      std::memcpy(&want[(z + 1) * slice + (y + 2) * row + 12], &patch[(z + 1) * 256 + (y + 1) * 64 + 20], 24);
   EXPECT_SAME(Contents(array, extent, 4), want);
 
   cudaMemcpy3DParms across = {};

@@ -190,7 +190,7 @@ CASE(textures_that_are_none) {
   EXPECT_EQ(error_of(resource, sampler), cudaErrorInvalidValue);
   resource = linear;
   resource.res.linear.desc = cudaCreateChannelDesc(32, 32, 32, 0, cudaChannelFormatKindFloat);
-  EXPECT_EQ(error_of(resource, sampler), cudaErrorInvalidValue);
+  EXPECT_EQ(error_of(resource, sampler), cudaErrorInvalidChannelDescriptor);
 
   const cudaResourceDesc pitched = Over(buffer.get(), 16, 4, 64);
   EXPECT_EQ(error_of(pitched, sampler), cudaSuccess);

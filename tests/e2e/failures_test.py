@@ -187,10 +187,6 @@ class ClearLines(EndToEndTest):
         done = self.command("serve", "--listen", "0.0.0.0:0", "--device", "soft")
         self.assert_one_clear_line(done, "token")
 
-    def test_statically_linked_cudart(self):
-        done = self.run_program(None, "looper_static", 1)
-        self.assert_one_clear_line(done, "-cudart shared")
-
     def test_doctor_says_how_kernels_run(self):
         def doctor(program, *options):
             return subprocess.run([BIN / "wharf", "doctor", "--json", "--kernels", program, *options],

@@ -25,8 +25,8 @@ namespace {
 constexpr const char* kRunFooter = R"(
 After the options, with or without a --, comes the program's command line.
 
-The program is not changed: it loads Wharf's CUDA libraries instead of the vendor's. It must load CUDA as shared
-libraries (nvcc -cudart shared) and carry PTX (nvcc's default); if not, this command says so before it starts.
+The program is not changed: it loads Wharf's CUDA libraries instead of the vendor's; the CUDA runtime may be linked in.
+It must carry PTX (nvcc's default) where there is no GPU; if not, this command says so before it starts.
 
   wharf run --local -- ./saxpy
   wharf run --server edge:7070 --token-file token --stats - -- python3 train.py
@@ -122,14 +122,12 @@ absl::StatusOr<CheckedServer> CheckAddress(const std::string& address, const Run
   return CheckServer(address, options.access.Connecting(), token);
 }
 
-// What can be known before the program runs: that its calls reach us, and that there is code the device can run.
+// What can be known before the program runs: that it is of a CUDA that we stand in for, and that there is code the
+// device can run.
 absl::Status CheckProgram(const std::string& path, const CheckedServer& server) {
   WHARF_ASSIGN_OR_RETURN(const offload::ProgramFacts facts, offload::ReadProgramFacts(path));
   const bool needs_ptx = server.driver != "cuda" && !server.has_kernel_packs;
-  WHARF_RETURN_IF_ERROR(offload::InspectProgram(path, facts, needs_ptx));
-  const std::string warning = offload::WarnOfProgram(path, facts);
-  if (!warning.empty()) std::fprintf(stderr, "wharf: %s\n", warning.c_str());
-  return absl::OkStatus();
+  return offload::InspectProgram(path, facts, needs_ptx);
 }
 
 // Programs with an RPATH would find the vendor's libraries first: what is preloaded is found before both. Of every
@@ -315,7 +313,7 @@ void AddOptions(CLI::App* command, RunOptions& options) {
       ->capture_default_str();
   AddBytes(command, "--memory", options.local_memory, "The same: device memory");
   command->add_option("--threads", options.local_threads, "The same: CPU threads, 0 = all")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   command
       ->add_option("--kernel-pack", options.kernel_packs,

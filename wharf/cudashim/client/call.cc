@@ -1,5 +1,6 @@
 #include "wharf/cudashim/client/call.h"
 
+#include <atomic>
 #include <new>
 #include <unordered_set>
 
@@ -19,6 +20,7 @@ constexpr CallInfo kCalls[] = {
 #undef WHARF_CALL
 };
 
+std::atomic<void (*)()> before_reset{nullptr};
 thread_local CudaError last_error = CudaError::kSuccess;
 // When the program's call on this thread began; kept only while tracing.
 thread_local TimePoint call_began;
@@ -73,7 +75,10 @@ CudaError StickyError() {
   return connection == nullptr ? CudaError::kSuccess : connection->session->StickyError();
 }
 
+void BeforeReset(void (*function)()) { before_reset.store(function); }
+
 CudaError ResetDevice() {
+  if (void (*const before)() = before_reset.load()) before();
   if (Connection* const connection = Process::Get().Current()) {
     if (connection->session->StickyError() == CudaError::kSuccess) {
       (void)connection->session->Ask(offload::SynchronizeDevice{});

@@ -27,6 +27,7 @@ enum class Call : uint32_t {
 
 // CUDA errors that only the client makes.
 inline constexpr CudaError kUnloading{4};  // cudaErrorCudartUnloading
+inline constexpr CudaError kInvalidChannelDescriptor{20};
 inline constexpr CudaError kInvalidFilterSetting{26};
 inline constexpr CudaError kMissingConfiguration{52};
 inline constexpr CudaError kPeerUnsupported{217};
@@ -52,6 +53,8 @@ WHARF_CLIENT_API bool IsConnected();
 WHARF_CLIENT_API CudaError StickyError();
 // Waits for the device, then ends the session and forgets everything on the device; the next call opens a new one.
 WHARF_CLIENT_API CudaError ResetDevice();
+// `function` is called by every reset from now on, while the session can still be used. One may be set.
+WHARF_CLIENT_API void BeforeReset(void (*function)());
 
 // The thread's last error (cudaGetLastError).
 WHARF_CLIENT_API void SetLastError(CudaError error);

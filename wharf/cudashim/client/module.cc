@@ -12,8 +12,7 @@
 namespace wharf::client {
 namespace {
 
-CudaError Adopt(std::vector<std::byte> image, Module** module, std::string* reason) {
-  auto made = std::make_unique<Module>(std::move(image));
+CudaError Adopt(std::unique_ptr<Module> made, Module** module, std::string* reason) {
   {
     absl::MutexLock lock(&made->mutex);
     const absl::Status parsed = made->Parse();
@@ -65,9 +64,8 @@ void InitializeManaged(Module* module) {
     variables = module->managed;
   }
   for (const auto& [name, host_pointer] : variables) {
-    uint64_t address = 0, size = 0;
-    CudaError error = FindVariable(module, name.c_str(), &address, &size);
-    if (error == CudaError::kSuccess) error = ShareVariable(address, size);
+    uint64_t address = 0;
+    const CudaError error = FindManagedVariable(module, name.c_str(), &address, nullptr);
     if (error == CudaError::kSuccess) {
       *host_pointer = reinterpret_cast<void*>(address);
     } else {
@@ -83,7 +81,16 @@ CudaError LoadModule(const void* image, Module** module, std::string* reason) {
     if (reason != nullptr) *reason = Message(bytes.status());
     return device::CudaErrorOf(bytes.status());
   }
-  return Adopt({bytes->begin(), bytes->end()}, module, reason);
+  return Adopt(std::make_unique<Module>(std::vector<std::byte>(bytes->begin(), bytes->end())), module, reason);
+}
+
+CudaError LoadPreservedModule(const void* image, Module** module, std::string* reason) {
+  const auto bytes = MeasureImage(image);
+  if (!bytes.ok()) {
+    if (reason != nullptr) *reason = Message(bytes.status());
+    return device::CudaErrorOf(bytes.status());
+  }
+  return Adopt(std::make_unique<Module>(*bytes, LinkedParts(image)), module, reason);
 }
 
 CudaError LoadModuleFile(const char* path, Module** module) {
@@ -93,7 +100,7 @@ CudaError LoadModuleFile(const char* path, Module** module) {
   std::vector<char> content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   std::vector<std::byte> image(content.size());
   std::memcpy(image.data(), content.data(), content.size());
-  return Adopt(std::move(image), module, nullptr);
+  return Adopt(std::make_unique<Module>(std::move(image)), module, nullptr);
 }
 
 CudaError UnloadModule(Module* module) {
@@ -198,6 +205,25 @@ CudaError FindVariable(Module* module, const char* name, uint64_t* address, uint
   if (error != CudaError::kSuccess) return error;
   if (address != nullptr) *address = symbol.address;
   if (size != nullptr) *size = symbol.size;
+  return CudaError::kSuccess;
+}
+
+CudaError FindManagedVariable(Module* module, const char* name, uint64_t* address, uint64_t* size) {
+  if (name == nullptr) return CudaError::kInvalidValue;
+  if (!IsModule(module)) return CudaError::kInvalidHandle;
+  {
+    absl::MutexLock lock(&module->mutex);
+    if (module->Parse().ok()) {
+      const device::ptx::Variable* const variable = module->ptx()->FindVariable(name);
+      if (variable == nullptr || !variable->is_managed) return CudaError::kNotFound;
+    }
+  }
+  uint64_t at = 0, bytes = 0;
+  CudaError error = FindVariable(module, name, &at, &bytes);
+  if (error == CudaError::kSuccess && !FindShared(at, nullptr)) error = ShareVariable(at, bytes);
+  if (error != CudaError::kSuccess) return error;
+  if (address != nullptr) *address = at;
+  if (size != nullptr) *size = bytes;
   return CudaError::kSuccess;
 }
 

@@ -25,6 +25,8 @@ WHARF_CLIENT_API void InitializeManaged(Module* module);
 // An image given at run time: fat binary, wrapper, cubin or NUL-terminated PTX, told apart by content; copied. On
 // failure `reason`, if given, says why.
 WHARF_CLIENT_API CudaError LoadModule(const void* image, Module** module, std::string* reason = nullptr);
+// The same of one that stays where it is: it is not copied. Of a wrapper the parts count that it was linked from.
+WHARF_CLIENT_API CudaError LoadPreservedModule(const void* image, Module** module, std::string* reason = nullptr);
 WHARF_CLIENT_API CudaError LoadModuleFile(const char* path, Module** module);
 // kInvalidHandle if it is no module that LoadModule made.
 WHARF_CLIENT_API CudaError UnloadModule(Module* module);
@@ -50,7 +52,9 @@ WHARF_CLIENT_API uint32_t MaxDynamicShared(const Function* function);
 
 // Address and size of a module's variable; asked once.
 WHARF_CLIENT_API CudaError FindVariable(Module* module, const char* name, uint64_t* address, uint64_t* size);
-// The same by its host shadow. kInvalidSymbol if it is none.
+// The same of a __managed__ one, which the program can use by its address from then on. kNotFound if it is none.
+WHARF_CLIENT_API CudaError FindManagedVariable(Module* module, const char* name, uint64_t* address, uint64_t* size);
+// The same of any by its host shadow. kInvalidSymbol if it is none.
 WHARF_CLIENT_API CudaError FindHostVariable(const void* host_variable, uint64_t* address, uint64_t* size);
 
 struct LaunchShape {

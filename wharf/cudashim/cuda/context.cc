@@ -1,5 +1,7 @@
 // Contexts. There is one, the session's: every context handle of the program is that one; which is current is kept per
 // thread, as programs expect.
+#include "wharf/cudashim/cuda/context.h"
+
 #include <array>
 #include <atomic>
 #include <vector>
@@ -53,6 +55,10 @@ CudaError Pop(CUcontext* context) {
 }
 
 }  // namespace
+
+CUcontext PrimaryContext() { return Context(); }
+CUcontext CurrentContext() { return Current(); }
+
 }  // namespace wharf::cudashim
 
 using namespace wharf;            // NOLINT

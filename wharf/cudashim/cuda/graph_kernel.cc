@@ -3,6 +3,7 @@
 
 #include "wharf/cudashim/client/launch_attribute.h"
 #include "wharf/cudashim/client/module.h"
+#include "wharf/cudashim/cuda/context.h"
 #include "wharf/cudashim/cuda/graph_params.h"
 
 namespace wharf::cudashim {
@@ -23,6 +24,8 @@ CudaError StoreKernel(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* given) {
   const device::LaunchConfig& config = kernel->config;
   *given = {};
   given->func = static_cast<CUfunction>(kernel->function);
+  given->kern = reinterpret_cast<CUkernel>(given->func);  // the runtime looks here
+  given->ctx = PrimaryContext();
   given->gridDimX = config.grid.x;
   given->gridDimY = config.grid.y;
   given->gridDimZ = config.grid.z;

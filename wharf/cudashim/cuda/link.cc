@@ -137,17 +137,4 @@ CUresult cuLinkDestroy(CUlinkState state) {
                      [&] { return LinkStates::Get().Remove(state) ? CudaError::kSuccess : CudaError::kInvalidHandle; });
 }
 
-// Tables of functions that NVIDIA does not describe, which its static runtime and CUPTI want of its driver.
-CUresult cuGetExportTable(const void** table, const CUuuid*) {
-  return DriverLocal(Call::k_cuGetExportTable, [&] {
-    if (table != nullptr) *table = nullptr;
-    client::TellOnce(
-        "a library of the program asks for functions that only NVIDIA's driver has, as the static CUDA runtime "
-        "(libcudart_static) and CUPTI do, whose calls fail here; if the program stops with \"operation not "
-        "supported\", "
-        "use one that loads libcudart.so");
-    return CudaError::kNotSupported;
-  });
-}
-
 }  // extern "C"

@@ -2,6 +2,7 @@
 #include "wharf/cudashim/client/module.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,14 @@ CudaError StoreModule(Handle* handle, Load&& load) {
   const CudaError error = load(&module);
   if (error == CudaError::kSuccess) *handle = reinterpret_cast<Handle>(module);
   return error;
+}
+
+// Whether the image stays where it is.
+bool IsPreserved(std::span<const CUlibraryOption> options, void* const* values) {
+  for (size_t i = 0; i < options.size(); ++i) {
+    if (options[i] == CU_LIBRARY_BINARY_IS_PRESERVED) return values[i] != nullptr;
+  }
+  return false;
 }
 
 template <typename Handle>
@@ -102,11 +111,15 @@ CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) {
 }
 
 CUresult cuLibraryLoadData(CUlibrary* library, const void* image, CUjit_option* options, void** values, unsigned count,
-                           CUlibraryOption*, void**, unsigned) {
+                           CUlibraryOption* library_options, void** library_values, unsigned library_count) {
   return Driver(Call::k_cuLibraryLoadData, [&] {
+    if (library_count != 0 && (library_options == nullptr || library_values == nullptr))
+      return CudaError::kInvalidValue;
+    const bool preserved = IsPreserved({library_options, library_count}, library_values);
     std::string reason;
-    const CudaError error =
-        StoreModule(library, [&](client::Module** made) { return client::LoadModule(image, made, &reason); });
+    const CudaError error = StoreModule(library, [&](client::Module** made) {
+      return preserved ? client::LoadPreservedModule(image, made, &reason) : client::LoadModule(image, made, &reason);
+    });
     if (!reason.empty()) WriteErrorLog(reason, count, options, values);
     return error;
   });
@@ -141,6 +154,17 @@ CUresult cuModuleGetGlobal(CUdeviceptr* pointer, size_t* bytes, CUmodule module,
 
 CUresult cuLibraryGetGlobal(CUdeviceptr* pointer, size_t* bytes, CUlibrary library, const char* name) {
   return Driver(Call::k_cuLibraryGetGlobal, [&] { return StoreVariable(pointer, bytes, ModuleOf(library), name); });
+}
+
+CUresult cuLibraryGetManaged(CUdeviceptr* pointer, size_t* bytes, CUlibrary library, const char* name) {
+  return Driver(Call::k_cuLibraryGetManaged, [&] {
+    uint64_t address = 0, size = 0;
+    const CudaError error = client::FindManagedVariable(ModuleOf(library), name, &address, &size);
+    if (error != CudaError::kSuccess) return error;
+    if (pointer != nullptr) *pointer = address;
+    if (bytes != nullptr) *bytes = size;
+    return error;
+  });
 }
 
 CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule module) {

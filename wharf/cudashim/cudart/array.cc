@@ -8,7 +8,7 @@ CudaError MakeArray(cudaArray_t* handle, const cudaChannelFormatDesc* format, co
                     unsigned flags) {
   if (handle == nullptr || format == nullptr) return CudaError::kInvalidValue;
   const std::optional<device::ChannelFormat> texels = FormatOf(*format);
-  if (!texels) return CudaError::kInvalidValue;
+  if (!texels) return client::kInvalidChannelDescriptor;
   client::ArrayHandle made = nullptr;
   const CudaError error = client::MakeArray(*texels, {extent.width, extent.height, extent.depth}, flags, &made);
   if (error == CudaError::kSuccess) *handle = static_cast<cudaArray_t>(const_cast<void*>(made));

@@ -28,21 +28,22 @@ CudaError CopyPlane(cudaStream_t stream, void* to, size_t to_pitch, const void* 
 
 // One side of cudaMemcpy3D. Positions in an array count its elements; `extent` is in bytes.
 CudaError DescribeSide(const Array* array, cudaArray_t handle, const cudaPitchedPtr& plain, const cudaPos& position,
-                       const device::Extent& extent, cudagraph::CopySide* side) {
-  *side = {{}, handle, Address(plain.ptr), plain.pitch, plain.ysize, position.x, position.y, position.z, false};
+                       uint32_t unit, const device::Extent& extent, cudagraph::CopySide* side) {
+  *side = {{}, handle, Address(plain.ptr), plain.pitch, plain.ysize, 0, position.y, position.z, false};
+  if (__builtin_mul_overflow(position.x, unit, &side->x)) return CudaError::kInvalidValue;
   if (array == nullptr) {
     const uint64_t slice = plain.pitch * plain.ysize;
-    side->box = {Address(plain.ptr) + position.z * slice + position.y * plain.pitch + position.x, plain.pitch, slice};
+    side->box = {Address(plain.ptr) + position.z * slice + position.y * plain.pitch + side->x, plain.pitch, slice};
     return CudaError::kSuccess;
   }
-  if (__builtin_mul_overflow(position.x, array->TexelBytes(), &side->x)) return CudaError::kInvalidValue;
   client::Box box;
   const CudaError error = BoxIn(*array, side->x, side->y, side->z, extent, &box);
   side->box = {box.address, box.row_pitch, box.slice_pitch};
   return error;
 }
 
-// The bytes of an element, by which extents count if there is an array; 1 if there is none.
+// The bytes of an element, by which extents and positions count if there is an array, those in plain memory too, as
+// NVIDIA's runtime has it; 1 if there is none.
 CudaError UnitOf(const cudaMemcpy3DParms& p, const Array* to, const Array* from, uint32_t* unit) {
   *unit = 1;
   if (p.dstArray == nullptr && p.srcArray == nullptr) return CudaError::kSuccess;
@@ -101,9 +102,9 @@ CudaError DescribeCopy(const cudaMemcpy3DParms& given, cudagraph::CopyParams* co
   if (error != CudaError::kSuccess) return error;
   copy->kind = given.kind;
   copy->extent = {given.extent.width * unit, given.extent.height, given.extent.depth};
-  error = DescribeSide(to.get(), given.dstArray, given.dstPtr, given.dstPos, copy->extent, &copy->to);
+  error = DescribeSide(to.get(), given.dstArray, given.dstPtr, given.dstPos, unit, copy->extent, &copy->to);
   if (error != CudaError::kSuccess) return error;
-  return DescribeSide(from.get(), given.srcArray, given.srcPtr, given.srcPos, copy->extent, &copy->from);
+  return DescribeSide(from.get(), given.srcArray, given.srcPtr, given.srcPos, unit, copy->extent, &copy->from);
 }
 
 CudaError SymbolRange(const void* symbol, size_t offset, size_t count, void** pointer) {

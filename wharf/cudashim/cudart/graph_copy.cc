@@ -10,25 +10,24 @@ uint64_t ElementBytes(void* array) {
   return found == nullptr ? 1 : found->TexelBytes();
 }
 
-// One side, as cudaMemcpy3DParms has it.
-void StoreSide(const cudagraph::CopySide& side, uint64_t width, cudaArray_t* array, cudaPitchedPtr* plain,
-               cudaPos* position) {
-  *position = {side.x, side.y, side.z};
+// One side, as cudaMemcpy3DParms has it. Of `unit` bytes is an element.
+void StoreSide(const cudagraph::CopySide& side, uint64_t unit, uint64_t width, cudaArray_t* array,
+               cudaPitchedPtr* plain, cudaPos* position) {
+  *position = {side.x / unit, side.y, side.z};
   if (side.array == nullptr) {
     *plain = {reinterpret_cast<void*>(side.address), side.pitch, width, side.height};
   } else {
     *array = static_cast<cudaArray_t>(side.array);
-    position->x /= ElementBytes(side.array);
   }
 }
 
 void StoreCopy(const cudagraph::CopyParams& copy, cudaMemcpy3DParms* given) {
   *given = {};
-  StoreSide(copy.to, copy.extent.width, &given->dstArray, &given->dstPtr, &given->dstPos);
-  StoreSide(copy.from, copy.extent.width, &given->srcArray, &given->srcPtr, &given->srcPos);
   void* const array = copy.to.array != nullptr ? copy.to.array : copy.from.array;
-  given->extent = {copy.extent.width / (array == nullptr ? 1 : ElementBytes(array)), copy.extent.height,
-                   copy.extent.depth};
+  const uint64_t unit = array == nullptr ? 1 : ElementBytes(array);
+  StoreSide(copy.to, unit, copy.extent.width, &given->dstArray, &given->dstPtr, &given->dstPos);
+  StoreSide(copy.from, unit, copy.extent.width, &given->srcArray, &given->srcPtr, &given->srcPos);
+  given->extent = {copy.extent.width / unit, copy.extent.height, copy.extent.depth};
   given->kind = static_cast<cudaMemcpyKind>(copy.kind);
 }
 

@@ -71,7 +71,7 @@ CudaError ResourceOf(const cudaResourceDesc& given, client::Resource* resource) 
       format = FormatOf(given.res.pitch2D.desc);
       break;
   }
-  if (!format) return CudaError::kInvalidValue;
+  if (!format) return client::kInvalidChannelDescriptor;
   resource->format = *format;
   return CudaError::kSuccess;
 }

@@ -87,21 +87,6 @@ std::vector<std::string> NeededLibraries(const ElfFile& file) {
   return needed;
 }
 
-// Whether the CUDA runtime's own code is in the program. It comes as a whole or not at all, so one of its functions
-// says it. A stripped program names none of them; then the names of errors do that the runtime can return.
-bool HoldsRuntime(const ElfFile& file) {
-  if (file.Find(".symtab") == nullptr) {
-    const std::string constants = file.ContentOf(".rodata");
-    return constants.find("cudaErrorMissingConfiguration") != std::string::npos &&
-           constants.find("cudaErrorInvalidDeviceFunction") != std::string::npos;
-  }
-  const std::string strings = file.ContentOf(".strtab");
-  const auto symbols = Records<Elf64_Sym>(file.ContentOf(".symtab"));
-  return std::any_of(symbols.begin(), symbols.end(), [&](const Elf64_Sym& entry) {
-    return entry.st_shndx != SHN_UNDEF && ElfFile::StringAt(strings, entry.st_name) == "__cudaRegisterFatBinary";
-  });
-}
-
 // What the program's fat binaries hold. Those that cannot be read are left to be told of when they are used.
 void ReadDeviceCode(const std::string& path, ProgramFacts& facts) {
   const auto section = device::fatbin::ReadSection(path);
@@ -124,21 +109,13 @@ absl::StatusOr<ProgramFacts> ReadProgramFacts(const std::string& path) {
   facts.needed = NeededLibraries(file);
   for (const std::string& name : facts.needed) {
     if (name.starts_with("libcudart.so")) facts.cudart = name;
-    if (name == "libcuda.so.1") facts.links_driver = true;
   }
-  facts.static_cudart = facts.cudart.empty() && HoldsRuntime(file);
   ReadDeviceCode(path, facts);
   return facts;
 }
 
 absl::Status InspectProgram(const std::string& path, const ProgramFacts& facts, bool needs_ptx,
                             std::span<const std::string_view> supported) {
-  if (facts.static_cudart && (facts.has_device_code || !facts.links_driver)) {
-    return FailedPrecondition(
-        "{} has the CUDA runtime linked in statically, so its calls cannot be reached: link it with `nvcc -cudart "
-        "shared`",
-        path);
-  }
   if (!facts.cudart.empty() && std::find(supported.begin(), supported.end(), facts.cudart) == supported.end()) {
     return FailedPrecondition("{} needs {}, and Wharf stands in for {}: build it with such a version of CUDA", path,
                               facts.cudart, fmt::join(supported, " and "));
@@ -151,15 +128,6 @@ absl::Status InspectProgram(const std::string& path, const ProgramFacts& facts, 
         path);
   }
   return absl::OkStatus();
-}
-
-std::string WarnOfProgram(const std::string& path, const ProgramFacts& facts) {
-  if (!facts.static_cudart) return "";
-  return fmt::format(
-      "{} links libcuda.so.1, which works here, and has the CUDA runtime linked in statically, which does not: if "
-      "calls "
-      "of the runtime fail, link it with `nvcc -cudart shared`",
-      path);
 }
 
 }  // namespace wharf::offload

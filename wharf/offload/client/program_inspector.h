@@ -15,8 +15,6 @@ struct ProgramFacts {
   bool is_elf = false;              // otherwise nothing below is known (a script, say)
   std::vector<std::string> needed;  // the shared libraries it names
   std::string cudart;               // "libcudart.so.13", or of another release, if it is among them
-  bool static_cudart = false;       // the CUDA runtime's own code is in it
-  bool links_driver = false;        // it names libcuda.so.1
   // Kernels or variables of its own. Programs that only call CUDA have a .nv_fatbin section too, with nothing in it.
   bool has_device_code = false;
   bool has_ptx = false;  // device code that a device of any kind can run
@@ -29,11 +27,9 @@ absl::StatusOr<ProgramFacts> ReadProgramFacts(const std::string& path);
 inline constexpr std::string_view kSupportedRuntimes[] = {"libcudart.so.12", "libcudart.so.13"};
 
 // What speaks against running the program at `path`: kFailedPrecondition, with the way out in one line. Its CUDA
-// runtime is linked in statically, or is none of those that are `supported`; or `needs_ptx`, because the device has no
-// other way to run kernels, and there are kernels but no PTX.
+// runtime is none of those that are `supported`; or `needs_ptx`, because the device has no other way to run kernels,
+// and there are kernels but no PTX. A runtime that is linked in runs on our libcuda.so.1.
 absl::Status InspectProgram(const std::string& path, const ProgramFacts& facts, bool needs_ptx,
                             std::span<const std::string_view> supported = kSupportedRuntimes);
-// What may go wrong although it may as well go right, in one line; "" if nothing.
-std::string WarnOfProgram(const std::string& path, const ProgramFacts& facts);
 
 }  // namespace wharf::offload

@@ -38,7 +38,7 @@ TEST(ProgramInspector, OrdinaryProgramHasNoCuda) {
   EXPECT_THAT(facts->needed, ::testing::Contains(HasSubstr("libc.so")));
 }
 
-// Every prefix of a real program: cut anywhere, it must neither crash nor be taken for statically linked by chance.
+// Every prefix of a real program: cut anywhere, it must neither crash nor be taken for what it is not.
 TEST(ProgramInspector, SurvivesTruncatedFiles) {
   std::ifstream self("/proc/self/exe", std::ios::binary);
   std::string bytes(1 << 16, '\0');
@@ -48,7 +48,8 @@ TEST(ProgramInspector, SurvivesTruncatedFiles) {
     std::ofstream(path, std::ios::binary | std::ios::trunc).write(bytes.data(), static_cast<std::streamsize>(size));
     const auto facts = ReadProgramFacts(path);
     ASSERT_TRUE(facts.ok());
-    EXPECT_FALSE(facts->static_cudart);
+    EXPECT_EQ(facts->cudart, "");
+    EXPECT_FALSE(facts->has_device_code);
   }
   std::remove(path.c_str());
 }
@@ -71,7 +72,6 @@ class NvccProgram {
   }
   // What is said of it where kernels can only be run if there is PTX.
   absl::Status Inspect() const { return InspectProgram(path_, Facts(), true); }
-  std::string Warning() const { return WarnOfProgram(path_, Facts()); }
 
  private:
   const std::string path_;
@@ -91,9 +91,7 @@ TEST(ProgramInspector, SharedRuntimeIsAccepted) {
   EXPECT_EQ(facts.cudart, "libcudart.so.13");
   EXPECT_TRUE(facts.has_device_code);
   EXPECT_TRUE(facts.has_ptx);
-  EXPECT_FALSE(facts.static_cudart);
   EXPECT_TRUE(program.Inspect().ok()) << program.Inspect();
-  EXPECT_EQ(program.Warning(), "");
   constexpr std::string_view kOther[] = {"libcudart.so.14"};
   EXPECT_THAT(InspectProgram(program.path(), facts, true, kOther), Refused("libcudart.so.14"));
 }
@@ -109,12 +107,18 @@ TEST(ProgramInspector, RuntimesOfCuda12And13AreAcceptedAndNoOthers) {
   EXPECT_THAT(InspectProgram("program", facts, true), Refused("libcudart.so.12 and libcudart.so.13"));
 }
 
-TEST(ProgramInspector, StaticRuntimeIsRefusedWithTheWayOut) {
+// nvcc links its runtime in unless it is told otherwise.
+TEST(ProgramInspector, ARuntimeThatIsLinkedInIsAcceptedAndPtxWantedAllTheSame) {
   for (const char* flags : {"", "-Xlinker -s"}) {
-    EXPECT_THAT(NvccProgram("static", flags).Inspect(), Refused("-cudart shared")) << flags;
-    // Nor does the driver's library beside it help kernels.
-    EXPECT_THAT(NvccProgram("static", std::string(flags) + kDriver).Inspect(), Refused("-cudart shared")) << flags;
-    EXPECT_THAT(NvccProgram("static", flags, "no_kernels.cc").Inspect(), Refused("-cudart shared")) << flags;
+    const NvccProgram program("static", flags);
+    EXPECT_TRUE(program.Inspect().ok()) << flags << program.Inspect();
+    EXPECT_EQ(program.Facts().cudart, "") << flags;
+    EXPECT_TRUE(program.Facts().has_ptx) << flags;
+    const NvccProgram none("static", flags, "no_kernels.cc");
+    EXPECT_TRUE(none.Inspect().ok()) << flags << none.Inspect();
+    EXPECT_FALSE(none.Facts().has_device_code) << flags;
+    const NvccProgram no_ptx("static", std::string(flags) + " -gencode arch=compute_75,code=sm_75");
+    EXPECT_THAT(no_ptx.Inspect(), Refused("compute_75")) << flags;
   }
 }
 
@@ -141,18 +145,9 @@ TEST(ProgramInspector, ProgramsWithoutKernelsNeedNoPtx) {
     const NvccProgram program("no_kernels", flags, "no_kernels.cc");
     EXPECT_FALSE(program.Facts().has_device_code) << flags;
     EXPECT_TRUE(program.Inspect().ok()) << flags << program.Inspect();
-    EXPECT_EQ(program.Warning(), "") << flags;
   }
   const NvccProgram as_cuda("no_kernels", "-x cu -cudart shared -gencode arch=compute_75,code=sm_75", "no_kernels.cc");
   EXPECT_TRUE(as_cuda.Inspect().ok()) << as_cuda.Inspect();
-}
-
-// nvcc links its runtime unless it is told otherwise, whether or not anybody calls it.
-TEST(ProgramInspector, AStaticRuntimeBesideTheDriversLibraryIsWarnedOf) {
-  const NvccProgram program("driver", kDriver, "no_kernels.cc");
-  EXPECT_TRUE(program.Facts().static_cudart);
-  EXPECT_TRUE(program.Inspect().ok()) << program.Inspect();
-  EXPECT_THAT(program.Warning(), HasSubstr("-cudart shared"));
 }
 #endif
 
