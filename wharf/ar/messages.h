@@ -18,7 +18,7 @@
 namespace wharf::ar {
 
 inline constexpr uint32_t kArMagic = 0x41524857;  // "WHRA"
-inline constexpr uint16_t kArMajor = 2;           // must match
+inline constexpr uint16_t kArMajor = 3;           // must match
 inline constexpr uint16_t kArMinor = 0;           // the lower one is spoken
 
 // Numbers of their own: by the first frame's a server tells kinds of sessions apart.
@@ -105,7 +105,9 @@ struct Failed {
 struct Report {
   double drop_rate = 0;  // accuracy lost per frame of tracking stride
   double network_s = 0;  // from a frame to the use of its result, all but the server's part
-  auto Fields() { return std::tie(drop_rate, network_s); }
+  // In how many frames it was served so far, and the sum of what they lost from a server of its own.
+  double frames = 0, lost = 0;
+  auto Fields() { return std::tie(drop_rate, network_s, frames, lost); }
 };
 // In place of the one before: `frames`, i64 each, ascending; after the last of them every interval-th, none if it is 0.
 struct Schedule {

@@ -22,13 +22,13 @@ class CoordinatedScheduler::Waiting final : public Candidates {
     for (int refused = 0; refused < scheduler_.options_.most_candidates; ++refused) {
       std::optional<ClientState> state = scheduler_.balancer_.NextWaiting();
       if (!state || scheduler_.records_.contains(state->id) || refused_.contains(state->id)) return std::nullopt;
-      const auto settings = BestSettings(state->model, scheduler_.profile_.Now(), scheduler_.options_.limits);
-      if (settings && state->arrivals.Known()) {
-        state_.emplace_back(std::move(*state));
-        const ClientState& kept = state_.back();
-        return PlanningClient{kept.id, kept.model, *settings, &kept.arrivals, kept.last_frame, kept.newest};
+      if (!state->arrivals.Known()) {
+        Redirect(std::move(*state));
+        continue;
       }
-      Redirect(std::move(*state));
+      state_.emplace_back(std::move(*state));  // where what is planned with points to
+      if (auto client = scheduler_.PlanningClientOf(state_.back())) return client;
+      Refuse();
     }
     return std::nullopt;
   }
@@ -231,9 +231,13 @@ void CoordinatedScheduler::Round() {
   Apply(clients, result.plan);
 }
 
-// All of them fit together, with these settings.
+// All of them fit together. What they have lost so far is another matter.
 void CoordinatedScheduler::Agree(const std::vector<PlanningClient>& clients) {
-  for (const PlanningClient& client : clients) records_.at(client.id).agreed = client.settings;
+  for (const PlanningClient& client : clients) {
+    Record& record = records_.at(client.id);
+    record.agreed = options_.budget ? BestSettings(record.state.model, profile_.Now(), options_.limits)
+                                    : std::optional(client.settings);
+  }
 }
 
 void CoordinatedScheduler::DropVanished() {
@@ -251,19 +255,45 @@ void CoordinatedScheduler::DropVanished() {
   }
 }
 
+// nullopt: its SLA cannot be met. One that owes is planned for as if it owed nothing where it cannot be paid back, and
+// does not go because it is not.
+std::optional<PlanningClient> CoordinatedScheduler::PlanningClientOf(const ClientState& state) const {
+  const auto settings_for = [&](const ClientModel& model) {
+    return BestSettings(model, profile_.Now(), options_.limits);
+  };
+  const std::optional<OffloadSettings> mean = settings_for(state.model);
+  PlanningClient client{state.id, state.model, {}, &state.arrivals, state.last_frame, state.newest};
+  client.mean_share = mean ? EngineShare(*mean, state.model, profile_.Now()) : 1;
+  std::optional<OffloadSettings> settings = mean;
+  if (options_.budget) {
+    client.model.sla = Allowance(state.model, *options_.budget);
+    client.owes = Owes(state.model);
+    settings = settings_for(client.model);
+    if (client.owes && !settings) settings = mean;
+    if (client.owes) client.model.sla = state.model.sla;
+  }
+  if (!settings) return std::nullopt;
+  client.settings = *settings;
+  return client;
+}
+
 // Those whose SLA can be met at all; the others go.
 std::vector<PlanningClient> CoordinatedScheduler::PlanningClients() {
   std::vector<PlanningClient> clients;
   std::vector<ClientId> hopeless;
   for (auto& [id, record] : records_) {
-    const ClientState& state = record.state;
-    const auto settings = BestSettings(state.model, profile_.Now(), options_.limits);
-    if (settings) {
-      clients.push_back({id, state.model, *settings, &state.arrivals, state.last_frame, state.newest});
-      if (options_.charge_growth) clients.back().agreed = record.agreed;
-    } else {
+    std::optional<PlanningClient> client = PlanningClientOf(record.state);
+    if (!client) {
       hopeless.push_back(id);
+      continue;
     }
+    if (options_.charge_growth && record.agreed) {
+      const double agreed_share = EngineShare(*record.agreed, client->model, profile_.Now());
+      const double share = EngineShare(client->settings, client->model, profile_.Now());
+      client->agreed = record.agreed;
+      client->owes = client->owes && share <= kMostOwedGrowth * agreed_share;
+    }
+    clients.push_back(*std::move(client));
   }
   for (const ClientId id : hopeless) Evict(id);
   return clients;

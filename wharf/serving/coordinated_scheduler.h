@@ -27,9 +27,7 @@ class CoordinatedScheduler final : public Scheduler {
   size_t clients() const override { return records_.size(); }
   bool Serves(ClientId client) const override { return records_.contains(client); }
   // Whether such a client's SLA can be met if the engine has room.
-  bool CouldServe(const ClientModel& client) const {
-    return BestSettings(client, profile_.Now(), options_.limits).has_value();
-  }
+  bool CouldServe(const ClientState& client) const { return PlanningClientOf(client).has_value(); }
 
   // Of the last round, for tests: what is left of its plan.
   struct Batch {
@@ -49,7 +47,7 @@ class CoordinatedScheduler final : public Scheduler {
     std::vector<FrameId> planned;  // in plan_, in order
     std::vector<FrameId> overdue;  // scheduled, their batches have begun without them; the last few
     int missed = 0;                // one after the other
-    std::optional<OffloadSettings> agreed = std::nullopt;  // of when a client was admitted last
+    std::optional<OffloadSettings> agreed = std::nullopt;  // of its SLA, when a client was admitted last
   };
   class Waiting;
 
@@ -63,6 +61,7 @@ class CoordinatedScheduler final : public Scheduler {
   void Round();
   void Agree(const std::vector<PlanningClient>& clients);
   void DropVanished();
+  std::optional<PlanningClient> PlanningClientOf(const ClientState& state) const;
   std::vector<PlanningClient> PlanningClients();
   BatchPlan Head(std::vector<PlanningClient>& clients) const;
   TimePoint EndOf(const BatchPlan& head) const;

@@ -250,6 +250,8 @@ TEST_F(CoordinatedSchedulerTest, ShortensAnIntervalRatherThanRemoveAClient) {
   for (const bool shorten : {false, true}) {
     CoordinatorOptions options;
     options.most_shortened = shorten ? 3 : 0;
+    options.budget.reset();  // whose allowances would be what differs
+    options.replace_at = 0;
     World world(ProfileOf({8, 11, 14, 17, 20}), options);
     for (int i = 0; i < 100; ++i) {
       world.waiting_.push_back(ClientAt(world.clock_.Now(), i + 1, 0.02, 0.003 + 0.0001 * (i % 50), 100 + i % 7));
@@ -267,6 +269,7 @@ TEST_F(CoordinatedSchedulerTest, WhoAsksForMoreThanWasAgreedGoesFirst) {
     SCOPED_TRACE(charge);
     CoordinatorOptions options;
     options.charge_growth = charge;
+    options.budget.reset();  // nobody has lost anything
     World world(ProfileOf({8, 11, 14, 17, 20}), options);
     world.line_up_again_ = true;
     constexpr ClientId kLiar = 1, kOthers = 40;
@@ -289,6 +292,99 @@ TEST_F(CoordinatedSchedulerTest, WhoAsksForMoreThanWasAgreedGoesFirst) {
   }
 }
 
+// A full server of equal clients, one of whom needs more than the others together have to spare.
+class FullServerTest : public testing::Test {
+ protected:
+  explicit FullServerTest(const CoordinatorOptions& options = {}) : world_(ProfileOf({8, 11, 14, 17, 20}), options) {
+    world_.line_up_again_ = true;
+    for (ClientId id = 1; id <= 40; ++id) {
+      world_.waiting_.push_back(ClientAt(world_.clock_.Now(), id, kSla, kRate, 100 + static_cast<FrameId>(id % 7)));
+    }
+    world_.Run(std::chrono::seconds(8));
+    for (ClientId id = 1; id <= 40; ++id) {
+      if (world_.scheduler_.Serves(id)) served_.push_back(id);
+    }
+    world_.waiting_.clear();
+  }
+
+  // So many frames were served, and lost so many times what they may.
+  void Report(ClientId client, double drop_rate, double times) {
+    constexpr double kFrames = 600;
+    world_.scheduler_.OnReport(client, {drop_rate, 0.02, kFrames, times * kSla * kFrames});
+  }
+  void ReportAll(double times) {
+    for (const ClientId id : served_) Report(id, kRate, times);
+  }
+
+  static constexpr double kSla = 0.04, kRate = 0.0125;
+  static constexpr double kAsAgreed = 0.7;  // what is kept back is there: it may go on losing what was agreed
+  World world_;
+  std::vector<ClientId> served_;
+};
+
+TEST_F(FullServerTest, WhoOwesIsServedBetterAndStays) {
+  ASSERT_GT(served_.size(), 3);
+  ReportAll(0.5);
+  Report(served_[0], kRate, 1.1);
+  world_.Run(std::chrono::seconds(1));
+  EXPECT_TRUE(world_.scheduler_.Serves(served_[0]));
+  std::map<ClientId, int> offloads;
+  world_.served_.clear();
+  world_.Run(std::chrono::seconds(2));
+  for (const auto& [client, frame] : world_.served_) ++offloads[client];
+  for (const ClientId id : served_) {
+    if (id == served_[0] || !world_.scheduler_.Serves(id)) continue;
+    EXPECT_GT(offloads[served_[0]], offloads[id]);
+  }
+}
+
+TEST_F(FullServerTest, WhoHasLostLittleMakesRoom) {
+  ReportAll(0);
+  world_.waiting_.push_back(ClientAt(world_.clock_.Now(), 100, kSla, kRate, 100));
+  world_.Run(std::chrono::seconds(1));
+  EXPECT_TRUE(world_.scheduler_.Serves(100));
+  EXPECT_EQ(world_.scheduler_.clients(), served_.size() + 1);
+}
+
+TEST_F(FullServerTest, AModestClientTakesThePlaceOfACostlyOne) {
+  ReportAll(1);
+  Report(served_[0], 1.02 * kRate, 0.9);
+  const size_t before = world_.scheduler_.clients();
+  for (ClientId id = 100; id < 104; ++id) {
+    world_.waiting_.push_back(ClientAt(world_.clock_.Now(), id, kSla, kRate / 2, 100));
+  }
+  world_.Run(std::chrono::seconds(2));
+  EXPECT_FALSE(world_.scheduler_.Serves(served_[0]));
+  EXPECT_GE(world_.scheduler_.clients(), before);
+  for (ClientId id = 100; id < 104; ++id) EXPECT_TRUE(world_.scheduler_.Serves(id));
+}
+
+class FullServerOfStrangersTest : public FullServerTest {
+ protected:
+  FullServerOfStrangersTest() : FullServerTest({.charge_growth = true}) {}
+};
+
+TEST_F(FullServerOfStrangersTest, NobodyGoesBecauseAnotherSaysThatItIsModest) {
+  ReportAll(kAsAgreed);
+  for (ClientId id = 100; id < 104; ++id) {
+    world_.waiting_.push_back(ClientAt(world_.clock_.Now(), id, kSla, kRate / 2, 100));
+  }
+  world_.Run(std::chrono::seconds(2));
+  for (const ClientId id : served_) EXPECT_TRUE(world_.scheduler_.Serves(id));
+}
+
+// Half of them say that they have lost more than they may.
+TEST_F(FullServerOfStrangersTest, WhoSaysThatItOwesGetsNothingAtTheCostOfOthers) {
+  ReportAll(kAsAgreed);
+  world_.Run(std::chrono::seconds(1));
+  std::erase_if(served_, [&](ClientId id) { return !world_.scheduler_.Serves(id); });
+  ASSERT_GT(served_.size(), 3);
+  const size_t liars = served_.size() / 2;
+  for (size_t i = 0; i < liars; ++i) Report(served_[i], kRate, 1.01);
+  world_.Run(std::chrono::seconds(2));
+  for (size_t i = liars; i < served_.size(); ++i) EXPECT_TRUE(world_.scheduler_.Serves(served_[i]));
+}
+
 TEST(ApplyReportTest, LimitsWhatIsReportedToWhatCanBe) {
   ClientModel model{60, 0.02, 0.01, 0.02};
   ApplyReport({0.02, 0.03}, model);
@@ -301,6 +397,15 @@ TEST(ApplyReportTest, LimitsWhatIsReportedToWhatCanBe) {
   ApplyReport({0.01, std::numeric_limits<double>::quiet_NaN()}, model);
   EXPECT_EQ(model.drop_rate, kMostDropRate);
   EXPECT_EQ(model.network_s, kMostNetworkSeconds);
+  ApplyReport({0.01, 0.01, 100, 3}, model);
+  EXPECT_EQ(model.frames, 100);
+  EXPECT_EQ(model.lost, 3);
+  ApplyReport({0.01, 0.01, 100, -1e9}, model);
+  EXPECT_EQ(model.lost, -100);
+  ApplyReport({0.02, 0.01, -1, 0}, model);
+  ApplyReport({0.02, 0.01, 10, std::numeric_limits<double>::infinity()}, model);
+  EXPECT_EQ(model.drop_rate, 0.01);
+  EXPECT_EQ(model.frames, 100);
 }
 
 // Random clients, some of whom fall silent: the plan that is carried out never books the engine twice, and its batches

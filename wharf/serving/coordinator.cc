@@ -38,6 +38,21 @@ class Round {
     return false;
   }
 
+  // Whether it can be served in place of one that asks for much more; nothing has changed if not.
+  bool Replace(const PlanningClient& client) {
+    const std::optional<size_t> replaced = Replaceable();
+    if (!replaced || clients_[*replaced].mean_share < options_.replace_at * client.mean_share) return false;
+    Coordination before = result_;
+    BatchPlan head_before = head_;
+    std::vector<PlanningClient> clients_before = clients_;
+    Evict(*replaced);
+    if (Add(client)) return true;
+    result_ = std::move(before);
+    head_ = std::move(head_before);
+    clients_ = std::move(clients_before);
+    return false;
+  }
+
   Coordination Take() {
     result_.plans = plans_;
     return std::move(result_);
@@ -55,6 +70,17 @@ class Round {
     // None of them is kept to its SLA without a plan.
     const std::vector<double> drops(clients_.size(), std::numeric_limits<double>::infinity());
     return ClientToRemove(clients_, drops, profile_, /*overloaded=*/true);
+  }
+  // The costliest of those that may go although all SLAs are kept.
+  std::optional<size_t> Replaceable() const {
+    if (options_.replace_at == 0 || options_.charge_growth) return std::nullopt;
+    std::optional<size_t> costliest;
+    for (size_t i = 0; i < clients_.size(); ++i) {
+      const PlanningClient& client = clients_[i];
+      if (client.owes || client.model.frames < options_.replace_after_s * client.model.fps) continue;
+      if (!costliest || client.mean_share > clients_[*costliest].mean_share) costliest = i;
+    }
+    return costliest;
   }
   void Evict(size_t client) {
     result_.evicted.push_back(clients_[client].id);
@@ -131,7 +157,7 @@ Coordination Coordinate(std::vector<PlanningClient>& clients, BatchPlan head, Ti
   for (int tried = 0; tried < options.most_candidates; ++tried) {
     const std::optional<PlanningClient> candidate = candidates.Next();
     if (!candidate) break;
-    if (round.Add(*candidate)) {
+    if (round.Add(*candidate) || round.Replace(*candidate)) {
       candidates.Admit();
     } else {
       candidates.Refuse();

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "wharf/serving/budget.h"
 #include "wharf/serving/packing.h"
 #include "wharf/serving/settings.h"
 
@@ -21,10 +22,17 @@ struct CoordinatorOptions {
   // Frames by which intervals become shorter than step 1's before a client has to go or is not admitted.
   int most_shortened = 6;
   bool remove_costliest = true;  // ClientToRemove; otherwise FarthestAbove
+  // What clients have lost so far decides what they may lose next; nullopt: they may always lose what was agreed.
+  std::optional<BudgetOptions> budget = BudgetOptions{};
+  // A client that has been served for so long and owes nothing goes if one that waits, and asks for so many times less
+  // of the engine, can be served in its place; 0: it stays.
+  double replace_at = 1.25, replace_after_s = 5;
   // For clients that nobody vouches for: one that was admitted as a modest one and then asks for more does not get it
-  // at the cost of others (PlanningClient::agreed).
+  // at the cost of others (PlanningClient::agreed), nobody goes because another says that it asks for less, and one
+  // that owes goes like any other if it asks for more than kMostOwedGrowth times what was agreed.
   bool charge_growth = false;
 };
+inline constexpr double kMostOwedGrowth = 1.5;
 
 // Clients that could be served as well.
 class Candidates {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "wharf/serving/settings.h"
 
@@ -171,13 +172,12 @@ std::optional<size_t> FarthestAbove(std::span<const PlanningClient> clients, con
 std::optional<size_t> ClientToRemove(std::span<const PlanningClient> clients, const std::vector<double>& drops,
                                      const InferenceProfile& profile, bool overloaded) {
   if (!FarthestAbove(clients, drops)) return std::nullopt;
+  // Of two, the one that owes nothing, then the costlier.
+  const auto rank = [&](size_t i) { return std::pair(!clients[i].owes, CostOf(clients[i], profile)); };
   std::optional<size_t> remove;
-  double most = 0;
   for (size_t i = 0; i < clients.size(); ++i) {
-    const double cost = CostOf(clients[i], profile);
-    if ((!overloaded && drops[i] <= clients[i].model.sla) || (remove && cost <= most)) continue;
-    remove = i;
-    most = cost;
+    if (!overloaded && drops[i] <= clients[i].model.sla) continue;
+    if (!remove || rank(i) > rank(*remove)) remove = i;
   }
   return remove;
 }

@@ -9,14 +9,14 @@
 #include "wharf/serving/arrival_predictor.h"
 #include "wharf/serving/inference_profile.h"
 #include "wharf/serving/types.h"
-#include "wharf/track/drop_rate.h"
+#include "wharf/track/drop/drop_rate.h"
 
 namespace wharf::serving {
 
 // A client as the steps see it; others are named by their index.
 struct PlanningClient {
   ClientId id = 0;
-  ClientModel model;
+  ClientModel model;  // its SLA is the mean drop that it may have from now on (budget.h)
   OffloadSettings settings;
   const ArrivalPredictor* arrivals = nullptr;  // Known()
   FrameId last_frame = 0;                      // that it offloads before what is to be planned
@@ -24,6 +24,9 @@ struct PlanningClient {
   track::Offload newest;
   // With which others were admitted beside it; what it asks for beyond that counts twice (ClientToRemove).
   std::optional<OffloadSettings> agreed = std::nullopt;
+  // Of the engine's time, by what it may lose on average (EngineShare), whatever it has lost so far.
+  double mean_share = 0;
+  bool owes = false;  // it has lost more than it may: it goes last
 };
 
 struct SimulatedRequest {
@@ -74,7 +77,7 @@ std::optional<size_t> FarthestAbove(std::span<const PlanningClient> clients, con
 // nullopt if none is above its SLA; otherwise the client that asks for the most of the engine's time, without which
 // there is room for the most others: of those above their SLAs, or, if the engine is overloaded, which may be the fault
 // of clients whose own SLAs are kept, of all. One that asks for more than was agreed goes before one that did so from
-// the beginning.
+// the beginning. One that owes goes only if no other can.
 std::optional<size_t> ClientToRemove(std::span<const PlanningClient> clients, const std::vector<double>& drops,
                                      const InferenceProfile& profile, bool overloaded);
 

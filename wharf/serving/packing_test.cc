@@ -134,6 +134,9 @@ TEST_F(PackingTest, RemovesWhoAsksForTheMost) {
   EXPECT_EQ(ClientToRemove(clients_, {0.02, 0.01, 0.02}, profile, true), std::nullopt);
   EXPECT_EQ(ClientToRemove(clients_, {0.03, 0.021, 0.02}, profile, false), 1);
   EXPECT_EQ(ClientToRemove(clients_, {0.03, 0.021, 0.02}, profile, true), 2);
+  clients_[1].owes = clients_[2].owes = true;
+  EXPECT_EQ(ClientToRemove(clients_, {0.03, 0.021, 0.02}, profile, false), 0);
+  EXPECT_EQ(ClientToRemove(clients_, {0.02, 0.021, 0.02}, profile, false), 1) << "no other can";
   EXPECT_EQ(FarthestAbove(clients_, {0.02, 0.01, 0.02}), std::nullopt);
   EXPECT_EQ(FarthestAbove(clients_, {0.03, 0.021, 0.02}), 0);
 }

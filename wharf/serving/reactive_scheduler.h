@@ -24,6 +24,7 @@ struct ReactiveOptions {
     OffloadSettings settings;
   };
   std::optional<Fixed> fixed;
+  bool refuse = false;  // of Static: but for those whose SLAs these settings break, by their estimates
   Nanoseconds period = std::chrono::milliseconds(200);  // from one choice of settings to the next
   // Load adjustment: `step` clients are removed when a batch begins and requests are left for the one after it; as many
   // are added when none were for so long.

@@ -13,7 +13,7 @@
 #include "wharf/base/clock.h"
 #include "wharf/serving/arrival_predictor.h"
 #include "wharf/serving/types.h"
-#include "wharf/track/drop_rate.h"
+#include "wharf/track/drop/drop_rate.h"
 
 namespace wharf::serving {
 
@@ -91,8 +91,9 @@ class Scheduler {
   SchedulerStats stats_;
 };
 
-// Changes nothing if a value is not finite or negative; else limits a drop rate to kMostDropRate and a network to
-// kMostNetworkSeconds. That single measurements are noise, and SLAs of means, is the client's to see to.
+// Changes nothing if a value is not finite or, but for what was lost, negative; else limits a drop rate to
+// kMostDropRate, a network to kMostNetworkSeconds, and what was lost to one of each frame. That single measurements are
+// noise, and SLAs of means, is the client's to see to.
 inline constexpr double kMostDropRate = 1, kMostNetworkSeconds = 0.5;
 void ApplyReport(const ClientReport& report, ClientModel& model);
 

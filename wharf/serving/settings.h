@@ -6,7 +6,7 @@
 
 #include "wharf/serving/inference_profile.h"
 #include "wharf/serving/types.h"
-#include "wharf/track/drop_rate.h"
+#include "wharf/track/drop/drop_rate.h"
 
 namespace wharf::serving {
 

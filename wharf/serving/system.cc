@@ -16,7 +16,10 @@ constexpr std::string_view kNames[] = {"static",
                                        "chameleon-tolerant",
                                        "arise-alpha-tolerant",
                                        "arise-plain",
-                                       "arise-published-rate"};
+                                       "arise-published-rate",
+                                       "arise-memoryless",
+                                       "static-refusing",
+                                       "clipper-refusing"};
 
 ReactiveOptions OptionsOf(const SystemOptions& options) {
   ReactiveOptions reactive;
@@ -26,15 +29,19 @@ ReactiveOptions OptionsOf(const SystemOptions& options) {
   reactive.horizon = options.coordinator.horizon;
   reactive.step = options.step;
   switch (options.system) {
+    case System::kRefusingStatic:
+      reactive.refuse = true;
+      [[fallthrough]];
     case System::kStatic:
       reactive.fixed = options.fixed;
       break;
+    case System::kRefusingClipper:
     case System::kTolerantClipper:
       reactive.tolerant = true;
       [[fallthrough]];
     case System::kClipper:
       reactive.limits.min_interval = reactive.limits.max_interval = options.fixed.settings.interval;
-      reactive.keep_hopeless = true;
+      reactive.keep_hopeless = options.system != System::kRefusingClipper;
       break;
     case System::kTolerantChameleon:
       reactive.tolerant = true;
@@ -51,6 +58,7 @@ ReactiveOptions OptionsOf(const SystemOptions& options) {
     case System::kArise:
     case System::kPlainArise:
     case System::kPublishedRateArise:
+    case System::kMemorylessArise:
       break;
   }
   return reactive;
@@ -59,6 +67,18 @@ ReactiveOptions OptionsOf(const SystemOptions& options) {
 }  // namespace
 
 std::string_view SystemName(System system) { return kNames[static_cast<size_t>(system)]; }
+
+bool IsCoordinated(System system) {
+  switch (system) {
+    case System::kArise:
+    case System::kPlainArise:
+    case System::kPublishedRateArise:
+    case System::kMemorylessArise:
+      return true;
+    default:
+      return false;
+  }
+}
 
 std::optional<System> SystemByName(std::string_view name) {
   const auto* const found = std::find(std::begin(kNames), std::end(kNames), name);
@@ -73,6 +93,10 @@ std::unique_ptr<Scheduler> MakeScheduler(const SystemOptions& options, const Inf
     if (options.system == System::kPlainArise) {
       coordinator.most_shortened = 0;
       coordinator.remove_costliest = false;
+    }
+    if (options.system == System::kPlainArise || options.system == System::kMemorylessArise) {
+      coordinator.budget.reset();
+      coordinator.replace_at = 0;
     }
     return std::make_unique<CoordinatedScheduler>(profile, coordinator, clock, engine, port, balancer);
   }

@@ -27,15 +27,21 @@ enum class System {
   kPlainArise,
   // "arise-published-rate": ARISE, but drop rates are estimated as the thesis publishes it: drop / stride.
   kPublishedRateArise,
+  // "arise-memoryless": ARISE, but what clients have lost so far changes nothing, and nobody is replaced.
+  kMemorylessArise,
+  // "static-refusing", "clipper-refusing": these, free to refuse whom their settings do not suit, as ARISE is.
+  kRefusingStatic,
+  kRefusingClipper,
 };
 inline constexpr System kSystems[] = {System::kStatic, System::kClipper, System::kChameleon, System::kAlpha,
                                       System::kArise};
-inline constexpr System kVariants[] = {System::kTolerantClipper, System::kTolerantChameleon, System::kTolerantAlpha,
-                                       System::kPlainArise, System::kPublishedRateArise};
+inline constexpr System kVariants[] = {System::kTolerantClipper, System::kTolerantChameleon,  System::kTolerantAlpha,
+                                       System::kPlainArise,      System::kPublishedRateArise, System::kMemorylessArise,
+                                       System::kRefusingStatic,  System::kRefusingClipper};
 std::string_view SystemName(System system);
-inline bool IsCoordinated(System system) {
-  return system == System::kArise || system == System::kPlainArise || system == System::kPublishedRateArise;
-}
+bool IsCoordinated(System system);
+// Whether what clients have lost so far decides what they may lose next (budget.h).
+inline bool KeepsAccount(System system) { return system == System::kArise || system == System::kPublishedRateArise; }
 std::optional<System> SystemByName(std::string_view name);
 
 struct SystemOptions {
@@ -45,6 +51,7 @@ struct SystemOptions {
   // many clients the other baselines remove or add at once.
   ReactiveOptions::Fixed fixed;
   int step = 1;
+  double told = 1;  // of each client's SLA, that the server is told: what is kept back so that more SLAs are kept
 };
 
 // All must outlive it.

@@ -17,6 +17,8 @@ struct ClientModel {
   double sla = 0;        // most that its mean accuracy may be below the reference setup's (thesis 3.4.3)
   double drop_rate = 0;  // accuracy lost per frame of tracking stride (track::DropRateEstimator)
   double network_s = 0;  // both ways and the client's own work on frame and result: all but the server's part
+  // In how many frames it was served so far, and what they lost from the reference setup in all (track::DropAccount).
+  double frames = 0, lost = 0;
 };
 
 // How often a client offloads, and the largest batch that its requests may be in.
@@ -44,6 +46,7 @@ struct ClientPlan {
 struct ClientReport {
   double drop_rate = 0;
   double network_s = 0;
+  double frames = 0, lost = 0;
 };
 
 }  // namespace wharf::serving

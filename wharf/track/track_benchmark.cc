@@ -5,7 +5,6 @@
 #include "wharf/track/box_tracker.h"
 #include "wharf/track/depth_accuracy.h"
 #include "wharf/track/depth_warp.h"
-#include "wharf/track/drop_rate.h"
 #include "wharf/track/metrics.h"
 #include "wharf/track/odometry.h"
 #include "wharf/track/pose_filter.h"

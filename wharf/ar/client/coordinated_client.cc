@@ -106,8 +106,14 @@ void CoordinatedClient::TakeAnswer(Answer answer) {
   ++counts_.answered;
   const double network_s = std::max(0.0, Seconds(network));
   report_.network_s += (report_.network_s > 0 ? kNewest : 1) * (network_s - report_.network_s);
-  if (*seen) drop_rate_.Add((*seen)->near, (*seen)->far);
-  report_.drop_rate = drop_rate_.Rate(track::MeanStride(Reference())).value_or(report_.drop_rate);
+  const double reference = track::MeanStride(Reference());
+  if (*seen) {
+    drop_rate_.Add((*seen)->near, (*seen)->far);
+    lost_.Settle(answer.frame, (*seen)->near, (*seen)->far, reference);
+  }
+  report_.drop_rate = drop_rate_.Rate(reference).value_or(report_.drop_rate);
+  report_.frames = lost_.frames();
+  report_.lost = lost_.Lost();
   uplink_->Tell(report_);
 }
 
@@ -135,7 +141,7 @@ TrackedResult CoordinatedClient::OnFrame(const FramePointer& frame) {
   if (boxes_ != nullptr) result.boxes = boxes_->result();
   result.stride = tracker_->Stride();
   result.standing = standing_;
-  Count(result);
+  Count(frame->index, result);
   return result;
 }
 
@@ -144,7 +150,7 @@ track::OffloadSchedule CoordinatedClient::Reference() const {
   return track::ReferenceSchedule(inference_s_, report_.network_s + inference_s_, 1 / config_.frames_per_s);
 }
 
-void CoordinatedClient::Count(const TrackedResult& result) {
+void CoordinatedClient::Count(int64_t shown, const TrackedResult& result) {
   ++counts_.frames;
   counts_.waiting += result.standing == Standing::kWaiting ? 1 : 0;
   counts_.away += result.standing == Standing::kAway ? 1 : 0;
@@ -155,13 +161,14 @@ void CoordinatedClient::Count(const TrackedResult& result) {
   ++counts_.served;
   counts_.mean_stride += result.stride;
   counts_.reference_stride += reference;
-  counts_.mean_drop += report_.drop_rate * (result.stride - reference);
+  lost_.Show(shown, result.stride);
 }
 
 AgreedSummary CoordinatedClient::Summary() const {
   AgreedSummary summary = counts_;
   const double served = static_cast<double>(std::max<int64_t>(1, counts_.served));
-  for (double* const sum : {&summary.mean_stride, &summary.reference_stride, &summary.mean_drop}) *sum /= served;
+  for (double* const sum : {&summary.mean_stride, &summary.reference_stride}) *sum /= served;
+  summary.mean_drop = lost_.Lost() / std::max(1.0, lost_.frames());
   summary.sla = config_.sla;
   summary.drop_rate = report_.drop_rate;
   summary.network_s = report_.network_s;

@@ -17,7 +17,8 @@
 #include "wharf/ar/client/offload_plan.h"
 #include "wharf/ar/client/result_tracker.h"
 #include "wharf/ar/client/uplink.h"
-#include "wharf/track/drop_rate.h"
+#include "wharf/track/drop/drop_account.h"
+#include "wharf/track/drop/drop_rate.h"
 
 namespace wharf::ar {
 
@@ -56,7 +57,7 @@ struct AgreedSummary {
   int64_t frames = 0, waiting = 0, away = 0;  // frames in all, and in two of the standings
   int64_t served = 0;                         // in the third, with a result: of these are
   double mean_stride = 0, reference_stride = 0;
-  double mean_drop = 0;                 // from the reference, by the client's drop rates
+  double mean_drop = 0;                 // from the reference, by what results showed (track::DropAccount)
   double drop_rate = 0, network_s = 0;  // as reported last
   int64_t offloads = 0, answered = 0, refused = 0, lost = 0;
   UplinkState link;
@@ -92,8 +93,10 @@ class CoordinatedClient final : private ConnectionListener {
 
   explicit CoordinatedClient(CoordinatedClientConfig config)
       : config_(std::move(config)),
-        drop_rate_(config_.task == Task::kDepth ? track::kDepthCurve : track::kBoxCurve),
-        report_{config_.first_drop_rate, 0} {}
+        curve_(config_.task == Task::kDepth ? track::kDepthCurve : track::kBoxCurve),
+        drop_rate_(curve_),
+        lost_(curve_.exponent),
+        report_{.drop_rate = config_.first_drop_rate} {}
   void OnWelcome(const Welcome& welcome) override;
   void OnResult(const Result& result, int64_t frame, std::vector<std::byte> found) override;
   void OnFailed(Task task, int64_t frame, const absl::Status& why) override;
@@ -104,7 +107,7 @@ class CoordinatedClient final : private ConnectionListener {
   void Take(News news);
   void TakeAnswer(Answer answer);
   void Offload(const FramePointer& frame, TrackedResult& result);
-  void Count(const TrackedResult& result);
+  void Count(int64_t shown, const TrackedResult& result);
   track::OffloadSchedule Reference() const;
 
   const CoordinatedClientConfig config_;
@@ -114,8 +117,10 @@ class CoordinatedClient final : private ConnectionListener {
   OffloadPlan plan_;
   Standing standing_ = Standing::kAway;
   std::map<int64_t, TimePoint> in_flight_;  // when they were captured
+  const track::DropCurve curve_;
   track::DropRateEstimator drop_rate_;
-  Report report_;  // network_s 0: not measured yet
+  track::DropAccount lost_;  // of the frames in which it was served
+  Report report_;            // network_s 0: not measured yet
   double inference_s_ = 0;
   int served_in_a_row_ = 0;  // frames
   AgreedSummary counts_;     // means as sums

@@ -12,7 +12,7 @@
 #include "wharf/multitask/tasks/depth_task.h"
 #include "wharf/multitask/tasks/odometry_task.h"
 #include "wharf/track/box_tracker.h"
-#include "wharf/track/drop_rate.h"
+#include "wharf/track/drop/drop_rate.h"
 
 namespace wharf::ar {
 

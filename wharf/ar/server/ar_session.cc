@@ -130,7 +130,7 @@ absl::Status ArSession::Handle(const link::FrameHeader& header, std::span<const 
     case FrameKind::kReport: {
       if (coordinated_ == 0) return InvalidArgument("a report of a client without an agreed accuracy");
       WHARF_ASSIGN_OR_RETURN(const Report report, DecodeHead<Report>(head, "the report"));
-      config_.coordination->OnReport(coordinated_, {report.drop_rate, report.network_s});
+      config_.coordination->OnReport(coordinated_, {report.drop_rate, report.network_s, report.frames, report.lost});
       return absl::OkStatus();
     }
     case FrameKind::kGoodbye:

@@ -245,7 +245,7 @@ void Coordination::Send(serving::ClientId client, const serving::ClientPlan& pla
 bool Coordination::MayComeNext(const serving::ClientState& state) const {
   const auto found = clients_.find(state.id);
   return state.arrivals.Known() && found != clients_.end() && found->second.not_before <= clock_.Now() &&
-         scheduler_.CouldServe(state.model);
+         scheduler_.CouldServe(state);
 }
 
 std::optional<serving::ClientState> Coordination::NextWaiting() {

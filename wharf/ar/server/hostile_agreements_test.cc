@@ -294,8 +294,9 @@ TEST_F(HostileAgreementsTest, HonestClientsGetTheirOwnAnswers) {
   const uint64_t plays = FromEnvironment("WHARF_HOSTILE_CLIENTS", kHostilePlays);
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   AgreedClient one(kOne, DepthCoding::kJpeg), other(kOther, DepthCoding::kHalf);
-  Liar modest(DepthCoding::kHalf, {{0, 0}}), greedy(DepthCoding::kJpeg, {{1e300, 1e300}, {0, 0}, {0.02, 0.5}}),
-      mad(DepthCoding::kJpeg, {{std::nan(""), -1}, {-kInfinity, kInfinity}});
+  Liar modest(DepthCoding::kHalf, {{0, 0}}),
+      greedy(DepthCoding::kJpeg, {{1e300, 1e300}, {0, 0, 1e6, 1e6}, {0.02, 0.5, 1, 1}}),
+      mad(DepthCoding::kJpeg, {{std::nan(""), -1}, {-kInfinity, kInfinity, -1, kInfinity}});
   Deserter deserter;
   const std::vector<AgreedClient*> cameras = {&one, &other, &modest, &greedy, &mad, &deserter};
   for (AgreedClient* const camera : cameras) camera->Enter(Dial(), camera == &modest ? 10 : 0.05);

@@ -160,7 +160,10 @@ class HostileClient {
     };
     switch (random_.Below(12)) {
       case 0:
-        return send(FrameKind::kReport, wire::Encode(Report{StrangeNumber(random_), StrangeNumber(random_)}), {});
+        return send(FrameKind::kReport,
+                    wire::Encode(Report{StrangeNumber(random_), StrangeNumber(random_), StrangeNumber(random_),
+                                        StrangeNumber(random_)}),
+                    {});
       case 1:
         return send(static_cast<FrameKind>(random_.Below(260)), RandomBytes(random_, 60), RandomBytes(random_, 60));
       case 2:

@@ -8,7 +8,7 @@
 #include "wharf/base/status.h"
 #include "wharf/multitask/experiment/world_start.h"
 #include "wharf/track/depth_warp.h"
-#include "wharf/track/drop_rate.h"
+#include "wharf/track/drop/drop_rate.h"
 #include "wharf/track/metrics.h"
 
 namespace wharf::multitask {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "wharf/base/status.h"
-#include "wharf/track/drop_rate.h"
+#include "wharf/track/drop/drop_rate.h"
 
 namespace wharf::multitask {
 

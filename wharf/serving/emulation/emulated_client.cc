@@ -31,7 +31,8 @@ EmulatedClient::EmulatedClient(const Options& options, const InferenceProfile& p
       reference_(ReferenceFor(options, profile)),
       link_(options.link, options.seed),
       drop_rate_(options.curve),
-      report_{0, NetworkOf(options)} {}
+      lost_(options.curve.exponent),
+      report_{.network_s = NetworkOf(options)} {}
 
 FrameId EmulatedClient::FrameAt(TimePoint time) const {
   return static_cast<FrameId>(std::floor(Seconds(time - options_.start) * fps_ + 1e-6));
@@ -55,8 +56,8 @@ ClientState EmulatedClient::OnOtherServer(TimePoint now) {
     if (result.usable <= FrameAt(now)) Compare(result.frame);
   }
   report_.network_s = NetworkOf(options_);
-  const double exaggerated = options_.behaviour == Behaviour::kExaggerating ? kExaggeration : 1;
-  state.model = {fps_, options_.sla, exaggerated * report_.drop_rate, report_.network_s};
+  const ClientReport reported = Reported();
+  state.model = {fps_, options_.sla, reported.drop_rate, reported.network_s, reported.frames, reported.lost};
   state.last_frame = last;
   state.newest = results_.back();
   last_offloaded_ = last;
@@ -110,22 +111,28 @@ ClientReport EmulatedClient::OnResult(FrameId frame, TimePoint now, Nanoseconds 
   Compare(frame);
   if (frame > results_.back().frame) results_.push_back({frame, std::max(use, results_.back().usable)});
   if (results_.size() > kResultsKept) results_.pop_front();
-  switch (options_.behaviour) {
-    case Behaviour::kExaggerating:
-      return {kExaggeration * report_.drop_rate, report_.network_s};
-    case Behaviour::kBabbling:
-      return {std::numeric_limits<double>::quiet_NaN(), -1};
-    default:
-      return report_;
-  }
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  return options_.behaviour == Behaviour::kBabbling ? ClientReport{nan, -1, -1, nan} : Reported();
+}
+
+// What it says of itself.
+ClientReport EmulatedClient::Reported() const {
+  if (options_.behaviour != Behaviour::kExaggerating) return report_;
+  return {kExaggeration * report_.drop_rate, report_.network_s, report_.frames, report_.frames};
 }
 
 // The network's result for a frame with what was tracked to it.
 void EmulatedClient::Compare(FrameId frame) {
   const size_t source = SourceAt(frame);
   if (source == 0) return;  // there is none before
-  drop_rate_.Add(SeenAt(results_[source].frame, frame), SeenAt(results_[source - 1].frame, frame));
-  report_.drop_rate = drop_rate_.Rate(track::MeanStride(reference_)).value_or(report_.drop_rate);
+  const track::SeenDrop near = SeenAt(results_[source].frame, frame);
+  const double reference = track::MeanStride(reference_);
+  const track::SeenDrop far = SeenAt(results_[source - 1].frame, frame);
+  drop_rate_.Add(near, far);
+  lost_.Settle(frame, near, far, reference);
+  report_.drop_rate = drop_rate_.Rate(reference).value_or(report_.drop_rate);
+  report_.frames = lost_.frames();
+  report_.lost = lost_.Lost();
 }
 
 track::SeenDrop EmulatedClient::SeenAt(FrameId source, FrameId frame) const {
@@ -162,6 +169,7 @@ void EmulatedClient::AccountUntil(FrameId end) {
     account_.true_drop += shown.drop - ideal.drop;
     account_.estimate += report_.drop_rate * (stride - track::MeanStride(reference_));
     account_.stride += stride;
+    lost_.Show(accounted_, stride);
   }
 }
 

@@ -11,14 +11,15 @@
 #include "wharf/serving/emulation/emulated_link.h"
 #include "wharf/serving/inference_profile.h"
 #include "wharf/serving/scheduler.h"
-#include "wharf/track/drop_rate.h"
+#include "wharf/track/drop/drop_account.h"
+#include "wharf/track/drop/drop_rate.h"
 
 namespace wharf::serving {
 
 // What a client does to the others' cost, or tries to.
 enum class Behaviour {
   kHonest,
-  kExaggerating,  // reports four times its drop rate
+  kExaggerating,  // reports four times its drop rate and that every frame is lost
   kFlooding,      // sends every frame, scheduled or not, and frames that never were
   kVanishing,     // after a while says nothing more, and does not close either
   kBabbling,      // reports what is no number, offloads frames of the future and the past
@@ -81,9 +82,12 @@ class EmulatedClient {
   const Account& account() const { return account_; }
   double drop_rate() const { return report_.drop_rate; }
   // By its own measurements, which it may not report as they are.
-  ClientModel Model() const { return {fps_, options_.sla, report_.drop_rate, report_.network_s}; }
+  ClientModel Model() const {
+    return {fps_, options_.sla, report_.drop_rate, report_.network_s, report_.frames, report_.lost};
+  }
 
  private:
+  ClientReport Reported() const;
   void AccountUntil(FrameId end);
   void Compare(FrameId frame);
   track::SeenDrop SeenAt(FrameId source, FrameId frame) const;
@@ -102,6 +106,7 @@ class EmulatedClient {
   std::deque<track::Offload> results_;  // in order of use; the last few
   FrameId accounted_ = 0;               // frames before
   track::DropRateEstimator drop_rate_;
+  track::DropAccount lost_;  // by its own measurements
   ClientReport report_;
   Account account_;
 };

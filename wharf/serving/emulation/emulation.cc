@@ -143,6 +143,7 @@ class Emulation final : public Engine, public ClientPort, public Balancer {
   struct Session {
     std::unique_ptr<EmulatedClient> client;
     size_t table = 0;
+    double sla = 0;        // whatever the server is told
     int stay = 0;          // changes when it comes or leaves: what was under way for another one is lost
     uint64_t offload = 0;  // changes with the plan: of its scheduled offloads, only the last counts
     TimePoint entered;
@@ -189,18 +190,25 @@ class Emulation final : public Engine, public ClientPort, public Balancer {
     client.table = &tables_[table];
     client.link = options_.link;
     client.measure = options_.measure;
-    client.curve = options_.system.system == System::kPublishedRateArise ? track::kPublishedCurve : options_.curve;
-    client.sla = random_.Uniform(options_.sla_from, options_.sla_to);
+    client.curve = Curve();
+    const double sla = random_.Uniform(options_.sla_from, options_.sla_to);
+    client.sla = options_.system.told * sla;
     client.start = start;
     client.seed = random_.Next();
     if (random_.Chance(options_.misbehaving)) client.behaviour = options_.behaviour;
     const TimePoint end = start + FromSeconds(client.table->data().frames / client.table->data().fps);
     if (end <= begin_ + kSettling) return;
-    events_.At(std::max(begin_, start + kSettling), [this, id, table, client] {
-      sessions_[id] = {std::make_unique<EmulatedClient>(client, profile_), table, 0, 0, {}};
+    events_.At(std::max(begin_, start + kSettling), [this, id, table, client, sla] {
+      sessions_[id] = {std::make_unique<EmulatedClient>(client, profile_), table, sla, 0, 0, {}};
       newest_.push_back(id);
     });
     events_.At(end, [this, id] { EndSession(id); });
+  }
+
+  track::DropCurve Curve() const {
+    const System system = options_.system.system;
+    if (system == System::kPublishedRateArise) return track::kPublishedCurve;
+    return KeepsAccount(system) ? options_.curve : options_.cautious_curve;
   }
 
   void EndSession(ClientId id) {
@@ -219,7 +227,7 @@ class Emulation final : public Engine, public ClientPort, public Balancer {
     const EmulatedClient& client = *session.client;
     if (client.account().frames == 0) return;
     const bool honest = client.options().behaviour == Behaviour::kHonest;
-    result_.clients.push_back({session.table, client.options().sla, honest, client.account()});
+    result_.clients.push_back({session.table, session.sla, honest, client.account()});
   }
 
   void TakeFromLine(ClientId id) {

@@ -21,8 +21,9 @@ struct EmulationOptions {
   double arrivals_per_s = 10;
   double sla_from = 0.02, sla_to = 0.02;  // of each session, uniform
   Measure measure = Measure::kNetwork;    // of drops
-  // What clients take drops to grow like; those of System::kPublishedRateArise, in proportion.
-  track::DropCurve curve = track::kDepthCurve;
+  // What clients take drops to grow like where the server keeps account of them, and where it does not; those of
+  // System::kPublishedRateArise, in proportion.
+  track::DropCurve curve = track::kDepthCurve, cautious_curve = track::kCautiousDepthCurve;
   // Inference takes the profile's time with this standard deviation over mean, normally distributed, at least half.
   double inference_cv = 0.02;
   // This share of the sessions behaves so, the others honestly.

@@ -20,7 +20,7 @@ class EmulationTest : public testing::Test {
     options_.seconds = 25;
     options_.warm_up_s = 5;
     options_.sla_from = options_.sla_to = 0.03;
-    options_.curve = track::kPublishedCurve;  // made-up drops are in proportion to strides
+    options_.curve = options_.cautious_curve = track::kPublishedCurve;  // made-up drops are in proportion to strides
   }
 
   EmulationResult Run(System system) {

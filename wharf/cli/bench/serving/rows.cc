@@ -83,14 +83,18 @@ double DropRateOf(const serving::DropTable& table) {
 // The parameters that a baseline has chosen offline, in words.
 std::string ChoiceOf(const serving::SystemOptions& system) {
   const auto& [clients, settings] = system.fixed;
+  const std::string told = system.told < 1 ? fmt::format("{:g} of the SLAs told", system.told) : "";
+  const std::string and_told = told.empty() ? "" : ", " + told;
   switch (system.system) {
     case System::kStatic:
+    case System::kRefusingStatic:
       return fmt::format("{} clients, interval {}, batches of {}", clients, settings.interval, settings.batch);
     case System::kClipper:
     case System::kTolerantClipper:
-      return fmt::format("interval {}, {} at once", settings.interval, system.step);
+    case System::kRefusingClipper:
+      return fmt::format("interval {}, {} at once{}", settings.interval, system.step, and_told);
     default:
-      return IsCoordinated(system.system) ? "" : fmt::format("{} at once", system.step);
+      return IsCoordinated(system.system) ? told : fmt::format("{} at once{}", system.step, and_told);
   }
 }
 
@@ -102,7 +106,10 @@ serving::EmulationOptions WorkloadOf(const ServingCase& setting, const ServingBe
   workload.sla_from = setting.sla_from;
   workload.sla_to = setting.sla_to;
   workload.measure = options.measure;
-  if (setting.task == "detection") workload.curve = track::kBoxCurve;
+  if (setting.task == "detection") {
+    workload.curve = track::kBoxCurve;
+    workload.cautious_curve = track::kCautiousBoxCurve;
+  }
   return workload;
 }
 
@@ -112,6 +119,7 @@ serving::SystemOptions Chosen(System system, const std::vector<serving::DropTabl
                               const ServingBenchOptions& options) {
   serving::PilotOptions pilot;
   pilot.seconds = options.pilot_seconds;
+  pilot.adherence = options.adherence;
   workload.system.system = system;
   workload.seed = 1;
   return serving::Tuned(tables, profile, workload, pilot);
@@ -179,6 +187,7 @@ absl::StatusOr<std::vector<ServingRow>> RunServingCase(const ServingCase& settin
                     profile.name(),
                     BatchTimes(profile),
                     options.measure,
+                    options.adherence,
                     options.real,
                     options.engine != nullptr,
                     {},
@@ -239,6 +248,7 @@ std::string ServingRowsAsJson(const std::vector<ServingRow>& rows) {
                                                                                {"profile", row.profile},
                                                                                {"profile_ms", row.profile_ms},
                                                                                {"measure", MeasureName(row.measure)},
+                                                                               {"adherence", row.adherence},
                                                                                {"emulated", true},
                                                                                {"clock", row.real ? "real" : "virtual"},
                                                                                {"engine", EngineName(row)},

@@ -26,7 +26,8 @@ struct ServingBenchOptions {
   double seconds = 600, pilot_seconds = 120, arrivals_per_s = 10;
   int seeds = 3;  // of each case and system: 1, 2, …; pilots have the first
   serving::Measure measure = serving::Measure::kNetwork;
-  bool real = false;  // by the real clock
+  double adherence = 0;  // not 0: what the pilots are to find (serving::PilotOptions)
+  bool real = false;     // by the real clock
   // Computes the batches, by the real clock; null: their times are emulated. Must outlive the run.
   serving::BatchEngine* engine = nullptr;
 };
@@ -38,6 +39,7 @@ struct ServingRow {
   std::string profile;
   std::vector<double> profile_ms;  // of batches of 1, 2, …
   serving::Measure measure = serving::Measure::kNetwork;
+  double adherence = 0;   // that pilots looked for
   bool real = false;      // the clock
   bool computed = false;  // by an engine; otherwise the engine's times are emulated
   std::vector<uint64_t> seeds;

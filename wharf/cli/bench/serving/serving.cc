@@ -30,8 +30,9 @@ clients of a run are modelled by that.
 Systems     static (interval, batch and number of clients by pilot search), clipper (dynamic batching, interval by pilot
             search), chameleon (dynamic interval, no batching), arise-alpha (both, uncoordinated), arise. Beside them:
             clipper-tolerant, chameleon-tolerant, arise-alpha-tolerant, stronger than the thesis's, which remove a client
-            only if it would miss its SLA by waiting; arise-plain, without what we added to the thesis's scheduler;
-            arise-published-rate, with the thesis's estimate of drop rates.
+            only if it would miss its SLA by waiting; static-refusing, clipper-refusing, which refuse whom their
+            settings do not suit; arise-plain, without what we added to the thesis's scheduler; arise-memoryless, whose
+            clients' losses so far change nothing; arise-published-rate, with the thesis's estimate of drop rates.
 Sessions    begin at 10 a second and replay a video each, from beginning to end; the server takes the newest first, and
             another one without limits serves who does not fit. Drops are from the reference: a server of one's own.
 Measure     network: what is shown against what the network finds in the same frame, which is what clients can measure
@@ -252,6 +253,12 @@ void AddBenchServingCommand(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--measure", options->measure, "What a drop is: network or truth")
       ->check(CLI::IsMember({"network", "truth"}))
+      ->capture_default_str();
+  command
+      ->add_option("--adherence", options->bench.adherence,
+                   "Compare at the same share of clients within their SLAs: pilots find the most clients of whom so "
+                   "many keep theirs, and how much of the SLAs to tell each system for it; 0: the most that do")
+      ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   command->add_flag("--real", options->bench.real, "By the clock of this machine; pilots are not");
   command->add_option("--engine", options->engine, "emulated or, with --real, exec: computes batches on this machine")

@@ -20,7 +20,11 @@ absl::StatusOr<double> BoxDropRate(std::span<const scene::Box> tracked, std::spa
 struct SeenDrop {
   double stride = 0;
   double drop = 0;
+  // Of a running mean: what was seen counts for `share`.
+  void AddToMean(const SeenDrop& seen, double share);
 };
+// Whether both can be: drops are finite and not negative, strides rise from a frame or more.
+bool AreSeenDrops(const SeenDrop& near, const SeenDrop& far);
 
 // How seen drops grow: with this power of the stride. The thesis takes them to be proportional to it. But a network
 // differs from itself from frame to frame, which is seen at the shortest stride already, and which the reference setup
@@ -28,9 +32,12 @@ struct SeenDrop {
 struct DropCurve {
   double exponent = 1;    // expected: calibrated, of a task's network and tracker (docs/serving.md)
   bool measured = false;  // that of what was seen counts as much as the one expected
+  int recent = 0;         // not 0: the mean of so many last results counts where it is the higher one
 };
 inline constexpr DropCurve kPublishedCurve = {1, false};
-inline constexpr DropCurve kDepthCurve = {0.7, true}, kBoxCurve = {0.4, true};
+inline constexpr DropCurve kDepthCurve = {0.5, true, 3}, kBoxCurve = {0.5, true, 3};
+// For servers that keep no account of what was lost (serving/budget.h), where too low an estimate is never made up for.
+inline constexpr DropCurve kCautiousDepthCurve = {0.7, true}, kCautiousBoxCurve = {0.4, true};
 
 // The drop rate of one client, from means over its last eight results or so: single ones differ by what is in the two
 // pictures. Not thread-safe.
@@ -48,10 +55,11 @@ class DropRateEstimator {
 
  private:
   double Exponent() const;
+  double RateBy(const SeenDrop& seen, double reference_stride) const;
 
   DropCurve curve_;
   int seen_ = 0;
-  SeenDrop near_, far_;  // running means
+  SeenDrop near_, far_, recent_;  // running means; the last of near ones
 };
 
 // Every interval-th frame is offloaded; its result is there `latency` frames later. Both in frames, interval >= 1,

@@ -1,4 +1,4 @@
-#include "wharf/track/drop_rate.h"
+#include "wharf/track/drop/drop_rate.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -133,6 +133,16 @@ TEST(DropRateEstimator, FollowsWhatChangesWithinSomeTensOfResults) {
   EXPECT_NEAR(*estimator.Rate(2), 0.02, 2e-4);
 }
 
+TEST(DropRateEstimator, FollowsAHarderSceneAtOnceAndAnEasierOneSlowly) {
+  DropRateEstimator estimator({1, false, 3});
+  for (int i = 0; i < 100; ++i) estimator.Add({8, 0.08}, {16, 0.16});
+  estimator.Add({8, 0.16}, {16, 0.32});
+  EXPECT_NEAR(*estimator.Rate(2), 0.01 * 4 / 3, 1e-9) << "a third of the way";
+  for (int i = 0; i < 100; ++i) estimator.Add({8, 0.16}, {16, 0.32});
+  estimator.Add({8, 0.08}, {16, 0.16});
+  EXPECT_NEAR(*estimator.Rate(2), 0.01875, 1e-6) << "an eighth of the way";
+}
+
 TEST(DropRateEstimator, IgnoresWhatCannotBe) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
   DropRateEstimator estimator(kDepthCurve);
@@ -149,7 +159,7 @@ TEST(DropRateEstimator, IgnoresWhatCannotBe) {
 
 TEST(DropRateEstimator, IsFiniteAndNeverNegative) {
   rc::check([] {
-    DropRateEstimator estimator(*rc::gen::element(kDepthCurve, kBoxCurve, kPublishedCurve));
+    DropRateEstimator estimator(*rc::gen::element(kDepthCurve, kBoxCurve, kCautiousDepthCurve, kPublishedCurve));
     for (int i = *rc::gen::inRange(1, 30); i > 0; --i) {
       const double stride = *rc::gen::inRange(1, 1000);
       estimator.Add({stride, *rc::gen::inRange(0, 3) * 0.7},

@@ -1,4 +1,4 @@
-#include "wharf/track/drop_rate.h"
+#include "wharf/track/drop/drop_rate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -35,14 +35,20 @@ absl::Status CheckOffloads(std::span<const Offload> offloads, int64_t first) {
 
 constexpr int kResults = 8;  // that a running mean goes back, about
 
-void AddTo(SeenDrop& mean, const SeenDrop& seen, double share) {
-  mean.stride += share * (seen.stride - mean.stride);
-  mean.drop += share * (seen.drop - mean.drop);
+bool IsSeenDrop(const SeenDrop& seen) {
+  return std::isfinite(seen.drop) && seen.drop >= 0 && std::isfinite(seen.stride) && seen.stride >= 1;
 }
 
-bool IsDrop(double drop) { return std::isfinite(drop) && drop >= 0; }
-
 }  // namespace
+
+void SeenDrop::AddToMean(const SeenDrop& seen, double share) {
+  stride += share * (seen.stride - stride);
+  drop += share * (seen.drop - drop);
+}
+
+bool AreSeenDrops(const SeenDrop& near, const SeenDrop& far) {
+  return IsSeenDrop(near) && IsSeenDrop(far) && far.stride > near.stride;
+}
 
 absl::StatusOr<double> BoxDropRate(std::span<const scene::Box> tracked, std::span<const scene::Box> server,
                                    int stride) {
@@ -51,11 +57,11 @@ absl::StatusOr<double> BoxDropRate(std::span<const scene::Box> tracked, std::spa
 }
 
 void DropRateEstimator::Add(const SeenDrop& near, const SeenDrop& far) {
-  if (!IsDrop(near.drop) || !IsDrop(far.drop)) return;
-  if (!(near.stride >= 1 && far.stride > near.stride && std::isfinite(far.stride))) return;
+  if (!AreSeenDrops(near, far)) return;
   seen_ = std::min(seen_ + 1, kResults);
-  AddTo(near_, near, 1.0 / seen_);
-  AddTo(far_, far, 1.0 / seen_);
+  near_.AddToMean(near, 1.0 / seen_);
+  if (curve_.recent > 0) recent_.AddToMean(near, 1.0 / std::min(seen_, curve_.recent));
+  far_.AddToMean(far, 1.0 / seen_);
 }
 
 double DropRateEstimator::Exponent() const {
@@ -64,11 +70,16 @@ double DropRateEstimator::Exponent() const {
   return (curve_.exponent + std::clamp(measured, 0.0, 1.0)) / 2;
 }
 
+double DropRateEstimator::RateBy(const SeenDrop& seen, double reference_stride) const {
+  const double beyond = seen.stride - reference_stride;
+  if (beyond == 0) return seen.drop * Exponent() / seen.stride;  // the limit
+  return seen.drop * -std::expm1(Exponent() * std::log1p(-beyond / seen.stride)) / beyond;
+}
+
 std::optional<double> DropRateEstimator::Rate(double reference_stride) const {
   if (seen_ == 0) return std::nullopt;
-  const double beyond = near_.stride - reference_stride;
-  if (beyond == 0) return near_.drop * Exponent() / near_.stride;  // the limit
-  return near_.drop * -std::expm1(Exponent() * std::log1p(-beyond / near_.stride)) / beyond;
+  const double mean = RateBy(near_, reference_stride);
+  return curve_.recent > 0 ? std::max(mean, RateBy(recent_, reference_stride)) : mean;
 }
 
 double MeanStride(const OffloadSchedule& schedule) { return schedule.latency + (schedule.interval - 1) / 2.0; }
