@@ -6,7 +6,7 @@ import os
 import shutil
 import unittest
 
-from wharf_fixture import PROGRAMS, SOURCE, EndToEndTest
+from wharf_fixture import PROGRAMS, SANITIZER, SOURCE, EndToEndTest
 
 NVCC = os.environ["WHARF_NVCC"]
 LOOPER = SOURCE / "tests" / "e2e" / "programs" / "looper.cu"
@@ -16,7 +16,16 @@ class PacksTest(EndToEndTest):
     def build(self, name, *sources, options=()):
         """`wharf pack build`; how it ended, and the pack."""
         pack = self.folder / name
-        return self.command("pack", "build", "-o", pack, "--nvcc", NVCC, *options, *sources), pack
+        return self.command("pack", "build", "-o", pack, "--nvcc", self.nvcc(), *options, *sources), pack
+
+    def nvcc(self):
+        """The compiler, which does not stand the sanitizer's library in it that tests preload."""
+        if not SANITIZER:
+            return NVCC
+        script = self.folder / "nvcc_without_sanitizer"
+        script.write_text(f'#!/bin/sh\nexec env -u LD_PRELOAD {NVCC} "$@"\n')
+        script.chmod(0o755)
+        return script
 
     def pack_of(self, name, *sources):
         done, pack = self.build(name, *sources)
@@ -36,7 +45,7 @@ class PacksTest(EndToEndTest):
         """nvcc, and a file that gets a line each time it runs."""
         counted = self.folder / "counted"
         script = self.folder / "nvcc"
-        script.write_text(f'#!/bin/sh\necho run >>{counted}\nexec {NVCC} "$@"\n')
+        script.write_text(f'#!/bin/sh\necho run >>{counted}\nexec {self.nvcc()} "$@"\n')
         script.chmod(0o755)
         return script, lambda: len(counted.read_text().splitlines()) if counted.exists() else 0
 

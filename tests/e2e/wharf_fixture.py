@@ -201,6 +201,12 @@ class EndToEndTest(unittest.TestCase):
         for report in self.folder.glob("sanitizer_report.*"):
             self.fail(report.read_text())
 
+    def drop_reports(self, words):
+        """Those of a sanitizer that have these words: of what a test has had happen."""
+        for report in self.folder.glob("sanitizer_report.*"):
+            if words in report.read_text():
+                report.unlink()
+
     def use_python_package(self, cache):
         """This process imports `wharf`: what it starts writes sanitizers' reports here and what it measures to `cache`."""
         reports = environment(self.folder) or {}
