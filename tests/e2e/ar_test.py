@@ -210,10 +210,10 @@ class WrongClients(ArTest):
 
     def test_lying(self):
         with self.others_get_everything():
-            for drop_rate, network in ((1e308, 1e308), (-1.0, -1.0), (math.nan, math.inf), (0.9, 0.4)):
+            for lies in ((1e308,) * 4, (-1.0,) * 4, (math.nan, math.inf, 0.0, math.nan), (0.9, 0.4, 1.0, 1.0)):
                 with RawClient(self.server).say(hello(DEPTH, sla=0.001)) as client:
                     self.assertEqual(client.read()[0], WELCOME)
-                    client.say(picture(2**62, DEPTH), frame(REPORT, head=struct.pack("<dd", drop_rate, network)),
+                    client.say(picture(2**62, DEPTH), frame(REPORT, head=struct.pack("<4d", *lies)),
                                picture(0, DEPTH), picture(-1 & (2**64 - 1), DEPTH))
                     answered = 0
                     while answered < 3:
