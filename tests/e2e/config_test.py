@@ -24,7 +24,7 @@ class ConfigTest(EndToEndTest):
     def options(self):
         """Of `wharf serve`, with their defaults as --help has them: "" for none."""
         text = self.command("serve", "--help").stdout
-        found = re.findall(r"^  (?:-\w,)?--([\w-]+)(?: [^\s=]+?(?:=(\S+))?)?(?=\s|$)", text, re.MULTILINE)
+        found = re.findall(r"^  (?:-\w,)?--([\w-]+)(?: [^\s=]+?(?: in \[\S+ - \S+\])?(?:=(\S+))?)?(?=\s|$)", text, re.MULTILINE)
         return {name: default for name, default in found if name not in ("help", "ar", "config")}
 
     def example(self):
