@@ -25,9 +25,10 @@ ReactiveScheduler::ReactiveScheduler(const InferenceProfile& profile, const Reac
 std::optional<OffloadSettings> ReactiveScheduler::SettingsOf(const ClientModel& model) const {
   if (options_.fixed) {
     const OffloadSettings& settings = options_.fixed->settings;
+    if (!options_.refuse) return settings;
     const double drop = track::DropFromReference(model.drop_rate, ScheduleOf(model, profile_.Now(), settings),
                                                  ReferenceOf(model, profile_.Now()));
-    return options_.refuse && drop > model.sla ? std::nullopt : std::optional(settings);
+    return drop > model.sla ? std::nullopt : std::optional(settings);
   }
   const auto best = BestSettings(model, profile_.Now(), options_.limits);
   if (best || !options_.keep_hopeless) return best;

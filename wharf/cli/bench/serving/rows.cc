@@ -80,22 +80,25 @@ double DropRateOf(const serving::DropTable& table) {
   return frames > 0 ? sum / frames : 0;
 }
 
-// The parameters that a baseline has chosen offline, in words.
+// The parameters that a system has chosen offline, in words.
 std::string ChoiceOf(const serving::SystemOptions& system) {
   const auto& [clients, settings] = system.fixed;
-  const std::string told = system.told < 1 ? fmt::format("{:g} of the SLAs told", system.told) : "";
-  const std::string and_told = told.empty() ? "" : ", " + told;
+  std::string chosen;
   switch (system.system) {
     case System::kStatic:
     case System::kRefusingStatic:
-      return fmt::format("{} clients, interval {}, batches of {}", clients, settings.interval, settings.batch);
+      chosen = fmt::format("{} clients, interval {}, batches of {}", clients, settings.interval, settings.batch);
+      break;
     case System::kClipper:
     case System::kTolerantClipper:
     case System::kRefusingClipper:
-      return fmt::format("interval {}, {} at once{}", settings.interval, system.step, and_told);
+      chosen = fmt::format("interval {}, {} at once", settings.interval, system.step);
+      break;
     default:
-      return IsCoordinated(system.system) ? told : fmt::format("{} at once{}", system.step, and_told);
+      if (!IsCoordinated(system.system)) chosen = fmt::format("{} at once", system.step);
   }
+  if (system.told < 1) chosen += fmt::format("{}{:g} of the SLAs told", chosen.empty() ? "" : ", ", system.told);
+  return chosen;
 }
 
 serving::EmulationOptions WorkloadOf(const ServingCase& setting, const ServingBenchOptions& options) {
