@@ -29,28 +29,17 @@ class Round {
 
   // Whether it can be served as well; nothing has changed if not.
   bool Add(const PlanningClient& client) {
-    Coordination before = result_;
-    std::vector<PlanningClient> clients_before = clients_;
-    clients_.push_back(client);
-    if (!Fit()) return true;
-    clients_ = std::move(clients_before);
-    result_ = std::move(before);
-    return false;
+    return Try([&] { clients_.push_back(client); });
   }
 
   // Whether it can be served in place of one that asks for much more; nothing has changed if not.
   bool Replace(const PlanningClient& client) {
     const std::optional<size_t> replaced = Replaceable();
     if (!replaced || clients_[*replaced].mean_share < options_.replace_at * client.mean_share) return false;
-    Coordination before = result_;
-    BatchPlan head_before = head_;
-    std::vector<PlanningClient> clients_before = clients_;
-    Evict(*replaced);
-    if (Add(client)) return true;
-    result_ = std::move(before);
-    head_ = std::move(head_before);
-    clients_ = std::move(clients_before);
-    return false;
+    return Try([&] {
+      Evict(*replaced);
+      clients_.push_back(client);
+    });
   }
 
   Coordination Take() {
@@ -59,6 +48,19 @@ class Round {
   }
 
  private:
+  // Whether all fit after this change; it is taken back if not.
+  template <typename Change>
+  bool Try(const Change& change) {
+    Coordination before = result_;
+    BatchPlan head_before = head_;
+    std::vector<PlanningClient> clients_before = clients_;
+    change();
+    if (!Fit()) return true;
+    result_ = std::move(before);
+    head_ = std::move(head_before);
+    clients_ = std::move(clients_before);
+    return false;
+  }
   // What all ask for, of the engine's time.
   double Load() const {
     double load = 0;
