@@ -91,11 +91,12 @@ class CoordinatedClient final : private ConnectionListener {
     std::optional<double> inference_s;
   };
 
+  static track::DropCurve CurveOf(Task task) { return task == Task::kDepth ? track::kDepthCurve : track::kBoxCurve; }
+
   explicit CoordinatedClient(CoordinatedClientConfig config)
       : config_(std::move(config)),
-        curve_(config_.task == Task::kDepth ? track::kDepthCurve : track::kBoxCurve),
-        drop_rate_(curve_),
-        lost_(curve_.exponent),
+        drop_rate_(CurveOf(config_.task)),
+        lost_(CurveOf(config_.task).exponent),
         report_{.drop_rate = config_.first_drop_rate} {}
   void OnWelcome(const Welcome& welcome) override;
   void OnResult(const Result& result, int64_t frame, std::vector<std::byte> found) override;
@@ -117,7 +118,6 @@ class CoordinatedClient final : private ConnectionListener {
   OffloadPlan plan_;
   Standing standing_ = Standing::kAway;
   std::map<int64_t, TimePoint> in_flight_;  // when they were captured
-  const track::DropCurve curve_;
   track::DropRateEstimator drop_rate_;
   track::DropAccount lost_;  // of the frames in which it was served
   Report report_;            // network_s 0: not measured yet
