@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <system_error>
 
 namespace wharf::server {
 
@@ -17,7 +18,12 @@ class WorkerScripts {
     std::string pattern = (std::filesystem::temp_directory_path() / "wharf-pool-XXXXXX").string();
     folder_ = mkdtemp(pattern.data());
   }
-  ~WorkerScripts() { std::filesystem::remove_all(folder_); }
+  ~WorkerScripts() {
+    // A script that has just been started may write into a folder that is being emptied.
+    std::error_code error;
+    while (std::filesystem::remove_all(folder_, error), error == std::errc::directory_not_empty) {
+    }
+  }
   WorkerScripts(const WorkerScripts&) = delete;
   WorkerScripts& operator=(const WorkerScripts&) = delete;
 

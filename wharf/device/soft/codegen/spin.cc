@@ -128,14 +128,31 @@ class SpinFinder {
   void Run() {
     FindSynchronizingFunctions();
     for (ReachedFunction& reached : program_.functions) {
+      const std::vector<uint32_t> before = SynchronizingBefore(reached.body);
       for (uint32_t i = 0; i < reached.body.instructions.size(); ++i) {
         auto target = BackwardTarget(reached.body, i);
-        if (target && MayWait(reached.body, *target, i)) reached.spin_edges.insert(i);
+        if (!target || before[i + 1] == before[*target]) continue;
+        if (MayWait(reached.body, *target, i)) reached.spin_edges.insert(i);
       }
     }
   }
 
  private:
+  bool Synchronizes(const ptx::Instruction& instruction) const {
+    return IsSynchronizingLoad(instruction) || IsAtomic(instruction) || CallsSynchronizing(instruction);
+  }
+
+  // How many instructions that synchronize there are before each, and before the end: code with many loops and none of
+  // those is passed over in linear time.
+  std::vector<uint32_t> SynchronizingBefore(const ptx::Body& body) const {
+    std::vector<uint32_t> before{0};
+    before.reserve(body.instructions.size() + 1);
+    for (const ptx::Instruction& instruction : body.instructions) {
+      before.push_back(before.back() + (Synchronizes(instruction) ? 1 : 0));
+    }
+    return before;
+  }
+
   // Functions that read with synchronization, themselves or in what they call.
   void FindSynchronizingFunctions() {
     for (bool changed = true; changed;) {
@@ -143,9 +160,8 @@ class SpinFinder {
       for (size_t f = 0; f < program_.functions.size(); ++f) {
         if (synchronizes_[f]) continue;
         const auto& instructions = program_.functions[f].body.instructions;
-        if (std::any_of(instructions.begin(), instructions.end(), [&](const ptx::Instruction& instruction) {
-              return IsSynchronizingLoad(instruction) || IsAtomic(instruction) || CallsSynchronizing(instruction);
-            })) {
+        if (std::any_of(instructions.begin(), instructions.end(),
+                        [&](const ptx::Instruction& instruction) { return Synchronizes(instruction); })) {
           changed = synchronizes_[f] = true;
         }
       }
@@ -165,13 +181,12 @@ class SpinFinder {
     return found != program_.index.end() && synchronizes_[found->second];
   }
 
+  // Of a loop that synchronizes.
   bool MayWait(const ptx::Body& body, uint32_t first, uint32_t last) const {
-    bool synchronizes = false;
     for (uint32_t i = first; i <= last; ++i) {
       if (CallsSynchronizing(body.instructions[i])) return true;
-      synchronizes |= IsSynchronizingLoad(body.instructions[i]) || IsAtomic(body.instructions[i]);
     }
-    if (!synchronizes || IsLockFreeUpdate(body, first, last)) return false;
+    if (IsLockFreeUpdate(body, first, last)) return false;
     Taint taint(body, first, last);
     taint.Spread(false);
     for (uint32_t i = first; i <= last; ++i) {
