@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 namespace wharf::cli {
@@ -55,13 +56,22 @@ absl::Status LocalServer::Launch(const std::vector<std::string>& arguments,
   return ready;
 }
 
-// The server says one line on standard output once it listens, and closes it without if it fails.
+// The server says one line on standard output once it listens, "wharf: serving DEVICE (DRIVER) on ADDRESS", and closes
+// it without if it fails.
 absl::Status LocalServer::AwaitReady(int output) {
   char line[256];
   ssize_t got = -1;
   while ((got = read(output, line, sizeof(line))) < 0 && errno == EINTR) {
   }
-  if (got > 0) return absl::OkStatus();
+  if (got > 0) {
+    const std::string_view said(line, static_cast<size_t>(got));
+    const size_t end = said.find(fmt::format(") on {}", Address())), begin = said.rfind('(', end);
+    if (end == std::string_view::npos || begin == std::string_view::npos) {
+      return Internal("the local server says '{}'", said);
+    }
+    driver_ = said.substr(begin + 1, end - begin - 1);
+    return absl::OkStatus();
+  }
   process_->Wait();
   process_.reset();
   return Unavailable("the local server did not start (its own line is above)");

@@ -24,6 +24,8 @@ class LocalServer {
   LocalServer& operator=(const LocalServer&) = delete;
 
   std::string Address() const { return "unix:" + directory_ + "/socket"; }
+  // Of its device: "soft", "cuda".
+  const std::string& Driver() const { return driver_; }
 
  private:
   explicit LocalServer(std::string directory) : directory_(std::move(directory)) {}
@@ -31,6 +33,7 @@ class LocalServer {
   absl::Status AwaitReady(int output);
   const std::string directory_;
   std::optional<Subprocess> process_;
+  std::string driver_;
 };
 
 }  // namespace wharf::cli

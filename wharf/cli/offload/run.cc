@@ -205,8 +205,12 @@ absl::Status PrepareServer(RunOptions& options, CheckedServer* server, std::uniq
     WHARF_ASSIGN_OR_RETURN(*own, StartLocal(options));
     options.access.server = (*own)->Address();
     options.own_server = true;
+    server->driver = (*own)->Driver();
   }
-  WHARF_ASSIGN_OR_RETURN(*server, CheckAddress(options.access.server, options));
+  // A server of one's own has said what it is; whether it can use the packs it was given is asked.
+  if (!options.local || !options.kernel_packs.empty()) {
+    WHARF_ASSIGN_OR_RETURN(*server, CheckAddress(options.access.server, options));
+  }
   if (options.partition == "remote") return absl::OkStatus();
   WHARF_ASSIGN_OR_RETURN(*own, StartPartition(options));
   // What follows is how the program reaches it: nothing is compressed within a machine.

@@ -8,6 +8,7 @@
 #include "wharf/cli/common/commands.h"
 #include "wharf/cli/programs/finding.h"
 #include "wharf/device/device.h"
+#include "wharf/device/soft/jit/compiler.h"
 
 namespace wharf::cli {
 namespace {
@@ -35,8 +36,8 @@ Finding SoftDevice() {
     return finding;
   }
   const device::DeviceProperties& properties = (*device)->Properties();
-  finding.detail = fmt::format("{}, {} cores, LLVM {}", properties.name, properties.multiprocessors,
-                               FirstMapped(std::regex(R"(libLLVM(?:-|\.so\.)([0-9]+))")));
+  finding.detail =
+      fmt::format("{}, {} cores, LLVM {}", properties.name, properties.multiprocessors, device::soft::LlvmVersion());
   return finding;
 }
 

@@ -118,7 +118,7 @@ void WorkerPool::KeepIdle() {
 void WorkerPool::StopIdle() {
   stopped_ = true;
   for (const Entry& one : workers_) {
-    if (one.idle) CloseControl(*one.process);
+    if (one.idle) one.process->Kill();  // it has nothing to lose, and may not even be ready to read that it should end
   }
 }
 

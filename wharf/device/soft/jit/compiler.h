@@ -71,4 +71,7 @@ struct KernelForm {
 // In blocks of this shape. Compiles the kernel, with all that this takes. Fails as Compiler::Compile.
 absl::StatusOr<KernelForm> Explain(const ptx::Module& module, std::string_view kernel, const Dim3& block);
 
+// "16.0.6".
+std::string LlvmVersion();
+
 }  // namespace wharf::device::soft

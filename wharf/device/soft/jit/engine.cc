@@ -1,5 +1,6 @@
 #include "wharf/device/soft/jit/engine.h"
 
+#include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/IR/DiagnosticHandler.h>
 #include <llvm/IR/DiagnosticInfo.h>
@@ -395,5 +396,7 @@ absl::StatusOr<JitEngine::Code> JitEngine::Link(std::unique_ptr<llvm::MemoryBuff
   return Code{entry->toPtr<void*>(), loop ? ExecutionMode::kLoop : ExecutionMode::kSuspendable,
               *local->toPtr<const uint64_t*>()};
 }
+
+std::string LlvmVersion() { return LLVM_VERSION_STRING; }
 
 }  // namespace wharf::device::soft
