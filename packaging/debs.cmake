@@ -44,7 +44,7 @@ function(wharf_deb component package)
 endfunction()
 
 wharf_deb(device wharf-device SECTION net
-  SUGGESTS wharf-server
+  SUGGESTS "wharf-server, avahi-daemon, avahi-utils"
   ABOUT "CUDA programs on another machine's GPU: the device's side"
         "Runs unmodified CUDA programs on a GPU server at the edge of a wireless"
         "network, or on that server's processor. This is what the device needs:"
@@ -52,7 +52,7 @@ wharf_deb(device wharf-device SECTION net
         "and no CUDA is needed here.")
 wharf_deb(wharf wharf-server SECTION net
   DEPENDS "wharf-device ${same}, systemd | systemd-standalone-sysusers"
-  RECOMMENDS "wharf-models ${same}" SUGGESTS "openssl"
+  RECOMMENDS "wharf-models ${same}" SUGGESTS "openssl, avahi-daemon, avahi-utils"
   CONTROL conffiles postinst prerm postrm
   ABOUT "CUDA programs on another machine's GPU: the server"
         "Serves this machine's GPU, or its processor, to programs on other"

@@ -325,7 +325,8 @@ def load(model: Any, server: Optional[str] = None, *, token: Optional[str] = Non
             y = model(x)
 
     model: the path of an ONNX file, its bytes, or an onnx.ModelProto. It has one input.
-    server: HOST:PORT or unix:PATH of `wharf serve`. None: this machine computes alone.
+    server: HOST:PORT or unix:PATH of `wharf serve`, or "auto": the best that announces itself on this network and
+        proves who it is. None: this machine computes alone.
     token, token_file: what the server's --token-file has. Neither: that of WHARF_TOKEN or WHARF_TOKEN_FILE.
     tls: encrypt. tls_pin: trust the certificate of this fingerprint ("sha256:…"); tls_ca: trust this CA instead of the
         system's; tls_cert and tls_key: show a certificate of our own. Each of these means tls=True.

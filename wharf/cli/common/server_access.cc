@@ -49,7 +49,9 @@ link::ConnectOptions ServerAccess::Connecting() const {
 }
 
 CLI::Option* AddServerAccess(CLI::App* command, ServerAccess& access) {
-  CLI::Option* server = command->add_option("--server", access.server, "HOST:PORT of `wharf serve` (or WHARF_SERVER)");
+  CLI::Option* server = command->add_option(
+      "--server", access.server,
+      "HOST:PORT of `wharf serve`, or auto: the best that announces itself on this network (or WHARF_SERVER)");
   command->add_option("--token-file", access.token_file, "The server's token")->type_name("FILE");
   command->add_flag("--tls", access.tls, "Encrypt; the server must have a certificate");
   command->add_option("--tls-ca", access.tls_ca, "Trust this CA instead of the system's")->type_name("FILE");

@@ -13,6 +13,7 @@
 #include "wharf/cli/common/server_access.h"
 #include "wharf/cli/host/packets.h"
 #include "wharf/cli/host/report_json.h"
+#include "wharf/cli/offload/find_server.h"
 #include "wharf/split/planners/planner.h"
 
 namespace wharf::cli {
@@ -41,6 +42,15 @@ graph::Normalization NormalizationFor(const OpenRequest& request, int64_t channe
   if (!request.mean.empty()) normalization.mean = request.mean;
   if (!request.deviation.empty()) normalization.deviation = request.deviation;
   return normalization;
+}
+
+// The addresses to try, in their order.
+absl::StatusOr<std::vector<std::string>> ServersOf(const OpenRequest& request, const std::string& token) {
+  if (request.server != kAnyServer) return std::vector<std::string>{request.server};
+  WHARF_ASSIGN_OR_RETURN(const std::vector<FoundServer> found, FindServers(AccessOf(request), token));
+  std::vector<std::string> addresses;
+  for (const FoundServer& one : found) addresses.push_back(one.address);
+  return addresses;
 }
 
 // Before anybody connects.
@@ -175,9 +185,15 @@ absl::StatusOr<std::unique_ptr<split::EdgeModel>> ModelHost::Connect(uint64_t id
   if (request.progress) {
     options.progress = [progress](const std::string& what, double share) { progress->Say(what, share); };
   }
-  auto model = split::EdgeModel::Connect(name, *std::move(onnx), request.server, options);
-  progress->Finish();
-  return model;
+  WHARF_ASSIGN_OR_RETURN(const std::vector<std::string> servers, ServersOf(request, options.token));
+  for (size_t i = 0;; ++i) {
+    const bool last = i + 1 == servers.size();
+    auto model = split::EdgeModel::Connect(name, last ? *std::move(onnx) : *onnx, servers[i], options);
+    // What is wrong with the model, or with what is asked, is so with every server.
+    if (!model.ok() && !absl::IsInvalidArgument(model.status()) && !last) continue;
+    progress->Finish();
+    return model;
+  }
 }
 
 size_t ModelHost::InputBytes() const {

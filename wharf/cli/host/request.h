@@ -25,7 +25,7 @@ inline constexpr size_t kMaxRequestBytes = 64 << 10;
 struct OpenRequest {
   std::string model;   // the path of its file
   std::string name;    // what messages call it; "": as `model`
-  std::string server;  // "": this machine computes alone
+  std::string server;  // "": this machine computes alone; "auto": one that announces itself (find_server.h)
   std::string token, token_file;
   bool tls = false;
   std::string tls_ca, tls_pin, tls_certificate, tls_key;

@@ -13,6 +13,7 @@
 #include "wharf/cli/common/option_types.h"
 #include "wharf/cli/common/server_access.h"
 #include "wharf/cli/common/shim_directory.h"
+#include "wharf/cli/offload/find_server.h"
 #include "wharf/cli/offload/local_server.h"
 #include "wharf/cli/offload/server_check.h"
 #include "wharf/cli/offload/stats_table.h"
@@ -30,6 +31,7 @@ It must carry PTX (nvcc's default) where there is no GPU; if not, this command s
 
   wharf run --local -- ./saxpy
   wharf run --server edge:7070 --token-file token --stats - -- python3 train.py
+  wharf run --server auto --token-file token -- ./saxpy    the best of those that announce themselves on this network
 
 Modes
   replay              after a few inferences the server knows the program's sequence of calls, runs it as soon as the
@@ -69,6 +71,7 @@ events are kept, 64 MiB of them. A program that runs for ever leaves its trace, 
 
 struct RunOptions {
   ServerAccess access;
+  std::string next_servers;  // with commas: where the program goes if the server does not let it in
   bool local = false;
   bool own_server = false;  // it is private: nobody else reaches it, and it asks for no token
   std::string mode = "replay", stats, trace;
@@ -113,13 +116,27 @@ class TemporaryFile {
   const std::string path_;
 };
 
-// What answers at `address`.
-absl::StatusOr<CheckedServer> CheckAddress(const std::string& address, const RunOptions& options) {
+// Of those that announce themselves the best, and after it those that are the same to the program.
+absl::StatusOr<CheckedServer> ChooseServer(const std::string& token, RunOptions& options) {
+  WHARF_ASSIGN_OR_RETURN(const std::vector<FoundServer> found, FindServers(options.access, token));
+  const CheckedServer& best = found.front().server;
+  options.access.server = found.front().address;
+  for (auto other = found.begin() + 1; other != found.end(); ++other) {
+    if (other->server.driver != best.driver || other->server.has_kernel_packs != best.has_kernel_packs) continue;
+    options.next_servers += (options.next_servers.empty() ? "" : ",") + other->address;
+  }
+  std::fprintf(stderr, "wharf: %s\n", Describe(found.front()).c_str());
+  return best;
+}
+
+// What answers at the server's address, which is known afterwards.
+absl::StatusOr<CheckedServer> CheckAddress(RunOptions& options) {
   std::string token;
   if (!options.own_server) {
     WHARF_ASSIGN_OR_RETURN(token, options.access.Token());
   }
-  return CheckServer(address, options.access.Connecting(), token);
+  if (options.access.server == kAnyServer) return ChooseServer(token, options);
+  return CheckServer(options.access.server, options.access.Connecting(), token);
 }
 
 // What can be known before the program runs: that it is of a CUDA that we stand in for, and that there is code the
@@ -146,6 +163,7 @@ std::string Preload(const std::string& directory) {
 std::map<std::string, std::string> ServerVariables(const RunOptions& options, const std::string& prefix) {
   std::map<std::string, std::string> variables;
   variables[prefix + "SERVER"] = options.access.server;
+  variables[prefix + "SERVER_NEXT"] = options.next_servers;
   variables[prefix + "MODE"] = options.mode;
   variables[prefix + "TIMEOUT_MS"] =
       fmt::format("{}", std::max<int64_t>(1, options.access.timeout.count() / 1'000'000));
@@ -209,13 +227,14 @@ absl::Status PrepareServer(RunOptions& options, CheckedServer* server, std::uniq
   }
   // A server of one's own has said what it is; whether it can use the packs it was given is asked.
   if (!options.local || !options.kernel_packs.empty()) {
-    WHARF_ASSIGN_OR_RETURN(*server, CheckAddress(options.access.server, options));
+    WHARF_ASSIGN_OR_RETURN(*server, CheckAddress(options));
   }
   if (options.partition == "remote") return absl::OkStatus();
   WHARF_ASSIGN_OR_RETURN(*own, StartPartition(options));
   // What follows is how the program reaches it: nothing is compressed within a machine.
   options.compression = "off";
   options.access.server = (*own)->Address();
+  options.next_servers.clear();
   options.own_server = true;
   options.mode = "posted";
   options.access.tls = false;

@@ -32,8 +32,13 @@ class Greeter final : public link::FrameHandler {
   wire::ClientHandshake<offload::ProgramProtocol> handshake_{"it"};
 };
 
-absl::StatusOr<offload::Welcome> GreetOnce(const std::string& address, const link::ConnectOptions& options,
-                                           const std::string& token) {
+struct Greeted {
+  offload::Welcome welcome;
+  Nanoseconds round_trip{0};
+};
+
+absl::StatusOr<Greeted> GreetOnce(const std::string& address, const link::ConnectOptions& options,
+                                  const std::string& token) {
   WHARF_ASSIGN_OR_RETURN(std::unique_ptr<link::ByteStream> stream, link::Connect(address, options));
   Greeter greeter;
   const auto channel = link::Channel::Create(std::move(stream));
@@ -42,8 +47,9 @@ absl::StatusOr<offload::Welcome> GreetOnce(const std::string& address, const lin
   hello.features = offload::kFeatureCheckOnly | offload::kFeatureKernelPacks;
   hello.program = "wharf run";
   auto welcome = greeter.Greet(*channel, hello, token, options.timeout);
+  const auto transport = channel->Stream().Info();
   channel->Stop();
-  if (welcome.ok()) return welcome;
+  if (welcome.ok()) return Greeted{*std::move(welcome), transport ? transport->minimum_rtt : Nanoseconds(0)};
   return MakeStatus(welcome.status().code(), "{}: {}", address, Message(welcome.status()));
 }
 
@@ -51,9 +57,13 @@ absl::StatusOr<offload::Welcome> GreetOnce(const std::string& address, const lin
 
 absl::StatusOr<CheckedServer> CheckServer(const std::string& address, const link::ConnectOptions& options,
                                           const std::string& token) {
-  WHARF_ASSIGN_OR_RETURN(const offload::Welcome welcome,
-                         link::TryAgain([&] { return GreetOnce(address, options, token); }));
-  return CheckedServer{welcome.properties.driver, (welcome.features & offload::kFeatureKernelPacks) != 0};
+  WHARF_ASSIGN_OR_RETURN(const Greeted greeted, link::TryAgain([&] { return GreetOnce(address, options, token); }));
+  const offload::Welcome& welcome = greeted.welcome;
+  return CheckedServer{.driver = welcome.properties.driver,
+                       .has_kernel_packs = (welcome.features & offload::kFeatureKernelPacks) != 0,
+                       .has_room = welcome.memory_quota > 0,
+                       .sessions = welcome.session,
+                       .round_trip = greeted.round_trip};
 }
 
 }  // namespace wharf::cli

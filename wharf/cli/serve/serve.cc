@@ -9,7 +9,9 @@
 #include "wharf/cli/common/config_option.h"
 #include "wharf/cli/common/confined_server.h"
 #include "wharf/cli/common/option_types.h"
+#include "wharf/cli/common/shim_directory.h"
 #include "wharf/cli/programs/own_programs.h"
+#include "wharf/link/discovery/announcer.h"
 #include "wharf/server/daemon/daemon.h"
 
 namespace wharf::cli {
@@ -32,6 +34,15 @@ void AddTimeouts(CLI::App* command, server::ServerOptions& options) {
   AddDuration(command, "--drain-timeout", options.drain_timeout, "After SIGTERM sessions end within this time");
 }
 
+absl::Status RunServer(server::ServerOptions& options) {
+  if (options.announce) {
+    const absl::StatusOr<std::string> program = FindProgram(link::kAnnounceProgram);
+    if (!program.ok()) return NotFound("--announce needs Avahi: install avahi-daemon and avahi-utils");
+    options.announce_program = *program;
+  }
+  return server::RunDaemon(options);
+}
+
 void Serve(server::ServerOptions& options) {
   SetDefaultLogLevel(LogLevel::kInfo);
   // Workers have a place of their own.
@@ -39,7 +50,7 @@ void Serve(server::ServerOptions& options) {
   for (std::string& path : options.kernel_packs) path = std::filesystem::absolute(path).string();
   options.worker_program = FindOwnProgram(kWorkerProgram);
   options.model_program = FindOwnProgram(kModelProgram);
-  const absl::Status served = server::RunDaemon(options);
+  const absl::Status served = RunServer(options);
   if (!served.ok()) Fail(served);
 }
 
@@ -59,6 +70,8 @@ void AddServeCommand(CLI::App& app) {
   AddConfigOption(command);
   command->add_option("--listen", options->listen, "HOST:PORT, [V6]:PORT or unix:PATH; port 0 picks a free one")
       ->capture_default_str();
+  command->add_flag("--announce", options->announce,
+                    "Say on the local network (mDNS) that this server is there, for --server auto");
   command->add_option("--device", options->device, "soft (CPU), cuda (GPU), or auto: cuda if there is one")
       ->capture_default_str();
   command

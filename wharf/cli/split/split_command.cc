@@ -11,6 +11,7 @@
 #include "wharf/cli/common/option_types.h"
 #include "wharf/cli/common/progress_line.h"
 #include "wharf/cli/common/server_access.h"
+#include "wharf/cli/offload/find_server.h"
 #include "wharf/cli/split/attention_option.h"
 #include "wharf/cli/split/energy_meter.h"
 #include "wharf/cli/split/input.h"
@@ -180,6 +181,21 @@ absl::StatusOr<std::unique_ptr<split::SplitClient>> OpenSession(const SplitRunOp
   return InvalidArgument("{}: {}", options.model, Message(opened.status()));
 }
 
+// At one of those that announce themselves; where that fails, at the next.
+absl::StatusOr<std::unique_ptr<split::SplitClient>> OpenBest(SplitRunOptions& options, ProgressLine& progress,
+                                                             SplitInput& input, const exec::Engine& engine,
+                                                             Interruption& interruption) {
+  WHARF_ASSIGN_OR_RETURN(const std::string token, options.access.Token());
+  WHARF_ASSIGN_OR_RETURN(const std::vector<FoundServer> found, FindServers(options.access, token));
+  for (auto server = found.begin();; ++server) {
+    std::fprintf(stderr, "wharf: %s\n", Describe(*server).c_str());
+    options.access.server = server->address;
+    auto session = OpenSession(options, progress, input, engine, interruption);
+    if (session.ok() || absl::IsInvalidArgument(session.status()) || server + 1 == found.end()) return session;
+    std::fprintf(stderr, "wharf: %s\n", std::string(Message(session.status())).c_str());
+  }
+}
+
 // Whoever runs a few inferences only would never get better plans.
 bool AwaitsPlans(const SplitRunOptions& options, const split::SplitClient& session) {
   return session.Planning() && !options.no_more_plans && !options.cache_directory.empty() && Interruption::By() == 0;
@@ -213,7 +229,10 @@ absl::Status RunSplit(SplitRunOptions options) {
   if (options.access.server.empty() && options.mode != "device-only") {
     throw CLI::ValidationError("split", "say --server HOST:PORT");
   }
-  if (!options.access.server.empty()) WHARF_RETURN_IF_ERROR(link::ParseAddress(options.access.server).status());
+  const bool any = options.access.server == kAnyServer;
+  if (!options.access.server.empty() && !any) {
+    WHARF_RETURN_IF_ERROR(link::ParseAddress(options.access.server).status());
+  }
   if (!options.json.empty()) WHARF_RETURN_IF_ERROR(CheckWritable(options.json));
   WHARF_ASSIGN_OR_RETURN(SplitOutput output, SplitOutput::Open(options.output, options.top));
   WHARF_ASSIGN_OR_RETURN(SplitInput source, SplitInput::Load(options.input));
@@ -224,7 +243,9 @@ absl::Status RunSplit(SplitRunOptions options) {
   WHARF_ASSIGN_OR_RETURN(auto torch, exec::MakeTorchEngineOn(device, {options.threads}));
   const auto engine = split::MakeSlowedEngine(std::move(torch), split::SlowDown(options.slow_down));
   ProgressLine progress;
-  WHARF_ASSIGN_OR_RETURN(auto session, OpenSession(options, progress, source, *engine, interruption));
+  WHARF_ASSIGN_OR_RETURN(auto session, any&& options.mode != "device-only"
+                                           ? OpenBest(options, progress, source, *engine, interruption)
+                                           : OpenSession(options, progress, source, *engine, interruption));
   if (!session->Planning()) progress.Clear();
   WHARF_RETURN_IF_ERROR(output.Check(session->GetModel().Graph()));
   interruption.Remember();

@@ -5,7 +5,9 @@
 #include <fstream>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include "wharf/base/split_text.h"
 #include "wharf/link/byte_stream.h"
 #include "wharf/link/connect_again.h"
 #include "wharf/link/resume/resumable_stream.h"
@@ -102,28 +104,19 @@ absl::StatusOr<std::unique_ptr<link::ByteStream>> OpenStream(const std::string& 
       resume);
 }
 
-}  // namespace
-
-std::string EnvironmentVariable(std::string_view prefix, std::string_view name) {
-  const char* value = std::getenv((std::string(prefix) + std::string(name)).c_str());
-  return value == nullptr ? "" : value;
+// Those to try, in their order.
+std::vector<std::string> Servers(const Variables& variables) {
+  std::vector<std::string> servers = {variables.Get("SERVER")};
+  const std::string others = variables.Get("SERVER_NEXT");
+  for (const std::string_view one : SplitText(others, ',')) servers.emplace_back(one);
+  std::erase(servers, "");
+  return servers;
 }
 
-absl::StatusOr<std::unique_ptr<ClientSession>> OpenSession(std::string_view prefix, ClientSessionOptions options,
-                                                           Tell tell) {
-  const Variables variables(prefix);
-  const std::string server = variables.Get("SERVER");
-  if (server.empty()) {
-    return NotFound("no server is set: start the program with `wharf run --server HOST:PORT -- PROGRAM`");
-  }
-  WHARF_ASSIGN_OR_RETURN(options.token, variables.Token());
-  if (options.unsafe_replay) {
-    options.mode = Mode::kReplay;
-  } else {
-    WHARF_ASSIGN_OR_RETURN(options.mode, variables.CallMode());
-  }
+// At one of them.
+absl::StatusOr<std::unique_ptr<ClientSession>> OpenAt(const std::string& server, const Variables& variables,
+                                                      ClientSessionOptions options, const Tell& tell) {
   WHARF_ASSIGN_OR_RETURN(options.compression, variables.DataCompression(server.starts_with("unix:")));
-  options.timeout = variables.Timeout();
   options.on_lost = [server, tell](std::string_view reason) {
     tell(fmt::format("lost the server {} ({}); CUDA calls fail from now on", server, reason));
   };
@@ -135,6 +128,34 @@ absl::StatusOr<std::unique_ptr<ClientSession>> OpenSession(std::string_view pref
     return ClientSession::Open(std::move(stream), std::move(options));
   } catch (const std::system_error& error) {
     return ResourceExhausted("cannot start the threads of a session: {}", error.what());
+  }
+}
+
+}  // namespace
+
+std::string EnvironmentVariable(std::string_view prefix, std::string_view name) {
+  const char* value = std::getenv((std::string(prefix) + std::string(name)).c_str());
+  return value == nullptr ? "" : value;
+}
+
+absl::StatusOr<std::unique_ptr<ClientSession>> OpenSession(std::string_view prefix, ClientSessionOptions options,
+                                                           Tell tell) {
+  const Variables variables(prefix);
+  const std::vector<std::string> servers = Servers(variables);
+  if (servers.empty()) {
+    return NotFound("no server is set: start the program with `wharf run --server HOST:PORT -- PROGRAM`");
+  }
+  WHARF_ASSIGN_OR_RETURN(options.token, variables.Token());
+  if (options.unsafe_replay) {
+    options.mode = Mode::kReplay;
+  } else {
+    WHARF_ASSIGN_OR_RETURN(options.mode, variables.CallMode());
+  }
+  options.timeout = variables.Timeout();
+  for (size_t i = 0;; ++i) {
+    auto session = OpenAt(servers[i], variables, options, tell);
+    if (session.ok() || i + 1 == servers.size()) return session;
+    tell(fmt::format("{}: trying {}", Message(session.status()), servers[i + 1]));
   }
 }
 

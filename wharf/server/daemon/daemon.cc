@@ -13,6 +13,8 @@
 
 #include "wharf/base/log.h"
 #include "wharf/base/sandbox/limits.h"
+#include "wharf/link/address.h"
+#include "wharf/link/discovery/announcer.h"
 #include "wharf/link/inherited_listener.h"
 #include "wharf/server/daemon/arrivals.h"
 #include "wharf/server/daemon/compilers.h"
@@ -60,6 +62,8 @@ class Daemon {
   absl::Status ProbeDevices(WorkerPoolConfig& workers);
   void Listen(std::unique_ptr<link::Listener> listener);
   void Announce() const;
+  absl::Status AnnounceToOthers();
+  void ReapAnnouncer();
   void OnSignal(int signal);
   void OnTime(TimePoint now);
   void OnArrivals();
@@ -68,6 +72,7 @@ class Daemon {
   void OnMessage(WorkerProcess& worker, const ControlMessage& message);
   void OnClientRefused(const WorkerProcess& worker, const ClientRefused& refusal);
   void OnAskAdmission(WorkerProcess& worker, const AskAdmission& wish);
+  void OnAskLoad(WorkerProcess& worker);
   std::string Whose(const std::string& identity) const;
   absl::StatusOr<link::UniqueFd> AdmitProgram(WorkerProcess& worker, const std::string& identity);
   void OnServeModels(WorkerProcess& worker, const ControlMessage& message);
@@ -98,6 +103,7 @@ class Daemon {
   std::unique_ptr<Compilers> compilers_;
   Arrivals arrivals_;
   std::unique_ptr<Acceptor> acceptor_;
+  std::unique_ptr<link::Announcer> announcer_;
 };
 
 absl::Status Daemon::Prepare() {
@@ -204,11 +210,29 @@ void Daemon::Announce() const {
   }
 }
 
+absl::Status Daemon::AnnounceToOthers() {
+  if (!options_.announce) return absl::OkStatus();
+  WHARF_ASSIGN_OR_RETURN(const link::ParsedAddress here, link::ParseAddress(acceptor_->Address()));
+  const auto port = static_cast<uint16_t>(std::atoi(here.port.c_str()));
+  WHARF_ASSIGN_OR_RETURN(announcer_, link::Announcer::Start(options_.announce_program, link::ServiceName(), port));
+  Log(LogLevel::kInfo, "announced on the local network", {{"name", link::ServiceName()}, {"port", port}});
+  return absl::OkStatus();
+}
+
+void Daemon::ReapAnnouncer() {
+  const std::optional<ProcessEnd> end = announcer_ == nullptr ? std::nullopt : announcer_->TryWait();
+  if (!end) return;
+  Log(LogLevel::kWarning, "the server is not announced any more: avahi-publish has ended",
+      {{"signal", end->signal}, {"exit_code", end->code}});
+  announcer_.reset();
+}
+
 absl::Status Daemon::Run() {
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  // it knows the token: no process of the same user reads its memory
   WHARF_RETURN_IF_ERROR(Prepare());
   if (!options_.status_file.empty()) WHARF_RETURN_IF_ERROR(WriteStatusFile(options_.status_file, Status()));
   workers_->KeepIdle();
+  WHARF_RETURN_IF_ERROR(AnnounceToOthers());
   Announce();
   while (!drain_deadline_ || !workers_->Empty()) {
     loop_->Turn(TimeoutMs());
@@ -248,6 +272,7 @@ void Daemon::OnSignal(int signal) {
     case SIGCHLD:
       workers_->Reap([this](const WorkerProcess& worker, int status) { OnWorkerEnd(worker, status); });
       files_->Reap();
+      ReapAnnouncer();
       workers_->KeepIdle();
       return PublishStatus();
     case SIGUSR1:
@@ -298,6 +323,8 @@ void Daemon::TurnAway(uint64_t number) {
 void Daemon::OnMessage(WorkerProcess& worker, const ControlMessage& message) {
   if (const auto wish = DecodeControl<AskAdmission>(message, ControlKind::kAskAdmission); wish.ok()) {
     OnAskAdmission(worker, *wish);
+  } else if (message.kind == ControlKind::kAskLoad) {
+    OnAskLoad(worker);
   } else if (message.kind == ControlKind::kServeModels) {
     OnServeModels(worker, message);
   } else if (message.kind == ControlKind::kResumeSession) {
@@ -336,6 +363,13 @@ void Daemon::OnAskAdmission(WorkerProcess& worker, const AskAdmission& wish) {
   }
   PublishStatus();  // first, so that whoever was let in is in it
   SendControl(worker.Control(), ControlKind::kAdmission, admission, compiler.get()).IgnoreError();
+}
+
+// A session that waits for its client would make room.
+void Daemon::OnAskLoad(WorkerProcess& worker) {
+  if (!sessions_.InHandshake(worker.Pid())) return;
+  const bool has_room = !drain_deadline_ && (sessions_.HasRoom() || sessions_.LongestWaiting() != nullptr);
+  SendControl(worker.Control(), ControlKind::kLoad, ServerLoad{sessions_.Open(), has_room}).IgnoreError();
 }
 
 // Compiled kernels are code: those who are the same share theirs, and nobody else's.
@@ -451,6 +485,7 @@ void Daemon::OnWorkerEnd(const WorkerProcess& worker, int status) {
 
 void Daemon::StartDraining() {
   drain_deadline_ = Clock::Real().Now() + options_.drain_timeout;
+  announcer_.reset();
   acceptor_->Stop();
   Log(LogLevel::kInfo, "draining", {{"sessions", sessions_.Open()}, {"seconds", Seconds(options_.drain_timeout)}});
   workers_->StopIdle();

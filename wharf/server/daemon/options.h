@@ -28,6 +28,8 @@ struct ServerOptions {
   bool unsafe_replay = false;
   std::vector<std::string> kernel_packs;  // soft: files, PTX for programs that carry none (device/pack)
   AccessOptions access;
+  bool announce = false;         // on the local network
+  std::string announce_program;  // avahi-publish, which does it
   std::string cache_directory;
   uint64_t model_cache_bytes = uint64_t{10} << 30;
   std::string worker_program;  // wharf-worker

@@ -263,10 +263,29 @@ TEST(ServerTest, ACheckIsAnsweredWithoutASession) {
                 "the token is wrong");
   EXPECT_TRUE(server.AwaitStatus(RefusedAre(1)));
   const auto client = server.Greet(hello, {}, kToken);
-  EXPECT_EQ(AwaitWelcome(*client).properties.driver, "soft");
+  const offload::Welcome welcome = AwaitWelcome(*client);
+  EXPECT_EQ(welcome.properties.driver, "soft");
+  EXPECT_EQ(welcome.session, 0u);
+  EXPECT_GT(welcome.memory_quota, 0u);
   EXPECT_EQ(client->AwaitClosed().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(server.Status().at("sessions_opened"), 0);
   EXPECT_EQ(server.Status().at("refused"), 1);
+}
+
+TEST(ServerTest, ACheckSaysHowBusyTheServerIs) {
+  const ServerProcess server({"--max-sessions", "2"});
+  Hello hello;
+  hello.features = offload::kFeatureCheckOnly;
+  const auto first = server.Greet();
+  AwaitWelcome(*first);
+  const offload::Welcome busy = AwaitWelcome(*server.Greet(hello));
+  EXPECT_EQ(busy.session, 1u);
+  EXPECT_GT(busy.memory_quota, 0u);
+  const auto second = server.Greet();
+  AwaitWelcome(*second);
+  const offload::Welcome full = AwaitWelcome(*server.Greet(hello));
+  EXPECT_EQ(full.session, 2u);
+  EXPECT_EQ(full.memory_quota, 0u) << "there is no room";
 }
 
 TEST(ServerTest, ReplayWithoutAWayBackIsThereOnlyIfTheServerWasToldTo) {

@@ -10,6 +10,8 @@
 //     Admission ───────────────────────▶  makes the device, Welcome, serves … or Refusal
 //        ◀─────────────────────────────  SessionReport, then it exits
 //        ◀─────────────────────────────  ClientRefused instead, for the log
+//        ◀─────────────────────────────  AskLoad instead: its client asks only whether it would be let in
+//     Load ────────────────────────────▶  Welcome
 //     Drain ───────────────────────────▶  at any time
 //        ◀─────────────────────────────  Waiting: the connection is gone, or back
 //     Evict ───────────────────────────▶  while it waits: its place is needed
@@ -77,7 +79,9 @@ enum class ControlKind : uint8_t {
   kServeModels = 13,
   kKeep = 14,
   kTaken = 15,
-  kClientRefused = 16
+  kClientRefused = 16,
+  kAskLoad = 17,
+  kLoad = 18
 };
 
 // A device that is made of this machine's and another server's: for `wharf run --partition`, whose variables say which
@@ -136,6 +140,13 @@ enum class Verdict : uint8_t { kAdmitted = 0, kFull = 1, kDraining = 2, kNoModel
 struct Admission {
   Verdict verdict = Verdict::kFull;
   auto Fields() { return std::tie(verdict); }
+};
+
+// A client that has proved itself asks how busy the server is. AskLoad has no fields.
+struct ServerLoad {
+  uint64_t open = 0;      // sessions
+  bool has_room = false;  // for one more
+  auto Fields() { return std::tie(open, has_room); }
 };
 
 // A client that has proved itself wants a split session.

@@ -114,6 +114,9 @@ absl::Status ProgramSession::AnswerCheck(const offload::Hello& hello) {
   offload::Welcome welcome;
   welcome.features = offload::kFeatureCheckOnly | FeaturesOf(hello);
   welcome.properties.driver = config_.driver;
+  const ServerLoad load = config_.load ? config_.load() : ServerLoad{0, true};
+  welcome.session = load.open;
+  welcome.memory_quota = load.has_room ? config_.memory_quota : 0;
   WHARF_RETURN_IF_ERROR(handshake_.Accept(*channel_, hello, welcome));
   channel_->Close(kFarewellDrain);
   return absl::OkStatus();

@@ -26,6 +26,8 @@ struct ProgramSessionConfig {
   bool has_kernel_packs = false;  // the device may find PTX for programs that carry none
   // Called once, on the channel's reader thread, after the client has proved itself; may block.
   std::function<Verdict()> admit;
+  // The same, of a client that only asks; without: the server is idle.
+  std::function<ServerLoad()> load;
   // Called at most once, with the quota to use.
   std::function<absl::StatusOr<std::unique_ptr<device::Device>>(uint64_t memory_quota)> make_device;
   // The client is not let in; must not block. From any thread.

@@ -87,6 +87,7 @@ class Worker {
   void ServeOver(std::unique_ptr<link::ByteStream> stream);
   device::DeviceOptions DeviceOptionsFor(uint64_t quota) const;
   Verdict AskAdmission();
+  ServerLoad AskLoad();
   void ReportRefusal(RefusedAt at, const std::string& peer, const std::string& why) const;
   absl::StatusOr<std::unique_ptr<device::Device>> MakeSessionDevice(uint64_t quota);
   void Watch();
@@ -131,6 +132,7 @@ class Worker {
 
   absl::Mutex mutex_;
   std::optional<Verdict> verdict_ ABSL_GUARDED_BY(mutex_);
+  std::optional<ServerLoad> load_ ABSL_GUARDED_BY(mutex_);
   link::UniqueFd compiler_ ABSL_GUARDED_BY(mutex_);  // comes with it
 };
 
@@ -174,6 +176,15 @@ Verdict Worker::AskAdmission() {
   mutex_.Await(absl::Condition(
       +[](std::optional<Verdict>* v) { return v->has_value(); }, &verdict_));
   return *verdict_;
+}
+
+// The same.
+ServerLoad Worker::AskLoad() {
+  if (!SendControlBytes(control_, ControlKind::kAskLoad, {}).ok()) return {};
+  absl::MutexLock lock(&mutex_);
+  mutex_.Await(absl::Condition(
+      +[](std::optional<ServerLoad>* load) { return load->has_value(); }, &load_));
+  return *load_;
 }
 
 void Worker::ReportRefusal(RefusedAt at, const std::string& peer, const std::string& why) const {
@@ -271,6 +282,7 @@ void Worker::ServeOver(std::unique_ptr<link::ByteStream> stream) {
   config.unsafe_replay = configure_.unsafe_replay;
   config.has_kernel_packs = packs_ != nullptr;
   config.admit = [this] { return AskAdmission(); };
+  config.load = [this] { return AskLoad(); };
   config.make_device = [this](uint64_t quota) { return MakeSessionDevice(quota); };
   config.on_refused = [this](const std::string& peer, const std::string& why) {
     ReportRefusal(RefusedAt::kHello, peer, why);
@@ -321,12 +333,16 @@ void Worker::OnControl() {
     over_ = true;
     absl::MutexLock lock(&mutex_);
     if (!verdict_) verdict_ = Verdict::kDraining;
+    if (!load_) load_ = ServerLoad{};
     return;
   }
   if (const auto admission = DecodeControl<Admission>(*message, ControlKind::kAdmission); admission.ok()) {
     absl::MutexLock lock(&mutex_);
     compiler_.Reset(message->fd);
     verdict_ = admission->verdict;
+  } else if (const auto load = DecodeControl<ServerLoad>(*message, ControlKind::kLoad); load.ok()) {
+    absl::MutexLock lock(&mutex_);
+    load_ = *load;
   } else if (const auto drain = DecodeControl<Drain>(*message, ControlKind::kDrain); drain.ok()) {
     drain_until_ = Clock::Real().Now() + Nanoseconds(drain->grace_ns);
   } else if (message->kind == ControlKind::kEvict) {
