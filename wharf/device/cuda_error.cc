@@ -21,6 +21,7 @@ absl::Status CudaStatus(CudaError error, std::string message) {
       break;
     case CudaError::kOutOfMemory:
     case CudaError::kLaunchOutOfResources:
+    case CudaError::kCooperativeLaunchTooLarge:
       code = absl::StatusCode::kResourceExhausted;
       break;
     case CudaError::kNotSupported:

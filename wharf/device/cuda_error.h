@@ -39,6 +39,7 @@ enum class CudaError : int32_t {
   kIllegalInstruction = 715,
   kMisalignedAddress = 716,
   kLaunchFailure = 719,
+  kCooperativeLaunchTooLarge = 720,  // more blocks than the device holds at once
   kNotPermitted = 800,
   kNotSupported = 801,
   kRemoteLost = 999,  // CUDA's "unknown": the server or the link is gone

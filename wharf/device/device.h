@@ -85,6 +85,9 @@ struct Arena {
 struct LaunchConfig {
   Dim3 grid, block;
   uint32_t shared_bytes = 0;  // dynamic shared memory
+  // All blocks are on the device at once and may wait for each other (%envreg1 and 2 hold the address of CUDA's grid
+  // barrier); kCooperativeLaunchTooLarge if they do not fit (occupancy.h).
+  bool cooperative = false;
 };
 
 // One kernel parameter: offset and size in the parameter buffer, bytes.

@@ -125,6 +125,7 @@ TEST_P(KernelConformance, LaunchConfigurationsAreChecked) {
   EXPECT_EQ(error({{1}, {1, 1, 65}}), CudaError::kInvalidConfiguration);
   EXPECT_EQ(error({{1, 65536}, {1}}), CudaError::kInvalidConfiguration);
   EXPECT_EQ(error({{1}, {1}, 1 << 20}), CudaError::kInvalidValue);
+  EXPECT_EQ(error({{1 << 20}, {1024}, 0, true}), CudaError::kCooperativeLaunchTooLarge);
   EXPECT_EQ(CudaErrorOf(device_->Launch(0, 12345, {{1}, {1}}, parameters)), CudaError::kInvalidHandle);
   EXPECT_EQ(CudaErrorOf(device_->Launch(77, saxpy, {{1}, {1}}, parameters)), CudaError::kInvalidHandle);
   EXPECT_EQ(error({{1}, {1}}), CudaError::kSuccess);  // n is 0

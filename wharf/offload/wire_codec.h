@@ -12,7 +12,7 @@ struct FieldsOf<device::Dim3> {
 };
 template <>
 struct FieldsOf<device::LaunchConfig> {
-  static auto Of(auto& v) { return std::tie(v.grid, v.block, v.shared_bytes); }
+  static auto Of(auto& v) { return std::tie(v.grid, v.block, v.shared_bytes, v.cooperative); }
 };
 template <>
 struct FieldsOf<device::Region> {

@@ -44,6 +44,7 @@ void Randomize(device::LaunchConfig& v) {
   Randomize(v.grid);
   Randomize(v.block);
   Randomize(v.shared_bytes);
+  Randomize(v.cooperative);
 }
 void Randomize(device::Region& v) { RandomizeAll(v.address, v.row_pitch, v.slice_pitch); }
 void Randomize(device::Extent& v) { RandomizeAll(v.width, v.height, v.depth); }

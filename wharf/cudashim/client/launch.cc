@@ -1,3 +1,4 @@
+#include <cuda.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 
 #include "wharf/cudashim/client/module_state.h"
 #include "wharf/cudashim/client/stream_work.h"
+#include "wharf/device/occupancy.h"
 
 namespace wharf::client {
 namespace {
@@ -30,10 +32,6 @@ std::vector<std::byte> Pack(const std::vector<device::ParameterLayout>& layout, 
   for (size_t i = 0; i < layout.size(); ++i)
     std::memcpy(packed.data() + layout[i].offset, arguments[i], layout[i].size);
   return packed;
-}
-
-int BlocksThatFit(uint64_t have, uint64_t each, int limit) {
-  return each == 0 ? limit : static_cast<int>(std::min<uint64_t>(have / each, static_cast<uint64_t>(limit)));
 }
 
 // Where programs have their own memory, on the systems we run on: heaps, libraries, stacks. Device memory is below.
@@ -77,6 +75,16 @@ void ExplainFault(Connection& connection) {
 
 namespace {
 
+// Whether all blocks of a cooperative launch can be there at once.
+CudaError CheckCooperative(Connection& connection, Function* function, const device::LaunchConfig& config) {
+  device::FunctionAttributes attributes;
+  const CudaError error = function->Attributes(connection, &attributes);
+  if (error != CudaError::kSuccess) return error;
+  const uint64_t most = device::BlocksAtOnce(connection.session->welcome().properties, attributes, config);
+  // If there can be no such block at all, the device says why.
+  return most != 0 && config.grid.Count() > most ? CudaError::kCooperativeLaunchTooLarge : CudaError::kSuccess;
+}
+
 // Checks a launch and makes all of it but its stream.
 CudaError MakeLaunch(Connection& connection, Function* function, const LaunchShape& shape, void* const* arguments,
                      const void* packed, size_t packed_bytes, offload::Launch* op,
@@ -88,7 +96,9 @@ CudaError MakeLaunch(Connection& connection, Function* function, const LaunchSha
   error = function->Layout(connection, layout);
   if (error != CudaError::kSuccess) return error;
   op->function = function->id;
-  op->config = {shape.grid, shape.block, static_cast<uint32_t>(shape.shared_bytes)};
+  op->config = {shape.grid, shape.block, static_cast<uint32_t>(shape.shared_bytes), shape.cooperative};
+  if (shape.cooperative) error = CheckCooperative(connection, function, op->config);
+  if (error != CudaError::kSuccess) return error;
   if (arguments != nullptr) {
     op->parameters = Pack(**layout, arguments);
     return CudaError::kSuccess;
@@ -111,6 +121,11 @@ cudagraph::KernelParams ToParams(Function* function, offload::Launch op,
                                  const std::vector<device::ParameterLayout>& layout) {
   cudagraph::KernelParams params{function, op.config, std::move(op.parameters), {}, {}};
   for (const device::ParameterLayout& one : layout) params.offsets.push_back(one.offset);
+  if (params.config.cooperative) {
+    CUlaunchAttributeValue value{};
+    value.cooperative = 1;
+    std::memcpy(params.attributes[CU_LAUNCH_ATTRIBUTE_COOPERATIVE].data(), &value, sizeof(value));
+  }
   return params;
 }
 
@@ -161,17 +176,8 @@ CudaError Occupancy(Function* function, int block_threads, uint64_t dynamic_shar
   const CudaError error = FunctionAttributes(function, &attributes);
   if (error != CudaError::kSuccess) return error;
   const device::DeviceProperties& device = Process::Get().Current()->session->welcome().properties;
-  *blocks = 0;
-  if (block_threads > static_cast<int>(attributes.max_threads_per_block)) return CudaError::kSuccess;
-  const uint64_t shared = attributes.static_shared_bytes + dynamic_shared;
-  if (shared > device.shared_per_block_optin) return CudaError::kSuccess;
-  const uint64_t warps = (static_cast<uint64_t>(block_threads) + 31) / 32;
-  const uint64_t threads = static_cast<uint64_t>(device.max_threads_per_multiprocessor);
-  int fit = BlocksThatFit(threads, warps * 32, device.max_blocks_per_multiprocessor);
-  fit = BlocksThatFit(device.shared_per_multiprocessor, shared, fit);
-  // Registers are handed out to warps in units of 256.
-  const uint64_t registers = warps * ((uint64_t{attributes.registers} * 32 + 255) / 256 * 256);
-  *blocks = BlocksThatFit(static_cast<uint64_t>(device.registers_per_multiprocessor), registers, fit);
+  *blocks = static_cast<int>(device::BlocksOfMultiprocessor(device, attributes, static_cast<uint64_t>(block_threads),
+                                                            attributes.static_shared_bytes + dynamic_shared));
   return CudaError::kSuccess;
 }
 

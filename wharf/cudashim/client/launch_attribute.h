@@ -13,6 +13,7 @@ namespace wharf::client {
 template <typename Value>
 CudaError CheckLaunchAttribute(int id, const Value& value) {
   switch (id) {
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
@@ -26,11 +27,15 @@ CudaError CheckLaunchAttribute(int id, const Value& value) {
       const auto& cluster = value.clusterDim;
       return cluster.x * cluster.y * cluster.z == 1 ? CudaError::kSuccess : CudaError::kNotSupported;
     }
-    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-      return value.cooperative == 0 ? CudaError::kSuccess : CudaError::kNotSupported;
     default:
       return CudaError::kNotSupported;
   }
+}
+
+// Of a launch's or a node's attributes the one that says how the grid is executed.
+template <typename Value>
+void ApplyLaunchAttribute(int id, const Value& value, bool* cooperative) {
+  if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) *cooperative = value.cooperative != 0;
 }
 
 struct PackedParameters {

@@ -60,9 +60,10 @@ WHARF_CLIENT_API CudaError FindHostVariable(const void* host_variable, uint64_t*
 struct LaunchShape {
   device::Dim3 grid, block;
   uint64_t shared_bytes = 0;
+  bool cooperative = false;
 };
 // Parameters one by one (each points to a value) or, if `arguments` is null, as the packed buffer.
-// kInvalidConfiguration and kInvalidValue for shapes no device runs.
+// kInvalidConfiguration, kInvalidValue and kCooperativeLaunchTooLarge for shapes that the device does not run.
 WHARF_CLIENT_API CudaError Launch(Function* function, const LaunchShape& shape, StreamHandle stream,
                                   void* const* arguments, const void* packed, size_t packed_bytes);
 // The same, checked and kept for a graph.

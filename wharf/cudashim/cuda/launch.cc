@@ -38,22 +38,25 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** arguments, void** extra) {
   return Driver(Call::k_cuLaunchKernelEx, [&] {
     if (config == nullptr) return CudaError::kInvalidValue;
+    client::LaunchShape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
+                              {config->blockDimX, config->blockDimY, config->blockDimZ},
+                              config->sharedMemBytes};
     for (unsigned i = 0; i < config->numAttrs; ++i) {
-      const CudaError error = client::CheckLaunchAttribute(config->attrs[i].id, config->attrs[i].value);
+      const CUlaunchAttribute& attribute = config->attrs[i];
+      const CudaError error = client::CheckLaunchAttribute(attribute.id, attribute.value);
       if (error != CudaError::kSuccess) return error;
+      client::ApplyLaunchAttribute(attribute.id, attribute.value, &shape.cooperative);
     }
-    const client::LaunchShape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
-                                    {config->blockDimX, config->blockDimY, config->blockDimZ},
-                                    config->sharedMemBytes};
     return LaunchHandle(function, shape, config->hStream, arguments, extra);
   });
 }
 
-CUresult cuLaunchCooperativeKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                                   CUstream, void**) {
-  return DriverLocal(Call::k_cuLaunchCooperativeKernel, [] {
-    client::ReportUnsupported("cuLaunchCooperativeKernel");
-    return CudaError::kNotSupported;
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                                   CUstream stream, void** arguments) {
+  return Driver(Call::k_cuLaunchCooperativeKernel, [&] {
+    const client::LaunchShape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes, true};
+    return LaunchHandle(function, shape, stream, arguments, nullptr);
   });
 }
 

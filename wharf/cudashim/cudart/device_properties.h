@@ -80,7 +80,7 @@ void FillCommonProperties(const device::DeviceProperties& from, Properties* to) 
   to->l2CacheSize = from.l2_bytes;
   to->pciBusID = 1;
   to->asyncEngineCount = to->unifiedAddressing = to->concurrentKernels = 1;
-  to->managedMemory = to->canMapHostMemory = 1;
+  to->managedMemory = to->canMapHostMemory = to->cooperativeLaunch = 1;
   to->streamPrioritiesSupported = to->globalL1CacheSupported = to->localL1CacheSupported = 1;
   to->computePreemptionSupported = to->hostRegisterSupported = to->memoryPoolsSupported = 1;
   FillImageLimits(to);

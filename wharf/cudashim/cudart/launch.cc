@@ -7,10 +7,10 @@ namespace wharf::cudashim {
 namespace {
 
 CudaError LaunchHandle(const void* handle, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
-                       cudaStream_t stream) {
+                       cudaStream_t stream, bool cooperative = false) {
   client::Function* const function = client::ResolveFunction(handle);
   if (function == nullptr) return CudaError::kInvalidDeviceFunction;
-  const client::LaunchShape shape{Shape(grid), Shape(block), shared_bytes};
+  const client::LaunchShape shape{Shape(grid), Shape(block), shared_bytes, cooperative};
   // A kernel without parameters may be launched without an array.
   void* none = nullptr;
   return client::Launch(function, shape, Stream(stream), arguments != nullptr ? arguments : &none, nullptr, 0);
@@ -46,19 +46,22 @@ cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function, void** arguments) {
   return Runtime(Call::k_cudaLaunchKernelExC, [&] {
     if (config == nullptr) return CudaError::kInvalidValue;
+    bool cooperative = false;
     for (unsigned i = 0; i < config->numAttrs; ++i) {
-      const CudaError error = client::CheckLaunchAttribute(config->attrs[i].id, config->attrs[i].val);
+      const cudaLaunchAttribute& attribute = config->attrs[i];
+      const CudaError error = client::CheckLaunchAttribute(attribute.id, attribute.val);
       if (error != CudaError::kSuccess) return error;
+      client::ApplyLaunchAttribute(attribute.id, attribute.val, &cooperative);
     }
     return LaunchHandle(function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes,
-                        config->stream);
+                        config->stream, cooperative);
   });
 }
 
-cudaError_t cudaLaunchCooperativeKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t) {
-  return RuntimeLocal(Call::k_cudaLaunchCooperativeKernel, [] {
-    client::ReportUnsupported("cudaLaunchCooperativeKernel");
-    return CudaError::kNotSupported;
+cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block, void** arguments,
+                                        size_t shared_bytes, cudaStream_t stream) {
+  return Runtime(Call::k_cudaLaunchCooperativeKernel, [&] {
+    return LaunchHandle(function, grid, block, arguments, shared_bytes, stream, /*cooperative=*/true);
   });
 }
 

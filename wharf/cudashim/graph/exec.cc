@@ -59,6 +59,10 @@ CudaError Exec::Set(const Node* original, Params params) {
     const UpdateOutcome outcome = cudagraph::Update(*child->graph, *std::get<ChildParams>(params).graph);
     if (outcome.result != UpdateResult::kSuccess) return CudaError::kInvalidValue;
   } else {
+    const auto* const before = std::get_if<KernelParams>(&node->params);
+    if (auto* const kernel = std::get_if<KernelParams>(&params); kernel != nullptr && before != nullptr) {
+      kernel->KeepAttributesOf(*before);
+    }
     node->params = std::move(params);
   }
   stale_ = true;

@@ -42,6 +42,12 @@ struct KernelParams {
   std::vector<std::byte> parameters;  // packed
   std::vector<uint32_t> offsets;      // where each begins
   std::map<int, AttributeValue> attributes;
+
+  // Parameters that are set anew leave a node its attributes.
+  void KeepAttributesOf(const KernelParams& before) {
+    attributes = before.attributes;
+    config.cooperative = before.config.cooperative;
+  }
 };
 
 // A call of cuBLAS that was captured. To programs it is a kernel whose function is not theirs.

@@ -81,7 +81,7 @@ class CudaDevice::PreparedWork final : public WorkList {
     WHARF_ASSIGN_OR_RETURN(const Function* function, device_.FindFunction(launch.function));
     WHARF_RETURN_IF_ERROR(device_.CheckLaunch(*function, launch.config));
     element.function = function->handle;
-    return true;
+    return !launch.config.cooperative;
   }
   absl::StatusOr<bool> Check(const CopyWork& copy, const Element&) const {
     WHARF_RETURN_IF_ERROR(device_.CheckBox(copy.to, copy.extent));

@@ -574,6 +574,30 @@ TEST_P(PreparedWorkTest, AFaultInAGraphIsLatched) {
   EXPECT_EQ(ErrorOf(after.status), CudaError::kIllegalAddress);
 }
 
+TEST_P(PreparedWorkTest, CooperativeLaunchesStandBetweenGraphs) {
+  Work together = AddOne(a_, 1);
+  std::get<LaunchWork>(together.what).config.cooperative = true;
+  const auto list = device_->PrepareWork({AddOne(a_, 1), AddOne(a_, 1), together, AddOne(a_, 1), AddOne(a_, 1)});
+  Submit(*list, {2, 2});
+  EXPECT_THAT(*Read(a_, 1), ElementsAre(5));
+}
+
+TEST_P(CudaDeviceTest, CooperativeLaunches) {
+  LoadKernels();
+  ASSERT_EQ(device_->Map(base_, 2 * kMiB), absl::OkStatus());
+  std::vector<std::byte> parameters(12);
+  const uint32_t n = 2;
+  std::memcpy(parameters.data(), &base_, 8);
+  std::memcpy(parameters.data() + 8, &n, 4);
+  ASSERT_EQ(device_->Launch(0, kAddOne, {.cooperative = true}, parameters), absl::OkStatus());
+  EXPECT_THAT(*Read(base_, 3), ElementsAre(1, 1, 0));
+  EXPECT_EQ(ErrorOf(device_->Launch(0, kAddOne, {.grid = {1 << 30}, .cooperative = true}, parameters)),
+            CudaError::kCooperativeLaunchTooLarge);
+  EXPECT_EQ(ErrorOf(device_->LaunchGuarded(0, kAddOne, {.cooperative = true}, parameters, {})),
+            CudaError::kNotSupported);
+  EXPECT_EQ(device_->Fault(), absl::OkStatus());
+}
+
 std::string DriverName(const ::testing::TestParamInfo<std::string>& info) {
   return info.param == WHARF_FAKE_DRIVER ? "Fake" : "Real";
 }

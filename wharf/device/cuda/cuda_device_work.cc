@@ -296,16 +296,27 @@ absl::Status CudaDevice::LaunchHandle(const Stream& stream, FunctionHandle handl
                                       std::vector<std::byte> parameters) {
   size_t bytes = parameters.size();
   void* extra[] = {kLaunchBufferPointer, parameters.data(), kLaunchBufferSize, &bytes, kLaunchEnd};
+  void** const given = bytes == 0 ? nullptr : extra;
   const Dim3 &g = config.grid, &b = config.block;
+  if (config.cooperative) {
+    LaunchAttribute cooperative;
+    cooperative.id = LaunchAttribute::kCooperative;
+    cooperative.cooperative = 1;
+    const LaunchConfiguration all{g.x, g.y, g.z, b.x, b.y, b.z, config.shared_bytes, stream.handle, &cooperative, 1};
+    return busy_->Measure(stream.handle, [&] {
+      return gpu_->Check((*gpu_)->LaunchKernelEx(&all, handle, nullptr, given), "cuLaunchKernelEx");
+    });
+  }
   return busy_->Measure(stream.handle, [&] {
-    return gpu_->Check((*gpu_)->LaunchKernel(handle, g.x, g.y, g.z, b.x, b.y, b.z, config.shared_bytes, stream.handle,
-                                             nullptr, bytes == 0 ? nullptr : extra),
-                       "cuLaunchKernel");
+    return gpu_->Check(
+        (*gpu_)->LaunchKernel(handle, g.x, g.y, g.z, b.x, b.y, b.z, config.shared_bytes, stream.handle, nullptr, given),
+        "cuLaunchKernel");
   });
 }
 
 absl::Status CudaDevice::LaunchGuarded(StreamId id, FunctionId function_id, const LaunchConfig& config,
                                        std::vector<std::byte> parameters, const Guard& guard) {
+  if (config.cooperative) return CudaStatus(CudaError::kNotSupported, "a cooperative launch cannot be guarded");
   WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
   WHARF_ASSIGN_OR_RETURN(Function * function, FindFunction(function_id));
   WHARF_RETURN_IF_ERROR(CheckLaunch(*function, config));

@@ -123,6 +123,23 @@ struct KernelNodeParameters {
   void* kernel = nullptr;
   ContextHandle context = nullptr;
 };
+// CUlaunchAttribute
+struct LaunchAttribute {
+  static constexpr int kCooperative = 2;
+  int id = 0;
+  char padding[4] = {};
+  union {
+    char bytes[64] = {};
+    int cooperative;
+  };
+};
+// CUlaunchConfig
+struct LaunchConfiguration {
+  unsigned grid_x = 1, grid_y = 1, grid_z = 1, block_x = 1, block_y = 1, block_z = 1, shared_bytes = 0;
+  StreamHandle stream = nullptr;
+  LaunchAttribute* attributes = nullptr;
+  unsigned attribute_count = 0;
+};
 // CUDA_MEMSET_NODE_PARAMS
 struct MemsetNodeParameters {
   DevicePointer to = 0;
@@ -236,6 +253,7 @@ inline void* const kLaunchBufferSize = reinterpret_cast<void*>(uintptr_t{2});
   X(LaunchKernel, "cuLaunchKernel",                                                                                \
     (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, void**,   \
      void**))                                                                                                      \
+  X(LaunchKernelEx, "cuLaunchKernelEx", (const LaunchConfiguration*, FunctionHandle, void**, void**))              \
   X(TexObjectCreate, "cuTexObjectCreate",                                                                          \
     (uint64_t*, const ResourceDescription*, const SamplerDescription*, const void*))                               \
   X(TexObjectDestroy, "cuTexObjectDestroy", (uint64_t))                                                            \

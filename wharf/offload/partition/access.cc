@@ -163,8 +163,8 @@ Access AccessFinder::Find(const Launch& op) const {
     access.only_remote = access.anything = true;
     return access;
   }
-  access.only_remote |=
-      !function->second.footprint.written_variables.empty() || ReadsChangedVariables(function->second);
+  access.only_remote |= op.config.cooperative || !function->second.footprint.written_variables.empty() ||
+                        ReadsChangedVariables(function->second);
   if (const std::vector<MemoryRange>* const written = Covered(op)) {
     // What is not written keeps its contents on either side.
     Access read;

@@ -69,7 +69,9 @@ Result LaunchWrites(const Launch& op, device::Device& device, const Mappings& ma
   WriteSet writes;
   for (const auto& [offset, allocation] : *written) writes.ranges.push_back(allocation);
   for (const device::Symbol& variable : footprint->written_variables) {
+// A cooperative launch's blocks wait for each other: one that was predicted wrongly might not end.
     writes.ranges.push_back({variable.address, variable.size});
+  if (op.config.cooperative) return std::nullopt;
   }
   if (footprint->oblivious) return writes;
   const auto read = Pointees(footprint->read_parameters, op, mappings);

@@ -191,6 +191,7 @@ class HostileClient {
     if (random_.Chance(0.1)) config.grid.y = 70'000;
     if (random_.Chance(0.1)) config.block.z = static_cast<uint32_t>(random_.Between(0, 2000));
     if (random_.Chance(0.1)) config.shared_bytes = static_cast<uint32_t>(numbers_.Wild());
+    config.cooperative = random_.Chance(0.1);
   }
   // Mostly of the arena's memory and of a shape that is one; at times any numbers.
   void Choose(device::ImageDescription& image) {

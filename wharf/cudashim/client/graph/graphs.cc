@@ -207,7 +207,7 @@ CudaError SetNode(NodeHandle node, Params params) {
   if (error != CudaError::kSuccess) return error;
   auto* const kernel = std::get_if<cudagraph::KernelParams>(&params);
   if (const auto* const before = KernelOf(node); before != nullptr && kernel != nullptr) {
-    kernel->attributes = before->attributes;
+    kernel->KeepAttributesOf(*before);
   }
   node->params = std::move(params);
   return CudaError::kSuccess;
@@ -245,8 +245,10 @@ CudaError SetKernelAttribute(NodeHandle node, int attribute, const cudagraph::At
   static_assert(sizeof(given) == sizeof(value));
   std::memcpy(&given, value.data(), sizeof(given));
   const CudaError error = CheckLaunchAttribute(attribute, given);
-  if (error == CudaError::kSuccess) kernel->attributes[attribute] = value;
-  return error;
+  if (error != CudaError::kSuccess) return error;
+  kernel->attributes[attribute] = value;
+  ApplyLaunchAttribute(attribute, given, &kernel->config.cooperative);
+  return CudaError::kSuccess;
 }
 
 CudaError GetKernelAttribute(NodeHandle node, int attribute, cudagraph::AttributeValue* value) {
@@ -260,7 +262,7 @@ CudaError GetKernelAttribute(NodeHandle node, int attribute, cudagraph::Attribut
 CudaError CopyKernelAttributes(NodeHandle to, NodeHandle from) {
   cudagraph::KernelParams *const target = KernelOf(to), *const source = KernelOf(from);
   if (target == nullptr || source == nullptr) return CudaError::kInvalidValue;
-  target->attributes = source->attributes;
+  target->KeepAttributesOf(*source);
   return CudaError::kSuccess;
 }
 

@@ -490,6 +490,18 @@ FAKE cuLaunchKernel(FunctionHandle function, unsigned, unsigned, unsigned, unsig
   std::function<void()> action = KernelAction(function, extra);
   return action == nullptr ? kInvalidValue : Queue(stream, true, std::move(action));
 }
+// Cooperative launches only; this GPU holds eight blocks at once.
+FAKE cuLaunchKernelEx(const LaunchConfiguration* config, FunctionHandle function, void**, void** extra) {
+  constexpr unsigned kBlocksAtOnce = 8;
+  constexpr Result kTooLarge = 720;
+  if (config->attribute_count != 1 || config->attributes->id != LaunchAttribute::kCooperative ||
+      config->attributes->cooperative != 1) {
+    return kInvalidValue;
+  }
+  if (config->grid_x * config->grid_y * config->grid_z > kBlocksAtOnce) return kTooLarge;
+  std::function<void()> action = KernelAction(function, extra);
+  return action == nullptr ? kInvalidValue : Queue(config->stream, true, std::move(action));
+}
 FAKE cuLaunchHostFunc(StreamHandle stream, void (*function)(void*), void* argument) {
   return Queue(stream, true, [=] { function(argument); });
 }

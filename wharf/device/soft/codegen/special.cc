@@ -84,6 +84,11 @@ llvm::Value* FunctionCodegen::SpecialOfGrid(std::string_view name) {
     return b_.CreateLShr(b_.CreateAdd(threads, b_.getInt32(kWarpSize - 1)), 5);
   }
   if (name == "current_graph_exec") return b_.getInt64(0);
+  // Where CUDA's grid barrier finds its workspace.
+  if (name == "envreg1" || name == "envreg2") {
+    Value* workspace = Field(offsetof(BlockContext, grid_workspace), b_.getInt64Ty());
+    return b_.CreateTrunc(name == "envreg1" ? b_.CreateLShr(workspace, 32) : workspace, i32);
+  }
   if (name.starts_with("envreg")) return b_.getInt32(0);
   return nullptr;
 }

@@ -109,6 +109,7 @@ class SoftDevice final : public Device {
   // Its code for such a launch.
   absl::StatusOr<std::shared_ptr<const CompiledKernel>> CodeFor(const Function& function, const LaunchConfig& config);
   absl::Status CheckLaunch(const Function& function, const LaunchConfig& config, size_t parameter_bytes) const;
+  absl::Status CheckCooperative(const Function& function, const LaunchConfig& config) const;
   absl::Status CheckFill(const FillWork& fill) const;
   absl::StatusOr<TextureHandle> AddImage(const ImageDescription& described, const Image& image);
   absl::Status DestroyImage(TextureHandle handle, bool is_surface);

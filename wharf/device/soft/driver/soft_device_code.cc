@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "wharf/device/occupancy.h"
 #include "wharf/device/ptx/parser.h"
 #include "wharf/device/soft/driver/soft_device.h"
 
@@ -122,6 +123,23 @@ absl::StatusOr<Symbol> SoftDevice::FindSymbol(ModuleId module_id, const std::str
   return module->FindSymbol(name);
 }
 
+absl::Status SoftDevice::CheckCooperative(const Function& function, const LaunchConfig& config) const {
+  FunctionAttributes attributes;
+  attributes.static_shared_bytes = function.described->static_shared_bytes;
+  const uint64_t blocks = config.grid.Count(), most = BlocksAtOnce(properties_, attributes, config);
+  if (blocks > most) {
+    return CudaStatus(CudaError::kCooperativeLaunchTooLarge, "kernel {}: {} blocks at once, {} fit", *function.name,
+                      blocks, most);
+  }
+  if (!executor_->IsResident(config)) {
+    return CudaStatus(CudaError::kCooperativeLaunchTooLarge,
+                      "kernel {}: {} threads at once are more than this process may have stacks: raise "
+                      "vm.max_map_count or serve fewer threads",
+                      *function.name, blocks * config.block.Count());
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SoftDevice::CheckLaunch(const Function& function, const LaunchConfig& config,
                                      size_t parameter_bytes) const {
   const CompiledKernel& kernel = *function.described;
@@ -156,6 +174,7 @@ absl::Status SoftDevice::CheckLaunch(const Function& function, const LaunchConfi
     return CudaStatus(CudaError::kInvalidValue, "kernel {}: {} bytes of dynamic shared memory, {} allowed",
                       *function.name, config.shared_bytes, function.max_dynamic_shared);
   }
+  if (config.cooperative) WHARF_RETURN_IF_ERROR(CheckCooperative(function, config));
   if (parameter_bytes < kernel.parameter_bytes) {
     return CudaStatus(CudaError::kInvalidValue, "kernel {} takes {} bytes of parameters, {} given", *function.name,
                       kernel.parameter_bytes, parameter_bytes);
@@ -182,6 +201,7 @@ bool SoftDevice::PrepareGuarded(FunctionId id) {
 
 absl::Status SoftDevice::LaunchGuarded(StreamId stream_id, FunctionId function_id, const LaunchConfig& config,
                                        std::vector<std::byte> parameters, const Guard& guard) {
+  if (config.cooperative) return CudaStatus(CudaError::kNotSupported, "a cooperative launch cannot be guarded");
   WHARF_ASSIGN_OR_RETURN(std::shared_ptr<Timeline> stream, FindStream(stream_id));
   WHARF_ASSIGN_OR_RETURN(const Function* function, FindFunction(function_id));
   WHARF_RETURN_IF_ERROR(CheckLaunch(*function, config, parameters.size()));

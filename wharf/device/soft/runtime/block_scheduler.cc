@@ -12,12 +12,15 @@ namespace {
 constexpr uint32_t kPicksPerTurn = 16 * kWarpSize;
 // Spinning warps given another turn before the CPU is offered to other OS threads, which may run what they wait for.
 constexpr uint32_t kSpinsPerTimeslice = 64;
+// Turns of its warps before a block that shares its worker with others gives way to them.
+constexpr uint32_t kTurnsOfBlock = 256;
 
 }  // namespace
 
-void BlockScheduler::Prepare(KernelRun& run, BlockState& block, uint64_t local_bytes) {
+void BlockScheduler::Prepare(KernelRun& run, BlockState& block, uint64_t local_bytes, uint32_t first_stack) {
   run_ = &run;
   block_ = &block;
+  first_stack_ = first_stack;
   local_bytes_ = local_bytes;
   entry_ = run.launch.kernel->thread_entry;
   const Dim3& shape = run.launch.config.block;
@@ -40,7 +43,9 @@ void BlockScheduler::Prepare(KernelRun& run, BlockState& block, uint64_t local_b
   }
 }
 
-absl::Status BlockScheduler::RunBlock(FaultFrame& frame) {
+void BlockScheduler::StartBlock(bool gives_way) {
+  gives_way_ = gives_way;
+  paused_ = false;
   alive_ = thread_count_;
   budget_ = kPicksPerTurn;
   for (uint32_t ids = std::exchange(open_barriers_, 0); ids != 0; ids &= ids - 1) {
@@ -55,21 +60,32 @@ absl::Status BlockScheduler::RunBlock(FaultFrame& frame) {
     warps_[w].meeting_count = 0;
   }
   free_stacks_.clear();
-  for (uint32_t i = thread_count_; i-- > 0;) free_stacks_.push_back(i);
+  for (uint32_t i = thread_count_; i-- > 0;) free_stacks_.push_back(first_stack_ + i);
   fault_ = absl::OkStatus();
-
   current_ = Take(0, 0);
   StartOnFreeStack(*current_);
+}
+
+absl::Status BlockScheduler::ResumeBlock(FaultFrame& frame) {
+  paused_ = false;
+  turns_ = kTurnsOfBlock;
   frame.armed = true;
   Switch(main_, *current_->context);
   AfterRestore(main_);
   frame.armed = false;
+  if (paused_) return absl::OkStatus();
   if (alive_ != 0) AbandonBlock();
   return fault_;
 }
 
+void BlockScheduler::GiveWay() {
+  paused_ = true;
+  Switch(*current_->context, main_);
+}
+
 void BlockScheduler::AbandonBlock() {
-  for (uint32_t i = 0; i < stacks_.count(); ++i) {
+  paused_ = false;
+  for (uint32_t i = first_stack_; i < first_stack_ + thread_count_; ++i) {
     ResetContext(stacks_.ContextOf(i), stacks_.Bottom(i), stacks_.Bottom(i) + stacks_.bytes());
   }
   alive_ = 0;
@@ -85,7 +101,7 @@ void BlockScheduler::StartOnFreeStack(ThreadState& thread) {
 }
 
 void BlockScheduler::StartLocal(ThreadState& thread) const {
-  thread.local_limit = block_->local_begin + thread.stack * local_bytes_;
+  thread.local_limit = block_->local_begin + (thread.stack - first_stack_) * local_bytes_;
   thread.local_stack = thread.local_limit + local_bytes_;
 }
 
@@ -113,6 +129,7 @@ void BlockScheduler::StackMain(void* self) {
 
 ThreadState* BlockScheduler::PickInOtherWarp(uint32_t warp) {
   budget_ = kPicksPerTurn;
+  if (gives_way_ && --turns_ == 0) GiveWay();
   if (run_->stop.load(std::memory_order_relaxed)) return nullptr;
   for (uint32_t i = 1; i <= warp_count_; ++i) {
     const uint32_t w = warp + i < warp_count_ ? warp + i : warp + i - warp_count_;
@@ -121,6 +138,7 @@ ThreadState* BlockScheduler::PickInOtherWarp(uint32_t warp) {
         ReleasePolling(w);
       } else if (yielded_[w] != 0) {
         if (++spins_ % kSpinsPerTimeslice == 0) std::this_thread::yield();
+        if (gives_way_) GiveWay();
         ready_[w] = std::exchange(yielded_[w], 0);
       } else {
         continue;

@@ -1,4 +1,5 @@
-// Runs the threads of one block at a time on suspendable stacks: cooperative scheduling within an OS thread.
+// Runs the threads of a block on suspendable stacks: cooperative scheduling within an OS thread, one block at a time
+// or, if blocks wait for each other, several in turns, each with a scheduler of its own.
 //
 // A thread runs until it has to wait (barrier, warp operation) or yields; then the next runnable lane of its warp runs,
 // or, if there is none, the next warp. Warp operations meet by member mask and kind; the last lane to arrive computes
@@ -81,11 +82,22 @@ class BlockScheduler {
   BlockScheduler& operator=(const BlockScheduler&) = delete;
 
   // Makes room for blocks of this size and shape, whose threads have `local_bytes` of local memory each from
-  // block.local_begin on. REQUIRES: the pool holds as many stacks as the block has threads.
-  void Prepare(KernelRun& run, BlockState& block, uint64_t local_bytes);
+  // block.local_begin on. REQUIRES: from `first_stack` on, the pool holds as many stacks as the block has threads.
+  void Prepare(KernelRun& run, BlockState& block, uint64_t local_bytes, uint32_t first_stack);
+
+  // --- called on the main context ---
   // Runs the block to its end, a fault or a stop; returns the fault unless it was a signal, which `frame` then names.
-  // Called on the main context.
-  absl::Status RunBlock(FaultFrame& frame);
+  absl::Status RunBlock(FaultFrame& frame) {
+    StartBlock(/*gives_way=*/false);
+    return ResumeBlock(frame);
+  }
+  // The same with pauses. A block that `gives_way` returns from ResumeBlock when all it can do is to wait, and every
+  // now and then: then Paused() is true, and the block goes on at the next ResumeBlock, or is left by AbandonBlock.
+  void StartBlock(bool gives_way);
+  absl::Status ResumeBlock(FaultFrame& frame);
+  bool Paused() const { return paused_; }
+  // Forgets the stacks of threads that have not ended.
+  void AbandonBlock();
 
   // --- called on a thread's stack ---
   void Barrier(ThreadState& thread, uint32_t id, uint32_t threads, bool wait);
@@ -104,8 +116,8 @@ class BlockScheduler {
 
  private:
   static void StackMain(void* self);
-  // Forgets the stacks of threads that have not ended.
-  void AbandonBlock();
+  // Pauses the block, on the stack of the thread that runs.
+  void GiveWay();
   void StartOnFreeStack(ThreadState& thread);
   // The local memory that goes with the thread's stack.
   void StartLocal(ThreadState& thread) const;
@@ -133,10 +145,13 @@ class BlockScheduler {
   BlockState* block_ = nullptr;
   ThreadEntry entry_ = nullptr;
   uint64_t local_bytes_ = 0;
+  uint32_t first_stack_ = 0;
   Dim3 shape_{0, 0, 0};  // that threads_ is filled in for
   uint32_t thread_count_ = 0, warp_count_ = 0, alive_ = 0;
   uint32_t budget_ = 0;  // picks before another warp gets its turn
   uint32_t spins_ = 0;
+  bool gives_way_ = false, paused_ = false;
+  uint32_t turns_ = 0;  // of warps before it gives way
   ThreadState* current_ = nullptr;
   absl::Status fault_;
 

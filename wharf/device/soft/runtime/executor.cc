@@ -23,6 +23,17 @@ uint64_t ChunkFor(const KernelLaunch& launch, uint64_t workers) {
   return std::clamp<uint64_t>(launch.config.grid.Count() / (workers * kChunksPerWorker), 1, kMaxChunk);
 }
 
+// Whether blocks may wait for later ones, too.
+bool IsTogether(const KernelLaunch& launch) {
+  return launch.config.cooperative && launch.kernel->mode != ExecutionMode::kLoop;
+}
+
+// How many blocks each of `workers` has at once.
+uint32_t ResidentFor(const KernelLaunch& launch, uint64_t workers) {
+  if (!IsTogether(launch)) return 1;
+  return static_cast<uint32_t>((launch.config.grid.Count() + workers - 1) / workers);
+}
+
 }  // namespace
 
 uint32_t Executor::WorkersFor(int threads) {
@@ -80,13 +91,34 @@ void Executor::ThreadMain(Worker& worker) {
   worker.Detach();
 }
 
+bool Executor::IsResident(const LaunchConfig& config) const {
+  const uint64_t blocks = config.grid.Count(), workers = std::min<uint64_t>(workers_.size(), blocks);
+  const uint64_t each = (blocks + workers - 1) / workers;
+  return each <= Memory::kMaxBlocks && workers * each * config.block.Count() <= MaxStacks();
+}
+
+absl::Status Executor::PrepareCooperative() {
+  struct Workspace {  // CUDA's
+    uint32_t bytes, barrier;
+  };
+  if (services_.grid_workspace == 0) {
+    WHARF_ASSIGN_OR_RETURN(services_.grid_workspace, services_.memory.Allocate(sizeof(Workspace)));
+  }
+  *reinterpret_cast<Workspace*>(services_.grid_workspace) = {sizeof(Workspace), 0};
+  return absl::OkStatus();
+}
+
 uint32_t Executor::MaxWorkers(const KernelLaunch& launch) const {
+  if (IsTogether(launch)) {
+    return static_cast<uint32_t>(std::min<uint64_t>(workers_.size(), launch.config.grid.Count()));
+  }
   if (launch.kernel->mode == ExecutionMode::kLoop) return static_cast<uint32_t>(workers_.size());
   const size_t fit = MaxStacks() / launch.config.block.Count();
   return static_cast<uint32_t>(std::clamp<size_t>(fit, 1, workers_.size()));
 }
 
 size_t Executor::HelpersFor(const KernelLaunch& launch, uint32_t max_workers, Costs::const_iterator cost) const {
+  if (IsTogether(launch)) return max_workers - 1;
   const uint64_t blocks = launch.config.grid.Count(), chunk = ChunkFor(launch, workers_.size());
   const size_t most = std::min<uint64_t>(max_workers, (blocks + chunk - 1) / chunk) - 1;
   if (cost == costs_.end()) return most;
@@ -94,9 +126,9 @@ size_t Executor::HelpersFor(const KernelLaunch& launch, uint32_t max_workers, Co
       std::min(static_cast<double>(most), cost->second.block_ns * static_cast<double>(blocks) / kWorthWakingNs));
 }
 
-void Executor::Wake(size_t helpers) {
+void Executor::Wake(size_t helpers, bool all) {
   epoch_.fetch_add(1);
-  if (helpers + 1 == workers_.size()) return epoch_.notify_all();
+  if (all || helpers + 1 == workers_.size()) return epoch_.notify_all();
   for (size_t i = 0; i < helpers; ++i) epoch_.notify_one();
 }
 
@@ -116,6 +148,8 @@ void Executor::End() {
 absl::Status Executor::RunAlone(const KernelLaunch& launch) {
   KernelRun run(launch, next_grid_id_++);
   run.chunk = ChunkFor(launch, 1);
+  run.resident = ResidentFor(launch, 1);
+  if (launch.config.cooperative) run.grid_workspace = services_.grid_workspace;
   Begin(run, nullptr);
   workers_[0]->RunBlocks(run);
   End();
@@ -126,8 +160,10 @@ absl::Status Executor::RunShared(const KernelLaunch& launch, uint32_t max_worker
   const auto run = std::make_shared<KernelRun>(launch, next_grid_id_++);
   run->chunk = ChunkFor(launch, workers_.size());
   run->max_workers = max_workers;
+  run->resident = ResidentFor(launch, max_workers);
+  if (launch.config.cooperative) run->grid_workspace = services_.grid_workspace;
   Begin(*run, run);
-  Wake(helpers);
+  Wake(helpers, IsTogether(launch));  // a cooperative launch needs just those workers that it is shared out to
   Work(*workers_[0], *run);
   for (uint32_t active = run->active.load(); active != 0; active = run->active.load()) run->active.wait(active);
   End();
@@ -146,6 +182,7 @@ absl::Status Executor::RunTimed(const KernelLaunch& launch, uint32_t max_workers
 }
 
 absl::Status Executor::Run(const KernelLaunch& launch) {
+  if (launch.config.cooperative) WHARF_RETURN_IF_ERROR(PrepareCooperative());
   const auto cost = costs_.find(launch.kernel);
   const uint32_t max_workers = MaxWorkers(launch);
   const size_t helpers = HelpersFor(launch, max_workers, cost);

@@ -3,6 +3,9 @@
 // In order, so that a block may spin on what an earlier one will write (decoupled look-back): the earlier block has
 // been started and its worker either runs it or is itself waiting for a still earlier one.
 //
+// The blocks of a cooperative launch may wait for any other: all are there at once, several to a worker that runs them
+// in turns, and every worker that is counted on takes its part.
+//
 // A kernel ends early if it faults or Stop is called; then blocks are left at their next suspension (barrier, warp
 // operation, yield). A kernel that loops for ever without suspending cannot be interrupted: only its process can.
 #pragma once
@@ -37,8 +40,10 @@ class Executor {
 
   // Runs a kernel to its end; the status of its first fault. The caller's thread is one of the workers, so it must be
   // the same thread at every call, and call Detach before it ends. Printed text is flushed before it returns.
-  // REQUIRES: block size 1 … kMaxThreadsPerBlock, and a non-empty grid.
+  // REQUIRES: block size 1 … kMaxThreadsPerBlock, and a non-empty grid; if it is cooperative, IsResident.
   absl::Status Run(const KernelLaunch& launch);
+  // Whether all blocks of such a grid can be there at once, as far as that is a matter of stacks and windows.
+  bool IsResident(const LaunchConfig& config) const;
   void Detach() { workers_[0]->Detach(); }
   // The time that other workers than the caller's gave to runs since the last call. On the thread that calls Run.
   Nanoseconds TakeHelpersTime() { return std::exchange(helpers_time_, Nanoseconds(0)); }
@@ -59,6 +64,8 @@ class Executor {
   // How many other workers a launch is worth waking, by how long the kernel's blocks took before.
   size_t HelpersFor(const KernelLaunch& launch, uint32_t max_workers, Costs::const_iterator cost) const;
   uint32_t MaxWorkers(const KernelLaunch& launch) const;
+  // Zeroes the workspace of the grid barrier.
+  absl::Status PrepareCooperative();
   // Runs it with `helpers` and learns its cost.
   absl::Status RunTimed(const KernelLaunch& launch, uint32_t max_workers, size_t helpers);
   // On the caller's thread only, and with others; kCancelled if it is time to end.
@@ -67,7 +74,7 @@ class Executor {
   // Makes `run` what Stop ends, or stops it if it is time to end. If `shared` is set, other workers may take blocks.
   void Begin(KernelRun& run, std::shared_ptr<KernelRun> shared);
   void End();
-  void Wake(size_t helpers);
+  void Wake(size_t helpers, bool all);
 
   KernelServices& services_;
   std::vector<std::unique_ptr<Worker>> workers_;  // [0] is the caller's

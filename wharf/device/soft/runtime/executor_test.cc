@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <bit>
 #include <functional>
 #include <numeric>
+#include <thread>
 
 #include "wharf/device/soft/runtime/block_scheduler.h"
 
@@ -42,11 +44,19 @@ class ExecutorTest : public ::testing::Test {
     kernel.loop_entry = entry;
     return Launch(kernel, grid, block);
   }
-  absl::Status Launch(CompiledKernel kernel, Dim3 grid, Dim3 block) {
+  // All blocks at once.
+  absl::Status RunTogether(ThreadEntry entry, Dim3 grid, Dim3 block) {
+    CompiledKernel kernel;
+    kernel.mode = ExecutionMode::kSuspendable;
+    kernel.thread_entry = entry;
+    kernel.static_shared_bytes = 4096;
+    return Launch(kernel, grid, block, /*cooperative=*/true);
+  }
+  absl::Status Launch(CompiledKernel kernel, Dim3 grid, Dim3 block, bool cooperative = false) {
     kernel.parameter_bytes = sizeof data_;
     return executor_->Run({.kernel = &kernel,
                            .name = "k",
-                           .config = {.grid = grid, .block = block},
+                           .config = {.grid = grid, .block = block, .cooperative = cooperative},
                            .parameters = reinterpret_cast<const std::byte*>(&data_)});
   }
   uint32_t* data() { return reinterpret_cast<uint32_t*>(data_); }
@@ -300,6 +310,95 @@ TEST_F(ExecutorTest, BlocksMayWaitForEarlierBlocks) {
 #endif
   ASSERT_TRUE(Run(&LookBack, {kBlocks}, {128}).ok());
   EXPECT_EQ(data()[0], kBlocks);
+}
+
+// CUDA's grid barrier, as its headers have it: all blocks wait for the last one.
+void GridBarrier(ThreadContext* t) {
+  const auto barrier = std::atomic_ref(*reinterpret_cast<uint32_t*>(t->block->grid_workspace + 4));
+  const uint32_t blocks = t->block->grid[0];
+  wharf_barrier_sync(t, 0, 0);
+  if (t->linear == 0) {
+    const uint32_t old = barrier.fetch_add(t->block->cta[0] == 0 ? 0x80000000u - (blocks - 1) : 1);
+    while (((old ^ barrier.load()) & 0x80000000u) == 0) wharf_yield(t);
+  }
+  wharf_barrier_sync(t, 0, 0);
+}
+
+// Each block reads what its two neighbours wrote a round before; what it keeps in shared memory stays its own.
+void Ring(ThreadContext* t) {
+  const uint32_t blocks = t->block->grid[0], b = t->block->cta[0], threads = t->block->block[0];
+  uint32_t* data = DataOf(t->block);
+  SharedOf(t->block)[t->linear] = b * 1000 + t->linear;
+  for (uint32_t round = 0; round < 5; ++round) {
+    const uint32_t* from = data + (round % 2) * blocks * threads;
+    uint32_t* to = data + (1 - round % 2) * blocks * threads;
+    to[b * threads + t->linear] =
+        from[(b + 1) % blocks * threads + t->linear] + from[(b + blocks - 1) % blocks * threads + t->linear] + 1;
+    GridBarrier(t);
+  }
+  data[2 * blocks * threads + b * threads + t->linear] = SharedOf(t->block)[t->linear];
+}
+
+TEST_F(ExecutorTest, BlocksOfACooperativeLaunchMayWaitForAll) {
+  // Fewer blocks than workers, as many, and as many as the workers hold.
+  for (const auto& [blocks, threads] : {std::pair{1u, 33u}, {2u, 64u}, {3u, 512u}, {5u, 100u}, {32u, 64u}}) {
+    std::fill_n(data(), 3 * blocks * threads, 0u);
+    ASSERT_EQ(RunTogether(&Ring, {blocks}, {threads}), absl::OkStatus());
+    const uint32_t* last = data() + blocks * threads;
+    for (uint32_t i = 0; i < blocks * threads; ++i) {
+      ASSERT_EQ(last[i], 31u) << blocks << " blocks of " << threads;
+      ASSERT_EQ(last[blocks * threads + i], i / threads * 1000 + i % threads);
+    }
+  }
+}
+
+void FaultAmongWaiting(ThreadContext* t) {
+  if (t->block->cta[0] == 7 && t->linear == 5) DataOf(t->block)[1 << 20] = 1;
+  GridBarrier(t);
+}
+void DeadlockAmongWaiting(ThreadContext* t) {
+  if (t->block->cta[0] == 7 && t->linear == 5) wharf_barrier_sync(t, 1, 64);
+  GridBarrier(t);
+}
+void TrapAmongWaiting(ThreadContext* t) {
+  if (t->block->cta[0] == 7 && t->warp == 1) wharf_trap(t->block, static_cast<uint32_t>(TrapKind::kTrap));
+  GridBarrier(t);
+}
+
+TEST_F(ExecutorTest, AFaultEndsTheBlocksThatWait) {
+  EXPECT_EQ(CudaErrorOf(RunTogether(&FaultAmongWaiting, {16}, {64})), CudaError::kIllegalAddress);
+  const absl::Status status = RunTogether(&DeadlockAmongWaiting, {16}, {64});
+  EXPECT_EQ(CudaErrorOf(status), CudaError::kLaunchTimeout);
+  EXPECT_THAT(std::string(Message(status)), HasSubstr("block (7,0,0): no thread can go on"));
+  EXPECT_EQ(CudaErrorOf(RunTogether(&TrapAmongWaiting, {16}, {64})), CudaError::kLaunchFailure);
+  EXPECT_TRUE(RunTogether(&Ring, {32}, {32}).ok());  // nothing is left behind
+  EXPECT_TRUE(Run(&Reverse, {16}, {128}).ok());
+}
+
+void ForeverTogether(ThreadContext* t) {
+  DataOf(t->block)[t->block->cta[0]] = 1;
+  while (std::atomic_ref(DataOf(t->block)[100]).load() == 0) wharf_yield(t);
+}
+
+TEST_F(ExecutorTest, StopEndsACooperativeLaunch) {
+  std::thread stopper([&] {
+    for (uint32_t i = 0; i < 20; ++i) {
+      while (std::atomic_ref(data()[i]).load() == 0) std::this_thread::yield();
+    }
+    executor_->Stop();  // all blocks are there and wait
+  });
+  EXPECT_EQ(RunTogether(&ForeverTogether, {20}, {32}).code(), absl::StatusCode::kCancelled);
+  stopper.join();
+}
+
+TEST_F(ExecutorTest, WhatCannotBeThereAtOnceIsTold) {
+  const auto resident = [&](Dim3 grid, Dim3 block) {
+    return executor_->IsResident({.grid = grid, .block = block, .cooperative = true});
+  };
+  EXPECT_TRUE(resident({32}, {64}));
+  EXPECT_TRUE(resident({4, 2, 4}, {8, 8}));
+  EXPECT_FALSE(resident({33}, {64}));
+  EXPECT_FALSE(resident({0x7fffffff, 65535}, {1024}));
 }
 
 void Deadlock(ThreadContext* t) {

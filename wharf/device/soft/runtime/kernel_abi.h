@@ -45,6 +45,7 @@ struct BlockContext {
   uint32_t grid_id;                    // %gridid
   uintptr_t global_begin, global_end;  // device memory of the session, for isspacep
   uintptr_t local_begin, local_end;    // local memory of the block's threads, likewise
+  uint64_t grid_workspace;             // %envreg1 (upper half), %envreg2: of CUDA's grid barrier, 0 if there is none
 };
 
 // Handed to a suspendable thread. Compiled code reads this prefix; the runtime's own fields follow in a derived struct.

@@ -42,6 +42,8 @@ class KernelRun {
   std::atomic<uint64_t> next_block{0};  // handed out in order, so that blocks may wait for earlier ones
   uint64_t chunk = 1;                   // how many at a time
   uint32_t max_workers = 1;
+  uint32_t resident = 1;            // blocks that a worker holds at once: they may wait for each other
+  uint64_t grid_workspace = 0;      // BlockContext's
   std::atomic<uint32_t> active{0};  // workers that may hold a block
   std::atomic<bool> stop{false};
 

@@ -63,6 +63,7 @@ struct KernelServices {
   DeviceHeap heap;
   KernelOutput output;
   ImageTable images;
+  DeviceAddress grid_workspace = 0;  // of cooperative launches, made for the first
 };
 
 }  // namespace wharf::device::soft

@@ -24,12 +24,17 @@ namespace wharf::device::soft {
 class Memory {
  public:
   static constexpr uint64_t kGranularity = 4096;
-  // A worker's window: shared memory first, then parameters, then local memory.
+  // A worker's window: parameters, local memory, then the shared memory of the blocks that are there at once. Of each
+  // of these, 4 GiB from its start on lie inside the window and hold no local memory.
   static constexpr uint64_t kWindowBytes = 2 * kSharedWindow;
-  static constexpr uint64_t kParametersOffset = kSharedWindow + (uint64_t{1} << 20);
+  static constexpr uint64_t kParametersOffset = uint64_t{1} << 20;
   static constexpr uint64_t kParametersBytes = uint64_t{64} << 10;
-  static constexpr uint64_t kLocalOffset = kSharedWindow + (uint64_t{2} << 20);
-  static constexpr uint64_t kLocalBytes = kWindowBytes - kLocalOffset - (uint64_t{1} << 20);
+  static constexpr uint64_t kLocalOffset = uint64_t{2} << 20;
+  static constexpr uint64_t kSharedOffset = kSharedWindow / 2;
+  static constexpr uint64_t kLocalBytes = kSharedOffset - kLocalOffset - (uint64_t{1} << 20);
+  static constexpr uint64_t kSharedStride = uint64_t{128} << 20;
+  static constexpr uint32_t kMaxBlocks = 16;  // of a window
+  static_assert(kSharedOffset + kMaxBlocks * kSharedStride + kSharedWindow <= kWindowBytes);
   static constexpr uint32_t kDefaultWindows = 4;
 
   // The arena begins at a random address, or at `arena_base` if that is not 0 and there is room.
