@@ -59,6 +59,7 @@ Connection::Connection(std::unique_ptr<offload::ClientSession> opened, uint64_t 
     : session(std::move(opened)),
       generation(number),
       allocator(session->welcome().arena, session->welcome().memory_quota),
+      virtual_memory(&allocator, VirtualGranularityOf(session->welcome().arena), VirtualMemoryServer(*session)),
       managed(MoverOf(*session)) {}
 
 bool Connection::IsDeviceAddress(uint64_t address) {
@@ -72,6 +73,7 @@ bool Connection::IsDeviceAddress(uint64_t address) {
 std::optional<offload::AddressAllocator::Range> Connection::FindRange(uint64_t address) {
   absl::MutexLock lock(&mutex);
   if (const auto range = allocator.Find(address)) return range;
+  if (const auto range = virtual_memory.Find(address)) return range;
   const auto it = variables.upper_bound(address);
   if (it == variables.begin()) return std::nullopt;
   const auto& [start, size] = *std::prev(it);

@@ -22,6 +22,7 @@
 #include "wharf/offload/client/address_allocator.h"
 #include "wharf/offload/client/client_session.h"
 #include "wharf/offload/client/managed/managed_memory.h"
+#include "wharf/offload/client/virtual_memory/virtual_memory.h"
 
 namespace wharf::client {
 
@@ -33,6 +34,7 @@ struct Connection {
   const uint64_t generation;
   absl::Mutex mutex;
   offload::AddressAllocator allocator ABSL_GUARDED_BY(mutex);
+  offload::VirtualMemory virtual_memory ABSL_GUARDED_BY(mutex);
   std::unordered_map<StreamHandle, StreamInfo> streams ABSL_GUARDED_BY(mutex);
   std::map<EventHandle, bool> events ABSL_GUARDED_BY(mutex);  // whether it was ever recorded
   std::map<uint64_t, std::weak_ptr<cudagraph::GraphMemory>> graph_memory ABSL_GUARDED_BY(mutex);  // by address
@@ -46,7 +48,7 @@ struct Connection {
   cudagraph::Captures captures;
 
   bool IsDeviceAddress(uint64_t address);
-  // The live range (allocation or variable) that holds `address`.
+  // The live range (allocation, mapping or variable) that holds `address`.
   std::optional<offload::AddressAllocator::Range> FindRange(uint64_t address);
   // The server's number of a stream. kInvalidHandle.
   CudaError Resolve(StreamHandle stream, device::StreamId* id);
@@ -108,6 +110,10 @@ void ExplainFault(Connection& connection);
 
 // How managed memory moves.
 offload::ManagedMemory::Mover MoverOf(offload::ClientSession& session);
+
+// How virtual memory is mapped and moves, and in what units.
+offload::VirtualMemory::Server VirtualMemoryServer(offload::ClientSession& session);
+uint64_t VirtualGranularityOf(const device::Arena& arena);
 
 // While it lives, this thread runs a function of the program's that holds the device up: it cannot wait for the device.
 class HostFunctionScope {

@@ -5,8 +5,8 @@
 
 namespace wharf::device::cuda {
 namespace {
-// Addresses cost nothing: room for fragmentation of the client's own allocator.
-constexpr uint64_t kReservePerQuota = 4;
+// Addresses cost nothing: room for fragmentation of the client's own allocator, and for what programs reserve of them.
+constexpr uint64_t kReservePerQuota = 16;
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<MemoryMap>> MemoryMap::Create(Gpu* gpu, uint64_t quota, DeviceAddress arena_base) {

@@ -42,7 +42,7 @@ void TakeFront(std::map<uint64_t, uint64_t>& ranges, std::map<uint64_t, uint64_t
 
 AddressAllocator::AddressAllocator(const device::Arena& arena, uint64_t quota)
     : arena_(arena), quota_(quota), cursor_(arena.base) {
-  // The first granule of a guarded arena stays unmapped; later guards lie behind each allocation.
+  // The first granule stays unmapped; later guards lie behind each allocation.
   if (arena_.granularity != 0 && arena_.size > Guard()) free_.emplace(arena_.base + Guard(), arena_.size - Guard());
 }
 
@@ -59,26 +59,65 @@ std::optional<uint64_t> AddressAllocator::FindGap(uint64_t bytes) const {
   return std::nullopt;
 }
 
-absl::StatusOr<AddressAllocator::Range> AddressAllocator::TakeGranules(uint64_t bytes) {
-  if (bytes > quota_ || mapped_ > quota_ - bytes) {
-    return CudaStatus(CudaError::kOutOfMemory, "{} bytes asked for, {} of {} in use", bytes, mapped_, quota_);
-  }
-  const uint64_t wanted = bytes + Guard();
-  const auto found = FindGap(wanted);
-  if (!found) return CudaStatus(CudaError::kOutOfMemory, "no room for {} bytes in the address range", bytes);
-  const uint64_t start = *found;
-  const auto gap = std::prev(free_.upper_bound(start));
-  const uint64_t before = start - gap->first, behind = gap->second - before - wanted;
+bool AddressAllocator::IsFree(uint64_t address, uint64_t bytes) const {
+  const auto after = free_.upper_bound(address);
+  if (after == free_.begin()) return false;
+  const auto& [start, size] = *std::prev(after);
+  return address - start < size && bytes <= size - (address - start);
+}
+
+void AddressAllocator::Occupy(uint64_t address, uint64_t bytes) {
+  const auto gap = std::prev(free_.upper_bound(address));
+  const uint64_t before = address - gap->first, behind = gap->second - before - bytes;
   if (before != 0) {
     gap->second = before;
   } else {
     free_.erase(gap);
   }
-  if (behind != 0) free_.emplace(start + wanted, behind);
-  cursor_ = start + wanted;
+  if (behind != 0) free_.emplace(address + bytes, behind);
+}
+
+absl::Status AddressAllocator::Charge(uint64_t bytes) {
+  if (bytes > quota_ || mapped_ > quota_ - bytes) {
+    return CudaStatus(CudaError::kOutOfMemory, "{} bytes asked for, {} of {} in use", bytes, mapped_, quota_);
+  }
   mapped_ += bytes;
-  mappings_.emplace(start, bytes);
-  return Range{start, bytes};
+  return absl::OkStatus();
+}
+
+absl::StatusOr<AddressAllocator::Range> AddressAllocator::TakeGranules(uint64_t bytes) {
+  WHARF_RETURN_IF_ERROR(Charge(bytes));
+  const uint64_t wanted = bytes + Guard();
+  const auto found = FindGap(wanted);
+  if (!found) {
+    Refund(bytes);
+    return CudaStatus(CudaError::kOutOfMemory, "no room for {} bytes in the address range", bytes);
+  }
+  Occupy(*found, wanted);
+  cursor_ = *found + wanted;
+  mappings_.emplace(*found, bytes);
+  return Range{*found, bytes};
+}
+
+absl::StatusOr<device::DeviceAddress> AddressAllocator::Reserve(uint64_t size, uint64_t alignment,
+                                                                device::DeviceAddress wish) {
+  const uint64_t slack = std::max(alignment, arena_.granularity) - arena_.granularity;
+  if (size > arena_.size || slack > arena_.size) {
+    return CudaStatus(CudaError::kOutOfMemory, "no room for {} bytes in the address range", size);
+  }
+  if (wish % std::max(alignment, arena_.granularity) == 0 && IsFree(wish, size + Guard())) {
+    Occupy(wish, size + Guard());
+    return wish;
+  }
+  const auto found = FindGap(size + slack + Guard());
+  if (!found) return CudaStatus(CudaError::kOutOfMemory, "no room for {} bytes in the address range", size);
+  const uint64_t address = RoundUp(*found, std::max(alignment, arena_.granularity));
+  Occupy(address, size + Guard());
+  return address;
+}
+
+void AddressAllocator::EndReservation(device::DeviceAddress address, uint64_t size) {
+  InsertRange(free_, address, size + Guard());
 }
 
 void AddressAllocator::ReturnGranules(uint64_t address, uint64_t bytes) {

@@ -1,10 +1,11 @@
 // AddressAllocator: the client's half of device memory. The server reserved one address range (device::Arena) and told
 // the quota; the client places allocations in it by itself, so that cudaMalloc needs no answer.
 //
-// Guarded arenas (soft): every allocation has granules of its own, at least one unmapped granule on either side, and
-// ends flush with its last granule (up to kAlignment), so an overrun faults. Unguarded arenas (cuda): allocations of at
-// most half a granule share granules.
-// Freed addresses are reused as late as possible, so a stale pointer rarely hits a newer allocation.
+// A granule stays unmapped on either side of what is mapped for an allocation: mappings that touch each other are parts
+// of one reservation (virtual_memory/virtual_memory.h), and the server takes them for one. Guarded arenas (soft): every allocation has
+// granules of its own and ends flush with its last one (up to kAlignment), so an overrun faults. Unguarded arenas
+// (cuda): allocations of at most half a granule share granules. Freed addresses are reused as late as possible, so a
+// stale pointer rarely hits a newer allocation.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +42,14 @@ class AddressAllocator {
   // What the server has to release, if anything. kInvalidValue unless `address` came from Allocate and is live.
   absl::StatusOr<std::optional<Range>> Free(device::DeviceAddress address);
 
+  // Addresses that nothing is mapped at, at a multiple of `alignment`, a power of two; at `wish` if that is free. What
+  // is mapped there later is counted by Charge, which fails as an allocation of that size, and Refund. REQUIRES: `size`
+  // is a multiple of the granularity, and not 0.
+  absl::StatusOr<device::DeviceAddress> Reserve(uint64_t size, uint64_t alignment, device::DeviceAddress wish);
+  void EndReservation(device::DeviceAddress address, uint64_t size);
+  absl::Status Charge(uint64_t bytes);
+  void Refund(uint64_t bytes) { mapped_ -= bytes; }
+
   // The live allocation `address` lies in: its start and size as they were asked for.
   std::optional<Range> Find(device::DeviceAddress address) const;
   bool InArena(device::DeviceAddress address) const {
@@ -61,12 +70,16 @@ class AddressAllocator {
   };
 
   std::optional<uint64_t> FindGap(uint64_t bytes) const;
+  // Whether all of it is free.
+  bool IsFree(uint64_t address, uint64_t bytes) const;
+  // Takes it out of the free space, which holds it.
+  void Occupy(uint64_t address, uint64_t bytes);
   absl::StatusOr<Range> TakeGranules(uint64_t bytes);
   void ReturnGranules(uint64_t address, uint64_t bytes);
   absl::StatusOr<Allocation> AllocateOwn(uint64_t size);
   absl::StatusOr<Allocation> AllocateShared(uint64_t asked);
   std::optional<Range> FreeShared(uint64_t address, const Block& block);
-  uint64_t Guard() const { return arena_.guarded ? arena_.granularity : 0; }
+  uint64_t Guard() const { return arena_.granularity; }
 
   const device::Arena arena_;
   const uint64_t quota_;

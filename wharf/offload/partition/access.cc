@@ -82,10 +82,20 @@ void AccessFinder::AddWhole(device::DeviceAddress address, bool written, Access&
     access.only_remote = true;
     return;
   }
-  access.only_remote |= !found->second.on_both;
-  access.named.push_back({found->first, found->second.size});
-  access.needs.push_back({found->first, found->second.size});
-  if (written) access.writes.push_back({found->first, found->second.size});
+  const auto touches_next = [&](Allocations::const_iterator it) {
+    const auto next = std::next(it);
+    return next != allocations_.end() && it->first + it->second.size == next->first;
+  };
+  auto part = found;
+  while (part != allocations_.begin() && touches_next(std::prev(part))) --part;
+  for (bool more = true; more; ++part) {
+    more = touches_next(part);
+    access.only_remote |= !part->second.on_both;
+    const MemoryRange range{part->first, part->second.size};
+    access.named.push_back(range);
+    access.needs.push_back(range);
+    if (written) access.writes.push_back(range);
+  }
 }
 
 void AccessFinder::AddBox(const device::Region& box, const device::Extent& extent, bool written, Access& access) const {

@@ -80,7 +80,8 @@ class AccessFinder {
   };
   using Allocations = std::map<device::DeviceAddress, Allocation>;
   Allocations::const_iterator Holding(device::DeviceAddress address) const;
-  // Adds the allocation that holds `address`; only_remote if there is none.
+  // Adds the allocation that holds `address`; only_remote if there is none. Those that touch it are parts of the same:
+  // what the program put together itself.
   void AddWhole(device::DeviceAddress address, bool written, Access& access) const;
   void AddBox(const device::Region& box, const device::Extent& extent, bool written, Access& access) const;
   Access FindPrimitive(const device::Primitive& primitive) const;

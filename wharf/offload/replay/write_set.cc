@@ -13,12 +13,20 @@ using Result = std::optional<WriteSet>;
 // A 64-bit parameter may be a number that only takes part in an address.
 constexpr uint64_t kSmallestPointer = uint64_t{1} << 32;
 
-// The allocation that holds `address`.
+// The allocation that holds `address`. Mappings that touch are parts of one: what a program put together itself, of
+// which a kernel sees no seams.
 std::optional<MemoryRange> AllocationOf(device::DeviceAddress address, const Mappings& mappings) {
-  const auto after = mappings.upper_bound(address);
+  auto after = mappings.upper_bound(address);
   if (after == mappings.begin()) return std::nullopt;
-  const auto& [start, size] = *std::prev(after);
+  uint64_t start = std::prev(after)->first, size = std::prev(after)->second;
   if (address - start >= size) return std::nullopt;
+  for (auto before = std::prev(after); before != mappings.begin();) {
+    --before;
+    if (before->first + before->second != start) break;
+    start = before->first;
+    size += before->second;
+  }
+  for (; after != mappings.end() && after->first == start + size; ++after) size += after->second;
   return MemoryRange{start, size};
 }
 
@@ -61,7 +69,9 @@ std::optional<std::vector<std::pair<uint32_t, MemoryRange>>> Pointees(const std:
   return pointees;
 }
 
+// A cooperative launch's blocks wait for each other: one that was predicted wrongly might not end.
 Result LaunchWrites(const Launch& op, device::Device& device, const Mappings& mappings) {
+  if (op.config.cooperative) return std::nullopt;
   const absl::StatusOr<device::Footprint> footprint = device.FootprintOf(op.function);
   if (!footprint.ok() || !(footprint->oblivious || footprint->guardable)) return std::nullopt;
   const auto written = Pointees(footprint->written_parameters, op, mappings);
@@ -69,9 +79,7 @@ Result LaunchWrites(const Launch& op, device::Device& device, const Mappings& ma
   WriteSet writes;
   for (const auto& [offset, allocation] : *written) writes.ranges.push_back(allocation);
   for (const device::Symbol& variable : footprint->written_variables) {
-// A cooperative launch's blocks wait for each other: one that was predicted wrongly might not end.
     writes.ranges.push_back({variable.address, variable.size});
-  if (op.config.cooperative) return std::nullopt;
   }
   if (footprint->oblivious) return writes;
   const auto read = Pointees(footprint->read_parameters, op, mappings);
