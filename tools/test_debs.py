@@ -4,11 +4,12 @@
 
 In a root of Debian 12 that has the device's package only, a CUDA program runs by a server that was started in another
 root, by its unit's command line and as its user. There Python loads a model, and a C++ project is built against the
-libraries. Packages are upgraded, removed and purged, and leave nothing. Wants root, and fetches Debian's packages
-(mmdebstrap, lintian; some 600 MB for the second root), hence no part of `make test`.
+libraries. Packages are upgraded, removed and purged, and leave nothing. Dockerfiles are followed line by line. Wants
+root, and fetches Debian's packages (mmdebstrap, lintian; some 600 MB for the second root), hence no part of `make test`.
 """
 
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -101,6 +102,39 @@ class Root:
             folders[:] = [one for one in folders if not NOT_OURS.match(os.path.join(inside, one))]
             found |= {os.path.join(inside, one).replace("/./", "/") for one in [*files, *folders]}
         return {path for path in found if not NOT_OURS.match(path)} - owned
+
+
+class Image:
+    """What a Dockerfile of ours makes, of a root in the place of Debian's image, with the files of `context`."""
+
+    def __init__(self, dockerfile, root, context):
+        self.root, self.variables, self.user, self.entrypoint = root, [], None, None
+        text = re.sub(r"^#.*\n", "", dockerfile.read_text(), flags=re.MULTILINE).replace("\\\n", " ")
+        for line in text.splitlines():
+            instruction, rest = line.split(" ", 1)
+            if instruction == "COPY":
+                self.copy(context, *rest.split())
+            elif instruction == "RUN":
+                root.run("sh", "-c", rest)
+            elif instruction == "ENV":
+                self.variables += shlex.split(rest)
+            elif instruction == "USER":
+                self.user = rest
+            elif instruction == "ENTRYPOINT":
+                self.entrypoint = json.loads(rest)
+            elif line not in ("FROM debian:12-slim", "EXPOSE 7070"):
+                raise AssertionError(f"{dockerfile}: {line}")
+
+    def copy(self, context, *words):
+        *patterns, target = words
+        place = self.root.folder / target.strip("/")
+        place.mkdir(parents=True, exist_ok=True)
+        for pattern in patterns:
+            [file] = context.glob(pattern)
+            shutil.copy(file, place)
+
+    def command(self, *words):
+        return [str(word) for word in self.root.command(*self.variables, *self.entrypoint, *words, user=self.user)]
 
 
 def upgraded(deb, folder):
@@ -224,6 +258,30 @@ class DebsTest(unittest.TestCase):
             ours = [path for path in found if not path.startswith((f"{root.folder}/debs", f"{root.folder}/tmp"))]
             self.assertEqual(ours, [])
         self.assertEqual(self.device.unowned() - self.device.before, set())
+
+    def test_6_images_are_made_as_their_files_say(self):
+        """No image can be pulled here: a root of the same Debian is in its place, and chroot in Docker's."""
+        images = {}
+        for name in ("device", "server"):
+            root = Root(self.folder / f"{name}-image")
+            self.addCleanup(root.close)
+            images[name] = Image(SOURCE / "packaging" / "docker" / f"{name}.Dockerfile", root, self.debs)
+        for image in images.values():
+            self.assertFalse((image.root.folder / "debs").exists())
+            (image.root.folder / "run/secrets").mkdir(parents=True)
+            (image.root.folder / "run/secrets/token").write_text("0123456789abcdef" * 4 + "\n")
+        # No name spaces within a chroot, and another port than the one of this machine's own server.
+        words = images["server"].command("--sandbox", "weak", "--device", "soft", "--listen", "127.0.0.1:0")
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+            try:
+                address = process.stdout.readline().split()[-1]
+                shutil.copy(BUILD / "cuda" / "looper", images["device"].root.folder / "tmp/looper")
+                run(*images["device"].command("run", "--server", address, "--token-file", "/run/secrets/token", "--",
+                                              "/tmp/looper", "3"))
+                kept = images["server"].root.folder / "var/cache/wharf/kernels"
+                self.assertTrue(any(kept.rglob("*")), "compiled kernels are kept")
+            finally:
+                process.terminate()
 
 
 def main():
