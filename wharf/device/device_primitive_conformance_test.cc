@@ -1,4 +1,6 @@
 // Primitives of neural networks, as every device must compute them and refuse what it cannot.
+#include <cmath>
+
 #include "wharf/device/device_conformance.h"
 #include "wharf/device/primitive_testing.h"
 
@@ -77,6 +79,37 @@ TEST_P(PrimitiveConformance, PrimitivesOfOtherKinds) {
   pointwise.y = norm.y;
   ASSERT_EQ(device_->RunPrimitive(kDefaultStream, pointwise), absl::OkStatus());
   EXPECT_EQ(Read<float>(out, 8), (std::vector<float>{3, 4, 5, 6, 2, 1, 0, -1}));
+}
+
+// Of one element each, so that what comes out can be told by hand.
+TEST_P(PrimitiveConformance, PrimitiveRecurrentNetworks) {
+  Recurrent r;
+  r.cell = RecurrentCell::kRelu;
+  r.both_directions = true;
+  r.fills = true;
+  r.filling = -1;
+  r.steps = 3;
+  r.batch = 2;
+  r.lengths = {3, 2};
+  r.x = MapSlot(0), r.y = MapSlot(1), r.weights = MapSlot(2), r.hx = MapSlot(3), r.hy = MapSlot(4);
+  // Steps first: 1, 2, 3 and 10, 20. W, R of either direction, then their biases of W, R.
+  ASSERT_EQ(Write(r.x, std::vector<float>{1, 10, 2, 20, 3, 99}), absl::OkStatus());
+  ASSERT_EQ(Write(r.weights, std::vector<float>{1, 1, 2, 1, 0, 0.5, 0, 0}), absl::OkStatus());
+  ASSERT_EQ(Write(r.hx, std::vector<float>{0, 100, 0, 0}), absl::OkStatus());
+  ASSERT_EQ(device_->RunPrimitive(kDefaultStream, r), absl::OkStatus());
+  EXPECT_EQ(Read<float>(r.y, 12), (std::vector<float>{1.5, 12, 110.5, 60, 4, 10, 131, 40, 7.5, 6, -1, -1}));
+  EXPECT_EQ(Read<float>(r.hy, 4), (std::vector<float>{7.5, 131, 12, 60}));
+
+  Recurrent lstm;
+  lstm.cell = RecurrentCell::kLstm;
+  lstm.bias = RecurrentBias::kNone;
+  lstm.x = r.x, lstm.y = r.y, lstm.weights = r.weights, lstm.cx = r.hx, lstm.cy = r.hy;
+  ASSERT_EQ(Write(lstm.weights, std::vector<float>{99, -99, 99, 99, 0, 0, 0, 0}), absl::OkStatus());
+  ASSERT_EQ(device_->RunPrimitive(kDefaultStream, lstm), absl::OkStatus());
+  EXPECT_EQ(Read<float>(lstm.cy, 1), (std::vector<float>{1}));  // all of the new, nothing of the old
+  EXPECT_NEAR(Read<float>(lstm.y, 1)[0], std::tanh(1.0F), 1e-6F);
+  lstm.lengths = {2};
+  EXPECT_EQ(CudaErrorOf(device_->RunPrimitive(kDefaultStream, lstm)), CudaError::kInvalidValue);
 }
 
 TEST_P(PrimitiveConformance, PrimitivesInAPreparedList) {

@@ -195,6 +195,17 @@ absl::Status Verify(const Pointwise& p, const IsMapped& is_mapped) {
   return absl::OkStatus();
 }
 
+std::vector<PrimitiveOperand> Operands(const Recurrent& r);
+
+absl::Status Verify(const Recurrent& r, const IsMapped& is_mapped) {
+  if (!IsFloating(r.type)) return CudaStatus(CudaError::kNotSupported, "a type that none computes");
+  WHARF_RETURN_IF_ERROR(CheckShape(r));
+  for (const PrimitiveOperand& operand : Operands(r)) {
+    WHARF_RETURN_IF_ERROR(CheckRange(operand.name, operand.address, r.type, operand.bytes, is_mapped));
+  }
+  return absl::OkStatus();
+}
+
 // --- operands ---
 
 PrimitiveOperand ReadOf(const char* name, const Tensor& tensor) { return {name, tensor.address, tensor.Bytes()}; }
@@ -232,6 +243,25 @@ std::vector<PrimitiveOperand> Operands(const Pointwise& p) {
   return operands;
 }
 
+std::vector<PrimitiveOperand> Operands(const Recurrent& r) {
+  const auto bytes = [&r](int64_t elements) { return static_cast<uint64_t>(elements) * ElementBytes(r.type); };
+  const int64_t rows = r.Rows(), states = int64_t{r.layers} * r.Directions() * r.batch;
+  std::vector<PrimitiveOperand> operands{{"x", r.x, bytes(rows * r.inputs)},
+                                         {"the weights", r.weights, bytes(RecurrentWeights(r).Elements())}};
+  const bool has_cells = r.cell == RecurrentCell::kLstm;
+  const uint64_t state_bytes = bytes(states * r.outputs), cell_bytes = bytes(states * r.hidden);
+  if (r.hx != 0) operands.push_back({"hx", r.hx, state_bytes});
+  if (has_cells && r.cx != 0) operands.push_back({"cx", r.cx, cell_bytes});
+  if (r.hy != 0) operands.push_back({"hy", r.hy, state_bytes, false, true});
+  if (has_cells && r.cy != 0) operands.push_back({"cy", r.cy, cell_bytes, false, true});
+  // Behind the ends of sequences what was there stays.
+  const bool whole =
+      r.fills || r.layout == SequenceLayout::kPacked ||
+      std::all_of(r.lengths.begin(), r.lengths.end(), [&r](int32_t length) { return length == r.steps; });
+  operands.push_back({"y", r.y, bytes(rows * r.Directions() * r.outputs), !whole, true});
+  return operands;
+}
+
 // --- estimates ---
 
 double WindowVolume(const Spatial& window) { return double{1} * window[0] * window[1] * window[2]; }
@@ -248,12 +278,18 @@ double Steps(const BatchNorm& b) { return static_cast<double>(b.y.Volume()); }
 double Steps(const Softmax& s) { return 4.0 * static_cast<double>(s.y.Volume()); }
 double Steps(const Pointwise& p) { return static_cast<double>(p.y.Volume()); }
 
+double Steps(const Recurrent& r) {
+  const double matrices = static_cast<double>(RecurrentWeights(r).Elements());
+  return static_cast<double>(r.Rows()) * (matrices + double{8} * r.layers * r.Directions() * r.Gates() * r.hidden);
+}
+
 struct KindNames {
   const char* operator()(const Convolution&) const { return "convolution"; }
   const char* operator()(const Pooling&) const { return "pooling"; }
   const char* operator()(const BatchNorm&) const { return "batch normalization"; }
   const char* operator()(const Softmax&) const { return "softmax"; }
   const char* operator()(const Pointwise&) const { return "element-wise operation"; }
+  const char* operator()(const Recurrent&) const { return "recurrent network"; }
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include "wharf/base/status.h"
 #include "wharf/device/element_type.h"
+#include "wharf/device/recurrent.h"
 
 namespace wharf::device {
 
@@ -91,9 +92,9 @@ struct Pointwise {
 constexpr bool HasFirst(PointwiseKind kind) { return kind != PointwiseKind::kConstant; }
 constexpr bool HasSecond(PointwiseKind kind) { return kind < PointwiseKind::kConstant; }
 
-using Primitive = std::variant<Convolution, Pooling, BatchNorm, Softmax, Pointwise>;
+using Primitive = std::variant<Convolution, Pooling, BatchNorm, Softmax, Pointwise, Recurrent>;
 
-// Memory that a primitive touches. Its result is the last one, and there is one.
+// Memory that a primitive touches. Its results are the last ones; there is one, but of recurrent networks.
 struct PrimitiveOperand {
   const char* name = "";
   DeviceAddress address = 0;

@@ -144,6 +144,101 @@ TEST(PrimitiveTest, AResultThatIsWrittenWholeIsNotRead) {
   EXPECT_TRUE(OperandsOf(s).back().read);
 }
 
+// 2 layers of both directions, 3 sequences of up to 5 steps.
+Recurrent GoodNetwork() {
+  Recurrent r;
+  r.cell = RecurrentCell::kLstm;
+  r.both_directions = true;
+  r.inputs = 6, r.hidden = r.outputs = 4, r.layers = 2, r.steps = 5, r.batch = 3;
+  r.lengths = {5, 3, 1};
+  r.x = kBase, r.y = kBase + 0x1000, r.weights = kBase + 0x2000;
+  r.hx = kBase + 0x8000, r.hy = kBase + 0x9000, r.cx = kBase + 0xa000, r.cy = kBase + 0xb000;
+  return r;
+}
+
+TEST(PrimitiveTest, ShapesOfANetworkMustAgree) {
+  EXPECT_EQ(Checked(GoodNetwork()), CudaError::kSuccess);
+  constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
+  const auto refused = [](auto change) {
+    Recurrent r = GoodNetwork();
+    change(r);
+    return Checked(r);
+  };
+  EXPECT_EQ(refused([](Recurrent& r) { r.layers = 0; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Recurrent& r) { r.hidden = -4; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Recurrent& r) { r.outputs = 5; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Recurrent& r) { r.outputs = 3; }), CudaError::kSuccess);
+  EXPECT_EQ(refused([](Recurrent& r) { r.outputs = 3, r.cell = RecurrentCell::kGru; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Recurrent& r) { r.skips_input = true; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Recurrent& r) { r.skips_input = true, r.inputs = 4; }), CudaError::kSuccess);
+  EXPECT_EQ(refused([](Recurrent& r) { r.lengths = {5, 3}; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Recurrent& r) { r.lengths = {5, 3, 6}; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Recurrent& r) { r.lengths = {5, -1, 1}; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Recurrent& r) { r.lengths = {0, 0, 0}; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Recurrent& r) { r.lengths = {3, 5, 1}; }), CudaError::kSuccess);
+  EXPECT_EQ(refused([](Recurrent& r) {
+              r.lengths = {3, 5, 1}, r.layout = SequenceLayout::kPacked;
+            }),
+            CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Recurrent& r) { r.hy = kBase + kBytes - 4; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Recurrent& r) { r.weights = kBase + kBytes - 8; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Recurrent& r) { r.y += 2; }), CudaError::kInvalidValue);
+  EXPECT_EQ(refused([](Recurrent& r) { r.cell = static_cast<RecurrentCell>(4); }), CudaError::kNotSupported);
+  EXPECT_EQ(refused([](Recurrent& r) { r.bias = static_cast<RecurrentBias>(4); }), CudaError::kNotSupported);
+  EXPECT_EQ(refused([](Recurrent& r) { r.layout = static_cast<SequenceLayout>(3); }), CudaError::kNotSupported);
+  EXPECT_EQ(refused([](Recurrent& r) { r.type = ElementType::kI8; }), CudaError::kNotSupported);
+  for (int32_t Recurrent::*const size :
+       {&Recurrent::inputs, &Recurrent::layers, &Recurrent::steps, &Recurrent::batch}) {
+    Recurrent r = GoodNetwork();
+    r.lengths.clear();
+    r.*size = kMost;
+    EXPECT_EQ(Checked(r), CudaError::kNotSupported);
+  }
+  EXPECT_EQ(refused([](Recurrent& r) { r.hidden = r.outputs = kMost; }), CudaError::kNotSupported);
+}
+
+TEST(PrimitiveTest, WhatANetworkReadsAndWrites) {
+  Recurrent r = GoodNetwork();
+  const std::vector<PrimitiveOperand> operands = OperandsOf(r);
+  ASSERT_EQ(operands.size(), 7u);
+  EXPECT_EQ(operands[0].bytes, 5u * 3 * 6 * 4);
+  // W and R of four gates, of both directions, and two biases.
+  EXPECT_EQ(operands[1].bytes, 2u * 4 * (4 * 4 * (6 + 4) + 4 * 4 * (8 + 4) + 2 * 4 * 4 * 2));
+  EXPECT_EQ(operands[4].bytes, 2u * 2 * 3 * 4 * 4);
+  EXPECT_EQ(operands[6].bytes, 5u * 3 * 8 * 4);
+  EXPECT_TRUE(operands[6].read);  // behind the ends of sequences
+  r.fills = true;
+  EXPECT_FALSE(OperandsOf(r).back().read);
+  r.layout = SequenceLayout::kPacked;
+  EXPECT_EQ(OperandsOf(r).back().bytes, 9u * 8 * 4);
+  r.hx = r.cx = r.cy = 0;
+  EXPECT_EQ(OperandsOf(r).size(), 4u);
+}
+
+// The weights of a network lie side by side: each in one part, and nothing between them.
+RC_GTEST_PROP(PrimitiveProperty, WeightsFillTheirSpace, ()) {
+  Recurrent r;
+  r.cell = static_cast<RecurrentCell>(*rc::gen::inRange(0, 4));
+  r.bias = static_cast<RecurrentBias>(*rc::gen::inRange(0, 4));
+  r.both_directions = *rc::gen::arbitrary<bool>();
+  r.inputs = *rc::gen::inRange(1, 9);
+  r.hidden = r.outputs = *rc::gen::inRange(1, 9);
+  r.layers = *rc::gen::inRange(1, 4);
+  if (r.cell == RecurrentCell::kLstm) r.outputs = *rc::gen::inRange(1, r.hidden + 1);
+  r.skips_input = r.inputs == r.hidden && *rc::gen::arbitrary<bool>();
+  RC_ASSERT(CheckShape(r).ok());
+  const RecurrentWeights weights(r);
+  std::vector<int> parts(static_cast<size_t>(weights.Elements()));
+  for (int layer = 0; layer < weights.Layers(); ++layer) {
+    for (int id = 0; id < weights.Matrices(); ++id) {
+      for (const RecurrentWeights::Part& part : {weights.Matrix(layer, id), weights.Bias(layer, id)}) {
+        for (int64_t i = 0; i < part.Elements(); ++i) ++parts.at(static_cast<size_t>(part.offset + i));
+      }
+    }
+  }
+  for (const int count : parts) RC_ASSERT(count == 1);
+}
+
 int32_t AnyNumber() {
   return *rc::gen::oneOf(rc::gen::inRange<int32_t>(-1, 10), rc::gen::inRange<int32_t>(0, 5000),
                          rc::gen::element<int32_t>(0x7fffffff, -0x7fffffff - 1, 1 << 30, 1 << 16));

@@ -329,6 +329,13 @@ struct RunPointwise {
   device::Pointwise primitive;
   auto Fields() { return std::tie(stream, primitive); }
 };
+struct RunRecurrent {
+  WHARF_OP(58, kPosted, false);
+  static constexpr const char* kName = "RunRecurrent";
+  uint64_t stream = 0;
+  device::Recurrent primitive;
+  auto Fields() { return std::tie(stream, primitive); }
+};
 template <typename Op>
 concept RunsPrimitive = requires(const Op& op) {
   device::Primitive(op.primitive);
@@ -338,6 +345,7 @@ inline RunPooling RunOf(uint64_t stream, const device::Pooling& what) { return {
 inline RunBatchNorm RunOf(uint64_t stream, const device::BatchNorm& what) { return {stream, what}; }
 inline RunSoftmax RunOf(uint64_t stream, const device::Softmax& what) { return {stream, what}; }
 inline RunPointwise RunOf(uint64_t stream, const device::Pointwise& what) { return {stream, what}; }
+inline RunRecurrent RunOf(uint64_t stream, const device::Recurrent& what) { return {stream, what}; }
 
 // Reply bulk: the packed bytes (at most kMaxBulkBytes a request).
 struct CopyToHost {
@@ -475,14 +483,14 @@ using AllOps =
     OpList<MapMemory, UnmapMemory, LoadModule, UnloadModule, DefineFunction, SetMaxDynamicShared, CreateStream,
            DestroyStream, CreateEvent, DestroyEvent, RecordEvent, WaitEvent, CopyToDevice, CopyOnDevice, Fill, Launch,
            RunGemm, RequestHostCall, HostCallDone, DestroyTexture, DestroySurface, RunConvolution, RunPooling,
-           RunBatchNorm, RunSoftmax, RunPointwise, CopyToHost, SynchronizeStream, SynchronizeDevice, SynchronizeEvent,
-           QueryStream, QueryEvent, ElapsedTime, FindSymbol, GetAttributes, Acknowledge, SessionStats, DescribeDevice,
-           CreateTexture, CreateSurface>;
+           RunBatchNorm, RunSoftmax, RunPointwise, RunRecurrent, CopyToHost, SynchronizeStream, SynchronizeDevice,
+           SynchronizeEvent, QueryStream, QueryEvent, ElapsedTime, FindSymbol, GetAttributes, Acknowledge, SessionStats,
+           DescribeDevice, CreateTexture, CreateSurface>;
 
 // Operations that repeat with the inferences of a program and can be predicted (replay/step_op.h).
 using StepOps = OpList<MapMemory, UnmapMemory, CreateStream, DestroyStream, CreateEvent, DestroyEvent, RecordEvent,
                        WaitEvent, CopyToDevice, CopyOnDevice, Fill, Launch, RunGemm, RequestHostCall, CopyToHost,
                        SynchronizeStream, SynchronizeDevice, SynchronizeEvent, QueryStream, QueryEvent, ElapsedTime,
-                       RunConvolution, RunPooling, RunBatchNorm, RunSoftmax, RunPointwise>;
+                       RunConvolution, RunPooling, RunBatchNorm, RunSoftmax, RunPointwise, RunRecurrent>;
 
 }  // namespace wharf::offload

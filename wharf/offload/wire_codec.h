@@ -92,6 +92,14 @@ struct FieldsOf<device::Pointwise> {
   }
 };
 template <>
+struct FieldsOf<device::Recurrent> {
+  static auto Of(auto& v) {
+    return std::tie(v.cell, v.bias, v.layout, v.both_directions, v.skips_input, v.tf32, v.fills, v.filling, v.type,
+                    v.inputs, v.hidden, v.outputs, v.layers, v.steps, v.batch, v.lengths, v.x, v.y, v.weights, v.hx,
+                    v.hy, v.cx, v.cy);
+  }
+};
+template <>
 struct FieldsOf<device::DeviceProperties> {
   static auto Of(auto& v) {
     return std::tie(v.name, v.driver, v.compute_major, v.compute_minor, v.total_memory, v.multiprocessors, v.clock_khz,

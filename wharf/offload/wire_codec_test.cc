@@ -87,6 +87,12 @@ void Randomize(device::Pointwise& v) {
   RandomizeTensors({&v.a, &v.b, &v.y});
   RandomizeAll(v.kind, v.alpha_a, v.alpha_b, v.alpha, v.beta, v.activation.kind, v.activation.coefficient);
 }
+void Randomize(device::Recurrent& v) {
+  RandomizeAll(v.cell, v.bias, v.layout, v.both_directions, v.skips_input, v.tf32, v.fills, v.filling, v.type, v.inputs,
+               v.hidden, v.outputs, v.layers, v.steps, v.batch, v.x, v.y, v.weights, v.hx, v.hy, v.cx, v.cy);
+  v.lengths.resize(*rc::gen::inRange(0, 20));
+  for (int32_t& length : v.lengths) Randomize(length);
+}
 void Randomize(device::ChannelFormat& v) { RandomizeAll(v.kind, v.bits, v.channels); }
 void Randomize(device::ImageDescription& v) {
   Randomize(v.format);

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "wharf/cudashim/client/call.h"
 #include "wharf/cudashim/client/dnn/primitive.h"
@@ -45,6 +46,38 @@ struct cudnnOpTensorStruct {
   cudnnOpTensorOp_t op = CUDNN_OP_TENSOR_ADD;
   cudnnDataType_t compute = CUDNN_DATA_FLOAT;
   cudnnNanPropagation_t nan = CUDNN_NOT_PROPAGATE_NAN;
+};
+struct cudnnDropoutStruct {
+  float dropout = 0;
+  void* states = nullptr;
+  unsigned long long seed = 0;  // NOLINT: the vendor's type
+};
+namespace wharf::cudashim {
+// A recurrent network as its descriptor has it.
+struct RecurrentForm {
+  cudnnRNNAlgo_t algorithm = CUDNN_RNN_ALGO_STANDARD;
+  cudnnRNNMode_t cell = CUDNN_RNN_RELU;
+  cudnnRNNBiasMode_t bias = CUDNN_RNN_DOUBLE_BIAS;
+  cudnnDirectionMode_t direction = CUDNN_UNIDIRECTIONAL;
+  cudnnRNNInputMode_t input = CUDNN_LINEAR_INPUT;
+  cudnnDataType_t type = CUDNN_DATA_FLOAT, compute = CUDNN_DATA_FLOAT;
+  cudnnMathType_t math = CUDNN_DEFAULT_MATH;
+  int32_t inputs = 0, hidden = 0, outputs = 0;
+  int32_t layers = 0;  // 0: not set yet
+  cudnnDropoutDescriptor_t dropout = nullptr;
+  uint32_t flags = 0;
+};
+}  // namespace wharf::cudashim
+struct cudnnRNNStruct {
+  wharf::cudashim::RecurrentForm form;
+};
+struct cudnnRNNDataStruct {
+  cudnnDataType_t type = CUDNN_DATA_FLOAT;
+  cudnnRNNDataLayout_t layout = CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_UNPACKED;
+  int steps = 0, batch = 0, width = 0;  // batch 0: not set yet
+  std::vector<int> lengths;
+  bool fills = false;
+  double filling = 0;
 };
 
 namespace wharf::cudashim {

@@ -179,4 +179,23 @@ double ElementAt(cudnnDataType_t type, const void* element) {
   }
 }
 
+void StoreElement(cudnnDataType_t type, double value, void* element) {
+  switch (type) {
+    case CUDNN_DATA_FLOAT:
+      *static_cast<float*>(element) = static_cast<float>(value);
+      return;
+    case CUDNN_DATA_DOUBLE:
+      *static_cast<double*>(element) = value;
+      return;
+    case CUDNN_DATA_HALF:
+      *static_cast<__half*>(element) = __double2half(value);
+      return;
+    case CUDNN_DATA_BFLOAT16:
+      *static_cast<__nv_bfloat16*>(element) = __double2bfloat16(value);
+      return;
+    default:
+      return;
+  }
+}
+
 }  // namespace wharf::cudashim

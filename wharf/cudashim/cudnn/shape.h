@@ -57,5 +57,7 @@ int64_t OutputSize(int64_t in, int64_t window, int64_t padding, int64_t stride, 
 double ScalarOf(cudnnDataType_t type, const void* scalar);
 // An element of a tensor, in host memory; 0 for types that nothing here computes.
 double ElementAt(cudnnDataType_t type, const void* element);
+// The reverse; nothing for those types.
+void StoreElement(cudnnDataType_t type, double value, void* element);
 
 }  // namespace wharf::cudashim

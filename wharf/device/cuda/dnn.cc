@@ -14,9 +14,8 @@ namespace {
 constexpr size_t kLeastVersion = 90000;
 constexpr uint64_t kMostWorkspace = uint64_t{512} << 20;
 constexpr int kAlgorithms = 8;
-// cudnnTensorFormat_t, cudnnNanPropagation_t, cudnnMathType_t and so on.
+// cudnnTensorFormat_t, cudnnNanPropagation_t and so on.
 constexpr int kNchw = 0, kNhwc = 1, kPropagateNan = 1;
-constexpr int kDefaultMath = 0, kTensorOpMath = 1, kFmaMath = 3;
 constexpr int kNotSupportedCategory = 3000, kCategory = 1000, kBadParameter = 2000;
 constexpr int kDeviceMemory = 4004, kHostMemory = 4003;
 
@@ -27,20 +26,6 @@ struct AlgorithmResult {
   size_t memory;
   int determinism, math, reserved[3];
 };
-
-// cudnnDataType_t
-int DnnType(ElementType type) {
-  switch (type) {
-    case ElementType::kF64:
-      return 1;
-    case ElementType::kF16:
-      return 2;
-    case ElementType::kBF16:
-      return 9;
-    default:
-      return 0;
-  }
-}
 
 // A host scalar as cuDNN reads it: double for tensors of double, else float.
 struct HostScalar {
@@ -155,28 +140,6 @@ struct Dnn::Functions {
                  void*) = nullptr;
 };
 
-// One of cuDNN's, ended with its own function.
-class Dnn::Descriptor {
- public:
-  Descriptor() = default;
-  Descriptor(void* descriptor, int (*destroy)(void*)) : descriptor_(descriptor), destroy_(destroy) {}
-  Descriptor(Descriptor&& other) noexcept
-      : descriptor_(std::exchange(other.descriptor_, nullptr)), destroy_(other.destroy_) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(descriptor_, other.descriptor_);
-    std::swap(destroy_, other.destroy_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (descriptor_ != nullptr) destroy_(descriptor_);
-  }
-  void* get() const { return descriptor_; }
-
- private:
-  void* descriptor_ = nullptr;
-  int (*destroy_)(void*) = nullptr;
-};
-
 absl::StatusOr<std::unique_ptr<Dnn>> Dnn::Create(Gpu* gpu, const std::string& library) {
   std::unique_ptr<Dnn> dnn(new Dnn(gpu));
   const absl::StatusOr<void*> opened = OpenLibrary(library);
@@ -184,11 +147,12 @@ absl::StatusOr<std::unique_ptr<Dnn>> Dnn::Create(Gpu* gpu, const std::string& li
     return CudaStatus(CudaError::kNotSupported, "convolutions need cuDNN 9 on the server: {}",
                       Message(opened.status()));
   }
+  dnn->library_ = *opened;
   WHARF_RETURN_IF_ERROR(dnn->Find(*opened));
   if (const size_t version = dnn->functions_->version(); version < kLeastVersion) {
     return CudaStatus(CudaError::kNotSupported, "convolutions need cuDNN 9 on the server, not {}", version);
   }
-  WHARF_RETURN_IF_ERROR(dnn->Check(dnn->functions_->create(&dnn->handle_), "cudnnCreate"));
+  WHARF_RETURN_IF_ERROR(CheckDnn(dnn->functions_->create(&dnn->handle_), "cudnnCreate"));
   return dnn;
 }
 
@@ -249,7 +213,7 @@ absl::Status Dnn::Find(void* library) {
   return absl::OkStatus();
 }
 
-absl::Status Dnn::Check(int status, const char* what) const {
+absl::Status CheckDnn(int status, const char* what) {
   if (status == 0) return absl::OkStatus();
   if (status == kDeviceMemory || status == kHostMemory) {
     return CudaStatus(CudaError::kOutOfMemory, "{}: cuDNN is out of memory", what);
@@ -266,77 +230,78 @@ absl::Status Dnn::Check(int status, const char* what) const {
 
 // --- descriptors ---
 
-absl::StatusOr<Dnn::Descriptor> Dnn::TensorOf(const Tensor& tensor, bool volume) const {
+absl::StatusOr<DnnDescriptor> Dnn::TensorOf(const Tensor& tensor, bool volume) const {
   void* made = nullptr;
-  WHARF_RETURN_IF_ERROR(Check(functions_->create_tensor(&made), "cudnnCreateTensorDescriptor"));
-  Descriptor descriptor(made, functions_->destroy_tensor);
+  WHARF_RETURN_IF_ERROR(CheckDnn(functions_->create_tensor(&made), "cudnnCreateTensorDescriptor"));
+  DnnDescriptor descriptor(made, functions_->destroy_tensor);
   const std::vector<int> dims = Shape(tensor.dims, volume);
   std::vector<int> strides = Shape(tensor.strides, volume);
   for (int& stride : strides) stride = std::max(stride, 1);  // of a single element it goes nowhere
-  WHARF_RETURN_IF_ERROR(Check(
+  WHARF_RETURN_IF_ERROR(CheckDnn(
       functions_->set_tensor(made, DnnType(tensor.type), static_cast<int>(dims.size()), dims.data(), strides.data()),
       "cudnnSetTensorNdDescriptor"));
   return descriptor;
 }
 
-absl::StatusOr<Dnn::Descriptor> Dnn::FilterOf(const Tensor& filter, bool volume) const {
+absl::StatusOr<DnnDescriptor> Dnn::FilterOf(const Tensor& filter, bool volume) const {
   const bool channels_last = !IsPacked(filter, {4, 3, 2, 1, 0});
   if (channels_last && !IsPacked(filter, {1, 4, 3, 2, 0})) {
     return CudaStatus(CudaError::kNotSupported, "cuDNN has no filters that lie like this");
   }
   void* made = nullptr;
-  WHARF_RETURN_IF_ERROR(Check(functions_->create_filter(&made), "cudnnCreateFilterDescriptor"));
-  Descriptor descriptor(made, functions_->destroy_filter);
+  WHARF_RETURN_IF_ERROR(CheckDnn(functions_->create_filter(&made), "cudnnCreateFilterDescriptor"));
+  DnnDescriptor descriptor(made, functions_->destroy_filter);
   const std::vector<int> dims = Shape(filter.dims, volume);
-  WHARF_RETURN_IF_ERROR(Check(functions_->set_filter(made, DnnType(filter.type), channels_last ? kNhwc : kNchw,
-                                                     static_cast<int>(dims.size()), dims.data()),
-                              "cudnnSetFilterNdDescriptor"));
+  WHARF_RETURN_IF_ERROR(CheckDnn(functions_->set_filter(made, DnnType(filter.type), channels_last ? kNhwc : kNchw,
+                                                        static_cast<int>(dims.size()), dims.data()),
+                                 "cudnnSetFilterNdDescriptor"));
   return descriptor;
 }
 
-absl::StatusOr<Dnn::Descriptor> Dnn::ConvolutionOf(const Convolution& c, bool volume) const {
+absl::StatusOr<DnnDescriptor> Dnn::ConvolutionOf(const Convolution& c, bool volume) const {
   void* made = nullptr;
-  WHARF_RETURN_IF_ERROR(Check(functions_->create_convolution(&made), "cudnnCreateConvolutionDescriptor"));
-  Descriptor descriptor(made, functions_->destroy_convolution);
+  WHARF_RETURN_IF_ERROR(CheckDnn(functions_->create_convolution(&made), "cudnnCreateConvolutionDescriptor"));
+  DnnDescriptor descriptor(made, functions_->destroy_convolution);
   const std::vector<int> padding = Shape(c.padding, volume), stride = Shape(c.stride, volume);
   const std::vector<int> dilation = Shape(c.dilation, volume);
   const int compute = DnnType(c.x.type == ElementType::kF64 ? ElementType::kF64 : ElementType::kF32);
-  WHARF_RETURN_IF_ERROR(Check(functions_->set_convolution(made, static_cast<int>(padding.size()), padding.data(),
-                                                          stride.data(), dilation.data(), c.flipped ? 0 : 1, compute),
-                              "cudnnSetConvolutionNdDescriptor"));
-  WHARF_RETURN_IF_ERROR(Check(functions_->set_groups(made, c.groups), "cudnnSetConvolutionGroupCount"));
+  WHARF_RETURN_IF_ERROR(
+      CheckDnn(functions_->set_convolution(made, static_cast<int>(padding.size()), padding.data(), stride.data(),
+                                           dilation.data(), c.flipped ? 0 : 1, compute),
+               "cudnnSetConvolutionNdDescriptor"));
+  WHARF_RETURN_IF_ERROR(CheckDnn(functions_->set_groups(made, c.groups), "cudnnSetConvolutionGroupCount"));
   const bool half = c.x.type == ElementType::kF16 || c.x.type == ElementType::kBF16;
-  WHARF_RETURN_IF_ERROR(Check(functions_->set_math(made, half     ? kTensorOpMath
-                                                         : c.tf32 ? kDefaultMath
-                                                                  : kFmaMath),
-                              "cudnnSetConvolutionMathType"));
+  WHARF_RETURN_IF_ERROR(CheckDnn(functions_->set_math(made, half     ? kTensorOpMath
+                                                            : c.tf32 ? kDefaultMath
+                                                                     : kFmaMath),
+                                 "cudnnSetConvolutionMathType"));
   return descriptor;
 }
 
-absl::StatusOr<Dnn::Descriptor> Dnn::PoolingOf(const Pooling& p, bool volume) const {
+absl::StatusOr<DnnDescriptor> Dnn::PoolingOf(const Pooling& p, bool volume) const {
   void* made = nullptr;
-  WHARF_RETURN_IF_ERROR(Check(functions_->create_pooling(&made), "cudnnCreatePoolingDescriptor"));
-  Descriptor descriptor(made, functions_->destroy_pooling);
+  WHARF_RETURN_IF_ERROR(CheckDnn(functions_->create_pooling(&made), "cudnnCreatePoolingDescriptor"));
+  DnnDescriptor descriptor(made, functions_->destroy_pooling);
   const std::vector<int> window = Shape(p.window, volume), padding = Shape(p.padding, volume);
   const std::vector<int> stride = Shape(p.stride, volume);
   WHARF_RETURN_IF_ERROR(
-      Check(functions_->set_pooling(made, static_cast<int>(p.kind), p.propagates_nan ? kPropagateNan : 0,
-                                    static_cast<int>(window.size()), window.data(), padding.data(), stride.data()),
-            "cudnnSetPoolingNdDescriptor"));
+      CheckDnn(functions_->set_pooling(made, static_cast<int>(p.kind), p.propagates_nan ? kPropagateNan : 0,
+                                       static_cast<int>(window.size()), window.data(), padding.data(), stride.data()),
+               "cudnnSetPoolingNdDescriptor"));
   return descriptor;
 }
 
-absl::StatusOr<Dnn::Descriptor> Dnn::ActivationOf(const ActivationForm& activation) const {
+absl::StatusOr<DnnDescriptor> Dnn::ActivationOf(const ActivationForm& activation) const {
   const int mode = DnnActivation(activation.kind);
   if (mode < 0) return CudaStatus(CudaError::kNotSupported, "cuDNN has no such activation");
   void* made = nullptr;
-  WHARF_RETURN_IF_ERROR(Check(functions_->create_activation(&made), "cudnnCreateActivationDescriptor"));
-  Descriptor descriptor(made, functions_->destroy_activation);
-  WHARF_RETURN_IF_ERROR(Check(functions_->set_activation(made, mode, kPropagateNan, activation.coefficient),
-                              "cudnnSetActivationDescriptor"));
+  WHARF_RETURN_IF_ERROR(CheckDnn(functions_->create_activation(&made), "cudnnCreateActivationDescriptor"));
+  DnnDescriptor descriptor(made, functions_->destroy_activation);
+  WHARF_RETURN_IF_ERROR(CheckDnn(functions_->set_activation(made, mode, kPropagateNan, activation.coefficient),
+                                 "cudnnSetActivationDescriptor"));
   if (activation.kind == Activation::kSwish) {
     WHARF_RETURN_IF_ERROR(
-        Check(functions_->set_swish(made, activation.coefficient), "cudnnSetActivationDescriptorSwishBeta"));
+        CheckDnn(functions_->set_swish(made, activation.coefficient), "cudnnSetActivationDescriptorSwishBeta"));
   }
   return descriptor;
 }
@@ -384,7 +349,7 @@ void Dnn::Free(const Workspace& workspace) {
 
 absl::Status Dnn::Run(const Primitive& primitive, StreamHandle stream) {
   stream_ = stream;
-  WHARF_RETURN_IF_ERROR(Check(functions_->set_stream(handle_, stream), "cudnnSetStream"));
+  WHARF_RETURN_IF_ERROR(CheckDnn(functions_->set_stream(handle_, stream), "cudnnSetStream"));
   return std::visit([this](const auto& what) { return Run(what); }, primitive);
 }
 
@@ -413,44 +378,51 @@ absl::Status Dnn::Run(const Convolution& c) {
 }
 
 absl::Status Dnn::Multiply(const Convolution& c, bool volume) {
-  WHARF_ASSIGN_OR_RETURN(const Descriptor x, TensorOf(c.x, volume));
-  WHARF_ASSIGN_OR_RETURN(const Descriptor y, TensorOf(c.y, volume));
-  WHARF_ASSIGN_OR_RETURN(const Descriptor filter, FilterOf(c.filter, volume));
-  WHARF_ASSIGN_OR_RETURN(const Descriptor convolution, ConvolutionOf(c, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor x, TensorOf(c.x, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor y, TensorOf(c.y, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor filter, FilterOf(c.filter, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor convolution, ConvolutionOf(c, volume));
   AlgorithmResult results[kAlgorithms] = {};
   int count = 0;
   const int status = c.transposed ? functions_->backward_algorithms(handle_, filter.get(), y.get(), convolution.get(),
                                                                     x.get(), kAlgorithms, &count, results)
                                   : functions_->forward_algorithms(handle_, x.get(), filter.get(), convolution.get(),
                                                                    y.get(), kAlgorithms, &count, results);
-  WHARF_RETURN_IF_ERROR(Check(status, "cuDNN's choice of an algorithm"));
+  WHARF_RETURN_IF_ERROR(CheckDnn(status, "cuDNN's choice of an algorithm"));
   const auto* const best = std::find_if(results, results + count, [](const AlgorithmResult& result) {
     return result.status == 0 && result.memory <= kMostWorkspace;
   });
   if (best == results + count) return CudaStatus(CudaError::kNotSupported, "cuDNN has no algorithm for a convolution");
-  WHARF_RETURN_IF_ERROR(Check(functions_->set_math(convolution.get(), best->math), "cudnnSetConvolutionMathType"));
+  WHARF_RETURN_IF_ERROR(CheckDnn(functions_->set_math(convolution.get(), best->math), "cudnnSetConvolutionMathType"));
   WHARF_ASSIGN_OR_RETURN(const DevicePointer workspace, WorkspaceOf(best->memory));
   auto* const scratch = reinterpret_cast<void*>(workspace);
   const HostScalar alpha(c.alpha, c.x.type), beta(c.beta, c.x.type);
   if (c.transposed) {
-    return Check(
+    return CheckDnn(
         functions_->backward(handle_, alpha.get(), filter.get(), Data(c.filter), y.get(), Data(c.y), convolution.get(),
                              best->algorithm, scratch, best->memory, beta.get(), x.get(), Data(c.x)),
         "cudnnConvolutionBackwardData");
   }
-  return Check(
+  return CheckDnn(
       functions_->forward(handle_, alpha.get(), x.get(), Data(c.x), filter.get(), Data(c.filter), convolution.get(),
                           best->algorithm, scratch, best->memory, beta.get(), y.get(), Data(c.y)),
       "cudnnConvolutionForward");
 }
 
+absl::Status Dnn::Run(const Recurrent& r) {
+  if (recurrent_ == nullptr) {
+    WHARF_ASSIGN_OR_RETURN(recurrent_, DnnRecurrent::Create(gpu_, library_));
+  }
+  return recurrent_->Run(r, handle_, stream_, [this](uint64_t bytes) { return WorkspaceOf(bytes); });
+}
+
 absl::Status Dnn::Run(const Pooling& p) {
   const bool volume = p.x.dims[2] > 1 || p.window[0] > 1 || p.padding[0] > 0;
-  WHARF_ASSIGN_OR_RETURN(const Descriptor x, TensorOf(p.x, volume));
-  WHARF_ASSIGN_OR_RETURN(const Descriptor y, TensorOf(p.y, volume));
-  WHARF_ASSIGN_OR_RETURN(const Descriptor pooling, PoolingOf(p, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor x, TensorOf(p.x, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor y, TensorOf(p.y, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor pooling, PoolingOf(p, volume));
   const HostScalar alpha(p.alpha, p.y.type), beta(p.beta, p.y.type);
-  return Check(
+  return CheckDnn(
       functions_->pool(handle_, pooling.get(), alpha.get(), x.get(), Data(p.x), beta.get(), y.get(), Data(p.y)),
       "cudnnPoolingForward");
 }
@@ -458,27 +430,27 @@ absl::Status Dnn::Run(const Pooling& p) {
 absl::Status Dnn::Run(const BatchNorm& n) {
   constexpr int kPerActivation = 0, kSpatialMode = 1;
   const bool volume = n.x.dims[2] > 1;
-  WHARF_ASSIGN_OR_RETURN(const Descriptor x, TensorOf(n.x, volume));
-  WHARF_ASSIGN_OR_RETURN(const Descriptor y, TensorOf(n.y, volume));
-  WHARF_ASSIGN_OR_RETURN(const Descriptor parameters, TensorOf(n.scale, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor x, TensorOf(n.x, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor y, TensorOf(n.y, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor parameters, TensorOf(n.scale, volume));
   const bool by_channel = n.scale.dims[2] == 1 && n.scale.dims[3] == 1 && n.scale.dims[4] == 1;
   const HostScalar alpha(n.alpha, n.y.type), beta(n.beta, n.y.type);
   const auto data = [](DeviceAddress address) { return reinterpret_cast<const void*>(address); };
-  return Check(functions_->normalize(handle_, by_channel ? kSpatialMode : kPerActivation, alpha.get(), beta.get(),
-                                     x.get(), Data(n.x), y.get(), Data(n.y), parameters.get(), Data(n.scale),
-                                     data(n.shift), data(n.mean), data(n.variance), n.epsilon),
-               "cudnnBatchNormalizationForwardInference");
+  return CheckDnn(functions_->normalize(handle_, by_channel ? kSpatialMode : kPerActivation, alpha.get(), beta.get(),
+                                        x.get(), Data(n.x), y.get(), Data(n.y), parameters.get(), Data(n.scale),
+                                        data(n.shift), data(n.mean), data(n.variance), n.epsilon),
+                  "cudnnBatchNormalizationForwardInference");
 }
 
 absl::Status Dnn::Run(const Softmax& s) {
   constexpr int kAccurate = 1, kLog = 2;
   const bool volume = s.x.dims[2] > 1;
-  WHARF_ASSIGN_OR_RETURN(const Descriptor x, TensorOf(s.x, volume));
-  WHARF_ASSIGN_OR_RETURN(const Descriptor y, TensorOf(s.y, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor x, TensorOf(s.x, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor y, TensorOf(s.y, volume));
   const HostScalar alpha(s.alpha, s.y.type), beta(s.beta, s.y.type);
-  return Check(functions_->softmax(handle_, s.log ? kLog : kAccurate, s.over_all ? 0 : 1, alpha.get(), x.get(),
-                                   Data(s.x), beta.get(), y.get(), Data(s.y)),
-               "cudnnSoftmaxForward");
+  return CheckDnn(functions_->softmax(handle_, s.log ? kLog : kAccurate, s.over_all ? 0 : 1, alpha.get(), x.get(),
+                                      Data(s.x), beta.get(), y.get(), Data(s.y)),
+                  "cudnnSoftmaxForward");
 }
 
 absl::Status Dnn::Run(const Pointwise& p) {
@@ -498,59 +470,59 @@ absl::Status Dnn::Run(const Pointwise& p) {
     return CudaStatus(CudaError::kNotSupported, "cuDNN has no such element-wise operation");
   }
   const bool volume = p.y.dims[2] > 1;
-  WHARF_ASSIGN_OR_RETURN(const Descriptor a, TensorOf(p.a, volume));
-  WHARF_ASSIGN_OR_RETURN(const Descriptor b, TensorOf(HasSecond(p.kind) ? p.b : p.a, volume));
-  WHARF_ASSIGN_OR_RETURN(const Descriptor y, TensorOf(p.y, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor a, TensorOf(p.a, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor b, TensorOf(HasSecond(p.kind) ? p.b : p.a, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor y, TensorOf(p.y, volume));
   void* made = nullptr;
-  WHARF_RETURN_IF_ERROR(Check(functions_->create_operation(&made), "cudnnCreateOpTensorDescriptor"));
-  const Descriptor descriptor(made, functions_->destroy_operation);
+  WHARF_RETURN_IF_ERROR(CheckDnn(functions_->create_operation(&made), "cudnnCreateOpTensorDescriptor"));
+  const DnnDescriptor descriptor(made, functions_->destroy_operation);
   const int compute = DnnType(p.y.type == ElementType::kF64 ? ElementType::kF64 : ElementType::kF32);
   WHARF_RETURN_IF_ERROR(
-      Check(functions_->set_operation(made, operation, compute, kPropagateNan), "cudnnSetOpTensorDescriptor"));
+      CheckDnn(functions_->set_operation(made, operation, compute, kPropagateNan), "cudnnSetOpTensorDescriptor"));
   const HostScalar alpha_a(p.alpha_a, p.y.type), alpha_b(p.alpha_b, p.y.type), beta(p.beta, p.y.type);
-  return Check(functions_->combine(handle_, made, alpha_a.get(), a.get(), Data(p.a), alpha_b.get(), b.get(),
-                                   Data(HasSecond(p.kind) ? p.b : p.a), beta.get(), y.get(), Data(p.y)),
-               "cudnnOpTensor");
+  return CheckDnn(functions_->combine(handle_, made, alpha_a.get(), a.get(), Data(p.a), alpha_b.get(), b.get(),
+                                      Data(HasSecond(p.kind) ? p.b : p.a), beta.get(), y.get(), Data(p.y)),
+                  "cudnnOpTensor");
 }
 
 // The value is of the tensor's own type, unlike all other scalars.
 absl::Status Dnn::Fill(double value, const Tensor& to) {
-  WHARF_ASSIGN_OR_RETURN(const Descriptor target, TensorOf(to, to.dims[2] > 1));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor target, TensorOf(to, to.dims[2] > 1));
   const HostScalar wide(value, to.type);
   const uint16_t narrow = to.type == ElementType::kF16 ? HalfBits(value) : BrainBits(value);
   const bool half = to.type == ElementType::kF16 || to.type == ElementType::kBF16;
-  return Check(functions_->fill(handle_, target.get(), Data(to), half ? &narrow : wide.get()), "cudnnSetTensor");
+  return CheckDnn(functions_->fill(handle_, target.get(), Data(to), half ? &narrow : wide.get()), "cudnnSetTensor");
 }
 
 absl::Status Dnn::Transform(double alpha, const Tensor& from, double beta, const Tensor& to) {
   const bool volume = to.dims[2] > 1;
-  WHARF_ASSIGN_OR_RETURN(const Descriptor source, TensorOf(from, volume));
-  WHARF_ASSIGN_OR_RETURN(const Descriptor target, TensorOf(to, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor source, TensorOf(from, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor target, TensorOf(to, volume));
   const HostScalar scale(alpha, to.type), keep(beta, to.type);
-  return Check(
+  return CheckDnn(
       functions_->transform(handle_, scale.get(), source.get(), Data(from), keep.get(), target.get(), Data(to)),
       "cudnnTransformTensor");
 }
 
 absl::Status Dnn::Add(double alpha, const Tensor& from, double beta, const Tensor& to) {
   const bool volume = to.dims[2] > 1;
-  WHARF_ASSIGN_OR_RETURN(const Descriptor source, TensorOf(from, volume));
-  WHARF_ASSIGN_OR_RETURN(const Descriptor target, TensorOf(to, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor source, TensorOf(from, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor target, TensorOf(to, volume));
   const HostScalar scale(alpha, to.type), keep(beta, to.type);
-  return Check(functions_->add(handle_, scale.get(), source.get(), Data(from), keep.get(), target.get(), Data(to)),
-               "cudnnAddTensor");
+  return CheckDnn(functions_->add(handle_, scale.get(), source.get(), Data(from), keep.get(), target.get(), Data(to)),
+                  "cudnnAddTensor");
 }
 
 absl::Status Dnn::Activate(const ActivationForm& activation, double alpha, const Tensor& from, double beta,
                            const Tensor& to) {
   const bool volume = to.dims[2] > 1;
-  WHARF_ASSIGN_OR_RETURN(const Descriptor descriptor, ActivationOf(activation));
-  WHARF_ASSIGN_OR_RETURN(const Descriptor source, TensorOf(from, volume));
-  WHARF_ASSIGN_OR_RETURN(const Descriptor target, TensorOf(to, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor descriptor, ActivationOf(activation));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor source, TensorOf(from, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor target, TensorOf(to, volume));
   const HostScalar scale(alpha, to.type), keep(beta, to.type);
-  return Check(functions_->activate(handle_, descriptor.get(), scale.get(), source.get(), Data(from), keep.get(),
-                                    target.get(), Data(to)),
-               "cudnnActivationForward");
+  return CheckDnn(functions_->activate(handle_, descriptor.get(), scale.get(), source.get(), Data(from), keep.get(),
+                                       target.get(), Data(to)),
+                  "cudnnActivationForward");
 }
 
 }  // namespace wharf::device::cuda

@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include "wharf/device/cuda/dnn_recurrent.h"
+#include "wharf/device/cuda/dnn_types.h"
 #include "wharf/device/cuda/gpu.h"
 
 namespace wharf::device::cuda {
@@ -21,7 +23,6 @@ class Dnn {
 
  private:
   struct Functions;
-  class Descriptor;
   // Memory that kernels of one stream use for themselves.
   struct Workspace {
     DevicePointer address = 0;
@@ -30,18 +31,18 @@ class Dnn {
   };
   explicit Dnn(Gpu* gpu);
   absl::Status Find(void* library);
-  absl::Status Check(int status, const char* what) const;
-  absl::StatusOr<Descriptor> TensorOf(const Tensor& tensor, bool volume) const;
-  absl::StatusOr<Descriptor> FilterOf(const Tensor& filter, bool volume) const;
-  absl::StatusOr<Descriptor> ConvolutionOf(const Convolution& convolution, bool volume) const;
-  absl::StatusOr<Descriptor> PoolingOf(const Pooling& pooling, bool volume) const;
-  absl::StatusOr<Descriptor> ActivationOf(const ActivationForm& activation) const;
+  absl::StatusOr<DnnDescriptor> TensorOf(const Tensor& tensor, bool volume) const;
+  absl::StatusOr<DnnDescriptor> FilterOf(const Tensor& filter, bool volume) const;
+  absl::StatusOr<DnnDescriptor> ConvolutionOf(const Convolution& convolution, bool volume) const;
+  absl::StatusOr<DnnDescriptor> PoolingOf(const Pooling& pooling, bool volume) const;
+  absl::StatusOr<DnnDescriptor> ActivationOf(const ActivationForm& activation) const;
 
   absl::Status Run(const Convolution& convolution);
   absl::Status Run(const Pooling& pooling);
   absl::Status Run(const BatchNorm& norm);
   absl::Status Run(const Softmax& softmax);
   absl::Status Run(const Pointwise& pointwise);
+  absl::Status Run(const Recurrent& network);
   absl::Status Multiply(const Convolution& convolution, bool volume);
   absl::Status Fill(double value, const Tensor& to);
   absl::Status Transform(double alpha, const Tensor& from, double beta, const Tensor& to);
@@ -54,6 +55,8 @@ class Dnn {
 
   Gpu* gpu_;
   std::unique_ptr<Functions> functions_;
+  std::unique_ptr<DnnRecurrent> recurrent_;  // from its first use on
+  void* library_ = nullptr;
   void* handle_ = nullptr;
   StreamHandle stream_ = nullptr;
   std::map<StreamHandle, Workspace> workspaces_;

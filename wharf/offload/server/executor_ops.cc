@@ -260,13 +260,16 @@ absl::Status Executor::Handle(const RunGemm& op) {
 
 template <RunsPrimitive Op>
 absl::Status Executor::Handle(const Op& op) {
-  return Queue(op.stream, sizeof(op), [&] { return device_->RunPrimitive(op.stream, op.primitive); });
+  uint64_t bytes = sizeof(op);
+  if constexpr (std::is_same_v<Op, RunRecurrent>) bytes += op.primitive.lengths.size() * sizeof(int32_t);
+  return Queue(op.stream, bytes, [&] { return device_->RunPrimitive(op.stream, op.primitive); });
 }
 template absl::Status Executor::Handle(const RunConvolution&);
 template absl::Status Executor::Handle(const RunPooling&);
 template absl::Status Executor::Handle(const RunBatchNorm&);
 template absl::Status Executor::Handle(const RunSoftmax&);
 template absl::Status Executor::Handle(const RunPointwise&);
+template absl::Status Executor::Handle(const RunRecurrent&);
 
 absl::Status Executor::Handle(const RequestHostCall& op) {
   WHARF_RETURN_IF_ERROR(host_calls_->Add(op.call, options_.objects));

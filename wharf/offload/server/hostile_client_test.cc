@@ -301,6 +301,22 @@ class HostileClient {
     p.kind = static_cast<device::PointwiseKind>(random_.Below(11));
     Choose(p.activation);
   }
+  void Choose(device::Recurrent& r) {
+    for (int32_t* const size : {&r.inputs, &r.hidden, &r.layers, &r.steps, &r.batch}) {
+      *size = random_.Chance(0.97) ? random_.Between(1, 4) : static_cast<int32_t>(numbers_.Wild());
+    }
+    r.outputs = random_.Chance(0.9) ? r.hidden : random_.Between(1, 4);
+    for (device::DeviceAddress* const address : {&r.x, &r.y, &r.weights, &r.hx, &r.hy, &r.cx, &r.cy}) {
+      *address = random_.Chance(0.9) ? numbers_.Address() : 0;
+    }
+    if (random_.Chance(0.2)) Choose(r.type);
+    if (random_.Chance(0.5)) r.lengths.resize(static_cast<size_t>(random_.Below(6)));
+    for (int32_t& length : r.lengths) length = random_.Chance(0.97) ? random_.Between(0, 4) : -random_.Below(99);
+    for (bool* const flag : {&r.both_directions, &r.skips_input, &r.fills}) *flag = random_.Chance(0.3);
+    r.cell = static_cast<device::RecurrentCell>(random_.Below(5));
+    Choose(r.bias);
+    Choose(r.layout);
+  }
   template <typename Number>
   requires std::is_arithmetic_v<Number>
   void Choose(Number& field) {

@@ -14,10 +14,28 @@ CudaError PrimitiveOn(Connection& connection, device::StreamId stream, const dev
                     primitive);
 }
 
-CudaError CheckPrimitive(const device::Primitive& primitive, std::string* why) {
-  const absl::Status status = device::CheckPrimitive(primitive, [](device::DeviceAddress, uint64_t) { return true; });
+namespace {
+
+CudaError Explain(const absl::Status& status, std::string* why) {
   if (!status.ok()) *why = std::string(Message(status));
   return device::CudaErrorOf(status);
+}
+
+}  // namespace
+
+CudaError CheckPrimitive(const device::Primitive& primitive, std::string* why) {
+  return Explain(device::CheckPrimitive(primitive, [](device::DeviceAddress, uint64_t) { return true; }), why);
+}
+
+CudaError CheckNetwork(const device::Recurrent& network, std::string* why) {
+  return Explain(device::CheckShape(network), why);
+}
+int64_t CountWeights(const device::Recurrent& network) { return device::RecurrentWeights(network).Elements(); }
+device::RecurrentWeights::Part FindMatrix(const device::Recurrent& network, int32_t layer, int32_t id) {
+  return device::RecurrentWeights(network).Matrix(layer, id);
+}
+device::RecurrentWeights::Part FindBias(const device::Recurrent& network, int32_t layer, int32_t id) {
+  return device::RecurrentWeights(network).Bias(layer, id);
 }
 
 CudaError RunPrimitive(StreamHandle stream, const device::Primitive& primitive, std::string* why) {

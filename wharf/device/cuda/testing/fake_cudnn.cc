@@ -39,6 +39,18 @@ struct cudnnActivationStruct {
 struct cudnnOpTensorStruct {
   cudnnOpTensorOp_t op = CUDNN_OP_TENSOR_ADD;
 };
+struct cudnnDropoutStruct {
+  float dropout = 1;
+};
+struct cudnnRNNStruct {
+  device::Recurrent network;
+  // An LSTM's weights lie here as they do in a program of ours; those of all others have gaps in front.
+  int64_t Gap() const { return network.cell == device::RecurrentCell::kLstm ? 0 : 8; }
+};
+struct cudnnRNNDataStruct {
+  device::Recurrent sequences;
+  int width = 0;
+};
 
 namespace {
 
@@ -327,6 +339,99 @@ cudnnStatus_t cudnnOpTensor(cudnnHandle_t handle, const cudnnOpTensorDescriptor_
   p.alpha_b = Scalar(c_of, alpha2);
   p.beta = Scalar(c_of, beta);
   return RunOn(handle, p);
+}
+
+cudnnStatus_t cudnnGetTensorNdDescriptor(const cudnnTensorDescriptor_t tensor, int wanted, cudnnDataType_t* type,
+                                         int* rank, int dims[], int strides[]) {
+  *type = tensor->type;
+  *rank = static_cast<int>(tensor->dims.size());
+  std::copy_n(tensor->dims.begin(), std::min(wanted, *rank), dims);
+  std::copy_n(tensor->strides.begin(), std::min(wanted, *rank), strides);
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnCreateDropoutDescriptor(cudnnDropoutDescriptor_t* d) { return Create(d); }
+cudnnStatus_t cudnnDestroyDropoutDescriptor(cudnnDropoutDescriptor_t d) { return Destroy(d); }
+cudnnStatus_t cudnnSetDropoutDescriptor(cudnnDropoutDescriptor_t d, cudnnHandle_t, float dropout, void*, size_t,
+                                        unsigned long long) {
+  d->dropout = dropout;
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnCreateRNNDescriptor(cudnnRNNDescriptor_t* network) { return Create(network); }
+cudnnStatus_t cudnnDestroyRNNDescriptor(cudnnRNNDescriptor_t network) { return Destroy(network); }
+cudnnStatus_t cudnnSetRNNDescriptor_v8(cudnnRNNDescriptor_t network, cudnnRNNAlgo_t, cudnnRNNMode_t cell,
+                                       cudnnRNNBiasMode_t bias, cudnnDirectionMode_t direction,
+                                       cudnnRNNInputMode_t input, cudnnDataType_t type, cudnnDataType_t,
+                                       cudnnMathType_t, int32_t inputs, int32_t hidden, int32_t outputs, int32_t layers,
+                                       cudnnDropoutDescriptor_t dropout, uint32_t) {
+  if (dropout == nullptr || dropout->dropout != 0) return CUDNN_STATUS_BAD_PARAM;
+  device::Recurrent& r = network->network;
+  r.cell = static_cast<device::RecurrentCell>(cell);
+  r.bias = static_cast<device::RecurrentBias>(bias);
+  r.both_directions = direction == CUDNN_BIDIRECTIONAL;
+  r.skips_input = input == CUDNN_SKIP_INPUT;
+  r.type = ElementTypeOf(type);
+  r.inputs = inputs, r.hidden = hidden, r.outputs = outputs, r.layers = layers;
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnCreateRNNDataDescriptor(cudnnRNNDataDescriptor_t* sequences) { return Create(sequences); }
+cudnnStatus_t cudnnDestroyRNNDataDescriptor(cudnnRNNDataDescriptor_t sequences) { return Destroy(sequences); }
+cudnnStatus_t cudnnSetRNNDataDescriptor(cudnnRNNDataDescriptor_t sequences, cudnnDataType_t type,
+                                        cudnnRNNDataLayout_t layout, int steps, int batch, int width,
+                                        const int lengths[], void* filling) {
+  device::Recurrent& r = sequences->sequences;
+  r.layout = static_cast<device::SequenceLayout>(layout);
+  r.steps = steps, r.batch = batch;
+  r.lengths.assign(lengths, lengths + batch);
+  r.fills = filling != nullptr;
+  if (r.fills) r.filling = type == CUDNN_DATA_FLOAT ? static_cast<double>(*static_cast<float*>(filling)) : 0;
+  sequences->width = width;
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnGetRNNWeightSpaceSize(cudnnHandle_t, cudnnRNNDescriptor_t network, size_t* bytes) {
+  const int64_t elements = device::RecurrentWeights(network->network).Elements() + network->Gap();
+  *bytes = static_cast<size_t>(elements) * device::ElementBytes(network->network.type);
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnGetRNNWeightParams(cudnnHandle_t, cudnnRNNDescriptor_t network, int32_t layer, size_t,
+                                      const void* weights, int32_t id, cudnnTensorDescriptor_t matrix_of, void** matrix,
+                                      cudnnTensorDescriptor_t bias_of, void** bias) {
+  const device::RecurrentWeights all(network->network);
+  const auto store = [&](const device::RecurrentWeights::Part& part, cudnnTensorDescriptor_t of, void** place) {
+    const int64_t at = (part.offset + network->Gap()) * static_cast<int64_t>(ElementBytes(network->network.type));
+    *place = part.rows == 0 ? nullptr : static_cast<std::byte*>(const_cast<void*>(weights)) + at;
+    *of = {CUDNN_DATA_FLOAT, {1, part.rows, part.columns}, {part.rows * part.columns, part.columns, 1}};
+  };
+  store(all.Matrix(layer, id), matrix_of, matrix);
+  store(all.Bias(layer, id), bias_of, bias);
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnGetRNNTempSpaceSizes(cudnnHandle_t, cudnnRNNDescriptor_t, cudnnForwardMode_t mode,
+                                        cudnnRNNDataDescriptor_t, size_t* work, size_t* reserve) {
+  *work = kWorkspace;
+  *reserve = 0;
+  return mode == CUDNN_FWD_MODE_INFERENCE ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
+}
+cudnnStatus_t cudnnRNNForward(cudnnHandle_t handle, cudnnRNNDescriptor_t network, cudnnForwardMode_t mode,
+                              const int32_t lengths[], cudnnRNNDataDescriptor_t x_of, const void* x,
+                              cudnnRNNDataDescriptor_t y_of, void* y, cudnnTensorDescriptor_t h_of, const void* hx,
+                              void* hy, cudnnTensorDescriptor_t, const void* cx, void* cy, size_t weight_bytes,
+                              const void* weights, size_t work_bytes, void* work, size_t, void*) {
+  size_t needed = 0;
+  cudnnGetRNNWeightSpaceSize(handle, network, &needed);
+  device::Recurrent r = network->network;
+  const std::vector<int> states{r.layers * r.Directions(), y_of->sequences.batch, r.outputs};
+  if (mode != CUDNN_FWD_MODE_INFERENCE || lengths != nullptr || weight_bytes < needed || h_of->dims != states ||
+      !HasWorkspace(work, work_bytes) || x_of->width != r.inputs || y_of->width != r.Directions() * r.outputs) {
+    return CUDNN_STATUS_BAD_PARAM;
+  }
+  r.layout = y_of->sequences.layout;
+  r.steps = y_of->sequences.steps, r.batch = y_of->sequences.batch;
+  r.lengths = y_of->sequences.lengths;
+  r.fills = y_of->sequences.fills, r.filling = y_of->sequences.filling;
+  const auto address = [](const void* pointer) { return reinterpret_cast<uint64_t>(pointer); };
+  r.x = address(x), r.y = address(y), r.hx = address(hx), r.hy = address(hy), r.cx = address(cx), r.cy = address(cy);
+  r.weights = address(weights) + static_cast<uint64_t>(network->Gap()) * ElementBytes(r.type);
+  return RunOn(handle, r);
 }
 
 }  // extern "C"

@@ -338,11 +338,13 @@ absl::Status SoftDevice::RunPrimitive(StreamId stream_id, const Primitive& primi
   return absl::OkStatus();
 }
 
-// Of primitives, convolutions have helpers.
+// Of primitives, convolutions and recurrent networks have helpers.
 absl::Status SoftDevice::RunOnAllCores(const Primitive& primitive) {
   const TimePoint start = Clock::Real().Now();
   soft::RunPrimitive(primitive);
-  if (share_ != nullptr && std::holds_alternative<Convolution>(primitive) && !IsBrief(primitive)) {
+  const bool multiplies =
+      std::holds_alternative<Convolution>(primitive) || std::holds_alternative<Recurrent>(primitive);
+  if (share_ != nullptr && multiplies && !IsBrief(primitive)) {
     gemm_helpers_time_ += (Clock::Real().Now() - start) * (static_cast<int64_t>(executor_->threads()) - 1);
   }
   return absl::OkStatus();

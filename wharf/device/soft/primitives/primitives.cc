@@ -13,13 +13,18 @@ struct Run {
   void operator()(const BatchNorm& what) const { Normalize<T>(what); }
   void operator()(const Softmax& what) const { RunSoftmax<T>(what); }
   void operator()(const Pointwise& what) const { RunPointwise<T>(what); }
+  void operator()(const Recurrent& what) const { RunRecurrent<T>(what); }
+};
+
+struct TypeOf {
+  ElementType operator()(const auto& what) const { return what.y.type; }
+  ElementType operator()(const Recurrent& what) const { return what.type; }
 };
 
 }  // namespace
 
 void RunPrimitive(const Primitive& primitive) {
-  const ElementType type = std::visit([](const auto& what) { return what.y.type; }, primitive);
-  if (type == ElementType::kF64) {
+  if (std::visit(TypeOf(), primitive) == ElementType::kF64) {
     std::visit(Run<double>(), primitive);
   } else {
     std::visit(Run<float>(), primitive);

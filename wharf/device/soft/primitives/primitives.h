@@ -1,6 +1,6 @@
 // The primitives of neural networks on processors. Convolutions are matrix products of the filter with the input's
-// windows, which are laid out tile by tile (OpenBLAS); the rest is loops. Everything is computed in float, or in double
-// for double, in blocks of bounded size, whatever the tensors' types and layouts.
+// windows, which are laid out tile by tile (OpenBLAS); so are most of recurrent networks; the rest is loops. Everything
+// is computed in float, or in double for double, in blocks of bounded size, whatever the tensors' types and layouts.
 #pragma once
 
 #include "wharf/device/primitive.h"
@@ -25,5 +25,7 @@ template <typename T>
 void RunSoftmax(const Softmax& softmax);
 template <typename T>
 void RunPointwise(const Pointwise& pointwise);
+template <typename T>
+void RunRecurrent(const Recurrent& network);
 
 }  // namespace wharf::device::soft
