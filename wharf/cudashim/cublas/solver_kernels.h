@@ -11,6 +11,44 @@ struct SolverGrid {
   int64_t batch = 1, lines = 1;
 };
 
+// Triangles larger than this are divided into blocks.
+inline constexpr int64_t kTriangleBlock = 64;
+
+inline bool IsSide(cublasSideMode_t side) { return side == CUBLAS_SIDE_LEFT || side == CUBLAS_SIDE_RIGHT; }
+inline bool IsFill(cublasFillMode_t fill) { return fill == CUBLAS_FILL_MODE_LOWER || fill == CUBLAS_FILL_MODE_UPPER; }
+inline bool IsDiagonal(cublasDiagType_t diagonal) {
+  return diagonal == CUBLAS_DIAG_UNIT || diagonal == CUBLAS_DIAG_NON_UNIT;
+}
+
+inline SolverMatrix MatrixOf(const Operand& operand, bool batched) {
+  return {const_cast<void*>(operand.data), operand.ld, batched ? 1 : 0};
+}
+
+inline Operand Part(const Operand& matrix, int64_t row, int64_t column) {
+  const auto offset = static_cast<size_t>(row + column * matrix.ld) * device::ElementBytes(matrix.type);
+  return {static_cast<const char*>(matrix.data) + offset, matrix.type, matrix.ld};
+}
+
+// A number in the program's memory, of the call's type.
+class Scalar {
+ public:
+  Scalar(ElementType type, double value) {
+    if (type == ElementType::kF32 || type == ElementType::kC32) {
+      small_[0] = static_cast<float>(value);
+      data_ = small_;
+    } else {
+      large_[0] = value;
+      data_ = large_;
+    }
+  }
+  const void* data() const { return data_; }
+
+ private:
+  float small_[2] = {};
+  double large_[2] = {};
+  const void* data_;
+};
+
 // Puts a kernel by its name, and of a type that BLAS has, on the handle's stream. `parameters` is the struct of
 // solvers.h.
 CudaError LaunchSolver(cublasHandle_t handle, ElementType type, const char* kernel, const SolverGrid& grid,

@@ -104,6 +104,77 @@ extern "C" __global__ void scale_matrix(MatrixScale s) {
   }
 }
 
+extern "C" __global__ void multiply_triangle(TriangleProduct p) {
+  const Element* const a = At(p.a, 0);
+  const Element alpha = Make(p.alpha[0], p.alpha[1]);
+  const long long row = p.swapped ? p.a.leading : 1, column = p.swapped ? 1 : p.a.leading;
+  const long long step_b = p.of_rows ? p.b.leading : 1, step_c = p.of_rows ? p.c.leading : 1;
+#pragma unroll 1
+  for (long long line = FirstLine(); line < p.lines; line += LineStep()) {
+    const Element* const b = At(p.b, 0) + line * (p.of_rows ? 1 : p.b.leading);
+    Element* const c = At(p.c, 0) + line * (p.of_rows ? 1 : p.c.leading);
+    // What is needed by later ones is written after them.
+#pragma unroll 1
+    for (int n = 0; n < p.size; ++n) {
+      const int i = p.forward ? p.size - 1 - n : n;
+      Element sum = Make(0, 0);
+#pragma unroll 1
+      for (int j = p.forward ? 0 : i; j < (p.forward ? i + 1 : p.size); ++j) {
+        Element factor = i == j && p.unit ? Make(1, 0) : a[i * row + j * column];
+        if (p.conjugated) factor = Conjugate(factor);
+        sum = sum + factor * b[j * step_b];
+      }
+      c[i * step_c] = IsZero(alpha) ? Make(0, 0) : alpha * sum;
+    }
+  }
+}
+
+// On the device, or a number of the parameters.
+__device__ inline Element Scalar(const void* on_device, const double* number, bool real) {
+  if (on_device == nullptr) return Make(number[0], number[1]);
+  return real ? Make(*static_cast<const REAL*>(on_device), 0) : *static_cast<const Element*>(on_device);
+}
+
+extern "C" __global__ void update_triangle(TriangleUpdate u) {
+  const Element* const a = At(u.a, 0);
+  const Element alpha = Scalar(u.alpha_on_device, u.alpha, u.hermitian);
+  const Element beta = Scalar(u.beta_on_device, u.beta, u.hermitian);
+  const long long elements = static_cast<long long>(u.size) * u.size;
+#pragma unroll 1
+  for (long long e = FirstLine(); e < elements; e += LineStep()) {
+    const long long i = e % u.size, j = e / u.size;
+    if (u.upper ? i > j : i < j) continue;
+    Element sum = Make(0, 0);
+#pragma unroll 1
+    for (long long k = 0; k < (IsZero(alpha) ? 0 : u.count); ++k) {
+      Element x = a[i * u.row + k * u.column], y = a[j * u.row + k * u.column];
+      if (u.hermitian && u.first) x = Conjugate(x);
+      if (u.hermitian && !u.first) y = Conjugate(y);
+      sum = sum + x * y;
+    }
+    Element& c = At(u.c, 0)[i + j * u.c.leading];
+    const Element result = IsZero(beta) ? alpha * sum : alpha * sum + beta * c;
+    c = u.hermitian && i == j ? Make(Real(result), 0) : result;
+  }
+}
+
+__device__ inline Element Term(const SolverMatrix& matrix, Element scale, long long i, long long j, bool swapped,
+                               bool conjugated) {
+  if (IsZero(scale)) return Make(0, 0);  // it need not be there
+  const Element element = At(matrix, 0)[swapped ? j + i * matrix.leading : i + j * matrix.leading];
+  return scale * (conjugated ? Conjugate(element) : element);
+}
+
+extern "C" __global__ void add_matrices(MatrixSum s) {
+  const Element alpha = Scalar(s.alpha_on_device, s.alpha, false), beta = Scalar(s.beta_on_device, s.beta, false);
+#pragma unroll 1
+  for (long long e = FirstLine(); e < s.rows * s.columns; e += LineStep()) {
+    const long long i = e % s.rows, j = e / s.rows;
+    At(s.c, 0)[i + j * s.c.leading] =
+        Term(s.a, alpha, i, j, s.swapped_a, s.conjugated_a) + Term(s.b, beta, i, j, s.swapped_b, s.conjugated_b);
+  }
+}
+
 // The row of the largest element of column k, from row k on; in every thread.
 __device__ inline int FindPivot(const Element* column, int k, int size, REAL* best, int* where) {
   const int thread = static_cast<int>(threadIdx.x);

@@ -38,6 +38,34 @@ struct MatrixScale {
   long long rows, lines;
 };
 
+// "multiply_triangle": each line of c becomes alpha * M line of b; c may be b. Lines and M as above.
+struct TriangleProduct {
+  SolverMatrix a, b, c;
+  double alpha[2];
+  long long lines;
+  int size, of_rows, swapped, conjugated, forward, unit;
+};
+
+// "update_triangle": the lower or upper triangle of c becomes alpha R R' + beta c. R(i, k), of `count` columns, is
+// a[i * row + k * column]. `hermitian`: R' is conjugated too, or R instead of it (`first`); scalars are real, and the
+// diagonal is.
+struct TriangleUpdate {
+  SolverMatrix a, c;
+  const void *alpha_on_device, *beta_on_device;  // null: the numbers below
+  double alpha[2], beta[2];
+  long long count, row, column;
+  int size, upper, hermitian, first;
+};
+
+// "add_matrices": c becomes alpha op(a) + beta op(b), and may be one of them.
+struct MatrixSum {
+  SolverMatrix a, b, c;
+  const void *alpha_on_device, *beta_on_device;  // null: the numbers below
+  double alpha[2], beta[2];
+  long long rows, columns;
+  int swapped_a, swapped_b, conjugated_a, conjugated_b;
+};
+
 // "factor_lu": a = P L U in its place, rows exchanged unless `pivots` is null, which are counted from 1. `info`: 0, or
 // the number of the first zero on the diagonal of U.
 struct LuFactorization {
