@@ -1,5 +1,5 @@
-"""Servers that announce themselves, and who takes them: with scripts in the place of Avahi's programs, and with Avahi on
-two machines, which are name spaces with a cable between them."""
+"""Servers that announce themselves, and who takes them: with scripts in the place of Avahi's programs, and with Avahi
+on two machines, which are name spaces with a cable between them."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ import unittest
 from unittest import mock
 
 import wharf_fixture
-from wharf_fixture import BIN, PATIENCE, PROGRAMS, SANITIZER, EndToEndTest, children, sandbox, wait_until
+from wharf_fixture import BIN, PATIENCE, PROGRAMS, SANITIZER, SOURCE, EndToEndTest, children, sandbox, wait_until
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 INSIDE = "WHARF_DISCOVERY_INSIDE"  # name spaces of its own
@@ -103,6 +103,16 @@ class Announced(EndToEndTest):
         self.assertEqual(other.status()["sessions_opened"], 0)
         self.assertNotIn(TOKEN.encode(), liar.heard)
 
+    def test_a_model_is_split_with_the_best(self):
+        server = self.server_in("edge", "--cache-dir", "")
+        self.announce(gone="127.0.0.1:1", edge=server.address)
+        model = SOURCE / "wharf" / "exec" / "testdata" / "small_residual" / "model.onnx"
+        done = self.command("split", model, "--server", "auto", "--token-file", self.token, "--random", "--count", "1",
+                            "--mode", "server-only", "--cache-dir", "")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"wharf: edge at {server.address}, ", done.stderr)
+        self.assertEqual(server.status()["sessions_opened"], 1)
+
     def another_token(self):
         path = self.folder / "another"
         path.write_text("another token, as long\n")
@@ -161,7 +171,8 @@ class Announced(EndToEndTest):
         server = wharf_fixture.Server(self.folder, "--token-file", self.token, "--announce", listen="0.0.0.0:0")
         self.addCleanup(server.stop)
         port = server.address.rsplit(":", 1)[1]
-        wait_until(lambda: said.exists() and said.read_text().strip().endswith(f"_wharf._tcp {port}"), "it is announced")
+        wait_until(lambda: said.exists() and said.read_text().strip().endswith(f"_wharf._tcp {port}"),
+                   "it is announced")
         publisher = [pid for pid in children(server.process.pid) if wharf_fixture.command_line(pid)[:1] == [b"sleep"]]
         self.assertEqual(len(publisher), 1)
         os.kill(server.process.pid, signal.SIGKILL)  # it need not say goodbye
@@ -181,12 +192,13 @@ class Announced(EndToEndTest):
 
 def available():
     """Why Avahi cannot be tried here; None if it can."""
-    missing = [name for name in ("avahi-daemon", "avahi-browse", "avahi-publish", "dbus-daemon", "unshare", "nsenter", "ip")
+    wanted = ("avahi-daemon", "avahi-browse", "avahi-publish", "dbus-daemon", "unshare", "nsenter", "ip")
+    missing = [name for name in wanted
                if shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin") is None]
     if missing:
         return "not installed: " + ", ".join(missing)
-    made = subprocess.run(unshare("ip", "link", "add", "one-end", "type", "veth", "peer", "name", "other-end"), capture_output=True,
-                          text=True)
+    made = subprocess.run(unshare("ip", "link", "add", "one-end", "type", "veth", "peer", "name", "other-end"),
+                          capture_output=True, text=True)
     return None if made.returncode == 0 else "no name spaces here: " + made.stderr.strip()
 
 
@@ -206,7 +218,8 @@ class Machine:
         self.holder.stdout.readline()
         test.addCleanup(self.holder.stdout.close)
         bus = f"unix:path={self.folder}/bus"
-        self.environment = {**os.environ, "DBUS_SYSTEM_BUS_ADDRESS": bus, "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}
+        self.environment = {**os.environ, "DBUS_SYSTEM_BUS_ADDRESS": bus,
+                            "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}
         (self.folder / "bus.conf").write_text(BUS.format(path=f"{self.folder}/bus"))
         (self.folder / "avahi.conf").write_text(
             f"[server]\nhost-name={name}\nallow-interfaces=cable\nenable-dbus=yes\n[publish]\npublish-workstation=no\n")
@@ -260,9 +273,9 @@ class WithAvahi(EndToEndTest):
         edge, robot = Machine(self, "edge", "10.99.0.1"), Machine(self, "robot", "10.99.0.2")
         token = self.folder / "token"
         token.write_text(TOKEN + "\n")
-        log = edge.folder / "serve.log"
-        edge.start(edge.here(BIN / "wharf", "serve", "--listen", "0.0.0.0:7070", "--device", "soft", sandbox(), "--announce",
-                             "--token-file", token, "--cache-dir", ""), stdout=log.open("ab"))
+        with (edge.folder / "serve.log").open("ab") as log:
+            edge.start(edge.here(BIN / "wharf", "serve", "--listen", "0.0.0.0:7070", "--device", "soft", sandbox(),
+                                 "--announce", "--token-file", token, "--cache-dir", ""), stdout=log)
         run = ["run", "--server", "auto", "--token-file", token, "--", PROGRAMS / "looper", "3"]
         done = wait_until(lambda: self.succeeded(robot.run(BIN / "wharf", *run)), "the server is found")
         self.assertIn("at 10.99.0.1:7070, ", done.stderr)

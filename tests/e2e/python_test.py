@@ -28,7 +28,7 @@ from wharf import __main__ as command_line  # pylint: disable=wrong-import-posit
 TESTDATA = SOURCE / "wharf" / "exec" / "testdata"
 MODEL = TESTDATA / "small_residual" / "model.onnx"
 TUTORIAL = SOURCE / "docs" / "python.md"
-LONGEST = 130  # lines of the tutorial
+LONGEST = 155  # lines of the tutorial
 LATE = {"slack_ms": 1e6}  # however busy this machine is, nothing is finished alone
 
 
@@ -391,6 +391,23 @@ class PythonTest(EndToEndTest):
             self.assert_line(wharf.PermissionDenied, lambda wrong=wrong: self.load(server, **wrong), "token")
         for right in ({"token": "0123456789abcdef"}, {"token_file": token}):
             self.assert_right(self.load(server, planner="server-only", **right)(self.x))
+
+    def test_the_best_that_announces_itself_is_taken(self):
+        token = self.folder / "token"
+        token.write_text("0123456789abcdef\n")
+        server = self.start_server("--token-file", token)
+        lines = "".join(f"=;lo;IPv4;{name};_wharf._tcp;local;{name}.local;127.0.0.1;{port};\n"
+                        for name, port in (("gone", 1), ("edge", server.address.rsplit(":", 1)[1])))
+        (self.folder / "announced").write_text(lines)
+        script = self.folder / "avahi-browse"
+        script.write_text(f"#!/bin/sh\nexec cat {self.folder}/announced\n")
+        script.chmod(0o700)
+        with mock.patch.dict(os.environ, {"PATH": f"{self.folder}:{os.environ['PATH']}"}):
+            with wharf.load(self.path, server="auto", token_file=token, planner="server-only", **LATE) as model:
+                model(self.x)
+                self.assertFalse(model.report().alone)
+            with self.assertRaisesRegex(wharf.InvalidArgument, "must prove who it is"):
+                wharf.load(self.path, server="auto")
 
     def test_says_where_its_programs_are_wanted(self):
         with mock.patch.dict(os.environ, {"WHARF_BIN": str(self.folder)}):

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "wharf/base/read_file.h"
-#include "wharf/cli/common/server_access.h"
 #include "wharf/cli/host/packets.h"
 #include "wharf/cli/host/report_json.h"
+#include "wharf/cli/host/server_wish.h"
 #include "wharf/cli/offload/find_server.h"
 #include "wharf/split/planners/planner.h"
 
@@ -24,18 +24,6 @@ using nlohmann::json;
 constexpr const char* kAlone = "device-only";
 
 std::string TextOf(const json& answer) { return answer.dump(-1, ' ', false, json::error_handler_t::replace); }
-
-ServerAccess AccessOf(const OpenRequest& request) {
-  ServerAccess access;
-  access.server = request.server;
-  access.token_file = request.token_file;
-  access.tls_ca = request.tls_ca;
-  access.tls_pin = request.tls_pin;
-  access.tls_certificate = request.tls_certificate;
-  access.tls_key = request.tls_key;
-  access.tls = request.tls || !access.tls_ca.empty() || !access.tls_pin.empty() || !access.tls_certificate.empty();
-  return access;
-}
 
 graph::Normalization NormalizationFor(const OpenRequest& request, int64_t channels) {
   graph::Normalization normalization = graph::Normalization::Default(channels);
@@ -162,6 +150,8 @@ absl::Status ModelHost::AnswerTo(const std::string& packet) {
   const absl::StatusOr<Request> request = ParseRequest(packet);
   if (!request.ok()) return SayError(0, request.status());
   if (const auto* open = std::get_if<OpenRequest>(&request->what)) return Open(request->id, *open);
+  if (const auto* open = std::get_if<OpenArRequest>(&request->what)) return OpenAr(request->id, *open);
+  if (const auto* frame = std::get_if<ArFrameRequest>(&request->what)) return Frame(request->id, *frame);
   if (model_ == nullptr) return SayError(request->id, FailedPrecondition("no model is open"));
   if (const auto* run = std::get_if<RunRequest>(&request->what)) return Run(request->id, *run);
   if (std::holds_alternative<ReportRequest>(request->what)) return Report(request->id);
@@ -202,7 +192,7 @@ size_t ModelHost::InputBytes() const {
 }
 
 absl::Status ModelHost::Open(uint64_t id, const OpenRequest& request) {
-  if (model_ != nullptr) return SayError(id, FailedPrecondition("a model is open already"));
+  if (model_ != nullptr || ar_ != nullptr) return SayError(id, FailedPrecondition("a model is open already"));
   std::vector<std::string> cautions;
   {
     const EndIfAlone end_if_alone(socket_);
@@ -233,6 +223,22 @@ absl::Status ModelHost::Open(uint64_t id, const OpenRequest& request) {
     opened["outputs"].push_back(AsJson(graph, graph.outputs[i], tensors_->OutputOffsets()[i]));
   }
   return SendPacket(socket_, TextOf({{"id", id}, {"opened", std::move(opened)}}), tensors_->Descriptor());
+}
+
+absl::Status ModelHost::OpenAr(uint64_t id, const OpenArRequest& request) {
+  if (model_ != nullptr || ar_ != nullptr) return SayError(id, FailedPrecondition("a model is open already"));
+  const EndIfAlone end_if_alone(socket_);
+  auto opened = ArHost::Open(request);
+  if (!opened.ok()) return SayError(id, opened.status());
+  ar_ = *std::move(opened);
+  return SendPacket(socket_, TextOf({{"id", id}, {"opened", ar_->Opened()}}), ar_->Descriptor());
+}
+
+absl::Status ModelHost::Frame(uint64_t id, const ArFrameRequest& request) {
+  if (ar_ == nullptr) return SayError(id, FailedPrecondition("no AR client is open"));
+  const absl::StatusOr<json> framed = ar_->OnFrame(request);
+  if (!framed.ok()) return SayError(id, framed.status());
+  return SendPacket(socket_, TextOf({{"id", id}, {"framed", *framed}}));
 }
 
 absl::Status ModelHost::Compute(const RunRequest& request) {

@@ -1,5 +1,6 @@
-// ModelHost: holds a model for a program in another language, in a process of its own, so that the program can have any
-// PyTorch. Requests come as packets on a Unix socket (request.h) and are answered in their order, by JSON:
+// ModelHost: holds a model, or an AR client (ar_host.h), for a program in another language, in a process of its own, so
+// that the program can have any PyTorch. Requests come as packets on a Unix socket (request.h) and are answered in
+// their order, by JSON:
 //
 //   {"id": 1, "progress": "connecting …", "share": 0.5}   before the answer to "open", if that was asked for
 //   {"id": 1, "opened": {…}}                              with the descriptor of the shared memory: names and types of
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "wharf/base/status.h"
+#include "wharf/cli/host/ar_host.h"
 #include "wharf/cli/host/request.h"
 #include "wharf/cli/host/shared_tensors.h"
 #include "wharf/split/runtime/edge_model.h"
@@ -39,6 +41,8 @@ class ModelHost {
 
   absl::Status AnswerTo(const std::string& packet);
   absl::Status Open(uint64_t id, const OpenRequest& request);
+  absl::Status OpenAr(uint64_t id, const OpenArRequest& request);
+  absl::Status Frame(uint64_t id, const ArFrameRequest& request);
   absl::Status Run(uint64_t id, const RunRequest& request);
   absl::Status Report(uint64_t id);
   absl::Status State(uint64_t id);
@@ -51,6 +55,7 @@ class ModelHost {
   const int socket_;
   bool pictures_ = false;
   std::unique_ptr<split::EdgeModel> model_;
+  std::unique_ptr<ArHost> ar_;  // instead
   std::unique_ptr<SharedTensors> tensors_;
   bool ran_ = false;
 };

@@ -16,6 +16,8 @@ constexpr JsonLimits kLimits = {.bytes = kMaxRequestBytes, .depth = 2};
 constexpr int kMaxThreads = 4096, kMaxSide = 1 << 16, kMaxSlots = 64;
 constexpr double kMaxSlackMs = 1e9;
 constexpr size_t kMaxChannels = 4;
+constexpr size_t kMaxImuNumbers = 7 * 1000;
+constexpr int kMaxArSide = 8192;
 
 // Takes members one after the other; the first that is wrong is remembered.
 class Members {
@@ -49,6 +51,23 @@ class Members {
       if (!one.is_number() || !std::isfinite(one.get<float>())) return Refuse("\"{}\" has what is no number", name);
       into.push_back(one.get<float>());
     }
+  }
+  void Take(const char* name, std::vector<double>& into, size_t most) {
+    const json* const value = Find(name);
+    if (value == nullptr) return;
+    if (!value->is_array() || value->size() > most) {
+      return Refuse("\"{}\" is no list of at most {} numbers", name, most);
+    }
+    for (const json& one : *value) {
+      if (!IsFinite(one)) return Refuse("\"{}\" has what is no number", name);
+      into.push_back(one.get<double>());
+    }
+  }
+  void Take(const char* name, double& into) {
+    const json* const value = Find(name);
+    if (value == nullptr) return;
+    if (!IsFinite(*value)) return Refuse("\"{}\" is no number", name);
+    into = value->get<double>();
   }
   void Take(const char* name, std::optional<std::string>& into) {
     if (!Has(name)) return;
@@ -97,6 +116,7 @@ class Members {
     const auto found = object_.find(name);
     return found == object_.end() || found->is_null() ? nullptr : &*found;
   }
+  static bool IsFinite(const json& value) { return value.is_number() && std::isfinite(value.get<double>()); }
   bool Has(const char* name) { return Find(name) != nullptr; }
   int Integer(const json& value, const char* name, int least, int most) {
     if (value.is_number_integer() && value >= least && value <= most) return value.get<int>();
@@ -113,18 +133,22 @@ class Members {
   absl::Status first_;
 };
 
+void TakeServer(Members& members, ServerWish& wish) {
+  members.Take("server", wish.server);
+  members.Take("token", wish.token);
+  members.Take("token_file", wish.token_file);
+  members.Take("tls", wish.tls);
+  members.Take("tls_ca", wish.tls_ca);
+  members.Take("tls_pin", wish.tls_pin);
+  members.Take("tls_certificate", wish.tls_certificate);
+  members.Take("tls_key", wish.tls_key);
+}
+
 OpenRequest TakeOpen(Members& members) {
   OpenRequest open;
+  TakeServer(members, open);
   members.Take("model", open.model);
   members.Take("name", open.name);
-  members.Take("server", open.server);
-  members.Take("token", open.token);
-  members.Take("token_file", open.token_file);
-  members.Take("tls", open.tls);
-  members.Take("tls_ca", open.tls_ca);
-  members.Take("tls_pin", open.tls_pin);
-  members.Take("tls_certificate", open.tls_certificate);
-  members.Take("tls_key", open.tls_key);
   members.Take("planner", open.planner);
   members.Take("input_shape", open.input_shape);
   members.Take("pictures", open.pictures);
@@ -139,18 +163,59 @@ OpenRequest TakeOpen(Members& members) {
   return open;
 }
 
+OpenArRequest TakeOpenAr(Members& members) {
+  OpenArRequest open;
+  TakeServer(members, open);
+  members.Take("width", open.width, 1, kMaxArSide);
+  members.Take("height", open.height, 1, kMaxArSide);
+  members.Take("fx", open.fx);
+  members.Take("fy", open.fy);
+  members.Take("cx", open.cx);
+  members.Take("cy", open.cy);
+  members.Take("frames_per_s", open.frames_per_s);
+  members.Take("depth", open.depth);
+  members.Take("odometry", open.odometry);
+  members.Take("boxes", open.boxes);
+  members.Take("networks", open.networks);
+  members.Take("jpeg_quality", open.jpeg_quality, 1, 100);
+  return open;
+}
+
+json AsJson(const ServerWish& wish) {
+  return {{"server", wish.server},
+          {"token", wish.token},
+          {"token_file", wish.token_file},
+          {"tls", wish.tls},
+          {"tls_ca", wish.tls_ca},
+          {"tls_pin", wish.tls_pin},
+          {"tls_certificate", wish.tls_certificate},
+          {"tls_key", wish.tls_key}};
+}
+
+json AsJson(const OpenArRequest& open) {
+  json object = {{"ask", "open_ar"},
+                 {"width", open.width},
+                 {"height", open.height},
+                 {"fx", open.fx},
+                 {"fy", open.fy},
+                 {"cx", open.cx},
+                 {"cy", open.cy},
+                 {"frames_per_s", open.frames_per_s},
+                 {"depth", open.depth},
+                 {"odometry", open.odometry},
+                 {"boxes", open.boxes},
+                 {"networks", open.networks},
+                 {"jpeg_quality", open.jpeg_quality}};
+  object.update(AsJson(static_cast<const ServerWish&>(open)));
+  return object;
+}
+
+json AsJson(const ArFrameRequest& frame) { return {{"ask", "frame"}, {"time_s", frame.time_s}, {"imu", frame.imu}}; }
+
 json AsJson(const OpenRequest& open) {
   json object = {{"ask", "open"},
                  {"model", open.model},
                  {"name", open.name},
-                 {"server", open.server},
-                 {"token", open.token},
-                 {"token_file", open.token_file},
-                 {"tls", open.tls},
-                 {"tls_ca", open.tls_ca},
-                 {"tls_pin", open.tls_pin},
-                 {"tls_certificate", open.tls_certificate},
-                 {"tls_key", open.tls_key},
                  {"planner", open.planner},
                  {"input_shape", open.input_shape},
                  {"pictures", open.pictures},
@@ -159,6 +224,7 @@ json AsJson(const OpenRequest& open) {
                  {"deviation", open.deviation},
                  {"threads", open.threads},
                  {"progress", open.progress}};
+  object.update(AsJson(static_cast<const ServerWish&>(open)));
   if (open.jpeg_quality) object["jpeg_quality"] = *open.jpeg_quality;
   if (open.slack_ms) object["slack_ms"] = *open.slack_ms;
   if (open.cache_directory) object["cache_directory"] = *open.cache_directory;
@@ -191,6 +257,13 @@ absl::StatusOr<Request> ParseRequest(std::string_view text) {
     members.Take("slot", run.slot, 0, kMaxSlots - 1);
     members.Take("picture", run.picture);
     request.what = run;
+  } else if (ask == "open_ar") {
+    request.what = TakeOpenAr(members);
+  } else if (ask == "frame") {
+    ArFrameRequest frame;
+    members.Take("time_s", frame.time_s);
+    members.Take("imu", frame.imu, kMaxImuNumbers);
+    request.what = std::move(frame);
   } else if (ask == "report") {
     request.what = ReportRequest();
   } else if (ask == "state") {

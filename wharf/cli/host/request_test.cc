@@ -46,7 +46,15 @@ TEST(HostRequest, IsWrittenAsItIsRead) {
   open.slack_ms = 12.5;
   open.threads = 3;
   open.cache_directory = "";
-  for (const Request& request : {Request{1, open}, Request{~uint64_t{0}, RunRequest{3, PictureShape{480, 640, 1}}},
+  OpenArRequest ar;
+  ar.server = "edge:7072", ar.token_file = "/token", ar.tls_pin = "sha256:00";
+  ar.width = 640, ar.height = 480, ar.jpeg_quality = 80;
+  ar.fx = 500.5, ar.fy = 501, ar.cx = 320, ar.cy = -0.5, ar.frames_per_s = 29.97;
+  ar.depth = ar.odometry = true;
+  ar.networks = "/ar";
+  const ArFrameRequest frame{1.25, {1.2, 0.1, -0.2, 1e-3, 0, -9.81, 0.5}};
+  for (const Request& request : {Request{4, ar}, Request{5, frame}, Request{1, open},
+                                 Request{~uint64_t{0}, RunRequest{3, PictureShape{480, 640, 1}}},
                                  Request{2, ReportRequest()}, Request{3, StateRequest()}}) {
     EXPECT_EQ(Parsed(RequestAsJson(request)), request) << RequestAsJson(request);
   }
@@ -56,6 +64,9 @@ TEST(HostRequest, RefusesWhatItCannotBe) {
   ExpectRefused("", "no JSON");
   ExpectRefused("[1]", "no object");
   ExpectRefused(R"({"id": 1, "ask": "open", "mean": [[1]]})", "no JSON");  // too deep
+  ExpectRefused(R"({"id": 1, "ask": "frame", "imu": [1, "2"]})", "\"imu\" has what is no number");
+  ExpectRefused(R"({"id": 1, "ask": "frame", "time_s": 1e999})", "");
+  ExpectRefused(R"({"id": 1, "ask": "open_ar", "width": 0})", "\"width\"");
   ExpectRefused(std::string(kMaxRequestBytes + 1, ' '), "are the most");
   ExpectRefused(R"({"ask": "run"})", "\"id\" is no number");
   ExpectRefused(R"({"id": -1, "ask": "run"})", "\"id\" is no number");
