@@ -142,7 +142,7 @@ CASE(textures) {
   EXPECT(told.resType == cudaResourceTypeArray && told.res.array.array == reinterpret_cast<cudaArray_t>(array));
   cudaTextureDesc told_sampler = {};
   CUDA_OK(cudaGetTextureObjectTextureDesc(&told_sampler, texture));
-  EXPECT(told_sampler.readMode == cudaReadModeNormalizedFloat && told_sampler.normalizedCoords == 0);
+  EXPECT(told_sampler.readMode == cudaReadModeElementType && told_sampler.normalizedCoords == 0);
   CU_OK(cuTexObjectDestroy(texture));
   EXPECT_EQ(cuTexObjectDestroy(texture), CUDA_ERROR_INVALID_VALUE);
   CU_OK(cuArrayDestroy(array));

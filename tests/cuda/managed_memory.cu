@@ -309,8 +309,9 @@ CASE(attributes) {
   CUDA_OK(cudaFree(data));
   CUDA_OK(cudaPointerGetAttributes(&attributes, data));
   EXPECT_EQ(attributes.type, cudaMemoryTypeUnregistered);
-  int* none = nullptr;
-  EXPECT_EQ(cudaMallocManaged(&none, 0), cudaErrorInvalidValue);
+  int* none = data;
+  CUDA_OK(cudaMallocManaged(&none, 0));
+  EXPECT(none == nullptr);
   EXPECT_EQ(cudaMallocManaged(&none, 4, 77), cudaErrorInvalidValue);
   EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
 }

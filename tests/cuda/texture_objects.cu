@@ -178,7 +178,7 @@ CASE(textures_that_are_none) {
   };
   EXPECT_EQ(cudaCreateTextureObject(nullptr, &linear, &sampler, nullptr), cudaErrorInvalidValue);
   EXPECT_EQ(cudaCreateTextureObject(&none, nullptr, &sampler, nullptr), cudaErrorInvalidValue);
-  EXPECT_EQ(cudaCreateTextureObject(&none, &linear, nullptr, nullptr), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaCreateTextureObject(&none, &linear, nullptr, nullptr), cudaErrorInvalidResourceHandle);
 
   cudaResourceDesc resource = linear;
   resource.res.linear.devPtr = buffer.get() + 1;
@@ -207,13 +207,19 @@ CASE(textures_that_are_none) {
   EXPECT_EQ(error_of(pitched, wrong), cudaErrorInvalidFilterSetting);
   wrong.readMode = cudaReadModeNormalizedFloat;  // which 32-bit integers are not read as
   EXPECT_EQ(error_of(pitched, wrong), cudaErrorInvalidFilterSetting);
+  EXPECT_EQ(error_of(linear, wrong), cudaErrorInvalidFilterSetting);
+  wrong.filterMode = cudaFilterModePoint;
+  EXPECT_EQ(error_of(pitched, wrong), cudaErrorInvalidNormSetting);
+  EXPECT_EQ(error_of(linear, wrong), cudaErrorInvalidNormSetting);
   wrong = sampler;
   wrong.addressMode[0] = cudaTextureAddressMode(4);
   EXPECT_EQ(error_of(pitched, wrong), cudaErrorInvalidValue);
-  // What is fetched by integers has no filter.
+  // What is fetched by integers has no filter: of floats it is not looked at.
+  Buffer<float> floats(64);
   wrong.addressMode[0] = cudaAddressModeWrap, wrong.filterMode = cudaFilterModeLinear;
-  EXPECT_EQ(error_of(linear, wrong), cudaSuccess);
+  EXPECT_EQ(error_of(Over(floats.get(), 64), wrong), cudaSuccess);
   CUDA_OK(cudaDestroyTextureObject(none));
+  EXPECT_EQ(error_of(linear, wrong), cudaErrorInvalidFilterSetting);
 
   EXPECT_EQ(cudaDestroyTextureObject(none), cudaErrorInvalidValue);
   EXPECT_EQ(cudaGetTextureObjectResourceDesc(&resource, none), cudaErrorInvalidValue);
@@ -224,7 +230,7 @@ CASE(textures_that_are_none) {
     CUDA_OK(cudaFreeArray(array));
     return array;
   }();
-  EXPECT_EQ(error_of(Over(gone), sampler), cudaErrorInvalidValue);
+  EXPECT_EQ(error_of(Over(gone), sampler), cudaErrorInvalidResourceHandle);
   cudaGetLastError();
 }
 

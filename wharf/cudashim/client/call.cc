@@ -99,10 +99,7 @@ CudaError TakeLastError() {
   return error;
 }
 
-CudaError PeekLastError() {
-  if (last_error != CudaError::kSuccess) return last_error;
-  return StickyError();
-}
+CudaError PeekLastError() { return last_error; }
 
 void ReportUnsupported(const char* name) {
   static absl::Mutex mutex;

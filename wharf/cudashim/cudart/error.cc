@@ -1,4 +1,5 @@
-// The runtime's error state. cudaGetLastError clears the thread's last error; a sticky error stays.
+// The runtime's error state. cudaGetLastError clears the thread's last error, whatever it is: of a broken context the
+// next call that needs it tells again, as in NVIDIA's runtimes of CUDA 12 and 13.
 #include "wharf/cudashim/client/device_info.h"
 #include "wharf/cudashim/cudart/runtime.h"
 

@@ -105,8 +105,8 @@ cudaError_t cudaMallocManaged(void** pointer, size_t size, unsigned flags) {
     if (pointer == nullptr || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)) {
       return CudaError::kInvalidValue;
     }
-    uint64_t address = 0;
-    const CudaError error = client::AllocateManaged(size, &address);
+    uint64_t address = 0;  // of nothing, as cudaMalloc has it
+    const CudaError error = size == 0 ? CudaError::kSuccess : client::AllocateManaged(size, &address);
     if (error == CudaError::kSuccess) *pointer = reinterpret_cast<void*>(address);
     return error;
   });

@@ -6,16 +6,39 @@
 namespace wharf::cudashim {
 namespace {
 
+constexpr CudaError kInvalidNormSetting{27};
+
 cudaArray_t ArrayOf(const client::Resource& resource) {
   return static_cast<cudaArray_t>(const_cast<void*>(resource.array));
 }
 
+// Whether texels can be read as numbers of [-1, 1].
+bool CanBeNormalized(const device::ChannelFormat& format) {
+  return format.kind != device::ChannelKind::kFloat && format.bits != 32;
+}
+
+// What NVIDIA's runtime finds wrong before it asks the driver.
+CudaError CheckReading(const device::ChannelFormat& format, const client::Sampling& sampling) {
+  const bool normalized = sampling.normalized_float && CanBeNormalized(format);
+  const bool floats = normalized || format.kind == device::ChannelKind::kFloat;
+  if (sampling.filter == cudaFilterModeLinear && !floats) return client::kInvalidFilterSetting;
+  return sampling.normalized_float && !normalized ? kInvalidNormSetting : CudaError::kSuccess;
+}
+
+CudaError CheckReading(const client::TextureParams& params) {
+  if (params.resource.kind != device::ImageKind::kArray) return CheckReading(params.resource.format, params.sampling);
+  const std::shared_ptr<const client::Array> array = client::FindArray(params.resource.array);
+  return array == nullptr ? CudaError::kInvalidHandle : CheckReading(array->image.format, params.sampling);
+}
+
 CudaError MakeTexture(cudaTextureObject_t* texture, const cudaResourceDesc* resource, const cudaTextureDesc* sampling,
                       const cudaResourceViewDesc* view) {
-  if (texture == nullptr || resource == nullptr || sampling == nullptr) return CudaError::kInvalidValue;
+  if (texture == nullptr || resource == nullptr) return CudaError::kInvalidValue;
+  if (sampling == nullptr) return CudaError::kInvalidHandle;
   client::TextureParams params;
   CudaError error = ResourceOf(*resource, &params.resource);
   if (error == CudaError::kSuccess) error = SamplingOf(*sampling, &params.sampling);
+  if (error == CudaError::kSuccess && view == nullptr) error = CheckReading(params);
   if (error != CudaError::kSuccess) return error;
   if (view != nullptr) params.view = ViewOf(*view);
   uint64_t handle = 0;
@@ -176,8 +199,15 @@ cudaError_t cudaGetTextureObjectResourceDesc(cudaResourceDesc* desc, cudaTexture
 
 cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc* desc, cudaTextureObject_t texture) {
   return Runtime(Call::k_cudaGetTextureObjectTextureDesc, [&] {
-    return ReadTexture(texture, desc,
-                       [](const client::TextureParams& params) { return DescribeSampling(params.sampling); });
+    return ReadTexture(texture, desc, [](const client::TextureParams& params) {
+      cudaTextureDesc told = DescribeSampling(params.sampling);
+      // A texture of the driver API may say that what cannot be is normalized.
+      const std::shared_ptr<const client::Array> array = client::FindArray(params.resource.array);
+      if (!CanBeNormalized(array != nullptr ? array->image.format : params.resource.format)) {
+        told.readMode = cudaReadModeElementType;
+      }
+      return told;
+    });
   });
 }
 

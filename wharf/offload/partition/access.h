@@ -28,9 +28,9 @@ struct Access {
 //
 // On the server only can run: what touches memory the client's device has no room for, or memory that is no allocation
 // (variables of modules, whose addresses the program has from the server; invalid addresses, which the server refuses);
-// kernels that the client's device cannot run or analyse, cooperative launches, of which it may hold fewer blocks; and
-// kernels that write variables of their modules or read
-// such as may have changed, as the server alone has these after loading.
+// kernels that the client's device cannot run or analyse; cooperative launches, of which it may hold fewer blocks; and
+// kernels that write variables of their modules or read such as may have changed, as the server alone has these after
+// loading.
 class AccessFinder {
  public:
   // --- the program's objects ---
