@@ -230,8 +230,8 @@ class RosTest(EndToEndTest):
         self.start_node(server=link.address, planner="server-only")
         self.publish_until(lambda: self.robot.answers, "the first answer")
         self.publish_for(20)
+        self.publish_until(lambda: re.search("both [1-9]", self.robot.values.get("computed by", "")), "both compute")
         while_there = len(self.robot.answers)
-        self.assertIn("both", self.robot.values["computed by"])
         server.process.kill()
         self.publish_until(lambda: self.robot.levels[-1] == (1, "this machine detects alone: lost"), "the loss is said")
         self.publish_for(3)
@@ -328,6 +328,7 @@ class RosTest(EndToEndTest):
         number, picture = self.picture()
         self.robot.send(number, picture, self.robot.reliable, "bayer_rggb8x")
         wait_until(lambda: self.robot.count("frames refused") == 1, "it is refused")
+        wait_until(lambda: self.robot.said("bayer_rggb8x"), "the reason is in the log")  # which comes another way
         self.assertEqual(len(self.robot.said("bayer_rggb8x")), 1)
 
     # --- Its life ---
