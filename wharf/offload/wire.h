@@ -258,7 +258,8 @@ struct Launch {
   uint64_t stream = 0, function = 0;
   device::LaunchConfig config;
   std::vector<std::byte> parameters;
-  auto Fields() { return std::tie(stream, function, config, parameters); }
+  // The byte comes last: replay predicts arguments, as words at multiples of four bytes (replay/call_sites.h).
+  auto Fields() { return std::tie(stream, function, config, parameters, config.cooperative); }
 };
 struct RunGemm {
   WHARF_OP(48, kPosted, false);

@@ -10,9 +10,10 @@ template <>
 struct FieldsOf<device::Dim3> {
   static auto Of(auto& v) { return std::tie(v.x, v.y, v.z); }
 };
+// `cooperative` is a field of Launch.
 template <>
 struct FieldsOf<device::LaunchConfig> {
-  static auto Of(auto& v) { return std::tie(v.grid, v.block, v.shared_bytes, v.cooperative); }
+  static auto Of(auto& v) { return std::tie(v.grid, v.block, v.shared_bytes); }
 };
 template <>
 struct FieldsOf<device::Region> {

@@ -38,7 +38,9 @@ void FillKernel(BlockContext* block) {
     reinterpret_cast<uint32_t*>(to)[block->cta[0] * block->block[0] + i] = value;
   }
 }
-void WildKernel(BlockContext* block) { *reinterpret_cast<uint32_t*>(block->global_begin + (uint64_t{1} << 30)) = 1; }
+void WildKernel(BlockContext* block) {
+  reinterpret_cast<uint32_t*>(block->global_begin + (uint64_t{1} << 30))[block->cta[0]] = 1;
+}
 void SpinKernel(ThreadContext* thread) {
   for (;;) wharf_yield(thread);
 }
