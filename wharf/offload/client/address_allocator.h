@@ -2,10 +2,10 @@
 // the quota; the client places allocations in it by itself, so that cudaMalloc needs no answer.
 //
 // A granule stays unmapped on either side of what is mapped for an allocation: mappings that touch each other are parts
-// of one reservation (virtual_memory/virtual_memory.h), and the server takes them for one. Guarded arenas (soft): every allocation has
-// granules of its own and ends flush with its last one (up to kAlignment), so an overrun faults. Unguarded arenas
-// (cuda): allocations of at most half a granule share granules. Freed addresses are reused as late as possible, so a
-// stale pointer rarely hits a newer allocation.
+// of one reservation (virtual_memory/virtual_memory.h), and the server takes them for one. Guarded arenas (soft): every
+// allocation has granules of its own and ends flush with its last one (up to kAlignment), so an overrun faults.
+// Unguarded arenas (cuda): allocations of at most half a granule share granules. Freed addresses are reused as late as
+// possible, so a stale pointer rarely hits a newer allocation.
 #pragma once
 
 #include <cstdint>
