@@ -1,24 +1,12 @@
 // A small network on cuDNN, over and over: `convolver INFERENCES`. Each has a picture of its own and is compared with
 // what the first gave for it. Exit codes: 0 all right, 3 an error (named on stderr), 4 a wrong result.
-#include <cuda_runtime.h>
-#include <cudnn.h>
-
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <vector>
 
-static void Check(bool ok, const char* call) {
-  if (ok) return;
-  char why[256] = "";
-  cudnnGetLastErrorString(why, sizeof why);
-  std::fprintf(stderr, "%s: %s, %s\n", call, cudaGetErrorName(cudaGetLastError()), why);
-  std::exit(3);
-}
-#define CUDA(call) Check((call) == cudaSuccess, #call)
-#define DNN(call) Check((call) == CUDNN_STATUS_SUCCESS, #call)
+#include "dnn_inferences.h"
 
-constexpr int kChannels = 8, kSide = 24, kLayers = 6, kPictures = 3;
+constexpr int kChannels = 8, kSide = 24, kLayers = 6;
 constexpr size_t kCount = size_t{kChannels} * kSide * kSide;
 
 struct Network {
@@ -71,19 +59,5 @@ struct Network {
 int main(int argc, char** argv) {
   const int inferences = argc > 1 ? std::atoi(argv[1]) : 10;
   Network network;
-  std::vector<std::vector<float>> known(kPictures);
-  for (int i = 0; i < inferences; ++i) {
-    std::vector<float> picture(kCount);
-    for (size_t j = 0; j < kCount; ++j) picture[j] = std::cos(static_cast<float>(j * (i % kPictures + 1)));
-    const std::vector<float> result = network.Infer(picture);
-    if (i < kPictures) {
-      known[i] = result;
-      if (i > 0 && known[i] == known[i - 1]) return 4;
-    } else if (result != known[i % kPictures]) {
-      std::fprintf(stderr, "inference %d differs from the first with its picture\n", i);
-      return 4;
-    }
-  }
-  std::puts("done");
-  return 0;
+  return RunInferences(inferences, kCount, [&](const std::vector<float>& picture) { return network.Infer(picture); });
 }
