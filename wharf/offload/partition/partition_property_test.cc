@@ -194,43 +194,94 @@ TEST_F(PartitionProperty, ProgramsObserveTheSameWhereverTheirOperationsRun) {
   EXPECT_GT(transfers, (local + remote) / 20);
 }
 
-// Whoever waits for the device while a copy from the server is being delivered waits for that, too.
-TEST_F(PartitionProperty, ACopyIsDeliveredBeforeItsSideIsDone) {
-  class AllRemote final : public Placement {
-    Side Next(const StepOp&, const Access&) override { return Side::kRemote; }
-  };
-  constexpr uint64_t kQuota = 1 << 20;
-  ShareAddresses(kQuota);
-  auto local = MakeRandomProgramDevice(kQuota);
-  device::Device* const here = local.get();
-  auto remote = RemoteDevice::Open([](auto) { return ClientSession::Open(server->Connect(kQuota), {}); }).value();
-  auto both = PartitionedDevice::Create(std::move(local), std::move(remote), std::make_unique<AllRemote>()).value();
-  const device::Arena arena = both->Arena();
-  ASSERT_EQ(both->Map(arena.base, arena.granularity), absl::OkStatus());
-  const device::Region word{arena.base, 4, 4};
-  ASSERT_EQ(both->Fill(device::kDefaultStream, word, {4, 1, 1}, 7, 4), absl::OkStatus());
+// A program of which all work runs on the server.
+class AllOnTheServer : public PartitionProperty {
+ protected:
+  AllOnTheServer() {
+    class AllRemote final : public Placement {
+      Side Next(const StepOp&, const Access&) override { return Side::kRemote; }
+    };
+    constexpr uint64_t kQuota = 1 << 20;
+    ShareAddresses(kQuota);
+    auto local = MakeRandomProgramDevice(kQuota);
+    local_ = local.get();
+    auto remote = RemoteDevice::Open([](auto) { return ClientSession::Open(server->Connect(kQuota), {}); }).value();
+    both_ = PartitionedDevice::Create(std::move(local), std::move(remote), std::make_unique<AllRemote>()).value();
+    word_ = {both_->Arena().base, 4, 4};
+  }
+  ~AllOnTheServer() override {
+    if (!go_on_.HasBeenNotified()) go_on_.Notify();
+    both_.reset();
+  }
 
-  absl::Notification arrived, go_on, all_done, here_done;
-  std::atomic<bool> delivered = false, delivered_when_done = false;
-  ASSERT_EQ(both->CopyToHost(device::kDefaultStream, word, {4, 1, 1},
-                             [&](const absl::Status&, std::vector<std::byte>) {
-                               arrived.Notify();
-                               go_on.WaitForNotification();
-                               delivered = true;
-                             }),
-            absl::OkStatus());
-  arrived.WaitForNotification();
-  ASSERT_EQ(both->NotifyAll([&](const absl::Status&) {
-    delivered_when_done = delivered.load();
+  void MapWord() {
+    ASSERT_EQ(both_->Map(word_.address, both_->Arena().granularity), absl::OkStatus());
+    ASSERT_EQ(FillWord(), absl::OkStatus());
+  }
+  absl::Status FillWord() { return both_->Fill(device::kDefaultStream, word_, {4, 1, 1}, 7, 4); }
+  // Returns when the word has come; its delivery then lasts until go_on_.
+  void StartDelivery() {
+    absl::Notification arrived;
+    ASSERT_EQ(both_->CopyToHost(device::kDefaultStream, word_, {4, 1, 1},
+                                [&](const absl::Status&, std::vector<std::byte>) {
+                                  arrived.Notify();
+                                  go_on_.WaitForNotification();
+                                  delivered_ = true;
+                                }),
+              absl::OkStatus());
+    arrived.WaitForNotification();
+  }
+
+  device::Device* local_ = nullptr;
+  std::unique_ptr<PartitionedDevice> both_;
+  device::Region word_{};
+  absl::Notification go_on_;
+  std::atomic<bool> delivered_ = false;
+};
+
+// Whoever waits for the device while a copy from the server is being delivered waits for that, too.
+TEST_F(AllOnTheServer, ACopyIsDeliveredBeforeItsSideIsDone) {
+  ASSERT_NO_FATAL_FAILURE(MapWord());
+  ASSERT_NO_FATAL_FAILURE(StartDelivery());
+  absl::Notification all_done, local_done;
+  std::atomic<bool> delivered_when_done = false;
+  ASSERT_EQ(both_->NotifyAll([&](const absl::Status&) {
+    delivered_when_done = delivered_.load();
     all_done.Notify();
   }),
             absl::OkStatus());
   // What asked this device only has its answer before this.
-  ASSERT_EQ(here->NotifyAll([&](const absl::Status&) { here_done.Notify(); }), absl::OkStatus());
-  here_done.WaitForNotification();
-  go_on.Notify();
+  ASSERT_EQ(local_->NotifyAll([&](const absl::Status&) { local_done.Notify(); }), absl::OkStatus());
+  local_done.WaitForNotification();
+  go_on_.Notify();
   all_done.WaitForNotification();
   EXPECT_TRUE(delivered_when_done);
+}
+
+TEST_F(AllOnTheServer, AHostFunctionSeesWhatWasCopiedBeforeIt) {
+  ASSERT_NO_FATAL_FAILURE(MapWord());
+  ASSERT_NO_FATAL_FAILURE(StartDelivery());
+  absl::Notification called;
+  std::atomic<bool> delivered_when_called = false;
+  ASSERT_EQ(both_->HostCall(device::kDefaultStream,
+                            [&] {
+                              delivered_when_called = delivered_.load();
+                              called.Notify();
+                            }),
+            absl::OkStatus());
+  // Time for a call that does not wait to be made.
+  called.WaitForNotificationWithTimeout(absl::Milliseconds(100));
+  go_on_.Notify();
+  called.WaitForNotification();
+  EXPECT_TRUE(delivered_when_called);
+}
+
+// Whether the side here is done or not.
+TEST_F(AllOnTheServer, AQueryBringsTheServersErrors) {
+  ASSERT_EQ(local_->HostCall(device::kDefaultStream, [this] { go_on_.WaitForNotification(); }), absl::OkStatus());
+  EXPECT_EQ(FillWord(), absl::OkStatus());  // nothing is allocated there
+  EXPECT_EQ(both_->StreamDone(device::kDefaultStream).value(), false);
+  EXPECT_EQ(device::CudaErrorOf(both_->TakeDeferredError()), device::CudaError::kInvalidValue);
 }
 
 }  // namespace

@@ -502,11 +502,13 @@ absl::Status PartitionedDevice::NotifyEvent(device::EventId event, device::Done 
       [](UnfinishedWork&, uint64_t) {}, std::move(done));
 }
 
+// The server is asked even if this side is not done: its answer brings the errors of what was sent before.
 template <typename Ask>
 absl::StatusOr<bool> PartitionedDevice::DoneOnBoth(const Ask& ask) {
-  WHARF_ASSIGN_OR_RETURN(const bool done, ask(*local_));
-  if (!done || !Unfinished(Side::kRemote).Any()) return done;
-  return ask(*remote_);
+  WHARF_ASSIGN_OR_RETURN(const bool local, ask(*local_));
+  if (!Unfinished(Side::kRemote).Any()) return local;
+  WHARF_ASSIGN_OR_RETURN(const bool remote, ask(*remote_));
+  return local && remote;
 }
 
 absl::StatusOr<bool> PartitionedDevice::EventDone(device::EventId event) {

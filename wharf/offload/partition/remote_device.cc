@@ -71,6 +71,7 @@ void RemoteDevice::RunCallbacks() {
                                               [](const Pending& each) { return !each.request->done; });
       std::move(done, pending_.end(), std::back_inserter(ready));
       pending_.erase(done, pending_.end());
+      completing_ = !ready.empty();
       return !ready.empty();
     });
     if (ready.empty()) {  // the session is lost: nothing will be answered
@@ -78,7 +79,20 @@ void RemoteDevice::RunCallbacks() {
       ready.swap(pending_);
     }
     for (Pending& each : ready) Complete(std::move(each));
+    {
+      absl::MutexLock lock(&mutex_);
+      completing_ = false;
+    }
+    session_->Wake();
   }
+}
+
+void RemoteDevice::WaitForCallbacks() {
+  session_->WaitUntil([&] {
+    absl::MutexLock lock(&mutex_);
+    return !completing_ &&
+           std::none_of(pending_.begin(), pending_.end(), [](const Pending& each) { return each.request->done; });
+  });
 }
 
 void RemoteDevice::Complete(Pending pending) {
@@ -276,8 +290,15 @@ absl::Status RemoteDevice::NotifyEvent(device::EventId event, device::Done done)
   return AskForDone(SynchronizeEvent{event}, std::move(done));
 }
 
+// The server asks for the call behind its answers to what the call waits for. What those answers bring is delivered on
+// another thread than the call is made on.
 absl::Status RemoteDevice::HostCall(device::StreamId stream, std::function<void()> call) {
-  return StatusOf(session_->PostHostCall(stream, std::move(call)), "");
+  return StatusOf(session_->PostHostCall(stream,
+                                         [this, call = std::move(call)] {
+                                           WaitForCallbacks();
+                                           call();
+                                         }),
+                  "");
 }
 
 absl::Status RemoteDevice::Fault() const { return StatusOf(session_->StickyError(), ""); }

@@ -112,11 +112,14 @@ class RemoteDevice final : public device::Device {
   absl::Status StatusOf(device::CudaError error, const std::string& message) const;
   void RunCallbacks();
   void Complete(Pending pending);
+  // Waits until the callbacks of all requests that are answered have returned, or the session is lost.
+  void WaitForCallbacks();
 
   const std::shared_ptr<Output> output_;
   const std::unique_ptr<ClientSession> session_;
   absl::Mutex mutex_;  // after the session's
   std::vector<Pending> pending_ ABSL_GUARDED_BY(mutex_);
+  bool completing_ ABSL_GUARDED_BY(mutex_) = false;  // callbacks of requests no longer pending are running
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread callbacks_;
 };
