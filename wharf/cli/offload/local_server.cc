@@ -24,10 +24,11 @@ std::string TemporaryDirectory() {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LocalServer>> LocalServer::Start(const std::vector<std::string>& arguments,
-                                                                const std::map<std::string, std::string>& variables) {
+                                                                const std::map<std::string, std::string>& variables,
+                                                                Listener listener) {
   std::string directory = TemporaryDirectory() + "/wharf-XXXXXX";
   if (mkdtemp(directory.data()) == nullptr) return ErrnoStatus(errno, fmt::format("cannot make {}", directory));
-  std::unique_ptr<LocalServer> server(new LocalServer(directory));
+  std::unique_ptr<LocalServer> server(new LocalServer(directory, std::move(listener)));
   WHARF_RETURN_IF_ERROR(server->Launch(arguments, variables));
   return server;
 }
@@ -41,15 +42,28 @@ absl::Status LocalServer::Launch(const std::vector<std::string>& arguments,
   all.insert(all.end(), arguments.begin(), arguments.end());
   std::map<std::string, std::string> changes = variables;
   if (getenv("WHARF_LOG") == nullptr) changes.emplace("WHARF_LOG", "warn");
-  int ends[2];
+  int ends[2], errors[2] = {-1, STDERR_FILENO};
   if (pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
+  if (listener_ && pipe2(errors, O_CLOEXEC) != 0) {
+    close(ends[0]), close(ends[1]);
+    return ErrnoStatus(errno, "pipe");
+  }
   auto process = Subprocess::Start({.path = "/proc/self/exe",
                                     .arguments = std::move(all),
                                     .environment = ChangedEnvironment(changes),
-                                    .descriptors = {kDevNull, ends[1], STDERR_FILENO},
+                                    .descriptors = {kDevNull, ends[1], errors[1]},
                                     .own_group = true,  // a terminal's Ctrl-C is for the program; the server ends after
                                     .parent_death_signal = SIGTERM});
   close(ends[1]);
+  if (listener_) {
+    close(errors[1]);
+    // Signals are the other thread's, which waits for them (cli/common/child_process.h).
+    sigset_t all_signals, before;
+    sigfillset(&all_signals);
+    pthread_sigmask(SIG_BLOCK, &all_signals, &before);
+    listening_ = std::thread([this, from = errors[0]] { Listen(from); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
   if (process.ok()) process_ = *std::move(process);
   const absl::Status ready = process_ ? AwaitReady(ends[0]) : process.status();
   close(ends[0]);
@@ -77,11 +91,42 @@ absl::Status LocalServer::AwaitReady(int output) {
   return Unavailable("the local server did not start (its own line is above)");
 }
 
-LocalServer::~LocalServer() {
+void LocalServer::Listen(int from) const {
+  std::string line;
+  char some[4096];
+  for (;;) {
+    const ssize_t got = read(from, some, sizeof(some));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    const std::string_view said(some, static_cast<size_t>(got));
+    for (size_t done = 0; done < said.size();) {
+      const ssize_t wrote = write(STDERR_FILENO, said.data() + done, said.size() - done);
+      if (wrote < 0 && errno != EINTR) break;  // nobody reads
+      done += wrote > 0 ? static_cast<size_t>(wrote) : 0;
+    }
+    for (const char c : said) {
+      if (c != '\n') {
+        line += c;
+        continue;
+      }
+      listener_(line);
+      line.clear();
+    }
+  }
+  close(from);
+}
+
+void LocalServer::Stop() {
   if (process_) {
     process_->Signal(SIGTERM);
     process_->Wait();
+    process_.reset();
   }
+  if (listening_.joinable()) listening_.join();  // its processes have ended, and with them what they say
+}
+
+LocalServer::~LocalServer() {
+  Stop();
   std::error_code ignored;
   std::filesystem::remove_all(directory_, ignored);
 }

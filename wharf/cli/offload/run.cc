@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -17,6 +18,7 @@
 #include "wharf/cli/offload/local_server.h"
 #include "wharf/cli/offload/server_check.h"
 #include "wharf/cli/offload/stats_table.h"
+#include "wharf/device/soft/check/checks.h"
 #include "wharf/offload/client/program_inspector.h"
 #include "wharf/server/process/control.h"
 
@@ -58,7 +60,15 @@ Partition
   auto                the operators of an inference are cut by what each takes on either side and what the link carries
                       now, again before each inference; until times are known everything runs on the server
 
-`wharf trace --help` shows what happens when. The exit code is the program's; 126 or 127 if it cannot be started.)";
+Checks (--check, with --local)
+  race                two threads of a block access a byte of shared memory, one of them writes, and no barrier is
+                      between: a __syncthreads() or __syncwarp() is missing
+  all                 all of these
+  What is found is told on standard error, each place once, with source lines if nvcc was given -lineinfo. Kernels run
+  on the CPU, ten to a thousand times as slow as without. Calls travel as in posted where replay was to be used.
+
+`wharf trace --help` shows what happens when. The exit code is the program's; 126 or 127 if it cannot be started; 66 if
+it is 0 and --check has found something.)";
 
 constexpr const char* kTraceFooter = R"(
 Like `wharf run` (see its --help for the options and modes), and writes when the program made which calls, which of them
@@ -84,6 +94,7 @@ struct RunOptions {
   int local_threads = 0;
   std::vector<std::string> kernel_packs;
   bool no_check = false;
+  std::string checks;
   std::vector<std::string> program;
 };
 
@@ -95,6 +106,9 @@ class RunFormatter : public CLI::Formatter {
  private:
   const std::string usage_;
 };
+
+// The program has ended well, but checks have found something. ThreadSanitizer's, too.
+constexpr int kExitFound = 66;
 
 // A file that is gone at the end.
 class TemporaryFile {
@@ -196,12 +210,28 @@ std::map<std::string, std::string> Environment(const RunOptions& options, const 
   return variables;
 }
 
-absl::StatusOr<std::unique_ptr<LocalServer>> StartLocal(const RunOptions& options) {
+// What checks have found, as the local server's worker tells it (device/soft/check/findings.h).
+class CheckReader {
+ public:
+  void Hear(std::string_view line) {
+    if (line.starts_with("wharf: race: ")) found_ = true;
+  }
+  bool found() const { return found_; }
+
+ private:
+  std::atomic<bool> found_{false};
+};
+
+// `reader`: null if nothing is checked.
+absl::StatusOr<std::unique_ptr<LocalServer>> StartLocal(const RunOptions& options, CheckReader* reader) {
   std::vector<std::string> arguments = {"--device",  options.local_device,
                                         "--memory",  fmt::format("{}", options.local_memory),
                                         "--threads", fmt::format("{}", options.local_threads)};
   for (const std::string& pack : options.kernel_packs) arguments.insert(arguments.end(), {"--kernel-pack", pack});
-  return LocalServer::Start(arguments);
+  // An empty one keeps a variable of ours from the server.
+  const std::map<std::string, std::string> variables = {{"WHARF_CHECK", options.checks}};
+  if (reader == nullptr) return LocalServer::Start(arguments, variables);
+  return LocalServer::Start(arguments, variables, [reader](std::string_view line) { reader->Hear(line); });
 }
 
 // A server here whose device is this machine's and, behind it, the server's.
@@ -218,9 +248,10 @@ absl::StatusOr<std::unique_ptr<LocalServer>> StartPartition(const RunOptions& op
 }
 
 // The server to run on. `own`: one that was started for this.
-absl::Status PrepareServer(RunOptions& options, CheckedServer* server, std::unique_ptr<LocalServer>* own) {
+absl::Status PrepareServer(RunOptions& options, CheckReader& reader, CheckedServer* server,
+                           std::unique_ptr<LocalServer>* own) {
   if (options.local) {
-    WHARF_ASSIGN_OR_RETURN(*own, StartLocal(options));
+    WHARF_ASSIGN_OR_RETURN(*own, StartLocal(options, options.checks.empty() ? nullptr : &reader));
     options.access.server = (*own)->Address();
     options.own_server = true;
     server->driver = (*own)->Driver();
@@ -276,8 +307,9 @@ absl::StatusOr<int> Run(RunOptions options, const std::string& path) {
   command.path = path;
   command.arguments = options.program;
   CheckedServer server;
+  CheckReader reader;
   std::unique_ptr<LocalServer> local;
-  WHARF_RETURN_IF_ERROR(PrepareServer(options, &server, &local));
+  WHARF_RETURN_IF_ERROR(PrepareServer(options, reader, &server, &local));
   if (!options.no_check) WHARF_RETURN_IF_ERROR(CheckProgram(path, server));
   command.environment = Environment(options, shims);
   std::unique_ptr<TemporaryFile> counters;
@@ -288,11 +320,31 @@ absl::StatusOr<int> Run(RunOptions options, const std::string& path) {
   if (!stats.empty()) WHARF_RETURN_IF_ERROR(PrepareStats(stats, command));
   if (!options.trace.empty()) WHARF_RETURN_IF_ERROR(PrepareTrace(options.trace, command));
   if (!local && !counters && options.trace.empty()) return Execute(command);
-  const int code = RunToEnd(command);
+  int code = RunToEnd(command);
   std::fflush(stdout);
+  if (!options.checks.empty()) {
+    local->Stop();
+    if (code == 0 && reader.found()) code = kExitFound;
+  }
   if (options.stats == "-") Tell(StatsTable(stats));
   if (!options.trace.empty()) TellOfTrace(options.trace, stats);
   return code;
+}
+
+// Kernels are checked by a software device of one's own, and run when the program says so.
+void CheckCheckUsage(RunOptions& options) {
+  if (options.checks.empty()) return;
+  if (!options.local) throw CLI::ValidationError("run", "--check goes with --local: a server does not check");
+  if (options.local_device == "cuda") {
+    throw CLI::ValidationError("run", "--check is for --device soft; on a GPU use NVIDIA's compute-sanitizer");
+  }
+  if (options.mode == "replay_speculative") {
+    throw CLI::ValidationError("run", "--check goes with --mode posted, cached or percall");
+  }
+  const auto checks = device::soft::check::ParseChecks(options.checks);
+  if (!checks.ok()) throw CLI::ValidationError("run", fmt::format("--check: {}", Message(checks.status())));
+  options.local_device = "soft";
+  if (options.mode == "replay") options.mode = "posted";
 }
 
 void CheckUsage(RunOptions& options) {
@@ -304,6 +356,7 @@ void CheckUsage(RunOptions& options) {
   if (!options.kernel_packs.empty() && !options.local) {
     throw CLI::ValidationError("run", "--kernel-pack goes with --local; a server is given packs when it is started");
   }
+  CheckCheckUsage(options);
   if (options.partition == "remote") return;
   if (options.local) throw CLI::ValidationError("run", "--partition wants a --server: with --local all runs here");
   if (options.mode != "replay" && options.mode != "posted") {
@@ -343,6 +396,8 @@ void AddOptions(CLI::App* command, RunOptions& options) {
                    "With --local: PTX for programs that carry machine code only (wharf pack); may be repeated")
       ->type_name("FILE")
       ->allow_extra_args(false);
+  command->add_option("--check", options.checks, "With --local: look for mistakes in kernels while they run: race, all")
+      ->type_name("CHECK,…");
   command->add_flag("--no-check", options.no_check, "Start the program even if it looks as if it could not work");
 }
 

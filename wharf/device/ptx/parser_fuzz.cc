@@ -6,6 +6,7 @@
 #include <string>
 
 #include "wharf/device/ptx/link.h"
+#include "wharf/device/ptx/locations.h"
 #include "wharf/device/ptx/parser.h"
 
 namespace {
@@ -32,6 +33,7 @@ void CheckBody(const Body& body) {
     (void)instruction.TypeAt();
   }
   for (const auto& [name, index] : body.labels) Check(index <= body.instructions.size());
+  Check(LocationsOf(body).size() == body.instructions.size());
 }
 
 }  // namespace
@@ -42,6 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (const auto linked = Link(twice); linked.ok()) (void)CheckLinked(*linked);
   const auto module = Parse(text);
   if (!module.ok()) return 0;
+  (void)FilesOf(**module);
   for (const Function& function : (*module)->functions) {
     (void)LayoutParameters(function);
     const auto body = ParseBody(**module, function);

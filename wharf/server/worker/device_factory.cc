@@ -1,5 +1,7 @@
 #include "wharf/server/worker/device_factory.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "wharf/base/log.h"
@@ -15,10 +17,25 @@ namespace {
 
 using Packs = std::shared_ptr<const device::pack::PackSet>;
 
+// Where `wharf run` reads what was found (cli/offload/local_server.h); a line is one write.
+void SayOnStandardError(const std::string& line) {
+  const std::string whole = line + "\n";
+  if (write(STDERR_FILENO, whole.data(), whole.size()) < 0) return;  // nobody reads
+}
+
+// Null if WHARF_CHECK names none.
+absl::StatusOr<std::shared_ptr<device::soft::check::Findings>> MakeFindings() {
+  const std::string names = offload::EnvironmentVariable(offload::kProgramVariables, "CHECK");
+  if (names.empty()) return nullptr;
+  WHARF_ASSIGN_OR_RETURN(const device::soft::check::Checks checks, device::soft::check::ParseChecks(names));
+  return std::make_shared<device::soft::check::Findings>(checks, SayOnStandardError);
+}
+
 absl::StatusOr<std::unique_ptr<device::Device>> MakeSoftDevice(const device::DeviceOptions& options,
                                                                link::UniqueFd compiler, Packs packs) {
   if (compiler.get() < 0) return device::MakeSoftDevice(options);
-  return device::MakeSoftDevice(options, compiler.Release(), std::move(packs));
+  WHARF_ASSIGN_OR_RETURN(auto findings, MakeFindings());
+  return device::MakeSoftDevice(options, compiler.Release(), std::move(packs), std::move(findings));
 }
 
 absl::StatusOr<std::unique_ptr<device::Device>> MakePartitionedDevice(const device::DeviceOptions& options,

@@ -39,6 +39,7 @@ void FunctionCodegen::Atomic(bool result) {
   if (operation.empty()) return Malformed("no operation");
   Address address = AddressOf(Op(operand - 1), space);
   if (failed()) return;
+  CheckAccess(address, uint64_t{vector} * ptx::SizeOf(type), check::kReads | check::kWrites | check::kStrong);
   // The threads of a block take turns on one thread of the system (runtime/block_scheduler.h).
   atomic_scope_ = space == ptx::Space::kShared ? llvm::SyncScope::SingleThread : llvm::SyncScope::System;
   if (vector > 1) return AtomicVector(operation, type, address, result, order);

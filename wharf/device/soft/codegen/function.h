@@ -210,6 +210,7 @@ class FunctionCodegen {
   struct Address {
     Value* pointer = nullptr;
     bool invariant = false;  // a kernel's parameters
+    bool checked = false;    // accesses are told to the checker
   };
   ptx::Space TakeSpace();
   void TakeCacheHints();
@@ -258,6 +259,12 @@ class FunctionCodegen {
                     llvm::AtomicOrdering order);
   void Fence();
   void Membar();
+
+  // --- checks ---
+  bool IsChecked(ptx::Space space) const;
+  // Tells of an access before it is made; `flags` are check::Access's, without kKnownValue. `values`: what is written,
+  // in equal parts; none: it is not known. Nothing if the kernel is not checked.
+  void CheckAccess(const Address& address, uint64_t bytes, uint8_t flags, llvm::ArrayRef<Value*> values = {});
 
   // --- textures and surfaces ---
   struct ImageShape {

@@ -94,12 +94,12 @@ FunctionCodegen::Address FunctionCodegen::AddressOf(const ptx::Operand& operand,
   }
   switch (space) {
     case Space::kShared:
-      return {SharedPointer(b_.CreateAdd(base, offset))};
+      return {SharedPointer(b_.CreateAdd(base, offset)), false, IsChecked(space)};
     case Space::kLocal:
     case Space::kGeneric:  // may be a local array, which LLVM would never expect behind the pointer to device memory
-      return {b_.CreateGEP(b_.getInt8Ty(), LocalPointer(base), offset)};
+      return {b_.CreateGEP(b_.getInt8Ty(), LocalPointer(base), offset), false, IsChecked(space)};
     default:
-      return {b_.CreateGEP(b_.getInt8Ty(), GlobalPointer(base), offset)};
+      return {b_.CreateGEP(b_.getInt8Ty(), GlobalPointer(base), offset), false, IsChecked(space)};
   }
 }
 
@@ -191,6 +191,8 @@ void FunctionCodegen::Ld() {
   Address address = AddressOf(Op(1), space);
   auto* elements = std::get_if<ptx::VectorOperand>(&Op(0).value);
   if ((elements == nullptr ? 1 : elements->elements.size()) != vector) return Malformed("wrong number of elements");
+  const bool strong = ordering.order != llvm::AtomicOrdering::NotAtomic;
+  CheckAccess(address, uint64_t{vector} * ptx::SizeOf(type), check::kReads | (strong ? check::kStrong : 0));
   if (elements == nullptr) {
     Result(type, LoadElement(address, 0, Llvm(type), ordering.order));
   } else if (ordering.order != llvm::AtomicOrdering::NotAtomic && BitsOf(type) * vector <= 128) {
@@ -217,6 +219,13 @@ void FunctionCodegen::St() {
   if (ordering.fence_before) b_.CreateFence(llvm::AtomicOrdering::Release);
   auto* elements = std::get_if<ptx::VectorOperand>(&Op(1).value);
   if ((elements == nullptr ? 1 : elements->elements.size()) != vector) return Malformed("wrong number of elements");
+  if (address.checked) {
+    std::vector<Value*> values;
+    if (elements == nullptr) values.push_back(Source(1, type));
+    for (uint32_t i = 0; elements != nullptr && i < vector; ++i) values.push_back(Read(elements->elements[i], type));
+    const bool strong = ordering.order != llvm::AtomicOrdering::NotAtomic;
+    CheckAccess(address, uint64_t{vector} * ptx::SizeOf(type), check::kWrites | (strong ? check::kStrong : 0), values);
+  }
   if (elements == nullptr) return StoreElement(address, 0, Source(1, type), ordering.order);
   if (ordering.order != llvm::AtomicOrdering::NotAtomic && BitsOf(type) * vector <= 128) {
     return StoreWhole(address, type, *elements);

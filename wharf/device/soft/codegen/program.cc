@@ -99,7 +99,8 @@ class Analyzer {
   }
 
   absl::Status Scan(size_t at) {
-    const ReachedFunction& reached = program_.functions[at];
+    ReachedFunction& reached = program_.functions[at];
+    reached.first_instruction = program_.instructions;
     program_.instructions += static_cast<uint32_t>(reached.body.instructions.size());
     for (const ptx::Instruction& instruction : reached.body.instructions) {
       WHARF_RETURN_IF_ERROR(ScanInstruction(reached, instruction));
@@ -252,9 +253,16 @@ std::string SharedKey(const ptx::Function& function, std::string_view variable) 
   return fmt::format("{}\n{}", function.name, variable);
 }
 
+void AddChecks(check::Checks checks, Program* program) {
+  if (checks == 0) return;
+  program->checks = checks;
+  program->mode = ExecutionMode::kSuspendable;
+  program->key += fmt::format("checks {}\n", checks);
+}
+
 bool GainsByShape(const Program& program) {
-  return program.mode == ExecutionMode::kSuspendable && !program.spins && !program.has_indirect_call &&
-         !program.has_alloca && program.instructions <= kMostByShape;
+  return program.checks == 0 && program.mode == ExecutionMode::kSuspendable && !program.spins &&
+         !program.has_indirect_call && !program.has_alloca && program.instructions <= kMostByShape;
 }
 
 absl::StatusOr<Program> Analyze(const ptx::Module& module, std::string_view kernel) {

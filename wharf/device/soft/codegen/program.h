@@ -13,6 +13,7 @@
 #include "wharf/base/status.h"
 #include "wharf/device/device.h"
 #include "wharf/device/ptx/ast.h"
+#include "wharf/device/soft/check/checks.h"
 #include "wharf/device/soft/runtime/kernel_abi.h"
 
 namespace wharf::device::soft {
@@ -23,6 +24,7 @@ struct ReachedFunction {
   // Instructions (branches backwards) that close a loop which may wait for another thread.
   std::set<uint32_t> spin_edges;
   bool address_taken = false;
+  uint32_t first_instruction = 0;  // its number, counted over all functions
 };
 
 struct Program {
@@ -38,9 +40,10 @@ struct Program {
   bool has_indirect_call = false;
   bool has_alloca = false;
   ExecutionMode mode = ExecutionMode::kLoop;
-  bool spins = false;   // some loop may wait for another thread
-  Dim3 block{0, 0, 0};  // the shape of blocks that code is made for; zeros: any
-  std::string key;      // everything the generated code depends on, but the target
+  bool spins = false;        // some loop may wait for another thread
+  Dim3 block{0, 0, 0};       // the shape of blocks that code is made for; zeros: any
+  check::Checks checks = 0;  // whose code tells of its accesses to memory
+  std::string key;           // everything the generated code depends on, but the target
 
   const ReachedFunction& Kernel() const { return functions.front(); }
 };
@@ -50,6 +53,9 @@ std::string SharedKey(const ptx::Function& function, std::string_view variable);
 
 // kNotFound: no such entry; kInvalidArgument with kInvalidPtx: malformed.
 absl::StatusOr<Program> Analyze(const ptx::Module& module, std::string_view kernel);
+
+// Has the kernel's code made so that these can be looked for, on suspendable threads.
+void AddChecks(check::Checks checks, Program* program);
 
 // Code of a kernel that needs suspendable threads may be better for blocks of one shape (widen/regions.h).
 bool GainsByShape(const Program& program);

@@ -153,6 +153,8 @@ void FunctionCodegen::CpAsync() {
 // `source_bytes`: how many are copied, the rest is zero; null: all.
 void FunctionCodegen::CopyBytes(const Address& to, const Address& from, uint32_t bytes, Value* source_bytes) {
   constexpr auto kPlain = llvm::AtomicOrdering::NotAtomic;
+  if (source_bytes == nullptr) CheckAccess(from, bytes, check::kReads);
+  CheckAccess(to, bytes, check::kWrites);
   if (source_bytes == nullptr) {
     for (uint32_t at = 0; at < bytes; at += 4)
       StoreElement(to, at, LoadElement(from, at, b_.getInt32Ty(), kPlain), kPlain);

@@ -28,11 +28,15 @@ absl::StatusOr<std::unique_ptr<Device>> MakeSoftDevice(const DeviceOptions& opti
 }
 
 absl::StatusOr<std::unique_ptr<Device>> MakeSoftDevice(const DeviceOptions& options, int compiler,
-                                                       std::shared_ptr<const pack::PackSet> packs) {
+                                                       std::shared_ptr<const pack::PackSet> packs,
+                                                       std::shared_ptr<soft::check::Findings> findings) {
   TrustLockOrder();
-  WHARF_ASSIGN_OR_RETURN(auto elsewhere,
-                         soft::Compiler::CreateElsewhere(options.cache_directory, compiler, OptionsFor(options)));
-  return soft::SoftDevice::Create(options, std::move(elsewhere), std::move(packs));
+  soft::CompilerOptions compiling = OptionsFor(options);
+  if (findings != nullptr) compiling.checks = findings->checks();
+  WHARF_ASSIGN_OR_RETURN(auto elsewhere, soft::Compiler::CreateElsewhere(options.cache_directory, compiler, compiling));
+  WHARF_ASSIGN_OR_RETURN(auto device, soft::SoftDevice::Create(options, std::move(elsewhere), std::move(packs)));
+  device->SetFindings(std::move(findings));
+  return device;
 }
 
 void ReadMachineForSoftDevices() { soft::MaxStacks(); }

@@ -58,7 +58,7 @@ class CompileServer {
       kernel_ = request.kernel;
     }
     const absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> object =
-        Make(std::move(request.text), request.kernel, request.block);
+        Make(std::move(request.text), request.kernel, request.block, request.checks);
     {
       absl::MutexLock lock(&mutex_);  // waits for who is saying that it took too long
       began_.reset();
@@ -73,12 +73,13 @@ class CompileServer {
 
  private:
   absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> Make(std::string text, const std::string& kernel,
-                                                           const Dim3& block) {
+                                                           const Dim3& block, check::Checks checks) {
     // Kernels of one module are asked for one after the other.
     if (module_ == nullptr || *module_->text != text) {
       WHARF_ASSIGN_OR_RETURN(module_, ptx::Parse(std::move(text)));
     }
     WHARF_ASSIGN_OR_RETURN(Program program, Analyze(*module_, kernel));
+    AddChecks(checks, &program);
     if (GainsByShape(program)) program.block = block;
     const CompilerOptions options;  // always confined
     WHARF_ASSIGN_OR_RETURN(std::unique_ptr<llvm::MemoryBuffer> object, MakeObject(program, *engine_, options));
@@ -116,22 +117,24 @@ absl::Status ServeCompilations(int socket, const std::string& cache_directory, c
 
 CompileClient::CompileClient(int socket) : stream_(link::FromSocket(socket)) {}
 
-absl::StatusOr<std::string> CompileClient::Compile(std::string_view ptx, std::string_view kernel, const Dim3& block) {
+absl::StatusOr<std::string> CompileClient::Compile(std::string_view ptx, std::string_view kernel, const Dim3& block,
+                                                   check::Checks checks) {
   if (ptx.size() > kMostText || kernel.size() > kMostName) {
     return CudaStatus(CudaError::kInvalidPtx, "kernel {}: its module is too large to be compiled", kernel);
   }
   absl::MutexLock lock(&mutex_);
-  absl::StatusOr<std::string> object = Ask(ptx, kernel, block);
+  absl::StatusOr<std::string> object = Ask(ptx, kernel, block, checks);
   if (object.ok() || CudaErrorOf(object.status()) != CudaError::kRemoteLost) return object;
   stream_->Shutdown();
   return CudaStatus(CudaError::kInvalidPtx, "kernel {}: the process that compiles kernels has ended", kernel);
 }
 
-absl::StatusOr<std::string> CompileClient::Ask(std::string_view ptx, std::string_view kernel, const Dim3& block) {
+absl::StatusOr<std::string> CompileClient::Ask(std::string_view ptx, std::string_view kernel, const Dim3& block,
+                                               check::Checks checks) {
   const auto lost = [](const absl::Status& why) {
     return CudaStatus(CudaError::kRemoteLost, std::string(Message(why)));
   };
-  if (const absl::Status sent = SendRequest(*stream_, ptx, kernel, block); !sent.ok()) return lost(sent);
+  if (const absl::Status sent = SendRequest(*stream_, ptx, kernel, block, checks); !sent.ok()) return lost(sent);
   absl::StatusOr<CompileReply> reply = ReadReply(*stream_);
   if (!reply.ok()) return lost(reply.status());
   if (reply->error != 0) return CudaStatus(static_cast<CudaError>(reply->error), std::move(reply->text));

@@ -11,6 +11,7 @@
 #include "wharf/base/clock.h"
 #include "wharf/base/status.h"
 #include "wharf/device/device.h"
+#include "wharf/device/soft/check/checks.h"
 #include "wharf/link/byte_stream.h"
 
 namespace wharf::device::soft {
@@ -34,11 +35,12 @@ class CompileClient {
 
   // The object code of one kernel. Fails as Compiler::Compile; kInvalidPtx if the other process is gone: it is for
   // good.
-  absl::StatusOr<std::string> Compile(std::string_view ptx, std::string_view kernel, const Dim3& block = {0, 0, 0});
+  absl::StatusOr<std::string> Compile(std::string_view ptx, std::string_view kernel, const Dim3& block = {0, 0, 0},
+                                      check::Checks checks = 0);
 
  private:
-  absl::StatusOr<std::string> Ask(std::string_view ptx, std::string_view kernel, const Dim3& block)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<std::string> Ask(std::string_view ptx, std::string_view kernel, const Dim3& block,
+                                  check::Checks checks) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Mutex mutex_;
   const std::unique_ptr<link::ByteStream> stream_;
 };

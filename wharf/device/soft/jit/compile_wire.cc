@@ -15,7 +15,7 @@ namespace {
 struct RequestHead {
   uint64_t text_bytes = 0, kernel_bytes = 0;
   uint32_t block[3] = {0, 0, 0};
-  uint32_t unused = 0;
+  uint32_t checks = 0;
 };
 // Followed by the text.
 struct ReplyHead {
@@ -70,9 +70,10 @@ bool IsBlock(const uint32_t (&block)[3]) {
 
 }  // namespace
 
-absl::Status SendRequest(link::ByteStream& stream, std::string_view text, std::string_view kernel, const Dim3& block) {
+absl::Status SendRequest(link::ByteStream& stream, std::string_view text, std::string_view kernel, const Dim3& block,
+                         check::Checks checks) {
   const RequestHead head{
-      .text_bytes = text.size(), .kernel_bytes = kernel.size(), .block = {block.x, block.y, block.z}};
+      .text_bytes = text.size(), .kernel_bytes = kernel.size(), .block = {block.x, block.y, block.z}, .checks = checks};
   return Send(stream, head, text, kernel);
 }
 
@@ -84,7 +85,9 @@ absl::StatusOr<CompileRequest> ReadRequest(link::ByteStream& stream) {
   WHARF_ASSIGN_OR_RETURN(const RequestHead head, ReadHead<RequestHead>(stream));
   if (head.text_bytes > kMostText || head.kernel_bytes > kMostName) return DataLoss("no request");
   if (!IsBlock(head.block)) return DataLoss("no blocks have this shape");
+  if ((head.checks & ~check::kAllChecks) != 0) return DataLoss("there are no such checks");
   CompileRequest request;
+  request.checks = head.checks;
   request.block = {head.block[0], head.block[1], head.block[2]};
   WHARF_ASSIGN_OR_RETURN(request.text, ReadText(stream, head.text_bytes));
   WHARF_ASSIGN_OR_RETURN(request.kernel, ReadText(stream, head.kernel_bytes));

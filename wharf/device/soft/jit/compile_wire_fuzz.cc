@@ -55,15 +55,14 @@ void RequireSame(std::span<const std::byte> came, const std::vector<std::byte>& 
 }
 
 void ReadRequests(std::span<const std::byte> bytes, size_t first_read) {
-  constexpr size_t kUnused[] = {28, 29, 30, 31};
   FuzzStream stream(bytes, first_read);
   for (;;) {
     const size_t begin = bytes.size() - stream.Left();
     const auto request = ReadRequest(stream);
     if (!request.ok()) return;
     FuzzStream again({}, 0);
-    Require(SendRequest(again, request->text, request->kernel, request->block).ok());
-    RequireSame(bytes, again.written, begin, kUnused);
+    Require(SendRequest(again, request->text, request->kernel, request->block, request->checks).ok());
+    RequireSame(bytes, again.written, begin, {});
   }
 }
 

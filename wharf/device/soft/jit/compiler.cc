@@ -10,6 +10,7 @@
 #include "wharf/device/soft/jit/compile_service.h"
 #include "wharf/device/soft/jit/engine.h"
 #include "wharf/device/soft/jit/object_maker.h"
+#include "wharf/device/soft/jit/sites.h"
 
 namespace wharf::device::soft {
 namespace {
@@ -60,6 +61,7 @@ class CompilerImpl final : public Compiler {
                                                                 const SymbolResolver& symbols,
                                                                 const Dim3& block) override {
     WHARF_ASSIGN_OR_RETURN(Program program, Analyze(module, kernel));
+    AddChecks(options_.checks, &program);
     if (GainsByShape(program)) program.block = block;
     std::vector<AbsoluteSymbol> addresses;
     std::string placed;
@@ -90,6 +92,7 @@ class CompilerImpl final : public Compiler {
     if (!code.ok()) return code.status();
     CompiledKernel compiled = DescribeProgram(program);
     compiled.mode = code->mode;
+    if (program.checks != 0) compiled.sites = SitesOf(program);
     compiled.local_stack_bytes = code->local_stack_bytes;
     if (program.has_alloca) compiled.local_stack_bytes = std::max<uint64_t>(compiled.local_stack_bytes, 1);
     if (compiled.mode == ExecutionMode::kLoop) {
@@ -100,13 +103,20 @@ class CompilerImpl final : public Compiler {
     return Remember(key, std::make_shared<const CompiledKernel>(std::move(compiled)));
   }
 
+  absl::StatusOr<std::shared_ptr<const CompiledKernel>> Describe(const ptx::Module& module,
+                                                                 std::string_view kernel) const override {
+    WHARF_ASSIGN_OR_RETURN(Program program, Analyze(module, kernel));
+    AddChecks(options_.checks, &program);
+    return std::make_shared<const CompiledKernel>(DescribeProgram(program));
+  }
+
  private:
   // And stores it.
   absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> Make(const Program& program, const std::string& name) const {
     if (elsewhere_ != nullptr) {
       WHARF_ASSIGN_OR_RETURN(
           const std::string code,
-          elsewhere_->Compile(*program.module->text, program.Kernel().function->name, program.block));
+          elsewhere_->Compile(*program.module->text, program.Kernel().function->name, program.block, program.checks));
       return llvm::MemoryBuffer::getMemBufferCopy(code, name);
     }
     WHARF_ASSIGN_OR_RETURN(std::unique_ptr<llvm::MemoryBuffer> object, MakeObject(program, *engine_, options_));

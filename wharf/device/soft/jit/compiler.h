@@ -14,6 +14,7 @@
 
 #include "wharf/base/status.h"
 #include "wharf/device/ptx/ast.h"
+#include "wharf/device/soft/check/checks.h"
 #include "wharf/device/soft/runtime/compiled_kernel.h"
 
 namespace wharf::device::soft {
@@ -26,6 +27,8 @@ struct CompilerOptions {
   bool confine = true;
   // Of the code of all kernels, which stays as long as the compiler: their objects, and kLinkedKernelBytes for each.
   uint64_t code_bytes = uint64_t{1} << 30;
+  // To be looked for while kernels run: then they run on suspendable threads, and tell of their accesses to memory.
+  check::Checks checks = 0;
 };
 
 // What a kernel takes beside its object: pages of its own, and what LLVM knows of it.

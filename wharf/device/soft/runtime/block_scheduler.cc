@@ -23,6 +23,7 @@ void BlockScheduler::Prepare(KernelRun& run, BlockState& block, uint64_t local_b
   first_stack_ = first_stack;
   local_bytes_ = local_bytes;
   entry_ = run.launch.kernel->thread_entry;
+  PrepareChecks();
   const Dim3& shape = run.launch.config.block;
   if (shape == shape_ && !threads_.empty()) return;
   shape_ = shape;
@@ -62,6 +63,7 @@ void BlockScheduler::StartBlock(bool gives_way) {
   free_stacks_.clear();
   for (uint32_t i = thread_count_; i-- > 0;) free_stacks_.push_back(first_stack_ + i);
   fault_ = absl::OkStatus();
+  if (races_ != nullptr) races_->Start(thread_count_, block_->total_shared_bytes);
   current_ = Take(0, 0);
   StartOnFreeStack(*current_);
 }

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "wharf/device/device.h"
+#include "wharf/device/soft/check/findings.h"
 #include "wharf/device/soft/runtime/kernel_abi.h"
 
 namespace wharf::device::soft {
@@ -21,6 +23,7 @@ struct CompiledKernel {
   uint32_t required_block[3] = {0, 0, 0};  // .reqntid, 0 if none
   uint32_t max_threads = 0;                // .maxntid product, 0 if none
   std::vector<ParameterLayout> parameters;
+  std::shared_ptr<const check::SiteTable> sites;  // of code that is checked; null: it is not
 };
 
 }  // namespace wharf::device::soft

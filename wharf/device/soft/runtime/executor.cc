@@ -189,6 +189,7 @@ absl::Status Executor::Run(const KernelLaunch& launch) {
   const bool timed = helpers > 0 || cost == costs_.end() || ++cost->second.untimed == kTimedEvery;
   absl::Status status = timed ? RunTimed(launch, max_workers, helpers) : RunAlone(launch);
   services_.output.Flush();
+  if (services_.findings != nullptr && launch.kernel->sites != nullptr) services_.findings->EndKernel();
   return status;
 }
 

@@ -137,6 +137,10 @@ TexelBits wharf_surface_load(BlockContext* block, uint64_t surface, uint32_t acc
                              uint32_t y, uint32_t z);
 void wharf_surface_store(BlockContext* block, uint64_t surface, uint32_t access, uint32_t layer, uint32_t x, uint32_t y,
                          uint32_t z, uint64_t low, uint64_t high);
+// Of checked kernels, before an access to memory that other threads may see: `access` is the bits of a check::Access,
+// `site` its instruction's number, `low` and `high` the bits of what is written.
+void wharf_check_access(ThreadContext* thread, uint64_t address, uint32_t access, uint32_t site, uint64_t low,
+                        uint64_t high);
 uint64_t wharf_clock();         // %clock64
 uint64_t wharf_global_timer();  // %globaltimer, ns
 }

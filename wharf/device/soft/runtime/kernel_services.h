@@ -3,12 +3,14 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "wharf/device/soft/check/findings.h"
 #include "wharf/device/soft/runtime/device_heap.h"
 #include "wharf/device/soft/runtime/memory.h"
 #include "wharf/device/soft/runtime/texture.h"
@@ -59,11 +61,17 @@ class KernelOutput {
 
 struct KernelServices {
   explicit KernelServices(Memory& memory) : memory(memory), heap(memory) {}
+  ~KernelServices() {
+    if (findings != nullptr) findings->Summarize();
+  }
+  KernelServices(const KernelServices&) = delete;
+  KernelServices& operator=(const KernelServices&) = delete;
   Memory& memory;
   DeviceHeap heap;
   KernelOutput output;
   ImageTable images;
-  DeviceAddress grid_workspace = 0;  // of cooperative launches, made for the first
+  DeviceAddress grid_workspace = 0;           // of cooperative launches, made for the first
+  std::shared_ptr<check::Findings> findings;  // of checked kernels; null if none are
 };
 
 }  // namespace wharf::device::soft

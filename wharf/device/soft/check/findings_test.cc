@@ -1,0 +1,116 @@
+#include "wharf/device/soft/check/findings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace wharf::device::soft::check {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class FindingsTest : public testing::Test {
+ protected:
+  FindingsTest()
+      : sites_(std::make_shared<const SiteTable>(SiteTable{
+            {.file = "/home/me/a.cu", .line = 24, .ptx_line = 7, .ptx = "ld.shared.f32 %f1, [%r1];", .same = 0},
+            {.ptx_line = 9, .ptx = "st.shared.f32 [%r1], %f1;", .same = 1},
+            {.file = "/home/me/a.cu", .line = 24, .ptx_line = 11, .ptx = "ld.shared.f32 %f2, [%r2];", .same = 0},
+            {.file = "b.cuh", .line = 3, .caller_file = "a.cu", .caller_line = 30, .same = 3}})),
+        findings_(kRace, [this](const std::string& line) { told_.push_back(line); }) {}
+
+  void Add(uint32_t block, uint32_t site = 0, uint32_t other_site = 1) {
+    findings_.Add(
+        {.sites = sites_, .kernel = "_Z7softmaxPfi", .grid = {4, 1, 1}, .block = {block, 0, 0}, .shape = {16, 2, 1}},
+        {.site = site,
+         .bytes = 4,
+         .flags = kReads,
+         .address = 0x20,
+         .thread = 17,
+         .other_site = other_site,
+         .other_thread = 3,
+         .other_flags = kWrites});
+  }
+
+  std::vector<std::string> told_;
+  std::shared_ptr<const SiteTable> sites_;
+  Findings findings_;
+};
+
+TEST_F(FindingsTest, APlaceIsALineAtTheEndOfItsKernel) {
+  Add(2);
+  Add(1);
+  Add(1);
+  EXPECT_THAT(told_, ElementsAre());
+  findings_.EndKernel();
+  EXPECT_THAT(told_, ElementsAre("wharf: race: softmax(float*, int): a.cu:24 reads what PTX line 9 `st.shared.f32 "
+                                 "[%r1], %f1;` wrote, and no barrier is between: threads (1,1,0) and (3,0,0) of block "
+                                 "(1,0,0), 4 bytes of shared memory at 0x20, 3 times"));
+  Add(0);
+  findings_.EndKernel();
+  EXPECT_EQ(told_.size(), 1u) << "it is known";
+  findings_.Summarize();
+  EXPECT_EQ(told_.back(), "wharf: check race: found at 1 place, 4 times in 2 launches");
+}
+
+TEST_F(FindingsTest, PlacesComeInTheOrderOfBlocksAndCode) {
+  Add(3, 0, 0);
+  Add(1, 1, 0);
+  Add(1, 0, 1);
+  findings_.EndKernel();
+  ASSERT_EQ(told_.size(), 3u);
+  EXPECT_THAT(told_[0], HasSubstr("a.cu:24 reads"));
+  EXPECT_THAT(told_[1], HasSubstr("PTX line 9 `st.shared.f32 [%r1], %f1;` reads"));
+  EXPECT_THAT(told_[2], HasSubstr("of block (3,0,0)"));
+}
+
+TEST_F(FindingsTest, InstructionsOfOneLineAreOnePlace) {
+  Add(0, 0, 1);
+  Add(0, 2, 1);
+  Add(0, 3, 1);
+  findings_.EndKernel();
+  ASSERT_EQ(told_.size(), 2u);
+  EXPECT_THAT(told_[0], HasSubstr(" a.cu:24 reads "));
+  EXPECT_THAT(told_[0], HasSubstr(", 2 times"));
+  EXPECT_THAT(told_[1], HasSubstr(" b.cuh:3 (inlined at a.cu:30) reads "));
+}
+
+TEST_F(FindingsTest, NothingIsSaidToo) {
+  findings_.Summarize();
+  EXPECT_THAT(told_, ElementsAre()) << "no kernel has run";
+  findings_.EndKernel();
+  findings_.Summarize();
+  EXPECT_THAT(told_, ElementsAre("wharf: check race: nothing found in one launch"));
+}
+
+TEST_F(FindingsTest, NamesOfTheProgramStayInTheirLine) {
+  sites_ = std::make_shared<const SiteTable>(
+      SiteTable{{.file = "x\n\033[2J.cu", .line = 1}, {.ptx = std::string(500, 'x'), .same = 1}});
+  Add(0, 0, 1);
+  Add(0, 7, 0);
+  findings_.EndKernel();
+  ASSERT_EQ(told_.size(), 2u);
+  EXPECT_THAT(told_[0], HasSubstr("x  [2J.cu:1 reads what PTX line 0 `" + std::string(200, 'x') + "…` wrote"));
+  EXPECT_THAT(told_[1], HasSubstr(": ? reads"));
+}
+
+TEST_F(FindingsTest, ThereIsAnEndToPlaces) {
+  for (uint32_t site = 0; site < 1100; ++site) Add(0, site, 0);
+  findings_.EndKernel();
+  EXPECT_EQ(told_.size(), 1000u);
+  findings_.Summarize();
+  EXPECT_EQ(told_.back(), "wharf: check race: found at more than 1000 places, 1100 times in one launch");
+}
+
+TEST(Checks, AreNamed) {
+  EXPECT_EQ(*ParseChecks("race"), kRace);
+  EXPECT_EQ(*ParseChecks("all"), kAllChecks);
+  EXPECT_EQ(*ParseChecks("race,race"), kRace);
+  for (const char* wrong : {"", "races", "race,", ",race", "race, race"}) {
+    EXPECT_EQ(ParseChecks(wrong).status().code(), absl::StatusCode::kInvalidArgument) << wrong;
+  }
+  EXPECT_EQ(Describe(kAllChecks), "race");
+}
+
+}  // namespace
+}  // namespace wharf::device::soft::check
