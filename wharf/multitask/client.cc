@@ -16,7 +16,7 @@ Source Select(const Task& task, const TaskStatus& status, bool answered, const P
   if (!task.has_local_algorithm()) return Source::kTracker;
   if (!answered || policy.mode == Mode::kLocalOnly) return Source::kLocalAlgorithm;
   if (!policy.local_algorithms) return Source::kTracker;
-  return status.local_drop < status.stride * status.drop_rate ? Source::kLocalAlgorithm : Source::kTracker;
+  return status.local_drop < status.TrackerDrop(status.stride) ? Source::kLocalAlgorithm : Source::kTracker;
 }
 
 // A decision takes microseconds, which only the real clock sees.
@@ -155,7 +155,8 @@ TaskStatus Client::StatusOf(const TaskState& state, int64_t now) const {
   return {.latency_frames = std::max(1, static_cast<int>(std::lround(state.latency_frames))),
           .stride = static_cast<int>(now - since),
           .drop_rate = std::max(0.0, estimate.drop_rate),
-          .local_drop = may_run_locally ? std::max(0.0, estimate.local_drop) : kNoLocalAlgorithm};
+          .local_drop = may_run_locally ? std::max(0.0, estimate.local_drop) : kNoLocalAlgorithm,
+          .exponent = std::max(0.0, estimate.exponent)};
 }
 
 TaskReport Client::Produce(TaskState& state, int64_t now) {

@@ -95,7 +95,13 @@ struct Beginning {
 class Search {
  public:
   Search(std::span<const TaskStatus> tasks, int horizon, const AccuracyMerge& merge)
-      : tasks_(tasks), horizon_(horizon), merge_(merge), floor_(LowestDropOfAFrame()) {}
+      : tasks_(tasks), horizon_(horizon), merge_(merge), floor_(LowestDropOfAFrame()) {
+    for (size_t t = 0; t < tasks.size(); ++t) {
+      for (int frame = 0; frame < horizon; ++frame) {
+        drops_[t].push_back({tasks[t].Drop(frame), tasks[t].Drop(frame + tasks[t].stride)});
+      }
+    }
+  }
 
   BestPlan Run(const Balance& balance) {
     Beginning& root = stack_.emplace_back(balance, -1);
@@ -119,6 +125,11 @@ class Search {
     for (size_t t = 0; t < tasks_.size(); ++t)
       drops[t] = tasks_[t].Drop(std::min(tasks_[t].stride, tasks_[t].latency_frames));
     return merge_({drops.data(), tasks_.size()});
+  }
+
+  // The same numbers again and again, of which a power takes longer than to look it up.
+  double DropOf(size_t task, int frame, int newest) const {
+    return newest < 0 ? drops_[task][frame].now : drops_[task][frame - newest].fresh;
   }
 
   // Of every plan that goes on from `one`. The factor covers the rounding of up to 2^13 additions of what is not
@@ -152,7 +163,7 @@ class Search {
     next.balance.Offloaded(task);
     std::array<double, kMaxTasks> drops;
     for (int frame = before.frame; frame < next.frame; ++frame) {
-      for (size_t t = 0; t < tasks_.size(); ++t) drops[t] = tasks_[t].Drop(frame - before.newest[t]);
+      for (size_t t = 0; t < tasks_.size(); ++t) drops[t] = DropOf(t, frame, before.newest[t]);
       next.drop += merge_({drops.data(), tasks_.size()});
     }
     next.newest[task] = before.frame;
@@ -172,6 +183,10 @@ class Search {
   const int horizon_;
   const AccuracyMerge& merge_;
   const double floor_;
+  struct Drops {
+    double fresh = 0, now = 0;  // by a result of so many frames ago, by the newest there is so many frames from now
+  };
+  std::array<std::vector<Drops>, kMaxTasks> drops_;
   std::vector<Beginning> stack_;
   BestPlan best_;
   bool found_ = false;

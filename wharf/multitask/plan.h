@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -25,9 +26,13 @@ struct TaskStatus {
   int stride = 0;                         // from the frame whose result is the newest here to frame 0
   double drop_rate = 0;                   // of the local tracker, per frame of stride; not negative
   double local_drop = kNoLocalAlgorithm;  // of the local algorithm, relative to the server; not negative
+  double exponent = 1;                    // with which power of the stride the tracker's drop grows; not negative
 
-  // What is lost at `stride` frames by the better of local tracker and local algorithm.
-  double Drop(int at_stride) const { return std::min(at_stride * drop_rate, local_drop); }
+  // What is lost at `stride` frames by the local tracker alone, and by the better of it and the local algorithm.
+  double TrackerDrop(int at_stride) const {
+    return drop_rate * (exponent == 1 ? at_stride : std::pow(at_stride, exponent));
+  }
+  double Drop(int at_stride) const { return std::min(TrackerDrop(at_stride), local_drop); }
 };
 
 // The overall drop of one frame, given the drop of every task. Must not be negative where no drop is, and must not fall

@@ -105,6 +105,7 @@ std::vector<TaskStatus> SomeTasks(int count) {
     task.stride = *rc::gen::inRange(0, 25);
     task.drop_rate = *rc::gen::inRange(0, 20) / 1000.0;
     if (*rc::gen::arbitrary<bool>()) task.local_drop = *rc::gen::inRange(0, 20) / 100.0;
+    if (*rc::gen::arbitrary<bool>()) task.exponent = *rc::gen::inRange(1, 15) / 10.0;
     tasks.push_back(task);
   }
   return tasks;
@@ -132,6 +133,15 @@ TEST_F(WorkedExample, SimulatesAsThePictureShows) {
   EXPECT_EQ(SimulatePlan(plan, Tasks(r1, none, r2, none), 4, Sum), (4 + 5 + 6 + 7) * r1 + (2 + 3 + 2 + 3) * r2);
   const double d1 = 14, d2 = 11;  // of 12, 15, 18, 21 and of 10, 15, 10, 15
   EXPECT_EQ(SimulatePlan(plan, Tasks(r1, d1, r2, d2), 4, Sum), 12 + 14 + 14 + 14 + 10 + 11 + 10 + 11);
+}
+
+TEST(TaskStatus, ATrackersDropGrowsWithAPowerOfTheStride) {
+  const TaskStatus task = {.drop_rate = 0.02, .local_drop = 0.05, .exponent = 0.5};
+  EXPECT_DOUBLE_EQ(task.TrackerDrop(4), 0.04);
+  EXPECT_DOUBLE_EQ(task.Drop(4), 0.04);
+  EXPECT_DOUBLE_EQ(task.TrackerDrop(9), 0.06);
+  EXPECT_DOUBLE_EQ(task.Drop(9), 0.05);
+  EXPECT_EQ(task.Drop(0), 0);
 }
 
 TEST_F(WorkedExample, GoesToTheTaskThatLosesMore) {

@@ -1,6 +1,8 @@
 #include "wharf/multitask/scheduler.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <numeric>
 
 #include "wharf/base/split_text.h"
@@ -29,6 +31,23 @@ bool TakeSuffix(std::string_view& text, std::string_view suffix) {
   if (!text.ends_with(suffix)) return false;
   text.remove_suffix(suffix.size());
   return true;
+}
+
+// Frames that a plan looks ahead: the policy's horizon, or as many as some 2^14 plans cover where there are more. A
+// plan has to be found within a fraction of a frame, and their number grows by one factor with each frame: so little
+// for two or three tasks with the thesis's latencies that it is the horizon, for four that are answered after two
+// frames so much that it would be a thousand times too many. The factor is where the sum of factor^-latency is 1.
+int PlannedFrames(std::span<const TaskStatus> tasks, int horizon) {
+  constexpr double kLogOfMostPlans = 9.7;
+  double low = 0, high = std::log(static_cast<double>(tasks.size()));  // of the factor's logarithm
+  for (int step = 0; step < 20; ++step) {
+    const double middle = (low + high) / 2;
+    double sum = 0;
+    for (const TaskStatus& task : tasks) sum += std::exp(-middle * task.latency_frames);
+    (sum > 1 ? low : high) = middle;
+  }
+  const double frames = high > 0 ? kLogOfMostPlans / high : horizon;
+  return frames < horizon ? static_cast<int>(frames) : horizon;
 }
 
 }  // namespace
@@ -88,8 +107,9 @@ int Scheduler::NextInTurns() {
 }
 
 int Scheduler::NextByPlan(std::span<const TaskStatus> tasks) {
-  const int next =
-      first_turns_ < tasks_ ? first_turns_++ : FindBestPlan(tasks, policy_.horizon, balance_, merge_).plan[0].task;
+  const int next = first_turns_ < tasks_
+                       ? first_turns_++
+                       : FindBestPlan(tasks, PlannedFrames(tasks, policy_.horizon), balance_, merge_).plan[0].task;
   balance_.Offloaded(next);
   return next;
 }

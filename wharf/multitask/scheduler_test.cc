@@ -5,7 +5,9 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include <numeric>
 #include <random>
+#include <utility>
 
 namespace wharf::multitask {
 namespace {
@@ -54,6 +56,57 @@ TEST(ParsePolicy, RefusesWhatItDoesNotKnow) {
   for (const char* name : {"", "mpc", "rr-local", "la+local", "accumo+local", "wrr", "wrr 3", "wrr 3:1:1", "wrr 0:0",
                            "wrr 3:x", "wrr -1:2", "wrr 3:"}) {
     EXPECT_EQ(ParsePolicy(name, 2).status().code(), absl::StatusCode::kInvalidArgument) << name;
+  }
+}
+
+// A decision is a part of a frame's work, so however many tasks there are and however soon they are answered, the
+// frames that are simulated for it are bounded; for what the thesis has, plans look ahead as far as there.
+TEST(Scheduler, PlansLookAheadAsFarAsThereIsTime) {
+  int64_t simulated = 0;
+  const AccuracyMerge counting = [&](std::span<const double> drops) {
+    ++simulated;
+    return std::accumulate(drops.begin(), drops.end(), 0.0);
+  };
+  std::minstd_rand random(7);
+  std::uniform_real_distribution<double> rate(0.001, 0.01);
+  for (int tasks = 2; tasks <= kMaxTasks; ++tasks) {
+    for (const std::vector<int>& latencies : std::vector<std::vector<int>>{{1}, {2}, {5, 4}, {6, 1}, {20, 1}}) {
+      Scheduler scheduler(*ParsePolicy("accumo", tasks), tasks, counting);
+      for (int decision = 0; decision < tasks + 3; ++decision) {
+        std::vector<TaskStatus> statuses;
+        for (int t = 0; t < tasks; ++t) {
+          const int latency = latencies[std::min<size_t>(t, latencies.size() - 1)];
+          statuses.push_back({.latency_frames = latency, .stride = latency + t, .drop_rate = rate(random)});
+        }
+        simulated = 0;
+        scheduler.Next(statuses);
+        EXPECT_LE(simulated, 100'000) << tasks << " tasks, " << latencies.front() << ", " << latencies.back();
+      }
+    }
+  }
+}
+
+TEST(Scheduler, TheThesissHorizonIsKeptForItsTasks) {
+  int64_t simulated = 0;
+  const AccuracyMerge counting = [&](std::span<const double> drops) {
+    ++simulated;
+    return std::accumulate(drops.begin(), drops.end(), 0.0);
+  };
+  for (const std::vector<int>& latencies : std::vector<std::vector<int>>{{5, 4}, {5, 4, 4}}) {
+    const int tasks = static_cast<int>(latencies.size());
+    Scheduler scheduler(*ParsePolicy("accumo", tasks), tasks, counting);
+    Balance balance(tasks, 3);
+    std::vector<TaskStatus> statuses;
+    for (const int latency : latencies) statuses.push_back({.latency_frames = latency, .stride = 8, .drop_rate = 0.01});
+    for (int turn = 0; turn < tasks; ++turn) {
+      scheduler.Next(statuses);
+      balance.Offloaded(turn);
+    }
+    simulated = 0;
+    scheduler.Next(statuses);
+    const int64_t by_scheduler = std::exchange(simulated, 0);
+    FindBestPlan(statuses, 30, balance, counting);
+    EXPECT_EQ(by_scheduler, simulated);
   }
 }
 

@@ -34,6 +34,7 @@ class TaskServer {
 struct AccuracyEstimate {
   double drop_rate = 0;                   // of the local tracker, per frame of stride
   double local_drop = kNoLocalAlgorithm;  // of the local algorithm, against the server's
+  double exponent = 1;                    // the tracker's drop is drop_rate * stride^exponent
 };
 
 // Estimates the local tracker's drop rate. May take longer than a frame and runs beside the frames, on any thread: it
