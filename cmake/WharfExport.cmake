@@ -9,9 +9,9 @@ set(Split_for "models that device and server compute together")
 set(Split_rooms split_runtime)
 set(Split_headers wharf/split/codec/image_file.h wharf/split/runtime/edge_model.h)
 set(Ar_for "clients of AR servers")
-set(Ar_rooms ar_client_kit scene_source)
+set(Ar_rooms ar_client_kit ar_model_task scene_source)
 set(Ar_headers wharf/ar/client/client.h wharf/ar/client/coordinated_client.h wharf/ar/client_kit/client_kit.h
-  wharf/scene/source/source.h)
+  wharf/ar/model_task/calibrate.h wharf/ar/model_task/model_task.h wharf/scene/source/source.h)
 set(archives lib/wharf/static)
 
 # Appends what `target` is linked with and was not visited before: ours to WHARF_ROOMS, each behind those that it needs,

@@ -9,12 +9,13 @@ from wharf_fixture import PATIENCE
 
 STREET = (pathlib.Path(__file__).parent / "testdata" / "street_448x128.jpg").read_bytes()
 HELLO, WELCOME, GOODBYE, PICTURE, RESULT, FAILED, REPORT = range(192, 199)
-DEPTH, BOXES = 1, 4  # bits of tasks
+DEPTH, BOXES, MODEL = 1, 4, 8  # bits of tasks
 
 
-def hello(tasks, sla=0.0, size=(448, 128)):
-    head = struct.pack("<IHHQ", 0x41524857, 3, 0, 0) + bytes(32)
-    return frame(HELLO, head=head + struct.pack("<BBdii4dd", tasks, 0, 60.0, *size, 224, 208, 224, 64, sla))
+def hello(tasks, sla=0.0, size=(448, 128), models=b""):
+    head = struct.pack("<IHHQ", 0x41524857, 4, 0, 0) + bytes(32)
+    return frame(HELLO, head=head + struct.pack("<BBdii4dd", tasks, 0, 60.0, *size, 224, 208, 224, 64, sla) +
+                 struct.pack("<I", len(models)) + models)
 
 
 def picture(number, tasks, jpeg=STREET):

@@ -17,8 +17,8 @@ import subprocess
 import threading
 import unittest
 
-from ar_peer import (BOXES, DEPTH, FAILED, GOODBYE, HELLO, PICTURE, REPORT, RESULT, STREET, WELCOME, RawClient, hello,
-                     picture)
+from ar_peer import (BOXES, DEPTH, FAILED, GOODBYE, HELLO, MODEL, PICTURE, REPORT, RESULT, STREET, WELCOME, RawClient,
+                     hello, picture)
 from ar_server import ArServer
 from frames import frame
 from wharf_fixture import (BIN, PATIENCE, PROGRAMS, SANITIZER, SOURCE, EndToEndTest, children, command_line, environment,
@@ -64,7 +64,7 @@ class ArTest(EndToEndTest):
 class Clients(ArTest):
     def test_both_kinds_are_served(self):
         server, street = self.serve_ar(command=("serve", "--ar")), self.street()
-        own = self.run_client(server, "--video", street, "--tasks", "depth,odometry,boxes")
+        own = self.run_client(server, "--video", street)
         self.assertEqual(own["frames"], 120)
         self.assertEqual([task["task"] for task in own["tasks"]], ["depth", "odometry", "boxes"])
         pose = own["pose"]
@@ -248,6 +248,9 @@ class WrongClients(ArTest):
             "no frames": NOISE(4096),
             "no Hello": picture(0, DEPTH),
             "a Hello that is none": frame(HELLO, head=NOISE(60)),
+            "a model that is a path": hello(DEPTH | MODEL, models=b"/etc/passwd") + picture(0, DEPTH | MODEL),
+            "a model that there is none of": hello(MODEL, models=b"mine") + picture(0, MODEL),
+            "a model without a name": hello(DEPTH | MODEL) + picture(0, DEPTH | MODEL),
             "a picture that is none": hello(DEPTH) + picture(0, DEPTH, NOISE(5000)),
             "half a picture": hello(DEPTH) + picture(0, DEPTH, STREET[:len(STREET) // 2]),
             "a damaged picture": hello(DEPTH) + picture(0, DEPTH, STREET[:700] + NOISE(2000) + STREET[2700:]),

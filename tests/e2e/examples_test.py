@@ -1,15 +1,18 @@
-"""examples/split_app and ar_app as a user's own projects: built out of tree against this build, and run."""
+"""examples/split_app, ar_app and ar_task as a user's own projects: built out of tree against this build, and run."""
 
+import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
 
 from ar_server import ArServer
-from wharf_fixture import BIN, PATIENCE, SOURCE, EndToEndTest, environment
+from wharf_fixture import BIN, PATIENCE, SOURCE, EndToEndTest, environment, sandbox, wait_until
 
 MODEL = SOURCE / "wharf" / "exec" / "testdata" / "small_residual" / "model.onnx"
+FREE_SPACE = SOURCE / "examples" / "ar_task" / "free_space.onnx"
 PICTURE = SOURCE / "examples" / "cuda_pose" / "scene.png"
 NETWORKS = BIN.parent / "share" / "wharf" / "ar"
 
@@ -55,6 +58,48 @@ class ExamplesTest(EndToEndTest):
         self.assertRegex(done.stdout, r"frame 29: at \(.*\) \+- [\d.]+ m, (initialising|good|unreliable)")
         self.assertTrue(done.stdout.endswith("60 frames\n"), done.stdout)
         self.assertEqual(app(self.folder, server.address, pictures).returncode, 1)  # no networks there
+
+    def test_a_task_of_ones_own_beside_the_others(self):
+        app, street, curve = self.build("ar_task"), self.folder / "street", self.folder / "free_space.json"
+        done = self.command("ar", "render", "--category", "L/H", "--split", "calibration", "--frames", "0:65", "--out",
+                            street)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        server = ArServer(self.folder, "server", "--task", f"free_space={FREE_SPACE}")
+        self.addCleanup(server.stop)
+        done = app("calibrate", server.address, curve, street)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = re.findall(r"^ +(\d+) +(\d+) +([\d.]+) +([\d.]+) +([\d.]+)$", done.stdout, re.MULTILINE)
+        table = {int(row[0]): row[1:] for row in rows}
+        self.assertEqual(list(table), [1, 2, 4, 8, 16, 32], done.stdout)
+        for stride, (samples, tracked, _, held) in table.items():
+            self.assertGreaterEqual(int(samples), 3)
+            if stride >= 8:
+                self.assertLess(float(tracked), float(held), done.stdout)
+        learned = json.loads(curve.read_text())
+        self.assertEqual(learned["task"], "free_space")
+        self.assertGreater(learned["rate"], 0)
+
+        def all_are_offloaded():  # a slow machine has time for fewer offloads in a second than there are tasks
+            done = app("run", server.address, curve, NETWORKS, street)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            counts = re.search(r"66 frames; offloads: depth (\d+) odometry (\d+) boxes (\d+) free_space (\d+)\n$",
+                               done.stdout)
+            self.assertIsNotNone(counts, done.stdout)
+            return min(map(int, counts.groups())) > 0 and re.search(r"free \|.{56}\| of \d+ frames ago", done.stdout)
+        wait_until(all_are_offloaded, "an offload of each task")
+        self.assertEqual(server.stop(), 0)
+
+        without = ArServer(self.folder, "without")
+        self.addCleanup(without.stop)
+        self.assert_one_clear_line(app("calibrate", without.address, curve, street), "--task free_space=",
+                                   program="ar_task")
+
+    def test_a_server_takes_no_task_that_cannot_be(self):
+        for task, why in (("depth=model.onnx", "built in"), ("../up=model.onnx", "no task's name"),
+                          ("mine", "NAME=MODEL.onnx"), ("mine=/nowhere.onnx", "/nowhere.onnx"),
+                          (f"mine={PICTURE}", str(PICTURE))):
+            done = self.command("ar", "serve", sandbox(), "--listen", f"unix:{self.folder}/socket", "--task", task)
+            self.assert_one_clear_line(done, why)
 
 
 if __name__ == "__main__":

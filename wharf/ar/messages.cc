@@ -7,6 +7,7 @@
 namespace wharf::ar {
 namespace {
 
+constexpr size_t kMaxModelName = 32;
 constexpr size_t kMaxServerName = 260;  // a host's name has at most 253 characters
 
 // Whether it can be HOST:PORT or [V6]:PORT; whoever connects to it will see.
@@ -19,9 +20,44 @@ bool LooksLikeServer(const std::string& name) {
          std::ranges::all_of(name, plain);
 }
 
+// Every model that is named has its bit, and no bit is without one.
+absl::Status CheckModels(const Hello& hello) {
+  const std::vector<std::string> models = ModelNames(hello.models);
+  if (models.size() > kMostModels)
+    return InvalidArgument("{} tasks of its own: at most {} in a session", models.size(), kMostModels);
+  for (const std::string& model : models) {
+    WHARF_RETURN_IF_ERROR(CheckModelName(model));
+    if (std::ranges::count(models, model) > 1) return InvalidArgument("the task {} is named twice", model);
+  }
+  if (hello.tasks >> kTasks != (1 << models.size()) - 1)
+    return InvalidArgument("the client asks for tasks that it does not name");
+  return absl::OkStatus();
+}
+
 bool Within(double value, double low, double high) { return value >= low && value <= high; }  // NaN is not
 
 }  // namespace
+
+absl::Status CheckModelName(std::string_view name) {
+  const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-'; };
+  const bool named = !name.empty() && name.size() <= kMaxModelName && name[0] >= 'a' && name[0] <= 'z' &&
+                     std::ranges::all_of(name, plain);
+  if (!named) return InvalidArgument("{:?} is no task's name: 1 to {} of a-z, 0-9, _ and -", name, kMaxModelName);
+  if (name == "depth" || name == "odometry" || name == "boxes")
+    return InvalidArgument("the task {} is built in: give another one another name", name);
+  return absl::OkStatus();
+}
+
+std::vector<std::string> ModelNames(std::string_view models) {
+  std::vector<std::string> names;
+  if (models.empty()) return names;
+  for (size_t begin = 0; begin <= models.size();) {
+    const size_t end = std::min(models.find(',', begin), models.size());
+    names.emplace_back(models.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
 
 void SetCamera(const scene::Intrinsics& camera, Hello& hello) {
   hello.width = camera.width;
@@ -33,7 +69,8 @@ void SetCamera(const scene::Intrinsics& camera, Hello& hello) {
 }
 
 absl::Status CheckHello(const Hello& hello) {
-  if (hello.tasks == 0 || hello.tasks >= 1 << kTasks) return InvalidArgument("the client asks for no task there is");
+  if (hello.tasks == 0) return InvalidArgument("the client asks for no task there is");
+  WHARF_RETURN_IF_ERROR(CheckModels(hello));
   if (hello.depth_coding > DepthCoding::kJpeg) return InvalidArgument("an unknown coding of depth");
   if (hello.width < 16 || hello.height < 16 || hello.width > kMaxSide || hello.height > kMaxSide)
     return InvalidArgument("pictures of {} x {}: each side must be 16 to {}", hello.width, hello.height, kMaxSide);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -18,7 +19,7 @@
 namespace wharf::ar {
 
 inline constexpr uint32_t kArMagic = 0x41524857;  // "WHRA"
-inline constexpr uint16_t kArMajor = 3;           // must match
+inline constexpr uint16_t kArMajor = 4;           // must match
 inline constexpr uint16_t kArMinor = 0;           // the lower one is spoken
 
 // Numbers of their own: by the first frame's a server tells kinds of sessions apart.
@@ -36,8 +37,10 @@ enum class FrameKind : uint16_t {
   kProof = 202,      // either: the proof
 };
 
+// Those behind kBoxes are models that the server was given under a name: in a session, the i-th that its Hello names.
 enum class Task : uint8_t { kDepth = 0, kOdometry = 1, kBoxes = 2 };
-inline constexpr int kTasks = 3;
+inline constexpr int kTasks = 3, kMostModels = 5, kMostTasks = kTasks + kMostModels;
+constexpr Task ModelTaskAt(int place) { return static_cast<Task>(kTasks + place); }
 
 // How depth maps travel.
 enum class DepthCoding : uint8_t {
@@ -64,9 +67,10 @@ struct Hello {
   double fx = 0, fy = 0, cx = 0, cy = 0;
   // Not 0: the server says when to offload, so that the mean accuracy drop stays within it. Of one task only.
   double sla = 0;
+  std::string models;  // names of model tasks, with a comma between two; the i-th is bit kTasks + i of `tasks`
   auto Fields() {
     return std::tie(magic, major, minor, features, nonce, tasks, depth_coding, frames_per_s, width, height, fx, fy, cx,
-                    cy, sla);
+                    cy, sla, models);
   }
 };
 struct Welcome {
@@ -126,8 +130,15 @@ inline constexpr int kMaxSide = 4096;
 inline constexpr size_t kMaxServers = 16;  // of a Redirect
 inline constexpr link::FrameLimits kArFrameLimits = {.max_head_bytes = 64 << 10, .max_bulk_bytes = 16 << 20};
 
+// What a model task can be called: 1 to 32 of a-z, 0-9, _ and -, beginning with a letter, and no task that is built in.
+// It is a name in a table, never part of a path. kInvalidArgument, with the name.
+absl::Status CheckModelName(std::string_view name);
+// Of Hello::models, in order; none of "". Not checked.
+std::vector<std::string> ModelNames(std::string_view models);
+
 void SetCamera(const scene::Intrinsics& camera, Hello& hello);
-// kInvalidArgument: the Hello asks for what nobody can give (no task, no such picture, a camera that is none).
+// kInvalidArgument: the Hello asks for what nobody can give (no task, a model twice, no such picture, a camera that is
+// none).
 absl::Status CheckHello(const Hello& hello);
 // kInvalidArgument: none or more than kMaxServers, or not HOST:PORT each. A Unix socket is nothing that a server can
 // send a client to.

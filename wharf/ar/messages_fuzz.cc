@@ -26,7 +26,9 @@ void DecodeOne(Bytes bytes) {
 
 void TryHello(Bytes bytes) {
   const auto hello = wire::Decode<Hello>(bytes);
-  if (hello.ok() && CheckHello(*hello).ok()) Require(hello->tasks != 0 && hello->width <= kMaxSide && hello->fx > 0);
+  if (!hello.ok() || !CheckHello(*hello).ok()) return;
+  Require(hello->tasks != 0 && hello->width <= kMaxSide && hello->fx > 0);
+  for (const std::string& model : ModelNames(hello->models)) Require(model.find_first_of("/.\\") == std::string::npos);
 }
 
 void TrySchedule(Bytes bytes) {
@@ -61,6 +63,15 @@ void TryMotion(Bytes bytes) {
   if (motion.ok()) Require(EncodeMotion(*motion).size() == bytes.size());
 }
 
+void TryOutputs(Bytes bytes) {
+  const auto outputs = DecodeOutputs(bytes);
+  if (!outputs.ok()) return;
+  const auto again = DecodeOutputs(EncodeOutputs(*outputs));
+  Require(again.ok() && again->size() == outputs->size());
+  for (size_t i = 0; i < outputs->size(); ++i)
+    Require((*again)[i].type == (*outputs)[i].type && *(*again)[i].bytes == *(*outputs)[i].bytes);
+}
+
 constexpr void (*kDecoders[])(Bytes) = {TryHello,
                                         DecodeOne<Welcome>,
                                         DecodeOne<Goodbye>,
@@ -73,7 +84,8 @@ constexpr void (*kDecoders[])(Bytes) = {TryHello,
                                         TryDepth<DepthCoding::kHalf>,
                                         TryDepth<DepthCoding::kJpeg>,
                                         TryBoxes,
-                                        TryMotion};
+                                        TryMotion,
+                                        TryOutputs};
 
 }  // namespace
 }  // namespace wharf::ar

@@ -18,7 +18,18 @@ constexpr int kLowest = 8, kUnknownBelow = 4;      // grey values: 0 is unknown,
 constexpr int kQuality = 90;
 
 graph::TensorType MapType(int width, int height) { return {graph::ElementType::kFloat, {height, width}}; }
-constexpr split::RowCodec kHalfCodec = {split::RowCoding::kPackedHalf};
+constexpr split::RowCodec kHalfCodec = {split::RowCoding::kPackedHalf}, kExactCodec = {split::RowCoding::kPacked};
+
+struct WireOutput {
+  graph::ElementType element = graph::ElementType::kFloat;
+  std::vector<int64_t> shape;
+  std::vector<std::byte> bytes;
+  auto Fields() { return std::tie(element, shape, bytes); }
+};
+struct WireOutputs {
+  std::vector<WireOutput> outputs;
+  auto Fields() { return std::tie(outputs); }
+};
 
 double GreyPerLog() { return (255 - kLowest) / std::log(kFarthest / kNearest); }
 
@@ -127,6 +138,45 @@ std::vector<std::byte> EncodeMotion(const Motion& motion) {
   Eigen::Map<track::Matrix6>(wire.covariance.data()) = motion.estimate.covariance;
   wire.inliers = motion.estimate.inliers;
   return wire::Encode(wire);
+}
+
+absl::Status CheckOutputs(std::span<const graph::TensorType> outputs) {
+  if (outputs.size() > kMaxOutputs)
+    return InvalidArgument("{} outputs: at most {} travel", outputs.size(), kMaxOutputs);
+  int64_t bytes = 0;
+  for (const graph::TensorType& output : outputs) {
+    WHARF_RETURN_IF_ERROR(graph::Validate(output));
+    bytes += output.Bytes();
+    if (bytes > kMaxOutputBytes)
+      return InvalidArgument("outputs of more than {} MiB, up to {}", kMaxOutputBytes >> 20, output.Text());
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::byte> EncodeOutputs(std::span<const graph::Constant> outputs) {
+  WireOutputs wire;
+  for (const graph::Constant& output : outputs) {
+    wire.outputs.push_back({output.type.element, output.type.shape,
+                            split::EncodeRows(output.type, kExactCodec, std::vector<std::byte>(*output.bytes))});
+  }
+  return wire::Encode(wire);
+}
+
+absl::StatusOr<std::vector<graph::Constant>> DecodeOutputs(std::span<const std::byte> bytes) {
+  WHARF_ASSIGN_OR_RETURN(WireOutputs wire, DecodeHead<WireOutputs>(bytes, "a model's answer"));
+  std::vector<graph::TensorType> types;
+  for (WireOutput& output : wire.outputs) {
+    if (output.element > graph::ElementType::kBool) return InvalidArgument("an output of an unknown type");
+    types.push_back({output.element, std::move(output.shape)});
+  }
+  WHARF_RETURN_IF_ERROR(CheckOutputs(types));  // before memory is taken for any
+  std::vector<graph::Constant> outputs;
+  for (size_t i = 0; i < types.size(); ++i) {
+    WHARF_ASSIGN_OR_RETURN(std::vector<std::byte> plain,
+                           split::DecodeRows(types[i], kExactCodec, std::move(wire.outputs[i].bytes)));
+    outputs.push_back({std::move(types[i]), std::make_shared<const std::vector<std::byte>>(std::move(plain))});
+  }
+  return outputs;
 }
 
 absl::StatusOr<Motion> DecodeMotion(std::span<const std::byte> bytes) {

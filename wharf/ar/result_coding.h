@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "wharf/ar/messages.h"
+#include "wharf/graph/tensor.h"
 #include "wharf/scene/scene.h"
 #include "wharf/track/motion.h"
 
@@ -31,5 +32,15 @@ struct Motion {
 std::vector<std::byte> EncodeMotion(const Motion& motion);
 // kInvalidArgument: malformed, numbers that are not finite, no rotation, or no covariance.
 absl::StatusOr<Motion> DecodeMotion(std::span<const std::byte> bytes);
+
+// What a model made of a picture, exactly: its outputs in order.
+inline constexpr size_t kMaxOutputs = 16;
+inline constexpr int64_t kMaxOutputBytes = 15 << 20;  // of all together, so that they fit into a frame
+// kInvalidArgument: more outputs, larger ones, or of a rank over 8, than a model task can have.
+absl::Status CheckOutputs(std::span<const graph::TensorType> outputs);
+// REQUIRES: CheckOutputs.
+std::vector<std::byte> EncodeOutputs(std::span<const graph::Constant> outputs);
+// Safe on hostile bytes. kInvalidArgument: malformed, or not outputs that CheckOutputs allows.
+absl::StatusOr<std::vector<graph::Constant>> DecodeOutputs(std::span<const std::byte> bytes);
 
 }  // namespace wharf::ar

@@ -100,6 +100,45 @@ TEST(BoxCoding, RefusesWhatIsNoBoxes) {
   EXPECT_EQ(DecodeBoxes(EncodeBoxes(endless)).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+graph::Constant Numbers(graph::Shape shape, const std::vector<float>& values) {
+  return graph::Constant::Of<float>(graph::ElementType::kFloat, std::move(shape), values);
+}
+
+TEST(OutputsCoding, ComeBackBitForBit) {
+  std::vector<float> values;
+  for (int i = 0; i < 600; ++i) values.push_back(std::sin(static_cast<float>(i) / 10));
+  values.back() = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<int64_t> labels = {3, -1, std::numeric_limits<int64_t>::max()};
+  const std::vector<graph::Constant> outputs = {Numbers({1, 2, 10, 30}, values),
+                                                graph::Constant::Of<int64_t>(graph::ElementType::kInt64, {3}, labels),
+                                                Numbers({}, {7}), Numbers({4, 0}, {})};
+  const auto back = DecodeOutputs(EncodeOutputs(outputs));
+  ASSERT_TRUE(back.ok()) << ToString(back.status());
+  ASSERT_EQ(back->size(), outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    EXPECT_EQ((*back)[i].type, outputs[i].type);
+    EXPECT_EQ(*(*back)[i].bytes, *outputs[i].bytes);
+  }
+}
+
+TEST(OutputsCoding, RefusesWhatIsNoAnswer) {
+  const auto code = [](const std::vector<std::byte>& bytes) { return DecodeOutputs(bytes).status().code(); };
+  const std::vector<std::byte> good = EncodeOutputs(std::vector{Numbers({2, 3}, {1, 2, 3, 4, 5, 6})});
+  ASSERT_TRUE(DecodeOutputs(good).ok());
+  for (size_t by = 1; by <= good.size(); ++by) EXPECT_EQ(code(Cut(good, by)), absl::StatusCode::kInvalidArgument) << by;
+  constexpr size_t kElement = 4, kFirstSide = 9;  // a count, then the first output's type, rank and sides
+  for (const size_t place : {kElement, kFirstSide, kFirstSide + 4, kFirstSide + 7}) {
+    std::vector<std::byte> other = good;
+    other[place] = std::byte{0x88};  // no type; 136, 2^39 and minus 2^59 rows
+    EXPECT_EQ(code(other), absl::StatusCode::kInvalidArgument) << place;
+  }
+  const std::vector<graph::Constant> many(kMaxOutputs + 1, Numbers({}, {1}));
+  EXPECT_EQ(code(EncodeOutputs(many)), absl::StatusCode::kInvalidArgument);
+  const std::vector<graph::TensorType> large(2, {graph::ElementType::kUint8, {kMaxOutputBytes / 2 + 1}});
+  EXPECT_EQ(CheckOutputs(large).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(CheckOutputs(std::span(large).first(1)).ok());
+}
+
 TEST(MotionCoding, ComesBackAsItWas) {
   Motion motion{.from = 41};
   motion.estimate.motion.rotation = Eigen::AngleAxisd(0.3, Eigen::Vector3d::UnitY());

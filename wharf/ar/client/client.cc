@@ -6,9 +6,18 @@
 #include "wharf/base/log.h"
 
 namespace wharf::ar {
+namespace {
+
+constexpr double kUsualOffloadMs = 60;  // until it is measured
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Open(ClientConfig config) {
-  if (config.weights.empty()) config.weights.assign(config.tasks.size(), 1);
+  if (config.weights.empty()) config.weights.assign(config.tasks.size() + config.own_tasks.size(), 1);
+  for (const multitask::Task* const task : config.own_tasks) {
+    if (config.profile.Find(task->name()) == nullptr)
+      config.profile.tasks.push_back({std::string(task->name()), kUsualOffloadMs, 0});
+  }
   std::unique_ptr<Client> client(new Client(std::move(config)));
   WHARF_RETURN_IF_ERROR(client->Start());
   return client;
@@ -20,8 +29,8 @@ absl::Status Client::MakeTasks() {
     if (has(task) > 1) return InvalidArgument("a task is named twice");
   if (has(Task::kDepth) > 0 && has(Task::kOdometry) == 0)
     return InvalidArgument("depth is tracked by the camera's motion: it needs odometry as well");
-  if (config_.weights.size() != config_.tasks.size())
-    return InvalidArgument("{} weights for {} tasks", config_.weights.size(), config_.tasks.size());
+  const size_t count = config_.tasks.size() + config_.own_tasks.size();
+  if (config_.weights.size() != count) return InvalidArgument("{} weights for {} tasks", config_.weights.size(), count);
   if (has(Task::kOdometry) > 0) odometry_.emplace(config_.odometry);
   for (const Task task : config_.tasks) {
     switch (task) {
@@ -36,6 +45,7 @@ absl::Status Client::MakeTasks() {
         break;
     }
   }
+  tasks_.insert(tasks_.end(), config_.own_tasks.begin(), config_.own_tasks.end());
   return absl::OkStatus();
 }
 
@@ -50,7 +60,15 @@ absl::Status Client::Start() {
   options.hello.depth_coding = config_.depth_coding;
   options.hello.frames_per_s = config_.frames_per_s;
   SetCamera(config_.camera, options.hello);
-  WHARF_ASSIGN_OR_RETURN(offloader_, LinkOffloader::Open(config_.dial, std::move(options), config_.tasks));
+  std::vector<Task> tasks = config_.tasks;
+  for (const multitask::Task* const task : config_.own_tasks) {
+    options.hello.models += options.hello.models.empty() ? "" : ",";
+    options.hello.models += task->name();
+    tasks.push_back(ModelTaskAt(static_cast<int>(tasks.size() - config_.tasks.size())));
+  }
+  if (config_.own_tasks.size() > kMostModels)
+    return InvalidArgument("{} own tasks: at most {}", config_.own_tasks.size(), kMostModels);
+  WHARF_ASSIGN_OR_RETURN(offloader_, LinkOffloader::Open(config_.dial, std::move(options), std::move(tasks)));
   background_.emplace(count);
   WHARF_ASSIGN_OR_RETURN(
       multitask::Client client,

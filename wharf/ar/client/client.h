@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "wharf/ar/client/link_offloader.h"
+#include "wharf/link/byte_stream.h"
 #include "wharf/multitask/tasks/boxes_task.h"
 #include "wharf/multitask/tasks/depth_task.h"
 #include "wharf/multitask/tasks/odometry_task.h"
@@ -27,14 +28,17 @@ struct ClientConfig {
   double frames_per_s = 60;
   std::vector<Task> tasks = {Task::kDepth, Task::kOdometry};  // depth needs odometry: it is warped by the motion
   std::string policy = "accumo";                              // multitask::ParsePolicy
-  std::vector<double> weights;                                // of the tasks; none: all alike
-  multitask::OffloadProfile profile;                          // what is assumed of offloads until they are measured
-  multitask::DepthEstimator lite;                             // of this device; for depth
+  // Tasks of the application's own, behind the others (model_task/model_task.h): models that the server was given under
+  // these tasks' names. They must outlive the client.
+  std::vector<multitask::Task*> own_tasks;
+  std::vector<double> weights;        // of all tasks; none: all alike
+  multitask::OffloadProfile profile;  // what is assumed of offloads until they are measured
+  multitask::DepthEstimator lite;     // of this device; for depth
   multitask::DepthCalibration depth;
   multitask::OdometryTaskOptions odometry;
   double box_drop_rate = 0.01;  // IoU per frame of stride, until it is measured
-  Dial dial;
-  std::string server;  // HOST:PORT
+  Dial dial = [](const std::string& to) { return link::Connect(to, {}); };  // as it is, TCP without encryption
+  std::string server;                                                       // HOST:PORT
   std::string token;
   DepthCoding depth_coding = DepthCoding::kHalf;
   int jpeg_quality = 90;
@@ -44,14 +48,14 @@ struct Results {
   multitask::DepthPointer depth;            // null: no such task, or nothing yet
   std::optional<track::PoseEstimate> pose;  // since the start, and whether it can be relied on
   std::vector<scene::Box> boxes;
-  multitask::FrameReport report;
+  multitask::FrameReport report;  // own tasks stand behind the others, and have their results themselves
 };
 
 // Not thread-safe.
 class Client {
  public:
-  // Connects to the server. kInvalidArgument: tasks, policy or weights that do not go together; else as
-  // LinkOffloader::Open.
+  // Connects to the server. kInvalidArgument: tasks, policy or weights that do not go together; kFailedPrecondition:
+  // the server does not have one of the tasks; else as LinkOffloader::Open.
   static absl::StatusOr<std::unique_ptr<Client>> Open(ClientConfig config);
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;

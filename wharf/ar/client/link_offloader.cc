@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "wharf/ar/client/model_answer.h"
 #include "wharf/ar/result_coding.h"
 #include "wharf/multitask/tasks/boxes_task.h"
 #include "wharf/multitask/tasks/depth_task.h"
@@ -93,7 +94,11 @@ absl::StatusOr<multitask::AnswerPointer> LinkOffloader::Decode(Task task, std::v
       return answer;
     }
   }
-  return InvalidArgument("the server answers for an unknown task");
+  if (task < ModelTaskAt(0) || task >= ModelTaskAt(kMostModels))
+    return InvalidArgument("the server answers for an unknown task");
+  auto answer = std::make_shared<ModelAnswer>();
+  WHARF_ASSIGN_OR_RETURN(answer->outputs, DecodeOutputs(found));
+  return answer;
 }
 
 }  // namespace wharf::ar

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "wharf/ar/client/model_answer.h"
 #include "wharf/ar/result_coding.h"
 #include "wharf/ar/server/testing.h"
 #include "wharf/multitask/tasks/boxes_task.h"
@@ -20,6 +21,11 @@ const std::vector<Task> kTasksAsked = {Task::kDepth, Task::kOdometry, Task::kBox
 class StandIn final : public SoloFinder {
  public:
   Finding Find(Task task, const multitask::FramePointer& frame) override {
+    if (task == ModelTaskAt(0)) {
+      const std::vector<float> brightness = {static_cast<float>(frame->image.rgb[0])};
+      return EncodeOutputs(std::vector{graph::Constant::Of<float>(graph::ElementType::kFloat, {1}, brightness)});
+    }
+    if (task == ModelTaskAt(1)) return std::vector<std::byte>(3);  // nothing that can be
     if (task == Task::kBoxes) return EncodeBoxes(std::vector<scene::Box>{{1, 2, 3, 4}});
     if (task == Task::kDepth) {
       const float metres = frame->image.rgb[0];
@@ -112,6 +118,23 @@ TEST_F(LinkOffloaderTest, BringsEveryTasksAnswer) {
   const auto& odometry = dynamic_cast<const multitask::OdometryAnswer&>(**second->answers.at(0));
   ASSERT_TRUE(odometry.measured.has_value());
   EXPECT_EQ(odometry.measured->from, 3);
+}
+
+TEST_F(LinkOffloaderTest, BringsWhatModelsOfTheServersSay) {
+  UplinkOptions options = Options();
+  options.hello.models = "light,broken";
+  const auto offloader = LinkOffloader::Open([this](const std::string&) { return Connect(); }, options,
+                                             {Task::kBoxes, ModelTaskAt(0), ModelTaskAt(1)});
+  ASSERT_TRUE(offloader.ok()) << ToString(offloader.status());
+  const auto reply = Ask(**offloader, 1, {0, 1, 2});
+  ASSERT_TRUE(reply.ok()) << ToString(reply.status());
+  ASSERT_EQ(reply->answers.size(), 3u);
+  EXPECT_TRUE(reply->answers[0].ok());
+  ASSERT_TRUE(reply->answers[1].ok()) << ToString(reply->answers[1].status());
+  const auto& light = dynamic_cast<const ModelAnswer&>(**reply->answers[1]);
+  ASSERT_EQ(light.outputs.size(), 1u);
+  EXPECT_NEAR(light.outputs[0].As<float>()[0], 40, 2);
+  EXPECT_EQ(reply->answers[2].status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(LinkOffloaderTest, GivesUpWhatIsCancelled) {

@@ -1,7 +1,10 @@
 #include "wharf/ar/finders/task_finder.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "wharf/ar/result_coding.h"
 
@@ -23,11 +26,20 @@ absl::Status CheckFits(const Hello& hello, const Network* network, const char* w
                          network->Width(), network->Height());
 }
 
+absl::Status NoModel(const std::string& name, const Networks& networks) {
+  if (networks.models.empty())
+    return FailedPrecondition("this server has no task {}: start it with --task {}=MODEL.onnx", name, name);
+  std::vector<std::string> names;
+  for (const auto& [known, model] : networks.models) names.push_back(known);
+  return FailedPrecondition("this server has no task {}: of its own it has {}", name, fmt::join(names, ", "));
+}
+
 class TaskFinder final : public SoloFinder {
  public:
-  TaskFinder(const Hello& hello, const Networks& networks)
+  TaskFinder(const Hello& hello, const Networks& networks, std::vector<const perception::PictureModel*> models)
       : coding_(hello.depth_coding),
         networks_(networks),
+        models_(std::move(models)),
         odometry_([this](const multitask::FramePointer& frame) { return Depth(frame); },
                   multitask::FeatureMotion({hello.width, hello.height, hello.fx, hello.fy, hello.cx, hello.cy}),
                   DetectorFor(hello)) {}
@@ -45,7 +57,10 @@ class TaskFinder final : public SoloFinder {
         return EncodeBoxes(boxes);
       }
     }
-    return Internal("an unknown task");
+    const size_t place = static_cast<size_t>(task) - kTasks;
+    if (place >= models_.size()) return Internal("an unknown task");
+    WHARF_ASSIGN_OR_RETURN(const std::vector<graph::Constant> outputs, models_[place]->Run(frame->image));
+    return EncodeOutputs(outputs);
   }
 
  private:
@@ -78,6 +93,7 @@ class TaskFinder final : public SoloFinder {
 
   const DepthCoding coding_;
   const Networks networks_;
+  const std::vector<const perception::PictureModel*> models_;  // as the Hello has them
   multitask::OdometryServer odometry_;
   int64_t depth_frame_ = -1;
   multitask::DepthPointer depth_;
@@ -135,11 +151,24 @@ class BoxBatches final : public BatchFinder {
 
 }  // namespace
 
+absl::Status CheckModelTask(std::string_view name, const perception::PictureModel& model) {
+  WHARF_RETURN_IF_ERROR(CheckModelName(name));
+  if (const absl::Status fits = CheckOutputs(model.Outputs()); !fits.ok())
+    return InvalidArgument("the task {} cannot be served: {}", name, Message(fits));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<SoloFinder>> MakeTaskFinder(const Hello& hello, const Networks& networks) {
   if (Asks(hello, Task::kDepth) || Asks(hello, Task::kOdometry))
     WHARF_RETURN_IF_ERROR(CheckFits(hello, networks.depth, "depth"));
   if (Asks(hello, Task::kBoxes)) WHARF_RETURN_IF_ERROR(CheckFits(hello, networks.detector, "boxes"));
-  return std::make_unique<TaskFinder>(hello, networks);
+  std::vector<const perception::PictureModel*> models;
+  for (const std::string& name : ModelNames(hello.models)) {
+    const auto found = networks.models.find(name);
+    if (found == networks.models.end()) return NoModel(name, networks);
+    models.push_back(found->second);
+  }
+  return std::make_unique<TaskFinder>(hello, networks, std::move(models));
 }
 
 std::unique_ptr<BatchFinder> MakeDepthBatches(const perception::DepthNetwork& network) {

@@ -2,8 +2,9 @@
 // pictures for those that are coordinated.
 #pragma once
 
+#include <map>
 #include <memory>
-#include <vector>
+#include <string>
 
 #include "wharf/ar/server/finder.h"
 #include "wharf/multitask/tasks/boxes_task.h"
@@ -11,6 +12,7 @@
 #include "wharf/multitask/tasks/odometry_task.h"
 #include "wharf/perception/depth_network.h"
 #include "wharf/perception/detector.h"
+#include "wharf/perception/picture_model.h"
 
 namespace wharf::ar {
 
@@ -18,9 +20,14 @@ namespace wharf::ar {
 struct Networks {
   const perception::DepthNetwork* depth = nullptr;  // odometry needs it as well
   const perception::Detector* detector = nullptr;
+  std::map<std::string, const perception::PictureModel*, std::less<>> models = {};  // model tasks, by their names
 };
 
-// kFailedPrecondition: the Hello asks for a task that these cannot do. kInvalidArgument: its pictures do not fit them.
+// Whether a server can have it as a model task: CheckModelName, CheckOutputs.
+absl::Status CheckModelTask(std::string_view name, const perception::PictureModel& model);
+
+// kFailedPrecondition: the Hello asks for a task that these cannot do. kInvalidArgument: its pictures do not fit them;
+// models take pictures of any size. REQUIRES: CheckHello.
 absl::StatusOr<std::unique_ptr<SoloFinder>> MakeTaskFinder(const Hello& hello, const Networks& networks);
 
 // REQUIRES: the network is there; a batch beyond its largest is run in pieces.

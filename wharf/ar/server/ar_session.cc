@@ -213,7 +213,7 @@ void ArSession::FindAlone(int64_t frame, uint8_t tasks, scene::Image image) {
   shared->image = std::move(image);
   const TimePoint arrived = config_.clock->Now();
   const bool taken = config_.solo->Push(id_, kMostWaiting, [this, tasks, shared, arrived] {
-    for (int i = 0; i < kTasks; ++i) {
+    for (int i = 0; i < kMostTasks; ++i) {
       if ((tasks >> i & 1) == 0) continue;
       const TimePoint begun = config_.clock->Now();
       Finding finding = solo_->Find(static_cast<Task>(i), shared);
@@ -225,7 +225,7 @@ void ArSession::FindAlone(int64_t frame, uint8_t tasks, scene::Image image) {
 }
 
 void ArSession::Fail(int64_t frame, uint8_t tasks, const absl::Status& why) {
-  for (int i = 0; i < kTasks; ++i) {
+  for (int i = 0; i < kMostTasks; ++i) {
     if ((tasks >> i & 1) != 0) PutFinding(*outbox_, static_cast<Task>(i), frame, why, {}, {});
   }
 }

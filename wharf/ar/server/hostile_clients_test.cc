@@ -97,7 +97,8 @@ class HostileClient {
     Hello hello = random_.Chance(0.3) ? HelloWithSla(0.2) : GoodHello();
     if (random_.Chance(0.6)) return hello;
     const int32_t sides[] = {0, -1, 1, kTestWidth, kMaxSide, kMaxSide + 1, std::numeric_limits<int32_t>::max()};
-    switch (random_.Below(6)) {
+    const char* const models[] = {"", "mine", "mine,mine", "/etc/passwd", "../../model", "a,b,c,d,e,f", ",,"};
+    switch (random_.Below(7)) {
       case 0:
         hello.tasks = static_cast<uint8_t>(random_.Next());
         break;
@@ -115,6 +116,10 @@ class HostileClient {
       case 4:
         hello.sla = StrangeNumber(random_);
         hello.tasks = Bits({Task::kDepth});
+        break;
+      case 5:
+        hello.models = Pick(random_, models);
+        hello.tasks = static_cast<uint8_t>(random_.Next());
         break;
       default:
         hello.depth_coding = static_cast<DepthCoding>(random_.Next());

@@ -21,7 +21,7 @@ give. A server without room hands the client over to another (wharf ar serve --n
 A video needs imu.csv beside its pictures for depth and pose (wharf ar render writes such folders); without it, say
 --tasks boxes. On the synthetic world results are held against the truth.
 
-Examples: wharf ar client --server 10.0.0.2:7072 --synthetic H/H:3 --duration 20s --tasks depth,odometry,boxes
+Examples: wharf ar client --server 10.0.0.2:7072 --synthetic H/H:3 --duration 20s
           wharf ar client --server 10.0.0.2:7072 --synthetic H/L:0 --tasks depth --sla 0.05)";
 
 }  // namespace
@@ -34,7 +34,7 @@ void AddArClientCommand(CLI::App& app) {
       ->description("HOST:PORT of `wharf ar serve` (127.0.0.1:7072, or WHARF_SERVER)");
   AddNetworksOption(command, options->networks);
   AddSightOptions(command, *options);
-  AddTasksOption(command, *options)->default_str("depth,odometry; depth with --sla");
+  AddTasksOption(command, *options)->default_str("depth,odometry,boxes; depth with --sla");
   auto* sla = command->add_option("--sla", options->sla, "Have the server keep this accuracy drop, such as 0.05")
                   ->check(CLI::Range(1e-6, 10.0));
   command->add_option("--policy", options->policy, "accumo, rr, \"wrr X:Y\", aao, la")
@@ -57,7 +57,10 @@ void AddArClientCommand(CLI::App& app) {
     FinishServerAccess("ar client", options->access);
     if (options->access.server.empty()) options->access.server = "127.0.0.1:7072";
     const bool agreed = options->sla > 0;
-    if (options->tasks.empty()) options->tasks = {ar::Task::kDepth};
+    if (options->tasks.empty()) {
+      options->tasks = {ar::Task::kDepth};
+      if (!agreed) options->tasks = {ar::Task::kDepth, ar::Task::kOdometry, ar::Task::kBoxes};
+    }
     if (!agreed && options->tasks.size() == 1 && options->Has(ar::Task::kDepth))
       options->tasks.push_back(ar::Task::kOdometry);  // depth is warped by the motion
     const absl::Status done = agreed ? RunAgreedClient(*options) : RunOwnClient(*options);

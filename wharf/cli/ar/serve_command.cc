@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -35,6 +36,8 @@ Two kinds of clients come here. One that offloads by its own plan (wharf ar clie
 whatever it sends; such clients take turns. One that asks for an accuracy is told when to offload: the server plans for
 all of these together, in batches, so that each stays within its accuracy drop.
 
+With --task it serves models of yours as well, for clients that name them: docs/ar-tasks.md.
+
 Without --profile the server first measures how long its network takes for each size of batch.
 
 Example: wharf ar serve --listen 0.0.0.0:7072 --token-file token --promise depth --largest-batch 8)";
@@ -43,7 +46,7 @@ struct ArServeOptions {
   ConfinementOptions confining;
   std::string networks, listen = "127.0.0.1:7072", device = "auto", promise = "depth", profile;
   server::AccessOptions access;
-  std::vector<std::string> next;
+  std::vector<std::string> next, tasks;
   Nanoseconds drain_timeout = std::chrono::seconds(3);
   int threads = 1, largest_batch = 8;
   size_t max_sessions = 256;
@@ -72,6 +75,36 @@ absl::StatusOr<serving::InferenceProfile> ProfileOf(ar::BatchFinder& finder, con
   std::map<int, double> batch_ms;
   for (const auto& [batch, ms] : profile.batches) batch_ms[batch] = ms;
   return serving::InferenceProfile::Make(profile.network + " on " + profile.machine, batch_ms);
+}
+
+// The files of --task NAME=FILE, by name. They are the operator's: clients only ever say names.
+absl::StatusOr<std::map<std::string, std::string>> ParseTasks(const std::vector<std::string>& tasks) {
+  std::map<std::string, std::string> files;
+  for (const std::string& task : tasks) {
+    const size_t equals = task.find('=');
+    if (equals == std::string::npos || equals + 1 == task.size())
+      return InvalidArgument("--task takes NAME=MODEL.onnx, not {:?}", task);
+    const std::string name = task.substr(0, equals);
+    WHARF_RETURN_IF_ERROR(ar::CheckModelName(name));
+    if (!files.emplace(name, task.substr(equals + 1)).second) return InvalidArgument("--task {} is there twice", name);
+  }
+  return files;
+}
+
+absl::StatusOr<std::map<std::string, perception::PictureModel>> LoadModels(
+    const exec::Engine& engine, const std::map<std::string, std::string>& files) {
+  std::map<std::string, perception::PictureModel> models;
+  for (const auto& [name, file] : files) {
+    WHARF_ASSIGN_OR_RETURN(perception::PictureModel model, perception::PictureModel::LoadFile(engine, file));
+    WHARF_RETURN_IF_ERROR(ar::CheckModelTask(name, model));
+    // The first run is slower than the others, and one that fails is better known now.
+    const scene::Image grey{model.Width(), model.Height(),
+                            std::vector<uint8_t>(size_t{3} * model.Width() * model.Height(), 128)};
+    if (const auto found = model.Run(grey); !found.ok())
+      return FailedPrecondition("the task {} does not run: {}", name, Message(found.status()));
+    models.emplace(name, std::move(model));
+  }
+  return models;
 }
 
 void LogEnd(const ar::Coordination& coordination) {
@@ -110,6 +143,7 @@ absl::Status RunArServe(const ArServeOptions& options) {
   WHARF_ASSIGN_OR_RETURN(auto tls, control.MakeTlsServer());
   const std::string next = fmt::format("{}", fmt::join(options.next, ","));
   if (!next.empty()) WHARF_RETURN_IF_ERROR(ar::ServersOf({next}).status());
+  WHARF_ASSIGN_OR_RETURN(const auto tasks, ParseTasks(options.tasks));
   server::BlockEndingSignals();
   WHARF_ASSIGN_OR_RETURN(const std::string device, exec::FindTorchDevice(options.device));
   WHARF_ASSIGN_OR_RETURN(const auto engine, exec::MakeTorchEngineOn(device, {options.threads}));
@@ -121,7 +155,9 @@ absl::Status RunArServe(const ArServeOptions& options) {
   WHARF_ASSIGN_OR_RETURN(const auto detector,
                          perception::Detector::Load(*engine, options.networks + "/detector.onnx",
                                                     {.largest_batch = boxes ? options.largest_batch : 1}));
-  const ar::Networks networks{&depth, &detector};
+  WHARF_ASSIGN_OR_RETURN(const auto models, LoadModels(*engine, tasks));
+  ar::Networks networks{&depth, &detector, {}};
+  for (const auto& [name, model] : models) networks.models[name] = &model;
   const auto finder = boxes ? ar::MakeBoxBatches(detector) : ar::MakeDepthBatches(depth);
   WHARF_ASSIGN_OR_RETURN(serving::InferenceProfile profile, ProfileOf(*finder, options));
   const auto starter = ar::DecoderStarter::Behind(confinement->HelperSocket());
@@ -168,6 +204,10 @@ void AddArServeCommand(CLI::App& app) {
       ->delimiter(',');
   AddDuration(command, "--drain-timeout", options->drain_timeout,
               "After SIGTERM clients are handed over to --next within this time; then --end-timeout begins");
+  command
+      ->add_option("--task", options->tasks,
+                   "A task of your own: clients have this model run on their pictures under this name; may be repeated")
+      ->type_name("NAME=FILE");
   command->add_option("--promise", options->promise, "The task whose accuracy can be agreed on: depth or boxes")
       ->check(CLI::IsMember({"depth", "boxes"}))
       ->capture_default_str();
