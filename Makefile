@@ -8,7 +8,7 @@ TESTS ?= $(shell expr $(JOBS) + 1)
 export CMAKE_PREFIX_PATH := $(CURDIR)/build/cuda
 
 .PHONY: help packages build test test-python test-ros2 test-debs debs bench-ros2 python arm64 asan tsan tidy lint \
-  demo demo-pipeline bench benchmarks format check-format clean distclean
+  demo demo-ar demo-pipeline bench benchmarks format check-format clean distclean
 
 help:  ## this list
 	@sed -nE 's/^([a-z0-9-]+):[^#]*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
@@ -64,6 +64,9 @@ tidy: packages  ## clang-tidy over every source
 
 demo:  ## install, build, run a CUDA program through an emulated Wi-Fi link; ends with a table and a picture
 	@tools/demo.sh
+
+demo-ar:  ## an AR server and three clients on this machine; ends with a video, a picture of each client and what it lost
+	@tools/demo_ar.sh
 
 demo-pipeline:  ## etcd, three workers of two classes, a plan and requests on this machine; ends with real beside simulated
 	@tools/demo_pipeline.sh
