@@ -88,6 +88,45 @@ class CheckTest(EndToEndTest):
         self.assertEqual(done.returncode, FOUND, done.stderr)
         self.assertRegex(self.reports(done, "race")[0], r": PTX line \d+ `st\.shared\.u8 [^`]*` writes what PTX line \d+ `ld\.shared")
 
+    def strays(self, name, code=FOUND):
+        done = self.check("memory", "straying", name)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return self.reports(done, "memory"), done
+
+    def test_one_element_too_far(self):
+        line = lines_of("straying.cu")["add"]
+        found, done = self.strays("add")
+        self.assertEqual(len(found), 2, "it reads and writes")
+        for report, verb in zip(found, ("reads", "writes")):
+            self.assertRegex(report, rf"^wharf: memory: Add\(float\*, int\): straying.cu:{line} {verb} 4 bytes at "
+                                     rf"0x[0-9a-f]+, which is outside of memory \(0 bytes behind an allocation of 404 "
+                                     rf"bytes\): thread \(37,0,0\) of block \(1,0,0\), once$")
+        self.assertIn("wharf: check memory: found at 2 places, 2 times in 2 launches\n", done.stderr)
+        self.assertEqual(self.strays("in_bounds", 0)[0], [])
+
+    def test_what_faults_is_told_before_it_does(self):
+        line = lines_of("straying.cu")["far"]
+        found, done = self.strays("far", 3)
+        self.assertRegex(found[0], rf"straying.cu:{line} writes 4 bytes at .* thread \(0,0,0\) of block \(0,0,0\), once$")
+        self.assertRegex(found[-1], "an allocation of 404 bytes is never freed")
+
+    def test_shared_memory_to_the_byte(self):
+        found, _ = self.strays("tile")
+        self.assertEqual(len(found), 1, found)
+        self.assertIn(f"straying.cu:{lines_of('straying.cu')['tile']} writes 4 bytes at 0x100, which is beyond the 256 "
+                      "bytes of shared memory: thread (63,0,0)", found[0])
+
+    def test_misaligned_accesses(self):
+        found, _ = self.strays("pairs")
+        self.assertEqual(len(found), 1, found)
+        self.assertRegex(found[0], rf"straying.cu:{lines_of('straying.cu')['pairs']} reads 8 bytes at 0x[0-9a-f]+4, "
+                                   r"which is no multiple of 8: thread \(0,0,0\) of block \(0,0,0\), 16 times$")
+
+    def test_what_is_never_freed(self):
+        found, done = self.strays("leak")
+        self.assertEqual(found, ["wharf: memory: an allocation of 404 bytes is never freed"])
+        self.assertTrue(done.stderr.endswith("nothing found in one launch, an allocation is never freed\n"), done.stderr)
+
     def test_nothing_is_looked_for_unless_asked(self):
         done = self.run_program(None, "racing", "blur")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -95,7 +134,7 @@ class CheckTest(EndToEndTest):
     def test_says_where_there_is_no_checking(self):
         for options, why in ((["--server", "localhost:1", "--check", "race"], "--check goes with --local"),
                              (["--local", "--device", "cuda", "--check", "race"], "compute-sanitizer"),
-                             (["--local", "--check", "races"], "'races' is no check; there are: race"),
+                             (["--local", "--check", "races"], "'races' is no check; there are: race, memory"),
                              (["--local", "--mode", "replay_speculative", "--check", "race"], "--mode posted")):
             with self.subTest(options):
                 done = self.command("run", *options, "--", PROGRAMS / "racing", "blur")

@@ -63,6 +63,8 @@ Partition
 Checks (--check, with --local)
   race                two threads of a block access a byte of shared memory, one of them writes, and no barrier is
                       between: a __syncthreads() or __syncwarp() is missing
+  memory              accesses outside of what cudaMalloc gave, to the byte, or of shared memory; misaligned ones; what
+                      is never freed
   all                 all of these
   What is found is told on standard error, each place once, with source lines if nvcc was given -lineinfo. Kernels run
   on the CPU, ten to a thousand times as slow as without. Calls travel as in posted where replay was to be used.
@@ -214,7 +216,7 @@ std::map<std::string, std::string> Environment(const RunOptions& options, const 
 class CheckReader {
  public:
   void Hear(std::string_view line) {
-    if (line.starts_with("wharf: race: ")) found_ = true;
+    if (line.starts_with("wharf: race: ") || line.starts_with("wharf: memory: ")) found_ = true;
   }
   bool found() const { return found_; }
 
@@ -245,6 +247,12 @@ absl::StatusOr<std::unique_ptr<LocalServer>> StartPartition(const RunOptions& op
   return LocalServer::Start({"--device", server::kPartitionDriver, "--memory", fmt::format("{}", options.local_memory),
                              "--threads", fmt::format("{}", options.local_threads)},
                             variables);
+}
+
+// Whether the program's allocations are to be known to the byte.
+bool WantsSizes(const RunOptions& options) {
+  const auto checks = device::soft::check::ParseChecks(options.checks);
+  return checks.ok() && (*checks & device::soft::check::kMemory) != 0;
 }
 
 // The server to run on. `own`: one that was started for this.
@@ -312,6 +320,7 @@ absl::StatusOr<int> Run(RunOptions options, const std::string& path) {
   WHARF_RETURN_IF_ERROR(PrepareServer(options, reader, &server, &local));
   if (!options.no_check) WHARF_RETURN_IF_ERROR(CheckProgram(path, server));
   command.environment = Environment(options, shims);
+  if (WantsSizes(options)) command.environment["WHARF_TELL_SIZES"] = "1";
   std::unique_ptr<TemporaryFile> counters;
   if (options.stats == "-" || (options.stats.empty() && !options.trace.empty())) {
     WHARF_ASSIGN_OR_RETURN(counters, TemporaryFile::Make());
@@ -396,7 +405,9 @@ void AddOptions(CLI::App* command, RunOptions& options) {
                    "With --local: PTX for programs that carry machine code only (wharf pack); may be repeated")
       ->type_name("FILE")
       ->allow_extra_args(false);
-  command->add_option("--check", options.checks, "With --local: look for mistakes in kernels while they run: race, all")
+  command
+      ->add_option("--check", options.checks,
+                   "With --local: look for mistakes in kernels while they run: race, memory, all")
       ->type_name("CHECK,…");
   command->add_flag("--no-check", options.no_check, "Start the program even if it looks as if it could not work");
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <mutex>
@@ -13,6 +14,7 @@
 #include "wharf/cudashim/client/host_ranges.h"
 #include "wharf/cudashim/client/process.h"
 #include "wharf/cudashim/client/stream_work.h"
+#include "wharf/device/asked_size.h"
 #include "wharf/offload/client/managed/access_fault.h"
 
 namespace wharf::client {
@@ -74,6 +76,13 @@ CudaError Place(Connection& connection, const absl::StatusOr<offload::AddressAll
   if (made->map) error = connection.session->Post(offload::MapMemory{made->map->address, made->map->size});
   if (error == CudaError::kSuccess) *address = made->address;
   return error;
+}
+
+// What was asked for, to the byte, if somebody wants to know (`wharf run --check memory`).
+CudaError TellSize(Connection& connection, uint64_t address, uint64_t size) {
+  static const bool wanted = std::getenv("WHARF_TELL_SIZES") != nullptr;
+  if (!wanted) return CudaError::kSuccess;
+  return connection.session->Post(offload::Fill{.to = device::AskedSize(address, size), .extent = {0, 0, 0}});
 }
 
 // What is mapped for an allocation is all its own, so that its pages are, here and there.
@@ -174,7 +183,8 @@ CudaError AllocateOwn(uint64_t size, uint64_t* address) {
   *address = 0;
   if (size == 0) return CudaError::kSuccess;
   absl::MutexLock lock(&connection->mutex);
-  return Place(*connection, connection->allocator.Allocate(size), address);
+  error = Place(*connection, connection->allocator.Allocate(size), address);
+  return error == CudaError::kSuccess ? TellSize(*connection, *address, size) : error;
 }
 
 CudaError FreeOwn(uint64_t address) {

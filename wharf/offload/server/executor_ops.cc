@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "wharf/device/asked_size.h"
 #include "wharf/offload/copy_extent.h"
 #include "wharf/offload/server/executor.h"
 #include "wharf/offload/wire_codec.h"
@@ -73,7 +74,8 @@ absl::Status Executor::Handle(const Fill& op) {
     return CudaStatus(CudaError::kInvalidValue, "rows of {} bytes are not whole {}-byte elements", op.extent.width,
                       op.element_bytes);
   }
-  if (bytes == 0) return absl::OkStatus();
+  const bool tells = device::TellsAskedSize(op.to, op.extent) && device_->Properties().driver == "soft";
+  if (bytes == 0 && !tells) return absl::OkStatus();
   return Queue(op.stream, 0, [&] { return device_->Fill(op.stream, op.to, op.extent, op.value, op.element_bytes); });
 }
 

@@ -10,7 +10,7 @@ struct Named {
   std::string_view name;
   Checks check;
 };
-constexpr std::array<Named, 1> kNamed = {{{"race", kRace}}};
+constexpr std::array<Named, 2> kNamed = {{{"race", kRace}, {"memory", kMemory}}};
 
 absl::StatusOr<Checks> CheckNamed(std::string_view name) {
   if (name == "all") return kAllChecks;

@@ -11,12 +11,13 @@ namespace wharf::device::soft::check {
 
 // A set: bits.
 using Checks = uint32_t;
-inline constexpr Checks kRace = 1;  // accesses to shared memory that nothing orders
-inline constexpr Checks kAllChecks = kRace;
+inline constexpr Checks kRace = 1;    // accesses to shared memory that nothing orders
+inline constexpr Checks kMemory = 2;  // outside of memory, misaligned; what is never freed
+inline constexpr Checks kAllChecks = kRace | kMemory;
 
 // "race", or several with commas; "all". kInvalidArgument: none, or one that is none of these.
 absl::StatusOr<Checks> ParseChecks(std::string_view names);
-// What ParseChecks takes, for people: "race".
+// What ParseChecks takes, for people: "race, memory".
 std::string Describe(Checks checks);
 
 // An access as the code of a checked kernel tells of it (wharf_check_access): an instruction of up to 16 bytes, or each

@@ -56,6 +56,21 @@ std::string Coordinates(uint32_t thread, const std::array<uint32_t, 3>& shape) {
   return fmt::format("({},{},{})", thread % x, thread / x % y, thread / x / y);
 }
 
+std::string Bytes(uint64_t bytes) { return fmt::format("{} {}", bytes, bytes == 1 ? "byte" : "bytes"); }
+
+// Of an access outside of memory.
+std::string Beside(const Finding& finding) {
+  const uint64_t end = finding.begin + finding.size;
+  if (finding.size == 0) return "nothing is allocated";
+  if (finding.address >= end) {
+    return fmt::format("{} behind an allocation of {}", Bytes(finding.address - end), Bytes(finding.size));
+  }
+  if (finding.address < finding.begin) {
+    return fmt::format("{} before an allocation of {}", Bytes(finding.begin - finding.address), Bytes(finding.size));
+  }
+  return fmt::format("over the end of an allocation of {}", Bytes(finding.size));
+}
+
 std::string Times(uint64_t times) { return times == 1 ? "once" : fmt::format("{} times", times); }
 
 }  // namespace
@@ -88,17 +103,53 @@ void Findings::Add(const FoundIn& where, const Finding& finding) {
   }
 }
 
-// "wharf: race: softmax(float*): a.cu:31 writes what a.cu:24 read, with no barrier between: …"
-std::string Findings::Describe(const Place& place, const Found& found) {
+// "wharf: race: softmax(float*): a.cu:31 writes what a.cu:24 read, and no barrier is between: …"
+std::string Findings::DescribeRace(const Place& place, const Found& found) {
   const Finding& finding = found.first;
   const auto& [x, y, z] = found.where.block;
   return fmt::format(
-      "wharf: race: {}: {} {} what {} {}, and no barrier is between: threads {} and {} of block ({},{},{}), {} {} of "
+      "wharf: race: {}: {} {} what {} {}, and no barrier is between: threads {} and {} of block ({},{},{}), {} of "
       "shared memory at {:#x}, {}",
       KernelName(place.kernel), SiteName(*place.sites, place.site), Verb(place.flags, false),
       SiteName(*place.sites, place.other_site), Verb(place.other_flags, true),
       Coordinates(finding.thread, found.where.shape), Coordinates(finding.other_thread, found.where.shape), x, y, z,
-      finding.bytes, finding.bytes == 1 ? "byte" : "bytes", finding.address, Times(found.times));
+      Bytes(finding.bytes), finding.address, Times(found.times));
+}
+
+// "wharf: memory: add(float*): a.cu:7 writes 4 bytes at 0x7f0000000190, which is outside of memory (0 bytes behind an
+// allocation of 400 bytes): thread (100,0,0) of block (0,0,0), 28 times"
+std::string Findings::Describe(const Place& place, const Found& found) {
+  const Finding& finding = found.first;
+  std::string what;
+  switch (finding.kind) {
+    case Finding::Kind::kRace:
+      return DescribeRace(place, found);
+    case Finding::Kind::kOutside:
+      what = fmt::format("outside of memory ({})", Beside(finding));
+      break;
+    case Finding::Kind::kOutsideShared:
+      what = fmt::format("beyond the {} of shared memory", Bytes(finding.size));
+      break;
+    case Finding::Kind::kMisaligned:
+      what = fmt::format("no multiple of {}{}", finding.size, finding.shared ? " (shared memory)" : "");
+      break;
+  }
+  const auto& [x, y, z] = found.where.block;
+  return fmt::format("wharf: memory: {}: {} {} {} at {:#x}, which is {}: thread {} of block ({},{},{}), {}",
+                     KernelName(place.kernel), SiteName(*place.sites, place.site), Verb(place.flags, false),
+                     Bytes(finding.bytes), finding.address, what, Coordinates(finding.thread, found.where.shape), x, y,
+                     z, Times(found.times));
+}
+
+void Findings::AddLeaks(uint64_t allocations, uint64_t bytes) {
+  if (allocations == 0) return;
+  {
+    absl::MutexLock lock(&mutex_);
+    leaks_ += allocations;
+  }
+  sink_(allocations == 1
+            ? fmt::format("wharf: memory: an allocation of {} is never freed", Bytes(bytes))
+            : fmt::format("wharf: memory: {} allocations of {} in all are never freed", allocations, Bytes(bytes)));
 }
 
 void Findings::EndKernel() {
@@ -124,11 +175,18 @@ void Findings::EndKernel() {
 
 void Findings::Summarize() {
   absl::MutexLock lock(&mutex_);
-  if (kernels_ == 0) return;
+  if (kernels_ == 0 && leaks_ == 0) return;
   const std::string in = kernels_ == 1 ? "one launch" : fmt::format("{} launches", kernels_);
-  if (times_ == 0) return sink_(fmt::format("wharf: check {}: nothing found in {}", check::Describe(checks_), in));
-  sink_(fmt::format("wharf: check {}: found at {}{} {}, {} in {}", check::Describe(checks_), more_ ? "more than " : "",
-                    places_.size(), places_.size() == 1 ? "place" : "places", Times(times_), in));
+  std::string what = "nothing found";
+  if (times_ != 0) {
+    what = fmt::format("found at {}{} {}, {}", more_ ? "more than " : "", places_.size(),
+                       places_.size() == 1 ? "place" : "places", Times(times_));
+  }
+  const std::string leaks =
+      leaks_ == 0 ? ""
+                  : fmt::format(", {} never freed",
+                                leaks_ == 1 ? "an allocation is" : fmt::format("{} allocations are", leaks_));
+  sink_(fmt::format("wharf: check {}: {} in {}{}", check::Describe(checks_), what, in, leaks));
 }
 
 }  // namespace wharf::device::soft::check

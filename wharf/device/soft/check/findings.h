@@ -31,12 +31,16 @@ struct Site {
 using SiteTable = std::vector<Site>;
 
 struct Finding {
-  enum class Kind : uint8_t { kRace };
+  enum class Kind : uint8_t { kRace, kOutside, kOutsideShared, kMisaligned };
   Kind kind = Kind::kRace;
   uint32_t site = 0;
   uint8_t bytes = 0, flags = 0;  // Access's
-  uint64_t address = 0;          // the first byte concerned; an offset in shared memory
-  uint32_t thread = 0;           // its number in the block
+  uint64_t address = 0;          // the first byte concerned
+  bool shared = false;           // it is an offset in shared memory
+  // kOutside: the allocation next to it, if there is one. Else `size`: of shared memory; what the address should be a
+  // multiple of.
+  uint64_t begin = 0, size = 0;
+  uint32_t thread = 0;  // its number in the block
   // Of a race: the access before it.
   uint32_t other_site = 0, other_thread = 0;
   uint8_t other_flags = 0;
@@ -60,7 +64,9 @@ class Findings {
   void Add(const FoundIn& where, const Finding& finding);
   // A kernel has ended: tells what came up in it for the first time.
   void EndKernel();
-  // All has ended: tells how much there was, if any kernel has run.
+  // At the end there is this much that was never freed.
+  void AddLeaks(uint64_t allocations, uint64_t bytes);
+  // All has ended: tells how much there was, if any kernel has run or anything was found.
   void Summarize();
 
  private:
@@ -83,6 +89,7 @@ class Findings {
     bool told = false;
   };
   static std::string Describe(const Place& place, const Found& found);
+  static std::string DescribeRace(const Place& place, const Found& found);
 
   const Checks checks_;
   const Sink sink_;
@@ -90,6 +97,7 @@ class Findings {
   std::map<Place, Found> places_ ABSL_GUARDED_BY(mutex_);
   uint64_t kernels_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t times_ ABSL_GUARDED_BY(mutex_) = 0;  // of all
+  uint64_t leaks_ ABSL_GUARDED_BY(mutex_) = 0;  // allocations
   bool more_ ABSL_GUARDED_BY(mutex_) = false;   // places than are kept
 };
 

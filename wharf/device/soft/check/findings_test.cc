@@ -75,6 +75,38 @@ TEST_F(FindingsTest, InstructionsOfOneLineAreOnePlace) {
   EXPECT_THAT(told_[1], HasSubstr(" b.cuh:3 (inlined at a.cu:30) reads "));
 }
 
+TEST_F(FindingsTest, AccessesOutsideOfMemoryAreSaidWithWhatIsBesideThem) {
+  const FoundIn where{.sites = sites_, .kernel = "k", .shape = {8, 1, 1}};
+  const auto add = [&](Finding finding) {
+    finding.bytes = 4;
+    finding.flags = kWrites;
+    finding.thread = 3;
+    findings_.Add(where, finding);
+    findings_.EndKernel();
+    return told_.back();
+  };
+  using Kind = Finding::Kind;
+  EXPECT_EQ(add({.kind = Kind::kOutside, .address = 0x1190, .begin = 0x1000, .size = 400}),
+            "wharf: memory: k: a.cu:24 writes 4 bytes at 0x1190, which is outside of memory (0 bytes behind an "
+            "allocation of 400 bytes): thread (3,0,0) of block (0,0,0), once");
+  EXPECT_THAT(add({.kind = Kind::kOutside, .site = 1, .address = 0xfff, .begin = 0x1000, .size = 400}),
+              HasSubstr("(1 byte before an allocation of 400 bytes)"));
+  EXPECT_THAT(add({.kind = Kind::kOutside, .site = 3, .address = 0x118f, .begin = 0x1000, .size = 400}),
+              HasSubstr("(over the end of an allocation of 400 bytes)"));
+  EXPECT_THAT(add({.kind = Kind::kOutside, .site = 4, .address = 0}), HasSubstr("(nothing is allocated)"));
+  EXPECT_THAT(add({.kind = Kind::kOutsideShared, .address = 1024, .size = 1024}),
+              HasSubstr("a.cu:24 writes 4 bytes at 0x400, which is beyond the 1024 bytes of shared memory: "));
+  EXPECT_THAT(add({.kind = Kind::kMisaligned, .address = 6, .shared = true, .size = 4}),
+              HasSubstr("at 0x6, which is no multiple of 4 (shared memory): "));
+  findings_.AddLeaks(0, 0);
+  findings_.AddLeaks(1, 400);
+  EXPECT_EQ(told_.back(), "wharf: memory: an allocation of 400 bytes is never freed");
+  findings_.AddLeaks(2, 8);
+  EXPECT_EQ(told_.back(), "wharf: memory: 2 allocations of 8 bytes in all are never freed");
+  findings_.Summarize();
+  EXPECT_EQ(told_.back(), "wharf: check race: found at 6 places, 6 times in 6 launches, 3 allocations are never freed");
+}
+
 TEST_F(FindingsTest, NothingIsSaidToo) {
   findings_.Summarize();
   EXPECT_THAT(told_, ElementsAre()) << "no kernel has run";
@@ -109,7 +141,8 @@ TEST(Checks, AreNamed) {
   for (const char* wrong : {"", "races", "race,", ",race", "race, race"}) {
     EXPECT_EQ(ParseChecks(wrong).status().code(), absl::StatusCode::kInvalidArgument) << wrong;
   }
-  EXPECT_EQ(Describe(kAllChecks), "race");
+  EXPECT_EQ(Describe(kAllChecks), "race, memory");
+  EXPECT_EQ(*ParseChecks("memory,race"), kAllChecks);
 }
 
 }  // namespace

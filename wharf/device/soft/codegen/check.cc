@@ -7,7 +7,9 @@ namespace wharf::device::soft {
 
 // A thread's own memory, parameters and constants are not looked at.
 bool FunctionCodegen::IsChecked(ptx::Space space) const {
-  return module_.program().checks != 0 && (space == ptx::Space::kShared || space == ptx::Space::kGeneric);
+  const check::Checks checks = module_.program().checks;
+  if (space == ptx::Space::kGlobal) return (checks & ~check::kRace) != 0;
+  return checks != 0 && (space == ptx::Space::kShared || space == ptx::Space::kGeneric);
 }
 
 void FunctionCodegen::CheckAccess(const Address& address, uint64_t bytes, uint8_t flags,
@@ -18,7 +20,7 @@ void FunctionCodegen::CheckAccess(const Address& address, uint64_t bytes, uint8_
   const uint64_t part = values.empty() ? bytes : bytes / values.size();
   for (uint64_t done = 0; done < bytes; done += check::kMostAccess) {
     check::Access access{.bytes = static_cast<uint8_t>(std::min<uint64_t>(bytes - done, check::kMostAccess)),
-                         .alignment = static_cast<uint8_t>(bytes),
+                         .alignment = static_cast<uint8_t>(done == 0 ? bytes : 1),
                          .flags = flags};
     Value* halves[2] = {b_.getInt64(0), b_.getInt64(0)};
     if (!values.empty()) access.flags |= check::kKnownValue;

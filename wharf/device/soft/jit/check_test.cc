@@ -27,11 +27,12 @@ class Checked {
   }
 
   // What is told.
-  std::vector<std::string> Run(const std::string& body, Dim3 block = {64}, uint32_t shared_bytes = 0) {
+  std::vector<std::string> Run(const std::string& body, Dim3 block = {64}, uint32_t shared_bytes = 0,
+                               CudaError error = CudaError::kSuccess) {
     told_.clear();
     auto* out = runner_.Allocate<uint32_t>(2048);
     const absl::Status status = runner_.Run(Kernel(body), "k", {1}, block, Parameters().Add(out), shared_bytes);
-    EXPECT_EQ(status, absl::OkStatus());
+    EXPECT_EQ(CudaErrorOf(status), error) << status;
     return told_;
   }
 
@@ -155,6 +156,40 @@ TEST(Check, FunctionsThatAreCalledAreCheckedToo) {
 )");
   ASSERT_EQ(checked.runner().Run(text, "k", {1}, {32}, Parameters().Add(uint64_t{0})), absl::OkStatus());
   EXPECT_THAT(checked.told(), ElementsAre(AllOf(HasSubstr("st.shared.u32 [common]"), HasSubstr("31 times"))));
+}
+
+TEST(Check, AccessesOutsideOfMemoryAreTold) {
+  Checked checked(check::kMemory);
+  // Of an allocation of two pages.
+  EXPECT_THAT(checked.Run("st.global.u32 [%rd1+8188], %r1; ld.global.v2.u32 {%r4, %r5}, [%rd1+8184];"), IsEmpty());
+  EXPECT_THAT(checked.Run("mul.wide.u32 %rd2, %r1, 4096; add.u64 %rd2, %rd1, %rd2; setp.lt.u32 %p1, %r1, 3; "
+                          "@%p1 red.global.add.u32 [%rd2], 1;",
+                          {64}, 0, CudaError::kIllegalAddress),
+              ElementsAre(AllOf(HasSubstr("`@%p1 red.global.add.u32 [%rd2], 1` updates 4 bytes at"),
+                                HasSubstr("(0 bytes behind an allocation of 8192 bytes): thread (2,0,0)"))));
+  EXPECT_THAT(checked.Run("st.shared.u32 [s+1022], %r1; st.shared.u32 [s+1020], %r1;"),
+              ElementsAre(HasSubstr("at 0x3fe, which is beyond the 1024 bytes of shared memory"),
+                          HasSubstr("at 0x3fe, which is no multiple of 4 (shared memory)")));
+  EXPECT_THAT(checked.Run("ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%rd1+8];"),
+              ElementsAre(HasSubstr("which is no multiple of 16: ")));
+  EXPECT_THAT(checked.Run(fmt::format(kNeighbours, "")), IsEmpty()) << "races are not asked for";
+}
+
+TEST(Check, ParametersAndLocalMemoryAreLeftAlone) {
+  Checked checked(check::kMemory | check::kRace);
+  EXPECT_THAT(checked.Run(R"(
+  .local .align 8 .b8 own[64];
+  mov.u64 %rd2, own;
+  cvta.local.u64 %rd3, %rd2;
+  and.b32 %r4, %r1, 15;
+  mul.wide.u32 %rd4, %r4, 4;
+  add.u64 %rd3, %rd3, %rd4;
+  st.u32 [%rd3], %r1;
+  bar.sync 0;
+  ld.u32 %r5, [%rd3];
+  st.global.u32 [%rd1], %r5;
+)"),
+              IsEmpty());
 }
 
 std::map<std::string, std::string> FilesIn(const std::string& folder) {

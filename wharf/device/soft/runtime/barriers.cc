@@ -38,7 +38,7 @@ BarrierState& BlockScheduler::Arrive(ThreadState& thread, uint32_t id, uint32_t 
 }
 
 void BlockScheduler::CompleteBarrier(BarrierState& barrier) {
-  if (races_ != nullptr) CheckBarrier(barrier);
+  if (checks_ != nullptr) CheckBarrier(barrier);
   const uint32_t result = barrier.operation == ReduceOp::kPopc  ? barrier.popc
                           : barrier.operation == ReduceOp::kAnd ? barrier.all
                                                                 : barrier.any;
@@ -59,7 +59,7 @@ void BlockScheduler::CompleteBarrier(BarrierState& barrier) {
 
 void BlockScheduler::Barrier(ThreadState& thread, uint32_t id, uint32_t threads, bool wait) {
   BarrierState& barrier = Arrive(thread, id, threads, wait);
-  if (races_ != nullptr && !wait) races_->clocks().Arrive(id, thread.linear);
+  if (checks_ != nullptr && !wait) CheckArrival(thread, id);
   if (barrier.count >= barrier.expected) {
     CompleteBarrier(barrier);
     ready_[thread.warp] &= ~(1u << thread.lane);  // it goes on at once

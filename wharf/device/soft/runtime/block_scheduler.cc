@@ -63,7 +63,7 @@ void BlockScheduler::StartBlock(bool gives_way) {
   free_stacks_.clear();
   for (uint32_t i = thread_count_; i-- > 0;) free_stacks_.push_back(first_stack_ + i);
   fault_ = absl::OkStatus();
-  if (races_ != nullptr) races_->Start(thread_count_, block_->total_shared_bytes);
+  if (checks_ != nullptr) checks_->Start(thread_count_);
   current_ = Take(0, 0);
   StartOnFreeStack(*current_);
 }

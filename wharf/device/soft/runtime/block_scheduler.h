@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "wharf/device/soft/check/shared_races.h"
+#include "wharf/device/soft/runtime/block_checks.h"
 #include "wharf/device/soft/runtime/fault.h"
 #include "wharf/device/soft/runtime/fiber.h"
 #include "wharf/device/soft/runtime/kernel_abi.h"
@@ -107,9 +107,6 @@ class BlockScheduler {
   void Meet(ThreadState& thread, uint32_t mask, uint32_t key);
   uint32_t ActiveMask(ThreadState& thread, uint32_t site);
   void Yield(ThreadState& thread);
-  // Of checked kernels; kernel_abi.h.
-  void CheckAccess(const ThreadState& thread, uint64_t address, const check::Access& access, uint32_t site,
-                   uint64_t low, uint64_t high);
   // Failing a block takes two steps, because the second runs no destructors: SetFault, then, when nothing on the stack
   // owns anything any more, LeaveBlock. Without a fault, LeaveBlock means that no thread can go on.
   void SetFault(absl::Status status) { fault_ = std::move(status); }
@@ -117,6 +114,7 @@ class BlockScheduler {
 
   WarpState& warp(uint32_t index) { return warps_[index]; }
   KernelRun& run() { return *run_; }
+  BlockChecks* checks() { return checks_.get(); }  // null if the kernel is not checked
 
  private:
   static void StackMain(void* self);
@@ -140,8 +138,9 @@ class BlockScheduler {
   BarrierState& Arrive(ThreadState& thread, uint32_t id, uint32_t threads, bool wait);
   void CompleteBarrier(BarrierState& barrier);
   void ExitBarriers(uint32_t warp, uint32_t bit);
-  // checks.cc: what is looked for in this run, and who meets there.
+  // checks.cc; all but the first only of checked kernels.
   void PrepareChecks();
+  void CheckArrival(const ThreadState& thread, uint32_t barrier);
   void CheckBarrier(const BarrierState& barrier);
   void CheckMeeting(uint32_t warp, const Meeting& meeting);
   std::string DescribeDeadlock() const;
@@ -170,7 +169,7 @@ class BlockScheduler {
   std::vector<ThreadState> threads_;
   std::vector<WarpState> warps_;
   std::vector<uint32_t> free_stacks_;
-  std::unique_ptr<check::SharedRaces> races_;  // null: they are not looked for
+  std::unique_ptr<BlockChecks> checks_;  // null if the kernel is not checked
 };
 
 // --- on the way of every suspension ---

@@ -62,7 +62,9 @@ class KernelOutput {
 struct KernelServices {
   explicit KernelServices(Memory& memory) : memory(memory), heap(memory) {}
   ~KernelServices() {
-    if (findings != nullptr) findings->Summarize();
+    if (findings == nullptr) return;
+    TellLeaks();
+    findings->Summarize();
   }
   KernelServices(const KernelServices&) = delete;
   KernelServices& operator=(const KernelServices&) = delete;
@@ -72,6 +74,15 @@ struct KernelServices {
   ImageTable images;
   DeviceAddress grid_workspace = 0;           // of cooperative launches, made for the first
   std::shared_ptr<check::Findings> findings;  // of checked kernels; null if none are
+
+ private:
+  void TellLeaks() {
+    if ((findings->checks() & check::kMemory) == 0) return;
+    uint64_t bytes = 0;
+    const std::vector<MemoryRange> left = memory.Mapped();
+    for (const MemoryRange& range : left) bytes += range.size;
+    findings->AddLeaks(left.size(), bytes);
+  }
 };
 
 }  // namespace wharf::device::soft

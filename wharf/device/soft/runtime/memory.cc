@@ -123,6 +123,7 @@ absl::StatusOr<bool> Memory::MapLocked(DeviceAddress address, uint64_t size) {
     live_[address] = size;
   }
   issued_[address] = size;
+  extents_.erase(address);  // of a mapping that was there before
   used_ += size;
   return at_once;
 }
@@ -188,6 +189,39 @@ bool Memory::IsMapped(DeviceAddress address, uint64_t size) const {
 bool Memory::IsLive(DeviceAddress address, uint64_t size) const {
   absl::MutexLock lock(&mutex_);
   return size == 0 || Covered(live_, address, size) >= size;
+}
+
+absl::Status Memory::SetExtent(const MemoryRange& extent) {
+  absl::MutexLock lock(&mutex_);
+  const auto behind = issued_.upper_bound(extent.begin);
+  if (behind == issued_.begin()) return CudaStatus(CudaError::kInvalidValue, "nothing is mapped there");
+  const auto& [start, size] = *std::prev(behind);
+  if (!MemoryRange{start, size}.Holds(extent.begin, extent.size)) {
+    return CudaStatus(CudaError::kInvalidValue, "{} bytes at {:#x} are in no mapping", extent.size, extent.begin);
+  }
+  extents_[start] = extent;
+  return absl::OkStatus();
+}
+
+MemoryRange Memory::ExtentOf(const Ranges::value_type& mapping) const {
+  const auto extent = extents_.find(mapping.first);
+  return extent == extents_.end() ? MemoryRange{mapping.first, mapping.second} : extent->second;
+}
+
+MemoryRange Memory::NearestTo(DeviceAddress address) const {
+  absl::MutexLock lock(&mutex_);
+  if (live_.empty()) return {};
+  const auto behind = live_.upper_bound(address);
+  return ExtentOf(behind == live_.begin() ? *behind : *std::prev(behind));
+}
+
+std::vector<MemoryRange> Memory::Mapped() const {
+  absl::MutexLock lock(&mutex_);
+  std::vector<MemoryRange> mapped;
+  for (const auto& mapping : issued_) {
+    if (mapping.first < base_ + arena_bytes_) mapped.push_back(ExtentOf(mapping));
+  }
+  return mapped;
 }
 
 uint64_t Memory::LiveBytesAt(DeviceAddress address) const {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -19,6 +20,15 @@
 #include "wharf/device/soft/runtime/kernel_abi.h"
 
 namespace wharf::device::soft {
+
+struct MemoryRange {
+  DeviceAddress begin = 0;
+  uint64_t size = 0;
+  bool Holds(DeviceAddress address, uint64_t bytes) const {
+    return address >= begin && address - begin <= size && bytes <= size - (address - begin);
+  }
+  friend bool operator==(const MemoryRange&, const MemoryRange&) = default;
+};
 
 // Thread-safe.
 class Memory {
@@ -74,8 +84,19 @@ class Memory {
   // Bytes from `address` up to the end of the live mapping that holds it, 0 if none does.
   uint64_t LiveBytesAt(DeviceAddress address) const;
 
+  // For checks of kernels. That no more than this of the mapping that it lies in, in the issue view, is meant to be
+  // used. kInvalidValue: it lies in none.
+  absl::Status SetExtent(const MemoryRange& extent);
+  // What is meant to be used of the live mapping that holds `address`, or of the nearest one before it, or behind it;
+  // of size 0 if there is none.
+  MemoryRange NearestTo(DeviceAddress address) const;
+  // The same of what is mapped in the arena, in the issue view.
+  std::vector<MemoryRange> Mapped() const;
+
  private:
   using Ranges = std::map<DeviceAddress, uint64_t>;  // start -> size; they do not overlap
+  // What is meant to be used of a mapping.
+  MemoryRange ExtentOf(const Ranges::value_type& mapping) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static constexpr uint64_t kGapBytes = uint64_t{1} << 30;
 
   Memory(uintptr_t base, uint64_t arena_bytes, uint64_t internal_bytes, uint64_t quota, uint32_t windows)
@@ -88,6 +109,7 @@ class Memory {
   const uint32_t windows_;
   mutable absl::Mutex mutex_;
   Ranges issued_ ABSL_GUARDED_BY(mutex_), live_ ABSL_GUARDED_BY(mutex_);
+  std::map<DeviceAddress, MemoryRange> extents_ ABSL_GUARDED_BY(mutex_);  // by start of the mapping
   uint64_t used_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

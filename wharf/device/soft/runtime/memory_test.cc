@@ -22,6 +22,28 @@ TEST(MemoryTest, RefusesQuotasOutOfRange) {
   EXPECT_EQ(Memory::Create(~uint64_t{0}).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST(MemoryTest, KnowsWhatIsMeantToBeUsed) {
+  const auto memory = *Memory::Create(kQuota);
+  const DeviceAddress base = memory->Arena().base + kPage;
+  EXPECT_EQ(memory->NearestTo(base), MemoryRange());
+  EXPECT_EQ(memory->SetExtent({base, 8}).code(), absl::StatusCode::kInvalidArgument);
+  ASSERT_TRUE(*memory->Map(base, kPage));
+  EXPECT_EQ(memory->NearestTo(base + 1), (MemoryRange{base, kPage}));
+  EXPECT_EQ(memory->SetExtent({base + kPage - 4, 8}).code(), absl::StatusCode::kInvalidArgument);
+  const MemoryRange asked{base + kPage - 404, 400};
+  EXPECT_EQ(memory->SetExtent(asked), absl::OkStatus());
+  for (const DeviceAddress address : {uint64_t{0}, base, base + kPage, ~uint64_t{0}}) {
+    EXPECT_EQ(memory->NearestTo(address), asked);
+  }
+  const DeviceAddress own = *memory->Allocate(100);
+  EXPECT_EQ(memory->NearestTo(own), (MemoryRange{own, kPage}));
+  EXPECT_EQ(memory->Mapped(), std::vector<MemoryRange>{asked}) << "without what is the device's own";
+  memory->Decommit(base, *memory->Unmap(base));
+  EXPECT_TRUE(memory->Mapped().empty());
+  ASSERT_TRUE(*memory->Map(base, kPage));
+  EXPECT_EQ(memory->NearestTo(base), (MemoryRange{base, kPage})) << "as nobody has said otherwise";
+}
+
 TEST(MemoryTest, ArenaIsLargerThanTheQuota) {
   const auto memory = *Memory::Create(kQuota + 1);
   EXPECT_GE(memory->Arena().size, kQuota + kPage);

@@ -150,7 +150,7 @@ void BlockScheduler::Complete(uint32_t warp, uint32_t meeting) {
   WarpState& state = warps_[warp];
   const Meeting done = state.meetings[meeting];
   state.meetings[meeting] = state.meetings[--state.meeting_count];
-  if (races_ != nullptr) CheckMeeting(warp, done);
+  if (checks_ != nullptr) CheckMeeting(warp, done);
   Compute(state, done.key, done.arrived);
 }
 
