@@ -18,15 +18,19 @@ class Library:
     """One of the vendor's libraries, of CUDA 13 and, if it has another name there, of CUDA 12."""
 
     def __init__(self, name, file, headers, not_supported, version_node='{0}', define='', headers_12=(),
-                 optional=False):
+                 optional=False, older=0):
         self.name = name                    # in api.def
-        self.file = file                    # under the toolkit's library folder; '{}': the release
+        self.file = file                    # under the toolkit's library folder; '{}': the release, less `older`
+        self.older = older
         self.headers = headers
         self.not_supported = not_supported  # what a stub returns
         self.version_node = version_node    # of the symbols; '{0}': the file's name
         self.define = define                # with it the headers declare every function under its exported name
         self.optional = optional            # no part of the toolkit: left out where it is not beside it
         self.headers_12 = headers_12        # ours, of functions that CUDA 12 has otherwise and that have variants
+
+    def file_of(self, release):
+        return self.file.format(release - self.older)
 
 
 LIBRARIES = [
@@ -37,6 +41,7 @@ LIBRARIES = [
     Library('cublas', 'libcublas.so.{}', ['cublas_v2.h', 'cublasXt.h'], 15),
     Library('cublasLt', 'libcublasLt.so.{}', ['cublasLt.h'], 15),
     Library('cudnn', 'libcudnn.so.9', ['cudnn.h'], 3000, optional=True),
+    Library('cufft', 'libcufft.so.{}', ['cufft.h', 'cufftXt.h'], 16, optional=True, older=1),
 ]
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..')
@@ -261,7 +266,7 @@ def main():
     rows = covered_rows(options.api)
     table = []
     for library in LIBRARIES:
-        file = library.file.format(13)
+        file = library.file_of(13)
         path = find_library(options.cuda, file)
         if path is None and library.optional:
             continue
@@ -282,7 +287,7 @@ def main():
             macros = ''.join(f'#define {name} {renamed}\n' for name, renamed in sorted(differences.macros().items()))
             write(os.path.join(options.out, f'names_{library.name}_12.h'), HEADER + macros)
             protos = prototypes(options.cxx, options.cuda, library, macros or '\n')
-            found_12 = write_library(options.out, library, '_12', library.file.format(12), differences.names(names),
+            found_12 = write_library(options.out, library, '_12', library.file_of(12), differences.names(names),
                                      differences.covered(covered), protos, library.headers_12)
             found += [row for row in found_12 if row[0] not in names]
         for name, base in sorted(found):

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Puts NVIDIA's CUDA 13 compiler, headers and link libraries into build/cuda, from the wheels NVIDIA publishes on PyPI
-# (about 700 MB to download; NVIDIA's licence applies). Only compiling CUDA programs needs them, running does not.
+# (about 900 MB to download; NVIDIA's licence applies). Only compiling CUDA programs needs them, running does not.
 # Does nothing where nvcc is installed, or where it ran before.
 #   WHARF_NO_CUDA=1            never download: build without the CUDA programs and the drop-in libraries
 #   WHARF_FORCE_CUDA_WHEELS=1  fetch them although nvcc is there
@@ -30,6 +30,7 @@ wheels=(
   nvidia-cuda-nvrtc==13.0.88    # run-time compilation
   nvidia-curand==10.4.0.35      # cuRAND's device API
   nvidia-cublas==13.1.0.3       # cuBLAS headers, and what -lcublas links against
+  nvidia-cufft==12.0.0.61       # cuFFT's
 )
 
 echo "install_cuda: no nvcc here; fetching NVIDIA's CUDA 13.0 compiler into build/cuda"

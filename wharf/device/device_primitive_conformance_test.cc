@@ -112,6 +112,38 @@ TEST_P(PrimitiveConformance, PrimitiveRecurrentNetworks) {
   EXPECT_EQ(CudaErrorOf(device_->RunPrimitive(kDefaultStream, lstm)), CudaError::kInvalidValue);
 }
 
+TEST_P(PrimitiveConformance, PrimitiveFourierTransforms) {
+  const DeviceAddress in = MapSlot(0), out = MapSlot(1);
+  Fourier f;
+  f.sizes = {1, 1, 4};
+  f.batch = 2;
+  f.in = {in, 1, 1, 2, 1};  // the one between the other
+  f.out = {out, 1, 1, 1, 5};
+  ASSERT_EQ(Write(in, std::vector<float>{1, 0, 0, 1, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0}), absl::OkStatus());
+  ASSERT_EQ(device_->RunPrimitive(kDefaultStream, f), absl::OkStatus());
+  EXPECT_EQ(Read<float>(out, 18), (std::vector<float>{10, 0, -2, 2, -2, 0, -2, -2, 0, 0, 0, 1, 0, 1, 0, 1, 0, 1}));
+  f.inverse = true;
+  ASSERT_EQ(device_->RunPrimitive(kDefaultStream, f), absl::OkStatus());
+  EXPECT_EQ(Read<float>(out, 8), (std::vector<float>{10, 0, -2, -2, -2, 0, -2, 2}));
+
+  Fourier real;
+  real.kind = FourierKind::kRealToComplex;
+  real.type = ElementType::kF64;
+  real.sizes = {1, 2, 3};
+  real.in = {in, 2, 4, 1, 8};  // in place, in rows that have room for the results
+  real.out = {in, 2, 2, 1, 4};
+  ASSERT_EQ(Write(in, std::vector<double>{1, 1, 1, 9, 3, 3, 3, 9}), absl::OkStatus());
+  ASSERT_EQ(device_->RunPrimitive(kDefaultStream, real), absl::OkStatus());
+  EXPECT_EQ(Read<double>(in, 8), (std::vector<double>{12, 0, 0, 0, -6, 0, 0, 0}));
+  real.kind = FourierKind::kComplexToReal;
+  std::swap(real.in, real.out);
+  ASSERT_EQ(device_->RunPrimitive(kDefaultStream, real), absl::OkStatus());
+  EXPECT_EQ(Read<double>(in, 3), (std::vector<double>{6, 6, 6}));
+  EXPECT_EQ(Read<double>(in + 4 * sizeof(double), 3), (std::vector<double>{18, 18, 18}));
+  real.in.address = 0;
+  EXPECT_EQ(CudaErrorOf(device_->RunPrimitive(kDefaultStream, real)), CudaError::kInvalidValue);
+}
+
 TEST_P(PrimitiveConformance, PrimitivesInAPreparedList) {
   const Convolution c = MakeConvolution();
   Pointwise doubled;

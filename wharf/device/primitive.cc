@@ -1,6 +1,7 @@
 #include "wharf/device/primitive.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "wharf/device/cuda_error.h"
@@ -196,12 +197,21 @@ absl::Status Verify(const Pointwise& p, const IsMapped& is_mapped) {
 }
 
 std::vector<PrimitiveOperand> Operands(const Recurrent& r);
+std::vector<PrimitiveOperand> Operands(const Fourier& f);
 
 absl::Status Verify(const Recurrent& r, const IsMapped& is_mapped) {
   if (!IsFloating(r.type)) return CudaStatus(CudaError::kNotSupported, "a type that none computes");
   WHARF_RETURN_IF_ERROR(CheckShape(r));
   for (const PrimitiveOperand& operand : Operands(r)) {
     WHARF_RETURN_IF_ERROR(CheckRange(operand.name, operand.address, r.type, operand.bytes, is_mapped));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Verify(const Fourier& f, const IsMapped& is_mapped) {
+  WHARF_RETURN_IF_ERROR(CheckShape(f));
+  for (const PrimitiveOperand& operand : Operands(f)) {
+    WHARF_RETURN_IF_ERROR(CheckRange(operand.name, operand.address, f.type, operand.bytes, is_mapped));
   }
   return absl::OkStatus();
 }
@@ -262,6 +272,15 @@ std::vector<PrimitiveOperand> Operands(const Recurrent& r) {
   return operands;
 }
 
+std::vector<PrimitiveOperand> Operands(const Fourier& f) {
+  const uint64_t in_bytes = static_cast<uint64_t>(ExtentOf(f.in, f.InSizes(), f.batch)) * f.InBytes();
+  const uint64_t out_bytes = static_cast<uint64_t>(ExtentOf(f.out, f.OutSizes(), f.batch)) * f.OutBytes();
+  const auto [n0, n1, n2] = f.OutSizes();
+  const bool whole = static_cast<uint64_t>(f.batch * n0 * n1 * n2) * f.OutBytes() == out_bytes;
+  return {{"the input", f.in.address, in_bytes, true, f.kind == FourierKind::kComplexToReal},
+          {"the result", f.out.address, out_bytes, !whole, true}};
+}
+
 // --- estimates ---
 
 double WindowVolume(const Spatial& window) { return double{1} * window[0] * window[1] * window[2]; }
@@ -283,6 +302,11 @@ double Steps(const Recurrent& r) {
   return static_cast<double>(r.Rows()) * (matrices + double{8} * r.layers * r.Directions() * r.Gates() * r.hidden);
 }
 
+double Steps(const Fourier& f) {
+  const auto points = static_cast<double>(CountPoints(f));
+  return 2 * points * std::max(1.0, std::log2(points / static_cast<double>(f.batch)));
+}
+
 struct KindNames {
   const char* operator()(const Convolution&) const { return "convolution"; }
   const char* operator()(const Pooling&) const { return "pooling"; }
@@ -290,6 +314,7 @@ struct KindNames {
   const char* operator()(const Softmax&) const { return "softmax"; }
   const char* operator()(const Pointwise&) const { return "element-wise operation"; }
   const char* operator()(const Recurrent&) const { return "recurrent network"; }
+  const char* operator()(const Fourier&) const { return "Fourier transform"; }
 };
 
 }  // namespace

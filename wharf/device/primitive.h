@@ -1,5 +1,5 @@
-// The primitives of neural networks: what cuDNN computes, described whole. Tensors have five dimensions (batch,
-// channels, depth, height, width); those that a program's tensor does not have are 1.
+// The primitives of neural networks: what cuDNN computes, described whole; and Fourier transforms (fourier.h). Tensors
+// have five dimensions (batch, channels, depth, height, width); those that a program's tensor does not have are 1.
 //
 // On the software device results are rounded once, to the tensors' type: what is between is computed in float, or in
 // double for double. cuDNN also rounds between its steps.
@@ -13,6 +13,7 @@
 
 #include "wharf/base/status.h"
 #include "wharf/device/element_type.h"
+#include "wharf/device/fourier.h"
 #include "wharf/device/recurrent.h"
 
 namespace wharf::device {
@@ -92,9 +93,10 @@ struct Pointwise {
 constexpr bool HasFirst(PointwiseKind kind) { return kind != PointwiseKind::kConstant; }
 constexpr bool HasSecond(PointwiseKind kind) { return kind < PointwiseKind::kConstant; }
 
-using Primitive = std::variant<Convolution, Pooling, BatchNorm, Softmax, Pointwise, Recurrent>;
+using Primitive = std::variant<Convolution, Pooling, BatchNorm, Softmax, Pointwise, Recurrent, Fourier>;
 
-// Memory that a primitive touches. Its results are the last ones; there is one, but of recurrent networks.
+// Memory that a primitive touches. Its results are the last ones; there is one, but of recurrent networks, and of
+// Fourier transforms that overwrite their input.
 struct PrimitiveOperand {
   const char* name = "";
   DeviceAddress address = 0;

@@ -239,6 +239,86 @@ RC_GTEST_PROP(PrimitiveProperty, WeightsFillTheirSpace, ()) {
   for (const int count : parts) RC_ASSERT(count == 1);
 }
 
+Fourier MakeFourier(FourierKind kind = FourierKind::kComplex) {
+  Fourier f;
+  f.kind = kind;
+  f.sizes = {1, 3, 4};
+  f.in = {kBase, 3, f.InSizes()[2], 1, 3 * f.InSizes()[2]};
+  f.out = {kBase + 1024, 3, f.OutSizes()[2], 1, 3 * f.OutSizes()[2]};
+  return f;
+}
+CudaError ErrorOf(const Fourier& f) { return CudaErrorOf(CheckPrimitive(f, InMemory)); }
+
+TEST(PrimitiveTest, FourierTransformsAreChecked) {
+  EXPECT_EQ(ErrorOf(MakeFourier()), CudaError::kSuccess);
+  const auto with = [](auto change) {
+    Fourier f = MakeFourier();
+    change(f);
+    return ErrorOf(f);
+  };
+  EXPECT_EQ(with([](Fourier& f) { f.sizes[2] = 0; }), CudaError::kInvalidValue);
+  EXPECT_EQ(with([](Fourier& f) { f.sizes[0] = -1; }), CudaError::kInvalidValue);
+  EXPECT_EQ(with([](Fourier& f) { f.sizes[1] = kLongestDimension + 1; }), CudaError::kNotSupported);
+  EXPECT_EQ(with([](Fourier& f) { f.sizes[1] = 1 << 20; }), CudaError::kInvalidValue);  // more than there is
+  EXPECT_EQ(with([](Fourier& f) { f.batch = 0; }), CudaError::kInvalidValue);
+  EXPECT_EQ(with([](Fourier& f) { f.batch = int64_t{1} << 62; }), CudaError::kInvalidValue);
+  EXPECT_EQ(with([](Fourier& f) { f.sizes = {1 << 28, 1 << 28, 1 << 28}; }), CudaError::kInvalidValue);
+  EXPECT_EQ(with([](Fourier& f) { f.type = ElementType::kF16; }), CudaError::kNotSupported);
+  EXPECT_EQ(with([](Fourier& f) { f.kind = static_cast<FourierKind>(3); }), CudaError::kNotSupported);
+  EXPECT_EQ(with([](Fourier& f) { f.in.address += 2; }), CudaError::kInvalidValue);
+  EXPECT_EQ(with([](Fourier& f) { f.out.address = kBase + kBytes - 8; }), CudaError::kInvalidValue);
+  EXPECT_EQ(with([](Fourier& f) { f.out.stride = 0; }), CudaError::kInvalidValue);
+  EXPECT_EQ(with([](Fourier& f) { f.out.stride = int64_t{1} << 62; }), CudaError::kInvalidValue);
+  EXPECT_EQ(with([](Fourier& f) { f.in.columns = int64_t{1} << 61, f.in.stride = 1 << 30; }), CudaError::kInvalidValue);
+  EXPECT_EQ(with([](Fourier& f) { f.in.distance = -1; }), CudaError::kInvalidValue);
+  // Inputs may share memory, results not.
+  EXPECT_EQ(with([](Fourier& f) { f.batch = 4, f.in.distance = 1; }), CudaError::kSuccess);
+  EXPECT_EQ(with([](Fourier& f) { f.batch = 4, f.out.distance = 1; }), CudaError::kNotSupported);
+  EXPECT_EQ(with([](Fourier& f) { f.batch = 4, f.out.distance = 0; }), CudaError::kNotSupported);
+  EXPECT_EQ(with([](Fourier& f) { f.out.columns = 3; }), CudaError::kNotSupported);
+  // Nor inputs that are overwritten.
+  Fourier real = MakeFourier(FourierKind::kComplexToReal);
+  real.batch = 2;
+  real.in.distance = 1;
+  EXPECT_EQ(ErrorOf(real), CudaError::kNotSupported);
+}
+
+TEST(PrimitiveTest, OperandsOfFourierTransforms) {
+  std::vector<PrimitiveOperand> operands = OperandsOf(MakeFourier(FourierKind::kRealToComplex));
+  ASSERT_EQ(operands.size(), 2u);
+  EXPECT_EQ(operands[0].bytes, 3 * 4 * 4u);
+  EXPECT_TRUE(operands[0].read && !operands[0].written);
+  EXPECT_EQ(operands[1].bytes, 3 * 3 * 8u);
+  EXPECT_TRUE(!operands[1].read && operands[1].written);
+  Fourier f = MakeFourier(FourierKind::kComplexToReal);
+  f.out.columns = 6;  // gaps stay
+  operands = OperandsOf(f);
+  EXPECT_TRUE(operands[0].read && operands[0].written);
+  EXPECT_EQ(operands[1].bytes, (2 * 6 + 4) * 4u);
+  EXPECT_TRUE(operands[1].read && operands[1].written);
+}
+
+int64_t AnyPlace() {
+  return *rc::gen::oneOf(rc::gen::inRange<int64_t>(-1, 20), rc::gen::inRange<int64_t>(0, 5000),
+                         rc::gen::element<int64_t>(INT64_MAX, INT64_MIN, int64_t{1} << 58, int64_t{1} << 32));
+}
+
+// As below: the extents are right whatever the numbers are, and there are no more results than fit into theirs.
+RC_GTEST_PROP(PrimitiveProperty, FourierTransformsThatAreAcceptedLieInMemory, ()) {
+  Fourier f;
+  f.kind = static_cast<FourierKind>(*rc::gen::inRange(0, 3));
+  for (int64_t& size : f.sizes) size = *rc::gen::arbitrary<bool>() ? AnyPlace() : 1;
+  f.batch = *rc::gen::arbitrary<bool>() ? AnyPlace() : 1;
+  for (FourierSide* const side : {&f.in, &f.out}) {
+    side->address = kBase + *rc::gen::inRange<uint64_t>(0, kBytes / 4) / 8 * 8;
+    for (int64_t* const number : {&side->rows, &side->columns, &side->stride, &side->distance}) *number = AnyPlace();
+  }
+  if (ErrorOf(f) != CudaError::kSuccess) return;
+  for (const PrimitiveOperand& operand : OperandsOf(f)) RC_ASSERT(InMemory(operand.address, operand.bytes));
+  const auto [n0, n1, n2] = f.OutSizes();
+  RC_ASSERT(static_cast<uint64_t>(f.batch * n0 * n1 * n2) * f.OutBytes() <= OperandsOf(f)[1].bytes);
+}
+
 int32_t AnyNumber() {
   return *rc::gen::oneOf(rc::gen::inRange<int32_t>(-1, 10), rc::gen::inRange<int32_t>(0, 5000),
                          rc::gen::element<int32_t>(0x7fffffff, -0x7fffffff - 1, 1 << 30, 1 << 16));

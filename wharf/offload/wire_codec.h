@@ -101,6 +101,15 @@ struct FieldsOf<device::Recurrent> {
   }
 };
 template <>
+struct FieldsOf<device::FourierSide> {
+  static auto Of(auto& v) { return std::tie(v.address, v.rows, v.columns, v.stride, v.distance); }
+};
+// Flags come last: replay predicts arguments, as words at multiples of four bytes (replay/call_sites.h).
+template <>
+struct FieldsOf<device::Fourier> {
+  static auto Of(auto& v) { return std::tie(v.in, v.out, v.sizes, v.batch, v.kind, v.inverse, v.type); }
+};
+template <>
 struct FieldsOf<device::DeviceProperties> {
   static auto Of(auto& v) {
     return std::tie(v.name, v.driver, v.compute_major, v.compute_minor, v.total_memory, v.multiprocessors, v.clock_khz,

@@ -93,6 +93,12 @@ void Randomize(device::Recurrent& v) {
   v.lengths.resize(*rc::gen::inRange(0, 20));
   for (int32_t& length : v.lengths) Randomize(length);
 }
+void Randomize(device::Fourier& v) {
+  RandomizeAll(v.kind, v.inverse, v.type, v.sizes[0], v.sizes[1], v.sizes[2], v.batch);
+  for (device::FourierSide* const side : {&v.in, &v.out}) {
+    RandomizeAll(side->address, side->rows, side->columns, side->stride, side->distance);
+  }
+}
 void Randomize(device::ChannelFormat& v) { RandomizeAll(v.kind, v.bits, v.channels); }
 void Randomize(device::ImageDescription& v) {
   Randomize(v.format);

@@ -50,13 +50,26 @@ std::string Cudnn() {
   return version == nullptr ? fmt::format("a {} without cudnnGetVersion", kName) : fmt::format("cuDNN {}", version());
 }
 
+// Likewise of cuFFT, in either of its releases.
+std::string Cufft() {
+  for (const char* const name : {"libcufft.so.12", "libcufft.so.11"}) {
+    void* const library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+    if (library == nullptr) continue;
+    const auto get = reinterpret_cast<int (*)(int*)>(dlsym(library, "cufftGetVersion"));
+    int version = 0;
+    return get == nullptr || get(&version) != 0 ? fmt::format("a {} without a version", name)
+                                                : fmt::format("cuFFT {}", version);
+  }
+  return "no libcufft.so: programs' Fourier transforms are refused";
+}
+
 Finding Gpu() {
   Finding finding{"GPU"};
   const auto device = device::MakeCudaDevice({.memory_quota = 64 << 20});
   if (device.ok()) {
     const device::DeviceProperties& properties = (*device)->Properties();
-    finding.detail = fmt::format("{}, compute {}.{}; {}", properties.name, properties.compute_major,
-                                 properties.compute_minor, Cudnn());
+    finding.detail = fmt::format("{}, compute {}.{}; {}; {}", properties.name, properties.compute_major,
+                                 properties.compute_minor, Cudnn(), Cufft());
     return finding;
   }
   finding.health = Health::kNote;

@@ -55,7 +55,7 @@ struct GemmParams {
   device::Gemm gemm;
 };
 
-// Likewise one of cuDNN.
+// Likewise one of cuDNN, or of cuFFT.
 struct PrimitiveParams {
   device::Primitive primitive;
 };

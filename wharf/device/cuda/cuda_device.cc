@@ -53,6 +53,7 @@ CudaDevice::~CudaDevice() {
   gpu_->Enter().IgnoreError();
   blas_.reset();
   dnn_.reset();
+  fft_.reset();
   for (const TextureHandle texture : textures_) (*gpu_)->TexObjectDestroy(texture);
   for (auto& [id, event] : events_) (*gpu_)->EventDestroy(event.handle);
   for (auto& [id, stream] : streams_) {

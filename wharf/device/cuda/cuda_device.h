@@ -15,6 +15,7 @@
 #include "wharf/device/cuda/busy_meter.h"
 #include "wharf/device/cuda/completion.h"
 #include "wharf/device/cuda/dnn.h"
+#include "wharf/device/cuda/fft/fft.h"
 #include "wharf/device/cuda/memory_map.h"
 #include "wharf/device/cuda/output_capture.h"
 #include "wharf/device/cuda/pinned_pool.h"
@@ -133,6 +134,7 @@ class CudaDevice final : public Device {
                             std::vector<std::byte> parameters);
   absl::Status CheckOperands(const Gemm& gemm) const;
   absl::Status CheckOperands(const Primitive& primitive) const;
+  absl::Status Transform(const Fourier& fourier, StreamHandle stream);
   absl::Status CheckLaunch(const Function& function, const LaunchConfig& config) const;
   absl::Status FenceNewMemory(DeviceAddress address, uint64_t size, bool after_all_work);
   // Puts `then` behind everything queued on every stream, also those destroyed since.
@@ -151,7 +153,8 @@ class CudaDevice final : public Device {
   std::unique_ptr<Blas> blas_;
   absl::Status blas_missing_;  // why there is no blas_, once tried
   std::unique_ptr<Dnn> dnn_;
-  absl::Status dnn_missing_;  // likewise
+  std::unique_ptr<Fft> fft_;
+  absl::Status dnn_missing_, fft_missing_;  // likewise
 
   std::unordered_map<StreamId, Stream> streams_;
   std::unordered_map<EventId, Event> events_;

@@ -387,6 +387,7 @@ absl::Status CudaDevice::CheckOperands(const Primitive& primitive) const {
 absl::Status CudaDevice::RunPrimitive(StreamId id, const Primitive& primitive) {
   WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
   WHARF_RETURN_IF_ERROR(CheckOperands(primitive));
+  if (const auto* const fourier = std::get_if<Fourier>(&primitive)) return Transform(*fourier, stream->handle);
   if (dnn_ == nullptr) {
     WHARF_RETURN_IF_ERROR(dnn_missing_);
     absl::StatusOr<std::unique_ptr<Dnn>> dnn = Dnn::Create(gpu_.get());
@@ -398,6 +399,20 @@ absl::Status CudaDevice::RunPrimitive(StreamId id, const Primitive& primitive) {
     dnn_ = *std::move(dnn);
   }
   return busy_->Measure(stream->handle, [&] { return dnn_->Run(primitive, stream->handle); });
+}
+
+absl::Status CudaDevice::Transform(const Fourier& fourier, StreamHandle stream) {
+  if (fft_ == nullptr) {
+    WHARF_RETURN_IF_ERROR(fft_missing_);
+    absl::StatusOr<std::unique_ptr<Fft>> fft = Fft::Create();
+    if (!fft.ok()) {
+      fft_missing_ = fft.status();
+      Log(LogLevel::kError, "no cuFFT", {{"why", Message(fft.status())}});
+      return fft_missing_;
+    }
+    fft_ = *std::move(fft);
+  }
+  return busy_->Measure(stream, [&] { return fft_->Run(fourier, stream); });
 }
 
 absl::Status CudaDevice::HostCall(StreamId id, std::function<void()> call) {

@@ -353,6 +353,10 @@ absl::Status Dnn::Run(const Primitive& primitive, StreamHandle stream) {
   return std::visit([this](const auto& what) { return Run(what); }, primitive);
 }
 
+absl::Status Dnn::Run(const Fourier&) {
+  return CudaStatus(CudaError::kNotSupported, "cuDNN has no Fourier transforms");
+}
+
 absl::Status Dnn::Run(const Convolution& c) {
   const Tensor& result = c.transposed ? c.x : c.y;
   if (c.bias != 0 && c.bias_type != c.x.type) {

@@ -43,6 +43,7 @@ class Dnn {
   absl::Status Run(const Softmax& softmax);
   absl::Status Run(const Pointwise& pointwise);
   absl::Status Run(const Recurrent& network);
+  absl::Status Run(const Fourier&);  // cuFFT's (fft.h)
   absl::Status Multiply(const Convolution& convolution, bool volume);
   absl::Status Fill(double value, const Tensor& to);
   absl::Status Transform(double alpha, const Tensor& from, double beta, const Tensor& to);

@@ -317,6 +317,22 @@ class HostileClient {
     Choose(r.bias);
     Choose(r.layout);
   }
+  void Choose(device::Fourier& f) {
+    for (int64_t& size : f.sizes)
+      size = random_.Chance(0.97) ? random_.Between(1, 9) : static_cast<int64_t>(numbers_.Wild());
+    f.batch = random_.Chance(0.97) ? random_.Between(1, 4) : static_cast<int64_t>(numbers_.Wild());
+    for (device::FourierSide* const side : {&f.in, &f.out}) {
+      *side = {numbers_.Address(), 9, 9, 1, 9 * 9 * 9};
+      for (int64_t* const place : {&side->rows, &side->columns, &side->stride, &side->distance}) {
+        if (random_.Chance(0.03)) *place = static_cast<int64_t>(numbers_.Wild());
+      }
+    }
+    if (random_.Chance(0.3)) f.out = f.in;
+    f.inverse = random_.Chance(0.5);
+    f.type = random_.Chance(0.7) ? device::ElementType::kF32 : device::ElementType::kF64;
+    if (random_.Chance(0.1)) Choose(f.type);
+    Choose(f.kind);
+  }
   template <typename Number>
   requires std::is_arithmetic_v<Number>
   void Choose(Number& field) {

@@ -1,4 +1,4 @@
-// Primitives of neural networks, from libcudnn.
+// Primitives of neural networks, from libcudnn; and Fourier transforms, from libcufft.
 #pragma once
 
 #include <string>

@@ -328,8 +328,9 @@ absl::Status SoftDevice::RunGemmOnAllCores(const Gemm& gemm) {
 }
 
 absl::Status SoftDevice::CheckOperands(const Primitive& primitive) const {
-  return CheckPrimitive(primitive,
-                        [this](DeviceAddress address, uint64_t bytes) { return memory_->IsMapped(address, bytes); });
+  WHARF_RETURN_IF_ERROR(CheckPrimitive(
+      primitive, [this](DeviceAddress address, uint64_t bytes) { return memory_->IsMapped(address, bytes); }));
+  return soft::CheckLimits(primitive);
 }
 
 absl::Status SoftDevice::RunPrimitive(StreamId stream_id, const Primitive& primitive) {

@@ -1,5 +1,8 @@
 #include "wharf/device/soft/primitives/primitives.h"
 
+#include "wharf/device/cuda_error.h"
+#include "wharf/device/soft/primitives/fourier_line.h"
+
 namespace wharf::device::soft {
 namespace {
 
@@ -14,11 +17,13 @@ struct Run {
   void operator()(const Softmax& what) const { RunSoftmax<T>(what); }
   void operator()(const Pointwise& what) const { RunPointwise<T>(what); }
   void operator()(const Recurrent& what) const { RunRecurrent<T>(what); }
+  void operator()(const Fourier& what) const { RunFourier<T>(what); }
 };
 
 struct TypeOf {
   ElementType operator()(const auto& what) const { return what.y.type; }
   ElementType operator()(const Recurrent& what) const { return what.type; }
+  ElementType operator()(const Fourier& what) const { return what.type; }
 };
 
 }  // namespace
@@ -29,6 +34,16 @@ void RunPrimitive(const Primitive& primitive) {
   } else {
     std::visit(Run<float>(), primitive);
   }
+}
+
+absl::Status CheckLimits(const Primitive& primitive) {
+  const auto* const fourier = std::get_if<Fourier>(&primitive);
+  if (fourier == nullptr) return absl::OkStatus();
+  for (const int64_t size : fourier->sizes) {
+    if (HasFourierLine(size)) continue;
+    return CudaStatus(CudaError::kNotSupported, "Fourier transform: {} is too long for the software device", size);
+  }
+  return absl::OkStatus();
 }
 
 bool IsBrief(const Primitive& primitive) { return WorkOf(primitive) <= kBriefWork; }

@@ -1,13 +1,16 @@
-// The primitives of neural networks on processors. Convolutions are matrix products of the filter with the input's
-// windows, which are laid out tile by tile (OpenBLAS); so are most of recurrent networks; the rest is loops. Everything
-// is computed in float, or in double for double, in blocks of bounded size, whatever the tensors' types and layouts.
+// The primitives of neural networks, and Fourier transforms, on processors. Convolutions are matrix products of the
+// filter with the input's windows, which are laid out tile by tile (OpenBLAS); so are most of recurrent networks; the
+// rest is loops. Everything is computed in float, or in double for double, in blocks of bounded size, whatever the
+// tensors' types and layouts.
 #pragma once
 
 #include "wharf/device/primitive.h"
 
 namespace wharf::device::soft {
 
-// REQUIRES: CheckPrimitive accepted it, and the memory that it names is there.
+// kNotSupported for what would take more memory here than its tensors are worth. REQUIRES: CheckPrimitive accepted it.
+absl::Status CheckLimits(const Primitive& primitive);
+// REQUIRES: CheckPrimitive and CheckLimits accepted it, and the memory that it names is there.
 void RunPrimitive(const Primitive& primitive);
 
 // Whether it takes about as long as waking a thread does, and uses one thread only. REQUIRES: CheckPrimitive accepted
@@ -27,5 +30,7 @@ template <typename T>
 void RunPointwise(const Pointwise& pointwise);
 template <typename T>
 void RunRecurrent(const Recurrent& network);
+template <typename T>
+void RunFourier(const Fourier& fourier);
 
 }  // namespace wharf::device::soft

@@ -421,11 +421,13 @@ class Hostile {
   Hostile(Random& random, const Arena& arena) : random_(random), arena_(arena) {}
 
   Primitive Any() {
-    switch (random_.Below(6)) {
+    switch (random_.Below(7)) {
       case 0:
         return AnyConvolution();
       case 4:
         return AnyNetwork();
+      case 5:
+        return AnyTransform();
       case 1: {
         Pooling p;
         p.kind = static_cast<PoolingKind>(random_.Below(4));
@@ -508,6 +510,21 @@ class Hostile {
     }
     return r;
   }
+  Primitive AnyTransform() {
+    Fourier f;
+    f.kind = static_cast<FourierKind>(random_.Below(4));
+    f.inverse = random_.Chance(0.5);
+    f.type = random_.Chance(0.5) ? ElementType::kF32 : ElementType::kF64;
+    for (int64_t& size : f.sizes) size = random_.Chance(0.4) ? 1 : Number(12);
+    f.batch = Number(4);
+    for (FourierSide* const side : {&f.in, &f.out}) {
+      side->address = Address(f.type);
+      side->rows = Number(12), side->columns = Number(12), side->stride = Number(3);
+      side->distance = random_.Chance(0.9) ? 3 * 12 * 12 * 12 : Number(99);
+    }
+    if (random_.Chance(0.3)) f.out.address = f.in.address;
+    return f;
+  }
   // A window that fits, mostly.
   void Window(int32_t in, int32_t* window, int32_t* padding, int32_t* stride, int32_t* dilation, int32_t* out) {
     *window = Number(4);
@@ -562,6 +579,7 @@ TEST(SoftPrimitivesTest, WhatIsAcceptedKeepsToItsMemory) {
     Random random(seed + round);
     const Primitive primitive = Hostile(random, arena).Any();
     if (!CheckPrimitive(primitive, [&](DeviceAddress a, uint64_t n) { return arena.Contains(a, n); }).ok()) continue;
+    if (!CheckLimits(primitive).ok()) continue;
     ++accepted;
     const bool look = accepted % 16 == 0;
     std::vector<std::byte> before;
