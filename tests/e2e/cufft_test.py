@@ -22,6 +22,11 @@ class Cufft(EndToEndTest):
         self.assertGreater(hits, 0.9 * OPERATIONS * (MORE - FEW))
         self.assertLessEqual(more["blocking_round_trips"] - few["blocking_round_trips"], MORE - FEW)
 
+    def test_half_precision_is_refused_by_name(self):
+        done = self.run_program(None, "spectra", "half")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("cufftXtMakePlanMany of half precision", done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

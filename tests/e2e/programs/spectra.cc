@@ -1,12 +1,14 @@
-// Fourier transforms over and over, as programs that filter signals make them: `spectra INFERENCES`. Each inference has
-// a signal of its own: transformed, transformed back, its spectrogram in windows that overlap. It is compared with what
-// the first gave for it. Exit codes: 0 all right, 3 an error (named on stderr), 4 a wrong result.
+// Fourier transforms over and over, as programs that filter signals make them: `spectra INFERENCES`, or `spectra half`
+// to ask for what is refused. Each inference has a signal of its own: transformed, transformed back, its spectrogram in
+// windows that overlap. It is compared with what the first gave for it. Exit codes: 0 all right, 3 an error (named on
+// stderr), 4 a wrong result.
 #include <cuda_runtime.h>
-#include <cufft.h>
+#include <cufftXt.h>
 
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 static void Check(bool ok, const char* call) {
@@ -20,7 +22,18 @@ static void Check(bool ok, const char* call) {
 constexpr int kSamples = 3000, kWindow = 256, kHop = 64, kWindows = (kSamples - kWindow) / kHop + 1, kKinds = 3;
 constexpr int kBins = kSamples / 2 + 1, kWindowBins = kWindow / 2 + 1;
 
+static int AskForHalf() {
+  cufftHandle plan;
+  long long n = 64;
+  size_t work;
+  FFT(cufftCreate(&plan));
+  const cufftResult result =
+      cufftXtMakePlanMany(plan, 1, &n, nullptr, 1, 1, CUDA_C_16F, nullptr, 1, 1, CUDA_C_16F, 1, &work, CUDA_C_16F);
+  return result == CUFFT_NOT_SUPPORTED ? 3 : 4;
+}
+
 int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "half") == 0) return AskForHalf();
   const int inferences = std::atoi(argc > 1 ? argv[1] : "10");
   cufftHandle forward, back, windows;
   FFT(cufftPlan1d(&forward, kSamples, CUFFT_R2C, 1));
