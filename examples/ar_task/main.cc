@@ -52,6 +52,11 @@ std::string Bars(const FreeSpace& free) {
   return text;
 }
 
+std::string Text(const ar::ModelTask<FreeSpace>& free_space) {
+  if (free_space.result() == nullptr) return "no answer yet";
+  return "free |" + Bars(*free_space.result()) + "| of " + std::to_string(free_space.Stride()) + " frames ago";
+}
+
 absl::Status Run(const std::string& server, const std::string& file, const std::string& networks,
                  const std::string& folder) {
   WHARF_ASSIGN_OR_RETURN(const scene::FileSource camera, scene::OpenFiles(folder, kPictures));
@@ -77,11 +82,8 @@ absl::Status Run(const std::string& server, const std::string& file, const std::
     Clock::Real().SleepUntil(start + wharf::FromSeconds(frame->time_s - first_s));  // a camera would do the waiting
     const ar::Results results = client->OnFrame(std::make_shared<const scene::Frame>(*std::move(frame)));
     if (++count % 30 == 0) {
-      std::printf("frame %lld: %zu boxes, pose %s, free |%s| of %lld frames ago\n",
-                  static_cast<long long>(results.report.frame), results.boxes.size(),
-                  wharf::track::PoseStateName(results.pose->state),
-                  free_space.result() != nullptr ? Bars(*free_space.result()).c_str() : "",
-                  static_cast<long long>(free_space.Stride()));
+      std::printf("frame %lld: %zu boxes, pose %s, %s\n", static_cast<long long>(results.report.frame),
+                  results.boxes.size(), wharf::track::PoseStateName(results.pose->state), Text(free_space).c_str());
     }
     WHARF_ASSIGN_OR_RETURN(frame, frames.Next());
   }

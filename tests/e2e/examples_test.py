@@ -61,7 +61,7 @@ class ExamplesTest(EndToEndTest):
 
     def test_a_task_of_ones_own_beside_the_others(self):
         app, street, curve = self.build("ar_task"), self.folder / "street", self.folder / "free_space.json"
-        done = self.command("ar", "render", "--category", "L/H", "--split", "calibration", "--frames", "0:65", "--out",
+        done = self.command("ar", "render", "--category", "L/H", "--split", "calibration", "--frames", "0:131:2", "--out",
                             street)
         self.assertEqual(done.returncode, 0, done.stderr)
         server = ArServer(self.folder, "server", "--task", f"free_space={FREE_SPACE}")

@@ -1,7 +1,9 @@
-// For tests: a task whose model says how bright a picture is, and whose tracker goes on as the last two answers were.
+// For tests: a task whose model says how bright a picture is, and whose tracker adds as much with each frame.
 #pragma once
 
 #include <cmath>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "wharf/ar/model_task/tracker.h"
