@@ -127,6 +127,29 @@ class CheckTest(EndToEndTest):
         self.assertEqual(found, ["wharf: memory: an allocation of 404 bytes is never freed"])
         self.assertTrue(done.stderr.endswith("nothing found in one launch, an allocation is never freed\n"), done.stderr)
 
+    def test_what_nobody_has_written(self):
+        line = lines_of("unwritten.cu")
+        done = self.check("init", "unwritten", "half")
+        self.assertEqual(done.returncode, FOUND, done.stderr)
+        found = self.reports(done, "init")
+        self.assertEqual(len(found), 2, found)
+        self.assertRegex(found[0], rf"^wharf: init: Sum\(float const\*, float\*\): unwritten.cu:{line['sum']} reads 4 "
+                                   rf"bytes at 0x[0-9a-f]+, which nobody has written: thread \(32,0,0\) of block "
+                                   rf"\(0,0,0\), 32 times$")
+        self.assertRegex(found[1], rf"Last\(float\*\): unwritten.cu:{line['last']} reads 4 bytes at 0xfc, which nobody "
+                                   rf"has written \(shared memory\): thread \(0,0,0\) of block \(0,0,0\), 2 times$")
+
+    def test_what_somebody_has_written(self):
+        for name in ("host", "fill", "device", "kernel", "copied"):
+            with self.subTest(name):
+                done = self.check("init", "unwritten", name)
+                self.assertEqual((done.returncode, self.reports(done, "init")), (0, []), done.stderr)
+
+    def test_a_copy_of_what_nobody_has_written_is_no_better(self):
+        done = self.check("init", "unwritten", "copied_half")
+        self.assertEqual(done.returncode, FOUND, done.stderr)
+        self.assertIn(", 32 times\n", done.stderr)
+
     def test_nothing_is_looked_for_unless_asked(self):
         done = self.run_program(None, "racing", "blur")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -134,7 +157,7 @@ class CheckTest(EndToEndTest):
     def test_says_where_there_is_no_checking(self):
         for options, why in ((["--server", "localhost:1", "--check", "race"], "--check goes with --local"),
                              (["--local", "--device", "cuda", "--check", "race"], "compute-sanitizer"),
-                             (["--local", "--check", "races"], "'races' is no check; there are: race, memory"),
+                             (["--local", "--check", "races"], "'races' is no check; there are: race, memory, init"),
                              (["--local", "--mode", "replay_speculative", "--check", "race"], "--mode posted")):
             with self.subTest(options):
                 done = self.command("run", *options, "--", PROGRAMS / "racing", "blur")

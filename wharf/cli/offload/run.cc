@@ -65,6 +65,7 @@ Checks (--check, with --local)
                       between: a __syncthreads() or __syncwarp() is missing
   memory              accesses outside of what cudaMalloc gave, to the byte, or of shared memory; misaligned ones; what
                       is never freed
+  init                reads of device or shared memory that nobody has written
   all                 all of these
   What is found is told on standard error, each place once, with source lines if nvcc was given -lineinfo. Kernels run
   on the CPU, ten to a thousand times as slow as without. Calls travel as in posted where replay was to be used.
@@ -216,7 +217,9 @@ std::map<std::string, std::string> Environment(const RunOptions& options, const 
 class CheckReader {
  public:
   void Hear(std::string_view line) {
-    if (line.starts_with("wharf: race: ") || line.starts_with("wharf: memory: ")) found_ = true;
+    for (const char* beginning : {"wharf: race: ", "wharf: memory: ", "wharf: init: "}) {
+      if (line.starts_with(beginning)) found_ = true;
+    }
   }
   bool found() const { return found_; }
 
@@ -407,7 +410,7 @@ void AddOptions(CLI::App* command, RunOptions& options) {
       ->allow_extra_args(false);
   command
       ->add_option("--check", options.checks,
-                   "With --local: look for mistakes in kernels while they run: race, memory, all")
+                   "With --local: look for mistakes in kernels while they run: race, memory, init, all")
       ->type_name("CHECK,…");
   command->add_flag("--no-check", options.no_check, "Start the program even if it looks as if it could not work");
 }

@@ -10,7 +10,7 @@ struct Named {
   std::string_view name;
   Checks check;
 };
-constexpr std::array<Named, 2> kNamed = {{{"race", kRace}, {"memory", kMemory}}};
+constexpr std::array<Named, 3> kNamed = {{{"race", kRace}, {"memory", kMemory}, {"init", kInit}}};
 
 absl::StatusOr<Checks> CheckNamed(std::string_view name) {
   if (name == "all") return kAllChecks;

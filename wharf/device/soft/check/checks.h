@@ -13,11 +13,12 @@ namespace wharf::device::soft::check {
 using Checks = uint32_t;
 inline constexpr Checks kRace = 1;    // accesses to shared memory that nothing orders
 inline constexpr Checks kMemory = 2;  // outside of memory, misaligned; what is never freed
-inline constexpr Checks kAllChecks = kRace | kMemory;
+inline constexpr Checks kInit = 4;    // reads of what nobody has written
+inline constexpr Checks kAllChecks = kRace | kMemory | kInit;
 
 // "race", or several with commas; "all". kInvalidArgument: none, or one that is none of these.
 absl::StatusOr<Checks> ParseChecks(std::string_view names);
-// What ParseChecks takes, for people: "race, memory".
+// What ParseChecks takes, for people: "race, memory, init".
 std::string Describe(Checks checks);
 
 // An access as the code of a checked kernel tells of it (wharf_check_access): an instruction of up to 16 bytes, or each

@@ -120,22 +120,27 @@ std::string Findings::DescribeRace(const Place& place, const Found& found) {
 // allocation of 400 bytes): thread (100,0,0) of block (0,0,0), 28 times"
 std::string Findings::Describe(const Place& place, const Found& found) {
   const Finding& finding = found.first;
+  std::string_view check = "memory";
   std::string what;
   switch (finding.kind) {
     case Finding::Kind::kRace:
       return DescribeRace(place, found);
     case Finding::Kind::kOutside:
-      what = fmt::format("outside of memory ({})", Beside(finding));
+      what = fmt::format("is outside of memory ({})", Beside(finding));
       break;
     case Finding::Kind::kOutsideShared:
-      what = fmt::format("beyond the {} of shared memory", Bytes(finding.size));
+      what = fmt::format("is beyond the {} of shared memory", Bytes(finding.size));
       break;
     case Finding::Kind::kMisaligned:
-      what = fmt::format("no multiple of {}{}", finding.size, finding.shared ? " (shared memory)" : "");
+      what = fmt::format("is no multiple of {}{}", finding.size, finding.shared ? " (shared memory)" : "");
+      break;
+    case Finding::Kind::kUnwritten:
+      check = "init";
+      what = finding.shared ? "nobody has written (shared memory)" : "nobody has written";
       break;
   }
   const auto& [x, y, z] = found.where.block;
-  return fmt::format("wharf: memory: {}: {} {} {} at {:#x}, which is {}: thread {} of block ({},{},{}), {}",
+  return fmt::format("wharf: {}: {}: {} {} {} at {:#x}, which {}: thread {} of block ({},{},{}), {}", check,
                      KernelName(place.kernel), SiteName(*place.sites, place.site), Verb(place.flags, false),
                      Bytes(finding.bytes), finding.address, what, Coordinates(finding.thread, found.where.shape), x, y,
                      z, Times(found.times));

@@ -31,7 +31,7 @@ struct Site {
 using SiteTable = std::vector<Site>;
 
 struct Finding {
-  enum class Kind : uint8_t { kRace, kOutside, kOutsideShared, kMisaligned };
+  enum class Kind : uint8_t { kRace, kOutside, kOutsideShared, kMisaligned, kUnwritten };
   Kind kind = Kind::kRace;
   uint32_t site = 0;
   uint8_t bytes = 0, flags = 0;  // Access's

@@ -6,6 +6,7 @@
 namespace wharf::device::soft::check {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -98,13 +99,15 @@ TEST_F(FindingsTest, AccessesOutsideOfMemoryAreSaidWithWhatIsBesideThem) {
               HasSubstr("a.cu:24 writes 4 bytes at 0x400, which is beyond the 1024 bytes of shared memory: "));
   EXPECT_THAT(add({.kind = Kind::kMisaligned, .address = 6, .shared = true, .size = 4}),
               HasSubstr("at 0x6, which is no multiple of 4 (shared memory): "));
+  EXPECT_THAT(add({.kind = Kind::kUnwritten, .address = 6, .shared = true}),
+              AllOf(HasSubstr("wharf: init: k: a.cu:24 "), HasSubstr(", which nobody has written (shared memory): ")));
   findings_.AddLeaks(0, 0);
   findings_.AddLeaks(1, 400);
   EXPECT_EQ(told_.back(), "wharf: memory: an allocation of 400 bytes is never freed");
   findings_.AddLeaks(2, 8);
   EXPECT_EQ(told_.back(), "wharf: memory: 2 allocations of 8 bytes in all are never freed");
   findings_.Summarize();
-  EXPECT_EQ(told_.back(), "wharf: check race: found at 6 places, 6 times in 6 launches, 3 allocations are never freed");
+  EXPECT_EQ(told_.back(), "wharf: check race: found at 7 places, 7 times in 7 launches, 3 allocations are never freed");
 }
 
 TEST_F(FindingsTest, NothingIsSaidToo) {
@@ -141,8 +144,8 @@ TEST(Checks, AreNamed) {
   for (const char* wrong : {"", "races", "race,", ",race", "race, race"}) {
     EXPECT_EQ(ParseChecks(wrong).status().code(), absl::StatusCode::kInvalidArgument) << wrong;
   }
-  EXPECT_EQ(Describe(kAllChecks), "race, memory");
-  EXPECT_EQ(*ParseChecks("memory,race"), kAllChecks);
+  EXPECT_EQ(Describe(kAllChecks), "race, memory, init");
+  EXPECT_EQ(*ParseChecks("memory,init,race"), kAllChecks);
 }
 
 }  // namespace

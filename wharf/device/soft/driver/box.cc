@@ -61,6 +61,19 @@ absl::Status CheckBox(const Memory& memory, const Region& region, const Extent& 
   return absl::OkStatus();
 }
 
+void NoteWritten(const Memory& memory, const Region& to, const Extent& extent) {
+  if (memory.written() == nullptr || IsEmpty(extent)) return;
+  ForEachRow(extent,
+             [&](uint64_t row, uint64_t slice) { memory.written()->Write(RowAddress(to, row, slice), extent.width); });
+}
+
+void NoteCopied(const Memory& memory, const Region& to, const Region& from, const Extent& extent) {
+  if (memory.written() == nullptr || IsEmpty(extent)) return;
+  ForEachRow(extent, [&](uint64_t row, uint64_t slice) {
+    memory.written()->Copy(RowAddress(to, row, slice), RowAddress(from, row, slice), extent.width);
+  });
+}
+
 void CopyBox(const Region& to, const Region& from, const Extent& extent) {
   if (IsEmpty(extent)) return;
   const Extent flat = Flatten(extent, to, from);

@@ -18,6 +18,10 @@ inline uint64_t PackedBytes(const Extent& extent) { return extent.width * extent
 // kInvalidPitchValue otherwise. An empty box is always right. PackedBytes does not overflow if this is OK.
 absl::Status CheckBox(const Memory& memory, const Region& region, const Extent& extent);
 
+// For checks of kernels: that the box is written, and that what was written of `from` is of `to`.
+void NoteWritten(const Memory& memory, const Region& to, const Extent& extent);
+void NoteCopied(const Memory& memory, const Region& to, const Region& from, const Extent& extent);
+
 void CopyIn(const Region& to, const Extent& extent, const std::byte* packed);
 void CopyOut(const Region& from, const Extent& extent, std::byte* packed);
 void CopyBox(const Region& to, const Region& from, const Extent& extent);

@@ -391,6 +391,7 @@ absl::Status RunGemm(const Gemm& gemm, const Memory& memory) {
   for (int64_t i = 0; i < gemm.batch; ++i) {
     WHARF_ASSIGN_OR_RETURN(const Operands operands, OperandsAt(gemm, i, memory));
     Multiply(kernel, gemm, operands, scalars);
+    if (memory.written() != nullptr) memory.written()->Write(operands.d, OperandsOf(gemm).back().Bytes());
   }
   return absl::OkStatus();
 }

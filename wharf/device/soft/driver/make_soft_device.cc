@@ -35,7 +35,7 @@ absl::StatusOr<std::unique_ptr<Device>> MakeSoftDevice(const DeviceOptions& opti
   if (findings != nullptr) compiling.checks = findings->checks();
   WHARF_ASSIGN_OR_RETURN(auto elsewhere, soft::Compiler::CreateElsewhere(options.cache_directory, compiler, compiling));
   WHARF_ASSIGN_OR_RETURN(auto device, soft::SoftDevice::Create(options, std::move(elsewhere), std::move(packs)));
-  device->SetFindings(std::move(findings));
+  if (findings != nullptr) WHARF_RETURN_IF_ERROR(device->SetFindings(std::move(findings)));
   return device;
 }
 

@@ -61,6 +61,12 @@ SoftDevice::~SoftDevice() {
   services_.output.SetSink(nullptr);
 }
 
+absl::Status SoftDevice::SetFindings(std::shared_ptr<check::Findings> findings) {
+  if ((findings->checks() & check::kInit) != 0) WHARF_RETURN_IF_ERROR(memory_->NoteWrites());
+  services_.findings = std::move(findings);
+  return absl::OkStatus();
+}
+
 void SoftDevice::FillProperties(uint64_t quota) {
   properties_.name = fmt::format("Wharf software GPU ({} threads)", executor_->threads());
   properties_.driver = "soft";
@@ -247,8 +253,9 @@ absl::Status SoftDevice::CopyToDevice(StreamId stream_id, Region to, Extent exte
   if (packed.size() != expected) {
     return CudaStatus(CudaError::kInvalidValue, "copy of {} bytes was given {}", expected, packed.size());
   }
-  EnqueueWork(std::move(stream), [to, extent, packed = std::move(packed)] {
+  EnqueueWork(std::move(stream), [this, to, extent, packed = std::move(packed)] {
     CopyIn(to, extent, packed.data());
+    NoteWritten(*memory_, to, extent);
     return absl::OkStatus();
   });
   return absl::OkStatus();
@@ -276,7 +283,8 @@ absl::Status SoftDevice::CopyOnDevice(StreamId stream_id, Region to, Region from
   WHARF_ASSIGN_OR_RETURN(std::shared_ptr<Timeline> stream, FindStream(stream_id));
   WHARF_RETURN_IF_ERROR(CheckBox(*memory_, to, extent));
   WHARF_RETURN_IF_ERROR(CheckBox(*memory_, from, extent));
-  EnqueueWork(std::move(stream), [to, from, extent] {
+  EnqueueWork(std::move(stream), [this, to, from, extent] {
+    NoteCopied(*memory_, to, from, extent);
     CopyBox(to, from, extent);
     return absl::OkStatus();
   });
@@ -301,8 +309,9 @@ absl::Status SoftDevice::Fill(StreamId stream_id, Region to, Extent extent, uint
     if (services_.findings != nullptr) memory_->SetExtent({to.address, to.row_pitch}).IgnoreError();
     return absl::OkStatus();
   }
-  EnqueueWork(std::move(stream), [to, extent, value, element_bytes] {
+  EnqueueWork(std::move(stream), [this, to, extent, value, element_bytes] {
     FillBox(to, extent, value, element_bytes);
+    NoteWritten(*memory_, to, extent);
     return absl::OkStatus();
   });
   return absl::OkStatus();
@@ -348,6 +357,13 @@ absl::Status SoftDevice::RunPrimitive(StreamId stream_id, const Primitive& primi
 absl::Status SoftDevice::RunOnAllCores(const Primitive& primitive) {
   const TimePoint start = Clock::Real().Now();
   soft::RunPrimitive(primitive);
+  if (check::WrittenMemory* const written = memory_->written(); written != nullptr) {
+    // Of all operands: which are results is the primitive's affair.
+    CheckPrimitive(primitive, [written](DeviceAddress address, uint64_t bytes) {
+      written->Write(address, bytes);
+      return true;
+    }).IgnoreError();
+  }
   const bool multiplies =
       std::holds_alternative<Convolution>(primitive) || std::holds_alternative<Recurrent>(primitive);
   if (share_ != nullptr && multiplies && !IsBrief(primitive)) {

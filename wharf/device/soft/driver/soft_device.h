@@ -34,8 +34,9 @@ class SoftDevice final : public Device {
   static absl::StatusOr<std::unique_ptr<SoftDevice>> Create(const DeviceOptions& options,
                                                             std::unique_ptr<Compiler> compiler,
                                                             std::shared_ptr<const pack::PackSet> packs = nullptr);
-  // Where what is found in checked kernels goes (CompilerOptions::checks). Before anything is launched.
-  void SetFindings(std::shared_ptr<check::Findings> findings) { services_.findings = std::move(findings); }
+  // Where what is found in checked kernels goes (CompilerOptions::checks). Before anything is mapped.
+  // kResourceExhausted.
+  absl::Status SetFindings(std::shared_ptr<check::Findings> findings);
   // Ends a running kernel at its next suspension and waits for it; a running HostCall is waited for too.
   ~SoftDevice() override;
 

@@ -131,11 +131,13 @@ class SoftDevice::PreparedWork final : public WorkList {
                                   .config = launch.config,
                                   .parameters = launch.parameters.data()});
   }
-  static absl::Status RunWhat(SoftDevice&, const CopyWork& copy, const Element&) {
+  static absl::Status RunWhat(SoftDevice& device, const CopyWork& copy, const Element&) {
+    NoteCopied(*device.memory_, copy.to, copy.from, copy.extent);
     CopyBox(copy.to, copy.from, copy.extent);
     return absl::OkStatus();
   }
-  static absl::Status RunWhat(SoftDevice&, const FillWork& fill, const Element&) {
+  static absl::Status RunWhat(SoftDevice& device, const FillWork& fill, const Element&) {
+    NoteWritten(*device.memory_, fill.to, fill.extent);
     FillBox(fill.to, fill.extent, fill.value, fill.element_bytes);
     return absl::OkStatus();
   }

@@ -175,6 +175,20 @@ TEST(Check, AccessesOutsideOfMemoryAreTold) {
   EXPECT_THAT(checked.Run(fmt::format(kNeighbours, "")), IsEmpty()) << "races are not asked for";
 }
 
+TEST(Check, ReadsOfWhatNobodyHasWrittenAreTold) {
+  Checked checked(check::kInit);
+  EXPECT_THAT(checked.Run("st.shared.u16 [%r3], %rs1; bar.sync 0; ld.shared.u32 %r4, [%r3];"),
+              ElementsAre(AllOf(HasSubstr("wharf: init: k: PTX line"),
+                                HasSubstr("`ld.shared.u32 %r4, [%r3]` reads 4 "
+                                          "bytes at 0xfe, which nobody has written (shared memory): thread (63,0,0)"),
+                                HasSubstr("64 times"))));
+  EXPECT_THAT(checked.Run("st.shared.u32 [%r3], %r1; ld.shared.u32 %r4, [%r3]; red.shared.add.u32 [%r3], 1;"),
+              IsEmpty());
+  EXPECT_THAT(checked.Run("atom.shared.add.u32 %r4, [s+512], 1;"), ElementsAre(HasSubstr(", once")))
+      << "it is written then";
+  EXPECT_THAT(checked.Run("ld.global.u32 %r4, [%rd1];"), IsEmpty()) << "the device's own";
+}
+
 TEST(Check, ParametersAndLocalMemoryAreLeftAlone) {
   Checked checked(check::kMemory | check::kRace);
   EXPECT_THAT(checked.Run(R"(

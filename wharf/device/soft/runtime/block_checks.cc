@@ -1,6 +1,7 @@
 #include "wharf/device/soft/runtime/block_checks.h"
 
 #include <array>
+#include <optional>
 
 namespace wharf::device::soft {
 
@@ -12,6 +13,19 @@ void BlockChecks::Prepare(const KernelRun& run, const BlockContext& block) {
 
 void BlockChecks::Start(uint32_t threads) {
   if ((checks_ & check::kRace) != 0) races_.Start(threads, block_->total_shared_bytes);
+  if ((checks_ & check::kInit) != 0) written_.Start(block_->total_shared_bytes);
+}
+
+template <typename Written>
+void BlockChecks::NoteWritten(const Seen& seen, Written& written, uint64_t address, bool shared) {
+  const uint32_t bytes = seen.access.bytes;
+  const bool reads = (seen.access.flags & check::kReads) != 0;
+  if (const auto first = reads ? written.FirstUnwritten(address, bytes) : std::nullopt; first.has_value()) {
+    Add({.kind = check::Finding::Kind::kUnwritten, .address = *first, .shared = shared}, seen);
+  } else if (reads) {
+    return;
+  }
+  written.Write(address, bytes);
 }
 
 void BlockChecks::Access(const ThreadContext& thread, uint64_t address, const check::Access& access, uint32_t site,
@@ -36,6 +50,7 @@ void BlockChecks::AccessShared(const Seen& seen, uint64_t offset, uint64_t low, 
           seen);
     }
   }
+  if (inside && (checks_ & check::kInit) != 0) NoteWritten(seen, written_, offset, /*shared=*/true);
   if (!inside || (checks_ & check::kRace) == 0) return;
   uint32_t unchanged = 0;
   if ((access.flags & check::kKnownValue) != 0) {
@@ -57,18 +72,21 @@ void BlockChecks::AccessShared(const Seen& seen, uint64_t offset, uint64_t low, 
 }
 
 void BlockChecks::AccessGlobal(const Seen& seen, uint64_t address) {
-  if ((checks_ & check::kMemory) == 0) return;
   const check::Access& access = seen.access;
-  if (access.alignment != 0 && address % access.alignment != 0) {
+  const bool memory = (checks_ & check::kMemory) != 0;
+  if (memory && access.alignment != 0 && address % access.alignment != 0) {
     Add({.kind = check::Finding::Kind::kMisaligned, .address = address, .size = access.alignment}, seen);
   }
-  if (last_.Holds(address, access.bytes)) return;
-  const MemoryRange near = services_.memory.NearestTo(address);
-  if (near.Holds(address, access.bytes)) {
-    last_ = near;
-    return;
+  if (!last_.Holds(address, access.bytes)) {
+    const MemoryRange near = services_.memory.NearestTo(address);
+    if (near.Holds(address, access.bytes)) {
+      last_ = near;
+    } else if (memory) {
+      Add({.kind = check::Finding::Kind::kOutside, .address = address, .begin = near.begin, .size = near.size}, seen);
+    }
   }
-  Add({.kind = check::Finding::Kind::kOutside, .address = address, .begin = near.begin, .size = near.size}, seen);
+  check::WrittenMemory* const written = services_.memory.written();
+  if (written != nullptr && last_.Holds(address, access.bytes)) NoteWritten(seen, *written, address, /*shared=*/false);
 }
 
 void BlockChecks::Add(check::Finding finding, const Seen& seen) {

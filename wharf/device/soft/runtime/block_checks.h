@@ -8,6 +8,7 @@
 
 #include "wharf/device/soft/check/findings.h"
 #include "wharf/device/soft/check/shared_races.h"
+#include "wharf/device/soft/check/written_memory.h"
 #include "wharf/device/soft/runtime/kernel_abi.h"
 #include "wharf/device/soft/runtime/kernel_run.h"
 #include "wharf/device/soft/runtime/kernel_services.h"
@@ -37,6 +38,9 @@ class BlockChecks {
   };
   void AccessShared(const Seen& seen, uint64_t offset, uint64_t low, uint64_t high);
   void AccessGlobal(const Seen& seen, uint64_t address);
+  // Of shared memory, or of device memory: what is read that nobody has written is told, and counts as written then.
+  template <typename Written>
+  void NoteWritten(const Seen& seen, Written& written, uint64_t address, bool shared);
   void Add(check::Finding finding, const Seen& seen);
 
   KernelServices& services_;
@@ -44,7 +48,8 @@ class BlockChecks {
   const KernelRun* run_ = nullptr;
   const BlockContext* block_ = nullptr;
   check::SharedRaces races_;
-  MemoryRange last_;  // that was accessed, in this run
+  check::WrittenBytes written_;  // of shared memory
+  MemoryRange last_;             // that was accessed, in this run
 };
 
 }  // namespace wharf::device::soft

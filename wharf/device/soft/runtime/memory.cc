@@ -103,14 +103,15 @@ absl::StatusOr<bool> Memory::Map(DeviceAddress address, uint64_t size) {
   return MapLocked(address, size);
 }
 
-absl::Status Memory::Back(DeviceAddress address, uint64_t size) {
+absl::Status Memory::Back(DeviceAddress address, uint64_t size) const {
   void* start = reinterpret_cast<void*>(address);
   if (mprotect(start, size, PROT_READ | PROT_WRITE) != 0) {
     return CudaStatus(CudaError::kOutOfMemory, "{}",
                       Message(ErrnoStatus(errno, fmt::format("mapping {} bytes", size))));
   }
   if (size >= kHugePages) madvise(start, size, MADV_HUGEPAGE);  // fewer faults and TLB misses; only a hint
-  return absl::OkStatus();
+  if (written_ == nullptr || written_->Map(address, size).ok()) return absl::OkStatus();
+  return CudaStatus(CudaError::kOutOfMemory, "there is no memory to note what is written");
 }
 
 absl::StatusOr<bool> Memory::MapLocked(DeviceAddress address, uint64_t size) {
@@ -189,6 +190,11 @@ bool Memory::IsMapped(DeviceAddress address, uint64_t size) const {
 bool Memory::IsLive(DeviceAddress address, uint64_t size) const {
   absl::MutexLock lock(&mutex_);
   return size == 0 || Covered(live_, address, size) >= size;
+}
+
+absl::Status Memory::NoteWrites() {
+  WHARF_ASSIGN_OR_RETURN(written_, check::WrittenMemory::Create(base_, arena_bytes_));
+  return absl::OkStatus();
 }
 
 absl::Status Memory::SetExtent(const MemoryRange& extent) {

@@ -17,6 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "wharf/base/status.h"
 #include "wharf/device/device.h"
+#include "wharf/device/soft/check/written_memory.h"
 #include "wharf/device/soft/runtime/kernel_abi.h"
 
 namespace wharf::device::soft {
@@ -84,6 +85,11 @@ class Memory {
   // Bytes from `address` up to the end of the live mapping that holds it, 0 if none does.
   uint64_t LiveBytesAt(DeviceAddress address) const;
 
+  // Notes from here on what is written to the arena. Before anything is mapped.
+  absl::Status NoteWrites();
+  // Where; null if nobody wants to know.
+  check::WrittenMemory* written() const { return written_.get(); }
+
   // For checks of kernels. That no more than this of the mapping that it lies in, in the issue view, is meant to be
   // used. kInvalidValue: it lies in none.
   absl::Status SetExtent(const MemoryRange& extent);
@@ -101,12 +107,13 @@ class Memory {
 
   Memory(uintptr_t base, uint64_t arena_bytes, uint64_t internal_bytes, uint64_t quota, uint32_t windows)
       : base_(base), arena_bytes_(arena_bytes), internal_bytes_(internal_bytes), quota_(quota), windows_(windows) {}
-  static absl::Status Back(DeviceAddress address, uint64_t size);
+  absl::Status Back(DeviceAddress address, uint64_t size) const;
   absl::StatusOr<bool> MapLocked(DeviceAddress address, uint64_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const uintptr_t base_;
   const uint64_t arena_bytes_, internal_bytes_, quota_;
   const uint32_t windows_;
+  std::unique_ptr<check::WrittenMemory> written_;
   mutable absl::Mutex mutex_;
   Ranges issued_ ABSL_GUARDED_BY(mutex_), live_ ABSL_GUARDED_BY(mutex_);
   std::map<DeviceAddress, MemoryRange> extents_ ABSL_GUARDED_BY(mutex_);  // by start of the mapping

@@ -105,6 +105,8 @@ void wharf_surface_store(BlockContext* block, uint64_t surface, uint32_t access,
   const auto how = std::bit_cast<SurfaceAccess>(access);
   std::byte* at = Locate(block, surface, how, layer, x, y, z);
   if (at == nullptr) return;
+  check::WrittenMemory* const written = static_cast<BlockState*>(block)->owner->services.memory.written();
+  if (written != nullptr) written->Write(reinterpret_cast<uintptr_t>(at), how.bytes);
   switch (how.bytes) {
     case 1:
       return StoreBits<uint8_t>(at, low);
