@@ -68,7 +68,7 @@ Checks (--check, with --local)
   init                reads of device or shared memory that nobody has written
   all                 all of these
   What is found is told on standard error, each place once, with source lines if nvcc was given -lineinfo. Kernels run
-  on the CPU, ten to a thousand times as slow as without. Calls travel as in posted where replay was to be used.
+  thread by thread, much slower than without. Calls travel as in posted where replay was to be used.
 
 `wharf trace --help` shows what happens when. The exit code is the program's; 126 or 127 if it cannot be started; 66 if
 it is 0 and --check has found something.)";

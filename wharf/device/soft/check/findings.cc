@@ -60,8 +60,10 @@ std::string Bytes(uint64_t bytes) { return fmt::format("{} {}", bytes, bytes == 
 
 // Of an access outside of memory.
 std::string Beside(const Finding& finding) {
+  constexpr uint64_t kNear = uint64_t{1} << 30;
   const uint64_t end = finding.begin + finding.size;
   if (finding.size == 0) return "nothing is allocated";
+  if (finding.address + kNear < finding.begin || finding.address > end + kNear) return "far from all that is allocated";
   if (finding.address >= end) {
     return fmt::format("{} behind an allocation of {}", Bytes(finding.address - end), Bytes(finding.size));
   }

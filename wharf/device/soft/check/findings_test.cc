@@ -95,6 +95,8 @@ TEST_F(FindingsTest, AccessesOutsideOfMemoryAreSaidWithWhatIsBesideThem) {
   EXPECT_THAT(add({.kind = Kind::kOutside, .site = 3, .address = 0x118f, .begin = 0x1000, .size = 400}),
               HasSubstr("(over the end of an allocation of 400 bytes)"));
   EXPECT_THAT(add({.kind = Kind::kOutside, .site = 4, .address = 0}), HasSubstr("(nothing is allocated)"));
+  EXPECT_THAT(add({.kind = Kind::kOutside, .site = 5, .begin = uint64_t{1} << 40, .size = 400}),
+              HasSubstr("(far from all that is allocated)"));
   EXPECT_THAT(add({.kind = Kind::kOutsideShared, .address = 1024, .size = 1024}),
               HasSubstr("a.cu:24 writes 4 bytes at 0x400, which is beyond the 1024 bytes of shared memory: "));
   EXPECT_THAT(add({.kind = Kind::kMisaligned, .address = 6, .shared = true, .size = 4}),
@@ -107,7 +109,7 @@ TEST_F(FindingsTest, AccessesOutsideOfMemoryAreSaidWithWhatIsBesideThem) {
   findings_.AddLeaks(2, 8);
   EXPECT_EQ(told_.back(), "wharf: memory: 2 allocations of 8 bytes in all are never freed");
   findings_.Summarize();
-  EXPECT_EQ(told_.back(), "wharf: check race: found at 7 places, 7 times in 7 launches, 3 allocations are never freed");
+  EXPECT_EQ(told_.back(), "wharf: check race: found at 8 places, 8 times in 8 launches, 3 allocations are never freed");
 }
 
 TEST_F(FindingsTest, NothingIsSaidToo) {
