@@ -189,6 +189,19 @@ TEST(Check, ReadsOfWhatNobodyHasWrittenAreTold) {
   EXPECT_THAT(checked.Run("ld.global.u32 %r4, [%rd1];"), IsEmpty()) << "the device's own";
 }
 
+TEST(Check, WallsStandInCodeThatIsChecked) {
+  Checked checked(check::kAllChecks);
+  uint64_t not_the_kernels = 42;
+  for (const char* access : {"st.global.u64 [%rd1], %rd1;", "st.u64 [%rd1], %rd1;", "red.global.add.u64 [%rd1], 1;",
+                             "st.global.v2.u32 [%rd1], {%r1, %r1};", "cp.async.ca.shared.global [s], [%rd1], 8;"}) {
+    const auto address = reinterpret_cast<uint64_t>(&not_the_kernels);
+    const absl::Status status = checked.runner().Run(Checked::Kernel(access), "k", {1}, {1}, Parameters().Add(address));
+    EXPECT_EQ(CudaErrorOf(status), CudaError::kIllegalAddress) << access;
+    EXPECT_THAT(checked.told().back(), HasSubstr("which is outside of memory (")) << access;
+  }
+  EXPECT_EQ(not_the_kernels, 42u);
+}
+
 TEST(Check, ParametersAndLocalMemoryAreLeftAlone) {
   Checked checked(check::kMemory | check::kRace);
   EXPECT_THAT(checked.Run(R"(

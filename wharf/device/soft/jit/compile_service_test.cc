@@ -72,6 +72,21 @@ TEST_F(CompileServiceTest, TheOtherProcessCompilesAndStores) {
   EXPECT_EQ(Stored(), 1u);
 }
 
+TEST_F(CompileServiceTest, ChecksAreThoseOfTheClient) {
+  const auto module = *ptx::Parse(kStores);
+  const auto elsewhere = *Compiler::CreateElsewhere(folder_, std::exchange(ours_, -1), {.checks = check::kMemory});
+  const auto checked = elsewhere->Compile(*module, "kernel", nullptr);
+  ASSERT_EQ(checked.status(), absl::OkStatus());
+  EXPECT_EQ((*checked)->mode, ExecutionMode::kSuspendable);
+  EXPECT_NE((*checked)->sites, nullptr);
+  const auto here = *Compiler::Create(folder_);
+  const auto plain = here->Compile(*module, "kernel", nullptr);
+  ASSERT_EQ(plain.status(), absl::OkStatus());
+  EXPECT_EQ((*plain)->mode, ExecutionMode::kLoop);
+  EXPECT_EQ((*plain)->sites, nullptr);
+  EXPECT_EQ(Stored(), 2u);
+}
+
 TEST_F(CompileServiceTest, WhatIsStoredIsNotAskedFor) {
   EXPECT_EQ(Compile(kStores), absl::OkStatus());
   const auto nobody_answers = [this] {
