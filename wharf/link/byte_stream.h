@@ -28,6 +28,9 @@ class ByteStream {
   virtual ~ByteStream() = default;
   // Blocks for at least one byte; 0 = the peer closed in order.
   virtual absl::StatusOr<size_t> Read(std::span<std::byte> into) = 0;
+  // Waits until there is something to read, or the end, at most `limit` long (nothing: for ever); false if that passed
+  // first. Nothing at once if the stream cannot tell. Also while another thread reads.
+  virtual std::optional<bool> WaitReadable(std::optional<Nanoseconds> /*limit*/) { return std::nullopt; }
   // Writes all pieces, in order (gathered into as few system calls as possible).
   virtual absl::Status Write(std::span<const std::span<const std::byte>> pieces) = 0;
   // Writes what goes without waiting and returns how many bytes that was, possibly 0; a stream that cannot tell takes

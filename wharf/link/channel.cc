@@ -24,8 +24,15 @@ std::chrono::steady_clock::time_point Steady(TimePoint t) {  // Clock::Real() is
   return std::chrono::steady_clock::time_point(t.since_epoch);
 }
 
+// The reader thread looks after the stream for so long after somebody else has read it: who waits for one answer will
+// soon wait for the next.
+constexpr Nanoseconds kReadersRest = std::chrono::milliseconds(1);
+
 // One thread at a time holds the right to write (`writing_`): a sender that found the stream free, or the writer
 // thread. It writes `active_`, with the lock released; frames meanwhile gather in `pending_`.
+//
+// One thread at a time holds the right to read, and uses `frames_`: the reader thread (`reading_`) or one in ReadHere
+// (`lent_`). Once somebody has asked for that right, the reader thread waits for the stream without it.
 class StreamChannel final : public Channel {
  public:
   StreamChannel(std::unique_ptr<ByteStream> stream, const ChannelOptions& options)
@@ -38,11 +45,13 @@ class StreamChannel final : public Channel {
   void Start(FrameHandler* handler) override {
     std::lock_guard lock(mutex_);
     started_ = true;
-    reader_ = StartThread("wharf-receive", [this, handler] { ReaderLoop(*handler); });
+    handler_ = handler;
+    reader_ = StartThread("wharf-receive", [this] { ReaderLoop(); });
   }
 
   absl::Status Send(uint16_t kind, uint64_t tag, Bytes head, Bytes bulk, BulkOwnership ownership, Urgency urgency,
                     uint16_t flags) override;
+  bool ReadHere(absl::FunctionRef<bool()> done, Nanoseconds limit) override;
   absl::Status Flush() override;
   void Close(Nanoseconds drain) override;
   void Stop() override;
@@ -73,20 +82,32 @@ class StreamChannel final : public Channel {
   bool FinishAndLinger(Lock& lock, TimePoint deadline);
   void WriterLoop();
   void WaitForWork(Lock& lock);
-  void ReaderLoop(FrameHandler& handler);
+  absl::Status ReadFrame();
+  absl::Status ReadLent(absl::FunctionRef<bool()> done, Nanoseconds limit);
+  void WaitForTurn(Lock& lock);
+  absl::Status ReadAll();
+  void ReaderLoop();
 
   static thread_local const StreamChannel* reading_here;
 
   const ChannelOptions options_;
   const std::unique_ptr<ByteStream> stream_;
-  FrameReader frames_;  // of the reader thread; its counts are atomic
+  FrameHandler* handler_ = nullptr;  // set before the reader thread starts
+  FrameReader frames_;               // of the thread that may read; its counts are atomic
 
   mutable std::mutex mutex_;
   std::condition_variable work_;      // the writer thread has something to do
   std::condition_variable progress_;  // bytes were written, or the channel closed
+  std::condition_variable turn_;      // the reader thread may have to read again
   absl::Status closed_;               // OK while open
   std::atomic<bool> closing_{false};  // Close was called: no more sends, no more calls of the handler
   bool writing_ = false, stop_ = false, started_ = false, reader_done_ = false;
+  std::optional<bool> lendable_;  // whether the right to read can be lent; nothing: nobody has asked yet
+  bool reading_ = false, lent_ = false;
+  bool awaits_return_ = false;  // the reader thread waits while it is lent
+  TimePoint rest_until_;        // of the reader thread
+  uint64_t loans_ = 0;
+  absl::Status lent_failure_;  // of a read in ReadHere: the end of reading
   SendQueue pending_, active_;
   bool due_ = false;                     // pending_ has frames that may not wait
   std::optional<TimePoint> soon_;        // when the others' time is up
@@ -207,6 +228,7 @@ void StreamChannel::Fail(const absl::Status& why) {
   stream_->Shutdown();
   progress_.notify_all();
   work_.notify_all();
+  turn_.notify_all();
 }
 
 void StreamChannel::Close(Nanoseconds drain) {
@@ -274,11 +296,80 @@ void StreamChannel::WaitForWork(Lock& lock) {
   }
 }
 
-void StreamChannel::ReaderLoop(FrameHandler& handler) {
-  reading_here = this;
+absl::Status StreamChannel::ReadFrame() {
   const auto deliver = [this] { return !closing_.load(std::memory_order_relaxed); };
-  absl::Status why;
-  while (why.ok()) why = frames_.ReadFrame(handler, deliver);
+  reading_here = this;
+  absl::Status status = frames_.ReadFrame(*handler_, deliver);
+  reading_here = nullptr;
+  return status;
+}
+
+bool StreamChannel::ReadHere(absl::FunctionRef<bool()> done, Nanoseconds limit) {
+  if (InHandler()) return false;
+  Lock lock(mutex_);
+  if (!lendable_) lendable_ = stream_->WaitReadable(Nanoseconds{0}).has_value();
+  if (!*lendable_ || reading_ || lent_ || !started_ || reader_done_ || !Open() || !lent_failure_.ok()) return false;
+  lent_ = true;
+  ++loans_;
+  lock.unlock();
+  absl::Status status = ReadLent(done, limit);
+  lock.lock();
+  lent_ = false;
+  rest_until_ = Clock::Real().Now() + kReadersRest;
+  if (!status.ok()) {
+    // The end, which wakes the reader thread; but for a handler that has closed: then the peer still gets its time.
+    if (!give_up_at_.has_value()) Fail(closing_ ? Aborted("closed") : status);
+    lent_failure_ = std::move(status);
+  }
+  if (awaits_return_ || !Open()) turn_.notify_one();
+  return true;
+}
+
+// No frame that has come stays behind in the buffer: the reader thread may be waiting for the stream. The rest of one
+// that has not come wholly will wake it.
+absl::Status StreamChannel::ReadLent(absl::FunctionRef<bool()> done, Nanoseconds limit) {
+  while (frames_.HasFrame() || (!done() && stream_->WaitReadable(limit).value_or(false))) {
+    WHARF_RETURN_IF_ERROR(ReadFrame());
+  }
+  return absl::OkStatus();
+}
+
+// Until there is something to read that nobody else is going to read; takes the right to read.
+void StreamChannel::WaitForTurn(Lock& lock) {
+  while (true) {
+    while (lent_ || (lent_failure_.ok() && Open() && Clock::Real().Now() < rest_until_)) {
+      awaits_return_ = lent_;
+      if (lent_) {
+        turn_.wait(lock);
+      } else {
+        turn_.wait_until(lock, Steady(rest_until_));
+      }
+    }
+    awaits_return_ = false;
+    if (!lendable_.value_or(false) || !lent_failure_.ok() || frames_.HasFrame()) break;
+    const uint64_t loans = loans_;
+    lock.unlock();
+    stream_->WaitReadable(std::nullopt);
+    lock.lock();
+    if (loans == loans_) break;  // else somebody may have read what there was
+  }
+  reading_ = true;
+}
+
+absl::Status StreamChannel::ReadAll() {
+  Lock lock(mutex_);
+  while (true) {
+    WaitForTurn(lock);
+    if (!lent_failure_.ok()) return lent_failure_;
+    lock.unlock();
+    WHARF_RETURN_IF_ERROR(ReadFrame());
+    lock.lock();
+    reading_ = false;
+  }
+}
+
+void StreamChannel::ReaderLoop() {
+  absl::Status why = ReadAll();
   // A handler that closed may also have returned an error: the peer still gets its time to read why.
   if (Lingering()) frames_.DropRest();
   {
@@ -290,7 +381,8 @@ void StreamChannel::ReaderLoop(FrameHandler& handler) {
     why = closed_;
     progress_.notify_all();
   }
-  handler.OnClosed(why);
+  reading_here = this;
+  handler_->OnClosed(why);
   reading_here = nullptr;
 }
 
@@ -309,6 +401,9 @@ class ForkSafeChannel final : public Channel {
                     uint16_t flags) override {
     if (fork_.InChild()) return NotOurs();
     return channel_->Send(kind, tag, head, bulk, ownership, urgency, flags);
+  }
+  bool ReadHere(absl::FunctionRef<bool()> done, Nanoseconds limit) override {
+    return !fork_.InChild() && channel_->ReadHere(done, limit);
   }
   absl::Status Flush() override { return fork_.InChild() ? NotOurs() : channel_->Flush(); }
   void Close(Nanoseconds drain) override {

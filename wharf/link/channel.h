@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "wharf/base/clock.h"
 #include "wharf/base/status.h"
 #include "wharf/link/byte_stream.h"
@@ -44,7 +45,7 @@ struct FrameLimits {
 absl::StatusOr<FrameHeader> DecodeFrameHeader(std::span<const std::byte> bytes, const FrameLimits& limits);
 void EncodeFrameHeader(const FrameHeader& header, std::span<std::byte, kFrameHeaderBytes> out);
 
-// Called on the channel's reader thread, one call at a time.
+// Called on the channel's reader thread, or on a thread in ReadHere, one call at a time.
 class FrameHandler {
  public:
   virtual ~FrameHandler() = default;
@@ -96,6 +97,11 @@ class Channel {
   virtual absl::Status Send(uint16_t kind, uint64_t tag, std::span<const std::byte> head,
                             std::span<const std::byte> bulk = {}, BulkOwnership ownership = BulkOwnership::kCopy,
                             Urgency urgency = Urgency::kNow, uint16_t flags = 0) = 0;
+  // Reads frames on the calling thread, in the place of the reader thread, which saves a change of threads to somebody
+  // who waits for an answer: until `done`, asked before each frame, or nothing has come for `limit`, or the channel is
+  // closed. False at once if that cannot be, because somebody else is reading, or the stream is none that can be waited
+  // for, or this is a handler. After the last such call the reader thread takes a millisecond to take over.
+  virtual bool ReadHere(absl::FunctionRef<bool()> done, Nanoseconds limit) = 0;
   // Waits until everything sent so far was handed to the stream. From a handler it only starts that.
   virtual absl::Status Flush() = 0;
   // Closes. Idempotent; OnClosed is called once. With a drain: writes what is queued, tells the peer that this is the

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <future>
@@ -127,7 +128,33 @@ void ChannelPingPong(benchmark::State& state) {
   far.reset();
 }
 
-// The same without the thread that waits: what the channel itself adds.
+// The same where the thread that waits reads the answer itself.
+void ChannelPingPongReadHere(benchmark::State& state) {
+  const auto [here, there] = ConnectedSockets(static_cast<Transport>(state.range(0)));
+  auto near = Channel::Create(FromSocket(here));
+  auto far = Channel::Create(FromSocket(there));
+  std::atomic<uint64_t> sent = 0, arrived = 0;
+  Ignore answers, echo;
+  answers.frame = [&](const FrameHeader&, std::span<const std::byte>) {
+    ++arrived;
+    return absl::OkStatus();
+  };
+  echo.frame = [&](const FrameHeader& header, std::span<const std::byte> head) {
+    return far->Send(header.kind, header.tag, head);
+  };
+  near->Start(&answers);
+  far->Start(&echo);
+  const std::array<std::byte, kSmall - kFrameHeaderBytes> head{};
+  for ([[maybe_unused]] auto _ : state) {
+    ++sent;
+    if (!near->Send(1, 1, head).ok()) std::abort();
+    while (arrived < sent) near->ReadHere([&] { return arrived == sent; }, std::chrono::seconds(1));
+  }
+  near.reset();
+  far.reset();
+}
+
+// Without a thread that waits: what the channel itself adds.
 void ChannelPingPongInHandler(benchmark::State& state) {
   const auto [here, there] = ConnectedSockets(static_cast<Transport>(state.range(0)));
   auto near = Channel::Create(FromSocket(here));
@@ -217,6 +244,7 @@ void ChannelBulk(benchmark::State& state) {
 BENCHMARK(RawPingPong)->Arg(kTcp)->Arg(kUnix)->UseRealTime();
 BENCHMARK(ChannelPingPongInHandler)->Arg(kTcp)->Arg(kUnix)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(ChannelPingPong)->Arg(kTcp)->Arg(kUnix)->UseRealTime();
+BENCHMARK(ChannelPingPongReadHere)->Arg(kTcp)->Arg(kUnix)->UseRealTime();
 BENCHMARK(ChannelPosted)->ArgsProduct({{kTcp, kUnix}, {0, 1}})->UseRealTime();
 BENCHMARK(RawBulk)->ArgsProduct({{kTcp, kUnix}, {64 << 10, 4 << 20}})->UseRealTime();
 BENCHMARK(ChannelBulk)->ArgsProduct({{kTcp, kUnix}, {64 << 10, 4 << 20}})->UseRealTime();

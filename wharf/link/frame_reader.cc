@@ -39,6 +39,12 @@ absl::Status FrameReader::ReadFrameIf(FrameHandler& handler, bool (*deliver)(con
   return handler.OnFrame(header, head, std::move(bulk));
 }
 
+bool FrameReader::HasFrame() const {
+  if (end_ - begin_ < kFrameHeaderBytes) return false;
+  const absl::StatusOr<FrameHeader> header = DecodeFrameHeader({buffer_.get() + begin_, kFrameHeaderBytes}, limits_);
+  return !header.ok() || end_ - begin_ >= kFrameHeaderBytes + uint64_t{header->head_bytes} + header->bulk_bytes;
+}
+
 absl::Status FrameReader::ReadHeader(FrameHeader& header) {
   if (begin_ == end_) {
     begin_ = end_ = 0;

@@ -11,7 +11,7 @@
 
 namespace wharf::link {
 
-// Used by one thread.
+// Used by one thread at a time.
 class FrameReader {
  public:
   FrameReader(ByteStream& stream, const FrameLimits& limits);
@@ -23,6 +23,8 @@ class FrameReader {
     return ReadFrameIf(handler, &Call<Deliver>, &deliver);
   }
 
+  // Whether ReadFrame would read nothing from the stream: a whole frame has come along with one before.
+  bool HasFrame() const;
   // Reads to the end of the stream, whatever comes.
   void DropRest();
 

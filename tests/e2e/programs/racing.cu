@@ -29,7 +29,7 @@ __global__ void Softmax(const float* in, float* out) {
   const float own_max = WarpMax(x);
   if (lane == 0) scratch[warp] = own_max;
   __syncthreads();
-  float max = scratch[0];  // @softmax first
+  float max = scratch[0];                                                // @softmax first
   for (int i = 1; i < kThreads / 32; ++i) max = fmaxf(max, scratch[i]);  // @softmax read
   const float power = expf(x - max), own_sum = WarpSum(power);
   if (kOrdered) __syncthreads();
@@ -103,8 +103,8 @@ __global__ void Histogram(const unsigned char* in, unsigned* out) {
   if (thread < 16) out[blockIdx.x * kThreads + thread] = counts[thread] + any;  // @histogram read
 }
 
-#define CHECK(call)                         \
-  do {                                      \
+#define CHECK(call)                          \
+  do {                                       \
     if ((call) != cudaSuccess) std::exit(3); \
   } while (false)
 

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#define CHECK(call)                         \
-  do {                                      \
+#define CHECK(call)                          \
+  do {                                       \
     if ((call) != cudaSuccess) std::exit(3); \
   } while (false)
 
@@ -39,9 +39,7 @@ __global__ void Pairs(const char* bytes, double* sums) {
 
 __device__ int counts[4];
 
-__global__ void Count(int which) {
-  atomicAdd(&counts[threadIdx.x % 4], which);
-}
+__global__ void Count(int which) { atomicAdd(&counts[threadIdx.x % 4], which); }
 
 int main(int argc, char** argv) {
   const char* name = argc > 1 ? argv[1] : "";

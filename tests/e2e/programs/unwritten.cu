@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#define CHECK(call)                         \
-  do {                                      \
+#define CHECK(call)                          \
+  do {                                       \
     if ((call) != cudaSuccess) std::exit(3); \
   } while (false)
 

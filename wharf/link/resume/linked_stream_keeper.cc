@@ -6,8 +6,8 @@
 #include "wharf/base/log.h"
 #include "wharf/link/connect_again.h"
 #include "wharf/link/resume/linked_stream.h"
+#include "wharf/link/resume/wait.h"
 #include "wharf/link/threads.h"
-#include "wharf/link/wait.h"
 
 namespace wharf::link {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "wharf/link/prefixed_stream.h"
+#include "wharf/link/resume/wait.h"
 #include "wharf/link/threads.h"
-#include "wharf/link/wait.h"
 
 namespace wharf::link {
 namespace {

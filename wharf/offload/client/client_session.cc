@@ -39,7 +39,12 @@ ClientSession::ClientSession(std::unique_ptr<link::ByteStream> stream, ClientSes
       uploads_(channel_.get(), &estimator_),
       errors_(options_.on_lost),
       liveness_(channel_.get(), options_.clock, options_.timeout),
-      requests_(options_.clock, &errors_, &estimator_, liveness_.PingInterval(), [this] { liveness_.Ping(); }),
+      requests_(
+          options_.clock, &errors_, &estimator_, liveness_.PingInterval(), [this] { liveness_.Ping(); },
+          [this](absl::FunctionRef<bool()> done, Nanoseconds limit) {
+            // In replay the reader has to take answers also while nobody waits: those to elided waits.
+            return replay_ == nullptr && channel_->ReadHere(done, limit);
+          }),
       handshake_(
           "the server", [this](const Welcome&) { errors_.Open(); }, *options_.clock),
       host_calls_(options_.clock, {.done =

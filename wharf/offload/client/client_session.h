@@ -47,7 +47,7 @@ struct ClientSessionOptions {
   // Of kReplay. Unsafe: as published, the server runs ahead without a way back. The search reports sequences only.
   bool unsafe_replay = false;
   LaneSearchFactory search = MakeIncrementalSearch;
-  std::function<void(std::string_view)> output;   // text printed by kernels; on the reader thread
+  std::function<void(std::string_view)> output;   // text printed by kernels; on the thread that reads
   std::function<void(std::string_view)> on_lost;  // once, with the reason
   const Clock* clock = &Clock::Real();            // outlives the session
 };

@@ -76,7 +76,9 @@ class ReplayClientTest : public testing::Test {
     peer_->Start(&recorder_);
     liveness_.emplace(channel_.get(), &clock_, std::chrono::seconds(10));
     uploads_.emplace(channel_.get(), &estimator_);
-    requests_.emplace(&clock_, &errors_, &estimator_, std::chrono::seconds(1), [] {});
+    requests_.emplace(
+        &clock_, &errors_, &estimator_, std::chrono::seconds(1), [] {},
+        [](absl::FunctionRef<bool()>, Nanoseconds) { return false; });
     client_.emplace(&*uploads_, &*requests_, &*liveness_, &clock_, /*begins_with_input=*/false);
   }
   ~ReplayClientTest() override {

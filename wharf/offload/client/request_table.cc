@@ -17,8 +17,13 @@ constexpr uint64_t kMaxElided = 4;
 }  // namespace
 
 RequestTable::RequestTable(const Clock* clock, ErrorState* errors, link::LinkEstimator* estimator,
-                           Nanoseconds ping_interval, std::function<void()> ping)
-    : clock_(clock), errors_(errors), estimator_(estimator), ping_interval_(ping_interval), ping_(std::move(ping)) {}
+                           Nanoseconds ping_interval, std::function<void()> ping, ReadHere read_here)
+    : clock_(clock),
+      errors_(errors),
+      estimator_(estimator),
+      ping_interval_(ping_interval),
+      ping_(std::move(ping)),
+      read_here_(std::move(read_here)) {}
 
 void RequestTable::Add(const RequestPtr& request) {
   request->tag = NextTag();
@@ -73,25 +78,52 @@ void RequestTable::ForbidEliding() {
 // --- waiting ---
 
 template <typename Done>
-void RequestTable::AwaitLocked(Done done) {
+void RequestTable::AwaitLocked(By by, Done done) {
   while (!done() && !closed_) {
-    if (!WaitUntil(changed_, &mutex_, *clock_, clock_->Now() + ping_interval_) || closed_) continue;
+    const TimePoint ping_at = clock_->Now() + ping_interval_;
+    const uint64_t readers = readers_;
+    const bool has_read = by == By::kAnswers && ReadUntil(done);
+    if (done() || closed_) break;
+    if (has_read) {
+      if (clock_->Now() < ping_at) continue;
+    } else if (readers != readers_) {
+      continue;  // who was reading has stopped meanwhile
+    } else if (!WaitUntil(changed_, &mutex_, *clock_, ping_at) || closed_) {
+      continue;
+    }
     mutex_.Unlock();
     ping_();
     mutex_.Lock();
   }
 }
 
+// False if somebody else reads.
+template <typename Done>
+bool RequestTable::ReadUntil(Done done) {
+  mutex_.Unlock();
+  const auto enough = [&] {
+    absl::MutexLock lock(&mutex_);
+    return done() || closed_;
+  };
+  const bool has_read = read_here_(enough, ping_interval_);
+  mutex_.Lock();
+  if (has_read) {
+    ++readers_;
+    changed_.SignalAll();  // somebody else who waits reads now
+  }
+  return has_read;
+}
+
 void RequestTable::Await(std::span<const RequestPtr> requests) {
   absl::MutexLock lock(&mutex_);
-  AwaitLocked([requests] {
+  AwaitLocked(By::kAnswers, [requests] {
     return std::all_of(requests.begin(), requests.end(), [](const RequestPtr& request) { return request->done; });
   });
 }
 
 void RequestTable::AwaitThat(const std::function<bool()>& ready) {
   absl::MutexLock lock(&mutex_);
-  AwaitLocked([&ready] { return ready(); });
+  AwaitLocked(By::kAnything, [&ready] { return ready(); });
 }
 
 void RequestTable::Wake() {
@@ -106,7 +138,7 @@ bool RequestTable::AnyDetached() const {
 
 void RequestTable::AwaitDetached() {
   absl::MutexLock lock(&mutex_);
-  AwaitLocked([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return detached_ == 0; });
+  AwaitLocked(By::kAnswers, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return detached_ == 0; });
 }
 
 bool RequestTable::AnyElided() const {
@@ -116,7 +148,7 @@ bool RequestTable::AnyElided() const {
 
 void RequestTable::AwaitElided() {
   absl::MutexLock lock(&mutex_);
-  AwaitLocked([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return elided_ == 0; });
+  AwaitLocked(By::kAnswers, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return elided_ == 0; });
 }
 
 bool RequestTable::CountWait(std::span<const RequestPtr> requests) {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 #include "wharf/base/clock.h"
 #include "wharf/link/channel.h"
@@ -32,12 +33,15 @@ struct PushCounters {
 };
 
 // Thread-safe. One lock. It comes after the replay client's; under it the table takes those of ErrorState and of the
-// estimator. `ping` is called without it.
+// estimator. `ping` and `read_here` are called without it.
 class RequestTable {
  public:
-  // `clock`, `errors` and `estimator` outlive the table. Who has waited for `ping_interval` calls `ping`.
+  // As link::Channel::ReadHere.
+  using ReadHere = std::function<bool(absl::FunctionRef<bool()> done, Nanoseconds limit)>;
+  // `clock`, `errors` and `estimator` outlive the table. Who has waited for `ping_interval` calls `ping`. Who waits for
+  // answers gets them by `read_here`, if that can be.
   RequestTable(const Clock* clock, ErrorState* errors, link::LinkEstimator* estimator, Nanoseconds ping_interval,
-               std::function<void()> ping);
+               std::function<void()> ping, ReadHere read_here);
 
   // A number that no request or host call has had.
   uint64_t NextTag() { return next_tag_.fetch_add(1); }
@@ -85,7 +89,7 @@ class RequestTable {
 
   PushCounters Pushes() const;
 
-  // --- on the channel's reader thread; an error ends the session ---
+  // --- on the thread that reads the channel; an error ends the session ---
   absl::StatusOr<std::span<std::byte>> ReplyDestination(const link::FrameHeader& header);
   absl::StatusOr<std::span<std::byte>> PushDestination(const link::FrameHeader& header,
                                                        std::span<const std::byte> head);
@@ -96,8 +100,12 @@ class RequestTable {
   void Close();
 
  private:
+  // `by`: what makes it done.
+  enum class By : uint8_t { kAnswers, kAnything };
   template <typename Done>
-  void AwaitLocked(Done done) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void AwaitLocked(By by, Done done) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  template <typename Done>
+  bool ReadUntil(Done done) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   RequestPtr FindPredicted(uint64_t position, uint64_t path) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool TakeEarly(Request& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   RequestPtr Elide(Request& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -110,6 +118,7 @@ class RequestTable {
   link::LinkEstimator* const estimator_;
   const Nanoseconds ping_interval_;
   const std::function<void()> ping_;
+  const ReadHere read_here_;
   std::atomic<uint64_t> next_tag_{1}, operations_{0};
 
   mutable absl::Mutex mutex_;
@@ -125,6 +134,7 @@ class RequestTable {
   device::StreamId done_stream_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t pushes_ ABSL_GUARDED_BY(mutex_) = 0, elided_total_ ABSL_GUARDED_BY(mutex_) = 0;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t readers_ ABSL_GUARDED_BY(mutex_) = 0;  // that have stopped reading
 };
 
 }  // namespace wharf::offload

@@ -57,7 +57,13 @@ class RequestTableTest : public testing::Test {
   ErrorState errors_{nullptr};
   link::LinkEstimator estimator_;
   std::atomic<int> pings_{0};
-  RequestTable table_{&clock_, &errors_, &estimator_, kPingInterval, [this] { ++pings_; }};
+  RequestTable::ReadHere read_here_ = [](absl::FunctionRef<bool()>, Nanoseconds) { return false; };
+  RequestTable table_{&clock_,
+                      &errors_,
+                      &estimator_,
+                      kPingInterval,
+                      [this] { ++pings_; },
+                      [this](absl::FunctionRef<bool()> done, Nanoseconds limit) { return read_here_(done, limit); }};
   std::vector<RequestTable::Sureness> learnt_;
 
  private:
@@ -114,7 +120,60 @@ TEST_F(RequestTableTest, WhoWaitsPingsNowAndThen) {
   EXPECT_TRUE(request->done);
 }
 
+TEST_F(RequestTableTest, WhoWaitsForAnswersReadsThem) {
+  const RequestPtr first = Add(), second = Add();
+  read_here_ = [&](absl::FunctionRef<bool()> done, Nanoseconds) {
+    EXPECT_FALSE(done());
+    EXPECT_TRUE(Reply(first->tag).ok());
+    EXPECT_FALSE(done());
+    EXPECT_TRUE(Reply(second->tag).ok());
+    EXPECT_TRUE(done());
+    return true;
+  };
+  table_.Await(std::array{first, second});
+  EXPECT_EQ(pings_, 0);
+}
+
+TEST_F(RequestTableTest, WhoReadsPingsNowAndThen) {
+  const RequestPtr request = Add();
+  read_here_ = [&](absl::FunctionRef<bool()>, Nanoseconds limit) {
+    EXPECT_EQ(limit, kPingInterval);
+    clock_.Advance(limit);
+    if (pings_ == 3) {
+      EXPECT_TRUE(Reply(request->tag).ok());
+    }
+    return true;
+  };
+  table_.Await(std::array{request});
+  EXPECT_EQ(pings_, 3);
+}
+
+TEST_F(RequestTableTest, WhoeverSleepsReadsWhenTheReaderHasItsAnswer) {
+  const RequestPtr first = Add(), second = Add();
+  std::atomic<bool> reading{false}, second_sleeps{false};
+  read_here_ = [&](absl::FunctionRef<bool()> done, Nanoseconds) {
+    if (reading.exchange(true)) {
+      second_sleeps = true;
+      return false;
+    }
+    while (!second_sleeps) std::this_thread::yield();
+    const RequestPtr& mine = first->done ? second : first;
+    EXPECT_TRUE(Reply(mine->tag).ok());
+    EXPECT_TRUE(done());
+    reading = false;
+    return true;
+  };
+  std::thread reader([&] { table_.Await(std::array{first}); });
+  while (!reading) std::this_thread::yield();
+  table_.Await(std::array{second});
+  reader.join();
+}
+
 TEST_F(RequestTableTest, WakeAsksAgain) {
+  read_here_ = [](absl::FunctionRef<bool()>, Nanoseconds) {
+    ADD_FAILURE() << "Wake comes with no frame";
+    return false;
+  };
   std::atomic<bool> ready{false};
   std::thread waiter([&] { table_.AwaitThat([&] { return ready.load(); }); });
   ready = true;
