@@ -362,9 +362,11 @@ absl::Status PartitionedDevice::CopyToHost(device::StreamId stream, device::Regi
   // The copy is behind everything on its stream, on the other side too: a fault there is its fault.
   const bool both = Unfinished(Other(side)).Any();
   auto data = std::make_shared<std::vector<std::byte>>();
-  const auto join = std::make_shared<Join>(both ? 2 : 1, [data, done = std::move(done)](const absl::Status& status) {
+  auto deliver = [data, done = std::move(done), delivery = deliveries_->Begin()](const absl::Status& status) mutable {
     done(status, status.ok() ? std::move(*data) : std::vector<std::byte>());
-  });
+    delivery.reset();
+  };
+  const auto join = std::make_shared<Join>(both ? 2 : 1, std::move(deliver));
   const auto arrive = [&](Side from) {
     return [join, work = unfinished_[static_cast<size_t>(from)], mark = Unfinished(from).Mark(),
             stream](const absl::Status& status) {
@@ -492,8 +494,12 @@ absl::Status PartitionedDevice::Notify(device::StreamId stream, device::Done don
 }
 
 absl::Status PartitionedDevice::NotifyAll(device::Done done) {
+  const auto when_delivered = [deliveries = deliveries_, begun = deliveries_->Begun(),
+                               done = std::move(done)](const absl::Status& status) {
+    deliveries->WhenDelivered(begun, [done, status] { done(status); });
+  };
   return OnBoth([](device::Device& device, device::Done then) { return device.NotifyAll(std::move(then)); },
-                [](UnfinishedWork& work, uint64_t mark) { work.NoteAllDone(mark); }, std::move(done));
+                [](UnfinishedWork& work, uint64_t mark) { work.NoteAllDone(mark); }, when_delivered);
 }
 
 absl::Status PartitionedDevice::NotifyEvent(device::EventId event, device::Done done) {

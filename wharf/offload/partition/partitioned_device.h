@@ -14,6 +14,7 @@
 
 #include "wharf/device/device.h"
 #include "wharf/offload/partition/access.h"
+#include "wharf/offload/partition/deliveries.h"
 #include "wharf/offload/partition/operation_timer.h"
 #include "wharf/offload/partition/placement.h"
 #include "wharf/offload/partition/remote_device.h"
@@ -127,7 +128,8 @@ class PartitionedDevice final : public device::Device {
   const std::unique_ptr<Placement> placement_;
   const device::Arena arena_;
   device::DeviceProperties properties_;
-  const std::array<std::shared_ptr<UnfinishedWork>, 2> unfinished_;  // by side; callbacks share them
+  const std::array<std::shared_ptr<UnfinishedWork>, 2> unfinished_;                // by side; callbacks share them
+  const std::shared_ptr<Deliveries> deliveries_ = std::make_shared<Deliveries>();  // callbacks share them
   OperationTimer timer_;
   AccessFinder access_;
   ValidityMap validity_;
