@@ -12,25 +12,23 @@ else()
   message(STATUS "No CUDA toolkit: the drop-in CUDA libraries, the CUDA examples and their tests are left out.")
 endif()
 
-# cuDNN is no part of the toolkit: without it its drop-in library and its tests are left out.
-set(WHARF_CUDNN OFF)
-if(WHARF_CUDA_TOOLKIT)
-  if(EXISTS ${WHARF_CUDA_HOME}/include/cudnn.h AND EXISTS ${WHARF_CUDA_HOME}/lib64/libcudnn.so.9)
-    set(WHARF_CUDNN ON)
-  else()
-    message(STATUS "No cuDNN 9 beside the CUDA toolkit: its drop-in library and its tests are left out.")
+# ON if a library that may be missing stands beside the toolkit; else it says what is left out.
+function(wharf_find_cuda_library variable header library missing)
+  set(${variable} OFF PARENT_SCOPE)
+  if(NOT WHARF_CUDA_TOOLKIT)
+    return()
   endif()
-endif()
-
-# cuFFT is one of the toolkit's parts that may be left out.
-set(WHARF_CUFFT OFF)
-if(WHARF_CUDA_TOOLKIT)
-  if(EXISTS ${WHARF_CUDA_HOME}/include/cufftXt.h AND EXISTS ${WHARF_CUDA_HOME}/lib64/libcufft.so.12)
-    set(WHARF_CUFFT ON)
+  if(EXISTS ${WHARF_CUDA_HOME}/include/${header} AND EXISTS ${WHARF_CUDA_HOME}/lib64/${library})
+    set(${variable} ON PARENT_SCOPE)
   else()
-    message(STATUS "No cuFFT beside the CUDA toolkit: its drop-in libraries and their tests are left out.")
+    message(STATUS "${missing}")
   endif()
-endif()
+endfunction()
+# cuDNN is no part of the toolkit, cuFFT one that may be left out.
+wharf_find_cuda_library(WHARF_CUDNN cudnn.h libcudnn.so.9
+  "No cuDNN 9 beside the CUDA toolkit: its drop-in library and its tests are left out.")
+wharf_find_cuda_library(WHARF_CUFFT cufftXt.h libcufft.so.12
+  "No cuFFT beside the CUDA toolkit: its drop-in libraries and their tests are left out.")
 
 # CUDA 12's headers, which tools/install_cuda12.sh fetches; "": tests that need them are left out.
 set(WHARF_CUDA_12_HOME)

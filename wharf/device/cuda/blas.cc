@@ -9,6 +9,7 @@
 #include "wharf/device/cuda/gemm_check.h"
 #include "wharf/device/cuda/generated/epilogue_ptx.h"
 #include "wharf/device/cuda/half_bits.h"
+#include "wharf/device/cuda/library/library.h"
 #include "wharf/device/element_type.h"
 
 namespace wharf::device::cuda {
@@ -102,11 +103,7 @@ Blas::~Blas() {
 
 absl::Status Blas::Find(void* library) {
   functions_ = std::make_unique<Functions>();
-  const char* missing = nullptr;
-  auto find = [&](auto& into, const char* name) {
-    into = reinterpret_cast<std::remove_reference_t<decltype(into)>>(dlsym(library, name));
-    if (into == nullptr) missing = name;
-  };
+  FunctionFinder find(library);
   find(functions_->create, "cublasCreate_v2");
   find(functions_->destroy, "cublasDestroy_v2");
   find(functions_->set_stream, "cublasSetStream_v2");
@@ -114,7 +111,9 @@ absl::Status Blas::Find(void* library) {
   find(functions_->gemm, "cublasGemmEx");
   find(functions_->gemm_strided, "cublasGemmStridedBatchedEx");
   find(functions_->gemm_batched, "cublasGemmBatchedEx");
-  if (missing != nullptr) return CudaStatus(CudaError::kNotSupported, "this cuBLAS has no {}", missing);
+  if (find.missing() != nullptr) {
+    return CudaStatus(CudaError::kNotSupported, "this cuBLAS has no {}", find.missing());
+  }
   return absl::OkStatus();
 }
 

@@ -1,11 +1,10 @@
 #include "wharf/device/cuda/dnn.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "wharf/device/cuda/half_bits.h"
+#include "wharf/device/cuda/library/library.h"
 #include "wharf/device/primitive.h"
 
 namespace wharf::device::cuda {
@@ -167,11 +166,7 @@ Dnn::~Dnn() {
 absl::Status Dnn::Find(void* library) {
   functions_ = std::make_unique<Functions>();
   Functions& f = *functions_;
-  const char* missing = nullptr;
-  auto find = [&](auto& into, const char* name) {
-    into = reinterpret_cast<std::remove_reference_t<decltype(into)>>(dlsym(library, name));
-    if (into == nullptr) missing = name;
-  };
+  FunctionFinder find(library);
   find(f.version, "cudnnGetVersion");
   find(f.create, "cudnnCreate");
   find(f.destroy, "cudnnDestroy");
@@ -209,7 +204,9 @@ absl::Status Dnn::Find(void* library) {
   find(f.transform, "cudnnTransformTensor");
   find(f.fill, "cudnnSetTensor");
   find(f.combine, "cudnnOpTensor");
-  if (missing != nullptr) return CudaStatus(CudaError::kNotSupported, "this cuDNN has no {}", missing);
+  if (find.missing() != nullptr) {
+    return CudaStatus(CudaError::kNotSupported, "this cuDNN has no {}", find.missing());
+  }
   return absl::OkStatus();
 }
 

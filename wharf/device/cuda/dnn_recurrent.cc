@@ -1,10 +1,9 @@
 #include "wharf/device/cuda/dnn_recurrent.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 
 #include "wharf/device/cuda/half_bits.h"
+#include "wharf/device/cuda/library/library.h"
 
 namespace wharf::device::cuda {
 namespace {
@@ -54,11 +53,7 @@ DnnRecurrent::~DnnRecurrent() = default;
 absl::StatusOr<std::unique_ptr<DnnRecurrent>> DnnRecurrent::Create(Gpu* gpu, void* library) {
   std::unique_ptr<DnnRecurrent> recurrent(new DnnRecurrent(gpu));
   Functions& f = *recurrent->functions_;
-  const char* missing = nullptr;
-  const auto find = [&](auto& into, const char* name) {
-    into = reinterpret_cast<std::remove_reference_t<decltype(into)>>(dlsym(library, name));
-    if (into == nullptr) missing = name;
-  };
+  FunctionFinder find(library);
   find(f.create_dropout, "cudnnCreateDropoutDescriptor");
   find(f.destroy_dropout, "cudnnDestroyDropoutDescriptor");
   find(f.set_dropout, "cudnnSetDropoutDescriptor");
@@ -76,7 +71,9 @@ absl::StatusOr<std::unique_ptr<DnnRecurrent>> DnnRecurrent::Create(Gpu* gpu, voi
   find(f.weight_params, "cudnnGetRNNWeightParams");
   find(f.temp_space, "cudnnGetRNNTempSpaceSizes");
   find(f.forward, "cudnnRNNForward");
-  if (missing != nullptr) return CudaStatus(CudaError::kNotSupported, "this cuDNN has no {}", missing);
+  if (find.missing() != nullptr) {
+    return CudaStatus(CudaError::kNotSupported, "this cuDNN has no {}", find.missing());
+  }
   return recurrent;
 }
 

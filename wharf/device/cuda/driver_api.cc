@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/synchronization/mutex.h"
+#include "wharf/device/cuda/library/library.h"
 
 namespace wharf::device::cuda {
 namespace {
@@ -23,15 +24,6 @@ absl::Status Driver::ToStatus(Result result, const char* what) const {
   if (GetErrorName(result, &name) != kResultSuccess || name == nullptr) name = "unknown error";
   if (GetErrorString(result, &words) != kResultSuccess || words == nullptr) words = "";
   return CudaStatus(static_cast<CudaError>(result), "{}: {} ({}) {}", what, name, result, words);
-}
-
-absl::StatusOr<void*> OpenLibrary(const std::string& library) {
-  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) {
-    const char* why = dlerror();
-    return Unavailable("{} cannot be opened: {}", library, why == nullptr ? "unknown reason" : why);
-  }
-  return handle;
 }
 
 absl::StatusOr<const Driver*> LoadDriver(const std::string& library) {

@@ -291,7 +291,4 @@ struct Driver {
 // do not survive that.
 absl::StatusOr<const Driver*> LoadDriver(const std::string& library = "libcuda.so.1");
 
-// A shared library that stays open for good; kUnavailable if it cannot be opened.
-absl::StatusOr<void*> OpenLibrary(const std::string& library);
-
 }  // namespace wharf::device::cuda

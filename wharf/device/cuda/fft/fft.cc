@@ -1,10 +1,8 @@
 #include "wharf/device/cuda/fft/fft.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
-#include <type_traits>
 
+#include "wharf/device/cuda/library/library.h"
 #include "wharf/device/cuda_error.h"
 
 namespace wharf::device::cuda {
@@ -80,14 +78,13 @@ const std::vector<std::string>& Fft::Libraries() {
 absl::StatusOr<std::unique_ptr<Fft>> Fft::Create(const std::vector<std::string>& libraries) {
   std::string why;
   for (const std::string& name : libraries) {
-    void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);  // stays open
-    if (library == nullptr) {
-      const char* const reason = dlerror();
-      if (why.empty() && reason != nullptr) why = reason;
+    const absl::StatusOr<void*> library = OpenLibrary(name);
+    if (!library.ok()) {
+      if (why.empty()) why = Message(library.status());
       continue;
     }
     std::unique_ptr<Fft> fft(new Fft());
-    WHARF_RETURN_IF_ERROR(fft->Find(library));
+    WHARF_RETURN_IF_ERROR(fft->Find(*library));
     return fft;
   }
   return CudaStatus(CudaError::kNotSupported, "Fourier transforms need cuFFT on the server: {}", why);
@@ -100,11 +97,7 @@ Fft::~Fft() {
 }
 
 absl::Status Fft::Find(void* library) {
-  const char* missing = nullptr;
-  auto find = [&](auto& into, const char* name) {
-    into = reinterpret_cast<std::remove_reference_t<decltype(into)>>(dlsym(library, name));
-    if (into == nullptr) missing = name;
-  };
+  FunctionFinder find(library);
   Functions& f = *functions_;
   find(f.create, "cufftCreate");
   find(f.destroy, "cufftDestroy");
@@ -116,7 +109,9 @@ absl::Status Fft::Find(void* library) {
   find(f.z2z, "cufftExecZ2Z");
   find(f.d2z, "cufftExecD2Z");
   find(f.z2d, "cufftExecZ2D");
-  if (missing != nullptr) return CudaStatus(CudaError::kNotSupported, "this cuFFT has no {}", missing);
+  if (find.missing() != nullptr) {
+    return CudaStatus(CudaError::kNotSupported, "this cuFFT has no {}", find.missing());
+  }
   return absl::OkStatus();
 }
 
