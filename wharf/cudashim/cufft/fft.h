@@ -43,25 +43,25 @@ class FftPlans {
 
 cufftResult ResultOf(CudaError error);
 
-// A call that is answered here: `body` returns a cufftResult.
-template <typename Body>
-cufftResult Local(Call call, Body&& body) {
+// What `run` (client::Run, client::RunLocal) makes of a call whose `body` returns a cufftResult.
+template <typename Run, typename Body>
+cufftResult ResultBy(const Run& run, Body&& body) {
   cufftResult result = CUFFT_SUCCESS;
-  const CudaError error = client::RunLocal(call, [&] {
+  const CudaError error = run([&] {
     result = body();
     return CudaError::kSuccess;
   });
   return result != CUFFT_SUCCESS ? result : ResultOf(error);
 }
+// A call that is answered here.
+template <typename Body>
+cufftResult Local(Call call, Body&& body) {
+  return ResultBy([call](auto&& then) { return client::RunLocal(call, then); }, body);
+}
 // The same, where there must be a device.
 template <typename Body>
 cufftResult OnDevice(Call call, Body&& body) {
-  cufftResult result = CUFFT_SUCCESS;
-  const CudaError error = client::Run(call, [&] {
-    result = body();
-    return CudaError::kSuccess;
-  });
-  return result != CUFFT_SUCCESS ? result : ResultOf(error);
+  return ResultBy([call](auto&& then) { return client::Run(call, then); }, body);
 }
 #define WHARF_FFT_LOCAL(function, ...) wharf::cudashim::Local(wharf::client::Call::k_##function, __VA_ARGS__)
 #define WHARF_FFT_ON_DEVICE(function, ...) wharf::cudashim::OnDevice(wharf::client::Call::k_##function, __VA_ARGS__)
