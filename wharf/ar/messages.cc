@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "wharf/base/split_text.h"
+
 namespace wharf::ar {
 namespace {
 
@@ -43,20 +45,15 @@ absl::Status CheckModelName(std::string_view name) {
   const bool named = !name.empty() && name.size() <= kMaxModelName && name[0] >= 'a' && name[0] <= 'z' &&
                      std::ranges::all_of(name, plain);
   if (!named) return InvalidArgument("{:?} is no task's name: 1 to {} of a-z, 0-9, _ and -", name, kMaxModelName);
-  if (name == "depth" || name == "odometry" || name == "boxes")
+  if (std::ranges::count(kTaskNames, name) > 0)
     return InvalidArgument("the task {} is built in: give another one another name", name);
   return absl::OkStatus();
 }
 
 std::vector<std::string> ModelNames(std::string_view models) {
-  std::vector<std::string> names;
-  if (models.empty()) return names;
-  for (size_t begin = 0; begin <= models.size();) {
-    const size_t end = std::min(models.find(',', begin), models.size());
-    names.emplace_back(models.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return names;
+  if (models.empty()) return {};
+  const std::vector<std::string_view> names = SplitText(models, ',');
+  return {names.begin(), names.end()};
 }
 
 void SetCamera(const scene::Intrinsics& camera, Hello& hello) {

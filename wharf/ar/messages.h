@@ -40,6 +40,8 @@ enum class FrameKind : uint16_t {
 // Those behind kBoxes are models that the server was given under a name: in a session, the i-th that its Hello names.
 enum class Task : uint8_t { kDepth = 0, kOdometry = 1, kBoxes = 2 };
 inline constexpr int kTasks = 3, kMostModels = 5, kMostTasks = kTasks + kMostModels;
+// The built-in tasks' names, by Task.
+inline constexpr std::array<std::string_view, kTasks> kTaskNames = {"depth", "odometry", "boxes"};
 constexpr Task ModelTaskAt(int place) { return static_cast<Task>(kTasks + place); }
 
 // How depth maps travel.

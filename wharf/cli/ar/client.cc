@@ -63,8 +63,7 @@ CLI::Option* AddTasksOption(CLI::App* command, ArClientOptions& options) {
   const auto take = [&options](const std::vector<std::string>& names) {
     options.tasks.clear();
     for (const std::string& name : names) {
-      options.tasks.push_back(
-          *std::ranges::find(kAllTasks, name, [](ar::Task task) { return std::string(TaskName(task)); }));
+      options.tasks.push_back(*std::ranges::find(kAllTasks, name, [](ar::Task task) { return TaskName(task); }));
     }
   };
   return command->add_option_function<std::vector<std::string>>("--tasks", take, "Which, separated by commas")
@@ -81,21 +80,11 @@ std::string Whereabouts(const ar::UplinkState& link) {
   return text;
 }
 
-const char* TaskName(ar::Task task) {
-  switch (task) {
-    case ar::Task::kDepth:
-      return "depth";
-    case ar::Task::kOdometry:
-      return "odometry";
-    case ar::Task::kBoxes:
-      return "boxes";
-  }
-  return "?";
-}
+std::string TaskName(ar::Task task) { return std::string(ar::kTaskNames.at(static_cast<size_t>(task))); }
 
 std::vector<std::string> TaskNames(const std::vector<ar::Task>& tasks) {
   std::vector<std::string> names;
-  for (const ar::Task task : tasks) names.emplace_back(TaskName(task));
+  for (const ar::Task task : tasks) names.push_back(TaskName(task));
   return names;
 }
 

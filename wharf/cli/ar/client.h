@@ -29,7 +29,7 @@ struct ArClientOptions {
   ar::Dial dial;
   ar::Dial Dialling() const;
 };
-const char* TaskName(ar::Task task);
+std::string TaskName(ar::Task task);
 std::vector<std::string> TaskNames(const std::vector<ar::Task>& tasks);
 
 // One line: at which server it is, and how it came there.

@@ -84,7 +84,7 @@ class AgreedRun {
   absl::Status Show(const ar::AgreedSummary& summary, const ResultErrors::Errors& errors) {
     using report::Align;
     const double frames = static_cast<double>(std::max<int64_t>(1, summary.frames));
-    const char* const task = TaskName(options_.tasks.front());
+    const std::string task = TaskName(options_.tasks.front());
     std::string error;
     if (errors.abs_rel) error = fmt::format("abs_rel {:.3f}", *errors.abs_rel);
     if (errors.iou) error = fmt::format("iou {:.3f}", *errors.iou);

@@ -13,8 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kTaskNames[ar::kTasks] = {"depth", "odometry", "boxes"};
-
 json AsJson(const track::PoseEstimate& estimate) {
   const scene::Pose& pose = estimate.pose;
   json covariance = json::array();
@@ -127,8 +125,8 @@ json ArHost::Answer(const ar::Results& results) {
   json tasks = json::object();
   for (size_t i = 0; i < tasks_.size(); ++i) {
     const bool offloaded = std::ranges::count(results.report.offloaded, static_cast<int>(i)) > 0;
-    tasks[kTaskNames[static_cast<size_t>(tasks_[i])]] = {{"stride", results.report.tasks[i].stride},
-                                                         {"offloaded", offloaded}};
+    tasks[std::string(ar::kTaskNames[static_cast<size_t>(tasks_[i])])] = {{"stride", results.report.tasks[i].stride},
+                                                                          {"offloaded", offloaded}};
   }
   const ar::UplinkState link = client_->Link();
   json answer = {{"depth", has_depth},        {"pose", nullptr},       {"boxes", std::move(boxes)},

@@ -213,13 +213,11 @@ std::map<std::string, std::string> Environment(const RunOptions& options, const 
   return variables;
 }
 
-// What checks have found, as the local server's worker tells it (device/soft/check/findings.h).
+// What checks have found, as the local server's worker tells it.
 class CheckReader {
  public:
   void Hear(std::string_view line) {
-    for (const char* beginning : {"wharf: race: ", "wharf: memory: ", "wharf: init: "}) {
-      if (line.starts_with(beginning)) found_ = true;
-    }
+    if (device::soft::check::TellsFinding(line)) found_ = true;
   }
   bool found() const { return found_; }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "wharf/base/split_text.h"
+
 namespace wharf::device::soft::check {
 namespace {
 
@@ -24,11 +26,9 @@ absl::StatusOr<Checks> CheckNamed(std::string_view name) {
 
 absl::StatusOr<Checks> ParseChecks(std::string_view names) {
   Checks checks = 0;
-  for (size_t at = 0; at <= names.size();) {
-    const size_t end = std::min(names.find(',', at), names.size());
-    WHARF_ASSIGN_OR_RETURN(const Checks check, CheckNamed(names.substr(at, end - at)));
+  for (const std::string_view name : SplitText(names, ',')) {
+    WHARF_ASSIGN_OR_RETURN(const Checks check, CheckNamed(name));
     checks |= check;
-    at = end + 1;
   }
   return checks;
 }
@@ -41,6 +41,15 @@ std::string Describe(Checks checks) {
     names += named.name;
   }
   return names;
+}
+
+bool TellsFinding(std::string_view line) {
+  constexpr std::string_view kBeginning = "wharf: ";
+  if (!line.starts_with(kBeginning)) return false;
+  line.remove_prefix(kBeginning.size());
+  return std::ranges::any_of(kNamed, [line](const Named& named) {
+    return line.starts_with(named.name) && line.substr(named.name.size()).starts_with(": ");
+  });
 }
 
 }  // namespace wharf::device::soft::check

@@ -21,6 +21,9 @@ absl::StatusOr<Checks> ParseChecks(std::string_view names);
 // What ParseChecks takes, for people: "race, memory, init".
 std::string Describe(Checks checks);
 
+// Whether a line of a worker's is a finding (findings.h).
+bool TellsFinding(std::string_view line);
+
 // An access as the code of a checked kernel tells of it (wharf_check_access): an instruction of up to 16 bytes, or each
 // 16 bytes of a longer one.
 struct Access {
