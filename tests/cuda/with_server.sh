@@ -6,8 +6,8 @@
 # WHARF_KERNEL_PACK: what the server is given, for a program without PTX.
 # WHARF_BIN: where `wharf` is. CUDA_LIBRARIES: the toolkit's libraries (native, and NVRTC in every way). WHARF_SANITIZER:
 # in sanitizer builds the runtime, which has to be loaded before the drop-in libraries. Whatever it reports about the
-# program or the server, fails the test. In a build for devices, WHARF_CLIENT: the `wharf` that runs the program; its
-# WHARF_EMULATOR, if it is for another processor; WHARF_SERVER_PROGRAMS: the programs that run locally. SAME_AS: another
+# program or the server, fails the test. In a build for devices, WHARF_CLIENT: the words that begin `wharf`, which runs the
+# program; WHARF_EMULATOR: those that begin the program, if it is for another processor; WHARF_SERVER_PROGRAMS: the programs that run locally. SAME_AS: another
 # program, whose output of its local run is to be had in every way.
 set -euo pipefail
 way=$1 kept=$2
@@ -34,7 +34,7 @@ if [[ -n ${WHARF_SANITIZER:-} ]]; then
 fi
 
 client=("${wharf[@]}")
-if [[ -n ${WHARF_CLIENT:-} ]]; then client=("${emulator[@]}" "$WHARF_CLIENT"); fi
+if [[ -n ${WHARF_CLIENT:-} ]]; then read -ra client <<<"$WHARF_CLIENT"; fi
 
 pack=(${WHARF_KERNEL_PACK:+--kernel-pack "$WHARF_KERNEL_PACK"})
 

@@ -7,25 +7,18 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <optional>
 #include <thread>
 
 #include "wharf/base/test_environment.h"
 #include "wharf/device/ptx/parser.h"
 #include "wharf/device/soft/jit/compiler.h"
-#include "wharf/device/soft/testing/random_program.h"
+#include "wharf/device/soft/testing/random_program_comparer.h"
 
 namespace wharf::device::soft::random_program {
 namespace {
 
 constexpr int kSize = 24;
 constexpr int kPrograms = 200;
-
-struct Mismatch {
-  int thread = 0;
-  int word = 0;
-  uint64_t expected = 0, actual = 0;
-};
 
 // Compiles and runs programs; for one thread.
 class Runner {
@@ -51,78 +44,6 @@ class Runner {
     return output;
   }
 
-  // Where the compiled program differs from the evaluator, if it does.
-  absl::StatusOr<std::optional<Mismatch>> Compare(const Program& program, uint64_t seed) {
-    MersenneRandom random(seed);
-    std::vector<uint64_t> input(kThreads * kStateWords);
-    std::vector<uint64_t> expected(input.size());
-    for (int thread = 0; thread < kThreads; ++thread) {
-      const State state = RandomState(random);
-      StoreState(state, thread, input.data());
-      StoreState(Evaluate(program, state), thread, expected.data());
-    }
-    WHARF_ASSIGN_OR_RETURN(const std::vector<uint64_t> actual, Execute(PrintPtx(program), std::move(input)));
-    for (size_t i = 0; i < actual.size(); ++i) {
-      if (actual[i] == expected[i]) continue;
-      return Mismatch{static_cast<int>(i % kThreads), static_cast<int>(i / kThreads), expected[i], actual[i]};
-    }
-    return std::nullopt;
-  }
-
-  bool Fails(const Program& program, uint64_t seed) {
-    const auto result = Compare(program, seed);
-    return !result.ok() || result->has_value();
-  }
-
-  // The smallest program found that still fails.
-  Program Shrink(Program program, uint64_t seed) {
-    constexpr int kMaxRounds = 200;
-    for (int round = 0; round < kMaxRounds; ++round) {
-      bool found = false;
-      for (Program& smaller : Smaller(program)) {
-        if (!Fails(smaller, seed)) continue;
-        program = std::move(smaller);
-        found = true;
-        break;
-      }
-      if (!found) break;
-    }
-    return program;
-  }
-
-  // Without the loads and stores around it.
-  static std::string Core(const std::string& text) {
-    const size_t begin = text.rfind("ld.global");
-    const size_t end = text.find("\tselp.u32 %w, 1, 0, %p0;");
-    return text.substr(text.find('\n', begin) + 1, end - text.find('\n', begin) - 1);
-  }
-
-  // Reports the smallest failing program.
-  bool ExpectSame(const Program& program, uint64_t seed) {
-    if (!Fails(program, seed)) return true;
-    const Program small = Shrink(program, seed);
-    const auto result = Compare(small, seed);
-    const std::string text = Core(PrintPtx(small));
-    if (!result.ok()) {
-      ADD_FAILURE() << "seed " << seed << ": " << result.status() << "\n" << text;
-    } else if (const auto& mismatch = *result) {
-      MersenneRandom random(seed);
-      State state = RandomState(random);
-      for (int thread = 0; thread < mismatch->thread; ++thread) state = RandomState(random);
-      std::vector<uint64_t> words(kThreads * kStateWords);
-      StoreState(state, 0, words.data());
-      std::string registers;
-      for (int i = 0; i < kStateWords; ++i) {
-        const std::string name = RegisterName(i);
-        if (text.find(name) != std::string::npos) registers += fmt::format(" {}={:#x}", name, words[i * kThreads]);
-      }
-      ADD_FAILURE() << fmt::format("seed {} thread {}: {} is {:#x}, expected {:#x}; started with{}\n{}", seed,
-                                   mismatch->thread, RegisterName(mismatch->word), mismatch->actual, mismatch->expected,
-                                   registers, text);
-    }
-    return false;
-  }
-
  private:
   // A new compiler now and then: it keeps the code it made.
   Compiler& compiler() {
@@ -140,14 +61,22 @@ class Runner {
   int compiled_ = 0;
 };
 
+Comparer ComparerOf(Runner& runner) {
+  return Comparer([&runner](const std::string& text, std::vector<uint64_t> input) {
+    return runner.Execute(text, std::move(input));
+  });
+}
+
 TEST(RandomProgram, EveryInstructionAlone) {
   constexpr size_t kTogether = 8;
   Runner runner;
+  Comparer comparer = ComparerOf(runner);
   MersenneRandom random(1);
   std::vector<const InstructionSpec*> together;
   uint64_t seed = 1;
   const auto flush = [&] {
-    if (!together.empty()) runner.ExpectSame(StraightLine(random, together), seed++);
+    if (together.empty()) return;
+    EXPECT_EQ(comparer.Difference(StraightLine(random, together), seed++), "");
     together.clear();
   };
   for (const Family& family : Families()) {
@@ -168,11 +97,14 @@ TEST(RandomProgram, ProgramsAgree) {
   std::atomic<int> failures{0};
   const auto work = [&] {
     Runner runner;
+    Comparer comparer = ComparerOf(runner);
     for (;;) {
       const uint64_t seed = next++;
       if (seed >= first + count || failures >= kMaxFailures) return;
       MersenneRandom random(seed);
-      if (!runner.ExpectSame(Generate(random, size), seed)) ++failures;
+      const std::string difference = comparer.Difference(Generate(random, size), seed);
+      EXPECT_EQ(difference, "");
+      if (!difference.empty()) ++failures;
     }
   };
   Families();  // made once, before the threads

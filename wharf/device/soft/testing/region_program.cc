@@ -1,0 +1,226 @@
+#include "wharf/device/soft/testing/region_program.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <iterator>
+
+#include "wharf/base/mersenne_random.h"
+
+namespace wharf::device::soft::testing {
+namespace {
+
+constexpr int kRegionRegisters = RegionProgram::kRegisters, kDepth = 3;
+constexpr Dim3 kShapes[] = {{32, 1, 1},  {64, 1, 1}, {256, 1, 1}, {100, 1, 1}, {33, 1, 1}, {7, 1, 1}, {1, 1, 1},
+                            {16, 16, 1}, {8, 8, 1},  {32, 4, 1},  {64, 2, 2},  {20, 3, 1}, {4, 4, 4}, {128, 1, 1}};
+
+// Where a statement stands: what all threads of the block, or of the warp, do together may stand there.
+enum class Together { kBlock, kWarp, kNobody };
+
+class RegionGenerator {
+ public:
+  RegionGenerator(uint64_t seed, const Dim3& block, bool warps) : random_(seed), block_(block), warps_(warps) {}
+
+  std::string Run() {
+    Line("mov.u32 %t, %tid.x; mov.u32 %a, %tid.y; mov.u32 %b, %tid.z;");
+    Line(fmt::format("mad.lo.u32 %a, %b, {}, %a; mad.lo.u32 %t, %a, {}, %t;", block_.y, block_.x));
+    Line("mov.u32 %u, %ctaid.x; ld.param.u64 %in, [in]; ld.param.u64 %out, [out];");
+    Line(fmt::format("mad.lo.u32 %a, %u, {}, %t; mul.wide.u32 %o, %a, {};", block_.Count(), 4 * kRegionRegisters));
+    Line("add.u64 %in, %in, %o; add.u64 %out, %out, %o;");
+    for (int i = 0; i < kRegionRegisters; ++i) Line(fmt::format("ld.global.u32 %r{}, [%in+{}];", i, 4 * i));
+    // So that whatever is read later is known.
+    for (int i = 0; i < 8; ++i) Line(fmt::format("st.local.u32 [own+{}], {};", 4 * i, 7 * i));
+    Line("shl.b32 %a, %t, 2; mov.u32 %b, tile; add.u32 %a, %a, %b; st.shared.u32 [%a], 0; bar.sync 0;");
+    if (Chance(4)) {  // some threads end at once, in memory what they began with
+      for (int i = 0; i < kRegionRegisters; ++i) Line(fmt::format("st.global.u32 [%out+{}], %r{};", 4 * i, i));
+      Line(fmt::format("setp.ge.u32 %p, %t, {};", Below(static_cast<uint32_t>(block_.Count()) + 4)));
+      Line("@%p exit;");
+    }
+    Statements(Together::kBlock, kDepth, 5 + Below(6));
+    for (int i = 0; i < kRegionRegisters; ++i) Line(fmt::format("st.global.u32 [%out+{}], %r{};", 4 * i, i));
+    return fmt::format(R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out)
+{{
+  .reg .b32 %r<{}>; .reg .b32 %t, %u, %a, %b, %c, %i<16>; .reg .b64 %in, %out, %o, %m; .reg .pred %p, %q;
+  .shared .align 4 .b8 tile[4096]; .local .align 4 .b8 own[32];
+{}  ret;
+}}
+)",
+                       kRegionRegisters, text_);
+  }
+
+ private:
+  uint32_t Below(uint32_t end) { return static_cast<uint32_t>(random_.Next() % end); }
+  bool Chance(uint32_t one_in) { return Below(one_in) == 0; }
+  void Line(const std::string& line) { text_ += "  " + line + "\n"; }
+  std::string Register() { return fmt::format("%r{}", Below(kRegionRegisters)); }
+  std::string Value() {
+    switch (Below(4)) {
+      case 0:
+        return fmt::format("{}", Below(100));
+      case 1:
+        return "%t";
+      default:
+        return Register();
+    }
+  }
+  // The same in all threads of the block.
+  std::string Uniform() { return loops_ > 0 && Chance(2) ? fmt::format("%i{}", loops_ - 1) : Chance(2) ? "%u" : "3"; }
+  std::string Label() { return fmt::format("L{}", labels_++); }
+
+  void Statements(Together together, int depth, uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) Statement(together, depth);
+  }
+
+  void Statement(Together together, int depth) {
+    const uint32_t kind = Below(12);
+    if (together == Together::kBlock && kind < 3) return Exchange();
+    if (together == Together::kBlock && kind == 3) return Reduction();
+    if (together != Together::kNobody && warps_ && kind >= 4 && kind < 7) return WarpOperation();
+    if (depth > 0 && kind == 7) return Loop(together, depth);
+    if (depth > 0 && kind == 8) return Branch(together, depth);
+    if (kind == 9) return Own();
+    Arithmetic();
+  }
+
+  void Arithmetic() {
+    static constexpr std::array kOperations = {"add.u32", "sub.u32", "mul.lo.u32", "xor.b32",
+                                               "and.b32", "min.s32", "max.u32"};
+    if (Chance(4)) {
+      Line(fmt::format("shf.l.wrap.b32 {0}, {1}, {1}, {2};", Register(), Register(), 1 + Below(30)));
+    } else {
+      Line(fmt::format("{} {}, {}, {};", kOperations[Below(kOperations.size())], Register(), Register(), Value()));
+    }
+  }
+
+  // Each thread puts a word at a place of its own, and gets others'.
+  void Exchange() {
+    const auto threads = static_cast<uint32_t>(block_.Count());
+    Line(fmt::format("shl.b32 %a, %t, 2; mov.u32 %b, tile; add.u32 %a, %a, %b; st.shared.u32 [%a], {};", Register()));
+    Line("bar.sync 0;");
+    const std::string to = Register();
+    if (Chance(2)) {
+      Line(fmt::format("rem.u32 %c, {}, {}; shl.b32 %c, %c, 2; add.u32 %c, %c, %b;", Register(), threads));
+    } else {
+      Line(fmt::format("add.u32 %c, %t, {}; rem.u32 %c, %c, {}; shl.b32 %c, %c, 2; add.u32 %c, %c, %b;", Below(threads),
+                       threads));
+    }
+    Line(fmt::format("ld.shared.u32 {}, [%c];", to));
+    if (Chance(3)) {
+      Line("bar.sync 0;");
+      Line(fmt::format("and.b32 %c, {}, 15; shl.b32 %c, %c, 2; add.u32 %c, %c, %b; red.shared.add.u32 [%c], {};",
+                       Register(), Value()));
+    }
+    Line("bar.sync 0;");
+  }
+
+  void Reduction() {
+    Line(fmt::format("and.b32 %a, {}, {}; setp.eq.u32 %p, %a, 0;", Register(), 1u << Below(4)));
+    switch (Below(3)) {
+      case 0:
+        return Line(fmt::format("bar.red.popc.u32 {}, 0, %p;", Register()));
+      case 1:
+        return Line(fmt::format("bar.red.and.pred %q, 0, %p; selp.u32 {}, 5, {}, %q;", Register(), Register()));
+      default:
+        return Line(fmt::format("bar.red.or.pred %q, 0, %p; selp.u32 {}, {}, 9, %q;", Register(), Register()));
+    }
+  }
+
+  void WarpOperation() {
+    const std::string to = Register(), from = Register();
+    static constexpr std::array kModes = {"up", "down", "bfly", "idx"};
+    static constexpr std::array kClamps = {31u, 0u, 0x181fu, 0x1c1fu, 0x1800u, 0x1003u};
+    switch (Below(8)) {
+      case 0:
+      case 1:
+      case 2: {
+        const std::string lane = Chance(3) ? Register() : Chance(2) ? Uniform() : fmt::format("{}", 1u << Below(5));
+        const uint32_t clamp = kClamps[Below(kClamps.size())];
+        Line(fmt::format("shfl.sync.{}.b32 {}|%p, {}, {}, {}, 0xffffffff;", kModes[Below(4)], to, from, lane, clamp));
+        return Line(fmt::format("selp.u32 %a, 1, 0, %p; add.u32 {}, {}, %a;", from, to));
+      }
+      case 3:
+        return Line(fmt::format("and.b32 %a, {}, 1; setp.eq.u32 %p, %a, 0; vote.sync.ballot.b32 {}, %p, 0xffffffff;",
+                                from, to));
+      case 4:
+        Line(fmt::format("and.b32 %a, {}, 3; setp.ne.u32 %p, %a, 0;", from));
+        return Line(fmt::format("vote.sync.{}.pred %q, %p, 0xffffffff; selp.u32 {}, 3, {}, %q;",
+                                std::array{"all", "any", "uni"}[Below(3)], to, from));
+      case 5:
+        return Line(fmt::format("and.b32 %a, {}, 3; match.any.sync.b32 {}, %a, 0xffffffff;", from, to));
+      case 6:
+        return Line(fmt::format("redux.sync.{} {}, {}, 0xffffffff;",
+                                std::array{"add.s32", "min.s32", "max.u32", "xor.b32", "or.b32"}[Below(5)], to, from));
+      default:
+        return Line(fmt::format("match.all.sync.b32 {}|%p, {}, 0xffffffff; bar.warp.sync 0xffffffff;", to, from));
+    }
+  }
+
+  // Memory of the thread's own.
+  void Own() {
+    Line(fmt::format("and.b32 %a, {}, 7; mul.wide.u32 %m, %a, 4; mov.u64 %o, own; add.u64 %o, %o, %m;", Register()));
+    Line(Chance(2) ? fmt::format("st.local.u32 [%o], {};", Register())
+                   : fmt::format("ld.local.u32 {}, [%o];", Register()));
+  }
+
+  void Loop(Together together, int depth) {
+    const std::string top = Label(), counter = fmt::format("%i{}", loops_);
+    const bool divergent = together == Together::kNobody || Chance(3);
+    Line(divergent   ? fmt::format("and.b32 {}, {}, 3;", counter, Register())
+         : Chance(2) ? fmt::format("mov.u32 {}, {};", counter, 1 + Below(4))
+                     : fmt::format("and.b32 {0}, %u, 3;", counter));
+    Line(top + ":");
+    ++loops_;
+    Statements(divergent ? Together::kNobody : together, depth - 1, 1 + Below(4));
+    --loops_;
+    Line(fmt::format("sub.u32 {0}, {0}, 1; setp.gt.s32 %p, {0}, 0;", counter));
+    Line(fmt::format("@%p bra {};", top));
+  }
+
+  void Branch(Together together, int depth) {
+    const std::string other = Label(), end = Label();
+    const uint32_t kind = together == Together::kNobody ? 2 : Below(3);
+    Together inside = Together::kNobody;
+    if (kind == 0) {  // the same for the whole block
+      Line(fmt::format("and.b32 %a, {}, 1; setp.eq.u32 %p, %a, 0;", Uniform()));
+      inside = together;
+    } else if (kind == 1) {  // for a warp
+      Line("shr.u32 %a, %t, 5; and.b32 %a, %a, 1; setp.eq.u32 %p, %a, 0;");
+      inside = Together::kWarp;
+    } else {
+      Line(fmt::format("and.b32 %a, {}, {}; setp.ne.u32 %p, %a, 0;", Register(), 1u << Below(6)));
+    }
+    Line(fmt::format("@%p bra {};", other));
+    Statements(inside, depth - 1, 1 + Below(3));
+    if (Chance(2)) {
+      Line(other + ":");
+      return;
+    }
+    Line(fmt::format("bra {};", end));
+    Line(other + ":");
+    Statements(inside, depth - 1, 1 + Below(3));
+    Line(end + ":");
+  }
+
+  MersenneRandom random_;
+  const Dim3 block_;
+  const bool warps_;
+  std::string text_;
+  int labels_ = 0, loops_ = 0;
+};
+
+}  // namespace
+
+RegionProgram MakeRegionProgram(uint64_t seed) {
+  MersenneRandom random(seed);
+  RegionProgram program;
+  program.block = kShapes[random.Next() % std::size(kShapes)];
+  program.text = RegionGenerator(seed, program.block, random.Next() % 3 != 0).Run();
+  program.input.resize(RegionProgram::kBlocks * program.block.Count() * kRegionRegisters);
+  for (uint32_t& word : program.input) word = static_cast<uint32_t>(random.Next());
+  return program;
+}
+
+}  // namespace wharf::device::soft::testing

@@ -1,0 +1,26 @@
+// Random PTX programs whose threads meet: barriers, reductions, warp operations, exchanges through shared memory,
+// divergent branches and loops. For tests that run a kernel in two ways and compare.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "wharf/device/device.h"
+
+namespace wharf::device::soft::testing {
+
+// A kernel `k(in, out)` for `kBlocks` blocks of this shape: each thread loads kRegisters words from `in`, stores as many to
+// `out`; those of one thread lie side by side.
+struct RegionProgram {
+  static constexpr uint32_t kBlocks = 2;
+  static constexpr int kRegisters = 6;
+
+  Dim3 block;
+  std::string text;
+  std::vector<uint32_t> input;
+};
+
+RegionProgram MakeRegionProgram(uint64_t seed);
+
+}  // namespace wharf::device::soft::testing
