@@ -1,9 +1,9 @@
 """What end-to-end tests speak: a server, a program run through it, and the counters it leaves.
 
 WHARF_BIN and WHARF_PROGRAMS (folders) come from ctest. In builds for devices, which have no server, also WHARF_CLIENT, the
-`wharf` that runs programs, and WHARF_EMULATOR, which runs it and them where they are another processor's. In sanitizer
-builds WHARF_SANITIZER, the runtime that has to be loaded before the drop-in libraries: whatever it reports about any
-process fails the test. Everything is on loopback or a Unix socket and bounded in time.
+words that begin the `wharf` that runs programs, and WHARF_EMULATOR, those that begin programs that are another
+processor's. In sanitizer builds WHARF_SANITIZER, the runtime that has to be loaded before the drop-in libraries: whatever
+it reports about any process fails the test. Everything is on loopback or a Unix socket and bounded in time.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from unittest import mock
 BIN = pathlib.Path(os.environ["WHARF_BIN"])
 PROGRAMS = pathlib.Path(os.environ["WHARF_PROGRAMS"])
 EMULATOR = shlex.split(os.environ.get("WHARF_EMULATOR", ""))
-CLIENT = [*EMULATOR, os.environ.get("WHARF_CLIENT", BIN / "wharf")]
+CLIENT = shlex.split(os.environ.get("WHARF_CLIENT", "")) or [BIN / "wharf"]
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SANITIZER = os.environ.get("WHARF_SANITIZER")
 # Seconds: an upper bound for a hang, never something a test waits for.
