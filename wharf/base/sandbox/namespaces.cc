@@ -9,7 +9,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 
 #include "wharf/base/sandbox/limits.h"
 #include "wharf/base/sandbox/sandbox.h"
+#include "wharf/base/sandbox/system_calls.h"
 
 namespace wharf {
 namespace {

@@ -9,10 +9,11 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
 #include <initializer_list>
 #include <utility>
+
+#include "wharf/base/sandbox/system_calls.h"
 
 namespace wharf {
 namespace {

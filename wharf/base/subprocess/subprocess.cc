@@ -1,16 +1,16 @@
 #include "wharf/base/subprocess/subprocess.h"
 
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <string_view>
+
+#include "wharf/base/sandbox/system_calls.h"
 
 namespace wharf {
 namespace {
