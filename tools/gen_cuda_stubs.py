@@ -42,6 +42,7 @@ LIBRARIES = [
     Library('cublasLt', 'libcublasLt.so.{}', ['cublasLt.h'], 15),
     Library('cudnn', 'libcudnn.so.9', ['cudnn.h'], 3000, optional=True),
     Library('cufft', 'libcufft.so.{}', ['cufft.h', 'cufftXt.h'], 16, optional=True, older=1),
+    Library('curand', 'libcurand.so.10', ['curand.h'], 999, optional=True),
 ]
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..')
@@ -282,7 +283,7 @@ def main():
         found = write_library(options.out, library, '', node, names, covered, protos, ())
         if library.name == 'cuda':
             write(os.path.join(options.out, 'entry_points.cc'), entry_points(options.cuda, names))
-        if library.name not in ('cuda', 'cudnn'):  # these are one library for all releases
+        if library.name not in ('cuda', 'cudnn', 'curand'):  # these are one library for all releases
             differences = Differences(options.api_12, library.name)
             macros = ''.join(f'#define {name} {renamed}\n' for name, renamed in sorted(differences.macros().items()))
             write(os.path.join(options.out, f'names_{library.name}_12.h'), HEADER + macros)

@@ -28,7 +28,7 @@ wheels=(
   nvidia-cuda-runtime==13.0.96  # cuda.h, cuda_runtime.h, libcudart
   nvidia-cuda-cccl==13.0.85     # Thrust, CUB, cuda::std
   nvidia-cuda-nvrtc==13.0.88    # run-time compilation
-  nvidia-curand==10.4.0.35      # cuRAND's device API
+  nvidia-curand==10.4.0.35      # cuRAND's device API and its library's names
   nvidia-cublas==13.1.0.3       # cuBLAS headers, and what -lcublas links against
   nvidia-cufft==12.0.0.61       # cuFFT's
 )

@@ -1,4 +1,4 @@
-// The coverage table: every public function of the six CUDA libraries, whether the drop-in libraries cover it, how it
+// The coverage table: every public function of the seven CUDA libraries, whether the drop-in libraries cover it, how it
 // is answered and with which operations. From api.def and, where the toolkit was there at build time, the vendor's own
 // list of names; without it the table has the covered functions only.
 #pragma once
@@ -11,7 +11,7 @@
 namespace wharf::cudashim {
 
 struct ApiRow {
-  std::string_view library;  // "cudart", "cuda", "cublas", "cublasLt", "cudnn", "cufft"
+  std::string_view library;  // "cudart", "cuda", "cublas", "cublasLt", "cudnn", "cufft", "curand"
   std::string_view name;     // as exported
   bool covered = false;
   offload::CallClass call_class = offload::CallClass::kLocal;  // if covered

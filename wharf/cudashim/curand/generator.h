@@ -1,0 +1,92 @@
+// What every body in libcurand.so.10 starts from: generators, which live in the client. Their streams' states live
+// where the numbers are wanted, on the device or, for generators of the host, here.
+#pragma once
+
+#include <curand.h>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "wharf/cudashim/client/call.h"
+#include "wharf/cudashim/curand/engines.h"
+
+namespace wharf::cudashim {
+
+using client::Call;
+using device::CudaError;
+
+enum class EngineKind { kXorwow, kMrg32k3a, kPhilox, kMtgp32 };
+inline constexpr int kEngines = 4;
+
+// Streams and their words, and what it takes to begin them, but for where they are.
+struct StreamsForm {
+  uint32_t streams = 0;
+  uint64_t words = 0;  // of all streams, and what they share
+  uint64_t units = 1;  // of a slot
+};
+
+}  // namespace wharf::cudashim
+
+// The program's handle points to one of these. One thread uses a generator at a time, as the vendor asks.
+struct curandGenerator_st {
+  static constexpr uint64_t kMagic = 0x7768726672616e64;
+  uint64_t magic = kMagic;
+  curandRngType_t type = CURAND_RNG_PSEUDO_XORWOW;
+  bool on_host = false;
+  wharf::cudashim::EngineKind engine = wharf::cudashim::EngineKind::kXorwow;
+  uint64_t seed = 0;
+  uint64_t position = 0;  // in units, as far as this process knows: a graph that generates is launched without it
+  curandOrdering_t ordering = CURAND_ORDERING_PSEUDO_DEFAULT;
+  cudaStream_t stream = nullptr;
+
+  bool begun = false;           // the streams are, and from `position` on
+  std::vector<uint32_t> words;  // of a generator of the host
+  uint64_t memory = 0;          // of the device: position, words, the table they began by
+  uint64_t memory_bytes = 0;
+};
+
+namespace wharf::cudashim {
+
+StreamsForm FormOf(const curandGenerator_st& generator);
+
+// Begins the streams, if they are not, on the device by a kernel that is put on the generator's stream.
+CudaError BeginStreams(curandGenerator_t generator);
+// Puts `count` numbers at `out`, on the device by kernels.
+CudaError Produce(curandGenerator_t generator, rng::Form form, void* out, uint64_t count, double mean,
+                  double deviation);
+// How many numbers a unit is.
+int OutputsOf(const curandGenerator_st& generator, rng::Form form);
+
+curandStatus_t StatusOf(CudaError error);
+
+inline bool IsGenerator(curandGenerator_t generator) {
+  return generator != nullptr && generator->magic == curandGenerator_st::kMagic;
+}
+
+// A call that `body`, which returns a status, answers; it needs the device if `on_device`.
+template <typename Body>
+curandStatus_t Answer(Call call, bool on_device, Body&& body) {
+  curandStatus_t status = CURAND_STATUS_SUCCESS;
+  const auto run = [&] {
+    status = body();
+    return CudaError::kSuccess;
+  };
+  const CudaError error = on_device ? client::Run(call, run) : client::RunLocal(call, run);
+  return status != CURAND_STATUS_SUCCESS ? status : StatusOf(error);
+}
+template <typename Body>
+curandStatus_t WithGenerator(Call call, curandGenerator_t generator, bool on_device, Body&& body) {
+  if (!IsGenerator(generator)) return CURAND_STATUS_NOT_INITIALIZED;
+  return Answer(call, on_device && !generator->on_host, std::forward<Body>(body));
+}
+#define WHARF_RAND(function, ...) wharf::cudashim::WithGenerator(wharf::client::Call::k_##function, __VA_ARGS__)
+
+template <typename T>
+curandStatus_t StoreTo(T* place, T value) {
+  if (place == nullptr) return CURAND_STATUS_OUT_OF_RANGE;
+  *place = value;
+  return CURAND_STATUS_SUCCESS;
+}
+
+}  // namespace wharf::cudashim
