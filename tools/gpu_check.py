@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What is worth trying on a machine with a GPU, in one go of ten minutes.
 
-  tools/gpu_check.py pack FILE.tar.xz     here, after `make build`: the programs and the libraries they need, to carry
+  tools/gpu_check.py pack FILE.tar.xz     here, after `make build benchmarks`: the programs and the libraries they need, to carry
   tools/gpu_check.py run                  there: with build/default, or --pack FILE.tar.xz
 
 Each step says how it went, and the next begins whatever that was. At the end there are a table and, with --json FILE, all
@@ -13,7 +13,9 @@ import concurrent.futures
 import contextlib
 import ctypes.util
 import dataclasses
+import functools
 import json
+import lzma
 import os
 import pathlib
 import re
@@ -31,7 +33,9 @@ NOT_HERE = {"interrupted", "looper", "looper_no_ptx", "misbehave", "cuda_decode"
 OF_CUDA_12 = re.compile(r"^cuda_12_|_12(_static)?$")  # whose libraries the machine does not have
 SYSTEM_LIBRARIES = re.compile(r"^(ld-linux|libc|libm|libdl|libpthread|librt|libresolv|libstdc\+\+|libgcc_s)[-.]")
 MODES = ("posted", "replay")
+LATENCY_MODES = ("percall", "posted", "replay")
 SIZE_LIMIT_MIB = 64
+MACHINE_CODE = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 6}]
 SKIPPED = 77
 
 FRAMEWORKS = {
@@ -50,6 +54,7 @@ print(torch.__version__, torch.cuda.get_device_name())
     "torchvision": """
 import torch, torchvision
 torch.manual_seed(1)
+torch.backends.cudnn.allow_tf32 = False
 net = torchvision.models.resnet18(weights=None).eval()
 x = torch.randn(1, 3, 224, 224)
 with torch.no_grad():
@@ -72,6 +77,23 @@ print(jax.__version__, jax.devices())
 """,
 }
 
+# Its last line is JSON.
+TIMED = """
+import json, statistics, time
+import torch, torchvision
+torch.manual_seed(1)
+net = torchvision.models.resnet18(weights=None).eval().cuda()
+pictures = [torch.randn(1, 3, 224, 224) for _ in range(8)]
+taken = []
+with torch.no_grad():
+    for index in range(120):
+        start = time.perf_counter()
+        net(pictures[index % 8].cuda()).cpu()
+        taken.append(1000 * (time.perf_counter() - start))
+late = taken[60:]
+print(json.dumps({"median_ms": statistics.median(late), "least_ms": min(late), "first_ms": taken[0]}))
+"""
+
 
 @dataclasses.dataclass
 class Result:
@@ -85,11 +107,17 @@ class Skip(Exception):
     """What the step needs is not there."""
 
 
+@functools.cache
 def toolkit_libraries():
-    """The toolkit's, in front of what the user's environment names: programs link its runtime, and NVRTC is its own."""
+    """The toolkit's, and PyPI's for what it does not have, in front of what the user's environment names: programs link its
+    runtime, and NVRTC is its own."""
     nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
-    own = pathlib.Path(nvcc).resolve().parent.parent / "lib64"
-    return ":".join(filter(None, [str(own) if own.is_dir() else "", os.environ.get("LD_LIBRARY_PATH", "")]))
+    own = pathlib.Path(nvcc).resolve().parent.parent
+    listing = subprocess.run([shutil.which("python3"), "-c", "import nvidia; print(*nvidia.__path__)"],
+                             capture_output=True, text=True).stdout
+    of_packages = [folder for package in listing.split() for folder in sorted(pathlib.Path(package).glob("*/lib"))]
+    folders = [str(folder) for folder in [own / "lib64", own / "lib", *of_packages] if folder.is_dir()]
+    return ":".join(filter(None, [*folders, os.environ.get("LD_LIBRARY_PATH", "")]))
 
 
 def last_line(text):
@@ -108,13 +136,16 @@ class Check:
 
     # --- running things ---
 
-    def run(self, name, command, limit=60, native=False, ok=(0,)):
-        """A command's output; its log is kept. `native`: with the vendor's libraries, as if there were no Wharf."""
+    def run(self, name, command, limit=60, native=False, ok=(0,), more=None):
+        """A command's output; its log is kept. `native`: with the vendor's libraries, as if there were no Wharf. `more`: of
+        the environment."""
         limit = max(1, min(limit, self.end - time.monotonic()))
         environment = {**os.environ, "LD_LIBRARY_PATH": toolkit_libraries()} if native else self.environment
-        done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=limit, env=environment,
-                              cwd=SOURCE, errors="replace")
-        (self.logs / f"{name}.log").write_text(done.stdout + done.stderr)
+        with open(self.logs / f"{name}.log", "w+") as log, open(self.logs / f"{name}.err", "w+") as errors:
+            done = subprocess.run([*map(str, command)], stdout=log, stderr=errors, timeout=limit, cwd=SOURCE,
+                                  env={**environment, **(more or {})})
+        done.stdout = (self.logs / f"{name}.log").read_text(errors="replace")
+        done.stderr = (self.logs / f"{name}.err").read_text(errors="replace")
         if done.returncode == SKIPPED:
             raise Skip(last_line(done.stdout + done.stderr))
         if done.returncode not in ok:
@@ -171,14 +202,53 @@ class Check:
         return last_line(said)
 
     def conformance(self):
-        return self.gtest("conformance", "device_tests", f"*/{self.options.device}*", limit=180)
+        """Each test in a process of its own: a fault leaves a process without a GPU for good."""
+        listing = subprocess.run([self.bin / "device_tests", "--gtest_list_tests"], capture_output=True, text=True,
+                                 env=self.environment).stdout
+        tests, suite = [], ""
+        for line in listing.splitlines():
+            name = line.split("#")[0].strip()
+            if not line.startswith(" "):
+                suite = name
+            elif name.endswith(f"/{self.options.device}") and "RandomConformance" not in suite:
+                tests.append(suite + name)
+        failed = {}
+        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
+            jobs = {pool.submit(self.gtest, f"conformance.{test.replace('/', '.')}", "device_tests", test, 40): test
+                    for test in tests}
+            for job in concurrent.futures.as_completed(jobs):
+                if job.exception() is not None:
+                    failed[jobs[job]] = str(job.exception())
+        if failed:
+            raise AssertionError(f"{len(failed)} of {len(tests)}: " + "; ".join(f"{k}: {v}" for k, v in sorted(failed.items())))
+        return f"{len(tests)} tests"
+
+    def calls(self):
+        said = self.run("calls", [self.bin / "device_cuda_cuda_device_benchmark", "--benchmark_format=json"], limit=60)
+        self.facts["calls"] = json.loads(said)
+        return ", ".join(f"{row['name'].removesuffix('/real_time')} {row['real_time']:.0f} µs"
+                         for row in self.facts["calls"]["benchmarks"] if "real_time" in row)
+
+    def random_programs(self):
+        """Programs drawn at random, of other seeds in each process."""
+        def share(index):
+            more = {"WHARF_RANDOM_PROGRAMS": str(self.options.random), "WHARF_REGION_PROGRAMS": str(self.options.random),
+                    "WHARF_RANDOM_SEED": str(1_000_000 * index + 1), "WHARF_REGION_SEED": str(1_000_000 * index + 1)}
+            return self.gtest(f"random{index}", "device_tests", f"*RandomConformance*/{self.options.device}", limit=75,
+                              more=more)
+        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
+            jobs = [pool.submit(share, index) for index in range(self.options.jobs)]
+            said = [job.exception() for job in jobs]
+        if any(said):
+            raise AssertionError("; ".join(f"random{index}: {why}" for index, why in enumerate(said) if why))
+        return f"{self.options.jobs} × {self.options.random} programs of each kind"
 
     def driver(self):
         self.needs_gpu()
-        return self.gtest("driver", "device_cuda_tests", "*Real*", limit=120)
+        return self.gtest("driver", "device_cuda_tests", "*Real*", limit=60)
 
-    def gtest(self, name, program, tests, limit):
-        said = self.run(name, [self.bin / program, f"--gtest_filter={tests}"], limit)
+    def gtest(self, name, program, tests, limit, more=None):
+        said = self.run(name, [self.bin / program, f"--gtest_filter={tests}"], limit, more=more)
         passed = re.search(r"PASSED +\] (\d+) test", said)
         if not passed or passed.group(1) == "0":
             raise AssertionError(f"no test of {tests} ran")
@@ -189,18 +259,18 @@ class Check:
         try:
             with self.server("strong") as address:
                 self.run("strong", self.through(address, "posted", [self.programs / "memcpy_forms"]))
-        except BaseException:
+        except BaseException as why:
             self.sandbox = "weak"
-            raise
+            raise AssertionError(f"{why}; the server: {last_line((self.logs / 'strong.server.log').read_text())}") from why
 
     def program(self, address, path):
         name = path.name
         if self.options.device == "cuda":
-            want = self.run(f"{name}.native", [path], native=True)
+            want = self.run(f"{name}.native", [path], limit=30, native=True)
         else:
             want = self.run(f"{name}.local", [self.bin / "wharf", "run", "--local", "--device", "soft", "--", path])
         for mode in MODES:
-            if self.run(f"{name}.{mode}", self.through(address, mode, [path])) != want:
+            if self.run(f"{name}.{mode}", self.through(address, mode, [path]), limit=30) != want:
                 raise AssertionError(f"prints something else in mode {mode}: see {self.logs}/{name}.*.log")
 
     def all_programs(self):
@@ -229,8 +299,8 @@ class Check:
     def bench(self):
         rows = self.logs / "bench.json"
         self.run("bench", [self.bin / "wharf", "bench", "offload", "--device", self.options.device, "--modes",
-                           "native,replay,posted,cached,percall", "--scenarios", "indoors,fixed", "--inferences",
-                           self.options.inferences, "--json", rows], limit=240)
+                           "device_only,native,replay,posted", "--scenarios", "indoors,fixed", "--inferences",
+                           self.options.inferences, "--json", rows, "--markdown"], limit=150)
         self.facts["bench"] = json.loads(rows.read_text())
         return f"rows in {rows}"
 
@@ -238,18 +308,32 @@ class Check:
         self.needs_gpu()
         program = [shutil.which("python3"), "-c", FRAMEWORKS[name]]
         try:
-            said = self.run(f"{name}.native", program, limit=90, native=True)
+            said = self.run(f"{name}.native", program, limit=60, native=True)
         except AssertionError as why:
             raise Skip(f"not natively either: {why}") from why
         with self.server(name) as address:
-            self.run(f"{name}.posted", self.through(address, "posted", program), limit=120)
+            self.run(f"{name}.posted", self.through(address, "posted", program), limit=60)
         return last_line(said)
+
+    def latency(self):
+        """One inference of ResNet-18 by PyTorch, picture in and answer out, without a link: what Wharf itself costs."""
+        self.needs_gpu()
+        program = [shutil.which("python3"), "-c", TIMED]
+        rows = {"native": json.loads(last_line(self.run("latency.native", program, limit=60, native=True)))}
+        with self.server("latency") as address:
+            for mode in LATENCY_MODES:
+                said = self.run(f"latency.{mode}", self.through(address, mode, program), limit=60)
+                rows[mode] = json.loads(last_line(said))
+        self.facts["latency"] = rows
+        return ", ".join(f"{mode} {row['median_ms']:.2f} ms" for mode, row in rows.items())
 
     def all(self):
         steps = {
-            "machine": self.machine, "conformance": self.conformance, "driver": self.driver,
-            "strong sandbox": self.strong_sandbox, "programs": self.all_programs, "bench": self.bench,
+            "machine": self.machine, "driver": self.driver, "conformance": self.conformance,
+            "calls": self.calls,
+            "strong sandbox": self.strong_sandbox, "programs": self.all_programs,
             **{name: lambda name=name: self.framework(name) for name in FRAMEWORKS},
+            "latency": self.latency, "random programs": self.random_programs, "bench": self.bench,
         }
         wanted = self.options.steps.split(",") if self.options.steps else list(steps)
         for name in wanted:
@@ -269,12 +353,14 @@ def libraries_of(programs):
 
 def pack(options):
     build = pathlib.Path(options.build)
-    programs = [build / "bin" / name for name in ("wharf", "device_tests", "device_cuda_tests")]
+    programs = [build / "bin" / name for name in ("wharf", "wharf-worker", "device_tests", "device_cuda_tests",
+                                            "device_cuda_cuda_device_benchmark")]
     missing = [str(program) for program in programs if not program.exists()]
     if missing:
-        sys.exit(f"{', '.join(missing)} is not there: make build")
+        sys.exit(f"{', '.join(missing)} is not there: make build benchmarks")
     dropin = sorted((build / "lib" / "wharf").glob("*.so*"))
-    with tempfile.TemporaryDirectory() as folder, tarfile.open(options.file, "w:xz", preset=6) as archive:
+    with (tempfile.TemporaryDirectory() as folder, lzma.open(options.file, "w", filters=MACHINE_CODE) as compressed,
+          tarfile.open(fileobj=compressed, mode="w|") as archive):
         def add(path, name):
             if path.is_symlink():
                 return archive.add(path, name)
@@ -332,6 +418,7 @@ def main():
     running.add_argument("--steps", help="only these, separated by commas")
     running.add_argument("--programs", help="only these of tests/cuda, separated by commas")
     running.add_argument("--inferences", type=int, default=20, help="of each row of the bench")
+    running.add_argument("--random", type=int, default=200, help="random programs of each kind, in each of the jobs")
     running.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2), help="programs at a time")
     running.add_argument("--minutes", type=float, default=10, help="steps that have not begun by then do not")
     running.add_argument("--json", help="write everything to this file")

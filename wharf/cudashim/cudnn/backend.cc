@@ -1,10 +1,20 @@
 #include "wharf/cudashim/cudnn/backend.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace wharf::cudashim {
 namespace {
+
+// Programs that want floats as they are take the engine that does not say it has tensor cores, as PyTorch does.
+constexpr int64_t kTensorCoreEngine = 0, kEngines = 2;
+
+std::shared_ptr<const Plan> WithoutTf32(const Plan& plan) {
+  auto exact = std::make_shared<Plan>(plan);
+  if (auto* const convolution = std::get_if<device::Convolution>(&exact->primitive)) convolution->tf32 = false;
+  return exact;
+}
 
 constexpr int64_t kMostElements = 1 << 12;
 
@@ -225,17 +235,20 @@ DnnStatus BackendDescriptor::Adopt() {
       const DnnStatus made = MakePlan(AllLinked(CUDNN_ATTR_OPERATIONGRAPH_OPS), plan.get());
       if (!made.ok()) return made;
       plan_ = std::move(plan);
-      const int64_t engines[] = {1};
+      const int64_t engines[] = {kEngines};
       Offer(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT, CUDNN_TYPE_INT64, engines);
       return {};
     }
-    case CUDNN_BACKEND_ENGINE_DESCRIPTOR:
-      if (One<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, 0) != 0) return BadParameter("there is one engine, number 0");
+    case CUDNN_BACKEND_ENGINE_DESCRIPTOR: {
+      const auto index = One<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, 0);
+      if (index < 0 || index >= kEngines) return BadParameter("there are two engines, numbers 0 and 1");
+      if (index != kTensorCoreEngine) plan_ = WithoutTf32(*plan_);
       Offer(CUDNN_ATTR_ENGINE_KNOB_INFO, CUDNN_TYPE_BACKEND_DESCRIPTOR, {});
       Offer(CUDNN_ATTR_ENGINE_LAYOUT_INFO, CUDNN_TYPE_BACKEND_DESCRIPTOR, {});
-      Offer(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, {});
+      OfferNotes(index);
       Offer(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE, {});
       return {};
+    }
     case CUDNN_BACKEND_ENGINECFG_DESCRIPTOR: {
       const int64_t none[] = {0};
       Offer(CUDNN_ATTR_ENGINECFG_INTERMEDIATE_INFO, CUDNN_TYPE_BACKEND_DESCRIPTOR, {});
@@ -252,20 +265,11 @@ DnnStatus BackendDescriptor::Adopt() {
       Offer(CUDNN_ATTR_EXECUTION_PLAN_RUN_ONLY_INTERMEDIATE_UIDS, CUDNN_TYPE_INT64, {});
       return {};
     }
-    case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR: {
-      const int64_t first[] = {0};
-      auto engine = std::make_shared<BackendDescriptor>(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-      engine->values_[CUDNN_ATTR_ENGINE_OPERATION_GRAPH] = values_[CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH];
-      engine->Offer(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, first);
-      auto configuration = std::make_shared<BackendDescriptor>(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-      DnnStatus status = engine->Finalize();
-      if (status.ok()) {
-        configuration->Offer(CUDNN_ATTR_ENGINECFG_ENGINE, std::move(engine));
-        status = configuration->Finalize();
+    case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
+      for (int64_t index = 0; index < kEngines; ++index) {
+        if (const DnnStatus status = OfferEngine(index); !status.ok()) return status;
       }
-      if (status.ok()) Offer(CUDNN_ATTR_ENGINEHEUR_RESULTS, std::move(configuration));
-      return status;
-    }
+      return {};
     case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
       if (All<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS).size() !=
           All<void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS).size()) {
@@ -287,11 +291,35 @@ void BackendDescriptor::Offer(cudnnBackendAttributeName_t name, cudnnBackendAttr
 }
 
 void BackendDescriptor::Offer(cudnnBackendAttributeName_t name, Pointer descriptor) {
-  Value value;
+  Value& value = values_[name];
   value.type = CUDNN_TYPE_BACKEND_DESCRIPTOR;
-  value.count = 1;
   value.descriptors.push_back(std::move(descriptor));
-  values_[name] = std::move(value);
+  value.count = static_cast<int64_t>(value.descriptors.size());
+}
+
+void BackendDescriptor::OfferNotes(int64_t engine) {
+  Value value;
+  value.type = CUDNN_TYPE_NUMERICAL_NOTE;
+  if (engine == kTensorCoreEngine) {
+    constexpr std::array notes = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE};
+    value.count = notes.size();
+    const auto bytes = std::as_bytes(std::span(notes));
+    value.bytes.assign(bytes.begin(), bytes.end());
+  }
+  values_[CUDNN_ATTR_ENGINE_NUMERICAL_NOTE] = std::move(value);
+}
+
+DnnStatus BackendDescriptor::OfferEngine(int64_t index) {
+  auto engine = std::make_shared<BackendDescriptor>(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  engine->values_[CUDNN_ATTR_ENGINE_OPERATION_GRAPH] = values_[CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH];
+  const int64_t number[] = {index};
+  engine->Offer(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, number);
+  if (const DnnStatus status = engine->Finalize(); !status.ok()) return status;
+  auto configuration = std::make_shared<BackendDescriptor>(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+  configuration->Offer(CUDNN_ATTR_ENGINECFG_ENGINE, std::move(engine));
+  if (const DnnStatus status = configuration->Finalize(); !status.ok()) return status;
+  Offer(CUDNN_ATTR_ENGINEHEUR_RESULTS, std::move(configuration));
+  return {};
 }
 
 double BackendDescriptor::Number(cudnnBackendAttributeName_t name, double otherwise) const {

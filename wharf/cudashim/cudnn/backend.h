@@ -50,7 +50,8 @@ class BackendDescriptor {
   // `descriptors` if the attribute's type is that, else `elements`.
   DnnStatus Set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count, const void* elements,
                 std::vector<Pointer> descriptors);
-  // Also what was not set but is known of a final descriptor: one engine, which has no knobs and needs no workspace.
+  // Also what was not set but is known of a final descriptor: two engines, with TF32 for floats and without, which have
+  // no knobs and need no workspace.
   DnnStatus Get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const Value** value) const;
   // `check`, if there is one, has a say about a plan.
   using Check = std::function<DnnStatus(const Plan&)>;
@@ -77,7 +78,9 @@ class BackendDescriptor {
  private:
   DnnStatus Adopt();  // what a final descriptor offers beside what was set
   void Offer(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::span<const int64_t> numbers);
-  void Offer(cudnnBackendAttributeName_t name, Pointer descriptor);
+  void Offer(cudnnBackendAttributeName_t name, Pointer descriptor);  // one more
+  void OfferNotes(int64_t engine);
+  DnnStatus OfferEngine(int64_t index);
 
   const cudnnBackendDescriptorType_t type_;
   bool finalized_ = false;

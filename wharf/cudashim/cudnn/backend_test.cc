@@ -181,7 +181,7 @@ TEST(BackendPlan, GraphsThatAreNoSuchThingAreRefused) {
   EXPECT_EQ(PlanOf({MakeForward(x, w, y, MakeConvolution({1}, {1}))}, &plan).code, CUDNN_STATUS_BAD_PARAM);
 }
 
-TEST(BackendPlan, HeuristicsOfferOneEngine) {
+TEST(BackendPlan, HeuristicsOfferAnEngineWithTf32AndOneWithout) {
   const Pointer x = MakeTensor(kX, 1), w = MakeTensor(kW, 2), y = MakeTensor(kY, 5);
   auto graph = std::make_shared<BackendDescriptor>(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
   Link(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, {MakeForward(x, w, y, MakeConvolution())});
@@ -192,7 +192,15 @@ TEST(BackendPlan, HeuristicsOfferOneEngine) {
   Final(heuristics);
   const BackendDescriptor::Value* results = nullptr;
   ASSERT_TRUE(heuristics->Get(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, &results).ok());
-  ASSERT_EQ(results->count, 1);
+  ASSERT_EQ(results->count, 2);
+  for (const bool tf32 : {true, false}) {
+    const BackendDescriptor& configuration = *results->descriptors[tf32 ? 0 : 1];
+    EXPECT_EQ(std::get<device::Convolution>(configuration.plan()->primitive).tf32, tf32);
+    const BackendDescriptor& engine = *configuration.Linked(CUDNN_ATTR_ENGINECFG_ENGINE);
+    const auto notes = engine.All<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE);
+    EXPECT_EQ(notes.size(), tf32 ? 1u : 0u);
+    for (const auto note : notes) EXPECT_EQ(note, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+  }
   auto plan = std::make_shared<BackendDescriptor>(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   Link(plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, {results->descriptors[0]});
   // Who knows more of what can be computed has a say.

@@ -108,6 +108,7 @@ class CudaDevice final : public Device {
     FunctionHandle handle = nullptr;
     uint32_t static_shared = 0, max_dynamic_shared = 0;
     int32_t max_threads = 0;
+    size_t parameter_bytes = 0;
     std::string name;
     std::optional<Footprint> footprint;  // found when asked for
   };
@@ -135,7 +136,8 @@ class CudaDevice final : public Device {
   absl::Status CheckOperands(const Gemm& gemm) const;
   absl::Status CheckOperands(const Primitive& primitive) const;
   absl::Status Transform(const Fourier& fourier, StreamHandle stream);
-  absl::Status CheckLaunch(const Function& function, const LaunchConfig& config) const;
+  absl::Status CheckLaunch(const Function& function, const LaunchConfig& config, size_t parameter_bytes) const;
+  std::vector<ParameterLayout> ParametersOf(FunctionHandle function) const;
   absl::Status FenceNewMemory(DeviceAddress address, uint64_t size, bool after_all_work);
   // Puts `then` behind everything queued on every stream, also those destroyed since.
   absl::Status AfterAll(Done then);

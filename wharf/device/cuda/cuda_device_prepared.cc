@@ -79,7 +79,7 @@ class CudaDevice::PreparedWork final : public WorkList {
   // Whether a graph can do it; the call's own error if it cannot be called.
   absl::StatusOr<bool> Check(const LaunchWork& launch, Element& element) const {
     WHARF_ASSIGN_OR_RETURN(const Function* function, device_.FindFunction(launch.function));
-    WHARF_RETURN_IF_ERROR(device_.CheckLaunch(*function, launch.config));
+    WHARF_RETURN_IF_ERROR(device_.CheckLaunch(*function, launch.config, launch.parameters.size()));
     element.function = function->handle;
     return !launch.config.cooperative;
   }

@@ -71,6 +71,9 @@ absl::Status CudaDevice::DefineFunction(FunctionId id, ModuleId module_id, const
   function.static_shared = static_cast<uint32_t>(read(FunctionAttribute::kSharedBytes, 0));
   function.max_dynamic_shared = static_cast<uint32_t>(read(FunctionAttribute::kMaxDynamicShared, 48 << 10));
   function.max_threads = read(FunctionAttribute::kMaxThreadsPerBlock, properties_.max_threads_per_block);
+  for (const ParameterLayout& one : ParametersOf(function.handle)) {
+    function.parameter_bytes = std::max(function.parameter_bytes, size_t{one.offset} + one.size);
+  }
   functions_[id] = std::move(function);
   return absl::OkStatus();
 }
@@ -102,14 +105,20 @@ absl::StatusOr<FunctionAttributes> CudaDevice::Attributes(FunctionId id) {
   read(attributes.ptx_version, FunctionAttribute::kPtxVersion);
   read(attributes.binary_version, FunctionAttribute::kBinaryVersion);
   WHARF_RETURN_IF_ERROR(status);
+  attributes.parameters = ParametersOf(function->handle);
+  return attributes;
+}
+
+std::vector<ParameterLayout> CudaDevice::ParametersOf(FunctionHandle function) const {
+  std::vector<ParameterLayout> parameters;
   constexpr size_t kMostParameters = 4096;
   for (size_t i = 0; i < kMostParameters; ++i) {
     size_t offset = 0, size = 0;
     // Past the last parameter: invalid value.
-    if ((*gpu_)->FuncGetParamInfo(function->handle, i, &offset, &size) != kResultSuccess) break;
-    attributes.parameters.push_back({static_cast<uint32_t>(offset), static_cast<uint32_t>(size)});
+    if ((*gpu_)->FuncGetParamInfo(function, i, &offset, &size) != kResultSuccess) break;
+    parameters.push_back({static_cast<uint32_t>(offset), static_cast<uint32_t>(size)});
   }
-  return attributes;
+  return parameters;
 }
 
 absl::Status CudaDevice::SetMaxDynamicShared(FunctionId id, uint32_t bytes) {
@@ -262,7 +271,8 @@ absl::Status CudaDevice::Fill(StreamId id, Region to, Extent extent, uint32_t va
                         [&] { return FillBox(gpu_.get(), to, extent, value, element_bytes, stream->handle); });
 }
 
-absl::Status CudaDevice::CheckLaunch(const Function& function, const LaunchConfig& config) const {
+absl::Status CudaDevice::CheckLaunch(const Function& function, const LaunchConfig& config,
+                                     size_t parameter_bytes) const {
   const Dim3 &g = config.grid, &b = config.block;
   const auto& most_g = properties_.max_grid;
   const auto& most_b = properties_.max_block;
@@ -277,6 +287,11 @@ absl::Status CudaDevice::CheckLaunch(const Function& function, const LaunchConfi
     return CudaStatus(CudaError::kLaunchOutOfResources, "{} threads a block, this kernel can have {}", b.Count(),
                       function.max_threads);
   }
+  // The driver takes as many as the kernel has, however many it is given.
+  if (parameter_bytes < function.parameter_bytes) {
+    return CudaStatus(CudaError::kInvalidValue, "{} bytes of parameters for a kernel that has {}", parameter_bytes,
+                      function.parameter_bytes);
+  }
   if (config.shared_bytes > function.max_dynamic_shared) {
     return CudaStatus(CudaError::kInvalidValue, "{} bytes of dynamic shared memory, this kernel may have {}",
                       config.shared_bytes, function.max_dynamic_shared);
@@ -288,7 +303,7 @@ absl::Status CudaDevice::Launch(StreamId id, FunctionId function_id, const Launc
                                 std::vector<std::byte> parameters) {
   WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
   WHARF_ASSIGN_OR_RETURN(Function * function, FindFunction(function_id));
-  WHARF_RETURN_IF_ERROR(CheckLaunch(*function, config));
+  WHARF_RETURN_IF_ERROR(CheckLaunch(*function, config, parameters.size()));
   return LaunchHandle(*stream, function->handle, config, std::move(parameters));
 }
 
@@ -319,7 +334,7 @@ absl::Status CudaDevice::LaunchGuarded(StreamId id, FunctionId function_id, cons
   if (config.cooperative) return CudaStatus(CudaError::kNotSupported, "a cooperative launch cannot be guarded");
   WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
   WHARF_ASSIGN_OR_RETURN(Function * function, FindFunction(function_id));
-  WHARF_RETURN_IF_ERROR(CheckLaunch(*function, config));
+  WHARF_RETURN_IF_ERROR(CheckLaunch(*function, config, parameters.size()));
   WHARF_ASSIGN_OR_RETURN(const Guarded* guarded, FindGuarded(*function, config));
   WHARF_ASSIGN_OR_RETURN(parameters, guarded->kernel.Parameters(std::move(parameters), guard));
   return LaunchHandle(*stream, guarded->handle, config, std::move(parameters));

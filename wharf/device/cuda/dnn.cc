@@ -378,35 +378,56 @@ absl::Status Dnn::Run(const Convolution& c) {
   return Activate(c.activation, 1, result, 0, result);
 }
 
-absl::Status Dnn::Multiply(const Convolution& c, bool volume) {
-  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor x, TensorOf(c.x, volume));
-  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor y, TensorOf(c.y, volume));
-  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor filter, FilterOf(c.filter, volume));
-  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor convolution, ConvolutionOf(c, volume));
+absl::StatusOr<Dnn::Algorithm> Dnn::ChooseAlgorithm(const Convolution& c, const ConvolutionDescriptors& d) {
   AlgorithmResult results[kAlgorithms] = {};
   int count = 0;
-  const int status = c.transposed ? functions_->backward_algorithms(handle_, filter.get(), y.get(), convolution.get(),
-                                                                    x.get(), kAlgorithms, &count, results)
-                                  : functions_->forward_algorithms(handle_, x.get(), filter.get(), convolution.get(),
-                                                                   y.get(), kAlgorithms, &count, results);
+  const int status = c.transposed ? functions_->backward_algorithms(handle_, d.filter, d.y, d.convolution, d.x,
+                                                                    kAlgorithms, &count, results)
+                                  : functions_->forward_algorithms(handle_, d.x, d.filter, d.convolution, d.y,
+                                                                   kAlgorithms, &count, results);
   WHARF_RETURN_IF_ERROR(CheckDnn(status, "cuDNN's choice of an algorithm"));
   const auto* const best = std::find_if(results, results + count, [](const AlgorithmResult& result) {
     return result.status == 0 && result.memory <= kMostWorkspace;
   });
   if (best == results + count) return CudaStatus(CudaError::kNotSupported, "cuDNN has no algorithm for a convolution");
-  WHARF_RETURN_IF_ERROR(CheckDnn(functions_->set_math(convolution.get(), best->math), "cudnnSetConvolutionMathType"));
-  WHARF_ASSIGN_OR_RETURN(const DevicePointer workspace, WorkspaceOf(best->memory));
+  return Algorithm{best->algorithm, best->math, best->memory};
+}
+
+absl::StatusOr<Dnn::Algorithm> Dnn::AlgorithmFor(const Convolution& c, const ConvolutionDescriptors& descriptors) {
+  std::vector<int32_t> form{c.transposed, c.flipped, c.tf32, c.groups};
+  for (const Tensor* tensor : {&c.x, &c.filter, &c.y}) {
+    form.push_back(static_cast<int32_t>(tensor->type));
+    form.insert(form.end(), tensor->dims.begin(), tensor->dims.end());
+    form.insert(form.end(), tensor->strides.begin(), tensor->strides.end());
+  }
+  for (const Spatial* one : {&c.padding, &c.stride, &c.dilation}) form.insert(form.end(), one->begin(), one->end());
+  if (const auto known = algorithms_.find(form); known != algorithms_.end()) return known->second;
+  WHARF_ASSIGN_OR_RETURN(const Algorithm chosen, ChooseAlgorithm(c, descriptors));
+  constexpr size_t kMostForms = 4096;
+  if (algorithms_.size() >= kMostForms) algorithms_.clear();
+  algorithms_[std::move(form)] = chosen;
+  return chosen;
+}
+
+absl::Status Dnn::Multiply(const Convolution& c, bool volume) {
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor x, TensorOf(c.x, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor y, TensorOf(c.y, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor filter, FilterOf(c.filter, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor convolution, ConvolutionOf(c, volume));
+  WHARF_ASSIGN_OR_RETURN(const Algorithm best, AlgorithmFor(c, {x.get(), filter.get(), convolution.get(), y.get()}));
+  WHARF_RETURN_IF_ERROR(CheckDnn(functions_->set_math(convolution.get(), best.math), "cudnnSetConvolutionMathType"));
+  WHARF_ASSIGN_OR_RETURN(const DevicePointer workspace, WorkspaceOf(best.memory));
   auto* const scratch = reinterpret_cast<void*>(workspace);
   const HostScalar alpha(c.alpha, c.x.type), beta(c.beta, c.x.type);
   if (c.transposed) {
     return CheckDnn(
         functions_->backward(handle_, alpha.get(), filter.get(), Data(c.filter), y.get(), Data(c.y), convolution.get(),
-                             best->algorithm, scratch, best->memory, beta.get(), x.get(), Data(c.x)),
+                             best.number, scratch, best.memory, beta.get(), x.get(), Data(c.x)),
         "cudnnConvolutionBackwardData");
   }
   return CheckDnn(
       functions_->forward(handle_, alpha.get(), x.get(), Data(c.x), filter.get(), Data(c.filter), convolution.get(),
-                          best->algorithm, scratch, best->memory, beta.get(), y.get(), Data(c.y)),
+                          best.number, scratch, best.memory, beta.get(), y.get(), Data(c.y)),
       "cudnnConvolutionForward");
 }
 

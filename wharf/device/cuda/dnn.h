@@ -3,6 +3,8 @@
 #pragma once
 
 #include <map>
+#include <string>
+#include <vector>
 
 #include "wharf/device/cuda/dnn_recurrent.h"
 #include "wharf/device/cuda/dnn_types.h"
@@ -45,6 +47,16 @@ class Dnn {
   absl::Status Run(const Recurrent& network);
   absl::Status Run(const Fourier&);  // cuFFT's (fft.h)
   absl::Status Multiply(const Convolution& convolution, bool volume);
+  // cuDNN's choice for convolutions of this form, which takes as long as a small one itself.
+  struct Algorithm {
+    int number = 0, math = 0;
+    size_t memory = 0;
+  };
+  struct ConvolutionDescriptors {
+    void *x, *filter, *convolution, *y;
+  };
+  absl::StatusOr<Algorithm> ChooseAlgorithm(const Convolution& c, const ConvolutionDescriptors& descriptors);
+  absl::StatusOr<Algorithm> AlgorithmFor(const Convolution& c, const ConvolutionDescriptors& descriptors);
   absl::Status Fill(double value, const Tensor& to);
   absl::Status Transform(double alpha, const Tensor& from, double beta, const Tensor& to);
   absl::Status Activate(const ActivationForm& activation, double alpha, const Tensor& from, double beta,
@@ -62,6 +74,7 @@ class Dnn {
   StreamHandle stream_ = nullptr;
   std::map<StreamHandle, Workspace> workspaces_;
   std::vector<Workspace> outgrown_;
+  std::map<std::vector<int32_t>, Algorithm> algorithms_;  // by what a choice depends on
 };
 
 }  // namespace wharf::device::cuda

@@ -15,9 +15,17 @@
 namespace wharf::device::ptx {
 namespace {
 
+// A function or variables of a text, from its linkage to its end.
+struct Item {
+  std::string_view text, name;  // the first variable's
+  Linkage linkage;
+  bool is_function = false, is_entry = false, defines = false;
+};
+
 // The names at module scope of a text.
 struct Names {
   std::set<std::string_view> all, own;  // own: nobody outside the text knows them
+  std::vector<Item> items;
 };
 
 void SkipRestOfLine(Lexer& lexer, uint32_t line) {
@@ -77,24 +85,33 @@ class NameReader {
       names_.all.insert(alias);
       return SkipToSemicolon(lexer_);
     }
-    const Linkage linkage = ParseLinkage(lexer_);
-    const bool is_own = !linkage.is_extern && !linkage.is_visible && !linkage.is_weak;
-    if (lexer_.Peek().IsDirective("entry") || lexer_.Peek().IsDirective("func")) return ReadFunction(is_own);
-    return ReadVariables(linkage, is_own);
+    const char* const start = lexer_.position();
+    Item item;
+    item.linkage = ParseLinkage(lexer_);
+    const bool is_own = !item.linkage.is_extern && !item.linkage.is_visible && !item.linkage.is_weak;
+    item.is_function = lexer_.Peek().IsDirective("entry") || lexer_.Peek().IsDirective("func");
+    WHARF_RETURN_IF_ERROR(item.is_function ? ReadFunction(item, is_own) : ReadVariables(item, is_own));
+    item.text = std::string_view(start, static_cast<size_t>(lexer_.position() - start));
+    names_.items.push_back(item);
+    return absl::OkStatus();
   }
 
   // The host looks kernels up by name, so no text has them for itself.
-  absl::Status ReadFunction(bool is_own) {
-    const bool is_entry = lexer_.Take().text == "entry";
+  absl::Status ReadFunction(Item& item, bool is_own) {
+    item.is_entry = lexer_.Take().text == "entry";
     while (lexer_.Peek().Is("(") || lexer_.Peek().IsDirective("attribute")) {
       if (lexer_.Peek().kind == TokenKind::kDirective) lexer_.Take();
       WHARF_RETURN_IF_ERROR(SkipParentheses(lexer_));
     }
     WHARF_ASSIGN_OR_RETURN(const std::string_view name, lexer_.ExpectIdentifier("a function's name"));
-    Add(name, is_own && !is_entry);
+    Add(name, is_own && !item.is_entry);
+    item.name = name;
     for (;;) {
       if (lexer_.Accept(";")) return absl::OkStatus();
-      if (lexer_.Accept("{")) return lexer_.SkipBlock().status();
+      if (lexer_.Accept("{")) {
+        item.defines = true;
+        return lexer_.SkipBlock().status();
+      }
       if (lexer_.Peek().IsDirective("pragma")) {
         WHARF_RETURN_IF_ERROR(SkipToSemicolon(lexer_));
       } else if (lexer_.Peek().kind == TokenKind::kEnd || lexer_.Peek().kind == TokenKind::kInvalid) {
@@ -105,11 +122,16 @@ class NameReader {
     }
   }
 
-  absl::Status ReadVariables(const Linkage& linkage, bool is_own) {
+  absl::Status ReadVariables(Item& item, bool is_own) {
     const char* const start = lexer_.position();
-    WHARF_ASSIGN_OR_RETURN(const std::vector<Variable> variables, ParseVariables(lexer_, linkage));
+    WHARF_ASSIGN_OR_RETURN(const std::vector<Variable> variables, ParseVariables(lexer_, item.linkage));
     const std::string_view text(start, static_cast<size_t>(lexer_.position() - start));
-    for (const Variable& variable : variables) Add(text.substr(text.find(variable.name), variable.name.size()), is_own);
+    for (const Variable& variable : variables) {
+      const std::string_view name = text.substr(text.find(variable.name), variable.name.size());
+      Add(name, is_own);
+      if (item.name.empty()) item.name = name;
+    }
+    item.defines = !item.linkage.is_extern;
     return absl::OkStatus();
   }
 
@@ -123,18 +145,29 @@ class NameReader {
 };
 
 using Renames = std::map<std::string_view, std::string>;
+// What stands in the place of parts of a text, by where they begin.
+struct Edit {
+  const char* end = nullptr;
+  std::string text;
+};
+using Edits = std::map<const char*, Edit>;
 
-// The text with other names, and, unless it is the first, without what it says of itself.
+// The text with other names and its edits, and, unless it is the first, without what it says of itself.
 class Rewriter {
  public:
-  Rewriter(std::string_view text, const Renames& renames, bool is_first)
-      : text_(text), lexer_(text, 1), renames_(renames), is_first_(is_first) {}
+  Rewriter(std::string_view text, const Renames& renames, const Edits& edits, bool is_first)
+      : text_(text), lexer_(text, 1), renames_(renames), edits_(edits), is_first_(is_first) {}
 
   absl::StatusOr<std::string> Rewrite() {
     while (lexer_.Peek().kind != TokenKind::kEnd) {
       const Token token = lexer_.Peek();
       if (token.kind == TokenKind::kInvalid) return Unexpected(token, "PTX");
-      if (!is_first_ && DescribesText(token)) {
+      if (const auto edit = edits_.find(lexer_.position()); edit != edits_.end()) {
+        CopyTo(lexer_.position());
+        out_ += edit->second.text;
+        while (lexer_.position() < edit->second.end && lexer_.Peek().kind != TokenKind::kEnd) lexer_.Take();
+        copied_ = edit->second.end;
+      } else if (!is_first_ && DescribesText(token)) {
         CopyTo(lexer_.position());
         SkipRestOfLine(lexer_, token.line);
         copied_ = lexer_.position();
@@ -167,6 +200,7 @@ class Rewriter {
   const std::string_view text_;
   Lexer lexer_;
   const Renames& renames_;
+  const Edits& edits_;
   const bool is_first_;
   const char* copied_ = text_.data();
   std::string out_;
@@ -185,6 +219,44 @@ Renames RenamesFor(const std::vector<Names>& names, size_t index) {
     renames.emplace(name, std::move(other));
   }
   return renames;
+}
+
+// By name: a weak one only if there is no other.
+using Definitions = std::map<std::string_view, const Item*>;
+
+Definitions FindDefinitions(const std::vector<Names>& names, const std::vector<size_t>& order) {
+  Definitions definitions;
+  for (const size_t index : order) {
+    for (const Item& item : names[index].items) {
+      if (!item.defines || !(item.linkage.is_visible || item.linkage.is_weak)) continue;
+      const Item*& known = definitions[item.name];
+      if (known == nullptr || (item.is_function && known->linkage.is_weak && !item.linkage.is_weak)) known = &item;
+    }
+  }
+  return definitions;
+}
+
+// What one text may say and ptxas does not take from one: that a function is extern which is defined below, and weak
+// definitions of what is defined already. Both become declarations of the function; weak kernels and variables go.
+Edits EditsFor(const Names& names, const Definitions& definitions) {
+  Edits edits;
+  for (const Item& item : names.items) {
+    const auto found = definitions.find(item.name);
+    if (found == definitions.end() || found->second == &item) continue;
+    const bool declares = item.is_function && item.linkage.is_extern;
+    if (!declares && !(item.defines && item.linkage.is_weak)) continue;
+    Edit edit{item.text.data() + item.text.size(), ""};
+    if (item.is_function && !item.is_entry) {
+      const std::string_view word = declares ? ".extern" : ".weak";
+      const size_t behind = item.text.find(word) + word.size();
+      const size_t end = item.defines ? item.text.find('{') : item.text.size();
+      edit.text = found->second->linkage.is_weak ? ".weak" : ".visible";
+      edit.text += item.text.substr(behind, end - behind);
+      if (item.defines) edit.text += ";\n";
+    }
+    edits.emplace(item.text.data(), std::move(edit));
+  }
+  return edits;
 }
 
 // "9.0" as a number to compare; 0 if it is none.
@@ -211,9 +283,12 @@ absl::StatusOr<std::string> Link(std::span<const std::string> texts) {
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return VersionOf(texts[a]) > VersionOf(texts[b]); });
+  const Definitions definitions = FindDefinitions(names, order);
   std::string linked;
   for (const size_t index : order) {
-    auto rewritten = Rewriter(texts[index], RenamesFor(names, index), index == order.front()).Rewrite();
+    auto rewritten = Rewriter(texts[index], RenamesFor(names, index), EditsFor(names[index], definitions),
+                              index == order.front())
+                         .Rewrite();
     if (!rewritten.ok()) return OfText(index, rewritten.status());
     linked += *rewritten + "\n";
   }

@@ -73,6 +73,30 @@ TEST(Link, WeakDefinitionsAreOne) {
   EXPECT_EQ(module->FindVariable("w")->initializer.at(0).bits, 3U);
 }
 
+// ptxas takes no text that says of a function both that it is extern and what it does, nor two weak definitions.
+TEST(Link, WhatIsDefinedIsNotExternAndDefinedOnce) {
+  const std::string user = Text(".extern .func (.param .b32 r) twice (.param .b32 x);\n.extern .func vprintf();\n"
+                                ".weak .func shared() { ret; }\n.weak .entry k() { ret; }\n.weak .global .u32 w;");
+  const std::string definer = Text(".visible .func (.param .b32 r) twice(.param .b32 x) { ret; }\n"
+                                   ".visible .func shared() { exit; }");
+  const auto linked = Link(std::vector<std::string>{user, user, definer});
+  ASSERT_TRUE(linked.ok()) << linked.status();
+  const auto count = [&](std::string_view what) {
+    size_t times = 0;
+    for (size_t at = 0; (at = linked->find(what, at)) != std::string::npos; at += what.size()) ++times;
+    return times;
+  };
+  EXPECT_EQ(count(".extern .func (.param .b32 r) twice"), 0U);
+  EXPECT_EQ(count(".visible .func (.param .b32 r) twice"), 3U);
+  EXPECT_EQ(count(".extern .func vprintf"), 2U);
+  EXPECT_EQ(count(".visible .func shared() ;"), 2U);
+  EXPECT_EQ(count(".weak"), 2U);  // k and w
+  const auto module = Parse(*linked);
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_TRUE((*module)->FindFunction("twice")->HasBody());
+  EXPECT_THAT(std::string((*module)->FindFunction("shared")->body_text), HasSubstr("exit"));
+}
+
 TEST(Link, TheNewestVersionCountsAndDebugInformationOfOthersGoes) {
   const auto linked = Link(std::vector<std::string>{
       Text(".file 1 \"old.cu\"\n.visible .entry a() {\n.loc 1 3 0\nret; }\n.section .debug_str { .b8 1 }", "7.5"),

@@ -38,6 +38,7 @@ Executor::~Executor() {
   Release();
   if (resumer_ != nullptr) resumer_->Stop();
   replies_->Stop();
+  replay_.reset();  // it has prepared work of the device
   // Its callbacks hold what they need; none comes after this.
   device_.reset();
 }
