@@ -46,6 +46,8 @@ std::string TimeOfDay() {
   return fmt::format("{}.{:03}", text, now.time_since_epoch().count() % 1000);
 }
 
+std::atomic<int> log_descriptor{STDERR_FILENO};
+
 bool IsTerminal() {
   static const bool is = isatty(STDERR_FILENO) == 1 && std::getenv("TERM") != nullptr;
   return is;
@@ -57,7 +59,7 @@ void Write(LogLevel level, std::string_view text) {
   const std::string name = IsTerminal() ? fmt::format("{}{}\033[m", named.colour, named.name) : named.name;
   const std::string line = fmt::format("{} {} {}\n", TimeOfDay(), name, text);
   for (std::string_view left = line; !left.empty();) {
-    const ssize_t written = write(STDERR_FILENO, left.data(), left.size());
+    const ssize_t written = write(log_descriptor.load(std::memory_order_relaxed), left.data(), left.size());
     if (written < 0 && errno != EINTR) return;
     if (written > 0) left.remove_prefix(static_cast<size_t>(written));
   }
@@ -68,6 +70,8 @@ bool NeedsQuotes(std::string_view value) {
 }
 
 }  // namespace
+
+void SetLogDescriptor(int descriptor) { log_descriptor.store(descriptor, std::memory_order_relaxed); }
 
 void Log(LogLevel level, std::string_view event, std::initializer_list<LogField> fields) {
   if (!LogEnabled(level)) return;

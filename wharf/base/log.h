@@ -27,5 +27,7 @@ void Log(LogLevel level, std::string_view event, std::initializer_list<LogField>
 bool LogEnabled(LogLevel level);
 // WHARF_LOG overrides.
 void SetDefaultLogLevel(LogLevel level);
+// For a process whose standard error is needed for something else: logs go to this descriptor.
+void SetLogDescriptor(int descriptor);
 
 }  // namespace wharf

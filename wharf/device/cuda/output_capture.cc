@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <memory>
 
+#include "wharf/base/log.h"
+
 namespace wharf::device::cuda {
 
 absl::StatusOr<std::unique_ptr<OutputCapture>> OutputCapture::Start() {
@@ -21,20 +23,22 @@ absl::StatusOr<std::unique_ptr<OutputCapture>> OutputCapture::Start() {
     close(file);
     return ErrnoStatus(error, "fcntl");
   }
-  const int saved = dup(STDOUT_FILENO);
-  if (saved < 0 || dup2(file, STDOUT_FILENO) < 0) {
-    const int error = errno;
-    if (saved >= 0) close(saved);
-    close(file);
-    return ErrnoStatus(error, "dup2");
-  }
-  return std::unique_ptr<OutputCapture>(new OutputCapture(saved, file));
+  const int output = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), error = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+  // From here on it puts back what is changed.
+  std::unique_ptr<OutputCapture> capture(new OutputCapture(output, error, file));
+  if (output < 0 || error < 0) return ErrnoStatus(errno, "a copy of a descriptor");
+  SetLogDescriptor(error);
+  if (dup2(file, STDOUT_FILENO) < 0 || dup2(file, STDERR_FILENO) < 0) return ErrnoStatus(errno, "dup2");
+  return capture;
 }
 
 OutputCapture::~OutputCapture() {
   std::fflush(stdout);
-  dup2(saved_, STDOUT_FILENO);
-  close(saved_);
+  if (saved_output_ >= 0) dup2(saved_output_, STDOUT_FILENO);
+  if (saved_error_ >= 0) dup2(saved_error_, STDERR_FILENO);
+  SetLogDescriptor(STDERR_FILENO);
+  close(saved_output_);
+  close(saved_error_);
   close(file_);
 }
 

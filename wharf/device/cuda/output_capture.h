@@ -1,5 +1,6 @@
-// OutputCapture: what kernels print with printf. The driver writes it to this process's standard output; while an
-// OutputCapture lives, file descriptor 1 is a memory file that Drain reads.
+// OutputCapture: what kernels print. The driver writes what printf says to this process's standard output, and what an
+// assertion says to its standard error; while an OutputCapture lives, both are a memory file that Drain reads, and logs go
+// to where standard error was.
 #pragma once
 
 #include <string>
@@ -14,14 +15,15 @@ namespace wharf::device::cuda {
 class OutputCapture {
  public:
   static absl::StatusOr<std::unique_ptr<OutputCapture>> Start();
-  // Puts standard output back.
+  // Puts them back.
   ~OutputCapture();
   // What was written since the last call.
   std::string Drain();
 
  private:
-  OutputCapture(int saved, int file) : saved_(saved), file_(file) {}
-  const int saved_, file_;
+  OutputCapture(int saved_output, int saved_error, int file)
+      : saved_output_(saved_output), saved_error_(saved_error), file_(file) {}
+  const int saved_output_, saved_error_, file_;
   absl::Mutex mutex_;
   off_t read_ ABSL_GUARDED_BY(mutex_) = 0;
 };
