@@ -335,3 +335,47 @@ CASE(shuffle_in_called_function) {
   std::fill(want.begin() + 32, want.end(), 496 + 1024);
   EXPECT_SAME(out.Get(), want);
 }
+
+// Undefined in PTX; a GPU (H200) gives 0 from lanes that are not there, have ended, or are not in the mask, and a lane's own
+// value where the segment ends.
+__global__ void ShuffleFromNobody(int* out, int lanes) {
+  const int lane = int(threadIdx.x), value = 100 + lane;
+  if (lane >= lanes) return;
+  int* const results = out + 4 * lane;
+  results[0] = __shfl_sync(0xffffffff, value, 31);
+  results[1] = __shfl_up_sync(0xffffffff, value, 1);
+  results[2] = __shfl_down_sync(0xffffffff, value, 2);
+  results[3] = __shfl_xor_sync(0xffffffff, value, 1);
+}
+static void CheckShuffles(int threads, int lanes) {
+  Buffer<int> out(size_t(4) * threads);
+  ShuffleFromNobody<<<1, threads>>>(out, lanes);
+  const std::vector<int> got = out.Get();
+  const auto of = [&](int lane) { return lane < lanes ? 100 + lane : 0; };
+  for (int lane = 0; lane < lanes; ++lane) {
+    EXPECT_EQ(got[4 * lane], of(31));
+    EXPECT_EQ(got[4 * lane + 1], of(lane == 0 ? 0 : lane - 1));
+    EXPECT_EQ(got[4 * lane + 2], of(lane + 2 > 31 ? lane : lane + 2));
+    EXPECT_EQ(got[4 * lane + 3], of(lane ^ 1));
+  }
+}
+CASE(shuffles_from_lanes_that_do_not_take_part) {
+  CheckShuffles(7, 7);    // a block without them
+  CheckShuffles(32, 21);  // they have ended
+  CheckShuffles(32, 32);
+}
+
+__global__ void ShuffleInHalves(int* out) {
+  const int lane = int(threadIdx.x), value = 100 + lane;
+  if (lane < 16) {
+    out[lane] = __shfl_down_sync(0x0000ffff, value, 8);
+  } else {
+    out[lane] = __shfl_xor_sync(0xffff0000, value, 16);
+  }
+}
+CASE(shuffles_from_lanes_outside_of_the_mask) {
+  Buffer<int> out(32);
+  ShuffleInHalves<<<1, 32>>>(out);
+  const std::vector<int> got = out.Get();
+  for (int lane = 0; lane < 32; ++lane) EXPECT_EQ(got[lane], lane < 8 ? 108 + lane : 0);
+}

@@ -306,6 +306,29 @@ TEST(Namespaces, ADaemonGetsWhatItsUserGets) {
   EXPECT_EQ(IsolationOfAnOrdinaryUser(/*dumpable=*/false), IsolationOfAnOrdinaryUser(/*dumpable=*/true));
 }
 
+// What CUDA's driver counts on. A container that hides parts of its own /proc permits no other: nothing to test there.
+TEST(Namespaces, ProcShowsTheProcessesOfThisNameSpace) {
+  const auto isolation = FindIsolation();
+  if (!isolation.ok()) GTEST_SKIP() << isolation.status();
+  const NewNamespaces namespaces(*isolation);
+  int keeper[2];
+  ASSERT_EQ(pipe(keeper), 0);
+  constexpr int kOther = 1, kNotPermitted = 2;
+  const pid_t child = namespaces.Fork();
+  if (child == 0) {
+    close(keeper[1]);
+    if (namespaces.Settle(keeper[0]) != 0) _exit(kNotConfined);
+    char self[32] = {};
+    if (readlink("/proc/self", self, sizeof(self) - 1) <= 0) _exit(kNotPermitted);
+    _exit(std::atoi(self) == getpid() ? kSucceeded : kOther);
+  }
+  for (const int end : keeper) close(end);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == kNotPermitted) GTEST_SKIP() << "no /proc of its own is permitted here";
+  EXPECT_EQ(WEXITSTATUS(status), kSucceeded);
+}
+
 // In a child of this one, in name spaces of its own: whether so many threads can be had, as an errno.
 int OutcomeOfThreads(int count) {
   const NewNamespaces namespaces(Isolation::kByUser);

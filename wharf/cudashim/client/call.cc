@@ -58,6 +58,11 @@ CudaError CallGuard::Finish(CudaError error) {
     error = connection->session->Finish(*reinterpret_cast<CallScope*>(scope_), error);
     if (error == CudaError::kIllegalAddress) ExplainFault(*connection);
   }
+  if (error != CudaError::kSuccess && LogEnabled(LogLevel::kDebug)) {
+    const auto& scope = *reinterpret_cast<const CallScope*>(scope_);
+    Log(LogLevel::kDebug, "a call failed",
+        {{"call", kCalls[scope.function()].name}, {"error", fmt::format("{}", static_cast<int>(error))}});
+  }
   process.StayIfInterrupted();
   return error;
 }

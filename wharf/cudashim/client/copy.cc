@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "wharf/base/log.h"
 #include "wharf/cudashim/client/copy_plan.h"
 #include "wharf/cudashim/client/host_ranges.h"
 #include "wharf/cudashim/client/process.h"
@@ -233,12 +234,12 @@ CudaError PlanFill(Connection& connection, const cudagraph::FillParams& fill, Fi
   if (error != CudaError::kSuccess || Bytes(plan->extent) == 0) return error;
   plan->box.address = connection.managed.DeviceAddress(plan->box.address);
   plan->on_host = !connection.IsDeviceAddress(plan->box.address);
+  const bool aligned = plan->box.address % fill.element_bytes == 0 && plan->extent.width % fill.element_bytes == 0;
   if (plan->on_host) {
     const bool pinned = HostRanges::Get().Contains(plan->box.address, Span(plan->box, plan->extent));
-    return pinned && fill.element_bytes == 1 ? CudaError::kSuccess : CudaError::kInvalidValue;
+    return pinned && aligned ? CudaError::kSuccess : CudaError::kInvalidValue;
   }
-  const bool fits = plan->box.address % fill.element_bytes == 0 && IsLive(connection, plan->box, plan->extent);
-  return fits ? CudaError::kSuccess : CudaError::kInvalidValue;
+  return aligned && IsLive(connection, plan->box, plan->extent) ? CudaError::kSuccess : CudaError::kInvalidValue;
 }
 
 CudaError CarryOut(Connection& connection, device::StreamId stream, const FillPlan& plan,
@@ -246,7 +247,10 @@ CudaError CarryOut(Connection& connection, device::StreamId stream, const FillPl
   if (plan.on_host) {
     connection.session->WaitForDetached();
     for (const Piece& row : CutIntoPieces(plan.extent, plan.extent.width)) {
-      std::memset(reinterpret_cast<void*>(AddressOf(plan.box, row)), static_cast<int>(fill.value), row.extent.width);
+      auto* const to = reinterpret_cast<std::byte*>(AddressOf(plan.box, row));
+      for (uint64_t at = 0; at < row.extent.width; at += fill.element_bytes) {
+        std::memcpy(to + at, &fill.value, fill.element_bytes);  // little-endian, as the device
+      }
     }
     return CudaError::kSuccess;
   }
@@ -283,7 +287,6 @@ CudaError Copy(StreamHandle stream, const Box& to, const Box& from, const device
     error = connection->captures.Enter(id, &captured);
   } else {
     error = connection->captures.ForbidOn(id);
-    if (error == CudaError::kSuccess) error = ForbidUnsafe(*connection);
   }
   if (error != CudaError::kSuccess) return error;
   if (!captured) return CarryOut(plan, may_return_early ? Landing::kLaterIfPinned : Landing::kBeforeReturn);
@@ -321,6 +324,12 @@ CudaError Fill(StreamHandle stream, const Box& to, const device::Extent& extent,
   const cudagraph::FillParams fill{RegionOf(to), extent, value, element_bytes};
   FillPlan plan;
   error = PlanFill(*connection, fill, &plan);
+  if (error != CudaError::kSuccess && LogEnabled(LogLevel::kDebug)) {
+    Log(LogLevel::kDebug, "no memory to fill",
+        {{"address", fmt::format("{:#x}", to.address)},
+         {"bytes", fmt::format("{}x{}x{}", extent.width, extent.height, extent.depth)},
+         {"element", fmt::format("{}", element_bytes)}});
+  }
   if (error != CudaError::kSuccess || Bytes(plan.extent) == 0) return error;
   bool captured = false;
   error = connection->captures.Enter(id, &captured);

@@ -13,12 +13,15 @@ void BusyMeter::PutBack(Pair pair) {
 }
 
 BusyMeter::Pair BusyMeter::Begin(StreamHandle stream) {
+  uint32_t weight = 0;
   {
     absl::MutexLock lock(&mutex_);
     if (pending_.size() >= kMostPending) return {};
+    weight = sample_.WeightOfNext();
   }
+  if (weight == 0) return {};
   auto begin = events_.Get(), end = events_.Get();
-  Pair pair{begin.ok() ? *begin : nullptr, end.ok() ? *end : nullptr};
+  Pair pair{begin.ok() ? *begin : nullptr, end.ok() ? *end : nullptr, weight};
   if (pair.begin == nullptr || pair.end == nullptr || (*gpu_)->EventRecord(pair.begin, stream) != kResultSuccess) {
     PutBack(pair);
     return {};
@@ -42,7 +45,7 @@ void BusyMeter::Harvest() {
     if (result == kResultNotReady) return;
     float milliseconds = 0;
     if (result == kResultSuccess && (*gpu_)->EventElapsedTime(&milliseconds, pair.begin, pair.end) == kResultSuccess) {
-      total_ += FromSeconds(milliseconds * 1e-3);
+      total_ += FromSeconds(pair.weight * milliseconds * 1e-3);
     }
     PutBack(pair);
     pending_.pop_front();

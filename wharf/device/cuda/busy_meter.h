@@ -1,5 +1,6 @@
-// BusyMeter: time the GPU spent on a session's work, from a pair of events around each operation. Waiting for the
-// client between operations does not count; operations that run at the same time on two streams count twice.
+// BusyMeter: time the GPU spent on a session's work, from a pair of events around operations. Waiting for the client
+// between operations does not count; operations that run at the same time on two streams count twice. A pair takes
+// longer than a launch, so of a session's many operations some are measured, for the others too: an estimate.
 #pragma once
 
 #include <deque>
@@ -8,6 +9,22 @@
 #include "wharf/device/cuda/gpu.h"
 
 namespace wharf::device::cuda {
+
+// Which operations are measured, and for how many each stands: every one of the first, then one of kShare, at random, so
+// that no rhythm of a program's is in step with it. Expected to add up to the number of operations.
+class OperationSample {
+ public:
+  static constexpr uint64_t kAll = 1024, kShare = 8;
+  // 0: the next one is not measured.
+  uint32_t WeightOfNext() {
+    if (++count_ <= kAll) return 1;
+    state_ ^= state_ << 13, state_ ^= state_ >> 7, state_ ^= state_ << 17;  // xorshift64
+    return (state_ >> 32) % kShare == 0 ? kShare : 0;
+  }
+
+ private:
+  uint64_t count_ = 0, state_ = 0x9E3779B97F4A7C15;
+};
 
 // Thread-safe. Methods need the context to be current, Total makes it so.
 class BusyMeter {
@@ -30,6 +47,7 @@ class BusyMeter {
   static constexpr size_t kMostPending = 1 << 16, kHarvestAt = 1 << 10;
   struct Pair {
     EventHandle begin = nullptr, end = nullptr;
+    uint32_t weight = 1;
   };
   Pair Begin(StreamHandle stream);
   void End(StreamHandle stream, Pair pair);
@@ -40,6 +58,7 @@ class BusyMeter {
   Gpu* gpu_;
   EventPool events_;
   absl::Mutex mutex_;
+  OperationSample sample_ ABSL_GUARDED_BY(mutex_);
   std::deque<Pair> pending_ ABSL_GUARDED_BY(mutex_);
   size_t since_harvest_ ABSL_GUARDED_BY(mutex_) = 0;
   Nanoseconds total_ ABSL_GUARDED_BY(mutex_){0};

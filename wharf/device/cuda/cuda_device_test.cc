@@ -1,4 +1,5 @@
 // The CUDA device on the fake driver (testing/fake_driver.cc), and on a real one where there is a GPU.
+#include "wharf/device/cuda/busy_meter.h"
 #include "wharf/device/cuda/cuda_device.h"
 
 #include <dlfcn.h>
@@ -602,6 +603,20 @@ std::string DriverName(const ::testing::TestParamInfo<std::string>& info) {
   return info.param == WHARF_FAKE_DRIVER ? "Fake" : "Real";
 }
 INSTANTIATE_TEST_SUITE_P(Drivers, CudaDeviceTest, ::testing::Values(WHARF_FAKE_DRIVER, "libcuda.so.1"), DriverName);
+TEST(OperationSample, StandsForAll) {
+  OperationSample sample;
+  for (uint64_t i = 0; i < OperationSample::kAll; ++i) ASSERT_EQ(sample.WeightOfNext(), 1U);
+  constexpr uint64_t kMore = 1 << 20, kRhythm = 8;
+  uint64_t of_all = 0, of_some = 0;
+  for (uint64_t i = 0; i < kMore; ++i) {
+    const uint32_t weight = sample.WeightOfNext();
+    of_all += weight;
+    if (i % kRhythm == 0) of_some += weight;
+  }
+  EXPECT_NEAR(static_cast<double>(of_all), kMore, 0.01 * kMore);
+  EXPECT_NEAR(static_cast<double>(of_some), kMore / kRhythm, 0.03 * kMore / kRhythm);
+}
+
 INSTANTIATE_TEST_SUITE_P(Drivers, PreparedWorkTest, ::testing::Values(WHARF_FAKE_DRIVER, "libcuda.so.1"), DriverName);
 
 TEST(MakeCudaDevice, SaysWhyThereIsNone) {

@@ -137,8 +137,8 @@ void FunctionCodegen::CvtFloat(Type to, Type from) {
   Value* value = Source(1, from);
   if (IsHalf(from)) {
     value = Widen(value, from);
-  } else if (ftz && from == Type::kF32) {
-    value = Flush(value);
+  } else if (ftz && from == Type::kF32 && to != Type::kF16) {
+    value = Flush(value);  // not on the way to a half: so it is on GPUs, whatever PTX says
   }
   if (to_integral) value = RoundToIntegral(value, integral);
   if (saturate) value = SaturateUnit(value);

@@ -41,9 +41,9 @@ template <ShuffleMode mode>
 void Shuffle(WarpState& warp, uint32_t lanes) {
   ForEachLane(lanes, [&](uint32_t lane) {
     Source source = SourceOf<mode>(lane, warp.operand[lane], warp.clamp[lane]);
-    // PTX leaves the value undefined if the source does not take part; it is the lane's own here.
-    const uint32_t from = (lanes >> (source.lane & 31) & 1) != 0 ? source.lane & 31 : lane;
-    warp.result[lane] = warp.value[from];
+    // PTX leaves the value undefined if the source does not take part; GPUs (an H200) give 0.
+    const uint32_t from = source.lane & 31;
+    warp.result[lane] = (lanes >> from & 1) != 0 ? warp.value[from] : 0;
     warp.predicates = (warp.predicates & ~(1u << lane)) | uint32_t{source.in_range} << lane;
   });
 }

@@ -98,8 +98,10 @@ struct Program {
   Block body;
 };
 
-// A program of about `size` instructions.
-Program Generate(MersenneRandom& random, int size);
+// A program of about `size` instructions. `for_gpu`: of those for which NVIDIA's compiler does what PTX says.
+Program Generate(MersenneRandom& random, int size, bool for_gpu = false);
+// Whether NVIDIA's compiler (ptxas 13.0 and the driver's, for an H200) does something else than PTX says.
+bool DiffersOnGpus(const InstructionSpec& spec);
 // One that runs exactly these instructions.
 Program StraightLine(MersenneRandom& random, const std::vector<const InstructionSpec*>& specs);
 

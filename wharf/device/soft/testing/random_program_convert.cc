@@ -163,7 +163,8 @@ void AddNarrowing(Family& family, const FloatType& to, const FloatType& from, co
     family.specs.push_back(MakeConversion(
         fmt::format("cvt.{}{}{}.{}.{}", rounding.name, flush ? ".ftz" : "", saturate ? ".sat" : "", to.name, from.name),
         to.type, from.type, to.nan, [=, mode = rounding.mode](const uint64_t* s, uint64_t* d) {
-          double value = DecodeFlushed(from, s[0], flush);
+          // A GPU flushes no float on its way to a half, whatever is asked for.
+          double value = DecodeFlushed(from, s[0], flush && to.nan != NanIn::kF16);
           if (saturate) value = SaturateToUnit(value);
           d[0] = FlushSingle(to, Encode(to.format, value, mode), flush);
         }));

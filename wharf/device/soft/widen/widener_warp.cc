@@ -89,14 +89,14 @@ Value* Widener::EmitShuffle(llvm::CallInst& call) {
       ShuffleSource(b_, mode, numbers, Vector(call.getArgOperand(3)), Vector(call.getArgOperand(4)));
   Value* from = b_.CreateAnd(b_.CreateSelect(source.in_range, source.lane, numbers), Splat(b_.getInt32(31)));
   Value* moved = Permute(value, from);
-  // What a lane that does not take part would give is undefined; it is the lane's own here.
+  // A lane that does not take part gives 0, as on GPUs.
   Value* members = call.getArgOperand(5);
   Value* taking = Participants(members);
   if (auto* all = llvm::dyn_cast<llvm::ConstantInt>(taking); all != nullptr && all->isMinusOne()) return moved;
   if (!taking->getType()->isVectorTy()) taking = Splat(taking);
   Value* one = Splat(b_.getInt32(1));
   Value* takes_part = b_.CreateICmpNE(b_.CreateAnd(b_.CreateLShr(taking, from), one), Splat(b_.getInt32(0)));
-  return b_.CreateSelect(takes_part, moved, value);
+  return b_.CreateSelect(takes_part, moved, llvm::Constant::getNullValue(moved->getType()));
 }
 
 Value* Widener::EmitVote(llvm::CallInst& call) {
