@@ -62,7 +62,80 @@ with torch.no_grad():
     want = net(x)
     got = net.cuda()(x.cuda()).cpu()
 assert torch.allclose(want, got, atol=1e-3), (want - got).abs().max()
-print("resnet18", torchvision.__version__)
+print("ResNet-18", torchvision.__version__)
+""",
+    "torch training": """
+import torch
+torch.manual_seed(1)
+torch.backends.cudnn.enabled = False  # its gradients are not covered
+def train(device):
+    torch.manual_seed(2)
+    net = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(8 * 14 * 14, 10))
+    net.to(device)
+    step = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)
+    x, y = torch.randn(32, 3, 16, 16), torch.randint(0, 10, (32,))
+    for _ in range(20):
+        step.zero_grad()
+        loss = torch.nn.functional.cross_entropy(net(x.to(device)), y.to(device))
+        loss.backward()
+        step.step()
+    return loss.item()
+want, got = train("cpu"), train("cuda")
+assert abs(want - got) < 0.02 * want, (want, got)
+print("loss", round(got, 4))
+""",
+    "torch attention": """
+import torch
+torch.manual_seed(1)
+block = torch.nn.TransformerEncoderLayer(256, 4, 512, batch_first=True, dropout=0).eval()
+x = torch.randn(2, 64, 256)
+q = torch.randn(2, 4, 64, 64)
+with torch.no_grad():
+    want = block(x)
+    got = block.cuda()(x.cuda()).cpu()
+    flash = torch.nn.functional.scaled_dot_product_attention(*[q.cuda().bfloat16()] * 3).float().cpu()
+    half = block.half()(x.cuda().half()).float().cpu()
+reference = torch.nn.functional.scaled_dot_product_attention(q, q, q)
+assert torch.allclose(want, got, atol=1e-2), (want - got).abs().max()
+assert torch.allclose(want, half, atol=5e-2), (want - half).abs().max()
+assert torch.allclose(reference, flash, atol=5e-2), (reference - flash).abs().max()
+print("attention, in float, half and bfloat16")
+""",
+    "triton": """
+import torch, triton, triton.language as tl
+@triton.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, mask=at < n) + tl.load(y + at, mask=at < n), mask=at < n)
+x, y = torch.randn(10000), torch.randn(10000)
+gx, gy, out = x.cuda(), y.cuda(), torch.empty(10000, device="cuda")
+add[(10,)](gx, gy, out, 10000, BLOCK=1024)
+assert torch.equal(out.cpu(), x + y)
+print(triton.__version__)
+""",
+    "torch.compile": """
+import torch
+torch.manual_seed(1)
+f = torch.compile(lambda x: torch.nn.functional.gelu(x * 2 + 1).sum(dim=1))
+x = torch.randn(64, 512)
+got = f(x.cuda()).cpu()
+want = torch.nn.functional.gelu(x * 2 + 1).sum(dim=1)
+assert torch.allclose(want, got, rtol=1e-4, atol=1e-3), (want - got).abs().max()
+print("inductor")
+""",
+    "numba": """
+import numpy, numba
+from numba import cuda
+@cuda.jit
+def scale(x, a):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] *= a
+x = numpy.arange(1000, dtype=numpy.float32)
+d = cuda.to_device(x)
+scale[8, 128](d, 3)
+assert numpy.array_equal(d.copy_to_host(), 3 * x)
+print(numba.__version__)
 """,
     "cupy": """
 import cupy
@@ -324,13 +397,16 @@ class Check:
 
     def framework(self, name):
         self.needs_gpu()
-        program = [shutil.which("python3"), "-c", FRAMEWORKS[name]]
+        source = self.logs / f"{name.replace(' ', '_')}.py"  # Triton reads its functions' text
+        source.write_text(FRAMEWORKS[name])
+        program = [shutil.which("python3"), source]
         try:
             said = self.run(f"{name}.native", program, limit=60, native=True)
         except AssertionError as why:
             raise Skip(f"not natively either: {why}") from why
         with self.server(name) as address:
-            self.run(f"{name}.posted", self.through(address, "posted", program), limit=60)
+            for mode in MODES:
+                self.run(f"{name}.{mode}", self.through(address, mode, program), limit=60)
         return last_line(said)
 
     def latency(self):
