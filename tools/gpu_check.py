@@ -151,34 +151,41 @@ print(jax.__version__, jax.devices())
 """,
 }
 
-# Its last line is JSON.
-TIMED = """
-import json, statistics, time
+# ResNet-18 by PyTorch, pictures in and answers out: a program for `wharf bench offload`. Its last line is JSON, too.
+RESNET = """#!/usr/bin/env python3
+import argparse, json, statistics, time
 import torch, torchvision
+parser = argparse.ArgumentParser()
+parser.add_argument("--inferences", type=int, default=120)
+parser.add_argument("--json")
+options, _ = parser.parse_known_args()
 torch.manual_seed(1)
 net = torchvision.models.resnet18(weights=None).eval().cuda()
 pictures = [torch.randn(1, 3, 224, 224) for _ in range(8)]
 taken = []
 with torch.no_grad():
-    for index in range(120):
+    for index in range(options.inferences):
         start = time.perf_counter()
         net(pictures[index % 8].cuda()).cpu()
         taken.append(1000 * (time.perf_counter() - start))
-late = taken[60:]
-x, one = pictures[0].cuda(), torch.ones(32, device="cuda")
-def stage(work):
-    took = []
-    for _ in range(30):
-        start = time.perf_counter()
-        work()
-        torch.cuda.synchronize()
-        took.append(1000 * (time.perf_counter() - start))
-    return statistics.median(took[10:])
-with torch.no_grad():
-    stages = {"synchronize": stage(lambda: None), "64 small kernels": stage(lambda: [one.add_(1) for _ in range(64)]),
-              "network": stage(lambda: net(x)), "picture up": stage(lambda: pictures[1].cuda()),
-              "answer down": stage(lambda: one.cpu())}
-print(json.dumps({"median_ms": statistics.median(late), "least_ms": min(late), "first_ms": taken[0], "stages": stages}))
+if options.json:
+    json.dump({"latency_ms": taken}, open(options.json, "w"))
+else:
+    late = taken[len(taken) // 2:]
+    x, one = pictures[0].cuda(), torch.ones(32, device="cuda")
+    def stage(work):
+        took = []
+        for _ in range(30):
+            start = time.perf_counter()
+            work()
+            torch.cuda.synchronize()
+            took.append(1000 * (time.perf_counter() - start))
+        return statistics.median(took[10:])
+    with torch.no_grad():
+        stages = {"synchronize": stage(lambda: None), "64 small kernels": stage(lambda: [one.add_(1) for _ in range(64)]),
+                  "network": stage(lambda: net(x)), "picture up": stage(lambda: pictures[1].cuda()),
+                  "answer down": stage(lambda: one.cpu())}
+    print(json.dumps({"median_ms": statistics.median(late), "least_ms": min(late), "first_ms": taken[0], "stages": stages}))
 """
 
 
@@ -390,7 +397,7 @@ class Check:
     def bench(self):
         rows = self.logs / "bench.json"
         self.run("bench", [self.bin / "wharf", "bench", "offload", "--device", self.options.device, "--modes",
-                           "device_only,native,replay,posted", "--scenarios", "indoors,fixed", "--inferences",
+                           "device_only,native,replay,posted", "--scenarios", "indoors", "--inferences",
                            self.options.inferences, "--json", rows, "--markdown"], limit=150)
         self.facts["bench"] = json.loads(rows.read_text())
         return f"rows in {rows}"
@@ -409,10 +416,16 @@ class Check:
                 self.run(f"{name}.{mode}", self.through(address, mode, program), limit=60)
         return last_line(said)
 
+    def resnet(self):
+        source = self.logs / "resnet.py"
+        source.write_text(RESNET)
+        source.chmod(0o755)
+        return source
+
     def latency(self):
         """One inference of ResNet-18 by PyTorch, picture in and answer out, without a link: what Wharf itself costs."""
         self.needs_gpu()
-        program = [shutil.which("python3"), "-c", TIMED]
+        program = [shutil.which("python3"), self.resnet()]
         rows = {"native": json.loads(last_line(self.run("latency.native", program, limit=60, native=True), 4096))}
         with self.server("latency") as address:
             for mode in LATENCY_MODES:
@@ -421,13 +434,26 @@ class Check:
         self.facts["latency"] = rows
         return ", ".join(f"{mode} {row['median_ms']:.2f} ms" for mode, row in rows.items())
 
+    def wifi(self):
+        """The same over the links of a robot."""
+        self.needs_gpu()
+        said = ""
+        for mode in ("replay", "posted", "percall"):  # a file each: what is done is done
+            rows = self.logs / f"wifi.{mode}.json"
+            self.run(f"wifi.{mode}", [self.bin / "wharf", "bench", "offload", "--device", "cuda", "--program", self.resnet(),
+                                      "--modes", mode, "--scenarios", "indoors", "--inferences", self.options.inferences,
+                                      "--json", rows, "--markdown"], limit=100)
+            self.facts.setdefault("wifi", []).append(json.loads(rows.read_text()))
+            said += f"{mode}: {rows} "
+        return said
+
     def all(self):
         steps = {
             "machine": self.machine, "driver": self.driver, "conformance": self.conformance,
             "calls": self.calls,
             "strong sandbox": self.strong_sandbox, "programs": self.all_programs,
             **{name: lambda name=name: self.framework(name) for name in FRAMEWORKS},
-            "latency": self.latency, "random programs": self.random_programs, "bench": self.bench,
+            "latency": self.latency, "Wi-Fi": self.wifi, "random programs": self.random_programs, "bench": self.bench,
         }
         wanted = self.options.steps.split(",") if self.options.steps else list(steps)
         for name in wanted:
