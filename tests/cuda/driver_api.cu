@@ -193,6 +193,23 @@ static std::string Compile(const char* source, const char* kernel, std::string* 
   nvrtcDestroyProgram(&program);
   return ptx;
 }
+// As XLA's autotuner does.
+CASE(fills_of_page_locked_memory) {
+  Context context;
+  void* memory = nullptr;
+  CU_OK(cuMemHostAlloc(&memory, 64, 0));
+  std::memset(memory, 1, 64);
+  const auto at = reinterpret_cast<CUdeviceptr>(memory);
+  CU_OK(cuMemsetD32(at, 0x01020304, 4));
+  CU_OK(cuMemsetD16(at + 16, 0x0506, 4));
+  CU_OK(cuMemsetD8(at + 24, 7, 3));
+  EXPECT_EQ(int(cuMemsetD32(at + 2, 0, 1)), int(CUDA_ERROR_INVALID_VALUE));
+  CU_OK(cuCtxSynchronize());
+  const unsigned char want[32] = {4, 3, 2, 1, 4, 3, 2, 1, 4, 3, 2, 1, 4, 3, 2, 1, 6, 5, 6, 5, 6, 5, 6, 5, 7, 7, 7, 1, 1, 1, 1, 1};
+  EXPECT(std::memcmp(memory, want, sizeof(want)) == 0);
+  CU_OK(cuMemFreeHost(memory));
+}
+
 CASE(compiled_at_run_time) {
   Context context;
   std::string name;
