@@ -512,7 +512,8 @@ def run(options):
             build = pathlib.Path(folder)
             with tarfile.open(options.pack) as archive:
                 archive.extractall(build, filter="data")
-            environment["LD_LIBRARY_PATH"] = f"{build}/lib/system:{environment['LD_LIBRARY_PATH']}"
+        if (carried := build / "lib" / "system").is_dir():
+            environment["LD_LIBRARY_PATH"] = f"{carried}:{environment['LD_LIBRARY_PATH']}"
         if options.device == "cuda" and ctypes.util.find_library("cuda") is None and shutil.which("nvidia-smi") is None:
             sys.exit("there is no NVIDIA driver here; --device soft tries the same on the CPU")
         check = Check(options, build.resolve() / "bin", build.resolve() / "cuda", environment)

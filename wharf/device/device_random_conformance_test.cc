@@ -107,7 +107,8 @@ TEST_P(RandomConformance, ProgramsAgree) {
 }
 
 TEST_P(RandomConformance, ProgramsWhoseThreadsMeetAgreeWithTheSoftwareDevice) {
-  if (std::string_view(GetParam().name) == "soft") GTEST_SKIP() << "regions and suspendable threads: region_program_test";
+  if (std::string_view(GetParam().name) == "soft")
+    GTEST_SKIP() << "regions and suspendable threads: region_program_test";
   absl::StatusOr<std::unique_ptr<Device>> software = MakeSoftDevice({.memory_quota = kQuota});
   ASSERT_TRUE(software.ok()) << software.status();
   Programs expected(**software);
@@ -118,12 +119,13 @@ TEST_P(RandomConformance, ProgramsWhoseThreadsMeetAgreeWithTheSoftwareDevice) {
     const Dim3 grid{RegionProgram::kBlocks, 1, 1};
     const auto want = expected.Run(text, "k", grid, block, input);
     const auto got = programs_->Run(text, "k", grid, block, input);
-    ASSERT_TRUE(want.ok() && got.ok()) << "seed " << seed << ": " << want.status() << ", " << got.status() << "\n" << text;
+    ASSERT_TRUE(want.ok() && got.ok()) << "seed " << seed << ": " << want.status() << ", " << got.status() << "\n"
+                                       << text;
     for (size_t i = 0; i < input.size(); ++i) {
       if ((*got)[i] == (*want)[i]) continue;
-      ADD_FAILURE() << fmt::format("seed {}, block ({},{},{}), thread {}: %r{} is {:#x}, the software device has {:#x}\n{}",
-                                   seed, block.x, block.y, block.z, i / RegionProgram::kRegisters,
-                                   i % RegionProgram::kRegisters, (*got)[i], (*want)[i], text);
+      ADD_FAILURE() << fmt::format(
+          "seed {}, block ({},{},{}), thread {}: %r{} is {:#x}, the software device has {:#x}\n{}", seed, block.x,
+          block.y, block.z, i / RegionProgram::kRegisters, i % RegionProgram::kRegisters, (*got)[i], (*want)[i], text);
       break;
     }
   }

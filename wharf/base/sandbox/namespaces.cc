@@ -148,8 +148,8 @@ int NewNamespaces::Settle(int keeper_end) const {
   if (isolation_ == Isolation::kByUser && !MapUser()) return errno;
   // What is mounted in here stays in here.
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return errno;
-  // What shows the processes of this name space: CUDA's driver looks for its own there and fails without (CUDA error 304).
-  // Containers that hide parts of theirs permit no other, and who keeps no files needs none.
+  // What shows the processes of this name space: CUDA's driver looks for its own there and fails without (CUDA error
+  // 304). Containers that hide parts of theirs permit no other, and who keeps no files needs none.
   (void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr);
   const pid_t keeper = BareFork(0);
   if (keeper == 0) Keep(keeper_end);

@@ -10,8 +10,8 @@
 
 namespace wharf::device::cuda {
 
-// Which operations are measured, and for how many each stands: every one of the first, then one of kShare, at random, so
-// that no rhythm of a program's is in step with it. Expected to add up to the number of operations.
+// Which operations are measured, and for how many each stands: every one of the first, then one of kShare, at random,
+// so that no rhythm of a program's is in step with it. Expected to add up to the number of operations.
 class OperationSample {
  public:
   static constexpr uint64_t kAll = 1024, kShare = 8;

@@ -23,8 +23,7 @@ Device* TheGpu() {
     if (!made.ok()) return std::unique_ptr<Device>();
     Device& gpu = **made;
     const auto text = std::as_bytes(std::span(std::string_view(kConformanceKernels)));
-    const bool ready = gpu.Map(gpu.Arena().base, kMemory).ok() &&
-                       gpu.LoadModule(1, {text.begin(), text.end()}).ok() &&
+    const bool ready = gpu.Map(gpu.Arena().base, kMemory).ok() && gpu.LoadModule(1, {text.begin(), text.end()}).ok() &&
                        gpu.DefineFunction(1, 1, "saxpy").ok();
     return ready ? *std::move(made) : nullptr;
   }();
@@ -127,9 +126,8 @@ constexpr uint64_t kPicture = 3 * 224 * 224 * 4;
 
 void PictureUp(benchmark::State& state) {
   const std::vector<std::byte> picture(kPicture, std::byte{1});
-  Measure(state, [&](Device& gpu) {
-    return gpu.CopyToDevice(kDefaultStream, {gpu.Arena().base}, {kPicture}, picture);
-  });
+  Measure(state,
+          [&](Device& gpu) { return gpu.CopyToDevice(kDefaultStream, {gpu.Arena().base}, {kPicture}, picture); });
 }
 BENCHMARK(PictureUp)->Arg(1)->UseRealTime()->Unit(benchmark::kMicrosecond);
 

@@ -1,6 +1,6 @@
 // The CUDA device on the fake driver (testing/fake_driver.cc), and on a real one where there is a GPU.
-#include "wharf/device/cuda/busy_meter.h"
 #include "wharf/device/cuda/cuda_device.h"
+#include "wharf/device/cuda/busy_meter.h"
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>

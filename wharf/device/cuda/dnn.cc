@@ -381,10 +381,10 @@ absl::Status Dnn::Run(const Convolution& c) {
 absl::StatusOr<Dnn::Algorithm> Dnn::ChooseAlgorithm(const Convolution& c, const ConvolutionDescriptors& d) {
   AlgorithmResult results[kAlgorithms] = {};
   int count = 0;
-  const int status = c.transposed ? functions_->backward_algorithms(handle_, d.filter, d.y, d.convolution, d.x,
-                                                                    kAlgorithms, &count, results)
-                                  : functions_->forward_algorithms(handle_, d.x, d.filter, d.convolution, d.y,
-                                                                   kAlgorithms, &count, results);
+  const int status =
+      c.transposed
+          ? functions_->backward_algorithms(handle_, d.filter, d.y, d.convolution, d.x, kAlgorithms, &count, results)
+          : functions_->forward_algorithms(handle_, d.x, d.filter, d.convolution, d.y, kAlgorithms, &count, results);
   WHARF_RETURN_IF_ERROR(CheckDnn(status, "cuDNN's choice of an algorithm"));
   const auto* const best = std::find_if(results, results + count, [](const AlgorithmResult& result) {
     return result.status == 0 && result.memory <= kMostWorkspace;

@@ -1,6 +1,6 @@
 // OutputCapture: what kernels print. The driver writes what printf says to this process's standard output, and what an
-// assertion says to its standard error; while an OutputCapture lives, both are a memory file that Drain reads, and logs go
-// to where standard error was.
+// assertion says to its standard error; while an OutputCapture lives, both are a memory file that Drain reads, and logs
+// go to where standard error was.
 #pragma once
 
 #include <string>

@@ -286,9 +286,9 @@ absl::StatusOr<std::string> Link(std::span<const std::string> texts) {
   const Definitions definitions = FindDefinitions(names, order);
   std::string linked;
   for (const size_t index : order) {
-    auto rewritten = Rewriter(texts[index], RenamesFor(names, index), EditsFor(names[index], definitions),
-                              index == order.front())
-                         .Rewrite();
+    auto rewritten =
+        Rewriter(texts[index], RenamesFor(names, index), EditsFor(names[index], definitions), index == order.front())
+            .Rewrite();
     if (!rewritten.ok()) return OfText(index, rewritten.status());
     linked += *rewritten + "\n";
   }

@@ -75,10 +75,12 @@ TEST(Link, WeakDefinitionsAreOne) {
 
 // ptxas takes no text that says of a function both that it is extern and what it does, nor two weak definitions.
 TEST(Link, WhatIsDefinedIsNotExternAndDefinedOnce) {
-  const std::string user = Text(".extern .func (.param .b32 r) twice (.param .b32 x);\n.extern .func vprintf();\n"
-                                ".weak .func shared() { ret; }\n.weak .entry k() { ret; }\n.weak .global .u32 w;");
-  const std::string definer = Text(".visible .func (.param .b32 r) twice(.param .b32 x) { ret; }\n"
-                                   ".visible .func shared() { exit; }");
+  const std::string user = Text(
+      ".extern .func (.param .b32 r) twice (.param .b32 x);\n.extern .func vprintf();\n"
+      ".weak .func shared() { ret; }\n.weak .entry k() { ret; }\n.weak .global .u32 w;");
+  const std::string definer = Text(
+      ".visible .func (.param .b32 r) twice(.param .b32 x) { ret; }\n"
+      ".visible .func shared() { exit; }");
   const auto linked = Link(std::vector<std::string>{user, user, definer});
   ASSERT_TRUE(linked.ok()) << linked.status();
   const auto count = [&](std::string_view what) {

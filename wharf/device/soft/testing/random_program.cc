@@ -501,11 +501,15 @@ uint64_t Interesting(MersenneRandom& random, Class type) {
 
 bool DiffersOnGpus(const InstructionSpec& spec) {
   static constexpr std::string_view kDiffering[] = {
-      "set.", "testp.",               // guarded ones change their destination although the guard does not hold
-      "bfe.", "bfi.",                 // positions and lengths from 256 on count in full
-      "shl.b16", "shr.u16", "shr.s16",  // of a literal distance, the lower half counts
-      "and.b32 %w, $2, 31; fns.",     // a distance of INT_MIN
-      "fibonacci"};                   // the compiler crashes on some programs with recursive functions
+      "set.",
+      "testp.",  // guarded ones change their destination although the guard does not hold
+      "bfe.",
+      "bfi.",  // positions and lengths from 256 on count in full
+      "shl.b16",
+      "shr.u16",
+      "shr.s16",                   // of a literal distance, the lower half counts
+      "and.b32 %w, $2, 31; fns.",  // a distance of INT_MIN
+      "fibonacci"};                // the compiler crashes on some programs with recursive functions
   return std::any_of(std::begin(kDiffering), std::end(kDiffering),
                      [&](std::string_view part) { return spec.text.find(part) != std::string::npos; });
 }

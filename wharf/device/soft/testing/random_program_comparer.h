@@ -21,7 +21,8 @@ struct Mismatch {
 class Comparer {
  public:
   // What the kernel of this PTX (see PrintPtx) stores where it is given these words.
-  using Execute = std::function<absl::StatusOr<std::vector<uint64_t>>(const std::string& text, std::vector<uint64_t> input)>;
+  using Execute =
+      std::function<absl::StatusOr<std::vector<uint64_t>>(const std::string& text, std::vector<uint64_t> input)>;
   explicit Comparer(Execute execute) : execute_(std::move(execute)) {}
 
   // "" if what is executed stores what the evaluator does; else what the smallest failing program does, with its text.

@@ -10,8 +10,8 @@
 
 namespace wharf::device::soft::testing {
 
-// A kernel `k(in, out)` for `kBlocks` blocks of this shape: each thread loads kRegisters words from `in`, stores as many to
-// `out`; those of one thread lie side by side.
+// A kernel `k(in, out)` for `kBlocks` blocks of this shape: each thread loads kRegisters words from `in`, stores as
+// many to `out`; those of one thread lie side by side.
 struct RegionProgram {
   static constexpr uint32_t kBlocks = 2;
   static constexpr int kRegisters = 6;
