@@ -231,7 +231,144 @@ CASE(mixed_calls) {
   }
 }
 
-// The first numbers of the device API are those of the streams, which take turns.
+static curandStatus_t Poisson(curandGenerator_t g, unsigned* out, size_t n, double mean) {
+  return curandGeneratePoisson(g, out, n, mean);
+}
+struct PoissonSums {
+  double mean;
+  Long sums[5];  // of XORWOW, MRG32k3a, Philox, MTGP32, Sobol32
+};
+static const curandRngType_t kPoissonTypes[] = {CURAND_RNG_PSEUDO_XORWOW, CURAND_RNG_PSEUDO_MRG32K3A,
+                                                CURAND_RNG_PSEUDO_PHILOX4_32_10, CURAND_RNG_PSEUDO_MTGP32,
+                                                CURAND_RNG_QUASI_SOBOL32};
+static const PoissonSums kPoissonSums[] = {
+    {0.01, {0xc45c83c282e3bc83, 0xb253c87e53284953, 0x104b0381131659e3, 0x15e17890376f8161, 0x6c867ae2acaf8ec2}},
+    {3, {0xc21e2c79dda7e95d, 0x7532a0e735e60fb1, 0xe80d19b70493b580, 0x10cfad0ca9347dd0, 0x906576e9a13e325a}},
+    {12.5, {0x6b32d9318b1db7d2, 0x2a0489e84e3cc89d, 0xcf5ca78e834bf25a, 0x6a14260317796b90, 0xf63b6a201d1c0faf}},
+    {100, {0x8685c38e2b703991, 0x7da472cd92c9ef44, 0x7031f701670cba1c, 0xe0947220b077eee3, 0xbbfae317774476c0}},
+    {1999, {0x2c6d0c84952dbeb5, 0xca5e3098154f3299, 0xb91ed395ebea55d7, 0xb69c6d476c082342, 0x24d6651cd40229e2}},
+};
+// Twice as many numbers as there are in a turn of MRG32k3a's streams, in two calls.
+static std::vector<unsigned> PoissonOnHost(curandRngType_t type, double mean) {
+  curandGenerator_t g;
+  std::vector<unsigned> numbers(163840);
+  RAND_OK(curandCreateGeneratorHost(&g, type));
+  RAND_OK(Poisson(g, numbers.data(), 100001, mean));
+  RAND_OK(Poisson(g, numbers.data() + 100001, 63839, mean));
+  RAND_OK(curandDestroyGenerator(g));
+  return numbers;
+}
+static std::vector<unsigned> PoissonOnDevice(curandRngType_t type, double mean) {
+  curandGenerator_t g;
+  harness::Buffer<unsigned> numbers(163840);
+  RAND_OK(curandCreateGenerator(&g, type));
+  RAND_OK(Poisson(g, numbers, 100001, mean));
+  RAND_OK(Poisson(g, numbers.get() + 100001, 63839, mean));
+  std::vector<unsigned> got = numbers.Get();
+  RAND_OK(curandDestroyGenerator(g));
+  return got;
+}
+CASE(poisson_as_nvidias) {
+  for (const PoissonSums& row : kPoissonSums)
+    for (int i = 0; i < 5; ++i) {
+      const std::vector<unsigned> numbers = PoissonOnHost(kPoissonTypes[i], row.mean);
+      if (SumOf(numbers) != row.sums[i]) {
+        char text[80];
+        std::snprintf(text, sizeof(text), "engine %d, mean %g: sum 0x%llx", i, row.mean, SumOf(numbers));
+        harness::Fail(__FILE__, __LINE__, text);
+      }
+      ExpectSame(PoissonOnDevice(kPoissonTypes[i], row.mean), numbers, __LINE__);
+    }
+}
+// From normal numbers, which are rounded to one side or the other.
+CASE(poisson_of_large_means) {
+  for (double mean : {2000.0, 8001.0, 399999.0})
+    for (curandRngType_t type : kPoissonTypes) {
+      const std::vector<unsigned> here = PoissonOnHost(type, mean), there = PoissonOnDevice(type, mean);
+      double sum = 0, squares = 0;
+      int apart = 0;
+      for (size_t i = 0; i < here.size(); ++i) {
+        const double number = double(here[i]) - mean, difference = double(there[i]) - double(here[i]);
+        EXPECT(std::abs(difference) <= 1);
+        apart += difference != 0;
+        sum += number, squares += number * number;
+      }
+      EXPECT(apart < 200);
+      EXPECT(std::abs(sum / double(here.size())) < 0.02 * std::sqrt(mean));
+      EXPECT(std::abs(squares / double(here.size()) - mean) < 0.02 * mean);
+    }
+}
+
+struct Quasi {
+  curandGenerator_t handle = nullptr;
+  Quasi(curandRngType_t type, bool host, unsigned dimensions) {
+    RAND_OK(host ? curandCreateGeneratorHost(&handle, type) : curandCreateGenerator(&handle, type));
+    RAND_OK(curandSetQuasiRandomGeneratorDimensions(handle, dimensions));
+  }
+  ~Quasi() { RAND_OK(curandDestroyGenerator(handle)); }
+  Quasi(const Quasi&) = delete;
+  Quasi& operator=(const Quasi&) = delete;
+  operator curandGenerator_t() const { return handle; }
+};
+static curandStatus_t Make(curandGenerator_t g, Long* out, size_t n) { return curandGenerateLongLong(g, out, n); }
+
+template <class T>
+void CheckQuasi(curandRngType_t type, unsigned dimensions, Long want, int line) {
+  Quasi here(type, true, dimensions), there(type, false, dimensions);
+  const std::vector<size_t> sizes = {dimensions, 7 * dimensions, 1000 * dimensions, 3 * dimensions};
+  const std::vector<T> numbers = OnHost<T>(here, Make, sizes);
+  if (SumOf(numbers) != want) {
+    char text[80];
+    std::snprintf(text, sizeof(text), "type %d, %u dimensions: sum 0x%llx", type, dimensions, SumOf(numbers));
+    harness::Fail(__FILE__, line, text);
+  }
+  ExpectSame(OnDevice<T>(there, Make, sizes), numbers, line);
+  // Points from the sixth on.
+  RAND_OK(curandSetGeneratorOffset(here, 5));
+  RAND_OK(curandSetGeneratorOffset(there, 5));
+  ExpectSame(OnDevice<T>(there, Make, {40 * dimensions}), OnHost<T>(here, Make, {40 * dimensions}), line);
+}
+struct QuasiSums {
+  unsigned dimensions;
+  Long bits, uniform, uniform_double, long_bits, long_uniform, long_uniform_double;
+};
+static const QuasiSums kQuasiSums[] = {
+    {1, 0xf62fc556928719a3, 0xe55c37181b21c88e, 0x665e64756b921800, 0x71397cac81b1c473, 0xe55c37181b21c88e,
+     0xd3fa544f67434cff},
+    {3, 0xa8f99965b82f1757, 0xdca50c057ad50a42, 0xf5306fb07ce3b42c, 0xe22adaae0a7e63a7, 0xdca50c057ad50a42,
+     0xad3b0beac7a85ac5},
+    {50, 0x4887df6eb5af73c7, 0x375dfd374c41d866, 0xd4ee0bef03d75087, 0x582a759eb9ff36a7, 0x375dfd374c41d866,
+     0x8fd27ff749ea7f0e},
+};
+CASE(quasirandom_as_nvidias) {
+  for (const QuasiSums& row : kQuasiSums) {
+    CheckQuasi<unsigned>(CURAND_RNG_QUASI_DEFAULT, row.dimensions, row.bits, __LINE__);
+    CheckQuasi<float>(CURAND_RNG_QUASI_SOBOL32, row.dimensions, row.uniform, __LINE__);
+    CheckQuasi<double>(CURAND_RNG_QUASI_SOBOL32, row.dimensions, row.uniform_double, __LINE__);
+    CheckQuasi<Long>(CURAND_RNG_QUASI_SOBOL64, row.dimensions, row.long_bits, __LINE__);
+    CheckQuasi<float>(CURAND_RNG_QUASI_SOBOL64, row.dimensions, row.long_uniform, __LINE__);
+    CheckQuasi<double>(CURAND_RNG_QUASI_SOBOL64, row.dimensions, row.long_uniform_double, __LINE__);
+  }
+}
+CASE(quasirandom_normals) {
+  for (curandRngType_t type : {CURAND_RNG_QUASI_SOBOL32, CURAND_RNG_QUASI_SOBOL64}) {
+    Quasi here(type, true, 4), there(type, false, 4);
+    ExpectNear(OnDevice<float>(there, Normal, {4, 8000}), OnHost<float>(here, Normal, {4, 8000}), __LINE__);
+    ExpectNear(OnDevice<double>(there, Normal, {4, 8000}), OnHost<double>(here, Normal, {4, 8000}), __LINE__);
+    ExpectNear(OnDevice<float>(there, LogNormal, {4, 8000}), OnHost<float>(here, LogNormal, {4, 8000}), __LINE__);
+    ExpectNear(OnDevice<double>(there, LogNormal, {4, 8000}), OnHost<double>(here, LogNormal, {4, 8000}), __LINE__);
+  }
+}
+CASE(direction_vectors_as_nvidias) {
+  curandDirectionVectors32_t* narrow = nullptr;
+  curandDirectionVectors64_t* wide = nullptr;
+  RAND_OK(curandGetDirectionVectors32(&narrow, CURAND_DIRECTION_VECTORS_32_JOEKUO6));
+  RAND_OK(curandGetDirectionVectors64(&wide, CURAND_DIRECTION_VECTORS_64_JOEKUO6));
+  EXPECT_EQ(SumOf(std::vector<unsigned>(&narrow[0][0], &narrow[0][0] + 20000 * 32)), 0x8d01daffe21f41cbu);
+  EXPECT_EQ(SumOf(std::vector<Long>(&wide[0][0], &wide[0][0] + 20000 * 64)), 0xe25a718c6413d570u);
+  EXPECT_EQ(curandGetDirectionVectors32(&narrow, CURAND_DIRECTION_VECTORS_64_JOEKUO6), CURAND_STATUS_OUT_OF_RANGE);
+}
+
 CASE(streams_and_graphs) {
   const size_t kN = 5000;
   for (curandRngType_t type : kTypes) {
@@ -293,10 +430,26 @@ CASE(wrong_calls) {
     EXPECT_EQ(curandGenerateLongLong(g, &wide, 1), CURAND_STATUS_TYPE_ERROR);
     EXPECT_EQ(curandSetQuasiRandomGeneratorDimensions(g, 2), CURAND_STATUS_TYPE_ERROR);
     EXPECT_EQ(curandSetGeneratorOrdering(g, CURAND_ORDERING_QUASI_DEFAULT), CURAND_STATUS_OUT_OF_RANGE);
+    for (double mean : {0.0, -1.0, 400001.0})
+      EXPECT_EQ(curandGeneratePoisson(g, bits, 4, mean), CURAND_STATUS_OUT_OF_RANGE);
     EXPECT_EQ(curandSetGeneratorOffset(g, 2),
               type == CURAND_RNG_PSEUDO_MTGP32 ? CURAND_STATUS_TYPE_ERROR : CURAND_STATUS_SUCCESS);
     RAND_OK(curandGenerate(g, bits, 0));
     RAND_OK(curandSetStream(g, nullptr));
     RAND_OK(curandGenerateSeeds(g));
+  }
+  for (curandRngType_t type : {CURAND_RNG_QUASI_SOBOL32, CURAND_RNG_QUASI_SOBOL64}) {
+    Quasi g(type, true, 3);
+    const bool is_wide = type == CURAND_RNG_QUASI_SOBOL64;
+    Long wide[4];
+    EXPECT_EQ(curandGenerate(g, bits, 3), is_wide ? CURAND_STATUS_TYPE_ERROR : CURAND_STATUS_SUCCESS);
+    EXPECT_EQ(curandGenerateLongLong(g, wide, 3), is_wide ? CURAND_STATUS_SUCCESS : CURAND_STATUS_TYPE_ERROR);
+    EXPECT_EQ(curandGenerateUniform(g, numbers, 4), CURAND_STATUS_LENGTH_NOT_MULTIPLE);
+    EXPECT_EQ(curandSetPseudoRandomGeneratorSeed(g, 1), CURAND_STATUS_TYPE_ERROR);
+    EXPECT_EQ(curandSetGeneratorOrdering(g, CURAND_ORDERING_PSEUDO_DEFAULT), CURAND_STATUS_OUT_OF_RANGE);
+    RAND_OK(curandSetGeneratorOrdering(g, CURAND_ORDERING_QUASI_DEFAULT));
+    EXPECT_EQ(curandSetQuasiRandomGeneratorDimensions(g, 0), CURAND_STATUS_OUT_OF_RANGE);
+    EXPECT_EQ(curandSetQuasiRandomGeneratorDimensions(g, 20001), CURAND_STATUS_OUT_OF_RANGE);
+    RAND_OK(curandSetQuasiRandomGeneratorDimensions(g, 20000));
   }
 }

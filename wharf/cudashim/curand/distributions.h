@@ -4,16 +4,18 @@
 
 #ifdef __CUDACC__
 #define WHARF_RNG __host__ __device__ __forceinline__
+#define WHARF_ROLLED _Pragma("unroll 1")  // a loop that would be long code, which takes long to compile
 #else
 #include <cmath>
 #define WHARF_RNG inline
+#define WHARF_ROLLED
 #endif
 #include <cstdint>
 
 namespace wharf::rng {
 
-enum class Form { kBits, kUniform, kUniformDouble, kNormal, kNormalDouble, kLogNormal, kLogNormalDouble };
-inline constexpr int kForms = 7;
+enum class Form { kBits, kUniform, kUniformDouble, kNormal, kNormalDouble, kLogNormal, kLogNormalDouble, kPoisson };
+inline constexpr int kForms = 8;
 
 WHARF_RNG constexpr bool IsNormal(Form form) { return form >= Form::kNormal && form <= Form::kLogNormalDouble; }
 WHARF_RNG constexpr bool IsLogNormal(Form form) { return form == Form::kLogNormal || form == Form::kLogNormalDouble; }
@@ -99,7 +101,7 @@ WHARF_RNG void PutPair(const Pair<T>& normals, double mean, double deviation, T*
   out[1] = Scaled<kForm>(normals.second, mean, deviation);
 }
 
-// The quantile of the standard normal distribution at (word + 1/2) / 2^32, or of 2^53 for the double of 64 bits.
+// The quantile of the standard normal distribution at (word + 1/2) / 2^32.
 #ifndef __CUDA_ARCH__
 // Newton's steps, of third order, from the estimate of Abramowitz and Stegun, 26.2.23.
 inline double InverseErfc(double y) {
@@ -134,6 +136,46 @@ WHARF_RNG double QuantileDouble(uint32_t word) {
   const bool upper = word > 0x80000000u;
   if (upper) word = ~word;
   return QuantileAt(word * kTo32 + kTo32 / 2, upper);
+}
+
+// Of 64 bits.
+WHARF_RNG float Uniform(uint64_t word) { return Uniform(static_cast<uint32_t>(word >> 32)); }
+WHARF_RNG double UniformDouble(uint64_t word) { return (word >> 11) * kTo53 + kTo53 / 2; }
+WHARF_RNG float Quantile(uint64_t word) { return Quantile(static_cast<uint32_t>(word >> 32)); }
+WHARF_RNG double QuantileDouble(uint64_t word) {
+  constexpr uint64_t kLast = (uint64_t{1} << 53) - 1, kHalf = uint64_t{1} << 52;
+  word >>= 11;
+  const bool upper = word > kHalf;
+  if (upper) word = kLast - word;
+  return QuantileAt(word * kTo53 + kTo53 / 2, upper);
+}
+
+// Poisson's distribution (poisson.h), in memory of whoever computes.
+struct PoissonTable {
+  const double* limits;    // null: a normal distribution, rounded
+  const uint32_t* others;  // of the alias method; null: `limits` are how likely it is to be at most so much
+  uint32_t count, first;   // of the limits; what the first stands for
+  double mean;
+};
+WHARF_RNG uint32_t PoissonOf(const PoissonTable& table, double uniform) {  // in (0, 1]
+  if (table.others != nullptr) {
+    const auto scaled = static_cast<uint32_t>(uniform * table.count);
+    const uint32_t bin = scaled < table.count ? scaled : table.count - 1;
+    return table.first + (uniform < table.limits[bin] ? bin : table.others[bin]);
+  }
+  uint32_t low = 0, high = table.count - 1;
+  while (low < high) {
+    const uint32_t middle = (low + high) / 2;
+    if (table.limits[middle] < uniform) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return table.first + low;
+}
+WHARF_RNG uint32_t PoissonOfNormal(const PoissonTable& table, float normal) {
+  return static_cast<uint32_t>(sqrt(table.mean) * normal + table.mean + 0.5);
 }
 
 }  // namespace wharf::rng

@@ -22,6 +22,7 @@ struct Generation {
   uint64_t units;
   void* out;
   double mean, deviation;  // of normals
+  PoissonTable poisson;
 };
 
 // Values of a slot go to where they belong; of those outside of the call nothing is kept.
@@ -45,6 +46,11 @@ WHARF_RNG void PutNext(Engine& engine, const Generation& call, uint64_t unit) {
   } else if constexpr (kForm == Form::kUniformDouble) {
     const uint32_t low = next(), high = next();
     static_cast<double*>(call.out)[unit] = UniformDouble(low, high);
+  } else if constexpr (kForm == Form::kPoisson) {
+    static_cast<uint32_t*>(call.out)[unit] = engine.normal.NextPoisson(call.poisson, next, [&] {
+      const uint32_t a = next(), b = next();
+      return Normals(a, b);
+    });
   } else if constexpr (IsDouble(kForm)) {
     const uint32_t a = next(), b = next(), c = next(), d = next();
     PutPair<kForm>(NormalsDouble(a, b, c, d), call.mean, call.deviation, static_cast<double*>(call.out) + 2 * unit);
@@ -55,14 +61,18 @@ WHARF_RNG void PutNext(Engine& engine, const Generation& call, uint64_t unit) {
 }
 
 // Engines that make a number of each word.
-template <Form kForm>
-WHARF_RNG void PutOne(uint32_t word, const Generation& call, uint64_t unit) {
+template <Form kForm, typename Word>
+WHARF_RNG void PutOne(Word word, const Generation& call, uint64_t unit) {
   if constexpr (kForm == Form::kBits) {
-    static_cast<uint32_t*>(call.out)[unit] = word;
+    static_cast<Word*>(call.out)[unit] = word;
   } else if constexpr (kForm == Form::kUniform) {
     static_cast<float*>(call.out)[unit] = Uniform(word);
   } else if constexpr (kForm == Form::kUniformDouble) {
     static_cast<double*>(call.out)[unit] = UniformDouble(word);
+  } else if constexpr (kForm == Form::kPoisson) {
+    static_cast<uint32_t*>(call.out)[unit] = call.poisson.limits != nullptr
+                                                 ? PoissonOf(call.poisson, UniformDouble(word))
+                                                 : PoissonOfNormal(call.poisson, Quantile(word));
   } else if constexpr (IsDouble(kForm)) {
     static_cast<double*>(call.out)[unit] = Scaled<kForm>(QuantileDouble(word), call.mean, call.deviation);
   } else {
@@ -70,28 +80,67 @@ WHARF_RNG void PutOne(uint32_t word, const Generation& call, uint64_t unit) {
   }
 }
 
+// The second of a pair of normals, which a stream keeps for the next that it is asked for singly.
+struct KeptNormal {
+  static constexpr int kWords = 2;
+  float value;
+  uint32_t is_there;
+
+  WHARF_RNG void Load(const uint32_t* words, uint32_t streams, uint32_t stream) {
+    union {
+      uint32_t bits;
+      float number;
+    } kept = {words[stream]};
+    value = kept.number;
+    is_there = words[streams + stream];
+  }
+  WHARF_RNG void Save(uint32_t* words, uint32_t streams, uint32_t stream) const {
+    union {
+      float number;
+      uint32_t bits;
+    } kept = {value};
+    words[stream] = kept.bits;
+    words[streams + stream] = is_there;
+  }
+  template <class Next, class NextPair>
+  WHARF_RNG uint32_t NextPoisson(const PoissonTable& table, const Next& next, const NextPair& next_pair) {
+    if (table.limits != nullptr) return PoissonOf(table, UniformDouble(next()));
+    if (is_there != 0) {
+      is_there = 0;
+      return PoissonOfNormal(table, value);
+    }
+    const Pair<float> pair = next_pair();
+    value = pair.second, is_there = 1;
+    return PoissonOfNormal(table, pair.first);
+  }
+};
+
 struct Xorwow {
-  static constexpr int kWords = 6, kSharedWords = 0, kStateBits = 160;
+  static constexpr int kWords = 6 + KeptNormal::kWords, kSharedWords = 0, kStateBits = 160;
   static constexpr uint64_t kUnits = 1;
   static constexpr uint32_t kWeyl = 362437;
   WHARF_RNG static constexpr int Outputs(Form form) { return IsNormal(form) ? 2 : 1; }
 
   uint32_t x[5], weyl;
+  KeptNormal normal;
 
   WHARF_RNG void Seed(uint64_t seed) {
     const uint32_t low = static_cast<uint32_t>(seed) ^ 0xaad26b49u,
                    high = static_cast<uint32_t>(seed >> 32) ^ 0xf7dcefddu;
     const uint32_t a = 1099087573u * low, b = 2591861531u * high;
     weyl = 6615241u + b + a;
+    normal = {};
     x[0] = 123456789u + a, x[1] = 362436069u ^ a, x[2] = 521288629u + b, x[3] = 88675123u ^ b, x[4] = 5783321u + a;
   }
   WHARF_RNG void Load(const uint32_t* words, uint32_t streams, uint32_t stream) {
     for (int i = 0; i < 5; ++i) x[i] = words[i * streams + stream];
     weyl = words[5 * streams + stream];
+    normal.Load(words + 6 * streams, streams, stream);
   }
   WHARF_RNG void Save(uint32_t* words, uint32_t streams, uint32_t stream) const {
     for (int i = 0; i < 5; ++i) words[i * streams + stream] = x[i];
     words[5 * streams + stream] = weyl;
+    normal.Save(words + 6 * streams, streams, stream);
   }
   WHARF_RNG void Step() {
     const uint32_t t = x[0] ^ (x[0] >> 2);
@@ -121,11 +170,12 @@ struct Xorwow {
 };
 
 struct Mrg32k3a {
-  static constexpr int kWords = 6, kSharedWords = 0;
+  static constexpr int kWords = 6 + KeptNormal::kWords, kSharedWords = 0;
   static constexpr uint64_t kUnits = 1;
   WHARF_RNG static constexpr int Outputs(Form form) { return IsNormal(form) ? 2 : 1; }
 
   uint32_t s[2][3];
+  KeptNormal normal;
 
   WHARF_RNG static uint64_t Modulus(int part) { return part == 0 ? 4294967087u : 4294944443u; }
   // The next of a recurrence's last three: the coefficients that are not zero are those of the latest but one and the
@@ -140,6 +190,7 @@ struct Mrg32k3a {
   WHARF_RNG void Seed(uint64_t seed) {
     const uint64_t halves[2] = {static_cast<uint32_t>(seed) ^ 0x55555555u,
                                 static_cast<uint32_t>(seed >> 32) ^ 0xaaaaaaaau};
+    normal = {};
     for (int part = 0; part < 2; ++part) {
       for (int i = 0; i < 3; ++i) {
         s[part][i] = 12345;
@@ -149,9 +200,11 @@ struct Mrg32k3a {
   }
   WHARF_RNG void Load(const uint32_t* words, uint32_t streams, uint32_t stream) {
     for (int i = 0; i < 6; ++i) s[i / 3][i % 3] = words[i * streams + stream];
+    normal.Load(words + 6 * streams, streams, stream);
   }
   WHARF_RNG void Save(uint32_t* words, uint32_t streams, uint32_t stream) const {
     for (int i = 0; i < 6; ++i) words[i * streams + stream] = s[i / 3][i % 3];
+    normal.Save(words + 6 * streams, streams, stream);
   }
   // From 1 to the first modulus.
   WHARF_RNG uint32_t Next() {
@@ -178,6 +231,10 @@ struct Mrg32k3a {
   }
   WHARF_RNG uint32_t NextBits() { return static_cast<uint32_t>(Next() * 1.000000048662); }
   WHARF_RNG double NextDouble() { return Next() * 2.3283065498378288e-10; }
+  WHARF_RNG Pair<float> NextNormals() {
+    const auto radius = static_cast<float>(NextDouble()), turn = static_cast<float>(NextDouble());
+    return BoxMuller(radius, turn * kTwoPi);
+  }
 
   template <Form kForm>
   WHARF_RNG void Slot(const Generation& call, uint64_t position, uint64_t slot) {
@@ -188,13 +245,14 @@ struct Mrg32k3a {
       static_cast<float*>(call.out)[unit] = static_cast<float>(NextDouble());
     } else if constexpr (kForm == Form::kUniformDouble) {
       static_cast<double*>(call.out)[unit] = NextDouble();
+    } else if constexpr (kForm == Form::kPoisson) {
+      static_cast<uint32_t*>(call.out)[unit] = normal.NextPoisson(
+          call.poisson, [&] { return NextBits(); }, [&] { return NextNormals(); });
     } else if constexpr (IsDouble(kForm)) {
       const double radius = NextDouble(), turn = NextDouble();
       PutPair<kForm>(BoxMuller(radius, turn * 2), call.mean, call.deviation, static_cast<double*>(call.out) + 2 * unit);
     } else {
-      const auto radius = static_cast<float>(NextDouble()), turn = static_cast<float>(NextDouble());
-      PutPair<kForm>(BoxMuller(radius, turn * kTwoPi), call.mean, call.deviation,
-                     static_cast<float*>(call.out) + 2 * unit);
+      PutPair<kForm>(NextNormals(), call.mean, call.deviation, static_cast<float*>(call.out) + 2 * unit);
     }
   }
 };
@@ -251,6 +309,17 @@ struct Philox {
     } else if constexpr (kForm == Form::kUniform) {
       const float values[4] = {Uniform(a.v[0]), Uniform(a.v[1]), Uniform(a.v[2]), Uniform(a.v[3])};
       Put<4>(call, position, slot, values);
+    } else if constexpr (kForm == Form::kPoisson) {
+      uint32_t values[4];
+      if (call.poisson.limits != nullptr) {
+        for (int i = 0; i < 4; ++i) values[i] = PoissonOf(call.poisson, UniformDouble(a.v[i]));
+      } else {
+        const Pair<float> first = Normals(a.v[0], a.v[1]), second = Normals(a.v[2], a.v[3]);
+        values[0] = PoissonOfNormal(call.poisson, first.first), values[1] = PoissonOfNormal(call.poisson, first.second);
+        values[2] = PoissonOfNormal(call.poisson, second.first),
+        values[3] = PoissonOfNormal(call.poisson, second.second);
+      }
+      Put<4>(call, position, slot, values);
     } else {
       float values[4];
       PutPair<kForm>(Normals(a.v[0], a.v[1]), call.mean, call.deviation, values);
@@ -302,6 +371,7 @@ struct Mtgp32 {
     const uint64_t end = position + call.units;
     const uint64_t first = slot * kUnits < position ? position : slot * kUnits;
     const uint64_t last = (slot + 1) * kUnits < end ? (slot + 1) * kUnits : end;
+    WHARF_ROLLED
     for (uint64_t unit = first; unit < last; ++unit) PutOne<kForm>(Next(), call, unit - position);
   }
 };
@@ -312,7 +382,7 @@ struct Seeding {
   uint32_t* words;
   uint32_t streams;
   uint64_t start;         // in units
-  uint32_t state[6];      // of the first stream; the key
+  uint32_t state[8];      // of the first stream; the key
   const uint32_t* table;  // jumps or parameters
 };
 
@@ -358,6 +428,39 @@ WHARF_RNG void Begin(Mtgp32*, const Seeding& seeding, uint32_t stream) {
     words[i * streams] = before;
   }
 }
+
+// Sobol's sequence has a stream for each dimension, whose words are its direction vectors. They take no turns: all
+// units of one dimension stand in front of those of the next. No unit needs another, so threads divide them.
+template <typename Bits>
+struct Sobol {
+  using Word = Bits;
+  static constexpr int kBits = 8 * sizeof(Word);
+
+  // Of the point so many behind the first.
+  WHARF_RNG static Word At(const Word* vectors, uint64_t point) {
+    const Word gray = static_cast<Word>(point) ^ static_cast<Word>(point) >> 1;
+    Word word = 0;
+    WHARF_ROLLED
+    for (int i = 0; i < kBits; ++i) word ^= (gray >> i & 1) != 0 ? vectors[i] : 0;
+    return word;
+  }
+  template <Form kForm>
+  WHARF_RNG static void Run(const Generation& call, uint64_t position, uint64_t thread, uint64_t threads) {
+    for (uint64_t at = thread; at < call.units * call.streams; at += threads) {
+      const auto* const vectors = reinterpret_cast<const Word*>(call.words) + at / call.units * kBits;
+      PutOne<kForm>(At(vectors, position + at % call.units), call, at);
+    }
+  }
+};
+using Sobol32 = Sobol<uint32_t>;
+using Sobol64 = Sobol<uint64_t>;
+template <typename Word>
+WHARF_RNG void Begin(Sobol<Word>*, const Seeding&, uint32_t) {}
+template <class Engine>
+inline constexpr bool kIsQuasi = false;
+template <typename Word>
+inline constexpr bool kIsQuasi<Sobol<Word>> = true;
+
 template <class Engine>
 WHARF_RNG void Begin(const Seeding& seeding, uint32_t stream) {
   Begin(static_cast<Engine*>(nullptr), seeding, stream);

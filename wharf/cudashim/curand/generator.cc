@@ -12,6 +12,9 @@ namespace {
 
 using rng::Form;
 
+// That divide the points of a quasirandom generator.
+constexpr uint64_t kMostThreads = 65536;
+
 // Where a generator's words are in its memory: behind the position.
 constexpr uint64_t kWordsAt = 16;
 
@@ -25,8 +28,12 @@ auto ByEngine(EngineKind engine, Body&& body) {
       return body(rng::Mrg32k3a{});
     case EngineKind::kPhilox:
       return body(rng::Philox{});
-    default:
+    case EngineKind::kMtgp32:
       return body(rng::Mtgp32{});
+    case EngineKind::kSobol32:
+      return body(rng::Sobol32{});
+    default:
+      return body(rng::Sobol64{});
   }
 }
 
@@ -39,8 +46,12 @@ rng::Beginning BeginningOf(const curandGenerator_st& generator) {
       return rng::BeginMrg32k3a(generator.seed, generator.position, streams);
     case EngineKind::kPhilox:
       return rng::BeginPhilox(generator.seed);
-    default:
+    case EngineKind::kMtgp32:
       return rng::BeginMtgp32(generator.seed, streams);
+    case EngineKind::kSobol32:
+      return rng::BeginSobol32(generator.dimensions);
+    default:
+      return rng::BeginSobol64(generator.dimensions);
   }
 }
 
@@ -53,6 +64,7 @@ rng::Seeding SeedingOf(const curandGenerator_st& generator, const rng::Beginning
 }
 
 std::vector<uint32_t> BeginHere(const curandGenerator_st& generator, const rng::Beginning& beginning) {
+  if (IsQuasi(generator)) return beginning.table;
   std::vector<uint32_t> words(FormOf(generator).words);
   uint64_t position = 0;
   rng::Seeding seeding = SeedingOf(generator, beginning);
@@ -76,40 +88,104 @@ std::span<const std::byte> BytesOf(const std::vector<T>& values) {
   return std::as_bytes(std::span(values));
 }
 
+CudaError MakeRoom(DeviceBlock* block, uint64_t bytes) {
+  if (block->bytes >= bytes) return CudaError::kSuccess;
+  CudaError error = block->bytes > 0 ? client::FreeOwn(block->address) : CudaError::kSuccess;
+  *block = {};
+  if (error == CudaError::kSuccess) error = client::AllocateOwn(bytes, &block->address);
+  if (error == CudaError::kSuccess) block->bytes = bytes;
+  return error;
+}
+
 CudaError BeginOnDevice(curandGenerator_t generator) {
   const rng::Beginning beginning = BeginningOf(*generator);
   const uint64_t word_bytes = FormOf(*generator).words * sizeof(uint32_t);
   const uint64_t bytes = kWordsAt + word_bytes + beginning.table.size() * sizeof(uint32_t);
-  CudaError error = CudaError::kSuccess;
-  if (generator->memory_bytes < bytes) {
-    if (generator->memory != 0) error = client::FreeOwn(generator->memory);
-    generator->memory = generator->memory_bytes = 0;
-    if (error == CudaError::kSuccess) error = client::AllocateOwn(bytes, &generator->memory);
-    if (error != CudaError::kSuccess) return error;
-    generator->memory_bytes = bytes;
-  }
-  const uint64_t words = generator->memory + kWordsAt, table = words + word_bytes;
+  CudaError error = MakeRoom(&generator->memory, bytes);
+  if (error != CudaError::kSuccess) return error;
+  const uint64_t words = generator->memory.address + kWordsAt, table = words + word_bytes;
   if (IsCaptured(*generator)) {
     // A kernel would become a part of the graph, and every launch of it would begin anew.
     const std::vector<uint64_t> position = {generator->position};
-    error = client::WriteOwn(StreamOf(*generator), generator->memory, BytesOf(position));
+    error = client::WriteOwn(StreamOf(*generator), generator->memory.address, BytesOf(position));
     if (error != CudaError::kSuccess) return error;
     return client::WriteOwn(StreamOf(*generator), words, BytesOf(BeginHere(*generator, beginning)));
   }
   if (!beginning.table.empty()) error = client::WriteOwn(StreamOf(*generator), table, BytesOf(beginning.table));
   if (error != CudaError::kSuccess) return error;
   rng::Seeding seeding = SeedingOf(*generator, beginning);
-  seeding.position = reinterpret_cast<uint64_t*>(generator->memory);
+  seeding.position = reinterpret_cast<uint64_t*>(generator->memory.address);
   seeding.words = reinterpret_cast<uint32_t*>(words);
   seeding.table = reinterpret_cast<const uint32_t*>(table);
   void* arguments[] = {&seeding};
   return LaunchRandom(*generator, "seed", seeding.streams, arguments);
 }
 
+// NVIDIA's library takes Poisson's numbers from different tables, by the engine and by the mean.
+rng::PoissonForm PoissonFormOf(EngineKind engine, double mean) {
+  switch (engine) {
+    case EngineKind::kMtgp32:
+      if (mean < 32) return rng::MakeAlias(mean);
+      return mean <= 8000 ? rng::MakeCumulative(mean) : rng::PoissonForm{};
+    case EngineKind::kSobol32:
+      if (mean < 10) return rng::MakeAlias(mean);
+      return mean <= 8000 ? rng::MakeCumulative(mean) : rng::PoissonForm{};
+    case EngineKind::kSobol64:
+      return mean < 2000 ? rng::MakeCumulative(mean) : rng::PoissonForm{};
+    default:
+      return mean < 2000 ? rng::MakeAlias(mean) : rng::PoissonForm{};
+  }
+}
+
+// Where the table's parts are, of which the first begins at `limits`.
+rng::PoissonTable TableAt(const rng::PoissonForm& form, double mean, uint64_t limits, uint64_t others) {
+  rng::PoissonTable table{};
+  table.mean = mean;
+  table.first = form.first;
+  table.count = static_cast<uint32_t>(form.limits.size());
+  if (table.count > 0) table.limits = reinterpret_cast<const double*>(limits);
+  if (!form.others.empty()) table.others = reinterpret_cast<const uint32_t*>(others);
+  return table;
+}
+
+CudaError MakePoissonTable(curandGenerator_t generator, double mean, rng::PoissonTable* table) {
+  const bool is_new = generator->poisson_mean != mean;
+  if (is_new) generator->poisson = PoissonFormOf(generator->engine, mean);
+  generator->poisson_mean = mean;
+  const rng::PoissonForm& form = generator->poisson;
+  if (generator->on_host) {
+    *table = TableAt(form, mean, reinterpret_cast<uint64_t>(form.limits.data()),
+                     reinterpret_cast<uint64_t>(form.others.data()));
+    return CudaError::kSuccess;
+  }
+  // A graph has a table of its own, which no later call overwrites.
+  const bool is_captured = IsCaptured(*generator);
+  DeviceBlock block = is_captured ? DeviceBlock{} : generator->poisson_memory;
+  const uint64_t limit_bytes = form.limits.size() * sizeof(double);
+  CudaError error = CudaError::kSuccess;
+  if ((is_new || is_captured) && limit_bytes > 0) {
+    error = MakeRoom(&block, limit_bytes + form.others.size() * sizeof(uint32_t));
+    if (is_captured && error == CudaError::kSuccess) generator->kept_by_graphs.push_back(block);
+    if (!is_captured) generator->poisson_memory = block;
+    if (error == CudaError::kSuccess) {
+      error = client::WriteOwn(StreamOf(*generator), block.address, BytesOf(form.limits));
+    }
+    if (error == CudaError::kSuccess && !form.others.empty()) {
+      error = client::WriteOwn(StreamOf(*generator), block.address + limit_bytes, BytesOf(form.others));
+    }
+  }
+  if (error != CudaError::kSuccess || is_captured) generator->poisson_mean = 0;  // of none that is there
+  *table = TableAt(form, mean, block.address, block.address + limit_bytes);
+  return error;
+}
+
 template <class Engine>
 void ProduceHere(Form form, const rng::Generation& call) {
   const auto run = [&]<Form kForm>() {
-    for (uint32_t i = 0; i < call.streams; ++i) rng::Generate<Engine, kForm>(call, *call.position, i);
+    if constexpr (rng::kIsQuasi<Engine>)
+      return Engine::template Run<kForm>(call, *call.position, 0, 1);
+    else
+      for (uint32_t i = 0; i < call.streams; ++i) rng::Generate<Engine, kForm>(call, *call.position, i);
   };
   switch (form) {
     case Form::kBits:
@@ -126,12 +202,14 @@ void ProduceHere(Form form, const rng::Generation& call) {
       return run.template operator()<Form::kLogNormal>();
     case Form::kLogNormalDouble:
       return run.template operator()<Form::kLogNormalDouble>();
+    case Form::kPoisson:
+      return run.template operator()<Form::kPoisson>();
   }
 }
 
 const char* KernelOf(Form form) {
-  constexpr const char* kNames[rng::kForms] = {"bits",          "uniform",    "uniform_double",   "normal",
-                                               "normal_double", "log_normal", "log_normal_double"};
+  constexpr const char* kNames[rng::kForms] = {"bits",          "uniform",    "uniform_double",    "normal",
+                                               "normal_double", "log_normal", "log_normal_double", "poisson"};
   return kNames[static_cast<int>(form)];
 }
 
@@ -153,16 +231,27 @@ StreamsForm FormOf(const curandGenerator_st& generator) {
     case EngineKind::kMtgp32:
       form.streams = legacy ? 64 : 192;
       break;
+    default:
+      form.streams = generator.dimensions;
+      return form;  // all that they have is the table
   }
   ByEngine(generator.engine, [&](auto engine) {
-    form.words = uint64_t{form.streams} * decltype(engine)::kWords + decltype(engine)::kSharedWords;
-    form.units = decltype(engine)::kUnits;
+    if constexpr (!rng::kIsQuasi<decltype(engine)>) {
+      form.words = uint64_t{form.streams} * decltype(engine)::kWords + decltype(engine)::kSharedWords;
+      form.units = decltype(engine)::kUnits;
+    }
   });
   return form;
 }
 
 int OutputsOf(const curandGenerator_st& generator, Form form) {
-  return ByEngine(generator.engine, [&](auto engine) { return decltype(engine)::Outputs(form); });
+  return ByEngine(generator.engine, [&](auto engine) {
+    if constexpr (rng::kIsQuasi<decltype(engine)>) {
+      return static_cast<int>(generator.dimensions);
+    } else {
+      return decltype(engine)::Outputs(form);
+    }
+  });
 }
 
 CudaError BeginStreams(curandGenerator_t generator) {
@@ -177,7 +266,7 @@ CudaError BeginStreams(curandGenerator_t generator) {
   return CudaError::kSuccess;
 }
 
-CudaError Produce(curandGenerator_t generator, Form form, void* out, uint64_t count, double mean, double deviation) {
+CudaError Produce(curandGenerator_t generator, Form form, void* out, uint64_t count, const Shape& shape) {
   CudaError error = BeginStreams(generator);
   if (error != CudaError::kSuccess) return error;
   const StreamsForm streams = FormOf(*generator);
@@ -185,25 +274,38 @@ CudaError Produce(curandGenerator_t generator, Form form, void* out, uint64_t co
   call.streams = streams.streams;
   call.units = count / static_cast<uint64_t>(OutputsOf(*generator, form));
   call.out = out;
-  call.mean = mean;
-  call.deviation = deviation;
+  call.mean = shape.mean;
+  call.deviation = shape.deviation;
+  if (form == Form::kPoisson) error = MakePoissonTable(generator, shape.mean, &call.poisson);
+  if (error != CudaError::kSuccess) return error;
   if (generator->on_host) {
     call.position = &generator->position;
     call.words = generator->words.data();
     ByEngine(generator->engine, [&](auto engine) { ProduceHere<decltype(engine)>(form, call); });
   } else {
-    call.position = reinterpret_cast<const uint64_t*>(generator->memory);
-    call.words = reinterpret_cast<uint32_t*>(generator->memory + kWordsAt);
+    call.position = reinterpret_cast<const uint64_t*>(generator->memory.address);
+    call.words = reinterpret_cast<uint32_t*>(generator->memory.address + kWordsAt);
     // Wherever in a slot the call begins.
     const uint64_t slots = (call.units + 2 * streams.units - 2) / streams.units;
+    const uint64_t threads =
+        IsQuasi(*generator) ? std::min(count, kMostThreads) : std::min<uint64_t>(slots, streams.streams);
     void* arguments[] = {&call};
-    error = LaunchRandom(*generator, KernelOf(form), std::min<uint64_t>(slots, streams.streams), arguments);
-    void* passed[] = {&generator->memory, &call.units};
+    error = LaunchRandom(*generator, KernelOf(form), threads, arguments);
+    void* passed[] = {&generator->memory.address, &call.units};
     if (error == CudaError::kSuccess) error = LaunchRandom(*generator, "advance", 1, passed);
     if (error != CudaError::kSuccess) return error;
   }
   generator->position += call.units;
   return CudaError::kSuccess;
+}
+
+void FreeDeviceMemory(curandGenerator_t generator) {
+  std::vector<DeviceBlock> blocks = std::move(generator->kept_by_graphs);
+  blocks.push_back(std::exchange(generator->memory, {}));
+  blocks.push_back(std::exchange(generator->poisson_memory, {}));
+  for (const DeviceBlock& block : blocks) {
+    if (block.bytes > 0 && client::IsConnected()) (void)client::FreeOwn(block.address);
+  }
 }
 
 curandStatus_t StatusOf(CudaError error) {

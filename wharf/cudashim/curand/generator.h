@@ -10,14 +10,20 @@
 
 #include "wharf/cudashim/client/call.h"
 #include "wharf/cudashim/curand/engines.h"
+#include "wharf/cudashim/curand/poisson.h"
 
 namespace wharf::cudashim {
 
 using client::Call;
 using device::CudaError;
 
-enum class EngineKind { kXorwow, kMrg32k3a, kPhilox, kMtgp32 };
-inline constexpr int kEngines = 4;
+enum class EngineKind { kXorwow, kMrg32k3a, kPhilox, kMtgp32, kSobol32, kSobol64 };
+inline constexpr int kEngines = 6;
+
+// Memory on the device. Whoever has it frees it.
+struct DeviceBlock {
+  uint64_t address = 0, bytes = 0;
+};
 
 // Streams and their words, and what it takes to begin them, but for where they are.
 struct StreamsForm {
@@ -36,14 +42,19 @@ struct curandGenerator_st {
   bool on_host = false;
   wharf::cudashim::EngineKind engine = wharf::cudashim::EngineKind::kXorwow;
   uint64_t seed = 0;
-  uint64_t position = 0;  // in units, as far as this process knows: a graph that generates is launched without it
+  uint32_t dimensions = 1;  // of a quasirandom one
+  uint64_t position = 0;    // in units, as far as this process knows: a graph that generates is launched without it
   curandOrdering_t ordering = CURAND_ORDERING_PSEUDO_DEFAULT;
   cudaStream_t stream = nullptr;
 
-  bool begun = false;           // the streams are, and from `position` on
-  std::vector<uint32_t> words;  // of a generator of the host
-  uint64_t memory = 0;          // of the device: position, words, the table they began by
-  uint64_t memory_bytes = 0;
+  bool begun = false;                   // the streams are, and from `position` on
+  std::vector<uint32_t> words;          // of a generator of the host
+  wharf::cudashim::DeviceBlock memory;  // of the device: position, words, the table they began by
+
+  double poisson_mean = 0;  // of the latest table; 0: none yet
+  wharf::rng::PoissonForm poisson;
+  wharf::cudashim::DeviceBlock poisson_memory;               // of the device: limits, others
+  std::vector<wharf::cudashim::DeviceBlock> kept_by_graphs;  // such tables
 };
 
 namespace wharf::cudashim {
@@ -52,14 +63,19 @@ StreamsForm FormOf(const curandGenerator_st& generator);
 
 // Begins the streams, if they are not, on the device by a kernel that is put on the generator's stream.
 CudaError BeginStreams(curandGenerator_t generator);
+// What numbers are to be like: of normals mean and deviation, of Poisson's the mean.
+struct Shape {
+  double mean = 0, deviation = 1;
+};
 // Puts `count` numbers at `out`, on the device by kernels.
-CudaError Produce(curandGenerator_t generator, rng::Form form, void* out, uint64_t count, double mean,
-                  double deviation);
-// How many numbers a unit is.
+CudaError Produce(curandGenerator_t generator, rng::Form form, void* out, uint64_t count, const Shape& shape);
+void FreeDeviceMemory(curandGenerator_t generator);
+// How many numbers a unit is; of a quasirandom generator, a point.
 int OutputsOf(const curandGenerator_st& generator, rng::Form form);
 
 curandStatus_t StatusOf(CudaError error);
 
+inline bool IsQuasi(const curandGenerator_st& generator) { return generator.engine >= EngineKind::kSobol32; }
 inline bool IsGenerator(curandGenerator_t generator) {
   return generator != nullptr && generator->magic == curandGenerator_st::kMagic;
 }

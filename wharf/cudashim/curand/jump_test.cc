@@ -11,21 +11,21 @@ namespace {
 
 // The state after `n` steps.
 template <class Engine>
-std::array<uint32_t, 6> Stepped(uint64_t seed, uint64_t n) {
+std::array<uint32_t, 8> Stepped(uint64_t seed, uint64_t n) {
   Engine engine;
   engine.Seed(seed);
   for (uint64_t i = 0; i < n; ++i) engine.Next();
-  std::array<uint32_t, 6> state;
+  std::array<uint32_t, 8> state;
   engine.Save(state.data(), 1, 0);
   return state;
 }
 template <class Engine, class Jump>
-std::array<uint32_t, 6> Jumped(uint64_t seed, const Jump& jump, uint64_t n) {
+std::array<uint32_t, 8> Jumped(uint64_t seed, const Jump& jump, uint64_t n) {
   Engine engine;
   engine.Seed(seed);
   engine.Jump(jump.words().data());
   if constexpr (std::is_same_v<Engine, Xorwow>) engine.weyl += static_cast<uint32_t>(n) * Xorwow::kWeyl;
-  std::array<uint32_t, 6> state;
+  std::array<uint32_t, 8> state;
   engine.Save(state.data(), 1, 0);
   return state;
 }

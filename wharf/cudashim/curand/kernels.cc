@@ -23,8 +23,11 @@ WHARF_PTX("Xorwow");
 WHARF_PTX("Mrg32k3a");
 WHARF_PTX("Philox");
 WHARF_PTX("Mtgp32");
+WHARF_PTX("Sobol32");
+WHARF_PTX("Sobol64");
 #undef WHARF_PTX
-extern "C" const char wharf_random_Xorwow[], wharf_random_Mrg32k3a[], wharf_random_Philox[], wharf_random_Mtgp32[];
+extern "C" const char wharf_random_Xorwow[], wharf_random_Mrg32k3a[], wharf_random_Philox[], wharf_random_Mtgp32[],
+    wharf_random_Sobol32[], wharf_random_Sobol64[];
 
 namespace wharf::cudashim {
 namespace {
@@ -34,7 +37,7 @@ constexpr uint32_t kThreads = 128;  // of a block
 // Loaded once in a process, when one of the engine's kernels is first launched.
 CudaError Find(EngineKind engine, const char* name, client::Function** function) {
   constexpr std::array<const char*, kEngines> kPtx = {wharf_random_Xorwow, wharf_random_Mrg32k3a, wharf_random_Philox,
-                                                      wharf_random_Mtgp32};
+                                                      wharf_random_Mtgp32, wharf_random_Sobol32,  wharf_random_Sobol64};
   static std::mutex* const mutex = new std::mutex();
   static auto* const modules = new std::array<client::Module*, kEngines>();
   static auto* const functions = new std::array<std::map<std::string, client::Function*>, kEngines>();

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "wharf/cudashim/curand/jump.h"
+#include "wharf/cudashim/curand/sobol.h"
 
 namespace wharf::rng {
 namespace {
@@ -71,6 +72,17 @@ Beginning BeginMtgp32(uint64_t seed, uint32_t streams) {
       put(Mtgp32::kRecursion + i, set.tbl[i]);
       put(Mtgp32::kTempering + i, set.tmp_tbl[i]);
     }
+  }
+  return beginning;
+}
+
+Beginning BeginSobol32(uint32_t dimensions) { return {{}, SobolVectors<uint32_t>(dimensions)}; }
+
+Beginning BeginSobol64(uint32_t dimensions) {
+  Beginning beginning;
+  for (const uint64_t vector : SobolVectors<uint64_t>(dimensions)) {
+    beginning.table.push_back(static_cast<uint32_t>(vector));
+    beginning.table.push_back(static_cast<uint32_t>(vector >> 32));
   }
   return beginning;
 }

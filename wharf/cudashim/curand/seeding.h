@@ -10,7 +10,7 @@
 namespace wharf::rng {
 
 struct Beginning {
-  std::array<uint32_t, 6> state{};
+  std::array<uint32_t, 8> state{};
   std::vector<uint32_t> table;
 };
 
@@ -19,5 +19,7 @@ Beginning BeginXorwow(uint64_t seed, uint64_t start, uint32_t streams);
 Beginning BeginMrg32k3a(uint64_t seed, uint64_t start, uint32_t streams);
 Beginning BeginPhilox(uint64_t seed);
 Beginning BeginMtgp32(uint64_t seed, uint32_t streams);
+Beginning BeginSobol32(uint32_t dimensions);
+Beginning BeginSobol64(uint32_t dimensions);
 
 }  // namespace wharf::rng
