@@ -7,7 +7,7 @@ TESTS ?= $(shell expr $(JOBS) + 1)
 # Where tools/install_cuda.sh puts the compiler it had to fetch; CMake finds it by this.
 export CMAKE_PREFIX_PATH := $(CURDIR)/build/cuda
 
-.PHONY: help packages build test test-python test-ros2 test-debs debs bench-ros2 python arm64 asan tsan tidy lint \
+.PHONY: help packages build test test-python test-ros2 test-debs debs bench-ros2 python arm64 debian11 asan tsan tidy lint \
   demo demo-ar demo-pipeline bench benchmarks format check-format clean distclean
 
 help:  ## this list
@@ -31,6 +31,13 @@ arm64: build  ## what a device needs, for ARM64, in build/arm64; CUDA programs t
 	@cmake --preset arm64
 	@cmake --build --preset arm64 -j $(JOBS)
 	@ctest --preset arm64 -j $(TESTS)
+
+debian11: build  ## what a device needs, for x86-64 with glibc 2.31 or newer (Ubuntu 20.04), in build/debian11; CUDA programs in a root of Debian 11
+	@tools/install_packages.sh packages-debian11.txt
+	@JOBS=$(JOBS) tools/debian11_sysroot.sh
+	@cmake --preset debian11
+	@cmake --build --preset debian11 -j $(JOBS)
+	@ctest --preset debian11 -j $(TESTS)
 
 python:  ## the wheel of the Python package, in build/python
 	@tools/python_wheel.sh
@@ -92,7 +99,7 @@ check-format:  ## fail if clang-format would change anything
 	@git ls-files '*.h' '*.cc' '*.cu' '*.cuh' | xargs -r clang-format --dry-run --Werror
 
 clean:  ## remove what was built (the fetched CUDA compiler stays)
-	@rm -rf build/default build/dev build/asan build/tsan build/tidy build/arm64 out
+	@rm -rf build/default build/dev build/asan build/tsan build/tidy build/arm64 build/debian11 out
 
 distclean: clean  ## remove everything that is not in git's care
 	@rm -rf build .cache

@@ -1,5 +1,5 @@
-"""A build for devices (make arm64) beside the whole build whose server it uses: what its programs cost, how their sessions
-end, how large it is. What programs compute there is the business of tests/cuda."""
+"""A build for devices (make arm64, make debian11) beside the whole build whose server it uses: what its programs cost, how
+their sessions end, how large it is, which systems it is for. What programs compute there is the business of tests/cuda."""
 
 import json
 import os
@@ -9,12 +9,15 @@ import subprocess
 import tempfile
 import unittest
 
-from install_test import COMMON_LIBRARIES, MOST_OF_A_DEVICE
+from install_test import COMMON_LIBRARIES, GLIBC, MOST_OF_A_DEVICE
 from wharf_fixture import CLIENT, EMULATOR, PATIENCE, PROGRAMS, SOURCE, EndToEndTest, Link, wait_until
 
 BUILD = PROGRAMS.parent
 SERVER_PROGRAMS = pathlib.Path(os.environ["WHARF_SERVER_PROGRAMS"])
 SYSROOT = pathlib.Path(os.environ["WHARF_SYSROOT"])
+PROCESSOR = "AArch64" if EMULATOR else "Advanced Micro Devices X86-64"
+# What is built for old systems, all of whose libraries are linked in, runs with this glibc.
+OLDEST = (2, 31) if not EMULATOR else None
 MODES = ("percall", "cached", "posted", "replay")
 SCENE = SOURCE / "examples" / "cuda_pose" / "scene.png"
 COUNTED = ("looper", 30), ("cuda_pose", "--image", SCENE, "--inferences", 2)
@@ -29,6 +32,12 @@ def elf(file, what):
 
 def needed(file):
     return re.findall(r"\(NEEDED\).*\[(.*)\]", elf(file, "--dynamic"))
+
+
+def glibc(file):
+    """The newest version of it that the file names: of what it needs, or of what it has."""
+    names = re.findall(r"Name: GLIBC_(\d+)\.(\d+)", elf(file, "--version-info"))
+    return max(tuple(map(int, name)) for name in names)
 
 
 class DeviceTest(EndToEndTest):
@@ -65,12 +74,25 @@ class DeviceTest(EndToEndTest):
         why = re.findall(r"session closed .* why=(.*) operations=", server.log_file.read_text())
         self.assertEqual(why, ["closed"] * 4 * len(MODES))
 
-    def test_what_a_device_needs_is_small_and_of_its_processor(self):
+    def installed(self):
         root = tempfile.TemporaryDirectory()
         self.addCleanup(root.cleanup)
         subprocess.run(["cmake", "--install", BUILD, "--prefix", root.name, "--strip", "--component", "device"], check=True,
                        stdout=subprocess.DEVNULL, timeout=PATIENCE)
-        files = [file for file in pathlib.Path(root.name).rglob("*") if file.is_file()]
+        return [file for file in pathlib.Path(root.name).rglob("*") if file.is_file()]
+
+    def test_no_file_needs_a_newer_glibc_than_it_is_built_for(self):
+        newest = glibc(next(SYSROOT.glob("lib/*/libc.so.6")))
+        files = {file.name: glibc(file) for file in self.installed()}
+        print("newest glibc that is needed: " + ", ".join(f"{name} {a}.{b}" for name, (a, b) in sorted(files.items())))
+        self.assertLessEqual(max(files.values()), newest)
+        if OLDEST:
+            self.assertEqual(newest, OLDEST)
+            others = set().union(*map(needed, self.installed())) - files.keys()
+            self.assertEqual({name for name in others if not GLIBC.fullmatch(name)}, set())
+
+    def test_what_a_device_needs_is_small_and_of_its_processor(self):
+        files = self.installed()
         names = {file.name for file in files}
         self.assertLessEqual({"wharf", "libwharf_client.so", "libcuda.so.1", "libcudart.so.12", "libcudart.so.13"}, names)
         waiting, others = set().union(*map(needed, files)) - names, set()
@@ -84,8 +106,9 @@ class DeviceTest(EndToEndTest):
         ours, theirs = (sum(file.resolve().stat().st_size for file in some) for some in (files, others))
         print(f"a device's files: {ours / 1e6:.1f} MB, and libraries of {theirs / 1e6:.1f} MB")
         self.assertLess(ours + theirs, MOST_OF_A_DEVICE)
-        self.assertEqual({re.search(r"Machine: *(.*)", elf(file, "--file-header")).group(1) for file in files}, {"AArch64"})
+        self.assertEqual({re.search(r"Machine: *(.*)", elf(file, "--file-header")).group(1) for file in files}, {PROCESSOR})
 
+    @unittest.skipUnless(EMULATOR, "the kernel's are of one size")
     def test_pages_may_be_larger(self):
         server = self.serve()
         small = self.run_program(server, "managed_memory")

@@ -24,7 +24,8 @@ int main(int, char** argv) {
 """
 
 # What every system has, and OpenSSL.
-COMMON_LIBRARIES = re.compile(r"(ld-linux.*|lib(c|m|gcc_s|stdc\+\+|ssl|crypto))\.so.*")
+GLIBC = re.compile(r"(ld-linux.*|lib(c|m|dl|pthread|rt))\.so.*")
+COMMON_LIBRARIES = re.compile(GLIBC.pattern + r"|lib(gcc_s|stdc\+\+|ssl|crypto)\.so.*")
 MOST_OF_A_DEVICE = 25_000_000  # bytes
 
 
