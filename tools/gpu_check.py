@@ -320,7 +320,7 @@ class Check:
         return f"{len(tests) - len(skipped)} tests, {len(skipped)} skipped: {', '.join(sorted(skipped))}"
 
     def calls(self):
-        said = self.run("calls", [self.bin / "device_cuda_cuda_device_benchmark", "--benchmark_format=json"], limit=60)
+        said = self.run("calls", [self.bin / "device_device_benchmark", "--benchmark_format=json"], limit=60)
         self.facts["calls"] = json.loads(said)
         return ", ".join(f"{row['name'].removesuffix('/real_time')} {row['real_time']:.0f} µs"
                          for row in self.facts["calls"]["benchmarks"] if "real_time" in row)
@@ -474,7 +474,7 @@ def libraries_of(programs):
 def pack(options):
     build = pathlib.Path(options.build)
     programs = [build / "bin" / name for name in ("wharf", "wharf-worker", "device_tests", "device_cuda_tests",
-                                            "device_cuda_cuda_device_benchmark")]
+                                            "device_device_benchmark")]
     missing = [str(program) for program in programs if not program.exists()]
     if missing:
         sys.exit(f"{', '.join(missing)} is not there: make build benchmarks")
