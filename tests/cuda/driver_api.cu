@@ -205,7 +205,8 @@ CASE(fills_of_page_locked_memory) {
   CU_OK(cuMemsetD8(at + 24, 7, 3));
   EXPECT_EQ(int(cuMemsetD32(at + 2, 0, 1)), int(CUDA_ERROR_INVALID_VALUE));
   CU_OK(cuCtxSynchronize());
-  const unsigned char want[32] = {4, 3, 2, 1, 4, 3, 2, 1, 4, 3, 2, 1, 4, 3, 2, 1, 6, 5, 6, 5, 6, 5, 6, 5, 7, 7, 7, 1, 1, 1, 1, 1};
+  const unsigned char want[32] = {4, 3, 2, 1, 4, 3, 2, 1, 4, 3, 2, 1, 4, 3, 2, 1,
+                                  6, 5, 6, 5, 6, 5, 6, 5, 7, 7, 7, 1, 1, 1, 1, 1};
   EXPECT(std::memcmp(memory, want, sizeof(want)) == 0);
   CU_OK(cuMemFreeHost(memory));
 }

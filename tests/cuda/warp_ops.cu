@@ -336,8 +336,8 @@ CASE(shuffle_in_called_function) {
   EXPECT_SAME(out.Get(), want);
 }
 
-// Undefined in PTX; a GPU (H200) gives 0 from lanes that are not there, have ended, or are not in the mask, and a lane's own
-// value where the segment ends.
+// Undefined in PTX; a GPU (H200) gives 0 from lanes that are not there, have ended, or are not in the mask, and a
+// lane's own value where the segment ends.
 __global__ void ShuffleFromNobody(int* out, int lanes) {
   const int lane = int(threadIdx.x), value = 100 + lane;
   if (lane >= lanes) return;
