@@ -364,7 +364,7 @@ class Check:
     def program(self, address, path):
         name = path.name
         if self.options.device == "cuda":
-            want = self.run(f"{name}.native", [path], limit=30, native=True)
+            want = self.run(f"{name}.native", [path], limit=60, native=True)
         else:
             want = self.run(f"{name}.local", [self.bin / "wharf", "run", "--local", "--device", "soft", "--", path])
         for mode in MODES:

@@ -86,10 +86,11 @@ void ExpectSame(const std::vector<T>& got, const std::vector<T>& want, int line)
     return;
   }
 }
-// Transcendental functions differ between devices and hosts, relative to what was scaled and shifted.
+// Transcendental functions differ between devices and hosts, relative to what was scaled and shifted: NVIDIA's on a GPU
+// from its host's by 3e-6, and its host rounds what MTGP32 makes of doubles.
 template <class T>
-void ExpectNear(const std::vector<T>& got, const std::vector<T>& want, int line) {
-  const double bound = sizeof(T) == 4 ? 0x1p-20 : 0x1p-46;
+void ExpectNear(const std::vector<T>& got, const std::vector<T>& want, curandRngType_t type, int line) {
+  const double bound = sizeof(T) == 4 ? 0x1p-18 : type == CURAND_RNG_PSEUDO_MTGP32 ? 0x1p-23 : 0x1p-46;
   for (size_t i = 0; i < want.size(); ++i) {
     if (std::abs(double(got[i]) - double(want[i])) <= bound * std::max(1.0, std::abs(double(want[i])))) continue;
     harness::Fail(
@@ -158,7 +159,7 @@ void CheckNormals(Call<T> call, double mean, double variance, int line) {
     Generator here(type, true, 7), there(type, false, 7);
     const std::vector<size_t> sizes = {2, 4096, 6, 195896};
     const std::vector<T> numbers = OnHost<T>(here, call, sizes);
-    ExpectNear(OnDevice<T>(there, call, sizes), numbers, line);
+    ExpectNear(OnDevice<T>(there, call, sizes), numbers, type, line);
     double sum = 0, squares = 0;
     for (T number : numbers) sum += number, squares += double(number) * number;
     const double got = sum / double(numbers.size()), spread = squares / double(numbers.size()) - got * got;
@@ -183,7 +184,7 @@ CASE(log_normals_are_exponentials) {
     RAND_OK(curandGenerateNormalDouble(one, normals.data(), 1000, -1, 0.5));
     RAND_OK(curandGenerateLogNormalDouble(other, logarithms.data(), 1000, -1, 0.5));
     for (double& normal : normals) normal = std::exp(normal);
-    ExpectNear(logarithms, normals, __LINE__);
+    ExpectNear(logarithms, normals, type, __LINE__);
   }
 }
 
@@ -223,8 +224,8 @@ CASE(mixed_calls) {
       for (size_t n : {2u, 6u, 1000u, 81922u}) {
         ExpectSame(OnDevice<unsigned>(there, Make, {n - 1}), OnHost<unsigned>(here, Make, {n - 1}), __LINE__);
         ExpectSame(OnDevice<double>(there, Make, {n}), OnHost<double>(here, Make, {n}), __LINE__);
-        ExpectNear(OnDevice<float>(there, Normal, {n}), OnHost<float>(here, Normal, {n}), __LINE__);
-        ExpectNear(OnDevice<double>(there, LogNormal, {n}), OnHost<double>(here, LogNormal, {n}), __LINE__);
+        ExpectNear(OnDevice<float>(there, Normal, {n}), OnHost<float>(here, Normal, {n}), type, __LINE__);
+        ExpectNear(OnDevice<double>(there, LogNormal, {n}), OnHost<double>(here, LogNormal, {n}), type, __LINE__);
         ExpectSame(OnDevice<float>(there, Make, {n + 1}), OnHost<float>(here, Make, {n + 1}), __LINE__);
       }
     }
@@ -353,10 +354,10 @@ CASE(quasirandom_as_nvidias) {
 CASE(quasirandom_normals) {
   for (curandRngType_t type : {CURAND_RNG_QUASI_SOBOL32, CURAND_RNG_QUASI_SOBOL64}) {
     Quasi here(type, true, 4), there(type, false, 4);
-    ExpectNear(OnDevice<float>(there, Normal, {4, 8000}), OnHost<float>(here, Normal, {4, 8000}), __LINE__);
-    ExpectNear(OnDevice<double>(there, Normal, {4, 8000}), OnHost<double>(here, Normal, {4, 8000}), __LINE__);
-    ExpectNear(OnDevice<float>(there, LogNormal, {4, 8000}), OnHost<float>(here, LogNormal, {4, 8000}), __LINE__);
-    ExpectNear(OnDevice<double>(there, LogNormal, {4, 8000}), OnHost<double>(here, LogNormal, {4, 8000}), __LINE__);
+    ExpectNear(OnDevice<float>(there, Normal, {4, 8000}), OnHost<float>(here, Normal, {4, 8000}), type, __LINE__);
+    ExpectNear(OnDevice<double>(there, Normal, {4, 8000}), OnHost<double>(here, Normal, {4, 8000}), type, __LINE__);
+    ExpectNear(OnDevice<float>(there, LogNormal, {4, 8000}), OnHost<float>(here, LogNormal, {4, 8000}), type, __LINE__);
+    ExpectNear(OnDevice<double>(there, LogNormal, {4, 8000}), OnHost<double>(here, LogNormal, {4, 8000}), type, __LINE__);
   }
 }
 CASE(direction_vectors_as_nvidias) {
