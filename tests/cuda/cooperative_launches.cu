@@ -187,7 +187,12 @@ __global__ void IsValid(int* out) { *out = cg::this_grid().is_valid() ? 1 : 0; }
 
 CASE(only_cooperative_grids_are_valid) {
   Buffer<int> out(1);
-  IsValid<<<1, 1>>>(out);
+  // GPUs find the last cooperative launch's barrier again in the same stream.
+  cudaStream_t stream = nullptr;
+  CUDA_OK(cudaStreamCreate(&stream));
+  IsValid<<<1, 1, 0, stream>>>(out);
+  CUDA_OK(cudaStreamSynchronize(stream));
+  CUDA_OK(cudaStreamDestroy(stream));
   EXPECT_EQ(out.Get()[0], 0);
   int* pointer = out;
   void* arguments[] = {&pointer};

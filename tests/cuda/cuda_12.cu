@@ -424,3 +424,15 @@ CASE(refused) {
   EXPECT_EQ(cudaSetDoubleForDevice(&number), cudaErrorNotSupported);
   EXPECT_EQ(cudaGetLastError(), cudaErrorNotSupported);
 }
+
+// CUDA 13 says that the value is invalid.
+CASE(invalid_configurations) {
+  Double<<<1, 2000>>>(nullptr, 0);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidConfiguration);
+  Double<<<0, 32>>>(nullptr, 0);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidConfiguration);
+  Double<<<dim3(1, 70000), 1>>>(nullptr, 0);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidConfiguration);
+  Double<<<1, 1, 512 * 1024>>>(nullptr, 0);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
+}

@@ -215,8 +215,8 @@ CASE(what_is_wrong_is_refused) {
   const ConvolutionDescriptor dc(s.w);
   const float one = 1, zero = 0;
   Buffer<float> room(4096);
-  EXPECT_EQ(cudnnConvolutionForward(dnn, &one, dx, room, df, room, dc, CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM,
-                                    nullptr, 0, &zero, wrong, room),
+  EXPECT_EQ(cudnnConvolutionBackwardData(dnn, &one, df, room, wrong, room, dc, CUDNN_CONVOLUTION_BWD_DATA_ALGO_0,
+                                         nullptr, 0, &zero, dx, room),
             CUDNN_STATUS_BAD_PARAM);
   cudnnTensorDescriptor_t tensor;
   DNN_OK(cudnnCreateTensorDescriptor(&tensor));

@@ -144,11 +144,16 @@ CASE(element_by_element) {
   DNN_OK(cudnnDestroyOpTensorDescriptor(product));
 }
 
-CASE(a_value_of_the_tensors_own_type) {
+// As scales are: a double for doubles, a float for all else.
+CASE(a_value_is_a_float_for_halves) {
   Dnn dnn;
-  const TensorDescriptor descriptor({1, 2, 3, 4}, CUDNN_DATA_HALF);
+  const TensorDescriptor descriptor({1, 2, 3, 4}, CUDNN_DATA_HALF), doubles({1, 2, 3, 4}, CUDNN_DATA_DOUBLE);
   Buffer<__half> values(24);
-  const __half value = __float2half(1.5f);
+  const float value = 1.5f;
   DNN_OK(cudnnSetTensor(dnn, descriptor, values, &value));
-  EXPECT_SAME(values.Get(), std::vector<__half>(24, value));
+  EXPECT_SAME(values.Get(), std::vector<__half>(24, __float2half(value)));
+  Buffer<double> wide(24);
+  const double third = 1.0 / 3;
+  DNN_OK(cudnnSetTensor(dnn, doubles, wide, &third));
+  EXPECT_SAME(wide.Get(), std::vector<double>(24, third));
 }

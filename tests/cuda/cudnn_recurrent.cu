@@ -444,7 +444,7 @@ CASE(what_is_wrong_is_refused) {
   EXPECT(cudnnSetRNNDataDescriptor(dx.descriptor, CUDNN_DATA_FLOAT, f.layout, 4, 3, 5, lengths, nullptr) ==
          CUDNN_STATUS_BAD_PARAM);
   EXPECT(cudnnSetRNNDescriptor_v8(network.descriptor.descriptor, CUDNN_RNN_ALGO_STANDARD, CUDNN_GRU,
-                                  CUDNN_RNN_DOUBLE_BIAS, CUDNN_UNIDIRECTIONAL, CUDNN_SKIP_INPUT, CUDNN_DATA_FLOAT,
-                                  CUDNN_DATA_FLOAT, CUDNN_FMA_MATH, 5, 4, 4, 2, network.descriptor.dropout,
+                                  CUDNN_RNN_DOUBLE_BIAS, CUDNN_UNIDIRECTIONAL, CUDNN_LINEAR_INPUT, CUDNN_DATA_FLOAT,
+                                  CUDNN_DATA_FLOAT, CUDNN_FMA_MATH, 5, 4, 4, 0, network.descriptor.dropout,
                                   0) == CUDNN_STATUS_BAD_PARAM);
 }

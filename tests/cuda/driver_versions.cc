@@ -41,6 +41,9 @@ static void ContextsByName(CUdevice device) {
   CUcontext context = nullptr, top = nullptr;
   EXPECT(Named<CUresult(CUcontext*, unsigned, CUdevice)>("cuCtxCreate_v2")(&context, 0, device) == CUDA_SUCCESS);
   EXPECT(context != nullptr);
+  // Under these names a context belongs to one thread at a time: it must be popped before it is pushed.
+  EXPECT(Named<CUresult(CUcontext*)>("cuCtxPopCurrent")(&top) == CUDA_SUCCESS);
+  EXPECT(top == context);
   EXPECT(Named<CUresult(CUcontext)>("cuCtxPushCurrent")(context) == CUDA_SUCCESS);
   EXPECT(Named<CUresult(CUcontext*)>("cuCtxPopCurrent")(&top) == CUDA_SUCCESS);
   EXPECT(top == context);

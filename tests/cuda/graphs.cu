@@ -101,29 +101,32 @@ static void Run(cudaGraphExec_t exec, cudaStream_t stream) {
 }
 
 struct Doubler {
-  std::vector<int>* values;
+  int* values;
   int calls = 0;
 };
 static void CUDART_CB Double(void* user) {
   auto* const doubler = static_cast<Doubler*>(user);
-  for (int& value : *doubler->values) value *= 2;
+  for (int i = 0; i < kN; ++i) doubler->values[i] *= 2;
   ++doubler->calls;
 }
 
-// Copies in, kernels, a fill, copies out, a host function that changes what the next copy reads.
+// Copies in, kernels, a fill, copies out, a host function that changes what the next copy reads. That memory is pinned:
+// CUDA copies pageable memory by way of its own, whose copying it does not order with host functions of the same graph.
 CASE(explicit_graph_launched_again_and_again) {
   Graph graph;
   Stream stream;
   Buffer<int> a(kN), b(kN), sum(kN);
-  std::vector<int> in(kN), middle(kN), out(kN);
-  Doubler doubler{&middle};
+  std::vector<int> in(kN), out(kN);
+  int* middle = nullptr;
+  CUDA_OK(cudaMallocHost(&middle, kN * 4));
+  Doubler doubler{middle};
   const auto copy_in = AddCopy(graph, {}, a, in.data(), kN * 4, cudaMemcpyHostToDevice);
   const auto fill = AddFill(graph, {}, b, 7, 4, kN);
   const auto scale = AddScale(graph, {copy_in}, a, kN, 3, 1);
   const auto add = AddSum(graph, {scale, fill}, a, b, sum, kN);
-  const auto copy_middle = AddCopy(graph, {add}, middle.data(), sum, kN * 4, cudaMemcpyDeviceToHost);
+  const auto copy_middle = AddCopy(graph, {add}, middle, sum, kN * 4, cudaMemcpyDeviceToHost);
   const auto host = AddHost(graph, {copy_middle}, Double, &doubler);
-  const auto copy_back = AddCopy(graph, {host}, sum, middle.data(), kN * 4, cudaMemcpyHostToDevice);
+  const auto copy_back = AddCopy(graph, {host}, sum, middle, kN * 4, cudaMemcpyHostToDevice);
   const auto last = AddScale(graph, {copy_back}, sum, kN, 1, 5);
   AddCopy(graph, {last}, out.data(), sum, kN * 4, cudaMemcpyDeviceToHost);
   Exec exec(graph);
@@ -138,6 +141,7 @@ CASE(explicit_graph_launched_again_and_again) {
     harness::Hash(out.data(), kN * 4);
   }
   EXPECT_EQ(doubler.calls, 20);
+  CUDA_OK(cudaFreeHost(middle));
 }
 CASE(dependencies_are_kept_whatever_the_order_of_making) {
   Graph graph;
@@ -296,7 +300,7 @@ CASE(child_graphs_are_copies) {
   CUDA_OK(cudaGraphExecChildGraphNodeSetParams(exec, node, other));
   Run(exec, stream);
   EXPECT_SAME(values.Get(), std::vector<int>(kN, 303));
-  EXPECT_EQ(cudaGraphExecChildGraphNodeSetParams(exec, node, child), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaGraphExecChildGraphNodeSetParams(exec, node, child), cudaErrorGraphExecUpdateFailure);
 }
 CASE(queries_of_the_structure) {
   Graph graph;
@@ -328,7 +332,7 @@ CASE(queries_of_the_structure) {
   CUDA_OK(cudaGraphDestroyNode(b));
   count = 4;
   CUDA_OK(cudaGraphGetRootNodes(graph, nodes, &count));
-  EXPECT(count == 2 && nodes[0] == a && nodes[1] == c);
+  EXPECT(count == 2 && std::count(nodes, nodes + 2, a) == 1 && std::count(nodes, nodes + 2, c) == 1);  // in any order
 }
 CASE(clones) {
   Graph graph;
@@ -366,10 +370,10 @@ CASE(parameters_of_kernels_are_kept) {
   EXPECT_EQ(value.priority, 0);
   cudaKernelNodeParams wrong = params;
   wrong.blockDim = dim3(4096);
-  EXPECT_EQ(cudaGraphKernelNodeSetParams(node, &wrong), cudaErrorInvalidConfiguration);
+  EXPECT_EQ(cudaGraphKernelNodeSetParams(node, &wrong), cudaErrorInvalidValue);
   wrong = params;
   wrong.func = &wrong;
-  EXPECT_EQ(cudaGraphKernelNodeSetParams(node, &wrong), cudaErrorInvalidDeviceFunction);
+  EXPECT_EQ(cudaGraphKernelNodeSetParams(node, &wrong), cudaErrorInvalidResourceHandle);
   cudaKernelNodeParams nothing{};
   nothing.func = reinterpret_cast<void*>(Nothing);
   nothing.gridDim = nothing.blockDim = dim3(1);

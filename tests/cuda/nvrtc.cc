@@ -101,6 +101,7 @@ std::vector<int> RunKernel(CUmodule module, const char* name, std::vector<int> v
 
 std::vector<int> RunImage(const void* image, const char* name, const std::vector<int>& values) {
   CUmodule module = nullptr;
+  CUDA_OK(cudaFree(nullptr));  // makes the context, which a module needs
   CU_OK(cuModuleLoadData(&module, image));
   std::vector<int> result = RunKernel(module, name, values);
   CU_OK(cuModuleUnload(module));
@@ -314,9 +315,15 @@ CASE(what_cannot_be_linked_is_refused) {
   EXPECT_EQ(unfinished.Add(kInputPtx, kPtxCaller, sizeof(kPtxCaller)), 0);
   EXPECT_EQ(unfinished.Complete(), 6);  // NVJITLINK_ERROR_INTERNAL
   EXPECT(Contains(unfinished.Log(), "ndefined reference to 'step'"));
-  EXPECT_EQ(Linker({}).created, 2);                                       // NVJITLINK_ERROR_MISSING_ARCH
-  EXPECT_EQ(Linker({option.c_str(), "-ptx"}).created, 11);                // NVJITLINK_ERROR_INCOMPATIBLE_OPTIONS
-  EXPECT_EQ(unfinished.Add(kInputLtoIr, "\xED\x43\x4E\x7F....", 8), 18);  // NVJITLINK_ERROR_LTO_NOT_ENABLED
+  EXPECT_EQ(Linker({}).created, 10);                        // NVJITLINK_ERROR_NULL_INPUT
+  EXPECT_EQ(Linker({"-lto"}).created, 2);                   // NVJITLINK_ERROR_MISSING_ARCH
+  EXPECT_EQ(Linker({option.c_str(), "-ptx"}).created, 11);  // NVJITLINK_ERROR_INCOMPATIBLE_OPTIONS
+  Linker other({option.c_str()});
+  EXPECT_EQ(other.Add(kInputPtx, nullptr, 0), 3);                  // NVJITLINK_ERROR_INVALID_INPUT
+  EXPECT_EQ(other.Add(kInputAny, "nothing that is code", 20), 8);  // NVJITLINK_ERROR_UNRECOGNIZED_INPUT
+  if (!HasNvrtc()) return;
+  const std::vector<char> lto = Compile(kCallee, {option.c_str(), "-rdc=true", "-dlto"}, "LTOIR");
+  EXPECT_EQ(other.Add(kInputLtoIr, lto), 18);  // NVJITLINK_ERROR_LTO_NOT_ENABLED
 }
 
 CASE(the_driver_links_ptx) {
@@ -346,7 +353,8 @@ CASE(the_driver_says_what_it_cannot_link) {
   void* image = nullptr;
   CU_OK(cuLinkCreate(2, options, values, &state));
   EXPECT_EQ(cuLinkAddData(state, CU_JIT_INPUT_PTX, const_cast<char*>("no PTX"), 7, nullptr, 0, nullptr, nullptr),
-            CUDA_ERROR_INVALID_PTX);
+            CUDA_ERROR_INVALID_IMAGE);  // an invalid PTX begins like one
+  EXPECT(text[0] != '\0');
   EXPECT_EQ(cuLinkAddFile(state, CU_JIT_INPUT_PTX, "/nowhere/at/all.ptx", 0, nullptr, nullptr),
             CUDA_ERROR_FILE_NOT_FOUND);
   CU_OK(cuLinkDestroy(state));
@@ -355,5 +363,5 @@ CASE(the_driver_says_what_it_cannot_link) {
       cuLinkAddData(state, CU_JIT_INPUT_PTX, const_cast<char*>(kPtxAlone), sizeof(kPtxAlone), "", 0, nullptr, nullptr));
   CU_OK(cuLinkComplete(state, &image, nullptr));
   CU_OK(cuLinkDestroy(state));
-  EXPECT(text[0] != '\0');
+  EXPECT(text[0] == '\0');  // nothing was wrong this time
 }

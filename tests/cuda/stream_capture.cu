@@ -154,23 +154,26 @@ CASE(captured_again_to_change_an_instance) {
   EXPECT_SAME(values.Get(), std::vector<int>(kN, want));
   CUDA_OK(cudaGraphExecDestroy(exec));
 }
-CASE(launches_in_captured_streams_are_children) {
-  Stream stream;
+CASE(launches_of_graphs_invalidate) {
+  Stream stream, other;
   Buffer<int> values(kN);
   CUDA_OK(Begin(stream));
   Scale<<<kBlocks, 128, 0, stream>>>(values, kN, 1, 1);
   const cudaGraphExec_t inner = Finish(stream);
+  for (const auto mode :
+       {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed}) {
+    CUDA_OK(cudaStreamBeginCapture(stream, mode));
+    CUDA_OK(cudaGraphLaunch(inner, other));
+    EXPECT_EQ(cudaGraphLaunch(inner, stream), cudaErrorStreamCaptureUnsupported);
+    EXPECT_EQ(StatusOf(stream), cudaStreamCaptureStatusInvalidated);
+    EndsWith(stream, cudaErrorStreamCaptureInvalidated);
+  }
   CUDA_OK(Begin(stream));
-  for (int i = 0; i < 3; ++i) CUDA_OK(cudaGraphLaunch(inner, stream));
-  Scale<<<kBlocks, 128, 0, stream>>>(values, kN, 10, 0);
-  size_t nodes = 0;
-  const cudaGraphExec_t outer = Finish(stream, &nodes);
-  EXPECT_EQ(nodes, 4u);
+  EXPECT_EQ(cudaGraphUpload(inner, stream), cudaErrorStreamCaptureUnsupported);
+  EndsWith(stream, cudaErrorStreamCaptureInvalidated);
+  CUDA_OK(cudaStreamSynchronize(other));
+  EXPECT_SAME(values.Get(), std::vector<int>(kN, 3));
   CUDA_OK(cudaGraphExecDestroy(inner));
-  for (int i = 0; i < 2; ++i) CUDA_OK(cudaGraphLaunch(outer, stream));
-  CUDA_OK(cudaStreamSynchronize(stream));
-  EXPECT_SAME(values.Get(), std::vector<int>(kN, 330));
-  CUDA_OK(cudaGraphExecDestroy(outer));
 }
 CASE(into_a_graph_that_is_there) {
   Stream stream;
@@ -356,9 +359,31 @@ CASE(unsafe_calls_by_mode) {
   std::thread([&] {
     CUDA_OK(cudaMalloc(&memory, 4));
     CUDA_OK(cudaFree(memory));
-    cudaGraph_t graph = nullptr;
-    EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaErrorStreamCaptureWrongThread);
+    EndsWith(stream, cudaErrorStreamCaptureWrongThread);
   }).join();
+  cudaGraph_t graph = nullptr;
+  EXPECT_EQ(cudaStreamEndCapture(stream, &graph), cudaErrorIllegalState);  // that was its end
+  CUDA_OK(Begin(stream));
+  CUDA_OK(cudaStreamEndCapture(stream, nullptr));  // nobody wants the graph
+  EXPECT_EQ(StatusOf(stream), cudaStreamCaptureStatusNone);
+  cudaGetLastError();
+}
+// Of any stream, captured or not; a copy that waits for its own is safe.
+CASE(waiting_is_unsafe) {
+  Stream stream, other;
+  Buffer<int> values(kN);
+  int value = 0;
+  CUDA_OK(Begin(stream));
+  EXPECT_EQ(cudaStreamQuery(other), cudaErrorStreamCaptureUnsupported);
+  EndsWith(stream, cudaErrorStreamCaptureInvalidated);
+  CUDA_OK(Begin(stream));
+  EXPECT_EQ(cudaStreamSynchronize(other), cudaErrorStreamCaptureUnsupported);
+  EndsWith(stream, cudaErrorStreamCaptureInvalidated);
+  CUDA_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+  CUDA_OK(cudaStreamSynchronize(other));
+  CUDA_OK(cudaGraphExecDestroy(Finish(stream)));
+  CUDA_OK(Begin(stream));
+  CUDA_OK(cudaMemcpy(&value, values, 4, cudaMemcpyDeviceToHost));
   CUDA_OK(cudaGraphExecDestroy(Finish(stream)));
 }
 CASE(what_was_forked_must_be_joined) {

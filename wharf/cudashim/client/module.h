@@ -62,8 +62,10 @@ struct LaunchShape {
   uint64_t shared_bytes = 0;
   bool cooperative = false;
 };
+// Whether grid and block are shapes of this device's, whatever the kernel. REQUIRES: a call has reached the device.
+WHARF_CLIENT_API bool IsLaunchable(const LaunchShape& shape);
 // Parameters one by one (each points to a value) or, if `arguments` is null, as the packed buffer.
-// kInvalidConfiguration, kInvalidValue and kCooperativeLaunchTooLarge for shapes that the device does not run.
+// kInvalidValue and kCooperativeLaunchTooLarge for shapes that the device does not run.
 WHARF_CLIENT_API CudaError Launch(Function* function, const LaunchShape& shape, StreamHandle stream,
                                   void* const* arguments, const void* packed, size_t packed_bytes);
 // The same, checked and kept for a graph.

@@ -113,9 +113,16 @@ CudaError DestroyStream(StreamHandle stream) {
   });
 }
 
+// Unsafe meanwhile is to wait for any stream, or to ask how far it is; for a captured one it is forbidden in every
+// mode.
+static CudaError ForbidWaiting(Connection& connection, device::StreamId stream) {
+  const CudaError error = connection.captures.ForbidOn(stream);
+  return error == CudaError::kSuccess ? ForbidUnsafe(connection) : error;
+}
+
 CudaError SynchronizeStream(StreamHandle stream) {
   return WithStream(stream, [&](Connection& connection, device::StreamId id) {
-    const CudaError error = connection.captures.ForbidOn(id);
+    const CudaError error = ForbidWaiting(connection, id);
     return error != CudaError::kSuccess ? error : SynchronizeOn(connection, id);
   });
 }
@@ -126,7 +133,7 @@ CudaError SynchronizeOn(Connection& connection, device::StreamId stream) {
 
 CudaError QueryStream(StreamHandle stream) {
   return WithStream(stream, [&](Connection& connection, device::StreamId id) {
-    const CudaError error = connection.captures.ForbidOn(id);
+    const CudaError error = ForbidWaiting(connection, id);
     if (error != CudaError::kSuccess) return error;
     return Settle(connection, id, offload::QueryStream{id});
   });

@@ -14,16 +14,11 @@ namespace wharf::cudashim {
 using client::Call;
 using device::CudaError;
 
-// Whether NVIDIA's runtime, linked into the program, has started (export_tables.cc).
-bool HasVendorRuntime();
-
-// The runtime has errors the driver does not: what it calls an invalid configuration is an invalid value here. NVIDIA's
-// runtime hands on what the driver says, and programs get an invalid configuration from it: so it is told.
+// The runtime has errors the driver does not.
 inline CUresult ToResult(CudaError error) {
   if (error == client::kInvalidFilterSetting) return CUDA_ERROR_INVALID_VALUE;
   switch (error) {
     case CudaError::kInvalidConfiguration:
-      return HasVendorRuntime() ? static_cast<CUresult>(error) : CUDA_ERROR_INVALID_VALUE;
     case CudaError::kInvalidPitchValue:
     case CudaError::kInvalidSymbol:
     case CudaError::kInvalidMemcpyDirection:

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -56,10 +55,7 @@ CUresult GetPrimaryContext(CUcontext* context, CUdevice device) {
   return CUDA_SUCCESS;
 }
 
-std::atomic<bool> has_vendor_runtime{false};
-
 const void* RuntimeTable() {
-  has_vendor_runtime.store(true, std::memory_order_relaxed);
   static const auto* const table = new Table<13>(MakeTable<13>({{2, At(&GetPrimaryContext)}}));
   return table->data();
 }
@@ -250,8 +246,6 @@ CudaError FindTable(const void** table, const CUuuid* id) {
 
 using namespace wharf;            // NOLINT
 using namespace wharf::cudashim;  // NOLINT
-
-bool wharf::cudashim::HasVendorRuntime() { return has_vendor_runtime.load(std::memory_order_relaxed); }
 
 extern "C" CUresult cuGetExportTable(const void** table, const CUuuid* id) {
   return DriverLocal(Call::k_cuGetExportTable, [&] { return FindTable(table, id); });

@@ -18,7 +18,12 @@ namespace {
 class LinkState {
  public:
   LinkState(unsigned count, const CUjit_option* options, void** values)
-      : options_(options, options + count), values_(values) {}
+      : options_(options, options + count), values_(values) {
+    for (unsigned i = 0; i < count; ++i) {
+      const bool is_log = options[i] == CU_JIT_ERROR_LOG_BUFFER || options[i] == CU_JIT_INFO_LOG_BUFFER;
+      if (is_log && values[i] != nullptr) *static_cast<char*>(values[i]) = '\0';
+    }
+  }
 
   CudaError Add(CUjitInputType type, std::span<const std::byte> bytes) {
     std::string reason;
@@ -27,7 +32,6 @@ class LinkState {
       reason = "LTO-IR cannot be linked by cuLink; nvJitLink makes PTX of it";
     } else {
       error = client::AddParts(bytes, &texts_, &reason);
-      if (error == CudaError::kInvalidImage && type == CU_JIT_INPUT_PTX) error = CudaError::kInvalidPtx;
     }
     return error == CudaError::kSuccess ? error : Fail(error, reason);
   }

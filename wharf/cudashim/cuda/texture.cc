@@ -184,9 +184,8 @@ CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC* desc, CUtexObject texture)
 CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC* desc, CUtexObject texture) {
   return Driver(Call::k_cuTexObjectGetResourceViewDesc, [&] {
     client::TextureParams params;
-    CudaError error = desc == nullptr ? CudaError::kInvalidValue : client::ReadTexture(texture, &params);
-    if (error == CudaError::kSuccess && !params.view) error = CudaError::kInvalidValue;
-    if (error == CudaError::kSuccess) *desc = DescribeView(*params.view);
+    const CudaError error = desc == nullptr ? CudaError::kInvalidValue : client::ReadTexture(texture, &params);
+    if (error == CudaError::kSuccess) *desc = DescribeView(params.view.value_or(client::ResourceView{}));
     return error;
   });
 }

@@ -11,7 +11,7 @@ namespace {
 template <typename Body>
 CudaError WithFunction(const void* handle, Body&& body) {
   client::Function* const function = client::ResolveFunction(handle);
-  return function == nullptr ? CudaError::kInvalidDeviceFunction : body(function);
+  return function == nullptr ? NoFunction(handle) : body(function);
 }
 
 CudaError GetAttributes(client::Function* function, cudaFuncAttributes* to) {

@@ -34,7 +34,7 @@ CudaError StoreKernel(cudaGraphNode_t node, cudaKernelNodeParams* given) {
 CudaError ParamsOf(const cudaKernelNodeParams* given, cudagraph::Params* params) {
   if (given == nullptr) return CudaError::kInvalidValue;
   client::Function* const function = client::ResolveFunction(given->func);
-  if (function == nullptr) return CudaError::kInvalidDeviceFunction;
+  if (function == nullptr) return NoFunction(given->func);
   client::PackedParameters packed;
   void* none = nullptr;  // a kernel without parameters needs no array
   void** arguments = given->kernelParams;

@@ -9,11 +9,18 @@ namespace {
 CudaError LaunchHandle(const void* handle, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
                        cudaStream_t stream, bool cooperative = false) {
   client::Function* const function = client::ResolveFunction(handle);
-  if (function == nullptr) return CudaError::kInvalidDeviceFunction;
+  if (function == nullptr) return NoFunction(handle);
   const client::LaunchShape shape{Shape(grid), Shape(block), shared_bytes, cooperative};
   // A kernel without parameters may be launched without an array.
   void* none = nullptr;
-  return client::Launch(function, shape, Stream(stream), arguments != nullptr ? arguments : &none, nullptr, 0);
+  const CudaError error =
+      client::Launch(function, shape, Stream(stream), arguments != nullptr ? arguments : &none, nullptr, 0);
+  // CUDA 12's runtime tells shapes from other invalid values, though not in graphs; CUDA 13's does not.
+  const bool tells_shapes = kRuntimeVersion < 13000;
+  if (tells_shapes && error == CudaError::kInvalidValue && !client::IsLaunchable(shape)) {
+    return CudaError::kInvalidConfiguration;
+  }
+  return error;
 }
 
 }  // namespace

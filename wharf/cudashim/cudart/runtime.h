@@ -41,6 +41,12 @@ inline client::EventHandle Event(cudaEvent_t event) { return reinterpret_cast<cl
 inline uint64_t Address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 inline device::Dim3 Shape(dim3 shape) { return {shape.x, shape.y, shape.z}; }
 
+// What NVIDIA's runtime says of what is no kernel: of all that it does not know itself it asks the driver, as of
+// handles.
+inline CudaError NoFunction(const void* given) {
+  return given == nullptr ? CudaError::kInvalidDeviceFunction : CudaError::kInvalidHandle;
+}
+
 // kInvalidMemcpyDirection for a number that is no direction.
 inline CudaError Direction(cudaMemcpyKind kind, client::CopyKind* direction) {
   if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) return CudaError::kInvalidMemcpyDirection;

@@ -38,9 +38,15 @@ CudaError MakeTexture(cudaTextureObject_t* texture, const cudaResourceDesc* reso
   client::TextureParams params;
   CudaError error = ResourceOf(*resource, &params.resource);
   if (error == CudaError::kSuccess) error = SamplingOf(*sampling, &params.sampling);
-  if (error == CudaError::kSuccess && view == nullptr) error = CheckReading(params);
+  const bool is_view = view != nullptr && params.resource.kind == device::ImageKind::kArray;
+  if (error == CudaError::kSuccess && !is_view) error = CheckReading(params);
   if (error != CudaError::kSuccess) return error;
-  if (view != nullptr) params.view = ViewOf(*view);
+  if (is_view) {
+    params.view = ViewOf(*view);
+    // NVIDIA's runtime asks for integers as they are by the array's format, not the view's.
+    const std::shared_ptr<const client::Array> array = client::FindArray(params.resource.array);
+    if (array != nullptr && !CanBeNormalized(array->image.format)) params.sampling.normalized_float = true;
+  }
   uint64_t handle = 0;
   error = client::CreateTexture(params, &handle);
   if (error == CudaError::kSuccess) *texture = handle;
@@ -214,9 +220,8 @@ cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc* desc, cudaTextureOb
 cudaError_t cudaGetTextureObjectResourceViewDesc(cudaResourceViewDesc* desc, cudaTextureObject_t texture) {
   return Runtime(Call::k_cudaGetTextureObjectResourceViewDesc, [&] {
     client::TextureParams params;
-    CudaError error = desc == nullptr ? CudaError::kInvalidValue : client::ReadTexture(texture, &params);
-    if (error == CudaError::kSuccess && !params.view) error = CudaError::kInvalidValue;
-    if (error == CudaError::kSuccess) *desc = DescribeView(*params.view);
+    const CudaError error = desc == nullptr ? CudaError::kInvalidValue : client::ReadTexture(texture, &params);
+    if (error == CudaError::kSuccess) *desc = DescribeView(params.view.value_or(client::ResourceView{}));
     return error;
   });
 }

@@ -210,7 +210,9 @@ cudnnStatus_t cudnnSetTensor(cudnnHandle_t handle, const cudnnTensorDescriptor_t
     device::Pointwise p;
     p.kind = device::PointwiseKind::kConstant;
     WHARF_DNN_RETURN_IF_ERROR(OperandOf("y", y_descriptor, y, &p.y));
-    p.alpha_a = ElementAt(y_descriptor->shape.type, value);
+    // As scales are: a double for doubles, a float for all else.
+    const bool is_double = y_descriptor->shape.type == CUDNN_DATA_DOUBLE;
+    p.alpha_a = ElementAt(is_double ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT, value);
     *primitive = p;
     return DnnStatus{};
   });

@@ -83,7 +83,11 @@ cufftResult SetLayout(const PlanRequest<Integer>& request, PlanForm* form) {
   if (request.rank < 1 || request.rank > kFourierDims || request.sizes == nullptr) return CUFFT_INVALID_VALUE;
   f.sizes = {1, 1, 1};
   for (int i = 0; i < request.rank; ++i) {
-    const int64_t size = request.sizes[i];
+    int64_t size = request.sizes[i];
+    if (i > 0 && size < 1) {  // as the vendor has it: one, of what is complex
+      if (f.kind != FourierKind::kComplex) return CUFFT_INTERNAL_ERROR;
+      size = 1;
+    }
     if (size < 1 || size > device::kLongestDimension) return CUFFT_INVALID_SIZE;
     f.sizes[kFourierDims - request.rank + i] = size;
   }

@@ -93,10 +93,20 @@ TEST(CufftPlanTest, WhatIsSaidHolds) {
   EXPECT_EQ(PlaceOf(form.fourier.in), (Place{3, 4, 1, 24}));
 }
 
+// As NVIDIA's has it.
+TEST(CufftPlanTest, LaterSizesBelowOneAreOne) {
+  PlanForm form;
+  ASSERT_EQ(SetType(CUFFT_C2C, &form), CUFFT_SUCCESS);
+  ASSERT_EQ(SetLayout(Request({4, 0, -3}), &form), CUFFT_SUCCESS);
+  EXPECT_EQ(form.fourier.sizes, (std::array<int64_t, 3>{4, 1, 1}));
+  ASSERT_EQ(SetType(CUFFT_R2C, &form), CUFFT_SUCCESS);
+  EXPECT_EQ(SetLayout(Request({4, 0}), &form), CUFFT_INTERNAL_ERROR);
+}
+
 TEST(CufftPlanTest, WhatIsWrongIsRefused) {
   PlanForm form;
   ASSERT_EQ(SetType(CUFFT_C2C, &form), CUFFT_SUCCESS);
-  for (const std::vector<int>& sizes : {std::vector<int>{0}, {-4}, {4, 0}, {4, 4, -1}, {0x7fffffff}}) {
+  for (const std::vector<int>& sizes : {std::vector<int>{0}, {-4}, {0, 4}, {-1, 4, 4}, {0x7fffffff}}) {
     EXPECT_EQ(SetLayout(Request(sizes), &form), CUFFT_INVALID_SIZE);
   }
   EXPECT_EQ(SetLayout(Request({4}, 0), &form), CUFFT_INVALID_SIZE);

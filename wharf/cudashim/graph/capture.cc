@@ -87,9 +87,10 @@ CudaError Captures::End(StreamId stream, ThreadId thread, std::shared_ptr<Graph>
     capture->invalidated = true;
     return kCaptureUnmatched;
   }
-  if (capture->mode != CaptureMode::kRelaxed && capture->thread != thread) return kCaptureWrongThread;
   CudaError error = CudaError::kSuccess;
-  if (capture->invalidated) {
+  if (capture->mode != CaptureMode::kRelaxed && capture->thread != thread) {
+    error = kCaptureWrongThread;  // and it is over all the same
+  } else if (capture->invalidated) {
     error = kCaptureInvalidated;
   } else if (!IsJoined(*capture, found->second)) {
     error = kCaptureUnjoined;

@@ -110,6 +110,10 @@ TEST_F(CaptureTest, EndsOnItsOwnStreamAndThread) {
   ASSERT_EQ(Begin(kA), CudaError::kSuccess);
   std::shared_ptr<Graph> graph;
   EXPECT_EQ(captures_.End(kA, kYou, &graph), kCaptureWrongThread);
+  EXPECT_EQ(graph, nullptr);
+  EXPECT_EQ(StatusOf(kA), CaptureStatus::kNone);  // it is over all the same
+  End(kA, kIllegalState);
+  ASSERT_EQ(Begin(kA), CudaError::kSuccess);
   Fork(kA, kB);
   End(kB, kCaptureUnmatched);
   EXPECT_EQ(StatusOf(kA), CaptureStatus::kInvalidated);

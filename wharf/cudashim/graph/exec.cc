@@ -57,7 +57,7 @@ CudaError Exec::Set(const Node* original, Params params) {
   if (CheckChange(node->params, params, Change::kSingle) != UpdateResult::kSuccess) return CudaError::kInvalidValue;
   if (auto* const child = std::get_if<ChildParams>(&node->params)) {
     const UpdateOutcome outcome = cudagraph::Update(*child->graph, *std::get<ChildParams>(params).graph);
-    if (outcome.result != UpdateResult::kSuccess) return CudaError::kInvalidValue;
+    if (outcome.result != UpdateResult::kSuccess) return kUpdateFailure;
   } else {
     const auto* const before = std::get_if<KernelParams>(&node->params);
     if (auto* const kernel = std::get_if<KernelParams>(&params); kernel != nullptr && before != nullptr) {

@@ -31,7 +31,7 @@ class Exec : public Live<Exec> {
   uint64_t flags() const { return flags_; }
   // What `original`, a node of the graph it was made from, is here; nullptr if it is none.
   Node* Find(const Node* original) const;
-  // Changes what one node does. kInvalidValue if it may not.
+  // Changes what one node does. kInvalidValue if it may not, kUpdateFailure if a child has another form.
   CudaError Set(const Node* original, Params params);
   // Disabled nodes do nothing. Kernels, copies and fills only.
   CudaError SetEnabled(const Node* original, bool enabled);

@@ -36,12 +36,12 @@ CudaError BeginCaptureTo(StreamHandle stream, GraphHandle graph, const Dependenc
 }
 
 CudaError EndCapture(StreamHandle stream, GraphHandle* graph) {
-  if (graph == nullptr) return CudaError::kInvalidValue;
-  *graph = nullptr;
+  if (graph != nullptr) *graph = nullptr;
   return WithStream(stream, [&](Connection& connection, device::StreamId id) {
     std::shared_ptr<cudagraph::Graph> captured;
     const CudaError error = connection.captures.End(id, ThisThread(), &captured);
-    if (error == CudaError::kSuccess) *graph = OwnedGraphs::Get().Add(std::move(captured));
+    // Who does not want the graph may end its capture.
+    if (error == CudaError::kSuccess && graph != nullptr) *graph = OwnedGraphs::Get().Add(std::move(captured));
     return error;
   });
 }

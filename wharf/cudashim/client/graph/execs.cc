@@ -131,13 +131,11 @@ CudaError LaunchGraph(ExecHandle handle, StreamHandle stream) {
   if (exec == nullptr) return CudaError::kInvalidValue;
   device::StreamId id = 0;
   error = connection->Resolve(stream, &id);
-  bool captured = false;
-  if (error == CudaError::kSuccess) error = connection->captures.Enter(id, &captured);
+  // No capture survives a launch of a graph, of whatever mode it is.
+  if (error == CudaError::kSuccess) error = connection->captures.ForbidOn(id);
   if (error != CudaError::kSuccess) return error;
   const std::lock_guard lock(exec->mutex);
-  if (!captured) return LaunchOn(*connection, id, *exec);
-  if (exec->graph().HasMemoryNodes()) return CudaError::kNotSupported;
-  return connection->captures.Add(id, cudagraph::ChildParams{exec->graph().Clone()});
+  return LaunchOn(*connection, id, *exec);
 }
 
 CudaError UploadGraph(ExecHandle handle, StreamHandle stream) {
@@ -146,6 +144,7 @@ CudaError UploadGraph(ExecHandle handle, StreamHandle stream) {
   if (connection == nullptr) return error;
   device::StreamId id = 0;
   error = connection->Resolve(stream, &id);
+  if (error == CudaError::kSuccess) error = connection->captures.ForbidOn(id);
   if (error != CudaError::kSuccess) return error;
   return OwnedExecs::Get().Find(handle) == nullptr ? CudaError::kInvalidValue : CudaError::kSuccess;
 }

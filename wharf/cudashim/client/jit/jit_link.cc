@@ -55,21 +55,19 @@ int Give(JitLinkResult result, std::span<const std::byte> bytes, size_t* size, v
 bool IsJitLink(JitLinkHandle handle) { return JitLinkers::Get().Find(handle) != nullptr; }
 
 int CreateJitLink(JitLinkHandle* handle, uint32_t count, const char* const* options, void* vendors) {
-  if (handle == nullptr || (options == nullptr && count != 0)) return Number(JitLinkResult::kNullInput);
+  if (handle == nullptr || options == nullptr) return Number(JitLinkResult::kNullInput);
   std::vector<std::string> given;
   for (uint32_t i = 0; i < count; ++i) given.emplace_back(options[i] == nullptr ? "" : options[i]);
-  *handle = 0;
   const JitLinkResult result = JitLinker::Check(given);
-  if (result == JitLinkResult::kSuccess) {
-    *handle = JitLinkers::Get().Add(std::make_unique<JitLinker>(std::move(given), vendors));
-  }
+  // NVIDIA's gives a handle with bad options too: programs destroy it.
+  *handle = JitLinkers::Get().Add(std::make_unique<JitLinker>(std::move(given), vendors));
   return Number(result);
 }
 
 void DestroyJitLink(JitLinkHandle handle) { JitLinkers::Get().Remove(handle); }
 
 int AddToJitLink(JitLinkHandle handle, int type, const void* data, size_t size, const char* name) {
-  if (data == nullptr) return Number(JitLinkResult::kNullInput);
+  if (data == nullptr) return Number(JitLinkResult::kInvalidInput);
   const std::span bytes(static_cast<const std::byte*>(data), size);
   return Number(Linker(handle).Add(static_cast<JitLinkInput>(type), bytes, name == nullptr ? "" : name));
 }

@@ -118,8 +118,9 @@ JitLinkResult JitLinker::Add(JitLinkInput type, std::span<const std::byte> bytes
   std::string reason;
   const CudaError error = AddParts(bytes, &texts_, &reason);
   if (error == CudaError::kSuccess) return JitLinkResult::kSuccess;
-  const bool is_code = error == CudaError::kNoBinaryForDevice;
-  return Fail(is_code ? JitLinkResult::kMissingFatBinary : JitLinkResult::kIncorrectInputType, reason + of);
+  if (error == CudaError::kNoBinaryForDevice) return Fail(JitLinkResult::kMissingFatBinary, reason + of);
+  const bool is_any = type == JitLinkInput::kAny;
+  return Fail(is_any ? JitLinkResult::kUnrecognizedInput : JitLinkResult::kIncorrectInputType, reason + of);
 }
 
 JitLinkResult JitLinker::Complete() {

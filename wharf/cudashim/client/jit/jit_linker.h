@@ -16,6 +16,7 @@ enum class JitLinkResult : int {
   kMissingArchitecture = 2,
   kInvalidInput = 3,
   kInternal = 6,
+  kUnrecognizedInput = 8,
   kNullInput = 10,
   kIncompatibleOptions = 11,
   kIncorrectInputType = 12,
@@ -35,7 +36,6 @@ class JitLinker {
  public:
   // What speaks against such options.
   static JitLinkResult Check(const std::vector<std::string>& options);
-  // REQUIRES: Check(options) is kSuccess.
   // `vendors`: NVIDIA's library, which makes PTX of LTO-IR and does nothing else here; may be null.
   JitLinker(std::vector<std::string> options, void* vendors);
 

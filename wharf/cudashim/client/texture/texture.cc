@@ -93,16 +93,14 @@ device::ChannelFormat ViewFormat(int number) {
 
 // An array seen in another format, or some of its layers.
 CudaError ApplyView(const ResourceView& view, device::ImageDescription* image) {
-  if (image->kind != device::ImageKind::kArray || view.format < 0) return CudaError::kInvalidValue;
+  if (view.format <= 0) return CudaError::kInvalidValue;
   if (view.format >= kFirstCompressed) return NotSupported("textures of compressed formats");
   const bool same_depth = view.depth == image->depth || (image->layered && view.depth == 0);
   if (view.width != image->width || view.height != image->height || !same_depth) return CudaError::kInvalidValue;
   if (view.first_level != 0 || view.last_level != 0) return CudaError::kInvalidValue;
-  if (view.format != 0) {
-    const device::ChannelFormat format = ViewFormat(view.format);
-    if (format.TexelBytes() != image->format.TexelBytes()) return CudaError::kInvalidValue;
-    image->format = format;
-  }
+  const device::ChannelFormat format = ViewFormat(view.format);
+  if (format.TexelBytes() != image->format.TexelBytes()) return CudaError::kInvalidValue;
+  image->format = format;
   if (!image->layered) {
     return view.first_layer == 0 && view.last_layer == 0 ? CudaError::kSuccess : CudaError::kInvalidValue;
   }
@@ -163,11 +161,12 @@ CudaError AskForHandle(Connection& connection, const Op& op, typename Op::Reply*
 
 }  // namespace
 
-CudaError CreateTexture(const TextureParams& params, uint64_t* handle) {
+CudaError CreateTexture(TextureParams params, uint64_t* handle) {
   CudaError error = CudaError::kSuccess;
   Connection* const connection = Process::Get().Connect(&error);
   if (connection == nullptr) return error;
   if (handle == nullptr) return CudaError::kInvalidValue;
+  if (params.resource.kind != device::ImageKind::kArray) params.view.reset();  // only arrays have views
   offload::CreateTexture op;
   offload::CreateTexture::Reply reply;
   error = Describe(params, &op.texture);
@@ -187,8 +186,6 @@ CudaError CreateSurface(const Resource& resource, uint64_t* handle) {
   offload::CreateSurface::Reply reply;
   error = ImageOf(resource, CudaError::kInvalidHandle, &op.image);
   if (error != CudaError::kSuccess) return error;
-  const std::shared_ptr<const Array> array = FindArray(resource.array);
-  if (array == nullptr || (array->flags & kArraySurface) == 0) return CudaError::kInvalidValue;
   error = AskForHandle(*connection, op, &reply);
   if (error != CudaError::kSuccess) return error;
   MadeSurfaces().Add(reply.surface, connection->generation, resource);
@@ -200,7 +197,7 @@ CudaError DestroyTexture(uint64_t handle) {
   CudaError error = CudaError::kSuccess;
   Connection* const connection = Process::Get().Connect(&error);
   if (connection == nullptr) return error;
-  if (!MadeTextures().Remove(handle, connection->generation)) return CudaError::kInvalidValue;
+  if (!MadeTextures().Remove(handle, connection->generation)) return CudaError::kSuccess;
   return connection->session->Post(offload::DestroyTexture{handle});
 }
 
@@ -208,7 +205,7 @@ CudaError DestroySurface(uint64_t handle) {
   CudaError error = CudaError::kSuccess;
   Connection* const connection = Process::Get().Connect(&error);
   if (connection == nullptr) return error;
-  if (!MadeSurfaces().Remove(handle, connection->generation)) return CudaError::kInvalidValue;
+  if (!MadeSurfaces().Remove(handle, connection->generation)) return CudaError::kSuccess;
   return connection->session->Post(offload::DestroySurface{handle});
 }
 

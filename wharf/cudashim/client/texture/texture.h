@@ -1,9 +1,8 @@
 // Texture and surface objects as both shims see them, in the terms of neither API. The device chooses their handles, so
 // making one waits for an answer; what it was made of is kept here, for queries.
 //
-// Errors are those that CUDA's pages name. Three come from the descriptions of the errors or from memory, and no GPU
-// was asked: kInvalidFilterSetting for linear filtering of integers, kInvalidValue for a surface over an array without
-// kArraySurface, and kInvalidValue for handles that are none.
+// Errors are those of an H200 (driver 580): a surface may be made over an array without kArraySurface, and handles that
+// are none may be destroyed. Stricter is what describes no memory: images of no texels, and rows longer than the pitch.
 #pragma once
 
 #include <array>
@@ -53,9 +52,9 @@ struct TextureParams {
 
 // kNotSupported, and the user is told once what it is, for sRGB, seamless cubes that are filtered and views of
 // compressed formats; and for what the server's device has no textures of.
-WHARF_CLIENT_API CudaError CreateTexture(const TextureParams& params, uint64_t* handle);
+WHARF_CLIENT_API CudaError CreateTexture(TextureParams params, uint64_t* handle);
 WHARF_CLIENT_API CudaError CreateSurface(const Resource& resource, uint64_t* handle);
-// Work that was launched before still finds it. kInvalidValue if there is none.
+// Work that was launched before still finds it. Nothing happens if there is none.
 WHARF_CLIENT_API CudaError DestroyTexture(uint64_t handle);
 WHARF_CLIENT_API CudaError DestroySurface(uint64_t handle);
 // What it was made of. kInvalidValue if there is none.

@@ -189,6 +189,14 @@ Footing Place(const Image& image, TextureFetch fetch, uint32_t layer, std::array
   return footing;
 }
 
+// The hardware filters a line as a plane of one row in which it fetches at 0, half a row outside: seen with the border
+// there only.
+void AddBorderOfLine(const Image& image, Footing* footing) {
+  if (footing->dimensions != 1 || image.layered || image.address[1] != AddressMode::kBorder) return;
+  footing->dimensions = 2;
+  footing->spans[1] = {{kNoTexel, 0}, 128};
+}
+
 // `corner`: bit d is which texel of dimension d.
 Texel Corner(const Image& image, const Footing& footing, uint32_t corner) {
   std::array<uint32_t, 3> at{0, 0, footing.slice};
@@ -203,8 +211,9 @@ Texel Corner(const Image& image, const Footing& footing, uint32_t corner) {
 
 Texel FetchTexel(const Image& texture, TextureFetch fetch, uint32_t layer, uint32_t x, uint32_t y, uint32_t z) {
   const bool linear = texture.linear_filter && !fetch.integer;
-  const Footing footing = Place(texture, fetch, layer, {x, y, z}, linear);
+  Footing footing = Place(texture, fetch, layer, {x, y, z}, linear);
   if (!linear) return Corner(texture, footing, 0);
+  AddBorderOfLine(texture, &footing);
   std::array<float, 4> sum{};
   for (uint32_t corner = 0; corner < uint32_t{1} << footing.dimensions; ++corner) {
     float weight = 1;
@@ -219,6 +228,13 @@ Texel FetchTexel(const Image& texture, TextureFetch fetch, uint32_t layer, uint3
   return {Bits(sum[0]), Bits(sum[1]), Bits(sum[2]), Bits(sum[3])};
 }
 
+// As the hardware gathers floats: numbers that are too small are zeros, and there is one NaN.
+static uint32_t Gathered(uint32_t bits) {
+  const uint32_t sign = bits & 0x80000000U, rest = bits & 0x7fffffffU;
+  if (rest > 0x7f800000U) return 0x7fffffffU;
+  return rest < 0x00800000U ? sign : bits;
+}
+
 Texel GatherTexels(const Image& texture, TextureFetch fetch, uint32_t layer, uint32_t x, uint32_t y, uint32_t z) {
   fetch.integer = false;
   const Footing footing = Place(texture, fetch, layer, {x, y, z}, /*linear=*/true);
@@ -227,6 +243,7 @@ Texel GatherTexels(const Image& texture, TextureFetch fetch, uint32_t layer, uin
   Texel gathered{};
   for (size_t i = 0; i < gathered.size(); ++i) {
     gathered[i] = Corner(texture, footing, kCorners[i])[fetch.component & 3];
+    if (texture.format.kind == ChannelKind::kFloat) gathered[i] = Gathered(gathered[i]);
   }
   return gathered;
 }

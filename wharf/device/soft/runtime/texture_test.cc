@@ -192,6 +192,10 @@ struct Reference {
       const Texel texel = At(index);
       for (size_t c = 0; c < 4; ++c) sum[c] += weight * std::bit_cast<float>(texel[c]);
     }
+    // As GPUs do it: between a line, at height 0, and the border above it.
+    if (dimensions == 1 && texture.address[1] == AddressMode::kBorder) {
+      for (size_t c = 0; c < texture.image.format.channels; ++c) sum[c] = (sum[c] + texture.border[c]) / 2;
+    }
     return sum;
   }
 };
@@ -418,6 +422,17 @@ TEST(Texture, CubesHaveTheFacesOfTheGuide) {
   EXPECT_EQ(at(1, -2, 1, 1), 24 + 4 + 1);
   EXPECT_EQ(at(7, -2, 1, 1), 24 + 4 + 1);
   EXPECT_GE(at(0, 0, 0, 0), 0);
+}
+
+// What an H200 makes of them.
+TEST(Texture, GathersNoSmallNumbersAndOneNan) {
+  const std::vector<uint32_t> memory{0xffbe0890, 0x7fc12345, 0x00000001, 0x80400000, 0x7f800000, 0xff800000};
+  const Image image = MakeImage(TextureDescription{.image = Described(memory, kSingle, 2, 3)});
+  const TextureFetch fetch{.geometry = ImageGeometry::k2D};
+  const uint32_t one = FloatBits(1), two = FloatBits(2);
+  EXPECT_EQ(GatherTexels(image, fetch, 0, one, one, 0), (Texel{0, 0x80000000, 0x7fffffff, 0x7fffffff}));
+  EXPECT_EQ(GatherTexels(image, fetch, 0, one, two, 0), (Texel{0x7f800000, 0xff800000, 0x80000000, 0}));
+  EXPECT_EQ(FetchTexel(image, {.geometry = ImageGeometry::k2D, .integer = true}, 0, 0, 0, 0)[0], memory[0]);
 }
 
 TEST(Texture, GathersAComponentOfFourTexels) {

@@ -103,11 +103,12 @@ CudaError VirtualMemory::Retain(uint64_t address, uint64_t* handle) {
 }
 
 CudaError VirtualMemory::Map(uint64_t address, uint64_t size, uint64_t offset, uint64_t handle) {
-  if (!IsWhole(address, size) || !Exists(handle)) return CudaError::kInvalidValue;
+  if (!Exists(handle)) return CudaError::kInvalidValue;
   Physical& physical = allocations_.at(handle);
-  if (offset % granularity_ != 0 || offset > physical.size || size > physical.size - offset) {
-    return CudaError::kInvalidValue;
-  }
+  if (size % granularity_ == 0 && size > physical.size) return CudaError::kNotSupported;
+  if (!IsWhole(address, size)) return CudaError::kInvalidValue;
+  if (offset % granularity_ != 0) return CudaError::kInvalidValue;
+  if (offset > physical.size || size > physical.size - offset) return CudaError::kNotSupported;
   if (!IsReserved(address, size) || Overlaps(address, size)) return CudaError::kInvalidValue;
   if (physical.mapped_at != 0 || size != physical.size) return CudaError::kNotSupported;
   CudaError error = CudaError::kSuccess;
@@ -178,11 +179,20 @@ CudaError VirtualMemory::ForMappings(uint64_t address, uint64_t size, Body&& bod
 }
 
 CudaError VirtualMemory::Unmap(uint64_t address, uint64_t size) {
-  return ForMappings(address, size, [&](Allocations::iterator physical) {
-    mappings_.erase(std::exchange(physical->second.mapped_at, 0));
+  if (!IsWhole(address, size) || !IsReserved(address, size)) return CudaError::kInvalidValue;
+  const uint64_t end = address + size;
+  const auto first = MappingAt(address), last = MappingAt(end - 1);
+  const bool cut = (first != mappings_.end() && first->first != address) ||
+                   (last != mappings_.end() && last->first + allocations_.at(last->second).size != end);
+  if (cut) return CudaError::kInvalidValue;
+  for (auto it = mappings_.lower_bound(address); it != mappings_.end() && it->first < end;) {
+    const auto physical = allocations_.find(it->second);
+    it = mappings_.erase(it);
+    physical->second.mapped_at = 0;
     physical->second.open = false;
-    return FreeIfUnused(physical);
-  });
+    if (const CudaError error = FreeIfUnused(physical); error != CudaError::kSuccess) return error;
+  }
+  return CudaError::kSuccess;
 }
 
 CudaError VirtualMemory::Open(uint64_t address, uint64_t size) {

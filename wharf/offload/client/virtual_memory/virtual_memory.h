@@ -50,9 +50,9 @@ class VirtualMemory {
   CudaError Retain(uint64_t address, uint64_t* handle);
   bool Exists(uint64_t handle) const;
 
-  // Maps all of it. kNotSupported if it is mapped already, or for a part.
+  // Maps all of it. kNotSupported if it is mapped already, for a part, or for more than there is.
   CudaError Map(uint64_t address, uint64_t size, uint64_t offset, uint64_t handle);
-  // Of one or more whole mappings that lie side by side.
+  // All of the range, which is of one reservation, that is mapped. kInvalidValue if a mapping goes on beyond it.
   CudaError Unmap(uint64_t address, uint64_t size);
   // Gives access to them.
   CudaError Open(uint64_t address, uint64_t size);

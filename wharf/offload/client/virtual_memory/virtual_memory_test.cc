@@ -162,9 +162,9 @@ TEST_F(VirtualMemoryTest, WhatMakesNoSenseIsInvalid) {
   EXPECT_EQ(memory_.Map(at, 2 * kUnit, 0, 77), kInvalid);
   EXPECT_EQ(memory_.Map(at + 1, 2 * kUnit, 0, handle), kInvalid);
   EXPECT_EQ(memory_.Map(at, kUnit + 4096, 0, handle), kInvalid);
-  EXPECT_EQ(memory_.Map(at, 4 * kUnit, 0, handle), kInvalid);      // more than there is
-  EXPECT_EQ(memory_.Map(at, 2 * kUnit, kUnit, handle), kInvalid);  // likewise, from there on
-  EXPECT_EQ(memory_.Map(at, kUnit, UINT64_MAX - kUnit + 1, handle), kInvalid);
+  EXPECT_EQ(memory_.Map(at, 4 * kUnit, 0, handle), CudaError::kNotSupported);      // more than there is
+  EXPECT_EQ(memory_.Map(at, 2 * kUnit, kUnit, handle), CudaError::kNotSupported);  // likewise, from there on
+  EXPECT_EQ(memory_.Map(at, kUnit, UINT64_MAX - kUnit + 1, handle), CudaError::kNotSupported);
   EXPECT_EQ(memory_.Map(at + 3 * kUnit, 2 * kUnit, 0, handle), kInvalid);  // beyond the reservation
   EXPECT_EQ(memory_.Map(at - 64 * kUnit, 2 * kUnit, 0, handle), kInvalid);
   EXPECT_EQ(memory_.Map(0 - 2 * kUnit, 2 * kUnit, 0, handle), kInvalid);
@@ -181,11 +181,19 @@ TEST_F(VirtualMemoryTest, WhatMakesNoSenseIsInvalid) {
                                                                                 {at, UINT64_MAX / kUnit * kUnit},
                                                                                 {0, kUnit}}) {
     EXPECT_EQ(memory_.Open(address, size), kInvalid) << address - at;
+  }
+  for (const auto& [address, size] : std::vector<std::pair<uint64_t, uint64_t>>{{at, kUnit},
+                                                                                {at + kUnit, kUnit},
+                                                                                {at, 0},
+                                                                                {at - kUnit, 3 * kUnit},
+                                                                                {at, UINT64_MAX / kUnit * kUnit},
+                                                                                {0, kUnit}}) {
     EXPECT_EQ(memory_.Unmap(address, size), kInvalid) << address - at;
   }
-  EXPECT_EQ(memory_.EndReservation(at, 4 * kUnit), kInvalid);  // something is mapped
+  EXPECT_EQ(memory_.Unmap(at + 2 * kUnit, kUnit), CudaError::kSuccess);  // nothing is there
+  EXPECT_EQ(memory_.EndReservation(at, 4 * kUnit), kInvalid);            // something is mapped
   EXPECT_EQ(memory_.Retain(at + 2 * kUnit, &out), kInvalid);
-  ASSERT_EQ(memory_.Unmap(at, 2 * kUnit), CudaError::kSuccess);
+  ASSERT_EQ(memory_.Unmap(at, 4 * kUnit), CudaError::kSuccess);  // and nothing behind it
   EXPECT_EQ(memory_.EndReservation(at, 2 * kUnit), kInvalid);
   EXPECT_EQ(memory_.EndReservation(at + kUnit, 3 * kUnit), kInvalid);
   EXPECT_EQ(memory_.EndReservation(at, 4 * kUnit), CudaError::kSuccess);
