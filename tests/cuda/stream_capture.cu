@@ -368,6 +368,22 @@ CASE(unsafe_calls_by_mode) {
   EXPECT_EQ(StatusOf(stream), cudaStreamCaptureStatusNone);
   cudaGetLastError();
 }
+CASE(instances_and_registered_memory_are_unsafe) {
+  Stream stream;
+  std::vector<char> memory(1 << 16);
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  CUDA_OK(cudaGraphCreate(&graph, 0));
+  CUDA_OK(Begin(stream));
+  EXPECT_EQ(cudaGraphInstantiate(&exec, graph, 0), cudaErrorStreamCaptureUnsupported);
+  EndsWith(stream, cudaErrorStreamCaptureInvalidated);
+  CUDA_OK(Begin(stream));
+  EXPECT_EQ(cudaHostRegister(memory.data(), memory.size(), 0), cudaErrorStreamCaptureUnsupported);
+  EndsWith(stream, cudaErrorStreamCaptureInvalidated);
+  CUDA_OK(cudaGraphInstantiate(&exec, graph, 0));
+  CUDA_OK(cudaGraphExecDestroy(exec));
+  CUDA_OK(cudaGraphDestroy(graph));
+}
 // Of any stream, captured or not; a copy that waits for its own is safe.
 CASE(waiting_is_unsafe) {
   Stream stream, other;

@@ -322,6 +322,7 @@ CudaError FreeHost(void* pointer) {
 CudaError RegisterHost(void* pointer, uint64_t size, uint32_t flags) {
   if (pointer == nullptr || size == 0) return CudaError::kInvalidValue;
   constexpr CudaError kAlreadyRegistered{712};
+  if (const CudaError error = CheckUnsafe(); error != CudaError::kSuccess) return error;
   return HostRanges::Get().Add(pointer, size, flags, /*owned=*/false) ? CudaError::kSuccess : kAlreadyRegistered;
 }
 

@@ -106,6 +106,9 @@ CudaError Instantiate(GraphHandle graph, uint64_t flags, ExecHandle* handle) {
     ReportUnsupported("launches of CUDA graphs by kernels (cudaGraphInstantiateFlagDeviceLaunch)");
     return CudaError::kNotSupported;
   }
+  if (Connection* const connection = Process::Get().Current()) {
+    if (const CudaError error = ForbidUnsafe(*connection); error != CudaError::kSuccess) return error;
+  }
   std::shared_ptr<Exec> exec;
   const CudaError error = Exec::Instantiate(*graph, flags, &exec);
   if (error == CudaError::kSuccess) *handle = OwnedExecs::Get().Add(std::move(exec));
