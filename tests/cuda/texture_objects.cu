@@ -135,6 +135,7 @@ CASE(views) {
   EXPECT_EQ(cudaCreateTextureObject(&none, &resource, &sampler, &view), cudaErrorInvalidValue);
   cudaGetLastError();
   // Of memory that is no array it is not looked at.
+  view.format = cudaResViewFormatUnsignedInt1;
   const Buffer<float> line(16);
   const Texture linear(Over(line.get(), 16), sampler, &view);
   EXPECT_EQ((Sample<Linear, float>(linear, {{3}})[0]), 0.0f);
