@@ -87,7 +87,7 @@ class DeviceTest(EndToEndTest):
         print("newest glibc that is needed: " + ", ".join(f"{name} {a}.{b}" for name, (a, b) in sorted(files.items())))
         self.assertLessEqual(max(files.values()), newest)
         if OLDEST:
-            self.assertEqual(newest, OLDEST)
+            self.assertLessEqual(newest, OLDEST)
             others = set().union(*map(needed, self.installed())) - files.keys()
             self.assertEqual({name for name in others if not GLIBC.fullmatch(name)}, set())
 
