@@ -60,6 +60,7 @@ unpack() {
   find "$root" -type l -lname '/*' | while read -r link; do
     ln -sfn "$(realpath -m --relative-to="$(dirname "$link")" "$root$(readlink "$link")")" "$link"
   done
+  ln -sf bash "$root/bin/sh"  # which dash would make as it is installed
   # These are linked in: what is not there is not linked dynamically.
   rm -f "$root/usr/lib/$triple"/{libzstd,liblz4}.so
   # Libraries of headers, as installed here.
