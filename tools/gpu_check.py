@@ -404,7 +404,8 @@ class Check:
 
     def framework(self, name):
         self.needs_gpu()
-        source = self.logs / f"{name.replace(' ', '_')}.py"  # Triton reads its functions' text
+        # A file, for Triton reads its functions' text, and not of a module's name.
+        source = self.logs / f"try_{name.replace(' ', '_').replace('.', '_')}.py"
         source.write_text(FRAMEWORKS[name])
         program = [shutil.which("python3"), source]
         try:
@@ -438,11 +439,11 @@ class Check:
         """The same over the links of a robot."""
         self.needs_gpu()
         said = ""
-        for mode in ("replay", "posted", "percall"):  # a file each: what is done is done
+        for mode in ("replay", "posted", "percall"):  # a file each: what is done is kept
             rows = self.logs / f"wifi.{mode}.json"
             self.run(f"wifi.{mode}", [self.bin / "wharf", "bench", "offload", "--device", "cuda", "--program", self.resnet(),
                                       "--modes", mode, "--scenarios", "indoors", "--inferences", self.options.inferences,
-                                      "--json", rows, "--markdown"], limit=100)
+                                      "--json", rows, "--markdown"], limit=240)
             self.facts.setdefault("wifi", []).append(json.loads(rows.read_text()))
             said += f"{mode}: {rows} "
         return said
