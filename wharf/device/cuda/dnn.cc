@@ -510,10 +510,8 @@ absl::Status Dnn::Run(const Pointwise& p) {
 // The value is of the tensor's own type, unlike all other scalars.
 absl::Status Dnn::Fill(double value, const Tensor& to) {
   WHARF_ASSIGN_OR_RETURN(const DnnDescriptor target, TensorOf(to, to.dims[2] > 1));
-  const HostScalar wide(value, to.type);
-  const uint16_t narrow = to.type == ElementType::kF16 ? HalfBits(value) : BrainBits(value);
-  const bool half = to.type == ElementType::kF16 || to.type == ElementType::kBF16;
-  return CheckDnn(functions_->fill(handle_, target.get(), Data(to), half ? &narrow : wide.get()), "cudnnSetTensor");
+  const HostScalar scalar(value, to.type);  // a float for halves, too
+  return CheckDnn(functions_->fill(handle_, target.get(), Data(to), scalar.get()), "cudnnSetTensor");
 }
 
 absl::Status Dnn::Transform(double alpha, const Tensor& from, double beta, const Tensor& to) {
