@@ -393,3 +393,24 @@ CASE(memory_comes_back_fresh) {
     CUDA_OK(cudaFree(data));
   }
 }
+// Streams that do not wait for the legacy one, too: one that was there, and one that is made between.
+CASE(what_was_written_is_there_on_every_stream) {
+  constexpr int kCount = 4 << 20;
+  int* data = Managed<int>(kCount);
+  cudaStream_t early, late;
+  CUDA_OK(cudaStreamCreateWithFlags(&early, cudaStreamNonBlocking));
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < kCount; ++i) data[i] = round;
+    Scale<<<(kCount + 255) / 256, 256, 0, early>>>(data, kCount, 2);
+    CUDA_OK(cudaStreamSynchronize(early));
+    CUDA_OK(cudaStreamCreateWithFlags(&late, cudaStreamNonBlocking));
+    Scale<<<(kCount + 255) / 256, 256, 0, late>>>(data, kCount, 2);
+    CUDA_OK(cudaStreamSynchronize(late));
+    int wrong = 0;
+    for (int i = 0; i < kCount; ++i) wrong += data[i] != 4 * round + 3 * i;
+    EXPECT_EQ(wrong, 0);
+    CUDA_OK(cudaStreamDestroy(late));
+  }
+  CUDA_OK(cudaStreamDestroy(early));
+  CUDA_OK(cudaFree(data));
+}

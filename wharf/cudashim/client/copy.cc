@@ -113,7 +113,8 @@ CudaError FetchManaged(offload::ClientSession& session, uint64_t address, std::s
   return first;
 }
 
-CudaError SendManaged(offload::ClientSession& session, uint64_t address, std::span<const std::byte> bytes) {
+CudaError SendManaged(Connection& connection, uint64_t address, std::span<const std::byte> bytes) {
+  offload::ClientSession& session = *connection.session;
   CudaError error = CudaError::kSuccess;
   for (uint64_t at = 0; at < bytes.size() && error == CudaError::kSuccess; at += offload::kMaxBulkBytes) {
     const auto piece = bytes.subspan(at, std::min<uint64_t>(offload::kMaxBulkBytes, bytes.size() - at));
@@ -121,7 +122,7 @@ CudaError SendManaged(offload::ClientSession& session, uint64_t address, std::sp
     const offload::CopyToDevice op{device::kDefaultStream, {address + at, 0, 0}, {piece.size(), 1, 1}};
     error = session.Post(op, piece, ownership);
   }
-  return error;
+  return error == CudaError::kSuccess ? connection.OrderBehindLegacy() : error;
 }
 
 // A box on the device must lie in one live range.
@@ -164,11 +165,14 @@ CudaError Give(Connection& connection, const Box& box, const device::Extent& ext
 
 }  // namespace
 
-offload::ManagedMemory::Mover MoverOf(offload::ClientSession& session) {
-  return {.to_device = [&session](uint64_t address,
-                                  std::span<const std::byte> bytes) { return SendManaged(session, address, bytes); },
-          .to_host = [&session](uint64_t address,
-                                std::span<std::byte> bytes) { return FetchManaged(session, address, bytes); }};
+offload::ManagedMemory::Mover MoverOf(Connection& connection) {
+  return {.to_device = [&connection](
+                           uint64_t address,
+                           std::span<const std::byte> bytes) { return SendManaged(connection, address, bytes); },
+          .to_host =
+              [&connection](uint64_t address, std::span<std::byte> bytes) {
+                return FetchManaged(*connection.session, address, bytes);
+              }};
 }
 
 namespace {

@@ -54,6 +54,10 @@ struct Connection {
   CudaError Resolve(StreamHandle stream, device::StreamId* id);
   // Whether the legacy stream and this one wait for each other.
   bool IsBlocking(device::StreamId id);
+  // Has streams that do not wait for the legacy stream, those that are still to be made too, wait for what is on it now.
+  CudaError OrderBehindLegacy();
+
+  device::EventId on_legacy ABSL_GUARDED_BY(mutex) = 0;  // what they wait for; 0: nothing yet
 };
 
 class Process {
@@ -109,7 +113,7 @@ void ShareHostPointers(Connection& connection, std::span<std::byte> parameters);
 void ExplainFault(Connection& connection);
 
 // How managed memory moves.
-offload::ManagedMemory::Mover MoverOf(offload::ClientSession& session);
+offload::ManagedMemory::Mover MoverOf(Connection& connection);
 
 // How virtual memory is mapped and moves, and in what units.
 offload::VirtualMemory::Server VirtualMemoryServer(offload::ClientSession& session);

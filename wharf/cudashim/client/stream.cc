@@ -18,6 +18,8 @@ struct OwnStream {
 };
 thread_local OwnStream own_stream;
 
+constexpr uint32_t kNonBlocking = 1;
+
 thread_local cudagraph::CaptureMode capture_mode = cudagraph::CaptureMode::kGlobal;
 
 // Asks whether, or until, the stream is done; not if that is known, as it is when a copy to the host just brought data.
@@ -34,7 +36,10 @@ CudaError Settle(Connection& connection, device::StreamId stream, const Op& op) 
 CudaError MakeStream(Connection& connection, uint32_t flags, int32_t priority, StreamHandle* stream) {
   const uint64_t id = Process::Get().NewId();
   absl::MutexLock lock(&connection.mutex);
-  const CudaError error = connection.session->Post(offload::CreateStream{id, flags, priority});
+  CudaError error = connection.session->Post(offload::CreateStream{id, flags, priority});
+  if (error == CudaError::kSuccess && connection.on_legacy != 0 && (flags & kNonBlocking) != 0) {
+    error = connection.session->Post(offload::WaitEvent{id, connection.on_legacy});
+  }
   if (error != CudaError::kSuccess) return error;
   connection.streams.emplace(id, StreamInfo{id, flags, priority});
   *stream = id;
@@ -89,8 +94,23 @@ CudaError Connection::Resolve(StreamHandle stream, device::StreamId* id) {
   return CudaError::kSuccess;
 }
 
+CudaError Connection::OrderBehindLegacy() {
+  constexpr uint32_t kDisableTiming = 2;
+  absl::MutexLock lock(&mutex);
+  CudaError error = CudaError::kSuccess;
+  if (on_legacy == 0) {
+    on_legacy = Process::Get().NewId();
+    error = session->Post(offload::CreateEvent{on_legacy, kDisableTiming});
+  }
+  if (error == CudaError::kSuccess) error = session->Post(offload::RecordEvent{on_legacy, device::kDefaultStream});
+  for (const auto& [handle, stream] : streams) {
+    if (error != CudaError::kSuccess) break;
+    if ((stream.flags & kNonBlocking) != 0) error = session->Post(offload::WaitEvent{stream.id, on_legacy});
+  }
+  return error;
+}
+
 bool Connection::IsBlocking(device::StreamId id) {
-  constexpr uint32_t kNonBlocking = 1;
   absl::MutexLock lock(&mutex);
   const auto found = streams.find(id);
   return found == streams.end() || (found->second.flags & kNonBlocking) == 0;
