@@ -357,7 +357,8 @@ CASE(quasirandom_normals) {
     ExpectNear(OnDevice<float>(there, Normal, {4, 8000}), OnHost<float>(here, Normal, {4, 8000}), type, __LINE__);
     ExpectNear(OnDevice<double>(there, Normal, {4, 8000}), OnHost<double>(here, Normal, {4, 8000}), type, __LINE__);
     ExpectNear(OnDevice<float>(there, LogNormal, {4, 8000}), OnHost<float>(here, LogNormal, {4, 8000}), type, __LINE__);
-    ExpectNear(OnDevice<double>(there, LogNormal, {4, 8000}), OnHost<double>(here, LogNormal, {4, 8000}), type, __LINE__);
+    ExpectNear(OnDevice<double>(there, LogNormal, {4, 8000}), OnHost<double>(here, LogNormal, {4, 8000}), type,
+               __LINE__);
   }
 }
 CASE(direction_vectors_as_nvidias) {

@@ -166,13 +166,12 @@ CudaError Give(Connection& connection, const Box& box, const device::Extent& ext
 }  // namespace
 
 offload::ManagedMemory::Mover MoverOf(Connection& connection) {
-  return {.to_device = [&connection](
-                           uint64_t address,
-                           std::span<const std::byte> bytes) { return SendManaged(connection, address, bytes); },
-          .to_host =
-              [&connection](uint64_t address, std::span<std::byte> bytes) {
-                return FetchManaged(*connection.session, address, bytes);
-              }};
+  return {
+      .to_device = [&connection](uint64_t address,
+                                 std::span<const std::byte> bytes) { return SendManaged(connection, address, bytes); },
+      .to_host = [&connection](
+                     uint64_t address,
+                     std::span<std::byte> bytes) { return FetchManaged(*connection.session, address, bytes); }};
 }
 
 namespace {

@@ -54,7 +54,8 @@ struct Connection {
   CudaError Resolve(StreamHandle stream, device::StreamId* id);
   // Whether the legacy stream and this one wait for each other.
   bool IsBlocking(device::StreamId id);
-  // Has streams that do not wait for the legacy stream, those that are still to be made too, wait for what is on it now.
+  // Has streams that do not wait for the legacy stream, those that are still to be made too, wait for what is on it
+  // now.
   CudaError OrderBehindLegacy();
 
   device::EventId on_legacy ABSL_GUARDED_BY(mutex) = 0;  // what they wait for; 0: nothing yet
