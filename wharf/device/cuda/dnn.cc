@@ -240,9 +240,12 @@ absl::StatusOr<DnnDescriptor> Dnn::TensorOf(const Tensor& tensor, bool volume) c
   return descriptor;
 }
 
-absl::StatusOr<DnnDescriptor> Dnn::FilterOf(const Tensor& filter, bool volume) const {
-  const bool channels_last = !IsPacked(filter, {4, 3, 2, 1, 0});
-  if (channels_last && !IsPacked(filter, {1, 4, 3, 2, 0})) {
+absl::StatusOr<DnnDescriptor> Dnn::FilterOf(const Tensor& filter, const Tensor& x, bool volume) const {
+  // Of one channel, or a window of one element, it lies in both ways: cuDNN wants that of the tensors.
+  const auto is_first = [](const Tensor& tensor) { return IsPacked(tensor, {4, 3, 2, 1, 0}); };
+  const auto is_last = [](const Tensor& tensor) { return IsPacked(tensor, {1, 4, 3, 2, 0}); };
+  const bool channels_last = is_last(filter) && (!is_first(filter) || (is_last(x) && !is_first(x)));
+  if (!channels_last && !is_first(filter)) {
     return CudaStatus(CudaError::kNotSupported, "cuDNN has no filters that lie like this");
   }
   void* made = nullptr;
@@ -412,7 +415,7 @@ absl::StatusOr<Dnn::Algorithm> Dnn::AlgorithmFor(const Convolution& c, const Con
 absl::Status Dnn::Multiply(const Convolution& c, bool volume) {
   WHARF_ASSIGN_OR_RETURN(const DnnDescriptor x, TensorOf(c.x, volume));
   WHARF_ASSIGN_OR_RETURN(const DnnDescriptor y, TensorOf(c.y, volume));
-  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor filter, FilterOf(c.filter, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor filter, FilterOf(c.filter, c.x, volume));
   WHARF_ASSIGN_OR_RETURN(const DnnDescriptor convolution, ConvolutionOf(c, volume));
   WHARF_ASSIGN_OR_RETURN(const Algorithm best, AlgorithmFor(c, {x.get(), filter.get(), convolution.get(), y.get()}));
   WHARF_RETURN_IF_ERROR(CheckDnn(functions_->set_math(convolution.get(), best.math), "cudnnSetConvolutionMathType"));

@@ -34,7 +34,7 @@ class Dnn {
   explicit Dnn(Gpu* gpu);
   absl::Status Find(void* library);
   absl::StatusOr<DnnDescriptor> TensorOf(const Tensor& tensor, bool volume) const;
-  absl::StatusOr<DnnDescriptor> FilterOf(const Tensor& filter, bool volume) const;
+  absl::StatusOr<DnnDescriptor> FilterOf(const Tensor& filter, const Tensor& x, bool volume) const;
   absl::StatusOr<DnnDescriptor> ConvolutionOf(const Convolution& convolution, bool volume) const;
   absl::StatusOr<DnnDescriptor> PoolingOf(const Pooling& pooling, bool volume) const;
   absl::StatusOr<DnnDescriptor> ActivationOf(const ActivationForm& activation) const;
