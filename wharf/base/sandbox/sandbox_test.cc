@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -306,51 +307,57 @@ TEST(Namespaces, ADaemonGetsWhatItsUserGets) {
   EXPECT_EQ(IsolationOfAnOrdinaryUser(/*dumpable=*/false), IsolationOfAnOrdinaryUser(/*dumpable=*/true));
 }
 
-// What CUDA's driver counts on. A container that hides parts of its own /proc permits no other: nothing to test there.
-TEST(Namespaces, ProcShowsTheProcessesOfThisNameSpace) {
-  const auto isolation = FindIsolation();
-  if (!isolation.ok()) GTEST_SKIP() << isolation.status();
-  const NewNamespaces namespaces(*isolation);
-  int keeper[2];
-  ASSERT_EQ(pipe(keeper), 0);
-  constexpr int kOther = 1, kNotPermitted = 2;
-  const pid_t child = namespaces.Fork();
-  if (child == 0) {
-    close(keeper[1]);
-    if (namespaces.Settle(keeper[0]) != 0) _exit(kNotConfined);
-    char self[32] = {};
-    if (readlink("/proc/self", self, sizeof(self) - 1) <= 0) _exit(kNotPermitted);
-    _exit(std::atoi(self) == getpid() ? kSucceeded : kOther);
-  }
-  for (const int end : keeper) close(end);
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  if (WEXITSTATUS(status) == kNotPermitted) GTEST_SKIP() << "no /proc of its own is permitted here";
-  EXPECT_EQ(WEXITSTATUS(status), kSucceeded);
-}
-
-// In a child of this one, in name spaces of its own: whether so many threads can be had, as an errno.
-int OutcomeOfThreads(int count) {
-  const NewNamespaces namespaces(Isolation::kByUser);
+// As a child of this one in such name spaces ends.
+int OutcomeIn(const NewNamespaces& namespaces, const std::function<int(int keeper)>& body) {
   int keeper[2];
   if (pipe(keeper) != 0) return kNotConfined;
   const pid_t child = namespaces.Fork();
   if (child == 0) {
     close(keeper[1]);
-    if (namespaces.Settle(keeper[0]) != 0) _exit(kNotConfined);
+    _exit(body(keeper[0]));
+  }
+  for (const int end : keeper) close(end);
+  int status = 0;
+  return waitpid(child, &status, 0) == child ? WEXITSTATUS(status) : kNotConfined;
+}
+
+// What CUDA's driver counts on. A container that hides parts of its own /proc permits no other.
+TEST(Namespaces, ProcShowsTheProcessesOfThisNameSpace) {
+  const auto isolation = FindIsolation();
+  if (!isolation.ok()) GTEST_SKIP() << isolation.status();
+  const NewNamespaces namespaces(*isolation);
+  const int permitted = OutcomeIn(namespaces, [](int) {
+    const bool mounted = mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                         mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
+    return mounted ? 0 : errno;
+  });
+  if (permitted != 0) GTEST_SKIP() << "no /proc of its own is permitted here: " << strerror(permitted);
+  constexpr int kOther = 1;
+  EXPECT_EQ(OutcomeIn(namespaces,
+                      [&](int keeper) {
+                        if (namespaces.Settle(keeper) != 0) return kNotConfined;
+                        char self[32] = {};
+                        if (readlink("/proc/self", self, sizeof(self) - 1) <= 0) return kOther;
+                        return std::atoi(self) == getpid() ? kSucceeded : kOther;
+                      }),
+            kSucceeded);
+}
+
+// In a child of this one, in name spaces of its own: whether so many threads can be had, as an errno.
+int OutcomeOfThreads(int count) {
+  const NewNamespaces namespaces(Isolation::kByUser);
+  return OutcomeIn(namespaces, [&](int keeper) {
+    if (namespaces.Settle(keeper) != 0) return kNotConfined;
     for (int made = 1; made < count; ++made) {
       pthread_t thread;
       pthread_attr_t small;
       pthread_attr_init(&small);
       pthread_attr_setstacksize(&small, 64 << 10);
       const auto wait = [](void*) -> void* { return pause(), nullptr; };
-      if (const int error = pthread_create(&thread, &small, wait, nullptr); error != 0) _exit(error);
+      if (const int error = pthread_create(&thread, &small, wait, nullptr); error != 0) return error;
     }
-    _exit(kSucceeded);
-  }
-  for (const int end : keeper) close(end);
-  int status = 0;
-  return waitpid(child, &status, 0) == child ? WEXITSTATUS(status) : kNotConfined;
+    return kSucceeded;
+  });
 }
 
 TEST(Namespaces, ThreadsAreLimited) {
