@@ -8,41 +8,20 @@ cd "$(dirname "$0")/.."
 root=$PWD/build/arm64-sysroot
 apt=$PWD/build/arm64-apt
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+source tools/sysroot.sh
 
-mapfile -t wanted < <(sed -e 's/#.*//' -e 's/[[:space:]]//g' -ne 's/:arm64$//p' packages-arm64.txt | sort)
+mapfile -t wanted < <(packages_for arm64 packages-arm64.txt | sort)
 if [[ -e $root/.packages ]] && diff -q "$root/.packages" <(printf '%s\n' "${wanted[@]}") >/dev/null; then
   exit 0
 fi
 
 rm -rf "$root"
-mkdir -p "$apt"/{state/lists/partial,cache/archives/partial,sources} "$root"
-: >"$apt/status"
+mkdir -p "$apt" "$root"
 
 # The machine's own mirror; its other sources need not have this architecture.
 apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null | sort -u |
   awk -v release="$release" '$2 == release || $2 == release "-updates" || $2 == release "-security" {
     print "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]", $1, $2, $3 }' >"$apt/sources.list"
-if [[ ! -s $apt/sources.list ]]; then
-  echo "arm64_sysroot: apt knows no source of Debian $release here" >&2
-  exit 1
-fi
-
-options=(-qq -y --no-install-recommends
-  -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o "APT::Sandbox::User=$(id -un)"
-  -o "Dir::Etc::SourceList=$apt/sources.list" -o "Dir::Etc::SourceParts=$apt/sources"
-  -o "Dir::State=$apt/state" -o "Dir::State::status=$apt/status" -o "Dir::Cache=$apt/cache"
-  -o Debug::NoLocking=1 -o Binary::apt-get::APT::Keep-Downloaded-Packages=true)
-echo "arm64_sysroot: unpacking ${wanted[*]} in ${root#"$PWD/"}"
-apt-get "${options[@]}" update
-# What apt would install into an empty system.
-apt-get "${options[@]}" --print-uris install "${wanted[@]}" | awk '{ print $2 }' >"$apt/archives"
-apt-get "${options[@]}" --download-only install "${wanted[@]}"
-while read -r archive; do
-  dpkg-deb -x "$apt/cache/archives/$archive" "$root"
-done <"$apt/archives"
-
-# Links to /lib/… end outside of the sysroot.
-find "$root" -type l -lname '/*' | while read -r link; do
-  ln -sfn "$(realpath -m --relative-to="$(dirname "$link")" "$root$(readlink "$link")")" "$link"
-done
+configure_apt arm64
+unpack_packages "${wanted[@]}"
 printf '%s\n' "${wanted[@]}" >"$root/.packages"

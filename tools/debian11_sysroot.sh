@@ -12,16 +12,16 @@ root=$PWD/build/debian11-sysroot
 apt=$PWD/build/debian11-apt
 list=packages-debian11.txt
 jobs=${JOBS:-$(nproc)}
+source tools/sysroot.sh
 
 made=$root/.made  # a copy of the list when all is unpacked, and a file for each package that has been compiled
 if diff -q "$made/list" "$list" &>/dev/null && [[ -e $made/all ]]; then
   exit 0
 fi
-mapfile -t wanted < <(sed -e 's/#.*//' -e 's/[[:space:]]//g' -ne 's/:debian11$//p' "$list")
-mapfile -t sources < <(sed -e 's/#.*//' -e 's/[[:space:]]//g' -ne 's/:source$//p' "$list")
+mapfile -t wanted < <(packages_for debian11 "$list")
+mapfile -t sources < <(packages_for source "$list")
 
-mkdir -p "$apt"/{state/lists/partial,cache/archives/partial,parts}
-: >"$apt/status"
+mkdir -p "$apt"
 
 # Debian 11 from the machine's own mirror, and the sources of the machine's release.
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
@@ -32,34 +32,12 @@ apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By:
     print "deb-src", signed, $1, $2, $3
     sub(release, "bullseye", $2)
     print "deb", signed, $1, $2, $3 }' >"$apt/sources.list"
-if [[ ! -s $apt/sources.list ]]; then
-  echo "debian11_sysroot: apt knows no source of Debian $release here" >&2
-  exit 1
-fi
-
-options=(-qq -y --no-install-recommends
-  -o APT::Architecture=amd64 -o APT::Architectures=amd64 -o "APT::Sandbox::User=$(id -un)"
-  -o "Dir::Etc::SourceList=$apt/sources.list" -o "Dir::Etc::SourceParts=$apt/parts"
-  -o "Dir::State=$apt/state" -o "Dir::State::status=$apt/status" -o "Dir::Cache=$apt/cache"
-  -o Debug::NoLocking=1 -o Binary::apt-get::APT::Keep-Downloaded-Packages=true)
-apt-get "${options[@]}" update
+configure_apt amd64
 
 unpack() {
-  echo "debian11_sysroot: unpacking ${wanted[*]} in ${root#"$PWD/"}"
   rm -rf "$root"
   mkdir -p "$made"
-  # What apt would install into an empty system, those that were fetched before too.
-  mkdir -p "$apt/none/partial"
-  apt-get "${options[@]}" -o "Dir::Cache::archives=$apt/none" --print-uris install "${wanted[@]}" |
-    awk '{ print $2 }' >"$apt/archives"
-  apt-get "${options[@]}" --download-only install "${wanted[@]}"
-  while read -r archive; do
-    dpkg-deb -x "$apt/cache/archives/$archive" "$root"
-  done <"$apt/archives"
-  # Links to /lib/… end outside of the sysroot.
-  find "$root" -type l -lname '/*' | while read -r link; do
-    ln -sfn "$(realpath -m --relative-to="$(dirname "$link")" "$root$(readlink "$link")")" "$link"
-  done
+  unpack_packages "${wanted[@]}"
   ln -sf bash "$root/bin/sh"  # which dash would make as it is installed
   # These are linked in: what is not there is not linked dynamically.
   rm -f "$root/usr/lib/$triple"/{libzstd,liblz4}.so
