@@ -34,7 +34,6 @@ NOT_HERE = {"interrupted", "looper", "looper_no_ptx", "misbehave", "cuda_decode"
 OF_CUDA_12 = re.compile(r"^cuda_12_|_12(_static)?$")  # whose libraries the machine does not have
 SYSTEM_LIBRARIES = re.compile(r"^(ld-linux|libc|libm|libdl|libpthread|librt|libresolv|libstdc\+\+|libgcc_s)[-.]")
 MODES = ("posted", "replay")
-LATENCY_MODES = ("posted", "replay")
 SIZE_LIMIT_MIB = 64
 MACHINE_CODE = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 6}]
 SKIPPED = 77
@@ -429,7 +428,7 @@ class Check:
         program = [shutil.which("python3"), self.resnet()]
         rows = {"native": json.loads(last_line(self.run("latency.native", program, limit=60, native=True), 4096))}
         with self.server("latency") as address:
-            for mode in LATENCY_MODES:
+            for mode in MODES:
                 said = self.run(f"latency.{mode}", self.through(address, mode, program), limit=60)
                 rows[mode] = json.loads(last_line(said, 4096))
         self.facts["latency"] = rows

@@ -6,7 +6,6 @@
 #include <memory>
 #include <utility>
 
-#include "wharf/base/log.h"
 #include "wharf/cudashim/client/copy_plan.h"
 #include "wharf/cudashim/client/host_ranges.h"
 #include "wharf/cudashim/client/process.h"
@@ -327,12 +326,6 @@ CudaError Fill(StreamHandle stream, const Box& to, const device::Extent& extent,
   const cudagraph::FillParams fill{RegionOf(to), extent, value, element_bytes};
   FillPlan plan;
   error = PlanFill(*connection, fill, &plan);
-  if (error != CudaError::kSuccess && LogEnabled(LogLevel::kDebug)) {
-    Log(LogLevel::kDebug, "no memory to fill",
-        {{"address", fmt::format("{:#x}", to.address)},
-         {"bytes", fmt::format("{}x{}x{}", extent.width, extent.height, extent.depth)},
-         {"element", fmt::format("{}", element_bytes)}});
-  }
   if (error != CudaError::kSuccess || Bytes(plan.extent) == 0) return error;
   bool captured = false;
   error = connection->captures.Enter(id, &captured);

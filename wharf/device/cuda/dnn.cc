@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "wharf/device/cuda/half_bits.h"
 #include "wharf/device/cuda/library/library.h"
 #include "wharf/device/primitive.h"
 
