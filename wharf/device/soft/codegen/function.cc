@@ -30,6 +30,7 @@ const std::map<std::string_view, FunctionCodegen::Handler>& FunctionCodegen::Han
     AddControlHandlers(all);
     AddSyncHandlers(all);
     AddTextureHandlers(all);
+    AddTensorHandlers(all);
     return all;
   }();
   return *handlers;

@@ -42,6 +42,7 @@ class FunctionCodegen {
   static void AddControlHandlers(std::map<std::string_view, Handler>* handlers);
   static void AddSyncHandlers(std::map<std::string_view, Handler>* handlers);
   static void AddTextureHandlers(std::map<std::string_view, Handler>* handlers);
+  static void AddTensorHandlers(std::map<std::string_view, Handler>* handlers);
 
   // --- frame (codegen_function.cc) ---
   void DeclareRegisters();
@@ -215,6 +216,9 @@ class FunctionCodegen {
   ptx::Space TakeSpace();
   void TakeCacheHints();
   Address AddressOf(const ptx::Operand& operand, ptx::Space space);
+  // What the offset is added to, as the program has it, in 64 bits. A shared variable's is of kShared.
+  // REQUIRES: it names no parameter or local variable.
+  Value* AddressBase(const ptx::AddressOperand& address, ptx::Space* space);
   Address ParameterAddress(std::string_view name, int64_t offset);
   Value* LocalPointer(Value* address);
   Value* SharedPointer(Value* offset);
@@ -326,6 +330,47 @@ class FunctionCodegen {
   void Elect();
   void Nanosleep();
 
+  // --- tensor cores ---
+  struct MatrixShape {
+    uint32_t m = 0, n = 0, k = 0;
+    bool operator==(const MatrixShape&) const = default;
+  };
+  // Where the elements of wmma's fragments lie in memory.
+  struct Fragment {
+    TensorElement element = TensorElement::kF16;
+    uint32_t tiles = 0, line_tiles = 0;  // a tile's lines are rows of a and c, columns of b
+    bool lines_first = false;            // tiles: those side by side, then those of the next lines; else the reverse
+    bool accumulates = false;
+    bool contiguous = false;  // the elements of a line follow each other
+    Address base;
+    Value *stride = nullptr, *line = nullptr, *at = nullptr;  // 32 bits; of the lane's first element in a tile
+  };
+  bool TakeMatrixShape(MatrixShape* shape);
+  bool TakeElement(TensorElement* element);
+  static bool HasProduct(bool wmma, const MatrixShape& shape, TensorElement a);
+  bool TakeProduct(bool wmma, TensorProduct* product);
+  void Product(bool wmma);
+  bool ReadRegisters(const ptx::Operand& operand, TensorElement element, uint32_t registers, size_t listed,
+                     std::vector<Value*>* to);
+  void WriteRegisters(const ptx::Operand& operand, TensorElement element, size_t listed, llvm::ArrayRef<Value*> from);
+  static size_t ListedRegisters(bool wmma, bool accumulates, TensorElement element, uint32_t registers);
+  // Calls the runtime's function of the whole warp.
+  std::vector<Value*> CallTensor(TensorFunction function, uint32_t operation, llvm::ArrayRef<Value*> inputs);
+  void WaitForWarp();
+  Value* Lane();
+  void Mma() { Product(/*wmma=*/false); }
+  void Wmma();
+  void Movmatrix();
+  void Ldmatrix() { MoveMatrices(/*load=*/true); }
+  void Stmatrix() { MoveMatrices(/*load=*/false); }
+  void MoveMatrices(bool load);
+  void CheckRow(const Address& row, uint32_t matrices, bool load);
+  void MoveFragment(bool load);
+  bool TakeFragment(bool load, Fragment* fragment);
+  Address FragmentElement(const Fragment& fragment, uint32_t tile, uint32_t element);
+  Value* LoadTile(const Fragment& fragment, uint32_t tile, uint32_t first, uint32_t count);
+  void StoreTile(const Fragment& fragment, uint32_t tile, uint32_t first, uint32_t count, Value* bits);
+
   ModuleCodegen& module_;
   const ReachedFunction& reached_;
   const ptx::Function& ptx_;
@@ -344,7 +389,8 @@ class FunctionCodegen {
   llvm::SyncScope::ID atomic_scope_ = llvm::SyncScope::System;  // of the instruction being made
   llvm::AllocaInst* carry_ = nullptr;
   llvm::AllocaInst* spins_ = nullptr;
-  llvm::AllocaInst* saved_stack_ = nullptr;  // LocalStack at the start, of a function that changes it
+  llvm::AllocaInst* tensor_registers_ = nullptr;  // what the runtime's functions of whole warps take and give
+  llvm::AllocaInst* saved_stack_ = nullptr;       // LocalStack at the start, of a function that changes it
   const ptx::Instruction* instruction_ = nullptr;
   uint32_t at_ = 0;
   Modifiers modifiers_;

@@ -67,6 +67,22 @@ FunctionCodegen::Address FunctionCodegen::ParameterAddress(std::string_view name
   return {b_.CreateConstGEP1_64(b_.getInt8Ty(), base, static_cast<uint64_t>(offset)), kernel};
 }
 
+llvm::Value* FunctionCodegen::AddressBase(const ptx::AddressOperand& address, ptx::Space* space) {
+  if (auto* symbol = std::get_if<ptx::SymbolOperand>(&address.base)) {
+    Value* base = ReadSymbol(*symbol, Type::kB64);
+    if (failed()) return b_.getInt64(0);
+    // A shared variable named without a space is meant by its generic address.
+    const bool shared = module_.program().shared_offsets.contains(SharedKey(ptx_, symbol->name)) ||
+                        module_.program().shared_offsets.contains(symbol->name);
+    if (shared && *space == ptx::Space::kGeneric) *space = ptx::Space::kShared;
+    return base;
+  }
+  auto* reg = std::get_if<ptx::RegisterOperand>(&address.base);
+  if (reg == nullptr) return b_.getInt64(0);
+  llvm::AllocaInst* slot = registers_.at(reg->index);
+  return Coerce(b_.CreateLoad(slot->getAllocatedType(), slot), b_.getInt64Ty(), false);
+}
+
 FunctionCodegen::Address FunctionCodegen::AddressOf(const ptx::Operand& operand, ptx::Space space) {
   using Space = ptx::Space;
   auto* address = std::get_if<ptx::AddressOperand>(&operand.value);
@@ -75,23 +91,15 @@ FunctionCodegen::Address FunctionCodegen::AddressOf(const ptx::Operand& operand,
     return {llvm::PoisonValue::get(b_.getPtrTy())};
   }
   Value* offset = b_.getInt64(static_cast<uint64_t>(address->offset));
-  Value* base = b_.getInt64(0);
   if (auto* symbol = std::get_if<ptx::SymbolOperand>(&address->base)) {
     if (space == Space::kParam) return ParameterAddress(symbol->name, address->offset + symbol->offset);
     if (auto local = locals_.find(symbol->name); local != locals_.end()) {
       return {b_.CreateGEP(b_.getInt8Ty(), local->second,
                            b_.CreateAdd(offset, b_.getInt64(static_cast<uint64_t>(symbol->offset))))};
     }
-    base = ReadSymbol(*symbol, Type::kB64);
-    if (failed()) return {llvm::PoisonValue::get(b_.getPtrTy())};
-    // A shared variable named without a space is meant by its generic address.
-    const bool shared = module_.program().shared_offsets.contains(SharedKey(ptx_, symbol->name)) ||
-                        module_.program().shared_offsets.contains(symbol->name);
-    if (shared && space == Space::kGeneric) space = Space::kShared;
-  } else if (auto* reg = std::get_if<ptx::RegisterOperand>(&address->base)) {
-    llvm::AllocaInst* slot = registers_.at(reg->index);
-    base = Coerce(b_.CreateLoad(slot->getAllocatedType(), slot), b_.getInt64Ty(), false);
   }
+  Value* base = AddressBase(*address, &space);
+  if (failed()) return {llvm::PoisonValue::get(b_.getPtrTy())};
   switch (space) {
     case Space::kShared:
       return {SharedPointer(b_.CreateAdd(base, offset)), false, IsChecked(space)};

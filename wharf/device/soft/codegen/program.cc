@@ -32,8 +32,9 @@ void VisitSymbols(const ptx::Operand& operand, const Visit& visit) {
 }
 
 bool SuspendsThread(const ptx::Instruction& instruction) {
-  static constexpr std::array<std::string_view, 10> kOpcodes = {
-      "bar", "barrier", "shfl", "vote", "match", "redux", "activemask", "elect", "nanosleep", "setmaxnreg"};
+  static constexpr std::array<std::string_view, 15> kOpcodes = {
+      "bar",       "barrier",    "shfl", "vote", "match",    "redux",    "activemask", "elect",
+      "nanosleep", "setmaxnreg", "mma",  "wmma", "ldmatrix", "stmatrix", "movmatrix"};
   return std::find(kOpcodes.begin(), kOpcodes.end(), instruction.opcode) != kOpcodes.end();
 }
 

@@ -45,6 +45,7 @@ class Checked {
 {{
   .shared .align 16 .b8 s[1024];
   .reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<9>;
+  .reg .f64 %d<9>;
   ld.param.u64 %rd1, [out];
   mov.u32 %r1, %tid.x;
   shl.b32 %r2, %r1, 2;
@@ -99,6 +100,39 @@ TEST(Check, AShuffleOrdersNoAccesses) {
   Checked checked;
   EXPECT_THAT(checked.Run(fmt::format(kNeighbours, "shfl.sync.bfly.b32 %r5, %r1, 1, 31, 0xffffffff;"), {32}),
               ElementsAre(HasSubstr("some.cu:12 reads what some.cu:10 wrote")));
+}
+
+// Each lane's four bytes, eight rows in all.
+constexpr char kRows[] = R"(
+  st.shared.u32 [%r3], %r1;
+  {}
+  shl.b32 %r5, %r1, 4;
+  mov.u32 %r6, s;
+  add.u32 %r5, %r5, %r6;
+  ldmatrix.sync.aligned.m8n8.x1.shared.b16 {{%r7}}, [%r5{}];
+)";
+
+TEST(Check, TensorCoresAccessMemoryToo) {
+  Checked races;
+  EXPECT_THAT(races.Run(fmt::format(kRows, "", ""), {32}),
+              ElementsAre(AllOf(HasSubstr("`ldmatrix"), HasSubstr("race"))));
+  EXPECT_THAT(races.Run(fmt::format(kRows, "bar.warp.sync 0xffffffff;", ""), {32}), IsEmpty());
+  EXPECT_THAT(
+      races.Run("wmma.store.d.sync.aligned.row.m8n8k4.f64 [s], {%d1, %d2}, 8;\n  ld.shared.u32 %r4, [%r3+4];", {32}),
+      ElementsAre(HasSubstr("`wmma.store")));
+  Checked memory(check::kMemory);
+  EXPECT_THAT(memory.Run(fmt::format(kRows, "", "+4"), {32}),
+              ElementsAre(AllOf(HasSubstr("no multiple of 16"), HasSubstr("8 times"))));
+  EXPECT_THAT(memory.Run("wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r4, %r4, %r4, %r4, %r4, %r4, %r4, %r4}, "
+                         "[%rd1+7936], 16;",
+                         {32}),
+              ElementsAre(AllOf(HasSubstr("`wmma.load"), HasSubstr("behind an allocation of 8192 bytes"))));
+  Checked unwritten(check::kInit);
+  EXPECT_THAT(unwritten.Run("mov.u32 %r5, s; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r7}, [%r5];", {32}),
+              ElementsAre(HasSubstr("reads 16 bytes")));
+  EXPECT_THAT(
+      unwritten.Run("wmma.store.d.sync.aligned.row.m8n8k4.f64 [s], {%d1, %d2}, 8;\n  ld.shared.u32 %r4, [%r3];", {32}),
+      IsEmpty());
 }
 
 TEST(Check, ThreadsThatHaveEndedHoldNobodyUp) {

@@ -12,7 +12,8 @@ namespace wharf::device::soft {
 namespace {
 
 bool AccessesMemory(const ptx::Instruction& instruction) {
-  static constexpr std::array<std::string_view, 6> kOpcodes = {"ld", "ldu", "st", "atom", "red", "cp"};
+  static constexpr std::array<std::string_view, 9> kOpcodes = {"ld", "ldu",  "st",       "atom",    "red",
+                                                               "cp", "wmma", "ldmatrix", "stmatrix"};
   return std::find(kOpcodes.begin(), kOpcodes.end(), instruction.opcode) != kOpcodes.end();
 }
 

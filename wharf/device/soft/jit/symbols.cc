@@ -14,7 +14,8 @@ std::vector<HelperSymbol> RuntimeSymbols() {
           WHARF_SYMBOL(wharf_assert_fail),   WHARF_SYMBOL(wharf_trap),           WHARF_SYMBOL(wharf_malloc),
           WHARF_SYMBOL(wharf_free),          WHARF_SYMBOL(wharf_clock),          WHARF_SYMBOL(wharf_global_timer),
           WHARF_SYMBOL(wharf_texture_fetch), WHARF_SYMBOL(wharf_texture_gather), WHARF_SYMBOL(wharf_image_query),
-          WHARF_SYMBOL(wharf_surface_load),  WHARF_SYMBOL(wharf_surface_store),  WHARF_SYMBOL(wharf_check_access)};
+          WHARF_SYMBOL(wharf_surface_load),  WHARF_SYMBOL(wharf_surface_store),  WHARF_SYMBOL(wharf_check_access),
+          WHARF_SYMBOL(wharf_tensor),        WHARF_SYMBOL(wharf_tensor_lanes)};
 #undef WHARF_SYMBOL
 }
 

@@ -45,7 +45,7 @@ struct alignas(64) ThreadState : ThreadContext {
 };
 
 // Kinds of warp operations. Lanes meet if mask, operation and mode are equal.
-enum class WarpOperation : uint32_t { kSync, kShuffle, kVote, kMatchAny, kMatchAll, kRedux };
+enum class WarpOperation : uint32_t { kSync, kShuffle, kVote, kMatchAny, kMatchAll, kRedux, kTensor };
 constexpr uint32_t MeetingKey(WarpOperation operation, uint32_t mode = 0) {
   return static_cast<uint32_t>(operation) << 8 | mode;
 }
@@ -62,6 +62,8 @@ struct alignas(64) WarpState {
   std::array<Meeting, kWarpSize> meetings;
   uint32_t meeting_count = 0;
   uint32_t predicates = 0;  // a second, one-bit result by lane
+  uint32_t tensor_operation = 0;
+  uint32_t tensor[kTensorRegisters][kWarpSize];
 };
 
 struct BarrierState {

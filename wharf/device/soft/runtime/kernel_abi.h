@@ -94,6 +94,30 @@ struct TexelBits {
   uint64_t low = 0, high = 0;
 };
 
+// Of tensor-core instructions (tensor.h): what the lanes of a warp do together with registers of 32 bits. A value of 64
+// bits is two registers, its low half first.
+inline constexpr uint32_t kTensorRegisters = 32;  // at most, of each lane
+enum class TensorFunction : uint32_t {
+  kWait,       // nothing, once all lanes are there
+  kProduct,    // d = a * b + c: the operation is a TensorProduct's bits
+  kTranspose,  // of an 8x8 matrix of 16-bit elements: movmatrix
+  kRows        // addresses of the rows that each lane has a part of: ldmatrix, stmatrix; a MatrixRows's bits
+};
+enum class TensorElement : uint32_t { kF16, kBF16, kTF32, kF32, kF64, kS4, kU4, kS8, kU8, kS32, kB1 };
+struct TensorProduct {
+  uint32_t m_tiles : 3 = 0, n_tiles : 3 = 0, k_tiles : 3 = 0;  // see tensor.h
+  TensorElement a : 4 = {}, b : 4 = {}, c : 4 = {}, d : 4 = {};
+  uint32_t saturates : 1 = 0;  // integers: else they wrap
+  uint32_t ands : 1 = 0;       // of bits: what is counted is a & b, else a ^ b
+  uint32_t unused : 5 = 0;
+};
+struct MatrixRows {
+  uint8_t matrices = 0;  // 1, 2 or 4
+  uint8_t words = 0;     // of an address
+  bool transposed = false;
+  uint8_t unused = 0;
+};
+
 // What compiled code calls. The runtime defines them (soft/executor.cc); those that take a ThreadContext may suspend
 // the calling thread and only appear in kSuspendable kernels. None returns after a trap.
 extern "C" {
@@ -112,6 +136,11 @@ uint32_t wharf_match_any(ThreadContext* thread, uint64_t value, uint32_t mask);
 uint32_t wharf_match_all(ThreadContext* thread, uint64_t value, uint32_t mask, uint32_t* predicate);
 // redux.sync on 32-bit values; min and max compare signed if `is_signed`.
 uint32_t wharf_redux(ThreadContext* thread, uint32_t op, uint32_t is_signed, uint32_t value, uint32_t mask);
+// What `function` does with the lanes' `registers`: its inputs, then, from the first on, its results. All lanes of the
+// warp must come.
+void wharf_tensor(ThreadContext* thread, uint32_t function, uint32_t operation, uint32_t* registers);
+// The same for a warp whose lanes are all here: registers[32 * i + lane]. Suspends nobody.
+void wharf_tensor_lanes(uint32_t function, uint32_t operation, uint32_t* registers);
 // The lanes of the warp that arrive at this activemask (`site`) before none of them can go on otherwise.
 uint32_t wharf_active_mask(ThreadContext* thread, uint32_t site);
 // Lets the other threads of the block run: spin loops and nanosleep.

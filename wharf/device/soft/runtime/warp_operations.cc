@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "wharf/device/soft/runtime/block_scheduler.h"
+#include "wharf/device/soft/runtime/tensor.h"
 
 namespace wharf::device::soft {
 namespace {
@@ -129,6 +130,8 @@ void Compute(WarpState& warp, uint32_t key, uint32_t lanes) {
       return MatchAll(warp, lanes);
     case WarpOperation::kRedux:
       return Redux(warp, lanes, static_cast<ReduceOp>(mode & 0x7f), (mode & 0x80) != 0);
+    case WarpOperation::kTensor:
+      return ComputeTensor(static_cast<TensorFunction>(mode), warp.tensor_operation, warp.tensor);
   }
 }
 
@@ -220,6 +223,20 @@ uint32_t wharf_redux(ThreadContext* thread, uint32_t op, uint32_t is_signed, uin
   warp.value[state.lane] = value;
   state.scheduler->Meet(state, mask, MeetingKey(WarpOperation::kRedux, op | (is_signed != 0 ? 0x80u : 0u)));
   return warp.result[state.lane];
+}
+
+void wharf_tensor(ThreadContext* thread, uint32_t function, uint32_t operation, uint32_t* registers) {
+  ThreadState& state = StateOf(thread);
+  WarpState& warp = state.scheduler->warp(state.warp);
+  const TensorOperands operands = OperandsOf(static_cast<TensorFunction>(function), operation);
+  for (uint32_t i = 0; i < operands.inputs; ++i) warp.tensor[i][state.lane] = registers[i];
+  warp.tensor_operation = operation;
+  state.scheduler->Meet(state, ~uint32_t{0}, MeetingKey(WarpOperation::kTensor, function));
+  for (uint32_t i = 0; i < operands.results; ++i) registers[i] = warp.tensor[i][state.lane];
+}
+
+void wharf_tensor_lanes(uint32_t function, uint32_t operation, uint32_t* registers) {
+  ComputeTensor(static_cast<TensorFunction>(function), operation, reinterpret_cast<uint32_t(*)[kWarpSize]>(registers));
 }
 
 uint32_t wharf_active_mask(ThreadContext* thread, uint32_t site) {

@@ -147,6 +147,18 @@ const std::vector<std::string>& Reads() {
     all->push_back(
         "mov.u64 %rd4, window; mov.u32 %r1, 8; cp.async.ca.shared.global [%rd4], [%rd1], 16, %r1;"
         "ld.shared.u64 %rd5, [window]; st.global.u64 [%rd2], %rd5;");
+    // Tensor cores'.
+    all->push_back(
+        "ldmatrix.sync.aligned.m8n8.x2.b16 {%r10, %r11}, [%rd1]; mov.b64 %rd4, {%r10, %r11};"
+        "st.global.u64 [%rd2], %rd4;");
+    all->push_back(
+        "ldmatrix.sync.aligned.m8n8.x1.trans.b16 {%r10}, [%rd1]; mov.b64 %rd4, {%r10, %r10}; st.global.u64 [%rd2], "
+        "%rd4;");
+    all->push_back("wmma.load.a.sync.aligned.row.m8n8k4.f64 {%d1}, [%rd1]; st.global.f64 [%rd2], %d1;");
+    all->push_back(
+        "wmma.load.b.sync.aligned.row.m16n16k16.global.f16 {%r10, %r11, %r12, %r13, %r14, %r15, %r16, %r17}, [%rd1], "
+        "24;"
+        "mov.b64 %rd4, {%r10, %r11}; st.global.u64 [%rd2], %rd4;");
     return all;
   }();
   return *reads;
@@ -179,6 +191,12 @@ const std::vector<std::string>& Writes() {
       all->push_back(fmt::format("mov.f32 %f1, 0f3F800000; atom{}.add.f32 %f2, [%rd1], %f1;", space));
       all->push_back(fmt::format("mov.f64 %d1, 0d3FF0000000000000; atom{}.add.f64 %d2, [%rd1], %d1;", space));
       all->push_back(fmt::format("atom{}.add.noftz.f16x2 %r1, [%rd1], %r3;", space));
+      all->push_back(fmt::format("wmma.store.d.sync.aligned.row.m8n8k4{}.f64 [%rd1], {{%d1, %d2}}, 8;", space));
+      all->push_back(
+          fmt::format("wmma.store.d.sync.aligned.col.m16n16k16{}.f16 [%rd1], {{%r3, %r3, %r3, %r3}};", space));
+    }
+    for (const char* form : {"", ".trans"}) {
+      all->push_back(fmt::format("stmatrix.sync.aligned.m8n8.x1{}.b16 [%rd1], {{%r3}};", form));
     }
     return all;
   }();

@@ -19,6 +19,9 @@ enum class ThreadCall : uint8_t {
   kMatchAny,    // wharf_match_any(thread, value, members)
   kMatchAll,    // wharf_match_all(thread, value, members, null)
   kRedux,       // wharf_redux(thread, op, signed, value, members)
+  kTensorPut,   // wharf.tensor.put(thread, register, value)
+  kTensor,      // wharf_tensor(thread, function, operation, null): of what was put
+  kTensorGet,   // i32 wharf.tensor.get(thread, register): of its results
   kActiveMask,  // wharf_active_mask(thread, site)
   kKeep,        // wharf.keep.T(value, values, firsts, exacts, tid.x, stride); see regions.cc
   kReduced,     // i32 wharf.reduced(): what the barrier before has found out
@@ -30,6 +33,9 @@ ThreadCall ThreadCallOf(const llvm::Instruction& instruction);
 
 // Of a warp operation: the operand that names the lanes which take part; nothing if it has none.
 std::optional<unsigned> MembersOperand(ThreadCall call);
+
+// All lanes of the warp take part.
+inline bool IsOfWholeWarp(ThreadCall call) { return call >= ThreadCall::kTensorPut && call <= ThreadCall::kTensorGet; }
 
 inline bool IsWarpOperation(ThreadCall call) {
   return call >= ThreadCall::kWarpSync && call <= ThreadCall::kActiveMask;

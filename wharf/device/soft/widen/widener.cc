@@ -45,6 +45,7 @@ const llvm::BasicBlock* ActiveMaskBlock(const Value* members) {
 // Whenever a thread is at a warp operation, all that take part are.
 bool Meets(const llvm::Instruction& instruction, const Flow& flow) {
   const ThreadCall call = ThreadCallOf(instruction);
+  if (IsOfWholeWarp(call)) return flow.Converged(instruction.getParent());
   const std::optional<unsigned> members = MembersOperand(call);
   if (!members) return true;
   const llvm::BasicBlock* active = ActiveMaskBlock(instruction.getOperand(*members));

@@ -117,6 +117,12 @@ class Widener {
   Value* EmitVote(llvm::CallInst& call);
   Value* EmitMatch(llvm::CallInst& call, bool any);
   Value* EmitRedux(llvm::CallInst& call);
+  // The lanes' register of this number, which tensor functions take and give.
+  llvm::AllocaInst* TensorRegister(uint64_t number);
+  bool EmitTensor(llvm::CallInst& call);
+  void EmitProduct(uint32_t operation);
+  void EmitTranspose();
+  void EmitRows(uint32_t operation);
 
   llvm::Function& thread_;
   llvm::Function& wide_;
@@ -140,7 +146,9 @@ class Widener {
   std::set<const Block*> met_;                           // blocks to which an edge has been emitted
   std::map<const llvm::Argument*, Wide> arguments_;
   std::map<const llvm::Instruction*, Slots> slot_map_;
-  std::map<const llvm::Instruction*, Wide> local_;                 // what is at hand in the block being emitted
+  std::map<const llvm::Instruction*, Wide> local_;  // what is at hand in the block being emitted
+  std::map<uint64_t, llvm::AllocaInst*> tensor_registers_;
+  std::map<uint64_t, llvm::AllocaInst*> tensor_slots_;  // handed to the runtime; by how many registers they have
   std::map<const llvm::Instruction*, llvm::AllocaInst*> seconds_;  // of what IsPair says: the second results
 };
 

@@ -38,6 +38,14 @@ bool Widener::EmitWarpOperation(llvm::CallInst& call, ThreadCall kind) {
       if (!shapes_.Of(&call).Uniform()) return false;
       result.scalar = EmitRedux(call);
       break;
+    case ThreadCall::kTensorPut:
+      b_.CreateStore(Vector(call.getArgOperand(2)), TensorRegister(Number(call.getArgOperand(1))));
+      return true;
+    case ThreadCall::kTensor:
+      return EmitTensor(call);
+    case ThreadCall::kTensorGet:
+      result.vector = Load(TensorRegister(Number(call.getArgOperand(1))));
+      break;
     default:
       return false;
   }
