@@ -1,0 +1,372 @@
+"""What tools/third_party.py knows of collections of CUDA programs: how their own files build and run them.
+
+No code of theirs is here, only names, arguments and the formats of their inputs, which are made at random.
+"""
+
+import dataclasses
+import json
+import pathlib
+import random
+import re
+import shlex
+import shutil
+import struct
+
+
+@dataclasses.dataclass
+class Run:
+    """One way to run a program. `wants`: a pattern that its output must have."""
+    arguments: list
+    label: str = ""
+    wants: str = ""
+
+
+@dataclasses.dataclass
+class Program:
+    suite: str
+    name: str
+    folder: pathlib.Path  # where it runs
+    builds: list  # commands, in the folder they are to run in: (folder, [arguments])
+    executable: str  # relative to `folder`
+    runs: list = dataclasses.field(default_factory=lambda: [Run([])])
+    skipped: str = ""  # why it is not tried at all
+
+
+class Samples:
+    """NVIDIA/cuda-samples: CMake for each, as its README says; arguments and exceptions in test_args.json."""
+
+    @staticmethod
+    def fits(folder):
+        return (folder / "Samples").is_dir() and (folder / "test_args.json").is_file()
+
+    def __init__(self, folder, setting):
+        self.folder, self.build, self.setting = folder, setting.work / "samples", setting
+
+    def prepare(self):
+        """What CMake finds out about compilers is the same for all of them, and takes longer than most builds."""
+        first, known = self.build / "compilers", self.build / "CMakeFiles"
+        if not known.is_dir():
+            first.mkdir(parents=True, exist_ok=True)
+            (first / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.20)\nproject(x LANGUAGES C CXX CUDA)\n")
+            self.setting.call(first, self.configure(first, first), self.setting.work / "samples.log")
+            shutil.copytree(first / "CMakeFiles", known)
+
+    def configure(self, source, build):
+        return ["cmake", "-S", source, "-B", build, "-G", "Unix Makefiles", f"-DCMAKE_CUDA_COMPILER={self.setting.nvcc}"]
+
+    def programs(self):
+        arguments = json.loads((self.folder / "test_args.json").read_text())
+        for source in sorted((self.folder / "Samples").glob("[0-7]_*/*/CMakeLists.txt")):
+            folder = self.build / source.parent.relative_to(self.folder)
+            builds = [(self.build, ["cp", "-rT", self.build / "CMakeFiles", folder / "CMakeFiles"]),
+                      (self.build, self.configure(source.parent, folder)), (folder, ["make"])]
+            for name in dict.fromkeys(re.findall(r"add_executable\s*\(\s*(\w+)", source.read_text()) or [source.parent.name]):
+                known = arguments.get(name, {})
+                skipped = "skipped by the samples' own test_args.json" if known.get("skip") else ""
+                if known.get("min_gpus", 1) > 1:
+                    skipped = "wants several GPUs"
+                runs = [Run(one.get("args", []), str(index) if "runs" in known else "")
+                        for index, one in enumerate(known.get("runs", [known]))]
+                yield Program("samples", name, folder, builds, f"./{name}", runs, skipped)
+
+
+class Rodinia:
+    """yuhc/gpu-rodinia: a Makefile each; inputs, which are no part of the repository, are made here, small."""
+
+    # Program: folder below cuda/, executable, arguments of each run.
+    KNOWN = {
+        "b+tree": ("b+tree", "./b+tree.out", ["file ../../data/b+tree/mil.txt command ../../data/b+tree/command.txt"]),
+        "backprop": ("backprop", "./backprop", ["4096"]),
+        "bfs": ("bfs", "./bfs.out", ["../../data/bfs/graph.txt"]),
+        "euler3d": ("cfd", "./euler3d", ["../../data/cfd/mesh"]),
+        "euler3d_double": ("cfd", "./euler3d_double", ["../../data/cfd/mesh"]),
+        "pre_euler3d": ("cfd", "./pre_euler3d", ["../../data/cfd/mesh"]),
+        "pre_euler3d_double": ("cfd", "./pre_euler3d_double", ["../../data/cfd/mesh"]),
+        "dwt2d": ("dwt2d", "./dwt2d", ["../../data/dwt2d/192.bmp -d 192x192 -f -5 -l 3",
+                                       "../../data/dwt2d/192.bmp -d 192x192 -f -9 -l 3"]),
+        "gaussian": ("gaussian", "./gaussian", ["-s 16", "-f ../../data/gaussian/matrix4.txt"]),
+        "heartwall": ("heartwall", "./heartwall", ["../../data/heartwall/test.avi 2"]),
+        "hotspot": ("hotspot", "./hotspot", ["64 2 2 ../../data/hotspot/temp ../../data/hotspot/power output.out"]),
+        "hotspot3D": ("hotspot3D", "./3D", ["64 8 20 ../../data/hotspot3D/power ../../data/hotspot3D/temp output.out"]),
+        "huffman": ("huffman", "./pavle", ["../../data/huffman/input"]),
+        "hybridsort": ("hybridsort", "./hybridsort", ["r"]),
+        "kmeans": ("kmeans", "./kmeans", ["-o -i ../../data/kmeans/points"]),
+        "lavaMD": ("lavaMD", "./lavaMD", ["-boxes1d 3"]),
+        "leukocyte": ("leukocyte", "./CUDA/leukocyte", ["../../data/leukocyte/test.avi 2"]),
+        "lud": ("lud", "cuda/lud_cuda", ["-s 256 -v"]),
+        "mummergpu": ("mummergpu", "bin/mummergpu", ["../../data/mummergpu/reference.fna ../../data/mummergpu/query.fna"]),
+        "myocyte": ("myocyte", "./myocyte.out", ["10 1 0"]),
+        "nn": ("nn", "./nn", ["filelist_4 -r 5 -lat 30 -lng 90"]),
+        "nw": ("nw", "./needle", ["256 10"]),
+        "particlefilter_naive": ("particlefilter", "./particlefilter_naive", ["-x 64 -y 64 -z 4 -np 256"]),
+        "particlefilter_float": ("particlefilter", "./particlefilter_float", ["-x 64 -y 64 -z 4 -np 256"]),
+        "pathfinder": ("pathfinder", "./pathfinder", ["10000 100 20"]),
+        "srad_v1": ("srad/srad_v1", "./srad", ["10 0.5 64 64"]),
+        "srad_v2": ("srad/srad_v2", "./srad", ["256 256 0 127 0 127 0.5 2"]),
+        "streamcluster": ("streamcluster", "./sc_gpu", ["5 10 16 1024 1024 100 none output.txt 1"]),
+    }
+
+    @staticmethod
+    def fits(folder):
+        return (folder / "cuda" / "hotspot").is_dir() and (folder / "common" / "make.config").is_file()
+
+    def __init__(self, folder, setting):
+        self.folder, self.copy, self.setting = folder, setting.work / "rodinia", setting
+
+    def prepare(self):
+        copied(self.folder, self.copy, ("cuda", "common"))
+        if not (self.copy / "data").is_dir():
+            rodinia_inputs(self.copy / "data")
+
+    def programs(self):
+        make = ["make", f"CUDA_DIR={self.setting.toolkit}", "SDK_DIR=/nonexistent"]
+        for name, (place, executable, runs) in self.KNOWN.items():
+            folder = self.copy / "cuda" / place
+            yield Program("rodinia", name, folder, [(folder, make)], executable,
+                          [Run(shlex.split(run), str(index) if len(runs) > 1 else "") for index, run in enumerate(runs)])
+
+
+def rodinia_inputs(data):
+    """Inputs in the formats that Rodinia's programs read, at random."""
+    chance = random.Random(1)
+
+    def lines(place, rows):
+        path = data / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(rows) + "\n")
+
+    nodes = 4096
+    edges = [[chance.randrange(nodes) for _ in range(chance.randrange(1, 7))] for _ in range(nodes)]
+    starts = [sum(map(len, edges[:index])) for index in range(nodes)]
+    lines("bfs/graph.txt", [str(nodes), *(f"{start} {len(out)}" for start, out in zip(starts, edges)), "", "0", "",
+                            str(sum(map(len, edges))), *(f"{to} 1" for out in edges for to in out)])
+    lines("b+tree/mil.txt", ["10000", *map(str, range(10000))])
+    lines("b+tree/command.txt", ["j 600 300", "k 1000"])
+    elements = 2048
+    rows = [str(elements)]
+    for index in range(elements):
+        rows.append("0.5")
+        for step, normal in ((1, "0.5 0 0"), (-1, "-0.5 0 0"), (64, "0 0.5 0"), (-64, "0 -0.5 0")):
+            rows.append(f"{(index + step) % elements + 1} {normal}")
+    lines("cfd/mesh", rows)
+    lines("gaussian/matrix4.txt", ["4", "", "-0.6 -0.5 0.7 0.3", "-0.3 -0.9 0.3 0.7", "-0.4 -0.5 -0.3 -0.8",
+                                   "0.0 -0.1 0.2 0.9", "", "-0.85 -0.68 0.24 -0.53", "", "0.7 0.0 -0.4 -0.5"])
+    for place, count in (("hotspot/", 64 * 64), ("hotspot3D/", 64 * 64 * 8)):
+        lines(place + "temp", [f"{chance.uniform(320, 340):.4f}" for _ in range(count)])
+        lines(place + "power", [f"{chance.uniform(0, 0.001):.8f}" for _ in range(count)])
+    lines("kmeans/points", [" ".join([str(index), *(f"{chance.random():.4f}" for _ in range(34))]) for index in range(1000)])
+    (data / "huffman").mkdir()
+    (data / "huffman" / "input").write_bytes(bytes(min(255, int(chance.expovariate(0.05))) for _ in range(1 << 18)))
+    for index in range(4):
+        lines(f"nn/cane4_{index}.db", [f"1978 12 {day % 28 + 1:2d} 12 0 STORM{day % 10:1d}    {chance.uniform(0, 60):4.1f}  "
+                                       f"{chance.uniform(100, 300):5.1f}   30  100"[:48] for day in range(2000)])
+    genome = "".join(chance.choice("ACGT") for _ in range(4000))
+    lines("mummergpu/reference.fna", [">reference", genome])
+    lines("mummergpu/query.fna", [row for at in range(0, 3900, 100) for row in (f">q{at}", genome[at:at + 100])])
+    lines("myocyte/y.txt", [f"{chance.uniform(0.01, 1):.4f}" for _ in range(91)])
+    lines("myocyte/params.txt", [f"{chance.uniform(0.5, 1):.4f}" for _ in range(18)])
+    (data / "srad").mkdir()
+    (data / "srad" / "image.pgm").write_text("P2\n# noise\n64 64\n255\n" + " ".join(str(chance.randrange(256))
+                                                                                    for _ in range(64 * 64)) + "\n")
+    pixels = bytes(chance.randrange(256) for _ in range(192 * 192 * 3))
+    (data / "dwt2d").mkdir()
+    (data / "dwt2d" / "192.bmp").write_bytes(b"BM" + struct.pack("<IHHIIiiHHIIiiII", 54 + len(pixels), 0, 0, 54, 40, 192, 192,
+                                                                  1, 24, 0, len(pixels), 2835, 2835, 0, 0) + pixels)
+
+
+class PolyBench:
+    """PolyBench for GPUs: a Makefile each, sizes by macros; each compares with the CPU and prints how much does not match."""
+
+    @staticmethod
+    def fits(folder):
+        return (folder / "CUDA" / "common.mk").is_file()
+
+    def __init__(self, folder, setting):
+        self.folder, self.copy, self.setting = folder, setting.work / "polybench", setting
+
+    def prepare(self):
+        copied(self.folder, self.copy, ("CUDA", "common"))
+
+    def programs(self):
+        for makefile in sorted((self.copy / "CUDA").glob("*/Makefile")):
+            executable = re.search(r"(?:EXECUTABLE\s*:?=|-o)\s*(\S+)", makefile.read_text()).group(1)
+            yield Program("polybench", makefile.parent.name, makefile.parent,
+                          [(makefile.parent, ["env", "NVCC_APPEND_FLAGS=-DSMALL_DATASET", "make"])], f"./{executable}",
+                          [Run([], wants=r"(?i)non-matching .*: 0\s")])
+
+
+class HeCBench:
+    """zjin-lcf/HeCBench: a Makefile each, whose target `run` has the arguments. Their last number is mostly how often a kernel
+    is repeated to time it: more than two are two."""
+
+    @staticmethod
+    def fits(folder):
+        return (folder / "src" / "accuracy-cuda").is_dir()
+
+    def __init__(self, folder, setting):
+        self.folder, self.copy, self.setting = folder, setting.work / "hecbench", setting
+
+    def prepare(self):
+        if not self.copy.is_dir():
+            shutil.copytree(self.folder, self.copy, symlinks=True, ignore=shutil.ignore_patterns("*-hip", "*-omp", "*-sycl"))
+
+    def programs(self):
+        for makefile in sorted((self.copy / "src").glob("*-cuda/Makefile")):
+            text = makefile.read_text(errors="replace")
+            variables = dict(re.findall(r"^\s*(\w+)\s*[:?]?=\s*(.*?)\s*$", text, re.M))
+            text = text.replace("\\\n", " ")
+            command = re.search(r"^run\s*:.*\n(?:\t.*\n)*?\t(?!@?echo)(.*\./.*)$", text + "\n", re.M)
+            line = command.group(1) if command else "./main"
+            for _ in range(3):
+                line = re.sub(r"\$[({](\w+)[)}]", lambda name: variables.get(name.group(1), ""), line)
+            words = line.split("|")[0].split(">")[0].split()
+            at = next((index for index, word in enumerate(words) if word.startswith("./")), None)
+            if at is None:
+                words, at = ["./main"], 0
+            yield Program("hecbench", makefile.parent.name.removesuffix("-cuda"), makefile.parent,
+                          [(makefile.parent, ["make", "ARCH=sm_75", words[at].removeprefix("./")])], words[at],
+                          [Run(repeated_twice(words[at + 1:]))])
+
+
+def repeated_twice(arguments):
+    numbers = [index for index, word in enumerate(arguments) if re.fullmatch(r"\d+", word)]
+    if numbers and numbers[-1] == len(arguments) - 1 and int(arguments[-1]) > 2:
+        return [*arguments[:-1], "2"]
+    return arguments
+
+
+class LlmC:
+    """karpathy/llm.c: kernels under dev/cuda, a run for each version that the head of the source names."""
+
+    @staticmethod
+    def fits(folder):
+        return (folder / "dev" / "cuda" / "attention_forward.cu").is_file()
+
+    def __init__(self, folder, setting):
+        self.folder, self.copy, self.setting = folder, setting.work / "llm.c", setting
+
+    def prepare(self):
+        copied(self.folder, self.copy, ("dev", "llmc", "Makefile", "train_gpt2.cu", "train_gpt2_fp32.cu", "train_gpt2.c"))
+
+    def programs(self):
+        folder = self.copy / "dev" / "cuda"
+        for source in sorted(folder.glob("*.cu")):
+            name, text = source.stem, source.read_text()
+            versions = sorted(set(re.findall(rf"^\./{name} (\d+)", text, re.M)), key=int)
+            runs = [Run([version], version) for version in versions] or [Run([])]
+            yield Program("llm.c", name, folder, [(folder, ["make", "GPU_COMPUTE_CAPABILITY=80", name])], f"./{name}", runs)
+
+
+class BabelStream:
+    @staticmethod
+    def fits(folder):
+        return (folder / "src" / "cuda" / "CUDAStream.cu").is_file()
+
+    def __init__(self, folder, setting):
+        self.folder, self.build, self.setting = folder, setting.work / "babelstream-build", setting
+
+    def prepare(self):
+        pass
+
+    def programs(self):
+        configure = ["cmake", "-S", self.folder, "-B", self.build, "-DMODEL=cuda", "-DCUDA_ARCH=sm_75",
+                     f"-DCMAKE_CUDA_COMPILER={self.setting.nvcc}"]
+        yield Program("babelstream", "cuda-stream", self.build, [(self.folder, configure), (self.build, ["make"])],
+                      "./cuda-stream", [Run(["-s", "1048576", "-n", "5"], "double"),
+                                        Run(["-s", "1048576", "-n", "5", "--float"], "float")])
+
+
+class Darknet:
+    @staticmethod
+    def fits(folder):
+        return (folder / "src" / "blas_kernels.cu").is_file()
+
+    def __init__(self, folder, setting):
+        self.folder, self.copy, self.setting = folder, setting.work / "darknet", setting
+
+    def prepare(self):
+        if not self.copy.is_dir():
+            shutil.copytree(self.folder, self.copy, symlinks=True)
+
+    def programs(self):
+        builds = [(self.copy, ["make", "GPU=1", "CUDNN=0", f"NVCC={self.setting.nvcc}"])]
+        runs = [Run(["detector", "test", "cfg/coco.data", "cfg/yolov4-tiny.cfg", "data/dog.jpg", "-dont_show"], "yolov4-tiny"),
+                Run(["classifier", "predict", "cfg/imagenet1k.data", "cfg/darknet.cfg", "data/dog.jpg"], "classifier")]
+        runs = [Run([*run.arguments[:4], "/dev/null", *run.arguments[4:]], run.label) for run in runs]
+        yield Program("darknet", "darknet", self.copy, builds, "./darknet", runs)
+
+
+class Manifest:
+    """Any folder with a third_party.json (see --help)."""
+
+    @staticmethod
+    def fits(folder):
+        return (folder / "third_party.json").is_file()
+
+    def __init__(self, folder, setting):
+        self.folder, self.copy, self.setting = folder, setting.work / folder.name, setting
+
+    def prepare(self):
+        if not self.copy.is_dir():
+            shutil.copytree(self.folder, self.copy, symlinks=True)
+
+    def programs(self):
+        for row in json.loads((self.folder / "third_party.json").read_text())["programs"]:
+            folder = self.copy / row.get("folder", ".")
+            runs = [Run(shlex.split(run), str(index) if len(row.get("runs", [])) > 1 else "", row.get("wants", ""))
+                    for index, run in enumerate(row.get("runs", [""]))]
+            yield Program(self.folder.name, row["name"], folder, [(folder, ["sh", "-ec", row["build"]])],
+                          row.get("executable", f"./{row['name']}"), runs)
+
+
+SUITES = (Manifest, Samples, Rodinia, PolyBench, HeCBench, LlmC, BabelStream, Darknet)
+
+
+def copied(source, target, parts):
+    """Makefiles that build in place get a copy: a checkout stays as it is."""
+    if target.is_dir():
+        return
+    target.mkdir(parents=True)
+    for part in parts:
+        if (source / part).is_dir():
+            shutil.copytree(source / part, target / part, symlinks=True)
+        elif (source / part).is_file():
+            shutil.copy(source / part, target / part)
+
+
+# --- nvcc, for one architecture ---
+
+OLDEST = 75  # of which CUDA 13 compiles for
+
+
+def one_architecture(arguments):
+    """The command line of an nvcc for one architecture, the oldest of those it names that CUDA 13 knows: each more takes as
+    long again. If PTX was to be made, it is made, and nothing else, which is what the software device wants; beside it code
+    for the device linker, which reads nothing else."""
+    rest, named, ptx, index = [], [], False, 0
+    while index < len(arguments):
+        word, value = arguments[index], None
+        option, _, glued = word.partition("=")
+        if option in ("-gencode", "--generate-code", "-arch", "--gpu-architecture", "-code", "--gpu-code"):
+            value = glued
+            if not glued:
+                index += 1
+                value = arguments[index] if index < len(arguments) else ""
+        if value is None:
+            rest.append(word)
+        elif value.strip("'\"") not in ("native", "all", "all-major"):
+            named += re.findall(r"(?:sm|compute|lto)_(\d+[af]?)", value)
+            codes = value.partition("code=")[2] if "gencode" in option or "generate" in option else value
+            ptx = ptx or "compute_" in codes or option in ("-arch", "--gpu-architecture")
+        else:
+            named, ptx = [*named, str(OLDEST)], True
+        index += 1
+    if not named:
+        return rest
+    known = [name for name in named if int(re.match(r"\d+", name).group()) >= OLDEST] or [str(OLDEST)]
+    chosen = min(known, key=lambda name: (int(re.match(r"\d+", name).group()), len(name)))
+    if any(word in ("-ptx", "--ptx", "-cubin", "--cubin", "-fatbin", "--fatbin") for word in rest):
+        return [*rest, f"-arch={'compute' if '-ptx' in rest or '--ptx' in rest else 'sm'}_{chosen}"]
+    linked = any(word.startswith(("-rdc", "--relocatable-device-code", "-dc", "--device-c", "-dlink")) for word in rest)
+    code = f"[compute_{chosen},sm_{chosen}]" if ptx and linked else f"compute_{chosen}" if ptx else f"sm_{chosen}"
+    return [*rest, "-gencode", f"arch=compute_{chosen},code={code}"]
