@@ -68,6 +68,52 @@ void Index(Match& match) {
   }
 }
 
+// `text` without the numbers that functions have in their module, which labels and places for local variables carry.
+std::string WithoutOrder(std::string_view text) {
+  std::string kept;
+  while (!text.empty()) {
+    const size_t at = std::min(text.find("$L__BB"), text.find("__local_depot"));
+    const size_t name = at == std::string_view::npos ? text.size() : text.find_first_of("0123456789", at);
+    kept += text.substr(0, name);
+    text.remove_prefix(std::min(name, text.size()));
+    text.remove_prefix(std::min(text.find_first_not_of("0123456789"), text.size()));
+  }
+  return kept;
+}
+
+std::map<std::string, std::string> Bodies(const ptx::Module& ptx) {
+  std::map<std::string, std::string> bodies;
+  for (const ptx::Function& function : ptx.functions) {
+    if (function.HasBody()) {
+      bodies.emplace(CanonicalName(function.name), WithoutOrder(CanonicalName(function.body_text)));
+    }
+  }
+  return bodies;
+}
+
+bool SameContents(const ptx::Variable& a, const ptx::Variable& b) {
+  const auto same = [](const ptx::Initializer& x, const ptx::Initializer& y) {
+    return x.bits == y.bits && x.symbol == y.symbol && x.generic == y.generic && x.mask == y.mask;
+  };
+  return a.Bytes() == b.Bytes() && a.type == b.type && a.space == b.space && a.alignment == b.alignment &&
+         std::equal(a.initializer.begin(), a.initializer.end(), b.initializer.begin(), b.initializer.end(), same);
+}
+
+// Whether it does not matter which of two modules is taken: they have the same functions, in any order, and what these
+// name is the same. Sources that make nothing but kernels of one header are such.
+bool DoTheSame(const Match& a, const Match& b) {
+  const std::map<std::string, std::string> bodies = Bodies(*a.ptx);
+  if (bodies != Bodies(*b.ptx)) return false;
+  return std::all_of(a.variables.begin(), a.variables.end(), [&](const auto& variable) {
+    const auto& [canonical, name] = variable;
+    const bool named = std::any_of(bodies.begin(), bodies.end(),
+                                   [&](const auto& body) { return body.second.find(canonical) != std::string::npos; });
+    if (!named) return true;
+    const auto other = b.variables.find(canonical);
+    return other != b.variables.end() && SameContents(*a.ptx->FindVariable(name), *b.ptx->FindVariable(other->second));
+  });
+}
+
 }  // namespace
 
 std::string WithoutPtx(uint32_t sm) {
@@ -153,7 +199,7 @@ absl::StatusOr<Match> PackSet::Find(const fatbin::MachineCode& code) const {
       best = std::move(found);
       ambiguous = false;
     } else if (found.extra == best->extra) {
-      ambiguous |= CanonicalName(*found.match.ptx->text) != CanonicalName(*best->match.ptx->text);
+      ambiguous |= !DoTheSame(found.match, best->match);
     }
   }
   if (!best) return problem;

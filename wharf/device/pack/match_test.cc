@@ -117,5 +117,23 @@ TEST_F(MatchTest, RefusesWhatCannotBeToldApart) {
   EXPECT_TRUE(Find({first, first}, Code({{"a", {}}})).ok()) << "the same twice is the same";
 }
 
+TEST_F(MatchTest, TakesEitherOfSourcesThatMakeTheSameKernels) {
+  const auto body = [](int number, const char* variable) {
+    return fmt::format("$L__BB{}_2: ld.global.u32 %r1, [{}]; bra $L__BB{}_2;", number, variable, number);
+  };
+  const auto table = [](int value) {
+    return fmt::format(".global .u32 table = {};\n.global .u32 file{};\n", value, value);
+  };
+  const fatbin::MachineCode code = Code({{"a", {}}, {"b", {}}});
+  const std::string one = Make("p", {table(1) + Entry("a", "", body(0, "table")) + Entry("b", "", body(1, "table"))});
+  const std::string turned =
+      Make("q", {table(1) + Entry("b", "", body(0, "table")) + Entry("a", "", body(1, "table"))});
+  EXPECT_EQ(Find({one, turned}, code)->origin, one + " (p0.cu)");
+  for (const std::string& text : {table(2) + Entry("b", "", body(0, "table")) + Entry("a", "", body(1, "table")),
+                                  table(1) + Entry("b", "", body(0, "table")) + Entry("a", "", body(1, "file1"))}) {
+    EXPECT_EQ(Find({one, Make("r", {text})}, code).status().code(), absl::StatusCode::kFailedPrecondition) << text;
+  }
+}
+
 }  // namespace
 }  // namespace wharf::device::pack

@@ -8,7 +8,9 @@ namespace wharf::device::pack {
 namespace {
 
 constexpr std::string_view kAnonymous = "_GLOBAL__N__", kInternal = "_INTERNAL_";
-constexpr std::string_view kLibrary = "_V_";
+constexpr std::string_view kLibrary = "_V_", kArchitectures = "_SM_";
+// Of older CCCL: "THRUST_300001_SM_750_800_NS".
+constexpr std::string_view kOlderLibraries[] = {"THRUST", "CUB"}, kOlderEnd = "_NS";
 constexpr size_t kHashDigits = 8;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -59,9 +61,9 @@ std::optional<size_t> LengthBefore(std::string_view text, size_t end, size_t lea
   return std::nullopt;
 }
 
-// An identifier in the name: what goes before it (its length), what it becomes, and where it ends.
+// An identifier in the name: where its length begins and where it ends, and what becomes of both.
 struct Replaced {
-  size_t digits = 0, end = 0;
+  size_t begin = 0, end = 0;
   std::string text;
 };
 
@@ -74,23 +76,38 @@ std::optional<Replaced> ReplaceLocal(std::string_view name, size_t at, std::stri
   size_t length = 0;
   const auto digits = LengthBefore(name, at, shortest, name.size() - at, &length);
   if (!digits) return std::nullopt;
-  return Replaced{*digits, at + length, std::string(prefix) + std::string(*file)};
+  return Replaced{at - *digits, at + length, std::string(prefix) + std::string(*file)};
 }
 
 // "38_V_300200_SM_750_800_860": as far as the digits and underscores behind SM go.
 std::optional<Replaced> ReplaceLibrary(std::string_view name, size_t at) {
   std::string_view rest = name.substr(at + kLibrary.size());
   const std::optional<size_t> version = TakeNumber(rest);
-  constexpr std::string_view kList = "_SM_";
-  if (!version || !rest.starts_with(kList)) return std::nullopt;
-  rest.remove_prefix(kList.size());
+  if (!version || !rest.starts_with(kArchitectures)) return std::nullopt;
+  rest.remove_prefix(kArchitectures.size());
   const auto shortest = static_cast<size_t>(rest.data() - name.data()) - at;
   size_t most = shortest;
   while (at + most < name.size() && (IsDigit(name[at + most]) || name[at + most] == '_')) ++most;
   size_t length = 0;
   const auto digits = LengthBefore(name, at, shortest + 1, most, &length);
   if (!digits) return std::nullopt;
-  return Replaced{*digits, at + length, std::string(name.substr(at, shortest))};
+  return Replaced{at - *digits, at + length, std::string(name.substr(at, shortest))};
+}
+
+// "23THRUST_300001_SM_750_NS", `at` being where the identifier begins.
+std::optional<Replaced> ReplaceOlderLibrary(std::string_view name, size_t at, std::string_view prefix) {
+  std::string_view rest = name.substr(at + prefix.size() + 1);
+  const std::optional<size_t> version = TakeNumber(rest);
+  if (!version || !rest.starts_with(kArchitectures)) return std::nullopt;
+  rest.remove_prefix(kArchitectures.size());
+  const auto kept = static_cast<size_t>(rest.data() - name.data()) - at;
+  while (!rest.empty() && !rest.starts_with(kOlderEnd) && (IsDigit(rest[0]) || rest[0] == '_')) rest.remove_prefix(1);
+  if (!rest.starts_with(kOlderEnd)) return std::nullopt;
+  const auto whole = static_cast<size_t>(rest.data() - name.data()) + kOlderEnd.size() - at;
+  size_t length = 0;
+  const auto digits = LengthBefore(name, at, whole, whole, &length);
+  if (!digits) return std::nullopt;
+  return Replaced{at - *digits, at + length, std::string(name.substr(at, kept))};
 }
 
 std::optional<Replaced> ReplaceAt(std::string_view name, size_t at) {
@@ -98,6 +115,9 @@ std::optional<Replaced> ReplaceAt(std::string_view name, size_t at) {
   if (rest.starts_with(kAnonymous)) return ReplaceLocal(name, at, kAnonymous);
   if (rest.starts_with(kInternal)) return ReplaceLocal(name, at, kInternal);
   if (rest.starts_with(kLibrary)) return ReplaceLibrary(name, at);
+  for (const std::string_view prefix : kOlderLibraries) {
+    if (name.substr(0, at).ends_with(prefix)) return ReplaceOlderLibrary(name, at - prefix.size(), prefix);
+  }
   return std::nullopt;
 }
 
@@ -108,11 +128,11 @@ std::string CanonicalName(std::string_view mangled) {
   size_t copied = 0;  // of `mangled`
   for (size_t at = mangled.find('_'); at < mangled.size(); at = mangled.find('_', at)) {
     const std::optional<Replaced> replaced = ReplaceAt(mangled, at);
-    if (!replaced || at - replaced->digits < copied) {
+    if (!replaced || replaced->begin < copied) {
       ++at;
       continue;
     }
-    canonical.append(mangled.substr(copied, at - replaced->digits - copied));
+    canonical.append(mangled.substr(copied, replaced->begin - copied));
     // A character that no name has, so that nothing else becomes the same.
     canonical.append("@").append(replaced->text).append("@");
     copied = at = replaced->end;

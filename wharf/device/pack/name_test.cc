@@ -11,7 +11,8 @@ namespace {
 TEST(NameTest, LeavesOrdinaryNames) {
   for (const char* name :
        {"saxpy", "_Z5scalePfi", "_ZN12_GLOBAL__N_15scaleEPf", "", "_", "_V_", "_GLOBAL__N__", "_GLOBAL__N__12345678_",
-        "_GLOBAL__N__12345678_4_a_c", "_INTERNAL_", "_ZN3_V_1_SM_E", "_ZN9_V_300200E"}) {
+        "_GLOBAL__N__12345678_4_a_c", "_INTERNAL_", "_ZN3_V_1_SM_E", "_ZN9_V_300200E", "_ZN13THRUST_300001E",
+        "_ZN6THRUST", "THRUST_", "_ZN20THRUST_300001_SM_750E", "_ZN22THRUST_300001_SM_750_NSE"}) {
     EXPECT_EQ(CanonicalName(name), name);
   }
 }
@@ -36,6 +37,12 @@ TEST(NameTest, TakesArchitecturesFromLibraries) {
             "_ZN6thrust@_V_300200_SM_@18transform_iteratorIiEE");
   EXPECT_EQ(CanonicalName("_ZN6thrust16_V_300200_SM_75018transform_iteratorIiEE"),
             "_ZN6thrust@_V_300200_SM_@18transform_iteratorIiEE");
+  for (const char* name : {"_ZN6thrust45THRUST_300001_SM_750_800_860_900_1000_1200_NS18transform_iteratorIiEE",
+                           "_ZN6thrust23THRUST_300001_SM_750_NS18transform_iteratorIiEE"}) {
+    EXPECT_EQ(CanonicalName(name), "_ZN6thrust@THRUST_300001_SM_@18transform_iteratorIiEE");
+  }
+  EXPECT_EQ(CanonicalName("_ZN3cub24CUB_300001_SM_750_800_NS11EmptyKernelIvEEvv"),
+            "_ZN3cub@CUB_300001_SM_@11EmptyKernelIvEEvv");
 }
 
 TEST(NameTest, KeepsFilesApart) {
