@@ -8,13 +8,13 @@
 #include "wharf/cli/bench/common/cores.h"
 #include "wharf/cli/bench/common/progress.h"
 #include "wharf/cli/bench/offload/model.h"
+#include "wharf/cli/bench/offload/programs.h"
 #include "wharf/cli/bench/offload/report.h"
 #include "wharf/cli/bench/offload/run.h"
 #include "wharf/cli/common/bench_command.h"
 #include "wharf/cli/common/commands.h"
 #include "wharf/cli/common/files.h"
 #include "wharf/cli/common/option_types.h"
-#include "wharf/cli/common/shim_directory.h"
 #include "wharf/cli/offload/local_server.h"
 #include "wharf/link/byte_stream.h"
 #include "wharf/link/emulation/emulator.h"
@@ -29,6 +29,8 @@ start of the trace in every run. A machine is not equally fast all the time: wit
 Programs   pose     examples/cuda_pose: the same calls in every inference; about a picture that moves with -- --sway (24 pictures
                     that come again) or -- --wander (none does)
            decode   examples/cuda_decode: other calls in every inference
+           pytorch:MODEL  a model of torchvision, encoder or lstm, by the PyTorch of --python: examples/pytorch. On a
+                    software device it wants a --kernel-pack
            FILE     any CUDA program that takes --inferences N and --json FILE (which gets {"latency_ms": [...]})
 Modes      device_only (or local)  on this machine's device, no link
            percall  every CUDA call is one round trip, as per-call remoting does it: slow, so at most 2 inferences
@@ -38,7 +40,8 @@ Modes      device_only (or local)  on this machine's device, no link
            replay_speculative  replay as published. Unsafe: wrong guesses are not undone
            partition  the sequence is cut between a device here, of one CPU thread, and the server's
            NAME_plain  with --compression both: that mode with data that travel as they are
-           native   pose only: offloaded by hand (pose_server, pose_client), input up and results down: the yardstick
+           native   pose and pytorch: offloaded by hand (such as pose_server, pose_client), input up and results down: the
+                    yardstick
 Scenarios  indoors, outdoors: measured Wi-Fi to a moving robot (traces indoors_a and outdoors_a)
            fixed: 93 Mbit/s. All with --rtt.
            NAME: the trace NAME.csv (there are indoors_b, outdoors_b and outdoors_c as well), or its FILE
@@ -53,69 +56,19 @@ constexpr double kFixedBitsPerSecond = 93e6;
 constexpr const char* kNoLink = "none";
 
 struct BenchOptions {
-  std::string program = "pose", image, traces, server, json, plot, html;
-  std::vector<std::string> arguments;
+  ProgramChoice program;
+  std::string traces, server, json, plot, html;
   std::vector<std::string> modes;  // empty: all that the program has
   std::vector<std::string> scenarios = {"indoors", "outdoors", "fixed"};
   int inferences = 20, rounds = 1;
   Nanoseconds round_trip = std::chrono::microseconds(2600);
   std::string device = "auto";
+  std::vector<std::string> kernel_packs;
   int threads = 0;
   bool shared_cores = false;
   std::string compression = "auto";
   bool markdown = false;
 };
-
-// The first of `candidates` that exists: relative ones are looked for beside this executable, as in a build or
-// installed tree, and below the current directory.
-absl::StatusOr<std::string> Find(const std::vector<std::string>& candidates, std::string_view what,
-                                 std::string_view option) {
-  for (const std::string& candidate : candidates) {
-    for (const std::string& path : {ExecutableDirectory() + "/" + candidate, candidate}) {
-      std::error_code ignored;
-      if (std::filesystem::exists(path, ignored)) return std::filesystem::weakly_canonical(path, ignored).string();
-    }
-  }
-  return NotFound("{} is not there: say where it is with {}", what, option);
-}
-
-absl::StatusOr<std::string> FindExample(const std::string& name) {
-  return Find({"../cuda/" + name, "../libexec/wharf/" + name},
-              fmt::format("the example {} (built where the CUDA toolkit is)", name), "--program");
-}
-
-absl::StatusOr<MeasuredProgram> PoseProgram(const BenchOptions& options) {
-  MeasuredProgram program;
-  WHARF_ASSIGN_OR_RETURN(program.path, FindExample("cuda_pose"));
-  WHARF_ASSIGN_OR_RETURN(program.native_server, FindExample("pose_server"));
-  WHARF_ASSIGN_OR_RETURN(program.native_client, FindExample("pose_client"));
-  std::string image = options.image;
-  if (image.empty()) {
-    WHARF_ASSIGN_OR_RETURN(image, Find({"../share/wharf/scene.png", "../../../examples/cuda_pose/scene.png",
-                                        "examples/cuda_pose/scene.png"},
-                                       "cuda_pose's picture scene.png", "--image"));
-  }
-  program.arguments = {"--image", image};
-  program.native_arguments = {image};
-  program.waits = true;
-  return program;
-}
-
-absl::StatusOr<MeasuredProgram> ProgramOf(const BenchOptions& options) {
-  MeasuredProgram program;
-  if (options.program == "pose") {
-    WHARF_ASSIGN_OR_RETURN(program, PoseProgram(options));
-  } else if (options.program == "decode") {
-    WHARF_ASSIGN_OR_RETURN(program.path, FindExample("cuda_decode"));
-    program.waits = true;
-  } else {
-    program.path = options.program;
-  }
-  for (std::vector<std::string>* words : {&program.arguments, &program.native_arguments}) {
-    words->insert(words->end(), options.arguments.begin(), options.arguments.end());
-  }
-  return program;
-}
 
 // Those that were asked for, else all that the program has.
 absl::StatusOr<std::vector<BenchMode>> ModesOf(const BenchOptions& options, const MeasuredProgram& program) {
@@ -128,7 +81,8 @@ absl::StatusOr<std::vector<BenchMode>> ModesOf(const BenchOptions& options, cons
   for (const std::string& name : options.modes) {
     WHARF_ASSIGN_OR_RETURN(BenchMode mode, FindBenchMode(name));
     if (mode.way == BenchMode::Way::kByHand && !by_hand) {
-      return InvalidArgument("{} is for --program pose on this machine's own server: leave out --server", name);
+      return InvalidArgument(
+          "{} is for --program pose and pytorch:MODEL on this machine's own server: leave out --server", name);
     }
     modes.push_back(std::move(mode));
   }
@@ -158,8 +112,8 @@ absl::StatusOr<std::string> FindTrace(const std::string& name, const BenchOption
   if (name.ends_with(".csv")) return name;
   const std::string file = (name == "indoors" || name == "outdoors" ? name + "_a" : name) + ".csv";
   if (!options.traces.empty()) return options.traces + "/" + file;
-  return Find({"../share/wharf/traces/" + file, "../../../data/traces/" + file, "data/traces/" + file},
-              "the trace " + file, "--traces");
+  return FindFile({"../share/wharf/traces/" + file, "../../../data/traces/" + file, "data/traces/" + file},
+                  "the trace " + file, "--traces");
 }
 
 absl::StatusOr<LinkScenario> MakeScenario(const std::string& name, const BenchOptions& options) {
@@ -189,7 +143,7 @@ class OffloadBench {
       : options_(options), cores_(options.shared_cores ? ShareCores() : HalveCores()), on_cores_(cores_.client) {}
 
   absl::Status Prepare() {
-    WHARF_ASSIGN_OR_RETURN(program_, ProgramOf(options_));
+    WHARF_ASSIGN_OR_RETURN(program_, FindBenchProgram(options_.program));
     WHARF_ASSIGN_OR_RETURN(modes_, ModesOf(options_, program_));
     modes_ = WithCompression(options_.compression, std::move(modes_));
     WHARF_ASSIGN_OR_RETURN(scratch_, ScratchDirectory::Make());
@@ -233,7 +187,7 @@ class OffloadBench {
     if (run.ok() && run->latencies_ms.size() == 1) return absl::OkStatus();
     return FailedPrecondition(
         "{} with --inferences 1 --json FILE must make one inference and write {{\"latency_ms\": [ms]}} there: {}",
-        program_.path,
+        program_.name,
         run.ok() ? fmt::format("it wrote {} times", run->latencies_ms.size()) : std::string(Message(run.status())));
   }
 
@@ -241,7 +195,9 @@ class OffloadBench {
 
   std::vector<std::string> DeviceOptions() const {
     const int threads = options_.threads != 0 ? options_.threads : cores_.device_cores;
-    return {"--device", options_.device, "--threads", fmt::format("{}", threads)};
+    std::vector<std::string> words = {"--device", options_.device, "--threads", fmt::format("{}", threads)};
+    for (const std::string& pack : options_.kernel_packs) words.insert(words.end(), {"--kernel-pack", pack});
+    return words;
   }
 
   absl::StatusOr<std::unique_ptr<LocalServer>> StartServer() const {
@@ -307,7 +263,7 @@ class OffloadBench {
 
   absl::Status AddRow(const BenchMode& mode, const std::vector<MeasuredRound>& rounds, const Scenario& scenario) {
     WHARF_ASSIGN_OR_RETURN(BenchRow row, MakeRow(rounds, mode.warm_up, scenario));
-    row.program = std::filesystem::path(program_.path).filename().string();
+    row.program = program_.name;
     row.mode = mode.name;
     result_.rows.push_back(std::move(row));
     return absl::OkStatus();
@@ -373,10 +329,13 @@ void AddBenchOffloadCommand(CLI::App& app) {
   command->add_option("--rounds", options->rounds, "How often each mode gets its turn; figures are of all rounds")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  command->add_option("--program", options->program, "pose, decode, or a CUDA program's FILE")
+  command->add_option("--program", options->program.name, "pose, decode, pytorch:MODEL, or a CUDA program's FILE")
       ->type_name("PROGRAM")
       ->capture_default_str();
-  command->add_option("--image", options->image, "The picture cuda_pose looks at")->type_name("FILE");
+  command->add_option("--image", options->program.image, "The picture cuda_pose looks at")->type_name("FILE");
+  command->add_option("--python", options->program.python, "The interpreter that has PyTorch and torchvision")
+      ->type_name("FILE")
+      ->capture_default_str();
   command->add_option("--traces", options->traces, "Where the traces are")->type_name("DIR");
   command->add_option("--server", options->server, "Through the links to this server, instead of one of its own")
       ->type_name("HOST:PORT");
@@ -385,6 +344,8 @@ void AddBenchOffloadCommand(CLI::App& app) {
   command->add_option("--threads", options->threads, "CPU threads of its own server's device, 0 = all its cores")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
+  command->add_option("--kernel-pack", options->kernel_packs, "Of its own server: PTX for programs that carry none")
+      ->type_name("FILE");
   CLI::Option* compression =
       command->add_option("--compression", options->compression, "How data travel (wharf run); both: NAME_plain is off")
           ->check(CLI::IsMember({"auto", "off", "both"}))
@@ -399,7 +360,8 @@ void AddBenchOffloadCommand(CLI::App& app) {
   command->add_option("--plot", options->plot, "Draw the latencies to FILE (SVG)")->type_name("FILE");
   command->add_option("--html", options->html, "Write tables and pictures to FILE, one page")->type_name("FILE");
   command->add_flag("--markdown", options->markdown, "Print the tables as Markdown");
-  command->add_option("arguments", options->arguments, "After --: arguments of the program, and of native's client");
+  command->add_option("arguments", options->program.arguments,
+                      "After --: arguments of the program, and of native's client");
   command->callback([options] {
     const absl::Status status = BenchOffload(*options);
     if (!status.ok()) Fail(status);

@@ -61,9 +61,9 @@ absl::StatusOr<ProgramRun> RunMeasured(const MeasuredProgram& program, const std
   WHARF_ASSIGN_OR_RETURN(const auto child, Child::Start(kOurselves, std::move(arguments)));
   WHARF_RETURN_IF_ERROR(RunToItsEnd(*child, program.waits, plan));
   const absl::StatusOr<std::string> program_json = ReadFile(latencies);
-  if (!program_json.ok()) return DataLoss("{} took --json and wrote no file", program.path);
+  if (!program_json.ok()) return DataLoss("{} took --json and wrote no file", program.name);
   const absl::StatusOr<std::string> counters_json = ReadFile(counters);
-  if (!counters_json.ok()) return DataLoss("{} made no CUDA call", program.path);
+  if (!counters_json.ok()) return DataLoss("{} made no CUDA call", program.name);
   return ParseRun(*program_json, *counters_json);
 }
 
@@ -73,18 +73,21 @@ absl::StatusOr<ProgramRun> RunNative(const MeasuredProgram& program, const std::
   const std::string latencies = FreshFile(scratch, "latencies.json"), counters = FreshFile(scratch, "counters.json");
   std::vector<std::string> serving = {"wharf", "run", "--local", "--stats", counters};
   Append(server_options, &serving);
-  Append({"--", program.native_server, "--listen", "127.0.0.1:0", "--clients", "1"}, &serving);
+  Append({"--", program.native_server}, &serving);
+  Append(program.native_server_arguments, &serving);
+  Append({"--listen", "127.0.0.1:0", "--clients", "1"}, &serving);
   WHARF_ASSIGN_OR_RETURN(const auto server, StartOn(cores.device, kOurselves, std::move(serving)));
   const absl::StatusOr<std::string> line = server->ReadLine();
   if (!line.ok()) {
     WHARF_RETURN_IF_ERROR(server->Wait());
-    return DataLoss("{} did not say where it waits", program.native_server);
+    return DataLoss("{}'s server did not say where it waits", program.name);
   }
   const std::string target = line->substr(line->rfind(' ') + 1);
 
   WHARF_ASSIGN_OR_RETURN(const auto proxy, link::LinkProxy::Start("127.0.0.1:0", target, profile));
-  std::vector<std::string> asking = {program.native_client, "--server", proxy->Address()};
+  std::vector<std::string> asking = {program.native_client};
   Append(program.native_arguments, &asking);
+  Append({"--server", proxy->Address()}, &asking);
   AppendPlan(plan, program.waits, latencies, &asking);
   RunPlan over_the_link = plan;
   over_the_link.on_ready = [&] {
@@ -96,7 +99,7 @@ absl::StatusOr<ProgramRun> RunNative(const MeasuredProgram& program, const std::
   WHARF_RETURN_IF_ERROR(server->Wait());
 
   const absl::StatusOr<std::string> program_json = ReadFile(latencies), counters_json = ReadFile(counters);
-  if (!program_json.ok() || !counters_json.ok()) return DataLoss("{} left nothing to read", program.native_client);
+  if (!program_json.ok() || !counters_json.ok()) return DataLoss("{}'s client left nothing to read", program.name);
   WHARF_ASSIGN_OR_RETURN(ProgramRun run, ParseRun(*program_json, *counters_json));
   // Those counters are of the server program's own calls; only how busy its device was is asked here.
   run.calls = 0;

@@ -14,13 +14,15 @@
 namespace wharf::cli {
 
 struct MeasuredProgram {
+  std::string name;  // in tables
   std::string path;
   std::vector<std::string> arguments;  // besides --inferences, --json and --ready-after, which are added
   // It takes --ready-after N (examples/arguments.h) and --inferences 0.
   bool waits = false;
-  // The server and the client it is when offloaded by hand, and the client's arguments; empty if there is none.
+  // The server and the client it is when offloaded by hand; empty if there is none. Both are given --listen or --server
+  // behind their arguments.
   std::string native_server, native_client;
-  std::vector<std::string> native_arguments;
+  std::vector<std::string> native_server_arguments, native_arguments;
 };
 
 // One run to be made.
