@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Makes a kernel pack (docs/packs.md) for PyTorch from PyPI, which carries machine code only.
 
-  tools/pytorch_pack.py --work DIR -o torch.pack          what inference needs: tens of files, minutes to an hour
+  tools/pytorch_pack.py --work DIR -o torch.pack          what inference needs: some hundred files, half an hour
   tools/pytorch_pack.py --work DIR -o torch.pack --all    every CUDA source
 
-The sources are those of Debian's source package of the same version, fetched by apt with directories of its own in DIR.
-The headers are the wheel's: of the PyTorch that --python runs, else of a wheel that pip fetches to DIR (1 GB). What is
-there already is not fetched again, and what was compiled is kept in DIR until the pack is made. `wharf` and nvcc must
-be there; nvcc of the CUDA release that the wheel was made with gives the same kernels of CUB and Thrust, too.
+The sources are those of Debian's source package of the same version, or what --source names: an archive of PyTorch's
+sources, or a folder of them such as a checkout of the version's tag. The headers are the wheel's: of the PyTorch that
+--python runs, else of a wheel that pip fetches to DIR (1 GB). CUTLASS's headers, which attention wants, come from
+PyPI, too. What is there already is not fetched again, and what was compiled is kept in DIR until the pack is made.
+`wharf` and nvcc must be there; nvcc of the CUDA release that the wheel was made with gives the same kernels of CUB and
+Thrust, too.
 """
 
 import argparse
+import hashlib
 import json
 import pathlib
 import re
@@ -18,27 +21,39 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import urllib.request
 import zipfile
 
-VERSION = "2.14.1"
-SUITE = "sid"
-# What networks launch in inference, and what fills and copies tensors. Names are of aten/src/ATen/native/cuda.
+# Debian's source package, by the checksums of its signed description. A mirror keeps it as long as some suite has it;
+# the archive of snapshots keeps it for good.
+VERSION = "2.12.1"
+ARCHIVE = f"pytorch_{VERSION}+dfsg.orig.tar.xz"
+SHA256 = "95b6f85e1da2776f0cb0e5a635c4430b4e3f05b6ccb9e00237f3cecd15572875"
+SHA1 = "38ab3cca5e345e079c95c7e86b3e18e1bbdea1a2"
+CUTLASS = "4.2.0.0"
+# What networks launch in inference, and what fills and copies tensors. Names are of
+# aten/src/ATen/native/cuda, aten/src/ATen/cuda and ATTENTION's folder.
 FILES = """
-ActivationEluKernel ActivationGeluKernel ActivationGluKernel ActivationHardsigmoidKernel ActivationHardswishKernel
-ActivationHardtanhKernel ActivationLeakyReluKernel ActivationLogSigmoidKernel ActivationMishKernel ActivationPreluKernel
-ActivationSiluKernel ActivationSoftplusKernel ActivationThresholdKernel AdaptiveAveragePooling AdaptiveMaxPooling2d
-AveragePool2d BinaryDivFloorKernel BinaryDivTrueKernel BinaryDivTruncKernel BinaryMiscOpsKernels BinaryMulKernel
-Bucketization Col2Im CompareEQKernel CompareKernels ConvolutionMM2d Copy CrossKernel CumsumKernel DepthwiseConv2d
-DilatedMaxPool2d DistributionNormal DistributionRandomKernel DistributionUniform Dropout Embedding FillKernel
-GridSampler Im2Col IndexKernel Indexing LogAddExpKernel MaxMinElementwiseKernel NaiveConvolutionTranspose2d Nonzero
-Normalization PointwiseOpsKernel PowKernel RNN Randperm RangeFactories ReduceArgMaxKernel ReduceArgMinKernel
-ReduceLogicKernel ReduceMaxValuesKernel ReduceMinValuesKernel ReduceMomentKernel ReduceNormKernel ReduceSumProdKernel
-ReflectionPad Repeat ReplicationPadding ScatterGatherKernel Shape SoftMax Sort SortStable TensorCompare TensorFactories
-TensorTopK TensorTransformations TriangularOps UnaryComplexKernels UnaryFractionKernels UnaryGeometricCosKernel
-UnaryGeometricSinKernel UnaryGeometricTanhKernel UnaryLogKernels UnaryOpsKernel UnarySignKernels UnarySpecialOpsKernel
-UpSampleBicubic2d UpSampleBilinear2d UpSampleNearest2d WeightNorm cub-RadixSortKeys cub-RadixSortPairs cub
-group_norm_kernel layer_norm_kernel
+AbsKernel ActivationEluKernel ActivationGeluKernel ActivationGluKernel ActivationHardsigmoidKernel
+ActivationHardswishKernel ActivationHardtanhKernel ActivationLeakyReluKernel ActivationLogSigmoidKernel
+ActivationMishKernel ActivationPreluKernel ActivationSiluKernel ActivationSoftplusKernel ActivationThresholdKernel
+AdaptiveAveragePooling AdaptiveMaxPooling2d AveragePool2d BinaryBitwiseOpsKernels BinaryDivFloorKernel
+BinaryDivTrueKernel BinaryDivTruncKernel BinaryLogicalOpsKernels BinaryMiscOpsKernels BinaryMulKernel
+BinaryRemainderKernel Bucketization Col2Im CompareEQKernel CompareKernels ConvolutionMM2d Copy CrossKernel CumsumKernel
+DepthwiseConv2d DilatedMaxPool2d DistributionBernoulli DistributionNormal DistributionRandomKernel DistributionUniform
+Dropout Embedding FillKernel GridSampler Im2Col IndexKernel IndexKernelUtils Indexing Lerp LinearAlgebra LogAddExpKernel
+Loss MaxMinElementwiseKernel NaiveConvolutionTranspose2d Nonzero Normalization PointwiseOpsKernel PowKernel RNN Randperm
+RangeFactories ReduceAMinMaxKernel ReduceArgMaxKernel ReduceArgMinKernel ReduceLogicKernel ReduceMaxValuesKernel
+ReduceMinValuesKernel ReduceMomentKernel ReduceNormKernel ReduceSumProdKernel ReflectionPad Repeat ReplicationPadding
+ScatterGatherKernel Shape SoftMax Sort SortStable TensorCompare TensorFactories TensorTopK TensorTransformations
+TriangularOps UnaryComplexKernels UnaryFractionKernels UnaryGeometricCosKernel UnaryGeometricSinKernel
+UnaryGeometricTanhKernel UnaryLogKernels UnaryOpsKernel UnarySignKernels UnarySpecialOpsKernel UpSampleBicubic2d
+UpSampleBilinear2d UpSampleNearest2d WeightNorm group_norm_kernel layer_norm_kernel cub-RadixSortKeys
+cub-RadixSortPairs-int64-1 cub-RadixSortPairs-int64-2 cub-RadixSortPairs-int64-4 cub attention
+mem_eff_attention/kernels/cutlassF_f16_aligned mem_eff_attention/kernels/cutlassF_f32_aligned
+mem_eff_attention/kernels/cutlassF_f32_notaligned
 """.split()
+ATTENTION = "native/transformers/cuda"
 GENERATED = ("UfuncCUDA_add.cu",)  # made by PyTorch's own generator
 # As PyTorch's build gives them, where kernels and their names depend on them.
 FLAGS = """
@@ -69,40 +84,34 @@ def mirror():
 
 def fetch_sources(work):
     """Debian's tar archive of PyTorch's sources."""
-    there = sorted(work.glob(f"pytorch_{VERSION}*.orig.tar.*"))
-    if there:
-        return there[0]
-    say(f"fetching Debian's source package of PyTorch {VERSION}")
-    apt = work / "apt"
-    for folder in ("state/lists/partial", "cache/archives/partial", "etc/parts"):
-        (apt / folder).mkdir(parents=True, exist_ok=True)
-    keys = "/usr/share/keyrings/debian-archive-keyring.gpg"
-    (apt / "etc/sources.list").write_text(f"deb-src [signed-by={keys}] {mirror()} {SUITE} main\n")
-    (apt / "state/status").touch()
-    options = [word for name, value in {"Dir::State": apt / "state", "Dir::State::status": apt / "state/status",
-                                        "Dir::Cache": apt / "cache", "Dir::Etc::sourcelist": apt / "etc/sources.list",
-                                        "Dir::Etc::sourceparts": apt / "etc/parts",
-                                        "Dir::Etc::preferencesparts": apt / "etc/parts"}.items()
-               for word in ("-o", f"{name}={value}")]
-    run("apt-get", *options, "update", stdout=sys.stderr)
-    listed = run("apt-cache", *options, "showsrc", "pytorch", stdout=subprocess.PIPE, text=True).stdout
-    versions = [version for version in re.findall(r"^Version: (\S+)", listed, re.MULTILINE)
-                if version.startswith(VERSION)]
-    if not versions:
-        sys.exit(f"pytorch_pack: suite {SUITE} has no pytorch {VERSION} (any more)")
-    run("apt-get", *options, "source", "--download-only", f"pytorch={versions[0]}", cwd=work, stdout=sys.stderr)
-    return sorted(work.glob(f"pytorch_{VERSION}*.orig.tar.*"))[0]
+    archive = work / ARCHIVE
+    for address in (f"{mirror()}/pool/main/p/pytorch/{ARCHIVE}", f"https://snapshot.debian.org/file/{SHA1}"):
+        if archive.exists():
+            break
+        say(f"fetching {address}")
+        try:
+            with urllib.request.urlopen(address, timeout=60) as answer, open(f"{archive}.part", "wb") as file:
+                shutil.copyfileobj(answer, file)
+        except OSError as error:
+            say(str(error))
+        else:
+            pathlib.Path(f"{archive}.part").rename(archive)
+    if not archive.exists():
+        sys.exit(f"pytorch_pack: no sources of PyTorch {VERSION}: give --source, such as a checkout of tag v{VERSION}")
+    if hashlib.sha256(archive.read_bytes()).hexdigest() != SHA256:
+        sys.exit(f"pytorch_pack: {archive} is not what Debian published: remove it")
+    return archive
 
 
 def unpack_sources(archive, work):
     """The folder in which aten/ and c10/ are."""
-    root = work / "source"
+    root = work / f"source-{archive.name}"
     if not (root / "complete").exists():
         say("unpacking the sources")
         with tarfile.open(archive) as tar:
             for member in tar:
                 _, _, path = member.name.partition("/")
-                if member.isfile() and path.split("/")[0] in ("aten", "c10", "tools", "torch", "third_party"):
+                if member.isfile() and (path == "version.txt" or path.split("/")[0] in ("aten", "c10", "torch")):
                     target = (root / path).resolve()
                     if root.resolve() not in target.parents:
                         sys.exit(f"pytorch_pack: {archive} holds {member.name}")
@@ -113,33 +122,43 @@ def unpack_sources(archive, work):
     return root
 
 
-def find_package(python, work):
-    """The folder of the package torch: with its headers and its generator."""
-    if python:
-        found = run(python, "-c", "import importlib.util as u, os; print(os.path.dirname(u.find_spec('torch').origin))",
-                    stdout=subprocess.PIPE, text=True).stdout.strip()
-        return pathlib.Path(found)
-    package = work / "wheel" / "torch"
-    if not (work / "wheel" / "complete").exists():
-        if not list(work.glob(f"torch-{VERSION}*.whl")):
-            say(f"fetching the wheel of PyTorch {VERSION} (1 GB)")
-            run(sys.executable, "-m", "pip", "download", "--no-deps", "--dest", work, f"torch=={VERSION}",
+def version_of(source):
+    """2.12.1 of the sources' version.txt, which says 2.12.1a0."""
+    return re.match(r"[0-9.]+[0-9]", (source / "version.txt").read_text()).group()
+
+
+def fetch_wheel(name, version, work, folders):
+    """Where those folders of a package from PyPI are unpacked."""
+    target = work / name
+    if not (target / "complete").exists():
+        if not list(work.glob(f"{name}-{version}*.whl")):
+            say(f"fetching {name} {version} from PyPI")
+            run(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", work, f"{name}=={version}",
                 stdout=sys.stderr)
-        say("unpacking its headers")
-        with zipfile.ZipFile(next(work.glob(f"torch-{VERSION}*.whl"))) as wheel:
-            wanted = [name for name in wheel.namelist() if name.startswith(("torch/include/", "torchgen/"))]
-            wheel.extractall(work / "wheel", wanted)
-        (work / "wheel" / "complete").touch()
-    return package
+        with zipfile.ZipFile(next(work.glob(f"{name}-{version}*.whl"))) as wheel:
+            wheel.extractall(target, [member for member in wheel.namelist() if member.startswith(folders)])
+        (target / "complete").touch()
+    return target
 
 
-def generate(package, work):
-    """Sources that PyTorch's generator makes, of what the wheel has for it."""
+def find_package(python, version, work):
+    """The folder of the package torch: with its headers and its generator."""
+    if not python:
+        return fetch_wheel("torch", version, work, ("torch/include/", "torchgen/")) / "torch"
+    program = "import os, torch; print(torch.__version__, os.path.dirname(torch.__file__))"
+    found, _, folder = run(python, "-c", program, stdout=subprocess.PIPE, text=True).stdout.strip().partition(" ")
+    if found.partition("+")[0] != version:
+        sys.exit(f"pytorch_pack: {python} has PyTorch {found}, the sources are of {version}: give --source of the same")
+    return pathlib.Path(folder)
+
+
+def generate(package, python, work):
+    """Sources that PyTorch's generator makes, of what the wheel has for it. It wants PyYAML."""
     folder = work / "generated"
     if all((folder / name).exists() for name in GENERATED):
         return folder
     folder.mkdir(exist_ok=True)
-    done = subprocess.run([sys.executable, "-m", "torchgen.gen", "-s",
+    done = subprocess.run([pathlib.Path(python or sys.executable).absolute(), "-m", "torchgen.gen", "-s",
                            package.parent / "torchgen/packaged/ATen", "-d", folder,
                            "--per-operator-headers", "--backend-whitelist", "CUDA", "--generate", "sources"],
                           env={"PYTHONPATH": str(package.parent), "PATH": "/usr/bin:/bin"}, capture_output=True,
@@ -151,18 +170,19 @@ def generate(package, work):
 
 
 def sources(source, generated, everything, only):
-    kernels = source / "aten/src/ATen/native/cuda"
-    if only:
-        return [kernels / f"{name}.cu" if (kernels / f"{name}.cu").exists() else generated / f"{name}.cu"
-                for name in only]
+    aten = source / "aten/src/ATen"
     made = [generated / name for name in GENERATED if (generated / name).exists()]
     if everything:
-        return made + sorted(path for path in (source / "aten/src/ATen").rglob("*.cu")
+        return made + sorted(path for path in aten.rglob("*.cu")
                              if not {"hip", "test", "tests", "composable_kernel"} & set(path.parts))
-    missing = [name for name in FILES if not (kernels / f"{name}.cu").exists()]
+    found, missing = [], []
+    for name in only or FILES:
+        places = [folder / f"{name}.cu" for folder in (aten / "native/cuda", aten / "cuda", aten / ATTENTION, generated)]
+        there = [path for path in places if path.exists()]
+        (found if there else missing).extend(there or [name])
     if missing:
         say(f"this version has no {', '.join(missing)}")
-    return made + [kernels / f"{name}.cu" for name in FILES if name not in missing]
+    return found if only else made + found
 
 
 def main():
@@ -171,7 +191,9 @@ def main():
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="FILE", help="the pack")
     parser.add_argument("--all", action="store_true", help="every CUDA source")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these, such as SoftMax")
-    parser.add_argument("--python", metavar="FILE", help=f"an interpreter with torch {VERSION}, instead of a wheel")
+    parser.add_argument("--source", type=pathlib.Path, metavar="PATH",
+                        help=f"PyTorch's sources: an archive or a folder, instead of Debian's of {VERSION}")
+    parser.add_argument("--python", metavar="FILE", help="an interpreter with torch of that version, instead of a wheel")
     parser.add_argument("--wharf", default=shutil.which("wharf") or "build/default/bin/wharf", metavar="FILE")
     parser.add_argument("--nvcc", default=shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc", metavar="FILE")
     parser.add_argument("--include", action="append", default=[], metavar="DIR",
@@ -180,12 +202,15 @@ def main():
     options = parser.parse_args()
     work = options.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
-    source = unpack_sources(fetch_sources(work), work)
-    package = find_package(options.python, work)
-    generated = generate(package, work)
+    source = options.source
+    if not source or source.is_file():
+        source = unpack_sources(source or fetch_sources(work), work)
+    package = find_package(options.python, version_of(source), work)
+    cutlass = fetch_wheel("nvidia_cutlass", CUTLASS, work, ("cutlass_library/source/include/",))
+    generated = generate(package, options.python, work)
     headers = package / "include"
-    includes = [*options.include, headers, headers / "torch/csrc/api/include", source / "aten/src", source,
-                source / "third_party/cutlass/include"]
+    includes = [*options.include, headers, headers / "torch/csrc/api/include", source.resolve() / "aten/src",
+                source.resolve(), cutlass / "cutlass_library/source/include"]
     flags = FLAGS + [word for folder in includes for word in ("-I", str(folder))]
     commands = [{"directory": str(work), "file": str(file), "arguments": ["nvcc", *flags, "-c", str(file)]}
                 for file in sources(source, generated, options.all, options.only)]
