@@ -87,6 +87,18 @@ std::vector<std::string> NeededLibraries(const ElfFile& file) {
   return needed;
 }
 
+// A library of NVIDIA's whose kernels are machine code and which we have none in place of; empty if none of them is.
+std::string ClosedLibrary(const std::vector<std::string>& needed) {
+  constexpr std::string_view kFamilies[] = {"libnpp",      "libnvjpeg", "libnccl.",
+                                            "libcutensor", "libcudss",  "libcusolverMg."};
+  for (const std::string& name : needed) {
+    for (const std::string_view family : kFamilies) {
+      if (name.starts_with(family)) return name;
+    }
+  }
+  return "";
+}
+
 // What the program's fat binaries hold. Those that cannot be read are left to be told of when they are used.
 void ReadDeviceCode(const std::string& path, ProgramFacts& facts) {
   const auto section = device::fatbin::ReadSection(path);
@@ -126,6 +138,13 @@ absl::Status InspectProgram(const std::string& path, const ProgramFacts& facts, 
         "arch=compute_75,code=compute_75 (or nvcc's defaults), or give the server a kernel pack of its source "
         "(docs/packs.md)",
         path);
+  }
+  if (const std::string library = ClosedLibrary(facts.needed); needs_ptx && !library.empty()) {
+    return FailedPrecondition(
+        "{} needs {}, which Wharf has nothing in place of: its kernels are machine code of NVIDIA's, and run on a "
+        "server "
+        "with a GPU only",
+        path, library);
   }
   return absl::OkStatus();
 }

@@ -28,7 +28,8 @@ inline constexpr std::string_view kSupportedRuntimes[] = {"libcudart.so.12", "li
 
 // What speaks against running the program at `path`: kFailedPrecondition, with the way out in one line. Its CUDA
 // runtime is none of those that are `supported`; or `needs_ptx`, because the device has no other way to run kernels,
-// and there are kernels but no PTX. A runtime that is linked in runs on our libcuda.so.1.
+// and there are kernels but no PTX, or a library whose kernels have none. A runtime that is linked in runs on our
+// libcuda.so.1.
 absl::Status InspectProgram(const std::string& path, const ProgramFacts& facts, bool needs_ptx,
                             std::span<const std::string_view> supported = kSupportedRuntimes);
 

@@ -107,6 +107,18 @@ TEST(ProgramInspector, RuntimesOfCuda12And13AreAcceptedAndNoOthers) {
   EXPECT_THAT(InspectProgram("program", facts, true), Refused("libcudart.so.12 and libcudart.so.13"));
 }
 
+TEST(ProgramInspector, LibrariesOfMachineCodeAreNamedUnlessTheDeviceTakesIt) {
+  ProgramFacts facts;
+  facts.is_elf = true;
+  facts.needed = {"libc.so.6", "libcublas.so.13", "libcusolver.so.12", "libnvJitLink.so.13"};
+  EXPECT_TRUE(InspectProgram("program", facts, true).ok());
+  for (const char* const library : {"libnppif.so.13", "libnvjpeg.so.13", "libnccl.so.2"}) {
+    facts.needed.back() = library;
+    EXPECT_THAT(InspectProgram("program", facts, true), Refused(library));
+    EXPECT_TRUE(InspectProgram("program", facts, false).ok()) << library;
+  }
+}
+
 // nvcc links its runtime in unless it is told otherwise.
 TEST(ProgramInspector, ARuntimeThatIsLinkedInIsAcceptedAndPtxWantedAllTheSame) {
   for (const char* flags : {"", "-Xlinker -s"}) {
