@@ -7,9 +7,8 @@
 #include <limits>
 
 #if defined(__x86_64__)
-#define WHARF_VECTOR_TARGET __attribute__((target("avx2,fma")))
+#include <immintrin.h>
 #endif
-#define WHARF_IN_EACH_TARGET __attribute__((always_inline)) inline
 
 namespace wharf::device::soft {
 namespace {
@@ -18,8 +17,7 @@ constexpr uint32_t kTile = 8;  // rows of one; rows and columns of a block
 
 // --- elements ---
 
-// Without branches, so that loops of it are vectorised.
-WHARF_IN_EACH_TARGET float FromHalf(uint16_t half) {
+float FromHalf(uint16_t half) {
   const uint32_t sign = uint32_t{half & 0x8000U} << 16, rest = uint32_t{half & 0x7fffU} << 13;
   // The exponent's bias is 112 less, subnormals' too.
   const uint32_t scaled = std::bit_cast<uint32_t>(std::bit_cast<float>(rest) * 0x1p112F);
@@ -41,52 +39,146 @@ uint16_t ToHalf(float value) {
   return static_cast<uint16_t>(sign | ((rounded - 0x38000000U) >> 13));
 }
 
-WHARF_IN_EACH_TARGET void Widen(const uint32_t* words, TensorElement element, float* to) {
-  std::array<uint16_t, 2 * kWarpSize> halves;
+#if defined(__x86_64__)
+__attribute__((target("avx,f16c"))) void WidenHalvesInVectors(const uint32_t* words, float* to) {
+  for (uint32_t i = 0; i < kWarpSize; i += 4) {
+    _mm256_storeu_ps(to + 2 * i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(words + i))));
+  }
+}
+#endif
+
+void WidenHalves(const uint32_t* words, float* to) {
+#if defined(__x86_64__)
+  static const bool has_halves = __builtin_cpu_supports("avx") != 0 && __builtin_cpu_supports("f16c") != 0;
+  if (has_halves) return WidenHalvesInVectors(words, to);
+#endif
+  for (uint32_t i = 0; i < kWarpSize; ++i) {
+    to[2 * i] = FromHalf(static_cast<uint16_t>(words[i]));
+    to[2 * i + 1] = FromHalf(static_cast<uint16_t>(words[i] >> 16));
+  }
+}
+
+void Widen(const uint32_t* words, TensorElement element, float* to) {
   switch (element) {
     case TensorElement::kF16:
-      std::memcpy(halves.data(), words, sizeof(halves));
-      for (size_t i = 0; i < halves.size(); ++i) to[i] = FromHalf(halves[i]);
-      return;
+      return WidenHalves(words, to);
     case TensorElement::kBF16:
-      std::memcpy(halves.data(), words, sizeof(halves));
-      for (size_t i = 0; i < halves.size(); ++i) to[i] = std::bit_cast<float>(uint32_t{halves[i]} << 16);
+      for (uint32_t i = 0; i < kWarpSize; ++i) {
+        to[2 * i] = std::bit_cast<float>(words[i] << 16);
+        to[2 * i + 1] = std::bit_cast<float>(words[i] & 0xffff0000U);
+      }
       return;
     default:  // tf32
       for (uint32_t i = 0; i < kWarpSize; ++i) to[i] = std::bit_cast<float>(words[i] & ~uint32_t{0x1fff});
   }
 }
 
-WHARF_IN_EACH_TARGET void Widen(const uint32_t* words, TensorElement /*element*/, double* to) {
+void Widen(const uint32_t* words, TensorElement /*element*/, double* to) {
   for (uint32_t i = 0; i < kWarpSize; ++i) {
     to[i] = std::bit_cast<double>(words[i] | uint64_t{words[kWarpSize + i]} << 32);
   }
 }
 
-WHARF_IN_EACH_TARGET void Widen(const uint32_t* words, TensorElement element, int32_t* to) {
-  const uint32_t bits = BitsOf(element), count = 32 / bits;
-  const bool sign = element == TensorElement::kS8 || element == TensorElement::kS4;
+template <typename Byte>
+void WidenBytes(const uint32_t* words, int32_t* to) {
+  std::array<Byte, 4 * kWarpSize> bytes;
+  std::memcpy(bytes.data(), words, sizeof(bytes));
+  for (size_t i = 0; i < bytes.size(); ++i) to[i] = bytes[i];
+}
+
+void Widen(const uint32_t* words, TensorElement element, int32_t* to) {
+  if (element == TensorElement::kS8) return WidenBytes<int8_t>(words, to);
+  if (element == TensorElement::kU8) return WidenBytes<uint8_t>(words, to);
   for (uint32_t i = 0; i < kWarpSize; ++i) {
-    for (uint32_t e = 0; e < count; ++e) {
-      const uint32_t top = words[i] << (32 - bits * (e + 1));
-      to[i * count + e] = sign ? static_cast<int32_t>(top) >> (32 - bits) : static_cast<int32_t>(top >> (32 - bits));
+    for (uint32_t e = 0; e < 8; ++e) {
+      const uint32_t top = words[i] << (28 - 4 * e);
+      to[8 * i + e] = element == TensorElement::kS4 ? static_cast<int32_t>(top) >> 28 : static_cast<int32_t>(top >> 28);
     }
   }
 }
 
 // --- products of matrices ---
 
-// At most four tiles of a and of b each in k, eight tiles in all.
+// Of a, of b and of c.
 constexpr uint32_t kMostTiles = 8;
 
-WHARF_IN_EACH_TARGET float MultiplyAdd(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
-WHARF_IN_EACH_TARGET double MultiplyAdd(double x, double y, double z) { return __builtin_fma(x, y, z); }
-WHARF_IN_EACH_TARGET int32_t MultiplyAdd(int32_t x, int32_t y, int32_t z) { return x * y + z; }  // far from the limits
+// block += a * b, of one tile each: all that takes time.
+template <typename T, uint32_t columns>
+using AddTile = void (*)(const T (&a)[kTile][columns], const T (&b)[columns][kTile], T (&block)[kTile][kTile]);
+
+float MultiplyAdd(float x, float y, float z) { return std::fma(x, y, z); }
+double MultiplyAdd(double x, double y, double z) { return std::fma(x, y, z); }
+int32_t MultiplyAdd(int32_t x, int32_t y, int32_t z) { return x * y + z; }  // far from the limits
+
+template <typename T, uint32_t columns>
+void AddTilePlainly(const T (&a)[kTile][columns], const T (&b)[columns][kTile], T (&block)[kTile][kTile]) {
+  for (uint32_t r = 0; r < kTile; ++r) {
+    for (uint32_t k = 0; k < columns; ++k) {
+      for (uint32_t j = 0; j < kTile; ++j) block[r][j] = MultiplyAdd(a[r][k], b[k][j], block[r][j]);
+    }
+  }
+}
+
+#if defined(__x86_64__)
+#define WHARF_VECTOR_TARGET __attribute__((target("avx2,fma")))
+
+// Rows side by side: their sums do not wait for each other.
+template <uint32_t columns>
+WHARF_VECTOR_TARGET void AddTileInVectors(const float (&a)[kTile][columns], const float (&b)[columns][kTile],
+                                          float (&block)[kTile][kTile]) {
+  __m256 sum[kTile];
+  for (uint32_t r = 0; r < kTile; ++r) sum[r] = _mm256_loadu_ps(block[r]);
+  for (uint32_t k = 0; k < columns; ++k) {
+    const __m256 right = _mm256_loadu_ps(b[k]);
+    for (uint32_t r = 0; r < kTile; ++r) sum[r] = _mm256_fmadd_ps(_mm256_broadcast_ss(&a[r][k]), right, sum[r]);
+  }
+  for (uint32_t r = 0; r < kTile; ++r) _mm256_storeu_ps(block[r], sum[r]);
+}
+
+template <uint32_t columns>
+WHARF_VECTOR_TARGET void AddTileInVectors(const double (&a)[kTile][columns], const double (&b)[columns][kTile],
+                                          double (&block)[kTile][kTile]) {
+  for (uint32_t half = 0; half < kTile; half += 4) {
+    __m256d sum[kTile];
+    for (uint32_t r = 0; r < kTile; ++r) sum[r] = _mm256_loadu_pd(block[r] + half);
+    for (uint32_t k = 0; k < columns; ++k) {
+      const __m256d right = _mm256_loadu_pd(b[k] + half);
+      for (uint32_t r = 0; r < kTile; ++r) sum[r] = _mm256_fmadd_pd(_mm256_broadcast_sd(&a[r][k]), right, sum[r]);
+    }
+    for (uint32_t r = 0; r < kTile; ++r) _mm256_storeu_pd(block[r] + half, sum[r]);
+  }
+}
+
+template <uint32_t columns>
+WHARF_VECTOR_TARGET void AddTileInVectors(const int32_t (&a)[kTile][columns], const int32_t (&b)[columns][kTile],
+                                          int32_t (&block)[kTile][kTile]) {
+  const auto at = [](auto* row) { return reinterpret_cast<__m256i*>(row); };
+  const auto from = [](const int32_t* row) { return reinterpret_cast<const __m256i*>(row); };
+  __m256i sum[kTile];
+  for (uint32_t r = 0; r < kTile; ++r) sum[r] = _mm256_loadu_si256(from(block[r]));
+  for (uint32_t k = 0; k < columns; ++k) {
+    const __m256i right = _mm256_loadu_si256(from(b[k]));
+    for (uint32_t r = 0; r < kTile; ++r) {
+      sum[r] = _mm256_add_epi32(sum[r], _mm256_mullo_epi32(_mm256_set1_epi32(a[r][k]), right));
+    }
+  }
+  for (uint32_t r = 0; r < kTile; ++r) _mm256_storeu_si256(at(block[r]), sum[r]);
+}
+#endif
+
+template <typename T, uint32_t columns>
+AddTile<T, columns> AddTileHere() {
+#if defined(__x86_64__)
+  static const bool has_vectors = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+  if (has_vectors) return &AddTileInVectors<columns>;
+#endif
+  return &AddTilePlainly<T, columns>;
+}
 
 // Adds a * b to `blocks`, those of c, by rows. A row of a tile has `columns` elements.
 template <typename T, uint32_t columns>
-WHARF_IN_EACH_TARGET void AddProduct(const TensorProduct& p, const uint32_t (*registers)[kWarpSize],
-                                     T (*blocks)[kTile][kTile]) {
+void AddProduct(const TensorProduct& p, const uint32_t (*registers)[kWarpSize], T (*blocks)[kTile][kTile]) {
+  const AddTile<T, columns> add = AddTileHere<T, columns>();
   T a[kMostTiles][kTile][columns], b[kMostTiles][columns][kTile], row[kTile][columns];
   const uint32_t each = TileRegisters(p.a);
   for (uint32_t i = 0; i < p.m_tiles * p.k_tiles; ++i) Widen(registers[i * each], p.a, a[i][0]);
@@ -99,42 +191,9 @@ WHARF_IN_EACH_TARGET void AddProduct(const TensorProduct& p, const uint32_t (*re
   }
   for (uint32_t n = 0; n < p.n_tiles; ++n) {
     for (uint32_t m = 0; m < p.m_tiles; ++m, ++blocks) {
-      for (uint32_t r = 0; r < kTile; ++r) {
-        T sum[kTile];
-        std::memcpy(sum, (*blocks)[r], sizeof(sum));
-        for (uint32_t t = 0; t < p.k_tiles; ++t) {
-          const T(&left)[columns] = a[t * p.m_tiles + m][r];
-          const T(&right)[columns][kTile] = b[n * p.k_tiles + t];
-          for (uint32_t k = 0; k < columns; ++k) {
-            for (uint32_t j = 0; j < kTile; ++j) sum[j] = MultiplyAdd(left[k], right[k][j], sum[j]);
-          }
-        }
-        std::memcpy((*blocks)[r], sum, sizeof(sum));
-      }
+      for (uint32_t t = 0; t < p.k_tiles; ++t) add(a[t * p.m_tiles + m], b[n * p.k_tiles + t], *blocks);
     }
   }
-}
-
-template <typename T, uint32_t columns>
-void AddProductPlainly(const TensorProduct& p, const uint32_t (*registers)[kWarpSize], T (*blocks)[kTile][kTile]) {
-  AddProduct<T, columns>(p, registers, blocks);
-}
-
-#if defined(WHARF_VECTOR_TARGET)
-template <typename T, uint32_t columns>
-WHARF_VECTOR_TARGET void AddProductInVectors(const TensorProduct& p, const uint32_t (*registers)[kWarpSize],
-                                             T (*blocks)[kTile][kTile]) {
-  AddProduct<T, columns>(p, registers, blocks);
-}
-#endif
-
-template <typename T, uint32_t columns>
-void AddProductHere(const TensorProduct& p, const uint32_t (*registers)[kWarpSize], T (*blocks)[kTile][kTile]) {
-#if defined(WHARF_VECTOR_TARGET)
-  static const bool has_vectors = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
-  if (has_vectors) return AddProductInVectors<T, columns>(p, registers, blocks);
-#endif
-  AddProductPlainly<T, columns>(p, registers, blocks);
 }
 
 void AddProductOfBits(const TensorProduct& p, const uint32_t (*registers)[kWarpSize], int32_t (*blocks)[kTile][kTile]) {
@@ -152,58 +211,57 @@ void AddProductOfBits(const TensorProduct& p, const uint32_t (*registers)[kWarpS
   }
 }
 
-// --- accumulators ---
-
-// Calls `visit(block, row, column, registers, lane)` for each element of c or d: the first register that it is in.
-template <typename Visit>
-void ForEachElement(uint32_t blocks, TensorElement element, const Visit& visit) {
-  const uint32_t each = BlockRegisters(element);
-  for (uint32_t block = 0; block < blocks; ++block) {
-    for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
-      for (uint32_t j = 0; j < 2; ++j) visit(block, lane / 4, lane % 4 * 2 + j, block * each + j * each / 2, lane);
-    }
-  }
-}
+// --- accumulators: of a block, by rows, elements 2 i and 2 i + 1 are lane i's ---
 
 void MultiplySingles(const TensorProduct& p, uint32_t (*registers)[kWarpSize]) {
   float blocks[kMostTiles][kTile][kTile];
   const uint32_t count = p.m_tiles * p.n_tiles;
-  const auto* const c = registers + RegistersOfA(p) + RegistersOfB(p);
-  ForEachElement(count, p.c, [&](uint32_t block, uint32_t row, uint32_t column, uint32_t at, uint32_t lane) {
-    const uint32_t bits = c[at][lane];
-    blocks[block][row][column] = p.c == TensorElement::kF32
-                                     ? std::bit_cast<float>(bits)
-                                     : FromHalf(static_cast<uint16_t>(column % 2 == 0 ? bits : bits >> 16));
-  });
-  if (p.a == TensorElement::kTF32) {
-    AddProductHere<float, 4>(p, registers, blocks);
-  } else {
-    AddProductHere<float, 8>(p, registers, blocks);
-  }
-  ForEachElement(count, p.d, [&](uint32_t block, uint32_t row, uint32_t column, uint32_t at, uint32_t lane) {
-    const float value = blocks[block][row][column];
-    uint32_t& to = registers[at][lane];
-    if (p.d == TensorElement::kF32) {
-      to = std::bit_cast<uint32_t>(value);
-    } else {
-      to = column % 2 == 0 ? ToHalf(value) : to | uint32_t{ToHalf(value)} << 16;
+  const auto* c = registers + RegistersOfA(p) + RegistersOfB(p);
+  for (uint32_t block = 0; block < count; ++block, c += BlockRegisters(p.c)) {
+    float* to = blocks[block][0];
+    if (p.c == TensorElement::kF16) {
+      WidenHalves(c[0], to);
+      continue;
     }
-  });
+    for (uint32_t i = 0; i < 2 * kWarpSize; ++i) to[i] = std::bit_cast<float>(c[i % 2][i / 2]);
+  }
+  if (p.a == TensorElement::kTF32) {
+    AddProduct<float, 4>(p, registers, blocks);
+  } else {
+    AddProduct<float, 8>(p, registers, blocks);
+  }
+  for (uint32_t block = 0; block < count; ++block, registers += BlockRegisters(p.d)) {
+    const float* from = blocks[block][0];
+    if (p.d == TensorElement::kF16) {
+      for (uint32_t i = 0; i < kWarpSize; ++i) {
+        registers[0][i] = ToHalf(from[2 * i]) | uint32_t{ToHalf(from[2 * i + 1])} << 16;
+      }
+      continue;
+    }
+    for (uint32_t i = 0; i < 2 * kWarpSize; ++i) registers[i % 2][i / 2] = std::bit_cast<uint32_t>(from[i]);
+  }
 }
 
 void MultiplyDoubles(const TensorProduct& p, uint32_t (*registers)[kWarpSize]) {
   double blocks[kMostTiles][kTile][kTile];
   const uint32_t count = p.m_tiles * p.n_tiles;
-  const auto* const c = registers + RegistersOfA(p) + RegistersOfB(p);
-  ForEachElement(count, p.c, [&](uint32_t block, uint32_t row, uint32_t column, uint32_t at, uint32_t lane) {
-    blocks[block][row][column] = std::bit_cast<double>(c[at][lane] | uint64_t{c[at + 1][lane]} << 32);
-  });
-  AddProductHere<double, 4>(p, registers, blocks);
-  ForEachElement(count, p.d, [&](uint32_t block, uint32_t row, uint32_t column, uint32_t at, uint32_t lane) {
-    const auto bits = std::bit_cast<uint64_t>(blocks[block][row][column]);
-    registers[at][lane] = static_cast<uint32_t>(bits);
-    registers[at + 1][lane] = static_cast<uint32_t>(bits >> 32);
-  });
+  const auto* c = registers + RegistersOfA(p) + RegistersOfB(p);
+  for (uint32_t block = 0; block < count; ++block, c += BlockRegisters(p.c)) {
+    double* to = blocks[block][0];
+    for (uint32_t i = 0; i < 2 * kWarpSize; ++i) {
+      const uint32_t low = c[i % 2 * 2][i / 2], high = c[i % 2 * 2 + 1][i / 2];
+      to[i] = std::bit_cast<double>(low | uint64_t{high} << 32);
+    }
+  }
+  AddProduct<double, 4>(p, registers, blocks);
+  for (uint32_t block = 0; block < count; ++block, registers += BlockRegisters(p.d)) {
+    const double* from = blocks[block][0];
+    for (uint32_t i = 0; i < 2 * kWarpSize; ++i) {
+      const auto bits = std::bit_cast<uint64_t>(from[i]);
+      registers[i % 2 * 2][i / 2] = static_cast<uint32_t>(bits);
+      registers[i % 2 * 2 + 1][i / 2] = static_cast<uint32_t>(bits >> 32);
+    }
+  }
 }
 
 void MultiplyIntegers(const TensorProduct& p, uint32_t (*registers)[kWarpSize]) {
@@ -211,20 +269,22 @@ void MultiplyIntegers(const TensorProduct& p, uint32_t (*registers)[kWarpSize]) 
   if (p.a == TensorElement::kB1) {
     AddProductOfBits(p, registers, blocks);
   } else if (BitsOf(p.a) == 8) {
-    AddProductHere<int32_t, 16>(p, registers, blocks);
+    AddProduct<int32_t, 16>(p, registers, blocks);
   } else {
-    AddProductHere<int32_t, 32>(p, registers, blocks);
+    AddProduct<int32_t, 32>(p, registers, blocks);
   }
-  const uint32_t first = RegistersOfA(p) + RegistersOfB(p);
-  // From the first on, so no c is written over before it is read.
-  ForEachElement(
-      p.m_tiles * p.n_tiles, p.d, [&](uint32_t block, uint32_t row, uint32_t column, uint32_t at, uint32_t lane) {
-        int64_t sum = int64_t{static_cast<int32_t>(registers[first + at][lane])} + blocks[block][row][column];
-        if (p.saturates != 0) {
-          sum = std::clamp<int64_t>(sum, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
-        }
-        registers[at][lane] = static_cast<uint32_t>(sum);
-      });
+  // d from the first register on, so no c is written over before it is read.
+  const auto* c = registers + RegistersOfA(p) + RegistersOfB(p);
+  for (uint32_t block = 0; block < p.m_tiles * p.n_tiles; ++block, c += 2, registers += 2) {
+    const int32_t* from = blocks[block][0];
+    for (uint32_t i = 0; i < 2 * kWarpSize; ++i) {
+      int64_t sum = int64_t{static_cast<int32_t>(c[i % 2][i / 2])} + from[i];
+      if (p.saturates != 0) {
+        sum = std::clamp<int64_t>(sum, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max());
+      }
+      registers[i % 2][i / 2] = static_cast<uint32_t>(sum);
+    }
+  }
 }
 
 void Multiply(const TensorProduct& p, uint32_t (*registers)[kWarpSize]) {
