@@ -15,10 +15,13 @@ UoB-HPC/BabelStream, AlexeyAB/darknet, or any with a third_party.json:
   tools/third_party.py cuda-samples --only 'simple.*'     programs whose name fits
   tools/third_party.py HeCBench --sample 60               60 programs at random
   tools/third_party.py cuda-samples --again failed        what did not pass last time
+  tools/third_party.py HeCBench --calls                   builds nothing: what do the sources call that is not covered?
 
 Each program is built by its own build files, with their options, but for one architecture (the oldest that they name and
-the compiler knows), in --work; checkouts stay as they are. Then it runs by `wharf run --local`, and through a `wharf serve`
-in the modes posted and replay. A line each: verdict, seconds, program, mode, reason. Verdicts:
+the compiler knows), in --work; checkouts stay as they are. (Rodinia's call two functions that CUDA has renamed: a header
+in front of them has the old names. PolyBench's and HeCBench's sizes are smaller than they have them.) Then it runs by
+`wharf run --local`, and through a `wharf serve` in the modes posted and replay. A line each: verdict, seconds, program,
+mode, reason. Verdicts:
 
   passed     exit code 0, and no output that says that something failed
   refused    Wharf says what it does not support
@@ -99,8 +102,8 @@ class Setting:
             if part.name != "nvcc" and not (self.toolkit / "bin" / part.name).exists():
                 (self.toolkit / "bin" / part.name).symlink_to(part)
         # What older programs call and CUDA 13 has no longer, by a name of today.
-        old = self.work / "old_names.h"
-        old.write_text("#ifdef __cplusplus\n#include <cuda_runtime_api.h>\n"
+        self.old_names = self.work / "old_names.h"
+        self.old_names.write_text("#ifdef __cplusplus\n#include <cuda_runtime_api.h>\n"
                        "#define cudaThreadSynchronize cudaDeviceSynchronize\n#define cudaThreadExit cudaDeviceReset\n#endif\n")
         script = self.nvcc.with_suffix(".new")
         script.write_text(f'#!/bin/sh\nexec {sys.executable} {pathlib.Path(__file__).resolve()} --as-nvcc {real} "$@"\n')
@@ -177,30 +180,31 @@ class Results:
 class Trial:
     def __init__(self, options, setting, results):
         self.options, self.setting, self.results = options, setting, results
-        self.address = f"unix:{setting.work}/server"
+        self.socket = setting.work / f"server.{os.getpid()}"
+        self.address = f"unix:{self.socket}"
 
     @contextlib.contextmanager
     def server(self):
         if not {"posted", "replay"} & set(self.options.modes):
             yield
             return
-        path = self.setting.work / "server"
-        path.unlink(missing_ok=True)
+        self.socket.unlink(missing_ok=True)
         with open(self.setting.work / "server.log", "a") as log:
             process = subprocess.Popen([self.setting.wharf, "serve", "--device", "soft", "--listen", self.address,
                                         "--cache-dir", self.setting.work / "cache", "--idle-timeout", "600s"],
                                        stdout=log, stderr=log)
         try:
             for _ in range(300):
-                if path.exists() or process.poll() is not None:
+                if self.socket.exists() or process.poll() is not None:
                     break
                 time.sleep(0.1)
-            if not path.exists():
+            if not self.socket.exists():
                 sys.exit(f"the server did not start: see {self.setting.work}/server.log")
             yield
         finally:
             process.terminate()
             process.wait()
+            self.socket.unlink(missing_ok=True)
 
     def wanted(self, key):
         row = self.results.rows.get(key)
@@ -261,13 +265,34 @@ class Trial:
         self.results.put(key, verdict, seconds, reason, arguments=run.arguments)
 
 
+def kinds(options):
+    """The checkouts, with what is known of them."""
+    for folder in map(lambda place: pathlib.Path(place).resolve(), options.checkouts):
+        kind = next((kind for kind in suites.SUITES if kind.fits(folder)), None)
+        if kind is None:
+            sys.exit(f"{folder} is no checkout that is known, and has no third_party.json: see --help")
+        yield kind, folder
+
+
+def print_calls(options):
+    """What the sources call that is not covered."""
+    wharf = pathlib.Path(options.build).resolve() / "bin" / "wharf"
+    rows = [row for missing in ([], ["--missing"])
+            for row in json.loads(subprocess.run([wharf, "api", "--json", *missing], check=True, capture_output=True).stdout)]
+    for kind, folder in kinds(options):
+        sources = sorted(one for one in folder.glob(kind.SOURCES) if one.is_dir() or one.suffix == ".cu")
+        found = suites.uncovered_calls(sources, rows)
+        hit = set().union(*found.values())
+        print(f"{folder.name}: {len(hit)} of {len(sources)} programs call what is not covered")
+        for name, programs in sorted(found.items(), key=lambda one: (-len(one[1]), one[0])):
+            print(f"{len(programs):>6}  {name}: {', '.join(sorted(programs)[:5])}{', …' if len(programs) > 5 else ''}")
+    return 0
+
+
 def chosen(options, setting):
     programs = []
-    for folder in map(lambda place: pathlib.Path(place).resolve(), options.checkouts):
-        suite = next((kind for kind in suites.SUITES if kind.fits(folder)), None)
-        if suite is None:
-            sys.exit(f"{folder} is no checkout that is known, and has no third_party.json: see --help")
-        suite = suite(folder, setting)
+    for kind, folder in kinds(options):
+        suite = kind(folder, setting)
         suite.prepare()
         found = list(suite.programs())
         if options.sample and options.sample < len(found):
@@ -303,18 +328,27 @@ def main():
     parser.add_argument("--again", choices=("failed", "all"), help="run these although they have run")
     parser.add_argument("--rebuild", action="store_true", help="call their build files although the program is there")
     parser.add_argument("--build-only", action="store_true", help="build, do not run")
+    parser.add_argument("--calls", action="store_true",
+                        help="build nothing: which functions that Wharf does not cover do the sources call?")
     parser.add_argument("-j", "--jobs", type=int, default=1, help="programs at a time (%(default)s)")
     parser.add_argument("--niceness", type=int, default=10, help="of programs (%(default)s); builds have 15")
     parser.add_argument("--json", help="write the results here, too")
     options = parser.parse_args()
     options.modes = [mode for mode in MODES if mode in options.modes.split(",")]
+    if options.calls:
+        return print_calls(options)
     setting = Setting(options)
     results = Results(setting.work / "results.json")
     trial = Trial(options, setting, results)
     programs = chosen(options, setting)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with trial.server(), concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for job in [pool.submit(trial.program, program) for program in programs]:
-            job.result()
+        try:
+            for job in [pool.submit(trial.program, program) for program in programs]:
+                job.result()
+        except BaseException:  # Ctrl-C too: what runs now is the last
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     if options.json:
         shutil.copy(results.path, options.json)
     return 1 if summary(results) else 0

@@ -35,6 +35,8 @@ class Program:
 class Samples:
     """NVIDIA/cuda-samples: CMake for each, as its README says; arguments and exceptions in test_args.json."""
 
+    SOURCES = "Samples/[0-7]_*/*"  # one for each program
+
     @staticmethod
     def fits(folder):
         return (folder / "Samples").is_dir() and (folder / "test_args.json").is_file()
@@ -106,6 +108,8 @@ class Rodinia:
         "streamcluster": ("streamcluster", "./sc_gpu", ["5 10 16 1024 1024 100 none output.txt 1"]),
     }
 
+    SOURCES = "cuda/*"
+
     @staticmethod
     def fits(folder):
         return (folder / "cuda" / "hotspot").is_dir() and (folder / "common" / "make.config").is_file()
@@ -119,7 +123,7 @@ class Rodinia:
             rodinia_inputs(self.copy / "data")
 
     def programs(self):
-        make = ["make", f"CUDA_DIR={self.setting.toolkit}", "SDK_DIR=/nonexistent"]
+        make = ["env", f"NVCC_APPEND_FLAGS=-include {self.setting.old_names}", "make", f"CUDA_DIR={self.setting.toolkit}", "SDK_DIR=/nonexistent"]
         for name, (place, executable, runs) in self.KNOWN.items():
             folder = self.copy / "cuda" / place
             yield Program("rodinia", name, folder, [(folder, make)], executable,
@@ -177,6 +181,8 @@ def rodinia_inputs(data):
 class PolyBench:
     """PolyBench for GPUs: a Makefile each, sizes by macros; each compares with the CPU and prints how much does not match."""
 
+    SOURCES = "CUDA/*"
+
     @staticmethod
     def fits(folder):
         return (folder / "CUDA" / "common.mk").is_file()
@@ -198,6 +204,8 @@ class PolyBench:
 class HeCBench:
     """zjin-lcf/HeCBench: a Makefile each, whose target `run` has the arguments. Their last number is mostly how often a kernel
     is repeated to time it: more than two are two."""
+
+    SOURCES = "src/*-cuda"
 
     @staticmethod
     def fits(folder):
@@ -238,6 +246,8 @@ def repeated_twice(arguments):
 class LlmC:
     """karpathy/llm.c: kernels under dev/cuda, a run for each version that the head of the source names."""
 
+    SOURCES = "dev/cuda/*.cu"
+
     @staticmethod
     def fits(folder):
         return (folder / "dev" / "cuda" / "attention_forward.cu").is_file()
@@ -258,6 +268,8 @@ class LlmC:
 
 
 class BabelStream:
+    SOURCES = "src/cuda"
+
     @staticmethod
     def fits(folder):
         return (folder / "src" / "cuda" / "CUDAStream.cu").is_file()
@@ -277,6 +289,8 @@ class BabelStream:
 
 
 class Darknet:
+    SOURCES = "src"
+
     @staticmethod
     def fits(folder):
         return (folder / "src" / "blas_kernels.cu").is_file()
@@ -298,6 +312,8 @@ class Darknet:
 
 class Manifest:
     """Any folder with a third_party.json (see --help)."""
+
+    SOURCES = "*"
 
     @staticmethod
     def fits(folder):
@@ -332,6 +348,34 @@ def copied(source, target, parts):
             shutil.copytree(source / part, target / part, symlinks=True)
         elif (source / part).is_file():
             shutil.copy(source / part, target / part)
+
+
+# --- what sources call ---
+
+LANGUAGES = (".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".inl")
+VERSION = re.compile(r"(?:_v\d+|_ptsz|_ptds|_64)+$")  # under which headers hide a function
+# Libraries that have no rows in `wharf api`.
+LIBRARIES = re.compile(r"\b(npp[a-z]*_?|nvjpeg|nvml|nccl|cutensor|cudss|cuSPARSELt)[A-Z]\w*\s*\(")
+
+
+def uncovered_calls(sources, rows):
+    """Which of these programs (folders or files) call what is not covered: {function or library: {program}}. `rows`: what
+    `wharf api` tells of functions. What a program calls only where it is compiled otherwise counts, too."""
+    covered = {}
+    for row in rows:
+        name = VERSION.sub("", row["name"])
+        covered[name] = covered.get(name, False) or row["covered"]
+    found = {}
+    for source in sources:
+        files = [source] if source.is_file() else [file for file in source.rglob("*") if file.suffix in LANGUAGES]
+        for file in filter(pathlib.Path.is_file, files):
+            text = re.sub(r"//.*|/\*(?s:.*?)\*/", "", file.read_text(errors="replace"))
+            for name in set(re.findall(r"\b(cu[A-Za-z]\w+)\s*\(", text)):
+                if not covered.get(VERSION.sub("", name), True):
+                    found.setdefault(name, set()).add(source.name)
+            for library in set(LIBRARIES.findall(text)):
+                found.setdefault(library.rstrip("_") + "…", set()).add(source.name)
+    return found
 
 
 # --- nvcc, for one architecture ---

@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import shutil
 import tempfile
 import types
 import unittest
@@ -69,7 +70,7 @@ class Verdicts(unittest.TestCase):
 class Suites(unittest.TestCase):
     def folder(self, files):
         root = pathlib.Path(tempfile.mkdtemp())
-        self.addCleanup(lambda: __import__("shutil").rmtree(root))
+        self.addCleanup(lambda: shutil.rmtree(root))
         for name, text in files.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text)
@@ -78,7 +79,7 @@ class Suites(unittest.TestCase):
     def programs(self, files):
         root = self.folder(files)
         suite = next(kind for kind in suites.SUITES if kind.fits(root))
-        setting = types.SimpleNamespace(work=root / "work", nvcc="nvcc", toolkit="/cuda", call=lambda *_: 0)
+        setting = types.SimpleNamespace(work=root / "work", nvcc="nvcc", toolkit="/cuda", old_names="old.h", call=lambda *_: 0)
         suite = suite(root, setting)
         if not isinstance(suite, suites.Samples):
             suite.prepare()
@@ -108,6 +109,20 @@ class Suites(unittest.TestCase):
         self.assertEqual(found["accuracy"].runs[0].arguments, ["8192", "10", "2"])
         self.assertEqual(found["other"].runs[0].arguments, ["-s", "large", "-r", "2"])
         self.assertEqual((found["named"].executable, found["named"].runs[0].arguments), ("./x", ["input.txt"]))
+
+
+class Calls(unittest.TestCase):
+    def test_what_is_not_covered(self):
+        root = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(lambda: shutil.rmtree(root))
+        (root / "one").mkdir()
+        (root / "one" / "a.cu").write_text("cudaMalloc(&p, 1); // cudaThing(1)\n/* cudaThing(\n) */ cuOther (x); cudaMine(2);")
+        (root / "two").mkdir()
+        (root / "two" / "b.cpp").write_text("cudaThing(3);\ncublasOld(h); nppiFilter(1);")
+        rows = [{"name": name, "covered": covered} for name, covered in
+                (("cudaMalloc", True), ("cudaThing", False), ("cuOther_v2", False), ("cublasOld_v2", True), ("cublasOld", False))]
+        self.assertEqual(suites.uncovered_calls([root / "one", root / "two"], rows),
+                         {"cuOther": {"one"}, "cudaThing": {"two"}, "nppi…": {"two"}})
 
 
 if __name__ == "__main__":
