@@ -187,7 +187,7 @@ class OffloadBench {
     if (run.ok() && run->latencies_ms.size() == 1) return absl::OkStatus();
     return FailedPrecondition(
         "{} with --inferences 1 --json FILE must make one inference and write {{\"latency_ms\": [ms]}} there: {}",
-        program_.name,
+        program_.path,
         run.ok() ? fmt::format("it wrote {} times", run->latencies_ms.size()) : std::string(Message(run.status())));
   }
 

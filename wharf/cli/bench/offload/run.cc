@@ -61,9 +61,9 @@ absl::StatusOr<ProgramRun> RunMeasured(const MeasuredProgram& program, const std
   WHARF_ASSIGN_OR_RETURN(const auto child, Child::Start(kOurselves, std::move(arguments)));
   WHARF_RETURN_IF_ERROR(RunToItsEnd(*child, program.waits, plan));
   const absl::StatusOr<std::string> program_json = ReadFile(latencies);
-  if (!program_json.ok()) return DataLoss("{} took --json and wrote no file", program.name);
+  if (!program_json.ok()) return DataLoss("{} took --json and wrote no file", program.path);
   const absl::StatusOr<std::string> counters_json = ReadFile(counters);
-  if (!counters_json.ok()) return DataLoss("{} made no CUDA call", program.name);
+  if (!counters_json.ok()) return DataLoss("{} made no CUDA call", program.path);
   return ParseRun(*program_json, *counters_json);
 }
 
@@ -80,7 +80,7 @@ absl::StatusOr<ProgramRun> RunNative(const MeasuredProgram& program, const std::
   const absl::StatusOr<std::string> line = server->ReadLine();
   if (!line.ok()) {
     WHARF_RETURN_IF_ERROR(server->Wait());
-    return DataLoss("{}'s server did not say where it waits", program.name);
+    return DataLoss("{} did not say where it waits", program.native_server);
   }
   const std::string target = line->substr(line->rfind(' ') + 1);
 
@@ -99,7 +99,7 @@ absl::StatusOr<ProgramRun> RunNative(const MeasuredProgram& program, const std::
   WHARF_RETURN_IF_ERROR(server->Wait());
 
   const absl::StatusOr<std::string> program_json = ReadFile(latencies), counters_json = ReadFile(counters);
-  if (!program_json.ok() || !counters_json.ok()) return DataLoss("{}'s client left nothing to read", program.name);
+  if (!program_json.ok() || !counters_json.ok()) return DataLoss("{} left nothing to read", program.native_client);
   WHARF_ASSIGN_OR_RETURN(ProgramRun run, ParseRun(*program_json, *counters_json));
   // Those counters are of the server program's own calls; only how busy its device was is asked here.
   run.calls = 0;
