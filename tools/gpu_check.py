@@ -30,7 +30,7 @@ SOURCE = pathlib.Path(__file__).resolve().parent.parent
 # Programs that test themselves and print what does not depend on the device.
 NOT_HERE = {"interrupted", "looper", "looper_no_ptx", "misbehave", "cuda_decode", "cuda_pose",
             "memory_spaces_packed", "packs_packed", "pose_client", "pose_server", "reduce", "convolver", "listener",
-            "racing", "racing_plain", "spectra", "straying", "unwritten"}
+            "racing", "racing_plain", "spectra", "straying", "unwritten", "weights"}
 OF_CUDA_12 = re.compile(r"^cuda_12_|_12(_static)?$")  # whose libraries the machine does not have
 SYSTEM_LIBRARIES = re.compile(r"^(ld-linux|libc|libm|libdl|libpthread|librt|libresolv|libstdc\+\+|libgcc_s)[-.]")
 MODES = ("posted", "replay")

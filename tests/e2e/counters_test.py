@@ -60,7 +60,7 @@ class Counters(EndToEndTest):
         copies_to_host, synchronisations = 8, 11  # of one inference: examples/cuda_pose/README.md
         waits = (more["blocking_round_trips"] - few["blocking_round_trips"]) / 2
         self.assertLessEqual(waits, copies_to_host + synchronisations)
-        self.assertGreaterEqual(waits, copies_to_host)
+        self.assertGreaterEqual(waits, copies_to_host - 1)  # loading may wait once more, or not, in either run
         self.assertGreater((more["calls"] - few["calls"]) / 2, 5000)
 
     def test_the_search_is_the_users_choice(self):
@@ -85,6 +85,13 @@ class Counters(EndToEndTest):
     def test_loading_costs_a_handful_of_round_trips(self):
         stats = self.stats(self.server, "looper", 1, mode="posted")
         self.assertLessEqual(stats["blocking_round_trips"], 1)
+
+    def test_a_networks_weights_do_not_wait_for_each_other(self):
+        for mode in ("posted", "replay"):
+            few, more = (self.stats(self.server, "weights", tensors, mode=mode) for tensors in (10, 200))
+            for stats in (few, more):
+                self.assertLessEqual(stats["blocking_round_trips"], 6, mode)
+            self.assertGreaterEqual(more["replay"]["elided"], 190, mode)
 
     def test_replay_as_published_runs(self):
         server = self.serve("--unsafe-replay")

@@ -22,12 +22,19 @@ constexpr uint32_t kNonBlocking = 1;
 
 thread_local cudagraph::CaptureMode capture_mode = cudagraph::CaptureMode::kGlobal;
 
+offload::ClientSession::RequestPtr Start(offload::ClientSession& session, const offload::QueryStream& op) {
+  return session.Start(op);
+}
+offload::ClientSession::RequestPtr Start(offload::ClientSession& session, const offload::SynchronizeStream& op) {
+  return session.StartSynchronize(op);
+}
+
 // Asks whether, or until, the stream is done; not if that is known, as it is when a copy to the host just brought data.
 template <typename Op>
 CudaError Settle(Connection& connection, device::StreamId stream, const Op& op) {
   offload::ClientSession& session = *connection.session;
   if (session.IsKnownDone(stream)) return CudaError::kSuccess;
-  const offload::ClientSession::RequestPtr request = session.Start(op);
+  const offload::ClientSession::RequestPtr request = Start(session, op);
   const CudaError error = session.Wait({&request, 1});
   if (error == CudaError::kSuccess) session.NoteDone(*request, stream);
   return error;

@@ -97,26 +97,30 @@ CudaError ClientSession::SendPosted(uint16_t number, const std::vector<std::byte
     sent = replay_->Post({number, head, stream, bulk, ownership});
   } else {
     const LivenessMonitor::Busy busy(liveness_);
-    requests_.CountOperation();
+    SettleElided(number, stream);
+    requests_.CountOperation(number, stream);
     sent = uploads_.Send({number, requests_.NextTag(), head, ownership, link::Urgency::kSoon}, {number, head}, bulk);
   }
   return sent.ok() ? CudaError::kSuccess : Lose(std::string(Message(sent)));
 }
 
 ClientSession::RequestPtr ClientSession::SendRequest(uint16_t number, const std::vector<std::byte>& head,
-                                                     std::span<std::byte> into, bool detached,
+                                                     std::span<std::byte> into, Awaited awaited,
                                                      std::optional<device::StreamId> stream) {
   if (const CallScope* scope = CallScope::Current()) CheckClass(scope->MayAsk());
-  return Enqueue(number, head, into, detached, stream);
+  return Enqueue(number, head, into, awaited, stream);
 }
 
 ClientSession::RequestPtr ClientSession::Enqueue(uint16_t number, const std::vector<std::byte>& head,
-                                                 std::span<std::byte> into, bool detached,
+                                                 std::span<std::byte> into, Awaited awaited,
                                                  std::optional<device::StreamId> stream) {
   auto request = std::make_shared<Request>();
   request->into = into;
-  request->detached = detached;
+  request->detached = awaited == Awaited::kByNobody;
   request->sent = options_.clock->Now();
+  request->stream = stream.value_or(device::kDefaultStream);
+  request->certain = awaited == Awaited::kForCompletion && !IsPerCall(options_.mode) &&
+                     requests_.OnlyCopiesSince(request->stream) && !errors_.HasPending();
   if (StickyError() != CudaError::kSuccess) {
     request->header.error = StickyError();
     request->done = true;
@@ -127,12 +131,17 @@ ClientSession::RequestPtr ClientSession::Enqueue(uint16_t number, const std::vec
   if (replay_ != nullptr) {
     sent = replay_->Ask({number, head, stream}, request);
   } else {
-    request->index = requests_.CountOperation();
+    SettleElided(number, stream);
+    request->index = requests_.CountOperation(number, stream);
     requests_.Add(request);
     sent = channel_->Send(number, request->tag, head);
   }
   if (!sent.ok()) Lose(std::string(Message(sent)));
   return request;
+}
+
+void ClientSession::SettleElided(uint16_t number, std::optional<device::StreamId> stream) {
+  if (requests_.MustSettle(number, stream)) requests_.AwaitElided();
 }
 
 CudaError ClientSession::Wait(std::span<const RequestPtr> requests) {
@@ -180,7 +189,7 @@ CudaError ClientSession::Finish(CallScope& scope, CudaError error) {
   if (options_.mode == Mode::kCached && scope.call_class() == CallClass::kLocal) return error;
   if (StickyError() != CudaError::kSuccess) return error;
   const RequestPtr request =
-      Enqueue(Acknowledge::kNumber, Encode(Acknowledge{scope.function()}), {}, false, std::nullopt);
+      Enqueue(Acknowledge::kNumber, Encode(Acknowledge{scope.function()}), {}, Awaited::kByCaller, std::nullopt);
   const CudaError learnt = Wait({&request, 1});
   if (error == CudaError::kSuccess) return learnt;
   if (!device::IsSticky(learnt)) errors_.Keep(learnt);
@@ -198,7 +207,6 @@ ClientSessionCounters ClientSession::Counters() const {
   const link::ChannelStats stats = channel_->Stats();
   ClientSessionCounters counters;
   counters.posted_operations = posted_.load();
-  counters.blocking_round_trips = round_trips_.load();
   counters.bytes_up = stats.bytes_sent;
   counters.bytes_down = stats.bytes_received;
   counters.bulk_up = uploads_.Counters();
@@ -210,6 +218,7 @@ ClientSessionCounters ClientSession::Counters() const {
     counters.known_operations = replay.known_operations;
   }
   const PushCounters pushes = requests_.Pushes();
+  counters.blocking_round_trips = round_trips_.load() + pushes.made_up;
   counters.elided = pushes.elided;
   counters.pushes = pushes.pushes;
   counters.early_pushes = pushes.early;

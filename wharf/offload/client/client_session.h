@@ -101,7 +101,7 @@ class ClientSession final : private link::FrameHandler {
   // The same for a fact that never changes and is kept by the caller, which a call of any class may need once.
   template <typename Op>
   device::CudaError AskOnce(const Op& op, typename Op::Reply* reply) {
-    const RequestPtr request = Enqueue(Op::kNumber, Encode(op), {}, false, StreamOf(op));
+    const RequestPtr request = Enqueue(Op::kNumber, Encode(op), {}, Awaited::kByCaller, StreamOf(op));
     const device::CudaError error = Wait({&request, 1});
     return error == device::CudaError::kSuccess ? DecodeReply(*request, *reply) : error;
   }
@@ -110,7 +110,14 @@ class ClientSession final : private link::FrameHandler {
   template <typename Op>
   RequestPtr Start(const Op& op, std::span<std::byte> into = {}, bool detached = false) {
     static_assert(Op::kAnswer == Answer::kBlocking);
-    return SendRequest(Op::kNumber, Encode(op), into, detached, StreamOf(op));
+    const Awaited awaited = detached ? Awaited::kByNobody : Awaited::kByCaller;
+    return SendRequest(Op::kNumber, Encode(op), into, awaited, StreamOf(op));
+  }
+  // As Start, for a caller who wants to know nothing but that the stream is done. If it has nothing to do but copies to
+  // the device, whose data have been sent, the request is done at once, before the server's answer: what is then sent
+  // to other streams comes behind that.
+  RequestPtr StartSynchronize(const SynchronizeStream& op) {
+    return SendRequest(SynchronizeStream::kNumber, Encode(op), {}, Awaited::kForCompletion, op.stream);
   }
   device::CudaError Wait(std::span<const RequestPtr> requests);
   // For a caller that has many requests under way and takes them as they are answered: waits until `ready` holds, a
@@ -163,10 +170,13 @@ class ClientSession final : private link::FrameHandler {
   absl::Status ShakeHands();
   device::CudaError SendPosted(uint16_t number, const std::vector<std::byte>& head, std::span<const std::byte> bulk,
                                link::BulkOwnership ownership, std::optional<device::StreamId> stream);
-  RequestPtr SendRequest(uint16_t number, const std::vector<std::byte>& head, std::span<std::byte> into, bool detached,
-                         std::optional<device::StreamId> stream);
-  RequestPtr Enqueue(uint16_t number, const std::vector<std::byte>& head, std::span<std::byte> into, bool detached,
+  enum class Awaited : uint8_t { kByCaller, kByNobody, kForCompletion };
+  RequestPtr SendRequest(uint16_t number, const std::vector<std::byte>& head, std::span<std::byte> into,
+                         Awaited awaited, std::optional<device::StreamId> stream);
+  RequestPtr Enqueue(uint16_t number, const std::vector<std::byte>& head, std::span<std::byte> into, Awaited awaited,
                      std::optional<device::StreamId> stream);
+  // Before an operation is sent that waits answered on this side may have been for.
+  void SettleElided(uint16_t number, std::optional<device::StreamId> stream);
   void CheckClass(bool permitted);
   // An answer whose data are coded.
   absl::Status OnCodedAnswer(const link::FrameHeader& header, std::span<const std::byte> head,

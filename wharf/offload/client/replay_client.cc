@@ -35,7 +35,7 @@ ReplayClient::~ReplayClient() {
 }
 
 Prediction ReplayClient::Predict(const OutgoingOperation& operation) {
-  requests_->CountOperation();
+  requests_->CountOperation(operation.number, operation.stream);
   if (IsStep(operation.number)) {
     const uint64_t lane = std::min(ThreadNumbers::Mine(threads_), kMaxLanes - 1);
     return predictor_.Perform(lane, operation.number, operation.head, operation.bulk);
@@ -66,7 +66,7 @@ absl::Status ReplayClient::SendProgressUpTo(uint64_t position, link::Urgency urg
 
 absl::Status ReplayClient::Post(const OutgoingOperation& operation) {
   absl::MutexLock lock(&mutex_);
-  SettleElided(operation.stream);
+  SettleElided(operation);
   const Prediction prediction = Predict(operation);
   if (prediction == Prediction::kNew) {
     const LivenessMonitor::Busy busy(*liveness_);
@@ -100,7 +100,7 @@ absl::Status ReplayClient::Post(const OutgoingOperation& operation) {
 // and if the server said that nothing before it could fail.
 absl::Status ReplayClient::Ask(const OutgoingOperation& operation, const RequestPtr& request) {
   absl::MutexLock lock(&mutex_);
-  SettleElided(operation.stream);
+  SettleElided(operation);
   const Prediction prediction = Predict(operation);
   request->index = requests_->Operations();
   if (prediction == Prediction::kNew) {
@@ -114,7 +114,6 @@ absl::Status ReplayClient::Ask(const OutgoingOperation& operation, const Request
   const bool may_elide = operation.number == SynchronizeStream::kNumber && predictor_.IsSure();
   const RequestTable::Predicted answer = requests_->AddPredicted(request, may_elide, learnt_);
   for (const auto& [place, sure] : learnt_) predictor_.NoteSure(place, sure);
-  if (answer == RequestTable::Predicted::kElided) elided_stream_ = operation.stream;
   const bool waits = !request->detached && answer != RequestTable::Predicted::kElided;
   if (waits) predictor_.NoteWait();
   const bool holds_up = waits && answer == RequestTable::Predicted::kWaiting;
@@ -122,10 +121,8 @@ absl::Status ReplayClient::Ask(const OutgoingOperation& operation, const Request
 }
 
 // Other streams may have been promised, by the program's own order, that the work is done.
-void ReplayClient::SettleElided(std::optional<device::StreamId> stream) {
-  if (!elided_stream_ || elided_stream_ == stream) return;
-  elided_stream_.reset();
-  if (!requests_->AnyElided()) return;
+void ReplayClient::SettleElided(const OutgoingOperation& operation) {
+  if (!requests_->MustSettle(operation.number, operation.stream)) return;
   const LivenessMonitor::Busy busy(*liveness_);
   if (SendProgress(link::Urgency::kNow).ok()) requests_->AwaitElided();
 }

@@ -68,7 +68,7 @@ class ReplayClient {
 
  private:
   Prediction Predict(const OutgoingOperation& operation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void SettleElided(std::optional<device::StreamId> stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SettleElided(const OutgoingOperation& operation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status SendProgressBefore() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // With the bulk of `operation`, the last one.
   absl::Status SendProgress(link::Urgency urgency, const OutgoingOperation& operation = {})
@@ -86,8 +86,7 @@ class ReplayClient {
 
   mutable absl::Mutex mutex_;
   Predictor predictor_ ABSL_GUARDED_BY(mutex_);
-  std::optional<device::StreamId> elided_stream_ ABSL_GUARDED_BY(mutex_);  // of the last elided wait
-  std::vector<RequestTable::Sureness> learnt_ ABSL_GUARDED_BY(mutex_);     // kept for its memory
+  std::vector<RequestTable::Sureness> learnt_ ABSL_GUARDED_BY(mutex_);  // kept for its memory
   uint64_t progress_frames_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::CondVar pace_;
   bool pacing_ ABSL_GUARDED_BY(mutex_) = false, stopped_ ABSL_GUARDED_BY(mutex_) = false;

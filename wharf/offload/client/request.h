@@ -25,7 +25,9 @@ struct Request {
   uint64_t known = 0;         // predicted: what the server knew when it answered
   bool detached = false;      // nobody waits: an error is kept for the next call that does
   Predictor::Place place;     // predicted: of the operation
-  bool elided = false;        // detached, and without data: stands for a wait that was answered on this side
+  device::StreamId stream = device::kDefaultStream;
+  bool certain = false;  // a wait for nothing but completion, and none of what is waited for can fail
+  bool elided = false;   // detached, and without data: stands for a wait that was answered on this side
   bool done = false;
   ReplyHeader header;
   std::vector<std::byte> head;  // the operation's own Reply, encoded

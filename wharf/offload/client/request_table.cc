@@ -13,6 +13,8 @@ using device::CudaError;
 
 // How many waits the program may be ahead of the server.
 constexpr uint64_t kMaxElided = 4;
+// The same while all it waits for is copies that it has made, such as those of a network's weights.
+constexpr uint64_t kMaxCertain = 256;
 
 }  // namespace
 
@@ -28,8 +30,18 @@ RequestTable::RequestTable(const Clock* clock, ErrorState* errors, link::LinkEst
 void RequestTable::Add(const RequestPtr& request) {
   request->tag = NextTag();
   absl::MutexLock lock(&mutex_);
-  requests_.emplace(request->tag, request);
+  const bool elide = request->certain && may_elide_ && elided_ < kMaxCertain;
+  requests_.emplace(request->tag, elide ? Elide(*request) : request);
   if (request->detached) ++detached_;
+}
+
+uint64_t RequestTable::CountOperation(uint16_t number, std::optional<device::StreamId> stream) {
+  const uint64_t index = operations_.fetch_add(1) + 1;
+  const bool quiet = number == MapMemory::kNumber || (number == CopyToDevice::kNumber && stream == done_stream_.load());
+  if (quiet) return index;
+  for (uint64_t last = work_.load(); last < index && !work_.compare_exchange_weak(last, index);) {
+  }
+  return index;
 }
 
 // --- predicted requests ---
@@ -41,7 +53,8 @@ RequestTable::Predicted RequestTable::AddPredicted(const RequestPtr& request, bo
   learnt.swap(learnt_);
   if (TakeEarly(*request)) return Predicted::kAnswered;
   const bool alone = requests_.size() == elided_;  // nobody waits for anything else, nor for data
-  const bool elide = may_elide && may_elide_ && alone && elided_ < kMaxElided;
+  const bool elide =
+      may_elide_ && ((may_elide && alone && elided_ < kMaxElided) || (request->certain && elided_ < kMaxCertain));
   requests_.emplace(request->tag, elide ? Elide(*request) : request);
   if (request->detached) ++detached_;
   return elide ? Predicted::kElided : Predicted::kWaiting;
@@ -63,6 +76,7 @@ bool RequestTable::TakeEarly(Request& request) {
 // The request is done; what is returned takes the server's answer.
 RequestPtr RequestTable::Elide(Request& request) {
   request.elided = true;
+  elided_stream_ = request.stream;
   auto shadow = std::make_shared<Request>(request);
   request.done = true;
   ++elided_;
@@ -141,13 +155,13 @@ void RequestTable::AwaitDetached() {
   AwaitLocked(By::kAnswers, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return detached_ == 0; });
 }
 
-bool RequestTable::AnyElided() const {
-  absl::MutexLock lock(&mutex_);
-  return elided_ != 0;
+bool RequestTable::MustSettle(uint16_t number, std::optional<device::StreamId> stream) const {
+  return elided_.load() != 0 && stream != elided_stream_.load() && number != MapMemory::kNumber;
 }
 
 void RequestTable::AwaitElided() {
   absl::MutexLock lock(&mutex_);
+  if (elided_ != 0) ++made_up_;
   AwaitLocked(By::kAnswers, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return elided_ == 0; });
 }
 
@@ -170,6 +184,11 @@ void RequestTable::NoteDone(const Request& request, device::StreamId stream) {
   done_stream_ = stream;
 }
 
+bool RequestTable::OnlyCopiesSince(device::StreamId stream) const {
+  absl::MutexLock lock(&mutex_);
+  return may_elide_ && done_stream_ == stream && work_ <= done_index_;
+}
+
 bool RequestTable::IsKnownDone(device::StreamId stream) const {
   absl::MutexLock lock(&mutex_);
   return done_index_ != 0 && done_stream_ == stream && Operations() == done_index_;
@@ -177,7 +196,11 @@ bool RequestTable::IsKnownDone(device::StreamId stream) const {
 
 PushCounters RequestTable::Pushes() const {
   absl::MutexLock lock(&mutex_);
-  return {.pushes = pushes_, .early = early_.kept(), .voided = early_.voided(), .elided = elided_total_};
+  return {.pushes = pushes_,
+          .early = early_.kept(),
+          .voided = early_.voided(),
+          .elided = elided_total_,
+          .made_up = made_up_};
 }
 
 // --- answers ---
@@ -203,13 +226,14 @@ absl::Status RequestTable::OnReply(const link::FrameHeader& header, std::span<co
   const RequestPtr request = found->second;
   requests_.erase(found);
   if (request->detached) --detached_;
+  if (request->elided) --elided_;
   if (has_stray_data) return InvalidArgument("a reply's data has no place");
   const bool wants_data = !request->into.empty() && reply.error == CudaError::kSuccess;
   if (wants_data && header.bulk_bytes != request->into.size()) return InvalidArgument("a reply without its data");
   request->received = header.bulk_bytes;
-  errors_->Latch(reply, request->detached);
+  errors_->Latch(reply, request->detached || request->elided);
   Finish(*request, std::move(reply), decoder.Rest());
-  Measure(*request);
+  if (!request->elided) Measure(*request);
   return absl::OkStatus();
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -30,6 +31,7 @@ struct PushCounters {
   uint64_t pushes = 0, early = 0, voided = 0;  // answers to predicted operations; came before they were asked for; were
                                                // thrown away
   uint64_t elided = 0;                         // waits for nothing but completion, answered on this side
+  uint64_t made_up = 0;                        // times that the program then waited for the server's answers after all
 };
 
 // Thread-safe. One lock. It comes after the replay client's; under it the table takes those of ErrorState and of the
@@ -46,10 +48,10 @@ class RequestTable {
   // A number that no request or host call has had.
   uint64_t NextTag() { return next_tag_.fetch_add(1); }
   // The program made one more operation: how many that are.
-  uint64_t CountOperation() { return operations_.fetch_add(1) + 1; }
+  uint64_t CountOperation(uint16_t number, std::optional<device::StreamId> stream);
   uint64_t Operations() const { return operations_.load(); }
 
-  // A request that is about to be sent: gives it a tag.
+  // A request that is about to be sent: gives it a tag. If it is certain it may be answered on this side.
   void Add(const RequestPtr& request);
 
   // --- predicted requests ---
@@ -76,7 +78,9 @@ class RequestTable {
   void Wake();
   bool AnyDetached() const;
   void AwaitDetached();
-  bool AnyElided() const;
+  // Whether what is sent to `stream` has to come behind the server's answers to waits that were answered on this side:
+  // the program may have made another stream's work depend on its own order.
+  bool MustSettle(uint16_t number, std::optional<device::StreamId> stream) const;
   void AwaitElided();
   // Notes that the program waited for these, which are done. True if that cost a round trip: the server could not have
   // sent one of the answers before it heard what the program has done since its last wait.
@@ -86,6 +90,9 @@ class RequestTable {
   void NoteDone(const Request& request, device::StreamId stream);
   // Whether no operation was made since such a request.
   bool IsKnownDone(device::StreamId stream) const;
+  // Whether nothing was made since such a request, or at all, but copies to the device on `stream`, whose data have
+  // left the program's memory, and memory for them.
+  bool OnlyCopiesSince(device::StreamId stream) const;
 
   PushCounters Pushes() const;
 
@@ -120,6 +127,8 @@ class RequestTable {
   const std::function<void()> ping_;
   const ReadHere read_here_;
   std::atomic<uint64_t> next_tag_{1}, operations_{0};
+  std::atomic<uint64_t> work_{0};  // operations made up to the last that was more than a copy to `done_stream_`
+  std::atomic<device::StreamId> done_stream_{device::kDefaultStream}, elided_stream_{device::kDefaultStream};
 
   mutable absl::Mutex mutex_;
   absl::CondVar changed_;
@@ -127,12 +136,12 @@ class RequestTable {
   EarlyAnswers early_ ABSL_GUARDED_BY(mutex_);
   std::vector<Sureness> learnt_ ABSL_GUARDED_BY(mutex_);
   uint64_t detached_ ABSL_GUARDED_BY(mutex_) = 0;  // requests under way that nobody waits for, but for their data
-  uint64_t elided_ ABSL_GUARDED_BY(mutex_) = 0;    // the same, for nothing
+  std::atomic<uint64_t> elided_ = 0;               // the same, for nothing; changed under the lock
   bool may_elide_ ABSL_GUARDED_BY(mutex_) = true;
   uint64_t settled_ ABSL_GUARDED_BY(mutex_) = 0;  // operations made when a wait last ended
   uint64_t done_index_ ABSL_GUARDED_BY(mutex_) = 0;
-  device::StreamId done_stream_ ABSL_GUARDED_BY(mutex_) = 0;
-  uint64_t pushes_ ABSL_GUARDED_BY(mutex_) = 0, elided_total_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t pushes_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t elided_total_ ABSL_GUARDED_BY(mutex_) = 0, made_up_ ABSL_GUARDED_BY(mutex_) = 0;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t readers_ ABSL_GUARDED_BY(mutex_) = 0;  // that have stopped reading
 };

@@ -15,13 +15,25 @@ namespace {
 using device::CudaError;
 using Predicted = RequestTable::Predicted;
 
+constexpr device::StreamId kOther = 7;
 constexpr Nanoseconds kPingInterval = std::chrono::seconds(1);
 
 class RequestTableTest : public testing::Test {
  protected:
+  uint64_t Count(uint16_t number = Launch::kNumber, device::StreamId stream = device::kDefaultStream) {
+    return table_.CountOperation(number, stream);
+  }
   RequestPtr Add(std::span<std::byte> into = {}, bool detached = false) {
     auto request = MakeRequest(into, detached);
-    request->index = table_.CountOperation();
+    request->index = Count();
+    table_.Add(request);
+    return request;
+  }
+  // A wait for nothing but copies on that stream.
+  RequestPtr AddCertain(device::StreamId stream = device::kDefaultStream) {
+    auto request = MakeRequest({}, false);
+    request->stream = stream;
+    request->certain = true;
     table_.Add(request);
     return request;
   }
@@ -29,7 +41,7 @@ class RequestTableTest : public testing::Test {
   std::pair<RequestPtr, Predicted> AddPredicted(uint64_t position, bool may_elide = false, uint64_t path = 0,
                                                 std::span<std::byte> into = {}, bool detached = false) {
     auto request = MakeRequest(into, detached);
-    request->index = table_.CountOperation();
+    request->index = Count();
     request->tag = Request::kPredicted | position;
     request->path = path;
     request->place.index = position;
@@ -241,9 +253,9 @@ TEST_F(RequestTableTest, AnElidedWaitIsDoneAtOnceAndAnsweredLater) {
   const auto [request, added] = AddPredicted(5, /*may_elide=*/true);
   EXPECT_EQ(added, Predicted::kElided);
   EXPECT_TRUE(request->done);
-  EXPECT_TRUE(table_.AnyElided());
+  EXPECT_TRUE(table_.MustSettle(Launch::kNumber, kOther));
   ASSERT_TRUE(Push(5, {.sure = true}, {.error = CudaError::kInvalidValue}).ok());
-  EXPECT_FALSE(table_.AnyElided());
+  EXPECT_FALSE(table_.MustSettle(Launch::kNumber, kOther));
   table_.AwaitElided();
   EXPECT_EQ(errors_.TakePending(), CudaError::kInvalidValue);
   EXPECT_EQ(table_.Pushes().elided, 1u);
@@ -280,7 +292,7 @@ TEST_F(RequestTableTest, AWaitCostsARoundTripIfTheServerHadToHearOfTheLastOne) {
   }
   EXPECT_THAT(round_trips, testing::ElementsAre(false, false, false));
   ASSERT_TRUE(Push(6, {.known = 5}).ok());
-  table_.CountOperation();
+  Count();
   EXPECT_TRUE(table_.CountWait(std::array{AddPredicted(6).first}));
 }
 
@@ -290,8 +302,50 @@ TEST_F(RequestTableTest, AStreamIsKnownDoneUntilTheNextOperation) {
   table_.NoteDone(*request, 3);
   EXPECT_TRUE(table_.IsKnownDone(3));
   EXPECT_FALSE(table_.IsKnownDone(4));
-  table_.CountOperation();
+  Count();
   EXPECT_FALSE(table_.IsKnownDone(3));
+}
+
+TEST_F(RequestTableTest, NothingButCopiesToAStreamThatWasDone) {
+  EXPECT_TRUE(table_.OnlyCopiesSince(device::kDefaultStream)) << "nothing was made at all";
+  EXPECT_FALSE(table_.OnlyCopiesSince(kOther));
+  const RequestPtr request = Add();
+  EXPECT_FALSE(table_.OnlyCopiesSince(device::kDefaultStream));
+  table_.NoteDone(*request, kOther);
+  Count(CopyToDevice::kNumber, kOther);
+  Count(MapMemory::kNumber);
+  Count(CopyToDevice::kNumber, kOther);
+  EXPECT_TRUE(table_.OnlyCopiesSince(kOther));
+  EXPECT_FALSE(table_.OnlyCopiesSince(device::kDefaultStream));
+  Count(CopyToDevice::kNumber);
+  EXPECT_FALSE(table_.OnlyCopiesSince(kOther)) << "a copy to another stream";
+  table_.NoteDone(*Add(), kOther);
+  Count(Launch::kNumber, kOther);
+  EXPECT_FALSE(table_.OnlyCopiesSince(kOther));
+}
+
+TEST_F(RequestTableTest, ACertainWaitIsDoneAtOnceAndAnsweredLater) {
+  const RequestPtr certain = AddCertain(kOther);
+  EXPECT_TRUE(certain->done);
+  EXPECT_FALSE(table_.CountWait(std::array{certain})) << "no round trip";
+  EXPECT_EQ(table_.Pushes().elided, 1u);
+  EXPECT_FALSE(table_.MustSettle(Launch::kNumber, kOther));
+  EXPECT_FALSE(table_.MustSettle(MapMemory::kNumber, std::nullopt));
+  EXPECT_TRUE(table_.MustSettle(UnmapMemory::kNumber, std::nullopt));
+  EXPECT_TRUE(table_.MustSettle(Launch::kNumber, device::kDefaultStream));
+  ReplyHeader failed;
+  failed.error = CudaError::kOutOfMemory;
+  ASSERT_TRUE(Reply(certain->tag, failed).ok());
+  EXPECT_FALSE(table_.MustSettle(Launch::kNumber, device::kDefaultStream));
+  table_.AwaitElided();
+  EXPECT_EQ(table_.Pushes().made_up, 0u) << "there was nothing to wait for";
+  EXPECT_EQ(errors_.TakePending(), CudaError::kOutOfMemory) << "who waits next gets it";
+}
+
+TEST_F(RequestTableTest, OnlySoManyCertainWaitsAreAheadOfTheServer) {
+  int done = 0;
+  for (int i = 0; i < 300; ++i) done += AddCertain()->done ? 1 : 0;
+  EXPECT_EQ(done, 256);
 }
 
 TEST_F(RequestTableTest, TheLinkIsMeasuredWithoutTheServersTime) {
