@@ -7,7 +7,7 @@ TESTS ?= $(shell expr $(JOBS) + 1)
 # Where tools/install_cuda.sh puts the compiler it had to fetch; CMake finds it by this.
 export CMAKE_PREFIX_PATH := $(CURDIR)/build/cuda
 
-.PHONY: help packages build test test-python test-ros2 test-debs debs bench-ros2 python arm64 debian11 asan tsan tidy lint \
+.PHONY: help packages build test test-python test-pytorch test-ros2 test-debs debs bench-ros2 python arm64 debian11 asan tsan tidy lint \
   demo demo-ar demo-pipeline bench benchmarks format check-format clean distclean
 
 help:  ## this list
@@ -44,6 +44,9 @@ python:  ## the wheel of the Python package, in build/python
 
 test-python:  ## what the Python package does with PyTorch, which comes from PyPI (TORCH=torch==2.11.0: another; 4.5 GB)
 	@tools/test_python.sh
+
+test-pytorch: build  ## torchvision's networks by PyTorch from PyPI, in every mode (4.5 GB to fetch; an hour and a half)
+	@tools/test_pytorch.py
 
 debs: build  ## Debian's packages, in build/default/debs (docs/install.md)
 	@cd build/default && rm -rf debs && cpack --config CPackConfig.cmake > debs.log || (cat debs.log; exit 1)
