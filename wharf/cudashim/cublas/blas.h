@@ -72,4 +72,9 @@ struct GemmCall {
 // Checks what the vendor checks and sends the product. Nothing is sent for an empty one.
 CudaError RunGemm(cublasHandle_t handle, const GemmCall& call);
 
+// Of what the handle keeps on the device (vector.cc): room for a result of 16 bytes at most, and a one of this type
+// where the handle's scalars are.
+CudaError PlaceOfResult(cublasHandle_t handle, uint64_t* place);
+CudaError ScalarOne(cublasHandle_t handle, ElementType type, const void** one);
+
 }  // namespace wharf::cudashim

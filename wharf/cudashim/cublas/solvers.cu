@@ -1,6 +1,6 @@
-// Kernels of cuBLAS's triangular solvers and batched factorizations. Compiled once for each element type: REAL is float
-// or double, COMPLEX is defined for complex ones. They run on every device, as kernels of the program's would. Loops
-// are not unrolled: the software device does that itself, and compiles short kernels faster.
+// Kernels of cuBLAS's triangular solvers, batched factorizations and vectors. Compiled once for each element type: REAL
+// is float or double, COMPLEX is defined for complex ones. They run on every device, as kernels of the program's would.
+// Loops are not unrolled: the software device does that itself, and compiles short kernels faster.
 #include "wharf/cudashim/cublas/solvers.h"
 
 using namespace wharf_solvers;
@@ -330,4 +330,71 @@ extern "C" __global__ void factor_qr(QrFactorization f) {
     __syncthreads();
   }
   if (thread == 0 && f.info != nullptr) f.info[blockIdx.x] = singular;
+}
+
+extern "C" __global__ void find_extreme(VectorReduction v) {
+  __shared__ REAL sizes[kSolverThreads];
+  __shared__ long long places[kSolverThreads];
+  const Element* const x = static_cast<const Element*>(v.x);
+  REAL size = 0;
+  long long place = -1;
+#pragma unroll 1
+  for (long long i = threadIdx.x; i < v.count; i += kSolverThreads) {
+    const REAL other = Size(x[i * v.step]);
+    if (place < 0 || (v.least ? other < size : other > size)) size = other, place = i;
+  }
+  sizes[threadIdx.x] = size;
+  places[threadIdx.x] = place;
+#pragma unroll 1
+  for (unsigned half = kSolverThreads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x >= half) continue;
+    const REAL mine = sizes[threadIdx.x], other = sizes[threadIdx.x + half];
+    const long long at = places[threadIdx.x], other_at = places[threadIdx.x + half];
+    const bool better = v.least ? other < mine : other > mine;
+    if (other_at >= 0 && (at < 0 || better || (other == mine && other_at < at))) {
+      sizes[threadIdx.x] = other;
+      places[threadIdx.x] = other_at;
+    }
+  }
+  if (threadIdx.x != 0) return;
+  if (v.wide) {
+    *static_cast<long long*>(v.result) = places[0] + 1;
+  } else {
+    *static_cast<int*>(v.result) = static_cast<int>(places[0] + 1);
+  }
+}
+
+extern "C" __global__ void sum_sizes(VectorReduction v) {
+  __shared__ REAL sums[kSolverThreads];
+  const Element* const x = static_cast<const Element*>(v.x);
+  REAL sum = 0;
+#pragma unroll 1
+  for (long long i = threadIdx.x; i < v.count; i += kSolverThreads) {
+    sum += v.norm ? Square(x[i * v.step]) : Size(x[i * v.step]);
+  }
+  sums[threadIdx.x] = sum;
+#pragma unroll 1
+  for (unsigned half = kSolverThreads / 2; half > 0; half /= 2) {
+    __syncthreads();
+    if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+  }
+  if (threadIdx.x == 0) *static_cast<REAL*>(v.result) = v.norm ? sqrt(sums[0]) : sums[0];
+}
+
+extern "C" __global__ void exchange_vectors(VectorExchange v) {
+  Element *const x = static_cast<Element*>(v.x), *const y = static_cast<Element*>(v.y);
+#pragma unroll 1
+  for (long long i = FirstLine(); i < v.count; i += LineStep()) Exchange(x[i * v.step_x], y[i * v.step_y]);
+}
+
+extern "C" __global__ void scale_lines(LineScale s) {
+  const Element* const x = static_cast<const Element*>(s.x);
+  const Element* const a = At(s.a, 0);
+  Element* const c = At(s.c, 0);
+#pragma unroll 1
+  for (long long at = FirstLine(); at < s.rows * s.columns; at += LineStep()) {
+    const long long i = at % s.rows, j = at / s.rows;
+    c[i + j * s.c.leading] = a[i + j * s.a.leading] * x[(s.rows_scaled ? i : j) * s.step];
+  }
 }

@@ -100,4 +100,28 @@ struct QrFactorization {
   int rows, columns, lines;
 };
 
+// A vector's first element is at its address, also if it runs backwards (a negative step).
+// "find_extreme": the number, counted from 1, of the first element with the largest (`least`: smallest) |re| + |im|; an
+// int, or 64 bits wide. "sum_sizes": the sum of these, or (`norm`) the root of the sum of squares. One block.
+struct VectorReduction {
+  const void* x;
+  void* result;
+  long long count, step;
+  int least, wide, norm;
+};
+
+// "exchange_vectors". Lines are elements.
+struct VectorExchange {
+  void *x, *y;
+  long long count, step_x, step_y;
+};
+
+// "scale_lines": c = diag(x) a (`rows_scaled`) or a diag(x); c may be a. Lines are elements.
+struct LineScale {
+  SolverMatrix a, c;
+  const void* x;
+  long long rows, columns, step;
+  int rows_scaled;
+};
+
 }  // namespace WHARF_SOLVER_NAMESPACE

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "wharf/cudashim/client/memory.h"
-#include "wharf/cudashim/cublas/blas.h"
+#include "wharf/cudashim/cublas/solver_kernels.h"
 
 namespace wharf::cudashim {
 namespace {
@@ -28,6 +28,16 @@ CudaError MakeConstants(cublasHandle_t handle) {
   std::memcpy(values + kDoubleOne, &double_one, sizeof(double_one));
   return client::WriteOwn(StreamOf(handle), handle->constants, std::as_bytes(std::span(values)));
 }
+
+}  // namespace
+
+CudaError PlaceOfResult(cublasHandle_t handle, uint64_t* place) {
+  const CudaError error = MakeConstants(handle);
+  *place = handle->constants + kResult;
+  return error;
+}
+
+namespace {
 
 template <typename T>
 struct Vector {
@@ -70,6 +80,16 @@ const void* ScalarZero(cublasHandle_t handle, ElementType type) {
   static constexpr double kNothing[] = {0, 0};
   return handle->pointer_mode == CUBLAS_POINTER_MODE_DEVICE ? Constant(handle, type, kZero).data : kNothing;
 }
+
+}  // namespace
+
+CudaError ScalarOne(cublasHandle_t handle, ElementType type, const void** one) {
+  const CudaError error = MakeConstants(handle);
+  *one = ScalarOne(handle, type);
+  return error;
+}
+
+namespace {
 
 template <typename T>
 CudaError Axpy(cublasHandle_t handle, int64_t n, const T* alpha, const Vector<T>& x, const Vector<T>& y) {
@@ -151,11 +171,14 @@ double RealOf(double value) { return value; }
 double RealOf(cuComplex value) { return value.x; }
 double RealOf(cuDoubleComplex value) { return value.x; }
 
-// The root is taken here, so the result must be wanted here.
+// The root is taken here, unless the result is wanted on the device.
 template <typename T, typename Real>
 CudaError Norm(cublasHandle_t handle, int64_t n, const Vector<T>& x, Real* result) {
-  if (handle->pointer_mode == CUBLAS_POINTER_MODE_DEVICE) return CudaError::kNotSupported;
   if (result == nullptr) return CudaError::kInvalidValue;
+  if (handle->pointer_mode == CUBLAS_POINTER_MODE_DEVICE) {
+    VectorReduction norm{x.data, result, std::max<int64_t>(n, 0), x.step, 0, 0, 1};
+    return LaunchSolver(handle, kTypeOf<T>, "sum_sizes", {}, &norm);
+  }
   T squared{};
   const CudaError error = Dot<T>(handle, n, x, x, true, &squared);
   if (error == CudaError::kSuccess) *result = static_cast<Real>(std::sqrt(RealOf(squared)));
