@@ -154,6 +154,7 @@ class FunctionCodegen {
   void Szext();
 
   void Video();
+  void ScalarVideo();
   Value* VideoLane(std::string_view operation, Value* a, Value* b);
 
   // --- floats ---

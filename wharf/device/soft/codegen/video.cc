@@ -1,4 +1,5 @@
-// The SIMD video instructions (vabsdiff4 and so on) on all lanes, which the toolkit's SIMD intrinsics use.
+// The SIMD video instructions (vabsdiff4 and so on) on all lanes, which the toolkit's SIMD intrinsics use, and the
+// scalar ones (vshr and so on) on whole words, which some programs have as assembly.
 #include "wharf/device/soft/codegen/function.h"
 
 namespace wharf::device::soft {
@@ -7,6 +8,9 @@ void FunctionCodegen::AddVideoHandlers(std::map<std::string_view, Handler>* hand
   for (std::string_view name : {"vadd2", "vadd4", "vsub2", "vsub4", "vavrg2", "vavrg4", "vabsdiff2", "vabsdiff4",
                                 "vmin2", "vmin4", "vmax2", "vmax4"}) {
     (*handlers)[name] = &FunctionCodegen::Video;
+  }
+  for (std::string_view name : {"vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr"}) {
+    (*handlers)[name] = &FunctionCodegen::ScalarVideo;
   }
 }
 
@@ -56,6 +60,49 @@ void FunctionCodegen::Video() {
     Value* cut = b_.CreateTrunc(value, narrow);
     result = add ? b_.CreateAdd(result, extend(cut, to))
                  : b_.CreateOr(result, b_.CreateShl(b_.CreateZExt(cut, b_.getInt32Ty()), i * bits));
+  }
+  Result(to, result);
+}
+
+// vop.dtype.atype.btype{.sat}{.mode}{.op2} d, a, b {, c}: a and b are exact until the result is cut, or saturated; then
+// `.op2` joins it with c. Not here: parts of words (a.b0, a.h1), merging.
+void FunctionCodegen::ScalarVideo() {
+  const std::string_view operation = instruction_->opcode;
+  const bool shifts = operation == "vshl" || operation == "vshr";
+  const bool saturate = modifiers_.Take("sat");
+  const std::string_view mode = modifiers_.TakeOneOf({"clamp", "wrap"});
+  const std::string_view second = modifiers_.TakeOneOf({"add", "min", "max"});
+  const Type to = TypeOrFail(), a_type = TypeOrFail(), b_type = TypeOrFail();
+  for (Type type : {to, a_type, b_type}) {
+    if (type != Type::kU32 && type != Type::kS32) return Malformed("bad type");
+  }
+  if (shifts == mode.empty() || (shifts && b_type != Type::kU32)) return Malformed("no such shift");
+  if (saturate && operation == "vshl") return Unsupported("saturation of this shift");
+  if (!second.empty() ? !Expect(4) : !Expect(3)) return;
+  const auto extend = [&](size_t operand, Type type) {
+    return IsSigned(type) ? b_.CreateSExt(Source(operand, type), b_.getInt64Ty())
+                          : b_.CreateZExt(Source(operand, type), b_.getInt64Ty());
+  };
+  Value* a = extend(1, a_type);
+  Value* b = extend(2, b_type);
+  if (mode == "clamp") b = Intrinsic(llvm::Intrinsic::umin, {b, b_.getInt64(32)});
+  if (mode == "wrap") b = b_.CreateAnd(b, b_.getInt64(31));
+  Value* value = operation == "vshl"   ? b_.CreateShl(a, b)
+                 : operation == "vshr" ? b_.CreateAShr(a, b)
+                                       : VideoLane(operation, a, b);
+  if (saturate) {
+    const int64_t low = IsSigned(to) ? INT32_MIN : 0, high = IsSigned(to) ? INT32_MAX : int64_t{UINT32_MAX};
+    value = Intrinsic(llvm::Intrinsic::smin, {value, b_.getInt64(static_cast<uint64_t>(high))});
+    value = Intrinsic(llvm::Intrinsic::smax, {value, b_.getInt64(static_cast<uint64_t>(low))});
+  }
+  Value* result = b_.CreateTrunc(value, b_.getInt32Ty());
+  if (!second.empty()) {
+    Value* c = Source(3, to);
+    result = second == "add" ? b_.CreateAdd(result, c)
+                             : Intrinsic(second == "min" ? IsSigned(to) ? llvm::Intrinsic::smin : llvm::Intrinsic::umin
+                                         : IsSigned(to)  ? llvm::Intrinsic::smax
+                                                         : llvm::Intrinsic::umax,
+                                         {result, c});
   }
   Result(to, result);
 }
