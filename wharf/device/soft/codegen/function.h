@@ -18,6 +18,7 @@
 #include "wharf/device/soft/codegen/modifiers.h"
 #include "wharf/device/soft/codegen/module.h"
 #include "wharf/device/soft/codegen/types.h"
+#include "wharf/device/soft/runtime/tensor.h"
 
 namespace wharf::device::soft {
 
@@ -344,7 +345,8 @@ class FunctionCodegen {
     bool accumulates = false;
     bool contiguous = false;  // the elements of a line follow each other
     Address base;
-    Value *stride = nullptr, *line = nullptr, *at = nullptr;  // 32 bits; of the lane's first element in a tile
+    Value* stride = nullptr;  // in elements
+    uint32_t Columns() const { return accumulates ? 8 : TileColumns(element); }
   };
   bool TakeMatrixShape(MatrixShape* shape);
   bool TakeElement(TensorElement* element);
@@ -357,6 +359,9 @@ class FunctionCodegen {
   static size_t ListedRegisters(bool wmma, bool accumulates, TensorElement element, uint32_t registers);
   // Calls the runtime's function of the whole warp.
   std::vector<Value*> CallTensor(TensorFunction function, uint32_t operation, llvm::ArrayRef<Value*> inputs);
+  // In code for whole blocks: `registers` go in, the first `results` come out.
+  std::vector<Value*> CallOfWarp(std::string_view name, llvm::ArrayRef<Value*> registers,
+                                 llvm::ArrayRef<Value*> arguments, uint32_t results);
   void WaitForWarp();
   Value* Lane();
   void Mma() { Product(/*wmma=*/false); }
@@ -368,9 +373,15 @@ class FunctionCodegen {
   void CheckRow(const Address& row, uint32_t matrices, bool load);
   void MoveFragment(bool load);
   bool TakeFragment(bool load, Fragment* fragment);
-  Address FragmentElement(const Fragment& fragment, uint32_t tile, uint32_t element);
-  Value* LoadTile(const Fragment& fragment, uint32_t tile, uint32_t first, uint32_t count);
-  void StoreTile(const Fragment& fragment, uint32_t tile, uint32_t first, uint32_t count, Value* bits);
+  // The address of an element of a tile; in bytes, how far lines are apart, or elements of a line that do not follow
+  // each other.
+  Address FragmentElement(const Fragment& fragment, uint32_t tile, Value* line, Value* at);
+  Value* StrideBytes(const Fragment& fragment);
+  std::vector<Value*> LoadTile(const Fragment& fragment, uint32_t tile);
+  void StoreTile(const Fragment& fragment, uint32_t tile, llvm::ArrayRef<Value*> words);
+  // Of one suspendable thread: `count` elements from its `first` one of the tile on.
+  Value* LoadPart(const Fragment& fragment, uint32_t tile, uint32_t first, uint32_t count);
+  void StorePart(const Fragment& fragment, uint32_t tile, uint32_t first, uint32_t count, Value* all);
 
   ModuleCodegen& module_;
   const ReachedFunction& reached_;

@@ -16,21 +16,30 @@ void FunctionCodegen::AddTensorHandlers(std::map<std::string_view, Handler>* han
                     {"movmatrix", &FunctionCodegen::Movmatrix}});
 }
 
-// In the code of one suspendable thread the registers are in memory, a slot (jit/local_frame.h); in code for whole
-// blocks each is a call, which widening replaces (widen/thread_calls.h).
+// In code for whole blocks every register that goes in or comes out is a call, and what is done with them, too:
+// widening replaces all of them (widen/thread_calls.h).
+std::vector<llvm::Value*> FunctionCodegen::CallOfWarp(std::string_view name, llvm::ArrayRef<Value*> registers,
+                                                      llvm::ArrayRef<Value*> arguments, uint32_t results) {
+  for (uint32_t i = 0; i < registers.size(); ++i) {
+    CallRuntime("wharf.tensor.put", b_.getVoidTy(), {b_.getInt32(i), registers[i]});
+  }
+  CallRuntime(name, b_.getVoidTy(), arguments);
+  std::vector<Value*> all;
+  for (uint32_t i = 0; i < results; ++i) {
+    all.push_back(CallRuntime("wharf.tensor.get", b_.getInt32Ty(), {b_.getInt32(i)}));
+  }
+  return all;
+}
+
+// In the code of one suspendable thread the registers are in memory, a slot (jit/local_frame.h).
 std::vector<llvm::Value*> FunctionCodegen::CallTensor(TensorFunction function, uint32_t operation,
                                                       llvm::ArrayRef<Value*> inputs) {
-  llvm::Type *i32 = b_.getInt32Ty(), *nothing = b_.getVoidTy();
+  llvm::Type* i32 = b_.getInt32Ty();
   const uint32_t count = OperandsOf(function, operation).results;
   std::vector<Value*> what = {b_.getInt32(static_cast<uint32_t>(function)), b_.getInt32(operation)}, results;
   if (!module_.suspendable()) {
-    for (uint32_t i = 0; i < inputs.size(); ++i) {
-      CallRuntime("wharf.tensor.put", nothing, {b_.getInt32(i), inputs[i]});
-    }
     what.push_back(llvm::ConstantPointerNull::get(b_.getPtrTy()));
-    CallRuntime("wharf_tensor", nothing, what);
-    for (uint32_t i = 0; i < count; ++i) results.push_back(CallRuntime("wharf.tensor.get", i32, {b_.getInt32(i)}));
-    return results;
+    return CallOfWarp("wharf_tensor", inputs, what, count);
   }
   auto* type = llvm::ArrayType::get(i32, kTensorRegisters);
   if (tensor_registers_ == nullptr) tensor_registers_ = entry_.CreateAlloca(type);
@@ -38,7 +47,7 @@ std::vector<llvm::Value*> FunctionCodegen::CallTensor(TensorFunction function, u
   // Volatile, or LLVM would make a fill of several zeros, which is no plain use of a slot.
   for (uint32_t i = 0; i < inputs.size(); ++i) b_.CreateStore(inputs[i], at(i), /*isVolatile=*/true);
   what.push_back(tensor_registers_);
-  CallRuntime("wharf_tensor", nothing, what);
+  CallRuntime("wharf_tensor", b_.getVoidTy(), what);
   for (uint32_t i = 0; i < count; ++i) results.push_back(b_.CreateLoad(i32, at(i)));
   return results;
 }

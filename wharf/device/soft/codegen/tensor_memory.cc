@@ -10,9 +10,7 @@ namespace wharf::device::soft {
 
 // The whole warp does such an instruction at once: what lanes do before it is done, nothing of what they do after it.
 // In code for whole blocks that is so by itself.
-void FunctionCodegen::WaitForWarp() {
-  if (module_.suspendable()) CallTensor(TensorFunction::kWait, 0, {});
-}
+void FunctionCodegen::WaitForWarp() { CallTensor(TensorFunction::kWait, 0, {}); }
 
 // --- ldmatrix, stmatrix ---
 
@@ -48,6 +46,15 @@ void FunctionCodegen::MoveMatrices(bool load) {
   own = b_.CreateAdd(own, b_.getInt64(static_cast<uint64_t>(address->offset)));
   const bool shared = space == ptx::Space::kShared;
   const auto pointer = [&](Value* number) { return shared ? SharedPointer(number) : LocalPointer(number); };
+  if (!module_.suspendable()) {
+    std::vector<Value*> values;
+    for (uint32_t i = 0; i < matrices && !load; ++i) values.push_back(Read(*registers[i], Type::kB32));
+    const auto results =
+        CallOfWarp(load ? "wharf.rows.load" : "wharf.rows.store", values,
+                   {pointer(own), b_.getInt32(matrices), b_.getInt32(transposed ? 1 : 0)}, load ? matrices : 0);
+    for (uint32_t i = 0; i < results.size(); ++i) Write(*registers[i], Type::kB32, results[i]);
+    return;
+  }
   CheckRow({pointer(own), false, IsChecked(space)}, matrices, load);
   // Who has a part of which row: a shared address is 32 bits.
   const MatrixRows rows{.matrices = static_cast<uint8_t>(matrices),
@@ -117,60 +124,104 @@ bool FunctionCodegen::TakeFragment(bool load, Fragment* fragment) {
   }
   if (!Expect(2, 3)) return false;
   const uint32_t lines = name == "b" ? shape.n : shape.m, columns = fragment->accumulates ? shape.n : shape.k;
-  const uint32_t tile_columns = fragment->accumulates ? 8 : TileColumns(element);
   fragment->line_tiles = lines / 8;
-  fragment->tiles = fragment->line_tiles * (columns / tile_columns);
+  fragment->tiles = fragment->line_tiles * (columns / fragment->Columns());
   fragment->lines_first = name == "b";
   fragment->base = AddressOf(Op(load ? 1 : 0), space);
   if (failed()) return false;
-  fragment->stride = Count() == 3 ? b_.CreateTrunc(Source(2, Type::kB32), b_.getInt32Ty())
-                                  : b_.getInt32(fragment->contiguous ? columns : lines);
-  fragment->line = b_.CreateLShr(Lane(), 2);
-  fragment->at = b_.CreateMul(b_.CreateAnd(Lane(), b_.getInt32(3)), b_.getInt32(tile_columns / 4));
+  fragment->stride = Count() == 3 ? b_.CreateSExt(Source(2, Type::kB32), b_.getInt64Ty())
+                                  : b_.getInt64(fragment->contiguous ? columns : lines);
   return !failed();
 }
 
-// The address of the lane's element of the tile. Indices are of 32 bits, so that addresses stay near their base.
-FunctionCodegen::Address FunctionCodegen::FragmentElement(const Fragment& fragment, uint32_t tile, uint32_t element) {
-  const uint32_t columns = fragment.accumulates ? 8 : TileColumns(fragment.element);
-  const uint32_t across = fragment.tiles / fragment.line_tiles;
-  const uint32_t line_tile = fragment.lines_first ? tile / across : tile % fragment.line_tiles;
-  const uint32_t at_tile = fragment.lines_first ? tile % across : tile / fragment.line_tiles;
-  Value* line = b_.CreateAdd(fragment.line, b_.getInt32(8 * line_tile));
-  Value* at = b_.CreateAdd(fragment.at, b_.getInt32(columns * at_tile + element));
-  Value* stride = fragment.stride;
+llvm::Value* FunctionCodegen::StrideBytes(const Fragment& fragment) {
   const uint32_t bits = BitsOf(fragment.element);
-  if (bits < 8) {  // in bytes
-    stride = b_.CreateLShr(stride, std::countr_zero(8 / bits));
-    at = b_.CreateLShr(at, std::countr_zero(8 / bits));
-  }
-  Value* index =
-      fragment.contiguous ? b_.CreateAdd(b_.CreateMul(line, stride), at) : b_.CreateAdd(b_.CreateMul(at, stride), line);
-  return {b_.CreateGEP(b_.getIntNTy(std::max(bits, 8U)), fragment.base.pointer, index), false, fragment.base.checked};
+  return b_.CreateLShr(b_.CreateMul(fragment.stride, b_.getInt64(bits)), 3);
 }
 
-// `count` of the lane's elements of a tile, in the lowest bits of 32 or 64.
-llvm::Value* FunctionCodegen::LoadTile(const Fragment& fragment, uint32_t tile, uint32_t first, uint32_t count) {
+FunctionCodegen::Address FunctionCodegen::FragmentElement(const Fragment& fragment, uint32_t tile, Value* line,
+                                                          Value* at) {
+  const uint32_t across = fragment.tiles / fragment.line_tiles, bits = BitsOf(fragment.element);
+  const uint32_t line_tile = fragment.lines_first ? tile / across : tile % fragment.line_tiles;
+  const uint32_t at_tile = fragment.lines_first ? tile % across : tile / fragment.line_tiles;
+  line = b_.CreateAdd(line, b_.getInt64(8 * line_tile));
+  at = b_.CreateAdd(at, b_.getInt64(fragment.Columns() * at_tile));
+  if (!fragment.contiguous) std::swap(line, at);
+  Value* within = b_.CreateLShr(b_.CreateMul(at, b_.getInt64(bits)), 3);  // of less than a byte: in whole bytes
+  Value* offset = b_.CreateAdd(b_.CreateMul(line, StrideBytes(fragment)), within);
+  return {b_.CreateGEP(b_.getInt8Ty(), fragment.base.pointer, offset), false, fragment.base.checked};
+}
+
+// `count` elements in the lowest bits of 32 or 64.
+llvm::Value* FunctionCodegen::LoadPart(const Fragment& fragment, uint32_t tile, uint32_t first, uint32_t count) {
   const uint32_t bits = BitsOf(fragment.element), step = fragment.contiguous ? count : 1;
-  llvm::Type* whole = b_.getIntNTy(bits * count);
+  llvm::Type *whole = b_.getIntNTy(bits * count), *i64 = b_.getInt64Ty();
   Value* all = llvm::ConstantInt::get(whole, 0);
+  Value* line = b_.CreateZExt(b_.CreateLShr(Lane(), 2), i64);
+  Value* at =
+      b_.CreateMul(b_.CreateZExt(b_.CreateAnd(Lane(), b_.getInt32(3)), i64), b_.getInt64(fragment.Columns() / 4));
   for (uint32_t i = 0; i < count; i += step) {
-    const Address at = FragmentElement(fragment, tile, first + i);
-    CheckAccess(at, bits * step / 8, check::kReads);
-    Value* part = LoadElement(at, 0, b_.getIntNTy(bits * step), llvm::AtomicOrdering::NotAtomic);
+    const Address from = FragmentElement(fragment, tile, line, b_.CreateAdd(at, b_.getInt64(first + i)));
+    CheckAccess(from, bits * step / 8, check::kReads);
+    Value* part = LoadElement(from, 0, b_.getIntNTy(bits * step), llvm::AtomicOrdering::NotAtomic);
     all = b_.CreateOr(all, b_.CreateShl(b_.CreateZExt(part, whole), bits * i));
   }
   return all;
 }
 
-void FunctionCodegen::StoreTile(const Fragment& fragment, uint32_t tile, uint32_t first, uint32_t count, Value* all) {
+void FunctionCodegen::StorePart(const Fragment& fragment, uint32_t tile, uint32_t first, uint32_t count, Value* all) {
   const uint32_t bits = BitsOf(fragment.element), step = fragment.contiguous ? count : 1;
+  llvm::Type* i64 = b_.getInt64Ty();
+  Value* line = b_.CreateZExt(b_.CreateLShr(Lane(), 2), i64);
+  Value* at =
+      b_.CreateMul(b_.CreateZExt(b_.CreateAnd(Lane(), b_.getInt32(3)), i64), b_.getInt64(fragment.Columns() / 4));
   for (uint32_t i = 0; i < count; i += step) {
-    const Address at = FragmentElement(fragment, tile, first + i);
+    const Address to = FragmentElement(fragment, tile, line, b_.CreateAdd(at, b_.getInt64(first + i)));
     Value* part = b_.CreateTrunc(b_.CreateLShr(all, bits * i), b_.getIntNTy(bits * step));
-    CheckAccess(at, bits * step / 8, check::kWrites, {part});
-    StoreElement(at, 0, part, llvm::AtomicOrdering::NotAtomic);
+    CheckAccess(to, bits * step / 8, check::kWrites, {part});
+    StoreElement(to, 0, part, llvm::AtomicOrdering::NotAtomic);
   }
+}
+
+// The lane's registers of a tile, those of 64 bits as one.
+std::vector<llvm::Value*> FunctionCodegen::LoadTile(const Fragment& fragment, uint32_t tile) {
+  const uint32_t bits = BitsOf(fragment.element), in_lane = fragment.Columns() / 4;
+  const uint32_t per_register = std::max(1U, 32 / bits);
+  std::vector<Value*> values;
+  if (module_.suspendable()) {
+    for (uint32_t i = 0; i < in_lane; i += per_register) values.push_back(LoadPart(fragment, tile, i, per_register));
+    return values;
+  }
+  Value* first = FragmentElement(fragment, tile, b_.getInt64(0), b_.getInt64(0)).pointer;
+  values = CallOfWarp("wharf.tile.load", {},
+                      {first, StrideBytes(fragment), b_.getInt32(bits), b_.getInt32(fragment.Columns()),
+                       b_.getInt32(fragment.contiguous ? 1 : 0)},
+                      in_lane * bits / 32);
+  if (bits != 64) return values;
+  std::vector<Value*> wide;
+  for (uint32_t i = 0; i < in_lane; ++i) {
+    Value* high = b_.CreateShl(b_.CreateZExt(values[2 * i + 1], b_.getInt64Ty()), 32);
+    wide.push_back(b_.CreateOr(b_.CreateZExt(values[2 * i], b_.getInt64Ty()), high));
+  }
+  return wide;
+}
+
+void FunctionCodegen::StoreTile(const Fragment& fragment, uint32_t tile, llvm::ArrayRef<Value*> values) {
+  const uint32_t bits = BitsOf(fragment.element), per_register = std::max(1U, 32 / bits);
+  if (module_.suspendable()) {
+    for (uint32_t i = 0; i < values.size(); ++i) StorePart(fragment, tile, i * per_register, per_register, values[i]);
+    return;
+  }
+  std::vector<Value*> words;
+  for (Value* value : values) {
+    words.push_back(b_.CreateTrunc(value, b_.getInt32Ty()));
+    if (bits == 64) words.push_back(b_.CreateTrunc(b_.CreateLShr(value, 32), b_.getInt32Ty()));
+  }
+  Value* first = FragmentElement(fragment, tile, b_.getInt64(0), b_.getInt64(0)).pointer;
+  CallOfWarp("wharf.tile.store", words,
+             {first, StrideBytes(fragment), b_.getInt32(bits), b_.getInt32(fragment.Columns()),
+              b_.getInt32(fragment.contiguous ? 1 : 0)},
+             0);
 }
 
 void FunctionCodegen::MoveFragment(bool load) {
@@ -178,22 +229,22 @@ void FunctionCodegen::MoveFragment(bool load) {
   if (!TakeFragment(load, &fragment)) return;
   const TensorElement element = fragment.element;
   const bool wide = element == TensorElement::kF64;
-  // A tile's registers, each of 32 bits or an f64.
-  const uint32_t per_register = std::max(1U, 32 / BitsOf(element)),
-                 in_tile = fragment.accumulates ? 2 / per_register : 1;
+  const uint32_t in_tile = std::max(1U, fragment.Columns() / 4 * BitsOf(element) / (wide ? 64 : 32));
   const uint32_t registers = fragment.tiles * in_tile;
   const size_t listed = ListedRegisters(/*wmma=*/true, fragment.accumulates, element, wide ? 2 * registers : registers);
   const std::vector<const ptx::Operand*> all = Elements(Op(load ? 0 : 1), static_cast<uint32_t>(listed));
   if (all.empty()) return;
   const Type type = wide ? Type::kB64 : Type::kB32;
-  WaitForWarp();
   std::vector<Value*> values;
-  for (uint32_t i = 0; i < registers && !failed(); ++i) {
-    const uint32_t tile = i / in_tile, first = i % in_tile * per_register;
+  for (uint32_t i = 0; i < registers && !load; ++i) values.push_back(Read(*all[i], type));
+  if (failed()) return;
+  WaitForWarp();
+  for (uint32_t tile = 0; tile < fragment.tiles; ++tile) {
     if (load) {
-      values.push_back(LoadTile(fragment, tile, first, per_register));
+      const std::vector<Value*> loaded = LoadTile(fragment, tile);
+      values.insert(values.end(), loaded.begin(), loaded.end());
     } else {
-      StoreTile(fragment, tile, first, per_register, Coerce(Read(*all[i], type), Llvm(type), false));
+      StoreTile(fragment, tile, llvm::ArrayRef(values).slice(size_t{tile} * in_tile, in_tile));
     }
   }
   WaitForWarp();

@@ -21,7 +21,11 @@ enum class ThreadCall : uint8_t {
   kRedux,       // wharf_redux(thread, op, signed, value, members)
   kTensorPut,   // wharf.tensor.put(thread, register, value)
   kTensor,      // wharf_tensor(thread, function, operation, null): of what was put
-  kTensorGet,   // i32 wharf.tensor.get(thread, register): of its results
+  kRowsLoad,    // wharf.rows.load(thread, row, matrices, transposed): ldmatrix, into the first registers
+  kRowsStore,   // wharf.rows.store(thread, row, matrices, transposed): stmatrix, of what was put
+  kTileLoad,    // wharf.tile.load(thread, first, stride, bits, columns, contiguous): see widener_tensor.cc
+  kTileStore,   // wharf.tile.store(thread, first, stride, bits, columns, contiguous)
+  kTensorGet,   // i32 wharf.tensor.get(thread, register): of the results
   kActiveMask,  // wharf_active_mask(thread, site)
   kKeep,        // wharf.keep.T(value, values, firsts, exacts, tid.x, stride); see regions.cc
   kReduced,     // i32 wharf.reduced(): what the barrier before has found out

@@ -122,7 +122,13 @@ class Widener {
   bool EmitTensor(llvm::CallInst& call);
   void EmitProduct(uint32_t operation);
   void EmitTranspose();
-  void EmitRows(uint32_t operation);
+  bool EmitRows(llvm::CallInst& call, bool load);
+  bool EmitTile(llvm::CallInst& call, bool load);
+  // What all lanes have, or the first of them.
+  Value* OfFirstLane(Value* value);
+  // Elements of `from`, or of these one behind the other.
+  Value* Pick(Value* from, unsigned count, const std::function<unsigned(unsigned)>& index);
+  Value* Join(llvm::ArrayRef<Value*> vectors);
 
   llvm::Function& thread_;
   llvm::Function& wide_;

@@ -43,6 +43,12 @@ bool Widener::EmitWarpOperation(llvm::CallInst& call, ThreadCall kind) {
       return true;
     case ThreadCall::kTensor:
       return EmitTensor(call);
+    case ThreadCall::kRowsLoad:
+    case ThreadCall::kRowsStore:
+      return EmitRows(call, kind == ThreadCall::kRowsLoad);
+    case ThreadCall::kTileLoad:
+    case ThreadCall::kTileStore:
+      return EmitTile(call, kind == ThreadCall::kTileLoad);
     case ThreadCall::kTensorGet:
       result.vector = Load(TensorRegister(Number(call.getArgOperand(1))));
       break;
