@@ -24,11 +24,15 @@ function(wharf_find_cuda_library variable header library missing)
     message(STATUS "${missing}")
   endif()
 endfunction()
-# cuDNN is no part of the toolkit, cuFFT and cuRAND are some that may be left out.
+# cuDNN is no part of the toolkit, cuFFT, cuSOLVER, cuSPARSE and cuRAND are some that may be left out.
 wharf_find_cuda_library(WHARF_CUDNN cudnn.h libcudnn.so.9
   "No cuDNN 9 beside the CUDA toolkit: its drop-in library and its tests are left out.")
 wharf_find_cuda_library(WHARF_CUFFT cufftXt.h libcufft.so.12
   "No cuFFT beside the CUDA toolkit: its drop-in libraries and their tests are left out.")
+wharf_find_cuda_library(WHARF_CUSOLVER cusolverDn.h libcusolver.so.12
+  "No cuSOLVER beside the CUDA toolkit: its drop-in libraries and their tests are left out.")
+wharf_find_cuda_library(WHARF_CUSPARSE cusparse.h libcusparse.so.12
+  "No cuSPARSE beside the CUDA toolkit: its drop-in library and its tests are left out.")
 wharf_find_cuda_library(WHARF_CURAND curand.h libcurand.so.10
   "No cuRAND beside the CUDA toolkit: its drop-in library and its tests are left out.")
 
@@ -61,11 +65,11 @@ function(wharf_cuda_program name)
   set(suffix)
   if(ARG_RELEASE)
     list(APPEND ARG_FLAGS -I${WHARF_CUDA_12_HOME}/include)
-    set(ours cudart cublas cufft curand)
+    set(ours cudart cublas cufft curand cusolver)
     set(suffix _${ARG_RELEASE})
   endif()
   if(CMAKE_CROSSCOMPILING)
-    set(ours cudart cuda cublas cublasLt cudnn cufft curand)
+    set(ours cudart cuda cublas cublasLt cudnn cufft curand cusolver cusparse)
   endif()
   if(ours)
     set(ARG_CUDART none)

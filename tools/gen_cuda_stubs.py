@@ -42,6 +42,8 @@ LIBRARIES = [
     Library('cublasLt', 'libcublasLt.so.{}', ['cublasLt.h'], 15),
     Library('cudnn', 'libcudnn.so.9', ['cudnn.h'], 3000, optional=True),
     Library('cufft', 'libcufft.so.{}', ['cufft.h', 'cufftXt.h'], 16, optional=True, older=1),
+    Library('cusolver', 'libcusolver.so.{}', ['cusolverDn.h', 'cusolverSp.h', 'cusolverRf.h'], 9, optional=True, older=1),
+    Library('cusparse', 'libcusparse.so.12', ['cusparse.h'], 10, optional=True),
     Library('curand', 'libcurand.so.10', ['curand.h'], 999, optional=True),
 ]
 
@@ -283,7 +285,7 @@ def main():
         found = write_library(options.out, library, '', node, names, covered, protos, ())
         if library.name == 'cuda':
             write(os.path.join(options.out, 'entry_points.cc'), entry_points(options.cuda, names))
-        if library.name not in ('cuda', 'cudnn', 'curand'):  # these are one library for all releases
+        if library.name not in ('cuda', 'cudnn', 'curand', 'cusparse'):  # these are one library for all releases
             differences = Differences(options.api_12, library.name)
             macros = ''.join(f'#define {name} {renamed}\n' for name, renamed in sorted(differences.macros().items()))
             write(os.path.join(options.out, f'names_{library.name}_12.h'), HEADER + macros)

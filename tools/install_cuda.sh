@@ -1,6 +1,6 @@
 #!/bin/bash
 # Puts NVIDIA's CUDA 13 compiler, headers and link libraries into build/cuda, from the wheels NVIDIA publishes on PyPI
-# (about 900 MB to download; NVIDIA's licence applies). Only compiling CUDA programs needs them, running does not.
+# (about 1.3 GB to download; NVIDIA's licence applies). Only compiling CUDA programs needs them, running does not.
 # Does nothing where nvcc is installed, or where it ran before.
 #   WHARF_NO_CUDA=1            never download: build without the CUDA programs and the drop-in libraries
 #   WHARF_FORCE_CUDA_WHEELS=1  fetch them although nvcc is there
@@ -31,6 +31,8 @@ wheels=(
   nvidia-curand==10.4.0.35      # cuRAND's device API and its library's names
   nvidia-cublas==13.1.0.3       # cuBLAS headers, and what -lcublas links against
   nvidia-cufft==12.0.0.61       # cuFFT's
+  nvidia-cusolver==12.0.4.66    # cuSOLVER's
+  nvidia-cusparse==12.6.3.3     # cuSPARSE's
 )
 
 echo "install_cuda: no nvcc here; fetching NVIDIA's CUDA 13.0 compiler into build/cuda"

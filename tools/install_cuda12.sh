@@ -6,6 +6,7 @@
 #   WHARF_NO_CUDA=1  never download
 #   --blas           NVIDIA's cuBLAS 12.8, too, to compare its names (580 MB to download, 830 MB on disk)
 #   --fft            likewise its cuFFT (190 MB to download, 280 MB on disk)
+#   --solver         likewise its cuSOLVER (270 MB to download)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=$PWD/build/cuda12
@@ -14,6 +15,7 @@ wheels=()
 [[ -e $target/lib/libcudart.so.12 ]] || wheels+=(nvidia-cuda-runtime-cu12==12.8.90)
 [[ " $* " != *" --blas "* || -e $target/lib/libcublas.so.12 ]] || wheels+=(nvidia-cublas-cu12==12.8.4.1)
 [[ " $* " != *" --fft "* || -e $target/lib/libcufft.so.11 ]] || wheels+=(nvidia-cufft-cu12==11.3.3.83)
+[[ " $* " != *" --solver "* || -e $target/lib/libcusolver.so.11 ]] || wheels+=(nvidia-cusolver-cu12==11.7.3.90)
 static=()  # 12.8's wheel has none
 [[ -e $target/lib/libcudart_static.a ]] || static+=(nvidia-cuda-runtime-cu12==12.9.79)
 ((${#wheels[@]} + ${#static[@]})) || exit 0

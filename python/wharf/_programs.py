@@ -9,7 +9,7 @@ from ._errors import NotFound
 
 _INSTALL = ("Wharf's programs are not here: install Wharf (make build, cmake --install; see docs/install.md) and have "
             "wharf in PATH, or set WHARF_BIN to the folder that it is in")
-_DROP_IN = re.compile(r"lib(cudart|cuda|cublas|cublasLt|cudnn|cufft|curand|nvrtc|nvJitLink)\.so\.[0-9]+$")
+_DROP_IN = re.compile(r"lib(cudart|cuda|cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|nvrtc|nvJitLink)\.so\.[0-9]+$")
 
 
 def _places() -> Iterator[str]:

@@ -11,8 +11,9 @@
 namespace wharf::cudashim {
 
 struct ApiRow {
-  std::string_view library;  // "cudart", "cuda", "cublas", "cublasLt", "cudnn", "cufft", "curand"
-  std::string_view name;     // as exported
+  std::string_view
+      library;            // "cudart", "cuda", "cublas", "cublasLt", "cudnn", "cufft", "curand", "cusolver", "cusparse"
+  std::string_view name;  // as exported
   bool covered = false;
   offload::CallClass call_class = offload::CallClass::kLocal;  // if covered
   std::string_view operations;                                 // names of wire operations, separated by spaces

@@ -145,6 +145,18 @@ INSTANTIATE_TEST_SUITE_P(Cufft, DropInTest,
                            return parameter.param.ours == "libcufft.so.12" ? "libcufft_12" : "libcufft_11";
                          });
 #endif
+#ifdef WHARF_HAS_CUSOLVER
+INSTANTIATE_TEST_SUITE_P(Cusolver, DropInTest,
+                         ::testing::Values(OfToolkit("libcusolver.so.12", "libcusolver.so.12"),
+                                           OfCuda12("libcusolver.so.11")),
+                         [](const auto& parameter) {
+                           return parameter.param.ours == "libcusolver.so.12" ? "libcusolver_12" : "libcusolver_11";
+                         });
+#endif
+#ifdef WHARF_HAS_CUSPARSE
+INSTANTIATE_TEST_SUITE_P(Cusparse, DropInTest, ::testing::Values(OfToolkit("libcusparse.so.12", "libcusparse.so.12")),
+                         [](const auto&) { return "libcusparse_12"; });
+#endif
 #ifdef WHARF_HAS_CURAND
 INSTANTIATE_TEST_SUITE_P(Curand, DropInTest, ::testing::Values(OfToolkit("libcurand.so.10", "libcurand.so.10")),
                          [](const auto&) { return "libcurand_10"; });

@@ -144,6 +144,32 @@ TEST_P(PrimitiveConformance, PrimitiveFourierTransforms) {
   EXPECT_EQ(CudaErrorOf(device_->RunPrimitive(kDefaultStream, real)), CudaError::kInvalidValue);
 }
 
+TEST_P(PrimitiveConformance, PrimitiveLapack) {
+  Lapack l;
+  l.routine = LapackRoutine::kGetrf;
+  l.m = l.n = 2;
+  l.operands = {LapackOperand{MapSlot(0), 3, 0}, {MapSlot(1), 1, 0}, {MapSlot(2), 2, 0}, {}};
+  l.info = MapSlot(3);
+  // Columns of two, three apart; the larger pivot is in the second row.
+  ASSERT_EQ(Write(l.operands[0].address, std::vector<float>{1, 4, 9, 3, 2, 9}), absl::OkStatus());
+  ASSERT_EQ(device_->RunPrimitive(kDefaultStream, l), absl::OkStatus());
+  EXPECT_EQ(Read<float>(l.operands[0].address, 6), (std::vector<float>{4, 0.25, 9, 2, 2.5, 9}));
+  EXPECT_EQ(Read<int32_t>(l.operands[1].address, 2), (std::vector<int32_t>{2, 2}));
+  EXPECT_EQ(Read<int32_t>(l.info, 1), (std::vector<int32_t>{0}));
+  l.routine = LapackRoutine::kGetrs;
+  ASSERT_EQ(Write(l.operands[2].address, std::vector<float>{7, 8}), absl::OkStatus());
+  ASSERT_EQ(device_->RunPrimitive(kDefaultStream, l), absl::OkStatus());
+  EXPECT_NEAR(Read<float>(l.operands[2].address, 2)[0], 1, 1e-6);
+  EXPECT_NEAR(Read<float>(l.operands[2].address, 2)[1], 2, 1e-6);
+
+  l.routine = LapackRoutine::kGetrf;
+  ASSERT_EQ(Write(l.operands[0].address, std::vector<float>{1, 2, 9, 2, 4, 9}), absl::OkStatus());
+  ASSERT_EQ(device_->RunPrimitive(kDefaultStream, l), absl::OkStatus());
+  EXPECT_EQ(Read<int32_t>(l.info, 1), (std::vector<int32_t>{2}));  // U has a zero there
+  l.operands[0].address = 0;
+  EXPECT_EQ(CudaErrorOf(device_->RunPrimitive(kDefaultStream, l)), CudaError::kInvalidValue);
+}
+
 TEST_P(PrimitiveConformance, PrimitivesInAPreparedList) {
   const Convolution c = MakeConvolution();
   Pointwise doubled;

@@ -198,6 +198,7 @@ absl::Status Verify(const Pointwise& p, const IsMapped& is_mapped) {
 
 std::vector<PrimitiveOperand> Operands(const Recurrent& r);
 std::vector<PrimitiveOperand> Operands(const Fourier& f);
+std::vector<PrimitiveOperand> Operands(const Lapack& l);
 
 absl::Status Verify(const Recurrent& r, const IsMapped& is_mapped) {
   if (!IsFloating(r.type)) return CudaStatus(CudaError::kNotSupported, "a type that none computes");
@@ -212,6 +213,23 @@ absl::Status Verify(const Fourier& f, const IsMapped& is_mapped) {
   WHARF_RETURN_IF_ERROR(CheckShape(f));
   for (const PrimitiveOperand& operand : Operands(f)) {
     WHARF_RETURN_IF_ERROR(CheckRange(operand.name, operand.address, f.type, operand.bytes, is_mapped));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Verify(const Lapack& l, const IsMapped& is_mapped) {
+  WHARF_RETURN_IF_ERROR(CheckShape(l));
+  for (const LapackPart& part : PartsOf(l)) {
+    const DeviceAddress address = l.operands[static_cast<size_t>(part.operand)].address;
+    if (address % part.aligned_to == 0) continue;
+    return CudaStatus(CudaError::kInvalidValue, "{} at {:#x} is not aligned", part.name, address);
+  }
+  if (l.info % sizeof(int32_t) != 0)
+    return CudaStatus(CudaError::kInvalidValue, "info at {:#x} is not aligned", l.info);
+  for (const PrimitiveOperand& operand : Operands(l)) {
+    if (is_mapped(operand.address, operand.bytes)) continue;
+    return CudaStatus(CudaError::kInvalidValue, "{} at {:#x} is not all in device memory", operand.name,
+                      operand.address);
   }
   return absl::OkStatus();
 }
@@ -281,6 +299,23 @@ std::vector<PrimitiveOperand> Operands(const Fourier& f) {
           {"the result", f.out.address, out_bytes, !whole, true}};
 }
 
+std::vector<PrimitiveOperand> Operands(const Lapack& l) {
+  std::vector<PrimitiveOperand> operands;
+  const std::vector<LapackPart> parts = PartsOf(l);
+  // Results last.
+  for (const bool results : {false, true}) {
+    for (const LapackPart& part : parts) {
+      if (part.written != results) continue;
+      const bool whole = (l.batch == 1 && part.columns == 1) || !part.written;
+      operands.push_back({part.name, l.operands[static_cast<size_t>(part.operand)].address,
+                          static_cast<uint64_t>(ExtentOf(l, part)) * part.element_bytes, part.read || !whole,
+                          part.written});
+    }
+  }
+  if (l.info != 0) operands.push_back({"info", l.info, static_cast<uint64_t>(l.batch) * sizeof(int32_t), false, true});
+  return operands;
+}
+
 // --- estimates ---
 
 double WindowVolume(const Spatial& window) { return double{1} * window[0] * window[1] * window[2]; }
@@ -307,6 +342,8 @@ double Steps(const Fourier& f) {
   return 2 * points * std::max(1.0, std::log2(points / static_cast<double>(f.batch)));
 }
 
+double Steps(const Lapack& l) { return StepsOf(l); }
+
 struct KindNames {
   const char* operator()(const Convolution&) const { return "convolution"; }
   const char* operator()(const Pooling&) const { return "pooling"; }
@@ -315,6 +352,7 @@ struct KindNames {
   const char* operator()(const Pointwise&) const { return "element-wise operation"; }
   const char* operator()(const Recurrent&) const { return "recurrent network"; }
   const char* operator()(const Fourier&) const { return "Fourier transform"; }
+  const char* operator()(const Lapack& what) const { return NameOf(what.routine); }
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The primitives of neural networks: what cuDNN computes, described whole; and Fourier transforms (fourier.h). Tensors
-// have five dimensions (batch, channels, depth, height, width); those that a program's tensor does not have are 1.
+// The primitives of neural networks: what cuDNN computes, described whole; Fourier transforms (fourier.h); and what
+// LAPACK computes (lapack.h). Tensors have five dimensions (batch, channels, depth, height, width); those that a program's tensor does not have are 1.
 //
 // On the software device results are rounded once, to the tensors' type: what is between is computed in float, or in
 // double for double. cuDNN also rounds between its steps.
@@ -14,6 +14,7 @@
 #include "wharf/base/status.h"
 #include "wharf/device/element_type.h"
 #include "wharf/device/fourier.h"
+#include "wharf/device/lapack.h"
 #include "wharf/device/recurrent.h"
 
 namespace wharf::device {
@@ -93,10 +94,10 @@ struct Pointwise {
 constexpr bool HasFirst(PointwiseKind kind) { return kind != PointwiseKind::kConstant; }
 constexpr bool HasSecond(PointwiseKind kind) { return kind < PointwiseKind::kConstant; }
 
-using Primitive = std::variant<Convolution, Pooling, BatchNorm, Softmax, Pointwise, Recurrent, Fourier>;
+using Primitive = std::variant<Convolution, Pooling, BatchNorm, Softmax, Pointwise, Recurrent, Fourier, Lapack>;
 
-// Memory that a primitive touches. Its results are the last ones; there is one, but of recurrent networks, and of
-// Fourier transforms that overwrite their input.
+// Memory that a primitive touches. Its results are the last ones; there is one, but of recurrent networks, of Fourier
+// transforms that overwrite their input, and of LAPACK's routines, whose matrices are overwritten, too.
 struct PrimitiveOperand {
   const char* name = "";
   DeviceAddress address = 0;

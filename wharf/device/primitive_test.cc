@@ -283,6 +283,75 @@ TEST(PrimitiveTest, FourierTransformsAreChecked) {
   EXPECT_EQ(ErrorOf(real), CudaError::kNotSupported);
 }
 
+Lapack MakeLapack(LapackRoutine routine) {
+  Lapack l;
+  l.routine = routine;
+  l.m = 4, l.n = 3, l.k = 2;
+  for (size_t i = 0; i < l.operands.size(); ++i) l.operands[i] = {kBase + 64 * i, 4, 16};
+  l.info = kBase + 512;
+  return l;
+}
+
+CudaError ErrorOf(const Lapack& l) { return CudaErrorOf(CheckPrimitive(l, InMemory)); }
+
+TEST(PrimitiveTest, LapacksRoutinesAreChecked) {
+  for (int routine = 0; routine <= static_cast<int>(LapackRoutine::kGeev); ++routine) {
+    EXPECT_EQ(ErrorOf(MakeLapack(static_cast<LapackRoutine>(routine))), CudaError::kSuccess) << routine;
+  }
+  const auto with = [](const auto& change, LapackRoutine routine = LapackRoutine::kPotrs) {
+    Lapack l = MakeLapack(routine);
+    change(l);
+    return ErrorOf(l);
+  };
+  EXPECT_EQ(with([](Lapack& l) { l.routine = static_cast<LapackRoutine>(16); }), CudaError::kNotSupported);
+  EXPECT_EQ(with([](Lapack& l) { l.n = 0; }), CudaError::kInvalidValue);
+  EXPECT_EQ(with([](Lapack& l) { l.k = -1; }), CudaError::kInvalidValue);
+  EXPECT_EQ(with([](Lapack& l) { l.n = int64_t{1} << 31; }), CudaError::kInvalidValue);
+  EXPECT_EQ(with([](Lapack& l) { l.n = l.operands[0].leading = 1 << 30; }),
+            CudaError::kInvalidValue);  // more than there is
+  EXPECT_EQ(with([](Lapack& l) { l.batch = 0; }), CudaError::kInvalidValue);
+  EXPECT_EQ(with([](Lapack& l) { l.batch = 2; }), CudaError::kSuccess);
+  EXPECT_EQ(with([](Lapack& l) { l.batch = 1 << 30; }), CudaError::kInvalidValue);
+  EXPECT_EQ(with([](Lapack& l) { l.batch = 2, l.operands[1].stride = 1; }), CudaError::kNotSupported);
+  EXPECT_EQ(with([](Lapack& l) { l.batch = 2, l.operands[1].stride = -16; }), CudaError::kInvalidValue);
+  EXPECT_EQ(with([](Lapack& l) { l.operands[0].leading = 2; }), CudaError::kInvalidValue);
+  EXPECT_EQ(with([](Lapack& l) { l.operands[0].leading = int64_t{1} << 62; }), CudaError::kInvalidValue);
+  EXPECT_EQ(with([](Lapack& l) { l.operands[0].address = 0; }), CudaError::kInvalidValue);
+  EXPECT_EQ(with([](Lapack& l) { l.operands[0].address += 2; }), CudaError::kInvalidValue);
+  EXPECT_EQ(with([](Lapack& l) { l.info += 1; }), CudaError::kInvalidValue);
+  EXPECT_EQ(with([](Lapack& l) { l.info = 4; }), CudaError::kInvalidValue);
+  EXPECT_EQ(with([](Lapack& l) { l.info = 0; }), CudaError::kSuccess);
+  EXPECT_EQ(with([](Lapack& l) { l.type = ElementType::kF16; }), CudaError::kNotSupported);
+  const auto of = [&](LapackRoutine routine, const auto& change) { return with(change, routine); };
+  EXPECT_EQ(of(LapackRoutine::kGetrf, [](Lapack& l) { l.operands[1].address = 0; }), CudaError::kSuccess);
+  EXPECT_EQ(of(LapackRoutine::kGetrs, [](Lapack& l) { l.operands[1].address += 4, l.wide_pivots = true; }),
+            CudaError::kInvalidValue);
+  EXPECT_EQ(of(LapackRoutine::kOrmqr, [](Lapack& l) { l.k = 5; }), CudaError::kInvalidValue);
+  EXPECT_EQ(of(LapackRoutine::kOrmqr, [](Lapack& l) { l.k = 4, l.right = true; }), CudaError::kInvalidValue);
+  EXPECT_EQ(of(LapackRoutine::kOrgqr, [](Lapack& l) { l.m = 2; }), CudaError::kInvalidValue);
+  EXPECT_EQ(of(LapackRoutine::kSygvd, [](Lapack& l) { l.k = 4; }), CudaError::kInvalidValue);
+  EXPECT_EQ(of(LapackRoutine::kGesvdj, [](Lapack& l) { l.left = LapackVectors::kThin; }), CudaError::kInvalidValue);
+  EXPECT_EQ(of(LapackRoutine::kSyevd, [](Lapack& l) { l.left = LapackVectors::kOverwritten; }),
+            CudaError::kInvalidValue);
+  EXPECT_EQ(of(LapackRoutine::kGesvd, [](Lapack& l) { l.left = l.right_vectors = LapackVectors::kOverwritten; }),
+            CudaError::kInvalidValue);
+  EXPECT_EQ(of(LapackRoutine::kOrmqr,
+               [](Lapack& l) { l.type = ElementType::kC32, l.transpose = LapackTranspose::kTransposed; }),
+            CudaError::kInvalidValue);
+}
+
+TEST(PrimitiveTest, OperandsOfLapacksRoutines) {
+  const std::vector<PrimitiveOperand> operands = OperandsOf(MakeLapack(LapackRoutine::kGetrs));
+  ASSERT_EQ(operands.size(), 4u);
+  EXPECT_EQ(operands[0].bytes, (2 * 4 + 3) * 4u);  // to the end of the last column
+  EXPECT_FALSE(operands[0].written);
+  EXPECT_EQ(operands[1].bytes, 12u);
+  EXPECT_EQ(operands[2].bytes, (4 + 3) * 4u);
+  EXPECT_TRUE(operands[2].read && operands[2].written);
+  EXPECT_EQ(operands[3].address, kBase + 512);
+  EXPECT_TRUE(!operands[3].read && operands[3].written);
+}
+
 TEST(PrimitiveTest, OperandsOfFourierTransforms) {
   std::vector<PrimitiveOperand> operands = OperandsOf(MakeFourier(FourierKind::kRealToComplex));
   ASSERT_EQ(operands.size(), 2u);

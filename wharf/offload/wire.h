@@ -294,7 +294,7 @@ struct DestroySurface {
   uint64_t surface = 0;
   auto Fields() { return std::tie(surface); }
 };
-// Primitives of neural networks, and Fourier transforms (device/primitive.h).
+// Primitives of neural networks, Fourier transforms, and what LAPACK computes (device/primitive.h).
 struct RunConvolution {
   WHARF_OP(53, kPosted, false);
   static constexpr const char* kName = "RunConvolution";
@@ -344,6 +344,13 @@ struct RunFourier {
   device::Fourier primitive;
   auto Fields() { return std::tie(stream, primitive); }
 };
+struct RunLapack {
+  WHARF_OP(60, kPosted, false);
+  static constexpr const char* kName = "RunLapack";
+  uint64_t stream = 0;
+  device::Lapack primitive;
+  auto Fields() { return std::tie(stream, primitive); }
+};
 template <typename Op>
 concept RunsPrimitive = requires(const Op& op) {
   device::Primitive(op.primitive);
@@ -355,6 +362,7 @@ inline RunSoftmax RunOf(uint64_t stream, const device::Softmax& what) { return {
 inline RunPointwise RunOf(uint64_t stream, const device::Pointwise& what) { return {stream, what}; }
 inline RunRecurrent RunOf(uint64_t stream, const device::Recurrent& what) { return {stream, what}; }
 inline RunFourier RunOf(uint64_t stream, const device::Fourier& what) { return {stream, what}; }
+inline RunLapack RunOf(uint64_t stream, const device::Lapack& what) { return {stream, what}; }
 
 // Reply bulk: the packed bytes (at most kMaxBulkBytes a request).
 struct CopyToHost {
@@ -492,14 +500,15 @@ using AllOps =
     OpList<MapMemory, UnmapMemory, LoadModule, UnloadModule, DefineFunction, SetMaxDynamicShared, CreateStream,
            DestroyStream, CreateEvent, DestroyEvent, RecordEvent, WaitEvent, CopyToDevice, CopyOnDevice, Fill, Launch,
            RunGemm, RequestHostCall, HostCallDone, DestroyTexture, DestroySurface, RunConvolution, RunPooling,
-           RunBatchNorm, RunSoftmax, RunPointwise, RunRecurrent, RunFourier, CopyToHost, SynchronizeStream,
+           RunBatchNorm, RunSoftmax, RunPointwise, RunRecurrent, RunFourier, RunLapack, CopyToHost, SynchronizeStream,
            SynchronizeDevice, SynchronizeEvent, QueryStream, QueryEvent, ElapsedTime, FindSymbol, GetAttributes,
            Acknowledge, SessionStats, DescribeDevice, CreateTexture, CreateSurface>;
 
 // Operations that repeat with the inferences of a program and can be predicted (replay/step_op.h).
-using StepOps = OpList<MapMemory, UnmapMemory, CreateStream, DestroyStream, CreateEvent, DestroyEvent, RecordEvent,
-                       WaitEvent, CopyToDevice, CopyOnDevice, Fill, Launch, RunGemm, RequestHostCall, CopyToHost,
-                       SynchronizeStream, SynchronizeDevice, SynchronizeEvent, QueryStream, QueryEvent, ElapsedTime,
-                       RunConvolution, RunPooling, RunBatchNorm, RunSoftmax, RunPointwise, RunRecurrent, RunFourier>;
+using StepOps =
+    OpList<MapMemory, UnmapMemory, CreateStream, DestroyStream, CreateEvent, DestroyEvent, RecordEvent, WaitEvent,
+           CopyToDevice, CopyOnDevice, Fill, Launch, RunGemm, RequestHostCall, CopyToHost, SynchronizeStream,
+           SynchronizeDevice, SynchronizeEvent, QueryStream, QueryEvent, ElapsedTime, RunConvolution, RunPooling,
+           RunBatchNorm, RunSoftmax, RunPointwise, RunRecurrent, RunFourier, RunLapack>;
 
 }  // namespace wharf::offload

@@ -110,6 +110,17 @@ struct FieldsOf<device::Fourier> {
   static auto Of(auto& v) { return std::tie(v.in, v.out, v.sizes, v.batch, v.kind, v.inverse, v.type); }
 };
 template <>
+struct FieldsOf<device::LapackOperand> {
+  static auto Of(auto& v) { return std::tie(v.address, v.leading, v.stride); }
+};
+template <>
+struct FieldsOf<device::Lapack> {
+  static auto Of(auto& v) {
+    return std::tie(v.operands, v.info, v.m, v.n, v.k, v.batch, v.tolerance, v.sweeps, v.routine, v.type, v.wide_pivots,
+                    v.upper, v.right, v.sorted, v.transpose, v.left, v.right_vectors);
+  }
+};
+template <>
 struct FieldsOf<device::DeviceProperties> {
   static auto Of(auto& v) {
     return std::tie(v.name, v.driver, v.compute_major, v.compute_minor, v.total_memory, v.multiprocessors, v.clock_khz,

@@ -32,7 +32,8 @@ absl::StatusOr<std::string> ShimDirectory() {
 }
 
 std::vector<std::string> ShimLibraries(const std::string& directory) {
-  static const std::regex kSoname(R"(lib(cudart|cuda|cublas|cublasLt|cudnn|cufft|curand|nvrtc|nvJitLink)\.so\.[0-9]+)");
+  static const std::regex kSoname(
+      R"(lib(cudart|cuda|cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|nvrtc|nvJitLink)\.so\.[0-9]+)");
   std::vector<std::string> names;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {

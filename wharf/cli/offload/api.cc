@@ -87,7 +87,8 @@ void AddApiCommand(CLI::App& app) {
   command->add_flag("--json", options->json, "An array of {library, name, covered, answered, operations}");
   command->add_flag("--missing", options->missing, "What is not covered instead");
   command->add_option("--library", options->library, "Of one library only")
-      ->check(CLI::IsMember({"cudart", "cuda", "cublas", "cublasLt", "cudnn", "cufft", "curand"}));
+      ->check(
+          CLI::IsMember({"cudart", "cuda", "cublas", "cublasLt", "cudnn", "cufft", "curand", "cusolver", "cusparse"}));
   command->callback([options] {
     if (options->json) {
       PrintJson(*options);

@@ -50,26 +50,28 @@ std::string Cudnn() {
   return version == nullptr ? fmt::format("a {} without cudnnGetVersion", kName) : fmt::format("cuDNN {}", version());
 }
 
-// Likewise of cuFFT, in either of its releases.
-std::string Cufft() {
-  for (const char* const name : {"libcufft.so.12", "libcufft.so.11"}) {
-    void* const library = dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+// Likewise of a library that has releases 12 and 11, by the function that tells its version.
+std::string InEitherRelease(const char* name, const std::string& file, const char* function, const char* refused) {
+  for (const char* const release : {".12", ".11"}) {
+    void* const library = dlopen((file + release).c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (library == nullptr) continue;
-    const auto get = reinterpret_cast<int (*)(int*)>(dlsym(library, "cufftGetVersion"));
+    const auto get = reinterpret_cast<int (*)(int*)>(dlsym(library, function));
     int version = 0;
-    return get == nullptr || get(&version) != 0 ? fmt::format("a {} without a version", name)
-                                                : fmt::format("cuFFT {}", version);
+    return get == nullptr || get(&version) != 0 ? fmt::format("a {}{} without a version", file, release)
+                                                : fmt::format("{} {}", name, version);
   }
-  return "no libcufft.so: programs' Fourier transforms are refused";
+  return fmt::format("no {}: programs' {} are refused", file, refused);
 }
+std::string Cufft() { return InEitherRelease("cuFFT", "libcufft.so", "cufftGetVersion", "Fourier transforms"); }
+std::string Cusolver() { return InEitherRelease("cuSOLVER", "libcusolver.so", "cusolverGetVersion", "dense solvers"); }
 
 Finding Gpu() {
   Finding finding{"GPU"};
   const auto device = device::MakeCudaDevice({.memory_quota = 64 << 20});
   if (device.ok()) {
     const device::DeviceProperties& properties = (*device)->Properties();
-    finding.detail = fmt::format("{}, compute {}.{}; {}; {}", properties.name, properties.compute_major,
-                                 properties.compute_minor, Cudnn(), Cufft());
+    finding.detail = fmt::format("{}, compute {}.{}; {}; {}; {}", properties.name, properties.compute_major,
+                                 properties.compute_minor, Cudnn(), Cufft(), Cusolver());
     return finding;
   }
   finding.health = Health::kNote;

@@ -54,6 +54,8 @@ CudaDevice::~CudaDevice() {
   blas_.reset();
   dnn_.reset();
   fft_.reset();
+  solver_.reset();
+  solver_workspaces_.reset();
   for (const TextureHandle texture : textures_) (*gpu_)->TexObjectDestroy(texture);
   for (auto& [id, event] : events_) (*gpu_)->EventDestroy(event.handle);
   for (auto& [id, stream] : streams_) {

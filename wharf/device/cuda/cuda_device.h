@@ -19,6 +19,7 @@
 #include "wharf/device/cuda/memory_map.h"
 #include "wharf/device/cuda/output_capture.h"
 #include "wharf/device/cuda/pinned_pool.h"
+#include "wharf/device/cuda/solver/solver.h"
 #include "wharf/device/ptx/ast.h"
 #include "wharf/device/ptx/guard.h"
 
@@ -136,6 +137,7 @@ class CudaDevice final : public Device {
   absl::Status CheckOperands(const Gemm& gemm) const;
   absl::Status CheckOperands(const Primitive& primitive) const;
   absl::Status Transform(const Fourier& fourier, StreamHandle stream);
+  absl::Status Solve(const Lapack& lapack, StreamHandle stream);
   absl::Status CheckLaunch(const Function& function, const LaunchConfig& config, size_t parameter_bytes) const;
   std::vector<ParameterLayout> ParametersOf(FunctionHandle function) const;
   absl::Status FenceNewMemory(DeviceAddress address, uint64_t size, bool after_all_work);
@@ -156,7 +158,9 @@ class CudaDevice final : public Device {
   absl::Status blas_missing_;  // why there is no blas_, once tried
   std::unique_ptr<Dnn> dnn_;
   std::unique_ptr<Fft> fft_;
-  absl::Status dnn_missing_, fft_missing_;  // likewise
+  std::unique_ptr<Workspaces> solver_workspaces_;
+  std::unique_ptr<Solver> solver_;
+  absl::Status dnn_missing_, fft_missing_, solver_missing_;  // likewise
 
   std::unordered_map<StreamId, Stream> streams_;
   std::unordered_map<EventId, Event> events_;

@@ -403,6 +403,7 @@ absl::Status CudaDevice::RunPrimitive(StreamId id, const Primitive& primitive) {
   WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
   WHARF_RETURN_IF_ERROR(CheckOperands(primitive));
   if (const auto* const fourier = std::get_if<Fourier>(&primitive)) return Transform(*fourier, stream->handle);
+  if (const auto* const lapack = std::get_if<Lapack>(&primitive)) return Solve(*lapack, stream->handle);
   if (dnn_ == nullptr) {
     WHARF_RETURN_IF_ERROR(dnn_missing_);
     absl::StatusOr<std::unique_ptr<Dnn>> dnn = Dnn::Create(gpu_.get());
@@ -428,6 +429,24 @@ absl::Status CudaDevice::Transform(const Fourier& fourier, StreamHandle stream) 
     fft_ = *std::move(fft);
   }
   return busy_->Measure(stream, [&] { return fft_->Run(fourier, stream); });
+}
+
+absl::Status CudaDevice::Solve(const Lapack& lapack, StreamHandle stream) {
+  if (solver_ == nullptr) {
+    WHARF_RETURN_IF_ERROR(solver_missing_);
+    solver_workspaces_ = std::make_unique<Workspaces>(gpu_.get());
+    const auto workspace_of = [this](void* of, uint64_t bytes) {
+      return solver_workspaces_->Of(static_cast<StreamHandle>(of), bytes);
+    };
+    absl::StatusOr<std::unique_ptr<Solver>> solver = Solver::Create(workspace_of);
+    if (!solver.ok()) {
+      solver_missing_ = solver.status();
+      Log(LogLevel::kError, "no cuSOLVER", {{"why", Message(solver.status())}});
+      return solver_missing_;
+    }
+    solver_ = *std::move(solver);
+  }
+  return busy_->Measure(stream, [&] { return solver_->Run(lapack, stream); });
 }
 
 absl::Status CudaDevice::HostCall(StreamId id, std::function<void()> call) {

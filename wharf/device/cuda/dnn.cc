@@ -154,12 +154,10 @@ absl::StatusOr<std::unique_ptr<Dnn>> Dnn::Create(Gpu* gpu, const std::string& li
   return dnn;
 }
 
-Dnn::Dnn(Gpu* gpu) : gpu_(gpu) {}
+Dnn::Dnn(Gpu* gpu) : gpu_(gpu), workspaces_(gpu) {}
 
 Dnn::~Dnn() {
   if (handle_ != nullptr) functions_->destroy(handle_);
-  for (const auto& [stream, workspace] : workspaces_) Free(workspace);
-  for (const Workspace& workspace : outgrown_) Free(workspace);
 }
 
 absl::Status Dnn::Find(void* library) {
@@ -307,49 +305,16 @@ absl::StatusOr<DnnDescriptor> Dnn::ActivationOf(const ActivationForm& activation
 
 // --- workspace ---
 
-absl::StatusOr<DevicePointer> Dnn::WorkspaceOf(uint64_t bytes) {
-  if (bytes == 0) return DevicePointer{0};
-  Workspace& workspace = workspaces_[stream_];
-  if (workspace.bytes >= bytes) return workspace.address;
-  AllocationProperties properties;
-  properties.location.id = gpu_->Ordinal();
-  size_t granularity = 0;
-  WHARF_RETURN_IF_ERROR(gpu_->Check((*gpu_)->MemGetAllocationGranularity(&granularity, &properties, /*minimum*/ 0),
-                                    "cuMemGetAllocationGranularity"));
-  Workspace grown;
-  grown.bytes = (std::max(bytes, 2 * workspace.bytes) + granularity - 1) / granularity * granularity;
-  WHARF_RETURN_IF_ERROR(gpu_->Check((*gpu_)->MemCreate(&grown.handle, grown.bytes, &properties, 0), "cuMemCreate"));
-  absl::Status status =
-      gpu_->Check((*gpu_)->MemAddressReserve(&grown.address, grown.bytes, granularity, 0, 0), "cuMemAddressReserve");
-  if (status.ok()) status = gpu_->Check((*gpu_)->MemMap(grown.address, grown.bytes, 0, grown.handle, 0), "cuMemMap");
-  if (status.ok()) {
-    AccessDescriptor access;
-    access.location = properties.location;
-    status = gpu_->Check((*gpu_)->MemSetAccess(grown.address, grown.bytes, &access, 1), "cuMemSetAccess");
-  }
-  if (!status.ok()) {
-    Free(grown);
-    return status;
-  }
-  if (workspace.bytes > 0) outgrown_.push_back(workspace);
-  workspace = grown;
-  return workspace.address;
-}
-
-void Dnn::Free(const Workspace& workspace) {
-  if (workspace.address != 0) {
-    (*gpu_)->MemUnmap(workspace.address, workspace.bytes);
-    (*gpu_)->MemAddressFree(workspace.address, workspace.bytes);
-  }
-  if (workspace.handle != 0) (*gpu_)->MemRelease(workspace.handle);
-}
-
 // --- primitives ---
 
 absl::Status Dnn::Run(const Primitive& primitive, StreamHandle stream) {
   stream_ = stream;
   WHARF_RETURN_IF_ERROR(CheckDnn(functions_->set_stream(handle_, stream), "cudnnSetStream"));
   return std::visit([this](const auto& what) { return Run(what); }, primitive);
+}
+
+absl::Status Dnn::Run(const Lapack&) {
+  return CudaStatus(CudaError::kNotSupported, "cuDNN has no solvers");
 }
 
 absl::Status Dnn::Run(const Fourier&) {

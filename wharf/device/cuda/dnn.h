@@ -25,12 +25,6 @@ class Dnn {
 
  private:
   struct Functions;
-  // Memory that kernels of one stream use for themselves.
-  struct Workspace {
-    DevicePointer address = 0;
-    uint64_t bytes = 0;
-    AllocationHandle handle = 0;
-  };
   explicit Dnn(Gpu* gpu);
   absl::Status Find(void* library);
   absl::StatusOr<DnnDescriptor> TensorOf(const Tensor& tensor, bool volume) const;
@@ -46,6 +40,7 @@ class Dnn {
   absl::Status Run(const Pointwise& pointwise);
   absl::Status Run(const Recurrent& network);
   absl::Status Run(const Fourier&);  // cuFFT's (fft.h)
+  absl::Status Run(const Lapack&);   // cuSOLVER's (solver/solver.h)
   absl::Status Multiply(const Convolution& convolution, bool volume);
   // cuDNN's choice for convolutions of this form, which takes as long as a small one itself.
   struct Algorithm {
@@ -62,9 +57,7 @@ class Dnn {
   absl::Status Activate(const ActivationForm& activation, double alpha, const Tensor& from, double beta,
                         const Tensor& to);
   absl::Status Add(double alpha, const Tensor& from, double beta, const Tensor& to);
-  // At least so much; what was there before stays until the end, as kernels may still use it.
-  absl::StatusOr<DevicePointer> WorkspaceOf(uint64_t bytes);
-  void Free(const Workspace& workspace);
+  absl::StatusOr<DevicePointer> WorkspaceOf(uint64_t bytes) { return workspaces_.Of(stream_, bytes); }
 
   Gpu* gpu_;
   std::unique_ptr<Functions> functions_;
@@ -72,8 +65,7 @@ class Dnn {
   void* library_ = nullptr;
   void* handle_ = nullptr;
   StreamHandle stream_ = nullptr;
-  std::map<StreamHandle, Workspace> workspaces_;
-  std::vector<Workspace> outgrown_;
+  Workspaces workspaces_;
   std::map<std::vector<int32_t>, Algorithm> algorithms_;  // by what a choice depends on
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -61,6 +62,29 @@ class EventPool {
   unsigned flags_;
   absl::Mutex mutex_;
   std::vector<EventHandle> idle_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Memory that the vendor's libraries work in, one for each stream: what runs on several at the same time shares none.
+// Not thread-safe.
+class Workspaces {
+ public:
+  explicit Workspaces(Gpu* gpu) : gpu_(gpu) {}
+  // REQUIRES: the context is current.
+  ~Workspaces();
+  // At least so much; what was there before stays until the end, as kernels may still use it. 0 for none.
+  absl::StatusOr<DevicePointer> Of(StreamHandle stream, uint64_t bytes);
+
+ private:
+  struct Workspace {
+    DevicePointer address = 0;
+    uint64_t bytes = 0;
+    AllocationHandle handle = 0;
+  };
+  void Free(const Workspace& workspace);
+
+  Gpu* const gpu_;
+  std::map<StreamHandle, Workspace> workspaces_;
+  std::vector<Workspace> outgrown_;
 };
 
 }  // namespace wharf::device::cuda

@@ -273,6 +273,7 @@ template absl::Status Executor::Handle(const RunSoftmax&);
 template absl::Status Executor::Handle(const RunPointwise&);
 template absl::Status Executor::Handle(const RunRecurrent&);
 template absl::Status Executor::Handle(const RunFourier&);
+template absl::Status Executor::Handle(const RunLapack&);
 
 absl::Status Executor::Handle(const RequestHostCall& op) {
   WHARF_RETURN_IF_ERROR(host_calls_->Add(op.call, options_.objects));

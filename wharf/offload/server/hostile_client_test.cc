@@ -333,6 +333,28 @@ class HostileClient {
     if (random_.Chance(0.1)) Choose(f.type);
     Choose(f.kind);
   }
+  void Choose(device::Lapack& l) {
+    for (int64_t* const size : {&l.m, &l.n, &l.k, &l.batch}) {
+      *size = random_.Chance(0.97) ? random_.Between(1, 4) : static_cast<int64_t>(numbers_.Wild());
+    }
+    for (device::LapackOperand& operand : l.operands) {
+      operand = {numbers_.Address(), 4, 16};
+      for (int64_t* const place : {&operand.leading, &operand.stride}) {
+        if (random_.Chance(0.03)) *place = static_cast<int64_t>(numbers_.Wild());
+      }
+    }
+    l.info = random_.Chance(0.9) ? numbers_.Address() : 0;
+    l.routine = static_cast<device::LapackRoutine>(random_.Below(17));
+    constexpr device::ElementType kTypes[] = {device::ElementType::kF32, device::ElementType::kF64,
+                                              device::ElementType::kC32, device::ElementType::kC64};
+    l.type = kTypes[random_.Below(4)];
+    if (random_.Chance(0.1)) Choose(l.type);
+    for (bool* const flag : {&l.wide_pivots, &l.upper, &l.right, &l.sorted}) *flag = random_.Chance(0.5);
+    Choose(l.transpose);
+    Choose(l.left);
+    l.right_vectors = l.left;
+    if (random_.Chance(0.2)) Choose(l.right_vectors);
+  }
   template <typename Number>
   requires std::is_arithmetic_v<Number>
   void Choose(Number& field) {

@@ -102,8 +102,10 @@ std::string Label(const Node& node) {
     return fmt::format("KERNEL\ncuBLAS, {} x {} x {}", gemm->gemm.m, gemm->gemm.n, gemm->gemm.k);
   }
   if (const auto* const params = std::get_if<cudagraph::PrimitiveParams>(&node.params)) {
-    const bool is_fourier = std::holds_alternative<device::Fourier>(params->primitive);
-    return fmt::format("KERNEL\n{}, {}", is_fourier ? "cuFFT" : "cuDNN", device::NameOf(params->primitive));
+    const char* const library = std::holds_alternative<device::Fourier>(params->primitive)  ? "cuFFT"
+                                : std::holds_alternative<device::Lapack>(params->primitive) ? "cuSOLVER"
+                                                                                            : "cuDNN";
+    return fmt::format("KERNEL\n{}, {}", library, device::NameOf(params->primitive));
   }
   if (const auto* const copy = std::get_if<cudagraph::CopyParams>(&node.params)) {
     return fmt::format("MEMCPY\n{} bytes", copy->extent.width * copy->extent.height * copy->extent.depth);

@@ -353,7 +353,7 @@ absl::Status SoftDevice::RunPrimitive(StreamId stream_id, const Primitive& primi
   return absl::OkStatus();
 }
 
-// Of primitives, convolutions and recurrent networks have helpers.
+// Of primitives, convolutions, recurrent networks and LAPACK's routines have helpers.
 absl::Status SoftDevice::RunOnAllCores(const Primitive& primitive) {
   const TimePoint start = Clock::Real().Now();
   soft::RunPrimitive(primitive);
@@ -364,8 +364,8 @@ absl::Status SoftDevice::RunOnAllCores(const Primitive& primitive) {
       return true;
     }).IgnoreError();
   }
-  const bool multiplies =
-      std::holds_alternative<Convolution>(primitive) || std::holds_alternative<Recurrent>(primitive);
+  const bool multiplies = std::holds_alternative<Convolution>(primitive) ||
+                          std::holds_alternative<Recurrent>(primitive) || std::holds_alternative<Lapack>(primitive);
   if (share_ != nullptr && multiplies && !IsBrief(primitive)) {
     gemm_helpers_time_ += (Clock::Real().Now() - start) * (static_cast<int64_t>(executor_->threads()) - 1);
   }

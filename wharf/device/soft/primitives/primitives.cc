@@ -18,12 +18,14 @@ struct Run {
   void operator()(const Pointwise& what) const { RunPointwise<T>(what); }
   void operator()(const Recurrent& what) const { RunRecurrent<T>(what); }
   void operator()(const Fourier& what) const { RunFourier<T>(what); }
+  void operator()(const Lapack& what) const { RunLapack(what); }
 };
 
 struct TypeOf {
   ElementType operator()(const auto& what) const { return what.y.type; }
   ElementType operator()(const Recurrent& what) const { return what.type; }
   ElementType operator()(const Fourier& what) const { return what.type; }
+  ElementType operator()(const Lapack& what) const { return what.type; }
 };
 
 }  // namespace
@@ -37,6 +39,7 @@ void RunPrimitive(const Primitive& primitive) {
 }
 
 absl::Status CheckLimits(const Primitive& primitive) {
+  if (const auto* const lapack = std::get_if<Lapack>(&primitive)) return CheckLapackLimits(*lapack);
   const auto* const fourier = std::get_if<Fourier>(&primitive);
   if (fourier == nullptr) return absl::OkStatus();
   for (const int64_t size : fourier->sizes) {

@@ -1,7 +1,7 @@
-// The primitives of neural networks, and Fourier transforms, on processors. Convolutions are matrix products of the
-// filter with the input's windows, which are laid out tile by tile (OpenBLAS); so are most of recurrent networks; the
-// rest is loops. Everything is computed in float, or in double for double, in blocks of bounded size, whatever the
-// tensors' types and layouts.
+// The primitives of neural networks, Fourier transforms, and LAPACK's routines (OpenBLAS), on processors. Convolutions
+// are matrix products of the filter with the input's windows, which are laid out tile by tile (OpenBLAS); so are most
+// of recurrent networks; the rest is loops. Everything is computed in float, or in double for double, in blocks of
+// bounded size, whatever the tensors' types and layouts.
 #pragma once
 
 #include "wharf/device/primitive.h"
@@ -32,5 +32,7 @@ template <typename T>
 void RunRecurrent(const Recurrent& network);
 template <typename T>
 void RunFourier(const Fourier& fourier);
+void RunLapack(const Lapack& lapack);
+absl::Status CheckLapackLimits(const Lapack& lapack);
 
 }  // namespace wharf::device::soft

@@ -421,13 +421,15 @@ class Hostile {
   Hostile(Random& random, const Arena& arena) : random_(random), arena_(arena) {}
 
   Primitive Any() {
-    switch (random_.Below(7)) {
+    switch (random_.Below(8)) {
       case 0:
         return AnyConvolution();
       case 4:
         return AnyNetwork();
       case 5:
         return AnyTransform();
+      case 6:
+        return AnyRoutine();
       case 1: {
         Pooling p;
         p.kind = static_cast<PoolingKind>(random_.Below(4));
@@ -524,6 +526,25 @@ class Hostile {
     }
     if (random_.Chance(0.3)) f.out.address = f.in.address;
     return f;
+  }
+  Primitive AnyRoutine() {
+    Lapack l;
+    l.routine = static_cast<LapackRoutine>(random_.Below(17));
+    constexpr ElementType kOfRoutines[] = {ElementType::kF32, ElementType::kF64, ElementType::kC32, ElementType::kC64};
+    l.type = random_.Chance(0.98) ? kOfRoutines[random_.Below(4)] : ElementType::kF16;
+    l.m = Number(9), l.n = Number(9), l.batch = random_.Chance(0.7) ? 1 : Number(4);
+    l.k = l.routine == LapackRoutine::kSygvd ? Number(3) : Number(6);
+    for (LapackOperand& operand : l.operands) {
+      operand.address = random_.Chance(0.95) ? Address(l.type) : 0;
+      operand.leading = random_.Chance(0.95) ? random_.Between(9, 12) : Number(12);
+      operand.stride = random_.Chance(0.95) ? 12 * 9 : Number(99);
+    }
+    if (random_.Chance(0.9)) l.info = Address(ElementType::kF32);
+    l.wide_pivots = random_.Chance(0.5), l.upper = random_.Chance(0.5), l.right = random_.Chance(0.5);
+    l.transpose = static_cast<LapackTranspose>(random_.Below(random_.Chance(0.98) ? 3 : 5));
+    l.left = static_cast<LapackVectors>(random_.Below(random_.Chance(0.9) ? 3 : 5));
+    l.right_vectors = random_.Chance(0.7) ? l.left : static_cast<LapackVectors>(random_.Below(4));
+    return l;
   }
   // A window that fits, mostly.
   void Window(int32_t in, int32_t* window, int32_t* padding, int32_t* stride, int32_t* dilation, int32_t* out) {
