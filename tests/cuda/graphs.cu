@@ -493,6 +493,39 @@ CASE(memory_that_a_launch_leaves_to_the_program) {
   for (int i = 0; i < 3; ++i) Run(freeing, stream);
   CUDA_OK(cudaFree(params.dptr));
 }
+uint64_t GraphMemory(cudaGraphMemAttributeType attribute) {
+  uint64_t bytes = 0;
+  CUDA_OK(cudaDeviceGetGraphMemAttribute(0, attribute, &bytes));
+  return bytes;
+}
+CASE(memory_of_graphs_is_counted) {
+  constexpr uint64_t kBytes = 4 << 20;
+  const uint64_t before = GraphMemory(cudaGraphMemAttrReservedMemCurrent);
+  {
+    Graph graph;
+    Stream stream;
+    cudaMemAllocNodeParams params{};
+    params.poolProps.allocType = cudaMemAllocationTypePinned;
+    params.poolProps.location.type = cudaMemLocationTypeDevice;
+    params.bytesize = kBytes;
+    cudaGraphNode_t allocation = nullptr;
+    CUDA_OK(cudaGraphAddMemAllocNode(&allocation, graph, nullptr, 0, &params));
+    AddFill(graph, {allocation}, params.dptr, 8, 4, kN);
+    Exec exec(graph);
+    Run(exec, stream);
+    EXPECT(GraphMemory(cudaGraphMemAttrUsedMemCurrent) >= kBytes);
+    EXPECT(GraphMemory(cudaGraphMemAttrReservedMemCurrent) >= kBytes);
+    CUDA_OK(cudaFree(params.dptr));
+  }
+  CUDA_OK(cudaDeviceGraphMemTrim(0));
+  EXPECT(GraphMemory(cudaGraphMemAttrReservedMemCurrent) <= before);
+  EXPECT(GraphMemory(cudaGraphMemAttrUsedMemHigh) >= kBytes);
+  uint64_t none = 0;
+  CUDA_OK(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &none));
+  EXPECT(GraphMemory(cudaGraphMemAttrUsedMemHigh) < kBytes + before);
+  EXPECT_EQ(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &none), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaDeviceGraphMemTrim(1), cudaErrorInvalidDevice);
+}
 CASE(nodes_of_any_kind_by_one_call) {
   Graph graph;
   Stream stream;

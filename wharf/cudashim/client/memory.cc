@@ -12,6 +12,7 @@
 
 #include "wharf/cudashim/client/device_info.h"
 #include "wharf/cudashim/client/host_ranges.h"
+#include "wharf/cudashim/client/memory_pool.h"
 #include "wharf/cudashim/client/process.h"
 #include "wharf/cudashim/client/stream_work.h"
 #include "wharf/device/asked_size.h"
@@ -231,8 +232,11 @@ CudaError MakeGraphMemory(Connection& connection, uint64_t size, std::shared_ptr
     delete gone;
   };
   memory->reset(new cudagraph::GraphMemory{address, size, {}}, give_back);
-  absl::MutexLock lock(&connection.mutex);
-  connection.graph_memory[address] = *memory;
+  {
+    absl::MutexLock lock(&connection.mutex);
+    connection.graph_memory[address] = *memory;
+  }
+  NoteGraphMemory(connection);
   return CudaError::kSuccess;
 }
 

@@ -34,4 +34,14 @@ CudaError StorePoolAccess(const void* pool, Access all, Access* access) {
 WHARF_CLIENT_API CudaError SetPoolAttribute(const void* pool, int attribute, const void* value);
 WHARF_CLIENT_API CudaError GetPoolAttribute(const void* pool, int attribute, void* value);
 
+// Memory of graphs' own, by cudaGraphMemAttributeType: it is there from the making of a node on, so what is reserved is
+// what is used. Only the most so far can be set, to zero, which begins it anew.
+WHARF_CLIENT_API CudaError SetGraphMemoryAttribute(int device, int attribute, const void* value);
+WHARF_CLIENT_API CudaError GetGraphMemoryAttribute(int device, int attribute, void* value);
+// There is nothing to give back.
+inline CudaError TrimGraphMemory(int device) { return device != 0 ? CudaError::kInvalidDevice : CudaError::kSuccess; }
+// There is more of it now. Takes the connection's lock.
+struct Connection;
+void NoteGraphMemory(Connection& connection);
+
 }  // namespace wharf::client

@@ -49,4 +49,18 @@ CUresult cuMemPoolDestroy(CUmemoryPool handle) {
   return Driver(Call::k_cuMemPoolDestroy, [&] { return client::CheckPool(handle); });
 }
 
+CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute, void* value) {
+  return Driver(Call::k_cuDeviceGetGraphMemAttribute,
+                [&] { return client::GetGraphMemoryAttribute(device, attribute, value); });
+}
+
+CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute, void* value) {
+  return Driver(Call::k_cuDeviceSetGraphMemAttribute,
+                [&] { return client::SetGraphMemoryAttribute(device, attribute, value); });
+}
+
+CUresult cuDeviceGraphMemTrim(CUdevice device) {
+  return Driver(Call::k_cuDeviceGraphMemTrim, [&] { return client::TrimGraphMemory(device); });
+}
+
 }  // extern "C"

@@ -49,4 +49,18 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t handle) {
   return Runtime(Call::k_cudaMemPoolDestroy, [&] { return client::CheckPool(handle); });
 }
 
+cudaError_t cudaDeviceGetGraphMemAttribute(int device, cudaGraphMemAttributeType attribute, void* value) {
+  return Runtime(Call::k_cudaDeviceGetGraphMemAttribute,
+                 [&] { return client::GetGraphMemoryAttribute(device, attribute, value); });
+}
+
+cudaError_t cudaDeviceSetGraphMemAttribute(int device, cudaGraphMemAttributeType attribute, void* value) {
+  return Runtime(Call::k_cudaDeviceSetGraphMemAttribute,
+                 [&] { return client::SetGraphMemoryAttribute(device, attribute, value); });
+}
+
+cudaError_t cudaDeviceGraphMemTrim(int device) {
+  return Runtime(Call::k_cudaDeviceGraphMemTrim, [&] { return client::TrimGraphMemory(device); });
+}
+
 }  // extern "C"
