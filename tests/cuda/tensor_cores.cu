@@ -270,7 +270,10 @@ __global__ void Attention(const half* q, const half* keys, const half* values, f
   __shared__ alignas(16) half tile[2][16 * kPad];
   const int lane = int(threadIdx.x), first = int(blockIdx.x) * 16;
   const auto fetch = [&](half* to, const half* from) {
-    for (int i = lane; i < 64; i += 32) __pipeline_memcpy_async(to + i / 4 * kPad + i % 4 * 8, from + i * 8, 16);
+    for (int i = 0; i < 2; ++i) {
+      const int at = lane + 32 * i;
+      __pipeline_memcpy_async(to + at / 4 * kPad + at % 4 * 8, from + at * 8, 16);
+    }
     __pipeline_commit();
     __pipeline_wait_prior(0);
     __syncwarp();
