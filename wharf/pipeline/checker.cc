@@ -45,11 +45,11 @@ class PipelineCheck {
   absl::Status CheckLatencies(const Stage& stage) const {
     const std::string& name = cluster_.classes[stage.gpu_class].name;
     const VgpuProfile* measured = profile_.Find(name, stage.vgpus_per_gpu);
-    if (measured == nullptr || measured->MaxBatch() < pipeline_.batch) {
+    if (measured == nullptr || measured->MaxBatch() < stage.Batch()) {
       return FailedPrecondition("uses 1/{} of {} in batches of {}, which was not measured", stage.vgpus_per_gpu, name,
-                                pipeline_.batch);
+                                stage.Batch());
     }
-    for (int batch = 1; batch <= pipeline_.batch; ++batch) {
+    for (int batch = 1; batch <= stage.Batch(); ++batch) {
       double sum = 0;
       for (int block = stage.first_block; block < stage.end_block; ++block)
         sum += measured->latency_us[batch - 1][block];
@@ -74,7 +74,7 @@ class PipelineCheck {
         link = std::min(link, group.link_bits_per_s);
       }
     }
-    const double us = static_cast<double>(bytes) * pipeline_.batch * 8 / link * 1e6;
+    const double us = static_cast<double>(bytes) * stage.Batch() * 8 / link * 1e6;
     if (Same(us, stage.transfer_us)) return absl::OkStatus();
     return FailedPrecondition("says {:.1f} µs for a transfer of {:.1f} µs", stage.transfer_us, us);
   }
@@ -86,7 +86,7 @@ class PipelineCheck {
     if (index + 1 < pipeline_.stages.size()) {
       bytes = std::max(bytes, static_cast<double>(profile_.output_bytes[stage.end_block - 1]));
     }
-    double rate = pipeline_.batch * 1e6 / stage.latency_us.back();
+    double rate = stage.Batch() * 1e6 / stage.latency_us.back();
     for (const HostGroup& group : cluster_.hosts) {
       if (group.gpu_class != stage.gpu_class || bytes == 0) continue;
       rate = std::min(rate, group.link_bits_per_s / (group.gpus_per_host * stage.vgpus_per_gpu) / (8 * bytes));

@@ -43,9 +43,10 @@ absl::Status CheckStage(const Stage& stage, const Pipeline& pipeline, const Clus
                            stage.vgpus_per_gpu, gpu_class.name);
   }
   const auto is_latency = [](double us) { return us > 0 && us <= kMaxUs; };
-  if (stage.latency_us.size() != static_cast<size_t>(pipeline.batch) ||
+  if (stage.latency_us.empty() || stage.latency_us.size() > static_cast<size_t>(pipeline.batch) ||
       !std::ranges::all_of(stage.latency_us, is_latency)) {
-    return InvalidArgument("has a stage without a latency above 0 of every batch size to {}", pipeline.batch);
+    return InvalidArgument("has a stage without a latency above 0 of every batch size, 1 to {} of them at most",
+                           pipeline.batch);
   }
   if (stage.output_bytes < 0 || stage.output_bytes > kMaxOutputBytes || !Within(stage.transfer_us, kMaxUs)) {
     return InvalidArgument("has a stage whose transfer is out of range");
@@ -71,6 +72,9 @@ absl::Status CheckPipeline(const Pipeline& pipeline, const Plan& plan) {
     next = stage.end_block;
     WHARF_RETURN_IF_ERROR(CheckStage(stage, pipeline, plan.cluster));
   }
+  if (std::ranges::max_element(pipeline.stages, {}, &Stage::Batch)->Batch() != pipeline.batch) {
+    return InvalidArgument("has no stage with batches of {}", pipeline.batch);
+  }
   const ServedModel& model = plan.models[pipeline.model];
   if (next != model.blocks) return InvalidArgument("ends at block {} of {}'s {}", next, model.name, model.blocks);
   if (pipeline.stages.back().output_bytes != 0 || pipeline.stages.back().transfer_us != 0) {
@@ -83,6 +87,10 @@ absl::Status CheckPipeline(const Pipeline& pipeline, const Plan& plan) {
 
 double ServedModel::BatchBuildingUs(int batch) const {
   return expected_rate > 0 ? kBatchBuildingFactor * 1e6 * (batch - 1) / expected_rate : 0;
+}
+
+bool Pipeline::HasUnifiedBatches() const {
+  return std::ranges::all_of(stages, [this](const Stage& stage) { return stage.Batch() == batch; });
 }
 
 double Plan::Gap() const {

@@ -24,10 +24,12 @@ struct Stage {
   int gpu_class = 0;                   // index into the cluster's classes
   int vgpus_per_gpu = 1;
   int vgpus = 0;                   // virtual ones, each 1 / vgpus_per_gpu of a GPU: any of them serves a batch
-  std::vector<double> latency_us;  // [batch - 1], batch = 1 … the pipeline's: of a whole batch on one virtual GPU
+  std::vector<double> latency_us;  // [batch - 1], batch = 1 … Batch(): of a whole batch on one virtual GPU
   int64_t output_bytes = 0;        // sent to the next stage for one sample; 0 of the last stage
   double transfer_us = 0;          // of a full batch to the next stage, alone on the links; 0 of the last stage
 
+  // Requests that it computes as one at most: the pipeline's where batch sizes are unified, or less.
+  int Batch() const { return static_cast<int>(latency_us.size()); }
   friend bool operator==(const Stage&, const Stage&) = default;
 };
 
@@ -37,9 +39,12 @@ inline int64_t UnitsOf(const Stage& stage) { return int64_t{stage.vgpus} * (kUni
 
 struct Pipeline {
   int model = 0;  // index into Plan::models
-  int batch = 1;  // of every stage (batch size unification, thesis 4.5.4)
+  int batch = 1;  // the stages' largest, and with batch size unification (thesis 4.5.4) every stage's
   std::vector<Stage> stages;
   double throughput = 0;  // requests/s: of its slowest stage
+
+  // Whether every stage has the same batch size. Otherwise batches are formed anew at each stage.
+  bool HasUnifiedBatches() const;
   friend bool operator==(const Pipeline&, const Pipeline&) = default;
 };
 

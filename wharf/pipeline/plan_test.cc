@@ -60,6 +60,15 @@ TEST(PlanTest, JsonKeepsEverything) {
   EXPECT_EQ(ParsePlan(ToJson(plan))->objective, Objective::kCost);
 }
 
+TEST(PlanTest, StagesMayHaveSmallerBatches) {
+  Plan plan = SomePlan();
+  EXPECT_TRUE(plan.pipelines[0].HasUnifiedBatches());
+  plan.pipelines[0].stages[1].latency_us.pop_back();
+  EXPECT_FALSE(plan.pipelines[0].HasUnifiedBatches());
+  EXPECT_EQ(CheckStructure(plan), absl::OkStatus());
+  EXPECT_EQ(*ParsePlan(ToJson(plan)), plan);
+}
+
 TEST(PlanTest, GpusAreCountedByClass) {
   EXPECT_EQ(SomePlan().GpusUsed(0), 4);
   EXPECT_EQ(SomePlan().GpusUsed(1), 11);
@@ -121,7 +130,14 @@ TEST(PlanTest, WhatDoesNotHoldTogetherIsRefused) {
   EXPECT_THAT(StructureComplaint([&](Plan& plan) { stage(plan).vgpus_per_gpu = 2; }), HasSubstr("divides a P4 in 2"));
   EXPECT_THAT(StructureComplaint([&](Plan& plan) { stage(plan).vgpus = 13; }), HasSubstr("13 virtual GPUs of the 12"));
   EXPECT_THAT(StructureComplaint([](Plan& plan) { plan.pipelines[1].stages[0].vgpus = 5; }), HasSubstr("uses 5 GPUs"));
-  EXPECT_THAT(StructureComplaint([&](Plan& plan) { stage(plan).latency_us.pop_back(); }), HasSubstr("batch size to 2"));
+  const auto shorten = [](Plan& plan) {
+    for (Stage& each : plan.pipelines[0].stages) each.latency_us.pop_back();
+  };
+  EXPECT_THAT(StructureComplaint(shorten), HasSubstr("no stage with batches of 2"));
+  EXPECT_THAT(StructureComplaint([&](Plan& plan) { stage(plan).latency_us.push_back(9000); }),
+              HasSubstr("1 to 2 of them at most"));
+  EXPECT_THAT(StructureComplaint([&](Plan& plan) { stage(plan).latency_us.clear(); }),
+              HasSubstr("1 to 2 of them at most"));
   EXPECT_THAT(StructureComplaint([&](Plan& plan) { stage(plan).latency_us[1] = 0; }), HasSubstr("a latency above 0"));
   EXPECT_THAT(StructureComplaint([&](Plan& plan) { stage(plan).transfer_us = -1; }), HasSubstr("transfer"));
   EXPECT_THAT(StructureComplaint([](Plan& plan) { plan.pipelines[1].stages[0].output_bytes = 1; }),

@@ -10,16 +10,6 @@
 namespace wharf::cli {
 namespace {
 
-// A plan without pipelines if no SLO-keeping one exists.
-absl::StatusOr<pipeline::Plan> PlanOf(const PipelineCase& one, const PipelineAlgorithm& algorithm) {
-  pipeline::PlannerOptions options;
-  options.rules = {algorithm.mode, one.max_partitions, algorithm.share_gpus};
-  options.sharing = algorithm.sharing;
-  auto plan = pipeline::MakePlan(one.cluster, one.demands, options);
-  if (absl::IsFailedPrecondition(plan.status()) || absl::IsResourceExhausted(plan.status())) return pipeline::Plan();
-  return plan;
-}
-
 bool SetAlgorithm(std::string_view name, PipelineAlgorithm& algorithm) {
   if (name == "np") algorithm.mode = pipeline::Mode::kNoPartitioning;
   if (name == "dart-r") algorithm.mode = pipeline::Mode::kDartR;
@@ -35,6 +25,18 @@ bool SetVariant(std::string_view name, PipelineAlgorithm& algorithm) {
   }
   if (name == "whole-gpus") {
     algorithm.share_gpus = false;
+    return algorithm.mode == pipeline::Mode::kOurs;
+  }
+  if (name == "own-batches") {
+    algorithm.unify_batches = false;
+    return algorithm.mode == pipeline::Mode::kOurs;
+  }
+  if (name == "slack") {
+    algorithm.spend_slack = true;
+    return algorithm.mode == pipeline::Mode::kOurs;
+  }
+  if (name == "undivided") {
+    algorithm.divide_gpus = false;
     return algorithm.mode == pipeline::Mode::kOurs;
   }
   if (name == "uncut-sharing") {
@@ -71,6 +73,17 @@ double UtilisationOf(const pipeline::Cluster& cluster, const std::vector<double>
 
 }  // namespace
 
+absl::StatusOr<pipeline::Plan> PlanPipelineCase(const PipelineCase& one, const PipelineAlgorithm& algorithm) {
+  pipeline::PlannerOptions options;
+  options.rules = {algorithm.mode, one.max_partitions, algorithm.share_gpus, algorithm.unify_batches,
+                   algorithm.divide_gpus};
+  options.sharing = algorithm.sharing;
+  options.spend_slack = algorithm.spend_slack;
+  auto plan = pipeline::MakePlan(one.cluster, one.demands, options);
+  if (absl::IsFailedPrecondition(plan.status()) || absl::IsResourceExhausted(plan.status())) return pipeline::Plan();
+  return plan;
+}
+
 absl::StatusOr<PipelineAlgorithm> ParsePipelineAlgorithm(std::string_view name) {
   PipelineAlgorithm algorithm{std::string(name)};
   const std::vector<std::string_view> parts = SplitText(name, '+');
@@ -86,7 +99,7 @@ absl::StatusOr<PipelineAlgorithm> ParsePipelineAlgorithm(std::string_view name) 
 absl::StatusOr<std::vector<PipelineBenchRow>> RunPipelineCase(const PipelineCase& one,
                                                               const std::vector<PipelineAlgorithm>& algorithms,
                                                               pipeline::LoadSearch search) {
-  WHARF_ASSIGN_OR_RETURN(const pipeline::Plan ours, PlanOf(one, {"ours"}));
+  WHARF_ASSIGN_OR_RETURN(const pipeline::Plan ours, PlanPipelineCase(one, {"ours"}));
   std::vector<std::string_view> names;
   std::vector<double> weights, rates;
   for (const pipeline::Demand& demand : one.demands) {
@@ -98,7 +111,7 @@ absl::StatusOr<std::vector<PipelineBenchRow>> RunPipelineCase(const PipelineCase
   for (const PipelineAlgorithm& algorithm : algorithms) {
     PipelineBenchRow row{one.varied, fmt::format("{}", fmt::join(names, "|")),
                          fmt::format("{:g}", fmt::join(weights, "-")), one.cluster.name, algorithm.name};
-    WHARF_ASSIGN_OR_RETURN(const pipeline::Plan plan, PlanOf(one, algorithm));
+    WHARF_ASSIGN_OR_RETURN(const pipeline::Plan plan, PlanPipelineCase(one, algorithm));
     row.planned_xput = plan.value;
     row.bound_xput = plan.bound;
     row.gap = plan.Gap();

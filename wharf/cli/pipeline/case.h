@@ -22,11 +22,14 @@ struct PipelineAlgorithm {
   std::string name;
   pipeline::Mode mode = pipeline::Mode::kOurs;
   pipeline::Sharing sharing = pipeline::Sharing::kBest;
-  bool share_gpus = true;
+  bool share_gpus = true, unify_batches = true, divide_gpus = true, spend_slack = false;
   pipeline::Placement placement = pipeline::Placement::kSpread;
   pipeline::SchedulerKind scheduler = pipeline::SchedulerKind::kReserving;
   pipeline::ReactiveRules rules;
 };
+
+// A plan as an algorithm makes it; one without pipelines if none keeps the SLOs. Other errors are those of MakePlan.
+absl::StatusOr<pipeline::Plan> PlanPipelineCase(const PipelineCase& one, const PipelineAlgorithm& algorithm);
 
 // "np", "dart-r", "reactive" or "ours", and variants of it: "reactive+in-order+packed" (bench_pipeline.cc says what
 // they are). kInvalidArgument: an algorithm or a variant that there is not, or not of this algorithm.

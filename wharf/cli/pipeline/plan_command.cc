@@ -22,16 +22,24 @@ Examples: wharf pipeline plan --cluster hc1-large --models data/pipeline/g1.yaml
           wharf pipeline plan --cluster lab.yaml --models models.yaml --objective cost
           wharf pipeline plan --reference data/pipeline/reference_plans.csv --plans FOLDER
 --cluster takes a file (docs/pipeline.md) or one of the thesis's: hc1-large … hc4-large, hc1-small … hc4-small.
-Modes: ours; np: no model is cut; dart-r: one fast and one slow GPU each. Throughputs are what measured block times make.)";
+Modes: ours; np: no model is cut; dart-r: one fast and one slow GPU each. Throughputs are what measured block times make.
+--own-batches --undivided is the thesis's basic program (4.A): no batch size is unified, no GPU is divided. What it plans
+is served in batches that are formed anew at each stage (wharf pipeline simulate --scheduler reactive).)";
 
 struct PipelinePlanOptions {
   std::string cluster, models, reference, plans, json, mode = "ours", objective = "throughput";
   std::optional<int> partitions;
-  bool whole_gpus = false, markdown = false;
+  bool whole_gpus = false, own_batches = false, undivided = false, slack = false, markdown = false;
 
   pipeline::Mode Mode() const {
     if (mode == "np") return pipeline::Mode::kNoPartitioning;
     return mode == "dart-r" ? pipeline::Mode::kDartR : pipeline::Mode::kOurs;
+  }
+  void SetRules(pipeline::CandidateRules& rules) const {
+    if (partitions.has_value()) rules.max_partitions = *partitions;
+    rules.share_gpus = !whole_gpus;
+    rules.unify_batches = !own_batches;
+    rules.divide_gpus = !undivided;
   }
 };
 
@@ -63,7 +71,9 @@ absl::Status RunPipelinePlan(const PipelinePlanOptions& options) {
   WHARF_ASSIGN_OR_RETURN(const auto profiles, pipeline::LoadModelProfiles(folder.string()));
   WHARF_ASSIGN_OR_RETURN(const auto demands, pipeline::MakeDemands(*list, profiles));
   pipeline::PlannerOptions planner;
-  planner.rules = {options.Mode(), options.partitions.value_or(planner.rules.max_partitions), !options.whole_gpus};
+  planner.rules.mode = options.Mode();
+  options.SetRules(planner.rules);
+  planner.spend_slack = options.slack;
   planner.objective = options.objective == "cost" ? pipeline::Objective::kCost : pipeline::Objective::kThroughput;
   WHARF_ASSIGN_OR_RETURN(const pipeline::Plan plan, pipeline::MakePlan(cluster, demands, planner));
   WHARF_RETURN_IF_ERROR(pipeline::CheckPlan(plan, profiles));
@@ -81,8 +91,7 @@ absl::Status RunReference(const PipelinePlanOptions& options) {
   for (const pipeline::ReferenceCase& one : *cases) {
     pipeline::PlannerOptions planner;
     planner.rules = one.rules;
-    planner.rules.max_partitions = options.partitions.value_or(one.rules.max_partitions);
-    planner.rules.share_gpus = !options.whole_gpus;
+    options.SetRules(planner.rules);
     WHARF_ASSIGN_OR_RETURN(pipeline::Plan plan, pipeline::MakePlan(one.cluster, one.demands, planner));
     WHARF_RETURN_IF_ERROR(pipeline::CheckPlan(plan, profiles));
     if (!options.plans.empty()) {
@@ -128,6 +137,14 @@ void AddPipelinePlanCommand(CLI::App& app) {
   command->add_flag(
       "--whole-gpus", options->whole_gpus,
       "A stage has whole GPUs; otherwise stages of a model may share one, each having virtual GPUs of it");
+  command->add_flag("--own-batches", options->own_batches,
+                    "Each stage has a batch size of its own; otherwise all of a pipeline have the same");
+  command->add_flag("--undivided", options->undivided, "No GPU is divided into virtual ones");
+  command
+      ->add_flag(
+          "--slack", options->slack,
+          "Give idle GPUs to the busiest pools, and divide GPUs no more than throughput needs: batches end sooner")
+      ->excludes(reference);
   command->add_flag("--markdown", options->markdown, "With --reference: a Markdown table")->needs(reference);
   command
       ->add_option("--plans", options->plans,

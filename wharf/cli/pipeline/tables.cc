@@ -39,7 +39,8 @@ std::string PipelinesAsText(const Plan& plan) {
   for (const Pipeline& one : plan.pipelines) {
     for (const Stage& stage : one.stages) {
       const bool first = stage.first_block == 0, last = &stage == &one.stages.back();
-      table.AddRow({first ? plan.models[one.model].name : "", first ? fmt::format("{}", one.batch) : "",
+      const bool says_batch = first || !one.HasUnifiedBatches();
+      table.AddRow({first ? plan.models[one.model].name : "", says_batch ? fmt::format("{}", stage.Batch()) : "",
                     fmt::format("{}–{}", stage.first_block, stage.end_block - 1), Pool(plan, stage),
                     fmt::format("{:.2f}", stage.latency_us.back() / 1e3),
                     last ? "" : fmt::format("{:.2f}", stage.transfer_us / 1e3),

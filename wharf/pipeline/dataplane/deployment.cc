@@ -87,6 +87,8 @@ DeployedStage DeployedOf(const Pipeline& pipeline, size_t stage) {
 
 }  // namespace
 
+int DeployedPipeline::Batch() const { return std::ranges::min_element(stages, {}, &DeployedStage::Batch)->Batch(); }
+
 Nanoseconds Deployment::TransferTime(int from_host, int to_host, double bytes) const {
   if (from_host == to_host || bytes <= 0) return Nanoseconds(0);
   const double bytes_per_ns = std::min(hosts[from_host].link_bits_per_s, hosts[to_host].link_bits_per_s) / 8e9;

@@ -25,13 +25,15 @@ struct DeployedStage {
   std::vector<int> vgpus;            // the pool; ascending by host
   std::vector<Nanoseconds> compute;  // [batch - 1], of a whole batch on one of them; more takes no less
   double input_bytes = 0;            // of one request, from the stage before; 0 of the first stage
+
+  int Batch() const { return static_cast<int>(compute.size()); }
 };
 
 struct DeployedPipeline {
   int model = 0;
   std::vector<DeployedStage> stages;
-  // The most requests that are computed as one.
-  int Batch() const { return static_cast<int>(stages.front().compute.size()); }
+  // The most requests that every stage computes as one: of batches that stay together all the way.
+  int Batch() const;
 };
 
 struct DeployedModel {

@@ -71,20 +71,22 @@ Nanoseconds ReactiveScheduler::MoveTime(const Pool& pool, int batch) const {
   return deployment_.TransferTime(from, to, batch * StageOf(pool).input_bytes);
 }
 
-// Of the last stage, if `vgpu` begins as soon as it can (-1: now) and nothing after it is waited for.
+// Of the last stage, if `vgpu` begins as soon as it can (-1: now) and nothing after it is waited for: a batch that is
+// larger than a later stage's is there as several at once.
 TimePoint ReactiveScheduler::Finish(const Pool& pool, int vgpu, int batch) const {
   TimePoint finish = clock_.Now() + MoveTime(pool, batch);
   if (vgpu >= 0) finish = std::max(finish, gpus_[vgpu].free_at);
   finish = finish + StageOf(pool).compute[batch - 1];
   const std::vector<DeployedStage>& stages = deployment_.pipelines[pool.pipeline].stages;
   for (int stage = pool.stage + 1; stage < static_cast<int>(stages.size()); ++stage) {
-    finish = finish + MoveTime({pool.pipeline, stage}, batch) + stages[stage].compute[batch - 1];
+    const int next = std::min(batch, stages[stage].Batch());
+    finish = finish + MoveTime({pool.pipeline, stage}, next) + stages[stage].compute[next - 1];
   }
   return finish;
 }
 
 int ReactiveScheduler::LargestBatch(const Pool& pool, int vgpu, TimePoint finish_by) const {
-  int batch = deployment_.pipelines[pool.pipeline].Batch();
+  int batch = StageOf(pool).Batch();
   while (batch > 0 && Finish(pool, vgpu, batch) > finish_by) --batch;
   return batch;
 }

@@ -198,7 +198,7 @@ void CheckTimeline(const Deployment& deployment, const SimulationResult& result)
     RC_ASSERT(span.start >= free[span.vgpu]);
     free[span.vgpu] = span.end;
     const DeployedPipeline& pipeline = deployment.pipelines[span.pipeline];
-    RC_ASSERT(span.requests >= 1 && span.requests <= pipeline.Batch());
+    RC_ASSERT(span.requests >= 1 && span.requests <= pipeline.stages[span.stage].Batch());
     if (span.stage + 1 == static_cast<int>(pipeline.stages.size())) left[span.pipeline] += span.requests;
   }
   for (size_t p = 0; p < left.size(); ++p) RC_ASSERT(left[p] >= result.pipelines[p].requests);

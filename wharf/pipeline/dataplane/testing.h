@@ -48,7 +48,7 @@ inline std::vector<Nanoseconds> Times(std::initializer_list<int64_t> ns) {
   return times;
 }
 
-// A few hosts and pipelines of one to three stages; times of a few units of `unit`.
+// A few hosts and pipelines of one to three stages, of one batch size or of their own; times of a few units of `unit`.
 inline Deployment ArbitraryDeployment(Nanoseconds unit) {
   DeploymentBuilder builder;
   const int models = *rc::gen::inRange(1, 3);
@@ -57,8 +57,10 @@ inline Deployment ArbitraryDeployment(Nanoseconds unit) {
     const int pipelines = *rc::gen::inRange(1, 3);
     for (int i = 0; i < pipelines; ++i) {
       std::vector<DeployedStage> stages(*rc::gen::inRange<size_t>(1, 4));
-      const int batch = *rc::gen::inRange(1, 4);
+      const bool unified = *rc::gen::arbitrary<bool>();
+      int batch = *rc::gen::inRange(1, 4);
       for (size_t s = 0; s < stages.size(); ++s) {
+        if (!unified) batch = *rc::gen::inRange(1, 4);
         const int hosts = *rc::gen::inRange(1, 3);
         for (int host = 0; host < hosts; ++host) {
           const double bytes_per_ns = *rc::gen::inRange(1, 4);

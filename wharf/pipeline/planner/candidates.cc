@@ -8,12 +8,13 @@ namespace {
 
 constexpr double kBitsPerByte = 8;
 
-// Depth first over batch sizes, then stage after stage over classes, virtual GPUs and cuts.
+// Depth first over batch sizes, then stage after stage over classes, virtual GPUs and cuts; over each stage's batch
+// sizes, too, up to the first one, if they are not unified.
 class Search {
  public:
   Search(const Cluster& cluster, const ModelProfile& profile, const CandidateRules& rules)
       : cluster_(cluster), profile_(profile), rules_(rules) {
-    const bool whole_only = rules.mode != Mode::kOurs;
+    const bool whole_only = rules.mode != Mode::kOurs || !rules.divide_gpus;
     for (size_t i = 0; i < cluster.classes.size(); ++i) {
       const GpuClass& one = cluster.classes[i];
       for (int vgpus = 1; vgpus <= (whole_only ? 1 : one.max_vgpus); ++vgpus) {
@@ -57,28 +58,30 @@ class Search {
   void Extend(int first, double budget_us) {
     if (static_cast<int>(current_.stages.size()) == MaxStages()) return;
     for (const Kind& kind : kinds_) {
-      if (kind.measured->MaxBatch() < current_.batch) continue;
       double left_us = budget_us;
       if (!current_.stages.empty()) {
         CandidateStage& before = current_.stages.back();
         if (rules_.mode == Mode::kDartR && before.gpu_class == kind.gpu_class) continue;
-        const double bytes = static_cast<double>(profile_.output_bytes[first - 1]) * current_.batch;
+        const double bytes = static_cast<double>(profile_.output_bytes[first - 1]) * before.batch;
         before.transfer_us = cluster_.TransferUs(before.gpu_class, kind.gpu_class, bytes);
         left_us -= before.transfer_us;
       }
-      ExtendOn(kind, first, left_us);
+      const int most = std::min(current_.batch, kind.measured->MaxBatch());
+      for (int batch = rules_.unify_batches ? current_.batch : 1; batch <= most; ++batch) {
+        ExtendOn(kind, batch, first, left_us);
+      }
     }
   }
 
-  void ExtendOn(const Kind& kind, int first, double budget_us) {
+  void ExtendOn(const Kind& kind, int batch, int first, double budget_us) {
     for (int end = first + 1; end <= profile_.Blocks(); ++end) {
-      const double latency_us = kind.measured->LatencyUs(current_.batch, first, end);
+      const double latency_us = kind.measured->LatencyUs(batch, first, end);
       if (latency_us > budget_us) return;
       const int vgpus = kind.measured->vgpus_per_gpu;
-      const double rate = vgpus * VgpuRate(kind, first, end, latency_us);
-      current_.stages.push_back({first, end, kind.gpu_class, vgpus, latency_us, 0, rate});
+      const double rate = vgpus * VgpuRate(kind, batch, first, end, latency_us);
+      current_.stages.push_back({first, end, kind.gpu_class, vgpus, latency_us, 0, rate, batch});
       if (end == profile_.Blocks()) {
-        found_.push_back(current_);
+        Keep();
       } else {
         Extend(end, budget_us - latency_us);
       }
@@ -86,9 +89,15 @@ class Search {
     }
   }
 
-  double VgpuRate(const Kind& kind, int first, int end, double latency_us) const {
+  // What has no batch as large as might be was found when smaller ones had more time.
+  void Keep() {
+    const auto is_largest = [this](const CandidateStage& stage) { return stage.batch == current_.batch; };
+    if (std::ranges::any_of(current_.stages, is_largest)) found_.push_back(current_);
+  }
+
+  double VgpuRate(const Kind& kind, int batch, int first, int end, double latency_us) const {
     const double share = cluster_.LinkShareBitsPerS(kind.gpu_class) / kind.measured->vgpus_per_gpu / kBitsPerByte;
-    double rate = current_.batch * 1e6 / latency_us;
+    double rate = batch * 1e6 / latency_us;
     const double in = first > 0 ? static_cast<double>(profile_.output_bytes[first - 1]) : 0;
     const double out = end < profile_.Blocks() ? static_cast<double>(profile_.output_bytes[end - 1]) : 0;
     if (in > 0) rate = std::min(rate, share / in);

@@ -18,13 +18,14 @@ struct CandidateStage {
   // Requests/s of one whole GPU: of each of its virtual GPUs batch / latency, or what its even share of the host's link
   // lets in or out if that is less.
   double gpu_rate = 0;
+  int batch = 1;
 
   // Of one of them.
   double VgpuRate() const { return gpu_rate / vgpus_per_gpu; }
 };
 
 struct Candidate {
-  int batch = 1;
+  int batch = 1;  // the stages' largest
   std::vector<CandidateStage> stages;
 
   double LatencyUs() const;  // of all stages and transfers
@@ -42,12 +43,16 @@ struct CandidateRules {
   // Virtual GPUs are given to stages one by one, and those of one GPU may serve different stages of one model.
   // Otherwise a stage has whole GPUs. Without virtual GPUs it is all the same.
   bool share_gpus = true;
+  // All stages of a pipeline have one batch size (thesis 4.5.4, 4.B); otherwise each has its own (4.A).
+  bool unify_batches = true;
+  // Stages may compute on parts of GPUs; otherwise on whole ones only (4.A).
+  bool divide_gpus = true;
 };
 
-// All whose latencies, transfers and batch building meet model.BudgetUs, without those that another one dominates: one
-// with stages on the same classes, none of them slower, and of rules.share_gpus each on parts that make up the other's.
-// No plan is lost by that. Empty: the budget cannot be met. What the profile does not have was not measured and is not
-// used.
+// All whose latencies, transfers and batch building meet model.BudgetUs of their largest batch, without those that
+// another one dominates: one with stages on the same classes, none of them slower, and of rules.share_gpus each on
+// parts that make up the other's. No plan is lost by that. Empty: the budget cannot be met. What the profile does not
+// have was not measured and is not used.
 std::vector<Candidate> FindCandidates(const Cluster& cluster, const ModelProfile& profile, const ServedModel& model,
                                       const CandidateRules& rules);
 

@@ -8,6 +8,7 @@
 
 #include "wharf/pipeline/planner/pool_table.h"
 #include "wharf/pipeline/planner/relaxation.h"
+#include "wharf/pipeline/planner/slack.h"
 
 namespace wharf::pipeline {
 namespace {
@@ -298,7 +299,7 @@ class Planning {
     const CandidateStage& from = candidate.stages[index];
     Stage stage{from.first_block, from.end_block, from.gpu_class, from.vgpus_per_gpu, vgpus};
     const VgpuProfile* measured = profile.Find(plan_.cluster.classes[from.gpu_class].name, from.vgpus_per_gpu);
-    for (int batch = 1; batch <= candidate.batch; ++batch) {
+    for (int batch = 1; batch <= from.batch; ++batch) {
       stage.latency_us.push_back(measured->LatencyUs(batch, from.first_block, from.end_block));
     }
     if (index + 1 < candidate.stages.size()) stage.output_bytes = profile.output_bytes[from.end_block - 1];
@@ -359,6 +360,12 @@ absl::StatusOr<Plan> MakePlan(const Cluster& cluster, const std::vector<Demand>&
   WHARF_RETURN_IF_ERROR(Check(cluster));
   if (demands.empty()) return InvalidArgument("there is no model to plan for");
   if (options.rules.max_partitions < 1) return InvalidArgument("a model has at least one partition");
+  if (!options.rules.unify_batches && options.rules.max_partitions > 2) {
+    return InvalidArgument("stages with batch sizes of their own are planned for at most 2 partitions");
+  }
+  if (options.spend_slack && (options.rules.mode != Mode::kOurs || options.objective == Objective::kCost)) {
+    return InvalidArgument("slack is spent by plans of ours, for the most throughput");
+  }
   const bool exact_pair = cluster.classes.size() == 2 && options.objective == Objective::kThroughput &&
                           PoolGrid::CountPoints(cluster) <= options.max_grid_points;
   if (options.sharing == Sharing::kFastestAsUncut && !exact_pair) {
@@ -367,6 +374,7 @@ absl::StatusOr<Plan> MakePlan(const Cluster& cluster, const std::vector<Demand>&
   for (const Demand& demand : demands) WHARF_RETURN_IF_ERROR(CheckDemand(demand));
   WHARF_ASSIGN_OR_RETURN(const std::vector<Demand> known, WithExpectedRates(cluster, demands, options));
   WHARF_ASSIGN_OR_RETURN(Plan plan, Planning(cluster, known, options).Make());
+  if (options.spend_slack) SpendSlack(known, plan);
   plan.solve_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return plan;
 }

@@ -31,6 +31,7 @@ enum class Sharing {
 struct PlannerOptions {
   CandidateRules rules;
   Objective objective = Objective::kThroughput;
+  bool spend_slack = false;          // SpendSlack (slack.h) afterwards; for the throughput of Mode::kOurs
   Sharing sharing = Sharing::kBest;  // the other is for the throughput of two classes, up to max_grid_points
   // Clusters with more ways to have some GPUs of each class are planned by the integer master instead of exactly.
   size_t max_grid_points = 40'000;

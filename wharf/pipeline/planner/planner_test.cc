@@ -62,6 +62,16 @@ RC_GTEST_PROP(PlannerProperty, NoPlanHasMoreThroughput, ()) {
   const Problem problem(3);
   PlannerOptions options = Options(Mode::kOurs, *rc::gen::inRange(1, 4));
   options.rules.share_gpus = *rc::gen::arbitrary<bool>();
+  options.rules.divide_gpus = *rc::gen::arbitrary<bool>();
+  ExpectBest(problem, options, BruteForce(problem.cluster, problem.demands, options.rules).Throughput());
+}
+
+RC_GTEST_PROP(PlannerProperty, NoPlanWithoutUnificationHasMoreThroughput, ()) {
+  const Problem problem(3);
+  PlannerOptions options = Options(Mode::kOurs, *rc::gen::inRange(1, 3));
+  options.rules.share_gpus = *rc::gen::arbitrary<bool>();
+  options.rules.divide_gpus = *rc::gen::arbitrary<bool>();
+  options.rules.unify_batches = false;
   ExpectBest(problem, options, BruteForce(problem.cluster, problem.demands, options.rules).Throughput());
 }
 
@@ -100,6 +110,27 @@ RC_GTEST_PROP(PlannerProperty, FreedomNeverHurts, ()) {
   RC_ASSERT(uncut <= ours * (1 + kAlike));
   RC_ASSERT(value(Mode::kDartR, 2) <= ours * (1 + kAlike));
   RC_ASSERT(ours <= three * (1 + kAlike));
+}
+
+// Unified batches are some of those that are not, and whole GPUs some of those that may be divided.
+RC_GTEST_PROP(PlannerProperty, UnificationAndWholeGpusAreRestrictions, ()) {
+  const Problem problem(10);
+  const auto value = [&](bool unify_batches, bool divide_gpus) {
+    PlannerOptions options = Options();
+    options.rules.unify_batches = unify_batches;
+    options.rules.divide_gpus = divide_gpus;
+    const auto plan = MakePlan(problem.cluster, problem.demands, options);
+    if (!plan.ok()) return 0.0;
+    RC_ASSERT(CheckPlan(*plan, problem.profiles) == absl::OkStatus());
+    for (const Pipeline& pipeline : plan->pipelines) {
+      RC_ASSERT(!unify_batches || pipeline.HasUnifiedBatches());
+      for (const Stage& stage : pipeline.stages) RC_ASSERT(divide_gpus || stage.vgpus_per_gpu == 1);
+    }
+    return plan->value;
+  };
+  const double both = value(true, false), basic = value(false, false), ours = value(true, true);
+  const double neither = value(false, true);
+  for (const double one : {basic, ours}) RC_ASSERT(both <= one * (1 + kAlike) && one <= neither * (1 + kAlike));
 }
 
 // Whatever the limits: what is not proven is bounded.
@@ -165,6 +196,33 @@ TEST_F(PlannerTest, StagesOfAModelShareAGpu) {
   PlannerOptions whole = Options();
   whole.rules.share_gpus = false;
   EXPECT_DOUBLE_EQ(Make(whole)->value, 10'000);
+}
+
+// On the fast GPU a batch of two takes as long as one, on slow ones twice as long: two slow GPUs of single requests
+// feed it, where one batch size for both stages lets it idle, or has no time.
+TEST_F(PlannerTest, WithoutUnificationEachStageHasItsBatch) {
+  cluster = MakeCluster({{"fast"}, {"slow"}}, {1, 2});
+  net.vgpus = {{"fast", 1, {{900, 200}, {900, 200}}}, {"slow", 1, {{200, 2000}, {400, 4000}}}};
+  demand.slo_us = 500;
+  const auto unified = Make(Options());
+  ASSERT_TRUE(unified.ok()) << unified.status();
+  EXPECT_DOUBLE_EQ(unified->value, 5'000);
+  PlannerOptions options = Options();
+  options.rules.unify_batches = false;
+  const auto plan = Make(options);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_DOUBLE_EQ(plan->value, 10'000);
+  ASSERT_EQ(plan->pipelines.size(), 1u);
+  const Pipeline& pipeline = plan->pipelines[0];
+  EXPECT_FALSE(pipeline.HasUnifiedBatches());
+  EXPECT_EQ(pipeline.batch, 2);
+  EXPECT_EQ(pipeline.stages[0].Batch(), 1);
+  EXPECT_EQ(pipeline.stages[1].Batch(), 2);
+  EXPECT_DOUBLE_EQ(pipeline.stages[0].transfer_us, 1) << "of a batch of the stage that sends it";
+  EXPECT_EQ(CheckPlan(*plan, {&net, 1}), absl::OkStatus());
+  EXPECT_EQ(*ParsePlan(ToJson(*plan)), *plan);
+  options.rules.max_partitions = 3;
+  EXPECT_EQ(Make(options).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(PlannerTest, WithoutPartitionsTheSlowGpusAreIdle) {

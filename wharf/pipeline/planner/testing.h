@@ -104,7 +104,7 @@ class BruteForce {
     std::vector<Way> ways;
     for (int batch = 1; batch <= 2; ++batch) {
       const double building_us = *demand.expected_rate > 0 ? 1.3e6 * (batch - 1) / *demand.expected_rate : 0;
-      AddWays(demand, batch, 0, demand.slo_us - demand.margin_us - building_us, -1, 1e300,
+      AddWays(demand, batch, 0, demand.slo_us - demand.margin_us - building_us, 0, 1e300,
               std::vector<int>(gpus_.size()), 0, ways);
     }
     std::map<std::vector<int>, double> by_units, by_gpus;
@@ -142,7 +142,8 @@ class BruteForce {
     }
   }
 
-  void AddWays(const Demand& demand, int batch, int first, double left_us, int from, double rate,
+  // `batch`: of every stage, or the most a stage has; `sent`: the batch of the stage before, 0 if there is none.
+  void AddWays(const Demand& demand, int batch, int first, double left_us, int sent, double rate,
                const std::vector<int>& used, int stages, std::vector<Way>& ways) const {
     const ModelProfile& profile = *demand.profile;
     if (first == profile.Blocks()) {
@@ -151,29 +152,38 @@ class BruteForce {
     }
     if (stages == rules_.max_partitions) return;
     for (const VgpuProfile& kind : profile.vgpus) {
-      const int gpu_class = cluster_.FindClass(kind.gpu_class);
-      for (int end = first + 1; end <= profile.Blocks(); ++end) {
-        double us = 0, bytes = 0;
-        for (int block = first; block < end; ++block) us += kind.latency_us[batch - 1][block];
-        double vgpu_rate = batch * 1e6 / us;
-        for (const int cut : {first, end}) {
-          if (cut == 0 || cut == profile.Blocks()) continue;
-          bytes = static_cast<double>(profile.output_bytes[cut - 1]);
-          const double link = cluster_.hosts[gpu_class].link_bits_per_s / kind.vgpus_per_gpu;
-          if (bytes > 0) vgpu_rate = std::min(vgpu_rate, link / (8 * bytes));
-        }
-        if (from >= 0) {
-          us += static_cast<double>(profile.output_bytes[first - 1]) * batch * 8e6 / cluster_.hosts[0].link_bits_per_s;
-        }
-        if (us > left_us) continue;
-        // What is given at once: a virtual GPU, or a GPU of them.
-        const int vgpus = units_ == 1 ? kind.vgpus_per_gpu : 1, units = units_ == 1 ? 1 : units_ / kind.vgpus_per_gpu;
-        for (int count = 1; used[gpu_class] + count * units <= gpus_[gpu_class] * units_; ++count) {
-          std::vector<int> more = used;
-          more[gpu_class] += count * units;
-          AddWays(demand, batch, end, left_us - us, gpu_class, std::min(rate, vgpu_rate * vgpus * count), more,
-                  stages + 1, ways);
-        }
+      if (!rules_.divide_gpus && kind.vgpus_per_gpu > 1) continue;
+      for (int own = rules_.unify_batches ? batch : 1; own <= batch; ++own) {
+        AddStage(demand, kind, batch, own, first, left_us, sent, rate, used, stages, ways);
+      }
+    }
+  }
+
+  void AddStage(const Demand& demand, const VgpuProfile& kind, int batch, int own, int first, double left_us, int sent,
+                double rate, const std::vector<int>& used, int stages, std::vector<Way>& ways) const {
+    const ModelProfile& profile = *demand.profile;
+    const int gpu_class = cluster_.FindClass(kind.gpu_class);
+    for (int end = first + 1; end <= profile.Blocks(); ++end) {
+      double us = 0, bytes = 0;
+      for (int block = first; block < end; ++block) us += kind.latency_us[own - 1][block];
+      double vgpu_rate = own * 1e6 / us;
+      for (const int cut : {first, end}) {
+        if (cut == 0 || cut == profile.Blocks()) continue;
+        bytes = static_cast<double>(profile.output_bytes[cut - 1]);
+        const double link = cluster_.hosts[gpu_class].link_bits_per_s / kind.vgpus_per_gpu;
+        if (bytes > 0) vgpu_rate = std::min(vgpu_rate, link / (8 * bytes));
+      }
+      if (sent > 0) {
+        us += static_cast<double>(profile.output_bytes[first - 1]) * sent * 8e6 / cluster_.hosts[0].link_bits_per_s;
+      }
+      if (us > left_us) continue;
+      // What is given at once: a virtual GPU, or a GPU of them.
+      const int vgpus = units_ == 1 ? kind.vgpus_per_gpu : 1, units = units_ == 1 ? 1 : units_ / kind.vgpus_per_gpu;
+      for (int count = 1; used[gpu_class] + count * units <= gpus_[gpu_class] * units_; ++count) {
+        std::vector<int> more = used;
+        more[gpu_class] += count * units;
+        AddWays(demand, batch, end, left_us - us, own, std::min(rate, vgpu_rate * vgpus * count), more, stages + 1,
+                ways);
       }
     }
   }

@@ -124,6 +124,28 @@ TEST_F(PipelineServerTest, RequestsGoThroughBothStages) {
   EXPECT_EQ(ExpectAllAnswered(20), 20);
 }
 
+// The first stage has single requests, the second pairs of them.
+TEST_F(PipelineServerTest, BatchesAreFormedAnewAtStagesOfOtherSizes) {
+  Add("s1", "slow");
+  Add("s2", "slow");
+  Add("f1", "fast");
+  Plan plan = MakePlan(2, 1);
+  plan.pipelines[0].stages[0].latency_us.pop_back();
+  config_.scheduler = SchedulerKind::kReactive;
+  const auto server = Start(plan);
+  ASSERT_TRUE(AwaitReady(*server, 3));
+  for (int i = 0; i < 20; ++i) Submit(*server, i);
+  EXPECT_EQ(ExpectAllAnswered(20), 20);
+}
+
+TEST_F(PipelineServerTest, BatchesThatStayTogetherAreOfOneSize) {
+  config_.plan = MakePlan(2, 1);
+  config_.plan.pipelines[0].stages[0].latency_us.pop_back();
+  config_.models = {model_};
+  config_.membership = &membership_;
+  EXPECT_EQ(PipelineServer::Start(config_).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST_F(PipelineServerTest, WithoutWorkersRequestsAreDroppedAndReported) {
   const auto server = Start(MakePlan(1, 1));
   for (int i = 0; i < 5; ++i) Submit(*server, i);

@@ -11,11 +11,14 @@ namespace {
 
 constexpr int kNobody = -1;
 
-absl::Status CheckServable(const Plan& plan, const std::vector<ModelSource>& models) {
+absl::Status CheckServable(const Plan& plan, const std::vector<ModelSource>& models, SchedulerKind scheduler) {
   const bool same_models = std::ranges::equal(plan.models, models, [](const ServedModel& a, const ModelSource& b) {
     return a.name == b.name && a.blocks == static_cast<int>(b.first_node.size());
   });
   if (!same_models) return InvalidArgument("the plan is for other models, or for other blocks of them");
+  if (scheduler == SchedulerKind::kReserving && !std::ranges::all_of(plan.pipelines, &Pipeline::HasUnifiedBatches)) {
+    return InvalidArgument("the plan's stages have batch sizes of their own, which only a reactive scheduler serves");
+  }
   return absl::OkStatus();
 }
 
@@ -29,7 +32,7 @@ std::vector<std::byte> LeastOf(const DeployedStage& stage) {
 
 absl::StatusOr<std::unique_ptr<PlanExecution>> PlanExecution::Make(const Plan& plan, const PlanExecutionConfig& config,
                                                                    WireNumbers& numbers) {
-  WHARF_RETURN_IF_ERROR(CheckServable(plan, *config.models));
+  WHARF_RETURN_IF_ERROR(CheckServable(plan, *config.models, config.scheduler));
   WHARF_ASSIGN_OR_RETURN(Deployment deployment, Deploy(plan));
   return std::unique_ptr<PlanExecution>(new PlanExecution(plan, std::move(deployment), config, numbers));
 }
@@ -53,7 +56,7 @@ PlanExecution::PlanExecution(const Plan& plan, Deployment deployment, const Plan
       DefineStage define{++numbers_.stage, model.first_node[stage.first_block], end, stage.end_block == blocks, {}};
       if (config_.paced) define.least = LeastOf(deployed);
       for (const int vgpu : deployed.vgpus) {
-        vgpus_[vgpu].duty = {&model, pipeline.batch, stage.vgpus_per_gpu, define};
+        vgpus_[vgpu].duty = {&model, stage.Batch(), stage.vgpus_per_gpu, define};
       }
     }
   }

@@ -8,6 +8,7 @@
 #include "wharf/cli/bench/pipeline/real.h"
 #include "wharf/cli/bench/pipeline/report.h"
 #include "wharf/cli/bench/pipeline/times.h"
+#include "wharf/cli/bench/pipeline/unification.h"
 #include "wharf/cli/common/bench_command.h"
 #include "wharf/cli/common/commands.h"
 #include "wharf/cli/common/files.h"
@@ -29,12 +30,14 @@ Groups      1 to 3 are the published ones whose plans are in data/pipeline/refer
             EfficientNet, EncNet and RTMDet, is named in the thesis (as G1), the last two are ours.
 Variants    What the thesis leaves open, by +VARIANT. dart-r+uncut-sharing: each model keeps the fast GPUs that np gives it, as
             in the published plans. Any +packed: a plan's GPUs on hosts in order, not so that traffic is spread. ours,
-            reactive: +whole-gpus, as of wharf pipeline plan. reactive:
+            reactive: +whole-gpus, +own-batches, +undivided, +slack, as of wharf pipeline plan; ours serves own batches in the
+            smallest of their pipeline, which stay together. reactive:
             +in-order, +round-robin: which GPU of a pool has the next batch, not the one free first; +idle-only: GPUs have
             one batch at a time, moving and computing do not overlap; +at-once: batches go off to GPUs however many wait
             there; +eager: no waiting for full batches. For example --algorithms reactive+in-order+packed,ours+packed
 --alone: instead of groups, each of the 18 models alone on each cluster, as the thesis's real clusters served them.
 --sensitivity: instead, each of the 18 models alone on variants of HC1-small: SLO scales, GPU ratios, margins.
+--unification: instead, plans only: what one batch size for all stages of a pipeline costs, and virtual GPUs give back.
 --times: instead, what the data says of whole models and their blocks by class of GPU, at batches of 4.
 --real MODEL.onnx: instead, measures the model, plans it for a host of a fast GPU and two of two slow ones, starts workers
             that play them on this machine, etcd and the scheduler, and sends the same requests to them and to the
@@ -52,7 +55,8 @@ constexpr int kTimesBatch = 4;                           // thesis, Figure 4.2
 constexpr int kCurveSteps = 5;                           // of 0.01, from one load of a curve to the next
 
 struct BenchPipelineOptions {
-  bool quick = false, sensitivity = false, alone = false, times = false, curves = false, markdown = false;
+  bool quick = false, sensitivity = false, alone = false, times = false, curves = false, markdown = false,
+       unification = false;
   int seeds = 2, max_partitions = 2;
   double seconds = 30, compute_cv = 0;
   std::string data, json, html;
@@ -218,6 +222,20 @@ absl::Status BenchReal(const BenchPipelineOptions& options) {
   return options.json.empty() ? absl::OkStatus() : WriteFile(options.json, RealPipelineAsJson(result));
 }
 
+// Thesis 4.5.4.
+absl::Status BenchUnification(const BenchPipelineOptions& options, const std::vector<PipelineCase>& cases) {
+  std::vector<UnificationRow> rows;
+  Progress progress(cases.size());
+  for (const PipelineCase& one : cases) {
+    progress.Step(fmt::format("{}, {}", one.cluster.name, one.demands.front().profile->model));
+    WHARF_ASSIGN_OR_RETURN(rows.emplace_back(), PlanUnification(one));
+  }
+  for (const report::Table& table : {UnificationAsTable(rows), UnificationMeansAsTable(rows)}) {
+    std::printf("%s\n", (options.markdown ? table.Markdown() : table.Text()).c_str());
+  }
+  return options.json.empty() ? absl::OkStatus() : WriteFile(options.json, UnificationAsJson(rows));
+}
+
 absl::StatusOr<std::vector<PipelineCase>> CasesOf(const BenchPipelineOptions& options, const CaseMaker& maker) {
   if (options.sensitivity) return maker.Sensitivity();
   return options.alone ? maker.Alone() : maker.Groups();
@@ -241,6 +259,7 @@ absl::Status BenchPipeline(const BenchPipelineOptions& options) {
     return absl::OkStatus();
   }
   WHARF_ASSIGN_OR_RETURN(const std::vector<PipelineCase> cases, CasesOf(options, maker));
+  if (options.unification) return BenchUnification(options, cases);
   pipeline::LoadSearch search;
   search.seconds = options.quick ? 10 : options.seconds;
   search.seeds = options.quick ? 1 : options.seeds;
@@ -280,6 +299,10 @@ void AddBenchPipelineCommand(CLI::App& app) {
       ->excludes(sensitivity)
       ->excludes(groups);
   command->add_flag("--times", options->times, "Serve nothing: print times by class of GPU");
+  command
+      ->add_flag("--unification", options->unification,
+                 "Serve nothing: plan with one batch size for all stages and with their own, with GPUs divided and not")
+      ->excludes(sensitivity);
   CLI::Option* real =
       command->add_option("--real", options->real.model, "Serve this model for real, beside its simulation")
           ->type_name("MODEL.onnx")

@@ -6,6 +6,7 @@
 #include "wharf/cli/bench/pipeline/real.h"
 #include "wharf/cli/bench/pipeline/report.h"
 #include "wharf/cli/bench/pipeline/times.h"
+#include "wharf/cli/bench/pipeline/unification.h"
 
 namespace wharf::cli {
 namespace {
@@ -40,6 +41,10 @@ TEST(PipelineAlgorithm, IsAnAlgorithmWithVariants) {
   EXPECT_EQ(Algorithm("np").mode, pipeline::Mode::kNoPartitioning);
   EXPECT_EQ(Algorithm("dart-r+uncut-sharing").sharing, pipeline::Sharing::kFastestAsUncut);
   EXPECT_FALSE(Algorithm("ours+whole-gpus").share_gpus);
+  const PipelineAlgorithm basic = Algorithm("reactive+own-batches+undivided");
+  EXPECT_FALSE(basic.unify_batches);
+  EXPECT_FALSE(basic.divide_gpus);
+  EXPECT_TRUE(Algorithm("ours+slack").spend_slack);
   const PipelineAlgorithm reactive = Algorithm("reactive+in-order+idle-only+packed+eager");
   EXPECT_EQ(reactive.scheduler, pipeline::SchedulerKind::kReactive);
   EXPECT_EQ(reactive.rules.choice, pipeline::ReactiveRules::Choice::kInOrder);
@@ -49,8 +54,8 @@ TEST(PipelineAlgorithm, IsAnAlgorithmWithVariants) {
 }
 
 TEST(PipelineAlgorithm, HasNoOtherNamesThanItsOwn) {
-  for (const char* name :
-       {"", "oracle", "ours+in-order", "np+uncut-sharing", "np+whole-gpus", "reactive+", "reactive+fast"}) {
+  for (const char* name : {"", "oracle", "ours+in-order", "np+uncut-sharing", "np+whole-gpus", "dart-r+own-batches",
+                           "np+slack", "reactive+", "reactive+fast"}) {
     EXPECT_EQ(ParsePipelineAlgorithm(name).status().code(), absl::StatusCode::kInvalidArgument) << name;
   }
 }
@@ -74,6 +79,28 @@ TEST(PipelineCase, AnSloThatCannotBeMetIsARowOfNothing) {
   ASSERT_TRUE(rows.ok()) << rows.status();
   EXPECT_EQ((*rows)[0].planned_xput, 0);
   EXPECT_EQ((*rows)[0].max_load_factor_99, 0);
+}
+
+// The fast GPU takes as long for two as for one, the slow ones do not, and there is no time for two on them.
+TEST(PipelineUnification, CostsWhereStagesWantOtherBatches) {
+  pipeline::ModelProfile profile{"tiny", {1000, 0}, {}};
+  profile.vgpus.push_back({"L4", 1, {{4000, 2000}, {8000, 2000}}});
+  profile.vgpus.push_back({"P4", 1, {{2000, 40'000}, {4000, 80'000}}});
+  PipelineCase one = SmallCase(profile, 8500);
+  one.cluster.hosts[0].hosts = 1;
+  one.demands[0].expected_rate = 0;
+  const auto row = PlanUnification(one);
+  ASSERT_TRUE(row.ok()) << row.status();
+  EXPECT_THAT(row->planned, testing::ElementsAre(testing::DoubleEq(500), testing::DoubleEq(1000),
+                                                 testing::DoubleEq(500), testing::DoubleEq(1000)));
+  EXPECT_THAT(row->proven, testing::Each(true));
+  const std::string means = UnificationMeansAsTable({*row, {"lab", "none", {}}}).Markdown();
+  EXPECT_THAT(means, HasSubstr("| lab | one batch size | 1 | 100.0 % | 0 | 0 |"));
+  EXPECT_THAT(means, HasSubstr("|  | own batch sizes (4.A) |  | 200.0 % | 1 | 0 |"));
+  const auto json = nlohmann::json::parse(UnificationAsJson({*row}));
+  ASSERT_EQ(json.size(), 4u);
+  EXPECT_EQ(json[1]["planned_xput"], 1000);
+  EXPECT_EQ(json[1]["unify_batches"], false);
 }
 
 std::vector<PipelineBenchRow> TwoGroups() {
