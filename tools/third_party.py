@@ -18,8 +18,8 @@ UoB-HPC/BabelStream, AlexeyAB/darknet, or any with a third_party.json:
   tools/third_party.py HeCBench --calls                   builds nothing: what do the sources call that is not covered?
 
 Each program is built by its own build files, with their options, but for one architecture (the oldest that they name and
-the compiler knows), in --work; checkouts stay as they are. (Rodinia's call two functions that CUDA has renamed: a header
-in front of them has the old names. PolyBench's and HeCBench's sizes are smaller than they have them.) Then it runs by
+the compiler knows), in --work; checkouts stay as they are. (Rodinia's are helped on: a header has the names that CUDA has
+changed, and gcc links C++. PolyBench's and HeCBench's sizes are smaller than they have them.) Then it runs by
 `wharf run --local`, and through a `wharf serve` in the modes posted and replay. A line each: verdict, seconds, program,
 mode, reason. Verdicts:
 
@@ -105,6 +105,11 @@ class Setting:
         self.old_names = self.work / "old_names.h"
         self.old_names.write_text("#ifdef __cplusplus\n#include <cuda_runtime_api.h>\n"
                        "#define cudaThreadSynchronize cudaDeviceSynchronize\n#define cudaThreadExit cudaDeviceReset\n#endif\n")
+        # They link by gcc what nvcc has compiled, which is C++.
+        self.links_cpp = self.work / "links_cpp"
+        self.links_cpp.mkdir(exist_ok=True)
+        (self.links_cpp / "gcc").write_text('#!/bin/sh\nexec /usr/bin/gcc "$@" -lstdc++\n')
+        (self.links_cpp / "gcc").chmod(0o755)
         script = self.nvcc.with_suffix(".new")
         script.write_text(f'#!/bin/sh\nexec {sys.executable} {pathlib.Path(__file__).resolve()} --as-nvcc {real} "$@"\n')
         script.chmod(0o755)

@@ -123,7 +123,8 @@ class Rodinia:
             rodinia_inputs(self.copy / "data")
 
     def programs(self):
-        make = ["env", f"NVCC_APPEND_FLAGS=-include {self.setting.old_names}", "make", f"CUDA_DIR={self.setting.toolkit}", "SDK_DIR=/nonexistent"]
+        make = ["env", f"NVCC_APPEND_FLAGS=-include {self.setting.old_names}",
+                f"PATH={self.setting.links_cpp}:{self.setting.environment['PATH']}", "make", f"CUDA_DIR={self.setting.toolkit}", "SDK_DIR=/nonexistent"]
         for name, (place, executable, runs) in self.KNOWN.items():
             folder = self.copy / "cuda" / place
             yield Program("rodinia", name, folder, [(folder, make)], executable,
