@@ -2,6 +2,7 @@
 
 #include "wharf/split/planners/layer_cut.h"
 #include "wharf/split/planners/loss_de.h"
+#include "wharf/split/planners/mcop.h"
 #include "wharf/split/planners/search.h"
 #include "wharf/split/planners/spso_ga.h"
 #include "wharf/split/planners/tensor_parallel.h"
@@ -51,6 +52,7 @@ const std::vector<PlannerKind>& PlannerKinds() {
       {"device-only", "the device alone"},
       {"server-only", "everything on the server"},
       {"dsccs", "the layer partition of least latency, exactly (minimum cut)"},
+      {"mcop", "the layer partition that MCOP's own algorithm finds, as published"},
       {"spso-ga", "layer partition of least energy under the deadline (particle swarm)"},
       {"tensor-parallel", "a share of every layer on each side, exchanged whole behind each (as DINA)"},
       {"loss-de", "rows of every operator by differential evolution, as published"},
@@ -64,6 +66,7 @@ absl::StatusOr<std::unique_ptr<Planner>> MakePlanner(std::string_view name, cons
   if (name == "device-only") return std::make_unique<FixedPlanner>(DeviceOnlyPlan(graph));
   if (name == "server-only") return std::make_unique<FixedPlanner>(ServerOnlyPlan(graph));
   if (name == "dsccs") return std::make_unique<LayerPartitionPlanner>(graph);
+  if (name == "mcop") return std::make_unique<McopPlanner>(graph);
   if (name == "spso-ga") return std::make_unique<SpsoGaPlanner>(graph, options);
   if (name == "tensor-parallel") return std::make_unique<TensorParallelPlanner>(graph);
   if (name == "loss-de") return std::make_unique<LossPlanner>(graph, options);

@@ -45,7 +45,7 @@ class Planner {
 struct PlannerKind {
   std::string_view name, summary;
 };
-// In the order tables show them: device-only, server-only, dsccs, spso-ga, tensor-parallel, loss-de, intra-dp.
+// In the order tables show them: device-only, server-only, dsccs, mcop, spso-ga, tensor-parallel, loss-de, intra-dp.
 const std::vector<PlannerKind>& PlannerKinds();
 // `graph` must outlive it. kInvalidArgument: no such planner; lists those there are.
 absl::StatusOr<std::unique_ptr<Planner>> MakePlanner(std::string_view name, const RowGraph& graph,

@@ -118,6 +118,16 @@ const Plan& PlanTable::Choose(double bytes_per_ms, double doubt) {
   return plans_[entry->second];
 }
 
+const Plan& PlanTable::ChooseKnowing(const Link& link) {
+  size_t chosen = 0;
+  double best = std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < plans_.size(); ++i) {
+    const double score = objective_.Score(EvaluatorOf(plans_[i].encoding).Evaluate(plans_[i], link));
+    if (score < best) best = score, chosen = i;
+  }
+  return plans_[chosen];
+}
+
 SimulatedRow RowOf(std::span<const Outcome> inferences) {
   const auto count = static_cast<double>(inferences.size());
   SimulatedRow row;
@@ -168,14 +178,16 @@ double Simulation::TraceBound(int megabytes) {
   return trace_bounds_[megabytes];
 }
 
-void Simulation::RunTrace(PlanTable& plans, const RateTrace& trace, Tally& tally) {
+void Simulation::RunTrace(PlanTable& plans, const RateTrace& trace, Foresight foresight, Tally& tally) {
   Link link = link_;
   link.trace = &trace;
   const double end_ms = trace.step_ms * static_cast<double>(trace.bytes_per_ms.size());
   double latency = 0;
   for (double now = 0; now < end_ms && std::isfinite(latency); now += latency) {
     link.trace_start_ms = now;
-    const Outcome outcome = evaluator_.Evaluate(plans.Choose(Estimate(trace, now), Doubt(latency)), link);
+    const Plan& plan =
+        foresight == Foresight::kRates ? plans.ChooseKnowing(link) : plans.Choose(Estimate(trace, now), Doubt(latency));
+    const Outcome outcome = evaluator_.Evaluate(plan, link);
     latency = outcome.latency_ms;
     // A faster link's bound holds too; whole MB/s are few.
     const double highest = HighestRate(trace, now, now + latency);
@@ -183,9 +195,9 @@ void Simulation::RunTrace(PlanTable& plans, const RateTrace& trace, Tally& tally
   }
 }
 
-SimulatedRow Simulation::Run(PlanTable& plans, const Scenario& scenario) {
+SimulatedRow Simulation::Run(PlanTable& plans, const Scenario& scenario, Foresight foresight) {
   Tally tally;
-  for (const RateTrace& trace : scenario.traces) RunTrace(plans, trace, tally);
+  for (const RateTrace& trace : scenario.traces) RunTrace(plans, trace, foresight, tally);
   if (scenario.traces.empty()) {
     const Link link = LinkOf(scenario.bytes_per_ms);
     tally.Add(evaluator_.Evaluate(plans.Choose(link.bytes_per_ms, 0), link), FixedBound(link.bytes_per_ms));

@@ -41,6 +41,8 @@ class PlanTable {
   // that is best by a hair and bad when the rate falls is not chosen. Rates are rounded to 1/20 MB/s, doubts to 5 %,
   // and remembered.
   const Plan& Choose(double bytes_per_ms, double doubt);
+  // The best of the plans on rates that are known: those of the link's trace from its start on. Evaluates all.
+  const Plan& ChooseKnowing(const Link& link);
   const std::vector<Plan>& Plans() const { return plans_; }
   // Evaluates plans of this encoding. REQUIRES: there are some.
   PlanEvaluator& EvaluatorOf(const Encoding& encoding);
@@ -65,6 +67,12 @@ struct Scenario {
   std::vector<RateTrace> traces;  // one after the other
 };
 
+// What is known of a trace's rates when a plan is chosen.
+enum class Foresight {
+  kNone,  // those of the last 0.3 s
+  kRates  // those that will come
+};
+
 struct SimulatedRow {
   std::string model, scenario, system, encoding;
   int inferences = 0;
@@ -84,18 +92,19 @@ SimulatedRow RowOf(std::span<const Outcome> inferences);
 // One model on one kind of link. Inferences follow each other without a pause from the beginning of each trace to its
 // end. Before each, the plan is chosen by the mean rate of the trace's last 0.3 s (it repeats, so the first knows its
 // end), with a doubt that grows with the last inference's length from 20 to 50 %; then it is evaluated on the rates
-// that really come. A fixed rate is known. Not thread-safe.
+// that really come. With foresight the plan is the one that those rates make best. A fixed rate is known. Not
+// thread-safe.
 class Simulation {
  public:
   // `graph` must outlive it. `link`: round trip and overhead.
   Simulation(const RowGraph& graph, const Link& link)
       : graph_(graph), link_(link), evaluator_(graph), sweep_bound_(graph) {}
   // The statistics and the bound; not the names. The same whatever was run before.
-  SimulatedRow Run(PlanTable& plans, const Scenario& scenario);
+  SimulatedRow Run(PlanTable& plans, const Scenario& scenario, Foresight foresight = Foresight::kNone);
 
  private:
   struct Tally;
-  void RunTrace(PlanTable& plans, const RateTrace& trace, Tally& tally);
+  void RunTrace(PlanTable& plans, const RateTrace& trace, Foresight foresight, Tally& tally);
   Link LinkOf(double bytes_per_ms) const;
   // Both remember what they found. Traces have many rates, so theirs is the quick bound. What it finds depends on the
   // rates it was asked about before: it is asked about 1, 2, 3, … MB/s, so that a row's does not depend on other rows.

@@ -23,6 +23,13 @@ bool SameQuestion(const SplitBenchRow& a, const SplitBenchRow& b) {
   return a.model == b.model && a.scenario == b.scenario && a.encoding == b.encoding;
 }
 
+// The system without what says that it knows rates to come.
+std::string_view Plain(const SplitBenchRow& row) {
+  std::string_view name = row.system;
+  if (name.ends_with(kKnowingRates)) name.remove_suffix(kKnowingRates.size());
+  return name;
+}
+
 bool IsFixed(const SplitBenchRow& row) { return row.scenario.find("Mbit/s") != std::string::npos; }
 
 nlohmann::ordered_json RowAsJson(const SplitBenchRow& row) {
@@ -172,7 +179,7 @@ report::Table SplitGainsAsTable(const std::vector<SplitBenchRow>& rows) {
     if (ours.system != "intra-dp") continue;
     const SplitBenchRow* best = nullptr;
     for (const SplitBenchRow& row : rows) {
-      if (!SameQuestion(row, ours) || row.system == ours.system) continue;
+      if (!SameQuestion(row, ours) || row.system == ours.system || Plain(row) != row.system) continue;
       if (best == nullptr || row.latency_ms_mean < best->latency_ms_mean) best = &row;
     }
     if (best == nullptr) continue;
@@ -181,6 +188,30 @@ report::Table SplitGainsAsTable(const std::vector<SplitBenchRow>& rows) {
     table.AddRow({ours.model, ours.scenario, ours.encoding, best->system, Number(best->latency_ms_mean),
                   Number(ours.latency_ms_mean), less(ours.latency_ms_mean), bounded ? Number(ours.lower_bound_ms) : "",
                   bounded ? less(ours.lower_bound_ms) : ""});
+  }
+  return table;
+}
+
+report::Table SplitLossesAsTable(const std::vector<SplitBenchRow>& rows) {
+  report::Table table({{"model"},
+                       {"scenario"},
+                       {"encoding"},
+                       {"system"},
+                       {"mean ms", Align::kRight},
+                       {"rates known", Align::kRight},
+                       {"bound", Align::kRight},
+                       {"lost by predicting", Align::kRight},
+                       {"by planning, at most", Align::kRight}});
+  for (const SplitBenchRow& known : rows) {
+    if (Plain(known) == known.system) continue;
+    const auto row = std::ranges::find_if(
+        rows, [&](const SplitBenchRow& one) { return SameQuestion(one, known) && one.system == Plain(known); });
+    if (row == rows.end()) continue;
+    const auto share = [&](double ms) { return fmt::format("{:.1f} %", 100 * ms / row->latency_ms_mean); };
+    table.AddRow({known.model, known.scenario, known.encoding, row->system, Number(row->latency_ms_mean),
+                  Number(known.latency_ms_mean), Number(known.lower_bound_ms),
+                  share(row->latency_ms_mean - known.latency_ms_mean),
+                  share(known.latency_ms_mean - known.lower_bound_ms)});
   }
   return table;
 }

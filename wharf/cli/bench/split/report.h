@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "wharf/report/html_page.h"
@@ -21,6 +22,9 @@ struct MeasuredSplit {
   std::optional<double> energy_j;     // an inference, where the machine has a sensor
 };
 
+// Behind the name of a system that knows the rates to come (split::Foresight).
+inline constexpr std::string_view kKnowingRates = "+known-rates";
+
 struct SplitBenchRow : split::SimulatedRow {
   std::optional<MeasuredSplit> measured;  // else simulated
 };
@@ -33,6 +37,9 @@ report::Table SplitRowsAsTable(const std::vector<SplitBenchRow>& rows);
 report::Table SplitPhasesAsTable(const std::vector<SplitBenchRow>& rows);
 // intra-dp beside the best of the others, by model, scenario and encoding.
 report::Table SplitGainsAsTable(const std::vector<SplitBenchRow>& rows);
+// Of each system with and without knowing rates: what predicting them loses, and planning at most, as shares of the
+// mean without.
+report::Table SplitLossesAsTable(const std::vector<SplitBenchRow>& rows);
 // Of each model and encoding, the mean latencies in all scenarios, in the rows' order.
 void AddSplitCharts(const std::vector<SplitBenchRow>& rows, report::HtmlPage& page);
 

@@ -70,6 +70,16 @@ constexpr const char* kInferences = R"([
   {"latency_ms": 30, "planned_ms": 8, "bound_ms": 40, "device_ms": 20, "server_ms": 0, "link_ms": 3,
    "messages": 0, "message_error_ms_mean": 0, "lost": "the link is silent"}])";
 
+TEST(SplitTables, SeparateWhatPredictingLosesFromWhatPlanningDoes) {
+  const std::vector<SplitBenchRow> rows = {Row("indoors", "dsccs", 100), Row("indoors", "dsccs+known-rates", 55),
+                                           Row("indoors", "intra-dp", 80), Row("indoors", "intra-dp+known-rates", 60)};
+  const std::string losses = SplitLossesAsTable(rows).Markdown();
+  EXPECT_THAT(losses, HasSubstr("| dsccs | 100.0 | 55.0 | 40.0 | 45.0 % | 15.0 % |"));
+  EXPECT_THAT(losses, HasSubstr("| intra-dp | 80.0 | 60.0 | 40.0 | 25.0 % | 25.0 % |"));
+  // No system is compared with one that knows more than it does.
+  EXPECT_THAT(SplitGainsAsTable(rows).Markdown(), HasSubstr("| dsccs | 100.0 | 80.0 | 20.0 % |"));
+}
+
 TEST(SummariseSplit, TakesMeansAndCountsWhatTheDeviceHadToFinish) {
   const SplitBenchRow row = SummariseSplit({kInferences, kInferences}, 2).value();
   EXPECT_EQ(row.inferences, 4);

@@ -28,18 +28,22 @@ With --simulate, models are names of profiles and nothing runs: the models' meas
 server (data/profiles) drive an exact simulation of both processors and the link; latency, transmission and energy are
 modelled.
 
-Systems    device-only, server-only, dsccs (layer partition of least latency), spso-ga (of least energy within 1 s),
+Systems    device-only, server-only, dsccs (layer partition of least latency), mcop (by the algorithm of that name, left out
+           unless asked for), spso-ga (of least energy within 1 s),
            loss-de (rows by differential evolution, as published; slow and left out unless asked for), intra-dp (ours)
 Scenarios  indoors, outdoors: measured Wi-Fi to a moving robot (simulated: all traces; else the first), inference after
            inference; simulated, the plan is chosen by the rate of the last 0.3 s, in doubt of 20 to 50 %; intra-dp may
            choose dsccs's plans as well. fixed: one inference at each of --rates.
+
+--known-rates: SYSTEM+known-rates takes, of the same plans, the one that the rates to come make best. What it is faster by
+is lost by predicting them; what it is above the bound by, by planning, or the bound is too low.
 
 "bound": the mean over the inferences of what no plan could have beaten (docs/split.md). "W", "J": of the device, from
 the paper's 13.35 W computing, 4.04 W standing by, and 0.21 W more while something is on its way; "std" is over
 inferences, of W over time.)";
 
 struct BenchSplitOptions : SplitOptions {
-  bool simulate = false, markdown = false;
+  bool simulate = false, markdown = false, known_rates = false;
   std::string profiles, traces, json, html;
   std::vector<std::string> models;
   std::vector<std::string> scenarios = {"indoors", "outdoors", "fixed"};
@@ -109,12 +113,17 @@ absl::Status SimulateModel(const BenchSplitOptions& options, const std::string& 
   }
   for (const split::Scenario& scenario : scenarios) {
     for (size_t i = 0; i < tables.size(); ++i) {
-      SplitBenchRow row{simulation.Run(tables[i], scenario), std::nullopt};
-      row.model = profile.model;
-      row.scenario = scenario.name;
-      row.system = options.systems[i];
-      row.encoding = options.encoding;
-      rows.push_back(std::move(row));
+      for (const split::Foresight foresight : {split::Foresight::kNone, split::Foresight::kRates}) {
+        const bool knows = foresight == split::Foresight::kRates;
+        if (knows && (!options.known_rates || scenario.traces.empty())) continue;
+        SplitBenchRow row{simulation.Run(tables[i], scenario, foresight), std::nullopt};
+        row.model = profile.model;
+        row.scenario = scenario.name;
+        row.system = options.systems[i];
+        if (knows) row.system += kKnowingRates;
+        row.encoding = options.encoding;
+        rows.push_back(std::move(row));
+      }
     }
   }
   return absl::OkStatus();
@@ -204,8 +213,9 @@ absl::Status BenchSplit(const BenchSplitOptions& options) {
   WHARF_ASSIGN_OR_RETURN(const std::vector<SplitBenchRow> rows,
                          options.simulate ? Simulate(options) : RunForReal(options));
   const report::Table table = SplitRowsAsTable(rows), phases = SplitPhasesAsTable(rows),
-                      gains = SplitGainsAsTable(rows);
-  for (const report::Table* one : {&table, &phases, &gains}) {
+                      gains = SplitGainsAsTable(rows), losses = SplitLossesAsTable(rows);
+  for (const report::Table* one : {&table, &phases, &gains, &losses}) {
+    if (one == &losses && !options.known_rates) continue;
     std::printf("%s\n", (options.markdown ? one->Markdown() : one->Text()).c_str());
   }
   if (!options.json.empty()) WHARF_RETURN_IF_ERROR(WriteFile(options.json, SplitRowsAsJson(rows)));
@@ -265,11 +275,15 @@ void AddBenchSplitCommand(CLI::App& app) {
   command->add_option("--systems", options->systems, "Which systems, separated by commas")
       ->delimiter(',')
       ->check(CLI::IsMember(systems))
-      ->default_str("all but loss-de");
+      ->default_str("device-only,server-only,dsccs,spso-ga,intra-dp");
   command->add_option("--rates", options->megabits, "Mbit/s of the fixed links, separated by commas")
       ->delimiter(',')
       ->check(CLI::Range(0.0, 1e6))
       ->default_str("5,10,20,30,50,80,100,150,200,300,400");
+  command
+      ->add_flag("--known-rates", options->known_rates,
+                 "With --simulate: each system on traces also as if it knew the rates to come, and what that separates")
+      ->needs("--simulate");
   command->add_option("--profiles", options->profiles, "Where the models' profiles are")->type_name("DIR");
   command->add_option("--traces", options->traces, "Where indoors_….csv and outdoors_….csv are")->type_name("DIR");
   command->add_option("--json", options->json, "Write the rows here")->type_name("FILE");
