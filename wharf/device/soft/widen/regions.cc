@@ -601,7 +601,10 @@ absl::Status SplitIntoRegions(llvm::Function* thread, llvm::Function* entry, con
   for (size_t i = 0; i < plan.regions.size(); ++i) {
     llvm::Function* region = maker.Make(i);
     const RegionCode code = MakeCode(region, plan, options, *lanes);
-    if (code.function == nullptr) return Unimplemented("lanes of a warp may have parted before a warp operation");
+    if (code.function == nullptr) {
+      return Unimplemented(
+          "lanes of a warp may have parted before a warp operation, or there is code near one that they cannot share");
+    }
     if (code.function != region) region->eraseFromParent();
     codes.push_back(code);
   }
