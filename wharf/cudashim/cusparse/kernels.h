@@ -1,5 +1,5 @@
 // What the kernels of kernels.cu are given: plain structs, the same for every element type, for the library that
-// launches them and for nvcc.
+// launches them and for nvcc. They have no gaps, for replay predicts their bytes.
 #pragma once
 
 #ifdef __CUDACC__
@@ -27,7 +27,7 @@ struct SparseMatrix {
   IndexArray offsets, indices;
   void* values;
   long long lines, width, entries;
-  int coordinates;
+  long long coordinates;
 };
 // Element (i, j) is data[i * row + j * column].
 struct DenseMatrix {
@@ -43,7 +43,7 @@ struct SparseProduct {
   DenseMatrix b, c;
   SparseScalar alpha, beta;
   long long columns;
-  int crossed, conjugated_a, conjugated_b;
+  long long crossed, conjugated_a, conjugated_b;
 };
 
 // "scale_dense": C *= beta, and 0 where beta is.
@@ -59,7 +59,7 @@ struct SampledProduct {
   SparseMatrix c;
   SparseScalar alpha, beta;
   long long inner;
-  int crossed, conjugated_a, conjugated_b;
+  long long crossed, conjugated_a, conjugated_b;
 };
 
 // "solve_lines": op(A) X = alpha B, a thread for each column. A's lines are op(A)'s rows, or, if `crossed`, its
@@ -69,7 +69,7 @@ struct SparseSolver {
   DenseMatrix b, x;
   SparseScalar alpha;
   long long columns;
-  int crossed, conjugated, conjugated_b, forward, unit;
+  long long crossed, conjugated, conjugated_b, forward, unit;
 };
 
 // "add_vector": y = alpha x + beta y, of which the first kernel ("scale_dense") makes beta y. "gather", "scatter",
@@ -81,7 +81,7 @@ struct SparseVector {
   SparseScalar alpha;
   void* result;
   long long entries;
-  int conjugated;
+  long long conjugated;
 };
 
 // "to_dense", of a matrix that is zero. "count_dense": how many are not 0 in each line, in counts[line + 1].
@@ -107,7 +107,7 @@ struct LineConversion {
 // "transpose_lines", by one thread: the same matrix compressed the other way, its entries in order.
 struct SparseTransposition {
   SparseMatrix from, to;
-  int with_values;
+  long long with_values;
 };
 
 // "identity": 0, 1, 2 and so on. "exchange": one step of Batcher's merging exchange sort (Knuth 5.2.2 M) of entries by
@@ -117,8 +117,7 @@ struct SparseSort {
   long long entries;
   long long p, r, d;
   const int* offsets;
-  long long lines;
-  int base;
+  long long lines, base;
 };
 
 // C = alpha A B, all compressed by rows: workers take lines in turn, and have a place for each of C's
