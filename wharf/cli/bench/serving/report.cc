@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "wharf/report/bar_chart.h"
 #include "wharf/report/line_chart.h"
@@ -16,6 +17,7 @@ using report::Table;
 using serving::System;
 
 constexpr size_t kSamplesASecond = 10;
+constexpr double kFps = 60;  // of the tables' videos
 
 report::MeanAndSpread Metric(const ServingRow& row, const std::string& name) {
   const auto found = row.metrics.find(name);
@@ -101,7 +103,7 @@ void AddTimeline(const ServingRow& row, report::HtmlPage& page) {
 
 // Figure 3.14: clients in the order of their SLAs.
 void AddDropsAgainstSlas(const ServingRow& row, report::HtmlPage& page) {
-  constexpr int64_t kLeastFrames = 300;
+  constexpr auto kLeastFrames = static_cast<int64_t>(5 * kFps);
   std::vector<std::pair<double, double>> clients;
   for (const serving::ClientOutcome& client : row.first.clients) {
     if (client.account.frames >= kLeastFrames) clients.emplace_back(client.sla, client.account.MeanDrop());
@@ -127,7 +129,68 @@ void AddStartDeviations(const ServingRow& row, report::HtmlPage& page) {
   page.AddPicture(chart.Svg());
 }
 
+// The value at each percentile.
+report::Line InOrder(const std::string& label, const std::vector<double>& values) {
+  report::Line line{label, {}};
+  for (int percent = 1; percent <= 100; ++percent) line.values.push_back(report::Percentile(values, percent / 100.0));
+  return line;
+}
+
+// Figure 3.18: rows of one setting.
+void AddDropsInOrder(const std::vector<const ServingRow*>& rows, report::HtmlPage& page) {
+  report::LineChart chart{"Clients' mean drops, from the least: " + SettingOf(*rows.front()), "percent of the clients",
+                          "accuracy", false, 1};
+  for (const ServingRow* row : rows) {
+    const std::vector<double> drops = ClientDrops(row->first, kFps);
+    if (!drops.empty()) chart.lines.push_back(InOrder(std::string(SystemName(row->system)), drops));
+  }
+  if (chart.lines.empty()) return;
+  if (rows.front()->setting.sla_from == rows.front()->setting.sla_to) {
+    chart.lines.push_back({"SLA", std::vector<double>(100, rows.front()->setting.sla_from), true});
+  }
+  page.AddPicture(chart.Svg());
+}
+
+// Figure 3.21: ARISE's, by SLA; in the picture without their signs, as its axis begins at 0.
+void AddErrorsInOrder(const std::vector<ServingRow>& rows, report::HtmlPage& page) {
+  report::LineChart chart{"How far estimates of mean drops are off, from the least", "percent of the videos",
+                          "accuracy", false, 1};
+  for (const ServingRow& row : rows) {
+    if (row.system != System::kArise) continue;
+    std::vector<double> errors = EstimateErrors(row.first);
+    for (double& error : errors) error = std::abs(error);
+    if (!errors.empty()) chart.lines.push_back(InOrder(SettingOf(row), errors));
+  }
+  if (!chart.lines.empty()) page.AddPicture(chart.Svg());
+}
+
 }  // namespace
+
+Table ServingDistributionsTable(const std::vector<ServingRow>& rows) {
+  Table table({{"setting"},
+               {"system"},
+               {"clients' drops: p5", Align::kRight},
+               {"p50", Align::kRight},
+               {"p95", Align::kRight},
+               {"most", Align::kRight},
+               {"estimates by video: least", Align::kRight},
+               {"p10", Align::kRight},
+               {"p50", Align::kRight},
+               {"p90", Align::kRight},
+               {"most", Align::kRight}});
+  for (const ServingRow& row : rows) {
+    std::vector<std::string> cells = {SettingOf(row), std::string(SystemName(row.system))};
+    for (const char* name : {"client_drop_p5", "client_drop_p50", "client_drop_p95", "client_drop_p100"}) {
+      cells.push_back(fmt::format("{:.4f}", Mean(row, name)));
+    }
+    for (const char* name : {"estimate_error_low", "estimate_error_p10", "estimate_error_p50", "estimate_error_p90",
+                             "estimate_error_high"}) {
+      cells.push_back(fmt::format("{:+.4f}", Mean(row, name)));
+    }
+    table.AddRow(std::move(cells));
+  }
+  return table;
+}
 
 Table ServingClientsTable(const std::vector<ServingRow>& rows) {
   Table table({{"figure"},
@@ -199,6 +262,13 @@ Table ServingQualityTable(const std::vector<ServingRow>& rows) {
 
 void AddServingCharts(const std::vector<ServingRow>& rows, report::HtmlPage& page) {
   AddBars(rows, page);
+  for (size_t i = 0; i < rows.size();) {
+    std::vector<const ServingRow*> setting;
+    const size_t first = i;
+    for (; i < rows.size() && SettingOf(rows[i]) == SettingOf(rows[first]); ++i) setting.push_back(&rows[i]);
+    AddDropsInOrder(setting, page);
+  }
+  AddErrorsInOrder(rows, page);
   for (const ServingRow& row : rows) {
     if (row.system != System::kArise || row.setting.figure != "3.13") continue;
     if (row.setting.sla_from < row.setting.sla_to) AddDropsAgainstSlas(row, page);

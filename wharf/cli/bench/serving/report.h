@@ -14,7 +14,11 @@ namespace wharf::cli {
 report::Table ServingClientsTable(const std::vector<ServingRow>& rows);
 // Figures 3.14, 3.20 and 3.21, and what the scheduler takes: how well plans and estimates hold.
 report::Table ServingQualityTable(const std::vector<ServingRow>& rows);
-// Bars of the clients, drops against SLAs (Figure 3.14), ARISE over time (3.19) and when its batches begin (3.20).
+// Figures 3.14, 3.18 and 3.21: percentiles over clients of their mean drops, and over videos of how far estimates are
+// off.
+report::Table ServingDistributionsTable(const std::vector<ServingRow>& rows);
+// Bars of the clients, drops against SLAs (Figure 3.14), of all systems (3.18) and errors of estimates (3.21) in order,
+// ARISE over time (3.19) and when its batches begin (3.20).
 void AddServingCharts(const std::vector<ServingRow>& rows, report::HtmlPage& page);
 
 }  // namespace wharf::cli

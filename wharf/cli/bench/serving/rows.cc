@@ -22,15 +22,9 @@ const char* MeasureName(serving::Measure measure) {
 const char* EngineName(const ServingRow& row) { return row.computed ? "exec" : "emulated"; }
 
 void AddAccounts(const EmulationResult& result, double fps, std::map<std::string, double>& metrics) {
-  std::map<size_t, serving::Account> videos;
   double frames = 0, drop = 0, true_drop = 0, counted = 0, within = 0, worst = -1;
   for (const ClientOutcome& client : result.clients) {
     const serving::Account& account = client.account;
-    serving::Account& video = videos[client.table];
-    video.frames += account.frames;
-    video.drop += account.drop;
-    video.reference += account.reference;
-    video.estimate += account.estimate;
     frames += static_cast<double>(account.frames);
     drop += account.drop - account.reference;
     true_drop += account.true_drop;
@@ -44,13 +38,15 @@ void AddAccounts(const EmulationResult& result, double fps, std::map<std::string
   metrics["true_drop"] = frames > 0 ? true_drop / frames : 0;
   metrics["within_sla"] = counted > 0 ? within / counted : 1;
   metrics["worst_excess"] = counted > 0 ? worst : 0;
-  double low = 0, high = 0;
-  for (const auto& [table, video] : videos) {
-    low = std::min(low, video.MeanEstimate() - video.MeanDrop());
-    high = std::max(high, video.MeanEstimate() - video.MeanDrop());
+  const std::vector<double> drops = ClientDrops(result, fps), errors = EstimateErrors(result);
+  metrics["estimate_error_low"] = errors.empty() ? 0 : std::min(0.0, errors.front());
+  metrics["estimate_error_high"] = errors.empty() ? 0 : std::max(0.0, errors.back());
+  for (const int percent : {5, 50, 95, 100}) {
+    metrics[fmt::format("client_drop_p{}", percent)] = report::Percentile(drops, percent / 100.0);
   }
-  metrics["estimate_error_low"] = low;
-  metrics["estimate_error_high"] = high;
+  for (const int percent : {10, 50, 90}) {
+    metrics[fmt::format("estimate_error_p{}", percent)] = report::Percentile(errors, percent / 100.0);
+  }
 }
 
 void AddStarts(const EmulationResult& result, std::map<std::string, double>& metrics) {
@@ -148,6 +144,30 @@ std::vector<double> BatchTimes(const serving::InferenceProfile& profile) {
 
 std::string ServingCase::Sla() const {
   return sla_from == sla_to ? fmt::format("{:g}", sla_from) : fmt::format("{:g}-{:g}", sla_from, sla_to);
+}
+
+std::vector<double> ClientDrops(const EmulationResult& result, double fps) {
+  std::vector<double> drops;
+  for (const ClientOutcome& client : result.clients) {
+    if (static_cast<double>(client.account.frames) >= kLeastSeconds * fps) drops.push_back(client.account.MeanDrop());
+  }
+  std::ranges::sort(drops);
+  return drops;
+}
+
+std::vector<double> EstimateErrors(const EmulationResult& result) {
+  std::map<size_t, serving::Account> videos;
+  for (const ClientOutcome& client : result.clients) {
+    serving::Account& video = videos[client.table];
+    video.frames += client.account.frames;
+    video.drop += client.account.drop;
+    video.reference += client.account.reference;
+    video.estimate += client.account.estimate;
+  }
+  std::vector<double> errors;
+  for (const auto& [table, video] : videos) errors.push_back(video.MeanEstimate() - video.MeanDrop());
+  std::ranges::sort(errors);
+  return errors;
 }
 
 std::map<std::string, double> ServingMetrics(const EmulationResult& result, double fps) {

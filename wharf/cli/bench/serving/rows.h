@@ -62,6 +62,8 @@ absl::StatusOr<std::vector<ServingRow>> RunServingCase(const ServingCase& settin
 //   drop (mean over frames, from the reference, as SLAs measure it), true_drop (against the truth), drop_rate (mean of
 //   those served)
 //   within_sla (share of the clients), worst_excess (of a client's mean drop over its SLA)
+//   client_drop_p5, _p50, _p95, _p100 (over clients: mean drop while they were served)
+//   estimate_error_p10, _p50, _p90 (over videos: as the next two)
 //   estimate_error_low, estimate_error_high (over videos: estimated less true mean drop)
 //   late_batches, start_p1_ms, start_p50_ms, start_p99_ms (begun after the planned latest start; planned systems only)
 //   late_1ms (of the same, those begun more than 1 ms after: what is less by a real clock is the machine's waking up)
@@ -69,6 +71,10 @@ absl::StatusOr<std::vector<ServingRow>> RunServingCase(const ServingCase& settin
 //   arrival_error_ms, arrival_deviation_ms (of frames, from when they were expected; planned systems only)
 //   round_ms, round_p99_ms, admitted, evicted (per s)
 std::map<std::string, double> ServingMetrics(const serving::EmulationResult& result, double fps);
+
+// Of the clients that count, their mean drops; of the videos, their estimated less true mean drops. Both rise.
+std::vector<double> ClientDrops(const serving::EmulationResult& result, double fps);
+std::vector<double> EstimateErrors(const serving::EmulationResult& result);
 
 // The half of the tables with the higher or the lower mean drop rate; the order is kept.
 std::vector<serving::DropTable> HalfByDropRate(const std::vector<serving::DropTable>& tables, bool higher);

@@ -6,6 +6,7 @@
 
 #include "wharf/cli/ar/networks.h"
 #include "wharf/cli/bench/common/progress.h"
+#include "wharf/cli/bench/serving/drops.h"
 #include "wharf/cli/bench/serving/exec.h"
 #include "wharf/cli/bench/serving/report.h"
 #include "wharf/cli/common/bench_command.h"
@@ -39,6 +40,8 @@ Measure     network: what is shown against what the network finds in the same fr
             and what SLAs are agreed on (thesis, Figure 3.8). truth: how much farther from the truth that is.
 within SLA  of the clients, those whose mean drop while they are served is within their SLAs.
 bound       as many such clients as an engine could serve that is never idle or waited for, in batches of the best size.
+Figures     3.13 to 3.22 are of clients on a server. 2.2, 3.2, 3.7 and 3.8 are of the depth tables alone: what strides, or
+            intervals and latencies, cost in an easy and a hard piece of video, and how that varies by frame.
 --real      takes as long as it says: the scheduler works by the clock of this machine. Links are emulated all the same,
             and the engine's times are unless --engine exec says that it computes them: all that a server does for a
             batch, from JPEGs of the videos to coded results, on one thread. Its profile is then measured beforehand.
@@ -163,13 +166,14 @@ struct Task {
 
 absl::StatusOr<std::vector<ServingRow>> RunCases(const BenchServingOptions& options) {
   WHARF_ASSIGN_OR_RETURN(const std::vector<System> systems, SystemsOf(options.systems));
+  const std::vector<ServingCase> cases = CasesOf(options, systems);
+  if (cases.empty()) return std::vector<ServingRow>();
   WHARF_ASSIGN_OR_RETURN(const Task depth, Task::Load("depth", options.drop_tables, options.profile, options));
   Task detection;
   if (!options.detection_tables.empty()) {
     WHARF_ASSIGN_OR_RETURN(detection,
                            Task::Load("detection", options.detection_tables, options.detection_profile, options));
   }
-  const std::vector<ServingCase> cases = CasesOf(options, systems);
   size_t steps = 0;
   for (const ServingCase& one : cases) steps += one.systems.size();
   Progress progress(steps * options.bench.seeds);
@@ -187,6 +191,38 @@ absl::StatusOr<std::vector<ServingRow>> RunCases(const BenchServingOptions& opti
   return rows;
 }
 
+// The figures that are of tables alone.
+const std::map<std::string, std::string> kDropFigures = {{"2.2", "What stride 12 loses more than stride 6"},
+                                                         {"3.2", "Drop by interval and latency"},
+                                                         {"3.7", "Drop from the reference by frame, interval 8"},
+                                                         {"3.8", "What tracking costs by stride"}};
+
+// Those of them that are asked for, with their titles.
+absl::StatusOr<std::vector<std::pair<std::string, report::Table>>> DropTablesOf(const BenchServingOptions& options,
+                                                                                report::HtmlPage& page) {
+  std::vector<std::pair<std::string, report::Table>> made;
+  const auto wants = [&](const std::string& figure) { return std::ranges::count(options.figures, figure) > 0; };
+  if (std::ranges::none_of(kDropFigures, [&](const auto& one) { return wants(one.first); })) return made;
+  WHARF_ASSIGN_OR_RETURN(const std::vector<serving::DropTable> tables, LoadTables(options.drop_tables));
+  const bool too_short = std::ranges::any_of(
+      tables, [](const auto& table) { return table.data().frames < 2 * kPieceSeconds * table.data().fps; });
+  if (too_short)
+    return FailedPrecondition("{}: a video of less than 4 s says nothing of pieces of 2 s", options.drop_tables);
+  WHARF_ASSIGN_OR_RETURN(const serving::InferenceProfile profile,
+                         LoadProfile(options.profile.empty() ? "V100:fcn" : options.profile, options.data));
+  const serving::Measure measure = options.bench.measure;
+  for (const auto& [figure, title] : kDropFigures) {
+    if (!wants(figure)) continue;
+    made.emplace_back(fmt::format("Figure {}: {}", figure, title),
+                      figure == "2.2"   ? DropsByMoreStrideTable(tables)
+                      : figure == "3.2" ? DropsByScheduleTable(tables, measure)
+                      : figure == "3.7" ? DropsByFrameTable(tables, profile, serving::kMmWave, measure)
+                                        : DropsByStrideTable(tables, measure));
+  }
+  AddDropCharts(tables, profile, serving::kMmWave, measure, page);
+  return made;
+}
+
 absl::Status BenchServing(BenchServingOptions options) {
   for (const std::string& path : {options.json, options.html}) {
     if (!path.empty()) WHARF_RETURN_IF_ERROR(CheckWritable(path));
@@ -199,23 +235,25 @@ absl::Status BenchServing(BenchServingOptions options) {
   }
   options.bench.measure = options.measure == "truth" ? serving::Measure::kTruth : serving::Measure::kNetwork;
   WHARF_ASSIGN_OR_RETURN(const std::vector<ServingRow> rows, RunCases(options));
-  const report::Table clients = ServingClientsTable(rows), quality = ServingQualityTable(rows);
-  for (const report::Table* table : {&clients, &quality}) {
-    std::printf("%s\n", (options.markdown ? table->Markdown() : table->Text()).c_str());
-  }
-  if (!options.json.empty()) WHARF_RETURN_IF_ERROR(WriteFile(options.json, ServingRowsAsJson(rows)));
-  if (options.html.empty()) return absl::OkStatus();
   report::HtmlPage page(
       "Many AR clients on one server: emulated",
       report::RunRecord::OfThisProcess(fmt::format("{} rows, each from {} runs of {:g} emulated seconds", rows.size(),
                                                    options.bench.seeds, options.bench.seconds)));
-  page.AddParagraph("Engine: " + rows.front().profile + ". Clients are emulated; see docs/serving.md.");
-  AddServingCharts(rows, page);
-  page.AddHeading("Clients");
-  page.AddTable(clients);
-  page.AddHeading("How well plans and estimates hold");
-  page.AddTable(quality);
-  return WriteFile(options.html, page.Text());
+  WHARF_ASSIGN_OR_RETURN(auto tables, DropTablesOf(options, page));
+  if (!rows.empty()) {
+    page.AddParagraph("Engine: " + rows.front().profile + ". Clients are emulated; see docs/serving.md.");
+    AddServingCharts(rows, page);
+    tables.emplace_back("Clients", ServingClientsTable(rows));
+    tables.emplace_back("How well plans and estimates hold", ServingQualityTable(rows));
+    tables.emplace_back("How drops and errors of estimates are distributed", ServingDistributionsTable(rows));
+  }
+  for (const auto& [title, table] : tables) {
+    std::printf("%s\n", (options.markdown ? table.Markdown() : table.Text()).c_str());
+    page.AddHeading(title);
+    page.AddTable(table);
+  }
+  if (!options.json.empty()) WHARF_RETURN_IF_ERROR(WriteFile(options.json, ServingRowsAsJson(rows)));
+  return options.html.empty() ? absl::OkStatus() : WriteFile(options.html, page.Text());
 }
 
 }  // namespace
@@ -236,7 +274,7 @@ void AddBenchServingCommand(CLI::App& app) {
       ->type_name("DIR");
   command->add_option("--figures", options->figures, "Which, separated by commas")
       ->delimiter(',')
-      ->check(CLI::IsMember({"3.13", "3.15", "3.16", "3.22"}))
+      ->check(CLI::IsMember({"2.2", "3.2", "3.7", "3.8", "3.13", "3.15", "3.16", "3.22"}))
       ->capture_default_str();
   command->add_option("--systems", options->systems, "Which, separated by commas")->delimiter(',');
   command->add_option("--seconds", options->bench.seconds, "Emulated for each seed")

@@ -70,6 +70,26 @@ TEST_F(BenchServingTest, TablesSayHowManyTimesAsMany) {
   EXPECT_THAT(ServingQualityTable(rows_).Text(), HasSubstr("chameleon"));
 }
 
+TEST_F(BenchServingTest, DistributionsAreOfClientsAndOfVideos) {
+  const serving::EmulationResult& first = rows_[1].first;
+  const std::vector<double> drops = ClientDrops(first, 60), errors = EstimateErrors(first);
+  ASSERT_FALSE(drops.empty());
+  EXPECT_TRUE(std::ranges::is_sorted(drops));
+  EXPECT_LE(drops.size(), first.clients.size());
+  ASSERT_FALSE(errors.empty());
+  EXPECT_LE(errors.size(), 4u) << "one a video";
+  const auto metric = [&](const char* name) { return rows_[1].metrics.at(name).mean; };
+  EXPECT_LE(metric("client_drop_p5"), metric("client_drop_p50"));
+  EXPECT_LE(metric("client_drop_p95"), metric("client_drop_p100"));
+  EXPECT_LE(metric("client_drop_p100"), 0.02 + metric("worst_excess") + 1e-12) << "one SLA for all";
+  EXPECT_LE(metric("estimate_error_p10"), metric("estimate_error_p90"));
+  EXPECT_THAT(ServingDistributionsTable(rows_).Text(), HasSubstr(fmt::format("{:.4f}", metric("client_drop_p50"))));
+  report::HtmlPage page("page", {});
+  AddServingCharts(rows_, page);
+  EXPECT_THAT(page.Text(), HasSubstr("Clients' mean drops, from the least"));
+  EXPECT_THAT(page.Text(), HasSubstr("percent of the videos"));
+}
+
 // Needs no time of its own, and counts.
 class InstantEngine final : public serving::BatchEngine {
  public:
