@@ -18,8 +18,8 @@ UoB-HPC/BabelStream, AlexeyAB/darknet, or any with a third_party.json:
   tools/third_party.py HeCBench --calls                   builds nothing: what do the sources call that is not covered?
 
 Each program is built by its own build files, with their options, but for one architecture (the oldest that they name and
-the compiler knows), in --work; checkouts stay as they are. (Rodinia's are helped on: a header has the names that CUDA has
-changed, and gcc links C++. PolyBench's and HeCBench's sizes are smaller than they have them.) Then it runs by
+the compiler knows), in --work; checkouts stay as they are. (Rodinia's and PolyBench's get a header with names that CUDA has
+changed, Rodinia's a gcc that links C++. PolyBench's and HeCBench's sizes are smaller.) Then it runs by
 `wharf run --local`, and through a `wharf serve` in the modes posted and replay. A line each: verdict, seconds, program,
 mode, reason. Verdicts:
 

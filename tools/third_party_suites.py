@@ -124,7 +124,8 @@ class Rodinia:
 
     def programs(self):
         make = ["env", f"NVCC_APPEND_FLAGS=-include {self.setting.old_names}",
-                f"PATH={self.setting.links_cpp}:{self.setting.environment['PATH']}", "make", f"CUDA_DIR={self.setting.toolkit}", "SDK_DIR=/nonexistent"]
+                f"PATH={self.setting.links_cpp}:{self.setting.environment['PATH']}", "make",
+                f"CUDA_DIR={self.setting.toolkit}", "SDK_DIR=/nonexistent"]
         for name, (place, executable, runs) in self.KNOWN.items():
             folder = self.copy / "cuda" / place
             yield Program("rodinia", name, folder, [(folder, make)], executable,
@@ -195,11 +196,11 @@ class PolyBench:
         copied(self.folder, self.copy, ("CUDA", "common"))
 
     def programs(self):
+        make = ["env", f"NVCC_APPEND_FLAGS=-DSMALL_DATASET -include {self.setting.old_names}", "make"]
         for makefile in sorted((self.copy / "CUDA").glob("*/Makefile")):
             executable = re.search(r"(?:EXECUTABLE\s*:?=|-o)\s*(\S+)", makefile.read_text()).group(1)
             yield Program("polybench", makefile.parent.name, makefile.parent,
-                          [(makefile.parent, ["env", "NVCC_APPEND_FLAGS=-DSMALL_DATASET", "make"])], f"./{executable}",
-                          [Run([], wants=r"(?i)non-matching .*: 0\s")])
+                          [(makefile.parent, make)], f"./{executable}", [Run([], wants=r"(?i)non-matching .*: 0\s")])
 
 
 class HeCBench:
