@@ -1,7 +1,6 @@
 #include "wharf/split/planners/mcop.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 namespace wharf::split {
