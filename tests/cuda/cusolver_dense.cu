@@ -329,6 +329,7 @@ struct Checks {
     OnDevice<T> a(m, n, whole), c(m, n, whole);
     Array<T> tau(n);
     int size = 0;
+    SOLVER_OK(Tr::geqrf_size(solver, m, n, a.data, n, &size));  // as CuPy does
     SOLVER_OK(Tr::geqrf_size(solver, m, n, a.data, a.leading, &size));
     Array<T> work(size);
     SOLVER_OK(Tr::geqrf(solver, m, n, a.data, a.leading, tau.data, work.data, size, info.data));

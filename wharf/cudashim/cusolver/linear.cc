@@ -96,55 +96,53 @@ WHARF_LU(C, cuComplex)
 WHARF_LU(Z, cuDoubleComplex)
 #undef WHARF_LU
 
-// `mqr` and `gqr`: orm and org, or unm and ung.
-#define WHARF_QR(letter, T, mqr, gqr)                                                                                 \
-  cusolverStatus_t cusolverDn##letter##geqrf_bufferSize(cusolverDnHandle_t handle, int m, int n, T*, int lda,         \
-                                                        int* size) {                                                  \
-    return WHARF_SOLVER(cusolverDn##letter##geqrf_bufferSize, handle, false, [&] {                                    \
-      return m < 0 || n < 0 || lda < m ? CUSOLVER_STATUS_INVALID_VALUE : StoreTo(size, kWorkElements);                \
-    });                                                                                                               \
-  }                                                                                                                   \
-  cusolverStatus_t cusolverDn##letter##geqrf(cusolverDnHandle_t handle, int m, int n, T* a, int lda, T* tau, T*, int, \
-                                             int* info) {                                                             \
-    return WHARF_SOLVER(cusolverDn##letter##geqrf, handle, true, [&] {                                                \
-      Lapack lapack = LapackOf(LapackRoutine::kGeqrf, SolverType<T>::kType, m, n, 1, info);                           \
-      lapack.operands = {MatrixOf(a, lda), VectorOf(tau), {}, {}};                                                    \
-      return RunSolver(handle, lda >= m, {m, n}, lapack);                                                             \
-    });                                                                                                               \
-  }                                                                                                                   \
-  cusolverStatus_t cusolverDn##letter##mqr##qr_bufferSize(cusolverDnHandle_t handle, cublasSideMode_t,                \
-                                                          cublasOperation_t, int m, int n, int k, const T*, int,      \
-                                                          const T*, const T*, int ldc, int* size) {                   \
-    return WHARF_SOLVER(cusolverDn##letter##mqr##qr_bufferSize, handle, false, [&] {                                  \
-      return m < 0 || n < 0 || k < 0 || ldc < m ? CUSOLVER_STATUS_INVALID_VALUE : StoreTo(size, kWorkElements);       \
-    });                                                                                                               \
-  }                                                                                                                   \
-  cusolverStatus_t cusolverDn##letter##mqr##qr(cusolverDnHandle_t handle, cublasSideMode_t side,                      \
-                                               cublasOperation_t operation, int m, int n, int k, const T* a, int lda, \
-                                               const T* tau, T* c, int ldc, T*, int, int* info) {                     \
-    return WHARF_SOLVER(cusolverDn##letter##mqr##qr, handle, true, [&] {                                              \
-      Lapack lapack = LapackOf(LapackRoutine::kOrmqr, SolverType<T>::kType, m, n, k, info);                           \
-      lapack.right = side == CUBLAS_SIDE_RIGHT;                                                                       \
-      const bool fits = SetTranspose(operation, &lapack) && (side == CUBLAS_SIDE_LEFT || lapack.right) && ldc >= m && \
-                        lda >= (lapack.right ? n : m);                                                                \
-      lapack.operands = {MatrixOf(a, lda), VectorOf(tau), MatrixOf(c, ldc), {}};                                      \
-      return RunSolver(handle, fits, {m, n, k}, lapack);                                                              \
-    });                                                                                                               \
-  }                                                                                                                   \
-  cusolverStatus_t cusolverDn##letter##gqr##qr_bufferSize(cusolverDnHandle_t handle, int m, int n, int k, const T*,   \
-                                                          int lda, const T*, int* size) {                             \
-    return WHARF_SOLVER(cusolverDn##letter##gqr##qr_bufferSize, handle, false, [&] {                                  \
-      return n < 0 || m < n || k < 0 || n < k || lda < m ? CUSOLVER_STATUS_INVALID_VALUE                              \
-                                                         : StoreTo(size, kWorkElements);                              \
-    });                                                                                                               \
-  }                                                                                                                   \
-  cusolverStatus_t cusolverDn##letter##gqr##qr(cusolverDnHandle_t handle, int m, int n, int k, T* a, int lda,         \
-                                               const T* tau, T*, int, int* info) {                                    \
-    return WHARF_SOLVER(cusolverDn##letter##gqr##qr, handle, true, [&] {                                              \
-      Lapack lapack = LapackOf(LapackRoutine::kOrgqr, SolverType<T>::kType, m, n, k, info);                           \
-      lapack.operands = {MatrixOf(a, lda), VectorOf(tau), {}, {}};                                                    \
-      return RunSolver(handle, lda >= m, {m, n}, lapack);                                                             \
-    });                                                                                                               \
+// `mqr` and `gqr`: orm and org, or unm and ung. CuPy asks for sizes with n for the distance of columns.
+#define WHARF_QR(letter, T, mqr, gqr)                                                                                  \
+  cusolverStatus_t cusolverDn##letter##geqrf_bufferSize(cusolverDnHandle_t handle, int m, int n, T*, int, int* size) { \
+    return WHARF_SOLVER(cusolverDn##letter##geqrf_bufferSize, handle, false, [&] {                                     \
+      return m < 0 || n < 0 ? CUSOLVER_STATUS_INVALID_VALUE : StoreTo(size, kWorkElements);                            \
+    });                                                                                                                \
+  }                                                                                                                    \
+  cusolverStatus_t cusolverDn##letter##geqrf(cusolverDnHandle_t handle, int m, int n, T* a, int lda, T* tau, T*, int,  \
+                                             int* info) {                                                              \
+    return WHARF_SOLVER(cusolverDn##letter##geqrf, handle, true, [&] {                                                 \
+      Lapack lapack = LapackOf(LapackRoutine::kGeqrf, SolverType<T>::kType, m, n, 1, info);                            \
+      lapack.operands = {MatrixOf(a, lda), VectorOf(tau), {}, {}};                                                     \
+      return RunSolver(handle, lda >= m, {m, n}, lapack);                                                              \
+    });                                                                                                                \
+  }                                                                                                                    \
+  cusolverStatus_t cusolverDn##letter##mqr##qr_bufferSize(cusolverDnHandle_t handle, cublasSideMode_t,                 \
+                                                          cublasOperation_t, int m, int n, int k, const T*, int,       \
+                                                          const T*, const T*, int ldc, int* size) {                    \
+    return WHARF_SOLVER(cusolverDn##letter##mqr##qr_bufferSize, handle, false, [&] {                                   \
+      return m < 0 || n < 0 || k < 0 || ldc < m ? CUSOLVER_STATUS_INVALID_VALUE : StoreTo(size, kWorkElements);        \
+    });                                                                                                                \
+  }                                                                                                                    \
+  cusolverStatus_t cusolverDn##letter##mqr##qr(cusolverDnHandle_t handle, cublasSideMode_t side,                       \
+                                               cublasOperation_t operation, int m, int n, int k, const T* a, int lda,  \
+                                               const T* tau, T* c, int ldc, T*, int, int* info) {                      \
+    return WHARF_SOLVER(cusolverDn##letter##mqr##qr, handle, true, [&] {                                               \
+      Lapack lapack = LapackOf(LapackRoutine::kOrmqr, SolverType<T>::kType, m, n, k, info);                            \
+      lapack.right = side == CUBLAS_SIDE_RIGHT;                                                                        \
+      const bool fits = SetTranspose(operation, &lapack) && (side == CUBLAS_SIDE_LEFT || lapack.right) && ldc >= m &&  \
+                        lda >= (lapack.right ? n : m);                                                                 \
+      lapack.operands = {MatrixOf(a, lda), VectorOf(tau), MatrixOf(c, ldc), {}};                                       \
+      return RunSolver(handle, fits, {m, n, k}, lapack);                                                               \
+    });                                                                                                                \
+  }                                                                                                                    \
+  cusolverStatus_t cusolverDn##letter##gqr##qr_bufferSize(cusolverDnHandle_t handle, int m, int n, int k, const T*,    \
+                                                          int, const T*, int* size) {                                  \
+    return WHARF_SOLVER(cusolverDn##letter##gqr##qr_bufferSize, handle, false, [&] {                                   \
+      return n < 0 || m < n || k < 0 || n < k ? CUSOLVER_STATUS_INVALID_VALUE : StoreTo(size, kWorkElements);          \
+    });                                                                                                                \
+  }                                                                                                                    \
+  cusolverStatus_t cusolverDn##letter##gqr##qr(cusolverDnHandle_t handle, int m, int n, int k, T* a, int lda,          \
+                                               const T* tau, T*, int, int* info) {                                     \
+    return WHARF_SOLVER(cusolverDn##letter##gqr##qr, handle, true, [&] {                                               \
+      Lapack lapack = LapackOf(LapackRoutine::kOrgqr, SolverType<T>::kType, m, n, k, info);                            \
+      lapack.operands = {MatrixOf(a, lda), VectorOf(tau), {}, {}};                                                     \
+      return RunSolver(handle, lda >= m, {m, n}, lapack);                                                              \
+    });                                                                                                                \
   }
 WHARF_QR(S, float, orm, org)
 WHARF_QR(D, double, orm, org)
