@@ -1,5 +1,6 @@
 // The primitives of neural networks: what cuDNN computes, described whole; Fourier transforms (fourier.h); and what
-// LAPACK computes (lapack.h). Tensors have five dimensions (batch, channels, depth, height, width); those that a program's tensor does not have are 1.
+// LAPACK computes (lapack.h). Tensors have five dimensions (batch, channels, depth, height, width); those that a
+// program's tensor does not have are 1.
 //
 // On the software device results are rounded once, to the tensors' type: what is between is computed in float, or in
 // double for double. cuDNN also rounds between its steps.

@@ -101,8 +101,8 @@ void Randomize(device::Fourier& v) {
 }
 void Randomize(device::Lapack& v) {
   for (device::LapackOperand& operand : v.operands) RandomizeAll(operand.address, operand.leading, operand.stride);
-  RandomizeAll(v.info, v.m, v.n, v.k, v.batch, v.tolerance, v.sweeps, v.routine, v.type, v.wide_pivots, v.upper, v.right,
-               v.sorted, v.transpose, v.left, v.right_vectors);
+  RandomizeAll(v.info, v.m, v.n, v.k, v.batch, v.tolerance, v.sweeps, v.routine, v.type, v.wide_pivots, v.upper,
+               v.right, v.sorted, v.transpose, v.left, v.right_vectors);
 }
 void Randomize(device::ChannelFormat& v) { RandomizeAll(v.kind, v.bits, v.channels); }
 void Randomize(device::ImageDescription& v) {

@@ -313,9 +313,7 @@ absl::Status Dnn::Run(const Primitive& primitive, StreamHandle stream) {
   return std::visit([this](const auto& what) { return Run(what); }, primitive);
 }
 
-absl::Status Dnn::Run(const Lapack&) {
-  return CudaStatus(CudaError::kNotSupported, "cuDNN has no solvers");
-}
+absl::Status Dnn::Run(const Lapack&) { return CudaStatus(CudaError::kNotSupported, "cuDNN has no solvers"); }
 
 absl::Status Dnn::Run(const Fourier&) {
   return CudaStatus(CudaError::kNotSupported, "cuDNN has no Fourier transforms");
