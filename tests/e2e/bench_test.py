@@ -19,7 +19,7 @@ class BenchTest(EndToEndTest):
         return {row["mode"]: row for row in json.loads(rows.read_text())}, done.stdout, page.read_text()
 
     def test_native_sends_the_input_and_waits_once(self):
-        rows, text, page = self.bench("--modes", "local,posted,replay,native", "--inferences", 8, "--compression", "both")
+        rows, text, page = self.bench("--modes", "local,posted,replay,native", "--inferences", 16, "--compression", "both")
         self.assertEqual(list(rows), ["device_only", "posted", "posted_plain", "replay", "replay_plain", "native"])
         native, posted, replay, local = rows["native"], rows["posted"], rows["replay"], rows["device_only"]
         self.assertEqual(native["blocking_round_trips"], 1)
@@ -27,14 +27,16 @@ class BenchTest(EndToEndTest):
         self.assertLess(native["bytes_down"], posted["bytes_down"])
         self.assertGreater(rows["posted_plain"]["bytes_up"], PICTURE)
         self.assertGreater(rows["replay_plain"]["bytes_up"], PICTURE)
-        self.assertLess(posted["bytes_up"], PICTURE / 2)  # a picture that does not change, beside the calls
+        # A picture that does not change travels as nothing, once the link's rate has been measured.
+        self.assertLess(posted["bytes_up"] + replay["bytes_up"],
+                        rows["posted_plain"]["bytes_up"] + rows["replay_plain"]["bytes_up"] - PICTURE / 8)
         self.assertGreater(posted["calls"], 5000)
         self.assertEqual(posted["calls"], local["calls"])
         self.assertEqual(local["bytes_up"], 0)
         self.assertEqual(replay["phase"], "replaying")
         self.assertEqual(replay["calls"], posted["calls"])
-        self.assertLess(replay["bytes_up"], posted["bytes_up"])
-        self.assertGreaterEqual(posted["blocking_round_trips"], 10)
+        self.assertLess(rows["replay_plain"]["bytes_up"], rows["posted_plain"]["bytes_up"])
+        self.assertGreaterEqual(posted["blocking_round_trips"], 8)  # copies to the host
         self.assertEqual({rows[mode]["phase"] for mode in ("device_only", "posted", "native")}, {"none"})
         self.assertEqual({row["program"] for row in rows.values()}, {"cuda_pose"})
         # The calls by stage: the loop allocates nothing.
