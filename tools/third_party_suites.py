@@ -217,8 +217,7 @@ class HeCBench:
         self.folder, self.copy, self.setting = folder, setting.work / "hecbench", setting
 
     def prepare(self):
-        if not self.copy.is_dir():
-            shutil.copytree(self.folder, self.copy, symlinks=True, ignore=shutil.ignore_patterns("*-hip", "*-omp", "*-sycl"))
+        copied(self.folder, self.copy, ignore=("*-hip", "*-omp", "*-sycl"))
 
     def programs(self):
         for makefile in sorted((self.copy / "src").glob("*-cuda/Makefile")):
@@ -301,8 +300,7 @@ class Darknet:
         self.folder, self.copy, self.setting = folder, setting.work / "darknet", setting
 
     def prepare(self):
-        if not self.copy.is_dir():
-            shutil.copytree(self.folder, self.copy, symlinks=True)
+        copied(self.folder, self.copy)
 
     def programs(self):
         builds = [(self.copy, ["make", "GPU=1", "CUDNN=0", f"NVCC={self.setting.nvcc}"])]
@@ -325,8 +323,7 @@ class Manifest:
         self.folder, self.copy, self.setting = folder, setting.work / folder.name, setting
 
     def prepare(self):
-        if not self.copy.is_dir():
-            shutil.copytree(self.folder, self.copy, symlinks=True)
+        copied(self.folder, self.copy)
 
     def programs(self):
         for row in json.loads((self.folder / "third_party.json").read_text())["programs"]:
@@ -340,9 +337,12 @@ class Manifest:
 SUITES = (Manifest, Samples, Rodinia, PolyBench, HeCBench, LlmC, BabelStream, Darknet)
 
 
-def copied(source, target, parts):
-    """Makefiles that build in place get a copy: a checkout stays as it is."""
+def copied(source, target, parts=None, ignore=()):
+    """Makefiles that build in place get a copy, of these parts or of everything: a checkout stays as it is."""
     if target.is_dir():
+        return
+    if parts is None:
+        shutil.copytree(source, target, symlinks=True, ignore=shutil.ignore_patterns(*ignore))
         return
     target.mkdir(parents=True)
     for part in parts:

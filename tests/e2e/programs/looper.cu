@@ -1,21 +1,14 @@
 // Launches, copies back and checks, over and over: `looper ROUNDS [FILE]`. Prints "ready" after the first round; FILE
 // says how many there were. Exit codes: 0 all rounds right, 3 a CUDA error (named on stderr), 4 a wrong result.
-#include <cuda_runtime.h>
-
 #include <cstdio>
 #include <cstdlib>
+
+#include "check.h"
 
 __global__ void AddOne(int* values, int count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) values[i] += 1;
 }
-
-static void Check(cudaError_t error, const char* call) {
-  if (error == cudaSuccess) return;
-  std::fprintf(stderr, "%s: %s\n", call, cudaGetErrorName(error));
-  std::exit(3);
-}
-#define CHECK(call) Check(call, #call)
 
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 10;

@@ -1,11 +1,11 @@
 // Loads a network's weights as frameworks do, `weights TENSORS`: allocates, copies from pageable memory that is used
 // again at once, synchronises, tensor by tensor. Then adds them up on another stream, which no event orders behind the
 // copies: the program has waited. Exit codes: 0 right, 3 a CUDA error (named on stderr), 4 a wrong sum.
-#include <cuda_runtime.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
+
+#include "check.h"
 
 constexpr int kElements = 5000;
 
@@ -13,13 +13,6 @@ __global__ void Add(const int* tensor, int count, unsigned long long* sum) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) atomicAdd(sum, static_cast<unsigned long long>(tensor[i]));
 }
-
-static void Check(cudaError_t error, const char* call) {
-  if (error == cudaSuccess) return;
-  std::fprintf(stderr, "%s: %s\n", call, cudaGetErrorName(error));
-  std::exit(3);
-}
-#define CHECK(call) Check(call, #call)
 
 int main(int argc, char** argv) {
   const int tensors = argc > 1 ? std::atoi(argv[1]) : 10;

@@ -142,8 +142,7 @@ absl::Status InspectProgram(const std::string& path, const ProgramFacts& facts, 
   if (const std::string library = ClosedLibrary(facts.needed); needs_ptx && !library.empty()) {
     return FailedPrecondition(
         "{} needs {}, which Wharf has nothing in place of: its kernels are machine code of NVIDIA's, and run on a "
-        "server "
-        "with a GPU only",
+        "server with a GPU only",
         path, library);
   }
   return absl::OkStatus();

@@ -14,13 +14,6 @@ absl::StatusOr<std::string> FindExample(const std::string& name) {
                   fmt::format("the example {} (built where the CUDA toolkit is)", name), "--program");
 }
 
-// A file of an example's source, which installed trees keep in share/wharf.
-absl::StatusOr<std::string> FindSource(const std::string& example, const std::string& file, std::string_view option) {
-  return FindFile({"../share/wharf/" + example + "/" + file, "../../../examples/" + example + "/" + file,
-                   "examples/" + example + "/" + file},
-                  fmt::format("{}'s {}", example, file), option);
-}
-
 absl::StatusOr<MeasuredProgram> PoseProgram(std::string image) {
   MeasuredProgram program;
   program.name = "cuda_pose";
@@ -28,7 +21,9 @@ absl::StatusOr<MeasuredProgram> PoseProgram(std::string image) {
   WHARF_ASSIGN_OR_RETURN(program.native_server, FindExample("pose_server"));
   WHARF_ASSIGN_OR_RETURN(program.native_client, FindExample("pose_client"));
   if (image.empty()) {
-    WHARF_ASSIGN_OR_RETURN(image, FindSource("cuda_pose", "scene.png", "--image"));
+    WHARF_ASSIGN_OR_RETURN(image, FindFile({"../share/wharf/scene.png", "../../../examples/cuda_pose/scene.png",
+                                            "examples/cuda_pose/scene.png"},
+                                           "cuda_pose's picture scene.png", "--image"));
   }
   program.arguments = {"--image", image};
   program.native_arguments = {image};
@@ -43,7 +38,8 @@ absl::StatusOr<MeasuredProgram> PytorchProgram(const std::string& model, const s
   for (const auto& [file, arguments] : {std::pair{"inference.py", &program.arguments},
                                         {"server.py", &program.native_server_arguments},
                                         {"client.py", &program.native_arguments}}) {
-    WHARF_ASSIGN_OR_RETURN(const std::string script, FindSource("pytorch", file, "--program"));
+    const std::string place = fmt::format("examples/pytorch/{}", file);
+    WHARF_ASSIGN_OR_RETURN(const std::string script, FindFile({"../../../" + place, place}, place, "--program FILE"));
     *arguments = {script, model};
   }
   program.waits = true;
