@@ -5,11 +5,11 @@
 """
 
 import argparse
-import json
 import socket
 import struct
 import time
 
+import measuring
 import networks
 
 
@@ -17,10 +17,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", metavar="MODEL")
     parser.add_argument("--server", required=True, metavar="HOST:PORT")
-    parser.add_argument("--inferences", type=int, default=5, metavar="N")
-    parser.add_argument("--json", metavar="FILE", help='what each took: {"latency_ms": [...]}')
-    parser.add_argument("--ready-after", type=int, metavar="N",
-                        help='after N inferences print "ready" and wait for a line, to be measured from there')
+    measuring.add_options(parser)
     options = parser.parse_args()
 
     _, shape = networks.build(options.model)
@@ -29,18 +26,14 @@ def main():
     with socket.create_connection((host, int(port))) as server, server.makefile("rb") as incoming:
         server.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for i in range(options.inferences):
-            if i == options.ready_after:
-                print("ready", flush=True)
-                input()
+            measuring.wait_to_be_measured(options, i)
             pixels = networks.picture(shape, i).numpy().tobytes()
             started = time.perf_counter()
             server.sendall(pixels)
             for _ in range(struct.unpack("<I", incoming.read(4))[0]):
                 incoming.read(struct.unpack("<Q", incoming.read(8))[0])
             latencies.append(1000 * (time.perf_counter() - started))
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"latency_ms": latencies}, file)
+    measuring.write_times(options, latencies)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,12 @@ MODEL is a model of torchvision, or `encoder`, a transformer's, or `lstm`. Every
 """
 
 import argparse
-import json
 import time
 
 import numpy
 import torch
 
+import measuring
 import networks
 
 
@@ -23,11 +23,8 @@ def main():
     parser.add_argument("model", metavar="MODEL")
     parser.add_argument("--device", default="cuda", help="cuda or cpu")
     parser.add_argument("--half", action="store_true", help="in half precision")
-    parser.add_argument("--inferences", type=int, default=5, metavar="N")
-    parser.add_argument("--json", metavar="FILE", help='what each took: {"latency_ms": [...]}')
+    measuring.add_options(parser)
     parser.add_argument("--output", metavar="FILE", help="the results of the last inference (numpy's npz)")
-    parser.add_argument("--ready-after", type=int, metavar="N",
-                        help='after N inferences print "ready" and wait for a line, to be measured from there')
     options = parser.parse_args()
 
     network, shape = networks.build(options.model)
@@ -36,9 +33,7 @@ def main():
     latencies, results = [], []
     with torch.inference_mode():
         for i in range(options.inferences):
-            if i == options.ready_after:
-                print("ready", flush=True)
-                input()
+            measuring.wait_to_be_measured(options, i)
             picture = networks.picture(shape, i)
             started = time.perf_counter()
             there = networks.infer(options.model, network, picture.to(options.device), kind)
@@ -46,9 +41,7 @@ def main():
             latencies.append(1000 * (time.perf_counter() - started))
     if options.output:
         numpy.savez(options.output, *[tensor.float().numpy() for tensor in results])
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump({"latency_ms": latencies}, file)
+    measuring.write_times(options, latencies)
     if latencies:
         print(f"{options.model} on {options.device}: {min(latencies):.1f} ms at best, {len(results)} tensors")
 
