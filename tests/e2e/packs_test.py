@@ -36,6 +36,7 @@ class PacksTest(EndToEndTest):
         """The source of looper with something else in it, under its own name."""
         folder = self.folder / "changed"
         folder.mkdir(exist_ok=True)
+        shutil.copy(LOOPER.with_name("check.h"), folder)
         text = LOOPER.read_text()
         self.assertIn(old, text)
         (folder / "looper.cu").write_text(text.replace(old, new))
@@ -119,7 +120,7 @@ class PacksTest(EndToEndTest):
     def test_goes_on_where_it_ended(self):
         nvcc, runs = self.compiler_that_counts()
         folder = self.folder / "changed"
-        broken = self.changed("#include <cuda_runtime.h>", "#error broken on purpose")
+        broken = self.changed('#include "check.h"', "#error broken on purpose")
         good = folder / "good.cu"
         shutil.copy(LOOPER, good)
         words = ["pack", "build", "-o", self.folder / "p.pack", "--nvcc", nvcc, "--no-ccache", "-j", 1, good, broken]
@@ -137,7 +138,7 @@ class PacksTest(EndToEndTest):
         self.assertFalse((self.folder / "p.pack.parts").exists())
 
     def test_leaves_out_what_does_not_compile(self):
-        broken = self.changed("#include <cuda_runtime.h>", "#error broken on purpose")
+        broken = self.changed('#include "check.h"', "#error broken on purpose")
         done, pack = self.build("p.pack", broken, LOOPER, options=["--keep-going"])
         self.assertEqual(done.returncode, 1)
         self.assertEqual(len(json.loads(self.command("pack", "list", pack, "--json").stdout)), 1)
