@@ -6,7 +6,7 @@
 #include <mutex>
 #include <optional>
 
-#include "wharf/cudashim/client/call.h"
+#include "wharf/cudashim/client/library/answer.h"
 #include "wharf/cudashim/cufft/plan.h"
 
 namespace wharf::cudashim {
@@ -43,34 +43,22 @@ class FftPlans {
 
 cufftResult ResultOf(CudaError error);
 
-// What `run` (client::Run, client::RunLocal) makes of a call whose `body` returns a cufftResult.
-template <typename Run, typename Body>
-cufftResult ResultBy(const Run& run, Body&& body) {
-  cufftResult result = CUFFT_SUCCESS;
-  const CudaError error = run([&] {
-    result = body();
-    return CudaError::kSuccess;
-  });
-  return result != CUFFT_SUCCESS ? result : ResultOf(error);
-}
 // A call that is answered here.
 template <typename Body>
 cufftResult Local(Call call, Body&& body) {
-  return ResultBy([call](auto&& then) { return client::RunLocal(call, then); }, body);
+  return client::Answer(call, false, ResultOf, body);
 }
 // The same, where there must be a device.
 template <typename Body>
 cufftResult OnDevice(Call call, Body&& body) {
-  return ResultBy([call](auto&& then) { return client::Run(call, then); }, body);
+  return client::Answer(call, true, ResultOf, body);
 }
 #define WHARF_FFT_LOCAL(function, ...) wharf::cudashim::Local(wharf::client::Call::k_##function, __VA_ARGS__)
 #define WHARF_FFT_ON_DEVICE(function, ...) wharf::cudashim::OnDevice(wharf::client::Call::k_##function, __VA_ARGS__)
 
 template <typename T>
 cufftResult StoreTo(T* place, T value) {
-  if (place == nullptr) return CUFFT_INVALID_VALUE;
-  *place = value;
-  return CUFFT_SUCCESS;
+  return client::StoreOr(CUFFT_INVALID_VALUE, place, value);
 }
 
 #define WHARF_FFT_RETURN_IF_ERROR(expression)                                                              \

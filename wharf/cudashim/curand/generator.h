@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "wharf/cudashim/client/call.h"
+#include "wharf/cudashim/client/library/answer.h"
 #include "wharf/cudashim/curand/engines.h"
 #include "wharf/cudashim/curand/poisson.h"
 
@@ -83,13 +83,7 @@ inline bool IsGenerator(curandGenerator_t generator) {
 // A call that `body`, which returns a status, answers; it needs the device if `on_device`.
 template <typename Body>
 curandStatus_t Answer(Call call, bool on_device, Body&& body) {
-  curandStatus_t status = CURAND_STATUS_SUCCESS;
-  const auto run = [&] {
-    status = body();
-    return CudaError::kSuccess;
-  };
-  const CudaError error = on_device ? client::Run(call, run) : client::RunLocal(call, run);
-  return status != CURAND_STATUS_SUCCESS ? status : StatusOf(error);
+  return client::Answer(call, on_device, StatusOf, body);
 }
 template <typename Body>
 curandStatus_t WithGenerator(Call call, curandGenerator_t generator, bool on_device, Body&& body) {
@@ -100,9 +94,7 @@ curandStatus_t WithGenerator(Call call, curandGenerator_t generator, bool on_dev
 
 template <typename T>
 curandStatus_t StoreTo(T* place, T value) {
-  if (place == nullptr) return CURAND_STATUS_OUT_OF_RANGE;
-  *place = value;
-  return CURAND_STATUS_SUCCESS;
+  return client::StoreOr(CURAND_STATUS_OUT_OF_RANGE, place, value);
 }
 
 }  // namespace wharf::cudashim

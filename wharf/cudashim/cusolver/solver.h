@@ -5,7 +5,7 @@
 
 #include <initializer_list>
 
-#include "wharf/cudashim/client/call.h"
+#include "wharf/cudashim/client/library/answer.h"
 #include "wharf/device/lapack.h"
 
 // The program's handles point to these. One thread uses a handle at a time, as the vendor asks.
@@ -43,13 +43,7 @@ cusolverStatus_t SolverStatusOf(CudaError error);
 // A call that `body`, which returns a status, answers; it needs the device if `on_device`.
 template <typename Body>
 cusolverStatus_t AnswerSolver(Call call, bool on_device, Body&& body) {
-  cusolverStatus_t status = CUSOLVER_STATUS_SUCCESS;
-  const auto run = [&] {
-    status = body();
-    return CudaError::kSuccess;
-  };
-  const CudaError error = on_device ? client::Run(call, run) : client::RunLocal(call, run);
-  return status != CUSOLVER_STATUS_SUCCESS ? status : SolverStatusOf(error);
+  return client::Answer(call, on_device, SolverStatusOf, body);
 }
 template <typename Body>
 cusolverStatus_t WithSolver(Call call, cusolverDnHandle_t handle, bool on_device, Body&& body) {
@@ -60,9 +54,7 @@ cusolverStatus_t WithSolver(Call call, cusolverDnHandle_t handle, bool on_device
 
 template <typename T>
 cusolverStatus_t StoreTo(T* place, T value) {
-  if (place == nullptr) return CUSOLVER_STATUS_INVALID_VALUE;
-  *place = value;
-  return CUSOLVER_STATUS_SUCCESS;
+  return client::StoreOr(CUSOLVER_STATUS_INVALID_VALUE, place, value);
 }
 
 // The library on the server has working memory of its own. Programs allocate what they are told, so it is not nothing.

@@ -5,8 +5,8 @@
 
 #include <optional>
 
-#include "wharf/cudashim/client/call.h"
 #include "wharf/cudashim/client/device_info.h"
+#include "wharf/cudashim/client/library/answer.h"
 #include "wharf/cudashim/cusparse/kernels.h"
 #include "wharf/device/element_type.h"
 
@@ -73,13 +73,7 @@ cusparseStatus_t SparseStatusOf(CudaError error);
 // A call that `body`, which returns a status, answers; it needs the device if `on_device`.
 template <typename Body>
 cusparseStatus_t AnswerSparse(Call call, bool on_device, Body&& body) {
-  cusparseStatus_t status = CUSPARSE_STATUS_SUCCESS;
-  const auto run = [&] {
-    status = body();
-    return CudaError::kSuccess;
-  };
-  const CudaError error = on_device ? client::Run(call, run) : client::RunLocal(call, run);
-  return status != CUSPARSE_STATUS_SUCCESS ? status : SparseStatusOf(error);
+  return client::Answer(call, on_device, SparseStatusOf, body);
 }
 template <typename Body>
 cusparseStatus_t WithSparse(Call call, cusparseHandle_t handle, bool on_device, Body&& body) {
@@ -97,9 +91,7 @@ cusparseStatus_t WithSparse(Call call, cusparseHandle_t handle, bool on_device, 
 
 template <typename T>
 cusparseStatus_t StoreTo(T* place, T value) {
-  if (place == nullptr) return CUSPARSE_STATUS_INVALID_VALUE;
-  *place = value;
-  return CUSPARSE_STATUS_SUCCESS;
+  return client::StoreOr(CUSPARSE_STATUS_INVALID_VALUE, place, value);
 }
 
 // Programs allocate what they are told, so it is not nothing.
