@@ -30,10 +30,12 @@ RequestTable::RequestTable(const Clock* clock, ErrorState* errors, link::LinkEst
 void RequestTable::Add(const RequestPtr& request) {
   request->tag = NextTag();
   absl::MutexLock lock(&mutex_);
-  const bool elide = request->certain && may_elide_ && elided_ < kMaxCertain;
+  const bool elide = may_elide_ && OnlyAwaitsCopies(*request);
   requests_.emplace(request->tag, elide ? Elide(*request) : request);
   if (request->detached) ++detached_;
 }
+
+bool RequestTable::OnlyAwaitsCopies(const Request& request) const { return request.certain && elided_ < kMaxCertain; }
 
 uint64_t RequestTable::CountOperation(uint16_t number, std::optional<device::StreamId> stream) {
   const uint64_t index = operations_.fetch_add(1) + 1;
@@ -53,8 +55,7 @@ RequestTable::Predicted RequestTable::AddPredicted(const RequestPtr& request, bo
   learnt.swap(learnt_);
   if (TakeEarly(*request)) return Predicted::kAnswered;
   const bool alone = requests_.size() == elided_;  // nobody waits for anything else, nor for data
-  const bool elide =
-      may_elide_ && ((may_elide && alone && elided_ < kMaxElided) || (request->certain && elided_ < kMaxCertain));
+  const bool elide = may_elide_ && ((may_elide && alone && elided_ < kMaxElided) || OnlyAwaitsCopies(*request));
   requests_.emplace(request->tag, elide ? Elide(*request) : request);
   if (request->detached) ++detached_;
   return elide ? Predicted::kElided : Predicted::kWaiting;

@@ -115,6 +115,8 @@ class RequestTable {
   bool ReadUntil(Done done) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   RequestPtr FindPredicted(uint64_t position, uint64_t path) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool TakeEarly(Request& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether it waits for nothing but copies, and the program is not too far ahead of the server with those.
+  bool OnlyAwaitsCopies(const Request& request) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   RequestPtr Elide(Request& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Finish(Request& request, ReplyHeader header, std::span<const std::byte> rest)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
