@@ -10,7 +10,8 @@
 namespace wharf::offload {
 
 // For the reader thread of a channel, which says when the head of a frame with bulk is there and when the frame is
-// whole. Measured is only what came when the reader had waited for it: otherwise some of it had arrived before.
+// whole. Measured is only what the reader can tell the beginning of: a frame whose head it waited for, and one that
+// comes right behind a frame that arrived while it was read, as those of a stream do that fills the link.
 class ArrivalMeter {
  public:
   struct Arrival {
@@ -20,16 +21,25 @@ class ArrivalMeter {
 
   // The head of a frame with so much bulk was read.
   void Begin(size_t bulk_bytes, TimePoint now) {
-    begun_ = bulk_bytes >= kLeastBytes && now - free_since_ >= kWaited ? std::optional(now) : std::nullopt;
+    if (bulk_bytes < kLeastBytes) return;
+    head_ = now;
+    since_.reset();
+    if (now - free_since_ >= kWaited) {
+      since_ = now;
+    } else if (level_ && now - *level_ < kWaited) {
+      since_ = level_;
+    }
   }
   // The frame is whole. What is worth telling; rarely more often than every kPause.
   std::optional<Arrival> End(size_t bulk_bytes, TimePoint now) {
-    if (!begun_) return std::nullopt;
-    const Arrival arrival{bulk_bytes, now - *begun_};
-    begun_.reset();
-    if (told_ && now - *told_ < kPause) return std::nullopt;
+    if (!head_) return std::nullopt;
+    const bool arrived_meanwhile = now - *head_ >= kWaited;
+    const bool measured = since_ && (arrived_meanwhile || *since_ == *head_);
+    level_ = arrived_meanwhile ? std::optional(now) : std::nullopt;
+    head_.reset();
+    if (!measured || (told_ && now - *told_ < kPause)) return std::nullopt;
     told_ = now;
-    return arrival;
+    return Arrival{bulk_bytes, now - *since_};
   }
   // The reader has nothing left to do but to wait for the next frame.
   void Free(TimePoint now) { free_since_ = now; }
@@ -40,7 +50,10 @@ class ArrivalMeter {
 
  private:
   TimePoint free_since_{Nanoseconds(INT64_MIN / 2)};  // nothing came before
-  std::optional<TimePoint> begun_, told_;
+  std::optional<TimePoint> head_;                     // of the frame that is being read, if it is worth measuring
+  std::optional<TimePoint> since_;                    // its bytes arrive since then; unknown if some were here before
+  std::optional<TimePoint> level_;                    // all that had arrived until then was read
+  std::optional<TimePoint> told_;
 };
 
 }  // namespace wharf::offload

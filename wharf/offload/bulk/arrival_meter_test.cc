@@ -24,6 +24,42 @@ TEST(ArrivalMeterTest, MeasuresWhatTheReaderHadWaitedFor) {
   EXPECT_TRUE(meter.End(kBulk, At(69'000)).has_value());
 }
 
+TEST(ArrivalMeterTest, MeasuresAStreamThatFillsTheLink) {
+  ArrivalMeter meter;
+  meter.Begin(kBulk, At(0));
+  ASSERT_TRUE(meter.End(kBulk, At(25'000)).has_value());
+  meter.Free(At(25'100));
+  meter.Begin(kBulk, At(25'100));
+  const auto second = meter.End(kBulk, At(50'000));
+  ASSERT_TRUE(second.has_value());
+  EXPECT_EQ(second->duration, std::chrono::microseconds(25'000)) << "from the end of the one before on";
+}
+
+TEST(ArrivalMeterTest, FindsAStreamThatWasUnderWay) {
+  ArrivalMeter meter;
+  meter.Free(At(0));
+  meter.Begin(kBulk, At(100));
+  EXPECT_FALSE(meter.End(kBulk, At(20'000)).has_value()) << "some of it may have been here before";
+  meter.Free(At(20'100));
+  meter.Begin(kBulk, At(20'100));
+  EXPECT_TRUE(meter.End(kBulk, At(45'000)).has_value());
+}
+
+TEST(ArrivalMeterTest, LosesAStreamOverWhatTheReaderDoesBetween) {
+  ArrivalMeter meter;
+  meter.Begin(kBulk, At(0));
+  ASSERT_TRUE(meter.End(kBulk, At(25'000)).has_value());
+  meter.Free(At(45'000));  // it was busy
+  meter.Begin(kBulk, At(45'100));
+  EXPECT_FALSE(meter.End(kBulk, At(70'000)).has_value()) << "what came while it was busy was here before";
+  meter.Free(At(70'050));
+  meter.Begin(kBulk, At(70'100));
+  EXPECT_FALSE(meter.End(kBulk, At(70'200)).has_value()) << "nor did this one arrive while it was read";
+  meter.Free(At(70'250));
+  meter.Begin(kBulk, At(70'300));
+  EXPECT_FALSE(meter.End(kBulk, At(95'000)).has_value()) << "so nothing is known of what follows";
+}
+
 TEST(ArrivalMeterTest, LeavesOutSmallOnes) {
   ArrivalMeter meter;
   meter.Begin(ArrivalMeter::kLeastBytes - 1, At(0));
