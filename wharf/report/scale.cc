@@ -33,20 +33,22 @@ double RoundStep(double range, int about) {
   return 10 * power;
 }
 
-bool Scale::Shows(double value) const { return std::isfinite(value) && value >= 0 && (!logarithmic_ || value > 0); }
+bool Scale::Shows(double value) const { return std::isfinite(value) && (!logarithmic_ || value > 0); }
 
 Scale::Scale(const std::vector<double>& values, bool logarithmic) : logarithmic_(logarithmic) {
-  double least = INFINITY, most = 0;
+  double least = logarithmic ? INFINITY : 0, most = 0;
   for (const double value : values) {
     if (!Shows(value)) continue;
     least = std::min(least, value);
     most = std::max(most, value);
   }
-  if (!(most > 0)) most = 1, least = std::min(least, 1.0);
+  if (!(most > 0) && !(least < 0)) most = 1, least = std::min(least, 1.0);
   if (!logarithmic_) {
-    const double step = RoundStep(most, 5);
-    high_ = step * std::ceil(most / step * (1 - 1e-9));
-    for (int i = 0; i * step <= high_ * (1 + 1e-9); ++i) ticks_.push_back(i * step);
+    const double step = RoundStep(most - least, 5);
+    const double first = std::floor(least / step * (1 - 1e-9)), last = std::ceil(most / step * (1 - 1e-9));
+    for (double i = first; i <= last; ++i) ticks_.push_back(i == 0 ? 0 : i * step);
+    low_ = ticks_.front();
+    high_ = ticks_.back();
     return;
   }
   // From a 1, 2 or 5 below the least to one above the most. Of many decades only the powers of ten are ticks.
@@ -63,7 +65,7 @@ Scale::Scale(const std::vector<double>& values, bool logarithmic) : logarithmic_
 }
 
 double Scale::Share(double value) const {
-  return logarithmic_ ? std::log(value / low_) / std::log(high_ / low_) : value / high_;
+  return logarithmic_ ? std::log(value / low_) / std::log(high_ / low_) : (value - low_) / (high_ - low_);
 }
 
 std::vector<std::string> WrapText(const std::string& text, size_t columns) {

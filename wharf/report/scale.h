@@ -12,7 +12,7 @@ double RoundStep(double range, int about);
 // A linear or logarithmic axis from a round number to a round number.
 class Scale {
  public:
-  // Over all of `values` that it shows: finite ones, not below 0, and above 0 if logarithmic. A linear one begins at 0.
+  // Over all of `values` that it shows: finite ones, above 0 if logarithmic. A linear one has 0 on it.
   Scale(const std::vector<double>& values, bool logarithmic);
   bool Shows(double value) const;
   // 0 at the axis's beginning, 1 at its end.

@@ -18,6 +18,13 @@ TEST(Scale, LinearOnesBeginAtZeroAndEndAtARoundNumber) {
   EXPECT_DOUBLE_EQ(scale.Share(50), 0.5);
 }
 
+TEST(Scale, LinearOnesReachBelowZeroForWhatIsThere) {
+  const Scale scale({-7, 12}, false);
+  EXPECT_THAT(scale.Ticks(), ElementsAre(-10, -5, 0, 5, 10, 15));
+  EXPECT_DOUBLE_EQ(scale.Share(0), 0.4);
+  EXPECT_THAT(Scale({-30, -12}, false).Ticks(), ElementsAre(-30, -20, -10, 0));
+}
+
 TEST(Scale, LogarithmicOnesHaveTicksBetweenThePowersOfTenIfTheyAreFew) {
   EXPECT_THAT(Scale({30, 150}, true).Ticks(), ElementsAre(20, 50, 100, 200));
   EXPECT_THAT(Scale({2, 15000}, true).Ticks(), ElementsAre(1, 10, 100, 1000, 10000, 100000));
@@ -36,10 +43,12 @@ RC_GTEST_PROP(Scale, EveryValueIsOnTheAxisAndEveryTickIsRound, ()) {
   const auto exponents = *rc::gen::nonEmpty(rc::gen::container<std::vector<int>>(rc::gen::inRange(-60, 90)));
   std::vector<double> values;
   for (const int exponent : exponents) values.push_back(std::pow(10, exponent / 10.0));
+  if (!logarithmic && *rc::gen::arbitrary<bool>()) values.front() *= -1;
   const Scale scale(values, logarithmic);
   for (const double value : values) RC_ASSERT(scale.Share(value) > -1e-9 && scale.Share(value) < 1 + 1e-9);
   RC_ASSERT(scale.Ticks().size() >= 2 && scale.Ticks().size() <= 20);
   RC_ASSERT(std::abs(scale.Share(scale.Ticks().back()) - 1) < 1e-9);
+  RC_ASSERT(std::abs(scale.Share(scale.Ticks().front())) < 1e-9);
 }
 
 TEST(WrapText, BreaksAtBlanksAndLosesNothing) {

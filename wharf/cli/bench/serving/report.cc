@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "wharf/report/bar_chart.h"
 #include "wharf/report/line_chart.h"
@@ -151,14 +150,13 @@ void AddDropsInOrder(const std::vector<const ServingRow*>& rows, report::HtmlPag
   page.AddPicture(chart.Svg());
 }
 
-// Figure 3.21: ARISE's, by SLA; in the picture without their signs, as its axis begins at 0.
+// Figure 3.21: ARISE's, by SLA.
 void AddErrorsInOrder(const std::vector<ServingRow>& rows, report::HtmlPage& page) {
-  report::LineChart chart{"How far estimates of mean drops are off, from the least", "percent of the videos",
-                          "accuracy", false, 1};
+  report::LineChart chart{"Estimates of mean drops less the drops, from the least", "percent of the videos", "accuracy",
+                          false, 1};
   for (const ServingRow& row : rows) {
     if (row.system != System::kArise) continue;
-    std::vector<double> errors = EstimateErrors(row.first);
-    for (double& error : errors) error = std::abs(error);
+    const std::vector<double> errors = EstimateErrors(row.first);
     if (!errors.empty()) chart.lines.push_back(InOrder(SettingOf(row), errors));
   }
   if (!chart.lines.empty()) page.AddPicture(chart.Svg());
