@@ -17,14 +17,6 @@ constexpr uint32_t kTile = 8;  // rows of one; rows and columns of a block
 
 // --- elements ---
 
-float FromHalf(uint16_t half) {
-  const uint32_t sign = uint32_t{half & 0x8000U} << 16, rest = uint32_t{half & 0x7fffU} << 13;
-  // The exponent's bias is 112 less, subnormals' too.
-  const uint32_t scaled = std::bit_cast<uint32_t>(std::bit_cast<float>(rest) * 0x1p112F);
-  const uint32_t special = rest | 0x7f800000U;  // infinities, NaN
-  return std::bit_cast<float>(sign | (rest >= 0x0f800000U ? special : scaled));
-}
-
 uint16_t ToHalf(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000U);
@@ -40,23 +32,27 @@ uint16_t ToHalf(float value) {
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx,f16c"))) void WidenHalvesInVectors(const uint32_t* words, float* to) {
+__attribute__((target("avx,f16c"))) void WidenHalves(const uint32_t* words, float* to) {
   for (uint32_t i = 0; i < kWarpSize; i += 4) {
     _mm256_storeu_ps(to + 2 * i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(words + i))));
   }
 }
-#endif
+#else
+float FromHalf(uint16_t half) {
+  const uint32_t sign = uint32_t{half & 0x8000U} << 16, rest = uint32_t{half & 0x7fffU} << 13;
+  // The exponent's bias is 112 less, subnormals' too.
+  const uint32_t scaled = std::bit_cast<uint32_t>(std::bit_cast<float>(rest) * 0x1p112F);
+  const uint32_t special = rest | 0x7f800000U;  // infinities, NaN
+  return std::bit_cast<float>(sign | (rest >= 0x0f800000U ? special : scaled));
+}
 
 void WidenHalves(const uint32_t* words, float* to) {
-#if defined(__x86_64__)
-  static const bool has_halves = __builtin_cpu_supports("avx") != 0 && __builtin_cpu_supports("f16c") != 0;
-  if (has_halves) return WidenHalvesInVectors(words, to);
-#endif
   for (uint32_t i = 0; i < kWarpSize; ++i) {
     to[2 * i] = FromHalf(static_cast<uint16_t>(words[i]));
     to[2 * i + 1] = FromHalf(static_cast<uint16_t>(words[i] >> 16));
   }
 }
+#endif
 
 void Widen(const uint32_t* words, TensorElement element, float* to) {
   switch (element) {
@@ -102,30 +98,16 @@ void Widen(const uint32_t* words, TensorElement element, int32_t* to) {
 // Of a, of b and of c.
 constexpr uint32_t kMostTiles = 8;
 
-// block += a * b, of one tile each: all that takes time.
-template <typename T, uint32_t columns>
-using AddTile = void (*)(const T (&a)[kTile][columns], const T (&b)[columns][kTile], T (&block)[kTile][kTile]);
-
-float MultiplyAdd(float x, float y, float z) { return std::fma(x, y, z); }
-double MultiplyAdd(double x, double y, double z) { return std::fma(x, y, z); }
-int32_t MultiplyAdd(int32_t x, int32_t y, int32_t z) { return x * y + z; }  // far from the limits
-
-template <typename T, uint32_t columns>
-void AddTilePlainly(const T (&a)[kTile][columns], const T (&b)[columns][kTile], T (&block)[kTile][kTile]) {
-  for (uint32_t r = 0; r < kTile; ++r) {
-    for (uint32_t k = 0; k < columns; ++k) {
-      for (uint32_t j = 0; j < kTile; ++j) block[r][j] = MultiplyAdd(a[r][k], b[k][j], block[r][j]);
-    }
-  }
-}
+// AddTile: block += a * b, of one tile each: all that takes time.
 
 #if defined(__x86_64__)
+// The compiler of kernels asks for a processor that has these.
 #define WHARF_VECTOR_TARGET __attribute__((target("avx2,fma")))
 
 // Rows side by side: their sums do not wait for each other.
 template <uint32_t columns>
-WHARF_VECTOR_TARGET void AddTileInVectors(const float (&a)[kTile][columns], const float (&b)[columns][kTile],
-                                          float (&block)[kTile][kTile]) {
+WHARF_VECTOR_TARGET void AddTile(const float (&a)[kTile][columns], const float (&b)[columns][kTile],
+                                 float (&block)[kTile][kTile]) {
   __m256 sum[kTile];
   for (uint32_t r = 0; r < kTile; ++r) sum[r] = _mm256_loadu_ps(block[r]);
   for (uint32_t k = 0; k < columns; ++k) {
@@ -136,8 +118,8 @@ WHARF_VECTOR_TARGET void AddTileInVectors(const float (&a)[kTile][columns], cons
 }
 
 template <uint32_t columns>
-WHARF_VECTOR_TARGET void AddTileInVectors(const double (&a)[kTile][columns], const double (&b)[columns][kTile],
-                                          double (&block)[kTile][kTile]) {
+WHARF_VECTOR_TARGET void AddTile(const double (&a)[kTile][columns], const double (&b)[columns][kTile],
+                                 double (&block)[kTile][kTile]) {
   for (uint32_t half = 0; half < kTile; half += 4) {
     __m256d sum[kTile];
     for (uint32_t r = 0; r < kTile; ++r) sum[r] = _mm256_loadu_pd(block[r] + half);
@@ -150,8 +132,8 @@ WHARF_VECTOR_TARGET void AddTileInVectors(const double (&a)[kTile][columns], con
 }
 
 template <uint32_t columns>
-WHARF_VECTOR_TARGET void AddTileInVectors(const int32_t (&a)[kTile][columns], const int32_t (&b)[columns][kTile],
-                                          int32_t (&block)[kTile][kTile]) {
+WHARF_VECTOR_TARGET void AddTile(const int32_t (&a)[kTile][columns], const int32_t (&b)[columns][kTile],
+                                 int32_t (&block)[kTile][kTile]) {
   const auto at = [](auto* row) { return reinterpret_cast<__m256i*>(row); };
   const auto from = [](const int32_t* row) { return reinterpret_cast<const __m256i*>(row); };
   __m256i sum[kTile];
@@ -164,21 +146,24 @@ WHARF_VECTOR_TARGET void AddTileInVectors(const int32_t (&a)[kTile][columns], co
   }
   for (uint32_t r = 0; r < kTile; ++r) _mm256_storeu_si256(at(block[r]), sum[r]);
 }
-#endif
+#else
+float MultiplyAdd(float x, float y, float z) { return std::fma(x, y, z); }
+double MultiplyAdd(double x, double y, double z) { return std::fma(x, y, z); }
+int32_t MultiplyAdd(int32_t x, int32_t y, int32_t z) { return x * y + z; }  // far from the limits
 
 template <typename T, uint32_t columns>
-AddTile<T, columns> AddTileHere() {
-#if defined(__x86_64__)
-  static const bool has_vectors = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
-  if (has_vectors) return &AddTileInVectors<columns>;
-#endif
-  return &AddTilePlainly<T, columns>;
+void AddTile(const T (&a)[kTile][columns], const T (&b)[columns][kTile], T (&block)[kTile][kTile]) {
+  for (uint32_t r = 0; r < kTile; ++r) {
+    for (uint32_t k = 0; k < columns; ++k) {
+      for (uint32_t j = 0; j < kTile; ++j) block[r][j] = MultiplyAdd(a[r][k], b[k][j], block[r][j]);
+    }
+  }
 }
+#endif
 
 // Adds a * b to `blocks`, those of c, by rows. A row of a tile has `columns` elements.
 template <typename T, uint32_t columns>
 void AddProduct(const TensorProduct& p, const uint32_t (*registers)[kWarpSize], T (*blocks)[kTile][kTile]) {
-  const AddTile<T, columns> add = AddTileHere<T, columns>();
   T a[kMostTiles][kTile][columns], b[kMostTiles][columns][kTile], row[kTile][columns];
   const uint32_t each = TileRegisters(p.a);
   for (uint32_t i = 0; i < p.m_tiles * p.k_tiles; ++i) Widen(registers[i * each], p.a, a[i][0]);
@@ -191,7 +176,7 @@ void AddProduct(const TensorProduct& p, const uint32_t (*registers)[kWarpSize], 
   }
   for (uint32_t n = 0; n < p.n_tiles; ++n) {
     for (uint32_t m = 0; m < p.m_tiles; ++m, ++blocks) {
-      for (uint32_t t = 0; t < p.k_tiles; ++t) add(a[t * p.m_tiles + m], b[n * p.k_tiles + t], *blocks);
+      for (uint32_t t = 0; t < p.k_tiles; ++t) AddTile(a[t * p.m_tiles + m], b[n * p.k_tiles + t], *blocks);
     }
   }
 }
