@@ -38,6 +38,12 @@ bool SuspendsThread(const ptx::Instruction& instruction) {
   return std::find(kOpcodes.begin(), kOpcodes.end(), instruction.opcode) != kOpcodes.end();
 }
 
+// What nvcc makes of a kernel's <<<>>>, from CUDA 12 on and before; NVIDIA's device runtime defines them.
+bool LaunchesKernels(std::string_view function) {
+  return function.starts_with("__cudaCDP2") || function.starts_with("cudaLaunchDevice") ||
+         function.starts_with("cudaGetParameterBuffer");
+}
+
 bool SameShape(const std::vector<ptx::Variable>& a, const std::vector<ptx::Variable>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const ptx::Variable& x, const ptx::Variable& y) { return x.Bytes() == y.Bytes(); });
@@ -79,6 +85,11 @@ class Analyzer {
 
   absl::Status ReachName(std::string_view name, bool address_taken, const ptx::Function& from) {
     if (ptx::IsSystemFunction(name)) return absl::OkStatus();
+    if (LaunchesKernels(name)) {
+      return CudaStatus(CudaError::kUnsupportedPtx,
+                        "kernel {}: {} launches kernels itself, and dynamic parallelism is not supported", kernel_,
+                        from.name);
+    }
     name = ResolveAlias(module_, name);
     if (const ptx::Variable* variable = module_.FindVariable(name)) {
       if (variable->space == ptx::Space::kGlobal || variable->space == ptx::Space::kConst) {

@@ -172,6 +172,15 @@ TEST(Compiler, RefusesCallOfUndefinedFunction) {
   EXPECT_THAT(std::string(Message(status)), HasSubstr("missing"));
 }
 
+TEST(Compiler, NamesDynamicParallelism) {
+  KernelRunner runner;
+  const std::string ptx =
+      ElementKernel("  call __cudaCDP2LaunchDeviceV2;", 4, 4, ".extern .func __cudaCDP2LaunchDeviceV2;");
+  absl::Status status = runner.Compile(ptx, "k").status();
+  EXPECT_EQ(CudaErrorOf(status), CudaError::kUnsupportedPtx);
+  EXPECT_THAT(std::string(Message(status)), HasSubstr("dynamic parallelism"));
+}
+
 TEST(Compiler, KeepsCompiledKernelInMemory) {
   KernelRunner runner;
   auto first = runner.Compile(kSaxpy, "saxpy");
