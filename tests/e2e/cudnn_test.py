@@ -1,28 +1,12 @@
-"""Networks on cuDNN: their inferences are found and replayed, and wait for one answer each."""
+"""Networks on cuDNN: what an inference costs, and what is refused."""
 
 import unittest
 
-from wharf_fixture import EndToEndTest
-
-FEW, MORE = 20, 40
+from inferences import FEW, InferencesTest
 
 
-class Cudnn(EndToEndTest):
-    def per_inference(self, server, mode, program="convolver"):
-        few = self.stats(server, program, FEW, mode=mode)
-        more = self.stats(server, program, MORE, mode=mode)
-        return {key: (more[key] - few[key]) / (MORE - FEW) for key in ("calls", "blocking_round_trips")}
-
-    def waits_once(self, program, operations):
-        server = self.serve()
-        self.assertEqual(self.per_inference(server, "posted", program)["blocking_round_trips"], 1)
-        few, more = (self.stats(server, program, count, mode="replay") for count in (FEW, MORE))
-        self.assertEqual(more["replay"]["sequence_length"], operations)
-        hits = more["replay"]["hits"] - few["replay"]["hits"]
-        self.assertGreater(hits, 0.9 * operations * (MORE - FEW))
-        self.assertLessEqual(more["blocking_round_trips"] - few["blocking_round_trips"], MORE - FEW)
-
-    def test_in_replay_an_inference_waits_once(self):
+class Cudnn(InferencesTest):
+    def test_an_inference_waits_once(self):
         self.waits_once("convolver", 20)  # the upload, 18 of cuDNN, the copy back
 
     def test_so_does_one_of_recurrent_networks(self):
@@ -34,8 +18,8 @@ class Cudnn(EndToEndTest):
         self.assertIn("cudnnRNNForward: training of recurrent networks", done.stderr)
 
     def test_percall_waits_at_every_call(self):
-        cost = self.per_inference(self.serve(), "percall")
-        self.assertEqual(cost["blocking_round_trips"], cost["calls"])
+        stats = self.stats(self.serve(), "convolver", FEW, mode="percall")
+        self.assertEqual(stats["blocking_round_trips"], stats["calls"])
 
 
 if __name__ == "__main__":
