@@ -209,7 +209,7 @@ TEST(ReplayProperty, ProgramsObserveTheSameInEveryMode) {
   EXPECT_GT(totals.predicted, totals.operations / 2);
   EXPECT_GT(totals.run_ahead, totals.operations / 50);
   EXPECT_GT(totals.undone, totals.run_ahead / 50);
-  EXPECT_GT(totals.guarded, totals.run_ahead / 200);  // fewer on a slow machine
+  EXPECT_GT(totals.guarded, totals.run_ahead / 50);
 }
 
 }  // namespace
