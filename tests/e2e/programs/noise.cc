@@ -1,7 +1,6 @@
 // Random numbers over and over, as programs that add noise to their inputs make them: `noise INFERENCES`. Each
 // inference uploads a picture and gets numbers of three distributions; the uniform ones are compared with those of a
 // generator of the host. Exit codes: 0 all right, 3 an error (named on stderr), 4 a wrong result.
-#include <cuda_runtime.h>
 #include <curand.h>
 
 #include <cmath>
@@ -9,12 +8,8 @@
 #include <cstdlib>
 #include <vector>
 
-static void Check(bool ok, const char* call) {
-  if (ok) return;
-  std::fprintf(stderr, "%s: %s\n", call, cudaGetErrorName(cudaGetLastError()));
-  std::exit(3);
-}
-#define CUDA(call) Check((call) == cudaSuccess, #call)
+#include "check.h"
+
 #define RAND(call) Check((call) == CURAND_STATUS_SUCCESS, #call)
 
 constexpr int kNumbers = 3000;
@@ -27,15 +22,15 @@ int main(int argc, char** argv) {
   RAND(curandCreateGeneratorHost(&here, CURAND_RNG_PSEUDO_DEFAULT));
   RAND(curandSetPseudoRandomGeneratorSeed(here, 42));
   float* numbers;
-  CUDA(cudaMalloc(&numbers, 4 * kNumbers * sizeof(float)));
+  CHECK(cudaMalloc(&numbers, 4 * kNumbers * sizeof(float)));
   std::vector<float> picture(kNumbers), got(3 * kNumbers), want(3 * kNumbers);
   for (int i = 0; i < inferences; ++i) {
     picture[i % kNumbers] += 1;
-    CUDA(cudaMemcpy(numbers + 3 * kNumbers, picture.data(), kNumbers * sizeof(float), cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpy(numbers + 3 * kNumbers, picture.data(), kNumbers * sizeof(float), cudaMemcpyHostToDevice));
     RAND(curandGenerateUniform(generator, numbers, kNumbers));
     RAND(curandGenerateNormal(generator, numbers + kNumbers, kNumbers, 0, 1));
     RAND(curandGenerateLogNormal(generator, numbers + 2 * kNumbers, kNumbers, 0, 1));
-    CUDA(cudaMemcpy(got.data(), numbers, 3 * kNumbers * sizeof(float), cudaMemcpyDeviceToHost));
+    CHECK(cudaMemcpy(got.data(), numbers, 3 * kNumbers * sizeof(float), cudaMemcpyDeviceToHost));
     RAND(curandGenerateUniform(here, want.data(), kNumbers));
     RAND(curandGenerateNormal(here, want.data() + kNumbers, kNumbers, 0, 1));
     RAND(curandGenerateLogNormal(here, want.data() + 2 * kNumbers, kNumbers, 0, 1));

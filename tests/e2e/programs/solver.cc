@@ -2,7 +2,6 @@
 // a positive definite matrix and a right side of its own, which Cholesky's factors solve (cuSOLVER); then the
 // differences of neighbours in the solution, by a sparse matrix (cuSPARSE). The host checks both. Exit codes: 0 all
 // right, 3 an error (named on stderr), 4 a wrong result.
-#include <cuda_runtime.h>
 #include <cusolverDn.h>
 #include <cusparse.h>
 
@@ -11,12 +10,8 @@
 #include <cstdlib>
 #include <vector>
 
-static void Check(bool ok, const char* call) {
-  if (ok) return;
-  std::fprintf(stderr, "%s: %s\n", call, cudaGetErrorName(cudaGetLastError()));
-  std::exit(3);
-}
-#define CUDA(call) Check((call) == cudaSuccess, #call)
+#include "check.h"
+
 #define SOLVER(call) Check((call) == CUSOLVER_STATUS_SUCCESS, #call)
 #define SPARSE(call) Check((call) == CUSPARSE_STATUS_SUCCESS, #call)
 
@@ -72,15 +67,15 @@ static Rows Neighbours() {
 template <typename T>
 T* Upload(const std::vector<T>& values) {
   T* to = nullptr;
-  CUDA(cudaMalloc(&to, values.size() * sizeof(T)));
-  CUDA(cudaMemcpy(to, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));
+  CHECK(cudaMalloc(&to, values.size() * sizeof(T)));
+  CHECK(cudaMemcpy(to, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice));
   return to;
 }
 
 int main(int argc, char** argv) {
   const int inferences = std::atoi(argc > 1 ? argv[1] : "10");
   Problem* on_device = nullptr;
-  CUDA(cudaMalloc(&on_device, sizeof(Problem)));
+  CHECK(cudaMalloc(&on_device, sizeof(Problem)));
   cusolverDnHandle_t solver;
   SOLVER(cusolverDnCreate(&solver));
   int elements = 0;
@@ -106,14 +101,14 @@ int main(int argc, char** argv) {
   for (int i = 0; i < inferences; ++i) {
     const Problem posed = Pose(i);
     Problem solved{};
-    CUDA(cudaMemcpy(on_device, &posed, sizeof posed, cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpy(on_device, &posed, sizeof posed, cudaMemcpyHostToDevice));
     SOLVER(cusolverDnSpotrf(solver, CUBLAS_FILL_MODE_LOWER, kSize, on_device->matrix, kSize, work, elements,
                             &on_device->info));
     SOLVER(cusolverDnSpotrs(solver, CUBLAS_FILL_MODE_LOWER, kSize, 1, on_device->matrix, kSize, on_device->right, kSize,
                             &on_device->info));
     SPARSE(cusparseSpMV(sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, &one, neighbours, solution, &zero, differences,
                         CUDA_R_32F, CUSPARSE_SPMV_ALG_DEFAULT, buffer));
-    CUDA(cudaMemcpy(&solved, on_device, sizeof solved, cudaMemcpyDeviceToHost));
+    CHECK(cudaMemcpy(&solved, on_device, sizeof solved, cudaMemcpyDeviceToHost));
     if (!IsSolved(posed, solved)) {
       std::fprintf(stderr, "inference %d is wrong\n", i);
       return 4;

@@ -2,7 +2,6 @@
 // to ask for what is refused. Each inference has a signal of its own: transformed, transformed back, its spectrogram in
 // windows that overlap. It is compared with what the first gave for it. Exit codes: 0 all right, 3 an error (named on
 // stderr), 4 a wrong result.
-#include <cuda_runtime.h>
 #include <cufftXt.h>
 
 #include <cmath>
@@ -11,12 +10,8 @@
 #include <cstring>
 #include <vector>
 
-static void Check(bool ok, const char* call) {
-  if (ok) return;
-  std::fprintf(stderr, "%s: %s\n", call, cudaGetErrorName(cudaGetLastError()));
-  std::exit(3);
-}
-#define CUDA(call) Check((call) == cudaSuccess, #call)
+#include "check.h"
+
 #define FFT(call) Check((call) == CUFFT_SUCCESS, #call)
 
 constexpr int kSamples = 3000, kWindow = 256, kHop = 64, kWindows = (kSamples - kWindow) / kHop + 1, kKinds = 3;
@@ -42,19 +37,19 @@ int main(int argc, char** argv) {
   FFT(cufftPlanMany(&windows, 1, &size, &in, 1, kHop, &out, 1, kWindowBins, CUFFT_R2C, kWindows));
   float* signal;
   cufftComplex *spectrum, *spectrogram;
-  CUDA(cudaMalloc(&signal, kSamples * sizeof(float)));
-  CUDA(cudaMalloc(&spectrum, kBins * sizeof(cufftComplex)));
-  CUDA(cudaMalloc(&spectrogram, kWindows * kWindowBins * sizeof(cufftComplex)));
+  CHECK(cudaMalloc(&signal, kSamples * sizeof(float)));
+  CHECK(cudaMalloc(&spectrum, kBins * sizeof(cufftComplex)));
+  CHECK(cudaMalloc(&spectrogram, kWindows * kWindowBins * sizeof(cufftComplex)));
   std::vector<std::vector<float>> known(kKinds);
   for (int i = 0; i < inferences; ++i) {
     std::vector<float> sound(kSamples), result(2 * kWindows * kWindowBins);
     const float pitch = static_cast<float>(i % kKinds + 1) * 0.1f;
     for (int j = 0; j < kSamples; ++j) sound[j] = std::sin(static_cast<float>(j) * pitch);
-    CUDA(cudaMemcpy(signal, sound.data(), kSamples * sizeof(float), cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpy(signal, sound.data(), kSamples * sizeof(float), cudaMemcpyHostToDevice));
     FFT(cufftExecR2C(forward, signal, spectrum));
     FFT(cufftExecC2R(back, spectrum, signal));
     FFT(cufftExecR2C(windows, signal, spectrogram));
-    CUDA(cudaMemcpy(result.data(), spectrogram, result.size() * sizeof(float), cudaMemcpyDeviceToHost));
+    CHECK(cudaMemcpy(result.data(), spectrogram, result.size() * sizeof(float), cudaMemcpyDeviceToHost));
     if (i < kKinds) {
       // The loudest of the first window's bins.
       int loudest = 0;
