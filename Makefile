@@ -94,6 +94,7 @@ format:  ## clang-format every C++ source in place
 lint: packages  ## rooms, pages and format are as they should be; every header compiles alone, and benchmarks do
 	@tools/check_rooms.py
 	@tools/check_pages.py
+	@! git grep -nE '^ *rc::check\(' -- '*.cc' || (echo "rc::check says whether the property holds: EXPECT_TRUE(rc::check(...))" >&2; false)
 	@$(MAKE) --no-print-directory check-format
 	@cmake --preset default
 	@cmake --build --preset default -j $(JOBS) --target lint_headers benchmarks

@@ -28,12 +28,12 @@ DepthMap Flat(const Intrinsics& camera, float metres) {
 Pose Moved(double x, double y, double z) { return {Eigen::Quaterniond::Identity(), {x, y, z}}; }
 
 TEST(DepthWarp, WithoutMotionNothingChanges) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const int width = *rc::gen::inRange(1, 30), height = *rc::gen::inRange(1, 20);
     DepthMap depth = Flat(Small(width, height), 0);
     for (float& metres : depth.metres) metres = static_cast<float>(*rc::gen::inRange(1, 10000)) / 100.0f;
     RC_ASSERT(WarpDepth(depth, Small(width, height), Pose()).metres == depth.metres);
-  });
+  }));
 }
 
 TEST(DepthWarp, APictureWithoutMotionStaysTheSame) {
@@ -46,12 +46,12 @@ TEST(DepthWarp, APictureWithoutMotionStaysTheSame) {
 }
 
 TEST(DepthWarp, AWallComesCloserByTheWayTowardsIt) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const Intrinsics camera = Small(40, 24);
     const double metres = *rc::gen::inRange(500, 5000) / 100.0, way = *rc::gen::inRange(-400, 400) / 100.0;
     const DepthMap warped = WarpDepth(Flat(camera, static_cast<float>(metres)), camera, Moved(0, 0, way));
     for (const float z : warped.metres) RC_ASSERT(std::abs(z - (metres - way)) < 1e-4 * metres);
-  });
+  }));
 }
 
 TEST(DepthWarp, ShiftsByTheParallaxOfItsDepth) {
@@ -96,13 +96,13 @@ TEST(DepthWarp, TakesAnyDepthAndAnyMotion) {
   const Intrinsics camera = Small(5, 5);
   const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> odd{nan, infinity, -infinity, -1, 0, 1e-30f, 1e30f, std::numeric_limits<float>::max(), 1};
-  rc::check([&] {
+  EXPECT_TRUE(rc::check([&] {
     DepthMap depth = Flat(camera, 1);
     for (float& metres : depth.metres) metres = *rc::gen::elementOf(odd);
     const double x = *rc::gen::elementOf(std::vector<double>{0, 1, -3, 1e20, nan});
     const DepthMap warped = WarpDepth(depth, camera, Moved(x, 0, x));
     for (const float metres : warped.metres) RC_ASSERT(metres >= 0);
-  });
+  }));
 }
 
 struct Step {

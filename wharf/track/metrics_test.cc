@@ -38,7 +38,7 @@ TEST(AbsRel, RefusesWhatCannotBeCompared) {
 }
 
 TEST(AbsRel, OfAScaledMapIsItsScaleError) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const double scale = *rc::gen::inRange(50, 200) / 100.0;
     std::vector<float> metres, scaled;
     for (int i = *rc::gen::inRange(1, 50); i > 0; --i) {
@@ -46,7 +46,7 @@ TEST(AbsRel, OfAScaledMapIsItsScaleError) {
       scaled.push_back(static_cast<float>(metres.back() * scale));
     }
     RC_ASSERT(std::abs(*AbsRel(Row(scaled), Row(metres)) - std::abs(scale - 1)) < 1e-6);
-  });
+  }));
 }
 
 // A drive of `frames` frames with turns, `step` metres a frame.
@@ -110,7 +110,7 @@ double BruteForce(const std::vector<Pose>& truth, const std::vector<Pose>& estim
 }
 
 TEST(TranslationError, EqualsItsDefinition) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const int frames = *rc::gen::inRange(30, 120);
     const std::vector<Pose> truth = Drive(frames, *rc::gen::inRange(5, 30) / 10.0 + 0.00123);
     std::vector<Pose> estimate = truth;
@@ -125,7 +125,7 @@ TEST(TranslationError, EqualsItsDefinition) {
     const auto first = static_cast<size_t>(*rc::gen::inRange(0, 10));
     RC_ASSERT(std::abs(*TranslationErrorOfFrames(truth, estimate, first, first + 3, options) -
                        BruteForce(truth, estimate, first, first + 3, options)) < 1e-9);
-  });
+  }));
 }
 
 TEST(TranslationError, OfFramesSeesOnlySegmentsThroughThem) {
@@ -172,7 +172,7 @@ TEST(MeanIou, MatchesWithinAClassOnly) {
 }
 
 TEST(MeanIou, IsSymmetricAndAtMostOne) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const auto boxes = [] {
       std::vector<Box> some;
       for (int i = *rc::gen::inRange(0, 6); i > 0; --i) {
@@ -188,7 +188,7 @@ TEST(MeanIou, IsSymmetricAndAtMostOne) {
     RC_ASSERT(iou >= 0 && iou <= 1);
     RC_ASSERT(std::abs(iou - MeanIou(b, a)) < 1e-12);
     RC_ASSERT(std::abs(MeanIou(a, a) - 1) < 1e-12);
-  });
+  }));
 }
 
 }  // namespace

@@ -47,16 +47,16 @@ Points SomePoints(int most) {
 }
 
 TEST(FitQuantile, IsAsGoodAsTheBestOfAllLines) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const auto [x, y] = SomePoints(25);
     const double quantile = *rc::gen::element(0.05, 0.5, 0.8, 0.95);
     const Line line = *FitQuantile(x, y, quantile);
     RC_ASSERT(Loss(line, x, y, quantile) <= LeastLoss(x, y, quantile) + 1e-7);
-  });
+  }));
 }
 
 TEST(FitQuantile, LeavesItsShareOfThePointsBelow) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const auto [x, y] = SomePoints(200);
     const double quantile = 0.95;
     const Line line = *FitQuantile(x, y, quantile);
@@ -68,7 +68,7 @@ TEST(FitQuantile, LeavesItsShareOfThePointsBelow) {
     const auto n = static_cast<double>(x.size());
     RC_ASSERT(above <= (1 - quantile) * n + 1e-9);
     RC_ASSERT(below <= quantile * n + 1e-9);
-  });
+  }));
 }
 
 // Points whose spread grows with x, as drops do with angular velocity: their 95 % quantile is a known line.

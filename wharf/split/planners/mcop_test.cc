@@ -36,7 +36,7 @@ TEST(MinCostOffloading, WhatSavesNothingStays) {
 // What it finds is a partition, of what may be offloaded, and no better than the best of all, which it often is.
 TEST(MinCostOffloading, IsNeverBetterThanTheBestAndOftenTheBest) {
   int cases = 0, best = 0;
-  rc::check("beside all partitions", [&] {
+  EXPECT_TRUE(rc::check("beside all partitions", [&] {
     ConsumptionGraph graph;
     const int vertices = *rc::gen::inRange(2, 8);
     for (int v = 0; v < vertices; ++v) {
@@ -64,7 +64,7 @@ TEST(MinCostOffloading, IsNeverBetterThanTheBestAndOftenTheBest) {
     RC_ASSERT(cost <= graph.Cost(std::vector<bool>(vertices, false)) + 1e-9);
     ++cases;
     best += cost <= least + 1e-9 ? 1 : 0;
-  });
+  }));
   RecordProperty("cases", cases);
   RecordProperty("best", best);
   EXPECT_GT(2 * best, cases);

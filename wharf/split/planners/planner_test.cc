@@ -92,7 +92,7 @@ RC_GTEST_PROP(PlannerProperty, OursIsNeverWorseThanALayerPartitionAndNeverBelowT
 TEST(Planner, OursFindsTheBestOfAllPlansOfSmallModels) {
   int cases = 0, best = 0;
   double worst = 1;
-  rc::check("close to exhaustive search", [&] {
+  EXPECT_TRUE(rc::check("close to exhaustive search", [&] {
     const RowGraph graph(ArbitraryProfile(3, 3));
     const Link link = ArbitraryLink();
     const Objective objective = Objective::Latency();
@@ -103,7 +103,7 @@ TEST(Planner, OursFindsTheBestOfAllPlansOfSmallModels) {
     ++cases;
     best += ours <= exhaustive * (1 + 1e-6) + 1e-6 ? 1 : 0;
     worst = std::max(worst, exhaustive > 0 ? ours / exhaustive : 1);
-  });
+  }));
   // Cuts do not write down every plan (a middle part of an operator, work on rows nobody needs): one case in a
   // thousand.
   RecordProperty("best", best);
@@ -129,7 +129,7 @@ std::vector<Layout> AllLayoutsOfTwoBands(const RowGraph& graph) {
 TEST(Planner, OursIsCloseToTheBestOfAllPlansInTwoBands) {
   int cases = 0, best = 0;
   double worst = 1;
-  rc::check("close to exhaustive search in bands", [&] {
+  EXPECT_TRUE(rc::check("close to exhaustive search in bands", [&] {
     const RowGraph graph(ArbitraryProfile(2, 3));
     const Link link = ArbitraryLink();
     double exhaustive = INFINITY;
@@ -142,7 +142,7 @@ TEST(Planner, OursIsCloseToTheBestOfAllPlansInTwoBands) {
     ++cases;
     best += ours <= exhaustive * (1 + 1e-6) + 1e-6 ? 1 : 0;
     worst = std::max(worst, exhaustive > 0 ? ours / exhaustive : 1);
-  });
+  }));
   RecordProperty("best", best);
   RecordProperty("worst", fmt::format("{}", worst));
   EXPECT_GE(best, cases * 90 / 100);

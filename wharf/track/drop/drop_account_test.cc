@@ -24,7 +24,7 @@ TEST(DropAccount, KnowsNothingBeforeTheFirstResult) {
 }
 
 TEST(DropAccount, IsExactWhereDropsGrowAsExpected) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const double exponent = *rc::gen::inRange(0, 11) / 10.0;
     DropAccount account(exponent);
     double lost = 0;
@@ -41,7 +41,7 @@ TEST(DropAccount, IsExactWhereDropsGrowAsExpected) {
     }
     RC_ASSERT(account.frames() == static_cast<double>(frame));
     RC_ASSERT(std::abs(account.Lost() - lost) < 1e-9 * (1 + std::abs(lost)));
-  });
+  }));
 }
 
 TEST(DropAccount, LearnsHowDropsGrow) {
@@ -99,7 +99,7 @@ TEST(DropAccount, GoesOnWithoutResults) {
 }
 
 TEST(DropAccount, IsFiniteWhateverIsSeen) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     DropAccount account(*rc::gen::inRange(0, 11) / 10.0);
     for (int64_t frame = 0; frame < 30; ++frame) {
       account.Show(frame, *rc::gen::inRange(0, 100));
@@ -108,7 +108,7 @@ TEST(DropAccount, IsFiniteWhateverIsSeen) {
                      {stride + *rc::gen::inRange(1, 9), *rc::gen::inRange(0, 3) * 0.7}, *rc::gen::inRange(1, 20));
       RC_ASSERT(std::isfinite(account.Lost()));
     }
-  });
+  }));
 }
 
 }  // namespace

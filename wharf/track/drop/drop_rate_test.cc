@@ -40,17 +40,17 @@ TEST(MeanStride, IsThatOfTheThesisFigure) {
 }
 
 TEST(MeanStride, EqualsTheStridesOfTheFrames) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const OffloadSchedule schedule{.interval = *rc::gen::inRange(1, 20), .latency = *rc::gen::inRange(0, 40)};
     const std::vector<Offload> offloads = Regular(schedule, 12);
     const int64_t first = schedule.latency, last = schedule.latency + 10 * schedule.interval;
     RC_ASSERT(MeanStride(schedule) * static_cast<double>(last - first) ==
               static_cast<double>(BruteForce(offloads, first, last)));
-  });
+  }));
 }
 
 TEST(SumOfStrides, EqualsTheStridesOfTheFramesForAnySchedule) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     std::vector<Offload> offloads{{0, *rc::gen::inRange(0, 10)}};
     for (int i = *rc::gen::inRange(0, 15); i > 0; --i) {
       const int64_t frame = offloads.back().frame + *rc::gen::inRange(1, 9);
@@ -58,7 +58,7 @@ TEST(SumOfStrides, EqualsTheStridesOfTheFramesForAnySchedule) {
     }
     const int64_t first = offloads[0].usable + *rc::gen::inRange(0, 50), last = first + *rc::gen::inRange(0, 60);
     RC_ASSERT(*SumOfStrides(offloads, first, last) == BruteForce(offloads, first, last));
-  });
+  }));
 }
 
 TEST(SumOfStrides, RefusesWhatIsNoSchedule) {
@@ -91,16 +91,16 @@ TEST(DropRateEstimator, KnowsNothingBeforeTheFirstResult) {
 }
 
 TEST(DropRateEstimator, ThePublishedOneIsTheDropOverTheStride) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     DropRateEstimator estimator(kPublishedCurve);
     const double stride = *rc::gen::inRange(1, 60), drop = *rc::gen::inRange(0, 1000) * 1e-3;
     estimator.Add({stride, drop}, {stride + *rc::gen::inRange(1, 60), *rc::gen::inRange(0, 1000) * 1e-3});
     RC_ASSERT(std::abs(*estimator.Rate(*rc::gen::inRange(1, 60)) - drop / stride) < 1e-9);
-  });
+  }));
 }
 
 TEST(DropRateEstimator, IsExactWhereDropsGrowAsExpected) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const double exponent = *rc::gen::inRange(1, 101) * 0.01;
     DropRateEstimator estimator({exponent, *rc::gen::arbitrary<bool>()});
     const double stride = *rc::gen::inRange(1, 40), reference = *rc::gen::inRange(1, 60) * 0.5;
@@ -108,11 +108,11 @@ TEST(DropRateEstimator, IsExactWhereDropsGrowAsExpected) {
     for (int i = *rc::gen::inRange(1, 30); i > 0; --i) estimator.Add(near, far);
     const double expected = reference == stride ? near.drop * exponent / stride : Secant(exponent, reference, stride);
     RC_ASSERT(std::abs(*estimator.Rate(reference) - expected) < 1e-9);
-  });
+  }));
 }
 
 TEST(DropRateEstimator, LiesBetweenWhatIsExpectedAndWhatIsSeen) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const double seen = *rc::gen::inRange(0, 101) * 0.01;
     DropRateEstimator estimator(kDepthCurve);
     estimator.Add(OnCurve(8, seen), OnCurve(*rc::gen::inRange(9, 40), seen));
@@ -121,7 +121,7 @@ TEST(DropRateEstimator, LiesBetweenWhatIsExpectedAndWhatIsSeen) {
     const double by_expected = OnCurve(8, seen).drop * (1 - std::pow(2.0 / 8, kDepthCurve.exponent)) / (8 - 2);
     RC_ASSERT(*estimator.Rate(2) >= std::min(by_seen, by_expected) - 1e-9);
     RC_ASSERT(*estimator.Rate(2) <= std::max(by_seen, by_expected) + 1e-9);
-  });
+  }));
 }
 
 TEST(DropRateEstimator, FollowsWhatChangesWithinSomeTensOfResults) {
@@ -158,7 +158,7 @@ TEST(DropRateEstimator, IgnoresWhatCannotBe) {
 }
 
 TEST(DropRateEstimator, IsFiniteAndNeverNegative) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     DropRateEstimator estimator(*rc::gen::element(kDepthCurve, kBoxCurve, kCautiousDepthCurve, kPublishedCurve));
     for (int i = *rc::gen::inRange(1, 30); i > 0; --i) {
       const double stride = *rc::gen::inRange(1, 1000);
@@ -168,7 +168,7 @@ TEST(DropRateEstimator, IsFiniteAndNeverNegative) {
       RC_ASSERT(std::isfinite(rate));
       RC_ASSERT(rate >= 0);
     }
-  });
+  }));
 }
 
 TEST(DropFromReference, IsNoneForTheReferenceItself) {

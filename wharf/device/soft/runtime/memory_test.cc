@@ -118,7 +118,7 @@ TEST(MemoryTest, InternalAllocationsAreApartAndCounted) {
 }
 
 TEST(MemoryTest, AnyOrderOfCallsKeepsTheViewsRight) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const auto memory = *Memory::Create(kQuota);
     const DeviceAddress base = memory->Arena().base;
     std::map<uint64_t, uint64_t> model;  // page -> pages
@@ -144,7 +144,7 @@ TEST(MemoryTest, AnyOrderOfCallsKeepsTheViewsRight) {
       for (const auto& [start, count] : model) expected += count;
       RC_ASSERT(covered == expected);
     }
-  });
+  }));
 }
 
 TEST(DeviceHeapTest, AllocatesFreesAndMerges) {

@@ -78,11 +78,11 @@ TEST(PrintfTest, BadFormats) {
 }
 
 TEST(PrintfTest, AnyFormatIsSafe) {
-  rc::check([](const std::string& middle) {
+  EXPECT_TRUE(rc::check([](const std::string& middle) {
     const Arguments arguments = Arguments().Add(uint64_t{1}).Add(uint64_t{2}).Add(uint64_t{3});
     (void)arguments.Format("%" + middle);
     (void)arguments.Format("%*" + middle + "%.*f");
-  });
+  }));
 }
 
 TEST(PrintfTest, ReadStringStopsAtTheEndOfMemory) {
