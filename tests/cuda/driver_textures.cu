@@ -11,6 +11,10 @@ namespace {
 __global__ void FetchPlane(cudaTextureObject_t texture, float* out, int width) {
   out[threadIdx.y * width + threadIdx.x] = tex2D<float>(texture, float(threadIdx.x) + 0.5f, float(threadIdx.y) + 0.5f);
 }
+__global__ void FetchNormalized(cudaTextureObject_t texture, float* out, int width, int height) {
+  const float x = (float(threadIdx.x) + 0.5f) / float(width), y = (float(threadIdx.y) + 0.5f) / float(height);
+  out[threadIdx.y * width + threadIdx.x] = tex2DLod<float>(texture, x, y, 0);
+}
 __global__ void FetchLinear(cudaTextureObject_t texture, float* out) {
   out[threadIdx.x] = tex1Dfetch<float>(texture, int(threadIdx.x));
 }
@@ -121,6 +125,37 @@ CASE(copies) {
   EXPECT_EQ(cuMemcpyHtoA(line, 4, values.data(), 64), CUDA_ERROR_INVALID_VALUE);
   CU_OK(cuArrayDestroy(line));
   CU_OK(cuArrayDestroy(other));
+}
+
+CASE(mipmaps) {
+  CUmipmappedArray mipmap = nullptr;
+  const CUDA_ARRAY3D_DESCRIPTOR description{6, 4, 0, CU_AD_FORMAT_FLOAT, 1, 0};
+  CU_OK(cuMipmappedArrayCreate(&mipmap, &description, 2));
+  CUarray level = nullptr;
+  CU_OK(cuMipmappedArrayGetLevel(&level, mipmap, 1));
+  CUDA_ARRAY3D_DESCRIPTOR told = {};
+  CU_OK(cuArray3DGetDescriptor(&told, level));
+  EXPECT(told.Width == 3 && told.Height == 2 && told.Depth == 0 && told.Format == CU_AD_FORMAT_FLOAT);
+  const std::vector<float> values = Ramp(6);
+  CopyPlane(level, values, 3, 2);
+  CUDA_RESOURCE_DESC resource = {};
+  resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+  resource.res.mipmap.hMipmappedArray = mipmap;
+  CUDA_TEXTURE_DESC sampler = {};
+  sampler.flags = CU_TRSF_NORMALIZED_COORDINATES;
+  sampler.minMipmapLevelClamp = sampler.maxMipmapLevelClamp = 1;  // which a fetch of the first level finds
+  CUtexObject texture = 0;
+  CU_OK(cuTexObjectCreate(&texture, &resource, &sampler, nullptr));
+  Buffer<float> out(6);
+  FetchNormalized<<<1, dim3(3, 2)>>>(texture, out, 3, 2);
+  EXPECT_SAME(out.Get(), values);
+  CUDA_RESOURCE_DESC again = {};
+  CU_OK(cuTexObjectGetResourceDesc(&again, texture));
+  EXPECT(again.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY && again.res.mipmap.hMipmappedArray == mipmap);
+  CU_OK(cuTexObjectDestroy(texture));
+  EXPECT_EQ(cuMipmappedArrayGetLevel(&level, mipmap, 2), CUDA_ERROR_INVALID_VALUE);
+  CU_OK(cuMipmappedArrayDestroy(mipmap));
+  EXPECT_EQ(cuMipmappedArrayDestroy(nullptr), CUDA_ERROR_INVALID_HANDLE);
 }
 
 CASE(textures) {

@@ -171,6 +171,13 @@ TEST_P(TextureKernelConformance, WrongDescriptionsAreRefused) {
   wrong.image.format = {ChannelKind::kSigned, 32, 4};
   wrong.filter = FilterMode::kLinear;
   expect(wrong, CudaError::kInvalidValue);
+  // Levels that go beyond what is mapped.
+  wrong = Ramp(memory, 8, 4);
+  wrong.normalized_coordinates = true;
+  wrong.image.base = memory + Granularity() - 512;
+  wrong.mipmap.levels = 2;
+  const CudaError beyond = CudaErrorOf(device_->CreateTexture(wrong).status());
+  EXPECT_TRUE(beyond == CudaError::kInvalidValue || beyond == CudaError::kNotSupported);
   EXPECT_EQ(CudaErrorOf(device_->DestroyTexture(12345678)), CudaError::kInvalidHandle);
   EXPECT_EQ(CudaErrorOf(device_->DestroyTexture(0)), CudaError::kInvalidHandle);
   EXPECT_EQ(device_->Fault(), absl::OkStatus());
@@ -314,6 +321,110 @@ TEST(ImageDescription, SamplersAreChecked) {
   texture = {.image = Volume()};
   texture.read = static_cast<ReadMode>(2);
   EXPECT_EQ(CudaErrorOf(CheckTexture(texture)), CudaError::kInvalidValue);
+}
+
+// --- levels ---
+
+TEST(Mipmap, LevelsAreHalvedDownToOneTexel) {
+  ImageDescription image = Volume();
+  image.width = 13;
+  image.height = 4;
+  image.depth = 5;
+  LayOutArray(&image);
+  ASSERT_EQ(CheckImage(image), absl::OkStatus());
+  EXPECT_EQ(MostLevels(image), 4u);
+  const auto extents = [&](uint32_t level) {
+    const ImageDescription at = LevelOf(image, level);
+    return std::vector<uint32_t>{at.width, at.height, at.depth};
+  };
+  EXPECT_EQ(extents(0), (std::vector<uint32_t>{13, 4, 5}));
+  EXPECT_EQ(extents(1), (std::vector<uint32_t>{6, 2, 2}));
+  EXPECT_EQ(extents(2), (std::vector<uint32_t>{3, 1, 1}));
+  EXPECT_EQ(extents(3), (std::vector<uint32_t>{1, 1, 1}));
+  image.layered = true;  // layers stay, and count for no level
+  image.depth = 100;
+  LayOutArray(&image);
+  EXPECT_EQ(MostLevels(image), 4u);
+  EXPECT_EQ(extents(3), (std::vector<uint32_t>{1, 1, 100}));
+  image.height = 0;
+  image.depth = 0;
+  image.layered = false;
+  EXPECT_EQ(extents(3), (std::vector<uint32_t>{1, 0, 0}));
+}
+
+// Whatever the array: levels are images, aligned, one behind the other, and the bytes of all end with the last.
+TEST(Mipmap, LevelsDoNotOverlap) {
+  for (const uint8_t channels : {uint8_t{1}, uint8_t{4}}) {
+    for (const uint32_t width : {1U, 2U, 31U, 64U, 1000U}) {
+      for (const uint32_t height : {0U, 1U, 7U, 129U}) {
+        for (const uint32_t depth : {0U, 1U, 6U}) {
+          if (height == 0 && depth != 0) continue;
+          ImageDescription image{.kind = ImageKind::kArray, .format = {ChannelKind::kUnsigned, 8, channels}};
+          image.base = 7 * kTextureAlignment;
+          image.width = width;
+          image.height = height;
+          image.depth = depth;
+          LayOutArray(&image);
+          uint64_t end = image.base;
+          for (uint32_t level = 0; level < MostLevels(image); ++level) {
+            const ImageDescription at = LevelOf(image, level);
+            ASSERT_EQ(CheckImage(at), absl::OkStatus());
+            ASSERT_EQ(at.base % kTextureAlignment, 0u);
+            ASSERT_GE(at.base, end);
+            ASSERT_LT(at.base, end + kTextureAlignment);
+            end = at.base + BytesOf(at);
+            ASSERT_EQ(BytesOf(image, level + 1), end - image.base);
+            ASSERT_EQ(LevelOf(LevelOf(image, level / 2), level - level / 2), at);
+          }
+          const ImageDescription last = LevelOf(image, MostLevels(image) - 1);
+          ASSERT_EQ(last.width, 1u);
+          ASSERT_LE(last.height, 1u);
+          ASSERT_LE(last.depth, 1u);
+        }
+      }
+    }
+  }
+}
+
+TEST(Mipmap, ThatMakesNoSenseIsRefused) {
+  TextureDescription right{.image = Volume(), .mipmap = {.levels = 3, .filter = FilterMode::kLinear, .highest = 2}};
+  right.normalized_coordinates = true;
+  EXPECT_EQ(CheckTexture(right), absl::OkStatus());
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<std::pair<const char*, void (*)(TextureDescription&)>> wrong{
+      {"none", [](TextureDescription& t) { t.mipmap.levels = 0; }},
+      {"more than there are", [](TextureDescription& t) { t.mipmap.levels = 4; }},
+      {"many more", [](TextureDescription& t) { t.mipmap.levels = ~0U; }},
+      {"by texels", [](TextureDescription& t) { t.normalized_coordinates = false; }},
+      {"filter", [](TextureDescription& t) { t.mipmap.filter = static_cast<FilterMode>(2); }},
+      {"of integers",
+       [](TextureDescription& t) {
+         t.image.format = {ChannelKind::kUnsigned, 32, 1};
+       }},
+      {"of pitched memory",
+       [](TextureDescription& t) {
+         t.image.kind = ImageKind::kPitched;
+         t.image.depth = 0;
+       }},
+      {"of gathers",
+       [](TextureDescription& t) {
+         t.image.gather = true;
+         t.image.depth = 0;
+       }},
+      {"too wide",
+       [](TextureDescription& t) {
+         t.image.width = 32769;
+         t.image.height = t.image.depth = 0;
+       }},
+      {"beyond all addresses", [](TextureDescription& t) { t.image.base = ~uint64_t{0} - 511; }},
+      {"bias", [](TextureDescription& t) { t.mipmap.bias = kNan; }},
+      {"lowest", [](TextureDescription& t) { t.mipmap.lowest = kNan; }},
+      {"highest", [](TextureDescription& t) { t.mipmap.highest = kNan; }}};
+  for (const auto& [name, spoil] : wrong) {
+    TextureDescription texture = right;
+    spoil(texture);
+    EXPECT_EQ(CudaErrorOf(CheckTexture(texture)), CudaError::kInvalidValue) << name;
+  }
 }
 
 }  // namespace

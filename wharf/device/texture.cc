@@ -1,5 +1,8 @@
 #include "wharf/device/texture.h"
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <string_view>
 
 namespace wharf::device {
@@ -42,6 +45,24 @@ bool IsAtMost(Enum value, Enum last) {
   return static_cast<uint8_t>(value) <= static_cast<uint8_t>(last);
 }
 
+uint64_t RoundUp(uint64_t bytes, uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+absl::Status CheckMipmap(const TextureDescription& texture, bool floats) {
+  const ImageDescription& image = texture.image;
+  const Mipmap& mipmap = texture.mipmap;
+  if (mipmap.levels == 0 || mipmap.levels > MostLevels(image)) return Wrong("number of levels");
+  if (mipmap.levels > 1) {
+    const bool small = std::max(image.width, image.height) <= ImageLimits::kMipmapped;
+    if (image.kind != ImageKind::kArray || image.gather || !small) return Wrong("it cannot have levels");
+    if (!texture.normalized_coordinates) return Wrong("levels want normalized coordinates");
+    if (BytesOf(image, mipmap.levels) > ~uint64_t{0} - image.base) return Wrong("it goes beyond all addresses");
+  }
+  if (!IsAtMost(mipmap.filter, FilterMode::kLinear)) return Wrong("filter mode of levels");
+  if (mipmap.filter == FilterMode::kLinear && !floats) return Wrong("integers cannot be filtered");
+  const bool numbers = !std::isnan(mipmap.bias) && !std::isnan(mipmap.lowest) && !std::isnan(mipmap.highest);
+  return numbers ? absl::OkStatus() : Wrong("bias or bounds of levels");
+}
+
 absl::Status NoTextures() { return CudaStatus(CudaError::kNotSupported, "this device has no textures and surfaces"); }
 
 }  // namespace
@@ -51,6 +72,36 @@ uint64_t BytesOf(const ImageDescription& image) {
   if (image.Rows() > 1) bytes += (image.Rows() - 1) * image.row_pitch;
   if (image.Slices() > 1) bytes += (image.Slices() - 1) * image.slice_pitch;
   return bytes;
+}
+
+uint32_t MostLevels(const ImageDescription& image) {
+  const bool volume = image.depth != 0 && !image.layered && !image.cubemap;
+  const uint32_t extent = std::max({image.width, image.height, volume ? image.depth : 0});
+  return static_cast<uint32_t>(std::bit_width(extent));
+}
+
+void LayOutArray(ImageDescription* image) {
+  const uint64_t row = uint64_t{image->width} * image->format.TexelBytes();
+  image->row_pitch = image->Rows() > 1 ? RoundUp(row, kTexturePitchAlignment) : row;
+  image->slice_pitch = image->row_pitch * image->Rows();
+}
+
+ImageDescription LevelOf(const ImageDescription& image, uint32_t level) {
+  ImageDescription at = image;
+  for (uint32_t i = 0; i < level; ++i) {
+    at.base = RoundUp(at.base + BytesOf(at), kTextureAlignment);
+    const auto halve = [](uint32_t extent) { return extent == 0 ? 0 : std::max(1U, extent / 2); };
+    at.width = halve(at.width);
+    at.height = halve(at.height);
+    if (!at.layered && !at.cubemap) at.depth = halve(at.depth);
+    LayOutArray(&at);
+  }
+  return at;
+}
+
+uint64_t BytesOf(const ImageDescription& image, uint32_t levels) {
+  const ImageDescription last = LevelOf(image, levels - 1);
+  return last.base - image.base + BytesOf(last);
 }
 
 absl::Status CheckImage(const ImageDescription& image) {
@@ -83,6 +134,7 @@ absl::Status CheckTexture(const TextureDescription& texture) {
   const bool floats =
       format.kind == ChannelKind::kFloat || (texture.read == ReadMode::kNormalizedFloat && format.bits != 32);
   if (texture.filter == FilterMode::kLinear && !floats) return Wrong("integers cannot be filtered");
+  WHARF_RETURN_IF_ERROR(CheckMipmap(texture, floats));
   if (texture.image.kind == ImageKind::kLinear &&
       (texture.filter != FilterMode::kPoint || texture.normalized_coordinates)) {
     return Wrong("a linear one is fetched by integers, unfiltered");

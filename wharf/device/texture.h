@@ -22,6 +22,8 @@ struct ImageLimits {
   static constexpr uint64_t kPitchedWidth = 131072, kPitchedHeight = 65000, kPitch = 2097120;
   static constexpr uint64_t kWidth = 131072, kHeight = 65536, kVolume = 16384;
   static constexpr uint64_t kLayered = 32768, kLayers = 2048, kFaces = 2046, kGather = 32768;
+  static constexpr uint64_t kMipmapped = 32768;  // of one dimension and of two; others as without levels
+  static constexpr uint32_t kLevels = 16;        // of kMipmapped texels
 };
 
 // The numeric values are sent on the wire.
@@ -63,10 +65,19 @@ struct ImageDescription {
   friend bool operator==(const ImageDescription&, const ImageDescription&) = default;
 };
 
-// Not described, so for the caller to refuse: mipmaps, sRGB, block-compressed formats, resource views that change
-// anything, seamless cubes (cubes are filtered within a face). Anisotropy needs mipmaps and is to be ignored.
+// Of the levels of detail of a mipmapped array: each half as large as the one before, where it has extents.
+struct Mipmap {
+  uint32_t levels = 1;                      // the first is the texture's image, the others are LevelOf() it
+  FilterMode filter = FilterMode::kPoint;   // between levels
+  float bias = 0, lowest = 0, highest = 0;  // added to the level that a fetch asks for; what it is clamped to
+  friend bool operator==(const Mipmap&, const Mipmap&) = default;
+};
+
+// Not described, so for the caller to refuse: sRGB, block-compressed formats, seamless cubes (cubes are filtered within
+// a face). Anisotropy is to be ignored.
 struct TextureDescription {
   ImageDescription image;
+  Mipmap mipmap;
   std::array<AddressMode, 3> address{AddressMode::kClamp, AddressMode::kClamp, AddressMode::kClamp};
   FilterMode filter = FilterMode::kPoint;
   ReadMode read = ReadMode::kElement;  // kNormalizedFloat: of integers of 8 and 16 bits; others do not mind
@@ -78,10 +89,21 @@ struct TextureDescription {
 // From the first byte of the image to behind its last. REQUIRES: CheckImage found it right.
 uint64_t BytesOf(const ImageDescription& image);
 
+// Level `level` below the image: of half its extents, rounded down but at least 1, for each; layers and faces stay. The
+// levels lie one behind the other, each on a multiple of kTextureAlignment, with rows on kTexturePitchAlignment where
+// there are several and slices without gaps. REQUIRES: CheckImage found the image right, level < MostLevels(image).
+ImageDescription LevelOf(const ImageDescription& image, uint32_t level);
+// Down to one texel. At most ImageLimits::kLevels if the image has at most kMipmapped texels each way.
+uint32_t MostLevels(const ImageDescription& image);
+// From the first byte of the image to behind the last of its last level. REQUIRES: as LevelOf.
+uint64_t BytesOf(const ImageDescription& image, uint32_t levels);
+// Gives an image of an array, which has extents, format and flags, the pitches that arrays and levels have.
+void LayOutArray(ImageDescription* image);
+
 // What can be said without a device; nothing overflows, whatever is described. kInvalidValue with the reason.
 absl::Status CheckImage(const ImageDescription& image);
-// Beside the image: linear filtering is for what is read as floats, and kLinear images are fetched unfiltered by
-// integers.
+// Beside the image: linear filtering, of texels or levels, is for what is read as floats; kLinear images are fetched
+// unfiltered by integers; only arrays that are no gather have levels, and then coordinates are normalized.
 absl::Status CheckTexture(const TextureDescription& texture);
 // Beside the image: only arrays have surfaces.
 absl::Status CheckSurface(const ImageDescription& image);

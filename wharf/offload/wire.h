@@ -20,7 +20,7 @@
 namespace wharf::offload {
 
 inline constexpr uint32_t kProtocolMagic = 0x46524857;  // "WHRF"
-inline constexpr uint16_t kProtocolMajor = 4;           // must match
+inline constexpr uint16_t kProtocolMajor = 5;           // must match
 inline constexpr uint16_t kProtocolMinor = 0;           // the lower one is spoken
 
 // Copies are cut into pieces of at most this many bytes.

@@ -43,8 +43,14 @@ struct FieldsOf<device::ImageDescription> {
   }
 };
 template <>
+struct FieldsOf<device::Mipmap> {
+  static auto Of(auto& v) { return std::tie(v.levels, v.filter, v.bias, v.lowest, v.highest); }
+};
+template <>
 struct FieldsOf<device::TextureDescription> {
-  static auto Of(auto& v) { return std::tie(v.image, v.address, v.filter, v.read, v.normalized_coordinates, v.border); }
+  static auto Of(auto& v) {
+    return std::tie(v.image, v.mipmap, v.address, v.filter, v.read, v.normalized_coordinates, v.border);
+  }
 };
 template <>
 struct FieldsOf<device::Gemm> {

@@ -111,6 +111,7 @@ void Randomize(device::ImageDescription& v) {
 }
 void Randomize(device::TextureDescription& v) {
   Randomize(v.image);
+  RandomizeAll(v.mipmap.levels, v.mipmap.filter, v.mipmap.bias, v.mipmap.lowest, v.mipmap.highest);
   RandomizeAll(v.address, v.filter, v.read, v.normalized_coordinates, v.border);
 }
 void Randomize(device::FunctionAttributes& v) {
@@ -189,6 +190,7 @@ TEST(WireCodecTest, FieldsKeepTheirValues) {
   CreateTexture create;
   create.texture.image = {device::ImageKind::kArray, {device::ChannelKind::kUnsigned, 8, 4}, 0x1000, 7, 5, 3, 32, 160};
   create.texture.image.layered = true;
+  create.texture.mipmap = {.levels = 3, .filter = device::FilterMode::kLinear, .bias = 0.5F, .lowest = 1, .highest = 2};
   create.texture.address = {device::AddressMode::kWrap, device::AddressMode::kMirror, device::AddressMode::kBorder};
   create.texture.filter = device::FilterMode::kLinear;
   create.texture.read = device::ReadMode::kNormalizedFloat;

@@ -81,8 +81,8 @@ int Fixed(CUdevice_attribute attribute) {
   }
 }
 
-// Of textures and surfaces. Mipmapped ones, which there are none of, are not named: 0. No volume is larger one way for
-// being smaller another, so the alternate limits are the limits.
+// Of textures and surfaces. No volume is larger one way for being smaller another, so the alternate limits are the
+// limits.
 bool FromImageLimits(CUdevice_attribute attribute, int* value) {
   using L = device::ImageLimits;
   switch (attribute) {
@@ -107,6 +107,9 @@ bool FromImageLimits(CUdevice_attribute attribute, int* value) {
     WHARF_LIMIT(MAXIMUM_TEXTURE2D_LAYERED_WIDTH, L::kLayered);
     WHARF_LIMIT(MAXIMUM_TEXTURE2D_LAYERED_HEIGHT, L::kLayered);
     WHARF_LIMIT(MAXIMUM_TEXTURE2D_LAYERED_LAYERS, L::kLayers);
+    WHARF_LIMIT(MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH, L::kMipmapped);
+    WHARF_LIMIT(MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH, L::kMipmapped);
+    WHARF_LIMIT(MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT, L::kMipmapped);
     WHARF_LIMIT(MAXIMUM_TEXTURE3D_WIDTH, L::kVolume);
     WHARF_LIMIT(MAXIMUM_TEXTURE3D_HEIGHT, L::kVolume);
     WHARF_LIMIT(MAXIMUM_TEXTURE3D_DEPTH, L::kVolume);

@@ -19,14 +19,22 @@ constexpr std::pair<CUarray_format, device::ChannelFormat> kFormats[] = {
     {CU_AD_FORMAT_HALF, {ChannelKind::kFloat, 16, 1}},
     {CU_AD_FORMAT_FLOAT, {ChannelKind::kFloat, 32, 1}}};
 
-CudaError MakeArray(CUarray* handle, const CUDA_ARRAY3D_DESCRIPTOR* given) {
+// What `make` makes of the format and the extents: an array, or a mipmapped one.
+template <typename Handle, typename Make>
+CudaError MakeArray(Handle* handle, const CUDA_ARRAY3D_DESCRIPTOR* given, const Make& make) {
   if (handle == nullptr || given == nullptr) return CudaError::kInvalidValue;
   const std::optional<device::ChannelFormat> format = FormatOf(given->Format, given->NumChannels);
   if (!format) return CudaError::kInvalidValue;
-  client::ArrayHandle made = nullptr;
-  const CudaError error = client::MakeArray(*format, {given->Width, given->Height, given->Depth}, given->Flags, &made);
-  if (error == CudaError::kSuccess) *handle = static_cast<CUarray>(const_cast<void*>(made));
+  const void* made = nullptr;
+  const CudaError error = make(*format, client::ArrayExtent{given->Width, given->Height, given->Depth}, &made);
+  if (error == CudaError::kSuccess) *handle = static_cast<Handle>(const_cast<void*>(made));
   return error;
+}
+
+CudaError MakePlain(CUarray* handle, const CUDA_ARRAY3D_DESCRIPTOR* given) {
+  return MakeArray(handle, given, [given](const auto& format, const auto& extent, const void** made) {
+    return client::MakeArray(format, extent, given->Flags, made);
+  });
 }
 
 CudaError DescribeArray(CUarray handle, CUDA_ARRAY3D_DESCRIPTOR* desc) {
@@ -89,17 +97,41 @@ CUresult cuArrayCreate(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* given) {
   return Driver(Call::k_cuArrayCreate_v2, [&] {
     if (given == nullptr) return CudaError::kInvalidValue;
     const CUDA_ARRAY3D_DESCRIPTOR all{given->Width, given->Height, 0, given->Format, given->NumChannels, 0};
-    return MakeArray(array, &all);
+    return MakePlain(array, &all);
   });
 }
 
 CUresult cuArray3DCreate(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* given) {
-  return Driver(Call::k_cuArray3DCreate_v2, [&] { return MakeArray(array, given); });
+  return Driver(Call::k_cuArray3DCreate_v2, [&] { return MakePlain(array, given); });
 }
 
 CUresult cuArrayDestroy(CUarray array) {
   return Driver(Call::k_cuArrayDestroy, [&] {
     return client::FindArray(array) == nullptr ? CudaError::kInvalidHandle : client::FreeArray(array);
+  });
+}
+
+CUresult cuMipmappedArrayCreate(CUmipmappedArray* array, const CUDA_ARRAY3D_DESCRIPTOR* given, unsigned levels) {
+  return Driver(Call::k_cuMipmappedArrayCreate, [&] {
+    return MakeArray(array, given, [&](const auto& format, const auto& extent, const void** made) {
+      return client::MakeMipmappedArray(format, extent, given->Flags, levels, made);
+    });
+  });
+}
+
+CUresult cuMipmappedArrayGetLevel(CUarray* level_array, CUmipmappedArray array, unsigned level) {
+  return Driver(Call::k_cuMipmappedArrayGetLevel, [&] {
+    if (client::FindMipmappedArray(array) == nullptr) return CudaError::kInvalidHandle;
+    client::ArrayHandle found = nullptr;
+    const CudaError error = level_array == nullptr ? CudaError::kInvalidValue : client::GetLevel(array, level, &found);
+    if (error == CudaError::kSuccess) *level_array = static_cast<CUarray>(const_cast<void*>(found));
+    return error;
+  });
+}
+
+CUresult cuMipmappedArrayDestroy(CUmipmappedArray array) {
+  return Driver(Call::k_cuMipmappedArrayDestroy, [&] {
+    return client::FindMipmappedArray(array) == nullptr ? CudaError::kInvalidHandle : client::FreeMipmappedArray(array);
   });
 }
 

@@ -55,7 +55,9 @@ CudaError ResourceOf(const CUDA_RESOURCE_DESC& given, client::Resource* resource
       resource->array = given.res.array.hArray;
       return CudaError::kSuccess;
     case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY:
-      return CudaError::kNotSupported;
+      resource->kind = device::ImageKind::kArray;
+      resource->mipmapped = given.res.mipmap.hMipmappedArray;
+      return resource->mipmapped == nullptr ? CudaError::kInvalidHandle : CudaError::kSuccess;
     case CU_RESOURCE_TYPE_LINEAR:
       resource->kind = device::ImageKind::kLinear;
       resource->address = given.res.linear.devPtr;
@@ -82,6 +84,11 @@ CUDA_RESOURCE_DESC DescribeResource(const client::Resource& resource) {
   const unsigned channels = resource.format.channels;
   switch (resource.kind) {
     case device::ImageKind::kArray:
+      if (resource.mipmapped != nullptr) {
+        desc.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+        desc.res.mipmap.hMipmappedArray = static_cast<CUmipmappedArray>(const_cast<void*>(resource.mipmapped));
+        break;
+      }
       desc.resType = CU_RESOURCE_TYPE_ARRAY;
       desc.res.array.hArray = static_cast<CUarray>(const_cast<void*>(resource.array));
       break;

@@ -7,7 +7,7 @@
 
 namespace wharf::cudashim {
 
-// kNotSupported for mipmapped arrays, kInvalidValue for what is no resource.
+// kInvalidValue for what is no resource.
 CudaError ResourceOf(const CUDA_RESOURCE_DESC& given, client::Resource* resource);
 CUDA_RESOURCE_DESC DescribeResource(const client::Resource& resource);
 // kInvalidValue for flags that are none; other numbers are checked when a texture is made.

@@ -4,15 +4,23 @@
 namespace wharf::cudashim {
 namespace {
 
-CudaError MakeArray(cudaArray_t* handle, const cudaChannelFormatDesc* format, const cudaExtent& extent,
-                    unsigned flags) {
+// What `make` makes of the format and the extents: an array, or a mipmapped one.
+template <typename Handle, typename Make>
+CudaError MakeArray(Handle* handle, const cudaChannelFormatDesc* format, const cudaExtent& extent, const Make& make) {
   if (handle == nullptr || format == nullptr) return CudaError::kInvalidValue;
   const std::optional<device::ChannelFormat> texels = FormatOf(*format);
   if (!texels) return client::kInvalidChannelDescriptor;
-  client::ArrayHandle made = nullptr;
-  const CudaError error = client::MakeArray(*texels, {extent.width, extent.height, extent.depth}, flags, &made);
-  if (error == CudaError::kSuccess) *handle = static_cast<cudaArray_t>(const_cast<void*>(made));
+  const void* made = nullptr;
+  const CudaError error = make(*texels, client::ArrayExtent{extent.width, extent.height, extent.depth}, &made);
+  if (error == CudaError::kSuccess) *handle = static_cast<Handle>(const_cast<void*>(made));
   return error;
+}
+
+CudaError MakePlain(cudaArray_t* handle, const cudaChannelFormatDesc* format, const cudaExtent& extent,
+                    unsigned flags) {
+  return MakeArray(handle, format, extent, [flags](const auto& texels, const auto& texel_extent, const void** made) {
+    return client::MakeArray(texels, texel_extent, flags, made);
+  });
 }
 
 }  // namespace
@@ -57,18 +65,41 @@ cudaError_t cudaMallocArray(cudaArray_t* array, const cudaChannelFormatDesc* for
   return Runtime(Call::k_cudaMallocArray, [&] {
     // Layers and cubes have a depth, which only cudaMalloc3DArray takes.
     if ((flags & (cudaArrayLayered | cudaArrayCubemap)) != 0) return CudaError::kInvalidValue;
-    return MakeArray(array, format, {width, height, 0}, flags);
+    return MakePlain(array, format, {width, height, 0}, flags);
   });
 }
 
 cudaError_t cudaMalloc3DArray(cudaArray_t* array, const cudaChannelFormatDesc* format, cudaExtent extent,
                               unsigned flags) {
-  return Runtime(Call::k_cudaMalloc3DArray, [&] { return MakeArray(array, format, extent, flags); });
+  return Runtime(Call::k_cudaMalloc3DArray, [&] { return MakePlain(array, format, extent, flags); });
 }
 
 cudaError_t cudaFreeArray(cudaArray_t array) {
   return Runtime(Call::k_cudaFreeArray,
                  [&] { return array == nullptr ? CudaError::kSuccess : client::FreeArray(array); });
+}
+
+cudaError_t cudaMallocMipmappedArray(cudaMipmappedArray_t* array, const cudaChannelFormatDesc* format,
+                                     cudaExtent extent, unsigned levels, unsigned flags) {
+  return Runtime(Call::k_cudaMallocMipmappedArray, [&] {
+    return MakeArray(array, format, extent, [&](const auto& texels, const auto& texel_extent, const void** made) {
+      return client::MakeMipmappedArray(texels, texel_extent, flags, levels, made);
+    });
+  });
+}
+
+cudaError_t cudaGetMipmappedArrayLevel(cudaArray_t* level_array, cudaMipmappedArray_const_t array, unsigned level) {
+  return Runtime(Call::k_cudaGetMipmappedArrayLevel, [&] {
+    client::ArrayHandle found = nullptr;
+    const CudaError error = level_array == nullptr ? CudaError::kInvalidValue : client::GetLevel(array, level, &found);
+    if (error == CudaError::kSuccess) *level_array = static_cast<cudaArray_t>(const_cast<void*>(found));
+    return error;
+  });
+}
+
+cudaError_t cudaFreeMipmappedArray(cudaMipmappedArray_t array) {
+  return Runtime(Call::k_cudaFreeMipmappedArray,
+                 [&] { return array == nullptr ? CudaError::kSuccess : client::FreeMipmappedArray(array); });
 }
 
 cudaError_t cudaArrayGetInfo(cudaChannelFormatDesc* format, cudaExtent* extent, unsigned* flags, cudaArray_t handle) {

@@ -27,10 +27,12 @@ void FillImageLimits(Properties* to) {
   to->surfaceAlignment = static_cast<size_t>(get(cudaDevAttrSurfaceAlignment));
   to->texturePitchAlignment = static_cast<size_t>(get(cudaDevAttrTexturePitchAlignment));
   to->maxTexture1D = get(cudaDevAttrMaxTexture1DWidth);
+  to->maxTexture1DMipmap = get(cudaDevAttrMaxTexture1DMipmappedWidth);
   to->maxTextureCubemap = get(cudaDevAttrMaxTextureCubemapWidth);
   to->maxSurface1D = get(cudaDevAttrMaxSurface1DWidth);
   to->maxSurfaceCubemap = get(cudaDevAttrMaxSurfaceCubemapWidth);
   fill(to->maxTexture2D, {cudaDevAttrMaxTexture2DWidth, cudaDevAttrMaxTexture2DHeight});
+  fill(to->maxTexture2DMipmap, {cudaDevAttrMaxTexture2DMipmappedWidth, cudaDevAttrMaxTexture2DMipmappedHeight});
   fill(to->maxTexture2DLinear,
        {cudaDevAttrMaxTexture2DLinearWidth, cudaDevAttrMaxTexture2DLinearHeight, cudaDevAttrMaxTexture2DLinearPitch});
   fill(to->maxTexture2DGather, {cudaDevAttrMaxTexture2DGatherWidth, cudaDevAttrMaxTexture2DGatherHeight});

@@ -12,6 +12,11 @@ cudaArray_t ArrayOf(const client::Resource& resource) {
   return static_cast<cudaArray_t>(const_cast<void*>(resource.array));
 }
 
+// Of a mipmapped array the first level, which tells the others' format. nullptr if there is none.
+std::shared_ptr<const client::Array> ArrayIn(const client::Resource& resource) {
+  return client::FindFirstLevel(resource.array, resource.mipmapped);
+}
+
 // Whether texels can be read as numbers of [-1, 1].
 bool CanBeNormalized(const device::ChannelFormat& format) {
   return format.kind != device::ChannelKind::kFloat && format.bits != 32;
@@ -27,7 +32,7 @@ CudaError CheckReading(const device::ChannelFormat& format, const client::Sampli
 
 CudaError CheckReading(const client::TextureParams& params) {
   if (params.resource.kind != device::ImageKind::kArray) return CheckReading(params.resource.format, params.sampling);
-  const std::shared_ptr<const client::Array> array = client::FindArray(params.resource.array);
+  const std::shared_ptr<const client::Array> array = ArrayIn(params.resource);
   return array == nullptr ? CudaError::kInvalidHandle : CheckReading(array->image.format, params.sampling);
 }
 
@@ -44,7 +49,7 @@ CudaError MakeTexture(cudaTextureObject_t* texture, const cudaResourceDesc* reso
   if (is_view) {
     params.view = ViewOf(*view);
     // NVIDIA's runtime asks for integers as they are by the array's format, not the view's.
-    const std::shared_ptr<const client::Array> array = client::FindArray(params.resource.array);
+    const std::shared_ptr<const client::Array> array = ArrayIn(params.resource);
     if (array != nullptr && !CanBeNormalized(array->image.format)) params.sampling.normalized_float = true;
   }
   uint64_t handle = 0;
@@ -84,7 +89,9 @@ CudaError ResourceOf(const cudaResourceDesc& given, client::Resource* resource) 
       resource->array = given.res.array.array;
       return CudaError::kSuccess;
     case cudaResourceTypeMipmappedArray:
-      return CudaError::kNotSupported;
+      resource->kind = device::ImageKind::kArray;
+      resource->mipmapped = given.res.mipmap.mipmap;
+      return resource->mipmapped == nullptr ? CudaError::kInvalidHandle : CudaError::kSuccess;
     case cudaResourceTypeLinear:
       resource->kind = device::ImageKind::kLinear;
       resource->address = Address(given.res.linear.devPtr);
@@ -110,6 +117,11 @@ cudaResourceDesc DescribeResource(const client::Resource& resource) {
   void* const pointer = reinterpret_cast<void*>(resource.address);
   switch (resource.kind) {
     case device::ImageKind::kArray:
+      if (resource.mipmapped != nullptr) {
+        desc.resType = cudaResourceTypeMipmappedArray;
+        desc.res.mipmap.mipmap = static_cast<cudaMipmappedArray_t>(const_cast<void*>(resource.mipmapped));
+        break;
+      }
       desc.resType = cudaResourceTypeArray;
       desc.res.array.array = ArrayOf(resource);
       break;
@@ -208,7 +220,7 @@ cudaError_t cudaGetTextureObjectTextureDesc(cudaTextureDesc* desc, cudaTextureOb
     return ReadTexture(texture, desc, [](const client::TextureParams& params) {
       cudaTextureDesc told = DescribeSampling(params.sampling);
       // A texture of the driver API may say that what cannot be is normalized.
-      const std::shared_ptr<const client::Array> array = client::FindArray(params.resource.array);
+      const std::shared_ptr<const client::Array> array = ArrayIn(params.resource);
       if (!CanBeNormalized(array != nullptr ? array->image.format : params.resource.format)) {
         told.readMode = cudaReadModeElementType;
       }

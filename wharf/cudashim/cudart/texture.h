@@ -7,7 +7,7 @@
 
 namespace wharf::cudashim {
 
-// kNotSupported for mipmapped arrays, kInvalidValue for what is no resource.
+// kInvalidValue for what is no resource.
 CudaError ResourceOf(const cudaResourceDesc& given, client::Resource* resource);
 cudaResourceDesc DescribeResource(const client::Resource& resource);
 // kInvalidValue for a read mode that is none; other numbers are checked when a texture is made.

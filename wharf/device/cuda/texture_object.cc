@@ -53,6 +53,7 @@ absl::Status DescribeResource(const ImageDescription& image, ResourceDescription
 }  // namespace
 
 absl::StatusOr<TextureObject> DescribeTexture(const TextureDescription& texture) {
+  if (texture.mipmap.levels > 1) return Refused("mipmapped arrays");
   TextureObject object;
   WHARF_RETURN_IF_ERROR(DescribeResource(texture.image, &object.resource));
   SamplerDescription& sampler = object.sampler;

@@ -56,11 +56,14 @@ CudaError NotSupported(const std::string& what) {
 
 bool Fits32(uint64_t value) { return value <= UINT32_MAX; }
 
-// `none`: the error for what is no array.
-CudaError ImageOf(const Resource& resource, CudaError none, device::ImageDescription* image) {
+// Of a mipmapped array the first level, and how many there are. `none`: the error for what is no array.
+CudaError ImageOf(const Resource& resource, CudaError none, device::ImageDescription* image, uint32_t* levels) {
+  *levels = 1;
   if (resource.kind == device::ImageKind::kArray) {
-    const std::shared_ptr<const Array> array = FindArray(resource.array);
+    const std::shared_ptr<const Array> array = FindFirstLevel(resource.array, resource.mipmapped);
     if (array == nullptr) return none;
+    const std::shared_ptr<const MipmappedArray> mipmapped = FindMipmappedArray(resource.mipmapped);
+    if (mipmapped != nullptr) *levels = static_cast<uint32_t>(mipmapped->levels.size());
     *image = array->image;
     return CudaError::kSuccess;
   }
@@ -91,15 +94,21 @@ device::ChannelFormat ViewFormat(int number) {
   return {kind, bits, static_cast<uint8_t>(1 << (number - 1) % 3)};
 }
 
-// An array seen in another format, or some of its layers.
-CudaError ApplyView(const ResourceView& view, device::ImageDescription* image) {
+// An array seen in another format, or some of its layers or levels.
+CudaError ApplyView(const ResourceView& view, device::TextureDescription* texture) {
+  device::ImageDescription* const image = &texture->image;
+  uint32_t* const levels = &texture->mipmap.levels;
   if (view.format <= 0) return CudaError::kInvalidValue;
   if (view.format >= kFirstCompressed) return NotSupported("textures of compressed formats");
   const bool same_depth = view.depth == image->depth || (image->layered && view.depth == 0);
   if (view.width != image->width || view.height != image->height || !same_depth) return CudaError::kInvalidValue;
-  if (view.first_level != 0 || view.last_level != 0) return CudaError::kInvalidValue;
+  if (view.first_level > view.last_level || view.last_level >= *levels) return CudaError::kInvalidValue;
   const device::ChannelFormat format = ViewFormat(view.format);
   if (format.TexelBytes() != image->format.TexelBytes()) return CudaError::kInvalidValue;
+  const bool all_layers = view.first_layer == 0 && view.last_layer + uint64_t{1} == image->Slices();
+  if (*levels > 1 && image->layered && !all_layers) return NotSupported("views of some layers of mipmapped arrays");
+  *image = device::LevelOf(*image, view.first_level);
+  *levels = view.last_level - view.first_level + 1;
   image->format = format;
   if (!image->layered) {
     return view.first_layer == 0 && view.last_layer == 0 ? CudaError::kSuccess : CudaError::kInvalidValue;
@@ -111,7 +120,7 @@ CudaError ApplyView(const ResourceView& view, device::ImageDescription* image) {
   return CudaError::kSuccess;
 }
 
-CudaError ApplySampling(const Sampling& sampling, device::TextureDescription* texture) {
+CudaError ApplySampling(const Sampling& sampling, bool is_mipmapped, device::TextureDescription* texture) {
   using device::AddressMode;
   const auto is_one_of = [](int value, int count) { return value >= 0 && value < count; };
   for (const int mode : sampling.address) {
@@ -132,6 +141,15 @@ CudaError ApplySampling(const Sampling& sampling, device::TextureDescription* te
   const bool floats =
       image.format.kind == device::ChannelKind::kFloat || (sampling.normalized_float && image.format.bits != 32);
   if (filtered && !floats) return kInvalidFilterSetting;
+  if (is_mipmapped) {
+    if (!sampling.normalized_coordinates) return CudaError::kInvalidValue;
+    device::Mipmap& mipmap = texture->mipmap;
+    mipmap.filter = static_cast<device::FilterMode>(sampling.mip_filter);
+    mipmap.bias = sampling.mip_bias;
+    mipmap.lowest = sampling.min_level;
+    mipmap.highest = sampling.max_level;
+    if (mipmap.filter == device::FilterMode::kLinear && !floats) return kInvalidFilterSetting;
+  }
   for (size_t i = 0; i < texture->address.size(); ++i) {
     const auto mode = static_cast<AddressMode>(sampling.address[i]);
     const bool repeats = mode == AddressMode::kWrap || mode == AddressMode::kMirror;
@@ -142,9 +160,10 @@ CudaError ApplySampling(const Sampling& sampling, device::TextureDescription* te
 }
 
 CudaError Describe(const TextureParams& params, device::TextureDescription* texture) {
-  CudaError error = ImageOf(params.resource, CudaError::kInvalidValue, &texture->image);
-  if (error == CudaError::kSuccess && params.view) error = ApplyView(*params.view, &texture->image);
-  if (error == CudaError::kSuccess) error = ApplySampling(params.sampling, texture);
+  CudaError error = ImageOf(params.resource, CudaError::kInvalidValue, &texture->image, &texture->mipmap.levels);
+  if (error == CudaError::kSuccess && params.view) error = ApplyView(*params.view, texture);
+  const bool is_mipmapped = params.resource.mipmapped != nullptr;
+  if (error == CudaError::kSuccess) error = ApplySampling(params.sampling, is_mipmapped, texture);
   if (error == CudaError::kSuccess && !device::CheckTexture(*texture).ok()) error = CudaError::kInvalidValue;
   return error;
 }
@@ -181,10 +200,12 @@ CudaError CreateSurface(const Resource& resource, uint64_t* handle) {
   CudaError error = CudaError::kSuccess;
   Connection* const connection = Process::Get().Connect(&error);
   if (connection == nullptr) return error;
-  if (handle == nullptr || resource.kind != device::ImageKind::kArray) return CudaError::kInvalidValue;
+  const bool is_array = resource.kind == device::ImageKind::kArray && resource.mipmapped == nullptr;
+  if (handle == nullptr || !is_array) return CudaError::kInvalidValue;
   offload::CreateSurface op;
   offload::CreateSurface::Reply reply;
-  error = ImageOf(resource, CudaError::kInvalidHandle, &op.image);
+  uint32_t levels = 1;
+  error = ImageOf(resource, CudaError::kInvalidHandle, &op.image, &levels);
   if (error != CudaError::kSuccess) return error;
   error = AskForHandle(*connection, op, &reply);
   if (error != CudaError::kSuccess) return error;

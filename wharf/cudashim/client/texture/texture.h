@@ -15,8 +15,9 @@ namespace wharf::client {
 // cudaResourceDesc, CUDA_RESOURCE_DESC.
 struct Resource {
   device::ImageKind kind = device::ImageKind::kLinear;
-  ArrayHandle array = nullptr;  // kArray, which has nothing else
-  uint64_t address = 0;         // on a multiple of device::kTextureAlignment
+  ArrayHandle array = nullptr;          // kArray, which has nothing else
+  MipmappedHandle mipmapped = nullptr;  // or this
+  uint64_t address = 0;                 // on a multiple of device::kTextureAlignment
   device::ChannelFormat format;
   uint64_t bytes = 0;              // kLinear
   uint64_t width = 0, height = 0;  // kPitched, in texels
@@ -30,9 +31,9 @@ struct Sampling {
   bool normalized_float = false, normalized_coordinates = false;
   std::array<float, 4> border{};
   bool srgb = false, seamless = false;
-  // Of mipmaps, which there are none of: no effect.
-  bool exact_trilinear = false;
-  uint32_t max_anisotropy = 0;
+  bool exact_trilinear = false;  // no effect: all is exact
+  uint32_t max_anisotropy = 0;   // no effect
+  // Of mipmapped arrays.
   int mip_filter = 0;
   float mip_bias = 0, min_level = 0, max_level = 0;
 };
@@ -50,9 +51,10 @@ struct TextureParams {
   std::optional<ResourceView> view;
 };
 
-// kNotSupported, and the user is told once what it is, for sRGB, seamless cubes that are filtered and views of
-// compressed formats; and for what the server's device has no textures of.
+// kNotSupported, and the user is told once what it is, for sRGB, seamless cubes that are filtered, views of compressed
+// formats and of some layers of mipmapped arrays; and for what the server's device has no textures of.
 WHARF_CLIENT_API CudaError CreateTexture(TextureParams params, uint64_t* handle);
+// Of an array, not a mipmapped one, whose levels are arrays.
 WHARF_CLIENT_API CudaError CreateSurface(const Resource& resource, uint64_t* handle);
 // Work that was launched before still finds it. Nothing happens if there is none.
 WHARF_CLIENT_API CudaError DestroyTexture(uint64_t handle);

@@ -285,7 +285,9 @@ class FunctionCodegen {
   bool TakeGeometry(ImageShape* shape);
   bool ReadImageAddress(const ptx::Operand& operand, const ImageShape& shape, Type coordinate, ImageAddress* address);
   bool ReadImageHandle(const ptx::Operand& operand, ImageAddress* address);
-  Value* CallImage(std::string_view name, uint32_t what, const ImageAddress& address);
+  Value* CallImage(std::string_view name, uint32_t what, const ImageAddress& address, Value* level = nullptr);
+  Value* ReadLevel(const ptx::Operand& operand, Type coordinate);
+  Value* LevelByGradients(size_t first, uint32_t fetch, const ImageShape& shape, const ImageAddress& address);
   Value* TexelElement(Value* halves, uint32_t index, uint32_t bits);
   void Tex();
   void Tld4();

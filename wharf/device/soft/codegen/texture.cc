@@ -1,5 +1,7 @@
 // Textures and surfaces: calls into the runtime, each for one thread.
 #include <bit>
+#include <span>
+#include <vector>
 
 #include "wharf/device/soft/codegen/function.h"
 
@@ -77,11 +79,56 @@ bool FunctionCodegen::ReadImageHandle(const ptx::Operand& operand, ImageAddress*
   return true;
 }
 
-llvm::Value* FunctionCodegen::CallImage(std::string_view name, uint32_t what, const ImageAddress& address) {
+llvm::Value* FunctionCodegen::CallImage(std::string_view name, uint32_t what, const ImageAddress& address,
+                                        Value* level) {
   llvm::Type *i32 = b_.getInt32Ty(), *i64 = b_.getInt64Ty();
-  auto callee = module_.External(name, llvm::StructType::get(i64, i64), {b_.getPtrTy(), i64, i32, i32, i32, i32, i32});
-  return b_.CreateCall(callee, {function_->getArg(kBlockArgument), address.handle, b_.getInt32(what), address.layer,
-                                address.at[0], address.at[1], address.at[2]});
+  std::vector<llvm::Type*> types{b_.getPtrTy(), i64, i32, i32, i32, i32, i32};
+  std::vector<Value*> arguments{function_->getArg(kBlockArgument),
+                                address.handle,
+                                b_.getInt32(what),
+                                address.layer,
+                                address.at[0],
+                                address.at[1],
+                                address.at[2]};
+  if (level != nullptr) {
+    types.push_back(b_.getFloatTy());
+    arguments.push_back(level);
+  }
+  return b_.CreateCall(module_.External(name, llvm::StructType::get(i64, i64), types), arguments);
+}
+
+// A level of detail has the type of the coordinates.
+llvm::Value* FunctionCodegen::ReadLevel(const ptx::Operand& operand, Type coordinate) {
+  Value* level = Read(operand, coordinate);
+  return coordinate == Type::kF32 ? level : b_.CreateSIToFP(level, b_.getFloatTy());
+}
+
+// Operands `first` and the next: vectors of at least the geometry's dimensions; of lines they may be numbers. Null if
+// not.
+llvm::Value* FunctionCodegen::LevelByGradients(size_t first, uint32_t fetch, const ImageShape& shape,
+                                               const ImageAddress& address) {
+  llvm::Type *i32 = b_.getInt32Ty(), *f32 = b_.getFloatTy();
+  std::vector<llvm::Type*> types{b_.getPtrTy(), b_.getInt64Ty(), i32, i32, i32, i32, f32, f32, f32, f32, f32, f32};
+  std::vector<Value*> arguments{function_->getArg(kBlockArgument),
+                                address.handle,
+                                b_.getInt32(fetch),
+                                address.at[0],
+                                address.at[1],
+                                address.at[2]};
+  const size_t dimensions = shape.geometry == ImageGeometry::kCube ? 3 : static_cast<size_t>(shape.geometry) + 1;
+  for (const size_t at : {first, first + 1}) {
+    auto* vector = std::get_if<ptx::VectorOperand>(&Op(at).value);
+    const std::span<const ptx::Operand> steps =
+        vector != nullptr ? std::span<const ptx::Operand>(vector->elements) : std::span(&Op(at), 1);
+    if (steps.size() < dimensions || steps.size() > 4) {
+      Malformed("wrong number of gradients");
+      return nullptr;
+    }
+    for (size_t d = 0; d < 3; ++d) {
+      arguments.push_back(d < dimensions ? Read(steps[d], Type::kF32) : llvm::ConstantFP::get(f32, 0));
+    }
+  }
+  return b_.CreateCall(module_.External("wharf_texture_level", f32, types), arguments);
 }
 
 // Element `index` of `bits` bits each, in the two halves that a call returned.
@@ -91,7 +138,8 @@ llvm::Value* FunctionCodegen::TexelElement(Value* halves, uint32_t index, uint32
   return b_.CreateTrunc(b_.CreateLShr(half, at % 64), b_.getIntNTy(bits));
 }
 
-// tex{.base,.level,.grad}.geometry.v4.type.type d{|p}, [a, c] {, level or gradients}: images have one level.
+// tex{.base,.level,.grad}.geometry.v4.type.type d{|p}, [a, c] {, level or gradients}: of level 0 unless it says
+// another.
 void FunctionCodegen::Tex() { Fetch(/*gather=*/false); }
 
 // tld4.component.geometry.v4.type.f32 d{|p}, [a, c]
@@ -130,8 +178,16 @@ void FunctionCodegen::Fetch(bool gather) {
   if (!ReadImageAddress(Op(at), shape, coordinate, &address)) return;
   auto* elements = std::get_if<ptx::VectorOperand>(&Op(0).value);
   if (elements == nullptr || elements->elements.size() != 4) return Malformed("wrong number of elements");
-  Value* halves =
-      CallImage(gather ? "wharf_texture_gather" : "wharf_texture_fetch", std::bit_cast<uint32_t>(fetch), address);
+  const auto bits = std::bit_cast<uint32_t>(fetch);
+  if (level == "grad" && fetch.integer) return Malformed("gradients are of floats");
+  Value* detail = nullptr;
+  if (level == "level") detail = ReadLevel(Op(at + 1), coordinate);
+  if (level == "grad") detail = LevelByGradients(at + 1, bits, shape, address);
+  if (failed()) return;
+  const std::string_view name = gather              ? "wharf_texture_gather"
+                                : detail != nullptr ? "wharf_texture_fetch_level"
+                                                    : "wharf_texture_fetch";
+  Value* halves = CallImage(name, bits, address, detail);
   for (uint32_t c = 0; c < 4; ++c) {
     Write(elements->elements[c], type, b_.CreateBitCast(TexelElement(halves, c, 32), Llvm(type)));
   }

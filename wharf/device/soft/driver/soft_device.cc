@@ -141,8 +141,9 @@ absl::Status SoftDevice::Unmap(DeviceAddress address) {
 
 // --- textures and surfaces ---
 
-absl::StatusOr<TextureHandle> SoftDevice::AddImage(const ImageDescription& described, const Image& image) {
-  const uint64_t bytes = BytesOf(described);
+absl::StatusOr<TextureHandle> SoftDevice::AddImage(const ImageDescription& described, uint32_t levels,
+                                                   const Image& image) {
+  const uint64_t bytes = BytesOf(described, levels);
   if (!memory_->IsMapped(described.base, bytes)) {
     return CudaStatus(CudaError::kInvalidValue, "an image of {} bytes at {:#x}: not all of it is mapped", bytes,
                       described.base);
@@ -152,12 +153,12 @@ absl::StatusOr<TextureHandle> SoftDevice::AddImage(const ImageDescription& descr
 
 absl::StatusOr<TextureHandle> SoftDevice::CreateTexture(const TextureDescription& texture) {
   WHARF_RETURN_IF_ERROR(CheckTexture(texture));
-  return AddImage(texture.image, MakeImage(texture));
+  return AddImage(texture.image, texture.mipmap.levels, MakeImage(texture));
 }
 
 absl::StatusOr<TextureHandle> SoftDevice::CreateSurface(const ImageDescription& image) {
   WHARF_RETURN_IF_ERROR(CheckSurface(image));
-  return AddImage(image, MakeImage(image));
+  return AddImage(image, 1, MakeImage(image));
 }
 
 absl::Status SoftDevice::DestroyImage(TextureHandle handle, bool is_surface) {

@@ -114,7 +114,7 @@ class SoftDevice final : public Device {
   absl::Status CheckLaunch(const Function& function, const LaunchConfig& config, size_t parameter_bytes) const;
   absl::Status CheckCooperative(const Function& function, const LaunchConfig& config) const;
   absl::Status CheckFill(const FillWork& fill) const;
-  absl::StatusOr<TextureHandle> AddImage(const ImageDescription& described, const Image& image);
+  absl::StatusOr<TextureHandle> AddImage(const ImageDescription& described, uint32_t levels, const Image& image);
   absl::Status DestroyImage(TextureHandle handle, bool is_surface);
   // Launches `kernel`, which is `function` or its guarded version.
   void EnqueueLaunch(std::shared_ptr<Timeline> stream, const Function& function,

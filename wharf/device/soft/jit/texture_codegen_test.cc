@@ -168,6 +168,37 @@ TEST_F(TextureCodegen, LayersLevelsAndGradients) {
   for (uint32_t i = 0; i < kThreads; ++i) EXPECT_EQ(got[i][0], FloatOf(40 + i));
 }
 
+// Thread i asks for level i / 8 of an array of 32 x 8 texels, each of which is its level.
+TEST_F(TextureCodegen, LevelsByNumberAndByGradients) {
+  TextureDescription described{.image = Texels(kFloats, 40 * 40)};
+  described.image.base = (described.image.base + kTextureAlignment - 1) / kTextureAlignment * kTextureAlignment;
+  described.image.width = 32;
+  described.image.height = 8;
+  LayOutArray(&described.image);
+  described.normalized_coordinates = true;
+  described.mipmap = {.levels = 4, .highest = 3};
+  for (uint32_t level = 0; level < 4; ++level) {
+    const ImageDescription at = LevelOf(described.image, level);
+    for (uint64_t byte = 0; byte < BytesOf(at); byte += 4) *reinterpret_cast<float*>(at.base + byte) = float(level);
+  }
+  const TextureHandle texture = runner_.services().images.Add(MakeImage(described)).value();
+  const std::string before =
+      "  shr.u32 %r3, %r1, 3; cvt.rn.f32.u32 %f6, %r3; ex2.approx.f32 %f7, %f6; mul.f32 %f7, %f7, 0f3D000000;\n"
+      "  mov.f32 %f8, 0f3F000000; mov.f32 %f9, 0f00000000;\n";  // 2^level / 32, 0.5 and 0
+  for (const char* fetch :
+       {"tex.level.2d.v4.f32.f32 {%f2, %f3, %f4, %f5}, [%rd1, {%f8, %f8}], %f6;",
+        "tex.grad.2d.v4.f32.f32 {%f2, %f3, %f4, %f5}, [%rd1, {%f8, %f8}], {%f7, %f9}, {%f9, %f9};",
+        "tex.grad.2d.v4.f32.f32 {%f2, %f3, %f4, %f5}, [%rd1, {%f8, %f8}], {%f9, %f9}, {%f7, %f9};"}) {
+    const auto got = RunAll(before + "  " + fetch + "\n" + kStore, texture);
+    for (uint32_t i = 0; i < kThreads; ++i) EXPECT_EQ(got[i][0], FloatOf(i / 8)) << fetch;
+  }
+  // Without a level it is the first.
+  const auto got = RunAll(before + "  tex.2d.v4.f32.f32 {%f2, %f3, %f4, %f5}, [%rd1, {%f8, %f8}];\n" + kStore, texture);
+  for (uint32_t i = 0; i < kThreads; ++i) EXPECT_EQ(got[i][0], 0u);
+  const auto levels = RunAll("  txq.num_mipmap_levels.b32 %r4, [%rd1];\n  st.global.u32 [%rd2], %r4;\n", texture);
+  EXPECT_EQ(levels[0][0], 4u);
+}
+
 TEST_F(TextureCodegen, Cubes) {
   ImageDescription image = Texels(kFloats, 2, 2, 12);
   image.cubemap = image.layered = true;
@@ -354,6 +385,8 @@ TEST_F(TextureCodegen, WhatIsNotKnownIsRefused) {
               HasSubstr("geometry"));
   EXPECT_THAT(RefusalOf("  tex.1d.v2.f16x2.f32 {%r2, %r3}, [%rd1, {%f1}];\n"), HasSubstr("four channels"));
   EXPECT_THAT(RefusalOf("  tex.2d.v4.f32.f32 {%f2, %f3, %f4, %f5}, [%rd1, {%f1, %f1}], {%r1, %r1};\n"),
+              HasSubstr("operands"));
+  EXPECT_THAT(RefusalOf("  tex.3d.v4.f32.f32 {%f2, %f3, %f4, %f5}, [%rd1, {%f1, %f1, %f1, %f1}], %f1;\n"),
               HasSubstr("operands"));
   EXPECT_THAT(RefusalOf("  txq.channel_order.b32 %r2, [%rd1];\n"), HasSubstr("query"));
   EXPECT_THAT(RefusalOf("  sust.p.1d.b32.trap [%rd1, {%r1}], {%r1};\n"), HasSubstr("formatted"));

@@ -156,9 +156,13 @@ int32_t wharf_vprintf(BlockContext* block, uint64_t format, uint64_t arguments);
 uint64_t wharf_malloc(BlockContext* block, uint64_t bytes);
 void wharf_free(BlockContext* block, uint64_t address);
 // tex, tld4, txq, suq, suld, sust. Handles are looked up: kIllegalAddress if there is no such texture or surface.
-// `layer` is 0 of images without. See FetchTexel, GatherTexels, QueryImage and FindInSurface.
+// `layer` is 0 of images without. See FetchTexel, LevelByGradients, GatherTexels, QueryImage and FindInSurface.
 TexelBits wharf_texture_fetch(BlockContext* block, uint64_t texture, uint32_t fetch, uint32_t layer, uint32_t x,
-                              uint32_t y, uint32_t z);
+                              uint32_t y, uint32_t z);  // of level 0
+TexelBits wharf_texture_fetch_level(BlockContext* block, uint64_t texture, uint32_t fetch, uint32_t layer, uint32_t x,
+                                    uint32_t y, uint32_t z, float level);
+float wharf_texture_level(BlockContext* block, uint64_t texture, uint32_t fetch, uint32_t x, uint32_t y, uint32_t z,
+                          float xdx, float ydx, float zdx, float xdy, float ydy, float zdy);
 TexelBits wharf_texture_gather(BlockContext* block, uint64_t texture, uint32_t fetch, uint32_t layer, uint32_t x,
                                uint32_t y, uint32_t z);
 uint32_t wharf_image_query(BlockContext* block, uint64_t image, uint32_t query, uint32_t is_surface);

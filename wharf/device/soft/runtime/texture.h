@@ -20,19 +20,26 @@
 
 namespace wharf::device::soft {
 
+struct ImageLevel {
+  std::byte* base = nullptr;
+  uint64_t row_pitch = 0, slice_pitch = 0;
+  uint32_t width = 1, rows = 1, slices = 1;  // in texels, at least 1
+};
+
 // What a fetch needs of a TextureDescription, ready for use. Without a sampler for a surface.
 struct Image {
   bool is_surface = false;
   bool cubemap = false, layered = false;
   bool normalized_coordinates = false, linear_filter = false;
   bool normalized_read = false;  // integers become floats
+  bool linear_levels = false;
+  uint8_t level_count = 1;
+  float level_bias = 0, lowest_level = 0, highest_level = 0;
   ChannelFormat format;
   std::array<AddressMode, 3> address{};
-  std::byte* base = nullptr;
-  uint64_t row_pitch = 0, slice_pitch = 0;
-  uint32_t width = 1, rows = 1, slices = 1;  // in texels, at least 1
-  uint32_t height = 0, depth = 0;            // as they were described
-  std::array<uint32_t, 4> border{};          // as a fetch gives it
+  std::array<ImageLevel, ImageLimits::kLevels> levels;
+  uint32_t height = 0, depth = 0;    // of the first level, as they were described
+  std::array<uint32_t, 4> border{};  // as a fetch gives it
 };
 
 // REQUIRES: CheckTexture (CheckSurface) found it right.
@@ -42,9 +49,16 @@ Image MakeImage(const ImageDescription& surface);
 // Four channels: floats as their bits, integers as 32 bits. What the format has not is 0.
 using Texel = std::array<uint32_t, 4>;
 
-// `x`, `y`, `z`: as `fetch` says, floats (their bits) or integers. Of what the geometry has not: ignored.
-Texel FetchTexel(const Image& texture, TextureFetch fetch, uint32_t layer, uint32_t x, uint32_t y, uint32_t z);
-// The component of the four texels that linear filtering would use, in the order of PTX's tld4.
+// `x`, `y`, `z`: as `fetch` says, floats (their bits) or integers. Of what the geometry has not: ignored. `level`: of
+// detail; the texture's bias is added, and its bounds hold.
+Texel FetchTexel(const Image& texture, TextureFetch fetch, uint32_t layer, uint32_t x, uint32_t y, uint32_t z,
+                 float level = 0);
+// The level of detail at which a step of dx, and one of dy, is at most a texel long; coordinates matter to cubes only.
+// Vulkan specification, "Scale Factor Operation"; lengths are Euclidean.
+using Gradient = std::array<float, 3>;
+float LevelByGradients(const Image& texture, TextureFetch fetch, const Gradient& at, const Gradient& dx,
+                       const Gradient& dy);
+// The component of the four texels that linear filtering would use, in the order of PTX's tld4; of level 0.
 Texel GatherTexels(const Image& texture, TextureFetch fetch, uint32_t layer, uint32_t x, uint32_t y, uint32_t z);
 // Of a texture or surface.
 uint32_t QueryImage(const Image& image, ImageQuery query);
@@ -79,7 +93,7 @@ class ImageTable {
   }
 
  private:
-  static constexpr uint32_t kChunk = 256;
+  static constexpr uint32_t kChunk = 64;
   struct Entry {
     std::atomic<TextureHandle> handle{0};  // 0: free. Written last, read first
     Image image;

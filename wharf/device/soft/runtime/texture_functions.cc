@@ -72,6 +72,18 @@ TexelBits wharf_texture_fetch(BlockContext* block, uint64_t texture, uint32_t fe
   return Pack(FetchTexel(FindImage(block, texture, false), std::bit_cast<TextureFetch>(fetch), layer, x, y, z));
 }
 
+TexelBits wharf_texture_fetch_level(BlockContext* block, uint64_t texture, uint32_t fetch, uint32_t layer, uint32_t x,
+                                    uint32_t y, uint32_t z, float level) {
+  return Pack(FetchTexel(FindImage(block, texture, false), std::bit_cast<TextureFetch>(fetch), layer, x, y, z, level));
+}
+
+float wharf_texture_level(BlockContext* block, uint64_t texture, uint32_t fetch, uint32_t x, uint32_t y, uint32_t z,
+                          float xdx, float ydx, float zdx, float xdy, float ydy, float zdy) {
+  const Gradient at{std::bit_cast<float>(x), std::bit_cast<float>(y), std::bit_cast<float>(z)};
+  return LevelByGradients(FindImage(block, texture, false), std::bit_cast<TextureFetch>(fetch), at, {xdx, ydx, zdx},
+                          {xdy, ydy, zdy});
+}
+
 TexelBits wharf_texture_gather(BlockContext* block, uint64_t texture, uint32_t fetch, uint32_t layer, uint32_t x,
                                uint32_t y, uint32_t z) {
   return Pack(GatherTexels(FindImage(block, texture, false), std::bit_cast<TextureFetch>(fetch), layer, x, y, z));

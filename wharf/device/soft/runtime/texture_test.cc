@@ -527,13 +527,13 @@ TEST(ImageTable, FindsByHandleAndKind) {
   EXPECT_EQ(table.Find(1, false), nullptr);
   EXPECT_EQ(table.Find(~uint64_t{0}, true), nullptr);
   Image image;
-  image.width = 7;
+  image.levels[0].width = 7;
   const TextureHandle texture = table.Add(image).value();
   image.is_surface = true;
   const TextureHandle surface = table.Add(image).value();
   EXPECT_NE(texture, surface);
   ASSERT_NE(table.Find(texture, false), nullptr);
-  EXPECT_EQ(table.Find(texture, false)->width, 7);
+  EXPECT_EQ(table.Find(texture, false)->levels[0].width, 7);
   EXPECT_EQ(table.Find(texture, true), nullptr);
   EXPECT_EQ(table.Find(texture + ImageTable::kMost, false), nullptr);
   EXPECT_EQ(table.Find(0, false), nullptr);
@@ -572,12 +572,12 @@ TEST(ImageTable, IsReadWhileItGrows) {
       const Image* image = table.Find(seen + 1, false);
       if (image == nullptr) continue;
       ++seen;
-      ASSERT_EQ(image->width, seen);
+      ASSERT_EQ(image->levels[0].width, seen);
     }
   });
   for (uint32_t i = 1; i <= kImages; ++i) {
     Image image;
-    image.width = i;
+    image.levels[0].width = i;
     ASSERT_EQ(table.Add(image).value(), i);
   }
   reader.join();
