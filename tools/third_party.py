@@ -58,7 +58,8 @@ MODES = ("local", "posted", "replay")
 FAILED = re.compile(r"\bFAIL(?:ED|URE|S)?\b|\b[Tt]ests? failed|\bINCORRECT\b|[Vv]erification (?:has )?failed|"
                     r"\bMISMATCH(?:ES)?\b|CUDA (?:[Rr]untime )?[Ee]rror|CUDA error|\bcudaError[A-Z]\w+|not match the CPU")
 # What is no failure, although the pattern above fits.
-HARMLESS = re.compile(r"(?:FAIL(?:ED|URES?)?|[Tt]ests? failed|MISMATCH(?:ES)?)\s*[:=]?\s*0\b|\b0 (?:FAIL|MISMATCH|tests? failed)")
+HARMLESS = re.compile(r"(?:FAIL(?:ED|URES?)?|[Tt]ests? failed|MISMATCH(?:ES)?)\s*[:=]?\s*0\b|\b0 (?:FAIL|MISMATCH|tests? failed)|"
+                      r"\bfailed as expected\b")
 # What Wharf says when it refuses: of a function that it does not cover, of the program as a whole, of a kernel.
 REFUSED = re.compile(r"returned \"not supported\" function=(\w+)|"
                      r"^wharf: (.*(?:not supported|not covered|cannot|refuse|carries no|no PTX).*)$|"

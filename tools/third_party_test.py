@@ -46,6 +46,7 @@ class Verdicts(unittest.TestCase):
     def test_passed(self):
         self.check(0, "Test PASSED\n", "passed")
         self.check(0, "0 tests failed, FAILED: 0\n", "passed")
+        self.check(0, "Device assert failed as expected, CUDA error message is: assert triggered\n", "passed")
         self.check(0, "Non-Matching CPU-GPU Outputs: 0\n", "passed", wants="Outputs: 0")
 
     def test_failed(self):
