@@ -12,6 +12,7 @@ using u8 = unsigned char;
 struct At {
   float x = 0, y = 0, z = 0;
   int layer = 0;
+  float level = 0;  // of detail
 };
 
 template <class T, class Fetch>
@@ -34,7 +35,11 @@ FETCH(LineOf, tex1DLayered<T>(t, p.x, p.layer))
 FETCH(PlaneOf, tex2DLayered<T>(t, p.x, p.y, p.layer))
 FETCH(Cube, texCubemap<T>(t, p.x, p.y, p.z))
 FETCH(CubeOf, texCubemapLayered<T>(t, p.x, p.y, p.z, p.layer))
-FETCH(PlaneAtLevel, tex2DLod<T>(t, p.x, p.y, 0.0f))
+FETCH(LineAtLevel, tex1DLod<T>(t, p.x, p.level))
+FETCH(PlaneAtLevel, tex2DLod<T>(t, p.x, p.y, p.level))
+FETCH(VolumeAtLevel, tex3DLod<T>(t, p.x, p.y, p.z, p.level))
+FETCH(PlaneOfAtLevel, tex2DLayeredLod<T>(t, p.x, p.y, p.layer, p.level))
+FETCH(CubeAtLevel, texCubemapLod<T>(t, p.x, p.y, p.z, p.level))
 FETCH(GatherX, tex2Dgather<T>(t, p.x, p.y, 0))
 FETCH(GatherY, tex2Dgather<T>(t, p.x, p.y, 1))
 #undef FETCH

@@ -9,6 +9,13 @@ namespace {
 
 // The extent of level `level`; zero where there is none.
 size_t Halved(size_t extent, unsigned level) { return extent == 0 ? 0 : std::max<size_t>(1, extent >> level); }
+// In texels, at least 1 each; layers and faces stay.
+cudaExtent TexelsOf(cudaExtent first, unsigned level, unsigned flags) {
+  const bool layers = (flags & (cudaArrayLayered | cudaArrayCubemap)) != 0;
+  const size_t slices = layers ? first.depth : Halved(first.depth, level);
+  return make_cudaExtent(Halved(first.width, level), std::max<size_t>(1, Halved(first.height, level)),
+                         std::max<size_t>(1, slices));
+}
 
 float ValueOf(unsigned level, size_t x, size_t y, size_t z) {
   return float(1000 * level + 100 * z + 10 * y + x) / 4;  // exact
@@ -20,10 +27,8 @@ class Mipmap {
   Mipmap(cudaExtent extent, unsigned levels, unsigned flags = 0, bool flat = false) {
     const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
     CUDA_OK(cudaMallocMipmappedArray(&mipmap_, &format, extent, levels, flags));
-    const bool layers = (flags & (cudaArrayLayered | cudaArrayCubemap)) != 0;
     for (unsigned level = 0; level < levels; ++level) {
-      const size_t width = Halved(extent.width, level), rows = std::max<size_t>(1, Halved(extent.height, level));
-      const size_t slices = std::max<size_t>(1, layers ? extent.depth : Halved(extent.depth, level));
+      const auto [width, rows, slices] = TexelsOf(extent, level, flags);
       std::vector<float> texels;
       for (size_t z = 0; z < slices; ++z)
         for (size_t y = 0; y < rows; ++y)
@@ -59,7 +64,7 @@ class Mipmap {
 
 cudaTextureDesc Levels(cudaTextureFilterMode between, float lowest = 0, float highest = 100, float bias = 0,
                        cudaTextureFilterMode filter = cudaFilterModePoint) {
-  cudaTextureDesc sampler = images::Sampler(cudaAddressModeClamp, filter, /*normalized=*/true);
+  cudaTextureDesc sampler = Sampler(cudaAddressModeClamp, filter, /*normalized=*/true);
   sampler.mipmapFilterMode = between;
   sampler.minMipmapLevelClamp = lowest;
   sampler.maxMipmapLevelClamp = highest;
@@ -67,49 +72,10 @@ cudaTextureDesc Levels(cudaTextureFilterMode between, float lowest = 0, float hi
   return sampler;
 }
 
-enum class Shape { kLine, kPlane, kVolume, kPlanes, kCube };
-
-struct Wanted {
-  float x, y, z, level;
-  int layer;
-};
-
-__global__ void FetchLevels(cudaTextureObject_t t, Shape shape, const Wanted* wanted, float* out, int count) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= count) return;
-  const Wanted& w = wanted[i];
-  switch (shape) {
-    case Shape::kLine:
-      out[i] = tex1DLod<float>(t, w.x, w.level);
-      break;
-    case Shape::kPlane:
-      out[i] = tex2DLod<float>(t, w.x, w.y, w.level);
-      break;
-    case Shape::kVolume:
-      out[i] = tex3DLod<float>(t, w.x, w.y, w.z, w.level);
-      break;
-    case Shape::kPlanes:
-      out[i] = tex2DLayeredLod<float>(t, w.x, w.y, w.layer, w.level);
-      break;
-    case Shape::kCube:
-      out[i] = texCubemapLod<float>(t, w.x, w.y, w.z, w.level);
-      break;
-  }
-}
-
-std::vector<float> Fetch(cudaTextureObject_t texture, Shape shape, const std::vector<Wanted>& wanted) {
-  Buffer<Wanted> places(wanted);
-  Buffer<float> out(wanted.size());
-  const int count = int(wanted.size());
-  FetchLevels<<<(count + 63) / 64, 64>>>(texture, shape, places.get(), out.get(), count);
-  CUDA_OK(cudaGetLastError());
-  return out.Get();
-}
-
 std::vector<float> FetchPlane(cudaTextureObject_t texture, const std::vector<float>& levels) {
-  std::vector<Wanted> wanted;
-  for (const float level : levels) wanted.push_back({0.4f, 0.6f, 0, level, 0});
-  return Fetch(texture, Shape::kPlane, wanted);
+  std::vector<At> at;
+  for (const float level : levels) at.push_back({0.4f, 0.6f, 0, 0, level});
+  return Sample<PlaneAtLevel, float>(texture, at);
 }
 
 }  // namespace
@@ -133,40 +99,39 @@ CASE(levels_are_arrays) {
 }
 
 // Each texel of each level, at its middle.
-void EveryTexel(Shape shape, cudaExtent extent, unsigned levels, unsigned flags) {
+template <template <class> class Fetch>
+void EveryTexel(cudaExtent extent, unsigned levels, unsigned flags) {
   const Mipmap mipmap(extent, levels, flags);
-  const images::Texture texture(mipmap.Resource(), Levels(cudaFilterModePoint));
-  std::vector<Wanted> wanted;
+  const Texture texture(mipmap.Resource(), Levels(cudaFilterModePoint));
+  std::vector<At> wanted;
   std::vector<float> values;
   for (unsigned level = 0; level < levels; ++level) {
-    const size_t width = Halved(extent.width, level), rows = std::max<size_t>(1, Halved(extent.height, level));
-    const bool layers = flags != 0;
-    const size_t slices = std::max<size_t>(1, layers ? extent.depth : Halved(extent.depth, level));
+    const auto [width, rows, slices] = TexelsOf(extent, level, flags);
     for (size_t z = 0; z < slices; ++z)
       for (size_t y = 0; y < rows; ++y)
         for (size_t x = 0; x < width; ++x) {
           wanted.push_back({(float(x) + 0.5f) / float(width), (float(y) + 0.5f) / float(rows),
-                            (float(z) + 0.5f) / float(slices), float(level), int(z)});
+                            (float(z) + 0.5f) / float(slices), int(z), float(level)});
           values.push_back(ValueOf(level, x, y, z));
         }
   }
-  EXPECT(Fetch(texture, shape, wanted) == values);
+  EXPECT((Sample<Fetch, float>(texture, wanted)) == values);
 }
 
 CASE(every_texel_of_every_level) {
-  EveryTexel(Shape::kLine, make_cudaExtent(37, 0, 0), 6, 0);
-  EveryTexel(Shape::kPlane, make_cudaExtent(20, 9, 0), 5, 0);
-  EveryTexel(Shape::kPlane, make_cudaExtent(3, 16, 0), 3, 0);
-  EveryTexel(Shape::kVolume, make_cudaExtent(6, 4, 10), 4, 0);
-  EveryTexel(Shape::kPlanes, make_cudaExtent(12, 5, 3), 4, cudaArrayLayered);
+  EveryTexel<LineAtLevel>(make_cudaExtent(37, 0, 0), 6, 0);
+  EveryTexel<PlaneAtLevel>(make_cudaExtent(20, 9, 0), 5, 0);
+  EveryTexel<PlaneAtLevel>(make_cudaExtent(3, 16, 0), 3, 0);
+  EveryTexel<VolumeAtLevel>(make_cudaExtent(6, 4, 10), 4, 0);
+  EveryTexel<PlaneOfAtLevel>(make_cudaExtent(12, 5, 3), 4, cudaArrayLayered);
 }
 
 CASE(cubes_have_levels) {
   const Mipmap mipmap(make_cudaExtent(8, 8, 6), 3, cudaArrayCubemap);
-  const images::Texture texture(mipmap.Resource(), Levels(cudaFilterModePoint));
+  const Texture texture(mipmap.Resource(), Levels(cudaFilterModePoint));
   // The middle of a face is between texels, so a little off it; level 2 has two texels a row.
   const std::vector<float> seen =
-      Fetch(texture, Shape::kCube, {{1, -0.1f, -0.1f, 2, 0}, {-1, -0.1f, -0.1f, 1, 0}, {0.1f, 0.1f, -1, 0, 0}});
+      Sample<CubeAtLevel, float>(texture, {{1, -0.1f, -0.1f, 0, 2}, {-1, -0.1f, -0.1f, 0, 1}, {0.1f, 0.1f, -1, 0, 0}});
   EXPECT(seen[0] == ValueOf(2, 1, 1, 0));
   EXPECT(seen[1] == ValueOf(1, 1, 2, 1));
   EXPECT(seen[2] == ValueOf(0, 3, 3, 5));
@@ -174,23 +139,23 @@ CASE(cubes_have_levels) {
 
 CASE(levels_are_chosen_and_mixed) {
   const Mipmap mipmap(make_cudaExtent(16, 16, 0), 5, 0, /*flat=*/true);
-  const images::Texture nearest(mipmap.Resource(), Levels(cudaFilterModePoint));
+  const Texture nearest(mipmap.Resource(), Levels(cudaFilterModePoint));
   EXPECT(FetchPlane(nearest, {-3, 0, 0.25f, 0.75f, 1.25f, 3.75f, 4, 9}) ==
          (std::vector<float>{0, 0, 0, 1, 1, 4, 4, 4}));
-  const images::Texture mixed(mipmap.Resource(), Levels(cudaFilterModeLinear));
+  const Texture mixed(mipmap.Resource(), Levels(cudaFilterModeLinear));
   EXPECT(FetchPlane(mixed, {-3, 0, 0.25f, 0.75f, 1.5f, 3.125f, 4, 9}) ==
          (std::vector<float>{0, 0, 0.25f, 0.75f, 1.5f, 3.125f, 4, 4}));
-  const images::Texture bounded(mipmap.Resource(), Levels(cudaFilterModeLinear, 1, 2.5f));
+  const Texture bounded(mipmap.Resource(), Levels(cudaFilterModeLinear, 1, 2.5f));
   EXPECT(FetchPlane(bounded, {0, 1, 1.25f, 2.5f, 3, 9}) == (std::vector<float>{1, 1, 1.25f, 2.5f, 2.5f, 2.5f}));
-  const images::Texture biased(mipmap.Resource(), Levels(cudaFilterModeLinear, 0, 100, 1.5f));
+  const Texture biased(mipmap.Resource(), Levels(cudaFilterModeLinear, 0, 100, 1.5f));
   EXPECT(FetchPlane(biased, {-2, 0, 1, 2.5f, 9}) == (std::vector<float>{0, 1.5f, 2.5f, 4, 4}));
 }
 
 CASE(texels_and_levels_are_filtered_together) {
   const Mipmap mipmap(make_cudaExtent(8, 8, 0), 2);
-  const images::Texture texture(mipmap.Resource(), Levels(cudaFilterModeLinear, 0, 100, 0, cudaFilterModeLinear));
+  const Texture texture(mipmap.Resource(), Levels(cudaFilterModeLinear, 0, 100, 0, cudaFilterModeLinear));
   // Between texels 3 and 4 of the first level and 1 and 2 of the second, both ways.
-  const std::vector<float> seen = Fetch(texture, Shape::kPlane, {{0.5f, 0.5f, 0, 0.5f, 0}});
+  const std::vector<float> seen = Sample<PlaneAtLevel, float>(texture, {{0.5f, 0.5f, 0, 0, 0.5f}});
   const float first = ValueOf(0, 7, 7, 0) / 2, second = (ValueOf(1, 3, 3, 0) + ValueOf(1, 0, 0, 0)) / 2;
   EXPECT(seen[0] == (first + second) / 2);
 }
@@ -203,7 +168,7 @@ __global__ void FetchByGradients(cudaTextureObject_t t, const float4* steps, flo
 }
 CASE(gradients_choose_the_level) {
   const Mipmap mipmap(make_cudaExtent(32, 8, 0), 6, 0, /*flat=*/true);
-  const images::Texture texture(mipmap.Resource(), Levels(cudaFilterModePoint));
+  const Texture texture(mipmap.Resource(), Levels(cudaFilterModePoint));
   // In texels of 1 / 32 and 1 / 8: a step of 2^n texels is level n.
   const std::vector<float4> steps{{1 / 32.f, 0, 0, 1 / 8.f},
                                   {4 / 32.f, 0, 0, 1 / 8.f},
@@ -230,18 +195,17 @@ CASE(kernels_make_levels) {
   for (int i = 0; i < size * size; ++i) first[size_t(i)] = float(i % size) + 100 * float(i / size);
   CUDA_OK(cudaMemcpy2DToArray(mipmap.Level(0), 0, 0, first.data(), size * 4, size * 4, size, cudaMemcpyHostToDevice));
   for (unsigned level = 1; level < 5; ++level) {
-    const images::Texture from(images::Over(mipmap.Level(level - 1)),
-                               images::Sampler(cudaAddressModeClamp, cudaFilterModeLinear, /*normalized=*/true));
-    const images::Surface to(mipmap.Level(level));
+    const Texture from(Over(mipmap.Level(level - 1)),
+                       Sampler(cudaAddressModeClamp, cudaFilterModeLinear, /*normalized=*/true));
+    const Surface to(mipmap.Level(level));
     const int width = size >> level;
     Shrink<<<dim3(unsigned(width + 7) / 8, unsigned(width + 7) / 8), dim3(8, 8)>>>(from, to, width, width);
     CUDA_OK(cudaGetLastError());
   }
-  const images::Texture texture(mipmap.Resource(), Levels(cudaFilterModePoint));
+  const Texture texture(mipmap.Resource(), Levels(cudaFilterModePoint));
   // A texel of level n is the mean of 2^n texels each way.
-  const std::vector<float> seen =
-      Fetch(texture, Shape::kPlane,
-            {{0.1f, 0.1f, 0, 1, 0}, {0.9f, 0.1f, 0, 2, 0}, {0.9f, 0.9f, 0, 3, 0}, {0.5f, 0.5f, 0, 4, 0}});
+  const std::vector<float> seen = Sample<PlaneAtLevel, float>(
+      texture, {{0.1f, 0.1f, 0, 0, 1}, {0.9f, 0.1f, 0, 0, 2}, {0.9f, 0.9f, 0, 0, 3}, {0.5f, 0.5f, 0, 0, 4}});
   EXPECT(seen == (std::vector<float>{0.5f + 100 * 0.5f, 13.5f + 100 * 1.5f, 11.5f + 100 * 11.5f, 7.5f + 100 * 7.5f}));
 }
 
@@ -254,7 +218,7 @@ CASE(views_show_some_levels) {
   view.width = view.height = 16;
   view.firstMipmapLevel = 1;
   view.lastMipmapLevel = 3;
-  const images::Texture texture(resource, sampler, &view);
+  const Texture texture(resource, sampler, &view);
   EXPECT(FetchPlane(texture, {0, 1, 9}) == (std::vector<float>{1, 2, 3}));
   cudaTextureObject_t none = 0;
   view.lastMipmapLevel = 5;
@@ -264,7 +228,7 @@ CASE(views_show_some_levels) {
 
 CASE(descriptions_are_remembered) {
   const Mipmap mipmap(make_cudaExtent(4, 4, 0), 2);
-  const images::Texture texture(mipmap.Resource(), Levels(cudaFilterModeLinear, 0.5f, 1, 0.25f));
+  const Texture texture(mipmap.Resource(), Levels(cudaFilterModeLinear, 0.5f, 1, 0.25f));
   cudaResourceDesc resource = {};
   CUDA_OK(cudaGetTextureObjectResourceDesc(&resource, texture));
   EXPECT(resource.resType == cudaResourceTypeMipmappedArray && resource.res.mipmap.mipmap == mipmap.get());
