@@ -20,7 +20,8 @@ if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()
 
-# g++ collects its garbage only once there is a gigabyte of it, which few sources make: a fifth less of processors' time.
+# g++ collects its garbage only once there is a gigabyte of it, which few sources make: large ones
+# take 12 to 23 % less of a processor's time.
 add_compile_options("$<$<COMPILE_LANG_AND_ID:CXX,GNU>:SHELL:--param ggc-min-heapsize=1048576>")
 add_compile_options(-Wall -Wextra -Wno-missing-field-initializers)
 if(WHARF_WERROR)
