@@ -69,7 +69,9 @@ struct GemmCall {
   int64_t batch = 1;
   bool pointer_arrays = false;
 };
-// Checks what the vendor checks and sends the product. Nothing is sent for an empty one.
+// What the vendor checks.
+bool IsValidGemm(const GemmCall& call);
+// Checks it and sends the product. Nothing is sent for an empty one.
 CudaError RunGemm(cublasHandle_t handle, const GemmCall& call);
 
 // Of what the handle keeps on the device (vector.cc): room for a result of 16 bytes at most, and a one of this type

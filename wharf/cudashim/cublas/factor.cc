@@ -1,5 +1,5 @@
-// Factorizations of batches of small matrices, and what is solved by them: LU (getrf, getrs, getri), QR (geqrf) and
-// least squares (gels).
+// Factorizations of batches of small matrices, and what is solved by them: LU (getrf, getrs, getri, matinv), QR (geqrf)
+// and least squares (gels).
 #include <algorithm>
 #include <iterator>
 
@@ -101,6 +101,15 @@ CudaError Getri(const BatchedCall& call, int n, const BatchedMatrix& a, const in
   return error == CudaError::kSuccess ? SolveByLu(call, CUBLAS_OP_N, n, n, a, pivots, c) : error;
 }
 
+CudaError InvertSmall(const BatchedCall& call, int n, const BatchedMatrix& a, const BatchedMatrix& inverse, int* info) {
+  if (n < 0 || n > kMostInverted || call.batch < 0 || !Fits(a, n) || !Fits(inverse, n) || info == nullptr) {
+    return CudaError::kInvalidValue;
+  }
+  if (n == 0 || call.batch == 0) return CudaError::kSuccess;
+  const SmallInversion s{Batched(a), Batched(inverse), n, info};
+  return LaunchSolver(call.handle, call.type, "invert_small", {call.batch, 1}, &s);
+}
+
 CudaError Geqrf(const BatchedCall& call, int m, int n, const BatchedMatrix& a, const void* tau, int* info) {
   const CudaError told =
       Tell(info, FirstWrong({m >= 0, n >= 0, true, Fits(a, m), tau != nullptr, true, call.batch >= 0}));
@@ -149,6 +158,12 @@ extern "C" {
                                               const int* pivots, T* const c[], int ldc, int* info, int batch) {      \
     return Blas(Call::k_cublas##letter##getriBatched, handle, [&] {                                                  \
       return Getri({handle, ElementType::element, batch}, n, {a, lda}, pivots, {c, ldc}, info);                      \
+    });                                                                                                              \
+  }                                                                                                                  \
+  cublasStatus_t cublas##letter##matinvBatched(cublasHandle_t handle, int n, const T* const a[], int lda,            \
+                                               T* const inverse[], int ld_inverse, int* info, int batch) {           \
+    return Blas(Call::k_cublas##letter##matinvBatched, handle, [&] {                                                 \
+      return InvertSmall({handle, ElementType::element, batch}, n, {a, lda}, {inverse, ld_inverse}, info);           \
     });                                                                                                              \
   }                                                                                                                  \
   cublasStatus_t cublas##letter##geqrfBatched(cublasHandle_t handle, int m, int n, T* const a[], int lda,            \

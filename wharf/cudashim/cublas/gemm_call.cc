@@ -14,16 +14,17 @@ bool LeadingDimensionsFit(const GemmCall& call) {
 
 }  // namespace
 
+bool IsValidGemm(const GemmCall& call) {
+  return TransposeOf(call.transpose_a) && TransposeOf(call.transpose_b) && call.m >= 0 && call.n >= 0 && call.k >= 0 &&
+         call.batch >= 0 && LeadingDimensionsFit(call) && call.alpha != nullptr && call.beta != nullptr;
+}
+
 CudaError RunGemm(cublasHandle_t handle, const GemmCall& call) {
-  const auto transpose_a = TransposeOf(call.transpose_a), transpose_b = TransposeOf(call.transpose_b);
-  if (!transpose_a || !transpose_b || call.m < 0 || call.n < 0 || call.k < 0 || call.batch < 0) {
-    return CudaError::kInvalidValue;
-  }
-  if (!LeadingDimensionsFit(call) || call.alpha == nullptr || call.beta == nullptr) return CudaError::kInvalidValue;
+  if (!IsValidGemm(call)) return CudaError::kInvalidValue;
   if (call.m == 0 || call.n == 0 || call.batch == 0) return CudaError::kSuccess;
   device::Gemm gemm;
-  gemm.transpose_a = *transpose_a;
-  gemm.transpose_b = *transpose_b;
+  gemm.transpose_a = *TransposeOf(call.transpose_a);
+  gemm.transpose_b = *TransposeOf(call.transpose_b);
   gemm.m = call.m;
   gemm.n = call.n;
   gemm.k = call.k;

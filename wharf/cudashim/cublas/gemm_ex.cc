@@ -74,15 +74,15 @@ extern "C" {
                       type_a, type_b, type_c, compute);                                                           \
     });                                                                                                           \
   }
-#define WHARF_SGEMM_EX(name, Int)                                                                                   \
-  cublasStatus_t name(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, Int m, Int n, Int k,       \
-                      const float* alpha, const void* a, cudaDataType type_a, Int lda, const void* b,               \
-                      cudaDataType type_b, Int ldb, const float* beta, void* c, cudaDataType type_c, Int ldc) {     \
-    return Blas(Call::k_##name, handle, [&] {                                                                       \
-      return RunTyped(handle,                                                                                       \
-                      {ta, tb, m, n, k, kUnset, alpha, {a, kUnset, lda}, {b, kUnset, ldb}, beta, {c, kUnset, ldc}}, \
-                      type_a, type_b, type_c, CUBLAS_COMPUTE_32F);                                                  \
-    });                                                                                                             \
+#define WHARF_GEMM_TYPED(name, T, Int)                                                                                 \
+  cublasStatus_t name(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, Int m, Int n, Int k,          \
+                      const T* alpha, const void* a, cudaDataType type_a, Int lda, const void* b, cudaDataType type_b, \
+                      Int ldb, const T* beta, void* c, cudaDataType type_c, Int ldc) {                                 \
+    return Blas(Call::k_##name, handle, [&] {                                                                          \
+      return RunTyped(handle,                                                                                          \
+                      {ta, tb, m, n, k, kUnset, alpha, {a, kUnset, lda}, {b, kUnset, ldb}, beta, {c, kUnset, ldc}},    \
+                      type_a, type_b, type_c, CUBLAS_COMPUTE_32F);                                                     \
+    });                                                                                                                \
   }
 WHARF_GEMM_EX(cublasGemmEx, int)
 WHARF_GEMM_EX(cublasGemmEx_64, int64_t)
@@ -90,7 +90,11 @@ WHARF_GEMM_BATCHED_EX(cublasGemmBatchedEx, int)
 WHARF_GEMM_BATCHED_EX(cublasGemmBatchedEx_64, int64_t)
 WHARF_GEMM_STRIDED_EX(cublasGemmStridedBatchedEx, int)
 WHARF_GEMM_STRIDED_EX(cublasGemmStridedBatchedEx_64, int64_t)
-WHARF_SGEMM_EX(cublasSgemmEx, int)
-WHARF_SGEMM_EX(cublasSgemmEx_64, int64_t)
+WHARF_GEMM_TYPED(cublasSgemmEx, float, int)
+WHARF_GEMM_TYPED(cublasSgemmEx_64, float, int64_t)
+WHARF_GEMM_TYPED(cublasCgemmEx, cuComplex, int)
+WHARF_GEMM_TYPED(cublasCgemmEx_64, cuComplex, int64_t)
+WHARF_GEMM_TYPED(cublasCgemm3mEx, cuComplex, int)
+WHARF_GEMM_TYPED(cublasCgemm3mEx_64, cuComplex, int64_t)
 
 }  // extern "C"

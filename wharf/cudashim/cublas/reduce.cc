@@ -1,5 +1,5 @@
 // What is no product: the largest and smallest elements of vectors (amax, amin), sums of sizes (asum), exchange (swap),
-// rows or columns times those of a vector (dgmm). And ger, which is one.
+// rows or columns times those of a vector (dgmm).
 #include <algorithm>
 #include <climits>
 
@@ -61,20 +61,6 @@ CudaError ScaleLines(cublasHandle_t handle, cublasSideMode_t side, int64_t m, in
   return LaunchSolver(handle, a.type, "scale_lines", {1, m * n}, &s);
 }
 
-// A += alpha x y', a product of matrices of one row each.
-CudaError RankOne(cublasHandle_t handle, int64_t m, int64_t n, const void* alpha, const Operand& x, const Operand& y,
-                  const Operand& a) {
-  if (m < 0 || n < 0 || x.ld == 0 || y.ld == 0 || a.ld < std::max<int64_t>(1, m) || alpha == nullptr) {
-    return CudaError::kInvalidValue;
-  }
-  if (m == 0 || n == 0) return CudaError::kSuccess;
-  if (x.ld < 0 || y.ld < 0) return CudaError::kNotSupported;
-  const void* one = nullptr;
-  const CudaError error = ScalarOne(handle, a.type, &one);
-  if (error != CudaError::kSuccess) return error;
-  return RunGemm(handle, {CUBLAS_OP_T, CUBLAS_OP_N, m, n, 1, a.type, alpha, x, y, one, a});
-}
-
 }  // namespace
 }  // namespace wharf::cudashim
 
@@ -109,27 +95,18 @@ extern "C" {
       return ScaleLines(handle, side, m, n, {a, kType, lda}, {x, kType, step}, {c, kType, ldc});                   \
     });                                                                                                            \
   }
-#define WHARF_GER(name, T, element, Int)                                                                       \
-  cublasStatus_t name(cublasHandle_t handle, Int m, Int n, const T* alpha, const T* x, Int step_x, const T* y, \
-                      Int step_y, T* a, Int lda) {                                                             \
-    return Blas(Call::k_##name, handle, [&] {                                                                  \
-      constexpr ElementType kType = ElementType::element;                                                      \
-      return RankOne(handle, m, n, alpha, {x, kType, step_x}, {y, kType, step_y}, {a, kType, lda});            \
-    });                                                                                                        \
-  }
-#define WHARF_REDUCTIONS(letter, small, asum, rank_one, T, Real, element, suffix, suffix_64, Int) \
-  WHARF_EXTREME(cublasI##small##amax##suffix, T, element, Int, false)                             \
-  WHARF_EXTREME(cublasI##small##amin##suffix, T, element, Int, true)                              \
-  WHARF_ASUM(cublas##asum##suffix, T, Real, element, Int)                                         \
-  WHARF_SWAP(cublas##letter##swap##suffix, T, element, Int)                                       \
-  WHARF_DGMM(cublas##letter##dgmm##suffix_64, T, element, Int)                                    \
-  WHARF_GER(cublas##letter##rank_one##suffix, T, element, Int)
-#define WHARF_REDUCTION_FAMILY(letter, small, asum, rank_one, T, Real, element) \
-  WHARF_REDUCTIONS(letter, small, asum, rank_one, T, Real, element, _v2, , int) \
-  WHARF_REDUCTIONS(letter, small, asum, rank_one, T, Real, element, _v2_64, _64, int64_t)
-WHARF_REDUCTION_FAMILY(S, s, Sasum, ger, float, float, kF32)
-WHARF_REDUCTION_FAMILY(D, d, Dasum, ger, double, double, kF64)
-WHARF_REDUCTION_FAMILY(C, c, Scasum, geru, cuComplex, float, kC32)
-WHARF_REDUCTION_FAMILY(Z, z, Dzasum, geru, cuDoubleComplex, double, kC64)
+#define WHARF_REDUCTIONS(letter, small, asum, T, Real, element, suffix, suffix_64, Int) \
+  WHARF_EXTREME(cublasI##small##amax##suffix, T, element, Int, false)                   \
+  WHARF_EXTREME(cublasI##small##amin##suffix, T, element, Int, true)                    \
+  WHARF_ASUM(cublas##asum##suffix, T, Real, element, Int)                               \
+  WHARF_SWAP(cublas##letter##swap##suffix, T, element, Int)                             \
+  WHARF_DGMM(cublas##letter##dgmm##suffix_64, T, element, Int)
+#define WHARF_REDUCTION_FAMILY(letter, small, asum, T, Real, element) \
+  WHARF_REDUCTIONS(letter, small, asum, T, Real, element, _v2, , int) \
+  WHARF_REDUCTIONS(letter, small, asum, T, Real, element, _v2_64, _64, int64_t)
+WHARF_REDUCTION_FAMILY(S, s, Sasum, float, float, kF32)
+WHARF_REDUCTION_FAMILY(D, d, Dasum, double, double, kF64)
+WHARF_REDUCTION_FAMILY(C, c, Scasum, cuComplex, float, kC32)
+WHARF_REDUCTION_FAMILY(Z, z, Dzasum, cuDoubleComplex, double, kC64)
 
 }  // extern "C"

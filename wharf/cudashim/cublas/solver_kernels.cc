@@ -7,13 +7,15 @@
 namespace wharf::cudashim {
 
 extern const char* const kSolverPtx[];  // of solvers.cu
+extern const char* const kVectorPtx[];  // of vectors.cu
 
-CudaError LaunchSolver(cublasHandle_t handle, ElementType type, const char* kernel, const SolverGrid& grid,
-                       const void* parameters) {
+namespace {
+
+CudaError LaunchOf(client::LibraryKernels& kernels, cublasHandle_t handle, ElementType type, const char* kernel,
+                   const SolverGrid& grid, const void* parameters) {
   constexpr int64_t kMostInY = 65535;
-  static auto* const kernels = new client::LibraryKernels(kSolverPtx);
   client::Function* function = nullptr;
-  const CudaError error = kernels->Find(client::BlasVariant(type), kernel, &function);
+  const CudaError error = kernels.Find(client::BlasVariant(type), kernel, &function);
   if (error != CudaError::kSuccess) return error;
   const int64_t blocks = std::clamp<int64_t>((grid.lines + kSolverThreads - 1) / kSolverThreads, 1, kMostInY);
   client::LaunchShape shape;
@@ -22,5 +24,34 @@ CudaError LaunchSolver(cublasHandle_t handle, ElementType type, const char* kern
   void* arguments[] = {const_cast<void*>(parameters)};
   return client::Launch(function, shape, StreamOf(handle), arguments, nullptr, 0);
 }
+
+}  // namespace
+
+CudaError LaunchSolver(cublasHandle_t handle, ElementType type, const char* kernel, const SolverGrid& grid,
+                       const void* parameters) {
+  static auto* const kernels = new client::LibraryKernels(kSolverPtx);
+  return LaunchOf(*kernels, handle, type, kernel, grid, parameters);
+}
+
+CudaError LaunchVector(cublasHandle_t handle, ElementType type, const char* kernel, const SolverGrid& grid,
+                       const void* parameters) {
+  static auto* const kernels = new client::LibraryKernels(kVectorPtx);
+  return LaunchOf(*kernels, handle, type, kernel, grid, parameters);
+}
+
+ScalarArgument ScalarOf(cublasHandle_t handle, const void* scalar, ElementType type, bool real) {
+  ScalarArgument argument{nullptr, {0, 0}, real ? 1 : 0, 0};
+  if (handle->pointer_mode == CUBLAS_POINTER_MODE_DEVICE) {
+    argument.on_device = scalar;
+  } else {
+    const auto number = ReadScalar(scalar, real ? RealTypeOf(type) : type);
+    std::copy(number.begin(), number.end(), argument.number);
+  }
+  return argument;
+}
+
+Scratch::~Scratch() { (void)client::FreeAsync(address_, stream_); }
+
+CudaError Scratch::Allocate(uint64_t bytes) { return client::AllocateAsync(bytes, stream_, &address_); }
 
 }  // namespace wharf::cudashim

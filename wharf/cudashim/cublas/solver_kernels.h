@@ -1,8 +1,10 @@
-// The kernels of solvers.cu, as the library launches them.
+// The kernels of solvers.cu and of vectors.cu, as the library launches them.
 #pragma once
 
+#include "wharf/cudashim/client/memory.h"
 #include "wharf/cudashim/cublas/blas.h"
 #include "wharf/cudashim/cublas/solvers.h"
+#include "wharf/cudashim/cublas/vectors.h"
 
 namespace wharf::cudashim {
 
@@ -20,6 +22,11 @@ inline bool IsDiagonal(cublasDiagType_t diagonal) {
   return diagonal == CUBLAS_DIAG_UNIT || diagonal == CUBLAS_DIAG_NON_UNIT;
 }
 
+inline bool IsComplex(ElementType type) { return type == ElementType::kC32 || type == ElementType::kC64; }
+inline ElementType RealTypeOf(ElementType type) {
+  return type == ElementType::kC32 ? ElementType::kF32 : type == ElementType::kC64 ? ElementType::kF64 : type;
+}
+
 inline SolverMatrix MatrixOf(const Operand& operand, bool batched) {
   return {const_cast<void*>(operand.data), operand.ld, batched ? 1 : 0};
 }
@@ -32,12 +39,14 @@ inline Operand Part(const Operand& matrix, int64_t row, int64_t column) {
 // A number in the program's memory, of the call's type.
 class Scalar {
  public:
-  Scalar(ElementType type, double value) {
+  Scalar(ElementType type, double value, double imaginary = 0) {
     if (type == ElementType::kF32 || type == ElementType::kC32) {
       small_[0] = static_cast<float>(value);
+      small_[1] = static_cast<float>(imaginary);
       data_ = small_;
     } else {
       large_[0] = value;
+      large_[1] = imaginary;
       data_ = large_;
     }
   }
@@ -53,6 +62,39 @@ class Scalar {
 // solvers.h.
 CudaError LaunchSolver(cublasHandle_t handle, ElementType type, const char* kernel, const SolverGrid& grid,
                        const void* parameters);
+// Likewise, of vectors.h.
+CudaError LaunchVector(cublasHandle_t handle, ElementType type, const char* kernel, const SolverGrid& grid,
+                       const void* parameters);
+
+// Of the type, or `real`, and where the handle's pointer mode says.
+ScalarArgument ScalarOf(cublasHandle_t handle, const void* scalar, ElementType type, bool real = false);
+inline ScalarArgument ScalarOf(double number) { return {nullptr, {number, 0}, 0, 0}; }
+// A vector's step is its leading dimension.
+inline VectorView VectorOf(const Operand& vector) { return {const_cast<void*>(vector.data), vector.ld}; }
+
+// Memory of the device for what is put on the handle's stream while it lives.
+class Scratch {
+ public:
+  explicit Scratch(cublasHandle_t handle) : stream_(StreamOf(handle)) {}
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  // Once.
+  CudaError Allocate(uint64_t bytes);
+  void* data() const { return reinterpret_cast<void*>(address_); }
+
+ private:
+  const client::StreamHandle stream_;
+  uint64_t address_ = 0;
+};
+
+// Vectors as no product gives them: by any steps but 0 of what is written, and with real scalars (vector_kernels.cc).
+CudaError CombineVectors(cublasHandle_t handle, int64_t n, const Operand& x, const Operand& y,
+                         const ScalarArgument& alpha, bool added);
+CudaError CopyByKernel(cublasHandle_t handle, int64_t n, const Operand& x, const Operand& y);
+// `result` is on the device.
+CudaError DotByKernel(cublasHandle_t handle, int64_t n, const Operand& x, const Operand& y, bool conjugated,
+                      void* result);
 
 // op(A) X = alpha B or X op(A) = alpha B, in B's place. The types are A's and B's.
 struct TriangleCall {

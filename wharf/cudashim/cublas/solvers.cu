@@ -1,57 +1,12 @@
 // Kernels of cuBLAS's triangular solvers, batched factorizations and vectors. Compiled once for each element type: REAL
 // is float or double, COMPLEX is defined for complex ones. They run on every device, as kernels of the program's would.
 // Loops are not unrolled: the software device does that itself, and compiles short kernels faster.
+#include "wharf/cudashim/cublas/elements.cuh"
 #include "wharf/cudashim/cublas/solvers.h"
-
-using namespace wharf_solvers;
-
-#ifdef COMPLEX
-struct Element {
-  REAL re, im;
-};
-__device__ inline Element Make(double re, double im) { return {REAL(re), REAL(im)}; }
-__device__ inline Element operator+(Element a, Element b) { return {a.re + b.re, a.im + b.im}; }
-__device__ inline Element operator-(Element a, Element b) { return {a.re - b.re, a.im - b.im}; }
-__device__ inline Element operator*(Element a, Element b) {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
-__device__ inline Element operator*(Element a, REAL b) { return {a.re * b, a.im * b}; }
-// By the larger part, so that nothing overflows on the way (Smith).
-__device__ inline Element operator/(Element a, Element b) {
-  const bool real = fabs(b.re) >= fabs(b.im);
-  const REAL large = real ? b.re : b.im, small = real ? b.im : b.re, ratio = small / large;
-  const REAL below = large + small * ratio;
-  return real ? Element{(a.re + a.im * ratio) / below, (a.im - a.re * ratio) / below}
-              : Element{(a.re * ratio + a.im) / below, (a.im * ratio - a.re) / below};
-}
-__device__ inline Element Conjugate(Element a) { return {a.re, -a.im}; }
-__device__ inline REAL Real(Element a) { return a.re; }
-__device__ inline REAL Imaginary(Element a) { return a.im; }
-#else
-using Element = REAL;
-__device__ inline Element Make(double re, double) { return REAL(re); }
-__device__ inline Element Conjugate(Element a) { return a; }
-__device__ inline REAL Real(Element a) { return a; }
-__device__ inline REAL Imaginary(Element) { return 0; }
-#endif
-__device__ inline bool IsZero(Element a) { return Real(a) == 0 && Imaginary(a) == 0; }
-// What BLAS compares pivots by.
-__device__ inline REAL Size(Element a) { return fabs(Real(a)) + fabs(Imaginary(a)); }
-__device__ inline REAL Square(Element a) { return Real(a) * Real(a) + Imaginary(a) * Imaginary(a); }
 
 __device__ inline Element* At(const SolverMatrix& matrix, int batch) {
   return matrix.batched ? static_cast<Element**>(matrix.data)[batch] : static_cast<Element*>(matrix.data);
 }
-
-__device__ inline void Exchange(Element& a, Element& b) {
-  const Element kept = a;
-  a = b;
-  b = kept;
-}
-
-// The lines of a thread: first, and how far apart.
-__device__ inline long long FirstLine() { return blockIdx.y * static_cast<long long>(blockDim.x) + threadIdx.x; }
-__device__ inline long long LineStep() { return gridDim.y * static_cast<long long>(blockDim.x); }
 
 __device__ inline void SolveLine(const TriangleSolver& s, const Element* a, Element* x, long long step, Element alpha) {
   const long long row = s.swapped ? s.a.leading : 1, column = s.swapped ? 1 : s.a.leading;
@@ -129,16 +84,9 @@ extern "C" __global__ void multiply_triangle(TriangleProduct p) {
   }
 }
 
-// On the device, or a number of the parameters.
-__device__ inline Element Scalar(const void* on_device, const double* number, bool real) {
-  if (on_device == nullptr) return Make(number[0], number[1]);
-  return real ? Make(*static_cast<const REAL*>(on_device), 0) : *static_cast<const Element*>(on_device);
-}
-
 extern "C" __global__ void update_triangle(TriangleUpdate u) {
-  const Element* const a = At(u.a, 0);
-  const Element alpha = Scalar(u.alpha_on_device, u.alpha, u.hermitian);
-  const Element beta = Scalar(u.beta_on_device, u.beta, u.hermitian);
+  const Element *const a = At(u.a, 0), *const b = At(u.b, 0);
+  const Element alpha = Scalar(u.alpha), beta = Scalar(u.beta);
   const long long elements = static_cast<long long>(u.size) * u.size;
 #pragma unroll 1
   for (long long e = FirstLine(); e < elements; e += LineStep()) {
@@ -147,7 +95,7 @@ extern "C" __global__ void update_triangle(TriangleUpdate u) {
     Element sum = Make(0, 0);
 #pragma unroll 1
     for (long long k = 0; k < (IsZero(alpha) ? 0 : u.count); ++k) {
-      Element x = a[i * u.row + k * u.column], y = a[j * u.row + k * u.column];
+      Element x = a[i * u.row_a + k * u.column_a], y = b[j * u.row_b + k * u.column_b];
       if (u.hermitian && u.first) x = Conjugate(x);
       if (u.hermitian && !u.first) y = Conjugate(y);
       sum = sum + x * y;
@@ -166,7 +114,7 @@ __device__ inline Element Term(const SolverMatrix& matrix, Element scale, long l
 }
 
 extern "C" __global__ void add_matrices(MatrixSum s) {
-  const Element alpha = Scalar(s.alpha_on_device, s.alpha, false), beta = Scalar(s.beta_on_device, s.beta, false);
+  const Element alpha = Scalar(s.alpha), beta = Scalar(s.beta);
 #pragma unroll 1
   for (long long e = FirstLine(); e < s.rows * s.columns; e += LineStep()) {
     const long long i = e % s.rows, j = e / s.rows;
@@ -243,6 +191,56 @@ extern "C" __global__ void factor_lu(LuFactorization f) {
     __syncthreads();
   }
   if (thread == 0) f.info[blockIdx.x] = singular;
+}
+
+// By Gauss and Jordan, in shared memory: column by column the matrix turns into its inverse, but for the exchanges of
+// rows, which are exchanges of the inverse's columns.
+extern "C" __global__ void invert_small(SmallInversion s) {
+  __shared__ Element m[kMostInverted * kMostInverted];
+  __shared__ Element factors[kMostInverted];
+  __shared__ int pivots[kMostInverted];
+  const Element* const a = At(s.a, blockIdx.x);
+  Element* const b = At(s.b, blockIdx.x);
+  const int thread = static_cast<int>(threadIdx.x), size = s.size;
+#pragma unroll 1
+  for (int e = thread; e < size * size; e += kSolverThreads) m[e] = a[e % size + e / size * s.a.leading];
+  int singular = 0;
+#pragma unroll 1
+  for (int k = 0; k < size; ++k) {
+    __syncthreads();
+    int pivot = k;  // found by every thread
+#pragma unroll 1
+    for (int i = k + 1; i < size; ++i) {
+      if (Size(m[i + k * size]) > Size(m[pivot + k * size])) pivot = i;
+    }
+    const Element diagonal = m[pivot + k * size];
+    if (IsZero(diagonal)) {
+      singular = k + 1;
+      break;
+    }
+    __syncthreads();
+    if (pivot != k && thread < size) Exchange(m[k + thread * size], m[pivot + thread * size]);
+    __syncthreads();
+    if (thread == 0) pivots[k] = pivot;
+    if (thread < size) factors[thread] = m[thread + k * size];
+    __syncthreads();
+    if (thread < size) m[k + thread * size] = (thread == k ? Make(1, 0) : m[k + thread * size]) / diagonal;
+    __syncthreads();
+#pragma unroll 1
+    for (int e = thread; e < size * size; e += kSolverThreads) {
+      const int i = e % size, j = e / size;
+      if (i != k) m[e] = (j == k ? Make(0, 0) : m[e]) - factors[i] * m[k + j * size];
+    }
+  }
+  __syncthreads();
+#pragma unroll 1
+  for (int k = singular ? -1 : size - 1; k >= 0; --k) {
+    if (thread < size && pivots[k] != k) Exchange(m[thread + k * size], m[thread + pivots[k] * size]);
+    __syncthreads();
+  }
+#pragma unroll 1
+  for (int e = thread; e < size * size; e += kSolverThreads) b[e % size + e / size * s.b.leading] = m[e];
+  if (thread == 0) s.info[blockIdx.x] = singular;
 }
 
 extern "C" __global__ void exchange_rows(RowExchange e) {

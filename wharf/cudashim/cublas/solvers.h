@@ -21,6 +21,13 @@ struct SolverMatrix {
   int batched;
 };
 
+// On the device, or the number if that is null. `real`: a real scalar, whatever the elements are.
+struct ScalarArgument {
+  const void* on_device;
+  double number[2];
+  int real, conjugated;
+};
+
 // "solve_triangle": each line of b is the solution x of M x = alpha * line. Lines are columns, or rows (`of_rows`).
 // M(i, j) is a(i, j), or a(j, i) if `swapped`, and triangular: below the diagonal if `forward`, above it otherwise.
 struct TriangleSolver {
@@ -46,24 +53,31 @@ struct TriangleProduct {
   int size, of_rows, swapped, conjugated, forward, unit;
 };
 
-// "update_triangle": the lower or upper triangle of c becomes alpha R R' + beta c. R(i, k), of `count` columns, is
-// a[i * row + k * column]. `hermitian`: R' is conjugated too, or R instead of it (`first`); scalars are real, and the
-// diagonal is.
+// "update_triangle": the lower or upper triangle of c becomes alpha R S' + beta c. R(i, k), of `count` columns, is
+// a[i * row_a + k * column_a], S likewise of b. `hermitian`: S' is conjugated too, or R instead of it (`first`), and
+// the diagonal becomes real.
 struct TriangleUpdate {
-  SolverMatrix a, c;
-  const void *alpha_on_device, *beta_on_device;  // null: the numbers below
-  double alpha[2], beta[2];
-  long long count, row, column;
+  SolverMatrix a, b, c;
+  ScalarArgument alpha, beta;
+  long long count, row_a, column_a, row_b, column_b;
   int size, upper, hermitian, first;
 };
 
 // "add_matrices": c becomes alpha op(a) + beta op(b), and may be one of them.
 struct MatrixSum {
   SolverMatrix a, b, c;
-  const void *alpha_on_device, *beta_on_device;  // null: the numbers below
-  double alpha[2], beta[2];
+  ScalarArgument alpha, beta;
   long long rows, columns;
   int swapped_a, swapped_b, conjugated_a, conjugated_b;
+};
+
+// "invert_small": b becomes the inverse of a, of at most kMostInverted rows. `info`: as of "factor_lu"; then b is not
+// what it should be.
+constexpr int kMostInverted = 32;
+struct SmallInversion {
+  SolverMatrix a, b;
+  int size;
+  int* info;
 };
 
 // "factor_lu": a = P L U in its place, rows exchanged unless `pivots` is null, which are counted from 1. `info`: 0, or

@@ -1,6 +1,6 @@
 // The vector operations a matrix product can express, with vectors as matrices of one row: y += a x is the product of
-// [1] and x, a dot product that of a row and a column, scaling a product that is multiplied by nothing. Vectors run
-// forwards.
+// [1] and x, a dot product that of a row and a column, scaling a product that is multiplied by nothing. Kernels do it
+// where vectors run backwards.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -94,7 +94,10 @@ namespace {
 template <typename T>
 CudaError Axpy(cublasHandle_t handle, int64_t n, const T* alpha, const Vector<T>& x, const Vector<T>& y) {
   if (n <= 0) return CudaError::kSuccess;
-  if (x.step <= 0 || y.step <= 0) return CudaError::kNotSupported;
+  if (alpha == nullptr) return CudaError::kInvalidValue;
+  if (x.step <= 0 || y.step <= 0) {
+    return CombineVectors(handle, n, Row(x), Row(y), ScalarOf(handle, alpha, kTypeOf<T>), true);
+  }
   const CudaError error = MakeConstants(handle);
   if (error != CudaError::kSuccess) return error;
   return RunGemm(handle, {CUBLAS_OP_N, CUBLAS_OP_N, 1, n, 1, kTypeOf<T>, alpha, One(handle, kTypeOf<T>), Row(x),
@@ -113,7 +116,7 @@ CudaError Scale(cublasHandle_t handle, int64_t n, const T* alpha, const Vector<T
 template <typename T>
 CudaError CopyVector(cublasHandle_t handle, int64_t n, const Vector<T>& x, const Vector<T>& y) {
   if (n <= 0) return CudaError::kSuccess;
-  if (x.step <= 0 || y.step <= 0) return CudaError::kNotSupported;
+  if (x.step <= 0 || y.step <= 0) return CopyByKernel(handle, n, Row(x), Row(y));
   const auto box = [](const Vector<T>& vector) {
     return client::Box{reinterpret_cast<uint64_t>(vector.data), static_cast<uint64_t>(vector.step) * sizeof(T), 0};
   };
@@ -132,13 +135,18 @@ struct DotCall {
 CudaError Dot(cublasHandle_t handle, const DotCall& call) {
   if (call.result == nullptr) return CudaError::kInvalidValue;
   const bool on_device = handle->pointer_mode == CUBLAS_POINTER_MODE_DEVICE;
-  if (call.n > 0 && (call.x.ld <= 0 || call.y.ld <= 0)) return CudaError::kNotSupported;
+  const bool by_kernel = call.n > 0 && (call.x.ld <= 0 || call.y.ld <= 0);
+  if (by_kernel && (call.x.type != call.compute || call.type != call.compute)) return CudaError::kNotSupported;
   CudaError error = MakeConstants(handle);
   if (error != CudaError::kSuccess) return error;
   const Operand place = on_device ? Operand{call.result, call.type, 1} : Constant(handle, call.type, kResult);
-  error = RunGemm(
-      handle, {CUBLAS_OP_N, call.conjugated ? CUBLAS_OP_C : CUBLAS_OP_T, 1, 1, std::max<int64_t>(call.n, 0),
-               call.compute, ScalarOne(handle, call.compute), call.y, call.x, ScalarZero(handle, call.compute), place});
+  if (by_kernel) {
+    error = DotByKernel(handle, call.n, call.x, call.y, call.conjugated, const_cast<void*>(place.data));
+  } else {
+    error = RunGemm(handle, {CUBLAS_OP_N, call.conjugated ? CUBLAS_OP_C : CUBLAS_OP_T, 1, 1,
+                             std::max<int64_t>(call.n, 0), call.compute, ScalarOne(handle, call.compute), call.y,
+                             call.x, ScalarZero(handle, call.compute), place});
+  }
   if (error != CudaError::kSuccess || on_device) return error;
   return client::Copy(StreamOf(handle), {reinterpret_cast<uint64_t>(call.result), 0, 0},
                       {reinterpret_cast<uint64_t>(place.data), 0, 0}, {device::ElementBytes(call.type), 1, 1},
@@ -176,11 +184,11 @@ template <typename T, typename Real>
 CudaError Norm(cublasHandle_t handle, int64_t n, const Vector<T>& x, Real* result) {
   if (result == nullptr) return CudaError::kInvalidValue;
   if (handle->pointer_mode == CUBLAS_POINTER_MODE_DEVICE) {
-    VectorReduction norm{x.data, result, std::max<int64_t>(n, 0), x.step, 0, 0, 1};
+    VectorReduction norm{x.data, result, x.step <= 0 ? 0 : std::max<int64_t>(n, 0), x.step, 0, 0, 1};
     return LaunchSolver(handle, kTypeOf<T>, "sum_sizes", {}, &norm);
   }
   T squared{};
-  const CudaError error = Dot<T>(handle, n, x, x, true, &squared);
+  const CudaError error = Dot<T>(handle, x.step <= 0 ? 0 : n, x, x, true, &squared);
   if (error == CudaError::kSuccess) *result = static_cast<Real>(std::sqrt(RealOf(squared)));
   return error;
 }
