@@ -138,7 +138,10 @@ class ModelHost::Progress {
 
 absl::Status ModelHost::Serve() {
   for (;;) {
-    WHARF_ASSIGN_OR_RETURN(const std::optional<std::string> packet, ReceivePacket(socket_, kMaxRequestBytes));
+    std::optional<std::string> packet = caller_.TakeUnserved();
+    if (!packet) {
+      WHARF_ASSIGN_OR_RETURN(packet, ReceivePacket(socket_, kMaxRequestBytes));
+    }
     if (!packet) return absl::OkStatus();
     const absl::Status answered = AnswerTo(*packet);
     if (absl::IsUnavailable(answered)) return absl::OkStatus();
@@ -152,6 +155,13 @@ absl::Status ModelHost::AnswerTo(const std::string& packet) {
   if (const auto* open = std::get_if<OpenRequest>(&request->what)) return Open(request->id, *open);
   if (const auto* open = std::get_if<OpenArRequest>(&request->what)) return OpenAr(request->id, *open);
   if (const auto* frame = std::get_if<ArFrameRequest>(&request->what)) return Frame(request->id, *frame);
+  if (const auto* open = std::get_if<OpenCalibrationRequest>(&request->what))
+    return OpenCalibration(request->id, *open);
+  if (std::holds_alternative<CalibrateRequest>(request->what)) return Calibrate(request->id);
+  if (std::holds_alternative<CalledRequest>(request->what)) {
+    return SayError(request->id, FailedPrecondition("no function was called"));
+  }
+  if (ar_ != nullptr && std::holds_alternative<ReportRequest>(request->what)) return Report(request->id);
   if (model_ == nullptr) return SayError(request->id, FailedPrecondition("no model is open"));
   if (const auto* run = std::get_if<RunRequest>(&request->what)) return Run(request->id, *run);
   if (std::holds_alternative<ReportRequest>(request->what)) return Report(request->id);
@@ -192,7 +202,7 @@ size_t ModelHost::InputBytes() const {
 }
 
 absl::Status ModelHost::Open(uint64_t id, const OpenRequest& request) {
-  if (model_ != nullptr || ar_ != nullptr) return SayError(id, FailedPrecondition("a model is open already"));
+  if (IsOpen()) return SayError(id, FailedPrecondition("a model is open already"));
   std::vector<std::string> cautions;
   {
     const EndIfAlone end_if_alone(socket_);
@@ -226,9 +236,9 @@ absl::Status ModelHost::Open(uint64_t id, const OpenRequest& request) {
 }
 
 absl::Status ModelHost::OpenAr(uint64_t id, const OpenArRequest& request) {
-  if (model_ != nullptr || ar_ != nullptr) return SayError(id, FailedPrecondition("a model is open already"));
+  if (IsOpen()) return SayError(id, FailedPrecondition("a model is open already"));
   const EndIfAlone end_if_alone(socket_);
-  auto opened = ArHost::Open(request);
+  auto opened = ArHost::Open(request, caller_);
   if (!opened.ok()) return SayError(id, opened.status());
   ar_ = *std::move(opened);
   return SendPacket(socket_, TextOf({{"id", id}, {"opened", ar_->Opened()}}), ar_->Descriptor());
@@ -236,9 +246,27 @@ absl::Status ModelHost::OpenAr(uint64_t id, const OpenArRequest& request) {
 
 absl::Status ModelHost::Frame(uint64_t id, const ArFrameRequest& request) {
   if (ar_ == nullptr) return SayError(id, FailedPrecondition("no AR client is open"));
+  caller_.Begin(id, Caller::AfterError::kGoOn);
   const absl::StatusOr<json> framed = ar_->OnFrame(request);
   if (!framed.ok()) return SayError(id, framed.status());
-  return SendPacket(socket_, TextOf({{"id", id}, {"framed", *framed}}));
+  return SendPacket(socket_, TextOf({{"id", id}, {"framed", *framed}, {"dropped", caller_.TakeDropped()}}));
+}
+
+absl::Status ModelHost::OpenCalibration(uint64_t id, const OpenCalibrationRequest& request) {
+  if (IsOpen()) return SayError(id, FailedPrecondition("a model is open already"));
+  auto opened = ArCalibration::Open(request, caller_);
+  if (!opened.ok()) return SayError(id, opened.status());
+  calibration_ = *std::move(opened);
+  return SendPacket(socket_, TextOf({{"id", id}, {"opened", calibration_->Opened()}}), calibration_->Descriptor());
+}
+
+absl::Status ModelHost::Calibrate(uint64_t id) {
+  if (calibration_ == nullptr) return SayError(id, FailedPrecondition("no calibration is open"));
+  const EndIfAlone end_if_alone(socket_);
+  caller_.Begin(id, Caller::AfterError::kStop);
+  const absl::StatusOr<json> calibrated = calibration_->Run();
+  if (!calibrated.ok()) return SayError(id, calibrated.status());
+  return SendPacket(socket_, TextOf({{"id", id}, {"calibrated", *calibrated}}));
 }
 
 absl::Status ModelHost::Compute(const RunRequest& request) {
@@ -271,6 +299,10 @@ absl::Status ModelHost::Run(uint64_t id, const RunRequest& request) {
 }
 
 absl::Status ModelHost::Report(uint64_t id) {
+  if (ar_ != nullptr) {
+    const absl::StatusOr<json> report = ar_->Report();
+    return report.ok() ? SendPacket(socket_, TextOf({{"id", id}, {"report", *report}})) : SayError(id, report.status());
+  }
   if (!ran_) return SayError(id, FailedPrecondition("nothing was computed yet"));
   return SendPacket(socket_, TextOf({{"id", id}, {"report", ReportAsJson(model_->Session())}}));
 }

@@ -169,6 +169,36 @@ TEST_F(HostTest, AnswersWhatIsWrongAndGoesOn) {
   EXPECT_TRUE(Ask({{"id", 9}, {"ask", "run"}}).contains("ran"));
 }
 
+TEST_F(HostTest, HoldsNoArClientThatCannotBe) {
+  const json camera = {{"id", 1}, {"ask", "open_ar"}, {"width", 64}, {"height", 48}, {"fx", 60}, {"fy", 60}};
+  const auto open = [&](const json& more) {
+    json request = camera;
+    request.update(more);
+    return request;
+  };
+  EXPECT_THAT(ErrorOf(open({{"depth", true}, {"sla", 0}}), "INVALID_ARGUMENT"), HasSubstr("from 1e-06 to 10"));
+  for (const json& more :
+       {json{{"depth", true}, {"odometry", true}, {"sla", 0.1}}, json{{"odometry", true}, {"sla", 0.1}},
+        json{{"depth", true}, {"sla", 0.1}, {"own_tasks", {{{"name", "mine"}}}}}}) {
+    EXPECT_EQ(ErrorOf(open(more), "INVALID_ARGUMENT"), "an accuracy is agreed for one task: depth or boxes");
+  }
+  EXPECT_THAT(ErrorOf(open({{"own_tasks", {{{"name", "../mine"}}}}}), "INVALID_ARGUMENT"), HasSubstr("../mine"));
+  EXPECT_THAT(ErrorOf(open({{"own_tasks", {{{"name", "mine"}, {"calibration", "/nowhere"}}}}}), "NOT_FOUND"),
+              HasSubstr("/nowhere"));
+  EXPECT_EQ(ErrorOf({{"id", 2}, {"ask", "frame"}}, "FAILED_PRECONDITION"), "no AR client is open");
+  EXPECT_EQ(ErrorOf({{"id", 3}, {"ask", "calibrate"}}, "FAILED_PRECONDITION"), "no calibration is open");
+  EXPECT_EQ(ErrorOf({{"id", 4}, {"ask", "called"}}, "FAILED_PRECONDITION"), "no function was called");
+  EXPECT_EQ(ErrorOf({{"id", 5}, {"ask", "open_calibration"}, {"task", "mine"}}, "INVALID_ARGUMENT"),
+            "there are no videos to calibrate on");
+  const json opened = Ask(open({{"own_tasks", {{{"name", "mine"}}}}}));
+  ASSERT_TRUE(opened.contains("opened")) << opened;
+  EXPECT_TRUE(opened["opened"].contains("frames"));
+  EXPECT_EQ(ErrorOf({{"id", 6}, {"ask", "report"}}, "FAILED_PRECONDITION"),
+            "no accuracy is agreed: there is a report for clients with sla only");
+  EXPECT_EQ(ErrorOf({{"id", 7}, {"ask", "open_calibration"}, {"task", "mine"}}, "FAILED_PRECONDITION"),
+            "a model is open already");
+}
+
 TEST_F(HostTest, EndsWhenAPacketIsTooLong) {
   Send(std::string(kMaxRequestBytes + 1, ' '));
   EXPECT_EQ(Receive(), nullptr);

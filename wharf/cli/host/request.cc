@@ -12,12 +12,15 @@ namespace {
 
 using nlohmann::json;
 
-constexpr JsonLimits kLimits = {.bytes = kMaxRequestBytes, .depth = 2};
+constexpr JsonLimits kLimits = {.bytes = kMaxRequestBytes, .depth = 3};
 constexpr int kMaxThreads = 4096, kMaxSide = 1 << 16, kMaxSlots = 64;
 constexpr double kMaxSlackMs = 1e9;
 constexpr size_t kMaxChannels = 4;
 constexpr size_t kMaxImuNumbers = 7 * 1000;
 constexpr int kMaxArSide = 8192;
+constexpr size_t kMaxOwnTasks = 16, kMaxVideos = 1024, kMaxStrides = 64;
+constexpr int kMaxFrames = 1 << 20;
+constexpr double kMaxLoss = 1e9;
 
 // Takes members one after the other; the first that is wrong is remembered.
 class Members {
@@ -79,13 +82,40 @@ class Members {
     into.emplace();
     Take(name, *into, least, most);
   }
-  void Take(const char* name, std::optional<double>& into) {
+  void Take(const char* name, std::optional<double>& into, double most) {
     const json* const value = Find(name);
     if (value == nullptr) return;
-    if (!value->is_number() || !(*value >= 0) || !(*value <= kMaxSlackMs)) {
-      return Refuse("\"{}\" is no number from 0 to {:g}", name, kMaxSlackMs);
+    if (!value->is_number() || !(*value >= 0) || !(*value <= most)) {
+      return Refuse("\"{}\" is no number from 0 to {:g}", name, most);
     }
     into = value->get<double>();
+  }
+  void Take(const char* name, std::optional<uint64_t>& into) {
+    const json* const value = Find(name);
+    if (value == nullptr) return;
+    if (!value->is_number_unsigned()) return Refuse("\"{}\" is no number", name);
+    into = value->get<uint64_t>();
+  }
+  void Take(const char* name, std::vector<int>& into, size_t most, int least_value, int most_value) {
+    for (const json& one : Elements(name, most)) into.push_back(Integer(one, name, least_value, most_value));
+  }
+  void Take(const char* name, std::vector<std::string>& into, size_t most) {
+    for (const json& one : Elements(name, most)) {
+      if (!one.is_string()) return Refuse("\"{}\" has what is no text", name);
+      into.push_back(one.get<std::string>());
+      if (into.back().find('\0') != std::string::npos) return Refuse("\"{}\" has a zero byte", name);
+    }
+  }
+  void Take(const char* name, std::vector<OwnTask>& into, size_t most) {
+    for (const json& one : Elements(name, most)) {
+      if (!one.is_object()) return Refuse("\"{}\" has what is no task", name);
+      Members members(one);
+      OwnTask& task = into.emplace_back();
+      members.Take("name", task.name);
+      members.Take("calibration", task.calibration);
+      members.Take("local", task.local);
+      first_.Update(members.Finish());
+    }
   }
   void Take(const char* name, std::optional<PictureShape>& into) {
     const json* const value = Find(name);
@@ -115,6 +145,15 @@ class Members {
     known_.insert(name);
     const auto found = object_.find(name);
     return found == object_.end() || found->is_null() ? nullptr : &*found;
+  }
+  // Of a list that may be absent; none of one that is too long.
+  const json& Elements(const char* name, size_t most) {
+    static const json none = json::array();
+    const json* const value = Find(name);
+    if (value == nullptr) return none;
+    if (value->is_array() && value->size() <= most) return *value;
+    Refuse("\"{}\" is no list of at most {}", name, most);
+    return none;
   }
   static bool IsFinite(const json& value) { return value.is_number() && std::isfinite(value.get<double>()); }
   bool Has(const char* name) { return Find(name) != nullptr; }
@@ -156,7 +195,7 @@ OpenRequest TakeOpen(Members& members) {
   members.Take("jpeg_quality", open.jpeg_quality, 1, 100);
   members.Take("mean", open.mean);
   members.Take("deviation", open.deviation);
-  members.Take("slack_ms", open.slack_ms);
+  members.Take("slack_ms", open.slack_ms, kMaxSlackMs);
   members.Take("threads", open.threads, 0, kMaxThreads);
   members.Take("cache_directory", open.cache_directory);
   members.Take("progress", open.progress);
@@ -178,7 +217,34 @@ OpenArRequest TakeOpenAr(Members& members) {
   members.Take("boxes", open.boxes);
   members.Take("networks", open.networks);
   members.Take("jpeg_quality", open.jpeg_quality, 1, 100);
+  members.Take("sla", open.sla, kMaxLoss);
+  members.Take("own_tasks", open.own_tasks, kMaxOwnTasks);
   return open;
+}
+
+OpenCalibrationRequest TakeOpenCalibration(Members& members) {
+  OpenCalibrationRequest open;
+  TakeServer(members, open);
+  members.Take("task", open.task);
+  members.Take("local", open.local);
+  members.Take("videos", open.videos, kMaxVideos);
+  members.Take("width", open.width, 0, kMaxArSide);
+  members.Take("height", open.height, 0, kMaxArSide);
+  members.Take("frames_per_s", open.frames_per_s);
+  members.Take("source", open.source);
+  members.Take("strides", open.strides, kMaxStrides, 1, kMaxFrames);
+  members.Take("every", open.every, 1, kMaxFrames);
+  members.Take("latency_frames", open.latency_frames, 1, kMaxFrames);
+  members.Take("jpeg_quality", open.jpeg_quality, 1, 100);
+  return open;
+}
+
+CalledRequest TakeCalled(Members& members) {
+  CalledRequest called;
+  members.Take("result", called.result);
+  members.Take("loss", called.loss, kMaxLoss);
+  members.Take("error", called.error);
+  return called;
 }
 
 json AsJson(const ServerWish& wish) {
@@ -205,8 +271,39 @@ json AsJson(const OpenArRequest& open) {
                  {"odometry", open.odometry},
                  {"boxes", open.boxes},
                  {"networks", open.networks},
+                 {"jpeg_quality", open.jpeg_quality},
+                 {"own_tasks", json::array()}};
+  object.update(AsJson(static_cast<const ServerWish&>(open)));
+  if (open.sla) object["sla"] = *open.sla;
+  for (const OwnTask& task : open.own_tasks) {
+    object["own_tasks"].push_back({{"name", task.name}, {"calibration", task.calibration}, {"local", task.local}});
+  }
+  return object;
+}
+
+json AsJson(const OpenCalibrationRequest& open) {
+  json object = {{"ask", "open_calibration"},
+                 {"task", open.task},
+                 {"local", open.local},
+                 {"videos", open.videos},
+                 {"width", open.width},
+                 {"height", open.height},
+                 {"frames_per_s", open.frames_per_s},
+                 {"source", open.source},
+                 {"strides", open.strides},
+                 {"every", open.every},
+                 {"latency_frames", open.latency_frames},
                  {"jpeg_quality", open.jpeg_quality}};
   object.update(AsJson(static_cast<const ServerWish&>(open)));
+  return object;
+}
+
+json AsJson(const CalibrateRequest&) { return {{"ask", "calibrate"}}; }
+
+json AsJson(const CalledRequest& called) {
+  json object = {{"ask", "called"}, {"error", called.error}};
+  if (called.result) object["result"] = *called.result;
+  if (called.loss) object["loss"] = *called.loss;
   return object;
 }
 
@@ -264,6 +361,12 @@ absl::StatusOr<Request> ParseRequest(std::string_view text) {
     members.Take("time_s", frame.time_s);
     members.Take("imu", frame.imu, kMaxImuNumbers);
     request.what = std::move(frame);
+  } else if (ask == "open_calibration") {
+    request.what = TakeOpenCalibration(members);
+  } else if (ask == "calibrate") {
+    request.what = CalibrateRequest();
+  } else if (ask == "called") {
+    request.what = TakeCalled(members);
   } else if (ask == "report") {
     request.what = ReportRequest();
   } else if (ask == "state") {

@@ -3,7 +3,9 @@
 //   {"id": 1, "ask": "open", "model": "/models/net.onnx", "server": "edge:7070", "token": "…"}
 //   {"id": 2, "ask": "run", "slot": 0}
 //
-// or, of one that holds an AR client (ar_host.h), "open_ar" and "frame".
+// or, of one that holds an AR client (ar_host.h), "open_ar" and "frame"; of one that calibrates a task of the program's
+// own (ar_calibration.h), "open_calibration" and "calibrate". While the program waits for an answer its own functions
+// may be called (caller.h): it says "called" then, with the id of what it waits for.
 //
 // Members that are left out are as the structs have them.
 #pragma once
@@ -61,7 +63,15 @@ struct RunRequest {
   friend bool operator==(const RunRequest&, const RunRequest&) = default;
 };
 
-// Makes an AR client (ar/client/client.h) of a camera.
+// An AR task of the program's own (own_task.h).
+struct OwnTask {
+  std::string name;         // under which the server has the model
+  std::string calibration;  // the path of its file; "": nothing is known yet
+  bool local = false;       // it has a local algorithm
+  friend bool operator==(const OwnTask&, const OwnTask&) = default;
+};
+
+// Makes an AR client (ar/client/client.h) of a camera; with an agreed accuracy, a coordinated one.
 struct OpenArRequest : ServerWish {
   int width = 1, height = 1;  // of its pictures
   double fx = 0, fy = 0, cx = 0, cy = 0;
@@ -69,6 +79,8 @@ struct OpenArRequest : ServerWish {
   bool depth = false, odometry = false, boxes = false;
   std::string networks;  // a folder; "": the one that Wharf brings
   int jpeg_quality = 90;
+  std::optional<double> sla;
+  std::vector<OwnTask> own_tasks;
   friend bool operator==(const OpenArRequest&, const OpenArRequest&) = default;
 };
 
@@ -80,7 +92,32 @@ struct ArFrameRequest {
   friend bool operator==(const ArFrameRequest&, const ArFrameRequest&) = default;
 };
 
-struct ReportRequest {  // of the last inference
+// Prepares what "calibrate" then does (ar/model_task/calibrate.h, whose options these are).
+struct OpenCalibrationRequest : ServerWish {
+  std::string task;
+  bool local = false;               // the task has a local algorithm
+  std::vector<std::string> videos;  // paths; "": one whose frames the program gives
+  int width = 0, height = 0;        // of the pictures; 0: as files have them
+  double frames_per_s = 30;         // of what the program gives
+  std::string source;               // what the videos are, for people
+  std::vector<int> strides;         // none: as the options have them
+  int every = 16, latency_frames = 4, jpeg_quality = 90;
+  friend bool operator==(const OpenCalibrationRequest&, const OpenCalibrationRequest&) = default;
+};
+
+struct CalibrateRequest {
+  friend bool operator==(const CalibrateRequest&, const CalibrateRequest&) = default;
+};
+
+// What came of a function of the program's. With none of the three it gave nothing.
+struct CalledRequest {
+  std::optional<uint64_t> result;  // the number under which the program has it
+  std::optional<double> loss;      // from 0 on
+  std::string error;               // why it failed
+  friend bool operator==(const CalledRequest&, const CalledRequest&) = default;
+};
+
+struct ReportRequest {  // of the last inference; of the agreed accuracy
   friend bool operator==(const ReportRequest&, const ReportRequest&) = default;
 };
 
@@ -90,7 +127,9 @@ struct StateRequest {  // of the session
 
 struct Request {
   uint64_t id = 0;  // comes back with every answer
-  std::variant<OpenRequest, RunRequest, ReportRequest, StateRequest, OpenArRequest, ArFrameRequest> what;
+  std::variant<OpenRequest, RunRequest, ReportRequest, StateRequest, OpenArRequest, ArFrameRequest,
+               OpenCalibrationRequest, CalibrateRequest, CalledRequest>
+      what;
   friend bool operator==(const Request&, const Request&) = default;
 };
 

@@ -52,10 +52,20 @@ TEST(HostRequest, IsWrittenAsItIsRead) {
   ar.fx = 500.5, ar.fy = 501, ar.cx = 320, ar.cy = -0.5, ar.frames_per_s = 29.97;
   ar.depth = ar.odometry = true;
   ar.networks = "/ar";
+  ar.sla = 0.05;
+  ar.own_tasks = {{"free_space", "/free \"space\".json", true}, {"lanes", "", false}};
+  OpenCalibrationRequest calibration;
+  calibration.server = "edge:7072", calibration.token = "0123456789abcdef";
+  calibration.task = "free_space", calibration.source = "two streets", calibration.local = true;
+  calibration.videos = {"/street-0", ""};
+  calibration.width = 448, calibration.height = 128, calibration.jpeg_quality = 80;
+  calibration.frames_per_s = 60, calibration.strides = {1, 4}, calibration.every = 8, calibration.latency_frames = 2;
   const ArFrameRequest frame{1.25, {1.2, 0.1, -0.2, 1e-3, 0, -9.81, 0.5}};
-  for (const Request& request : {Request{4, ar}, Request{5, frame}, Request{1, open},
-                                 Request{~uint64_t{0}, RunRequest{3, PictureShape{480, 640, 1}}},
-                                 Request{2, ReportRequest()}, Request{3, StateRequest()}}) {
+  for (const Request& request :
+       {Request{4, ar}, Request{5, frame}, Request{1, open}, Request{6, calibration}, Request{7, CalibrateRequest()},
+        Request{8, CalledRequest{~uint64_t{0}, 0.25, "no"}}, Request{9, CalledRequest()},
+        Request{~uint64_t{0}, RunRequest{3, PictureShape{480, 640, 1}}}, Request{2, ReportRequest()},
+        Request{3, StateRequest()}}) {
     EXPECT_EQ(Parsed(RequestAsJson(request)), request) << RequestAsJson(request);
   }
 }
@@ -63,7 +73,17 @@ TEST(HostRequest, IsWrittenAsItIsRead) {
 TEST(HostRequest, RefusesWhatItCannotBe) {
   ExpectRefused("", "no JSON");
   ExpectRefused("[1]", "no object");
-  ExpectRefused(R"({"id": 1, "ask": "open", "mean": [[1]]})", "no JSON");  // too deep
+  ExpectRefused(R"({"id": 1, "ask": "open", "mean": [[[1]]]})", "no JSON");  // too deep
+  ExpectRefused(R"({"id": 1, "ask": "open", "mean": [[1]]})", "no number");
+  ExpectRefused(R"({"id": 1, "ask": "open_ar", "own_tasks": ["lanes"]})", "no task");
+  ExpectRefused(R"({"id": 1, "ask": "open_ar", "own_tasks": [{"name": 3}]})", "\"name\" is no text");
+  ExpectRefused(R"({"id": 1, "ask": "open_ar", "own_tasks": [{"path": ""}]})", "\"path\" is not known");
+  ExpectRefused(R"({"id": 1, "ask": "open_ar", "sla": -1})", "\"sla\" is no number from 0");
+  ExpectRefused(R"({"id": 1, "ask": "open_calibration", "videos": "a"})", "no list of at most 1024");
+  ExpectRefused(R"({"id": 1, "ask": "open_calibration", "videos": ["a\u0000b"]})", "zero byte");
+  ExpectRefused(R"({"id": 1, "ask": "open_calibration", "strides": [0]})", "\"strides\" is no number from 1");
+  ExpectRefused(R"({"id": 1, "ask": "called", "loss": -0.1})", "\"loss\" is no number from 0");
+  ExpectRefused(R"({"id": 1, "ask": "called", "result": 1.5})", "\"result\" is no number");
   ExpectRefused(R"({"id": 1, "ask": "frame", "imu": [1, "2"]})", "\"imu\" has what is no number");
   ExpectRefused(R"({"id": 1, "ask": "frame", "time_s": 1e999})", "");
   ExpectRefused(R"({"id": 1, "ask": "open_ar", "width": 0})", "\"width\"");
