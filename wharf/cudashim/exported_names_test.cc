@@ -113,7 +113,8 @@ TEST_P(DropInTest, ExportsExactlyTheVendorsNames) {
 
 TEST_P(DropInTest, HasItsNameAsTheVersionOfEverySymbol) {
   const std::string& ours = GetParam().ours;
-  const std::string version = ours == "libcuda.so.1" ? "" : "@@" + ours;  // the driver's symbols have none
+  const bool of_driver = ours == "libcuda.so.1" || ours == "libnvidia-ml.so.1";  // whose symbols have none
+  const std::string version = of_driver ? "" : "@@" + ours;
   const auto names = Exports(Ours());
   EXPECT_GT(names.size(), 20u);
   for (const std::string& name : names) {
@@ -167,8 +168,9 @@ INSTANTIATE_TEST_SUITE_P(
                       OfToolkit("libcublas.so.13", "libcublas.so.13"),
                       OfToolkit("libcublasLt.so.13", "libcublasLt.so.13"), OfCuda12("libcudart.so.12"),
                       OfCuda12("libcublas.so.12"), OfCuda12("libcublasLt.so.12"), PassingOn("libnvrtc.so.13"),
-                      PassingOn("libnvrtc.so.12"), PassingOn("libnvJitLink.so.13"), PassingOn("libnvJitLink.so.12")),
-    [](const auto& parameter) { return std::regex_replace(parameter.param.ours, std::regex(R"(\.so\.)"), "_"); });
+                      PassingOn("libnvrtc.so.12"), PassingOn("libnvJitLink.so.13"), PassingOn("libnvJitLink.so.12"),
+                      Library{"libnvidia-ml.so.1", ""}),
+    [](const auto& parameter) { return std::regex_replace(parameter.param.ours, std::regex(R"(\.so\.|-)"), "_"); });
 
 TEST(ClientLibrary, ExportsOnlyItsOwnNamespace) {
   std::istringstream lines(Output("nm -DC --defined-only '" WHARF_SHIM_OUTPUT "/libwharf_client.so'"));

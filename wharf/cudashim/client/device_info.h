@@ -6,6 +6,9 @@
 
 namespace wharf::client {
 
+// Where every API says that the one device is.
+inline constexpr char kPciBusId[] = "0000:01:00.0";
+
 // REQUIRES: Connect() succeeded. Valid until the program ends.
 WHARF_CLIENT_API const device::DeviceProperties& Properties();
 // A cudaDeviceAttr / CUdevice_attribute (they share numbers). kInvalidValue for numbers that are none.

@@ -10,8 +10,6 @@
 namespace wharf::cudashim {
 namespace {
 
-constexpr char kBusId[] = "0000:01:00.0";
-
 void FillProperties(const device::DeviceProperties& from, CUdevprop* to) {
   *to = {};
   to->maxThreadsPerBlock = from.max_threads_per_block;
@@ -99,12 +97,12 @@ CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
 }
 
 CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice device) {
-  return Driver(Call::k_cuDeviceGetPCIBusId, [&] { return CopyText(text, length, kBusId, device); });
+  return Driver(Call::k_cuDeviceGetPCIBusId, [&] { return CopyText(text, length, client::kPciBusId, device); });
 }
 
 CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* text) {
   return Driver(Call::k_cuDeviceGetByPCIBusId, [&] {
-    return text == nullptr || std::strcmp(text, kBusId) != 0 ? CudaError::kInvalidValue : Store(device, 0);
+    return text == nullptr || std::strcmp(text, client::kPciBusId) != 0 ? CudaError::kInvalidValue : Store(device, 0);
   });
 }
 

@@ -12,8 +12,6 @@
 namespace wharf::cudashim {
 namespace {
 
-constexpr char kBusId[] = "0000:01:00.0";
-
 std::atomic<unsigned> device_flags{cudaDeviceScheduleAuto};
 std::atomic<int> cache_config{cudaFuncCachePreferNone};
 // Limits the program may set and read back; the device keeps its own.
@@ -125,14 +123,14 @@ cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) {
 cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
   return Runtime(Call::k_cudaDeviceGetPCIBusId, [&] {
     if (text == nullptr || length <= 0) return CudaError::kInvalidValue;
-    std::snprintf(text, static_cast<size_t>(length), "%s", kBusId);
+    std::snprintf(text, static_cast<size_t>(length), "%s", client::kPciBusId);
     return CheckDevice(device);
   });
 }
 
 cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) {
   return Runtime(Call::k_cudaDeviceGetByPCIBusId, [&] {
-    if (text == nullptr || std::strcmp(text, kBusId) != 0) return CudaError::kInvalidValue;
+    if (text == nullptr || std::strcmp(text, client::kPciBusId) != 0) return CudaError::kInvalidValue;
     return Store(device, 0);
   });
 }
