@@ -104,8 +104,10 @@ class Setting:
                 (self.toolkit / "bin" / part.name).symlink_to(part)
         # What older programs call and CUDA 13 has no longer, by a name of today.
         self.old_names = self.work / "old_names.h"
-        self.old_names.write_text("#ifdef __cplusplus\n#include <cuda_runtime_api.h>\n"
-                       "#define cudaThreadSynchronize cudaDeviceSynchronize\n#define cudaThreadExit cudaDeviceReset\n#endif\n")
+        self.old_names.write_text("#include <unistd.h>\n#ifdef __cplusplus\n#include <cuda_runtime_api.h>\n"
+                       "#define cudaThreadSynchronize cudaDeviceSynchronize\n#define cudaThreadExit cudaDeviceReset\n"
+                       "#define deviceOverlap asyncEngineCount\n"
+                       "#define clockRate warpSize  // only printed, and CUDA 13 has no such member\n#endif\n")
         # They link by gcc what nvcc has compiled, which is C++.
         self.links_cpp = self.work / "links_cpp"
         self.links_cpp.mkdir(exist_ok=True)
