@@ -1,18 +1,17 @@
-"""wharf.ArClient: depth, pose and boxes of every frame of a camera."""
+"""wharf.ArClient: depth, pose, boxes, and tasks of the program's own, of every frame of a camera."""
 
 import os
-import threading
 import time
+import warnings
 from types import TracebackType
-from typing import Any, Dict, Mapping, NamedTuple, NoReturn, Optional, Sequence, Tuple, Type, Union
+from typing import Any, Dict, List, Mapping, NamedTuple, NoReturn, Optional, Sequence, Tuple, Type
 
 import numpy as np
 
 from ._arrays import as_array, text_of
-from ._engine import Engine
+from ._engine import Engine, OptionalPath, server_wish
 from ._errors import InvalidArgument
-
-OptionalPath = Union[str, "os.PathLike[str]", None]
+from ._own_task import Functions, OwnTask, has_local, own_task
 
 _TASKS = ("depth", "odometry", "boxes")
 
@@ -40,6 +39,8 @@ class TaskState(NamedTuple):
     """Of one task at a frame."""
     stride: int  # frames since the one of the server's last answer; -1: there is none yet
     offloaded: bool  # this frame was sent to the server for it
+    result: Any = None  # of a task of one's own; None: there is none yet
+    error: Optional[Exception] = None  # what one of its functions raised in this frame; `result` is then the one before
 
 
 class ArResult(NamedTuple):
@@ -51,6 +52,38 @@ class ArResult(NamedTuple):
     connected: bool
     server: str  # where it is, or is trying to get
     lost: str  # why the last connection ended; "" if none has
+    standing: str = ""  # with an agreed accuracy: "served", "waiting" for room on a server, or "away" from any
+
+
+class AgreedReport(NamedTuple):
+    """How an agreed accuracy has been kept, by the client's own account: over the frames in which it was served, and
+    held against what a server of its own would have given, the reference."""
+    sla: float
+    within: bool  # it was served, and mean_drop is no more than sla
+    mean_drop: float
+    drop_rate: float  # of one more frame of stride, now
+    mean_stride: float
+    reference_stride: float
+    network_ms: float  # there and back
+    frames: int  # in all: of these it was
+    served: int  # by a server's schedule, and had a result
+    waiting: int  # for room on a server
+    away: int  # without a server
+    offloads: int  # of which there were
+    answered: int
+    refused: int
+    lost: int
+    server: str  # where it is, or is trying to get
+    redirects: int  # to other servers
+    nowhere: bool  # no server has room
+
+    def __str__(self) -> str:
+        if self.served == 0:
+            why = f": the server has no room for a drop of {self.sla:g}; a larger sla takes less" if self.waiting else ""
+            return f"sla {self.sla:g}, not served in {self.frames} frames{why}"
+        return (f"sla {self.sla:g}, mean drop {self.mean_drop:.4f}: {'within' if self.within else 'beyond'}; served in "
+                f"{self.served} of {self.frames} frames, stride {self.mean_stride:.1f} (reference "
+                f"{self.reference_stride:.1f})")
 
 
 class ArClient:
@@ -62,7 +95,14 @@ class ArClient:
 
     server: HOST:PORT of `wharf ar serve`.
     camera: focal lengths and centre in pixels, (fx, fy, cx, cy). size: of its pictures, (width, height).
-    tasks: of "depth", "odometry" (the pose) and "boxes". Depth needs odometry, and both need an IMU.
+    tasks: of "depth", "odometry" (the pose) and "boxes". Depth needs odometry, and both need an IMU. None: all; depth
+    with an sla.
+    own_tasks: tasks of one's own by the names under which the server has their models, (tracker, calibration) each: a
+    `wharf.Tracker` and the file of `wharf.calibrate`. Their results are in `result.tasks`. With tasks=() pictures may
+    have any size up to 4096 by 4096, and travel as they are.
+    sla: an agreed accuracy. One task, "depth" or "boxes", is offloaded when the server's schedule for all its clients
+    says, and tracked in between, so that the mean accuracy (AbsRel of depth, IoU of boxes) stays within `sla`, such as
+    0.05, of what a server of its own would give; `report()` says how that went. None: a plan of its own.
     frames_per_second: of the camera.
     networks: the folder of the device's own network and calibration; None: the one that Wharf brings.
     jpeg_quality: of pictures on the way (1 to 100).
@@ -74,10 +114,13 @@ class ArClient:
     """
 
     def __init__(self, server: str, *, camera: Sequence[float], size: Tuple[int, int],
-                 tasks: Sequence[str] = _TASKS, frames_per_second: float = 30, networks: OptionalPath = None,
+                 tasks: Optional[Sequence[str]] = None, own_tasks: Optional[Mapping[str, OwnTask]] = None,
+                 sla: Optional[float] = None, frames_per_second: float = 30, networks: OptionalPath = None,
                  jpeg_quality: int = 90, token: Optional[str] = None, token_file: OptionalPath = None, tls: bool = False,
                  tls_pin: Optional[str] = None, tls_ca: OptionalPath = None, tls_cert: OptionalPath = None,
                  tls_key: OptionalPath = None):
+        if tasks is None:
+            tasks = _TASKS if sla is None else ("depth",)
         if isinstance(tasks, str) or any(task not in _TASKS for task in tasks):
             raise InvalidArgument(f"tasks is a list of {', '.join(_TASKS)}; this is {tasks!r}")
         if len(camera) != 4:
@@ -86,21 +129,22 @@ class ArClient:
             raise InvalidArgument("size is (width, height), in pixels")
         if not 1 <= jpeg_quality <= 100:
             raise InvalidArgument("jpeg_quality is from 1 to 100")
-
-        def absolute(file: OptionalPath) -> str:
-            return os.path.abspath(os.fspath(file)) if file else ""
-
+        if sla is not None and not 1e-6 <= sla <= 10:
+            raise InvalidArgument("sla is the accuracy drop to agree on: from 1e-6 to 10, such as 0.05")
+        own = {name: own_task(name, one) for name, one in (own_tasks or {}).items()}
         fx, fy, cx, cy = map(float, camera)
         self._size = (int(size[1]), int(size[0]), 3)
-        self._lock = threading.Lock()
         self._begun = time.monotonic()
+        self._functions = Functions({name: one.tracker for name, one in own.items()})
         request: Dict[str, Any] = {
-            "ask": "open_ar", "server": server, "token": token or "", "token_file": absolute(token_file),
-            "tls": bool(tls), "tls_ca": absolute(tls_ca), "tls_pin": tls_pin or "",
-            "tls_certificate": absolute(tls_cert), "tls_key": absolute(tls_key), "fx": fx, "fy": fy, "cx": cx, "cy": cy,
-            "width": int(size[0]), "height": int(size[1]), "frames_per_s": float(frames_per_second),
-            "jpeg_quality": int(jpeg_quality), "networks": absolute(networks), **{task: task in tasks for task in _TASKS}}
-        self._engine = Engine()
+            "ask": "open_ar", **server_wish(server, token, token_file, tls, tls_pin, tls_ca, tls_cert, tls_key),
+            "fx": fx, "fy": fy, "cx": cx, "cy": cy, "width": int(size[0]), "height": int(size[1]),
+            "frames_per_s": float(frames_per_second), "jpeg_quality": int(jpeg_quality),
+            "networks": _absolute(networks), "sla": None if sla is None else float(sla),
+            "own_tasks": [{"name": name, "calibration": _absolute(one.calibration), "local": has_local(one.tracker)}
+                          for name, one in own.items()],
+            **{task: task in tasks for task in _TASKS}}
+        self._engine = Engine(functions=self._functions)
         try:
             opened = self._engine.ask(request)["opened"]
         except BaseException:
@@ -108,12 +152,15 @@ class ArClient:
             raise
         memory = self._engine.memory
         assert memory is not None
+        if own:
+            self._functions.see(memory, opened)
         shape = opened["height"], opened["width"]
         self._picture = np.frombuffer(memory, np.uint8, int(np.prod(self._size))).reshape(self._size)
         self._depth = np.frombuffer(memory, np.float32, shape[0] * shape[1], opened["depth"]).reshape(shape)
 
     def __call__(self, picture: Any, *, imu: Any = (), time_s: Optional[float] = None) -> ArResult:
-        """What is known of this frame, now. Waits for no server but at the first.
+        """What is known of this frame, now. Waits for no server but at the first, and for the functions of tasks of
+        one's own, which it calls. What these raise is in `result.tasks`, and a RuntimeWarning says so, once.
 
         picture: uint8 [height, width, 3], red first. imu: [n, 7], since the frame before: time, angular velocity (x, y,
         z; rad/s), specific force (m/s², 9.81 upwards at rest), in the camera's axes (x right, y down, z forward).
@@ -130,15 +177,38 @@ class ArClient:
             raise InvalidArgument("imu has what is no number")
         if samples.size > 0 and time_s is None:
             raise InvalidArgument("time_s is missing: when the frame was taken, by the IMU's clock")
-        with self._lock:
+        with self._engine.lock:
             self._engine.check()
             now = time.monotonic() - self._begun if time_s is None else float(time_s)
             np.copyto(self._picture, pixels)
+            self._functions.failures.clear()
             said = self._engine.ask({"ask": "frame", "time_s": now, "imu": samples.ravel().tolist()})["framed"]
             depth = self._depth.copy() if said["depth"] else None
-        return ArResult(depth, _pose(said["pose"]), tuple(Box(*one) for one in said["boxes"]),
-                        {name: TaskState(**one) for name, one in said["tasks"].items()}, said["connected"],
-                        said["server"], said["lost"])
+            tasks = {name: self._state(name, one) for name, one in said["tasks"].items()}
+            unheard = self._unheard()
+        for line in unheard:
+            warnings.warn(line, RuntimeWarning, stacklevel=2)
+        return ArResult(depth, _pose(said["pose"]), tuple(Box(*one) for one in said["boxes"]), tasks, said["connected"],
+                        said["server"], said["lost"], said["standing"])
+
+    def report(self) -> AgreedReport:
+        """How the agreed accuracy has been kept so far."""
+        return AgreedReport(**self._engine.ask({"ask": "report"})["report"])
+
+    def _state(self, name: str, said: Dict[str, Any]) -> TaskState:
+        failure = self._functions.failures.get(name)
+        return TaskState(said["stride"], said["offloaded"], self._functions.result(said.get("result")),
+                         None if failure is None else failure.error)
+
+    def _unheard(self) -> List[str]:
+        """Of the frame's failures those that are of a new kind."""
+        lines = []
+        for name, failure in self._functions.failures.items():
+            kind = (name, failure.function, type(failure.error))
+            if kind not in self._functions.said:
+                self._functions.said.add(kind)
+                lines.append(f"wharf: the task {name}: {failure}; the result before stays")
+        return lines
 
     def close(self) -> None:
         """Says goodbye to the server and ends the process that computes. Results stay. Idempotent."""
@@ -153,6 +223,10 @@ class ArClient:
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise TypeError("a wharf.ArClient cannot be pickled or copied: it is a session with a server")
+
+
+def _absolute(file: OptionalPath) -> str:
+    return os.path.abspath(os.fspath(file)) if file else ""
 
 
 def _pose(about: Optional[Dict[str, Any]]) -> Optional[Pose]:

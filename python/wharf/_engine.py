@@ -10,10 +10,15 @@ import socket
 import subprocess
 import threading
 import weakref
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple, Union
 
 from ._errors import Closed, EngineDied, Error, InvalidArgument, error_of
 from ._programs import environment, find_wharf_model
+
+if TYPE_CHECKING:
+    from ._own_task import Functions
+
+OptionalPath = Union[str, "os.PathLike[str]", None]
 
 _MOST_REQUEST = 64 << 10
 _MOST_ANSWER = 1 << 20
@@ -25,9 +30,12 @@ Progress = Callable[[str, float], None]
 class Engine:
     """One process, one model. Thread-safe: one request at a time, in the order in which they come."""
 
-    def __init__(self, model: Optional[bytes] = None):
-        """`model`: the bytes of a model's file, which `path` names then."""
+    def __init__(self, model: Optional[bytes] = None, functions: "Optional[Functions]" = None):
+        """`model`: the bytes of a model's file, which `path` names then. `functions`: what the engine may call while an
+        answer is waited for (wharf/cli/host/caller.h)."""
         self.lock = threading.RLock()
+        self._functions = functions
+        self._calling = False
         self._next_id = 0
         self._owner = os.getpid()
         self._dead: Optional[Error] = None
@@ -75,21 +83,13 @@ class Engine:
         with self.lock:
             self.check()
             self._next_id += 1
-            request = {"id": self._next_id, **request}
-            try:
-                packet = json.dumps(request, ensure_ascii=False).encode()
-            except UnicodeEncodeError:
-                raise InvalidArgument("paths and names must be text in UTF-8") from None
-            if len(packet) > _MOST_REQUEST:
-                raise InvalidArgument("a path, name or token is too long")
-            try:
-                self._socket.sendall(packet)
-            except OSError:
-                raise self._died() from None
+            self._send({"id": self._next_id, **request})
             return self._answer(self._next_id, progress)
 
     def check(self) -> None:
         """Raises if there is nobody to ask."""
+        if self._calling:  # by this thread: it holds the lock
+            raise Error("a task's functions cannot use the client that calls them")
         if self._dead is not None:
             raise type(self._dead)(str(self._dead))
         if os.getpid() != self._owner:
@@ -103,14 +103,41 @@ class Engine:
                 self._dead = Closed("this model was closed")
             self._end()
 
+    def _send(self, request: Dict[str, Any]) -> None:
+        try:
+            packet = json.dumps(request, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise InvalidArgument("paths and names must be text in UTF-8") from None
+        if len(packet) > _MOST_REQUEST:
+            raise InvalidArgument("a path, name or token is too long")
+        try:
+            self._socket.sendall(packet)
+        except OSError:
+            raise self._died() from None
+
+    def _call(self, asked: int, call: Dict[str, Any]) -> None:
+        assert self._functions is not None
+        self._calling = True
+        try:
+            given = self._functions.call(call)
+        finally:
+            self._calling = False
+        self.check()  # a function may have closed this
+        self._send({"id": asked, "ask": "called", **given})
+
     def _answer(self, wanted: int, progress: Optional[Progress]) -> Dict[str, Any]:
         while True:
             answer = self._receive()
+            if self._functions is not None:
+                self._functions.drop(answer.get("dropped", ()))
             # Those before it belong to requests that an exception, Ctrl-C's say, has kept from being waited for.
             if answer["id"] not in (wanted, 0):
                 continue
             if "error" in answer:
                 raise error_of(answer["code"], answer["error"])
+            if "call" in answer:
+                self._call(wanted, answer["call"])
+                continue
             if "progress" not in answer:
                 return answer
             if progress is not None:
@@ -146,6 +173,16 @@ class Engine:
         self._dead = EngineDied(f"the process that computes models (wharf-model) has ended by {how}"
                                 f"{': ' + said if said else ''}; load the model again")
         return self._dead
+
+
+def server_wish(server: str, token: Optional[str], token_file: OptionalPath, tls: bool, tls_pin: Optional[str],
+                tls_ca: OptionalPath, tls_cert: OptionalPath, tls_key: OptionalPath) -> Dict[str, Any]:
+    """How a server is reached, as requests have it."""
+    def absolute(file: OptionalPath) -> str:
+        return os.path.abspath(os.fspath(file)) if file else ""
+    return {"server": server, "token": token or "", "token_file": absolute(token_file), "tls": bool(tls),
+            "tls_ca": absolute(tls_ca), "tls_pin": tls_pin or "", "tls_certificate": absolute(tls_cert),
+            "tls_key": absolute(tls_key)}
 
 
 def _write_all(file: int, data: bytes) -> None:

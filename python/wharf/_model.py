@@ -14,11 +14,10 @@ from typing import (Any, Callable, Deque, Dict, List, Mapping, NamedTuple, NoRet
 import numpy as np
 
 from ._arrays import DTYPES, ONNX_NAMES, as_array, text_of
-from ._engine import Engine, Progress
+from ._engine import Engine, OptionalPath, Progress, server_wish
 from ._errors import InvalidArgument
 
 T = TypeVar("T")
-OptionalPath = Union[str, "os.PathLike[str]", None]
 Outputs = Union[np.ndarray, Tuple[np.ndarray, ...]]
 
 
@@ -353,13 +352,9 @@ def load(model: Any, server: Optional[str] = None, *, token: Optional[str] = Non
     if allow_jpeg is not None and not 1 <= allow_jpeg <= 100:
         raise InvalidArgument("allow_jpeg is a quality from 1 to 100")
 
-    def absolute(file: OptionalPath) -> str:
-        return os.path.abspath(os.fspath(file)) if file else ""
-
     request = {"ask": "open", "model": path, "name": "the model" if data is not None else os.fspath(model),
-               "server": server or "", "token": token or "", "token_file": absolute(token_file), "tls": bool(tls),
-               "tls_ca": absolute(tls_ca), "tls_pin": tls_pin or "", "tls_certificate": absolute(tls_cert),
-               "tls_key": absolute(tls_key), "planner": planner, "input_shape": _shape_text(shape),
+               **server_wish(server or "", token, token_file, tls, tls_pin, tls_ca, tls_cert, tls_key),
+               "planner": planner, "input_shape": _shape_text(shape),
                "pictures": bool(pictures), "mean": [float(one) for one in mean or ()],
                "deviation": [float(one) for one in std or ()], "allow_half": bool(allow_half),
                "jpeg_quality": allow_jpeg, "slack_ms": None if slack_ms is None else float(slack_ms),

@@ -1,10 +1,13 @@
 """`wharf.ArClient`: depth, pose and boxes of every frame for Python programs, with a server and when it is gone."""
 
 import functools
+import itertools
+import json
 import pathlib
 import pickle
 import sys
 import tempfile
+import time
 import unittest
 
 import numpy as np
@@ -45,8 +48,8 @@ class ArClientTest(EndToEndTest):
         self.token = self.folder / "token"
         self.token.write_text(TOKEN + "\n")
 
-    def ar_server(self):
-        server = ArServer(self.folder, "ar", "--token-file", self.token)
+    def ar_server(self, *options):
+        server = ArServer(self.folder, "ar", "--token-file", self.token, *options)
         self.addCleanup(server.stop)
         return server
 
@@ -116,6 +119,84 @@ class ArClientTest(EndToEndTest):
         for result, depth in zip(results, depths):
             np.testing.assert_array_equal(result.depth, depth, "a result stays as it was")
         self.assertFalse(np.array_equal(depths[0], depths[-1]))
+
+    def test_an_agreed_accuracy_is_kept_and_reported(self):
+        server = self.ar_server()
+        client = self.client(server.address, sla=10)  # of depth: any machine keeps it
+        with self.assertRaisesRegex(wharf.Error, "no frame has come yet"):
+            client.report()
+        frames, shown = itertools.cycle(self.frames + self.frames[::-1]), itertools.count()
+
+        def next_result():
+            i = next(shown)
+            now = i / RATE
+            samples = np.column_stack([now, self.samples[:1, 1:]])
+            time.sleep(0.005)
+            return self.patiently(lambda: client(next(frames)[0], imu=samples, time_s=now))
+
+        def served():
+            result = next_result()
+            return result if result.standing == "served" and result.depth is not None else None
+        result = wait_until(served, "the server has a schedule for the client")
+        self.assertEqual((set(result.tasks), result.pose, result.boxes), ({"depth"}, None, ()))
+        self.assertEqual(result.depth.shape, (SIZE[1], SIZE[0]))
+        self.assertTrue(result.connected)
+
+        def reported():
+            next_result()
+            report = client.report()
+            return report if report.served else None
+        report = wait_until(reported, "the client has measured the network")
+        self.assertEqual((report.sla, report.within, report.server), (10, True, server.address))
+        self.assertEqual(report.frames, next(shown))
+        self.assertLessEqual(report.served + report.waiting + report.away, report.frames)
+        self.assertGreaterEqual(report.offloads, report.answered)
+        self.assertGreater(report.answered, 0)
+        self.assertGreater(report.network_ms, 0)
+        self.assertRegex(str(report), r"^sla 10, mean drop [\d.]+: within; served in \d+ of \d+ frames, stride ")
+        server.process.kill()
+        server.process.wait()
+        alone = wait_until(lambda: (lambda one: one if one.standing == "away" else None)(next_result()),
+                           "the loss is noticed")
+        self.assertFalse(alone.connected)
+        self.assertNotEqual(alone.lost, "")
+        self.assertIsNotNone(alone.depth, "it is tracked on")
+
+    def test_an_accuracy_that_cannot_be_kept(self):
+        slow = self.folder / "slow.json"
+        slow.write_text(json.dumps({"format": "wharf-latency-profile/1", "network": "depth",
+                                    "machine": "one that takes minutes", "batches": [{"batch": 1, "ms": 60000}]}))
+        server = self.ar_server("--profile", slow)
+        client = self.client(server.address, sla=0.001)
+        shown = itertools.count()
+
+        def waits():
+            now = next(shown) / RATE
+            result = self.patiently(lambda: client(self.frames[0][0], imu=np.column_stack([now, self.samples[:1, 1:]]),
+                                                   time_s=now))
+            time.sleep(0.005)
+            return result.standing == "waiting"
+        wait_until(waits, "the server says that it has no room")
+        report = client.report()
+        self.assertEqual((report.within, report.served), (False, 0))
+        self.assertIn("not served", str(report))
+        self.assertIn("a larger sla takes less", str(report))
+
+    def test_an_accuracy_is_refused_in_one_clear_line(self):
+        server, picture = self.ar_server(), self.frames[0][0]
+        boxes = self.client(server.address, tasks=["boxes"], sla=0.1)
+        with self.assertRaisesRegex(wharf.Error, "^[^\n]*another task[^\n]*$"):
+            self.patiently(lambda: boxes(picture))
+        for options, words in (({"tasks": ["depth", "odometry"], "sla": 0.1}, "one task: depth or boxes"),
+                               ({"tasks": ["odometry"], "sla": 0.1}, "one task: depth or boxes"),
+                               ({"sla": 0}, "from 1e-6 to 10"), ({"sla": 11}, "from 1e-6 to 10"),
+                               ({"sla": float("nan")}, "from 1e-6 to 10")):
+            with self.assertRaisesRegex(wharf.InvalidArgument, words):
+                self.client(server.address, **options)
+        plain = self.client(server.address, tasks=["boxes"])
+        with self.assertRaisesRegex(wharf.Error, "no accuracy is agreed"):
+            plain.report()
+        self.assertEqual(self.patiently(lambda: plain(picture)).standing, "")
 
     def test_errors_are_one_clear_line(self):
         picture = self.frames[0][0]
