@@ -104,8 +104,12 @@ class Failure(NamedTuple):
     def __str__(self) -> str:
         places = traceback.extract_tb(self.error.__traceback__)
         place = f" ({os.path.basename(places[-1].filename)}:{places[-1].lineno})" if places else ""
-        text = " ".join(str(self.error).split())
-        return f"{self.function} raised {type(self.error).__name__}: {text}{place}"[:_MOST_LINE]
+        try:
+            text = " ".join(str(self.error).split())
+        except Exception:  # pylint: disable=broad-exception-caught  # it cannot even say what it is
+            text = "?"
+        line = f"{self.function} raised {type(self.error).__name__}: {text}{place}"[:_MOST_LINE]
+        return "".join(letter if letter.isprintable() else "?" for letter in line)
 
 
 class Functions:

@@ -192,6 +192,15 @@ class PythonArTaskTest(EndToEndTest):
         self.assertRegex(str(heard.message), r"^wharf: the task free_space: track raised IndexError: strip 57 of 56 "
                                              r"\(python_ar_task_test.py:\d+\); the result before stays$")
         self.assertEqual(heard.filename, __file__, "the line that called the client")
+
+        class Speechless(Exception):
+            def __str__(self):
+                raise self
+        for error in (ValueError("no text: \0 \udc80 \x1b"), Speechless(), ValueError("long " * 100_000)):
+            tracker.before_track = raising(error)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)
+                self.assertIs(self.show(client).tasks["free_space"].error, error)
         tracker.before_track = lambda: None
         task = self.show(client).tasks["free_space"]
         self.assertIsNone(task.error)
@@ -367,6 +376,11 @@ class PythonArTaskTest(EndToEndTest):
                 self.calibrate(server, tracker, [self.street], strides=[1, 4])
             self.assertIs(caught.exception, error)
             setattr(tracker, name, lambda: None)
+
+        tracker.before_track = raising(KeyboardInterrupt())
+        with self.assertRaises(KeyboardInterrupt):
+            self.calibrate(server, tracker, [self.street])
+        tracker.before_track = lambda: None
 
         def breaking():
             yield from self.pictures[:3]
