@@ -1,6 +1,8 @@
 // Handles and what they carry; versions; names of statuses; logging, which is accepted without effect.
 #include <cuda_runtime_api.h>
 
+#include <cstdio>
+
 #include "wharf/cudashim/client/memory.h"
 #include "wharf/cudashim/cublas/blas.h"
 
@@ -95,6 +97,12 @@ const char* cublasGetStatusName(cublasStatus_t status) {
 const char* cublasGetStatusString(cublasStatus_t status) {
   client::RunLocal(Call::k_cublasGetStatusString, [] { return CudaError::kSuccess; });
   return StatusSentence(status);
+}
+
+// What BLAS says of a wrong argument; programs may call it, cuBLAS answers by statuses.
+void cublasXerbla(const char* function, int argument) {
+  client::RunLocal(Call::k_cublasXerbla, [] { return CudaError::kSuccess; });
+  std::fprintf(stderr, " ** On entry to %s parameter number %d had an illegal value\n", function, argument);
 }
 
 cublasStatus_t cublasLoggerConfigure(int, int, int, const char*) {

@@ -35,33 +35,37 @@ using namespace wharf::cudashim;  // NOLINT
 
 extern "C" {
 
-#define WHARF_VECTOR(name, direction)                                                                    \
-  cublasStatus_t name(int n, int element, const void* from, int step_from, void* to, int step_to) {      \
-    return ToStatus(client::Run(Call::k_##name, [&] {                                                    \
-      return CopyVector(n, element, from, step_from, to, step_to, CopyKind::direction, nullptr, false);  \
-    }));                                                                                                 \
-  }                                                                                                      \
-  cublasStatus_t name##Async(int n, int element, const void* from, int step_from, void* to, int step_to, \
-                             cudaStream_t stream) {                                                      \
-    return ToStatus(client::Run(Call::k_##name##Async, [&] {                                             \
-      return CopyVector(n, element, from, step_from, to, step_to, CopyKind::direction, stream, true);    \
-    }));                                                                                                 \
+#define WHARF_VECTOR(name, suffix, direction, Int)                                                               \
+  cublasStatus_t name##suffix(Int n, Int element, const void* from, Int step_from, void* to, Int step_to) {      \
+    return ToStatus(client::Run(Call::k_##name##suffix, [&] {                                                    \
+      return CopyVector(n, element, from, step_from, to, step_to, CopyKind::direction, nullptr, false);          \
+    }));                                                                                                         \
+  }                                                                                                              \
+  cublasStatus_t name##Async##suffix(Int n, Int element, const void* from, Int step_from, void* to, Int step_to, \
+                                     cudaStream_t stream) {                                                      \
+    return ToStatus(client::Run(Call::k_##name##Async##suffix, [&] {                                             \
+      return CopyVector(n, element, from, step_from, to, step_to, CopyKind::direction, stream, true);            \
+    }));                                                                                                         \
   }
-#define WHARF_MATRIX(name, direction)                                                                                \
-  cublasStatus_t name(int rows, int columns, int element, const void* from, int ld_from, void* to, int ld_to) {      \
-    return ToStatus(client::Run(Call::k_##name, [&] {                                                                \
-      return CopyMatrix(rows, columns, element, from, ld_from, to, ld_to, CopyKind::direction, nullptr, false);      \
-    }));                                                                                                             \
-  }                                                                                                                  \
-  cublasStatus_t name##Async(int rows, int columns, int element, const void* from, int ld_from, void* to, int ld_to, \
-                             cudaStream_t stream) {                                                                  \
-    return ToStatus(client::Run(Call::k_##name##Async, [&] {                                                         \
-      return CopyMatrix(rows, columns, element, from, ld_from, to, ld_to, CopyKind::direction, stream, true);        \
-    }));                                                                                                             \
+#define WHARF_MATRIX(name, suffix, direction, Int)                                                                \
+  cublasStatus_t name##suffix(Int rows, Int columns, Int element, const void* from, Int ld_from, void* to,        \
+                              Int ld_to) {                                                                        \
+    return ToStatus(client::Run(Call::k_##name##suffix, [&] {                                                     \
+      return CopyMatrix(rows, columns, element, from, ld_from, to, ld_to, CopyKind::direction, nullptr, false);   \
+    }));                                                                                                          \
+  }                                                                                                               \
+  cublasStatus_t name##Async##suffix(Int rows, Int columns, Int element, const void* from, Int ld_from, void* to, \
+                                     Int ld_to, cudaStream_t stream) {                                            \
+    return ToStatus(client::Run(Call::k_##name##Async##suffix, [&] {                                              \
+      return CopyMatrix(rows, columns, element, from, ld_from, to, ld_to, CopyKind::direction, stream, true);     \
+    }));                                                                                                          \
   }
-WHARF_VECTOR(cublasSetVector, kHostToDevice)
-WHARF_VECTOR(cublasGetVector, kDeviceToHost)
-WHARF_MATRIX(cublasSetMatrix, kHostToDevice)
-WHARF_MATRIX(cublasGetMatrix, kDeviceToHost)
+#define WHARF_TRANSFERS(suffix, Int)                        \
+  WHARF_VECTOR(cublasSetVector, suffix, kHostToDevice, Int) \
+  WHARF_VECTOR(cublasGetVector, suffix, kDeviceToHost, Int) \
+  WHARF_MATRIX(cublasSetMatrix, suffix, kHostToDevice, Int) \
+  WHARF_MATRIX(cublasGetMatrix, suffix, kDeviceToHost, Int)
+WHARF_TRANSFERS(, int)
+WHARF_TRANSFERS(_64, int64_t)
 
 }  // extern "C"
