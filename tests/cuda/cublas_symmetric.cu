@@ -35,6 +35,17 @@ struct Hermitian;
 HERMITIAN_OF(C, std::complex<float>)
 HERMITIAN_OF(Z, std::complex<double>)
 
+// c(i, j) = alpha times the sum of `factors_at(i, k, j)` + beta c(i, j).
+template <class T, class Factors>
+void Multiply(Matrix<T>& c, int count, T alpha, T beta, const Factors& factors_at) {
+  for (int i = 0; i < c.rows; ++i)
+    for (int j = 0; j < c.columns; ++j) {
+      T sum = T(0);
+      for (int k = 0; k < count; ++k) sum += factors_at(i, k, j);
+      c(i, j) = alpha * sum + beta * c(i, j);
+    }
+}
+
 // beta of 0 does not look at C, alpha of 0 not at A.
 template <class T>
 void CheckSymm(int m, int n, bool hermitian, bool on_device) {
@@ -58,14 +69,12 @@ void CheckSymm(int m, int n, bool hermitian, bool on_device) {
             if (i == j && hermitian) a(i, i) = Number<T>(std::real(a(i, i)), NAN);
           }
         Matrix<T> want = c, given = c;
-        for (int i = 0; i < m; ++i)
-          for (int j = 0; j < n; ++j) {
-            T sum = T(0);
-            for (int k = 0; k < size; ++k)
-              sum += side == CUBLAS_SIDE_LEFT ? whole(i, k) * b(k, j) : b(i, k) * whole(k, j);
-            want(i, j) = alpha * sum + beta * c(i, j);
-            if (scalars == 2) given(i, j) = Poison<T>();
-          }
+        Multiply(want, size, alpha, beta, [&](int i, int k, int j) {
+          return side == CUBLAS_SIDE_LEFT ? whole(i, k) * b(k, j) : b(i, k) * whole(k, j);
+        });
+        if (scalars == 2)
+          for (int i = 0; i < m; ++i)
+            for (int j = 0; j < n; ++j) given(i, j) = Poison<T>();
         const Scalar<T> first(alpha, on_device), second(beta, on_device);
         Buffer<T> da(a.data), db(b.data), dc(given.data);
         const auto* const matrix = scalars == 1 && !on_device ? nullptr : On(da);
@@ -303,6 +312,44 @@ CASE(complex_products) {
   EXPECT_SAME(Plain(dc.Get()), Plain(want.data));
   EXPECT_SAME(Plain(de.Get()), Plain(want.data));
   EXPECT_SAME(Plain(ds.Get()), Plain(want.data));
+}
+
+// What takes memory while it runs does so in every launch of a graph.
+CASE(captured) {
+  Handle handle;
+  cudaStream_t stream = nullptr;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t instance = nullptr;
+  CUDA_OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  BLAS_OK(cublasSetStream_v2(handle, stream));
+  const int n = 20;
+  const double one = 1, zero = 0;
+  const Matrix<double> a(n, n, 1);
+  std::vector<double> x = Smalls<double>(n, 2);
+  Matrix<double> b(n, n, 3), c(n, n, 4);
+  Buffer<double> da(a.data), dx(x), db(b.data), dc(c.data);
+  CUDA_OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  BLAS_OK(cublasDtrmv_v2(handle, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N, CUBLAS_DIAG_UNIT, n, da, a.leading, dx, 1));
+  BLAS_OK(cublasDsymm_v2(handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, n, n, &one, da, a.leading, db, b.leading,
+                         &zero, dc, c.leading));
+  BLAS_OK(cublasDger_v2(handle, n, n, &one, dx, 1, dx, 1, db, b.leading));
+  CUDA_OK(cudaStreamEndCapture(stream, &graph));
+  CUDA_OK(cudaGraphInstantiate(&instance, graph, 0));
+  for (int launch = 0; launch < 2; ++launch) {
+    CUDA_OK(cudaGraphLaunch(instance, stream));
+    for (int i = 0; i < n; ++i)
+      for (int j = i + 1; j < n; ++j) x[i] += a(i, j) * x[j];
+    Multiply(c, n, 1.0, 0.0, [&](int i, int k, int j) { return (i > k ? a(i, k) : a(k, i)) * b(k, j); });
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < n; ++j) b(i, j) += x[i] * x[j];
+  }
+  CUDA_OK(cudaStreamSynchronize(stream));
+  EXPECT_SAME(Plain(dx.Get()), Plain(x));
+  EXPECT_SAME(Plain(db.Get()), Plain(b.data));
+  EXPECT_SAME(Plain(dc.Get()), Plain(c.data));
+  CUDA_OK(cudaGraphExecDestroy(instance));
+  CUDA_OK(cudaGraphDestroy(graph));
+  CUDA_OK(cudaStreamDestroy(stream));
 }
 
 CASE(nothing_and_what_is_wrong) {
