@@ -7,6 +7,7 @@ void FunctionCodegen::AddAtomicHandlers(std::map<std::string_view, Handler>* han
   handlers->insert({{"atom", &FunctionCodegen::Atom},
                     {"red", &FunctionCodegen::Red},
                     {"membar", &FunctionCodegen::Membar},
+                    {"mbarrier", &FunctionCodegen::Mbarrier},
                     {"fence", &FunctionCodegen::Fence}});
 }
 

@@ -1,6 +1,6 @@
 // Generates the LLVM function of one PTX function. Registers are stack slots, which the optimiser promotes; labels are
 // basic blocks; a guard is a branch around the instruction. The generators of the instruction families are in
-// codegen_{integer,bits,float,convert,compare,memory,atomic,control,sync}.cc.
+// integer.cc, bits.cc, float.cc and so on.
 //
 // A generator that meets something it cannot do records an error with Unsupported() or Malformed() and goes on with
 // any value; Build() stops at the first error.
@@ -265,6 +265,13 @@ class FunctionCodegen {
                     llvm::AtomicOrdering order);
   void Fence();
   void Membar();
+  void Mbarrier();
+  void CopiesArriveAtMbarrier();
+  // Its pointer, told to the checker.
+  Value* MbarrierAt(size_t operand, ptx::Space space);
+  void InitMbarrier(Value* pointer, Value* arrivals);
+  Value* ArriveAtMbarrier(Value* pointer, Value* count, bool drop);
+  void WaitForMbarrier(Value* pointer, bool parity);
 
   // --- checks ---
   bool IsChecked(ptx::Space space) const;

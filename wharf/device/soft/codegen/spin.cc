@@ -8,7 +8,12 @@
 namespace wharf::device::soft {
 namespace {
 
+bool IsTestOfMbarrier(const ptx::Instruction& instruction) {
+  return instruction.opcode == "mbarrier" && (instruction.Has("test_wait") || instruction.Has("try_wait"));
+}
+
 bool IsSynchronizingLoad(const ptx::Instruction& instruction) {
+  if (IsTestOfMbarrier(instruction)) return true;
   return instruction.opcode == "ld" && (instruction.Has("volatile") || instruction.Has("relaxed") ||
                                         instruction.Has("acquire") || instruction.Has("mmio"));
 }
