@@ -31,4 +31,15 @@ inline CLI::Option* AddDuration(CLI::App* app, const std::string& name, Nanoseco
   return AddQuantity(app, name, value, ParseDuration, help, fmt::format("{:g}s", Seconds(value)))->type_name("TIME");
 }
 
+// `value`: major * 10 + minor.
+inline CLI::Option* AddComputeCapability(CLI::App* app, int& value, const std::string& help) {
+  const auto parse = [](const std::string& text) -> absl::StatusOr<int> {
+    if (text == "7.5") return 75;
+    if (text == "8.0") return 80;
+    return InvalidArgument("software devices have compute capability 7.5 or 8.0, not {}", text);
+  };
+  const std::string shown = fmt::format("{}.{}", value / 10, value % 10);
+  return AddQuantity(app, "--compute-capability", value, parse, help, shown)->type_name("7.5|8.0");
+}
+
 }  // namespace wharf::cli

@@ -95,6 +95,7 @@ struct RunOptions {
   std::string local_device = "auto";
   uint64_t local_memory = uint64_t{2} << 30;
   int local_threads = 0;
+  int local_capability = 75;
   std::vector<std::string> kernel_packs;
   bool no_check = false;
   std::string checks;
@@ -230,6 +231,10 @@ absl::StatusOr<std::unique_ptr<LocalServer>> StartLocal(const RunOptions& option
   std::vector<std::string> arguments = {"--device",  options.local_device,
                                         "--memory",  fmt::format("{}", options.local_memory),
                                         "--threads", fmt::format("{}", options.local_threads)};
+  if (options.local_capability != RunOptions().local_capability) {
+    arguments.insert(arguments.end(), {"--compute-capability", fmt::format("{}.{}", options.local_capability / 10,
+                                                                           options.local_capability % 10)});
+  }
   for (const std::string& pack : options.kernel_packs) arguments.insert(arguments.end(), {"--kernel-pack", pack});
   // An empty one keeps a variable of ours from the server.
   const std::map<std::string, std::string> variables = {{"WHARF_CHECK", options.checks}};
@@ -366,6 +371,9 @@ void CheckUsage(RunOptions& options) {
   if (!options.kernel_packs.empty() && !options.local) {
     throw CLI::ValidationError("run", "--kernel-pack goes with --local; a server is given packs when it is started");
   }
+  if (options.local_capability != RunOptions().local_capability && !options.local) {
+    throw CLI::ValidationError("run", "--compute-capability goes with --local; a server is told when it is started");
+  }
   CheckCheckUsage(options);
   if (options.partition == "remote") return;
   if (options.local) throw CLI::ValidationError("run", "--partition wants a --server: with --local all runs here");
@@ -401,6 +409,7 @@ void AddOptions(CLI::App* command, RunOptions& options) {
   command->add_option("--threads", options.local_threads, "The same: CPU threads, 0 = all")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
+  AddComputeCapability(command, options.local_capability, "With --local: what the software device says it has");
   command
       ->add_option("--kernel-pack", options.kernel_packs,
                    "With --local: PTX for programs that carry machine code only (wharf pack); may be repeated")

@@ -90,6 +90,8 @@ void AddServeCommand(CLI::App& app) {
       ->add_option("--threads", options->threads, "CPU threads of one session (models, --device soft); 0 = all cores")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
+  AddComputeCapability(command, options->compute_capability,
+                       "What a soft device says it has, with the limits of such GPUs");
   command
       ->add_option_function<std::string>(
           "--share", [options](const std::string& how) { options->fair_share = how == "fair"; },

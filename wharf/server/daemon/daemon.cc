@@ -120,6 +120,7 @@ absl::Status Daemon::Prepare() {
   configure_.worker_memory = options_.worker_memory;
   configure_.compile_limit_ns = options_.compile_limit.count();
   configure_.threads = options_.threads;
+  configure_.compute_capability = options_.compute_capability;
   configure_.idle_timeout_ns = options_.idle_timeout.count();
   configure_.hello_timeout_ns = options_.hello_timeout.count();
   configure_.resume_timeout_ns = options_.resume_timeout.count();

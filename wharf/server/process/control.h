@@ -105,6 +105,7 @@ struct Configure {
   uint64_t memory_quota = 0;
   uint64_t worker_memory = 0;  // that a program's worker may take beside the device's
   int32_t threads = 0;
+  int32_t compute_capability = 75;  // of a software device (device::DeviceOptions)
   int64_t idle_timeout_ns = 0, hello_timeout_ns = 0;
   int64_t compile_limit_ns = 0;           // of processor time, for one operation of a client
   int64_t resume_timeout_ns = 0;          // 0: sessions end with their connection
@@ -114,8 +115,9 @@ struct Configure {
   std::vector<std::string> kernel_packs;  // files: PTX for programs that carry none
   auto Fields() {
     return std::tie(role, device, model_device, cache_directory, wants_token, token_key, tls_certificate, tls_key,
-                    tls_client_ca, memory_quota, worker_memory, threads, idle_timeout_ns, hello_timeout_ns,
-                    compile_limit_ns, resume_timeout_ns, model_cache_bytes, isolated, unsafe_replay, kernel_packs);
+                    tls_client_ca, memory_quota, worker_memory, threads, compute_capability, idle_timeout_ns,
+                    hello_timeout_ns, compile_limit_ns, resume_timeout_ns, model_cache_bytes, isolated, unsafe_replay,
+                    kernel_packs);
   }
 };
 

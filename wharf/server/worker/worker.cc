@@ -140,6 +140,7 @@ device::DeviceOptions Worker::DeviceOptionsFor(uint64_t quota) const {
   device::DeviceOptions options;
   options.memory_quota = quota;
   options.threads = configure_.threads;
+  options.compute_capability = configure_.compute_capability;
   const std::string& cache = configure_.cache_directory;
   options.cache_directory = cache.empty() ? "" : cache + "/kernels";
   options.share = share_.get();

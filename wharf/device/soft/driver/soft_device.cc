@@ -35,7 +35,7 @@ absl::StatusOr<std::unique_ptr<SoftDevice>> SoftDevice::Create(const DeviceOptio
   std::unique_ptr<SoftDevice> device(new SoftDevice(options, std::move(memory), std::move(compiler), std::move(packs)));
   WHARF_ASSIGN_OR_RETURN(device->executor_, Executor::Create(options.threads, device->services_));
   SetGemmThreads(static_cast<int>(device->executor_->threads()));
-  device->FillProperties(options.memory_quota);
+  device->FillProperties(options);
   const auto at_idle = [share = options.share] {
     if (share != nullptr) share->Idle();
   };
@@ -67,12 +67,18 @@ absl::Status SoftDevice::SetFindings(std::shared_ptr<check::Findings> findings) 
   return absl::OkStatus();
 }
 
-void SoftDevice::FillProperties(uint64_t quota) {
+void SoftDevice::FillProperties(const DeviceOptions& options) {
   properties_.name = fmt::format("Wharf software GPU ({} threads)", executor_->threads());
   properties_.driver = "soft";
-  properties_.compute_major = 7;
-  properties_.compute_minor = 5;
-  properties_.total_memory = quota;
+  properties_.compute_major = options.compute_capability / 10;
+  properties_.compute_minor = options.compute_capability % 10;
+  if (options.compute_capability >= 80) {  // what its GPUs have; the defaults are those of 7.5
+    properties_.max_threads_per_multiprocessor = 2048;
+    properties_.max_blocks_per_multiprocessor = 32;
+    properties_.shared_per_block_optin = 163 << 10;
+    properties_.shared_per_multiprocessor = 164 << 10;
+  }
+  properties_.total_memory = options.memory_quota;
   properties_.multiprocessors = static_cast<int32_t>(executor_->threads());
   properties_.clock_khz = 1'000'000;  // %clock64 counts nanoseconds
   properties_.memory_clock_khz = 1'000'000;

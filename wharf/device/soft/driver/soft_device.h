@@ -102,7 +102,7 @@ class SoftDevice final : public Device {
 
   SoftDevice(const DeviceOptions& options, std::unique_ptr<Memory> memory, std::unique_ptr<Compiler> compiler,
              std::shared_ptr<const pack::PackSet> packs);
-  void FillProperties(uint64_t quota);
+  void FillProperties(const DeviceOptions& options);
 
   absl::StatusOr<std::shared_ptr<Timeline>> FindStream(StreamId id) const;
   absl::StatusOr<std::shared_ptr<Event>> FindEvent(EventId id) const;

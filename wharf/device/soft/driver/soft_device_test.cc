@@ -217,6 +217,22 @@ TEST_F(SoftDeviceTest, LaunchConfigurationsAreChecked) {
   EXPECT_EQ(Wait(), absl::OkStatus());
 }
 
+TEST_F(SoftDeviceTest, HasTheLimitsOfTheCapabilityThatItIsToSay) {
+  EXPECT_EQ(device_->Properties().compute_major, 7);
+  EXPECT_EQ(device_->Properties().shared_per_block_optin, 64u << 10);
+  device_ = *SoftDevice::Create({.memory_quota = 1 << 20, .threads = 2, .compute_capability = 80},
+                                std::make_unique<NativeCompiler>(&compilations_));
+  EXPECT_EQ(device_->Properties().compute_major, 8);
+  EXPECT_EQ(device_->Properties().compute_minor, 0);
+  EXPECT_EQ(device_->Properties().max_threads_per_multiprocessor, 2048);
+  ASSERT_EQ(device_->LoadModule(1, Bytes(kPtx)), absl::OkStatus());
+  ASSERT_EQ(device_->DefineFunction(kSized, 1, "sized"), absl::OkStatus());  // 1 KiB of its own
+  EXPECT_EQ(CudaErrorOf(device_->SetMaxDynamicShared(kSized, 163 << 10)), CudaError::kInvalidValue);
+  ASSERT_EQ(device_->SetMaxDynamicShared(kSized, 162 << 10), absl::OkStatus());
+  EXPECT_EQ(LaunchError(kSized, {{1}, {64}, 162 << 10}), CudaError::kSuccess);
+  EXPECT_EQ(Wait(), absl::OkStatus());
+}
+
 TEST_F(SoftDeviceTest, Attributes) {
   const FunctionAttributes fill = *device_->Attributes(kFill);
   EXPECT_THAT(fill.parameters, ElementsAre(ParameterLayout{0, 8}, ParameterLayout{8, 4}));
