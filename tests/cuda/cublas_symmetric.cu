@@ -211,8 +211,8 @@ CASE(updates_of_triangles) {
   for (const bool on_device : {false, true}) {
     OfAllTypes([&](auto t) { CheckUpdates<decltype(t)>(9, 5, false, on_device); });
     OfComplexTypes([&](auto t) { CheckUpdates<decltype(t)>(8, 6, true, on_device); });
-    CheckUpdates<double>(150, 20, false, on_device);
-    CheckUpdates<std::complex<float>>(140, 9, true, on_device);
+    CheckUpdates<double>(270, 20, false, on_device);
+    CheckUpdates<std::complex<float>>(270, 9, true, on_device);
   }
 }
 

@@ -52,6 +52,5 @@ __device__ inline long long LineStep() { return gridDim.y * static_cast<long lon
 __device__ inline Element Scalar(const ScalarArgument& scalar) {
   if (scalar.on_device == nullptr) return Make(scalar.number[0], scalar.number[1]);
   if (scalar.real) return Make(*static_cast<const REAL*>(scalar.on_device), 0);
-  const Element element = *static_cast<const Element*>(scalar.on_device);
-  return scalar.conjugated ? Conjugate(element) : element;
+  return *static_cast<const Element*>(scalar.on_device);
 }

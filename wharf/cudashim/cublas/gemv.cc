@@ -7,18 +7,6 @@
 namespace wharf::cudashim {
 namespace {
 
-struct GemvCall {
-  cublasOperation_t transpose;
-  int64_t m, n;
-  ElementType compute;
-  const void* alpha;
-  Operand a, x;  // a vector's step is its leading dimension
-  const void* beta;
-  Operand y;
-  int64_t batch = 1;
-  bool pointer_arrays = false;
-};
-
 CudaError GemvByKernel(cublasHandle_t handle, const GemvCall& call) {
   const bool plain = call.transpose == CUBLAS_OP_N;
   VectorProduct p{};
@@ -59,6 +47,8 @@ CudaError GemvByProduct(cublasHandle_t handle, const GemvCall& call) {
   return RunGemm(handle, product);
 }
 
+}  // namespace
+
 CudaError RunGemv(cublasHandle_t handle, const GemvCall& call) {
   if (!TransposeOf(call.transpose) || call.m < 0 || call.n < 0 || call.batch < 0 ||
       call.a.ld < std::max<int64_t>(1, call.m) || call.x.ld == 0 || call.y.ld == 0 || call.alpha == nullptr ||
@@ -71,7 +61,6 @@ CudaError RunGemv(cublasHandle_t handle, const GemvCall& call) {
   return call.a.type == call.compute ? GemvByKernel(handle, call) : CudaError::kNotSupported;
 }
 
-}  // namespace
 }  // namespace wharf::cudashim
 
 using namespace wharf;            // NOLINT

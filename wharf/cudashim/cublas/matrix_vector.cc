@@ -141,12 +141,50 @@ CudaError MultiplyTriangular(cublasHandle_t handle, const StoredTriangle& triang
                   {copy.data(), x.type, x.ld < 0 ? -1 : 1}, x);
 }
 
+// Of a vector, the elements [from, to) of n.
+Operand Elements(const Operand& x, int64_t n, int64_t from, int64_t to) {
+  const int64_t first = x.ld < 0 ? (n - to) * -x.ld : from * x.ld;  // in memory
+  return {static_cast<const char*>(x.data) + first * static_cast<int64_t>(device::ElementBytes(x.type)), x.type, x.ld};
+}
+
+CudaError SolveVectorAtOnce(cublasHandle_t handle, const StoredTriangle& triangle, const TriangleUse& use,
+                            const Operand& x) {
+  const VectorSolver s{ViewOf(triangle, use), VectorOf(x), triangle.n};
+  return LaunchVector(handle, x.type, "solve_vector", {}, &s);
+}
+
+// As many unknowns at a time as a block has threads: what is known is taken off by products.
+CudaError SolveVectorInBlocks(cublasHandle_t handle, const StoredTriangle& triangle, const TriangleUse& use,
+                              const Operand& x) {
+  const int64_t n = triangle.n;
+  const bool plain = use.transpose == CUBLAS_OP_N;
+  const bool forward = (triangle.fill == CUBLAS_FILL_MODE_LOWER) == plain;
+  const class Scalar one(x.type, 1), minus(x.type, -1);
+  const HostScalars scope(handle);
+  for (int64_t done = 0; done < n; done += kSolverThreads) {
+    const int64_t next = std::min<int64_t>(n, done + kSolverThreads), size = next - done;
+    const int64_t from = forward ? done : n - next, known = forward ? 0 : n - done;
+    const Operand unknowns = Elements(x, n, from, from + size);
+    if (done > 0) {
+      const Operand a = plain ? Part(triangle.a, from, known) : Part(triangle.a, known, from);
+      const CudaError error =
+          RunGemv(handle, {use.transpose, plain ? size : done, plain ? done : size, x.type, minus.data(), a,
+                           Elements(x, n, known, known + done), one.data(), unknowns});
+      if (error != CudaError::kSuccess) return error;
+    }
+    const CudaError error = SolveVectorAtOnce(
+        handle, {Storage::kFull, triangle.fill, size, 0, Part(triangle.a, from, from)}, use, unknowns);
+    if (error != CudaError::kSuccess) return error;
+  }
+  return CudaError::kSuccess;
+}
+
 CudaError SolveTriangular(cublasHandle_t handle, const StoredTriangle& triangle, const TriangleUse& use,
                           const Operand& x) {
   if (!IsValidUse(triangle, use, x)) return CudaError::kInvalidValue;
   if (triangle.n == 0) return CudaError::kSuccess;
-  const VectorSolver s{ViewOf(triangle, use), VectorOf(x), triangle.n};
-  return LaunchVector(handle, x.type, "solve_vector", {}, &s);
+  const bool large = triangle.storage == Storage::kFull && triangle.n > kSolverThreads;
+  return large ? SolveVectorInBlocks(handle, triangle, use, x) : SolveVectorAtOnce(handle, triangle, use, x);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ CudaError UpdateMatrix(cublasHandle_t handle, int64_t m, int64_t n, const void* 
   u.rows = m;
   u.columns = n;
   u.conjugated = conjugated;
-  return LaunchVector(handle, a.type, "update_by_vectors", {1, m * n}, &u);
+  return LaunchVector(handle, a.type, "update_by_vectors", {n, m}, &u);
 }
 
 enum class Products { kOne, kTwo };
@@ -59,7 +59,7 @@ CudaError UpdateTriangle(cublasHandle_t handle, const TriangleOfA& triangle, con
   u.triangle = 1;
   u.twice = twice;
   u.conjugated = hermitian;
-  return LaunchVector(handle, triangle.a.type, "update_by_vectors", {1, n * n}, &u);
+  return LaunchVector(handle, triangle.a.type, "update_by_vectors", {n, n}, &u);
 }
 
 }  // namespace

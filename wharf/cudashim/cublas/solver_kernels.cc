@@ -40,7 +40,7 @@ CudaError LaunchVector(cublasHandle_t handle, ElementType type, const char* kern
 }
 
 ScalarArgument ScalarOf(cublasHandle_t handle, const void* scalar, ElementType type, bool real) {
-  ScalarArgument argument{nullptr, {0, 0}, real ? 1 : 0, 0};
+  ScalarArgument argument{nullptr, {0, 0}, real ? 1 : 0};
   if (handle->pointer_mode == CUBLAS_POINTER_MODE_DEVICE) {
     argument.on_device = scalar;
   } else {

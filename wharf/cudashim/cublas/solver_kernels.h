@@ -68,7 +68,7 @@ CudaError LaunchVector(cublasHandle_t handle, ElementType type, const char* kern
 
 // Of the type, or `real`, and where the handle's pointer mode says.
 ScalarArgument ScalarOf(cublasHandle_t handle, const void* scalar, ElementType type, bool real = false);
-inline ScalarArgument ScalarOf(double number) { return {nullptr, {number, 0}, 0, 0}; }
+inline ScalarArgument ScalarOf(double number) { return {nullptr, {number, 0}, 0}; }
 // A vector's step is its leading dimension.
 inline VectorView VectorOf(const Operand& vector) { return {const_cast<void*>(vector.data), vector.ld}; }
 
@@ -110,6 +110,21 @@ struct TriangleCall {
 };
 // Checks what the vendor checks.
 CudaError SolveTriangle(cublasHandle_t handle, const TriangleCall& call);
+
+// y = alpha op(A) x + beta y.
+struct GemvCall {
+  cublasOperation_t transpose;
+  int64_t m, n;
+  ElementType compute;
+  const void* alpha;
+  Operand a, x;  // a vector's step is its leading dimension
+  const void* beta;
+  Operand y;
+  int64_t batch = 1;
+  bool pointer_arrays = false;
+};
+// Checks what the vendor checks.
+CudaError RunGemv(cublasHandle_t handle, const GemvCall& call);
 
 // While it lives, scalars that the handle is given are in the program's memory.
 class HostScalars {

@@ -84,26 +84,27 @@ extern "C" __global__ void multiply_triangle(TriangleProduct p) {
   }
 }
 
-extern "C" __global__ void update_triangle(TriangleUpdate u) {
-  const Element *const a = At(u.a, 0), *const b = At(u.b, 0);
-  const Element alpha = Scalar(u.alpha), beta = Scalar(u.beta);
-  const long long elements = static_cast<long long>(u.size) * u.size;
+extern "C" __global__ void add_triangle(TriangleSum s) {
+  const long long j = blockIdx.x;
+  const Element* const a = At(s.a, 0) + j * s.a.leading;
+  Element* const c = At(s.c, 0) + j * s.c.leading;
+  const Element beta = Scalar(s.beta);
 #pragma unroll 1
-  for (long long e = FirstLine(); e < elements; e += LineStep()) {
-    const long long i = e % u.size, j = e / u.size;
-    if (u.upper ? i > j : i < j) continue;
-    Element sum = Make(0, 0);
-#pragma unroll 1
-    for (long long k = 0; k < (IsZero(alpha) ? 0 : u.count); ++k) {
-      Element x = a[i * u.row_a + k * u.column_a], y = b[j * u.row_b + k * u.column_b];
-      if (u.hermitian && u.first) x = Conjugate(x);
-      if (u.hermitian && !u.first) y = Conjugate(y);
-      sum = sum + x * y;
-    }
-    Element& c = At(u.c, 0)[i + j * u.c.leading];
-    const Element result = IsZero(beta) ? alpha * sum : alpha * sum + beta * c;
-    c = u.hermitian && i == j ? Make(Real(result), 0) : result;
+  for (long long i = FirstLine(); i < s.size; i += LineStep()) {
+    if (s.upper ? i > j : i < j) continue;
+    const Element result = IsZero(beta) ? a[i] : a[i] + beta * c[i];
+    c[i] = s.hermitian && i == j ? Make(Real(result), 0) : result;
   }
+}
+
+extern "C" __global__ void write_scalars(ScalarWriter w) {
+  if (threadIdx.x != 0) return;
+  Element* const elements = static_cast<Element*>(w.elements);
+  elements[0] = Make(1, 0);
+  elements[1] = Make(0, 0);
+  elements[2] = Scalar(w.alpha);
+  elements[3] = Scalar(w.beta);
+  elements[4] = Conjugate(elements[2]);
 }
 
 __device__ inline Element Term(const SolverMatrix& matrix, Element scale, long long i, long long j, bool swapped,

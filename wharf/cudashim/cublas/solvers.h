@@ -25,7 +25,7 @@ struct SolverMatrix {
 struct ScalarArgument {
   const void* on_device;
   double number[2];
-  int real, conjugated;
+  int real;
 };
 
 // "solve_triangle": each line of b is the solution x of M x = alpha * line. Lines are columns, or rows (`of_rows`).
@@ -53,14 +53,18 @@ struct TriangleProduct {
   int size, of_rows, swapped, conjugated, forward, unit;
 };
 
-// "update_triangle": the lower or upper triangle of c becomes alpha R S' + beta c. R(i, k), of `count` columns, is
-// a[i * row_a + k * column_a], S likewise of b. `hermitian`: S' is conjugated too, or R instead of it (`first`), and
-// the diagonal becomes real.
-struct TriangleUpdate {
-  SolverMatrix a, b, c;
+// "add_triangle": the lower or upper triangle of c becomes that of a + beta c. `hermitian`: the diagonal becomes real.
+// Lines are rows, the batch columns.
+struct TriangleSum {
+  SolverMatrix a, c;
+  ScalarArgument beta;
+  int size, upper, hermitian;
+};
+
+// "write_scalars": elements one, zero, alpha, beta and alpha's conjugate. One thread does it.
+struct ScalarWriter {
   ScalarArgument alpha, beta;
-  long long count, row_a, column_a, row_b, column_b;
-  int size, upper, hermitian, first;
+  void* elements;
 };
 
 // "add_matrices": c becomes alpha op(a) + beta op(b), and may be one of them.

@@ -1,6 +1,5 @@
 // Updates of one triangle of a symmetric or Hermitian matrix (syrk, herk, syrkx, herkx, syr2k, her2k), and sums of
-// matrices (geam). Blocks beside the diagonal are products as any; kernels compute those on it, which are written by
-// half.
+// matrices (geam). Blocks are products as any; a kernel adds those on the diagonal, of which half is wanted.
 #include <algorithm>
 #include <climits>
 
@@ -33,65 +32,72 @@ bool IsValid(const UpdateCall& call) {
          call.beta != nullptr;
 }
 
-// What is added at once: alpha A B' + beta C. For products scalars are where the handle's pointer mode says, null if
-// kernels are to do all.
+// Where the handle's pointer mode says, each an element.
+struct UpdateScalars {
+  const void *one, *zero, *alpha, *beta, *turned;  // the last is alpha's conjugate
+};
+
+// What is added at once: alpha A B' + beta C.
 struct UpdatePass {
   const UpdateCall* call;
   Operand a, b;
-  ScalarArgument alpha, beta;
-  const void *product_alpha, *product_beta;
+  const void *alpha, *beta, *zero;
+  Operand block;  // for products on the diagonal
 };
 
-Operand RowsFrom(const UpdatePass& pass, const Operand& matrix, int64_t row) {
-  return pass.call->transpose == CUBLAS_OP_N ? Part(matrix, row, 0) : Part(matrix, 0, row);
-}
+// The largest block on the diagonal, which is computed whole although half of it is wanted.
+constexpr int64_t kUpdateBlock = 256;
 
-// From row `from` on, `size` of C.
-CudaError UpdateAtOnce(cublasHandle_t handle, const UpdatePass& pass, int64_t from, int64_t size) {
-  const UpdateCall& call = *pass.call;
-  const bool plain = call.transpose == CUBLAS_OP_N;
-  TriangleUpdate u{};
-  u.a = MatrixOf(RowsFrom(pass, pass.a, from), false);
-  u.b = MatrixOf(RowsFrom(pass, pass.b, from), false);
-  u.c = MatrixOf(Part(call.c, from, from), false);
-  u.alpha = pass.alpha;
-  u.beta = pass.beta;
-  u.count = call.k;
-  u.row_a = plain ? 1 : pass.a.ld;
-  u.column_a = plain ? pass.a.ld : 1;
-  u.row_b = plain ? 1 : pass.b.ld;
-  u.column_b = plain ? pass.b.ld : 1;
-  u.size = static_cast<int>(size);
-  u.upper = call.fill == CUBLAS_FILL_MODE_UPPER;
-  u.hermitian = call.hermitian;
-  u.first = !plain;
-  return LaunchSolver(handle, call.c.type, "update_triangle", {1, size * size}, &u);
-}
-
-// C's rows [rows_from, rows_to) of columns [from, to).
-CudaError UpdatePanel(cublasHandle_t handle, const UpdatePass& pass, int64_t rows_from, int64_t rows_to, int64_t from,
-                      int64_t to) {
-  if (rows_from == rows_to) return CudaError::kSuccess;
+// C's rows [rows, rows + count) of columns [columns, columns + size), or what is added to them.
+CudaError MultiplyPart(cublasHandle_t handle, const UpdatePass& pass, int64_t rows, int64_t count, int64_t columns,
+                       int64_t size, const void* beta, const Operand& to) {
   const UpdateCall& call = *pass.call;
   const bool plain = call.transpose == CUBLAS_OP_N;
   const cublasOperation_t turned = call.hermitian ? CUBLAS_OP_C : CUBLAS_OP_T;
-  return RunGemm(handle, {plain ? CUBLAS_OP_N : turned, plain ? turned : CUBLAS_OP_N, rows_to - rows_from, to - from,
-                          call.k, call.c.type, pass.product_alpha, RowsFrom(pass, pass.a, rows_from),
-                          RowsFrom(pass, pass.b, from), pass.product_beta, Part(call.c, rows_from, from)});
+  const auto from = [&](const Operand& matrix, int64_t row) {
+    return plain ? Part(matrix, row, 0) : Part(matrix, 0, row);
+  };
+  return RunGemm(handle, {plain ? CUBLAS_OP_N : turned, plain ? turned : CUBLAS_OP_N, count, size, call.k, to.type,
+                          pass.alpha, from(pass.a, rows), from(pass.b, columns), beta, to});
+}
+
+CudaError UpdateDiagonal(cublasHandle_t handle, const UpdatePass& pass, int64_t from, int64_t size) {
+  const UpdateCall& call = *pass.call;
+  const CudaError error = MultiplyPart(handle, pass, from, size, from, size, pass.zero, pass.block);
+  if (error != CudaError::kSuccess) return error;
+  TriangleSum s{};
+  s.a = MatrixOf(pass.block, false);
+  s.c = MatrixOf(Part(call.c, from, from), false);
+  s.beta = ScalarOf(handle, pass.beta, call.c.type);
+  s.size = static_cast<int>(size);
+  s.upper = call.fill == CUBLAS_FILL_MODE_UPPER;
+  s.hermitian = call.hermitian;
+  return LaunchSolver(handle, call.c.type, "add_triangle", {size, size}, &s);
 }
 
 CudaError RunPass(cublasHandle_t handle, const UpdatePass& pass) {
   const UpdateCall& call = *pass.call;
-  const int64_t block = pass.product_alpha == nullptr ? call.n : kTriangleBlock;
-  for (int64_t from = 0; from < call.n; from += block) {
-    const int64_t to = std::min(call.n, from + block);
-    CudaError error = UpdateAtOnce(handle, pass, from, to - from);
-    if (error != CudaError::kSuccess) return error;
-    error = call.fill == CUBLAS_FILL_MODE_LOWER ? UpdatePanel(handle, pass, to, call.n, from, to)
-                                                : UpdatePanel(handle, pass, 0, from, from, to);
+  const bool lower = call.fill == CUBLAS_FILL_MODE_LOWER;
+  for (int64_t from = 0; from < call.n; from += kUpdateBlock) {
+    const int64_t size = std::min(kUpdateBlock, call.n - from), to = from + size;
+    CudaError error = UpdateDiagonal(handle, pass, from, size);
+    const int64_t rows = lower ? to : 0, count = lower ? call.n - to : from;
+    if (error == CudaError::kSuccess && count > 0) {
+      error = MultiplyPart(handle, pass, rows, count, from, size, pass.beta, Part(call.c, rows, from));
+    }
     if (error != CudaError::kSuccess) return error;
   }
   return CudaError::kSuccess;
+}
+
+CudaError RunPasses(cublasHandle_t handle, const UpdateCall& call, const UpdateScalars& scalars, const Operand& block) {
+  UpdatePass pass{&call, call.a, call.b, scalars.alpha, scalars.beta, scalars.zero, block};
+  const CudaError error = RunPass(handle, pass);
+  if (error != CudaError::kSuccess || !call.twice) return error;
+  std::swap(pass.a, pass.b);
+  pass.alpha = call.hermitian ? scalars.turned : scalars.alpha;
+  pass.beta = scalars.one;
+  return RunPass(handle, pass);
 }
 
 CudaError Update(cublasHandle_t handle, const UpdateCall& call) {
@@ -99,33 +105,23 @@ CudaError Update(cublasHandle_t handle, const UpdateCall& call) {
   if (call.n == 0) return CudaError::kSuccess;
   if (call.n > INT_MAX) return CudaError::kNotSupported;
   const ElementType type = call.c.type;
-  const bool on_device = handle->pointer_mode == CUBLAS_POINTER_MODE_DEVICE;
-  UpdatePass pass{&call,
-                  call.a,
-                  call.b,
-                  ScalarOf(handle, call.alpha, type, call.alpha_is_real),
-                  ScalarOf(handle, call.beta, type, call.hermitian),
-                  call.alpha,
-                  call.beta};
-  const double* const alpha_number = pass.alpha.number;
-  const class Scalar alpha(type, alpha_number[0], alpha_number[1]),
-      turned(type, alpha_number[0], call.hermitian ? -alpha_number[1] : alpha_number[1]),
-      beta(type, pass.beta.number[0], pass.beta.number[1]);
-  if (!on_device) {
-    pass.product_alpha = alpha.data();
-    pass.product_beta = beta.data();
-  } else if (call.hermitian) {  // products of complex matrices take complex scalars, not a real beta
-    pass.product_alpha = nullptr;
+  const uint64_t bytes = device::ElementBytes(type);
+  const int64_t size = std::min(kUpdateBlock, call.n), elements = size * size;
+  Scratch scratch(handle);  // a block and, if they are on the device, five scalars
+  CudaError error = scratch.Allocate((static_cast<uint64_t>(elements) + 5) * bytes);
+  if (error != CudaError::kSuccess) return error;
+  const Operand block{scratch.data(), type, size};
+  const ScalarArgument alpha = ScalarOf(handle, call.alpha, type, call.alpha_is_real),
+                       beta = ScalarOf(handle, call.beta, type, call.hermitian);
+  if (handle->pointer_mode == CUBLAS_POINTER_MODE_DEVICE) {
+    const auto at = [&](int64_t number) { return Part({block.data, type, 1}, elements + number, 0).data; };
+    const ScalarWriter writer{alpha, beta, const_cast<void*>(at(0))};
+    error = LaunchSolver(handle, type, "write_scalars", {}, &writer);
+    return error == CudaError::kSuccess ? RunPasses(handle, call, {at(0), at(1), at(2), at(3), at(4)}, block) : error;
   }
-  CudaError error = RunPass(handle, pass);
-  if (error != CudaError::kSuccess || !call.twice) return error;
-  std::swap(pass.a, pass.b);
-  pass.alpha.conjugated = call.hermitian;
-  if (call.hermitian) pass.alpha.number[1] = -pass.alpha.number[1];
-  pass.beta = ScalarOf(1);
-  if (!on_device) pass.product_alpha = turned.data();
-  error = ScalarOne(handle, type, &pass.product_beta);
-  return error == CudaError::kSuccess ? RunPass(handle, pass) : error;
+  const class Scalar one(type, 1), zero(type, 0), first(type, alpha.number[0], alpha.number[1]),
+      second(type, beta.number[0], beta.number[1]), turned(type, alpha.number[0], -alpha.number[1]);
+  return RunPasses(handle, call, {one.data(), zero.data(), first.data(), second.data(), turned.data()}, block);
 }
 
 struct SumCall {

@@ -47,10 +47,10 @@ CudaError RunSymmetricProduct(cublasHandle_t handle, const SymmetricProduct& cal
   const bool zero = handle->pointer_mode == CUBLAS_POINTER_MODE_HOST &&
                     ReadScalar(call.alpha, type) == std::array<double, 2>{0, 0};  // then A is not looked at
   if (!zero) {
-    EntryCopy copy{StoredView(call.fill, size, call.a, false), StoredView(call.fill, size, a, false), size, size, 0};
+    EntryCopy copy{StoredView(call.fill, size, call.a, false), StoredView(call.fill, size, a, false), size, 0};
     copy.from.mirrored = 1;
     copy.from.hermitian = call.hermitian;
-    error = LaunchVector(handle, type, "copy_entries", {1, size * size}, &copy);
+    error = LaunchVector(handle, type, "copy_entries", {size, size}, &copy);
     if (error != CudaError::kSuccess) return error;
   }
   return RunGemm(handle, {CUBLAS_OP_N, CUBLAS_OP_N, call.m, call.n, size, type, call.alpha, left ? a : call.b,
@@ -61,9 +61,9 @@ CudaError CopyTriangle(cublasHandle_t handle, cublasFillMode_t fill, int64_t n, 
                        const Operand& full, bool unpack) {
   if (!IsFill(fill) || n < 0 || full.ld < std::max<int64_t>(1, n)) return CudaError::kInvalidValue;
   if (n == 0) return CudaError::kSuccess;
-  EntryCopy copy{StoredView(fill, n, packed, true), StoredView(fill, n, full, false), n, n, 1};
+  EntryCopy copy{StoredView(fill, n, packed, true), StoredView(fill, n, full, false), n, 1};
   if (!unpack) std::swap(copy.from, copy.to);
-  return LaunchVector(handle, full.type, "copy_entries", {1, n * n}, &copy);
+  return LaunchVector(handle, full.type, "copy_entries", {n, n}, &copy);
 }
 
 }  // namespace

@@ -132,8 +132,9 @@ struct DotCall {
   void* result;
 };
 
-CudaError Dot(cublasHandle_t handle, const DotCall& call) {
+CudaError Dot(cublasHandle_t handle, DotCall call) {
   if (call.result == nullptr) return CudaError::kInvalidValue;
+  if (call.n <= 0) call.x.ld = call.y.ld = 1;  // of nothing
   const bool on_device = handle->pointer_mode == CUBLAS_POINTER_MODE_DEVICE;
   const bool by_kernel = call.n > 0 && (call.x.ld <= 0 || call.y.ld <= 0);
   if (by_kernel && (call.x.type != call.compute || call.type != call.compute)) return CudaError::kNotSupported;

@@ -52,9 +52,9 @@ extern "C" __global__ void multiply_vector(VectorProduct p) {
 extern "C" __global__ void copy_entries(EntryCopy c) {
   const Element* const from = static_cast<const Element*>(c.from.data);
   Element* const to = const_cast<Element*>(static_cast<const Element*>(c.to.data));
+  const long long j = blockIdx.x;
 #pragma unroll 1
-  for (long long e = FirstLine(); e < c.rows * c.columns; e += LineStep()) {
-    const long long i = e % c.rows, j = e / c.rows;
+  for (long long i = FirstLine(); i < c.rows; i += LineStep()) {
     if (c.triangle && (c.to.upper ? i > j : i < j)) continue;
     to[PlaceOf(c.to, i, j)] = Entry(c.from, from, i, j);
   }
@@ -101,18 +101,15 @@ extern "C" __global__ void update_by_vectors(VectorUpdate u) {
   const Element *const x = Begin(u.x, u.rows), *const y = Begin(u.y, u.columns);
   const Element alpha = Scalar(u.alpha);
   if (IsZero(alpha)) return;
+  const long long j = blockIdx.x;
+  Element factor = y[j * u.y.step], other = u.twice ? x[j * u.x.step] : Make(0, 0);
+  if (u.conjugated) factor = Conjugate(factor), other = Conjugate(other);
+  const Element turned = u.conjugated ? Conjugate(alpha) : alpha;
 #pragma unroll 1
-  for (long long e = FirstLine(); e < u.rows * u.columns; e += LineStep()) {
-    const long long i = e % u.rows, j = e / u.rows;
+  for (long long i = FirstLine(); i < u.rows; i += LineStep()) {
     if (u.triangle && (u.a.upper ? i > j : i < j)) continue;
-    Element factor = y[j * u.y.step];
-    if (u.conjugated) factor = Conjugate(factor);
     Element change = alpha * x[i * u.x.step] * factor;
-    if (u.twice) {
-      Element other = x[j * u.x.step];
-      if (u.conjugated) other = Conjugate(other);
-      change = change + (u.conjugated ? Conjugate(alpha) : alpha) * y[i * u.y.step] * other;
-    }
+    if (u.twice) change = change + turned * y[i * u.y.step] * other;
     Element& element = a[PlaceOf(u.a, i, j)];
     element = element + change;
     if (u.triangle && u.conjugated && i == j) element = Make(Real(element), 0);

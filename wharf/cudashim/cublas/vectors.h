@@ -30,10 +30,11 @@ struct VectorProduct {
   int batched;
 };
 
-// "copy_entries": to(i, j) = from(i, j), everywhere or (`triangle`) in the triangle that `to` is. Lines are elements.
+// "copy_entries": to(i, j) = from(i, j), everywhere or (`triangle`) in the triangle that `to` is. Lines are
+// rows, the batch columns.
 struct EntryCopy {
   MatrixView from, to;
-  long long rows, columns;
+  long long rows;
   int triangle;
 };
 
@@ -46,7 +47,7 @@ struct VectorSolver {
 
 // "update_by_vectors": A += alpha x y', and (`twice`) alpha' y x' too; of a whole matrix, or of the triangle that A is.
 // `conjugated`: the second vector of each product, alpha in the second one, and a triangle's diagonal becomes real.
-// Lines are elements.
+// Lines are rows, the batch columns.
 struct VectorUpdate {
   MatrixView a;
   VectorView x, y;
