@@ -3,7 +3,9 @@
 
 #include <cublas_v2.h>
 
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "wharf/cudashim/client/call.h"
 #include "wharf/cudashim/client/device_info.h"
@@ -19,6 +21,12 @@ struct cublasContext {
   cublasAtomicsMode_t atomics_mode = CUBLAS_ATOMICS_NOT_ALLOWED;
   int sm_count_target = 0;
   uint64_t constants = 0;  // device memory of vector.cc; 0: none yet
+  // Device memory of calls on each stream (Workspace). What was outgrown stays, for graphs may have it.
+  struct Workspace {
+    uint64_t address = 0, bytes = 0;
+  };
+  std::map<cudaStream_t, Workspace> workspaces;
+  std::vector<uint64_t> outgrown;
 };
 
 namespace wharf::cudashim {

@@ -19,7 +19,11 @@ cublasStatus_t cublasCreate(cublasHandle_t* handle) {
 
 cublasStatus_t cublasDestroy(cublasHandle_t handle) {
   return BlasLocal(Call::k_cublasDestroy_v2, handle, [&] {
-    if (handle->constants != 0 && client::IsConnected()) (void)client::FreeOwn(handle->constants);
+    if (client::IsConnected()) {
+      for (const auto& [stream, workspace] : handle->workspaces) handle->outgrown.push_back(workspace.address);
+      handle->outgrown.push_back(handle->constants);
+      for (const uint64_t address : handle->outgrown) (void)client::FreeOwn(address);  // 0 is nothing
+    }
     handle->magic = 0;
     delete handle;
     return CudaError::kSuccess;

@@ -127,18 +127,18 @@ CudaError MultiplyTriangular(cublasHandle_t handle, const StoredTriangle& triang
   if (triangle.n == 0) return CudaError::kSuccess;
   const auto bytes = device::ElementBytes(x.type);
   const auto n = static_cast<uint64_t>(triangle.n);
-  Scratch copy(handle);
-  CudaError error = copy.Allocate(n * bytes);
+  void* copy = nullptr;
+  CudaError error = Workspace(handle, n * bytes, &copy);
   if (error != CudaError::kSuccess) return error;
   const auto pitch = static_cast<uint64_t>(std::abs(x.ld)) * bytes;
-  error = client::Copy(StreamOf(handle), {reinterpret_cast<uint64_t>(copy.data()), bytes, 0},
+  error = client::Copy(StreamOf(handle), {reinterpret_cast<uint64_t>(copy), bytes, 0},
                        {reinterpret_cast<uint64_t>(x.data), pitch, 0}, {bytes, n, 1}, client::CopyKind::kDeviceToDevice,
                        true);
   if (error != CudaError::kSuccess) return error;
   const HostScalars scope(handle);
   const class Scalar one(x.type, 1), zero(x.type, 0);
   return Multiply(handle, ViewOf(triangle, use), triangle.n, triangle.n, {one.data(), zero.data()},
-                  {copy.data(), x.type, x.ld < 0 ? -1 : 1}, x);
+                  {copy, x.type, x.ld < 0 ? -1 : 1}, x);
 }
 
 // Of a vector, the elements [from, to) of n.

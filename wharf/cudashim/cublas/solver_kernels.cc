@@ -50,8 +50,18 @@ ScalarArgument ScalarOf(cublasHandle_t handle, const void* scalar, ElementType t
   return argument;
 }
 
-Scratch::~Scratch() { (void)client::FreeAsync(address_, stream_); }
-
-CudaError Scratch::Allocate(uint64_t bytes) { return client::AllocateAsync(bytes, stream_, &address_); }
+CudaError Workspace(cublasHandle_t handle, uint64_t bytes, void** data) {
+  cublasContext::Workspace& kept = handle->workspaces[handle->stream];
+  if (kept.bytes < bytes) {
+    if (kept.bytes > 0) handle->outgrown.push_back(kept.address);
+    const uint64_t grown = std::max(bytes, 2 * kept.bytes);
+    kept = {};
+    const CudaError error = client::AllocateOwn(grown, &kept.address);
+    if (error != CudaError::kSuccess) return error;
+    kept.bytes = grown;
+  }
+  *data = reinterpret_cast<void*>(kept.address);
+  return CudaError::kSuccess;
+}
 
 }  // namespace wharf::cudashim

@@ -72,21 +72,9 @@ inline ScalarArgument ScalarOf(double number) { return {nullptr, {number, 0}, 0}
 // A vector's step is its leading dimension.
 inline VectorView VectorOf(const Operand& vector) { return {const_cast<void*>(vector.data), vector.ld}; }
 
-// Memory of the device for what is put on the handle's stream while it lives.
-class Scratch {
- public:
-  explicit Scratch(cublasHandle_t handle) : stream_(StreamOf(handle)) {}
-  ~Scratch();
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  // Once.
-  CudaError Allocate(uint64_t bytes);
-  void* data() const { return reinterpret_cast<void*>(address_); }
-
- private:
-  const client::StreamHandle stream_;
-  uint64_t address_ = 0;
-};
+// Memory of the device for one call: what it puts on the handle's stream. The handle keeps it, so that calls that are
+// made again and again are the same to replay. A call asks once.
+CudaError Workspace(cublasHandle_t handle, uint64_t bytes, void** data);
 
 // Vectors as no product gives them: by any steps but 0 of what is written, and with real scalars (vector_kernels.cc).
 CudaError CombineVectors(cublasHandle_t handle, int64_t n, const Operand& x, const Operand& y,

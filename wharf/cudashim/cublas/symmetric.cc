@@ -107,10 +107,10 @@ CudaError Update(cublasHandle_t handle, const UpdateCall& call) {
   const ElementType type = call.c.type;
   const uint64_t bytes = device::ElementBytes(type);
   const int64_t size = std::min(kUpdateBlock, call.n), elements = size * size;
-  Scratch scratch(handle);  // a block and, if they are on the device, five scalars
-  CudaError error = scratch.Allocate((static_cast<uint64_t>(elements) + 5) * bytes);
+  void* memory = nullptr;  // a block and, if they are on the device, five scalars
+  CudaError error = Workspace(handle, (static_cast<uint64_t>(elements) + 5) * bytes, &memory);
   if (error != CudaError::kSuccess) return error;
-  const Operand block{scratch.data(), type, size};
+  const Operand block{memory, type, size};
   const ScalarArgument alpha = ScalarOf(handle, call.alpha, type, call.alpha_is_real),
                        beta = ScalarOf(handle, call.beta, type, call.hermitian);
   if (handle->pointer_mode == CUBLAS_POINTER_MODE_DEVICE) {

@@ -40,10 +40,10 @@ CudaError RunSymmetricProduct(cublasHandle_t handle, const SymmetricProduct& cal
   if (call.m == 0 || call.n == 0) return CudaError::kSuccess;
   if (size > INT_MAX) return CudaError::kNotSupported;
   const ElementType type = call.c.type;
-  Scratch whole(handle);
-  CudaError error = whole.Allocate(static_cast<uint64_t>(size * size) * device::ElementBytes(type));
+  void* whole = nullptr;
+  CudaError error = Workspace(handle, static_cast<uint64_t>(size * size) * device::ElementBytes(type), &whole);
   if (error != CudaError::kSuccess) return error;
-  const Operand a{whole.data(), type, size};
+  const Operand a{whole, type, size};
   const bool zero = handle->pointer_mode == CUBLAS_POINTER_MODE_HOST &&
                     ReadScalar(call.alpha, type) == std::array<double, 2>{0, 0};  // then A is not looked at
   if (!zero) {

@@ -3,7 +3,7 @@
 #include <cublasXt.h>
 
 #include <climits>
-#include <deque>
+#include <vector>
 
 #include "wharf/cudashim/client/library/answer.h"
 #include "wharf/cudashim/cublas/solver_kernels.h"
@@ -31,6 +31,11 @@ struct OnDevice {
 class Staging {
  public:
   explicit Staging(cublasHandle_t blas) : blas_(blas) {}
+  ~Staging() {
+    for (const uint64_t address : memory_) (void)client::FreeOwn(address);
+  }
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
   cublasHandle_t blas() const { return blas_; }
 
   // Where a matrix is, or a place with its content (unless it is `fresh`).
@@ -53,9 +58,10 @@ class Staging {
 
   template <typename T>
   T* Allocate(size_t count) {
-    scratch_.emplace_back(blas_);
-    if (error_ == CudaError::kSuccess) error_ = scratch_.back().Allocate(count * sizeof(T));
-    return static_cast<T*>(scratch_.back().data());
+    uint64_t address = 0;
+    if (error_ == CudaError::kSuccess) error_ = client::AllocateOwn(count * sizeof(T), &address);
+    memory_.push_back(address);  // 0 is nothing
+    return reinterpret_cast<T*>(address);
   }
 
   // `compute`, if all are there; then the result goes where the program has it.
@@ -79,7 +85,7 @@ class Staging {
 
   const cublasHandle_t blas_;
   CudaError error_ = CudaError::kSuccess;
-  std::deque<Scratch> scratch_;
+  std::vector<uint64_t> memory_;
 };
 
 // A call that computes, or one that does not.
