@@ -88,9 +88,14 @@ class Setting:
         if not self.wharf.is_file():
             sys.exit(f"{self.wharf} is not there: make build")
         library = real.parent.parent / "lib64"
+        # What they link against and no toolkit need have: the driver's management library.
+        drivers = self.work / "drivers"
+        drivers.mkdir(exist_ok=True)
+        if not (drivers / "libnvidia-ml.so").is_symlink():
+            (drivers / "libnvidia-ml.so").symlink_to(self.wharf.parent.parent / "lib" / "wharf" / "libnvidia-ml.so.1")
         self.environment = {**os.environ, "CUDA_HOME": str(self.toolkit), "CUDA_PATH": str(self.toolkit),
                             "PATH": f"{self.nvcc.parent}:{os.environ['PATH']}",
-                            "LIBRARY_PATH": f"{library}:{library}/stubs:{os.environ.get('LIBRARY_PATH', '')}",
+                            "LIBRARY_PATH": f"{library}:{library}/stubs:{drivers}:{os.environ.get('LIBRARY_PATH', '')}",
                             "MAKEFLAGS": ""}
 
     def shadow(self, real):

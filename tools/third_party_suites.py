@@ -265,13 +265,15 @@ class HeCBench:
 
 def repeated_twice(arguments):
     numbers = [index for index, word in enumerate(arguments) if re.fullmatch(r"\d+", word)]
-    if numbers and numbers[-1] == len(arguments) - 1 and int(arguments[-1]) > 2:
+    size = arguments[-2:-1] == ["-s"]
+    if numbers and numbers[-1] == len(arguments) - 1 and int(arguments[-1]) > 2 and not size:
         return [*arguments[:-1], "2"]
     return arguments
 
 
 class LlmC:
-    """karpathy/llm.c: kernels under dev/cuda, a run for each version that the head of the source names."""
+    """karpathy/llm.c: kernels under dev/cuda, a run for each version that the head of the source names, and the training of a
+    small GPT-2, whose weights and text are made here."""
 
     SOURCES = "dev/cuda/*.cu"
 
@@ -284,14 +286,46 @@ class LlmC:
 
     def prepare(self):
         copied(self.folder, self.copy, ("dev", "llmc", "Makefile", "train_gpt2.cu", "train_gpt2_fp32.cu", "train_gpt2.c"))
+        if not (self.copy / "gpt2_124M.bin").is_file():
+            small_gpt2(self.copy)
 
     def programs(self):
+        trained = Run(shlex.split("-b 4 -t 64 -s 1000 -v 5 -m 1"), wants=r"step +10/10: train loss 10\.[0-4]")  # from 10.77 on
+        yield Program("llm.c", "train_gpt2_fp32", self.copy,
+                      [(self.copy, ["make", "GPU_COMPUTE_CAPABILITY=80", "train_gpt2fp32cu"])], "./train_gpt2fp32cu", [trained])
         folder = self.copy / "dev" / "cuda"
         for source in sorted(folder.glob("*.cu")):
             name, text = source.stem, source.read_text()
             versions = sorted(set(re.findall(rf"^\./{name} (\d+)", text, re.M)), key=int)
             runs = [Run([version], version) for version in versions] or [Run([])]
             yield Program("llm.c", name, folder, [(folder, ["make", "GPU_COMPUTE_CAPABILITY=80", name])], f"./{name}", runs)
+
+
+def small_gpt2(folder):
+    """A checkpoint and texts in the formats of llm.c: two layers of 128 channels, the least that its products can, and tokens
+    of which each says the next."""
+    chance = random.Random(1)
+    channels, layers, heads, length, vocabulary, padded = 128, 2, 4, 64, 50257, 50304
+    ones, zeros = lambda count: [1.0] * count, lambda count: [0.0] * count  # noqa: E731
+    small = lambda count: [chance.gauss(0, 0.02) for _ in range(count)]  # noqa: E731
+    c = channels
+    parameters = [small(padded * c), small(length * c), ones(layers * c), zeros(layers * c), small(layers * 3 * c * c),
+                  zeros(layers * 3 * c), small(layers * c * c), zeros(layers * c), ones(layers * c), zeros(layers * c),
+                  small(layers * 4 * c * c), zeros(layers * 4 * c), small(layers * 4 * c * c), zeros(layers * c), ones(c),
+                  zeros(c)]
+    header = [20240326, 3, length, vocabulary, layers, heads, channels, padded]
+    with open(folder / "gpt2_124M.bin", "wb") as file:
+        file.write(struct.pack("<256i", *header, *[0] * (256 - len(header))))
+        for part in parameters:
+            file.write(struct.pack(f"<{len(part)}f", *part))
+    texts = folder / "dev" / "data" / "tinyshakespeare"
+    texts.mkdir(parents=True, exist_ok=True)
+    for name, count in (("train", 10 * 4 * 64 + 1), ("val", 2 * 4 * 64 + 1)):
+        tokens = [0]
+        while len(tokens) < count:
+            tokens.append((tokens[-1] * 7 + 3) % 64)
+        header = struct.pack("<256i", 20240520, 1, count, *[0] * 253)
+        (texts / f"tiny_shakespeare_{name}.bin").write_bytes(header + struct.pack(f"<{count}H", *tokens))
 
 
 class BabelStream:
