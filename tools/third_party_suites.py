@@ -417,7 +417,7 @@ def copied(source, target, parts=None, ignore=()):
 LANGUAGES = (".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".inl")
 VERSION = re.compile(r"(?:_v\d+|_ptsz|_ptds|_64)+$")  # under which headers hide a function
 # Libraries that have no rows in `wharf api`.
-LIBRARIES = re.compile(r"\b(npp[a-z]*_?|nvjpeg|nvml|nccl|cutensor|cudss|cuSPARSELt)[A-Z]\w*\s*\(")
+LIBRARIES = re.compile(r"\b(npp[a-z]*_?|nvjpeg|nccl|cutensor|cudss|cuSPARSELt)[A-Z]\w*\s*\(")
 
 
 def uncovered_calls(sources, rows):
