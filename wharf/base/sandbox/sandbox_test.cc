@@ -316,9 +316,11 @@ int OutcomeIn(const NewNamespaces& namespaces, const std::function<int(int keepe
     close(keeper[1]);
     _exit(body(keeper[0]));
   }
-  for (const int end : keeper) close(end);
+  close(keeper[0]);
   int status = 0;
-  return waitpid(child, &status, 0) == child ? WEXITSTATUS(status) : kNotConfined;
+  const bool ended = waitpid(child, &status, 0) == child && WIFEXITED(status);
+  close(keeper[1]);  // not before: it has the keeper take the files away
+  return ended ? WEXITSTATUS(status) : kNotConfined;
 }
 
 // What CUDA's driver counts on. A container that hides parts of its own /proc permits no other.
