@@ -1,6 +1,7 @@
 // From one form of a matrix to another, and sorting.
 #include <algorithm>
 
+#include "wharf/cudashim/client/memory.h"
 #include "wharf/cudashim/cusparse/sparse.h"
 
 namespace wharf::cudashim {
@@ -57,6 +58,32 @@ cusparseStatus_t SortLines(cusparseHandle_t handle, int lines, int entries, cusp
   sort.lines = lines;
   sort.base = descriptor->base == CUSPARSE_INDEX_BASE_ONE ? 1 : 0;
   return LaunchSparse(handle, CUDA_R_32F, "sort_lines", lines, &sort);
+}
+
+// Of an m by n matrix by columns; the total is on the device, or to be brought to the host.
+cusparseStatus_t CountElements(cusparseHandle_t handle, cudaDataType type, cusparseDirection_t direction, int m, int n,
+                               cusparseMatDescr_t descriptor, const void* a, int leading, int* counts, int* total) {
+  if (m < 0 || n < 0 || leading < std::max(m, 1) || descriptor == nullptr || total == nullptr ||
+      (direction != CUSPARSE_DIRECTION_ROW && direction != CUSPARSE_DIRECTION_COLUMN)) {
+    return CUSPARSE_STATUS_INVALID_VALUE;
+  }
+  if (descriptor->type != CUSPARSE_MATRIX_TYPE_GENERAL) return CUSPARSE_STATUS_MATRIX_TYPE_NOT_SUPPORTED;
+  const bool by_rows = direction == CUSPARSE_DIRECTION_ROW;
+  const int lines = by_rows ? m : n, width = by_rows ? n : m;
+  if (lines > 0 && (counts == nullptr || (width > 0 && a == nullptr))) return CUSPARSE_STATUS_INVALID_VALUE;
+  const bool on_host = handle->pointer_mode == CUSPARSE_POINTER_MODE_HOST;
+  if (on_host && handle->result == 0) {
+    const CudaError error = client::AllocateOwn(sizeof(int), &handle->result);
+    if (error != CudaError::kSuccess) return SparseStatusOf(error);
+  }
+  const ElementCount count{{const_cast<void*>(a), by_rows ? 1 : leading, by_rows ? leading : 1},
+                           lines,
+                           width,
+                           counts,
+                           on_host ? reinterpret_cast<int*>(handle->result) : total};
+  WHARF_SPARSE_RETURN_IF_ERROR(LaunchSparse(handle, type, "count_elements", lines, &count));
+  WHARF_SPARSE_RETURN_IF_ERROR(LaunchSparse(handle, type, "sum_elements", 1, &count));
+  return on_host ? ReadBack(handle, count.total, total, sizeof(int)) : CUSPARSE_STATUS_SUCCESS;
 }
 
 }  // namespace
@@ -198,5 +225,19 @@ cusparseStatus_t cusparseXcscsort(cusparseHandle_t handle, int, int n, int entri
   return WHARF_SPARSE(cusparseXcscsort, handle, true,
                       [&] { return SortLines(handle, n, entries, descriptor, offsets, indices, numbers); });
 }
+
+#define WHARF_COUNT(letter, T, type)                                                                                \
+  cusparseStatus_t cusparse##letter##nnz(cusparseHandle_t handle, cusparseDirection_t direction, int m, int n,      \
+                                         const cusparseMatDescr_t descriptor, const T* a, int leading, int* counts, \
+                                         int* total) {                                                              \
+    return WHARF_SPARSE(cusparse##letter##nnz, handle, true, [&] {                                                  \
+      return CountElements(handle, type, direction, m, n, descriptor, a, leading, counts, total);                   \
+    });                                                                                                             \
+  }
+WHARF_COUNT(S, float, CUDA_R_32F)
+WHARF_COUNT(D, double, CUDA_R_64F)
+WHARF_COUNT(C, cuComplex, CUDA_C_32F)
+WHARF_COUNT(Z, cuDoubleComplex, CUDA_C_64F)
+#undef WHARF_COUNT
 
 }  // extern "C"

@@ -1,4 +1,5 @@
 // Handles, descriptors of the older kind, versions and names of statuses.
+#include "wharf/cudashim/client/memory.h"
 #include "wharf/cudashim/cusparse/sparse.h"
 
 namespace wharf::cudashim {
@@ -86,6 +87,7 @@ cusparseStatus_t cusparseCreate(cusparseHandle_t* handle) {
 }
 cusparseStatus_t cusparseDestroy(cusparseHandle_t handle) {
   return WHARF_SPARSE(cusparseDestroy, handle, false, [&] {
+    if (client::IsConnected()) (void)client::FreeOwn(handle->result);  // 0 is nothing
     handle->magic = 0;
     delete handle;
     return CUSPARSE_STATUS_SUCCESS;

@@ -138,4 +138,37 @@ struct SparseSum {
   int* total;
 };
 
+// "count_elements": how many of a dense matrix are not 0 in each line. "sum_elements", by one block: and in all of
+// them.
+struct ElementCount {
+  DenseMatrix a;
+  long long lines, width;
+  int *counts, *total;
+};
+
+// Of factorizations.cu.
+
+// A factorization on the pattern of A, of as many rows as columns, each row's entries in order. "find_pivot", by one
+// block, says which row is the first without a diagonal entry; "factor_lu" and "factor_cholesky", by one thread, which
+// is the first whose pivot is missing, is 0, or has no real root. Diagonal elements that are no larger than the
+// tolerance become `boost`, if they are to.
+struct IncompleteFactor {
+  SparseMatrix a;
+  SparseScalar tolerance, boost;  // a double whatever the type; of the type
+  unsigned* pivot;                // from the base; the largest number: none
+  long long boosted;
+};
+
+// Systems of three diagonals, `stride` elements from one to the next, each with so many right-hand sides.
+// "factor_diagonals", a thread for each system: L U with exchanges of neighbours. "solve_diagonals", a thread for each
+// right-hand side.
+struct DiagonalSystems {
+  const void *lower, *diagonal, *upper;
+  void* sides;
+  void* factors;  // of each system four lines of elements: L below the diagonal, and U's three diagonals
+  int* exchanged;
+  long long size, systems, stride;
+  long long columns, leading;
+};
+
 }  // namespace WHARF_SPARSE_NAMESPACE

@@ -16,6 +16,7 @@ struct cusparseContext {
   uint64_t magic = kMagic;
   cudaStream_t stream = nullptr;
   cusparsePointerMode_t pointer_mode = CUSPARSE_POINTER_MODE_HOST;
+  uint64_t result = 0;  // on the device, room for a number that goes to the host; 0: not yet
 };
 struct cusparseMatDescr {
   cusparseMatrixType_t type = CUSPARSE_MATRIX_TYPE_GENERAL;
@@ -54,6 +55,15 @@ struct cusparseDnMatDescr {
   cusparseOrder_t order;
   int batch = 1;
   int64_t stride = 0;
+};
+// Of a factorization: on the device the row of its first zero pivot, from the analysis on (0: there was none).
+struct csric02Info {
+  uint64_t pivot = 0;
+};
+struct csrilu02Info {
+  uint64_t pivot = 0;
+  bool boosted = false;
+  wharf::cudashim::SparseScalar tolerance{}, boost{};
 };
 // What an analysis leaves for later: here nothing.
 struct cusparseSpSVDescr {};
@@ -121,6 +131,10 @@ inline SparseScalar NumberOf(double number) { return {nullptr, {number, 0}}; }
 // Puts a kernel by its name on the handle's stream, for so many threads at most. `parameters` is a struct of kernels.h.
 cusparseStatus_t LaunchSparse(cusparseHandle_t handle, cudaDataType type, const char* kernel, int64_t threads,
                               const void* parameters);
+// The same, of factorizations.cu.
+cusparseStatus_t LaunchFactorization(cusparseHandle_t handle, cudaDataType type, const char* kernel, int64_t threads,
+                                     const void* parameters);
+cusparseStatus_t CopyOnDevice(cusparseHandle_t handle, const void* from, void* to, size_t bytes);
 // Behind all of the handle's stream: waits.
 cusparseStatus_t ReadBack(cusparseHandle_t handle, const void* place, void* to, size_t bytes);
 inline cusparseStatus_t ReadCount(cusparseHandle_t handle, const void* place, int64_t* count) {
