@@ -2,20 +2,17 @@
 // her) and sums of matrices (geam), in the four types of BLAS. Elements are small integers, so that all is exact.
 #include <cublas_v2.h>
 
-#include <complex>
-
-#include "tests/cuda/harness.h"
-
-#define BLAS_OK(call) EXPECT_EQ((call), CUBLAS_STATUS_SUCCESS)
+#include "tests/cuda/cublas_numbers.h"
 
 namespace {
 
+using namespace blas;
+
 template <class T>
 struct Blas;
-#define BLAS_OF(letter, T, Device)                           \
+#define BLAS_OF(letter, T)                                   \
   template <>                                                \
   struct Blas<T> {                                           \
-    using Element = Device;                                  \
     static constexpr auto trmm = cublas##letter##trmm;       \
     static constexpr auto trmm_64 = cublas##letter##trmm_64; \
     static constexpr auto syrk = cublas##letter##syrk;       \
@@ -25,10 +22,10 @@ struct Blas;
     static constexpr auto geam = cublas##letter##geam;       \
     static constexpr auto geam_64 = cublas##letter##geam_64; \
   };
-BLAS_OF(S, float, float)
-BLAS_OF(D, double, double)
-BLAS_OF(C, std::complex<float>, cuComplex)
-BLAS_OF(Z, std::complex<double>, cuDoubleComplex)
+BLAS_OF(S, float)
+BLAS_OF(D, double)
+BLAS_OF(C, std::complex<float>)
+BLAS_OF(Z, std::complex<double>)
 template <class T>
 struct Hermitian;
 #define HERMITIAN_OF(letter, T)                              \
@@ -41,82 +38,6 @@ struct Hermitian;
   };
 HERMITIAN_OF(C, std::complex<float>)
 HERMITIAN_OF(Z, std::complex<double>)
-
-float Conjugate(float a) { return a; }
-double Conjugate(double a) { return a; }
-template <class R>
-std::complex<R> Conjugate(std::complex<R> a) {
-  return std::conj(a);
-}
-void Set(float& to, int re, int) { to = float(re); }
-void Set(double& to, int re, int) { to = re; }
-template <class R>
-void Set(std::complex<R>& to, int re, int im) {
-  to = {R(re), R(im)};
-}
-template <class T>
-T Number(int re, int im = 0) {
-  T number;
-  Set(number, re, im);
-  return number;
-}
-template <class T>
-using Real = decltype(std::abs(T()));
-
-struct Handle {
-  cublasHandle_t handle = nullptr;
-  explicit Handle(bool on_device) {
-    BLAS_OK(cublasCreate(&handle));
-    if (on_device) BLAS_OK(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE));
-  }
-  ~Handle() { cublasDestroy(handle); }
-  operator cublasHandle_t() const { return handle; }
-};
-
-// Column major, with rows to spare.
-template <class T>
-struct Matrix {
-  int rows, columns, leading;
-  std::vector<T> data;
-  Matrix(int m, int n, int seed) : rows(m), columns(n), leading(m + 2), data(size_t(leading) * n) {
-    harness::Random random(static_cast<uint64_t>(seed));
-    for (T& value : data) {
-      const int re = int(random.Below(7)) - 3;
-      Set(value, re, int(random.Below(7)) - 3);
-    }
-  }
-  T& operator()(int i, int j) { return data[size_t(j) * leading + i]; }
-  T operator()(int i, int j) const { return data[size_t(j) * leading + i]; }
-  T Of(cublasOperation_t op, int i, int j) const {
-    return op == CUBLAS_OP_N ? (*this)(i, j) : op == CUBLAS_OP_T ? (*this)(j, i) : Conjugate((*this)(j, i));
-  }
-};
-template <class T>
-auto* On(Buffer<T>& buffer) {
-  return reinterpret_cast<typename Blas<T>::Element*>(buffer.get());
-}
-template <class T>
-const auto* At(const T* scalar) {
-  return reinterpret_cast<const typename Blas<T>::Element*>(scalar);
-}
-// Where a handle wants it.
-template <class T>
-struct Scalar {
-  T host;
-  Buffer<T> device;
-  bool on_device;
-  Scalar(T value, bool there) : host(value), device(std::vector<T>{value}), on_device(there) {}
-  const T* get() const { return on_device ? const_cast<Buffer<T>&>(device).get() : &host; }
-};
-
-// Zeros without a sign, which depends on the order of summation.
-template <class T>
-std::vector<T> Plain(std::vector<T> values) {
-  for (T& value : values) value += T(0);
-  return values;
-}
-
-bool In(cublasFillMode_t fill, int i, int j) { return fill == CUBLAS_FILL_MODE_LOWER ? i >= j : i <= j; }
 
 template <class T>
 void CheckTrmm(int m, int n, bool on_device, bool in_place) {
@@ -257,14 +178,6 @@ void CheckGeam(bool on_device) {
         for (int j = 0; j < n; ++j) scaled(i, j) *= alpha.host;
       EXPECT_SAME(Plain(da.Get()), Plain(scaled.data));
     }
-}
-
-template <class Check>
-void OfAllTypes(const Check& check) {
-  check(float());
-  check(double());
-  check(std::complex<float>());
-  check(std::complex<double>());
 }
 
 }  // namespace

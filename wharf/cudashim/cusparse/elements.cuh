@@ -1,41 +1,19 @@
-// What kernels of every source start from: elements of a type, indices of either size, and the items of a thread. REAL
-// is float or double, COMPLEX is defined for complex ones.
+// What kernels of every source start from, besides elements of a type: indices of either size, and the items of a
+// thread.
 #pragma once
 
+#include "wharf/cudashim/client/library/element.cuh"
 #include "wharf/cudashim/cusparse/kernels.h"
 
 using namespace wharf_sparse;
 using Long = long long;
 
 #ifdef COMPLEX
-struct Element {
-  REAL re, im;
-};
-__device__ inline Element Make(double re, double im) { return {REAL(re), REAL(im)}; }
-__device__ inline Element operator+(Element a, Element b) { return {a.re + b.re, a.im + b.im}; }
-__device__ inline Element operator-(Element a, Element b) { return {a.re - b.re, a.im - b.im}; }
-__device__ inline Element operator*(Element a, Element b) {
-  return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
-// By the larger part, so that nothing overflows on the way (Smith).
-__device__ inline Element operator/(Element a, Element b) {
-  const bool real = fabs(b.re) >= fabs(b.im);
-  const REAL large = real ? b.re : b.im, small = real ? b.im : b.re, ratio = small / large;
-  const REAL below = large + small * ratio;
-  return real ? Element{(a.re + a.im * ratio) / below, (a.im - a.re * ratio) / below}
-              : Element{(a.re * ratio + a.im) / below, (a.im * ratio - a.re) / below};
-}
-__device__ inline Element Conjugate(Element a) { return {a.re, -a.im}; }
-__device__ inline bool IsZero(Element a) { return a.re == 0 && a.im == 0; }
 __device__ inline void AddTo(Element* place, Element a) {
   atomicAdd(&place->re, a.re);
   atomicAdd(&place->im, a.im);
 }
 #else
-using Element = REAL;
-__device__ inline Element Make(double re, double) { return REAL(re); }
-__device__ inline Element Conjugate(Element a) { return a; }
-__device__ inline bool IsZero(Element a) { return a == 0; }
 __device__ inline void AddTo(Element* place, Element a) { atomicAdd(place, a); }
 #endif
 
