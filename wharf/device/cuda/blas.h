@@ -2,7 +2,7 @@
 // own behind the product.
 #pragma once
 
-#include "wharf/device/cuda/gpu.h"
+#include "wharf/device/cuda/driver/gpu.h"
 
 namespace wharf::device::cuda {
 

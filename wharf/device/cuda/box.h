@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "wharf/device/cuda/gpu.h"
+#include "wharf/device/cuda/driver/gpu.h"
 
 namespace wharf::device::cuda {
 

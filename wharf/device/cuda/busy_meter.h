@@ -6,7 +6,7 @@
 #include <deque>
 
 #include "wharf/base/clock.h"
-#include "wharf/device/cuda/gpu.h"
+#include "wharf/device/cuda/driver/gpu.h"
 
 namespace wharf::device::cuda {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <thread>
 
-#include "wharf/device/cuda/gpu.h"
+#include "wharf/device/cuda/driver/gpu.h"
 
 namespace wharf::device::cuda {
 

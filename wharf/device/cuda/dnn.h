@@ -8,7 +8,7 @@
 
 #include "wharf/device/cuda/dnn_recurrent.h"
 #include "wharf/device/cuda/dnn_types.h"
-#include "wharf/device/cuda/gpu.h"
+#include "wharf/device/cuda/driver/gpu.h"
 
 namespace wharf::device::cuda {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "wharf/device/cuda/dnn_types.h"
-#include "wharf/device/cuda/gpu.h"
+#include "wharf/device/cuda/driver/gpu.h"
 #include "wharf/device/recurrent.h"
 
 namespace wharf::device::cuda {

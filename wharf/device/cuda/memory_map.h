@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "wharf/device/cuda/gpu.h"
+#include "wharf/device/cuda/driver/gpu.h"
 
 namespace wharf::device::cuda {
 

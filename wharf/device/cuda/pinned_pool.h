@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "wharf/device/cuda/gpu.h"
+#include "wharf/device/cuda/driver/gpu.h"
 
 namespace wharf::device::cuda {
 

@@ -1,7 +1,7 @@
 // Textures as the driver wants them described.
 #pragma once
 
-#include "wharf/device/cuda/driver_api.h"
+#include "wharf/device/cuda/driver/driver_api.h"
 #include "wharf/device/texture.h"
 
 namespace wharf::device::cuda {

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "wharf/device/cuda/gpu.h"
+#include "wharf/device/cuda/driver/gpu.h"
 
 namespace wharf::device::cuda {
 

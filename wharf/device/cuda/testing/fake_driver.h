@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "wharf/device/cuda/driver_api.h"
+#include "wharf/device/cuda/driver/driver_api.h"
 
 #define FAKE extern "C" __attribute__((visibility("default"))) Result
 

@@ -1,5 +1,5 @@
 // The private declarations against the vendor's header, where there is one; and what LoadDriver refuses.
-#include "wharf/device/cuda/driver_api.h"
+#include "wharf/device/cuda/driver/driver_api.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "wharf/device/cuda/driver_api.h"
+#include "wharf/device/cuda/driver/driver_api.h"
 #include "wharf/device/device.h"
 
 namespace wharf::device::cuda {

@@ -1,4 +1,4 @@
-#include "wharf/device/cuda/gpu.h"
+#include "wharf/device/cuda/driver/gpu.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "wharf/device/cuda/driver_api.h"
+#include "wharf/device/cuda/driver/driver_api.h"
 
 #include <dlfcn.h>
 
