@@ -65,6 +65,7 @@ struct Blas::Functions {
   int (*create)(void**) = nullptr;
   int (*destroy)(void*) = nullptr;
   int (*set_stream)(void*, StreamHandle) = nullptr;
+  int (*set_workspace)(void*, void*, size_t) = nullptr;
   int (*set_pointer_mode)(void*, int) = nullptr;
   int (*gemm)(void*, int, int, int, int, int, const void*, const void*, int, int, const void*, int, int, const void*,
               void*, int, int, int, int) = nullptr;
@@ -94,7 +95,7 @@ absl::StatusOr<std::unique_ptr<Blas>> Blas::Create(Gpu* gpu) {
   return CudaStatus(CudaError::kNotSupported, "matrix products need cuBLAS on the server: {}", reasons);
 }
 
-Blas::Blas(Gpu* gpu) : gpu_(gpu) {}
+Blas::Blas(Gpu* gpu) : gpu_(gpu), workspaces_(gpu) {}
 
 Blas::~Blas() {
   if (handle_ != nullptr) functions_->destroy(handle_);
@@ -107,6 +108,7 @@ absl::Status Blas::Find(void* library) {
   find(functions_->create, "cublasCreate_v2");
   find(functions_->destroy, "cublasDestroy_v2");
   find(functions_->set_stream, "cublasSetStream_v2");
+  find(functions_->set_workspace, "cublasSetWorkspace_v2");
   find(functions_->set_pointer_mode, "cublasSetPointerMode_v2");
   find(functions_->gemm, "cublasGemmEx");
   find(functions_->gemm_strided, "cublasGemmStridedBatchedEx");
@@ -160,7 +162,21 @@ absl::StatusOr<Blas::Scalar> Blas::MakeScalar(const std::array<double, 2>& value
 }
 
 absl::Status Blas::Run(const Gemm& gemm, StreamHandle stream) {
+  WHARF_RETURN_IF_ERROR(Check(functions_->set_stream(handle_, stream), "cublasSetStream"));  // and its own workspace
+  return Queue(gemm, stream);
+}
+
+absl::Status Blas::RunCaptured(const Gemm& gemm, StreamHandle stream) {
+  // As much as cuBLAS takes itself, so that it chooses the same kernels.
+  const uint64_t bytes = uint64_t{gpu_->Properties().compute_major >= 9 ? 32u : 4u} << 20;
+  WHARF_ASSIGN_OR_RETURN(const DevicePointer workspace, workspaces_.Of(stream, bytes));
   WHARF_RETURN_IF_ERROR(Check(functions_->set_stream(handle_, stream), "cublasSetStream"));
+  WHARF_RETURN_IF_ERROR(
+      Check(functions_->set_workspace(handle_, reinterpret_cast<void*>(workspace), bytes), "cublasSetWorkspace"));
+  return Queue(gemm, stream);
+}
+
+absl::Status Blas::Queue(const Gemm& gemm, StreamHandle stream) {
   Gemm in_place = gemm;
   if (gemm.d != 0 && gemm.d != gemm.c) {
     if (gemm.pointer_arrays) {

@@ -15,6 +15,8 @@ class Blas {
   // Queues the product. kNotSupported for combinations cuBLAS or the epilogue does not have. REQUIRES: CheckGemm
   // accepts it, and it is not empty.
   absl::Status Run(const Gemm& gemm, StreamHandle stream);
+  // The same while `stream` is captured: in memory of ours, for cuBLAS may take its own, which a graph cannot.
+  absl::Status RunCaptured(const Gemm& gemm, StreamHandle stream);
 
  private:
   struct Functions;
@@ -25,6 +27,7 @@ class Blas {
   absl::Status Find(void* library);
   absl::Status Check(int status, const char* what) const;
   absl::StatusOr<Scalar> MakeScalar(const std::array<double, 2>& value, ElementType type) const;
+  absl::Status Queue(const Gemm& gemm, StreamHandle stream);
   absl::Status Multiply(const Gemm& gemm);
   absl::Status CopyCToD(const Gemm& gemm, StreamHandle stream);
   absl::Status RunEpilogue(const Gemm& gemm, DeviceAddress d, int64_t ldd, int64_t stride_d, StreamHandle stream);
@@ -34,6 +37,7 @@ class Blas {
   std::unique_ptr<Functions> functions_;
   void* handle_ = nullptr;
   ModuleHandle epilogue_module_ = nullptr;
+  Workspaces workspaces_;  // of streams that are captured
 };
 
 }  // namespace wharf::device::cuda

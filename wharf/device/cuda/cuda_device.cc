@@ -58,14 +58,12 @@ CudaDevice::~CudaDevice() {
   solver_workspaces_.reset();
   for (const TextureHandle texture : textures_) (*gpu_)->TexObjectDestroy(texture);
   for (auto& [id, event] : events_) (*gpu_)->EventDestroy(event.handle);
-  for (auto& [id, stream] : streams_) {
-    if (stream.handle != nullptr) (*gpu_)->StreamDestroy(stream.handle);
-  }
-  if (fill_stream_.handle != nullptr) (*gpu_)->StreamDestroy(fill_stream_.handle);
+  for (auto& [id, stream] : streams_) Destroy(stream);
+  Destroy(fill_stream_);
   {
     absl::MutexLock lock(&shared_mutex_);
-    for (auto& [lane, stream] : ending_) (*gpu_)->StreamDestroy(stream.handle);
-    for (Stream& stream : borrowed_idle_) (*gpu_)->StreamDestroy(stream.handle);
+    for (auto& [lane, stream] : ending_) Destroy(stream);
+    for (Stream& stream : borrowed_idle_) Destroy(stream);
     capture_.reset();
   }
   for (auto& [id, module] : modules_) {
@@ -163,8 +161,14 @@ absl::Status CudaDevice::DestroyStream(StreamId id) {
     if (absl::IsAborted(status)) return;  // the destructor does it
     absl::MutexLock lock(&shared_mutex_);
     ending_.erase(stream.lane);
-    (*gpu_)->StreamDestroy(stream.handle);
+    Destroy(stream);
   });
+}
+
+void CudaDevice::Destroy(const Stream& stream) {
+  for (StreamHandle handle : {stream.capturing, stream.handle}) {
+    if (handle != nullptr) (*gpu_)->StreamDestroy(handle);
+  }
 }
 
 absl::StatusOr<CudaDevice::Event*> CudaDevice::FindEvent(EventId id) {

@@ -13,6 +13,7 @@
 
 #include "wharf/device/cuda/blas.h"
 #include "wharf/device/cuda/busy_meter.h"
+#include "wharf/device/cuda/captured_graph.h"
 #include "wharf/device/cuda/completion.h"
 #include "wharf/device/cuda/dnn.h"
 #include "wharf/device/cuda/fft/fft.h"
@@ -83,7 +84,8 @@ class CudaDevice final : public Device {
   struct Stream {
     StreamHandle handle = nullptr;
     LaneId lane = 0;
-    uint64_t fences_seen = 0;  // of the fences behind freshly mapped memory
+    uint64_t fences_seen = 0;          // of the fences behind freshly mapped memory
+    StreamHandle capturing = nullptr;  // for graphs of libraries' work on this one, once there are any
   };
   struct Event {
     EventHandle handle = nullptr;
@@ -134,6 +136,11 @@ class CudaDevice final : public Device {
   static std::vector<ModuleHandle> HandlesOf(const Module& module);
   absl::Status LaunchHandle(const Stream& stream, FunctionHandle handle, const LaunchConfig& config,
                             std::vector<std::byte> parameters);
+  void Destroy(const Stream& stream);
+  absl::StatusOr<Blas*> FindBlas();
+  absl::StatusOr<Dnn*> FindDnn();
+  // What a library does for the work, for launches on `stream`. REQUIRES: its operands were checked.
+  absl::StatusOr<CapturedGraph> Capture(const Work& work, Stream& stream);
   absl::Status CheckOperands(const Gemm& gemm) const;
   absl::Status CheckOperands(const Primitive& primitive) const;
   absl::Status Transform(const Fourier& fourier, StreamHandle stream);

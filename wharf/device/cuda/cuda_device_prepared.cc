@@ -1,6 +1,6 @@
-// CudaDevice's prepared work. Neighbouring launches, copies and fills on one stream become a CUDA graph; what a graph
-// does not take, matrix products first of all, stands between two. A submission that holds all of a graph's elements
-// launches it; elements of a graph that is not submitted whole are called one by one.
+// CudaDevice's prepared work. Neighbours on one stream become a CUDA graph: launches, copies, fills, and what cuBLAS
+// and cuDNN do for products and primitives, captured. What a graph does not take stands between two. A submission that
+// holds all of a graph's elements launches it; elements of a graph that is not submitted whole are called one by one.
 #include <algorithm>
 #include <span>
 #include <utility>
@@ -23,6 +23,7 @@ class CudaDevice::PreparedWork final : public WorkList {
   void Update(size_t index, Work work) override {
     elements_[index].work = std::move(work);
     elements_[index].names_version = 0;
+    elements_[index].refused = false;
   }
 
   Submission Submit(size_t first, size_t count) override {
@@ -47,6 +48,7 @@ class CudaDevice::PreparedWork final : public WorkList {
     size_t first = 0, count = 0;
     std::unique_ptr<WorkGraph> graph;  // null until needed
     bool refused = false;              // by the driver: plain calls from now on
+    bool ran = false;                  // once, by plain calls
   };
   struct Element {
     Work work;
@@ -55,6 +57,7 @@ class CudaDevice::PreparedWork final : public WorkList {
     StreamId stream = kDefaultStream;
     FunctionHandle function = nullptr;  // of a launch
     bool is_node = false;               // a graph can do it
+    bool refused = false;               // what a library does for it cannot be captured
     bool changed = false;               // since its chain's graph was last brought up to date
     bool remapped = false;              // likewise, the memory that it names
   };
@@ -93,13 +96,18 @@ class CudaDevice::PreparedWork final : public WorkList {
     WHARF_RETURN_IF_ERROR(CheckElements(fill.to, fill.extent, fill.element_bytes));
     return AsOneFill(fill.to, fill.extent, fill.value, fill.element_bytes).has_value();
   }
-  absl::StatusOr<bool> Check(const Gemm& gemm, const Element&) const {
+  absl::StatusOr<bool> Check(const Gemm& gemm, const Element& element) const {
     WHARF_RETURN_IF_ERROR(device_.CheckOperands(gemm));
-    return false;  // cuBLAS chooses its kernels, and may take memory for them, when it is called
+    const bool is_empty = gemm.m == 0 || gemm.n == 0 || gemm.batch == 0;
+    return !is_empty && !element.refused;
   }
-  absl::StatusOr<bool> Check(const Primitive& primitive, const Element&) const {
+  absl::StatusOr<bool> Check(const Primitive& primitive, const Element& element) const {
     WHARF_RETURN_IF_ERROR(device_.CheckOperands(primitive));
-    return false;  // so does cuDNN
+    // Others work in memory that they may give back, or wait for the GPU.
+    const bool is_plain = std::holds_alternative<Convolution>(primitive) ||
+                          std::holds_alternative<Pooling>(primitive) || std::holds_alternative<BatchNorm>(primitive) ||
+                          std::holds_alternative<Softmax>(primitive) || std::holds_alternative<Pointwise>(primitive);
+    return is_plain && !element.refused;
   }
 
   // The longest runs of nodes on one stream. Those that were there keep their graphs.
@@ -124,19 +132,33 @@ class CudaDevice::PreparedWork final : public WorkList {
     const auto chain = std::lower_bound(chains_.begin(), chains_.end(), first,
                                         [](const Chain& c, size_t index) { return c.first < index; });
     if (chain != chains_.end() && chain->first == first && chain->count <= end - first && !chain->refused) {
+      // Libraries are called once before they are captured: they make themselves ready at first use.
+      if (!std::exchange(chain->ran, true) && CallsLibraries(*chain)) return RunPlainly(first, chain->count);
       if (Launch(*chain).ok()) return chain->count;
       chain->refused = true;
       chain->graph.reset();
     }
-    WHARF_RETURN_IF_ERROR(device_.Run(elements_[first].work));
-    return 1;
+    return RunPlainly(first, 1);
+  }
+
+  // As many as are asked for, or the error of the first that fails if it is the first.
+  absl::StatusOr<size_t> RunPlainly(size_t first, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      const absl::Status status = device_.Run(elements_[first + i].work);
+      if (!status.ok() && i > 0) return i;
+      WHARF_RETURN_IF_ERROR(status);
+    }
+    return count;
   }
 
   absl::Status Launch(Chain& chain) {
     WHARF_ASSIGN_OR_RETURN(const Stream* stream, device_.Use(elements_[chain.first].stream));
     if (chain.graph == nullptr || !BringUpToDate(chain)) {
       std::vector<GraphNode> nodes;
-      for (const Element& element : ElementsOf(chain)) nodes.push_back(NodeOf(element));
+      for (Element& element : ElementsOf(chain)) {
+        WHARF_ASSIGN_OR_RETURN(GraphNode node, NodeOf(element));
+        nodes.push_back(std::move(node));
+      }
       WHARF_ASSIGN_OR_RETURN(chain.graph, WorkGraph::Build(device_.gpu_.get(), nodes));
     }
     for (Element& element : ElementsOf(chain)) element.changed = element.remapped = false;
@@ -150,15 +172,30 @@ class CudaDevice::PreparedWork final : public WorkList {
       if (element.remapped) return false;
     }
     for (size_t i = 0; i < elements.size(); ++i) {
-      if (elements[i].changed && !chain.graph->Set(i, NodeOf(elements[i])).ok()) return false;
+      if (!elements[i].changed) continue;
+      const absl::StatusOr<GraphNode> node = NodeOf(elements[i]);
+      if (!node.ok() || !chain.graph->Set(i, *node).ok()) return false;
     }
     return true;
   }
 
   std::span<Element> ElementsOf(const Chain& chain) { return std::span(elements_).subspan(chain.first, chain.count); }
 
-  // REQUIRES: it is one.
-  static GraphNode NodeOf(const Element& element) {
+  static bool IsOfLibrary(const Element& element) {
+    return std::holds_alternative<Gemm>(element.work.what) || std::holds_alternative<Primitive>(element.work.what);
+  }
+  bool CallsLibraries(const Chain& chain) { return std::ranges::any_of(ElementsOf(chain), IsOfLibrary); }
+
+  // REQUIRES: it is one. If what a library does cannot be captured, the element is none from the next submission on.
+  absl::StatusOr<GraphNode> NodeOf(Element& element) {
+    if (IsOfLibrary(element)) {
+      WHARF_ASSIGN_OR_RETURN(Stream * stream, device_.Use(element.stream));
+      absl::StatusOr<CapturedGraph> captured = device_.Capture(element.work, *stream);
+      if (captured.ok()) return *std::move(captured);
+      element.refused = true;
+      element.names_version = 0;
+      return captured.status();
+    }
     if (const auto* launch = std::get_if<LaunchWork>(&element.work.what)) {
       return KernelNode{element.function, launch->config, launch->parameters};
     }

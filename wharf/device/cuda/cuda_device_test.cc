@@ -1,6 +1,4 @@
 // The CUDA device on the fake driver (testing/fake_driver.cc), and on a real one where there is a GPU.
-#include "wharf/device/cuda/cuda_device.h"
-#include "wharf/device/cuda/busy_meter.h"
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
@@ -11,6 +9,8 @@
 #include <numeric>
 
 #include "absl/synchronization/notification.h"
+#include "wharf/device/cuda/busy_meter.h"
+#include "wharf/device/cuda/testing/cuda_device_fixture.h"
 
 namespace wharf::device::cuda {
 namespace {
@@ -18,110 +18,6 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr uint64_t kMiB = 1 << 20;
-constexpr FunctionId kAddOne = 1, kFault = 2;
-
-// Real kernels for a real driver; the fake one goes by their names.
-constexpr char kPtx[] = R"(.version 7.0
-.target sm_75
-.address_size 64
-.visible .global .align 4 .b8 answer[64] = {7, 0, 0, 0};
-.visible .entry add_one(.param .u64 data, .param .u32 n)
-{
-  .reg .pred %p;
-  .reg .b32 %i, %n, %v;
-  .reg .b64 %a, %o;
-  ld.param.u64 %a, [data];
-  ld.param.u32 %n, [n];
-  cvta.to.global.u64 %a, %a;
-  mov.u32 %i, 0;
-loop:
-  setp.ge.u32 %p, %i, %n;
-  @%p bra done;
-  mul.wide.u32 %o, %i, 4;
-  add.u64 %o, %a, %o;
-  ld.global.u32 %v, [%o];
-  add.u32 %v, %v, 1;
-  st.global.u32 [%o], %v;
-  add.u32 %i, %i, 1;
-  bra loop;
-done:
-  ret;
-}
-.visible .entry fault()
-{
-  .reg .b64 %a;
-  mov.u64 %a, 64;
-  st.global.u32 [%a], 1;
-  ret;
-}
-)";
-
-std::vector<std::byte> Bytes(const void* data, size_t size) {
-  const auto* bytes = static_cast<const std::byte*>(data);
-  return {bytes, bytes + size};
-}
-std::vector<std::byte> Bytes(const std::vector<uint32_t>& words) { return Bytes(words.data(), words.size() * 4); }
-std::vector<uint32_t> Words(const std::vector<std::byte>& bytes) {
-  std::vector<uint32_t> words(bytes.size() / 4);
-  std::memcpy(words.data(), bytes.data(), words.size() * 4);
-  return words;
-}
-
-class CudaDeviceTest : public ::testing::TestWithParam<std::string> {
- protected:
-  void SetUp() override {
-    auto device = CudaDevice::Create({.memory_quota = 64 * kMiB}, GetParam());
-    if (GetParam() != WHARF_FAKE_DRIVER && absl::IsUnavailable(device.status())) {
-      GTEST_SKIP() << "no GPU here: " << device.status();
-    }
-    ASSERT_TRUE(device.ok()) << device.status();
-    device_ = *std::move(device);
-    base_ = device_->Arena().base;
-  }
-
-  void LoadKernels() {
-    ASSERT_EQ(device_->LoadModule(1, Bytes(kPtx, sizeof(kPtx) - 1)), absl::OkStatus());
-    ASSERT_EQ(device_->DefineFunction(kAddOne, 1, "add_one"), absl::OkStatus());
-    ASSERT_EQ(device_->DefineFunction(kFault, 1, "fault"), absl::OkStatus());
-  }
-  absl::Status AddOne(StreamId stream, DeviceAddress data, uint32_t n) {
-    std::vector<std::byte> parameters(12);
-    std::memcpy(parameters.data(), &data, 8);
-    std::memcpy(parameters.data() + 8, &n, 4);
-    return device_->Launch(stream, kAddOne, {}, parameters);
-  }
-  // Reads `count` words back, in order with `stream`.
-  absl::StatusOr<std::vector<uint32_t>> Read(DeviceAddress address, size_t count, StreamId stream = kDefaultStream) {
-    std::promise<absl::StatusOr<std::vector<uint32_t>>> promise;
-    const absl::Status queued =
-        device_->CopyToHost(stream, {address}, {count * 4}, [&](absl::Status status, std::vector<std::byte> data) {
-          if (status.ok()) {
-            promise.set_value(Words(data));
-          } else {
-            promise.set_value(status);
-          }
-        });
-    if (!queued.ok()) return queued;
-    return promise.get_future().get();
-  }
-  absl::Status Write(DeviceAddress address, const std::vector<uint32_t>& words, StreamId stream = kDefaultStream) {
-    return device_->CopyToDevice(stream, {address}, {words.size() * 4}, Bytes(words));
-  }
-  absl::Status Await(const std::function<absl::Status(Done)>& ask) {
-    std::promise<absl::Status> promise;
-    const absl::Status asked = ask([&](absl::Status status) { promise.set_value(std::move(status)); });
-    return asked.ok() ? promise.get_future().get() : asked;
-  }
-  absl::Status Synchronize(StreamId stream = kDefaultStream) {
-    return Await([&](Done done) { return device_->Notify(stream, std::move(done)); });
-  }
-  static CudaError ErrorOf(const absl::Status& status) { return CudaErrorOf(status); }
-
-  std::unique_ptr<Device> device_;
-  DeviceAddress base_ = 0;
-};
 
 TEST_P(CudaDeviceTest, Properties) {
   EXPECT_EQ(device_->Properties().driver, "cuda");
@@ -437,152 +333,6 @@ TEST_P(CudaDeviceTest, KernelsPrint) {
   EXPECT_EQ(text, "kernel speaking\n");
 }
 
-// --- prepared work ---
-
-struct Graphs {
-  int instantiated = 0, launched = 0;
-  friend bool operator==(const Graphs&, const Graphs&) = default;
-  friend std::ostream& operator<<(std::ostream& out, const Graphs& g) {
-    return out << g.instantiated << " instantiated, " << g.launched << " launched";
-  }
-};
-
-// The fake driver's work graphs since the last call; on a real one only results are looked at.
-class PreparedWorkTest : public CudaDeviceTest {
- protected:
-  void SetUp() override {
-    CudaDeviceTest::SetUp();
-    if (device_ == nullptr) return;
-    LoadKernels();
-    a_ = device_->Arena().base;
-    ASSERT_EQ(device_->Map(a_, 2 * kMiB), absl::OkStatus());
-    Since();
-  }
-  Graphs Since() {
-    if (GetParam() != WHARF_FAKE_DRIVER) return {};
-    void* library = dlopen(WHARF_FAKE_DRIVER, RTLD_NOW | RTLD_NOLOAD);
-    auto* count = reinterpret_cast<void (*)(int*, int*)>(dlsym(library, "FakeDriverGraphs"));
-    Graphs now;
-    count(&now.instantiated, &now.launched);
-    const Graphs since{now.instantiated - last_.instantiated, now.launched - last_.launched};
-    last_ = now;
-    return since;
-  }
-  void Submit(WorkList& list, Graphs expected) {
-    const Submission submission = list.Submit(0, list.size());
-    EXPECT_EQ(submission.status, absl::OkStatus());
-    EXPECT_EQ(submission.queued, list.size());
-    EXPECT_EQ(Since(), GetParam() == WHARF_FAKE_DRIVER ? expected : Graphs{});
-  }
-  static Work AddOne(DeviceAddress data, uint32_t count) {
-    std::vector<std::byte> parameters(12);
-    std::memcpy(parameters.data(), &data, 8);
-    std::memcpy(parameters.data() + 8, &count, 4);
-    return {kDefaultStream, LaunchWork{kAddOne, {}, std::move(parameters)}};
-  }
-  static Work Fill(DeviceAddress to, uint32_t value, Extent extent = {4}, uint64_t pitch = 0) {
-    return {kDefaultStream, FillWork{{to, pitch}, extent, value, 4}};
-  }
-  static Work Copy(DeviceAddress to, DeviceAddress from, Extent extent = {4}, uint64_t pitch = 0) {
-    return {kDefaultStream, CopyWork{{to, pitch}, {from, pitch}, extent}};
-  }
-
-  DeviceAddress a_ = 0;
-  Graphs last_;
-};
-
-TEST_P(PreparedWorkTest, ARunOfWorkIsOneGraph) {
-  const auto list = device_->PrepareWork({Fill(a_, 5), AddOne(a_, 1), AddOne(a_, 2), Copy(a_ + 8, a_)});
-  Submit(*list, {1, 1});
-  EXPECT_THAT(*Read(a_, 3), ElementsAre(7, 1, 7));
-  Submit(*list, {0, 1});
-  EXPECT_THAT(*Read(a_, 3), ElementsAre(7, 2, 7));
-}
-
-TEST_P(PreparedWorkTest, NewArgumentsChangeTheGraphInPlace) {
-  const auto list = device_->PrepareWork({Fill(a_, 5), AddOne(a_, 1), Copy(a_ + 8, a_)});
-  Submit(*list, {1, 1});
-  list->Update(0, Fill(a_ + 4, 9));
-  list->Update(1, AddOne(a_, 2));
-  list->Update(2, Copy(a_ + 12, a_ + 4, {4}));
-  Submit(*list, {0, 1});
-  EXPECT_THAT(*Read(a_, 4), ElementsAre(7, 10, 6, 10));
-}
-
-TEST_P(PreparedWorkTest, WhatCannotBeChangedInPlaceIsBuiltAnew) {
-  const auto list = device_->PrepareWork({Fill(a_, 1), AddOne(a_, 1), Copy(a_ + 64, a_)});
-  Submit(*list, {1, 1});
-  list->Update(0, Fill(a_, 3, {8, 2}, 16));
-  Submit(*list, {1, 1});
-  list->Update(2, Copy(a_ + 64, a_, {8, 2}, 16));
-  Submit(*list, {1, 1});
-  EXPECT_THAT(*Read(a_ + 64, 6), ElementsAre(4, 3, 0, 0, 3, 3));
-  list->Update(2, AddOne(a_, 2));  // another kind
-  Submit(*list, {1, 1});
-  Submit(*list, {0, 1});
-  EXPECT_THAT(*Read(a_, 2), ElementsAre(5, 4));
-}
-
-TEST_P(PreparedWorkTest, PartsAndSingleElementsArePlainCalls) {
-  const auto list = device_->PrepareWork({AddOne(a_, 1), AddOne(a_, 1), AddOne(a_, 1)});
-  Submit(*list, {1, 1});
-  EXPECT_EQ(list->Submit(0, 2).status, absl::OkStatus());
-  EXPECT_EQ(list->Submit(1, 2).status, absl::OkStatus());
-  EXPECT_EQ(Since(), Graphs{});
-  EXPECT_THAT(*Read(a_, 1), ElementsAre(7));
-  const auto single = device_->PrepareWork({AddOne(a_, 1)});
-  Submit(*single, {0, 0});
-  EXPECT_THAT(*Read(a_, 1), ElementsAre(8));
-}
-
-TEST_P(PreparedWorkTest, StreamsAndOddBoxesStandBetweenGraphs) {
-  ASSERT_EQ(device_->CreateStream(5, 0, 0), absl::OkStatus());
-  Work elsewhere = AddOne(a_, 1);
-  elsewhere.stream = 5;
-  // Slices that are no multiple of a row apart take a call each.
-  const Work odd{kDefaultStream, CopyWork{{a_ + 256, 8, 20}, {a_, 8, 20}, {4, 2, 2}}};
-  const auto list = device_->PrepareWork({AddOne(a_, 1), AddOne(a_, 1), odd, AddOne(a_, 1), AddOne(a_, 1), elsewhere,
-                                          AddOne(a_, 1), Fill(a_ + 4, 0, {0}), AddOne(a_, 1), AddOne(a_, 1)});
-  Submit(*list, {3, 3});
-  EXPECT_THAT(*Read(a_, 1), ElementsAre(8));
-  EXPECT_THAT(*Read(a_ + 256, 1), ElementsAre(2));
-  Submit(*list, {0, 3});
-}
-
-TEST_P(PreparedWorkTest, MemoryThatWasMappedAnewIsLookedUpAnew) {
-  const DeviceAddress b = a_ + 2 * kMiB;
-  ASSERT_EQ(device_->Map(b, 2 * kMiB), absl::OkStatus());
-  const auto copies = device_->PrepareWork({Fill(a_, 3), Copy(b, a_)});
-  const auto kernels = device_->PrepareWork({AddOne(b, 1), AddOne(b, 1)});
-  Submit(*copies, {1, 1});
-  Submit(*kernels, {1, 1});
-  EXPECT_THAT(*Read(b, 1), ElementsAre(5));
-  ASSERT_EQ(device_->Unmap(b), absl::OkStatus());
-  EXPECT_EQ(ErrorOf(copies->Submit(0, 2).status), CudaError::kInvalidValue);
-  ASSERT_EQ(device_->Map(b, 2 * kMiB), absl::OkStatus());
-  Submit(*copies, {1, 1});
-  Submit(*kernels, {0, 1});
-  EXPECT_THAT(*Read(b, 1), ElementsAre(5));
-}
-
-TEST_P(PreparedWorkTest, AFaultInAGraphIsLatched) {
-  if (GetParam() != WHARF_FAKE_DRIVER) GTEST_SKIP() << "a real fault ends the process's use of CUDA";
-  const auto list = device_->PrepareWork({AddOne(a_, 1), {kDefaultStream, LaunchWork{kFault, {}, {}}}, AddOne(a_, 1)});
-  Submit(*list, {1, 1});
-  EXPECT_EQ(ErrorOf(Synchronize()), CudaError::kIllegalAddress);
-  const Submission after = list->Submit(0, 3);
-  EXPECT_EQ(after.queued, 0u);
-  EXPECT_EQ(ErrorOf(after.status), CudaError::kIllegalAddress);
-}
-
-TEST_P(PreparedWorkTest, CooperativeLaunchesStandBetweenGraphs) {
-  Work together = AddOne(a_, 1);
-  std::get<LaunchWork>(together.what).config.cooperative = true;
-  const auto list = device_->PrepareWork({AddOne(a_, 1), AddOne(a_, 1), together, AddOne(a_, 1), AddOne(a_, 1)});
-  Submit(*list, {2, 2});
-  EXPECT_THAT(*Read(a_, 1), ElementsAre(5));
-}
-
 TEST_P(CudaDeviceTest, CooperativeLaunches) {
   LoadKernels();
   ASSERT_EQ(device_->Map(base_, 2 * kMiB), absl::OkStatus());
@@ -599,9 +349,6 @@ TEST_P(CudaDeviceTest, CooperativeLaunches) {
   EXPECT_EQ(device_->Fault(), absl::OkStatus());
 }
 
-std::string DriverName(const ::testing::TestParamInfo<std::string>& info) {
-  return info.param == WHARF_FAKE_DRIVER ? "Fake" : "Real";
-}
 INSTANTIATE_TEST_SUITE_P(Drivers, CudaDeviceTest, ::testing::Values(WHARF_FAKE_DRIVER, "libcuda.so.1"), DriverName);
 TEST(OperationSample, StandsForAll) {
   OperationSample sample;
@@ -616,8 +363,6 @@ TEST(OperationSample, StandsForAll) {
   EXPECT_NEAR(static_cast<double>(of_all), kMore, 0.01 * kMore);
   EXPECT_NEAR(static_cast<double>(of_some), kMore / kRhythm, 0.03 * kMore / kRhythm);
 }
-
-INSTANTIATE_TEST_SUITE_P(Drivers, PreparedWorkTest, ::testing::Values(WHARF_FAKE_DRIVER, "libcuda.so.1"), DriverName);
 
 TEST(MakeCudaDevice, SaysWhyThereIsNone) {
   const auto device = MakeCudaDevice({});

@@ -382,6 +382,11 @@ absl::Status CudaDevice::RunGemm(StreamId id, const Gemm& gemm) {
   WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
   WHARF_RETURN_IF_ERROR(CheckOperands(gemm));
   if (gemm.m == 0 || gemm.n == 0 || gemm.batch == 0) return absl::OkStatus();
+  WHARF_ASSIGN_OR_RETURN(Blas * blas, FindBlas());
+  return busy_->Measure(stream->handle, [&] { return blas->Run(gemm, stream->handle); });
+}
+
+absl::StatusOr<Blas*> CudaDevice::FindBlas() {
   if (blas_ == nullptr) {
     WHARF_RETURN_IF_ERROR(blas_missing_);
     absl::StatusOr<std::unique_ptr<Blas>> blas = Blas::Create(gpu_.get());
@@ -392,7 +397,7 @@ absl::Status CudaDevice::RunGemm(StreamId id, const Gemm& gemm) {
     }
     blas_ = *std::move(blas);
   }
-  return busy_->Measure(stream->handle, [&] { return blas_->Run(gemm, stream->handle); });
+  return blas_.get();
 }
 
 absl::Status CudaDevice::CheckOperands(const Primitive& primitive) const {
@@ -404,6 +409,11 @@ absl::Status CudaDevice::RunPrimitive(StreamId id, const Primitive& primitive) {
   WHARF_RETURN_IF_ERROR(CheckOperands(primitive));
   if (const auto* const fourier = std::get_if<Fourier>(&primitive)) return Transform(*fourier, stream->handle);
   if (const auto* const lapack = std::get_if<Lapack>(&primitive)) return Solve(*lapack, stream->handle);
+  WHARF_ASSIGN_OR_RETURN(Dnn * dnn, FindDnn());
+  return busy_->Measure(stream->handle, [&] { return dnn->Run(primitive, stream->handle); });
+}
+
+absl::StatusOr<Dnn*> CudaDevice::FindDnn() {
   if (dnn_ == nullptr) {
     WHARF_RETURN_IF_ERROR(dnn_missing_);
     absl::StatusOr<std::unique_ptr<Dnn>> dnn = Dnn::Create(gpu_.get());
@@ -414,7 +424,23 @@ absl::Status CudaDevice::RunPrimitive(StreamId id, const Primitive& primitive) {
     }
     dnn_ = *std::move(dnn);
   }
-  return busy_->Measure(stream->handle, [&] { return dnn_->Run(primitive, stream->handle); });
+  return dnn_.get();
+}
+
+absl::StatusOr<CapturedGraph> CudaDevice::Capture(const Work& work, Stream& stream) {
+  // A stream for each, as libraries' workspaces are: graphs of one stream run one after the other.
+  if (stream.capturing == nullptr) {
+    WHARF_RETURN_IF_ERROR(gpu_->Check((*gpu_)->StreamCreateWithPriority(&stream.capturing, kStreamNonBlocking, 0),
+                                      "cuStreamCreateWithPriority"));
+  }
+  if (const auto* gemm = std::get_if<Gemm>(&work.what)) {
+    WHARF_ASSIGN_OR_RETURN(Blas * blas, FindBlas());
+    return CapturedGraph::Capture(gpu_.get(), stream.capturing,
+                                  [&] { return blas->RunCaptured(*gemm, stream.capturing); });
+  }
+  WHARF_ASSIGN_OR_RETURN(Dnn * dnn, FindDnn());
+  return CapturedGraph::Capture(gpu_.get(), stream.capturing,
+                                [&] { return dnn->Run(std::get<Primitive>(work.what), stream.capturing); });
 }
 
 absl::Status CudaDevice::Transform(const Fourier& fourier, StreamHandle stream) {

@@ -157,6 +157,7 @@ absl::StatusOr<std::unique_ptr<Dnn>> Dnn::Create(Gpu* gpu, const std::string& li
 Dnn::Dnn(Gpu* gpu) : gpu_(gpu), workspaces_(gpu) {}
 
 Dnn::~Dnn() {
+  graphs_ = nullptr;  // its plans are of the handle
   if (handle_ != nullptr) functions_->destroy(handle_);
 }
 
@@ -314,6 +315,13 @@ absl::Status Dnn::Run(const Primitive& primitive, StreamHandle stream) {
 }
 
 absl::Status Dnn::Run(const Lapack&) { return CudaStatus(CudaError::kNotSupported, "cuDNN has no solvers"); }
+
+absl::Status Dnn::Run(const DnnGraph& graph) {
+  if (graphs_ == nullptr) {
+    WHARF_ASSIGN_OR_RETURN(graphs_, DnnGraphs::Create(library_));
+  }
+  return graphs_->Run(graph, handle_, [this](uint64_t bytes) { return WorkspaceOf(bytes); });
+}
 
 absl::Status Dnn::Run(const Fourier&) {
   return CudaStatus(CudaError::kNotSupported, "cuDNN has no Fourier transforms");

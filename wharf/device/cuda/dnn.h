@@ -1,11 +1,13 @@
 // Dnn: primitives of neural networks through the vendor's cuDNN 9, opened at the first use. What a convolution has
-// beside it, a bias, another tensor, an activation, are calls of their own.
+// beside it, a bias, another tensor, an activation, are calls of their own. Graphs are made again as they are
+// (dnn_graph.h).
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
+#include "wharf/device/cuda/dnn_graph.h"
 #include "wharf/device/cuda/dnn_recurrent.h"
 #include "wharf/device/cuda/dnn_types.h"
 #include "wharf/device/cuda/driver/gpu.h"
@@ -41,6 +43,7 @@ class Dnn {
   absl::Status Run(const Recurrent& network);
   absl::Status Run(const Fourier&);  // cuFFT's (fft.h)
   absl::Status Run(const Lapack&);   // cuSOLVER's (solver/solver.h)
+  absl::Status Run(const DnnGraph& graph);
   absl::Status Multiply(const Convolution& convolution, bool volume);
   // cuDNN's choice for convolutions of this form, which takes as long as a small one itself.
   struct Algorithm {
@@ -61,7 +64,8 @@ class Dnn {
 
   Gpu* gpu_;
   std::unique_ptr<Functions> functions_;
-  std::unique_ptr<DnnRecurrent> recurrent_;  // from its first use on
+  std::unique_ptr<DnnRecurrent> recurrent_;  // from their first uses on
+  std::unique_ptr<DnnGraphs> graphs_;
   void* library_ = nullptr;
   void* handle_ = nullptr;
   StreamHandle stream_ = nullptr;

@@ -52,6 +52,8 @@ absl::Status WorkGraph::Add(const GraphNode& node) {
     result = driver.GraphAddKernelNode(&added, graph_, &before, count, KernelParameters(*kernel).get());
   } else if (const auto* copy = std::get_if<Copy3D>(&node)) {
     result = driver.GraphAddMemcpyNode(&added, graph_, &before, count, copy, gpu_->Context());
+  } else if (const auto* captured = std::get_if<CapturedGraph>(&node)) {
+    result = driver.GraphAddChildGraphNode(&added, graph_, &before, count, captured->handle());
   } else {
     result = driver.GraphAddMemsetNode(&added, graph_, &before, count, &std::get<MemsetNodeParameters>(node),
                                        gpu_->Context());
@@ -70,6 +72,8 @@ absl::Status WorkGraph::Set(size_t index, const GraphNode& node) {
     result = driver.GraphExecKernelNodeSetParams(exec_, handle, KernelParameters(*kernel).get());
   } else if (const auto* copy = std::get_if<Copy3D>(&node)) {
     result = driver.GraphExecMemcpyNodeSetParams(exec_, handle, copy, gpu_->Context());
+  } else if (const auto* captured = std::get_if<CapturedGraph>(&node)) {
+    result = driver.GraphExecChildGraphNodeSetParams(exec_, handle, captured->handle());
   } else {
     result = driver.GraphExecMemsetNodeSetParams(exec_, handle, &std::get<MemsetNodeParameters>(node), gpu_->Context());
   }

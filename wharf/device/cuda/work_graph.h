@@ -1,4 +1,5 @@
-// WorkGraph: a chain of kernels, copies and fills as one CUDA graph, so that a launch of all costs the host one call.
+// WorkGraph: a chain of kernels, copies, fills and what libraries do as one CUDA graph, so that a launch of all costs
+// the host one call.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "wharf/device/cuda/captured_graph.h"
 #include "wharf/device/cuda/driver/gpu.h"
 
 namespace wharf::device::cuda {
@@ -17,7 +19,7 @@ struct KernelNode {
   LaunchConfig config;
   std::span<const std::byte> parameters;  // read while the node is made or changed
 };
-using GraphNode = std::variant<KernelNode, Copy3D, MemsetNodeParameters>;
+using GraphNode = std::variant<KernelNode, Copy3D, MemsetNodeParameters, CapturedGraph>;
 
 // Not thread-safe. Methods need the context to be current.
 class WorkGraph {
@@ -30,7 +32,8 @@ class WorkGraph {
   WorkGraph& operator=(const WorkGraph&) = delete;
 
   // Changes what a node does in launches to come. Fails, and changes nothing, if the driver cannot change it in place:
-  // another kind of node, boxes of more than one row, a fill of another size. Then the graph has to be built anew.
+  // another kind of node, boxes of more than one row, a fill of another size, other kernels of a library's. Then the
+  // graph has to be built anew.
   absl::Status Set(size_t index, const GraphNode& node);
   absl::Status Launch(StreamHandle stream);
 

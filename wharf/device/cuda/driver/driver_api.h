@@ -61,6 +61,11 @@ enum class DeviceAttribute : int {
   kMaxBlocksPerMultiprocessor = 106,
 };
 
+enum class StreamCaptureMode : int { kRelaxed = 2 };
+
+// CUgraphNodeType, those that are told apart.
+enum class GraphNodeType : int { kKernel = 0, kMemcpy = 1, kMemset = 2, kEmpty = 5 };
+
 enum class FunctionAttribute : int {
   kMaxThreadsPerBlock = 0,
   kSharedBytes = 1,
@@ -237,6 +242,8 @@ inline void* const kLaunchBufferSize = reinterpret_cast<void*>(uintptr_t{2});
   X(StreamDestroy, "cuStreamDestroy_v2", (StreamHandle))                                                           \
   X(StreamQuery, "cuStreamQuery", (StreamHandle))                                                                  \
   X(StreamWaitEvent, "cuStreamWaitEvent", (StreamHandle, EventHandle, unsigned))                                   \
+  X(StreamBeginCapture, "cuStreamBeginCapture_v2", (StreamHandle, StreamCaptureMode))                              \
+  X(StreamEndCapture, "cuStreamEndCapture", (StreamHandle, GraphHandle*))                                          \
   X(EventCreate, "cuEventCreate", (EventHandle*, unsigned))                                                        \
   X(EventDestroy, "cuEventDestroy_v2", (EventHandle))                                                              \
   X(EventRecord, "cuEventRecord", (EventHandle, StreamHandle))                                                     \
@@ -266,6 +273,11 @@ inline void* const kLaunchBufferSize = reinterpret_cast<void*>(uintptr_t{2});
     (GraphNodeHandle*, GraphHandle, const GraphNodeHandle*, size_t, const Copy3D*, ContextHandle))                 \
   X(GraphAddMemsetNode, "cuGraphAddMemsetNode",                                                                    \
     (GraphNodeHandle*, GraphHandle, const GraphNodeHandle*, size_t, const MemsetNodeParameters*, ContextHandle))   \
+  X(GraphAddChildGraphNode, "cuGraphAddChildGraphNode",                                                            \
+    (GraphNodeHandle*, GraphHandle, const GraphNodeHandle*, size_t, GraphHandle))                                  \
+  X(GraphGetNodes, "cuGraphGetNodes", (GraphHandle, GraphNodeHandle*, size_t*))                                    \
+  X(GraphNodeGetType, "cuGraphNodeGetType", (GraphNodeHandle, GraphNodeType*))                                     \
+  X(GraphMemcpyNodeGetParams, "cuGraphMemcpyNodeGetParams", (GraphNodeHandle, Copy3D*))                            \
   X(GraphInstantiate, "cuGraphInstantiateWithFlags", (GraphExecHandle*, GraphHandle, unsigned long long))          \
   X(GraphExecDestroy, "cuGraphExecDestroy", (GraphExecHandle))                                                     \
   X(GraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams_v2",                                             \
@@ -274,6 +286,8 @@ inline void* const kLaunchBufferSize = reinterpret_cast<void*>(uintptr_t{2});
     (GraphExecHandle, GraphNodeHandle, const Copy3D*, ContextHandle))                                              \
   X(GraphExecMemsetNodeSetParams, "cuGraphExecMemsetNodeSetParams",                                                \
     (GraphExecHandle, GraphNodeHandle, const MemsetNodeParameters*, ContextHandle))                                \
+  X(GraphExecChildGraphNodeSetParams, "cuGraphExecChildGraphNodeSetParams",                                        \
+    (GraphExecHandle, GraphNodeHandle, GraphHandle))                                                               \
   X(GraphLaunch, "cuGraphLaunch", (GraphExecHandle, StreamHandle))
 
 // The functions of one loaded driver. Immutable.

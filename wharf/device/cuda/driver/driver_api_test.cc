@@ -22,6 +22,11 @@ static_assert(sizeof(AccessDescriptor) == sizeof(CUmemAccessDesc));
 static_assert(AccessDescriptor{}.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 static_assert(sizeof(DevicePointer) == sizeof(CUdeviceptr));
 static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING);
+static_assert(static_cast<int>(StreamCaptureMode::kRelaxed) == CU_STREAM_CAPTURE_MODE_RELAXED);
+static_assert(static_cast<int>(GraphNodeType::kKernel) == CU_GRAPH_NODE_TYPE_KERNEL);
+static_assert(static_cast<int>(GraphNodeType::kMemcpy) == CU_GRAPH_NODE_TYPE_MEMCPY);
+static_assert(static_cast<int>(GraphNodeType::kMemset) == CU_GRAPH_NODE_TYPE_MEMSET);
+static_assert(static_cast<int>(GraphNodeType::kEmpty) == CU_GRAPH_NODE_TYPE_EMPTY);
 static_assert(kEventBlockingSync == CU_EVENT_BLOCKING_SYNC && kEventDisableTiming == CU_EVENT_DISABLE_TIMING);
 static_assert(kContextBlockingSync == CU_CTX_SCHED_BLOCKING_SYNC);
 static_assert(static_cast<int>(DeviceAttribute::kVirtualMemory) ==

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <vector>
 
 #include "wharf/device/primitive.h"
@@ -84,12 +85,15 @@ double Scalar(cudnnTensorDescriptor_t of, const void* scalar) {
   return static_cast<double>(*static_cast<const float*>(scalar));
 }
 
-// Behind what was queued before.
-cudnnStatus_t RunOn(cudnnHandle_t, const device::Primitive& primitive) {
+// Behind what was queued before; when its graph runs if the stream is captured.
+cudnnStatus_t RunOn(cudnnHandle_t handle, const device::Primitive& primitive) {
   static void* const driver = dlopen(WHARF_FAKE_DRIVER, RTLD_NOW);
   static const auto synchronize = reinterpret_cast<int (*)()>(dlsym(driver, "cuCtxSynchronize"));
-  if (synchronize == nullptr || synchronize() != 0) return CUDNN_STATUS_EXECUTION_FAILED;
+  static const auto record =
+      reinterpret_cast<bool (*)(cudaStream_t, const std::function<void()>&)>(dlsym(driver, "FakeDriverRecord"));
   if (!device::CheckPrimitive(primitive, [](uint64_t, uint64_t) { return true; }).ok()) return CUDNN_STATUS_BAD_PARAM;
+  if (record(handle->stream, [primitive] { device::soft::RunPrimitive(primitive); })) return CUDNN_STATUS_SUCCESS;
+  if (synchronize() != 0) return CUDNN_STATUS_EXECUTION_FAILED;
   device::soft::RunPrimitive(primitive);
   return CUDNN_STATUS_SUCCESS;
 }

@@ -48,6 +48,8 @@ struct Stream {
   bool stop = false;
   std::deque<Operation> queue;
   TicketPointer last;
+  bool captured = false;
+  std::vector<std::function<void()>> recorded;
   std::thread thread;
 };
 
@@ -163,8 +165,30 @@ bool IsMapped(DevicePointer address, size_t bytes) {
   return true;
 }
 
+// Whether the stream is captured, and so takes `run` for later.
+bool Record(StreamHandle handle, const std::function<void()>& run) {
+  std::lock_guard lock(M().mutex);
+  Stream* stream = Find(handle);
+  if (stream->captured) stream->recorded.push_back(run);
+  return stream->captured;
+}
+
+bool BeginRecording(StreamHandle handle) {
+  std::lock_guard lock(M().mutex);
+  Stream* stream = Find(handle);
+  return stream != M().legacy && !std::exchange(stream->captured, true);
+}
+
+bool EndRecording(StreamHandle handle, std::vector<std::function<void()>>* recorded) {
+  std::lock_guard lock(M().mutex);
+  Stream* stream = Find(handle);
+  *recorded = std::exchange(stream->recorded, {});
+  return std::exchange(stream->captured, false);
+}
+
 Result Queue(StreamHandle stream, bool asynchronous, std::function<void()> run) {
   if (M().sticky != 0) return M().sticky;
+  if (Record(stream, run)) return 0;
   TicketPointer ticket = Enqueue(stream, std::move(run));
   if (!asynchronous) Await(ticket);
   return 0;
@@ -394,6 +418,11 @@ FAKE cuStreamCreateWithPriority(StreamHandle* stream, unsigned flags, int) {
 FAKE cuStreamDestroy_v2(StreamHandle stream) {
   EndStream(Find(stream));
   return 0;
+}
+// For fakes of the vendor's libraries: true if the stream is captured and has recorded what they would do.
+extern "C" __attribute__((visibility("default"))) bool FakeDriverRecord(StreamHandle stream,
+                                                                        const std::function<void()>& run) {
+  return Record(stream, run);
 }
 FAKE cuStreamQuery(StreamHandle handle) {
   if (M().sticky != 0) return M().sticky;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "wharf/device/cuda/driver/driver_api.h"
 
@@ -9,8 +10,11 @@
 
 namespace wharf::device::cuda::fake {
 
-// Queues `run`; waits for it unless all host memory it touches is page-locked.
+// Queues `run`, or records it if the stream is captured; waits for it unless all host memory it touches is page-locked.
 Result Queue(StreamHandle stream, bool asynchronous, std::function<void()> run);
+// What was recorded since capturing began, which ends. False if it had not begun.
+bool BeginRecording(StreamHandle stream);
+bool EndRecording(StreamHandle stream, std::vector<std::function<void()>>* recorded);
 // What a launch, a copy does when its turn comes; null if the arguments are wrong.
 std::function<void()> KernelAction(FunctionHandle function, void** extra);
 std::function<void()> CopyAction(const Copy3D& copy);

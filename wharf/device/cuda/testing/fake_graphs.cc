@@ -1,4 +1,5 @@
-// The fake driver's graphs: chains only, which is what the device builds. A launch is one operation of its stream.
+// The fake driver's graphs: chains only, which is what the device builds and captures. A launch is one operation of its
+// stream.
 #include <atomic>
 #include <cstring>
 #include <map>
@@ -15,9 +16,9 @@ using namespace wharf::device::cuda::fake;
 constexpr Result kInvalidValue = 1;
 
 struct GraphNode {
-  enum class Kind { kKernel, kCopy, kFill } kind = Kind::kKernel;
+  enum class Kind { kKernel, kCopy, kFill, kChild } kind = Kind::kKernel;
   bool flat = true;  // one row: only such copies and fills can be changed
-  size_t width = 0;  // of a fill
+  size_t width = 0;  // of a fill; of a child, its nodes
   std::function<void()> run;
 };
 struct Graph {
@@ -50,6 +51,14 @@ GraphNode FillGraphNode(const MemsetNodeParameters& p) {
   return node;
 }
 
+GraphNode ChildGraphNode(GraphHandle handle) {
+  std::vector<std::function<void()>> runs;
+  for (const auto& node : reinterpret_cast<const Graph*>(handle)->nodes) runs.push_back(node->run);
+  return {.kind = GraphNode::Kind::kChild, .width = runs.size(), .run = [runs] {
+            for (const auto& run : runs) run();
+          }};
+}
+
 Result AddNode(GraphNodeHandle* handle, GraphHandle graph_handle, const GraphNodeHandle* after, size_t count,
                GraphNode node) {
   auto& nodes = reinterpret_cast<Graph*>(graph_handle)->nodes;
@@ -72,6 +81,7 @@ Result SetNode(GraphExecHandle exec_handle, GraphNodeHandle handle, GraphNode no
 }
 
 std::atomic<int> graphs_instantiated{0}, graphs_launched{0};
+std::atomic<GraphNodeType> captured_type{GraphNodeType::kKernel};
 
 }  // namespace
 
@@ -80,6 +90,9 @@ extern "C" __attribute__((visibility("default"))) void FakeDriverGraphs(int* ins
   *instantiated = graphs_instantiated;
   *launched = graphs_launched;
 }
+
+// What nodes of captured graphs say they are.
+extern "C" __attribute__((visibility("default"))) void FakeDriverCaptureAs(GraphNodeType type) { captured_type = type; }
 
 FAKE cuGraphCreate(GraphHandle* graph, unsigned) {
   *graph = reinterpret_cast<GraphHandle>(new Graph);
@@ -100,6 +113,39 @@ FAKE cuGraphAddMemcpyNode(GraphNodeHandle* node, GraphHandle graph, const GraphN
 FAKE cuGraphAddMemsetNode(GraphNodeHandle* node, GraphHandle graph, const GraphNodeHandle* after, size_t count,
                           const MemsetNodeParameters* p, ContextHandle context) {
   return context == nullptr ? kInvalidValue : AddNode(node, graph, after, count, FillGraphNode(*p));
+}
+FAKE cuStreamBeginCapture_v2(StreamHandle stream, StreamCaptureMode) {
+  return BeginRecording(stream) ? kResultSuccess : kInvalidValue;
+}
+FAKE cuStreamEndCapture(StreamHandle stream, GraphHandle* handle) {
+  std::vector<std::function<void()>> recorded;
+  if (!EndRecording(stream, &recorded)) return kInvalidValue;
+  auto* graph = new Graph;
+  for (std::function<void()>& run : recorded) {
+    graph->nodes.push_back(std::make_unique<GraphNode>(GraphNode{.run = std::move(run)}));
+  }
+  *handle = reinterpret_cast<GraphHandle>(graph);
+  return 0;
+}
+FAKE cuGraphGetNodes(GraphHandle graph, GraphNodeHandle* handles, size_t* count) {
+  const auto& nodes = reinterpret_cast<const Graph*>(graph)->nodes;
+  *count = nodes.size();
+  for (size_t i = 0; handles != nullptr && i < nodes.size(); ++i) {
+    handles[i] = reinterpret_cast<GraphNodeHandle>(nodes[i].get());
+  }
+  return 0;
+}
+FAKE cuGraphNodeGetType(GraphNodeHandle, GraphNodeType* type) {
+  *type = captured_type;
+  return 0;
+}
+FAKE cuGraphMemcpyNodeGetParams(GraphNodeHandle, Copy3D*) { return kInvalidValue; }
+FAKE cuGraphAddChildGraphNode(GraphNodeHandle* node, GraphHandle graph, const GraphNodeHandle* after, size_t count,
+                              GraphHandle child) {
+  return AddNode(node, graph, after, count, ChildGraphNode(child));
+}
+FAKE cuGraphExecChildGraphNodeSetParams(GraphExecHandle exec, GraphNodeHandle node, GraphHandle child) {
+  return SetNode(exec, node, ChildGraphNode(child));
 }
 FAKE cuGraphInstantiateWithFlags(GraphExecHandle* handle, GraphHandle graph, unsigned long long) {
   auto* exec = new GraphExec;
