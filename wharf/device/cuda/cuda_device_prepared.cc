@@ -43,6 +43,9 @@ class CudaDevice::PreparedWork final : public WorkList {
   }
 
  private:
+  // Programs hand over what they have made so far, so few submissions hold a whole list. A launch of so many nodes
+  // costs each of them little.
+  static constexpr size_t kMostNodes = 16;
   // Neighbours [first, first + count) that one graph does.
   struct Chain {
     size_t first = 0, count = 0;
@@ -110,13 +113,15 @@ class CudaDevice::PreparedWork final : public WorkList {
     return is_plain && !element.refused;
   }
 
-  // The longest runs of nodes on one stream. Those that were there keep their graphs.
+  // Runs of nodes on one stream. Those that were there keep their graphs.
   void FindChains() {
     std::vector<Chain> old = std::exchange(chains_, {});
     for (size_t first = 0; first < elements_.size();) {
       size_t end = first;
-      while (end < elements_.size() && elements_[end].is_node && elements_[end].stream == elements_[first].stream)
+      while (end < elements_.size() && end - first < kMostNodes && elements_[end].is_node &&
+             elements_[end].stream == elements_[first].stream) {
         ++end;
+      }
       if (end - first > 1) {
         const auto known = std::find_if(old.begin(), old.end(), [&](const Chain& chain) {
           return chain.first == first && chain.count == end - first;

@@ -106,6 +106,15 @@ TEST_P(PreparedWorkTest, PartsAndSingleElementsArePlainCalls) {
   EXPECT_THAT(*Read(a_, 1), ElementsAre(8));
 }
 
+TEST_P(PreparedWorkTest, LongRunsAreSeveralGraphs) {
+  const auto list = device_->PrepareWork(std::vector<Work>(40, AddOne(a_, 1)));
+  Submit(*list, {3, 3});
+  EXPECT_EQ(list->Submit(0, 20).queued, 20u);   // 16 and 4
+  EXPECT_EQ(list->Submit(20, 20).queued, 20u);  // 12 and 8
+  EXPECT_EQ(Since(), GetParam() == WHARF_FAKE_DRIVER ? (Graphs{0, 2}) : Graphs{});
+  EXPECT_THAT(*Read(a_, 1), ElementsAre(80));
+}
+
 TEST_P(PreparedWorkTest, StreamsAndOddBoxesStandBetweenGraphs) {
   ASSERT_EQ(device_->CreateStream(5, 0, 0), absl::OkStatus());
   Work elsewhere = AddOne(a_, 1);
