@@ -234,6 +234,15 @@ absl::Status Verify(const Lapack& l, const IsMapped& is_mapped) {
   return absl::OkStatus();
 }
 
+absl::Status Verify(const DnnGraph& g, const IsMapped& is_mapped) {
+  WHARF_ASSIGN_OR_RETURN(const std::vector<DnnTensor> tensors, DnnTensorsOf(g));
+  for (const DnnTensor& tensor : tensors) {
+    if (is_mapped(tensor.address, tensor.ragged ? 1 : tensor.bytes)) continue;
+    return CudaStatus(CudaError::kInvalidValue, "a tensor at {:#x} is not all in device memory", tensor.address);
+  }
+  return absl::OkStatus();
+}
+
 // --- operands ---
 
 PrimitiveOperand ReadOf(const char* name, const Tensor& tensor) { return {name, tensor.address, tensor.Bytes()}; }
@@ -316,6 +325,17 @@ std::vector<PrimitiveOperand> Operands(const Lapack& l) {
   return operands;
 }
 
+std::vector<PrimitiveOperand> Operands(const DnnGraph& g) {
+  std::vector<PrimitiveOperand> operands;
+  const auto tensors = DnnTensorsOf(g);
+  if (!tensors.ok()) return operands;
+  for (const DnnTensor& tensor : *tensors) {
+    operands.push_back(
+        {tensor.written ? "the result" : "a tensor", tensor.address, tensor.bytes, true, tensor.written});
+  }
+  return operands;
+}
+
 // --- estimates ---
 
 double WindowVolume(const Spatial& window) { return double{1} * window[0] * window[1] * window[2]; }
@@ -344,6 +364,14 @@ double Steps(const Fourier& f) {
 
 double Steps(const Lapack& l) { return StepsOf(l); }
 
+// The operations are not known: as if every byte took part in many.
+double Steps(const DnnGraph& g) {
+  constexpr double kStepsPerByte = 64;
+  double bytes = 0;
+  for (const PrimitiveOperand& operand : Operands(g)) bytes += static_cast<double>(operand.bytes);
+  return kStepsPerByte * bytes;
+}
+
 struct KindNames {
   const char* operator()(const Convolution&) const { return "convolution"; }
   const char* operator()(const Pooling&) const { return "pooling"; }
@@ -353,6 +381,7 @@ struct KindNames {
   const char* operator()(const Recurrent&) const { return "recurrent network"; }
   const char* operator()(const Fourier&) const { return "Fourier transform"; }
   const char* operator()(const Lapack& what) const { return NameOf(what.routine); }
+  const char* operator()(const DnnGraph&) const { return "cuDNN graph"; }
 };
 
 }  // namespace

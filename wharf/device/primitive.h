@@ -1,6 +1,6 @@
-// The primitives of neural networks: what cuDNN computes, described whole; Fourier transforms (fourier.h); and what
-// LAPACK computes (lapack.h). Tensors have five dimensions (batch, channels, depth, height, width); those that a
-// program's tensor does not have are 1.
+// The primitives of neural networks: what cuDNN computes, described whole, or as a graph of its operations that only
+// cuDNN itself understands (dnn_graph.h); Fourier transforms (fourier.h); and what LAPACK computes (lapack.h). Tensors
+// have five dimensions (batch, channels, depth, height, width); those that a program's tensor does not have are 1.
 //
 // On the software device results are rounded once, to the tensors' type: what is between is computed in float, or in
 // double for double. cuDNN also rounds between its steps.
@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "wharf/base/status.h"
+#include "wharf/device/dnn_graph.h"
 #include "wharf/device/element_type.h"
 #include "wharf/device/fourier.h"
 #include "wharf/device/lapack.h"
@@ -95,10 +96,11 @@ struct Pointwise {
 constexpr bool HasFirst(PointwiseKind kind) { return kind != PointwiseKind::kConstant; }
 constexpr bool HasSecond(PointwiseKind kind) { return kind < PointwiseKind::kConstant; }
 
-using Primitive = std::variant<Convolution, Pooling, BatchNorm, Softmax, Pointwise, Recurrent, Fourier, Lapack>;
+using Primitive =
+    std::variant<Convolution, Pooling, BatchNorm, Softmax, Pointwise, Recurrent, Fourier, Lapack, DnnGraph>;
 
 // Memory that a primitive touches. Its results are the last ones; there is one, but of recurrent networks, of Fourier
-// transforms that overwrite their input, and of LAPACK's routines, whose matrices are overwritten, too.
+// transforms that overwrite their input, of LAPACK's routines, whose matrices are overwritten, too, and of graphs.
 struct PrimitiveOperand {
   const char* name = "";
   DeviceAddress address = 0;
@@ -111,7 +113,8 @@ std::vector<PrimitiveOperand> OperandsOf(const Primitive& primitive);
 // What a stranger may give is looked at here, whatever computes it. Afterwards no sum or product of sizes, strides and
 // positions that a primitive needs exceeds 63 bits, no tensor has more elements than its memory holds, or than an
 // int32_t counts, and all that is read or written is memory for which `is_mapped` holds. kInvalidValue; kNotSupported
-// for types that none computes, larger tensors, and such whose elements share memory.
+// for types that none computes, larger tensors, and such whose elements share memory. Of a graph only what its tensors
+// say is looked at, and of ragged ones only where they start: what its operations are is left to cuDNN.
 absl::Status CheckPrimitive(const Primitive& primitive,
                             const std::function<bool(DeviceAddress, uint64_t bytes)>& is_mapped);
 

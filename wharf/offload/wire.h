@@ -351,6 +351,13 @@ struct RunLapack {
   device::Lapack primitive;
   auto Fields() { return std::tie(stream, primitive); }
 };
+struct RunDnnGraph {
+  WHARF_OP(61, kPosted, false);
+  static constexpr const char* kName = "RunDnnGraph";
+  uint64_t stream = 0;
+  device::DnnGraph primitive;
+  auto Fields() { return std::tie(stream, primitive); }
+};
 template <typename Op>
 concept RunsPrimitive = requires(const Op& op) {
   device::Primitive(op.primitive);
@@ -363,6 +370,7 @@ inline RunPointwise RunOf(uint64_t stream, const device::Pointwise& what) { retu
 inline RunRecurrent RunOf(uint64_t stream, const device::Recurrent& what) { return {stream, what}; }
 inline RunFourier RunOf(uint64_t stream, const device::Fourier& what) { return {stream, what}; }
 inline RunLapack RunOf(uint64_t stream, const device::Lapack& what) { return {stream, what}; }
+inline RunDnnGraph RunOf(uint64_t stream, const device::DnnGraph& what) { return {stream, what}; }
 
 // Reply bulk: the packed bytes (at most kMaxBulkBytes a request).
 struct CopyToHost {
@@ -500,15 +508,15 @@ using AllOps =
     OpList<MapMemory, UnmapMemory, LoadModule, UnloadModule, DefineFunction, SetMaxDynamicShared, CreateStream,
            DestroyStream, CreateEvent, DestroyEvent, RecordEvent, WaitEvent, CopyToDevice, CopyOnDevice, Fill, Launch,
            RunGemm, RequestHostCall, HostCallDone, DestroyTexture, DestroySurface, RunConvolution, RunPooling,
-           RunBatchNorm, RunSoftmax, RunPointwise, RunRecurrent, RunFourier, RunLapack, CopyToHost, SynchronizeStream,
-           SynchronizeDevice, SynchronizeEvent, QueryStream, QueryEvent, ElapsedTime, FindSymbol, GetAttributes,
-           Acknowledge, SessionStats, DescribeDevice, CreateTexture, CreateSurface>;
+           RunBatchNorm, RunSoftmax, RunPointwise, RunRecurrent, RunFourier, RunLapack, RunDnnGraph, CopyToHost,
+           SynchronizeStream, SynchronizeDevice, SynchronizeEvent, QueryStream, QueryEvent, ElapsedTime, FindSymbol,
+           GetAttributes, Acknowledge, SessionStats, DescribeDevice, CreateTexture, CreateSurface>;
 
 // Operations that repeat with the inferences of a program and can be predicted (replay/step_op.h).
 using StepOps =
     OpList<MapMemory, UnmapMemory, CreateStream, DestroyStream, CreateEvent, DestroyEvent, RecordEvent, WaitEvent,
            CopyToDevice, CopyOnDevice, Fill, Launch, RunGemm, RequestHostCall, CopyToHost, SynchronizeStream,
            SynchronizeDevice, SynchronizeEvent, QueryStream, QueryEvent, ElapsedTime, RunConvolution, RunPooling,
-           RunBatchNorm, RunSoftmax, RunPointwise, RunRecurrent, RunFourier, RunLapack>;
+           RunBatchNorm, RunSoftmax, RunPointwise, RunRecurrent, RunFourier, RunLapack, RunDnnGraph>;
 
 }  // namespace wharf::offload

@@ -127,6 +127,14 @@ struct FieldsOf<device::Lapack> {
   }
 };
 template <>
+struct FieldsOf<device::DnnBinding> {
+  static auto Of(auto& v) { return std::tie(v.tensor, v.value); }
+};
+template <>
+struct FieldsOf<device::DnnGraph> {
+  static auto Of(auto& v) { return std::tie(v.tensors, v.scalars, v.description, v.deterministic, v.tensor_cores); }
+};
+template <>
 struct FieldsOf<device::DeviceProperties> {
   static auto Of(auto& v) {
     return std::tie(v.name, v.driver, v.compute_major, v.compute_minor, v.total_memory, v.multiprocessors, v.clock_khz,

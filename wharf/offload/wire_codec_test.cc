@@ -104,6 +104,13 @@ void Randomize(device::Lapack& v) {
   RandomizeAll(v.info, v.m, v.n, v.k, v.batch, v.tolerance, v.sweeps, v.routine, v.type, v.wide_pivots, v.upper,
                v.right, v.sorted, v.transpose, v.left, v.right_vectors);
 }
+void Randomize(device::DnnGraph& v) {
+  for (std::vector<device::DnnBinding>* const bindings : {&v.tensors, &v.scalars}) {
+    bindings->resize(*rc::gen::inRange(0, 20));
+    for (device::DnnBinding& binding : *bindings) RandomizeAll(binding.tensor, binding.value);
+  }
+  RandomizeAll(v.deterministic, v.tensor_cores, v.description);
+}
 void Randomize(device::ChannelFormat& v) { RandomizeAll(v.kind, v.bits, v.channels); }
 void Randomize(device::ImageDescription& v) {
   Randomize(v.format);

@@ -1,19 +1,32 @@
 #include "wharf/cudashim/cudnn/backend.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 namespace wharf::cudashim {
 namespace {
 
-// Programs that want floats as they are take the engine that does not say it has tensor cores, as PyTorch does.
-constexpr int64_t kTensorCoreEngine = 0, kEngines = 2;
+// Programs that want floats as they are take an engine that does not say it has tensor cores, and such as want the same
+// results each time one that does not say it gives others, as PyTorch does. What is computed here is always the same.
+constexpr int64_t kExactEngine = 1, kDeterministicEngine = 2;  // bits of an engine's number
+constexpr int64_t kEngines = 2, kPassedEngines = 4;
 
-std::shared_ptr<const Plan> WithoutTf32(const Plan& plan) {
-  auto exact = std::make_shared<Plan>(plan);
-  if (auto* const convolution = std::get_if<device::Convolution>(&exact->primitive)) convolution->tf32 = false;
-  return exact;
+int64_t EnginesOf(const Plan& plan) {
+  return std::holds_alternative<device::DnnGraph>(plan.primitive) ? kPassedEngines : kEngines;
+}
+bool IsDeterministic(const Plan& plan, int64_t engine) {
+  return EnginesOf(plan) == kEngines || (engine & kDeterministicEngine) != 0;
+}
+
+std::shared_ptr<const Plan> OfEngine(const Plan& plan, int64_t engine) {
+  auto chosen = std::make_shared<Plan>(plan);
+  const bool tensor_cores = (engine & kExactEngine) == 0;
+  if (auto* const convolution = std::get_if<device::Convolution>(&chosen->primitive)) convolution->tf32 = tensor_cores;
+  if (auto* const graph = std::get_if<device::DnnGraph>(&chosen->primitive)) {
+    graph->tensor_cores = tensor_cores;
+    graph->deterministic = IsDeterministic(plan, engine);
+  }
+  return chosen;
 }
 
 constexpr int64_t kMostElements = 1 << 12;
@@ -110,6 +123,40 @@ bool Fits(cudnnBackendAttributeType_t wanted, cudnnBackendAttributeType_t given)
          (wanted == CUDNN_TYPE_DOUBLE && given == CUDNN_TYPE_FLOAT);
 }
 
+// Whether descriptors of this type are of a graph and its operations, rather than of engines and plans.
+bool IsPartOfGraph(cudnnBackendDescriptorType_t type) {
+  switch (static_cast<int>(type)) {
+    case CUDNN_BACKEND_ENGINE_DESCRIPTOR:
+    case CUDNN_BACKEND_ENGINECFG_DESCRIPTOR:
+    case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
+    case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
+    case CUDNN_BACKEND_INTERMEDIATE_INFO_DESCRIPTOR:
+    case CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR:
+    case CUDNN_BACKEND_KNOB_INFO_DESCRIPTOR:
+    case CUDNN_BACKEND_LAYOUT_INFO_DESCRIPTOR:
+    case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
+    case 28:  // signals between GPUs; the caches of kernels; descriptions of devices that are not there
+    case 34:
+    case 38:
+      return false;
+    default:
+      return type >= 0;
+  }
+}
+
+// Of descriptors that only pass, any attribute; of those that are known, such as belong to them. The vendor numbers
+// them by hundreds.
+bool MayPass(cudnnBackendDescriptorType_t owner, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type) {
+  if (!IsPartOfGraph(owner) || BytesOf(type) == 0) return false;
+  bool known = false, related = false;
+  for (const Rule& rule : kRules) {
+    if (rule.owner != owner) continue;
+    known = true;
+    related = related || rule.name / 100 == name / 100;
+  }
+  return related || !known;
+}
+
 // One that such descriptors do not have, or have and are not known to have here. The vendor numbers them by hundreds.
 DnnStatus UnknownAttribute(cudnnBackendDescriptorType_t owner, cudnnBackendAttributeName_t name) {
   const bool related = std::any_of(std::begin(kRules), std::end(kRules), [&](const Rule& rule) {
@@ -124,11 +171,12 @@ DnnStatus NotFinalized(const char* what) { return {CUDNN_STATUS_BAD_PARAM_NOT_FI
 }  // namespace
 
 bool IsKnown(cudnnBackendDescriptorType_t type) {
-  return std::any_of(std::begin(kRules), std::end(kRules), [&](const Rule& rule) { return rule.owner == type; });
+  return IsPartOfGraph(type) ||
+         std::any_of(std::begin(kRules), std::end(kRules), [&](const Rule& rule) { return rule.owner == type; });
 }
 
 size_t BytesOf(cudnnBackendAttributeType_t type) {
-  switch (type) {
+  switch (static_cast<int>(type)) {
     case CUDNN_TYPE_HANDLE:
     case CUDNN_TYPE_INT64:
     case CUDNN_TYPE_DOUBLE:
@@ -149,7 +197,18 @@ size_t BytesOf(cudnnBackendAttributeType_t type) {
     case CUDNN_TYPE_BEHAVIOR_NOTE:
     case CUDNN_TYPE_TENSOR_REORDERING_MODE:
     case CUDNN_TYPE_INT32:
+    case CUDNN_TYPE_GENSTATS_MODE:
+    case CUDNN_TYPE_BN_FINALIZE_STATS_MODE:
+    case CUDNN_TYPE_REDUCTION_OPERATOR_TYPE:
+    case CUDNN_TYPE_RESAMPLE_MODE:
+    case CUDNN_TYPE_PADDING_MODE:
+    case CUDNN_TYPE_NORM_MODE:
+    case CUDNN_TYPE_NORM_FWD_PHASE:
+    case CUDNN_TYPE_RNG_DISTRIBUTION:
+    case 30:  // of mixtures of experts; not in every header
       return 4;
+    case CUDNN_TYPE_FRACTION:
+      return 2 * sizeof(int64_t);
     default:
       return 0;
   }
@@ -159,9 +218,12 @@ DnnStatus BackendDescriptor::Set(cudnnBackendAttributeName_t name, cudnnBackendA
                                  const void* elements, std::vector<Pointer> descriptors) {
   if (finalized_) return BadParameter("the descriptor is finalized");
   const Rule* const rule = RuleFor(type_, name);
-  if (rule == nullptr) return UnknownAttribute(type_, name);
-  if (!Fits(rule->type, type)) return {CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE, "the attribute has another type"};
-  if (count < rule->least || count > rule->most) return BadParameter("the attribute has another number of elements");
+  if (rule == nullptr && !MayPass(type_, name, type)) return UnknownAttribute(type_, name);
+  if (rule != nullptr && !Fits(rule->type, type)) {
+    return {CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE, "the attribute has another type"};
+  }
+  const auto [least, most] = rule == nullptr ? std::pair(int64_t{0}, kMany) : std::pair(rule->least, rule->most);
+  if (count < least || count > most) return BadParameter("the attribute has another number of elements");
   Value value;
   value.type = type;
   value.count = count;
@@ -190,20 +252,36 @@ DnnStatus BackendDescriptor::Get(cudnnBackendAttributeName_t name, cudnnBackendA
   return {};
 }
 
-DnnStatus BackendDescriptor::Finalize(const Check& check) {
+DnnStatus BackendDescriptor::Finalize(const Check& check, const Passes& passes) {
   if (finalized_) return BadParameter("the descriptor is finalized already");
   for (const Rule& rule : kRules) {
     if (rule.owner == type_ && rule.required && !Has(rule.name)) {
       return BadParameter("attribute " + std::to_string(rule.name) + " is missing");
     }
   }
-  DnnStatus status = Adopt();
+  DnnStatus status = Adopt(check, passes);
   if (status.ok() && check && plan_ != nullptr) status = check(*plan_);
   finalized_ = status.ok();
   return status;
 }
 
-DnnStatus BackendDescriptor::Adopt() {
+// One that this cannot make a primitive of passes, if it can.
+DnnStatus BackendDescriptor::AdoptGraph(const Check& check, const Passes& passes) {
+  auto plan = std::make_shared<Plan>();
+  DnnStatus status = MakePlan(AllLinked(CUDNN_ATTR_OPERATIONGRAPH_OPS), plan.get());
+  if (status.ok() && check) status = check(*plan);
+  if (!status.ok() && passes && passes()) {
+    *plan = {};
+    status = MakePassedPlan(*this, plan.get());
+  }
+  if (!status.ok()) return status;
+  const int64_t engines[] = {EnginesOf(*plan)};
+  plan_ = std::move(plan);
+  Offer(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT, CUDNN_TYPE_INT64, engines);
+  return {};
+}
+
+DnnStatus BackendDescriptor::Adopt(const Check& check, const Passes& passes) {
   // The types of what is linked, and the plan that comes along.
   struct Link {
     cudnnBackendDescriptorType_t owner;
@@ -226,33 +304,28 @@ DnnStatus BackendDescriptor::Adopt() {
     plan_ = linked->plan_;
   }
   switch (type_) {
-    case CUDNN_BACKEND_TENSOR_DESCRIPTOR: {
-      device::Tensor tensor;
-      return ToTensor(*this, &tensor);
-    }
-    case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR: {
-      auto plan = std::make_shared<Plan>();
-      const DnnStatus made = MakePlan(AllLinked(CUDNN_ATTR_OPERATIONGRAPH_OPS), plan.get());
-      if (!made.ok()) return made;
-      plan_ = std::move(plan);
-      const int64_t engines[] = {kEngines};
-      Offer(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT, CUDNN_TYPE_INT64, engines);
-      return {};
-    }
+    case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
+      return CheckShape(*this);
+    case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
+      return AdoptGraph(check, passes);
     case CUDNN_BACKEND_ENGINE_DESCRIPTOR: {
       const auto index = One<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, 0);
-      if (index < 0 || index >= kEngines) return BadParameter("there are two engines, numbers 0 and 1");
-      if (index != kTensorCoreEngine) plan_ = WithoutTf32(*plan_);
+      if (index < 0 || index >= EnginesOf(*plan_)) {
+        return BadParameter("there are " + std::to_string(EnginesOf(*plan_)) + " engines, from number 0");
+      }
+      plan_ = OfEngine(*plan_, index);
       Offer(CUDNN_ATTR_ENGINE_KNOB_INFO, CUDNN_TYPE_BACKEND_DESCRIPTOR, {});
       Offer(CUDNN_ATTR_ENGINE_LAYOUT_INFO, CUDNN_TYPE_BACKEND_DESCRIPTOR, {});
-      OfferNotes(index);
+      OfferNotes((index & kExactEngine) == 0, IsDeterministic(*plan_, index));
       Offer(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE, {});
       return {};
     }
     case CUDNN_BACKEND_ENGINECFG_DESCRIPTOR: {
       const int64_t none[] = {0};
+      const int32_t no_bytes[] = {0};
       Offer(CUDNN_ATTR_ENGINECFG_INTERMEDIATE_INFO, CUDNN_TYPE_BACKEND_DESCRIPTOR, {});
       Offer(CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, CUDNN_TYPE_INT64, none);
+      OfferBytes(CUDNN_ATTR_ENGINECFG_SHARED_MEMORY_USED, CUDNN_TYPE_INT32, 1, std::as_bytes(std::span(no_bytes)));
       if (!Has(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES)) {
         Offer(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR, {});
       }
@@ -266,7 +339,7 @@ DnnStatus BackendDescriptor::Adopt() {
       return {};
     }
     case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
-      for (int64_t index = 0; index < kEngines; ++index) {
+      for (int64_t index = 0; index < EnginesOf(*plan_); ++index) {
         if (const DnnStatus status = OfferEngine(index); !status.ok()) return status;
       }
       return {};
@@ -283,10 +356,15 @@ DnnStatus BackendDescriptor::Adopt() {
 
 void BackendDescriptor::Offer(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
                               std::span<const int64_t> numbers) {
+  OfferBytes(name, type, static_cast<int64_t>(numbers.size()), std::as_bytes(numbers));
+}
+
+void BackendDescriptor::OfferBytes(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
+                                   std::span<const std::byte> bytes) {
   Value value;
   value.type = type;
-  value.count = static_cast<int64_t>(numbers.size());
-  value.bytes.assign(std::as_bytes(numbers).begin(), std::as_bytes(numbers).end());
+  value.count = count;
+  value.bytes.assign(bytes.begin(), bytes.end());
   values_[name] = std::move(value);
 }
 
@@ -297,16 +375,12 @@ void BackendDescriptor::Offer(cudnnBackendAttributeName_t name, Pointer descript
   value.count = static_cast<int64_t>(value.descriptors.size());
 }
 
-void BackendDescriptor::OfferNotes(int64_t engine) {
-  Value value;
-  value.type = CUDNN_TYPE_NUMERICAL_NOTE;
-  if (engine == kTensorCoreEngine) {
-    constexpr std::array notes = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE};
-    value.count = notes.size();
-    const auto bytes = std::as_bytes(std::span(notes));
-    value.bytes.assign(bytes.begin(), bytes.end());
-  }
-  values_[CUDNN_ATTR_ENGINE_NUMERICAL_NOTE] = std::move(value);
+void BackendDescriptor::OfferNotes(bool tensor_cores, bool deterministic) {
+  std::vector<cudnnBackendNumericalNote_t> notes;
+  if (tensor_cores) notes.push_back(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+  if (!deterministic) notes.push_back(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+  OfferBytes(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, static_cast<int64_t>(notes.size()),
+             std::as_bytes(std::span(notes)));
 }
 
 DnnStatus BackendDescriptor::OfferEngine(int64_t index) {

@@ -3,7 +3,8 @@
 // Pure: nothing here needs a session.
 //
 // A graph is one convolution, forward or with respect to the data, and what is done to its result element by element:
-// a bias and another tensor added, then an activation; or one element-wise operation alone.
+// a bias and another tensor added, then an activation; or one element-wise operation alone. Any other passes as it is
+// to a server that has cuDNN itself (device/dnn_graph.h), and is refused if the server has not.
 #pragma once
 
 #include <cudnn.h>
@@ -23,11 +24,18 @@ namespace wharf::cudashim {
 // Which address of a primitive.
 enum class Role : uint8_t { kInput, kFilter, kAdded, kBias, kSecond, kResult };
 
+// Of a graph that passes: its number, and if it is given by value, of how many bytes.
+struct PassedTensor {
+  int64_t number = 0;
+  size_t value_bytes = 0;
+};
+
 struct Plan {
   device::Primitive primitive;                    // without addresses
   std::vector<std::pair<int64_t, Role>> tensors;  // their numbers in variant packs; the result is one of them
+  std::vector<PassedTensor> passed;               // instead, of a DnnGraph
 };
-// The primitive with its addresses. kBadParameter: a tensor has none.
+// The primitive with its addresses, and with what is given by value now. kBadParameter: a tensor has none.
 DnnStatus Bind(const Plan& plan, const std::map<int64_t, const void*>& pointers, device::Primitive* primitive);
 
 class BackendDescriptor {
@@ -50,14 +58,17 @@ class BackendDescriptor {
   // `descriptors` if the attribute's type is that, else `elements`.
   DnnStatus Set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count, const void* elements,
                 std::vector<Pointer> descriptors);
-  // Also what was not set but is known of a final descriptor: two engines, with TF32 for floats and without, which have
-  // no knobs and need no workspace.
+  // Also what was not set but is known of a final descriptor: engines, with TF32 for floats and without, and of a graph
+  // that passes such as give the same result each time and such as may not; they have no knobs and need no workspace.
   DnnStatus Get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const Value** value) const;
   // `check`, if there is one, has a say about a plan.
   using Check = std::function<DnnStatus(const Plan&)>;
-  DnnStatus Finalize(const Check& check = {});
+  // Whether the server has cuDNN, which is asked of graphs that are no such plan.
+  using Passes = std::function<bool()>;
+  DnnStatus Finalize(const Check& check = {}, const Passes& passes = {});
 
   // --- what was set, for those who know that it is there ---
+  const std::map<cudnnBackendAttributeName_t, Value>& values() const { return values_; }
   bool Has(cudnnBackendAttributeName_t name) const { return values_.contains(name); }
   template <typename T>
   std::span<const T> All(cudnnBackendAttributeName_t name) const {
@@ -76,10 +87,13 @@ class BackendDescriptor {
   std::span<const Pointer> AllLinked(cudnnBackendAttributeName_t name) const;
 
  private:
-  DnnStatus Adopt();  // what a final descriptor offers beside what was set
+  DnnStatus Adopt(const Check& check, const Passes& passes);  // what a final descriptor offers beside what was set
+  DnnStatus AdoptGraph(const Check& check, const Passes& passes);
   void Offer(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, std::span<const int64_t> numbers);
+  void OfferBytes(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count,
+                  std::span<const std::byte> bytes);
   void Offer(cudnnBackendAttributeName_t name, Pointer descriptor);  // one more
-  void OfferNotes(int64_t engine);
+  void OfferNotes(bool tensor_cores, bool deterministic);
   DnnStatus OfferEngine(int64_t index);
 
   const cudnnBackendDescriptorType_t type_;
@@ -88,14 +102,22 @@ class BackendDescriptor {
   std::shared_ptr<const Plan> plan_;  // of a graph of operations, and of what is made from one
 };
 
-// Whether descriptors of this type are known here.
+// Whether descriptors of this type are known here, or may be part of a graph that passes.
 bool IsKnown(cudnnBackendDescriptorType_t type);
 // Bytes of an attribute's element; 0 for types that are not known.
 size_t BytesOf(cudnnBackendAttributeType_t type);
 
 // --- backend_plan.cc ---
+// Whether a tensor descriptor's sizes and strides are such at all.
+DnnStatus CheckShape(const BackendDescriptor& descriptor);
 // What a tensor descriptor says.
 DnnStatus ToTensor(const BackendDescriptor& descriptor, device::Tensor* tensor);
 DnnStatus MakePlan(std::span<const BackendDescriptor::Pointer> operations, Plan* plan);
+
+// --- backend_graph.cc ---
+// Of a graph as it is.
+DnnStatus MakePassedPlan(const BackendDescriptor& graph, Plan* plan);
+// REQUIRES: every tensor has a pointer.
+void BindPassed(const Plan& plan, const std::map<int64_t, const void*>& pointers, device::DnnGraph* graph);
 
 }  // namespace wharf::cudashim

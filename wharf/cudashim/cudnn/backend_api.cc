@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "wharf/cudashim/client/device_info.h"
 #include "wharf/cudashim/cudnn/backend.h"
 #include "wharf/cudashim/cudnn/dnn.h"
 
@@ -55,14 +56,18 @@ DnnStatus HandOut(const BackendDescriptor::Value& value, int64_t wanted, int64_t
 
 // Whether it can be computed at all, but for where its tensors are.
 DnnStatus CheckPlan(const Plan& plan) {
+  static const uint64_t some_value[2] = {};
   std::map<int64_t, const void*> somewhere;
   for (const auto& [number, role] : plan.tensors) somewhere[number] = reinterpret_cast<const void*>(uint64_t{1} << 20);
+  for (const PassedTensor& tensor : plan.passed) somewhere[tensor.number] = some_value;
   device::Primitive primitive;
   WHARF_DNN_RETURN_IF_ERROR(Bind(plan, somewhere, &primitive));
   std::string why;
   const CudaError error = client::CheckPrimitive(primitive, &why);
   return ToDnnStatus(error, std::move(why));
 }
+
+bool ServerHasCudnn() { return client::Connect() == CudaError::kSuccess && client::Properties().driver == "cuda"; }
 
 DnnStatus PrimitiveOf(cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t pack, device::Primitive* primitive) {
   const BackendHandle *const plan_handle = HandleOf(plan), *const pack_handle = HandleOf(pack);
@@ -94,7 +99,7 @@ cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type, cu
   return WHARF_DNN_LOCAL(cudnnBackendCreateDescriptor, [&] {
     if (descriptor == nullptr) return NullPointer("the place of the descriptor");
     if (!IsKnown(type)) {
-      client::ReportUnsupported("cudnnBackendCreateDescriptor, of other operations than convolutions and element-wise");
+      client::ReportUnsupported("cudnnBackendCreateDescriptor, of what is neither an operation nor an engine");
       return Refused("backend descriptors of type " + std::to_string(type));
     }
     auto* const handle = new BackendHandle();
@@ -124,7 +129,7 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
   return WHARF_DNN_LOCAL(cudnnBackendFinalize, [&] {
     const BackendHandle* const handle = HandleOf(descriptor);
     if (handle == nullptr) return NoDescriptor();
-    const DnnStatus status = handle->descriptor->Finalize(CheckPlan);
+    const DnnStatus status = handle->descriptor->Finalize(CheckPlan, ServerHasCudnn);
     if (status.code == CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN) {
       client::ReportUnsupported(
           "cudnnBackendFinalize, of graphs other than a convolution, additions and an activation");

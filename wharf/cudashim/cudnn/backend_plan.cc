@@ -13,6 +13,47 @@ using Operation = BackendDescriptor;
 
 DnnStatus NoPattern(std::string why) { return {CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN, std::move(why)}; }
 
+// Of operations that only pass; null for what is none.
+const char* NameOfOperation(cudnnBackendDescriptorType_t type) {
+  switch (static_cast<int>(type)) {
+    case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
+      return "the gradient of a convolution's filter";
+    case CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR:
+      return "statistics";
+    case CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR:
+      return "a matrix product";
+    case CUDNN_BACKEND_OPERATION_BN_FINALIZE_STATISTICS_DESCRIPTOR:
+    case CUDNN_BACKEND_OPERATION_BN_BWD_WEIGHTS_DESCRIPTOR:
+      return "batch normalization that trains";
+    case CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR:
+      return "a reduction";
+    case CUDNN_BACKEND_OPERATION_RESAMPLE_FWD_DESCRIPTOR:
+    case CUDNN_BACKEND_OPERATION_RESAMPLE_BWD_DESCRIPTOR:
+      return "resampling";
+    case CUDNN_BACKEND_OPERATION_CONCAT_DESCRIPTOR:
+      return "concatenation";
+    case CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR:
+    case CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR:
+      return "normalization";
+    case CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR:
+      return "a reshape";
+    case CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR:
+      return "random numbers";
+    case 41:  // not in every header
+    case 43:
+      return "attention";
+    case 35:
+    case 36:
+    case 37:
+    case 39:
+    case 40:
+    case 42:
+      return "an operation that is not covered";
+    default:
+      return type > 43 ? "an operation that is not known" : nullptr;
+  }
+}
+
 int64_t NumberOf(const BackendDescriptor& tensor) { return tensor.One<int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID, 0); }
 bool IsVirtual(const BackendDescriptor& tensor) { return tensor.One<bool>(CUDNN_ATTR_TENSOR_IS_VIRTUAL, false); }
 
@@ -306,6 +347,7 @@ struct Place {
     c.added.address = c.beta == 0 ? 0 : Of(Role::kAdded);
     c.bias = Of(Role::kBias);
   }
+  void operator()(device::DnnGraph& graph) const { BindPassed(plan, pointers, &graph); }
   void operator()(device::Pointwise& p) const {
     p.a.address = Of(Role::kInput);
     p.b.address = Of(Role::kSecond);
@@ -317,17 +359,26 @@ struct Place {
 
 }  // namespace
 
-DnnStatus ToTensor(const BackendDescriptor& descriptor, device::Tensor* tensor) {
+DnnStatus CheckShape(const BackendDescriptor& descriptor) {
   const auto dims = descriptor.All<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS);
   const auto strides = descriptor.All<int64_t>(CUDNN_ATTR_TENSOR_STRIDES);
   if (dims.size() != strides.size()) return BadParameter("dimensions and strides are not as many");
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] < 1 || strides[i] < 0) return BadParameter("a dimension below 1 or a negative stride");
+  }
+  return {};
+}
+
+DnnStatus ToTensor(const BackendDescriptor& descriptor, device::Tensor* tensor) {
+  const auto dims = descriptor.All<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS);
+  const auto strides = descriptor.All<int64_t>(CUDNN_ATTR_TENSOR_STRIDES);
   if (descriptor.One<int64_t>(CUDNN_ATTR_TENSOR_VECTOR_COUNT, 1) != 1) return Refused("tensors of vectors");
   if (descriptor.One<bool>(CUDNN_ATTR_TENSOR_IS_BY_VALUE, false)) return Refused("tensors that are given by value");
   if (descriptor.One<int>(CUDNN_ATTR_TENSOR_REORDERING_MODE, 0) != 0) return Refused("reordered tensors");
+  if (descriptor.Has(CUDNN_ATTR_TENSOR_RAGGED_OFFSET_DESC)) return Refused("ragged tensors");
   int small_dims[CUDNN_DIM_MAX], small_strides[CUDNN_DIM_MAX];
   constexpr int64_t kMost = std::numeric_limits<int>::max();
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] < 1 || strides[i] < 0) return BadParameter("a dimension below 1 or a negative stride");
     // The stride of a single element goes nowhere.
     const int64_t stride = dims[i] == 1 ? 1 : strides[i];
     if (dims[i] > kMost || stride > kMost) return Refused("dimensions and strides of more than 2^31 - 1");
@@ -350,6 +401,8 @@ DnnStatus MakePlan(std::span<const BackendDescriptor::Pointer> operations, Plan*
       convolution = operation.get();
     } else if (operation->type() == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR) {
       if (const DnnStatus s = ToStep(*operation, &steps.emplace_back()); !s.ok()) return s;
+    } else if (const char* const name = NameOfOperation(operation->type()); name != nullptr) {
+      return NoPattern(name);
     } else {
       return {CUDNN_STATUS_BAD_PARAM_DESCRIPTOR_TYPE, "what is no operation in a graph of operations"};
     }
@@ -372,11 +425,16 @@ DnnStatus MakePlan(std::span<const BackendDescriptor::Pointer> operations, Plan*
 }
 
 DnnStatus Bind(const Plan& plan, const std::map<int64_t, const void*>& pointers, device::Primitive* primitive) {
-  for (const auto& [number, role] : plan.tensors) {
+  const auto check = [&](int64_t number) {
     const auto found = pointers.find(number);
-    if (found == pointers.end() || found->second == nullptr) {
-      return BadParameter("the variant pack has no pointer for tensor " + std::to_string(number));
-    }
+    if (found != pointers.end() && found->second != nullptr) return DnnStatus{};
+    return BadParameter("the variant pack has no pointer for tensor " + std::to_string(number));
+  };
+  for (const auto& [number, role] : plan.tensors) {
+    if (const DnnStatus status = check(number); !status.ok()) return status;
+  }
+  for (const PassedTensor& tensor : plan.passed) {
+    if (const DnnStatus status = check(tensor.number); !status.ok()) return status;
   }
   *primitive = plan.primitive;
   std::visit(Place{pointers, plan}, *primitive);

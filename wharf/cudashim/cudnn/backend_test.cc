@@ -88,8 +88,11 @@ TEST(BackendDescriptor, IsSetThenFinalThenRead) {
             CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE);
   EXPECT_EQ(d.Set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, 2, &number, {}).code, CUDNN_STATUS_BAD_PARAM);
   EXPECT_EQ(d.Set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, 1, &number, {}).code, CUDNN_STATUS_BAD_PARAM);
-  EXPECT_EQ(d.Set(CUDNN_ATTR_TENSOR_RAGGED_OFFSET_DESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &number, {}).code,
+  EXPECT_EQ(d.Set(CUDNN_ATTR_TENSOR_RAGGED_OFFSET_DESC, CUDNN_TYPE_CHAR, 1, &number, {}).code,
             CUDNN_STATUS_NOT_SUPPORTED);
+  EXPECT_TRUE(d.Set(CUDNN_ATTR_TENSOR_RAGGED_OFFSET_DESC, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, nullptr,
+                    {MakeTensor({2, 1, 1, 1}, 8)})
+                  .ok());
   EXPECT_EQ(d.Get(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, &value).code, CUDNN_STATUS_NOT_INITIALIZED);
   EXPECT_EQ(d.Finalize().code, CUDNN_STATUS_BAD_PARAM);
 
@@ -123,8 +126,7 @@ TEST(BackendDescriptor, WrongTensorsAreNotFinalized) {
   EXPECT_EQ(finalize({1, 2, 3, 4}, {24, 12, 4}, CUDNN_DATA_FLOAT), CUDNN_STATUS_BAD_PARAM);
   EXPECT_EQ(finalize({1, 0, 3, 4}, {24, 12, 4, 1}, CUDNN_DATA_FLOAT), CUDNN_STATUS_BAD_PARAM);
   EXPECT_EQ(finalize({1, -1, 3, 4}, {24, 12, 4, 1}, CUDNN_DATA_FLOAT), CUDNN_STATUS_BAD_PARAM);
-  EXPECT_EQ(finalize({1, int64_t{1} << 40, 3, 4}, {24, 12, 4, 1}, CUDNN_DATA_FLOAT), CUDNN_STATUS_NOT_SUPPORTED);
-  EXPECT_EQ(finalize({1, 2, 3, 4}, {24, 12, 4, 1}, CUDNN_DATA_INT8), CUDNN_STATUS_NOT_SUPPORTED);
+  EXPECT_EQ(finalize({1, 2, 3, 4}, {24, 12, 4, 1}, CUDNN_DATA_INT8), CUDNN_STATUS_SUCCESS);
 }
 
 TEST(BackendPlan, AConvolutionAndWhatFollowsBecomeOnePrimitive) {
@@ -177,6 +179,12 @@ TEST(BackendPlan, GraphsThatAreNoSuchThingAreRefused) {
   EXPECT_EQ(PlanOf({MakePointwise(CUDNN_POINTWISE_SIN, other, nullptr, y)}, &plan).code,
             CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN);
   EXPECT_EQ(PlanOf({x}, &plan).code, CUDNN_STATUS_BAD_PARAM_DESCRIPTOR_TYPE);
+  const Pointer huge = MakeTensor({1, 1, int64_t{1} << 40, 1}, 7);
+  EXPECT_EQ(PlanOf({MakePointwise(CUDNN_POINTWISE_RELU_FWD, huge, nullptr, huge)}, &plan).code,
+            CUDNN_STATUS_NOT_SUPPORTED);
+  const Pointer bytes = MakeTensor(kY, 8, false, CUDNN_DATA_INT8);
+  EXPECT_EQ(PlanOf({MakePointwise(CUDNN_POINTWISE_RELU_FWD, bytes, nullptr, bytes)}, &plan).code,
+            CUDNN_STATUS_NOT_SUPPORTED);
   EXPECT_EQ(PlanOf({MakeForward(x, w, y, MakeConvolution({1, 1}, {0, 1}))}, &plan).code, CUDNN_STATUS_NOT_SUPPORTED);
   EXPECT_EQ(PlanOf({MakeForward(x, w, y, MakeConvolution({1}, {1}))}, &plan).code, CUDNN_STATUS_BAD_PARAM);
 }

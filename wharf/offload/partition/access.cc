@@ -283,6 +283,7 @@ Access AccessFinder::FindPrimitive(const device::Primitive& primitive) const {
     if (operand.written) AddBox(box, {operand.bytes, 1, 1}, true, access);
   }
   access.anything |= access.only_remote;
+  access.only_remote |= std::holds_alternative<device::DnnGraph>(primitive);  // the vendor's library is there
   return access;
 }
 

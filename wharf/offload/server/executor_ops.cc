@@ -264,6 +264,7 @@ template <RunsPrimitive Op>
 absl::Status Executor::Handle(const Op& op) {
   uint64_t bytes = sizeof(op);
   if constexpr (std::is_same_v<Op, RunRecurrent>) bytes += op.primitive.lengths.size() * sizeof(int32_t);
+  if constexpr (std::is_same_v<Op, RunDnnGraph>) bytes += op.primitive.description.size();
   return Queue(op.stream, bytes, [&] { return device_->RunPrimitive(op.stream, op.primitive); });
 }
 template absl::Status Executor::Handle(const RunConvolution&);
@@ -274,6 +275,7 @@ template absl::Status Executor::Handle(const RunPointwise&);
 template absl::Status Executor::Handle(const RunRecurrent&);
 template absl::Status Executor::Handle(const RunFourier&);
 template absl::Status Executor::Handle(const RunLapack&);
+template absl::Status Executor::Handle(const RunDnnGraph&);
 
 absl::Status Executor::Handle(const RequestHostCall& op) {
   WHARF_RETURN_IF_ERROR(host_calls_->Add(op.call, options_.objects));

@@ -19,6 +19,7 @@ struct Run {
   void operator()(const Recurrent& what) const { RunRecurrent<T>(what); }
   void operator()(const Fourier& what) const { RunFourier<T>(what); }
   void operator()(const Lapack& what) const { RunLapack(what); }
+  void operator()(const DnnGraph&) const {}  // CheckLimits refuses it
 };
 
 struct TypeOf {
@@ -26,6 +27,7 @@ struct TypeOf {
   ElementType operator()(const Recurrent& what) const { return what.type; }
   ElementType operator()(const Fourier& what) const { return what.type; }
   ElementType operator()(const Lapack& what) const { return what.type; }
+  ElementType operator()(const DnnGraph&) const { return ElementType::kF32; }
 };
 
 }  // namespace
@@ -40,6 +42,9 @@ void RunPrimitive(const Primitive& primitive) {
 
 absl::Status CheckLimits(const Primitive& primitive) {
   if (const auto* const lapack = std::get_if<Lapack>(&primitive)) return CheckLapackLimits(*lapack);
+  if (std::holds_alternative<DnnGraph>(primitive)) {
+    return CudaStatus(CudaError::kNotSupported, "cuDNN graph: the software device has no cuDNN");
+  }
   const auto* const fourier = std::get_if<Fourier>(&primitive);
   if (fourier == nullptr) return absl::OkStatus();
   for (const int64_t size : fourier->sizes) {
