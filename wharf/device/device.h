@@ -259,8 +259,7 @@ class Device {
   // has then. It must be mapped when the call is made; if part of it is no more when a kernel gets there, or the handle
   // is none, the kernel faults (kIllegalAddress). kInvalidValue if the description is wrong (CheckTexture) or names
   // memory that is not mapped, kOutOfMemory if there are too many, kNotSupported (kUnimplemented) if this device has no
-  // such images: the default, and on a GPU all but linear textures and those of two dimensions that lie as it wants
-  // them.
+  // such images: the default, and on a GPU memory that is no array and does not lie as it wants it.
   virtual absl::StatusOr<TextureHandle> CreateTexture(const TextureDescription& texture);
   virtual absl::StatusOr<TextureHandle> CreateSurface(const ImageDescription& image);
   // Waits, as Unmap does, for all work queued before. kInvalidHandle if there is no such texture (surface). Their

@@ -38,6 +38,7 @@ CudaDevice::CudaDevice(const DeviceOptions& options, std::unique_ptr<Gpu> gpu)
 absl::Status CudaDevice::Start() {
   WHARF_RETURN_IF_ERROR(gpu_->Enter());
   WHARF_ASSIGN_OR_RETURN(memory_, MemoryMap::Create(gpu_.get(), properties_.total_memory, options_.arena_base));
+  arrays_ = std::make_unique<DriverArrays>(gpu_.get(), properties_.total_memory);
   streams_[kDefaultStream] = {nullptr, ++last_lane_, 0};
   fill_stream_.lane = ++last_lane_;
   WHARF_RETURN_IF_ERROR(gpu_->Check((*gpu_)->StreamCreateWithPriority(&fill_stream_.handle, kStreamNonBlocking, 0),
@@ -56,7 +57,11 @@ CudaDevice::~CudaDevice() {
   fft_.reset();
   solver_.reset();
   solver_workspaces_.reset();
-  for (const TextureHandle texture : textures_) (*gpu_)->TexObjectDestroy(texture);
+  for (const auto& [texture, array] : textures_) (*gpu_)->TexObjectDestroy(texture);
+  for (const auto& [surface, array] : surfaces_) (*gpu_)->SurfObjectDestroy(surface);
+  textures_.clear();
+  surfaces_.clear();
+  arrays_.reset();
   for (auto& [id, event] : events_) (*gpu_)->EventDestroy(event.handle);
   for (auto& [id, stream] : streams_) Destroy(stream);
   Destroy(fill_stream_);
@@ -83,10 +88,12 @@ absl::Status CudaDevice::Map(DeviceAddress address, uint64_t size) {
   WHARF_RETURN_IF_ERROR(gpu_->Enter());
   WHARF_RETURN_IF_ERROR(gpu_->Fault());
   WHARF_ASSIGN_OR_RETURN(const MemoryMap::Mapped mapped, memory_->Map(address, size));
-  return FenceNewMemory(address, size, mapped.reused);
+  return QueueAhead(mapped.reused, [&](StreamHandle stream) {
+    return gpu_->Check((*gpu_)->MemsetD8Async(address, 0, size, stream), "cuMemsetD8Async");
+  });
 }
 
-absl::Status CudaDevice::FenceNewMemory(DeviceAddress address, uint64_t size, bool after_all_work) {
+absl::Status CudaDevice::QueueAhead(bool after_all_work, const std::function<absl::Status(StreamHandle)>& queue) {
   if (after_all_work) {
     // Held until the markers are queued: until then the completion thread must not destroy a stream that is ending.
     absl::MutexLock lock(&shared_mutex_);
@@ -104,7 +111,7 @@ absl::Status CudaDevice::FenceNewMemory(DeviceAddress address, uint64_t size, bo
     markers_->Put(marker);  // a wait keeps what the event meant when it was queued
     WHARF_RETURN_IF_ERROR(status);
   }
-  WHARF_RETURN_IF_ERROR(gpu_->Check((*gpu_)->MemsetD8Async(address, 0, size, fill_stream_.handle), "cuMemsetD8Async"));
+  WHARF_RETURN_IF_ERROR(queue(fill_stream_.handle));
   WHARF_RETURN_IF_ERROR(gpu_->Check((*gpu_)->EventRecord(fence_, fill_stream_.handle), "cuEventRecord"));
   ++fences_;
   return absl::OkStatus();
@@ -114,6 +121,7 @@ absl::Status CudaDevice::Unmap(DeviceAddress address) {
   WHARF_RETURN_IF_ERROR(gpu_->Enter());
   WHARF_ASSIGN_OR_RETURN(const MemoryMap::Ticket ticket, memory_->Retire(address));
   ++memory_version_;
+  arrays_->Forget([this](DeviceAddress base, uint64_t bytes) { return memory_->IsMapped(base, bytes); });
   return AfterAll([this, ticket](const absl::Status&) {
     // Fails only once the context is lost, and then everything does.
     memory_->Release(ticket).IgnoreError();

@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -21,6 +20,7 @@
 #include "wharf/device/cuda/output_capture.h"
 #include "wharf/device/cuda/pinned_pool.h"
 #include "wharf/device/cuda/solver/solver.h"
+#include "wharf/device/cuda/texture/driver_arrays.h"
 #include "wharf/device/ptx/ast.h"
 #include "wharf/device/ptx/guard.h"
 
@@ -47,6 +47,7 @@ class CudaDevice final : public Device {
   absl::StatusOr<Symbol> FindSymbol(ModuleId module, const std::string& name) override;
 
   absl::StatusOr<TextureHandle> CreateTexture(const TextureDescription& texture) override;
+  absl::StatusOr<TextureHandle> CreateSurface(const ImageDescription& image) override;
   absl::Status DestroyTexture(TextureHandle handle) override;
   absl::Status DestroySurface(TextureHandle handle) override;
 
@@ -128,6 +129,10 @@ class CudaDevice final : public Device {
   bool Owns(DeviceAddress address, uint64_t bytes) const;
   // That the box lies in memory this session may name.
   absl::Status CheckBox(const Region& region, const Extent& extent) const;
+  // Around a copy or fill: the driver's arrays over what it reads and over what it writes. REQUIRES: CheckBox accepts.
+  absl::Status BeforeUse(const Region& region, const Extent& extent, StreamHandle stream) const;
+  absl::Status AfterWrite(const Region& region, const Extent& extent, StreamHandle stream) const;
+  bool IsArray(const Region& region, const Extent& extent) const;
   const ptx::Module* PtxOf(Module& module) const;
   absl::StatusOr<Guarded> LoadGuarded(Module& module, const std::string& kernel);
   // Found at the first call, good or bad, and kept; ready for `config`.
@@ -147,7 +152,12 @@ class CudaDevice final : public Device {
   absl::Status Solve(const Lapack& lapack, StreamHandle stream);
   absl::Status CheckLaunch(const Function& function, const LaunchConfig& config, size_t parameter_bytes) const;
   std::vector<ParameterLayout> ParametersOf(FunctionHandle function) const;
-  absl::Status FenceNewMemory(DeviceAddress address, uint64_t size, bool after_all_work);
+  // Queues what comes before all work to come, on every stream, and after all that was queued if `after_all_work`.
+  absl::Status QueueAhead(bool after_all_work, const std::function<absl::Status(StreamHandle)>& queue);
+  // The array for textures or surfaces over the image, which holds what our memory holds.
+  absl::StatusOr<DriverArrays::ArrayPointer> TakeArray(const ImageDescription& image, uint32_t levels,
+                                                       bool for_surface);
+  void GiveBackArray(const DriverArrays::ArrayPointer& array, bool of_surface);
   // Puts `then` behind everything queued on every stream, also those destroyed since.
   absl::Status AfterAll(Done then);
   // A stream of the device's own that nothing is queued on.
@@ -173,11 +183,12 @@ class CudaDevice final : public Device {
   std::unordered_map<EventId, Event> events_;
   std::unordered_map<ModuleId, Module> modules_;
   std::unordered_map<FunctionId, Function> functions_;
-  std::set<TextureHandle> textures_;
+  std::map<TextureHandle, DriverArrays::ArrayPointer> textures_, surfaces_;  // null: over our memory
+  std::unique_ptr<DriverArrays> arrays_;
   // Grow when a name, or memory, that was there may be gone or mean something else.
   uint64_t names_version_ = 1, memory_version_ = 1;
   LaneId last_lane_ = 0;
-  Stream fill_stream_;           // zeroes freshly mapped memory
+  Stream fill_stream_;           // for what QueueAhead queues
   EventHandle fence_ = nullptr;  // behind the last of that
   uint64_t fences_ = 0;
 

@@ -87,16 +87,18 @@ class CudaDevice::PreparedWork final : public WorkList {
     WHARF_ASSIGN_OR_RETURN(const Function* function, device_.FindFunction(launch.function));
     WHARF_RETURN_IF_ERROR(device_.CheckLaunch(*function, launch.config, launch.parameters.size()));
     element.function = function->handle;
-    return !launch.config.cooperative;
+    return !launch.config.cooperative && !device_.arrays_->ShareMemory();
   }
   absl::StatusOr<bool> Check(const CopyWork& copy, const Element&) const {
     WHARF_RETURN_IF_ERROR(device_.CheckBox(copy.to, copy.extent));
     WHARF_RETURN_IF_ERROR(device_.CheckBox(copy.from, copy.extent));
+    if (device_.IsArray(copy.to, copy.extent) || device_.IsArray(copy.from, copy.extent)) return false;
     return AsOneCopy(copy.to, copy.from, copy.extent).has_value();
   }
   absl::StatusOr<bool> Check(const FillWork& fill, const Element&) const {
     WHARF_RETURN_IF_ERROR(device_.CheckBox(fill.to, fill.extent));
     WHARF_RETURN_IF_ERROR(CheckElements(fill.to, fill.extent, fill.element_bytes));
+    if (device_.IsArray(fill.to, fill.extent)) return false;
     return AsOneFill(fill.to, fill.extent, fill.value, fill.element_bytes).has_value();
   }
   absl::StatusOr<bool> Check(const Gemm& gemm, const Element& element) const {

@@ -198,6 +198,24 @@ absl::Status CudaDevice::CheckBox(const Region& region, const Extent& extent) co
   return CudaStatus(CudaError::kInvalidValue, "{} bytes at {:#x} are not memory of this session", span, region.address);
 }
 
+bool CudaDevice::IsArray(const Region& region, const Extent& extent) const {
+  if (arrays_->IsEmpty()) return false;
+  const absl::StatusOr<uint64_t> span = SpanBytes(region, extent);
+  return span.ok() && arrays_->Overlap(region.address, *span);
+}
+
+absl::Status CudaDevice::BeforeUse(const Region& region, const Extent& extent, StreamHandle stream) const {
+  if (!IsArray(region, extent)) return absl::OkStatus();
+  WHARF_ASSIGN_OR_RETURN(const uint64_t span, SpanBytes(region, extent));
+  return arrays_->Store(region.address, span, stream);
+}
+
+absl::Status CudaDevice::AfterWrite(const Region& region, const Extent& extent, StreamHandle stream) const {
+  if (!IsArray(region, extent)) return absl::OkStatus();
+  WHARF_ASSIGN_OR_RETURN(const uint64_t span, SpanBytes(region, extent));
+  return arrays_->Load(region.address, span, stream);
+}
+
 absl::Status CudaDevice::CopyToDevice(StreamId id, Region to, Extent extent, std::vector<std::byte> packed) {
   WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
   WHARF_RETURN_IF_ERROR(CheckBox(to, extent));
@@ -206,10 +224,12 @@ absl::Status CudaDevice::CopyToDevice(StreamId id, Region to, Extent extent, std
     return CudaStatus(CudaError::kInvalidValue, "{} bytes came for a box of {}", packed.size(), bytes);
   }
   if (bytes == 0) return absl::OkStatus();
-  auto copy = [&](void* from) {
-    return busy_->Measure(stream->handle, [&] {
+  WHARF_RETURN_IF_ERROR(BeforeUse(to, extent, stream->handle));
+  auto copy = [&](void* from) -> absl::Status {
+    WHARF_RETURN_IF_ERROR(busy_->Measure(stream->handle, [&] {
       return CopyBox(gpu_.get(), {to, nullptr}, PackedHost(from, extent), extent, stream->handle);
-    });
+    }));
+    return AfterWrite(to, extent, stream->handle);
   };
   absl::StatusOr<PinnedBlock> block = pinned_->Get(bytes);
   // From ordinary memory the driver copies before it returns: slower, and the sender has to wait, but right.
@@ -229,6 +249,7 @@ absl::Status CudaDevice::CopyToHost(StreamId id, Region from, Extent extent, Dat
   WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
   WHARF_RETURN_IF_ERROR(CheckBox(from, extent));
   WHARF_ASSIGN_OR_RETURN(const uint64_t bytes, PackedBytes(extent));
+  WHARF_RETURN_IF_ERROR(BeforeUse(from, extent, stream->handle));
   auto copy = [&](void* to) {
     return busy_->Measure(stream->handle, [&] {
       return CopyBox(gpu_.get(), PackedHost(to, extent), {from, nullptr}, extent, stream->handle);
@@ -259,16 +280,21 @@ absl::Status CudaDevice::CopyOnDevice(StreamId id, Region to, Region from, Exten
   WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
   WHARF_RETURN_IF_ERROR(CheckBox(to, extent));
   WHARF_RETURN_IF_ERROR(CheckBox(from, extent));
-  return busy_->Measure(stream->handle, [&] {
+  WHARF_RETURN_IF_ERROR(BeforeUse(from, extent, stream->handle));
+  WHARF_RETURN_IF_ERROR(BeforeUse(to, extent, stream->handle));
+  WHARF_RETURN_IF_ERROR(busy_->Measure(stream->handle, [&] {
     return CopyBox(gpu_.get(), {to, nullptr}, {from, nullptr}, extent, stream->handle);
-  });
+  }));
+  return AfterWrite(to, extent, stream->handle);
 }
 
 absl::Status CudaDevice::Fill(StreamId id, Region to, Extent extent, uint32_t value, uint32_t element_bytes) {
   WHARF_ASSIGN_OR_RETURN(Stream * stream, Use(id));
   WHARF_RETURN_IF_ERROR(CheckBox(to, extent));
-  return busy_->Measure(stream->handle,
-                        [&] { return FillBox(gpu_.get(), to, extent, value, element_bytes, stream->handle); });
+  WHARF_RETURN_IF_ERROR(BeforeUse(to, extent, stream->handle));
+  WHARF_RETURN_IF_ERROR(busy_->Measure(
+      stream->handle, [&] { return FillBox(gpu_.get(), to, extent, value, element_bytes, stream->handle); }));
+  return AfterWrite(to, extent, stream->handle);
 }
 
 absl::Status CudaDevice::CheckLaunch(const Function& function, const LaunchConfig& config,
@@ -318,15 +344,17 @@ absl::Status CudaDevice::LaunchHandle(const Stream& stream, FunctionHandle handl
     cooperative.id = LaunchAttribute::kCooperative;
     cooperative.cooperative = 1;
     const LaunchConfiguration all{g.x, g.y, g.z, b.x, b.y, b.z, config.shared_bytes, stream.handle, &cooperative, 1};
-    return busy_->Measure(stream.handle, [&] {
+    WHARF_RETURN_IF_ERROR(busy_->Measure(stream.handle, [&] {
       return gpu_->Check((*gpu_)->LaunchKernelEx(&all, handle, nullptr, given), "cuLaunchKernelEx");
-    });
+    }));
+    return arrays_->SpreadSurfaces(stream.handle);
   }
-  return busy_->Measure(stream.handle, [&] {
+  WHARF_RETURN_IF_ERROR(busy_->Measure(stream.handle, [&] {
     return gpu_->Check(
         (*gpu_)->LaunchKernel(handle, g.x, g.y, g.z, b.x, b.y, b.z, config.shared_bytes, stream.handle, nullptr, given),
         "cuLaunchKernel");
-  });
+  }));
+  return arrays_->SpreadSurfaces(stream.handle);
 }
 
 absl::Status CudaDevice::LaunchGuarded(StreamId id, FunctionId function_id, const LaunchConfig& config,

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <utility>
 
+#include "wharf/cudashim/client/texture/texture.h"
+
 namespace wharf::client {
 namespace {
 
@@ -76,6 +78,7 @@ CudaError FreeArray(ArrayHandle handle) {
     std::lock_guard lock(registry.mutex);
     if (registry.arrays.erase(handle) == 0) return CudaError::kInvalidValue;
   }
+  DestroySurfacesOver(handle);
   return Free(array->memory);
 }
 
@@ -125,6 +128,7 @@ CudaError FreeMipmappedArray(MipmappedHandle handle) {
     if (registry.mipmapped.erase(handle) == 0) return CudaError::kInvalidValue;
     for (const ArrayHandle level : mipmapped->levels) registry.arrays.erase(level);
   }
+  for (const ArrayHandle level : mipmapped->levels) DestroySurfacesOver(level);
   return Free(mipmapped->memory);
 }
 

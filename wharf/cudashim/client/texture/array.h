@@ -44,8 +44,8 @@ struct ArrayExtent {
 // kInvalidValue for what is no shape of an array, or has none of the flags above.
 WHARF_CLIENT_API CudaError MakeArray(const device::ChannelFormat& format, const ArrayExtent& extent, uint32_t flags,
                                      ArrayHandle* handle);
-// kInvalidValue if it is none, or a level of another. Textures and surfaces over it may live on: kernels that use them
-// fault.
+// kInvalidValue if it is none, or a level of another. Textures over it may live on: kernels that use them fault.
+// Surfaces go, for the server keeps their memory equal to what they write.
 WHARF_CLIENT_API CudaError FreeArray(ArrayHandle handle);
 // nullptr if it is none, was freed, or went with its session.
 WHARF_CLIENT_API std::shared_ptr<const Array> FindArray(ArrayHandle handle);

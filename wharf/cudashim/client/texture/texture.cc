@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "wharf/cudashim/client/process.h"
 
@@ -31,6 +32,18 @@ class Made {
     if (found == made_.end() || found->second.first != generation) return false;
     made_.erase(found);
     return true;
+  }
+  // Those that were removed.
+  template <typename Predicate>
+  std::vector<uint64_t> RemoveIf(uint64_t generation, Predicate predicate) {
+    std::lock_guard lock(mutex_);
+    std::vector<uint64_t> removed;
+    std::erase_if(made_, [&](const auto& entry) {
+      const bool gone = entry.second.first == generation && predicate(entry.second.second);
+      if (gone) removed.push_back(entry.first);
+      return gone;
+    });
+    return removed;
   }
 
  private:
@@ -228,6 +241,16 @@ CudaError DestroySurface(uint64_t handle) {
   if (connection == nullptr) return error;
   if (!MadeSurfaces().Remove(handle, connection->generation)) return CudaError::kSuccess;
   return connection->session->Post(offload::DestroySurface{handle});
+}
+
+void DestroySurfacesOver(ArrayHandle array) {
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return;
+  const auto is_over = [array](const Resource& resource) { return resource.array == array; };
+  for (const uint64_t handle : MadeSurfaces().RemoveIf(connection->generation, is_over)) {
+    connection->session->Post(offload::DestroySurface{handle});  // the session's error is the next call's
+  }
 }
 
 CudaError ReadTexture(uint64_t handle, TextureParams* params) {

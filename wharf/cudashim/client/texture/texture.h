@@ -59,6 +59,8 @@ WHARF_CLIENT_API CudaError CreateSurface(const Resource& resource, uint64_t* han
 // Work that was launched before still finds it. Nothing happens if there is none.
 WHARF_CLIENT_API CudaError DestroyTexture(uint64_t handle);
 WHARF_CLIENT_API CudaError DestroySurface(uint64_t handle);
+// As DestroySurface for each.
+void DestroySurfacesOver(ArrayHandle array);
 // What it was made of. kInvalidValue if there is none.
 WHARF_CLIENT_API CudaError ReadTexture(uint64_t handle, TextureParams* params);
 WHARF_CLIENT_API CudaError ReadSurface(uint64_t handle, Resource* resource);

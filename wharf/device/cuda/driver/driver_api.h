@@ -27,12 +27,14 @@ using FunctionHandle = struct FunctionOpaque*;
 using GraphHandle = struct GraphOpaque*;
 using GraphNodeHandle = struct GraphNodeOpaque*;
 using GraphExecHandle = struct GraphExecOpaque*;
+using ArrayHandle = struct ArrayOpaque*;
+using MipmappedArrayHandle = struct MipmappedArrayOpaque*;
 
 inline constexpr unsigned kContextBlockingSync = 4;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventBlockingSync = 1, kEventDisableTiming = 2;
 inline constexpr unsigned kHostAllocPortable = 1;
-inline constexpr int kMemoryTypeHost = 1, kMemoryTypeDevice = 2;
+inline constexpr int kMemoryTypeHost = 1, kMemoryTypeDevice = 2, kMemoryTypeArray = 3;
 
 enum class DeviceAttribute : int {
   kMaxThreadsPerBlock = 1,
@@ -163,7 +165,13 @@ enum class ArrayFormat : int {
   kHalf = 0x10,
   kFloat = 0x20,
 };
-enum class ResourceType : int { kLinear = 2, kPitched = 3 };
+// CUDA_ARRAY3D_DESCRIPTOR
+struct ArrayDescription {
+  size_t width = 0, height = 0, depth = 0;
+  ArrayFormat format = ArrayFormat::kUnsigned8;
+  unsigned channels = 1, flags = 0;
+};
+enum class ResourceType : int { kArray = 0, kMipmapped = 1, kLinear = 2, kPitched = 3 };
 // CUDA_RESOURCE_DESC
 struct ResourceDescription {
   struct Linear {
@@ -181,6 +189,8 @@ struct ResourceDescription {
   ResourceType type = ResourceType::kLinear;
   union {
     int reserved[32] = {};
+    ArrayHandle array;
+    MipmappedArrayHandle mipmapped;
     Linear linear;
     Pitched pitched;
   };
@@ -264,6 +274,13 @@ inline void* const kLaunchBufferSize = reinterpret_cast<void*>(uintptr_t{2});
   X(TexObjectCreate, "cuTexObjectCreate",                                                                          \
     (uint64_t*, const ResourceDescription*, const SamplerDescription*, const void*))                               \
   X(TexObjectDestroy, "cuTexObjectDestroy", (uint64_t))                                                            \
+  X(SurfObjectCreate, "cuSurfObjectCreate", (uint64_t*, const ResourceDescription*))                               \
+  X(SurfObjectDestroy, "cuSurfObjectDestroy", (uint64_t))                                                          \
+  X(Array3DCreate, "cuArray3DCreate_v2", (ArrayHandle*, const ArrayDescription*))                                  \
+  X(ArrayDestroy, "cuArrayDestroy", (ArrayHandle))                                                                 \
+  X(MipmappedArrayCreate, "cuMipmappedArrayCreate", (MipmappedArrayHandle*, const ArrayDescription*, unsigned))    \
+  X(MipmappedArrayGetLevel, "cuMipmappedArrayGetLevel", (ArrayHandle*, MipmappedArrayHandle, unsigned))            \
+  X(MipmappedArrayDestroy, "cuMipmappedArrayDestroy", (MipmappedArrayHandle))                                      \
   X(LaunchHostFunc, "cuLaunchHostFunc", (StreamHandle, void (*)(void*), void*))                                    \
   X(GraphCreate, "cuGraphCreate", (GraphHandle*, unsigned))                                                        \
   X(GraphDestroy, "cuGraphDestroy", (GraphHandle))                                                                 \

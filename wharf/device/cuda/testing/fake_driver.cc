@@ -246,7 +246,14 @@ std::function<void()> KernelAction(FunctionHandle function, void** extra) {
   return [] { std::printf("kernel speaking\n"); };
 }
 
-std::function<void()> CopyAction(const Copy3D& c) {
+std::function<void()> CopyAction(const Copy3D& given) {
+  Copy3D c = given;
+  if (c.src_type == kMemoryTypeArray) {
+    c.src_device = reinterpret_cast<DevicePointer>(ArrayBytes(c.src_array, c.src_z, &c.src_pitch, &c.src_height));
+  }
+  if (c.dst_type == kMemoryTypeArray) {
+    c.dst_device = reinterpret_cast<DevicePointer>(ArrayBytes(c.dst_array, c.dst_z, &c.dst_pitch, &c.dst_height));
+  }
   if (c.width > c.src_pitch || c.width > c.dst_pitch || c.src_height < c.height || c.dst_height < c.height) {
     return nullptr;
   }

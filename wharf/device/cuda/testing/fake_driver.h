@@ -19,6 +19,8 @@ bool EndRecording(StreamHandle stream, std::vector<std::function<void()>>* recor
 std::function<void()> KernelAction(FunctionHandle function, void** extra);
 std::function<void()> CopyAction(const Copy3D& copy);
 bool IsMapped(DevicePointer address, size_t bytes);
+// The bytes of an array from its slice `z` on, from a row to the next, and the rows of a slice.
+std::byte* ArrayBytes(void* array, size_t z, size_t* pitch, size_t* rows);
 // The fault the context has been left with.
 Result Sticky();
 

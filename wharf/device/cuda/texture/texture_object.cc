@@ -1,4 +1,4 @@
-#include "wharf/device/cuda/texture_object.h"
+#include "wharf/device/cuda/texture/texture_object.h"
 
 #include <algorithm>
 
@@ -6,6 +6,12 @@ namespace wharf::device::cuda {
 namespace {
 
 constexpr unsigned kReadAsInteger = 1, kNormalizedCoordinates = 2;  // CU_TRSF_…
+
+absl::Status Refused(const char* why) {
+  return CudaStatus(CudaError::kNotSupported, "this GPU has no such texture: {}", why);
+}
+
+}  // namespace
 
 ArrayFormat FormatOf(const ChannelFormat& format) {
   const bool is_signed = format.kind == ChannelKind::kSigned;
@@ -15,22 +21,17 @@ ArrayFormat FormatOf(const ChannelFormat& format) {
   return is_signed ? ArrayFormat::kSigned32 : ArrayFormat::kUnsigned32;
 }
 
-absl::Status Refused(const char* why) {
-  return CudaStatus(CudaError::kNotSupported, "this GPU has no such texture: {}", why);
-}
-
-absl::Status DescribeResource(const ImageDescription& image, ResourceDescription* resource) {
+absl::StatusOr<ResourceDescription> DescribeMemory(const ImageDescription& image) {
   if (image.base % kTextureAlignment != 0) return Refused("its memory does not begin on a multiple of 512 bytes");
+  ResourceDescription resource;
   if (image.kind == ImageKind::kLinear) {
-    resource->type = ResourceType::kLinear;
-    resource->linear = {.address = image.base,
-                        .format = FormatOf(image.format),
-                        .channels = image.format.channels,
-                        .bytes = BytesOf(image)};
-    return absl::OkStatus();
+    resource.type = ResourceType::kLinear;
+    resource.linear = {.address = image.base,
+                       .format = FormatOf(image.format),
+                       .channels = image.format.channels,
+                       .bytes = BytesOf(image)};
+    return resource;
   }
-  if (image.depth != 0 || image.height == 0) return Refused("arrays of one or three dimensions, layers and cubes");
-  if (image.gather) return Refused("arrays for gathers");
   const uint64_t row = uint64_t{image.width} * image.format.TexelBytes();
   const uint64_t pitch = image.height > 1
                              ? image.row_pitch
@@ -40,29 +41,30 @@ absl::Status DescribeResource(const ImageDescription& image, ResourceDescription
       pitch > ImageLimits::kPitch) {
     return Refused("it is too large for memory that is no array");
   }
-  resource->type = ResourceType::kPitched;
-  resource->pitched = {.address = image.base,
-                       .format = FormatOf(image.format),
-                       .channels = image.format.channels,
-                       .width = image.width,
-                       .height = image.height,
-                       .pitch = pitch};
-  return absl::OkStatus();
+  resource.type = ResourceType::kPitched;
+  resource.pitched = {.address = image.base,
+                      .format = FormatOf(image.format),
+                      .channels = image.format.channels,
+                      .width = image.width,
+                      .height = image.Rows(),
+                      .pitch = pitch};
+  return resource;
 }
 
-}  // namespace
-
-absl::StatusOr<TextureObject> DescribeTexture(const TextureDescription& texture) {
-  if (texture.mipmap.levels > 1) return Refused("mipmapped arrays");
-  TextureObject object;
-  WHARF_RETURN_IF_ERROR(DescribeResource(texture.image, &object.resource));
-  SamplerDescription& sampler = object.sampler;
+SamplerDescription DescribeSampler(const TextureDescription& texture) {
+  SamplerDescription sampler;
   for (size_t d = 0; d < texture.address.size(); ++d) sampler.address[d] = static_cast<int>(texture.address[d]);
   sampler.filter = static_cast<int>(texture.filter);
   if (texture.read == ReadMode::kElement) sampler.flags |= kReadAsInteger;
   if (texture.normalized_coordinates) sampler.flags |= kNormalizedCoordinates;
+  if (texture.mipmap.levels > 1) {
+    sampler.mipmap_filter = static_cast<int>(texture.mipmap.filter);
+    sampler.mipmap_bias = texture.mipmap.bias;
+    sampler.least_level = texture.mipmap.lowest;
+    sampler.most_level = texture.mipmap.highest;
+  }
   std::copy(texture.border.begin(), texture.border.end(), sampler.border);
-  return object;
+  return sampler;
 }
 
 }  // namespace wharf::device::cuda
