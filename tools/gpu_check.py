@@ -31,6 +31,13 @@ SOURCE = pathlib.Path(__file__).resolve().parent.parent
 NOT_HERE = {"interrupted", "looper", "looper_no_ptx", "misbehave", "cuda_decode", "cuda_pose",
             "memory_spaces_packed", "packs_packed", "pose_client", "pose_server", "reduce", "convolver", "listener",
             "racing", "racing_plain", "spectra", "straying", "unwritten", "weights"}
+ALONE = {"management", "memcpy_forms", "memcpy_forms_static"}  # they look at the GPU's free memory, which others take
+# Natively only: cuBLAS writes a line on standard output for each wrong argument.
+NVIDIA_SAYS = re.compile(r"^ \*\* On entry to .*\n", re.MULTILINE)
+# Of these libraries the functions are kernels of ours, which round otherwise than NVIDIA's: a case passes in both, and the
+# hash of its numbers is the same in all modes.
+OWN_KERNELS = re.compile(r"^(cublas|curand|cusolver|cusparse)_(?!device)")
+HASH = re.compile(r"(?<=: ok )[0-9a-f]{16}$", re.MULTILINE)
 OF_CUDA_12 = re.compile(r"^cuda_12_|_12(_static)?$")  # whose libraries the machine does not have
 SYSTEM_LIBRARIES = re.compile(r"^(ld-linux|libc|libm|libdl|libpthread|librt|libresolv|libstdc\+\+|libgcc_s)[-.]")
 MODES = ("posted", "replay")
@@ -363,11 +370,15 @@ class Check:
     def program(self, address, path):
         name = path.name
         if self.options.device == "cuda":
-            want = self.run(f"{name}.native", [path], limit=60, native=True)
+            want = NVIDIA_SAYS.sub("", self.run(f"{name}.native", [path], limit=60, native=True))
         else:
             want = self.run(f"{name}.local", [self.bin / "wharf", "run", "--local", "--device", "soft", "--", path])
+        rounds = self.options.device == "cuda" and OWN_KERNELS.match(name)
         for mode in MODES:
-            if self.run(f"{name}.{mode}", self.through(address, mode, [path]), limit=30) != want:
+            got = self.run(f"{name}.{mode}", self.through(address, mode, [path]), limit=30)
+            if rounds and HASH.sub("", got) == HASH.sub("", want):
+                rounds, want = False, got
+            if got != want:
                 raise AssertionError(f"prints something else in mode {mode}: see {self.logs}/{name}.*.log")
 
     def all_programs(self):
@@ -377,16 +388,19 @@ class Check:
                        and not OF_CUDA_12.search(path.name)
                        and (not self.options.programs or path.name in self.options.programs.split(",")))
         failed, passed, skipped = {}, [], []
-        with self.server("programs") as address, concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
-            jobs = {pool.submit(self.program, address, path): path.name for path in paths}
-            for job in concurrent.futures.as_completed(jobs):
-                try:
-                    job.result()
-                    passed.append(jobs[job])
-                except Skip:
-                    skipped.append(jobs[job])
-                except (AssertionError, OSError, subprocess.TimeoutExpired) as why:
-                    failed[jobs[job]] = str(why)
+        with self.server("programs") as address:
+            for alone in (False, True):
+                with concurrent.futures.ThreadPoolExecutor(1 if alone else self.options.jobs) as pool:
+                    jobs = {pool.submit(self.program, address, path): path.name
+                            for path in paths if (path.name in ALONE) == alone}
+                    for job in concurrent.futures.as_completed(jobs):
+                        try:
+                            job.result()
+                            passed.append(jobs[job])
+                        except Skip:
+                            skipped.append(jobs[job])
+                        except (AssertionError, OSError, subprocess.TimeoutExpired) as why:
+                            failed[jobs[job]] = str(why)
         self.facts["programs"] = {"passed": sorted(passed), "skipped": sorted(skipped), "failed": failed}
         said = f"{len(passed)} of {len(paths)} as without a server in {', '.join(MODES)}"
         if failed:
