@@ -259,7 +259,7 @@ CASE(handles) {
   BLAS_OK(cublasXtGetPinningMemMode(handle, &mode));
   EXPECT_EQ(mode, CUBLASXT_PINNING_ENABLED);
   EXPECT_EQ(cublasXtDeviceSelect(handle, 1, nullptr), CUBLAS_STATUS_INVALID_VALUE);
-  EXPECT_EQ(cublasXtSetBlockDim(nullptr, 512), CUBLAS_STATUS_NOT_INITIALIZED);
+  EXPECT_EQ(cublasXtSetBlockDim(nullptr, 512), CUBLAS_STATUS_INVALID_VALUE);
 }
 
 CASE(nothing_and_what_is_wrong) {

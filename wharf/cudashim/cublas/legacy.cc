@@ -1,10 +1,12 @@
 // The interface of cublas.h, which has one handle for all and tells errors by cublasGetError: each function is the one
-// of cublas_v2.h, with letters for its options and scalars by value.
+// of cublas_v2.h, with letters for its options and scalars by value. As with NVIDIA's, who does not call cublasInit has
+// the handle too, and cublasGetError tells nothing of functions that return their status.
 #include <cublas.h>
 
 #include <atomic>
 #include <cctype>
 #include <type_traits>
+#include <utility>
 
 #include "wharf/cudashim/client/gemm_types.h"
 #include "wharf/cudashim/client/library/answer.h"
@@ -15,14 +17,19 @@ namespace {
 
 using client::Call;
 
-// cublasInit's.
 std::atomic<cublasHandle_t> the_handle{nullptr};
-// The last error that was not asked for yet.
+// The last function's, if it was not asked for yet.
 std::atomic<cublasStatus_t> the_error{CUBLAS_STATUS_SUCCESS};
 
-cublasStatus_t Remember(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) the_error = status;
-  return status;
+// Makes it if there is none.
+cublasStatus_t GetHandle(cublasHandle_t* handle) {
+  *handle = the_handle;
+  if (*handle != nullptr) return CUBLAS_STATUS_SUCCESS;
+  cublasHandle_t other = nullptr;
+  const cublasStatus_t status = cublasCreate_v2(handle);
+  if (status != CUBLAS_STATUS_SUCCESS || the_handle.compare_exchange_strong(other, *handle)) return status;
+  const cublasHandle_t mine = std::exchange(*handle, other);  // another thread was faster
+  return cublasDestroy_v2(mine);
 }
 
 // What a letter says; a value that no function takes if it says nothing.
@@ -56,12 +63,11 @@ Parameter As(Argument& argument) {
 
 template <typename... Parameters, typename... Arguments>
 void Forward(Call call, cublasStatus_t (*function)(cublasHandle_t, Parameters...), Arguments... arguments) {
-  const cublasHandle_t handle = the_handle;
-  if (handle == nullptr) {
-    Remember(CUBLAS_STATUS_NOT_INITIALIZED);
-  } else {
-    Remember(client::Answer(call, true, ToStatus, [&] { return function(handle, As<Parameters>(arguments)...); }));
-  }
+  the_error = client::Answer(call, true, ToStatus, [&] {
+    cublasHandle_t handle = nullptr;
+    const cublasStatus_t made = GetHandle(&handle);
+    return made == CUBLAS_STATUS_SUCCESS ? function(handle, As<Parameters>(arguments)...) : made;
+  });
 }
 
 }  // namespace
@@ -73,22 +79,17 @@ using namespace wharf::cudashim;  // NOLINT
 extern "C" {
 
 cublasStatus_t cublasInit(void) {
-  return Remember(client::Answer(Call::k_cublasInit, true, ToStatus, []() -> cublasStatus_t {
-    if (the_handle != nullptr) return CUBLAS_STATUS_SUCCESS;
-    cublasHandle_t made = nullptr, none = nullptr;
-    const cublasStatus_t status = cublasCreate_v2(&made);
-    if (status == CUBLAS_STATUS_SUCCESS && !the_handle.compare_exchange_strong(none, made)) {
-      return cublasDestroy_v2(made);  // another thread was faster
-    }
-    return status;
-  }));
+  return client::Answer(Call::k_cublasInit, true, ToStatus, [] {
+    cublasHandle_t handle = nullptr;
+    return GetHandle(&handle);
+  });
 }
 
 cublasStatus_t cublasShutdown(void) {
-  return Remember(client::Answer(Call::k_cublasShutdown, false, ToStatus, []() -> cublasStatus_t {
+  return client::Answer(Call::k_cublasShutdown, false, ToStatus, []() -> cublasStatus_t {
     const cublasHandle_t handle = the_handle.exchange(nullptr);
-    return handle == nullptr ? CUBLAS_STATUS_NOT_INITIALIZED : cublasDestroy_v2(handle);
-  }));
+    return handle == nullptr ? CUBLAS_STATUS_SUCCESS : cublasDestroy_v2(handle);
+  });
 }
 
 cublasStatus_t cublasGetError(void) {
@@ -98,27 +99,30 @@ cublasStatus_t cublasGetError(void) {
 
 cublasStatus_t cublasGetVersion(int* version) {
   return client::Answer(Call::k_cublasGetVersion, false, ToStatus,
-                        [&] { return Remember(cublasGetVersion_v2(the_handle, version)); });
+                        [&] { return cublasGetVersion_v2(the_handle, version); });
 }
 
 cublasStatus_t cublasAlloc(int n, int element_bytes, void** pointer) {
-  return Remember(client::Answer(Call::k_cublasAlloc, true, ToStatus, [&]() -> cublasStatus_t {
+  return client::Answer(Call::k_cublasAlloc, true, ToStatus, [&]() -> cublasStatus_t {
     if (n <= 0 || element_bytes <= 0 || pointer == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
     uint64_t address = 0;
     const auto error = client::Allocate(static_cast<uint64_t>(n) * static_cast<uint64_t>(element_bytes), &address);
     *pointer = reinterpret_cast<void*>(address);
     return ToStatus(error);
-  }));
+  });
 }
 
 cublasStatus_t cublasFree(void* pointer) {
-  return Remember(client::Answer(Call::k_cublasFree, true, ToStatus,
-                                 [&] { return ToStatus(client::Free(reinterpret_cast<uint64_t>(pointer))); }));
+  return client::Answer(Call::k_cublasFree, true, ToStatus,
+                        [&] { return ToStatus(client::Free(reinterpret_cast<uint64_t>(pointer))); });
 }
 
 cublasStatus_t cublasSetKernelStream(cudaStream_t stream) {
-  return client::Answer(Call::k_cublasSetKernelStream, false, ToStatus,
-                        [&] { return Remember(cublasSetStream_v2(the_handle, stream)); });
+  return client::Answer(Call::k_cublasSetKernelStream, false, ToStatus, [&] {
+    cublasHandle_t handle = nullptr;
+    const cublasStatus_t status = GetHandle(&handle);
+    return status == CUBLAS_STATUS_SUCCESS ? cublasSetStream_v2(handle, stream) : status;
+  });
 }
 
 // Each takes its parameters, then the arguments for the newer function. The last ones of those that return a number are

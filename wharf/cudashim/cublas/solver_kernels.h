@@ -76,10 +76,12 @@ inline VectorView VectorOf(const Operand& vector) { return {const_cast<void*>(ve
 // made again and again are the same to replay. A call asks once.
 CudaError Workspace(cublasHandle_t handle, uint64_t bytes, void** data);
 
-// Vectors as no product gives them: by any steps but 0 of what is written, and with real scalars (vector_kernels.cc).
+// Vectors as no product gives them: by any steps but 0 of what is written (vector_kernels.cc).
 CudaError CombineVectors(cublasHandle_t handle, int64_t n, const Operand& x, const Operand& y,
                          const ScalarArgument& alpha, bool added);
 CudaError CopyByKernel(cublasHandle_t handle, int64_t n, const Operand& x, const Operand& y);
+// By a number of the vector's type, or a `real` one.
+CudaError ScaleVector(cublasHandle_t handle, int64_t n, const void* alpha, const Operand& x, bool real);
 // `result` is on the device.
 CudaError DotByKernel(cublasHandle_t handle, int64_t n, const Operand& x, const Operand& y, bool conjugated,
                       void* result);

@@ -1,6 +1,7 @@
 // The vector operations a matrix product can express, with vectors as matrices of one row: y += a x is the product of
-// [1] and x, a dot product that of a row and a column, scaling a product that is multiplied by nothing. Kernels do it
-// where vectors run backwards.
+// [1] and x, a dot product that of a row and a column. Kernels scale, as products would clear what is no number where
+// alpha is 0, and do the rest where vectors run backwards, or where NVIDIA's cuBLAS has no such product: of a complex
+// number and a row.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -95,22 +96,13 @@ template <typename T>
 CudaError Axpy(cublasHandle_t handle, int64_t n, const T* alpha, const Vector<T>& x, const Vector<T>& y) {
   if (n <= 0) return CudaError::kSuccess;
   if (alpha == nullptr) return CudaError::kInvalidValue;
-  if (x.step <= 0 || y.step <= 0) {
+  if (x.step <= 0 || y.step <= 0 || IsComplex(kTypeOf<T>)) {
     return CombineVectors(handle, n, Row(x), Row(y), ScalarOf(handle, alpha, kTypeOf<T>), true);
   }
   const CudaError error = MakeConstants(handle);
   if (error != CudaError::kSuccess) return error;
   return RunGemm(handle, {CUBLAS_OP_N, CUBLAS_OP_N, 1, n, 1, kTypeOf<T>, alpha, One(handle, kTypeOf<T>), Row(x),
                           ScalarOne(handle, kTypeOf<T>), Row(y)});
-}
-
-template <typename T>
-CudaError Scale(cublasHandle_t handle, int64_t n, const T* alpha, const Vector<T>& x) {
-  if (n <= 0 || x.step <= 0) return CudaError::kSuccess;  // as BLAS does
-  const CudaError error = MakeConstants(handle);
-  if (error != CudaError::kSuccess) return error;
-  return RunGemm(handle, {CUBLAS_OP_N, CUBLAS_OP_N, 1, n, 1, kTypeOf<T>, ScalarZero(handle, kTypeOf<T>),
-                          One(handle, kTypeOf<T>), Row(x), alpha, Row(x)});
 }
 
 template <typename T>
@@ -211,7 +203,7 @@ extern "C" {
   }                                                                                                                    \
   cublasStatus_t cublas##letter##scal_v2##suffix(cublasHandle_t handle, Int n, const T* alpha, T* x, Int step_x) {     \
     return Blas(Call::k_cublas##letter##scal_v2##suffix, handle, [&] {                                                 \
-      return Scale<T>(handle, n, alpha, {x, step_x});                                                                  \
+      return ScaleVector(handle, n, alpha, Row<T>({x, step_x}), false);                                                \
     });                                                                                                                \
   }                                                                                                                    \
   cublasStatus_t cublas##letter##copy_v2##suffix(cublasHandle_t handle, Int n, const T* x, Int step_x, T* y,           \

@@ -1,5 +1,5 @@
-// Vectors as kernels compute them: where they run backwards, where scalars of complex vectors are real (csscal,
-// zdscal), and rotations (rot, rotg, rotm, rotmg).
+// Vectors as kernels compute them: where no product does (vector.cc), scaled, by real numbers too (csscal, zdscal),
+// and rotations (rot, rotg, rotm, rotmg).
 #include <algorithm>
 
 #include "wharf/cudashim/cublas/givens.h"
@@ -26,13 +26,13 @@ CudaError DotByKernel(cublasHandle_t handle, int64_t n, const Operand& x, const 
   return LaunchVector(handle, x.type, "multiply_vectors", {}, &d);
 }
 
-namespace {
-
-CudaError ScaleByReal(cublasHandle_t handle, int64_t n, const void* alpha, const Operand& x) {
+CudaError ScaleVector(cublasHandle_t handle, int64_t n, const void* alpha, const Operand& x, bool real) {
   if (alpha == nullptr) return CudaError::kInvalidValue;
-  if (n <= 0 || x.ld <= 0) return CudaError::kSuccess;  // as scal does
-  return CombineVectors(handle, n, x, x, ScalarOf(handle, alpha, x.type, true), false);
+  if (n <= 0 || x.ld <= 0) return CudaError::kSuccess;  // as BLAS does
+  return CombineVectors(handle, n, x, x, ScalarOf(handle, alpha, x.type, real), false);
 }
+
+namespace {
 
 CudaError Rotate(cublasHandle_t handle, int64_t n, const Operand& x, const Operand& y, const void* cosine,
                  const void* sine, bool sine_is_real) {
@@ -107,7 +107,7 @@ extern "C" {
 #define WHARF_SCALE_BY_REAL(name, T, Real, element, Int)                                 \
   cublasStatus_t name(cublasHandle_t handle, Int n, const Real* alpha, T* x, Int step) { \
     return Blas(Call::k_##name, handle, [&] {                                            \
-      return ScaleByReal(handle, n, alpha, {x, ElementType::element, step});             \
+      return ScaleVector(handle, n, alpha, {x, ElementType::element, step}, true);       \
     });                                                                                  \
   }
 #define WHARF_ROTATE(name, T, Real, Sine, element, Int)                                                     \

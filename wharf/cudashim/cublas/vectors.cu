@@ -120,6 +120,7 @@ extern "C" __global__ void combine_vectors(VectorCombination c) {
   const Element* const x = Begin(c.x, c.count);
   Element* const y = Begin(c.y, c.count);
   const Element alpha = Scalar(c.alpha);
+  if (c.added && IsZero(alpha)) return;  // x may be no number
 #pragma unroll 1
   for (long long i = FirstLine(); i < c.count; i += LineStep()) {
     const Element element = x[i * c.x.step];

@@ -88,7 +88,7 @@ class Staging {
   std::vector<uint64_t> memory_;
 };
 
-// A call that computes, or one that does not.
+// A call that computes, or one that does not, to which no handle is an argument like others.
 template <typename Body>
 cublasStatus_t Xt(Call call, cublasXtHandle_t handle, const Body& body) {
   if (handle == nullptr || handle->magic != cublasXtContext::kMagic) return CUBLAS_STATUS_NOT_INITIALIZED;
@@ -99,7 +99,7 @@ cublasStatus_t Xt(Call call, cublasXtHandle_t handle, const Body& body) {
 }
 template <typename Body>
 cublasStatus_t XtLocal(Call call, cublasXtHandle_t handle, const Body& body) {
-  if (handle == nullptr || handle->magic != cublasXtContext::kMagic) return CUBLAS_STATUS_NOT_INITIALIZED;
+  if (handle == nullptr || handle->magic != cublasXtContext::kMagic) return CUBLAS_STATUS_INVALID_VALUE;
   return ToStatus(client::RunLocal(call, body));
 }
 
