@@ -25,15 +25,22 @@ absl::StatusOr<std::shared_ptr<DriverArray>> DriverArray::Create(Gpu* gpu, const
                                                                  uint32_t levels) {
   std::shared_ptr<DriverArray> made(new DriverArray(gpu));
   made->bytes_ = BytesOf(image, levels);
-  const ArrayDescription description = Describe(image);
+  ArrayDescription description = Describe(image);
+  Level whole{image};
+  const auto create = [&] {
+    return levels == 1 ? (*gpu)->Array3DCreate(&whole.array, &description)
+                       : (*gpu)->MipmappedArrayCreate(&made->mipmapped_, &description, levels);
+  };
+  Result result = create();
+  if (result != kResultSuccess) {  // surfaces have smaller limits than textures
+    description.flags &= ~kSurfaces;
+    result = create();
+  }
+  WHARF_RETURN_IF_ERROR(gpu->Check(result, "an array"));
   if (levels == 1) {
-    made->levels_.push_back({image});
-    WHARF_RETURN_IF_ERROR(
-        gpu->Check((*gpu)->Array3DCreate(&made->levels_.front().array, &description), "cuArray3DCreate"));
+    made->levels_.push_back(whole);
     return made;
   }
-  WHARF_RETURN_IF_ERROR(
-      gpu->Check((*gpu)->MipmappedArrayCreate(&made->mipmapped_, &description, levels), "cuMipmappedArrayCreate"));
   for (uint32_t i = 0; i < levels; ++i) {
     Level& level = made->levels_.emplace_back(Level{LevelOf(image, i)});
     WHARF_RETURN_IF_ERROR(
