@@ -119,6 +119,18 @@ CASE(finds_the_device) {
   EXPECT_EQ(Call("nvmlDeviceGetName", Device{}, place, unsigned(sizeof(place))), kInvalidArgument);
 }
 
+CASE(knows_the_link_to_its_host) {
+  const Session session;
+  unsigned generation = 0, best = 0, lanes = 0, most = 0;
+  EXPECT_EQ(Call("nvmlDeviceGetCurrPcieLinkGeneration", session.device(), &generation), kSuccess);
+  EXPECT_EQ(Call("nvmlDeviceGetMaxPcieLinkGeneration", session.device(), &best), kSuccess);
+  EXPECT_EQ(Call("nvmlDeviceGetCurrPcieLinkWidth", session.device(), &lanes), kSuccess);
+  EXPECT_EQ(Call("nvmlDeviceGetMaxPcieLinkWidth", session.device(), &most), kSuccess);
+  EXPECT_EQ(generation >= 1 && generation <= best, true);
+  EXPECT_EQ(lanes >= 1 && lanes <= most, true);
+  EXPECT_EQ(Call("nvmlDeviceGetMaxPcieLinkWidth", Device{}, &most), kInvalidArgument);
+}
+
 CASE(counts_memory) {
   const Session session;
   constexpr size_t kBytes = 64 << 20;

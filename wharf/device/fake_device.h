@@ -51,6 +51,8 @@ class FakeDevice final : public Device {
     absl::MutexLock lock(&mutex_);
     held_ = false;
   }
+  // Modules are loaded when what is queued is done, as by CUDA's driver.
+  void LoadBehindWork() { loads_behind_work_ = true; }
   // Launches are refused while this holds.
   void RefuseLaunches(bool refuse) { refuses_ = refuse; }
   size_t Queued() const {
@@ -92,6 +94,10 @@ class FakeDevice final : public Device {
 
   absl::Status LoadModule(ModuleId id, std::vector<std::byte> image) override {
     if (image.empty()) return CudaStatus(CudaError::kInvalidImage, "an empty image");
+    if (loads_behind_work_) {
+      absl::MutexLock lock(&mutex_);
+      mutex_.Await(absl::Condition(this, &FakeDevice::HasDoneAll));
+    }
     if (!modules_.emplace(id, std::move(image)).second) return CudaStatus(CudaError::kInvalidHandle, "module exists");
     return absl::OkStatus();
   }
@@ -310,6 +316,7 @@ class FakeDevice final : public Device {
     queue_.push_back({std::move(run), always});
     return absl::OkStatus();
   }
+  bool HasDoneAll() const { return queue_.empty(); }
   bool CanRun() const { return stop_ || (!held_ && !queue_.empty()); }
   void Run() {
     while (true) {
@@ -346,7 +353,7 @@ class FakeDevice final : public Device {
   std::set<StreamId> streams_;
   std::set<EventId> events_;
 
-  std::atomic<bool> refuses_{false};
+  std::atomic<bool> refuses_{false}, loads_behind_work_{false};
   mutable absl::Mutex mutex_;
   std::deque<Work> queue_ ABSL_GUARDED_BY(mutex_);
   absl::Status fault_ ABSL_GUARDED_BY(mutex_);

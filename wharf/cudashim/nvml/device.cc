@@ -51,6 +51,14 @@ nvmlReturn_t StoreKnown(unsigned* place, int value) {
   return NVML_SUCCESS;
 }
 
+// How the device is joined to its own host is not known either: as GPUs of its generation are, by 16 lanes.
+constexpr unsigned kPcieLanes = 16;
+
+unsigned PcieGeneration() {
+  const int capability = Properties().compute_major * 10 + Properties().compute_minor;
+  return capability < 80 ? 3 : capability < 90 ? 4 : 5;
+}
+
 template <typename Body>
 nvmlReturn_t OfDevice(nvmlDevice_t device, Body&& body) {
   const nvmlReturn_t ready = CheckDevice(device);
@@ -228,6 +236,18 @@ WHARF_CLIENT_API nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, nvm
 WHARF_CLIENT_API nvmlReturn_t nvmlDeviceGetMemoryBusWidth(nvmlDevice_t device, unsigned* bits) {
   return OfDevice(device, [&] { return StoreKnown(bits, Properties().memory_bus_bits); });
 }
+#define WHARF_OF_LINK(name, value)                                                       \
+  WHARF_CLIENT_API nvmlReturn_t name(nvmlDevice_t device, unsigned* place) {             \
+    return OfDevice(device, [&] { return Store(place, static_cast<unsigned>(value)); }); \
+  }
+WHARF_OF_LINK(nvmlDeviceGetCurrPcieLinkGeneration, PcieGeneration())
+WHARF_OF_LINK(nvmlDeviceGetMaxPcieLinkGeneration, PcieGeneration())
+WHARF_OF_LINK(nvmlDeviceGetGpuMaxPcieLinkGeneration, PcieGeneration())
+WHARF_OF_LINK(nvmlDeviceGetCurrPcieLinkWidth, kPcieLanes)
+WHARF_OF_LINK(nvmlDeviceGetMaxPcieLinkWidth, kPcieLanes)
+WHARF_OF_LINK(nvmlDeviceGetPcieSpeed, 1000 << PcieGeneration())  // of a lane, in Mbit/s
+WHARF_OF_LINK(nvmlDeviceGetPcieLinkMaxSpeed, PcieGeneration())   // NVML numbers speeds by their generation
+#undef WHARF_OF_LINK
 WHARF_CLIENT_API nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t device, unsigned* mode) {
   return OfDevice(device, [&] { return Store(mode, 0U); });  // any number of processes
 }

@@ -30,13 +30,16 @@ Executor::Executor(std::unique_ptr<device::Device> device, link::Channel* channe
       most_kept_bytes_(std::min(options.module_bytes, std::max(device_->Properties().total_memory, kLeastModuleBytes))),
       replies_(std::make_shared<ReplyQueue>(channel, device_.get(), options.unsent_bytes)),
       queued_(std::make_shared<InFlightBudget>(options.queued_bytes)),
-      host_calls_(std::make_shared<HostCalls>()) {
+      host_calls_(std::make_shared<HostCalls>()),
+      deputy_(options.queued_bytes_hard,
+              [this](Deputy::Frame frame) { return Take(frame.header, frame.head, std::move(frame.bulk)); }) {
   device_->SetOutput([replies = replies_](std::string text) { replies->AddOutput(std::move(text)); });
 }
 
 Executor::~Executor() {
   Release();
   if (resumer_ != nullptr) resumer_->Stop();
+  deputy_.Stop();
   replies_->Stop();
   replay_.reset();  // it has prepared work of the device
   // Its callbacks hold what they need; none comes after this.
@@ -58,6 +61,7 @@ void Executor::Stop() {
   channel_->Close();
   Release();
   if (resumer_ != nullptr) resumer_->Stop();
+  deputy_.Stop();
   replies_->Stop();
 }
 
@@ -101,21 +105,33 @@ absl::StatusOr<std::span<std::byte>> Executor::BulkDestination(const link::Frame
 
 absl::Status Executor::OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
                                std::vector<std::byte> bulk) {
-  if (!codes_bulk_) return Take(header, head, std::move(bulk));
+  if (!codes_bulk_) return Route(header, head, std::move(bulk));
   if (const auto arrival = arrivals_.End(bulk.size(), Clock::Real().Now())) {
     const Arrived arrived{arrival->bytes, static_cast<uint64_t>(arrival->duration.count())};
     replies_->Frame(FrameKind::kArrived, 0, Encode(arrived));
   }
-  const absl::Status status = Take(header, head, std::move(bulk));
+  const absl::Status status = Route(header, head, std::move(bulk));
   arrivals_.Free(Clock::Real().Now());
   return status;
+}
+
+// While a host function is pending, a call of the device may wait for it, as the CUDA driver's do that load a module or
+// allocate; the HostCallDone that it waits for comes on this connection. So reading goes on.
+absl::Status Executor::Route(const link::FrameHeader& header, std::span<const std::byte> head,
+                             std::vector<std::byte> bulk) {
+  const bool is_progress = header.kind == static_cast<uint16_t>(FrameKind::kProgress);
+  if (header.kind < static_cast<uint16_t>(FrameKind::kFirstOp) && !is_progress) return OnControlFrame(header, head);
+  if (header.kind == HostCallDone::kNumber) return Dispatch<HostCallDone>(header, head, bulk);
+  if (deputy_.IsIdle() && !host_calls_->Any()) return Take(header, head, std::move(bulk));
+  if (deputy_.Add({header, {head.begin(), head.end()}, std::move(bulk)})) return absl::OkStatus();
+  return CloseWith(
+      ResourceExhausted("{} MiB of operations wait behind a host function", options_.queued_bytes_hard >> 20));
 }
 
 absl::Status Executor::Take(const link::FrameHeader& header, std::span<const std::byte> head,
                             std::vector<std::byte> bulk) {
   absl::MutexLock lock(&turn_);
   if (header.kind == static_cast<uint16_t>(FrameKind::kProgress)) return OnProgress(header, head, std::move(bulk));
-  if (header.kind < static_cast<uint16_t>(FrameKind::kFirstOp)) return OnControlFrame(header, head);
   if (codes_bulk_ && header.flags != 0 && !bulk.empty()) {
     absl::StatusOr<std::vector<std::byte>> plain = DecodeBulk(header, head, std::move(bulk));
     if (!plain.ok()) return CloseWith(plain.status());
@@ -281,7 +297,7 @@ absl::Status Executor::WaitForRoom(uint64_t bytes) {
     queued_->WaitForRoom();
     return absl::OkStatus();
   }
-  // Reading must go on while a stream waits for the client: its HostCallDone comes on this connection.
+  // Others than the stream that is held must go on: the host function may wait for them.
   if (queued_->Used() + bytes <= options_.queued_bytes_hard) return absl::OkStatus();
   return device::CudaStatus(device::CudaError::kOutOfMemory, "{} MiB of work wait behind a host function",
                             queued_->Used() >> 20);

@@ -28,6 +28,7 @@
 #include "wharf/offload/in_flight_budget.h"
 #include "wharf/offload/replay/replay_follower.h"
 #include "wharf/offload/reply_queue.h"
+#include "wharf/offload/server/deputy.h"
 #include "wharf/offload/server/host_calls.h"
 #include "wharf/offload/server/resumer.h"
 #include "wharf/offload/wire.h"
@@ -36,7 +37,7 @@ namespace wharf::offload {
 
 struct ExecutorOptions {
   uint64_t queued_bytes = 256 << 20;     // work queued on the device before reading stops
-  uint64_t queued_bytes_hard = 1 << 30;  // the same while a host call holds a stream (reading must go on)
+  uint64_t queued_bytes_hard = 1 << 30;  // the same, and frames, while a host call holds a stream
   uint64_t unsent_bytes = 256 << 20;     // replies wanted or waiting before reading stops
   // All module images of a session, those not yet whole included, with its textures and surfaces; not more than the
   // device's memory either (its quota), but kLeastModuleBytes.
@@ -91,6 +92,9 @@ class Executor final : public link::FrameHandler, private ReplayPerformer {
   // Thread-safe.
   ExecutorCounters Counters() const;
   const device::Device& Device() const { return *device_; }
+  // Processor time that the operation under way has taken which the reader does not carry out itself, since this was
+  // asked of it first; zero if there is none. From one thread.
+  Nanoseconds DeputysTime() { return deputy_.HandlingTime(); }
 
  private:
   template <typename... Ops>
@@ -98,6 +102,7 @@ class Executor final : public link::FrameHandler, private ReplayPerformer {
                            std::vector<std::byte>& bulk);
   template <typename Op>
   absl::Status Dispatch(const link::FrameHeader& header, std::span<const std::byte> head, std::vector<std::byte>& bulk);
+  absl::Status Route(const link::FrameHeader& header, std::span<const std::byte> head, std::vector<std::byte> bulk);
   absl::Status Take(const link::FrameHeader& header, std::span<const std::byte> head, std::vector<std::byte> bulk);
   absl::StatusOr<std::vector<std::byte>> DecodeBulk(const link::FrameHeader& header, std::span<const std::byte> head,
                                                     std::vector<std::byte> bulk);
@@ -192,7 +197,8 @@ class Executor final : public link::FrameHandler, private ReplayPerformer {
   std::shared_ptr<InFlightBudget> queued_;
   std::shared_ptr<HostCalls> host_calls_;
 
-  // Whoever carries out the client's operations: the channel's reader, and the thread that resumes running ahead.
+  // Whoever carries out the client's operations: the channel's reader or its deputy, and the thread that resumes
+  // running ahead.
   absl::Mutex turn_;
   // Under turn_, but for what the reader alone needs.
   std::unordered_map<device::StreamId, uint64_t> uncharged_;  // bytes no notification covers yet
@@ -210,6 +216,7 @@ class Executor final : public link::FrameHandler, private ReplayPerformer {
   bool codes_bulk_ = false;
   ArrivalMeter arrivals_;
   BulkDecoder decoder_;
+  Deputy deputy_;
 
   mutable absl::Mutex counters_mutex_;
   ExecutorCounters counters_ ABSL_GUARDED_BY(counters_mutex_);

@@ -222,6 +222,38 @@ TEST_F(ExecutorTest, AHostCallHoldsItsStreamUntilTheClientIsDone) {
   EXPECT_EQ(Synchronize().posted_error, CudaError::kNotFound);
 }
 
+TEST_F(ExecutorTest, AnOperationMayWaitForAHostCall) {
+  device_->LoadBehindWork();
+  RequestHostCall request;
+  request.call = 5;
+  ASSERT_TRUE(client_->Post(request).ok());
+  Define(1, "increment");
+  LaunchOn(kBase, 1);
+  const uint64_t synchronize = client_->Begin(SynchronizeDevice{});
+  ASSERT_TRUE(client_->Next(FrameKind::kHostCall).ok());
+  HostCallDone done;
+  done.call = 5;
+  ASSERT_TRUE(client_->Post(done).ok());
+  EXPECT_EQ(client_->Await<SynchronizeDevice>(synchronize)->header.posted_error, CudaError::kSuccess);
+  EXPECT_EQ(*device_->At(kBase), std::byte{1});
+}
+
+TEST_F(ExecutorTest, WhatWaitsBehindAHostCallIsBounded) {
+  Shut();
+  ExecutorOptions options;
+  options.queued_bytes_hard = 1 << 20;
+  Open(options);
+  device_->LoadBehindWork();
+  RequestHostCall request;
+  request.call = 1;
+  ASSERT_TRUE(client_->Post(request).ok());
+  Define(1, "increment");
+  for (int i = 0; i < 16; ++i) Copy(kBase, std::vector<std::byte>(64 << 10));
+  const auto goodbye = client_->Next(FrameKind::kGoodbye);
+  ASSERT_TRUE(goodbye.ok());
+  EXPECT_EQ(goodbye->As<Goodbye>().reason, "1 MiB of operations wait behind a host function");
+}
+
 TEST_F(ExecutorTest, AClientThatVanishesDuringAHostCallFreesTheDevice) {
   RequestHostCall request;
   request.call = 1;

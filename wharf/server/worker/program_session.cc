@@ -1,7 +1,5 @@
 #include "wharf/server/worker/program_session.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -20,12 +18,6 @@ using offload::RefusalReason;
 constexpr Nanoseconds kFarewellDrain = std::chrono::seconds(1);
 constexpr size_t kMaxProgramName = 64;
 
-Nanoseconds TimeOf(clockid_t clock) {
-  timespec time{};
-  clock_gettime(clock, &time);
-  return std::chrono::seconds(time.tv_sec) + Nanoseconds(time.tv_nsec);
-}
-
 }  // namespace
 
 ProgramSession::ProgramSession(ProgramSessionConfig config, link::Channel* channel)
@@ -36,17 +28,9 @@ ProgramSession::Phase ProgramSession::CurrentPhase() const {
   return phase_;
 }
 
-bool ProgramSession::Handling() const {
-  absl::MutexLock lock(&mutex_);
-  return handling_;
-}
-
 Nanoseconds ProgramSession::HandlingTime() {
-  absl::MutexLock lock(&mutex_);
-  if (!handling_) return Nanoseconds::zero();
-  const Nanoseconds now = TimeOf(handler_clock_);
-  if (std::exchange(asked_frame_, frames_) != frames_) asked_at_ = now;
-  return now - asked_at_;
+  offload::Executor* const executor = ExecutorOrNull();
+  return std::max(handling_.Taken(), executor != nullptr ? executor->DeputysTime() : Nanoseconds::zero());
 }
 
 absl::Status ProgramSession::WhyClosed() const {
@@ -73,16 +57,11 @@ absl::StatusOr<std::span<std::byte>> ProgramSession::BulkDestination(const link:
 
 absl::Status ProgramSession::OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
                                      std::vector<std::byte> bulk) {
-  {
-    absl::MutexLock lock(&mutex_);
-    handling_ = true;
-    if (frames_++ == 0) pthread_getcpuclockid(pthread_self(), &handler_clock_);
-  }
+  handling_.Begin();
   offload::Executor* const executor = ExecutorOrNull();
   const absl::Status status =
       executor != nullptr ? executor->OnFrame(header, head, std::move(bulk)) : OnHello(header, head);
-  absl::MutexLock lock(&mutex_);
-  handling_ = false;
+  handling_.End();
   return status;
 }
 

@@ -50,8 +50,8 @@ class ProgramSession final : public link::FrameHandler {
   // --- from any thread ---
   enum class Phase { kAwaitingHello, kRunning, kRefused, kClosed };  // kRefused: answered, and closing
   Phase CurrentPhase() const;
-  // True while a frame is being handled: then silence is ours, not the peer's.
-  bool Handling() const;
+  // True while the reader handles a frame: then silence is ours, not the peer's.
+  bool Handling() const { return handling_.Handling(); }
   // Processor time that handling the frame under way has taken, on its thread, since this was asked of it first: of
   // parsing and compiling, as kernels run on others. Zero if none is. From one thread; costs the others nothing.
   Nanoseconds HandlingTime();
@@ -77,13 +77,9 @@ class ProgramSession final : public link::FrameHandler {
   ProgramSessionConfig config_;
   link::Channel* const channel_;
   wire::ServerHandshake<offload::ProgramProtocol> handshake_;
+  offload::HandlingClock handling_;
   mutable absl::Mutex mutex_;
   Phase phase_ ABSL_GUARDED_BY(mutex_) = Phase::kAwaitingHello;
-  bool handling_ ABSL_GUARDED_BY(mutex_) = false;
-  uint64_t frames_ ABSL_GUARDED_BY(mutex_) = 0;
-  clockid_t handler_clock_ ABSL_GUARDED_BY(mutex_){};  // of the reader thread's processor time
-  uint64_t asked_frame_ ABSL_GUARDED_BY(mutex_) = 0;   // HandlingTime's: the frame, and the clock when it was new
-  Nanoseconds asked_at_ ABSL_GUARDED_BY(mutex_){0};
   absl::Status why_closed_ ABSL_GUARDED_BY(mutex_);
   // Made on the reader thread, once; read elsewhere through ExecutorOrNull.
   offload::Executor* ExecutorOrNull() const;
