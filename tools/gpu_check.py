@@ -150,6 +150,8 @@ assert abs(float((x * 2).sum()) - (1 << 20) * ((1 << 20) - 1)) < 1e7
 print(cupy.__version__)
 """,
     "jax": """
+import faulthandler
+faulthandler.dump_traceback_later(45)
 import jax, jax.numpy as jnp
 x = jnp.ones((256, 256))
 assert float((x @ x).sum()) == 256.0 ** 3
