@@ -40,6 +40,9 @@ using StreamId = uint64_t;
 using EventId = uint64_t;
 using ModuleId = uint64_t;
 using FunctionId = uint64_t;
+struct TensorMapDescription;  // tensor_map.h
+using TensorMap = std::array<uint8_t, 128>;
+
 using TextureHandle = uint64_t;  // of a texture or a surface; no texture and surface have the same
 
 // The legacy default stream: exists from the start. Others are made with CreateStream, ids > 2.
@@ -266,6 +269,10 @@ class Device {
   // memory may be unmapped before them.
   virtual absl::Status DestroyTexture(TextureHandle handle);
   virtual absl::Status DestroySurface(TextureHandle handle);
+
+  // As the device's kernels read it; depends on nothing but the description. kInvalidValue if the driver refuses it,
+  // kNotSupported if this device has no tensor maps: the default, and GPUs before compute capability 9.0.
+  virtual absl::StatusOr<TensorMap> EncodeTensorMap(const TensorMapDescription& description);
 
   // --- streams and events ---
   virtual absl::Status CreateStream(StreamId id, uint32_t flags, int32_t priority) = 0;

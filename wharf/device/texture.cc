@@ -150,6 +150,9 @@ absl::Status CheckSurface(const ImageDescription& image) {
 
 absl::StatusOr<TextureHandle> Device::CreateTexture(const TextureDescription&) { return NoTextures(); }
 absl::StatusOr<TextureHandle> Device::CreateSurface(const ImageDescription&) { return NoTextures(); }
+absl::StatusOr<TensorMap> Device::EncodeTensorMap(const TensorMapDescription&) {
+  return CudaStatus(CudaError::kNotSupported, "this device has no tensor maps");
+}
 absl::Status Device::DestroyTexture(TextureHandle) { return NoTextures(); }
 absl::Status Device::DestroySurface(TextureHandle) { return NoTextures(); }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "wharf/device/device.h"
+#include "wharf/device/tensor_map.h"
 #include "wharf/device/texture.h"
 #include "wharf/wire/proof.h"
 
@@ -500,6 +501,16 @@ struct CreateSurface {
   device::ImageDescription image;
   auto Fields() { return std::tie(image); }
 };
+struct EncodeTensorMap {
+  WHARF_OP(78, kBlocking, false);
+  static constexpr const char* kName = "EncodeTensorMap";
+  struct Reply {
+    device::TensorMap map{};
+    auto Fields() { return std::tie(map); }
+  };
+  device::TensorMapDescription map;
+  auto Fields() { return std::tie(map); }
+};
 #undef WHARF_OP
 
 template <typename... Ops>
@@ -510,7 +521,7 @@ using AllOps =
            RunGemm, RequestHostCall, HostCallDone, DestroyTexture, DestroySurface, RunConvolution, RunPooling,
            RunBatchNorm, RunSoftmax, RunPointwise, RunRecurrent, RunFourier, RunLapack, RunDnnGraph, CopyToHost,
            SynchronizeStream, SynchronizeDevice, SynchronizeEvent, QueryStream, QueryEvent, ElapsedTime, FindSymbol,
-           GetAttributes, Acknowledge, SessionStats, DescribeDevice, CreateTexture, CreateSurface>;
+           GetAttributes, Acknowledge, SessionStats, DescribeDevice, CreateTexture, CreateSurface, EncodeTensorMap>;
 
 // Operations that repeat with the inferences of a program and can be predicted (replay/step_op.h).
 using StepOps =

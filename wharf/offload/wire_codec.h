@@ -53,6 +53,14 @@ struct FieldsOf<device::TextureDescription> {
   }
 };
 template <>
+struct FieldsOf<device::TensorMapDescription> {
+  static auto Of(auto& v) {
+    return std::tie(v.kind, v.data_type, v.rank, v.interleave, v.swizzle, v.l2_promotion, v.fill, v.address, v.extents,
+                    v.strides, v.box, v.element_strides, v.lower_corner, v.upper_corner, v.channels_per_pixel,
+                    v.pixels_per_column);
+  }
+};
+template <>
 struct FieldsOf<device::Gemm> {
   static auto Of(auto& v) {
     return std::tie(v.transpose_a, v.transpose_b, v.m, v.n, v.k, v.type_a, v.type_b, v.type_c, v.compute, v.a, v.b, v.c,

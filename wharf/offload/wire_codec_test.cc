@@ -116,6 +116,11 @@ void Randomize(device::ImageDescription& v) {
   Randomize(v.format);
   RandomizeAll(v.kind, v.base, v.width, v.height, v.depth, v.row_pitch, v.slice_pitch, v.layered, v.cubemap, v.gather);
 }
+void Randomize(device::TensorMapDescription& v) {
+  RandomizeAll(v.kind, v.data_type, v.rank, v.interleave, v.swizzle, v.l2_promotion, v.fill, v.address, v.extents,
+               v.strides, v.box, v.element_strides, v.lower_corner, v.upper_corner, v.channels_per_pixel,
+               v.pixels_per_column);
+}
 void Randomize(device::TextureDescription& v) {
   Randomize(v.image);
   RandomizeAll(v.mipmap.levels, v.mipmap.filter, v.mipmap.bias, v.mipmap.lowest, v.mipmap.highest);

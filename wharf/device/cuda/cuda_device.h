@@ -50,6 +50,7 @@ class CudaDevice final : public Device {
   absl::StatusOr<TextureHandle> CreateSurface(const ImageDescription& image) override;
   absl::Status DestroyTexture(TextureHandle handle) override;
   absl::Status DestroySurface(TextureHandle handle) override;
+  absl::StatusOr<TensorMap> EncodeTensorMap(const TensorMapDescription& description) override;
 
   absl::Status CreateStream(StreamId id, uint32_t flags, int32_t priority) override;
   absl::Status DestroyStream(StreamId id) override;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <future>
 #include <span>
@@ -11,6 +12,7 @@
 
 #include "wharf/device/cuda/cuda_device.h"
 #include "wharf/device/cuda/texture/texture_object.h"
+#include "wharf/device/tensor_map.h"
 
 namespace wharf::device::cuda {
 namespace {
@@ -168,6 +170,22 @@ TEST_F(CudaTextureTest, PitchedMemoryMustLieAsGpusWantIt) {
   image = Plane();
   image.row_pitch = 132;
   ExpectRefused(image);
+}
+
+TEST_F(CudaTextureTest, TensorMapsAreTheDrivers) {
+  TensorMapDescription description{.rank = 2, .address = base_};
+  const auto words = [](const TensorMap& map) {
+    std::array<uint64_t, 2> two;
+    std::memcpy(two.data(), map.data(), sizeof two);
+    return two;
+  };
+  EXPECT_EQ(words(device_->EncodeTensorMap(description).value()), (std::array<uint64_t, 2>{1, base_}));
+  description.kind = TensorMapKind::kIm2col;
+  EXPECT_EQ(CudaErrorOf(device_->EncodeTensorMap(description).status()), CudaError::kInvalidValue);
+  description.rank = 4;
+  EXPECT_EQ(words(device_->EncodeTensorMap(description).value()), (std::array<uint64_t, 2>{2, base_}));
+  description.rank = 6;
+  EXPECT_EQ(CudaErrorOf(device_->EncodeTensorMap(description).status()), CudaError::kInvalidValue);
 }
 
 TEST_F(CudaTextureTest, MemoryMustBeMapped) {

@@ -184,6 +184,11 @@ absl::StatusOr<device::TextureHandle> RemoteDevice::CreateSurface(const device::
   return reply.surface;
 }
 
+absl::StatusOr<device::TensorMap> RemoteDevice::EncodeTensorMap(const device::TensorMapDescription& description) {
+  WHARF_ASSIGN_OR_RETURN(const offload::EncodeTensorMap::Reply reply, Ask(offload::EncodeTensorMap{description}));
+  return reply.map;
+}
+
 absl::Status RemoteDevice::DestroyTexture(device::TextureHandle handle) {
   return Post(offload::DestroyTexture{handle});
 }

@@ -54,6 +54,7 @@ class RemoteDevice final : public device::Device {
   absl::StatusOr<device::TextureHandle> CreateSurface(const device::ImageDescription& image) override;
   absl::Status DestroyTexture(device::TextureHandle handle) override;
   absl::Status DestroySurface(device::TextureHandle handle) override;
+  absl::StatusOr<device::TensorMap> EncodeTensorMap(const device::TensorMapDescription& description) override;
   absl::Status CreateStream(device::StreamId id, uint32_t flags, int32_t priority) override;
   absl::Status DestroyStream(device::StreamId id) override;
   absl::Status CreateEvent(device::EventId id, uint32_t flags) override;

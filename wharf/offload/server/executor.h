@@ -166,6 +166,7 @@ class Executor final : public link::FrameHandler, private ReplayPerformer {
   absl::Status Answer(const DescribeDevice& op, const ReplyTicket& ticket);
   absl::Status Answer(const CreateTexture& op, const ReplyTicket& ticket);
   absl::Status Answer(const CreateSurface& op, const ReplyTicket& ticket);
+  absl::Status Answer(const EncodeTensorMap& op, const ReplyTicket& ticket);
   device::Done ReplyWhenDone(const ReplyTicket& ticket);
   absl::Status AnswerNow(const ReplyTicket& ticket, const absl::Status& status, std::vector<std::byte> body = {});
   // `queued`, after answering what it refuses at once, so that no later question is answered before: the client counts

@@ -175,6 +175,12 @@ absl::Status Executor::Answer(const CreateSurface& op, const ReplyTicket& ticket
   return AnswerCreated<CreateSurface>(ticket, [&] { return device_->CreateSurface(op.image); });
 }
 
+absl::Status Executor::Answer(const EncodeTensorMap& op, const ReplyTicket& ticket) {
+  const absl::StatusOr<device::TensorMap> map = device_->EncodeTensorMap(op.map);
+  if (!map.ok()) return AnswerNow(ticket, map.status());
+  return AnswerNow(ticket, absl::OkStatus(), Encode(EncodeTensorMap::Reply{*map}));
+}
+
 absl::Status Executor::Handle(const DestroyTexture& op) {
   WHARF_RETURN_IF_ERROR(device_->DestroyTexture(op.texture));
   ReleaseTexture();

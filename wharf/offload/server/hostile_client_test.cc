@@ -221,6 +221,16 @@ class HostileClient {
     Choose(texture.read);
     Choose(texture.normalized_coordinates);
   }
+  void Choose(device::TensorMapDescription& map) {
+    Choose(map.kind);
+    for (uint8_t* small : {&map.data_type, &map.rank, &map.interleave, &map.swizzle, &map.l2_promotion, &map.fill}) {
+      *small = static_cast<uint8_t>(random_.Below(8));
+    }
+    map.address = numbers_.Address();
+    for (uint64_t& extent : map.extents) extent = numbers_.Wild();
+    for (uint64_t& stride : map.strides) stride = numbers_.Wild();
+    for (uint32_t& length : map.box) length = static_cast<uint32_t>(random_.Below(300));
+  }
   // The kernels' (a, b, c, n, k), or not.
   void Choose(std::vector<std::byte>& parameters) {
     struct Parameters {

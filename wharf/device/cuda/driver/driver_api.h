@@ -213,98 +213,104 @@ inline void* const kLaunchBufferPointer = reinterpret_cast<void*>(uintptr_t{1});
 inline void* const kLaunchBufferSize = reinterpret_cast<void*>(uintptr_t{2});
 
 // X(member, exported name, arguments)
-#define WHARF_CUDA_DRIVER_FUNCTIONS(X)                                                                             \
-  X(Init, "cuInit", (unsigned))                                                                                    \
-  X(DriverGetVersion, "cuDriverGetVersion", (int*))                                                                \
-  X(DeviceGetCount, "cuDeviceGetCount", (int*))                                                                    \
-  X(DeviceGet, "cuDeviceGet", (int*, int))                                                                         \
-  X(DeviceGetName, "cuDeviceGetName", (char*, int, int))                                                           \
-  X(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t*, int))                                                         \
-  X(DeviceGetAttribute, "cuDeviceGetAttribute", (int*, DeviceAttribute, int))                                      \
-  X(DeviceGetUuid, "cuDeviceGetUuid_v2", (Uuid*, int))                                                             \
-  X(CtxCreate, "cuCtxCreate_v2", (ContextHandle*, unsigned, int))                                                  \
-  X(CtxDestroy, "cuCtxDestroy_v2", (ContextHandle))                                                                \
-  X(CtxSetCurrent, "cuCtxSetCurrent", (ContextHandle))                                                             \
-  X(CtxSynchronize, "cuCtxSynchronize", ())                                                                        \
-  X(GetErrorName, "cuGetErrorName", (Result, const char**))                                                        \
-  X(GetErrorString, "cuGetErrorString", (Result, const char**))                                                    \
-  X(MemAddressReserve, "cuMemAddressReserve", (DevicePointer*, size_t, size_t, DevicePointer, unsigned long long)) \
-  X(MemAddressFree, "cuMemAddressFree", (DevicePointer, size_t))                                                   \
-  X(MemGetAllocationGranularity, "cuMemGetAllocationGranularity", (size_t*, const AllocationProperties*, int))     \
-  X(MemCreate, "cuMemCreate", (AllocationHandle*, size_t, const AllocationProperties*, unsigned long long))        \
-  X(MemRelease, "cuMemRelease", (AllocationHandle))                                                                \
-  X(MemMap, "cuMemMap", (DevicePointer, size_t, size_t, AllocationHandle, unsigned long long))                     \
-  X(MemUnmap, "cuMemUnmap", (DevicePointer, size_t))                                                               \
-  X(MemSetAccess, "cuMemSetAccess", (DevicePointer, size_t, const AccessDescriptor*, size_t))                      \
-  X(MemHostAlloc, "cuMemHostAlloc", (void**, size_t, unsigned))                                                    \
-  X(MemFreeHost, "cuMemFreeHost", (void*))                                                                         \
-  X(MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (DevicePointer, const void*, size_t, StreamHandle))                   \
-  X(MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void*, DevicePointer, size_t, StreamHandle))                         \
-  X(MemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (DevicePointer, DevicePointer, size_t, StreamHandle))                 \
-  X(Memcpy3DAsync, "cuMemcpy3DAsync_v2", (const Copy3D*, StreamHandle))                                            \
-  X(MemsetD8Async, "cuMemsetD8Async", (DevicePointer, unsigned char, size_t, StreamHandle))                        \
-  X(MemsetD16Async, "cuMemsetD16Async", (DevicePointer, unsigned short, size_t, StreamHandle))                     \
-  X(MemsetD32Async, "cuMemsetD32Async", (DevicePointer, unsigned, size_t, StreamHandle))                           \
-  X(MemsetD2D8Async, "cuMemsetD2D8Async", (DevicePointer, size_t, unsigned char, size_t, size_t, StreamHandle))    \
-  X(MemsetD2D16Async, "cuMemsetD2D16Async", (DevicePointer, size_t, unsigned short, size_t, size_t, StreamHandle)) \
-  X(MemsetD2D32Async, "cuMemsetD2D32Async", (DevicePointer, size_t, unsigned, size_t, size_t, StreamHandle))       \
-  X(StreamCreateWithPriority, "cuStreamCreateWithPriority", (StreamHandle*, unsigned, int))                        \
-  X(StreamDestroy, "cuStreamDestroy_v2", (StreamHandle))                                                           \
-  X(StreamQuery, "cuStreamQuery", (StreamHandle))                                                                  \
-  X(StreamWaitEvent, "cuStreamWaitEvent", (StreamHandle, EventHandle, unsigned))                                   \
-  X(StreamBeginCapture, "cuStreamBeginCapture_v2", (StreamHandle, StreamCaptureMode))                              \
-  X(StreamEndCapture, "cuStreamEndCapture", (StreamHandle, GraphHandle*))                                          \
-  X(EventCreate, "cuEventCreate", (EventHandle*, unsigned))                                                        \
-  X(EventDestroy, "cuEventDestroy_v2", (EventHandle))                                                              \
-  X(EventRecord, "cuEventRecord", (EventHandle, StreamHandle))                                                     \
-  X(EventQuery, "cuEventQuery", (EventHandle))                                                                     \
-  X(EventSynchronize, "cuEventSynchronize", (EventHandle))                                                         \
-  X(EventElapsedTime, "cuEventElapsedTime", (float*, EventHandle, EventHandle))                                    \
-  X(ModuleLoadData, "cuModuleLoadData", (ModuleHandle*, const void*))                                              \
-  X(ModuleUnload, "cuModuleUnload", (ModuleHandle))                                                                \
-  X(ModuleGetFunction, "cuModuleGetFunction", (FunctionHandle*, ModuleHandle, const char*))                        \
-  X(ModuleGetGlobal, "cuModuleGetGlobal_v2", (DevicePointer*, size_t*, ModuleHandle, const char*))                 \
-  X(FuncGetAttribute, "cuFuncGetAttribute", (int*, FunctionAttribute, FunctionHandle))                             \
-  X(FuncSetAttribute, "cuFuncSetAttribute", (FunctionHandle, FunctionAttribute, int))                              \
-  X(FuncGetParamInfo, "cuFuncGetParamInfo", (FunctionHandle, size_t, size_t*, size_t*))                            \
-  X(LaunchKernel, "cuLaunchKernel",                                                                                \
-    (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, void**,   \
-     void**))                                                                                                      \
-  X(LaunchKernelEx, "cuLaunchKernelEx", (const LaunchConfiguration*, FunctionHandle, void**, void**))              \
-  X(TexObjectCreate, "cuTexObjectCreate",                                                                          \
-    (uint64_t*, const ResourceDescription*, const SamplerDescription*, const void*))                               \
-  X(TexObjectDestroy, "cuTexObjectDestroy", (uint64_t))                                                            \
-  X(SurfObjectCreate, "cuSurfObjectCreate", (uint64_t*, const ResourceDescription*))                               \
-  X(SurfObjectDestroy, "cuSurfObjectDestroy", (uint64_t))                                                          \
-  X(Array3DCreate, "cuArray3DCreate_v2", (ArrayHandle*, const ArrayDescription*))                                  \
-  X(ArrayDestroy, "cuArrayDestroy", (ArrayHandle))                                                                 \
-  X(MipmappedArrayCreate, "cuMipmappedArrayCreate", (MipmappedArrayHandle*, const ArrayDescription*, unsigned))    \
-  X(MipmappedArrayGetLevel, "cuMipmappedArrayGetLevel", (ArrayHandle*, MipmappedArrayHandle, unsigned))            \
-  X(MipmappedArrayDestroy, "cuMipmappedArrayDestroy", (MipmappedArrayHandle))                                      \
-  X(LaunchHostFunc, "cuLaunchHostFunc", (StreamHandle, void (*)(void*), void*))                                    \
-  X(GraphCreate, "cuGraphCreate", (GraphHandle*, unsigned))                                                        \
-  X(GraphDestroy, "cuGraphDestroy", (GraphHandle))                                                                 \
-  X(GraphAddKernelNode, "cuGraphAddKernelNode_v2",                                                                 \
-    (GraphNodeHandle*, GraphHandle, const GraphNodeHandle*, size_t, const KernelNodeParameters*))                  \
-  X(GraphAddMemcpyNode, "cuGraphAddMemcpyNode",                                                                    \
-    (GraphNodeHandle*, GraphHandle, const GraphNodeHandle*, size_t, const Copy3D*, ContextHandle))                 \
-  X(GraphAddMemsetNode, "cuGraphAddMemsetNode",                                                                    \
-    (GraphNodeHandle*, GraphHandle, const GraphNodeHandle*, size_t, const MemsetNodeParameters*, ContextHandle))   \
-  X(GraphAddChildGraphNode, "cuGraphAddChildGraphNode",                                                            \
-    (GraphNodeHandle*, GraphHandle, const GraphNodeHandle*, size_t, GraphHandle))                                  \
-  X(GraphGetNodes, "cuGraphGetNodes", (GraphHandle, GraphNodeHandle*, size_t*))                                    \
-  X(GraphNodeGetType, "cuGraphNodeGetType", (GraphNodeHandle, GraphNodeType*))                                     \
-  X(GraphMemcpyNodeGetParams, "cuGraphMemcpyNodeGetParams", (GraphNodeHandle, Copy3D*))                            \
-  X(GraphInstantiate, "cuGraphInstantiateWithFlags", (GraphExecHandle*, GraphHandle, unsigned long long))          \
-  X(GraphExecDestroy, "cuGraphExecDestroy", (GraphExecHandle))                                                     \
-  X(GraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams_v2",                                             \
-    (GraphExecHandle, GraphNodeHandle, const KernelNodeParameters*))                                               \
-  X(GraphExecMemcpyNodeSetParams, "cuGraphExecMemcpyNodeSetParams",                                                \
-    (GraphExecHandle, GraphNodeHandle, const Copy3D*, ContextHandle))                                              \
-  X(GraphExecMemsetNodeSetParams, "cuGraphExecMemsetNodeSetParams",                                                \
-    (GraphExecHandle, GraphNodeHandle, const MemsetNodeParameters*, ContextHandle))                                \
-  X(GraphExecChildGraphNodeSetParams, "cuGraphExecChildGraphNodeSetParams",                                        \
-    (GraphExecHandle, GraphNodeHandle, GraphHandle))                                                               \
+#define WHARF_CUDA_DRIVER_FUNCTIONS(X)                                                                               \
+  X(Init, "cuInit", (unsigned))                                                                                      \
+  X(DriverGetVersion, "cuDriverGetVersion", (int*))                                                                  \
+  X(DeviceGetCount, "cuDeviceGetCount", (int*))                                                                      \
+  X(DeviceGet, "cuDeviceGet", (int*, int))                                                                           \
+  X(DeviceGetName, "cuDeviceGetName", (char*, int, int))                                                             \
+  X(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t*, int))                                                           \
+  X(DeviceGetAttribute, "cuDeviceGetAttribute", (int*, DeviceAttribute, int))                                        \
+  X(DeviceGetUuid, "cuDeviceGetUuid_v2", (Uuid*, int))                                                               \
+  X(CtxCreate, "cuCtxCreate_v2", (ContextHandle*, unsigned, int))                                                    \
+  X(CtxDestroy, "cuCtxDestroy_v2", (ContextHandle))                                                                  \
+  X(CtxSetCurrent, "cuCtxSetCurrent", (ContextHandle))                                                               \
+  X(CtxSynchronize, "cuCtxSynchronize", ())                                                                          \
+  X(GetErrorName, "cuGetErrorName", (Result, const char**))                                                          \
+  X(GetErrorString, "cuGetErrorString", (Result, const char**))                                                      \
+  X(MemAddressReserve, "cuMemAddressReserve", (DevicePointer*, size_t, size_t, DevicePointer, unsigned long long))   \
+  X(MemAddressFree, "cuMemAddressFree", (DevicePointer, size_t))                                                     \
+  X(MemGetAllocationGranularity, "cuMemGetAllocationGranularity", (size_t*, const AllocationProperties*, int))       \
+  X(MemCreate, "cuMemCreate", (AllocationHandle*, size_t, const AllocationProperties*, unsigned long long))          \
+  X(MemRelease, "cuMemRelease", (AllocationHandle))                                                                  \
+  X(MemMap, "cuMemMap", (DevicePointer, size_t, size_t, AllocationHandle, unsigned long long))                       \
+  X(MemUnmap, "cuMemUnmap", (DevicePointer, size_t))                                                                 \
+  X(MemSetAccess, "cuMemSetAccess", (DevicePointer, size_t, const AccessDescriptor*, size_t))                        \
+  X(MemHostAlloc, "cuMemHostAlloc", (void**, size_t, unsigned))                                                      \
+  X(MemFreeHost, "cuMemFreeHost", (void*))                                                                           \
+  X(MemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", (DevicePointer, const void*, size_t, StreamHandle))                     \
+  X(MemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void*, DevicePointer, size_t, StreamHandle))                           \
+  X(MemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (DevicePointer, DevicePointer, size_t, StreamHandle))                   \
+  X(Memcpy3DAsync, "cuMemcpy3DAsync_v2", (const Copy3D*, StreamHandle))                                              \
+  X(MemsetD8Async, "cuMemsetD8Async", (DevicePointer, unsigned char, size_t, StreamHandle))                          \
+  X(MemsetD16Async, "cuMemsetD16Async", (DevicePointer, unsigned short, size_t, StreamHandle))                       \
+  X(MemsetD32Async, "cuMemsetD32Async", (DevicePointer, unsigned, size_t, StreamHandle))                             \
+  X(MemsetD2D8Async, "cuMemsetD2D8Async", (DevicePointer, size_t, unsigned char, size_t, size_t, StreamHandle))      \
+  X(MemsetD2D16Async, "cuMemsetD2D16Async", (DevicePointer, size_t, unsigned short, size_t, size_t, StreamHandle))   \
+  X(MemsetD2D32Async, "cuMemsetD2D32Async", (DevicePointer, size_t, unsigned, size_t, size_t, StreamHandle))         \
+  X(StreamCreateWithPriority, "cuStreamCreateWithPriority", (StreamHandle*, unsigned, int))                          \
+  X(StreamDestroy, "cuStreamDestroy_v2", (StreamHandle))                                                             \
+  X(StreamQuery, "cuStreamQuery", (StreamHandle))                                                                    \
+  X(StreamWaitEvent, "cuStreamWaitEvent", (StreamHandle, EventHandle, unsigned))                                     \
+  X(StreamBeginCapture, "cuStreamBeginCapture_v2", (StreamHandle, StreamCaptureMode))                                \
+  X(StreamEndCapture, "cuStreamEndCapture", (StreamHandle, GraphHandle*))                                            \
+  X(EventCreate, "cuEventCreate", (EventHandle*, unsigned))                                                          \
+  X(EventDestroy, "cuEventDestroy_v2", (EventHandle))                                                                \
+  X(EventRecord, "cuEventRecord", (EventHandle, StreamHandle))                                                       \
+  X(EventQuery, "cuEventQuery", (EventHandle))                                                                       \
+  X(EventSynchronize, "cuEventSynchronize", (EventHandle))                                                           \
+  X(EventElapsedTime, "cuEventElapsedTime", (float*, EventHandle, EventHandle))                                      \
+  X(ModuleLoadData, "cuModuleLoadData", (ModuleHandle*, const void*))                                                \
+  X(ModuleUnload, "cuModuleUnload", (ModuleHandle))                                                                  \
+  X(ModuleGetFunction, "cuModuleGetFunction", (FunctionHandle*, ModuleHandle, const char*))                          \
+  X(ModuleGetGlobal, "cuModuleGetGlobal_v2", (DevicePointer*, size_t*, ModuleHandle, const char*))                   \
+  X(FuncGetAttribute, "cuFuncGetAttribute", (int*, FunctionAttribute, FunctionHandle))                               \
+  X(FuncSetAttribute, "cuFuncSetAttribute", (FunctionHandle, FunctionAttribute, int))                                \
+  X(FuncGetParamInfo, "cuFuncGetParamInfo", (FunctionHandle, size_t, size_t*, size_t*))                              \
+  X(LaunchKernel, "cuLaunchKernel",                                                                                  \
+    (FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, StreamHandle, void**,     \
+     void**))                                                                                                        \
+  X(LaunchKernelEx, "cuLaunchKernelEx", (const LaunchConfiguration*, FunctionHandle, void**, void**))                \
+  X(TexObjectCreate, "cuTexObjectCreate",                                                                            \
+    (uint64_t*, const ResourceDescription*, const SamplerDescription*, const void*))                                 \
+  X(TexObjectDestroy, "cuTexObjectDestroy", (uint64_t))                                                              \
+  X(SurfObjectCreate, "cuSurfObjectCreate", (uint64_t*, const ResourceDescription*))                                 \
+  X(SurfObjectDestroy, "cuSurfObjectDestroy", (uint64_t))                                                            \
+  X(Array3DCreate, "cuArray3DCreate_v2", (ArrayHandle*, const ArrayDescription*))                                    \
+  X(ArrayDestroy, "cuArrayDestroy", (ArrayHandle))                                                                   \
+  X(MipmappedArrayCreate, "cuMipmappedArrayCreate", (MipmappedArrayHandle*, const ArrayDescription*, unsigned))      \
+  X(MipmappedArrayGetLevel, "cuMipmappedArrayGetLevel", (ArrayHandle*, MipmappedArrayHandle, unsigned))              \
+  X(MipmappedArrayDestroy, "cuMipmappedArrayDestroy", (MipmappedArrayHandle))                                        \
+  X(TensorMapEncodeTiled, "cuTensorMapEncodeTiled",                                                                  \
+    (void*, int, uint32_t, void*, const uint64_t*, const uint64_t*, const uint32_t*, const uint32_t*, int, int, int, \
+     int))                                                                                                           \
+  X(TensorMapEncodeIm2col, "cuTensorMapEncodeIm2col",                                                                \
+    (void*, int, uint32_t, void*, const uint64_t*, const uint64_t*, const int*, const int*, uint32_t, uint32_t,      \
+     const uint32_t*, int, int, int, int))                                                                           \
+  X(LaunchHostFunc, "cuLaunchHostFunc", (StreamHandle, void (*)(void*), void*))                                      \
+  X(GraphCreate, "cuGraphCreate", (GraphHandle*, unsigned))                                                          \
+  X(GraphDestroy, "cuGraphDestroy", (GraphHandle))                                                                   \
+  X(GraphAddKernelNode, "cuGraphAddKernelNode_v2",                                                                   \
+    (GraphNodeHandle*, GraphHandle, const GraphNodeHandle*, size_t, const KernelNodeParameters*))                    \
+  X(GraphAddMemcpyNode, "cuGraphAddMemcpyNode",                                                                      \
+    (GraphNodeHandle*, GraphHandle, const GraphNodeHandle*, size_t, const Copy3D*, ContextHandle))                   \
+  X(GraphAddMemsetNode, "cuGraphAddMemsetNode",                                                                      \
+    (GraphNodeHandle*, GraphHandle, const GraphNodeHandle*, size_t, const MemsetNodeParameters*, ContextHandle))     \
+  X(GraphAddChildGraphNode, "cuGraphAddChildGraphNode",                                                              \
+    (GraphNodeHandle*, GraphHandle, const GraphNodeHandle*, size_t, GraphHandle))                                    \
+  X(GraphGetNodes, "cuGraphGetNodes", (GraphHandle, GraphNodeHandle*, size_t*))                                      \
+  X(GraphNodeGetType, "cuGraphNodeGetType", (GraphNodeHandle, GraphNodeType*))                                       \
+  X(GraphMemcpyNodeGetParams, "cuGraphMemcpyNodeGetParams", (GraphNodeHandle, Copy3D*))                              \
+  X(GraphInstantiate, "cuGraphInstantiateWithFlags", (GraphExecHandle*, GraphHandle, unsigned long long))            \
+  X(GraphExecDestroy, "cuGraphExecDestroy", (GraphExecHandle))                                                       \
+  X(GraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams_v2",                                               \
+    (GraphExecHandle, GraphNodeHandle, const KernelNodeParameters*))                                                 \
+  X(GraphExecMemcpyNodeSetParams, "cuGraphExecMemcpyNodeSetParams",                                                  \
+    (GraphExecHandle, GraphNodeHandle, const Copy3D*, ContextHandle))                                                \
+  X(GraphExecMemsetNodeSetParams, "cuGraphExecMemsetNodeSetParams",                                                  \
+    (GraphExecHandle, GraphNodeHandle, const MemsetNodeParameters*, ContextHandle))                                  \
+  X(GraphExecChildGraphNodeSetParams, "cuGraphExecChildGraphNodeSetParams",                                          \
+    (GraphExecHandle, GraphNodeHandle, GraphHandle))                                                                 \
   X(GraphLaunch, "cuGraphLaunch", (GraphExecHandle, StreamHandle))
 
 // The functions of one loaded driver. Immutable.

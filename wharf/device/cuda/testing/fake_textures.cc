@@ -89,6 +89,22 @@ FAKE cuTexObjectDestroy(uint64_t handle) {
   return textures.all.erase(handle) == 1 ? 0 : 1;
 }
 
+// A map that says which kind it is of, and its address.
+FAKE cuTensorMapEncodeTiled(void* map, int, uint32_t, void* address, const uint64_t*, const uint64_t*, const uint32_t*,
+                            const uint32_t*, int, int, int, int) {
+  auto* words = static_cast<uint64_t*>(map);
+  words[0] = 1;
+  words[1] = reinterpret_cast<uint64_t>(address);
+  return reinterpret_cast<uintptr_t>(map) % 64 == 0 ? 0 : 1;
+}
+FAKE cuTensorMapEncodeIm2col(void* map, int, uint32_t, void* address, const uint64_t*, const uint64_t*, const int*,
+                             const int*, uint32_t, uint32_t, const uint32_t*, int, int, int, int) {
+  auto* words = static_cast<uint64_t*>(map);
+  words[0] = 2;
+  words[1] = reinterpret_cast<uint64_t>(address);
+  return reinterpret_cast<uintptr_t>(map) % 64 == 0 ? 0 : 1;
+}
+
 FAKE cuSurfObjectCreate(uint64_t* handle, const ResourceDescription* resource) {
   if (resource->type != ResourceType::kArray) return 1;
   const SamplerDescription none;
