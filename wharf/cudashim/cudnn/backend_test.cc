@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+
 namespace wharf::cudashim {
 namespace {
 
@@ -217,6 +219,126 @@ TEST(BackendPlan, HeuristicsOfferAnEngineWithTf32AndOneWithout) {
   Final(plan);
   ASSERT_NE(plan->plan(), nullptr);
   EXPECT_EQ(plan->One<int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, -1), 0);
+}
+
+// --- graphs that pass ---
+
+Pointer MakeScalar(int64_t number) {
+  auto d = std::make_shared<BackendDescriptor>(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
+  const bool by_value = true;
+  SetNumbers<cudnnDataType_t>(d, CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, {CUDNN_DATA_FLOAT});
+  SetNumbers<int64_t>(d, CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, {1, 1, 1});
+  SetNumbers<int64_t>(d, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, {1, 1, 1});
+  SetNumbers<int64_t>(d, CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, {number});
+  SetNumbers<int64_t>(d, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, {4});
+  EXPECT_TRUE(d->Set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, 1, &by_value, {}).ok());
+  return Final(d);
+}
+// y = scale (a b), tensors 3, 4, 1 and 2; with the handle, which is the program's.
+Pointer MakeScaledProduct() {
+  const std::vector<int64_t> dims{1, 2, 2};
+  const Pointer product = MakeTensor(dims, 9, true);
+  auto form = std::make_shared<BackendDescriptor>(CUDNN_BACKEND_MATMUL_DESCRIPTOR);
+  SetNumbers<cudnnDataType_t>(form, CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, {CUDNN_DATA_FLOAT});
+  SetNumbers<double>(form, CUDNN_ATTR_MATMUL_PADDING_VALUE, CUDNN_TYPE_DOUBLE, {-1.5});
+  auto multiply = std::make_shared<BackendDescriptor>(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
+  Link(multiply, CUDNN_ATTR_OPERATION_MATMUL_ADESC, {MakeTensor(dims, 1)});
+  Link(multiply, CUDNN_ATTR_OPERATION_MATMUL_BDESC, {MakeTensor(dims, 2)});
+  Link(multiply, CUDNN_ATTR_OPERATION_MATMUL_CDESC, {product});
+  Link(multiply, CUDNN_ATTR_OPERATION_MATMUL_DESC, {Final(form)});
+  auto graph = std::make_shared<BackendDescriptor>(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+  SetNumbers<cudnnHandle_t>(graph, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, {nullptr});
+  Link(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS,
+       {Final(multiply), MakePointwise(CUDNN_POINTWISE_MUL, product, MakeScalar(3), MakeTensor(dims, 4))});
+  return graph;
+}
+
+TEST(PassedGraph, IsRefusedByNameWhereTheServerHasNoCudnn) {
+  const Pointer graph = MakeScaledProduct();
+  const DnnStatus status = graph->Finalize({}, [] { return false; });
+  EXPECT_EQ(status.code, CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN);
+  EXPECT_EQ(status.why, "a matrix product");
+  EXPECT_FALSE(graph->finalized());
+}
+
+TEST(PassedGraph, IsDescribedAsItIs) {
+  const Pointer graph = MakeScaledProduct();
+  ASSERT_TRUE(graph->Finalize({}, [] { return true; }).ok());
+  const auto& passed = std::get<device::DnnGraph>(graph->plan()->primitive);
+  const auto description = device::DnnDescription::Parse(passed.description);
+  ASSERT_TRUE(description.ok()) << description.status();
+  const auto descriptors = description->descriptors();
+  ASSERT_EQ(descriptors.size(), 10u);  // five tensors, two operations with their forms, the graph
+  EXPECT_EQ(descriptors.back().Find(CUDNN_ATTR_OPERATIONGRAPH_HANDLE), nullptr);
+  const auto operations = descriptors.back().Find(CUDNN_ATTR_OPERATIONGRAPH_OPS)->numbers;
+  ASSERT_EQ(operations.size(), 2u);
+  const auto& multiply = descriptors[static_cast<size_t>(operations[0])];
+  EXPECT_EQ(multiply.type, CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
+  const auto& form = descriptors[static_cast<size_t>(multiply.One(CUDNN_ATTR_OPERATION_MATMUL_DESC, -1))];
+  EXPECT_EQ(std::bit_cast<double>(form.One(CUDNN_ATTR_MATMUL_PADDING_VALUE, 0)), -1.5);
+  const auto& second = descriptors[static_cast<size_t>(multiply.One(CUDNN_ATTR_OPERATION_MATMUL_BDESC, -1))];
+  EXPECT_EQ(second.One(CUDNN_ATTR_TENSOR_UNIQUE_ID, 0), 2);
+  // The product is one descriptor, for both operations.
+  const auto& scale = descriptors[static_cast<size_t>(operations[1])];
+  EXPECT_EQ(scale.One(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, -1), multiply.One(CUDNN_ATTR_OPERATION_MATMUL_CDESC, -2));
+}
+
+TEST(PassedGraph, IsBoundWithAddressesAndWithValuesOfTheMoment) {
+  const Pointer graph = MakeScaledProduct();
+  ASSERT_TRUE(graph->Finalize({}, [] { return true; }).ok());
+  float value = 0.5f;
+  std::map<int64_t, const void*> pointers{{3, &value}};
+  for (const int64_t i : {1, 2, 4}) pointers[i] = reinterpret_cast<const void*>(i * 0x1000);
+  device::Primitive primitive;
+  for (const float now : {0.5f, 2.0f}) {
+    value = now;
+    ASSERT_TRUE(Bind(*graph->plan(), pointers, &primitive).ok());
+    const auto& bound = std::get<device::DnnGraph>(primitive);
+    ASSERT_EQ(bound.scalars.size(), 1u);
+    EXPECT_EQ(bound.scalars[0].tensor, 3);
+    EXPECT_EQ(bound.scalars[0].value, std::bit_cast<uint32_t>(now));
+    const auto tensors = device::DnnTensorsOf(bound);
+    ASSERT_TRUE(tensors.ok()) << tensors.status();
+    ASSERT_EQ(tensors->size(), 3u);
+    EXPECT_EQ((*tensors)[2].address, 0x4000u);
+    EXPECT_TRUE((*tensors)[2].written);
+  }
+  pointers.erase(2);
+  EXPECT_EQ(Bind(*graph->plan(), pointers, &primitive).code, CUDNN_STATUS_BAD_PARAM);
+}
+
+TEST(PassedGraph, HasEnginesForWhatProgramsAskOf) {
+  const Pointer graph = MakeScaledProduct();
+  ASSERT_TRUE(graph->Finalize({}, [] { return true; }).ok());
+  auto heuristics = std::make_shared<BackendDescriptor>(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+  Link(heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, {graph});
+  SetNumbers<cudnnBackendHeurMode_t>(heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, {CUDNN_HEUR_MODE_A});
+  Final(heuristics);
+  const BackendDescriptor::Value* results = nullptr;
+  ASSERT_TRUE(heuristics->Get(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, &results).ok());
+  ASSERT_EQ(results->count, 4);
+  for (const auto& configuration : results->descriptors) {
+    const auto notes = configuration->Linked(CUDNN_ATTR_ENGINECFG_ENGINE)
+                           ->All<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE);
+    const auto has = [&](cudnnBackendNumericalNote_t note) {
+      return std::count(notes.begin(), notes.end(), note) == 1;
+    };
+    const auto& passed = std::get<device::DnnGraph>(configuration->plan()->primitive);
+    EXPECT_EQ(passed.tensor_cores, has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE));
+    EXPECT_EQ(passed.deterministic, !has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC));
+    EXPECT_EQ(configuration->One<int64_t>(CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE, -1), 0);
+    EXPECT_EQ(configuration->One<int32_t>(CUDNN_ATTR_ENGINECFG_SHARED_MEMORY_USED, -1), 0);
+  }
+  EXPECT_TRUE(std::get<device::DnnGraph>(results->descriptors[0]->plan()->primitive).tensor_cores);
+  EXPECT_FALSE(std::get<device::DnnGraph>(results->descriptors[0]->plan()->primitive).deterministic);
+}
+
+TEST(PassedGraph, WhatIsKnownHereDoesNotPass) {
+  auto graph = std::make_shared<BackendDescriptor>(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+  Link(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS,
+       {MakeForward(MakeTensor(kX, 1), MakeTensor(kW, 2), MakeTensor(kY, 5), MakeConvolution())});
+  ASSERT_TRUE(graph->Finalize({}, [] { return true; }).ok());
+  EXPECT_TRUE(std::holds_alternative<device::Convolution>(graph->plan()->primitive));
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // A cuDNN on host memory, for tests of dnn.cc with the fake driver: the functions that it calls, with the vendor's own
 // declarations, on the software device's primitives. What is asked for is done before a call returns.
-#include <cudnn.h>
+#include "wharf/device/cuda/testing/fake_cudnn.h"
+
 #include <dlfcn.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <functional>
 #include <vector>
 
 #include "wharf/device/primitive.h"
@@ -13,9 +13,6 @@
 
 namespace device = wharf::device;
 
-struct cudnnContext {
-  cudaStream_t stream = nullptr;
-};
 struct cudnnTensorStruct {
   cudnnDataType_t type = CUDNN_DATA_FLOAT;
   std::vector<int> dims, strides;
@@ -85,17 +82,9 @@ double Scalar(cudnnTensorDescriptor_t of, const void* scalar) {
   return static_cast<double>(*static_cast<const float*>(scalar));
 }
 
-// Behind what was queued before; when its graph runs if the stream is captured.
 cudnnStatus_t RunOn(cudnnHandle_t handle, const device::Primitive& primitive) {
-  static void* const driver = dlopen(WHARF_FAKE_DRIVER, RTLD_NOW);
-  static const auto synchronize = reinterpret_cast<int (*)()>(dlsym(driver, "cuCtxSynchronize"));
-  static const auto record =
-      reinterpret_cast<bool (*)(cudaStream_t, const std::function<void()>&)>(dlsym(driver, "FakeDriverRecord"));
   if (!device::CheckPrimitive(primitive, [](uint64_t, uint64_t) { return true; }).ok()) return CUDNN_STATUS_BAD_PARAM;
-  if (record(handle->stream, [primitive] { device::soft::RunPrimitive(primitive); })) return CUDNN_STATUS_SUCCESS;
-  if (synchronize() != 0) return CUDNN_STATUS_EXECUTION_FAILED;
-  device::soft::RunPrimitive(primitive);
-  return CUDNN_STATUS_SUCCESS;
+  return QueueFakeDnn(handle, [primitive] { device::soft::RunPrimitive(primitive); });
 }
 
 template <typename T>
@@ -130,6 +119,17 @@ cudnnStatus_t OfferAlgorithm(int* count, Performance* results) {
 bool HasWorkspace(const void* workspace, size_t bytes) { return workspace != nullptr && bytes >= kWorkspace; }
 
 }  // namespace
+
+cudnnStatus_t QueueFakeDnn(cudnnHandle_t handle, const std::function<void()>& work) {
+  static void* const driver = dlopen(WHARF_FAKE_DRIVER, RTLD_NOW);
+  static const auto synchronize = reinterpret_cast<int (*)()>(dlsym(driver, "cuCtxSynchronize"));
+  static const auto record =
+      reinterpret_cast<bool (*)(cudaStream_t, const std::function<void()>&)>(dlsym(driver, "FakeDriverRecord"));
+  if (record(handle->stream, work)) return CUDNN_STATUS_SUCCESS;
+  if (synchronize() != 0) return CUDNN_STATUS_EXECUTION_FAILED;
+  work();
+  return CUDNN_STATUS_SUCCESS;
+}
 
 extern "C" {
 
