@@ -73,7 +73,7 @@ print("ResNet-18", torchvision.__version__)
     "torch training": """
 import torch
 torch.manual_seed(1)
-torch.backends.cudnn.enabled = False  # its gradients are not covered
+torch.backends.cudnn.enabled = False
 def train(device):
     torch.manual_seed(2)
     net = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(8 * 14 * 14, 10))
@@ -89,6 +89,36 @@ def train(device):
 want, got = train("cpu"), train("cuda")
 assert abs(want - got) < 0.02 * want, (want, got)
 print("loss", round(got, 4))
+""",
+    "torch training cudnn": """
+import torch
+torch.manual_seed(1)
+torch.backends.cudnn.allow_tf32 = False
+def train(device):
+    torch.manual_seed(2)
+    net = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Conv2d(8, 8, 3, stride=2, padding=1),
+                              torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(8 * 7 * 7, 10))
+    net.to(device)
+    step = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)
+    x, y = torch.randn(32, 3, 16, 16), torch.randint(0, 10, (32,))
+    for _ in range(20):
+        step.zero_grad()
+        loss = torch.nn.functional.cross_entropy(net(x.to(device)), y.to(device))
+        loss.backward()
+        step.step()
+    return loss.item()
+want, got = train("cpu"), train("cuda")
+assert abs(want - got) < 0.02 * want, (want, got)
+# Attention and its gradients, which are cuDNN's on Hopper.
+q, k, v = (torch.randn(2, 4, 128, 64) for _ in range(3))
+def attend(device, type):
+    inputs = [t.detach().to(device, type).requires_grad_() for t in (q, k, v)]
+    out = torch.nn.functional.scaled_dot_product_attention(*inputs, is_causal=True)
+    out.float().square().sum().backward()
+    return [out.detach()] + [t.grad for t in inputs]
+for want, got in zip(attend("cpu", torch.float), attend("cuda", torch.bfloat16)):
+    assert torch.allclose(want, got.float().cpu(), atol=0.1, rtol=0.05), (want - got.float().cpu()).abs().max()
+print("convolutions, causal attention")
 """,
     "torch attention": """
 import torch
