@@ -12,6 +12,7 @@
 #include "wharf/base/random.h"
 #include "wharf/base/test_environment.h"
 #include "wharf/device/device.h"
+#include "wharf/device/dnn_graph_testing.h"
 #include "wharf/link/emulation/emulator.h"
 #include "wharf/offload/bulk/compression.h"
 #include "wharf/offload/replay/progress.h"
@@ -364,6 +365,14 @@ class HostileClient {
     Choose(l.left);
     l.right_vectors = l.left;
     if (random_.Chance(0.2)) Choose(l.right_vectors);
+  }
+  void Choose(device::DnnGraph& g) {
+    g = device::ScaledProduct(numbers_.Address(), numbers_.Address(), numbers_.Address(), 2);
+    for (int changes = random_.Below(4); changes > 0; --changes) {
+      g.description[random_.Next() % g.description.size()] = static_cast<std::byte>(random_.Next());
+    }
+    if (random_.Chance(0.1)) g.description.resize(static_cast<size_t>(random_.Below(99)));
+    if (random_.Chance(0.1)) g.tensors.resize(static_cast<size_t>(random_.Below(5)));
   }
   template <typename Number>
   requires std::is_arithmetic_v<Number>
