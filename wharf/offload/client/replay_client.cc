@@ -12,13 +12,17 @@ namespace wharf::offload {
 namespace {
 
 // Progress is told when the program waits, hands over data, or has made this many operations; and otherwise within
-// kPace, so that work starts although the program goes on to something else.
+// PaceFor, so that work starts although the program goes on to something else.
 constexpr uint64_t kBatch = 64;
-constexpr Nanoseconds kPace = std::chrono::milliseconds(1);
+constexpr Nanoseconds kLeastPace = std::chrono::microseconds(100), kMostPace = std::chrono::milliseconds(1);
 constexpr int kQuietRounds = 20;
 constexpr size_t kMaxRecordBytes = 64 << 10;
 
 }  // namespace
+
+Nanoseconds PaceFor(Nanoseconds round_trip) {
+  return round_trip == Nanoseconds(0) ? kMostPace : std::clamp(round_trip / 2, kLeastPace, kMostPace);
+}
 
 ReplayClient::ReplayClient(UploadSender* uploads, RequestTable* requests, LivenessMonitor* liveness, const Clock* clock,
                            bool begins_with_input, LaneSearchFactory search)
@@ -143,7 +147,7 @@ void ReplayClient::Pace() {
     if (!pacing_) pace_.Wait(&mutex_);
     uint64_t seen = progress_frames_;
     for (int quiet = 0; quiet < kQuietRounds && !stopped_;) {
-      WaitUntil(pace_, &mutex_, *clock_, clock_->Now() + kPace);
+      WaitUntil(pace_, &mutex_, *clock_, clock_->Now() + PaceFor(uploads_->RoundTrip()));
       quiet = predictor_.Records().Empty() ? quiet + 1 : 0;
       if (seen == progress_frames_ && !SendProgress(link::Urgency::kNow).ok()) break;
       seen = progress_frames_;
@@ -157,7 +161,7 @@ void ReplayClient::Flush(Nanoseconds patience) {
   const TimePoint deadline = clock_->Now() + patience;
   while (!mutex_.TryLock()) {
     if (clock_->Now() >= deadline) return;
-    absl::SleepFor(absl::FromChrono(kPace));
+    absl::SleepFor(absl::FromChrono(kMostPace));
   }
   SendProgress(link::Urgency::kNow).IgnoreError();
   mutex_.Unlock();

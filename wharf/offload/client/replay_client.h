@@ -1,6 +1,6 @@
 // ReplayClient: sends the operations of a session in the replay modes. What the server predicts is counted instead of
 // sent, and leaves as records of a Progress frame: when the program waits, hands over data or has made many operations;
-// otherwise within a millisecond, by a thread of its own. docs/replay.md.
+// otherwise soon, by a thread of its own. docs/replay.md.
 #pragma once
 
 #include <cstddef>
@@ -36,6 +36,10 @@ struct OutgoingOperation {
   std::span<const std::byte> bulk = {};
   link::BulkOwnership ownership = link::BulkOwnership::kCopy;
 };
+
+// Within how long what was made is told, if nothing else sends it; `round_trip`: 0 if it is not known. Near a server
+// that is soon enough for both to work at the same time; over a slow link few frames go in the meantime.
+Nanoseconds PaceFor(Nanoseconds round_trip);
 
 // Thread-safe. One lock: operations leave, and are predicted, in the order in which it is taken. It comes before those
 // of the request table and of the liveness monitor, and is held while frames are handed to the channel, which may have

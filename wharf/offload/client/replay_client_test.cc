@@ -157,6 +157,14 @@ TEST_F(ReplayClientTest, WhatNobodyElseSendsLeavesByItself) {
   EXPECT_EQ(recorder_.WaitFor(3).back(), (Recorder::Frame{kProgress, 5, 0}));
 }
 
+TEST_F(ReplayClientTest, NearTheServerItLeavesSooner) {
+  using std::chrono::microseconds;
+  EXPECT_EQ(PaceFor(microseconds(0)), microseconds(1000));  // not known
+  EXPECT_EQ(PaceFor(microseconds(40)), microseconds(100));
+  EXPECT_EQ(PaceFor(microseconds(400)), microseconds(200));
+  EXPECT_EQ(PaceFor(microseconds(2600)), microseconds(1000));
+}
+
 TEST_F(ReplayClientTest, AWaitTellsAtOnceWhatWasMade) {
   const RequestPtr whole = Ask(SynchronizeStream{0});
   EXPECT_FALSE(whole->IsPredicted());

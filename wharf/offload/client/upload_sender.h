@@ -52,6 +52,8 @@ class UploadSender {
 
   link::Channel& channel() { return *channel_; }
   BulkTraffic Counters() const { return encoder_.Counters(); }
+  // As far as is known: 0 at first.
+  Nanoseconds RoundTrip() const { return estimator_->Estimate().round_trip; }
 
  private:
   EncodedBulk Encode(const UploadOperation& operation, std::span<const std::byte> bulk)
