@@ -45,6 +45,8 @@ SIZE_LIMIT_MIB = 64
 MACHINE_CODE = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 6}]
 SKIPPED = 77
 
+RRTO_MODELS = ("fasterrcnn_resnet50_fpn", "deeplabv3_resnet50", "fcn_resnet50", "retinanet_resnet50_fpn", "convnext_tiny",
+               "resnet50")
 FRAMEWORKS = {
     "torch": """
 import torch
@@ -401,6 +403,8 @@ class Check:
 
     def program(self, address, path):
         name = path.name
+        if time.monotonic() >= self.end:
+            raise Skip("no time was left")
         if self.options.device == "cuda":
             want = NVIDIA_SAYS.sub("", self.run(f"{name}.native", [path], limit=60, native=True))
         else:
@@ -493,13 +497,32 @@ class Check:
             said += f"{mode}: {rows} "
         return said
 
+    def models(self):
+        """The networks of RRTO's Figure 12, three at a time: each alone waits for its link."""
+        self.needs_gpu()
+        def one(model):
+            rows = self.logs / f"models.{model}.json"
+            self.run(f"models.{model}", [self.bin / "wharf", "bench", "offload", "--device", "cuda", "--program",
+                                         f"pytorch:{model}", "--python", shutil.which("python3"), "--modes",
+                                         "native,posted,replay", "--scenarios", "indoors", "--inferences",
+                                         self.options.inferences, "--json", rows, "--markdown"], limit=200)
+            return json.loads(rows.read_text())
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            jobs = {model: pool.submit(one, model) for model in RRTO_MODELS}
+            failed = {model: str(job.exception()) for model, job in jobs.items() if job.exception()}
+        self.facts["models"] = {model: job.result() for model, job in jobs.items() if model not in failed}
+        if failed:
+            raise AssertionError("; ".join(f"{model}: {why}" for model, why in failed.items()))
+        return ", ".join(jobs)
+
     def all(self):
         steps = {
             "machine": self.machine, "driver": self.driver, "conformance": self.conformance,
             "calls": self.calls,
             "strong sandbox": self.strong_sandbox, "programs": self.all_programs,
             **{name: lambda name=name: self.framework(name) for name in FRAMEWORKS},
-            "latency": self.latency, "Wi-Fi": self.wifi, "random programs": self.random_programs, "bench": self.bench,
+            "latency": self.latency, "Wi-Fi": self.wifi, "models": self.models,
+            "random programs": self.random_programs, "bench": self.bench,
         }
         wanted = self.options.steps.split(",") if self.options.steps else list(steps)
         for name in wanted:
