@@ -74,14 +74,15 @@ absl::Status AddArchive(std::span<const std::byte> bytes, std::vector<std::strin
 }
 
 // 75 of ".target sm_75"; 0 if it does not say.
-uint32_t TargetOf(std::string_view ptx) {
-  constexpr std::string_view kTarget = ".target sm_";
-  const size_t at = ptx.find(kTarget);
-  uint32_t sm = 0;
+// The number behind the first `word`; 0 if there is none.
+template <typename Number>
+Number NumberBehind(std::string_view text, std::string_view word) {
+  const size_t at = text.find(word);
+  Number number = 0;
   if (at != std::string_view::npos) {
-    std::from_chars(ptx.data() + at + kTarget.size(), ptx.data() + ptx.size(), sm);
+    std::from_chars(text.data() + at + word.size(), text.data() + text.size(), number);
   }
-  return sm;
+  return number;
 }
 
 template <typename T>
@@ -109,9 +110,12 @@ absl::StatusOr<std::vector<std::string>> PtxOfParts(std::span<const std::byte> b
   return texts;
 }
 
+// As nvcc writes it, for a GPU's driver trusts what it reads: it looks for the compiler's options wherever it is told.
 std::vector<std::byte> WrapPtx(std::string_view ptx) {
-  constexpr size_t kContainer = 16, kEntry = 64;
-  const size_t payload = (ptx.size() / 8 + 1) * 8;  // with one zero byte at least
+  constexpr size_t kContainer = 16, kEntry = 80;
+  constexpr uint32_t kOptions = 64, kOptionsText = 72;  // none
+  const size_t payload = (ptx.size() / 8 + 1) * 8;      // with one zero byte at least
+  const std::string_view version = ptx.substr(std::min(ptx.find(".version "), ptx.size()));
   std::vector<std::byte> bytes(kContainer + kEntry + payload);
   Store(bytes, 0, kContainerMagic);
   Store<uint16_t>(bytes, 4, 1);
@@ -121,8 +125,12 @@ std::vector<std::byte> WrapPtx(std::string_view ptx) {
   Store<uint16_t>(bytes, kContainer + 2, 0x0101);
   Store<uint32_t>(bytes, kContainer + 4, kEntry);
   Store<uint64_t>(bytes, kContainer + 8, payload);
-  Store<uint32_t>(bytes, kContainer + 28, TargetOf(ptx));
+  Store(bytes, kContainer + 20, kOptions);
+  Store(bytes, kContainer + 24, NumberBehind<uint16_t>(version.substr(std::min<size_t>(version.size(), 1)), "."));
+  Store(bytes, kContainer + 26, NumberBehind<uint16_t>(version, ".version "));
+  Store(bytes, kContainer + 28, NumberBehind<uint32_t>(ptx, ".target sm_"));
   Store<uint64_t>(bytes, kContainer + 40, 0x11);
+  Store(bytes, kContainer + kOptions, kOptionsText);
   std::memcpy(bytes.data() + kContainer + kEntry, ptx.data(), ptx.size());
   return bytes;
 }

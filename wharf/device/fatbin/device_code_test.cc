@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
+#include <cstring>
+
 #include "wharf/device/fatbin/fatbin.h"
 
 namespace wharf::device::fatbin {
@@ -49,6 +51,25 @@ RC_GTEST_PROP(WrapPtx, IsReadBackWhole, (std::string body)) {
   const auto found = FindPtx(image);
   RC_ASSERT(found.ok());
   RC_ASSERT(*found == ptx);
+}
+
+// Of `nvcc -fatbin -gencode arch=compute_75,code=compute_75 -Xfatbin=-compress=false`, but for the lengths.
+TEST(WrapPtx, HasTheHeaderOfNvcc) {
+  const auto image = WrapPtx(".version 9.2\n.target sm_75\n");
+  const auto at = [&](size_t offset) {
+    uint32_t word = 0;
+    std::memcpy(&word, image.data() + 16 + offset, sizeof word);
+    return word;
+  };
+  EXPECT_EQ(at(0), 0x01010001u);
+  EXPECT_EQ(at(4), 80u);
+  EXPECT_EQ(at(8), 32u);
+  EXPECT_EQ(at(20), 64u);
+  EXPECT_EQ(at(24), 0x00090002u);
+  EXPECT_EQ(at(28), 75u);
+  EXPECT_EQ(at(40), 0x11u);
+  EXPECT_EQ(at(64), 72u);
+  for (const size_t offset : {12, 16, 32, 36, 44, 48, 52, 56, 60, 68, 72, 76}) EXPECT_EQ(at(offset), 0u) << offset;
 }
 
 TEST(WrapPtx, OfATextThatNamesNoArchitectureIsForAny) {
