@@ -1,5 +1,6 @@
 #include "wharf/cudashim/client/texture/texture.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <set>
@@ -115,13 +116,14 @@ CudaError ApplyView(const ResourceView& view, device::TextureDescription* textur
   if (view.format >= kFirstCompressed) return NotSupported("textures of compressed formats");
   const bool same_depth = view.depth == image->depth || (image->layered && view.depth == 0);
   if (view.width != image->width || view.height != image->height || !same_depth) return CudaError::kInvalidValue;
-  if (view.first_level > view.last_level || view.last_level >= *levels) return CudaError::kInvalidValue;
+  const uint32_t last_level = std::min(view.last_level, *levels - 1);  // as a GPU's driver has it
+  if (view.first_level > last_level) return CudaError::kInvalidValue;
   const device::ChannelFormat format = ViewFormat(view.format);
   if (format.TexelBytes() != image->format.TexelBytes()) return CudaError::kInvalidValue;
   const bool all_layers = view.first_layer == 0 && view.last_layer + uint64_t{1} == image->Slices();
   if (*levels > 1 && image->layered && !all_layers) return NotSupported("views of some layers of mipmapped arrays");
   *image = device::LevelOf(*image, view.first_level);
-  *levels = view.last_level - view.first_level + 1;
+  *levels = last_level - view.first_level + 1;
   image->format = format;
   if (!image->layered) {
     return view.first_layer == 0 && view.last_layer == 0 ? CudaError::kSuccess : CudaError::kInvalidValue;
