@@ -31,15 +31,15 @@ Executor::Executor(std::unique_ptr<device::Device> device, link::Channel* channe
       replies_(std::make_shared<ReplyQueue>(channel, device_.get(), options.unsent_bytes)),
       queued_(std::make_shared<InFlightBudget>(options.queued_bytes)),
       host_calls_(std::make_shared<HostCalls>()),
-      deputy_(options.queued_bytes_hard,
-              [this](Deputy::Frame frame) { return Take(frame.header, frame.head, std::move(frame.bulk)); }) {
+      worker_(options.queued_bytes_hard,
+              [this](FrameWorker::Frame frame) { return Take(frame.header, frame.head, std::move(frame.bulk)); }) {
   device_->SetOutput([replies = replies_](std::string text) { replies->AddOutput(std::move(text)); });
 }
 
 Executor::~Executor() {
   Release();
   if (resumer_ != nullptr) resumer_->Stop();
-  deputy_.Stop();
+  worker_.Stop();
   replies_->Stop();
   replay_.reset();  // it has prepared work of the device
   // Its callbacks hold what they need; none comes after this.
@@ -61,7 +61,7 @@ void Executor::Stop() {
   channel_->Close();
   Release();
   if (resumer_ != nullptr) resumer_->Stop();
-  deputy_.Stop();
+  worker_.Stop();
   replies_->Stop();
 }
 
@@ -122,8 +122,8 @@ absl::Status Executor::Route(const link::FrameHeader& header, std::span<const st
   const bool is_progress = header.kind == static_cast<uint16_t>(FrameKind::kProgress);
   if (header.kind < static_cast<uint16_t>(FrameKind::kFirstOp) && !is_progress) return OnControlFrame(header, head);
   if (header.kind == HostCallDone::kNumber) return Dispatch<HostCallDone>(header, head, bulk);
-  if (deputy_.IsIdle() && !host_calls_->Any()) return Take(header, head, std::move(bulk));
-  if (deputy_.Add({header, {head.begin(), head.end()}, std::move(bulk)})) return absl::OkStatus();
+  if (worker_.IsIdle() && !host_calls_->Any()) return Take(header, head, std::move(bulk));
+  if (worker_.Add({header, {head.begin(), head.end()}, std::move(bulk)})) return absl::OkStatus();
   return CloseWith(
       ResourceExhausted("{} MiB of operations wait behind a host function", options_.queued_bytes_hard >> 20));
 }

@@ -28,7 +28,7 @@
 #include "wharf/offload/in_flight_budget.h"
 #include "wharf/offload/replay/replay_follower.h"
 #include "wharf/offload/reply_queue.h"
-#include "wharf/offload/server/deputy.h"
+#include "wharf/offload/server/frame_worker.h"
 #include "wharf/offload/server/host_calls.h"
 #include "wharf/offload/server/resumer.h"
 #include "wharf/offload/wire.h"
@@ -94,7 +94,7 @@ class Executor final : public link::FrameHandler, private ReplayPerformer {
   const device::Device& Device() const { return *device_; }
   // Processor time that the operation under way has taken which the reader does not carry out itself, since this was
   // asked of it first; zero if there is none. From one thread.
-  Nanoseconds DeputysTime() { return deputy_.HandlingTime(); }
+  Nanoseconds WorkerTime() { return worker_.HandlingTime(); }
 
  private:
   template <typename... Ops>
@@ -198,7 +198,7 @@ class Executor final : public link::FrameHandler, private ReplayPerformer {
   std::shared_ptr<InFlightBudget> queued_;
   std::shared_ptr<HostCalls> host_calls_;
 
-  // Whoever carries out the client's operations: the channel's reader or its deputy, and the thread that resumes
+  // Whoever carries out the client's operations: the channel's reader or its worker, and the thread that resumes
   // running ahead.
   absl::Mutex turn_;
   // Under turn_, but for what the reader alone needs.
@@ -217,7 +217,7 @@ class Executor final : public link::FrameHandler, private ReplayPerformer {
   bool codes_bulk_ = false;
   ArrivalMeter arrivals_;
   BulkDecoder decoder_;
-  Deputy deputy_;
+  FrameWorker worker_;
 
   mutable absl::Mutex counters_mutex_;
   ExecutorCounters counters_ ABSL_GUARDED_BY(counters_mutex_);

@@ -30,7 +30,7 @@ ProgramSession::Phase ProgramSession::CurrentPhase() const {
 
 Nanoseconds ProgramSession::HandlingTime() {
   offload::Executor* const executor = ExecutorOrNull();
-  return std::max(handling_.Taken(), executor != nullptr ? executor->DeputysTime() : Nanoseconds::zero());
+  return std::max(handling_.Taken(), executor != nullptr ? executor->WorkerTime() : Nanoseconds::zero());
 }
 
 absl::Status ProgramSession::WhyClosed() const {

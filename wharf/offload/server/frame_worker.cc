@@ -1,4 +1,4 @@
-#include "wharf/offload/server/deputy.h"
+#include "wharf/offload/server/frame_worker.h"
 
 #include <utility>
 
@@ -6,29 +6,29 @@
 
 namespace wharf::offload {
 namespace {
-uint64_t BytesOf(const Deputy::Frame& frame) { return sizeof(frame) + frame.head.size() + frame.bulk.size(); }
+uint64_t BytesOf(const FrameWorker::Frame& frame) { return sizeof(frame) + frame.head.size() + frame.bulk.size(); }
 }  // namespace
 
-Deputy::Deputy(uint64_t most_bytes, std::function<absl::Status(Frame)> take)
+FrameWorker::FrameWorker(uint64_t most_bytes, std::function<absl::Status(Frame)> take)
     : most_bytes_(most_bytes), take_(std::move(take)) {}
 
-bool Deputy::IsIdle() const {
+bool FrameWorker::IsIdle() const {
   absl::MutexLock lock(&mutex_);
   return bytes_ == 0;
 }
 
-bool Deputy::Add(Frame frame) {
+bool FrameWorker::Add(Frame frame) {
   absl::MutexLock lock(&mutex_);
   const uint64_t bytes = BytesOf(frame);
   if (bytes_ + bytes > most_bytes_) return false;
   if (stopped_) return true;
   bytes_ += bytes;
   waiting_.push_back(std::move(frame));
-  if (!thread_.joinable()) thread_ = link::StartThread("wharf-deputy", [this] { Run(); });
+  if (!thread_.joinable()) thread_ = link::StartThread("wharf-frames", [this] { Run(); });
   return true;
 }
 
-void Deputy::Stop() {
+void FrameWorker::Stop() {
   std::thread thread;
   {
     absl::MutexLock lock(&mutex_);
@@ -38,14 +38,14 @@ void Deputy::Stop() {
   if (thread.joinable()) thread.join();
 }
 
-void Deputy::Run() {
+void FrameWorker::Run() {
   uint64_t taken = 0;
   while (true) {
     Frame frame;
     {
       absl::MutexLock lock(&mutex_);
       bytes_ -= taken;
-      mutex_.Await(absl::Condition(this, &Deputy::HasWork));
+      mutex_.Await(absl::Condition(this, &FrameWorker::HasWork));
       if (stopped_) return;
       frame = std::move(waiting_.front());
       waiting_.pop_front();

@@ -1,5 +1,5 @@
-// Deputy: a thread that takes frames in the place of a channel's reader, while what a frame asks for may have to wait
-// for another one that only the reader can read.
+// FrameWorker: a thread that takes frames in the place of a channel's reader, while what a frame asks for may have to
+// wait for another one that only the reader can read.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace wharf::offload {
 
 // Thread-safe, but for Add: one thread's.
-class Deputy {
+class FrameWorker {
  public:
   struct Frame {
     link::FrameHeader header;
@@ -24,10 +24,10 @@ class Deputy {
   };
 
   // `take` is called on the thread, in order; after a failure no more. At most `most_bytes` wait.
-  Deputy(uint64_t most_bytes, std::function<absl::Status(Frame)> take);
-  ~Deputy() { Stop(); }
-  Deputy(const Deputy&) = delete;
-  Deputy& operator=(const Deputy&) = delete;
+  FrameWorker(uint64_t most_bytes, std::function<absl::Status(Frame)> take);
+  ~FrameWorker() { Stop(); }
+  FrameWorker(const FrameWorker&) = delete;
+  FrameWorker& operator=(const FrameWorker&) = delete;
 
   // Everything that was added has been taken: the reader may take the next frame itself.
   bool IsIdle() const;
