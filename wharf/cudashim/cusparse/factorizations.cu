@@ -69,7 +69,7 @@ extern "C" __global__ void factor_lu(IncompleteFactor f) {
       }
     }
     const bool there = Has(indices, n, end, line);
-    if (there && f.boosted && Magnitude(values[n]) <= tolerance) values[n] = ValueOf(f.boost);
+    if (there && f.boosted && Magnitude(values[n]) < tolerance) values[n] = ValueOf(f.boost);
     if (pivot == kNone && (!there || IsZero(values[n]))) pivot = static_cast<unsigned>(line + indices.base);
   }
   *f.pivot = pivot;

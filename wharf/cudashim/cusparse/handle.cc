@@ -58,6 +58,13 @@ StatusText TextOf(cusparseStatus_t status) {
   return {"unrecognized error code", "unrecognized error code"};
 }
 
+// Of a handle itself; without one, unlike those that compute, they say that the argument is wrong.
+template <typename Body>
+cusparseStatus_t OfHandle(Call call, cusparseHandle_t handle, Body&& body) {
+  if (handle == nullptr || handle->magic != cusparseContext::kMagic) return CUSPARSE_STATUS_INVALID_VALUE;
+  return AnswerSparse(call, false, body);
+}
+
 template <typename T>
 cusparseStatus_t Set(Call call, cusparseMatDescr_t descriptor, T cusparseMatDescr::*field, T value) {
   return AnswerSparse(call, false, [&] {
@@ -86,7 +93,8 @@ cusparseStatus_t cusparseCreate(cusparseHandle_t* handle) {
   });
 }
 cusparseStatus_t cusparseDestroy(cusparseHandle_t handle) {
-  return WHARF_SPARSE(cusparseDestroy, handle, false, [&] {
+  if (handle == nullptr) return CUSPARSE_STATUS_SUCCESS;
+  return OfHandle(Call::k_cusparseDestroy, handle, [&] {
     if (client::IsConnected()) (void)client::FreeOwn(handle->result);  // 0 is nothing
     handle->magic = 0;
     delete handle;
@@ -94,7 +102,7 @@ cusparseStatus_t cusparseDestroy(cusparseHandle_t handle) {
   });
 }
 cusparseStatus_t cusparseGetVersion(cusparseHandle_t handle, int* version) {
-  return WHARF_SPARSE(cusparseGetVersion, handle, false, [&] { return StoreTo(version, CUSPARSE_VERSION); });
+  return OfHandle(Call::k_cusparseGetVersion, handle, [&] { return StoreTo(version, CUSPARSE_VERSION); });
 }
 cusparseStatus_t cusparseGetProperty(libraryPropertyType type, int* value) {
   return WHARF_SPARSE_LOCAL(cusparseGetProperty, [&] {
@@ -111,13 +119,13 @@ const char* cusparseGetErrorString(cusparseStatus_t status) {
   return TextOf(status).sentence;
 }
 cusparseStatus_t cusparseSetStream(cusparseHandle_t handle, cudaStream_t stream) {
-  return WHARF_SPARSE(cusparseSetStream, handle, false, [&] { return StoreTo(&handle->stream, stream); });
+  return OfHandle(Call::k_cusparseSetStream, handle, [&] { return StoreTo(&handle->stream, stream); });
 }
 cusparseStatus_t cusparseGetStream(cusparseHandle_t handle, cudaStream_t* stream) {
-  return WHARF_SPARSE(cusparseGetStream, handle, false, [&] { return StoreTo(stream, handle->stream); });
+  return OfHandle(Call::k_cusparseGetStream, handle, [&] { return StoreTo(stream, handle->stream); });
 }
 cusparseStatus_t cusparseSetPointerMode(cusparseHandle_t handle, cusparsePointerMode_t mode) {
-  return WHARF_SPARSE(cusparseSetPointerMode, handle, false, [&] {
+  return OfHandle(Call::k_cusparseSetPointerMode, handle, [&] {
     if (mode != CUSPARSE_POINTER_MODE_HOST && mode != CUSPARSE_POINTER_MODE_DEVICE) {
       return CUSPARSE_STATUS_INVALID_VALUE;
     }
@@ -125,7 +133,7 @@ cusparseStatus_t cusparseSetPointerMode(cusparseHandle_t handle, cusparsePointer
   });
 }
 cusparseStatus_t cusparseGetPointerMode(cusparseHandle_t handle, cusparsePointerMode_t* mode) {
-  return WHARF_SPARSE(cusparseGetPointerMode, handle, false, [&] { return StoreTo(mode, handle->pointer_mode); });
+  return OfHandle(Call::k_cusparseGetPointerMode, handle, [&] { return StoreTo(mode, handle->pointer_mode); });
 }
 
 cusparseStatus_t cusparseCreateMatDescr(cusparseMatDescr_t* descriptor) {

@@ -150,7 +150,7 @@ struct ElementCount {
 
 // A factorization on the pattern of A, of as many rows as columns, each row's entries in order. "find_pivot", by one
 // block, says which row is the first without a diagonal entry; "factor_lu" and "factor_cholesky", by one thread, which
-// is the first whose pivot is missing, is 0, or has no real root. Diagonal elements that are no larger than the
+// is the first whose pivot is missing, is 0, or has no real root. Diagonal elements that are smaller than the
 // tolerance become `boost`, if they are to.
 struct IncompleteFactor {
   SparseMatrix a;
