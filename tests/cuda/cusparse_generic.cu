@@ -244,42 +244,39 @@ struct Checks {
     const int n = 11;
     Dense a = Random(n, n, 0.4);
     for (int i = 0; i < n; ++i) a(i, i) = 3.0 + Any();
-    for (const cusparseFormat_t format : {CUSPARSE_FORMAT_CSR, CUSPARSE_FORMAT_COO}) {
-      for (const cusparseOperation_t operation : Operations()) {
-        for (const bool upper : {false, true}) {
-          for (const bool unit : {false, true}) {
-            Dense triangle = a;
-            for (int i = 0; i < n; ++i) {
-              for (int j = 0; j < n; ++j)
-                if (upper ? i > j : i < j) triangle(i, j) = 0;
-              if (unit) triangle(i, i) = 1;
-            }
-            SparseOnDevice<T> sparse(a, format);
-            cusparseFillMode_t fill = upper ? CUSPARSE_FILL_MODE_UPPER : CUSPARSE_FILL_MODE_LOWER;
-            cusparseDiagType_t diagonal = unit ? CUSPARSE_DIAG_TYPE_UNIT : CUSPARSE_DIAG_TYPE_NON_UNIT;
-            SPARSE_OK(cusparseSpMatSetAttribute(sparse.descriptor, CUSPARSE_SPMAT_FILL_MODE, &fill, sizeof fill));
-            SPARSE_OK(
-                cusparseSpMatSetAttribute(sparse.descriptor, CUSPARSE_SPMAT_DIAG_TYPE, &diagonal, sizeof diagonal));
-            const Dense b = Random(n, 3);
-            DenseOnDevice<T> db(b, CUSPARSE_ORDER_COL), dx(Dense(n, 3), CUSPARSE_ORDER_ROW);
-            cusparseSpSMDescr_t how;
-            SPARSE_OK(cusparseSpSM_createDescr(&how));
-            size_t size = 0;
-            const auto plain = CUSPARSE_OPERATION_NON_TRANSPOSE;
-            SPARSE_OK(cusparseSpSM_bufferSize(handle, operation, plain, &one, sparse.descriptor, db.descriptor,
-                                              dx.descriptor, kType, CUSPARSE_SPSM_ALG_DEFAULT, how, &size));
-            harness::Buffer<char> buffer(size);
-            SPARSE_OK(cusparseSpSM_analysis(handle, operation, plain, &one, sparse.descriptor, db.descriptor,
-                                            dx.descriptor, kType, CUSPARSE_SPSM_ALG_DEFAULT, how, buffer.get()));
-            SPARSE_OK(cusparseSpSM_solve(handle, operation, plain, &one, sparse.descriptor, db.descriptor,
-                                         dx.descriptor, kType, CUSPARSE_SPSM_ALG_DEFAULT, how));
-            // What is solved may be large where the diagonal is small, or ones.
-            const Dense x = dx.Get();
-            double largest = 1;
-            for (const Value v : x.values) largest = std::max(largest, std::abs(v));
-            EXPECT(Difference(Times(Op(triangle, operation), x), b) < 20 * largest * tolerance);
-            SPARSE_OK(cusparseSpSM_destroyDescr(how));
+    for (const cusparseOperation_t operation : Operations()) {
+      for (const bool upper : {false, true}) {
+        for (const bool unit : {false, true}) {
+          Dense triangle = a;
+          for (int i = 0; i < n; ++i) {
+            for (int j = 0; j < n; ++j)
+              if (upper ? i > j : i < j) triangle(i, j) = 0;
+            if (unit) triangle(i, i) = 1;
           }
+          SparseOnDevice<T> sparse(a, CUSPARSE_FORMAT_CSR);
+          cusparseFillMode_t fill = upper ? CUSPARSE_FILL_MODE_UPPER : CUSPARSE_FILL_MODE_LOWER;
+          cusparseDiagType_t diagonal = unit ? CUSPARSE_DIAG_TYPE_UNIT : CUSPARSE_DIAG_TYPE_NON_UNIT;
+          SPARSE_OK(cusparseSpMatSetAttribute(sparse.descriptor, CUSPARSE_SPMAT_FILL_MODE, &fill, sizeof fill));
+          SPARSE_OK(cusparseSpMatSetAttribute(sparse.descriptor, CUSPARSE_SPMAT_DIAG_TYPE, &diagonal, sizeof diagonal));
+          const Dense b = Random(n, 3);
+          DenseOnDevice<T> db(b, CUSPARSE_ORDER_COL), dx(Dense(n, 3), CUSPARSE_ORDER_ROW);
+          cusparseSpSMDescr_t how;
+          SPARSE_OK(cusparseSpSM_createDescr(&how));
+          size_t size = 0;
+          const auto plain = CUSPARSE_OPERATION_NON_TRANSPOSE;
+          SPARSE_OK(cusparseSpSM_bufferSize(handle, operation, plain, &one, sparse.descriptor, db.descriptor,
+                                            dx.descriptor, kType, CUSPARSE_SPSM_ALG_DEFAULT, how, &size));
+          harness::Buffer<char> buffer(size);
+          SPARSE_OK(cusparseSpSM_analysis(handle, operation, plain, &one, sparse.descriptor, db.descriptor,
+                                          dx.descriptor, kType, CUSPARSE_SPSM_ALG_DEFAULT, how, buffer.get()));
+          SPARSE_OK(cusparseSpSM_solve(handle, operation, plain, &one, sparse.descriptor, db.descriptor, dx.descriptor,
+                                       kType, CUSPARSE_SPSM_ALG_DEFAULT, how));
+          // What is solved may be large where the diagonal is small, or ones.
+          const Dense x = dx.Get();
+          double largest = 1;
+          for (const Value v : x.values) largest = std::max(largest, std::abs(v));
+          EXPECT(Difference(Times(Op(triangle, operation), x), b) < 20 * largest * tolerance);
+          SPARSE_OK(cusparseSpSM_destroyDescr(how));
         }
       }
     }
