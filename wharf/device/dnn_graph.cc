@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "wharf/device/cuda_error.h"
+#include "wharf/device/dnn_norm.h"
 
 namespace wharf::device {
 namespace {
@@ -120,6 +121,7 @@ bool IsKnownOperation(int32_t type) {
   return std::any_of(std::begin(kResults), std::end(kResults), [&](const Result& r) { return r.operation == type; });
 }
 bool IsResult(int32_t operation, int32_t attribute) {
+  if (operation == kDnnNormForward || operation == kDnnNormBackward) return IsWrittenByNorm(operation, attribute);
   return !IsKnownOperation(operation) || std::any_of(std::begin(kResults), std::end(kResults), [&](const Result& r) {
     return r.operation == operation && r.attribute == attribute;
   });
@@ -248,6 +250,7 @@ absl::StatusOr<DnnDescription> DnnDescription::Parse(std::span<const std::byte> 
 
 absl::StatusOr<std::vector<DnnTensor>> DnnTensorsOf(const DnnGraph& graph) {
   WHARF_ASSIGN_OR_RETURN(const DnnDescription description, DnnDescription::Parse(graph.description));
+  WHARF_RETURN_IF_ERROR(NormOf(description, graph).status());
   const auto descriptors = description.descriptors();
   const std::vector<bool> results = ResultsOf(descriptors);
   if (graph.tensors.size() > descriptors.size() || graph.scalars.size() > descriptors.size()) {

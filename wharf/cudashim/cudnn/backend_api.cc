@@ -67,8 +67,6 @@ DnnStatus CheckPlan(const Plan& plan) {
   return ToDnnStatus(error, std::move(why));
 }
 
-bool ServerHasCudnn() { return client::Connect() == CudaError::kSuccess && client::Properties().driver == "cuda"; }
-
 DnnStatus PrimitiveOf(cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t pack, device::Primitive* primitive) {
   const BackendHandle *const plan_handle = HandleOf(plan), *const pack_handle = HandleOf(pack);
   if (plan_handle == nullptr || pack_handle == nullptr) return NoDescriptor();
@@ -88,6 +86,9 @@ DnnStatus PrimitiveOf(cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t pa
 }
 
 }  // namespace
+
+bool ServerHasCudnn() { return client::Connect() == CudaError::kSuccess && client::Properties().driver == "cuda"; }
+
 }  // namespace wharf::cudashim
 
 using namespace wharf;            // NOLINT

@@ -102,6 +102,8 @@ cudnnStatus_t Local(Call call, const char* function, Body&& body) {
 #define WHARF_DNN_LOCAL(function, ...) wharf::cudashim::Local(wharf::client::Call::k_##function, #function, __VA_ARGS__)
 
 DnnStatus CheckHandle(cudnnHandle_t handle);
+// For what it alone computes.
+bool ServerHasCudnn();
 
 // A call that computes: `describe(&primitive)` returns a DnnStatus.
 template <typename Describe>

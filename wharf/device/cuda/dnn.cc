@@ -129,6 +129,11 @@ struct Dnn::Functions {
   int (*pool)(void*, void*, const void*, void*, const void*, const void*, void*, void*) = nullptr;
   int (*normalize)(void*, int, const void*, const void*, void*, const void*, void*, void*, void*, const void*,
                    const void*, const void*, const void*, double) = nullptr;
+  int (*train_norm)(void*, int, const void*, const void*, void*, const void*, void*, void*, void*, const void*,
+                    const void*, double, void*, void*, double, void*, void*) = nullptr;
+  int (*norm_gradients)(void*, int, const void*, const void*, const void*, const void*, void*, const void*, void*,
+                        const void*, void*, void*, void*, const void*, void*, void*, double, const void*,
+                        const void*) = nullptr;
   int (*softmax)(void*, int, int, const void*, void*, const void*, const void*, void*, void*) = nullptr;
   int (*activate)(void*, void*, const void*, void*, const void*, const void*, void*, void*) = nullptr;
   int (*add)(void*, const void*, void*, const void*, const void*, void*, void*) = nullptr;
@@ -196,6 +201,8 @@ absl::Status Dnn::Find(void* library) {
   find(f.backward, "cudnnConvolutionBackwardData");
   find(f.pool, "cudnnPoolingForward");
   find(f.normalize, "cudnnBatchNormalizationForwardInference");
+  find(f.train_norm, "cudnnBatchNormalizationForwardTraining");
+  find(f.norm_gradients, "cudnnBatchNormalizationBackward");
   find(f.softmax, "cudnnSoftmaxForward");
   find(f.activate, "cudnnActivationForward");
   find(f.add, "cudnnAddTensor");
@@ -317,6 +324,8 @@ absl::Status Dnn::Run(const Primitive& primitive, StreamHandle stream) {
 absl::Status Dnn::Run(const Lapack&) { return CudaStatus(CudaError::kNotSupported, "cuDNN has no solvers"); }
 
 absl::Status Dnn::Run(const DnnGraph& graph) {
+  WHARF_ASSIGN_OR_RETURN(const std::optional<DnnNorm> norm, NormOf(graph));
+  if (norm) return Run(*norm);
   if (graphs_ == nullptr) {
     WHARF_ASSIGN_OR_RETURN(graphs_, DnnGraphs::Create(library_));
   }
@@ -435,6 +444,29 @@ absl::Status Dnn::Run(const BatchNorm& n) {
                                         x.get(), Data(n.x), y.get(), Data(n.y), parameters.get(), Data(n.scale),
                                         data(n.shift), data(n.mean), data(n.variance), n.epsilon),
                   "cudnnBatchNormalizationForwardInference");
+}
+
+absl::Status Dnn::Run(const DnnNorm& n) {
+  const bool volume = n.x.dims[2] > 1;
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor x, TensorOf(n.x, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor y, TensorOf(n.y, volume));
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor parameters, TensorOf(n.scale, volume));
+  const HostScalar alpha(n.alpha, n.x.type), beta(n.beta, n.x.type);
+  const auto data = [](DeviceAddress address) { return reinterpret_cast<void*>(address); };
+  if (!n.backward) {
+    return CheckDnn(
+        functions_->train_norm(handle_, n.mode, alpha.get(), beta.get(), x.get(), Data(n.x), y.get(), Data(n.y),
+                               parameters.get(), Data(n.scale), data(n.shift), n.factor, data(n.mean), data(n.variance),
+                               n.epsilon, data(n.saved_mean), data(n.saved_inverse)),
+        "cudnnBatchNormalizationForwardTraining");
+  }
+  WHARF_ASSIGN_OR_RETURN(const DnnDescriptor dx, TensorOf(n.dx, volume));
+  const HostScalar parameter_alpha(n.parameter_alpha, n.x.type), parameter_beta(n.parameter_beta, n.x.type);
+  return CheckDnn(functions_->norm_gradients(handle_, n.mode, alpha.get(), beta.get(), parameter_alpha.get(),
+                                             parameter_beta.get(), x.get(), Data(n.x), y.get(), Data(n.y), dx.get(),
+                                             Data(n.dx), parameters.get(), Data(n.scale), data(n.dscale),
+                                             data(n.dshift), n.epsilon, data(n.saved_mean), data(n.saved_inverse)),
+                  "cudnnBatchNormalizationBackward");
 }
 
 absl::Status Dnn::Run(const Softmax& s) {

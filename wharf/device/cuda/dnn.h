@@ -11,6 +11,7 @@
 #include "wharf/device/cuda/dnn_recurrent.h"
 #include "wharf/device/cuda/dnn_types.h"
 #include "wharf/device/cuda/driver/gpu.h"
+#include "wharf/device/dnn_norm.h"
 
 namespace wharf::device::cuda {
 
@@ -44,6 +45,7 @@ class Dnn {
   absl::Status Run(const Fourier&);  // cuFFT's (fft.h)
   absl::Status Run(const Lapack&);   // cuSOLVER's (solver/solver.h)
   absl::Status Run(const DnnGraph& graph);
+  absl::Status Run(const DnnNorm& norm);  // which a graph may be
   absl::Status Multiply(const Convolution& convolution, bool volume);
   // cuDNN's choice for convolutions of this form, which takes as long as a small one itself.
   struct Algorithm {

@@ -8,6 +8,7 @@
 
 #include "wharf/device/cuda/testing/cuda_device_fixture.h"
 #include "wharf/device/dnn_graph_testing.h"
+#include "wharf/device/dnn_norm.h"
 #include "wharf/device/primitive.h"
 
 namespace wharf::device::cuda {
@@ -137,6 +138,113 @@ TEST_P(DnnGraphTest, WhatCudnnDoesNotHaveIsRefusedAndWhatIsElsewhereToo) {
   EXPECT_EQ(ErrorOf(device_->RunPrimitive(kDefaultStream, unknown)), CudaError::kNotSupported);
   EXPECT_EQ(ErrorOf(device_->RunPrimitive(kDefaultStream, ScaledProduct(At(0), At(1), base_ - 8, 1))),
             CudaError::kInvalidValue);
+  EXPECT_EQ(Synchronize(), absl::OkStatus());
+}
+
+// --- batch normalization that trains ---
+
+class DnnNormTest : public DnnGraphTest {
+ protected:
+  // Two images of two channels and two elements, in memory as the form says; values are by image, then channel.
+  static size_t IndexOf(const Tensor& form, size_t i) {
+    return i / 4 * static_cast<size_t>(form.strides[0]) + i / 2 % 2 * static_cast<size_t>(form.strides[1]) +
+           i % 2 * static_cast<size_t>(form.strides[4]);
+  }
+  void Put(const Tensor& form, const std::vector<float>& values) {
+    std::vector<uint32_t> words(form.type == ElementType::kBF16 ? 4 : 8);
+    for (size_t i = 0; i < 8; ++i) {
+      uint32_t bits = 0;
+      std::memcpy(&bits, &values[i], sizeof(bits));
+      const size_t at = IndexOf(form, i);
+      if (form.type != ElementType::kBF16) {
+        words[at] = bits;
+      } else {
+        words[at / 2] |= bits >> 16 << (at % 2 * 16);
+      }
+    }
+    ASSERT_EQ(Write(form.address, words), absl::OkStatus());
+  }
+  std::vector<float> Get(const Tensor& form) {
+    const bool narrow = form.type == ElementType::kBF16;
+    const auto words = Read(form.address, narrow ? 4 : 8);
+    EXPECT_TRUE(words.ok()) << words.status();
+    std::vector<float> values(8);
+    for (size_t i = 0; i < 8 && words.ok(); ++i) {
+      const size_t at = IndexOf(form, i);
+      const uint32_t bits = narrow ? (*words)[at / 2] >> (at % 2 * 16) << 16 : (*words)[at];
+      std::memcpy(&values[i], &bits, sizeof(bits));
+    }
+    return values;
+  }
+  static Tensor Data(DeviceAddress address, ElementType type, bool last) {
+    Tensor tensor{address, type, {2, 2, 1, 1, 2}, {4, 2, 2, 2, 1}};
+    if (last) tensor.strides = {4, 1, 4, 4, 2};
+    return tensor;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Drivers, DnnNormTest, ::testing::Values(WHARF_FAKE_DRIVER), DriverName);
+
+// The first channel is 1, 3, 1, 3, the second 0, 4, 4, 0.
+TEST_P(DnnNormTest, GoesForwardAndBackward) {
+  for (const ElementType type : {ElementType::kF32, ElementType::kBF16}) {
+    for (const bool last : {false, true}) {
+      DnnNorm n;
+      n.mode = last ? 2 : 1;
+      n.factor = 0.5;
+      n.x = Data(At(0), type, last), n.y = Data(At(1), type, last);
+      n.scale = {At(2), ElementType::kF32, {1, 2, 1, 1, 1}, {2, 1, 1, 1, 1}};
+      n.shift = At(3), n.mean = At(4), n.variance = At(5), n.saved_mean = At(6), n.saved_inverse = At(7);
+      Put(n.x, {1, 3, 0, 4, 1, 3, 4, 0});
+      WriteFloats(n.scale.address, {2, 1});
+      WriteFloats(n.shift, {5, -1});
+      WriteFloats(n.mean, {0, 4});
+      WriteFloats(n.variance, {0, 8});
+      ASSERT_EQ(device_->RunPrimitive(kDefaultStream, GraphOf(n)), absl::OkStatus());
+      EXPECT_EQ(Get(n.y), (std::vector<float>{3, 7, -2, 0, 3, 7, 0, -2}));
+      EXPECT_EQ(ReadFloats(n.mean, 2), (std::vector<float>{1, 3}));
+      EXPECT_EQ(ReadFloats(n.variance, 2), (std::vector<float>{2.0f / 3, 20.0f / 3}));
+      EXPECT_EQ(ReadFloats(n.saved_mean, 2), (std::vector<float>{2, 2}));
+      EXPECT_EQ(ReadFloats(n.saved_inverse, 2), (std::vector<float>{1, 0.5f}));
+
+      n.backward = true;
+      n.shift = n.mean = n.variance = 0;
+      n.y = Data(At(8), type, last), n.dx = Data(At(9), type, last);
+      n.dscale = At(10), n.dshift = At(11);
+      n.parameter_alpha = 2, n.parameter_beta = 1;
+      Put(n.y, {1, 0, 0, 1, 0, 0, 0, 1});
+      WriteFloats(n.dscale, {10, 10});
+      WriteFloats(n.dshift, {20, 20});
+      ASSERT_EQ(device_->RunPrimitive(kDefaultStream, GraphOf(n)), absl::OkStatus());
+      EXPECT_EQ(Get(n.dx), (std::vector<float>{1, 0, -0.25f, 0.25f, -1, 0, -0.25f, 0.25f}));
+      EXPECT_EQ(ReadFloats(n.dscale, 2), (std::vector<float>{8, 10}));
+      EXPECT_EQ(ReadFloats(n.dshift, 2), (std::vector<float>{22, 24}));
+    }
+  }
+}
+
+TEST_P(DnnNormTest, ForEachElementOfAnImage) {
+  DnnNorm n;
+  n.mode = 0;
+  n.x = Data(At(0), ElementType::kF32, false), n.y = Data(At(0), ElementType::kF32, false);  // in place
+  n.scale = {At(2), ElementType::kF32, {1, 2, 1, 1, 2}, {4, 2, 2, 2, 1}};
+  n.shift = At(3);
+  n.alpha = 2, n.beta = 1;
+  Put(n.x, {1, 2, 3, 4, 3, 6, 1, 2});
+  WriteFloats(n.scale.address, {1, 2, 3, 4});
+  WriteFloats(n.shift, {0, 0, 0, 1});
+  ASSERT_EQ(device_->RunPrimitive(kDefaultStream, GraphOf(n)), absl::OkStatus());
+  EXPECT_EQ(Get(n.y), (std::vector<float>{-1, -2, 9, 14, 5, 10, -5, -4}));
+}
+
+TEST_P(DnnNormTest, WhatIsElsewhereIsRefused) {
+  DnnNorm n;
+  n.x = Data(At(0), ElementType::kF32, false), n.y = Data(base_ - 16, ElementType::kF32, false);
+  n.scale = {At(2), ElementType::kF32, {1, 2, 1, 1, 1}, {2, 1, 1, 1, 1}};
+  n.shift = At(3);
+  EXPECT_EQ(ErrorOf(device_->RunPrimitive(kDefaultStream, GraphOf(n))), CudaError::kInvalidValue);
+  n.y = n.x;
+  n.shift = base_ + 2 * kMiB - 4;  // the last of them is not there
+  EXPECT_EQ(ErrorOf(device_->RunPrimitive(kDefaultStream, GraphOf(n))), CudaError::kInvalidValue);
   EXPECT_EQ(Synchronize(), absl::OkStatus());
 }
 

@@ -27,6 +27,8 @@ CudaError CheckPrimitive(const device::Primitive& primitive, std::string* why) {
   return Explain(device::CheckPrimitive(primitive, [](device::DeviceAddress, uint64_t) { return true; }), why);
 }
 
+device::DnnGraph DescribeNorm(const device::DnnNorm& norm) { return device::GraphOf(norm); }
+
 CudaError CheckNetwork(const device::Recurrent& network, std::string* why) {
   return Explain(device::CheckShape(network), why);
 }

@@ -5,6 +5,7 @@
 
 #include "wharf/cudashim/client/call.h"
 #include "wharf/cudashim/client/memory.h"
+#include "wharf/device/dnn_norm.h"
 #include "wharf/device/primitive.h"
 
 namespace wharf::client {
@@ -13,6 +14,9 @@ namespace wharf::client {
 WHARF_CLIENT_API CudaError CheckPrimitive(const device::Primitive& primitive, std::string* why);
 // Checks and queues it, or adds it to the graph that the stream is captured into.
 WHARF_CLIENT_API CudaError RunPrimitive(StreamHandle stream, const device::Primitive& primitive, std::string* why);
+
+// Of batch normalization in training, for the drop-in library, which has none of the device's code.
+WHARF_CLIENT_API device::DnnGraph DescribeNorm(const device::DnnNorm& norm);
 
 // Of a recurrent network, for the drop-in library, which has none of the device's code: whether its sizes are such that
 // the rest of this can be asked; the weights, and where each is.

@@ -13,10 +13,6 @@
 
 namespace device = wharf::device;
 
-struct cudnnTensorStruct {
-  cudnnDataType_t type = CUDNN_DATA_FLOAT;
-  std::vector<int> dims, strides;
-};
 struct cudnnFilterStruct {
   cudnnTensorStruct tensor;
 };
