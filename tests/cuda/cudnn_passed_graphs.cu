@@ -1,6 +1,7 @@
-// Graphs of cuDNN that only the vendor's library computes: attention as the vendor's frontend takes it apart, and the
-// gradient of a convolution's filter. Where the device is Wharf's software GPU they are refused, by name, and that is
-// what is looked at. What attention gives is compared by hand: a result is part of what the program prints.
+// What only the vendor's library computes: graphs, attention as the vendor's frontend takes it apart and the gradient
+// of a convolution's filter; and batch normalization that trains. Where the device is Wharf's software GPU they are
+// refused, by name, and that is what is looked at. What attention gives is compared by hand: a result is part of what
+// the program prints.
 #include "tests/cuda/dnn_graph.h"
 
 static bool IsSoftware() {
@@ -124,6 +125,8 @@ CASE(attention) {
   Graph graph(dnn, {&first, &scale, &largest, &subtract, &power, &add, &divide, &second});
   if (IsRefused(graph, "a matrix product")) return;
   Plan plan(graph);
+  EXPECT(plan.workspace >= 0);
+  if (plan.workspace < 0) return;
   const size_t count = size_t(b * h * s * d);
   const auto bq = Quarters<__nv_bfloat16>(count, 1), bk = Quarters<__nv_bfloat16>(count, 2),
              bv = Quarters<__nv_bfloat16>(count, 3);
@@ -185,3 +188,150 @@ CASE(gradient_of_a_filter) {
   for (size_t i = 0; i < want.size(); ++i) worst = std::max(worst, std::abs(double(float(got[i])) - want[i]));
   EXPECT(worst < 0.05);  // sums of sixteenths up to some tens, rounded to half
 }
+
+// Batch normalization that trains, with the sizes that cuDNN asks for, against its definition in double.
+struct Normalization {
+  Dims d;
+  cudnnBatchNormMode_t mode;
+  bool last;
+  double epsilon = 1e-3, factor = 0.25;
+  // Which channel an element is of.
+  size_t ChannelOf(size_t i) const { return last ? i % size_t(d.c) : i / size_t(d.h * d.w) % size_t(d.c); }
+};
+
+template <class T>
+struct Copy {
+  Buffer<T> there;
+  explicit Copy(const std::vector<T>& values) : there(values) {}
+  double Worst(const std::vector<double>& want) const {
+    std::vector<T> got(want.size());
+    CUDA_OK(cudaMemcpy(got.data(), there, got.size() * sizeof(T), cudaMemcpyDeviceToHost));
+    double worst = 0;
+    for (size_t i = 0; i < want.size(); ++i) worst = std::max(worst, std::abs(double(float(got[i])) - want[i]));
+    return worst;
+  }
+};
+
+struct Moments {
+  std::vector<double> mean, variance, inverse;
+};
+template <class T>
+static Moments MomentsOf(const Normalization& n, const std::vector<T>& x) {
+  const auto channels = size_t(n.d.c);
+  const double count = double(x.size() / channels);
+  Moments m{std::vector<double>(channels), std::vector<double>(channels), std::vector<double>(channels)};
+  for (size_t i = 0; i < x.size(); ++i) m.mean[n.ChannelOf(i)] += double(float(x[i])) / count;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double off = double(float(x[i])) - m.mean[n.ChannelOf(i)];
+    m.variance[n.ChannelOf(i)] += off * off / count;
+  }
+  for (size_t c = 0; c < channels; ++c) m.inverse[c] = 1 / std::sqrt(m.variance[c] + n.epsilon);
+  return m;
+}
+
+// False if it was refused, as it must be on the software GPU.
+template <class T>
+static bool GoForward(Dnn& dnn, const Normalization& n, const std::vector<T>& x, const Copy<T>& on_device,
+                      const Copy<float>& scale, Copy<float>& mean, Copy<float>& inverse, const Buffer<char>& reserve,
+                      size_t reserve_bytes) {
+  const TensorDescriptor data(n.d, TypeOf<T>::kType, n.last), parameters({1, n.d.c, 1, 1}, CUDNN_DATA_FLOAT);
+  const auto channels = size_t(n.d.c);
+  size_t bytes = 0;
+  DNN_OK(cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize(dnn, n.mode, CUDNN_BATCHNORM_OPS_BN, data, nullptr,
+                                                                  data, parameters, nullptr, &bytes));
+  Buffer<char> workspace(bytes);
+  Copy<T> y(std::vector<T>(x.size(), T(0.0f)));
+  const Copy<float> shift(std::vector<float>(channels, 0.5f));
+  Copy<float> running_mean(std::vector<float>(channels, 2)), running_variance(std::vector<float>(channels, 4));
+  const float one = 1, zero = 0;
+  const cudnnStatus_t status = cudnnBatchNormalizationForwardTrainingEx(
+      dnn, n.mode, CUDNN_BATCHNORM_OPS_BN, &one, &zero, data, on_device.there, nullptr, nullptr, data, y.there,
+      parameters, scale.there, shift.there, n.factor, running_mean.there, running_variance.there, n.epsilon, mean.there,
+      inverse.there, nullptr, workspace, bytes, reserve, reserve_bytes);
+  if (IsSoftware()) {
+    char text[256] = "";
+    cudnnGetLastErrorString(text, sizeof(text));
+    EXPECT(status == CUDNN_STATUS_NOT_SUPPORTED && std::strstr(text, "batch normalization in training") != nullptr);
+    return false;
+  }
+  DNN_OK(status);
+  const Moments m = MomentsOf(n, x);
+  const double count = double(x.size() / channels);
+  std::vector<double> want(x.size()), want_mean, want_variance;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const size_t c = n.ChannelOf(i);
+    want[i] = double(c + 1) * (double(float(x[i])) - m.mean[c]) * m.inverse[c] + 0.5;
+  }
+  for (size_t c = 0; c < channels; ++c) {
+    want_mean.push_back(n.factor * m.mean[c] + (1 - n.factor) * 2);
+    want_variance.push_back(n.factor * m.variance[c] * count / (count - 1) + (1 - n.factor) * 4);
+  }
+  EXPECT(y.Worst(want) < (sizeof(T) == 2 ? 0.05 : 1e-4));
+  EXPECT(running_mean.Worst(want_mean) < 1e-4);
+  EXPECT(running_variance.Worst(want_variance) < 1e-4);
+  EXPECT(mean.Worst(m.mean) < 1e-4);
+  EXPECT(inverse.Worst(m.inverse) < 1e-3);
+  return true;
+}
+
+template <class T>
+static void GoBackward(Dnn& dnn, const Normalization& n, const std::vector<T>& x, const Copy<T>& on_device,
+                       const Copy<float>& scale, const Copy<float>& mean, const Copy<float>& inverse,
+                       const Buffer<char>& reserve, size_t reserve_bytes) {
+  const TensorDescriptor data(n.d, TypeOf<T>::kType, n.last), parameters({1, n.d.c, 1, 1}, CUDNN_DATA_FLOAT);
+  const auto channels = size_t(n.d.c);
+  size_t bytes = 0;
+  DNN_OK(cudnnGetBatchNormalizationBackwardExWorkspaceSize(dnn, n.mode, CUDNN_BATCHNORM_OPS_BN, data, nullptr, data,
+                                                           nullptr, data, parameters, nullptr, &bytes));
+  Buffer<char> workspace(bytes);
+  const std::vector<T> gradient = Quarters<T>(x.size(), 2);
+  const Copy<T> dy(gradient), dx(std::vector<T>(x.size(), T(0.0f)));
+  const Copy<float> dscale(std::vector<float>(channels, 0)), dshift(std::vector<float>(channels, 0));
+  const float one = 1, zero = 0;
+  DNN_OK(cudnnBatchNormalizationBackwardEx(
+      dnn, n.mode, CUDNN_BATCHNORM_OPS_BN, &one, &zero, &one, &zero, data, on_device.there, nullptr, nullptr, data,
+      dy.there, nullptr, nullptr, data, dx.there, parameters, scale.there, nullptr, dscale.there, dshift.there,
+      n.epsilon, mean.there, inverse.there, nullptr, workspace, bytes, reserve, reserve_bytes));
+  const Moments m = MomentsOf(n, x);
+  const double count = double(x.size() / channels);
+  const auto normal = [&](size_t i) {
+    return (double(float(x[i])) - m.mean[n.ChannelOf(i)]) * m.inverse[n.ChannelOf(i)];
+  };
+  std::vector<double> want(x.size()), want_scale(channels), want_shift(channels);
+  for (size_t i = 0; i < x.size(); ++i) {
+    want_scale[n.ChannelOf(i)] += double(float(gradient[i])) * normal(i);
+    want_shift[n.ChannelOf(i)] += double(float(gradient[i]));
+  }
+  for (size_t i = 0; i < x.size(); ++i) {
+    const size_t c = n.ChannelOf(i);
+    const double rest = double(float(gradient[i])) - (want_shift[c] + normal(i) * want_scale[c]) / count;
+    want[i] = double(c + 1) * m.inverse[c] * rest;
+  }
+  EXPECT(dx.Worst(want) < (sizeof(T) == 2 ? 0.1 : 1e-3));
+  EXPECT(dscale.Worst(want_scale) < (sizeof(T) == 2 ? 0.1 : 1e-3));
+  EXPECT(dshift.Worst(want_shift) < 1e-3);
+}
+
+template <class T>
+static void Normalize(cudnnBatchNormMode_t mode, bool last) {
+  Dnn dnn;
+  const Normalization n{{4, 8, 9, 11}, mode, last};
+  const TensorDescriptor data(n.d, TypeOf<T>::kType, n.last);
+  size_t bytes = 0;
+  DNN_OK(
+      cudnnGetBatchNormalizationTrainingExReserveSpaceSize(dnn, mode, CUDNN_BATCHNORM_OPS_BN, nullptr, data, &bytes));
+  const Buffer<char> reserve(bytes);
+  std::vector<float> factors;
+  for (int c = 0; c < n.d.c; ++c) factors.push_back(float(c + 1));
+  const std::vector<T> x = Quarters<T>(n.d.Count(), 1);
+  const Copy<T> on_device(x);
+  const Copy<float> scale(factors);
+  Copy<float> mean(std::vector<float>(factors.size(), 0)), inverse(std::vector<float>(factors.size(), 0));
+  if (!GoForward(dnn, n, x, on_device, scale, mean, inverse, reserve, bytes)) return;
+  GoBackward(dnn, n, x, on_device, scale, mean, inverse, reserve, bytes);
+}
+
+CASE(batch_norm_training) { Normalize<float>(CUDNN_BATCHNORM_SPATIAL, false); }
+CASE(batch_norm_training_channels_last) { Normalize<float>(CUDNN_BATCHNORM_SPATIAL_PERSISTENT, true); }
+CASE(batch_norm_training_half) { Normalize<__half>(CUDNN_BATCHNORM_SPATIAL_PERSISTENT, true); }
+CASE(batch_norm_training_bfloat16) { Normalize<__nv_bfloat16>(CUDNN_BATCHNORM_SPATIAL_PERSISTENT, true); }

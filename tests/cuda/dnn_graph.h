@@ -1,6 +1,8 @@
 // Descriptors of cuDNN's graph API, which they are made of, and a plan of a graph.
 #pragma once
 
+#include <memory>
+
 #include "tests/cuda/dnn.h"
 
 // One descriptor.
@@ -116,23 +118,61 @@ struct Graph : Descriptor {
   }
 };
 
-// The heuristics' first configuration, looked at as PyTorch does, and its plan.
+// A plan of the first of the heuristics' configurations, then of those for others' sake, that cuDNN can build and that
+// needs no more than a gigabyte. Each is looked at as PyTorch does.
 struct Plan {
-  Descriptor heuristics{CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR}, configuration{CUDNN_BACKEND_ENGINECFG_DESCRIPTOR},
-      engine{CUDNN_BACKEND_ENGINE_DESCRIPTOR}, plan{CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR};
+  static constexpr int kMostConfigurations = 16;
+  static constexpr int64_t kMostWorkspace = int64_t{1} << 30;
+  std::vector<std::unique_ptr<Descriptor>> configurations;
+  std::unique_ptr<Descriptor> plan;
   int64_t workspace = -1;  // none: there is no plan
   explicit Plan(Graph& graph) {
     graph.Finalize();
+    for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_INSTANT, CUDNN_HEUR_MODE_FALLBACK}) {
+      Ask(graph, mode);
+      for (const auto& configuration : configurations) {
+        Look(*configuration);
+        if (Build(*configuration)) return;
+      }
+    }
+  }
+  void Execute(cudnnHandle_t handle, const std::vector<int64_t>& ids, const std::vector<void*>& pointers) {
+    Buffer<char> scratch(static_cast<size_t>(workspace));
+    Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    pack.Set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, pointers);
+    pack.Set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, ids);
+    pack.Set<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, {scratch.get()});
+    pack.Finalize();
+    DNN_OK(cudnnBackendExecute(handle, plan->descriptor, pack.descriptor));
+    CUDA_OK(cudaDeviceSynchronize());
+  }
+
+ private:
+  void Ask(const Graph& graph, cudnnBackendHeurMode_t mode) {
+    Descriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     heuristics.Link(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
-    heuristics.Set<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, {CUDNN_HEUR_MODE_INSTANT});
-    heuristics.Finalize();
+    heuristics.Set<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, {mode});
+    configurations.clear();
+    const bool has_any = cudnnBackendFinalize(heuristics.descriptor) == CUDNN_STATUS_SUCCESS;
+    EXPECT(has_any || mode == CUDNN_HEUR_MODE_FALLBACK);
+    if (!has_any) return;
     int64_t count = 0;
     DNN_OK(cudnnBackendGetAttribute(heuristics.descriptor, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
                                     0, &count, nullptr));
-    EXPECT(count >= 1);
+    EXPECT(count >= 1 || mode == CUDNN_HEUR_MODE_FALLBACK);
+    std::vector<cudnnBackendDescriptor_t> places;
+    for (int i = 0; i < kMostConfigurations; ++i) {
+      configurations.push_back(std::make_unique<Descriptor>(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR));
+      places.push_back(configurations.back()->descriptor);
+    }
     DNN_OK(cudnnBackendGetAttribute(heuristics.descriptor, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR,
-                                    1, &count, &configuration.descriptor));
-    if (count == 0) return;  // the heuristics count what they then do not give
+                                    kMostConfigurations, &count, places.data()));
+    // The heuristics count what they then do not give.
+    configurations.resize(size_t(std::min<int64_t>(count, kMostConfigurations)));
+  }
+  static void Look(const Descriptor& configuration) {
+    Descriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    int64_t count = 0;
     DNN_OK(cudnnBackendGetAttribute(configuration.descriptor, CUDNN_ATTR_ENGINECFG_ENGINE,
                                     CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &engine.descriptor));
     cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
@@ -145,20 +185,17 @@ struct Plan {
     DNN_OK(cudnnBackendGetAttribute(engine.descriptor, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &count,
                                     &index));
     EXPECT(index >= 0);
-    plan.Link(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
-    plan.Finalize();
-    DNN_OK(cudnnBackendGetAttribute(plan.descriptor, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1,
-                                    &count, &workspace));
-    EXPECT(workspace >= 0);
   }
-  void Execute(cudnnHandle_t handle, const std::vector<int64_t>& ids, const std::vector<void*>& pointers) {
-    Buffer<char> scratch(static_cast<size_t>(workspace));
-    Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
-    pack.Set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, pointers);
-    pack.Set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, ids);
-    pack.Set<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, {scratch.get()});
-    pack.Finalize();
-    DNN_OK(cudnnBackendExecute(handle, plan.descriptor, pack.descriptor));
-    CUDA_OK(cudaDeviceSynchronize());
+  bool Build(const Descriptor& configuration) {
+    plan = std::make_unique<Descriptor>(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+    plan->Link(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
+    if (cudnnBackendFinalize(plan->descriptor) != CUDNN_STATUS_SUCCESS) return false;  // which heuristics cannot know
+    int64_t count = 0, needed = -1;
+    DNN_OK(cudnnBackendGetAttribute(plan->descriptor, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1,
+                                    &count, &needed));
+    EXPECT(needed >= 0);
+    if (needed < 0 || needed > kMostWorkspace) return false;
+    workspace = needed;
+    return true;
   }
 };
