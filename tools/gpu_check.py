@@ -120,7 +120,33 @@ def attend(device, type):
     return [out.detach()] + [t.grad for t in inputs]
 for want, got in zip(attend("cpu", torch.float), attend("cuda", torch.bfloat16)):
     assert torch.allclose(want, got.float().cpu(), atol=0.1, rtol=0.05), (want - got.float().cpu()).abs().max()
-print("convolutions, causal attention")
+# A residual block, whose batch normalization is of cuDNN's older functions.
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = (torch.nn.Conv2d(8, 8, 3, padding=1, bias=False) for _ in range(2))
+        self.norm, self.other = torch.nn.BatchNorm2d(8), torch.nn.BatchNorm2d(8)
+    def forward(self, x):
+        return torch.relu(self.other(self.second(torch.relu(self.norm(self.first(x))))) + x)
+def train_block(device, layout):
+    torch.manual_seed(3)
+    net = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3, stride=2, padding=1, bias=False), torch.nn.BatchNorm2d(8), Block(),
+                              Block(), torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(8, 10))
+    net.to(device, memory_format=layout)
+    step = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)
+    x, y = torch.randn(32, 3, 16, 16).to(memory_format=layout), torch.randint(0, 10, (32,))
+    for _ in range(10):
+        step.zero_grad()
+        loss = torch.nn.functional.cross_entropy(net(x.to(device)), y.to(device))
+        loss.backward()
+        step.step()
+    return loss.item(), net[1].running_mean.cpu(), net.eval()(x.to(device)).detach().cpu()
+for layout in (torch.contiguous_format, torch.channels_last):
+    want, got = train_block("cpu", layout), train_block("cuda", layout)
+    assert abs(want[0] - got[0]) < 0.02 * want[0], (layout, want[0], got[0])
+    assert torch.allclose(want[1], got[1], atol=1e-2), (layout, want[1], got[1])
+    assert torch.allclose(want[2], got[2], atol=0.1), (layout, (want[2] - got[2]).abs().max())
+print("convolutions, causal attention, batch normalization")
 """,
     "torch attention": """
 import torch
