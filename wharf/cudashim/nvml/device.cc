@@ -190,7 +190,7 @@ WHARF_CLIENT_API nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlM
 WHARF_CLIENT_API nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t* memory) {
   return OfDevice(device, [&] {
     if (memory == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    if (memory->version != kMemoryVersion) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    if (memory->version != kMemoryVersion) return NVML_ERROR_FUNCTION_NOT_FOUND;  // as NVIDIA's says of other structs
     const nvmlReturn_t asked = AskMemory(&memory->free, &memory->total);
     if (asked != NVML_SUCCESS) return asked;
     memory->reserved = 0;

@@ -93,10 +93,10 @@ WHARF_CLIENT_API const char* nvmlErrorString(nvmlReturn_t error) {
       return "Insufficient Size";
     case NVML_ERROR_DRIVER_NOT_LOADED:
       return "Driver Not Loaded";
+    case NVML_ERROR_FUNCTION_NOT_FOUND:
+      return "Function Not Found";
     case NVML_ERROR_GPU_IS_LOST:
       return "GPU is lost";
-    case NVML_ERROR_ARGUMENT_VERSION_MISMATCH:
-      return "Argument version mismatch";
   }
   return "Unknown Error";
 }
