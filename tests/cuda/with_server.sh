@@ -1,8 +1,9 @@
 #!/bin/bash
 # Runs a CUDA test program in one way and, in a server mode, compares what it prints with what it printed locally.
-#   with_server.sh WAY OUTPUT_DIR PROGRAM [ARGUMENT…]     WAY: local, percall, cached, posted, replay or native
+#   with_server.sh WAY OUTPUT_DIR PROGRAM [ARGUMENT…]     WAY: local, percall, cached, posted, replay, native or fake
 # local: wharf run --local, the output is kept. percall, cached, posted, replay: through a server of its own on loopback. native:
-# the vendor's libraries and a real GPU; exit status 77 where there is none.
+# the vendor's libraries and a real GPU; exit status 77 where there is none. fake: like local, on the GPU of the driver and
+# the libraries in FAKE_DRIVER (device/cuda/README.md), which knows no kernels.
 # WHARF_KERNEL_PACK: what the server is given, for a program without PTX.
 # WHARF_BIN: where `wharf` is. CUDA_LIBRARIES: the toolkit's libraries (native, and NVRTC in every way). WHARF_SANITIZER:
 # in sanitizer builds the runtime, which has to be loaded before the drop-in libraries. Whatever it reports about the
@@ -64,6 +65,9 @@ case $way in
     program=${WHARF_SERVER_PROGRAMS:-$(dirname "$1")}/$name
     run "${wharf[@]}" run --local --device soft "${pack[@]}" -- "$program" "${@:2}"
     [[ -z ${SAME_AS:-} ]] || diff "$expected" "$output"
+    ;;
+  fake)
+    LD_LIBRARY_PATH=$FAKE_DRIVER:$LD_LIBRARY_PATH run "${wharf[@]}" run --local --device cuda -- "$@"
     ;;
   percall | cached | posted | replay)
     # A container may permit no name spaces.

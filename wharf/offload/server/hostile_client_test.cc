@@ -13,6 +13,7 @@
 #include "wharf/base/test_environment.h"
 #include "wharf/device/device.h"
 #include "wharf/device/dnn_graph_testing.h"
+#include "wharf/device/dnn_norm.h"
 #include "wharf/link/emulation/emulator.h"
 #include "wharf/offload/bulk/compression.h"
 #include "wharf/offload/replay/progress.h"
@@ -368,6 +369,12 @@ class HostileClient {
   }
   void Choose(device::DnnGraph& g) {
     g = device::ScaledProduct(numbers_.Address(), numbers_.Address(), numbers_.Address(), 2);
+    if (random_.Chance(0.5)) {
+      device::DnnNorm norm;
+      for (device::Tensor* const tensor : {&norm.x, &norm.y, &norm.scale}) tensor->address = numbers_.Address();
+      norm.shift = numbers_.Address();
+      g = GraphOf(norm);
+    }
     for (int changes = random_.Below(4); changes > 0; --changes) {
       g.description[random_.Next() % g.description.size()] = static_cast<std::byte>(random_.Next());
     }

@@ -3,6 +3,7 @@
 
 #include <cudnn.h>
 
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -14,6 +15,10 @@ struct cudnnTensorStruct {
   cudnnDataType_t type = CUDNN_DATA_FLOAT;
   std::vector<int> dims, strides;
 };
+
+// Element `at` of data of float, double, half or bfloat16.
+double LoadElement(cudnnDataType_t type, const void* data, int64_t at);
+void StoreElement(cudnnDataType_t type, double value, void* data, int64_t at);
 
 // Runs it behind what was queued before; when its graph runs if the stream is captured.
 cudnnStatus_t QueueFakeDnn(cudnnHandle_t handle, const std::function<void()>& work);

@@ -96,30 +96,6 @@ void ForEach(const std::vector<int64_t>& dims, Body&& body) {
   }
 }
 
-float Load(cudnnDataType_t type, const void* from) {
-  if (type == CUDNN_DATA_BFLOAT16) {
-    uint16_t bits = 0;
-    std::memcpy(&bits, from, sizeof(bits));
-    const uint32_t wide = uint32_t{bits} << 16;
-    float value = 0;
-    std::memcpy(&value, &wide, sizeof(value));
-    return value;
-  }
-  float value = 0;
-  std::memcpy(&value, from, sizeof(value));
-  return value;
-}
-void Store(cudnnDataType_t type, float value, void* to) {
-  if (type != CUDNN_DATA_BFLOAT16) {
-    std::memcpy(to, &value, sizeof(value));
-    return;
-  }
-  uint32_t wide = 0;
-  std::memcpy(&wide, &value, sizeof(wide));
-  const auto bits = static_cast<uint16_t>((wide + 0x7fff + (wide >> 16 & 1)) >> 16);
-  std::memcpy(to, &bits, sizeof(bits));
-}
-
 class Interpreter {
  public:
   explicit Interpreter(std::map<int64_t, void*> pointers) : pointers_(std::move(pointers)) {}
@@ -163,10 +139,11 @@ class Interpreter {
     const Descriptor& tensor = *linked[0];
     if (IsTrue(tensor, CUDNN_ATTR_TENSOR_IS_VIRTUAL)) return virtual_.at(NumberOf(tensor));
     const auto type = tensor.One<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_DATA_FLOAT);
-    const int64_t size = type == CUDNN_DATA_BFLOAT16 ? 2 : 4;
-    auto* const from = static_cast<std::byte*>(pointers_.at(NumberOf(tensor)));
+    const void* const from = pointers_.at(NumberOf(tensor));
     Values values(tensor.All<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS));
-    ForEachElement(tensor, [&](int64_t at, size_t index) { values.data[index] = Load(type, from + at * size); });
+    ForEachElement(tensor, [&](int64_t at, size_t index) {
+      values.data[index] = static_cast<float>(LoadElement(type, from, at));
+    });
     return values;
   }
   void Put(const Descriptor& operation, int name, Values values) {
@@ -178,9 +155,9 @@ class Interpreter {
       return;
     }
     const auto type = tensor.One<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_DATA_FLOAT);
-    const int64_t size = type == CUDNN_DATA_BFLOAT16 ? 2 : 4;
-    auto* const to = static_cast<std::byte*>(pointers_.at(NumberOf(tensor)));
-    ForEachElement(tensor, [&](int64_t at, size_t index) { Store(type, values.data[index], to + at * size); });
+    void* const to = pointers_.at(NumberOf(tensor));
+    ForEachElement(
+        tensor, [&](int64_t at, size_t index) { StoreElement(type, static_cast<double>(values.data[index]), to, at); });
   }
   static std::vector<int64_t> DimsOf(const Descriptor& operation, int name) {
     return operation.Linked(name)[0]->All<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS);

@@ -9,9 +9,7 @@
 
 #include "wharf/device/cuda/testing/fake_cudnn.h"
 
-namespace {
-
-double Load(cudnnDataType_t type, const void* data, int64_t at) {
+double LoadElement(cudnnDataType_t type, const void* data, int64_t at) {
   switch (type) {
     case CUDNN_DATA_DOUBLE:
       return static_cast<const double*>(data)[at];
@@ -23,7 +21,7 @@ double Load(cudnnDataType_t type, const void* data, int64_t at) {
       return static_cast<double>(static_cast<const float*>(data)[at]);
   }
 }
-void Store(cudnnDataType_t type, double value, void* data, int64_t at) {
+void StoreElement(cudnnDataType_t type, double value, void* data, int64_t at) {
   switch (type) {
     case CUDNN_DATA_DOUBLE:
       static_cast<double*>(data)[at] = value;
@@ -39,8 +37,10 @@ void Store(cudnnDataType_t type, double value, void* data, int64_t at) {
   }
 }
 
+namespace {
+
 double Scalar(const cudnnTensorStruct& of, const void* scalar) {
-  return Load(of.type == CUDNN_DATA_DOUBLE ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT, scalar, 0);
+  return LoadElement(of.type == CUDNN_DATA_DOUBLE ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT, scalar, 0);
 }
 
 struct View {
@@ -53,10 +53,10 @@ struct View {
     for (size_t i = 0; i < place.size(); ++i) at += form.dims[i] == 1 ? 0 : int64_t{place[i]} * form.strides[i];
     return at;
   }
-  double Get(int64_t at) const { return Load(form.type, data, at); }
+  double Get(int64_t at) const { return LoadElement(form.type, data, at); }
   // alpha value + beta what was there
   void Blend(int64_t at, double alpha, double value, double beta) const {
-    Store(form.type, alpha * value + (beta == 0 ? 0 : beta * Get(at)), data, at);
+    StoreElement(form.type, alpha * value + (beta == 0 ? 0 : beta * Get(at)), data, at);
   }
 };
 View ViewOf(cudnnTensorDescriptor_t form, const void* data) { return {*form, const_cast<void*>(data)}; }
