@@ -2,7 +2,9 @@
 // there is one. Kernels are PTX text, which both take.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
+#include <complex>
 #include <cstring>
 #include <future>
 #include <memory>
@@ -277,6 +279,65 @@ TEST_P(DeviceConformance, SingleGemm) {
       ASSERT_EQ(device_->RunGemm(0, g), absl::OkStatus());
       EXPECT_EQ(Read<float>(c, vc.size()), ReferenceGemm(g, va, vb, vc));
     }
+  }
+}
+
+// One row, one column, one of each: of real numbers and of complex ones.
+template <typename T>
+std::vector<T> SlenderProduct(const Gemm& g, T alpha, T beta, const std::vector<T>& a, const std::vector<T>& b,
+                              std::vector<T> c) {
+  for (int64_t i = 0; i < g.m; ++i) {
+    for (int64_t j = 0; j < g.n; ++j) {
+      T sum{};
+      for (int64_t l = 0; l < g.k; ++l) {
+        sum += a[static_cast<size_t>(l * g.lda + i)] * b[static_cast<size_t>(j * g.ldb + l)];
+      }
+      T& out = c[static_cast<size_t>(j * g.ldc + i)];
+      out = alpha * sum + beta * out;
+    }
+  }
+  return c;
+}
+
+TEST_P(DeviceConformance, GemmOfRowsAndColumns) {
+  const DeviceAddress a = MapSlot(0), b = MapSlot(1), c = MapSlot(2);
+  const auto check = [&]<typename T>(ElementType type, T alpha, T beta, std::array<int64_t, 3> size) {
+    const auto numbers = [](size_t count, int64_t seed) {
+      std::vector<T> all(count);
+      for (size_t i = 0; i < count; ++i) {
+        all[i] = T(static_cast<double>((static_cast<int64_t>(i) * 3 + seed) % 7 - 3));
+        if constexpr (!std::is_floating_point_v<T>) all[i] *= T(1, 2);
+      }
+      return all;
+    };
+    Gemm g{.m = size[0],
+           .n = size[1],
+           .k = size[2],
+           .type_a = type,
+           .type_b = type,
+           .type_c = type,
+           .compute = type,
+           .a = a,
+           .b = b,
+           .c = c,
+           .lda = size[0] + 1,
+           .ldb = size[2] + 2,
+           .ldc = size[0] + 3};
+    g.alpha = {std::real(alpha), std::imag(alpha)};
+    g.beta = {std::real(beta), std::imag(beta)};
+    const auto va = numbers(200, 1), vb = numbers(200, 2), vc = numbers(200, 3);
+    ASSERT_EQ(Write(a, va), absl::OkStatus());
+    ASSERT_EQ(Write(b, vb), absl::OkStatus());
+    ASSERT_EQ(Write(c, vc), absl::OkStatus());
+    ASSERT_EQ(device_->RunGemm(0, g), absl::OkStatus());
+    EXPECT_EQ(Read<T>(c, vc.size()), SlenderProduct(g, alpha, beta, va, vb, vc)) << g.m << " " << g.n << " " << g.k;
+  };
+  const std::array<int64_t, 3> kSizes[] = {{1, 9, 1}, {9, 1, 1}, {1, 1, 9}, {1, 7, 5}, {7, 1, 5}, {1, 1, 1}};
+  for (const auto& size : kSizes) {
+    check(ElementType::kF32, 2.0f, -1.0f, size);
+    check(ElementType::kF64, 2.0, -1.0, size);
+    check(ElementType::kC32, std::complex<float>(2, -1), std::complex<float>(1, 3), size);
+    check(ElementType::kC64, std::complex<double>(2, -1), std::complex<double>(1, 3), size);
   }
 }
 

@@ -16,7 +16,7 @@ namespace wharf::device::cuda {
 namespace {
 
 constexpr const char* kLibraries[] = {"libcublas.so.13", "libcublas.so.12"};
-constexpr int kPointersOnHost = 0, kPointersOnDevice = 1, kDefaultAlgorithm = -1;
+constexpr int kPointersOnHost = 0, kPointersOnDevice = 1, kDefaultAlgorithm = -1, kNotSupportedStatus = 15;
 
 // cudaDataType
 int DataType(ElementType type) {
@@ -73,6 +73,16 @@ struct Blas::Functions {
                       int, long long, const void*, void*, int, int, long long, int, int, int) = nullptr;
   int (*gemm_batched)(void*, int, int, int, int, int, const void*, const void* const*, int, int, const void* const*,
                       int, int, const void*, void* const*, int, int, int, int, int) = nullptr;
+  // Those of a type: of complex numbers and of wide ones, which the above do not multiply in every shape (a number and
+  // a row, for one).
+  struct OfType {
+    int (*gemm)(void*, int, int, int, int, int, const void*, const void*, int, const void*, int, const void*, void*,
+                int) = nullptr;
+    int (*strided)(void*, int, int, int, int, int, const void*, const void*, int, long long, const void*, int,
+                   long long, const void*, void*, int, long long, int) = nullptr;
+    int (*batched)(void*, int, int, int, int, int, const void*, const void*, int, const void*, int, const void*, void*,
+                   int, int) = nullptr;
+  } complex, wide;
 };
 
 absl::StatusOr<std::unique_ptr<Blas>> Blas::Create(Gpu* gpu) {
@@ -113,6 +123,12 @@ absl::Status Blas::Find(void* library) {
   find(functions_->gemm, "cublasGemmEx");
   find(functions_->gemm_strided, "cublasGemmStridedBatchedEx");
   find(functions_->gemm_batched, "cublasGemmBatchedEx");
+  find(functions_->complex.gemm, "cublasCgemm_v2");
+  find(functions_->complex.strided, "cublasCgemmStridedBatched");
+  find(functions_->complex.batched, "cublasCgemmBatched");
+  find(functions_->wide.gemm, "cublasZgemm_v2");
+  find(functions_->wide.strided, "cublasZgemmStridedBatched");
+  find(functions_->wide.batched, "cublasZgemmBatched");
   if (find.missing() != nullptr) {
     return CudaStatus(CudaError::kNotSupported, "this cuBLAS has no {}", find.missing());
   }
@@ -127,7 +143,7 @@ absl::Status Blas::Check(int status, const char* what) const {
       return CudaStatus(CudaError::kOutOfMemory, "{}: cuBLAS is out of GPU memory", what);
     case 7:
       return CudaStatus(CudaError::kInvalidValue, "{}: cuBLAS refuses an argument", what);
-    case 15:
+    case kNotSupportedStatus:
       return CudaStatus(CudaError::kNotSupported, "{}: cuBLAS has no such product", what);
     default:
       return CudaStatus(CudaError::kLaunchFailure, "{}: cuBLAS status {}", what, status);
@@ -215,21 +231,28 @@ absl::Status Blas::Multiply(const Gemm& g) {
   auto* a = reinterpret_cast<const void*>(g.a);
   auto* b = reinterpret_cast<const void*>(g.b);
   auto* c = reinterpret_cast<void*>(g.c);
+  int status = 0;
   if (g.pointer_arrays) {
-    return Check(functions_->gemm_batched(handle_, ta, tb, m, n, k, alpha, static_cast<const void* const*>(a), type_a,
-                                          lda, static_cast<const void* const*>(b), type_b, ldb, beta,
-                                          static_cast<void* const*>(c), type_c, ldc, batch, compute, kDefaultAlgorithm),
-                 "cublasGemmBatchedEx");
+    status = functions_->gemm_batched(handle_, ta, tb, m, n, k, alpha, static_cast<const void* const*>(a), type_a, lda,
+                                      static_cast<const void* const*>(b), type_b, ldb, beta,
+                                      static_cast<void* const*>(c), type_c, ldc, batch, compute, kDefaultAlgorithm);
+  } else if (g.batch == 1) {
+    status = functions_->gemm(handle_, ta, tb, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
+                              compute, kDefaultAlgorithm);
+  } else {
+    status = functions_->gemm_strided(handle_, ta, tb, m, n, k, alpha, a, type_a, lda, g.stride_a, b, type_b, ldb,
+                                      g.stride_b, beta, c, type_c, ldc, g.stride_c, batch, compute, kDefaultAlgorithm);
   }
-  if (g.batch == 1) {
-    return Check(functions_->gemm(handle_, ta, tb, m, n, k, alpha, a, type_a, lda, b, type_b, ldb, beta, c, type_c, ldc,
-                                  compute, kDefaultAlgorithm),
-                 "cublasGemmEx");
+  const bool complex = g.compute == ElementType::kC32, wide = g.compute == ElementType::kC64;
+  const bool of_one_type = g.type_a == g.compute && g.type_b == g.compute && g.type_c == g.compute;
+  if (status == kNotSupportedStatus && of_one_type && (complex || wide)) {
+    const Functions::OfType& of = complex ? functions_->complex : functions_->wide;
+    status = g.pointer_arrays ? of.batched(handle_, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, batch)
+             : g.batch == 1   ? of.gemm(handle_, ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+                            : of.strided(handle_, ta, tb, m, n, k, alpha, a, lda, g.stride_a, b, ldb, g.stride_b, beta,
+                                         c, ldc, g.stride_c, batch);
   }
-  return Check(
-      functions_->gemm_strided(handle_, ta, tb, m, n, k, alpha, a, type_a, lda, g.stride_a, b, type_b, ldb, g.stride_b,
-                               beta, c, type_c, ldc, g.stride_c, batch, compute, kDefaultAlgorithm),
-      "cublasGemmStridedBatchedEx");
+  return Check(status, "a product of cuBLAS's");
 }
 
 absl::Status Blas::CopyCToD(const Gemm& g, StreamHandle stream) {
