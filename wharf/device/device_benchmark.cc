@@ -2,6 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include <cstring>
+#include <functional>
 #include <future>
 #include <memory>
 #include <span>
@@ -77,11 +78,12 @@ void Launch(benchmark::State& state) {
 }
 BENCHMARK(Launch)->Arg(1)->Arg(64)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
-void PreparedLaunches(benchmark::State& state) {
+// `count` times the same, handed over as one list.
+void MeasurePrepared(benchmark::State& state, const std::function<Work(Device&)>& make) {
   Device* const gpu = TheGpu();
   if (gpu == nullptr) return state.SkipWithError("no GPU");
   const auto count = static_cast<size_t>(state.range(0));
-  const auto list = gpu->PrepareWork(std::vector<Work>(count, {kDefaultStream, SmallLaunch(*gpu)}));
+  const auto list = gpu->PrepareWork(std::vector<Work>(count, make(*gpu)));
   for (auto _ : state) {
     if (const Submission done = list->Submit(0, count); !done.status.ok()) {
       return state.SkipWithError(done.status.ToString().c_str());
@@ -89,24 +91,42 @@ void PreparedLaunches(benchmark::State& state) {
     Await(*gpu);
   }
 }
+
+void PreparedLaunches(benchmark::State& state) {
+  MeasurePrepared(state, [](Device& gpu) { return Work{kDefaultStream, SmallLaunch(gpu)}; });
+}
 BENCHMARK(PreparedLaunches)->Arg(64)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
-// A layer of ResNet-18: 64 channels of 56 x 56, windows of 3 x 3.
+// A layer of so many channels of size x size, windows of 3 x 3.
+Convolution Layer(const Device& gpu, int32_t channels, int32_t size) {
+  const auto tensor = [](DeviceAddress at, int32_t n, int32_t c, int32_t h, int32_t w) {
+    return Tensor{at, ElementType::kF32, {n, c, 1, h, w}, {c * h * w, h * w, h * w, w, 1}};
+  };
+  const DeviceAddress base = gpu.Arena().base;
+  Convolution c;
+  c.x = tensor(base, 1, channels, size, size);
+  c.filter = tensor(base + (8 << 20), channels, channels, 3, 3);
+  c.y = tensor(base + (16 << 20), 1, channels, size, size);
+  c.padding = {0, 1, 1};
+  return c;
+}
+
+// ResNet-18's second layer.
 void SmallConvolution(benchmark::State& state) {
-  Measure(state, [](Device& gpu) {
-    const auto tensor = [](DeviceAddress at, int32_t n, int32_t c, int32_t h, int32_t w) {
-      return Tensor{at, ElementType::kF32, {n, c, 1, h, w}, {c * h * w, h * w, h * w, w, 1}};
-    };
-    const DeviceAddress base = gpu.Arena().base;
-    Convolution c;
-    c.x = tensor(base, 1, 64, 56, 56);
-    c.filter = tensor(base + (8 << 20), 64, 64, 3, 3);
-    c.y = tensor(base + (16 << 20), 1, 64, 56, 56);
-    c.padding = {0, 1, 1};
-    return gpu.RunPrimitive(kDefaultStream, c);
-  });
+  Measure(state, [](Device& gpu) { return gpu.RunPrimitive(kDefaultStream, Layer(gpu, 64, 56)); });
 }
 BENCHMARK(SmallConvolution)->Arg(1)->Arg(20)->UseRealTime()->Unit(benchmark::kMicrosecond);
+
+// Little for the GPU to do: what the call costs.
+void TinyConvolution(benchmark::State& state) {
+  Measure(state, [](Device& gpu) { return gpu.RunPrimitive(kDefaultStream, Layer(gpu, 8, 8)); });
+}
+BENCHMARK(TinyConvolution)->Arg(64)->UseRealTime()->Unit(benchmark::kMicrosecond);
+
+void PreparedConvolutions(benchmark::State& state) {
+  MeasurePrepared(state, [](Device& gpu) { return Work{kDefaultStream, Primitive(Layer(gpu, 8, 8))}; });
+}
+BENCHMARK(PreparedConvolutions)->Arg(64)->UseRealTime()->Unit(benchmark::kMicrosecond);
 
 void SmallProduct(benchmark::State& state) {
   Measure(state, [](Device& gpu) {
