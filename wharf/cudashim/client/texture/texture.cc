@@ -116,8 +116,9 @@ CudaError ApplyView(const ResourceView& view, device::TextureDescription* textur
   if (view.format >= kFirstCompressed) return NotSupported("textures of compressed formats");
   const bool same_depth = view.depth == image->depth || (image->layered && view.depth == 0);
   if (view.width != image->width || view.height != image->height || !same_depth) return CudaError::kInvalidValue;
-  const uint32_t last_level = std::min(view.last_level, *levels - 1);  // as a GPU's driver has it
-  if (view.first_level > last_level) return CudaError::kInvalidValue;
+  // As a GPU's driver has it: of levels those that there are; an array without any has no others.
+  const uint32_t last_level = *levels > 1 ? std::min(view.last_level, *levels - 1) : view.last_level;
+  if (view.first_level > last_level || last_level >= *levels) return CudaError::kInvalidValue;
   const device::ChannelFormat format = ViewFormat(view.format);
   if (format.TexelBytes() != image->format.TexelBytes()) return CudaError::kInvalidValue;
   const bool all_layers = view.first_layer == 0 && view.last_layer + uint64_t{1} == image->Slices();
