@@ -52,10 +52,10 @@ CudaDevice::~CudaDevice() {
   (*gpu_)->CtxSynchronize();  // a fault leaves nothing running either
   completion_->Stop();
   gpu_->Enter().IgnoreError();
-  blas_.reset();
-  dnn_.reset();
-  fft_.reset();
-  solver_.reset();
+  blas_.library.reset();
+  dnn_.library.reset();
+  fft_.library.reset();
+  solver_.library.reset();
   solver_workspaces_.reset();
   for (const auto& [texture, array] : textures_) (*gpu_)->TexObjectDestroy(texture);
   for (const auto& [surface, array] : surfaces_) (*gpu_)->SurfObjectDestroy(surface);

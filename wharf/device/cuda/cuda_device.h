@@ -118,6 +118,13 @@ class CudaDevice final : public Device {
     std::optional<Footprint> footprint;  // found when asked for
   };
 
+  // A library of the vendor's.
+  template <typename Library>
+  struct Vendors {
+    std::unique_ptr<Library> library;
+    absl::Status missing;  // why there is none, once tried
+  };
+
   class PreparedWork;  // cuda_device_prepared.cc
 
   CudaDevice(const DeviceOptions& options, std::unique_ptr<Gpu> gpu);
@@ -143,6 +150,9 @@ class CudaDevice final : public Device {
   absl::Status LaunchHandle(const Stream& stream, FunctionHandle handle, const LaunchConfig& config,
                             std::vector<std::byte> parameters);
   void Destroy(const Stream& stream);
+  // Opened at the first call, once, however that goes.
+  template <typename Library, typename Make>
+  absl::StatusOr<Library*> Find(Vendors<Library>& vendors, const char* name, Make make);
   absl::StatusOr<Blas*> FindBlas();
   absl::StatusOr<Dnn*> FindDnn();
   // What a library does for the work, for launches on `stream`. REQUIRES: its operands were checked.
@@ -172,13 +182,11 @@ class CudaDevice final : public Device {
   std::unique_ptr<BusyMeter> busy_;
   std::unique_ptr<PinnedPool> pinned_;
   std::unique_ptr<MemoryMap> memory_;
-  std::unique_ptr<Blas> blas_;
-  absl::Status blas_missing_;  // why there is no blas_, once tried
-  std::unique_ptr<Dnn> dnn_;
-  std::unique_ptr<Fft> fft_;
+  Vendors<Blas> blas_;
+  Vendors<Dnn> dnn_;
+  Vendors<Fft> fft_;
   std::unique_ptr<Workspaces> solver_workspaces_;
-  std::unique_ptr<Solver> solver_;
-  absl::Status dnn_missing_, fft_missing_, solver_missing_;  // likewise
+  Vendors<Solver> solver_;
 
   std::unordered_map<StreamId, Stream> streams_;
   std::unordered_map<EventId, Event> events_;

@@ -94,7 +94,7 @@ absl::StatusOr<DriverArrays::ArrayPointer> CudaDevice::TakeArray(const ImageDesc
   ++names_version_;  // what may be part of a graph
   if (!use.is_new) return use.array;
   const absl::Status loaded = QueueAhead(/*after_all_work=*/true, [&](StreamHandle stream) -> absl::Status {
-    WHARF_RETURN_IF_ERROR(arrays_->StoreOthers(use.array, stream));
+    WHARF_RETURN_IF_ERROR(arrays_->Store(image.base, use.array->bytes(), stream, use.array.get()));
     return use.array->Load(stream);
   });
   if (loaded.ok()) return use.array;

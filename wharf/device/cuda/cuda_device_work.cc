@@ -205,13 +205,13 @@ bool CudaDevice::IsArray(const Region& region, const Extent& extent) const {
 }
 
 absl::Status CudaDevice::BeforeUse(const Region& region, const Extent& extent, StreamHandle stream) const {
-  if (!IsArray(region, extent)) return absl::OkStatus();
+  if (arrays_->IsEmpty()) return absl::OkStatus();
   WHARF_ASSIGN_OR_RETURN(const uint64_t span, SpanBytes(region, extent));
   return arrays_->Store(region.address, span, stream);
 }
 
 absl::Status CudaDevice::AfterWrite(const Region& region, const Extent& extent, StreamHandle stream) const {
-  if (!IsArray(region, extent)) return absl::OkStatus();
+  if (arrays_->IsEmpty()) return absl::OkStatus();
   WHARF_ASSIGN_OR_RETURN(const uint64_t span, SpanBytes(region, extent));
   return arrays_->Load(region.address, span, stream);
 }
@@ -414,18 +414,23 @@ absl::Status CudaDevice::RunGemm(StreamId id, const Gemm& gemm) {
   return busy_->Measure(stream->handle, [&] { return blas->Run(gemm, stream->handle); });
 }
 
-absl::StatusOr<Blas*> CudaDevice::FindBlas() {
-  if (blas_ == nullptr) {
-    WHARF_RETURN_IF_ERROR(blas_missing_);
-    absl::StatusOr<std::unique_ptr<Blas>> blas = Blas::Create(gpu_.get());
-    if (!blas.ok()) {
-      blas_missing_ = blas.status();
-      Log(LogLevel::kError, "no cuBLAS", {{"why", Message(blas.status())}});
-      return blas_missing_;
+template <typename Library, typename Make>
+absl::StatusOr<Library*> CudaDevice::Find(Vendors<Library>& vendors, const char* name, Make make) {
+  if (vendors.library == nullptr) {
+    WHARF_RETURN_IF_ERROR(vendors.missing);
+    absl::StatusOr<std::unique_ptr<Library>> made = make();
+    if (!made.ok()) {
+      vendors.missing = made.status();
+      Log(LogLevel::kError, fmt::format("no {}", name), {{"why", Message(made.status())}});
+      return vendors.missing;
     }
-    blas_ = *std::move(blas);
+    vendors.library = *std::move(made);
   }
-  return blas_.get();
+  return vendors.library.get();
+}
+
+absl::StatusOr<Blas*> CudaDevice::FindBlas() {
+  return Find(blas_, "cuBLAS", [this] { return Blas::Create(gpu_.get()); });
 }
 
 absl::Status CudaDevice::CheckOperands(const Primitive& primitive) const {
@@ -442,17 +447,7 @@ absl::Status CudaDevice::RunPrimitive(StreamId id, const Primitive& primitive) {
 }
 
 absl::StatusOr<Dnn*> CudaDevice::FindDnn() {
-  if (dnn_ == nullptr) {
-    WHARF_RETURN_IF_ERROR(dnn_missing_);
-    absl::StatusOr<std::unique_ptr<Dnn>> dnn = Dnn::Create(gpu_.get());
-    if (!dnn.ok()) {
-      dnn_missing_ = dnn.status();
-      Log(LogLevel::kError, "no cuDNN", {{"why", Message(dnn.status())}});
-      return dnn_missing_;
-    }
-    dnn_ = *std::move(dnn);
-  }
-  return dnn_.get();
+  return Find(dnn_, "cuDNN", [this] { return Dnn::Create(gpu_.get()); });
 }
 
 absl::StatusOr<CapturedGraph> CudaDevice::Capture(const Work& work, Stream& stream) {
@@ -472,35 +467,18 @@ absl::StatusOr<CapturedGraph> CudaDevice::Capture(const Work& work, Stream& stre
 }
 
 absl::Status CudaDevice::Transform(const Fourier& fourier, StreamHandle stream) {
-  if (fft_ == nullptr) {
-    WHARF_RETURN_IF_ERROR(fft_missing_);
-    absl::StatusOr<std::unique_ptr<Fft>> fft = Fft::Create();
-    if (!fft.ok()) {
-      fft_missing_ = fft.status();
-      Log(LogLevel::kError, "no cuFFT", {{"why", Message(fft.status())}});
-      return fft_missing_;
-    }
-    fft_ = *std::move(fft);
-  }
-  return busy_->Measure(stream, [&] { return fft_->Run(fourier, stream); });
+  WHARF_ASSIGN_OR_RETURN(Fft * fft, Find(fft_, "cuFFT", [] { return Fft::Create(); }));
+  return busy_->Measure(stream, [&] { return fft->Run(fourier, stream); });
 }
 
 absl::Status CudaDevice::Solve(const Lapack& lapack, StreamHandle stream) {
-  if (solver_ == nullptr) {
-    WHARF_RETURN_IF_ERROR(solver_missing_);
+  const auto create = [this] {
     solver_workspaces_ = std::make_unique<Workspaces>(gpu_.get());
-    const auto workspace_of = [this](void* of, uint64_t bytes) {
-      return solver_workspaces_->Of(static_cast<StreamHandle>(of), bytes);
-    };
-    absl::StatusOr<std::unique_ptr<Solver>> solver = Solver::Create(workspace_of);
-    if (!solver.ok()) {
-      solver_missing_ = solver.status();
-      Log(LogLevel::kError, "no cuSOLVER", {{"why", Message(solver.status())}});
-      return solver_missing_;
-    }
-    solver_ = *std::move(solver);
-  }
-  return busy_->Measure(stream, [&] { return solver_->Run(lapack, stream); });
+    return Solver::Create(
+        [this](void* of, uint64_t bytes) { return solver_workspaces_->Of(static_cast<StreamHandle>(of), bytes); });
+  };
+  WHARF_ASSIGN_OR_RETURN(Solver * solver, Find(solver_, "cuSOLVER", create));
+  return busy_->Measure(stream, [&] { return solver->Run(lapack, stream); });
 }
 
 absl::Status CudaDevice::HostCall(StreamId id, std::function<void()> call) {

@@ -44,11 +44,8 @@ CudaError EncodeTensorMap(const device::TensorMapDescription& description, devic
     *map = *known;
     return CudaError::kSuccess;
   }
-  offload::ClientSession& session = *connection->session;
-  const offload::ClientSession::RequestPtr request = session.Start(offload::EncodeTensorMap{description});
-  error = session.Wait({&request, 1});
   offload::EncodeTensorMap::Reply reply;
-  if (error == CudaError::kSuccess) error = session.DecodeReply(*request, reply);
+  error = connection->session->Ask(offload::EncodeTensorMap{description}, &reply);
   if (error != CudaError::kSuccess) return error;
   Maps().Add(connection->generation, description, reply.map);
   *map = reply.map;

@@ -48,18 +48,11 @@ bool DriverArrays::Overlap(DeviceAddress address, uint64_t bytes) const {
   return std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.array->Overlaps(address, bytes); });
 }
 
-absl::Status DriverArrays::Store(DeviceAddress address, uint64_t bytes, StreamHandle stream) const {
+absl::Status DriverArrays::Store(DeviceAddress address, uint64_t bytes, StreamHandle stream,
+                                 const DriverArray* but) const {
   for (const Entry& entry : entries_) {
-    if (entry.surfaces == 0 || !entry.array->Overlaps(address, bytes)) continue;
+    if (entry.surfaces == 0 || entry.array.get() == but || !entry.array->Overlaps(address, bytes)) continue;
     WHARF_RETURN_IF_ERROR(entry.array->Store(stream));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status DriverArrays::StoreOthers(const ArrayPointer& array, StreamHandle stream) const {
-  for (const Entry& entry : entries_) {
-    const bool overlaps = entry.array->Overlaps(array->image().base, array->bytes());
-    if (entry.array != array && entry.surfaces > 0 && overlaps) WHARF_RETURN_IF_ERROR(entry.array->Store(stream));
   }
   return absl::OkStatus();
 }

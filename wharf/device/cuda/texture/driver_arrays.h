@@ -24,7 +24,7 @@ class DriverArrays {
 
   struct Use {
     ArrayPointer array;
-    bool is_new = false;  // holds nothing: to be loaded, after StoreOthers
+    bool is_new = false;  // holds nothing: to be loaded, after Store of the others
   };
   // One for each image, to be given back. kOutOfMemory beyond most_bytes. REQUIRES: as DriverArray::Create.
   absl::StatusOr<Use> Take(const ImageDescription& image, uint32_t levels, bool for_surface);
@@ -36,11 +36,11 @@ class DriverArrays {
 
   bool IsEmpty() const { return entries_.empty(); }
   bool Overlap(DeviceAddress address, uint64_t bytes) const;
-  // Before these bytes are read or written on `stream`, and after they were written.
-  absl::Status Store(DeviceAddress address, uint64_t bytes, StreamHandle stream) const;
+  // Before these bytes are read or written on `stream`, and after they were written. `but`: a new one, which holds
+  // nothing to be stored.
+  absl::Status Store(DeviceAddress address, uint64_t bytes, StreamHandle stream,
+                     const DriverArray* but = nullptr) const;
   absl::Status Load(DeviceAddress address, uint64_t bytes, StreamHandle stream) const;
-  // Before a new one is loaded: what surfaces over other arrays have written there.
-  absl::Status StoreOthers(const ArrayPointer& array, StreamHandle stream) const;
   // Whether SpreadSurfaces has anything to do: after each launch on `stream`.
   bool ShareMemory() const { return share_memory_; }
   absl::Status SpreadSurfaces(StreamHandle stream) const;
