@@ -8,7 +8,7 @@
 #include "wharf/device/cuda/box.h"
 #include "wharf/device/cuda/gemm_check.h"
 #include "wharf/device/cuda/generated/epilogue_ptx.h"
-#include "wharf/device/cuda/half_bits.h"
+#include "wharf/device/cuda/library/half_bits.h"
 #include "wharf/device/cuda/library/library.h"
 #include "wharf/device/element_type.h"
 

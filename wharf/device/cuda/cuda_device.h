@@ -14,7 +14,7 @@
 #include "wharf/device/cuda/busy_meter.h"
 #include "wharf/device/cuda/captured_graph.h"
 #include "wharf/device/cuda/completion.h"
-#include "wharf/device/cuda/dnn.h"
+#include "wharf/device/cuda/dnn/dnn.h"
 #include "wharf/device/cuda/fft/fft.h"
 #include "wharf/device/cuda/memory_map.h"
 #include "wharf/device/cuda/output_capture.h"

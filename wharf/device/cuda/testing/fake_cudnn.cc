@@ -1,5 +1,5 @@
-// A cuDNN on host memory, for tests of dnn.cc with the fake driver: the functions that it calls, with the vendor's own
-// declarations, on the software device's primitives. What is asked for is done before a call returns.
+// A cuDNN on host memory, for tests of dnn/dnn.cc with the fake driver: the functions that it calls, with the vendor's
+// own declarations, on the software device's primitives. What is asked for is done before a call returns.
 #include "wharf/device/cuda/testing/fake_cudnn.h"
 
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
-#include "wharf/device/cuda/dnn_recurrent.h"
+#include "wharf/device/cuda/dnn/dnn_recurrent.h"
 
 #include <algorithm>
 
-#include "wharf/device/cuda/half_bits.h"
+#include "wharf/device/cuda/library/half_bits.h"
 #include "wharf/device/cuda/library/library.h"
 
 namespace wharf::device::cuda {

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "wharf/device/cuda/dnn_types.h"
+#include "wharf/device/cuda/dnn/dnn_types.h"
 #include "wharf/device/cuda/driver/gpu.h"
 #include "wharf/device/dnn_graph.h"
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "wharf/device/cuda/dnn_graph.h"
-#include "wharf/device/cuda/dnn_recurrent.h"
-#include "wharf/device/cuda/dnn_types.h"
+#include "wharf/device/cuda/dnn/dnn_graph.h"
+#include "wharf/device/cuda/dnn/dnn_recurrent.h"
+#include "wharf/device/cuda/dnn/dnn_types.h"
 #include "wharf/device/cuda/driver/gpu.h"
 #include "wharf/device/dnn_norm.h"
 

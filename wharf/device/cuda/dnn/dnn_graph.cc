@@ -1,4 +1,4 @@
-#include "wharf/device/cuda/dnn_graph.h"
+#include "wharf/device/cuda/dnn/dnn_graph.h"
 
 #include <algorithm>
 #include <cstring>

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "wharf/device/cuda/dnn_types.h"
+#include "wharf/device/cuda/dnn/dnn_types.h"
 #include "wharf/device/cuda/driver/gpu.h"
 #include "wharf/device/recurrent.h"
 

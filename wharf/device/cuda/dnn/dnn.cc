@@ -1,4 +1,4 @@
-#include "wharf/device/cuda/dnn.h"
+#include "wharf/device/cuda/dnn/dnn.h"
 
 #include <algorithm>
 #include <utility>
