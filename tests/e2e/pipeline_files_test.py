@@ -3,7 +3,7 @@
 import re
 import unittest
 
-from wharf_fixture import SOURCE, EndToEndTest
+from wharf_fixture import SOURCE, EndToEndTest, sandbox
 
 PIPELINE = SOURCE / "docs" / "pipeline.md"
 
@@ -32,6 +32,16 @@ class PipelineFilesTest(EndToEndTest):
         self.assert_one_clear_line(self.command("pipeline", "init", out), "cluster.yaml is there already")
         self.assertEqual(cluster.read_text(), "mine\n")
         self.assertFalse(models.exists())
+
+    def test_a_gpu_that_is_not_there_is_refused_in_one_line(self):
+        model, gpu = self.folder / "net.onnx", "gpu=device:cuda:64"
+        model.write_bytes(b"")  # it is not looked at
+        for command in (["profile", model, "--out", self.folder / "lab", "--classes", "cpu=threads:1," + gpu],
+                        ["worker", "--cache-dir", "", sandbox(), "--class", gpu]):
+            done = self.command("pipeline", *command)
+            self.assertEqual(done.returncode, 1)
+            self.assert_one_clear_line(done, "class gpu: ")
+        self.assertFalse((self.folder / "lab").exists())
 
     def test_every_key_of_the_example_files_has_a_row_in_the_page(self):
         self.command("pipeline", "init", self.folder)

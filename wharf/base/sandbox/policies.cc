@@ -246,6 +246,22 @@ void RefusePrivileges(Rules& rules) {
 
 void RefusePrograms(Rules& rules) { Refuse(rules, {SYS_execve, SYS_execveat}); }
 
+// With a vendor's driver.
+SandboxPolicy DriverPolicy(bool connects) {
+  Rules rules;
+  RefusePrivileges(rules);
+  RefusePrograms(rules);
+  // The driver listens on a Unix socket of its own.
+  for (const uint64_t type : {SOCK_STREAM, SOCK_SEQPACKET}) {
+    AllowIf(rules, SYS_socket,
+            {{.argument = 0, .value = AF_UNIX, .mask = kInt},
+             {.argument = 1, .value = type, .mask = kInt & ~uint64_t{SOCK_CLOEXEC | SOCK_NONBLOCK}}});
+  }
+  if (connects) AllowTcp(rules);
+  Refuse(rules, {SYS_socket, SYS_connect});
+  return {.rules = std::move(rules), .others = Verdict::kAllow, .foreign = Verdict::kRefuse};
+}
+
 // For pictures of kMaxSide x kMaxSide and what a progressive JPEG of one takes besides.
 constexpr uint64_t kDecoderMemory = 512 << 20;
 // A kernel that takes more to compile ends its own compiler, not the machine.
@@ -278,19 +294,8 @@ SandboxPolicy KeeperPolicy() {
   return {.rules = std::move(rules), .others = Verdict::kKill, .foreign = Verdict::kKill};
 }
 
-SandboxPolicy GpuWorkerPolicy() {
-  Rules rules;
-  RefusePrivileges(rules);
-  RefusePrograms(rules);
-  // The driver listens on a Unix socket of its own. Nobody else's socket is connected to, nor sent to by name.
-  for (const uint64_t type : {SOCK_STREAM, SOCK_SEQPACKET}) {
-    AllowIf(rules, SYS_socket,
-            {{.argument = 0, .value = AF_UNIX, .mask = kInt},
-             {.argument = 1, .value = type, .mask = kInt & ~uint64_t{SOCK_CLOEXEC | SOCK_NONBLOCK}}});
-  }
-  Refuse(rules, {SYS_socket, SYS_connect});
-  return {.rules = std::move(rules), .others = Verdict::kAllow, .foreign = Verdict::kRefuse};
-}
+SandboxPolicy GpuWorkerPolicy() { return DriverPolicy(/*connects=*/false); }
+SandboxPolicy GpuPeerPolicy() { return DriverPolicy(/*connects=*/true); }
 
 SandboxPolicy NetworkedPolicy() {
   Rules rules;

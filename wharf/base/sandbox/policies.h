@@ -36,6 +36,11 @@ SandboxPolicy KeeperPolicy();
 // their like are refused.
 SandboxPolicy GpuWorkerPolicy();
 
+// A server that uses a vendor's driver in the process that reads what strangers send, and makes TCP connections to
+// others: as GpuWorkerPolicy, and those. Whom a socket is connected to a filter does not see, so it can connect to Unix
+// sockets, too.
+SandboxPolicy GpuPeerPolicy();
+
 // A process that needs the network and a program's files: as GpuWorkerPolicy, and may make any socket.
 SandboxPolicy NetworkedPolicy();
 

@@ -171,6 +171,14 @@ AttemptsAt DrivingAttempts() {
              With(AF_NETLINK, SOCK_RAW, 0)}}}};
 }
 
+AttemptsAt DrivingAndConnectingAttempts() {
+  AttemptsAt attempts = DrivingAttempts();
+  attempts["socket"] = {{With(AF_UNIX, SOCK_STREAM, 0), With(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP)},
+                        {With(AF_UNIX, SOCK_DGRAM, 0), With(AF_INET, SOCK_DGRAM, 0), With(AF_INET6, SOCK_RAW, 1),
+                         With(AF_NETLINK, SOCK_RAW, 0)}};
+  return attempts;
+}
+
 struct Tried {
   std::set<std::string> allowed, by_arguments, refused;
 };
@@ -245,6 +253,7 @@ TEST(PolicyTableTest, ThePageSaysWhatBecomesOfEverySystemCall) {
       Section("A server of AR clients, models on the processor", AcceptingServerPolicy(), names) +
       Section("A scheduler or worker of pipelines", PeerServerPolicy(), names, ConnectingAttempts()) +
       Section("A worker with a GPU", GpuWorkerPolicy(), names, DrivingAttempts()) +
+      Section("A worker of pipelines with a GPU", GpuPeerPolicy(), names, DrivingAndConnectingAttempts()) +
       Section("A worker of a partitioned device", NetworkedPolicy(), names);
   const std::string page = TextOf(WHARF_SECURITY_PAGE);
   const size_t begin = page.find(kBegin), end = page.find(kEnd);

@@ -41,7 +41,7 @@ class DriverPolicyTest : public ::testing::TestWithParam<NamedPolicy> {
   const SandboxPolicy policy_ = GetParam().make();
 };
 INSTANTIATE_TEST_SUITE_P(Policies, DriverPolicyTest,
-                         ::testing::Values(NamedPolicy{"gpu", GpuWorkerPolicy},
+                         ::testing::Values(NamedPolicy{"gpu", GpuWorkerPolicy}, NamedPolicy{"gpu_peer", GpuPeerPolicy},
                                            NamedPolicy{"networked", NetworkedPolicy}),
                          NameOf);
 
@@ -71,6 +71,18 @@ TEST(GpuWorkerPolicyTest, LeavesTheDriverItsSocketAndNoOther) {
     return connect(end, reinterpret_cast<const sockaddr*>(&somebody), sizeof(somebody));
   };
   EXPECT_EQ(OutcomeOf(policy, connect_to_somebody), EPERM);
+}
+
+TEST(GpuPeerPolicyTest, LeavesTheDriverItsSocketAndTcp) {
+  const SandboxPolicy policy = GpuPeerPolicy();
+  EXPECT_EQ(OutcomeOf(policy, [] { return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); }), kSucceeded);
+  EXPECT_EQ(OutcomeOf(policy, [] { return socket(AF_INET, SOCK_DGRAM, 0); }), EPERM);
+  const auto connect_to_nobody = [] {
+    const sockaddr_in nobody{
+        .sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+    return connect(socket(AF_INET, SOCK_STREAM, 0), reinterpret_cast<const sockaddr*>(&nobody), sizeof(nobody));
+  };
+  EXPECT_EQ(OutcomeOf(policy, connect_to_nobody), ECONNREFUSED);
 }
 
 TEST(NetworkedPolicyTest, LeavesTheNetwork) {

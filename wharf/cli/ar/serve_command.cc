@@ -174,10 +174,8 @@ absl::Status RunArServe(const ArServeOptions& options) {
                      .next = next});
   WHARF_ASSIGN_OR_RETURN(auto listener, link::Listener::Create(options.listen));
   const server::AcceptorLimits limits;  // raises the limit of descriptors
-  // Nothing of any client was read yet. A GPU's driver opens files and sockets when it likes.
-  const bool on_gpu = device != "cpu";
-  WHARF_RETURN_IF_ERROR(confinement->Enter(on_gpu ? GpuWorkerPolicy() : AcceptingServerPolicy(),
-                                           on_gpu ? FileSystem::kKept : FileSystem::kEmpty));
+  // Nothing of any client was read yet.
+  WHARF_RETURN_IF_ERROR(confinement->EnterOn(device, AcceptingServerPolicy(), GpuWorkerPolicy()));
   std::printf("wharf: serving AR at %s\n", listener->Address().c_str());
   std::fflush(stdout);
   server::ServeUntilSignal(

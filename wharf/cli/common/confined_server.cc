@@ -186,6 +186,11 @@ absl::StatusOr<std::optional<Confinement>> Confinement::Begin(const ConfinementO
   return std::nullopt;
 }
 
+absl::Status Confinement::EnterOn(const std::string& device, const SandboxPolicy& on_processor,
+                                  const SandboxPolicy& on_gpu) const {
+  return device == "cpu" ? Enter(on_processor, FileSystem::kEmpty) : Enter(on_gpu, FileSystem::kKept);
+}
+
 absl::Status Confinement::Enter(const SandboxPolicy& policy, FileSystem becomes) const {
   // A GPU's driver reserves what it likes; with one, the guard counts what is used.
   if (becomes == FileSystem::kEmpty && !kSanitized) WHARF_RETURN_IF_ERROR(LimitMemory(memory_));

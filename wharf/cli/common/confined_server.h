@@ -61,11 +61,15 @@ class Confinement {
 
   // What start_helper returned; the caller's. -1: there is none.
   int HelperSocket() const { return helper_; }
-  // For good: no path leads anywhere, unless `becomes` says otherwise, and `policy`.
-  absl::Status Enter(const SandboxPolicy& policy, FileSystem becomes = FileSystem::kEmpty) const;
+  // For good: no path leads anywhere, and `policy`.
+  absl::Status Enter(const SandboxPolicy& policy) const { return Enter(policy, FileSystem::kEmpty); }
+  // The same for a server that runs models on `device`, as exec::FindTorchDevice returns it: with a GPU, whose driver
+  // opens files when it likes, all paths stay, and `on_gpu`.
+  absl::Status EnterOn(const std::string& device, const SandboxPolicy& on_processor, const SandboxPolicy& on_gpu) const;
 
  private:
   Confinement(bool isolated, uint64_t memory, int helper) : isolated_(isolated), memory_(memory), helper_(helper) {}
+  absl::Status Enter(const SandboxPolicy& policy, FileSystem becomes) const;
   bool isolated_;
   uint64_t memory_;
   int helper_;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kPipelineProfileFooter = R"(
 A class is a number of threads and a factor by which everything is slowed down: one machine plays several kinds of
-devices. vgpus:K measures also a half … a K-th of one (as many times as slow, while its other parts are busy alike). Times are medians, values in and out of the engine and rounding to halves included.
+devices. With device:cuda, or cuda:N, it is a GPU. vgpus:K measures also a half … a K-th of one (as many times as slow, while its other parts are busy alike). Times are medians, values in and out of the engine and rounding to halves included.
 
 Writes into the folder block_latency.csv and block_output_bytes.csv, which `wharf pipeline plan` reads, and
 MODEL.blocks.json, by which `wharf pipeline serve` knows the blocks. Models measured before stay.
@@ -97,7 +97,7 @@ void AddPipelineProfileCommand(CLI::App& app) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command->add_option("--classes", options->classes, "Device classes")
-      ->type_name("NAME=threads:N,slowdown:X,vgpus:K,…")
+      ->type_name("NAME=threads:N,slowdown:X,vgpus:K,device:D,…")
       ->capture_default_str();
   command->callback([options] {
     if (const absl::Status done = RunProfileBlocks(*options); !done.ok()) Fail(done);

@@ -1,4 +1,4 @@
-// wharf pipeline worker: offers this machine's processor as GPUs of a class.
+// wharf pipeline worker: offers this machine's processor, or a GPU of it, as GPUs of a class.
 #include <cstdio>
 #include <memory>
 
@@ -24,7 +24,8 @@ namespace {
 
 struct PipelineWorkerOptions {
   ConfinementOptions confining;
-  std::string listen = "127.0.0.1:0", advertise, name, device = "cpu=threads:1", cache_directory = CacheDirectory();
+  std::string listen = "127.0.0.1:0", advertise, name, device_class = "cpu=threads:1",
+              cache_directory = CacheDirectory();
   int gpus = 1;
   uint64_t cache_bytes = uint64_t{10} << 30, held_bytes = uint64_t{1} << 30;
   PipelineAccessOptions access;
@@ -45,7 +46,7 @@ absl::StatusOr<pipeline::Member> MemberFor(const PipelineWorkerOptions& options,
 }
 
 absl::Status RunPipelineWorker(const PipelineWorkerOptions& options) {
-  WHARF_ASSIGN_OR_RETURN(const auto classes, pipeline::ParseClasses(options.device));
+  WHARF_ASSIGN_OR_RETURN(const auto classes, pipeline::ParseClasses(options.device_class));
   if (classes.size() != 1) return InvalidArgument("--class: a worker is of one class");
   pipeline::WorkerConfig config;
   HelperDoor keepers("keeper of models");
@@ -62,9 +63,12 @@ absl::Status RunPipelineWorker(const PipelineWorkerOptions& options) {
   WHARF_ASSIGN_OR_RETURN(const PipelineAccess access, MakePipelineAccess(options.listen, options.access));
   WHARF_ASSIGN_OR_RETURN(auto tls, access.control.MakeTlsServer());
   server::BlockEndingSignals();
-  WHARF_RETURN_IF_ERROR(exec::WarmUpTorch("cpu"));
   std::vector<std::unique_ptr<exec::Engine>> engines;
-  for (int parts = 1; parts <= classes[0].vgpus; ++parts) engines.push_back(pipeline::MakeEngine(classes[0], parts));
+  for (int parts = 1; parts <= classes[0].vgpus; ++parts) {
+    WHARF_ASSIGN_OR_RETURN(engines.emplace_back(), pipeline::MakeEngine(classes[0], parts));
+  }
+  WHARF_ASSIGN_OR_RETURN(const std::string device, exec::FindTorchDevice(classes[0].device));
+  WHARF_RETURN_IF_ERROR(exec::WarmUpTorch(device));
   const split::ModelFiles files(
       options.cache_directory.empty() ? "" : KeeperRootBehind(confinement->HelperSocket()) + "/models",
       options.cache_bytes);
@@ -85,7 +89,7 @@ absl::Status RunPipelineWorker(const PipelineWorkerOptions& options) {
   WHARF_ASSIGN_OR_RETURN(const auto membership, pipeline::MakeEtcdMembership(options.etcd));
   const server::AcceptorLimits limits;  // raises the limit of descriptors
   // Nothing that others say was read yet.
-  WHARF_RETURN_IF_ERROR(confinement->Enter(PeerServerPolicy()));
+  WHARF_RETURN_IF_ERROR(confinement->EnterOn(device, PeerServerPolicy(), GpuPeerPolicy()));
   WHARF_ASSIGN_OR_RETURN(const auto registration, membership->Join(member));
   std::printf("wharf: pipeline worker %s (%s) at %s\n", member.name.c_str(), classes[0].Text().c_str(),
               member.address.c_str());
@@ -99,11 +103,12 @@ absl::Status RunPipelineWorker(const PipelineWorkerOptions& options) {
 }  // namespace
 
 void AddPipelineWorkerCommand(CLI::App& app) {
-  CLI::App* command =
-      PipelineCommand(app).add_subcommand("worker", "Offer this machine's processor as GPUs of a class.");
+  CLI::App* command = PipelineCommand(app).add_subcommand(
+      "worker", "Offer this machine's processor, or a GPU of it, as GPUs of a class.");
   command->footer(
       "\nExample: wharf pipeline worker --listen 10.0.0.7:7090 --etcd http://10.0.0.1:2379 --class slow=threads:1 "
-      "--token-file token\nThe class must be as it was profiled. Ctrl-C ends it. With --tls-cert all connections are "
+      "--token-file token\nThe class must be as it was profiled; with device:cuda or device:cuda:N it computes on that "
+      "GPU. Ctrl-C ends it. With --tls-cert all connections are "
       "encrypted, to other workers, too: "
       "every worker and the scheduler need one, for the addresses they are reached at.");
   auto options = std::make_shared<PipelineWorkerOptions>();
@@ -116,10 +121,12 @@ void AddPipelineWorkerCommand(CLI::App& app) {
       ->type_name("ADDRESS:PORT");
   AddConfinementOptions(command, options->confining);
   command->add_option("--name", options->name, "Its name in the cluster (its address)");
-  command->add_option("--class", options->device, "What it is, as `wharf pipeline profile --classes` has it")
-      ->type_name("NAME=threads:N,slowdown:X,vgpus:K")
+  command->add_option("--class", options->device_class, "What it is, as `wharf pipeline profile --classes` has it")
+      ->type_name("NAME=threads:N,slowdown:X,vgpus:K,device:D")
       ->capture_default_str();
-  command->add_option("--gpus", options->gpus, "How many it plays: they share its cores, and its link")
+  command
+      ->add_option("--gpus", options->gpus,
+                   "How many it plays: they share its cores, its link, and with device:cuda its one GPU")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
   AddEtcdOptions(command, options->etcd);

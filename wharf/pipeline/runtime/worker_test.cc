@@ -204,7 +204,7 @@ TEST_F(WorkerTest, AResultThatCannotBeSentIsAFailure) {
 
 TEST_F(WorkerTest, WithoutMemoryATaskFailsAndTheWorkerGoesOn) {
   std::atomic<bool> full = false;
-  const auto engine = split::MakeEngineAround(MakeEngine({"test", 1, 1}),
+  const auto engine = split::MakeEngineAround(*MakeEngine({"test", 1, 1}),
                                               [&](const auto& run) { return full ? throw std::bad_alloc() : run(); });
   WorkerConfig config;
   config.engines = {engine.get()};

@@ -43,7 +43,7 @@ class TestWorker {
  public:
   explicit TestWorker(const std::string& address, const WorkerConfig& config = {}) : files_("", 0) {
     WorkerConfig own = config;
-    engine_ = MakeEngine({"test", 1, 1});
+    engine_ = *MakeEngine({"test", 1, 1});
     if (own.engines.empty()) own.engines.assign(2, engine_.get());
     if (own.files == nullptr) own.files = &files_;
     auto listener = link::Listener::Create(address);
@@ -79,7 +79,7 @@ inline ModelSource SourceOf(const std::string& name, const NetworkShape& shape, 
 
 // What the whole model makes of a sample.
 inline Sample WholeModel(const ModelSource& source, const Sample& input) {
-  const auto engine = MakeEngine({"test", 1, 1});
+  const auto engine = *MakeEngine({"test", 1, 1});
   const auto model = BatchedModel::Load(*engine, *source.onnx, 1);
   const auto runner = StageRunner::Make(*model, 0, source.nodes);
   const auto output = (*runner)->Run(std::vector<Sample>{input});

@@ -125,6 +125,14 @@ bool ParseNumber(std::string_view text, T& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+// One that can be called by the same name tomorrow: what "auto" is may change.
+bool IsDevice(std::string_view text) {
+  constexpr std::string_view kNumbered = "cuda:";
+  int number = -1;
+  if (text == "cpu" || text == "cuda") return true;
+  return text.starts_with(kNumbered) && ParseNumber(text.substr(kNumbered.size()), number) && number >= 0;
+}
+
 absl::Status SetProperty(std::string_view text, DeviceClass& device) {
   const size_t colon = text.find(':');
   const std::string_view key = text.substr(0, colon), value = colon < text.size() ? text.substr(colon + 1) : "";
@@ -138,8 +146,18 @@ absl::Status SetProperty(std::string_view text, DeviceClass& device) {
   if (key == "vgpus" && ParseNumber(value, device.vgpus) && device.vgpus >= 1 && device.vgpus <= kMaxVgpus) {
     return absl::OkStatus();
   }
-  return InvalidArgument("\"{}\" of class {}: write threads:N, slowdown:X or vgpus:1 to 4, at least 1", text,
-                         device.name);
+  if (key == "device" && IsDevice(value)) {
+    device.device = value;
+    return absl::OkStatus();
+  }
+  return InvalidArgument(
+      "\"{}\" of class {}: write threads:N, slowdown:X or vgpus:1 to 4, at least 1, or device:cpu, cuda or cuda:N",
+      text, device.name);
+}
+
+// What is wrong with a class's device, if anything is.
+absl::Status WithClass(const DeviceClass& device, const absl::Status& status) {
+  return status.ok() ? status : MakeStatus(status.code(), "class {}: {}", device.name, Message(status));
 }
 
 // The other parts of a GPU, computing the same until it goes.
@@ -163,7 +181,7 @@ class Company {
 
 absl::Status MeasureParts(const DeviceClass& device, int parts, std::span<const std::byte> onnx,
                           const BlockProfilerOptions& options, const Clock& clock, BlockProfile& result) {
-  const auto engine = MakeEngine(device, parts);
+  WHARF_ASSIGN_OR_RETURN(const auto engine, MakeEngine(device, parts));
   WHARF_ASSIGN_OR_RETURN(const auto model, BatchedModel::Load(*engine, onnx, options.max_batch));
   if (result.first_node.empty()) {
     WHARF_ASSIGN_OR_RETURN(result.first_node, CutIntoBlocks(model, options, clock));
@@ -188,8 +206,10 @@ absl::Status MeasureParts(const DeviceClass& device, int parts, std::span<const 
 }  // namespace
 
 std::string DeviceClass::Text() const {
-  const std::string text = fmt::format("{}=threads:{},slowdown:{:g}", name, threads, slowdown);
-  return vgpus == 1 ? text : fmt::format("{},vgpus:{}", text, vgpus);
+  std::string text = fmt::format("{}=threads:{},slowdown:{:g}", name, threads, slowdown);
+  if (vgpus != 1) text += fmt::format(",vgpus:{}", vgpus);
+  if (device != "cpu") text += ",device:" + device;
+  return text;
 }
 
 absl::StatusOr<std::vector<DeviceClass>> ParseClasses(std::string_view text) {
@@ -213,8 +233,10 @@ absl::StatusOr<std::vector<DeviceClass>> ParseClasses(std::string_view text) {
   return classes;
 }
 
-std::unique_ptr<exec::Engine> MakeEngine(const DeviceClass& device, int parts) {
-  return split::MakeSlowedEngine(exec::MakeTorchEngine({device.threads}), split::SlowDown(parts * device.slowdown));
+absl::StatusOr<std::unique_ptr<exec::Engine>> MakeEngine(const DeviceClass& device, int parts) {
+  auto engine = exec::MakeTorchEngineOn(device.device, {device.threads});
+  if (!engine.ok()) return WithClass(device, engine.status());
+  return split::MakeSlowedEngine(*std::move(engine), split::SlowDown(parts * device.slowdown));
 }
 
 absl::StatusOr<BlockProfile> ProfileBlocks(const std::string& name, std::span<const std::byte> onnx,
@@ -222,6 +244,9 @@ absl::StatusOr<BlockProfile> ProfileBlocks(const std::string& name, std::span<co
   if (options.classes.empty()) return InvalidArgument("no device class to measure on");
   BlockProfile result;
   result.profile.model = name;
+  for (const DeviceClass& device : options.classes) {
+    WHARF_RETURN_IF_ERROR(WithClass(device, exec::FindTorchDevice(device.device).status()));
+  }
   for (const DeviceClass& device : options.classes) {
     for (int parts = 1; parts <= device.vgpus; ++parts) {
       WHARF_RETURN_IF_ERROR(MeasureParts(device, parts, onnx, options, clock, result));

@@ -1,6 +1,6 @@
 // BlockProfiler: cuts a model into blocks of about equal time and measures them: at every batch size, on every device
-// class of this machine. A class is a number of threads and a factor by which everything is slowed down: one machine
-// plays several kinds.
+// class of this machine. A class is its processor, with a number of threads, or a GPU of it, and a factor by which
+// everything is slowed down: one machine plays several kinds.
 #pragma once
 
 #include <map>
@@ -16,16 +16,17 @@ namespace wharf::pipeline {
 
 struct DeviceClass {
   std::string name;
-  int threads = 1;           // of one operator
-  double slowdown = 1;       // times as long as it takes by itself
-  int vgpus = 1;             // equal parts at most that one may be divided into: each has its share of the time
-  std::string Text() const;  // "slow=threads:1,slowdown:3", and ",vgpus:2" if above 1
+  int threads = 1;             // of one operator; on a GPU, of what the processor does for it
+  double slowdown = 1;         // times as long as it takes by itself
+  int vgpus = 1;               // equal parts at most that one may be divided into: each has its share of the time
+  std::string device = "cpu";  // or "cuda", "cuda:N": as exec::FindTorchDevice takes it
+  std::string Text() const;    // "slow=threads:1,slowdown:3", and ",vgpus:2" if above 1, ",device:cuda" if not cpu
 };
-// "fast=threads:2,slow=threads:1,slowdown:3": what is not said is 1. kInvalidArgument: anything else.
+// "fast=device:cuda,slow=threads:1,slowdown:3": what is not said is 1, and the CPU. kInvalidArgument: anything else.
 absl::StatusOr<std::vector<DeviceClass>> ParseClasses(std::string_view text);
-// An engine of that class on this machine's CPU; a part of one that is divided takes so many times as long.
-// REQUIRES: 1 <= parts.
-std::unique_ptr<exec::Engine> MakeEngine(const DeviceClass& device, int parts = 1);
+// An engine of that class on this machine; a part of one that is divided takes so many times as long.
+// kFailedPrecondition: its GPU is not there, or does not start. REQUIRES: 1 <= parts.
+absl::StatusOr<std::unique_ptr<exec::Engine>> MakeEngine(const DeviceClass& device, int parts = 1);
 
 enum class CutRule { kEqualTime, kSmallestCuts };  // pre_partition.h
 
@@ -49,7 +50,8 @@ struct BlockProfile {
 // of a part of a GPU they are measured while all its parts do the same.
 // Blocks are cut by the times of the first class. Fewer blocks than asked for if the model cannot be cut into more;
 // cuts have as few values as so many blocks allow. kInvalidArgument: no classes, or a model that cannot be cut;
-// otherwise as BatchedModel does.
+// kFailedPrecondition: the GPU of a class is not there, which is found out before anything is measured; otherwise as
+// BatchedModel does.
 absl::StatusOr<BlockProfile> ProfileBlocks(const std::string& name, std::span<const std::byte> onnx,
                                            const BlockProfilerOptions& options, const Clock& clock);
 

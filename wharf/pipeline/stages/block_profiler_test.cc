@@ -21,6 +21,7 @@ using ::testing::Ge;
 using ::testing::Gt;
 using ::testing::Le;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 const DeviceClass kClass{"fast", 1, 1};
 
@@ -64,7 +65,7 @@ class StageRunnerTest : public ::testing::TestWithParam<bool> {};
 
 // In stages, in batches, and both: what comes out is what the whole model makes of each sample, but for halves.
 TEST_P(StageRunnerTest, StagesOfBatchesMakeWhatTheWholeMakesOfEachSample) {
-  const auto engine = MakeEngine(kClass);
+  const auto engine = *MakeEngine(kClass);
   const auto model = Load(*engine, {.any_batch = GetParam()}, 3);
   EXPECT_EQ(model->Together(), GetParam());
   std::vector<Sample> samples;
@@ -79,7 +80,7 @@ TEST_P(StageRunnerTest, StagesOfBatchesMakeWhatTheWholeMakesOfEachSample) {
 INSTANTIATE_TEST_SUITE_P(Batches, StageRunnerTest, ::testing::Bool());
 
 TEST(StageRunner, RefusesSamplesAndNodesThatDoNotFit) {
-  const auto engine = MakeEngine(kClass);
+  const auto engine = *MakeEngine(kClass);
   const auto model = Load(*engine, {}, 2);
   EXPECT_EQ(StageRunner::Make(model, 3, 3).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(StageRunner::Make(model, 0, 1000).status().code(), absl::StatusCode::kInvalidArgument);
@@ -103,10 +104,26 @@ TEST(Classes, AreReadAsTheyAreWritten) {
   EXPECT_EQ((*two)[1].Text(), "slow=threads:1,slowdown:2.5");
   EXPECT_EQ(ParseClasses("one")->at(0).Text(), "one=threads:1,slowdown:1");
   EXPECT_EQ(ParseClasses("a=slowdown:2,vgpus:3")->at(0).Text(), "a=threads:1,slowdown:2,vgpus:3");
+  const auto on_gpus = ParseClasses("a=device:cuda:12,vgpus:2,b=device:cuda,c=device:cpu");
+  ASSERT_TRUE(on_gpus.ok()) << ToString(on_gpus.status());
+  EXPECT_EQ((*on_gpus)[0].device, "cuda:12");
+  EXPECT_EQ((*on_gpus)[0].Text(), "a=threads:1,slowdown:1,vgpus:2,device:cuda:12");
+  EXPECT_EQ((*on_gpus)[1].Text(), "b=threads:1,slowdown:1,device:cuda");
+  EXPECT_EQ((*on_gpus)[2].Text(), "c=threads:1,slowdown:1");
   for (const char* wrong :
-       {"", "=threads:1", "a=threads:0", "a=threads:x", "a=slowdown:0.5", "a=vgpus:5", "a=threads:1,a=threads:2"}) {
+       {"", "=threads:1", "a=threads:0", "a=threads:x", "a=slowdown:0.5", "a=vgpus:5", "a=threads:1,a=threads:2",
+        "a=device:", "a=device:auto", "a=device:gpu", "a=device:cuda:", "a=device:cuda:-1", "a=device:cuda:1x"}) {
     EXPECT_EQ(ParseClasses(wrong).status().code(), absl::StatusCode::kInvalidArgument) << wrong;
   }
+}
+
+TEST(Classes, OnAGpuThatIsNotThereAreRefusedBeforeAnythingIsMeasured) {
+  BlockProfilerOptions options;
+  options.classes = {kClass, {.name = "absent", .device = "cuda:64"}};
+  const absl::Status engine = MakeEngine(options.classes[1]).status();
+  EXPECT_EQ(engine.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(Message(engine)), StartsWith("class absent: "));
+  EXPECT_EQ(ProfileBlocks("net", {}, options, Clock::Real()).status(), engine);  // not that there is no model
 }
 
 class ProfileTest : public ::testing::Test {
