@@ -53,6 +53,8 @@ class PipelineCheck {
       double sum = 0;
       for (int block = stage.first_block; block < stage.end_block; ++block)
         sum += measured->latency_us[batch - 1][block];
+      for (int block = stage.first_block; block + 1 < stage.end_block && !measured->saved_us.empty(); ++block)
+        sum -= measured->saved_us[batch - 1][block];
       if (!Same(sum, stage.latency_us[batch - 1])) {
         return FailedPrecondition("says {:.1f} µs for blocks {} to {} in batches of {}; measured were {:.1f} µs",
                                   stage.latency_us[batch - 1], stage.first_block, stage.end_block, batch, sum);

@@ -9,6 +9,7 @@ namespace {
 using ::testing::HasSubstr;
 
 const std::string kLatencyHeader = "dnn,gpu,vgpu_per_gpu,block,batch,latency_us\n";
+const std::string kSavedHeader = "dnn,gpu,vgpu_per_gpu,block,batch,saved_us\n";
 const std::string kBytesHeader = "dnn,block,bytes_at_batch_1\n";
 const std::string kBytes = kBytesHeader + "net,0,1000\nnet,1,500\n";  // three blocks
 const std::string kLatency = kLatencyHeader +
@@ -35,6 +36,33 @@ TEST(ModelProfileTest, BlocksFollowTheirCuts) {
   EXPECT_EQ(net.Find("P4", 2)->LatencyUs(1, 0, 3), 21);
   EXPECT_EQ(net.Find("P4", 1), nullptr);
   EXPECT_EQ(net.Find("T4", 1), nullptr);
+}
+
+TEST(ModelProfileTest, JoinedBlocksSaveWhatTheThirdTableSays) {
+  const auto profiles = ParseModelProfiles(kLatency, kBytes, kSavedHeader + "net,L4,1,0,2,4\nnet,L4,1,1,2,36\n");
+  ASSERT_TRUE(profiles.ok()) << profiles.status();
+  const VgpuProfile& one = *profiles->front().Find("L4", 1);
+  EXPECT_EQ(one.LatencyUs(2, 0, 1), 15);
+  EXPECT_EQ(one.LatencyUs(2, 0, 2), 41);
+  EXPECT_EQ(one.LatencyUs(2, 0, 3), 50);
+  EXPECT_EQ(one.LatencyUs(2, 1, 3), 39);
+  EXPECT_EQ(one.LatencyUs(1, 0, 3), 60);
+  EXPECT_EQ(profiles->front().Find("P4", 2)->LatencyUs(1, 0, 3), 21);
+}
+
+TEST(ModelProfileTest, MistakesInTheThirdTableGetOneLine) {
+  const auto complaint = [](const std::string& row) {
+    const absl::Status status = ParseModelProfiles(kLatency, kBytes, kSavedHeader + row).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << row;
+    return std::string(Message(status));
+  };
+  EXPECT_THAT(complaint("net,L4,1,0,2,-1\n"), HasSubstr("line 2: -1 µs"));
+  EXPECT_THAT(complaint("net,L4,1,2,2,1\n"), HasSubstr("block is 2"));
+  EXPECT_THAT(complaint("net,L4,1,0,3,1\n"), HasSubstr("batch is 3"));
+  EXPECT_THAT(complaint("net,L4,2,0,1,1\n"), HasSubstr("no latencies are known of that"));
+  EXPECT_THAT(complaint("other,L4,1,0,1,1\n"), HasSubstr("no bytes are known of other"));
+  EXPECT_THAT(complaint("net,L4,1,0,1,1\nnet,L4,1,0,1,1\n"), HasSubstr("line 3: the block is there twice"));
+  EXPECT_THAT(complaint("net,L4,1,0,1,30\n"), HasSubstr("saves all the time of blocks 0 to 1 at batch size 1"));
 }
 
 TEST(ModelProfileTest, MistakesGetOneLine) {

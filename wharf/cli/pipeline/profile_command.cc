@@ -17,10 +17,12 @@ namespace {
 
 constexpr const char* kPipelineProfileFooter = R"(
 A class is a number of threads and a factor by which everything is slowed down: one machine plays several kinds of
-devices. With device:cuda, or cuda:N, it is a GPU. vgpus:K measures also a half … a K-th of one (as many times as slow, while its other parts are busy alike). Times are medians, values in and out of the engine and rounding to halves included.
+devices. With device:cuda, or cuda:N, it is a GPU. vgpus:K measures also a half … a K-th of one (as many times as slow,
+while its other parts are busy alike). Times are medians, values in and out of the engine and rounding to halves included; what of
+that blocks of one stage save is measured as well.
 
-Writes into the folder block_latency.csv and block_output_bytes.csv, which `wharf pipeline plan` reads, and
-MODEL.blocks.json, by which `wharf pipeline serve` knows the blocks. Models measured before stay.
+Writes into the folder block_latency.csv, block_saved.csv and block_output_bytes.csv, which `wharf pipeline plan` reads,
+and MODEL.blocks.json, by which `wharf pipeline serve` knows the blocks. Models measured before stay.
 
 Example: wharf pipeline profile net.onnx --out lab --blocks 10 --max-batch 4 --classes fast=threads:2,slow=threads:1,slowdown:3)";
 
@@ -47,6 +49,13 @@ void Print(const pipeline::BlockProfile& result, const ProfileBlocksOptions& opt
     }
     std::printf("\n");
   }
+  std::printf("%-26s", "all in one stage");
+  for (const auto& one : result.profile.vgpus) {
+    for (int batch = 1; batch <= one.MaxBatch(); ++batch) {
+      std::printf(" %12.3f", one.LatencyUs(batch, 0, result.profile.Blocks()) / 1e3);
+    }
+  }
+  std::printf("\n");
 }
 
 absl::Status RunProfileBlocks(ProfileBlocksOptions& options) {

@@ -76,7 +76,7 @@ class Search {
   void ExtendOn(const Kind& kind, int batch, int first, double budget_us) {
     for (int end = first + 1; end <= profile_.Blocks(); ++end) {
       const double latency_us = kind.measured->LatencyUs(batch, first, end);
-      if (latency_us > budget_us) return;
+      if (latency_us > budget_us) continue;  // more blocks may take less
       const int vgpus = kind.measured->vgpus_per_gpu;
       const double rate = vgpus * VgpuRate(kind, batch, first, end, latency_us);
       current_.stages.push_back({first, end, kind.gpu_class, vgpus, latency_us, 0, rate, batch});

@@ -42,7 +42,8 @@ inline Cluster ArbitraryCluster(int most_gpus) {
   return MakeCluster(std::move(list), gpus, *rc::gen::element(8e8, 8e9, 8e10));
 }
 
-// Two or three blocks, batch sizes 1 and 2, all kinds of virtual GPUs of the cluster.
+// Two or three blocks, which save something if they are joined, batch sizes 1 and 2, all kinds of virtual GPUs of the
+// cluster.
 inline ModelProfile ArbitraryProfile(const Cluster& cluster, std::string name) {
   ModelProfile profile{std::move(name), {}, {}};
   const int blocks = *rc::gen::inRange(2, 4);
@@ -54,7 +55,12 @@ inline ModelProfile ArbitraryProfile(const Cluster& cluster, std::string name) {
         single.push_back(*rc::gen::inRange(50, 1000) * (0.5 + 0.5 * vgpus));
         two.push_back(single.back() * *rc::gen::inRange(11, 20) / 10);
       }
-      profile.vgpus.push_back({one.name, vgpus, {single, two}});
+      std::vector<double> saved;
+      for (int i = 0; i + 1 < blocks; ++i) {
+        saved.push_back(std::min(single[i], single[i + 1]) * *rc::gen::inRange(0, 5) / 10);
+      }
+      saved.push_back(0);
+      profile.vgpus.push_back({one.name, vgpus, {single, two}, {saved, saved}});
     }
   }
   return profile;
@@ -166,6 +172,7 @@ class BruteForce {
     for (int end = first + 1; end <= profile.Blocks(); ++end) {
       double us = 0, bytes = 0;
       for (int block = first; block < end; ++block) us += kind.latency_us[own - 1][block];
+      for (int block = first; block + 1 < end && !kind.saved_us.empty(); ++block) us -= kind.saved_us[own - 1][block];
       double vgpu_rate = own * 1e6 / us;
       for (const int cut : {first, end}) {
         if (cut == 0 || cut == profile.Blocks()) continue;

@@ -10,8 +10,6 @@
 namespace wharf::pipeline {
 namespace {
 
-using Values = std::vector<std::vector<std::byte>>;
-
 bool Grows(const graph::TensorType& one, const graph::TensorType& many, int batch) {
   if (one.Rank() == 0 || one.Rank() != many.Rank() || one.element != many.element) return false;
   return many.shape[0] == batch * one.shape[0] &&
@@ -63,42 +61,48 @@ bool BatchedModel::CanCutAt(int place) const {
   return batch == 1 || GrowAll(Graph(), programs_.back()->Graph(), batch, Frontier(Graph(), place));
 }
 
-absl::StatusOr<Values> BatchedModel::Run(int first, int end, int batch, Values inputs) const {
-  const bool together = static_cast<int>(programs_.size()) >= batch;
-  std::vector<std::span<const std::byte>> given(inputs.begin(), inputs.end());
-  if (together) return RunProgram(*programs_[batch - 1], first, end, given);
-  Values all;
-  for (int sample = 0; sample < batch; ++sample) {
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const size_t bytes = inputs[i].size() / batch;
-      given[i] = std::span(inputs[i]).subspan(sample * bytes, bytes);
+absl::StatusOr<BatchedModel::Tensors> BatchedModel::Enter(int place, int batch, const Values& values) const {
+  const int size = RunSize(batch), runs = batch / size;
+  const graph::Graph& graph = programs_[size - 1]->Graph();
+  const std::vector<int> frontier = Frontier(graph, place);
+  if (values.size() != frontier.size())
+    return InvalidArgument("{} values where {} travel", values.size(), frontier.size());
+  Tensors tensors{batch, {}};
+  for (int run = 0; run < runs; ++run) {
+    auto& made = tensors.runs.emplace_back();
+    for (size_t i = 0; i < frontier.size(); ++i) {
+      const size_t bytes = values[i].size() / runs;
+      WHARF_ASSIGN_OR_RETURN(made.emplace_back(), engine_.MakeTensor(graph.Type(frontier[i]),
+                                                                     std::span(values[i]).subspan(run * bytes, bytes)));
     }
-    WHARF_ASSIGN_OR_RETURN(Values outputs, RunProgram(*programs_.front(), first, end, given));
-    all.resize(outputs.size());
-    for (size_t i = 0; i < outputs.size(); ++i) all[i].insert(all[i].end(), outputs[i].begin(), outputs[i].end());
   }
-  return all;
+  return tensors;
 }
 
-absl::StatusOr<Values> BatchedModel::RunProgram(const exec::Program& program, int first, int end,
-                                                std::span<const std::span<const std::byte>> inputs) const {
-  const graph::Graph& graph = program.Graph();
-  const std::vector<int> from = Frontier(graph, first), to = Frontier(graph, end);
-  if (inputs.size() != from.size()) return InvalidArgument("{} values where {} travel", inputs.size(), from.size());
-  std::vector<exec::Part> given;
-  for (size_t i = 0; i < from.size(); ++i) {
-    WHARF_ASSIGN_OR_RETURN(exec::TensorPtr tensor, engine_.MakeTensor(graph.Type(from[i]), inputs[i]));
-    given.push_back({{from[i], exec::AllRows(program, from[i])}, std::move(tensor)});
-  }
+absl::StatusOr<BatchedModel::Tensors> BatchedModel::Compute(int first, int end, const Tensors& inputs) const {
+  const exec::Program& program = *programs_[RunSize(inputs.batch) - 1];
+  const std::vector<int> from = Frontier(program.Graph(), first);
   std::vector<exec::Rows> wanted;
-  for (const int value : to) wanted.push_back({value, exec::AllRows(program, value)});
-  WHARF_ASSIGN_OR_RETURN(const std::vector<exec::TensorPtr> made, program.Run(given, wanted));
-  Values outputs;
-  for (const exec::TensorPtr& tensor : made) {
-    outputs.emplace_back(tensor->Type().Bytes());
-    tensor->Read(outputs.back());
+  for (const int value : Frontier(program.Graph(), end)) wanted.push_back({value, exec::AllRows(program, value)});
+  Tensors outputs{inputs.batch, {}};
+  for (const auto& tensors : inputs.runs) {
+    std::vector<exec::Part> given;
+    for (size_t i = 0; i < from.size(); ++i) given.push_back({{from[i], exec::AllRows(program, from[i])}, tensors[i]});
+    WHARF_ASSIGN_OR_RETURN(outputs.runs.emplace_back(), program.Run(given, wanted));
   }
   return outputs;
+}
+
+BatchedModel::Values BatchedModel::Leave(const Tensors& outputs) {
+  Values values(outputs.runs.front().size());
+  for (const auto& tensors : outputs.runs) {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const size_t before = values[i].size();
+      values[i].resize(before + tensors[i]->Type().Bytes());
+      tensors[i]->Read(std::span(values[i]).subspan(before));
+    }
+  }
+  return values;
 }
 
 }  // namespace wharf::pipeline

@@ -32,16 +32,24 @@ class BatchedModel {
   // Whether samples can be told apart in every value that travels there.
   bool CanCutAt(int place) const;
 
-  // Nodes [first, end): from the values of Frontier(first) to those of Frontier(end), each of `batch` samples. Values
-  // are bytes as exec::Tensor::Read has them. kInvalidArgument: the bytes are not those of `batch` samples; otherwise
-  // as exec::Program::Run. REQUIRES: 1 <= batch <= MaxBatch().
-  absl::StatusOr<std::vector<std::vector<std::byte>>> Run(int first, int end, int batch,
-                                                          std::vector<std::vector<std::byte>> inputs) const;
+  // The values at a place, of `batch` samples, as bytes that exec::Tensor::Read has, and on the engine: of all samples
+  // together, or of one after the other.
+  using Values = std::vector<std::vector<std::byte>>;
+  struct Tensors {
+    int batch = 0;
+    std::vector<std::vector<exec::TensorPtr>> runs;  // [run of a program][value of Frontier(place)]
+  };
+  // kInvalidArgument: the bytes are not those of `batch` samples; otherwise as exec::Engine::MakeTensor. REQUIRES:
+  // 1 <= batch <= MaxBatch().
+  absl::StatusOr<Tensors> Enter(int place, int batch, const Values& values) const;
+  // Nodes [first, end): from the values of Frontier(first) to those of Frontier(end). Fails as exec::Program::Run.
+  absl::StatusOr<Tensors> Compute(int first, int end, const Tensors& inputs) const;
+  static Values Leave(const Tensors& outputs);
 
  private:
   BatchedModel(const exec::Engine& engine, int max_batch) : engine_(engine), max_batch_(max_batch) {}
-  absl::StatusOr<std::vector<std::vector<std::byte>>> RunProgram(const exec::Program& program, int first, int end,
-                                                                 std::span<const std::span<const std::byte>>) const;
+  // Of how many samples one run of a program is.
+  int RunSize(int batch) const { return static_cast<int>(programs_.size()) >= batch ? batch : 1; }
 
   const exec::Engine& engine_;
   const int max_batch_;

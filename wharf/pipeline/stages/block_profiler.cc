@@ -21,8 +21,14 @@ constexpr double kMaxSlowdown = 1e4;
 
 using Runner = std::shared_ptr<const StageRunner>;
 
-// [sequence element]: what pieces of a model that follow each other take.
-using Times = std::vector<double>;
+// µs of the steps of StageRunner::Run on a piece of a model, of one round or of several.
+template <typename Time>
+struct Steps {
+  Time in, computing, out;
+};
+using Rounds = Steps<std::vector<double>>;
+using Taken = Steps<double>;
+double Total(const Taken& taken) { return taken.in + taken.computing + taken.out; }
 
 // Places of a cut with as few values as `blocks` blocks allow.
 std::vector<int> PlacesFor(const BatchedModel& model, int blocks) {
@@ -63,28 +69,40 @@ Sample SampleFor(const graph::Graph& graph) {
   return sample;
 }
 
-// Runs the pieces one after the other, each on what the one before made; adds to each one's times, in µs.
+double Us(Nanoseconds time) { return 1e3 * Milliseconds(time); }
+
+// Runs the pieces one after the other, each on what the one before made; adds to each one's times.
 absl::Status RunRound(const std::vector<Runner>& pieces, const std::vector<Sample>& batch, const Clock& clock,
-                      std::vector<Times>& times) {
+                      std::vector<Rounds>& times) {
   std::vector<Sample> samples = batch;
   for (size_t i = 0; i < pieces.size(); ++i) {
     const TimePoint start = clock.Now();
-    WHARF_ASSIGN_OR_RETURN(samples, pieces[i]->Run(samples));
-    times[i].push_back(1e3 * Milliseconds(clock.Now() - start));
+    WHARF_ASSIGN_OR_RETURN(const auto inputs, pieces[i]->Enter(samples));
+    const TimePoint entered = clock.Now();
+    WHARF_ASSIGN_OR_RETURN(const auto outputs, pieces[i]->Compute(inputs));
+    const TimePoint computed = clock.Now();
+    WHARF_ASSIGN_OR_RETURN(samples, pieces[i]->Leave(outputs));
+    times[i].in.push_back(Us(entered - start));
+    times[i].computing.push_back(Us(computed - entered));
+    times[i].out.push_back(Us(clock.Now() - computed));
   }
   return absl::OkStatus();
 }
 
-double NoiseOf(const std::vector<Times>& times, double quantile) {
+double NoiseOf(const std::vector<Rounds>& times, double quantile) {
   split::Noise noise;
-  for (const Times& one : times) noise.Add(one, quantile);
+  for (const Rounds& one : times) {
+    std::vector<double> totals = one.computing;
+    for (size_t i = 0; i < totals.size(); ++i) totals[i] += one.in[i] + one.out[i];
+    noise.Add(totals, quantile);
+  }
   return noise.Share();
 }
 
-// Medians in µs, or where others disturb, lower quartiles of three times as many; raises `worst` to their noise.
-absl::StatusOr<Times> Measure(const std::vector<Runner>& pieces, const std::vector<Sample>& batch, int rounds,
-                              const Clock& clock, double& worst) {
-  std::vector<Times> first(pieces.size()), times(pieces.size());
+// Medians, or where others disturb, lower quartiles of three times as many; raises `worst` to their noise.
+absl::StatusOr<std::vector<Taken>> Measure(const std::vector<Runner>& pieces, const std::vector<Sample>& batch,
+                                           int rounds, const Clock& clock, double& worst) {
+  std::vector<Rounds> first(pieces.size()), times(pieces.size());
   WHARF_RETURN_IF_ERROR(RunRound(pieces, batch, clock, first));
   for (int round = 0; round < rounds; ++round) WHARF_RETURN_IF_ERROR(RunRound(pieces, batch, clock, times));
   double quantile = split::kMedian;
@@ -93,8 +111,11 @@ absl::StatusOr<Times> Measure(const std::vector<Runner>& pieces, const std::vect
     quantile = split::kLowerQuartile;
   }
   worst = std::max(worst, NoiseOf(times, quantile));
-  Times taken;
-  for (const Times& one : times) taken.push_back(split::Quantile(one, quantile));
+  std::vector<Taken> taken;
+  for (const Rounds& one : times) {
+    const auto of = [quantile](const std::vector<double>& step) { return split::Quantile(step, quantile); };
+    taken.push_back({of(one.in), of(one.computing), of(one.out)});
+  }
   return taken;
 }
 
@@ -105,10 +126,10 @@ absl::StatusOr<std::vector<int>> CutIntoBlocks(const std::shared_ptr<const Batch
   first_node.insert(first_node.begin(), 0);
   WHARF_ASSIGN_OR_RETURN(const auto pieces, RunnersOf(model, first_node));
   double noise = 0;  // of places to cut, which may be rough
-  WHARF_ASSIGN_OR_RETURN(const Times times, Measure(pieces, {SampleFor(model->Graph())}, options.rounds, clock, noise));
+  WHARF_ASSIGN_OR_RETURN(const auto times, Measure(pieces, {SampleFor(model->Graph())}, options.rounds, clock, noise));
   std::vector<Layer> layers;
   for (size_t i = 0; i < pieces.size(); ++i) {
-    layers.push_back({times[i], static_cast<int64_t>(pieces[i]->OutputBytes())});
+    layers.push_back({times[i].computing, static_cast<int64_t>(pieces[i]->OutputBytes())});
   }
   WHARF_ASSIGN_OR_RETURN(const std::vector<int> ends, options.cuts == CutRule::kEqualTime
                                                           ? EqualTimeBlocks(layers, options.blocks)
@@ -194,8 +215,12 @@ absl::Status MeasureParts(const DeviceClass& device, int parts, std::span<const 
   for (int batch = 1; batch <= options.max_batch; ++batch) {
     const std::vector<Sample> samples(batch, SampleFor(model->Graph()));
     const Company others(blocks, samples, parts - 1);
-    WHARF_ASSIGN_OR_RETURN(Times times, Measure(blocks, samples, options.rounds, clock, result.noise));
-    measured.latency_us.push_back(std::move(times));
+    WHARF_ASSIGN_OR_RETURN(const auto times, Measure(blocks, samples, options.rounds, clock, result.noise));
+    auto &latency = measured.latency_us.emplace_back(), &saved = measured.saved_us.emplace_back();
+    for (size_t i = 0; i < times.size(); ++i) {
+      latency.push_back(Total(times[i]));
+      saved.push_back(i + 1 < times.size() ? times[i].out + times[i + 1].in : 0);
+    }
   }
   if (!result.profile.output_bytes.empty()) return absl::OkStatus();
   for (const Runner& block : blocks) result.profile.output_bytes.push_back(static_cast<int64_t>(block->OutputBytes()));

@@ -46,12 +46,12 @@ struct BlockProfile {
   bool together = true;         // false: the model takes one sample at a time (BatchedModel)
 };
 
-// Times are those of StageRunner::Run on one block: values in and out of the engine, and to and from halves, included;
-// of a part of a GPU they are measured while all its parts do the same.
-// Blocks are cut by the times of the first class. Fewer blocks than asked for if the model cannot be cut into more;
-// cuts have as few values as so many blocks allow. kInvalidArgument: no classes, or a model that cannot be cut;
-// kFailedPrecondition: the GPU of a class is not there, which is found out before anything is measured; otherwise as
-// BatchedModel does.
+// Times are those of StageRunner::Run on one block: values in and out of the engine, and to and from halves, included.
+// Of two that follow each other these are saved if they are in one stage: on a GPU most of the time may be that. Of a
+// part of a GPU they are measured while all its parts do the same. Blocks are cut by the times for which the first
+// class computes. Fewer blocks than asked for if the model cannot be cut into more; cuts have as few values as so many
+// blocks allow. kInvalidArgument: no classes, or a model that cannot be cut; kFailedPrecondition: the GPU of a class is
+// not there, which is found out before anything is measured; otherwise as BatchedModel does.
 absl::StatusOr<BlockProfile> ProfileBlocks(const std::string& name, std::span<const std::byte> onnx,
                                            const BlockProfilerOptions& options, const Clock& clock);
 

@@ -158,6 +158,8 @@ TEST_F(ProfileTest, WhatIsMeasuredIsWhatThePlannerReads) {
     ASSERT_NE(one, nullptr);
     ASSERT_EQ(one->MaxBatch(), 2);
     for (const auto& blocks : one->latency_us) EXPECT_THAT(blocks, Each(Gt(0)));
+    ASSERT_THAT(one->saved_us, SizeIs(2));
+    for (const auto& blocks : one->saved_us) EXPECT_THAT(std::span(blocks).first(blocks.size() - 1), Each(Gt(0)));
   }
   const auto loaded = LoadBlockMap(folder_, "net");
   ASSERT_TRUE(loaded.ok()) << ToString(loaded.status());

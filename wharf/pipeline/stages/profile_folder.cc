@@ -28,14 +28,18 @@ absl::Status Write(const std::string& path, const std::string& text) {
   return file ? absl::OkStatus() : ErrnoStatus(errno, path);
 }
 
-std::string LatencyTable(const std::vector<ModelProfile>& models) {
-  std::string text = "dnn,gpu,vgpu_per_gpu,block,batch,latency_us\n";
+// Of the first blocks of each model: all, or all but the last.
+std::string TimesTable(const std::vector<ModelProfile>& models, const char* what, bool last,
+                       std::vector<std::vector<double>> VgpuProfile::*times) {
+  std::string text = fmt::format("dnn,gpu,vgpu_per_gpu,block,batch,{}\n", what);
   for (const ModelProfile& model : models) {
+    const int blocks = last ? model.Blocks() : model.Blocks() - 1;
     for (const VgpuProfile& one : model.vgpus) {
-      for (int block = 0; block < model.Blocks(); ++block) {
-        for (int batch = 1; batch <= one.MaxBatch(); ++batch) {
+      const auto& batches = one.*times;
+      for (int block = 0; block < blocks; ++block) {
+        for (size_t batch = 1; batch <= batches.size(); ++batch) {
           text += fmt::format("{},{},{},{},{},{:.1f}\n", model.model, one.gpu_class, one.vgpus_per_gpu, block, batch,
-                              one.latency_us[batch - 1][block]);
+                              batches[batch - 1][block]);
         }
       }
     }
@@ -87,7 +91,10 @@ absl::Status SaveProfile(const std::string& folder, const BlockProfile& profile,
     return known.status();
   }
   models.push_back(profile.profile);
-  WHARF_RETURN_IF_ERROR(Write(folder + "/block_latency.csv", LatencyTable(models)));
+  WHARF_RETURN_IF_ERROR(
+      Write(folder + "/block_latency.csv", TimesTable(models, "latency_us", /*last=*/true, &VgpuProfile::latency_us)));
+  WHARF_RETURN_IF_ERROR(
+      Write(folder + "/block_saved.csv", TimesTable(models, "saved_us", /*last=*/false, &VgpuProfile::saved_us)));
   WHARF_RETURN_IF_ERROR(Write(folder + "/block_output_bytes.csv", BytesTable(models)));
   const json blocks = {{"model", map.model},
                        {"onnx", map.onnx},

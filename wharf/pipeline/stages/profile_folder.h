@@ -1,4 +1,4 @@
-// A folder of measured models: block_latency.csv and block_output_bytes.csv, which the planner reads (model_profile.h),
+// A folder of measured models: the tables that the planner reads (model_profile.h),
 // and a file a model, NAME.blocks.json, which says of which ONNX file and where its blocks begin: what workers need to
 // run them.
 #pragma once

@@ -91,14 +91,27 @@ absl::StatusOr<std::shared_ptr<const StageRunner>> StageRunner::Make(std::shared
 }
 
 absl::StatusOr<std::vector<Sample>> StageRunner::Run(std::span<const Sample> samples) const {
+  WHARF_ASSIGN_OR_RETURN(const auto inputs, Enter(samples));
+  WHARF_ASSIGN_OR_RETURN(const auto outputs, Compute(inputs));
+  return Leave(outputs);
+}
+
+absl::StatusOr<BatchedModel::Tensors> StageRunner::Enter(std::span<const Sample> samples) const {
   const int batch = static_cast<int>(samples.size());
   if (batch < 1 || batch > MaxBatch()) return InvalidArgument("a batch of {} where 1 to {} fit", batch, MaxBatch());
   for (const Sample& sample : samples) {
     if (sample.size() != InputBytes())
       return InvalidArgument("{} bytes of a sample of {}", sample.size(), InputBytes());
   }
-  WHARF_ASSIGN_OR_RETURN(const auto outputs, model_->Run(first_, end_, batch, input_.Join(samples)));
-  return output_.Divide(outputs, batch);
+  return model_->Enter(first_, batch, input_.Join(samples));
+}
+
+absl::StatusOr<BatchedModel::Tensors> StageRunner::Compute(const BatchedModel::Tensors& inputs) const {
+  return model_->Compute(first_, end_, inputs);
+}
+
+absl::StatusOr<std::vector<Sample>> StageRunner::Leave(const BatchedModel::Tensors& outputs) const {
+  return output_.Divide(BatchedModel::Leave(outputs), outputs.batch);
 }
 
 }  // namespace wharf::pipeline

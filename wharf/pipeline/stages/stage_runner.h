@@ -46,8 +46,12 @@ class StageRunner {
   size_t OutputBytes() const { return output_.Bytes(); }
   int MaxBatch() const { return model_->MaxBatch(); }
   // What the samples become, in their order. kInvalidArgument: none, more than MaxBatch, or not of InputBytes;
-  // otherwise as BatchedModel::Run.
+  // otherwise as BatchedModel.
   absl::StatusOr<std::vector<Sample>> Run(std::span<const Sample> samples) const;
+  // Its three steps: onto the engine, there, and back.
+  absl::StatusOr<BatchedModel::Tensors> Enter(std::span<const Sample> samples) const;
+  absl::StatusOr<BatchedModel::Tensors> Compute(const BatchedModel::Tensors& inputs) const;
+  absl::StatusOr<std::vector<Sample>> Leave(const BatchedModel::Tensors& outputs) const;
 
  private:
   StageRunner(std::shared_ptr<const BatchedModel> model, int first, int end)
