@@ -17,9 +17,8 @@ constexpr int kPlanHandle = 400, kPlanConfiguration = 401, kPlanWorkspace = 402,
 constexpr int kPackNumbers = 1000, kPackPointers = 1001, kPackWorkspace = 1003, kEngineNotes = 1303;
 // cudnnBackendAttributeType_t
 constexpr int kHandleType = 0, kIntegerType = 3, kPointerType = 6, kModeType = 8, kNoteType = 11, kDescriptorType = 15;
-// cudnnBackendHeurMode_t, cudnnBackendNumericalNote_t
+// cudnnBackendHeurMode_t
 constexpr int kFallbackMode = 2, kModeA = 3;
-constexpr int kTensorCores = 0, kRoundsInputs = 1, kNotDeterministic = 4;
 
 constexpr int64_t kMostConfigurations = 32, kMostNotes = 64;
 
@@ -38,6 +37,13 @@ std::string KeyOf(const DnnGraph& graph) {
   key.push_back(graph.deterministic ? 'd' : '-');
   key.push_back(graph.tensor_cores ? 't' : '-');
   return key;
+}
+
+std::vector<DnnNote> RefusedBy(const DnnGraph& graph) {
+  std::vector<DnnNote> refused;
+  if (graph.deterministic) refused.push_back(DnnNote::kNotDeterministic);
+  if (!graph.tensor_cores) refused.insert(refused.end(), {DnnNote::kTensorCores, DnnNote::kRoundsInputs});
+  return refused;
 }
 
 }  // namespace
@@ -72,8 +78,7 @@ absl::StatusOr<std::unique_ptr<DnnGraphs>> DnnGraphs::Create(void* library) {
 DnnGraphs::DnnGraphs() : functions_(std::make_unique<Functions>()) {}
 DnnGraphs::~DnnGraphs() = default;
 
-absl::Status DnnGraphs::Check(int status, const std::string& what) const {
-  if (status == 0) return absl::OkStatus();
+absl::Status DnnGraphs::Explain(int status, const std::string& what) const {
   char why[512] = {};
   functions_->last_error(why, sizeof(why) - 1);
   return CheckDnn(status, why[0] == 0 ? what.c_str() : fmt::format("{} ({})", what, why).c_str());
@@ -81,16 +86,16 @@ absl::Status DnnGraphs::Check(int status, const std::string& what) const {
 
 absl::StatusOr<DnnDescriptor> DnnGraphs::Create(int type) const {
   void* made = nullptr;
-  WHARF_RETURN_IF_ERROR(Check(functions_->create(type, &made), fmt::format("a descriptor of type {}", type)));
+  WHARF_RETURN_IF_ERROR(Check(functions_->create(type, &made), "a descriptor of type {}", type));
   return DnnDescriptor(made, functions_->destroy);
 }
 
 absl::Status DnnGraphs::Set(const DnnDescriptor& of, int name, int type, int64_t count, const void* elements) const {
-  return Check(functions_->set(of.get(), name, type, count, elements), fmt::format("attribute {}", name));
+  return Check(functions_->set(of.get(), name, type, count, elements), "attribute {}", name);
 }
 
 absl::Status DnnGraphs::Finalize(const DnnDescriptor& descriptor, int type) const {
-  return Check(functions_->finalize(descriptor.get()), fmt::format("the end of a descriptor of type {}", type));
+  return Check(functions_->finalize(descriptor.get()), "the end of a descriptor of type {}", type);
 }
 
 // --- the graph ---
@@ -110,9 +115,9 @@ absl::Status DnnGraphs::SetAll(const DnnDescriptor& descriptor, const DnnDescrip
   return absl::OkStatus();
 }
 
-absl::Status DnnGraphs::MakeParts(const DnnGraph& graph, void* handle, Plan& plan) const {
-  WHARF_ASSIGN_OR_RETURN(const DnnDescription description, DnnDescription::Parse(graph.description));
-  for (const DnnDescriptorForm& form : description.descriptors()) {
+absl::Status DnnGraphs::MakeParts(std::span<const std::byte> description, void* handle, Plan& plan) const {
+  WHARF_ASSIGN_OR_RETURN(const DnnDescription parsed, DnnDescription::Parse(description));
+  for (const DnnDescriptorForm& form : parsed.descriptors()) {
     WHARF_ASSIGN_OR_RETURN(DnnDescriptor descriptor, Create(form.type));
     WHARF_RETURN_IF_ERROR(SetAll(descriptor, form, plan));
     if (form.type == kDnnOperationGraph) {
@@ -148,8 +153,8 @@ absl::StatusOr<std::vector<DnnDescriptor>> DnnGraphs::AskHeuristics(const DnnDes
   return results;
 }
 
-absl::StatusOr<bool> DnnGraphs::MayTake(const DnnDescriptor& configuration, const DnnGraph& graph) const {
-  if (graph.tensor_cores && !graph.deterministic) return true;
+absl::StatusOr<bool> DnnGraphs::MayTake(const DnnDescriptor& configuration, std::span<const DnnNote> refused) const {
+  if (refused.empty()) return true;
   WHARF_ASSIGN_OR_RETURN(const DnnDescriptor engine, Create(kEngine));
   void* place = engine.get();
   int64_t count = 0;
@@ -160,8 +165,7 @@ absl::StatusOr<bool> DnnGraphs::MayTake(const DnnDescriptor& configuration, cons
   WHARF_RETURN_IF_ERROR(Check(functions_->get(engine.get(), kEngineNotes, kNoteType, kMostNotes, &count, notes),
                               "an engine's numerical notes"));
   return std::none_of(notes, notes + std::clamp<int64_t>(count, 0, kMostNotes), [&](int note) {
-    return (graph.deterministic && note == kNotDeterministic) ||
-           (!graph.tensor_cores && (note == kTensorCores || note == kRoundsInputs));
+    return std::find(refused.begin(), refused.end(), static_cast<DnnNote>(note)) != refused.end();
   });
 }
 
@@ -181,9 +185,10 @@ absl::Status DnnGraphs::Build(const DnnDescriptor& configuration, void* handle, 
   return absl::OkStatus();
 }
 
-absl::StatusOr<DnnGraphs::Plan> DnnGraphs::MakePlan(const DnnGraph& graph, void* handle) const {
+absl::StatusOr<DnnGraphs::Plan> DnnGraphs::MakePlan(std::span<const std::byte> description,
+                                                    std::span<const DnnNote> refused, void* handle) const {
   Plan plan;
-  WHARF_RETURN_IF_ERROR(MakeParts(graph, handle, plan));
+  WHARF_RETURN_IF_ERROR(MakeParts(description, handle, plan));
   absl::Status why = CudaStatus(CudaError::kNotSupported, "cuDNN has no engine for it");
   for (const int mode : {kModeA, kFallbackMode}) {
     absl::StatusOr<std::vector<DnnDescriptor>> configurations = AskHeuristics(plan.parts.back(), mode);
@@ -192,7 +197,7 @@ absl::StatusOr<DnnGraphs::Plan> DnnGraphs::MakePlan(const DnnGraph& graph, void*
       continue;
     }
     for (DnnDescriptor& configuration : *configurations) {
-      WHARF_ASSIGN_OR_RETURN(const bool may, MayTake(configuration, graph));
+      WHARF_ASSIGN_OR_RETURN(const bool may, MayTake(configuration, refused));
       if (!may) continue;
       why = Build(configuration, handle, plan);
       if (!why.ok()) continue;
@@ -203,25 +208,24 @@ absl::StatusOr<DnnGraphs::Plan> DnnGraphs::MakePlan(const DnnGraph& graph, void*
   return why;
 }
 
-absl::StatusOr<DnnGraphs::Plan*> DnnGraphs::PlanOf(const DnnGraph& graph, void* handle) {
+absl::StatusOr<const DnnGraphs::Plan*> DnnGraphs::PlanOf(const DnnGraph& graph, void* handle) {
   std::string key = KeyOf(graph);
   auto found = plans_.find(key);
   if (found == plans_.end()) {
-    WHARF_ASSIGN_OR_RETURN(Plan plan, MakePlan(graph, handle));
+    WHARF_ASSIGN_OR_RETURN(Plan plan, MakePlan(graph.description, RefusedBy(graph), handle));
     if (plans_.size() >= kMostPlans) {
       plans_.erase(std::min_element(plans_.begin(), plans_.end(), [](const auto& a, const auto& b) {
         return a.second.last_used < b.second.last_used;
       }));
     }
-    found = plans_.emplace(std::move(key), std::move(plan)).first;
+    found = plans_.emplace(std::move(key), Kept{std::move(plan)}).first;
   }
   found->second.last_used = ++uses_;
-  return &found->second;
+  return &found->second.plan;
 }
 
 absl::Status DnnGraphs::Run(const DnnGraph& graph, void* handle, const WorkspaceOf& workspace_of) {
   WHARF_ASSIGN_OR_RETURN(const Plan* plan, PlanOf(graph, handle));
-  WHARF_ASSIGN_OR_RETURN(const DevicePointer workspace, workspace_of(plan->workspace));
   std::vector<int64_t> numbers;
   std::vector<void*> pointers;
   for (const DnnBinding& tensor : graph.tensors) {
@@ -232,6 +236,12 @@ absl::Status DnnGraphs::Run(const DnnGraph& graph, void* handle, const Workspace
     numbers.push_back(scalar.tensor);
     pointers.push_back(const_cast<uint64_t*>(&scalar.value));
   }
+  return Execute(*plan, numbers, pointers, handle, workspace_of);
+}
+
+absl::Status DnnGraphs::Execute(const Plan& plan, std::span<const int64_t> numbers, std::span<void* const> pointers,
+                                void* handle, const WorkspaceOf& workspace_of) const {
+  WHARF_ASSIGN_OR_RETURN(const DevicePointer workspace, workspace_of(plan.workspace));
   const auto count = static_cast<int64_t>(numbers.size());
   auto* const scratch = reinterpret_cast<void*>(workspace);
   WHARF_ASSIGN_OR_RETURN(const DnnDescriptor pack, Create(kVariantPack));
@@ -239,7 +249,7 @@ absl::Status DnnGraphs::Run(const DnnGraph& graph, void* handle, const Workspace
   WHARF_RETURN_IF_ERROR(Set(pack, kPackPointers, kPointerType, count, pointers.data()));
   WHARF_RETURN_IF_ERROR(Set(pack, kPackWorkspace, kPointerType, 1, &scratch));
   WHARF_RETURN_IF_ERROR(Finalize(pack, kVariantPack));
-  return Check(functions_->execute(handle, plan->plan.get(), pack.get()), "cudnnBackendExecute");
+  return Check(functions_->execute(handle, plan.plan.get(), pack.get()), "cudnnBackendExecute");
 }
 
 }  // namespace wharf::device::cuda
