@@ -156,13 +156,16 @@ absl::StatusOr<std::unique_ptr<Dnn>> Dnn::Create(Gpu* gpu, const std::string& li
     return CudaStatus(CudaError::kNotSupported, "convolutions need cuDNN 9 on the server, not {}", version);
   }
   WHARF_RETURN_IF_ERROR(CheckDnn(dnn->functions_->create(&dnn->handle_), "cudnnCreate"));
+  WHARF_ASSIGN_OR_RETURN(dnn->graphs_, DnnGraphs::Create(*opened));
+  dnn->convolutions_.emplace(dnn->graphs_.get());
   return dnn;
 }
 
 Dnn::Dnn(Gpu* gpu) : gpu_(gpu), workspaces_(gpu) {}
 
 Dnn::~Dnn() {
-  graphs_ = nullptr;  // its plans are of the handle
+  convolutions_.reset();  // plans are of the handle
+  graphs_ = nullptr;
   if (handle_ != nullptr) functions_->destroy(handle_);
 }
 
@@ -326,9 +329,6 @@ absl::Status Dnn::Run(const Lapack&) { return CudaStatus(CudaError::kNotSupporte
 absl::Status Dnn::Run(const DnnGraph& graph) {
   WHARF_ASSIGN_OR_RETURN(const std::optional<DnnNorm> norm, NormOf(graph));
   if (norm) return Run(*norm);
-  if (graphs_ == nullptr) {
-    WHARF_ASSIGN_OR_RETURN(graphs_, DnnGraphs::Create(library_));
-  }
   return graphs_->Run(graph, handle_, [this](uint64_t bytes) { return WorkspaceOf(bytes); });
 }
 
@@ -346,8 +346,7 @@ absl::Status Dnn::Run(const Convolution& c) {
   if (blends && !in_place) WHARF_RETURN_IF_ERROR(Transform(1, c.added, 0, result));
   Convolution product = c;
   product.beta = blends ? c.beta : 0;
-  const bool volume = c.x.dims[2] > 1 || c.y.dims[2] > 1 || c.filter.dims[2] > 1 || c.padding[0] > 0;
-  WHARF_RETURN_IF_ERROR(Multiply(product, volume));
+  WHARF_RETURN_IF_ERROR(Multiply(product));
   if (c.bias != 0) {
     Tensor bias;
     bias.address = c.bias;
@@ -391,7 +390,11 @@ absl::StatusOr<Dnn::Algorithm> Dnn::AlgorithmFor(const Convolution& c, const Con
   return chosen;
 }
 
-absl::Status Dnn::Multiply(const Convolution& c, bool volume) {
+absl::Status Dnn::Multiply(const Convolution& c) {
+  WHARF_ASSIGN_OR_RETURN(const bool done,
+                         convolutions_->Run(c, handle_, [this](uint64_t bytes) { return WorkspaceOf(bytes); }));
+  if (done) return absl::OkStatus();
+  const bool volume = IsVolume(c);
   WHARF_ASSIGN_OR_RETURN(const DnnDescriptor x, TensorOf(c.x, volume));
   WHARF_ASSIGN_OR_RETURN(const DnnDescriptor y, TensorOf(c.y, volume));
   WHARF_ASSIGN_OR_RETURN(const DnnDescriptor filter, FilterOf(c.filter, c.x, volume));

@@ -1,12 +1,15 @@
-// Dnn: primitives of neural networks through the vendor's cuDNN 9, opened at the first use. What a convolution has
-// beside it, a bias, another tensor, an activation, are calls of their own. Graphs are made again as they are
-// (dnn_graph.h).
+// Dnn: primitives of neural networks through the vendor's cuDNN 9, opened at the first use. A convolution is a kept
+// plan (dnn_convolution.h), or else a call of an older function; what it has beside it, a bias, another tensor, an
+// activation, are calls of their own. Graphs are made again as they are (dnn_graph.h).
 #pragma once
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "wharf/device/cuda/dnn/dnn_convolution.h"
 #include "wharf/device/cuda/dnn/dnn_graph.h"
 #include "wharf/device/cuda/dnn/dnn_recurrent.h"
 #include "wharf/device/cuda/dnn/dnn_types.h"
@@ -46,7 +49,7 @@ class Dnn {
   absl::Status Run(const Lapack&);   // cuSOLVER's (solver/solver.h)
   absl::Status Run(const DnnGraph& graph);
   absl::Status Run(const DnnNorm& norm);  // which a graph may be
-  absl::Status Multiply(const Convolution& convolution, bool volume);
+  absl::Status Multiply(const Convolution& convolution);
   // cuDNN's choice for convolutions of this form, which takes as long as a small one itself.
   struct Algorithm {
     int number = 0, math = 0;
@@ -66,8 +69,9 @@ class Dnn {
 
   Gpu* gpu_;
   std::unique_ptr<Functions> functions_;
-  std::unique_ptr<DnnRecurrent> recurrent_;  // from their first uses on
+  std::unique_ptr<DnnRecurrent> recurrent_;  // from its first use on
   std::unique_ptr<DnnGraphs> graphs_;
+  std::optional<DnnConvolutions> convolutions_;
   void* library_ = nullptr;
   void* handle_ = nullptr;
   StreamHandle stream_ = nullptr;

@@ -56,23 +56,6 @@ device::ElementType ElementTypeOf(cudnnDataType_t type) {
          : type == CUDNN_DATA_BFLOAT16 ? device::ElementType::kBF16
                                        : device::ElementType::kF32;
 }
-device::Tensor TensorOf(const cudnnTensorStruct& from, const void* data) {
-  device::Tensor tensor;
-  tensor.address = reinterpret_cast<uint64_t>(data);
-  tensor.type = ElementTypeOf(from.type);
-  const size_t rank = from.dims.size();
-  for (size_t i = 0; i < rank; ++i) {
-    const size_t at = i < 2 ? i : device::kTensorDims - rank + i;
-    tensor.dims[at] = from.dims[i];
-    tensor.strides[at] = from.strides[i];
-  }
-  return tensor;
-}
-device::Spatial SpatialOf(const std::vector<int>& from, int fill) {
-  device::Spatial spatial{fill, fill, fill};
-  std::copy(from.begin(), from.end(), spatial.end() - static_cast<std::ptrdiff_t>(from.size()));
-  return spatial;
-}
 double Scalar(cudnnTensorDescriptor_t of, const void* scalar) {
   if (of->type == CUDNN_DATA_DOUBLE) return *static_cast<const double*>(scalar);
   return static_cast<double>(*static_cast<const float*>(scalar));
@@ -115,6 +98,24 @@ cudnnStatus_t OfferAlgorithm(int* count, Performance* results) {
 bool HasWorkspace(const void* workspace, size_t bytes) { return workspace != nullptr && bytes >= kWorkspace; }
 
 }  // namespace
+
+device::Tensor TensorOf(const cudnnTensorStruct& from, const void* data) {
+  device::Tensor tensor;
+  tensor.address = reinterpret_cast<uint64_t>(data);
+  tensor.type = ElementTypeOf(from.type);
+  const size_t rank = from.dims.size();
+  for (size_t i = 0; i < rank; ++i) {
+    const size_t at = i < 2 ? i : device::kTensorDims - rank + i;
+    tensor.dims[at] = from.dims[i];
+    tensor.strides[at] = from.strides[i];
+  }
+  return tensor;
+}
+device::Spatial SpatialOf(const std::vector<int>& from, int fill) {
+  device::Spatial spatial{fill, fill, fill};
+  std::copy(from.begin(), from.end(), spatial.end() - static_cast<std::ptrdiff_t>(from.size()));
+  return spatial;
+}
 
 cudnnStatus_t QueueFakeDnn(cudnnHandle_t handle, const std::function<void()>& work) {
   static void* const driver = dlopen(WHARF_FAKE_DRIVER, RTLD_NOW);

@@ -1,9 +1,11 @@
 // The graph API of the fake cuDNN: descriptors are kept as they are set, and operations are computed in float, one
 // after the other, by plain loops: element-wise ones, matrix products, reductions, attention, and the gradient of a
-// convolution's filter in two dimensions. Others are not supported.
+// convolution's filter in two dimensions; convolutions by the software device's primitive. Others are not supported.
 //
-// The heuristics put an engine first that cannot be had and one that wants too much memory; the third rounds and gives
-// other results each time, as it says; the fallback does neither. What ran last is told by FakeDnnEngine.
+// The heuristics put an engine first that cannot be had and one that wants too much memory; the third has tensor cores
+// and gives other results each time, as it says; the fourth rounds its inputs, the fifth has tensor cores only; the
+// fallback has none of it. Convolutions of double have no engine, and those that turn the filter around one that does
+// not run. What ran last is told by FakeDnnEngine, how many descriptors there were by FakeDnnDescriptors.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -12,11 +14,15 @@
 #include <vector>
 
 #include "wharf/device/cuda/testing/fake_cudnn.h"
+#include "wharf/device/soft/primitives/primitives.h"
+
+namespace device = wharf::device;
 
 namespace {
 
-constexpr int64_t kUnavailable = 0, kGreedy = 1, kQuick = 2, kFallback = 3, kWorkspace = 4096;
-int last_engine = -1;
+constexpr int64_t kUnavailable = 0, kGreedy = 1, kQuick = 2, kRounding = 3, kSteady = 4, kFallback = 5;
+constexpr int64_t kWorkspace = 4096;
+int last_engine = -1, descriptors = 0;
 
 struct Descriptor {
   struct Value {
@@ -65,6 +71,64 @@ size_t BytesOf(cudnnBackendAttributeType_t type) {
     default:
       return 4;
   }
+}
+
+bool IsConvolution(const Descriptor& operation) {
+  return operation.type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR ||
+         operation.type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR;
+}
+// Attributes of a convolution's, which are in the same order for both.
+enum Part { kAlpha, kBeta, kWindow, kFilter, kX, kY };
+int NameOf(const Descriptor& operation, Part part) {
+  const int first = operation.type == CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR
+                        ? CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA
+                        : CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA;
+  return first + part;
+}
+
+// What cuDNN demands of a tensor: all that it is; of a convolution, that its parts have as many dimensions, and fit.
+bool IsWhole(const Descriptor& tensor, size_t rank) {
+  const auto dims = tensor.All<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS);
+  const auto strides = tensor.All<int64_t>(CUDNN_ATTR_TENSOR_STRIDES);
+  const auto alignment = tensor.One<int64_t>(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, 0);
+  return tensor.values.contains(CUDNN_ATTR_TENSOR_UNIQUE_ID) && tensor.values.contains(CUDNN_ATTR_TENSOR_DATA_TYPE) &&
+         alignment > 0 && (alignment & (alignment - 1)) == 0 && dims.size() == rank && strides.size() == rank &&
+         std::all_of(strides.begin(), strides.end(), [](int64_t stride) { return stride > 0; });
+}
+bool IsWholeConvolution(const Descriptor& operation) {
+  for (const Part part : {kWindow, kFilter, kX, kY}) {
+    if (operation.Linked(NameOf(operation, part)).size() != 1) return false;
+  }
+  const Descriptor& window = *operation.Linked(NameOf(operation, kWindow))[0];
+  const auto spatial = window.One<int64_t>(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, 0);
+  if (spatial < 2 || spatial > 3) return false;
+  const auto rank = static_cast<size_t>(spatial) + 2;
+  std::vector<int64_t> dims[3], forms[4];
+  for (const Part part : {kFilter, kX, kY}) {
+    const Descriptor& tensor = *operation.Linked(NameOf(operation, part))[0];
+    if (!IsWhole(tensor, rank)) return false;
+    dims[part - kFilter] = tensor.All<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS);
+  }
+  for (int i = 0; i < 4; ++i) {  // dilations, strides, paddings behind and before
+    forms[i] = window.All<int64_t>(CUDNN_ATTR_CONVOLUTION_DILATIONS + i);
+    if (forms[i].size() != rank - 2) return false;
+  }
+  const auto& [filter, x, y] = dims;
+  for (size_t i = 2; i < rank; ++i) {
+    const int64_t room = x[i] + forms[2][i - 2] + forms[3][i - 2] - forms[0][i - 2] * (filter[i] - 1) - 1;
+    if (y[i] != room / forms[1][i - 2] + 1) return false;
+  }
+  const auto compute = window.One<cudnnDataType_t>(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_DATA_INT8);
+  if (compute != CUDNN_DATA_FLOAT && compute != CUDNN_DATA_DOUBLE) return false;
+  for (const Part part : {kAlpha, kBeta}) {
+    const auto factor = operation.values.find(NameOf(operation, part));
+    if (factor == operation.values.end() ||
+        factor->second.type != (compute == CUDNN_DATA_DOUBLE ? CUDNN_TYPE_DOUBLE : CUDNN_TYPE_FLOAT)) {
+      return false;
+    }
+  }
+  return window.values.contains(CUDNN_ATTR_CONVOLUTION_CONV_MODE) && x[0] == y[0] && x[1] % filter[1] == 0 &&
+         y[1] == filter[0];
 }
 
 // Dense, with its own sizes.
@@ -116,6 +180,9 @@ class Interpreter {
       case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR:
         GradientOfFilter(operation);
         return true;
+      case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
+      case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR:
+        return Convolve(operation);
       default:
         return false;
     }
@@ -246,6 +313,36 @@ class Interpreter {
     return operation.Linked(2804).empty();
   }
 
+  device::Tensor TensorOfPart(const Descriptor& operation, Part part) {
+    const Descriptor& tensor = *operation.Linked(NameOf(operation, part))[0];
+    return TensorOf({tensor.One<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_DATA_FLOAT),
+                     IntsOf(tensor, CUDNN_ATTR_TENSOR_DIMENSIONS), IntsOf(tensor, CUDNN_ATTR_TENSOR_STRIDES)},
+                    pointers_.at(NumberOf(tensor)));
+  }
+  static std::vector<int> IntsOf(const Descriptor& descriptor, int name) {
+    const auto all = descriptor.All<int64_t>(name);
+    return {all.begin(), all.end()};
+  }
+  // Of float, halves and bfloat16.
+  bool Convolve(const Descriptor& operation) {
+    const Descriptor& window = *operation.Linked(NameOf(operation, kWindow))[0];
+    device::Convolution c;
+    c.transposed = operation.type == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR;
+    c.x = TensorOfPart(operation, kX);
+    c.filter = TensorOfPart(operation, kFilter);
+    c.y = TensorOfPart(operation, kY);
+    c.added = c.transposed ? c.x : c.y;
+    c.groups = c.x.dims[1] / c.filter.dims[1];
+    c.padding = SpatialOf(IntsOf(window, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS), 0);
+    c.stride = SpatialOf(IntsOf(window, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES), 1);
+    c.dilation = SpatialOf(IntsOf(window, CUDNN_ATTR_CONVOLUTION_DILATIONS), 1);
+    c.alpha = static_cast<double>(operation.One<float>(NameOf(operation, kAlpha), 0));
+    c.beta = static_cast<double>(operation.One<float>(NameOf(operation, kBeta), 0));
+    if (!device::CheckPrimitive(c, [](uint64_t, uint64_t) { return true; }).ok()) return false;
+    device::soft::RunPrimitive(c);
+    return true;
+  }
+
   void GradientOfFilter(const Descriptor& operation) {
     const Descriptor& form = *operation.Linked(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC)[0];
     const auto padding = form.All<int64_t>(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS);
@@ -280,6 +377,8 @@ Pointer MakeConfiguration(const Pointer& graph, int64_t number) {
   Offer<int64_t>(*engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, {number});
   std::vector<cudnnBackendNumericalNote_t> notes;
   if (number == kQuick) notes = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC};
+  if (number == kRounding) notes = {CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS};
+  if (number == kSteady) notes = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE};
   Offer(*engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE, notes);
   const auto configuration = std::make_shared<Descriptor>();
   configuration->type = CUDNN_BACKEND_ENGINECFG_DESCRIPTOR;
@@ -288,9 +387,34 @@ Pointer MakeConfiguration(const Pointer& graph, int64_t number) {
   return configuration;
 }
 
-int64_t EngineOf(const Descriptor& plan) {
-  return plan.Linked(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)[0]->Linked(CUDNN_ATTR_ENGINECFG_ENGINE)[0]->One<int64_t>(
-      CUDNN_ATTR_ENGINE_GLOBAL_INDEX, -1);
+const Pointer& EngineOf(const Descriptor& plan) {
+  return plan.values.at(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)
+      .others[0]
+      ->values.at(CUDNN_ATTR_ENGINECFG_ENGINE)
+      .others[0];
+}
+int64_t NumberOfEngine(const Descriptor& plan) {
+  return EngineOf(plan)->One<int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, -1);
+}
+
+bool HasEngine(const Descriptor& operation) {
+  if (!IsConvolution(operation)) return true;
+  return operation.Linked(NameOf(operation, kX))[0]->One<cudnnDataType_t>(CUDNN_ATTR_TENSOR_DATA_TYPE,
+                                                                          CUDNN_DATA_FLOAT) != CUDNN_DATA_DOUBLE;
+}
+// If it is a convolution: its tensors are where the plan was told, and its filter is not turned around.
+bool CanRun(const Descriptor& operation, const std::map<int64_t, void*>& pointers) {
+  if (!IsConvolution(operation)) return true;
+  for (const Part part : {kFilter, kX, kY}) {
+    const Descriptor& tensor = *operation.Linked(NameOf(operation, part))[0];
+    const auto found = pointers.find(tensor.One<int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID, 0));
+    if (found == pointers.end()) return false;
+    const auto alignment = static_cast<uint64_t>(tensor.One<int64_t>(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, 1));
+    if (reinterpret_cast<uint64_t>(found->second) % alignment != 0) return false;
+  }
+  const Descriptor& window = *operation.Linked(NameOf(operation, kWindow))[0];
+  return window.One<cudnnConvolutionMode_t>(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_CROSS_CORRELATION) ==
+         CUDNN_CROSS_CORRELATION;
 }
 
 }  // namespace
@@ -298,11 +422,13 @@ int64_t EngineOf(const Descriptor& plan) {
 extern "C" {
 
 int FakeDnnEngine() { return last_engine; }
+int FakeDnnDescriptors() { return descriptors; }
 
 cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t* descriptor) {
   auto* const handle = new Handle{std::make_shared<Descriptor>()};
   handle->descriptor->type = type;
   *descriptor = handle;
+  ++descriptors;
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor) {
@@ -356,20 +482,26 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t of) {
        descriptor.Linked(CUDNN_ATTR_OPERATIONGRAPH_OPS).empty())) {
     return CUDNN_STATUS_BAD_PARAM;
   }
+  if (IsConvolution(descriptor) && !IsWholeConvolution(descriptor)) return CUDNN_STATUS_BAD_PARAM;
   if (descriptor.type == CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR) {
     const Pointer graph = descriptor.Linked(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH)[0];
+    for (const Pointer& operation : graph->Linked(CUDNN_ATTR_OPERATIONGRAPH_OPS)) {
+      if (!HasEngine(*operation)) return CUDNN_STATUS_NOT_SUPPORTED;
+    }
     const auto mode = descriptor.One<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_HEUR_MODE_A);
     std::vector<Pointer> results;
     if (mode == CUDNN_HEUR_MODE_FALLBACK) {
       results = {MakeConfiguration(graph, kFallback)};
     } else {
-      for (const int64_t engine : {kUnavailable, kGreedy, kQuick}) results.push_back(MakeConfiguration(graph, engine));
+      for (const int64_t engine : {kUnavailable, kGreedy, kQuick, kRounding, kSteady}) {
+        results.push_back(MakeConfiguration(graph, engine));
+      }
     }
     descriptor.values[CUDNN_ATTR_ENGINEHEUR_RESULTS] = {
         CUDNN_TYPE_BACKEND_DESCRIPTOR, static_cast<int64_t>(results.size()), {}, results};
   }
   if (descriptor.type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
-    const int64_t engine = EngineOf(descriptor);
+    const int64_t engine = NumberOfEngine(descriptor);
     if (engine == kUnavailable) return CUDNN_STATUS_NOT_SUPPORTED;
     Offer<int64_t>(descriptor, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64,
                    {engine == kGreedy ? int64_t{1} << 40 : kWorkspace});
@@ -384,18 +516,18 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
   if (Of(pack)->One<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, nullptr) == nullptr) return CUDNN_STATUS_BAD_PARAM;
   std::map<int64_t, void*> pointers;
   for (size_t i = 0; i < numbers.size(); ++i) pointers[numbers[i]] = data[i];
-  last_engine = static_cast<int>(EngineOf(*Of(plan)));
-  const Pointer graph =
-      Of(plan)->Linked(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)[0]->Linked(CUDNN_ATTR_ENGINECFG_ENGINE)[0]->Linked(
-          CUDNN_ATTR_ENGINE_OPERATION_GRAPH)[0];
-  bool known = true;
-  const cudnnStatus_t queued = QueueFakeDnn(handle, [&] {
+  last_engine = static_cast<int>(NumberOfEngine(*Of(plan)));
+  const auto operations =
+      EngineOf(*Of(plan))->Linked(CUDNN_ATTR_ENGINE_OPERATION_GRAPH)[0]->Linked(CUDNN_ATTR_OPERATIONGRAPH_OPS);
+  for (const Pointer& operation : operations) {
+    if (!CanRun(*operation, pointers)) return CUDNN_STATUS_NOT_SUPPORTED;
+  }
+  const auto known = std::make_shared<bool>(true);  // whatever runs later, in a graph, is
+  const cudnnStatus_t queued = QueueFakeDnn(handle, [=] {
     Interpreter interpreter(pointers);
-    for (const Pointer& operation : graph->Linked(CUDNN_ATTR_OPERATIONGRAPH_OPS)) {
-      known = known && interpreter.Run(*operation);
-    }
+    for (const Pointer& operation : operations) *known = *known && interpreter.Run(*operation);
   });
-  return known ? queued : CUDNN_STATUS_NOT_SUPPORTED;
+  return *known ? queued : CUDNN_STATUS_NOT_SUPPORTED;
 }
 
 }  // extern "C"
