@@ -67,7 +67,8 @@ class Engine {
   // kInvalidArgument: `bytes` are not those of the type. kResourceExhausted, kInternal: no memory for it.
   virtual absl::StatusOr<TensorPtr> MakeTensor(const graph::TensorType& type,
                                                std::span<const std::byte> bytes) const = 0;
-  // Takes the weights into the engine's layout. kUnimplemented: an operator it has no kernel for.
+  // Takes the weights into the engine's layout; constants whose bytes are the same object as those of a program that is
+  // still there are shared with it. kUnimplemented: an operator it has no kernel for.
   virtual absl::StatusOr<std::unique_ptr<Program>> Prepare(graph::Graph graph) const = 0;
   // What computes, as profiles of machines name it: "LibTorch 1.13.0", "LibTorch 2.11.0 on NVIDIA L4".
   virtual std::string Name() const = 0;

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -48,15 +49,15 @@ class TorchTensor final : public Tensor {
   graph::TensorType Type() const override { return TypeOf(tensor_); }
   void Read(std::span<std::byte> into) const override {
     const c10::InferenceMode inference;
-    if (!into.empty()) std::memcpy(into.data(), Here().contiguous().data_ptr(), into.size());
+    if (!into.empty()) std::memcpy(into.data(), Here().data_ptr(), into.size());
   }
   const at::Tensor& Torch() const { return tensor_; }
 
  private:
-  // On the CPU.
+  // On the CPU, row-major; a GPU is quicker to arrange it.
   at::Tensor Here() const {
     const TorchDevice::Copying copying(device_);
-    return tensor_.cpu();
+    return tensor_.contiguous().cpu();
   }
 
   const TorchDevice device_;
@@ -68,10 +69,38 @@ const at::Tensor& Torch(const TensorPtr& tensor) { return static_cast<const Torc
 at::Tensor FromBytes(const TorchDevice& device, const graph::TensorType& type, std::span<const std::byte> bytes) {
   at::Tensor tensor = at::empty(type.shape, ToTorch(type.element));
   if (!bytes.empty()) std::memcpy(tensor.data_ptr(), bytes.data(), bytes.size());
-  if (type.Rank() == 4) tensor = tensor.contiguous(at::MemoryFormat::ChannelsLast);
   const TorchDevice::Copying copying(device);
-  return tensor.to(tensor.options().device(device.Torch()));
+  tensor = tensor.to(tensor.options().device(device.Torch()));
+  if (type.Rank() != 4) return tensor;
+  tensor = tensor.contiguous(at::MemoryFormat::ChannelsLast);
+  device.Wait();  // a copy is done when it returns, this need not be
+  return tensor;
 }
+
+// Constants on the device, there once for all programs that have the same bytes.
+class SharedWeights {
+ public:
+  struct Weight {
+    const std::shared_ptr<const std::vector<std::byte>> bytes;  // no others are at that address while it lives
+    const at::Tensor tensor;
+  };
+
+  // May throw c10::Error.
+  std::shared_ptr<const Weight> Get(const TorchDevice& device, const graph::Constant& constant) {
+    const std::lock_guard lock(mutex_);
+    absl::erase_if(known_, [](const auto& one) { return one.second.expired(); });
+    std::weak_ptr<const Weight>& known = known_[{constant.bytes.get(), constant.type.Text()}];
+    if (auto weight = known.lock()) return weight;
+    auto weight =
+        std::make_shared<const Weight>(Weight{constant.bytes, FromBytes(device, constant.type, *constant.bytes)});
+    known = weight;
+    return weight;
+  }
+
+ private:
+  std::mutex mutex_;
+  absl::flat_hash_map<std::pair<const void*, std::string>, std::weak_ptr<const Weight>> known_;
+};
 
 const absl::flat_hash_map<std::string_view, Kernel>& Kernels() {
   static const auto kKernels = [] {
@@ -286,7 +315,8 @@ class Running {
 class TorchProgram final : public Program {
  public:
   // May throw c10::Error.
-  TorchProgram(TorchDevice device, graph::Graph graph, graph::RowRules rules, std::vector<Kernel> kernels)
+  TorchProgram(TorchDevice device, SharedWeights& weights, graph::Graph graph, graph::RowRules rules,
+               std::vector<Kernel> kernels)
       : device_(std::move(device)),
         graph_(std::move(graph)),
         rules_(std::move(rules)),
@@ -294,7 +324,7 @@ class TorchProgram final : public Program {
         constants_(graph_.values.size()) {
     for (size_t value = 0; value < graph_.values.size(); ++value) {
       if (const auto& constant = graph_.values[value].constant) {
-        constants_[value] = FromBytes(device_, constant->type, *constant->bytes);
+        constants_[value] = weights_.emplace_back(weights.Get(device_, *constant))->tensor;
       }
     }
   }
@@ -344,6 +374,7 @@ class TorchProgram final : public Program {
   const graph::Graph graph_;
   const graph::RowRules rules_;
   const std::vector<Kernel> kernels_;  // of each node
+  std::vector<std::shared_ptr<const SharedWeights::Weight>> weights_;
   std::vector<at::Tensor> constants_;  // of each value
 };
 
@@ -375,7 +406,7 @@ class TorchEngine final : public Engine {
     }
     const c10::InferenceMode inference;
     try {
-      return std::make_unique<TorchProgram>(device_, std::move(graph), std::move(rules), std::move(kernels));
+      return std::make_unique<TorchProgram>(device_, weights_, std::move(graph), std::move(rules), std::move(kernels));
     } catch (const std::exception& error) {
       return StatusOf(error, "the model's weights");
     }
@@ -402,6 +433,7 @@ class TorchEngine final : public Engine {
 
  private:
   const TorchDevice device_;
+  mutable SharedWeights weights_;
 };
 
 void SetThreads(int threads) {

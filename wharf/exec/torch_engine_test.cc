@@ -100,6 +100,48 @@ TEST(TorchEngine, AnOperatorWithoutMemorySaysThatResourcesAreExhausted) {
   EXPECT_THAT(std::string(Message(status)), ::testing::StartsWith("MatMul node \"product\": there is no memory left"));
 }
 
+graph::Graph SumWith(const graph::Constant& weights) {
+  graph::Graph graph;
+  graph.values = {{"in", weights.type, {}}, {"weights", weights.type, weights}, {"out", weights.type, {}}};
+  graph.nodes = {{"Add", "sum", {0, 1}, {2}, {}}};
+  graph.inputs = {0};
+  graph.outputs = {2};
+  return graph;
+}
+
+TEST(TorchEngine, ProgramsShareTheWeightsThatTheirGraphsShare) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's allocator ends the process instead";
+#endif
+  const auto engine = MakeTorchEngine({.threads = 1});
+  const graph::TensorType large{graph::ElementType::kFloat, {64 << 20}};
+  const graph::Constant weights{large, std::make_shared<const std::vector<std::byte>>(large.Bytes())},
+      same = weights, others{large, std::make_shared<const std::vector<std::byte>>(*weights.bytes)};
+  const auto program = engine->Prepare(SumWith(weights));
+  ASSERT_TRUE(program.ok()) << ToString(program.status());
+  const MemoryLimit limit(128 << 20);
+  EXPECT_EQ(engine->Prepare(SumWith(same)).status(), absl::OkStatus());
+  EXPECT_EQ(engine->Prepare(SumWith(others)).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST(TorchEngine, SharedWeightsOutliveTheProgramThatTookThemAndKeepTheirTypes) {
+  const Engine& engine = testing::TestEngine();
+  const graph::Constant row = testing::RandomFloats({1, 6}, 1), column{{graph::ElementType::kFloat, {6, 1}}, row.bytes};
+  auto first = engine.Prepare(SumWith(row));
+  const auto second = engine.Prepare(SumWith(row)), turned = engine.Prepare(SumWith(column));
+  ASSERT_TRUE(first.ok() && second.ok() && turned.ok());
+  first->reset();
+  for (const auto& [program, type] : {std::pair(&*second, row.type), std::pair(&*turned, column.type)}) {
+    const std::vector<float> zeros(6);
+    const auto sums =
+        RunWhole(**program, {{testing::ToTensor(graph::Constant::Of<float>(type.element, type.shape, zeros))}});
+    ASSERT_TRUE(sums.ok()) << ToString(sums.status());
+    const graph::Constant sum = testing::ToConstant(*sums->front());
+    EXPECT_EQ(sum.type, type);
+    EXPECT_EQ(*sum.bytes, *row.bytes);
+  }
+}
+
 TEST(TorchDevice, OfAGpuHasItsNameAndNoMoreMemoryThanItIsTold) {
   const std::string library = "LibTorch " + TorchVersion(), name = testing::TestEngine().Name();
   if (name == library) GTEST_SKIP() << "WHARF_EXEC_DEVICE=cuda runs it on a GPU";

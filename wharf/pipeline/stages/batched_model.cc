@@ -29,6 +29,16 @@ bool IsBatchOf(const graph::Graph& one, const graph::Graph& many, int batch) {
   return same_nodes && GrowAll(one, many, batch, one.inputs) && GrowAll(one, many, batch, one.outputs);
 }
 
+// Weights of both are those of `one`, so that the engine has them once (exec::Engine::Prepare).
+void ShareConstants(const graph::Graph& one, graph::Graph& many) {
+  for (size_t value = 0; value < one.values.size(); ++value) {
+    const auto& known = one.values[value].constant;
+    auto& constant = many.values[value].constant;
+    if (!known || !constant || known->type != constant->type) continue;
+    if (*known->bytes == *constant->bytes) constant = known;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<graph::Graph> ImportBatch(std::span<const std::byte> onnx, int batch) {
@@ -50,6 +60,7 @@ absl::StatusOr<std::shared_ptr<const BatchedModel>> BatchedModel::Load(const exe
       model->programs_.resize(1);
       break;
     }
+    ShareConstants(model->Graph(), *many);
     WHARF_ASSIGN_OR_RETURN(program, engine.Prepare(*std::move(many)));
     model->programs_.push_back(std::move(program));
   }

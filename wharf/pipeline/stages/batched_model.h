@@ -19,7 +19,7 @@ absl::StatusOr<graph::Graph> ImportBatch(std::span<const std::byte> onnx, int ba
 // other. Immutable; thread-safe.
 class BatchedModel {
  public:
-  // Takes the weights max_batch times. Fails as graph::ImportOnnx and exec::Engine::Prepare do for one sample.
+  // Takes the weights once. Fails as graph::ImportOnnx and exec::Engine::Prepare do for one sample.
   // `engine` must outlive it. REQUIRES: max_batch >= 1.
   static absl::StatusOr<std::shared_ptr<const BatchedModel>> Load(const exec::Engine& engine,
                                                                   std::span<const std::byte> onnx, int max_batch);

@@ -79,6 +79,42 @@ TEST_P(StageRunnerTest, StagesOfBatchesMakeWhatTheWholeMakesOfEachSample) {
 }
 INSTANTIATE_TEST_SUITE_P(Batches, StageRunnerTest, ::testing::Bool());
 
+// Keeps the graphs that are prepared.
+class RecordingEngine final : public exec::Engine {
+ public:
+  absl::StatusOr<exec::TensorPtr> MakeTensor(const graph::TensorType& type,
+                                             std::span<const std::byte> bytes) const override {
+    return engine_->MakeTensor(type, bytes);
+  }
+  absl::StatusOr<std::unique_ptr<exec::Program>> Prepare(graph::Graph graph) const override {
+    graphs.push_back(graph);
+    return engine_->Prepare(std::move(graph));
+  }
+  std::string Name() const override { return engine_->Name(); }
+  std::string Caution() const override { return engine_->Caution(); }
+
+  mutable std::vector<graph::Graph> graphs;
+
+ private:
+  const std::unique_ptr<exec::Engine> engine_ = *MakeEngine(kClass);
+};
+
+TEST(BatchedModel, BatchesOfEverySizeHaveTheSameWeights) {
+  const RecordingEngine engine;
+  Load(engine, {.any_batch = true}, 3);
+  ASSERT_THAT(engine.graphs, SizeIs(3));
+  int weights = 0;
+  for (const graph::Graph& graph : engine.graphs) {
+    for (size_t value = 0; value < graph.values.size(); ++value) {
+      const auto& constant = graph.values[value].constant;
+      if (!constant || constant->type.element != graph::ElementType::kFloat) continue;
+      ++weights;
+      EXPECT_EQ(constant->bytes, engine.graphs[0].values[value].constant->bytes) << graph.values[value].name;
+    }
+  }
+  EXPECT_GT(weights, 3);
+}
+
 TEST(StageRunner, RefusesSamplesAndNodesThatDoNotFit) {
   const auto engine = *MakeEngine(kClass);
   const auto model = Load(*engine, {}, 2);
