@@ -20,13 +20,15 @@ class SplitBench {
       : plan_(plan),
         cores_(plan.shared_cores ? ShareCores() : HalveCores()),
         on_cores_(cores_.client),
-        progress_(plan.models.size() * plan.links.size() * plan.systems.size() * static_cast<size_t>(plan.rounds)) {}
+        progress_(plan.models.size() *
+                  (1 + plan.links.size() * plan.systems.size() * static_cast<size_t>(plan.rounds))) {}
 
   absl::StatusOr<std::vector<SplitBenchRow>> Run() {
     WHARF_ASSIGN_OR_RETURN(scratch_, ScratchDirectory::Make());
     WHARF_RETURN_IF_ERROR(StartServer());
     std::vector<SplitBenchRow> rows;
     for (const SplitModelFile& model : plan_.models) {
+      WHARF_RETURN_IF_ERROR(BringModel(model));
       for (const SplitLink& link : plan_.links) {
         WHARF_ASSIGN_OR_RETURN(const std::vector<SplitBenchRow> made, RunSystems(model, link));
         rows.insert(rows.end(), made.begin(), made.end());
@@ -39,11 +41,11 @@ class SplitBench {
   absl::Status StartServer() {
     WHARF_RETURN_IF_ERROR(WriteFile(scratch_->File("token"), "a token of this benchmark\n"));
     const OnCores of_server(cores_.device);
-    WHARF_ASSIGN_OR_RETURN(
-        server_, Child::Start(FindOwnProgram(kMainProgram),
-                              {"wharf", "serve", "--device", "soft", "--sandbox", "weak", "--model-device", "cpu",
-                               "--listen", "127.0.0.1:0", "--threads", fmt::format("{}", cores_.device_cores),
-                               "--token-file", scratch_->File("token"), "--cache-dir", scratch_->File("server")}));
+    WHARF_ASSIGN_OR_RETURN(server_, Child::Start(FindOwnProgram(kMainProgram),
+                                                 {"wharf", "serve", "--device", "soft", "--sandbox", "weak",
+                                                  "--model-device", plan_.server_device, "--listen", "127.0.0.1:0",
+                                                  "--threads", fmt::format("{}", cores_.device_cores), "--token-file",
+                                                  scratch_->File("token"), "--cache-dir", scratch_->File("server")}));
     const absl::StatusOr<std::string> line = server_->ReadLine();
     if (!line.ok()) return Unavailable("the server did not start");
     address_ = line->substr(line->rfind(' ') + 1);
@@ -70,42 +72,54 @@ class SplitBench {
     return rows;
   }
 
+  // `wharf split` as it is run here, but for how many inferences.
+  std::vector<std::string> SplitWords(const SplitModelFile& model, const std::string& address,
+                                      const std::string& system) const {
+    return {"wharf",
+            "split",
+            model.path,
+            "--server",
+            address,
+            "--token-file",
+            scratch_->File("token"),
+            "--mode",
+            system,
+            "--encoding",
+            plan_.encoding,
+            "--threads",
+            fmt::format("{}", CPU_COUNT(&cores_.client)),
+            "--device",
+            "cpu",
+            "--slow-down",
+            fmt::format("{}", model.slow_down),
+            "--cache-dir",
+            scratch_->File("device")};
+  }
+
+  // Past the link, which would take minutes for it; and both machines are measured.
+  absl::Status BringModel(const SplitModelFile& model) {
+    progress_.Step(fmt::format("{}, to the server", NameOfModel(model.path)));
+    std::vector<std::string> words = SplitWords(model, address_, "server-only");
+    words.insert(words.end(), {"--count", "1"});
+    WHARF_ASSIGN_OR_RETURN(const auto child, Child::Start(FindOwnProgram(kMainProgram), std::move(words)));
+    return child->Wait();
+  }
+
   // What it wrote to --json.
   absl::StatusOr<std::string> RunSystem(const SplitModelFile& model, const SplitLink& link, const std::string& system) {
     const std::string json = scratch_->File("inferences.json");
     std::error_code ignored;
     std::filesystem::remove(json, ignored);
     WHARF_ASSIGN_OR_RETURN(const auto proxy, link::LinkProxy::Start("127.0.0.1:0", address_, link.profile));
-    std::vector<std::string> arguments = {"wharf",
-                                          "split",
-                                          model.path,
-                                          "--server",
-                                          proxy->Address(),
-                                          "--token-file",
-                                          scratch_->File("token"),
-                                          "--mode",
-                                          system,
-                                          "--encoding",
-                                          plan_.encoding,
-                                          "--threads",
-                                          fmt::format("{}", CPU_COUNT(&cores_.client)),
-                                          "--device",
-                                          "cpu",
-                                          "--slow-down",
-                                          fmt::format("{}", model.slow_down),
-                                          "--cache-dir",
-                                          scratch_->File("device"),
-                                          "--json",
-                                          json,
-                                          "--wait",
-                                          "--check"};
+    std::vector<std::string> words = SplitWords(model, proxy->Address(), system);
+    words.insert(words.end(), {"--json", json, "--wait", "--check"});
     if (plan_.duration) {
-      arguments.insert(arguments.end(), {"--duration", fmt::format("{}ns", plan_.duration->count())});
+      words.insert(words.end(), {"--duration", fmt::format("{}ns", plan_.duration->count())});
     } else {
-      arguments.insert(arguments.end(), {"--count", fmt::format("{}", plan_.inferences)});
+      words.insert(words.end(), {"--count", fmt::format("{}", plan_.inferences)});
     }
-    arguments.insert(arguments.end(), plan_.options.begin(), plan_.options.end());
-    WHARF_ASSIGN_OR_RETURN(const auto child, Child::Start(FindOwnProgram(kMainProgram), std::move(arguments)));
+    words.insert(words.end(), plan_.options.begin(), plan_.options.end());
+    WHARF_ASSIGN_OR_RETURN(const auto child, Child::Start(FindOwnProgram(kMainProgram), std::move(words)));
     if (child->AwaitLine("ready").ok()) {
       proxy->Rewind();
       child->SendLine();

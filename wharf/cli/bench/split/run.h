@@ -33,6 +33,7 @@ struct SplitRunPlan {
   int rounds = 1;                       // in which the systems take turns
   std::vector<std::string> options;     // more of `wharf split`
   std::string encoding;                 // as wharf split --encoding
+  std::string server_device = "cpu";    // as wharf serve --model-device
   bool shared_cores = false;            // else the server has one half of the cores, everything else the other
 };
 

@@ -22,7 +22,8 @@ namespace {
 constexpr const char* kBenchSplitFooter = R"(
 Models are ONNX files, which run: `wharf split` on one half of the cores, over an emulated link, with a server on the
 other half, the device slowed down (--slow-down) to be as far behind the server as the paper's robot; every result is
-compared with the whole model's. Systems take turns in each round, and each sees a trace from its beginning.
+compared with the whole model's. Beside a server on a GPU (--server-device cuda) --slow-down says how slow this
+machine's cores are to be. Systems take turns in each round, and each sees a trace from its beginning.
 
 With --simulate, models are names of profiles and nothing runs: the models' measured times on a Jetson Xavier NX and its
 server (data/profiles) drive an exact simulation of both processors and the link; latency, transmission and energy are
@@ -53,6 +54,7 @@ struct BenchSplitOptions : SplitOptions {
   std::optional<Nanoseconds> duration;
   double slow_down = 0;  // 0: as the stored profile of the model's name
   bool shared_cores = false;
+  std::string server_device = "cpu";
   std::vector<double> megabits = {5, 10, 20, 30, 50, 80, 100, 150, 200, 300, 400};
 };
 
@@ -186,6 +188,7 @@ absl::StatusOr<std::vector<SplitBenchRow>> RunForReal(const BenchSplitOptions& o
   plan.systems = options.systems;
   plan.inferences = options.inferences, plan.duration = options.duration, plan.rounds = options.rounds;
   plan.shared_cores = options.shared_cores;
+  plan.server_device = options.server_device;
   std::vector<SplitBenchRow> rows;
   for (const std::string& encoding : options.encodings) {
     plan.encoding = encoding;
@@ -268,6 +271,8 @@ void AddBenchSplitCommand(CLI::App& app) {
       ->check(CLI::Range(1.0, 1e4))
       ->type_name("X");
   command->add_flag("--shared-cores", options->shared_cores, "Let all processes use all cores");
+  command->add_option("--server-device", options->server_device, "Where the server runs models: cpu, cuda or cuda:N")
+      ->capture_default_str();
   command->add_option("--scenarios", options->scenarios, "Which links, separated by commas")
       ->delimiter(',')
       ->check(CLI::IsMember({"indoors", "outdoors", "fixed"}))
