@@ -13,6 +13,7 @@ input_0.pb and output_0.pb (output_1.pb ...), so that whatever runs those tests 
 a fixed seed and batch norms get statistics that are not the identity. The batch is a free dimension named "batch".
 """
 import argparse
+import inspect
 import json
 import pathlib
 import statistics
@@ -333,10 +334,12 @@ def export(name, directory, keep_batch_norms):
         outputs = model(image)
     outputs = outputs if isinstance(outputs, tuple) else (outputs,)
     names = [f"output_{i}" for i in range(len(outputs))]
+    # Newer releases take another way, which needs packages of its own, unless told not to.
+    by_trace = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
     # Not under no_grad: attention would take a fused path that has no name in ONNX.
     torch.onnx.export(model, image, str(directory / name / "model.onnx"), opset_version=17, input_names=["input"],
                       output_names=names, dynamic_axes={n: {0: "batch"} for n in ["input"] + names},
-                      training=TrainingMode.PRESERVE if keep_batch_norms else TrainingMode.EVAL)
+                      training=TrainingMode.PRESERVE if keep_batch_norms else TrainingMode.EVAL, **by_trace)
     (data / "input_0.pb").write_bytes(tensor_proto(image))
     for i, output in enumerate(outputs):
         (data / f"output_{i}.pb").write_bytes(tensor_proto(output))
