@@ -406,7 +406,10 @@ class TorchEngine final : public Engine {
     }
     const c10::InferenceMode inference;
     try {
-      return std::make_unique<TorchProgram>(device_, weights_, std::move(graph), std::move(rules), std::move(kernels));
+      auto program =
+          std::make_unique<TorchProgram>(device_, weights_, std::move(graph), std::move(rules), std::move(kernels));
+      if (!device_.Torch().is_cpu()) RunOnce(*program);
+      return program;
     } catch (const std::exception& error) {
       return StatusOf(error, "the model's weights");
     }
@@ -432,6 +435,22 @@ class TorchEngine final : public Engine {
   }
 
  private:
+  // A GPU's libraries choose and load kernels when they first meet an operator, which takes up to seconds in all:
+  // better now than in somebody's inference. What fails here fails there, too, where it is said.
+  void RunOnce(const Program& program) const {
+    const graph::Graph& graph = program.Graph();
+    std::vector<Part> given;
+    for (const int input : graph.inputs) {
+      const std::vector<std::byte> zeros(static_cast<size_t>(graph.Type(input).Bytes()));
+      auto tensor = MakeTensor(graph.Type(input), zeros);
+      if (!tensor.ok()) return;
+      given.push_back({{input, AllRows(program, input)}, *std::move(tensor)});
+    }
+    std::vector<Rows> wanted;
+    for (const int output : graph.outputs) wanted.push_back({output, AllRows(program, output)});
+    program.Run(given, wanted).IgnoreError();
+  }
+
   const TorchDevice device_;
   mutable SharedWeights weights_;
 };
