@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "tests/cuda/dnn.h"
 
@@ -126,6 +127,7 @@ struct Plan {
   std::vector<std::unique_ptr<Descriptor>> configurations;
   std::unique_ptr<Descriptor> plan;
   int64_t workspace = -1;  // none: there is no plan
+  std::string why;         // there is none
   explicit Plan(Graph& graph) {
     graph.Finalize();
     for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_INSTANT, CUDNN_HEUR_MODE_FALLBACK}) {
@@ -189,7 +191,12 @@ struct Plan {
   bool Build(const Descriptor& configuration) {
     plan = std::make_unique<Descriptor>(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
     plan->Link(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
-    if (cudnnBackendFinalize(plan->descriptor) != CUDNN_STATUS_SUCCESS) return false;  // which heuristics cannot know
+    if (cudnnBackendFinalize(plan->descriptor) != CUDNN_STATUS_SUCCESS) {  // which heuristics cannot know
+      char said[256] = {};
+      cudnnGetLastErrorString(said, sizeof(said));
+      why = said;
+      return false;
+    }
     int64_t count = 0, needed = -1;
     DNN_OK(cudnnBackendGetAttribute(plan->descriptor, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1,
                                     &count, &needed));
