@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
 
+#include "wharf/exec/testing.h"
 #include "wharf/pipeline/stages/profile_folder.h"
 #include "wharf/pipeline/stages/stage_runner.h"
 #include "wharf/pipeline/stages/test_network.h"
@@ -23,7 +25,12 @@ using ::testing::Le;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-const DeviceClass kClass{"fast", 1, 1};
+// On the CPU, or what WHARF_EXEC_DEVICE says.
+const DeviceClass kClass = [] {
+  exec::testing::TestEngine();  // skips the whole program where that is not there
+  const char* const device = std::getenv("WHARF_EXEC_DEVICE");
+  return DeviceClass{.name = "fast", .device = device == nullptr ? "cpu" : device};
+}();
 
 std::shared_ptr<const BatchedModel> Load(const exec::Engine& engine, const testing::NetworkShape& shape,
                                          int max_batch) {
@@ -177,7 +184,7 @@ TEST_F(ProfileTest, WhatIsMeasuredIsWhatThePlannerReads) {
   options.blocks = 4;
   options.max_batch = 2;
   options.rounds = 1;
-  options.classes = {{"fast", 1, 1}, {"slow", 1, 2}};
+  options.classes = {kClass, {.name = "slow", .slowdown = 2}};
   const auto profile = ProfileBlocks("net", testing::MakeNetwork({}), options, Clock::Real());
   ASSERT_TRUE(profile.ok()) << ToString(profile.status());
   EXPECT_THAT(profile->first_node, SizeIs(AllOf(Ge(2u), Le(4u))));
