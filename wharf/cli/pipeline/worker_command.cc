@@ -74,7 +74,6 @@ absl::Status RunPipelineWorker(const PipelineWorkerOptions& options) {
       options.cache_bytes);
   for (const auto& engine : engines) config.engines.push_back(engine.get());
   config.gpus = options.gpus;
-  config.warm_up = device != "cpu";
   config.files = &files;
   config.access = access.peers;
   std::string scheduler_token = access.control.token;

@@ -37,9 +37,6 @@ struct WorkerConfig {
   size_t max_held_bytes = size_t{1} << 30;  // of samples
   // Of what goes into a stage's largest batch and what comes out: a stage of more is refused.
   uint64_t max_batch_bytes = uint64_t{2} << 30;
-  // A stage is computed once with a batch of each size before it is said to be there: GPUs load kernels when they are
-  // used first, and no request should wait for that.
-  bool warm_up = false;
   link::FrameLimits limits = PipelineFrameLimits();
   size_t max_sessions = 256;
   Clock* clock = &Clock::Real();

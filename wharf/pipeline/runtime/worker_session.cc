@@ -28,14 +28,6 @@ absl::StatusOr<std::vector<Nanoseconds>> LeastTimes(std::span<const std::byte> l
   return times;
 }
 
-absl::Status WarmUp(const StageRunner& runner) {
-  for (int batch = 1; batch <= runner.MaxBatch(); ++batch) {
-    const std::vector<Sample> zeros(batch, Sample(runner.InputBytes()));
-    WHARF_RETURN_IF_ERROR(runner.Run(zeros).status());
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 WorkerSession::WorkerSession(Worker& worker, std::unique_ptr<link::ByteStream> stream)
@@ -180,7 +172,6 @@ absl::Status WorkerSession::OnDefineStage(std::span<const std::byte> head) {
                              batch_bytes, runner->MaxBatch(), worker_.config_.max_batch_bytes);
   }
   WHARF_ASSIGN_OR_RETURN(std::vector<Nanoseconds> least, LeastTimes(define.least, runner->MaxBatch()));
-  if (worker_.config_.warm_up) WHARF_RETURN_IF_ERROR(WarmUp(*runner));
   const StageDefined defined{define.stage, runner->InputBytes(), runner->OutputBytes()};
   WHARF_RETURN_IF_ERROR(worker_.Define(define.stage, {std::move(runner), define.last, std::move(least)}));
   return SendMessage(*channel_, FrameKind::kStageDefined, defined);

@@ -220,25 +220,6 @@ TEST_F(WorkerTest, WithoutMemoryATaskFailsAndTheWorkerGoesOn) {
   }
 }
 
-TEST_F(WorkerTest, WarmsAStageUpWithBatchesOfEverySize) {
-  std::atomic<bool> full = false;
-  std::atomic<int> runs = 0;
-  const auto engine = split::MakeEngineAround(*MakeEngine({"test", 1, 1}), [&](const auto& run) {
-    ++runs;
-    return full ? split::RunResult(ResourceExhausted("full")) : run();
-  });
-  WorkerConfig config;
-  config.engines = {engine.get()};
-  config.warm_up = true;
-  const TestWorker worker(Address("1"), config);
-  RecordedReports reports;
-  EXPECT_EQ(Open(worker, reports)->Prepare(model_, 3, 1, {Whole()}, kLong), absl::OkStatus());
-  EXPECT_EQ(runs, 3);
-  full = true;
-  EXPECT_EQ(Open(worker, reports)->Prepare(model_, 3, 1, {Whole()}, kLong).code(),
-            absl::StatusCode::kResourceExhausted);
-}
-
 TEST_F(WorkerTest, AsksForTheToken) {
   WorkerConfig config;
   config.check = WorkersCheck("right", "right");
