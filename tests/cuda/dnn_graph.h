@@ -130,7 +130,7 @@ struct Plan {
   std::string why;         // there is none
   explicit Plan(Graph& graph) {
     graph.Finalize();
-    for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_INSTANT, CUDNN_HEUR_MODE_FALLBACK}) {
+    for (cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
       Ask(graph, mode);
       for (const auto& configuration : configurations) {
         Look(*configuration);
