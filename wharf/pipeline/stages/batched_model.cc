@@ -76,8 +76,9 @@ absl::StatusOr<BatchedModel::Tensors> BatchedModel::Enter(int place, int batch, 
   const int size = RunSize(batch), runs = batch / size;
   const graph::Graph& graph = programs_[size - 1]->Graph();
   const std::vector<int> frontier = Frontier(graph, place);
-  if (values.size() != frontier.size())
+  if (values.size() != frontier.size()) {
     return InvalidArgument("{} values where {} travel", values.size(), frontier.size());
+  }
   Tensors tensors{batch, {}};
   for (int run = 0; run < runs; ++run) {
     auto& made = tensors.runs.emplace_back();
