@@ -19,7 +19,7 @@
 namespace wharf::ar {
 
 inline constexpr uint32_t kArMagic = 0x41524857;  // "WHRA"
-inline constexpr uint16_t kArMajor = 4;           // must match
+inline constexpr uint16_t kArMajor = 5;           // must match
 inline constexpr uint16_t kArMinor = 0;           // the lower one is spoken
 
 // Numbers of their own: by the first frame's a server tells kinds of sessions apart.
@@ -56,10 +56,13 @@ using wire::EncodeList;
 using wire::Goodbye;
 using wire::SendMessage;
 
+// The client asks whether it would be let in: it gets a Welcome, or a Goodbye, and the server closes.
+inline constexpr uint64_t kFeatureCheckOnly = 1;
+
 struct Hello {
   uint32_t magic = kArMagic;
   uint16_t major = kArMajor, minor = kArMinor;
-  uint64_t features = 0;  // none yet
+  uint64_t features = 0;  // kFeatureCheckOnly; unknown bits are ignored
   wire::Nonce nonce{};
   uint8_t tasks = 0;  // bit i: Task i
   DepthCoding depth_coding = DepthCoding::kHalf;
@@ -80,7 +83,8 @@ struct Welcome {
   uint64_t features = 0;
   // Of one picture alone: the reference that an agreed accuracy is relative to has it. 0 if none is agreed.
   uint64_t inference_nanoseconds = 0;
-  auto Fields() { return std::tie(major, minor, features, inference_nanoseconds); }
+  uint64_t sessions = 0;  // that the server has, others' than this one
+  auto Fields() { return std::tie(major, minor, features, inference_nanoseconds, sessions); }
 };
 
 struct ArProtocol {

@@ -159,16 +159,28 @@ absl::Status ArSession::OnHello(const link::FrameHeader& header, std::span<const
   messages_.emplace(kMessages * rate, kMessages * rate * kLongestStall);
   WHARF_RETURN_IF_ERROR(Prepare());
   WHARF_ASSIGN_OR_RETURN(share_, memory_.Admit(hello_.width, hello_.height));
+  if ((hello_.features & kFeatureCheckOnly) != 0) return AnswerCheck();
   WHARF_ASSIGN_OR_RETURN(decoder_, config_.make_decoder());
   Log(LogLevel::kInfo, "AR client",
       {{"peer", channel_->Stream().Peer()}, {"tasks", int{hello_.tasks}}, {"sla", hello_.sla}});
   Welcome welcome;
+  welcome.sessions = memory_.Shares() - 1;
   if (hello_.sla > 0) welcome.inference_nanoseconds = Count(config_.coordination->Inference());
   WHARF_RETURN_IF_ERROR(handshake_.Accept(*channel_, hello_, welcome));
   if (hello_.sla > 0) {
     coordinated_ = config_.coordination->Join(hello_.frames_per_s, hello_.sla, hello_.depth_coding,
                                               std::make_shared<Peer>(outbox_, OnlyTask(hello_), config_.next));
   }
+  return absl::OkStatus();
+}
+
+absl::Status ArSession::AnswerCheck() {
+  share_ = PictureMemory::Share();
+  Welcome welcome;
+  welcome.features = kFeatureCheckOnly;
+  welcome.sessions = memory_.Shares();
+  WHARF_RETURN_IF_ERROR(handshake_.Accept(*channel_, hello_, welcome));
+  channel_->Close(kFarewell);
   return absl::OkStatus();
 }
 

@@ -40,6 +40,8 @@ class ArSession final : private link::FrameHandler {
   absl::Status CountMessage();
   absl::Status Handle(const link::FrameHeader& header, std::span<const std::byte> head, std::vector<std::byte> bulk);
   absl::Status OnHello(const link::FrameHeader& header, std::span<const std::byte> head);
+  // To a client that only asks: it was not refused.
+  absl::Status AnswerCheck();
   // What the session needs, by its Hello.
   absl::Status Prepare();
   absl::Status OnPicture(int64_t frame, std::span<const std::byte> head, std::span<const std::byte> jpeg);

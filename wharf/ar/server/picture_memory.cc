@@ -35,12 +35,19 @@ absl::StatusOr<PictureMemory::Share> PictureMemory::Admit(int width, int height)
         static_cast<double>(taken_) / kMiB);
   }
   taken_ += bytes;
+  ++shares_;
   return Share(this, bytes);
 }
 
 void PictureMemory::GiveBack(uint64_t bytes) {
   absl::MutexLock lock(&mutex_);
   taken_ -= bytes;
+  --shares_;
+}
+
+uint64_t PictureMemory::Shares() const {
+  absl::MutexLock lock(&mutex_);
+  return shares_;
 }
 
 }  // namespace wharf::ar

@@ -43,13 +43,16 @@ class PictureMemory {
   static uint64_t Of(int width, int height);
   // kResourceExhausted, with what to do: there is no room for it. REQUIRES: as Of.
   absl::StatusOr<Share> Admit(int width, int height);
+  // Sessions that have one now.
+  uint64_t Shares() const;
 
  private:
   void GiveBack(uint64_t bytes);
 
   const uint64_t bytes_;
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   uint64_t taken_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t shares_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace wharf::ar

@@ -15,10 +15,12 @@ TEST(PictureMemoryTest, SharesEndWithTheirOwners) {
   auto first = memory.Admit(640, 480);
   ASSERT_TRUE(first.ok());
   std::optional<PictureMemory::Share> moved(*std::move(first)), second(*memory.Admit(640, 480));
+  EXPECT_EQ(memory.Shares(), 2u);
   EXPECT_EQ(memory.Admit(16, 16).status().code(), absl::StatusCode::kResourceExhausted);
   first = PictureMemory::Share();  // has none any more
   EXPECT_EQ(memory.Admit(16, 16).status().code(), absl::StatusCode::kResourceExhausted);
   second.reset();
+  EXPECT_EQ(memory.Shares(), 1u);
   EXPECT_TRUE(memory.Admit(640, 480).ok());  // and goes at once
   *moved = *memory.Admit(640, 480);
   EXPECT_TRUE(memory.Admit(640, 480).ok());

@@ -258,6 +258,37 @@ TEST_F(ArServerTest, WhoComesWhenItIsFullIsToldSo) {
   EXPECT_EQ(opened, absl::OkStatus());
 }
 
+TEST_F(ArServerTest, WhoOnlyAsksIsAnsweredAndHasNoPlace) {
+  StartServer([](ServerConfig& config) { config.picture_memory = 3 * PictureMemory::Of(kTestWidth, kTestHeight) - 1; });
+  const auto ask = [this](Hello hello, Ear& ear, const std::string& token = "right") {
+    hello.features = kFeatureCheckOnly;
+    const auto asked = Open(hello, ear, token);
+    if (asked.ok()) ear.WaitClosed().IgnoreError();
+    return asked.status();
+  };
+  Ear first_ear, second_ear, ear;
+  const auto first = MustOpen(GoodHello(), first_ear);
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(first_ear.Welcome().sessions, 0u);
+  for (const Hello& hello : {GoodHello(), HelloWithSla(0.2)}) {
+    EXPECT_EQ(ask(hello, ear), absl::OkStatus());
+    EXPECT_EQ(ear.Welcome().features, kFeatureCheckOnly);
+    EXPECT_EQ(ear.Welcome().sessions, 1u);
+  }
+  EXPECT_EQ(decoders_, 1);
+  EXPECT_EQ(coordination_.Counts().served + coordination_.Counts().waiting, 0);
+  EXPECT_EQ(ask(GoodHello(), ear, "wrong").code(), absl::StatusCode::kUnauthenticated);
+  Hello boxes = GoodHello();
+  boxes.tasks = Bits({Task::kBoxes});
+  EXPECT_EQ(ask(boxes, ear), FailedPrecondition("no network finds boxes here"));
+  const auto second = MustOpen(GoodHello(), second_ear);
+  ASSERT_NE(second, nullptr);
+  EXPECT_EQ(second_ear.Welcome().sessions, 1u);
+  EXPECT_EQ(ask(GoodHello(), ear).code(), absl::StatusCode::kResourceExhausted) << "there is no room";
+  ASSERT_TRUE(first->Send(5, Bits({Task::kDepth}), GreyPicture(160), 95).ok());
+  EXPECT_EQ(first_ear.Next().found, BrightnessOf(GreyPicture(160)));
+}
+
 TEST_F(ArServerTest, WhoWasSilentForLongestGivesWay) {
   StartServer([this](ServerConfig& config) {
     config.max_sessions = 2;

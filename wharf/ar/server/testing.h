@@ -120,6 +120,10 @@ class Ear final : public ConnectionListener {
     absl::MutexLock lock(&mutex_);
     closed_ = why;
   }
+  void OnWelcome(const ar::Welcome& welcome) override {
+    absl::MutexLock lock(&mutex_);
+    welcome_ = welcome;
+  }
 
   // The next that was heard; kCancelled if the connection ended instead.
   Heard Next() {
@@ -145,6 +149,10 @@ class Ear final : public ConnectionListener {
     absl::MutexLock lock(&mutex_);
     return plan_;
   }
+  ar::Welcome Welcome() {
+    absl::MutexLock lock(&mutex_);
+    return welcome_;
+  }
   bool Served() {
     absl::MutexLock lock(&mutex_);
     return served_;
@@ -159,6 +167,7 @@ class Ear final : public ConnectionListener {
   std::deque<Heard> heard_ ABSL_GUARDED_BY(mutex_);
   std::optional<serving::ClientPlan> plan_ ABSL_GUARDED_BY(mutex_);
   bool served_ ABSL_GUARDED_BY(mutex_) = false;
+  ar::Welcome welcome_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Status> closed_ ABSL_GUARDED_BY(mutex_);
 };
 
