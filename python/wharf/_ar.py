@@ -93,7 +93,8 @@ class ArClient:
             for picture, samples in camera:
                 result = client(picture, imu=samples)
 
-    server: HOST:PORT of `wharf ar serve`.
+    server: HOST:PORT of `wharf ar serve`, or "auto": the best that announces itself on this network, proves by the token
+    or a certificate who it is, and does the tasks.
     camera: focal lengths and centre in pixels, (fx, fy, cx, cy). size: of its pictures, (width, height).
     tasks: of "depth", "odometry" (the pose) and "boxes". Depth needs odometry, and both need an IMU. None: all; depth
     with an sla.
@@ -109,8 +110,9 @@ class ArClient:
     token, token_file, tls, tls_pin, tls_ca, tls_cert, tls_key: as `wharf.load` has them.
 
     It connects with the first frame, whose IMU samples say how the camera stands: that call raises wharf.Unavailable
-    (no server answers) or wharf.PermissionDenied (the token is wrong), and may be made again. When the server is lost
-    later, this machine tracks on alone and connects again by itself. Threads may share it, a frame at a time.
+    (no server answers), wharf.NotFound (none that announces itself is fit) or wharf.PermissionDenied (the token is
+    wrong), and may be made again. When the server is lost later, this machine tracks on alone and connects again by
+    itself. Threads may share it, a frame at a time.
     """
 
     def __init__(self, server: str, *, camera: Sequence[float], size: Tuple[int, int],

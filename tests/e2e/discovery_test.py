@@ -14,7 +14,9 @@ import unittest
 from unittest import mock
 
 import wharf_fixture
-from wharf_fixture import BIN, PATIENCE, PROGRAMS, SANITIZER, SOURCE, EndToEndTest, children, sandbox, wait_until
+from ar_server import ArServer
+from wharf_fixture import (BIN, PATIENCE, PROGRAMS, SANITIZER, SOURCE, EndToEndTest, children, sandbox, strong_sandbox,
+                           wait_until)
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 INSIDE = "WHARF_DISCOVERY_INSIDE"  # name spaces of its own
@@ -50,7 +52,7 @@ class Stranger:
         self.socket.close()
 
 
-class Announced(EndToEndTest):
+class Scripted(EndToEndTest):
     """What avahi-browse says is the test's."""
 
     def setUp(self):
@@ -64,11 +66,13 @@ class Announced(EndToEndTest):
         self.addCleanup(path.stop)
         self.announce()
 
+    kind = "_wharf._tcp"
+
     def announce(self, **servers):
         lines = []
         for name, address in servers.items():
             host, port = address.rsplit(":", 1)
-            lines.append(f"=;lo;IPv4;{name};_wharf._tcp;local;{name}.local;{host};{port};")
+            lines.append(f"=;lo;IPv4;{name};{self.kind};local;{name}.local;{host};{port};")
         (self.folder / "announced").write_text("".join(line + "\n" for line in lines))
         self.script("avahi-browse", f"exec cat {self.folder}/announced")
 
@@ -76,6 +80,26 @@ class Announced(EndToEndTest):
         (self.scripts / name).write_text(f"#!/bin/sh\n{text}\n")
         (self.scripts / name).chmod(0o700)
 
+    def another_token(self):
+        path = self.folder / "another"
+        path.write_text("another token, as long\n")
+        return path
+
+    def published(self, server, kind):
+        """The process that announces a server: avahi-publish is to be a script that keeps what it was told in `said`."""
+        said, port = self.folder / "said", server.address.rsplit(":", 1)[1]
+        wait_until(lambda: said.exists() and said.read_text().strip().endswith(f"{kind} {port}"), "it is announced")
+        publishers = [pid for pid in children(server.process.pid) if wharf_fixture.command_line(pid)[:1] == [b"sleep"]]
+        self.assertEqual(len(publishers), 1)
+        return publishers[0]
+
+    @staticmethod
+    def await_end(pid):
+        wait_until(lambda: not pathlib.Path(f"/proc/{pid}").exists() or not wharf_fixture.command_line(pid),
+                   "whoever announced it has ended")
+
+
+class Announced(Scripted):
     def server_in(self, name, *options):
         folder = self.folder / name
         folder.mkdir()
@@ -112,11 +136,6 @@ class Announced(EndToEndTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(f"wharf: edge at {server.address}, ", done.stderr)
         self.assertEqual(server.status()["sessions_opened"], 1)
-
-    def another_token(self):
-        path = self.folder / "another"
-        path.write_text("another token, as long\n")
-        return path
 
     def test_the_idle_one_is_taken_and_a_full_one_never(self):
         busy, idle = self.server_in("busy"), self.server_in("idle")
@@ -170,15 +189,10 @@ class Announced(EndToEndTest):
         self.script("avahi-publish", f'echo "$*" > {said}; exec sleep 1000')
         server = wharf_fixture.Server(self.folder, "--token-file", self.token, "--announce", listen="0.0.0.0:0")
         self.addCleanup(server.stop)
-        port = server.address.rsplit(":", 1)[1]
-        wait_until(lambda: said.exists() and said.read_text().strip().endswith(f"_wharf._tcp {port}"),
-                   "it is announced")
-        publisher = [pid for pid in children(server.process.pid) if wharf_fixture.command_line(pid)[:1] == [b"sleep"]]
-        self.assertEqual(len(publisher), 1)
+        publisher = self.published(server, self.kind)
         os.kill(server.process.pid, signal.SIGKILL)  # it need not say goodbye
         server.process.wait()
-        wait_until(lambda: not pathlib.Path(f"/proc/{publisher[0]}").exists()
-                   or not wharf_fixture.command_line(publisher[0]), "whoever announced it has ended")
+        self.await_end(publisher)
 
     def test_that_a_server_cannot_be_announced_is_one_line(self):
         self.script("avahi-publish", "exec sleep 1000")
@@ -188,6 +202,78 @@ class Announced(EndToEndTest):
         server = wharf_fixture.Server(self.folder, "--token-file", self.token, "--announce", listen="0.0.0.0:0")
         self.addCleanup(server.stop)
         wait_until(lambda: "not announced any more" in server.log_tail(), "the log says so")
+
+
+class AnnouncedAr(Scripted):
+    kind = "_wharf-ar._tcp"
+
+    def server(self, name, *options, **named):
+        server = ArServer(self.folder, name, "--token-file", self.token, *options, **named)
+        self.addCleanup(server.stop)
+        return server
+
+    def auto(self, *options):
+        return self.command("ar", "client", "--server", "auto", "--token-file", self.token, "--synthetic", "L/L:0",
+                            "--duration", "1s", *options)
+
+    def test_who_proves_itself_is_taken(self):
+        liar = Stranger(b"HTTP/1.1 200 OK\r\n\r\n")
+        self.addCleanup(liar.close)
+        other = wharf_fixture.Server(self.folder, "--token-file", self.token)  # of programs
+        self.addCleanup(other.stop)
+        server = self.server("edge")
+        client = subprocess.Popen(
+            [BIN / "wharf", "ar", "client", "--server", server.address, "--token-file", self.token, "--synthetic",
+             "L/L:0", "--tasks", "boxes"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(client.wait)
+        self.addCleanup(client.kill)
+        wait_until(lambda: server.said("AR client") == 1, "a client is there")
+        self.announce(gone="127.0.0.1:1", liar=liar.address, other=other.address, edge=server.address)
+        done = self.auto("--tasks", "boxes")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, rf"wharf: edge at {server.address}, [0-9.]+ ms away, 1 session\n")
+        self.assertIn(f"at {server.address}", done.stdout)
+        self.assertEqual(server.said("AR client"), 2, "who only asks is none")
+        self.assertNotIn(TOKEN.encode(), liar.heard)
+
+    def test_who_does_not_do_the_task_is_passed_over(self):
+        boxes = self.server("boxes", "--promise", "boxes")
+        self.announce(boxes=boxes.address)
+        agreed = ["--tasks", "depth", "--sla", "0.1"]
+        self.assert_one_clear_line(self.auto(*agreed), "no server on this network lets us in",
+                                   f"{boxes.address}: this server agrees on the accuracy of another task")
+        depth = self.server("depth")
+        self.announce(boxes=boxes.address, depth=depth.address)
+        done = self.auto(*agreed)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"wharf: depth at {depth.address}, ", done.stderr)
+
+    def test_that_there_is_nobody_is_one_line(self):
+        self.assert_one_clear_line(self.auto(), "no server announces itself on this network",
+                                   "wharf ar serve --announce does")
+        self.assert_one_clear_line(self.command("ar", "client", "--server", "auto"), "--server auto",
+                                   "give --token-file, --tls-pin or --tls-ca")
+
+    def test_a_server_is_announced_as_long_as_it_serves(self):
+        said = self.folder / "said"
+        self.script("avahi-publish", f'echo "$*" > {said}; exec sleep 1000')
+        for end in (signal.SIGTERM, signal.SIGKILL):
+            said.unlink(missing_ok=True)
+            server = self.server(end.name, "--announce", listen="0.0.0.0:0")
+            publisher = self.published(server, self.kind)
+            os.kill(server.process.pid, end)
+            server.process.wait()
+            self.await_end(publisher)
+
+    def test_that_a_server_cannot_be_announced_is_one_line(self):
+        self.script("avahi-publish", "exec sleep 1000")
+        self.assert_one_clear_line(self.command("ar", "serve", "--announce", "--listen", "127.0.0.1:0"),
+                                   "others cannot reach 127.0.0.1:0")
+        if not strong_sandbox():  # its guard says so
+            return
+        self.script("avahi-publish", "exit 1")
+        server = self.server("edge", "--announce", listen="0.0.0.0:0")
+        wait_until(lambda: server.said("not announced any more") == 1, "the log says so")
 
 
 def available():
@@ -276,9 +362,14 @@ class WithAvahi(EndToEndTest):
         with (edge.folder / "serve.log").open("ab") as log:
             edge.start(edge.here(BIN / "wharf", "serve", "--listen", "0.0.0.0:7070", "--device", "soft", sandbox(),
                                  "--announce", "--token-file", token, "--cache-dir", ""), stdout=log)
+            edge.start(edge.here(BIN / "wharf", "ar", "serve", "--listen", "0.0.0.0:7072", sandbox(), "--announce",
+                                 "--largest-batch", "1", "--token-file", token), stdout=log)
         run = ["run", "--server", "auto", "--token-file", token, "--", PROGRAMS / "looper", "3"]
         done = wait_until(lambda: self.succeeded(robot.run(BIN / "wharf", *run)), "the server is found")
         self.assertIn("at 10.99.0.1:7070, ", done.stderr)
+        client = ["ar", "client", "--server", "auto", "--token-file", token, "--tasks", "boxes", "--duration", "1s"]
+        done = wait_until(lambda: self.succeeded(robot.run(BIN / "wharf", *client)), "the AR server is found")
+        self.assertIn("at 10.99.0.1:7072, ", done.stderr)
         wrong = self.folder / "wrong"
         wrong.write_text("another token, as long\n")
         run[run.index(token)] = wrong

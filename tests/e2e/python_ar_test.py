@@ -3,12 +3,14 @@
 import functools
 import itertools
 import json
+import os
 import pathlib
 import pickle
 import sys
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -98,6 +100,34 @@ class ArClientTest(EndToEndTest):
     @staticmethod
     def answered(result):
         return result if result.boxes and result.tasks["boxes"].stride >= 0 else None
+
+    def test_the_best_that_announces_itself_is_taken(self):
+        picture = self.frames[0][0]
+        script = self.folder / "avahi-browse"
+        script.write_text(f"#!/bin/sh\nexec cat {self.folder}/announced\n")
+        script.chmod(0o700)
+        announced = self.folder / "announced"
+        announced.write_text("")
+        with mock.patch.dict(os.environ, {"PATH": f"{self.folder}:{os.environ['PATH']}"}):
+            client = self.client("auto", tasks=["boxes"])
+            with self.assertRaisesRegex(wharf.NotFound, "^no server announces itself [^\n]*wharf ar serve --announce"):
+                client(picture)
+            with self.assertRaisesRegex(wharf.InvalidArgument, "must prove who it is"):
+                self.client("auto", tasks=["boxes"], token_file=None)(picture)
+            server = self.ar_server()
+            announced.write_text("".join(
+                f"=;lo;IPv4;{name};_wharf-ar._tcp;local;{name}.local;127.0.0.1;{port};\n"
+                for name, port in (("gone", 1), ("edge", server.address.rsplit(":", 1)[1]))))
+
+            def found():
+                try:
+                    return client(picture)
+                except wharf.NotFound:  # it did not answer in time, on a busy machine
+                    return None
+            self.assertEqual(wait_until(found, "the server lets the client in").server, server.address)
+            agreed = self.client("auto", tasks=["boxes"], sla=0.1)
+            with self.assertRaisesRegex(wharf.NotFound, "of 2 announced, [^\n]*"):
+                agreed(picture)
 
     def test_depth_and_pose(self):
         server = self.ar_server()

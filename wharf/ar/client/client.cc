@@ -10,7 +10,27 @@ namespace {
 
 constexpr double kUsualOffloadMs = 60;  // until it is measured
 
+// As the client counts them.
+std::vector<Task> TasksOf(const ClientConfig& config) {
+  std::vector<Task> tasks = config.tasks;
+  for (size_t i = 0; i < config.own_tasks.size(); ++i) tasks.push_back(ModelTaskAt(static_cast<int>(i)));
+  return tasks;
+}
+
 }  // namespace
+
+Hello HelloOf(const ClientConfig& config) {
+  Hello hello;
+  for (const Task task : TasksOf(config)) hello.tasks |= static_cast<uint8_t>(1 << static_cast<int>(task));
+  for (const multitask::Task* const task : config.own_tasks) {
+    hello.models += hello.models.empty() ? "" : ",";
+    hello.models += task->name();
+  }
+  hello.depth_coding = config.depth_coding;
+  hello.frames_per_s = config.frames_per_s;
+  SetCamera(config.camera, hello);
+  return hello;
+}
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Open(ClientConfig config) {
   if (config.weights.empty()) config.weights.assign(config.tasks.size() + config.own_tasks.size(), 1);
@@ -57,18 +77,10 @@ absl::Status Client::Start() {
   options.server = config_.server;
   options.jpeg_quality = config_.jpeg_quality;
   options.token = config_.token;
-  options.hello.depth_coding = config_.depth_coding;
-  options.hello.frames_per_s = config_.frames_per_s;
-  SetCamera(config_.camera, options.hello);
-  std::vector<Task> tasks = config_.tasks;
-  for (const multitask::Task* const task : config_.own_tasks) {
-    options.hello.models += options.hello.models.empty() ? "" : ",";
-    options.hello.models += task->name();
-    tasks.push_back(ModelTaskAt(static_cast<int>(tasks.size() - config_.tasks.size())));
-  }
   if (config_.own_tasks.size() > kMostModels)
     return InvalidArgument("{} own tasks: at most {}", config_.own_tasks.size(), kMostModels);
-  WHARF_ASSIGN_OR_RETURN(offloader_, LinkOffloader::Open(config_.dial, std::move(options), std::move(tasks)));
+  options.hello = HelloOf(config_);
+  WHARF_ASSIGN_OR_RETURN(offloader_, LinkOffloader::Open(config_.dial, std::move(options), TasksOf(config_)));
   background_.emplace(count);
   WHARF_ASSIGN_OR_RETURN(
       multitask::Client client,

@@ -44,6 +44,9 @@ struct ClientConfig {
   int jpeg_quality = 90;
 };
 
+// What such a client says to a server. REQUIRES: no more than kMostModels own tasks.
+Hello HelloOf(const ClientConfig& config);
+
 struct Results {
   multitask::DepthPointer depth;            // null: no such task, or nothing yet
   std::optional<track::PoseEstimate> pose;  // since the start, and whether it can be relied on

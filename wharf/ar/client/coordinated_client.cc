@@ -13,6 +13,16 @@ constexpr size_t kMostAnswers = 64;    // that are kept from one frame to the ne
 
 }  // namespace
 
+Hello HelloOf(const CoordinatedClientConfig& config) {
+  Hello hello;
+  hello.tasks = static_cast<uint8_t>(1 << static_cast<int>(config.task));
+  hello.depth_coding = config.depth_coding;
+  hello.frames_per_s = config.frames_per_s;
+  hello.sla = config.sla;
+  SetCamera(config.camera, hello);
+  return hello;
+}
+
 absl::StatusOr<std::unique_ptr<CoordinatedClient>> CoordinatedClient::Open(CoordinatedClientConfig config) {
   if (config.task == Task::kOdometry) return InvalidArgument("the accuracy of odometry cannot be agreed on");
   if (!(config.sla > 0)) return InvalidArgument("the accuracy drop to agree on must be positive");
@@ -36,11 +46,7 @@ absl::Status CoordinatedClient::Start() {
   options.jpeg_quality = config_.jpeg_quality;
   options.token = config_.token;
   options.opening = config_.opening;
-  options.hello.tasks = static_cast<uint8_t>(1 << static_cast<int>(config_.task));
-  options.hello.depth_coding = config_.depth_coding;
-  options.hello.frames_per_s = config_.frames_per_s;
-  options.hello.sla = config_.sla;
-  SetCamera(config_.camera, options.hello);
+  options.hello = HelloOf(config_);
   WHARF_ASSIGN_OR_RETURN(uplink_, Uplink::Open(config_.dial, std::move(options), *this));
   return absl::OkStatus();
 }

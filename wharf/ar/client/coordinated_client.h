@@ -37,6 +37,9 @@ struct CoordinatedClientConfig {
   Nanoseconds opening = link::kFirstWay;  // how long the first connection is tried
 };
 
+// What such a client says to a server.
+Hello HelloOf(const CoordinatedClientConfig& config);
+
 enum class Standing {
   kAway,     // no server listens
   kWaiting,  // for room on a server

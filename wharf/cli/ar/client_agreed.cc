@@ -5,6 +5,7 @@
 
 #include "wharf/ar/client/coordinated_client.h"
 #include "wharf/cli/ar/client.h"
+#include "wharf/cli/ar/find_ar_server.h"
 #include "wharf/cli/ar/frames.h"
 #include "wharf/cli/ar/view_file.h"
 #include "wharf/cli/common/files.h"
@@ -62,7 +63,7 @@ class AgreedRun {
     WHARF_ASSIGN_OR_RETURN(config.token, options_.access.Token());
     config.depth_coding = options_.Coding();
     config.jpeg_quality = options_.jpeg_quality;
-    return ar::CoordinatedClient::Open(std::move(config));
+    return OpenArClient<ar::CoordinatedClient>(std::move(config), options_.access, SayToUser);
   }
 
   std::string ViewTitle() const {

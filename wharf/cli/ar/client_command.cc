@@ -31,7 +31,9 @@ void AddArClientCommand(CLI::App& app) {
   command->footer(kArClientFooter);
   auto options = std::make_shared<ArClientOptions>();
   AddServerAccess(command, options->access)
-      ->description("HOST:PORT of `wharf ar serve` (127.0.0.1:7072, or WHARF_SERVER)");
+      ->description(
+          "HOST:PORT of `wharf ar serve` (127.0.0.1:7072, or WHARF_SERVER), or auto: the best that announces itself on "
+          "this network and does the tasks");
   AddNetworksOption(command, options->networks);
   AddSightOptions(command, *options);
   AddTasksOption(command, *options)->default_str("depth,odometry,boxes; depth with --sla");

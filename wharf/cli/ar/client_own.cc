@@ -5,6 +5,7 @@
 
 #include "wharf/ar/client_kit/client_kit.h"
 #include "wharf/cli/ar/client.h"
+#include "wharf/cli/ar/find_ar_server.h"
 #include "wharf/cli/ar/frames.h"
 #include "wharf/cli/ar/view_file.h"
 #include "wharf/cli/common/files.h"
@@ -26,7 +27,7 @@ class OwnRun {
     if (frame == nullptr) return FailedPrecondition("there are no frames");
     WHARF_RETURN_IF_ERROR(BeginAt(*frame, options_, sight));
     WHARF_ASSIGN_OR_RETURN(ar::ClientConfig config, ConfigFor(sight, *kit));
-    WHARF_ASSIGN_OR_RETURN(const auto client, ar::Client::Open(std::move(config)));
+    WHARF_ASSIGN_OR_RETURN(const auto client, OpenArClient<ar::Client>(std::move(config), options_.access, SayToUser));
     WHARF_ASSIGN_OR_RETURN(ViewFile view, ViewFile::Create(options_.view, ViewTitle(), TaskNames(options_.tasks),
                                                            *sight.source, sight.world.get()));
     const TimePoint end = Clock::Real().Now() + options_.duration;

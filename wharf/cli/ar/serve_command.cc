@@ -14,6 +14,7 @@
 #include "wharf/base/sandbox/policies.h"
 #include "wharf/cli/ar/networks.h"
 #include "wharf/cli/common/access_options.h"
+#include "wharf/cli/common/announce_option.h"
 #include "wharf/cli/common/ar_command.h"
 #include "wharf/cli/common/commands.h"
 #include "wharf/cli/common/config_option.h"
@@ -24,6 +25,7 @@
 #include "wharf/cli/common/option_types.h"
 #include "wharf/cli/common/shim_directory.h"
 #include "wharf/exec/torch_engine.h"
+#include "wharf/link/discovery/announcement.h"
 #include "wharf/perception/latency_profile.h"
 #include "wharf/server/front/signals.h"
 #include "wharf/server/front/stream_server.h"
@@ -48,6 +50,7 @@ struct ArServeOptions {
   server::AccessOptions access;
   std::vector<std::string> next, tasks;
   Nanoseconds drain_timeout = std::chrono::seconds(3);
+  bool announce = false;
   int threads = 1, largest_batch = 8;
   size_t max_sessions = 256;
   uint64_t picture_memory = DefaultServerMemory() / 4;
@@ -137,6 +140,10 @@ absl::Status RunArServe(const ArServeOptions& options) {
   };
   confining.look_after_helper = [&] { starters.LookAfter(); };
   confining.end_timeout += options.drain_timeout;
+  if (options.announce) {
+    WHARF_ASSIGN_OR_RETURN(confining.announce_program, FindAnnounceProgram(options.listen));
+    confining.announce_type = link::kArServiceType;
+  }
   WHARF_ASSIGN_OR_RETURN(const auto confinement, Confinement::Begin(confining));
   if (!confinement) return absl::OkStatus();
   WHARF_ASSIGN_OR_RETURN(const auto control, server::MakeAccessControl(options.listen, options.access));
@@ -174,6 +181,7 @@ absl::Status RunArServe(const ArServeOptions& options) {
                      .next = next});
   WHARF_ASSIGN_OR_RETURN(auto listener, link::Listener::Create(options.listen));
   const server::AcceptorLimits limits;  // raises the limit of descriptors
+  WHARF_RETURN_IF_ERROR(confinement->Announce(listener->Address()));
   // Nothing of any client was read yet.
   WHARF_RETURN_IF_ERROR(confinement->EnterOn(device, AcceptingServerPolicy(), GpuWorkerPolicy()));
   std::printf("wharf: serving AR at %s\n", listener->Address().c_str());
@@ -195,6 +203,7 @@ void AddArServeCommand(CLI::App& app) {
   AddConfigOption(command);
   AddNetworksOption(command, options->networks);
   command->add_option("--listen", options->listen, "HOST:PORT, [V6]:PORT or unix:PATH")->capture_default_str();
+  AddAnnounceOption(command, options->announce);
   AddAccessOptions(command, options->access);
   AddConfinementOptions(command, options->confining);
   command->add_option("--next", options->next, "Servers for clients that there is no room for, the best first")

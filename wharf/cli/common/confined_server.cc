@@ -10,14 +10,19 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include "wharf/base/log.h"
 #include "wharf/base/sandbox/limits.h"
 #include "wharf/base/sandbox/policies.h"
 #include "wharf/base/subprocess/subprocess.h"
 #include "wharf/cli/common/commands.h"
 #include "wharf/cli/common/option_types.h"
+#include "wharf/link/address.h"
+#include "wharf/link/discovery/announcer.h"
+#include "wharf/link/socket.h"
 #include "wharf/server/front/signals.h"
 
 namespace wharf::cli {
@@ -25,7 +30,8 @@ namespace {
 
 // Set for the server. Whoever sets it for a guard's process gets no server: it has no keeper of a file system.
 constexpr const char* kVariable = "WHARF_STARTED_BY_GUARD";
-constexpr int kHelperDescriptor = STDERR_FILENO + 1, kFileSystemDescriptor = kHelperDescriptor + 1;
+constexpr int kHelperDescriptor = STDERR_FILENO + 1, kPortDescriptor = kHelperDescriptor + 1,
+              kFileSystemDescriptor = kPortDescriptor + 1;
 
 // This process's own.
 absl::StatusOr<std::vector<std::string>> CommandLine() {
@@ -36,13 +42,25 @@ absl::StatusOr<std::vector<std::string>> CommandLine() {
   return words;
 }
 
-absl::StatusOr<Subprocess> StartServer(Isolation isolation, int helper, const sigset_t& before) {
+// A pipe by which a server tells its guard at which port it is to be announced; both ends -1 if it is not.
+struct PortPipe {
+  link::UniqueFd guards, servers;
+};
+
+absl::StatusOr<PortPipe> MakePortPipe(const ConfinementOptions& options) {
+  if (options.announce_program.empty()) return PortPipe();
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return ErrnoStatus(errno, "pipe");
+  return PortPipe{link::UniqueFd(ends[0]), link::UniqueFd(ends[1])};
+}
+
+absl::StatusOr<Subprocess> StartServer(Isolation isolation, int helper, int port, const sigset_t& before) {
   Program program;
   std::error_code unreadable;
   program.path = std::filesystem::read_symlink("/proc/self/exe", unreadable);
   WHARF_ASSIGN_OR_RETURN(program.arguments, CommandLine());
   program.environment = ChangedEnvironment({{kVariable, "1"}});
-  program.descriptors = {0, 1, 2, helper >= 0 ? helper : kDevNull};
+  program.descriptors = {0, 1, 2, helper >= 0 ? helper : kDevNull, port >= 0 ? port : kDevNull};
   program.isolation = isolation;
   program.network = Network::kMachines;
   // In a name space of processes the first one gets only what it waits for: signals that come early wait for it.
@@ -56,19 +74,23 @@ absl::StatusOr<Subprocess> StartServer(Isolation isolation, int helper, const si
 // not keep to its limits.
 class Guard {
  public:
-  Guard(Subprocess server, const ConfinementOptions& options) : server_(std::move(server)), options_(options) {}
+  Guard(Subprocess server, link::UniqueFd port, const ConfinementOptions& options)
+      : server_(std::move(server)), port_(std::move(port)), options_(options) {}
   // Until the server's end, which becomes this process's. `awaited`: ending signals and SIGCHLD, blocked.
   void Watch(const sigset_t& awaited);
 
  private:
   ProcessEnd Await(const sigset_t& awaited);
   void OnEndingSignal(const siginfo_t& info);
+  void LookAtAnnouncement();
   void LookAtUse();
   void LookAtTime();
   void EndServer(const std::string& why);
 
   Subprocess server_;
+  link::UniqueFd port_;  // what it is announced at comes of it, once; -1: it came, or never will
   const ConfinementOptions& options_;
+  std::unique_ptr<link::Announcer> announcer_;
   std::optional<TimePoint> asked_at_;  // to end
   std::optional<int> ended_by_;        // the second signal
   bool said_why_ = false;              // it was ended
@@ -101,6 +123,7 @@ ProcessEnd Guard::Await(const sigset_t& awaited) {
     } else if (signal > 0) {
       OnEndingSignal(info);
     }
+    LookAtAnnouncement();
     if (!kSanitized) {  // which takes memory and time as it likes
       LookAtUse();
       LookAtTime();
@@ -118,6 +141,22 @@ void Guard::OnEndingSignal(const siginfo_t& info) {
   }
   asked_at_ = Clock::Real().Now();
   if (info.si_code <= 0) server_.Signal(info.si_signo);  // a terminal's own goes to the whole group
+}
+
+// The port is written before the server reads the first byte of a stranger; nothing else of the pipe is read.
+void Guard::LookAtAnnouncement() {
+  if (asked_at_ || (announcer_ != nullptr && announcer_->HasEnded())) announcer_.reset();
+  uint16_t port = 0;
+  const ssize_t got = port_.get() < 0 || asked_at_ ? -1 : read(port_.get(), &port, sizeof(port));
+  if (got < 0) return;
+  port_.Reset(-1);
+  if (got != sizeof(port)) return;
+  auto announcer = link::Announcer::Start(options_.announce_program, link::ServiceName(), options_.announce_type, port);
+  if (announcer.ok()) {
+    announcer_ = *std::move(announcer);
+  } else {
+    Log(LogLevel::kError, "the server cannot be announced", {{"why", Message(announcer.status())}});
+  }
 }
 
 void Guard::LookAtUse() {
@@ -167,23 +206,41 @@ bool StartedByGuard() { return std::getenv(kVariable) != nullptr; }
 
 absl::StatusOr<std::optional<Confinement>> Confinement::Begin(const ConfinementOptions& options) {
   if (StartedByGuard()) {
-    for (const int descriptor : {kHelperDescriptor, kFileSystemDescriptor}) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
-    return Confinement(/*isolated=*/true, options.memory, options.start_helper != nullptr ? kHelperDescriptor : -1);
+    for (const int descriptor : {kHelperDescriptor, kPortDescriptor, kFileSystemDescriptor})
+      fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    return Confinement(/*isolated=*/true, options, options.start_helper != nullptr ? kHelperDescriptor : -1);
   }
   WHARF_ASSIGN_OR_RETURN(const Isolation isolation, IsolationFor(options.sandbox));
   int helper = -1;
   if (options.start_helper != nullptr) {
     WHARF_ASSIGN_OR_RETURN(helper, options.start_helper(isolation));
   }
-  if (isolation == Isolation::kNone) return Confinement(/*isolated=*/false, options.memory, helper);
+  if (isolation == Isolation::kNone) return Confinement(/*isolated=*/false, options, helper);
   sigset_t awaited = server::EndingSignals(), before;
   sigaddset(&awaited, SIGCHLD);
   sigprocmask(SIG_BLOCK, &awaited, &before);
-  absl::StatusOr<Subprocess> server = StartServer(isolation, helper, before);
+  WHARF_ASSIGN_OR_RETURN(PortPipe port, MakePortPipe(options));
+  absl::StatusOr<Subprocess> server = StartServer(isolation, helper, port.servers.get(), before);
+  port.servers.Reset(-1);
   if (helper >= 0) close(helper);
   WHARF_RETURN_IF_ERROR(server.status());
-  Guard(*std::move(server), options).Watch(awaited);
+  Guard(*std::move(server), std::move(port.guards), options).Watch(awaited);
   return std::nullopt;
+}
+
+absl::Status Confinement::Announce(const std::string& address) const {
+  if (announce_program_.empty()) return absl::OkStatus();
+  WHARF_ASSIGN_OR_RETURN(const link::ParsedAddress here, link::ParseAddress(address));
+  const auto port = static_cast<uint16_t>(std::atoi(here.port.c_str()));
+  if (isolated_) {
+    const link::UniqueFd guard(kPortDescriptor);
+    const ssize_t written = write(guard.get(), &port, sizeof(port));
+    return written == sizeof(port) ? absl::OkStatus() : ErrnoStatus(errno, "cannot tell the guard the port");
+  }
+  WHARF_ASSIGN_OR_RETURN(const auto announcer,
+                         link::Announcer::Start(announce_program_, link::ServiceName(), announce_type_, port));
+  announcer->Release();  // the sandbox has no signals for others
+  return absl::OkStatus();
 }
 
 absl::Status Confinement::EnterOn(const std::string& device, const SandboxPolicy& on_processor,

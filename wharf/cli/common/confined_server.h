@@ -46,6 +46,9 @@ struct ConfinementOptions {
   // A guard calls it four times a second, and when a process that it started has ended, until the server is asked to
   // end. Null: nothing is to be done.
   std::function<void()> look_after_helper = nullptr;
+  // Of a server that is to be announced on the local network, as link::Announcer::Start takes them: the program, and
+  // the service's type. "": it is not.
+  std::string announce_program = "", announce_type = "";
 };
 
 // --sandbox, --memory and --end-timeout, of the servers of one process; `options` must outlive the command.
@@ -61,6 +64,10 @@ class Confinement {
 
   // What start_helper returned; the caller's. -1: there is none.
   int HelperSocket() const { return helper_; }
+  // Has the server announced, if it is to be, now that it listens at `address`: by its guard, whose process the server
+  // cannot see, until it is asked to end; without one by this process, for as long as the calling thread lives. At most
+  // once, before Enter. Fails as link::Announcer::Start; what goes wrong in the guard is logged there.
+  absl::Status Announce(const std::string& address) const;
   // For good: no path leads anywhere, and `policy`.
   absl::Status Enter(const SandboxPolicy& policy) const { return Enter(policy, FileSystem::kEmpty); }
   // The same for a server that runs models on `device`, as exec::FindTorchDevice returns it: with a GPU, whose driver
@@ -68,11 +75,17 @@ class Confinement {
   absl::Status EnterOn(const std::string& device, const SandboxPolicy& on_processor, const SandboxPolicy& on_gpu) const;
 
  private:
-  Confinement(bool isolated, uint64_t memory, int helper) : isolated_(isolated), memory_(memory), helper_(helper) {}
+  Confinement(bool isolated, const ConfinementOptions& options, int helper)
+      : isolated_(isolated),
+        memory_(options.memory),
+        helper_(helper),
+        announce_program_(options.announce_program),
+        announce_type_(options.announce_type) {}
   absl::Status Enter(const SandboxPolicy& policy, FileSystem becomes) const;
   bool isolated_;
   uint64_t memory_;
   int helper_;
+  std::string announce_program_, announce_type_;
 };
 
 }  // namespace wharf::cli

@@ -6,8 +6,10 @@
 #include <span>
 #include <utility>
 
+#include "wharf/cli/ar/find_ar_server.h"
 #include "wharf/cli/common/shared_data.h"
 #include "wharf/cli/host/ar_server.h"
+#include "wharf/cli/host/server_wish.h"
 
 namespace wharf::cli {
 namespace {
@@ -15,6 +17,8 @@ namespace {
 using nlohmann::json;
 
 constexpr double kLeastSla = 1e-6, kMostSla = 10;  // as `wharf ar client --sla` has them
+
+void SayNothing(const std::string&) {}  // results say at which server they are
 
 const char* NameOf(ar::Standing standing) {
   switch (standing) {
@@ -162,7 +166,7 @@ absl::Status ArHost::Connect(const multitask::FramePointer& first) {
   if (request_.depth || request_.odometry) WHARF_RETURN_IF_ERROR(ar::LevelStart(first->imu, config.odometry));
   if (request_.sla) return Agree(std::move(config));
   for (const Own& own : own_) ar::AddTask(*own.task, config);
-  WHARF_ASSIGN_OR_RETURN(client_, ar::Client::Open(std::move(config)));
+  WHARF_ASSIGN_OR_RETURN(client_, OpenArClient<ar::Client>(std::move(config), AccessOf(request_), SayNothing));
   return absl::OkStatus();
 }
 
@@ -177,7 +181,8 @@ absl::Status ArHost::Agree(ar::ClientConfig config) {
   agreed.server = std::move(config.server);
   agreed.token = std::move(config.token);
   agreed.jpeg_quality = config.jpeg_quality;
-  WHARF_ASSIGN_OR_RETURN(agreed_, ar::CoordinatedClient::Open(std::move(agreed)));
+  WHARF_ASSIGN_OR_RETURN(agreed_,
+                         OpenArClient<ar::CoordinatedClient>(std::move(agreed), AccessOf(request_), SayNothing));
   return absl::OkStatus();
 }
 

@@ -1,6 +1,7 @@
 #include "wharf/cli/offload/find_server.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -45,15 +46,15 @@ std::vector<FoundServer> Rank(std::vector<FoundServer> servers) {
 }
 
 absl::StatusOr<std::vector<FoundServer>> ChooseAmong(const std::vector<link::Announcement>& announced,
-                                                     const AskServer& check) {
+                                                     const ServerKind& kind, const link::ConnectOptions& options) {
   if (announced.empty()) {
-    return NotFound(
-        "no server announces itself on this network: wharf serve --announce does, or say --server HOST:PORT");
+    return NotFound("no server announces itself on this network: {} --announce does, or say --server HOST:PORT",
+                    kind.command);
   }
   std::vector<absl::StatusOr<CheckedServer>> answers(announced.size(), absl::StatusOr<CheckedServer>(CheckedServer()));
   std::vector<std::thread> asking;
   for (size_t i = 0; i < announced.size(); ++i) {
-    asking.emplace_back([&, i] { answers[i] = check(announced[i].address); });
+    asking.emplace_back([&, i] { answers[i] = kind.check(announced[i].address, options); });
   }
   for (std::thread& thread : asking) thread.join();
   std::vector<FoundServer> proven;
@@ -72,14 +73,24 @@ absl::StatusOr<std::vector<FoundServer>> ChooseAmong(const std::vector<link::Ann
   return NotFound("no server on this network lets us in; of {} announced, {}", announced.size(), Message(*failure));
 }
 
-absl::StatusOr<std::vector<FoundServer>> FindServers(const ServerAccess& access, const std::string& token) {
+absl::StatusOr<std::vector<FoundServer>> FindServers(const ServerAccess& access, const std::string& token,
+                                                     const ServerKind& kind) {
   WHARF_RETURN_IF_ERROR(CheckProvable(access, token));
   const absl::StatusOr<std::string> program = FindProgram(link::kBrowseProgram);
   if (!program.ok()) return Unavailable("--server auto needs Avahi: install avahi-daemon and avahi-utils");
-  WHARF_ASSIGN_OR_RETURN(const std::vector<link::Announcement> announced, link::Browse(*program, kListening));
+  WHARF_ASSIGN_OR_RETURN(const std::vector<link::Announcement> announced,
+                         link::Browse(*program, kind.type, kListening));
   link::ConnectOptions options = access.Connecting();
   options.timeout = std::min(options.timeout, kCheck);
-  return ChooseAmong(announced, [&](const std::string& address) { return CheckServer(address, options, token); });
+  return ChooseAmong(announced, kind, options);
+}
+
+absl::StatusOr<std::vector<FoundServer>> FindServers(const ServerAccess& access, const std::string& token) {
+  return FindServers(
+      access, token,
+      {link::kServiceType, "wharf serve", [&token](const std::string& address, const link::ConnectOptions& options) {
+         return CheckServer(address, options, token);
+       }});
 }
 
 std::string Describe(const FoundServer& found) {
@@ -87,5 +98,7 @@ std::string Describe(const FoundServer& found) {
                      Seconds(found.server.round_trip) * 1e3, found.server.sessions,
                      found.server.sessions == 1 ? "" : "s");
 }
+
+void SayToUser(const std::string& line) { std::fprintf(stderr, "wharf: %s\n", line.c_str()); }
 
 }  // namespace wharf::cli

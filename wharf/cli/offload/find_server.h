@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "wharf/base/status.h"
@@ -28,17 +29,45 @@ absl::Status CheckProvable(const ServerAccess& access, const std::string& token)
 // there once, by its best; those without room are left out.
 std::vector<FoundServer> Rank(std::vector<FoundServer> servers);
 
-// What of the announced answers `check` without an error, all asked at a time, as Rank has it. kNotFound if there is
-// none, with why the first one is not.
-using AskServer = std::function<absl::StatusOr<CheckedServer>(const std::string& address)>;
+// Which servers are looked for.
+struct ServerKind {
+  std::string type;     // their service's
+  std::string command;  // that starts them: "wharf serve"
+  // Whether one at this address would let us in; fails as CheckServer.
+  std::function<absl::StatusOr<CheckedServer>(const std::string& address, const link::ConnectOptions& options)> check;
+};
+
+// What of the announced answers the kind's check without an error, all asked at a time, as Rank has it. kNotFound if
+// there is none, with why the first one is not.
 absl::StatusOr<std::vector<FoundServer>> ChooseAmong(const std::vector<link::Announcement>& announced,
-                                                     const AskServer& check);
+                                                     const ServerKind& kind, const link::ConnectOptions& options);
 
 // At least one. Takes a second or some. CheckProvable's errors; kUnavailable: nobody can be asked who is there
 // (link::Browse); ChooseAmong's.
+absl::StatusOr<std::vector<FoundServer>> FindServers(const ServerAccess& access, const std::string& token,
+                                                     const ServerKind& kind);
+// Of programs and models.
 absl::StatusOr<std::vector<FoundServer>> FindServers(const ServerAccess& access, const std::string& token);
 
 // "Wharf on gpu7 at 192.0.2.7:7070, 0.8 ms away, 1 session"
 std::string Describe(const FoundServer& found);
+
+// Hears a line for the user.
+using Say = std::function<void(const std::string& line)>;
+
+// What `open` gives at the address of the first one; where that fails, at the next. What is wrong with what is asked
+// (kInvalidArgument) is so with every server. REQUIRES: there is one.
+template <typename Open>
+std::invoke_result_t<Open, const std::string&> OpenAtBest(const std::vector<FoundServer>& found, const Say& say,
+                                                          Open open) {
+  for (auto server = found.begin();; ++server) {
+    say(Describe(*server));
+    auto opened = open(server->address);
+    if (opened.ok() || absl::IsInvalidArgument(opened.status()) || server + 1 == found.end()) return opened;
+    say(std::string(Message(opened.status())));
+  }
+}
+// Says it on standard error.
+void SayToUser(const std::string& line);
 
 }  // namespace wharf::cli

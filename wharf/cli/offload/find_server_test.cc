@@ -42,29 +42,39 @@ TEST(FindServerTest, AServerWithSeveralAddressesIsOne) {
               ElementsAre("ethernet:7070", "other:7070"));
 }
 
+ServerKind Answering(std::function<absl::StatusOr<CheckedServer>(const std::string& address)> answer) {
+  return {link::kServiceType, "wharf serve",
+          [answer = std::move(answer)](const std::string& address, const link::ConnectOptions&) {
+            return answer(address);
+          }};
+}
+
 TEST(FindServerTest, WhoDoesNotProveItselfIsLeftOut) {
   const std::vector<link::Announcement> announced = {{"liar", "liar:1"}, {"edge", "edge:1"}, {"gone", "gone:1"}};
-  const auto chosen = ChooseAmong(announced, [](const std::string& address) -> absl::StatusOr<CheckedServer> {
+  const auto kind = Answering([](const std::string& address) -> absl::StatusOr<CheckedServer> {
     if (address == "liar:1") return Unauthenticated("liar:1: it does not know the token");
     if (address == "gone:1") return Unavailable("no server answers at gone:1");
     return CheckedServer{.driver = "soft", .has_room = true};
   });
+  const auto chosen = ChooseAmong(announced, kind, {});
   ASSERT_TRUE(chosen.ok()) << chosen.status();
   EXPECT_THAT(Addresses(*chosen), ElementsAre("edge:1"));
 }
 
 TEST(FindServerTest, WhyThereIsNoneIsOneLine) {
-  const auto none = ChooseAmong({}, nullptr);
+  const auto none = ChooseAmong({}, Answering(nullptr), {});
   EXPECT_EQ(none.status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(Message(none.status()),
             "no server announces itself on this network: wharf serve --announce does, or say --server HOST:PORT");
-  const auto liar = ChooseAmong({{"liar", "liar:1"}}, [](const std::string&) -> absl::StatusOr<CheckedServer> {
+  const auto unknown = Answering([](const std::string&) -> absl::StatusOr<CheckedServer> {
     return Unauthenticated("liar:1: it does not know the token");
   });
+  const auto liar = ChooseAmong({{"liar", "liar:1"}}, unknown, {});
   EXPECT_EQ(liar.status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(Message(liar.status()),
             "no server on this network lets us in; of 1 announced, liar:1: it does not know the token");
-  const auto full = ChooseAmong({{"full", "full:1"}}, [](const std::string&) { return CheckedServer{}; });
+  const auto without_room = Answering([](const std::string&) { return CheckedServer{}; });
+  const auto full = ChooseAmong({{"full", "full:1"}}, without_room, {});
   EXPECT_EQ(full.status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(Message(full.status()), "every server on this network is full: try again later");
 }
@@ -83,6 +93,32 @@ TEST(FindServerTest, NobodyIsTakenAtTheirWord) {
   access.tls_pin = "";
   access.tls_ca = "ca.crt";
   EXPECT_EQ(code(access, ""), absl::StatusCode::kOk);
+}
+
+TEST(FindServerTest, WhereTheBestFailsTheNextIsTaken) {
+  const std::vector<FoundServer> found = {Server("one", 1), Server("two", 2), Server("three", 3)};
+  std::vector<std::string> said, tried;
+  const auto open = [&](const std::map<std::string, absl::Status>& failures) {
+    said.clear();
+    tried.clear();
+    return OpenAtBest(
+        found, [&](const std::string& line) { said.push_back(line); },
+        [&](const std::string& address) -> absl::StatusOr<std::string> {
+          tried.push_back(address);
+          const auto failure = failures.find(address);
+          return failure == failures.end() ? absl::StatusOr<std::string>(address) : failure->second;
+        });
+  };
+  const absl::Status gone = Unavailable("it is gone");
+  EXPECT_EQ(*open({}), "one:7070");
+  EXPECT_THAT(tried, ElementsAre("one:7070"));
+  EXPECT_EQ(*open({{"one:7070", gone}}), "two:7070");
+  EXPECT_THAT(said, ElementsAre("one at one:7070, 1.0 ms away, 0 sessions", "it is gone",
+                                "two at two:7070, 2.0 ms away, 0 sessions"));
+  EXPECT_EQ(open({{"one:7070", InvalidArgument("no such model")}}).status(), InvalidArgument("no such model"));
+  EXPECT_THAT(tried, ElementsAre("one:7070"));
+  EXPECT_EQ(open({{"one:7070", gone}, {"two:7070", gone}, {"three:7070", gone}}).status(), gone);
+  EXPECT_THAT(tried, ElementsAre("one:7070", "two:7070", "three:7070"));
 }
 
 TEST(FindServerTest, TheChosenIsDescribed) {

@@ -143,7 +143,7 @@ absl::StatusOr<CheckedServer> ChooseServer(const std::string& token, RunOptions&
     if (other->server.driver != best.driver || other->server.has_kernel_packs != best.has_kernel_packs) continue;
     options.next_servers += (options.next_servers.empty() ? "" : ",") + other->address;
   }
-  std::fprintf(stderr, "wharf: %s\n", Describe(found.front()).c_str());
+  SayToUser(Describe(found.front()));
   return best;
 }
 

@@ -5,13 +5,12 @@
 #include "wharf/base/cache_directory.h"
 #include "wharf/base/log.h"
 #include "wharf/cli/common/access_options.h"
+#include "wharf/cli/common/announce_option.h"
 #include "wharf/cli/common/commands.h"
 #include "wharf/cli/common/config_option.h"
 #include "wharf/cli/common/confined_server.h"
 #include "wharf/cli/common/option_types.h"
-#include "wharf/cli/common/shim_directory.h"
 #include "wharf/cli/programs/own_programs.h"
-#include "wharf/link/discovery/announcer.h"
 #include "wharf/server/daemon/daemon.h"
 
 namespace wharf::cli {
@@ -34,16 +33,18 @@ void AddTimeouts(CLI::App* command, server::ServerOptions& options) {
   AddDuration(command, "--drain-timeout", options.drain_timeout, "After SIGTERM sessions end within this time");
 }
 
-absl::Status RunServer(server::ServerOptions& options) {
+struct ServeOptions : server::ServerOptions {
+  bool announce = false;
+};
+
+absl::Status RunServer(ServeOptions& options) {
   if (options.announce) {
-    const absl::StatusOr<std::string> program = FindProgram(link::kAnnounceProgram);
-    if (!program.ok()) return NotFound("--announce needs Avahi: install avahi-daemon and avahi-utils");
-    options.announce_program = *program;
+    WHARF_ASSIGN_OR_RETURN(options.announce_program, FindAnnounceProgram(options.listen));
   }
   return server::RunDaemon(options);
 }
 
-void Serve(server::ServerOptions& options) {
+void Serve(ServeOptions& options) {
   SetDefaultLogLevel(LogLevel::kInfo);
   // Workers have a place of their own.
   std::erase(options.kernel_packs, "");  // of the configuration's default
@@ -60,7 +61,7 @@ void AddServeCommand(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "serve", "Offer this machine's GPU or CPU to other machines: to `wharf run` and `wharf split`.");
   command->footer(kServeFooter);
-  auto options = std::make_shared<server::ServerOptions>();
+  auto options = std::make_shared<ServeOptions>();
   options->cache_directory = CacheDirectory();
   // main.cc sees to it before this command does.
   command
@@ -70,8 +71,7 @@ void AddServeCommand(CLI::App& app) {
   AddConfigOption(command);
   command->add_option("--listen", options->listen, "HOST:PORT, [V6]:PORT or unix:PATH; port 0 picks a free one")
       ->capture_default_str();
-  command->add_flag("--announce", options->announce,
-                    "Say on the local network (mDNS) that this server is there, for --server auto");
+  AddAnnounceOption(command, options->announce);
   command->add_option("--device", options->device, "soft (CPU), cuda (GPU), or auto: cuda if there is one")
       ->capture_default_str();
   command

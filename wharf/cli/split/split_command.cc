@@ -187,13 +187,10 @@ absl::StatusOr<std::unique_ptr<split::SplitClient>> OpenBest(SplitRunOptions& op
                                                              Interruption& interruption) {
   WHARF_ASSIGN_OR_RETURN(const std::string token, options.access.Token());
   WHARF_ASSIGN_OR_RETURN(const std::vector<FoundServer> found, FindServers(options.access, token));
-  for (auto server = found.begin();; ++server) {
-    std::fprintf(stderr, "wharf: %s\n", Describe(*server).c_str());
-    options.access.server = server->address;
-    auto session = OpenSession(options, progress, input, engine, interruption);
-    if (session.ok() || absl::IsInvalidArgument(session.status()) || server + 1 == found.end()) return session;
-    std::fprintf(stderr, "wharf: %s\n", std::string(Message(session.status())).c_str());
-  }
+  return OpenAtBest(found, SayToUser, [&](const std::string& address) {
+    options.access.server = address;
+    return OpenSession(options, progress, input, engine, interruption);
+  });
 }
 
 // Whoever runs a few inferences only would never get better plans.

@@ -67,7 +67,7 @@ std::string HostOn(std::string_view interface, const std::string& number) {
 
 }  // namespace
 
-std::optional<Announcement> ParseAnnouncement(std::string_view line) {
+std::optional<Announcement> ParseAnnouncement(std::string_view line, std::string_view wanted) {
   std::array<std::string_view, 9> fields;
   for (std::string_view& field : fields) {  // what comes behind them may hold anything
     const size_t end = line.find(';');
@@ -76,7 +76,7 @@ std::optional<Announcement> ParseAnnouncement(std::string_view line) {
     line.remove_prefix(end + 1);
   }
   const auto& [event, interface, protocol, name, type, domain, machine, number, port] = fields;
-  if (event != "=" || type != kServiceType || !IsInterface(interface)) return std::nullopt;
+  if (event != "=" || type != wanted || !IsInterface(interface)) return std::nullopt;
   if (name.empty() || name.size() > kMostName || number.size() >= INET6_ADDRSTRLEN) return std::nullopt;
   const std::optional<std::string> plain = Unescape(name);
   if (!plain) return std::nullopt;
@@ -88,11 +88,11 @@ std::optional<Announcement> ParseAnnouncement(std::string_view line) {
   return Announcement{*plain, host + ":" + std::to_string(value)};
 }
 
-std::vector<Announcement> ParseAnnouncements(std::string_view lines) {
+std::vector<Announcement> ParseAnnouncements(std::string_view lines, std::string_view type) {
   std::vector<Announcement> found;
   while (!lines.empty() && found.size() < kMostAnnouncements) {
     const size_t end = std::min(lines.find('\n'), lines.size());
-    std::optional<Announcement> one = ParseAnnouncement(lines.substr(0, end));
+    std::optional<Announcement> one = ParseAnnouncement(lines.substr(0, end), type);
     lines.remove_prefix(std::min(end + 1, lines.size()));
     const auto same = [&](const Announcement& other) { return other.address == one->address; };
     if (one && std::none_of(found.begin(), found.end(), same)) found.push_back(*std::move(one));

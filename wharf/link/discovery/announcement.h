@@ -16,8 +16,9 @@
 
 namespace wharf::link {
 
-// The service's type (RFC 6763).
+// The services' types (RFC 6763): of `wharf serve`, of `wharf ar serve`.
 inline constexpr const char* kServiceType = "_wharf._tcp";
+inline constexpr const char* kArServiceType = "_wharf-ar._tcp";
 // Of those that are announced, how many are looked at: who floods the network costs no more.
 inline constexpr size_t kMostAnnouncements = 32;
 
@@ -27,11 +28,11 @@ struct Announcement {
   friend bool operator==(const Announcement&, const Announcement&) = default;
 };
 
-// Nothing: the line announces no server that can be meant. Addresses of the device itself count where the device heard
-// them from itself, on "lo": an announcer elsewhere has no business in naming a service of this machine.
-std::optional<Announcement> ParseAnnouncement(std::string_view line);
+// Nothing: the line announces no server of this type that can be meant. Addresses of the device itself count where the
+// device heard them from itself, on "lo": an announcer elsewhere has no business in naming a service of this machine.
+std::optional<Announcement> ParseAnnouncement(std::string_view line, std::string_view type);
 
 // Of every line, each address once; the first kMostAnnouncements.
-std::vector<Announcement> ParseAnnouncements(std::string_view lines);
+std::vector<Announcement> ParseAnnouncements(std::string_view lines, std::string_view type);
 
 }  // namespace wharf::link

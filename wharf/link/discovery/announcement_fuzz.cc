@@ -21,7 +21,8 @@ bool IsPlain(const std::string& text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const auto found = wharf::link::ParseAnnouncements({reinterpret_cast<const char*>(data), size});
+  const auto found =
+      wharf::link::ParseAnnouncements({reinterpret_cast<const char*>(data), size}, wharf::link::kServiceType);
   Require(found.size() <= wharf::link::kMostAnnouncements);
   std::set<std::string> addresses;
   for (const wharf::link::Announcement& one : found) {

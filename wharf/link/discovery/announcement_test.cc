@@ -16,8 +16,8 @@ std::string LineOf(const std::string& interface, const std::string& number, cons
   return "=;" + interface + ";IPv4;edge;_wharf._tcp;local;edge.local;" + number + ";" + port + ";";
 }
 
-std::string AddressOf(const std::string& line) {
-  const std::optional<Announcement> one = ParseAnnouncement(line);
+std::string AddressOf(const std::string& line, std::string_view type = kServiceType) {
+  const std::optional<Announcement> one = ParseAnnouncement(line, type);
   return one ? one->address : "";
 }
 
@@ -28,7 +28,8 @@ TEST(AnnouncementTest, WhatAvahiPrintsIsRead) {
       "=;w0;IPv6;Wharf\\059\\032on\\032\\034x\\034\\032\\195\\169;_wharf._tcp;local;vm.local;fe80::f023:8aff:fe01:b1bd;"
       "7070;\"a=b;c\\\"d\"\n"
       "=;w0;IPv4;Wharf\\059\\032on\\032\\034x\\034\\032\\195\\169;_wharf._tcp;local;vm.local;10.99.0.1;7070;\"a=b\"\n"
-      "=;lo;IPv4;a\\.b;_wharf._tcp;local;vm.local;127.0.0.1;7070;\n");
+      "=;lo;IPv4;a\\.b;_wharf._tcp;local;vm.local;127.0.0.1;7070;\n",
+      kServiceType);
   EXPECT_THAT(found, ElementsAre(Announcement{"Wharf; on \"x\" \\195\\169", "[fe80::f023:8aff:fe01:b1bd%w0]:7070"},
                                  Announcement{"Wharf; on \"x\" \\195\\169", "10.99.0.1:7070"},
                                  Announcement{"a.b", "127.0.0.1:7070"}));
@@ -39,6 +40,10 @@ TEST(AnnouncementTest, OnlyResolvedServersOfOurKindCount) {
   EXPECT_EQ(AddressOf("+" + LineOf("eth0", "192.0.2.7").substr(1)), "");
   EXPECT_EQ(AddressOf("-" + LineOf("eth0", "192.0.2.7").substr(1)), "");
   EXPECT_EQ(AddressOf("=;eth0;IPv4;edge;_ipp._tcp;local;edge.local;192.0.2.7;7070;"), "");
+  const std::string ar = "=;eth0;IPv4;edge;_wharf-ar._tcp;local;edge.local;192.0.2.7;7072;";
+  EXPECT_EQ(AddressOf(ar), "") << "another kind of Wharf's servers";
+  EXPECT_EQ(AddressOf(ar, kArServiceType), "192.0.2.7:7072");
+  EXPECT_EQ(AddressOf(LineOf("eth0", "192.0.2.7"), kArServiceType), "");
   EXPECT_EQ(AddressOf("=;eth0;IPv4;edge;_wharf._tcp;local;edge.local;192.0.2.7;7070"), "") << "it is cut";
 }
 
@@ -64,7 +69,8 @@ TEST(AnnouncementTest, NobodyElseNamesAServiceOfThisMachine) {
 
 TEST(AnnouncementTest, NamesHoldNothingThatATerminalObeys) {
   const auto name_of = [](const std::string& name) {
-    const auto one = ParseAnnouncement("=;eth0;IPv4;" + name + ";_wharf._tcp;local;edge.local;192.0.2.7;7070;");
+    const auto one =
+        ParseAnnouncement("=;eth0;IPv4;" + name + ";_wharf._tcp;local;edge.local;192.0.2.7;7070;", kServiceType);
     return one ? one->name : "none";
   };
   EXPECT_EQ(name_of("\\027\\0912J"), "\\027[2J");
@@ -89,10 +95,12 @@ TEST(AnnouncementTest, InterfacesAreNames) {
 TEST(AnnouncementTest, AFloodCostsNoMoreThanItsBeginning) {
   std::string lines;
   for (int i = 0; i < 1000; ++i) lines += LineOf("eth0", "192.0.2." + std::to_string(i % 250)) + "\n";
-  EXPECT_THAT(ParseAnnouncements(lines), SizeIs(kMostAnnouncements));
-  EXPECT_THAT(ParseAnnouncements(LineOf("eth0", "192.0.2.7") + "\n" + LineOf("wlan0", "192.0.2.7") + "\n"), SizeIs(1));
-  EXPECT_THAT(ParseAnnouncements(""), IsEmpty());
-  EXPECT_THAT(ParseAnnouncements("\n\n;;;\n"), IsEmpty());
+  EXPECT_THAT(ParseAnnouncements(lines, kServiceType), SizeIs(kMostAnnouncements));
+  EXPECT_THAT(
+      ParseAnnouncements(LineOf("eth0", "192.0.2.7") + "\n" + LineOf("wlan0", "192.0.2.7") + "\n", kServiceType),
+      SizeIs(1));
+  EXPECT_THAT(ParseAnnouncements("", kServiceType), IsEmpty());
+  EXPECT_THAT(ParseAnnouncements("\n\n;;;\n", kServiceType), IsEmpty());
 }
 
 TEST(AnnouncementTest, AddressesAreWhatConnectTakes) {

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,12 +20,14 @@ std::string ServiceName();
 // Not thread-safe.
 class Announcer {
  public:
-  // Runs `program`, the path of avahi-publish: at `port`, and all of this machine's addresses. What it says goes to
-  // standard error. To be called on a thread that lives as long. Fails as Subprocess::Start.
+  // Runs `program`, the path of avahi-publish: a service of `type` at `port`, and all of this machine's addresses. What
+  // it says goes to standard error. To be called on a thread that lives as long. Fails as Subprocess::Start.
   static absl::StatusOr<std::unique_ptr<Announcer>> Start(const std::string& program, const std::string& name,
-                                                          uint16_t port);
-  // How the program ended, once; nothing while it runs.
-  std::optional<ProcessEnd> TryWait();
+                                                          const std::string& type, uint16_t port);
+  // Whether the program has ended by itself: true once, and logged.
+  bool HasEnded();
+  // For who may soon signal no process any more: it ends with the thread that started it, and nobody hears of it.
+  void Release() { process_.Release(); }
 
  private:
   explicit Announcer(Subprocess process) : process_(std::move(process)) {}

@@ -39,14 +39,15 @@ bool ReadUntil(int descriptor, TimePoint deadline, std::string& output) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<Announcement>> Browse(const std::string& program, Nanoseconds patience) {
+absl::StatusOr<std::vector<Announcement>> Browse(const std::string& program, const std::string& type,
+                                                 Nanoseconds patience) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
   sigset_t none;
   sigemptyset(&none);
   auto process = Subprocess::Start(
       {.path = program,
-       .arguments = {kBrowseProgram, "--parsable", "--resolve", "--terminate", "--no-db-lookup", kServiceType},
+       .arguments = {kBrowseProgram, "--parsable", "--resolve", "--terminate", "--no-db-lookup", type},
        .descriptors = {kDevNull, ends[1], kDevNull},
        .own_group = true,
        .blocked = none,
@@ -68,7 +69,7 @@ absl::StatusOr<std::vector<Announcement>> Browse(const std::string& program, Nan
   if (end && *end != ProcessEnd{}) {
     return Unavailable("{} finds nobody to ask: start avahi-daemon on this machine", kBrowseProgram);
   }
-  return ParseAnnouncements(output);
+  return ParseAnnouncements(output, type);
 }
 
 }  // namespace wharf::link

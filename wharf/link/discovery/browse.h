@@ -13,9 +13,10 @@ namespace wharf::link {
 
 inline constexpr const char* kBrowseProgram = "avahi-browse";
 
-// Runs `program`, the path of avahi-browse, which takes a second where every server answers. Who does not is waited for
-// until `patience` has passed; then it is what was found so far. kUnavailable: avahi-daemon does not run, or the
-// program cannot.
-absl::StatusOr<std::vector<Announcement>> Browse(const std::string& program, Nanoseconds patience);
+// Servers of `type`, a service's. Runs `program`, the path of avahi-browse, which takes a second where every server
+// answers. Who does not is waited for until `patience` has passed; then it is what was found so far. kUnavailable:
+// avahi-daemon does not run, or the program cannot.
+absl::StatusOr<std::vector<Announcement>> Browse(const std::string& program, const std::string& type,
+                                                 Nanoseconds patience);
 
 }  // namespace wharf::link

@@ -14,6 +14,7 @@
 #include "wharf/base/log.h"
 #include "wharf/base/sandbox/limits.h"
 #include "wharf/link/address.h"
+#include "wharf/link/discovery/announcement.h"
 #include "wharf/link/discovery/announcer.h"
 #include "wharf/link/inherited_listener.h"
 #include "wharf/server/daemon/arrivals.h"
@@ -63,7 +64,6 @@ class Daemon {
   void Listen(std::unique_ptr<link::Listener> listener);
   void Announce() const;
   absl::Status AnnounceToOthers();
-  void ReapAnnouncer();
   void OnSignal(int signal);
   void OnTime(TimePoint now);
   void OnArrivals();
@@ -212,20 +212,12 @@ void Daemon::Announce() const {
 }
 
 absl::Status Daemon::AnnounceToOthers() {
-  if (!options_.announce) return absl::OkStatus();
+  if (options_.announce_program.empty()) return absl::OkStatus();
   WHARF_ASSIGN_OR_RETURN(const link::ParsedAddress here, link::ParseAddress(acceptor_->Address()));
   const auto port = static_cast<uint16_t>(std::atoi(here.port.c_str()));
-  WHARF_ASSIGN_OR_RETURN(announcer_, link::Announcer::Start(options_.announce_program, link::ServiceName(), port));
-  Log(LogLevel::kInfo, "announced on the local network", {{"name", link::ServiceName()}, {"port", port}});
+  WHARF_ASSIGN_OR_RETURN(
+      announcer_, link::Announcer::Start(options_.announce_program, link::ServiceName(), link::kServiceType, port));
   return absl::OkStatus();
-}
-
-void Daemon::ReapAnnouncer() {
-  const std::optional<ProcessEnd> end = announcer_ == nullptr ? std::nullopt : announcer_->TryWait();
-  if (!end) return;
-  Log(LogLevel::kWarning, "the server is not announced any more: avahi-publish has ended",
-      {{"signal", end->signal}, {"exit_code", end->code}});
-  announcer_.reset();
 }
 
 absl::Status Daemon::Run() {
@@ -273,7 +265,7 @@ void Daemon::OnSignal(int signal) {
     case SIGCHLD:
       workers_->Reap([this](const WorkerProcess& worker, int status) { OnWorkerEnd(worker, status); });
       files_->Reap();
-      ReapAnnouncer();
+      if (announcer_ != nullptr && announcer_->HasEnded()) announcer_.reset();
       workers_->KeepIdle();
       return PublishStatus();
     case SIGUSR1:

@@ -29,8 +29,7 @@ struct ServerOptions {
   bool unsafe_replay = false;
   std::vector<std::string> kernel_packs;  // soft: files, PTX for programs that carry none (device/pack)
   AccessOptions access;
-  bool announce = false;         // on the local network
-  std::string announce_program;  // avahi-publish, which does it
+  std::string announce_program;  // avahi-publish, for a server that is announced on the local network; "" = it is not
   std::string cache_directory;
   uint64_t model_cache_bytes = uint64_t{10} << 30;
   std::string worker_program;  // wharf-worker
