@@ -1,14 +1,8 @@
-#include "wharf/offload/server/executor.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <rapidcheck/gtest.h>
 
-#include "wharf/device/fake_device.h"
 #include "wharf/link/emulation/emulator.h"
 #include "wharf/offload/bulk/compression.h"
-#include "wharf/offload/testing/raw_client.h"
+#include "wharf/offload/server/executor_testing.h"
 
 namespace wharf::offload {
 namespace {
@@ -20,115 +14,6 @@ using ::testing::Ge;
 using ::testing::Gt;
 using ::testing::HasSubstr;
 using ::testing::Le;
-
-constexpr uint64_t kBase = FakeDevice::kBase;
-
-std::vector<std::byte> Bytes(const std::string& text) {
-  const auto* begin = reinterpret_cast<const std::byte*>(text.data());
-  return {begin, begin + text.size()};
-}
-
-std::map<std::string, FakeDevice::Kernel> Kernels() {
-  return {
-      {"increment",
-       [](FakeDevice& device, const device::LaunchConfig&, const std::vector<std::byte>& parameters) {
-         uint64_t address = 0;
-         std::memcpy(&address, parameters.data(), 8);
-         *device.At(address) = static_cast<std::byte>(static_cast<int>(*device.At(address)) + 1);
-         return absl::OkStatus();
-       }},
-      {"print",
-       [](FakeDevice& device, const device::LaunchConfig&, const std::vector<std::byte>&) {
-         device.Print("hello from a kernel\n");
-         return absl::OkStatus();
-       }},
-      {"print_much",
-       [](FakeDevice& device, const device::LaunchConfig&, const std::vector<std::byte>&) {
-         for (int i = 0; i < 5; ++i) device.Print(std::string(1 << 20, 'x'));
-         return absl::OkStatus();
-       }},
-      {"fault",
-       [](FakeDevice&, const device::LaunchConfig&, const std::vector<std::byte>&) {
-         return device::CudaStatus(CudaError::kIllegalAddress, "kernel fault: out of bounds");
-       }},
-  };
-}
-
-// A client, a server and a fake device between them.
-class ExecutorTest : public ::testing::Test {
- protected:
-  void Open(const ExecutorOptions& options = {}) {
-    auto [ours, theirs] = link::MemoryPair();
-    auto device = std::make_unique<FakeDevice>(Kernels());
-    device_ = device.get();
-    link::ChannelOptions channel_options;
-    channel_options.limits = ExecutorFrameLimits();
-    channel_ = link::Channel::Create(std::move(theirs), channel_options);
-    executor_ = std::make_unique<Executor>(std::move(device), channel_.get(), options);
-    channel_->Start(executor_.get());
-    client_ = std::make_unique<RawClient>(std::move(ours));
-  }
-  void SetUp() override { Open(); }
-  void TearDown() override { Shut(); }
-  void Shut() {
-    if (executor_) executor_->Stop();
-    channel_.reset();
-    executor_.reset();
-    client_.reset();
-  }
-
-  // Module 1 with function `id` = the kernel `name`.
-  void Define(uint64_t id, const std::string& name) {
-    if (!module_loaded_) {
-      LoadModule load;
-      load.module = 1;
-      ASSERT_TRUE(client_->Post(load, Bytes("image")).ok());
-      module_loaded_ = true;
-    }
-    DefineFunction define;
-    define.function = id;
-    define.module = 1;
-    define.name = name;
-    ASSERT_TRUE(client_->Post(define).ok());
-  }
-  void LaunchOn(uint64_t address, uint64_t function) {
-    Launch launch;
-    launch.function = function;
-    launch.parameters.resize(8);
-    std::memcpy(launch.parameters.data(), &address, 8);
-    ASSERT_TRUE(client_->Post(launch).ok());
-  }
-  void Copy(uint64_t address, const std::vector<std::byte>& data) {
-    CopyToDevice copy;
-    copy.to.address = address;
-    copy.extent.width = data.size();
-    ASSERT_TRUE(client_->Post(copy, data).ok());
-  }
-  CopyToHost Read(uint64_t address, uint64_t size) {
-    CopyToHost copy;
-    copy.from.address = address;
-    copy.extent.width = size;
-    return copy;
-  }
-  ReplyHeader Synchronize() {
-    const auto answered = client_->Ask(SynchronizeDevice{});
-    EXPECT_TRUE(answered.ok()) << answered.status();
-    return answered.ok() ? answered->header : ReplyHeader{};
-  }
-  // The session ends with a Goodbye that says this.
-  void ExpectGoodbye(const std::string& reason) {
-    const auto goodbye = client_->Next(FrameKind::kGoodbye);
-    ASSERT_TRUE(goodbye.ok()) << goodbye.status();
-    EXPECT_THAT(goodbye->As<Goodbye>().reason, HasSubstr(reason));
-    EXPECT_EQ(client_->AwaitClosed().code(), absl::StatusCode::kUnavailable);
-  }
-
-  FakeDevice* device_ = nullptr;
-  bool module_loaded_ = false;
-  std::unique_ptr<link::Channel> channel_;
-  std::unique_ptr<Executor> executor_;
-  std::unique_ptr<RawClient> client_;
-};
 
 TEST_F(ExecutorTest, CopiesLaunchesAndReadsBackInOrder) {
   MapMemory map;
@@ -423,7 +308,7 @@ TEST_F(ExecutorTest, QueriesAnswerFromTheDevice) {
   EXPECT_THAT(stats->header.server_nanoseconds, Gt(0U));
 }
 
-device::ImageDescription SmallPlane(uint64_t base = kBase) {
+device::ImageDescription SmallPlane(uint64_t base = FakeDevice::kBase) {
   return {device::ImageKind::kArray, {device::ChannelKind::kUnsigned, 8, 4}, base, 4, 3, 0, 32, 96};
 }
 
@@ -613,114 +498,6 @@ RC_GTEST_FIXTURE_PROP(ExecutorTest, RandomOperationsNeverHang, ()) {
   const bool over = answered.ok() || client_->AwaitClosed().code() == absl::StatusCode::kUnavailable;
   RC_ASSERT(over);
   Shut();
-}
-
-// --- coded data ---
-
-// `bytes` zeros, compressed, that say they are `declared`.
-std::vector<std::byte> CodedZeros(Codec codec, size_t bytes, uint32_t declared) {
-  std::vector<std::byte> coded(bytes + 64);
-  std::memcpy(coded.data(), &declared, kCodedPrefixBytes);
-  Compressor compressor;
-  const std::vector<std::byte> zeros(bytes);
-  coded.resize(kCodedPrefixBytes + compressor.Compress(codec, zeros, std::span(coded).subspan(kCodedPrefixBytes)));
-  return coded;
-}
-
-class CodedBulkTest : public ExecutorTest {
- protected:
-  void SetUp() override {
-    ExecutorTest::SetUp();
-    executor_->EnableCodedBulk();
-    MapMemory map;
-    map.address = kBase;
-    map.size = 1 << 19;
-    ASSERT_TRUE(client_->Post(map).ok());
-  }
-  template <typename Op>
-  void PostCoded(const Op& op, const std::vector<std::byte>& bulk, const BulkCoding& coding) {
-    ASSERT_TRUE(
-        client_->channel()
-            .Send(Op::kNumber, 0, Encode(op), bulk, link::BulkOwnership::kCopy, link::Urgency::kNow, coding.Flags())
-            .ok());
-  }
-  static CopyToDevice CopyOf(uint64_t bytes) {
-    CopyToDevice copy;
-    copy.to.address = kBase;
-    copy.extent.width = bytes;
-    return copy;
-  }
-  // The session is over, and the client was told why.
-  void ExpectEnd(const std::string& reason) {
-    EXPECT_EQ(client_->AwaitClosed().code(), absl::StatusCode::kUnavailable);
-    const auto goodbye = client_->Next(FrameKind::kGoodbye);
-    ASSERT_TRUE(goodbye.ok()) << goodbye.status();
-    EXPECT_THAT(goodbye->As<Goodbye>().reason, HasSubstr(reason));
-  }
-};
-
-TEST_F(CodedBulkTest, BecomesWhatTheProgramCopied) {
-  Copy(kBase, std::vector<std::byte>(100'000, std::byte{5}));
-  PostCoded(CopyOf(100'000), CodedZeros(Codec::kZstd, 100'000, 100'000), {Codec::kZstd, false, false});
-  const auto answer = client_->Ask(Read(kBase, 100'000));
-  ASSERT_TRUE(answer.ok()) << answer.status();
-  EXPECT_EQ(answer->bulk, std::vector<std::byte>(100'000));
-  const ExecutorCounters counters = executor_->Counters();
-  EXPECT_EQ(counters.bulk_in.zstd.payloads, 1u);
-  EXPECT_EQ(counters.bulk_in.zstd.before, 100'000u);
-  EXPECT_LT(counters.bulk_in.zstd.after, 1'000u);
-}
-
-TEST_F(CodedBulkTest, ThatIsNotWhatItsExtentSaysEndsTheSession) {
-  PostCoded(CopyOf(100'000), CodedZeros(Codec::kLz4, 100'001, 100'000), {Codec::kLz4, false, false});
-  ExpectEnd("damaged");
-}
-
-TEST_F(CodedBulkTest, ThatIsLongerThanItsExtentIsRefusedAtTheHeader) {
-  PostCoded(CopyOf(5'000), std::vector<std::byte>(5'000), {Codec::kLz4, false, false});
-  ExpectEnd("do not match its extent");
-}
-
-TEST_F(CodedBulkTest, ThatDiffersFromNothingEndsTheSession) {
-  PostCoded(CopyOf(100'000), CodedZeros(Codec::kLz4, 100'000, 100'000), {Codec::kLz4, true, false});
-  ExpectEnd("data differ from what was never sent there");
-}
-
-TEST_F(CodedBulkTest, OfAnImageIsAtMostOnePiece) {
-  PostCoded(LoadModule{1, true}, CodedZeros(Codec::kLz4, 1 << 20, kMaxBulkBytes + 1), {Codec::kLz4, false, false});
-  ExpectEnd("a piece of an image");
-}
-
-TEST_F(CodedBulkTest, OfAnImageIsThatImage) {
-  std::vector<std::byte> image = CodedZeros(Codec::kZstd, 1 << 20, 1 << 20);
-  PostCoded(LoadModule{1, true}, image, {Codec::kZstd, false, false});
-  EXPECT_TRUE(client_->Ask(SynchronizeDevice{}).ok());
-  EXPECT_EQ(executor_->Counters().bulk_in.zstd.before, 1u << 20);
-}
-
-TEST_F(CodedBulkTest, RepliesAreCodedWhenTheClientSaysThatItsLinkIsSlow) {
-  ASSERT_TRUE(client_->SendControl(FrameKind::kArrived, Arrived{1'000'000, 1'000'000'000}).ok());
-  const auto answer = client_->Ask(Read(kBase, 100'000));
-  ASSERT_TRUE(answer.ok()) << answer.status();
-  EXPECT_LT(answer->bulk.size(), 1'000u);
-  const BulkTraffic out = executor_->Counters().bulk_out;
-  EXPECT_EQ(out.lz4.payloads + out.zstd.payloads, 1u);
-}
-
-TEST_F(ExecutorTest, WithoutTheFeatureFlagsMeanNothing) {
-  MapMemory map;
-  map.address = kBase;
-  map.size = 1 << 19;
-  ASSERT_TRUE(client_->Post(map).ok());
-  CopyToDevice copy;
-  copy.to.address = kBase;
-  copy.extent.width = 5'000;
-  const std::vector<std::byte> data(5'000, std::byte{3});
-  ASSERT_TRUE(
-      client_->channel()
-          .Send(CopyToDevice::kNumber, 0, Encode(copy), data, link::BulkOwnership::kCopy, link::Urgency::kNow, 0x31)
-          .ok());
-  EXPECT_EQ(client_->Ask(Read(kBase, 5'000)).value().bulk, data);
 }
 
 }  // namespace
