@@ -41,6 +41,7 @@ WorkerSession::WorkerSession(Worker& worker, std::unique_ptr<link::ByteStream> s
 WorkerSession::~WorkerSession() {
   worker_.Left(this);
   channel_->Stop();
+  if (loading_.joinable()) loading_.join();
 }
 
 absl::Status WorkerSession::End(const absl::Status& why) {
@@ -131,20 +132,19 @@ absl::Status WorkerSession::OnHello(const link::FrameHeader& header, std::span<c
 
 absl::Status WorkerSession::OnOpenModel(std::span<const std::byte> head) {
   WHARF_ASSIGN_OR_RETURN(const OpenModel open, DecodeHead<OpenModel>(head, "the request for a model"));
-  if (awaited_) return InvalidArgument("another model is still being sent");
+  if (awaited_ || is_loading_) return InvalidArgument("another model is still being sent or loaded");
   if (open.bytes == 0 || open.bytes > worker_.config_.max_model_bytes) {
     return ResourceExhausted("a model of {} bytes: this worker takes at most {}", open.bytes,
                              worker_.config_.max_model_bytes);
   }
   if (open.max_batch < 1 || open.max_batch > kMostBatch) return InvalidArgument("batches of {}", open.max_batch);
   WHARF_RETURN_IF_ERROR(worker_.CheckParts(open.parts));
-  const auto file = worker_.config_.files->Read(open.hash);
+  auto file = worker_.config_.files->Read(open.hash);
   if (!file.ok()) {
     awaited_ = open;
     return SendMessage(*channel_, FrameKind::kModelState, ModelState{false});
   }
-  WHARF_ASSIGN_OR_RETURN(model_, worker_.Load(open, std::as_bytes(std::span(*file))));
-  return SendMessage(*channel_, FrameKind::kModelState, ModelState{true});
+  return StartLoading([this, open, file = *std::move(file)] { return Load(open, std::as_bytes(std::span(file))); });
 }
 
 absl::Status WorkerSession::OnModelPiece(std::span<const std::byte> piece) {
@@ -153,18 +153,52 @@ absl::Status WorkerSession::OnModelPiece(std::span<const std::byte> piece) {
   }
   pieces_.insert(pieces_.end(), piece.begin(), piece.end());
   if (pieces_.size() < awaited_->bytes) return absl::OkStatus();
-  const std::vector<std::byte> bytes = std::exchange(pieces_, {});
   const OpenModel open = *std::exchange(awaited_, std::nullopt);
-  if (wire::HashOf(bytes) != open.hash) return InvalidArgument("the model that came is not the one that was announced");
-  WHARF_ASSIGN_OR_RETURN(model_, worker_.Load(open, bytes));
-  worker_.config_.files->Keep(open.hash, bytes);
-  return SendMessage(*channel_, FrameKind::kModelState, ModelState{true});
+  return StartLoading([this, open, bytes = std::exchange(pieces_, {})]() -> absl::Status {
+    if (wire::HashOf(bytes) != open.hash) {
+      return InvalidArgument("the model that came is not the one that was announced");
+    }
+    WHARF_RETURN_IF_ERROR(Load(open, bytes));
+    worker_.config_.files->Keep(open.hash, bytes);
+    return absl::OkStatus();
+  });
+}
+
+absl::Status WorkerSession::Load(const OpenModel& open, std::span<const std::byte> bytes) {
+  WHARF_ASSIGN_OR_RETURN(auto model, worker_.Load(open, bytes));
+  absl::MutexLock lock(&mutex_);
+  model_ = std::move(model);
+  return absl::OkStatus();
+}
+
+absl::Status WorkerSession::StartLoading(std::function<absl::Status()> load) {
+  if (loading_.joinable()) loading_.join();  // it is over
+  {
+    absl::MutexLock lock(&mutex_);
+    model_ = nullptr;
+  }
+  is_loading_ = true;
+  loading_ = std::thread([this, load = std::move(load)] {
+    const absl::Status loaded = WithinMemory(load);
+    is_loading_ = false;
+    if (!loaded.ok()) {
+      End(loaded).IgnoreError();
+    } else {
+      SendMessage(*channel_, FrameKind::kModelState, ModelState{true}).IgnoreError();  // if it is gone, it notices
+    }
+  });
+  return absl::OkStatus();
 }
 
 absl::Status WorkerSession::OnDefineStage(std::span<const std::byte> head) {
   WHARF_ASSIGN_OR_RETURN(const DefineStage define, DecodeHead<DefineStage>(head, "a stage"));
-  if (model_ == nullptr) return InvalidArgument("a stage came before a model");
-  WHARF_ASSIGN_OR_RETURN(auto runner, StageRunner::Make(model_, define.first_node, define.end_node));
+  std::shared_ptr<const BatchedModel> model;
+  {
+    absl::MutexLock lock(&mutex_);
+    model = model_;
+  }
+  if (model == nullptr) return InvalidArgument("a stage came before a model");
+  WHARF_ASSIGN_OR_RETURN(auto runner, StageRunner::Make(std::move(model), define.first_node, define.end_node));
   const uint64_t batch_bytes =
       static_cast<uint64_t>(runner->MaxBatch()) * (runner->InputBytes() + runner->OutputBytes());
   if (batch_bytes > worker_.config_.max_batch_bytes) {

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "absl/synchronization/mutex.h"
 #include "wharf/pipeline/runtime/messages.h"
 #include "wharf/pipeline/runtime/worker.h"
 
@@ -15,7 +18,7 @@ namespace wharf::pipeline {
 class WorkerSession final : private link::FrameHandler {
  public:
   WorkerSession(Worker& worker, std::unique_ptr<link::ByteStream> stream);
-  // Closes it.
+  // Closes it. Waits for a model that is being loaded.
   ~WorkerSession() override;
 
   bool Over() const { return over_; }
@@ -38,6 +41,10 @@ class WorkerSession final : private link::FrameHandler {
   absl::Status OnHello(const link::FrameHeader& header, std::span<const std::byte> head);
   absl::Status OnOpenModel(std::span<const std::byte> head);
   absl::Status OnModelPiece(std::span<const std::byte> piece);
+  // Says what became of it when it is done: on a thread of its own, for a GPU takes seconds, and tasks of the plan that
+  // runs are not to wait behind the next one's model.
+  absl::Status StartLoading(std::function<absl::Status()> load);
+  absl::Status Load(const OpenModel& open, std::span<const std::byte> bytes);
   absl::Status OnDefineStage(std::span<const std::byte> head);
   absl::Status OnSamples(const link::FrameHeader& header, std::span<const std::byte> head,
                          std::span<const std::byte> bulk);
@@ -52,8 +59,12 @@ class WorkerSession final : private link::FrameHandler {
   std::optional<Role> role_;
   std::optional<OpenModel> awaited_;  // a model that is being sent
   std::vector<std::byte> pieces_;
-  std::shared_ptr<const BatchedModel> model_;  // opened last
   TimePoint bulk_began_;
+
+  std::thread loading_;
+  std::atomic<bool> is_loading_ = false;
+  absl::Mutex mutex_;
+  std::shared_ptr<const BatchedModel> model_ ABSL_GUARDED_BY(mutex_);  // opened last
 
   std::atomic<bool> over_ = false;
   bool left_ = false;  // the worker's, with scheduler_: it may not become its scheduler any more

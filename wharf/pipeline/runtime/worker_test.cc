@@ -8,6 +8,7 @@
 #include <new>
 #include <random>
 
+#include "absl/synchronization/notification.h"
 #include "wharf/link/testing.h"
 #include "wharf/pipeline/runtime/worker_testing.h"
 #include "wharf/split/execution/engine_around.h"
@@ -19,6 +20,32 @@ using testing::kLong;
 using testing::NearlyEqual;
 using testing::RecordedReports;
 using testing::TestWorker;
+
+// Prepares the program of a second model only when it may.
+class LateEngine final : public exec::Engine {
+ public:
+  absl::StatusOr<exec::TensorPtr> MakeTensor(const graph::TensorType& type,
+                                             std::span<const std::byte> bytes) const override {
+    return engine_->MakeTensor(type, bytes);
+  }
+  absl::StatusOr<std::unique_ptr<exec::Program>> Prepare(graph::Graph graph) const override {
+    if (prepared_++ > 0) {
+      asked_.Notify();
+      may_.WaitForNotification();
+    }
+    return engine_->Prepare(std::move(graph));
+  }
+  std::string Name() const override { return engine_->Name(); }
+  std::string Caution() const override { return ""; }
+  void AwaitAsked() { asked_.WaitForNotification(); }
+  void Allow() { may_.Notify(); }
+
+ private:
+  const std::unique_ptr<exec::Engine> engine_ = *MakeEngine({"test", 1, 1});
+  mutable std::atomic<int> prepared_ = 0;
+  mutable absl::Notification asked_;
+  absl::Notification may_;
+};
 
 class WorkerTest : public ::testing::Test {
  protected:
@@ -110,6 +137,31 @@ TEST_F(WorkerTest, WhatIsMissingOrCannotBeSentIsReported) {
   report = reports.Next();
   EXPECT_EQ(report.task, 3u);
   EXPECT_EQ(report.what, 'f');
+}
+
+TEST_F(WorkerTest, TasksDoNotWaitBehindTheNextModel) {
+  LateEngine engine;
+  WorkerConfig config;
+  config.engines = {&engine};
+  const TestWorker worker(Address("1"), config);
+  RecordedReports reports;
+  const auto connection = Open(worker, reports);
+  ASSERT_EQ(connection->Prepare(model_, 1, 1, {Whole()}, kLong), absl::OkStatus());
+  const ModelSource next = testing::SourceOf("next", {.seed = 2}, {0, 9});
+  std::thread preparing([&] {
+    EXPECT_EQ(connection->Prepare(next, 1, 1, {{2, 0, next.nodes, true}}, kLong), absl::OkStatus());
+  });
+  engine.AwaitAsked();
+  for (uint64_t task = 1; task <= 3; ++task) {
+    connection->Input(1, {task}, testing::RandomInput(model_, 1));
+    connection->Compute(task, 1, 0, {task});
+    EXPECT_EQ(reports.Next().what, 'c');
+  }
+  engine.Allow();
+  preparing.join();
+  connection->Input(2, {9}, testing::RandomInput(next, 1));
+  connection->Compute(9, 2, 0, {9});
+  EXPECT_EQ(reports.Next().outputs.size(), next.output_bytes);
 }
 
 TEST_F(WorkerTest, AModelTravelsOnce) {
