@@ -68,8 +68,8 @@ class Engine {
   virtual absl::StatusOr<TensorPtr> MakeTensor(const graph::TensorType& type,
                                                std::span<const std::byte> bytes) const = 0;
   // Takes the weights into the engine's layout; constants whose bytes are the same object as those of a program that is
-  // still there are shared with it. On a GPU the program is run once, so that its kernels are loaded. kUnimplemented: an
-  // operator it has no kernel for.
+  // still there are shared with it. On a GPU the program is run once, so that its kernels are loaded. kUnimplemented:
+  // an operator it has no kernel for.
   virtual absl::StatusOr<std::unique_ptr<Program>> Prepare(graph::Graph graph) const = 0;
   // What computes, as profiles of machines name it: "LibTorch 1.13.0", "LibTorch 2.11.0 on NVIDIA L4".
   virtual std::string Name() const = 0;
