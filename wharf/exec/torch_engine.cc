@@ -88,13 +88,18 @@ class SharedWeights {
   // May throw c10::Error.
   std::shared_ptr<const Weight> Get(const TorchDevice& device, const graph::Constant& constant) {
     const std::lock_guard lock(mutex_);
-    absl::erase_if(known_, [](const auto& one) { return one.second.expired(); });
     std::weak_ptr<const Weight>& known = known_[{constant.bytes.get(), constant.type.Text()}];
     if (auto weight = known.lock()) return weight;
     auto weight =
         std::make_shared<const Weight>(Weight{constant.bytes, FromBytes(device, constant.type, *constant.bytes)});
     known = weight;
     return weight;
+  }
+
+  // Of programs that are gone. O(constants that were there): for each program, not for each constant.
+  void Forget() {
+    const std::lock_guard lock(mutex_);
+    absl::erase_if(known_, [](const auto& one) { return one.second.expired(); });
   }
 
  private:
@@ -405,6 +410,7 @@ class TorchEngine final : public Engine {
       kernels.push_back(kernel->second);
     }
     const c10::InferenceMode inference;
+    weights_.Forget();
     try {
       auto program =
           std::make_unique<TorchProgram>(device_, weights_, std::move(graph), std::move(rules), std::move(kernels));
@@ -438,17 +444,14 @@ class TorchEngine final : public Engine {
   // A GPU's libraries choose and load kernels when they first meet an operator, which takes up to seconds in all:
   // better now than in somebody's inference. What fails here fails there, too, where it is said.
   void RunOnce(const Program& program) const {
-    const graph::Graph& graph = program.Graph();
-    std::vector<Part> given;
-    for (const int input : graph.inputs) {
-      const std::vector<std::byte> zeros(static_cast<size_t>(graph.Type(input).Bytes()));
-      auto tensor = MakeTensor(graph.Type(input), zeros);
+    std::vector<TensorPtr> inputs;
+    for (const int input : program.Graph().inputs) {
+      const graph::TensorType& type = program.Graph().Type(input);
+      auto tensor = MakeTensor(type, std::vector<std::byte>(static_cast<size_t>(type.Bytes())));
       if (!tensor.ok()) return;
-      given.push_back({{input, AllRows(program, input)}, *std::move(tensor)});
+      inputs.push_back(*std::move(tensor));
     }
-    std::vector<Rows> wanted;
-    for (const int output : graph.outputs) wanted.push_back({output, AllRows(program, output)});
-    program.Run(given, wanted).IgnoreError();
+    RunWhole(program, inputs).IgnoreError();
   }
 
   const TorchDevice device_;
