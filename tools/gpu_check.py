@@ -93,14 +93,16 @@ class Check:
 
     # --- running things ---
 
+    def environment_of(self, native):
+        """`native`: with the vendor's libraries, as if there were no Wharf."""
+        return {**os.environ, "LD_LIBRARY_PATH": toolkit_libraries()} if native else self.environment
+
     def run(self, name, command, limit=60, native=False, ok=(0,), more=None):
-        """A command's output; its log is kept. `native`: with the vendor's libraries, as if there were no Wharf. `more`: of
-        the environment."""
+        """A command's output; its log is kept. `native`: as environment_of has it. `more`: of the environment."""
         limit = max(1, min(limit, self.end - time.monotonic()))
-        environment = {**os.environ, "LD_LIBRARY_PATH": toolkit_libraries()} if native else self.environment
         with open(self.logs / f"{name}.log", "w+") as log, open(self.logs / f"{name}.err", "w+") as errors:
             done = subprocess.run([*map(str, command)], stdout=log, stderr=errors, timeout=limit, cwd=SOURCE,
-                                  env={**environment, **(more or {})})
+                                  env={**self.environment_of(native), **(more or {})})
         done.stdout = (self.logs / f"{name}.log").read_text(errors="replace")
         done.stderr = (self.logs / f"{name}.err").read_text(errors="replace")
         if done.returncode == SKIPPED:
@@ -127,20 +129,27 @@ class Check:
         print(f"{result.verdict:>10}  {result.seconds:6.1f} s  {result.step}  {result.said}", flush=True)
 
     @contextlib.contextmanager
-    def server(self, name):
-        with open(self.logs / f"{name}.server.log", "w") as log:
-            process = subprocess.Popen(
-                [self.bin / "wharf", "serve", "--device", self.options.device, "--sandbox", self.sandbox, "--listen",
-                 "127.0.0.1:0", "--cache-dir", self.logs / "cache", "--max-sessions", "64"],
-                stdout=subprocess.PIPE, stderr=log, text=True, env=self.environment)
+    def serving(self, name, command, native=False):
+        """While a program serves: the words of the line by which it says that it does."""
+        file = self.logs / f"{name}.log"
+        with open(file, "w") as log:
+            process = subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, stderr=log, text=True,
+                                       env=self.environment_of(native))
         try:
             line = process.stdout.readline()
             if not line:
-                raise AssertionError(f"the server did not start: {last_line((self.logs / f'{name}.server.log').read_text())}")
-            yield line.split()[-1]
+                raise AssertionError(f"{name} did not start: {last_line(file.read_text())}")
+            yield line.split()
         finally:
             process.terminate()
             process.wait(30)
+
+    @contextlib.contextmanager
+    def server(self, name):
+        command = [self.bin / "wharf", "serve", "--device", self.options.device, "--sandbox", self.sandbox, "--listen",
+                   "127.0.0.1:0", "--cache-dir", self.logs / "cache", "--max-sessions", "64"]
+        with self.serving(f"{name}.server", command) as words:
+            yield words[-1]
 
     def through(self, address, mode, command):
         return [self.bin / "wharf", "run", "--server", address, "--mode", mode, "--timeout", "120s", "--", *command]
@@ -323,29 +332,17 @@ class Check:
     @contextlib.contextmanager
     def link(self, name, target):
         """A robot's Wi-Fi in front of a server: 93 Mbit/s, 2.6 ms."""
-        with open(self.logs / f"{name}.link.log", "w") as log:
-            process = subprocess.Popen([self.bin / "wharf", "link", "--listen", "127.0.0.1:0", "--target", target, "--rate",
-                                        "93mbit", "--rtt", "2.6ms"],
-                                       stdout=subprocess.PIPE, stderr=log, text=True, env=self.environment)
-        try:
-            yield process.stdout.readline().split()[-3]
-        finally:
-            process.terminate()
-            process.wait(30)
+        command = [self.bin / "wharf", "link", "--listen", "127.0.0.1:0", "--target", target, "--rate", "93mbit", "--rtt",
+                   "2.6ms"]
+        with self.serving(f"{name}.link", command) as words:
+            yield words[-3]  # "… from LISTEN to TARGET"
 
     def by_hand(self, name, model, rows):
-        script = SOURCE / "examples" / "pytorch"
-        serving = {**os.environ, "LD_LIBRARY_PATH": toolkit_libraries()}
-        with open(self.logs / f"{name}.server.log", "w") as log:
-            process = subprocess.Popen([shutil.which("python3"), "-u", script / "server.py", model], stdout=subprocess.PIPE,
-                                       stderr=log, text=True, env=serving)
-        try:
-            with self.link(name, process.stdout.readline().split()[-1]) as address:
-                self.run(name, [shutil.which("python3"), script / "client.py", model, "--server", address, "--inferences",
-                                self.options.inferences, "--json", rows], limit=200, native=True)
-        finally:
-            process.terminate()
-            process.wait(30)
+        python, scripts = shutil.which("python3"), SOURCE / "examples" / "pytorch"
+        with (self.serving(f"{name}.server", [python, scripts / "server.py", model], native=True) as words,
+              self.link(name, words[-1]) as address):
+            self.run(name, [python, scripts / "client.py", model, "--server", address, "--inferences",
+                            self.options.inferences, "--json", rows], limit=200, native=True)
 
     def model(self, address, model, mode):
         """Milliseconds of an inference, the median of the later half, and all that `wharf run --stats` counted."""
