@@ -206,8 +206,9 @@ bool StartedByGuard() { return std::getenv(kVariable) != nullptr; }
 
 absl::StatusOr<std::optional<Confinement>> Confinement::Begin(const ConfinementOptions& options) {
   if (StartedByGuard()) {
-    for (const int descriptor : {kHelperDescriptor, kPortDescriptor, kFileSystemDescriptor})
+    for (const int descriptor : {kHelperDescriptor, kPortDescriptor, kFileSystemDescriptor}) {
       fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+    }
     return Confinement(/*isolated=*/true, options, options.start_helper != nullptr ? kHelperDescriptor : -1);
   }
   WHARF_ASSIGN_OR_RETURN(const Isolation isolation, IsolationFor(options.sandbox));

@@ -314,8 +314,6 @@ absl::StatusOr<DnnDescriptor> Dnn::ActivationOf(const ActivationForm& activation
   return descriptor;
 }
 
-// --- workspace ---
-
 // --- primitives ---
 
 absl::Status Dnn::Run(const Primitive& primitive, StreamHandle stream) {
