@@ -18,8 +18,8 @@ namespace {
 constexpr const char* kPipelineProfileFooter = R"(
 A class is a number of threads and a factor by which everything is slowed down: one machine plays several kinds of
 devices. With device:cuda, or cuda:N, it is a GPU. vgpus:K measures also a half … a K-th of one (as many times as slow,
-while its other parts are busy alike). Times are medians, values in and out of the engine and rounding to halves included; what of
-that blocks of one stage save is measured as well.
+while its other parts are busy alike). Times are medians, values in and out of the engine and rounding to halves
+included; what of that blocks of one stage save is measured as well.
 
 Writes into the folder block_latency.csv, block_saved.csv and block_output_bytes.csv, which `wharf pipeline plan` reads,
 and MODEL.blocks.json, by which `wharf pipeline serve` knows the blocks. Models measured before stay.
