@@ -7,7 +7,8 @@ TESTS ?= $(shell expr $(JOBS) + 1)
 # Where tools/install_cuda.sh puts the compiler it had to fetch; CMake finds it by this.
 export CMAKE_PREFIX_PATH := $(CURDIR)/build/cuda
 
-.PHONY: help packages build test test-python test-pytorch test-ros2 test-debs debs bench-ros2 python arm64 debian11 asan tsan tidy lint \
+.PHONY: help packages build test test-python test-pytorch test-ros2 test-debs debs bench-ros2 python arm64 \
+  arm64-debs test-arm64-debs debian11 asan tsan tidy lint \
   demo demo-ar demo-pipeline bench benchmarks format check-format clean distclean
 
 help:  ## this list
@@ -31,6 +32,13 @@ arm64: build  ## what a device needs, for ARM64, in build/arm64; CUDA programs t
 	@cmake --preset arm64
 	@cmake --build --preset arm64 -j $(JOBS)
 	@ctest --preset arm64 -j $(TESTS)
+
+arm64-debs:  ## Debian's packages for ARM64 of what make arm64 has built, in build/arm64/debs
+	@cd build/arm64 && rm -rf debs && cpack --config CPackConfig.cmake > debs.log || (cat debs.log; exit 1)
+	@ls build/arm64/debs/*.deb
+
+test-arm64-debs: arm64-debs  ## use them, by qemu, in a root that has them and Debian's packages only; as root
+	@python3 tools/test_arm64_debs.py
 
 debian11: build  ## what a device needs, for x86-64 with glibc 2.31 or newer (Ubuntu 20.04), in build/debian11; CUDA programs in a root of Debian 11
 	@tools/install_packages.sh packages-debian11.txt

@@ -1,14 +1,11 @@
 # Run by `cmake --install`: what depends on the prefix. `source`, `binary` and `sysconfdir` are set.
 cmake_policy(VERSION 3.25)
 set(bindir ${CMAKE_INSTALL_PREFIX}/bin)
-set(zsh ${CMAKE_INSTALL_PREFIX}/share/zsh/site-functions)
 if(CMAKE_INSTALL_PREFIX STREQUAL /usr)  # as the distribution has it
   cmake_path(ABSOLUTE_PATH sysconfdir BASE_DIRECTORY /)
-  set(zsh /usr/share/zsh/vendor-completions)
 endif()
 cmake_path(ABSOLUTE_PATH sysconfdir BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX})
 
-file(INSTALL ${binary}/completions/_wharf DESTINATION ${zsh})
 foreach(unit wharf-serve.service wharf-serve.socket)
   configure_file(${source}/${unit} ${binary}/${unit} @ONLY)
   file(INSTALL ${binary}/${unit} DESTINATION ${CMAKE_INSTALL_PREFIX}/lib/systemd/system)

@@ -11,7 +11,7 @@ release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 source tools/sysroot.sh
 
 mapfile -t wanted < <(packages_for arm64 packages-arm64.txt | sort)
-if [[ -e $root/.packages ]] && diff -q "$root/.packages" <(printf '%s\n' "${wanted[@]}") >/dev/null; then
+if [[ -e $root/.packages && -e $root/var/lib/dpkg/status ]] && diff -q "$root/.packages" <(printf '%s\n' "${wanted[@]}") >/dev/null; then
   exit 0
 fi
 
@@ -24,4 +24,5 @@ apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By:
     print "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]", $1, $2, $3 }' >"$apt/sources.list"
 configure_apt arm64
 unpack_packages "${wanted[@]}"
+record_packages
 printf '%s\n' "${wanted[@]}" >"$root/.packages"

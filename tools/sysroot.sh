@@ -34,6 +34,26 @@ unpack_packages() {
   done
 }
 
+# record_packages: what dpkg would know of those that were unpacked, in $root/var/lib/dpkg. With that as its admindir,
+# dpkg-shlibdeps finds the packages that programs for $root depend on. Files have the names that they have outside of it.
+record_packages() {
+  local database=$root/var/lib/dpkg archive package file
+  mkdir -p "$database"/{info,updates}
+  : >"$database/status"
+  while read -r archive; do
+    archive=$apt/cache/archives/$archive
+    package=$(dpkg-deb -f "$archive" Package)
+    dpkg-deb -f "$archive" | sed '/^Package:/a Status: install ok installed' >>"$database/status"
+    echo >>"$database/status"
+    dpkg-deb --fsys-tarfile "$archive" | tar -t | sed -e 's|/$||' -e "s|^\.|$root|" >"$database/info/$package.list"
+    rm -rf "$apt/control"
+    dpkg-deb -e "$archive" "$apt/control"
+    for file in shlibs symbols; do  # of libraries
+      [[ ! -e $apt/control/$file ]] || cp "$apt/control/$file" "$database/info/$package.$file"
+    done
+  done <"$apt/archives"
+}
+
 # packages_for SUFFIX LIST: those that end in :SUFFIX there, a line each.
 packages_for() {
   sed -e 's/#.*//' -e 's/[[:space:]]//g' -ne "s/:$1\$//p" "$2"

@@ -1,18 +1,19 @@
 # Run by cpack between installing and packing, in a folder for each component: what only packages have, and what Debian
 # asks of them. Everything here is about the files of packages; `cmake --install` does without.
 cmake_policy(VERSION 3.25)
-find_program(strip strip REQUIRED)
+set(strip ${CPACK_WHARF_STRIP})
 find_program(gzip gzip REQUIRED)
+
+# Which packages a program's libraries are of, dpkg-shlibdeps asks this machine's dpkg, or what was unpacked for another
+# processor (tools/arm64_sysroot.sh).
+set(ENV{DPKG_ADMINDIR} ${CPACK_WHARF_SYSROOT}/var/lib/dpkg)
+if(CPACK_DEBIAN_PACKAGE_ARCHITECTURE)
+  set(ENV{DEB_HOST_ARCH} ${CPACK_DEBIAN_PACKAGE_ARCHITECTURE})
+endif()
 
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
-
-# The program that manual and completions are of is the device's package's.
-foreach(path share/man share/bash-completion share/zsh)
-  file(MAKE_DIRECTORY ${CPACK_TEMPORARY_DIRECTORY}/device/usr/share)
-  file(RENAME ${CPACK_TEMPORARY_DIRECTORY}/wharf/usr/${path} ${CPACK_TEMPORARY_DIRECTORY}/device/usr/${path})
-endforeach()
 
 foreach(component ${CPACK_COMPONENTS_ALL})
   string(TOUPPER ${component} name)

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-from install_test import COMMON_LIBRARIES, GLIBC, MOST_OF_A_DEVICE
+from install_test import COMMON_LIBRARIES, GLIBC, MOST_OF_A_DEVICE, is_program
 from wharf_fixture import CLIENT, EMULATOR, PATIENCE, PROGRAMS, SOURCE, EndToEndTest, Link, wait_until
 
 BUILD = PROGRAMS.parent
@@ -49,9 +49,6 @@ class DeviceTest(EndToEndTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(file.read_text())
 
-    def client(self, *words):
-        return subprocess.run([*CLIENT, *map(str, words)], capture_output=True, text=True, timeout=PATIENCE)
-
     def test_programs_cost_what_they_cost_here(self):
         server = self.serve()
         for program in COUNTED:
@@ -83,19 +80,21 @@ class DeviceTest(EndToEndTest):
 
     def test_no_file_needs_a_newer_glibc_than_it_is_built_for(self):
         newest = glibc(next(SYSROOT.glob("lib/*/libc.so.6")))
-        files = {file.name: glibc(file) for file in self.installed()}
+        programs = list(filter(is_program, self.installed()))
+        files = {file.name: glibc(file) for file in programs}
         print("newest glibc that is needed: " + ", ".join(f"{name} {a}.{b}" for name, (a, b) in sorted(files.items())))
         self.assertLessEqual(max(files.values()), newest)
         if OLDEST:
             self.assertLessEqual(newest, OLDEST)
-            others = set().union(*map(needed, self.installed())) - files.keys()
+            others = set().union(*map(needed, programs)) - files.keys()
             self.assertEqual({name for name in others if not GLIBC.fullmatch(name)}, set())
 
     def test_what_a_device_needs_is_small_and_of_its_processor(self):
         files = self.installed()
-        names = {file.name for file in files}
+        programs = list(filter(is_program, files))
+        names = {file.name for file in programs}
         self.assertLessEqual({"wharf", "libwharf_client.so", "libcuda.so.1", "libcudart.so.12", "libcudart.so.13"}, names)
-        waiting, others = set().union(*map(needed, files)) - names, set()
+        waiting, others = set().union(*map(needed, programs)) - names, set()
         while waiting:
             name = waiting.pop()
             if COMMON_LIBRARIES.fullmatch(name) or name in {other.name for other in others}:
@@ -106,7 +105,8 @@ class DeviceTest(EndToEndTest):
         ours, theirs = (sum(file.resolve().stat().st_size for file in some) for some in (files, others))
         print(f"a device's files: {ours / 1e6:.1f} MB, and libraries of {theirs / 1e6:.1f} MB")
         self.assertLess(ours + theirs, MOST_OF_A_DEVICE)
-        self.assertEqual({re.search(r"Machine: *(.*)", elf(file, "--file-header")).group(1) for file in files}, {PROCESSOR})
+        self.assertEqual({re.search(r"Machine: *(.*)", elf(file, "--file-header")).group(1) for file in programs},
+                         {PROCESSOR})
 
     @unittest.skipUnless(EMULATOR, "the kernel's are of one size")
     def test_pages_may_be_larger(self):

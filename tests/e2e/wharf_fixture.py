@@ -211,7 +211,8 @@ class EndToEndTest(unittest.TestCase):
         """This process imports `wharf`: what it starts writes sanitizers' reports here and what it measures to `cache`."""
         reports = environment(self.folder) or {}
         reports.pop("LD_PRELOAD", None)
-        variables = mock.patch.dict(os.environ, {**reports, "XDG_CACHE_HOME": str(cache)})
+        programs = {"WHARF_BIN": str(pathlib.Path(CLIENT[-1]).parent)}
+        variables = mock.patch.dict(os.environ, {**reports, **programs, "XDG_CACHE_HOME": str(cache)})
         variables.start()
         self.addCleanup(variables.stop)
 
@@ -227,6 +228,11 @@ class EndToEndTest(unittest.TestCase):
 
     def command(self, *words):
         return subprocess.run([BIN / "wharf", *map(str, words)], capture_output=True, text=True, timeout=PATIENCE,
+                              env=environment(self.folder))
+
+    def client(self, *words):
+        """What `wharf` says to them on the device."""
+        return subprocess.run([*CLIENT, *map(str, words)], capture_output=True, text=True, timeout=PATIENCE,
                               env=environment(self.folder))
 
     def run_program(self, where, name, *arguments, options=(), patience=PATIENCE):
