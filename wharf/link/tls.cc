@@ -236,6 +236,19 @@ absl::Status ExpectPeer(SSL* session, const std::string& name) {
 
 // --- failures ---
 
+// What a client can do about a server's certificate that nobody it trusts has signed.
+std::string_view AboutTrust(long verdict) {
+  switch (verdict) {
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+      return "; trust it by --tls-pin and the fingerprint that the server says when it starts";
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+      return "; say who signed it by --tls-ca";
+    default:
+      return "";
+  }
+}
+
 // What a failed operation means. Reads the thread's error queue.
 absl::Status Failure(SSL* session, int result_of_ssl, int error_number, bool server) {
   const int kind = SSL_get_error(session, result_of_ssl);
@@ -246,8 +259,8 @@ absl::Status Failure(SSL* session, int result_of_ssl, int error_number, bool ser
   const char* peer = server ? "client" : "server";
   const int reason = ERR_GET_REASON(ERR_peek_last_error());
   if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED && verdict != X509_V_OK) {
-    return Unauthenticated("TLS: the {}'s certificate is not accepted: {}", peer,
-                           X509_verify_cert_error_string(verdict));
+    return Unauthenticated("TLS: the {}'s certificate is not accepted: {}{}", peer,
+                           X509_verify_cert_error_string(verdict), server ? "" : AboutTrust(verdict));
   }
   if (reason == SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE) {
     return Unauthenticated("TLS: the client presented no certificate and this server requires one");

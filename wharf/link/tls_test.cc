@@ -304,6 +304,14 @@ TEST_F(TlsTest, RefusesAnUnknownAuthority) {
   auto outcome = Handshake(Client("other_ca"), Server());
   EXPECT_EQ(outcome.client.status().code(), absl::StatusCode::kUnauthenticated);
   EXPECT_THAT(ToString(outcome.client.status()), HasSubstr("server's certificate is not accepted"));
+  EXPECT_THAT(ToString(outcome.client.status()), HasSubstr("by --tls-ca"));
+}
+
+TEST_F(TlsTest, WhoMeetsACertificateThatSignedItselfIsToldOfPins) {
+  Store("own", Issue({"server", "IP:127.0.0.1"}, nullptr));
+  const auto outcome = Handshake(Client(), Server("own"));
+  EXPECT_EQ(outcome.client.status().code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_THAT(ToString(outcome.client.status()), HasSubstr("by --tls-pin"));
 }
 
 TEST_F(TlsTest, RefusesExpiredAndFutureCertificates) {

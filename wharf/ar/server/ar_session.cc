@@ -59,11 +59,12 @@ class Peer final : public CoordinatedPeer {
 
 }  // namespace
 
-ArSession::ArSession(const ServerConfig& config, uint64_t id, PictureMemory& memory,
+ArSession::ArSession(const ServerConfig& config, uint64_t id, PictureMemory& memory, ServerTally& tally,
                      std::unique_ptr<link::ByteStream> stream)
     : config_(config),
       id_(id),
       memory_(memory),
+      tally_(tally),
       handshake_(config.check),
       heard_at_(config.clock->Now().since_epoch.count()) {
   channel_ = link::Channel::Create(std::move(stream), {.limits = kArFrameLimits});
@@ -167,7 +168,9 @@ absl::Status ArSession::OnHello(const link::FrameHeader& header, std::span<const
   welcome.sessions = memory_.Shares() - 1;
   if (hello_.sla > 0) welcome.inference_nanoseconds = Count(config_.coordination->Inference());
   WHARF_RETURN_IF_ERROR(handshake_.Accept(*channel_, hello_, welcome));
+  ++tally_.clients;
   if (hello_.sla > 0) {
+    ++tally_.agreed;
     coordinated_ = config_.coordination->Join(hello_.frames_per_s, hello_.sla, hello_.depth_coding,
                                               std::make_shared<Peer>(outbox_, OnlyTask(hello_), config_.next));
   }
@@ -211,6 +214,7 @@ absl::Status ArSession::OnPicture(int64_t frame, std::span<const std::byte> head
     return absl::OkStatus();
   }
   WHARF_ASSIGN_OR_RETURN(scene::Image image, decoder_->Decode(jpeg, hello_.width, hello_.height));
+  ++tally_.pictures;
   if (coordinated_ != 0) {
     config_.coordination->OnPicture(coordinated_, frame, std::move(image));
   } else {

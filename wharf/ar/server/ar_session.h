@@ -15,8 +15,10 @@ namespace wharf::ar {
 
 class ArSession final : private link::FrameHandler {
  public:
-  // `id`: of this session, not 0 and never used again. `memory` must outlive it, as what the config points to.
-  ArSession(const ServerConfig& config, uint64_t id, PictureMemory& memory, std::unique_ptr<link::ByteStream> stream);
+  // `id`: of this session, not 0 and never used again. `memory` and `tally` must outlive it, as what the config points
+  // to.
+  ArSession(const ServerConfig& config, uint64_t id, PictureMemory& memory, ServerTally& tally,
+            std::unique_ptr<link::ByteStream> stream);
   ~ArSession() override;
   bool Over() const { return over_; }
   // It has not said who it is for too long.
@@ -52,6 +54,7 @@ class ArSession final : private link::FrameHandler {
   const ServerConfig& config_;
   const uint64_t id_;
   PictureMemory& memory_;
+  ServerTally& tally_;
   wire::ServerHandshake<ArProtocol> handshake_;
   std::atomic<bool> over_ = false;
   std::atomic<Nanoseconds::rep> heard_at_;

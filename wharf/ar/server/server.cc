@@ -59,7 +59,9 @@ Server::~Server() = default;
 
 void Server::Accept(std::unique_ptr<link::ByteStream> stream) {
   const std::string peer = stream->Peer();
-  const auto make = [&] { return std::make_unique<ArSession>(config_, NextSession(), memory_, std::move(stream)); };
+  const auto make = [&] {
+    return std::make_unique<ArSession>(config_, NextSession(), memory_, tally_, std::move(stream));
+  };
   if (sessions_.Add(make)) return;
   const bool gave_way = sessions_.ForEarliest([](const ArSession& one) { return one.HeardAt(); },
                                               config_.clock->Now() - kSilent, [](ArSession& one) { one.GiveWay(); });

@@ -6,6 +6,7 @@
 // pictures of its camera and reports of them, or does not read, is sent away.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -40,6 +41,18 @@ struct ServerConfig {
   std::string next;
 };
 
+// What a server did since it began.
+struct ServerCounts {
+  uint64_t clients = 0;   // that were let in
+  uint64_t agreed = 0;    // of them with an agreed accuracy
+  uint64_t pictures = 0;  // that were decoded
+};
+
+// Counted by all sessions at once.
+struct ServerTally {
+  std::atomic<uint64_t> clients = 0, agreed = 0, pictures = 0;
+};
+
 // Thread-safe. What the config points to must outlive it.
 class Server {
  public:
@@ -49,9 +62,11 @@ class Server {
   void Accept(std::unique_ptr<link::ByteStream> stream);
   // Tells all clients where else to go, if there is anywhere, and waits for them to leave, at most `grace`.
   void Drain(Nanoseconds grace);
+  ServerCounts Counts() const { return {tally_.clients, tally_.agreed, tally_.pictures}; }
 
  private:
   const ServerConfig config_;
+  ServerTally tally_;
   PictureMemory memory_;
   link::SessionList<ArSession> sessions_;
   link::SessionList<Refusal> refusals_;  // to those who come when there are as many as there may be

@@ -48,6 +48,12 @@ class ArServerTest : public ::testing::Test {
     EXPECT_TRUE(connection.ok()) << ToString(connection.status());
     return connection.ok() ? *std::move(connection) : nullptr;
   }
+  void ExpectCounts(const ServerCounts& expected) {
+    const ServerCounts counts = server_->Counts();
+    EXPECT_EQ(counts.clients, expected.clients);
+    EXPECT_EQ(counts.agreed, expected.agreed);
+    EXPECT_EQ(counts.pictures, expected.pictures);
+  }
   // Whether somebody who does everything right is served.
   bool ServesOthers() {
     Ear ear;
@@ -79,6 +85,7 @@ TEST_F(ArServerTest, FindsThingsInPictures) {
   EXPECT_EQ(depth.found, BrightnessOf(GreyPicture(64)));
   EXPECT_EQ(odometry.task, Task::kOdometry);
   EXPECT_EQ(odometry.status, NotFound("nothing moves"));
+  ExpectCounts({.clients = 1, .agreed = 0, .pictures = 1});
 }
 
 TEST_F(ArServerTest, RefusesWhatItCannotServe) {
@@ -106,6 +113,7 @@ TEST_F(ArServerTest, RefusesWhatItCannotServe) {
               hello.frames_per_s = 121;
             }),
             InvalidArgument("an accuracy can be agreed for at most 120 frames a second"));
+  ExpectCounts({});
   EXPECT_TRUE(ServesOthers());
 }
 
@@ -342,6 +350,8 @@ TEST_F(ArServerTest, ClientsWithAnAccuracyAreScheduled) {
     }
     ++frame;
   }
+  EXPECT_EQ(server_->Counts().agreed, 1);
+  EXPECT_GE(server_->Counts().pictures, 1);
   ASSERT_TRUE(client->Tell({.drop_rate = 0.02, .network_s = 0.01}).ok());
 }
 

@@ -110,10 +110,13 @@ absl::StatusOr<std::map<std::string, perception::PictureModel>> LoadModels(
   return models;
 }
 
-void LogEnd(const ar::Coordination& coordination) {
+void LogEnd(const ar::ServerCounts& all, const ar::Coordination& coordination) {
   const ar::CoordinationCounts counts = coordination.Counts();
   Log(LogLevel::kInfo, "AR server ends",
-      {{"served", counts.served},
+      {{"clients", all.clients},
+       {"agreed", all.agreed},
+       {"pictures", all.pictures},
+       {"served", counts.served},
        {"waiting", counts.waiting},
        {"requests", counts.scheduler.requests},
        {"unscheduled", counts.scheduler.unscheduled},
@@ -190,7 +193,7 @@ absl::Status RunArServe(const ArServeOptions& options) {
       std::move(listener), std::move(tls),
       [&](std::unique_ptr<link::ByteStream> stream) { server.Accept(std::move(stream)); }, limits);
   server.Drain(options.drain_timeout);
-  LogEnd(coordination);
+  LogEnd(server.Counts(), coordination);
   return absl::OkStatus();
 }
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
+#include <string_view>
+#include <utility>
 
 #include "wharf/base/status.h"
 #include "wharf/cli/common/commands.h"
@@ -32,6 +35,54 @@ std::string WhichCommand(const CLI::App& command, const std::string& path) {
     return fmt::format("{}: say which: {} (see wharf{} --help)", path.substr(1), Commands(command), path);
   }
   return fmt::format("there is no command \"{}\" of wharf{}; there are: {}", words.front(), path, Commands(command));
+}
+
+// How many letters have to be put in, taken out or changed to make `b` of `a` (Levenshtein). O(|a| |b|).
+size_t Distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      const size_t changed = diagonal + (a[i] != b[j] ? 1 : 0);
+      diagonal = std::exchange(row[j + 1], std::min({changed, row[j] + 1, row[j + 1] + 1}));
+    }
+  }
+  return row.back();
+}
+
+// What of `command`'s options looks like `word`: differs by at most a third of its letters, or goes on where it ends.
+// Empty: none does.
+std::string NearestOption(const CLI::App& command, const std::string& word) {
+  std::string nearest;
+  size_t least = word.size() / 3 + 1;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      const std::string flag = "--" + name;
+      const size_t distance = flag.starts_with(word) ? 0 : Distance(word, flag);
+      if (distance >= least) continue;
+      least = distance;
+      nearest = flag;
+    }
+  }
+  return nearest;
+}
+
+// The first option in the command line that `command` does not have; empty: there is none.
+std::string UnknownOption(const CLI::App& command) {
+  const std::vector<std::string> words = command.remaining();
+  const auto option = std::find_if(words.begin(), words.end(), [](const std::string& w) { return w.starts_with("-"); });
+  return option == words.end() || *option == "--" ? "" : option->substr(0, option->find('='));
+}
+
+// What was wrong with what was said to `command`. An unknown option comes before one that is missing: it was probably
+// meant to be it.
+std::string WhatIsWrong(const CLI::App& command, const CLI::ParseError& error) {
+  const std::string option = UnknownOption(command);
+  if (option.empty()) return error.what();
+  const std::string nearest = NearestOption(command, option);
+  return fmt::format("there is no option {}{}", option,
+                     nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest));
 }
 
 }  // namespace
@@ -70,8 +121,8 @@ int RunCommandLine(CLI::App& app, std::vector<std::string> arguments) {
       path += " " + command->get_name();
     }
     const bool unfinished = command != &app && command->get_require_subcommand_min() > 0;
-    const std::string why =
-        unfinished ? WhichCommand(*command, path) : fmt::format("{} (see wharf{} --help)", error.what(), path);
+    const std::string why = unfinished ? WhichCommand(*command, path)
+                                       : fmt::format("{} (see wharf{} --help)", WhatIsWrong(*command, error), path);
     std::fprintf(stderr, "wharf: %s\n", why.c_str());
     return kExitUsage;
   }

@@ -46,7 +46,21 @@ TEST_F(AppTest, WhatIsWrongWithOptionsNamesTheCommandWhoseHelpSaysMore) {
   EXPECT_EQ(Refused({"group", "one"}), "wharf: --needed is required (see wharf group one --help)\n");
   EXPECT_EQ(Refused({"group", "other", "foo"}),
             "wharf: The following argument was not expected: foo (see wharf group other --help)\n");
+  EXPECT_EQ(Refused({"group", "one", "--needed", "x"}),
+            "wharf: Could not convert: --needed = x (see wharf group one --help)\n");
   EXPECT_EQ(Refused({"plain"}), "wharf: plain: say what (see wharf plain --help)\n");
+}
+
+TEST_F(AppTest, AnUnknownOptionIsNamedWithTheOneThatItLooksLike) {
+  EXPECT_EQ(Refused({"group", "one", "--neded=3"}),
+            "wharf: there is no option --neded; did you mean --needed? (see wharf group one --help)\n");
+  EXPECT_EQ(Refused({"group", "one", "--need", "3"}),
+            "wharf: there is no option --need; did you mean --needed? (see wharf group one --help)\n");
+  EXPECT_EQ(Refused({"group", "one", "--seed", "3", "--foo"}),
+            "wharf: there is no option --seed (see wharf group one --help)\n");
+  EXPECT_EQ(Refused({"group", "one", "x", "--foo"}), "wharf: there is no option --foo (see wharf group one --help)\n");
+  EXPECT_EQ(Refused({"group", "other", "--foo", "x", "-y"}),
+            "wharf: there is no option --foo (see wharf group other --help)\n");
 }
 
 }  // namespace
