@@ -432,3 +432,110 @@ CASE(mma_types) {
   for (const half& element : f16.Get()) got.push_back(float(element));
   EXPECT_SAME(got, small);
 }
+
+// --- sparse matrices: half of each row of a, in random places; with numbers of which every sum is exact ---
+
+// A lane's registers: a, b, metadata; c and d.
+#define SPARSE_KERNEL(name, words, shape_and_types, a_and_b, selector, Sum, constraint)                   \
+  __global__ void name(const u32* in, Sum* out) {                                                         \
+    u32 v[2 * words + 1];                                                                                 \
+    for (int i = 0; i < 2 * words + 1; ++i) v[i] = in[threadIdx.x * (2 * words + 1) + i];                 \
+    Sum c[4];                                                                                             \
+    for (int i = 0; i < 4; ++i) c[i] = Sum(i);                                                            \
+    asm volatile("mma.sp::ordered_metadata.sync.aligned." shape_and_types " {%0, %1, %2, %3}, " a_and_b   \
+                 ", {%0, %1, %2, %3}, %4, " selector ";"                                                  \
+                 : "+" constraint(c[0]), "+" constraint(c[1]), "+" constraint(c[2]), "+" constraint(c[3]) \
+                 : "r"(v[2 * words]), SPARSE_INPUTS_##words);                                             \
+    for (int i = 0; i < 4; ++i) out[threadIdx.x * 4 + i] = c[i];                                          \
+  }
+#define SPARSE_INPUTS_2 "r"(v[0]), "r"(v[1]), "r"(v[2]), "r"(v[3])
+#define SPARSE_INPUTS_4 SPARSE_INPUTS_2, "r"(v[4]), "r"(v[5]), "r"(v[6]), "r"(v[7])
+#define TWO_EACH "{%5, %6}, {%7, %8}"
+#define FOUR_EACH "{%5, %6, %7, %8}, {%9, %10, %11, %12}"
+SPARSE_KERNEL(SparseF16, 2, "m16n8k16.row.col.f32.f16.f16.f32", TWO_EACH, "2", float, "f")
+SPARSE_KERNEL(SparseLongF16, 4, "m16n8k32.row.col.f32.f16.f16.f32", FOUR_EACH, "1", float, "f")
+SPARSE_KERNEL(SparseTf32, 2, "m16n8k8.row.col.f32.tf32.tf32.f32", TWO_EACH, "3", float, "f")
+SPARSE_KERNEL(SparseLongTf32, 4, "m16n8k16.row.col.f32.tf32.tf32.f32", FOUR_EACH, "0", float, "f")
+SPARSE_KERNEL(SparseS8, 2, "m16n8k32.row.col.s32.s8.s8.s32", TWO_EACH, "1", int, "r")
+SPARSE_KERNEL(SparseLongS8, 4, "m16n8k64.row.col.s32.s8.s8.s32", FOUR_EACH, "0", int, "r")
+SPARSE_KERNEL(SparseS4, 2, "m16n8k64.row.col.s32.s4.s4.s32", TWO_EACH, "1", int, "r")
+SPARSE_KERNEL(SparseLongS4, 4, "m16n8k128.row.col.s32.s4.s4.s32", FOUR_EACH, "0", int, "r")
+
+// The bits of a small number.
+static u32 Encode(int number, int bits) {
+  const float value = float(number);
+  u32 all = u32(number);
+  if (bits == 32) std::memcpy(&all, &value, 4);
+  if (bits == 16) all = __half_as_ushort(__float2half(value));
+  return bits == 32 ? all : all & ((1u << bits) - 1);
+}
+
+template <class Sum>
+void TestSparse(void (*kernel)(const u32*, Sum*), int k, int bits, int selector, const char* file, int line) {
+  harness::Random random{uint64_t(100 * k + bits)};
+  // Of a chunk of `chunk` columns half are there, `together` at a time.
+  const int together = bits == 4 ? 2 : 1, chunk = bits == 32 ? 2 : 4 * together, chunks = k / chunk;
+  std::vector<int> a(16 * k), stored(16 * k / 2), b(8 * k);
+  std::vector<uint64_t> indices(16);  // of a row: a nibble for each chunk
+  for (int& x : b) x = random.Below(16) - 8;
+  for (int row = 0; row < 16; ++row)
+    for (int c = 0; c < chunks; ++c) {
+      const int second = 1 + random.Below(3), first = random.Below(second);  // of four
+      int* to = &stored[row * k / 2 + c * chunk / 2];
+      for (int i = 0; i < chunk / 2; ++i) {
+        const int column = chunk == 2 ? second / 2 : (i / together == 0 ? first : second) * together + i % together;
+        a[row * k + c * chunk + column] = to[i] = 1 + random.Below(7);
+      }
+      const int nibble = chunk > 2 ? first | second << 2 : second / 2 == 0 ? 0b0100 : 0b1110;
+      indices[row] |= uint64_t(nibble) << 4 * c;
+    }
+
+  const int each = 32 / bits, words = k / each / 4;  // elements in a register, registers of a and of b
+  std::vector<u32> in;
+  for (int lane = 0; lane < 32; ++lane) {
+    const int g = lane / 4, t = lane % 4;
+    for (int matrix = 0; matrix < 2; ++matrix)
+      for (int r = 0; r < words; ++r) {
+        u32 all = 0;
+        for (int e = 0; e < each; ++e) {
+          const int number = matrix == 0 ? stored[(g + r % 2 * 8) * k / 2 + (r / 2 * 4 + t) * each + e]
+                                         : b[g * k + (r * 4 + t) * each + e];
+          all |= Encode(number, bits) << bits * e;
+        }
+        in.push_back(all);
+      }
+    // Of small elements a lane has 8 chunks of one row, else 4 of two rows. Of lanes not selected it does not count.
+    const int lanes = chunks * 4 / 32 * 2 + (chunks == 4), from = (t - selector * lanes) * (bits < 16 ? 1 : 4);
+    u32 metadata = u32(random.Next());
+    if (t / lanes == selector)
+      metadata = bits < 16 ? u32(indices[g + t % 2 * 8] >> from / 2 * 32)
+                           : (indices[g] >> 4 * from & 0xffff) | (indices[g + 8] >> 4 * from & 0xffff) << 16;
+    in.push_back(metadata);
+  }
+
+  Buffer<u32> device_in(in);
+  Buffer<Sum> out(128);
+  kernel<<<1, 32>>>(device_in, out);
+  CUDA_OK(cudaGetLastError());
+  const std::vector<Sum> got = out.Get();
+  for (int at = 0; at < 128; ++at) {
+    const int lane = at / 4, i = at % 4, row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+    int want = i;
+    for (int l = 0; l < k; ++l) want += a[row * k + l] * b[column * k + l];
+    harness::ExpectEqual(got[at], want, "an element of a sparse product", file, line);
+  }
+}
+#define TEST_SPARSE(...) TestSparse(__VA_ARGS__, __FILE__, __LINE__)
+
+CASE(mma_sparse_floats) {
+  TEST_SPARSE(SparseF16, 16, 16, 2);
+  TEST_SPARSE(SparseLongF16, 32, 16, 1);
+  TEST_SPARSE(SparseTf32, 8, 32, 3);
+  TEST_SPARSE(SparseLongTf32, 16, 32, 0);
+}
+CASE(mma_sparse_integers) {
+  TEST_SPARSE(SparseS8, 32, 8, 1);
+  TEST_SPARSE(SparseLongS8, 64, 8, 0);
+  TEST_SPARSE(SparseS4, 64, 4, 1);
+  TEST_SPARSE(SparseLongS4, 128, 4, 0);
+}

@@ -5,6 +5,8 @@ namespace wharf::device::soft {
 namespace {
 
 bool IsFloatOrHalf(ptx::Type type) { return IsFloat(type) || IsHalf(type); }
+// Of a float in a byte.
+uint32_t MantissaOf(ptx::Type pair) { return pair == ptx::Type::kE4M3x2 ? 3 : 2; }
 
 }  // namespace
 
@@ -49,6 +51,7 @@ void FunctionCodegen::Cvt() {
   Type to = TypeOrFail();
   if (to == Type::kTF32) return CvtTf32();
   if (IsPackedHalf(to)) return CvtPackedHalf(to);
+  if (IsPairOfBytes(to)) return CvtToBytes(to);
   Type from = TypeOrFail();
   if (!Expect(2)) return;
   if (IsInteger(to) && IsInteger(from)) return CvtInteger(to, from);
@@ -160,6 +163,7 @@ void FunctionCodegen::CvtPackedHalf(Type to) {
   const Rounding rounding = TakeRounding();
   const bool relu = modifiers_.Take("relu"), saturate = modifiers_.Take("satfinite");
   Type from = TypeOrFail(), element = ElementOf(to);
+  if (IsPairOfBytes(from) && to == Type::kF16x2 && !saturate) return CvtFromBytes(from, relu);
   if (from != Type::kF32) return Unsupported("conversion between these types");
   if (!Expect(3)) return;
   auto half = [&](size_t operand) {
@@ -177,10 +181,42 @@ void FunctionCodegen::CvtPackedHalf(Type to) {
   Result(Type::kB32, b_.CreateOr(high, half(2)));
 }
 
+// cvt.rn.satfinite{.relu}.e4m3x2.f32 d, a, b: a goes to the upper byte. .f16x2 d, a.
+void FunctionCodegen::CvtToBytes(Type to) {
+  if (!modifiers_.Take("rn") || !modifiers_.Take("satfinite")) return Malformed("only .rn.satfinite exists");
+  const bool relu = modifiers_.Take("relu");
+  const Type from = TypeOrFail();
+  if (from != Type::kF32 && from != Type::kF16x2) return Unsupported("conversion between these types");
+  if (!Expect(from == Type::kF32 ? 3 : 2)) return;
+  const auto element = [&](bool upper) {
+    if (from == Type::kF32) return Source(upper ? 1 : 2, from);
+    Value* both = Source(1, Type::kB32);
+    return Widen(b_.CreateTrunc(upper ? b_.CreateLShr(both, 16) : both, b_.getInt16Ty()), Type::kF16);
+  };
+  const auto byte = [&](bool upper) {
+    Value* value = element(upper);
+    return SingleToByte(b_, relu ? Relu(value) : value, MantissaOf(to));
+  };
+  Value* high = b_.CreateShl(byte(true), 8);
+  Result(Type::kB16, b_.CreateTrunc(b_.CreateOr(high, byte(false)), b_.getInt16Ty()));
+}
+
+// cvt.rn{.relu}.f16x2.e4m3x2 d, a: exact.
+void FunctionCodegen::CvtFromBytes(Type from, bool relu) {
+  if (!Expect(2)) return;
+  Value* both = b_.CreateZExt(Source(1, Type::kB16), b_.getInt32Ty());
+  const auto half = [&](Value* byte) {
+    Value* value = ByteToSingle(b_, byte, MantissaOf(from));
+    return b_.CreateZExt(SingleToHalf(b_, relu ? Relu(value) : value, Rounding::kNearest), b_.getInt32Ty());
+  };
+  Value* high = b_.CreateShl(half(b_.CreateLShr(both, 8)), 16);
+  Result(Type::kB32, b_.CreateOr(high, half(b_.CreateAnd(both, b_.getInt32(0xff)))));
+}
+
 // f32 with the lower 13 bits of the fraction rounded off.
 void FunctionCodegen::CvtTf32() {
   const std::string_view mode = modifiers_.TakeOneOf({"rna", "rn", "rz"});
-  const bool relu = modifiers_.Take("relu");
+  const bool relu = modifiers_.Take("relu"), saturate = modifiers_.Take("satfinite");
   if (TypeOrFail() != Type::kF32 || mode.empty()) return Malformed("no such conversion");
   if (!Expect(2)) return;
   Value* value = Source(1, Type::kF32);
@@ -193,6 +229,12 @@ void FunctionCodegen::CvtTf32() {
     rounded = b_.CreateAdd(bits, b_.CreateAdd(b_.getInt32(0xfff), odd));
   }
   rounded = b_.CreateAnd(rounded, b_.getInt32(~uint32_t{0x1fff}));
+  if (saturate) {
+    Value* magnitude = b_.CreateAnd(rounded, b_.getInt32(0x7fffffff));
+    Value* most = b_.getInt32(0x7f7fe000);
+    Value* kept = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, magnitude, most);
+    rounded = b_.CreateOr(kept, b_.CreateAnd(rounded, b_.getInt32(0x80000000)));
+  }
   Result(Type::kB32, b_.CreateSelect(b_.CreateFCmpUNO(value, value), b_.getInt32(0x7fffffff), rounded));
 }
 

@@ -194,6 +194,8 @@ class FunctionCodegen {
   void CvtInteger(Type to, Type from);
   Value* ClampInteger(Value* value, Type to, Type from);
   void CvtPackedHalf(Type to);
+  void CvtToBytes(Type to);
+  void CvtFromBytes(Type from, bool relu);
   void CvtTf32();
   Value* RoundToIntegral(Value* value, Rounding rounding);
   Value* SaturateUnit(Value* value);
@@ -367,7 +369,9 @@ class FunctionCodegen {
   void WriteRegisters(const ptx::Operand& operand, TensorElement element, size_t listed, llvm::ArrayRef<Value*> from);
   static size_t ListedRegisters(bool wmma, bool accumulates, TensorElement element, uint32_t registers);
   // Calls the runtime's function of the whole warp.
+  static bool HasSparseProduct(const MatrixShape& shape, TensorElement a);
   std::vector<Value*> CallTensor(TensorFunction function, uint32_t operation, llvm::ArrayRef<Value*> inputs);
+  bool ReadSelector(const ptx::Operand& operand, TensorProduct* product);
   // In code for whole blocks: `registers` go in, the first `results` come out.
   std::vector<Value*> CallOfWarp(std::string_view name, llvm::ArrayRef<Value*> registers,
                                  llvm::ArrayRef<Value*> arguments, uint32_t results);

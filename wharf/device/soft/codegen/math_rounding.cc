@@ -2,6 +2,8 @@
 
 #include <llvm/IR/Intrinsics.h>
 
+#include <cmath>
+
 namespace wharf::device::soft {
 namespace {
 
@@ -220,6 +222,37 @@ Value* SingleToBrain(llvm::IRBuilder<>& b, Value* x, Rounding rounding) {
     brain = AdjustBits(b, brain, b.CreateFSub(x, BrainToSingle(b, brain)), rounding);
   }
   return b.CreateSelect(b.CreateFCmpUNO(x, x), b.getInt16(0x7fff), brain);
+}
+
+Value* ByteToSingle(llvm::IRBuilder<>& b, Value* bits, uint32_t mantissa) {
+  // e5m2 is the upper byte of a half.
+  if (mantissa == 2) return HalfToSingle(b, b.CreateTrunc(b.CreateShl(bits, 8), b.getInt16Ty()));
+  Value* magnitude = b.CreateAnd(bits, b.getInt32(0x7f));
+  // The exponent's bias is 120 less, subnormals' too.
+  Value* scaled = b.CreateFMul(b.CreateBitCast(b.CreateShl(magnitude, 20), b.getFloatTy()),
+                               llvm::ConstantFP::get(b.getFloatTy(), 0x1p120));
+  Value* is_nan = b.CreateICmpEQ(magnitude, b.getInt32(0x7f));
+  Value* all = b.CreateSelect(is_nan, b.getInt32(0x7fffffff), Bits(b, scaled));
+  Value* sign = b.CreateShl(b.CreateAnd(bits, b.getInt32(0x80)), 24);
+  return b.CreateBitCast(b.CreateOr(all, sign), b.getFloatTy());
+}
+
+Value* SingleToByte(llvm::IRBuilder<>& b, Value* x, uint32_t mantissa) {
+  const auto number = [&](double value) { return llvm::ConstantFP::get(b.getFloatTy(), value); };
+  const int bits = static_cast<int>(mantissa), bias = bits == 3 ? 7 : 15;
+  Value* most = number(bits == 3 ? 448 : 57344);
+  Value* magnitude = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+  magnitude = b.CreateSelect(b.CreateFCmpOGT(magnitude, most), most, magnitude);
+  Value* odd = b.CreateAnd(b.CreateLShr(Bits(b, magnitude), 23 - mantissa), b.getInt32(1));
+  Value* half = b.CreateAdd(b.getInt32((1U << (22 - mantissa)) - 1), odd);
+  Value* rounded = b.CreateLShr(b.CreateAdd(Bits(b, magnitude), half), 23 - mantissa);
+  Value* normal = b.CreateSub(rounded, b.getInt32(static_cast<uint32_t>(127 - bias) << mantissa));
+  // Subnormals are whole multiples of the last place of this number's sums.
+  Value* large = number(std::ldexp(1.0, 24 - bias - bits));
+  Value* subnormal = b.CreateSub(Bits(b, b.CreateFAdd(magnitude, large)), Bits(b, large));
+  Value* result = b.CreateSelect(b.CreateFCmpOLT(magnitude, number(std::ldexp(1.0, 1 - bias))), subnormal, normal);
+  result = b.CreateOr(result, b.CreateAnd(b.CreateLShr(Bits(b, x), 24), b.getInt32(0x80)));
+  return b.CreateSelect(b.CreateFCmpUNO(x, x), b.getInt32(0x7f), result);
 }
 
 }  // namespace wharf::device::soft

@@ -41,6 +41,10 @@ llvm::Value* HalfToSingle(llvm::IRBuilder<>& b, llvm::Value* bits);
 llvm::Value* SingleToHalf(llvm::IRBuilder<>& b, llvm::Value* x, Rounding rounding);
 llvm::Value* BrainToSingle(llvm::IRBuilder<>& b, llvm::Value* bits);
 llvm::Value* SingleToBrain(llvm::IRBuilder<>& b, llvm::Value* x, Rounding rounding);
+// A float in the lowest byte of an i32 <-> f32. `mantissa`: its bits: 3 of e4m3, 2 of e5m2. Narrowing to nearest-even
+// or, beyond all finite numbers, to the last of them. A NaN becomes 0x7f.
+llvm::Value* ByteToSingle(llvm::IRBuilder<>& b, llvm::Value* bits, uint32_t mantissa);
+llvm::Value* SingleToByte(llvm::IRBuilder<>& b, llvm::Value* x, uint32_t mantissa);
 
 // What compiled code calls for f64 in the other rounding modes: see jit_helpers.cc.
 enum class DoubleOperation : uint32_t { kAdd, kMul, kFma, kDiv, kSqrt };

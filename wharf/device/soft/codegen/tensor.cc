@@ -74,10 +74,11 @@ bool FunctionCodegen::TakeMatrixShape(MatrixShape* shape) {
 // The next modifier, if it is an element's type.
 bool FunctionCodegen::TakeElement(TensorElement* element) {
   static constexpr std::pair<std::string_view, TensorElement> kElements[] = {
-      {"f16", TensorElement::kF16}, {"bf16", TensorElement::kBF16}, {"tf32", TensorElement::kTF32},
-      {"f32", TensorElement::kF32}, {"f64", TensorElement::kF64},   {"s4", TensorElement::kS4},
-      {"u4", TensorElement::kU4},   {"s8", TensorElement::kS8},     {"u8", TensorElement::kU8},
-      {"s32", TensorElement::kS32}, {"b1", TensorElement::kB1}};
+      {"f16", TensorElement::kF16},  {"bf16", TensorElement::kBF16}, {"tf32", TensorElement::kTF32},
+      {"f32", TensorElement::kF32},  {"f64", TensorElement::kF64},   {"s4", TensorElement::kS4},
+      {"u4", TensorElement::kU4},    {"s8", TensorElement::kS8},     {"u8", TensorElement::kU8},
+      {"s32", TensorElement::kS32},  {"b1", TensorElement::kB1},     {"e4m3", TensorElement::kE4M3},
+      {"e5m2", TensorElement::kE5M2}};
   const std::string_view next = modifiers_.TakeNext();
   for (const auto& [name, type] : kElements) {
     if (name != next) continue;
@@ -109,19 +110,34 @@ bool FunctionCodegen::HasProduct(bool wmma, const MatrixShape& shape, TensorElem
       return is({{8, 8, 32}}) || (!wmma && is({{16, 8, 32}, {16, 8, 64}}));
     case TensorElement::kB1:
       return is({{8, 8, 128}}) || (!wmma && is({{16, 8, 128}, {16, 8, 256}}));
+    case TensorElement::kE4M3:
+    case TensorElement::kE5M2:
+      return !wmma && is({{16, 8, 16}, {16, 8, 32}});
     default:
       return false;
   }
 }
 
-// .shape, the types, .satfinite, .xor.popc, .and.popc, .rn
+bool FunctionCodegen::HasSparseProduct(const MatrixShape& shape, TensorElement a) {
+  switch (a) {
+    case TensorElement::kF32:
+    case TensorElement::kF64:
+    case TensorElement::kS32:
+    case TensorElement::kB1:
+      return false;
+    default:
+      break;
+  }
+  const uint32_t columns = TileColumns(a);
+  const bool deep = shape.k == 4 * columns || (shape.k == 2 * columns && !IsByteFloat(a));
+  return shape.m == 16 && shape.n == 8 && deep;
+}
+
+// .sp, .shape, the types, .satfinite, .xor.popc, .and.popc, .rn
 bool FunctionCodegen::TakeProduct(bool wmma, TensorProduct* product) {
   MatrixShape shape;
   TensorElement types[4] = {};  // d, a, b, c
-  if (modifiers_.TakePrefix("sp")) {
-    Unsupported("sparse matrices");
-    return false;
-  }
+  const bool sparse = !wmma && (modifiers_.Take("sp") || modifiers_.Take("sp::ordered_metadata"));
   if (!TakeMatrixShape(&shape)) return false;
   const std::string_view a_layout = modifiers_.TakeOneOf({"row", "col"});
   const std::string_view b_layout = modifiers_.TakeOneOf({"row", "col"});
@@ -135,16 +151,17 @@ bool FunctionCodegen::TakeProduct(bool wmma, TensorProduct* product) {
     return false;
   }
   const auto [d, a, b, c] = types;
-  if (!HasProduct(wmma, shape, a)) {
+  if (sparse ? !HasSparseProduct(shape, a) : !HasProduct(wmma, shape, a)) {
     Unsupported("a product of matrices of this shape and these types");
     return false;
   }
   const bool integers = !IsFloat(a), small = BitsOf(a) < 8;
-  const bool same = integers ? !IsFloat(b) && BitsOf(a) == BitsOf(b) : a == b;
-  const auto accumulates = [a = a, integers](TensorElement sum) {
+  const bool same = integers ? !IsFloat(b) && BitsOf(a) == BitsOf(b) : IsByteFloat(a) ? IsByteFloat(b) : a == b;
+  const auto accumulates = [a = a, integers, sparse](TensorElement sum) {
     if (integers) return sum == TensorElement::kS32;
     if (a == TensorElement::kF64) return sum == TensorElement::kF64;
-    return sum == TensorElement::kF32 || (sum == TensorElement::kF16 && a == TensorElement::kF16);
+    const bool halves = a == TensorElement::kF16 || (IsByteFloat(a) && !sparse);
+    return sum == TensorElement::kF32 || (sum == TensorElement::kF16 && halves);
   };
   const bool by_row_and_column = a_layout == "row" && b_layout == "col";
   if (!same || !accumulates(c) || !accumulates(d) || (!wmma && c != d) || a_layout.empty() || b_layout.empty() ||
@@ -159,6 +176,7 @@ bool FunctionCodegen::TakeProduct(bool wmma, TensorProduct* product) {
   product->a = a, product->b = b, product->c = c, product->d = d;
   product->saturates = saturates ? 1 : 0;
   product->ands = counts == "and" ? 1 : 0;
+  product->sparse = sparse ? 1 : 0;
   return true;
 }
 
@@ -196,13 +214,25 @@ void FunctionCodegen::WriteRegisters(const ptx::Operand& operand, TensorElement 
   }
 }
 
+// The number of the lanes, of each four, whose metadata count.
+bool FunctionCodegen::ReadSelector(const ptx::Operand& operand, TensorProduct* product) {
+  const auto* selector = std::get_if<ptx::IntegerOperand>(&operand.value);
+  if (selector == nullptr || selector->value < 0 || selector->value >= 4 / LanesOfMetadata(*product)) {
+    Malformed("no such sparsity selector");
+    return false;
+  }
+  product->selector = static_cast<uint32_t>(selector->value) & 3;
+  return true;
+}
+
 // --- instructions ---
 
-// mma.sync.aligned.shape.row.col…, wmma.mma.sync.aligned.layout.layout.shape…: d, a, b, c
+// mma.sync.aligned.shape.row.col…, wmma.mma.sync.aligned.layout.layout.shape…: d, a, b, c; mma.sp: and metadata,
+// selector
 void FunctionCodegen::Product(bool wmma) {
   if (!modifiers_.Take("sync") || !modifiers_.Take("aligned")) return Malformed("only .sync.aligned exists");
   TensorProduct product;
-  if (!TakeProduct(wmma, &product) || !Expect(4)) return;
+  if (!TakeProduct(wmma, &product) || !Expect(product.sparse != 0 ? 6 : 4)) return;
   std::vector<Value*> inputs;
   const auto read = [&](size_t operand, TensorElement element, uint32_t registers) {
     const size_t listed = ListedRegisters(wmma, operand == 3, element, registers);
@@ -211,6 +241,10 @@ void FunctionCodegen::Product(bool wmma) {
   if (!read(1, product.a, RegistersOfA(product)) || !read(2, product.b, RegistersOfB(product)) ||
       !read(3, product.c, RegistersOfC(product))) {
     return;
+  }
+  if (product.sparse != 0) {
+    if (!ReadSelector(Op(5), &product)) return;
+    inputs.push_back(Source(4, Type::kB32));
   }
   const auto results = CallTensor(TensorFunction::kProduct, std::bit_cast<uint32_t>(product), inputs);
   WriteRegisters(Op(0), product.d, ListedRegisters(wmma, true, product.d, RegistersOfD(product)), results);

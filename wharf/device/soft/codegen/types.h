@@ -24,6 +24,7 @@ inline bool IsUntyped(ptx::Type type) {
 
 inline bool IsHalf(ptx::Type type) { return type == ptx::Type::kF16 || type == ptx::Type::kBF16; }
 inline bool IsPackedHalf(ptx::Type type) { return type == ptx::Type::kF16x2 || type == ptx::Type::kBF16x2; }
+inline bool IsPairOfBytes(ptx::Type type) { return type == ptx::Type::kE4M3x2 || type == ptx::Type::kE5M2x2; }
 inline bool IsFloat(ptx::Type type) { return type == ptx::Type::kF32 || type == ptx::Type::kF64; }
 
 // kF16x2 -> kF16, kBF16x2 -> kBF16, others as they are.

@@ -20,6 +20,7 @@ struct Format {
   std::string name;
   uint32_t bits;
 };
+bool IsFloat(const Format& format) { return format.name.find_first_of("fe") != std::string::npos; }
 
 double FromHalfBits(uint32_t bits) {
   const double sign = (bits & 0x8000) != 0 ? -1 : 1;
@@ -53,6 +54,13 @@ double Decode(const Format& format, uint64_t bits) {
     return sign && (bits >> (format.bits - 1) & 1) != 0 ? value - std::ldexp(1, static_cast<int>(format.bits)) : value;
   };
   if (format.name == "f16") return FromHalfBits(static_cast<uint32_t>(bits));
+  if (format.name == "e5m2") return FromHalfBits(static_cast<uint32_t>(bits << 8));
+  if (format.name == "e4m3") {
+    const double sign = (bits & 0x80) != 0 ? -1 : 1, mantissa = static_cast<double>(bits & 7);
+    const int exponent = static_cast<int>(bits >> 3 & 15);
+    if (exponent == 15 && mantissa == 7) return std::numeric_limits<double>::quiet_NaN();
+    return sign * (exponent == 0 ? std::ldexp(mantissa, -9) : std::ldexp(8 + mantissa, exponent - 10));
+  }
   if (format.name == "bf16") return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits << 16)));
   if (format.name == "tf32") {
     return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits) / 0x2000 * 0x2000));
@@ -70,9 +78,11 @@ enum class Kind { kPlain, kSpecial, kTiny, kLarge };
 struct ProductCase {
   uint32_t m, n, k;
   Format a, b, c, d;
-  std::string flags;  // .satfinite, .xor.popc, .and.popc
+  std::string flags;        // .satfinite, .xor.popc, .and.popc
+  std::string sparse = "";  // .sp, .sp::ordered_metadata
+  uint32_t selector = 0;
 
-  bool Floats() const { return a.name.find('f') != std::string::npos; }
+  bool Floats() const { return IsFloat(a); }
   std::string Shape() const { return fmt::format("m{}n{}k{}", m, n, k); }
 };
 
@@ -83,7 +93,8 @@ struct Matrix {
   uint64_t& At(uint32_t row, uint32_t column) { return bits[size_t{row} * columns + column]; }
 };
 
-// d as bits; a, b and c are rows by columns.
+// d as bits; a, b and c are rows by columns. What a sparse a does not have is kNone.
+constexpr uint64_t kNone = uint64_t{1} << 40;
 Matrix Multiply(const ProductCase& p, Matrix& a, Matrix& b, Matrix& c) {
   Matrix d(p.m, p.n);
   for (uint32_t i = 0; i < p.m; ++i) {
@@ -91,6 +102,7 @@ Matrix Multiply(const ProductCase& p, Matrix& a, Matrix& b, Matrix& c) {
       if (!p.Floats()) {
         int64_t sum = static_cast<int64_t>(Decode(p.c, c.At(i, j)));
         for (uint32_t k = 0; k < p.k; ++k) {
+          if (a.At(i, k) == kNone) continue;
           if (p.a.bits == 1) {
             const uint64_t x = a.At(i, k), y = b.At(k, j);
             sum += static_cast<int64_t>(p.flags == ".and.popc" ? x & y : x ^ y);
@@ -107,6 +119,7 @@ Matrix Multiply(const ProductCase& p, Matrix& a, Matrix& b, Matrix& c) {
       } else {
         auto sum = static_cast<float>(Decode(p.c, c.At(i, j)));
         for (uint32_t k = 0; k < p.k; ++k) {
+          if (a.At(i, k) == kNone) continue;
           sum = std::fma(static_cast<float>(Decode(p.a, a.At(i, k))), static_cast<float>(Decode(p.b, b.At(k, j))), sum);
         }
         d.At(i, j) = p.d.name == "f16" ? ToHalfBits(sum) : std::bit_cast<uint32_t>(sum);
@@ -137,15 +150,70 @@ Place OfB(const ProductCase& p, uint32_t lane, uint32_t i) {
 }
 Place OfC(uint32_t lane, uint32_t i) { return {(lane >> 2) + (i < 2 ? 0 : 8), lane % 4 * 2 + i % 2}; }
 
+// Whose indices nibble `i` of a lane's metadata has, as the ISA's figures have it: a row and a chunk, column zero of -1
+// lanes that do not count.
+struct Chunk {
+  uint32_t row = 0;
+  int chunk = -1;
+};
+Chunk OfMetadata(const ProductCase& p, uint32_t lane, uint32_t i) {
+  const uint32_t group = lane / 4, t = lane % 4;
+  const bool halves = p.a.bits >= 16;  // of a register: a row's, and those of the row 8 below
+  const uint32_t chunks = p.k / (p.a.bits == 32 ? 2 : p.a.bits == 4 ? 8 : 4);
+  switch (chunks) {
+    case 4:  // one lane for two rows
+      if (t != p.selector) return {};
+      return {i < 4 ? group : group + 8, static_cast<int>(i % 4)};
+    case 8:  // a pair of lanes: the first and the second half of two rows, or a row each
+      if (t / 2 != p.selector) return {};
+      if (!halves) return {t % 2 == 0 ? group : group + 8, static_cast<int>(i)};
+      return {i < 4 ? group : group + 8, static_cast<int>(t % 2 * 4 + i % 4)};
+    default:  // all lanes: two rows' first halves, then their second ones
+      return {t % 2 == 0 ? group : group + 8, static_cast<int>(t / 2 * 8 + i)};
+  }
+}
+
 class TensorProducts : public TensorTest {
  protected:
+  // Takes half of a's elements away; `stored` gets the others, each lane its metadata.
+  void MakeSparse(const ProductCase& p, Matrix* a, Matrix* stored, uint32_t (&metadata)[32]) {
+    const uint32_t of = p.a.bits == 32 ? 2 : 4, pairs = p.a.bits == 4 ? 2 : 1;  // kept or not together
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+      metadata[lane] = static_cast<uint32_t>(Below(uint64_t{1} << 32));
+      for (uint32_t i = 0; i < 8; ++i) {
+        const auto [row, chunk] = OfMetadata(p, lane, i);
+        if (chunk < 0) continue;
+        uint32_t first = static_cast<uint32_t>(Below(of)), second = static_cast<uint32_t>(Below(of - 1));
+        if (second >= first) ++second;
+        // In any order where no sum shows it.
+        if (first > second && (p.Floats() || p.sparse != ".sp")) std::swap(first, second);
+        if (of == 2) first = static_cast<uint32_t>(Below(2));
+        const uint32_t nibble = of == 2 ? (first == 0 ? 0b0100 : 0b1110) : first | second << 2;
+        metadata[lane] = (metadata[lane] & ~(15U << (4 * i))) | nibble << (4 * i);
+        const uint32_t column = static_cast<uint32_t>(chunk) * of * pairs, at = column / 2;
+        for (uint32_t e = 0; e < pairs; ++e) {
+          stored->At(row, at + e) = a->At(row, column + first * pairs + e);
+          if (of == 4) stored->At(row, at + pairs + e) = a->At(row, column + second * pairs + e);
+        }
+        for (uint32_t e = 0; e < of * pairs; ++e) {
+          const uint32_t index = e / pairs;
+          if (index != first && (of == 2 || index != second)) a->At(row, column + e) = kNone;
+        }
+      }
+    }
+  }
+
   uint64_t Element(const Format& format, Kind kind) {
     const uint64_t any = Below(uint64_t{1} << 63) * 2 + Below(2);
     const uint64_t bits = format.bits == 64 ? any : any & ((uint64_t{1} << format.bits) - 1);
-    const bool is_float = format.name.find('f') != std::string::npos;
-    if (!is_float) return bits;
+    if (!IsFloat(format)) return bits;
     // Fields of the exponent and the mantissa.
-    const uint32_t mantissa = format.name == "f16" ? 10 : format.name == "bf16" ? 7 : format.name == "f64" ? 52 : 23;
+    const uint32_t mantissa = format.name == "f16"    ? 10
+                              : format.name == "bf16" ? 7
+                              : format.name == "e4m3" ? 3
+                              : format.name == "e5m2" ? 2
+                              : format.name == "f64"  ? 52
+                                                      : 23;
     const uint32_t exponents = format.bits - 1 - mantissa;
     const uint64_t bias = (uint64_t{1} << (exponents - 1)) - 1, most = (uint64_t{1} << exponents) - 1;
     const uint64_t sign_and_mantissa = bits & ~(most << mantissa);
@@ -160,11 +228,14 @@ class TensorProducts : public TensorTest {
   }
 
   void TestMma(const ProductCase& p) {
-    SCOPED_TRACE(p.Shape() + " " + p.a.name + " " + p.b.name + " " + p.c.name + p.flags);
+    SCOPED_TRACE(
+        fmt::format("{} {} {} {}{}{} {}", p.Shape(), p.a.name, p.b.name, p.c.name, p.flags, p.sparse, p.selector));
+    const bool sparse = !p.sparse.empty();
     const bool wide = p.a.name == "f64";
     const auto words = [](uint32_t elements, const Format& f) { return elements * f.bits / 32 / 32; };  // of a lane
-    const uint32_t a_words = words(p.m * p.k, p.a), b_words = words(p.k * p.n, p.b), c_words = words(p.m * p.n, p.c);
-    const uint32_t inputs = a_words + b_words + c_words;
+    const uint32_t a_words = words(p.m * p.k / (sparse ? 2 : 1), p.a), b_words = words(p.k * p.n, p.b),
+                   c_words = words(p.m * p.n, p.c);
+    const uint32_t inputs = a_words + b_words + c_words + (sparse ? 1 : 0);
     std::vector<uint32_t> in(size_t{kWarps} * 32 * inputs);
     std::vector<Matrix> want;
     for (uint32_t warp = 0; warp < kWarps; ++warp) {
@@ -172,6 +243,12 @@ class TensorProducts : public TensorTest {
       Matrix a(p.m, p.k), b(p.k, p.n), c(p.m, p.n);
       for (const auto& [matrix, format] : {std::pair(&a, &p.a), std::pair(&b, &p.b), std::pair(&c, &p.c)}) {
         for (uint64_t& bits : matrix->bits) bits = Element(*format, kind);
+      }
+      Matrix stored = a;
+      uint32_t metadata[32];
+      if (sparse) {
+        stored = Matrix(p.m, p.k / 2);
+        MakeSparse(p, &a, &stored, metadata);
       }
       want.push_back(Multiply(p, a, b, c));
       for (uint32_t lane = 0; lane < 32; ++lane) {
@@ -182,7 +259,7 @@ class TensorProducts : public TensorTest {
         };
         for (uint32_t i = 0; i < a_words * 32 / p.a.bits; ++i) {
           const Place at = OfA(p, lane, i);
-          put(to, i, p.a, a.At(at.row, at.column));
+          put(to, i, p.a, stored.At(at.row, at.column));
         }
         for (uint32_t i = 0; i < b_words * 32 / p.b.bits; ++i) {
           const Place at = OfB(p, lane, i);
@@ -192,6 +269,7 @@ class TensorProducts : public TensorTest {
           const Place at = OfC(lane, i);
           put(to + a_words + b_words, i, p.c, c.At(at.row, at.column));
         }
+        if (sparse) to[inputs - 1] = metadata[lane];
       }
     }
     // a and b in %r or %d from 10 on, c and d in %r, %f or %d.
@@ -211,10 +289,16 @@ class TensorProducts : public TensorTest {
     };
     const std::string a = load(plain, 10, a_words / each), b = load(plain, 20, b_words / each),
                       c = load(sums, 30, c_words / each);
+    std::string metadata;
+    if (sparse) {
+      load("%r", 9, 1);
+      metadata = fmt::format(", %r9, {}", p.selector);
+    }
     const std::string types = fmt::format(".{}.{}.{}.{}", p.d.name, p.a.name, p.b.name, p.c.name);
     const bool counts = p.flags.find("popc") != std::string::npos;
-    body += fmt::format("  mma.sync.aligned.{}.row.col{}{}{} {}, {}, {}, {};\n", p.Shape(), counts ? "" : p.flags,
-                        types, counts ? p.flags : "", Registers(sums, 40, c_words / each), a, b, c);
+    body += fmt::format("  mma{}.sync.aligned.{}.row.col{}{}{} {}, {}, {}, {}{};\n", p.sparse, p.Shape(),
+                        counts ? "" : p.flags, types, counts ? p.flags : "", Registers(sums, 40, c_words / each), a, b,
+                        c, metadata);
     for (uint32_t i = 0; i < c_words / each; ++i) {
       body += fmt::format("  st.global.{} [%rd2+{}], {}{};\n",
                           sums == "%d"   ? "f64"
@@ -366,7 +450,7 @@ class TensorProducts : public TensorTest {
 };
 
 const Format kF16{"f16", 16}, kBF16{"bf16", 16}, kTF32{"tf32", 32}, kF32{"f32", 32}, kF64{"f64", 64}, kS8{"s8", 8},
-    kU8{"u8", 8}, kS4{"s4", 4}, kU4{"u4", 4}, kB1{"b1", 1}, kS32{"s32", 32};
+    kU8{"u8", 8}, kS4{"s4", 4}, kU4{"u4", 4}, kE4M3{"e4m3", 8}, kE5M2{"e5m2", 8}, kB1{"b1", 1}, kS32{"s32", 32};
 
 TEST_F(TensorProducts, MmaOfFloats) {
   for (const uint32_t k : {8U, 16U}) {
@@ -376,6 +460,12 @@ TEST_F(TensorProducts, MmaOfFloats) {
   }
   TestMma({16, 8, 4, kTF32, kTF32, kF32, kF32, ""});
   TestMma({16, 8, 8, kTF32, kTF32, kF32, kF32, ""});
+  for (const uint32_t k : {16U, 32U}) {
+    for (const auto& [a, b] : {std::pair(kE4M3, kE4M3), std::pair(kE5M2, kE4M3)}) {
+      TestMma({16, 8, k, a, b, kF32, kF32, ""});
+      TestMma({16, 8, k, b, a, kF16, kF16, ""});
+    }
+  }
 }
 
 TEST_F(TensorProducts, MmaOfDoubles) {
@@ -395,6 +485,32 @@ TEST_F(TensorProducts, MmaOfIntegers) {
   TestMma({8, 8, 128, kB1, kB1, kS32, kS32, ".xor.popc"});
   TestMma({16, 8, 128, kB1, kB1, kS32, kS32, ".and.popc"});
   TestMma({16, 8, 256, kB1, kB1, kS32, kS32, ".xor.popc"});
+}
+
+TEST_F(TensorProducts, SparseMmaOfFloats) {
+  for (const std::string sparse : {".sp", ".sp::ordered_metadata"}) {
+    for (const uint32_t selector : {0U, 1U, 2U, 3U}) {
+      TestMma({16, 8, 16, kF16, kF16, kF32, kF32, "", sparse, selector});
+      TestMma({16, 8, 16, kBF16, kBF16, kF32, kF32, "", sparse, selector});
+      TestMma({16, 8, 8, kTF32, kTF32, kF32, kF32, "", sparse, selector});
+      if (selector > 1) continue;
+      TestMma({16, 8, 32, kF16, kF16, kF16, kF16, "", sparse, selector});
+      TestMma({16, 8, 32, kBF16, kBF16, kF32, kF32, "", sparse, selector});
+      TestMma({16, 8, 16, kTF32, kTF32, kF32, kF32, "", sparse, selector});
+    }
+    TestMma({16, 8, 64, kE4M3, kE5M2, kF32, kF32, "", sparse});
+  }
+}
+
+TEST_F(TensorProducts, SparseMmaOfIntegers) {
+  for (const std::string sparse : {".sp", ".sp::ordered_metadata"}) {
+    for (const uint32_t selector : {0U, 1U}) {
+      TestMma({16, 8, 32, kS8, kU8, kS32, kS32, "", sparse, selector});
+      TestMma({16, 8, 64, kU4, kS4, kS32, kS32, ".satfinite", sparse, selector});
+    }
+    TestMma({16, 8, 64, kU8, kU8, kS32, kS32, ".satfinite", sparse});
+    TestMma({16, 8, 128, kS4, kS4, kS32, kS32, "", sparse});
+  }
 }
 
 TEST_F(TensorProducts, WmmaOfFloats) {

@@ -211,11 +211,14 @@ TEST_F(TensorTiles, RefusesByName) {
     return std::string(Message(kernel.status()));
   };
   const std::string ab = "{%r1, %r2, %r3, %r4}, {%r5, %r6}", four = "{%f1, %f2, %f3, %f4}";
-  EXPECT_THAT(refused("mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + four +
-                      ", {%r1, %r2}, {%r5, %r6}, " + four + ", %r7, 0x0;"),
-              HasSubstr("sparse matrices"));
-  EXPECT_THAT(refused("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 " + four + ", " + ab + ", " + four + ";"),
-              HasSubstr(".e4m3"));
+  EXPECT_THAT(refused("mma.sp.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 " + four + ", {%r1}, {%r5, %r6}, " + four +
+                      ", %r7, 0x0;"),
+              HasSubstr("this shape and these types"));
+  EXPECT_THAT(refused("mma.sync.aligned.m16n8k32.row.col.f32.e2m3.e4m3.f32 " + four + ", " + ab + ", " + four + ";"),
+              HasSubstr(".e2m3"));
+  EXPECT_THAT(refused("mma.sp.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 " + four + ", {%r1, %r2}, {%r5, %r6}, " +
+                      four + ", %r7, 0;"),
+              HasSubstr("this shape and these types"));
   EXPECT_THAT(refused("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, {%r1, "
                       "%r2}, {%r3, %r4}, {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8};"),
               HasSubstr("this shape and these types"));
@@ -239,6 +242,13 @@ TEST_F(TensorTiles, NamesWhatIsMalformed) {
         "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 " + four + ", {%rs1, %r2}, {%r5}, " + four + ";",
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32.satfinite " + four + ", {%r1, %r2, %r3, %r4}, {%r5, %r6}, " +
             four + ";",
+        "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + four + ", {%r1, %r2}, {%r5, %r6}, " + four +
+            ", %r7, 0x4;",
+        "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + four + ", {%r1, %r2}, {%r5, %r6}, " + four +
+            ", %r7, %r8;",
+        "mma.sp.sync.aligned.m16n8k64.row.col.s32.s8.s8.s32 {%r1, %r2, %r3, %r4}, {%r1, %r2, %r3, %r4}, {%r1, %r2, "
+        "%r3, %r4}, {%r1, %r2, %r3, %r4}, %r7, 1;" +
+            std::string(),
         "mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32 {%r1, %r2}, {%r1}, {%r2}, {%r1, %r2};" + std::string(),
         "wmma.load.a.sync.aligned.m16n16k16.f16 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%rd1];" + std::string(),
         "wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r1, %r2}, [%rd1];" + std::string(),

@@ -54,8 +54,32 @@ void WidenHalves(const uint32_t* words, float* to) {
 }
 #endif
 
+// All numbers of a byte.
+constexpr std::array<float, 256> ByteFloats(TensorElement element) {
+  std::array<float, 256> all{};
+  const bool fine = element == TensorElement::kE4M3;  // it has no infinities, and one NaN
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    const uint32_t magnitude = byte & 0x7f, rest = magnitude << (fine ? 20 : 21), infinity = 0x7f800000;
+    // The exponent's bias is less, subnormals' too.
+    const float scaled = std::bit_cast<float>(rest) * (fine ? 0x1p120F : 0x1p112F);
+    const bool special = fine ? magnitude == 0x7f : magnitude >= 0x7c;
+    all[byte] =
+        std::bit_cast<float>((byte & 0x80) << 24 | (special ? rest | infinity : std::bit_cast<uint32_t>(scaled)));
+  }
+  return all;
+}
+
+void WidenByteFloats(const uint32_t* words, TensorElement element, float* to) {
+  static constexpr auto kE4M3 = ByteFloats(TensorElement::kE4M3), kE5M2 = ByteFloats(TensorElement::kE5M2);
+  const auto& numbers = element == TensorElement::kE4M3 ? kE4M3 : kE5M2;
+  for (uint32_t i = 0; i < 4 * kWarpSize; ++i) to[i] = numbers[words[i / 4] >> i % 4 * 8 & 0xff];
+}
+
 void Widen(const uint32_t* words, TensorElement element, float* to) {
   switch (element) {
+    case TensorElement::kE4M3:
+    case TensorElement::kE5M2:
+      return WidenByteFloats(words, element, to);
     case TensorElement::kF16:
       return WidenHalves(words, to);
     case TensorElement::kBF16:
@@ -97,6 +121,10 @@ void Widen(const uint32_t* words, TensorElement element, int32_t* to) {
 
 // Of a, of b and of c.
 constexpr uint32_t kMostTiles = 8;
+
+float MultiplyAdd(float x, float y, float z) { return std::fma(x, y, z); }
+double MultiplyAdd(double x, double y, double z) { return std::fma(x, y, z); }
+int32_t MultiplyAdd(int32_t x, int32_t y, int32_t z) { return x * y + z; }  // far from the limits
 
 // AddTile: block += a * b, of one tile each: all that takes time.
 
@@ -147,9 +175,7 @@ WHARF_VECTOR_TARGET void AddTile(const int32_t (&a)[kTile][columns], const int32
   for (uint32_t r = 0; r < kTile; ++r) _mm256_storeu_si256(at(block[r]), sum[r]);
 }
 #else
-float MultiplyAdd(float x, float y, float z) { return std::fma(x, y, z); }
-double MultiplyAdd(double x, double y, double z) { return std::fma(x, y, z); }
-int32_t MultiplyAdd(int32_t x, int32_t y, int32_t z) { return x * y + z; }  // far from the limits
+#define WHARF_VECTOR_TARGET
 
 template <typename T, uint32_t columns>
 void AddTile(const T (&a)[kTile][columns], const T (&b)[columns][kTile], T (&block)[kTile][kTile]) {
@@ -161,12 +187,45 @@ void AddTile(const T (&a)[kTile][columns], const T (&b)[columns][kTile], T (&blo
 }
 #endif
 
+// Of a sparse a: the column of element `i` of those that a row has. Columns come in chunks of 4 elements, of which two
+// are there; of tf32 of 2, of which one is; of 4-bit elements of 8, of which two pairs are. A nibble of the metadata
+// has the two indices of a chunk, from the lowest bits on; tf32's are those of an element's halves. A nibble after the
+// other belongs to a row's chunks: 32 bits to one row of small elements, else 16 to a row and 16 to that eight rows
+// below.
+uint32_t StoredColumn(const TensorProduct& p, const uint32_t (&metadata)[kWarpSize], uint32_t row, uint32_t i) {
+  const uint32_t bits = BitsOf(p.a), each = bits == 32 ? 1 : bits == 4 ? 4 : 2, chunk = i / each;
+  const uint32_t first = row % kTile * 4 + p.selector * LanesOfMetadata(p);
+  const uint32_t nibble = bits < 16 ? metadata[first + chunk / 8 * 2 + row / kTile] >> chunk % 8 * 4
+                                    : metadata[first + chunk / 4] >> (row / kTile * 16 + chunk % 4 * 4);
+  if (bits == 32) return chunk * 2 + (nibble >> 1 & 1);
+  if (bits == 4) return chunk * 8 + (nibble >> i / 2 % 2 * 2 & 3) * 2 + i % 2;
+  return chunk * 4 + (nibble >> i % 2 * 2 & 3);
+}
+
+template <typename T>
+WHARF_VECTOR_TARGET void AddRow(T a, const T (&b)[kTile], T (&sum)[kTile]) {
+  for (uint32_t j = 0; j < kTile; ++j) sum[j] = MultiplyAdd(a, b[j], sum[j]);
+}
+
+// What AddTile does, for a column of tiles of a sparse a, number m, and one of b.
+template <typename T, uint32_t columns>
+void AddSparse(const TensorProduct& p, const uint32_t (&metadata)[kWarpSize], uint32_t m, const T (*a)[kTile][columns],
+               const T (*b)[columns][kTile], T (&block)[kTile][kTile]) {
+  for (uint32_t r = 0; r < kTile; ++r) {
+    for (uint32_t i = 0; i < StoredTiles(p) * columns; ++i) {
+      const uint32_t k = StoredColumn(p, metadata, m * kTile + r, i);
+      AddRow(a[i / columns * p.m_tiles + m][r][i % columns], b[k / columns][k % columns], block[r]);
+    }
+  }
+}
+
 // Adds a * b to `blocks`, those of c, by rows. A row of a tile has `columns` elements.
 template <typename T, uint32_t columns>
 void AddProduct(const TensorProduct& p, const uint32_t (*registers)[kWarpSize], T (*blocks)[kTile][kTile]) {
   T a[kMostTiles][kTile][columns], b[kMostTiles][columns][kTile], row[kTile][columns];
   const uint32_t each = TileRegisters(p.a);
-  for (uint32_t i = 0; i < p.m_tiles * p.k_tiles; ++i) Widen(registers[i * each], p.a, a[i][0]);
+  const auto& metadata = registers[RegistersOfA(p) + RegistersOfB(p) + RegistersOfC(p)];
+  for (uint32_t i = 0; i < p.m_tiles * StoredTiles(p); ++i) Widen(registers[i * each], p.a, a[i][0]);
   registers += RegistersOfA(p);
   for (uint32_t i = 0; i < p.n_tiles * p.k_tiles; ++i) {
     Widen(registers[i * each], p.b, row[0]);
@@ -176,6 +235,10 @@ void AddProduct(const TensorProduct& p, const uint32_t (*registers)[kWarpSize], 
   }
   for (uint32_t n = 0; n < p.n_tiles; ++n) {
     for (uint32_t m = 0; m < p.m_tiles; ++m, ++blocks) {
+      if (p.sparse != 0) {
+        AddSparse(p, metadata, m, a, &b[n * p.k_tiles], *blocks);
+        continue;
+      }
       for (uint32_t t = 0; t < p.k_tiles; ++t) AddTile(a[t * p.m_tiles + m], b[n * p.k_tiles + t], *blocks);
     }
   }
@@ -212,6 +275,8 @@ void MultiplySingles(const TensorProduct& p, uint32_t (*registers)[kWarpSize]) {
   }
   if (p.a == TensorElement::kTF32) {
     AddProduct<float, 4>(p, registers, blocks);
+  } else if (IsByteFloat(p.a)) {
+    AddProduct<float, 16>(p, registers, blocks);
   } else {
     AddProduct<float, 8>(p, registers, blocks);
   }
@@ -313,7 +378,8 @@ TensorOperands OperandsOf(TensorFunction function, uint32_t operation) {
     case TensorFunction::kWait:
       return {};
     case TensorFunction::kProduct:
-      return {RegistersOfA(product) + RegistersOfB(product) + RegistersOfC(product), RegistersOfD(product)};
+      return {RegistersOfA(product) + RegistersOfB(product) + RegistersOfC(product) + product.sparse,
+              RegistersOfD(product)};
     case TensorFunction::kTranspose:
       return {1, 1};
     case TensorFunction::kRows:

@@ -12,7 +12,8 @@
 //      and 2 t + 1 of row g, in as many registers as they take.
 //   d  as c
 //
-// Those of wmma, which the ISA leaves open, lie in the same way.
+// Those of wmma, which the ISA leaves open, lie in the same way. Of a sparse a half of each row is there, so half of
+// its tiles; one more register has the metadata.
 #pragma once
 
 #include <bit>
@@ -31,6 +32,8 @@ constexpr uint32_t BitsOf(TensorElement element) {
       return 4;
     case TensorElement::kS8:
     case TensorElement::kU8:
+    case TensorElement::kE4M3:
+    case TensorElement::kE5M2:
       return 8;
     case TensorElement::kF16:
     case TensorElement::kBF16:
@@ -42,7 +45,8 @@ constexpr uint32_t BitsOf(TensorElement element) {
   }
 }
 
-constexpr bool IsFloat(TensorElement element) { return element <= TensorElement::kF64; }
+constexpr bool IsByteFloat(TensorElement element) { return element >= TensorElement::kE4M3; }
+constexpr bool IsFloat(TensorElement element) { return element <= TensorElement::kF64 || IsByteFloat(element); }
 
 // Elements in a row of a tile.
 constexpr uint32_t TileColumns(TensorElement element) {
@@ -52,10 +56,14 @@ constexpr uint32_t TileColumns(TensorElement element) {
 // Registers of 32 bits.
 constexpr uint32_t TileRegisters(TensorElement element) { return element == TensorElement::kF64 ? 2 : 1; }
 constexpr uint32_t BlockRegisters(TensorElement element) { return 2 * BitsOf(element) / 32; }
-constexpr uint32_t RegistersOfA(const TensorProduct& p) { return p.m_tiles * p.k_tiles * TileRegisters(p.a); }
+constexpr uint32_t StoredTiles(const TensorProduct& p) { return p.sparse != 0 ? p.k_tiles / 2 : p.k_tiles; }  // of a
+constexpr uint32_t RegistersOfA(const TensorProduct& p) { return p.m_tiles * StoredTiles(p) * TileRegisters(p.a); }
 constexpr uint32_t RegistersOfB(const TensorProduct& p) { return p.n_tiles * p.k_tiles * TileRegisters(p.b); }
 constexpr uint32_t RegistersOfC(const TensorProduct& p) { return p.m_tiles * p.n_tiles * BlockRegisters(p.c); }
 constexpr uint32_t RegistersOfD(const TensorProduct& p) { return p.m_tiles * p.n_tiles * BlockRegisters(p.d); }
+
+// How many lanes of four neighbouring ones have metadata: of elements of 8 or 4 bits each one row's, else two rows'.
+constexpr uint32_t LanesOfMetadata(const TensorProduct& p) { return p.k_tiles / 2 * (BitsOf(p.a) < 16 ? 2 : 1); }
 
 // Of the 8x8 matrix number `matrix`, 32 bits of each row are a lane's. The lane that has the address of the row in
 // which `lane` has its elements or, if the matrix is transposed, its `which`-th element, of two.
@@ -74,12 +82,15 @@ struct TensorOperands {
 };
 TensorOperands OperandsOf(TensorFunction function, uint32_t operation);
 
-// Inputs: a, b, c; or the address of a row, of which that of matrix i and row j is lane 8 i + j's; or a matrix.
-// Results, in the place of the inputs: d; or, for each matrix, the addresses of RowsOfLane; or a matrix.
+// Inputs: a, b, c, and of a sparse a its metadata; or the address of a row, of which that of matrix i and row j is lane
+// 8 i + j's; or a matrix. Results, in the place of the inputs: d; or, for each matrix, the addresses of RowsOfLane; or
+// a matrix.
 //
 // Floating point: each element is c's, to which the products are added one by one, from the first on: fused, each sum
 // rounded to f32 (f64: to f64) once. A result of f16 is rounded once more, at the end. Of tf32 the lowest 13 bits of
-// f32 count as zero. Integers: the sum is exact; then it wraps or saturates.
+// f32 count as zero. Integers: the sum is exact; then it wraps or saturates. Sparse: products with what a does not have
+// are not formed. Metadata that the ISA leaves open do the same as others: two elements of one column both count, and
+// of tf32 the upper one of a nibble's indices says which of the two columns.
 void ComputeTensor(TensorFunction function, uint32_t operation, uint32_t (*registers)[kWarpSize]);
 
 }  // namespace wharf::device::soft
