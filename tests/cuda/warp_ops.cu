@@ -365,6 +365,27 @@ CASE(shuffles_from_lanes_that_do_not_take_part) {
   CheckShuffles(32, 32);
 }
 
+// CUDA forbids what GPUs let pass: lanes that are not in their mask exchange with the others where all are together.
+__global__ void ShuffleOutsideOfMask(int* out) {
+  const int lane = int(threadIdx.x), value = 100 + lane;
+  int* const results = out + 4 * lane;
+  results[0] = __shfl_sync(0x1, value, 0);
+  results[1] = __shfl_up_sync(0x0000ffff, value, 16);
+  results[2] = __shfl_xor_sync(0xff, value, 31);
+  results[3] = __shfl_down_sync(0, value, 1);
+}
+CASE(shuffles_of_lanes_outside_of_their_mask) {
+  Buffer<int> out(128);
+  ShuffleOutsideOfMask<<<1, 32>>>(out);
+  const std::vector<int> got = out.Get();
+  for (int lane = 0; lane < 32; ++lane) {
+    EXPECT_EQ(got[4 * lane], 100);
+    EXPECT_EQ(got[4 * lane + 1], 100 + (lane < 16 ? lane : lane - 16));
+    EXPECT_EQ(got[4 * lane + 2], 100 + (lane ^ 31));
+    EXPECT_EQ(got[4 * lane + 3], 100 + std::min(lane + 1, 31));
+  }
+}
+
 __global__ void ShuffleInHalves(int* out) {
   const int lane = int(threadIdx.x), value = 100 + lane;
   if (lane < 16) {

@@ -62,6 +62,7 @@ void BlockScheduler::StartBlock(bool gives_way) {
   }
   free_stacks_.clear();
   for (uint32_t i = thread_count_; i-- > 0;) free_stacks_.push_back(first_stack_ + i);
+  due_warps_ = 0;
   fault_ = absl::OkStatus();
   if (checks_ != nullptr) checks_->Start(thread_count_);
   current_ = Take(0, 0);
@@ -136,7 +137,10 @@ ThreadState* BlockScheduler::PickInOtherWarp(uint32_t warp) {
   for (uint32_t i = 1; i <= warp_count_; ++i) {
     const uint32_t w = warp + i < warp_count_ ? warp + i : warp + i - warp_count_;
     if (ready_[w] == 0) {
-      if (polling_[w] != 0) {
+      if ((due_warps_ >> w & 1) != 0) CompleteDue(w);
+      if (ready_[w] != 0) {
+        // Lanes have met.
+      } else if (polling_[w] != 0) {
         ReleasePolling(w);
       } else if (yielded_[w] != 0) {
         if (++spins_ % kSpinsPerTimeslice == 0) std::this_thread::yield();
@@ -167,14 +171,7 @@ void BlockScheduler::Exit(ThreadState& thread) {
   const uint32_t warp = thread.warp, bit = 1u << thread.lane;
   exited_[warp] |= bit;
   --alive_;
-  WarpState& state = warps_[warp];
-  for (uint32_t i = state.meeting_count; i-- > 0;) {
-    const Meeting& meeting = state.meetings[i];
-    if (meeting.arrived != (meeting.mask & ~exited_[warp])) continue;
-    const uint32_t arrived = meeting.arrived;
-    Complete(warp, i);
-    ready_[warp] |= arrived;
-  }
+  if (warps_[warp].meeting_count != 0) due_warps_ |= 1u << warp;
   if (open_barriers_ != 0) ExitBarriers(warp, bit);
 }
 

@@ -105,7 +105,8 @@ class BlockScheduler {
   // --- called on a thread's stack ---
   void Barrier(ThreadState& thread, uint32_t id, uint32_t threads, bool wait);
   uint32_t BarrierReduce(ThreadState& thread, uint32_t id, uint32_t threads, ReduceOp operation, uint32_t predicate);
-  // Returns once all lanes of `mask` that have not exited are in the same operation and its results are computed.
+  // Returns once all lanes of `mask` that have not exited are in the same operation and its results are computed. Of
+  // lanes that it does not name, those take part that come before none of the warp could go on otherwise.
   void Meet(ThreadState& thread, uint32_t mask, uint32_t key);
   uint32_t ActiveMask(ThreadState& thread, uint32_t site);
   void Yield(ThreadState& thread);
@@ -131,11 +132,14 @@ class BlockScheduler {
   ThreadState* PickNext(uint32_t warp, uint32_t lane);
   ThreadState* PickInOtherWarp(uint32_t warp);
   ThreadState* Take(uint32_t warp, uint32_t lane);
-  // Suspends `thread` (which is in none of the runnable sets) until it is picked.
-  void Suspend(ThreadState& thread);
+  // Suspends `thread` until it is picked. Lanes above `lane` are picked first.
+  void Suspend(ThreadState& thread, uint32_t lane);
+  void Suspend(ThreadState& thread) { Suspend(thread, thread.lane); }
   void ReleasePolling(uint32_t warp);
 
+  bool IsComplete(uint32_t warp, const Meeting& meeting) const;
   void Complete(uint32_t warp, uint32_t meeting);
+  void CompleteDue(uint32_t warp);
   Meeting* FindMeeting(WarpState& warp, uint32_t mask, uint32_t key);
   BarrierState& Arrive(ThreadState& thread, uint32_t id, uint32_t threads, bool wait);
   void CompleteBarrier(BarrierState& barrier);
@@ -166,6 +170,7 @@ class BlockScheduler {
 
   // Lanes by warp: runnable; runnable after the others; in an activemask; ended or not existing.
   std::array<uint32_t, kMaxWarps> ready_{}, yielded_{}, polling_{}, exited_{};
+  uint32_t due_warps_ = 0;      // bit by warp: it may have meetings to end once no lane is runnable
   uint32_t open_barriers_ = 0;  // bit by id
   std::array<BarrierState, kNamedBarriers> barriers_;
   std::vector<ThreadState> threads_;
@@ -188,8 +193,8 @@ inline ThreadState* BlockScheduler::PickNext(uint32_t warp, uint32_t lane) {
   return Take(warp, static_cast<uint32_t>(std::countr_zero(above != 0 ? above : ready)));
 }
 
-inline void BlockScheduler::Suspend(ThreadState& thread) {
-  ThreadState* next = PickNext(thread.warp, thread.lane);
+inline void BlockScheduler::Suspend(ThreadState& thread, uint32_t lane) {
+  ThreadState* next = PickNext(thread.warp, lane);
   if (next == &thread) return;
   if (next == nullptr) LeaveBlock();
   current_ = next;

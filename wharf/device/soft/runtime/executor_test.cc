@@ -415,13 +415,11 @@ TEST_F(ExecutorTest, DeadlockIsAFaultThatSaysWhoWaits) {
   EXPECT_TRUE(Run(&Reverse, {16}, {128}).ok());  // nothing is left behind
 }
 
-void NotInMask(ThreadContext* t) { wharf_warp_sync(t, 0xff); }
 void BadBarrier(ThreadContext* t) { wharf_barrier_sync(t, 16, 0); }
 void BadCount(ThreadContext* t) { wharf_barrier_sync(t, 1, 33); }
 void Disagree(ThreadContext* t) { wharf_barrier_sync(t, 1, t->warp == 0 ? 64 : 96); }
 
 TEST_F(ExecutorTest, WrongOperandsAreFaults) {
-  EXPECT_EQ(CudaErrorOf(Run(&NotInMask, {1}, {32})), CudaError::kIllegalInstruction);
   EXPECT_EQ(CudaErrorOf(Run(&BadBarrier, {1}, {32})), CudaError::kIllegalInstruction);
   EXPECT_EQ(CudaErrorOf(Run(&BadCount, {1}, {32})), CudaError::kIllegalInstruction);
   EXPECT_EQ(CudaErrorOf(Run(&Disagree, {1}, {96})), CudaError::kLaunchFailure);

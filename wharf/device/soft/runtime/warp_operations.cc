@@ -49,13 +49,13 @@ void Shuffle(WarpState& warp, uint32_t lanes) {
   });
 }
 
-void Vote(WarpState& warp, uint32_t lanes, VoteMode mode) {
+void Vote(WarpState& warp, uint32_t lanes, uint32_t members, VoteMode mode) {
   uint32_t ballot = 0;
-  ForEachLane(lanes, [&](uint32_t lane) { ballot |= (warp.value[lane] != 0 ? 1u : 0u) << lane; });
+  ForEachLane(members, [&](uint32_t lane) { ballot |= (warp.value[lane] != 0 ? 1u : 0u) << lane; });
   uint32_t result = ballot;
-  if (mode == VoteMode::kAll) result = ballot == lanes;
+  if (mode == VoteMode::kAll) result = ballot == members;
   if (mode == VoteMode::kAny) result = ballot != 0;
-  if (mode == VoteMode::kUni) result = ballot == 0 || ballot == lanes;
+  if (mode == VoteMode::kUni) result = ballot == 0 || ballot == members;
   ForEachLane(lanes, [&](uint32_t lane) { warp.result[lane] = result; });
 }
 
@@ -98,14 +98,16 @@ uint32_t Combine(ReduceOp op, bool is_signed, uint32_t a, uint32_t b) {
   return a ^ b;
 }
 
-void Redux(WarpState& warp, uint32_t lanes, ReduceOp op, bool is_signed) {
-  const auto first = static_cast<uint32_t>(std::countr_zero(lanes));
+void Redux(WarpState& warp, uint32_t lanes, uint32_t members, ReduceOp op, bool is_signed) {
+  const auto first = static_cast<uint32_t>(std::countr_zero(members));
   uint32_t result = warp.value[first];
-  ForEachLane(lanes & (lanes - 1), [&](uint32_t lane) { result = Combine(op, is_signed, result, warp.value[lane]); });
+  ForEachLane(members & (members - 1),
+              [&](uint32_t lane) { result = Combine(op, is_signed, result, warp.value[lane]); });
   ForEachLane(lanes, [&](uint32_t lane) { warp.result[lane] = result; });
 }
 
-void Compute(WarpState& warp, uint32_t key, uint32_t lanes) {
+// `lanes` are there, `members` of them in the mask.
+void Compute(WarpState& warp, uint32_t key, uint32_t lanes, uint32_t members) {
   const uint32_t mode = key & 0xff;
   switch (static_cast<WarpOperation>(key >> 8)) {
     case WarpOperation::kSync:
@@ -123,13 +125,13 @@ void Compute(WarpState& warp, uint32_t key, uint32_t lanes) {
       }
       return;
     case WarpOperation::kVote:
-      return Vote(warp, lanes, static_cast<VoteMode>(mode));
+      return Vote(warp, lanes, members, static_cast<VoteMode>(mode));
     case WarpOperation::kMatchAny:
       return MatchAny(warp, lanes);
     case WarpOperation::kMatchAll:
       return MatchAll(warp, lanes);
     case WarpOperation::kRedux:
-      return Redux(warp, lanes, static_cast<ReduceOp>(mode & 0x7f), (mode & 0x80) != 0);
+      return Redux(warp, lanes, members, static_cast<ReduceOp>(mode & 0x7f), (mode & 0x80) != 0);
     case WarpOperation::kTensor:
       return ComputeTensor(static_cast<TensorFunction>(mode), warp.tensor_operation, warp.tensor);
   }
@@ -154,22 +156,40 @@ void BlockScheduler::Complete(uint32_t warp, uint32_t meeting) {
   const Meeting done = state.meetings[meeting];
   state.meetings[meeting] = state.meetings[--state.meeting_count];
   if (checks_ != nullptr) CheckMeeting(warp, done);
-  Compute(state, done.key, done.arrived);
+  const uint32_t members = done.arrived & done.mask;
+  Compute(state, done.key, done.arrived, members != 0 ? members : done.arrived);
 }
 
+bool BlockScheduler::IsComplete(uint32_t warp, const Meeting& meeting) const {
+  return (meeting.arrived & meeting.mask) == (meeting.mask & ~exited_[warp]);
+}
+
+void BlockScheduler::CompleteDue(uint32_t warp) {
+  due_warps_ &= ~(1u << warp);
+  WarpState& state = warps_[warp];
+  for (uint32_t i = state.meeting_count; i-- > 0;) {
+    if (!IsComplete(warp, state.meetings[i])) continue;
+    ready_[warp] |= state.meetings[i].arrived;
+    Complete(warp, i);
+  }
+}
+
+// CUDA forbids lanes that are not in their own mask. Programs have them all the same, for GPUs let them take part where
+// the warp is not divergent. So before a meeting ends, the lanes that its mask does not name may come, too.
 void BlockScheduler::Meet(ThreadState& thread, uint32_t mask, uint32_t key) {
   const uint32_t warp = thread.warp, bit = 1u << thread.lane;
-  if ((mask & bit) == 0) {
-    SetFault(CudaStatus(CudaError::kIllegalInstruction,
-                        "{}: lane {} of warp {} calls a warp operation whose mask {:#010x} does not name it",
-                        BlockName(), thread.lane, warp, mask));
-    LeaveBlock();
-  }
   Meeting* meeting = FindMeeting(warps_[warp], mask, key);
   meeting->arrived |= bit;
-  if (meeting->arrived != (mask & ~exited_[warp])) return Suspend(thread);
-  ready_[warp] |= meeting->arrived & ~bit;
+  if (!IsComplete(warp, *meeting)) return Suspend(thread);
+  if ((ready_[warp] & ~mask) != 0) {
+    due_warps_ |= 1u << warp;
+    return Suspend(thread);
+  }
+  ready_[warp] |= meeting->arrived;
   Complete(warp, static_cast<uint32_t>(meeting - warps_[warp].meetings.data()));
+  // The lowest lane goes on first: CUDA promises no order, but programs rely on what one lane does, mostly the first,
+  // before the others read it, for on GPUs they come together again after a branch.
+  Suspend(thread, kWarpSize - 1);
 }
 
 extern "C" {

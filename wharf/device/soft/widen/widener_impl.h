@@ -112,6 +112,7 @@ class Widener {
   bool EmitWarpOperation(llvm::CallInst& call, ThreadCall kind);
   // The lanes that take part, as bits: a scalar if it is the same in all lanes, else a vector.
   Value* Participants(Value* members);
+  Value* Exchanging(Value* members);
   Value* EmitShuffle(llvm::CallInst& call);
   Value* Permute(Value* vector, Value* lanes);
   Value* EmitVote(llvm::CallInst& call);

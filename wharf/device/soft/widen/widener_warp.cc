@@ -65,6 +65,16 @@ Value* Widener::Participants(Value* members) {
   return b_.CreateAnd(Splat(here), Vector(members));
 }
 
+// With which lanes each exchanges: those in its mask. CUDA forbids lanes that are not in their own; to GPUs they and
+// all others that are there take part, if all have the same mask.
+Value* Widener::Exchanging(Value* members) {
+  Value* here = Bits(mask_);
+  if (shapes_.Of(members).Uniform()) return here;
+  Value* own = b_.CreateAnd(b_.CreateLShr(Vector(members), LaneNumbers(b_.getInt32Ty())), Splat(b_.getInt32(1)));
+  Value* named = b_.CreateICmpNE(own, Splat(b_.getInt32(0)));
+  return b_.CreateAnd(Splat(here), b_.CreateSelect(named, Vector(members), Splat(b_.getInt32(~0U))));
+}
+
 // Lane i of the result is lane lanes[i] of `vector`, both of 32 elements of 32 bits.
 Value* Widener::Permute(Value* vector, Value* lanes) {
   if (auto* constant = llvm::dyn_cast<llvm::ConstantDataVector>(lanes)) {
@@ -104,8 +114,7 @@ Value* Widener::EmitShuffle(llvm::CallInst& call) {
   Value* from = b_.CreateAnd(b_.CreateSelect(source.in_range, source.lane, numbers), Splat(b_.getInt32(31)));
   Value* moved = Permute(value, from);
   // A lane that does not take part gives 0, as on GPUs.
-  Value* members = call.getArgOperand(5);
-  Value* taking = Participants(members);
+  Value* taking = Exchanging(call.getArgOperand(5));
   if (auto* all = llvm::dyn_cast<llvm::ConstantInt>(taking); all != nullptr && all->isMinusOne()) return moved;
   if (!taking->getType()->isVectorTy()) taking = Splat(taking);
   Value* one = Splat(b_.getInt32(1));
