@@ -5,18 +5,26 @@
 
 namespace wharf::device::soft {
 
+bool DeviceHeap::Grow(uint64_t bytes) {
+  const uint64_t size = std::max(bytes, kStepBytes);
+  if (size > kMostBytes - bytes_) return false;
+  const absl::StatusOr<DeviceAddress> range = memory_.Allocate(size);
+  if (!range.ok()) return false;
+  free_[*range] = size;
+  bytes_ += size;
+  return true;
+}
+
 DeviceAddress DeviceHeap::Allocate(uint64_t bytes) {
-  if (bytes == 0 || bytes > kBytes) return 0;
+  if (bytes == 0 || bytes > kMostBytes) return 0;
   bytes = (bytes + 15) / 16 * 16;
   absl::MutexLock lock(&mutex_);
-  if (base_ == 0) {
-    const absl::StatusOr<DeviceAddress> base = memory_.Allocate(kBytes);
-    if (!base.ok()) return 0;
-    base_ = *base;
-    free_[base_] = kBytes;
+  const auto fits = [&](const auto& range) { return range.second >= bytes; };
+  auto fit = std::find_if(free_.begin(), free_.end(), fits);
+  if (fit == free_.end()) {
+    if (!Grow(bytes)) return 0;
+    fit = std::find_if(free_.begin(), free_.end(), fits);
   }
-  const auto fit = std::find_if(free_.begin(), free_.end(), [&](const auto& range) { return range.second >= bytes; });
-  if (fit == free_.end()) return 0;
   const auto [address, size] = *fit;
   free_.erase(fit);
   if (size > bytes) free_[address + bytes] = size - bytes;

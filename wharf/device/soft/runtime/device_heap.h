@@ -11,10 +11,12 @@
 
 namespace wharf::device::soft {
 
-// Thread-safe. The memory is taken from the session's quota at the first allocation and lives as long as `memory`.
+// Thread-safe. The memory is taken from the session's quota as it is needed and lives as long as `memory`. So the heap
+// is at least as large as the program has asked for (cudaLimitMallocHeapSize), which is not known here.
 class DeviceHeap {
  public:
-  static constexpr uint64_t kBytes = uint64_t{8} << 20;  // CUDA's default (cudaLimitMallocHeapSize)
+  static constexpr uint64_t kStepBytes = uint64_t{8} << 20;    // CUDA's default for all of it
+  static constexpr uint64_t kMostBytes = uint64_t{512} << 20;  // leaves half of their range to the modules' variables
 
   explicit DeviceHeap(Memory& memory) : memory_(memory) {}
   // 16-byte aligned; 0 when full or for 0 bytes.
@@ -24,8 +26,11 @@ class DeviceHeap {
 
  private:
   Memory& memory_;
+  // Takes another range that holds `bytes`.
+  bool Grow(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   absl::Mutex mutex_;
-  DeviceAddress base_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // of all ranges
   std::map<DeviceAddress, uint64_t> used_ ABSL_GUARDED_BY(mutex_), free_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -151,7 +151,7 @@ TEST(DeviceHeapTest, AllocatesFreesAndMerges) {
   const auto memory = *Memory::Create(uint64_t{32} << 20);
   DeviceHeap heap(*memory);
   EXPECT_EQ(heap.Allocate(0), 0u);
-  EXPECT_EQ(heap.Allocate(DeviceHeap::kBytes + 1), 0u);
+  EXPECT_EQ(heap.Allocate(DeviceHeap::kMostBytes + 1), 0u);
   const DeviceAddress a = heap.Allocate(100), b = heap.Allocate(1), c = heap.Allocate(16);
   EXPECT_EQ(a % 16, 0u);
   EXPECT_EQ(b, a + 112);
@@ -162,8 +162,21 @@ TEST(DeviceHeapTest, AllocatesFreesAndMerges) {
   EXPECT_TRUE(heap.Free(0));
   EXPECT_TRUE(heap.Free(c));
   EXPECT_TRUE(heap.Free(b));
-  EXPECT_EQ(heap.Allocate(DeviceHeap::kBytes), a);
-  EXPECT_EQ(heap.Allocate(1), 0u);
+  EXPECT_EQ(heap.Allocate(DeviceHeap::kStepBytes), a);
+}
+
+TEST(DeviceHeapTest, GrowsAsFarAsItsQuotaGoes) {
+  const auto memory = *Memory::Create(3 * DeviceHeap::kStepBytes);
+  DeviceHeap heap(*memory);
+  const DeviceAddress a = heap.Allocate(DeviceHeap::kStepBytes), b = heap.Allocate(1), c = heap.Allocate(1);
+  EXPECT_NE(a, 0u);
+  EXPECT_NE(b, 0u);
+  EXPECT_EQ(c, b + 16);
+  EXPECT_EQ(heap.Allocate(2 * DeviceHeap::kStepBytes), 0u);
+  EXPECT_NE(heap.Allocate(DeviceHeap::kStepBytes), 0u);
+  EXPECT_EQ(heap.Allocate(DeviceHeap::kStepBytes), 0u);
+  EXPECT_TRUE(heap.Free(a));
+  EXPECT_EQ(heap.Allocate(DeviceHeap::kStepBytes), a);
 }
 
 TEST(DeviceHeapTest, NeedsQuota) {
