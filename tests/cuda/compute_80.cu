@@ -1,6 +1,10 @@
 // What came with compute capability 8.0: redux, cp.async, native bfloat16 conversions. Compiled for compute_80.
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
 #include <cuda_bf16.h>
 #include <cuda_pipeline.h>
+
+#include <numeric>
 
 #include "tests/cuda/harness.h"
 
@@ -37,6 +41,29 @@ CASE(redux) {
     const int row[8] = {sum, low, high, all, any, parity, int(unsigned_high), t & 16 ? half_low : half_sum};
     std::copy(row, row + 8, &want[8 * t]);
   }
+  EXPECT_SAME(out.Get(), want);
+}
+
+// Tiles of several warps meet in shared memory that the compiler reserves, apart from the kernel's own.
+__global__ void WideTiles(const int* in, int* out) {
+  namespace cg = cooperative_groups;
+  __shared__ int own[256];
+  const auto tile = cg::tiled_partition<64>(cg::this_thread_block());
+  own[threadIdx.x] = in[threadIdx.x];
+  tile.sync();
+  const int other = own[tile.meta_group_rank() * 64 + 63 - tile.thread_rank()];
+  const int sum = cg::reduce(tile, in[threadIdx.x], cg::plus<int>()), high = tile.shfl(in[threadIdx.x], 40);
+  out[threadIdx.x] = sum * 10000 + high * 100 + other;
+}
+CASE(tiles_of_several_warps) {
+  std::vector<int> in(256), want(256);
+  for (int i = 0; i < 256; ++i) in[i] = i * i % 97;
+  for (int i = 0; i < 256; ++i) {
+    const int* tile = &in[i & ~63];
+    want[i] = std::accumulate(tile, tile + 64, 0) * 10000 + tile[40] * 100 + tile[63 - i % 64];
+  }
+  Buffer<int> device(in), out(256);
+  WideTiles<<<4, 256>>>(device, out);
   EXPECT_SAME(out.Get(), want);
 }
 

@@ -151,15 +151,20 @@ llvm::Value* FunctionCodegen::CompareAndSwap(Type type, Value* pointer, size_t o
 
 void FunctionCodegen::Membar() {
   const std::string_view level = modifiers_.TakeOneOf({"cta", "gl", "sys"});
-  if (modifiers_.Take("proxy")) return Unsupported("proxy fence");
-  if (level.empty()) return Malformed("no level");
+  const bool proxy = modifiers_.TakePrefix("proxy") && !modifiers_.TakeNext().empty();
+  if (level.empty() && !proxy) return Malformed("no level");
   b_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent);
 }
 
+// All ways to memory are one here, so what orders one of them orders them all.
 void FunctionCodegen::Fence() {
+  const bool proxy = modifiers_.Take("proxy") && !modifiers_.TakeNext().empty();
+  if (proxy) TakeSpace();
+  modifiers_.TakeOneOf({"mbarrier_init"});
+  modifiers_.TakePrefix("sync_restrict::");
   const std::string_view order = modifiers_.TakeOneOf({"sc", "acq_rel", "acquire", "release"});
   const std::string_view scope = modifiers_.TakeOneOf({"cta", "cluster", "gpu", "sys"});
-  if (scope.empty()) return Malformed("no scope");
+  if (scope.empty() && !proxy) return Malformed("no scope");
   if (order == "acquire") {
     b_.CreateFence(llvm::AtomicOrdering::Acquire);
   } else if (order == "release") {

@@ -247,6 +247,11 @@ class FunctionCodegen {
   void Isspacep();
   void Prefetch();
   void CpAsync();
+  void BulkCopy();
+  void CopyLines(const Address& to, const Address& from, Value* bytes);
+  void Mapa();
+  void Getctarank();
+  void Createpolicy();
   void CopyBytes(const Address& to, const Address& from, uint32_t bytes, Value* source_bytes);
   void NoOperation();
   void Alloca();
@@ -272,7 +277,8 @@ class FunctionCodegen {
   // Its pointer, told to the checker.
   Value* MbarrierAt(size_t operand, ptx::Space space);
   void InitMbarrier(Value* pointer, Value* arrivals);
-  Value* ArriveAtMbarrier(Value* pointer, Value* count, bool drop);
+  // The state before. `bytes`: how many more are to come; negative: have come.
+  Value* UpdateMbarrier(Value* pointer, Value* arrivals, Value* bytes, bool drop);
   void WaitForMbarrier(Value* pointer, bool parity);
 
   // --- checks ---
@@ -333,6 +339,7 @@ class FunctionCodegen {
   Value* CallRuntime(std::string_view name, llvm::Type* result, llvm::ArrayRef<Value*> arguments);
   Value* ResultSlot();
   void Barrier();
+  void ClusterBarrier();
   void BarrierReduce();
   void WarpSync();
   void Shfl();

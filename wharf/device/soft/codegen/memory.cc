@@ -15,6 +15,9 @@ void FunctionCodegen::AddMemoryHandlers(std::map<std::string_view, Handler>* han
                     {"applypriority", &FunctionCodegen::Prefetch},
                     {"discard", &FunctionCodegen::Prefetch},
                     {"cp", &FunctionCodegen::CpAsync},
+                    {"mapa", &FunctionCodegen::Mapa},
+                    {"getctarank", &FunctionCodegen::Getctarank},
+                    {"createpolicy", &FunctionCodegen::Createpolicy},
                     {"alloca", &FunctionCodegen::Alloca},
                     {"stacksave", &FunctionCodegen::StackSave},
                     {"stackrestore", &FunctionCodegen::StackRestore}});
@@ -23,7 +26,7 @@ void FunctionCodegen::AddMemoryHandlers(std::map<std::string_view, Handler>* han
 ptx::Space FunctionCodegen::TakeSpace() {
   using Space = ptx::Space;
   if (modifiers_.Take("global")) return Space::kGlobal;
-  if (!modifiers_.TakeOneOf({"shared", "shared::cta"}).empty()) return Space::kShared;
+  if (!modifiers_.TakeOneOf({"shared", "shared::cta", "shared::cluster"}).empty()) return Space::kShared;
   if (modifiers_.Take("local")) return Space::kLocal;
   if (modifiers_.Take("const")) return Space::kConst;
   if (!modifiers_.TakeOneOf({"param", "param::entry", "param::func"}).empty()) return Space::kParam;

@@ -19,6 +19,11 @@ constexpr uint32_t kMostByShape = 4000;
 
 uint64_t RoundUp(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
+bool NamesReservedShared(const ptx::Operand& operand) {
+  auto* special = std::get_if<ptx::SpecialOperand>(&operand.value);
+  return special != nullptr && special->name.starts_with("reserved_smem_");
+}
+
 // Calls `visit(name)` for every symbol an operand names.
 template <typename Visit>
 void VisitSymbols(const ptx::Operand& operand, const Visit& visit) {
@@ -127,6 +132,7 @@ class Analyzer {
     std::vector<std::string> names, callees;
     const bool call = instruction.opcode == "call";
     for (size_t i = 0; i < instruction.operands.size(); ++i) {
+      program_.has_reserved_shared |= NamesReservedShared(instruction.operands[i]);
       VisitSymbols(instruction.operands[i],
                    [&](const std::string& name) { (call && i == 0 ? callees : names).push_back(name); });
     }
@@ -200,6 +206,8 @@ class Analyzer {
       }
     }
     offset = RoundUp(offset, kSharedAlignment);
+    program_.reserved_shared_offset = static_cast<uint32_t>(std::min(offset, kMaxSharedBytes));
+    if (program_.has_reserved_shared) offset += kReservedSharedBytes;
     if (offset > kMaxSharedBytes) {
       return CudaStatus(CudaError::kInvalidPtx, "kernel {}: too much static shared memory", kernel_);
     }

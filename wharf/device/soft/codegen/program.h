@@ -18,6 +18,10 @@
 
 namespace wharf::device::soft {
 
+// What NVIDIA's compiler reserves of a block's shared memory from compute capability 8.0 on (%reserved_smem_offset_…).
+// CUDA's cooperative groups keep the state of tiles of several warps there. Here kernels have it that ask where it is.
+inline constexpr uint32_t kReservedSharedBytes = 1024;
+
 struct ReachedFunction {
   const ptx::Function* function = nullptr;
   ptx::Body body;
@@ -34,6 +38,8 @@ struct Program {
   std::set<std::string> globals;                                // module-scope .global and .const variables
   std::map<std::string, uint32_t, std::less<>> shared_offsets;  // SharedKey() -> offset in the shared window
   uint32_t static_shared_bytes = 0;
+  bool has_reserved_shared = false;  // some function asks for where kReservedSharedBytes lie: at this offset
+  uint32_t reserved_shared_offset = 0;
   uint32_t local_bytes = 0;
   uint32_t instructions = 0;  // over all functions
   bool has_local = false;     // some function has addressable .local memory

@@ -78,6 +78,13 @@ llvm::Value* FunctionCodegen::SpecialOfGrid(std::string_view name) {
   if (name == "total_smem_size" || name == "aggr_smem_size") {
     return Field(offsetof(BlockContext, total_shared_bytes), i32);
   }
+  if (name.starts_with("reserved_smem_offset_")) {
+    const uint32_t begin = module_.program().reserved_shared_offset, half = kReservedSharedBytes / 2;
+    name.remove_prefix(21);
+    if (name == "cap") return b_.getInt32(kReservedSharedBytes);
+    if (name == "end") return b_.getInt32(begin + kReservedSharedBytes);
+    return b_.getInt32(name == "1" ? begin + half : begin);
+  }
   if (name == "nwarpid") {
     Value* threads =
         b_.CreateMul(SpecialOfGrid("ntid.x"), b_.CreateMul(SpecialOfGrid("ntid.y"), SpecialOfGrid("ntid.z")));

@@ -36,6 +36,7 @@ llvm::Value* FunctionCodegen::ResultSlot() {
 }
 
 void FunctionCodegen::Barrier() {
+  if (modifiers_.Take("cluster")) return ClusterBarrier();
   modifiers_.Take("cta");
   if (modifiers_.Take("warp")) return WarpSync();
   const bool aligned = modifiers_.Take("aligned");

@@ -124,6 +124,7 @@ void FunctionCodegen::Prefetch() {
 
 void FunctionCodegen::CpAsync() {
   if (!modifiers_.Take("async")) return Unsupported("unknown instruction");
+  if (modifiers_.Take("bulk")) return BulkCopy();
   if (modifiers_.Take("mbarrier")) return CopiesArriveAtMbarrier();
   if (modifiers_.Take("commit_group") || modifiers_.Take("wait_all") || modifiers_.Take("wait_group")) return;
   const std::string_view cache = modifiers_.TakeOneOf({"ca", "cg"});

@@ -9,7 +9,6 @@ namespace wharf::device::soft::testing {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 // A block of `threads`, in which %r1 is the thread and [%rd1] its element of the result.
 class MbarrierTest : public ::testing::Test {
@@ -134,13 +133,64 @@ TEST_F(MbarrierTest, LaterPhasesWaitForLessWhoeverDrops) {
   EXPECT_THAT(result_, ElementsAre(122));
 }
 
-TEST_F(MbarrierTest, RefusesTransactionsAndOtherMemory) {
+// A phase is over when all have arrived and the bytes that they expect have come, in whatever order they come.
+TEST_F(MbarrierTest, WaitsForBytes) {
+  const auto is_over = [&](std::string body) {
+    const absl::Status status = Run("mbarrier.init.shared.b64 [barrier], 1;\n" + body +
+                                        "mbarrier.test_wait.parity.shared.b64 %p1, [barrier], 0;\n"
+                                        "selp.u32 %r5, 1, 0, %p1; st.global.u32 [%rd1], %r5;",
+                                    1);
+    EXPECT_EQ(status, absl::OkStatus()) << body;
+    return !result_.empty() && result_[0] == 1;
+  };
+  const std::string arrive = "mbarrier.arrive.shared.b64 %rd3, [barrier];";
+  const std::string arrive_expecting = "mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 %rd3, [barrier], 48;";
+  const std::string expect = "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [barrier], 48;";
+  const auto come = [](int bytes) {
+    return "mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [barrier], " + std::to_string(bytes) + ";";
+  };
+  EXPECT_FALSE(is_over(arrive_expecting));
+  EXPECT_FALSE(is_over(arrive_expecting + come(32)));
+  EXPECT_TRUE(is_over(arrive_expecting + come(32) + come(16)));
+  EXPECT_TRUE(is_over(come(48) + expect + arrive));
+  EXPECT_FALSE(is_over(expect + come(48)));
+  EXPECT_TRUE(is_over(expect + come(48) + arrive));
+  EXPECT_FALSE(is_over(come(16) + arrive));
+}
+
+// 48 bytes at once and 16 more, to shared memory and back.
+TEST_F(MbarrierTest, CountsBulkCopies) {
+  auto* in = runner_.Allocate<uint32_t>(16);
+  for (uint32_t i = 0; i < 16; ++i) in[i] = 100 + i;
+  const std::string from = std::to_string(reinterpret_cast<uint64_t>(in));
+  ASSERT_EQ(Run("mov.u32 %r4, row; mov.u64 %rd4, " + from +
+                    R"(;
+  mbarrier.init.shared.b64 [barrier], 1;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [barrier], 64;
+  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r4], [%rd4], 48, [barrier];
+  mov.u32 %r5, 16;
+  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.L2::cache_hint [%r4+48], [%rd4+48], %r5, [barrier], %rd4;
+  mbarrier.test_wait.parity.shared.b64 %p1, [barrier], 0;
+  @!%p1 trap;
+  mov.u32 %r6, 1; st.shared.u32 [row+12], %r6;
+  fence.proxy.async.shared::cta;
+  cp.async.bulk.global.shared::cta.bulk_group [%rd4], [%r4+8], %r5;
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+  ld.shared.u32 %r7, [row+60]; st.global.u32 [%rd1], %r7;
+)",
+                1),
+            absl::OkStatus());
+  EXPECT_THAT(result_, ElementsAre(115));
+  EXPECT_THAT(std::vector<uint32_t>(in, in + 5), ElementsAre(102, 1, 104, 105, 104));
+}
+
+TEST_F(MbarrierTest, RefusesOtherMemoryAndTensors) {
   for (const char* const text :
-       {"mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [barrier], 16;",
-        "mbarrier.arrive.expect_tx.shared.b64 %rd3, [barrier], 16;", "mbarrier.init.global.b64 [%rd1], 4;"}) {
-    const absl::Status status = Run(text, 1);
-    EXPECT_EQ(CudaErrorOf(status), CudaError::kUnsupportedPtx) << text;
-    EXPECT_THAT(std::string(status.message()), HasSubstr("mbarrier"));
+       {"mbarrier.init.global.b64 [%rd1], 4;",
+        "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r1}], [barrier];",
+        "cp.async.bulk.shared::cluster.shared::cluster.mbarrier::complete_tx::bytes [%r1], [%r1], 16, [barrier];"}) {
+    EXPECT_EQ(CudaErrorOf(Run(text, 1)), CudaError::kUnsupportedPtx) << text;
   }
 }
 
