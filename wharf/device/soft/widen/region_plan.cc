@@ -16,7 +16,7 @@ namespace {
 using Block = llvm::BasicBlock;
 using llvm::Value;
 
-constexpr size_t kMostBarriers = 96, kMostBlocks = 3000;
+constexpr size_t kMostBarriers = 400, kMostBlocks = 3000;
 constexpr unsigned kMostRepeated = 12;  // instructions
 
 // Instructions to compute `value` anew, from arguments and constants; more than kMostRepeated if that cannot be.
