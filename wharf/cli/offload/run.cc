@@ -82,6 +82,13 @@ events are kept, 64 MiB of them. A program that runs for ever leaves its trace, 
   wharf trace --local -o decode.json -- ./cuda_decode --inferences 5
   wharf trace --server edge:7070 -o trace.json -- python3 detect.py)";
 
+// Half of this machine's memory, in GiB: programs expect as much as GPUs have, and what they do not touch takes none.
+uint64_t DefaultLocalMemory() {
+  const uint64_t half =
+      static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) / 2;
+  return std::max<uint64_t>(half >> 30, 2) << 30;
+}
+
 struct RunOptions {
   ServerAccess access;
   std::string next_servers;  // with commas: where the program goes if the server does not let it in
@@ -93,7 +100,7 @@ struct RunOptions {
   std::string search = "incremental";
   std::string partition = "remote";
   std::string local_device = "auto";
-  uint64_t local_memory = uint64_t{2} << 30;
+  uint64_t local_memory = DefaultLocalMemory();
   int local_threads = 0;
   int local_capability = 75;
   std::vector<std::string> kernel_packs;
@@ -405,7 +412,7 @@ void AddOptions(CLI::App* command, RunOptions& options) {
       ->type_name("FILE");
   command->add_option("--device", options.local_device, "With --local or --partition: soft (CPU), cuda (GPU) or auto")
       ->capture_default_str();
-  AddBytes(command, "--memory", options.local_memory, "The same: device memory");
+  AddBytes(command, "--memory", options.local_memory, "The same: device memory; half of the machine's by default");
   command->add_option("--threads", options.local_threads, "The same: CPU threads, 0 = all")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
