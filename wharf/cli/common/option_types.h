@@ -31,15 +31,17 @@ inline CLI::Option* AddDuration(CLI::App* app, const std::string& name, Nanoseco
   return AddQuantity(app, name, value, ParseDuration, help, fmt::format("{:g}s", Seconds(value)))->type_name("TIME");
 }
 
-// `value`: major * 10 + minor.
+// `value`: major * 10 + minor; 0: what the device says unless it is told.
 inline CLI::Option* AddComputeCapability(CLI::App* app, int& value, const std::string& help) {
   const auto parse = [](const std::string& text) -> absl::StatusOr<int> {
     if (text == "7.5") return 75;
     if (text == "8.0") return 80;
-    return InvalidArgument("software devices have compute capability 7.5 or 8.0, not {}", text);
+    if (text == "8.6") return 86;
+    if (text == "8.9") return 89;
+    return InvalidArgument("software devices have compute capability 7.5, 8.0, 8.6 or 8.9, not {}", text);
   };
-  const std::string shown = fmt::format("{}.{}", value / 10, value % 10);
-  return AddQuantity(app, "--compute-capability", value, parse, help, shown)->type_name("7.5|8.0");
+  return AddQuantity(app, "--compute-capability", value, parse, help + "; with packs 7.5", "8.0")
+      ->type_name("7.5|8.0|8.6|8.9");
 }
 
 }  // namespace wharf::cli

@@ -102,7 +102,7 @@ struct RunOptions {
   std::string local_device = "auto";
   uint64_t local_memory = DefaultLocalMemory();
   int local_threads = 0;
-  int local_capability = 75;
+  int local_capability = 0;
   std::vector<std::string> kernel_packs;
   bool no_check = false;
   std::string checks;
@@ -238,7 +238,7 @@ absl::StatusOr<std::unique_ptr<LocalServer>> StartLocal(const RunOptions& option
   std::vector<std::string> arguments = {"--device",  options.local_device,
                                         "--memory",  fmt::format("{}", options.local_memory),
                                         "--threads", fmt::format("{}", options.local_threads)};
-  if (options.local_capability != RunOptions().local_capability) {
+  if (options.local_capability != 0) {
     arguments.insert(arguments.end(), {"--compute-capability", fmt::format("{}.{}", options.local_capability / 10,
                                                                            options.local_capability % 10)});
   }
@@ -378,7 +378,7 @@ void CheckUsage(RunOptions& options) {
   if (!options.kernel_packs.empty() && !options.local) {
     throw CLI::ValidationError("run", "--kernel-pack goes with --local; a server is given packs when it is started");
   }
-  if (options.local_capability != RunOptions().local_capability && !options.local) {
+  if (options.local_capability != 0 && !options.local) {
     throw CLI::ValidationError("run", "--compute-capability goes with --local; a server is told when it is started");
   }
   CheckCheckUsage(options);

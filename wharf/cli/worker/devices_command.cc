@@ -28,6 +28,7 @@ Finding SoftDevice() {
   Finding finding{"software device"};
   device::DeviceOptions options;
   options.memory_quota = 64 << 20;
+  options.compute_capability = 80;
   const auto device = device::MakeSoftDevice(options);
   if (!device.ok()) {
     finding.health = Health::kBroken;

@@ -121,6 +121,10 @@ absl::Status Daemon::Prepare() {
   configure_.compile_limit_ns = options_.compile_limit.count();
   configure_.threads = options_.threads;
   configure_.compute_capability = options_.compute_capability;
+  if (configure_.compute_capability == 0) {
+    // Packs have PTX for 7.5: kernels that programs would choose on later devices are empty in it.
+    configure_.compute_capability = options_.kernel_packs.empty() ? 80 : 75;
+  }
   configure_.idle_timeout_ns = options_.idle_timeout.count();
   configure_.hello_timeout_ns = options_.hello_timeout.count();
   configure_.resume_timeout_ns = options_.resume_timeout.count();

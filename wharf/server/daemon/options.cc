@@ -20,7 +20,7 @@ absl::Status Validate(const ServerOptions& options) {
   if (options.max_sessions < 1) return InvalidArgument("--max-sessions must be at least 1");
   if (options.memory_quota < (1 << 20)) return InvalidArgument("--memory must be at least 1MiB");
   if (options.worker_memory < (64 << 20)) return InvalidArgument("--worker-memory must be at least 64MiB");
-  if (options.compute_capability != ServerOptions().compute_capability && options.device == "cuda") {
+  if (options.compute_capability != 0 && options.device == "cuda") {
     return InvalidArgument("--compute-capability is for --device soft: a GPU has its own");
   }
   if (!options.kernel_packs.empty() && options.device == "cuda") {

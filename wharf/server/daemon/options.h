@@ -20,9 +20,9 @@ struct ServerOptions {
   // soft: processor time that one operation of a client may take before it runs; 0: any.
   Nanoseconds compile_limit = std::chrono::seconds(120);
   int max_sessions = 16;
-  bool fair_share = true;       // soft: sessions that compete get equal shares of the device
-  int compute_capability = 75;  // soft: what it says it has, major * 10 + minor; 75 or 80
-  int threads = 0;              // soft: CPU threads of one session, 0 = all cores
+  bool fair_share = true;      // soft: sessions that compete get equal shares of the device
+  int compute_capability = 0;  // soft: what it says it has, major * 10 + minor; 0: 80, with packs 75
+  int threads = 0;             // soft: CPU threads of one session, 0 = all cores
   // strong: workers get name spaces of their own, or the server does not start; weak: they do without.
   std::string sandbox = "strong";
   // Replay that runs ahead without a way back, for benchmarks: a program that deviates computes with wrong memory.

@@ -369,16 +369,16 @@ class FunctionCodegen {
   bool TakeMatrixShape(MatrixShape* shape);
   bool TakeElement(TensorElement* element);
   static bool HasProduct(bool wmma, const MatrixShape& shape, TensorElement a);
+  static bool HasSparseProduct(const MatrixShape& shape, TensorElement a);
   bool TakeProduct(bool wmma, TensorProduct* product);
+  bool ReadSelector(const ptx::Operand& operand, TensorProduct* product);
   void Product(bool wmma);
   bool ReadRegisters(const ptx::Operand& operand, TensorElement element, uint32_t registers, size_t listed,
                      std::vector<Value*>* to);
   void WriteRegisters(const ptx::Operand& operand, TensorElement element, size_t listed, llvm::ArrayRef<Value*> from);
   static size_t ListedRegisters(bool wmma, bool accumulates, TensorElement element, uint32_t registers);
   // Calls the runtime's function of the whole warp.
-  static bool HasSparseProduct(const MatrixShape& shape, TensorElement a);
   std::vector<Value*> CallTensor(TensorFunction function, uint32_t operation, llvm::ArrayRef<Value*> inputs);
-  bool ReadSelector(const ptx::Operand& operand, TensorProduct* product);
   // In code for whole blocks: `registers` go in, the first `results` come out.
   std::vector<Value*> CallOfWarp(std::string_view name, llvm::ArrayRef<Value*> registers,
                                  llvm::ArrayRef<Value*> arguments, uint32_t results);

@@ -7,11 +7,18 @@
 #include "wharf/device/soft/driver/box.h"
 #include "wharf/device/soft/driver/gemm.h"
 #include "wharf/device/soft/primitives/primitives.h"
+#include "wharf/device/soft/runtime/fiber.h"
 
 namespace wharf::device::soft {
 namespace {
 
 constexpr StreamId kLastReservedStream = 2;
+// What GPUs of a compute capability have; the defaults are those of 7.5.
+struct Limits {
+  int32_t capability, threads, blocks;  // of a multiprocessor
+  uint32_t shared_kib;                  // the same; a block may have all but one
+};
+constexpr Limits kLimits[] = {{80, 2048, 32, 164}, {86, 1536, 16, 100}, {89, 1536, 24, 100}};
 constexpr uint32_t kEventDisableTiming = 2;  // cudaEventDisableTiming, CU_EVENT_DISABLE_TIMING
 
 int64_t NowNs() { return Clock::Real().Now().since_epoch.count(); }
@@ -72,11 +79,15 @@ void SoftDevice::FillProperties(const DeviceOptions& options) {
   properties_.driver = "soft";
   properties_.compute_major = options.compute_capability / 10;
   properties_.compute_minor = options.compute_capability % 10;
-  if (options.compute_capability >= 80) {  // what its GPUs have; the defaults are those of 7.5
-    properties_.max_threads_per_multiprocessor = 2048;
-    properties_.max_blocks_per_multiprocessor = 32;
-    properties_.shared_per_block_optin = 163 << 10;
-    properties_.shared_per_multiprocessor = 164 << 10;
+  for (const Limits& limits : kLimits) {
+    if (limits.capability != options.compute_capability) continue;
+    // No more than a cooperative launch may have at once.
+    if (executor_->threads() * static_cast<size_t>(limits.threads) <= MaxStacks()) {
+      properties_.max_threads_per_multiprocessor = limits.threads;
+    }
+    properties_.max_blocks_per_multiprocessor = limits.blocks;
+    properties_.shared_per_block_optin = (limits.shared_kib - 1) << 10;
+    properties_.shared_per_multiprocessor = limits.shared_kib << 10;
   }
   properties_.total_memory = options.memory_quota;
   properties_.multiprocessors = static_cast<int32_t>(executor_->threads());

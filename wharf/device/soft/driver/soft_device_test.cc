@@ -231,6 +231,11 @@ TEST_F(SoftDeviceTest, HasTheLimitsOfTheCapabilityThatItIsToSay) {
   ASSERT_EQ(device_->SetMaxDynamicShared(kSized, 162 << 10), absl::OkStatus());
   EXPECT_EQ(LaunchError(kSized, {{1}, {64}, 162 << 10}), CudaError::kSuccess);
   EXPECT_EQ(Wait(), absl::OkStatus());
+  device_ = *SoftDevice::Create({.memory_quota = 1 << 20, .threads = 2, .compute_capability = 89},
+                                std::make_unique<NativeCompiler>(&compilations_));
+  EXPECT_EQ(device_->Properties().compute_minor, 9);
+  EXPECT_EQ(device_->Properties().max_blocks_per_multiprocessor, 24);
+  EXPECT_EQ(device_->Properties().shared_per_block_optin, 99u << 10);
 }
 
 TEST_F(SoftDeviceTest, Attributes) {

@@ -395,9 +395,9 @@ TEST_F(ExecutorTest, WhatCannotBeThereAtOnceIsTold) {
   const auto resident = [&](Dim3 grid, Dim3 block) {
     return executor_->IsResident({.grid = grid, .block = block, .cooperative = true});
   };
-  EXPECT_TRUE(resident({32}, {64}));
-  EXPECT_TRUE(resident({4, 2, 4}, {8, 8}));
-  EXPECT_FALSE(resident({33}, {64}));
+  EXPECT_TRUE(resident({64}, {64}));
+  EXPECT_TRUE(resident({4, 4, 4}, {8, 8}));
+  EXPECT_FALSE(resident({65}, {64}));
   EXPECT_FALSE(resident({0x7fffffff, 65535}, {1024}));
 }
 

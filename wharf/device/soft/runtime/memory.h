@@ -43,8 +43,8 @@ class Memory {
   static constexpr uint64_t kLocalOffset = uint64_t{2} << 20;
   static constexpr uint64_t kSharedOffset = kSharedWindow / 2;
   static constexpr uint64_t kLocalBytes = kSharedOffset - kLocalOffset - (uint64_t{1} << 20);
-  static constexpr uint64_t kSharedStride = uint64_t{128} << 20;
-  static constexpr uint32_t kMaxBlocks = 16;  // of a window
+  static constexpr uint64_t kSharedStride = uint64_t{64} << 20;
+  static constexpr uint32_t kMaxBlocks = 32;  // of a window
   static_assert(kSharedOffset + kMaxBlocks * kSharedStride + kSharedWindow <= kWindowBytes);
   static constexpr uint32_t kDefaultWindows = 4;
 
