@@ -12,6 +12,16 @@ CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
                 [&] { return flags != 0 ? CudaError::kInvalidValue : client::CreateGraph(Graph(graph)); });
 }
 
+CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle, CUgraph graph, CUcontext, unsigned initial,
+                                        unsigned flags) {
+  return Driver(Call::k_cuGraphConditionalHandleCreate, [&] {
+    uint64_t made = 0;
+    const CudaError error = client::CreateCondition(Graph(graph), initial, flags, handle == nullptr ? nullptr : &made);
+    if (error == CudaError::kSuccess) *handle = made;
+    return error;
+  });
+}
+
 CUresult cuGraphDestroy(CUgraph graph) {
   return Driver(Call::k_cuGraphDestroy, [&] { return client::DestroyGraph(Graph(graph)); });
 }

@@ -13,6 +13,16 @@ cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned flags) {
                  [&] { return flags != 0 ? CudaError::kInvalidValue : client::CreateGraph(Graph(graph)); });
 }
 
+cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle* handle, cudaGraph_t graph, unsigned initial,
+                                             unsigned flags) {
+  return Runtime(Call::k_cudaGraphConditionalHandleCreate, [&] {
+    uint64_t made = 0;
+    const CudaError error = client::CreateCondition(Graph(graph), initial, flags, handle == nullptr ? nullptr : &made);
+    if (error == CudaError::kSuccess) *handle = made;
+    return error;
+  });
+}
+
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   return Runtime(Call::k_cudaGraphDestroy, [&] { return client::DestroyGraph(Graph(graph)); });
 }

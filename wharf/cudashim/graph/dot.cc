@@ -1,5 +1,6 @@
 #include "wharf/cudashim/graph/dot.h"
 
+#include <string_view>
 #include <unordered_map>
 
 #include "fmt/core.h"
@@ -24,16 +25,24 @@ class DotWriter {
       }
     }
     for (const auto& node : graph.nodes()) {
-      const auto* const child = std::get_if<ChildParams>(&node->params);
-      if (child == nullptr) continue;
-      text += fmt::format("  subgraph cluster{0} {{\n  label=\"child graph of node{0}\";\n", number[node.get()]);
-      Write(*child->graph);
-      text += "  }\n";
+      if (const auto* const child = std::get_if<ChildParams>(&node->params)) {
+        WriteInside(*child->graph, fmt::format("{}", number[node.get()]), "child graph");
+      }
+      if (const auto* const conditional = std::get_if<ConditionalParams>(&node->params)) {
+        for (size_t i = 0; i < conditional->bodies.size(); ++i) {
+          WriteInside(*conditional->bodies[i], fmt::format("{}_{}", number[node.get()], i), "body");
+        }
+      }
     }
   }
   std::string text;
 
  private:
+  void WriteInside(const Graph& graph, const std::string& number, std::string_view what) {
+    text += fmt::format("  subgraph cluster{0} {{\n  label=\"{1} of node{0}\";\n", number, what);
+    Write(graph);
+    text += "  }\n";
+  }
   static std::string Quoted(const std::string& plain) {
     std::string quoted;
     for (const char c : plain) {

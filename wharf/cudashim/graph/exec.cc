@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 namespace wharf::cudagraph {
 namespace {
@@ -106,6 +107,15 @@ bool Exec::Flatten(const Graph& graph, bool after_host) {
     for (const Edge& edge : node->dependencies()) host = host || host_until[edge.from];
     if (const auto* const child = std::get_if<ChildParams>(&node->params)) {
       host = Flatten(*child->graph, host);
+    } else if (const auto* const conditional = std::get_if<ConditionalParams>(&node->params)) {
+      const size_t at = steps_.size();
+      std::vector<size_t> ends;
+      steps_.push_back({node});
+      for (const auto& body : conditional->bodies) {
+        host = Flatten(*body, host);
+        ends.push_back(steps_.size());
+      }
+      steps_[at].ends = std::move(ends);
     } else if (node->enabled && node->type() != NodeType::kEmpty) {
       steps_.push_back({node, host && HostReader(*node) != nullptr});
       host = host || node->type() == NodeType::kHost;

@@ -15,6 +15,8 @@ struct Step {
   // It reads memory of the program's that earlier work of the same launch may be writing, host functions or copies:
   // what is read when it is sent would be too old, unless that work is done.
   bool settle = false;
+  // Of a conditional node: where the steps of its bodies end. They follow this one.
+  std::vector<size_t> ends = {};
 };
 
 class Exec : public Live<Exec> {
@@ -37,7 +39,7 @@ class Exec : public Live<Exec> {
   CudaError SetEnabled(const Node* original, bool enabled);
   UpdateOutcome Update(const Graph& wanted);
 
-  // The nodes of the graph and its children in an order that they may be carried out in.
+  // The nodes of the graph, its children and bodies in an order that they may be carried out in.
   const std::vector<Step>& steps();
   // A copy reads memory that the launch before may still be writing.
   bool settles_first() { return steps(), settles_first_; }

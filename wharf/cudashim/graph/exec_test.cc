@@ -65,6 +65,54 @@ TEST_F(ExecTest, ChildrenAreSteppedThroughInTheirPlace) {
   EXPECT_EQ(exec->Find(leaf), inside);
 }
 
+// What a graph whose condition is not looked at needs of one.
+ConditionalParams Branches(Branching branching, size_t count) {
+  ConditionalParams params{std::make_shared<Condition>(), branching};
+  for (size_t i = 0; i < count; ++i) {
+    params.bodies.push_back(std::make_shared<Graph>());
+    params.handles.push_back(params.bodies.back().get());
+  }
+  return params;
+}
+
+TEST_F(ExecTest, BodiesFollowTheirNodeAndEndWhereItSays) {
+  Node* const node = Add(Branches(Branching::kSwitch, 3));
+  const auto& bodies = std::get<ConditionalParams>(node->params).bodies;
+  Node* const first = AddTo(*bodies[0], FillParams{});
+  ConditionalParams inner = Branches(Branching::kIf, 1);
+  Node* const leaf = AddTo(*inner.bodies[0], FillParams{});
+  Node* const inside = AddTo(*bodies[2], inner);
+  Node* const last = Add(FillParams{}, {node});
+  const auto exec = Make();
+  EXPECT_THAT(Origins(*exec), ElementsAre(node->id, first->id, inside->id, leaf->id, last->id));
+  EXPECT_THAT(exec->steps()[0].ends, ElementsAre(2, 2, 4));
+  EXPECT_THAT(exec->steps()[2].ends, ElementsAre(4));
+  // The instance has bodies of its own, whose nodes are found by those that the program has.
+  EXPECT_NE(exec->Find(leaf), nullptr);
+  EXPECT_NE(exec->Find(leaf), leaf);
+  const auto& copy = std::get<ConditionalParams>(exec->Find(node)->params);
+  EXPECT_EQ(copy.handles[1], copy.bodies[1].get());
+  EXPECT_NE(copy.bodies[1], bodies[1]);
+}
+
+TEST_F(ExecTest, AConditionChoosesABody) {
+  const ConditionalParams either = Branches(Branching::kIf, 2), loop = Branches(Branching::kWhile, 1),
+                          several = Branches(Branching::kSwitch, 3);
+  EXPECT_EQ(either.Choose(7), 0u);
+  EXPECT_EQ(either.Choose(0), 1u);
+  EXPECT_EQ(loop.Choose(1), 0u);
+  EXPECT_GE(loop.Choose(0), 1u);
+  EXPECT_EQ(several.Choose(2), 2u);
+  EXPECT_GE(several.Choose(3), 3u);
+}
+
+TEST_F(ExecTest, CopiesInABodyCountWhatCameBefore) {
+  Node* const host = Add(HostParams{DoNothing, nullptr});
+  Node* const node = Add(Branches(Branching::kIf, 1), {host});
+  AddTo(*std::get<ConditionalParams>(node->params).bodies[0], CopyOf(kDevice, kHostA));
+  EXPECT_THAT(Settles(*Make()), ElementsAre(false, false, true));
+}
+
 TEST_F(ExecTest, EmptyAndDisabledNodesAreNoSteps) {
   Node* const fill = Add(FillParams{});
   Node* const empty = Add(EmptyParams{}, {fill});

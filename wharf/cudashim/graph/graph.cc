@@ -17,16 +17,34 @@ uint64_t NextNodeId() {
 EdgeData DataAt(std::span<const EdgeData> data, size_t i) { return data.empty() ? EdgeData{} : data[i]; }
 
 Params CopyOf(const Params& params) {
-  const auto* const child = std::get_if<ChildParams>(&params);
-  return child == nullptr ? params : ChildParams{child->graph->Clone()};
+  if (const auto* const child = std::get_if<ChildParams>(&params)) return ChildParams{child->graph->Clone()};
+  Params copy = params;
+  if (auto* const conditional = std::get_if<ConditionalParams>(&copy)) {
+    for (size_t i = 0; i < conditional->bodies.size(); ++i) {
+      conditional->bodies[i] = conditional->bodies[i]->Clone();
+      conditional->handles[i] = conditional->bodies[i].get();
+    }
+  }
+  return copy;
+}
+
+// The graphs inside of a node.
+std::vector<const Graph*> GraphsIn(const Params& params) {
+  std::vector<const Graph*> inside;
+  if (const auto* const child = std::get_if<ChildParams>(&params)) inside.push_back(child->graph.get());
+  if (const auto* const conditional = std::get_if<ConditionalParams>(&params)) {
+    inside.assign(conditional->handles.begin(), conditional->handles.end());
+  }
+  return inside;
 }
 
 }  // namespace
 
 NodeType TypeOf(const Params& params) {
-  static constexpr NodeType kTypes[] = {NodeType::kKernel, NodeType::kKernel,     NodeType::kCopy,  NodeType::kFill,
-                                        NodeType::kHost,   NodeType::kChild,      NodeType::kEmpty, NodeType::kRecord,
-                                        NodeType::kWait,   NodeType::kAllocation, NodeType::kFree,  NodeType::kKernel};
+  static constexpr NodeType kTypes[] = {
+      NodeType::kKernel, NodeType::kKernel, NodeType::kCopy,       NodeType::kFill, NodeType::kHost,
+      NodeType::kChild,  NodeType::kEmpty,  NodeType::kRecord,     NodeType::kWait, NodeType::kAllocation,
+      NodeType::kFree,   NodeType::kKernel, NodeType::kConditional};
   static_assert(std::size(kTypes) == std::variant_size_v<Params>);
   return kTypes[params.index()];
 }
@@ -141,9 +159,10 @@ std::shared_ptr<Graph> Graph::Clone() const {
 Node* Graph::FindClone(uint64_t origin, bool in_children) const {
   for (const auto& node : nodes_) {
     if (node->origin == origin) return node.get();
-    const auto* const child = std::get_if<ChildParams>(&node->params);
-    if (child == nullptr || !in_children) continue;
-    if (Node* const found = child->graph->FindClone(origin, true)) return found;
+    if (!in_children) continue;
+    for (const Graph* const inside : GraphsIn(node->params)) {
+      if (Node* const found = inside->FindClone(origin, true)) return found;
+    }
   }
   return nullptr;
 }

@@ -50,7 +50,7 @@ class Node : public Live<Node> {
   std::vector<Node*> dependents_;
 };
 
-class Graph : public Live<Graph> {
+class Graph : public Live<Graph>, public std::enable_shared_from_this<Graph> {
  public:
   Graph() = default;
   ~Graph();
@@ -77,6 +77,8 @@ class Graph : public Live<Graph> {
   // Allocations and frees, which restrict what can be done with a graph.
   bool HasMemoryNodes() const;
 
+  // For conditional nodes of it or its children.
+  std::vector<std::shared_ptr<const Condition>> conditions;
   // How many captures put nodes into it.
   int captures = 0;
   // What the instance of a graph with memory nodes holds.

@@ -30,7 +30,8 @@ enum class NodeType : uint8_t {
   kWait = 6,
   kRecord = 7,
   kAllocation = 10,
-  kFree = 11
+  kFree = 11,
+  kConditional = 13
 };
 
 // An attribute's value as the API gives it: a union of this size.
@@ -89,6 +90,24 @@ struct ChildParams {
   std::shared_ptr<Graph> graph;  // the node's own
 };
 
+// What conditional nodes look at: a word of device memory, whose address is the handle. Kernels store to it.
+struct Condition {
+  std::shared_ptr<struct GraphMemory> word;
+  uint32_t initial = 0;
+  bool assigns = false;  // a launch begins with `initial`
+};
+// The numbers of both APIs.
+enum class Branching : int { kIf = 0, kWhile = 1, kSwitch = 2 };
+struct ConditionalParams {
+  std::shared_ptr<const Condition> condition;
+  Branching branching = Branching::kIf;
+  std::vector<std::shared_ptr<Graph>> bodies;  // the node's own; at least one
+  std::vector<Graph*> handles;                 // the same, as programs get them
+
+  // The body that comes next, by the condition's value; bodies.size() or more if none does.
+  size_t Choose(uint32_t value) const { return branching == Branching::kSwitch ? value : value != 0 ? 0 : 1; }
+};
+
 struct EmptyParams {};
 struct RecordParams {
   EventId event = 0;
@@ -111,7 +130,7 @@ struct FreeParams {
 };
 
 using Params = std::variant<KernelParams, GemmParams, CopyParams, FillParams, HostParams, ChildParams, EmptyParams,
-                            RecordParams, WaitParams, AllocationParams, FreeParams, PrimitiveParams>;
+                            RecordParams, WaitParams, AllocationParams, FreeParams, PrimitiveParams, ConditionalParams>;
 
 NodeType TypeOf(const Params& params);
 

@@ -83,11 +83,18 @@ UpdateOutcome Collect(const Graph& instance, const Graph& wanted, Changes* chang
     Node* const now = pairing.Of(node.get());
     const UpdateResult result = CheckChange(now->params, node->params, Change::kOfGraph);
     if (result != UpdateResult::kSuccess) return {result, node.get()};
+    const auto update_inside = [&](const Graph& is, const Graph& other) { return Collect(is, other, changes).result; };
     if (const auto* const child = std::get_if<ChildParams>(&node->params)) {
-      const UpdateOutcome inside = Collect(*std::get<ChildParams>(now->params).graph, *child->graph, changes);
-      if (inside.result != UpdateResult::kSuccess) return {inside.result, node.get()};
-    } else {
-      changes->emplace_back(now, node.get());
+      const UpdateResult inside = update_inside(*std::get<ChildParams>(now->params).graph, *child->graph);
+      if (inside != UpdateResult::kSuccess) return {inside, node.get()};
+      continue;
+    }
+    changes->emplace_back(now, node.get());
+    const auto* const conditional = std::get_if<ConditionalParams>(&node->params);
+    for (size_t i = 0; conditional != nullptr && i < conditional->bodies.size(); ++i) {
+      const auto& bodies = std::get<ConditionalParams>(now->params).bodies;
+      const UpdateResult inside = update_inside(*bodies[i], *conditional->bodies[i]);
+      if (inside != UpdateResult::kSuccess) return {inside, node.get()};
     }
   }
   return {};
@@ -104,6 +111,10 @@ UpdateResult CheckChange(const Params& now, const Params& wanted, Change change)
     fits = MayBecome(*fill, std::get<FillParams>(wanted));
   } else if (const auto* const allocation = std::get_if<AllocationParams>(&now)) {
     fits = allocation->memory == std::get<AllocationParams>(wanted).memory;
+  } else if (const auto* const conditional = std::get_if<ConditionalParams>(&now)) {
+    const auto& other = std::get<ConditionalParams>(wanted);
+    fits = change == Change::kOfGraph && conditional->branching == other.branching &&
+           conditional->bodies.size() == other.bodies.size();
   }
   return fits ? UpdateResult::kSuccess : UpdateResult::kParametersChanged;
 }
@@ -112,7 +123,13 @@ UpdateOutcome Update(Graph& instance, const Graph& wanted) {
   Changes changes;
   const UpdateOutcome outcome = Collect(instance, wanted, &changes);
   if (outcome.result == UpdateResult::kSuccess) {
-    for (const auto& [now, node] : changes) now->params = node->params;
+    for (const auto& [now, node] : changes) {
+      if (auto* const conditional = std::get_if<ConditionalParams>(&now->params)) {
+        conditional->condition = std::get<ConditionalParams>(node->params).condition;
+      } else {
+        now->params = node->params;
+      }
+    }
   }
   return outcome;
 }

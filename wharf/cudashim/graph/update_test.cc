@@ -110,6 +110,26 @@ TEST(Update, ReachesIntoChildren) {
   EXPECT_EQ(outcome.node, child);
 }
 
+TEST(Update, ReachesIntoBodiesAndTakesOverTheCondition) {
+  const auto branch = [](Graph& graph, Branching branching, uint32_t value) {
+    ConditionalParams params{std::make_shared<Condition>(), branching};
+    params.bodies.push_back(std::make_shared<Graph>());
+    params.handles.push_back(params.bodies.back().get());
+    Add(*params.bodies[0], Fill(value));
+    return Add(graph, params);
+  };
+  Graph instance, wanted, other;
+  const auto& now = std::get<ConditionalParams>(branch(instance, Branching::kIf, 1)->params);
+  const auto& then = std::get<ConditionalParams>(branch(wanted, Branching::kIf, 2)->params);
+  const Graph* const body = now.bodies[0].get();
+  EXPECT_EQ(Update(instance, wanted).result, UpdateResult::kSuccess);
+  EXPECT_EQ(now.bodies[0].get(), body);
+  EXPECT_EQ(ValueOf(body->nodes()[0].get()), 2u);
+  EXPECT_EQ(now.condition, then.condition);
+  branch(other, Branching::kWhile, 3);
+  EXPECT_EQ(Update(instance, other).result, UpdateResult::kParametersChanged);
+}
+
 TEST(Update, FillsOfSeveralRowsKeepTheirShape) {
   EXPECT_EQ(CheckChange(Fill(1, 4), Fill(2, 4), Change::kOfGraph), UpdateResult::kSuccess);
   EXPECT_EQ(CheckChange(Fill(1, 4), Fill(2, 5), Change::kOfGraph), UpdateResult::kParametersChanged);

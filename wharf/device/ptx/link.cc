@@ -296,7 +296,8 @@ absl::StatusOr<std::string> Link(std::span<const std::string> texts) {
 }
 
 bool IsSystemFunction(std::string_view name) {
-  return name == "vprintf" || name == "__assertfail" || name == "malloc" || name == "free";
+  return name == "vprintf" || name == "__assertfail" || name == "malloc" || name == "free" ||
+         name == "cudaGraphSetConditional";
 }
 
 absl::Status CheckLinked(const std::string& text) {

@@ -18,7 +18,7 @@ absl::StatusOr<std::string> Link(std::span<const std::string> texts);
 // defined, in it or by the system of every device. kInvalidArgument with CudaError::kInvalidPtx says what is not.
 absl::Status CheckLinked(const std::string& text);
 
-// Functions that no module defines: vprintf, __assertfail, malloc, free.
+// Functions that no module defines: vprintf, __assertfail, malloc, free, cudaGraphSetConditional.
 bool IsSystemFunction(std::string_view name);
 
 }  // namespace wharf::device::ptx

@@ -30,7 +30,8 @@ CudaError BeginCapture(StreamHandle stream, int mode) {
 }
 
 CudaError BeginCaptureTo(StreamHandle stream, GraphHandle graph, const Dependencies& behind, int mode) {
-  auto owned = OwnedGraphs::Get().Find(graph);
+  // The program's, or one that a node of it has.
+  auto owned = cudagraph::Graph::Contains(graph) ? graph->weak_from_this().lock() : nullptr;
   if (owned == nullptr || !IsComplete(behind)) return CudaError::kInvalidValue;
   return Begin(stream, std::move(owned), behind, mode);
 }

@@ -30,6 +30,7 @@ class StepRunner {
   CudaError operator()(const cudagraph::FillParams& fill) const { return FillOn(connection_, stream_, fill); }
   CudaError operator()(const cudagraph::HostParams& call) const { return HostFunctionOn(connection_, stream_, call); }
   CudaError operator()(const cudagraph::ChildParams&) const { return CudaError::kSuccess; }  // its steps are others
+  CudaError operator()(const cudagraph::ConditionalParams&) const { return CudaError::kSuccess; }
   CudaError operator()(const cudagraph::EmptyParams&) const { return CudaError::kSuccess; }
   CudaError operator()(const cudagraph::RecordParams& record) const {
     return RecordOn(connection_, stream_, record.event);
@@ -78,6 +79,74 @@ CudaError FreeLast(Exec& exec) {
   return CudaError::kSuccess;
 }
 
+device::Region RegionOf(const cudagraph::Condition& condition) {
+  device::Region region;
+  region.address = condition.word->address;
+  return region;
+}
+
+// The steps of a launch.
+class LaunchRunner {
+ public:
+  LaunchRunner(Connection& connection, device::StreamId stream, const std::vector<cudagraph::Step>& steps)
+      : connection_(connection), stream_(stream), steps_(steps), run_(connection, stream) {}
+
+  CudaError Run() {
+    for (const cudagraph::Step& step : steps_) {
+      const auto* const conditional = std::get_if<cudagraph::ConditionalParams>(&step.node->params);
+      if (conditional == nullptr || !conditional->condition->assigns) continue;
+      const cudagraph::Condition& condition = *conditional->condition;
+      const CudaError error = FillOn(connection_, stream_, {RegionOf(condition), kWord, condition.initial, kWordBytes});
+      if (error != CudaError::kSuccess) return error;
+    }
+    return Run(0, steps_.size());
+  }
+
+ private:
+  static constexpr uint32_t kWordBytes = sizeof(uint32_t);
+  static constexpr device::Extent kWord{kWordBytes, 1, 1};
+
+  CudaError Run(size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      const cudagraph::Step& step = steps_[i];
+      CudaError error = step.settle ? SynchronizeOn(connection_, stream_) : CudaError::kSuccess;
+      if (error == CudaError::kSuccess) error = std::visit(run_, step.node->params);
+      if (error == CudaError::kSuccess && !step.ends.empty()) {
+        error = Branch(std::get<cudagraph::ConditionalParams>(step.node->params), i);
+        i = step.ends.back() - 1;
+      }
+      if (error != CudaError::kSuccess) return error;
+    }
+    return CudaError::kSuccess;
+  }
+
+  CudaError Branch(const cudagraph::ConditionalParams& conditional, size_t at) {
+    const std::vector<size_t>& ends = steps_[at].ends;
+    do {
+      uint32_t value = 0;
+      CudaError error = Read(*conditional.condition, &value);
+      const size_t body = conditional.Choose(value);
+      if (error != CudaError::kSuccess || body >= ends.size()) return error;
+      error = Run(body == 0 ? at + 1 : ends[body - 1], ends[body]);
+      if (error != CudaError::kSuccess) return error;
+    } while (conditional.branching == cudagraph::Branching::kWhile);
+    return CudaError::kSuccess;
+  }
+
+  CudaError Read(const cudagraph::Condition& condition, uint32_t* value) {
+    cudagraph::CopyParams copy;
+    copy.to.box.address = reinterpret_cast<uint64_t>(value);
+    copy.from.box = RegionOf(condition);
+    copy.extent = kWord;
+    return CopyOn(connection_, stream_, copy, Landing::kBeforeReturn);
+  }
+
+  Connection& connection_;
+  const device::StreamId stream_;
+  const std::vector<cudagraph::Step>& steps_;
+  const StepRunner run_;
+};
+
 CudaError LaunchOn(Connection& connection, device::StreamId stream, Exec& exec) {
   CudaError error = FreeLast(exec);
   if (error == CudaError::kSuccess) error = FollowLast(connection, stream, exec);
@@ -86,13 +155,7 @@ CudaError LaunchOn(Connection& connection, device::StreamId stream, Exec& exec) 
   if (error != CudaError::kSuccess) return error;
   exec.session = connection.generation;
   exec.stream = stream;
-  const StepRunner run(connection, stream);
-  for (const cudagraph::Step& step : exec.steps()) {
-    if (step.settle) error = SynchronizeOn(connection, stream);
-    if (error == CudaError::kSuccess) error = std::visit(run, step.node->params);
-    if (error != CudaError::kSuccess) return error;
-  }
-  return CudaError::kSuccess;
+  return LaunchRunner(connection, stream, exec.steps()).Run();
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 //
 // A launch puts the steps of the graph on its stream, one behind the other: an order in which a GPU may carry them out
 // too. What a copy reads from the program's memory is read at the launch, or, if work of the same graph writes it, when
-// that is done, which the launch then waits for.
+// that is done, which the launch then waits for. At a conditional node it waits, too, and reads the condition.
 #pragma once
 
 #include "wharf/cudashim/client/graph/graphs.h"

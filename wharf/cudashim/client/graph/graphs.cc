@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <map>
+#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "wharf/cudashim/client/device_info.h"
 #include "wharf/cudashim/client/graph/owned.h"
 #include "wharf/cudashim/client/launch_attribute.h"
 #include "wharf/cudashim/client/stream_work.h"
@@ -91,6 +94,29 @@ cudagraph::KernelParams* KernelOf(NodeHandle node) {
   return Node::Contains(node) ? std::get_if<cudagraph::KernelParams>(&node->params) : nullptr;
 }
 
+// Of all graphs, by their handles.
+class Conditions {
+ public:
+  static Conditions& Get() {
+    static auto* const conditions = new Conditions;
+    return *conditions;
+  }
+  void Add(uint64_t handle, const std::shared_ptr<const cudagraph::Condition>& condition) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(all_, [](const auto& one) { return one.second.expired(); });
+    all_[handle] = condition;
+  }
+  std::shared_ptr<const cudagraph::Condition> Find(uint64_t handle) {
+    const std::lock_guard lock(mutex_);
+    const auto found = all_.find(handle);
+    return found == all_.end() ? nullptr : found->second.lock();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<uint64_t, std::weak_ptr<const cudagraph::Condition>> all_;
+};
+
 std::string Label(const Node& node) {
   if (const auto* const kernel = std::get_if<cudagraph::KernelParams>(&node.params)) {
     const device::Dim3 &grid = kernel->config.grid, &block = kernel->config.block;
@@ -126,6 +152,8 @@ std::string Label(const Node& node) {
       return "MEM_ALLOC";
     case cudagraph::NodeType::kFree:
       return "MEM_FREE";
+    case cudagraph::NodeType::kConditional:
+      return "CONDITIONAL";
     default:
       return "EMPTY";
   }
@@ -191,6 +219,45 @@ CudaError MakeAllocation(uint64_t size, Params* params, uint64_t* address) {
   if (error != CudaError::kSuccess) return error;
   *address = allocation.memory->address;
   *params = std::move(allocation);
+  return CudaError::kSuccess;
+}
+
+CudaError CreateCondition(GraphHandle graph, uint32_t initial, unsigned flags, uint64_t* handle) {
+  constexpr unsigned kAssign = 1;
+  if (handle == nullptr || !Graph::Contains(graph) || flags > kAssign) return CudaError::kInvalidValue;
+  CudaError error = CudaError::kSuccess;
+  Connection* const connection = Process::Get().Connect(&error);
+  if (connection == nullptr) return error;
+  if (Properties().driver != "soft") {  // what kernels do to a handle there is known to NVIDIA's driver alone
+    ReportUnsupported("conditional nodes of CUDA graphs on a GPU");
+    return CudaError::kNotSupported;
+  }
+  auto condition = std::make_shared<cudagraph::Condition>();
+  error = MakeGraphMemory(*connection, sizeof(uint32_t), &condition->word);
+  if (error != CudaError::kSuccess) return error;
+  condition->initial = initial;
+  condition->assigns = flags == kAssign;
+  *handle = condition->word->address;
+  Conditions::Get().Add(*handle, condition);
+  graph->conditions.push_back(std::move(condition));
+  return CudaError::kSuccess;
+}
+
+CudaError MakeConditional(uint64_t handle, int branching, unsigned size, Params* params) {
+  cudagraph::ConditionalParams made;
+  made.condition = Conditions::Get().Find(handle);
+  made.branching = static_cast<cudagraph::Branching>(branching);
+  // One node for each handle: beside this there is only the graph that has it.
+  if (made.condition == nullptr || made.condition.use_count() > 2 || size == 0) return CudaError::kInvalidValue;
+  const bool known = branching == static_cast<int>(cudagraph::Branching::kSwitch) ||
+                     (branching == static_cast<int>(cudagraph::Branching::kIf) && size <= 2) ||
+                     (branching == static_cast<int>(cudagraph::Branching::kWhile) && size == 1);
+  if (!known) return CudaError::kInvalidValue;
+  for (unsigned i = 0; i < size; ++i) {
+    made.bodies.push_back(std::make_shared<Graph>());
+    made.handles.push_back(made.bodies.back().get());
+  }
+  *params = std::move(made);
   return CudaError::kSuccess;
 }
 

@@ -22,6 +22,9 @@ WHARF_CLIENT_API CudaError PrintGraph(GraphHandle graph, const char* path);
 // What a node does, made of what only one of both sides knows: a graph or an allocation of the node's own.
 WHARF_CLIENT_API CudaError MakeChild(GraphHandle graph, cudagraph::Params* params);
 WHARF_CLIENT_API CudaError MakeAllocation(uint64_t size, cudagraph::Params* params, uint64_t* address);
+// Branching and flags are the numbers of both APIs.
+WHARF_CLIENT_API CudaError CreateCondition(GraphHandle graph, uint32_t initial, unsigned flags, uint64_t* handle);
+WHARF_CLIENT_API CudaError MakeConditional(uint64_t handle, int branching, unsigned size, cudagraph::Params* params);
 
 // Nodes that a node depends on. `data` is null or has an element for each.
 struct Dependencies {

@@ -435,6 +435,26 @@ TEST_F(EscapeTest, PrintfPrintsTheSessionsOnly) {
   EXPECT_EQ(runner_.printed(), "say (invalid)!\n");
 }
 
+TEST_F(EscapeTest, ConditionsOfGraphsAreTheSessions) {
+  Victims victims;
+  const std::string module = ".extern .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value);\n";
+  const std::string set = R"(
+  {
+  .param .b64 handle; .param .b32 value;
+  st.param.b64 [handle], %rd1;
+  st.param.b32 [value], %r3;
+  call cudaGraphSetConditional, (handle, value);
+  }
+)";
+  for (const Victim& victim : victims.all) {
+    for (const std::string& text : {set, Suspending(set)}) {
+      const absl::Status status = Run(Kernel(text, module), victim.address);
+      EXPECT_EQ(CudaErrorOf(status), CudaError::kIllegalAddress) << victim.name << status;
+      EXPECT_TRUE(victims.Intact());
+    }
+  }
+}
+
 TEST_F(EscapeTest, TheHeapIsTheDevices) {
   const std::string module =
       ".extern .func (.param .b64 r) malloc(.param .b64 n);\n.extern .func free(.param .b64 p);\n";
