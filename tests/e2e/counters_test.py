@@ -25,6 +25,16 @@ class Counters(EndToEndTest):
     def test_posted_waits_once_a_round_for_the_copy_to_the_host(self):
         self.assertEqual(self.per_round("posted")["blocking_round_trips"], 1)
 
+    def test_the_calls_that_waited_are_named(self):
+        waits = self.stats(self.server, "looper", MORE, mode="posted")["waits"]
+        self.assertEqual(waits["cudaMemcpy"]["round_trips"], MORE)
+        self.assertGreater(waits["cudaMemcpy"]["ms"], 0)
+        in_percall = self.stats(self.server, "looper", MORE, mode="percall")
+        self.assertEqual({name: wait["round_trips"] for name, wait in in_percall["waits"].items()},
+                         {name: in_percall["per_function"][name] for name in in_percall["waits"]})
+        self.assertEqual(sum(wait["round_trips"] for wait in in_percall["waits"].values()),
+                         in_percall["blocking_round_trips"])
+
     def test_percall_waits_at_every_call(self):
         cost = self.per_round("percall")
         self.assertEqual(cost["blocking_round_trips"], cost["calls"])

@@ -27,6 +27,22 @@ std::string TopFunctions(const nlohmann::json& per_function) {
   return text;
 }
 
+// Which calls waited, the longest first.
+std::string Waits(const nlohmann::json& waits) {
+  struct Row {
+    double ms;
+    uint64_t round_trips;
+    std::string name;
+  };
+  std::vector<Row> rows;
+  for (const auto& [name, wait] : waits.items())
+    rows.push_back({wait.at("ms").get<double>(), wait.at("round_trips").get<uint64_t>(), name});
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.ms > b.ms; });
+  std::string text;
+  for (const Row& row : rows) text += fmt::format("    {:>24}  in {}, {:.3f} ms\n", row.round_trips, row.name, row.ms);
+  return text;
+}
+
 // "3  misses (sequence ended 2, other argument 1)"
 std::string Misses(const nlohmann::json& misses) {
   uint64_t total = 0;
@@ -120,6 +136,7 @@ std::string Table(const nlohmann::json& stats) {
       number("calls"), number("local_calls"), number("posted_calls"), number("blocking_calls"),
       number("compiler_calls"));
   text += fmt::format("  round trips     {:>12}  waits for the server\n", number("blocking_round_trips"));
+  if (stats.contains("waits")) text += Waits(stats.at("waits"));
   text += fmt::format("  one-way         {:>12}  operations sent without waiting\n", number("posted_operations"));
   text += fmt::format("  up / down       {:>12}  / {}\n", FormatBytes(number("bytes_up")),
                       FormatBytes(number("bytes_down")));

@@ -44,6 +44,14 @@ TEST_F(StatsTableTest, ShowsWhatTravelledAndTheMostFrequentCalls) {
                             HasSubstr("0.500 s  (25 %)"), HasSubstr("60  cudaGetDevice"), Not(HasSubstr("replay"))));
 }
 
+TEST_F(StatsTableTest, SaysWhichCallsWaitedTheLongestFirst) {
+  const std::string text = Counters("posted") + R"(, "waits": {
+      "cudaFree": {"round_trips": 5, "ms": 0.25}, "cudaMemcpy": {"round_trips": 1, "ms": 12.5}}})";
+  EXPECT_THAT(StatsTable(File(text)).value(), HasSubstr("6  waits for the server\n"
+                                                        "                           1  in cudaMemcpy, 12.500 ms\n"
+                                                        "                           5  in cudaFree, 0.250 ms\n"));
+}
+
 TEST_F(StatsTableTest, SaysWhatCompressingSaved) {
   const std::string text = Counters("posted") + R"(, "compression": {
       "up": {"plain": {"payloads": 1, "bytes_before": 9, "bytes_after": 9},

@@ -49,6 +49,7 @@ CallGuard::CallGuard(Call call) {
 CallGuard::~CallGuard() {
   auto* const scope = reinterpret_cast<CallScope*>(scope_);
   if (Trace* const trace = Trace::Get()) TraceCall(*trace, *scope);
+  if (scope->outermost() && scope->round_trips() > 0) Process::Get().CountWait(*scope);
   scope->~CallScope();
 }
 

@@ -43,7 +43,7 @@ class WHARF_CLIENT_API CallGuard {
   CudaError Finish(CudaError error);
 
  private:
-  alignas(8) std::byte scope_[32];  // an offload::CallScope
+  alignas(8) std::byte scope_[40];  // an offload::CallScope
 };
 
 // Opens the session if it is not open yet; then the sticky error, if any.

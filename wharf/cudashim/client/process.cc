@@ -143,6 +143,12 @@ void Process::Count(Call call, offload::CallClass call_class) {
   class_counts_[static_cast<size_t>(call_class)].fetch_add(1, std::memory_order_relaxed);
 }
 
+void Process::CountWait(const offload::CallScope& scope) {
+  Waits& waits = waits_[scope.function()];
+  waits.round_trips.fetch_add(scope.round_trips(), std::memory_order_relaxed);
+  waits.nanoseconds.fetch_add(static_cast<uint64_t>(scope.waited().count()), std::memory_order_relaxed);
+}
+
 void Process::AtExit() {
   if (orphan_.load()) return;
   absl::MutexLock lock(&exit_mutex_);
@@ -176,6 +182,11 @@ std::string BulkAsJson(offload::BulkTraffic bulk, const offload::BulkTraffic& re
                      static_cast<double>(bulk.nanoseconds) / 1e6);
 }
 
+// One more line of an object, behind `fields`.
+std::string Field(const std::string& fields, const char* name, const std::string& value) {
+  return fmt::format("{}\n    \"{}\": {}", fields.empty() ? "" : ",", name, value);
+}
+
 // What replay did, as one JSON object.
 std::string ReplayAsJson(const offload::ClientSessionCounters& counters, const offload::SessionStats::Reply& server) {
   const offload::PredictionCounters& seen = counters.prediction;
@@ -194,6 +205,25 @@ std::string ReplayAsJson(const offload::ClientSessionCounters& counters, const o
 }
 
 }  // namespace
+
+std::string Process::CountsAsJson() const {
+  std::string fields;
+  for (size_t i = 0; i < counts_.size(); ++i) {
+    if (counts_[i] != 0) fields += Field(fields, Info(static_cast<Call>(i)).name, fmt::format("{}", counts_[i].load()));
+  }
+  return fmt::format("{{{}\n  }}", fields);
+}
+
+std::string Process::WaitsAsJson() const {
+  std::string fields;
+  for (size_t i = 0; i < waits_.size(); ++i) {
+    if (waits_[i].round_trips == 0) continue;
+    fields += Field(fields, Info(static_cast<Call>(i)).name,
+                    fmt::format("{{\"round_trips\": {}, \"ms\": {:.3f}}}", waits_[i].round_trips.load(),
+                                static_cast<double>(waits_[i].nanoseconds) / 1e6));
+  }
+  return fmt::format("{{{}\n  }}", fields);
+}
 
 void Process::WriteStats(Connection* connection) {
   offload::ClientSessionCounters counters;
@@ -217,28 +247,21 @@ void Process::WriteStats(Connection* connection) {
     blocking += std::exchange(posted, 0);
     if (connection->session->mode() == offload::Mode::kPerCall) blocking += std::exchange(local, 0);
   }
-  std::string text = fmt::format(
+  const std::string text = fmt::format(
       "{{\n  \"mode\": \"{}\",\n  \"calls\": {},\n  \"local_calls\": {},\n  \"posted_calls\": {},\n"
       "  \"blocking_calls\": {},\n  \"compiler_calls\": {},\n  \"posted_operations\": {},\n"
       "  \"blocking_round_trips\": {},\n  \"bytes_up\": {},\n"
       "  \"bytes_down\": {},\n  \"compression\": {{\"up\": {}, \"down\": {}}},\n  \"device_busy_ns\": {},\n  "
       "\"class_violations\": {},\n  \"wall_s\": {:.6f},\n"
       "  \"replay\": {},\n  \"partition\": {},\n"
-      "  \"per_function\": {{",
+      "  \"per_function\": {},\n  \"waits\": {}\n}}\n",
       mode, local + posted + blocking, local, posted, blocking, class_counts_[0].load(),
       counters.posted_operations + retired_.posted_operations,
       counters.blocking_round_trips + retired_.blocking_round_trips, counters.bytes_up + retired_.bytes_up,
       counters.bytes_down + retired_.bytes_down, BulkAsJson(counters.bulk_up, retired_.bulk_up),
       BulkAsJson(counters.bulk_down, retired_.bulk_down), server.busy_nanoseconds, violations,
       absl::ToDoubleSeconds(absl::Now() - started_), ReplayAsJson(counters, server),
-      device.report.empty() ? "null" : device.report);
-  const char* separator = "\n";
-  for (size_t i = 0; i < counts_.size(); ++i) {
-    if (counts_[i] == 0) continue;
-    text += fmt::format("{}    \"{}\": {}", separator, Info(static_cast<Call>(i)).name, counts_[i].load());
-    separator = ",\n";
-  }
-  text += "\n  }\n}\n";
+      device.report.empty() ? "null" : device.report, CountsAsJson(), WaitsAsJson());
   const std::string path = offload::EnvironmentVariable(offload::kProgramVariables, "STATS");
   std::ofstream file(path, std::ios::trunc);
   file << text;

@@ -74,6 +74,8 @@ class Process {
   uint64_t NewId() { return next_id_.fetch_add(1, std::memory_order_relaxed); }
 
   void Count(Call call, offload::CallClass call_class);
+  // What a call of the program, which is over, waited for the server.
+  void CountWait(const offload::CallScope& scope);
   // Writes the trace and the counters, if they are asked for, and ends the session. The second caller waits for the
   // first and does nothing.
   void AtExit() ABSL_LOCKS_EXCLUDED(exit_mutex_);
@@ -92,6 +94,9 @@ class Process {
   Process();
   CudaError Open(Connection** opened) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteStats(Connection* connection);
+  // Of each function that was called; that waited.
+  std::string CountsAsJson() const;
+  std::string WaitsAsJson() const;
 
   absl::Mutex exit_mutex_;  // before mutex_
   absl::Mutex mutex_;
@@ -103,6 +108,10 @@ class Process {
   offload::ClientSessionCounters retired_ ABSL_GUARDED_BY(mutex_);  // of sessions that were reset
   absl::Time started_;
   std::array<std::atomic<uint64_t>, static_cast<size_t>(Call::kCount)> counts_{};
+  struct Waits {
+    std::atomic<uint64_t> round_trips = 0, nanoseconds = 0;
+  };
+  std::array<Waits, static_cast<size_t>(Call::kCount)> waits_;
   std::array<std::atomic<uint64_t>, 4> class_counts_{};
 };
 

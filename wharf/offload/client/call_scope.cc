@@ -24,4 +24,8 @@ void CallScope::CountRoundTrip() {
   for (CallScope* scope = this; scope != nullptr; scope = scope->outer_) ++scope->round_trips_;
 }
 
+void CallScope::AddWait(Nanoseconds time) {
+  for (CallScope* scope = this; scope != nullptr; scope = scope->outer_) scope->waited_ += time;
+}
+
 }  // namespace wharf::offload

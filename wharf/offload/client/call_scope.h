@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "wharf/base/clock.h"
+
 namespace wharf::offload {
 
 enum class CallClass : uint8_t {
@@ -45,6 +47,9 @@ class CallScope {
   // Round trips of this call and those inside it.
   uint32_t round_trips() const { return round_trips_; }
   void CountRoundTrip();
+  // How long these waited for answers.
+  Nanoseconds waited() const { return waited_; }
+  void AddWait(Nanoseconds time);
 
  private:
   const CallScope& Outermost() const;
@@ -53,6 +58,7 @@ class CallScope {
   const CallClass call_class_;
   CallScope* const outer_;
   uint32_t round_trips_ = 0;
+  Nanoseconds waited_{0};
 };
 
 }  // namespace wharf::offload

@@ -145,11 +145,13 @@ void ClientSession::SettleElided(uint16_t number, std::optional<device::StreamId
 }
 
 CudaError ClientSession::Wait(std::span<const RequestPtr> requests) {
+  const TimePoint begun = options_.clock->Now();
   {
     TraceSpan span("wait", "offload");
     const LivenessMonitor::Busy busy(liveness_);
     requests_.Await(requests);
   }
+  AddWait(begun);
   CountWait(requests);
   return errors_.Outcome(requests);
 }
@@ -160,9 +162,17 @@ void ClientSession::CountWait(std::span<const RequestPtr> requests) {
   if (CallScope* scope = CallScope::Current()) scope->CountRoundTrip();
 }
 
+void ClientSession::AddWait(TimePoint begun) {
+  if (CallScope* scope = CallScope::Current()) scope->AddWait(options_.clock->Now() - begun);
+}
+
 void ClientSession::WaitUntil(const std::function<bool()>& ready) {
-  const LivenessMonitor::Busy busy(liveness_);
-  requests_.AwaitThat(ready);
+  const TimePoint begun = options_.clock->Now();
+  {
+    const LivenessMonitor::Busy busy(liveness_);
+    requests_.AwaitThat(ready);
+  }
+  AddWait(begun);
 }
 
 CudaError ClientSession::Collect(const RequestPtr& request) {

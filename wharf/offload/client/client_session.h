@@ -185,6 +185,8 @@ class ClientSession final : private link::FrameHandler {
   void NoteArrival(const link::FrameHeader& header);
   // Counts a wait that is over.
   void CountWait(std::span<const RequestPtr> requests);
+  // What this thread's call waited for an answer, from `begun` till now.
+  void AddWait(TimePoint begun);
   // Closes the channel; every waiting and later call gets kRemoteLost.
   device::CudaError Lose(std::string reason);
 
