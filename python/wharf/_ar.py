@@ -96,14 +96,15 @@ class ArClient:
     server: HOST:PORT of `wharf ar serve`, or "auto": the best that announces itself on this network, proves by the token
     or a certificate who it is, and does the tasks.
     camera: focal lengths and centre in pixels, (fx, fy, cx, cy). size: of its pictures, (width, height).
-    tasks: of "depth", "odometry" (the pose) and "boxes". Depth needs odometry, and both need an IMU. None: all; depth
-    with an sla.
+    tasks: of "depth", "odometry" (the pose) and "boxes". Depth needs odometry, and both need an IMU. None: all; with an
+    sla depth, or none beside a task of one's own.
     own_tasks: tasks of one's own by the names under which the server has their models, (tracker, calibration) each: a
     `wharf.Tracker` and the file of `wharf.calibrate`. Their results are in `result.tasks`. With tasks=() pictures may
     have any size up to 4096 by 4096, and travel as they are.
-    sla: an agreed accuracy. One task, "depth" or "boxes", is offloaded when the server's schedule for all its clients
-    says, and tracked in between, so that the mean accuracy (AbsRel of depth, IoU of boxes) stays within `sla`, such as
-    0.05, of what a server of its own would give; `report()` says how that went. None: a plan of its own.
+    sla: an agreed accuracy. One task, "depth", "boxes" or one of one's own, is offloaded when the server's schedule for
+    all its clients says, and tracked in between, so that the mean accuracy (AbsRel of depth, IoU of boxes, what
+    `Tracker.loss` says) stays within `sla`, such as 0.05, of what a server of its own would give; `report()` says how
+    that went. None: a plan of its own.
     frames_per_second: of the camera.
     networks: the folder of the device's own network and calibration; None: the one that Wharf brings.
     jpeg_quality: of pictures on the way (1 to 100).
@@ -122,7 +123,7 @@ class ArClient:
                  tls_pin: Optional[str] = None, tls_ca: OptionalPath = None, tls_cert: OptionalPath = None,
                  tls_key: OptionalPath = None):
         if tasks is None:
-            tasks = _TASKS if sla is None else ("depth",)
+            tasks = _TASKS if sla is None else () if own_tasks else ("depth",)
         if isinstance(tasks, str) or any(task not in _TASKS for task in tasks):
             raise InvalidArgument(f"tasks is a list of {', '.join(_TASKS)}; this is {tasks!r}")
         if len(camera) != 4:

@@ -159,6 +159,33 @@ class PythonArTaskTest(EndToEndTest):
             wait_until(lambda: other(wide[1]).tasks["free_space"].result is not None, "an answer")
         self.assertEqual(tracker.tracked[-1][2].picture.shape, (128, 448, 3))
 
+    def test_an_agreed_accuracy(self):
+        server = self.server(options=("--task", TASK, "--promise", "free_space"))
+        tracker = Watched()
+        client = self.client(server, tracker, tasks=None, sla=10)
+        result = self.until(client, lambda one: one.standing == "served" and client.report().answered >= 3,
+                            "it is served")
+        self.assertEqual((result.depth, result.pose, result.boxes, set(result.tasks)), (None, None, (), {"free_space"}))
+        task = self.show(client).tasks["free_space"]
+        last = tracker.tracked[-2:]  # from the newest answer; where the frame is offloaded, from the one before, too
+        self.assertTrue(any(task.result is found for _, _, _, found in last))
+        self.assertEqual(last[-1][2].index, client.shown)
+        self.until(client, lambda _: client.report().served > 0 and client.report().drop_rate > 0, "what is lost is known")
+        report = client.report()
+        self.assertEqual((report.sla, report.within, report.server), (10, True, server.address))
+        self.assertGreater(report.mean_stride, 0)
+        tracker.before_read = raising(OverflowError("read"))
+        before = report.refused
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            self.until(client, lambda _: client.report().refused > before, "an answer that cannot be read is refused")
+        tracker.before_read = lambda: None
+        for options in ({"tasks": ["boxes"]}, {"own_tasks": {"a": (tracker, None), "b": (tracker, None)}}):
+            with self.assertRaisesRegex(wharf.InvalidArgument, "one task: depth or boxes, or one of the program's own"):
+                self.client(server, tracker, sla=1, **options)
+        with self.assertRaisesRegex(wharf.Error, "^[^\n]*another task: free_space[^\n]*$"):
+            self.client(server, tracker, tasks=["boxes"], own_tasks=None, sla=1)
+
     def test_it_tracks_on_when_the_server_is_gone(self):
         server, tracker = self.server(), Watched()
         client = self.client(server, tracker)
@@ -413,7 +440,7 @@ class PythonArTaskTest(EndToEndTest):
         fails(FileNotFoundError, "missing.json", opened({"free_space": (FreeSpace(), self.folder / "missing.json")}))
         fails(ValueError, "at most 5", opened({f"task{i}": (FreeSpace(), None) for i in range(6)}))
         fails(ValueError, "say some", opened({}))
-        fails(ValueError, "one task: depth or boxes", opened({"free_space": (FreeSpace(), None)}, sla=0.1))
+        fails(ValueError, "one task: depth or boxes", opened({"a": (FreeSpace(), None), "b": (FreeSpace(), None)}, sla=0.1))
 
         def calibrated(videos, task="free_space", **options):
             return lambda: wharf.calibrate("127.0.0.1:1", task, FreeSpace(), videos, **options)

@@ -11,11 +11,16 @@ constexpr double kSettledSeconds = 5;  // served for so long: a server to stay a
 constexpr double kMostInference = 10;  // seconds; more is nonsense
 constexpr size_t kMostAnswers = 64;    // that are kept from one frame to the next; a server may send any number
 
+uint8_t BitOf(const CoordinatedClientConfig& config) {
+  return static_cast<uint8_t>(1 << static_cast<int>(config.own ? ModelTaskAt(0) : config.task));
+}
+
 }  // namespace
 
 Hello HelloOf(const CoordinatedClientConfig& config) {
   Hello hello;
-  hello.tasks = static_cast<uint8_t>(1 << static_cast<int>(config.task));
+  hello.tasks = BitOf(config);
+  if (config.own) hello.models = config.own->name;
   hello.depth_coding = config.depth_coding;
   hello.frames_per_s = config.frames_per_s;
   hello.sla = config.sla;
@@ -24,7 +29,9 @@ Hello HelloOf(const CoordinatedClientConfig& config) {
 }
 
 absl::StatusOr<std::unique_ptr<CoordinatedClient>> CoordinatedClient::Open(CoordinatedClientConfig config) {
-  if (config.task == Task::kOdometry) return InvalidArgument("the accuracy of odometry cannot be agreed on");
+  if (!config.own && config.task == Task::kOdometry)
+    return InvalidArgument("the accuracy of odometry cannot be agreed on");
+  if (config.own) WHARF_RETURN_IF_ERROR(CheckModelName(config.own->name));
   if (!(config.sla > 0)) return InvalidArgument("the accuracy drop to agree on must be positive");
   std::unique_ptr<CoordinatedClient> client(new CoordinatedClient(std::move(config)));
   WHARF_RETURN_IF_ERROR(client->Start());
@@ -32,7 +39,9 @@ absl::StatusOr<std::unique_ptr<CoordinatedClient>> CoordinatedClient::Open(Coord
 }
 
 absl::Status CoordinatedClient::Start() {
-  if (config_.task == Task::kDepth) {
+  if (config_.own) {
+    tracker_ = config_.own->tracker;
+  } else if (config_.task == Task::kDepth) {
     auto depth = std::make_unique<TrackedDepth>(config_.camera, config_.depth_coding, config_.motion);
     depth_ = depth.get();
     tracker_ = std::move(depth);
@@ -125,7 +134,7 @@ void CoordinatedClient::TakeAnswer(Answer answer) {
 
 void CoordinatedClient::Offload(const FramePointer& frame, TrackedResult& result) {
   if (!plan_.Takes(frame->index)) return;
-  if (!uplink_->Send(frame, static_cast<uint8_t>(1 << static_cast<int>(config_.task))).ok()) return;
+  if (!uplink_->Send(frame, BitOf(config_)).ok()) return;
   result.offloaded = true;
   ++counts_.offloads;
   tracker_->Offloaded();

@@ -4,13 +4,15 @@
 //
 //   WHARF_ASSIGN_OR_RETURN(const auto client, ar::CoordinatedClient::Open(std::move(config)));
 //   for (each frame) {
-//     const ar::TrackedResult result = client->OnFrame(frame);   // result.depth or result.boxes
+//     const ar::TrackedResult result = client->OnFrame(frame);   // result.depth or result.boxes; of a task of the
+//                                                                // application's own, what this has by then
 //   }
 //   const ar::AgreedSummary summary = client->Summary();         // summary.Within()
 #pragma once
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,10 +24,18 @@
 
 namespace wharf::ar {
 
+// A task that is not built in: ar/model_task/agreed_task.h makes it.
+struct CoordinatedTask {
+  std::string name;  // under which servers have its model
+  track::DropCurve curve;
+  std::shared_ptr<ResultTracker> tracker;
+};
+
 struct CoordinatedClientConfig {
   scene::Intrinsics camera;
   double frames_per_s = 60;
   Task task = Task::kDepth;               // or kBoxes
+  std::optional<CoordinatedTask> own;     // in their place
   double sla = 0.05;                      // most that its mean accuracy may be below that with a server of its own
   multitask::OdometryTaskOptions motion;  // for depth
   double first_drop_rate = 0.01;          // per frame of stride, until it is measured
@@ -94,12 +104,15 @@ class CoordinatedClient final : private ConnectionListener {
     std::optional<double> inference_s;
   };
 
-  static track::DropCurve CurveOf(Task task) { return task == Task::kDepth ? track::kDepthCurve : track::kBoxCurve; }
+  static track::DropCurve CurveOf(const CoordinatedClientConfig& config) {
+    if (config.own) return config.own->curve;
+    return config.task == Task::kDepth ? track::kDepthCurve : track::kBoxCurve;
+  }
 
   explicit CoordinatedClient(CoordinatedClientConfig config)
       : config_(std::move(config)),
-        drop_rate_(CurveOf(config_.task)),
-        lost_(CurveOf(config_.task).exponent),
+        drop_rate_(CurveOf(config_)),
+        lost_(CurveOf(config_).exponent),
         report_{.drop_rate = config_.first_drop_rate} {}
   void OnWelcome(const Welcome& welcome) override;
   void OnResult(const Result& result, int64_t frame, std::vector<std::byte> found) override;
@@ -115,9 +128,9 @@ class CoordinatedClient final : private ConnectionListener {
   track::OffloadSchedule Reference() const;
 
   const CoordinatedClientConfig config_;
-  TrackedDepth* depth_ = nullptr;  // tracker_, of one of the two kinds
+  TrackedDepth* depth_ = nullptr;  // tracker_, where it is of one of these kinds
   TrackedBoxes* boxes_ = nullptr;
-  std::unique_ptr<ResultTracker> tracker_;
+  std::shared_ptr<ResultTracker> tracker_;
   OffloadPlan plan_;
   Standing standing_ = Standing::kAway;
   std::map<int64_t, TimePoint> in_flight_;  // when they were captured

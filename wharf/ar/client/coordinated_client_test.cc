@@ -16,7 +16,7 @@ namespace {
 // Everything is as far away in metres as the picture is bright.
 class FlatDepths final : public BatchFinder {
  public:
-  Task GetTask() const override { return Task::kDepth; }
+  std::string_view TaskName() const override { return "depth"; }
   int Width() const override { return kTestWidth; }
   int Height() const override { return kTestHeight; }
   std::vector<Finding> Find(std::span<const scene::Image> pictures, std::span<const DepthCoding> codings) override {

@@ -50,7 +50,7 @@ template <typename Found>
 absl::StatusOr<std::optional<SeenDrops>> TrackerOf<Found>::Accept(int64_t frame, std::vector<std::byte> bytes) {
   const auto asked = std::ranges::find(asked_, frame, [](const Asked& one) { return one.frame->index; });
   if (asked == asked_.end()) return NotFound("nobody asked for frame {}", frame);
-  WHARF_ASSIGN_OR_RETURN(Found found, Decode(std::move(bytes)));
+  WHARF_ASSIGN_OR_RETURN(Found found, Decode(asked->frame, std::move(bytes)));
   const auto seen = Compare(*asked, found);
   older_ = std::exchange(newest_, asked->frame);
   asked_.erase(asked_.begin(), asked + 1);  // older ones would be a step back
@@ -64,7 +64,7 @@ absl::Status TrackedDepth::Observe(const FramePointer& frame) {
   return motion_.Observe(frame);
 }
 
-absl::StatusOr<multitask::DepthPointer> TrackedDepth::Decode(std::vector<std::byte> found) const {
+absl::StatusOr<multitask::DepthPointer> TrackedDepth::Decode(const FramePointer&, std::vector<std::byte> found) {
   WHARF_ASSIGN_OR_RETURN(scene::DepthMap depth, DecodeDepth(std::move(found), coding_, camera_.width, camera_.height));
   return std::make_shared<const scene::DepthMap>(std::move(depth));
 }
@@ -101,7 +101,7 @@ absl::StatusOr<multitask::DepthPointer> TrackedDepth::TrackOlder(const FramePoin
   return WarpFrom(older_source_);
 }
 
-absl::StatusOr<std::vector<scene::Box>> TrackedBoxes::Decode(std::vector<std::byte> found) const {
+absl::StatusOr<std::vector<scene::Box>> TrackedBoxes::Decode(const FramePointer&, std::vector<std::byte> found) {
   return DecodeBoxes(found);
 }
 
@@ -125,5 +125,6 @@ absl::StatusOr<std::vector<scene::Box>> TrackedBoxes::TrackOlder(const FramePoin
 
 template class TrackerOf<multitask::DepthPointer>;
 template class TrackerOf<std::vector<scene::Box>>;
+template class TrackerOf<std::shared_ptr<const void>>;
 
 }  // namespace wharf::ar

@@ -40,7 +40,8 @@ class ResultTracker {
   virtual int Stride() const = 0;
 };
 
-// What both have in common.
+// What all have in common. A task of an application's own is in ar/model_task: its Found is std::shared_ptr<const
+// void>.
 template <typename Found>
 class TrackerOf : public ResultTracker {
  public:
@@ -55,7 +56,8 @@ class TrackerOf : public ResultTracker {
   virtual absl::Status Observe(const FramePointer& frame) = 0;
   // The frame observed last is offloaded.
   virtual void Mark() {}
-  virtual absl::StatusOr<Found> Decode(std::vector<std::byte> found) const = 0;
+  // What was found in `frame`.
+  virtual absl::StatusOr<Found> Decode(const FramePointer& frame, std::vector<std::byte> found) = 0;
   // How far what was tracked is from what was found.
   virtual absl::StatusOr<double> Drop(const Found& tracked, const Found& found) const = 0;
   // What is tracked from now on; what was so far becomes the older one.
@@ -93,7 +95,7 @@ class TrackedDepth final : public TrackerOf<multitask::DepthPointer> {
  private:
   absl::Status Observe(const FramePointer& frame) override;
   void Mark() override { motion_.Offloaded(); }
-  absl::StatusOr<multitask::DepthPointer> Decode(std::vector<std::byte> found) const override;
+  absl::StatusOr<multitask::DepthPointer> Decode(const FramePointer&, std::vector<std::byte> found) override;
   absl::StatusOr<double> Drop(const multitask::DepthPointer& tracked,
                               const multitask::DepthPointer& found) const override;
   absl::Status Begin(const FramePointer& frame, multitask::DepthPointer found) override;
@@ -117,7 +119,7 @@ class TrackedDepth final : public TrackerOf<multitask::DepthPointer> {
 class TrackedBoxes final : public TrackerOf<std::vector<scene::Box>> {
  private:
   absl::Status Observe(const FramePointer&) override { return absl::OkStatus(); }
-  absl::StatusOr<std::vector<scene::Box>> Decode(std::vector<std::byte> found) const override;
+  absl::StatusOr<std::vector<scene::Box>> Decode(const FramePointer&, std::vector<std::byte> found) override;
   absl::StatusOr<double> Drop(const std::vector<scene::Box>& tracked,
                               const std::vector<scene::Box>& found) const override;
   absl::Status Begin(const FramePointer& frame, std::vector<scene::Box> found) override;

@@ -120,7 +120,7 @@ std::vector<Finding> FindInPieces(const Network& network, std::span<const scene:
 class DepthBatches final : public BatchFinder {
  public:
   explicit DepthBatches(const perception::DepthNetwork& network) : network_(network) {}
-  Task GetTask() const override { return Task::kDepth; }
+  std::string_view TaskName() const override { return "depth"; }
   int Width() const override { return network_.Width(); }
   int Height() const override { return network_.Height(); }
   std::vector<Finding> Find(std::span<const scene::Image> pictures, std::span<const DepthCoding> codings) override {
@@ -136,7 +136,7 @@ class DepthBatches final : public BatchFinder {
 class BoxBatches final : public BatchFinder {
  public:
   explicit BoxBatches(const perception::Detector& detector) : detector_(detector) {}
-  Task GetTask() const override { return Task::kBoxes; }
+  std::string_view TaskName() const override { return "boxes"; }
   int Width() const override { return detector_.Width(); }
   int Height() const override { return detector_.Height(); }
   std::vector<Finding> Find(std::span<const scene::Image> pictures, std::span<const DepthCoding>) override {
@@ -147,6 +147,27 @@ class BoxBatches final : public BatchFinder {
 
  private:
   const perception::Detector& detector_;
+};
+
+class ModelBatches final : public BatchFinder {
+ public:
+  ModelBatches(std::string name, const perception::PictureModel& model) : name_(std::move(name)), model_(model) {}
+  std::string_view TaskName() const override { return name_; }
+  int Width() const override { return model_.Width(); }
+  int Height() const override { return model_.Height(); }
+  bool TakesAnySize() const override { return true; }
+  std::vector<Finding> Find(std::span<const scene::Image> pictures, std::span<const DepthCoding>) override {
+    std::vector<Finding> findings;
+    for (const scene::Image& picture : pictures) {
+      const auto outputs = model_.Run(picture);
+      findings.push_back(outputs.ok() ? Finding(EncodeOutputs(*outputs)) : Finding(outputs.status()));
+    }
+    return findings;
+  }
+
+ private:
+  const std::string name_;
+  const perception::PictureModel& model_;
 };
 
 }  // namespace
@@ -176,6 +197,9 @@ std::unique_ptr<BatchFinder> MakeDepthBatches(const perception::DepthNetwork& ne
 }
 std::unique_ptr<BatchFinder> MakeBoxBatches(const perception::Detector& detector) {
   return std::make_unique<BoxBatches>(detector);
+}
+std::unique_ptr<BatchFinder> MakeModelBatches(std::string name, const perception::PictureModel& model) {
+  return std::make_unique<ModelBatches>(std::move(name), model);
 }
 
 }  // namespace wharf::ar

@@ -33,5 +33,7 @@ absl::StatusOr<std::unique_ptr<SoloFinder>> MakeTaskFinder(const Hello& hello, c
 // REQUIRES: the network is there; a batch beyond its largest is run in pieces.
 std::unique_ptr<BatchFinder> MakeDepthBatches(const perception::DepthNetwork& network);
 std::unique_ptr<BatchFinder> MakeBoxBatches(const perception::Detector& detector);
+// Of a model task: one picture after the other, of any size.
+std::unique_ptr<BatchFinder> MakeModelBatches(std::string name, const perception::PictureModel& model);
 
 }  // namespace wharf::ar

@@ -18,6 +18,11 @@ constexpr double kMessages = 2;
 constexpr double kLongestStall = 10;  // seconds of a link, after which all that waited may come at once
 
 Task OnlyTask(const Hello& hello) { return static_cast<Task>(std::countr_zero(hello.tasks)); }
+// Of a Hello that asks for one task.
+std::string_view OnlyTaskName(const Hello& hello) {
+  const auto task = static_cast<size_t>(OnlyTask(hello));
+  return task < kTaskNames.size() ? kTaskNames[task] : std::string_view(hello.models);
+}
 FrameKind KindOf(const link::FrameHeader& header) { return static_cast<FrameKind>(header.kind); }
 uint64_t Count(Nanoseconds time) { return static_cast<uint64_t>(std::max(time, Nanoseconds(0)).count()); }
 
@@ -197,8 +202,9 @@ absl::Status ArSession::Prepare() {
   const BatchFinder& finder = *config_.batch_finder;
   if (hello_.frames_per_s > config_.max_pictures_per_s)
     return InvalidArgument("an accuracy can be agreed for at most {:g} frames a second", config_.max_pictures_per_s);
-  if (OnlyTask(hello_) != finder.GetTask())
-    return FailedPrecondition("this server agrees on the accuracy of another task");
+  if (OnlyTaskName(hello_) != finder.TaskName())
+    return FailedPrecondition("this server agrees on the accuracy of another task: {}", finder.TaskName());
+  if (finder.TakesAnySize()) return absl::OkStatus();
   if (hello_.width != finder.Width() || hello_.height != finder.Height())
     return InvalidArgument("pictures of {} x {} for a network that takes {} x {}", hello_.width, hello_.height,
                            finder.Width(), finder.Height());

@@ -62,7 +62,7 @@ class Coordination final : private serving::Engine, private serving::ClientPort,
   // A client's number. It waits until there is room; the peer hears of it.
   uint64_t Join(double frames_per_s, double sla, DepthCoding coding, std::shared_ptr<CoordinatedPeer> peer);
   void Leave(uint64_t client);
-  // A picture of the finder's size has come. One that was not asked for, comes too late or has the number of one that
+  // A picture that the finder takes has come. One that was not asked for, comes too late or has the number of one that
   // waits is answered with a failure; every one is answered within some seconds.
   void OnPicture(uint64_t client, int64_t frame, scene::Image picture);
   // Only the newest of a client is kept until the next plan is made.

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "wharf/ar/messages.h"
@@ -28,11 +29,13 @@ using MakeSoloFinder = std::function<absl::StatusOr<std::unique_ptr<SoloFinder>>
 class BatchFinder {
  public:
   virtual ~BatchFinder() = default;
-  virtual Task GetTask() const = 0;
-  // Of the pictures that it takes.
+  // As clients call it: of kTaskNames, or a model's name.
+  virtual std::string_view TaskName() const = 0;
+  // Of the pictures that it takes; where it takes those of any size, of what it makes of them.
   virtual int Width() const = 0;
   virtual int Height() const = 0;
-  // As many findings as pictures; `codings`: how each is to travel. REQUIRES: pictures of that size.
+  virtual bool TakesAnySize() const { return false; }
+  // As many findings as pictures; `codings`: how each is to travel. REQUIRES: pictures that it takes.
   virtual std::vector<Finding> Find(std::span<const scene::Image> pictures, std::span<const DepthCoding> codings) = 0;
 };
 

@@ -48,7 +48,7 @@ std::vector<std::byte> ShadeAndCoding(int shade, DepthCoding coding) {
 // Says the shade of each picture and how its client wants depth, and whose pictures were in one batch.
 class ShadeBatches final : public BatchFinder {
  public:
-  Task GetTask() const override { return Task::kDepth; }
+  std::string_view TaskName() const override { return "depth"; }
   int Width() const override { return kTestWidth; }
   int Height() const override { return kTestHeight; }
   std::vector<Finding> Find(std::span<const scene::Image> pictures, std::span<const DepthCoding> codings) override {

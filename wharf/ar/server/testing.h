@@ -61,7 +61,7 @@ class BrightnessFinder final : public SoloFinder {
 
 class BrightnessBatches final : public BatchFinder {
  public:
-  Task GetTask() const override { return Task::kDepth; }
+  std::string_view TaskName() const override { return "depth"; }
   int Width() const override { return kTestWidth; }
   int Height() const override { return kTestHeight; }
   std::vector<Finding> Find(std::span<const scene::Image> pictures, std::span<const DepthCoding>) override {

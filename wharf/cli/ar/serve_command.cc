@@ -38,7 +38,8 @@ Two kinds of clients come here. One that offloads by its own plan (wharf ar clie
 whatever it sends; such clients take turns. One that asks for an accuracy is told when to offload: the server plans for
 all of these together, in batches, so that each stays within its accuracy drop.
 
-With --task it serves models of yours as well, for clients that name them: docs/ar-tasks.md.
+With --task it serves models of yours as well, for clients that name them: docs/ar-tasks.md. --promise takes such a name,
+too.
 
 Without --profile the server first measures how long its network takes for each size of batch.
 
@@ -56,6 +57,17 @@ struct ArServeOptions {
   uint64_t picture_memory = DefaultServerMemory() / 4;
 };
 
+// What finds the task of --promise in pictures of several clients at once. `networks` must outlive it.
+absl::StatusOr<std::unique_ptr<ar::BatchFinder>> PromisedFinder(const std::string& promise,
+                                                                const ar::Networks& networks) {
+  if (promise == "depth") return ar::MakeDepthBatches(*networks.depth);
+  if (promise == "boxes") return ar::MakeBoxBatches(*networks.detector);
+  const auto model = networks.models.find(promise);
+  if (model == networks.models.end())
+    return InvalidArgument("--promise {}: an accuracy can be agreed of depth, of boxes, or of a --task", promise);
+  return ar::MakeModelBatches(promise, *model->second);
+}
+
 // The profile that --profile names, or what is measured now on grey pictures.
 absl::StatusOr<serving::InferenceProfile> ProfileOf(ar::BatchFinder& finder, const ArServeOptions& options) {
   perception::LatencyProfile profile{options.promise, "this machine", {}};
@@ -63,7 +75,8 @@ absl::StatusOr<serving::InferenceProfile> ProfileOf(ar::BatchFinder& finder, con
     const scene::Image grey{finder.Width(), finder.Height(),
                             std::vector<uint8_t>(size_t{3} * finder.Width() * finder.Height(), 128)};
     perception::LatencyOptions measuring;
-    std::erase_if(measuring.batches, [&](int batch) { return batch > options.largest_batch; });
+    const int largest = finder.TakesAnySize() ? 1 : options.largest_batch;  // models look at one picture
+    std::erase_if(measuring.batches, [&](int batch) { return batch > largest; });
     const auto run = [&](int batch) {
       const auto found = finder.Find(std::vector<scene::Image>(batch, grey), std::vector<ar::DepthCoding>(batch));
       return found.front().status();
@@ -168,7 +181,7 @@ absl::Status RunArServe(const ArServeOptions& options) {
   WHARF_ASSIGN_OR_RETURN(const auto models, LoadModels(*engine, tasks));
   ar::Networks networks{&depth, &detector, {}};
   for (const auto& [name, model] : models) networks.models[name] = &model;
-  const auto finder = boxes ? ar::MakeBoxBatches(detector) : ar::MakeDepthBatches(depth);
+  WHARF_ASSIGN_OR_RETURN(const auto finder, PromisedFinder(options.promise, networks));
   WHARF_ASSIGN_OR_RETURN(serving::InferenceProfile profile, ProfileOf(*finder, options));
   const auto starter = ar::DecoderStarter::Behind(confinement->HelperSocket());
   ar::TurnQueue solo;
@@ -218,10 +231,13 @@ void AddArServeCommand(CLI::App& app) {
       ->add_option("--task", options->tasks,
                    "A task of your own: clients have this model run on their pictures under this name; may be repeated")
       ->type_name("NAME=FILE");
-  command->add_option("--promise", options->promise, "The task whose accuracy can be agreed on: depth or boxes")
-      ->check(CLI::IsMember({"depth", "boxes"}))
+  command
+      ->add_option("--promise", options->promise, "The task whose accuracy can be agreed on: depth, boxes or a --task")
+      ->type_name("NAME")
       ->capture_default_str();
-  command->add_option("--largest-batch", options->largest_batch, "Pictures in one run of that task's network")
+  command
+      ->add_option("--largest-batch", options->largest_batch,
+                   "Pictures in one run of that task's network; a --task looks at one")
       ->check(CLI::Range(1, perception::kLargestBatch))
       ->capture_default_str();
   command->add_option("--profile", options->profile, "What wharf ar latency --json wrote on this machine")

@@ -55,8 +55,8 @@ absl::Status ArHost::CheckTasks() const {
     if (!(*request_.sla >= kLeastSla && *request_.sla <= kMostSla)) {
       return InvalidArgument("the accuracy drop to agree on is from {:g} to {:g}", kLeastSla, kMostSla);
     }
-    if (tasks_.size() != 1 || !request_.own_tasks.empty() || request_.odometry) {
-      return InvalidArgument("an accuracy is agreed for one task: depth or boxes");
+    if (tasks_.size() + request_.own_tasks.size() != 1 || request_.odometry) {
+      return InvalidArgument("an accuracy is agreed for one task: depth or boxes, or one of the program's own");
     }
   } else if (request_.depth && !request_.odometry) {
     return InvalidArgument("tasks: depth needs odometry, by which it is tracked");
@@ -111,7 +111,11 @@ absl::Status ArHost::MakeOwnTasks(Caller& caller) {
     }
     Own& own = own_.emplace_back();
     own.tracker = std::make_unique<ProgramTracker>(task.name, task.local, caller, *frames_);
-    own.task = std::make_unique<ar::ModelTask<Held>>(std::move(calibration), *own.tracker);
+    if (request_.sla) {
+      own.agreed = std::make_unique<ar::AgreedTask<Held>>(std::move(calibration), *own.tracker);
+    } else {
+      own.task = std::make_unique<ar::ModelTask<Held>>(std::move(calibration), *own.tracker);
+    }
   }
   return absl::OkStatus();
 }
@@ -174,7 +178,11 @@ absl::Status ArHost::Agree(ar::ClientConfig config) {
   ar::CoordinatedClientConfig agreed;
   agreed.camera = config.camera;
   agreed.frames_per_s = config.frames_per_s;
-  agreed.task = tasks_.front();
+  if (own_.empty()) {
+    agreed.task = tasks_.front();
+  } else {
+    ar::AgreeOn(*own_.front().agreed, agreed);
+  }
   agreed.sla = *request_.sla;
   agreed.motion = config.odometry;
   agreed.dial = std::move(config.dial);
@@ -219,8 +227,11 @@ ArHost::Known ArHost::Coordinated(const multitask::FramePointer& frame) {
   known.depth = result.depth;
   known.boxes = result.boxes;
   known.link = agreed_->Summary().link;
-  known.tasks[std::string(ar::kTaskNames[static_cast<size_t>(tasks_.front())])] = {{"stride", result.stride},
-                                                                                   {"offloaded", result.offloaded}};
+  const ar::AgreedTask<Held>* const own = own_.empty() ? nullptr : own_.front().agreed.get();
+  json& task = known.tasks[own != nullptr ? own->calibration().task
+                                          : std::string(ar::kTaskNames[static_cast<size_t>(tasks_.front())])];
+  task = {{"stride", result.stride}, {"offloaded", result.offloaded}};
+  if (own != nullptr && own->result() != nullptr) task["result"] = (*own->result())->number();
   known.standing = NameOf(result.standing);
   return known;
 }

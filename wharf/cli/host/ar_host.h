@@ -18,6 +18,7 @@
 
 #include "wharf/ar/client/coordinated_client.h"
 #include "wharf/ar/client_kit/client_kit.h"
+#include "wharf/ar/model_task/agreed_task.h"
 #include "wharf/ar/model_task/model_task.h"
 #include "wharf/base/status.h"
 #include "wharf/cli/host/caller.h"
@@ -47,7 +48,8 @@ class ArHost {
  private:
   struct Own {
     std::unique_ptr<ProgramTracker> tracker;
-    std::unique_ptr<ar::ModelTask<Held>> task;
+    std::unique_ptr<ar::ModelTask<Held>> task;  // one of the two
+    std::unique_ptr<ar::AgreedTask<Held>> agreed;
   };
   // What both kinds of clients have to say of a frame.
   struct Known {

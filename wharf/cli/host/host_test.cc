@@ -180,7 +180,8 @@ TEST_F(HostTest, HoldsNoArClientThatCannotBe) {
   for (const json& more :
        {json{{"depth", true}, {"odometry", true}, {"sla", 0.1}}, json{{"odometry", true}, {"sla", 0.1}},
         json{{"depth", true}, {"sla", 0.1}, {"own_tasks", {{{"name", "mine"}}}}}}) {
-    EXPECT_EQ(ErrorOf(open(more), "INVALID_ARGUMENT"), "an accuracy is agreed for one task: depth or boxes");
+    EXPECT_EQ(ErrorOf(open(more), "INVALID_ARGUMENT"),
+              "an accuracy is agreed for one task: depth or boxes, or one of the program's own");
   }
   EXPECT_THAT(ErrorOf(open({{"own_tasks", {{{"name", "../mine"}}}}}), "INVALID_ARGUMENT"), HasSubstr("../mine"));
   EXPECT_THAT(ErrorOf(open({{"own_tasks", {{{"name", "mine"}, {"calibration", "/nowhere"}}}}}), "NOT_FOUND"),

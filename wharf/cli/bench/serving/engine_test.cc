@@ -13,7 +13,7 @@ using testing::SizeIs;
 // Remembers how many pictures its batches had.
 class CountingFinder final : public ar::BatchFinder {
  public:
-  ar::Task GetTask() const override { return ar::Task::kDepth; }
+  std::string_view TaskName() const override { return "depth"; }
   int Width() const override { return 224; }
   int Height() const override { return 64; }
   std::vector<ar::Finding> Find(std::span<const scene::Image> pictures,
