@@ -578,8 +578,6 @@ TEST(Explain, SuspendableThreadsHaveAReason) {
              KernelForm::kSuspendable, "threads may part at a branch");
   ExpectForm(Explained("W: ld.volatile.global.u32 %r5, [%rd1]; setp.eq.u32 %p1, %r5, 0; @%p1 bra W;"),
              KernelForm::kSuspendable, "wait for each other in a loop");
-  ExpectForm(Explained("shfl.sync.bfly.b32 %r6, %r3, 1, 31, 0xffffffff; st.global.u32 [%rd2], %r6;", {8, 8, 1}),
-             KernelForm::kSuspendable, "8 threads in x are no multiple of 32");
 }
 
 TEST(Explain, FailsAsCompileDoes) {

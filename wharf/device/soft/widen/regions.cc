@@ -552,12 +552,9 @@ llvm::FunctionType* RegionType(const llvm::Function& thread, const RegionPlan& p
 }
 
 // Groups of a warp must be warps; others are as wide as a row gives work for.
-std::optional<unsigned> LanesFor(const RegionPlan& plan, const RegionOptions& options) {
+unsigned LanesFor(const RegionPlan& plan, const RegionOptions& options) {
   const Dim3& block = options.block;
-  if (plan.warp) {
-    if (block.x % kWarpSize != 0 && block.y * block.z != 1) return std::nullopt;
-    return kWarpSize;
-  }
+  if (plan.warp) return kWarpSize;
   unsigned lanes = options.lanes;
   while (lanes > 4 && lanes / 2 >= block.x) lanes /= 2;
   return lanes;
@@ -589,18 +586,43 @@ bool OthersSynchronize(const llvm::Function* thread) {
   return false;
 }
 
+// Whether warps are parts of the block's rows.
+bool WarpsAreInRows(const Dim3& block) { return block.x % kWarpSize == 0 || block.y * block.z == 1; }
+
+bool HasWarpOperations(const llvm::Function& thread) {
+  return std::any_of(llvm::inst_begin(thread), llvm::inst_end(thread),
+                     [](const llvm::Instruction& instruction) { return IsWarpOperation(ThreadCallOf(instruction)); });
+}
+
+// Makes the thread's function one for a block that has all threads in one row: where a thread is in a block of this
+// shape is computed of its number.
+void PutInOneRow(llvm::Function* thread, const Dim3& block) {
+  llvm::IRBuilder<> b(&*thread->getEntryBlock().getFirstInsertionPt());
+  Value* number = b.CreateFreeze(thread->getArg(kTidX));
+  Value* row = b.CreateUDiv(number, b.getInt32(block.x));
+  Value* at[] = {b.CreateURem(number, b.getInt32(block.x)), b.CreateURem(row, b.getInt32(block.y)),
+                 b.CreateUDiv(row, b.getInt32(block.y))};
+  for (unsigned i = 0; i < 3; ++i) {
+    thread->getArg(kTidX + i)->replaceUsesWithIf(at[i], [&](llvm::Use& use) { return use.getUser() != number; });
+  }
+}
+
 }  // namespace
 
-absl::Status SplitIntoRegions(llvm::Function* thread, llvm::Function* entry, const RegionOptions& options) {
+absl::Status SplitIntoRegions(llvm::Function* thread, llvm::Function* entry, const RegionOptions& of_shape) {
   if (OthersSynchronize(thread)) return Unimplemented("a function that it calls has barriers or warp operations");
+  RegionOptions options = of_shape;
+  if (!WarpsAreInRows(options.block) && HasWarpOperations(*thread)) {
+    PutInOneRow(thread, options.block);
+    options.block = {static_cast<uint32_t>(options.block.Count()), 1, 1};
+  }
   WHARF_ASSIGN_OR_RETURN(const RegionPlan plan, PlanRegions(*thread, options.block));
-  const std::optional<unsigned> lanes = LanesFor(plan, options);
-  if (!lanes) return Unimplemented("its warps are no rows: {} threads in x are no multiple of 32", options.block.x);
-  RegionMaker maker(*thread, plan, RegionType(*thread, plan), *lanes);
+  const unsigned lanes = LanesFor(plan, options);
+  RegionMaker maker(*thread, plan, RegionType(*thread, plan), lanes);
   std::vector<RegionCode> codes;
   for (size_t i = 0; i < plan.regions.size(); ++i) {
     llvm::Function* region = maker.Make(i);
-    const RegionCode code = MakeCode(region, plan, options, *lanes);
+    const RegionCode code = MakeCode(region, plan, options, lanes);
     if (code.function == nullptr) {
       return Unimplemented(
           "lanes of a warp may have parted before a warp operation, or there is code near one that they cannot share");
@@ -608,7 +630,7 @@ absl::Status SplitIntoRegions(llvm::Function* thread, llvm::Function* entry, con
     if (code.function != region) region->eraseFromParent();
     codes.push_back(code);
   }
-  EntryMaker(entry, plan, options.block, std::move(codes), *lanes).Make();
+  EntryMaker(entry, plan, options.block, std::move(codes), lanes).Make();
   thread->eraseFromParent();
   return absl::OkStatus();
 }

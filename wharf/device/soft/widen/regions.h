@@ -25,6 +25,6 @@ struct RegionOptions {
 
 // `thread` is called by `entry` (codegen/module.h) and must have the form MakeWide needs; it goes, and `entry` is a
 // LoopEntry. kUnimplemented, with the reason for people: it cannot be done, and the module is of no use any more.
-absl::Status SplitIntoRegions(llvm::Function* thread, llvm::Function* entry, const RegionOptions& options);
+absl::Status SplitIntoRegions(llvm::Function* thread, llvm::Function* entry, const RegionOptions& of_shape);
 
 }  // namespace wharf::device::soft
