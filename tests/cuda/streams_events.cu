@@ -136,6 +136,25 @@ CASE(stream_properties) {
   EXPECT_EQ(priority, greatest);
   CUDA_OK(cudaStreamDestroy(stream));
 }
+CASE(stream_attributes) {
+  int least = 0, greatest = 0;
+  CUDA_OK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  cudaStream_t stream, other;
+  CUDA_OK(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, greatest));
+  CUDA_OK(cudaStreamCreate(&other));
+  Buffer<int> data(1024);
+  cudaStreamAttrValue value{};
+  value.accessPolicyWindow.base_ptr = data;
+  value.accessPolicyWindow.num_bytes = 4096;
+  value.accessPolicyWindow.hitProp = cudaAccessPropertyStreaming;
+  CUDA_OK(cudaStreamSetAttribute(stream, cudaStreamAttributeAccessPolicyWindow, &value));
+  CUDA_OK(cudaStreamCopyAttributes(other, stream));
+  CUDA_OK(cudaStreamGetAttribute(stream, cudaStreamAttributePriority, &value));
+  EXPECT_EQ(value.priority, greatest);
+  CUDA_OK(cudaStreamDestroy(stream));
+  CUDA_OK(cudaStreamDestroy(other));
+}
+
 CASE(many_streams_and_events) {
   constexpr int kStreams = 20;
   cudaStream_t streams[kStreams];

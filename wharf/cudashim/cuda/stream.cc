@@ -21,6 +21,11 @@ CudaError Describe(CUstream stream, T* value, Read&& read) {
   return error == CudaError::kSuccess ? Store(value, read(info)) : error;
 }
 
+CudaError CheckStream(CUstream stream) {
+  client::StreamInfo info;
+  return client::DescribeStream(Stream(stream), &info);
+}
+
 }  // namespace
 }  // namespace wharf::cudashim
 
@@ -80,6 +85,28 @@ CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
 
 CUresult cuStreamGetDevice(CUstream stream, CUdevice* device) {
   return Driver(Call::k_cuStreamGetDevice, [&] { return Describe(stream, device, [](const auto&) { return 0; }); });
+}
+
+CUresult cuStreamGetAttribute(CUstream stream, CUstreamAttrID attribute, CUstreamAttrValue* value) {
+  return Driver(Call::k_cuStreamGetAttribute, [&] {
+    if (value == nullptr) return CudaError::kInvalidValue;
+    *value = {};
+    if (attribute != CU_LAUNCH_ATTRIBUTE_PRIORITY) return CheckStream(stream);
+    return Describe(stream, &value->priority, [](const auto& info) { return info.priority; });
+  });
+}
+
+// Attributes are hints to the hardware: accepted, without effect.
+CUresult cuStreamSetAttribute(CUstream stream, CUstreamAttrID, const CUstreamAttrValue* value) {
+  return Driver(Call::k_cuStreamSetAttribute,
+                [&] { return value == nullptr ? CudaError::kInvalidValue : CheckStream(stream); });
+}
+
+CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
+  return Driver(Call::k_cuStreamCopyAttributes, [&] {
+    const CudaError error = CheckStream(to);
+    return error != CudaError::kSuccess ? error : CheckStream(from);
+  });
 }
 
 // Managed memory may be used by any stream and the program, attached or not.
