@@ -316,8 +316,8 @@ class FakeDevice final : public Device {
     queue_.push_back({std::move(run), always});
     return absl::OkStatus();
   }
-  bool HasDoneAll() const { return queue_.empty(); }
-  bool CanRun() const { return stop_ || (!held_ && !queue_.empty()); }
+  bool HasDoneAll() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return queue_.empty(); }
+  bool CanRun() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stop_ || (!held_ && !queue_.empty()); }
   void Run() {
     while (true) {
       Work work;

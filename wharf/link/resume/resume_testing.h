@@ -14,9 +14,33 @@
 #include "wharf/link/emulation/emulator.h"
 #include "wharf/link/forwarding_stream.h"
 #include "wharf/link/resume/resumable_stream.h"
+#include "wharf/link/testing.h"
 #include "wharf/link/threads.h"
 
 namespace wharf::link {
+
+inline absl::Status Write(ByteStream& stream, std::span<const std::byte> bytes) {
+  return stream.Write(std::span(&bytes, 1));
+}
+inline absl::Status Write(ByteStream& stream, std::string_view text) { return Write(stream, AsBytes(text)); }
+
+// Exactly `size` bytes, fewer at the end of the stream.
+inline absl::StatusOr<std::vector<std::byte>> ReadExactly(ByteStream& stream, size_t size) {
+  std::vector<std::byte> bytes(size);
+  size_t done = 0;
+  while (done < size) {
+    auto count = stream.Read(std::span(bytes).subspan(done));
+    if (!count.ok()) return count.status();
+    if (*count == 0) break;
+    done += *count;
+  }
+  bytes.resize(done);
+  return bytes;
+}
+inline std::string ReadText(ByteStream& stream, size_t size) {
+  const auto bytes = ReadExactly(stream, size);
+  return bytes.ok() ? AsText(*bytes) : ToString(bytes.status());
+}
 
 // For a channel, which owns its stream, while the harbour keeps a hand on it too.
 using SharedStream = ForwardingStream;
