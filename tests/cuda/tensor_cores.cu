@@ -433,6 +433,32 @@ CASE(mma_types) {
   EXPECT_SAME(got, small);
 }
 
+// Four products of 8x4 by 4x8, of eight lanes each.
+__global__ void Quads(const int8_t* a, const int8_t* b, float* out) {
+  const int lane = int(threadIdx.x), quad = lane / 4 % 4, line = lane % 4 + lane / 16 * 4;
+  const int8_t *row = a + (quad * 8 + line) * 4, *column = b + (quad * 8 + line) * 4;
+  float c[8] = {};
+  asm volatile(
+      "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%0, %1, %2, %3, %4, %5, %6, %7}, {%8, %9}, {%10, %11}, {%0, "
+      "%1, %2, %3, %4, %5, %6, %7};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]), "+f"(c[4]), "+f"(c[5]), "+f"(c[6]), "+f"(c[7])
+      : "r"(Pack(row[0], row[1])), "r"(Pack(row[2], row[3])), "r"(Pack(column[0], column[1])),
+        "r"(Pack(column[2], column[3])));
+  for (int i = 0; i < 8; ++i)
+    out[quad * 64 + ((lane & 1) + (i & 2) + lane / 16 * 4) * 8 + (i & 4) + (lane & 2) + (i & 1)] = c[i];
+}
+CASE(mma_of_quads) {
+  const auto a = RandomMatrix<int8_t>(4 * 32, 12), b = RandomMatrix<int8_t>(4 * 32, 13);
+  Buffer<int8_t> da(a), db(b);
+  Buffer<float> out(256);
+  Quads<<<1, 32>>>(da, db, out);
+  CUDA_OK(cudaGetLastError());
+  std::vector<float> want(256);
+  for (int i = 0; i < 256; ++i)
+    for (int k = 0; k < 4; ++k) want[i] += float(a[i / 8 * 4 + k] * b[(i / 64 * 8 + i % 8) * 4 + k]);
+  EXPECT_SAME(out.Get(), want);
+}
+
 // --- sparse matrices: half of each row of a, in random places; with numbers of which every sum is exact ---
 
 // A lane's registers: a, b, metadata; c and d.

@@ -1,5 +1,7 @@
 #include "wharf/device/soft/codegen/modifiers.h"
 
+#include <algorithm>
+
 namespace wharf::device::soft {
 
 Modifiers::Modifiers(const ptx::Instruction& instruction) {
@@ -18,6 +20,15 @@ bool Modifiers::Take(std::string_view name) {
 std::string_view Modifiers::TakeOneOf(std::initializer_list<std::string_view> names) {
   for (std::string_view name : names) {
     if (Take(name)) return name;
+  }
+  return {};
+}
+
+std::string_view Modifiers::TakeFirstOf(std::initializer_list<std::string_view> names) {
+  for (Entry& entry : entries_) {
+    if (entry.used || std::find(names.begin(), names.end(), entry.name) == names.end()) continue;
+    entry.used = true;
+    return entry.name;
   }
   return {};
 }

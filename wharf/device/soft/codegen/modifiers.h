@@ -19,6 +19,8 @@ class Modifiers {
   bool Take(std::string_view name);
   // The first of `names` that is there, "" if none.
   std::string_view TakeOneOf(std::initializer_list<std::string_view> names);
+  // The same, but the one that stands first in the instruction.
+  std::string_view TakeFirstOf(std::initializer_list<std::string_view> names);
   // Takes every modifier that begins with `prefix`; true if there was one.
   bool TakePrefix(std::string_view prefix);
   // The next modifier that is a type, in source order; kNone if there is none left.

@@ -97,7 +97,8 @@ bool FunctionCodegen::HasProduct(bool wmma, const MatrixShape& shape, TensorElem
   switch (a) {
     case TensorElement::kF16:
     case TensorElement::kBF16:
-      return wmma ? is({{16, 16, 16}, {32, 8, 16}, {8, 32, 16}}) : is({{16, 8, 8}, {16, 8, 16}});
+      if (wmma) return is({{16, 16, 16}, {32, 8, 16}, {8, 32, 16}});
+      return is({{16, 8, 8}, {16, 8, 16}}) || (a == TensorElement::kF16 && is({{8, 8, 4}}));
     case TensorElement::kTF32:
       return wmma ? is({{16, 16, 8}}) : is({{16, 8, 4}, {16, 8, 8}});
     case TensorElement::kF64:
@@ -139,8 +140,8 @@ bool FunctionCodegen::TakeProduct(bool wmma, TensorProduct* product) {
   TensorElement types[4] = {};  // d, a, b, c
   const bool sparse = !wmma && (modifiers_.Take("sp") || modifiers_.Take("sp::ordered_metadata"));
   if (!TakeMatrixShape(&shape)) return false;
-  const std::string_view a_layout = modifiers_.TakeOneOf({"row", "col"});
-  const std::string_view b_layout = modifiers_.TakeOneOf({"row", "col"});
+  const std::string_view a_layout = modifiers_.TakeFirstOf({"row", "col"});
+  const std::string_view b_layout = modifiers_.TakeFirstOf({"row", "col"});
   const std::string_view counts = modifiers_.TakeOneOf({"and", "xor"});
   const bool popc = modifiers_.Take("popc"), saturates = modifiers_.Take("satfinite"), nearest = modifiers_.Take("rn");
   if (!TakeElement(&types[0]) || !TakeElement(&types[1])) return false;
@@ -164,8 +165,10 @@ bool FunctionCodegen::TakeProduct(bool wmma, TensorProduct* product) {
     return sum == TensorElement::kF32 || (sum == TensorElement::kF16 && halves);
   };
   const bool by_row_and_column = a_layout == "row" && b_layout == "col";
-  if (!same || !accumulates(c) || !accumulates(d) || (!wmma && c != d) || a_layout.empty() || b_layout.empty() ||
-      ((!wmma || small) && !by_row_and_column) || (saturates && (!integers || a == TensorElement::kB1)) ||
+  const bool quads = !wmma && shape.k < TileColumns(a);
+  const bool fits = wmma || d == c || (quads && d == TensorElement::kF32);
+  if (!same || !accumulates(c) || !accumulates(d) || !fits || a_layout.empty() || b_layout.empty() ||
+      (((!wmma && !quads) || small) && !by_row_and_column) || (saturates && (!integers || a == TensorElement::kB1)) ||
       (nearest && a != TensorElement::kF64) || (a == TensorElement::kB1) != popc || popc == counts.empty()) {
     Malformed("no such product of matrices");
     return false;
@@ -177,6 +180,8 @@ bool FunctionCodegen::TakeProduct(bool wmma, TensorProduct* product) {
   product->saturates = saturates ? 1 : 0;
   product->ands = counts == "and" ? 1 : 0;
   product->sparse = sparse ? 1 : 0;
+  product->a_columns = quads && a_layout == "col" ? 1 : 0;
+  product->b_rows = quads && b_layout == "row" ? 1 : 0;
   return true;
 }
 

@@ -219,8 +219,8 @@ TEST_F(TensorTiles, RefusesByName) {
   EXPECT_THAT(refused("mma.sp.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 " + four + ", {%r1, %r2}, {%r5, %r6}, " +
                       four + ", %r7, 0;"),
               HasSubstr("this shape and these types"));
-  EXPECT_THAT(refused("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, {%r1, "
-                      "%r2}, {%r3, %r4}, {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8};"),
+  EXPECT_THAT(refused("mma.sync.aligned.m8n8k4.row.col.f32.bf16.bf16.f32 {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, "
+                      "{%r1, %r2}, {%r3, %r4}, {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8};"),
               HasSubstr("this shape and these types"));
   EXPECT_THAT(refused("mma.sync.aligned.kind::mxf8f6f4.block_scale.m16n8k32.row.col.f32.e4m3.e4m3.f32.ue8m0 " + four +
                       ", " + ab + ", " + four + ", %r7, {0, 0}, %r8, {0, 0};"),
@@ -242,6 +242,9 @@ TEST_F(TensorTiles, NamesWhatIsMalformed) {
         "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 " + four + ", {%rs1, %r2}, {%r5}, " + four + ";",
         "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32.satfinite " + four + ", {%r1, %r2, %r3, %r4}, {%r5, %r6}, " +
             four + ";",
+        "mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f32 {%r1, %r2, %r3, %r4}, {%r1, %r2}, {%r3, %r4}, {%f1, %f2, "
+        "%f3, %f4, %f5, %f6, %f7, %f8};" +
+            std::string(),
         "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + four + ", {%r1, %r2}, {%r5, %r6}, " + four +
             ", %r7, 0x4;",
         "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + four + ", {%r1, %r2}, {%r5, %r6}, " + four +

@@ -105,13 +105,14 @@ enum class TensorFunction : uint32_t {
 };
 enum class TensorElement : uint32_t { kF16, kBF16, kTF32, kF32, kF64, kS4, kU4, kS8, kU8, kS32, kB1, kE4M3, kE5M2 };
 struct TensorProduct {
-  uint32_t m_tiles : 3 = 0, n_tiles : 3 = 0, k_tiles : 3 = 0;  // see tensor.h
+  uint32_t m_tiles : 3 = 0, n_tiles : 3 = 0, k_tiles : 3 = 0;  // see tensor.h; k_tiles 0: of quads
   TensorElement a : 4 = {}, b : 4 = {}, c : 4 = {}, d : 4 = {};
   uint32_t saturates : 1 = 0;  // integers: else they wrap
   uint32_t ands : 1 = 0;       // of bits: what is counted is a & b, else a ^ b
   uint32_t sparse : 1 = 0;     // a has half of each row, and metadata say which
   uint32_t selector : 2 = 0;   // whose metadata count
-  uint32_t unused : 2 = 0;
+  uint32_t a_columns : 1 = 0;  // of quads: a by columns, b by rows
+  uint32_t b_rows : 1 = 0;
 };
 struct MatrixRows {
   uint8_t matrices = 0;  // 1, 2 or 4

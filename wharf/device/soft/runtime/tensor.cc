@@ -337,7 +337,51 @@ void MultiplyIntegers(const TensorProduct& p, uint32_t (*registers)[kWarpSize]) 
   }
 }
 
+// --- products of quads ---
+
+struct Place {
+  uint32_t row, column;
+};
+// Of a lane's element `i` of c.
+Place OfQuadSum(TensorElement element, uint32_t lane, uint32_t i) {
+  const uint32_t upper = lane / 16 * 4;
+  if (element == TensorElement::kF16) return {lane % 4 + upper, i};
+  return {(lane & 1) + (i & 2) + upper, (i & 4) + (lane & 2) + (i & 1)};
+}
+
+void MultiplyQuads(const TensorProduct& p, uint32_t (*registers)[kWarpSize]) {
+  constexpr uint32_t kQuads = 4, kInner = 4;
+  float wide[8][2 * kWarpSize];  // two elements of each lane's register: of a, of b, of c if it is of halves
+  for (uint32_t r = 0; r < (p.c == TensorElement::kF16 ? 8U : 4U); ++r) WidenHalves(registers[r], wide[r]);
+  const auto half = [&](uint32_t first, uint32_t lane, uint32_t i) { return wide[first + i / 2][2 * lane + i % 2]; };
+  float a[kQuads][kTile][kInner], b[kQuads][kInner][kTile], sums[kQuads][kTile][kTile];
+  for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
+    const uint32_t quad = lane / 4 % 4, upper = lane / 16 * 4, own = lane % 4;
+    for (uint32_t i = 0; i < kInner; ++i) {
+      (p.a_columns != 0 ? a[quad][upper + i][own] : a[quad][upper + own][i]) = half(0, lane, i);
+      (p.b_rows != 0 ? b[quad][own][upper + i] : b[quad][i][upper + own]) = half(2, lane, i);
+    }
+    for (uint32_t i = 0; i < 8; ++i) {
+      const Place at = OfQuadSum(p.c, lane, i);
+      sums[quad][at.row][at.column] =
+          p.c == TensorElement::kF16 ? half(4, lane, i) : std::bit_cast<float>(registers[4 + i][lane]);
+    }
+  }
+  for (uint32_t quad = 0; quad < kQuads; ++quad) AddTile(a[quad], b[quad], sums[quad]);
+  for (uint32_t lane = 0; lane < kWarpSize; ++lane) {
+    const auto sum = [&](uint32_t i) {
+      const Place at = OfQuadSum(p.d, lane, i);
+      return sums[lane / 4 % 4][at.row][at.column];
+    };
+    for (uint32_t i = 0; i < RegistersOfD(p); ++i) {
+      registers[i][lane] = p.d == TensorElement::kF16 ? ToHalf(sum(2 * i)) | uint32_t{ToHalf(sum(2 * i + 1))} << 16
+                                                      : std::bit_cast<uint32_t>(sum(i));
+    }
+  }
+}
+
 void Multiply(const TensorProduct& p, uint32_t (*registers)[kWarpSize]) {
+  if (IsOfQuads(p)) return MultiplyQuads(p, registers);
   if (p.a == TensorElement::kF64) return MultiplyDoubles(p, registers);
   return IsFloat(p.a) ? MultiplySingles(p, registers) : MultiplyIntegers(p, registers);
 }

@@ -14,6 +14,9 @@
 //
 // Those of wmma, which the ISA leaves open, lie in the same way. Of a sparse a half of each row is there, so half of
 // its tiles; one more register has the metadata.
+//
+// Products of quads (m8n8k4 of f16) are four: lanes 4 q to 4 q + 3 and those 16 above multiply 8x4 by 4x8. A lane has 4
+// elements of a and of b and 8 of c.
 #pragma once
 
 #include <bit>
@@ -57,10 +60,16 @@ constexpr uint32_t TileColumns(TensorElement element) {
 constexpr uint32_t TileRegisters(TensorElement element) { return element == TensorElement::kF64 ? 2 : 1; }
 constexpr uint32_t BlockRegisters(TensorElement element) { return 2 * BitsOf(element) / 32; }
 constexpr uint32_t StoredTiles(const TensorProduct& p) { return p.sparse != 0 ? p.k_tiles / 2 : p.k_tiles; }  // of a
-constexpr uint32_t RegistersOfA(const TensorProduct& p) { return p.m_tiles * StoredTiles(p) * TileRegisters(p.a); }
-constexpr uint32_t RegistersOfB(const TensorProduct& p) { return p.n_tiles * p.k_tiles * TileRegisters(p.b); }
-constexpr uint32_t RegistersOfC(const TensorProduct& p) { return p.m_tiles * p.n_tiles * BlockRegisters(p.c); }
-constexpr uint32_t RegistersOfD(const TensorProduct& p) { return p.m_tiles * p.n_tiles * BlockRegisters(p.d); }
+constexpr bool IsOfQuads(const TensorProduct& p) { return p.k_tiles == 0; }
+constexpr uint32_t RegistersOfA(const TensorProduct& p) {
+  return IsOfQuads(p) ? 2 : p.m_tiles * StoredTiles(p) * TileRegisters(p.a);
+}
+constexpr uint32_t RegistersOfB(const TensorProduct& p) {
+  return IsOfQuads(p) ? 2 : p.n_tiles * p.k_tiles * TileRegisters(p.b);
+}
+constexpr uint32_t BlocksOfC(const TensorProduct& p) { return IsOfQuads(p) ? 4 : p.m_tiles * p.n_tiles; }
+constexpr uint32_t RegistersOfC(const TensorProduct& p) { return BlocksOfC(p) * BlockRegisters(p.c); }
+constexpr uint32_t RegistersOfD(const TensorProduct& p) { return BlocksOfC(p) * BlockRegisters(p.d); }
 
 // How many lanes of four neighbouring ones have metadata: of elements of 8 or 4 bits each one row's, else two rows'.
 constexpr uint32_t LanesOfMetadata(const TensorProduct& p) { return p.k_tiles / 2 * (BitsOf(p.a) < 16 ? 2 : 1); }
