@@ -231,9 +231,31 @@ class PolyBench:
 
 class HeCBench:
     """zjin-lcf/HeCBench: a Makefile each, whose target `run` has the arguments. Their last number is mostly how often a kernel
-    is repeated to time it: more than two are two."""
+    is repeated to time it: more than two are two. Where sizes are a GPU's, too, others are given here if they are known."""
 
     SOURCES = "src/*-cuda"
+    ARGUMENTS = {
+        "affine": "data/CT-MONO2-16-brain.raw result.raw 1", "asmooth": "512 200 9 1", "atomicAggregate": "1",
+        "atomicPerf": "1", "atomicSystemWide": "1", "blas-dot": "262144 1", "blas-gemmEx": "256 256 256 1",
+        "blas-gemmStridedBatched": "-l 5 -u 7 -n 4 -r 1", "btree": "300 100", "channelSum": "64 64 1", "complex": "10000 1",
+        "debayer": "256 256 1", "dwconv": "2 4 32 32 1", "epistasis": "64 256 1", "expdist": "512 1", "feynman-kac": "1",
+        "fresnel": "1", "kiss": "1", "libor": "1", "lombscargle": "1", "md5hash": "1 1", "mlp": "3 8 64 64 10 0 0 1",
+        "mxfp4": "65536 1", "ne": "512 512 1", "projectile": "1", "reverse2D": "256 256 1", "ring": "1 65536 1",
+        "sampling": "1", "scan3": "1 65536", "slit": "64 1", "sort": "1 1", "spgemm": "64 64 64 64 100 1",
+        "storeKVCache": "1", "streamcluster": "10 20 16 512 512 100 none output.txt 1", "tissue": "8 1",
+        "warpexchange": "64 64 1",
+    }
+    # Sizes that are constants: the file, what is there, and what is put there in the copy.
+    CONSTANTS = {
+        "f16max": ("main.cu", "NUM_OF_BLOCKS 1048576", "NUM_OF_BLOCKS 1024"),
+        "feynman-kac": ("main.cu", "int N = 1000;", "int N = 2;"),
+        "geglu": ("main.cu", "batch <= 16; batch = batch * 4) {\n    for (int shape = 4096; shape <= 8192",
+                  "batch <= 1; batch = batch * 4) {\n    for (int shape = 256; shape <= 512"),
+        "jacobi": ("main.cu", "#define N 2048", "#define N 64"),
+        "kiss": ("main.cu", "n = 1UL << 28", "n = 1UL << 20"),
+        "md5hash": ("MD5Hash.cu", "size <= 4; size++", "size <= 1; size++"),
+        "opticalFlow": ("main.cu", "nSolverIters = 500", "nSolverIters = 20"),
+    }
 
     @staticmethod
     def fits(folder):
@@ -243,7 +265,11 @@ class HeCBench:
         self.folder, self.copy, self.setting = folder, setting.work / "hecbench", setting
 
     def prepare(self):
-        copied(self.folder, self.copy, ignore=("*-hip", "*-omp", "*-sycl"))
+        copied(self.folder, self.copy)  # with the versions for other languages: inputs and headers lie there
+        for name, (file, was, is_now) in self.CONSTANTS.items():
+            source = self.copy / "src" / f"{name}-cuda" / file
+            if source.is_file() and was in (text := source.read_text()):
+                source.write_text(text.replace(was, is_now))
 
     def programs(self):
         for makefile in sorted((self.copy / "src").glob("*-cuda/Makefile")):
@@ -258,9 +284,11 @@ class HeCBench:
             at = next((index for index, word in enumerate(words) if word.startswith("./")), None)
             if at is None:
                 words, at = ["./main"], 0
-            yield Program("hecbench", makefile.parent.name.removesuffix("-cuda"), makefile.parent,
-                          [(makefile.parent, ["make", "ARCH=sm_75", words[at].removeprefix("./")])], words[at],
-                          [Run(repeated_twice(words[at + 1:]))])
+            name = makefile.parent.name.removesuffix("-cuda")
+            known = self.ARGUMENTS.get(name)
+            yield Program("hecbench", name, makefile.parent,
+                          [(makefile.parent, ["make", "ARCH=sm_80", words[at].removeprefix("./")])], words[at],
+                          [Run(repeated_twice(words[at + 1:]) if known is None else known.split())])
 
 
 def repeated_twice(arguments):
@@ -397,12 +425,12 @@ class Manifest:
 SUITES = (Manifest, Samples, Rodinia, PolyBench, HeCBench, LlmC, BabelStream, Darknet)
 
 
-def copied(source, target, parts=None, ignore=()):
+def copied(source, target, parts=None):
     """Makefiles that build in place get a copy, of these parts or of everything: a checkout stays as it is."""
     if target.is_dir():
         return
     if parts is None:
-        shutil.copytree(source, target, symlinks=True, ignore=shutil.ignore_patterns(*ignore))
+        shutil.copytree(source, target, symlinks=True)
         return
     target.mkdir(parents=True)
     for part in parts:

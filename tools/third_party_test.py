@@ -106,10 +106,15 @@ class Suites(unittest.TestCase):
         found = self.programs({
             "src/accuracy-cuda/Makefile": "program = main\nrun: $(program)\n\t$(LAUNCHER) ./$(program) 8192 10 100\n",
             "src/other-cuda/Makefile": "program = test\nrun: $(program)\n\t./$(program) -s large \\\n\t  -r 10 > out\n",
-            "src/named-cuda/Makefile": "run: x\n\t./x input.txt\n"})
+            "src/named-cuda/Makefile": "run: x\n\t./x input.txt\n",
+            "src/jacobi-cuda/Makefile": "run: x\n\t./main\n",
+            "src/jacobi-cuda/main.cu": "#define N 2048\n",
+            "src/sort-cuda/Makefile": "run: x\n\t./main 3 100\n"})
         self.assertEqual(found["accuracy"].runs[0].arguments, ["8192", "10", "2"])
         self.assertEqual(found["other"].runs[0].arguments, ["-s", "large", "-r", "2"])
         self.assertEqual((found["named"].executable, found["named"].runs[0].arguments), ("./x", ["input.txt"]))
+        self.assertEqual(found["sort"].runs[0].arguments, ["1", "1"])
+        self.assertEqual((found["jacobi"].folder / "main.cu").read_text(), "#define N 64\n")
 
 
 class Calls(unittest.TestCase):
