@@ -7,7 +7,7 @@ TESTS ?= $(shell expr $(JOBS) + 1)
 # Where tools/install_cuda.sh puts the compiler it had to fetch; CMake finds it by this.
 export CMAKE_PREFIX_PATH := $(CURDIR)/build/cuda
 
-.PHONY: help packages build test test-python test-pytorch test-ros2 test-debs debs bench-ros2 python arm64 \
+.PHONY: help packages build test test-python test-pytorch test-ros2 test-debs debs bench-ros2 python arm64 arm64-models \
   arm64-debs test-arm64-debs debian11 asan tsan tidy lint \
   demo demo-ar demo-pipeline bench benchmarks format check-format clean distclean
 
@@ -33,7 +33,14 @@ arm64: build  ## what a device needs, for ARM64, in build/arm64; CUDA programs t
 	@cmake --build --preset arm64 -j $(JOBS)
 	@ctest --preset arm64 -j $(TESTS)
 
-arm64-debs:  ## Debian's packages for ARM64 of what make arm64 has built, in build/arm64/debs
+arm64-models: build  ## the same, and what computes models: split inference, AR, Python (270 MB of Debian's packages)
+	@tools/install_packages.sh packages-arm64.txt
+	@tools/arm64_sysroot.sh --models
+	@cmake --preset arm64-models
+	@cmake --build --preset arm64-models -j $(JOBS)
+	@ctest --preset arm64-models -j $(TESTS)
+
+arm64-debs:  ## Debian's packages for ARM64 of what make arm64 or arm64-models has built last, in build/arm64/debs
 	@cd build/arm64 && rm -rf debs && cpack --config CPackConfig.cmake > debs.log || (cat debs.log; exit 1)
 	@ls build/arm64/debs/*.deb
 

@@ -64,7 +64,7 @@ wharf_deb(device wharf-device SECTION net
         "network, or on that server's processor. This is what the device needs:"
         "the program wharf, and libraries in place of CUDA's. No GPU, no driver"
         "and no CUDA is needed here.")
-if(NOT WHARF_DEVICE_ONLY)
+if(WHARF_MODELS)
   wharf_deb(models wharf-models SECTION net
     DEPENDS "wharf-device ${same}"
     ABOUT "Neural networks that a device and a server compute together"

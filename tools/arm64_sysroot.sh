@@ -2,7 +2,9 @@
 # Unpacks the packages of packages-arm64.txt that end in :arm64, and what they depend on, in build/arm64-sysroot: headers,
 # libraries and the loader of Debian for ARM64, as this machine's release and mirror have them. apt works in folders of its
 # own for it: the machine's packages, lists and architectures stay as they are, and no rights are needed.
-# Does nothing where it ran before with the same list. Archives (50 MB) are kept in build/arm64-apt.
+# With --models also those that end in :arm64-models, of which what computes models is built. Does nothing where all of
+# them are there. Archives (50 MB; with models 270) are kept in build/arm64-apt.
+#   tools/arm64_sysroot.sh [--models]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD/build/arm64-sysroot
@@ -10,8 +12,12 @@ apt=$PWD/build/arm64-apt
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 source tools/sysroot.sh
 
-mapfile -t wanted < <(packages_for arm64 packages-arm64.txt | sort)
-if [[ -e $root/.packages && -e $root/var/lib/dpkg/status ]] && diff -q "$root/.packages" <(printf '%s\n' "${wanted[@]}") >/dev/null; then
+wanted_packages() {
+  packages_for arm64 packages-arm64.txt
+  [[ $1 != --models ]] || packages_for arm64-models packages-arm64.txt
+}
+mapfile -t wanted < <(wanted_packages "${1:-}" | sort)
+if [[ -e $root/.packages && -e $root/var/lib/dpkg/status && -z $(comm -13 "$root/.packages" <(printf '%s\n' "${wanted[@]}")) ]]; then
   exit 0
 fi
 

@@ -28,6 +28,10 @@ unpack_packages() {
   while read -r archive; do
     dpkg-deb -x "$apt/cache/archives/$archive" "$root"
   done <"$apt/archives"
+  # What update-alternatives would choose; OpenBLAS where it is there, which comes last.
+  for archive in "$root"/usr/lib/*/{blas,lapack,openblas-pthread}/lib{blas,lapack,openblas}.so.[03]; do
+    [[ ! -e $archive ]] || ln -sfr "$archive" "$(dirname "$archive")/.."
+  done
   # Links to /lib/… end outside of the sysroot.
   find "$root" -type l -lname '/*' | while read -r link; do
     ln -sfn "$(realpath -m --relative-to="$(dirname "$link")" "$root$(readlink "$link")")" "$link"

@@ -83,6 +83,16 @@ class Arm64DebsTest(EndToEndTest):
             self.there("/usr/bin/wharf", "run", "--server", server.address, "--mode", mode, "--", QEMU,
                        self.folder / "looper", 3)
 
+    def test_a_model_is_split(self):
+        if not any(deb.name.startswith("wharf-models_") for deb in self.debs):
+            self.skipTest("make arm64 builds none; make arm64-models does")
+        server = self.serve("--cache-dir", self.folder / "server")
+        model = shutil.copy(SOURCE / "wharf" / "exec" / "testdata" / "tiny" / "model.onnx", self.folder)
+        # Not by `wharf split`, whose own start of this program the kernel would refuse.
+        said = self.there("/usr/libexec/wharf/wharf-model", "split", model, "--server", server.address, "--random", "--check",
+                          "--mode", "server-only", "--slack", "100s", "--cache-dir", self.folder / "device")
+        self.assertIn("0 after the device finished alone", said)
+
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

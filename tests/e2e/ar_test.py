@@ -21,8 +21,8 @@ from ar_peer import (BOXES, DEPTH, FAILED, GOODBYE, HELLO, MODEL, PICTURE, REPOR
                      hello, picture)
 from ar_server import ArServer
 from frames import frame
-from wharf_fixture import (BIN, PATIENCE, PROGRAMS, SANITIZER, SOURCE, EndToEndTest, children, command_line, environment,
-                           serving_process, wait_until)
+from wharf_fixture import (CLIENT, EMULATOR, PATIENCE, PROGRAMS, SANITIZER, SOURCE, EndToEndTest, children,
+                           command_line, environment, serving_process, wait_until)
 
 NOISE = random.Random(1).randbytes
 
@@ -34,7 +34,7 @@ class ArTest(EndToEndTest):
         return server
 
     def client_command(self, server, *options):
-        return [BIN / "wharf", "ar", "client", "--server", server.address, *map(str, options)]
+        return [*CLIENT, "ar", "client", "--server", server.address, *map(str, options)]
 
     def run_client(self, server, *options):
         """To its end; what it wrote as JSON."""
@@ -62,18 +62,26 @@ class ArTest(EndToEndTest):
 
 
 class Clients(ArTest):
+    def assert_seen(self, frames):
+        """All of the street's two seconds, or on a machine that is emulated as many as it has time for."""
+        if EMULATOR:
+            self.assertIn(frames, range(1, 121))
+        else:
+            self.assertEqual(frames, 120)
+
     def test_both_kinds_are_served(self):
         server, street = self.serve_ar(command=("serve", "--ar")), self.street()
         own = self.run_client(server, "--video", street)
-        self.assertEqual(own["frames"], 120)
+        self.assert_seen(own["frames"])
         self.assertEqual([task["task"] for task in own["tasks"]], ["depth", "odometry", "boxes"])
         pose = own["pose"]
-        self.assertEqual(sum(pose[state + "_frames"] for state in ("initialising", "good", "unreliable")), 120)
+        self.assertEqual(sum(pose[state + "_frames"] for state in ("initialising", "good", "unreliable")),
+                         own["frames"])
         self.assertEqual(len(pose["covariance"]), 36)
         self.assertEqual(pose["why"] == "", pose["state"] == "good")
         def agreed():  # on a machine that is slow enough two seconds are over before the server makes its first plan
             found = self.run_client(server, "--video", street, "--tasks", "depth", "--sla", "10")
-            self.assertEqual(found["frames"], 120)
+            self.assert_seen(found["frames"])
             self.assertEqual(found["server"], server.address)
             return found["offloads"] > 0
         wait_until(agreed, "an offload")
@@ -82,7 +90,7 @@ class Clients(ArTest):
     def test_a_pose_that_nothing_was_measured_for_says_so(self):
         alone = self.run_client(self.serve_ar(), "--video", self.street(), "--tasks", "depth,odometry", "--policy", "la")
         self.assertEqual(alone["pose"]["state"], "initialising")
-        self.assertEqual(alone["pose"]["initialising_frames"], 120)
+        self.assert_seen(alone["pose"]["initialising_frames"])
         self.assertIn("too few measurements", alone["pose"]["why"])
 
     def test_a_view_of_both_kinds(self):
@@ -90,34 +98,34 @@ class Clients(ArTest):
         commands = [("view", "--out", view),
                     ("client", "--server", server.address, "--tasks", "depth", "--sla", "10", "--view", view)]
         for command in commands:
-            done = self.command("ar", *command, "--video", street)
+            done = self.client("ar", *command, "--video", street)
             self.assertEqual(done.returncode, 0, done.stderr)
             header = view.read_bytes()[:24]
             self.assertEqual(header[:8], b"\x89PNG\r\n\x1a\n")
             self.assertEqual(struct.unpack(">II", header[16:]), (1280, 624))
             view.unlink()
         video = self.folder / "view.mp4"
-        done = self.command("ar", "view", "--video", street, "--tasks", "boxes", "--out", video)
+        done = self.client("ar", "view", "--video", street, "--tasks", "boxes", "--out", video)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(video.read_bytes()[4:8], b"ftyp")
 
     def test_who_comes_to_the_wrong_server_is_told_the_right_one(self):
         ar, other = self.serve_ar(), self.serve()
-        self.assert_one_clear_line(self.command("ar", "client", "--server", other.address, "--synthetic", "L/L:0", "--tasks",
-                                                "boxes"), "what answers there is `wharf serve`", "wharf ar serve")
+        self.assert_one_clear_line(self.client("ar", "client", "--server", other.address, "--synthetic", "L/L:0", "--tasks",
+                                               "boxes"), "what answers there is `wharf serve`", "wharf ar serve")
         model = SOURCE / "wharf" / "exec" / "testdata" / "tiny" / "model.onnx"
         for command in (["run", "--server", ar.address, "--", PROGRAMS / "looper", 3],
                         ["split", model, "--server", ar.address, "--random"],
                         ["pipeline", "load", "--server", ar.address, "--rate", 5, "--seconds", 1]):
-            done = self.command(*command)
+            done = self.client(*command)
             self.assertNotEqual(done.returncode, 0)
             self.assertIn("what answers there is `wharf ar serve`", done.stderr)
 
     def test_an_accuracy_of_another_task_is_refused_in_one_line(self):
         server = self.serve_ar()
-        done = self.command("ar", "client", "--server", server.address, "--tasks", "boxes", "--sla", "0.1")
+        done = self.client("ar", "client", "--server", server.address, "--tasks", "boxes", "--sla", "0.1")
         self.assert_one_clear_line(done, "another task")
-        done = self.command("ar", "client", "--server", server.address, "--tasks", "depth,boxes", "--sla", "0.1")
+        done = self.client("ar", "client", "--server", server.address, "--tasks", "depth,boxes", "--sla", "0.1")
         self.assert_one_clear_line(done, "one task")
 
     def test_a_server_that_ends_sends_its_clients_to_the_next(self):
@@ -149,9 +157,9 @@ class Clients(ArTest):
         street = self.street()
         found = self.run_client(server, "--video", street, "--tasks", "boxes", "--token-file", token, "--tls-ca",
                                 certificate)
-        self.assertEqual(found["frames"], 120)
-        done = self.command("ar", "client", "--server", server.address, "--video", street, "--tasks", "boxes", "--tls-ca",
-                            certificate)
+        self.assert_seen(found["frames"])
+        done = self.client("ar", "client", "--server", server.address, "--video", street, "--tasks", "boxes", "--tls-ca",
+                           certificate)
         self.assert_one_clear_line(done, "token")
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import copy
+import importlib.util
 import os
 import pathlib
 import pickle
@@ -19,7 +20,7 @@ from unittest import mock
 
 import numpy as np
 
-from wharf_fixture import BIN, PATIENCE, SANITIZER, SOURCE, EndToEndTest, free_port, wait_until
+from wharf_fixture import BIN, EMULATOR, PATIENCE, SANITIZER, SOURCE, EndToEndTest, free_port, wait_until
 
 sys.path.insert(0, str(SOURCE / "python"))
 import wharf  # pylint: disable=wrong-import-position
@@ -29,6 +30,7 @@ TESTDATA = SOURCE / "wharf" / "exec" / "testdata"
 MODEL = TESTDATA / "small_residual" / "model.onnx"
 TUTORIAL = SOURCE / "docs" / "python.md"
 LONGEST = 155  # lines of the tutorial
+NO_SERVER = "the package finds the programs of a device, which are no server"
 LATE = {"slack_ms": 1e6}  # however busy this machine is, nothing is finished alone
 
 
@@ -430,6 +432,7 @@ class PythonTest(EndToEndTest):
 
     # --- Around it ---
 
+    @unittest.skipIf(EMULATOR, NO_SERVER)
     def test_serve(self):
         with wharf.serve(options=["--device", "soft", "--cache-dir", str(self.cache / "server")]) as server:
             model = self.load(server, planner="server-only")
@@ -442,7 +445,7 @@ class PythonTest(EndToEndTest):
     def python(self, code, *arguments, interpreter=sys.executable, **variables):
         path = self.folder / "program.py"
         path.write_text(code)
-        return subprocess.run([interpreter, path, *arguments], capture_output=True, text=True, timeout=PATIENCE,
+        return subprocess.run([*EMULATOR, interpreter, path, *arguments], capture_output=True, text=True, timeout=PATIENCE,
                               cwd=self.folder, env={**os.environ, "PYTHONPATH": str(SOURCE / "python"), **variables})
 
     def test_the_command_finds_the_script(self):
@@ -454,6 +457,7 @@ class PythonTest(EndToEndTest):
 
     @unittest.skipUnless((BIN.parent / "lib" / "wharf" / "libcudart.so.13").exists(), "no drop-in CUDA libraries")
     @unittest.skipIf(SANITIZER, "a sanitizer's runtime would have to come before the interpreter")
+    @unittest.skipIf(EMULATOR, NO_SERVER)
     def test_the_command_runs_a_script_with_the_drop_in_libraries(self):
         script = self.folder / "script.py"
         script.write_text("import ctypes, sys, wharf\n"
@@ -469,6 +473,7 @@ class PythonTest(EndToEndTest):
         done = self.python("import runpy; runpy.run_module('wharf', run_name='__main__')")
         self.assertEqual(done.returncode, 2)
 
+    @unittest.skipUnless(importlib.util.find_spec("pip"), "a device has none")
     def test_a_wheel_installs_and_finds_the_programs_it_was_built_with(self):
         source, wheels, home = self.folder / "python", self.folder / "wheels", self.folder / "venv"
         shutil.copytree(SOURCE / "python", source, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
@@ -493,6 +498,7 @@ class PythonTest(EndToEndTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(done.stdout.startswith("True "), done.stdout)
 
+    @unittest.skipIf(EMULATOR, NO_SERVER)
     def test_the_tutorial(self):
         text = TUTORIAL.read_text()
         self.assertLessEqual(len(text.splitlines()), LONGEST)
