@@ -9,6 +9,7 @@ CUDA 12's libraries are CUDA 13's with what api_12.def says is otherwise; nothin
                     --out build/…/generated [--cxx g++]
 """
 import argparse
+import glob
 import os
 import re
 import subprocess
@@ -188,7 +189,8 @@ def version_script(node, names):
 
 def entry_points(cuda, names):
     """Rows (base name, version it appeared in, ptsz?, symbol): what cuGetProcAddress chooses from."""
-    text = open(os.path.join(cuda, 'include', 'cudaTypedefs.h')).read()
+    headers = sorted(glob.glob(os.path.join(cuda, 'include', 'cuda*Typedefs.h')))  # the profiler has one of its own
+    text = ''.join(open(header).read() for header in headers)
     versions = {}
     for match in re.finditer(r'PFN_(cu\w+?)_v(\d+)(?:_(ptsz|ptds))?\)', text):
         versions.setdefault(match[1], set()).add(int(match[2]))

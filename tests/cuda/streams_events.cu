@@ -1,4 +1,6 @@
 // Streams, events and host functions: order, waiting, timing.
+#include <cuda_profiler_api.h>
+
 #include "tests/cuda/harness.h"
 
 __global__ void AddOne(int* values, int n, int rounds) {
@@ -153,6 +155,12 @@ CASE(stream_attributes) {
   EXPECT_EQ(value.priority, greatest);
   CUDA_OK(cudaStreamDestroy(stream));
   CUDA_OK(cudaStreamDestroy(other));
+}
+
+CASE(ranges_to_be_profiled_are_taken) {
+  CUDA_OK(cudaProfilerStart());
+  CUDA_OK(cudaDeviceSynchronize());
+  CUDA_OK(cudaProfilerStop());
 }
 
 CASE(many_streams_and_events) {

@@ -337,7 +337,7 @@ struct DeviceOptions {
   uint64_t memory_quota = uint64_t{2} << 30;  // bytes one session may map
   DeviceAddress arena_base = 0;               // where the arena should begin if it can, 0: no matter
   int threads = 0;                            // soft: CPU threads that run blocks, 0 = all cores
-  int compute_capability = 75;                // soft: what it says it has, major * 10 + minor; 75 or 80
+  int compute_capability = 75;                // soft: what it says it has, major * 10 + minor; 75, 80, 86, 89
   std::string cache_directory;                // soft: compiled kernels, "" = no disk cache
   Share* share = nullptr;                     // soft: asked before work, if set; outlives the device (share.h)
 };
