@@ -226,14 +226,13 @@ class EndToEndTest(unittest.TestCase):
         self.addCleanup(link.drop)
         return link
 
-    def command(self, *words):
-        return subprocess.run([BIN / "wharf", *map(str, words)], capture_output=True, text=True, timeout=PATIENCE,
+    def command(self, *words, program=(BIN / "wharf",)):
+        return subprocess.run([*program, *map(str, words)], capture_output=True, text=True, timeout=PATIENCE,
                               env=environment(self.folder))
 
     def client(self, *words):
         """What `wharf` says to them on the device."""
-        return subprocess.run([*CLIENT, *map(str, words)], capture_output=True, text=True, timeout=PATIENCE,
-                              env=environment(self.folder))
+        return self.command(*words, program=CLIENT)
 
     def run_program(self, where, name, *arguments, options=(), patience=PATIENCE):
         """`wharf run` to its end; `where` is a Server or None for --local, which builds for devices do not have."""

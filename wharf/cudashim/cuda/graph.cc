@@ -14,12 +14,7 @@ CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
 
 CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle, CUgraph graph, CUcontext, unsigned initial,
                                         unsigned flags) {
-  return Driver(Call::k_cuGraphConditionalHandleCreate, [&] {
-    uint64_t made = 0;
-    const CudaError error = client::CreateCondition(Graph(graph), initial, flags, handle == nullptr ? nullptr : &made);
-    if (error == CudaError::kSuccess) *handle = made;
-    return error;
-  });
+  return Driver(Call::k_cuGraphConditionalHandleCreate, [&] { return CreateCondition(graph, initial, flags, handle); });
 }
 
 CUresult cuGraphDestroy(CUgraph graph) {

@@ -15,12 +15,8 @@ cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned flags) {
 
 cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle* handle, cudaGraph_t graph, unsigned initial,
                                              unsigned flags) {
-  return Runtime(Call::k_cudaGraphConditionalHandleCreate, [&] {
-    uint64_t made = 0;
-    const CudaError error = client::CreateCondition(Graph(graph), initial, flags, handle == nullptr ? nullptr : &made);
-    if (error == CudaError::kSuccess) *handle = made;
-    return error;
-  });
+  return Runtime(Call::k_cudaGraphConditionalHandleCreate,
+                 [&] { return CreateCondition(graph, initial, flags, handle); });
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {

@@ -71,23 +71,13 @@ CudaError ParamsOfAny(const cudaGraphNodeParams& given, cudagraph::Params* param
   }
 }
 
-CudaError AddConditional(const NewNode& to, cudaConditionalNodeParams* given) {
-  cudagraph::Params params;
-  const cudagraph::ConditionalParams* made = nullptr;
-  CudaError error = client::MakeConditional(given->handle, given->type, given->size, &params);
-  if (error == CudaError::kSuccess) error = Add(to, &params);
-  if (error == CudaError::kSuccess) error = ReadParams(*to.node, &made);
-  if (error != CudaError::kSuccess) return error;
-  // Programs are not to change it, though they may.
-  given->phGraph_out = reinterpret_cast<cudaGraph_t*>(const_cast<client::GraphHandle*>(made->handles.data()));
-  return error;
-}
-
 CudaError AddAny(const NewNode& to, cudaGraphNodeParams* given) {
   cudagraph::Params params;
   if (given == nullptr) return CudaError::kInvalidValue;
   if (given->type == cudaGraphNodeTypeMemAlloc) return AddAllocation(to, &given->alloc);
-  if (given->type == cudaGraphNodeTypeConditional) return AddConditional(to, &given->conditional);
+  if (given->type == cudaGraphNodeTypeConditional) {
+    return AddConditional(&given->conditional, to.node, [&](const cudagraph::Params& made) { return Add(to, &made); });
+  }
   const CudaError error = ParamsOfAny(*given, &params);
   return error != CudaError::kSuccess ? error : Add(to, &params);
 }

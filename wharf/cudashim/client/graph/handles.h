@@ -43,6 +43,30 @@ device::CudaError ReadParams(CUgraphNode_st* node, const T** params) {
   return *params == nullptr ? device::CudaError::kInvalidValue : device::CudaError::kSuccess;
 }
 
+// CUgraphConditionalHandle and its kin.
+template <typename Handle>
+device::CudaError CreateCondition(CUgraph_st* graph, unsigned initial, unsigned flags, Handle* handle) {
+  uint64_t made = 0;
+  const device::CudaError error =
+      client::CreateCondition(Graph(graph), initial, flags, handle == nullptr ? nullptr : &made);
+  if (error == device::CudaError::kSuccess) *handle = made;
+  return error;
+}
+
+// CUDA_CONDITIONAL_NODE_PARAMS and its kin: a node that `add` makes, in `*node`, and its bodies.
+template <typename Given, typename Add>
+device::CudaError AddConditional(Given* given, CUgraphNode_st** node, Add&& add) {
+  cudagraph::Params params;
+  const cudagraph::ConditionalParams* made = nullptr;
+  device::CudaError error = client::MakeConditional(given->handle, given->type, given->size, &params);
+  if (error == device::CudaError::kSuccess) error = add(params);
+  if (error == device::CudaError::kSuccess) error = ReadParams(*node, &made);
+  if (error != device::CudaError::kSuccess) return error;
+  // Programs are not to change it, though they may.
+  given->phGraph_out = reinterpret_cast<CUgraph_st**>(const_cast<client::GraphHandle*>(made->handles.data()));
+  return error;
+}
+
 // cudaMemsetParams and its kin: a width in elements.
 template <typename Theirs>
 device::CudaError FillOf(const Theirs& given, cudagraph::Params* params) {
