@@ -28,6 +28,7 @@ namespace {
 using Random = BasicRandom<SplitMix64>;
 
 constexpr uint64_t kQuota = 16 << 20;
+constexpr int kFirstStream = 3;  // that a client may create
 constexpr const char* kKernels[] = {"accumulate", "axpy",     "copy_words",    "count",          "histogram",
                                     "gather",     "write_at", "bump_variable", "read_variable",  "reverse",
                                     "iterate",    "toss",     "say",           "no_such_kernel", ""};
@@ -39,10 +40,16 @@ class Numbers {
 
   uint64_t Id() { return random_.Chance(0.95) ? static_cast<uint64_t>(random_.Below(8)) : Wild(); }
   uint64_t Address() {
-    if (random_.Chance(0.1)) return Wild();
-    const uint64_t page = arena_.base + static_cast<uint64_t>(random_.Below(64)) * arena_.granularity;
-    return random_.Chance(0.7) ? page : page + static_cast<uint64_t>(random_.Below(5000)) - 64;
+    if (random_.Chance(0.04)) return Wild();
+    if (!mapped_.empty() && random_.Chance(0.9)) return Inside(mapped_[random_.Next() % mapped_.size()]);
+    const uint64_t granule = Granule(random_.Below(64));
+    return random_.Chance(0.7) ? granule : granule + static_cast<uint64_t>(random_.Below(5000)) - 64;
   }
+  // Where memory may be mapped: the i-th such place.
+  uint64_t Granule(int i) const { return arena_.base + static_cast<uint64_t>(i) * arena_.granularity; }
+  // Memory that the client asks for: addresses are mostly there from now on.
+  void Remember(const MapMemory& map) { mapped_.push_back(map); }
+  uint64_t Stream() { return random_.Chance(0.95) ? static_cast<uint64_t>(random_.Between(kFirstStream, 7)) : Wild(); }
   uint64_t Size() {
     constexpr uint64_t kSizes[] = {0, 1, 3, 4, 64, 4096, 8192, 65536, 1 << 20, kQuota, kQuota + 4096};
     return random_.Chance(0.95) ? kSizes[random_.Below(std::size(kSizes))] : Wild();
@@ -65,8 +72,15 @@ class Numbers {
   }
 
  private:
+  // Aligned but for some, at or near the beginning so that what is there has room.
+  uint64_t Inside(const MapMemory& map) {
+    if (random_.Chance(0.05)) return map.address + static_cast<uint64_t>(random_.Below(5000)) - 64;
+    return map.address + static_cast<uint64_t>(random_.Below(32)) * 64;
+  }
+
   Random& random_;
   const device::Arena arena_;
+  std::vector<MapMemory> mapped_;
 };
 
 class HostileClient {
@@ -79,12 +93,6 @@ class HostileClient {
     for (int left = random_.Between(5, 120); left > 0; --left) Step();
     if (random_.Chance(0.3)) SendGarbage();
   }
-  const std::vector<uint64_t>& Asked() const { return asked_; }
-  bool HoldsAStream() const { return holds_; }
-  // Then it is not told any more why the session is over.
-  bool SaidGoodbye() const { return said_goodbye_; }
-
- private:
   // So that what follows has something to go wrong with.
   void SetUp() {
     const std::span<const char> image(kRandomCudaKernels.data(), kRandomCudaKernels.size());
@@ -96,15 +104,31 @@ class HostileClient {
       define.name = kKernels[random_.Below(std::size(kKernels))];
       Send(define);
     }
-    for (uint64_t id = 3; id < 8; ++id) {
+    for (uint64_t id = kFirstStream; id < 8; ++id) {
       Send(CreateStream{id});
       Send(CreateEvent{id});
     }
     for (int i = 0; i < 8; ++i) {
-      Send(MapMemory{numbers_.Address() & ~uint64_t{4095}, static_cast<uint64_t>(random_.Between(1, 16)) * 4096});
+      const MapMemory map{numbers_.Granule(8 * i), static_cast<uint64_t>(random_.Between(2, 8)) * 4096};
+      Send(map);
+      numbers_.Remember(map);
     }
   }
+  // The tag by which it asks whether that is done.
+  template <typename Op>
+  uint64_t SendOne() {
+    Op op = Any<Op>();
+    op.stream = numbers_.Stream();
+    Send(op);
+    Send(SynchronizeDevice{});
+    return asked_.back();
+  }
+  const std::vector<uint64_t>& Asked() const { return asked_; }
+  bool HoldsAStream() const { return holds_; }
+  // Then it is not told any more why the session is over.
+  bool SaidGoodbye() const { return said_goodbye_; }
 
+ private:
   void Step() {
     if (replays_ && random_.Chance(0.02)) return SendProgress();
     if (random_.Chance(0.01)) return LoadSomething();
@@ -384,7 +408,7 @@ class HostileClient {
   template <typename Number>
   requires std::is_arithmetic_v<Number>
   void Choose(Number& field) {
-    field = static_cast<Number>(random_.Chance(0.6)   ? numbers_.Id()
+    field = static_cast<Number>(random_.Chance(0.75)  ? numbers_.Id()
                                 : random_.Chance(0.5) ? numbers_.Address()
                                                       : numbers_.Size());
   }
@@ -533,6 +557,46 @@ TEST(HostileClientTest, IsAnsweredOrEndedWhateverItSends) {
     EXPECT_GT(answered, 2 * sessions);
     EXPECT_GT(launches, 5 * sessions);
     EXPECT_GT(ended, sessions / 20);
+  }
+}
+
+// Hostile numbers for a library's functions, among such that most calls are carried out: what is refused at its first
+// operand tests nothing behind that.
+template <typename Op>
+class HostileLibraryCallsTest : public ::testing::Test {};
+using LibraryCalls = ::testing::Types<RunGemm, RunConvolution, RunPooling, RunBatchNorm, RunSoftmax, RunPointwise,
+                                      RunRecurrent, RunFourier, RunLapack, RunDnnGraph>;
+struct LibraryCallNames {
+  template <typename Op>
+  static std::string GetName(int) {
+    return Op::kName;
+  }
+};
+TYPED_TEST_SUITE(HostileLibraryCallsTest, LibraryCalls, LibraryCallNames);
+
+TYPED_TEST(HostileLibraryCallsTest, AreRefusedOrCarriedOut) {
+  const uint64_t sessions = FromEnvironment("WHARF_HOSTILE_SESSIONS", 3000) / 60;
+  const uint64_t first = FromEnvironment("WHARF_HOSTILE_SEED", 1);
+  constexpr int kCalls = 40;
+  // What has passed all checks: the software device computes none of the graphs that a client may describe.
+  constexpr auto kPassed =
+      std::is_same_v<TypeParam, RunDnnGraph> ? device::CudaError::kNotSupported : device::CudaError::kSuccess;
+  uint64_t passed = 0;
+  for (uint64_t seed = first; seed < first + sessions; ++seed) {
+    Session session(/*replays=*/false, /*codes=*/false);
+    HostileClient hostile(session.client(), session.arena(), /*replays=*/false, seed);
+    hostile.SetUp();
+    for (int i = 0; i < kCalls; ++i) {
+      const auto answer = session.client().template Await<SynchronizeDevice>(hostile.template SendOne<TypeParam>());
+      ASSERT_TRUE(answer.ok()) << "seed " << seed << ": " << answer.status();
+      if (answer->header.posted_error == kPassed) ++passed;
+      fprintf(stderr, "T%s %d %s\n", TypeParam::kName, (int)answer->header.posted_error,
+              answer->header.message.c_str());
+    }
+  }
+  std::fputs(fmt::format("{} of {} calls pass\n", passed, sessions * kCalls).c_str(), stdout);
+  if (sessions >= 10) {  // or it tests nothing
+    EXPECT_GT(passed, sessions * kCalls / 20);
   }
 }
 
