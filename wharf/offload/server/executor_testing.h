@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "wharf/device/fake_device.h"
+#include "wharf/link/emulation/emulator.h"
 #include "wharf/offload/server/executor.h"
 #include "wharf/offload/testing/raw_client.h"
 

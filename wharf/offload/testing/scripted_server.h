@@ -58,7 +58,7 @@ class ScriptedServer final : public link::FrameHandler {
   }
   void WaitForPings(int count) {
     absl::MutexLock lock(&mutex_);
-    const auto there = [&] { return pings_ >= count; };
+    const auto there = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return pings_ >= count; };
     mutex_.Await(absl::Condition(&there));
   }
   // Answers the oldest request that silence left open.
@@ -88,7 +88,7 @@ class ScriptedServer final : public link::FrameHandler {
   }
   void WaitForOperations(size_t count) {
     absl::MutexLock lock(&mutex_);
-    const auto there = [&] { return operations_.size() >= count; };
+    const auto there = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return operations_.size() >= count; };
     mutex_.Await(absl::Condition(&there));
   }
   link::Channel& channel() { return *channel_; }

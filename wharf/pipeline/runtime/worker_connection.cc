@@ -51,9 +51,10 @@ WorkerConnection::~WorkerConnection() { channel_->Stop(); }
 void WorkerConnection::Close() { channel_->Close(); }
 
 template <typename T>
-absl::StatusOr<T> WorkerConnection::Await(std::vector<T>& arrived, Nanoseconds timeout) {
-  const auto came = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return !arrived.empty() || !closed_.ok(); };
+absl::StatusOr<T> WorkerConnection::Await(std::vector<T> WorkerConnection::*list, Nanoseconds timeout) {
   absl::MutexLock lock(&mutex_);
+  std::vector<T>& arrived = this->*list;
+  const auto came = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !arrived.empty() || !closed_.ok(); };
   if (!mutex_.AwaitWithTimeout(absl::Condition(&came), absl::FromChrono(timeout))) {
     return DeadlineExceeded("the worker says nothing");
   }
@@ -67,7 +68,7 @@ absl::StatusOr<bool> WorkerConnection::OpenRemoteModel(const ModelSource& model,
                                                        Nanoseconds timeout) {
   const OpenModel open{model.hash, model.onnx->size(), static_cast<uint32_t>(max_batch), static_cast<uint32_t>(parts)};
   WHARF_RETURN_IF_ERROR(SendMessage(*channel_, FrameKind::kOpenModel, open));
-  WHARF_ASSIGN_OR_RETURN(const ModelState state, Await(model_states_, timeout));
+  WHARF_ASSIGN_OR_RETURN(const ModelState state, Await(&WorkerConnection::model_states_, timeout));
   return state.ready;
 }
 
@@ -86,11 +87,11 @@ absl::Status WorkerConnection::Prepare(const ModelSource& model, int max_batch, 
   WHARF_ASSIGN_OR_RETURN(const bool ready, OpenRemoteModel(model, max_batch, parts, timeout));
   if (!ready) {
     WHARF_RETURN_IF_ERROR(SendModel(model));
-    WHARF_RETURN_IF_ERROR(Await(model_states_, timeout).status());
+    WHARF_RETURN_IF_ERROR(Await(&WorkerConnection::model_states_, timeout).status());
   }
   for (const DefineStage& stage : stages) {
     WHARF_RETURN_IF_ERROR(SendMessage(*channel_, FrameKind::kDefineStage, stage));
-    WHARF_ASSIGN_OR_RETURN(const StageDefined defined, Await(defined_, timeout));
+    WHARF_ASSIGN_OR_RETURN(const StageDefined defined, Await(&WorkerConnection::defined_, timeout));
     const bool fits = (stage.first_node > 0 || defined.input_bytes == model.input_bytes) &&
                       (!stage.last || defined.output_bytes == model.output_bytes);
     if (defined.stage != stage.stage || !fits) return Internal("the worker defines another stage than was wanted");

@@ -73,7 +73,7 @@ class WorkerConnection final : private link::FrameHandler {
   absl::Status SendModel(const ModelSource& model);
   // Waits for a message of that kind.
   template <typename T>
-  absl::StatusOr<T> Await(std::vector<T>& arrived, Nanoseconds timeout);
+  absl::StatusOr<T> Await(std::vector<T> WorkerConnection::*list, Nanoseconds timeout);
 
   const std::string worker_;
   const uint64_t id_;  // never used again
