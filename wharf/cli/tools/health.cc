@@ -71,9 +71,12 @@ Finding DropInLibraries() {
 Finding Processor() {
   Finding finding{"CPU"};
   finding.detail = FirstMatch("/proc/cpuinfo", std::regex(R"(model name\s*:\s*(.*))"));
-  std::istringstream flags(FirstMatch("/proc/cpuinfo", std::regex(R"(flags\s*:\s*(.*))")));
+#if defined(__aarch64__)
+  if (finding.detail.empty()) finding.detail = "AArch64";  // by numbers only
+#endif
+  std::istringstream flags(FirstMatch("/proc/cpuinfo", std::regex(R"((?:flags|Features)\s*:\s*(.*))")));
   const std::set<std::string> has{std::istream_iterator<std::string>(flags), {}};
-  for (const char* feature : {"avx2", "fma", "f16c", "avx512f", "avx512_bf16"}) {
+  for (const char* feature : {"avx2", "fma", "f16c", "avx512f", "avx512_bf16", "asimd", "atomics", "sve"}) {
     if (has.contains(feature)) finding.detail += std::string(" ") + feature;
   }
 #if defined(__x86_64__)

@@ -1,6 +1,7 @@
 #include "wharf/device/soft/check/written_memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -57,9 +58,9 @@ WrittenMemory::Span WrittenMemory::Cut(uint64_t address, uint64_t bytes) const {
 absl::Status WrittenMemory::Map(uint64_t address, uint64_t bytes) {
   const Span span = Cut(address, bytes);
   if (span.bytes == 0) return absl::OkStatus();
-  constexpr uint64_t kPage = 4096;
+  static const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   const auto start = reinterpret_cast<uint64_t>(bits_);
-  const uint64_t from = (start + span.at / 8) / kPage * kPage, to = start + (span.at + span.bytes + 7) / 8;
+  const uint64_t from = (start + span.at / 8) / page * page, to = start + (span.at + span.bytes + 7) / 8;
   if (mprotect(reinterpret_cast<void*>(from), to - from, PROT_READ | PROT_WRITE) != 0) {
     return ErrnoStatus(errno, "memory to note what is written");
   }

@@ -1,15 +1,15 @@
 // Exactly rounded arithmetic in rounding modes other than to nearest, without changing the CPU's rounding mode, so that
 // the code vectorises: the result to nearest is computed together with the sign of its error and moved by one unit if
-// that error is on the wrong side. Single precision works in double; double precision calls a helper.
+// that error is on the wrong side. Single precision works in double; double precision calls RoundedDouble.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
 
 #include <cstdint>
 
-namespace wharf::device::soft {
+#include "wharf/device/soft/processor/rounded_double.h"
 
-enum class Rounding : uint8_t { kNearest, kZero, kDown, kUp };
+namespace wharf::device::soft {
 
 // x * y + z, rounded once, to nearest.
 llvm::Value* FusedMultiplyAdd(llvm::IRBuilder<>& b, llvm::Value* x, llvm::Value* y, llvm::Value* z);
@@ -45,8 +45,5 @@ llvm::Value* SingleToBrain(llvm::IRBuilder<>& b, llvm::Value* x, Rounding roundi
 // or, beyond all finite numbers, to the last of them. A NaN becomes 0x7f.
 llvm::Value* ByteToSingle(llvm::IRBuilder<>& b, llvm::Value* bits, uint32_t mantissa);
 llvm::Value* SingleToByte(llvm::IRBuilder<>& b, llvm::Value* x, uint32_t mantissa);
-
-// What compiled code calls for f64 in the other rounding modes: see jit_helpers.cc.
-enum class DoubleOperation : uint32_t { kAdd, kMul, kFma, kDiv, kSqrt };
 
 }  // namespace wharf::device::soft

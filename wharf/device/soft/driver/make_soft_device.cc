@@ -39,6 +39,9 @@ absl::StatusOr<std::unique_ptr<Device>> MakeSoftDevice(const DeviceOptions& opti
   return device;
 }
 
-void ReadMachineForSoftDevices() { soft::MaxStacks(); }
+void ReadMachineForSoftDevices() {
+  soft::MaxStacks();
+  soft::ReadProcessor();
+}
 
 }  // namespace wharf::device

@@ -77,4 +77,7 @@ absl::StatusOr<KernelForm> Explain(const ptx::Module& module, std::string_view k
 // "16.0.6".
 std::string LlvmVersion();
 
+// Finds out what kernels are compiled for: on AArch64 a file says it, and who is confined opens none.
+void ReadProcessor();
+
 }  // namespace wharf::device::soft

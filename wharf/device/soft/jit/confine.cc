@@ -284,6 +284,10 @@ void AddConfinedAttributes(llvm::Function* function) {
   function->addFnAttr("no-jump-tables", "true");
   function->addFnAttr("no-builtins");
   function->addFnAttr("probe-stack", "inline-asm");
+  // LLVM 16 probes on x86-64 only.
+  if (llvm::Triple(function->getParent()->getTargetTriple()).isAArch64()) {
+    function->addFnAttr("warn-stack-size", std::to_string(kMostFrameBytes));
+  }
 }
 
 void DefineLocalStackBytes(llvm::Module* module, uint64_t bytes) {

@@ -19,11 +19,15 @@
 
 namespace wharf::device::soft {
 
+// Of a frame that does not touch every page: it stores where it returns to, so what two of them in a row leave
+// untouched is less than StackPool::kGuardBytes.
+inline constexpr uint64_t kMostFrameBytes = 24 << 10;
+
 // A constant of the module, uint64_t: the bytes of local memory its functions keep their variables in, together.
 inline constexpr char kLocalStackSymbol[] = "wharf_local_stack_bytes";
 
 // Attributes that code must have from the beginning: null is an address like others, no tables of jumps, no library
-// calls made of loops, large frames touch every page.
+// calls made of loops, large frames touch every page or, on AArch64, are reported to the module's diagnostic handler.
 void AddConfinedAttributes(llvm::Function* function);
 
 // Confine defines it; code that is not confined, which keeps nothing in local memory, needs it too.

@@ -34,6 +34,7 @@
 #include "wharf/device/soft/jit/confine.h"
 #include "wharf/device/soft/jit/helpers.h"
 #include "wharf/device/soft/jit/prefetch.h"
+#include "wharf/device/soft/processor/host_processor.h"
 #include "wharf/device/soft/widen/regions.h"
 #include "wharf/device/soft/widen/widen.h"
 
@@ -63,17 +64,22 @@ void InitializeLlvm() {
   });
 }
 
-llvm::orc::JITTargetMachineBuilder HostMachine() {
-  llvm::orc::JITTargetMachineBuilder builder(llvm::Triple(llvm::sys::getProcessTriple()));
-  llvm::StringMap<bool> features;
-  llvm::sys::getHostCPUFeatures(features);
-  std::string cpu = llvm::sys::getHostCPUName().str();
-  if (cpu.empty() || cpu == "generic") {  // a CPU newer than this LLVM
-    cpu = features.lookup("avx512vl") ? "x86-64-v4" : features.lookup("avx2") ? "x86-64-v3" : "x86-64";
-  }
-  features["avx512fp16"] = false;  // LLVM 16 compiles some comparisons of halves to wrong ones for it
-  builder.setCPU(cpu);
-  for (const auto& feature : features) builder.getFeatures().AddFeature(feature.first(), feature.second);
+// As LLVM found it when it was first asked.
+const HostProcessor& FoundProcessor() {
+  static const HostProcessor once = [] {
+    HostProcessor found{.cpu = llvm::sys::getHostCPUName().str(), .features = {}};
+    llvm::StringMap<bool> features;
+    llvm::sys::getHostCPUFeatures(features);
+    for (const auto& feature : features) found.features[feature.first().str()] = feature.second;
+    return found;
+  }();
+  return once;
+}
+
+llvm::orc::JITTargetMachineBuilder MachineOf(const llvm::Triple& triple, const HostProcessor& processor) {
+  llvm::orc::JITTargetMachineBuilder builder(triple);
+  builder.setCPU(processor.cpu);
+  for (const auto& feature : processor.features) builder.getFeatures().AddFeature(feature.first, feature.second);
   builder.setRelocationModel(llvm::Reloc::PIC_);
   builder.setCodeModel(llvm::CodeModel::Small);
   builder.setCodeGenOptLevel(llvm::CodeGenOpt::Aggressive);
@@ -288,15 +294,11 @@ void DefineMode(llvm::Module* module, ExecutionMode mode) {
 absl::StatusOr<std::unique_ptr<JitEngine>> JitEngine::Create() {
   InitializeLlvm();
   std::unique_ptr<JitEngine> engine(new JitEngine);
-  engine->machine_ = std::make_unique<llvm::orc::JITTargetMachineBuilder>(HostMachine());
-  const std::string features = engine->machine_->getFeatures().getString();
-  for (std::string_view needed : {"+avx2,", "+fma,", "+f16c,"}) {
-    if ((features + ",").find(needed) == std::string::npos) {
-      return Unimplemented("the software device needs a CPU with AVX2, FMA and F16C");
-    }
-  }
-  if ((features + ",").find("+avx512vl,") != std::string::npos) engine->lanes_ = 16;
-  engine->target_ = engine->machine_->getCPU() + " " + features;
+  const llvm::Triple triple(llvm::sys::getProcessTriple());
+  WHARF_ASSIGN_OR_RETURN(const HostProcessor processor, UsedAs(triple.getArchName().str(), FoundProcessor()));
+  engine->machine_ = std::make_unique<llvm::orc::JITTargetMachineBuilder>(MachineOf(triple, processor));
+  engine->lanes_ = processor.lanes;
+  engine->target_ = processor.cpu + " " + engine->machine_->getFeatures().getString();
   auto jit = llvm::orc::LLJITBuilder()
                  .setJITTargetMachineBuilder(*engine->machine_)
                  .setObjectLinkingLayerCreator(MakeLinkLayer)
@@ -329,16 +331,23 @@ void Dump(const llvm::Module& module, const char* when) {
   if (!error) module.print(file, nullptr);
 }
 
-// LLVM's remarks, such as that a loop could not be vectorised, are not for users.
-struct Silence final : llvm::DiagnosticHandler {
-  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override { return info.getSeverity() != llvm::DS_Error; }
+// LLVM's remarks, such as that a loop could not be vectorised, are not for users. One counts: that a frame is larger
+// than AddConfinedAttributes allows.
+struct Listener final : llvm::DiagnosticHandler {
+  explicit Listener(bool* large_frame) : large_frame(large_frame) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    if (info.getKind() == llvm::DK_StackSize) *large_frame = true;
+    return info.getSeverity() != llvm::DS_Error;
+  }
+  bool* const large_frame;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> JitEngine::Compile(llvm::Module* module,
                                                                        const CompileOptions& options) const {
-  module->getContext().setDiagnosticHandler(std::make_unique<Silence>());
+  bool large_frame = false;
+  module->getContext().setDiagnosticHandler(std::make_unique<Listener>(&large_frame));
   std::string problem;
   llvm::raw_string_ostream problems(problem);
   if (llvm::verifyModule(*module, &problems)) return Internal("generated code is malformed: {}", problems.str());
@@ -377,6 +386,7 @@ absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> JitEngine::Compile(llvm::Mod
   llvm::MCContext* context = nullptr;
   if ((*machine)->addPassesToEmitMC(passes, context, stream)) return Internal("this target makes no object code");
   passes.run(*module);
+  if (large_frame) return Unimplemented("a function needs more than {} bytes of stack at once", kMostFrameBytes);
   return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), "kernel", false);
 }
 
@@ -398,5 +408,7 @@ absl::StatusOr<JitEngine::Code> JitEngine::Link(std::unique_ptr<llvm::MemoryBuff
 }
 
 std::string LlvmVersion() { return LLVM_VERSION_STRING; }
+
+void ReadProcessor() { FoundProcessor(); }
 
 }  // namespace wharf::device::soft

@@ -37,7 +37,8 @@ class JitEngine {
     bool confine = true;                // see confine.h; without it code can do anything
     bool* wide = nullptr;               // if set: whether CodeForm::kLoop came to have its threads in lanes
   };
-  // kUnimplemented, with the reason: the threads of a block cannot be executed together, as CodeForm::kBlock asks for.
+  // kUnimplemented, with the reason: the threads of a block cannot be executed together, as CodeForm::kBlock asks for,
+  // or a frame is larger than can be watched (confine.h).
   absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> Compile(llvm::Module* module,
                                                               const CompileOptions& options) const;
   struct Code {
@@ -56,7 +57,7 @@ class JitEngine {
   std::unique_ptr<llvm::orc::LLJIT> jit_;
   llvm::orc::JITDylib* helpers_ = nullptr;
   std::string target_;
-  unsigned lanes_ = 8;
+  unsigned lanes_ = 0;
   std::atomic<uint64_t> next_{0};
 };
 

@@ -5,6 +5,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 namespace wharf::device::soft {
@@ -40,8 +42,9 @@ uint16_t FloatToBrain(float value) {
   return static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
 }
 
-#if defined(__x86_64__)
+// As many as whole vectors hold; how many these were.
 namespace {
+#if defined(__x86_64__)
 bool HasF16c() { return __builtin_cpu_supports("avx") != 0 && __builtin_cpu_supports("f16c") != 0; }
 
 __attribute__((target("avx,f16c"))) size_t WidenF16c(const uint16_t* from, float* to, size_t count) {
@@ -60,23 +63,36 @@ __attribute__((target("avx,f16c"))) size_t NarrowF16c(const float* from, uint16_
   }
   return i;
 }
-}  // namespace
+
+size_t WidenVectors(const uint16_t* from, float* to, size_t count) {
+  return HasF16c() ? WidenF16c(from, to, count) : 0;
+}
+size_t NarrowVectors(const float* from, uint16_t* to, size_t count) {
+  return HasF16c() ? NarrowF16c(from, to, count) : 0;
+}
+#elif defined(__aarch64__)
+size_t WidenVectors(const uint16_t* from, float* to, size_t count) {
+  size_t i = 0;
+  for (; i + 4 <= count; i += 4) vst1q_f32(to + i, vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(from + i))));
+  return i;
+}
+size_t NarrowVectors(const float* from, uint16_t* to, size_t count) {
+  size_t i = 0;
+  for (; i + 4 <= count; i += 4) vst1_u16(to + i, vreinterpret_u16_f16(vcvt_f16_f32(vld1q_f32(from + i))));
+  return i;
+}
+#else
+size_t WidenVectors(const uint16_t*, float*, size_t) { return 0; }
+size_t NarrowVectors(const float*, uint16_t*, size_t) { return 0; }
 #endif
+}  // namespace
 
 void HalfToFloat(const uint16_t* from, float* to, size_t count) {
-  size_t i = 0;
-#if defined(__x86_64__)
-  if (HasF16c()) i = WidenF16c(from, to, count);
-#endif
-  for (; i < count; ++i) to[i] = HalfToFloat(from[i]);
+  for (size_t i = WidenVectors(from, to, count); i < count; ++i) to[i] = HalfToFloat(from[i]);
 }
 
 void FloatToHalf(const float* from, uint16_t* to, size_t count) {
-  size_t i = 0;
-#if defined(__x86_64__)
-  if (HasF16c()) i = NarrowF16c(from, to, count);
-#endif
-  for (; i < count; ++i) to[i] = FloatToHalf(from[i]);
+  for (size_t i = NarrowVectors(from, to, count); i < count; ++i) to[i] = FloatToHalf(from[i]);
 }
 
 void BrainToFloat(const uint16_t* from, float* to, size_t count) {

@@ -1,7 +1,6 @@
 #include "wharf/device/soft/runtime/fault.h"
 
 #include <sys/mman.h>
-#include <ucontext.h>
 
 #include <array>
 #include <cerrno>
@@ -9,7 +8,12 @@
 namespace wharf::device::soft {
 namespace {
 
-constexpr std::array<int, 4> kSignals{SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+// A trap is an instruction that does not exist on x86-64, and a breakpoint on AArch64.
+#if defined(__aarch64__)
+constexpr std::array kSignals{SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+#else
+constexpr std::array kSignals{SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+#endif
 constexpr size_t kSignalStackBytes = 64 << 10;
 
 struct sigaction g_previous[NSIG];
@@ -38,10 +42,7 @@ void OnFault(int signal, siginfo_t* info, void* opaque) {
   frame->address = reinterpret_cast<uintptr_t>(info->si_addr);
   frame->address_known = info->si_code != SI_KERNEL;  // the CPU tells no address for non-canonical ones
   BeforeRestore(*frame->main);
-  auto* registers = static_cast<ucontext_t*>(opaque)->uc_mcontext.gregs;
-  registers[REG_RDI] = reinterpret_cast<greg_t>(frame->main->stack_pointer);
-  registers[REG_RSP] = registers[REG_RDI];
-  registers[REG_RIP] = reinterpret_cast<greg_t>(&wharf_restore_stack);
+  RestoreOnReturn(opaque, frame->main->stack_pointer);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Turns hardware faults of kernels (SIGSEGV, SIGBUS, SIGFPE, SIGILL) into a return to the worker that runs the kernel.
-// Faults outside kernels go to the handler that was installed before.
+// Turns hardware faults of kernels (SIGSEGV, SIGBUS, SIGFPE, SIGILL, on AArch64 SIGTRAP) into a return to the worker
+// that runs the kernel. Faults outside kernels go to the handler that was installed before.
 #pragma once
 
 #include <csignal>

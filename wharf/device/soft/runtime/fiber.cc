@@ -2,66 +2,11 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
-
-#if !defined(__x86_64__)
-#error "The stack switch is written for x86-64 only."
-#endif
-
-// The frame a suspended context leaves: r15 r14 r13 r12 rbx rbp, return address. `ret` rather than an indirect jump:
-// threads of a warp suspend and go on in the same function, so the return predictor is right about the other's frames.
-asm(R"(
-.text
-.p2align 4
-.globl wharf_switch_stack
-.type wharf_switch_stack,@function
-wharf_switch_stack:
-  pushq %rbp
-  pushq %rbx
-  pushq %r12
-  pushq %r13
-  pushq %r14
-  pushq %r15
-  movq %rsp, (%rdi)
-  movq %rsi, %rsp
-  popq %r15
-  popq %r14
-  popq %r13
-  popq %r12
-  popq %rbx
-  popq %rbp
-  ret
-.size wharf_switch_stack,.-wharf_switch_stack
-
-.p2align 4
-.globl wharf_restore_stack
-.type wharf_restore_stack,@function
-wharf_restore_stack:
-  movq %rdi, %rsp
-  popq %r15
-  popq %r14
-  popq %r13
-  popq %r12
-  popq %rbx
-  popq %rbp
-  ret
-.size wharf_restore_stack,.-wharf_restore_stack
-
-.p2align 4
-.type wharf_start_stack,@function
-wharf_start_stack:
-  .cfi_startproc
-  .cfi_undefined rip
-  movq %r12, %rdi
-  call *%r13
-  ud2
-  .cfi_endproc
-.size wharf_start_stack,.-wharf_start_stack
-)");
-extern "C" void wharf_start_stack();
 
 namespace wharf::device::soft {
 
@@ -85,15 +30,7 @@ void InitialiseThreadContext(Context& context) {
 
 void InitialiseContext(Context& context, std::byte* bottom, std::byte* top, void (*entry)(void*), void* argument) {
   (void)bottom;
-  auto** frame = reinterpret_cast<void**>((reinterpret_cast<uintptr_t>(top) & ~uintptr_t{15}) - 72);
-  frame[0] = nullptr;                                      // r15
-  frame[1] = nullptr;                                      // r14
-  frame[2] = reinterpret_cast<void*>(entry);               // r13
-  frame[3] = argument;                                     // r12
-  frame[4] = nullptr;                                      // rbx
-  frame[5] = nullptr;                                      // rbp
-  frame[6] = reinterpret_cast<void*>(&wharf_start_stack);  // which starts with an aligned stack pointer
-  context.stack_pointer = frame;
+  context.stack_pointer = FirstFrame(top, entry, argument);
 #ifdef WHARF_ASAN
   context.fake_stack = nullptr;
   context.bottom = bottom;
@@ -150,8 +87,8 @@ void StackPool::Release() {
 }
 
 absl::Status StackPool::Prepare(size_t count, size_t bytes) {
-  constexpr size_t kPage = 4096;
-  bytes = (bytes + kStaggerBytes + kPage - 1) / kPage * kPage;
+  static const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  bytes = (bytes + kStaggerBytes + page - 1) / page * page;
   if (count <= count_ && bytes <= stack_bytes_) return absl::OkStatus();
   count = std::max(count, count_);
   bytes = std::max(bytes, stack_bytes_);

@@ -1,4 +1,4 @@
-// Suspendable threads of execution: stacks with guard pages, and the switch between them. x86-64, System V ABI.
+// Suspendable threads of execution: stacks with guard pages, and the switch between them.
 //
 // A Context is either a stack that is running or one that was left by Switch. Switching saves the callee-saved
 // registers only; floating-point control words are shared by all contexts of an OS thread. Contexts never move between
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "wharf/base/status.h"
+#include "wharf/device/soft/processor/stack_switch.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define WHARF_ASAN 1
@@ -33,13 +34,6 @@
 #ifdef WHARF_TSAN
 #include <sanitizer/tsan_interface.h>
 #endif
-
-extern "C" {
-// Saves the caller's registers on its stack, stores the stack pointer in *save and goes on where `load` was saved.
-void wharf_switch_stack(void** save, void* load);
-// Goes on where `load` was saved and forgets the caller.
-[[noreturn]] void wharf_restore_stack(void* load);
-}
 
 namespace wharf::device::soft {
 
@@ -123,7 +117,7 @@ class StackPool {
 
   // More than a function may leave untouched below its caller's frame: compiled kernels touch every page (probe-stack),
   // the runtime's functions and the C library's have small frames.
-  static constexpr size_t kGuardBytes = 64 << 10;
+  static constexpr size_t kGuardBytes = 64 << 10;  // and no page is larger
   static constexpr size_t kStaggerBytes = 64 * 64;
 
  private:

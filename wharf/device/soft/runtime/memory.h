@@ -8,6 +8,8 @@
 // changes when the work queue gets there and answers for running work. They differ while unmaps are queued.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -34,7 +36,8 @@ struct MemoryRange {
 // Thread-safe.
 class Memory {
  public:
-  static constexpr uint64_t kGranularity = 4096;
+  // A page: of 4 KiB, on AArch64 up to 64.
+  static inline const uint64_t kGranularity = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   // A worker's window: parameters, local memory, then the shared memory of the blocks that are there at once. Of each
   // of these, 4 GiB from its start on lie inside the window and hold no local memory.
   static constexpr uint64_t kWindowBytes = 2 * kSharedWindow;

@@ -14,8 +14,8 @@
 namespace wharf::device::soft {
 namespace {
 
-constexpr uint64_t kPage = Memory::kGranularity;
-constexpr uint64_t kQuota = 64 * kPage;
+const uint64_t kPage = Memory::kGranularity;
+const uint64_t kQuota = 64 * kPage;
 
 TEST(MemoryTest, RefusesQuotasOutOfRange) {
   EXPECT_EQ(Memory::Create(0).status().code(), absl::StatusCode::kInvalidArgument);

@@ -21,8 +21,8 @@ constexpr uint64_t kLocalMargin = 64 << 10;  // for functions that call themselv
 // Of one thread, in whole pages; nothing if the kernel's code has no use for it.
 uint64_t LocalStackBytes(const CompiledKernel& kernel) {
   if (kernel.local_stack_bytes == 0) return 0;
-  constexpr uint64_t kPage = Memory::kGranularity;
-  return (kernel.local_stack_bytes + kLocalMargin + kPage - 1) / kPage * kPage;
+  const uint64_t page = Memory::kGranularity;
+  return (kernel.local_stack_bytes + kLocalMargin + page - 1) / page * page;
 }
 
 void SetPlace(const Dim3& grid, uint64_t index, BlockState* block) {
@@ -87,8 +87,8 @@ absl::Status Worker::SetShared(uint32_t index, uint64_t bytes) {
 }
 
 absl::Status Worker::PrepareShared(uint64_t bytes, uint32_t blocks) {
-  constexpr uint64_t kPage = Memory::kGranularity;
-  bytes = (bytes + kPage - 1) / kPage * kPage;
+  const uint64_t page = Memory::kGranularity;
+  bytes = (bytes + page - 1) / page * page;
   for (uint32_t i = 0; i < residents_.size(); ++i) WHARF_RETURN_IF_ERROR(SetShared(i, i < blocks ? bytes : 0));
   return absl::OkStatus();
 }
@@ -288,11 +288,12 @@ absl::Status Worker::SignalStatus() const {
     case SIGFPE:
       return CudaStatus(CudaError::kLaunchFailure, "{}: arithmetic fault", BlockName());
     case SIGILL:
+    case SIGTRAP:
       return CudaStatus(CudaError::kIllegalInstruction, "{}: illegal instruction", BlockName());
     default:
       break;
   }
-  if (!frame_.address_known) {
+  if (!frame_.address_known || frame_.signal == SIGBUS) {
     return CudaStatus(CudaError::kIllegalAddress, "{}: access to an address that is misaligned or cannot exist",
                       BlockName());
   }
