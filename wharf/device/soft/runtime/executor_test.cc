@@ -376,7 +376,7 @@ TEST_F(ExecutorTest, AFaultEndsTheBlocksThatWait) {
 }
 
 void ForeverTogether(ThreadContext* t) {
-  DataOf(t->block)[t->block->cta[0]] = 1;
+  std::atomic_ref(DataOf(t->block)[t->block->cta[0]]).store(1);
   while (std::atomic_ref(DataOf(t->block)[100]).load() == 0) wharf_yield(t);
 }
 
