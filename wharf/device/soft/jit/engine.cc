@@ -1,5 +1,6 @@
 #include "wharf/device/soft/jit/engine.h"
 
+#include <llvm/CodeGen/AtomicExpandUtils.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/IR/DiagnosticHandler.h>
@@ -26,6 +27,7 @@
 #include <llvm/Transforms/Utils/LowerSwitch.h>
 #include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <mutex>
 #include <new>
@@ -281,6 +283,53 @@ void StoreSingleLanes(llvm::Module* module) {
   }
 }
 
+// AArch64 has no instruction for increments and decrements that wrap, and LLVM 16 makes none of others where there are
+// some for atomics.
+void ExpandWrappingAtomics(llvm::Module* module) {
+  std::vector<llvm::AtomicRMWInst*> wrapping;
+  for (llvm::Function& function : *module) {
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction);
+      if (update == nullptr) continue;
+      const auto operation = update->getOperation();
+      if (operation != llvm::AtomicRMWInst::UIncWrap && operation != llvm::AtomicRMWInst::UDecWrap) continue;
+      wrapping.push_back(update);
+    }
+  }
+  for (llvm::AtomicRMWInst* update : wrapping) {
+    llvm::expandAtomicRMWToCmpXchg(update, [](llvm::IRBuilderBase& b, llvm::Value* at, llvm::Value* loaded,
+                                              llvm::Value* next, llvm::Align alignment, llvm::AtomicOrdering order,
+                                              llvm::SyncScope::ID scope, llvm::Value*& done, llvm::Value*& now) {
+      llvm::Value* pair = b.CreateAtomicCmpXchg(at, loaded, next, alignment, order,
+                                                llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(order), scope);
+      done = b.CreateExtractValue(pair, 1);
+      now = b.CreateExtractValue(pair, 0);
+    });
+  }
+}
+
+// Whether any lane of a mask is set is asked by comparing the mask, as an integer, with 0. For AArch64 LLVM 16 makes of
+// this the greatest of the lanes with whatever is in the other bits of each, which is wrong: the lanes are spread out
+// here.
+void SpreadTestedMasks(llvm::Module* module) {
+  for (llvm::Function& function : *module) {
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+      auto* compare = llvm::dyn_cast<llvm::ICmpInst>(&instruction);
+      if (compare == nullptr || !compare->isEquality()) continue;
+      auto* zero = llvm::dyn_cast<llvm::Constant>(compare->getOperand(1));
+      auto* whole = llvm::dyn_cast<llvm::BitCastInst>(compare->getOperand(0));
+      if (whole == nullptr || zero == nullptr || !zero->isNullValue()) continue;
+      auto* mask = llvm::dyn_cast<llvm::FixedVectorType>(whole->getSrcTy());
+      if (mask == nullptr || !mask->getElementType()->isIntegerTy(1)) continue;
+      llvm::IRBuilder<> b(compare);
+      auto* lane = b.getIntNTy(std::max(8U, 128 / mask->getNumElements()));
+      llvm::Value* most = b.CreateIntMaxReduce(b.CreateSExt(whole->getOperand(0), llvm::VectorType::get(lane, mask)));
+      compare->replaceAllUsesWith(b.CreateICmp(compare->getPredicate(), most, llvm::ConstantInt::get(lane, 0)));
+      compare->eraseFromParent();
+    }
+  }
+}
+
 // What the entry is, for who links the object.
 constexpr char kModeSymbol[] = "wharf_execution_mode";
 void DefineMode(llvm::Module* module, ExecutionMode mode) {
@@ -374,6 +423,10 @@ absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> JitEngine::Compile(llvm::Mod
   LowerOwnAtomics(module);
   StoreSingleLanes(module);
   PrefetchMaskedLoads(module);
+  if ((*machine)->getTargetTriple().isAArch64()) {
+    ExpandWrappingAtomics(module);
+    SpreadTestedMasks(module);
+  }
   if (options.confine) {
     WHARF_RETURN_IF_ERROR(Confine(module));
   } else {

@@ -49,6 +49,29 @@ DONE:
   });
 }
 
+// LLVM 16 asks wrongly on AArch64 whether there is any thread left for which it holds.
+TEST(Widen, ConditionsOfOneThreadAndOfAllMeet) {
+  const char* body = R"(
+  mov.u32 %r6, %nctaid.y;
+  setp.eq.u32 %p1, %r6, 1;
+  setp.gt.u32 %p2, %r5, 3;
+  xor.pred %p3, %p1, %p2;
+  mov.u32 %r9, 0;
+  @!%p3 bra DONE;
+  mov.u32 %r7, 0;
+L: mad.lo.u32 %r9, %r9, 3, %r5;
+  add.u32 %r7, %r7, 1;
+  setp.le.u32 %p2, %r7, %r5;
+  @%p2 bra L;
+DONE:
+)";
+  ExpectSame(body, Random(1000, 8), [](uint32_t x) {
+    uint32_t sum = 0;
+    for (uint32_t i = 0; x <= 3 && i <= x; ++i) sum = sum * 3 + x;
+    return sum;
+  });
+}
+
 TEST(Widen, NestedLoopsWithTwoExits) {
   const char* body = R"(
   mov.u32 %r9, 0;
