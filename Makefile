@@ -7,7 +7,7 @@ TESTS ?= $(shell expr $(JOBS) + 1)
 # Where tools/install_cuda.sh puts the compiler it had to fetch; CMake finds it by this.
 export CMAKE_PREFIX_PATH := $(CURDIR)/build/cuda
 
-.PHONY: help packages build test test-python test-pytorch test-ros2 test-debs debs bench-ros2 python arm64 arm64-models \
+.PHONY: help packages build test test-python test-pytorch test-ros2 test-debs debs bench-ros2 python arm64 arm64-models arm64-server \
   arm64-debs test-arm64-debs debian11 asan tsan tidy lint \
   demo demo-ar demo-pipeline bench benchmarks format check-format clean distclean
 
@@ -39,6 +39,14 @@ arm64-models: build  ## the same, and what computes models: split inference, AR,
 	@cmake --preset arm64-models
 	@cmake --build --preset arm64-models -j $(JOBS)
 	@ctest --preset arm64-models -j $(TESTS)
+
+arm64-server: build  ## what serves programs, for ARM64, in build/arm64-server; CUDA programs of here and there, by qemu
+	@tools/install_packages.sh packages-arm64.txt
+	@tools/arm64_sysroot.sh --server
+	@tools/arm64_qemu.sh
+	@cmake --preset arm64-server
+	@cmake --build --preset arm64-server -j $(JOBS)
+	@ctest --preset arm64-server -j $(TESTS)
 
 arm64-debs:  ## Debian's packages for ARM64 of what make arm64 or arm64-models has built last, in build/arm64/debs
 	@cd build/arm64 && rm -rf debs && cpack --config CPackConfig.cmake > debs.log || (cat debs.log; exit 1)
@@ -118,7 +126,7 @@ check-format:  ## fail if clang-format would change anything
 	@git ls-files '*.h' '*.cc' '*.cu' '*.cuh' | xargs -r clang-format --dry-run --Werror
 
 clean:  ## remove what was built (the fetched CUDA compiler stays)
-	@rm -rf build/default build/dev build/asan build/tsan build/tidy build/arm64 build/debian11 out
+	@rm -rf build/default build/dev build/asan build/tsan build/tidy build/arm64 build/arm64-server build/debian11 out
 
 distclean: clean  ## remove everything that is not in git's care
 	@rm -rf build .cache

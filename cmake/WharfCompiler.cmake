@@ -27,6 +27,9 @@ add_compile_options(-Wall -Wextra -Wno-missing-field-initializers)
 if(WHARF_WERROR)
   add_compile_options(-Werror)
 endif()
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
+  add_compile_options(-ffp-contract=off)  # as on x86-64, whose first processors multiply and add in two steps: the same results
+endif()
 if(WHARF_SANITIZE)
   add_compile_options(-fsanitize=${WHARF_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_compile_options(-fno-sanitize=enum)  # CUDA programs pass any number for an enum; the drop-in libraries refuse it

@@ -56,7 +56,7 @@ function(wharf_fuzz_object source includes out)
 endfunction()
 
 function(wharf_fuzz name)
-  if(NOT WHARF_TESTS OR WHARF_SANITIZE)  # they bring sanitizers of their own to every build
+  if(NOT WHARF_TESTS OR WHARF_SANITIZE OR CMAKE_CROSSCOMPILING)  # they bring sanitizers of their own to every build
     return()
   endif()
   if(NOT WHARF_CLANGXX)

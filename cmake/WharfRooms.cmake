@@ -7,7 +7,7 @@
 #   wharf_benchmark(link SOURCES channel_benchmark.cc [DEPS extra])
 include_guard(GLOBAL)
 
-if(WHARF_TESTS)
+if(WHARF_TESTS OR WHARF_DEVICE_SERVER)
   find_package(GTest REQUIRED)
   find_package(benchmark REQUIRED)
   find_path(RAPIDCHECK_INCLUDE rapidcheck.h REQUIRED)
@@ -105,7 +105,7 @@ function(wharf_compile_quickly target)
 endfunction()
 
 # GoogleTest's headers and the common ones take half of the time of a test: compiled once, for every test. So is main().
-if(WHARF_TESTS)
+if(WHARF_TESTS OR WHARF_DEVICE_SERVER)
   add_executable(wharf_test_headers ${CMAKE_BINARY_DIR}/precompiled.cc)
   target_include_directories(wharf_test_headers PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(wharf_test_headers PRIVATE GTest::gmock GTest::gtest GTest::gtest_main ${common_libraries})
@@ -118,7 +118,7 @@ endif()
 # Many a test links LLVM or LibTorch.
 find_program(WHARF_MOLD mold)
 function(wharf_link_quickly target)
-  if(WHARF_MOLD AND NOT WHARF_SANITIZE)
+  if(WHARF_MOLD AND NOT WHARF_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
     target_link_options(${target} PRIVATE -fuse-ld=mold)
   endif()
 endfunction()

@@ -8,8 +8,10 @@
 # WHARF_BIN: where `wharf` is. CUDA_LIBRARIES: the toolkit's libraries (native, and NVRTC in every way). WHARF_SANITIZER:
 # in sanitizer builds the runtime, which has to be loaded before the drop-in libraries. Whatever it reports about the
 # program or the server, fails the test. In a build for devices, WHARF_CLIENT: the words that begin `wharf`, which runs the
-# program; WHARF_EMULATOR: those that begin the program, if it is for another processor; WHARF_SERVER_PROGRAMS: the programs that run locally. SAME_AS: another
-# program, whose output of its local run is to be had in every way.
+# program; WHARF_EMULATOR: those that begin the program, if it is for another processor; WHARF_SERVER_PROGRAMS: the programs
+# that run locally. WHARF_SERVER: the words that begin the `wharf` that serves, if it is for another processor;
+# WHARF_TIMEOUT: how long it may take to answer. SAME_AS: another program, whose output of its local run is to be had in
+# every way.
 set -euo pipefail
 way=$1 kept=$2
 shift 2
@@ -23,6 +25,8 @@ export XDG_CACHE_HOME=$kept/cache
 if [[ -n ${WHARF_SERVER_PROGRAMS:-} ]]; then XDG_CACHE_HOME=$WHARF_SERVER_PROGRAMS/output/cache; fi
 export LD_LIBRARY_PATH=${CUDA_LIBRARIES:-}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 wharf=("$WHARF_BIN/wharf")
+serving=("${wharf[@]}")
+if [[ -n ${WHARF_SERVER:-} ]]; then read -ra serving <<<"$WHARF_SERVER"; fi
 read -ra emulator <<<"${WHARF_EMULATOR:-}"
 if [[ -n ${WHARF_SANITIZER:-} ]]; then
   rm -f "$output".report.*
@@ -32,6 +36,7 @@ if [[ -n ${WHARF_SANITIZER:-} ]]; then
   # Nor can leaks be looked for in a sandboxed worker: LeakSanitizer wants ptrace.
   export ASAN_OPTIONS=log_path=$output.report:verify_asan_link_order=0:detect_leaks=0
   wharf=(env "LD_PRELOAD=$WHARF_SANITIZER" "${wharf[@]}")
+  serving=("${wharf[@]}")
 fi
 
 client=("${wharf[@]}")
@@ -72,12 +77,12 @@ case $way in
   percall | cached | posted | replay)
     # A container may permit no name spaces.
     sandbox=strong
-    "$WHARF_BIN/wharf" doctor --sandbox >"$output.server" || sandbox=weak
-    exec {server_says}< <(exec "${wharf[@]}" serve --sandbox "$sandbox" --listen 127.0.0.1:0 --device soft "${pack[@]}" --threads 0 2>"$output.server")
+    "${serving[@]}" doctor --sandbox >"$output.server" || sandbox=weak
+    exec {server_says}< <(exec "${serving[@]}" serve --sandbox "$sandbox" --listen 127.0.0.1:0 --device soft "${pack[@]}" --threads 0 2>"$output.server")
     server=$!
     trap stop_server EXIT
     read -r -t 60 line <&"$server_says" || { echo "the server did not start" >&2; cat "$output.server" >&2; exit 1; }
-    run "${client[@]}" run --server "${line##* }" --mode "$way" --timeout 120s -- "${emulator[@]}" "$@"
+    run "${client[@]}" run --server "${line##* }" --mode "$way" --timeout "${WHARF_TIMEOUT:-120s}" -- "${emulator[@]}" "$@"
     if ! diff "$expected" "$output"; then
       echo "$name prints something else through the server than locally" >&2
       exit 1

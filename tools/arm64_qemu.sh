@@ -1,0 +1,19 @@
+#!/bin/bash
+# Unpacks Debian's newer qemu (of backports) in build/arm64-qemu, by apt with folders of its own: servers for ARM64 are run
+# by it. The release's own notes every page that a program reserves, and the software device reserves 300 GB.
+#   tools/arm64_qemu.sh
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD/build/arm64-qemu
+apt=$root/apt
+[[ ! -x $root/usr/bin/qemu-aarch64 ]] || exit 0
+release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+source tools/sysroot.sh
+
+mkdir -p "$apt"
+apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' 2>/dev/null |
+  awk -v release="$release" '$2 == release {
+    print "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]", $1, release "-backports", "main"; exit }' \
+    >"$apt/sources.list"
+configure_apt "$(dpkg --print-architecture)"
+(cd "$apt" && apt-get "${options[@]}" download qemu-user && dpkg-deb -x qemu-user_*.deb "$root")
