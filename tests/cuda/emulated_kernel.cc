@@ -1,8 +1,7 @@
 // Preloaded into servers that qemu runs: two things that a kernel does and qemu, which is none, does not.
 // - Programs of the emulated processor start programs of that processor: by qemu, too.
 // - It says that system calls are filtered from here on. They are not: what runs like this shows that a server works,
-// and
-//   nothing of what keeps a worker that was taken over. Without it a server does not start.
+//   and nothing of what keeps a worker that was taken over. Without it a server does not start.
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
