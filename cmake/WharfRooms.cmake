@@ -177,6 +177,9 @@ function(wharf_test room)
   if(WHARF_SANITIZE)
     math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 4")
   endif()
+  if(CMAKE_CROSSCOMPILING)  # by an emulator
+    math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 12")
+  endif()
   set_tests_properties(${room}.${stem} PROPERTIES TIMEOUT ${ARG_TIMEOUT}
     ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan_suppressions.txt")
 endfunction()

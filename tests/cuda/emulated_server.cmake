@@ -17,9 +17,10 @@ function(wharf_emulated_server_test name way program)
   set_tests_properties(cuda.${name} PROPERTIES LABELS cuda TIMEOUT 1800 ENVIRONMENT "${common};${ARGN}")
 endfunction()
 
-# float_arith is not among them: it prints the bits of NaNs that arithmetic makes, which are each processor's own.
+# float_arith and math are not among them: they print the bits of NaNs that arithmetic makes, which are each processor's
+# own.
 set(programs integer_arith conversions half_bf16 bit_ops video_ops atomics shared_barriers warp_ops control_flow
-    memory_spaces math printf_assert_trap streams_events memcpy_forms error_semantics launch_attributes multi_thread
+    memory_spaces printf_assert_trap streams_events memcpy_forms error_semantics launch_attributes multi_thread
     thrust_algorithms cub_primitives cooperative_groups curand_device cuda_std arrays textures texture_objects mipmaps graphs
     compute_80 mbarriers tensor_cores float8 compute_90 driver_textures managed_memory cooperative_launches virtual_memory
     management cublas_gemm cublas_solve cublas_vectors stream_capture cublaslt relocatable conditional_graphs)
