@@ -24,6 +24,7 @@ constexpr uint64_t kMostAddress = uint64_t{0x4800} << 32;
 constexpr uint64_t kPreferredArena = uint64_t{1} << 40;
 #endif
 constexpr uint64_t kAddressUnit = uint64_t{2} << 20;  // a huge page's; leaves 2^24 places
+constexpr int kPlaces = 8;                            // of those, tried for a whole reservation
 
 constexpr uint64_t kHugePages = uint64_t{4} << 20;  // mappings from this size on
 
@@ -61,20 +62,35 @@ absl::StatusOr<uint64_t> RandomAddress() {
 absl::StatusOr<std::unique_ptr<Memory>> Memory::Create(uint64_t quota, uint32_t windows, DeviceAddress arena_base) {
   if (quota == 0 || quota > uint64_t{1} << 44) return InvalidArgument("memory quota {} is out of range", quota);
   quota = RoundUp(quota, kGranularity);
-  WHARF_ASSIGN_OR_RETURN(uint64_t wish, RandomAddress());
-  if (arena_base > 2 * kAddressSlack) wish = arena_base - 2 * kAddressSlack;
   int error = 0;
-  for (uint64_t arena = std::max(kPreferredArena, 16 * quota); arena >= quota; arena /= 2) {
-    arena = RoundUp(arena, kGranularity);
+  const auto reserve = [&](uint64_t at, uint64_t arena, int place) -> std::unique_ptr<Memory> {
     const uint64_t internal = RoundUp(arena / 2, kGranularity) - kGranularity;
     const uint64_t size = 4 * kAddressSlack + arena + internal + 2 * kGapBytes + windows * kWindowBytes;
-    void* start =
-        mmap(reinterpret_cast<void*>(wish), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (start != MAP_FAILED) {
-      const uintptr_t base = reinterpret_cast<uintptr_t>(start) + 2 * kAddressSlack;
-      return std::unique_ptr<Memory>(new Memory(base, arena, internal, quota, windows));
+    void* const wanted = reinterpret_cast<void*>(at);
+    void* start = mmap(wanted, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | place, -1, 0);
+    if (start == MAP_FAILED) return error = errno, nullptr;
+    if (place != 0 && start != wanted) {  // kernels before 4.17 take it as a wish
+      munmap(start, size);
+      return error = EEXIST, nullptr;
     }
-    error = errno;
+    return std::unique_ptr<Memory>(
+        new Memory(reinterpret_cast<uintptr_t>(start) + 2 * kAddressSlack, arena, internal, quota, windows));
+  };
+  // Where it is wanted, or at one of the places that nobody can know; then smaller; then where the kernel likes: there
+  // the client's own memory may have the same addresses.
+  const bool wanted = arena_base > 2 * kAddressSlack;
+  const uint64_t largest = RoundUp(std::max(kPreferredArena, 16 * quota), kGranularity);
+  uint64_t at = arena_base - 2 * kAddressSlack;
+  for (int tries = wanted ? 1 : kPlaces; tries > 0; --tries) {
+    if (!wanted) {
+      WHARF_ASSIGN_OR_RETURN(at, RandomAddress());
+    }
+    if (auto memory = reserve(at, largest, MAP_FIXED_NOREPLACE)) return memory;
+  }
+  for (const int place : {MAP_FIXED_NOREPLACE, 0}) {
+    for (uint64_t arena = largest; arena >= quota; arena /= 2) {
+      if (auto memory = reserve(at, RoundUp(arena, kGranularity), place)) return memory;
+    }
   }
   return ResourceExhausted("no address space for {} bytes of device memory ({}): raise the limit on virtual memory",
                            quota, Message(ErrnoStatus(error, "mmap")));

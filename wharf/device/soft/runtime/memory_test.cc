@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
+#include <sys/mman.h>
 
 #include <cstring>
 #include <map>
@@ -68,6 +69,20 @@ TEST(MemoryTest, LiesWhereItIsWantedIfThereIsRoom) {
   EXPECT_NE(second->Arena().base, wanted);
 }
 #endif
+
+// Rather than somewhere else, where the client's own memory may have the same addresses.
+TEST(MemoryTest, IsSmallerWhereThereIsLittleRoom) {
+  auto whole = *Memory::Create(kQuota);
+  const device::Arena arena = whole->Arena();
+  whole.reset();
+  void* const behind = reinterpret_cast<void*>(arena.base + arena.size / 4);
+  ASSERT_EQ(mmap(behind, kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0), behind);
+  const auto smaller = *Memory::Create(kQuota, 1, arena.base);
+  EXPECT_EQ(smaller->Arena().base, arena.base);
+  EXPECT_LT(smaller->Arena().size, arena.size / 4);
+  EXPECT_GE(smaller->Arena().size, kQuota);
+  munmap(behind, kPage);
+}
 
 TEST(MemoryTest, QueuedUnmapKeepsTheOldMemoryUntilItsTurn) {
   const auto memory = *Memory::Create(kQuota);
