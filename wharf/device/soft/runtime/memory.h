@@ -51,7 +51,7 @@ class Memory {
   static_assert(kSharedOffset + kMaxBlocks * kSharedStride + kSharedWindow <= kWindowBytes);
   static constexpr uint32_t kDefaultWindows = 4;
 
-  // The arena begins at a random address, or at `arena_base` if that is not 0: smaller if need be, elsewhere if it must.
+  // The arena begins at a random address, or at `arena_base` if that is not 0: smaller, or else elsewhere, if it must.
   // kResourceExhausted if no address space for `quota` bytes and `windows` workers can be reserved.
   static absl::StatusOr<std::unique_ptr<Memory>> Create(uint64_t quota, uint32_t windows = kDefaultWindows,
                                                         DeviceAddress arena_base = 0);
