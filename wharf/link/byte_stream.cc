@@ -47,6 +47,8 @@ class Spinning {
   std::atomic<uint32_t> left_out_{0}, to_leave_out_{0};
 };
 
+std::string NameOf(const SocketAddress& peer) { return peer.family() == AF_UNIX ? "unix" : FormatAddress(peer); }
+
 class SocketStream final : public ByteStream {
  public:
   explicit SocketStream(int fd) : fd_(fd), peer_(PeerAddress(fd)) { SetStreamOptions(fd); }
@@ -84,7 +86,7 @@ class SocketStream final : public ByteStream {
 
   void FinishWriting() override { shutdown(fd_.get(), SHUT_WR); }
   void Shutdown() override { shutdown(fd_.get(), SHUT_RDWR); }
-  std::string Peer() const override { return peer_.family() == AF_UNIX ? "unix" : FormatAddress(peer_); }
+  std::string Peer() const override { return NameOf(peer_); }
   bool IsLocal() const override { return IsLoopback(peer_); }
   std::optional<TransportInfo> Info() const override { return SocketInfo(fd_.get()); }
 
@@ -119,6 +121,8 @@ std::optional<TransportInfo> SocketInfo(int fd) {
   result.retransmits = info.tcpi_total_retrans;
   return result;
 }
+
+std::string PeerOf(int fd) { return NameOf(PeerAddress(fd)); }
 
 std::unique_ptr<ByteStream> FromSocket(int fd) { return std::make_unique<SocketStream>(fd); }
 

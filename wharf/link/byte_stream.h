@@ -97,6 +97,8 @@ absl::Status CheckNumber(const std::string& address);
 // Whether a failure of Connect says that nobody listens at the address, which trying again at once does not change.
 bool IsRefused(const absl::Status& failure);
 
+// Who is at the other end of a connected socket, as ByteStream::Peer.
+std::string PeerOf(int fd);
 // Wraps a connected, blocking stream socket; owns `fd`.
 std::unique_ptr<ByteStream> FromSocket(int fd);
 // Server side of TLS on connected sockets. Its files are read when it is made and never again. Thread-safe.

@@ -115,9 +115,7 @@ class AgreedTaskTest : public ::testing::Test {
     config.sla = 10;
     config.server = "home:1";
     config.dial = [this](const std::string&) -> absl::StatusOr<std::unique_ptr<link::ByteStream>> {
-      auto [theirs, ours] = link::MemoryPair();
-      server_.Accept(std::move(theirs));
-      return std::move(ours);
+      return DialHere(server_);
     };
     AgreeOn(*task_, config);
     return config;

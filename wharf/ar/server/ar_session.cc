@@ -4,11 +4,13 @@
 #include <bit>
 #include <utility>
 
+#include "wharf/ar/relay/relay.h"
 #include "wharf/base/log.h"
 
 namespace wharf::ar {
 namespace {
 
+constexpr const char* kSentAway = "AR client sent away";
 constexpr Nanoseconds kFarewell = std::chrono::milliseconds(250);
 constexpr Nanoseconds kShortFarewell = std::chrono::milliseconds(20);  // while another waits to be let in
 constexpr size_t kMostWaiting = 2;  // pictures of a client that offloads by its own plan
@@ -65,14 +67,9 @@ class Peer final : public CoordinatedPeer {
 }  // namespace
 
 ArSession::ArSession(const ServerConfig& config, uint64_t id, PictureMemory& memory, ServerTally& tally,
-                     std::unique_ptr<link::ByteStream> stream)
-    : config_(config),
-      id_(id),
-      memory_(memory),
-      tally_(tally),
-      handshake_(config.check),
-      heard_at_(config.clock->Now().since_epoch.count()) {
-  channel_ = link::Channel::Create(std::move(stream), {.limits = kArFrameLimits});
+                     std::unique_ptr<link::ByteStream> relay)
+    : config_(config), id_(id), memory_(memory), tally_(tally), heard_at_(config.clock->Now().since_epoch.count()) {
+  channel_ = link::Channel::Create(std::move(relay), {.limits = kRelayFrameLimits});
   outbox_ = std::make_shared<link::Outbox>(*channel_, config_.max_unread_bytes);
   channel_->Start(this);
 }
@@ -100,20 +97,23 @@ void ArSession::GiveWay() {
 absl::Status ArSession::CheckBulk(const link::FrameHeader& header) const {
   if (!handshake_.Greeted() || KindOf(header) != FrameKind::kPicture)
     return InvalidArgument("{} bytes that a message {} does not have", header.bulk_bytes, header.kind);
-  if (header.bulk_bytes > kMaxPictureBytes) return ResourceExhausted("a picture of {} bytes", header.bulk_bytes);
+  const uint64_t bytes = uint64_t{3} * static_cast<uint64_t>(hello_.width) * static_cast<uint64_t>(hello_.height);
+  if (header.bulk_bytes != bytes)
+    return InvalidArgument("a picture of {} bytes in place of {}", header.bulk_bytes, bytes);
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::span<std::byte>> ArSession::BulkDestination(const link::FrameHeader& header,
                                                                 std::span<const std::byte>) {
   if (const absl::Status fits = CheckBulk(header); !fits.ok()) return End(fits);
-  return std::span<std::byte>();
+  incoming_ = {hello_.width, hello_.height, std::vector<uint8_t>(header.bulk_bytes)};
+  return std::as_writable_bytes(std::span(incoming_.rgb));
 }
 
 absl::Status ArSession::OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
-                                std::vector<std::byte> bulk) {
+                                std::vector<std::byte>) {
   heard_at_ = config_.clock->Now().since_epoch.count();
-  const absl::Status handled = Handle(header, head, std::move(bulk));
+  const absl::Status handled = Handle(header, head);
   return handled.ok() ? handled : End(handled);
 }
 
@@ -123,25 +123,29 @@ void ArSession::OnClosed(const absl::Status&) {
 }
 
 absl::Status ArSession::End(const absl::Status& why) {
-  return wire::EndSession<ArProtocol>(*channel_, why, "AR client sent away", kFarewell);
+  return wire::EndSession<ArProtocol>(*channel_, why, kSentAway, kFarewell);
 }
 
-absl::Status ArSession::Handle(const link::FrameHeader& header, std::span<const std::byte> head,
-                               std::vector<std::byte> bulk) {
+absl::Status ArSession::OnGoodbye(std::span<const std::byte> head) {
+  WHARF_ASSIGN_OR_RETURN(const auto goodbye, DecodeHead<Goodbye>(head, "the Goodbye"));
+  Log(LogLevel::kWarning, kSentAway, {{"peer", channel_->Stream().Peer()}, {"why", Message(wire::StatusOf(goodbye))}});
+  channel_->Close();
+  return absl::OkStatus();
+}
+
+absl::Status ArSession::Handle(const link::FrameHeader& header, std::span<const std::byte> head) {
+  if (KindOf(header) == FrameKind::kGoodbye) return OnGoodbye(head);
   if (!handshake_.Greeted()) return OnHello(header, head);
   WHARF_RETURN_IF_ERROR(CountMessage());
   switch (KindOf(header)) {
     case FrameKind::kPicture:
-      return OnPicture(static_cast<int64_t>(header.tag), head, bulk);
+      return OnPicture(static_cast<int64_t>(header.tag), head);
     case FrameKind::kReport: {
       if (coordinated_ == 0) return InvalidArgument("a report of a client without an agreed accuracy");
       WHARF_ASSIGN_OR_RETURN(const Report report, DecodeHead<Report>(head, "the report"));
       config_.coordination->OnReport(coordinated_, {report.drop_rate, report.network_s, report.frames, report.lost});
       return absl::OkStatus();
     }
-    case FrameKind::kGoodbye:
-      channel_->Close();
-      return absl::OkStatus();
     default:
       return InvalidArgument("unknown message {}", header.kind);
   }
@@ -166,7 +170,6 @@ absl::Status ArSession::OnHello(const link::FrameHeader& header, std::span<const
   WHARF_RETURN_IF_ERROR(Prepare());
   WHARF_ASSIGN_OR_RETURN(share_, memory_.Admit(hello_.width, hello_.height));
   if ((hello_.features & kFeatureCheckOnly) != 0) return AnswerCheck();
-  WHARF_ASSIGN_OR_RETURN(decoder_, config_.make_decoder());
   Log(LogLevel::kInfo, "AR client",
       {{"peer", channel_->Stream().Peer()}, {"tasks", int{hello_.tasks}}, {"sla", hello_.sla}});
   Welcome welcome;
@@ -211,7 +214,9 @@ absl::Status ArSession::Prepare() {
   return absl::OkStatus();
 }
 
-absl::Status ArSession::OnPicture(int64_t frame, std::span<const std::byte> head, std::span<const std::byte> jpeg) {
+absl::Status ArSession::OnPicture(int64_t frame, std::span<const std::byte> head) {
+  scene::Image image = std::exchange(incoming_, {});
+  if (image.rgb.empty()) return InvalidArgument("a picture without pixels");
   WHARF_ASSIGN_OR_RETURN(const Picture picture, DecodeHead<Picture>(head, "a picture's head"));
   if (picture.tasks == 0 || (picture.tasks & ~hello_.tasks) != 0)
     return InvalidArgument("a picture for tasks that the Hello does not name");
@@ -219,7 +224,6 @@ absl::Status ArSession::OnPicture(int64_t frame, std::span<const std::byte> head
     Fail(frame, picture.tasks, ResourceExhausted("more pictures than agreed"));
     return absl::OkStatus();
   }
-  WHARF_ASSIGN_OR_RETURN(scene::Image image, decoder_->Decode(jpeg, hello_.width, hello_.height));
   ++tally_.pictures;
   if (coordinated_ != 0) {
     config_.coordination->OnPicture(coordinated_, frame, std::move(image));

@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 
-#include "wharf/ar/decoder/picture_decoder.h"
 #include "wharf/ar/server/picture_memory.h"
 #include "wharf/ar/server/rate_limit.h"
 #include "wharf/ar/server/server.h"
@@ -16,9 +15,9 @@ namespace wharf::ar {
 class ArSession final : private link::FrameHandler {
  public:
   // `id`: of this session, not 0 and never used again. `memory` and `tally` must outlive it, as what the config points
-  // to.
+  // to. `relay`: to its client's.
   ArSession(const ServerConfig& config, uint64_t id, PictureMemory& memory, ServerTally& tally,
-            std::unique_ptr<link::ByteStream> stream);
+            std::unique_ptr<link::ByteStream> relay);
   ~ArSession() override;
   bool Over() const { return over_; }
   // It has not said who it is for too long.
@@ -38,15 +37,17 @@ class ArSession final : private link::FrameHandler {
   void OnClosed(const absl::Status& why) override;
 
   absl::Status CheckBulk(const link::FrameHeader& header) const;
+  // Of a relay that has sent its client away.
+  absl::Status OnGoodbye(std::span<const std::byte> head);
   // Of a client that was let in.
   absl::Status CountMessage();
-  absl::Status Handle(const link::FrameHeader& header, std::span<const std::byte> head, std::vector<std::byte> bulk);
+  absl::Status Handle(const link::FrameHeader& header, std::span<const std::byte> head);
   absl::Status OnHello(const link::FrameHeader& header, std::span<const std::byte> head);
   // To a client that only asks: it was not refused.
   absl::Status AnswerCheck();
   // What the session needs, by its Hello.
   absl::Status Prepare();
-  absl::Status OnPicture(int64_t frame, std::span<const std::byte> head, std::span<const std::byte> jpeg);
+  absl::Status OnPicture(int64_t frame, std::span<const std::byte> head);
   void FindAlone(int64_t frame, uint8_t tasks, scene::Image image);
   void Fail(int64_t frame, uint8_t tasks, const absl::Status& why);
   absl::Status End(const absl::Status& why);
@@ -63,8 +64,8 @@ class ArSession final : private link::FrameHandler {
   // Of the reader's thread, once it has greeted.
   Hello hello_;
   std::optional<RateLimit> messages_, pictures_;
-  PictureMemory::Share share_;  // goes after what it is for
-  std::unique_ptr<PictureDecoder> decoder_;
+  PictureMemory::Share share_;             // goes after what it is for
+  scene::Image incoming_;                  // the picture that is being read
   std::unique_ptr<SoloFinder> solo_;       // used on the lane
   std::atomic<uint64_t> coordinated_ = 0;  // its number there
 };

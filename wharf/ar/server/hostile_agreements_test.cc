@@ -168,11 +168,7 @@ class HostileAgreementsTest : public ::testing::Test {
     server_ = std::make_unique<Server>(config);
   }
 
-  std::unique_ptr<link::ByteStream> Dial() {
-    auto [theirs, ours] = link::MemoryPair();
-    server_->Accept(std::move(theirs));
-    return std::move(ours);
-  }
+  std::unique_ptr<link::ByteStream> Dial() { return DialHere(*server_, "right"); }
   absl::StatusOr<std::unique_ptr<Connection>> Open(const Hello& hello, ConnectionListener& listener) {
     return Connection::Open(Dial(), hello, "right", listener, kPatience);
   }

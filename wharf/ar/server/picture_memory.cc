@@ -10,7 +10,7 @@ namespace {
 constexpr uint64_t kPictures = 6, kPictureBytes = 3;
 // What is remembered of depth: of two pictures, four bytes a pixel.
 constexpr uint64_t kDepthBytes = 2 * 4;
-// While one is decoded its process has the picture, its four inks if it is one for printing, and, if it is a
+// While one is decoded its relay has the picture, its four inks if it is one for printing, and, if it is a
 // progressive JPEG, two bytes for each of four components.
 constexpr uint64_t kDecoderBytes = 3 + 4 + 4 * 2;
 

@@ -38,7 +38,7 @@ class PictureMemory {
     uint64_t bytes_ = 0;
   };
 
-  // Most that a session with such pictures takes, here and in the process that decodes them. REQUIRES: sides of 1 to
+  // Most that a session with such pictures takes, here and in its relay. REQUIRES: sides of 1 to
   // kMaxSide.
   static uint64_t Of(int width, int height);
   // kResourceExhausted, with what to do: there is no room for it. REQUIRES: as Of.

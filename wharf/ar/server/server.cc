@@ -57,10 +57,10 @@ Server::Server(ServerConfig config)
       refusals_(kMostRefusals) {}
 Server::~Server() = default;
 
-void Server::Accept(std::unique_ptr<link::ByteStream> stream) {
-  const std::string peer = stream->Peer();
+void Server::Accept(std::unique_ptr<link::ByteStream> relay) {
+  const std::string peer = relay->Peer();
   const auto make = [&] {
-    return std::make_unique<ArSession>(config_, NextSession(), memory_, tally_, std::move(stream));
+    return std::make_unique<ArSession>(config_, NextSession(), memory_, tally_, std::move(relay));
   };
   if (sessions_.Add(make)) return;
   const bool gave_way = sessions_.ForEarliest([](const ArSession& one) { return one.HeardAt(); },
@@ -68,7 +68,7 @@ void Server::Accept(std::unique_ptr<link::ByteStream> stream) {
   if (gave_way && sessions_.Add(make)) return;
   const absl::Status full = ResourceExhausted(
       "this server has {} clients, as many as it may have (--max-sessions): try again later", config_.max_sessions);
-  if (!refusals_.Add([&] { return std::make_unique<Refusal>(std::move(stream), full); }))
+  if (!refusals_.Add([&] { return std::make_unique<Refusal>(std::move(relay), full); }))
     Log(LogLevel::kWarning, "too many AR clients", {{"peer", peer}});
 }
 

@@ -1,17 +1,16 @@
-// Server: AR clients' sessions over any streams: lets clients in, reads their pictures, has things found in them and
-// sends these back. docs/protocol.md, "AR sessions".
+// Server: AR clients' sessions, each behind a relay (ar/relay/relay.h), which has judged its client and decodes its
+// pictures: lets clients in, has things found in their pictures and sends these back. docs/protocol.md, "AR sessions".
+// Nothing that a relay says is trusted either: one may have been taken over by its client.
 //
 // What a client can cost the others is bounded: one whose pictures find no memory is not let in, pictures beyond the
-// rate that was agreed are not even decoded, a client has at most a few waiting, and one that sends more messages than
+// rate that was agreed are not looked at, a client has at most a few waiting, and one that sends more messages than
 // pictures of its camera and reports of them, or does not read, is sent away.
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <string>
 
-#include "wharf/ar/decoder/picture_decoder.h"
 #include "wharf/ar/server/coordination.h"
 #include "wharf/ar/server/finder.h"
 #include "wharf/ar/server/picture_memory.h"
@@ -25,14 +24,11 @@ class ArSession;
 class Refusal;
 
 struct ServerConfig {
-  wire::ClientCheck check;
   MakeSoloFinder make_solo;              // null: only clients with an SLA are served
   TurnQueue* solo = nullptr;             // of those without
   Coordination* coordination = nullptr;  // null: nobody's accuracy is answered for
   BatchFinder* batch_finder = nullptr;   // the coordination's
-  // Of one client's pictures; as it is, in this process.
-  std::function<absl::StatusOr<std::unique_ptr<PictureDecoder>>()> make_decoder = MakeLocalDecoder;
-  double max_pictures_per_s = 120;  // of one client
+  double max_pictures_per_s = 120;       // of one client
   size_t max_sessions = 256;
   uint64_t picture_memory = uint64_t{1} << 30;  // of all clients' decoded pictures together
   size_t max_unread_bytes = 32 << 20;           // of answers to a client that does not read
@@ -45,7 +41,7 @@ struct ServerConfig {
 struct ServerCounts {
   uint64_t clients = 0;   // that were let in
   uint64_t agreed = 0;    // of them with an agreed accuracy
-  uint64_t pictures = 0;  // that were decoded
+  uint64_t pictures = 0;  // that were agreed
 };
 
 // Counted by all sessions at once.
@@ -59,7 +55,8 @@ class Server {
   explicit Server(ServerConfig config);
   // Ends all sessions.
   ~Server();
-  void Accept(std::unique_ptr<link::ByteStream> stream);
+  // `relay`: to the relay of a client.
+  void Accept(std::unique_ptr<link::ByteStream> relay);
   // Tells all clients where else to go, if there is anywhere, and waits for them to leave, at most `grace`.
   void Drain(Nanoseconds grace);
   ServerCounts Counts() const { return {tally_.clients, tally_.agreed, tally_.pictures}; }

@@ -13,6 +13,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "wharf/ar/connection.h"
+#include "wharf/ar/relay/relay.h"
 #include "wharf/ar/server/server.h"
 #include "wharf/link/emulation/emulator.h"
 #include "wharf/wire/proof_testing.h"
@@ -71,24 +72,17 @@ class BrightnessBatches final : public BatchFinder {
   }
 };
 
-// Counts how many of its kind there are.
-class CountedDecoder final : public PictureDecoder {
- public:
-  explicit CountedDecoder(std::atomic<int>& alive) : alive_(alive) { ++alive_; }
-  ~CountedDecoder() override { --alive_; }
-  absl::StatusOr<scene::Image> Decode(std::span<const std::byte> jpeg, int width, int height) override {
-    return local_->Decode(jpeg, width, height);
-  }
+// A client's connection to a server, by a relay in this process; `token`: the server's.
+inline std::unique_ptr<link::ByteStream> DialHere(Server& server, const std::string& token = "") {
+  auto [theirs, ours] = link::MemoryPair();
+  auto relay = RelayHere(std::move(theirs), wire::ClientsWith(token));
+  if (relay.ok()) server.Accept(*std::move(relay));
+  return std::move(ours);
+}
 
- private:
-  std::atomic<int>& alive_;
-  const std::unique_ptr<PictureDecoder> local_ = MakeLocalDecoder();
-};
-
-// Of a server whose clients know the token "right"; it must not outlive the three.
+// It must not outlive the three.
 inline ServerConfig TestServerConfig(TurnQueue& solo, Coordination& coordination, BatchFinder& finder) {
   ServerConfig config;
-  config.check = wire::ClientsWith("right");
   config.make_solo = [](const Hello&) -> absl::StatusOr<std::unique_ptr<SoloFinder>> {
     return std::make_unique<BrightnessFinder>();
   };

@@ -38,14 +38,16 @@ class ListingPolicyTest : public ::testing::TestWithParam<NamedPolicy> {
   void SetUp() override {
     if (policy_.others == Verdict::kAllow) GTEST_SKIP() << "under a sanitizer only some calls are refused";
   }
+  // Who executes nothing that comes while it runs.
+  bool ExecutesNothing() const { return GetParam().name == "compiler" || GetParam().name == "relay"; }
   // oneDNN wants memory to write and to execute.
-  bool RunsModels() const { return GetParam().name != "soft" && GetParam().name != "compiler"; }
+  bool RunsModels() const { return GetParam().name != "soft" && !ExecutesNothing(); }
   const SandboxPolicy policy_ = GetParam().make();
 };
 INSTANTIATE_TEST_SUITE_P(Policies, ListingPolicyTest,
                          ::testing::Values(NamedPolicy{"soft", SoftWorkerPolicy},
                                            NamedPolicy{"models", ModelWorkerPolicy},
-                                           NamedPolicy{"compiler", CompilerPolicy},
+                                           NamedPolicy{"compiler", CompilerPolicy}, NamedPolicy{"relay", RelayPolicy},
                                            NamedPolicy{"accepting", AcceptingServerPolicy},
                                            NamedPolicy{"peer", PeerServerPolicy}),
                          NameOf);
@@ -55,7 +57,7 @@ class ComputingPolicyTest : public ListingPolicyTest {};
 INSTANTIATE_TEST_SUITE_P(Policies, ComputingPolicyTest,
                          ::testing::Values(NamedPolicy{"soft", SoftWorkerPolicy},
                                            NamedPolicy{"models", ModelWorkerPolicy},
-                                           NamedPolicy{"compiler", CompilerPolicy}),
+                                           NamedPolicy{"compiler", CompilerPolicy}, NamedPolicy{"relay", RelayPolicy}),
                          NameOf);
 
 TEST_P(ListingPolicyTest, OpensNoPathAndLearnsNothingOfAny) {
@@ -158,8 +160,7 @@ TEST_P(ListingPolicyTest, HasNoMemoryToWriteAndToExecute) {
     };
   };
   EXPECT_EQ(OutcomeOf(policy_, protect(kAll)), RunsModels() ? kSucceeded : kEnded);
-  // Who compiles for others executes nothing of it.
-  EXPECT_EQ(OutcomeOf(policy_, protect(PROT_READ | PROT_EXEC)), GetParam().name == "compiler" ? kEnded : kSucceeded);
+  EXPECT_EQ(OutcomeOf(policy_, protect(PROT_READ | PROT_EXEC)), ExecutesNothing() ? kEnded : kSucceeded);
   // The same through the half of the argument that the kernel does not look at.
   EXPECT_EQ(OutcomeOf(policy_, [] { return syscall(SYS_pkey_mprotect, 0, 0, PROT_EXEC, -1); }), kEnded);
 }

@@ -262,8 +262,9 @@ SandboxPolicy DriverPolicy(bool connects) {
   return {.rules = std::move(rules), .others = Verdict::kAllow, .foreign = Verdict::kRefuse};
 }
 
-// For pictures of kMaxSide x kMaxSide and what a progressive JPEG of one takes besides.
-constexpr uint64_t kDecoderMemory = 512 << 20;
+// For pictures of kMaxSide x kMaxSide, what a progressive JPEG of one takes besides, and the stacks of its threads.
+constexpr uint64_t kRelayMemory = 768 << 20;
+constexpr uint64_t kRelayDescriptors = 16;
 // A kernel that takes more to compile ends its own compiler, not the machine.
 constexpr uint64_t kCompilerMemory = uint64_t{4} << 30;
 
@@ -314,18 +315,13 @@ SandboxPolicy PeerServerPolicy() {
   return ServerPolicy(/*connects=*/true);
 }
 
-SandboxPolicy DecoderPolicy() {
-  if (kSanitized) return {};
-  Rules rules;
-  Allow(rules, {SYS_read, SYS_write, SYS_brk, SYS_munmap, SYS_mremap, SYS_madvise, SYS_futex, SYS_rt_sigreturn,
-                SYS_exit, SYS_exit_group});
-  AllowIf(rules, SYS_sendto, {{.argument = 3, .value = 0, .mask = MSG_FASTOPEN}, {.argument = 4, .value = 0}});
-  AllowMemory(rules, Code::kNone);
-  return {.rules = std::move(rules),
-          .others = Verdict::kKill,
-          .foreign = Verdict::kKill,
-          .address_space = kDecoderMemory,
-          .files_grow = false};
+SandboxPolicy RelayPolicy() {
+  SandboxPolicy policy = ProcessorWorkerPolicy(Code::kNone);
+  if (kSanitized) return policy;
+  policy.address_space = kRelayMemory;
+  policy.descriptors = kRelayDescriptors;
+  policy.files_grow = false;
+  return policy;
 }
 
 }  // namespace wharf

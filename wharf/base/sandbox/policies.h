@@ -51,7 +51,8 @@ SandboxPolicy AcceptingServerPolicy();
 // The same, and it makes TCP connections to others.
 SandboxPolicy PeerServerPolicy();
 
-// The decoder of pictures: it computes, and answers on the descriptors that it has. Anything else ends it.
-SandboxPolicy DecoderPolicy();
+// What stands between one client and a server (ar/relay): as CompilerPolicy, with less memory, few descriptors, and it
+// writes to no file.
+SandboxPolicy RelayPolicy();
 
 }  // namespace wharf

@@ -249,7 +249,7 @@ TEST(PolicyTableTest, ThePageSaysWhatBecomesOfEverySystemCall) {
       Section("A worker that runs models on the processor", ModelWorkerPolicy(), names) +
       Section("The process that compiles kernels", CompilerPolicy(), names) +
       Section("The keeper of files", KeeperPolicy(), names, LockingAttempts()) +
-      Section("The decoder of pictures", DecoderPolicy(), names) +
+      Section("The relay of an AR client", RelayPolicy(), names) +
       Section("A server of AR clients, models on the processor", AcceptingServerPolicy(), names) +
       Section("A scheduler or worker of pipelines", PeerServerPolicy(), names, ConnectingAttempts()) +
       Section("A worker with a GPU", GpuWorkerPolicy(), names, DrivingAttempts()) +

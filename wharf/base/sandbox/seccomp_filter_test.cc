@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
     Policies, SeccompFilterTest,
     ::testing::Values(NamedPolicy{"soft", SoftWorkerPolicy}, NamedPolicy{"model", ModelWorkerPolicy},
                       NamedPolicy{"compiler", CompilerPolicy}, NamedPolicy{"keeper", KeeperPolicy},
-                      NamedPolicy{"decoder", DecoderPolicy}, NamedPolicy{"accepting", AcceptingServerPolicy},
+                      NamedPolicy{"relay", RelayPolicy}, NamedPolicy{"accepting", AcceptingServerPolicy},
                       NamedPolicy{"peer", PeerServerPolicy}, NamedPolicy{"gpu", GpuWorkerPolicy},
                       NamedPolicy{"gpu_peer", GpuPeerPolicy}, NamedPolicy{"networked", NetworkedPolicy}),
     NameOf);
@@ -153,7 +153,7 @@ TEST_P(SeccompFilterTest, AnotherProcessorsNumbersAreForeign) {
 
 TEST(SeccompFilterNumbersTest, ThisProcessorsNumbersAreTheirs) {
 #if defined(__aarch64__)
-  const auto filter = MakeFilter(DecoderPolicy());
+  const auto filter = MakeFilter(RelayPolicy());
   ASSERT_TRUE(filter.ok());
   const auto decided = [&](int number) {
     return Decide(*filter, {.nr = number, .arch = kHere, .instruction_pointer = 0, .args = {}});

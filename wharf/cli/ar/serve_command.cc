@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "wharf/ar/finders/task_finder.h"
+#include "wharf/ar/relay/relay_process.h"
 #include "wharf/ar/server/server.h"
 #include "wharf/base/log.h"
 #include "wharf/base/sandbox/namespaces.h"
@@ -24,6 +25,7 @@
 #include "wharf/cli/common/model_device_option.h"
 #include "wharf/cli/common/option_types.h"
 #include "wharf/cli/common/shim_directory.h"
+#include "wharf/cli/relay/relay_arguments.h"
 #include "wharf/exec/torch_engine.h"
 #include "wharf/link/discovery/announcement.h"
 #include "wharf/perception/latency_profile.h"
@@ -139,20 +141,28 @@ void LogEnd(const ar::ServerCounts& all, const ar::Coordination& coordination) {
        {"reports_superseded", counts.reports_superseded}});
 }
 
-// What starts decoders from now on: it ends when the server has.
-absl::StatusOr<HelperDoor::Helper> StartDecoderStarter(Isolation isolation) {
-  const std::string program = ExecutableDirectory() + "/wharf-decode";
-  if (access(program.c_str(), X_OK) != 0)
-    return NotFound("{}, in which pictures are decoded, is not installed", program);
-  WHARF_ASSIGN_OR_RETURN(ar::DecoderStarter::Process starter, ar::DecoderStarter::StartProcess(program, isolation));
+// What starts relays from now on: it ends when the server has.
+absl::StatusOr<HelperDoor::Helper> StartRelayStarter(Isolation isolation, const ArServeOptions& options) {
+  const std::string program = ExecutableDirectory() + "/wharf-relay";
+  if (access(program.c_str(), X_OK) != 0) return NotFound("{}, by which clients are read, is not installed", program);
+  WHARF_ASSIGN_OR_RETURN(
+      ar::RelayStarter::Process starter,
+      ar::RelayStarter::StartProcess(program, isolation, ToArguments({options.listen, options.access})));
   return HelperDoor::Helper{starter.process.Release(), link::UniqueFd(starter.socket)};
 }
 
+// Relays read token and key for each client; the server never does. A guard finds out in time what is wrong with them.
+absl::Status CheckAccess(const ArServeOptions& options) {
+  if (StartedByGuard()) return server::Validate(options.listen, options.access);
+  return server::MakeAccessControl(options.listen, options.access).status();
+}
+
 absl::Status RunArServe(const ArServeOptions& options) {
+  WHARF_RETURN_IF_ERROR(CheckAccess(options));
   ConfinementOptions confining = options.confining;
-  HelperDoor starters("starter of decoders");
+  HelperDoor starters("starter of relays");
   confining.start_helper = [&](Isolation isolation) {
-    return starters.Open([isolation] { return StartDecoderStarter(isolation); });
+    return starters.Open([isolation, &options] { return StartRelayStarter(isolation, options); });
   };
   confining.look_after_helper = [&] { starters.LookAfter(); };
   confining.end_timeout += options.drain_timeout;
@@ -162,8 +172,6 @@ absl::Status RunArServe(const ArServeOptions& options) {
   }
   WHARF_ASSIGN_OR_RETURN(const auto confinement, Confinement::Begin(confining));
   if (!confinement) return absl::OkStatus();
-  WHARF_ASSIGN_OR_RETURN(const auto control, server::MakeAccessControl(options.listen, options.access));
-  WHARF_ASSIGN_OR_RETURN(auto tls, control.MakeTlsServer());
   const std::string next = fmt::format("{}", fmt::join(options.next, ","));
   if (!next.empty()) WHARF_RETURN_IF_ERROR(ar::ServersOf({next}).status());
   WHARF_ASSIGN_OR_RETURN(const auto tasks, ParseTasks(options.tasks));
@@ -183,15 +191,13 @@ absl::Status RunArServe(const ArServeOptions& options) {
   for (const auto& [name, model] : models) networks.models[name] = &model;
   WHARF_ASSIGN_OR_RETURN(const auto finder, PromisedFinder(options.promise, networks));
   WHARF_ASSIGN_OR_RETURN(serving::InferenceProfile profile, ProfileOf(*finder, options));
-  const auto starter = ar::DecoderStarter::Behind(confinement->HelperSocket());
+  const auto relays = ar::RelayStarter::Behind(confinement->HelperSocket());
   ar::TurnQueue solo;
   ar::Coordination coordination({.finder = finder.get(), .profile = std::move(profile)});
-  ar::Server server({.check = control.ClientsOnly(),
-                     .make_solo = [&](const ar::Hello& hello) { return ar::MakeTaskFinder(hello, networks); },
+  ar::Server server({.make_solo = [&](const ar::Hello& hello) { return ar::MakeTaskFinder(hello, networks); },
                      .solo = &solo,
                      .coordination = &coordination,
                      .batch_finder = finder.get(),
-                     .make_decoder = [&starter] { return starter->StartDecoder(); },
                      .max_sessions = options.max_sessions,
                      .picture_memory = options.picture_memory,
                      .next = next});
@@ -203,7 +209,7 @@ absl::Status RunArServe(const ArServeOptions& options) {
   std::printf("wharf: serving AR at %s\n", listener->Address().c_str());
   std::fflush(stdout);
   server::ServeUntilSignal(
-      std::move(listener), std::move(tls),
+      std::move(listener), [&relays](int connection) { return relays->Start(connection); },
       [&](std::unique_ptr<link::ByteStream> stream) { server.Accept(std::move(stream)); }, limits);
   server.Drain(options.drain_timeout);
   LogEnd(server.Counts(), coordination);

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "wharf/ar/finders/task_finder.h"
+#include "wharf/ar/relay/relay.h"
 #include "wharf/ar/server/server.h"
 #include "wharf/cli/ar/client.h"
 #include "wharf/cli/ar/networks.h"
@@ -43,7 +44,8 @@ class LocalServer {
   }
   absl::StatusOr<std::unique_ptr<link::ByteStream>> Connect() {
     auto [theirs, ours] = link::MemoryPair();
-    server_->Accept(std::move(theirs));
+    WHARF_ASSIGN_OR_RETURN(auto relay, ar::RelayHere(std::move(theirs)));
+    server_->Accept(std::move(relay));
     return std::move(ours);
   }
 

@@ -103,7 +103,7 @@ absl::Status RunPipelineServe(const PipelineServeOptions& options) {
   std::printf("wharf: serving at %s\n", listener->Address().c_str());
   std::fflush(stdout);
   server::ServeUntilSignal(
-      std::move(listener), std::move(tls),
+      std::move(listener), server::OpenTls(std::move(tls)),
       [&](std::unique_ptr<link::ByteStream> stream) { frontend.Accept(std::move(stream)); }, limits);
   return absl::OkStatus();
 }

@@ -95,7 +95,7 @@ absl::Status RunPipelineWorker(const PipelineWorkerOptions& options) {
               member.address.c_str());
   std::fflush(stdout);
   server::ServeUntilSignal(
-      std::move(listener), std::move(tls),
+      std::move(listener), server::OpenTls(std::move(tls)),
       [&](std::unique_ptr<link::ByteStream> stream) { worker.Accept(std::move(stream)); }, limits);
   return absl::OkStatus();
 }

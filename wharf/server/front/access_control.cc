@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <string_view>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "wharf/link/address.h"
 #include "wharf/server/front/tls_files.h"
 
@@ -34,6 +36,7 @@ absl::Status Validate(const std::string& listen, const AccessOptions& options) {
   WHARF_RETURN_IF_ERROR(CheckReadable(options.tls_certificate, "certificate"));
   WHARF_RETURN_IF_ERROR(CheckReadable(options.tls_key, "key"));
   WHARF_RETURN_IF_ERROR(CheckReadable(options.tls_client_ca, "client CA"));
+  WHARF_RETURN_IF_ERROR(CheckReadable(options.token_file, "token file"));
   if (IsLoopbackAddress(listen) || !options.token_file.empty() || !options.tls_client_ca.empty()) {
     return absl::OkStatus();
   }
@@ -78,7 +81,9 @@ bool IsLoopbackAddress(const std::string& address) {
 
 absl::StatusOr<std::string> LoadToken(const std::string& path) {
   WHARF_RETURN_IF_ERROR(CheckReadable(path, "token file"));
-  std::ifstream file(path);
+  std::ifstream file;
+  file.rdbuf()->pubsetbuf(nullptr, 0);  // no copy stays
+  file.open(path);
   std::vector<char> beginning(kMaxTokenBytes + 2);
   file.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
   std::string_view token(beginning.data(), static_cast<size_t>(file.gcount()));
@@ -86,6 +91,7 @@ absl::StatusOr<std::string> LoadToken(const std::string& path) {
   constexpr std::string_view kSpace = " \t\r";
   token.remove_prefix(std::min(token.find_first_not_of(kSpace), token.size()));
   token = token.substr(0, token.find_last_not_of(kSpace) + 1);
+  const absl::Cleanup wipe = [&] { explicit_bzero(beginning.data(), beginning.size()); };
   if (token.size() < kMinTokenBytes || token.size() > kMaxTokenBytes) {
     return InvalidArgument("the token in {} has {} characters, it needs {} to {}: openssl rand -hex 32 > {}", path,
                            token.size(), kMinTokenBytes, kMaxTokenBytes, path);

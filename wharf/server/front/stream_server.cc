@@ -39,9 +39,14 @@ void ShutDownWhenEvicted(int socket, Handshake& handshake) {
 
 }  // namespace
 
-StreamServer::StreamServer(std::unique_ptr<link::Listener> listener, std::unique_ptr<const link::TlsServer> tls,
-                           OnStream on_stream, const AcceptorLimits& limits)
-    : tls_(std::move(tls)),
+OpenStream OpenTls(std::unique_ptr<const link::TlsServer> tls) {
+  if (tls == nullptr) return nullptr;
+  return [shared = std::shared_ptr(std::move(tls))](int socket) { return shared->Accept(socket, kTlsTimeout); };
+}
+
+StreamServer::StreamServer(std::unique_ptr<link::Listener> listener, OpenStream open, OnStream on_stream,
+                           const AcceptorLimits& limits)
+    : open_(std::move(open)),
       on_stream_(std::move(on_stream)),
       acceptor_(
           std::move(listener), [this](int socket, Handshake handshake) { OnConnection(socket, std::move(handshake)); },
@@ -49,24 +54,24 @@ StreamServer::StreamServer(std::unique_ptr<link::Listener> listener, std::unique
 
 StreamServer::~StreamServer() {
   acceptor_.Stop();
-  for (TlsHandshake& one : tls_handshakes_) one.thread.join();
+  for (Opening& one : openings_) one.thread.join();
 }
 
 void StreamServer::OnConnection(int socket, Handshake handshake) {
   ShutDownWhenEvicted(socket, handshake);
-  if (tls_ != nullptr) return BeginTls(socket, std::move(handshake));
+  if (open_ != nullptr) return BeginToOpen(socket, std::move(handshake));
   on_stream_(std::make_unique<StrangersStream>(link::FromSocket(socket), std::move(handshake)));
 }
 
-void StreamServer::BeginTls(int socket, Handshake handshake) {
-  tls_handshakes_.remove_if([](TlsHandshake& one) {
+void StreamServer::BeginToOpen(int socket, Handshake handshake) {
+  openings_.remove_if([](Opening& one) {
     if (!one.over) return false;
     one.thread.join();
     return true;
   });
-  TlsHandshake& one = tls_handshakes_.emplace_back();
+  Opening& one = openings_.emplace_back();
   one.thread = std::thread([this, socket, &one, handshake = std::move(handshake)]() mutable {
-    auto stream = tls_->Accept(socket, kTlsTimeout);
+    auto stream = open_(socket);
     if (stream.ok()) {
       on_stream_(std::make_unique<StrangersStream>(*std::move(stream), std::move(handshake)));
     } else {
@@ -77,9 +82,9 @@ void StreamServer::BeginTls(int socket, Handshake handshake) {
   });
 }
 
-void ServeUntilSignal(std::unique_ptr<link::Listener> listener, std::unique_ptr<const link::TlsServer> tls,
+void ServeUntilSignal(std::unique_ptr<link::Listener> listener, OpenStream open,
                       const StreamServer::OnStream& on_stream, const AcceptorLimits& limits) {
-  const StreamServer server(std::move(listener), std::move(tls), on_stream, limits);
+  const StreamServer server(std::move(listener), std::move(open), on_stream, limits);
   AwaitEndingSignal();
 }
 

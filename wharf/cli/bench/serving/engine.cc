@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "wharf/ar/decoder/picture_decoder.h"
+#include "wharf/ar/relay/picture.h"
 #include "wharf/scene/world/videos.h"
 #include "wharf/split/codec/jpeg.h"
 

@@ -1,20 +1,10 @@
-#include "wharf/ar/decoder/picture_decoder.h"
+#include "wharf/ar/relay/picture.h"
 
 #include <utility>
 
 #include "wharf/split/codec/jpeg.h"
 
 namespace wharf::ar {
-namespace {
-
-class LocalDecoder final : public PictureDecoder {
- public:
-  absl::StatusOr<scene::Image> Decode(std::span<const std::byte> jpeg, int width, int height) override {
-    return DecodePicture(jpeg, width, height);
-  }
-};
-
-}  // namespace
 
 absl::StatusOr<scene::Image> DecodePicture(std::span<const std::byte> jpeg, int width, int height) {
   WHARF_ASSIGN_OR_RETURN(const split::ImageSize size, split::JpegSize(jpeg));
@@ -23,7 +13,5 @@ absl::StatusOr<scene::Image> DecodePicture(std::span<const std::byte> jpeg, int 
   WHARF_ASSIGN_OR_RETURN(split::Image image, split::DecodeJpeg(jpeg, 3));
   return scene::Image{image.width, image.height, std::move(image.pixels)};
 }
-
-std::unique_ptr<PictureDecoder> MakeLocalDecoder() { return std::make_unique<LocalDecoder>(); }
 
 }  // namespace wharf::ar
