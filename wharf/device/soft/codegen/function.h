@@ -337,7 +337,11 @@ class FunctionCodegen {
   // --- barriers and warps ---
   Value* Thread();
   Value* CallRuntime(std::string_view name, llvm::Type* result, llvm::ArrayRef<Value*> arguments);
+  // Where the runtime puts a word of its results.
   Value* ResultSlot();
+  // Of such a place. Atomic: where branches meet that load a word each, LLVM would make one load at either's pointer,
+  // and that is no plain use of a slot (jit/local_frame.h).
+  Value* LoadResult(Value* slot);
   void Barrier();
   void ClusterBarrier();
   void BarrierReduce();
@@ -421,6 +425,7 @@ class FunctionCodegen {
   llvm::SyncScope::ID atomic_scope_ = llvm::SyncScope::System;  // of the instruction being made
   llvm::AllocaInst* carry_ = nullptr;
   llvm::AllocaInst* spins_ = nullptr;
+  llvm::AllocaInst* result_slot_ = nullptr;
   llvm::AllocaInst* tensor_registers_ = nullptr;  // what the runtime's functions of whole warps take and give
   llvm::AllocaInst* saved_stack_ = nullptr;       // LocalStack at the start, of a function that changes it
   const ptx::Instruction* instruction_ = nullptr;

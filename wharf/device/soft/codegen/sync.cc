@@ -29,10 +29,19 @@ llvm::Value* FunctionCodegen::CallRuntime(std::string_view name, llvm::Type* res
 }
 
 // Where the runtime puts a second result.
+// One for all calls, so that calls in two branches can become one of the same slot.
 llvm::Value* FunctionCodegen::ResultSlot() {
-  auto* slot = entry_.CreateAlloca(b_.getInt32Ty());
-  entry_.CreateStore(b_.getInt32(0), slot);
-  return slot;
+  if (result_slot_ == nullptr) {
+    result_slot_ = entry_.CreateAlloca(b_.getInt32Ty());
+    entry_.CreateStore(b_.getInt32(0), result_slot_);
+  }
+  return result_slot_;
+}
+
+llvm::Value* FunctionCodegen::LoadResult(Value* slot) {
+  auto* load = b_.CreateAlignedLoad(b_.getInt32Ty(), slot, llvm::Align(4));
+  load->setAtomic(llvm::AtomicOrdering::Monotonic);
+  return load;
 }
 
 void FunctionCodegen::Barrier() {
@@ -95,7 +104,7 @@ void FunctionCodegen::Shfl() {
   if (predicate && !module_.suspendable()) {
     return Write(Op(1), Type::kPred, ShuffleSource(b_, mode, own_lane, lane, clamp).in_range);
   }
-  if (predicate) Write(Op(1), Type::kPred, b_.CreateICmpNE(b_.CreateLoad(i32, in_range), b_.getInt32(0)));
+  if (predicate) Write(Op(1), Type::kPred, b_.CreateICmpNE(LoadResult(in_range), b_.getInt32(0)));
 }
 
 void FunctionCodegen::Vote() {
@@ -135,7 +144,7 @@ void FunctionCodegen::Match() {
   }
   Value* all = ResultSlot();
   Result(Type::kB32, CallRuntime("wharf_match_all", i32, {value, mask, all}));
-  if (predicate) Write(Op(1), Type::kPred, b_.CreateICmpNE(b_.CreateLoad(i32, all), b_.getInt32(0)));
+  if (predicate) Write(Op(1), Type::kPred, b_.CreateICmpNE(LoadResult(all), b_.getInt32(0)));
 }
 
 void FunctionCodegen::Redux() {

@@ -48,7 +48,7 @@ std::vector<llvm::Value*> FunctionCodegen::CallTensor(TensorFunction function, u
   for (uint32_t i = 0; i < inputs.size(); ++i) b_.CreateStore(inputs[i], at(i), /*isVolatile=*/true);
   what.push_back(tensor_registers_);
   CallRuntime("wharf_tensor", b_.getVoidTy(), what);
-  for (uint32_t i = 0; i < count; ++i) results.push_back(b_.CreateLoad(i32, at(i)));
+  for (uint32_t i = 0; i < count; ++i) results.push_back(LoadResult(at(i)));
   return results;
 }
 

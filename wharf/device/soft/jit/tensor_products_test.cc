@@ -557,5 +557,26 @@ again:
   });
 }
 
+// Two products with different numbers of registers give results that meet in one.
+TEST_F(TensorProducts, ProductsInBranchesThatMeet) {
+  const std::string body = R"(
+  mov.b32 %r10, 0x3C003C00; mov.f32 %f1, 0f00000000; mov.f32 %f2, %f1; mov.f32 %f3, %f1; mov.f32 %f4, %f1;
+  setp.ge.u32 %p1, %r1, 1;
+  @%p1 bra OTHER;
+  mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r10, %r10}, {%r10}, {%f1, %f2, %f3, %f4};
+  bra MEET;
+OTHER:
+  mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r10, %r10, %r10, %r10}, {%r10, %r10},
+      {%f1, %f2, %f3, %f4};
+MEET:
+  st.global.f32 [%rd2], %f1;
+)";
+  const uint32_t* in = runner_.Upload(std::vector<uint32_t>(kWarps * 32, 0));
+  auto* out = runner_.Allocate<float>(kWarps * 32);
+  RunBothWays(ElementKernel(body, 4, 4), Parameters().Add(in).Add(out), [&] {
+    for (uint32_t i = 0; i < kWarps * 32; ++i) ASSERT_EQ(out[i], i < 64 ? 8 : 16) << i;
+  });
+}
+
 }  // namespace
 }  // namespace wharf::device::soft::testing

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "wharf/device/soft/jit/confine.h"
+#include "wharf/device/soft/testing/compiler_testing.h"
 
 namespace wharf::device::soft {
 namespace {
@@ -41,6 +42,31 @@ TEST(JitEngineTest, AFrameThatCouldPassOverAGuardPageTouchesItOrIsRefused) {
 #else
   EXPECT_EQ(CompileFrame(kMostFrameBytes + 1).code(), absl::StatusCode::kUnimplemented);
 #endif
+}
+
+// A word that the runtime puts on the stack meets one from memory.
+TEST(JitEngineTest, ResultOfAShuffleMeetsALoad) {
+  const std::string text = testing::ElementKernel(R"(
+  setp.ge.u32 %p1, %r1, 1;
+  @%p1 bra OTHER;
+  shfl.sync.up.b32 %r5|%p2, %r3, 4, 0, 0xffffffff;
+  bra MEET;
+OTHER:
+  ld.global.u32 %r5, [%rd1];
+  setp.ne.u32 %p2, %r5, 0;
+MEET:
+  selp.u32 %r6, 1, 2, %p2;
+  st.global.u32 [%rd2], %r6;
+)",
+                                                  4, 4);
+  testing::KernelRunner runner;
+  std::vector<uint32_t> in(64);
+  for (uint32_t i = 0; i < 64; ++i) in[i] = i % 3;
+  const uint32_t* from = runner.Upload(in);
+  auto* to = runner.Allocate<uint32_t>(64);
+  ASSERT_EQ(runner.Run(text, "k", {2}, {32}, testing::Parameters().Add(from).Add(to)), absl::OkStatus());
+  EXPECT_EQ(runner.kernel()->mode, ExecutionMode::kSuspendable);
+  for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(to[i], (i < 32 ? i >= 4 : i % 3 != 0) ? 1 : 2) << i;
 }
 
 }  // namespace
