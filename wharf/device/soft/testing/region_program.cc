@@ -10,34 +10,43 @@
 namespace wharf::device::soft::testing {
 namespace {
 
-constexpr int kRegionRegisters = RegionProgram::kRegisters, kDepth = 3;
 constexpr Dim3 kShapes[] = {{32, 1, 1},  {64, 1, 1}, {256, 1, 1}, {100, 1, 1}, {33, 1, 1}, {7, 1, 1}, {1, 1, 1},
                             {16, 16, 1}, {8, 8, 1},  {32, 4, 1},  {64, 2, 2},  {20, 3, 1}, {4, 4, 4}, {128, 1, 1}};
+// Mostly those of small programs: what each group of lanes does is compiled once more, if there are few.
+constexpr Dim3 kSmallShapes[] = {{32, 1, 1}, {64, 1, 1}, {33, 1, 1}, {7, 1, 1}, {1, 1, 1}, {8, 8, 1}, {4, 4, 4}};
 
 // Where a statement stands: what all threads of the block, or of the warp, do together may stand there.
 enum class Together { kBlock, kWarp, kNobody };
 
 class RegionGenerator {
  public:
-  RegionGenerator(uint64_t seed, const Dim3& block, bool warps) : random_(seed), block_(block), warps_(warps) {}
+  RegionGenerator(uint64_t seed, const Dim3& block, bool warps, RegionProgramSize size)
+      : random_(seed), block_(block), warps_(warps), small_(size == RegionProgramSize::kSmall) {
+    if (!small_) return;
+    registers_ = 1 + Below(3);
+    most_inside_ = 2;
+    depth_ = 2;
+    own_ = Chance(3);
+  }
 
   std::string Run() {
     Line("mov.u32 %t, %tid.x; mov.u32 %a, %tid.y; mov.u32 %b, %tid.z;");
     Line(fmt::format("mad.lo.u32 %a, %b, {}, %a; mad.lo.u32 %t, %a, {}, %t;", block_.y, block_.x));
     Line("mov.u32 %u, %ctaid.x; ld.param.u64 %in, [in]; ld.param.u64 %out, [out];");
-    Line(fmt::format("mad.lo.u32 %a, %u, {}, %t; mul.wide.u32 %o, %a, {};", block_.Count(), 4 * kRegionRegisters));
+    Line(fmt::format("mad.lo.u32 %a, %u, {}, %t; mul.wide.u32 %o, %a, {};", block_.Count(), 4 * registers_));
     Line("add.u64 %in, %in, %o; add.u64 %out, %out, %o;");
-    for (int i = 0; i < kRegionRegisters; ++i) Line(fmt::format("ld.global.u32 %r{}, [%in+{}];", i, 4 * i));
+    for (uint32_t i = 0; i < registers_; ++i) Line(fmt::format("ld.global.u32 %r{}, [%in+{}];", i, 4 * i));
     // So that whatever is read later is known.
-    for (int i = 0; i < 8; ++i) Line(fmt::format("st.local.u32 [own+{}], {};", 4 * i, 7 * i));
+    for (int i = 0; own_ && i < 8; ++i) Line(fmt::format("st.local.u32 [own+{}], {};", 4 * i, 7 * i));
     Line("shl.b32 %a, %t, 2; mov.u32 %b, tile; add.u32 %a, %a, %b; st.shared.u32 [%a], 0; bar.sync 0;");
     if (Chance(4)) {  // some threads end at once, in memory what they began with
-      for (int i = 0; i < kRegionRegisters; ++i) Line(fmt::format("st.global.u32 [%out+{}], %r{};", 4 * i, i));
+      StoreAll();
       Line(fmt::format("setp.ge.u32 %p, %t, {};", Below(static_cast<uint32_t>(block_.Count()) + 4)));
       Line("@%p exit;");
     }
-    Statements(Together::kBlock, kDepth, 5 + Below(6));
-    for (int i = 0; i < kRegionRegisters; ++i) Line(fmt::format("st.global.u32 [%out+{}], %r{};", 4 * i, i));
+    if (small_) Meeting();
+    Statements(Together::kBlock, depth_, small_ ? Below(2) : 5 + Below(6));
+    StoreAll();
     return fmt::format(R"(.version 8.0
 .target sm_80
 .address_size 64
@@ -48,14 +57,16 @@ class RegionGenerator {
 {}  ret;
 }}
 )",
-                       kRegionRegisters, text_);
+                       registers_, text_);
   }
+
+  uint32_t registers() const { return registers_; }
 
  private:
   uint32_t Below(uint32_t end) { return static_cast<uint32_t>(random_.Next() % end); }
   bool Chance(uint32_t one_in) { return Below(one_in) == 0; }
   void Line(const std::string& line) { text_ += "  " + line + "\n"; }
-  std::string Register() { return fmt::format("%r{}", Below(kRegionRegisters)); }
+  std::string Register() { return fmt::format("%r{}", Below(registers_)); }
   std::string Value() {
     switch (Below(4)) {
       case 0:
@@ -68,10 +79,29 @@ class RegionGenerator {
   }
   // The same in all threads of the block.
   std::string Uniform() { return loops_ > 0 && Chance(2) ? fmt::format("%i{}", loops_ - 1) : Chance(2) ? "%u" : "3"; }
+  void StoreAll() {
+    for (uint32_t i = 0; i < registers_; ++i) Line(fmt::format("st.global.u32 [%out+{}], %r{};", 4 * i, i));
+  }
   std::string Label() { return fmt::format("L{}", labels_++); }
 
   void Statements(Together together, int depth, uint32_t count) {
     for (uint32_t i = 0; i < count; ++i) Statement(together, depth);
+  }
+
+  // What no small program is without: threads that meet, or part.
+  void Meeting() {
+    switch (Below(warps_ ? 6 : 4)) {
+      case 0:
+        return Exchange();
+      case 1:
+        return Reduction();
+      case 2:
+        return Loop(Together::kBlock, depth_);
+      case 3:
+        return Branch(Together::kBlock, depth_);
+      default:
+        return WarpOperation();
+    }
   }
 
   void Statement(Together together, int depth) {
@@ -81,7 +111,7 @@ class RegionGenerator {
     if (together != Together::kNobody && warps_ && kind >= 4 && kind < 7) return WarpOperation();
     if (depth > 0 && kind == 7) return Loop(together, depth);
     if (depth > 0 && kind == 8) return Branch(together, depth);
-    if (kind == 9) return Own();
+    if (own_ && kind == 9) return Own();
     Arithmetic();
   }
 
@@ -173,7 +203,7 @@ class RegionGenerator {
                      : fmt::format("and.b32 {0}, %u, 3;", counter));
     Line(top + ":");
     ++loops_;
-    Statements(divergent ? Together::kNobody : together, depth - 1, 1 + Below(4));
+    Statements(divergent ? Together::kNobody : together, depth - 1, 1 + Below(most_inside_));
     --loops_;
     Line(fmt::format("sub.u32 {0}, {0}, 1; setp.gt.s32 %p, {0}, 0;", counter));
     Line(fmt::format("@%p bra {};", top));
@@ -193,32 +223,41 @@ class RegionGenerator {
       Line(fmt::format("and.b32 %a, {}, {}; setp.ne.u32 %p, %a, 0;", Register(), 1u << Below(6)));
     }
     Line(fmt::format("@%p bra {};", other));
-    Statements(inside, depth - 1, 1 + Below(3));
+    Statements(inside, depth - 1, 1 + Below(most_inside_ - 1));
     if (Chance(2)) {
       Line(other + ":");
       return;
     }
     Line(fmt::format("bra {};", end));
     Line(other + ":");
-    Statements(inside, depth - 1, 1 + Below(3));
+    Statements(inside, depth - 1, 1 + Below(most_inside_ - 1));
     Line(end + ":");
   }
 
   MersenneRandom random_;
   const Dim3 block_;
-  const bool warps_;
+  const bool warps_, small_;
+  uint32_t registers_ = RegionProgram::kRegisters;
+  uint32_t most_inside_ = 4;  // statements in a loop; in a branch one less
+  int depth_ = 3;
+  bool own_ = true;  // whether there is memory of the thread's own
   std::string text_;
   int labels_ = 0, loops_ = 0;
 };
 
 }  // namespace
 
-RegionProgram MakeRegionProgram(uint64_t seed) {
+RegionProgram MakeRegionProgram(uint64_t seed, RegionProgramSize size) {
   MersenneRandom random(seed);
   RegionProgram program;
-  program.block = kShapes[random.Next() % std::size(kShapes)];
-  program.text = RegionGenerator(seed, program.block, random.Next() % 3 != 0).Run();
-  program.input.resize(RegionProgram::kBlocks * program.block.Count() * kRegionRegisters);
+  if (size == RegionProgramSize::kSmall && random.Next() % 4 != 0) {
+    program.block = kSmallShapes[random.Next() % std::size(kSmallShapes)];
+  } else {
+    program.block = kShapes[random.Next() % std::size(kShapes)];
+  }
+  RegionGenerator generator(seed, program.block, random.Next() % 3 != 0, size);
+  program.text = generator.Run();
+  program.input.resize(RegionProgram::kBlocks * program.block.Count() * generator.registers());
   for (uint32_t& word : program.input) word = static_cast<uint32_t>(random.Next());
   return program;
 }

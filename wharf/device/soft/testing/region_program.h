@@ -10,17 +10,20 @@
 
 namespace wharf::device::soft::testing {
 
-// A kernel `k(in, out)` for `kBlocks` blocks of this shape: each thread loads kRegisters words from `in`, stores as
-// many to `out`; those of one thread lie side by side.
+// A kernel `k(in, out)` for `kBlocks` blocks of this shape: each thread loads words from `in`, stores as many to `out`;
+// those of one thread lie side by side.
 struct RegionProgram {
   static constexpr uint32_t kBlocks = 2;
-  static constexpr int kRegisters = 6;
+  static constexpr uint32_t kRegisters = 6;  // words of a thread in a large program
 
   Dim3 block;
   std::string text;
   std::vector<uint32_t> input;
 };
 
-RegionProgram MakeRegionProgram(uint64_t seed);
+// A small one, of a statement or a few, takes a third of the time to compile.
+enum class RegionProgramSize { kSmall, kLarge };
+
+RegionProgram MakeRegionProgram(uint64_t seed, RegionProgramSize size = RegionProgramSize::kLarge);
 
 }  // namespace wharf::device::soft::testing

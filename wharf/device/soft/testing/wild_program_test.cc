@@ -18,8 +18,11 @@ namespace {
 
 using ::testing::AnyOf;
 
-constexpr int kKernels = 60, kLaunchesPerKernel = 40;  // WHARF_WILD_KERNELS, WHARF_WILD_SEED
+constexpr int kKernels = 150, kLaunchesPerKernel = 40;  // WHARF_WILD_KERNELS, WHARF_WILD_SEED
 constexpr uint64_t kWithBarriers = 50;                 // per cent of them; WHARF_WILD_BARRIERS
+// Most kernels are small, since what a kernel takes is the time to compile it: so there are many more of them, which
+// differ more. One in so many is large.
+constexpr int kOneLargeIn = 16;
 // What a kernel is given: half of them addresses, half of them numbers to add. Only some are wild, so that a launch
 // comes past its first accesses.
 constexpr size_t kWords = 32, kAddresses = kWords / 2;
@@ -35,29 +38,33 @@ const T& Pick(Random& random, const std::vector<T>& from) {
 
 // --- kernels ---
 
-// Registers: %a0..%a7 addresses, %w0..%w7 and %l0..%l7 numbers of 32 and 64 bits, %p predicates. An address that is
-// given stays one by most of what is done with it, if the numbers are small.
+// Registers: %a0.. addresses, %w0.. and %l0.. numbers of 32 and 64 bits, as many of each as are asked for, %p
+// predicates. An address that is given stays one by most of what is done with it, if the numbers are small.
 class Generator {
  public:
   // Threads that meet do so at barriers anywhere, and exchange addresses.
-  Generator(Random& random, bool meets) : random_(random), meets_(meets) {}
+  Generator(Random& random, bool meets, bool large)
+      : random_(random),
+        meets_(meets),
+        registers_(large ? 8 : 2 + random_() % 3),
+        statements_(large ? 3 + random_() % 8 : 1 + random_() % 3),
+        rounds_(large ? 50 : 4) {}
 
   std::string Run() {
     std::string body;
-    for (int i = 0; i < 8; ++i) body += Load(i);
-    const int statements = 3 + static_cast<int>(random_() % 8);
+    for (uint64_t i = 0; i < registers_; ++i) body += Load(i);
     if (meets_) body += "  bar.sync 0;\n";
-    for (int i = 0; i < statements; ++i) {
+    for (uint64_t i = 0; i < statements_; ++i) {
       body += Statement();
       if (meets_ && Chance(2)) body += Exchange();
       if (meets_ && Chance(3)) body += "  bar.sync 0;\n";
     }
-    return Header() + body + "  ret;\n}\n";
+    return Header() + body + Store() + "  ret;\n}\n";
   }
 
  private:
   bool Chance(int one_in) { return random_() % static_cast<unsigned>(one_in) == 0; }
-  std::string Register(const char* kind) { return fmt::format("%{}{}", kind, random_() % 8); }
+  std::string Register(const char* kind) { return fmt::format("%{}{}", kind, random_() % registers_); }
   std::string Address() { return Register("a"); }
   std::string Offset(std::vector<int64_t> near) {
     const std::vector<int64_t> far = {1 << 20, -(1 << 20), 0x7fffffff, -0x7fffffff};
@@ -90,14 +97,14 @@ class Generator {
   ret;
 }
 .visible .entry k(.param .u64 words, .param .u64 out, .param .u32 n) {
-  .reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %w<9>; .reg .b64 %a<9>; .reg .b64 %l<9>; .reg .f32 %f<9>; .reg .f64 %d<9>;
+  .reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %w<9>, %n; .reg .b64 %a<9>; .reg .b64 %l<9>; .reg .f32 %f<9>; .reg .f64 %d<9>;
   .shared .align 16 .b8 window[512];
   .local .align 16 .b8 depot[64];
 )";
   }
 
   // Fills %a, %l and %w number i.
-  std::string Load(int i) {
+  std::string Load(uint64_t i) {
     const std::string each =
         Chance(2)
             ? fmt::format("  mov.u32 %w{0}, %tid.x; mad.lo.u32 %w{0}, %w{0}, {1}, {2}; and.b32 %w{0}, %w{0}, {3};\n", i,
@@ -107,6 +114,19 @@ class Generator {
                       "  ld.param.u64 %a{0}, [words]; mul.wide.u32 %l{0}, %w{0}, 8; add.u64 %l{0}, %a{0}, %l{0};\n"
                       "  ld.global.u64 %a{0}, [%l{0}]; ld.global.u64 %l{0}, [%l{0}+{1}]; cvt.u32.u64 %w{0}, %l{0};\n",
                       i, 8 * kAddresses);
+  }
+
+  // Something of all registers, so that nothing they hold is left out as unused.
+  std::string Store() {
+    std::string lines;
+    for (uint64_t i = 0; i < registers_; ++i) {
+      lines +=
+          fmt::format("  xor.b64 %l{0}, %l{0}, %a{0}; cvt.u64.u32 %a{0}, %w{0}; xor.b64 %l{0}, %l{0}, %a{0};\n", i);
+      if (i > 0) lines += fmt::format("  xor.b64 %l0, %l0, %l{};\n", i);
+    }
+    return lines +
+           "  ld.param.u64 %a0, [out]; mov.u32 %w0, %tid.x; mul.wide.u32 %l8, %w0, 8; add.u64 %a0, %a0, %l8;\n"
+           "  st.global.u64 [%a0], %l0;\n";
   }
 
   std::string Arithmetic() {
@@ -224,10 +244,13 @@ class Generator {
       }
       case 1: {  // pointers that walk
         const std::string label = fmt::format("LOOP{}", labels_++);
+        const bool known = Chance(2);
+        const std::string count = known ? "" : "ld.param.u32 %n, [n];";
+        const std::string rounds = known ? fmt::format("{}", 1 + random_() % rounds_) : "%n";
         return lines + fmt::format(
-                           "  mov.u32 %w8, 0;\n{0}:\n  {1}\n  add.s64 {2}, {2}, {3};\n  add.u32 %w8, %w8, 1;\n"
+                           "  mov.u32 %w8, 0; {5}\n{0}:\n  {1}\n  add.s64 {2}, {2}, {3};\n  add.u32 %w8, %w8, 1;\n"
                            "  setp.lt.u32 %p3, %w8, {4};\n  @%p3 bra {0};\n",
-                           label, access, Address(), static_cast<int64_t>(random_() % 200) - 100, 1 + random_() % 50);
+                           label, access, Address(), static_cast<int64_t>(random_() % 200) - 100, rounds, count);
       }
       default:
         return lines + "  " + access + "\n";
@@ -236,6 +259,8 @@ class Generator {
 
   Random& random_;
   const bool meets_;
+  const uint64_t registers_, statements_;
+  const uint64_t rounds_;  // of a loop at most, if it is known how many they are
   int labels_ = 0;
 };
 
@@ -325,8 +350,11 @@ void Fill(Random& random, const Canaries& canaries, const KernelRunner& runner, 
   for (size_t i = kAddresses; i < kWords; ++i) {
     words[i] = wild() ? WildAddress(random, canaries, runner, own) : random() % 50 * 8;
   }
+  uint64_t some[256];
+  for (uint64_t& each : some) each = address();
+  uint64_t at = random();
   for (size_t i = 0; i < kOwnBytes; i += 4096) {
-    for (int k = 0; k < 8; ++k) reinterpret_cast<uint64_t*>(own + i)[k] = address();
+    for (int k = 0; k < 8; ++k) reinterpret_cast<uint64_t*>(own + i)[k] = some[(at += 0x9e3779b97f4a7c15) >> 56];
   }
 }
 
@@ -348,7 +376,7 @@ TEST(WildProgram, NothingElseChanges) {
       const bool meets = random() % 100 < with_barriers, by_shape = meets && random() % 4 != 0;
       // Whole warps, or not.
       const uint32_t threads = random() % 2 == 0 ? 64 : 48;
-      const std::string text = Generator(random, meets).Run();
+      const std::string text = Generator(random, meets, random() % kOneLargeIn == 0).Run();
       for (int launch = 0; launch < kLaunchesPerKernel; ++launch) {
         Fill(random, canaries, runner, own, words);  // the kernel may have written over them
         const Dim3 block{by_shape || launch % 2 == 0 ? threads : 1U};
