@@ -66,4 +66,10 @@ void AddChecks(check::Checks checks, Program* program);
 // Code of a kernel that needs suspendable threads may be better for blocks of one shape (widen/regions.h).
 bool GainsByShape(const Program& program);
 
+// Of the code for such blocks, for Program::block: their own shape where that gains, kNarrow for narrow ones of a
+// kernel that is a loop over threads, else zeros.
+Dim3 CodeShape(const Program& program, const Dim3& block);
+inline constexpr Dim3 kNarrow{1, 1, 1};
+bool IsNarrow(const Dim3& block);
+
 }  // namespace wharf::device::soft

@@ -181,7 +181,13 @@ absl::StatusOr<std::shared_ptr<const CompiledKernel>> LoadedModule::Compile(cons
                                                                             const Dim3& block) {
   WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledKernel> described, Describe(kernel));
   Shape shape{0, 0, 0};
-  if (described->by_shape) shape = {block.x, block.y, block.z};
+  if (described->by_shape) {
+    shape = {block.x, block.y, block.z};
+  } else if (block.x != 0 && block.x < kLeastWideExtent) {
+    WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledKernel> any, Compile(kernel, {0, 0, 0}));
+    if (!any->wide) return any;
+    shape = {1, 1, 1};
+  }
   auto& known = kernels_[kernel];
   // A program that tries out shapes gets code for any of them, in the end.
   constexpr size_t kMostShapes = 8;

@@ -80,7 +80,7 @@ class CompileServer {
     }
     WHARF_ASSIGN_OR_RETURN(Program program, Analyze(*module_, kernel));
     AddChecks(checks, &program);
-    if (GainsByShape(program)) program.block = block;
+    program.block = CodeShape(program, block);
     const CompilerOptions options;  // always confined
     WHARF_ASSIGN_OR_RETURN(std::unique_ptr<llvm::MemoryBuffer> object, MakeObject(program, *engine_, options));
     // Named by what it was made of, not by who asked for it.

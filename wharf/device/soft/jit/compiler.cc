@@ -62,7 +62,7 @@ class CompilerImpl final : public Compiler {
                                                                 const Dim3& block) override {
     WHARF_ASSIGN_OR_RETURN(Program program, Analyze(module, kernel));
     AddChecks(options_.checks, &program);
-    if (GainsByShape(program)) program.block = block;
+    program.block = CodeShape(program, block);
     std::vector<AbsoluteSymbol> addresses;
     std::string placed;
     for (const std::string& name : program.globals) {
@@ -92,6 +92,7 @@ class CompilerImpl final : public Compiler {
     if (!code.ok()) return code.status();
     CompiledKernel compiled = DescribeProgram(program);
     compiled.mode = code->mode;
+    compiled.wide = code->wide;
     if (program.checks != 0) compiled.sites = SitesOf(program);
     compiled.local_stack_bytes = code->local_stack_bytes;
     if (program.has_alloca) compiled.local_stack_bytes = std::max<uint64_t>(compiled.local_stack_bytes, 1);

@@ -568,6 +568,11 @@ TEST(Explain, FastForms) {
              KernelForm::kRegions, "");
 }
 
+TEST(Explain, NarrowBlocksHaveNoLanes) {
+  ExpectForm(Explained("ld.global.u32 %r5, [%rd1]; st.global.u32 [%rd2], %r5;", {3, 64, 1}), KernelForm::kOneByOne,
+             "less than 4 threads wide");
+}
+
 TEST(Explain, SuspendableThreadsHaveAReason) {
   ExpectForm(Explained("ld.global.u32 %r5, [%rd1]; bar.sync 1, 64;"), KernelForm::kSuspendable,
              "a barrier is for 64 of 256 threads");

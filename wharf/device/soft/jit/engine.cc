@@ -330,12 +330,13 @@ void SpreadTestedMasks(llvm::Module* module) {
   }
 }
 
-// What the entry is, for who links the object.
+// What the entry is, for who links the object: ExecutionMode, and whether it is CodeForm::kLoop with threads in lanes.
 constexpr char kModeSymbol[] = "wharf_execution_mode";
-void DefineMode(llvm::Module* module, ExecutionMode mode) {
-  auto* type = llvm::Type::getInt32Ty(module->getContext());
-  new llvm::GlobalVariable(*module, type, /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage,
-                           llvm::ConstantInt::get(type, static_cast<uint32_t>(mode)), kModeSymbol);
+void DefineMode(llvm::Module* module, ExecutionMode mode, bool wide) {
+  const uint32_t words[] = {static_cast<uint32_t>(mode), wide ? 1U : 0U};
+  auto* value = llvm::ConstantDataArray::get(module->getContext(), words);
+  new llvm::GlobalVariable(*module, value->getType(), /*isConstant=*/true, llvm::GlobalValue::ExternalLinkage, value,
+                           kModeSymbol);
 }
 
 }  // namespace
@@ -412,12 +413,14 @@ absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> JitEngine::Compile(llvm::Mod
   }
   Dump(*module, "before");
   Optimizer optimizer(machine->get(), options);
-  DefineMode(module, options.form == CodeForm::kThread ? ExecutionMode::kSuspendable : ExecutionMode::kLoop);
   if (options.form == CodeForm::kBlock) {
     WHARF_RETURN_IF_ERROR(TryRegions(module, &optimizer, options.block, lanes_));
   }
   bool wide = false;
-  if (options.form == CodeForm::kLoop && !options.large) wide = TryWiden(module, &optimizer, lanes_);
+  if (options.form == CodeForm::kLoop && !options.large && !options.narrow) {
+    wide = TryWiden(module, &optimizer, lanes_);
+  }
+  DefineMode(module, options.form == CodeForm::kThread ? ExecutionMode::kSuspendable : ExecutionMode::kLoop, wide);
   if (options.wide != nullptr) *options.wide = wide;
   optimizer.Optimize(module);
   LowerOwnAtomics(module);
@@ -455,8 +458,9 @@ absl::StatusOr<JitEngine::Code> JitEngine::Link(std::unique_ptr<llvm::MemoryBuff
   if (!local) return FromLlvm(local.takeError(), "linking");
   auto mode = jit_->lookup(library, kModeSymbol);
   if (!mode) return FromLlvm(mode.takeError(), "linking");
-  const bool loop = *mode->toPtr<const uint32_t*>() == static_cast<uint32_t>(ExecutionMode::kLoop);
-  return Code{entry->toPtr<void*>(), loop ? ExecutionMode::kLoop : ExecutionMode::kSuspendable,
+  const auto* words = mode->toPtr<const uint32_t*>();
+  const bool loop = words[0] == static_cast<uint32_t>(ExecutionMode::kLoop);
+  return Code{entry->toPtr<void*>(), loop ? ExecutionMode::kLoop : ExecutionMode::kSuspendable, words[1] != 0,
               *local->toPtr<const uint64_t*>()};
 }
 

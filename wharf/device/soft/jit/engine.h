@@ -34,6 +34,7 @@ class JitEngine {
     CodeForm form = CodeForm::kThread;  // that the module was made with
     Dim3 block{0, 0, 0};                // of CodeForm::kBlock
     bool large = false;                 // a kernel so long that compile time matters more than the last bit of speed
+    bool narrow = false;                // for blocks that are not worth lanes: of CodeForm::kLoop
     bool confine = true;                // see confine.h; without it code can do anything
     bool* wide = nullptr;               // if set: whether CodeForm::kLoop came to have its threads in lanes
   };
@@ -44,6 +45,7 @@ class JitEngine {
   struct Code {
     void* entry = nullptr;
     ExecutionMode mode = ExecutionMode::kLoop;  // what the entry is
+    bool wide = false;                          // CompiledKernel::wide
     uint64_t local_stack_bytes = 0;             // kLocalStackSymbol (confine.h)
   };
   // Links an object of Compile in a symbol space of its own. The code stays for the engine's lifetime; it is never

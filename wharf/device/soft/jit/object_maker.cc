@@ -11,7 +11,7 @@ namespace wharf::device::soft {
 namespace {
 
 // Changes whenever generated code does.
-constexpr std::string_view kCompilerVersion = "23";
+constexpr std::string_view kCompilerVersion = "24";
 // Longer kernels are optimised less.
 constexpr uint32_t kLargeKernel = 6000;
 
@@ -26,6 +26,7 @@ absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> MakeAs(CodeForm form, const 
   return engine.Compile(&module, {.form = form,
                                   .block = program.block,
                                   .large = program.instructions > kLargeKernel,
+                                  .narrow = IsNarrow(program.block),
                                   .confine = options.confine,
                                   .wide = wide});
 }
@@ -56,6 +57,10 @@ absl::StatusOr<KernelForm> Explain(const ptx::Module& module, std::string_view k
     bool wide = false;
     WHARF_RETURN_IF_ERROR(MakeAs(CodeForm::kLoop, program, *engine, {}, &wide).status());
     if (wide) return KernelForm{KernelForm::kLanes, ""};
+    if (IsNarrow(block)) {
+      return KernelForm{KernelForm::kOneByOne,
+                        fmt::format("its blocks are less than {} threads wide", kLeastWideExtent)};
+    }
     return KernelForm{KernelForm::kOneByOne, program.instructions > kLargeKernel
                                                  ? fmt::format("it has more than {} instructions", kLargeKernel)
                                                  : "it calls functions, or has code that lanes cannot share"};

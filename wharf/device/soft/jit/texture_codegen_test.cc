@@ -95,7 +95,7 @@ class TextureCodegen : public ::testing::Test {
       std::string narrow = TextureKernel(body);
       const std::string thread = "mov.u32 %r1, %tid.x;";
       narrow.replace(narrow.find(thread), thread.size(), "mov.u32 %r1, %ctaid.x;");
-      return runner_.Run(narrow, "k", {kThreads}, {1}, parameters);
+      return runner_.RunByShape(narrow, "k", {kThreads}, {1}, parameters);
     }
     const std::string text = TextureKernel((way >= 2 ? "  bar.sync 0;\n" : "") + body);
     if (way == 3) return runner_.RunByShape(text, "k", {1}, {kThreads}, parameters);

@@ -1,6 +1,7 @@
 // Kernels whose threads take different ways, in the lanes of vectors: each against the same computation in C++.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "wharf/device/soft/testing/compiler_testing.h"
@@ -209,12 +210,20 @@ L: add.u32 %r8, %r8, %r9;
     const uint32_t width = extent * 3;
     auto* out = runner.Allocate<uint32_t>(width * 4 + 1);
     out[width * 4] = 99;
-    ASSERT_EQ(runner.Run(ptx, "k", {3}, {extent, 4}, Parameters().Add(out).Add(width)), absl::OkStatus());
-    for (uint32_t i = 0; i < width * 4; ++i) {
-      const uint32_t x = i % width;
-      ASSERT_EQ(out[i], x * (x + 1) / 2) << extent << " " << i;
+    // Code for any blocks, and for such as these.
+    for (const Dim3& block : {Dim3{0, 0, 0}, Dim3{extent, 4, 1}}) {
+      std::fill_n(out, width * 4, 0);
+      const Parameters parameters = Parameters().Add(out).Add(width);
+      ASSERT_EQ(block.x == 0 ? runner.Run(ptx, "k", {3}, {extent, 4}, parameters)
+                             : runner.RunByShape(ptx, "k", {3}, block, parameters),
+                absl::OkStatus());
+      EXPECT_EQ(runner.kernel()->wide, block.x == 0 || extent >= kLeastWideExtent) << extent;
+      for (uint32_t i = 0; i < width * 4; ++i) {
+        const uint32_t x = i % width;
+        ASSERT_EQ(out[i], x * (x + 1) / 2) << extent << " " << i;
+      }
+      ASSERT_EQ(out[width * 4], 99U);
     }
-    ASSERT_EQ(out[width * 4], 99U);
   }
 }
 

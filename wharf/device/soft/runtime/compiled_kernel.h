@@ -15,10 +15,11 @@ struct CompiledKernel {
   ExecutionMode mode = ExecutionMode::kLoop;
   LoopEntry loop_entry = nullptr;      // mode kLoop
   ThreadEntry thread_entry = nullptr;  // mode kSuspendable
-  bool by_shape = false;               // code for blocks of one shape may be faster than for any
-  uint32_t static_shared_bytes = 0;    // dynamic shared memory starts here (already aligned to 16)
-  uint32_t local_bytes = 0;            // .local arrays of one thread, including callees
-  uint64_t local_stack_bytes = 0;      // what the compiled functions keep in local memory, together; often nothing
+  bool wide = false;  // its threads are in lanes: blocks less than kLeastWideExtent wide have better code of their own
+  bool by_shape = false;             // code for blocks of one shape may be faster than for any
+  uint32_t static_shared_bytes = 0;  // dynamic shared memory starts here (already aligned to 16)
+  uint32_t local_bytes = 0;          // .local arrays of one thread, including callees
+  uint64_t local_stack_bytes = 0;    // what the compiled functions keep in local memory, together; often nothing
   uint32_t parameter_bytes = 0;
   uint32_t required_block[3] = {0, 0, 0};  // .reqntid, 0 if none
   uint32_t max_threads = 0;                // .maxntid product, 0 if none

@@ -67,6 +67,8 @@ enum class ExecutionMode : uint8_t {
 };
 using LoopEntry = void (*)(BlockContext*);
 using ThreadEntry = void (*)(ThreadContext*);
+// Blocks that are less wide leave most lanes of vectors empty.
+inline constexpr uint32_t kLeastWideExtent = 4;
 
 enum class ReduceOp : uint32_t { kAdd, kMin, kMax, kAnd, kOr, kXor, kPopc };
 enum class VoteMode : uint32_t { kAll, kAny, kUni, kBallot };

@@ -19,7 +19,7 @@ namespace {
 using ::testing::AnyOf;
 
 constexpr int kKernels = 150, kLaunchesPerKernel = 40;  // WHARF_WILD_KERNELS, WHARF_WILD_SEED
-constexpr uint64_t kWithBarriers = 50;                 // per cent of them; WHARF_WILD_BARRIERS
+constexpr uint64_t kWithBarriers = 50;                  // per cent of them; WHARF_WILD_BARRIERS
 // Most kernels are small, since what a kernel takes is the time to compile it: so there are many more of them, which
 // differ more. One in so many is large.
 constexpr int kOneLargeIn = 16;
@@ -374,16 +374,17 @@ TEST(WildProgram, NothingElseChanges) {
     for (uint64_t i = 0; i < kKernelsPerRunner && k < kernels; ++i, ++k) {
       Random random(seed + k);
       const bool meets = random() % 100 < with_barriers, by_shape = meets && random() % 4 != 0;
+      const bool narrow = !meets && random() % 4 == 0;  // without lanes
       // Whole warps, or not.
       const uint32_t threads = random() % 2 == 0 ? 64 : 48;
       const std::string text = Generator(random, meets, random() % kOneLargeIn == 0).Run();
       for (int launch = 0; launch < kLaunchesPerKernel; ++launch) {
         Fill(random, canaries, runner, own, words);  // the kernel may have written over them
-        const Dim3 block{by_shape || launch % 2 == 0 ? threads : 1U};
+        const Dim3 block{by_shape || launch % 2 == (narrow ? 1 : 0) ? threads : 1U};
         const Parameters parameters = Parameters().Add(words).Add(own).Add(threads);
-        const absl::Status status = launch > 0 ? runner.RunAgain("k", {1}, block, parameters)
-                                    : by_shape ? runner.RunByShape(text, "k", {1}, block, parameters)
-                                               : runner.Run(text, "k", {1}, block, parameters);
+        const absl::Status status = launch > 0           ? runner.RunAgain("k", {1}, block, parameters)
+                                    : by_shape || narrow ? runner.RunByShape(text, "k", {1}, block, parameters)
+                                                         : runner.Run(text, "k", {1}, block, parameters);
         ASSERT_THAT(CudaErrorOf(status),
                     AnyOf(CudaError::kSuccess, CudaError::kIllegalAddress, CudaError::kLaunchFailure))
             << "seed " << seed + k << ": " << status << "\n"

@@ -65,34 +65,15 @@ void EmitRow(llvm::IRBuilder<>& b, const WideCode& code, const std::vector<Value
   b.SetInsertPoint(done);
 }
 
-// entry(block): the narrow entry for blocks that would leave most lanes empty, else the wide code for all their rows.
-void BuildWideEntry(llvm::Function* narrow, const WideCode& code) {
-  constexpr uint32_t kLeastExtent = 4;
-  llvm::LLVMContext& context = narrow->getContext();
-  llvm::IRBuilder<> b(context);
-  auto* entry =
-      llvm::Function::Create(narrow->getFunctionType(), llvm::GlobalValue::ExternalLinkage, "", narrow->getParent());
-  entry->copyAttributesFrom(narrow);
-  entry->takeName(narrow);
-  narrow->setName("narrow");
-  narrow->setLinkage(llvm::GlobalValue::LinkOnceODRLinkage);
-  narrow->setVisibility(llvm::GlobalValue::HiddenVisibility);
-  narrow->setDSOLocal(true);
-  narrow->addFnAttr(llvm::Attribute::NoInline);
-  narrow->addFnAttr(llvm::Attribute::OptimizeForSize);  // rarely used
-  auto block = [&](const char* name) { return llvm::BasicBlock::Create(context, name, entry); };
-  auto *start = block("entry"), *small = block("small"), *large = block("large");
-  b.SetInsertPoint(start);
+// entry(block): the wide code for all its rows.
+void BuildWideEntry(llvm::Function* entry, const WideCode& code) {
+  entry->deleteBody();
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(entry->getContext(), "entry", entry));
   Value* extent[3];
   for (size_t d = 0; d < 3; ++d) {
     Value* address = b.CreateConstGEP1_64(b.getInt8Ty(), entry->getArg(0), offsetof(BlockContext, block) + 4 * d);
     extent[d] = b.CreateLoad(b.getInt32Ty(), address);
   }
-  b.CreateCondBr(b.CreateICmpULT(extent[0], b.getInt32(kLeastExtent)), small, large);
-  b.SetInsertPoint(small);
-  b.CreateCall(narrow, {entry->getArg(0)});
-  b.CreateRetVoid();
-  b.SetInsertPoint(large);
   Value* none = llvm::ConstantPointerNull::get(b.getPtrTy());
   EmitLoop(b, extent[2], 1, [&](Value* z) {
     EmitLoop(b, extent[1], 1, [&](Value* y) { EmitRow(b, code, {entry->getArg(0), nullptr, y, z, none, extent[0]}); });
