@@ -60,7 +60,10 @@ Connection::Connection(std::unique_ptr<offload::ClientSession> opened, uint64_t 
       generation(number),
       allocator(session->welcome().arena, session->welcome().memory_quota),
       virtual_memory(&allocator, VirtualGranularityOf(session->welcome().arena), VirtualMemoryServer(*session)),
-      managed(MoverOf(*this)) {}
+      managed(MoverOf(*this)) {
+  const device::Arena& arena = session->welcome().arena;
+  managed.Reserve(arena.base, arena.size);
+}
 
 bool Connection::IsDeviceAddress(uint64_t address) {
   const device::Arena& arena = session->welcome().arena;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,6 +28,19 @@ uint64_t BlockFor(uint64_t bytes) {
   return std::max(block, ManagedMemory::kLeastBlock);
 }
 
+constexpr int kReservation = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+
+// Where exactly there is nothing yet; false if there is, or the kernel does not want to.
+bool MapAt(uint64_t address, uint64_t bytes, int protection, int flags, int file, off_t offset) {
+  void* const wanted = reinterpret_cast<void*>(address);
+  void* const pages = mmap(wanted, bytes, protection, flags | MAP_FIXED_NOREPLACE, file, offset);
+  if (pages == wanted) return true;
+  if (pages == MAP_FAILED) return false;
+  munmap(pages, bytes);  // kernels before 4.17 take the address as a wish
+  errno = EEXIST;
+  return false;
+}
+
 }  // namespace
 
 using device::CudaError;
@@ -42,6 +56,19 @@ ManagedMemory::~ManagedMemory() {
   Clear();
   absl::MutexLock lock(&mutex_);
   if (file_ >= 0) close(file_);
+}
+
+void ManagedMemory::Reserve(uint64_t address, uint64_t bytes) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY) return;
+  absl::MutexLock lock(&mutex_);
+  if (!MapAt(address, bytes, PROT_NONE, kReservation, -1, 0)) return;
+  reserved_ = address;
+  reserved_bytes_ = bytes;
+}
+
+bool ManagedMemory::IsReserved(uint64_t address, uint64_t bytes) const {
+  return bytes <= reserved_bytes_ && address - reserved_ <= reserved_bytes_ - bytes;
 }
 
 absl::Status ManagedMemory::Add(const Allocation& allocation, bool there) {
@@ -90,12 +117,14 @@ ManagedMemory::Range& ManagedMemory::Keep(Range range, State state) {
 absl::Status ManagedMemory::MakePages(uint64_t address, uint64_t bytes, bool there) {
   WHARF_RETURN_IF_ERROR(OpenFile());
   WHARF_ASSIGN_OR_RETURN(std::byte* const alias, MakeAlias(address, bytes));
-  void* const wanted = reinterpret_cast<void*>(address);
-  void* const pages = mmap(wanted, bytes, there ? PROT_NONE : PROT_READ | PROT_WRITE,
-                           MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, file_, static_cast<off_t>(address));
-  if (pages != wanted) {  // kernels before 4.17 take the address as a wish
-    const int why = pages == MAP_FAILED ? errno : EEXIST;
-    if (pages != MAP_FAILED) munmap(pages, bytes);
+  const int protection = there ? PROT_NONE : PROT_READ | PROT_WRITE;
+  constexpr int kFlags = MAP_SHARED | MAP_NORESERVE;
+  const auto offset = static_cast<off_t>(address);
+  const bool mapped = IsReserved(address, bytes) ? mmap(reinterpret_cast<void*>(address), bytes, protection,
+                                                        kFlags | MAP_FIXED, file_, offset) != MAP_FAILED
+                                                 : MapAt(address, bytes, protection, kFlags, file_, offset);
+  if (!mapped) {
+    const int why = errno;
     munmap(alias, bytes);
     return ResourceExhausted("no managed memory at {:#x}: {}", address, Message(ErrnoStatus(why, "mmap")));
   }
@@ -130,7 +159,12 @@ void ManagedMemory::DropAlias(const Range& range) {
 }
 
 void ManagedMemory::Unmap(const Range& range) {
-  munmap(reinterpret_cast<void*>(range.address), range.bytes);
+  void* const pages = reinterpret_cast<void*>(range.address);
+  // In one step: nothing else comes to lie there.
+  if (!IsReserved(range.address, range.bytes) ||
+      mmap(pages, range.bytes, PROT_NONE, kReservation | MAP_FIXED, -1, 0) == MAP_FAILED) {
+    munmap(pages, range.bytes);
+  }
   DropAlias(range);
 }
 
@@ -176,6 +210,8 @@ void ManagedMemory::Clear() {
   ranges_.clear();
   accessible_.clear();
   adopted_.clear();
+  if (reserved_bytes_ != 0) munmap(reinterpret_cast<void*>(reserved_), reserved_bytes_);
+  reserved_bytes_ = 0;
   used_.store(false, std::memory_order_release);
 }
 

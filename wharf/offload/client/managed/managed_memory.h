@@ -59,6 +59,10 @@ class ManagedMemory {
   ManagedMemory(const ManagedMemory&) = delete;
   ManagedMemory& operator=(const ManagedMemory&) = delete;
 
+  // Keeps the device's addresses free of memory of the program's own from now on, until Clear: by its address a copy
+  // knows whose memory it is. Takes no memory. Nothing happens if the program has something there already, or may have
+  // only so much address space. At most once.
+  void Reserve(uint64_t address, uint64_t bytes);
   // Makes pages at the allocation's address, in state `here`, or `there` if the device's content counts. Of the pages
   // only the bytes of the allocation ever move, and what is `there` may share pages with others (variables do).
   // kResourceExhausted if there is something of the program's at that address.
@@ -71,7 +75,7 @@ class ManagedMemory {
   // The same of adopted pages, which the program keeps, with what the device has; or what was here, if that cannot be
   // had.
   std::optional<uint64_t> Return(uint64_t address, Kind kind);
-  // Everything goes, without being moved.
+  // Everything goes, without being moved, and what was reserved.
   void Clear();
   // The allocation that holds `address`.
   std::optional<Allocation> Find(uint64_t address) const;
@@ -107,6 +111,7 @@ class ManagedMemory {
   };
   using Ranges = std::map<uint64_t, Range>;
 
+  bool IsReserved(uint64_t address, uint64_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status OpenFile() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::StatusOr<std::byte*> MakeAlias(uint64_t device, uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status MakePages(uint64_t address, uint64_t bytes, bool there) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -137,6 +142,7 @@ class ManagedMemory {
   std::atomic<bool> translates_{false};  // there are, or were, adopted ones
   mutable absl::Mutex mutex_;
   int file_ ABSL_GUARDED_BY(mutex_) = -1;  // what the pages are of; a device address is its own offset in it
+  uint64_t reserved_ ABSL_GUARDED_BY(mutex_) = 0, reserved_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   Ranges ranges_ ABSL_GUARDED_BY(mutex_);
   std::set<uint64_t> accessible_ ABSL_GUARDED_BY(mutex_);         // addresses of ranges with blocks that are not kThere
   std::map<uint64_t, uint64_t> adopted_ ABSL_GUARDED_BY(mutex_);  // of adopted ranges: by device address

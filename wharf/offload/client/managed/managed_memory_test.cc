@@ -180,6 +180,56 @@ TEST(ManagedMemory, RemovedMemoryIsGoneAndComesBackEmpty) {
   EXPECT_EQ(shared.At(0), 0);
 }
 
+bool IsFree(uint64_t address, uint64_t bytes) {
+  void* const wanted = reinterpret_cast<void*>(address);
+  void* const pages = mmap(wanted, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  if (pages == MAP_FAILED) return false;
+  munmap(pages, bytes);
+  return pages == wanted;
+}
+
+TEST(ManagedMemory, NothingOfTheProgramsComesToLieWhereTheDeviceIs) {
+  constexpr uint64_t kBytes = uint64_t{1} << 36;  // no memory is taken
+  ASSERT_TRUE(IsFree(kAddress, kBytes));
+  {
+    Shared shared(kBlock);
+    shared.memory().Clear();
+    shared.memory().Reserve(kAddress, kBytes);
+    EXPECT_FALSE(IsFree(kAddress, kBlock));
+    EXPECT_FALSE(IsFree(kAddress + kBytes - kBlock, kBlock));
+    // What is shared is used as ever, and its place stays taken.
+    ASSERT_TRUE(shared.memory().Add({kAddress, kBlock, Kind::kManaged}, false).ok());
+    shared.At(5) = 50;
+    ASSERT_EQ(shared.memory().Give(), CudaError::kSuccess);
+    EXPECT_EQ(shared.OnDevice(5), 50);
+    EXPECT_EQ(shared.At(5), 50);
+    EXPECT_TRUE(shared.memory().Remove(kAddress, Kind::kManaged));
+    EXPECT_FALSE(IsFree(kAddress, kBlock));
+    ASSERT_TRUE(shared.memory().Add({kAddress, kBlock, Kind::kManaged}, true).ok());
+    EXPECT_EQ(shared.At(5), 50) << "the device's";
+    shared.memory().Clear();
+    EXPECT_TRUE(IsFree(kAddress, kBytes));
+    shared.memory().Reserve(kAddress, kBytes);
+  }
+  EXPECT_TRUE(IsFree(kAddress, kBytes));
+}
+
+TEST(ManagedMemory, WhatTheProgramHasAlreadyStays) {
+  void* const wanted = reinterpret_cast<void*>(kAddress + kBlock);
+  void* const own =
+      mmap(wanted, kBlock, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  ASSERT_EQ(own, wanted);
+  static_cast<volatile uint8_t*>(own)[7] = 70;
+  {
+    Shared shared(kBlock);
+    shared.memory().Reserve(kAddress, 4 * kBlock);
+    EXPECT_EQ(shared.memory().Add({kAddress + kBlock, kBlock, Kind::kManaged}, false).code(),
+              absl::StatusCode::kResourceExhausted);
+  }
+  EXPECT_EQ(static_cast<volatile uint8_t*>(own)[7], 70);
+  munmap(own, kBlock);
+}
+
 TEST(ManagedMemory, TakesPagesOfTheProgramOver) {
   constexpr uint64_t kBytes = 3 * kBlock;
   void* const own = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
