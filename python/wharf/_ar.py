@@ -69,6 +69,7 @@ class AgreedReport(NamedTuple):
     served: int  # by a server's schedule, and had a result
     waiting: int  # for room on a server
     away: int  # without a server
+    why_waiting: str  # what a server said last, while it did; "": nothing
     offloads: int  # of which there were
     answered: int
     refused: int
@@ -79,7 +80,7 @@ class AgreedReport(NamedTuple):
 
     def __str__(self) -> str:
         if self.served == 0:
-            why = f": the server has no room for a drop of {self.sla:g}; a larger sla takes less" if self.waiting else ""
+            why = f": {self.why_waiting or 'the server has no room'}; a larger sla takes less" if self.waiting else ""
             return f"sla {self.sla:g}, not served in {self.frames} frames{why}"
         return (f"sla {self.sla:g}, mean drop {self.mean_drop:.4f}: {'within' if self.within else 'beyond'}; served in "
                 f"{self.served} of {self.frames} frames, stride {self.mean_stride:.1f} (reference "

@@ -13,7 +13,7 @@ DEPTH, BOXES, MODEL = 1, 4, 8  # bits of tasks
 
 
 def hello(tasks, sla=0.0, size=(448, 128), models=b""):
-    head = struct.pack("<IHHQ", 0x41524857, 5, 0, 0) + bytes(32)
+    head = struct.pack("<IHHQ", 0x41524857, 6, 0, 0) + bytes(32)
     return frame(HELLO, head=head + struct.pack("<BBdii4dd", tasks, 0, 60.0, *size, 224, 208, 224, 64, sla) +
                  struct.pack("<I", len(models)) + models)
 

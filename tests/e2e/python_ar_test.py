@@ -206,8 +206,9 @@ class ArClientTest(EndToEndTest):
                                                    time_s=now))
             time.sleep(0.005)
             return result.standing == "waiting"
-        wait_until(waits, "the server says that it has no room")
+        wait_until(lambda: waits() and client.report().why_waiting, "the server says that it has no room, and why")
         report = client.report()
+        self.assertIn("a drop of 0.001 cannot be kept here", report.why_waiting)
         self.assertEqual((report.within, report.served), (False, 0))
         self.assertIn("not served", str(report))
         self.assertIn("a larger sla takes less", str(report))

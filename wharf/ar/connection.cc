@@ -59,7 +59,7 @@ absl::Status Connection::OnFrame(const link::FrameHeader& header, std::span<cons
     case FrameKind::kSchedule: {
       WHARF_ASSIGN_OR_RETURN(const Schedule schedule, DecodeHead<Schedule>(head, "a schedule"));
       WHARF_ASSIGN_OR_RETURN(std::vector<int64_t> frames, DecodeList<int64_t>(schedule.frames));
-      listener_.OnSchedule({std::move(frames), schedule.interval}, schedule.served);
+      listener_.OnSchedule({std::move(frames), schedule.interval}, schedule.served, wire::LineOf(schedule.why));
       return absl::OkStatus();
     }
     case FrameKind::kRedirect: {

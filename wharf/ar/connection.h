@@ -21,8 +21,8 @@ class ConnectionListener {
   // Bytes as result_coding.h has them; not checked yet.
   virtual void OnResult(const Result& result, int64_t frame, std::vector<std::byte> found) = 0;
   virtual void OnFailed(Task task, int64_t frame, const absl::Status& why) = 0;
-  // `served`: or it waits for room.
-  virtual void OnSchedule(serving::ClientPlan, bool /*served*/) {}
+  // `served`: or it waits for room; `why`, if that is known: one short line.
+  virtual void OnSchedule(serving::ClientPlan, bool /*served*/, const std::string& /*why*/) {}
   // To one of these, HOST:PORT each, the best first. The connection stays as it is.
   virtual void OnRedirect(std::vector<std::string> /*servers*/) {}
   // Last call, once: what the server said, or how the connection ended.

@@ -19,7 +19,7 @@
 namespace wharf::ar {
 
 inline constexpr uint32_t kArMagic = 0x41524857;  // "WHRA"
-inline constexpr uint16_t kArMajor = 5;           // must match
+inline constexpr uint16_t kArMajor = 6;           // must match
 inline constexpr uint16_t kArMinor = 0;           // the lower one is spoken
 
 // Numbers of their own: by the first frame's a server tells kinds of sessions apart.
@@ -124,7 +124,8 @@ struct Schedule {
   std::vector<std::byte> frames;  // EncodeList
   int32_t interval = 0;
   bool served = false;  // false: the client waits for room
-  auto Fields() { return std::tie(frames, interval, served); }
+  std::string why;      // it does, for people; "": not for long yet
+  auto Fields() { return std::tie(frames, interval, served, why); }
 };
 // The client does better elsewhere: this server cannot keep its accuracy, or ends.
 struct Redirect {

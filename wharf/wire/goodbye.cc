@@ -4,12 +4,17 @@
 
 namespace wharf::wire {
 
-absl::Status StatusOf(const Goodbye& goodbye) {
-  constexpr size_t kMaxMessage = 500;
-  const bool known = goodbye.code > 0 && goodbye.code <= static_cast<uint16_t>(absl::StatusCode::kUnauthenticated);
-  std::string message = goodbye.message.substr(0, kMaxMessage);
+std::string LineOf(std::string_view said) {
+  constexpr size_t kMost = 500;
+  std::string line(said.substr(0, kMost));
   std::replace_if(
-      message.begin(), message.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+      line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  return line;
+}
+
+absl::Status StatusOf(const Goodbye& goodbye) {
+  const bool known = goodbye.code > 0 && goodbye.code <= static_cast<uint16_t>(absl::StatusCode::kUnauthenticated);
+  const std::string message = LineOf(goodbye.message);
   return MakeStatus(known ? static_cast<absl::StatusCode>(goodbye.code) : absl::StatusCode::kUnavailable, "{}",
                     message.empty() ? "the peer ended the session" : message);
 }

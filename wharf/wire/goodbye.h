@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tuple>
 
 #include "wharf/base/status.h"
@@ -15,6 +16,8 @@ struct Goodbye {
   auto Fields() { return std::tie(code, message); }
 };
 
+// What a peer says, for people: one line, and short.
+std::string LineOf(std::string_view said);
 // What it says, with the peer's code if it is one of a failure, else kUnavailable. Never OK, one line, and short.
 absl::Status StatusOf(const Goodbye& goodbye);
 Goodbye GoodbyeOf(const absl::Status& status);

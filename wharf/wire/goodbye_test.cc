@@ -18,6 +18,8 @@ TEST(GoodbyeTest, WhatAPeerSaysIsAFailureInOneShortLine) {
   EXPECT_EQ(StatusOf({}), Unavailable("the peer ended the session"));
   EXPECT_EQ(StatusOf({3, "two\nlines\x1b[2J"}), InvalidArgument("two lines [2J"));
   EXPECT_EQ(Message(StatusOf({3, std::string(10'000, 'x')})).size(), 500u);
+  EXPECT_EQ(LineOf("two\nlines"), "two lines");
+  EXPECT_EQ(LineOf(""), "");
 }
 
 }  // namespace

@@ -78,10 +78,11 @@ void CoordinatedClient::OnFailed(Task, int64_t frame, const absl::Status& why) {
   if (news_.answers.size() < kMostAnswers) news_.answers.push_back({frame, Clock::Real().Now(), {}, why});
 }
 
-void CoordinatedClient::OnSchedule(serving::ClientPlan plan, bool served) {
+void CoordinatedClient::OnSchedule(serving::ClientPlan plan, bool served, const std::string& why) {
   absl::MutexLock lock(&mutex_);
   news_.plan = std::move(plan);
   news_.served = served;
+  if (!why.empty()) news_.why_waiting = why;
 }
 
 void CoordinatedClient::OnClosed(const absl::Status&) {
@@ -101,6 +102,7 @@ void CoordinatedClient::Take(News news) {
   inference_s_ = news.inference_s.value_or(inference_s_);
   for (Answer& answer : news.answers) TakeAnswer(std::move(answer));
   if (news.plan) plan_.Set(*std::move(news.plan));
+  if (!news.why_waiting.empty()) counts_.why_waiting = std::move(news.why_waiting);
   if (news.served) standing_ = *news.served ? Standing::kServed : Standing::kWaiting;
 }
 

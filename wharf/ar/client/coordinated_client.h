@@ -73,6 +73,7 @@ struct AgreedSummary {
   double mean_drop = 0;                 // from the reference, by what results showed (track::DropAccount)
   double drop_rate = 0, network_s = 0;  // as reported last
   int64_t offloads = 0, answered = 0, refused = 0, lost = 0;
+  std::string why_waiting;  // as a server said last while it did; ""
   UplinkState link;
   bool Within() const { return mean_drop <= sla; }
 };
@@ -100,6 +101,7 @@ class CoordinatedClient final : private ConnectionListener {
     std::vector<Answer> answers;
     std::optional<serving::ClientPlan> plan;
     std::optional<bool> served;
+    std::string why_waiting;  // if it was said
     bool lost = false;
     std::optional<double> inference_s;
   };
@@ -117,7 +119,7 @@ class CoordinatedClient final : private ConnectionListener {
   void OnWelcome(const Welcome& welcome) override;
   void OnResult(const Result& result, int64_t frame, std::vector<std::byte> found) override;
   void OnFailed(Task task, int64_t frame, const absl::Status& why) override;
-  void OnSchedule(serving::ClientPlan plan, bool served) override;
+  void OnSchedule(serving::ClientPlan plan, bool served, const std::string& why) override;
   void OnClosed(const absl::Status& why) override;
 
   absl::Status Start();

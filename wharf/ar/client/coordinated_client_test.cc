@@ -212,6 +212,7 @@ TEST_F(CoordinatedClientTest, IsNotSentToAndFroBetweenFullServers) {
   EXPECT_EQ(summary.link.server, "next:1");
   EXPECT_EQ(Dialled(), (std::vector<std::string>{"home:1", "next:1"}));
   EXPECT_GT(summary.waiting, 0);
+  EXPECT_NE(summary.why_waiting, "");
 }
 
 TEST_F(CoordinatedClientTest, TracksOnWhileItsServerIsGone) {

@@ -92,8 +92,8 @@ void Uplink::OnFailed(Task task, int64_t frame, const absl::Status& why) {
   if (Hears()) listener_.OnFailed(task, frame, why);
 }
 
-void Uplink::OnSchedule(serving::ClientPlan plan, bool served) {
-  if (Hears()) listener_.OnSchedule(std::move(plan), served);
+void Uplink::OnSchedule(serving::ClientPlan plan, bool served, const std::string& why) {
+  if (Hears()) listener_.OnSchedule(std::move(plan), served, why);
 }
 
 void Uplink::OnClosed(const absl::Status& why) {

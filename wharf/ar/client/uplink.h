@@ -73,7 +73,7 @@ class Uplink final : private ConnectionListener {
   void OnWelcome(const Welcome& welcome) override;
   void OnResult(const Result& result, int64_t frame, std::vector<std::byte> found) override;
   void OnFailed(Task task, int64_t frame, const absl::Status& why) override;
-  void OnSchedule(serving::ClientPlan plan, bool served) override;
+  void OnSchedule(serving::ClientPlan plan, bool served, const std::string& why) override;
   void OnRedirect(std::vector<std::string> servers) override;
   void OnClosed(const absl::Status& why) override;
 

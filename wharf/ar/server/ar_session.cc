@@ -48,8 +48,8 @@ class Peer final : public CoordinatedPeer {
  public:
   Peer(std::shared_ptr<link::Outbox> outbox, Task task, std::string next)
       : outbox_(std::move(outbox)), task_(task), next_(std::move(next)) {}
-  void Tell(const serving::ClientPlan& plan, bool served) override {
-    Put(*outbox_, FrameKind::kSchedule, 0, Schedule{EncodeList(plan.frames), plan.interval, served});
+  void Tell(const serving::ClientPlan& plan, bool served, std::string why) override {
+    Put(*outbox_, FrameKind::kSchedule, 0, Schedule{EncodeList(plan.frames), plan.interval, served, std::move(why)});
   }
   void Redirect() override {
     if (!next_.empty()) Put(*outbox_, FrameKind::kRedirect, 0, ar::Redirect{next_});

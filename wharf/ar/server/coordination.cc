@@ -1,5 +1,7 @@
 #include "wharf/ar/server/coordination.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -112,6 +114,7 @@ void Coordination::RedirectLate() {
     const auto found = clients_.find(state.id);
     if (found == clients_.end() || !found->second.redirect || *found->second.redirect > clock_.Now()) continue;
     found->second.redirect = clock_.Now() + kRedirectAgain;
+    found->second.peer->Tell({.frames = {}, .interval = config_.waiting_interval}, /*served=*/false, WhyItWaits(state));
     found->second.peer->Redirect();
   }
 }
@@ -237,7 +240,7 @@ void Coordination::Send(serving::ClientId client, const serving::ClientPlan& pla
   const auto found = clients_.find(client);
   if (found == clients_.end()) return;
   found->second.redirect.reset();
-  found->second.peer->Tell(plan, /*served=*/true);
+  found->second.peer->Tell(plan, /*served=*/true, "");
 }
 
 // Others are passed over, as a round tries a few only: who has sent nothing, which cannot be planned for, whose SLA
@@ -246,6 +249,20 @@ bool Coordination::MayComeNext(const serving::ClientState& state) const {
   const auto found = clients_.find(state.id);
   return state.arrivals.Known() && found != clients_.end() && found->second.not_before <= clock_.Now() &&
          scheduler_.CouldServe(state);
+}
+
+// In the order in which MayComeNext looks.
+std::string Coordination::WhyItWaits(const serving::ClientState& state) const {
+  const auto found = clients_.find(state.id);
+  if (!state.arrivals.Known()) return "its pictures do not come as its camera's frames should";
+  if (found != clients_.end() && found->second.not_before > clock_.Now())
+    return "its pictures did not come when they were due: it is tried again after a while";
+  if (!scheduler_.CouldServe(state)) {
+    return fmt::format(
+        "a drop of {:g} cannot be kept here, over this link and with at most {:.0f} % of what the server can compute",
+        state.model.sla, 100 * config_.options.limits.max_share);
+  }
+  return "what the server can compute is taken by its other clients";
 }
 
 std::optional<serving::ClientState> Coordination::NextWaiting() {
@@ -290,7 +307,7 @@ void Coordination::Wait(serving::ClientState state) {
   if (found == clients_.end()) return;
   if (!found->second.redirect) {  // it did not wait until now
     found->second.redirect = clock_.Now() + config_.patience;
-    found->second.peer->Tell({.frames = {}, .interval = config_.waiting_interval}, /*served=*/false);
+    found->second.peer->Tell({.frames = {}, .interval = config_.waiting_interval}, /*served=*/false, "");
   }
   waiting_.push_back(std::move(state));
 }

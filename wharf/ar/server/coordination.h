@@ -12,6 +12,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -25,8 +26,8 @@ namespace wharf::ar {
 class CoordinatedPeer {
  public:
   virtual ~CoordinatedPeer() = default;
-  // `served`: or it waits.
-  virtual void Tell(const serving::ClientPlan& plan, bool served) = 0;
+  // `served`: or it waits; `why`, if that is known: a line for people.
+  virtual void Tell(const serving::ClientPlan& plan, bool served, std::string why) = 0;
   // Another server may have room.
   virtual void Redirect() = 0;
   // `waited`, `computed`: since the picture was there.
@@ -111,6 +112,7 @@ class Coordination final : private serving::Engine, private serving::ClientPort,
   void Wait(serving::ClientState state);
   void TakeFromLine(serving::ClientId client);
   bool MayComeNext(const serving::ClientState& state) const;
+  std::string WhyItWaits(const serving::ClientState& state) const;
   void Take(uint64_t client, int64_t frame, Picture picture);
   bool Learn(serving::ClientState& state, int64_t frame, TimePoint arrived);
   void KeepNewest(Client& client);

@@ -14,7 +14,11 @@ namespace {
 
 class CountingPeer final : public CoordinatedPeer {
  public:
-  void Tell(const serving::ClientPlan& plan, bool served) override {
+  void Tell(const serving::ClientPlan& plan, bool served, std::string why) override {
+    {
+      absl::MutexLock lock(&mutex_);
+      why_ = std::move(why);
+    }
     ++told_;
     served_ = served;
     interval_ = plan.interval;
@@ -24,6 +28,14 @@ class CountingPeer final : public CoordinatedPeer {
 
   std::atomic<int> told_ = 0, handed_over_ = 0, interval_ = 0, delivered_ = 0;
   std::atomic<bool> served_ = false;
+  std::string Why() {
+    absl::MutexLock lock(&mutex_);
+    return why_;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  std::string why_ ABSL_GUARDED_BY(mutex_);
 };
 
 // A coordination whose time passes only when told.
@@ -110,6 +122,26 @@ TEST_F(CoordinationInVirtualTimeTest, HopelessClientsDelayNobody) {
   Pass(kPeriod);
   EXPECT_EQ(coordination_.Counts().served, 1);
   EXPECT_EQ(coordination_.Counts().waiting, kHopeless);
+}
+
+TEST_F(CoordinationInVirtualTimeTest, WhoWaitsForLongIsToldWhy) {
+  const auto silent = std::make_shared<CountingPeer>(), hopeless = std::make_shared<CountingPeer>();
+  coordination_.Join(60, 0.5, DepthCoding::kHalf, silent);
+  coordination_.OnPicture(coordination_.Join(60, 1e-9, DepthCoding::kHalf, hopeless), 1, GreyPicture(64));
+  Settle();
+  for (const auto& peer : {silent, hopeless}) {
+    EXPECT_EQ(peer->told_, 1);
+    EXPECT_EQ(peer->Why(), "");
+  }
+  Pass(std::chrono::seconds(2));
+  for (const auto& peer : {silent, hopeless}) {
+    EXPECT_EQ(peer->told_, 2);
+    EXPECT_FALSE(peer->served_);
+    EXPECT_EQ(peer->interval_, 60);
+  }
+  EXPECT_EQ(silent->Why(), "its pictures do not come as its camera's frames should");
+  EXPECT_EQ(hopeless->Why(),
+            "a drop of 1e-09 cannot be kept here, over this link and with at most 25 % of what the server can compute");
 }
 
 // Who is admitted and does not send what was planned may come again, but not at once each time.

@@ -105,8 +105,9 @@ class Ear final : public ConnectionListener {
     Keep({result.task, frame, absl::OkStatus(), std::move(found)});
   }
   void OnFailed(Task task, int64_t frame, const absl::Status& why) override { Keep({task, frame, why, {}}); }
-  void OnSchedule(serving::ClientPlan plan, bool served) override {
+  void OnSchedule(serving::ClientPlan plan, bool served, const std::string& why) override {
     absl::MutexLock lock(&mutex_);
+    why_waiting_ = why;
     plan_ = std::move(plan);
     served_ = served;
   }
@@ -147,6 +148,10 @@ class Ear final : public ConnectionListener {
     absl::MutexLock lock(&mutex_);
     return welcome_;
   }
+  std::string WhyWaiting() {
+    absl::MutexLock lock(&mutex_);
+    return why_waiting_;
+  }
   bool Served() {
     absl::MutexLock lock(&mutex_);
     return served_;
@@ -161,6 +166,7 @@ class Ear final : public ConnectionListener {
   std::deque<Heard> heard_ ABSL_GUARDED_BY(mutex_);
   std::optional<serving::ClientPlan> plan_ ABSL_GUARDED_BY(mutex_);
   bool served_ ABSL_GUARDED_BY(mutex_) = false;
+  std::string why_waiting_ ABSL_GUARDED_BY(mutex_);
   ar::Welcome welcome_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Status> closed_ ABSL_GUARDED_BY(mutex_);
 };

@@ -110,10 +110,8 @@ class AgreedRun {
         summary.frames, median, summary.waiting, summary.away, summary.drop_rate, 1e3 * summary.network_s,
         summary.offloads, summary.answered, summary.refused, summary.lost, Whereabouts(summary.link));
     if (summary.served == 0 && summary.waiting > 0) {
-      fmt::print(
-          "the server had no room: what it can compute, over this link and for its other clients, does not keep a "
-          "drop of {:g}; a larger --sla takes less\n",
-          summary.sla);
+      const std::string why = summary.why_waiting.empty() ? "" : ": " + summary.why_waiting;
+      fmt::print("the server had no room{}; a larger --sla takes less\n", why);
     }
     if (options_.json.empty()) return absl::OkStatus();
     nlohmann::ordered_json row = {{"task", task},
@@ -128,6 +126,7 @@ class AgreedRun {
                                   {"frames_served", summary.served},
                                   {"frames_waiting", summary.waiting},
                                   {"frames_away", summary.away},
+                                  {"why_waiting", summary.why_waiting},
                                   {"frame_ms_median", median},
                                   {"offloads", summary.offloads},
                                   {"offloads_answered", summary.answered},

@@ -251,6 +251,7 @@ absl::StatusOr<json> ArHost::Report() const {
               {"served", summary.served},
               {"waiting", summary.waiting},
               {"away", summary.away},
+              {"why_waiting", summary.why_waiting},
               {"offloads", summary.offloads},
               {"answered", summary.answered},
               {"refused", summary.refused},
