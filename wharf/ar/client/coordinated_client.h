@@ -114,7 +114,7 @@ class CoordinatedClient final : private ConnectionListener {
   explicit CoordinatedClient(CoordinatedClientConfig config)
       : config_(std::move(config)),
         drop_rate_(CurveOf(config_)),
-        lost_(CurveOf(config_).exponent),
+        lost_(CurveOf(config_)),
         report_{.drop_rate = config_.first_drop_rate} {}
   void OnWelcome(const Welcome& welcome) override;
   void OnResult(const Result& result, int64_t frame, std::vector<std::byte> found) override;

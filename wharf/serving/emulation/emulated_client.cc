@@ -31,7 +31,7 @@ EmulatedClient::EmulatedClient(const Options& options, const InferenceProfile& p
       reference_(ReferenceFor(options, profile)),
       link_(options.link, options.seed),
       drop_rate_(options.curve),
-      lost_(options.curve.exponent),
+      lost_(options.curve),
       report_{.network_s = NetworkOf(options)} {}
 
 FrameId EmulatedClient::FrameAt(TimePoint time) const {

@@ -6,9 +6,8 @@
 namespace wharf::track {
 namespace {
 
-constexpr size_t kMostOpen = 600;  // of a server that does not answer: older frames are settled by the last result
-// Results that a mean goes back, about, and those that what is expected counts as much as.
-constexpr double kMostResults = 40, kExpectedResults = 8;
+constexpr size_t kMostOpen = 600;    // of a server that does not answer: older frames are settled by the last result
+constexpr double kMostResults = 40;  // that a mean goes back, about
 
 }  // namespace
 
@@ -36,7 +35,7 @@ void DropAccount::LearnExponent(const SeenDrop& near, const SeenDrop& far) {
   if (near_.drop <= 0) return;
   const double seen = std::log(far_.drop / near_.drop) / std::log(far_.stride / near_.stride);
   exponent_ =
-      (kExpectedResults * expected_exponent_ + results_ * std::clamp(seen, 0.0, 1.0)) / (kExpectedResults + results_);
+      (expected_results_ * expected_exponent_ + results_ * std::clamp(seen, 0.0, 1.0)) / (expected_results_ + results_);
 }
 
 void DropAccount::Settle(int64_t frame, const SeenDrop& near, const SeenDrop& far, double reference_stride) {

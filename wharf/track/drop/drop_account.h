@@ -15,8 +15,9 @@ namespace wharf::track {
 // Not thread-safe.
 class DropAccount {
  public:
-  // `exponent`: the power that is expected (DropCurve).
-  explicit DropAccount(double exponent) : expected_exponent_(exponent), exponent_(exponent) {}
+  // Of the curve: the exponent, and how many results it counts as.
+  explicit DropAccount(const DropCurve& curve)
+      : expected_exponent_(curve.exponent), expected_results_(curve.expected_results), exponent_(curve.exponent) {}
 
   // A frame was shown, tracked over `stride` >= 0 frames: each frame once, in their order. O(1).
   void Show(int64_t frame, double stride);
@@ -43,7 +44,7 @@ class DropAccount {
   SeenDrop seen_;        // by the last result
   SeenDrop near_, far_;  // running means
   double results_ = 0;   // that are in them
-  const double expected_exponent_;
+  const double expected_exponent_, expected_results_;
   double exponent_, reference_stride_ = 0;
 };
 

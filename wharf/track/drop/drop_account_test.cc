@@ -17,7 +17,7 @@ SeenDrop OnCurve(double level, double stride, double exponent) { return {stride,
 SeenDrop Straight(double level, double stride) { return OnCurve(level, stride, 1); }
 
 TEST(DropAccount, KnowsNothingBeforeTheFirstResult) {
-  DropAccount account(0.5);
+  DropAccount account({.exponent = 0.5});
   account.Show(0, 5);
   EXPECT_EQ(account.frames(), 1);
   EXPECT_EQ(account.Lost(), 0);
@@ -26,7 +26,7 @@ TEST(DropAccount, KnowsNothingBeforeTheFirstResult) {
 TEST(DropAccount, IsExactWhereDropsGrowAsExpected) {
   EXPECT_TRUE(rc::check([] {
     const double exponent = *rc::gen::inRange(0, 11) / 10.0;
-    DropAccount account(exponent);
+    DropAccount account({.exponent = exponent});
     double lost = 0;
     int64_t frame = 0;
     for (int results = *rc::gen::inRange(1, 20); results > 0; --results) {
@@ -46,7 +46,7 @@ TEST(DropAccount, IsExactWhereDropsGrowAsExpected) {
 
 TEST(DropAccount, LearnsHowDropsGrow) {
   constexpr double kSeen = 0.8;
-  DropAccount account(0.3);
+  DropAccount account({.exponent = 0.3});
   for (int64_t frame = 0; frame < 1000; ++frame) {
     account.Show(frame, 12);
     account.Settle(frame, OnCurve(0.01, 12, kSeen), OnCurve(0.01, 24, kSeen), kReference);
@@ -58,9 +58,24 @@ TEST(DropAccount, LearnsHowDropsGrow) {
   EXPECT_LT(account.Lost() / 1000, loss(kSeen));
 }
 
+// Where results say too little, what is expected counts for more.
+TEST(DropAccount, BelievesResultsAsMuchAsTheCurveSays) {
+  constexpr double kSeen = 0.2;
+  double before = 0;
+  for (const double expected_results : {1, 8, 40}) {
+    DropAccount account({.exponent = 0.5, .expected_results = expected_results});
+    for (int64_t frame = 0; frame < 400; ++frame) {
+      account.Show(frame, 12);
+      account.Settle(frame, OnCurve(0.01, 12, kSeen), OnCurve(0.01, 24, kSeen), kReference);
+    }
+    EXPECT_GT(account.Lost(), 1.05 * before);
+    before = account.Lost();
+  }
+}
+
 // A scene that becomes ten times as hard counts from the result that shows it, not when a mean has followed.
 TEST(DropAccount, FollowsASceneAtOnce) {
-  DropAccount account(1);
+  DropAccount account({.exponent = 1});
   account.Show(0, 6);
   account.Settle(0, Straight(0.01, 6), Straight(0.01, 12), kReference);
   EXPECT_NEAR(account.Lost(), 0.03, 1e-12);
@@ -71,7 +86,7 @@ TEST(DropAccount, FollowsASceneAtOnce) {
 }
 
 TEST(DropAccount, LeavesFramesAfterTheResultOpen) {
-  DropAccount account(1);
+  DropAccount account({.exponent = 1});
   for (int64_t frame = 0; frame < 4; ++frame) account.Show(frame, 6);
   account.Settle(1, Straight(0.01, 6), Straight(0.01, 12), kReference);
   EXPECT_NEAR(account.Lost(), 4 * 0.03, 1e-12);
@@ -81,7 +96,7 @@ TEST(DropAccount, LeavesFramesAfterTheResultOpen) {
 
 TEST(DropAccount, TakesNothingThatIsNoDrop) {
   const double nan = std::numeric_limits<double>::quiet_NaN(), infinite = std::numeric_limits<double>::infinity();
-  DropAccount account(1);
+  DropAccount account({.exponent = 1});
   account.Show(0, 6);
   for (const SeenDrop seen : {SeenDrop{6, nan}, {6, -1}, {6, infinite}, {0, 0.1}, {nan, 0.1}, {infinite, 0.1}}) {
     account.Settle(0, seen, {12, 0.1}, kReference);
@@ -91,7 +106,7 @@ TEST(DropAccount, TakesNothingThatIsNoDrop) {
 }
 
 TEST(DropAccount, GoesOnWithoutResults) {
-  DropAccount account(1);
+  DropAccount account({.exponent = 1});
   account.Settle(-1, Straight(0.01, 6), Straight(0.01, 12), kReference);
   for (int64_t frame = 0; frame < 100'000; ++frame) account.Show(frame, 6);
   EXPECT_EQ(account.frames(), 100'000);
@@ -100,7 +115,8 @@ TEST(DropAccount, GoesOnWithoutResults) {
 
 TEST(DropAccount, IsFiniteWhateverIsSeen) {
   EXPECT_TRUE(rc::check([] {
-    DropAccount account(*rc::gen::inRange(0, 11) / 10.0);
+    DropAccount account(
+        {.exponent = *rc::gen::inRange(0, 11) / 10.0, .expected_results = *rc::gen::inRange(1, 50) * 1.0});
     for (int64_t frame = 0; frame < 30; ++frame) {
       account.Show(frame, *rc::gen::inRange(0, 100));
       const double stride = *rc::gen::inRange(1, 1000);

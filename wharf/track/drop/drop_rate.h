@@ -33,9 +33,12 @@ struct DropCurve {
   double exponent = 1;    // expected: calibrated, of a task's network and tracker (docs/serving.md)
   bool measured = false;  // that of what was seen counts as much as the one expected
   int recent = 0;         // not 0: the mean of so many last results counts where it is the higher one
+  // In an account of what was lost (drop_account.h) the expected exponent counts as much as so many results. What they
+  // show is of strides twice as long as those that matter: of boxes, whose drops end at 1, it is often less.
+  double expected_results = 8;
 };
 inline constexpr DropCurve kPublishedCurve = {1, false};
-inline constexpr DropCurve kDepthCurve = {0.5, true, 3}, kBoxCurve = {0.5, true, 3};
+inline constexpr DropCurve kDepthCurve = {0.5, true, 3}, kBoxCurve = {0.5, true, 3, 40};
 // For servers that keep no account of what was lost (serving/budget.h), where too low an estimate is never made up for.
 inline constexpr DropCurve kCautiousDepthCurve = {0.7, true}, kCautiousBoxCurve = {0.4, true};
 
