@@ -7,7 +7,7 @@
 #   wharf_benchmark(link SOURCES channel_benchmark.cc [DEPS extra])
 include_guard(GLOBAL)
 
-if(WHARF_TESTS OR WHARF_DEVICE_SERVER)
+if(WHARF_TESTS OR WHARF_DEVICE_SERVER OR WHARF_DEVICE_MODELS)
   find_package(GTest REQUIRED)
   find_package(benchmark REQUIRED)
   find_path(RAPIDCHECK_INCLUDE rapidcheck.h REQUIRED)
@@ -105,7 +105,7 @@ function(wharf_compile_quickly target)
 endfunction()
 
 # GoogleTest's headers and the common ones take half of the time of a test: compiled once, for every test. So is main().
-if(WHARF_TESTS OR WHARF_DEVICE_SERVER)
+if(WHARF_TESTS OR WHARF_DEVICE_SERVER OR WHARF_DEVICE_MODELS)
   add_executable(wharf_test_headers ${CMAKE_BINARY_DIR}/precompiled.cc)
   target_include_directories(wharf_test_headers PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(wharf_test_headers PRIVATE GTest::gmock GTest::gtest GTest::gtest_main ${common_libraries})

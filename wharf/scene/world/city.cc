@@ -18,8 +18,9 @@ constexpr float kWallTile = 3.2f;  // metres
 
 Tint Pick(Random& random, float darkest) {
   const auto part = [&] { return static_cast<float>(random.Uniform(darkest, 1.0)); };
-  const float grey = part();
-  return Tint(part(), part(), part()) * 0.45f + Tint::Constant(grey) * 0.55f;
+  // The last first, here and below: so g++ for x86-64 drew a call's arguments when networks were trained.
+  const float grey = part(), blue = part(), green = part(), red = part();
+  return Tint(red, green, blue) * 0.45f + Tint::Constant(grey) * 0.55f;
 }
 
 float Between(Random& random, double low, double high) { return static_cast<float>(random.Uniform(low, high)); }
@@ -151,7 +152,8 @@ void Side::House(float x0, float x1, float depth) {
 }
 
 void Side::Tree(float x, float y, float size) {
-  const Tint leaves(Between(random_, 0.7, 1.25), Between(random_, 0.8, 1.1), Between(random_, 0.6, 1.1));
+  const float blue = Between(random_, 0.6, 1.1), green = Between(random_, 0.8, 1.1), red = Between(random_, 0.7, 1.25);
+  const Tint leaves(red, green, blue);
   const float trunk = 1.3f + 0.9f * size, radius = 0.9f * size;
   AddColumn(mesh_, x, y, 0.09f * size, 0, trunk + 0.6f, Material::kBark, Tint::Ones());
   AddBall(mesh_, {x, y, trunk + radius}, {radius, radius, radius * 1.15f}, Material::kLeaves, leaves, random_);
@@ -163,12 +165,14 @@ void Side::Tree(float x, float y, float size) {
 
 void Side::Garden(float x0, float x1, float depth) {
   if (random_.Chance(0.5)) {
-    AddBox(mesh_, Cuboid(x0, x1, 0.2f, 0.5f, 0, Between(random_, 0.8, 2.2)), Material::kBrick, 3, Pick(random_, 0.6));
+    const Tint tint = Pick(random_, 0.6);
+    AddBox(mesh_, Cuboid(x0, x1, 0.2f, 0.5f, 0, Between(random_, 0.8, 2.2)), Material::kBrick, 3, tint);
   } else {
     AddBox(mesh_, Cuboid(x0, x1, 0.2f, 1.1f, 0, Between(random_, 0.7, 1.8)), Material::kLeaves, 2, Tint::Ones());
   }
   for (float x = x0 + 1.5f; x < x1 - 1; x += Between(random_, 2.5, 6)) {
-    Tree(x, Between(random_, 2, std::max(2.5f, depth - 1)), Between(random_, 1.6, 3.4));
+    const float size = Between(random_, 1.6, 3.4);
+    Tree(x, Between(random_, 2, std::max(2.5f, depth - 1)), size);
   }
   Finish();
 }

@@ -55,7 +55,8 @@ Glances MakeGlances(size_t count, bool many, Random& random) {
   double begin = random.Uniform(0.5, 2);
   while (begin < static_cast<double>(count) * kKnot) {
     const double rise = random.Uniform(0.5, 1.0), stay = random.Uniform(0.3, 1.2);
-    const double yaw = random.Sign() * (many ? random.Uniform(0.35, 0.85) : random.Uniform(0.02, 0.05));
+    const double side = random.Sign();
+    const double yaw = side * (many ? random.Uniform(0.35, 0.85) : random.Uniform(0.02, 0.05));
     const double pitch = many ? random.Uniform(-0.10, 0.12) : random.Uniform(-0.01, 0.01);
     for (size_t i = 0; i < count; ++i) {
       const double time = static_cast<double>(i) * kKnot - begin;

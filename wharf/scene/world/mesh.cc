@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "wharf/base/random.h"
+#include "wharf/scene/world/products.h"
 #include "wharf/scene/world/sin_cos.h"
 
 namespace wharf::scene {
@@ -16,8 +17,8 @@ Face MakeFace(const Vector3f* corners, int count, const Vector3f& across, const 
   Face face;
   for (int i = 0; i < count; ++i) face.corners[static_cast<size_t>(i)] = corners[i];
   face.count = count;
-  face.normal = (corners[1] - corners[0]).cross(corners[count - 1] - corners[0]).normalized();
-  const float width = across.norm(), height = up.norm();
+  face.normal = Normalized((corners[1] - corners[0]).cross(corners[count - 1] - corners[0]));
+  const float width = Norm(across), height = Norm(up);
   face.u_axis = across / (width * width) * cover.across;
   face.v_axis = -up / (height * height) * cover.down;
   face.u = cover.u;
@@ -33,14 +34,14 @@ Face MakeFace(const Vector3f* corners, int count, const Vector3f& across, const 
 void AddQuad(Mesh& mesh, const std::array<Vector3f, 4>& corners, const Cover& cover) {
   const Vector3f across = corners[1] - corners[0];
   Vector3f up = (corners[2] + corners[3] - corners[1] - corners[0]) / 2;
-  up -= across * (across.dot(up) / across.squaredNorm());  // a trapezoid's picture is not sheared
+  up -= across * (Dot(across, up) / SquaredNorm(across));  // a trapezoid's picture is not sheared
   mesh.faces.push_back(MakeFace(corners.data(), 4, across, up, cover));
 }
 
 void AddTriangle(Mesh& mesh, const std::array<Vector3f, 3>& corners, const Cover& cover) {
   const Vector3f across = corners[1] - corners[0];
   Vector3f up = corners[2] - corners[0];
-  up -= across * (across.dot(up) / across.squaredNorm());
+  up -= across * (Dot(across, up) / SquaredNorm(across));
   mesh.faces.push_back(MakeFace(corners.data(), 3, across, up, cover));
 }
 
@@ -89,7 +90,7 @@ void AddBall(Mesh& mesh, const Vector3f& centre, const Vector3f& radii, Material
   std::map<std::pair<int, int>, int> middles;
   const auto middle = [&](int a, int b) {
     const auto [found, made] = middles.try_emplace(std::minmax(a, b), static_cast<int>(points.size()));
-    if (made) points.push_back((points[static_cast<size_t>(a)] + points[static_cast<size_t>(b)]).normalized());
+    if (made) points.push_back(Normalized(points[static_cast<size_t>(a)] + points[static_cast<size_t>(b)]));
     return found->second;
   };
   std::vector<std::array<int, 3>> finer;
@@ -103,7 +104,7 @@ void AddBall(Mesh& mesh, const Vector3f& centre, const Vector3f& radii, Material
   for (const auto& [a, b, c] : finer) {
     const std::array corners{points[static_cast<size_t>(a)], points[static_cast<size_t>(b)],
                              points[static_cast<size_t>(c)]};
-    const float tile = 2.2f, width = (corners[1] - corners[0]).norm() / tile;
+    const float tile = 2.2f, width = Norm(corners[1] - corners[0]) / tile;
     AddTriangle(mesh, corners, {material, width, width, static_cast<float>(random.Uniform()), 0, tint});
   }
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "wharf/base/random.h"
+#include "wharf/scene/world/products.h"
 
 namespace wharf::scene {
 namespace {
@@ -116,7 +117,7 @@ Tint Painter::Sky(const Rasterizer& seen, float x, float y) const {
   const View& view = seen.Viewed();
   const Eigen::Vector3f ray((x - static_cast<float>(view.camera.cx)) / static_cast<float>(view.camera.fx),
                             (y - static_cast<float>(view.camera.cy)) / static_cast<float>(view.camera.fy), 1);
-  const Eigen::Vector3f ahead = (view.to_camera.transpose() * ray).normalized();
+  const Eigen::Vector3f ahead = Normalized(Times(view.to_camera.transpose(), ray));
   const float level = std::sqrt(ahead.x() * ahead.x() + ahead.y() * ahead.y());
   const float hills = 0.09f * Detail(ahead.x() / level * 0.21f, ahead.y() / level * 0.21f, 2) - 0.045f;
   if (ahead.z() < hills * level) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "wharf/scene/scene.h"
+#include "wharf/scene/world/products.h"
 #include "wharf/scene/world/rasterizer.h"
 #include "wharf/scene/world/streets.h"
 #include "wharf/scene/world/texture.h"
@@ -22,7 +23,7 @@ struct Weather {
 };
 // Light that falls on a face.
 inline Tint LightOn(const Weather& weather, const Eigen::Vector3f& normal) {
-  const float facing = normal.dot(weather.sun);
+  const float facing = Dot(normal, weather.sun);
   return weather.skylight * (0.9f + 0.1f * normal.z()) + weather.sunlight * (facing > 0 ? facing : 0);
 }
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "wharf/scene/world/products.h"
+
 namespace wharf::scene {
 namespace {
 
@@ -83,7 +85,7 @@ Rasterizer::Rasterizer(const View& view, float horizon_m) : view_(view) {
   ground.normal = Vector3f::UnitZ();
   ground.u_axis = Vector3f::UnitX();
   ground.v_axis = Vector3f::UnitY();
-  Surface surface = MakeSurface(ground, view.to_camera * -view.position);
+  Surface surface = MakeSurface(ground, Times(view.to_camera, -view.position));
   const float beyond = 1 / horizon_m;
   for (size_t y = 0; y < height; ++y) {
     const float a = surface.inverse_depth.x();
@@ -100,14 +102,14 @@ Rasterizer::Rasterizer(const View& view, float horizon_m) : view_(view) {
 }
 
 Surface Rasterizer::MakeSurface(const Face& face, const Vector3f& corner) const {
-  const Vector3f normal = view_.to_camera * face.normal, u = view_.to_camera * face.u_axis,
-                 v = view_.to_camera * face.v_axis;
+  const Vector3f normal = Times(view_.to_camera, face.normal), u = Times(view_.to_camera, face.u_axis),
+                 v = Times(view_.to_camera, face.v_axis);
   Surface surface;
-  surface.inverse_depth = InverseDepth(view_.camera, normal, normal.dot(corner));
+  surface.inverse_depth = InverseDepth(view_.camera, normal, Dot(normal, corner));
   surface.u_numerator = InverseDepth(view_.camera, u, 1);
   surface.v_numerator = InverseDepth(view_.camera, v, 1);
-  surface.u = face.u - u.dot(corner);
-  surface.v = face.v - v.dot(corner);
+  surface.u = face.u - Dot(u, corner);
+  surface.v = face.v - Dot(v, corner);
   surface.material = face.material;
   return surface;
 }
@@ -197,7 +199,7 @@ bool Rasterizer::MayBeSeen(const Vector3f& low, const Vector3f& high) const {
   for (size_t i = 0; i < corners.size(); ++i) {
     const Vector3f corner((i & 1) != 0 ? low.x() : high.x(), (i & 2) != 0 ? low.y() : high.y(),
                           (i & 4) != 0 ? low.z() : high.z());
-    corners[i] = view_.to_camera * (corner - view_.position);
+    corners[i] = Times(view_.to_camera, corner - view_.position);
   }
   if (OutOfView(camera, corners)) return false;
   float nearest = std::numeric_limits<float>::max();
@@ -217,12 +219,12 @@ bool Rasterizer::MayBeSeen(const Vector3f& low, const Vector3f& high) const {
 }
 
 void Rasterizer::Draw(const Face& face, const Tint& light, const Tint& tint, uint32_t object) {
-  if (face.normal.dot(view_.position - face.corners[0]) <= 1e-4f) return;  // seen from behind
+  if (Dot(face.normal, view_.position - face.corners[0]) <= 1e-4f) return;  // seen from behind
   std::array<Vector3f, 4> corners;
   std::array<Vector3f, 8> kept;
   for (int i = 0; i < face.count; ++i) {
     const auto at = static_cast<size_t>(i);
-    corners[at] = view_.to_camera * (face.corners[at] - view_.position);
+    corners[at] = Times(view_.to_camera, face.corners[at] - view_.position);
   }
   const int count = ClipNear(corners.data(), face.count, kept.data());
   if (count < 3 || !Project(kept.data(), count)) return;
@@ -239,7 +241,7 @@ void Rasterizer::DrawShadow(const std::vector<Eigen::Vector2f>& polygon) {
   std::array<Vector3f, 2 * kMost> kept;
   const size_t count = std::min(kMost, polygon.size());
   for (size_t i = 0; i < count; ++i) {
-    corners[i] = view_.to_camera * (Vector3f(polygon[i].x(), polygon[i].y(), 0) - view_.position);
+    corners[i] = Times(view_.to_camera, Vector3f(polygon[i].x(), polygon[i].y(), 0) - view_.position);
   }
   const int left = ClipNear(corners.data(), static_cast<int>(count), kept.data());
   if (left >= 3 && Project(kept.data(), left)) FillShadow();

@@ -21,7 +21,8 @@ Tint Paint(Random& random) {
   static const Tint kPaints[] = {{0.92f, 0.92f, 0.92f}, {0.12f, 0.12f, 0.14f}, {0.55f, 0.57f, 0.6f},
                                  {0.62f, 0.1f, 0.1f},   {0.12f, 0.2f, 0.5f},   {0.8f, 0.68f, 0.2f},
                                  {0.16f, 0.36f, 0.22f}, {0.75f, 0.4f, 0.15f}};
-  return kPaints[random.ScaledBelow(8)] * static_cast<float>(random.Uniform(0.85, 1.1));
+  const auto bright = static_cast<float>(random.Uniform(0.85, 1.1));
+  return kPaints[random.ScaledBelow(8)] * bright;
 }
 
 Tint Clothes(Random& random) {
@@ -175,7 +176,7 @@ void Planner::Walkers(double per_100m) {
     const int count = static_cast<int>((leg.end - leg.begin) / 100 * per_100m + random_.Uniform());
     for (int i = 0; i < count; ++i) {
       const double station = random_.Uniform(leg.begin, leg.end), when = drive_.TimeAt(station);
-      const double right = (random_.Chance(0.65) ? 1 : -1) * random_.Uniform(10.6, 12.6);
+      const double pavement = random_.Chance(0.65) ? 1 : -1, right = pavement * random_.Uniform(10.6, 12.6);
       const double direction = random_.Sign(), speed = random_.Uniform(0.9, 1.7);
       const double heading = leg.heading + (direction > 0 ? 0 : std::numbers::pi);
       AddPerson(speed, [&](double time) {

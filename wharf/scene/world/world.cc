@@ -11,6 +11,7 @@
 #include "wharf/scene/world/city.h"
 #include "wharf/scene/world/drive.h"
 #include "wharf/scene/world/painter.h"
+#include "wharf/scene/world/products.h"
 #include "wharf/scene/world/rasterizer.h"
 #include "wharf/scene/world/shadow.h"
 #include "wharf/scene/world/sin_cos.h"
@@ -122,7 +123,7 @@ World::Parts::Parts(uint64_t world_seed, const WorldOptions& options)
 
 void World::Parts::DrawMover(Rasterizer& to, const Mover& mover, uint32_t object, double time_s, bool shadows) const {
   const Vector3f at = Eigen::Vector3d(mover.x.At(time_s), mover.y.At(time_s), 0).cast<float>();
-  if ((at - to.Viewed().position).squaredNorm() > kFarthestMover * kFarthestMover) return;
+  if (SquaredNorm(at - to.Viewed().position) > kFarthestMover * kFarthestMover) return;
   size_t number = mover.shape;
   if (mover.stride_m > 0) {
     const double cycles = (time_s + 2) * mover.speed_mps / mover.stride_m;
@@ -154,7 +155,7 @@ void World::Parts::DrawMover(Rasterizer& to, const Mover& mover, uint32_t object
 std::vector<const Block*> World::Parts::FromNearToFar(const Vector3f& from) const {
   std::vector<std::pair<float, const Block*>> by_distance;
   for (const Block& block : blocks) {
-    by_distance.emplace_back((from.cwiseMax(block.low).cwiseMin(block.high) - from).squaredNorm(), &block);
+    by_distance.emplace_back(SquaredNorm(from.cwiseMax(block.low).cwiseMin(block.high) - from), &block);
   }
   std::sort(by_distance.begin(), by_distance.end());
   std::vector<const Block*> sorted;

@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 
@@ -30,6 +31,43 @@ uint64_t Hash(const std::vector<uint8_t>& bytes) {
   for (const uint8_t byte : bytes) hash = MixBits(hash ^ byte);
   return hash;
 }
+uint64_t Hash(const std::vector<float>& numbers) {
+  uint64_t hash = numbers.size();
+  for (const float number : numbers) hash = MixBits(hash ^ std::bit_cast<uint32_t>(number));
+  return hash;
+}
+uint64_t Hash(const std::vector<double>& numbers) {
+  uint64_t hash = numbers.size();
+  for (const double number : numbers) hash = MixBits(hash ^ std::bit_cast<uint64_t>(number));
+  return hash;
+}
+uint64_t HashOfBoxes(const Truth& truth) {
+  std::vector<float> numbers;
+  for (const Box& box : truth.boxes) {
+    for (const float number : {box.left, box.top, box.right, box.bottom}) numbers.push_back(number);
+    numbers.push_back(box.object_class == ObjectClass::kVehicle ? 0 : 1);
+  }
+  return Hash(numbers);
+}
+uint64_t HashOfMotion(const Truth& truth) {
+  std::vector<double> numbers(truth.pose.rotation.coeffs().begin(), truth.pose.rotation.coeffs().end());
+  for (const Eigen::Vector3d& vector : {truth.pose.position, truth.velocity, truth.angular_velocity}) {
+    numbers.insert(numbers.end(), vector.begin(), vector.end());
+  }
+  numbers.push_back(truth.dynamic_share);
+  return Hash(numbers);
+}
+uint64_t HashOfImu(const World& world) {
+  std::vector<double> numbers;
+  for (int64_t index = 0; index < World::kFrames; ++index) {
+    for (const ImuSample& sample : world.ImuAt(index)) {
+      numbers.push_back(sample.time_s);
+      numbers.insert(numbers.end(), sample.angular_velocity.begin(), sample.angular_velocity.end());
+      numbers.insert(numbers.end(), sample.specific_force.begin(), sample.specific_force.end());
+    }
+  }
+  return Hash(numbers);
+}
 
 Eigen::Vector3d OnRay(const Intrinsics& camera, double x, double y, double z) {
   return {(x - camera.cx) / camera.fx * z, (y - camera.cy) / camera.fy * z, z};
@@ -47,6 +85,18 @@ TEST(World, LooksAsItDidWhenNetworksWereTrainedOnIt) {
   EXPECT_EQ(Hash(Busy().FrameAt(0, kWidth, kHeight).image.rgb), 6117659419318338601u);
   EXPECT_EQ(Hash(Busy().FrameAt(1234, kWidth, kHeight).image.rgb), 187785914627401297u);
   EXPECT_EQ(Hash(Quiet().FrameAt(777, 832, 256).image.rgb), 12480541775857689584u);
+}
+
+TEST(World, IsTrueOfTheSameOnAnyMachine) {
+  const Truth busy = Busy().TruthAt(1234, kWidth, kHeight), quiet = Quiet().TruthAt(777, 832, 256);
+  EXPECT_EQ(Hash(busy.depth.metres), 1719053151407747404u);
+  EXPECT_EQ(HashOfBoxes(busy), 17890732982954953593u);
+  EXPECT_EQ(HashOfMotion(busy), 10045254534919586159u);
+  EXPECT_EQ(HashOfImu(Busy()), 11557739348546200271u);
+  EXPECT_EQ(Hash(quiet.depth.metres), 6905975956616622297u);
+  EXPECT_EQ(HashOfBoxes(quiet), 11734772969894684947u);
+  EXPECT_EQ(HashOfMotion(quiet), 16980759986360129993u);
+  EXPECT_EQ(HashOfImu(Quiet()), 4748985665132546058u);
 }
 
 TEST(World, IsTheSameWhateverWasAskedBefore) {
