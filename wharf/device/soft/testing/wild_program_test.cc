@@ -245,7 +245,8 @@ class Generator {
       case 1: {  // pointers that walk
         const std::string label = fmt::format("LOOP{}", labels_++);
         const bool known = Chance(2);
-        const std::string count = known ? "" : "ld.param.u32 %n, [n];";
+        // A kernel that has the address of its parameters may have written over them.
+        const std::string count = known ? "" : "ld.param.u32 %n, [n]; min.u32 %n, %n, 64;";
         const std::string rounds = known ? fmt::format("{}", 1 + random_() % rounds_) : "%n";
         return lines + fmt::format(
                            "  mov.u32 %w8, 0; {5}\n{0}:\n  {1}\n  add.s64 {2}, {2}, {3};\n  add.u32 %w8, %w8, 1;\n"
