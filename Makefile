@@ -29,6 +29,7 @@ test: build  ## build and run every test, as CI does
 arm64: build  ## what a device needs, for ARM64, in build/arm64; CUDA programs there, by qemu, against this machine's server
 	@tools/install_packages.sh packages-arm64.txt
 	@tools/arm64_sysroot.sh
+	@tools/arm64_qemu.sh
 	@cmake --preset arm64
 	@cmake --build --preset arm64 -j $(JOBS)
 	@ctest --preset arm64 -j $(TESTS)
@@ -36,6 +37,7 @@ arm64: build  ## what a device needs, for ARM64, in build/arm64; CUDA programs t
 arm64-models: build  ## the same, and what computes models: split inference, AR, Python (270 MB of Debian's packages)
 	@tools/install_packages.sh packages-arm64.txt
 	@tools/arm64_sysroot.sh --models
+	@tools/arm64_qemu.sh
 	@cmake --preset arm64-models
 	@cmake --build --preset arm64-models -j $(JOBS)
 	@ctest --preset arm64-models -j $(TESTS)

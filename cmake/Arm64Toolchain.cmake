@@ -10,8 +10,5 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-set(qemu qemu-aarch64-static)
-if(WHARF_DEVICE_SERVER)
-  get_filename_component(qemu ${CMAKE_CURRENT_LIST_DIR}/../build/arm64-qemu/usr/bin/qemu-aarch64 ABSOLUTE)  # tools/arm64_qemu.sh
-endif()
+get_filename_component(qemu ${CMAKE_CURRENT_LIST_DIR}/../build/arm64-qemu/usr/bin/qemu-aarch64 ABSOLUTE)  # tools/arm64_qemu.sh
 set(CMAKE_CROSSCOMPILING_EMULATOR ${qemu} -L ${CMAKE_SYSROOT})

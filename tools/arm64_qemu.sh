@@ -1,6 +1,7 @@
 #!/bin/bash
-# Unpacks Debian's newer qemu (of backports) in build/arm64-qemu, by apt with folders of its own: servers for ARM64 are run
-# by it. The release's own notes every page that a program reserves, and the software device reserves 300 GB.
+# Unpacks Debian's newer qemu (of backports) in build/arm64-qemu, by apt with folders of its own: it runs what is built for
+# ARM64. The release's own notes every page that a program reserves, and that is a terabyte for a client, for the
+# addresses of a device's memory, and 300 GB for the software device.
 #   tools/arm64_qemu.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."

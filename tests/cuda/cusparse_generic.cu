@@ -151,7 +151,8 @@ struct Checks {
           one = Traits<T>::Make(1);
 
   Value Any() {
-    const Value v(random.Uniform() * 2 - 1, is_complex ? random.Uniform() * 2 - 1 : 0);
+    const double imaginary = is_complex ? random.Uniform() * 2 - 1 : 0;  // first: a call's arguments have no order
+    const Value v(random.Uniform() * 2 - 1, imaginary);
     return Traits<T>::Get(Traits<T>::Make(v));
   }
   Dense Random(int rows, int columns, double density = 1) {

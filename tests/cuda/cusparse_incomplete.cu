@@ -172,8 +172,13 @@ struct Checks {
   harness::Random random{7};
 
   Value Any() {
-    const Value v(random.Uniform() * 2 - 1, is_complex ? random.Uniform() * 2 - 1 : 0);
+    const double imaginary = is_complex ? random.Uniform() * 2 - 1 : 0;  // first: a call's arguments have no order
+    const Value v(random.Uniform() * 2 - 1, imaginary);
     return Traits<T>::Get(Traits<T>::Make(v));
+  }
+  Value AboutOne() {
+    const Value off = Any() * 0.1;  // first, too
+    return 1.0 + random.Uniform() + off;
   }
   // Its diagonal is large enough for every factorization.
   Matrix Random(int size, double density, bool hermitian) {
@@ -340,8 +345,8 @@ struct Checks {
     Diagonals d{size, size + 2, {}, {}, {}, {}};
     for (int i = 0; i < systems * d.stride; ++i) {
       const int row = i % d.stride;
-      d.lower.push_back(Traits<T>::Make(row == 0 ? 0.0 : 1.0 + random.Uniform() + Any() * 0.1));
-      d.upper.push_back(Traits<T>::Make(row + 1 == size ? 0.0 : 1.0 + random.Uniform() + Any() * 0.1));
+      d.lower.push_back(Traits<T>::Make(row == 0 ? 0.0 : AboutOne()));
+      d.upper.push_back(Traits<T>::Make(row + 1 == size ? 0.0 : AboutOne()));
       d.diagonal.push_back(Traits<T>::Make(weak ? (row % 3 == 0 ? 0.0 : Any() * 0.1) : 6.0 + Any()));
     }
     for (int i = 0; i < sides * d.stride; ++i) d.sides.push_back(Traits<T>::Make(Any()));

@@ -68,7 +68,8 @@ case $way in
     ;;
   local)
     program=${WHARF_SERVER_PROGRAMS:-$(dirname "$1")}/$name
-    run "${wharf[@]}" run --local --device soft "${pack[@]}" -- "$program" "${@:2}"
+    # It is for this processor, and so is what it starts.
+    HARNESS_EMULATOR='' run "${wharf[@]}" run --local --device soft "${pack[@]}" -- "$program" "${@:2}"
     [[ -z ${SAME_AS:-} ]] || diff "$expected" "$output"
     ;;
   fake)
