@@ -92,7 +92,7 @@ class CachesTest : public ::testing::Test {
     offload::Launch launch;
     launch.function = module + 1;
     launch.config.grid = {1, 1, 1};
-    launch.config.block = {1, 1, 1};
+    launch.config.block = {4, 1, 1};  // less wide ones have an object of their own
     launch.parameters.resize(sizeof(memory));
     std::memcpy(launch.parameters.data(), &memory, sizeof(memory));
     client.Post(launch).IgnoreError();
