@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <filesystem>
 #include <limits>
 #include <thread>
 
@@ -205,10 +204,6 @@ class HostileClient {
   std::atomic<int> heard_ = 0;
   uint64_t tag_ = 1;
 };
-
-size_t Entries(const char* folder) {
-  return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
-}
 
 void Await(const std::function<bool()>& condition) {
   while (!condition()) Clock::Real().SleepFor(std::chrono::milliseconds(1));

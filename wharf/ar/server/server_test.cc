@@ -4,9 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <iterator>
-
 #include "wharf/ar/server/testing.h"
 #include "wharf/link/testing.h"
 #include "wharf/split/codec/jpeg.h"
@@ -17,8 +14,11 @@ namespace {
 
 using ::testing::HasSubstr;
 
-size_t OpenDescriptors() {
-  return static_cast<size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
+void ExpectGoodbye(const link::ReceivedFrame& frame, const char* why) {
+  ASSERT_EQ(frame.header.kind, static_cast<uint16_t>(FrameKind::kGoodbye));
+  const auto goodbye = wire::Decode<Goodbye>(link::AsBytes(frame.head));
+  ASSERT_TRUE(goodbye.ok());
+  EXPECT_THAT(goodbye->message, HasSubstr(why));
 }
 
 class ArServerTest : public ::testing::Test {
@@ -148,10 +148,7 @@ TEST_F(ArServerTest, GarbageEndsOneSession) {
     ASSERT_TRUE(channel->Send(static_cast<uint16_t>(wrong.kind), 1, wrong.head, wrong.bulk).ok());
     const auto frames = seen.Take(3);  // the server's proof, the Welcome
     ASSERT_EQ(frames.size(), 3u);
-    ASSERT_EQ(frames[2].header.kind, static_cast<uint16_t>(FrameKind::kGoodbye));
-    const auto goodbye = wire::Decode<Goodbye>(link::AsBytes(frames[2].head));
-    ASSERT_TRUE(goodbye.ok());
-    EXPECT_THAT(goodbye->message, HasSubstr(wrong.why));
+    ExpectGoodbye(frames[2], wrong.why);
   }
   EXPECT_TRUE(ServesOthers());
 }
@@ -185,10 +182,7 @@ TEST_F(ArServerTest, ARelayThatLiesEndsItsSession) {
     ASSERT_TRUE(channel->Send(static_cast<uint16_t>(lie.kind), 1, lie.head, lie.bulk).ok());
     const auto frames = seen.Take(1);
     ASSERT_EQ(frames.size(), 1u);
-    ASSERT_EQ(frames[0].header.kind, static_cast<uint16_t>(FrameKind::kGoodbye));
-    const auto goodbye = wire::Decode<Goodbye>(link::AsBytes(frames[0].head));
-    ASSERT_TRUE(goodbye.ok());
-    EXPECT_THAT(goodbye->message, HasSubstr(lie.why));
+    ExpectGoodbye(frames[0], lie.why);
   }
   EXPECT_TRUE(ServesOthers());
 }
@@ -355,13 +349,13 @@ TEST_F(ArServerTest, WhoWasSilentForLongestGivesWay) {
 
 // Nobody else comes who would have it looked after.
 TEST_F(ArServerTest, AnEndedSessionKeepsNothing) {
-  const size_t before = OpenDescriptors();
+  const size_t before = Entries("/proc/self/fd");
   {
     Ear ear;
     const auto client = MustOpen(GoodHello(), ear);
     ASSERT_NE(client, nullptr);
   }
-  while (OpenDescriptors() > before) Clock::Real().SleepFor(std::chrono::milliseconds(1));
+  while (Entries("/proc/self/fd") > before) Clock::Real().SleepFor(std::chrono::milliseconds(1));
 }
 
 TEST_F(ArServerTest, ClientsWithAnAccuracyAreScheduled) {

@@ -4,8 +4,10 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -50,6 +52,11 @@ inline scene::Image GreyPicture(uint8_t grey, int width = kTestWidth, int height
 // What both finders find: how bright the picture is, nearly.
 inline std::vector<std::byte> BrightnessOf(const scene::Image& picture) {
   return {static_cast<std::byte>(picture.rgb.at(0) / 16)};
+}
+
+// Of a folder: how many descriptors or threads there are, in /proc/self.
+inline size_t Entries(const char* folder) {
+  return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
 }
 
 class BrightnessFinder final : public SoloFinder {

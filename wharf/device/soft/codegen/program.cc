@@ -287,10 +287,8 @@ bool GainsByShape(const Program& program) {
 
 Dim3 CodeShape(const Program& program, const Dim3& block) {
   if (GainsByShape(program)) return block;
-  return program.mode == ExecutionMode::kLoop && IsNarrow(block) ? kNarrow : Dim3{0, 0, 0};
+  return program.mode == ExecutionMode::kLoop && IsNarrow(block) ? kNarrow : kAnyBlock;
 }
-
-bool IsNarrow(const Dim3& block) { return block.x != 0 && block.x < kLeastWideExtent; }
 
 absl::StatusOr<Program> Analyze(const ptx::Module& module, std::string_view kernel) {
   Program program;

@@ -14,6 +14,7 @@
 #include "wharf/device/device.h"
 #include "wharf/device/ptx/ast.h"
 #include "wharf/device/soft/check/checks.h"
+#include "wharf/device/soft/runtime/compiled_kernel.h"
 #include "wharf/device/soft/runtime/kernel_abi.h"
 
 namespace wharf::device::soft {
@@ -67,9 +68,7 @@ void AddChecks(check::Checks checks, Program* program);
 bool GainsByShape(const Program& program);
 
 // Of the code for such blocks, for Program::block: their own shape where that gains, kNarrow for narrow ones of a
-// kernel that is a loop over threads, else zeros.
+// kernel that is a loop over threads, else kAnyBlock.
 Dim3 CodeShape(const Program& program, const Dim3& block);
-inline constexpr Dim3 kNarrow{1, 1, 1};
-bool IsNarrow(const Dim3& block);
 
 }  // namespace wharf::device::soft

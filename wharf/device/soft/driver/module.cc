@@ -183,10 +183,10 @@ absl::StatusOr<std::shared_ptr<const CompiledKernel>> LoadedModule::Compile(cons
   Shape shape{0, 0, 0};
   if (described->by_shape) {
     shape = {block.x, block.y, block.z};
-  } else if (block.x != 0 && block.x < kLeastWideExtent) {
-    WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledKernel> any, Compile(kernel, {0, 0, 0}));
+  } else if (IsNarrow(block)) {
+    WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledKernel> any, Compile(kernel, kAnyBlock));
     if (!any->wide) return any;
-    shape = {1, 1, 1};
+    shape = {kNarrow.x, kNarrow.y, kNarrow.z};
   }
   auto& known = kernels_[kernel];
   // A program that tries out shapes gets code for any of them, in the end.

@@ -61,7 +61,7 @@ absl::StatusOr<SoftDevice::Function*> SoftDevice::FindFunction(FunctionId id) {
     WHARF_ASSIGN_OR_RETURN(LoadedModule * module, FindModule(function.module));
     WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledKernel> described, module->Describe(*function.kernel));
     // Nobody should have to launch a kernel to learn that it cannot be compiled.
-    if (!described->by_shape) WHARF_RETURN_IF_ERROR(module->Compile(*function.kernel, Dim3{0, 0, 0}).status());
+    if (!described->by_shape) WHARF_RETURN_IF_ERROR(module->Compile(*function.kernel, kAnyBlock).status());
     function.described = described;
     const uint32_t used = std::min(function.described->static_shared_bytes, properties_.shared_per_block);
     function.max_dynamic_shared = std::min(function.max_dynamic_shared, properties_.shared_per_block - used);

@@ -11,6 +11,11 @@
 
 namespace wharf::device::soft {
 
+// Shapes of blocks that code is made for, besides a shape of one's own. Dim3{} is none of "any": it is one thread.
+inline constexpr Dim3 kAnyBlock{0, 0, 0}, kNarrow{1, 1, 1};
+// Whether such blocks leave most lanes of vectors empty.
+inline bool IsNarrow(const Dim3& block) { return block.x != 0 && block.x < kLeastWideExtent; }
+
 struct CompiledKernel {
   ExecutionMode mode = ExecutionMode::kLoop;
   LoopEntry loop_entry = nullptr;      // mode kLoop
