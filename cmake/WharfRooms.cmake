@@ -137,6 +137,12 @@ function(wharf_test_program target room)
   wharf_link_quickly(${target})
 endfunction()
 
+set(WHARF_ROOM_TEST_ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan_suppressions.txt")
+if(WHARF_SANITIZE)  # each random program or case takes ten times as long: a fifth of them
+  list(APPEND WHARF_ROOM_TEST_ENVIRONMENT RC_PARAMS=max_success=20 WHARF_RANDOM_PROGRAMS=40 WHARF_REGION_PROGRAMS=40
+       WHARF_WILD_KERNELS=30)
+endif()
+
 function(wharf_test room)
   if(NOT WHARF_TESTS)
     return()
@@ -180,8 +186,7 @@ function(wharf_test room)
   if(CMAKE_CROSSCOMPILING)  # by an emulator
     math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * 12")
   endif()
-  set_tests_properties(${room}.${stem} PROPERTIES TIMEOUT ${ARG_TIMEOUT}
-    ENVIRONMENT "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan_suppressions.txt")
+  set_tests_properties(${room}.${stem} PROPERTIES TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT "${WHARF_ROOM_TEST_ENVIRONMENT}")
 endfunction()
 
 # Built by `make benchmarks` and `make lint` only.
