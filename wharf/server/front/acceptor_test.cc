@@ -15,6 +15,7 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -296,6 +297,75 @@ TEST_F(FrontTest, AStreamKeepsItsPlaceUntilItsClientIsLetIn) {
     EXPECT_EQ(Say(streams.Await(served), "x"), absl::OkStatus());
     EXPECT_FALSE(IsClosed(*clients[served])) << served;
   }
+}
+
+// Opens nothing until it is told to, and counts. Thread-safe.
+class SlowOpening {
+ public:
+  OpenStream Open() {
+    return [this](int socket) -> absl::StatusOr<std::unique_ptr<link::ByteStream>> {
+      absl::MutexLock lock(&mutex_);
+      ++begun_;
+      mutex_.Await(absl::Condition(&told_));
+      return link::FromSocket(socket);
+    };
+  }
+  void AwaitBegun(int count) {
+    const auto enough = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return begun_ >= count; };
+    absl::MutexLock lock(&mutex_, absl::Condition(&enough));
+  }
+  int Begun() {
+    absl::MutexLock lock(&mutex_);
+    return begun_;
+  }
+  void Go() {
+    absl::MutexLock lock(&mutex_);
+    told_ = true;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  int begun_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool told_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+// Also where opening a stream takes no notice of its client's end, as starting a process does.
+TEST_F(FrontTest, ACrowdIsOpenedByAsManyThreadsAsThereArePlaces) {
+  constexpr int kPlaces = 2, kThreads = 3, kCrowd = 20;
+  SlowOpening opening;
+  Streams streams;
+  const StreamServer server(Listen(), opening.Open(), streams.Keep(),
+                            {.handshakes = {.new_ones = kPlaces, .resumes = kThreads - kPlaces}});
+  std::vector<std::unique_ptr<link::ByteStream>> clients;
+  for (int i = 0; i < kCrowd; ++i) {
+    clients.push_back(Connect(server.Address(), "hello"));
+    if (i < kThreads) opening.AwaitBegun(i + 1);
+    if (i >= kPlaces) {
+      EXPECT_TRUE(IsClosed(*clients[i - kPlaces])) << i;
+    }
+  }
+  EXPECT_EQ(opening.Begun(), kThreads);
+  opening.Go();
+  for (size_t i = 0; i < kThreads + kPlaces; ++i) streams.Await(i);
+  EXPECT_EQ(opening.Begun(), kThreads + kPlaces) << "who has lost its place is not opened any more";
+  for (size_t i = 0; i < kThreads + kPlaces; ++i) Say(streams.Await(i), "x").IgnoreError();  // in any order
+  for (const auto& last : {&clients[kCrowd - 2], &clients[kCrowd - 1]}) EXPECT_FALSE(IsClosed(**last));
+}
+
+TEST_F(FrontTest, WhoWaitsToBeOpenedIsClosedAtTheEnd) {
+  SlowOpening opening;
+  Streams streams;
+  auto server = std::make_unique<StreamServer>(Listen(), opening.Open(), streams.Keep(),
+                                               AcceptorLimits{.handshakes = {.new_ones = 1, .resumes = 0}});
+  const auto first = Connect(server->Address(), "hello");
+  opening.AwaitBegun(1);
+  const auto second = Connect(server->Address(), "hello");
+  EXPECT_TRUE(IsClosed(*first)) << "the second has its place";
+  std::thread end([&] { server.reset(); });
+  EXPECT_TRUE(IsClosed(*second));
+  opening.Go();
+  end.join();
+  EXPECT_EQ(opening.Begun(), 1);
 }
 
 TEST_F(FrontTest, ServesUntilItIsDestroyed) {

@@ -48,38 +48,63 @@ StreamServer::StreamServer(std::unique_ptr<link::Listener> listener, OpenStream 
                            const AcceptorLimits& limits)
     : open_(std::move(open)),
       on_stream_(std::move(on_stream)),
+      most_openers_(limits.handshakes.new_ones + limits.handshakes.resumes),
       acceptor_(
           std::move(listener), [this](int socket, Handshake handshake) { OnConnection(socket, std::move(handshake)); },
           limits) {}
 
 StreamServer::~StreamServer() {
   acceptor_.Stop();
-  for (Opening& one : openings_) one.thread.join();
+  std::list<Opener> openers;
+  {
+    absl::MutexLock lock(&mutex_);
+    waiting_.clear();
+    openers.swap(openers_);
+  }
+  for (Opener& one : openers) one.thread.join();
 }
 
 void StreamServer::OnConnection(int socket, Handshake handshake) {
   ShutDownWhenEvicted(socket, handshake);
-  if (open_ != nullptr) return BeginToOpen(socket, std::move(handshake));
+  if (open_ != nullptr) return BeginToOpen({link::UniqueFd(socket), std::move(handshake)});
   on_stream_(std::make_unique<StrangersStream>(link::FromSocket(socket), std::move(handshake)));
 }
 
-void StreamServer::BeginToOpen(int socket, Handshake handshake) {
-  openings_.remove_if([](Opening& one) {
-    if (!one.over) return false;
-    one.thread.join();
-    return true;
+void StreamServer::BeginToOpen(Connection connection) {
+  absl::MutexLock lock(&mutex_);
+  std::erase_if(waiting_, [](const Connection& one) { return one.handshake.Evicted(); });
+  waiting_.push_back(std::move(connection));
+  // An opener that is over has nothing left to do but to end.
+  openers_.remove_if([](Opener& one) {
+    if (one.over) one.thread.join();
+    return one.over;
   });
-  Opening& one = openings_.emplace_back();
-  one.thread = std::thread([this, socket, &one, handshake = std::move(handshake)]() mutable {
-    auto stream = open_(socket);
-    if (stream.ok()) {
-      on_stream_(std::make_unique<StrangersStream>(*std::move(stream), std::move(handshake)));
-    } else {
-      Log(LogLevel::kWarning, "a connection was refused", {{"why", Message(stream.status())}});
+  if (openers_.size() >= most_openers_) return;
+  Opener& one = openers_.emplace_back();
+  one.thread = std::thread([this, &one] { OpenWaiting(one); });
+}
+
+void StreamServer::OpenWaiting(Opener& self) {
+  for (;;) {
+    Connection next;
+    {
+      absl::MutexLock lock(&mutex_);
+      self.over = waiting_.empty();
+      if (self.over) return;
+      next = std::move(waiting_.front());
+      waiting_.pop_front();
     }
-    handshake.End();
-    one.over = true;
-  });
+    if (!next.handshake.Evicted()) Open(std::move(next));
+  }
+}
+
+void StreamServer::Open(Connection connection) {
+  auto stream = open_(connection.socket.Release());
+  if (stream.ok()) {
+    on_stream_(std::make_unique<StrangersStream>(*std::move(stream), std::move(connection.handshake)));
+  } else {
+    Log(LogLevel::kWarning, "a connection was refused", {{"why", Message(stream.status())}});
+  }
 }
 
 void ServeUntilSignal(std::unique_ptr<link::Listener> listener, OpenStream open,

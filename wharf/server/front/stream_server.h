@@ -1,14 +1,18 @@
 // StreamServer: the shell of a server that serves all its clients in its own process: what is accepted becomes streams.
 #pragma once
 
-#include <atomic>
+#include <cstddef>
+#include <deque>
 #include <functional>
 #include <list>
 #include <memory>
 #include <string>
 #include <thread>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "wharf/link/byte_stream.h"
+#include "wharf/link/socket.h"
 #include "wharf/server/front/acceptor.h"
 
 namespace wharf::server {
@@ -23,26 +27,37 @@ class StreamServer {
   using OnStream = std::function<void(std::unique_ptr<link::ByteStream>)>;
 
   // A stream's handshake is under way until the client is let in (ByteStream::SetAdmitted) or the stream is destroyed;
-  // one that loses its place to another is shut down. `open` is called for each connection on a thread of its own, so
-  // that nobody waits for who is slow; null: sockets are the streams. `on_stream` is called until the server is
-  // destroyed; with an `open` on several threads at a time.
+  // one that loses its place to another is shut down. `open` is called on as many threads as handshakes may be under
+  // way, so that nobody waits for who is slow, and no crowd of strangers makes more of them; who has lost its place by
+  // its turn is closed instead. Null: sockets are the streams. `on_stream` is called until the server is destroyed;
+  // with an `open` on several threads at a time.
   StreamServer(std::unique_ptr<link::Listener> listener, OpenStream open, OnStream on_stream,
                const AcceptorLimits& limits = {});
-  // Accepts nothing more; what is being opened comes to its end.
+  // Accepts nothing more; what is being opened comes to its end, what waits for that is closed.
   ~StreamServer();
   const std::string& Address() const { return acceptor_.Address(); }
 
  private:
-  struct Opening {
-    std::atomic<bool> over = false;
+  struct Connection {
+    link::UniqueFd socket;
+    Handshake handshake;
+  };
+  // Opens what waits for it, and ends when nothing does.
+  struct Opener {
+    bool over = false;
     std::thread thread;
   };
   void OnConnection(int socket, Handshake handshake);
-  void BeginToOpen(int socket, Handshake handshake);
+  void BeginToOpen(Connection connection);
+  void OpenWaiting(Opener& self);
+  void Open(Connection connection);
 
   const OpenStream open_;
   const OnStream on_stream_;
-  std::list<Opening> openings_;  // of the acceptor's calls
+  const size_t most_openers_;
+  absl::Mutex mutex_;
+  std::deque<Connection> waiting_ ABSL_GUARDED_BY(mutex_);  // as many as have a place at most, the first first
+  std::list<Opener> openers_ ABSL_GUARDED_BY(mutex_);
   Acceptor acceptor_;
 };
 
