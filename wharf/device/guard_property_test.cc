@@ -324,9 +324,9 @@ TEST(GuardProperty, GuardedKernelsKeepToTheirRangesAndDoTheSame) {
                *rc::gen::inRange<uint32_t>(0, 8), &seen);
     }
   }));
-  // Both sides were met.
-  EXPECT_GT(seen.clean, 50);
-  EXPECT_GT(seen.violations, 50);
+  // Both sides were met, if only in the few cases that are drawn under sanitizers.
+  EXPECT_GT(seen.clean, 5 * kKernelsPerRun);
+  EXPECT_GT(seen.violations, 5 * kKernelsPerRun);
 }
 
 }  // namespace
