@@ -50,9 +50,12 @@ struct Matrix {
   int64_t rows, columns, ld, stride;
 
   bool Empty() const { return rows == 0 || columns == 0; }
-  uint64_t Bytes() const {
-    return Empty() ? 0 : (static_cast<uint64_t>(ld) * (columns - 1) + rows) * ElementBytes(type);
+  // Sizes and ld are below 2^31: of elements of 8 and 16 bytes that is more than 64 bits count.
+  Wide WideBytes() const {
+    return Empty() ? 0 : (static_cast<Wide>(ld) * (columns - 1) + rows) * static_cast<Wide>(ElementBytes(type));
   }
+  // REQUIRES: CheckMatrix accepted it.
+  uint64_t Bytes() const { return static_cast<uint64_t>(WideBytes()); }
 };
 
 std::vector<Matrix> OperandsOf(const Gemm& g) {
@@ -72,6 +75,9 @@ absl::Status CheckMatrix(const Matrix& matrix, const Gemm& gemm, const Memory& m
                       matrix.rows);
   }
   if (matrix.Empty()) return absl::OkStatus();
+  if (matrix.WideBytes() > LLONG_MAX) {
+    return CudaStatus(CudaError::kInvalidValue, "gemm: {} is larger than memory can be", matrix.name);
+  }
   if (matrix.address % std::min<uint64_t>(ElementBytes(matrix.type), 8) != 0 && !gemm.pointer_arrays) {
     return CudaStatus(CudaError::kInvalidValue, "gemm: {} at {:#x} is not aligned", matrix.name, matrix.address);
   }
@@ -82,7 +88,7 @@ absl::Status CheckMatrix(const Matrix& matrix, const Gemm& gemm, const Memory& m
   }
   // Sizes are below 2^31 and strides below 2^63: the product fits.
   const Wide span = static_cast<Wide>(gemm.batch - 1) * matrix.stride * static_cast<Wide>(ElementBytes(matrix.type)) +
-                    static_cast<Wide>(matrix.Bytes());
+                    matrix.WideBytes();
   if (matrix.stride < 0 || span > static_cast<Wide>(~uint64_t{0}) ||
       !memory.IsMapped(matrix.address, static_cast<uint64_t>(span))) {
     return CudaStatus(CudaError::kInvalidValue, "gemm: {} at {:#x} is not all in device memory", matrix.name,

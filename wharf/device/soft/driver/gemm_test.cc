@@ -323,6 +323,39 @@ TEST_F(GemmTest, RefusesMixturesOfTypes) {
   EXPECT_EQ(CudaErrorOf(Run(g)), CudaError::kNotSupported);
 }
 
+// Leading dimensions and columns below 2^31 whose bytes are 2^64: an operand that reaches everywhere must not pass as
+// one of no bytes, wherever it is said to lie.
+TEST_F(GemmTest, RefusesOperandsLargerThanAllAddresses) {
+  constexpr int64_t kLeading = 0x7ffffffe, kColumns = 0x40000002;
+  static_assert(static_cast<unsigned __int128>(kLeading * (kColumns - 1) + 2) * 8 == static_cast<unsigned __int128>(1)
+                                                                                         << 64);
+  double outside[2] = {1, 2};
+  Gemm g = Base(ElementType::kF64, ElementType::kF64, ElementType::kF64);
+  g.m = 2;
+  g.n = kColumns;
+  g.k = 0;
+  g.ldc = kLeading;
+  g.c = reinterpret_cast<DeviceAddress>(outside);
+  EXPECT_EQ(CudaErrorOf(CheckGemm(g, *memory_)), CudaError::kInvalidValue);
+  g = Base(ElementType::kF64, ElementType::kF64, ElementType::kF64);
+  g.m = 2;
+  g.k = kColumns;
+  g.lda = g.ldb = kLeading;
+  g.n = 2;
+  g.transpose_b = Transpose::kTranspose;
+  EXPECT_EQ(CudaErrorOf(CheckGemm(g, *memory_)), CudaError::kInvalidValue);
+  // Through pointers too, which are looked at when it runs, and of the other types that are as wide or wider.
+  g.batch = 1;
+  g.pointer_arrays = true;
+  EXPECT_EQ(CudaErrorOf(Run(g)), CudaError::kInvalidValue);
+  g = Base(ElementType::kC64, ElementType::kC64, ElementType::kC64);
+  g.m = 4;
+  g.n = 0x20000002;
+  g.k = 0;
+  g.ldc = 0x7ffffffc;
+  EXPECT_EQ(CudaErrorOf(CheckGemm(g, *memory_)), CudaError::kInvalidValue);
+}
+
 TEST(HalfTest, EveryHalfSurvivesTheRoundTrip) {
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<uint16_t>(bits);
