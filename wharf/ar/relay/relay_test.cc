@@ -197,7 +197,8 @@ TEST_F(RelayTest, WhatNoClientMaySayIsItsEnd) {
     SCOPED_TRACE(wrong.why);
     Begin("");
     LetIn();
-    EXPECT_EQ(client_->channel->Send(static_cast<uint16_t>(wrong.kind), 1, wrong.head, wrong.bulk), absl::OkStatus());
+    // It may hang up before all of that has gone.
+    client_->channel->Send(static_cast<uint16_t>(wrong.kind), 1, wrong.head, wrong.bulk).IgnoreError();
     EXPECT_THAT(std::string(Message(ExpectSentAway())), HasSubstr(wrong.why));
   }
 }
