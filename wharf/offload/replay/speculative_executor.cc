@@ -107,7 +107,7 @@ bool SpeculativeExecutor::Try(OperationId id) {
     if (IsGuarded(id)) program_->NoteViolation(id);
     // Only the program can be told of it, when it has made the operation; an answer has been given.
     if (!IsAnswered(op)) {
-      if (begins) undo_.DropNewest();
+      if (begins && !options_.unsafe) undo_.DropNewest();
       return false;
     }
   }

@@ -232,6 +232,17 @@ TEST_F(ArgumentPredictionTest, AProgramThatGoesOnIsNotRunAheadOf) {
   EXPECT_EQ(performer_.performed.size(), 1u);
 }
 
+// Nothing was saved for it, so there is nothing to drop.
+TEST_F(SpeculativeExecutorTest, ARefusalIsTheEndOfThePublishedSchemesRunningAhead) {
+  SpeculativeExecutor speculation({.unsafe = true}, &program_, &performer_, &device_);
+  performer_.refused = {Fill::kNumber};
+  for (int i = 0; i < 2; ++i) {
+    speculation.RunAhead();
+    EXPECT_FALSE(speculation.IsAhead());
+  }
+  EXPECT_THAT(performer_.latched, IsEmpty());
+}
+
 TEST_F(SpeculativeExecutorTest, ThePublishedSchemeUndoesNothing) {
   SpeculativeExecutor speculation({.unsafe = true}, &program_, &performer_, &device_);
   program_.NoteStateChange(UnmapMemory::kNumber);
