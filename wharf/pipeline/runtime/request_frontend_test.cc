@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "absl/synchronization/notification.h"
 #include "wharf/link/testing.h"
 #include "wharf/pipeline/runtime/load_client.h"
 #include "wharf/pipeline/runtime/worker_testing.h"
@@ -38,6 +39,7 @@ class RequestFrontendTest : public ::testing::Test {
     RequestFrontendConfig frontend;
     frontend.server = server_.get();
     frontend.check = wire::ClientsWith("right");
+    frontend.max_unread_bytes = size_t{1} << 20;
     frontend_.emplace(frontend);
     listener_ = *link::Listener::Create("unix:" + folder_.path() + "/frontend");
     accepting_ = std::thread([this] {
@@ -57,20 +59,26 @@ class RequestFrontendTest : public ::testing::Test {
   absl::StatusOr<std::unique_ptr<LoadClient>> Open(const std::string& token = "right") {
     return LoadClient::Open(listener_->Address(), {token});
   }
-  // The code of the Goodbye to what a client sends after its Hello.
-  absl::StatusCode Goodbye(const std::function<void(link::Channel&)>& send) {
-    link::Recorder recorder;
+  // A client that was let in; what came until then is taken. Null: it was not.
+  std::unique_ptr<link::Channel> Enter(link::Recorder& recorder) {
     auto stream = link::Connect(listener_->Address());
     EXPECT_TRUE(stream.ok());
-    const auto channel = link::Channel::Create(*std::move(stream), {.limits = PipelineFrameLimits()});
+    auto channel = link::Channel::Create(*std::move(stream), {.limits = PipelineFrameLimits()});
     channel->Start(&recorder);
     Hello hello;
     SendMessage(*channel, FrameKind::kHello, hello).IgnoreError();
     const auto challenge = recorder.Take(1);
-    if (challenge.empty()) return absl::StatusCode::kOk;
+    if (challenge.empty()) return nullptr;
     const auto proof = wire::AnswerTo<PipelineProtocol>(link::AsBytes(challenge[0].head), hello, "right");
     SendMessage(*channel, FrameKind::kProof, proof).IgnoreError();
     recorder.Take(2);  // the server's, and the Welcome
+    return channel;
+  }
+  // The code of the Goodbye to what a client sends after its Hello.
+  absl::StatusCode Goodbye(const std::function<void(link::Channel&)>& send) {
+    link::Recorder recorder;
+    const auto channel = Enter(recorder);
+    if (channel == nullptr) return absl::StatusCode::kOk;
     send(*channel);
     const auto frames = recorder.Take(1);
     if (frames.empty() || frames[0].header.kind != static_cast<uint16_t>(FrameKind::kGoodbye)) {
@@ -155,6 +163,24 @@ TEST_F(RequestFrontendTest, SendsHostileClientsAway) {
   const auto client = Open();  // others do not notice
   ASSERT_TRUE(client.ok());
   EXPECT_TRUE((*client)->Ask("net", testing::RandomInput(model_, 1)).ok());
+}
+
+// Questions are smaller than their answers, which the server's memory must not have to hold.
+TEST_F(RequestFrontendTest, WhoAsksForModelsWithoutReadingIsSentAway) {
+  constexpr int kQuestions = 2'000'000;
+  absl::Notification reads_again;
+  link::Recorder recorder;
+  recorder.on_frame = [&](const link::FrameHeader& header, auto) {
+    if (header.kind == static_cast<uint16_t>(FrameKind::kModels)) reads_again.WaitForNotification();
+    return absl::OkStatus();
+  };
+  const auto channel = Enter(recorder);
+  ASSERT_NE(channel, nullptr);
+  int asked = 0;
+  while (asked < kQuestions && channel->Send(static_cast<uint16_t>(FrameKind::kAskModels), 0, {}).ok()) ++asked;
+  EXPECT_LT(asked, kQuestions);
+  reads_again.Notify();
+  channel->Stop();
 }
 
 }  // namespace
