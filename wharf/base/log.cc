@@ -65,8 +65,33 @@ void Write(LogLevel level, std::string_view text) {
   }
 }
 
-bool NeedsQuotes(std::string_view value) {
-  return value.empty() || value.find_first_of(" \"=\n\t") != std::string_view::npos;
+// How long the control character is that the text begins with, in bytes: 0 if it begins with none. Those of C1 count:
+// terminals obey them, too.
+size_t ControlCharacter(std::string_view text) {
+  const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (at(0) < ' ' || at(0) == 0x7f) return 1;
+  return text.size() > 1 && at(0) == 0xc2 && at(1) >= 0x80 && at(1) < 0xa0 ? 2 : 0;
+}
+
+// In quotes where that is needed. Strangers' words come here: none of them is a line of its own, or a command to the
+// terminal that shows the log.
+std::string Quoted(std::string_view value) {
+  std::string quoted;
+  bool needs_quotes = value.empty() || value.find_first_of(" \"=\\") != std::string_view::npos;
+  while (!value.empty()) {
+    const size_t control = ControlCharacter(value);
+    needs_quotes |= control > 0;
+    if (value[0] == '\n') {
+      quoted += "\\n";
+    } else if (control > 0) {
+      for (const char c : value.substr(0, control)) quoted += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      if (value[0] == '"' || value[0] == '\\') quoted += '\\';
+      quoted += value[0];
+    }
+    value.remove_prefix(control > 0 ? control : 1);
+  }
+  return needs_quotes ? '"' + quoted + '"' : quoted;
 }
 
 }  // namespace
@@ -87,20 +112,7 @@ void Log(LogLevel level, std::string_view event, std::initializer_list<LogField>
     line += ' ';
     line += field.key;
     line += '=';
-    if (!NeedsQuotes(field.value)) {
-      line += field.value;
-      continue;
-    }
-    line += '"';
-    for (const char c : field.value) {
-      if (c == '\n') {
-        line += "\\n";
-        continue;
-      }
-      if (c == '"' || c == '\\') line += '\\';
-      line += c;
-    }
-    line += '"';
+    line += Quoted(field.value);
   }
   Write(level, line);
 }

@@ -10,6 +10,7 @@
 namespace wharf {
 namespace {
 
+using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
 std::string StandardErrorOf(const std::function<void()>& work) {
@@ -32,6 +33,13 @@ TEST_F(LogTest, ALineHasTimeLevelEventAndFields) {
   });
   EXPECT_THAT(line, MatchesRegex("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3} warning session "
                                  "opened session=7 peer=\"a b\" why=\"\\\\\"x\\\\\"\\\\n\\\\\\\\\" none=\"\"\n"));
+}
+
+TEST_F(LogTest, ControlCharactersAreWritten) {
+  const std::string line = StandardErrorOf([] {
+    Log(LogLevel::kWarning, "control characters", {{"a", "\x1b[2J"}, {"b", "x\r\x7f"}, {"c", "\xc2\x9b\xc3\xa4"}});
+  });
+  EXPECT_THAT(line, HasSubstr(" a=\"\\x1b[2J\" b=\"x\\x0d\\x7f\" c=\"\\xc2\\x9b\xc3\xa4\"\n"));
 }
 
 TEST_F(LogTest, WhatIsBelowTheLevelIsNotWritten) {
