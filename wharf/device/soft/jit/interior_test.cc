@@ -116,6 +116,20 @@ TEST_P(InteriorTest, ThreadsThatPassRunAndNoOthers) {
   ExpectRight({op, is_signed, 1, Width::kUnsigned64, pass});
 }
 
+// 1023 strides are a little more than 2^32, or less: from the first thread to the last the index goes once around, and
+// ends near where it began.
+TEST_P(InteriorTest, IndicesThatGoAroundWithinARow) {
+  const auto [op, is_signed, pass] = GetParam();
+  for (const int stride : {4'198'405, 4'198'404, -4'198'405, 8'396'809}) {
+    const Check check{op, is_signed, stride, Width::kPlain, pass};
+    ptx_ = check.Ptx();
+    for (const uint32_t base : {0U, 5000U, 0x80000000U, 0xfffff000U}) {
+      for (const int distance : {-1, 0, 1, 2000, -2000})
+        ExpectRight(check, 1024, base, base + static_cast<uint32_t>(distance));
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Checks, InteriorTest,
                          ::testing::Combine(::testing::Values("lt", "le", "gt", "ge"), ::testing::Bool(),
                                             ::testing::Bool()));

@@ -7,6 +7,7 @@
 #include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/ValueMapper.h>
 
+#include <cstdlib>
 #include <vector>
 
 #include "wharf/device/soft/codegen/module.h"
@@ -146,6 +147,8 @@ llvm::Function* MakeInside(llvm::Function& thread, bool pass, llvm::ValueToValue
 
 llvm::Value* StaysInType(llvm::IRBuilder<>& b, llvm::Value* first, int64_t span, bool is_signed) {
   const unsigned bits = first->getType()->getIntegerBitWidth();
+  // So much goes around wherever it begins, and would be taken for less: APInt cuts it off.
+  if (bits < 64 && std::abs(span) >> bits != 0) return b.getFalse();
   const llvm::APInt distance(bits, static_cast<uint64_t>(span), true);
   if (span > 0) {
     const llvm::APInt end = is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
