@@ -134,6 +134,54 @@ INSTANTIATE_TEST_SUITE_P(Checks, InteriorTest,
                          ::testing::Combine(::testing::Values("lt", "le", "gt", "ge"), ::testing::Bool(),
                                             ::testing::Bool()));
 
+// Conditions that are the same in a group of lanes, or grow in it, but not in a row: its first and its last thread
+// pass, and others between them do not.
+TEST(Interior, ChecksThatGroupsBetweenFail) {
+  struct Case {
+    const char* ptx;  // sets %p3 where a thread does nothing
+    uint32_t extent;
+    bool (*passes)(uint32_t x, uint32_t bound);
+  };
+  const Case cases[] = {
+      {"and.b32 %r4, %r3, 16; setp.ne.u32 %p1, %r4, 0; setp.ge.u32 %p2, %r3, %r2; or.pred %p3, %p1, %p2;", 48,
+       [](uint32_t x, uint32_t bound) { return (x & 16) == 0 && x < bound; }},
+      {"shr.u32 %r4, %r3, 5; and.b32 %r4, %r4, 1; setp.eq.u32 %p1, %r4, 1; setp.ge.u32 %p2, %r3, %r2; "
+       "or.pred %p3, %p1, %p2;",
+       160, [](uint32_t x, uint32_t bound) { return (x >> 5 & 1) == 0 && x < bound; }},
+      {"and.b32 %r4, %r3, 47; setp.ge.u32 %p3, %r4, %r2;", 80,
+       [](uint32_t x, uint32_t bound) { return (x & 47) < bound; }}};
+  KernelRunner runner;
+  auto* const out = runner.Allocate<uint32_t>(160);
+  for (const Case& check : cases) {
+    const std::string ptx = fmt::format(R"(.version 8.8
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 out, .param .u32 bound)
+{{
+  .reg .b32 %r<8>; .reg .b64 %rd<6>; .reg .pred %p<4>;
+  ld.param.u64 %rd1, [out];
+  ld.param.u32 %r2, [bound];
+  mov.u32 %r3, %tid.x;
+  {}
+  @%p3 bra DONE;
+  mul.wide.u32 %rd4, %r3, 4;
+  add.u64 %rd5, %rd1, %rd4;
+  st.global.u32 [%rd5], %r3;
+DONE:
+  ret;
+}}
+)",
+                                        check.ptx);
+    for (const uint32_t bound : {20U, 1000U}) {
+      std::fill(out, out + check.extent, kUntouched);
+      ASSERT_EQ(runner.Run(ptx, "k", {1}, {check.extent}, Parameters().Add(out).Add(bound)), absl::OkStatus());
+      for (uint32_t x = 0; x < check.extent; ++x) {
+        ASSERT_EQ(out[x], check.passes(x, bound) ? x : kUntouched) << check.ptx << " at " << x << ", bound " << bound;
+      }
+    }
+  }
+}
+
 // if (x >= width || y >= height) return, over a grid that is larger than the image.
 TEST(Interior, ImageInTwoDimensions) {
   const char* ptx = R"(.version 8.8

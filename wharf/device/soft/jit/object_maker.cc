@@ -11,7 +11,7 @@ namespace wharf::device::soft {
 namespace {
 
 // Changes whenever generated code does.
-constexpr std::string_view kCompilerVersion = "25";
+constexpr std::string_view kCompilerVersion = "26";
 // Longer kernels are optimised less.
 constexpr uint32_t kLargeKernel = 6000;
 

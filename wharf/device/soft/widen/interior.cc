@@ -160,13 +160,16 @@ llvm::Value* StaysInType(llvm::IRBuilder<>& b, llvm::Value* first, int64_t span,
   return is_signed ? b.CreateICmpSGE(first, limit) : b.CreateICmpUGE(first, limit);
 }
 
-std::optional<Interior> FindInterior(llvm::Function& thread, const ShapeAnalysis& shapes, const llvm::LoopInfo& loops) {
+std::optional<Interior> FindInterior(llvm::Function& thread, const ShapeAnalysis& in_group, const llvm::LoopInfo& loops,
+                                     const llvm::DominatorTree& tree) {
   if (thread.getInstructionCount() > kMostInstructions) return std::nullopt;
   for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
-    if (shapes.Diverges(loop)) return std::nullopt;
+    if (in_group.Diverges(loop)) return std::nullopt;
   }
   const std::optional<BoundsCheck> check = FindCheck(thread);
-  if (!check || shapes.Of(check->branch->getCondition()).Uniform()) return std::nullopt;
+  if (!check || in_group.Of(check->branch->getCondition()).Uniform()) return std::nullopt;
+  // A row is many groups: what is the same in each of them, or grows, need not do so from one to the next.
+  const ShapeAnalysis shapes(thread, {.lane = kTidX, .varying = {}, .lanes = 1, .warp = false}, loops, tree);
   if (!llvm::all_of(thread.getEntryBlock(), CanRepeat)) return std::nullopt;
   Monotony monotony(shapes, check->pass);
   if (!monotony.Add(check->branch->getCondition())) return std::nullopt;

@@ -27,8 +27,10 @@ struct Interior {
   std::set<std::pair<const llvm::Value*, bool>> steady;
 };
 
-// None if `thread` does not begin with a check that is true for a range of threads, or if its threads may go different
-// numbers of times through a loop, or if it is long. `shapes` are those of `thread`, which stays as it is.
-std::optional<Interior> FindInterior(llvm::Function& thread, const ShapeAnalysis& shapes, const llvm::LoopInfo& loops);
+// None if `thread` does not begin with a check that is true for a range of threads, or if the threads of a group may go
+// different numbers of times through a loop, or if it is long. `in_group` are the shapes of `thread`, which stays as it
+// is.
+std::optional<Interior> FindInterior(llvm::Function& thread, const ShapeAnalysis& in_group, const llvm::LoopInfo& loops,
+                                     const llvm::DominatorTree& tree);
 
 }  // namespace wharf::device::soft

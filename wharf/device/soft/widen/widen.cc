@@ -100,7 +100,7 @@ bool Widen(llvm::Function* thread, llvm::Function* entry, unsigned lanes) {
   code.lanes = lanes;
   code.any = MakeWide(*thread, form, loops, tree, shapes);
   if (code.any == nullptr) return false;
-  if (const std::optional<Interior> interior = FindInterior(*thread, shapes, loops)) {
+  if (const std::optional<Interior> interior = FindInterior(*thread, shapes, loops, tree)) {
     code.passes = interior->passes;
     code.inside = MakeWideInside(*interior, lanes);
     interior->thread->eraseFromParent();
