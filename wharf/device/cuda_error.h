@@ -17,6 +17,7 @@ enum class CudaError : int32_t {
   kInvalidPitchValue = 12,
   kInvalidSymbol = 13,
   kInvalidMemcpyDirection = 21,
+  kLaunchPendingCountExceeded = 69,  // too many launches by kernels wait
   kInvalidDeviceFunction = 98,
   kNoDevice = 100,
   kInvalidDevice = 101,

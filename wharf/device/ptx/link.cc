@@ -1,6 +1,7 @@
 #include "wharf/device/ptx/link.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <set>
@@ -297,7 +298,17 @@ absl::StatusOr<std::string> Link(std::span<const std::string> texts) {
 
 bool IsSystemFunction(std::string_view name) {
   return name == "vprintf" || name == "__assertfail" || name == "malloc" || name == "free" ||
-         name == "cudaGraphSetConditional";
+         name == "cudaGraphSetConditional" || LaunchesKernels(name);
+}
+
+bool LaunchesKernels(std::string_view name) {
+  static constexpr std::string_view kPrefix = "__cudaCDP2";
+  static constexpr std::array<std::string_view, 12> kNames = {
+      "GetParameterBufferV2",  "LaunchDeviceV2", "GetLastError",    "PeekAtLastError",
+      "StreamCreateWithFlags", "StreamDestroy",  "StreamWaitEvent", "EventCreateWithFlags",
+      "EventRecord",           "EventDestroy",   "Malloc",          "Free"};
+  if (!name.starts_with(kPrefix)) return false;
+  return std::find(kNames.begin(), kNames.end(), name.substr(kPrefix.size())) != kNames.end();
 }
 
 absl::Status CheckLinked(const std::string& text) {

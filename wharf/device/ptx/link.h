@@ -18,7 +18,11 @@ absl::StatusOr<std::string> Link(std::span<const std::string> texts);
 // defined, in it or by the system of every device. kInvalidArgument with CudaError::kInvalidPtx says what is not.
 absl::Status CheckLinked(const std::string& text);
 
-// Functions that no module defines: vprintf, __assertfail, malloc, free, cudaGraphSetConditional.
+// Functions that no module defines: vprintf, __assertfail, malloc, free, cudaGraphSetConditional, and those by which
+// kernels launch others.
 bool IsSystemFunction(std::string_view name);
+// Of the last: what nvcc makes of a kernel's <<<>>> and of the streams and events of kernels from CUDA 12 on, with
+// "__cudaCDP2" before what CUDA calls it. NVIDIA's device runtime has more of them, which are not here.
+bool LaunchesKernels(std::string_view name);
 
 }  // namespace wharf::device::ptx

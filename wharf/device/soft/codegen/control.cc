@@ -249,6 +249,9 @@ void FunctionCodegen::CallSystem(std::string_view name) {
                   {block, SystemArgument(0, Type::kB64)});
   } else if (name == "cudaGraphSetConditional") {  // the handle is the address of what the client looks at
     b_.CreateStore(SystemArgument(1, Type::kB32), GlobalPointer(SystemArgument(0, Type::kB64)));
+  } else if (ptx::LaunchesKernels(name)) {
+    result = CallDeviceRuntime(name);
+    type = result->getType() == i64 ? Type::kB64 : Type::kB32;
   } else {
     auto* tid = entry_.CreateAlloca(llvm::ArrayType::get(i32, 3));
     for (unsigned d = 0; d < 3; ++d) {

@@ -8,6 +8,7 @@
 
 #include <llvm/IR/IRBuilder.h>
 
+#include <array>
 #include <functional>
 #include <map>
 #include <string>
@@ -78,6 +79,7 @@ class FunctionCodegen {
   void Result(Type type, Value* value) { Write(Op(0), type, value); }
   Value* ReadImmediateFloat(const ptx::FloatOperand& immediate, Type type);
   Value* ReadSymbol(const ptx::SymbolOperand& symbol, Type type);
+  bool IsKernel(std::string_view name) const;
   Value* ReadSpecial(std::string_view name);
   Value* SpecialOfThread(std::string_view name);
   Value* SpecialOfGrid(std::string_view name);
@@ -331,6 +333,10 @@ class FunctionCodegen {
   Value* ArgumentPointer(const ptx::Operand& operand, const ptx::Variable& declared, bool result);
   void FinishCall(const std::vector<ptx::Variable>& returns, llvm::ArrayRef<Value*> pointers);
   Value* SystemArgument(size_t index, Type type);
+  Value* CallDeviceRuntime(std::string_view name);
+  Value* PrepareChild(Value* block);
+  Value* AllocateForKernel(Value* block);
+  std::array<Value*, 3> ExtentArgument(size_t index);
   void Yield();
   llvm::BasicBlock* LabelBlock(const std::string& label);
 

@@ -101,6 +101,11 @@ llvm::Value* FunctionCodegen::ReadImmediateFloat(const ptx::FloatOperand& immedi
   }
 }
 
+bool FunctionCodegen::IsKernel(std::string_view name) const {
+  const ptx::Function* const function = module_.program().module->FindFunction(name);
+  return function != nullptr && function->is_entry;
+}
+
 llvm::Value* FunctionCodegen::ReadSymbol(const ptx::SymbolOperand& symbol, Type type) {
   llvm::Type* i64 = b_.getInt64Ty();
   const std::string_view name = ResolveAlias(*module_.program().module, symbol.name);
@@ -119,7 +124,7 @@ llvm::Value* FunctionCodegen::ReadSymbol(const ptx::SymbolOperand& symbol, Type 
     address = b_.getInt64(common->second);
   } else if (module_.program().globals.contains(std::string(name))) {
     address = module_.VariableAddress(name);
-  } else if (module_.FindFunction(name) != nullptr) {
+  } else if (module_.FindFunction(name) != nullptr || IsKernel(name)) {
     address = b_.getInt64(FunctionAddress(name));
   } else {
     Malformed(fmt::format("unknown name {}", symbol.name));

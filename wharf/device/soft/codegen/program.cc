@@ -43,8 +43,8 @@ bool SuspendsThread(const ptx::Instruction& instruction) {
   return std::find(kOpcodes.begin(), kOpcodes.end(), instruction.opcode) != kOpcodes.end();
 }
 
-// What nvcc makes of a kernel's <<<>>>, from CUDA 12 on and before; NVIDIA's device runtime defines them.
-bool LaunchesKernels(std::string_view function) {
+// Functions of NVIDIA's device runtime, from CUDA 12 on and before.
+bool IsOfDeviceRuntime(std::string_view function) {
   return function.starts_with("__cudaCDP2") || function.starts_with("cudaLaunchDevice") ||
          function.starts_with("cudaGetParameterBuffer");
 }
@@ -89,11 +89,12 @@ class Analyzer {
   }
 
   absl::Status ReachName(std::string_view name, bool address_taken, const ptx::Function& from) {
+    program_.launches_kernels |= ptx::LaunchesKernels(name);
     if (ptx::IsSystemFunction(name)) return absl::OkStatus();
-    if (LaunchesKernels(name)) {
+    if (IsOfDeviceRuntime(name)) {
       return CudaStatus(CudaError::kUnsupportedPtx,
-                        "kernel {}: {} launches kernels itself, and dynamic parallelism is not supported", kernel_,
-                        from.name);
+                        "kernel {}: {} calls {}, a part of dynamic parallelism that is not supported", kernel_,
+                        from.name, name);
     }
     name = ResolveAlias(module_, name);
     if (const ptx::Variable* variable = module_.FindVariable(name)) {
@@ -105,7 +106,8 @@ class Analyzer {
       return absl::OkStatus();
     }
     const ptx::Function* function = module_.FindFunction(name);
-    if (function == nullptr) return absl::OkStatus();  // a parameter, a body's variable or a label
+    if (function == nullptr) return absl::OkStatus();                  // a parameter, a body's variable or a label
+    if (function->is_entry && address_taken) return absl::OkStatus();  // to be launched: nothing of it runs here
     if (function->body_text.empty()) {
       return CudaStatus(CudaError::kInvalidPtx, "kernel {}: function {}, which {} calls, is declared but not defined",
                         kernel_, name, from.name);

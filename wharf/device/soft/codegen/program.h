@@ -46,6 +46,7 @@ struct Program {
   bool has_local = false;     // some function has addressable .local memory
   bool has_indirect_call = false;
   bool has_alloca = false;
+  bool launches_kernels = false;
   ExecutionMode mode = ExecutionMode::kLoop;
   bool spins = false;        // some loop may wait for another thread
   Dim3 block{0, 0, 0};       // the shape of blocks that code is made for; zeros: any

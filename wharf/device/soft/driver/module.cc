@@ -172,19 +172,43 @@ absl::StatusOr<Footprint> LoadedModule::FootprintOf(const std::string& kernel) c
 }
 
 absl::StatusOr<std::shared_ptr<const CompiledKernel>> LoadedModule::Describe(const std::string& kernel) {
+  absl::MutexLock lock(&kernels_mutex_);
+  return DescribeLocked(kernel);
+}
+
+absl::StatusOr<std::shared_ptr<const CompiledKernel>> LoadedModule::Compile(const std::string& kernel,
+                                                                            const Dim3& block) {
+  absl::MutexLock lock(&kernels_mutex_);
+  return CompileLocked(kernel, block);
+}
+
+const ChildKernels& LoadedModule::Children() {
+  absl::MutexLock lock(&kernels_mutex_);
+  if (!children_.empty()) return children_;
+  for (const ptx::Function& function : ptx_->functions) {
+    if (!function.is_entry) continue;
+    ChildKernel child{function.name};
+    for (const ParameterLayout& parameter : ptx::LayoutParameters(function)) {
+      child.parameter_bytes = std::max(child.parameter_bytes, parameter.offset + parameter.size);
+    }
+    children_[FunctionAddress(function.name)] = std::move(child);
+  }
+  return children_;
+}
+
+LoadedModule::Kernel LoadedModule::DescribeLocked(const std::string& kernel) {
   const auto known = described_.find(kernel);
   if (known != described_.end()) return known->second;
   return described_.emplace(kernel, compiler_.Describe(*ptx_, kernel)).first->second;
 }
 
-absl::StatusOr<std::shared_ptr<const CompiledKernel>> LoadedModule::Compile(const std::string& kernel,
-                                                                            const Dim3& block) {
-  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledKernel> described, Describe(kernel));
+LoadedModule::Kernel LoadedModule::CompileLocked(const std::string& kernel, const Dim3& block) {
+  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledKernel> described, DescribeLocked(kernel));
   Shape shape{0, 0, 0};
   if (described->by_shape) {
     shape = {block.x, block.y, block.z};
   } else if (IsNarrow(block)) {
-    WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledKernel> any, Compile(kernel, kAnyBlock));
+    WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledKernel> any, CompileLocked(kernel, kAnyBlock));
     if (!any->wide) return any;
     shape = {kNarrow.x, kNarrow.y, kNarrow.z};
   }
@@ -196,8 +220,7 @@ absl::StatusOr<std::shared_ptr<const CompiledKernel>> LoadedModule::Compile(cons
   return known.emplace(shape, CompileNow(kernel, {shape[0], shape[1], shape[2]})).first->second;
 }
 
-absl::StatusOr<std::shared_ptr<const CompiledKernel>> LoadedModule::CompileNow(const std::string& kernel,
-                                                                               const Dim3& block) {
+LoadedModule::Kernel LoadedModule::CompileNow(const std::string& kernel, const Dim3& block) {
   absl::Status unusable;
   const SymbolResolver resolve = [&](std::string_view name) -> void* {
     if (const auto why = unusable_.find(name); why != unusable_.end()) {

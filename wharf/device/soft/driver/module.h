@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "wharf/base/idle_worker.h"
 #include "wharf/base/status.h"
 #include "wharf/device/device.h"
@@ -20,6 +22,7 @@
 #include "wharf/device/ptx/ast.h"
 #include "wharf/device/ptx/guard.h"
 #include "wharf/device/soft/jit/compiler.h"
+#include "wharf/device/soft/runtime/child_launches.h"
 #include "wharf/device/soft/runtime/memory.h"
 
 namespace wharf::device::soft {
@@ -30,7 +33,8 @@ struct GuardedCode {
   std::shared_ptr<const CompiledKernel> compiled;
 };
 
-// Not thread-safe. `memory`, `compiler` and `background` must outlive it.
+// Describe, Compile and Children may be called from any thread, all else from one. `memory`, `compiler` and
+// `background` must outlive it.
 class LoadedModule {
  public:
   // Allocates and initialises the variables. kNoBinaryForDevice if the image has neither PTX nor kernels in machine
@@ -56,6 +60,8 @@ class LoadedModule {
   // Compiler::Compile's contract, and kUnsupportedPtx if the kernel uses a variable that could not be initialised. For
   // blocks of this shape. Results, good or bad, are kept.
   absl::StatusOr<std::shared_ptr<const CompiledKernel>> Compile(const std::string& kernel, const Dim3& block);
+  // What its kernels can launch. Lives as long as this.
+  const ChildKernels& Children();
   // Begins to compile the guarded version in the background. True once CompileGuarded will not wait for that.
   bool PrepareGuarded(const std::string& kernel);
   // ptx::GuardKernel's and Compiler::Compile's contracts. Results, good or bad, are kept; they live as long as this.
@@ -76,7 +82,10 @@ class LoadedModule {
   absl::StatusOr<Symbol> FindPtxSymbol(std::string_view name) const;
   absl::Status PlaceVariables(Memory& memory);
   void Initialise(const ptx::Variable& variable, DeviceAddress address);
-  absl::StatusOr<std::shared_ptr<const CompiledKernel>> CompileNow(const std::string& kernel, const Dim3& block);
+  using Kernel = absl::StatusOr<std::shared_ptr<const CompiledKernel>>;
+  Kernel DescribeLocked(const std::string& kernel) ABSL_EXCLUSIVE_LOCKS_REQUIRED(kernels_mutex_);
+  Kernel CompileLocked(const std::string& kernel, const Dim3& block) ABSL_EXCLUSIVE_LOCKS_REQUIRED(kernels_mutex_);
+  Kernel CompileNow(const std::string& kernel, const Dim3& block);
   using FutureCode = std::shared_future<absl::StatusOr<GuardedCode>>;
   const FutureCode& Guarded(const std::string& kernel);
 
@@ -88,10 +97,12 @@ class LoadedModule {
   uint64_t const_bytes_ = 0;
   std::map<std::string, Symbol, std::less<>> symbols_;
   std::map<std::string, std::string, std::less<>> unusable_;  // variable -> why no kernel may use it
-  using Kernel = absl::StatusOr<std::shared_ptr<const CompiledKernel>>;
-  using Shape = std::array<uint32_t, 3>;  // zeros: any
-  std::map<std::string, Kernel> described_;
-  std::map<std::string, std::map<Shape, Kernel>> kernels_;
+  using Shape = std::array<uint32_t, 3>;                      // zeros: any
+  // Kernels that others launch are looked up while the device runs. Held while one is compiled.
+  absl::Mutex kernels_mutex_;
+  std::map<std::string, Kernel> described_ ABSL_GUARDED_BY(kernels_mutex_);
+  std::map<std::string, std::map<Shape, Kernel>> kernels_ ABSL_GUARDED_BY(kernels_mutex_);
+  ChildKernels children_ ABSL_GUARDED_BY(kernels_mutex_);
   std::map<std::string, FutureCode> guarded_;
 };
 

@@ -96,7 +96,7 @@ class SoftDevice final : public Device {
     absl::StatusOr<std::string> kernel;               // what its module knows it by, or why it cannot be launched
     std::shared_ptr<const CompiledKernel> described;  // null until first needed
     std::optional<Footprint> footprint;               // likewise
-    uint32_t max_dynamic_shared = 48 << 10;
+    uint32_t max_dynamic_shared = 0;                  // of a described one
   };
   class PreparedWork;  // soft_device_prepared.cc
 
@@ -106,9 +106,10 @@ class SoftDevice final : public Device {
 
   absl::StatusOr<std::shared_ptr<Timeline>> FindStream(StreamId id) const;
   absl::StatusOr<std::shared_ptr<Event>> FindEvent(EventId id) const;
-  absl::StatusOr<LoadedModule*> FindModule(ModuleId id) const;
+  absl::StatusOr<std::shared_ptr<LoadedModule>> FindModule(ModuleId id) const;
   // The function, described.
   absl::StatusOr<Function*> FindFunction(FunctionId id);
+  uint32_t DefaultDynamicShared(const CompiledKernel& described) const;
   // Its code for such a launch.
   absl::StatusOr<std::shared_ptr<const CompiledKernel>> CodeFor(const Function& function, const LaunchConfig& config);
   absl::Status CheckLaunch(const Function& function, const LaunchConfig& config, size_t parameter_bytes) const;
@@ -120,6 +121,13 @@ class SoftDevice final : public Device {
   void EnqueueLaunch(std::shared_ptr<Timeline> stream, const Function& function,
                      std::shared_ptr<const CompiledKernel> kernel, const LaunchConfig& config,
                      std::vector<std::byte> parameters);
+
+  // On the queue's thread: runs it, and what it launches if it is of a kernel that launches others, whose module is
+  // `module`; else that is null.
+  absl::Status RunLaunch(const KernelLaunch& launch, LoadedModule* module);
+  absl::Status RunChild(const ChildLaunch& child, ChildLaunches& children, LoadedModule& module);
+  // The module of a kernel that launches others; else null.
+  absl::StatusOr<std::shared_ptr<LoadedModule>> ParentModule(const Function& function) const;
 
   // Queues `task`, a void(), which runs whatever has failed before it.
   template <typename Task>
@@ -158,7 +166,7 @@ class SoftDevice final : public Device {
   // The caller's names.
   std::map<StreamId, std::shared_ptr<Timeline>> streams_;
   std::map<EventId, std::shared_ptr<Event>> events_;
-  std::map<ModuleId, std::unique_ptr<LoadedModule>> modules_;
+  std::map<ModuleId, std::shared_ptr<LoadedModule>> modules_;  // queued work may outlive them
   std::map<FunctionId, Function> functions_;
   // Grow when a name, or memory, that was there may be gone or mean something else.
   uint64_t names_version_ = 1, memory_version_ = 1;

@@ -11,10 +11,10 @@ namespace {
 constexpr uint32_t kMaxLocalBytes = 512 << 10;  // of one thread, as on every architecture of CUDA
 }
 
-absl::StatusOr<LoadedModule*> SoftDevice::FindModule(ModuleId id) const {
+absl::StatusOr<std::shared_ptr<LoadedModule>> SoftDevice::FindModule(ModuleId id) const {
   const auto module = modules_.find(id);
   if (module == modules_.end()) return CudaStatus(CudaError::kInvalidHandle, "there is no module {}", id);
-  return module->second.get();
+  return module->second;
 }
 
 absl::Status SoftDevice::LoadModule(ModuleId id, std::vector<std::byte> image) {
@@ -26,7 +26,7 @@ absl::Status SoftDevice::LoadModule(ModuleId id, std::vector<std::byte> image) {
 }
 
 absl::Status SoftDevice::UnloadModule(ModuleId id) {
-  WHARF_ASSIGN_OR_RETURN(const LoadedModule* module, FindModule(id));
+  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const LoadedModule> module, FindModule(id));
   if (const DeviceAddress base = module->variables_base(); base != 0) {
     WHARF_ASSIGN_OR_RETURN(const uint64_t size, memory_->Unmap(base));
     Enqueue(streams_[kDefaultStream], [this, base, size] { memory_->Decommit(base, size); });
@@ -39,7 +39,7 @@ absl::Status SoftDevice::UnloadModule(ModuleId id) {
 }
 
 absl::Status SoftDevice::DefineFunction(FunctionId id, ModuleId module_id, const std::string& name) {
-  WHARF_ASSIGN_OR_RETURN(const LoadedModule* module, FindModule(module_id));
+  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const LoadedModule> module, FindModule(module_id));
   Function function;
   function.kernel = module->FindKernel(name);
   // One without code is defined, so that whoever wants to launch it is told.
@@ -52,32 +52,35 @@ absl::Status SoftDevice::DefineFunction(FunctionId id, ModuleId module_id, const
   return absl::OkStatus();
 }
 
+uint32_t SoftDevice::DefaultDynamicShared(const CompiledKernel& described) const {
+  return properties_.shared_per_block - std::min(described.static_shared_bytes, properties_.shared_per_block);
+}
+
 absl::StatusOr<SoftDevice::Function*> SoftDevice::FindFunction(FunctionId id) {
   const auto found = functions_.find(id);
   if (found == functions_.end()) return CudaStatus(CudaError::kInvalidHandle, "there is no function {}", id);
   Function& function = found->second;
   if (function.described == nullptr) {
     WHARF_RETURN_IF_ERROR(function.kernel.status());
-    WHARF_ASSIGN_OR_RETURN(LoadedModule * module, FindModule(function.module));
+    WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<LoadedModule> module, FindModule(function.module));
     WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledKernel> described, module->Describe(*function.kernel));
     // Nobody should have to launch a kernel to learn that it cannot be compiled.
     if (!described->by_shape) WHARF_RETURN_IF_ERROR(module->Compile(*function.kernel, kAnyBlock).status());
     function.described = described;
-    const uint32_t used = std::min(function.described->static_shared_bytes, properties_.shared_per_block);
-    function.max_dynamic_shared = std::min(function.max_dynamic_shared, properties_.shared_per_block - used);
+    function.max_dynamic_shared = DefaultDynamicShared(*described);
   }
   return &function;
 }
 
 absl::StatusOr<std::shared_ptr<const CompiledKernel>> SoftDevice::CodeFor(const Function& function,
                                                                           const LaunchConfig& config) {
-  WHARF_ASSIGN_OR_RETURN(LoadedModule * module, FindModule(function.module));
+  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<LoadedModule> module, FindModule(function.module));
   return module->Compile(*function.kernel, config.block);
 }
 
 absl::StatusOr<FunctionAttributes> SoftDevice::Attributes(FunctionId id) {
   WHARF_ASSIGN_OR_RETURN(const Function* function, FindFunction(id));
-  WHARF_ASSIGN_OR_RETURN(const LoadedModule* module, FindModule(function->module));
+  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const LoadedModule> module, FindModule(function->module));
   const CompiledKernel& kernel = *function->described;
   FunctionAttributes attributes;
   attributes.static_shared_bytes = kernel.static_shared_bytes;
@@ -112,14 +115,14 @@ absl::StatusOr<Footprint> SoftDevice::FootprintOf(FunctionId id) {
   Function& function = found->second;
   if (!function.footprint) {
     WHARF_RETURN_IF_ERROR(function.kernel.status());
-    WHARF_ASSIGN_OR_RETURN(const LoadedModule* module, FindModule(function.module));
+    WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const LoadedModule> module, FindModule(function.module));
     WHARF_ASSIGN_OR_RETURN(function.footprint, module->FootprintOf(*function.kernel));
   }
   return *function.footprint;
 }
 
 absl::StatusOr<Symbol> SoftDevice::FindSymbol(ModuleId module_id, const std::string& name) {
-  WHARF_ASSIGN_OR_RETURN(const LoadedModule* module, FindModule(module_id));
+  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const LoadedModule> module, FindModule(module_id));
   return module->FindSymbol(name);
 }
 
@@ -188,14 +191,23 @@ absl::Status SoftDevice::Launch(StreamId stream_id, FunctionId function_id, cons
   WHARF_ASSIGN_OR_RETURN(const Function* function, FindFunction(function_id));
   WHARF_RETURN_IF_ERROR(CheckLaunch(*function, config, parameters.size()));
   WHARF_ASSIGN_OR_RETURN(std::shared_ptr<const CompiledKernel> code, CodeFor(*function, config));
-  EnqueueLaunch(std::move(stream), *function, std::move(code), config, std::move(parameters));
+  WHARF_ASSIGN_OR_RETURN(std::shared_ptr<LoadedModule> parent, ParentModule(*function));
+  if (parent == nullptr) {
+    EnqueueLaunch(std::move(stream), *function, std::move(code), config, std::move(parameters));
+    return absl::OkStatus();
+  }
+  EnqueueWork(std::move(stream), [this, code = std::move(code), name = function->name, config,
+                                  parameters = std::move(parameters), parent = std::move(parent)] {
+    return RunLaunch({.kernel = code.get(), .name = *name, .config = config, .parameters = parameters.data()},
+                     parent.get());
+  });
   return absl::OkStatus();
 }
 
 bool SoftDevice::PrepareGuarded(FunctionId id) {
   const auto function = functions_.find(id);
   if (function == functions_.end() || !function->second.kernel.ok()) return true;
-  const absl::StatusOr<LoadedModule*> module = FindModule(function->second.module);
+  const absl::StatusOr<std::shared_ptr<LoadedModule>> module = FindModule(function->second.module);
   return !module.ok() || (*module)->PrepareGuarded(*function->second.kernel);
 }
 
@@ -205,7 +217,7 @@ absl::Status SoftDevice::LaunchGuarded(StreamId stream_id, FunctionId function_i
   WHARF_ASSIGN_OR_RETURN(std::shared_ptr<Timeline> stream, FindStream(stream_id));
   WHARF_ASSIGN_OR_RETURN(const Function* function, FindFunction(function_id));
   WHARF_RETURN_IF_ERROR(CheckLaunch(*function, config, parameters.size()));
-  WHARF_ASSIGN_OR_RETURN(LoadedModule * module, FindModule(function->module));
+  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<LoadedModule> module, FindModule(function->module));
   WHARF_ASSIGN_OR_RETURN(const GuardedCode* code, module->CompileGuarded(*function->kernel));
   WHARF_ASSIGN_OR_RETURN(parameters, code->kernel.Parameters(std::move(parameters), guard));
   EnqueueLaunch(std::move(stream), *function, code->compiled, config, std::move(parameters));
@@ -219,6 +231,38 @@ void SoftDevice::EnqueueLaunch(std::shared_ptr<Timeline> stream, const Function&
                                   parameters = std::move(parameters)] {
     return executor_->Run({.kernel = kernel.get(), .name = *name, .config = config, .parameters = parameters.data()});
   });
+}
+
+absl::StatusOr<std::shared_ptr<LoadedModule>> SoftDevice::ParentModule(const Function& function) const {
+  if (!function.described->launches_kernels) return nullptr;
+  return FindModule(function.module);
+}
+
+absl::Status SoftDevice::RunLaunch(const KernelLaunch& launch, LoadedModule* module) {
+  if (module == nullptr) return executor_->Run(launch);
+  ChildLaunches children(module->Children(), properties_, services_.heap);
+  KernelLaunch parent = launch;
+  parent.children = &children;
+  WHARF_RETURN_IF_ERROR(executor_->Run(parent));
+  while (const std::optional<ChildLaunch> child = children.Next()) {
+    WHARF_RETURN_IF_ERROR(RunChild(*child, children, *module));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SoftDevice::RunChild(const ChildLaunch& child, ChildLaunches& children, LoadedModule& module) {
+  const std::string& name = child.kernel->name;
+  Function function;
+  function.name = std::make_shared<const std::string>(name);
+  WHARF_ASSIGN_OR_RETURN(function.described, module.Describe(name));
+  function.max_dynamic_shared = DefaultDynamicShared(*function.described);
+  WHARF_RETURN_IF_ERROR(CheckLaunch(function, child.config, child.parameters.size()));
+  WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const CompiledKernel> code, module.Compile(name, child.config.block));
+  return executor_->Run({.kernel = code.get(),
+                         .name = name,
+                         .config = child.config,
+                         .parameters = child.parameters.data(),
+                         .children = &children});
 }
 
 }  // namespace wharf::device::soft

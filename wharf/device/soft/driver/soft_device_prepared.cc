@@ -39,6 +39,7 @@ class SoftDevice::PreparedWork final : public WorkList {
     std::shared_ptr<Timeline> stream;
     std::shared_ptr<const CompiledKernel> kernel;  // of a launch
     std::shared_ptr<const std::string> name;       // its name
+    std::shared_ptr<LoadedModule> parent;          // of one that launches kernels
   };
   using ElementPointer = std::shared_ptr<const Element>;
   // What submissions that are still queued read: then it is left as it is and changes go to a copy.
@@ -81,6 +82,7 @@ class SoftDevice::PreparedWork final : public WorkList {
     WHARF_ASSIGN_OR_RETURN(const Function* function, device_.FindFunction(launch.function));
     WHARF_RETURN_IF_ERROR(device_.CheckLaunch(*function, launch.config, launch.parameters.size()));
     WHARF_ASSIGN_OR_RETURN(element.kernel, device_.CodeFor(*function, launch.config));
+    WHARF_ASSIGN_OR_RETURN(element.parent, device_.ParentModule(*function));
     element.name = function->name;
     return absl::OkStatus();
   }
@@ -126,10 +128,11 @@ class SoftDevice::PreparedWork final : public WorkList {
     return absl::OkStatus();
   }
   static absl::Status RunWhat(SoftDevice& device, const LaunchWork& launch, const Element& element) {
-    return device.executor_->Run({.kernel = element.kernel.get(),
-                                  .name = *element.name,
-                                  .config = launch.config,
-                                  .parameters = launch.parameters.data()});
+    return device.RunLaunch({.kernel = element.kernel.get(),
+                             .name = *element.name,
+                             .config = launch.config,
+                             .parameters = launch.parameters.data()},
+                            element.parent.get());
   }
   static absl::Status RunWhat(SoftDevice& device, const CopyWork& copy, const Element&) {
     NoteCopied(*device.memory_, copy.to, copy.from, copy.extent);

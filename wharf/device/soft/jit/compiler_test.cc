@@ -172,13 +172,35 @@ TEST(Compiler, RefusesCallOfUndefinedFunction) {
   EXPECT_THAT(std::string(Message(status)), HasSubstr("missing"));
 }
 
-TEST(Compiler, NamesDynamicParallelism) {
+TEST(Compiler, NamesWhatItHasNotOfDynamicParallelism) {
   KernelRunner runner;
-  const std::string ptx =
-      ElementKernel("  call __cudaCDP2LaunchDeviceV2;", 4, 4, ".extern .func __cudaCDP2LaunchDeviceV2;");
-  absl::Status status = runner.Compile(ptx, "k").status();
-  EXPECT_EQ(CudaErrorOf(status), CudaError::kUnsupportedPtx);
-  EXPECT_THAT(std::string(Message(status)), HasSubstr("dynamic parallelism"));
+  for (const char* function : {"__cudaCDP2MemcpyAsync", "__cudaCDP2DeviceSynchronize", "cudaLaunchDevice"}) {
+    const std::string ptx =
+        ElementKernel(fmt::format("  call {};", function), 4, 4, fmt::format(".extern .func {};", function));
+    absl::Status status = runner.Compile(ptx, "k").status();
+    EXPECT_EQ(CudaErrorOf(status), CudaError::kUnsupportedPtx);
+    EXPECT_THAT(std::string(Message(status)),
+                HasSubstr(fmt::format("calls {}, a part of dynamic parallelism that is not supported", function)));
+  }
+}
+
+TEST(Compiler, LaunchesWithoutArgumentsAreMalformed) {
+  KernelRunner runner;
+  for (const char* function : {"GetParameterBufferV2", "LaunchDeviceV2", "StreamCreateWithFlags", "Malloc", "Free"}) {
+    const std::string ptx = ElementKernel(fmt::format("  call __cudaCDP2{};", function), 4, 4,
+                                          fmt::format(".extern .func __cudaCDP2{};", function));
+    EXPECT_EQ(CudaErrorOf(runner.Compile(ptx, "k").status()), CudaError::kInvalidPtx) << function;
+  }
+  const std::string narrow = R"(
+  {
+  .param .b64 kernel; .param .b8 grid[8]; .param .b8 block[12]; .param .b32 shared; .param .b64 got;
+  call (got), __cudaCDP2GetParameterBufferV2, (kernel, grid, block, shared);
+  }
+)";
+  const std::string declared =
+      ".extern .func (.param .b64 r) __cudaCDP2GetParameterBufferV2(.param .b64 a, .param .b8 b[12], .param .b8 c[12], "
+      ".param .b32 d);\n";
+  EXPECT_EQ(CudaErrorOf(runner.Compile(ElementKernel(narrow, 4, 4, declared), "k").status()), CudaError::kInvalidPtx);
 }
 
 TEST(Compiler, KeepsCompiledKernelInMemory) {

@@ -160,6 +160,12 @@ int32_t wharf_vprintf(BlockContext* block, uint64_t format, uint64_t arguments);
 // Device-side malloc/free (the device heap). Null when full.
 uint64_t wharf_malloc(BlockContext* block, uint64_t bytes);
 void wharf_free(BlockContext* block, uint64_t address);
+// Launches by kernels (child_launches.h): where the parameters go, 0 if it cannot be; then CUDA's error code of the
+// launch, and of the last one that failed.
+uint64_t wharf_prepare_child(BlockContext* block, uint64_t kernel, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z,
+                             uint32_t block_x, uint32_t block_y, uint32_t block_z, uint32_t shared_bytes);
+uint32_t wharf_launch_child(BlockContext* block, uint64_t prepared, uint64_t stream);
+uint32_t wharf_child_error(BlockContext* block, uint32_t take);
 // tex, tld4, txq, suq, suld, sust. Handles are looked up: kIllegalAddress if there is no such texture or surface.
 // `layer` is 0 of images without. See FetchTexel, LevelByGradients, GatherTexels, QueryImage and FindInSurface.
 TexelBits wharf_texture_fetch(BlockContext* block, uint64_t texture, uint32_t fetch, uint32_t layer, uint32_t x,

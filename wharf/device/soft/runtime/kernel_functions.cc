@@ -1,8 +1,8 @@
 // What compiled kernels call besides barriers and warp operations: printing, faults, the heap, clocks.
 #include <ctime>
 
+#include "wharf/device/soft/printf/printf.h"
 #include "wharf/device/soft/runtime/block_scheduler.h"
-#include "wharf/device/soft/runtime/printf.h"
 #include "wharf/device/soft/runtime/worker.h"
 
 namespace wharf::device::soft {
@@ -94,6 +94,25 @@ void wharf_free(BlockContext* block, uint64_t address) {
   if (worker.services.heap.Free(address)) return;
   ReportBadFree(worker, address);
   worker.LeaveBlock();
+}
+
+uint64_t wharf_prepare_child(BlockContext* block, uint64_t kernel, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z,
+                             uint32_t block_x, uint32_t block_y, uint32_t block_z, uint32_t shared_bytes) {
+  ChildLaunches* const children = WorkerOf(block).children();
+  if (children == nullptr) return 0;
+  return children->Prepare(kernel, {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes});
+}
+
+uint32_t wharf_launch_child(BlockContext* block, uint64_t prepared, uint64_t stream) {
+  ChildLaunches* const children = WorkerOf(block).children();
+  const CudaError error = children == nullptr ? CudaError::kNotSupported : children->Launch(prepared, stream);
+  return static_cast<uint32_t>(error);
+}
+
+uint32_t wharf_child_error(BlockContext* block, uint32_t take) {
+  ChildLaunches* const children = WorkerOf(block).children();
+  const CudaError error = children == nullptr ? CudaError::kNotSupported : children->LastError(take != 0);
+  return static_cast<uint32_t>(error);
 }
 
 uint64_t wharf_clock() { return Nanoseconds(CLOCK_MONOTONIC); }

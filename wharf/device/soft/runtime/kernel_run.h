@@ -9,6 +9,7 @@
 #include "absl/synchronization/mutex.h"
 #include "wharf/base/status.h"
 #include "wharf/device/device.h"
+#include "wharf/device/soft/runtime/child_launches.h"
 #include "wharf/device/soft/runtime/compiled_kernel.h"
 
 namespace wharf::device::soft {
@@ -18,6 +19,7 @@ struct KernelLaunch {
   std::string_view name;  // for messages; what it views outlives the run
   LaunchConfig config;
   const std::byte* parameters = nullptr;
+  ChildLaunches* children = nullptr;  // of a kernel that launches others: where to
 };
 
 class KernelRun {

@@ -40,6 +40,8 @@ class Worker {
   uint64_t ReadableBytes(uint64_t address) const;
   // "kernel K, block (x,y,z)".
   std::string BlockName() const;
+  // Of the running kernel; null if it is not known to launch any.
+  ChildLaunches* children() const { return run_->launch.children; }
 
   uint32_t index() const { return index_; }
 

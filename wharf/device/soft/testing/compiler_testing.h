@@ -82,11 +82,13 @@ class KernelRunner {
     WHARF_ASSIGN_OR_RETURN(kernel_, Compile(ptx, name, block));
     return RunAgain(name, grid, block, parameters, shared_bytes);
   }
-  // The kernel that Run compiled last, without compiling it again.
+  // The kernel that Run compiled last, without compiling it again. What it launches, itself at most, is not run.
   absl::Status RunAgain(const std::string& name, Dim3 grid, Dim3 block, const Parameters& parameters,
                         uint32_t shared_bytes = 0) {
-    KernelLaunch launch{kernel_.get(), name, {grid, block, shared_bytes}, parameters.data()};
-    return executor_->Run(launch);
+    const ChildKernels itself{{FunctionAddress(name), {name, kernel_->parameter_bytes}}};
+    const DeviceProperties properties;
+    ChildLaunches children(itself, properties, services_->heap);
+    return executor_->Run({kernel_.get(), name, {grid, block, shared_bytes}, parameters.data(), &children});
   }
 
   const std::shared_ptr<const CompiledKernel>& kernel() const { return kernel_; }

@@ -477,6 +477,83 @@ TEST_F(EscapeTest, TheHeapIsTheDevices) {
   }
 }
 
+// Of launches by kernels: where handles and addresses are written, what is launched, where its parameters lie.
+TEST_F(EscapeTest, LaunchesAreTheSessions) {
+  const std::string module =
+      ".extern .func (.param .b32 r) __cudaCDP2StreamCreateWithFlags(.param .b64 to, .param .b32 flags);\n"
+      ".extern .func (.param .b32 r) __cudaCDP2Malloc(.param .b64 to, .param .b64 bytes);\n"
+      ".extern .func (.param .b32 r) __cudaCDP2Free(.param .b64 address);\n"
+      ".extern .func (.param .b64 r) __cudaCDP2GetParameterBufferV2(.param .b64 kernel, .param .align 4 .b8 grid[12], "
+      ".param .align 4 .b8 block[12], .param .b32 shared);\n"
+      ".extern .func (.param .b32 r) __cudaCDP2LaunchDeviceV2(.param .b64 buffer, .param .b64 stream);\n";
+  const std::string create = R"(
+  {
+  .param .b64 to; .param .b32 flags; .param .b32 got;
+  st.param.b64 [to], %rd1;
+  st.param.b32 [flags], 1;
+  call (got), __cudaCDP2StreamCreateWithFlags, (to, flags);
+  }
+)";
+  const std::string allocate = R"(
+  {
+  .param .b64 to; .param .b64 bytes; .param .b32 got;
+  st.param.b64 [to], %rd1;
+  st.param.b64 [bytes], 64;
+  call (got), __cudaCDP2Malloc, (to, bytes);
+  }
+)";
+  const std::string release = R"(
+  {
+  .param .b64 address; .param .b32 got;
+  st.param.b64 [address], %rd1;
+  call (got), __cudaCDP2Free, (address);
+  }
+)";
+  // out[0]: where the parameters of a launch of `kernel` go; out[1]: what comes of launching what lies at `at`.
+  const auto launch = [](const char* kernel, const char* at) {
+    return fmt::format(R"(
+  mov.u64 %rd9, {};
+  {{
+  .param .b64 kernel; .param .align 4 .b8 grid[12]; .param .align 4 .b8 block[12]; .param .b32 shared; .param .b64 got;
+  st.param.b64 [kernel], %rd9;
+  st.param.b32 [grid], 1; st.param.b32 [grid+4], 1; st.param.b32 [grid+8], 1;
+  st.param.b32 [block], 1; st.param.b32 [block+4], 1; st.param.b32 [block+8], 1;
+  st.param.b32 [shared], 0;
+  call (got), __cudaCDP2GetParameterBufferV2, (kernel, grid, block, shared);
+  ld.param.b64 %rd4, [got];
+  }}
+  st.global.u64 [%rd2], %rd4;
+  {{
+  .param .b64 buffer; .param .b64 stream; .param .b32 got;
+  st.param.b64 [buffer], {};
+  st.param.b64 [stream], 0;
+  call (got), __cudaCDP2LaunchDeviceV2, (buffer, stream);
+  ld.param.b32 %r4, [got];
+  }}
+  st.global.u32 [%rd2+8], %r4;
+)",
+                       kernel, at);
+  };
+  Victims victims;
+  for (const Victim& victim : victims.all) {
+    for (const std::string& text : {create, allocate, release}) {
+      EXPECT_EQ(CudaErrorOf(Run(Kernel(text, module), victim.address, 1)), CudaError::kIllegalAddress) << victim.name;
+      EXPECT_EQ(CudaErrorOf(RunInRegions(Kernel(Suspending(text), module), victim.address)), CudaError::kIllegalAddress)
+          << victim.name;
+    }
+    ASSERT_TRUE(Run(Kernel(launch("%rd1", "%rd4"), module), victim.address, 1).ok());
+    EXPECT_EQ(out_[0], 0u) << victim.name;
+    EXPECT_EQ(out_[1], static_cast<uint64_t>(CudaError::kInvalidValue)) << victim.name;
+    ASSERT_TRUE(Run(Kernel(launch("k", "%rd1"), module), victim.address, 1).ok());
+    EXPECT_TRUE(IsDevices(out_[0])) << std::hex << out_[0];
+    EXPECT_EQ(out_[1], static_cast<uint64_t>(CudaError::kInvalidValue)) << victim.name;
+    EXPECT_TRUE(victims.Intact());
+  }
+  ASSERT_TRUE(Run(Kernel(launch("k", "%rd4"), module), 0, 1).ok());
+  EXPECT_TRUE(IsDevices(out_[0])) << std::hex << out_[0];
+  EXPECT_EQ(out_[1], 0u);
+}
+
 // A thread without end of local memory, or of calls.
 TEST_F(EscapeTest, LocalMemoryIsFinite) {
   const std::string module = R"(

@@ -1,4 +1,4 @@
-#include "wharf/device/soft/runtime/printf.h"
+#include "wharf/device/soft/printf/printf.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,4 +1,4 @@
-#include "wharf/device/soft/runtime/printf.h"
+#include "wharf/device/soft/printf/printf.h"
 
 #include <algorithm>
 #include <cinttypes>

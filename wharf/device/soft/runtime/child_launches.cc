@@ -1,0 +1,91 @@
+#include "wharf/device/soft/runtime/child_launches.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+namespace wharf::device::soft {
+namespace {
+
+// A kernel without parameters has an address for them nevertheless.
+constexpr uint64_t kLeastBytes = 16;
+
+bool IsWithin(const Dim3& size, const std::array<uint32_t, 3>& limit) {
+  return size.x >= 1 && size.y >= 1 && size.z >= 1 && size.x <= limit[0] && size.y <= limit[1] && size.z <= limit[2];
+}
+
+void MoveReversed(std::vector<ChildLaunch>& from, std::vector<ChildLaunch>& to) {
+  to.insert(to.end(), std::move_iterator(from.rbegin()), std::move_iterator(from.rend()));
+  from.clear();
+}
+
+}  // namespace
+
+ChildLaunches::~ChildLaunches() {
+  for (const auto& [address, launch] : prepared_) heap_.Free(address);
+}
+
+CudaError ChildLaunches::Check(uint64_t kernel, const LaunchConfig& config) const {
+  if (!kernels_.contains(kernel)) return CudaError::kInvalidDeviceFunction;
+  if (!IsWithin(config.grid, properties_.max_grid) || !IsWithin(config.block, properties_.max_block) ||
+      config.block.Count() > static_cast<uint64_t>(properties_.max_threads_per_block)) {
+    return CudaError::kInvalidConfiguration;
+  }
+  return CudaError::kSuccess;
+}
+
+DeviceAddress ChildLaunches::Prepare(uint64_t kernel, const LaunchConfig& config) {
+  const CudaError wrong = Check(kernel, config);
+  absl::MutexLock lock(&mutex_);
+  if (wrong != CudaError::kSuccess) return error_ = wrong, 0;
+  const ChildKernel& child = kernels_.find(kernel)->second;
+  ChildLaunch launch{&child, config, {}};
+  if (Cost(launch) + child.parameter_bytes > kMostBytes - bytes_) {
+    return error_ = CudaError::kLaunchPendingCountExceeded, 0;
+  }
+  launch.parameters.resize(child.parameter_bytes);
+  const DeviceAddress address = heap_.Allocate(std::max<uint64_t>(child.parameter_bytes, kLeastBytes));
+  if (address == 0) return error_ = CudaError::kOutOfMemory, 0;
+  // The kernel may have freed a buffer that it had prepared: then this is the same one.
+  const auto [place, is_new] = prepared_.try_emplace(address);
+  if (!is_new) bytes_ -= Cost(place->second);
+  bytes_ += Cost(launch);
+  place->second = std::move(launch);
+  return address;
+}
+
+CudaError ChildLaunches::Launch(DeviceAddress prepared, uint64_t stream) {
+  absl::MutexLock lock(&mutex_);
+  const auto found = prepared_.find(prepared);
+  if (found == prepared_.end()) return error_ = CudaError::kInvalidValue;
+  ChildLaunch launch = std::move(found->second);
+  prepared_.erase(found);
+  // The heap's memory stays, whether the kernel has freed the buffer or not.
+  if (!launch.parameters.empty()) {
+    std::memcpy(launch.parameters.data(), reinterpret_cast<const void*>(prepared), launch.parameters.size());
+  }
+  heap_.Free(prepared);
+  (stream == kTailLaunch ? tails_ : launched_).push_back(std::move(launch));
+  return CudaError::kSuccess;
+}
+
+CudaError ChildLaunches::LastError(bool take) {
+  absl::MutexLock lock(&mutex_);
+  return take ? std::exchange(error_, CudaError::kSuccess) : error_;
+}
+
+std::optional<ChildLaunch> ChildLaunches::Next() {
+  absl::MutexLock lock(&mutex_);
+  MoveReversed(tails_, waiting_);
+  MoveReversed(launched_, waiting_);
+  error_ = CudaError::kSuccess;
+  if (waiting_.empty()) return std::nullopt;
+  ChildLaunch next = std::move(waiting_.back());
+  waiting_.pop_back();
+  bytes_ -= Cost(next);
+  return next;
+}
+
+}  // namespace wharf::device::soft
