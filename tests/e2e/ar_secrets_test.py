@@ -47,6 +47,9 @@ class Secrets(EndToEndTest):
         authority = Authority(self.folder)
         token = self.folder / "token"
         token.write_text("a token that stands nowhere else 4711")
+        # Its user's, for clients.
+        os.environ["WHARF_TOKEN"] = token.read_text()
+        self.addCleanup(os.environ.pop, "WHARF_TOKEN")
         given = authority.give("serve")
         server = ArServer(self.folder, "server", *given, "--token-file", token)
         self.addCleanup(server.stop)
