@@ -98,16 +98,78 @@ class HostileSession final : public link::FrameHandler {
   std::unique_ptr<link::Channel> channel_;
 };
 
+// Does what it is told, as far as it says itself, but sends nothing on; and reports all the time on tasks that are
+// other workers': that they have made zeros.
+class LyingSession final : public link::FrameHandler {
+ public:
+  LyingSession(std::unique_ptr<link::ByteStream> stream, const ModelSource& model)
+      : input_bytes_(model.input_bytes),
+        zeros_(model.output_bytes),
+        channel_(link::Channel::Create(std::move(stream))) {
+    channel_->Start(this);
+    lying_ = std::thread([this] { Lie(); });
+  }
+  ~LyingSession() override {
+    ending_ = true;
+    channel_->Stop();
+    lying_.join();
+  }
+
+ private:
+  absl::StatusOr<std::span<std::byte>> BulkDestination(const link::FrameHeader&, std::span<const std::byte>) override {
+    return std::span<std::byte>();
+  }
+  absl::Status OnFrame(const link::FrameHeader& header, std::span<const std::byte> head,
+                       std::vector<std::byte>) override {
+    switch (static_cast<FrameKind>(header.kind)) {
+      case FrameKind::kHello:
+        return SendMessage(*channel_, FrameKind::kWelcome, Welcome{});
+      case FrameKind::kOpenModel:
+        return SendMessage(*channel_, FrameKind::kModelState, ModelState{true});
+      case FrameKind::kDefineStage: {
+        WHARF_ASSIGN_OR_RETURN(const auto define, wire::Decode<DefineStage>(head));
+        return SendMessage(*channel_, FrameKind::kStageDefined, StageDefined{define.stage, input_bytes_, kStageBytes});
+      }
+      case FrameKind::kCompute:
+        own_ = header.tag;
+        return SendMessage(*channel_, FrameKind::kComputed, Computed{1000}, header.tag);
+      default:
+        return absl::OkStatus();
+    }
+  }
+  void OnClosed(const absl::Status&) override { ending_ = true; }
+
+  void Lie() {
+    constexpr uint64_t kNext = 30;  // tasks that it guesses
+    while (!ending_) {
+      const uint64_t own = own_;
+      for (uint64_t task = own + 1; own != 0 && task <= own + kNext && !ending_; ++task) {
+        SendMessage(*channel_, FrameKind::kComputed, Computed{1000}, task, zeros_).IgnoreError();
+        SendMessage(*channel_, FrameKind::kArrived, Arrived{1000}, task).IgnoreError();
+        SendMessage(*channel_, FrameKind::kFailed, Failed{1, "no"}, task).IgnoreError();
+      }
+      Clock::Real().SleepFor(std::chrono::milliseconds(1));
+    }
+  }
+
+  const uint64_t input_bytes_;
+  const std::vector<std::byte> zeros_;
+  std::unique_ptr<link::Channel> channel_;
+  std::atomic<uint64_t> own_ = 0;  // the last one
+  std::atomic<bool> ending_ = false;
+  std::thread lying_;
+};
+
 class HostileWorker {
  public:
-  HostileWorker(const std::string& address, uint64_t seed) {
+  using Behave = std::function<std::unique_ptr<link::FrameHandler>(std::unique_ptr<link::ByteStream>)>;
+  HostileWorker(const std::string& address, Behave behave) : behave_(std::move(behave)) {
     auto listener = link::Listener::Create(address);
     EXPECT_TRUE(listener.ok()) << ToString(listener.status());
     listener_ = *std::move(listener);
-    accepting_ = std::thread([this, seed] {
-      uint64_t session = seed << 32;
+    accepting_ = std::thread([this] {
       for (auto socket = listener_->Accept(); socket.ok(); socket = listener_->Accept()) {
-        sessions_.push_back(std::make_unique<HostileSession>(link::FromSocket(*socket), ++session));
+        sessions_.push_back(behave_(link::FromSocket(*socket)));
       }
     });
   }
@@ -118,8 +180,9 @@ class HostileWorker {
   std::string Address() const { return listener_->Address(); }
 
  private:
+  const Behave behave_;
   std::unique_ptr<link::Listener> listener_;
-  std::vector<std::unique_ptr<HostileSession>> sessions_;  // of the thread, and after it
+  std::vector<std::unique_ptr<link::FrameHandler>> sessions_;  // of the thread, and after it
   std::thread accepting_;
 };
 
@@ -204,7 +267,10 @@ TEST(HostileWorkerTest, EveryRequestIsAnsweredOnceWhateverItSends) {
   for (uint64_t seed = first; seed < first + rounds && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     const std::string name = fmt::format("hostile{}", seed);
-    const HostileWorker hostile("unix:" + folder.path() + "/" + name, seed);
+    const HostileWorker hostile("unix:" + folder.path() + "/" + name,
+                                [session = seed << 32](std::unique_ptr<link::ByteStream> stream) mutable {
+                                  return std::make_unique<HostileSession>(std::move(stream), ++session);
+                                });
     const auto joined = join(name, "slow", hostile.Address());
     for (int burst = 0; burst < 4; ++burst) {
       submit(5);
@@ -222,6 +288,45 @@ TEST(HostileWorkerTest, EveryRequestIsAnsweredOnceWhateverItSends) {
     if (answers.FateOf(request) != Fate::kOnTime && answers.FateOf(request) != Fate::kLate) continue;
     EXPECT_TRUE(testing::NearlyEqual(answers.OutputsOf(request),
                                      testing::WholeModel(model, testing::RandomInput(model, request))));
+    ++right;
+  }
+  EXPECT_GT(right, 0);
+}
+
+// Nobody but who was told to do a task says what became of it.
+TEST(HostileWorkerTest, ReportsOnOthersTasksCountForNothing) {
+  constexpr int kRequests = 60;
+  const testing::TempFolder folder;
+  const ModelSource model = testing::SourceOf("net", {.channels = 4, .stages = 1, .size = 16}, {0, 4});
+  MemoryMembership membership;
+  const testing::TestWorker slow("unix:" + folder.path() + "/slow"), fast("unix:" + folder.path() + "/fast");
+  const HostileWorker liar("unix:" + folder.path() + "/liar", [&](std::unique_ptr<link::ByteStream> stream) {
+    return std::make_unique<LyingSession>(std::move(stream), model);
+  });
+  const auto slow_joined = membership.Join({"slow", "slow", slow.Address(), 1});
+  const auto fast_joined = membership.Join({"fast", "fast", fast.Address(), 1});
+  const auto liar_joined = membership.Join({"liar", "slow", liar.Address(), 1});
+  PipelineServerConfig config;
+  config.plan = MakePlan();
+  config.models = {model};
+  config.membership = &membership;
+  config.task_timeout = std::chrono::milliseconds(300);  // of what the liar does not send on: then it has a rest
+  const auto started = PipelineServer::Start(config);
+  ASSERT_TRUE(started.ok()) << ToString(started.status());
+  PipelineServer& server = **started;
+  ASSERT_TRUE(server.AwaitState([](const auto& state) { return state.ready == 3; }, kLong));
+  AnswerCounts answers;
+  for (int request = 0; request < kRequests; ++request) {
+    server.Submit(0, testing::RandomInput(model, request), answers.For(request));
+    Clock::Real().SleepFor(std::chrono::milliseconds(20));
+  }
+  answers.ExpectEachOnce(kRequests);
+  int right = 0;
+  for (int request = 0; request < kRequests; ++request) {
+    if (answers.FateOf(request) != Fate::kOnTime && answers.FateOf(request) != Fate::kLate) continue;
+    EXPECT_TRUE(testing::NearlyEqual(answers.OutputsOf(request),
+                                     testing::WholeModel(model, testing::RandomInput(model, request))))
+        << request;
     ++right;
   }
   EXPECT_GT(right, 0);

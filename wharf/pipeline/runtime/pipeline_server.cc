@@ -161,22 +161,23 @@ void PipelineServer::OnWorkerGone(const std::string& worker, uint64_t connection
   known->second.supervisor->Again();
 }
 
-void PipelineServer::OnWorkerComputed(uint64_t task, Nanoseconds took, std::vector<std::byte> outputs) {
+void PipelineServer::OnWorkerComputed(uint64_t connection, uint64_t task, Nanoseconds took,
+                                      std::vector<std::byte> outputs) {
   for (const auto& execution : executions_) {
-    if (execution->Computed(task, took, outputs)) return;
+    if (execution->Computed(connection, task, took, outputs)) return;
   }
 }
 
-void PipelineServer::OnWorkerArrived(uint64_t task) {
+void PipelineServer::OnWorkerArrived(uint64_t connection, uint64_t task) {
   for (const auto& execution : executions_) {
-    if (execution->Arrived(task)) return;
+    if (execution->Arrived(connection, task)) return;
   }
 }
 
-void PipelineServer::OnWorkerFailed(uint64_t task, const absl::Status& why) {
+void PipelineServer::OnWorkerFailed(uint64_t connection, uint64_t task, const absl::Status& why) {
   Log(LogLevel::kWarning, "a worker failed", {{"task", task}, {"why", Message(why)}});
   for (const auto& execution : executions_) {
-    if (execution->Failed(task)) return;
+    if (execution->Failed(connection, task)) return;
   }
 }
 

@@ -73,9 +73,9 @@ class PipelineServer final : private WorkerEvents {
   void OnWorkerReady(const std::string& worker, std::shared_ptr<WorkerConnection> connection,
                      const std::vector<uint32_t>& stages) override;
   void OnWorkerGone(const std::string& worker, uint64_t connection, const absl::Status& why) override;
-  void OnWorkerComputed(uint64_t task, Nanoseconds took, std::vector<std::byte> outputs) override;
-  void OnWorkerArrived(uint64_t task) override;
-  void OnWorkerFailed(uint64_t task, const absl::Status& why) override;
+  void OnWorkerComputed(uint64_t connection, uint64_t task, Nanoseconds took, std::vector<std::byte> outputs) override;
+  void OnWorkerArrived(uint64_t connection, uint64_t task) override;
+  void OnWorkerFailed(uint64_t connection, uint64_t task, const absl::Status& why) override;
   void OnPlan(const absl::StatusOr<Plan>& plan, int64_t for_view);
 
   void Dismiss(const std::string& worker, std::unique_ptr<WorkerSupervisor> supervisor);

@@ -199,9 +199,14 @@ bool PlanExecution::KeepOutputs(const Task& task, std::span<const std::byte> out
   return true;
 }
 
-bool PlanExecution::Computed(uint64_t number, Nanoseconds took, std::vector<std::byte> outputs) {
+// Whether it is that worker's to say: another one could end its connection, or answer requests in its place.
+bool PlanExecution::Serves(int vgpu, uint64_t connection) const {
+  return IsReady(vgpu) && vgpus_[vgpu].connection->Id() == connection;
+}
+
+bool PlanExecution::Computed(uint64_t connection, uint64_t number, Nanoseconds took, std::vector<std::byte> outputs) {
   const auto found = tasks_.find(number);
-  if (found == tasks_.end()) return false;
+  if (found == tasks_.end() || !Serves(found->second.vgpu, connection)) return false;
   const Task task = std::move(found->second);
   tasks_.erase(found);
   if (task.from != kNobody || !KeepOutputs(task, outputs)) {
@@ -213,9 +218,10 @@ bool PlanExecution::Computed(uint64_t number, Nanoseconds took, std::vector<std:
   return true;
 }
 
-bool PlanExecution::Arrived(uint64_t number) {
+bool PlanExecution::Arrived(uint64_t connection, uint64_t number) {
   const auto found = tasks_.find(number);
   if (found == tasks_.end() || found->second.from == kNobody) return false;
+  if (!Serves(found->second.vgpu, connection)) return false;
   const Task task = std::move(found->second);
   tasks_.erase(found);
   vgpus_[task.from].next_rest = vgpus_[task.vgpu].next_rest = kShortestRest;
@@ -251,9 +257,11 @@ void PlanExecution::TransferFailed(const Task& task) {
   Rest(std::ranges::any_of(vgpus_, serves_too) ? task.vgpu : task.from);
 }
 
-bool PlanExecution::Failed(uint64_t number) {
+bool PlanExecution::Failed(uint64_t connection, uint64_t number) {
   const auto found = tasks_.find(number);
   if (found == tasks_.end()) return false;
+  const bool transfer = found->second.from != kNobody;
+  if (!Serves(transfer ? found->second.from : found->second.vgpu, connection)) return false;
   const Task task = std::move(found->second);
   tasks_.erase(found);
   if (task.from != kNobody) {

@@ -61,12 +61,12 @@ class PlanExecution final : private Workers, private RequestSink {
   // Ends what is in flight as kWorkerLost.
   void DropAll();
 
-  // Reports; false if the task is none of this execution's.
-  bool Computed(uint64_t task, Nanoseconds took, std::vector<std::byte> outputs);
-  bool Arrived(uint64_t task);
+  // Reports, over the connection of that id; false if the task is none of this execution's, or not that worker's.
+  bool Computed(uint64_t connection, uint64_t task, Nanoseconds took, std::vector<std::byte> outputs);
+  bool Arrived(uint64_t connection, uint64_t task);
   // A computation begins again. After a transfer the receiver has a rest if others can serve in its place, else the
   // sender: both can be reached from here, so that only the way between them is known to be bad.
-  bool Failed(uint64_t task);
+  bool Failed(uint64_t connection, uint64_t task);
 
   TimePoint NextWakeup() const;
   // Does what is due, and cuts off workers that have been silent for too long.
@@ -107,6 +107,7 @@ class PlanExecution final : private Workers, private RequestSink {
   void OnEnded(const RequestRecord& record) override;
   uint64_t Remember(TaskId id, int vgpu, int from, absl::Span<const Request> requests);
   void Forget(int vgpu);
+  bool Serves(int vgpu, uint64_t connection) const;
   std::vector<uint64_t> SamplesOf(absl::Span<const Request> requests) const;
   void SendInputs(const ComputeCommand& command);
   void TransferFailed(const Task& task);

@@ -11,6 +11,7 @@ namespace {
 constexpr Nanoseconds kConnectTimeout = std::chrono::seconds(2), kHelloTimeout = std::chrono::seconds(5);
 constexpr size_t kSendQueueBytes = size_t{256} << 20;  // who commands must not wait for one slow worker
 constexpr uint32_t kMostOutputBytes = 64 << 20;
+constexpr size_t kMostAnswers = 64;  // that nobody has awaited yet: each of them was asked for
 
 uint64_t NextId() {
   static std::atomic<uint64_t> last = 0;
@@ -126,19 +127,23 @@ absl::Status WorkerConnection::OnFrame(const link::FrameHeader& header, std::spa
   switch (static_cast<FrameKind>(header.kind)) {
     case FrameKind::kModelState: {
       WHARF_ASSIGN_OR_RETURN(const ModelState state, DecodeHead<ModelState>(head, "the state of a model"));
-      absl::MutexLock lock(&mutex_);
-      model_states_.push_back(state);
-      return absl::OkStatus();
+      return Keep(&WorkerConnection::model_states_, state);
     }
     case FrameKind::kStageDefined: {
       WHARF_ASSIGN_OR_RETURN(const StageDefined defined, DecodeHead<StageDefined>(head, "a defined stage"));
-      absl::MutexLock lock(&mutex_);
-      defined_.push_back(defined);
-      return absl::OkStatus();
+      return Keep(&WorkerConnection::defined_, defined);
     }
     default:
       return OnReport(header, head, std::move(bulk));
   }
+}
+
+template <typename T>
+absl::Status WorkerConnection::Keep(std::vector<T> WorkerConnection::*list, const T& answer) {
+  absl::MutexLock lock(&mutex_);
+  if ((this->*list).size() >= kMostAnswers) return InvalidArgument("answers that nobody has asked for");
+  (this->*list).push_back(answer);
+  return absl::OkStatus();
 }
 
 absl::Status WorkerConnection::OnReport(const link::FrameHeader& header, std::span<const std::byte> head,
@@ -149,13 +154,13 @@ absl::Status WorkerConnection::OnReport(const link::FrameHeader& header, std::sp
       return OnComputed(task, head, std::move(bulk));
     case FrameKind::kArrived: {
       WHARF_RETURN_IF_ERROR(DecodeHead<Arrived>(head, "a report").status());
-      loop_.Post([&events = events_, task] { events.OnWorkerArrived(task); });
+      loop_.Post([&events = events_, id = id_, task] { events.OnWorkerArrived(id, task); });
       return absl::OkStatus();
     }
     case FrameKind::kFailed: {
       WHARF_ASSIGN_OR_RETURN(const Failed failed, DecodeHead<Failed>(head, "a report"));
       const absl::Status why = wire::StatusOf({failed.code, failed.message});
-      loop_.Post([&events = events_, task, why] { events.OnWorkerFailed(task, why); });
+      loop_.Post([&events = events_, id = id_, task, why] { events.OnWorkerFailed(id, task, why); });
       return absl::OkStatus();
     }
     default:
@@ -166,9 +171,8 @@ absl::Status WorkerConnection::OnReport(const link::FrameHeader& header, std::sp
 absl::Status WorkerConnection::OnComputed(uint64_t task, std::span<const std::byte> head,
                                           std::vector<std::byte> outputs) {
   WHARF_ASSIGN_OR_RETURN(const Computed computed, DecodeHead<Computed>(head, "a report"));
-  loop_.Post([&events = events_, task, took = TimeOf(computed.nanoseconds), outputs = std::move(outputs)]() mutable {
-    events.OnWorkerComputed(task, took, std::move(outputs));
-  });
+  loop_.Post([&events = events_, id = id_, task, took = TimeOf(computed.nanoseconds),
+              outputs = std::move(outputs)]() mutable { events.OnWorkerComputed(id, task, took, std::move(outputs)); });
   return absl::OkStatus();
 }
 

@@ -26,9 +26,11 @@ class WorkerEvents {
                              const std::vector<uint32_t>& stages) = 0;
   // The last of a connection, given by its id.
   virtual void OnWorkerGone(const std::string& worker, uint64_t connection, const absl::Status& why) = 0;
-  virtual void OnWorkerComputed(uint64_t task, Nanoseconds took, std::vector<std::byte> outputs) = 0;
-  virtual void OnWorkerArrived(uint64_t task) = 0;
-  virtual void OnWorkerFailed(uint64_t task, const absl::Status& why) = 0;
+  // What was said over a connection, given by its id: of any task, also of one that is another worker's.
+  virtual void OnWorkerComputed(uint64_t connection, uint64_t task, Nanoseconds took,
+                                std::vector<std::byte> outputs) = 0;
+  virtual void OnWorkerArrived(uint64_t connection, uint64_t task) = 0;
+  virtual void OnWorkerFailed(uint64_t connection, uint64_t task, const absl::Status& why) = 0;
 };
 
 // Thread-safe; Prepare is for one thread at a time. Not to be released on its own reader thread, so events that are
@@ -71,6 +73,9 @@ class WorkerConnection final : private link::FrameHandler {
   absl::Status OnComputed(uint64_t task, std::span<const std::byte> head, std::vector<std::byte> outputs);
   absl::StatusOr<bool> OpenRemoteModel(const ModelSource& model, int max_batch, int parts, Nanoseconds timeout);
   absl::Status SendModel(const ModelSource& model);
+  // One that came.
+  template <typename T>
+  absl::Status Keep(std::vector<T> WorkerConnection::*list, const T& answer);
   // Waits for a message of that kind.
   template <typename T>
   absl::StatusOr<T> Await(std::vector<T> WorkerConnection::*list, Nanoseconds timeout);

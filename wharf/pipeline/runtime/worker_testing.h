@@ -128,11 +128,11 @@ class RecordedReports final : public WorkerEvents {
     return WorkerConnection::Open("worker", address, access, loop_, *this);
   }
   void OnWorkerReady(const std::string&, std::shared_ptr<WorkerConnection>, const std::vector<uint32_t>&) override {}
-  void OnWorkerComputed(uint64_t task, Nanoseconds took, std::vector<std::byte> outputs) override {
+  void OnWorkerComputed(uint64_t, uint64_t task, Nanoseconds took, std::vector<std::byte> outputs) override {
     Add({'c', task, std::move(outputs), {}, took});
   }
-  void OnWorkerArrived(uint64_t task) override { Add({'a', task, {}, {}}); }
-  void OnWorkerFailed(uint64_t task, const absl::Status& why) override { Add({'f', task, {}, why}); }
+  void OnWorkerArrived(uint64_t, uint64_t task) override { Add({'a', task, {}, {}}); }
+  void OnWorkerFailed(uint64_t, uint64_t task, const absl::Status& why) override { Add({'f', task, {}, why}); }
   void OnWorkerGone(const std::string&, uint64_t, const absl::Status& why) override {
     absl::MutexLock lock(&mutex_);
     lost_ = why;
