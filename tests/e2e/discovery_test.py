@@ -15,8 +15,8 @@ from unittest import mock
 
 import wharf_fixture
 from ar_server import ArServer
-from wharf_fixture import (BIN, PATIENCE, PROGRAMS, SANITIZER, SOURCE, EndToEndTest, children, sandbox, strong_sandbox,
-                           wait_until)
+from wharf_fixture import (BIN, PATIENCE, PROGRAMS, SANITIZER, SHELL, SOURCE, EndToEndTest, children, sandbox,
+                           strong_sandbox, wait_until)
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 INSIDE = "WHARF_DISCOVERY_INSIDE"  # name spaces of its own
@@ -77,7 +77,7 @@ class Scripted(EndToEndTest):
         self.script("avahi-browse", f"exec cat {self.folder}/announced")
 
     def script(self, name, text):
-        (self.scripts / name).write_text(f"#!/bin/sh\n{text}\n")
+        (self.scripts / name).write_text(f"{SHELL}\n{text}\n")
         (self.scripts / name).chmod(0o700)
 
     def another_token(self):

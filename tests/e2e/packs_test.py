@@ -6,7 +6,7 @@ import os
 import shutil
 import unittest
 
-from wharf_fixture import PROGRAMS, SANITIZER, SOURCE, EndToEndTest
+from wharf_fixture import PROGRAMS, SANITIZER, SHELL, SOURCE, EndToEndTest
 
 NVCC = os.environ["WHARF_NVCC"]
 LOOPER = SOURCE / "tests" / "e2e" / "programs" / "looper.cu"
@@ -23,7 +23,7 @@ class PacksTest(EndToEndTest):
         if not SANITIZER:
             return NVCC
         script = self.folder / "nvcc_without_sanitizer"
-        script.write_text(f'#!/bin/sh\nexec env -u LD_PRELOAD {NVCC} "$@"\n')
+        script.write_text(f'{SHELL}\nexec {NVCC} "$@"\n')
         script.chmod(0o755)
         return script
 
@@ -46,7 +46,7 @@ class PacksTest(EndToEndTest):
         """nvcc, and a file that gets a line each time it runs."""
         counted = self.folder / "counted"
         script = self.folder / "nvcc"
-        script.write_text(f'#!/bin/sh\necho run >>{counted}\nexec {self.nvcc()} "$@"\n')
+        script.write_text(f'{SHELL}\necho run >>{counted}\nexec {self.nvcc()} "$@"\n')
         script.chmod(0o755)
         return script, lambda: len(counted.read_text().splitlines()) if counted.exists() else 0
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ar_server import ArServer
 from town import render
-from wharf_fixture import SOURCE, EndToEndTest, wait_until
+from wharf_fixture import SHELL, SOURCE, EndToEndTest, wait_until
 
 sys.path.insert(0, str(SOURCE / "python"))
 import wharf  # pylint: disable=wrong-import-position
@@ -104,7 +104,7 @@ class ArClientTest(EndToEndTest):
     def test_the_best_that_announces_itself_is_taken(self):
         picture = self.frames[0][0]
         script = self.folder / "avahi-browse"
-        script.write_text(f"#!/bin/sh\nexec cat {self.folder}/announced\n")
+        script.write_text(f"{SHELL}\nexec cat {self.folder}/announced\n")
         script.chmod(0o700)
         announced = self.folder / "announced"
         announced.write_text("")

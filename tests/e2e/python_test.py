@@ -20,7 +20,7 @@ from unittest import mock
 
 import numpy as np
 
-from wharf_fixture import BIN, EMULATOR, PATIENCE, SANITIZER, SOURCE, EndToEndTest, free_port, wait_until
+from wharf_fixture import BIN, EMULATOR, PATIENCE, SANITIZER, SHELL, SOURCE, EndToEndTest, free_port, wait_until
 
 sys.path.insert(0, str(SOURCE / "python"))
 import wharf  # pylint: disable=wrong-import-position
@@ -402,7 +402,7 @@ class PythonTest(EndToEndTest):
                         for name, port in (("gone", 1), ("edge", server.address.rsplit(":", 1)[1])))
         (self.folder / "announced").write_text(lines)
         script = self.folder / "avahi-browse"
-        script.write_text(f"#!/bin/sh\nexec cat {self.folder}/announced\n")
+        script.write_text(f"{SHELL}\nexec cat {self.folder}/announced\n")
         script.chmod(0o700)
         with mock.patch.dict(os.environ, {"PATH": f"{self.folder}:{os.environ['PATH']}"}):
             with wharf.load(self.path, server="auto", token_file=token, planner="server-only", **LATE) as model:

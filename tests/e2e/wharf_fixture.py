@@ -46,6 +46,10 @@ def environment(folder):
             "TSAN_OPTIONS": f"{reports}:report_thread_leaks=0:suppressions={suppressions}"}
 
 
+# Of scripts: a shell does not stand the sanitizer's library in it that tests preload.
+SHELL = "#!/usr/bin/env -S -u LD_PRELOAD sh"
+
+
 def wait_until(condition, what, patience=PATIENCE):
     """Polls `condition` until it holds; fails the test if it never does."""
     deadline = time.monotonic() + patience
