@@ -125,11 +125,31 @@ __global__ void LaunchWrongly(int* errors, int* out, int none) {
   Iterate<<<1, 2048>>>(out, 1);
   errors[2] = cudaPeekAtLastError();
   errors[3] = cudaGetLastError();
+  printf("%s\n", cudaGetErrorString(cudaSuccess));
   Iterate<<<1, 1>>>(out, 1);
   errors[4] = cudaGetLastError();
 }
 
 __global__ void FaultBelow(int* nowhere) { Iterate<<<1, 1>>>(nowhere, 1); }
+
+__global__ void Ramp(int* words, int count, int from) {
+  for (int i = int(threadIdx.x); i < count; i += int(blockDim.x)) words[i] = from + i;
+}
+
+// A copy of what a child has written, then other words there, then a fill of some of these.
+__global__ void CopyAndFill(int* copy, int* words, int count) {
+  cudaStream_t stream;
+  cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  Ramp<<<1, 64, 0, stream>>>(words, count, 100);
+  cudaMemcpyAsync(copy, words, size_t(count) * sizeof(int), cudaMemcpyDeviceToDevice, stream);
+  Ramp<<<1, 64, 0, stream>>>(words, count, 500);
+  cudaMemsetAsync(words + 1, 0x11, 2 * sizeof(int), stream);
+  cudaStreamDestroy(stream);
+}
+
+__global__ void CopyFromNowhere(int* words) {
+  cudaMemcpyAsync(words, nullptr, sizeof(int), cudaMemcpyDeviceToDevice, cudaStreamFireAndForget);
+}
 
 __device__ int counter;
 __global__ void CountUp() { atomicAdd(&counter, 1); }
@@ -203,6 +223,15 @@ CASE(a_wrong_launch_is_an_error_of_the_kernel) {
   EXPECT_SAME(errors.Get(), want);
   EXPECT_EQ(out.Get()[0], 4);
 }
+CASE(copies_and_fills_come_in_order) {
+  Buffer<int> copy(200), words(200);
+  CopyAndFill<<<1, 1>>>(copy, words, 200);
+  std::vector<int> want(200), wanted(200);
+  for (int i = 0; i < 200; ++i) want[size_t(i)] = 100 + i, wanted[size_t(i)] = 500 + i;
+  wanted[1] = wanted[2] = 0x11111111;
+  EXPECT_SAME(copy.Get(), want);
+  EXPECT_SAME(words.Get(), wanted);
+}
 CASE(what_the_host_does_next_comes_after_the_children) {
   const int zero = 0;
   int count = 0;
@@ -235,4 +264,10 @@ CHILD(a_fault_of_a_child) {
   FaultBelow<<<1, 1>>>(nullptr);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
 }
+CHILD(a_copy_from_nowhere) {
+  Buffer<int> words(1);
+  CopyFromNowhere<<<1, 1>>>(words);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+}
+CASE(a_copy_from_nowhere_breaks_the_context) { EXPECT_EQ(harness::RunChild("a_copy_from_nowhere").status, 0); }
 CASE(a_fault_of_a_child_breaks_the_context) { EXPECT_EQ(harness::RunChild("a_fault_of_a_child").status, 0); }

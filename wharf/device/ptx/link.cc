@@ -303,10 +303,11 @@ bool IsSystemFunction(std::string_view name) {
 
 bool LaunchesKernels(std::string_view name) {
   static constexpr std::string_view kPrefix = "__cudaCDP2";
-  static constexpr std::array<std::string_view, 12> kNames = {
+  static constexpr std::array<std::string_view, 16> kNames = {
       "GetParameterBufferV2",  "LaunchDeviceV2", "GetLastError",    "PeekAtLastError",
       "StreamCreateWithFlags", "StreamDestroy",  "StreamWaitEvent", "EventCreateWithFlags",
-      "EventRecord",           "EventDestroy",   "Malloc",          "Free"};
+      "EventRecord",           "EventDestroy",   "Malloc",          "Free",
+      "MemcpyAsync",           "MemsetAsync",    "GetErrorName",    "GetErrorString"};
   if (!name.starts_with(kPrefix)) return false;
   return std::find(kNames.begin(), kNames.end(), name.substr(kPrefix.size())) != kNames.end();
 }

@@ -62,9 +62,23 @@ llvm::Value* FunctionCodegen::CallDeviceRuntime(std::string_view name) {
     return b_.CreateCall(module_.External("wharf_launch_child", i32, {pointer, i64, i64}),
                          {block, SystemArgument(0, Type::kB64), SystemArgument(1, Type::kB64)});
   }
+  if (name == "MemcpyAsync") {  // from device to device: CUDA has no other in kernels
+    return b_.CreateCall(module_.External("wharf_copy_for_kernel", i32, {pointer, i64, i64, i64, i64}),
+                         {block, SystemArgument(0, Type::kB64), SystemArgument(1, Type::kB64),
+                          SystemArgument(2, Type::kB64), SystemArgument(4, Type::kB64)});
+  }
+  if (name == "MemsetAsync") {
+    return b_.CreateCall(module_.External("wharf_fill_for_kernel", i32, {pointer, i64, i32, i64, i64}),
+                         {block, SystemArgument(0, Type::kB64), SystemArgument(1, Type::kB32),
+                          SystemArgument(2, Type::kB64), SystemArgument(3, Type::kB64)});
+  }
   if (name == "GetLastError" || name == "PeekAtLastError") {
     return b_.CreateCall(module_.External("wharf_child_error", i32, {pointer, i32}),
                          {block, b_.getInt32(name == "GetLastError" ? 1 : 0)});
+  }
+  if (name == "GetErrorName" || name == "GetErrorString") {
+    return b_.CreateCall(module_.External("wharf_error_text", i64, {pointer, i32}),
+                         {block, SystemArgument(0, Type::kB32)});
   }
   if (name == "Malloc") return AllocateForKernel(block);
   if (name == "Free") {

@@ -126,6 +126,8 @@ class SoftDevice final : public Device {
   // `module`; else that is null.
   absl::Status RunLaunch(const KernelLaunch& launch, LoadedModule* module);
   absl::Status RunChild(const ChildLaunch& child, ChildLaunches& children, LoadedModule& module);
+  // A copy or a fill that a grid of this kernel, or what that launched, has asked for.
+  absl::Status RunForKernel(const ChildWork& work, std::string_view kernel);
   // The module of a kernel that launches others; else null.
   absl::StatusOr<std::shared_ptr<LoadedModule>> ParentModule(const Function& function) const;
 

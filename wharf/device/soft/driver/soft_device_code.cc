@@ -4,6 +4,7 @@
 
 #include "wharf/device/occupancy.h"
 #include "wharf/device/ptx/parser.h"
+#include "wharf/device/soft/driver/box.h"
 #include "wharf/device/soft/driver/soft_device.h"
 
 namespace wharf::device::soft {
@@ -244,8 +245,32 @@ absl::Status SoftDevice::RunLaunch(const KernelLaunch& launch, LoadedModule* mod
   KernelLaunch parent = launch;
   parent.children = &children;
   WHARF_RETURN_IF_ERROR(executor_->Run(parent));
-  while (const std::optional<ChildLaunch> child = children.Next()) {
-    WHARF_RETURN_IF_ERROR(RunChild(*child, children, *module));
+  while (const std::optional<ChildWork> work = children.Next()) {
+    if (const auto* const child = std::get_if<ChildLaunch>(&*work)) {
+      WHARF_RETURN_IF_ERROR(RunChild(*child, children, *module));
+    } else {
+      WHARF_RETURN_IF_ERROR(RunForKernel(*work, launch.name));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SoftDevice::RunForKernel(const ChildWork& work, std::string_view kernel) {
+  const auto* const fill = std::get_if<ChildFill>(&work);
+  const ChildCopy copy = fill == nullptr ? std::get<ChildCopy>(work) : ChildCopy{fill->to, fill->to, fill->bytes};
+  for (const DeviceAddress address : {copy.to, copy.from}) {
+    if (memory_->IsLive(address, copy.bytes)) continue;
+    return CudaStatus(CudaError::kIllegalAddress, "kernel {}: a copy or fill of {} bytes at {:#x}: not all is mapped",
+                      kernel, copy.bytes, address);
+  }
+  const Region to{copy.to}, from{copy.from};
+  const Extent extent{copy.bytes};
+  if (fill != nullptr) {
+    FillBox(to, extent, fill->value, 1);
+    NoteWritten(*memory_, to, extent);
+  } else {
+    NoteCopied(*memory_, to, from, extent);
+    CopyBox(to, from, extent);
   }
   return absl::OkStatus();
 }

@@ -174,7 +174,7 @@ TEST(Compiler, RefusesCallOfUndefinedFunction) {
 
 TEST(Compiler, NamesWhatItHasNotOfDynamicParallelism) {
   KernelRunner runner;
-  for (const char* function : {"__cudaCDP2MemcpyAsync", "__cudaCDP2DeviceSynchronize", "cudaLaunchDevice"}) {
+  for (const char* function : {"__cudaCDP2Memcpy2DAsync", "__cudaCDP2DeviceSynchronize", "cudaLaunchDevice"}) {
     const std::string ptx =
         ElementKernel(fmt::format("  call {};", function), 4, 4, fmt::format(".extern .func {};", function));
     absl::Status status = runner.Compile(ptx, "k").status();
@@ -186,7 +186,8 @@ TEST(Compiler, NamesWhatItHasNotOfDynamicParallelism) {
 
 TEST(Compiler, LaunchesWithoutArgumentsAreMalformed) {
   KernelRunner runner;
-  for (const char* function : {"GetParameterBufferV2", "LaunchDeviceV2", "StreamCreateWithFlags", "Malloc", "Free"}) {
+  for (const char* function : {"GetParameterBufferV2", "LaunchDeviceV2", "StreamCreateWithFlags", "Malloc", "Free",
+                               "MemcpyAsync", "MemsetAsync"}) {
     const std::string ptx = ElementKernel(fmt::format("  call __cudaCDP2{};", function), 4, 4,
                                           fmt::format(".extern .func __cudaCDP2{};", function));
     EXPECT_EQ(CudaErrorOf(runner.Compile(ptx, "k").status()), CudaError::kInvalidPtx) << function;

@@ -11,12 +11,13 @@ namespace {
 
 // A kernel without parameters has an address for them nevertheless.
 constexpr uint64_t kLeastBytes = 16;
+constexpr size_t kMostTexts = 1000;  // more than CUDA has errors
 
 bool IsWithin(const Dim3& size, const std::array<uint32_t, 3>& limit) {
   return size.x >= 1 && size.y >= 1 && size.z >= 1 && size.x <= limit[0] && size.y <= limit[1] && size.z <= limit[2];
 }
 
-void MoveReversed(std::vector<ChildLaunch>& from, std::vector<ChildLaunch>& to) {
+void MoveReversed(std::vector<ChildWork>& from, std::vector<ChildWork>& to) {
   to.insert(to.end(), std::move_iterator(from.rbegin()), std::move_iterator(from.rend()));
   from.clear();
 }
@@ -25,6 +26,12 @@ void MoveReversed(std::vector<ChildLaunch>& from, std::vector<ChildLaunch>& to) 
 
 ChildLaunches::~ChildLaunches() {
   for (const auto& [address, launch] : prepared_) heap_.Free(address);
+  for (const auto& [error, address] : texts_) heap_.Free(address);
+}
+
+uint64_t ChildLaunches::Cost(const ChildWork& work) {
+  const auto* const launch = std::get_if<ChildLaunch>(&work);
+  return sizeof(ChildWork) + (launch == nullptr ? 0 : launch->parameters.size());
 }
 
 CudaError ChildLaunches::Check(uint64_t kernel, const LaunchConfig& config) const {
@@ -67,8 +74,20 @@ CudaError ChildLaunches::Launch(DeviceAddress prepared, uint64_t stream) {
     std::memcpy(launch.parameters.data(), reinterpret_cast<const void*>(prepared), launch.parameters.size());
   }
   heap_.Free(prepared);
-  (stream == kTailLaunch ? tails_ : launched_).push_back(std::move(launch));
+  Enqueue(std::move(launch), stream);
   return CudaError::kSuccess;
+}
+
+CudaError ChildLaunches::Add(const ChildWork& work, uint64_t stream) {
+  absl::MutexLock lock(&mutex_);
+  if (Cost(work) > kMostBytes - bytes_) return error_ = CudaError::kLaunchPendingCountExceeded;
+  bytes_ += Cost(work);
+  Enqueue(work, stream);
+  return CudaError::kSuccess;
+}
+
+void ChildLaunches::Enqueue(ChildWork work, uint64_t stream) {
+  (stream == kTailLaunch ? tails_ : launched_).push_back(std::move(work));
 }
 
 CudaError ChildLaunches::LastError(bool take) {
@@ -76,13 +95,24 @@ CudaError ChildLaunches::LastError(bool take) {
   return take ? std::exchange(error_, CudaError::kSuccess) : error_;
 }
 
-std::optional<ChildLaunch> ChildLaunches::Next() {
+DeviceAddress ChildLaunches::TextOf(uint32_t error) {
+  absl::MutexLock lock(&mutex_);
+  if (const auto known = texts_.find(error); known != texts_.end()) return known->second;
+  if (texts_.size() >= kMostTexts) return 0;
+  const std::string text = error == 0 ? "no error" : fmt::format("CUDA error {}", error);
+  const DeviceAddress address = heap_.Allocate(text.size() + 1);
+  if (address == 0) return 0;
+  std::memcpy(reinterpret_cast<void*>(address), text.c_str(), text.size() + 1);
+  return texts_[error] = address;
+}
+
+std::optional<ChildWork> ChildLaunches::Next() {
   absl::MutexLock lock(&mutex_);
   MoveReversed(tails_, waiting_);
   MoveReversed(launched_, waiting_);
   error_ = CudaError::kSuccess;
   if (waiting_.empty()) return std::nullopt;
-  ChildLaunch next = std::move(waiting_.back());
+  ChildWork next = std::move(waiting_.back());
   waiting_.pop_back();
   bytes_ -= Cost(next);
   return next;

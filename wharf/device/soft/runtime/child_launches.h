@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -35,6 +36,17 @@ struct ChildLaunch {
   LaunchConfig config;
   std::vector<std::byte> parameters;
 };
+// Of device memory, whatever the addresses are: who carries it out looks whether there is memory.
+struct ChildCopy {
+  DeviceAddress to = 0, from = 0;
+  uint64_t bytes = 0;
+};
+struct ChildFill {
+  DeviceAddress to = 0;
+  uint64_t bytes = 0;
+  uint8_t value = 0;
+};
+using ChildWork = std::variant<ChildLaunch, ChildCopy, ChildFill>;
 
 // What a launch from the host and its descendants have launched and did not run yet.
 class ChildLaunches {
@@ -57,14 +69,19 @@ class ChildLaunches {
   DeviceAddress Prepare(uint64_t kernel, const LaunchConfig& config);
   // Launches what was prepared; kInvalidValue if nothing was prepared there. Tail launches are those of kTailLaunch.
   CudaError Launch(DeviceAddress prepared, uint64_t stream);
+  // Copies and fills, in order with launches.
+  CudaError Add(const ChildWork& work, uint64_t stream);
   // The last failure, of any thread of the grid, since it was taken.
   CudaError LastError(bool take);
+  // Where it is written what the error is, ended by a zero; 0 if there is no room.
+  DeviceAddress TextOf(uint32_t error);
 
   // What to run next, when a grid has ended; nothing when all have. Takes what that grid launched to be its children.
-  std::optional<ChildLaunch> Next();
+  std::optional<ChildWork> Next();
 
  private:
-  static uint64_t Cost(const ChildLaunch& launch) { return sizeof(ChildLaunch) + launch.parameters.size(); }
+  static uint64_t Cost(const ChildWork& work);
+  void Enqueue(ChildWork work, uint64_t stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   CudaError Check(uint64_t kernel, const LaunchConfig& config) const;
 
   const ChildKernels& kernels_;
@@ -73,9 +90,10 @@ class ChildLaunches {
   absl::Mutex mutex_;
   CudaError error_ ABSL_GUARDED_BY(mutex_) = CudaError::kSuccess;
   uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // Cost of all
+  std::map<uint32_t, DeviceAddress> texts_ ABSL_GUARDED_BY(mutex_);
   std::map<DeviceAddress, ChildLaunch> prepared_ ABSL_GUARDED_BY(mutex_);
-  std::vector<ChildLaunch> launched_ ABSL_GUARDED_BY(mutex_), tails_ ABSL_GUARDED_BY(mutex_);  // of the running grid
-  std::vector<ChildLaunch> waiting_ ABSL_GUARDED_BY(mutex_);                                   // the next one last
+  std::vector<ChildWork> launched_ ABSL_GUARDED_BY(mutex_), tails_ ABSL_GUARDED_BY(mutex_);  // of the running grid
+  std::vector<ChildWork> waiting_ ABSL_GUARDED_BY(mutex_);                                   // the next one last
 };
 
 }  // namespace wharf::device::soft

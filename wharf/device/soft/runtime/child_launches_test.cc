@@ -25,9 +25,9 @@ class ChildLaunchesTest : public ::testing::Test {
   }
   // The next one's argument; 0 if there is none.
   uint32_t Next() {
-    const std::optional<ChildLaunch> next = children_.Next();
+    const std::optional<ChildWork> next = children_.Next();
     uint32_t argument = 0;
-    if (next) std::memcpy(&argument, next->parameters.data(), sizeof(argument));
+    if (next) std::memcpy(&argument, std::get<ChildLaunch>(*next).parameters.data(), sizeof(argument));
     return argument;
   }
   // Of all that are left, if none launches any.
@@ -53,8 +53,10 @@ TEST_F(ChildLaunchesTest, TakesKernelShapeAndParameters) {
   EXPECT_EQ(at % 16, 0u);
   std::memcpy(reinterpret_cast<void*>(at), "abcd", 4);
   ASSERT_EQ(children_.Launch(at, 0), CudaError::kSuccess);
-  const std::optional<ChildLaunch> next = children_.Next();
-  ASSERT_TRUE(next.has_value());
+  const std::optional<ChildWork> work = children_.Next();
+  ASSERT_TRUE(work.has_value());
+  const auto* const next = std::get_if<ChildLaunch>(&*work);
+  ASSERT_NE(next, nullptr);
   EXPECT_EQ(next->kernel->name, "grow");
   EXPECT_EQ(next->config.grid, (Dim3{7, 2, 1}));
   EXPECT_EQ(next->config.block, (Dim3{32, 4, 1}));
@@ -66,7 +68,7 @@ TEST_F(ChildLaunchesTest, AKernelWithoutParametersIsLaunchedToo) {
   const DeviceAddress at = children_.Prepare(kBare, kOnce);
   ASSERT_NE(at, 0u);
   ASSERT_EQ(children_.Launch(at, 0), CudaError::kSuccess);
-  EXPECT_TRUE(children_.Next()->parameters.empty());
+  EXPECT_TRUE(std::get<ChildLaunch>(*children_.Next()).parameters.empty());
 }
 
 TEST_F(ChildLaunchesTest, RunInOrderAndTailsLast) {
@@ -87,6 +89,24 @@ TEST_F(ChildLaunchesTest, WhatAChildLaunchesIsDoneBeforeTheNextChild) {
   EXPECT_EQ(Next(), 2u);
   Launch(kGrow, 3);
   EXPECT_THAT(Rest(), ElementsAre(3, 4, 5, 6));
+}
+
+TEST_F(ChildLaunchesTest, CopiesAndFillsComeInOrder) {
+  Launch(kGrow, 1);
+  EXPECT_EQ(children_.Add(ChildFill{1000, 64, 7}, ChildLaunches::kTailLaunch), CudaError::kSuccess);
+  EXPECT_EQ(children_.Add(ChildCopy{2000, 3000, 32}, 0), CudaError::kSuccess);
+  EXPECT_EQ(Next(), 1u);
+  const std::optional<ChildWork> copy = children_.Next(), fill = children_.Next();
+  EXPECT_EQ(std::get<ChildCopy>(*copy).from, 3000u);
+  EXPECT_EQ(std::get<ChildFill>(*fill).value, 7);
+  EXPECT_FALSE(children_.Next().has_value());
+}
+
+TEST_F(ChildLaunchesTest, NoMoreCopiesWaitThanHaveRoom) {
+  uint64_t added = 0;
+  while (children_.Add(ChildCopy{1, 2, 3}, 0) == CudaError::kSuccess) ++added;
+  EXPECT_EQ(children_.LastError(/*take=*/true), CudaError::kLaunchPendingCountExceeded);
+  EXPECT_LE(added * sizeof(ChildWork), ChildLaunches::kMostBytes);
 }
 
 TEST_F(ChildLaunchesTest, AddressesThatWerePreparedOnceAreLaunchedOnce) {
@@ -136,6 +156,15 @@ TEST_F(ChildLaunchesTest, WhatWasPreparedAndFreedByTheKernelCountsOnce) {
     ASSERT_NE(at, 0u) << i;
     ASSERT_TRUE(heap_.Free(at));
   }
+}
+
+TEST_F(ChildLaunchesTest, ErrorsAreText) {
+  const auto text = [&](uint32_t error) { return std::string(reinterpret_cast<const char*>(children_.TextOf(error))); };
+  EXPECT_EQ(text(0), "no error");
+  EXPECT_EQ(text(9), "CUDA error 9");
+  EXPECT_EQ(children_.TextOf(9), children_.TextOf(9));
+  for (uint32_t error = 0; error < 2000; ++error) children_.TextOf(error);
+  EXPECT_EQ(children_.TextOf(1'000'000), 0u);
 }
 
 TEST_F(ChildLaunchesTest, WhatWasPreparedOnlyIsGivenBack) {

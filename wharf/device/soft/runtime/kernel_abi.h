@@ -165,7 +165,10 @@ void wharf_free(BlockContext* block, uint64_t address);
 uint64_t wharf_prepare_child(BlockContext* block, uint64_t kernel, uint32_t grid_x, uint32_t grid_y, uint32_t grid_z,
                              uint32_t block_x, uint32_t block_y, uint32_t block_z, uint32_t shared_bytes);
 uint32_t wharf_launch_child(BlockContext* block, uint64_t prepared, uint64_t stream);
+uint32_t wharf_copy_for_kernel(BlockContext* block, uint64_t to, uint64_t from, uint64_t bytes, uint64_t stream);
+uint32_t wharf_fill_for_kernel(BlockContext* block, uint64_t to, uint32_t value, uint64_t bytes, uint64_t stream);
 uint32_t wharf_child_error(BlockContext* block, uint32_t take);
+uint64_t wharf_error_text(BlockContext* block, uint32_t error);
 // tex, tld4, txq, suq, suld, sust. Handles are looked up: kIllegalAddress if there is no such texture or surface.
 // `layer` is 0 of images without. See FetchTexel, LevelByGradients, GatherTexels, QueryImage and FindInSurface.
 TexelBits wharf_texture_fetch(BlockContext* block, uint64_t texture, uint32_t fetch, uint32_t layer, uint32_t x,

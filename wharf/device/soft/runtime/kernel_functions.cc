@@ -61,6 +61,12 @@ void ReportAssert(BlockContext* block, const uint32_t* tid, uint64_t message, ui
   worker.SetFault(CudaStatus(CudaError::kAssert, "{}", text));
 }
 
+uint32_t AddForKernel(BlockContext* block, const ChildWork& work, uint64_t stream) {
+  ChildLaunches* const children = WorkerOf(block).children();
+  const CudaError error = children == nullptr ? CudaError::kNotSupported : children->Add(work, stream);
+  return static_cast<uint32_t>(error);
+}
+
 }  // namespace
 
 extern "C" {
@@ -109,10 +115,23 @@ uint32_t wharf_launch_child(BlockContext* block, uint64_t prepared, uint64_t str
   return static_cast<uint32_t>(error);
 }
 
+uint32_t wharf_copy_for_kernel(BlockContext* block, uint64_t to, uint64_t from, uint64_t bytes, uint64_t stream) {
+  return AddForKernel(block, ChildCopy{to, from, bytes}, stream);
+}
+
+uint32_t wharf_fill_for_kernel(BlockContext* block, uint64_t to, uint32_t value, uint64_t bytes, uint64_t stream) {
+  return AddForKernel(block, ChildFill{to, bytes, static_cast<uint8_t>(value)}, stream);
+}
+
 uint32_t wharf_child_error(BlockContext* block, uint32_t take) {
   ChildLaunches* const children = WorkerOf(block).children();
   const CudaError error = children == nullptr ? CudaError::kNotSupported : children->LastError(take != 0);
   return static_cast<uint32_t>(error);
+}
+
+uint64_t wharf_error_text(BlockContext* block, uint32_t error) {
+  ChildLaunches* const children = WorkerOf(block).children();
+  return children == nullptr ? 0 : children->TextOf(error);
 }
 
 uint64_t wharf_clock() { return Nanoseconds(CLOCK_MONOTONIC); }
