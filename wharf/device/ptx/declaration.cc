@@ -144,11 +144,19 @@ class InitializerParser {
     if (unsized) dimensions_[0] = kMaxInitializers;
     uint64_t used = 0;
     WHARF_RETURN_IF_ERROR(ParseBraces(0, 0, used));
-    if (unsized) variable_.elements = used / Stride(0) + (used % Stride(0) != 0 ? 1 : 0);
-    return absl::OkStatus();
+    return unsized ? SetElements(used / Stride(0) + (used % Stride(0) != 0 ? 1 : 0)) : absl::OkStatus();
   }
 
  private:
+  // Of an array whose first length was left out, by how many there are of it.
+  absl::Status SetElements(uint64_t length) {
+    const uint64_t inner = std::max<uint64_t>(Stride(0) / variable_.vector, 1);
+    if (length <= kMaxVariableBytes / inner) {
+      variable_.elements = length * inner;
+      if (variable_.Bytes() <= kMaxVariableBytes) return absl::OkStatus();
+    }
+    return SyntaxError(lexer_.line(), fmt::format("'{}' is too large", variable_.name));
+  }
   // Scalars in one element of dimension `level`.
   uint64_t Stride(size_t level) const {
     uint64_t stride = 1;

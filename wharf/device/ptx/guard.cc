@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "wharf/device/ptx/guard_rules.h"
+#include "wharf/device/ptx/lexer.h"
 #include "wharf/device/ptx/parser.h"
 
 namespace wharf::device::ptx {
@@ -238,7 +239,12 @@ class Writer {
   // The instruction itself, at the address that was checked.
   void WriteGuarded(const Instruction& i, uint32_t bits) {
     const std::string_view operation = i.source.substr(i.opcode_at);
-    const size_t open = operation.find('['), close = operation.find(']');
+    Lexer lexer(operation, 1);  // brackets may be in comments, too
+    const auto find = [&](std::string_view bracket) {
+      while (!lexer.Peek().Is(bracket)) lexer.Take();
+      return static_cast<size_t>(lexer.position() - operation.data());
+    };
+    const size_t open = find("["), close = find("]");
     text_ += fmt::format("@%{0}inside {1}[%{0}at{2}{3}\n", kPrefix, operation.substr(0, open), bits,
                          operation.substr(close));
   }

@@ -99,6 +99,17 @@ red.global.add.u32 [%rd1], 1; ret;)"));
   EXPECT_THAT(text, HasSubstr("@%inside red.global.add.u32 [%at64], 1;\n ret;"));
 }
 
+TEST(Guard, BracketsInCommentsAreNoAddress) {
+  const std::string text = TextOf(MustGuard(R"(
+ld.global.u32 /* [ */ %r3, [%rd3];
+ld.global.u32 %r3 /* ] */, [%rd3]; // [
+st.global.u32 // [%rd1]
+  [%rd3 /* ] */ + 4], %r1; ret;)"));
+  EXPECT_THAT(text, HasSubstr("@%inside ld.global.u32 /* [ */ %r3, [%at64];\n@%outside mov.b32 %r3, 0;"));
+  EXPECT_THAT(text, HasSubstr("@%inside ld.global.u32 %r3 /* ] */, [%at64];\n@%outside mov.b32 %r3, 0;"));
+  EXPECT_THAT(text, HasSubstr("@%inside st.global.u32 // [%rd1]\n  [%at64], %r1;\n ret;"));
+}
+
 TEST(Guard, TheInstructionsOwnGuardCountsToo) {
   EXPECT_THAT(TextOf(MustGuard("setp.eq.u32 %p1, %r1, 1; @%p1 st.global.u8 [%rd3], 1; ret;")), HasSubstr(R"(
 not.pred %outside, %inside;

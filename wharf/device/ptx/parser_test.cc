@@ -89,6 +89,26 @@ TEST(Parse, ReadsInitialisers) {
   EXPECT_THAT(Bits(module->FindVariable("half")), ElementsAre(0x3C00, 0x3C00));
 }
 
+// The length that is left out is the number of rows; what a row has counts, too.
+TEST(Parse, CountsTheRowsOfAnArrayWithoutAFirstLength) {
+  const auto module = MustParse(R"(
+.global .u32 rows[][4] = {{1, 2, 3, 4}, {5}};
+.global .u32 flat[][4] = {1, 2, 3, 4, 5};
+.global .u8 deep[][2][3] = {{{1}, {2}}};
+.global .v2 .u32 pairs[] = {{1, 2}, {3}, {4, 5}};
+.global .v2 .u32 pair_rows[][2] = {{{1, 2}, {3, 4}}, {{5}}};
+)");
+  const auto bytes = [&](std::string_view name) { return module->FindVariable(name)->Bytes(); };
+  EXPECT_EQ(bytes("rows"), 32U);
+  EXPECT_EQ(bytes("flat"), 32U);
+  EXPECT_EQ(bytes("deep"), 6U);
+  EXPECT_EQ(bytes("pairs"), 24U);
+  EXPECT_EQ(bytes("pair_rows"), 32U);
+  for (const Variable& variable : module->variables) {
+    EXPECT_LE(variable.initializer.size() * SizeOf(variable.type), variable.Bytes()) << variable.name;
+  }
+}
+
 TEST(Parse, ReadsAddressesInInitialisers) {
   const auto module = MustParse(R"(
 .func f() { ret; }
@@ -184,6 +204,7 @@ TEST(Parse, NamesTheLineOfASyntaxError) {
   ExpectSyntaxError("/* ", "a comment does not end");
   ExpectSyntaxError(".global .u32 \x80;", "a character that PTX does not have");
   ExpectSyntaxError(".global .b8 x[2] = {1, 2, 3};", "too many elements");
+  ExpectSyntaxError(".global .u64 x[][1099511627776] = {{}, {}};", "'x' is too large");
   ExpectSyntaxError(".global .u32 x = {{{1}}};", "too many braces");
   ExpectSyntaxError(".global .u32 x = 1 / 0;", "divided by zero");
   ExpectSyntaxError(".global .u32 x = 12a;", "'12a' is not a number");
