@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "wharf/base/clock.h"
+#include "wharf/base/control_character.h"
 #include "wharf/base/log_limit.h"
 
 namespace wharf {
@@ -63,14 +64,6 @@ void Write(LogLevel level, std::string_view text) {
     if (written < 0 && errno != EINTR) return;
     if (written > 0) left.remove_prefix(static_cast<size_t>(written));
   }
-}
-
-// How long the control character is that the text begins with, in bytes: 0 if it begins with none. Those of C1 count:
-// terminals obey them, too.
-size_t ControlCharacter(std::string_view text) {
-  const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  if (at(0) < ' ' || at(0) == 0x7f) return 1;
-  return text.size() > 1 && at(0) == 0xc2 && at(1) >= 0x80 && at(1) < 0xa0 ? 2 : 0;
 }
 
 // In quotes where that is needed. Strangers' words come here: none of them is a line of its own, or a command to the

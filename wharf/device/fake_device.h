@@ -27,6 +27,7 @@ class FakeDevice final : public Device {
     properties_.name = "fake";
     properties_.driver = "fake";
     properties_.total_memory = quota;
+    properties_.multiprocessors = 1;
     arena_ = {kBase, kArenaBytes, 4096, true};
   }
   ~FakeDevice() override {

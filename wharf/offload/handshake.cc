@@ -3,16 +3,17 @@
 namespace wharf::offload {
 
 absl::Status StatusOf(const Refusal& refusal) {
+  const std::string said = wire::LineOf(refusal.message);
   switch (refusal.reason) {
     case RefusalReason::kUnauthenticated:
-      return Unauthenticated("{}", refusal.message);
+      return Unauthenticated("{}", said);
     case RefusalReason::kVersion:
     case RefusalReason::kNotOffered:
-      return FailedPrecondition("{}", refusal.message);
+      return FailedPrecondition("{}", said);
     case RefusalReason::kMalformed:
-      return InvalidArgument("{}", refusal.message);
+      return InvalidArgument("{}", said);
     default:
-      return Unavailable("{}", refusal.message);
+      return Unavailable("{}", said);
   }
 }
 

@@ -17,9 +17,8 @@ struct ProgramProtocol {
                              kChallenge = FrameKind::kChallenge, kProof = FrameKind::kProof;
 };
 
-// What a client is told. kUnauthenticated, kFailedPrecondition (another version, or what this server does
-// not offer), kInvalidArgument (malformed);
-// kUnavailable: not now.
+// What a client is told, in one short line. kUnauthenticated, kFailedPrecondition (another version, or what this server
+// does not offer), kInvalidArgument (malformed); kUnavailable: not now.
 absl::Status StatusOf(const Refusal& refusal);
 // Of a Hello that wire::ServerHandshake does not let in.
 RefusalReason ReasonOf(const absl::Status& why);

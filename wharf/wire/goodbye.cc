@@ -1,14 +1,17 @@
 #include "wharf/wire/goodbye.h"
 
-#include <algorithm>
+#include "wharf/base/control_character.h"
 
 namespace wharf::wire {
 
 std::string LineOf(std::string_view said) {
   constexpr size_t kMost = 500;
-  std::string line(said.substr(0, kMost));
-  std::replace_if(
-      line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  std::string line;
+  for (std::string_view left = said.substr(0, kMost); !left.empty();) {
+    const size_t control = ControlCharacter(left);
+    line += control > 0 ? ' ' : left[0];
+    left.remove_prefix(control > 0 ? control : 1);
+  }
   return line;
 }
 

@@ -16,7 +16,7 @@ struct Goodbye {
   auto Fields() { return std::tie(code, message); }
 };
 
-// What a peer says, for people: one line, and short.
+// What a peer says, for people and their terminals: one line without control characters, and short.
 std::string LineOf(std::string_view said);
 // What it says, with the peer's code if it is one of a failure, else kUnavailable. Never OK, one line, and short.
 absl::Status StatusOf(const Goodbye& goodbye);

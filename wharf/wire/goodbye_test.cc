@@ -19,6 +19,11 @@ TEST(GoodbyeTest, WhatAPeerSaysIsAFailureInOneShortLine) {
   EXPECT_EQ(StatusOf({3, "two\nlines\x1b[2J"}), InvalidArgument("two lines [2J"));
   EXPECT_EQ(Message(StatusOf({3, std::string(10'000, 'x')})).size(), 500u);
   EXPECT_EQ(LineOf("two\nlines"), "two lines");
+  EXPECT_EQ(LineOf("a\x7f"
+                   "b\xc2\x9b"
+                   "2J\xc3\xa4\xc2"),
+            "a b 2J\xc3\xa4\xc2")
+      << "C1 as UTF-8 is one character";
   EXPECT_EQ(LineOf(""), "");
 }
 

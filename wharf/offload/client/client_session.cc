@@ -5,6 +5,8 @@
 
 #include "wharf/base/log.h"
 #include "wharf/base/trace.h"
+#include "wharf/offload/client/welcome_check.h"
+#include "wharf/wire/goodbye.h"
 
 namespace wharf::offload {
 namespace {
@@ -71,6 +73,7 @@ absl::Status ClientSession::ShakeHands() {
   if (options_.unsafe_replay) hello.features |= kFeatureUnsafeReplay;
   if (options_.compression != Compression::kOff && mode() != Mode::kPerCall) hello.features |= kFeatureCodedBulk;
   WHARF_ASSIGN_OR_RETURN(welcome_, handshake_.Greet(*channel_, hello, options_.token, options_.timeout));
+  WHARF_RETURN_IF_ERROR(CheckWelcome(welcome_));
   if ((welcome_.features & hello.features & kFeatureCodedBulk) == 0) return absl::OkStatus();
   codes_bulk_.store(true);
   uploads_.Enable(options_.compression);
@@ -298,9 +301,10 @@ absl::Status ClientSession::OnFrame(const link::FrameHeader& header, std::span<c
       return absl::OkStatus();
     }
     case FrameKind::kGoodbye: {
-      WHARF_ASSIGN_OR_RETURN(Goodbye goodbye, Decode<Goodbye>(head));
-      handshake_.OnEnd(Unavailable("{}", goodbye.reason));
-      errors_.NoteGoodbye(std::move(goodbye.reason));
+      WHARF_ASSIGN_OR_RETURN(const Goodbye goodbye, Decode<Goodbye>(head));
+      std::string reason = wire::LineOf(goodbye.reason);
+      handshake_.OnEnd(Unavailable("{}", reason));
+      errors_.NoteGoodbye(std::move(reason));
       return absl::OkStatus();
     }
     case FrameKind::kPing:

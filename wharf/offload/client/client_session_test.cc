@@ -98,10 +98,15 @@ TEST_F(ClientSessionTest, HandshakeBringsTheWelcome) {
 
 TEST_F(ClientSessionTest, RefusalIsReportedInTheServersWords) {
   Connect();
-  server_->Refuse({RefusalReason::kUnauthenticated, "wrong token: see --token-file"});
-  const absl::Status status = Open();
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnauthenticated);
-  EXPECT_THAT(std::string(Message(status)), HasSubstr("wrong token"));
+  server_->Refuse({RefusalReason::kUnauthenticated, "wrong token:\nsee\x1b\xc2\x9b--token-file"});
+  EXPECT_EQ(Open(), Unauthenticated("wrong token: see  --token-file")) << "its words command no terminal";
+}
+
+TEST_F(ClientSessionTest, AWelcomeThatCannotBeIsRefused) {
+  Connect();
+  server_->welcome().arena.granularity = 0;
+  EXPECT_EQ(Open(), FailedPrecondition(
+                        "the server's device memory cannot be: 1073741824 bytes at 0x10000000000 in units of 0"));
 }
 
 TEST_F(ClientSessionTest, OtherProtocolVersionIsRefusedHere) {
@@ -353,12 +358,12 @@ TEST_F(ClientSessionTest, GoodbyeIsTheReasonOfTheLoss) {
   server_->Silence(/*dead=*/true);
   std::thread goodbye([&] {
     server_->WaitForOperations(1);
-    server_->Send(FrameKind::kGoodbye, Goodbye{"the server is shutting down"});
+    server_->Send(FrameKind::kGoodbye, Goodbye{"the server\nis\x7f\xc2\x9bshutting down"});
     server_->channel().Close(std::chrono::seconds(1));
   });
   EXPECT_EQ(session_->Ask(SynchronizeDevice{}), CudaError::kRemoteLost);
   goodbye.join();
-  EXPECT_THAT(lost_, HasSubstr("shutting down"));
+  EXPECT_EQ(lost_, "the server is  shutting down") << "in one line, and no command to a terminal";
 }
 
 TEST_F(ClientSessionTest, ReplyNobodyAskedForEndsTheSession) {

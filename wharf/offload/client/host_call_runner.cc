@@ -19,7 +19,10 @@ void HostCallRunner::Add(uint64_t call, std::function<void()> function) {
 
 void HostCallRunner::Run(uint64_t call) {
   absl::MutexLock lock(&mutex_);
-  ready_.push_back(call);
+  const auto found = functions_.find(call);
+  if (found == functions_.end()) return;
+  ready_.emplace_back(call, std::move(found->second));
+  functions_.erase(found);
   changed_.Signal();
 }
 
@@ -42,12 +45,9 @@ bool HostCallRunner::Next(uint64_t& call, std::function<void()>& function) {
   const TimePoint deadline = clock_->Now() + kIdle;
   while (!stopped_) {
     if (!ready_.empty()) {
-      call = ready_.front();
+      call = ready_.front().first;
+      function = std::move(ready_.front().second);
       ready_.pop_front();
-      const auto found = functions_.find(call);
-      if (found == functions_.end()) continue;
-      function = std::move(found->second);
-      functions_.erase(found);
       return true;
     }
     if (WaitUntil(changed_, &mutex_, *clock_, deadline) && ready_.empty()) return !stopped_;

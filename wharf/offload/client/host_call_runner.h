@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <thread>
+#include <utility>
 
 #include "absl/synchronization/mutex.h"
 #include "wharf/base/clock.h"
@@ -52,7 +53,8 @@ class HostCallRunner {
   absl::Mutex mutex_;
   absl::CondVar changed_;
   std::map<uint64_t, std::function<void()>> functions_ ABSL_GUARDED_BY(mutex_);
-  std::deque<uint64_t> ready_ ABSL_GUARDED_BY(mutex_);
+  // No more than were added, whatever the server says.
+  std::deque<std::pair<uint64_t, std::function<void()>>> ready_ ABSL_GUARDED_BY(mutex_);
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

@@ -51,6 +51,22 @@ TEST_F(HostCallRunnerTest, FunctionsRunOnceInTheOrderOfTheDevice) {
   EXPECT_EQ(runs, 3);
 }
 
+// Else a server that says so all the time would have the client keep it all.
+TEST_F(HostCallRunnerTest, NothingIsKeptOfCallsThatAreNotKnownYet) {
+  runner_.Run(3);
+  runner_.Add(1, [this] { runner_.Add(1, [] { ADD_FAILURE() << "once too often"; }); });
+  runner_.Add(2, [] {});
+  runner_.Run(1);
+  runner_.Run(1);
+  runner_.Add(3, [] { ADD_FAILURE() << "the device has not got there"; });
+  runner_.Run(2);
+  runner_.Start();
+  WaitForDone(2);
+  runner_.Stop();
+  runner_.Join();
+  EXPECT_THAT(Done(), testing::ElementsAre(1, 2));
+}
+
 TEST_F(HostCallRunnerTest, StopWaitsForTheFunctionThatRunsAndBeginsNoOther) {
   absl::Notification began, go;
   runner_.Add(1, [&] {

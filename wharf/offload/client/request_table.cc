@@ -300,8 +300,8 @@ void RequestTable::Finish(Request& request, ReplyHeader header, std::span<const 
 
 void RequestTable::Measure(const Request& request) {
   const Nanoseconds elapsed = clock_->Now() - request.sent;
+  if (request.header.server_nanoseconds >= static_cast<uint64_t>(elapsed.count())) return;  // it may say anything
   const Nanoseconds server(request.header.server_nanoseconds);
-  if (server >= elapsed) return;
   if (request.received == 0) {
     estimator_->OnRoundTrip(elapsed, server);
   } else {

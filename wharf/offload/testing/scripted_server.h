@@ -27,6 +27,7 @@ class ScriptedServer final : public link::FrameHandler {
   explicit ScriptedServer(std::unique_ptr<link::ByteStream> stream)
       : channel_(link::Channel::Create(std::move(stream))) {
     welcome_.properties.name = "scripted";
+    welcome_.properties.multiprocessors = 1;
     welcome_.arena = {uint64_t{1} << 40, uint64_t{1} << 30, 4096, true};
     welcome_.memory_quota = 1 << 20;
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "wharf/cudashim/client/process.h"
+#include "wharf/wire/goodbye.h"
 
 namespace wharf::client {
 namespace {
@@ -190,7 +191,7 @@ CudaError AskForHandle(Connection& connection, const Op& op, typename Op::Reply*
   offload::ClientSession& session = *connection.session;
   const offload::ClientSession::RequestPtr request = session.Start(op);
   const CudaError error = session.Wait({&request, 1});
-  if (error == CudaError::kNotSupported) return NotSupported(request->header.message);
+  if (error == CudaError::kNotSupported) return NotSupported(wire::LineOf(request->header.message));
   return error == CudaError::kSuccess ? session.DecodeReply(*request, *reply) : error;
 }
 
