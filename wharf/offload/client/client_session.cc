@@ -5,7 +5,7 @@
 
 #include "wharf/base/log.h"
 #include "wharf/base/trace.h"
-#include "wharf/offload/client/welcome_check.h"
+#include "wharf/offload/welcome_check.h"
 #include "wharf/wire/goodbye.h"
 
 namespace wharf::offload {

@@ -1,4 +1,4 @@
-#include "wharf/offload/client/welcome_check.h"
+#include "wharf/offload/welcome_check.h"
 
 #include <gtest/gtest.h>
 
