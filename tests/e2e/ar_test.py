@@ -109,6 +109,12 @@ class Clients(ArTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(video.read_bytes()[4:8], b"ftyp")
 
+    def test_more_clients_than_a_server_has_threads_for_are_refused_at_its_start(self):
+        for sessions in (1025, 100000):  # its guard would end it among them
+            done = self.client("ar", "serve", "--listen", f"unix:{self.folder}/ar", "--max-sessions", sessions)
+            self.assertEqual(done.returncode, 2)
+            self.assert_one_clear_line(done, f"--max-sessions: Value {sessions} not in range 1 to 1024")
+
     def test_who_comes_to_the_wrong_server_is_told_the_right_one(self):
         ar, other = self.serve_ar(), self.serve()
         self.assert_one_clear_line(self.client("ar", "client", "--server", other.address, "--synthetic", "L/L:0", "--tasks",

@@ -11,6 +11,7 @@
 #include "wharf/ar/relay/relay_process.h"
 #include "wharf/ar/server/server.h"
 #include "wharf/base/log.h"
+#include "wharf/base/sandbox/limits.h"
 #include "wharf/base/sandbox/namespaces.h"
 #include "wharf/base/sandbox/policies.h"
 #include "wharf/cli/ar/networks.h"
@@ -34,6 +35,10 @@
 
 namespace wharf::cli {
 namespace {
+
+// Each has two threads, a third while it is opened, and the guard ends a server of more threads than that: room is left
+// for those of the networks.
+constexpr int kMostSessions = kMostServerThreads / 4;
 
 constexpr const char* kArServeFooter = R"(
 Two kinds of clients come here. One that offloads by its own plan (wharf ar client) has depth, odometry and boxes found in
@@ -253,7 +258,7 @@ void AddArServeCommand(CLI::App& app) {
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   command->add_option("--max-sessions", options->max_sessions, "Clients at once")
-      ->check(CLI::Range(1, 100'000))
+      ->check(CLI::Range(1, kMostSessions))
       ->capture_default_str();
   AddBytes(command, "--picture-memory", options->picture_memory,
            "Of all clients' decoded pictures together, 41 bytes for each pixel of a client's; one that may need more "
