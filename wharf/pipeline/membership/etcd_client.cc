@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/escaping.h"
+#include "wharf/base/json/parse_json.h"
 
 namespace wharf::pipeline {
 namespace {
@@ -20,9 +21,12 @@ std::string EndOf(std::string prefix) {
   return prefix;
 }
 
+// Its own answers are a few objects deep.
+constexpr JsonLimits kLimits{.bytes = kMaxHttpResponse, .depth = 16};
+
 absl::StatusOr<json> Parse(const std::string& text) {
-  json parsed = json::parse(text, nullptr, false);
-  if (!parsed.is_object()) return DataLoss("etcd answers something that is no JSON object");
+  absl::StatusOr<json> parsed = ParseJson(text, "an answer", kLimits);
+  if (!parsed.ok() || !parsed->is_object()) return DataLoss("etcd answers something that is no JSON object");
   return parsed;
 }
 

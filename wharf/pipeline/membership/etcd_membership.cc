@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "wharf/base/json/parse_json.h"
 #include "wharf/base/log.h"
 #include "wharf/base/read_file.h"
 #include "wharf/pipeline/membership/etcd_client.h"
@@ -57,7 +58,8 @@ std::string ValueOf(const Member& member) {
 }
 
 absl::StatusOr<Member> MemberOf(std::string name, const std::string& value) {
-  const json parsed = json::parse(value, nullptr, false);
+  constexpr JsonLimits kLimits{.bytes = 64 << 10, .depth = 8};
+  const json parsed = ParseJson(value, "a worker", kLimits).value_or(json());
   Member member{std::move(name), "", ""};
   for (const auto& [field, text] : {std::pair("class", &member.gpu_class), std::pair("address", &member.address)}) {
     if (!parsed.is_object() || !parsed.contains(field) || !parsed[field].is_string()) {

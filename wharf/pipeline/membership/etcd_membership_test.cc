@@ -3,9 +3,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <fstream>
+#include <thread>
 
+#include "wharf/pipeline/membership/etcd_client.h"
 #include "wharf/pipeline/membership/etcd_testing.h"
 
 namespace wharf::pipeline {
@@ -125,6 +130,35 @@ TEST(EtcdMembership, SaysWhenNobodyAnswers) {
   ASSERT_TRUE(membership.ok());
   EXPECT_EQ((*membership)->Join(kA).status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ((*membership)->Await(0, Nanoseconds{1}).version, 0);
+}
+
+// Arrays in arrays, which whoever writes them out again would need a stack for.
+TEST(EtcdMembership, AnAnswerThatIsTooDeepIsNone) {
+  const std::string deep = std::string(4'000'000, '[') + std::string(4'000'000, ']');
+  const std::string body = R"({"error": )" + deep + "}\n";
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+  socklen_t size = sizeof(address);
+  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  ASSERT_EQ(listen(listener, 1), 0);
+  std::thread etcd([&] {
+    const int connection = accept(listener, nullptr, nullptr);
+    char request[4096];
+    ASSERT_GT(recv(connection, request, sizeof(request), 0), 0);
+    const std::string answer = fmt::format("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{}", body.size(), body);
+    for (size_t sent = 0; sent < answer.size();) {
+      const ssize_t more = send(connection, answer.data() + sent, answer.size() - sent, MSG_NOSIGNAL);
+      if (more <= 0) break;
+      sent += static_cast<size_t>(more);
+    }
+    close(connection);
+  });
+  const EtcdClient client({.endpoint = fmt::format("127.0.0.1:{}", ntohs(address.sin_port))});
+  HttpStream stream;
+  EXPECT_EQ(client.AwaitEvent(stream, "/wharf/", 1, kLong), DataLoss("etcd answers something that is no JSON object"));
+  etcd.join();
+  close(listener);
 }
 
 TEST_F(EtcdMembershipTest, EtcdMayHaveAName) {
