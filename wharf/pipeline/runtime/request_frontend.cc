@@ -4,6 +4,8 @@
 #include <atomic>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "wharf/base/log.h"
 #include "wharf/link/outbox.h"
 #include "wharf/pipeline/runtime/messages.h"
@@ -16,6 +18,31 @@ constexpr Nanoseconds kFarewell = std::chrono::seconds(1);
 FrameKind KindOf(const link::FrameHeader& header) { return static_cast<FrameKind>(header.kind); }
 
 uint64_t Count(Nanoseconds time) { return static_cast<uint64_t>(std::max(time, Nanoseconds(0)).count()); }
+
+// What a client has asked for and was not answered.
+class Unanswered {
+ public:
+  // Waits until there is room for one more, of so many bytes; one alone always has it.
+  void Begin(size_t bytes, size_t most, size_t most_bytes) {
+    absl::MutexLock lock(&mutex_);
+    const auto has_room = [&] {
+      mutex_.AssertHeld();
+      return requests_ == 0 || (requests_ < most && bytes <= most_bytes && bytes_ <= most_bytes - bytes);
+    };
+    mutex_.Await(absl::Condition(&has_room));
+    ++requests_;
+    bytes_ += bytes;
+  }
+  void End(size_t bytes) {
+    absl::MutexLock lock(&mutex_);
+    --requests_;
+    bytes_ -= bytes;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  size_t requests_ ABSL_GUARDED_BY(mutex_) = 0, bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+};
 
 }  // namespace
 
@@ -108,10 +135,15 @@ class ClientSession final : private link::FrameHandler {
   absl::Status OnRequest(const link::FrameHeader& header, std::span<const std::byte> head,
                          std::vector<std::byte> bulk) {
     WHARF_ASSIGN_OR_RETURN(const int model, ModelOf(head));
-    if (bulk.size() != config_.server->Models()[model].input_bytes) return InvalidArgument("a request without input");
+    const size_t bytes = bulk.size();
+    if (bytes != config_.server->Models()[model].input_bytes) return InvalidArgument("a request without input");
+    // Who asks faster than it is answered is read no faster: every request is answered within its SLO or so.
+    unanswered_->Begin(bytes, config_.max_unanswered, config_.max_unanswered_bytes);
     config_.server->Submit(
         model, std::move(bulk),
-        [outbox = outbox_, tag = header.tag](const RequestRecord& record, std::vector<std::byte> outputs) {
+        [outbox = outbox_, unanswered = unanswered_, bytes, tag = header.tag](const RequestRecord& record,
+                                                                              std::vector<std::byte> outputs) {
+          unanswered->End(bytes);
           const ModelResponse response{static_cast<uint8_t>(record.fate), Count(record.ended - record.request.arrival),
                                        Count(record.queued), Count(record.computed), Count(record.transferred)};
           outbox->Put(static_cast<uint16_t>(FrameKind::kResponse), tag, wire::Encode(response), std::move(outputs));
@@ -123,7 +155,9 @@ class ClientSession final : private link::FrameHandler {
   wire::ServerHandshake<PipelineProtocol> handshake_;
   std::atomic<bool> over_ = false;
   std::unique_ptr<link::Channel> channel_;
-  std::shared_ptr<link::Outbox> outbox_;  // answers may come when the session is over
+  // Answers may come when the session is over.
+  std::shared_ptr<link::Outbox> outbox_;
+  const std::shared_ptr<Unanswered> unanswered_ = std::make_shared<Unanswered>();
 };
 
 RequestFrontend::RequestFrontend(RequestFrontendConfig config)

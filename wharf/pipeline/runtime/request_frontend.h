@@ -17,6 +17,8 @@ struct RequestFrontendConfig {
   wire::ClientCheck check;
   size_t max_sessions = 256;
   size_t max_unread_bytes = size_t{256} << 20;  // of answers to a client that does not read: then it is sent away
+  // Of a client's requests that are not answered: then no more of it is read until some are.
+  size_t max_unanswered = 4096, max_unanswered_bytes = size_t{256} << 20;
 };
 
 // Thread-safe.

@@ -40,6 +40,7 @@ class RequestFrontendTest : public ::testing::Test {
     frontend.server = server_.get();
     frontend.check = wire::ClientsWith("right");
     frontend.max_unread_bytes = size_t{1} << 20;
+    frontend.max_unanswered = 64;
     frontend_.emplace(frontend);
     listener_ = *link::Listener::Create("unix:" + folder_.path() + "/frontend");
     accepting_ = std::thread([this] {
@@ -63,7 +64,8 @@ class RequestFrontendTest : public ::testing::Test {
   std::unique_ptr<link::Channel> Enter(link::Recorder& recorder) {
     auto stream = link::Connect(listener_->Address());
     EXPECT_TRUE(stream.ok());
-    auto channel = link::Channel::Create(*std::move(stream), {.limits = PipelineFrameLimits()});
+    auto channel =
+        link::Channel::Create(*std::move(stream), {.limits = PipelineFrameLimits(), .send_queue_bytes = 1 << 20});
     channel->Start(&recorder);
     Hello hello;
     SendMessage(*channel, FrameKind::kHello, hello).IgnoreError();
@@ -163,6 +165,31 @@ TEST_F(RequestFrontendTest, SendsHostileClientsAway) {
   const auto client = Open();  // others do not notice
   ASSERT_TRUE(client.ok());
   EXPECT_TRUE((*client)->Ask("net", testing::RandomInput(model_, 1)).ok());
+}
+
+// The server's memory must not have to hold what a client asks for faster than it can be computed.
+TEST_F(RequestFrontendTest, WhoAsksFasterThanItIsAnsweredIsReadNoFaster) {
+  constexpr int kRequests = 3000;
+  std::atomic<int> answered = 0;
+  link::Recorder recorder;
+  recorder.on_frame = [&](const link::FrameHeader& header, auto) {
+    answered += header.kind == static_cast<uint16_t>(FrameKind::kResponse);
+    return absl::OkStatus();
+  };
+  const auto channel = Enter(recorder);
+  ASSERT_NE(channel, nullptr);
+  const std::vector<std::byte> input(model_.input_bytes);
+  int sent = 0, most = 0;
+  for (; sent < kRequests; ++sent) {
+    if (!SendMessage(*channel, FrameKind::kRequest, ModelRequest{"net"}, 1, input).ok()) break;
+    most = std::max(most, sent + 1 - answered);
+  }
+  EXPECT_EQ(sent, kRequests);
+  EXPECT_LT(most, kRequests / 2);  // what may be unanswered, and what socket and channels hold
+  const auto other = Open();
+  ASSERT_TRUE(other.ok());
+  EXPECT_TRUE((*other)->Ask("net", testing::RandomInput(model_, 1)).ok());
+  channel->Stop();
 }
 
 // Questions are smaller than their answers, which the server's memory must not have to hold.
