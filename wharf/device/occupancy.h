@@ -1,13 +1,23 @@
-// How many blocks of a kernel a multiprocessor holds at once. What programs are told, and what bounds cooperative
-// launches.
+// What shapes of launches a device takes, and how many blocks of a kernel a multiprocessor holds at once: what programs
+// are told, and what bounds cooperative launches.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "wharf/device/device.h"
 
 namespace wharf::device {
+
+// Whether grid and block are of a shape that the device runs, whatever the kernel.
+inline bool IsInRange(const LaunchConfig& config, const DeviceProperties& device) {
+  const auto within = [](const Dim3& size, const std::array<uint32_t, 3>& limit) {
+    return size.x >= 1 && size.y >= 1 && size.z >= 1 && size.x <= limit[0] && size.y <= limit[1] && size.z <= limit[2];
+  };
+  return within(config.grid, device.max_grid) && within(config.block, device.max_block) &&
+         config.block.Count() <= static_cast<uint64_t>(device.max_threads_per_block);
+}
 
 // `shared_bytes`: of a block, static and dynamic. 0 if there can be no such block. REQUIRES: block_threads > 0.
 inline uint64_t BlocksOfMultiprocessor(const DeviceProperties& device, const FunctionAttributes& function,

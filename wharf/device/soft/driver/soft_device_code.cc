@@ -147,12 +147,8 @@ absl::Status SoftDevice::CheckCooperative(const Function& function, const Launch
 absl::Status SoftDevice::CheckLaunch(const Function& function, const LaunchConfig& config,
                                      size_t parameter_bytes) const {
   const CompiledKernel& kernel = *function.described;
-  const auto within = [](const Dim3& size, const std::array<uint32_t, 3>& limit) {
-    return size.x >= 1 && size.y >= 1 && size.z >= 1 && size.x <= limit[0] && size.y <= limit[1] && size.z <= limit[2];
-  };
   const Dim3 &grid = config.grid, &block = config.block;
-  if (!within(grid, properties_.max_grid) || !within(block, properties_.max_block) ||
-      block.Count() > static_cast<uint64_t>(properties_.max_threads_per_block)) {
+  if (!IsInRange(config, properties_)) {
     return CudaStatus(CudaError::kInvalidConfiguration,
                       "kernel {}: grid ({},{},{}) of blocks ({},{},{}) is out of range", *function.name, grid.x, grid.y,
                       grid.z, block.x, block.y, block.z);

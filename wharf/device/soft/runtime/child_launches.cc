@@ -1,10 +1,11 @@
 #include "wharf/device/soft/runtime/child_launches.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <iterator>
 #include <utility>
+
+#include "wharf/device/occupancy.h"
 
 namespace wharf::device::soft {
 namespace {
@@ -12,10 +13,6 @@ namespace {
 // A kernel without parameters has an address for them nevertheless.
 constexpr uint64_t kLeastBytes = 16;
 constexpr size_t kMostTexts = 1000;  // more than CUDA has errors
-
-bool IsWithin(const Dim3& size, const std::array<uint32_t, 3>& limit) {
-  return size.x >= 1 && size.y >= 1 && size.z >= 1 && size.x <= limit[0] && size.y <= limit[1] && size.z <= limit[2];
-}
 
 void MoveReversed(std::vector<ChildWork>& from, std::vector<ChildWork>& to) {
   to.insert(to.end(), std::move_iterator(from.rbegin()), std::move_iterator(from.rend()));
@@ -34,20 +31,12 @@ uint64_t ChildLaunches::Cost(const ChildWork& work) {
   return sizeof(ChildWork) + (launch == nullptr ? 0 : launch->parameters.size());
 }
 
-CudaError ChildLaunches::Check(uint64_t kernel, const LaunchConfig& config) const {
-  if (!kernels_.contains(kernel)) return CudaError::kInvalidDeviceFunction;
-  if (!IsWithin(config.grid, properties_.max_grid) || !IsWithin(config.block, properties_.max_block) ||
-      config.block.Count() > static_cast<uint64_t>(properties_.max_threads_per_block)) {
-    return CudaError::kInvalidConfiguration;
-  }
-  return CudaError::kSuccess;
-}
-
 DeviceAddress ChildLaunches::Prepare(uint64_t kernel, const LaunchConfig& config) {
-  const CudaError wrong = Check(kernel, config);
+  const auto known = kernels_.find(kernel);
   absl::MutexLock lock(&mutex_);
-  if (wrong != CudaError::kSuccess) return error_ = wrong, 0;
-  const ChildKernel& child = kernels_.find(kernel)->second;
+  if (known == kernels_.end()) return error_ = CudaError::kInvalidDeviceFunction, 0;
+  if (!IsInRange(config, properties_)) return error_ = CudaError::kInvalidConfiguration, 0;
+  const ChildKernel& child = known->second;
   ChildLaunch launch{&child, config, {}};
   if (Cost(launch) + child.parameter_bytes > kMostBytes - bytes_) {
     return error_ = CudaError::kLaunchPendingCountExceeded, 0;

@@ -82,7 +82,6 @@ class ChildLaunches {
  private:
   static uint64_t Cost(const ChildWork& work);
   void Enqueue(ChildWork work, uint64_t stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  CudaError Check(uint64_t kernel, const LaunchConfig& config) const;
 
   const ChildKernels& kernels_;
   const DeviceProperties& properties_;
