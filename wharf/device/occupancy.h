@@ -11,12 +11,12 @@
 namespace wharf::device {
 
 // Whether grid and block are of a shape that the device runs, whatever the kernel.
-inline bool IsInRange(const LaunchConfig& config, const DeviceProperties& device) {
+inline bool IsInRange(const Dim3& grid, const Dim3& block, const DeviceProperties& device) {
   const auto within = [](const Dim3& size, const std::array<uint32_t, 3>& limit) {
     return size.x >= 1 && size.y >= 1 && size.z >= 1 && size.x <= limit[0] && size.y <= limit[1] && size.z <= limit[2];
   };
-  return within(config.grid, device.max_grid) && within(config.block, device.max_block) &&
-         config.block.Count() <= static_cast<uint64_t>(device.max_threads_per_block);
+  return within(grid, device.max_grid) && within(block, device.max_block) &&
+         block.Count() <= static_cast<uint64_t>(device.max_threads_per_block);
 }
 
 // `shared_bytes`: of a block, static and dynamic. 0 if there can be no such block. REQUIRES: block_threads > 0.

@@ -12,19 +12,11 @@
 namespace wharf::client {
 namespace {
 
-bool Fits(const device::Dim3& shape, const std::array<uint32_t, 3>& most) {
-  return shape.x != 0 && shape.y != 0 && shape.z != 0 && shape.x <= most[0] && shape.y <= most[1] && shape.z <= most[2];
-}
-
-bool IsShapeOf(const device::DeviceProperties& properties, const LaunchShape& shape) {
-  return Fits(shape.grid, properties.max_grid) && Fits(shape.block, properties.max_block) &&
-         shape.block.Count() <= static_cast<uint64_t>(properties.max_threads_per_block);
-}
-
 // What the client knows to be wrong is reported at once, as CUDA does; the server checks everything again. CUDA 13 has
 // one error for all of it: cudaErrorInvalidConfiguration was the runtime's until CUDA 12.
 CudaError CheckShape(const device::DeviceProperties& properties, const Function& function, const LaunchShape& shape) {
-  const bool fits = IsShapeOf(properties, shape) && shape.shared_bytes <= MaxDynamicShared(&function);
+  const bool fits =
+      device::IsInRange(shape.grid, shape.block, properties) && shape.shared_bytes <= MaxDynamicShared(&function);
   return fits ? CudaError::kSuccess : CudaError::kInvalidValue;
 }
 
@@ -58,7 +50,7 @@ bool IsMappedHere(uint64_t address) {
 
 }  // namespace
 
-bool IsLaunchable(const LaunchShape& shape) { return IsShapeOf(Properties(), shape); }
+bool IsLaunchable(const LaunchShape& shape) { return device::IsInRange(shape.grid, shape.block, Properties()); }
 
 void ExplainFault(Connection& connection) {
   const std::string why = connection.session->StickyMessage();

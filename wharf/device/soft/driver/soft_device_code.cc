@@ -148,7 +148,7 @@ absl::Status SoftDevice::CheckLaunch(const Function& function, const LaunchConfi
                                      size_t parameter_bytes) const {
   const CompiledKernel& kernel = *function.described;
   const Dim3 &grid = config.grid, &block = config.block;
-  if (!IsInRange(config, properties_)) {
+  if (!IsInRange(grid, block, properties_)) {
     return CudaStatus(CudaError::kInvalidConfiguration,
                       "kernel {}: grid ({},{},{}) of blocks ({},{},{}) is out of range", *function.name, grid.x, grid.y,
                       grid.z, block.x, block.y, block.z);

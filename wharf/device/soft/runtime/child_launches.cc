@@ -35,7 +35,7 @@ DeviceAddress ChildLaunches::Prepare(uint64_t kernel, const LaunchConfig& config
   const auto known = kernels_.find(kernel);
   absl::MutexLock lock(&mutex_);
   if (known == kernels_.end()) return error_ = CudaError::kInvalidDeviceFunction, 0;
-  if (!IsInRange(config, properties_)) return error_ = CudaError::kInvalidConfiguration, 0;
+  if (!IsInRange(config.grid, config.block, properties_)) return error_ = CudaError::kInvalidConfiguration, 0;
   const ChildKernel& child = known->second;
   ChildLaunch launch{&child, config, {}};
   if (Cost(launch) + child.parameter_bytes > kMostBytes - bytes_) {
