@@ -302,7 +302,7 @@ class RosTest(EndToEndTest):
         whole = packed(2, "JPEG", quality=98)
         for number in (2, 3):
             send(number, whole[:40], "rgb8; jpeg compressed bgr8", False)
-        self.assertEqual(len(self.robot.said("are no picture of format")), 1, "a reason is said once")
+        self.assertEqual(len(self.robot.said("are no JPEG or PNG")), 1, "a reason is said once")
         self.assertIn(ERROR, [level for level, _ in self.robot.levels])
         send(4, packed(4, "PNG"), "png", True)
         self.check_answers()
@@ -310,6 +310,21 @@ class RosTest(EndToEndTest):
         send(2, whole, "jpeg", True)
         self.assertEqual(self.robot.answers[before][1], "camera 2")
         self.assertLessEqual(abs(len(self.robot.answers[before][2]) - len(self.expected[2])), 2)
+
+    def test_a_stamp_before_all_time_costs_nothing(self):
+        self.start_node(topic="/reliable_camera", reliable=True)
+        number, picture = self.picture()
+        height, width = picture.shape[:2]
+        message = Image(height=height, width=width, encoding="rgb8", step=3 * width)
+        message.data.frombytes(picture.tobytes())
+        message.header.stamp.sec = -1
+        before = len(self.robot.answers)
+        self.robot.reliable.publish(message)
+        wait_until(lambda: len(self.robot.answers) > before, "it is answered")
+        self.robot.answers.pop()  # nobody sent it
+        self.robot.send(number, picture, self.robot.reliable)
+        wait_until(lambda: len(self.robot.answers) > before, "so is the next")
+        self.check_answers()
 
     def test_decoders_agree(self):
         data = io.BytesIO()

@@ -1,6 +1,7 @@
 """What needs no ROS and no server: pictures, boxes, the slot of the newest frame, what diagnostics say."""
 
 import pathlib
+import struct
 import sys
 import threading
 import unittest
@@ -27,6 +28,17 @@ def padded(pixels, more):
     """Its bytes, with `more` bytes behind each row, and its step."""
     rows = pixels.reshape(len(pixels), -1).view(np.uint8).reshape(len(pixels), -1)
     return array("B", np.pad(rows, ((0, 0), (0, more)), constant_values=77).tobytes()), rows.shape[1] + more
+
+
+def png(width, height):
+    """As much of one as says its size."""
+    return b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + struct.pack(">II", width, height)
+
+
+def jpeg(width, height, kind=0xc0):
+    """Likewise; before it a segment of an application."""
+    return (b"\xff\xd8\xff\xe0\x00\x04ab" + bytes([0xff, kind]) + b"\x00\x0b\x08" + struct.pack(">HH", height, width)
+            + b"\x01\x01\x11\x00")
 
 
 class PicturesTest(unittest.TestCase):
@@ -95,12 +107,42 @@ class PicturesTest(unittest.TestCase):
         def fails(data):
             raise OSError(f"{len(data)} bytes are nothing")
         for kind, decoder, needle in (("jpeg", None, "python3-opencv"), ("16UC1; compressedDepth", fails, "depths"),
-                                      ("rgb8; jpeg compressed bgr8", fails, "no picture of format")):
+                                      ("rgb8; jpeg compressed bgr8", fails, 'format "rgb8; jpeg compressed bgr8"')):
             with self.assertRaises(BadPicture) as raised:
                 pictures.from_compressed(kind, b"123", decoder)
             self.assertIn(needle, str(raised.exception))
-        picture = rgb()
-        np.testing.assert_array_equal(pictures.from_compressed("jpeg", b"x", lambda data: picture), picture)
+
+    def test_only_jpeg_and_png_of_a_believable_size_are_decoded(self):
+        picture, asked = rgb(), []
+
+        def decoder(data):
+            asked.append(data)
+            return picture
+        for data in (png(8, 6), jpeg(8, 6), jpeg(8, 6, kind=0xc2), png(8192, 8192), jpeg(1024, 65500)):
+            np.testing.assert_array_equal(pictures.from_compressed("jpeg", data, decoder), picture)
+        self.assertEqual(len(asked), 5)
+        for data, needle in ((png(1 << 15, 1 << 15), "32768 x 32768"), (jpeg(65500, 65500), "65500 x 65500"),
+                             (png(0, 5), "0 x 5"), (jpeg(5, 0), "5 x 0"),
+                             (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 8 6\n", "no JPEG or PNG"),
+                             (b"GIF89a\x08\x00\x06\x00", "no JPEG or PNG"), (b"", "no JPEG or PNG"),
+                             (b"\xff\xd8" + b"\xff\xe1\x00\x02" * 100_000 + jpeg(8, 6)[2:], "no JPEG or PNG"),
+                             (b"\xff\xd8\xff\xe1\x00\x00" + jpeg(8, 6)[2:], "no JPEG or PNG"),
+                             (b"\xff\xd8\x00\x00" + jpeg(8, 6)[2:], "no JPEG or PNG")):
+            with self.assertRaises(BadPicture) as raised:
+                pictures.from_compressed("jpeg", data, decoder)
+            self.assertIn(needle, str(raised.exception))
+        for size in range(len(jpeg(8, 6)) - 6):  # the header ends within its frame's
+            with self.assertRaises(BadPicture):
+                pictures.from_compressed("jpeg", jpeg(8, 6)[:size], decoder)
+        self.assertEqual(len(asked), 5)
+
+    def test_a_publishers_words_are_no_commands(self):
+        for say in (lambda name: pictures.from_raw(name, 6, 8, 24, False, bytes(144)),
+                    lambda name: pictures.from_compressed(name, b"x", len)):
+            with self.assertRaises(BadPicture) as raised:
+                say("\x1b[2J\n" + "x" * 100_000)
+            self.assertTrue(str(raised.exception).isprintable())
+            self.assertLess(len(str(raised.exception)), 400)
 
 
 class FittedTest(unittest.TestCase):
@@ -259,6 +301,12 @@ def report(alone=False, ms=20.0):
 
 
 class HealthTest(unittest.TestCase):
+    def test_a_stamp_is_whatever_its_publisher_likes(self):
+        self.assertEqual(health.age_of(3_500_000_000, 2, 500_000_000), 1.0)
+        for sec, nanosec in ((0, 0), (-1, 0), (-(1 << 31), (1 << 32) - 1)):
+            self.assertIsNone(health.age_of(3_500_000_000, sec, nanosec))
+        self.assertLess(health.age_of(0, (1 << 31) - 1, 0), 0)
+
     def test_times_and_who_computed(self):
         one = health.Health()
         for i in range(4):

@@ -22,6 +22,13 @@ class Summary(NamedTuple):
     values: List[Tuple[str, str]]
 
 
+def age_of(now: int, sec: int, nanosec: int) -> Optional[float]:
+    """Seconds since a message's stamp; `now` in nanoseconds. None: the stamp says nothing. It is whatever its publisher
+    likes, also less than nothing, which rclpy's Time takes for an error."""
+    stamp = sec * 10**9 + nanosec
+    return (now - stamp) / 1e9 if stamp > 0 else None
+
+
 class Health:
     """Any thread may use it."""
 

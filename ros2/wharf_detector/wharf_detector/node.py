@@ -11,13 +11,12 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
-from rclpy.time import Time
 from sensor_msgs.msg import CompressedImage, Image
 
 import wharf
 
 from . import boxes, messages
-from .health import Frames, Health
+from .health import Frames, Health, age_of
 from .inference import Detector, Settings
 from .newest import Newest
 from .pictures import BadPicture, find_decoder, from_compressed, from_raw
@@ -156,13 +155,12 @@ class DetectorNode(LifecycleNode):
                 return
             try:
                 self._answer(frame)
-            except (BadPicture, wharf.Error) as error:
-                if self._health.refused(str(error)):
-                    self.get_logger().error(f"a frame is not answered: {error}")
-            except RuntimeError:  # as rclpy has it
-                if self.context.ok():
-                    raise
-                return  # Ctrl-C: there is nobody to publish to
+            except Exception as error:  # pylint: disable=broad-except  # a frame costs itself, whatever is in it
+                if not self.context.ok():
+                    return  # Ctrl-C: there is nobody to publish to
+                why = str(error) if isinstance(error, (BadPicture, wharf.Error)) else repr(error)
+                if self._health.refused(why):
+                    self.get_logger().error(f"a frame is not answered: {why}", throttle_duration_sec=1.0)
 
     def _answer(self, frame: Frame) -> None:
         assert self._detector is not None
@@ -175,8 +173,8 @@ class DetectorNode(LifecycleNode):
         found = self._detector.detect(picture)
         # The frame's own header: detections belong to the picture that they were found in.
         self._publisher.publish(self._make(message.header, found.boxes, self._labels))
-        stamp = Time.from_msg(message.header.stamp)
-        age = (self.get_clock().now().nanoseconds - stamp.nanoseconds) / 1e9 if stamp.nanoseconds > 0 else None
+        stamp = message.header.stamp
+        age = age_of(self.get_clock().now().nanoseconds, stamp.sec, stamp.nanosec)
         self._health.answered(age, time.monotonic() - frame.since, found.report)
 
     # --- What it says ---

@@ -9,10 +9,16 @@ from typing import Callable, Dict, NamedTuple, Optional, Tuple
 import numpy as np
 
 MOST_PIXELS = 64 << 20  # of a picture that claims more, nothing is believed
+_MOST_SEGMENTS = 1000  # of a JPEG before its size
 
 
 class BadPicture(ValueError):
     """A picture that cannot be read; the text is one line."""
+
+
+def _named(name: str) -> str:
+    """In quotes: who publishes can put anything into it, and logs are read in terminals."""
+    return '"' + "".join(letter if letter.isprintable() else "?" for letter in name[:40]) + '"'
 
 
 class Placement(NamedTuple):
@@ -72,7 +78,7 @@ def from_raw(encoding: str, height: int, width: int, step: int, big_endian: bool
     """RGB, uint8 [height, width, 3], which may be a view of `data` (bytes, array.array, …). `step`: bytes a row."""
     if encoding not in _RAW:
         advice = "; image_proc makes colours of it" if encoding.startswith("bayer") else ""
-        raise BadPicture(f'the encoding "{encoding}" is none of {", ".join(_RAW)}{advice}')
+        raise BadPicture(f'the encoding {_named(encoding)} is none of {", ".join(_RAW)}{advice}')
     size, channels, convert = _RAW[encoding]
     flat = np.frombuffer(data or b"\0", np.uint8)  # type: ignore[call-overload]
     least = width * channels * size
@@ -120,6 +126,23 @@ def pillow_decoder() -> Optional[Decoder]:
     return lambda data: np.asarray(Image.open(io.BytesIO(data)).convert("RGB"))
 
 
+def _claimed_size(data: bytes) -> Optional[Tuple[int, int]]:
+    """Width and height, as the header of a JPEG or PNG has them. None: it is neither. Decoders take more formats, some
+    of which start programs (EPS), and memory for whatever size a few bytes claim."""
+    if data[:8] == b"\x89PNG\r\n\x1a\n" and data[12:16] == b"IHDR" and len(data) >= 24:
+        return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
+    place = 2
+    for _ in range(_MOST_SEGMENTS if data[:2] == b"\xff\xd8" else 0):
+        marker, length = data[place:place + 2], int.from_bytes(data[place + 2:place + 4], "big")
+        if len(marker) < 2 or marker[0] != 0xff or marker[1] < 0xc0 or 0xd0 <= marker[1] <= 0xda or length < 2:
+            return None
+        if marker[1] <= 0xcf and marker[1] not in (0xc4, 0xc8, 0xcc):  # a frame's header
+            frame = data[place + 5:place + 9]
+            return int.from_bytes(frame[2:], "big"), int.from_bytes(frame[:2], "big")
+        place += 2 + length
+    return None
+
+
 def from_compressed(kind: str, data: bytes, decoder: Optional[Decoder]) -> np.ndarray:
     """RGB, uint8 [height, width, 3]. `kind`: the message's format, like "jpeg" or "rgb8; jpeg compressed bgr8". What
     the picture itself says about its type counts."""
@@ -127,10 +150,15 @@ def from_compressed(kind: str, data: bytes, decoder: Optional[Decoder]) -> np.nd
         raise BadPicture("depths are no picture; subscribe to a topic of colours")
     if decoder is None:
         raise BadPicture("compressed pictures want python3-opencv or Pillow, and neither is installed")
+    size = _claimed_size(data)
+    if size is not None and not 0 < size[0] * size[1] <= MOST_PIXELS:
+        raise BadPicture(f"a picture of {size[0]} x {size[1]}, which is nothing or too large")
     try:
-        return decoder(data)
+        if size is not None:
+            return decoder(data)
     except Exception:  # pylint: disable=broad-except  # decoders raise what they like
-        raise BadPicture(f'{len(data)} bytes are no picture of format "{kind}"') from None
+        pass
+    raise BadPicture(f"{len(data)} bytes are no JPEG or PNG, as format {_named(kind)} should be")
 
 
 # --- To a model's size ---
