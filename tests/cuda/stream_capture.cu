@@ -129,6 +129,29 @@ CASE(fork_and_join) {
   CUDA_OK(cudaGraphExecDestroy(exec));
   CUDA_OK(cudaGraphDestroy(graph));
 }
+CASE(a_branch_that_was_joined_may_be_destroyed) {
+  Stream first;
+  auto second = std::make_unique<Stream>();
+  Buffer<int> values(kN);
+  CUDA_OK(Begin(first));
+  {
+    Event fork, join;
+    CUDA_OK(cudaEventRecord(fork, first));
+    CUDA_OK(cudaStreamWaitEvent(*second, fork, 0));
+    Scale<<<kBlocks, 128, 0, *second>>>(values, kN, 1, 2);
+    CUDA_OK(cudaEventRecord(join, *second));
+    CUDA_OK(cudaStreamWaitEvent(first, join, 0));
+    second.reset();
+  }
+  Scale<<<kBlocks, 128, 0, first>>>(values, kN, 3, 1);
+  size_t nodes = 0;
+  const cudaGraphExec_t exec = Finish(first, &nodes);
+  EXPECT_EQ(nodes, 2u);
+  CUDA_OK(cudaGraphLaunch(exec, first));
+  CUDA_OK(cudaStreamSynchronize(first));
+  EXPECT_SAME(values.Get(), std::vector<int>(kN, 7));
+  CUDA_OK(cudaGraphExecDestroy(exec));
+}
 CASE(captured_again_to_change_an_instance) {
   Stream stream;
   Buffer<int> values(kN);

@@ -24,6 +24,10 @@ std::unordered_set<const Node*> Reached(std::span<Node* const> nodes) {
   return reached;
 }
 
+bool AreReached(std::span<Node* const> nodes, const std::unordered_set<const Node*>& reached) {
+  return std::all_of(nodes.begin(), nodes.end(), [&](const Node* node) { return reached.contains(node); });
+}
+
 bool AreOf(const Graph& graph, std::span<Node* const> nodes) {
   return std::all_of(nodes.begin(), nodes.end(), [&](const Node* node) { return graph.Owns(node); });
 }
@@ -63,9 +67,7 @@ CudaError Captures::Begin(StreamId stream, bool blocking, CaptureMode mode, Thre
 bool Captures::IsJoined(const Capture& capture, const Front& origin) const {
   const auto reached = Reached(origin.nodes);
   return std::all_of(streams_.begin(), streams_.end(), [&](const auto& entry) {
-    if (entry.second.capture.get() != &capture) return true;
-    const auto& nodes = entry.second.nodes;
-    return std::all_of(nodes.begin(), nodes.end(), [&](const Node* node) { return reached.contains(node); });
+    return entry.second.capture.get() != &capture || AreReached(entry.second.nodes, reached);
   });
 }
 
@@ -246,9 +248,12 @@ void Captures::Drop(StreamId stream) {
   const auto found = streams_.find(stream);
   if (found == streams_.end()) return;
   const CapturePtr capture = found->second.capture;
-  capture->invalidated = true;
+  const bool is_origin = capture->origin == stream;
+  // A branch that was joined is no longer needed; the nodes of any other would be left behind.
+  const bool joined = !is_origin && AreReached(found->second.nodes, Reached(streams_.at(capture->origin).nodes));
+  if (!joined) capture->invalidated = true;
   streams_.erase(found);
-  if (capture->origin == stream) Leave(capture);
+  if (is_origin) Leave(capture);
 }
 
 CudaError Captures::ForbidOn(StreamId stream) {

@@ -252,9 +252,22 @@ TEST_F(CaptureTest, EveryCaptureHasItsNumber) {
   End(kA);
 }
 
+TEST_F(CaptureTest, ABranchThatWasJoinedMayBeDestroyed) {
+  ASSERT_EQ(Begin(kA), CudaError::kSuccess);
+  Add(kA);
+  Fork(kA, kC);
+  Add(kC);
+  Fork(kC, kA);
+  captures_.Drop(kC);
+  EXPECT_EQ(StatusOf(kC), CaptureStatus::kNone);
+  Add(kA);
+  EXPECT_EQ(End(kA)->nodes().size(), 3u);
+}
+
 TEST_F(CaptureTest, ADestroyedStreamInvalidatesItsCapture) {
   ASSERT_EQ(Begin(kA), CudaError::kSuccess);
   Fork(kA, kC);
+  Add(kC);
   captures_.Drop(kC);
   End(kA, kCaptureInvalidated);
   ASSERT_EQ(Begin(kA), CudaError::kSuccess);
