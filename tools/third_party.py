@@ -17,10 +17,10 @@ UoB-HPC/BabelStream, AlexeyAB/darknet, or any with a third_party.json:
   tools/third_party.py cuda-samples --again failed        what did not pass last time
   tools/third_party.py HeCBench --calls                   builds nothing: what do the sources call that is not covered?
 
-Each program is built by its own build files, with their options, but for one architecture (the oldest that they name and
-the compiler knows), in --work; checkouts stay as they are. (Rodinia's and PolyBench's get a header with names that CUDA has
-changed, Rodinia's a gcc that links C++. PolyBench's and HeCBench's sizes are smaller.) Then it runs by
-`wharf run --local`, and through a `wharf serve` in the modes posted and replay. A line each: verdict, seconds, program,
+Each program is built by its own build files, with their options, but for one architecture (of those they name the one that
+the software device would choose), in --work; checkouts stay as they are. (Rodinia's and PolyBench's get a header with names
+that CUDA has changed, Rodinia's a gcc that links C++. Some sizes are smaller, where a GPU's would take hours.) Then it runs
+by `wharf run --local`, and through a `wharf serve` in the modes posted and replay. A line each: verdict, seconds, program,
 mode, reason. Verdicts:
 
   passed     exit code 0, and no output that says that something failed
@@ -56,7 +56,7 @@ import third_party_suites as suites
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 MODES = ("local", "posted", "replay")
 FAILED = re.compile(r"\bFAIL(?:ED|URE|S)?\b|\b[Tt]ests? failed|\bINCORRECT\b|[Vv]erification (?:has )?failed|"
-                    r"\bMISMATCH(?:ES)?\b|CUDA (?:[Rr]untime )?[Ee]rror|CUDA error|\bcudaError[A-Z]\w+|not match the CPU")
+                    r"\bMISMATCH(?:ES)?\b|^mismatch i=|CUDA (?:[Rr]untime )?[Ee]rror|CUDA error|\bcudaError[A-Z]\w+|not match the CPU|^runtime error")
 # What is no failure, although the pattern above fits.
 HARMLESS = re.compile(r"(?:FAIL(?:ED|URES?)?|[Tt]ests? failed|MISMATCH(?:ES)?)\s*[:=]?\s*0\b|\b0 (?:FAIL|MISMATCH|tests? failed)|"
                       r"\bfailed as expected\b")
@@ -126,7 +126,7 @@ class Setting:
     def call(self, folder, command, log):
         """Appends what the command prints to the log; its exit code, 124 if it took too long."""
         with open(log, "ab") as out:
-            return bounded([*map(str, command)], folder, self.environment, out, self.build_seconds, 15)
+            return bounded([*map(str, command)], folder, self.environment, out, self.build_seconds, 10)
 
 
 def bounded(command, folder, environment, out, seconds, niceness):
@@ -259,10 +259,15 @@ class Trial:
         if not self.built(program) or self.options.build_only:
             return
         for run in program.runs:
+            name = f"{program.suite}/{program.name}{':' + run.label if run.label else ''}"
             for mode in self.options.modes:
-                key = f"{program.suite}/{program.name}{':' + run.label if run.label else ''}/{mode}"
-                if self.wanted(key):
-                    self.one(program, run, mode, key)
+                if self.wanted(f"{name}/{mode}") and (mode == "local" or self.quick(f"{name}/local")):
+                    self.one(program, run, mode, f"{name}/{mode}")
+
+    def quick(self, key):
+        """Whether a run by --local passed as fast as --quick asks for."""
+        row = self.results.rows.get(key)
+        return self.options.quick is None or row and row["verdict"] == "passed" and row["seconds"] <= self.options.quick
 
     def one(self, program, run, mode, key):
         where = ["--local"] if mode == "local" else ["--server", self.address, "--mode", mode, "--timeout", "600s"]
@@ -337,6 +342,8 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="of --sample")
     parser.add_argument("--modes", default=",".join(MODES), help="of %(default)s")
     parser.add_argument("--time-limit", type=float, default=120, metavar="SECONDS", help="of each run (%(default)s)")
+    parser.add_argument("--quick", type=float, metavar="SECONDS",
+                        help="posted and replay only for what has passed by --local within that")
     parser.add_argument("--build-limit", type=float, default=600, metavar="SECONDS", help="of each build (%(default)s)")
     parser.add_argument("--again", choices=("failed", "all"), help="run these although they have run")
     parser.add_argument("--rebuild", action="store_true", help="call their build files although the program is there")
@@ -344,7 +351,7 @@ def main():
     parser.add_argument("--calls", action="store_true",
                         help="build nothing: which functions that Wharf does not cover do the sources call?")
     parser.add_argument("-j", "--jobs", type=int, default=1, help="programs at a time (%(default)s)")
-    parser.add_argument("--niceness", type=int, default=10, help="of programs (%(default)s); builds have 15")
+    parser.add_argument("--niceness", type=int, default=10, help="of programs (%(default)s); builds have 10")
     parser.add_argument("--json", help="write the results here, too")
     options = parser.parse_args()
     options.modes = [mode for mode in MODES if mode in options.modes.split(",")]

@@ -33,9 +33,18 @@ class Program:
 
 
 class Samples:
-    """NVIDIA/cuda-samples: CMake for each, as its README says; arguments and exceptions in test_args.json."""
+    """NVIDIA/cuda-samples: CMake for each, as its README says, for all of libNVVM's together; arguments and exceptions in
+    test_args.json, smaller ones here where a GPU's sizes are known to take long."""
 
     SOURCES = "Samples/[0-7]_*/*"  # one for each program
+    ARGUMENTS = {}
+    # Sizes that are constants: what is there, and what is put there in a copy. The products of matrices also get the check
+    # that they have for such sizes.
+    CONSTANTS = {
+        **{f"{kind}TensorCoreGemm": ((f"_TILES {tiles}\n", "_TILES 32\n"), ("CPU_DEBUG 0", "CPU_DEBUG 1"))
+           for kind, tiles in (("cuda", 256), ("imma", 256), ("bf16", 512), ("tf32", 512), ("dmma", 1024))},
+    }
+    NVVM = "7_libNVVM"
 
     @staticmethod
     def fits(folder):
@@ -43,6 +52,7 @@ class Samples:
 
     def __init__(self, folder, setting):
         self.folder, self.build, self.setting = folder, setting.work / "samples", setting
+        self.smaller = setting.work / "samples_smaller"
 
     def prepare(self):
         """What CMake finds out about compilers is the same for all of them, and takes longer than most builds."""
@@ -56,20 +66,48 @@ class Samples:
     def configure(self, source, build):
         return ["cmake", "-S", source, "-B", build, "-G", "Unix Makefiles", f"-DCMAKE_CUDA_COMPILER={self.setting.nvcc}"]
 
+    def source(self, folder):
+        """Where a program's sources are: in the checkout, or in a copy with smaller constants."""
+        constants = self.CONSTANTS.get(folder.name)
+        if constants is None:
+            return folder
+        copy = self.smaller / folder.relative_to(self.folder)
+        if not copy.is_dir():
+            copied(folder, copy)
+            for part in ("Common", "cmake"):
+                if not (self.smaller / part).exists():
+                    (self.smaller / part).symlink_to(self.folder / part)
+            for file in filter(lambda file: file.suffix in LANGUAGES, copy.rglob("*")):
+                text = file.read_text()
+                for was, is_now in constants:
+                    text = text.replace(was, is_now)
+                file.write_text(text)
+        return copy
+
+    def builds(self, source, folder):
+        """The commands that build the program whose sources are there, and the folder they leave it in."""
+        if source.parent.name == self.NVVM:
+            folder, source = folder.parent, source.parent
+            places = [f"-DCMAKE_{kind}_PATH={self.setting.toolkit}/{place}"
+                      for kind, place in (("LIBRARY", "lib64"), ("INCLUDE", "include"))]
+            return [(self.build, [*self.configure(source, folder), *places]), (folder, ["make"])]
+        return [(self.build, ["cp", "-rT", self.build / "CMakeFiles", folder / "CMakeFiles"]),
+                (self.build, self.configure(source, folder)), (folder, ["make"])]
+
     def programs(self):
         arguments = json.loads((self.folder / "test_args.json").read_text())
-        for source in sorted((self.folder / "Samples").glob("[0-7]_*/*/CMakeLists.txt")):
-            folder = self.build / source.parent.relative_to(self.folder)
-            builds = [(self.build, ["cp", "-rT", self.build / "CMakeFiles", folder / "CMakeFiles"]),
-                      (self.build, self.configure(source.parent, folder)), (folder, ["make"])]
-            for name in dict.fromkeys(re.findall(r"add_executable\s*\(\s*(\w+)", source.read_text()) or [source.parent.name]):
-                known = arguments.get(name, {})
+        for listed in sorted((self.folder / "Samples").glob("[0-7]_*/*/CMakeLists.txt")):
+            source = self.source(listed.parent)
+            folder = self.build / listed.parent.relative_to(self.folder)
+            names = re.findall(r"add_executable\s*\(\s*([\w-]+)", listed.read_text())
+            for name in dict.fromkeys(names or ([] if listed.parent.parent.name == self.NVVM else [listed.parent.name])):
+                known = {"args": self.ARGUMENTS[name].split()} if name in self.ARGUMENTS else arguments.get(name, {})
                 skipped = "skipped by the samples' own test_args.json" if known.get("skip") else ""
                 if known.get("min_gpus", 1) > 1:
                     skipped = "wants several GPUs"
                 runs = [Run(one.get("args", []), str(index) if "runs" in known else "")
                         for index, one in enumerate(known.get("runs", [known]))]
-                yield Program("samples", name, folder, builds, f"./{name}", runs, skipped)
+                yield Program("samples", name, folder, self.builds(source, folder), f"./{name}", runs, skipped)
 
 
 class Rodinia:
@@ -471,12 +509,14 @@ def uncovered_calls(sources, rows):
 # --- nvcc, for one architecture ---
 
 OLDEST = 75  # of which CUDA 13 compiles for
+DEVICE = 80  # what the software device says it is
 
 
 def one_architecture(arguments):
-    """The command line of an nvcc for one architecture, the oldest of those it names that CUDA 13 knows: each more takes as
-    long again. If PTX was to be made, it is made, and nothing else, which is what the software device wants; beside it code
-    for the device linker, which reads nothing else."""
+    """The command line of an nvcc for one architecture, of those it names that whose PTX the software device would choose:
+    the newest that is not newer than it is, else the oldest. Each more takes as long again. If PTX was to be made, it is
+    made, and nothing else, which is what the software device wants; beside it code for the device linker, which reads
+    nothing else."""
     rest, named, ptx, index = [], [], False, 0
     while index < len(arguments):
         word, value = arguments[index], None
@@ -498,7 +538,9 @@ def one_architecture(arguments):
     if not named:
         return rest
     known = [name for name in named if int(re.match(r"\d+", name).group()) >= OLDEST] or [str(OLDEST)]
-    chosen = min(known, key=lambda name: (int(re.match(r"\d+", name).group()), len(name)))
+    number = lambda name: int(re.match(r"\d+", name).group())  # noqa: E731
+    fits = [name for name in known if number(name) <= DEVICE]
+    chosen = max(fits, key=number) if fits else min(known, key=lambda name: (number(name), len(name)))
     if any(word in ("-ptx", "--ptx", "-cubin", "--cubin", "-fatbin", "--fatbin") for word in rest):
         return [*rest, f"-arch={'compute' if '-ptx' in rest or '--ptx' in rest else 'sm'}_{chosen}"]
     linked = any(word.startswith(("-rdc", "--relocatable-device-code", "-dc", "--device-c", "-dlink")) for word in rest)

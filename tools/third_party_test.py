@@ -16,9 +16,11 @@ class OneArchitecture(unittest.TestCase):
     def check(self, given, want):
         self.assertEqual(suites.one_architecture(given.split()), want.split())
 
-    def test_the_oldest_of_those_that_there_are(self):
-        self.check("-O3 --generate-code=arch=compute_80,code=[compute_80,sm_80] --generate-code=arch=compute_75,code=[sm_75] x.cu",
-                   "-O3 x.cu -gencode arch=compute_75,code=compute_75")
+    def test_what_the_software_device_would_choose(self):
+        self.check("-O3 --generate-code=arch=compute_75,code=[compute_75,sm_75] --generate-code=arch=compute_80,code=[sm_80] "
+                   "--generate-code=arch=compute_86,code=[sm_86] x.cu", "-O3 x.cu -gencode arch=compute_80,code=compute_80")
+        self.check("-gencode arch=compute_90,code=[compute_90] -gencode arch=compute_100,code=[sm_100] x.cu",
+                   "x.cu -gencode arch=compute_90,code=compute_90")
         self.check("-arch=sm_90a x.cu", "x.cu -gencode arch=compute_90a,code=compute_90a")
 
     def test_what_is_no_longer_compiled_for(self):
@@ -52,6 +54,8 @@ class Verdicts(unittest.TestCase):
     def test_failed(self):
         self.check(0, "GPU vs CPU\nFAILED\n", "failed", "FAILED")
         self.check(0, "Non-Matching CPU-GPU Outputs: 3\n", "failed", wants="Outputs: 0")
+        self.check(0, "Verifying\nmismatch i=0 result_hD=0 result_host=5\n", "failed", "mismatch i=0")
+        self.check(0, "runtime error (no generator)\n", "failed", "no generator")
         self.check(1, "something\nwent wrong\n", "failed", "exit code 1: went wrong")
         self.check(-11, "", "failed", "SIGSEGV")
         self.check(139, "", "failed", "SIGSEGV")
