@@ -54,11 +54,14 @@ std::optional<std::string> ReadSealed(const FileBeingRead& file, const SealKey& 
 // What the clients of one keeper have in common.
 struct Keeper::Shared {
   std::vector<std::byte> piece = std::vector<std::byte>(kPiece);
-  std::map<std::string, uint64_t> held;  // bytes of files with a seal, by whose they are
-  std::map<std::string, uint64_t> room;  // see Limit
+  std::map<std::string, uint64_t> held;   // bytes of files with a seal, by whose they are
+  std::map<std::string, uint64_t> begun;  // bytes of files without one that are being written, by their directories
+  std::map<std::string, uint64_t> room;   // see Limit
 
   bool Hold(const std::string& whose, uint64_t bytes);
   void LetGo(const std::string& whose, uint64_t bytes);
+  bool BeginFile(const KeptDirectory& kept, uint64_t bytes);
+  void EndFile(const KeptDirectory& kept, uint64_t bytes);
   void Limit(const KeptDirectory& kept, const std::string& name, uint64_t written);
   void Limit(const std::string& directory, uint64_t most, const std::string& name, const std::string& beginning,
              uint64_t written);
@@ -79,6 +82,18 @@ void Keeper::Shared::LetGo(const std::string& whose, uint64_t bytes) {
   found->second -= bytes;
   if (found->second == 0) held.erase(found);
 }
+
+// No limit counts a file before it is whole, and nobody need ever come to its end: together they take a quarter of the
+// limit at most. One at a time may be as large as the directory.
+bool Keeper::Shared::BeginFile(const KeptDirectory& kept, uint64_t bytes) {
+  uint64_t& all = begun[kept.path];
+  const uint64_t most = all == 0 ? kept.most_bytes : kept.most_bytes / 4;
+  if (all > most || bytes > most - all) return false;
+  all += bytes;
+  return true;
+}
+
+void Keeper::Shared::EndFile(const KeptDirectory& kept, uint64_t bytes) { begun[kept.path] -= bytes; }
 
 void Keeper::Shared::Limit(const KeptDirectory& kept, const std::string& name, uint64_t written) {
   written += kBytesOfAFile;
@@ -105,6 +120,7 @@ class Keeper::Client {
   Client(int socket, KeptDirectories directories, Shared& shared)
       : socket_(socket), directories_(std::move(directories)), shared_(shared) {}
   ~Client() {
+    EndWriting();
     LetGo();
     shutdown(socket_, SHUT_RDWR);  // whoever waits for an answer learns that none comes
     close(socket_);
@@ -125,7 +141,7 @@ class Keeper::Client {
     const std::string name;
     const uint64_t bytes;
     uint64_t left;
-    std::optional<FileBeingStored> file;  // nothing: there is no memory for it
+    std::optional<FileBeingStored> file;  // nothing: there is no room for it
     std::string content;                  // of what gets a seal
   };
 
@@ -137,6 +153,7 @@ class Keeper::Client {
   bool ReadWithSeal(const KeptDirectory& kept, const std::string& name);
   bool BeginWrite(const KeptDirectory& kept, const std::string& name);
   bool EndWrite();
+  void EndWriting();
   bool Lock(const KeptDirectory& kept, uint64_t number);
   bool Answer(int error, uint64_t bytes = 0, std::string_view content = {});
   bool Send();
@@ -236,12 +253,13 @@ bool Keeper::Client::ReadWithSeal(const KeptDirectory& kept, const std::string& 
 bool Keeper::Client::BeginWrite(const KeptDirectory& kept, const std::string& name) {
   if (request_.bytes > kept.most_file_bytes) return false;
   writing_.emplace(kept, name, request_.bytes);
-  if (!kept.seal || Hold(kept, request_.bytes)) writing_->file.emplace(kept.path, name);
+  const bool room = kept.seal ? Hold(kept, request_.bytes) : shared_.BeginFile(kept, request_.bytes);
+  if (room) writing_->file.emplace(kept.path, name);
   return request_.bytes > 0 || EndWrite();
 }
 
 bool Keeper::Client::EndWrite() {
-  int error = ENOMEM;
+  int error = writing_->kept.seal ? ENOMEM : ENOSPC;
   if (writing_->file) {
     if (writing_->kept.seal) {
       const Seal seal = SealOf(*writing_->kept.seal, writing_->name, writing_->content);
@@ -250,8 +268,13 @@ bool Keeper::Client::EndWrite() {
     error = writing_->file->Finish().ok() ? 0 : EIO;
     shared_.Limit(writing_->kept, writing_->name, writing_->bytes + sizeof(Seal));
   }
-  writing_.reset();
+  EndWriting();
   return Answer(error);
+}
+
+void Keeper::Client::EndWriting() {
+  if (writing_ && writing_->file && !writing_->kept.seal) shared_.EndFile(writing_->kept, writing_->bytes);
+  writing_.reset();
 }
 
 bool Keeper::Client::Lock(const KeptDirectory& kept, uint64_t number) {

@@ -17,7 +17,7 @@ namespace wharf {
 
 struct KeptDirectory {
   std::string path;
-  uint64_t most_bytes = 0;       // of all files together
+  uint64_t most_bytes = 0;       // of all files together; what is being written has a quarter of this beside it
   uint64_t most_file_bytes = 0;  // of one file: larger ones are as good as none; those with a seal are held in memory
   bool writable = true;
   std::string extension = {};  // that all names end with: limits count files of one extension

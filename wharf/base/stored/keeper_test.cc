@@ -269,6 +269,81 @@ TEST_F(KeeperTest, WhatIsNoFileOfItsIsAsGoodAsNone) {
   EXPECT_EQ(ReadStored(Directory("kernels"), "k.o"), std::nullopt);
 }
 
+// Some who begin to write models, and come to no end.
+class BeginnersTest : public KeeperTest {
+ protected:
+  static constexpr int kSockets = 8;
+  static constexpr uint64_t kBytes = 1000;
+  void SetUp() override {
+    KeeperTest::SetUp();
+    End();
+    auto keeper = std::make_unique<Keeper>();
+    for (int i = 0; i < kSockets; ++i) {
+      int ends[2];
+      ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+      all_.push_back(ends[0]);
+      keeper->Add(ends[1], {{"models",
+                             {.path = folder_ + "/models",
+                              .most_bytes = 12 * kBytes,
+                              .most_file_bytes = 20 * kBytes,
+                              .extension = ".o"}}});
+    }
+    ours_ = all_[0];
+    keeper_ = std::thread([keeper = std::move(keeper)] { keeper->ServeUntil(-1); });
+  }
+  void TearDown() override {
+    for (size_t i = 1; i < all_.size(); ++i) close(all_[i]);
+    KeeperTest::TearDown();
+  }
+  void BeginAt(int socket) const {
+    KeeperRequest request = Request(KeeperAction::kWrite, "models", "large.o");
+    request.bytes = kBytes;
+    const std::string all_but_one(kBytes - 1, 'x');
+    EXPECT_TRUE(WriteWhole(socket, &request, sizeof(request)) &&
+                WriteWhole(socket, all_but_one.data(), all_but_one.size()));
+  }
+  uint64_t BytesOnDisk() const {
+    uint64_t bytes = 0;
+    for (const auto& file : fs::directory_iterator(folder_ + "/models")) bytes += file.file_size();
+    return bytes;
+  }
+  std::vector<int> all_;
+};
+
+TEST_F(BeginnersTest, WhatIsHalfWrittenFillsNoDisk) {
+  for (int i = 1; i < kSockets; ++i) BeginAt(all_[i]);
+  // Each round gives every socket a turn: one for the request, one for what follows.
+  for (int round = 0; round < 4; ++round) EXPECT_EQ(ReadStored(Directory(), "none.o"), std::nullopt);
+  EXPECT_EQ(BytesOnDisk(), 3 * (kBytes - 1));  // a quarter of 12
+  int refused = 0;
+  for (int i = 1; i < kSockets; ++i) {
+    KeeperReply reply;
+    ASSERT_TRUE(WriteWhole(all_[i], "x", 1) && ReadWhole(all_[i], &reply, sizeof(reply)));
+    EXPECT_TRUE(reply.error == 0 || reply.error == ENOSPC) << reply.error;
+    refused += reply.error == 0 ? 0 : 1;
+  }
+  EXPECT_EQ(refused, kSockets - 1 - 3);
+}
+
+TEST_F(BeginnersTest, WhoGoesInTheMiddleLeavesRoom) {
+  for (int i = 1; i < kSockets; ++i) BeginAt(all_[i]);
+  for (int round = 0; round < 4; ++round) EXPECT_EQ(ReadStored(Directory(), "none.o"), std::nullopt);
+  for (int i = 1; i < kSockets; ++i) shutdown(all_[i], SHUT_RDWR);
+  for (int round = 0; round < 4; ++round) EXPECT_EQ(ReadStored(Directory(), "none.o"), std::nullopt);
+  EXPECT_EQ(BytesOnDisk(), 0U);
+  const std::string large(11 * kBytes, 'x');
+  EXPECT_EQ(WriteStored(Directory(), "large.o", BytesOf(large)), absl::OkStatus());
+  EXPECT_EQ(ReadStored(Directory(), "large.o"), large);
+}
+
+TEST_F(BeginnersTest, WhatIsLargerThanItsDirectoryMayBeIsNotKept) {
+  EXPECT_EQ(WriteStored(Directory(), "small.o", BytesOf("small")), absl::OkStatus());
+  const std::string huge(13 * kBytes, 'x');
+  EXPECT_EQ(WriteStored(Directory(), "huge.o", BytesOf(huge)), ErrnoStatus(ENOSPC, "huge.o"));
+  EXPECT_EQ(ReadStored(Directory(), "huge.o"), std::nullopt);
+  EXPECT_EQ(ReadStored(Directory(), "small.o"), "small");
+}
+
 // Many at once, who stand for the workers of as many sessions, and a hundred of whom nothing good comes.
 class CrowdTest : public KeeperTest {
  protected:
