@@ -18,6 +18,13 @@ constexpr Nanoseconds kServerTick = std::chrono::milliseconds(500);
 // How soon a full connection is tried again while old bytes are sent once more.
 constexpr Nanoseconds kRetryWrite = std::chrono::milliseconds(1);
 
+// Says so, unless the connection takes nothing: nobody waits for a stranger's.
+void Refuse(ByteStream& connection) {
+  const auto answer = EncodeOpening({OpeningKind::kRefused, {}, 0});
+  const std::span<const std::byte> pieces[] = {answer};
+  connection.TryWrite(pieces).IgnoreError();
+}
+
 }  // namespace
 
 LinkedStream::LinkedStream(std::shared_ptr<ByteStream> link, Dial dial, const ResumeKey& key,
@@ -91,7 +98,7 @@ bool LinkedStream::Resume(std::unique_ptr<ByteStream> connection, const Opening&
   const bool ours = opening.key.session == key_.session && key_.Matches(opening.key.secret);
   if (!ours || state_ == State::kOver || opening.received < acknowledged_ || opening.received > Sent()) {
     lock.unlock();
-    WriteOpening(*connection, {OpeningKind::kRefused, {}, 0}).IgnoreError();
+    Refuse(*connection);
     return false;
   }
   offered_ = std::move(connection);
@@ -105,7 +112,7 @@ void LinkedStream::TakeOffer(Lock& lock) {
   const std::shared_ptr<ByteStream> link = std::exchange(offered_, nullptr);
   if (!Install(lock, link, offered_received_)) {
     // Overtaken: what the old connection still brought shows that the client has more than it says here.
-    WriteOpening(*link, {OpeningKind::kRefused, {}, 0}).IgnoreError();
+    Refuse(*link);
     return;
   }
   if (state_ == State::kOver) return;

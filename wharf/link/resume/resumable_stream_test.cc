@@ -530,5 +530,30 @@ TEST_F(HostilePeerTest, OnlyItsOwnPlacesAreResumedAt) {
   EXPECT_EQ(ReadText(*peer_, 8), std::string("\4\0\0\0", 4) + "6789");
 }
 
+// A connection that takes nothing: who writes to it would wait for ever.
+class FullStream final : public ForwardingStream {
+ public:
+  FullStream(std::shared_ptr<ByteStream> stream, std::atomic<bool>& waited)
+      : ForwardingStream(std::move(stream)), waited_(waited) {}
+  absl::Status Write(std::span<const std::span<const std::byte>>) override {
+    waited_ = true;
+    return absl::OkStatus();
+  }
+  absl::StatusOr<size_t> TryWrite(std::span<const std::span<const std::byte>>) override { return 0; }
+
+ private:
+  std::atomic<bool>& waited_;
+};
+TEST_F(HostilePeerTest, NobodyWaitsToRefuseAConnection) {
+  auto [near, far] = MemoryPair();
+  std::atomic<bool> waited{false};
+  ResumeKey other = key_;
+  other.secret[0] ^= std::byte{1};
+  EXPECT_FALSE(stream_->Resume(std::make_unique<FullStream>(std::move(far), waited), {OpeningKind::kResume, other, 0}));
+  EXPECT_FALSE(waited);
+  ASSERT_TRUE(Write(*stream_, "here").ok());
+  EXPECT_EQ(ReadText(*peer_, 8), std::string("\4\0\0\0", 4) + "here");
+}
+
 }  // namespace
 }  // namespace wharf::link
