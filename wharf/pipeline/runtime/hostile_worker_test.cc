@@ -121,11 +121,12 @@ class HostileSession final : public link::FrameHandler {
   std::unique_ptr<link::Channel> channel_;
 };
 
-// Lets itself be prepared, keeps what it is told, and says what the test says.
+// Lets itself be prepared, keeps what it is told, and says what the test says. While `fails` it answers every
+// computation at once: it has failed.
 class ScriptedSession final : public link::FrameHandler {
  public:
-  ScriptedSession(std::unique_ptr<link::ByteStream> stream, const ModelSource& model)
-      : model_(model), channel_(link::Channel::Create(std::move(stream))) {
+  ScriptedSession(std::unique_ptr<link::ByteStream> stream, const ModelSource& model, const std::atomic<bool>& fails)
+      : model_(model), fails_(fails), channel_(link::Channel::Create(std::move(stream))) {
     channel_->Start(this);
   }
   ~ScriptedSession() override { channel_->Stop(); }
@@ -167,6 +168,8 @@ class ScriptedSession final : public link::FrameHandler {
                            StageDefined{define.stage, define.first_node == 0 ? model_.input_bytes : kStageBytes,
                                         define.last ? model_.output_bytes : kStageBytes});
       }
+      case FrameKind::kCompute:
+        return fails_ ? SendMessage(*channel_, FrameKind::kFailed, Failed{8, "no"}, header.tag) : absl::OkStatus();
       default:
         return absl::OkStatus();
     }
@@ -174,6 +177,7 @@ class ScriptedSession final : public link::FrameHandler {
   void OnClosed(const absl::Status&) override {}
 
   const ModelSource& model_;
+  const std::atomic<bool>& fails_;
   mutable absl::Mutex mutex_;
   bool prepared_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<FrameKind, std::vector<uint64_t>> told_ ABSL_GUARDED_BY(mutex_);
@@ -242,6 +246,10 @@ class AnswerCounts {
   bool WasComputed(int request) const {
     absl::MutexLock lock(&mutex_);
     return fates_.at(request) == Fate::kOnTime || fates_.at(request) == Fate::kLate;
+  }
+  Fate FateOf(int request) const {
+    absl::MutexLock lock(&mutex_);
+    return fates_.at(request);
   }
   std::vector<std::byte> OutputsOf(int request) const {
     absl::MutexLock lock(&mutex_);
@@ -337,9 +345,8 @@ TEST(HostileWorkerTest, EveryRequestIsAnsweredOnceWhateverItSends) {
   EXPECT_GT(computed_last, 0);
 }
 
-// Nobody but who was told to do a task says what became of it: here everybody waits for the test, which lets another
-// worker report on each task before its own worker does.
-class OthersTasksTest : public ::testing::Test {
+// Everybody waits for the test: two workers of the first stage, one of the second.
+class ScriptedWorkersTest : public ::testing::TestWithParam<SchedulerKind> {
  protected:
   using Scripted = std::unique_ptr<HostileWorker>;
 
@@ -347,7 +354,7 @@ class OthersTasksTest : public ::testing::Test {
     for (const auto& [name, gpu_class] : {std::pair("slow0", "slow"), {"slow1", "slow"}, {"fast", "fast"}}) {
       workers_.push_back(std::make_unique<HostileWorker>(
           "unix:" + folder_.path() + "/" + name, [this](std::unique_ptr<link::ByteStream> stream) {
-            return std::make_unique<ScriptedSession>(std::move(stream), model_);
+            return std::make_unique<ScriptedSession>(std::move(stream), model_, fail_);
           }));
       auto joined = membership_.Join({name, gpu_class, workers_.back()->Address(), 1});
       ASSERT_TRUE(joined.ok()) << ToString(joined.status());
@@ -356,6 +363,7 @@ class OthersTasksTest : public ::testing::Test {
     PipelineServerConfig config;
     config.plan = MakePlan();
     config.plan.models[0].slo_us = 1e9;
+    config.scheduler = GetParam();
     config.models = {model_};
     config.membership = &membership_;
     config.task_timeout = kLong;
@@ -398,13 +406,38 @@ class OthersTasksTest : public ::testing::Test {
 
   const testing::TempFolder folder_;
   const ModelSource model_ = testing::SourceOf("net", {.channels = 4, .stages = 1, .size = 16}, {0, 4});
+  std::atomic<bool> fail_ = false;
   MemoryMembership membership_;
   std::vector<Scripted> workers_;
   std::vector<std::unique_ptr<Registration>> joined_;
   std::unique_ptr<PipelineServer> server_;
 };
 
-TEST_F(OthersTasksTest, ReportsOnThemCountForNothing) {
+INSTANTIATE_TEST_SUITE_P(Schedulers, ScriptedWorkersTest,
+                         ::testing::Values(SchedulerKind::kReserving, SchedulerKind::kReactive));
+
+// Who fails as fast as it is asked is not asked until the requests' deadlines: these are minutes away.
+TEST_P(ScriptedWorkersTest, WhoFailsAtEverythingIsAskedAFewTimes) {
+  fail_ = true;
+  AnswerCounts answers;
+  for (int request = 0; request < 2; ++request) {
+    server_->Submit(0, testing::RandomInput(model_, request), answers.For(request));
+  }
+  EXPECT_TRUE(server_->AwaitState([](const auto& state) { return state.ready == 1; }, kLong)) << "they have no rest";
+  const size_t asked =
+      Session(*workers_[0]).Told(FrameKind::kCompute).size() + Session(*workers_[1]).Told(FrameKind::kCompute).size();
+  EXPECT_GE(asked, 3u);
+  EXPECT_LE(asked, 6u) << "three times each";
+  const bool waits = GetParam() == SchedulerKind::kReactive;  // for somebody to be back
+  if (waits) server_.reset();
+  answers.ExpectEachOnce(2);
+  for (int request = 0; request < 2; ++request) {
+    EXPECT_EQ(answers.FateOf(request), waits ? Fate::kWorkerLost : Fate::kNoCapacity);
+  }
+}
+
+// Nobody but who was told to do a task says what became of it: another worker reports on each before its own does.
+TEST_P(ScriptedWorkersTest, ReportsOnOthersTasksCountForNothing) {
   constexpr size_t kFast = 2;
   const std::vector<std::byte> zeros(2 * model_.output_bytes), ones(2 * model_.output_bytes, std::byte{1});
   AnswerCounts answers;

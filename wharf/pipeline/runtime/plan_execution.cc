@@ -10,6 +10,7 @@ namespace wharf::pipeline {
 namespace {
 
 constexpr int kNobody = -1;
+constexpr int kMostFailures = 3;  // computations in a row: then there is nothing in trying again at once
 
 absl::Status CheckServable(const Plan& plan, const std::vector<ModelSource>& models, SchedulerKind scheduler) {
   const bool same_models = std::ranges::equal(plan.models, models, [](const ServedModel& a, const ModelSource& b) {
@@ -213,6 +214,7 @@ bool PlanExecution::Computed(uint64_t connection, uint64_t number, Nanoseconds t
     if (vgpus_[task.vgpu].connection != nullptr) vgpus_[task.vgpu].connection->Close();  // it makes no sense
     return true;
   }
+  vgpus_[task.vgpu].failures = 0;
   const TimePoint end = config_.clock->Now();
   scheduler_->OnComputed(task.id, std::max(task.commanded, end - took), end);
   return true;
@@ -237,8 +239,18 @@ void PlanExecution::TryAgain(int vgpu) {
   Ready(vgpu, connection);
 }
 
+// A worker that fails as fast as it is asked would be free for every batch, and have all requests run around in circles
+// until their deadlines.
+void PlanExecution::ComputationFailed(int vgpu) {
+  if (++vgpus_[vgpu].failures < kMostFailures) {
+    TryAgain(vgpu);
+  } else {
+    Rest(vgpu, "computations fail");
+  }
+}
+
 // Longer each time until a transfer succeeds.
-void PlanExecution::Rest(int vgpu) {
+void PlanExecution::Rest(int vgpu, std::string_view why) {
   Vgpu& one = vgpus_[vgpu];
   const std::shared_ptr<WorkerConnection> connection = one.connection;
   if (connection == nullptr) return;
@@ -246,7 +258,7 @@ void PlanExecution::Rest(int vgpu) {
   one.resting = connection;
   one.rests_until = config_.clock->Now() + one.next_rest;
   one.next_rest = std::min(2 * one.next_rest, kLongestRest);
-  Log(LogLevel::kWarning, "a worker has a rest: transfers fail", {{"worker", one.worker}});
+  Log(LogLevel::kWarning, "a worker has a rest", {{"worker", one.worker}, {"why", why}});
 }
 
 void PlanExecution::TransferFailed(const Task& task) {
@@ -254,7 +266,7 @@ void PlanExecution::TransferFailed(const Task& task) {
     return other.duty.stage.stage == vgpus_[task.vgpu].duty.stage.stage && other.connection != nullptr &&
            other.worker != vgpus_[task.vgpu].worker;
   };
-  Rest(std::ranges::any_of(vgpus_, serves_too) ? task.vgpu : task.from);
+  Rest(std::ranges::any_of(vgpus_, serves_too) ? task.vgpu : task.from, "transfers fail");
 }
 
 bool PlanExecution::Failed(uint64_t connection, uint64_t number) {
@@ -267,7 +279,7 @@ bool PlanExecution::Failed(uint64_t connection, uint64_t number) {
   if (task.from != kNobody) {
     TransferFailed(task);
   } else {
-    TryAgain(task.vgpu);
+    ComputationFailed(task.vgpu);
   }
   return true;
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -64,8 +65,9 @@ class PlanExecution final : private Workers, private RequestSink {
   // Reports, over the connection of that id; false if the task is none of this execution's, or not that worker's.
   bool Computed(uint64_t connection, uint64_t task, Nanoseconds took, std::vector<std::byte> outputs);
   bool Arrived(uint64_t connection, uint64_t task);
-  // A computation begins again. After a transfer the receiver has a rest if others can serve in its place, else the
-  // sender: both can be reached from here, so that only the way between them is known to be bad.
+  // A computation begins again; after several that failed in a row the worker has a rest. After a transfer the receiver
+  // has a rest if others can serve in its place, else the sender: both can be reached from here, so that only the way
+  // between them is known to be bad.
   bool Failed(uint64_t connection, uint64_t task);
 
   TimePoint NextWakeup() const;
@@ -80,7 +82,9 @@ class PlanExecution final : private Workers, private RequestSink {
     uint32_t number = 0;  // among those of its host
     std::string worker, address;
     std::shared_ptr<WorkerConnection> connection;  // while it may be commanded
-    // After a transfer failed that it was to send or to receive it has a rest: nothing is sent that way meanwhile.
+    int failures = 0;                              // computations, one after the other
+    // After a transfer failed that it was to send or to receive, or several computations in a row, it has a rest: it is
+    // commanded nothing meanwhile.
     std::shared_ptr<WorkerConnection> resting;
     TimePoint rests_until;
     Nanoseconds next_rest = kShortestRest;
@@ -111,7 +115,8 @@ class PlanExecution final : private Workers, private RequestSink {
   std::vector<uint64_t> SamplesOf(absl::Span<const Request> requests) const;
   void SendInputs(const ComputeCommand& command);
   void TransferFailed(const Task& task);
-  void Rest(int vgpu);
+  void ComputationFailed(int vgpu);
+  void Rest(int vgpu, std::string_view why);
   bool KeepOutputs(const Task& task, std::span<const std::byte> outputs);
   void TryAgain(int vgpu);
 
