@@ -1,6 +1,10 @@
-// What hostile and broken peers send: the session ends with one status that says what was wrong, and others go on.
+// What hostile and broken clients send: the session ends with one status that says what was wrong, and others go on.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <functional>
+#include <map>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -162,6 +166,13 @@ TEST_F(Hostile, SendsBulkWhereNoneBelongs) {
   client.Greet();
   client.SendEmpty(FrameKind::kProbe, kProbeBytes + 1);
   EXPECT_EQ(client.WhyEnded().code(), kInvalid);
+}
+
+TEST_F(Hostile, SendsMoreProbesThanAnybodyNeeds) {
+  RawClient client(server_);
+  client.Greet();
+  for (int i = 0; i < 17; ++i) client.SendEmpty(FrameKind::kProbe, kProbeBytes);
+  EXPECT_EQ(client.WhyEnded(), ResourceExhausted("more than 16 probes"));
 }
 
 TEST_F(Hostile, SendsAModelThatIsNotTheOneAnnounced) {
@@ -378,6 +389,55 @@ TEST_F(EndlessSetup, IsAskedForOnce) {
   EXPECT_EQ(client->WhyEnded(), InvalidArgument("a question came before the last was answered"));
 }
 
+// Windows with gaps cost a step for each of their rows whenever somebody asks what they read.
+absl::StatusOr<std::shared_ptr<const Model>> LoadManyWideWindows(std::span<const std::byte>) {
+  constexpr int64_t kRows = 1 << 16, kKernel = 1 << 14, kReach = 2 * (kKernel - 1) + 1;
+  const std::map<std::string, graph::Attribute, std::less<>> windows = {
+      {"kernel_shape", std::vector<int64_t>{kKernel, 1}}, {"dilations", std::vector<int64_t>{2, 1}}};
+  const graph::TensorType input{graph::ElementType::kFloat, {1, 1, kRows, 1}};
+  const graph::TensorType pooled{graph::ElementType::kFloat, {1, 1, kRows - kReach + 1, 1}};
+  graph::Graph graph;
+  graph.values.push_back({"input", input, {}});
+  graph.inputs = {0};
+  graph::Node sum{"Sum", "sum", {}, {}, {}};
+  for (int n = 1; n <= 200; ++n) {
+    graph.values.push_back({fmt::format("v{}", n), pooled, {}});
+    graph.nodes.push_back({"MaxPool", fmt::format("n{}", n), {0}, {n}, windows});
+    sum.inputs.push_back(n);
+  }
+  graph.outputs = {static_cast<int>(graph.values.size())};
+  sum.outputs = graph.outputs;
+  graph.values.push_back({"output", pooled, {}});
+  graph.nodes.push_back(std::move(sum));
+  return Model::Make(exec::testing::TestEngine(), std::move(graph));
+}
+
+// The thread that reads is the one that compiles plans: it sees neither that its time is up nor that the client is
+// gone.
+TEST(EndlessPlan, EndsTheSessionWhenItsTimeIsUp) {
+  ModelStore models(LoadManyWideWindows, "", 0);
+  std::atomic<int> closed = 0;
+  ServerConfig config{.models = &models, .max_planning = std::chrono::milliseconds(1)};
+  config.on_closed = [&] { ++closed; };
+  const auto model = *LoadManyWideWindows({});
+  auto [ours, theirs] = link::MemoryPair();
+  SplitServerSession session(std::move(theirs), config);
+  link::Recorder seen;
+  const auto channel = link::Channel::Create(std::move(ours));
+  channel->Start(&seen);
+  const std::vector<std::byte> name(1);
+  SendMessage(*channel, FrameKind::kHello, Hello()).IgnoreError();
+  SendMessage(*channel, FrameKind::kOpenModel, OpenModel{wire::HashOf(name), name.size()}).IgnoreError();
+  ASSERT_EQ(seen.Take(2).size(), 2u);  // welcome, and it is not there
+  channel->Send(static_cast<uint16_t>(FrameKind::kModelPiece), 0, {}, name).IgnoreError();
+  ASSERT_EQ(seen.Take(1).size(), 1u);  // it is there
+  SendMessage(*channel, FrameKind::kPlan, EncodePlan(1, ServerOnlyPlan(model->View().rows))).IgnoreError();
+  SendMessage(*channel, FrameKind::kGoodbye, Goodbye()).IgnoreError();  // or it would last for ever
+  EXPECT_EQ(session.Wait().code(), absl::StatusCode::kDeadlineExceeded);
+  channel->Stop();
+  EXPECT_EQ(closed, 2) << "once while the plan was being compiled";
+}
+
 // Nothing that the loader does can be interrupted, but the session is over, and others load.
 TEST(EndlessLoading, IsNoticedToBeForNobody) {
   absl::Notification begun, go_on;
@@ -410,69 +470,6 @@ TEST(EndlessLoading, IsNoticedToBeForNobody) {
   client.reset();
   EXPECT_EQ(slow->Wait().code(), absl::StatusCode::kUnavailable);
   go_on.Notify();
-}
-
-// A server that answers the handshake and then sends something wrong.
-class BadServer final : public link::FrameHandler {
- public:
-  BadServer(std::unique_ptr<link::ByteStream> stream, RowsHead answer, size_t bytes)
-      : answer_(answer), bytes_(bytes), channel_(link::Channel::Create(std::move(stream))) {
-    channel_->Start(this);
-  }
-  ~BadServer() override { channel_->Stop(); }
-
- private:
-  absl::StatusOr<std::span<std::byte>> BulkDestination(const link::FrameHeader&, std::span<const std::byte>) override {
-    return std::span<std::byte>();
-  }
-  absl::Status OnFrame(const link::FrameHeader& header, std::span<const std::byte>,
-                       std::vector<std::byte> bulk) override {
-    switch (FrameKind{header.kind}) {
-      case FrameKind::kHello:
-        return SendMessage(*channel_, FrameKind::kWelcome, Welcome());
-      case FrameKind::kOpenModel:
-        return SendMessage(*channel_, FrameKind::kModelState, ModelState{true});
-      case FrameKind::kProbe:
-        return channel_->Send(static_cast<uint16_t>(FrameKind::kProbed), 0, {}, bulk);
-      case FrameKind::kAskMachine:
-        return channel_->Send(static_cast<uint16_t>(FrameKind::kMachine), 0, {});
-      case FrameKind::kRows:
-        return SendMessage(*channel_, FrameKind::kRows, answer_, header.tag, std::vector<std::byte>(bytes_));
-      default:
-        return absl::OkStatus();
-    }
-  }
-  void OnClosed(const absl::Status&) override {}
-
-  const RowsHead answer_;
-  const size_t bytes_;
-  std::unique_ptr<link::Channel> channel_;
-};
-
-TEST(HostileServer, IsGivenUpAndTheDeviceFinishesAlone) {
-  std::vector<std::unique_ptr<BadServer>> servers;
-  SplitClientOptions options = testing::TestOptions();
-  options.planner = "server-only";
-  const auto session = SplitClient::Open(
-      testing::BytesOf(kModel),
-      [&]() -> absl::StatusOr<std::unique_ptr<link::ByteStream>> {
-        auto [ours, theirs] = link::MemoryPair();
-        servers.push_back(std::make_unique<BadServer>(std::move(theirs), RowsHead{1, 0, 1 << 20}, 64));
-        return std::move(ours);
-      },
-      options);
-  ASSERT_TRUE(session.ok()) << ToString(session.status());
-  const Model& model = (*session)->GetModel();
-  const exec::TensorPtr input = testing::RandomInput(model, 3);
-  for (int i = 0; i < 2; ++i) {
-    const auto results = (*session)->Run(input);
-    ASSERT_TRUE(results.ok()) << ToString(results.status());
-    EXPECT_TRUE(testing::IsWhole(model, input, *results));
-    EXPECT_EQ((*session)->Report().lost.code(), i == 0 ? kInvalid : absl::StatusCode::kOk);
-  }
-  while ((*session)->GivenUp().ok()) std::this_thread::yield();
-  EXPECT_EQ((*session)->GivenUp().code(), kInvalid);
-  EXPECT_EQ(servers.size(), 1u);
 }
 
 }  // namespace

@@ -63,6 +63,11 @@ void Outbound::Drain() {
   mutex_.Await(absl::Condition(this, &Outbound::NothingLeft));
 }
 
+bool Outbound::DrainWithin(absl::Duration limit) {
+  absl::MutexLock lock(&mutex_);
+  return mutex_.AwaitWithTimeout(absl::Condition(this, &Outbound::NothingLeft), limit);
+}
+
 void Outbound::ThreadMain() {
   const auto work = [this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return ending_ || !tasks_.empty(); };
   for (;;) {

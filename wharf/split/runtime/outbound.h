@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "wharf/link/channel.h"
 #include "wharf/split/execution/side_runner.h"
 #include "wharf/split/execution/slow_down.h"
@@ -28,6 +29,8 @@ class Outbound {
   void Push(std::function<void()> task);
   // Waits until everything was handed to the link, or it failed.
   void Drain();
+  // The same; false: `limit` was too short.
+  bool DrainWithin(absl::Duration limit);
 
  private:
   class Opened;

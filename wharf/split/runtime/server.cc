@@ -13,6 +13,7 @@ namespace {
 
 constexpr Nanoseconds kFarewell = std::chrono::seconds(1);
 constexpr size_t kMaxPlanBytes = 16 << 20;  // of all plans of a session, encoded
+constexpr int kMaxProbes = 16;              // a client sends four; the answers wait for whoever does not read them
 
 FrameKind KindOf(const link::FrameHeader& header) { return static_cast<FrameKind>(header.kind); }
 
@@ -241,6 +242,7 @@ absl::Status SplitServerSession::OnAskMachine() {
 }
 
 absl::Status SplitServerSession::OnProbe(std::span<const std::byte> bulk) {
+  if (++probes_ > kMaxProbes) return ResourceExhausted("more than {} probes", kMaxProbes);
   return channel_->Send(static_cast<uint16_t>(FrameKind::kProbed), 0, {}, bulk);
 }
 
@@ -248,6 +250,16 @@ absl::Status SplitServerSession::OnPlan(std::span<const std::byte> head) {
   WHARF_ASSIGN_OR_RETURN(const PlanMessage message, DecodeHead<PlanMessage>(head, "a plan"));
   plan_bytes_ += message.rows.size() + message.bands.size();
   if (plan_bytes_ > kMaxPlanBytes) return ResourceExhausted("plans of more than {} bytes", kMaxPlanBytes);
+  const absl::Status too_long =
+      DeadlineExceeded("checking and compiling plans took longer than the {:.3g} s that a session has for all of them",
+                       Seconds(config_.max_planning));
+  const TimePoint start = Clock::Real().Now();
+  const absl::Status added = Watched(config_.max_planning - planning_, too_long, [&] { return AddPlan(message); });
+  planning_ += Clock::Real().Now() - start;
+  return added;
+}
+
+absl::Status SplitServerSession::AddPlan(const PlanMessage& message) {
   const auto plan = DecodePlan(message);
   if (!plan.ok()) return InvalidArgument("plan {} is malformed", message.id);
   if (const absl::Status possible = CheckPlan(model_->View().rows, *plan); !possible.ok()) {
@@ -330,8 +342,22 @@ void SplitServerSession::ComputeLoop() {
   }
 }
 
-// What does not end in time, or when the client has gone, because an operator takes so long, cannot be helped from
-// here: the session is over all the same, and whoever runs it may end the process.
+// On either thread. The reader's notices nothing while it works, not even that the client has gone: so whoever runs the
+// session hears from here that it is over.
+absl::Status SplitServerSession::Watched(Nanoseconds limit, const absl::Status& too_long,
+                                         const std::function<absl::Status()>& work) {
+  absl::Notification done;
+  std::thread watch([&] {
+    if (done.WaitForNotificationWithTimeout(absl::FromChrono(limit))) return;
+    End(too_long).IgnoreError();
+    if (config_.on_closed) config_.on_closed();
+  });
+  const absl::Status status = WithinMemory(work);
+  done.Notify();
+  watch.join();
+  return status;
+}
+
 absl::Status SplitServerSession::RunSetup(const Setup& setup) {
   const absl::Status too_long =
       DeadlineExceeded("loading or measuring the model took longer than the {:.0f} s that the server has for it",
@@ -342,14 +368,7 @@ absl::Status SplitServerSession::RunSetup(const Setup& setup) {
     absl::MutexLock lock(&mutex_);
     return ending_ ? Aborted("the session ends") : absl::OkStatus();
   };
-  absl::Notification done;
-  std::thread watch([&] {
-    if (!done.WaitForNotificationWithTimeout(absl::FromChrono(config_.max_setup))) End(too_long).IgnoreError();
-  });
-  const absl::Status status = WithinMemory([&] { return setup(go_on); });
-  done.Notify();
-  watch.join();
-  return status;
+  return Watched(config_.max_setup, too_long, [&] { return setup(go_on); });
 }
 
 absl::Status SplitServerSession::ComputeOne(Job& job) {

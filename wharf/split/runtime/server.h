@@ -26,9 +26,12 @@ struct ServerConfig {
   std::function<absl::StatusOr<std::string>(const Model& model, const Sha256& hash, const GoOn& go_on)> machine;
   // For the model to be loaded, and again for the machine to be measured; a client waits for 60 s.
   Nanoseconds max_setup = std::chrono::seconds(55);
+  // For all plans of a session together to be checked and compiled: some milliseconds each, but of a model made for it
+  // one can take hours.
+  Nanoseconds max_planning = std::chrono::seconds(60);
   uint64_t max_model_bytes = uint64_t{1} << 30;
   ResumeTicket ticket;              // that the client is given
-  std::function<void()> on_closed;  // the session is over; on the reader thread, must not block
+  std::function<void()> on_closed;  // the session is over; on a thread of the session's, perhaps twice; must not block
   Clock* clock = &Clock::Real();
 };
 
@@ -88,6 +91,7 @@ class SplitServerSession final : private link::FrameHandler {
   absl::Status OnAskMachine();
   absl::Status OnProbe(std::span<const std::byte> bulk);
   absl::Status OnPlan(std::span<const std::byte> head);
+  absl::Status AddPlan(const PlanMessage& message);
   absl::Status OnBegin(const link::FrameHeader& header, std::span<const std::byte> head);
   absl::Status OnRows(const link::FrameHeader& header, std::span<const std::byte> head);
   // Has it done on the computing thread. kInvalidArgument: what was asked before has not begun.
@@ -96,6 +100,9 @@ class SplitServerSession final : private link::FrameHandler {
   bool TakeWork(Setup& setup, std::shared_ptr<Job>& job);
   void ComputeLoop();
   absl::Status RunSetup(const Setup& setup);
+  // Ends the session by `too_long` when `work` does not end in time, and goes on waiting for it. What is over because
+  // an operator takes so long, or a plan, cannot be helped from here, but whoever runs the session may end the process.
+  absl::Status Watched(Nanoseconds limit, const absl::Status& too_long, const std::function<absl::Status()>& work);
   absl::Status ComputeOne(Job& job);
 
   const ServerConfig config_;
@@ -108,6 +115,8 @@ class SplitServerSession final : private link::FrameHandler {
   std::optional<RowsReceiver> receiver_;
   std::map<uint32_t, std::shared_ptr<const SideSteps>> plans_;
   size_t plan_bytes_ = 0;
+  Nanoseconds planning_{0};  // taken so far
+  int probes_ = 0;
   Sha256 hash_{};
 
   absl::Mutex mutex_;

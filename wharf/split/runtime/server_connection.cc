@@ -97,6 +97,9 @@ absl::Status ServerConnection::Probe() {
     const std::vector<std::byte> bulk(size);
     const TimePoint start = config_.clock->Now();
     WHARF_ASSIGN_OR_RETURN(const Answer answer, Ask(FrameKind::kProbe, {}, bulk, FrameKind::kProbed));
+    if (answer.bulk.size() != size) {
+      return InvalidArgument("the server answered {} bytes with {}", size, answer.bulk.size());
+    }
     const TimePoint end = config_.clock->Now();
     if (size == 0) {
       round_trip = std::min(round_trip, end - start);
@@ -161,12 +164,13 @@ std::optional<std::vector<Event>> ServerConnection::ServerEvents(uint64_t infere
 }
 
 void ServerConnection::AwaitServerEvents(uint64_t inference, TimePoint deadline) {
-  lane_->Drain();
+  const auto left = [&] { return absl::FromChrono(deadline - config_.clock->Now()); };
+  if (!lane_->DrainWithin(left())) return;
   absl::MutexLock lock(&mutex_);
   const auto done = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return !closed_.ok() || (server_said_ && server_said_->inference >= inference);
   };
-  mutex_.AwaitWithTimeout(absl::Condition(&done), absl::FromChrono(deadline - config_.clock->Now()));
+  mutex_.AwaitWithTimeout(absl::Condition(&done), left());
 }
 
 bool ServerConnection::Alive() const { return Why().ok(); }
@@ -231,6 +235,9 @@ absl::Status ServerConnection::OnDone(const link::FrameHeader& header, std::span
   WHARF_ASSIGN_OR_RETURN(const auto computed, DecodeList<Computed>(done.computed));
   std::vector<Event> events;
   absl::MutexLock lock(&mutex_);
+  if (header.tag == 0 || header.tag > inference_ || (server_said_ && header.tag <= server_said_->inference)) {
+    return InvalidArgument("the server has done inference {}, of which nothing is to be said", header.tag);
+  }
   if (header.tag != inference_) return absl::OkStatus();  // of one that the device did not wait for
   for (const Computed& one : computed) {
     events.push_back({Lane::kServer,

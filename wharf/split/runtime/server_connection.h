@@ -55,7 +55,7 @@ class ServerConnection final : private link::FrameHandler {
   // `recorded`, what we recorded of it), and what it computed, half a round trip early (its clock began when it learned
   // of the inference).
   std::optional<std::vector<Event>> ServerEvents(uint64_t inference, std::span<const Event> recorded) const;
-  // Waits until everything of ours was handed to the link, and for the above until the deadline.
+  // Waits until everything of ours was handed to the link, and for the above, until the deadline at most.
   void AwaitServerEvents(uint64_t inference, TimePoint deadline);
 
   bool Alive() const;
