@@ -306,7 +306,7 @@ TEST(HostileWorkerTest, EveryRequestIsAnsweredOnceWhateverItSends) {
   int requests = 0;
   const auto submit = [&](int count) {
     for (; count > 0; --count, ++requests) {
-      server.Submit(0, testing::RandomInput(model, requests), answers.For(requests));
+      server.Submit(1, 0, testing::RandomInput(model, requests), answers.For(requests));
     }
   };
   for (uint64_t seed = first; seed < first + rounds && !::testing::Test::HasFailure(); ++seed) {
@@ -421,7 +421,7 @@ TEST_P(ScriptedWorkersTest, WhoFailsAtEverythingIsAskedAFewTimes) {
   fail_ = true;
   AnswerCounts answers;
   for (int request = 0; request < 2; ++request) {
-    server_->Submit(0, testing::RandomInput(model_, request), answers.For(request));
+    server_->Submit(1, 0, testing::RandomInput(model_, request), answers.For(request));
   }
   EXPECT_TRUE(server_->AwaitState([](const auto& state) { return state.ready == 1; }, kLong)) << "they have no rest";
   const size_t asked =
@@ -442,7 +442,7 @@ TEST_P(ScriptedWorkersTest, ReportsOnOthersTasksCountForNothing) {
   const std::vector<std::byte> zeros(2 * model_.output_bytes), ones(2 * model_.output_bytes, std::byte{1});
   AnswerCounts answers;
   for (int request = 0; request < 2; ++request) {
-    server_->Submit(0, testing::RandomInput(model_, request), answers.For(request));
+    server_->Submit(1, 0, testing::RandomInput(model_, request), answers.For(request));
   }
   // The first stage is one slow worker's; the other one reports.
   size_t honest = 0, fast = kFast;

@@ -24,7 +24,8 @@ std::map<int, int> HostsOf(const Cluster& cluster, int gpu_class) {
 
 }  // namespace
 
-PipelineServer::PipelineServer(PipelineServerConfig config) : config_(std::move(config)) {}
+PipelineServer::PipelineServer(PipelineServerConfig config)
+    : config_(std::move(config)), shares_(config_.models.size()) {}
 
 PlanExecutionConfig PipelineServer::ExecutionConfig() const {
   return {config_.scheduler, config_.scheduling, &config_.models, config_.clock, config_.task_timeout, config_.paced};
@@ -52,12 +53,30 @@ PipelineServer::~PipelineServer() {
   for (const auto& execution : executions_) execution->DropAll();
 }
 
-void PipelineServer::Submit(int model, Sample input, Answer answer) {
+void PipelineServer::Submit(ClientId client, int model, Sample input, Answer answer) {
   const TimePoint arrival = config_.clock->Now();
   auto shared = std::make_shared<Sample>(std::move(input));  // an event must be copyable
-  loop_.Post([this, model, arrival, shared, answer = std::move(answer)] {
-    executions_[current_]->Submit({++next_request_, model, arrival}, std::move(*shared), answer);
+  loop_.Post([this, client, model, arrival, shared, answer = std::move(answer)] {
+    Schedule(client, model, arrival, std::move(*shared), answer);
   });
+}
+
+void PipelineServer::Schedule(ClientId client, int model, TimePoint arrival, Sample input, Answer answer) {
+  PlanExecution& execution = *executions_[current_];
+  ClientShares& shares = shares_[model];
+  const Request request{++next_request_, model, arrival};
+  const TimePoint now = config_.clock->Now();
+  if (!shares.Admit(client, execution.GetPlan().models[model].throughput, now)) {
+    RequestRecord refused{.request = request, .fate = Fate::kNoCapacity, .ended = now};
+    refused.queued = now - arrival;
+    answer(refused, {});
+    return;
+  }
+  execution.Submit(request, std::move(input),
+                   [&shares, answer = std::move(answer)](const RequestRecord& record, std::vector<std::byte> outputs) {
+                     if (record.fate == Fate::kNoCapacity) shares.NoCapacity();
+                     answer(record, std::move(outputs));
+                   });
 }
 
 // --- Workers ---

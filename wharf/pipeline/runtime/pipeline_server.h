@@ -15,6 +15,7 @@
 
 #include "wharf/base/event_loop.h"
 #include "wharf/pipeline/membership/membership.h"
+#include "wharf/pipeline/runtime/client_shares.h"
 #include "wharf/pipeline/runtime/plan_execution.h"
 
 namespace wharf::pipeline {
@@ -49,8 +50,9 @@ class PipelineServer final : private WorkerEvents {
   // Answers what is in flight as kWorkerLost.
   ~PipelineServer();
 
-  // `answer` is called on the loop's thread, exactly once. Thread-safe. REQUIRES: a model of the plan, and its bytes.
-  void Submit(int model, Sample input, Answer answer);
+  // `answer` is called on the loop's thread, exactly once; kNoCapacity also for what is beyond the client's share when
+  // clients ask for more than the plan serves. Thread-safe. REQUIRES: a model of the plan, and its bytes.
+  void Submit(ClientId client, int model, Sample input, Answer answer);
   const std::vector<ModelSource>& Models() const { return config_.models; }
   const Plan& FirstPlan() const { return config_.plan; }
   // Thread-safe.
@@ -77,6 +79,7 @@ class PipelineServer final : private WorkerEvents {
   void OnWorkerArrived(uint64_t connection, uint64_t task) override;
   void OnWorkerFailed(uint64_t connection, uint64_t task, const absl::Status& why) override;
   void OnPlan(const absl::StatusOr<Plan>& plan, int64_t for_view);
+  void Schedule(ClientId client, int model, TimePoint arrival, Sample input, Answer answer);
 
   void Dismiss(const std::string& worker, std::unique_ptr<WorkerSupervisor> supervisor);
   void AssignWorkers(PlanExecution& execution);
@@ -92,6 +95,7 @@ class PipelineServer final : private WorkerEvents {
   // Of the loop's thread.
   WireNumbers numbers_;
   RequestId next_request_ = 0;
+  std::vector<ClientShares> shares_;  // by model
   View view_;
   std::map<std::string, KnownWorker> workers_;
   std::vector<std::unique_ptr<PlanExecution>> executions_;  // the last is the newest

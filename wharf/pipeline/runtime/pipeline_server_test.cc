@@ -92,7 +92,7 @@ class PipelineServerTest : public ::testing::Test {
     return server.AwaitState([&](const PipelineServer::State& state) { return state.ready == ready; }, kLong);
   }
   void Submit(PipelineServer& server, int request) {
-    server.Submit(0, testing::RandomInput(model_, request), answers_.For(request));
+    server.Submit(1, 0, testing::RandomInput(model_, request), answers_.For(request));
   }
   // All answered once, and right if they were.
   int ExpectAllAnswered(int count) {

@@ -48,8 +48,8 @@ class Unanswered {
 
 class ClientSession final : private link::FrameHandler {
  public:
-  ClientSession(const RequestFrontendConfig& config, std::unique_ptr<link::ByteStream> stream)
-      : config_(config), handshake_(config.check) {
+  ClientSession(const RequestFrontendConfig& config, ClientId id, std::unique_ptr<link::ByteStream> stream)
+      : config_(config), id_(id), handshake_(config.check) {
     link::ChannelOptions options;
     options.limits = PipelineFrameLimits();
     channel_ = link::Channel::Create(std::move(stream), options);
@@ -140,7 +140,7 @@ class ClientSession final : private link::FrameHandler {
     // Who asks faster than it is answered is read no faster: every request is answered within its SLO or so.
     unanswered_->Begin(bytes, config_.max_unanswered, config_.max_unanswered_bytes);
     config_.server->Submit(
-        model, std::move(bulk),
+        id_, model, std::move(bulk),
         [outbox = outbox_, unanswered = unanswered_, bytes, tag = header.tag](const RequestRecord& record,
                                                                               std::vector<std::byte> outputs) {
           unanswered->End(bytes);
@@ -152,6 +152,7 @@ class ClientSession final : private link::FrameHandler {
   }
 
   const RequestFrontendConfig& config_;
+  const ClientId id_;
   wire::ServerHandshake<PipelineProtocol> handshake_;
   std::atomic<bool> over_ = false;
   std::unique_ptr<link::Channel> channel_;
@@ -166,7 +167,7 @@ RequestFrontend::~RequestFrontend() = default;
 
 void RequestFrontend::Accept(std::unique_ptr<link::ByteStream> stream) {
   const std::string peer = stream->Peer();
-  if (!sessions_.Add([&] { return std::make_unique<ClientSession>(config_, std::move(stream)); }))
+  if (!sessions_.Add([&] { return std::make_unique<ClientSession>(config_, ++last_client_, std::move(stream)); }))
     Log(LogLevel::kWarning, "too many clients", {{"peer", peer}});
 }
 

@@ -1,6 +1,7 @@
 // RequestFrontend: where clients bring requests for the models that are served. docs/protocol.md, "Pipelines".
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -31,6 +32,7 @@ class RequestFrontend {
 
  private:
   const RequestFrontendConfig config_;
+  std::atomic<ClientId> last_client_ = 0;
   link::SessionList<ClientSession> sessions_;
 };
 

@@ -18,6 +18,7 @@ using testing::kLong;
 
 class RequestFrontendTest : public ::testing::Test {
  protected:
+  virtual void Adjust(PipelineServerConfig&, RequestFrontendConfig& frontend) { frontend.max_unanswered = 64; }
   void SetUp() override {
     worker_.emplace("unix:" + folder_.path() + "/worker");
     registration_ = *membership_.Join({"one", "fast", worker_->Address()});
@@ -32,15 +33,15 @@ class RequestFrontendTest : public ::testing::Test {
     config.plan.pipelines = {pipeline};
     config.models = {model_};
     config.membership = &membership_;
+    RequestFrontendConfig frontend;
+    Adjust(config, frontend);
     auto server = PipelineServer::Start(config);
     ASSERT_TRUE(server.ok()) << ToString(server.status());
     server_ = *std::move(server);
     ASSERT_TRUE(server_->AwaitState([](const auto& state) { return state.ready == 1; }, kLong));
-    RequestFrontendConfig frontend;
     frontend.server = server_.get();
     frontend.check = wire::ClientsWith("right");
     frontend.max_unread_bytes = size_t{1} << 20;
-    frontend.max_unanswered = 64;
     frontend_.emplace(frontend);
     listener_ = *link::Listener::Create("unix:" + folder_.path() + "/frontend");
     accepting_ = std::thread([this] {
@@ -190,6 +191,27 @@ TEST_F(RequestFrontendTest, WhoAsksFasterThanItIsAnsweredIsReadNoFaster) {
   ASSERT_TRUE(other.ok());
   EXPECT_TRUE((*other)->Ask("net", testing::RandomInput(model_, 1)).ok());
   channel->Stop();
+}
+
+// With room for a hundred requests a second.
+class SlowFrontendTest : public RequestFrontendTest {
+  void Adjust(PipelineServerConfig& config, RequestFrontendConfig&) override {
+    config.plan.models[0].slo_us = 1e6;
+    config.plan.models[0].throughput = 100;
+    config.plan.pipelines[0].stages[0].latency_us = {10'000};
+    config.paced = true;
+  }
+};
+
+TEST_F(SlowFrontendTest, AFloodTakesNothingFromWhoAsksForItsShare) {
+  const auto flooding = Open(), modest = Open();
+  ASSERT_TRUE(flooding.ok() && modest.ok());
+  std::thread flood([&] { EXPECT_TRUE((*flooding)->Run({"net", 2000, 4, 1}).ok()); });
+  EXPECT_TRUE((*modest)->Run({"net", 20, 1.5, 2}).ok());  // meanwhile the server notices
+  const auto result = (*modest)->Run({"net", 20, 2, 3});
+  flood.join();
+  ASSERT_TRUE(result.ok()) << ToString(result.status());
+  EXPECT_LT(result->Of(Fate::kNoCapacity), result->sent / 10);
 }
 
 // Questions are smaller than their answers, which the server's memory must not have to hold.
