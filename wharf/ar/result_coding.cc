@@ -55,7 +55,7 @@ absl::StatusOr<scene::DepthMap> DepthOfJpeg(std::span<const std::byte> bytes, in
   WHARF_ASSIGN_OR_RETURN(const split::ImageSize size, split::JpegSize(bytes));
   if (size.width != width || size.height != height)
     return InvalidArgument("a depth map of {} x {}, not {} x {}", size.width, size.height, width, height);
-  WHARF_ASSIGN_OR_RETURN(const split::Image image, split::DecodeJpeg(bytes, 1));
+  WHARF_ASSIGN_OR_RETURN(const split::Image image, split::DecodeSentJpeg(bytes, 1));
   static const std::array<float, 256> kMetres = MetresOfGrey();
   scene::DepthMap depth{width, height, std::vector<float>(image.pixels.size())};
   std::ranges::transform(image.pixels, depth.metres.begin(), [](uint8_t grey) { return kMetres[grey]; });

@@ -10,7 +10,7 @@ absl::StatusOr<scene::Image> DecodePicture(std::span<const std::byte> jpeg, int 
   WHARF_ASSIGN_OR_RETURN(const split::ImageSize size, split::JpegSize(jpeg));
   if (size.width != width || size.height != height)
     return InvalidArgument("a picture of {} x {}, not {} x {}", size.width, size.height, width, height);
-  WHARF_ASSIGN_OR_RETURN(split::Image image, split::DecodeJpeg(jpeg, 3));
+  WHARF_ASSIGN_OR_RETURN(split::Image image, split::DecodeSentJpeg(jpeg, 3));
   return scene::Image{image.width, image.height, std::move(image.pixels)};
 }
 

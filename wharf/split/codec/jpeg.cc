@@ -34,6 +34,19 @@ absl::StatusOr<JpegHeader> ReadHeader(std::span<const std::byte> jpeg) {
   return header;
 }
 
+// Its coefficients come block by block, not in scans. Reads the segments until the one that says so.
+bool IsSequential(std::span<const std::byte> jpeg) {
+  for (size_t at = 2; at + 4 <= jpeg.size();) {
+    const auto byte = [&](size_t i) { return std::to_integer<unsigned>(jpeg[at + i]); };
+    const unsigned marker = byte(1);
+    if (byte(0) != 0xff || marker < 0xc0) return false;
+    if (marker <= 0xc1) return true;
+    if (marker != 0xc4 && marker < 0xdb) return false;  // frames of other kinds, and what does not stand before one
+    at += 2 + (byte(2) << 8 | byte(3));
+  }
+  return false;
+}
+
 // Pixels of cyan, magenta, yellow and black in red, green and blue. They are stored as all programs that write such
 // JPEGs do: 255 is no ink.
 std::vector<uint8_t> FromInks(std::span<const uint8_t> inks) {
@@ -75,6 +88,11 @@ absl::StatusOr<ImageSize> JpegSize(std::span<const std::byte> jpeg) {
 bool IsOfInks(std::span<const std::byte> jpeg) {
   const auto header = ReadHeader(jpeg);
   return header.ok() && (header->colours == TJCS_CMYK || header->colours == TJCS_YCCK);
+}
+
+absl::StatusOr<Image> DecodeSentJpeg(std::span<const std::byte> jpeg, int channels) {
+  if (!IsSequential(jpeg)) return InvalidArgument("a JPEG in scans, or none");
+  return DecodeJpeg(jpeg, channels);
 }
 
 absl::StatusOr<Image> DecodeJpeg(std::span<const std::byte> jpeg, int channels) {

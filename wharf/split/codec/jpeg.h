@@ -33,5 +33,8 @@ bool IsOfInks(std::span<const std::byte> jpeg);
 // Whatever colours it has, as `channels` of them (1 or 3). Safe on hostile bytes: it takes memory for the size above
 // and gives up on files of very many scans. kInvalidArgument: as above, or damaged.
 absl::StatusOr<Image> DecodeJpeg(std::span<const std::byte> jpeg, int channels);
+// The same of what another Wharf has made, as EncodeJpeg does. kInvalidArgument also for a progressive file: some
+// thousand bytes are hundreds of scans, each of which takes as long as a picture.
+absl::StatusOr<Image> DecodeSentJpeg(std::span<const std::byte> jpeg, int channels);
 
 }  // namespace wharf::split

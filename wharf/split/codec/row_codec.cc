@@ -65,7 +65,7 @@ absl::StatusOr<Bytes> FromJpeg(const ImageLayout& layout, const Bytes& coded) {
     return InvalidArgument("a JPEG of {} x {} pixels came for rows of {} x {}", size.width, size.height, layout.width,
                            layout.height);
   }
-  WHARF_ASSIGN_OR_RETURN(const Image image, DecodeJpeg(coded, layout.channels));
+  WHARF_ASSIGN_OR_RETURN(const Image image, DecodeSentJpeg(coded, layout.channels));
   Bytes plain(image.pixels.size());
   const size_t channels = layout.planar ? layout.channels : 1;
   Transpose(image.pixels.data(), reinterpret_cast<uint8_t*>(plain.data()), plain.size() / channels, channels);

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <turbojpeg.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 
 #include "wharf/split/codec/half.h"
 #include "wharf/split/codec/jpeg.h"
@@ -192,6 +194,24 @@ TEST(RowCodec, RefusesFramesOfAnotherSize) {
   taller.shape[2] *= 2;
   EXPECT_EQ(DecodeRows(taller, kJpeg, EncodeRows(picture.type, kJpeg, picture.bytes)).status(),
             InvalidArgument("a JPEG of 40 x 24 pixels came for rows of 40 x 48"));
+}
+
+// Hundreds of scans of some bytes each take as long as hundreds of pictures.
+TEST(RowCodec, RefusesJpegsInScans) {
+  const Picture picture = Gradient(false);
+  for (const bool progressive : {false, true}) {
+    unsigned char* jpeg = nullptr;
+    unsigned long size = 0;  // NOLINT(google-runtime-int): the library's type
+    const std::unique_ptr<void, int (*)(tjhandle)> handle(tjInitCompress(), tjDestroy);
+    ASSERT_EQ(tjCompress2(handle.get(), reinterpret_cast<const unsigned char*>(picture.bytes.data()), 40, 0, 24,
+                          TJPF_RGB, &jpeg, &size, TJSAMP_420, 50, progressive ? TJFLAG_PROGRESSIVE : 0),
+              0);
+    const auto* const bytes = reinterpret_cast<const std::byte*>(jpeg);
+    const Bytes coded(bytes, bytes + size);
+    tjFree(jpeg);
+    EXPECT_EQ(DecodeRows(picture.type, kJpeg, coded).status(),
+              progressive ? InvalidArgument("a JPEG in scans, or none") : absl::OkStatus());
+  }
 }
 
 // What came damaged is refused, or has the size that was asked for.
