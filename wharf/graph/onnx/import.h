@@ -29,7 +29,8 @@ struct ImportOptions {
 // splits attention (split_attention.h) if the model says so (WithSplitAttention).
 // kInvalidArgument: not an ONNX model, or one that contradicts itself. kUnimplemented: an operator, element type,
 // operator set or feature that is not supported. Both name the node. Hostile bytes are refused; memory taken is bounded
-// by a small multiple of the bytes given, shapes of constants made by folding by kMaxFoldedElements.
+// by a small multiple of the bytes given, constants made by folding by kMaxFoldedElements, and those that a node of a
+// newer operator set is said by in older terms by 2^24 numbers each.
 absl::StatusOr<Graph> ImportOnnx(std::span<const std::byte> bytes, const ImportOptions& options);
 // kNotFound and others by errno; then as above, naming the file.
 absl::StatusOr<Graph> LoadOnnx(const std::string& path, const ImportOptions& options);

@@ -1,6 +1,9 @@
 #include "wharf/graph/onnx/import.h"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -144,6 +147,7 @@ TEST(OnnxImport, RefusesNewerNodesThatContradictThemselves) {
            "g (float[1,4,3] x) => (float[1,4,3] y) { y = GroupNormalization <num_groups = 2> (x) }",
            "g (float[3] x) => (float[1] y) { y, z, u, v = Split <num_outputs = 4> (x) }",
            "g (float[3] x) => (float[1] y) { y, z = Split <num_outputs = -2> (x) }",
+           "g (float[3] x) => (float[1] y) { y, z = Split <num_outputs = 3> (x) }",
            "g (float[1,1,4] x) => (float[1,1,4] y) { y = AveragePool <kernel_shape = [3], dilations = [9]> (x) }",
            "g (float[1,1,4] x) => (float[1,1,4] y) { y = AveragePool <kernel_shape = [3,3], dilations = [9,9]> (x) }",
            "g (float[4] x) => (float[4] y) { y = RMSNormalization <axis = 3> (x, x) }",
@@ -160,6 +164,52 @@ TEST(OnnxImport, RefusesNewerNodesThatContradictThemselves) {
     y = Pad (x, p, , a)
   })";
   ExpectRefused(Import(twice, 18), StatusCode::kInvalidArgument, "axis 1 twice");
+}
+
+// How much more memory than before a child process has had at most, in MiB, when it has imported this.
+long MemoryToImport(const std::string& text, int operator_set) {  // NOLINT(google-runtime-int): rusage's
+  const std::vector<std::byte> bytes = testing::Bytes(testing::Model(text, operator_set));
+  const auto most = [] {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    return used.ru_maxrss >> 10;
+  };
+  int ends[2] = {-1, -1};
+  if (pipe(ends) != 0) return -1;
+  const pid_t child = fork();
+  if (child == 0) {
+    const long before = most();  // NOLINT(google-runtime-int)
+    ImportOnnx(bytes, {}).IgnoreError();
+    const long more = most() - before;  // NOLINT(google-runtime-int)
+    _exit(write(ends[1], &more, sizeof(more)) == sizeof(more) ? 0 : 1);
+  }
+  close(ends[1]);
+  long more = -1;  // NOLINT(google-runtime-int)
+  if (read(ends[0], &more, sizeof(more)) != sizeof(more)) more = -1;
+  close(ends[0]);
+  waitpid(child, nullptr, 0);
+  return more;
+}
+
+// Of some hundred bytes, or a few for each time that a constant is read.
+TEST(OnnxImport, TakesNoMemoryForWhatANodeOnlySays) {
+  for (const auto& [text, operator_set] : {
+           std::pair("g (uint8[400000000] x) => (uint8[1] y) { y, z = Split <num_outputs = 200000000> (x) }", 18),
+           std::pair(R"(g (float[1,400000000] x, float[400000000] s) => (float[1] y) {
+                       y = GroupNormalization <num_groups = 400000000> (x, s, s) })",
+                     21),
+       }) {
+    ExpectRefused(Import(text, operator_set), StatusCode::kInvalidArgument, "00000 ");
+    const long more = MemoryToImport(text, operator_set);  // NOLINT(google-runtime-int)
+    EXPECT_TRUE(more >= 0 && more < 64) << more << " MiB: " << text;
+  }
+  std::string often = "g (int64[1] x) => (int64[2] y) { c = Constant <value = int64[4096] {0";
+  for (int i = 1; i < 4096; ++i) often += ",0";
+  often += "}> () \n y = Concat <axis = 0> (x";
+  for (int i = 0; i < 20'000; ++i) often += ",c";
+  often += ") }";
+  const long more = MemoryToImport(often, 13);  // NOLINT(google-runtime-int)
+  EXPECT_TRUE(more >= 0 && more < 256) << more << " MiB";
 }
 
 TEST(OnnxImport, BindsOpenDimensions) {

@@ -23,6 +23,8 @@ namespace {
 
 using Integers64 = std::vector<int64_t>;
 
+constexpr int64_t kMostNumbers = 1 << 24;  // of a constant that is made here
+
 // What one node becomes.
 class OlderNodes {
  public:
@@ -63,6 +65,7 @@ class OlderNodes {
   std::string Last(const std::string& op, const std::vector<std::string>& inputs) { return Add(op, inputs, true); }
   onnx::NodeProto& Latest() { return nodes_.back(); }
 
+  int Outputs() const { return proto_.output_size(); }
   std::string Known(const Constant& constant) {
     const std::string name = Add("Constant", {});
     onnx::AttributeProto& value = *Latest().add_attribute();
@@ -185,7 +188,8 @@ absl::Status Split(OlderNodes& nodes, int /*operator_set*/) {
   const Shape& shape = nodes.Type(0).shape;
   WHARF_ASSIGN_OR_RETURN(const int64_t axis, Axis(node.Int("axis", 0), static_cast<int64_t>(shape.size())));
   const int64_t size = parts > 0 ? (shape[axis] + parts - 1) / parts : 0;
-  if (parts < 1 || parts > std::max<int64_t>(shape[axis], 1) || size * (parts - 1) > shape[axis]) {
+  if (parts < 1 || parts > std::max<int64_t>(shape[axis], 1) || size * (parts - 1) > shape[axis] ||
+      parts != nodes.Outputs()) {
     return nodes.Contradicts(fmt::format("{} parts of {}", parts, shape[axis]));
   }
   Integers64 sizes(parts, size);
@@ -344,7 +348,7 @@ absl::Status AveragePool(OlderNodes& nodes, int /*operator_set*/) {
   for (size_t axis = 0; axis < axes; ++axis) {
     const int64_t size = shape[axis + 2], all = size + pads[axis] + pads[axis + axes];
     const int64_t reach = (kernel[axis] - 1) * dilations[axis] + 1, length = (all - reach) / strides[axis] + 1;
-    if (all < reach || length * static_cast<int64_t>(counts.size()) > (1 << 24)) {
+    if (all < reach || length * static_cast<int64_t>(counts.size()) > kMostNumbers) {
       return nodes.Contradicts("windows that do not fit the image");
     }
     std::vector<float> next;
@@ -364,7 +368,7 @@ absl::Status AveragePool(OlderNodes& nodes, int /*operator_set*/) {
   }
   const TensorType weights{ElementType::kFloat, weights_shape};
   if (nodes.Type(0).element != ElementType::kFloat) return nodes.Without("a dilated average of other than float32");
-  if (Validate(weights).ok() && weights.Elements() <= (1 << 24)) {
+  if (Validate(weights).ok() && weights.Elements() <= kMostNumbers) {
     const std::string ones = nodes.Filled(1, weights.Elements());
     const std::string kernels = nodes.Add("Reshape", {ones, nodes.Known(weights_shape)});
     const std::string sum = nodes.Add("Conv", {nodes.Input(0), kernels});
@@ -444,7 +448,7 @@ absl::Status GroupNormalization(OlderNodes& nodes, int operator_set) {
   WHARF_RETURN_IF_ERROR(nodes.Needs(3));
   const Shape& shape = nodes.Type(0).shape;
   const int64_t groups = nodes.Of().Int("num_groups", 0);
-  if (shape.size() < 2 || groups < 1 || groups > shape[1] || shape[1] % groups != 0) {
+  if (shape.size() < 2 || groups < 1 || groups > std::min(shape[1], kMostNumbers) || shape[1] % groups != 0) {
     return nodes.Contradicts(fmt::format("{} groups of {}", groups, nodes.Type(0).Text()));
   }
   if (nodes.Type(0).element != ElementType::kFloat) return nodes.Without("a norm of other than float32");
@@ -506,9 +510,8 @@ absl::StatusOr<std::string> InHeads(OlderNodes& nodes, int index, int64_t heads)
 
 // 0 where a query may attend to a key, one that does not come after it; minus infinity elsewhere.
 absl::StatusOr<std::string> CausalMask(OlderNodes& nodes, int64_t queries, int64_t keys, ElementType element) {
-  constexpr int64_t kMost = 1 << 24;
   if (element != ElementType::kFloat) return nodes.Without("a causal mask of other than float32");
-  if (queries < 1 || keys < 1 || queries > kMost / keys) return nodes.Contradicts("too many queries and keys");
+  if (queries < 1 || keys < 1 || queries > kMostNumbers / keys) return nodes.Contradicts("too many queries and keys");
   std::vector<float> mask(queries * keys, 0);
   for (int64_t query = 0; query < queries; ++query) {
     for (int64_t key = query + 1; key < keys; ++key) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -18,17 +19,11 @@ namespace {
 
 constexpr int64_t kMaxShapeConstant = 4096;  // elements of a constant shown to shape inference: sizes, not weights
 
+// Makes what inference asks for when it does: a node may have any number of inputs, all of them the same constant.
 class NodeInference final : public onnx::InferenceContext {
  public:
-  NodeInference(const Graph& graph, const Node& node, const onnx::NodeProto& proto) : proto_(proto) {
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      types_.push_back(node.HasInput(i) ? FromType(graph.Type(node.inputs[i])) : onnx::TypeProto());
-      const Constant* constant = graph.ConstantInput(node, i);
-      const bool shown = constant != nullptr && constant->type.Elements() <= kMaxShapeConstant;
-      data_.push_back(shown ? FromConstant(*constant) : onnx::TensorProto());
-      present_.push_back(node.HasInput(i));
-      known_.push_back(shown);
-    }
+  NodeInference(const Graph& graph, const Node& node, const onnx::NodeProto& proto)
+      : graph_(graph), node_(node), proto_(proto), types_(node.inputs.size()), data_(node.inputs.size()) {
     outputs_.resize(proto.output_size());
   }
 
@@ -40,10 +35,17 @@ class NodeInference final : public onnx::InferenceContext {
   }
   size_t getNumInputs() const override { return types_.size(); }
   const onnx::TypeProto* getInputType(size_t index) const override {
-    return index < types_.size() && present_[index] ? &types_[index] : nullptr;
+    if (!node_.HasInput(index)) return nullptr;
+    std::optional<onnx::TypeProto>& type = types_[index];
+    if (!type) type = FromType(graph_.Type(node_.inputs[index]));
+    return &*type;
   }
   const onnx::TensorProto* getInputData(size_t index) const override {
-    return index < data_.size() && known_[index] ? &data_[index] : nullptr;
+    const Constant* const constant = graph_.ConstantInput(node_, index);
+    if (constant == nullptr || constant->type.Elements() > kMaxShapeConstant) return nullptr;
+    std::optional<onnx::TensorProto>& data = data_[index];
+    if (!data) data = FromConstant(*constant);
+    return &*data;
   }
   size_t getNumOutputs() const override { return outputs_.size(); }
   onnx::TypeProto* getOutputType(size_t index) override { return &outputs_.at(index); }
@@ -67,10 +69,12 @@ class NodeInference final : public onnx::InferenceContext {
   }
 
  private:
+  const Graph& graph_;
+  const Node& node_;
   const onnx::NodeProto& proto_;
-  std::vector<onnx::TypeProto> types_, outputs_;
-  std::vector<onnx::TensorProto> data_;
-  std::vector<bool> present_, known_;
+  mutable std::vector<std::optional<onnx::TypeProto>> types_;  // of inputs, as far as they were asked for
+  mutable std::vector<std::optional<onnx::TensorProto>> data_;
+  std::vector<onnx::TypeProto> outputs_;
 };
 
 // libonnx infers no types of these two, which are those of their kin.
