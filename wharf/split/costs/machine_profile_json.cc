@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "wharf/base/control_character.h"
 #include "wharf/base/json/parse_json.h"
 #include "wharf/split/costs/machine_profile.h"
 
@@ -16,6 +17,7 @@ constexpr size_t kMaxName = 1024, kHashDigits = 64;
 // As deep as the objects of operators, in their array, in the one of everything.
 constexpr JsonLimits kLimits{size_t{4} << 20, 3};
 constexpr double kLastSecond = 1e11;  // since 1970
+constexpr double kMaxNumber = 1e12;   // ms: whatever is added up or multiplied stays a time
 constexpr int kMaxThreads = 1 << 16;
 
 // An object whose every member is asked for once.
@@ -28,11 +30,13 @@ class Reader {
     if (object_.size() != members) return InvalidArgument("{} has {} members, not {}", where_, object_.size(), members);
     return absl::OkStatus();
   }
+  // It is printed, too.
   absl::StatusOr<std::string> Text(const char* name) const {
     const json* found = Find(name);
     if (found == nullptr || !found->is_string()) return InvalidArgument("{} has no text \"{}\"", where_, name);
     const auto& text = found->get_ref<const std::string&>();
     if (text.size() > kMaxName) return InvalidArgument("\"{}\" of {} is longer than {}", name, where_, kMaxName);
+    if (HasControlCharacter(text)) return InvalidArgument("\"{}\" of {} has control characters", name, where_);
     return text;
   }
   absl::StatusOr<int> Count(const char* name, int most) const {
@@ -45,8 +49,8 @@ class Reader {
   }
   absl::StatusOr<double> Number(const char* name) const {
     const json* found = Find(name);
-    if (found == nullptr || !found->is_number() || !std::isfinite(found->get<double>()) || found->get<double>() < 0) {
-      return InvalidArgument("\"{}\" of {} is no number that is not negative", name, where_);
+    if (found == nullptr || !found->is_number() || !(*found >= 0) || !(*found <= kMaxNumber)) {
+      return InvalidArgument("\"{}\" of {} is no number from 0 to {:g}", name, where_, kMaxNumber);
     }
     return found->get<double>();
   }

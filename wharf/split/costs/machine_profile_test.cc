@@ -106,6 +106,7 @@ TEST(MachineProfile, RefusesWhatIsNotExactlyAProfile) {
            {"\"rows\":8", "\"rows\":99999999999999999999"},
            {"\"row_ms\":0.25", "\"row_ms\":-0.25"},
            {"\"row_ms\":0.25", "\"row_ms\":1e999"},
+           {"\"row_ms\":0.25", "\"row_ms\":1e13"},
            {"\"row_ms\":0.25", "\"row_ms\":[[[]]]"},
            {"\"row_ms\":0.25", "\"row_ms\":null"},
            {"\"time_scale\":1.0", "\"time_scale\":0"},
@@ -117,6 +118,8 @@ TEST(MachineProfile, RefusesWhatIsNotExactlyAProfile) {
            {std::string(64, 'a'), std::string(63, 'a') + "g"},
            {std::string(64, 'a'), std::string(63, 'a')},
            {"a CPU", std::string(2000, 'x')},
+           {"a CPU", "a \\u001b[2JCPU"},
+           {"\"Conv\"", "\"Conv\\u009b2J\""},
        }) {
     EXPECT_EQ(CodeOf(Replaced(good, what, by)), StatusCode::kInvalidArgument) << what << " by " << by;
   }
