@@ -169,6 +169,7 @@ absl::Status RunExplain(const ExplainOptions& options) {
   if (options.plan.empty()) throw CLI::ValidationError("explain", "say which plan, or --operators MODEL.onnx");
   WHARF_ASSIGN_OR_RETURN(const std::vector<split::StoredPlan> plans, LoadPlans(options.plan));
   WHARF_ASSIGN_OR_RETURN(const split::StoredPlan stored, Pick(plans, options.bytes_per_ms));
+  if (!options.source.Given()) WHARF_RETURN_IF_ERROR(CheckRegularFiles(stored.source));
   WHARF_ASSIGN_OR_RETURN(split::Profile profile, LoadProfile(options.source.Given() ? options.source : stored.source));
   profile.slice_cost = stored.slice_cost;
   profile = split::InNamedEncoding(profile, stored.encoding);

@@ -1,5 +1,6 @@
 #include "wharf/cli/split/profile_source.h"
 
+#include <filesystem>
 #include <span>
 #include <utility>
 
@@ -34,6 +35,16 @@ absl::StatusOr<split::Profile> LoadMeasured(const split::PlanSource& source) {
 }
 
 }  // namespace
+
+absl::Status CheckRegularFiles(const split::PlanSource& source) {
+  for (const std::string& path : {source.csv, source.model, source.device_profile, source.server_profile}) {
+    std::error_code error;
+    const auto type = std::filesystem::status(path, error).type();  // of what is not there, whoever reads it says so
+    if (type == std::filesystem::file_type::regular || type == std::filesystem::file_type::not_found) continue;
+    return InvalidArgument("the plan says that it was made of {}, which is no regular file", path);
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<split::Profile> LoadProfile(const split::PlanSource& source) {
   const bool measured = !source.model.empty() && !source.device_profile.empty() && !source.server_profile.empty();

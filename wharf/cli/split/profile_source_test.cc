@@ -1,6 +1,7 @@
 #include "wharf/cli/split/profile_source.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -62,6 +63,22 @@ TEST_F(ProfileSourceTest, AModelWithItsAttentionSplitIsAnotherModel) {
   source_ = {"stored.csv"};
   source_.split_attention = 5;
   EXPECT_EQ(Message(LoadProfile(source_).status()), "--split-attention is for --model");
+}
+
+TEST_F(ProfileSourceTest, WhatAPlanNamesIsAFile) {
+  EXPECT_EQ(CheckRegularFiles(source_), absl::OkStatus());
+  EXPECT_EQ(CheckRegularFiles({"/nowhere.csv"}), absl::OkStatus()) << "whoever reads it says so";
+  const std::string pipe = directory_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& path : {pipe, std::string("/dev/zero"), directory_.string()}) {
+    for (std::string split::PlanSource::*const name :
+         {&split::PlanSource::csv, &split::PlanSource::model, &split::PlanSource::device_profile,
+          &split::PlanSource::server_profile}) {
+      split::PlanSource source = source_;
+      source.*name = path;
+      EXPECT_EQ(CheckRegularFiles(source).code(), StatusCode::kInvalidArgument) << path;
+    }
+  }
 }
 
 TEST_F(ProfileSourceTest, NamesTheFileThatIsWrong) {
