@@ -28,6 +28,7 @@
 #include "wharf/server/daemon/worker_pool.h"
 #include "wharf/server/front/acceptor.h"
 #include "wharf/server/front/signals.h"
+#include "wharf/server/front/worker_errors.h"
 #include "wharf/server/process/clean_text.h"
 #include "wharf/server/process/control_codec.h"
 #include "wharf/server/process/worker_setup.h"
@@ -98,6 +99,7 @@ class Daemon {
   SessionRegistry sessions_;
   std::unique_ptr<ShareSlots> shares_;
   std::unique_ptr<PollLoop> loop_;
+  std::unique_ptr<WorkerErrors> errors_;
   std::unique_ptr<FileKeeper> files_;
   std::unique_ptr<WorkerPool> workers_;
   std::unique_ptr<Compilers> compilers_;
@@ -146,6 +148,8 @@ absl::Status Daemon::Prepare() {
                            .model_program = options_.model_program,
                            .configure = configure_,
                            .isolation = isolation};
+  WHARF_ASSIGN_OR_RETURN(errors_, WorkerErrors::Start(STDERR_FILENO));
+  if (errors_ != nullptr) workers.standard_error = errors_->Descriptor();
   WHARF_RETURN_IF_ERROR(ProbeDevices(workers));
   // A GPU's driver gives the processes that use it time slices of its own.
   std::shared_ptr<SharedPage> page;

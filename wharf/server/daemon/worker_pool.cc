@@ -30,7 +30,8 @@ bool HasMessage(int control) {
 
 absl::StatusOr<std::unique_ptr<WorkerProcess>> StartWorker(const WorkerPoolConfig& config, WorkerKind kind) {
   if (kind == WorkerKind::kPrograms) {
-    return WorkerProcess::Start(config.program, config.configure, config.isolation, config.shares);
+    return WorkerProcess::Start(config.program, config.configure, config.isolation, config.shares,
+                                config.standard_error);
   }
   // Tokens and TLS are judged by the worker that passes the connection on, or compiles nothing itself.
   Configure configure = config.configure;
@@ -40,11 +41,13 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> StartWorker(const WorkerPoolConfi
   configure.tls_key.clear();
   configure.tls_client_ca.clear();
   if (kind == WorkerKind::kModels) {
-    return WorkerProcess::Start(config.model_program, configure, config.isolation, config.shares);
+    return WorkerProcess::Start(config.model_program, configure, config.isolation, config.shares,
+                                config.standard_error);
   }
   const bool keeps = kind == WorkerKind::kKeeper;
   configure.role = keeps ? WorkerRole::kKeepsFiles : WorkerRole::kCompiles;
-  return WorkerProcess::Start(keeps ? config.keeper_program : config.program, configure, config.isolation);
+  return WorkerProcess::Start(keeps ? config.keeper_program : config.program, configure, config.isolation,
+                              /*shares=*/-1, config.standard_error);
 }
 
 WorkerPool::WorkerPool(WorkerPoolConfig config, PollLoop& loop, OnMessage on_message, OnMove on_move)

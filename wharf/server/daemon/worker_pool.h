@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <functional>
 #include <limits>
@@ -40,6 +41,7 @@ struct WorkerPoolConfig {
   Isolation isolation = Isolation::kNone;
   int shares = -1;  // descriptor of the page of shares; -1: the device is not shared
   WorkerLimits limits;
+  int standard_error = STDERR_FILENO;  // of all of them
 };
 
 // A worker of no pool. Fails as WorkerProcess::Start.

@@ -50,13 +50,13 @@ void Prepare() {
 }
 
 absl::StatusOr<Subprocess> StartProgram(const std::string& program, const char* command, int control, int keeper,
-                                        Isolation isolation) {
+                                        Isolation isolation, int standard_error) {
   sigset_t none;
   sigemptyset(&none);
   return Subprocess::Start({.path = program,
                             .arguments = {"wharf", command},
                             .environment = WorkerEnvironment(),
-                            .descriptors = {kDevNull, kDevNull, STDERR_FILENO, control, keeper},
+                            .descriptors = {kDevNull, kDevNull, standard_error, control, keeper},
                             .isolation = isolation,
                             .own_group = true,  // a terminal's Ctrl-C is the daemon's affair: it tells its workers
                             .blocked = none,
@@ -78,12 +78,12 @@ absl::StatusOr<Ends> MakePair(int type) {
 
 absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const std::string& program,
                                                                     const Configure& configure, Isolation isolation,
-                                                                    int shares) {
+                                                                    int shares, int standard_error) {
   WHARF_ASSIGN_OR_RETURN(Ends control, MakePair(SOCK_SEQPACKET));
   WHARF_ASSIGN_OR_RETURN(Ends kept, MakePair(SOCK_STREAM));
   const bool keeps = configure.role == WorkerRole::kKeepsFiles || configure.role == WorkerRole::kKeepsModels;
   WHARF_ASSIGN_OR_RETURN(Subprocess process, StartProgram(program, keeps ? "keeper" : "worker", control.theirs.get(),
-                                                          kept.theirs.get(), isolation));
+                                                          kept.theirs.get(), isolation, standard_error));
   Configure told = configure;
   told.isolated = isolation != Isolation::kNone;
   if (!configure.cache_directory.empty() && !keeps) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -19,11 +20,12 @@ namespace wharf::server {
 class WorkerProcess {
  public:
   // Executes `program` with the argument `worker`, or `keeper` if that is its role: in a process that gets no
-  // descriptor but the control socket, its one to ask the keeper of files by, and standard error, dies with the calling
-  // thread, dumps no core, cannot gain privileges and goes first when the machine runs out of memory. Sends
+  // descriptor but the control socket, its one to ask the keeper of files by, and `standard_error`, dies with the
+  // calling thread, dumps no core, cannot gain privileges and goes first when the machine runs out of memory. Sends
   // `configure`, with the keeper's directory for that of the caches, and a copy of `shares` unless it is -1.
   static absl::StatusOr<std::unique_ptr<WorkerProcess>> Start(const std::string& program, const Configure& configure,
-                                                              Isolation isolation = Isolation::kNone, int shares = -1);
+                                                              Isolation isolation = Isolation::kNone, int shares = -1,
+                                                              int standard_error = STDERR_FILENO);
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
