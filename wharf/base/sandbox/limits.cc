@@ -26,6 +26,13 @@ absl::Status LimitMemory(uint64_t bytes) {
   return setrlimit(RLIMIT_DATA, &writable) == 0 ? absl::OkStatus() : ErrnoStatus(errno, "setrlimit(RLIMIT_DATA)");
 }
 
+absl::Status LimitDescriptors(uint64_t most) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return ErrnoStatus(errno, "getrlimit(RLIMIT_NOFILE)");
+  limit.rlim_cur = limit.rlim_max = std::min<rlim_t>(most, limit.rlim_max);
+  return setrlimit(RLIMIT_NOFILE, &limit) == 0 ? absl::OkStatus() : ErrnoStatus(errno, "setrlimit(RLIMIT_NOFILE)");
+}
+
 absl::StatusOr<ProcessUse> UseOf(pid_t process) {
   const std::string place = fmt::format("/proc/{}", process);
   std::ifstream file(place + "/status");

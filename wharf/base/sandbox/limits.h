@@ -20,6 +20,9 @@ inline constexpr int kMostServerThreads = 4096;
 // fails. Address space that is only reserved does not count. Reads a file.
 absl::Status LimitMemory(uint64_t bytes);
 
+// From here on this process has no descriptor of this number or a higher one more. Never raises a limit.
+absl::Status LimitDescriptors(uint64_t most);
+
 struct ProcessUse {
   uint64_t memory = 0;  // bytes of its own, those that were swapped out and its page tables included
   int threads = 0;

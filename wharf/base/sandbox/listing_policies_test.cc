@@ -4,6 +4,7 @@
 #include <linux/sched.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -186,6 +187,44 @@ TEST_P(ComputingPolicyTest, HasSomeDescriptorsAndNoMore) {
     return 0;
   };
   EXPECT_EQ(OutcomeOf(policy_, hoard), EMFILE);
+}
+
+// Of sockets, connected ones: what the kernel has beside sending and receiving.
+TEST_P(ListingPolicyTest, HasNoUncommonUseOfItsSockets) {
+  int ends[2] = {-1, -1};
+  const auto make_pair = [&] { return socketpair(AF_UNIX, SOCK_STREAM, 0, ends); };
+  const auto send_out_of_band = [&] { return send(ends[0], "x", 1, MSG_OOB); };
+  EXPECT_EQ(OutcomeOf(policy_, send_out_of_band, make_pair), kEnded);
+  EXPECT_EQ(OutcomeOf(
+                policy_, [&] { return send(ends[0], "x", 1, MSG_NOSIGNAL); }, make_pair),
+            kSucceeded);
+  int existing = -1;
+  const auto open_one = [&] { return existing = socket(AF_INET, SOCK_STREAM, 0); };
+  const auto set = [&](int level, int option) {
+    return [&existing, level, option] {
+      const int on = 1;
+      return setsockopt(existing, level, option, &on, sizeof(on));
+    };
+  };
+  EXPECT_EQ(OutcomeOf(policy_, set(IPPROTO_TCP, TCP_NODELAY), open_one), kSucceeded);
+  for (const int option : {TCP_ULP, TCP_CONGESTION, TCP_REPAIR, TCP_FASTOPEN, TCP_FASTOPEN_CONNECT, TCP_MD5SIG}) {
+    EXPECT_EQ(OutcomeOf(policy_, set(IPPROTO_TCP, option), open_one), EPERM) << option;
+  }
+}
+
+// Standard error may be a file that others write to.
+TEST_P(ListingPolicyTest, WritesNothingOver) {
+  int file = -1;
+  const auto open_one = [&] { return file = open("/tmp", O_TMPFILE | O_WRONLY, 0600); };
+  EXPECT_EQ(OutcomeOf(
+                policy_, [&] { return lseek(file, 0, SEEK_SET); }, open_one),
+            EPERM);
+  EXPECT_EQ(OutcomeOf(
+                policy_, [&] { return pwrite(file, "x", 1, 0); }, open_one),
+            kEnded);
+  EXPECT_EQ(OutcomeOf(
+                policy_, [&] { return ftruncate(file, 0); }, open_one),
+            kEnded);
 }
 
 TEST_P(ListingPolicyTest, RaisesNoLimit) {

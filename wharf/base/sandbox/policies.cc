@@ -3,6 +3,7 @@
 #include <asm/unistd.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -83,15 +84,16 @@ void AllowClocksAndRandomNumbers(Rules& rules) {
 
 // Descriptors that are there, or come with a message.
 void AllowDescriptors(Rules& rules) {
-  Allow(rules,
-        {SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_recvfrom, SYS_recvmsg, SYS_ppoll, SYS_close, SYS_shutdown,
-         SYS_lseek, SYS_pread64, SYS_fstat, SYS_eventfd2, SYS_getpeername, SYS_getsockname, SYS_getsockopt});
+  Allow(rules, {SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_recvfrom, SYS_recvmsg, SYS_ppoll, SYS_close,
+                SYS_shutdown, SYS_pread64, SYS_fstat, SYS_eventfd2, SYS_getpeername, SYS_getsockname, SYS_getsockopt});
 #if defined(__x86_64__)
   Allow(rules, {SYS_poll});
 #endif
-  // TCP Fast Open would connect by sending; so would a datagram with an address, but no such socket can be had.
-  AllowIf(rules, SYS_sendmsg, {{.argument = 2, .value = 0, .mask = MSG_FASTOPEN}});
-  AllowIf(rules, SYS_sendto, {{.argument = 3, .value = 0, .mask = MSG_FASTOPEN}, {.argument = 4, .value = 0}});
+  // TCP Fast Open would connect by sending; so would a datagram with an address, but no such socket can be had. Data
+  // out of band nobody needs, and the kernel's code for those of Unix sockets has been a way out of sandboxes.
+  constexpr uint64_t kNoFlags = MSG_FASTOPEN | MSG_OOB;
+  AllowIf(rules, SYS_sendmsg, {{.argument = 2, .value = 0, .mask = kNoFlags}});
+  AllowIf(rules, SYS_sendto, {{.argument = 3, .value = 0, .mask = kNoFlags}, {.argument = 4, .value = 0}});
   AllowIf(rules, SYS_socketpair,
           {{.argument = 0, .value = AF_UNIX, .mask = kInt},
            {.argument = 1, .value = SOCK_STREAM, .mask = kInt & ~uint64_t{SOCK_CLOEXEC | SOCK_NONBLOCK}}});
@@ -99,7 +101,11 @@ void AllowDescriptors(Rules& rules) {
     AllowIf(rules, SYS_setsockopt,
             {{.argument = 1, .value = SOL_SOCKET, .mask = kInt}, {.argument = 2, .value = option, .mask = kInt}});
   }
-  AllowIf(rules, SYS_setsockopt, {{.argument = 1, .value = IPPROTO_TCP, .mask = kInt}});
+  // Not TCP_ULP, which has the kernel do TLS, or TCP_REPAIR, and their like.
+  for (const uint64_t option : {TCP_NODELAY, TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_KEEPCNT, TCP_USER_TIMEOUT}) {
+    AllowIf(rules, SYS_setsockopt,
+            {{.argument = 1, .value = IPPROTO_TCP, .mask = kInt}, {.argument = 2, .value = option, .mask = kInt}});
+  }
   AllowValues(rules, SYS_fcntl, 1, {F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL});
 }
 
@@ -115,18 +121,21 @@ void AllowFiles(Rules& rules) {
   Allow(rules, {SYS_geteuid});
 }
 
-// What libraries try and do without: files of settings, whether standard error is a terminal. A path is never opened.
+// What libraries try and do without: files of settings, whether standard error is a terminal. A path is never opened,
+// and what is in a file that standard error is, is not written over.
 void RefuseProbing(Rules& rules) {
   Refuse(rules, {SYS_openat, SYS_newfstatat, SYS_statx, SYS_faccessat, SYS_faccessat2, SYS_readlinkat, SYS_getdents64,
-                 SYS_getcwd, SYS_ioctl, SYS_uname, SYS_sched_setaffinity, SYS_prctl, SYS_setpriority, SYS_setsockopt,
-                 SYS_prlimit64, SYS_mbind, SYS_get_mempolicy});
+                 SYS_getcwd, SYS_lseek, SYS_ioctl, SYS_uname, SYS_sched_setaffinity, SYS_prctl, SYS_setpriority,
+                 SYS_setsockopt, SYS_prlimit64, SYS_mbind, SYS_get_mempolicy});
 #if defined(__x86_64__)
   Refuse(rules, {SYS_open, SYS_stat, SYS_lstat, SYS_access, SYS_readlink});
 #endif
 }
 
-// A worker has its sockets, a few events, and connections that it hands on.
+// It has its sockets and a few events.
 constexpr uint64_t kWorkerDescriptors = 128;
+// What a driver opens for one GPU: a program of its user's would have no more without asking (ulimit -Sn).
+constexpr uint64_t kDriverDescriptors = 1024;
 
 SandboxPolicy ProcessorWorkerPolicy(Code code) {
   if (kSanitized) return GpuWorkerPolicy();
@@ -246,11 +255,35 @@ void RefusePrivileges(Rules& rules) {
 
 void RefusePrograms(Rules& rules) { Refuse(rules, {SYS_execve, SYS_execveat}); }
 
+// Whoever has a name space of users of its own has every capability in it. clone3 has its flags in memory: as
+// AllowThreads.
+void RefuseNamespaces(Rules& rules) {
+  constexpr uint64_t kNew =
+      CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+  AllowIf(rules, SYS_clone, {{.argument = 0, .value = 0, .mask = kNew}});
+  Refuse(rules, {SYS_clone});
+  Add(rules, Verdict::kAbsent, {SYS_clone3});
+}
+
+// What types into a terminal: the shell that a server was started from would execute it.
+void RefuseTyping(Rules& rules) {
+  for (const uint64_t request : {TIOCSTI, TIOCLINUX}) {
+    rules.push_back({SYS_ioctl, {{.argument = 1, .value = request, .mask = kInt}}, Verdict::kRefuse});
+  }
+}
+
+// What a process is refused to which everything else is allowed.
+void RefuseEscapes(Rules& rules) {
+  RefusePrivileges(rules);
+  RefusePrograms(rules);
+  RefuseNamespaces(rules);
+  RefuseTyping(rules);
+}
+
 // With a vendor's driver.
 SandboxPolicy DriverPolicy(bool connects) {
   Rules rules;
-  RefusePrivileges(rules);
-  RefusePrograms(rules);
+  RefuseEscapes(rules);
   // The driver listens on a Unix socket of its own.
   for (const uint64_t type : {SOCK_STREAM, SOCK_SEQPACKET}) {
     AllowIf(rules, SYS_socket,
@@ -270,7 +303,15 @@ constexpr uint64_t kCompilerMemory = uint64_t{4} << 30;
 
 }  // namespace
 
-SandboxPolicy SoftWorkerPolicy() { return ProcessorWorkerPolicy(Code::kWrittenThenExecuted); }
+SandboxPolicy SoftWorkerPolicy() {
+  SandboxPolicy policy = ProcessorWorkerPolicy(Code::kWrittenThenExecuted);
+  if (kSanitized) return policy;
+  // To lower it: nobody raises a hard limit.
+  policy.rules.insert(
+      policy.rules.begin(),
+      {SYS_prlimit64, {{.argument = 0, .value = 0}, {.argument = 1, .value = RLIMIT_NOFILE}}, Verdict::kAllow});
+  return policy;
+}
 SandboxPolicy ModelWorkerPolicy() { return ProcessorWorkerPolicy(Code::kAny); }
 
 SandboxPolicy CompilerPolicy() {
@@ -295,18 +336,22 @@ SandboxPolicy KeeperPolicy() {
   return {.rules = std::move(rules), .others = Verdict::kKill, .foreign = Verdict::kKill};
 }
 
-SandboxPolicy GpuWorkerPolicy() { return DriverPolicy(/*connects=*/false); }
+SandboxPolicy GpuWorkerPolicy() {
+  SandboxPolicy policy = GpuServerPolicy();
+  policy.descriptors = kDriverDescriptors;
+  return policy;
+}
+SandboxPolicy GpuServerPolicy() { return DriverPolicy(/*connects=*/false); }
 SandboxPolicy GpuPeerPolicy() { return DriverPolicy(/*connects=*/true); }
 
 SandboxPolicy NetworkedPolicy() {
   Rules rules;
-  RefusePrivileges(rules);
-  RefusePrograms(rules);
+  RefuseEscapes(rules);
   return {.rules = std::move(rules), .others = Verdict::kAllow, .foreign = Verdict::kRefuse};
 }
 
 SandboxPolicy AcceptingServerPolicy() {
-  if (kSanitized) return GpuWorkerPolicy();  // whose reports are files
+  if (kSanitized) return GpuServerPolicy();  // whose reports are files
   return ServerPolicy(/*connects=*/false);
 }
 

@@ -13,6 +13,13 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
+// What a worker may have instead of its policy's descriptors while it passes connections on, if it takes them down
+// (limits.h) when it has a client of its own. The kernel passes a descriptor on only if those of the same user that are
+// on their way are no more than the sender may have open. A session that was taken over can have as many on their way,
+// to itself, as it may have open and one message's 253 besides: it would keep others from passing any that may have no
+// more than it.
+inline constexpr uint64_t kArrivingDescriptors = 4096;
+
 // A worker whose device is the software device: computes, with threads and code that it compiles, and answers on the
 // descriptors that it has or is passed. It opens no path, makes no process and no connection. What libraries try
 // without harm is refused; anything else ends the process.
@@ -32,13 +39,16 @@ SandboxPolicy CompilerPolicy();
 SandboxPolicy KeeperPolicy();
 
 // A worker that uses a vendor's driver, which opens device nodes and files when it likes. It executes no program and
-// makes no sockets but Unix ones; gaining privileges, tracing, name spaces, mounts, kernel modules, eBPF, key rings and
-// their like are refused.
+// makes no sockets but Unix ones; gaining privileges, tracing, name spaces, mounts, typing into a terminal, kernel
+// modules, eBPF, key rings and their like are refused.
 SandboxPolicy GpuWorkerPolicy();
 
-// A server that uses a vendor's driver in the process that reads what strangers send, and makes TCP connections to
-// others: as GpuWorkerPolicy, and those. Whom a socket is connected to a filter does not see, so it can connect to Unix
-// sockets, too.
+// A server that uses a vendor's driver in the process that all its clients share: as GpuWorkerPolicy, and its
+// descriptors are as many as its user may have.
+SandboxPolicy GpuServerPolicy();
+
+// One that makes TCP connections to others, too: as GpuServerPolicy, and those. Whom a socket is connected to a filter
+// does not see, so it can connect to Unix sockets, too.
 SandboxPolicy GpuPeerPolicy();
 
 // A process that needs the network and a program's files: as GpuWorkerPolicy, and may make any socket.

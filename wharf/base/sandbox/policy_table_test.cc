@@ -121,15 +121,18 @@ AttemptsAt CommonAttempts() {
       {"prlimit64",
        {{With(0, RLIMIT_NOFILE, 0, memory)},
         {With(0, RLIMIT_NOFILE, memory, 0), [] { return Arguments{static_cast<uint64_t>(getppid())}; }}}},
-      {"sendmsg", {{With(-1, 0, 0), With(-1, 0, MSG_NOSIGNAL)}, {With(-1, 0, MSG_FASTOPEN)}}},
+      {"sendmsg", {{With(-1, 0, 0), With(-1, 0, MSG_NOSIGNAL)}, {With(-1, 0, MSG_FASTOPEN), With(-1, 0, MSG_OOB)}}},
       {"sendto",
        {{With(-1, memory, 1, MSG_NOSIGNAL, 0, 0)},
-        {With(-1, memory, 1, 0, memory, 16), With(-1, memory, 1, MSG_FASTOPEN, 0, 0)}}},
+        {With(-1, memory, 1, 0, memory, 16), With(-1, memory, 1, MSG_FASTOPEN, 0, 0),
+         With(-1, memory, 1, MSG_OOB, 0, 0)}}},
       {"setpriority",
        {{With(PRIO_PROCESS, 0, 19)}, {With(PRIO_PROCESS, 1, 19), With(PRIO_PGRP, 0, 19), With(PRIO_USER, 0, 19)}}},
       {"setsockopt",
        {{With(-1, SOL_SOCKET, SO_RCVTIMEO), With(-1, IPPROTO_TCP, TCP_NODELAY)},
-        {With(-1, SOL_SOCKET, SO_ATTACH_FILTER), With(-1, SOL_SOCKET, SO_MARK), With(-1, IPPROTO_IP, IP_TTL)}}},
+        {With(-1, SOL_SOCKET, SO_ATTACH_FILTER), With(-1, SOL_SOCKET, SO_MARK), With(-1, IPPROTO_IP, IP_TTL),
+         With(-1, IPPROTO_TCP, TCP_ULP), With(-1, IPPROTO_TCP, TCP_REPAIR), With(-1, IPPROTO_TCP, TCP_CONGESTION),
+         With(-1, IPPROTO_TCP, TCP_FASTOPEN_CONNECT)}}},
       {"socketpair",
        {{With(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, memory)},
         {With(AF_UNIX, SOCK_DGRAM, 0, memory), With(AF_UNIX, SOCK_SEQPACKET, 0, memory),
@@ -148,6 +151,11 @@ AttemptsAt CommonAttempts() {
 // Where others than the common ones are allowed.
 AttemptsAt CompilingAttempts() {
   AttemptsAt attempts = CommonAttempts();
+  static rlimit same;
+  getrlimit(RLIMIT_NOFILE, &same);
+  const auto limit = reinterpret_cast<uint64_t>(&same);
+  attempts["prlimit64"].allowed.push_back(With(0, RLIMIT_NOFILE, limit, 0));
+  attempts["prlimit64"].refused = {With(0, RLIMIT_STACK, limit, 0), With(1, RLIMIT_NOFILE, limit, 0)};
   attempts["mprotect"] = {{With(0, 0, PROT_READ | PROT_WRITE), With(0, 0, PROT_READ | PROT_EXEC)},
                           {With(0, 0, PROT_READ | PROT_WRITE | PROT_EXEC), With(0, 0, PROT_WRITE | PROT_EXEC)}};
   return attempts;
@@ -164,11 +172,20 @@ AttemptsAt ConnectingAttempts() {
                          With(AF_INET, SOCK_STREAM, IPPROTO_SCTP), With(AF_NETLINK, SOCK_RAW, 0)}};
   return attempts;
 }
+// Where all is allowed but a list.
+AttemptsAt NetworkedAttempts() {
+  return {
+      {"clone",
+       {{With(SIGCHLD), With(CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, ~uint64_t{0})},
+        {With(CLONE_NEWUSER | SIGCHLD), With(CLONE_NEWNET | SIGCHLD), With(CLONE_NEWUSER | CLONE_NEWNS | SIGCHLD)}}},
+      {"ioctl", {{With(-1, FIONREAD), With(-1, TIOCGWINSZ)}, {With(-1, TIOCSTI), With(-1, TIOCLINUX)}}}};
+}
 AttemptsAt DrivingAttempts() {
-  return {{"socket",
-           {{With(AF_UNIX, SOCK_STREAM, 0), With(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)},
-            {With(AF_UNIX, SOCK_DGRAM, 0), With(AF_INET, SOCK_STREAM, 0), With(AF_INET6, SOCK_DGRAM, 0),
-             With(AF_NETLINK, SOCK_RAW, 0)}}}};
+  AttemptsAt attempts = NetworkedAttempts();
+  attempts["socket"] = {{With(AF_UNIX, SOCK_STREAM, 0), With(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)},
+                        {With(AF_UNIX, SOCK_DGRAM, 0), With(AF_INET, SOCK_STREAM, 0), With(AF_INET6, SOCK_DGRAM, 0),
+                         With(AF_NETLINK, SOCK_RAW, 0)}};
+  return attempts;
 }
 
 AttemptsAt DrivingAndConnectingAttempts() {
@@ -208,7 +225,7 @@ Tried TryAll(const SandboxPolicy& policy, const std::map<uint32_t, std::string>&
   SandboxPolicy strict = policy;
   std::set<uint32_t> conditional;
   for (CallRule& rule : strict.rules) {
-    if (!rule.when.empty() && rule.verdict == Verdict::kAllow) conditional.insert(rule.call);
+    if (!rule.when.empty()) conditional.insert(rule.call);
     if (rule.verdict != Verdict::kAllow) rule.verdict = Verdict::kKill;
   }
   Tried tried;
@@ -254,7 +271,7 @@ TEST(PolicyTableTest, ThePageSaysWhatBecomesOfEverySystemCall) {
       Section("A scheduler or worker of pipelines", PeerServerPolicy(), names, ConnectingAttempts()) +
       Section("A worker with a GPU", GpuWorkerPolicy(), names, DrivingAttempts()) +
       Section("A worker of pipelines with a GPU", GpuPeerPolicy(), names, DrivingAndConnectingAttempts()) +
-      Section("A worker of a partitioned device", NetworkedPolicy(), names);
+      Section("A worker of a partitioned device", NetworkedPolicy(), names, NetworkedAttempts());
   const std::string page = TextOf(WHARF_SECURITY_PAGE);
   const size_t begin = page.find(kBegin), end = page.find(kEnd);
   ASSERT_TRUE(begin != std::string::npos && end != std::string::npos) << WHARF_SECURITY_PAGE << " has no markers";

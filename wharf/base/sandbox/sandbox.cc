@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <ctime>
 
+#include "wharf/base/sandbox/limits.h"
 #include "wharf/base/sandbox/seccomp_filter.h"
 
 namespace wharf {
@@ -31,9 +32,7 @@ absl::Status EnterSandbox(const SandboxPolicy& policy) {
   if (policy.address_space) {
     WHARF_RETURN_IF_ERROR(Limit(RLIMIT_AS, *policy.address_space, "setrlimit(RLIMIT_AS)"));
   }
-  if (policy.descriptors) {
-    WHARF_RETURN_IF_ERROR(Limit(RLIMIT_NOFILE, *policy.descriptors, "setrlimit(RLIMIT_NOFILE)"));
-  }
+  if (policy.descriptors) WHARF_RETURN_IF_ERROR(LimitDescriptors(*policy.descriptors));
   WHARF_ASSIGN_OR_RETURN(std::vector<sock_filter> filter, MakeFilter(policy));
   if (filter.empty()) return absl::OkStatus();
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};

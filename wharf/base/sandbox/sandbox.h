@@ -37,7 +37,7 @@ struct SandboxPolicy {
   // Of calls through another architecture's numbers (on x86-64, those of i386 and x32), which rules do not speak of.
   Verdict foreign = Verdict::kAllow;
   std::optional<uint64_t> address_space;  // bytes of address space at most
-  std::optional<uint64_t> descriptors;    // below this number: how many may be open
+  std::optional<uint64_t> descriptors;    // below this number, or what is permitted if that is less
   bool files_grow = true;                 // false: not by what this process writes
 };
 

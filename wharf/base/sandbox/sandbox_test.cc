@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -58,6 +59,32 @@ TEST_P(DriverPolicyTest, RefusesWhatReachesOtherProcessesAndTheMachine) {
   constexpr long kX32 = 0x40000000;  // NOLINT
   EXPECT_EQ(OutcomeOf(policy_, Call(kX32 + SYS_getpid)), EPERM);
 #endif
+}
+
+TEST_P(DriverPolicyTest, MakesProcessesAndNoNameSpaces) {
+  const auto fork_one = [] {
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    return waitpid(child, nullptr, 0);
+  };
+  EXPECT_EQ(OutcomeOf(policy_, fork_one), kSucceeded);
+  for (const uint64_t names : {CLONE_NEWUSER, CLONE_NEWUSER | CLONE_NEWNET, CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS,
+                               CLONE_NEWIPC, CLONE_NEWPID, CLONE_NEWNET}) {
+    EXPECT_EQ(OutcomeOf(policy_, [&] { return syscall(SYS_clone, names | SIGCHLD, 0, 0, 0, 0); }), EPERM) << names;
+  }
+  clone_args asked{};
+  asked.flags = CLONE_NEWUSER;
+  asked.exit_signal = SIGCHLD;
+  EXPECT_EQ(OutcomeOf(policy_, [&] { return syscall(SYS_clone3, &asked, sizeof(asked)); }), ENOSYS);
+}
+
+// A descriptor that there is not is the kernel's answer to what the policy lets through.
+TEST_P(DriverPolicyTest, TypesIntoNoTerminal) {
+  constexpr uint64_t kUnseen = uint64_t{1} << 32;  // the kernel does not look at this half
+  for (const uint64_t request : {uint64_t{TIOCSTI}, uint64_t{TIOCLINUX}, kUnseen | TIOCSTI}) {
+    EXPECT_EQ(OutcomeOf(policy_, [&] { return syscall(SYS_ioctl, -1, request, "x"); }), EPERM) << request;
+  }
+  EXPECT_EQ(OutcomeOf(policy_, [] { return ioctl(-1, TIOCGWINSZ); }), EBADF);
 }
 
 TEST(GpuWorkerPolicyTest, LeavesTheDriverItsSocketAndNoOther) {
@@ -290,6 +317,33 @@ int IsolationOfAnOrdinaryUser(bool dumpable) {
   int status = 0;
   EXPECT_EQ(waitpid(child, &status, 0), child);
   return WEXITSTATUS(status);
+}
+
+TEST(Limits, AWorkersDescriptorsBecomeFewerAndNoMoreAgain) {
+  if (kSanitized) GTEST_SKIP() << "policies are weaker with a sanitizer";
+  const auto become_a_user = [] { return BecomeAnOrdinaryUser() ? 0 : -1; };
+  SandboxPolicy policy = SoftWorkerPolicy();
+  policy.descriptors = kArrivingDescriptors;
+  const auto take_down_and_hoard = [] {
+    constexpr rlim_t kFew = 128;
+    if (!LimitDescriptors(kFew).ok()) return 0;
+    const rlimit more{kFew + 1, kFew + 1};
+    if (setrlimit(RLIMIT_NOFILE, &more) == 0 || errno != EPERM) return 0;
+    for (rlim_t made = 0; made < kFew; ++made) {
+      if (syscall(SYS_eventfd2, 0, 0) < 0) return -1;
+    }
+    return 0;
+  };
+  EXPECT_EQ(OutcomeOf(policy, take_down_and_hoard, become_a_user), EMFILE);
+  // Where less is permitted than a policy says, that stays.
+  const auto permit_few = [] { return LimitDescriptors(16).ok() ? 0 : -1; };
+  const auto hoard = [] {
+    for (int made = 0; made < 16; ++made) {
+      if (syscall(SYS_eventfd2, 0, 0) < 0) return -1;
+    }
+    return 0;
+  };
+  EXPECT_EQ(OutcomeOf(policy, hoard, permit_few), EMFILE);
 }
 
 TEST(Namespaces, ADaemonGetsWhatItsUserGets) {

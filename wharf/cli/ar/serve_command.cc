@@ -210,7 +210,7 @@ absl::Status RunArServe(const ArServeOptions& options) {
   const server::AcceptorLimits limits;  // raises the limit of descriptors
   WHARF_RETURN_IF_ERROR(confinement->Announce(listener->Address()));
   // Nothing of any client was read yet.
-  WHARF_RETURN_IF_ERROR(confinement->EnterOn(device, AcceptingServerPolicy(), GpuWorkerPolicy()));
+  WHARF_RETURN_IF_ERROR(confinement->EnterOn(device, AcceptingServerPolicy(), GpuServerPolicy()));
   std::printf("wharf: serving AR at %s\n", listener->Address().c_str());
   std::fflush(stdout);
   server::ServeUntilSignal(

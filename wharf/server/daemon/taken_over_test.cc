@@ -1,9 +1,12 @@
 // Workers that were taken over, inside a real `wharf serve`: they try what they can against the daemon and each other,
 // while another client is served as if nothing were.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,7 +15,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "wharf/base/subprocess/subprocess.h"
 #include "wharf/link/prefixed_stream.h"
+#include "wharf/link/resume/resume_opening.h"
 #include "wharf/server/testing/attacked_server.h"
 
 namespace wharf::server {
@@ -24,6 +29,7 @@ using offload::RawClient;
 using offload::Welcome;
 using ::testing::AnyOf;
 using ::testing::Eq;
+using ::testing::HasSubstr;
 
 // Its kernel writes what it is told where it is told.
 constexpr const char* kKernel = R"(
@@ -103,6 +109,44 @@ class Honest {
   uint32_t value_ = 0;
 };
 
+// A connection that was let in, and what serves it.
+std::unique_ptr<link::ByteStream> LetIn(const ServerProcess& server) {
+  std::unique_ptr<link::ByteStream> stream = *server.Connect();
+  const std::vector<std::byte> hello = wire::Encode(offload::Hello{});
+  std::array<std::byte, link::kFrameHeaderBytes> header;
+  link::EncodeFrameHeader(
+      {.kind = static_cast<uint16_t>(FrameKind::kHello), .head_bytes = static_cast<uint32_t>(hello.size())}, header);
+  const std::span<const std::byte> pieces[] = {header, hello};
+  EXPECT_EQ(stream->Write(pieces), absl::OkStatus());
+  EXPECT_EQ(link::ReadUpTo(*stream, header).value_or(0), header.size());
+  const auto answer = link::DecodeFrameHeader(header, {.max_head_bytes = 1 << 16, .max_bulk_bytes = 0});
+  EXPECT_TRUE(answer.ok() && answer->kind == static_cast<uint16_t>(FrameKind::kWelcome));
+  std::vector<std::byte> welcome(answer.ok() ? answer->head_bytes : 0);
+  EXPECT_EQ(link::ReadUpTo(*stream, welcome).value_or(0), welcome.size());
+  return stream;
+}
+
+// Processes by the name that they have given themselves.
+std::vector<pid_t> ProcessesNamed(const std::string& name) {
+  std::vector<pid_t> found;
+  for (const auto& process : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(process.path() / "comm");
+    std::string comm;
+    if (std::getline(file, comm) && comm == name) found.push_back(std::stoi(process.path().filename().string()));
+  }
+  return found;
+}
+
+// Until its end, or the first `last`.
+std::string ReadAll(int from, char last = '\0') {
+  std::string text;
+  for (char byte = 0; read(from, &byte, 1) == 1;) {
+    text += byte;
+    if (byte == last) break;
+  }
+  return text;
+}
+
 class TakenOverTest : public AttackedServerTest {
  protected:
   void SetUp() override { ServeOn("soft"); }
@@ -118,6 +162,20 @@ class TakenOverTest : public AttackedServerTest {
     const int outcome = attacker.Try(attack);
     honest_->IsServed();
     return outcome;
+  }
+
+  // By some, while a connection is passed on.
+  void HoldDescriptors() {
+    std::vector<std::unique_ptr<TakenOver>> attackers;
+    for (int i = 0; i < 3; ++i) {
+      attackers.push_back(std::make_unique<TakenOver>(LetIn(*server_)));
+      EXPECT_EQ(attackers.back()->Try("hold-descriptors"), 0);
+    }
+    // One that names a session goes to this session's worker; the daemon answers that there is none.
+    const link::Opening resume{link::OpeningKind::kResume, link::ResumeKey::Make(12345).value(), 0};
+    const auto answer = link::ExchangeOpenings(**server_->Connect(), resume, std::chrono::seconds(60));
+    EXPECT_EQ(answer.status().code(), absl::StatusCode::kNotFound) << answer.status();
+    honest_->IsServed();
   }
 
   std::unique_ptr<Honest> honest_;
@@ -162,10 +220,56 @@ TEST_P(TakenOverTest, TellsTheDaemonNothingThatHarmsIt) {
   EXPECT_EQ(Try("say-nonsense 5003"), 0);  // 500 packets to the daemon
   EXPECT_EQ(Try("say-nonsense 300003"), kEnded);
   EXPECT_EQ(Try("flood-control 100000"), kEnded);
-  EXPECT_EQ(Try("say-nonsense 164"), 0);  // to the keeper of files, which hears it when there is a session, if ever
   EXPECT_EQ(Try("spoil-shares"), 0);
   EXPECT_TRUE(Living(server_->Process().Pid()));
   Honest(*server_).IsServed();  // as others are that come now
+}
+
+// It hears who was let in, and hangs up on who talks nonsense.
+TEST_P(TakenOverTest, TellsTheKeeperNothingThatHarmsIt) {
+  const std::set<pid_t> keepers = Children(server_->Process().Pid(), "wharf-keeper");
+  ASSERT_EQ(keepers.size(), 1U);
+  TakenOver attacker(LetIn(*server_));
+  EXPECT_EQ(attacker.Try("say-nonsense 100004"), EPIPE);
+  Honest(*server_).IsServed();
+  EXPECT_EQ(Children(server_->Process().Pid(), "wharf-keeper"), keepers);
+}
+
+// The kernel counts those on their way of all processes of a user.
+TEST_P(TakenOverTest, KeepsNobodyFromPassingConnectionsOn) { HoldDescriptors(); }
+
+// Of a server whose standard error is a file.
+TEST_P(TakenOverTest, WritesNothingOverInTheLog) {
+  EXPECT_EQ(Try("end-log"), ENOTSOCK);
+  EXPECT_EQ(Try("rewind-log"), EPERM);
+}
+
+// A service's is a socket.
+TEST(TakenOverService, GoesOnToLog) {
+  if (kSanitized) GTEST_SKIP() << "policies are weaker under a sanitizer";
+  int log[2], output[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, log), 0);
+  ASSERT_EQ(pipe2(output, O_CLOEXEC), 0);
+  auto service = Subprocess::Start({.path = WHARF_BINARY,
+                                    .arguments = {"wharf", "serve", "--listen", "127.0.0.1:0", "--device", "soft",
+                                                  "--cache-dir", "", "--sandbox", "weak"},
+                                    .environment = ChangedEnvironment({{"LD_PRELOAD", WHARF_TAKEN_OVER}}),
+                                    .descriptors = {kDevNull, output[1], log[1]}});
+  close(output[1]);
+  close(log[1]);
+  ASSERT_TRUE(service.ok()) << service.status();
+  const std::string said = ReadAll(output[0], '\n');
+  const size_t on = said.rfind(" on ");
+  ASSERT_NE(on, std::string::npos) << said;
+  {
+    TakenOver attacker(*link::Connect(said.substr(on + 4, said.size() - on - 5)));
+    EXPECT_EQ(attacker.Try("end-log"), ENOTSOCK);
+  }
+  service->Signal(SIGTERM);
+  EXPECT_EQ(service->Wait().ShellCode(), 0);
+  EXPECT_THAT(ReadAll(log[0]), HasSubstr("stopped"));
+  close(output[0]);
+  close(log[0]);
 }
 
 // Of a device with a vendor's driver, a fake one.
@@ -188,35 +292,9 @@ TEST_P(GpuTakenOverTest, HasWhatTheTableSays) {
   EXPECT_EQ(Try("connect 9"), EPERM);
   EXPECT_EQ(Try("execute"), EPERM);
   EXPECT_EQ(Try("new-names"), EPERM);
+  EXPECT_EQ(Try("fork-with-new-names"), EPERM);
+  EXPECT_EQ(Try("type"), EPERM);
   EXPECT_EQ(Try("write-and-execute"), 0);
-}
-
-// A connection that was let in, and what serves it.
-std::unique_ptr<link::ByteStream> LetIn(const ServerProcess& server) {
-  std::unique_ptr<link::ByteStream> stream = *server.Connect();
-  const std::vector<std::byte> hello = wire::Encode(offload::Hello{});
-  std::array<std::byte, link::kFrameHeaderBytes> header;
-  link::EncodeFrameHeader(
-      {.kind = static_cast<uint16_t>(FrameKind::kHello), .head_bytes = static_cast<uint32_t>(hello.size())}, header);
-  const std::span<const std::byte> pieces[] = {header, hello};
-  EXPECT_EQ(stream->Write(pieces), absl::OkStatus());
-  EXPECT_EQ(link::ReadUpTo(*stream, header).value_or(0), header.size());
-  const auto answer = link::DecodeFrameHeader(header, {.max_head_bytes = 1 << 16, .max_bulk_bytes = 0});
-  EXPECT_TRUE(answer.ok() && answer->kind == static_cast<uint16_t>(FrameKind::kWelcome));
-  std::vector<std::byte> welcome(answer.ok() ? answer->head_bytes : 0);
-  EXPECT_EQ(link::ReadUpTo(*stream, welcome).value_or(0), welcome.size());
-  return stream;
-}
-
-// Processes by the name that they have given themselves.
-std::vector<pid_t> ProcessesNamed(const std::string& name) {
-  std::vector<pid_t> found;
-  for (const auto& process : std::filesystem::directory_iterator("/proc")) {
-    std::ifstream file(process.path() / "comm");
-    std::string comm;
-    if (std::getline(file, comm) && comm == name) found.push_back(std::stoi(process.path().filename().string()));
-  }
-  return found;
 }
 
 // It may do all that the table says, and its session's end is that of what it holds: of its place, and of what it has
@@ -241,6 +319,8 @@ TEST_P(GpuTakenOverTest, WhatItHasStartedKeepsNothingFromOthers) {
     for (const pid_t process : ProcessesNamed(kept)) kill(process, SIGKILL);
   }
 }
+
+TEST_P(GpuTakenOverTest, KeepsNobodyFromPassingConnectionsOn) { HoldDescriptors(); }
 
 TEST_P(GpuTakenOverTest, SignalsWhomTheTableSays) {
   const Child bystander({"/bin/sleep", "600"}, directory_.File("output"), directory_.File("error"));

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -138,6 +139,31 @@ int64_t MakeDescriptors(int64_t) {
   return -1;
 }
 
+// As many descriptors on their way as the kernel permits: to nobody, until this process ends.
+int64_t HoldDescriptors(int64_t) {
+  constexpr size_t kMostOfAMessage = 253;
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return -1;
+  alignas(cmsghdr) char control[CMSG_SPACE(kMostOfAMessage * sizeof(int))] = {};
+  char one = 0;
+  iovec piece{&one, 1};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  cmsghdr* const part = CMSG_FIRSTHDR(&message);
+  part->cmsg_level = SOL_SOCKET;
+  part->cmsg_type = SCM_RIGHTS;
+  part->cmsg_len = CMSG_LEN(kMostOfAMessage * sizeof(int));
+  int copies[kMostOfAMessage];
+  for (int& copy : copies) copy = STDERR_FILENO;
+  std::memcpy(CMSG_DATA(part), copies, sizeof(copies));
+  while (sendmsg(ends[0], &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) {
+  }
+  return errno == ETOOMANYREFS || errno == EAGAIN ? 0 : -1;  // root may have more than the socket takes
+}
+
 // A process of its own, with all descriptors that this one has, under a name by which others find it. Gone in a minute
 // if nobody ends it.
 int64_t ForkAndKeep(int64_t number) {
@@ -244,6 +270,8 @@ constexpr Attack kAttacks[] = {
     {"listen-unix", ListenOnUnix},
     {"send-by-name", [](int64_t) -> int64_t { return socket(AF_UNIX, SOCK_DGRAM, 0); }},
     {"new-names", [](int64_t) -> int64_t { return unshare(CLONE_NEWUSER); }},
+    {"fork-with-new-names", [](int64_t) -> int64_t { return syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0); }},
+    {"type", [](int64_t) -> int64_t { return ioctl(STDERR_FILENO, TIOCSTI, "x"); }},
     {"fork", [](int64_t) -> int64_t { return syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); }},
     {"fork-and-keep", ForkAndKeep},
     {"open-device", OpenDevice},
@@ -253,7 +281,10 @@ constexpr Attack kAttacks[] = {
     {"fill-memory", FillMemory},
     {"hide-memory", HideMemory},
     {"make-threads", MakeThreads},
+    {"end-log", [](int64_t) -> int64_t { return shutdown(STDERR_FILENO, SHUT_RDWR); }},
+    {"rewind-log", [](int64_t) -> int64_t { return lseek(STDERR_FILENO, 0, SEEK_SET); }},
     {"make-descriptors", MakeDescriptors},
+    {"hold-descriptors", HoldDescriptors},
     {"say-nonsense", SayNonsense},
     {"flood-control", FloodControl},
     {"lie-in-log", LieInLog},

@@ -17,6 +17,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "wharf/base/log.h"
+#include "wharf/base/sandbox/limits.h"
 #include "wharf/base/sandbox/policies.h"
 #include "wharf/link/byte_stream.h"
 #include "wharf/link/certificate.h"
@@ -59,6 +60,12 @@ Packs OpenPacks(const Configure& configure) {
   if (packs.ok()) return *std::move(packs);
   Log(LogLevel::kError, "the kernel packs cannot be used", {{"why", Message(packs.status())}});
   return nullptr;
+}
+
+// Of a session. "auto" and "cuda" may find a driver; a partitioned device opens a session with another server.
+SandboxPolicy PolicyFor(const std::string& device) {
+  if (device == kPartitionDriver) return NetworkedPolicy();
+  return device == "soft" ? SoftWorkerPolicy() : GpuWorkerPolicy();
 }
 
 class Worker {
@@ -176,7 +183,9 @@ Verdict Worker::AskAdmission() {
   absl::MutexLock lock(&mutex_);
   mutex_.Await(absl::Condition(
       +[](std::optional<Verdict>* v) { return v->has_value(); }, &verdict_));
-  return *verdict_;
+  const std::optional<uint64_t> descriptors = PolicyFor(configure_.device).descriptors;
+  if (*verdict_ != Verdict::kAdmitted || !descriptors) return *verdict_;
+  return LimitDescriptors(*descriptors).ok() ? Verdict::kAdmitted : Verdict::kDraining;
 }
 
 // The same.
@@ -501,12 +510,6 @@ void Worker::Finish() {
   watchdog.join();
 }
 
-// "auto" and "cuda" may find a driver; a partitioned device opens a session with another server.
-SandboxPolicy PolicyFor(const std::string& device) {
-  if (device == kPartitionDriver) return NetworkedPolicy();
-  return device == "soft" ? SoftWorkerPolicy() : GpuWorkerPolicy();
-}
-
 }  // namespace
 
 int RunWorker(int control_socket) {
@@ -526,8 +529,9 @@ int RunWorker(int control_socket) {
   const int out_of_memory = ReserveMemoryForTheEnd();
   const std::optional<uint64_t> memory = ProgramMemory(configure);
   const bool keeps_files = configure.device != "soft";
-  if (const absl::Status confined = Confine(configure, PolicyFor(configure.device), keeps_files, memory);
-      !confined.ok()) {
+  SandboxPolicy policy = PolicyFor(configure.device);
+  if (policy.descriptors) policy.descriptors = kArrivingDescriptors;  // until there is a session
+  if (const absl::Status confined = Confine(configure, policy, keeps_files, memory); !confined.ok()) {
     Log(LogLevel::kError, "a worker that cannot be confined serves nobody", {{"why", Message(confined)}});
     return 3;
   }
