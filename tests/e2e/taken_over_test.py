@@ -56,7 +56,8 @@ class TakenOverTest(EndToEndTest):
     def serve(self, mode, *options):
         with open(self.folder / "server.log", "w") as log:
             self.server = subprocess.Popen([*map(str, self.command(mode)), *options], stdout=subprocess.PIPE, stderr=log,
-                                           text=True, env={**os.environ, "LD_PRELOAD": os.environ["WHARF_TAKEN_OVER"]})
+                                           text=True, env={**os.environ, "LD_PRELOAD": os.environ["WHARF_TAKEN_OVER"],
+                                                           "USERS_SECRET": "4711"})
         self.addCleanup(end_gently, self.server)
         line = self.server.stdout.readline()
         self.assertRegex(line, r" at \S+$", (self.folder / "server.log").read_text())
@@ -100,6 +101,7 @@ class TakenOverTest(EndToEndTest):
         for kind in ("mnt", "pid", "ipc", "uts", "user"):
             self.assertNotEqual(os.readlink(process / "ns" / kind), os.readlink(f"/proc/self/ns/{kind}"), kind)
         self.assertEqual(os.readlink(process / "ns" / "net"), os.readlink("/proc/self/ns/net"))
+        self.assertNotIn(b"USERS_SECRET", (process / "environ").read_bytes())
 
     def test_it_has_nothing_but_the_network(self):
         self.prepare()

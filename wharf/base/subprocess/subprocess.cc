@@ -145,6 +145,21 @@ class NewProcess {
   const pid_t parent_;
 };
 
+// That a variable of this name is none of the user's own.
+bool IsPlain(std::string_view name) {
+  constexpr std::string_view kNames[] = {"HOME", "LANG",   "LANGUAGE", "LOGNAME", "NO_COLOR", "PATH",          "PWD",
+                                         "TERM", "TMPDIR", "TZ",       "TZDIR",   "USER",     "GLIBC_TUNABLES"};
+  // Of the system; of drivers; of numeric libraries; of sanitizers, coverage and emulators.
+  constexpr std::string_view kBeginnings[] = {
+      "LC_",    "LD_",     "MALLOC_", "SSL_CERT_", "XDG_",  "WHARF_",        "CUBLAS_",  "CUDA_",
+      "CUDNN_", "NVIDIA_", "NV_",     "ATEN_",     "BLIS_", "DNNL_",         "GOMP_",    "GOTO_",
+      "KMP_",   "MKL_",    "OMP_",    "ONEDNN_",   "ONNX_", "OPENBLAS_",     "PYTORCH_", "TORCH_",
+      "ASAN_",  "LSAN_",   "TSAN_",   "UBSAN_",    "GCOV_", "LLVM_PROFILE_", "QEMU_"};
+  if (name.starts_with("WHARF_TOKEN")) return false;
+  return std::ranges::find(kNames, name) != std::end(kNames) ||
+         std::ranges::any_of(kBeginnings, [&](std::string_view beginning) { return name.starts_with(beginning); });
+}
+
 ProcessEnd EndOf(int status) {
   return WIFSIGNALED(status) ? ProcessEnd{0, WTERMSIG(status)} : ProcessEnd{WEXITSTATUS(status), 0};
 }
@@ -171,6 +186,15 @@ absl::Status CannotExecute(int error, const Program& program) {
 }
 
 }  // namespace
+
+std::vector<std::string> PlainEnvironment() {
+  std::vector<std::string> kept;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (IsPlain(text.substr(0, text.find('=')))) kept.emplace_back(text);
+  }
+  return kept;
+}
 
 std::vector<std::string> ChangedEnvironment(const std::map<std::string, std::string>& changes) {
   std::vector<std::string> changed;

@@ -42,6 +42,10 @@ struct Program {
 // Ours with these changes: replaced or added; "" removes.
 std::vector<std::string> ChangedEnvironment(const std::map<std::string, std::string>& changes);
 
+// For a process that strangers may take over: of ours what the system, libraries and drivers are set with, and Wharf's
+// own variables but the token. Whatever else there is may be a secret of the user's.
+std::vector<std::string> PlainEnvironment();
+
 // How a process ended.
 struct ProcessEnd {
   int code = 0;    // its exit code

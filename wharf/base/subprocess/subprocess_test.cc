@@ -153,6 +153,25 @@ TEST(Subprocess, HasTheEnvironmentItIsGiven) {
   unsetenv("WHARF_SUBPROCESS_TEST");
 }
 
+TEST(Subprocess, APlainEnvironmentHasNothingOfTheUsersOwn) {
+  const std::map<std::string, bool> variables = {{"WHARF_SUBPROCESS_TEST", true},
+                                                 {"OMP_SUBPROCESS_TEST", true},
+                                                 {"CUDA_VISIBLE_DEVICES", true},
+                                                 {"TZ", true},
+                                                 {"WHARF_TOKEN", false},
+                                                 {"WHARF_TOKEN_FILE", false},
+                                                 {"AWS_SECRET_ACCESS_KEY", false},
+                                                 {"PASSWORD", false},
+                                                 {"TZX", false},
+                                                 {"OMP", false}};
+  for (const auto& [name, kept] : variables) setenv(name.c_str(), "4711", 1);
+  const std::vector<std::string> plain = PlainEnvironment();
+  for (const auto& [name, kept] : variables) {
+    EXPECT_EQ(std::ranges::count(plain, name + "=4711"), kept ? 1 : 0) << name;
+    unsetenv(name.c_str());
+  }
+}
+
 TEST(Subprocess, HasAGroupOfItsOwnIfItShall) {
   Pipe input;
   Program program = Shell("read line");

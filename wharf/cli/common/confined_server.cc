@@ -59,8 +59,8 @@ absl::StatusOr<Subprocess> StartServer(Isolation isolation, int helper, int port
   std::error_code unreadable;
   program.path = std::filesystem::read_symlink("/proc/self/exe", unreadable);
   WHARF_ASSIGN_OR_RETURN(program.arguments, CommandLine());
-  // A token in the environment is its user's, for commands that connect to servers.
-  program.environment = ChangedEnvironment({{kVariable, "1"}, {"WHARF_TOKEN", ""}});
+  program.environment = PlainEnvironment();
+  program.environment->push_back(fmt::format("{}=1", kVariable));
   program.descriptors = {0, 1, 2, helper >= 0 ? helper : kDevNull, port >= 0 ? port : kDevNull};
   program.isolation = isolation;
   program.network = Network::kMachines;

@@ -198,6 +198,7 @@ TEST_P(TakenOverTest, DoesNothingToOtherProcesses) {
 }
 
 TEST_P(TakenOverTest, OpensConnectsAndStartsNothing) {
+  EXPECT_EQ(Try("environment"), ENOENT);
   EXPECT_EQ(Try("open"), EPERM);
   EXPECT_EQ(Try("create"), EPERM);
   EXPECT_FALSE(std::filesystem::exists("/tmp/wharf-taken-over"));
@@ -285,6 +286,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, GpuTakenOverTest, ::testing::Values("strong", "w
                          [](const auto& info) { return info.param; });
 
 TEST_P(GpuTakenOverTest, HasWhatTheTableSays) {
+  EXPECT_EQ(Try("environment"), ENOENT);
   EXPECT_EQ(Try("open"), 0);  // it keeps the file system
   EXPECT_EQ(Try("listen-unix"), 0);
   EXPECT_EQ(Try("connect-unix"), EPERM);

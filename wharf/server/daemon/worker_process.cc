@@ -22,15 +22,6 @@ namespace {
 static_assert(kControlDescriptor == STDERR_FILENO + 1 && kKeeperDescriptor == kControlDescriptor + 1 &&
               kFileSystemDescriptor == kKeeperDescriptor + 1);
 
-// Settings of a worker come over its control socket; nothing secret may stay readable in its environment.
-std::vector<std::string> WorkerEnvironment() {
-  std::vector<std::string> kept;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (!std::string_view(*entry).starts_with("WHARF_TOKEN")) kept.emplace_back(*entry);
-  }
-  return kept;
-}
-
 // A client that makes its worker use up the machine's memory loses that worker: the kernel shall pick neither the
 // daemon nor anything else. System calls only.
 void BeFirstToGo() {
@@ -55,7 +46,7 @@ absl::StatusOr<Subprocess> StartProgram(const std::string& program, const char* 
   sigemptyset(&none);
   return Subprocess::Start({.path = program,
                             .arguments = {"wharf", command},
-                            .environment = WorkerEnvironment(),
+                            .environment = PlainEnvironment(),  // its settings come over its control socket
                             .descriptors = {kDevNull, kDevNull, standard_error, control, keeper},
                             .isolation = isolation,
                             .own_group = true,  // a terminal's Ctrl-C is the daemon's affair: it tells its workers

@@ -111,6 +111,7 @@ TEST_P(ModelTakenOverTest, DoesNothingToOtherProcesses) {
 }
 
 TEST_P(ModelTakenOverTest, OpensConnectsAndStartsNothing) {
+  EXPECT_EQ(Try("environment"), ENOENT);
   EXPECT_EQ(Try("open"), EPERM);
   EXPECT_EQ(Try("create"), EPERM);
   EXPECT_FALSE(std::filesystem::exists("/tmp/wharf-taken-over"));

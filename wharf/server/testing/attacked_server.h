@@ -55,8 +55,9 @@ class AttackedServerTest : public ::testing::TestWithParam<std::string> {
     }
     options.push_back(directory_.File("cache"));
     setenv("LD_PRELOAD", WHARF_TAKEN_OVER, 1);
+    setenv("USERS_SECRET", "4711", 1);
     server_ = std::make_unique<ServerProcess>(options);
-    unsetenv("LD_PRELOAD");
+    for (const char* variable : {"LD_PRELOAD", "USERS_SECRET"}) unsetenv(variable);
   }
   // The worker of the session that was opened first.
   pid_t FirstWorker() const { return server_->Status().at("sessions").at(0).at("pid"); }

@@ -283,6 +283,7 @@ constexpr Attack kAttacks[] = {
     {"make-threads", MakeThreads},
     {"end-log", [](int64_t) -> int64_t { return shutdown(STDERR_FILENO, SHUT_RDWR); }},
     {"rewind-log", [](int64_t) -> int64_t { return lseek(STDERR_FILENO, 0, SEEK_SET); }},
+    {"environment", [](int64_t) -> int64_t { return getenv("USERS_SECRET") != nullptr ? 0 : (errno = ENOENT, -1); }},
     {"make-descriptors", MakeDescriptors},
     {"hold-descriptors", HoldDescriptors},
     {"say-nonsense", SayNonsense},
