@@ -42,7 +42,8 @@ unpack() {
   # These are linked in: what is not there is not linked dynamically.
   rm -f "$root/usr/lib/$triple"/{libzstd,liblz4}.so
   # Libraries of headers, as installed here.
-  dpkg -L libcli11-dev nlohmann-json3-dev libxxhash-dev | grep -E '^/usr/(include|share/cmake)/' | while read -r file; do
+  dpkg -L libcli11-dev nlohmann-json3-dev libxxhash-dev libeigen3-dev |
+    grep -E '^/usr/(include|share/cmake|share/eigen3)/' | while read -r file; do
     [[ -d $file ]] || install -D -m 644 "$file" "$root/usr/local/${file#/usr/}"
   done
   copy_compiler

@@ -7,6 +7,7 @@
 
 #include "wharf/cudashim/client/device_info.h"
 #include "wharf/cudashim/client/library/answer.h"
+#include "wharf/cudashim/client/library/matrix_description.h"
 #include "wharf/cudashim/cusparse/kernels.h"
 #include "wharf/device/element_type.h"
 
@@ -17,12 +18,6 @@ struct cusparseContext {
   cudaStream_t stream = nullptr;
   cusparsePointerMode_t pointer_mode = CUSPARSE_POINTER_MODE_HOST;
   uint64_t result = 0;  // on the device, room for a number that goes to the host; 0: not yet
-};
-struct cusparseMatDescr {
-  cusparseMatrixType_t type = CUSPARSE_MATRIX_TYPE_GENERAL;
-  cusparseFillMode_t fill = CUSPARSE_FILL_MODE_LOWER;
-  cusparseDiagType_t diagonal = CUSPARSE_DIAG_TYPE_NON_UNIT;
-  cusparseIndexBase_t base = CUSPARSE_INDEX_BASE_ZERO;
 };
 struct cusparseSpVecDescr {
   int64_t size, entries;

@@ -1,0 +1,49 @@
+// Systems of equations with a sparse matrix, and orders of its rows that keep factors small. Everything here is on the
+// host and knows nothing of CUDA.
+#pragma once
+
+#include <complex>
+#include <span>
+#include <vector>
+
+namespace wharf::cudashim {
+
+// A square matrix, compressed by rows, with indices from 0 on. No entry is there twice.
+struct SparsePattern {
+  int rows = 0;
+  std::vector<int> offsets;  // rows + 1
+  std::vector<int> columns;
+};
+
+// As programs give it: offsets and columns that begin at `base`. False if it is none: offsets that fall, columns that
+// are not there.
+bool ReadPattern(int rows, int entries, int base, const int* offsets, const int* columns, SparsePattern* pattern);
+
+// Where an entry at (i, j) has one at (j, i). `ends`: where rows end, which need not be where the next begins.
+bool IsSymmetric(int rows, int base, const int* offsets, const int* ends, const int* columns);
+
+enum class SparseMethod { kLu, kCholesky };
+// How rows and columns are ordered before a factorization.
+enum class SparseOrder { kNone, kReverseCuthillMcKee, kMinimumDegree };
+
+// The order of the pattern of A + A^T: which row comes first, second, and so on.
+std::vector<int> OrderOf(const SparsePattern& pattern, SparseOrder order);
+
+// x of A x = b. Returns -1, or where the first pivot is that is not above `tolerance`, and x is then not set.
+// Cholesky's looks at the lower triangle only.
+template <typename T>
+int SolveSparse(SparseMethod method, SparseOrder order, const SparsePattern& pattern, std::span<const T> values,
+                std::span<const T> b, double tolerance, std::span<T> x);
+
+extern template int SolveSparse(SparseMethod, SparseOrder, const SparsePattern&, std::span<const double>,
+                                std::span<const double>, double, std::span<double>);
+extern template int SolveSparse(SparseMethod, SparseOrder, const SparsePattern&, std::span<const std::complex<double>>,
+                                std::span<const std::complex<double>>, double, std::span<std::complex<double>>);
+
+// B = A(p, q): its pattern, and for each of its entries which one of A's it is. Both are permutations.
+SparsePattern Permuted(const SparsePattern& pattern, std::span<const int> p, std::span<const int> q,
+                       std::vector<int>* from);
+
+bool IsPermutation(std::span<const int> p);
+
+}  // namespace wharf::cudashim
