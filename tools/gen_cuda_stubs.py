@@ -43,7 +43,8 @@ LIBRARIES = [
     Library('cublasLt', 'libcublasLt.so.{}', ['cublasLt.h'], 15),
     Library('cudnn', 'libcudnn.so.9', ['cudnn.h'], 3000, optional=True),
     Library('cufft', 'libcufft.so.{}', ['cufft.h', 'cufftXt.h'], 16, optional=True, older=1),
-    Library('cusolver', 'libcusolver.so.{}', ['cusolverDn.h', 'cusolverSp.h', 'cusolverRf.h'], 9, optional=True, older=1),
+    Library('cusolver', 'libcusolver.so.{}', ['cusolverDn.h', 'cusolverSp.h', 'cusolverSp_LOWLEVEL_PREVIEW.h', 'cusolverRf.h'],
+            9, optional=True, older=1),
     Library('cusparse', 'libcusparse.so.12', ['cusparse.h'], 10, optional=True),
     Library('curand', 'libcurand.so.10', ['curand.h'], 999, optional=True),
 ]

@@ -1,6 +1,7 @@
 // cuSOLVER's sparse half: systems of equations in all four types, on the host and on the device; symmetry, orders and
 // permutations; what singular matrices and wrong calls return.
 #include <cusolverSp.h>
+#include <cusolverSp_LOWLEVEL_PREVIEW.h>
 
 #include <algorithm>
 #include <complex>
@@ -246,6 +247,68 @@ CASE(reverse_cuthill_mckee_narrows_a_band) {
   for (int i = 0; i < kRows; ++i) place[p[i]] = i;
   for (int i = 0; i < kRows; ++i)
     for (int at = a.offsets[i]; at < a.offsets[i + 1]; ++at) EXPECT(std::abs(place[i] - place[a.columns[at]]) <= 1);
+}
+
+// The low-level interface, on the host or on the device.
+#define FACTORS(Host)                                                                                                \
+  static void Factors##Host(const Session& s, const Sparse& a, const double* values, const int* offsets,             \
+                            const int* columns, const double* b, double* x) {                                        \
+    const int n = a.rows, entries = a.entries();                                                                     \
+    size_t kept = 0, size = 0;                                                                                       \
+    int position = 7;                                                                                                \
+    csrcholInfo##Host##_t chol = nullptr;                                                                            \
+    SOLVER_OK(cusolverSpCreateCsrcholInfo##Host(&chol));                                                             \
+    EXPECT_EQ(cusolverSpDcsrcholZeroPivot##Host(s.solver, chol, 1e-9, &position), CUSOLVER_STATUS_INVALID_VALUE);    \
+    SOLVER_OK(cusolverSpXcsrcholAnalysis##Host(s.solver, n, entries, s.descriptor, offsets, columns, chol));         \
+    SOLVER_OK(cusolverSpDcsrcholBufferInfo##Host(s.solver, n, entries, s.descriptor, values, offsets, columns, chol, \
+                                                 &kept, &size));                                                     \
+    EXPECT(size > 0);                                                                                                \
+    Buffer<char> work(size);                                                                                         \
+    EXPECT_EQ(cusolverSpDcsrcholSolve##Host(s.solver, n, b, x, chol, work), CUSOLVER_STATUS_INVALID_VALUE);          \
+    SOLVER_OK(                                                                                                       \
+        cusolverSpDcsrcholFactor##Host(s.solver, n, entries, s.descriptor, values, offsets, columns, chol, work));   \
+    SOLVER_OK(cusolverSpDcsrcholZeroPivot##Host(s.solver, chol, 1e-9, &position));                                   \
+    EXPECT_EQ(position, -1);                                                                                         \
+    SOLVER_OK(cusolverSpDcsrcholZeroPivot##Host(s.solver, chol, 1e9, &position));                                    \
+    EXPECT_EQ(position, 0);                                                                                          \
+    SOLVER_OK(cusolverSpDcsrcholSolve##Host(s.solver, n, b, x, chol, work));                                         \
+    SOLVER_OK(cusolverSpDestroyCsrcholInfo##Host(chol));                                                             \
+    csrqrInfo##Host##_t qr = nullptr;                                                                                \
+    double* const right = const_cast<double*>(b);                                                                    \
+    SOLVER_OK(cusolverSpCreateCsrqrInfo##Host(&qr));                                                                 \
+    SOLVER_OK(cusolverSpXcsrqrAnalysis##Host(s.solver, n, n, entries, s.descriptor, offsets, columns, qr));          \
+    SOLVER_OK(cusolverSpDcsrqrBufferInfo##Host(s.solver, n, n, entries, s.descriptor, values, offsets, columns, qr,  \
+                                               &kept, &size));                                                       \
+    EXPECT_EQ(cusolverSpDcsrqrFactor##Host(s.solver, n, n, entries, nullptr, nullptr, qr, work),                     \
+              CUSOLVER_STATUS_INVALID_VALUE);                                                                        \
+    EXPECT_EQ(cusolverSpDcsrqrSetup##Host(s.solver, n, n, entries, s.descriptor, values, offsets, columns, 1, qr),   \
+              CUSOLVER_STATUS_NOT_SUPPORTED);                                                                        \
+    SOLVER_OK(cusolverSpDcsrqrSetup##Host(s.solver, n, n, entries, s.descriptor, values, offsets, columns, 0, qr));  \
+    SOLVER_OK(cusolverSpDcsrqrFactor##Host(s.solver, n, n, entries, nullptr, nullptr, qr, work));                    \
+    SOLVER_OK(cusolverSpDcsrqrZeroPivot##Host(s.solver, qr, 1e-9, &position));                                       \
+    EXPECT_EQ(position, -1);                                                                                         \
+    SOLVER_OK(cusolverSpDcsrqrSolve##Host(s.solver, n, n, right, x + n, qr, work));                                  \
+    SOLVER_OK(cusolverSpDestroyCsrqrInfo##Host(qr));                                                                 \
+  }
+FACTORS()
+FACTORS(Host)
+CASE(factors_are_kept) {
+  const Session session;
+  const Sparse a = Grid(9, 0, true, false);
+  std::vector<Value> want;
+  for (int i = 0; i < a.rows; ++i) want.emplace_back(1 + i % 7);
+  const auto values = Made<double>(a.values), b = Made<double>(a.Times(want));
+  const auto check = [&](const std::vector<double>& x) {
+    EXPECT(Difference(std::vector<double>(x.begin(), x.begin() + a.rows), want) < 1e-12);
+    EXPECT(Difference(std::vector<double>(x.begin() + a.rows, x.end()), want) < 1e-12);
+  };
+  std::vector<double> x(2 * a.rows);
+  FactorsHost(session, a, values.data(), a.offsets.data(), a.columns.data(), b.data(), x.data());
+  check(x);
+  Buffer<double> d_values(values), d_b(b), d_x(2 * a.rows);
+  Buffer<int> offsets(a.offsets), columns(a.columns);
+  Factors(session, a, d_values, offsets, columns, d_b, d_x);
+  check(d_x.Get());
 }
 
 CASE(wrong_calls) {

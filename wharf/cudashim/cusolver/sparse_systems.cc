@@ -4,7 +4,9 @@
 #include <Eigen/SparseCholesky>
 #include <Eigen/SparseLU>
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <numeric>
 #include <string>
 
@@ -33,52 +35,59 @@ ByColumns<T> Ordered(const SparsePattern& pattern, std::span<const T> values, st
   return a;
 }
 
-// The pivots of L U, where Eigen keeps them.
+// By one of Eigen's decompositions, of the matrix with its rows and columns in an order.
+template <typename T, typename Decomposition>
+class Factored : public SparseFactor<T> {
+ public:
+  Factored(const SparsePattern& pattern, std::span<const T> values, std::vector<int> order) : order_(std::move(order)) {
+    if (!order_.empty()) decomposition_.compute(Ordered<T>(pattern, values, order_));
+  }
+  int SmallPivot(double tolerance) const override {
+    if (order_.empty()) return -1;
+    const int rows = static_cast<int>(order_.size()), pivots = std::min(rows, decomposition_.pivots());
+    for (int i = 0; i < pivots; ++i) {
+      if (!(decomposition_.pivot(i) > tolerance)) return i;
+    }
+    return pivots < rows ? pivots : -1;
+  }
+  void Solve(std::span<const T> b, std::span<T> x) const override {
+    if (order_.empty()) return;
+    Column<T> right(order_.size());
+    for (size_t i = 0; i < order_.size(); ++i) right[i] = b[order_[i]];
+    const Column<T> left = decomposition_.solve(right);
+    for (size_t i = 0; i < order_.size(); ++i) x[order_[i]] = left[i];
+  }
+
+ private:
+  std::vector<int> order_;
+  Decomposition decomposition_;
+};
+
+// How many pivots there are before the first that is 0, and how large they are.
 template <typename T>
 class Lu : public Eigen::SparseLU<ByColumns<T>, Eigen::COLAMDOrdering<int>> {
  public:
+  int pivots() const {
+    if (this->info() == Eigen::Success) return std::numeric_limits<int>::max();
+    // Eigen says in words only which column had none, counted from 1.
+    const std::string words = this->lastErrorMessage();
+    return std::max(0, std::atoi(words.c_str() + words.rfind(' ') + 1) - 1);
+  }
   double pivot(int i) const {
+    if (this->info() != Eigen::Success) return std::numeric_limits<double>::infinity();  // not kept
     for (typename Lu::SCMatrix::InnerIterator it(this->m_Lstore, i); it; ++it) {
       if (it.index() == i) return std::abs(it.value());
     }
     return 0;
   }
 };
-
-template <typename T>
-int SolveByLu(const ByColumns<T>& a, const Column<T>& b, double tolerance, Column<T>* x) {
-  const int rows = static_cast<int>(a.cols());
-  Lu<T> lu;
-  lu.compute(a);
-  if (lu.info() != Eigen::Success) {
-    // Eigen says in words only which column had no pivot, counted from 1.
-    const std::string words = lu.lastErrorMessage();
-    return std::clamp(std::atoi(words.c_str() + words.rfind(' ') + 1) - 1, 0, rows - 1);
-  }
-  for (int i = 0; i < rows; ++i) {
-    if (!(lu.pivot(i) > tolerance)) return i;
-  }
-  *x = lu.solve(b);
-  return -1;
-}
-
-// The pivots of L D L^T, which Eigen does not show of a factorization that came to one that is 0.
 template <typename T>
 class Cholesky : public Eigen::SimplicialLDLT<ByColumns<T>, Eigen::Lower, Eigen::NaturalOrdering<int>> {
  public:
-  double pivot(int i) const { return std::real(this->m_diag[i]); }
+  int pivots() const { return std::numeric_limits<int>::max(); }
+  // L D L^T has D, L L^T its roots. What comes behind a 0 is not set.
+  double pivot(int i) const { return std::sqrt(std::max(0.0, std::real(this->m_diag[i]))); }
 };
-
-template <typename T>
-int SolveByCholesky(const ByColumns<T>& a, const Column<T>& b, double tolerance, Column<T>* x) {
-  Cholesky<T> cholesky;
-  cholesky.compute(a);
-  for (int i = 0; i < a.cols(); ++i) {  // L L^T has their roots
-    if (!(cholesky.pivot(i) > tolerance * tolerance)) return i;
-  }
-  *x = cholesky.solve(b);
-  return -1;
-}
 
 // Neighbours of each row in A + A^T, without itself.
 std::vector<std::vector<int>> NeighboursOf(const SparsePattern& pattern) {
@@ -169,24 +178,15 @@ std::vector<int> OrderOf(const SparsePattern& pattern, SparseOrder order) {
 }
 
 template <typename T>
-int SolveSparse(SparseMethod method, SparseOrder order, const SparsePattern& pattern, std::span<const T> values,
-                std::span<const T> b, double tolerance, std::span<T> x) {
-  const std::vector<int> rows = OrderOf(pattern, order);
-  const ByColumns<T> a = Ordered<T>(pattern, values, rows);
-  Column<T> right(pattern.rows), left;
-  for (int i = 0; i < pattern.rows; ++i) right[i] = b[rows[i]];
-  const int singular = method == SparseMethod::kLu ? SolveByLu<T>(a, right, tolerance, &left)
-                                                   : SolveByCholesky<T>(a, right, tolerance, &left);
-  if (singular < 0) {
-    for (int i = 0; i < pattern.rows; ++i) x[rows[i]] = left[i];
+std::unique_ptr<SparseFactor<T>> SparseFactor<T>::Of(SparseMethod method, SparseOrder order,
+                                                     const SparsePattern& pattern, std::span<const T> values) {
+  if (method == SparseMethod::kLu) {
+    return std::make_unique<Factored<T, Lu<T>>>(pattern, values, OrderOf(pattern, order));
   }
-  return singular;
+  return std::make_unique<Factored<T, Cholesky<T>>>(pattern, values, OrderOf(pattern, order));
 }
-
-template int SolveSparse(SparseMethod, SparseOrder, const SparsePattern&, std::span<const double>,
-                         std::span<const double>, double, std::span<double>);
-template int SolveSparse(SparseMethod, SparseOrder, const SparsePattern&, std::span<const std::complex<double>>,
-                         std::span<const std::complex<double>>, double, std::span<std::complex<double>>);
+template class SparseFactor<double>;
+template class SparseFactor<std::complex<double>>;
 
 SparsePattern Permuted(const SparsePattern& pattern, std::span<const int> p, std::span<const int> q,
                        std::vector<int>* from) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <complex>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -29,16 +30,20 @@ enum class SparseOrder { kNone, kReverseCuthillMcKee, kMinimumDegree };
 // The order of the pattern of A + A^T: which row comes first, second, and so on.
 std::vector<int> OrderOf(const SparsePattern& pattern, SparseOrder order);
 
-// x of A x = b. Returns -1, or where the first pivot is that is not above `tolerance`, and x is then not set.
-// Cholesky's looks at the lower triangle only.
+// A factorization of a matrix. Cholesky's looks at the lower triangle only.
 template <typename T>
-int SolveSparse(SparseMethod method, SparseOrder order, const SparsePattern& pattern, std::span<const T> values,
-                std::span<const T> b, double tolerance, std::span<T> x);
-
-extern template int SolveSparse(SparseMethod, SparseOrder, const SparsePattern&, std::span<const double>,
-                                std::span<const double>, double, std::span<double>);
-extern template int SolveSparse(SparseMethod, SparseOrder, const SparsePattern&, std::span<const std::complex<double>>,
-                                std::span<const std::complex<double>>, double, std::span<std::complex<double>>);
+class SparseFactor {
+ public:
+  static std::unique_ptr<SparseFactor> Of(SparseMethod method, SparseOrder order, const SparsePattern& pattern,
+                                          std::span<const T> values);
+  virtual ~SparseFactor() = default;
+  // Where the first pivot is that is not above `tolerance`; -1: there is none.
+  virtual int SmallPivot(double tolerance) const = 0;
+  // x of A x = b, if no pivot is 0.
+  virtual void Solve(std::span<const T> b, std::span<T> x) const = 0;
+};
+extern template class SparseFactor<double>;
+extern template class SparseFactor<std::complex<double>>;
 
 // B = A(p, q): its pattern, and for each of its entries which one of A's it is. Both are permutations.
 SparsePattern Permuted(const SparsePattern& pattern, std::span<const int> p, std::span<const int> q,
