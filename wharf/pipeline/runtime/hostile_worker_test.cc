@@ -121,12 +121,16 @@ class HostileSession final : public link::FrameHandler {
   std::unique_ptr<link::Channel> channel_;
 };
 
+// What a scripted worker does by itself when it is told to compute.
+enum class AtWork { kSaysNothing, kFails, kHangsUp };
+
 // Lets itself be prepared, keeps what it is told, and says what the test says. While `fails` it answers every
 // computation at once: it has failed.
 class ScriptedSession final : public link::FrameHandler {
  public:
-  ScriptedSession(std::unique_ptr<link::ByteStream> stream, const ModelSource& model, const std::atomic<bool>& fails)
-      : model_(model), fails_(fails), channel_(link::Channel::Create(std::move(stream))) {
+  ScriptedSession(std::unique_ptr<link::ByteStream> stream, const ModelSource& model,
+                  const std::atomic<AtWork>& at_work)
+      : model_(model), at_work_(at_work), channel_(link::Channel::Create(std::move(stream))) {
     channel_->Start(this);
   }
   ~ScriptedSession() override { channel_->Stop(); }
@@ -169,7 +173,9 @@ class ScriptedSession final : public link::FrameHandler {
                                         define.last ? model_.output_bytes : kStageBytes});
       }
       case FrameKind::kCompute:
-        return fails_ ? SendMessage(*channel_, FrameKind::kFailed, Failed{8, "no"}, header.tag) : absl::OkStatus();
+        if (at_work_ == AtWork::kHangsUp) return Unavailable("no");
+        return at_work_ == AtWork::kFails ? SendMessage(*channel_, FrameKind::kFailed, Failed{8, "no"}, header.tag)
+                                          : absl::OkStatus();
       default:
         return absl::OkStatus();
     }
@@ -177,7 +183,7 @@ class ScriptedSession final : public link::FrameHandler {
   void OnClosed(const absl::Status&) override {}
 
   const ModelSource& model_;
-  const std::atomic<bool>& fails_;
+  const std::atomic<AtWork>& at_work_;
   mutable absl::Mutex mutex_;
   bool prepared_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<FrameKind, std::vector<uint64_t>> told_ ABSL_GUARDED_BY(mutex_);
@@ -354,7 +360,7 @@ class ScriptedWorkersTest : public ::testing::TestWithParam<SchedulerKind> {
     for (const auto& [name, gpu_class] : {std::pair("slow0", "slow"), {"slow1", "slow"}, {"fast", "fast"}}) {
       workers_.push_back(std::make_unique<HostileWorker>(
           "unix:" + folder_.path() + "/" + name, [this](std::unique_ptr<link::ByteStream> stream) {
-            return std::make_unique<ScriptedSession>(std::move(stream), model_, fail_);
+            return std::make_unique<ScriptedSession>(std::move(stream), model_, at_work_);
           }));
       auto joined = membership_.Join({name, gpu_class, workers_.back()->Address(), 1});
       ASSERT_TRUE(joined.ok()) << ToString(joined.status());
@@ -406,7 +412,7 @@ class ScriptedWorkersTest : public ::testing::TestWithParam<SchedulerKind> {
 
   const testing::TempFolder folder_;
   const ModelSource model_ = testing::SourceOf("net", {.channels = 4, .stages = 1, .size = 16}, {0, 4});
-  std::atomic<bool> fail_ = false;
+  std::atomic<AtWork> at_work_ = AtWork::kSaysNothing;
   MemoryMembership membership_;
   std::vector<Scripted> workers_;
   std::vector<std::unique_ptr<Registration>> joined_;
@@ -418,7 +424,7 @@ INSTANTIATE_TEST_SUITE_P(Schedulers, ScriptedWorkersTest,
 
 // Who fails as fast as it is asked is not asked until the requests' deadlines: these are minutes away.
 TEST_P(ScriptedWorkersTest, WhoFailsAtEverythingIsAskedAFewTimes) {
-  fail_ = true;
+  at_work_ = AtWork::kFails;
   AnswerCounts answers;
   for (int request = 0; request < 2; ++request) {
     server_->Submit(1, 0, testing::RandomInput(model_, request), answers.For(request));
@@ -434,6 +440,21 @@ TEST_P(ScriptedWorkersTest, WhoFailsAtEverythingIsAskedAFewTimes) {
   for (int request = 0; request < 2; ++request) {
     EXPECT_EQ(answers.FateOf(request), waits ? Fate::kWorkerLost : Fate::kNoCapacity);
   }
+}
+
+// Nor who hangs up and is there again at once.
+TEST_P(ScriptedWorkersTest, WhoHangsUpAtEverythingIsConnectedToAFewTimes) {
+  at_work_ = AtWork::kHangsUp;
+  AnswerCounts answers;
+  for (int request = 0; request < 2; ++request) {
+    server_->Submit(1, 0, testing::RandomInput(model_, request), answers.For(request));
+  }
+  const bool waits = GetParam() == SchedulerKind::kReactive;  // for somebody to be back
+  Clock::Real().SleepFor(std::chrono::seconds(waits ? 2 : 0));
+  if (waits) server_.reset();
+  answers.ExpectEachOnce(2);
+  EXPECT_EQ(answers.FateOf(0), waits ? Fate::kWorkerLost : Fate::kNoCapacity);
+  EXPECT_LE(workers_[0]->Sessions() + workers_[1]->Sessions(), 20u);
 }
 
 // Nobody but who was told to do a task says what became of it: another worker reports on each before its own does.

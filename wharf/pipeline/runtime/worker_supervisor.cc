@@ -10,6 +10,8 @@ namespace wharf::pipeline {
 namespace {
 
 constexpr Nanoseconds kPause = std::chrono::milliseconds(100), kPrepareTimeout = std::chrono::seconds(60);
+// A connection that was lost sooner is one of those between which there are rests.
+constexpr Nanoseconds kBrief = std::chrono::seconds(10), kLongestRest = std::chrono::seconds(20);
 
 }  // namespace
 
@@ -48,6 +50,7 @@ void WorkerSupervisor::Loop() {
       duties = duties_;
       asked_ = false;
     }
+    if (!RestAfterLoss()) return;
     const absl::Status prepared = Prepare(duties);
     if (prepared.ok()) {
       logged = false;
@@ -62,11 +65,23 @@ void WorkerSupervisor::Loop() {
   }
 }
 
+// Each rest is twice the last: who hangs up whenever it is asked would have requests run in circles until their
+// deadlines.
+bool WorkerSupervisor::RestAfterLoss() {
+  if (connection_ == nullptr || !connection_->Lost()) return true;
+  const bool brief = Clock::Real().Now() - connected_ < kBrief;
+  rest_ = brief ? std::clamp(2 * rest_, kPause, kLongestRest) : Nanoseconds(0);
+  connection_.reset();
+  absl::MutexLock lock(&mutex_);
+  return !mutex_.AwaitWithTimeout(absl::Condition(&ending_), absl::FromChrono(rest_));
+}
+
 absl::Status WorkerSupervisor::Prepare(const std::vector<Duty>& duties) {
   if (connection_ == nullptr || connection_->Lost()) {
     connection_.reset();
     defined_.clear();
     WHARF_ASSIGN_OR_RETURN(connection_, WorkerConnection::Open(member_.name, member_.address, access_, loop_, events_));
+    connected_ = Clock::Real().Now();
   }
   std::vector<uint32_t> stages;
   for (const Duty& duty : duties) {

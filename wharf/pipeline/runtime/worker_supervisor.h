@@ -36,6 +36,8 @@ class WorkerSupervisor {
 
  private:
   void Loop();
+  // False: it was let go meanwhile.
+  bool RestAfterLoss();
   // Connects if it must, has the worker define what it does not serve yet, and reports that it is ready.
   absl::Status Prepare(const std::vector<Duty>& duties);
 
@@ -49,6 +51,8 @@ class WorkerSupervisor {
   std::vector<Duty> duties_ ABSL_GUARDED_BY(mutex_);
   // Of its thread.
   std::shared_ptr<WorkerConnection> connection_;
+  TimePoint connected_;
+  Nanoseconds rest_{0};            // the last
   std::vector<uint32_t> defined_;  // on this connection
   std::thread thread_;
 };
