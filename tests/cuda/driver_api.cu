@@ -77,6 +77,18 @@ CASE(devices) {
   CU_OK(cuDevicePrimaryCtxGetState(context.device, &flags, &active));
   EXPECT_EQ(active, 1);
 }
+CASE(destroying_a_context_waits) {
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+  int done = 0;
+  CU_OK(cuInit(0));
+  CU_OK(cuDeviceGet(&device, 0));
+  CU_OK(cuCtxCreate(&context, nullptr, 0, device));
+  CU_OK(cuLaunchHostFunc(
+      nullptr, [](void* place) { *static_cast<int*>(place) = 1; }, &done));
+  CU_OK(cuCtxDestroy(context));
+  EXPECT_EQ(done, 1);
+}
 CASE(module_from_ptx) {
   Context context;
   CUmodule module;

@@ -4,6 +4,8 @@
 #include <cuda.h>
 #include <dlfcn.h>
 
+#include <fstream>
+
 #include "tests/cuda/harness.h"
 
 namespace {
@@ -341,6 +343,26 @@ CASE(the_driver_links_ptx) {
                       nullptr));
   CU_OK(cuLinkComplete(state, &image, &size));
   EXPECT(size > 0);
+  EXPECT_SAME(RunImage(image, "apply", kValues), kApplied);
+  CU_OK(cuLinkDestroy(state));
+}
+
+// As programs do whose kernels launch kernels.
+CASE(the_driver_links_the_device_runtime) {
+  static constexpr char kLibrary[] = "/usr/local/cuda/lib64/libcudadevrt.a";
+  if (!std::ifstream(kLibrary)) return;
+  CUlinkState state = nullptr;
+  void* image = nullptr;
+  CUcontext context = nullptr;
+  CU_OK(cuInit(0));
+  CU_OK(cuDevicePrimaryCtxRetain(&context, 0));
+  CU_OK(cuCtxSetCurrent(context));
+  CU_OK(cuLinkCreate(0, nullptr, nullptr, &state));
+  for (const char* part : {kPtxCaller, kPtxCallee}) {
+    CU_OK(cuLinkAddData(state, CU_JIT_INPUT_PTX, const_cast<char*>(part), strlen(part) + 1, "", 0, nullptr, nullptr));
+  }
+  CU_OK(cuLinkAddFile(state, CU_JIT_INPUT_LIBRARY, kLibrary, 0, nullptr, nullptr));
+  CU_OK(cuLinkComplete(state, &image, nullptr));
   EXPECT_SAME(RunImage(image, "apply", kValues), kApplied);
   CU_OK(cuLinkDestroy(state));
 }

@@ -110,7 +110,9 @@ CUresult cuCtxCreate(CUcontext* context, CUctxCreateParams*, unsigned, CUdevice 
 CUresult cuCtxDestroy(CUcontext context) {
   return Driver(Call::k_cuCtxDestroy_v2, [&] {
     const CudaError error = Check(context);
-    if (error == CudaError::kSuccess && !current.empty()) current.pop_back();
+    if (error != CudaError::kSuccess) return error;
+    (void)client::SynchronizeDevice();  // what was queued is done, and printed; its errors go with the context
+    if (!current.empty()) current.pop_back();
     return error;
   });
 }

@@ -301,15 +301,19 @@ bool IsSystemFunction(std::string_view name) {
          name == "cudaGraphSetConditional" || LaunchesKernels(name);
 }
 
-bool LaunchesKernels(std::string_view name) {
-  static constexpr std::string_view kPrefix = "__cudaCDP2";
+bool LaunchesKernels(std::string_view name) { return !DeviceRuntimeName(name).empty(); }
+
+std::string_view DeviceRuntimeName(std::string_view name) {
+  static constexpr std::string_view kPrefix = "__cudaCDP2", kPlainPrefix = "cuda";
   static constexpr std::array<std::string_view, 16> kNames = {
       "GetParameterBufferV2",  "LaunchDeviceV2", "GetLastError",    "PeekAtLastError",
       "StreamCreateWithFlags", "StreamDestroy",  "StreamWaitEvent", "EventCreateWithFlags",
       "EventRecord",           "EventDestroy",   "Malloc",          "Free",
       "MemcpyAsync",           "MemsetAsync",    "GetErrorName",    "GetErrorString"};
-  if (!name.starts_with(kPrefix)) return false;
-  return std::find(kNames.begin(), kNames.end(), name.substr(kPrefix.size())) != kNames.end();
+  const bool plain = name == "cudaGetParameterBufferV2" || name == "cudaLaunchDeviceV2";
+  if (!plain && !name.starts_with(kPrefix)) return {};
+  name.remove_prefix(plain ? kPlainPrefix.size() : kPrefix.size());
+  return std::find(kNames.begin(), kNames.end(), name) == kNames.end() ? std::string_view() : name;
 }
 
 absl::Status CheckLinked(const std::string& text) {

@@ -22,7 +22,10 @@ absl::Status CheckLinked(const std::string& text);
 // kernels launch others.
 bool IsSystemFunction(std::string_view name);
 // Of the last: what nvcc makes of a kernel's <<<>>> and of the streams and events of kernels from CUDA 12 on, with
-// "__cudaCDP2" before what CUDA calls it. NVIDIA's device runtime has more of them, which are not here.
+// "__cudaCDP2" before what CUDA calls it, and the two that launch by the names that the PTX ISA gives them, for code
+// that is not nvcc's. NVIDIA's device runtime has more of them, which are not here.
 bool LaunchesKernels(std::string_view name);
+// Which of them it is, without what stands before it: "LaunchDeviceV2". Empty: none.
+std::string_view DeviceRuntimeName(std::string_view name);
 
 }  // namespace wharf::device::ptx

@@ -149,6 +149,17 @@ TEST(CheckLinked, AcceptsWhatIsDefinedHereOrByTheSystem) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
+TEST(CheckLinked, KnowsTheDeviceRuntime) {
+  for (const char* name : {"__cudaCDP2LaunchDeviceV2", "cudaLaunchDeviceV2"}) {
+    EXPECT_TRUE(IsSystemFunction(name));
+    EXPECT_EQ(DeviceRuntimeName(name), "LaunchDeviceV2");
+  }
+  EXPECT_EQ(DeviceRuntimeName("__cudaCDP2Free"), "Free");
+  for (const char* name : {"cudaFree", "LaunchDeviceV2", "cudaLaunchDevice", "__cudaCDP2LaunchDevice", "__cudaCDP2"}) {
+    EXPECT_EQ(DeviceRuntimeName(name), "") << name;
+  }
+}
+
 TEST(CheckLinked, NamesWhatIsNotDefined) {
   ExpectUnfinished(".extern .func missing();\n.visible .entry k() { ret; }", "undefined reference to 'missing'");
   ExpectUnfinished(".extern .global .u32 there;\n.visible .entry k() { ret; }", "undefined reference to 'there'");

@@ -33,7 +33,11 @@ CudaError AddParts(std::span<const std::byte> bytes, std::vector<std::string>* t
     *reason = Message(found.status());
     return absl::IsUnimplemented(found.status()) ? CudaError::kNoBinaryForDevice : CudaError::kInvalidImage;
   }
-  texts->insert(texts->end(), std::move_iterator(found->begin()), std::move_iterator(found->end()));
+  // NVIDIA's device runtime (libcudadevrt.a) calls its driver by names that nothing else has. What there is of it here,
+  // devices have themselves.
+  for (std::string& text : *found) {
+    if (text.find("__cuda_syscall_") == std::string::npos) texts->push_back(std::move(text));
+  }
   return CudaError::kSuccess;
 }
 

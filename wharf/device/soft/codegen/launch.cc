@@ -7,7 +7,6 @@
 namespace wharf::device::soft {
 namespace {
 
-constexpr std::string_view kPrefix = "__cudaCDP2";
 // A stream or an event of a kernel's: none is told from another, for what kernels launch runs in order.
 constexpr uint64_t kHandle = 16;
 
@@ -56,7 +55,7 @@ llvm::Value* FunctionCodegen::CallDeviceRuntime(std::string_view name) {
   llvm::Type* const i32 = b_.getInt32Ty();
   llvm::Type* const i64 = b_.getInt64Ty();
   Value* const block = function_->getArg(kBlockArgument);
-  name.remove_prefix(kPrefix.size());
+  name = ptx::DeviceRuntimeName(name);
   if (name == "GetParameterBufferV2") return PrepareChild(block);
   if (name == "LaunchDeviceV2") {
     return b_.CreateCall(module_.External("wharf_launch_child", i32, {pointer, i64, i64}),

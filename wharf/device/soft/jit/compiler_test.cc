@@ -204,6 +204,30 @@ TEST(Compiler, LaunchesWithoutArgumentsAreMalformed) {
   EXPECT_EQ(CudaErrorOf(runner.Compile(ElementKernel(narrow, 4, 4, declared), "k").status()), CudaError::kInvalidPtx);
 }
 
+TEST(Compiler, LaunchesByBothNames) {
+  KernelRunner runner;
+  for (const char* prefix : {"__cudaCDP2", "cuda"}) {
+    const std::string body = fmt::format(R"(
+  {{
+  .param .b64 kernel; .param .align 4 .b8 grid[12]; .param .align 4 .b8 block[12]; .param .b32 shared; .param .b64 got;
+  .param .b64 stream; .param .b32 status;
+  .reg .b64 %buffer;
+  call (got), {0}GetParameterBufferV2, (kernel, grid, block, shared);
+  ld.param.b64 %buffer, [got];
+  st.param.b64 [kernel], %buffer;
+  call (status), {0}LaunchDeviceV2, (kernel, stream);
+  }}
+)",
+                                         prefix);
+    const std::string declared = fmt::format(
+        ".extern .func (.param .b64 r) {0}GetParameterBufferV2(.param .b64 a, .param .align 4 .b8 b[12], "
+        ".param .align 4 .b8 c[12], .param .b32 d);\n"
+        ".extern .func (.param .b32 r) {0}LaunchDeviceV2(.param .b64 a, .param .b64 b);\n",
+        prefix);
+    EXPECT_EQ(runner.Compile(ElementKernel(body, 4, 4, declared), "k").status(), absl::OkStatus());
+  }
+}
+
 TEST(Compiler, KeepsCompiledKernelInMemory) {
   KernelRunner runner;
   auto first = runner.Compile(kSaxpy, "saxpy");
