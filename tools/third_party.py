@@ -65,7 +65,7 @@ REFUSED = re.compile(r"returned \"not supported\" function=(\w+)|"
                      r"^wharf: (.*(?:not supported|not covered|cannot|refuse|carries no|no PTX).*)$|"
                      r"(kernel \S+: line \d+: .* is not supported \(.*\))", re.M)
 WAIVED = re.compile(r"(?i)waiv\w*|requires (?:a )?(?:GPU|device|compute|SM|at least)\b.*|not supported on (?:this|the) .*|"
-                    r"(?:two|2) or more GPUs.*|requires .* GPUs.*|no .*support.*exiting.*")
+                    r"(?:two|2) or more GPUs.*|No CUDA devices support .*|requires .* GPUs.*|no .*support.*exiting.*")
 
 
 class Setting:

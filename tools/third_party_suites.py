@@ -37,12 +37,18 @@ class Samples:
     test_args.json, smaller ones here where a GPU's sizes are known to take long."""
 
     SOURCES = "Samples/[0-7]_*/*"  # one for each program
-    ARGUMENTS = {}
+    ARGUMENTS = {"UnifiedMemoryPerf": "-kernel-iterations=2", "radixSortThrust": "-iterations=5",
+                 "NV12toBGRandResize": "-batch=1", "FDTD3d": "-dimx=96 -dimy=96 -dimz=96"}
     # Sizes that are constants: what is there, and what is put there in a copy. The products of matrices also get the check
     # that they have for such sizes.
     CONSTANTS = {
         **{f"{kind}TensorCoreGemm": ((f"_TILES {tiles}\n", "_TILES 32\n"), ("CPU_DEBUG 0", "CPU_DEBUG 1"))
            for kind, tiles in (("cuda", 256), ("imma", 256), ("bf16", 512), ("tf32", 512), ("dmma", 1024))},
+        "HSOpticalFlow": (("nSolverIters = 500", "nSolverIters = 20"),),
+        "UnifiedMemoryPerf": (("maxSampleSizeInMb = 64", "maxSampleSizeInMb = 1"),),
+        "alignedTypes": (("NUM_ITERATIONS = 32", "NUM_ITERATIONS = 4"),),
+        "interval": (("NUM_RUNS (100)", "NUM_RUNS (2)"),),
+        "scan": (("iCycles = 100", "iCycles = 2"),),
     }
     NVVM = "7_libNVVM"
 
@@ -78,10 +84,10 @@ class Samples:
                 if not (self.smaller / part).exists():
                     (self.smaller / part).symlink_to(self.folder / part)
             for file in filter(lambda file: file.suffix in LANGUAGES, copy.rglob("*")):
-                text = file.read_text()
+                text = file.read_bytes()  # not all are UTF-8
                 for was, is_now in constants:
-                    text = text.replace(was, is_now)
-                file.write_text(text)
+                    text = text.replace(was.encode(), is_now.encode())
+                file.write_bytes(text)
         return copy
 
     def builds(self, source, folder):
@@ -91,8 +97,11 @@ class Samples:
             places = [f"-DCMAKE_{kind}_PATH={self.setting.toolkit}/{place}"
                       for kind, place in (("LIBRARY", "lib64"), ("INCLUDE", "include"))]
             return [(self.build, [*self.configure(source, folder), *places]), (folder, ["make"])]
-        return [(self.build, ["cp", "-rT", self.build / "CMakeFiles", folder / "CMakeFiles"]),
-                (self.build, self.configure(source, folder)), (folder, ["make"])]
+        builds = [(self.build, ["cp", "-rT", self.build / "CMakeFiles", folder / "CMakeFiles"]),
+                  (self.build, self.configure(source, folder)), (folder, ["make"])]
+        if (source / "data").is_dir():  # where test_args.json says that references are
+            builds.append((folder, ["ln", "-sfnT", source / "data", "data"]))
+        return builds
 
     def programs(self):
         arguments = json.loads((self.folder / "test_args.json").read_text())
