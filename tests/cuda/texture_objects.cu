@@ -96,6 +96,18 @@ CASE(surfaces_have_bounds) {
 
 // --- views ---
 
+// As a GPU has it: nobody looks whether all of it is there, as long as nobody fetches it.
+CASE(a_line_of_texels_that_is_longer_than_its_memory) {
+  Buffer<float> line(1024);
+  std::vector<float> values(1024);
+  for (int i = 0; i < 1024; ++i) values[i] = float(i);
+  line.Set(values);
+  cudaTextureDesc sampler{};
+  sampler.filterMode = cudaFilterModeLinear;  // of no meaning here
+  const Texture texture(Over(line.get(), 64 << 20), sampler);
+  EXPECT_EQ((Sample<Linear, float>(texture, {{0}})[0]), 0.0f);
+  EXPECT_EQ((Sample<Linear, float>(texture, {{1023}})[0]), 1023.0f);
+}
 CASE(views) {
   const Image<unsigned> words(make_cudaExtent(6, 4, 0), 0, 51);
   cudaResourceViewDesc view = {};

@@ -168,9 +168,22 @@ absl::StatusOr<TextureHandle> SoftDevice::AddImage(const ImageDescription& descr
   return services_.images.Add(image);
 }
 
-absl::StatusOr<TextureHandle> SoftDevice::CreateTexture(const TextureDescription& texture) {
-  WHARF_RETURN_IF_ERROR(CheckTexture(texture));
+absl::StatusOr<TextureHandle> SoftDevice::CreateTexture(const TextureDescription& described) {
+  WHARF_RETURN_IF_ERROR(CheckTexture(described));
+  TextureDescription texture = described;
+  // GPUs do not look whether a line of texels is all there. Here it ends where memory does, and zeros are behind it.
+  if (texture.image.kind == ImageKind::kLinear) texture.image.width = MappedTexels(texture.image);
   return AddImage(texture.image, texture.mipmap.levels, MakeImage(texture));
+}
+
+uint32_t SoftDevice::MappedTexels(const ImageDescription& line) const {
+  const uint64_t texel = line.format.TexelBytes();
+  uint64_t there = 1, beyond = uint64_t{line.width} + 1;  // one at least: an image of none is another mistake
+  while (there + 1 < beyond) {
+    const uint64_t middle = there + (beyond - there) / 2;
+    (memory_->IsMapped(line.base, middle * texel) ? there : beyond) = middle;
+  }
+  return static_cast<uint32_t>(there);
 }
 
 absl::StatusOr<TextureHandle> SoftDevice::CreateSurface(const ImageDescription& image) {

@@ -115,6 +115,8 @@ class SoftDevice final : public Device {
   absl::Status CheckLaunch(const Function& function, const LaunchConfig& config, size_t parameter_bytes) const;
   absl::Status CheckCooperative(const Function& function, const LaunchConfig& config) const;
   absl::Status CheckFill(const FillWork& fill) const;
+  // How many texels of a line of them are mapped, from the first on; 1 at least.
+  uint32_t MappedTexels(const ImageDescription& line) const;
   absl::StatusOr<TextureHandle> AddImage(const ImageDescription& described, uint32_t levels, const Image& image);
   absl::Status DestroyImage(TextureHandle handle, bool is_surface);
   // Launches `kernel`, which is `function` or its guarded version.
