@@ -61,7 +61,7 @@ FAILED = re.compile(r"\bFAIL(?:ED|URE|S)?\b|\b[Tt]ests? failed|\bINCORRECT\b|[Vv
 HARMLESS = re.compile(r"(?:FAIL(?:ED|URES?)?|[Tt]ests? failed|MISMATCH(?:ES)?)\s*[:=]?\s*0\b|\b0 (?:FAIL|MISMATCH|tests? failed)|"
                       r"\bfailed as expected\b")
 # What Wharf says when it refuses: of a function that it does not cover, of the program as a whole, of a kernel.
-REFUSED = re.compile(r"returned \"not supported\" function=(\w+)|"
+REFUSED = re.compile(r"returned \"not supported\" function=(?:(\w+)|\"([^\"]+))|"
                      r"^wharf: (.*(?:not supported|not covered|cannot|refuse|carries no|no PTX).*)$|"
                      r"(kernel \S+: line \d+: .* is not supported \(.*\))", re.M)
 WAIVED = re.compile(r"(?i)waiv\w*|requires (?:a )?(?:GPU|device|compute|SM|at least)\b.*|not supported on (?:this|the) .*|"

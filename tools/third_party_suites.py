@@ -37,8 +37,11 @@ class Samples:
     test_args.json, smaller ones here where a GPU's sizes are known to take long."""
 
     SOURCES = "Samples/[0-7]_*/*"  # one for each program
-    ARGUMENTS = {"UnifiedMemoryPerf": "-kernel-iterations=2", "radixSortThrust": "-iterations=5",
-                 "NV12toBGRandResize": "-batch=1", "FDTD3d": "-dimx=96 -dimy=96 -dimz=96"}
+    ARGUMENTS = {
+        "FDTD3d": "-dimx=96 -dimy=96 -dimz=96",
+        "NV12toBGRandResize": "-input=data/test1920x1080.nv12 -width=1920 -height=1080 -dst_width=640 -dst_height=480 -batch=1",
+        "UnifiedMemoryPerf": "-kernel-iterations=2", "radixSortThrust": "-iterations=5",
+    }
     # Sizes that are constants: what is there, and what is put there in a copy. The products of matrices also get the check
     # that they have for such sizes.
     CONSTANTS = {

@@ -65,6 +65,7 @@ class Verdicts(unittest.TestCase):
                 "function=cuIpcGetMemHandle\nCUDA error at x.cu:300\n")
         self.check(1, line, "refused", "cuIpcGetMemHandle")
         self.check(0, line.split("\n")[0], "passed")
+        self.check(1, line.replace("cuIpcGetMemHandle", '"cuRAND\'s scrambled"'), "refused", "cuRAND's scrambled")
         self.check(1, "kernel Scan: line 12: `mma.sync d, a;` is not supported (unknown instruction)\n", "refused", "mma.sync")
 
     def test_waived_and_timed_out(self):
