@@ -40,7 +40,8 @@ class Samples:
     ARGUMENTS = {
         "FDTD3d": "-dimx=96 -dimy=96 -dimz=96",
         "NV12toBGRandResize": "-input=data/test1920x1080.nv12 -width=1920 -height=1080 -dst_width=640 -dst_height=480 -batch=1",
-        "UnifiedMemoryPerf": "-kernel-iterations=2", "radixSortThrust": "-iterations=5",
+        "globalToShmemAsyncCopy": "-wA=320 -hA=320 -wB=320 -hB=320",
+        "radixSortThrust": "-iterations=5",
     }
     # Sizes that are constants: what is there, and what is put there in a copy. The products of matrices also get the check
     # that they have for such sizes.
@@ -48,7 +49,6 @@ class Samples:
         **{f"{kind}TensorCoreGemm": ((f"_TILES {tiles}\n", "_TILES 32\n"), ("CPU_DEBUG 0", "CPU_DEBUG 1"))
            for kind, tiles in (("cuda", 256), ("imma", 256), ("bf16", 512), ("tf32", 512), ("dmma", 1024))},
         "HSOpticalFlow": (("nSolverIters = 500", "nSolverIters = 20"),),
-        "UnifiedMemoryPerf": (("maxSampleSizeInMb = 64", "maxSampleSizeInMb = 1"),),
         "alignedTypes": (("NUM_ITERATIONS = 32", "NUM_ITERATIONS = 4"),),
         "interval": (("NUM_RUNS (100)", "NUM_RUNS (2)"),),
         "scan": (("iCycles = 100", "iCycles = 2"),),
