@@ -8,10 +8,8 @@ namespace {
 
 // Rates are counted over this time; when a model was found to be crowded they count after the shorter one.
 constexpr Nanoseconds kLongTurn = std::chrono::milliseconds(500), kShortTurn = std::chrono::milliseconds(100);
-// Of the planned rate: at most what a plan serves in time when requests come at random (docs/benchmarks/pipeline.md),
-// less while the scheduler still has no room, until what it has promised before is done, or if workers are slower than
-// planned.
-constexpr double kMostServed = 0.95, kLeastServed = 0.4, kServedLess = 0.8, kServedMore = 0.05;
+// How `served_` goes down, to the least at most, and up again.
+constexpr double kLeastServed = 0.4, kServedLess = 0.8, kServedMore = 0.05;
 // A client's requests come at random, too: so much of its share may come at once.
 constexpr double kBurstSeconds = 0.25;
 
@@ -28,8 +26,6 @@ double MaxMinShare(std::vector<double> asked, double capacity) {
   }
   return std::numeric_limits<double>::infinity();
 }
-
-ClientShares::ClientShares() : served_(kMostServed) {}
 
 bool ClientShares::Admit(ClientId client, double planned, TimePoint now) {
   const bool newly_crowded = refused_ && share_ == 0;

@@ -23,7 +23,6 @@ double MaxMinShare(std::vector<double> asked, double capacity);
 // Of one model. Not thread-safe.
 class ClientShares {
  public:
-  ClientShares();
   // Whether a request that came at `now` may be scheduled; `planned` is the rate that the plan has for the model, in
   // requests/s. REQUIRES: `now` does not go back. Amortised O(1); a turn, at most ten a second, takes O(n log n) of the
   // clients that asked since the last.
@@ -33,6 +32,9 @@ class ClientShares {
   size_t Clients() const { return clients_.size(); }
 
  private:
+  // What a plan serves in time when requests come at random (docs/benchmarks/pipeline.md).
+  static constexpr double kMostServed = 0.95;
+
   struct Client {
     uint64_t asked = 0;   // since the turn
     double allowed = -1;  // requests that it may ask for at `allowed_at`; below 0: not held back until now
@@ -46,7 +48,9 @@ class ClientShares {
   TimePoint turned_;
   double share_ = 0;      // requests/s of a client; 0: nobody is held back
   bool refused_ = false;  // since the turn, by the scheduler
-  double served_;         // what is given away, as a share of the planned rate
+  // What is given away, as a share of the planned rate: less while the scheduler still has no room, until what it has
+  // promised before is done, or if workers are slower than planned.
+  double served_ = kMostServed;
 };
 
 }  // namespace wharf::pipeline

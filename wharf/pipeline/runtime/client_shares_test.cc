@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
-#include "wharf/base/random.h"
 #include "wharf/pipeline/dataplane/simulator.h"
 #include "wharf/pipeline/dataplane/testing.h"
 
