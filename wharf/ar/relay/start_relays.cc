@@ -15,6 +15,7 @@
 #include "wharf/ar/relay/relay_process.h"
 #include "wharf/ar/relay/starter_wire.h"
 #include "wharf/base/clock.h"
+#include "wharf/base/sandbox/policies.h"
 
 namespace wharf::ar {
 namespace {
@@ -22,6 +23,10 @@ namespace {
 // Of a relay whose line was closed: so long it may still have something to say to its client.
 constexpr Nanoseconds kGrace = std::chrono::seconds(1);
 constexpr int kLookAgain_ms = 50;  // while one has its grace
+
+// A relay says what it has to say to the server. Standard error would be the server's log, which a relay that was taken
+// over could fill, or shut down where it is a socket. A sanitizer reports there.
+constexpr int kRelayError = kSanitized ? STDERR_FILENO : kDevNull;
 
 struct Child {
   Subprocess process;  // killed with this
@@ -88,7 +93,7 @@ class Starter {
     link::UniqueFd socket[2], line[2];
     if (const int error = MakePairs(socket, line); error != 0) return error;
     const int descriptors[] = {socket[1].get(), connection};
-    auto process = StartRelayProgram("/proc/self/exe", arguments_, isolation_, descriptors);
+    auto process = StartRelayProgram("/proc/self/exe", arguments_, isolation_, kRelayError, descriptors);
     if (!process.ok()) return ECHILD;
     server_has = {std::move(socket[0]), std::move(line[1])};
     children_.push_back({*std::move(process), std::move(line[0])});

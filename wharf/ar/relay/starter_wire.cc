@@ -1,7 +1,6 @@
 #include "wharf/ar/relay/starter_wire.h"
 
 #include <signal.h>
-#include <unistd.h>
 
 #include <optional>
 #include <utility>
@@ -54,9 +53,10 @@ absl::Status SendRelay(int server, int error, const StartedRelay& started) {
 }
 
 absl::StatusOr<Subprocess> StartRelayProgram(const std::string& program, std::vector<std::string> arguments,
-                                             Isolation isolation, std::span<const int> descriptors) {
+                                             Isolation isolation, int standard_error,
+                                             std::span<const int> descriptors) {
   arguments.insert(arguments.begin(), "wharf-relay");
-  std::vector<int> all = {kDevNull, kDevNull, STDERR_FILENO};
+  std::vector<int> all = {kDevNull, kDevNull, standard_error};
   all.insert(all.end(), descriptors.begin(), descriptors.end());
   sigset_t none;
   sigemptyset(&none);

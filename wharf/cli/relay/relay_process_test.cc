@@ -220,6 +220,18 @@ TEST_F(RelayProcessTest, SeesNeitherFilesNorProcessesNorTheNetwork) {
   }
 }
 
+TEST_F(RelayProcessTest, HasNoLogToWriteToOrShutDown) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer reports there";
+  ASSERT_NO_FATAL_FAILURE(StartStarter(kOpen));
+  const auto [socket, server] = Connect();
+  const auto client = Open(socket);
+  ASSERT_TRUE(client.ok()) << client.status();
+  const std::filesystem::path descriptors = "/proc/" + std::to_string(ChildrenOf(starter_->Pid()).at(0)) + "/fd";
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    EXPECT_EQ(std::filesystem::read_symlink(descriptors / std::to_string(standard)), "/dev/null");
+  }
+}
+
 TEST_F(RelayProcessTest, ItsDeathIsTheEndOfOneSession) {
   ASSERT_NO_FATAL_FAILURE(StartStarter(kOpen));
   const auto [socket, server] = Connect();
