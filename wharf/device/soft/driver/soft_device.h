@@ -97,6 +97,8 @@ class SoftDevice final : public Device {
     std::shared_ptr<const CompiledKernel> described;  // null until first needed
     std::optional<Footprint> footprint;               // likewise
     uint32_t max_dynamic_shared = 0;                  // of a described one
+    Dim3 last_block{};                                // of the launch before, and its code: what the next has, mostly
+    std::shared_ptr<const CompiledKernel> last_code;  // null: there was none
   };
   class PreparedWork;  // soft_device_prepared.cc
 
@@ -111,7 +113,7 @@ class SoftDevice final : public Device {
   absl::StatusOr<Function*> FindFunction(FunctionId id);
   uint32_t DefaultDynamicShared(const CompiledKernel& described) const;
   // Its code for such a launch.
-  absl::StatusOr<std::shared_ptr<const CompiledKernel>> CodeFor(const Function& function, const LaunchConfig& config);
+  absl::StatusOr<std::shared_ptr<const CompiledKernel>> CodeFor(Function& function, const LaunchConfig& config);
   absl::Status CheckLaunch(const Function& function, const LaunchConfig& config, size_t parameter_bytes) const;
   absl::Status CheckCooperative(const Function& function, const LaunchConfig& config) const;
   absl::Status CheckFill(const FillWork& fill) const;

@@ -73,10 +73,13 @@ absl::StatusOr<SoftDevice::Function*> SoftDevice::FindFunction(FunctionId id) {
   return &function;
 }
 
-absl::StatusOr<std::shared_ptr<const CompiledKernel>> SoftDevice::CodeFor(const Function& function,
+absl::StatusOr<std::shared_ptr<const CompiledKernel>> SoftDevice::CodeFor(Function& function,
                                                                           const LaunchConfig& config) {
+  if (function.last_code != nullptr && function.last_block == config.block) return function.last_code;
   WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<LoadedModule> module, FindModule(function.module));
-  return module->Compile(*function.kernel, config.block);
+  WHARF_ASSIGN_OR_RETURN(function.last_code, module->Compile(*function.kernel, config.block));
+  function.last_block = config.block;
+  return function.last_code;
 }
 
 absl::StatusOr<FunctionAttributes> SoftDevice::Attributes(FunctionId id) {
@@ -185,7 +188,7 @@ absl::Status SoftDevice::CheckLaunch(const Function& function, const LaunchConfi
 absl::Status SoftDevice::Launch(StreamId stream_id, FunctionId function_id, const LaunchConfig& config,
                                 std::vector<std::byte> parameters) {
   WHARF_ASSIGN_OR_RETURN(std::shared_ptr<Timeline> stream, FindStream(stream_id));
-  WHARF_ASSIGN_OR_RETURN(const Function* function, FindFunction(function_id));
+  WHARF_ASSIGN_OR_RETURN(Function * function, FindFunction(function_id));
   WHARF_RETURN_IF_ERROR(CheckLaunch(*function, config, parameters.size()));
   WHARF_ASSIGN_OR_RETURN(std::shared_ptr<const CompiledKernel> code, CodeFor(*function, config));
   WHARF_ASSIGN_OR_RETURN(std::shared_ptr<LoadedModule> parent, ParentModule(*function));

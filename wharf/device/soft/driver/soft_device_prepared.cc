@@ -79,7 +79,7 @@ class SoftDevice::PreparedWork final : public WorkList {
     return absl::OkStatus();
   }
   absl::Status ResolveWhat(const LaunchWork& launch, Element& element) const {
-    WHARF_ASSIGN_OR_RETURN(const Function* function, device_.FindFunction(launch.function));
+    WHARF_ASSIGN_OR_RETURN(Function * function, device_.FindFunction(launch.function));
     WHARF_RETURN_IF_ERROR(device_.CheckLaunch(*function, launch.config, launch.parameters.size()));
     WHARF_ASSIGN_OR_RETURN(element.kernel, device_.CodeFor(*function, launch.config));
     WHARF_ASSIGN_OR_RETURN(element.parent, device_.ParentModule(*function));
