@@ -593,50 +593,5 @@ SKIP:
   EXPECT_EQ(runner.printed(), "42\n7\n");
 }
 
-// --- how kernels are executed, and why not faster ---
-
-absl::StatusOr<KernelForm> Explained(const std::string& body, const Dim3& block = {256, 1, 1}) {
-  const auto module = ptx::Parse(ElementKernel(body, 4, 4));
-  return Explain(**module, "k", block);
-}
-
-void ExpectForm(const absl::StatusOr<KernelForm>& form, KernelForm::Way way, const char* reason) {
-  ASSERT_TRUE(form.ok()) << form.status();
-  EXPECT_EQ(form->way, way);
-  EXPECT_THAT(form->reason, HasSubstr(reason));
-  EXPECT_EQ(form->reason.empty(), std::string(reason).empty());
-}
-
-TEST(Explain, FastForms) {
-  ExpectForm(Explained("ld.global.u32 %r5, [%rd1]; st.global.u32 [%rd2], %r5;"), KernelForm::kLanes, "");
-  ExpectForm(Explained("ld.global.u32 %r5, [%rd1]; bar.sync 0; st.global.u32 [%rd2], %r5;"), KernelForm::kRegions, "");
-  ExpectForm(Explained("ld.global.u32 %r5, [%rd1]; shfl.sync.bfly.b32 %r6, %r5, 1, 31, 0xffffffff;"
-                       "st.global.u32 [%rd2], %r6;"),
-             KernelForm::kRegions, "");
-}
-
-TEST(Explain, NarrowBlocksHaveNoLanes) {
-  ExpectForm(Explained("ld.global.u32 %r5, [%rd1]; st.global.u32 [%rd2], %r5;", {3, 64, 1}), KernelForm::kOneByOne,
-             "less than 4 threads wide");
-}
-
-TEST(Explain, SuspendableThreadsHaveAReason) {
-  ExpectForm(Explained("ld.global.u32 %r5, [%rd1]; bar.sync 1, 64;"), KernelForm::kSuspendable,
-             "a barrier is for 64 of 256 threads");
-  ExpectForm(Explained("ld.global.u32 %r5, [%rd1]; bar.sync %r5;"), KernelForm::kSuspendable, "is not constant");
-  ExpectForm(Explained("bar.arrive 1, 64;"), KernelForm::kSuspendable, "arrive at a barrier without waiting");
-  ExpectForm(Explained("ld.global.u32 %r5, [%rd1]; setp.eq.u32 %p1, %r5, 0; @%p1 bra A; bar.sync 0; bra B; A: bar.sync "
-                       "0; B: st.global.u32 [%rd2], %r5;"),
-             KernelForm::kSuspendable, "threads may part at a branch");
-  ExpectForm(Explained("W: ld.volatile.global.u32 %r5, [%rd1]; setp.eq.u32 %p1, %r5, 0; @%p1 bra W;"),
-             KernelForm::kSuspendable, "wait for each other in a loop");
-}
-
-TEST(Explain, FailsAsCompileDoes) {
-  const auto module = ptx::Parse(kSaxpy);
-  EXPECT_EQ(Explain(**module, "other", {256, 1, 1}).status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(CudaErrorOf(Explained("bar.sync 0; wmma.something.sync %r1;").status()), CudaError::kUnsupportedPtx);
-}
-
 }  // namespace
 }  // namespace wharf::device::soft::testing

@@ -21,7 +21,11 @@ enum class Together { kBlock, kWarp, kNobody };
 class RegionGenerator {
  public:
   RegionGenerator(uint64_t seed, const Dim3& block, bool warps, RegionProgramSize size)
-      : random_(seed), block_(block), warps_(warps), small_(size == RegionProgramSize::kSmall) {
+      : random_(seed),
+        block_(block),
+        warps_(warps),
+        small_(size == RegionProgramSize::kSmall),
+        unrolled_(seed % 5 > 1) {
     if (!small_) return;
     registers_ = 1 + Below(3);
     most_inside_ = 2;
@@ -96,7 +100,7 @@ class RegionGenerator {
       case 1:
         return Reduction();
       case 2:
-        return Loop(Together::kBlock, depth_);
+        return unrolled_ && Chance(2) ? UnrolledLoop(Together::kBlock, depth_) : Loop(Together::kBlock, depth_);
       case 3:
         return Branch(Together::kBlock, depth_);
       default:
@@ -112,6 +116,7 @@ class RegionGenerator {
     if (depth > 0 && kind == 7) return Loop(together, depth);
     if (depth > 0 && kind == 8) return Branch(together, depth);
     if (own_ && kind == 9) return Own();
+    if (unrolled_ && depth > 0 && kind == 10 && together != Together::kNobody) return UnrolledLoop(together, depth);
     Arithmetic();
   }
 
@@ -209,6 +214,27 @@ class RegionGenerator {
     Line(fmt::format("@%p bra {};", top));
   }
 
+  // As compilers unroll them: several rounds at once, then what is left of them one by one.
+  void UnrolledLoop(Together together, int depth) {
+    const std::string top = Label(), rest = Label(), end = Label(), counter = fmt::format("%i{}", loops_);
+    Line(Chance(2) ? fmt::format("mov.u32 {}, {};", counter, Below(9)) : fmt::format("and.b32 {}, %u, 7;", counter));
+    Line(fmt::format("setp.lt.s32 %p, {}, 3;", counter));
+    Line(fmt::format("@%p bra {};", rest));
+    Line(top + ":");
+    ++loops_;
+    Statements(together, depth - 1, 1 + Below(most_inside_));
+    Line(fmt::format("sub.u32 {0}, {0}, 3; setp.ge.s32 %p, {0}, 3;", counter));
+    Line(fmt::format("@%p bra {};", top));
+    Line(rest + ":");
+    Line(fmt::format("setp.le.s32 %p, {}, 0;", counter));
+    Line(fmt::format("@%p bra {};", end));
+    Statements(together, depth - 1, 1 + Below(most_inside_));
+    --loops_;
+    Line(fmt::format("sub.u32 {0}, {0}, 1;", counter));
+    Line(fmt::format("bra {};", rest));
+    Line(end + ":");
+  }
+
   void Branch(Together together, int depth) {
     const std::string other = Label(), end = Label();
     const uint32_t kind = together == Together::kNobody ? 2 : Below(3);
@@ -237,6 +263,7 @@ class RegionGenerator {
   MersenneRandom random_;
   const Dim3 block_;
   const bool warps_, small_;
+  const bool unrolled_;  // not for all seeds: programs that tests know by their seeds stay
   uint32_t registers_ = RegionProgram::kRegisters;
   uint32_t most_inside_ = 4;  // statements in a loop; in a branch one less
   int depth_ = 3;

@@ -1,5 +1,7 @@
 #include "wharf/device/soft/widen/region_plan.h"
 
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/Analysis/CFG.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -53,6 +55,9 @@ class Planner {
     FindRegions();
     llvm::DominatorTree tree(thread_);
     llvm::LoopInfo loops(tree);
+    using Order = llvm::ReversePostOrderTraversal<llvm::Function*>;
+    Order order(&thread_);
+    if (llvm::containsIrreducibleCFG<Block*>(order, loops)) return Unimplemented("it has a loop with several ways in");
     Neighbours all{.lane = kTidX, .varying = {}, .lanes = 1, .warp = false};
     if (block_.y > 1) all.varying.push_back(kTidY);
     if (block_.z > 1) all.varying.push_back(kTidZ);
@@ -165,43 +170,55 @@ class Planner {
         open.insert(open.end(), llvm::succ_begin(block), llvm::succ_end(block));
       }
     }
+    starts_[start] = plan_.regions.size();
     plan_.regions.push_back(std::move(region));
   }
 
-  // From a branch at which threads may part they come to one barrier at most, or end.
+  // From a branch at which threads may part they come to one barrier at most, or end, or they meet before.
   bool KeepTogether(const ShapeAnalysis& shapes) {
-    for (Block& block : thread_) {
-      if (!shapes.Diverges(&block)) continue;
-      std::set<size_t> barriers;
-      bool ends = false;
-      std::set<Block*> seen;
-      std::vector<Block*> open = {&block};
-      while (!open.empty()) {
-        Block* at = open.back();
-        open.pop_back();
-        if (!seen.insert(at).second) continue;
-        if (const auto barrier = after_.find(at); barrier != after_.end()) {
-          barriers.insert(barrier->second);
-          continue;
-        }
-        ends |= llvm::isa<llvm::ReturnInst>(at->getTerminator());
-        open.insert(open.end(), llvm::succ_begin(at), llvm::succ_end(at));
-      }
-      if (barriers.size() > 1) return false;
-      plan_.ends_apart |= ends && !barriers.empty();
+    for (const Block& block : thread_) {
+      if (!shapes.Diverges(&block) || Ahead(block, shapes.Meeting(&block)).barriers.empty()) continue;
+      const WaysOn all = Ahead(block, nullptr);
+      if (all.barriers.size() > 1) return false;
+      plan_.ends_apart |= all.end;
     }
     return true;
+  }
+
+  // What comes next after a block, on all ways but those through `meeting`.
+  struct WaysOn {
+    std::set<size_t> barriers;
+    bool end = false;
+  };
+  WaysOn Ahead(const Block& from, const Block* meeting) const {
+    WaysOn ways;
+    std::set<const Block*> seen;
+    std::vector<const Block*> open(llvm::succ_begin(&from), llvm::succ_end(&from));
+    while (!open.empty()) {
+      const Block* block = open.back();
+      open.pop_back();
+      if (block == meeting || !seen.insert(block).second) continue;
+      if (const auto barrier = after_.find(block); barrier != after_.end()) {
+        ways.barriers.insert(barrier->second);
+        continue;
+      }
+      ways.end |= llvm::isa<llvm::ReturnInst>(block->getTerminator());
+      open.insert(open.end(), llvm::succ_begin(block), llvm::succ_end(block));
+    }
+    return ways;
   }
 
   void FindKept(const ShapeAnalysis& in_block, const ShapeAnalysis& in_row) {
     for (Block& block : thread_) {
       for (llvm::Instruction& value : block) {
-        if (value.use_empty() || value.getType()->isVoidTy() || RegionPlan::IsRepeated(&value)) continue;
-        bool needed = false;
-        for (size_t region = 0; region < plan_.regions.size() && !needed; ++region) {
-          needed = plan_.IsNeeded(&value, region);
+        if (value.use_empty() || value.getType()->isVoidTy()) continue;
+        std::set<size_t> needed = NeededIn(value);
+        if (needed.empty()) continue;
+        plan_.needed.emplace(&value, std::move(needed));
+        if (RegionPlan::IsRepeated(&value)) {
+          plan_.repeated.push_back(&value);
+          continue;
         }
-        if (!needed) continue;
         Kept kept{.value = &value};
         const Shape row = in_row.Of(&value);
         if (in_block.Of(&value).Uniform()) {
@@ -215,40 +232,40 @@ class Planner {
     }
   }
 
+  // Regions in which there is a way from the start to a use, but not through the value's block.
+  std::set<size_t> NeededIn(const llvm::Instruction& value) const {
+    std::set<size_t> needed;
+    std::set<const Block*> seen = {value.getParent()};
+    std::vector<const Block*> open;
+    for (const llvm::Use& use : value.uses()) {
+      auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+      auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
+      open.push_back(phi == nullptr ? user->getParent() : phi->getIncomingBlock(use));
+    }
+    while (!open.empty()) {
+      const Block* block = open.back();
+      open.pop_back();
+      if (!seen.insert(block).second) continue;
+      if (const auto start = starts_.find(block); start != starts_.end()) {
+        needed.insert(start->second);  // nothing else comes before it but a barrier
+      } else {
+        open.insert(open.end(), llvm::pred_begin(block), llvm::pred_end(block));
+      }
+    }
+    return needed;
+  }
+
   llvm::Function& thread_;
   const Dim3 block_;
   RegionPlan plan_;
   std::vector<llvm::CallInst*> calls_;
-  std::map<Block*, size_t> after_;  // the barrier at a block's end
+  std::map<const Block*, size_t> after_;   // the barrier at a block's end
+  std::map<const Block*, size_t> starts_;  // the region that begins with a block
 };
 
 }  // namespace
 
 bool RegionPlan::IsRepeated(const llvm::Value* value) { return CostOf(value, 0) <= kMostRepeated; }
-
-bool RegionPlan::IsNeeded(const llvm::Instruction* value, size_t index) const {
-  const Region& region = regions[index];
-  // What can be reached without passing the value's block.
-  std::set<const Block*> without;
-  std::vector<const Block*> open;
-  if (region.start != value->getParent()) open.push_back(region.start);
-  std::set<const Block*> ends;
-  for (const size_t barrier : region.barriers) ends.insert(barriers[barrier].before);
-  while (!open.empty()) {
-    const Block* block = open.back();
-    open.pop_back();
-    if (!without.insert(block).second || ends.contains(block)) continue;
-    for (const Block* next : llvm::successors(block)) {
-      if (next != value->getParent()) open.push_back(next);
-    }
-  }
-  for (const llvm::Use& use : value->uses()) {
-    auto* user = llvm::cast<llvm::Instruction>(use.getUser());
-    auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
-    if (without.contains(phi == nullptr ? user->getParent() : phi->getIncomingBlock(use))) return true;
-  }
-  return false;
-}
 
 absl::StatusOr<RegionPlan> PlanRegions(llvm::Function& thread, const Dim3& block) {
   return Planner(thread, block).Run();

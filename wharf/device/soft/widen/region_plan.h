@@ -49,14 +49,16 @@ struct RegionPlan {
   std::vector<Barrier> barriers;
   std::vector<Region> regions;  // 0 is the kernel's start, i + 1 begins after barriers[i]
   std::vector<Kept> kept;
+  std::vector<llvm::Instruction*> repeated;  // computed again in each region that needs them
+  // Of these two: the regions that may need the value without having computed it.
+  std::map<const llvm::Instruction*, std::set<size_t>> needed;
   std::vector<llvm::AllocaInst*> variables;
   bool ends_apart = false;  // some threads may end where others go on to a barrier
   bool warp = false;        // there are warp operations
 
   // A cheap computation from what is always there, done again rather than kept.
   static bool IsRepeated(const llvm::Value* value);
-  // `value` may be needed in a region without having been computed in it.
-  bool IsNeeded(const llvm::Instruction* value, size_t region) const;
+  bool IsNeeded(const llvm::Instruction* value, size_t region) const { return needed.at(value).contains(region); }
 };
 
 // Splits `thread` at its barriers and removes them. kUnimplemented, with the reason: the threads of a block cannot be

@@ -248,13 +248,8 @@ class RegionMaker {
 
   // Values that are computed anew in each region.
   void RepeatOthers(size_t region) {
-    std::vector<llvm::Instruction*> needed;
-    for (llvm::Instruction& value : llvm::instructions(thread_)) {
-      if (llvm::isa<llvm::AllocaInst>(value) || !RegionPlan::IsRepeated(&value) || value.getType()->isVoidTy())
-        continue;
-      if (plan_.IsNeeded(&value, region)) needed.push_back(&value);
-    }
-    for (llvm::Instruction* value : needed) {
+    for (llvm::Instruction* value : plan_.repeated) {
+      if (llvm::isa<llvm::AllocaInst>(value) || !plan_.IsNeeded(value, region)) continue;
       auto* clone = llvm::cast_or_null<llvm::Instruction>(map_.lookup(value));
       Join(value, clone, Repeat(value));
     }

@@ -32,16 +32,22 @@ Shape Join(Shape a, Shape b) {
 
 ShapeAnalysis::ShapeAnalysis(llvm::Function& function, Neighbours neighbours, const llvm::LoopInfo& loops,
                              const llvm::DominatorTree& tree)
-    : layout_(function.getParent()->getDataLayout()), neighbours_(std::move(neighbours)), loops_(loops), tree_(tree) {
+    : layout_(function.getParent()->getDataLayout()),
+      neighbours_(std::move(neighbours)),
+      loops_(loops),
+      tree_(tree),
+      after_(function) {
   for (llvm::Argument& argument : function.args()) {
     shapes_[&argument] = argument.getArgNo() == neighbours_.lane ? Affine(1) : kUniform;
   }
   for (const unsigned argument : neighbours_.varying) shapes_[function.getArg(argument)] = kVarying;
+  for (const llvm::BasicBlock& block : function) numbers_.try_emplace(&block, static_cast<unsigned>(numbers_.size()));
   // Shapes only ever move up: unknown, affine, varying.
   llvm::ReversePostOrderTraversal<llvm::Function*> order(&function);
   for (bool changed = true; changed;) {
     changed = false;
     for (llvm::BasicBlock* block : order) {
+      if (!block->phis().empty() && !joins_.contains(block) && JoinsDivergence(block)) joins_.insert(block);
       for (llvm::Instruction& instruction : *block) {
         const Shape before = Of(&instruction);
         const Shape after = Join(before, Transfer(instruction));
@@ -65,14 +71,42 @@ bool ShapeAnalysis::Diverges(const llvm::BasicBlock* block) const {
 }
 
 bool ShapeAnalysis::Diverges(const llvm::Loop* loop) const {
+  llvm::SmallVector<llvm::BasicBlock*, 4> exits;
+  loop->getExitBlocks(exits);
   for (const llvm::BasicBlock* block : loop->blocks()) {
-    if (Diverges(block)) return true;
+    if (!Diverges(block)) continue;
+    const auto apart = [&](const llvm::BasicBlock* at) { return Apart(block).test(numbers_.lookup(at)); };
+    if (llvm::any_of(exits, apart)) return true;
+    // Some are in another round before the others come.
+    if (apart(loop->getHeader()) && Meeting(block) != loop->getHeader()) return true;
   }
   return false;
 }
 
-// True if threads may come to `block` by different ways.
+const llvm::BasicBlock* ShapeAnalysis::Meeting(const llvm::BasicBlock* block) const {
+  const auto* node = after_.getNode(block);
+  return node == nullptr || node->getIDom() == nullptr ? nullptr : node->getIDom()->getBlock();
+}
+
+const llvm::BitVector& ShapeAnalysis::Apart(const llvm::BasicBlock* block) const {
+  llvm::BitVector& apart = apart_[block];
+  if (!apart.empty()) return apart;
+  apart.resize(static_cast<unsigned>(numbers_.size()));
+  const llvm::BasicBlock* meeting = Meeting(block);
+  llvm::SmallVector<const llvm::BasicBlock*, 16> open(llvm::succ_begin(block), llvm::succ_end(block));
+  while (!open.empty()) {
+    const llvm::BasicBlock* at = open.pop_back_val();
+    const unsigned number = numbers_.lookup(at);
+    if (apart.test(number)) continue;
+    apart.set(number);
+    if (at != meeting) open.append(llvm::succ_begin(at), llvm::succ_end(at));
+  }
+  return apart;
+}
+
+// True if threads may come to `block` by different ways. To the next round of a loop they come together.
 bool ShapeAnalysis::JoinsDivergence(const llvm::BasicBlock* block) const {
+  if (loops_.isLoopHeader(block)) return false;
   for (const llvm::BasicBlock* from : llvm::predecessors(block)) {
     // Out of a loop that threads leave in different rounds.
     for (const llvm::Loop* loop = loops_.getLoopFor(from); loop != nullptr && !loop->contains(block);
@@ -88,17 +122,14 @@ bool ShapeAnalysis::JoinsDivergence(const llvm::BasicBlock* block) const {
   while (!open.empty()) {
     const llvm::BasicBlock* from = open.pop_back_val();
     if (!tree_.isReachableFromEntry(from) || !seen.insert(from).second) continue;
-    if (Diverges(from)) return true;
+    if (Diverges(from) && Apart(from).test(numbers_.lookup(block))) return true;
     if (from != dominator) open.append(llvm::pred_begin(from), llvm::pred_end(from));
   }
   return false;
 }
 
 Shape ShapeAnalysis::OfPhi(const llvm::PHINode& phi) const {
-  const llvm::BasicBlock* block = phi.getParent();
-  const llvm::Loop* loop = loops_.getLoopFor(block);
-  const bool header = loop != nullptr && loop->getHeader() == block;
-  if (!header && JoinsDivergence(block)) return kVarying;
+  if (joins_.contains(phi.getParent())) return kVarying;
   Shape shape;
   for (const llvm::Value* incoming : phi.incoming_values()) shape = Join(shape, Of(incoming));
   return shape;

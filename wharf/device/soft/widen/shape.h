@@ -1,8 +1,11 @@
 // How the values of a thread function differ between neighbouring threads (tid.x, tid.x + 1, …), for widening.
 #pragma once
 
+#include <llvm/ADT/BitVector.h>
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/PostDominators.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Instructions.h>
@@ -38,8 +41,10 @@ class ShapeAnalysis {
   Shape Of(const llvm::Value* value) const;
   // Threads may go different ways at the end of this block.
   bool Diverges(const llvm::BasicBlock* block) const;
-  // Threads may leave the loop in different rounds.
+  // Threads may leave the loop in different rounds, or apart.
   bool Diverges(const llvm::Loop* loop) const;
+  // The first block to which all threads come, whatever way they go at the end of `block`; null if there is none.
+  const llvm::BasicBlock* Meeting(const llvm::BasicBlock* block) const;
 
  private:
   Shape Transfer(const llvm::Instruction& instruction) const;
@@ -51,11 +56,17 @@ class ShapeAnalysis {
   Shape OfAddress(const llvm::GetElementPtrInst& address) const;
   Shape OfPhi(const llvm::PHINode& phi) const;
   bool JoinsDivergence(const llvm::BasicBlock* block) const;
+  // Where threads may be that went different ways at the end of `block`, up to Meeting(block) and with it.
+  const llvm::BitVector& Apart(const llvm::BasicBlock* block) const;
 
   const llvm::DataLayout& layout_;
   const Neighbours neighbours_;
   const llvm::LoopInfo& loops_;
   const llvm::DominatorTree& tree_;
+  const llvm::PostDominatorTree after_;
+  llvm::DenseMap<const llvm::BasicBlock*, unsigned> numbers_;
+  mutable llvm::DenseMap<const llvm::BasicBlock*, llvm::BitVector> apart_;  // see Apart
+  llvm::DenseSet<const llvm::BasicBlock*> joins_;                           // see JoinsDivergence
   llvm::DenseMap<const llvm::Value*, Shape> shapes_;
 };
 

@@ -198,11 +198,16 @@ Value* Widener::Vector(Value* value) {
 }
 
 void Widener::Define(const llvm::Instruction* instruction, Wide wide) {
+  local_[instruction] = wide;
+  const auto in_this_block = [&](const llvm::User* user) {
+    return !llvm::isa<llvm::PHINode>(user) &&
+           llvm::cast<llvm::Instruction>(user)->getParent() == instruction->getParent();
+  };
+  if (llvm::all_of(instruction->users(), in_this_block)) return;
   Slots& slots = SlotsOf(instruction);
   if (slots.scalar != nullptr) b_.CreateStore(wide.scalar, slots.scalar);
   if (slots.exact != nullptr) b_.CreateStore(wide.exact, slots.exact);
   if (slots.vector != nullptr) b_.CreateStore(wide.vector, slots.vector);
-  local_[instruction] = wide;
 }
 
 // --- control flow ---

@@ -146,11 +146,12 @@ Value* Widener::EmitVote(llvm::CallInst& call) {
 
 // Which lanes have the same value as each; for `all`, only if every one that takes part has.
 Value* Widener::EmitMatch(llvm::CallInst& call, bool any) {
-  Value* of_thread = call.getArgOperand(1);
+  Value* value = Vector(call.getArgOperand(1));
   // The runtime takes 64 bits; where 32 were extended, half as many vectors do.
-  auto* extended = llvm::dyn_cast<llvm::ZExtInst>(of_thread);
-  if (extended != nullptr && extended->getSrcTy()->isIntegerTy(32)) of_thread = extended->getOperand(0);
-  Value* value = Vector(of_thread);
+  auto* extended = llvm::dyn_cast<llvm::ZExtInst>(call.getArgOperand(1));
+  if (extended != nullptr && extended->getSrcTy()->isIntegerTy(32)) {
+    value = b_.CreateTrunc(value, WideType(b_.getInt32Ty()));
+  }
   Value* taking = Participants(call.getArgOperand(2));
   if (!taking->getType()->isVectorTy()) taking = Splat(taking);
   Value* equal = llvm::Constant::getNullValue(taking->getType());
