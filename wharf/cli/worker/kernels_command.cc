@@ -11,6 +11,17 @@
 namespace wharf::cli {
 namespace {
 
+double Milliseconds(Nanoseconds time) { return 1e3 * Seconds(time); }
+
+// What compiling the kernel took, in milliseconds.
+nlohmann::ordered_json TimesAsJson(const device::soft::CompileTimes& times) {
+  return {{"generate", Milliseconds(times.generate)},
+          {"simplify", Milliseconds(times.simplify)},
+          {"widen", Milliseconds(times.widen)},
+          {"optimize", Milliseconds(times.optimize)},
+          {"emit", Milliseconds(times.emit)}};
+}
+
 std::string Text(const device::Dim3& block) { return fmt::format("{}x{}x{}", block.x, block.y, block.z); }
 
 // "256", "16x16" and "8x8x4".
@@ -31,20 +42,23 @@ absl::StatusOr<device::Dim3> ParseBlock(const std::string& text) {
 void PrintKernelsAsJson(const std::vector<ExaminedKernel>& kernels) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const ExaminedKernel& kernel : kernels) {
+    const bool ok = kernel.form.ok();
     rows.push_back({{"kernel", kernel.name},
                     {"block", {kernel.block.x, kernel.block.y, kernel.block.z}},
-                    {"runs", kernel.form.ok() ? WordsFor(kernel.form->way) : "not at all"},
-                    {"reason", kernel.form.ok() ? kernel.form->reason : std::string(kernel.form.status().message())}});
+                    {"runs", ok ? WordsFor(kernel.form->way) : "not at all"},
+                    {"reason", ok ? kernel.form->reason : std::string(kernel.form.status().message())},
+                    {"compile_ms", ok ? TimesAsJson(kernel.form->times) : nlohmann::ordered_json()}});
   }
   std::printf("%s\n", rows.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
 
 // Names come last: those of templates are long.
 void PrintKernels(const std::vector<ExaminedKernel>& kernels) {
-  report::Table table({{"runs"}, {"block"}, {"why not faster"}, {"kernel"}});
+  report::Table table({{"runs"}, {"block"}, {"compiled in, ms", report::Align::kRight}, {"why not faster"}, {"kernel"}});
   for (const ExaminedKernel& kernel : kernels) {
     const bool ok = kernel.form.ok();
     table.AddRow({ok ? WordsFor(kernel.form->way) : "not at all", Text(kernel.block),
+                  ok ? fmt::format("{:.0f}", Milliseconds(kernel.form->times.Total())) : "",
                   ok ? kernel.form->reason : std::string(kernel.form.status().message()), kernel.name});
   }
   std::fputs(table.Text().c_str(), stdout);

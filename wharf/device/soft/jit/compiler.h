@@ -15,6 +15,7 @@
 #include "wharf/base/status.h"
 #include "wharf/device/ptx/ast.h"
 #include "wharf/device/soft/check/checks.h"
+#include "wharf/device/soft/jit/compile_times.h"
 #include "wharf/device/soft/runtime/compiled_kernel.h"
 
 namespace wharf::device::soft {
@@ -69,6 +70,7 @@ struct KernelForm {
   };
   Way way = kLanes;
   std::string reason;  // for people; "" for the first two
+  CompileTimes times;  // what compiling it took, forms that it cannot have included
 };
 
 // In blocks of this shape. Compiles the kernel, with all that this takes. Fails as Compiler::Compile.

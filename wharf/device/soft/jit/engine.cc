@@ -208,7 +208,7 @@ class Optimizer {
 };
 
 // The thread function stays a function of its own while it is simplified.
-bool TryWiden(llvm::Module* module, Optimizer* optimizer, unsigned lanes) {
+bool TryWiden(llvm::Module* module, Optimizer* optimizer, unsigned lanes, PhaseClock* clock) {
   llvm::Function* thread = module->getFunction(kThreadSymbol);
   llvm::Function* entry = module->getFunction(kEntrySymbol);
   if (thread == nullptr || entry == nullptr) return false;
@@ -217,15 +217,18 @@ bool TryWiden(llvm::Module* module, Optimizer* optimizer, unsigned lanes) {
   thread->addFnAttr(llvm::Attribute::NoInline);
   thread->setLinkage(llvm::GlobalValue::ExternalLinkage);
   optimizer->PrepareToWiden(thread);
+  clock->End(&CompileTimes::simplify);
   const bool wide = Widen(thread, entry, lanes);
   optimizer->Forget();
+  clock->End(&CompileTimes::widen);
   thread->setLinkage(llvm::GlobalValue::LinkOnceODRLinkage);
   thread->removeFnAttr(llvm::Attribute::NoInline);
   if (inlined) thread->addFnAttr(llvm::Attribute::AlwaysInline);
   return wide;
 }
 
-absl::Status TryRegions(llvm::Module* module, Optimizer* optimizer, const Dim3& block, unsigned lanes) {
+absl::Status TryRegions(llvm::Module* module, Optimizer* optimizer, const Dim3& block, unsigned lanes,
+                        PhaseClock* clock) {
   llvm::Function* thread = module->getFunction(kThreadSymbol);
   llvm::Function* entry = module->getFunction(kEntrySymbol);
   if (thread == nullptr || entry == nullptr) return Unimplemented("it has no code of one thread");
@@ -235,10 +238,12 @@ absl::Status TryRegions(llvm::Module* module, Optimizer* optimizer, const Dim3& 
   optimizer->PrepareToWiden(thread);
   thread->removeFnAttr(llvm::Attribute::NoInline);
   optimizer->Forget();
+  clock->End(&CompileTimes::simplify);
   RegionOptions options{.block = block, .lanes = lanes, .tidy = {}};
   options.tidy = [optimizer](llvm::Function* function) { optimizer->Tidy(function); };
   absl::Status done = SplitIntoRegions(thread, entry, options);
   optimizer->Forget();
+  clock->End(&CompileTimes::widen);
   return done;
 }
 
@@ -396,6 +401,7 @@ struct Listener final : llvm::DiagnosticHandler {
 
 absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> JitEngine::Compile(llvm::Module* module,
                                                                        const CompileOptions& options) const {
+  PhaseClock clock(options.times);
   bool large_frame = false;
   module->getContext().setDiagnosticHandler(std::make_unique<Listener>(&large_frame));
   std::string problem;
@@ -414,15 +420,16 @@ absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> JitEngine::Compile(llvm::Mod
   Dump(*module, "before");
   Optimizer optimizer(machine->get(), options);
   if (options.form == CodeForm::kBlock) {
-    WHARF_RETURN_IF_ERROR(TryRegions(module, &optimizer, options.block, lanes_));
+    WHARF_RETURN_IF_ERROR(TryRegions(module, &optimizer, options.block, lanes_, &clock));
   }
   bool wide = false;
   if (options.form == CodeForm::kLoop && !options.large && !options.narrow) {
-    wide = TryWiden(module, &optimizer, lanes_);
+    wide = TryWiden(module, &optimizer, lanes_, &clock);
   }
   DefineMode(module, options.form == CodeForm::kThread ? ExecutionMode::kSuspendable : ExecutionMode::kLoop, wide);
   if (options.wide != nullptr) *options.wide = wide;
   optimizer.Optimize(module);
+  clock.End(&CompileTimes::optimize);
   LowerOwnAtomics(module);
   StoreSingleLanes(module);
   PrefetchMaskedLoads(module);
@@ -442,6 +449,7 @@ absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> JitEngine::Compile(llvm::Mod
   llvm::MCContext* context = nullptr;
   if ((*machine)->addPassesToEmitMC(passes, context, stream)) return Internal("this target makes no object code");
   passes.run(*module);
+  clock.End(&CompileTimes::emit);
   if (large_frame) return Unimplemented("a function needs more than {} bytes of stack at once", kMostFrameBytes);
   return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), "kernel", false);
 }

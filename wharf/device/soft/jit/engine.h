@@ -12,6 +12,7 @@
 
 #include "wharf/base/status.h"
 #include "wharf/device/soft/codegen/module.h"
+#include "wharf/device/soft/jit/compile_times.h"
 
 namespace wharf::device::soft {
 
@@ -37,6 +38,7 @@ class JitEngine {
     bool narrow = false;                // for blocks that are not worth lanes: of CodeForm::kLoop
     bool confine = true;                // see confine.h; without it code can do anything
     bool* wide = nullptr;               // if set: whether CodeForm::kLoop came to have its threads in lanes
+    CompileTimes* times = nullptr;      // if set: what it takes is added, whether or not it succeeds
   };
   // kUnimplemented, with the reason: the threads of a block cannot be executed together, as CodeForm::kBlock asks for,
   // or a frame is larger than can be watched (confine.h).

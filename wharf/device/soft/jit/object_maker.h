@@ -17,8 +17,16 @@ struct Program;  // codegen/program.h
 // The name under which a kernel's object is stored: of all that it depends on.
 std::string ObjectName(const Program& program, const JitEngine& engine, const CompilerOptions& options);
 
-// Fails as Compiler::Compile.
+// How an object came to be as it is.
+struct MakeReport {
+  bool wide = false;        // threads of a kernel without barriers are in lanes
+  absl::Status no_regions;  // why a kernel that GainsByShape is none of regions
+  CompileTimes times;
+};
+
+// Fails as Compiler::Compile. `report` may be null.
 absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> MakeObject(const Program& program, const JitEngine& engine,
-                                                               const CompilerOptions& options);
+                                                               const CompilerOptions& options,
+                                                               MakeReport* report = nullptr);
 
 }  // namespace wharf::device::soft
