@@ -106,6 +106,14 @@ static double Difference(const std::vector<T>& a, const std::vector<Value>& b) {
   return most;
 }
 
+// What was solved on the program's side, in whose last bits processors differ: the case's hash is without.
+template <typename T>
+static std::vector<T> Solved(const Buffer<T>& buffer) {
+  std::vector<T> host(buffer.size());
+  CUDA_OK(cudaMemcpy(host.data(), buffer.get(), sizeof(T) * host.size(), cudaMemcpyDeviceToHost));
+  return host;
+}
+
 template <typename T>
 static void Systems(bool complex) {
   using One = Traits<T>;
@@ -132,7 +140,7 @@ static void Systems(bool complex) {
         SOLVER_OK(solve(session.solver, a.rows, a.entries(), session.descriptor, d_values, d_offsets, d_columns, d_b,
                         typename One::Real(1e-6), reorder, x, &singular));
         EXPECT_EQ(singular, -1);
-        EXPECT(Difference(x.Get(), want) < One::kTolerance);
+        EXPECT(Difference(Solved(x), want) < One::kTolerance);
       };
       for (int reorder = 0; reorder <= 3; ++reorder) {
         host(One::lu_host, reorder);
@@ -308,7 +316,7 @@ CASE(factors_are_kept) {
   Buffer<double> d_values(values), d_b(b), d_x(2 * a.rows);
   Buffer<int> offsets(a.offsets), columns(a.columns);
   Factors(session, a, d_values, offsets, columns, d_b, d_x);
-  check(d_x.Get());
+  check(Solved(d_x));
 }
 
 CASE(wrong_calls) {

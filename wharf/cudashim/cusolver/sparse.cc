@@ -36,7 +36,8 @@ cusolverStatus_t FetchPattern(cusolverSpHandle_t handle, bool on_device, const S
   WHARF_SOLVER_RETURN_IF_ERROR(CheckSparse(a));
   WHARF_SOLVER_RETURN_IF_ERROR(Fetch(handle, on_device, a.offsets, a.rows + size_t{1}, &offsets));
   WHARF_SOLVER_RETURN_IF_ERROR(Fetch(handle, on_device, a.columns, a.entries, &columns));
-  const bool is_one = ReadPattern(a.rows, a.entries, a.descriptor->base, offsets.data(), columns.data(), pattern);
+  const bool is_one =
+      client::ReadPattern(a.rows, a.entries, a.descriptor->base, offsets.data(), columns.data(), pattern);
   return is_one ? CUSOLVER_STATUS_SUCCESS : CUSOLVER_STATUS_INVALID_VALUE;
 }
 
@@ -70,7 +71,7 @@ cusolverStatus_t Order(cusolverSpHandle_t handle, const SparseArgument& a, Spars
   SparsePattern pattern;
   WHARF_SOLVER_RETURN_IF_ERROR(FetchPattern(handle, false, a, &pattern));
   if (a.rows > 0 && p == nullptr) return CUSOLVER_STATUS_INVALID_VALUE;
-  const std::vector<int> found = OrderOf(pattern, order);
+  const std::vector<int> found = client::OrderOf(pattern, order);
   std::copy(found.begin(), found.end(), p);
   return CUSOLVER_STATUS_SUCCESS;
 }
@@ -81,11 +82,11 @@ cusolverStatus_t Permute(cusolverSpHandle_t handle, const SparseArgument& a, int
   WHARF_SOLVER_RETURN_IF_ERROR(FetchPattern(handle, false, a, &pattern));
   const auto count = static_cast<size_t>(a.rows);
   if ((count > 0 && (p == nullptr || q == nullptr)) || (a.entries > 0 && map == nullptr) ||
-      !IsPermutation({p, count}) || !IsPermutation({q, count})) {
+      !client::IsPermutation({p, count}) || !client::IsPermutation({q, count})) {
     return CUSOLVER_STATUS_INVALID_VALUE;
   }
   std::vector<int> from;
-  const SparsePattern permuted = Permuted(pattern, {p, count}, {q, count}, &from);
+  const SparsePattern permuted = client::Permuted(pattern, {p, count}, {q, count}, &from);
   const int base = a.descriptor->base;
   std::transform(permuted.offsets.begin(), permuted.offsets.end(), offsets, [&](int offset) { return offset + base; });
   std::transform(permuted.columns.begin(), permuted.columns.end(), columns, [&](int column) { return column + base; });
@@ -132,7 +133,7 @@ cusolverStatus_t cusolverSpXcsrissymHost(cusolverSpHandle_t handle, int rows, in
         return CUSOLVER_STATUS_INVALID_VALUE;
       }
     }
-    return StoreTo(symmetric, IsSymmetric(rows, base, offsets, ends, columns) ? 1 : 0);
+    return StoreTo(symmetric, client::IsSymmetric(rows, base, offsets, ends, columns) ? 1 : 0);
   });
 }
 

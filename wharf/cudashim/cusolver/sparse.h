@@ -6,8 +6,8 @@
 
 #include "wharf/cudashim/client/library/matrix_description.h"
 #include "wharf/cudashim/client/memory.h"
+#include "wharf/cudashim/client/sparse/sparse_systems.h"
 #include "wharf/cudashim/cusolver/solver.h"
-#include "wharf/cudashim/cusolver/sparse_systems.h"
 
 // The program's handles point to these. One thread uses a handle at a time, as the vendor asks.
 struct cusolverSpContext {
@@ -17,6 +17,11 @@ struct cusolverSpContext {
 };
 
 namespace wharf::cudashim {
+
+using client::SparseFactor;
+using client::SparseMethod;
+using client::SparseOrder;
+using client::SparsePattern;
 
 template <typename Body>
 cusolverStatus_t WithSparse(Call call, cusolverSpHandle_t handle, bool on_device, Body&& body) {

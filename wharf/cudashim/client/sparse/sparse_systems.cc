@@ -1,4 +1,4 @@
-#include "wharf/cudashim/cusolver/sparse_systems.h"
+#include "wharf/cudashim/client/sparse/sparse_systems.h"
 
 #include <Eigen/OrderingMethods>
 #include <Eigen/SparseCholesky>
@@ -10,7 +10,7 @@
 #include <numeric>
 #include <string>
 
-namespace wharf::cudashim {
+namespace wharf::client {
 namespace {
 
 template <typename T>
@@ -218,4 +218,4 @@ bool IsPermutation(std::span<const int> p) {
   return true;
 }
 
-}  // namespace wharf::cudashim
+}  // namespace wharf::client

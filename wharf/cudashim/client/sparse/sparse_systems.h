@@ -1,5 +1,6 @@
 // Systems of equations with a sparse matrix, and orders of its rows that keep factors small. Everything here is on the
-// host and knows nothing of CUDA.
+// host and knows nothing of CUDA. It is in libwharf_client.so once rather than in each cuSOLVER: Eigen words errors by
+// a stream, and with that all locales of the C++ library are linked in, half a megabyte.
 #pragma once
 
 #include <complex>
@@ -7,7 +8,9 @@
 #include <span>
 #include <vector>
 
-namespace wharf::cudashim {
+#include "wharf/cudashim/client/call.h"
+
+namespace wharf::client {
 
 // A square matrix, compressed by rows, with indices from 0 on. No entry is there twice.
 struct SparsePattern {
@@ -18,21 +21,22 @@ struct SparsePattern {
 
 // As programs give it: offsets and columns that begin at `base`. False if it is none: offsets that fall, columns that
 // are not there.
-bool ReadPattern(int rows, int entries, int base, const int* offsets, const int* columns, SparsePattern* pattern);
+WHARF_CLIENT_API bool ReadPattern(int rows, int entries, int base, const int* offsets, const int* columns,
+                                  SparsePattern* pattern);
 
 // Where an entry at (i, j) has one at (j, i). `ends`: where rows end, which need not be where the next begins.
-bool IsSymmetric(int rows, int base, const int* offsets, const int* ends, const int* columns);
+WHARF_CLIENT_API bool IsSymmetric(int rows, int base, const int* offsets, const int* ends, const int* columns);
 
 enum class SparseMethod { kLu, kCholesky };
 // How rows and columns are ordered before a factorization.
 enum class SparseOrder { kNone, kReverseCuthillMcKee, kMinimumDegree };
 
 // The order of the pattern of A + A^T: which row comes first, second, and so on.
-std::vector<int> OrderOf(const SparsePattern& pattern, SparseOrder order);
+WHARF_CLIENT_API std::vector<int> OrderOf(const SparsePattern& pattern, SparseOrder order);
 
 // A factorization of a matrix. Cholesky's looks at the lower triangle only.
 template <typename T>
-class SparseFactor {
+class WHARF_CLIENT_API SparseFactor {
  public:
   static std::unique_ptr<SparseFactor> Of(SparseMethod method, SparseOrder order, const SparsePattern& pattern,
                                           std::span<const T> values);
@@ -46,9 +50,9 @@ extern template class SparseFactor<double>;
 extern template class SparseFactor<std::complex<double>>;
 
 // B = A(p, q): its pattern, and for each of its entries which one of A's it is. Both are permutations.
-SparsePattern Permuted(const SparsePattern& pattern, std::span<const int> p, std::span<const int> q,
-                       std::vector<int>* from);
+WHARF_CLIENT_API SparsePattern Permuted(const SparsePattern& pattern, std::span<const int> p, std::span<const int> q,
+                                        std::vector<int>* from);
 
-bool IsPermutation(std::span<const int> p);
+WHARF_CLIENT_API bool IsPermutation(std::span<const int> p);
 
-}  // namespace wharf::cudashim
+}  // namespace wharf::client
