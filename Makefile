@@ -50,11 +50,14 @@ arm64-server: build  ## what serves programs, for ARM64, in build/arm64-server; 
 	@cmake --build --preset arm64-server -j $(JOBS)
 	@ctest --preset arm64-server -j $(TESTS)
 
-arm64-debs:  ## Debian's packages for ARM64 of what make arm64 or arm64-models has built last, in build/arm64/debs
-	@cd build/arm64 && rm -rf debs && cpack --config CPackConfig.cmake > debs.log || (cat debs.log; exit 1)
-	@ls build/arm64/debs/*.deb
+arm64-debs:  ## Debian's packages for ARM64 of what make arm64, arm64-models and arm64-server have built last, in debs there
+	@for build in build/arm64 build/arm64-server; do \
+	  [[ ! -x $$build/bin/wharf ]] || \
+	  (cd $$build && rm -rf debs && cpack --config CPackConfig.cmake > debs.log || (cat debs.log; exit 1)) || exit 1; \
+	done
+	@ls build/arm64*/debs/*.deb
 
-test-arm64-debs: arm64-debs  ## use them, by qemu, in a root that has them and Debian's packages only; as root
+test-arm64-debs: arm64-debs  ## use them, by qemu, in roots that have them and Debian's packages only; as root
 	@python3 tools/test_arm64_debs.py
 
 debian11: build  ## what a device needs, for x86-64 with glibc 2.31 or newer (Ubuntu 20.04), in build/debian11; CUDA programs in a root of Debian 11

@@ -73,7 +73,7 @@ if(WHARF_MODELS)
           "frames; serves models on pools of machines. Needed on both sides."
           "Also for servers: what plans pipelines, and data of the benchmarks.")
 endif()
-if(NOT WHARF_DEVICE_ONLY)
+if(WHARF_SERVES)
   wharf_deb(wharf wharf-server SECTION net
     DEPENDS "wharf-device ${same}, systemd | systemd-standalone-sysusers"
     RECOMMENDS "wharf-models ${same}" SUGGESTS "openssl, avahi-daemon, avahi-utils"
@@ -82,6 +82,8 @@ if(NOT WHARF_DEVICE_ONLY)
           "Serves this machine's GPU, or its processor, to programs on other"
           "machines, each in a sandboxed process of its own. With a service for"
           "systemd, which is not started before somebody enables it.")
+endif()
+if(NOT WHARF_DEVICE_ONLY)
   # Whose headers and libraries it passes on (WharfConfig.cmake).
   list(JOIN dev_packages ", " dev_needs)
   wharf_deb(dev libwharf-dev SECTION libdevel
