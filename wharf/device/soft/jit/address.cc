@@ -50,27 +50,58 @@ std::optional<Bounds> OfLanes(const llvm::ConstantDataVector* vector) {
 
 std::optional<Bounds> Of(const Value* value, int depth);
 
-// The counter of a loop that runs a constant number of times: it starts at one constant, grows by another, and its new
-// value is compared to a third right before the loop begins again. So it goes through these values and no others,
-// whatever else the code does.
-std::optional<Bounds> OfCounter(const llvm::PHINode* counter) {
-  if (counter->getNumIncomingValues() != 2 || !counter->getType()->isIntegerTy()) return std::nullopt;
+// The counter of a loop that starts at one constant and grows by another.
+struct Counter {
+  const llvm::PHINode* value;
+  const llvm::BinaryOperator* next;  // its value in the next round
+  __int128 first, step;
+};
+
+// What is compared to a constant right before the loop begins again, which it does if the comparison is true.
+struct Again {
+  const llvm::Value* compared;
+  llvm::ICmpInst::Predicate predicate;
+  const llvm::ConstantInt* limit;
+};
+
+std::optional<Again> ConditionOf(const llvm::BasicBlock* last, const llvm::BasicBlock* loop) {
+  auto* jump = llvm::dyn_cast<llvm::BranchInst>(last->getTerminator());
+  if (jump == nullptr || !jump->isConditional() || jump->getSuccessor(0) == jump->getSuccessor(1)) return std::nullopt;
+  auto* compare = llvm::dyn_cast<llvm::ICmpInst>(jump->getCondition());
+  const llvm::ConstantInt* limit = compare == nullptr ? nullptr : ConstantOf(compare->getOperand(1));
+  if (limit == nullptr) return std::nullopt;
+  const bool if_true = jump->getSuccessor(0) == loop;
+  return Again{compare->getOperand(0), if_true ? compare->getPredicate() : compare->getInversePredicate(), limit};
+}
+
+// It goes through these values and no others, whatever else the code does.
+std::optional<Bounds> OfCounter(const Counter& counter, const Again& again) {
+  const __int128 from = counter.first, by = counter.step, limit = again.limit->getSExtValue();
+  if (again.predicate == llvm::ICmpInst::ICMP_NE && again.compared == counter.next) {
+    if (by == 0 || (limit - from) % by != 0 || (limit - from) / by <= 0) return std::nullopt;
+    return Useful({std::min(from, limit - by), std::max(from, limit - by)});
+  }
+  // Below a limit: all values from the second on, or those that they are made of.
+  if (again.predicate != llvm::ICmpInst::ICMP_ULT || limit <= 0) return std::nullopt;
+  Bounds later{0, limit - 1};
+  if (again.compared == counter.value) {
+    later = {later.low + by, later.high + by};
+  } else if (again.compared != counter.next) {
+    return std::nullopt;
+  }
+  return Useful({std::min(from, later.low), std::max(from, later.high)});
+}
+
+std::optional<Bounds> OfCounter(const llvm::PHINode* value) {
+  if (value->getNumIncomingValues() != 2 || !value->getType()->isIntegerTy()) return std::nullopt;
   for (const unsigned back : {0U, 1U}) {
-    auto* next = llvm::dyn_cast<llvm::BinaryOperator>(counter->getIncomingValue(back));
-    const llvm::ConstantInt* first = ConstantOf(counter->getIncomingValue(1 - back));
-    if (next == nullptr || next->getOpcode() != llvm::Instruction::Add || next->getOperand(0) != counter) continue;
+    auto* next = llvm::dyn_cast<llvm::BinaryOperator>(value->getIncomingValue(back));
+    const llvm::ConstantInt* first = ConstantOf(value->getIncomingValue(1 - back));
+    if (next == nullptr || next->getOpcode() != llvm::Instruction::Add || next->getOperand(0) != value) continue;
     const llvm::ConstantInt* step = ConstantOf(next->getOperand(1));
-    auto* jump = llvm::dyn_cast<llvm::BranchInst>(counter->getIncomingBlock(back)->getTerminator());
-    if (first == nullptr || step == nullptr || jump == nullptr || !jump->isConditional()) continue;
-    auto* compared = llvm::dyn_cast<llvm::ICmpInst>(jump->getCondition());
-    if (compared == nullptr || compared->getOperand(0) != next || !compared->isEquality()) continue;
-    const llvm::ConstantInt* end = ConstantOf(compared->getOperand(1));
-    // Where it goes if the new value is the last one must not be the loop.
-    const unsigned out = compared->getPredicate() == llvm::CmpInst::ICMP_EQ ? 0 : 1;
-    if (end == nullptr || jump->getSuccessor(out) == counter->getParent()) continue;
-    const __int128 from = first->getSExtValue(), by = step->getSExtValue(), to = end->getSExtValue();
-    if (by == 0 || (to - from) % by != 0 || (to - from) / by <= 0) continue;
-    return Useful({std::min(from, to - by), std::max(from, to - by)});
+    const std::optional<Again> again = ConditionOf(value->getIncomingBlock(back), value->getParent());
+    if (first == nullptr || step == nullptr || !again) continue;
+    return OfCounter(Counter{value, next, first->getSExtValue(), step->getSExtValue()}, *again);
   }
   return std::nullopt;
 }

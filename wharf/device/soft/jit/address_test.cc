@@ -7,6 +7,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/SourceMgr.h>
 
+#include <array>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -74,6 +75,23 @@ TEST_F(BoundsTest, CountersOfLoopsThatRunAConstantNumberOfTimes) {
       12);
 }
 
+TEST_F(BoundsTest, CountersOfLoopsThatGoOnBelowALimit) {
+  const auto below = [](const std::string& compare, bool jumps_out = false) {
+    return fmt::format("%x = icmp {}\n br i1 %x, label %{}, label %{}", compare, jumps_out ? "exit" : "loop",
+                       jumps_out ? "loop" : "exit");
+  };
+  ExpectBounds(OfLoop("0", "add i64 %value, 32", below("ult i64 %value, 224")), 0, 255);
+  ExpectBounds(OfLoop("0", "add i64 %value, 32", below("ult i64 %next, 224")), 0, 223);
+  ExpectBounds(OfLoop("300", "add i64 %value, -1", below("ult i64 %value, 8")), -1, 300);
+  ExpectBounds(OfLoop("0", "add i64 %value, 1", below("uge i64 %value, 8", true)), 0, 8);
+  // The other way round; signed; of something else; of a limit that is none.
+  EXPECT_FALSE(OfLoop("0", "add i64 %value, 1", below("ult i64 %value, 8", true)).has_value());
+  EXPECT_FALSE(OfLoop("0", "add i64 %value, 1", below("slt i64 %value, 8")).has_value());
+  EXPECT_FALSE(OfLoop("0", "add i64 %value, 1", below("ult i64 %a, 8")).has_value());
+  EXPECT_FALSE(OfLoop("0", "add i64 %value, 1", below("ult i64 %value, -8")).has_value());
+  EXPECT_FALSE(OfLoop("0", "add i64 %value, 1", below("ult i64 %value, %a")).has_value());
+}
+
 TEST_F(BoundsTest, OtherCountersMayBeAnything) {
   // It misses its end; it is behind it; it runs the other way.
   EXPECT_FALSE(OfLoop("0", "add i64 %value, 3", kUntil16).has_value());
@@ -106,20 +124,27 @@ TEST_F(BoundsTest, CountersStayWithinTheirBounds) {
   for (int i = 0; i < 2000; ++i) {
     const auto number = [&] { return static_cast<int64_t>(random.Next() % 41) - 20; };
     const int64_t first = number(), step = number() / 4, end = number();
-    const bool equal = random.Next() % 2 == 0, jumps_out = random.Next() % 4 != 0;
-    const auto bounds =
-        OfLoop(fmt::format("{}", first), fmt::format("add i64 %value, {}", step),
-               fmt::format("%x = icmp {} i64 %next, {}\n br i1 %x, label %{}, label %{}", equal ? "eq" : "ne", end,
-                           equal == jumps_out ? "exit" : "loop", equal == jumps_out ? "loop" : "exit"));
+    static constexpr std::array kPredicates = {"eq", "ne", "ult", "uge", "slt", "sge"};
+    const size_t predicate = random.Next() % kPredicates.size();
+    const bool of_next = random.Next() % 4 != 0, out_if_true = random.Next() % 2 == 0;
+    const auto bounds = OfLoop(
+        fmt::format("{}", first), fmt::format("add i64 %value, {}", step),
+        fmt::format("%x = icmp {} i64 %{}, {}\n br i1 %x, label %{}, label %{}", kPredicates[predicate],
+                    of_next ? "next" : "value", end, out_if_true ? "exit" : "loop", out_if_true ? "loop" : "exit"));
     if (!bounds) continue;
     ++bounded;
     int64_t value = first;
-    for (int round = 0;; ++round) {
-      ASSERT_LT(round, 1000);
+    for (int round = 0; round < 100; ++round) {  // it need not end
       ASSERT_GE(value, static_cast<int64_t>(bounds->low)) << first << " " << step << " " << end;
       ASSERT_LE(value, static_cast<int64_t>(bounds->high)) << first << " " << step << " " << end;
-      const int64_t next = value + step;
-      if ((next == end) == jumps_out) break;
+      const int64_t next = value + step, compared = of_next ? next : value;
+      const bool is[] = {compared == end,
+                         compared != end,
+                         static_cast<uint64_t>(compared) < static_cast<uint64_t>(end),
+                         static_cast<uint64_t>(compared) >= static_cast<uint64_t>(end),
+                         compared < end,
+                         compared >= end};
+      if (is[predicate] == out_if_true) break;
       value = next;
     }
   }

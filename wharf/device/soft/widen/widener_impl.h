@@ -100,6 +100,7 @@ class Widener {
   Value* EmitExact(const llvm::Instruction& instruction);
   Value* EmitVector(llvm::Instruction& instruction);
   Value* EmitIntrinsic(llvm::IntrinsicInst& call);
+  llvm::GetElementPtrInst* OneBase(Value* operand, const llvm::Instruction& user) const;
   void EmitForEachLane(llvm::Instruction& instruction);
   void EmitExtract(llvm::ExtractValueInst& extract);
   void EmitAccess(Value* address, llvm::Type* type, const std::function<void(bool consecutive)>& access);

@@ -105,10 +105,24 @@ Value* Widener::EmitIntrinsic(llvm::IntrinsicInst& call) {
   return b_.CreateCall(llvm::Intrinsic::getDeclaration(wide_.getParent(), id, types), arguments);
 }
 
+// An address computed in the same block, of a base that all lanes have and an index that is each one's; else null.
+llvm::GetElementPtrInst* Widener::OneBase(Value* operand, const llvm::Instruction& user) const {
+  auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(operand);
+  const bool fits = address != nullptr && address->getParent() == user.getParent() && address->getNumIndices() == 1 &&
+                    shapes_.Of(address->getPointerOperand()).Uniform() && !shapes_.Of(*address->idx_begin()).Uniform();
+  return fits ? address : nullptr;
+}
+
 // for each lane of the mask, lowest first: the instruction, on that lane's operands.
 void Widener::EmitForEachLane(llvm::Instruction& instruction) {
-  std::vector<Wide> operands;
+  std::vector<Wide> operands, offsets(instruction.getNumOperands());
   for (Value* operand : instruction.operands()) {
+    if (auto* address = OneBase(operand, instruction)) {
+      // Each lane's from the base they have in common, which needs to be confined only once (jit/confine.h).
+      offsets[operands.size()] = Get(*address->idx_begin());
+      operands.push_back(Get(address->getPointerOperand()));
+      continue;
+    }
     const bool fixed = llvm::isa<llvm::Function>(operand) || llvm::isa<llvm::Constant>(operand);
     operands.push_back(fixed ? Wide{operand, nullptr, nullptr} : Get(operand));
   }
@@ -130,6 +144,12 @@ void Widener::EmitForEachLane(llvm::Instruction& instruction) {
   llvm::Instruction* clone = instruction.clone();
   for (unsigned i = 0; i < operands.size(); ++i) {
     const Wide& wide = operands[i];
+    if (offsets[i].vector != nullptr) {
+      auto* address = llvm::cast<llvm::GetElementPtrInst>(instruction.getOperand(i));
+      clone->setOperand(i, b_.CreateGEP(address->getSourceElementType(), wide.scalar,
+                                        b_.CreateExtractElement(offsets[i].vector, lane)));
+      continue;
+    }
     clone->setOperand(i, wide.vector != nullptr ? b_.CreateExtractElement(wide.vector, lane) : wide.scalar);
   }
   b_.Insert(clone);
