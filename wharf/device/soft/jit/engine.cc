@@ -5,6 +5,7 @@
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/IR/DiagnosticHandler.h>
 #include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -25,6 +26,7 @@
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 #include <llvm/Transforms/Utils/LowerAtomic.h>
 #include <llvm/Transforms/Utils/LowerSwitch.h>
+#include <llvm/Transforms/Utils/Mem2Reg.h>
 #include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
 
 #include <algorithm>
@@ -47,6 +49,15 @@ absl::Status FromLlvm(llvm::Error error, std::string_view what) {
   return Internal("{}: {}", what, llvm::toString(std::move(error)));
 }
 
+// One of LLVM's own, if this LLVM has it.
+template <typename T>
+void SetOption(llvm::StringRef name, T value) {
+  auto& options = llvm::cl::getRegisteredOptions();
+  if (auto found = options.find(name); found != options.end()) {
+    static_cast<llvm::cl::opt<T>*>(found->second)->setValue(value);
+  }
+}
+
 void InitializeLlvm() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -57,10 +68,11 @@ void InitializeLlvm() {
     });
     // It makes jumps of selections where it takes memory to be slow: kernels have selections because threads differ, so
     // the processor guesses such jumps wrong.
-    auto& options = llvm::cl::getRegisteredOptions();
-    if (auto found = options.find("x86-cmov-converter"); found != options.end()) {
-      static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(false);
-    }
+    SetOption("x86-cmov-converter", false);
+    // Time to compile: going over code once more after it was simplified finds next to nothing (LLVM 18 does not
+    // either), and the scheduler compares every access to memory in a long block with every other one.
+    SetOption("instcombine-max-iterations", 1U);
+    SetOption("dag-maps-huge-region", 200U);
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
   });
@@ -133,6 +145,36 @@ absl::Status Define(llvm::orc::LLJIT& jit, llvm::orc::JITDylib& library, const s
   return absl::OkStatus();
 }
 
+// The first of two stores to a variable, if every load comes after the other one.
+void ForgetUnreadValues(llvm::Function* function) {
+  const llvm::DominatorTree tree(*function);
+  const llvm::BasicBlock* entry = &function->getEntryBlock();
+  std::vector<llvm::AllocaInst*> variables;
+  for (llvm::Instruction& instruction : function->getEntryBlock()) {
+    if (auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction)) variables.push_back(variable);
+  }
+  for (llvm::AllocaInst* variable : variables) {
+    std::vector<llvm::StoreInst*> stores;
+    std::vector<llvm::LoadInst*> loads;
+    bool other_uses = false;
+    for (llvm::User* user : variable->users()) {
+      auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
+      if (store != nullptr && store->getPointerOperand() == variable) {
+        stores.push_back(store);
+      } else if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user)) {
+        loads.push_back(load);
+      } else {
+        other_uses = true;
+      }
+    }
+    if (other_uses || stores.size() != 2) continue;
+    const bool in_order = tree.dominates(stores[0], stores[1]);
+    llvm::StoreInst *first = stores[in_order ? 0 : 1], *second = stores[in_order ? 1 : 0];
+    const auto after = [&](const llvm::LoadInst* load) { return tree.dominates(second, load); };
+    if (first->getParent() == entry && llvm::all_of(loads, after)) first->eraseFromParent();
+  }
+}
+
 // LLVM's pass pipelines for one code generator.
 class Optimizer {
  public:
@@ -152,6 +194,19 @@ class Optimizer {
     inliner.run(*module, modules_);
     const auto level = large_ ? llvm::OptimizationLevel::O1 : llvm::OptimizationLevel::O3;
     builder_.buildPerModuleDefaultPipeline(level).run(*module, modules_);
+  }
+
+  // Takes what was put in variables, by code that was just made, out of them. The most of them have one value, besides
+  // the one they begin with, which nobody reads: without that LLVM need not look for where values meet.
+  void Promote(llvm::Module* module) {
+    for (llvm::Function& function : *module) {
+      if (function.isDeclaration()) continue;
+      ForgetUnreadValues(&function);
+      llvm::FunctionPassManager passes;
+      passes.addPass(llvm::PromotePass());
+      passes.run(function, functions_);
+    }
+    Forget();
   }
 
   // Simplifies, and brings `function` into the form Widen needs.
@@ -419,6 +474,7 @@ absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> JitEngine::Compile(llvm::Mod
   }
   Dump(*module, "before");
   Optimizer optimizer(machine->get(), options);
+  optimizer.Promote(module);
   if (options.form == CodeForm::kBlock) {
     WHARF_RETURN_IF_ERROR(TryRegions(module, &optimizer, options.block, lanes_, &clock));
   }
@@ -428,6 +484,7 @@ absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> JitEngine::Compile(llvm::Mod
   }
   DefineMode(module, options.form == CodeForm::kThread ? ExecutionMode::kSuspendable : ExecutionMode::kLoop, wide);
   if (options.wide != nullptr) *options.wide = wide;
+  if (wide || options.form == CodeForm::kBlock) optimizer.Promote(module);
   optimizer.Optimize(module);
   clock.End(&CompileTimes::optimize);
   LowerOwnAtomics(module);
