@@ -5,30 +5,12 @@
 # Sources are relative to the current directory or to wharf/ in the project ("wharf/base/status.cc"). status.cc and
 # what it needs to link are always added.
 include_guard(GLOBAL)
-find_program(WHARF_CLANGXX NAMES clang++-16 clang++)
-
 set(WHARF_FUZZ_FLAGS -std=c++20 -O1 -gline-tables-only -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all)
 
 # What nearly every source includes, precompiled, once.
 set(WHARF_FUZZ_COMMON ${CMAKE_BINARY_DIR}/fuzz/common.h)
 if(WHARF_TESTS AND NOT WHARF_SANITIZE AND WHARF_CLANGXX)
-  set(includes)
-  foreach(header ${common_headers})  # WharfRooms.cmake's
-    if(IS_ABSOLUTE "${header}")
-      set(header "\"${header}\"")
-    endif()
-    string(APPEND includes "#include ${header}\n")
-  endforeach()
-  file(CONFIGURE OUTPUT ${WHARF_FUZZ_COMMON} CONTENT "${includes}" @ONLY)
-  add_custom_command(
-    OUTPUT ${WHARF_FUZZ_COMMON}.pch
-    COMMAND ${WHARF_CLANGXX} ${WHARF_FUZZ_FLAGS} -I${PROJECT_SOURCE_DIR} -x c++-header -Xclang -fno-pch-timestamp -MD -MF
-            ${WHARF_FUZZ_COMMON}.d -MT ${WHARF_FUZZ_COMMON}.pch ${WHARF_FUZZ_COMMON} -o ${WHARF_FUZZ_COMMON}.pch
-    DEPENDS ${WHARF_FUZZ_COMMON}
-    DEPFILE ${WHARF_FUZZ_COMMON}.d
-    COMMENT "fuzz common headers"
-    VERBATIM)
-  add_custom_target(fuzz_common DEPENDS ${WHARF_FUZZ_COMMON}.pch)
+  wharf_clang_headers(fuzz_common ${WHARF_FUZZ_COMMON} FLAGS ${WHARF_FUZZ_FLAGS} HEADERS ${common_headers})  # of WharfRooms.cmake
 endif()
 
 # Compiles one source for every fuzz target that has it with these includes; its object goes to `out`.
