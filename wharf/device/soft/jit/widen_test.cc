@@ -252,6 +252,59 @@ TEST(Widen, StridedAndReversedAccess) {
   }
 }
 
+// What neighbouring threads load as vectors is one piece, if all of them do.
+TEST(Widen, VectorsOfEachThread) {
+  const std::string text = R"(.version 8.8
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out, .param .u32 odd)
+{
+  .reg .b32 %r<20>; .reg .b64 %rd<16>; .reg .pred %p<3>;
+  ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out]; ld.param.u32 %r1, [odd];
+  mov.u32 %r2, %tid.x;
+  mul.wide.u32 %rd3, %r2, 32; add.u64 %rd1, %rd1, %rd3;
+  mul.wide.u32 %rd3, %r2, 8; add.u64 %rd2, %rd2, %rd3;
+  and.b32 %r3, %r2, %r1; setp.ne.u32 %p1, %r3, 0;
+  @%p1 bra END;
+  ld.global.v4.u64 {%rd4, %rd5, %rd6, %rd7}, [%rd1];
+  // One element is written before it is read again.
+  ld.global.v2.u32 {%r5, %r6}, [%rd2];
+  st.global.u32 [%rd2+4], %r2;
+  ld.global.u32 %r7, [%rd2+4];
+  mad.lo.u64 %rd8, %rd5, 3, %rd4; mad.lo.u64 %rd8, %rd6, 5, %rd8; mad.lo.u64 %rd8, %rd7, 7, %rd8;
+  cvt.u32.u64 %r8, %rd8; xor.b32 %r8, %r8, %r6;
+  st.global.v2.u32 [%rd2], {%r8, %r7};
+END:
+  MEET
+  ret;
+}
+)";
+  for (const std::string meet : {"", "bar.sync 0;"}) {
+    std::string ptx = text;
+    ptx.replace(ptx.find("MEET"), 4, meet);
+    for (const uint32_t extent : {5U, 16U, 17U, 32U, 64U, 100U}) {
+      for (const uint32_t odd : {0U, 1U}) {
+        KernelRunner runner;
+        std::vector<uint64_t> in(extent * size_t{4});
+        for (size_t i = 0; i < in.size(); ++i) in[i] = i * i + 1;
+        std::vector<uint32_t> out(extent * size_t{2});
+        for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<uint32_t>(1000 + i);
+        auto* result = runner.Upload(out);
+        const Parameters parameters = Parameters().Add(runner.Upload(in)).Add(result).Add(odd);
+        ASSERT_EQ(runner.RunByShape(ptx, "k", {1}, {extent}, parameters), absl::OkStatus());
+        ASSERT_EQ(runner.kernel()->mode, ExecutionMode::kLoop);
+        for (uint32_t i = 0; i < extent; ++i) {
+          const bool left_out = (i & odd) != 0;
+          const uint64_t* v = &in[size_t{4} * i];
+          const auto sum = static_cast<uint32_t>(v[0] + 3 * v[1] + 5 * v[2] + 7 * v[3]);
+          ASSERT_EQ(result[2 * i], left_out ? out[2 * i] : sum ^ out[2 * i + 1]) << extent << " " << odd << " " << i;
+          ASSERT_EQ(result[2 * i + 1], left_out ? out[2 * i + 1] : i) << extent << " " << odd << " " << i;
+        }
+      }
+    }
+  }
+}
+
 // Every thread of a block may write the same value to the same place.
 TEST(Widen, StoresToOnePlace) {
   KernelRunner runner;

@@ -105,6 +105,8 @@ class Widener {
   void EmitExtract(llvm::ExtractValueInst& extract);
   void EmitAccess(Value* address, llvm::Type* type, const std::function<void(bool consecutive)>& access);
   void EmitLoad(llvm::LoadInst& load);
+  std::vector<llvm::LoadInst*> LoadsBetween(llvm::LoadInst& load) const;
+  void EmitLoadsBetween(llvm::LoadInst& load, const std::vector<llvm::LoadInst*>& all);
   void EmitStore(llvm::StoreInst& store);
   void EmitKeep(llvm::CallInst& call);
   void EmitReload(llvm::CallInst& call);
@@ -152,6 +154,7 @@ class Widener {
   std::map<const Block*, llvm::AllocaInst*> flags_;      // of those that come kOnly, and headers of steady loops
   std::map<const llvm::Loop*, llvm::AllocaInst*> next_;  // threads that go another round, or whether they do
   std::set<const Block*> met_;                           // blocks to which an edge has been emitted
+  std::set<const llvm::LoadInst*> met_loads_;            // emitted with others (EmitLoadsBetween)
   std::map<const llvm::Argument*, Wide> arguments_;
   std::map<const llvm::Instruction*, Slots> slot_map_;
   std::map<const llvm::Instruction*, Wide> local_;  // what is at hand in the block being emitted

@@ -2,6 +2,8 @@
 #include <llvm/Analysis/VectorUtils.h>
 #include <llvm/Support/MathExtras.h>
 
+#include <algorithm>
+
 #include "wharf/device/soft/widen/widener_impl.h"
 
 namespace wharf::device::soft {
@@ -200,7 +202,74 @@ void Widener::EmitAccess(Value* address, llvm::Type* type, const std::function<v
   b_.SetInsertPoint(done);
 }
 
+// The loads that read, with `load`, all bytes from the first lane's to the last lane's: as many as the stride has
+// elements, in the order of their addresses, with nothing between them that writes. Empty if there are none.
+std::vector<llvm::LoadInst*> Widener::LoadsBetween(llvm::LoadInst& load) const {
+  const llvm::DataLayout& layout = wide_.getParent()->getDataLayout();
+  const auto size = static_cast<int64_t>(layout.getTypeStoreSize(load.getType()).getFixedValue());
+  const Shape shape = shapes_.Of(load.getPointerOperand());
+  const int64_t count = shape.Strided() && shape.stride % size == 0 ? shape.stride / size : 0;
+  if (count != 2 && count != 4) return {};
+  const auto take_apart = [&layout](llvm::LoadInst& of) {
+    llvm::APInt offset(64, 0);
+    const Value* base = of.getPointerOperand()->stripAndAccumulateConstantOffsets(layout, offset, true);
+    return std::pair(base, offset.getSExtValue());
+  };
+  const auto [base, offset] = take_apart(load);
+  std::map<int64_t, llvm::LoadInst*> loads;
+  for (llvm::Instruction* i = &load; i != nullptr && !i->mayWriteToMemory(); i = i->getNextNode()) {
+    auto* other = llvm::dyn_cast<llvm::LoadInst>(i);
+    if (other == nullptr || other->getType() != load.getType() || !other->isSimple() || met_loads_.contains(other))
+      continue;
+    const auto [its_base, its_offset] = take_apart(*other);
+    if (its_base == base) loads.emplace(its_offset, other);
+  }
+  for (int64_t before = 0; before < count; ++before) {
+    std::vector<llvm::LoadInst*> all;
+    for (int64_t i = 0; i < count; ++i) {
+      const auto found = loads.find(offset + (i - before) * size);
+      if (found != loads.end()) all.push_back(found->second);
+    }
+    if (static_cast<int64_t>(all.size()) == count) return all;
+  }
+  return {};
+}
+
+// Vectors that each thread loads, such as of 16 bytes: what all lanes load is one piece, to be sorted by shuffles.
+void Widener::EmitLoadsBetween(llvm::LoadInst& load, const std::vector<llvm::LoadInst*>& all) {
+  llvm::Type* type = load.getType();
+  const auto count = static_cast<unsigned>(all.size());
+  const auto size = static_cast<int64_t>(wide_.getParent()->getDataLayout().getTypeStoreSize(type).getFixedValue());
+  const auto place = std::find(all.begin(), all.end(), &load) - all.begin();
+  met_loads_.insert(all.begin(), all.end());
+  Value* exact = Exact(load.getPointerOperand());
+  const Wide address = Get(load.getPointerOperand());
+  Value* whole = b_.CreateICmpEQ(Bits(mask_), llvm::Constant::getAllOnesValue(b_.getIntNTy(lanes_)));
+  auto *at_once = NewBlock("at_once"), *apart = NewBlock("apart"), *done = NewBlock("loaded");
+  b_.CreateCondBr(b_.CreateAnd(exact, whole), at_once, apart);
+  const auto at = [&](Value* from, int64_t index) {
+    return b_.CreateGEP(b_.getInt8Ty(), from, b_.getInt64(static_cast<uint64_t>((index - place) * size)));
+  };
+  b_.SetInsertPoint(at_once);
+  auto* piece_type = llvm::FixedVectorType::get(type, lanes_ * count);
+  Value* piece = b_.CreateAlignedLoad(piece_type, at(address.scalar, 0), all[0]->getAlign());
+  for (unsigned i = 0; i < count; ++i) {
+    b_.CreateStore(b_.CreateShuffleVector(piece, llvm::createStrideMask(i, count, lanes_)), SlotsOf(all[i]).vector);
+  }
+  b_.CreateBr(done);
+  b_.SetInsertPoint(apart);
+  for (unsigned i = 0; i < count; ++i) {
+    Value* none = llvm::Constant::getNullValue(WideType(type));
+    b_.CreateStore(b_.CreateMaskedGather(WideType(type), at(address.vector, i), all[i]->getAlign(), mask_, none),
+                   SlotsOf(all[i]).vector);
+  }
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+}
+
 void Widener::EmitLoad(llvm::LoadInst& load) {
+  if (met_loads_.contains(&load)) return;
+  if (const std::vector<llvm::LoadInst*> all = LoadsBetween(load); !all.empty()) return EmitLoadsBetween(load, all);
   llvm::Type* type = WideType(load.getType());
   Value* address = load.getPointerOperand();
   llvm::AllocaInst* slot = SlotsOf(&load).vector;
