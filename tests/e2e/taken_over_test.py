@@ -11,6 +11,7 @@ import pathlib
 import signal
 import socket
 import subprocess
+import tempfile
 import unittest
 
 from pipeline_fixture import make_plan, start_etcd
@@ -49,6 +50,15 @@ class TakenOverTest(EndToEndTest):
 
     def prepare(self):
         raise NotImplementedError
+
+    @classmethod
+    def once(cls, make):
+        """What `make` makes in a folder that all of the class's tests have: what its servers read and do not change."""
+        if "made" not in vars(cls):
+            folder = tempfile.TemporaryDirectory()
+            cls.addClassCleanup(folder.cleanup)
+            cls.made = make(pathlib.Path(folder.name))
+        return cls.made
 
     def command(self, mode):
         raise NotImplementedError
@@ -212,21 +222,24 @@ class PipelineWorker(TakenOverTest):
 class PipelineServe(TakenOverTest):
     def prepare(self):
         self.etcd = start_etcd(self)
-        self.plan = make_plan(self.folder)
+        self.plan = self.once(make_plan)
 
     def command(self, mode):
-        return [WHARF, "pipeline", "serve", self.plan, "--profiles", self.folder / "lab", "--etcd", self.etcd, "--listen",
-                "127.0.0.1:0", f"--sandbox={mode}", "--memory=1GiB"]
+        return [WHARF, "pipeline", "serve", self.plan, "--profiles", self.plan.parent / "lab", "--etcd", self.etcd,
+                "--listen", "127.0.0.1:0", f"--sandbox={mode}", "--memory=1GiB"]
 
 
 class ArServe(TakenOverTest):
     CONNECTS = False
 
     def prepare(self):
-        self.profile = self.folder / "profile.json"
+        self.profile = self.once(self.measure)
+
+    def measure(self, folder):
         done = subprocess.run([WHARF, "ar", "latency", "--network", "depth", "--batches", "1,2", "--json",
-                               str(self.profile)], capture_output=True, text=True, timeout=PATIENCE)
+                               folder / "profile.json"], capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual(done.returncode, 0, done.stderr)
+        return folder / "profile.json"
 
     def command(self, mode):
         return [WHARF, "ar", "serve", "--listen", "127.0.0.1:0", f"--sandbox={mode}", "--memory=1GiB", "--profile", self.profile,
