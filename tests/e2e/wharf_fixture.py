@@ -30,7 +30,7 @@ CLIENT = shlex.split(os.environ.get("WHARF_CLIENT", "")) or [BIN / "wharf"]
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SANITIZER = os.environ.get("WHARF_SANITIZER")
 # Seconds: an upper bound for a hang, never something a test waits for.
-PATIENCE = 480 if SANITIZER else 120
+PATIENCE = 480 if SANITIZER or EMULATOR else 120
 
 
 def environment(folder):
