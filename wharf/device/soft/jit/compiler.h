@@ -12,10 +12,10 @@
 #include <string>
 #include <string_view>
 
+#include "wharf/base/clock.h"
 #include "wharf/base/status.h"
 #include "wharf/device/ptx/ast.h"
 #include "wharf/device/soft/check/checks.h"
-#include "wharf/device/soft/jit/compile_times.h"
 #include "wharf/device/soft/runtime/compiled_kernel.h"
 
 namespace wharf::device::soft {
@@ -61,6 +61,17 @@ class Compiler {
   // not supported.
   virtual absl::StatusOr<std::shared_ptr<const CompiledKernel>> Describe(const ptx::Module& module,
                                                                          std::string_view kernel) const;
+};
+
+// What compiling a kernel takes, phase by phase, of processor time.
+struct CompileTimes {
+  Nanoseconds generate{0};  // PTX to LLVM's code
+  Nanoseconds simplify{0};  // before threads are put in lanes
+  Nanoseconds widen{0};     // regions and lanes
+  Nanoseconds optimize{0};
+  Nanoseconds emit{0};  // walls and machine code
+
+  Nanoseconds Total() const { return generate + simplify + widen + optimize + emit; }
 };
 
 // How the threads of a kernel are executed, from the fastest way to the slowest, and why not in a faster one.

@@ -5,6 +5,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/MemoryBuffer.h>
 
+#include <ctime>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,13 +13,37 @@
 
 #include "wharf/base/status.h"
 #include "wharf/device/soft/codegen/module.h"
-#include "wharf/device/soft/jit/compile_times.h"
+#include "wharf/device/soft/jit/compiler.h"
 
 namespace wharf::device::soft {
 
 struct AbsoluteSymbol {
   std::string name;
   uint64_t address = 0;
+};
+
+// Adds what the calling thread takes to one phase after the other; to none if there are no times.
+class PhaseClock {
+ public:
+  explicit PhaseClock(CompileTimes* times) : times_(times) { since_ = Now(); }
+
+  // What passed since the phase before.
+  void End(Nanoseconds CompileTimes::*phase) {
+    if (times_ == nullptr) return;
+    const Nanoseconds now = Now();
+    times_->*phase += now - since_;
+    since_ = now;
+  }
+
+ private:
+  static Nanoseconds Now() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + Nanoseconds(time.tv_nsec);
+  }
+
+  CompileTimes* const times_;
+  Nanoseconds since_{0};
 };
 
 // Thread-safe.
