@@ -58,8 +58,8 @@ class SharedCompiler final : public device::soft::Compiler {
  public:
   absl::StatusOr<std::shared_ptr<const device::soft::CompiledKernel>> Compile(
       const device::ptx::Module& module, std::string_view kernel, const device::soft::SymbolResolver& symbols,
-      const device::Dim3& block, bool in_background) override {
-    return compiler_->Compile(module, kernel, symbols, block, in_background);
+      const device::Dim3& block) override {
+    return compiler_->Compile(module, kernel, symbols, block);
   }
 
  private:

@@ -38,8 +38,7 @@ absl::StatusOr<GuardedCode> CompileGuardedNow(const ptx::Module& ptx, const std:
   WHARF_ASSIGN_OR_RETURN(code.kernel, ptx::GuardKernel(ptx, kernel));
   WHARF_ASSIGN_OR_RETURN(const std::shared_ptr<const ptx::Module> module, ptx::Parse(code.kernel.ptx));
   const SymbolResolver no_variables = nullptr;  // it has none
-  WHARF_ASSIGN_OR_RETURN(code.compiled,
-                         compiler.Compile(*module, kernel, no_variables, kAnyBlock, /*in_background=*/true));
+  WHARF_ASSIGN_OR_RETURN(code.compiled, compiler.Compile(*module, kernel, no_variables));
   return code;
 }
 

@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 class DescribingCompiler final : public Compiler {
  public:
   absl::StatusOr<std::shared_ptr<const CompiledKernel>> Compile(const ptx::Module& module, std::string_view name,
-                                                                const SymbolResolver&, const Dim3&, bool) override {
+                                                                const SymbolResolver&, const Dim3&) override {
     return Describe(module, name);
   }
   absl::StatusOr<std::shared_ptr<const CompiledKernel>> Describe(const ptx::Module& module,

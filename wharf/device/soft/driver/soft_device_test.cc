@@ -55,7 +55,7 @@ class NativeCompiler final : public Compiler {
  public:
   explicit NativeCompiler(int* compilations) : compilations_(*compilations) {}
   absl::StatusOr<std::shared_ptr<const CompiledKernel>> Compile(const ptx::Module&, std::string_view name,
-                                                                const SymbolResolver&, const Dim3&, bool) override {
+                                                                const SymbolResolver&, const Dim3&) override {
     ++compilations_;
     return Make(name);
   }

@@ -7,8 +7,6 @@
 #include <thread>
 #include <utility>
 
-#include "absl/synchronization/notification.h"
-#include "wharf/base/idle_worker.h"
 #include "wharf/device/cuda_error.h"
 #include "wharf/device/ptx/parser.h"
 #include "wharf/device/soft/codegen/program.h"
@@ -25,11 +23,13 @@ Nanoseconds TimeOn(clockid_t processor) {
   return std::chrono::seconds(time.tv_sec) + Nanoseconds(time.tv_nsec);
 }
 
-// Asked to answer on one thread.
+// Made, and asked to answer, on one thread.
 class CompileServer {
  public:
   CompileServer(std::unique_ptr<link::ByteStream> stream, std::unique_ptr<JitEngine> engine, std::string directory)
-      : stream_(std::move(stream)), engine_(std::move(engine)), store_(std::move(directory)) {}
+      : stream_(std::move(stream)), engine_(std::move(engine)), store_(std::move(directory)) {
+    pthread_getcpuclockid(pthread_self(), &processor_);
+  }
 
   // On another thread, until Stop: ends with `on_late` when a kernel has taken too long.
   void Watch(const CompileLimit& limit) {
@@ -52,7 +52,17 @@ class CompileServer {
   // Fails when there is nobody to answer any more.
   absl::Status AnswerNext() {
     WHARF_ASSIGN_OR_RETURN(CompileRequest request, ReadRequest(*stream_));
-    const Object object = request.in_background ? MakeInBackground(request) : MakeTimed(request);
+    {
+      absl::MutexLock lock(&mutex_);
+      began_ = TimeOn(processor_);
+      kernel_ = request.kernel;
+    }
+    const absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> object =
+        Make(std::move(request.text), request.kernel, request.block, request.checks);
+    {
+      absl::MutexLock lock(&mutex_);  // waits for who is saying that it took too long
+      began_.reset();
+    }
     if (object.ok()) {
       const llvm::StringRef code = (*object)->getBuffer();
       return SendReply(*stream_, 0, {code.data(), code.size()});
@@ -62,38 +72,15 @@ class CompileServer {
   }
 
  private:
-  using Object = absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>>;
-
-  Object MakeInBackground(CompileRequest& request) {
-    Object object = Internal("nothing was compiled");
-    absl::Notification made;
-    background_.Push([&] {
-      object = MakeTimed(request);
-      made.Notify();
-    });
-    made.WaitForNotification();
-    return object;
-  }
-  Object MakeTimed(CompileRequest& request) {
-    {
-      absl::MutexLock lock(&mutex_);
-      pthread_getcpuclockid(pthread_self(), &processor_);
-      began_ = TimeOn(processor_);
-      kernel_ = request.kernel;
-    }
-    Object object = Make(request);
-    absl::MutexLock lock(&mutex_);  // waits for who is saying that it took too long
-    began_.reset();
-    return object;
-  }
-  Object Make(CompileRequest& request) {
+  absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> Make(std::string text, const std::string& kernel,
+                                                           const Dim3& block, check::Checks checks) {
     // Kernels of one module are asked for one after the other.
-    if (module_ == nullptr || *module_->text != request.text) {
-      WHARF_ASSIGN_OR_RETURN(module_, ptx::Parse(std::move(request.text)));
+    if (module_ == nullptr || *module_->text != text) {
+      WHARF_ASSIGN_OR_RETURN(module_, ptx::Parse(std::move(text)));
     }
-    WHARF_ASSIGN_OR_RETURN(Program program, Analyze(*module_, request.kernel));
-    AddChecks(request.checks, &program);
-    program.block = CodeShape(program, request.block);
+    WHARF_ASSIGN_OR_RETURN(Program program, Analyze(*module_, kernel));
+    AddChecks(checks, &program);
+    program.block = CodeShape(program, block);
     const CompilerOptions options;  // always confined
     WHARF_ASSIGN_OR_RETURN(std::unique_ptr<llvm::MemoryBuffer> object, MakeObject(program, *engine_, options));
     // Named by what it was made of, not by who asked for it.
@@ -105,13 +92,12 @@ class CompileServer {
   const std::unique_ptr<JitEngine> engine_;
   const ObjectStore store_;
   std::shared_ptr<const ptx::Module> module_;  // of the last request
+  clockid_t processor_{};
 
   absl::Mutex mutex_;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
-  clockid_t processor_ ABSL_GUARDED_BY(mutex_){};             // the time of the thread that compiles
-  std::optional<Nanoseconds> began_ ABSL_GUARDED_BY(mutex_);  // of that time; nothing: it waits for a request
+  std::optional<Nanoseconds> began_ ABSL_GUARDED_BY(mutex_);  // of the thread's time; nothing: it waits for a request
   std::string kernel_ ABSL_GUARDED_BY(mutex_);
-  IdleWorker background_;  // the last, as it uses the rest
 };
 
 }  // namespace
@@ -132,25 +118,23 @@ absl::Status ServeCompilations(int socket, const std::string& cache_directory, c
 CompileClient::CompileClient(int socket) : stream_(link::FromSocket(socket)) {}
 
 absl::StatusOr<std::string> CompileClient::Compile(std::string_view ptx, std::string_view kernel, const Dim3& block,
-                                                   check::Checks checks, bool in_background) {
+                                                   check::Checks checks) {
   if (ptx.size() > kMostText || kernel.size() > kMostName) {
     return CudaStatus(CudaError::kInvalidPtx, "kernel {}: its module is too large to be compiled", kernel);
   }
   absl::MutexLock lock(&mutex_);
-  absl::StatusOr<std::string> object = Ask(ptx, kernel, block, checks, in_background);
+  absl::StatusOr<std::string> object = Ask(ptx, kernel, block, checks);
   if (object.ok() || CudaErrorOf(object.status()) != CudaError::kRemoteLost) return object;
   stream_->Shutdown();
   return CudaStatus(CudaError::kInvalidPtx, "kernel {}: the process that compiles kernels has ended", kernel);
 }
 
 absl::StatusOr<std::string> CompileClient::Ask(std::string_view ptx, std::string_view kernel, const Dim3& block,
-                                               check::Checks checks, bool in_background) {
+                                               check::Checks checks) {
   const auto lost = [](const absl::Status& why) {
     return CudaStatus(CudaError::kRemoteLost, std::string(Message(why)));
   };
-  if (const absl::Status sent = SendRequest(*stream_, ptx, kernel, block, checks, in_background); !sent.ok()) {
-    return lost(sent);
-  }
+  if (const absl::Status sent = SendRequest(*stream_, ptx, kernel, block, checks); !sent.ok()) return lost(sent);
   absl::StatusOr<CompileReply> reply = ReadReply(*stream_);
   if (!reply.ok()) return lost(reply.status());
   if (reply->error != 0) return CudaStatus(static_cast<CudaError>(reply->error), std::move(reply->text));

@@ -33,14 +33,14 @@ class CompileClient {
   // Owns `socket`, a stream.
   explicit CompileClient(int socket);
 
-  // The object code of one kernel; in the background at low priority, as it is wanted later. Fails as
-  // Compiler::Compile; kInvalidPtx if the other process is gone: it is for good.
+  // The object code of one kernel. Fails as Compiler::Compile; kInvalidPtx if the other process is gone: it is for
+  // good.
   absl::StatusOr<std::string> Compile(std::string_view ptx, std::string_view kernel, const Dim3& block = {0, 0, 0},
-                                      check::Checks checks = 0, bool in_background = false);
+                                      check::Checks checks = 0);
 
  private:
   absl::StatusOr<std::string> Ask(std::string_view ptx, std::string_view kernel, const Dim3& block,
-                                  check::Checks checks, bool in_background) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+                                  check::Checks checks) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Mutex mutex_;
   const std::unique_ptr<link::ByteStream> stream_;
 };

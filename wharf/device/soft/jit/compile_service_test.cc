@@ -2,13 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <string>
 #include <thread>
 
 #include "wharf/device/cuda_error.h"
@@ -73,21 +70,6 @@ TEST_F(CompileServiceTest, TheOtherProcessCompilesAndStores) {
   const auto module = *ptx::Parse(kStores);
   EXPECT_EQ(here->Compile(*module, "kernel", nullptr).status(), absl::OkStatus());
   EXPECT_EQ(Stored(), 1u);
-}
-
-TEST_F(CompileServiceTest, WhatNobodyWaitsForIsCompiledAtLowPriority) {
-  const auto threads_at_low_priority = [] {
-    return std::ranges::count_if(fs::directory_iterator("/proc/self/task"), [](const fs::directory_entry& task) {
-      return getpriority(PRIO_PROCESS, static_cast<id_t>(std::stoul(task.path().filename()))) >= 10;
-    });
-  };
-  EXPECT_EQ(Compile(kStores), absl::OkStatus());
-  const auto before = threads_at_low_priority();
-  const auto module = *ptx::Parse(KernelText("trap;\n"));
-  EXPECT_EQ(Elsewhere().Compile(*module, "kernel", nullptr, {0, 0, 0}, /*in_background=*/true).status(),
-            absl::OkStatus());
-  EXPECT_EQ(threads_at_low_priority(), before + 1);
-  EXPECT_EQ(Stored(), 2u);
 }
 
 TEST_F(CompileServiceTest, ChecksAreThoseOfTheClient) {

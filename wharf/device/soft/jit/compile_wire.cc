@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <limits>
 #include <span>
 
 #include "wharf/link/prefixed_stream.h"
@@ -16,9 +15,8 @@ namespace {
 struct RequestHead {
   uint64_t text_bytes = 0, kernel_bytes = 0;
   uint32_t block[3] = {0, 0, 0};
-  uint16_t checks = 0, in_background = 0;
+  uint32_t checks = 0;
 };
-static_assert(check::kAllChecks <= std::numeric_limits<uint16_t>::max());
 // Followed by the text.
 struct ReplyHead {
   int32_t error = 0;
@@ -73,12 +71,9 @@ bool IsBlock(const uint32_t (&block)[3]) {
 }  // namespace
 
 absl::Status SendRequest(link::ByteStream& stream, std::string_view text, std::string_view kernel, const Dim3& block,
-                         check::Checks checks, bool in_background) {
-  const RequestHead head{.text_bytes = text.size(),
-                         .kernel_bytes = kernel.size(),
-                         .block = {block.x, block.y, block.z},
-                         .checks = static_cast<uint16_t>(checks),
-                         .in_background = in_background};
+                         check::Checks checks) {
+  const RequestHead head{
+      .text_bytes = text.size(), .kernel_bytes = kernel.size(), .block = {block.x, block.y, block.z}, .checks = checks};
   return Send(stream, head, text, kernel);
 }
 
@@ -91,10 +86,8 @@ absl::StatusOr<CompileRequest> ReadRequest(link::ByteStream& stream) {
   if (head.text_bytes > kMostText || head.kernel_bytes > kMostName) return DataLoss("no request");
   if (!IsBlock(head.block)) return DataLoss("no blocks have this shape");
   if ((head.checks & ~check::kAllChecks) != 0) return DataLoss("there are no such checks");
-  if (head.in_background > 1) return DataLoss("no request");
   CompileRequest request;
   request.checks = head.checks;
-  request.in_background = head.in_background == 1;
   request.block = {head.block[0], head.block[1], head.block[2]};
   WHARF_ASSIGN_OR_RETURN(request.text, ReadText(stream, head.text_bytes));
   WHARF_ASSIGN_OR_RETURN(request.kernel, ReadText(stream, head.kernel_bytes));

@@ -14,10 +14,9 @@
 namespace wharf::device::soft {
 
 struct CompileRequest {
-  std::string text, kernel;    // a module of PTX, and the name of one of its kernels
-  Dim3 block{0, 0, 0};         // as of Compiler::Compile
-  check::Checks checks = 0;    // CompilerOptions'
-  bool in_background = false;  // nobody waits for it
+  std::string text, kernel;  // a module of PTX, and the name of one of its kernels
+  Dim3 block{0, 0, 0};       // as of Compiler::Compile
+  check::Checks checks = 0;  // CompilerOptions'
 };
 inline constexpr uint64_t kMostText = uint64_t{1} << 30, kMostName = uint64_t{1} << 20;
 
@@ -28,7 +27,7 @@ struct CompileReply {
 inline constexpr uint64_t kMostObject = uint64_t{1} << 30;
 
 absl::Status SendRequest(link::ByteStream& stream, std::string_view text, std::string_view kernel, const Dim3& block,
-                         check::Checks checks = 0, bool in_background = false);
+                         check::Checks checks = 0);
 absl::Status SendReply(link::ByteStream& stream, int32_t error, std::string_view text);
 // kDataLoss: this is none; kUnavailable: the other end is gone; fail as ByteStream::Read.
 absl::StatusOr<CompileRequest> ReadRequest(link::ByteStream& stream);

@@ -61,8 +61,7 @@ void ReadRequests(std::span<const std::byte> bytes, size_t first_read) {
     const auto request = ReadRequest(stream);
     if (!request.ok()) return;
     FuzzStream again({}, 0);
-    Require(SendRequest(again, request->text, request->kernel, request->block, request->checks, request->in_background)
-                .ok());
+    Require(SendRequest(again, request->text, request->kernel, request->block, request->checks).ok());
     RequireSame(bytes, again.written, begin, {});
   }
 }

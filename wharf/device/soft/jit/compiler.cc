@@ -59,8 +59,8 @@ class CompilerImpl final : public Compiler {
         elsewhere_(std::move(elsewhere)) {}
 
   absl::StatusOr<std::shared_ptr<const CompiledKernel>> Compile(const ptx::Module& module, std::string_view kernel,
-                                                                const SymbolResolver& symbols, const Dim3& block,
-                                                                bool in_background) override {
+                                                                const SymbolResolver& symbols,
+                                                                const Dim3& block) override {
     WHARF_ASSIGN_OR_RETURN(Program program, Analyze(module, kernel));
     AddChecks(options_.checks, &program);
     program.block = CodeShape(program, block);
@@ -82,12 +82,12 @@ class CompilerImpl final : public Compiler {
     std::unique_ptr<llvm::MemoryBuffer> object = store_.Find(object_name);
     const bool stored = object != nullptr;
     if (!stored) {
-      WHARF_ASSIGN_OR_RETURN(object, Make(program, object_name, in_background));
+      WHARF_ASSIGN_OR_RETURN(object, Make(program, object_name));
     }
     WHARF_RETURN_IF_ERROR(Count(*object, kernel));
     auto code = engine_->Link(std::move(object), addresses);
     if (!code.ok() && stored) {  // an object of some other make: compile it anew
-      WHARF_ASSIGN_OR_RETURN(object, Make(program, object_name, in_background));
+      WHARF_ASSIGN_OR_RETURN(object, Make(program, object_name));
       code = engine_->Link(std::move(object), addresses);
     }
     if (!code.ok()) return code.status();
@@ -114,12 +114,11 @@ class CompilerImpl final : public Compiler {
 
  private:
   // And stores it.
-  absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> Make(const Program& program, const std::string& name,
-                                                           bool in_background) const {
+  absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> Make(const Program& program, const std::string& name) const {
     if (elsewhere_ != nullptr) {
-      WHARF_ASSIGN_OR_RETURN(const std::string code,
-                             elsewhere_->Compile(*program.module->text, program.Kernel().function->name, program.block,
-                                                 program.checks, in_background));
+      WHARF_ASSIGN_OR_RETURN(
+          const std::string code,
+          elsewhere_->Compile(*program.module->text, program.Kernel().function->name, program.block, program.checks));
       return llvm::MemoryBuffer::getMemBufferCopy(code, name);
     }
     WHARF_ASSIGN_OR_RETURN(std::unique_ptr<llvm::MemoryBuffer> object, MakeObject(program, *engine_, options_));

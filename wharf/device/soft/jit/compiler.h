@@ -50,13 +50,10 @@ class Compiler {
   // CudaError::kUnsupportedPtx: "kernel K: line N: `instruction` is not supported …"; kInvalidArgument with
   // kInvalidPtx: malformed PTX; kResourceExhausted with kOutOfMemory: there is too much code.
   // `block`: the code is for blocks of this shape only, and may then be much faster; zeros: of any.
-  // `in_background`: another process does it at low priority, as it is wanted later. Who wants other code meanwhile
-  // waits for it.
   virtual absl::StatusOr<std::shared_ptr<const CompiledKernel>> Compile(const ptx::Module& module,
                                                                         std::string_view kernel,
                                                                         const SymbolResolver& symbols,
-                                                                        const Dim3& block = {0, 0, 0},
-                                                                        bool in_background = false) = 0;
+                                                                        const Dim3& block = {0, 0, 0}) = 0;
   // What is known of a kernel without compiling it: all but its code. Fails as Compile, but for instructions that are
   // not supported.
   virtual absl::StatusOr<std::shared_ptr<const CompiledKernel>> Describe(const ptx::Module& module,
