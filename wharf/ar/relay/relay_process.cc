@@ -74,8 +74,8 @@ absl::StatusOr<RelayStarter::Process> RelayStarter::StartProcess(const std::stri
   std::vector<std::string> all = {kStarterMode, std::to_string(static_cast<int>(isolation))};
   all.insert(all.end(), arguments.begin(), arguments.end());
   const int descriptors[] = {theirs.get()};
-  WHARF_ASSIGN_OR_RETURN(Subprocess process, StartRelayProgram(program, std::move(all), Isolation::kNone, STDERR_FILENO,
-                                                               descriptors));
+  WHARF_ASSIGN_OR_RETURN(Subprocess process,
+                         StartRelayProgram(program, std::move(all), Isolation::kNone, STDERR_FILENO, descriptors));
   return Process{std::move(process), ours.Release()};
 }
 

@@ -31,7 +31,6 @@ absl::Status SendRelay(int server, int error, const StartedRelay& started);
 // The program with these as its descriptors behind `standard_error`, in a process group of its own (a terminal's Ctrl-C
 // is the server's affair), and no environment.
 absl::StatusOr<Subprocess> StartRelayProgram(const std::string& program, std::vector<std::string> arguments,
-                                             Isolation isolation, int standard_error,
-                                             std::span<const int> descriptors);
+                                             Isolation isolation, int standard_error, std::span<const int> descriptors);
 
 }  // namespace wharf::ar

@@ -54,7 +54,8 @@ void PrintKernelsAsJson(const std::vector<ExaminedKernel>& kernels) {
 
 // Names come last: those of templates are long.
 void PrintKernels(const std::vector<ExaminedKernel>& kernels) {
-  report::Table table({{"runs"}, {"block"}, {"compiled in, ms", report::Align::kRight}, {"why not faster"}, {"kernel"}});
+  report::Table table(
+      {{"runs"}, {"block"}, {"compiled in, ms", report::Align::kRight}, {"why not faster"}, {"kernel"}});
   for (const ExaminedKernel& kernel : kernels) {
     const bool ok = kernel.form.ok();
     table.AddRow({ok ? WordsFor(kernel.form->way) : "not at all", Text(kernel.block),
