@@ -4,6 +4,7 @@
 #include <atomic>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -421,7 +422,7 @@ TEST(EndlessPlan, EndsTheSessionWhenItsTimeIsUp) {
   config.on_closed = [&] { ++closed; };
   const auto model = *LoadManyWideWindows({});
   auto [ours, theirs] = link::MemoryPair();
-  SplitServerSession session(std::move(theirs), config);
+  auto session = std::make_unique<SplitServerSession>(std::move(theirs), config);
   link::Recorder seen;
   const auto channel = link::Channel::Create(std::move(ours));
   channel->Start(&seen);
@@ -433,8 +434,9 @@ TEST(EndlessPlan, EndsTheSessionWhenItsTimeIsUp) {
   ASSERT_EQ(seen.Take(1).size(), 1u);  // it is there
   SendMessage(*channel, FrameKind::kPlan, EncodePlan(1, ServerOnlyPlan(model->View().rows))).IgnoreError();
   SendMessage(*channel, FrameKind::kGoodbye, Goodbye()).IgnoreError();  // or it would last for ever
-  EXPECT_EQ(session.Wait().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(session->Wait().code(), absl::StatusCode::kDeadlineExceeded);
   channel->Stop();
+  session.reset();  // it tells after it has let Wait go
   EXPECT_EQ(closed, 2) << "once while the plan was being compiled";
 }
 
