@@ -4,14 +4,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "wharf/base/clock.h"
 #include "wharf/cli/common/commands.h"
 #include "wharf/cli/worker/kernel_forms.h"
 #include "wharf/report/table.h"
 
 namespace wharf::cli {
 namespace {
-
-double Milliseconds(Nanoseconds time) { return 1e3 * Seconds(time); }
 
 // What compiling the kernel took, in milliseconds.
 nlohmann::ordered_json TimesAsJson(const device::soft::CompileTimes& times) {

@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 
-#include <ctime>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -12,16 +11,11 @@
 #include "wharf/device/soft/codegen/program.h"
 #include "wharf/device/soft/jit/cache.h"
 #include "wharf/device/soft/jit/compile_wire.h"
+#include "wharf/device/soft/jit/engine.h"
 #include "wharf/device/soft/jit/object_maker.h"
 
 namespace wharf::device::soft {
 namespace {
-
-Nanoseconds TimeOn(clockid_t processor) {
-  timespec time{};
-  clock_gettime(processor, &time);
-  return std::chrono::seconds(time.tv_sec) + Nanoseconds(time.tv_nsec);
-}
 
 // Made, and asked to answer, on one thread.
 class CompileServer {

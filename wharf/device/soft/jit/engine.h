@@ -22,6 +22,13 @@ struct AbsoluteSymbol {
   uint64_t address = 0;
 };
 
+// Processor time on the clock of a thread or a process.
+inline Nanoseconds TimeOn(clockid_t processor) {
+  timespec time{};
+  clock_gettime(processor, &time);
+  return std::chrono::seconds(time.tv_sec) + Nanoseconds(time.tv_nsec);
+}
+
 // Adds what the calling thread takes to one phase after the other; to none if there are no times.
 class PhaseClock {
  public:
@@ -36,11 +43,7 @@ class PhaseClock {
   }
 
  private:
-  static Nanoseconds Now() {
-    timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return std::chrono::seconds(time.tv_sec) + Nanoseconds(time.tv_nsec);
-  }
+  static Nanoseconds Now() { return TimeOn(CLOCK_THREAD_CPUTIME_ID); }
 
   CompileTimes* const times_;
   Nanoseconds since_{0};
