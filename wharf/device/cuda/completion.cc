@@ -7,7 +7,7 @@
 
 namespace wharf::device::cuda {
 namespace {
-constexpr LaneId kFinishedLane = ~LaneId{0};
+constexpr StreamSerial kFinishedSerial = ~StreamSerial{0};
 // A sweep without result is repeated at once this often, then the thread naps between sweeps: short kernels are seen
 // within microseconds, long ones cost no CPU.
 constexpr int kSpins = 200;
@@ -29,7 +29,7 @@ void CompletionThread::Stop() {
   FailAll(Aborted("the device is going away"));
 }
 
-absl::Status CompletionThread::Add(LaneId lane, StreamHandle stream, Done done) {
+absl::Status CompletionThread::Add(StreamSerial serial, StreamHandle stream, Done done) {
   Pending pending{nullptr, std::move(done)};
   if (gpu_->Fault().ok()) {
     WHARF_ASSIGN_OR_RETURN(pending.marker, events_->Get());
@@ -39,15 +39,15 @@ absl::Status CompletionThread::Add(LaneId lane, StreamHandle stream, Done done) 
       if (gpu_->Fault().ok()) return recorded;
     }
   }
-  Enqueue(lane, std::move(pending));
+  Enqueue(serial, std::move(pending));
   return absl::OkStatus();
 }
 
-void CompletionThread::AddFinished(Done done) { Enqueue(kFinishedLane, {nullptr, std::move(done)}); }
+void CompletionThread::AddFinished(Done done) { Enqueue(kFinishedSerial, {nullptr, std::move(done)}); }
 
-void CompletionThread::Enqueue(LaneId lane, Pending pending) {
+void CompletionThread::Enqueue(StreamSerial serial, Pending pending) {
   absl::MutexLock lock(&mutex_);
-  lanes_[lane].push_back(std::move(pending));
+  queues_[serial].push_back(std::move(pending));
   changed_.Signal();
 }
 
@@ -58,7 +58,7 @@ void CompletionThread::Loop() {
   for (;;) {
     {
       absl::MutexLock lock(&mutex_);
-      while (!stop_ && lanes_.empty()) changed_.Wait(&mutex_);
+      while (!stop_ && queues_.empty()) changed_.Wait(&mutex_);
       if (stop_) return;
       if (idle_sweeps > kSpins) changed_.WaitWithTimeout(&mutex_, kNap);
       if (stop_) return;
@@ -68,20 +68,20 @@ void CompletionThread::Loop() {
 }
 
 bool CompletionThread::Sweep() {
-  std::vector<std::pair<LaneId, EventHandle>> heads;
+  std::vector<std::pair<StreamSerial, EventHandle>> heads;
   {
     absl::MutexLock lock(&mutex_);
-    for (const auto& [lane, queue] : lanes_) heads.emplace_back(lane, queue.front().marker);
+    for (const auto& [serial, queue] : queues_) heads.emplace_back(serial, queue.front().marker);
   }
   bool progress = false;
-  for (const auto& [lane, marker] : heads) {
+  for (const auto& [serial, marker] : heads) {
     if (absl::Status fault = gpu_->Fault(); !fault.ok()) {
       before_callbacks_();
       FailAll(fault);
       return true;
     }
     if (marker == nullptr) {
-      progress |= Finish(lane, absl::OkStatus());
+      progress |= Finish(serial, absl::OkStatus());
       continue;
     }
     const Result result = (*gpu_)->EventQuery(marker);
@@ -90,19 +90,19 @@ bool CompletionThread::Sweep() {
     // Returns at once; makes the driver flush what kernels printed.
     if (status.ok()) status = gpu_->Check((*gpu_)->EventSynchronize(marker), "cuEventSynchronize");
     before_callbacks_();
-    progress |= Finish(lane, status);
+    progress |= Finish(serial, status);
   }
   return progress;
 }
 
-bool CompletionThread::Finish(LaneId lane, const absl::Status& status) {
+bool CompletionThread::Finish(StreamSerial serial, const absl::Status& status) {
   Pending finished;
   {
     absl::MutexLock lock(&mutex_);
-    auto it = lanes_.find(lane);
+    auto it = queues_.find(serial);
     finished = std::move(it->second.front());
     it->second.pop_front();
-    if (it->second.empty()) lanes_.erase(it);
+    if (it->second.empty()) queues_.erase(it);
   }
   if (finished.marker != nullptr) events_->Put(finished.marker);
   finished.done(status);
@@ -110,12 +110,12 @@ bool CompletionThread::Finish(LaneId lane, const absl::Status& status) {
 }
 
 void CompletionThread::FailAll(const absl::Status& status) {
-  Lanes lanes;
+  Queues queues;
   {
     absl::MutexLock lock(&mutex_);
-    lanes.swap(lanes_);
+    queues.swap(queues_);
   }
-  for (auto& [lane, queue] : lanes) {
+  for (auto& [serial, queue] : queues) {
     for (Pending& pending : queue) {
       if (pending.marker != nullptr) events_->Put(pending.marker);
       pending.done(status);

@@ -1,6 +1,6 @@
 // CompletionThread: tells when work queued on a stream is done. Each request leaves an event behind that work; one
-// thread looks at the oldest event of every lane and runs the callbacks. It polls, because the driver can wait for one
-// event or be called back by one thread that a host function may hold up, but cannot wait for the first of several.
+// thread looks at the oldest event of every stream and runs the callbacks. It polls, because the driver can wait for
+// one event or be called back by one thread that a host function may hold up, but cannot wait for the first of several.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace wharf::device::cuda {
 
-// Requests on one lane finish in order; a lane is a stream's life.
-using LaneId = uint64_t;
+// A number for each stream that was ever made, for handles come again. Requests on one stream finish in order.
+using StreamSerial = uint64_t;
 
 // Thread-safe.
 class CompletionThread {
@@ -27,7 +27,7 @@ class CompletionThread {
 
   // Runs `done` on the thread when everything queued on `stream` so far has finished: OK, or the latched fault.
   // After a fault the callback runs at once, with the fault. REQUIRES: the context is current.
-  absl::Status Add(LaneId lane, StreamHandle stream, Done done);
+  absl::Status Add(StreamSerial serial, StreamHandle stream, Done done);
   // Runs `done` on the thread, soon.
   void AddFinished(Done done);
   void Stop();
@@ -37,21 +37,21 @@ class CompletionThread {
     EventHandle marker = nullptr;  // null: finished
     Done done;
   };
-  using Lanes = std::map<LaneId, std::deque<Pending>>;
+  using Queues = std::map<StreamSerial, std::deque<Pending>>;
 
   void Loop();
-  // One look at every lane's head; true if a callback ran.
+  // One look at the head of every queue; true if a callback ran.
   bool Sweep();
-  bool Finish(LaneId lane, const absl::Status& status);
+  bool Finish(StreamSerial serial, const absl::Status& status);
   void FailAll(const absl::Status& status);
-  void Enqueue(LaneId lane, Pending pending);
+  void Enqueue(StreamSerial serial, Pending pending);
 
   Gpu* gpu_;
   EventPool* events_;
   std::function<void()> before_callbacks_;
   absl::Mutex mutex_;
   absl::CondVar changed_;
-  Lanes lanes_ ABSL_GUARDED_BY(mutex_);  // no lane is empty
+  Queues queues_ ABSL_GUARDED_BY(mutex_);  // none is empty
   bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

@@ -39,8 +39,8 @@ absl::Status CudaDevice::Start() {
   WHARF_RETURN_IF_ERROR(gpu_->Enter());
   WHARF_ASSIGN_OR_RETURN(memory_, MemoryMap::Create(gpu_.get(), properties_.total_memory, options_.arena_base));
   arrays_ = std::make_unique<DriverArrays>(gpu_.get(), properties_.total_memory);
-  streams_[kDefaultStream] = {nullptr, ++last_lane_, 0};
-  fill_stream_.lane = ++last_lane_;
+  streams_[kDefaultStream] = {nullptr, ++last_serial_, 0};
+  fill_stream_.serial = ++last_serial_;
   WHARF_RETURN_IF_ERROR(gpu_->Check((*gpu_)->StreamCreateWithPriority(&fill_stream_.handle, kStreamNonBlocking, 0),
                                     "cuStreamCreateWithPriority"));
   WHARF_ASSIGN_OR_RETURN(fence_, markers_->Get());
@@ -67,7 +67,7 @@ CudaDevice::~CudaDevice() {
   Destroy(fill_stream_);
   {
     absl::MutexLock lock(&shared_mutex_);
-    for (auto& [lane, stream] : ending_) Destroy(stream);
+    for (auto& [serial, stream] : ending_) Destroy(stream);
     for (Stream& stream : borrowed_idle_) Destroy(stream);
     capture_.reset();
   }
@@ -99,7 +99,7 @@ absl::Status CudaDevice::QueueAhead(bool after_all_work, const std::function<abs
     absl::MutexLock lock(&shared_mutex_);
     std::vector<StreamHandle> handles;
     for (const auto& [id, stream] : streams_) handles.push_back(stream.handle);
-    for (const auto& [lane, stream] : ending_) handles.push_back(stream.handle);
+    for (const auto& [serial, stream] : ending_) handles.push_back(stream.handle);
     WHARF_ASSIGN_OR_RETURN(const EventHandle marker, markers_->Get());
     absl::Status status;
     for (StreamHandle handle : handles) {
@@ -146,7 +146,7 @@ absl::StatusOr<CudaDevice::Stream*> CudaDevice::Use(StreamId id) {
 absl::Status CudaDevice::CreateStream(StreamId id, uint32_t flags, int32_t priority) {
   WHARF_RETURN_IF_ERROR(gpu_->Enter());
   if (streams_.contains(id)) return CudaStatus(CudaError::kInvalidValue, "stream {} exists already", id);
-  Stream stream{nullptr, ++last_lane_, 0};
+  Stream stream{nullptr, ++last_serial_, 0};
   WHARF_RETURN_IF_ERROR(
       gpu_->Check((*gpu_)->StreamCreateWithPriority(&stream.handle, flags & kStreamNonBlocking, priority),
                   "cuStreamCreateWithPriority"));
@@ -163,12 +163,12 @@ absl::Status CudaDevice::DestroyStream(StreamId id) {
   ++names_version_;
   {
     absl::MutexLock lock(&shared_mutex_);
-    ending_[stream.lane] = stream;
+    ending_[stream.serial] = stream;
   }
-  return completion_->Add(stream.lane, stream.handle, [this, stream](const absl::Status& status) {
+  return completion_->Add(stream.serial, stream.handle, [this, stream](const absl::Status& status) {
     if (absl::IsAborted(status)) return;  // the destructor does it
     absl::MutexLock lock(&shared_mutex_);
-    ending_.erase(stream.lane);
+    ending_.erase(stream.serial);
     Destroy(stream);
   });
 }
@@ -252,7 +252,7 @@ absl::Status CudaDevice::Notify(StreamId id, Done done) {
   WHARF_RETURN_IF_ERROR(gpu_->Enter());
   const auto it = streams_.find(id);
   if (it == streams_.end()) return CudaStatus(CudaError::kInvalidHandle, "no stream {}", id);
-  return completion_->Add(it->second.lane, it->second.handle, std::move(done));
+  return completion_->Add(it->second.serial, it->second.handle, std::move(done));
 }
 
 absl::Status CudaDevice::AfterAll(Done then) {
@@ -266,7 +266,7 @@ absl::Status CudaDevice::AfterAll(Done then) {
   absl::MutexLock lock(&shared_mutex_);
   std::vector<Stream> streams{fill_stream_};
   for (const auto& [id, stream] : streams_) streams.push_back(stream);
-  for (const auto& [lane, stream] : ending_) streams.push_back(stream);
+  for (const auto& [serial, stream] : ending_) streams.push_back(stream);
   auto join = std::make_shared<Join>();
   join->then = std::move(then);
   {
@@ -284,7 +284,7 @@ absl::Status CudaDevice::AfterAll(Done then) {
     join->then(all);
   };
   for (const Stream& stream : streams) {
-    if (absl::Status added = completion_->Add(stream.lane, stream.handle, arrive); !added.ok()) {
+    if (absl::Status added = completion_->Add(stream.serial, stream.handle, arrive); !added.ok()) {
       completion_->AddFinished([arrive, added](const absl::Status&) { arrive(added); });
     }
   }
@@ -305,7 +305,7 @@ absl::StatusOr<CudaDevice::Stream> CudaDevice::BorrowStream() {
       return stream;
     }
   }
-  Stream stream{nullptr, ++last_lane_, 0};
+  Stream stream{nullptr, ++last_serial_, 0};
   WHARF_RETURN_IF_ERROR(gpu_->Check((*gpu_)->StreamCreateWithPriority(&stream.handle, kStreamNonBlocking, 0),
                                     "cuStreamCreateWithPriority"));
   return stream;
@@ -329,7 +329,7 @@ absl::Status CudaDevice::NotifyEvent(EventId id, Done done) {
     put_back();
     return waiting;
   }
-  return completion_->Add(waiter.lane, waiter.handle, [put_back, done = std::move(done)](const absl::Status& status) {
+  return completion_->Add(waiter.serial, waiter.handle, [put_back, done = std::move(done)](const absl::Status& status) {
     put_back();
     done(status);
   });

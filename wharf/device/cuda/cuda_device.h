@@ -85,7 +85,7 @@ class CudaDevice final : public Device {
  private:
   struct Stream {
     StreamHandle handle = nullptr;
-    LaneId lane = 0;
+    StreamSerial serial = 0;
     uint64_t fences_seen = 0;          // of the fences behind freshly mapped memory
     StreamHandle capturing = nullptr;  // for graphs of libraries' work on this one, once there are any
   };
@@ -196,14 +196,14 @@ class CudaDevice final : public Device {
   std::unique_ptr<DriverArrays> arrays_;
   // Grow when a name, or memory, that was there may be gone or mean something else.
   uint64_t names_version_ = 1, memory_version_ = 1;
-  LaneId last_lane_ = 0;
+  StreamSerial last_serial_ = 0;
   Stream fill_stream_;           // for what QueueAhead queues
   EventHandle fence_ = nullptr;  // behind the last of that
   uint64_t fences_ = 0;
 
-  absl::Mutex shared_mutex_;                                          // for what the completion thread touches too
-  std::map<LaneId, Stream> ending_ ABSL_GUARDED_BY(shared_mutex_);    // destroyed, work still queued
-  std::vector<Stream> borrowed_idle_ ABSL_GUARDED_BY(shared_mutex_);  // made by BorrowStream, idle again
+  absl::Mutex shared_mutex_;                                              // for what the completion thread touches too
+  std::map<StreamSerial, Stream> ending_ ABSL_GUARDED_BY(shared_mutex_);  // destroyed, work still queued
+  std::vector<Stream> borrowed_idle_ ABSL_GUARDED_BY(shared_mutex_);      // made by BorrowStream, idle again
   std::function<void(std::string)> output_ ABSL_GUARDED_BY(shared_mutex_);
   std::unique_ptr<OutputCapture> capture_ ABSL_GUARDED_BY(shared_mutex_);
 

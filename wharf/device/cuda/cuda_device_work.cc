@@ -236,7 +236,7 @@ absl::Status CudaDevice::CopyToDevice(StreamId id, Region to, Extent extent, std
   if (!block.ok()) return copy(packed.data());
   std::memcpy(block->data, packed.data(), bytes);
   absl::Status copied = copy(block->data);
-  absl::Status queued = completion_->Add(stream->lane, stream->handle,
+  absl::Status queued = completion_->Add(stream->serial, stream->handle,
                                          [this, block = *block](const absl::Status&) { pinned_->Put(block); });
   return copied.ok() ? queued : copied;
 }
@@ -259,7 +259,7 @@ absl::Status CudaDevice::CopyToHost(StreamId id, Region from, Extent extent, Dat
   if (!block.ok()) {
     auto data = std::make_shared<std::vector<std::byte>>(bytes);
     WHARF_RETURN_IF_ERROR(copy(data->data()));
-    return completion_->Add(stream->lane, stream->handle, [data, done = std::move(done)](const absl::Status& status) {
+    return completion_->Add(stream->serial, stream->handle, [data, done = std::move(done)](const absl::Status& status) {
       done(status, status.ok() ? std::move(*data) : std::vector<std::byte>{});
     });
   }
@@ -267,7 +267,7 @@ absl::Status CudaDevice::CopyToHost(StreamId id, Region from, Extent extent, Dat
     pinned_->Put(*block);
     return copied;
   }
-  return completion_->Add(stream->lane, stream->handle,
+  return completion_->Add(stream->serial, stream->handle,
                           [this, block = *block, bytes, done = std::move(done)](const absl::Status& status) {
                             std::vector<std::byte> data;
                             if (status.ok()) data.assign(block.data, block.data + bytes);
@@ -486,7 +486,7 @@ absl::Status CudaDevice::HostCall(StreamId id, std::function<void()> call) {
   // The driver runs it on a thread of its own: what was asked to be told about earlier work comes first all the same.
   auto told = std::make_shared<absl::Notification>();
   WHARF_RETURN_IF_ERROR(
-      completion_->Add(stream->lane, stream->handle, [told](const absl::Status&) { told->Notify(); }));
+      completion_->Add(stream->serial, stream->handle, [told](const absl::Status&) { told->Notify(); }));
   auto owned = std::make_unique<std::function<void()>>([told, call = std::move(call)] {
     told->WaitForNotification();
     call();

@@ -31,30 +31,30 @@ constexpr Result kInvalidValue = 1, kOutOfMemory = 2, kInvalidImage = 200, kInva
                  kNotReady = 600, kIllegalAddress = 700;
 constexpr size_t kGranularity = 2 << 20, kMemory = size_t{1} << 30;
 
-struct Ticket {
+struct Completion {
   bool done = false;
   std::chrono::steady_clock::time_point when;
 };
-using TicketPointer = std::shared_ptr<Ticket>;
+using CompletionPointer = std::shared_ptr<Completion>;
 
 struct Operation {
-  std::vector<TicketPointer> after;
+  std::vector<CompletionPointer> after;
   std::function<void()> run;
-  TicketPointer ticket;
+  CompletionPointer completion;
 };
 
 struct Stream {
   bool blocking = true;
   bool stop = false;
   std::deque<Operation> queue;
-  TicketPointer last;
+  CompletionPointer last;
   bool captured = false;
   std::vector<std::function<void()>> recorded;
   std::thread thread;
 };
 
 struct Event {
-  TicketPointer ticket;
+  CompletionPointer completion;
 };
 
 struct Machine {
@@ -91,8 +91,8 @@ void RunStream(Stream* stream) {
     lock.unlock();
     if (operation.run != nullptr && m.sticky == 0) operation.run();
     lock.lock();
-    operation.ticket->done = true;
-    operation.ticket->when = std::chrono::steady_clock::now();
+    operation.completion->done = true;
+    operation.completion->when = std::chrono::steady_clock::now();
     m.changed.notify_all();
   }
 }
@@ -119,11 +119,11 @@ void EndStream(Stream* stream) {
 
 Stream* Find(StreamHandle handle) { return handle == nullptr ? M().legacy : reinterpret_cast<Stream*>(handle); }
 
-TicketPointer Enqueue(StreamHandle handle, std::function<void()> run, TicketPointer also_after = nullptr) {
+CompletionPointer Enqueue(StreamHandle handle, std::function<void()> run, CompletionPointer also_after = nullptr) {
   Machine& m = M();
   std::lock_guard lock(m.mutex);
   Stream* stream = Find(handle);
-  Operation operation{{}, std::move(run), std::make_shared<Ticket>()};
+  Operation operation{{}, std::move(run), std::make_shared<Completion>()};
   if (also_after != nullptr) operation.after.push_back(std::move(also_after));
   if (stream == m.legacy) {
     for (Stream* other : m.streams) {
@@ -132,15 +132,15 @@ TicketPointer Enqueue(StreamHandle handle, std::function<void()> run, TicketPoin
   } else if (stream->blocking && m.legacy->last != nullptr) {
     operation.after.push_back(m.legacy->last);
   }
-  TicketPointer ticket = stream->last = operation.ticket;
+  CompletionPointer completion = stream->last = operation.completion;
   stream->queue.push_back(std::move(operation));
   m.changed.notify_all();
-  return ticket;
+  return completion;
 }
 
-void Await(const TicketPointer& ticket) {
+void Await(const CompletionPointer& completion) {
   std::unique_lock lock(M().mutex);
-  M().changed.wait(lock, [&] { return ticket == nullptr || ticket->done; });
+  M().changed.wait(lock, [&] { return completion == nullptr || completion->done; });
 }
 
 bool IsPinned(const void* pointer) {
@@ -189,8 +189,8 @@ bool EndRecording(StreamHandle handle, std::vector<std::function<void()>>* recor
 Result Queue(StreamHandle stream, bool asynchronous, std::function<void()> run) {
   if (M().sticky != 0) return M().sticky;
   if (Record(stream, run)) return 0;
-  TicketPointer ticket = Enqueue(stream, std::move(run));
-  if (!asynchronous) Await(ticket);
+  CompletionPointer completion = Enqueue(stream, std::move(run));
+  if (!asynchronous) Await(completion);
   return 0;
 }
 
@@ -315,12 +315,12 @@ FAKE cuCtxDestroy_v2(ContextHandle) {
 }
 FAKE cuCtxSetCurrent(ContextHandle) { return 0; }
 FAKE cuCtxSynchronize() {
-  std::vector<TicketPointer> tickets;
+  std::vector<CompletionPointer> completions;
   {
     std::lock_guard lock(M().mutex);
-    for (Stream* stream : M().streams) tickets.push_back(stream->last);
+    for (Stream* stream : M().streams) completions.push_back(stream->last);
   }
-  for (const TicketPointer& ticket : tickets) Await(ticket);
+  for (const CompletionPointer& completion : completions) Await(completion);
   return M().sticky;
 }
 FAKE cuGetErrorName(Result, const char** name) { return *name = "CUDA_ERROR_FAKE", 0; }
@@ -439,8 +439,8 @@ FAKE cuStreamQuery(StreamHandle handle) {
 }
 FAKE cuStreamWaitEvent(StreamHandle stream, EventHandle event, unsigned) {
   if (M().sticky != 0) return M().sticky;
-  if (TicketPointer ticket = reinterpret_cast<Event*>(event)->ticket; ticket != nullptr) {
-    Enqueue(stream, nullptr, ticket);
+  if (CompletionPointer completion = reinterpret_cast<Event*>(event)->completion; completion != nullptr) {
+    Enqueue(stream, nullptr, completion);
   }
   return 0;
 }
@@ -454,23 +454,23 @@ FAKE cuEventDestroy_v2(EventHandle event) {
 }
 FAKE cuEventRecord(EventHandle event, StreamHandle stream) {
   if (M().sticky != 0) return M().sticky;
-  reinterpret_cast<Event*>(event)->ticket = Enqueue(stream, nullptr);
+  reinterpret_cast<Event*>(event)->completion = Enqueue(stream, nullptr);
   return 0;
 }
 FAKE cuEventQuery(EventHandle event) {
   if (M().sticky != 0) return M().sticky;
   std::lock_guard lock(M().mutex);
-  const TicketPointer& ticket = reinterpret_cast<Event*>(event)->ticket;
-  return ticket == nullptr || ticket->done ? 0 : kNotReady;
+  const CompletionPointer& completion = reinterpret_cast<Event*>(event)->completion;
+  return completion == nullptr || completion->done ? 0 : kNotReady;
 }
 FAKE cuEventSynchronize(EventHandle event) {
-  Await(reinterpret_cast<Event*>(event)->ticket);
+  Await(reinterpret_cast<Event*>(event)->completion);
   return M().sticky;
 }
 FAKE cuEventElapsedTime(float* milliseconds, EventHandle begin, EventHandle end) {
   std::lock_guard lock(M().mutex);
-  const TicketPointer& b = reinterpret_cast<Event*>(begin)->ticket;
-  const TicketPointer& e = reinterpret_cast<Event*>(end)->ticket;
+  const CompletionPointer& b = reinterpret_cast<Event*>(begin)->completion;
+  const CompletionPointer& e = reinterpret_cast<Event*>(end)->completion;
   if (b == nullptr || e == nullptr) return kInvalidHandle;
   if (!b->done || !e->done) return kNotReady;
   *milliseconds = std::chrono::duration<float, std::milli>(e->when - b->when).count();
