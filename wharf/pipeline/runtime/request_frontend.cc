@@ -46,9 +46,9 @@ class Unanswered {
 
 }  // namespace
 
-class ClientSession final : private link::FrameHandler {
+class RequestSession final : private link::FrameHandler {
  public:
-  ClientSession(const RequestFrontendConfig& config, ClientId id, std::unique_ptr<link::ByteStream> stream)
+  RequestSession(const RequestFrontendConfig& config, ClientId id, std::unique_ptr<link::ByteStream> stream)
       : config_(config), id_(id), handshake_(config.check) {
     link::ChannelOptions options;
     options.limits = PipelineFrameLimits();
@@ -56,7 +56,7 @@ class ClientSession final : private link::FrameHandler {
     outbox_ = std::make_shared<link::Outbox>(*channel_, config.max_unread_bytes);
     channel_->Start(this);
   }
-  ~ClientSession() override {
+  ~RequestSession() override {
     channel_->Close();
     outbox_->Close();
     channel_->Stop();
@@ -167,7 +167,7 @@ RequestFrontend::~RequestFrontend() = default;
 
 void RequestFrontend::Accept(std::unique_ptr<link::ByteStream> stream) {
   const std::string peer = stream->Peer();
-  if (!sessions_.Add([&] { return std::make_unique<ClientSession>(config_, ++last_client_, std::move(stream)); }))
+  if (!sessions_.Add([&] { return std::make_unique<RequestSession>(config_, ++last_client_, std::move(stream)); }))
     Log(LogLevel::kWarning, "too many clients", {{"peer", peer}});
 }
 

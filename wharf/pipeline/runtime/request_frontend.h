@@ -11,7 +11,7 @@
 
 namespace wharf::pipeline {
 
-class ClientSession;
+class RequestSession;
 
 struct RequestFrontendConfig {
   PipelineServer* server = nullptr;  // must outlive it
@@ -33,7 +33,7 @@ class RequestFrontend {
  private:
   const RequestFrontendConfig config_;
   std::atomic<ClientId> last_client_ = 0;
-  link::SessionList<ClientSession> sessions_;
+  link::SessionList<RequestSession> sessions_;
 };
 
 }  // namespace wharf::pipeline
