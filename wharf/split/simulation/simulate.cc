@@ -178,7 +178,7 @@ double Simulation::TraceBound(int megabytes) {
   return trace_bounds_[megabytes];
 }
 
-void Simulation::RunTrace(PlanTable& plans, const RateTrace& trace, Foresight foresight, Tally& tally) {
+void Simulation::RunTrace(PlanTable& plans, const RateTrace& trace, KnownRates known, Tally& tally) {
   Link link = link_;
   link.trace = &trace;
   const double end_ms = trace.step_ms * static_cast<double>(trace.bytes_per_ms.size());
@@ -186,7 +186,7 @@ void Simulation::RunTrace(PlanTable& plans, const RateTrace& trace, Foresight fo
   for (double now = 0; now < end_ms && std::isfinite(latency); now += latency) {
     link.trace_start_ms = now;
     const Plan& plan =
-        foresight == Foresight::kRates ? plans.ChooseKnowing(link) : plans.Choose(Estimate(trace, now), Doubt(latency));
+        known == KnownRates::kFuture ? plans.ChooseKnowing(link) : plans.Choose(Estimate(trace, now), Doubt(latency));
     const Outcome outcome = evaluator_.Evaluate(plan, link);
     latency = outcome.latency_ms;
     // A faster link's bound holds too; whole MB/s are few.
@@ -195,9 +195,9 @@ void Simulation::RunTrace(PlanTable& plans, const RateTrace& trace, Foresight fo
   }
 }
 
-SimulatedRow Simulation::Run(PlanTable& plans, const Scenario& scenario, Foresight foresight) {
+SimulatedRow Simulation::Run(PlanTable& plans, const Scenario& scenario, KnownRates known) {
   Tally tally;
-  for (const RateTrace& trace : scenario.traces) RunTrace(plans, trace, foresight, tally);
+  for (const RateTrace& trace : scenario.traces) RunTrace(plans, trace, known, tally);
   if (scenario.traces.empty()) {
     const Link link = LinkOf(scenario.bytes_per_ms);
     tally.Add(evaluator_.Evaluate(plans.Choose(link.bytes_per_ms, 0), link), FixedBound(link.bytes_per_ms));

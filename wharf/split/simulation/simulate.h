@@ -68,9 +68,9 @@ struct Scenario {
 };
 
 // What is known of a trace's rates when a plan is chosen.
-enum class Foresight {
-  kNone,  // those of the last 0.3 s
-  kRates  // those that will come
+enum class KnownRates {
+  kPast,   // those of the last 0.3 s
+  kFuture  // those that will come
 };
 
 struct SimulatedRow {
@@ -92,7 +92,7 @@ SimulatedRow RowOf(std::span<const Outcome> inferences);
 // One model on one kind of link. Inferences follow each other without a pause from the beginning of each trace to its
 // end. Before each, the plan is chosen by the mean rate of the trace's last 0.3 s (it repeats, so the first knows its
 // end), with a doubt that grows with the last inference's length from 20 to 50 %; then it is evaluated on the rates
-// that really come. With foresight the plan is the one that those rates make best. A fixed rate is known. Not
+// that really come. With KnownRates::kFuture it is the one that these make best. A fixed rate is known. Not
 // thread-safe.
 class Simulation {
  public:
@@ -100,11 +100,11 @@ class Simulation {
   Simulation(const RowGraph& graph, const Link& link)
       : graph_(graph), link_(link), evaluator_(graph), sweep_bound_(graph) {}
   // The statistics and the bound; not the names. The same whatever was run before.
-  SimulatedRow Run(PlanTable& plans, const Scenario& scenario, Foresight foresight = Foresight::kNone);
+  SimulatedRow Run(PlanTable& plans, const Scenario& scenario, KnownRates known = KnownRates::kPast);
 
  private:
   struct Tally;
-  void RunTrace(PlanTable& plans, const RateTrace& trace, Foresight foresight, Tally& tally);
+  void RunTrace(PlanTable& plans, const RateTrace& trace, KnownRates known, Tally& tally);
   Link LinkOf(double bytes_per_ms) const;
   // Both remember what they found. Traces have many rates, so theirs is the quick bound. What it finds depends on the
   // rates it was asked about before: it is asked about 1, 2, 3, … MB/s, so that a row's does not depend on other rows.

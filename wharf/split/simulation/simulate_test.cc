@@ -25,10 +25,10 @@ Link PlainLink() {
 
 class SimulateTest : public testing::Test {
  protected:
-  SimulatedRow Run(const char* system, const Scenario& scenario, Foresight foresight = Foresight::kNone) {
+  SimulatedRow Run(const char* system, const Scenario& scenario, KnownRates known = KnownRates::kPast) {
     const auto planner = *MakePlanner(system, graph_, {});
     PlanTable table(graph_, *planner, PlainLink(), Objective::Latency());
-    return Simulation(graph_, PlainLink()).Run(table, scenario, foresight);
+    return Simulation(graph_, PlainLink()).Run(table, scenario, known);
   }
   const RowGraph graph_{Slow()};
 };
@@ -64,16 +64,16 @@ TEST_F(SimulateTest, WhoKnowsTheRatesIsNotCaughtByThem) {
   RateTrace trace{100, std::vector<double>(20, 0.01)};
   std::fill(trace.bytes_per_ms.begin(), trace.bytes_per_ms.begin() + 10, 1000.0);
   const Scenario scenario{"trace", 0, {trace}};
-  const SimulatedRow known = Run("dsccs", scenario, Foresight::kRates);
+  const SimulatedRow known = Run("dsccs", scenario, KnownRates::kFuture);
   // 82 inferences of 12.1 ms by the server; from 992.2 ms on the input would have come before the rate falls, too.
   EXPECT_LE(known.latency_ms_p99, 100);
   EXPECT_LT(known.latency_ms_mean, Run("dsccs", scenario).latency_ms_mean);
   EXPECT_LE(known.lower_bound_ms, known.latency_ms_mean);
   // Where there is one plan, there is nothing to know.
-  EXPECT_EQ(Run("device-only", scenario, Foresight::kRates).latency_ms_mean, 100);
+  EXPECT_EQ(Run("device-only", scenario, KnownRates::kFuture).latency_ms_mean, 100);
   // A fixed rate is known anyway.
   const Scenario fixed{"fixed", 1000, {}};
-  EXPECT_EQ(Run("dsccs", fixed, Foresight::kRates).latency_ms_mean, Run("dsccs", fixed).latency_ms_mean);
+  EXPECT_EQ(Run("dsccs", fixed, KnownRates::kFuture).latency_ms_mean, Run("dsccs", fixed).latency_ms_mean);
 }
 
 TEST_F(SimulateTest, ABoundDoesNotDependOnWhatWasRunBefore) {

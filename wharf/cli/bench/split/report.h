@@ -22,7 +22,7 @@ struct MeasuredSplit {
   std::optional<double> energy_j;     // an inference, where the machine has a sensor
 };
 
-// Behind the name of a system that knows the rates to come (split::Foresight).
+// Behind the name of a system that knows the rates to come (split::KnownRates).
 inline constexpr std::string_view kKnowingRates = "+known-rates";
 
 struct SplitBenchRow : split::SimulatedRow {

@@ -115,10 +115,10 @@ absl::Status SimulateModel(const BenchSplitOptions& options, const std::string& 
   }
   for (const split::Scenario& scenario : scenarios) {
     for (size_t i = 0; i < tables.size(); ++i) {
-      for (const split::Foresight foresight : {split::Foresight::kNone, split::Foresight::kRates}) {
-        const bool knows = foresight == split::Foresight::kRates;
+      for (const split::KnownRates known : {split::KnownRates::kPast, split::KnownRates::kFuture}) {
+        const bool knows = known == split::KnownRates::kFuture;
         if (knows && (!options.known_rates || scenario.traces.empty())) continue;
-        SplitBenchRow row{simulation.Run(tables[i], scenario, foresight), std::nullopt};
+        SplitBenchRow row{simulation.Run(tables[i], scenario, known), std::nullopt};
         row.model = profile.model;
         row.scenario = scenario.name;
         row.system = options.systems[i];
