@@ -66,7 +66,7 @@ class ArSession final : private link::FrameHandler {
   std::optional<RateLimit> messages_, pictures_;
   PictureMemory::Share share_;             // goes after what it is for
   scene::Image incoming_;                  // the picture that is being read
-  std::unique_ptr<SoloFinder> solo_;       // used on the lane
+  std::unique_ptr<SoloFinder> solo_;       // used on the thread of turns
   std::atomic<uint64_t> coordinated_ = 0;  // its number there
 };
 

@@ -10,7 +10,7 @@ namespace wharf::ar {
 namespace {
 
 uint64_t NextSession() {
-  static std::atomic<uint64_t> next = 1;  // of all servers of the process: they may share a lane
+  static std::atomic<uint64_t> next = 1;  // of all servers of the process: they may share a queue of turns
   return next++;
 }
 
