@@ -1,5 +1,5 @@
 """Roles: what a certificate is for, at every server that asks for one; and that what a scheduler proves to an address
-that the registry names is worth nothing anywhere else (docs/doors.md).
+that the registry names is worth nothing anywhere else (docs/authentication.md).
 """
 
 import base64
