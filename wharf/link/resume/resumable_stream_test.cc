@@ -29,10 +29,10 @@ struct Connected {
   std::unique_ptr<ByteStream> client;
   std::shared_ptr<ResumableStream> server;
 };
-Connected Connect(ResumeHarbor& harbor, const ResumeOptions& options = {}) {
-  auto client = OpenResumable(harbor.Dialer(), options);
+Connected Connect(ResumableListener& listener, const ResumeOptions& options = {}) {
+  auto client = OpenResumable(listener.Dialer(), options);
   EXPECT_TRUE(client.ok()) << client.status();
-  return {*std::move(client), harbor.Accept()};
+  return {*std::move(client), listener.Accept()};
 }
 
 void AwaitResuming(const ByteStream& stream) {
@@ -95,8 +95,8 @@ void Exchange(const Connected& ends, uint64_t up, uint64_t down, size_t largest,
 }
 
 TEST(ResumableStreamTest, CarriesBytesBothWaysAndEndsInOrder) {
-  ResumeHarbor harbor;
-  auto [client, server] = Connect(harbor);
+  ResumableListener listener;
+  auto [client, server] = Connect(listener);
   ASSERT_TRUE(Write(*client, "hello").ok());
   EXPECT_EQ(ReadText(*server, 5), "hello");
   ASSERT_TRUE(Write(*server, "good day").ok());
@@ -107,12 +107,12 @@ TEST(ResumableStreamTest, CarriesBytesBothWaysAndEndsInOrder) {
   server->Shutdown();
   EXPECT_EQ(ReadText(*client, 1), "");
   EXPECT_EQ(client->Peer(), "memory");
-  EXPECT_EQ(harbor.connections(), 1);
+  EXPECT_EQ(listener.connections(), 1);
 }
 
 TEST(ResumableStreamTest, AnEndIsNoBreak) {
-  ResumeHarbor harbor;
-  auto [client, server] = Connect(harbor);
+  ResumableListener listener;
+  auto [client, server] = Connect(listener);
   ASSERT_TRUE(Write(*client, "last words").ok());
   client.reset();
   EXPECT_EQ(ReadText(*server, 100), "last words");
@@ -120,7 +120,7 @@ TEST(ResumableStreamTest, AnEndIsNoBreak) {
   while (Write(*server, "nobody reads this").ok()) {
   }
   EXPECT_EQ(Write(*server, "nor this").code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(harbor.connections(), 1);
+  EXPECT_EQ(listener.connections(), 1);
 }
 
 // What does not wait for the peer is not written before the gate opens.
@@ -143,15 +143,15 @@ class GatedStream final : public ForwardingStream {
 
 TEST(ResumableStreamTest, AnEndWhileAnAcknowledgementIsWrittenIsNoBreak) {
   for (int round = 0; round < 30; ++round) {
-    ResumeHarbor harbor;
+    ResumableListener listener;
     std::latch reached(1), gate(1);
-    const Dial dial = [&, inner = harbor.Dialer()]() -> absl::StatusOr<std::unique_ptr<ByteStream>> {
+    const Dial dial = [&, inner = listener.Dialer()]() -> absl::StatusOr<std::unique_ptr<ByteStream>> {
       WHARF_ASSIGN_OR_RETURN(auto stream, inner());
       return std::make_unique<GatedStream>(std::move(stream), reached, gate);
     };
     auto client = OpenResumable(dial, {});
     ASSERT_TRUE(client.ok()) << client.status();
-    const auto server = harbor.Accept();
+    const auto server = listener.Accept();
     const std::vector<std::byte> much(size_t{300} << 10);  // more than is read without acknowledging
     std::thread sender([&] { Write(*server, much).IgnoreError(); });
     std::thread receiver([&] { ReadExactly(**client, much.size()).IgnoreError(); });
@@ -174,10 +174,10 @@ TEST(ResumableStreamTest, ThousandsOfBreaksLoseNothingAndRepeatNothing) {
   std::uniform_int_distribution<uint64_t> life(0, 2 * kMeanLife);
   ResumeOptions options;
   options.limit = std::chrono::hours(1);
-  ResumeHarbor harbor(options, [&](int) { return std::pair(Faults{life(random)}, Faults{life(random)}); });
-  const Connected ends = Connect(harbor, options);
+  ResumableListener listener(options, [&](int) { return std::pair(Faults{life(random)}, Faults{life(random)}); });
+  const Connected ends = Connect(listener, options);
   Exchange(ends, kBytes, kBytes, 3000, 11);
-  EXPECT_GT(harbor.connections(), 2000);
+  EXPECT_GT(listener.connections(), 2000);
 }
 
 // Any mix of sizes, lives, short reads and connections that swallow everything.
@@ -192,7 +192,7 @@ RC_GTEST_PROP(ResumableStreamProperty, EveryByteArrivesOnceAndInOrder, ()) {
   options.limit = std::chrono::hours(10'000);
   options.clock = &clock;
   std::mt19937 random(seed);
-  ResumeHarbor harbor(options, [&](int number) {
+  ResumableListener listener(options, [&](int number) {
     std::uniform_int_distribution<uint64_t> life(0, 2 * mean_life);
     Faults faults[2];
     for (Faults& fault : faults) {
@@ -210,7 +210,7 @@ RC_GTEST_PROP(ResumableStreamProperty, EveryByteArrivesOnceAndInOrder, ()) {
     }
   });
   {
-    const Connected ends = Connect(harbor, options);
+    const Connected ends = Connect(listener, options);
     const size_t shortened = largest == 1 ? 20'000 : SIZE_MAX;
     Exchange(ends, std::min(up, shortened), std::min(down, shortened), largest, seed);
   }
@@ -220,24 +220,24 @@ RC_GTEST_PROP(ResumableStreamProperty, EveryByteArrivesOnceAndInOrder, ()) {
 }
 
 TEST(ResumableStreamTest, AReaderWaitsThroughAnOutage) {
-  ResumeHarbor harbor(
+  ResumableListener listener(
       {}, [](int number) { return number == 0 ? std::pair(Faults{100}, Faults{}) : std::pair<Faults, Faults>(); });
   std::atomic<int> outages{0};
   ResumeOptions options;
   options.on_outage = [&outages] { ++outages; };
-  auto [client, server] = Connect(harbor, options);
-  harbor.Close(true);
+  auto [client, server] = Connect(listener, options);
+  listener.Close(true);
   const auto sent = Pattern(1000);
   EXPECT_EQ(outages, 0);
   ASSERT_TRUE(Write(*client, sent).ok());  // cut in the middle
   auto answer = std::async(std::launch::async, [&c = client] { return ReadText(*c, 2); });
   AwaitResuming(*client);
   auto got = std::async(std::launch::async, [&s = server] { return ReadExactly(*s, 1000); });
-  harbor.Close(false);
+  listener.Close(false);
   EXPECT_EQ(got.get().value(), sent);
   ASSERT_TRUE(Write(*server, "ok").ok());
   EXPECT_EQ(answer.get(), "ok");
-  EXPECT_EQ(harbor.connections(), 2);
+  EXPECT_EQ(listener.connections(), 2);
   EXPECT_EQ(outages, 1);  // however often it dialed
 }
 
@@ -245,9 +245,9 @@ TEST(ResumableStreamTest, BothEndsGiveUpWhenTheTimeIsOver) {
   VirtualClock clock;
   ResumeOptions options;
   options.clock = &clock;
-  ResumeHarbor harbor(options, [](int) { return std::pair(Faults{100}, Faults{}); });
-  auto [client, server] = Connect(harbor, options);
-  harbor.Close(true);
+  ResumableListener listener(options, [](int) { return std::pair(Faults{100}, Faults{}); });
+  auto [client, server] = Connect(listener, options);
+  listener.Close(true);
   ASSERT_TRUE(Write(*client, Pattern(100)).ok());
   auto client_end = std::async(std::launch::async, [&c = client] { return ReadText(*c, 1); });
   ASSERT_TRUE(ReadExactly(*server, 50).ok());
@@ -269,23 +269,23 @@ TEST(ResumableStreamTest, ASilentConnectionIsReplaced) {
   ResumeOptions options;
   options.clock = &clock;
   std::atomic<bool> calm{false};
-  ResumeHarbor harbor(options, [&calm](int number) {
+  ResumableListener listener(options, [&calm](int number) {
     Faults swallow;
     swallow.stall = number > 0 && !calm;
     return std::pair(swallow, Faults{});
   });
-  auto first = OpenResumable(harbor.Dialer(), options);
+  auto first = OpenResumable(listener.Dialer(), options);
   ASSERT_TRUE(first.ok());
-  auto server = harbor.Accept();
+  auto server = listener.Accept();
   std::thread reader([&] { EXPECT_EQ(ReadText(**first, 2), "ok"); });
   // Nobody reads at the server, so nothing is acknowledged.
   ASSERT_TRUE(Write(**first, "request").ok());
-  while (harbor.connections() == 1) {
+  while (listener.connections() == 1) {
     clock.Advance(milliseconds(100));
     std::this_thread::sleep_for(milliseconds(1));
   }
   calm = true;
-  while (harbor.connections() < 3) {  // the second one swallows the opening
+  while (listener.connections() < 3) {  // the second one swallows the opening
     clock.Advance(milliseconds(100));
     std::this_thread::sleep_for(milliseconds(1));
   }
@@ -300,17 +300,17 @@ TEST(ResumableStreamTest, AnIdleStreamFallsSilent) {
   ResumeOptions options, server_options;
   options.clock = &client_clock;
   server_options.clock = &server_clock;
-  ResumeHarbor harbor(server_options);
+  ResumableListener listener(server_options);
   Traffic traffic;
   auto opened = OpenResumable(
       [&]() -> absl::StatusOr<std::unique_ptr<ByteStream>> {
-        WHARF_ASSIGN_OR_RETURN(auto link, harbor.Connect());
+        WHARF_ASSIGN_OR_RETURN(auto link, listener.Connect());
         return traffic.Watch(std::move(link));
       },
       options);
   ASSERT_EQ(opened.status(), absl::OkStatus());
   const std::unique_ptr<ByteStream> client = *std::move(opened);
-  const std::shared_ptr<ResumableStream> server = harbor.Accept();
+  const std::shared_ptr<ResumableStream> server = listener.Accept();
   std::thread reader([&] { EXPECT_EQ(ReadText(*client, 3), "bye"); });
   ASSERT_TRUE(Write(*client, "hello").ok());
   EXPECT_EQ(ReadText(*server, 5), "hello");
@@ -332,13 +332,13 @@ TEST(ResumableStreamTest, AnIdleStreamFallsSilent) {
   reader.join();
   client->Shutdown();
   server_reader.join();
-  EXPECT_EQ(harbor.connections(), 1);
+  EXPECT_EQ(listener.connections(), 1);
 }
 
 // Both ends send more than the window before the server reads at all: its writer takes the acknowledgements itself.
 TEST(ResumableStreamTest, AFullWindowWaitsForAcknowledgementsAndNotForTheReader) {
-  ResumeHarbor harbor;
-  const Connected ends = Connect(harbor);
+  ResumableListener listener;
+  const Connected ends = Connect(listener);
   constexpr uint64_t kTotal = kResumeWindow + (12 << 20);
   std::thread up([&] { Send(*ends.client, kTotal, 1 << 20, 1); });
   std::thread down([&] { Receive(*ends.client, kTotal, 1 << 20, 2); });
@@ -346,7 +346,7 @@ TEST(ResumableStreamTest, AFullWindowWaitsForAcknowledgementsAndNotForTheReader)
   Receive(*ends.server, kTotal, 1 << 20, 4);
   up.join();
   down.join();
-  EXPECT_EQ(harbor.connections(), 1);
+  EXPECT_EQ(listener.connections(), 1);
 }
 
 TEST(ResumableStreamTest, AChannelRunsOverItUnchanged) {
@@ -354,11 +354,11 @@ TEST(ResumableStreamTest, AChannelRunsOverItUnchanged) {
   std::uniform_int_distribution<uint64_t> life(0, 400'000);
   ResumeOptions options;
   options.limit = std::chrono::hours(1);
-  ResumeHarbor harbor(options, [&](int) { return std::pair(Faults{life(random)}, Faults{life(random)}); });
-  auto client = OpenResumable(harbor.Dialer(), options);
+  ResumableListener listener(options, [&](int) { return std::pair(Faults{life(random)}, Faults{life(random)}); });
+  auto client = OpenResumable(listener.Dialer(), options);
   ASSERT_TRUE(client.ok());
   auto near = Channel::Create(*std::move(client));
-  auto far = Channel::Create(std::make_unique<SharedStream>(harbor.Accept()));
+  auto far = Channel::Create(std::make_unique<SharedStream>(listener.Accept()));
   Recorder answers, echo;
   // Every frame comes back, from the handler.
   echo.on_frame = [&](const FrameHeader& header, std::span<const std::byte> head) {
@@ -387,7 +387,7 @@ TEST(ResumableStreamTest, AChannelRunsOverItUnchanged) {
     ASSERT_EQ(answers.times_closed(), 0u);
   }
   sender.join();
-  EXPECT_GT(harbor.connections(), 100);
+  EXPECT_GT(listener.connections(), 100);
   near->Close(seconds(10));
   EXPECT_EQ(echo.WaitClosed().code(), absl::StatusCode::kUnavailable);
   near.reset();
@@ -398,15 +398,15 @@ TEST(ResumableStreamTest, AChannelRunsOverItUnchanged) {
 class ResumeRefusalTest : public testing::Test {
  protected:
   void SetUp() override {
-    ends_ = Connect(harbor_);
+    ends_ = Connect(listener_);
     ASSERT_TRUE(Write(*ends_.client, "hello").ok());
     ASSERT_EQ(ReadText(*ends_.server, 5), "hello");
   }
   absl::Status TryToResume(const Opening& opening) {
-    auto link = harbor_.Connect();
+    auto link = listener_.Connect();
     return ExchangeOpenings(**link, opening, seconds(60)).status();
   }
-  ResumeHarbor harbor_;
+  ResumableListener listener_;
   Connected ends_;
 };
 

@@ -53,9 +53,9 @@ TEST(ResumeNegotiationTest, AServerThatDeclinesGetsPlainBytesAndThatIsSaid) {
 }
 
 // Answers the first `unlucky` connections with `words`, and accepts the next one.
-class UnluckyHarbor {
+class UnluckyListener {
  public:
-  UnluckyHarbor(int unlucky, std::string words)
+  UnluckyListener(int unlucky, std::string words)
       : old_([words](int, std::unique_ptr<ByteStream> stream) {
           ReadText(*stream, kOpeningBytes);
           if (!words.empty()) {
@@ -64,55 +64,55 @@ class UnluckyHarbor {
         }),
         unlucky_(unlucky) {}
   link::Dial Dialer() {
-    return [this] { return old_.connections < unlucky_ ? old_.Connect() : harbor_.Connect(); };
+    return [this] { return old_.connections < unlucky_ ? old_.Connect() : listener_.Connect(); };
   }
   int Connections() const { return old_.connections; }
-  ResumeHarbor& Harbor() { return harbor_; }
+  ResumableListener& Resumable() { return listener_; }
 
  private:
   OldServer old_;
-  ResumeHarbor harbor_;
+  ResumableListener listener_;
   const int unlucky_;
 };
 
 TEST(ResumeNegotiationTest, HoweverOftenAServerHangsUpTheStreamCanBeResumedInTheEnd) {
-  UnluckyHarbor harbor(4, "");
+  UnluckyListener listener(4, "");
   ResumeOptions options;
   options.on_declined = [] { ADD_FAILURE() << "nobody has declined"; };
-  auto client = OpenResumable(harbor.Dialer(), options);
+  auto client = OpenResumable(listener.Dialer(), options);
   ASSERT_TRUE(client.ok()) << client.status();
-  EXPECT_EQ(harbor.Connections(), 4);
-  auto server = harbor.Harbor().Accept();
+  EXPECT_EQ(listener.Connections(), 4);
+  auto server = listener.Resumable().Accept();
   ASSERT_TRUE(Write(**client, "hello").ok());
   EXPECT_EQ(ReadText(*server, 5), "hello");
 }
 
 TEST(ResumeNegotiationTest, AServerThatOnlyHangsUpIsGivenUpInTime) {
-  UnluckyHarbor harbor(1 << 20, "");
+  UnluckyListener listener(1 << 20, "");
   ResumeOptions options;
   options.opening = milliseconds(200);
-  EXPECT_EQ(OpenResumable(harbor.Dialer(), options).status(),
+  EXPECT_EQ(OpenResumable(listener.Dialer(), options).status(),
             Unavailable("the server closed the connection without an answer: does it want --tls, or is it no Wharf "
                         "server?"));
 }
 
 TEST(ResumeNegotiationTest, AServerOfAnotherKindIsSaidSoAtOnce) {
-  UnluckyHarbor harbor(1, "HTTP/1.1 400 Bad Request, and some more bytes than an opening");
-  EXPECT_EQ(OpenResumable(harbor.Dialer()).status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(harbor.Connections(), 1);
+  UnluckyListener listener(1, "HTTP/1.1 400 Bad Request, and some more bytes than an opening");
+  EXPECT_EQ(OpenResumable(listener.Dialer()).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(listener.Connections(), 1);
 }
 
 TEST(ResumeNegotiationTest, AFirstDialThatFailsIsTriedAgain) {
   for (const absl::Status& failure : {Unavailable("TLS broke off"), DeadlineExceeded("no answer in time")}) {
-    ResumeHarbor harbor;
+    ResumableListener listener;
     int dials = 0;
     auto client = OpenResumable([&]() -> absl::StatusOr<std::unique_ptr<ByteStream>> {
       if (++dials < 3) return failure;
-      return harbor.Connect();
+      return listener.Connect();
     });
     EXPECT_TRUE(client.ok()) << client.status();
     EXPECT_EQ(dials, 3);
-    harbor.Accept();
+    listener.Accept();
   }
 }
 
@@ -134,12 +134,12 @@ TEST(ResumeNegotiationTest, WhatCannotPassIsNotTriedAgain) {
 }
 
 TEST(ResumeNegotiationTest, ADropWhileOpeningIsTriedAgain) {
-  ResumeHarbor harbor(
+  ResumableListener listener(
       {}, [](int number) { return number == 0 ? std::pair(Faults{}, Faults{20}) : std::pair<Faults, Faults>(); });
-  auto client = OpenResumable(harbor.Dialer());
+  auto client = OpenResumable(listener.Dialer());
   ASSERT_TRUE(client.ok()) << client.status();
-  harbor.Accept();  // the one whose answer was lost
-  auto server = harbor.Accept();
+  listener.Accept();  // the one whose answer was lost
+  auto server = listener.Accept();
   ASSERT_TRUE(Write(**client, "hello").ok());
   EXPECT_EQ(ReadText(*server, 5), "hello");
 }

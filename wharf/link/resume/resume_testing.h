@@ -42,7 +42,7 @@ inline std::string ReadText(ByteStream& stream, size_t size) {
   return bytes.ok() ? AsText(*bytes) : ToString(bytes.status());
 }
 
-// For a channel, which owns its stream, while the harbour keeps a hand on it too.
+// For a channel, which owns its stream, while the listener keeps a hand on it too.
 using SharedStream = ForwardingStream;
 
 // Counts what passes over a stream that is wrapped in it, and which it outlives. Thread-safe.
@@ -92,14 +92,14 @@ class Traffic {
 };
 
 // Thread-safe. Streams it accepted must be gone before it, or taken.
-class ResumeHarbor {
+class ResumableListener {
  public:
   // The faults of the n-th connection (from 0): up and down.
   using Weather = std::function<std::pair<Faults, Faults>(int connection)>;
 
-  explicit ResumeHarbor(ResumeOptions options = {}, Weather weather = nullptr)
+  explicit ResumableListener(ResumeOptions options = {}, Weather weather = nullptr)
       : options_(options), weather_(std::move(weather)) {}
-  ~ResumeHarbor() {
+  ~ResumableListener() {
     for (std::thread& thread : threads_) thread.join();
   }
 
@@ -116,7 +116,7 @@ class ResumeHarbor {
     const Nanoseconds patience = up.stall ? Nanoseconds(std::chrono::milliseconds(200)) : std::chrono::minutes(2);
     auto [near, far] = MemoryPair(up, down);
     auto stream = std::make_shared<std::unique_ptr<ByteStream>>(std::move(far));
-    threads_.push_back(StartThread("harbor", [this, stream, patience] { Serve(std::move(*stream), patience); }));
+    threads_.push_back(StartThread("listener", [this, stream, patience] { Serve(std::move(*stream), patience); }));
     return std::move(near);
   }
   void Close(bool closed) {

@@ -48,12 +48,13 @@ class ResumeTest : public testing::TestWithParam<std::pair<Mode, Compression>> {
     std::uniform_int_distribution<uint64_t> life(0, 2 * breaks.mean_life);
     link::ResumeOptions options;
     options.limit = std::chrono::hours(1);
-    harbor_ = std::make_unique<link::ResumeHarbor>(options, [life, random = std::mt19937(breaks.seed)](int) mutable {
-      return std::pair(link::Faults{life(random)}, link::Faults{life(random)});
-    });
-    auto stream = link::OpenResumable(harbor_->Dialer(), options);
+    listener_ =
+        std::make_unique<link::ResumableListener>(options, [life, random = std::mt19937(breaks.seed)](int) mutable {
+          return std::pair(link::Faults{life(random)}, link::Faults{life(random)});
+        });
+    auto stream = link::OpenResumable(listener_->Dialer(), options);
     ASSERT_TRUE(stream.ok()) << stream.status();
-    server_ = std::make_unique<LoopbackServer>(std::make_unique<link::SharedStream>(harbor_->Accept()),
+    server_ = std::make_unique<LoopbackServer>(std::make_unique<link::SharedStream>(listener_->Accept()),
                                                std::make_unique<FakeDevice>(Kernels()));
     ClientSessionOptions session;
     session.mode = GetParam().first;
@@ -71,7 +72,7 @@ class ResumeTest : public testing::TestWithParam<std::pair<Mode, Compression>> {
     if (session_ != nullptr) session_->Close(std::chrono::seconds(10));
     session_.reset();
     server_.reset();
-    harbor_.reset();
+    listener_.reset();
   }
   void Launch(uint64_t address, uint64_t number) {
     offload::Launch launch;
@@ -95,7 +96,7 @@ class ResumeTest : public testing::TestWithParam<std::pair<Mode, Compression>> {
   }
 
   std::mt19937 random_;
-  std::unique_ptr<link::ResumeHarbor> harbor_;
+  std::unique_ptr<link::ResumableListener> listener_;
   std::unique_ptr<LoopbackServer> server_;
   std::unique_ptr<ClientSession> session_;
 };
@@ -103,7 +104,7 @@ class ResumeTest : public testing::TestWithParam<std::pair<Mode, Compression>> {
 TEST_P(ResumeTest, EveryLaunchHappensOnceAndInOrder) {
   Open({.seed = 5, .mean_life = 1500});
   uint64_t expected = 0, number = 0;
-  while (harbor_->connections() < 1000 && !HasFailure()) {
+  while (listener_->connections() < 1000 && !HasFailure()) {
     const int launches = static_cast<int>(random_() % 20);
     for (int i = 0; i < launches; ++i) {
       Launch(kBase, ++number);
@@ -111,14 +112,14 @@ TEST_P(ResumeTest, EveryLaunchHappensOnceAndInOrder) {
     }
     uint64_t value = 0;
     Download(kBase, std::as_writable_bytes(std::span(&value, 1)));
-    ASSERT_EQ(value, expected) << "after " << number << " launches and " << harbor_->connections() << " connections";
+    ASSERT_EQ(value, expected) << "after " << number << " launches and " << listener_->connections() << " connections";
   }
 }
 
 TEST_P(ResumeTest, UploadsAndDownloadsArriveWhole) {
   Open({.seed = 6, .mean_life = 60'000});
   std::vector<std::byte> back;
-  for (uint32_t round = 0; harbor_->connections() < 300 && !HasFailure(); ++round) {
+  for (uint32_t round = 0; listener_->connections() < 300 && !HasFailure(); ++round) {
     const auto data = link::Pattern(random_() % 200'000 + 1, round);
     Upload(kBase + 4096, data);
     Launch(kBase, round);
@@ -135,7 +136,7 @@ TEST_P(CompressedResumeTest, UploadsThatDifferLittleArriveWhole) {
   Open({.seed = 7, .mean_life = 20'000});
   std::vector<std::vector<std::byte>> data, back;
   for (uint32_t i = 0; i < 3; ++i) data.push_back(link::Pattern(5000 + 20'000 * i, i));
-  for (uint32_t round = 0; harbor_->connections() < 200 && !HasFailure(); ++round) {
+  for (uint32_t round = 0; listener_->connections() < 200 && !HasFailure(); ++round) {
     std::vector<std::byte>& one = data[random_() % data.size()];
     one[random_() % one.size()] ^= std::byte{0x20};
     const uint64_t address = kBase + 4096 + 100'000 * (random_() % 2);
