@@ -57,7 +57,7 @@ class CoordinatedClientTest : public ::testing::Test {
     dialled_.push_back(name);
     const auto found = servers_.find(name);
     if (found == servers_.end()) return Unavailable("no server answers at {}", name);
-    return DialHere(found->second->server());
+    return DialInProcess(found->second->server());
   }
   void AddServer(const std::string& name, double batch_ms, std::string next = "") {
     absl::MutexLock lock(&mutex_);

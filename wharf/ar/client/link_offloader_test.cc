@@ -68,7 +68,7 @@ class LinkOffloaderTest : public ::testing::Test {
   absl::StatusOr<std::unique_ptr<link::ByteStream>> Connect() {
     absl::MutexLock lock(&mutex_);
     if (server_ == nullptr) return Unavailable("no server answers");
-    return DialHere(*server_, server_token_);
+    return DialInProcess(*server_, server_token_);
   }
   void SetServer(std::unique_ptr<Server> server) {
     absl::MutexLock lock(&mutex_);

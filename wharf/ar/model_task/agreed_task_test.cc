@@ -115,7 +115,7 @@ class AgreedTaskTest : public ::testing::Test {
     config.sla = 10;
     config.server = "home:1";
     config.dial = [this](const std::string&) -> absl::StatusOr<std::unique_ptr<link::ByteStream>> {
-      return DialHere(server_);
+      return DialInProcess(server_);
     };
     AgreeOn(*task_, config);
     return config;

@@ -66,7 +66,7 @@ class CalibrateTest : public ::testing::Test {
     options_.every = 8;
     options_.latency_frames = 3;
     options_.dial = [this](const std::string&) -> absl::StatusOr<std::unique_ptr<link::ByteStream>> {
-      return DialHere(*server_);
+      return DialInProcess(*server_);
     };
   }
   absl::StatusOr<CalibrationReport> Run(AnyTracker& tracker, std::initializer_list<int> frames) {

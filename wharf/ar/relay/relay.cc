@@ -221,8 +221,8 @@ class RelayedStream final : public link::ForwardingStream {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<link::ByteStream>> RelayHere(std::unique_ptr<link::ByteStream> client,
-                                                            wire::ClientCheck check) {
+absl::StatusOr<std::unique_ptr<link::ByteStream>> RelayInProcess(std::unique_ptr<link::ByteStream> client,
+                                                                 wire::ClientCheck check) {
   int ends[2] = {-1, -1};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return ErrnoStatus(errno, "socketpair");
   auto relay = std::make_unique<Relay>(std::move(client), link::FromSocket(ends[0]), std::move(check));

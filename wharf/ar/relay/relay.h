@@ -44,7 +44,7 @@ class Relay {
 void TellServer(std::unique_ptr<link::ByteStream> server, const absl::Status& why);
 
 // A relay in this process: the server's end of it. For servers that trust their clients: tests, a command's own.
-absl::StatusOr<std::unique_ptr<link::ByteStream>> RelayHere(std::unique_ptr<link::ByteStream> client,
-                                                            wire::ClientCheck check = {});
+absl::StatusOr<std::unique_ptr<link::ByteStream>> RelayInProcess(std::unique_ptr<link::ByteStream> client,
+                                                                 wire::ClientCheck check = {});
 
 }  // namespace wharf::ar

@@ -168,7 +168,7 @@ class HostileAgreementsTest : public ::testing::Test {
     server_ = std::make_unique<Server>(config);
   }
 
-  std::unique_ptr<link::ByteStream> Dial() { return DialHere(*server_, "right"); }
+  std::unique_ptr<link::ByteStream> Dial() { return DialInProcess(*server_, "right"); }
   absl::StatusOr<std::unique_ptr<Connection>> Open(const Hello& hello, ConnectionListener& listener) {
     return Connection::Open(Dial(), hello, "right", listener, kPatience);
   }

@@ -58,7 +58,7 @@ class HostileClient {
  public:
   HostileClient(Server& server, uint64_t seed) : random_(seed), is_relay_(random_.Chance(0.4)) {
     if (!is_relay_) {
-      stream_ = DialHere(server, "right");
+      stream_ = DialInProcess(server, "right");
       return;
     }
     auto [theirs, ours] = link::MemoryPair();
@@ -220,7 +220,7 @@ class HostileClientsTest : public ::testing::Test {
   // Each picture has its answers, the right ones, once.
   void BeHonest(const std::atomic<bool>& enough) {
     Ear ear;
-    const auto client = Connection::Open(DialHere(*server_, "right"), GoodHello(), "right", ear, kPatience);
+    const auto client = Connection::Open(DialInProcess(*server_, "right"), GoodHello(), "right", ear, kPatience);
     ASSERT_TRUE(client.ok()) << ToString(client.status());
     for (int64_t frame = 0; !enough; ++frame) {
       const auto grey = static_cast<uint8_t>(frame * 16 % 256);

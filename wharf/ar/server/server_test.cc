@@ -37,7 +37,7 @@ class ArServerTest : public ::testing::Test {
     server_ = std::make_unique<Server>(config_);
   }
 
-  std::unique_ptr<link::ByteStream> Dial() { return DialHere(*server_, "right"); }
+  std::unique_ptr<link::ByteStream> Dial() { return DialInProcess(*server_, "right"); }
   absl::StatusOr<std::unique_ptr<Connection>> Open(const Hello& hello, Ear& ear, const std::string& token = "right") {
     return Connection::Open(Dial(), hello, token, ear, kPatience);
   }

@@ -80,9 +80,9 @@ class BrightnessBatches final : public BatchFinder {
 };
 
 // A client's connection to a server, by a relay in this process; `token`: the server's.
-inline std::unique_ptr<link::ByteStream> DialHere(Server& server, const std::string& token = "") {
+inline std::unique_ptr<link::ByteStream> DialInProcess(Server& server, const std::string& token = "") {
   auto [theirs, ours] = link::MemoryPair();
-  auto relay = RelayHere(std::move(theirs), wire::ClientsWith(token));
+  auto relay = RelayInProcess(std::move(theirs), wire::ClientsWith(token));
   if (relay.ok()) server.Accept(*std::move(relay));
   return std::move(ours);
 }

@@ -44,7 +44,7 @@ class LocalServer {
   }
   absl::StatusOr<std::unique_ptr<link::ByteStream>> Connect() {
     auto [theirs, ours] = link::MemoryPair();
-    WHARF_ASSIGN_OR_RETURN(auto relay, ar::RelayHere(std::move(theirs)));
+    WHARF_ASSIGN_OR_RETURN(auto relay, ar::RelayInProcess(std::move(theirs)));
     server_->Accept(std::move(relay));
     return std::move(ours);
   }
