@@ -20,10 +20,30 @@ class MonotonicClock final : public Clock {
   }
 };
 
+class ProcessorClock final : public Clock {
+ public:
+  explicit ProcessorClock(clockid_t clock) : clock_(clock) {}
+  TimePoint Now() const override { return {ProcessorTime(clock_)}; }
+  void SleepUntil(TimePoint) override {}
+
+ private:
+  const clockid_t clock_;
+};
+
 }  // namespace
 
 Clock& Clock::Real() {
   static MonotonicClock* const clock = new MonotonicClock;
+  return *clock;
+}
+
+const Clock& Clock::OfThread() {
+  static const ProcessorClock* const clock = new ProcessorClock(CLOCK_THREAD_CPUTIME_ID);
+  return *clock;
+}
+
+const Clock& Clock::OfProcess() {
+  static const ProcessorClock* const clock = new ProcessorClock(CLOCK_PROCESS_CPUTIME_ID);
   return *clock;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <ctime>
 #include <memory>
 
 #include "absl/base/thread_annotations.h"
@@ -40,7 +41,18 @@ class Clock {
 
   // The monotonic clock of this machine; lives for ever.
   static Clock& Real();
+  // Processor time: what the calling thread, or this process, has computed, whatever else the machine does. Nobody can
+  // wait by it. They live for ever.
+  static const Clock& OfThread();
+  static const Clock& OfProcess();
 };
+
+// What has been computed on a clock of processor time (CLOCK_THREAD_CPUTIME_ID, or pthread_getcpuclockid's).
+inline Nanoseconds ProcessorTime(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return std::chrono::seconds(time.tv_sec) + Nanoseconds(time.tv_nsec);
+}
 
 // A clock that moves only when told. SleepUntil blocks until another thread has advanced it far enough.
 class VirtualClock final : public Clock {

@@ -38,5 +38,16 @@ TEST(RealClockTest, NeverGoesBackAndSleepsAtLeastAsLongAsAsked) {
   EXPECT_GE(clock.Now() - start, milliseconds(2));
 }
 
+TEST(ProcessorTimeTest, AThreadsIsPartOfItsProcesssAndNotAnotherThreads) {
+  const TimePoint real = Clock::Real().Now(), process = Clock::OfProcess().Now(), thread = Clock::OfThread().Now();
+  Nanoseconds computed{0};
+  std::thread([&computed] {
+    while (computed < milliseconds(5)) computed = Clock::OfThread().Now().since_epoch;
+  }).join();
+  const Nanoseconds waited = Clock::OfThread().Now() - thread;
+  EXPECT_GE(Clock::OfProcess().Now() - process, computed + waited);
+  EXPECT_LE(waited, Clock::Real().Now() - real - computed);
+}
+
 }  // namespace
 }  // namespace wharf

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "wharf/ar/result_coding.h"
-#include "wharf/cli/common/cpu_clock.h"
 #include "wharf/split/codec/jpeg.h"
 #include "wharf/track/box_tracker.h"
 #include "wharf/track/depth_warp.h"
@@ -178,7 +177,7 @@ class TableMaker {
   const Task& task_;
   const DropTableOptions& options_;
   const int looking_step_;
-  const CpuClock cpu_;  // other work on the machine is not the client's
+  const Clock& cpu_ = Clock::OfProcess();  // other work on the machine is not the client's
   serving::DropTableData data_;
   std::deque<typename Task::Seen> window_;  // every looking_step_-th frame
   int64_t window_begin_ = 0;                // the first one's

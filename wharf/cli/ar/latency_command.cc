@@ -10,7 +10,6 @@
 #include "wharf/cli/ar/networks.h"
 #include "wharf/cli/common/ar_command.h"
 #include "wharf/cli/common/commands.h"
-#include "wharf/cli/common/cpu_clock.h"
 #include "wharf/cli/common/files.h"
 #include "wharf/cli/common/model_device_option.h"
 #include "wharf/exec/torch_engine.h"
@@ -90,8 +89,7 @@ absl::Status RunArLatency(ArLatencyOptions& options) {
   if (options.cpu_time && device != "cpu") return InvalidArgument("--cpu-time sees nothing of a GPU: say --device cpu");
   WHARF_ASSIGN_OR_RETURN(const auto engine, exec::MakeTorchEngineOn(device, {options.threads}));
   WHARF_ASSIGN_OR_RETURN(const RunBatch run, Load(*engine, options));
-  const CpuClock cpu_clock;
-  const Clock& clock = options.cpu_time ? static_cast<const Clock&>(cpu_clock) : Clock::Real();
+  const Clock& clock = options.cpu_time ? Clock::OfProcess() : Clock::Real();
   perception::LatencyProfile profile{options.network, MachineOf(*engine, options.cpu_time), {}};
   WHARF_ASSIGN_OR_RETURN(profile.batches, perception::MeasureLatency(run, options.latency, clock));
   Print(profile);

@@ -7,7 +7,6 @@
 
 #include "wharf/base/cache_directory.h"
 #include "wharf/cli/common/commands.h"
-#include "wharf/cli/common/cpu_clock.h"
 #include "wharf/cli/common/files.h"
 #include "wharf/cli/common/model_device_option.h"
 #include "wharf/cli/split/attention_option.h"
@@ -65,14 +64,13 @@ absl::Status RunProfile(const ProfileOptions& options) {
   }
   const std::string directory = options.cache_directory.empty() ? "" : options.cache_directory + "/profiles";
   const split::ProfileCache cache(directory);
-  const CpuClock cpu_time;
-  const Clock& clock = options.cpu_time ? static_cast<const Clock&>(cpu_time) : Clock::Real();
+  const Clock& clock = options.cpu_time ? Clock::OfProcess() : Clock::Real();
   const std::string by = options.cpu_time ? " by CPU time" : "";
   const split::Machine machine = split::ThisMachine(engine->Name() + by, exec::TorchThreads());
   const split::Subject subject{*engine, (*model)->Program(), (*model)->Operators(), NameOf(options.model),
                                wire::HexOf(wire::HashOf(bytes))};
   split::ProfilerOptions profiler = options.profiler;
-  if (device == "cpu" && exec::TorchThreads() == 1) profiler.cpu_clock = &cpu_time;
+  if (device == "cpu" && exec::TorchThreads() == 1) profiler.cpu_clock = &Clock::OfProcess();
   WHARF_ASSIGN_OR_RETURN(split::MachineProfile profile, split::FindOrMeasure(subject, machine, cache, clock, profiler));
   profile = profile.Scaled(options.time_scale);
   std::fputs(MachineProfileAsText(profile, subject.operators).c_str(), stdout);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <tuple>
 
+#include "wharf/base/clock.h"
 #include "wharf/offload/bulk/bulk_coding.h"
 
 namespace wharf::offload {
@@ -34,13 +35,13 @@ struct BulkTraffic {
 // One thread adds, any reads.
 class BulkCounters {
  public:
-  void Add(const BulkCoding& coding, uint64_t before, uint64_t after, uint64_t nanoseconds) {
+  void Add(const BulkCoding& coding, uint64_t before, uint64_t after, Nanoseconds spent) {
     Cell& cell = cells_[static_cast<size_t>(coding.codec)];
     Bump(cell.payloads, 1);
     Bump(cell.before, before);
     Bump(cell.after, after);
     Bump(differences_, coding.difference ? 1 : 0);
-    Bump(nanoseconds_, nanoseconds);
+    Bump(nanoseconds_, static_cast<uint64_t>(spent.count()));
   }
   BulkTraffic Get() const {
     return {cells_[0].Get(), cells_[1].Get(), cells_[2].Get(), differences_.load(std::memory_order_relaxed),
@@ -62,8 +63,5 @@ class BulkCounters {
   std::array<Cell, 3> cells_;
   Number differences_{0}, nanoseconds_{0};
 };
-
-// Processor time of the calling thread: other programs on a busy machine do not make a codec dearer.
-uint64_t ThreadNanoseconds();
 
 }  // namespace wharf::offload

@@ -56,10 +56,10 @@ absl::Status BulkDecoder::DecodeInto(const BulkCoding& coding, std::span<const s
 
 absl::Status BulkDecoder::Expand(const BulkCoding& coding, std::span<const std::byte> bulk,
                                  std::span<const std::byte> base, std::span<std::byte> payload) {
-  const uint64_t begin = ThreadNanoseconds();
+  const TimePoint begin = Clock::OfThread().Now();
   WHARF_RETURN_IF_ERROR(decompressor_.Decompress(coding.codec, bulk.subspan(kCodedPrefixBytes), payload));
   if (coding.difference) Add(base, payload);
-  counters_.Add(coding, payload.size(), bulk.size(), ThreadNanoseconds() - begin);
+  counters_.Add(coding, payload.size(), bulk.size(), Clock::OfThread().Now() - begin);
   return absl::OkStatus();
 }
 

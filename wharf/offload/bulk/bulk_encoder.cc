@@ -31,10 +31,10 @@ std::span<std::byte> Scratch(std::vector<std::byte>& scratch, size_t bytes) {
 EncodedBulk BulkEncoder::Encode(const Place& place, Memory memory, Bytes payload, double bits_per_second) {
   if (payload.size() <= kLeastCodedBytes) return {payload, 0};
   if (!costs_.CouldPay(bits_per_second)) {
-    counters_.Add({}, payload.size(), payload.size(), 0);
+    counters_.Add({}, payload.size(), payload.size(), Nanoseconds::zero());
     return {payload, 0};
   }
-  const uint64_t begin = ThreadNanoseconds();
+  const TimePoint begin = Clock::OfThread().Now();
   const auto known = kinds_.find(place.bytes);
   PayloadKind& kind = known == kinds_.end() ? first_ : known->second;
   const Candidates candidates = memory == Memory::kPlaces ? Find(place) : Candidates();
@@ -58,7 +58,7 @@ EncodedBulk BulkEncoder::Encode(const Place& place, Memory memory, Bytes payload
     if (kinds_.size() >= kMostKinds) kinds_.clear();
     kinds_.emplace(place.bytes, PayloadKind());
   }
-  counters_.Add(coding, payload.size(), bytes.size(), ThreadNanoseconds() - begin);
+  counters_.Add(coding, payload.size(), bytes.size(), Clock::OfThread().Now() - begin);
   return {bytes, coding.Flags()};
 }
 
@@ -93,7 +93,7 @@ Ratios BulkEncoder::Try(Bytes payload, const Candidates& candidates) {
 }
 
 BulkEncoder::Bytes BulkEncoder::Compress(const Way& way, Bytes payload, Bytes base) {
-  const uint64_t begin = ThreadNanoseconds();
+  const TimePoint begin = Clock::OfThread().Now();
   Bytes in = payload;
   if (way.difference) {
     const std::span<std::byte> difference = Scratch(difference_, payload.size());
@@ -106,7 +106,7 @@ BulkEncoder::Bytes BulkEncoder::Compress(const Way& way, Bytes payload, Bytes ba
   // A byte less than the payload, so that what is coded is known to be smaller.
   const size_t room = payload.size() - kCodedPrefixBytes - 1;
   const size_t taken = compressor_.Compress(way.codec, in, out.subspan(kCodedPrefixBytes, room));
-  costs_.Note(way, payload.size(), static_cast<double>(ThreadNanoseconds() - begin) / 1e9);
+  costs_.Note(way, payload.size(), Seconds(Clock::OfThread().Now() - begin));
   return taken == 0 ? Bytes() : Bytes(out.first(kCodedPrefixBytes + taken));
 }
 

@@ -4,7 +4,6 @@
 #include <pthread.h>
 
 #include <cstdint>
-#include <ctime>
 #include <utility>
 
 #include "absl/synchronization/mutex.h"
@@ -33,9 +32,7 @@ class HandlingClock {
   Nanoseconds Taken() {
     absl::MutexLock lock(&mutex_);
     if (!handling_) return Nanoseconds::zero();
-    timespec time{};
-    clock_gettime(clock_, &time);
-    const Nanoseconds now = std::chrono::seconds(time.tv_sec) + Nanoseconds(time.tv_nsec);
+    const Nanoseconds now = ProcessorTime(clock_);
     if (std::exchange(asked_frame_, frames_) != frames_) asked_at_ = now;
     return now - asked_at_;
   }

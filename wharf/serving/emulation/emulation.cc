@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <deque>
 #include <functional>
 #include <map>
@@ -19,13 +18,6 @@ constexpr Nanoseconds kSampling = std::chrono::milliseconds(100);
 constexpr Nanoseconds kSettling = std::chrono::seconds(1);  // on the other server before this one may take a session
 constexpr double kPlanBytes = 200, kReportBytes = 60;
 constexpr double kVanishesAfterS = 3;
-
-// That this thread has computed.
-Nanoseconds ThreadTime() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return std::chrono::seconds(time.tv_sec) + Nanoseconds(time.tv_nsec);
-}
 
 class Emulation final : public Engine, public ClientPort, public Balancer {
  public:
@@ -300,9 +292,9 @@ class Emulation final : public Engine, public ClientPort, public Balancer {
 
   void Poll() {
     const uint64_t rounds = scheduler_->stats().rounds;
-    const Nanoseconds begin = ThreadTime();
+    const TimePoint begin = Clock::OfThread().Now();
     scheduler_->Poll();
-    const Nanoseconds took = ThreadTime() - begin;
+    const Nanoseconds took = Clock::OfThread().Now() - begin;
     if (scheduler_->stats().rounds == rounds || clock_.Now() < measured_from_) return;
     result_.round_ms.push_back(static_cast<float>(Milliseconds(took)));
   }

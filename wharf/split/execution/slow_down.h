@@ -7,14 +7,11 @@
 
 namespace wharf::split {
 
-// What the calling thread has computed, whatever else the machine does. Nobody can wait by it.
-Clock& ThreadCpuTime();
-
 // Of work done inside it. Thread-safe.
 class SlowDown {
  public:
   // The clocks must outlive it. REQUIRES: factor >= 1.
-  explicit SlowDown(double factor = 1, Clock& clock = Clock::Real(), const Clock& work = ThreadCpuTime())
+  explicit SlowDown(double factor = 1, Clock& clock = Clock::Real(), const Clock& work = Clock::OfThread())
       : factor_(factor), clock_(&clock), work_(&work) {}
 
   double Factor() const { return factor_; }

@@ -14,6 +14,7 @@ namespace wharf::split {
 // some 256 KiB each, in all codings of `encodings` but kPlain. Times are by `work`, of this machine; the other is taken
 // to need as long. Memory: all rows of every value that operators read. Fails as Program::Run does.
 absl::StatusOr<CodingCosts> MeasureCodings(const Model& model, const exec::TensorPtr& input,
-                                           const std::vector<Encoding>& encodings, const Clock& work = ThreadCpuTime());
+                                           const std::vector<Encoding>& encodings,
+                                           const Clock& work = Clock::OfThread());
 
 }  // namespace wharf::split

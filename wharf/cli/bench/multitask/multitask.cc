@@ -11,7 +11,6 @@
 #include "wharf/cli/bench/multitask/report.h"
 #include "wharf/cli/common/bench_command.h"
 #include "wharf/cli/common/commands.h"
-#include "wharf/cli/common/cpu_clock.h"
 #include "wharf/cli/common/files.h"
 #include "wharf/exec/torch_engine.h"
 #include "wharf/multitask/experiment/component_times.h"
@@ -254,8 +253,8 @@ class BenchMultitask {
                            scene::FindVideo(jobs_[0].category, jobs_[0].number, scene::Split::kCalibration));
     const scene::World world(video.seed, video.Options());
     const multitask::ExperimentOptions sizes;
-    WHARF_ASSIGN_OR_RETURN(
-        times_, multitask::MeasureComponents(world, NetworksOf(loaded_), sizes.width, sizes.height, CpuClock()));
+    WHARF_ASSIGN_OR_RETURN(times_, multitask::MeasureComponents(world, NetworksOf(loaded_), sizes.width, sizes.height,
+                                                                Clock::OfProcess()));
     return absl::OkStatus();
   }
 

@@ -29,7 +29,7 @@ class CompileServer {
   void Watch(const CompileLimit& limit) {
     absl::MutexLock lock(&mutex_);
     while (!mutex_.AwaitWithTimeout(absl::Condition(&stopped_), absl::Milliseconds(100))) {
-      if (!began_ || TimeOn(processor_) - *began_ < limit.time) continue;
+      if (!began_ || ProcessorTime(processor_) - *began_ < limit.time) continue;
       const std::string why =
           fmt::format("kernel {}: compiling it takes more than {:g} s of processor time (the server's --compile-limit)",
                       kernel_, Seconds(limit.time));
@@ -48,7 +48,7 @@ class CompileServer {
     WHARF_ASSIGN_OR_RETURN(CompileRequest request, ReadRequest(*stream_));
     {
       absl::MutexLock lock(&mutex_);
-      began_ = TimeOn(processor_);
+      began_ = ProcessorTime(processor_);
       kernel_ = request.kernel;
     }
     const absl::StatusOr<std::unique_ptr<llvm::MemoryBuffer>> object =

@@ -5,7 +5,6 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Support/MemoryBuffer.h>
 
-#include <ctime>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,13 +21,6 @@ struct AbsoluteSymbol {
   uint64_t address = 0;
 };
 
-// Processor time on the clock of a thread or a process.
-inline Nanoseconds TimeOn(clockid_t processor) {
-  timespec time{};
-  clock_gettime(processor, &time);
-  return std::chrono::seconds(time.tv_sec) + Nanoseconds(time.tv_nsec);
-}
-
 // Adds what the calling thread takes to one phase after the other; to none if there are no times.
 class PhaseClock {
  public:
@@ -43,7 +35,7 @@ class PhaseClock {
   }
 
  private:
-  static Nanoseconds Now() { return TimeOn(CLOCK_THREAD_CPUTIME_ID); }
+  static Nanoseconds Now() { return ProcessorTime(CLOCK_THREAD_CPUTIME_ID); }
 
   CompileTimes* const times_;
   Nanoseconds since_{0};

@@ -1,5 +1,5 @@
 // What compiled kernels call besides barriers and warp operations: printing, faults, the heap, clocks.
-#include <ctime>
+#include <chrono>
 
 #include "wharf/device/soft/printf/printf.h"
 #include "wharf/device/soft/runtime/block_scheduler.h"
@@ -11,12 +11,6 @@ namespace {
 constexpr uint64_t kMaxFormat = 64 << 10;
 
 Worker& WorkerOf(BlockContext* block) { return *static_cast<BlockState*>(block)->owner; }
-
-uint64_t Nanoseconds(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 std::pair<CudaError, const char*> Describe(TrapKind kind) {
   switch (kind) {
@@ -134,9 +128,13 @@ uint64_t wharf_error_text(BlockContext* block, uint32_t error) {
   return children == nullptr ? 0 : children->TextOf(error);
 }
 
-uint64_t wharf_clock() { return Nanoseconds(CLOCK_MONOTONIC); }
+uint64_t wharf_clock() {
+  return static_cast<uint64_t>(Nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
 
-uint64_t wharf_global_timer() { return Nanoseconds(CLOCK_REALTIME); }
+uint64_t wharf_global_timer() {
+  return static_cast<uint64_t>(Nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
+}
 
 }  // extern "C"
 }  // namespace wharf::device::soft
