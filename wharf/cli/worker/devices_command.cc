@@ -81,6 +81,13 @@ Finding Gpu() {
   return finding;
 }
 
+// Of this machine's processor and system, as Debian's alternatives have it.
+#if defined(__aarch64__)
+constexpr const char* kDebianName = "aarch64-linux-gnu";
+#else
+constexpr const char* kDebianName = "x86_64-linux-gnu";
+#endif
+
 Finding Blas() {
   Finding finding{"BLAS"};
   using Config = char* (*)();
@@ -92,7 +99,8 @@ Finding Blas() {
   finding.health = Health::kNote;
   const std::string mapped = FirstMapped(std::regex(R"((/\S*blas\S*\.so\S*))"));
   finding.detail = mapped.empty() ? "no BLAS library is loaded" : mapped + ", not OpenBLAS: about 10 times slower";
-  finding.mend = "apt install libopenblas0-pthread (update-alternatives --config libblas.so.3-x86_64-linux-gnu)";
+  finding.mend =
+      fmt::format("apt install libopenblas0-pthread (update-alternatives --config libblas.so.3-{})", kDebianName);
   return finding;
 }
 
