@@ -258,6 +258,27 @@ Table ServingQualityTable(const std::vector<ServingRow>& rows) {
   return table;
 }
 
+Table ServingAdherenceTable(const std::vector<ServingRow>& rows) {
+  Table table({{"setting"},
+               {"system"},
+               {"client-hours", Align::kRight},
+               {"above SLA", Align::kRight},
+               {"clients of 5 s or more", Align::kRight},
+               {"above SLA", Align::kRight},
+               {"within", Align::kRight},
+               {"worst over", Align::kRight}});
+  for (const ServingRow& row : rows) {
+    const ServingTotals& totals = row.totals;
+    const auto clients = static_cast<double>(totals.clients), above = static_cast<double>(totals.above);
+    table.AddRow({SettingOf(row), std::string(SystemName(row.system)), fmt::format("{:.1f}", totals.client_hours),
+                  fmt::format("{:.2f}", totals.hours_above), fmt::format("{}", totals.clients),
+                  fmt::format("{}", totals.above),
+                  clients > 0 ? fmt::format("{:.3f} %", 100 * (1 - above / clients)) : "",
+                  clients > 0 ? fmt::format("{:+.4f}", totals.worst_excess) : ""});
+  }
+  return table;
+}
+
 void AddServingCharts(const std::vector<ServingRow>& rows, report::HtmlPage& page) {
   AddBars(rows, page);
   for (size_t i = 0; i < rows.size();) {

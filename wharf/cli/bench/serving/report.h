@@ -14,6 +14,8 @@ namespace wharf::cli {
 report::Table ServingClientsTable(const std::vector<ServingRow>& rows);
 // Figures 3.14, 3.20 and 3.21, and what the scheduler takes: how well plans and estimates hold.
 report::Table ServingQualityTable(const std::vector<ServingRow>& rows);
+// How many clients kept their agreements, over all seeds, and in how many hours of theirs.
+report::Table ServingAdherenceTable(const std::vector<ServingRow>& rows);
 // Figures 3.14, 3.18 and 3.21: percentiles over clients of their mean drops, and over videos of how far estimates are
 // off.
 report::Table ServingDistributionsTable(const std::vector<ServingRow>& rows);

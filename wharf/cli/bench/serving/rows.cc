@@ -146,6 +146,19 @@ std::string ServingCase::Sla() const {
   return sla_from == sla_to ? fmt::format("{:g}", sla_from) : fmt::format("{:g}-{:g}", sla_from, sla_to);
 }
 
+void AddToTotals(const EmulationResult& result, double fps, ServingTotals& totals) {
+  for (const ClientOutcome& client : result.clients) {
+    const double excess = client.account.MeanDrop() - client.sla;
+    const double seconds = static_cast<double>(client.account.frames) / fps, hours = seconds / 3600;
+    totals.client_hours += hours;
+    if (excess > 0) totals.hours_above += hours;
+    if (seconds < kLeastSeconds) continue;
+    ++totals.clients;
+    if (excess > 0) ++totals.above;
+    totals.worst_excess = std::max(totals.worst_excess, excess);
+  }
+}
+
 std::vector<double> ClientDrops(const EmulationResult& result, double fps) {
   std::vector<double> drops;
   for (const ClientOutcome& client : result.clients) {
@@ -215,6 +228,7 @@ absl::StatusOr<std::vector<ServingRow>> RunServingCase(const ServingCase& settin
                     options.engine != nullptr,
                     {},
                     {},
+                    {},
                     {}});
   }
   std::vector<std::map<std::string, std::vector<double>>> values(rows.size());
@@ -225,9 +239,9 @@ absl::StatusOr<std::vector<ServingRow>> RunServingCase(const ServingCase& settin
       workload.seed = static_cast<uint64_t>(seed);
       workload.system = systems[i];
       WHARF_ASSIGN_OR_RETURN(EmulationResult result, Run(tables, profile, workload, options));
-      for (const auto& [name, value] : ServingMetrics(result, tables.front().data().fps)) {
-        values[i][name].push_back(value);
-      }
+      const double fps = tables.front().data().fps;
+      for (const auto& [name, value] : ServingMetrics(result, fps)) values[i][name].push_back(value);
+      AddToTotals(result, fps, rows[i].totals);
       rows[i].seeds.push_back(workload.seed);
       if (seed == 1) rows[i].first = std::move(result);
     }
@@ -276,6 +290,11 @@ std::string ServingRowsAsJson(const std::vector<ServingRow>& rows) {
                                                                                {"clock", row.real ? "real" : "virtual"},
                                                                                {"engine", EngineName(row)},
                                                                                {"seeds", row.seeds}});
+    object["client_hours"] = row.totals.client_hours;
+    object["hours_above"] = row.totals.hours_above;
+    object["clients_counted"] = row.totals.clients;
+    object["clients_above"] = row.totals.above;
+    if (row.totals.clients > 0) object["worst_excess_of_all"] = row.totals.worst_excess;
     for (const auto& [name, value] : row.metrics) {
       object[name] = value.mean;
       object[name + "_spread"] = value.spread;

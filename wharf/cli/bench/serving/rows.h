@@ -1,6 +1,7 @@
 // What `wharf bench serving` measures: many emulated clients on one server, by SLA setting and system.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -32,6 +33,14 @@ struct ServingBenchOptions {
   serving::BatchEngine* engine = nullptr;
 };
 
+// Over all seeds of a row.
+struct ServingTotals {
+  double client_hours = 0;          // in which clients were served, for however short a time each
+  double hours_above = 0;           // of them, those of clients above their SLAs
+  int64_t clients = 0, above = 0;   // that count: all, and those above their SLAs
+  double worst_excess = -INFINITY;  // of those that count: mean drop over SLA
+};
+
 struct ServingRow {
   ServingCase setting;
   serving::System system = serving::System::kArise;
@@ -44,6 +53,7 @@ struct ServingRow {
   bool computed = false;  // by an engine; otherwise the engine's times are emulated
   std::vector<uint64_t> seeds;
   std::map<std::string, report::MeanAndSpread> metrics;
+  ServingTotals totals;
   serving::EmulationResult first;  // of the first seed
 };
 
@@ -71,6 +81,9 @@ absl::StatusOr<std::vector<ServingRow>> RunServingCase(const ServingCase& settin
 //   arrival_error_ms, arrival_deviation_ms (of frames, from when they were expected; planned systems only)
 //   round_ms, round_p99_ms, admitted, evicted (per s)
 std::map<std::string, double> ServingMetrics(const serving::EmulationResult& result, double fps);
+
+// Adds one run.
+void AddToTotals(const serving::EmulationResult& result, double fps, ServingTotals& totals);
 
 // Of the clients that count, their mean drops; of the videos, their estimated less true mean drops. Both rise.
 std::vector<double> ClientDrops(const serving::EmulationResult& result, double fps);

@@ -245,6 +245,7 @@ absl::Status BenchServing(BenchServingOptions options) {
     AddServingCharts(rows, page);
     tables.emplace_back("Clients", ServingClientsTable(rows));
     tables.emplace_back("How well plans and estimates hold", ServingQualityTable(rows));
+    tables.emplace_back("How many kept their agreements, over all seeds", ServingAdherenceTable(rows));
     tables.emplace_back("How drops and errors of estimates are distributed", ServingDistributionsTable(rows));
   }
   for (const auto& [title, table] : tables) {

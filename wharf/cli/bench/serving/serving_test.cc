@@ -90,6 +90,40 @@ TEST_F(BenchServingTest, DistributionsAreOfClientsAndOfVideos) {
   EXPECT_THAT(page.Text(), HasSubstr("percent of the videos"));
 }
 
+TEST(ServingTotalsTest, AddUpSeedBySeed) {
+  const auto client = [](int64_t frames, double drop_each, double sla) {
+    serving::ClientOutcome one;
+    one.sla = sla;
+    one.account.frames = frames;
+    one.account.drop = drop_each * static_cast<double>(frames);
+    return one;
+  };
+  serving::EmulationResult first, second;
+  first.clients = {client(36000, 0.01, 0.02), client(60, 0.05, 0.02)};       // within; above, too short to count
+  second.clients = {client(18000, 0.05, 0.02), client(18000, 0.02, 0.025)};  // above by 0.03; within
+  ServingRow row;
+  AddToTotals(first, 60, row.totals);
+  AddToTotals(second, 60, row.totals);
+  EXPECT_NEAR(row.totals.client_hours, (600 + 1 + 300 + 300) / 3600.0, 1e-12);
+  EXPECT_NEAR(row.totals.hours_above, (1 + 300) / 3600.0, 1e-12);
+  EXPECT_EQ(row.totals.clients, 3);
+  EXPECT_EQ(row.totals.above, 1);
+  EXPECT_NEAR(row.totals.worst_excess, 0.03, 1e-12);
+  EXPECT_THAT(ServingAdherenceTable({row}).Text(), testing::AllOf(HasSubstr("66.667 %"), HasSubstr("+0.0300")));
+}
+
+TEST_F(BenchServingTest, TotalsAreOfAllSeeds) {
+  const ServingRow& row = rows_[1];
+  const double hours = row.metrics.at("clients").mean * 15 * 2 / 3600;  // two seeds of 15 s
+  EXPECT_NEAR(row.totals.client_hours, hours, 0.2 * hours) << "warming up counts here, not there";
+  ServingTotals of_first;
+  AddToTotals(row.first, 60, of_first);
+  EXPECT_GT(row.totals.client_hours, of_first.client_hours);
+  EXPECT_GE(row.totals.worst_excess, of_first.worst_excess);
+  const nlohmann::json json = nlohmann::json::parse(ServingRowsAsJson(rows_));
+  EXPECT_EQ(json[1]["clients_counted"], row.totals.clients);
+}
+
 // Needs no time of its own, and counts.
 class InstantEngine final : public serving::BatchEngine {
  public:
