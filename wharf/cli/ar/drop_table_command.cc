@@ -22,7 +22,7 @@ Example: wharf ar drop-table --task depth --videos 5 --output tables)";
 
 struct ArDropTableOptions {
   std::string networks, task = "depth", split = "evaluation", output;
-  int videos = 5;
+  int first_video = 0, videos = 5;
   double seconds = scene::World::kSeconds;
   DropTableOptions table;
 };
@@ -50,7 +50,7 @@ absl::Status RunArDropTable(ArDropTableOptions& options) {
   const auto engine = exec::MakeTorchEngine({1});
   WHARF_ASSIGN_OR_RETURN(const MakeTable make, Load(*engine, options));
   Progress progress(scene::kCategories.size() * static_cast<size_t>(options.videos));
-  for (int number = 0; number < options.videos; ++number) {
+  for (int number = options.first_video; number < options.first_video + options.videos; ++number) {
     for (const scene::Category& category : scene::kCategories) {
       std::string name = fmt::format("{}-{:02d}", scene::CategoryName(category), number);
       std::erase(name, '/');
@@ -78,6 +78,9 @@ void AddArDropTableCommand(CLI::App& app) {
   command->add_option("--split", options->split, "training, calibration or evaluation")->capture_default_str();
   command->add_option("--videos", options->videos, "Of each of the four categories")
       ->check(CLI::Range(1, 20))
+      ->capture_default_str();
+  command->add_option("--first-video", options->first_video, "The number of the first of them")
+      ->check(CLI::Range(0, 19))
       ->capture_default_str();
   command->add_option("--seconds", options->seconds, "Of each video, from its beginning")
       ->check(CLI::Range(2.0, double{scene::World::kSeconds}))
