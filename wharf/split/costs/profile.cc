@@ -52,13 +52,13 @@ Profile Profile::WithByteInput() const {
   return changed;
 }
 
-Profile Profile::WithSlowerDevice(double slowness) const {
+Profile Profile::WithSlower(Side side, double slowness) const {
   Profile slower = *this;
   for (ProfiledOperator& one : slower.operators) {
-    one.full_ms[kDevice] *= slowness;
-    if (auto& slice = one.slice[kDevice]) slice = SliceTime{slice->fixed_ms * slowness, slice->row_ms * slowness};
+    one.full_ms[side] *= slowness;
+    if (auto& slice = one.slice[side]) slice = SliceTime{slice->fixed_ms * slowness, slice->row_ms * slowness};
   }
-  slower.slice_cost.fixed_ms[kDevice] *= slowness;
+  slower.slice_cost.fixed_ms[side] *= slowness;
   return slower;
 }
 

@@ -55,8 +55,8 @@ struct Profile {
   // The model's input travels as bytes instead of float32 (what a camera delivers): a quarter of it, unless it is bytes
   // already.
   Profile WithByteInput() const;
-  // On a device that takes `slowness` times as long for everything. REQUIRES: slowness > 0.
-  Profile WithSlowerDevice(double slowness) const;
+  // With one side taking `slowness` times as long for everything. REQUIRES: slowness > 0.
+  Profile WithSlower(Side side, double slowness) const;
 
   // Reads CSV text: columns op, name, inputs_from and output_shapes (several separated by |), output_bytes_f32,
   // device_ms, server_ms and row_dim, kind, kernel, stride, padding, dilation (data/profiles/README.md). Without the

@@ -52,6 +52,21 @@ TEST(Profile, ReadsRowsAndWindows) {
   EXPECT_EQ(profile->WithByteInput().WithByteInput().operators[0].op.output_bytes, 96);
 }
 
+TEST(Profile, IsSlowerOnOneSideOnly) {
+  Profile profile;
+  profile.operators.resize(1);
+  profile.operators[0].full_ms = {10, 2};
+  profile.operators[0].slice = {SliceTime{1, 0.5}, SliceTime{0.2, 0.1}};
+  profile.slice_cost.fixed_ms = {0.08, 0.02};
+  const Profile weaker = profile.WithSlower(kServer, 3);
+  EXPECT_EQ(weaker.operators[0].full_ms, (std::array<double, 2>{10, 6}));
+  EXPECT_EQ(weaker.operators[0].slice[kDevice]->row_ms, 0.5);
+  EXPECT_DOUBLE_EQ(weaker.operators[0].slice[kServer]->fixed_ms, 0.6);
+  EXPECT_DOUBLE_EQ(weaker.operators[0].slice[kServer]->row_ms, 0.3);
+  EXPECT_EQ(weaker.slice_cost.fixed_ms[kDevice], 0.08);
+  EXPECT_DOUBLE_EQ(weaker.slice_cost.fixed_ms[kServer], 0.06);
+}
+
 TEST(Profile, AssumesWideWindowsWhereALogDoesNotSay) {
   const auto profile = Profile::Parse(
       "op,name,inputs_from,outputs_to,output_shapes,output_bytes_f32,global_op,sliceable_dim,device_ms,server_ms\n"

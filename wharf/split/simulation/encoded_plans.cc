@@ -20,7 +20,7 @@ absl::StatusOr<std::unique_ptr<EncodedPlans>> EncodedPlans::Make(Profile profile
 }
 
 std::unique_ptr<RowGraph> EncodedPlans::GraphNow(const Encoding& encoding) const {
-  return std::make_unique<RowGraph>(Encoded(profile_.WithSlowerDevice(slowness_), encoding, costs_));
+  return std::make_unique<RowGraph>(Encoded(profile_.WithSlower(kDevice, slowness_), encoding, costs_));
 }
 
 absl::Status EncodedPlans::Add(const PlanningOptions& options, const Encoding& encoding) {

@@ -53,6 +53,7 @@ struct BenchSplitOptions : SplitOptions {
   int inferences = 20, rounds = 1;
   std::optional<Nanoseconds> duration;
   double slow_down = 0;  // 0: as the stored profile of the model's name
+  std::vector<double> server_slow_down = {1};
   bool shared_cores = false;
   std::string server_device = "cpu";
   std::vector<double> megabits = {5, 10, 20, 30, 50, 80, 100, 150, 200, 300, 400};
@@ -98,9 +99,8 @@ absl::StatusOr<std::vector<split::Scenario>> LoadScenarios(const BenchSplitOptio
   return scenarios;
 }
 
-absl::Status SimulateModel(const BenchSplitOptions& options, const std::string& path,
+absl::Status SimulateModel(const BenchSplitOptions& options, const split::Profile& profile,
                            const std::vector<split::Scenario>& scenarios, std::vector<SplitBenchRow>& rows) {
-  WHARF_ASSIGN_OR_RETURN(const split::Profile profile, options.LoadProfile(path));
   const split::RowGraph graph(profile);
   split::Simulation simulation(graph, options.Link());
   std::vector<split::PlanTable> tables;
@@ -143,7 +143,12 @@ absl::StatusOr<std::vector<SplitBenchRow>> Simulate(const BenchSplitOptions& opt
   for (const std::string& model : models) {
     for (const std::string& encoding : options.encodings) {
       one.encoding = encoding;
-      WHARF_RETURN_IF_ERROR(SimulateModel(one, profiles + "/" + model + ".csv", scenarios, rows));
+      WHARF_ASSIGN_OR_RETURN(const split::Profile profile, one.LoadProfile(profiles + "/" + model + ".csv"));
+      for (const double slowness : options.server_slow_down) {
+        split::Profile slower = profile.WithSlower(split::kServer, slowness);
+        if (slowness != 1) slower.model += fmt::format(", server {:g} times as slow", slowness);
+        WHARF_RETURN_IF_ERROR(SimulateModel(one, slower, scenarios, rows));
+      }
     }
   }
   return rows;
@@ -270,6 +275,13 @@ void AddBenchSplitCommand(CLI::App& app) {
                    "model's name says of robot and server, else 12.6")
       ->check(CLI::Range(1.0, 1e4))
       ->type_name("X");
+  command
+      ->add_option("--server-slow-down", options->server_slow_down,
+                   "With --simulate: how many times as long the server takes as the measured one, separated by commas")
+      ->delimiter(',')
+      ->check(CLI::Range(0.01, 1e4))
+      ->default_str("1")
+      ->needs("--simulate");
   command->add_flag("--shared-cores", options->shared_cores, "Let all processes use all cores");
   command->add_option("--server-device", options->server_device, "Where the server runs models: cpu, cuda or cuda:N")
       ->capture_default_str();
