@@ -8,7 +8,7 @@ TESTS ?= $(shell expr $(JOBS) + 1)
 export CMAKE_PREFIX_PATH := $(CURDIR)/build/cuda
 
 .PHONY: help packages build test test-python test-pytorch test-ros2 test-debs debs bench-ros2 python arm64 arm64-models arm64-server \
-  arm64-debs test-arm64-debs debian11 asan tsan tidy lint \
+  arm64-debs test-arm64-debs debian11 sizes asan tsan tidy lint \
   demo demo-ar demo-pipeline bench benchmarks format check-format clean distclean
 
 help:  ## this list
@@ -67,10 +67,13 @@ debian11: build  ## what a device needs, for x86-64 with glibc 2.31 or newer (Ub
 	@cmake --build --preset debian11 -j $(JOBS)
 	@ctest --preset debian11 -j $(TESTS)
 
+sizes:  ## what a device needs: files, libraries, glibc, packages, of each build that is there; what `wharf run` takes to start
+	@tools/sizes.py
+
 python:  ## the wheel of the Python package, in build/python
 	@tools/python_wheel.sh
 
-test-python:  ## what the Python package does with PyTorch, which comes from PyPI (TORCH=torch==2.11.0: another; 4.5 GB)
+test-python:  ## the wheel with PyTorch, which comes from PyPI (TORCH=torch==2.11.0: another; 4.5 GB; TORCH=none: NumPy only)
 	@tools/test_python.sh
 
 test-pytorch: build  ## torchvision's networks by PyTorch from PyPI, in every mode (4.5 GB to fetch; an hour and a half)

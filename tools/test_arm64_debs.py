@@ -22,7 +22,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[1]
 BUILD, SERVERS_BUILD, HERE = (SOURCE / "build" / name for name in ("arm64", "arm64-server", "default"))
 os.environ.update(WHARF_BIN=str(HERE / "bin"), WHARF_PROGRAMS=str(BUILD / "cuda"))
 sys.path.insert(0, str(SOURCE / "tests" / "e2e"))
-from install_test import is_program  # pylint: disable=wrong-import-position
+from device_files import is_program  # pylint: disable=wrong-import-position
 from wharf_fixture import EndToEndTest, end_gently  # pylint: disable=wrong-import-position
 
 SYSROOT = SOURCE / "build" / "arm64-sysroot"

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-from install_test import COMMON_LIBRARIES, GLIBC, MOST_OF_A_DEVICE, is_program
+from device_files import GLIBC, MOST_OF_A_DEVICE, elf, glibc, install, is_program, libraries, megabytes, needed
 from wharf_fixture import CLIENT, EMULATOR, PATIENCE, PROGRAMS, SOURCE, EndToEndTest, Link, wait_until
 
 BUILD = PROGRAMS.parent
@@ -23,21 +23,6 @@ SCENE = SOURCE / "examples" / "cuda_pose" / "scene.png"
 COUNTED = ("looper", 30), ("cuda_pose", "--image", SCENE, "--inferences", 2)
 # What a mode has decided before anything is sent. Which answers come before they are asked for, in replay, is chance.
 COSTS = ("calls", "local_calls", "posted_calls", "blocking_calls", "per_function", "posted_operations")
-
-
-def elf(file, what):
-    done = subprocess.run(["readelf", "--wide", what, file], capture_output=True, text=True, timeout=PATIENCE, check=True)
-    return done.stdout
-
-
-def needed(file):
-    return re.findall(r"\(NEEDED\).*\[(.*)\]", elf(file, "--dynamic"))
-
-
-def glibc(file):
-    """The newest version of it that the file names: of what it needs, or of what it has."""
-    names = re.findall(r"Name: GLIBC_(\d+)\.(\d+)", elf(file, "--version-info"))
-    return max(tuple(map(int, name)) for name in names)
 
 
 def awaited(stats):
@@ -80,9 +65,7 @@ class DeviceTest(EndToEndTest):
     def installed(self):
         root = tempfile.TemporaryDirectory()
         self.addCleanup(root.cleanup)
-        subprocess.run(["cmake", "--install", BUILD, "--prefix", root.name, "--strip", "--component", "device"], check=True,
-                       stdout=subprocess.DEVNULL, timeout=PATIENCE)
-        return [file for file in pathlib.Path(root.name).rglob("*") if file.is_file()]
+        return install(BUILD, root.name)
 
     def test_no_file_needs_a_newer_glibc_than_it_is_built_for(self):
         newest = glibc(next(SYSROOT.glob("lib/*/libc.so.6")))
@@ -100,16 +83,8 @@ class DeviceTest(EndToEndTest):
         programs = list(filter(is_program, files))
         names = {file.name for file in programs}
         self.assertLessEqual({"wharf", "libwharf_client.so", "libcuda.so.1", "libcudart.so.12", "libcudart.so.13"}, names)
-        waiting, others = set().union(*map(needed, programs)) - names, set()
-        while waiting:
-            name = waiting.pop()
-            if COMMON_LIBRARIES.fullmatch(name) or name in {other.name for other in others}:
-                continue
-            found = next(SYSROOT.glob(f"usr/lib/*/{name}"), None) or next(SYSROOT.glob(f"lib/*/{name}"))
-            others.add(found)
-            waiting |= set(needed(found))
-        ours, theirs = (sum(file.resolve().stat().st_size for file in some) for some in (files, others))
-        print(f"a device's files: {ours / 1e6:.1f} MB, and libraries of {theirs / 1e6:.1f} MB")
+        ours, theirs = megabytes(files), megabytes(libraries(programs, SYSROOT))
+        print(f"a device's files: {ours:.1f} MB, and libraries of {theirs:.1f} MB")
         self.assertLess(ours + theirs, MOST_OF_A_DEVICE)
         self.assertEqual({re.search(r"Machine: *(.*)", elf(file, "--file-header")).group(1) for file in programs},
                          {PROCESSOR})

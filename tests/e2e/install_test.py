@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
+from device_files import COMMON_LIBRARIES, MOST_OF_A_DEVICE, is_program, megabytes
 from wharf_fixture import BIN, PATIENCE, PROGRAMS, EndToEndTest, bounded, end_gently, strong_sandbox
 
 NETWORK = pathlib.Path("usr/share/wharf/ar/lite.onnx")
@@ -23,11 +24,6 @@ int main(int, char** argv) {
 }
 """
 
-# What every system has, and OpenSSL.
-GLIBC = re.compile(r"(ld-linux.*|lib(c|m|dl|pthread|rt))\.so.*")
-COMMON_LIBRARIES = re.compile(GLIBC.pattern + r"|lib(gcc_s|stdc\+\+|ssl|crypto)\.so.*")
-MOST_OF_A_DEVICE = 25_000_000  # bytes
-
 
 def install(root, component=None):
     """As a package's builder does it; the files that are there then."""
@@ -37,12 +33,6 @@ def install(root, component=None):
     name = f"install_manifest_{component}.txt" if component else "install_manifest.txt"
     manifest = (BIN.parent / name).read_text().splitlines()
     return [root / file.removeprefix("/") for file in manifest]
-
-
-def is_program(file):
-    """Or a library: no data, no text."""
-    with file.open("rb") as opened:
-        return opened.read(4) == b"\x7fELF"
 
 
 def libraries(file):
@@ -104,8 +94,8 @@ class InstallTest(EndToEndTest):
         programs = list(filter(is_program, files))
         self.run_quietly("strip", *programs)
         needed = set().union(*map(libraries, programs)) - set(files)
-        ours, others = (sum(file.stat().st_size for file in some) for some in (files, needed))
-        print(f"a device's files: {ours / 1e6:.1f} MB, and libraries of {others / 1e6:.1f} MB")
+        ours, others = megabytes(files), megabytes(needed)
+        print(f"a device's files: {ours:.1f} MB, and libraries of {others:.1f} MB")
         self.assertLess(ours + others, MOST_OF_A_DEVICE)
         address = self.start_service('listen = "127.0.0.1:0"\ndevice = "soft"\nsandbox = "weak"\n')
         self.run_quietly(root / "usr/bin/wharf", "run", "--server", address, "--", PROGRAMS / "looper", 3)
