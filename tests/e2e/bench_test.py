@@ -54,6 +54,15 @@ class BenchTest(EndToEndTest):
                 break
         self.assertAlmostEqual(waits, 1, delta=0.25)
 
+    def test_programs_at_once_each_have_an_answer(self):
+        rows, text, _ = self.bench("--modes", "posted", "--inferences", 3, "--programs", 2)
+        posted = rows["posted"]
+        self.assertEqual((posted["programs"], posted["inferences"]), (2, 6))
+        self.assertEqual(round(posted["blocking_round_trips"]), 8, "of each: copies to the host")
+        self.assertIn("2 copies of the program at once", text)
+        done = self.command("bench", "offload", "--programs", "2", "--modes", "native")
+        self.assert_one_clear_line(done, "native", "--programs")
+
     def test_decode_has_no_counterpart_offloaded_by_hand(self):
         rows, _, _ = self.bench("--program", "decode", "--modes", "posted", "--inferences", 2)
         self.assertGreater(rows["posted"]["blocking_round_trips"], 20)

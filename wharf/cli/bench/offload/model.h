@@ -61,6 +61,7 @@ struct BenchRow {
   // Of the measured inferences: "replaying" if most operations were predicted, "recording" if not; "none" in other
   // modes and without a link.
   std::string phase = "none";
+  int programs = 1;  // at once: what follows is of each
   int inferences = 0;
   double latency_ms_median = 0, latency_ms_p95 = 0;
   double calls = 0, blocking_round_trips = 0, bytes_up = 0, bytes_down = 0;  // per inference

@@ -60,7 +60,7 @@ struct BenchOptions {
   std::string traces, server, json, plot, html;
   std::vector<std::string> modes;  // empty: all that the program has
   std::vector<std::string> scenarios = {"indoors", "outdoors", "fixed"};
-  int inferences = 20, rounds = 1;
+  int inferences = 20, rounds = 1, programs = 1;
   Nanoseconds round_trip = std::chrono::microseconds(2600);
   std::string device = "auto";
   std::vector<std::string> kernel_packs;
@@ -72,7 +72,7 @@ struct BenchOptions {
 
 // Those that were asked for, else all that the program has.
 absl::StatusOr<std::vector<BenchMode>> ModesOf(const BenchOptions& options, const MeasuredProgram& program) {
-  const bool by_hand = !program.native_server.empty() && options.server.empty();
+  const bool by_hand = !program.native_server.empty() && options.server.empty() && options.programs == 1;
   std::vector<BenchMode> modes;
   for (const BenchMode& mode : BenchModes()) {
     if (mode.way == BenchMode::Way::kByHand && !by_hand) continue;
@@ -82,7 +82,9 @@ absl::StatusOr<std::vector<BenchMode>> ModesOf(const BenchOptions& options, cons
     WHARF_ASSIGN_OR_RETURN(BenchMode mode, FindBenchMode(name));
     if (mode.way == BenchMode::Way::kByHand && !by_hand) {
       return InvalidArgument(
-          "{} is for --program pose and pytorch:MODEL on this machine's own server: leave out --server", name);
+          "{} is for one --program pose or pytorch:MODEL on this machine's own server: leave out --server and "
+          "--programs",
+          name);
     }
     modes.push_back(std::move(mode));
   }
@@ -213,14 +215,16 @@ class OffloadBench {
       WHARF_ASSIGN_OR_RETURN(own, StartServer());
       address = own->Address();
     }
-    const auto run = [&](const RunPlan& plan) { return RunMeasured(program_, address, mode.options, plan, *scratch_); };
-    WHARF_ASSIGN_OR_RETURN(MeasuredRound round, Measure(mode, run));
+    const auto run = [&](const RunPlan& plan) {
+      return RunTogether(program_, address, mode.options, plan, options_.programs);
+    };
+    WHARF_ASSIGN_OR_RETURN(const std::vector<MeasuredRound> rounds, Measure(mode, run));
     if (program_.waits) {
-      WHARF_ASSIGN_OR_RETURN(const ProgramRun none, run({}));
-      WHARF_ASSIGN_OR_RETURN(const ProgramRun one, run({.inferences = 1, .warm_up = 1}));
-      result_.stages = StagesOfCalls(none, one, round.warm, round.all);
+      WHARF_ASSIGN_OR_RETURN(const std::vector<ProgramRun> none, run({}));
+      WHARF_ASSIGN_OR_RETURN(const std::vector<ProgramRun> one, run({.inferences = 1, .warm_up = 1}));
+      result_.stages = StagesOfCalls(none[0], one[0], rounds[0].warm, rounds[0].all);
     }
-    return AddRow(mode, {std::move(round)}, {kNoLink, 0, Nanoseconds{0}});
+    return AddRow(mode, rounds, {kNoLink, 0, Nanoseconds{0}});
   }
 
   absl::Status RunInTurns(const std::vector<const BenchMode*>& modes, const LinkScenario& scenario,
@@ -229,8 +233,8 @@ class OffloadBench {
     for (int turn = 0; turn < options_.rounds; ++turn) {
       for (size_t i = 0; i < modes.size(); ++i) {
         progress.Step(fmt::format("{}, {}", scenario.scenario.name, modes[i]->name));
-        WHARF_ASSIGN_OR_RETURN(MeasuredRound round, RunLinked(*modes[i], scenario));
-        rounds[i].push_back(std::move(round));
+        WHARF_ASSIGN_OR_RETURN(const std::vector<MeasuredRound> of_each, RunLinked(*modes[i], scenario));
+        rounds[i].insert(rounds[i].end(), of_each.begin(), of_each.end());
       }
     }
     for (size_t i = 0; i < modes.size(); ++i) {
@@ -239,32 +243,39 @@ class OffloadBench {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<MeasuredRound> RunLinked(const BenchMode& mode, const LinkScenario& scenario) {
+  absl::StatusOr<std::vector<MeasuredRound>> RunLinked(const BenchMode& mode, const LinkScenario& scenario) {
     if (mode.way == BenchMode::Way::kByHand) {
-      return Measure(mode, [&](const RunPlan& plan) {
-        return RunNative(program_, DeviceOptions(), cores_, scenario.profile, plan, *scratch_);
+      return Measure(mode, [&](const RunPlan& plan) -> absl::StatusOr<std::vector<ProgramRun>> {
+        WHARF_ASSIGN_OR_RETURN(ProgramRun run,
+                               RunNative(program_, DeviceOptions(), cores_, scenario.profile, plan, *scratch_));
+        return std::vector{std::move(run)};
       });
     }
     WHARF_ASSIGN_OR_RETURN(const auto proxy, link::LinkProxy::Start("127.0.0.1:0", target_, scenario.profile));
     return Measure(mode, [&](RunPlan plan) {
       plan.on_ready = [&proxy] { proxy->Rewind(); };
-      return RunMeasured(program_, proxy->Address(), mode.options, plan, *scratch_);
+      return RunTogether(program_, proxy->Address(), mode.options, plan, options_.programs);
     });
   }
 
+  // A round of each copy of the program.
   template <typename RunOnce>
-  absl::StatusOr<MeasuredRound> Measure(const BenchMode& mode, const RunOnce& run) {
+  absl::StatusOr<std::vector<MeasuredRound>> Measure(const BenchMode& mode, const RunOnce& run) {
     const int inferences = mode.most == 0 ? options_.inferences : std::min(options_.inferences, mode.most);
-    MeasuredRound round;
-    WHARF_ASSIGN_OR_RETURN(round.warm, run(RunPlan{.inferences = mode.warm_up, .warm_up = mode.warm_up}));
-    WHARF_ASSIGN_OR_RETURN(round.all, run(RunPlan{.inferences = mode.warm_up + inferences, .warm_up = mode.warm_up}));
-    return round;
+    WHARF_ASSIGN_OR_RETURN(std::vector<ProgramRun> warm,
+                           run(RunPlan{.inferences = mode.warm_up, .warm_up = mode.warm_up}));
+    WHARF_ASSIGN_OR_RETURN(std::vector<ProgramRun> all,
+                           run(RunPlan{.inferences = mode.warm_up + inferences, .warm_up = mode.warm_up}));
+    std::vector<MeasuredRound> rounds;
+    for (size_t i = 0; i < warm.size(); ++i) rounds.push_back({std::move(warm[i]), std::move(all[i])});
+    return rounds;
   }
 
   absl::Status AddRow(const BenchMode& mode, const std::vector<MeasuredRound>& rounds, const Scenario& scenario) {
     WHARF_ASSIGN_OR_RETURN(BenchRow row, MakeRow(rounds, mode.warm_up, scenario));
     row.program = program_.name;
     row.mode = mode.name;
+    row.programs = options_.programs;
     result_.rows.push_back(std::move(row));
     return absl::OkStatus();
   }
@@ -297,6 +308,10 @@ absl::Status BenchOffload(const BenchOptions& options) {
   const TableStyle style = options.markdown ? TableStyle::kMarkdown : TableStyle::kText;
   std::fputs(RowsAsTable(result.rows, style).c_str(), stdout);
   std::puts("Calls, round trips and bytes are per inference; \"device_only\" is this machine's device, no Jetson.");
+  if (options.programs > 1) {
+    std::printf("%d copies of the program at once, over one link to one server; figures are of each.\n",
+                options.programs);
+  }
   if (result.stages) std::fputs(("\n" + CallsAsTable(*result.stages, style)).c_str(), stdout);
   if (!options.json.empty()) WHARF_RETURN_IF_ERROR(WriteFile(options.json, RowsAsJson(result.rows)));
   if (!options.plot.empty()) WHARF_RETURN_IF_ERROR(WriteFile(options.plot, RowsAsChart(result.rows)));
@@ -331,6 +346,9 @@ void AddBenchOffloadCommand(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--program", options->program.name, "pose, decode, pytorch:MODEL, or a CUDA program's FILE")
       ->type_name("PROGRAM")
+      ->capture_default_str();
+  command->add_option("--programs", options->programs, "So many copies of it at once, over one link to one server")
+      ->check(CLI::Range(1, 64))
       ->capture_default_str();
   command->add_option("--image", options->program.image, "The picture cuda_pose looks at")->type_name("FILE");
   command->add_option("--python", options->program.python, "The interpreter that has PyTorch and torchvision")

@@ -129,6 +129,7 @@ std::string RowsAsJson(const std::vector<BenchRow>& rows) {
                      {"mode", row.mode},
                      {"scenario", row.scenario},
                      {"phase", row.phase},
+                     {"programs", row.programs},
                      {"inferences", row.inferences},
                      {"latency_ms_median", row.latency_ms_median},
                      {"latency_ms_p95", row.latency_ms_p95},

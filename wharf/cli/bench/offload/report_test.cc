@@ -38,9 +38,10 @@ TEST(RowsAsJson, IsAFlatArrayWithTheAgreedFields) {
     keys.push_back(key);
     EXPECT_TRUE(value.is_primitive()) << key;
   }
-  EXPECT_THAT(keys, UnorderedElementsAre("program", "mode", "scenario", "phase", "inferences", "latency_ms_median",
-                                         "latency_ms_p95", "calls", "blocking_round_trips", "bytes_up", "bytes_down",
-                                         "device_busy_fraction", "power_w_modelled", "energy_j_modelled"));
+  EXPECT_THAT(
+      keys, UnorderedElementsAre("program", "mode", "scenario", "phase", "programs", "inferences", "latency_ms_median",
+                                 "latency_ms_p95", "calls", "blocking_round_trips", "bytes_up", "bytes_down",
+                                 "device_busy_fraction", "power_w_modelled", "energy_j_modelled"));
   EXPECT_EQ(json[0]["inferences"], 3);
   EXPECT_EQ(json[0]["phase"], "replaying");
   EXPECT_EQ(RowsAsJson({}), "[]\n");

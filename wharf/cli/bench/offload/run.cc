@@ -4,7 +4,9 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <thread>
 
+#include "absl/synchronization/mutex.h"
 #include "wharf/base/read_file.h"
 
 namespace wharf::cli {
@@ -46,6 +48,35 @@ absl::StatusOr<std::unique_ptr<Child>> StartOn(const cpu_set_t& cores, const std
   return Child::Start(path, std::move(arguments));
 }
 
+// Where copies of a program wait for each other. Thread-safe.
+class CommonStart {
+ public:
+  CommonStart(int copies, std::function<void()> on_all) : missing_(copies), on_all_(std::move(on_all)) {}
+
+  // Returns when all others are here or have ended.
+  void Await(bool& arrived) {
+    const absl::MutexLock lock(&mutex_);
+    Count(arrived);
+    mutex_.Await(absl::Condition(
+        +[](int* missing) { return *missing == 0; }, &missing_));
+  }
+  // Of one that has ended: nobody waits for it any more.
+  void End(bool& arrived) {
+    const absl::MutexLock lock(&mutex_);
+    Count(arrived);
+  }
+
+ private:
+  void Count(bool& arrived) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (std::exchange(arrived, true)) return;
+    if (--missing_ == 0) on_all_();
+  }
+
+  absl::Mutex mutex_;
+  int missing_ ABSL_GUARDED_BY(mutex_);
+  const std::function<void()> on_all_;
+};
+
 }  // namespace
 
 absl::StatusOr<ProgramRun> RunMeasured(const MeasuredProgram& program, const std::string& address,
@@ -65,6 +96,31 @@ absl::StatusOr<ProgramRun> RunMeasured(const MeasuredProgram& program, const std
   const absl::StatusOr<std::string> counters_json = ReadFile(counters);
   if (!counters_json.ok()) return DataLoss("{} made no CUDA call", program.path);
   return ParseRun(*program_json, *counters_json);
+}
+
+absl::StatusOr<std::vector<ProgramRun>> RunTogether(const MeasuredProgram& program, const std::string& address,
+                                                    const std::vector<std::string>& options, const RunPlan& plan,
+                                                    int copies) {
+  CommonStart start(copies, plan.on_ready);
+  std::vector<absl::StatusOr<ProgramRun>> runs(copies, absl::StatusOr<ProgramRun>(Internal("it did not run")));
+  std::vector<std::thread> threads;
+  for (absl::StatusOr<ProgramRun>& run : runs) {
+    threads.emplace_back([&, &run = run] {
+      bool arrived = false;
+      RunPlan own = plan;
+      own.on_ready = [&] { start.Await(arrived); };
+      const auto scratch = ScratchDirectory::Make();
+      run = scratch.ok() ? RunMeasured(program, address, options, own, **scratch) : scratch.status();
+      start.End(arrived);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::vector<ProgramRun> made;
+  for (absl::StatusOr<ProgramRun>& run : runs) {
+    if (!run.ok()) return run.status();
+    made.push_back(*std::move(run));
+  }
+  return made;
 }
 
 absl::StatusOr<ProgramRun> RunNative(const MeasuredProgram& program, const std::vector<std::string>& server_options,

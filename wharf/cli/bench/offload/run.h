@@ -38,6 +38,12 @@ absl::StatusOr<ProgramRun> RunMeasured(const MeasuredProgram& program, const std
                                        const std::vector<std::string>& options, const RunPlan& plan,
                                        const ScratchDirectory& scratch);
 
+// So many copies at once, each as RunMeasured: all have warmed up before any goes on, and plan.on_ready is called then,
+// once. What each left behind. Fails as the first that fails; the others go on to their ends.
+absl::StatusOr<std::vector<ProgramRun>> RunTogether(const MeasuredProgram& program, const std::string& address,
+                                                    const std::vector<std::string>& options, const RunPlan& plan,
+                                                    int copies);
+
 // Runs the hand-offloaded pair over a link of its own: the server under `wharf run --local SERVER_OPTIONS…` on the
 // device's cores, the client plainly. Bytes are what crossed the link; calls are none, because the client makes none.
 // Fails as RunMeasured does.
