@@ -10,6 +10,8 @@
 
 #include "tests/cuda/harness.h"
 
+#define CU_OK(call) EXPECT_EQ((call), CUDA_SUCCESS)
+
 template <class T>
 static T* Managed(size_t count) {
   T* data = nullptr;
@@ -413,4 +415,50 @@ CASE(what_was_written_is_there_on_every_stream) {
   }
   CUDA_OK(cudaStreamDestroy(early));
   CUDA_OK(cudaFree(data));
+}
+
+// A module's __managed__ variables are the program's by the address that the driver gives, as long as it is loaded.
+CASE(variables_of_modules_that_the_driver_loads) {
+  const char* const text = R"(.version 7.0
+.target sm_70
+.address_size 64
+.visible .global .attribute(.managed) .align 4 .u32 count = 10;
+.visible .global .align 4 .u32 plain = 3;
+.visible .entry add(.param .u64 out) {
+  .reg .b32 %r<3>; .reg .b64 %p;
+  ld.global.u32 %r0, [count];
+  ld.global.u32 %r1, [plain];
+  add.u32 %r2, %r0, %r1;
+  st.global.u32 [count], %r2;
+  ld.param.u64 %p, [out];
+  st.u32 [%p], %r0;
+  ret;
+})";
+  unsigned* seen = Managed<unsigned>(1);
+  for (unsigned round = 0; round < 2; ++round) {  // what the first one had is not the second one's
+    CUmodule module;
+    CUfunction add;
+    CUdeviceptr count, plain;
+    size_t size = 0;
+    CU_OK(cuModuleLoadData(&module, text));
+    CU_OK(cuModuleGetFunction(&add, module, "add"));
+    CU_OK(cuModuleGetGlobal(&count, &size, module, "count"));
+    EXPECT_EQ(size, sizeof(unsigned));
+    CU_OK(cuModuleGetGlobal(&plain, &size, module, "plain"));
+    int is_managed = 0;
+    CU_OK(cuPointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, count));
+    EXPECT_EQ(is_managed, 1);
+    CU_OK(cuPointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, plain));
+    EXPECT_EQ(is_managed, 0);
+    auto* const here = reinterpret_cast<volatile unsigned*>(count);
+    EXPECT_EQ(*here, 10u);
+    *here += 5 + round;
+    void* arguments[] = {&seen};
+    CU_OK(cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr));
+    CU_OK(cuCtxSynchronize());
+    EXPECT_EQ(*seen, 15 + round);
+    EXPECT_EQ(*here, 18 + round);
+    CU_OK(cuModuleUnload(module));
+  }
+  CUDA_OK(cudaFree(seen));
 }

@@ -357,6 +357,8 @@ CudaError ShareVariable(uint64_t address, uint64_t size) {
   return CudaError::kOutOfMemory;
 }
 
+void UnshareVariable(uint64_t address) { Process::Get().Current()->managed.RemoveVariable(address); }
+
 bool FindShared(uint64_t address, uint64_t* size) {
   Connection* const connection = Process::Get().Current();
   if (connection == nullptr) return false;

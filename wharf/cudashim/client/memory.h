@@ -48,8 +48,9 @@ WHARF_CLIENT_API CudaError UnregisterHost(void* pointer);
 
 // Memory that the program and kernels use by one address (offload/client/managed).
 WHARF_CLIENT_API CudaError AllocateManaged(uint64_t size, uint64_t* address);
-// A __managed__ variable of a module, which the device has already.
+// A __managed__ variable of a module, which the device has already, until the module is unloaded.
 CudaError ShareVariable(uint64_t address, uint64_t size);
+void UnshareVariable(uint64_t address);
 // Whether such a variable begins there; its size.
 bool FindShared(uint64_t address, uint64_t* size);
 // All of [address, address + size) is managed: it is brought to the device, or here. Not in captured streams.

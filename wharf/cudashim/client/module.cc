@@ -110,6 +110,7 @@ CudaError UnloadModule(Module* module) {
   if (connection == nullptr) return error;
   absl::MutexLock lock(&module->mutex);
   if (!module->LoadedIn(*connection)) return CudaError::kSuccess;
+  for (const uint64_t address : module->shared) UnshareVariable(address);
   return connection->session->Post(offload::UnloadModule{module->id});
 }
 
@@ -220,11 +221,25 @@ CudaError FindManagedVariable(Module* module, const char* name, uint64_t* addres
   }
   uint64_t at = 0, bytes = 0;
   CudaError error = FindVariable(module, name, &at, &bytes);
-  if (error == CudaError::kSuccess && !FindShared(at, nullptr)) error = ShareVariable(at, bytes);
+  if (error == CudaError::kSuccess && !FindShared(at, nullptr)) {
+    error = ShareVariable(at, bytes);
+    absl::MutexLock lock(&module->mutex);
+    module->shared.push_back(at);
+  }
   if (error != CudaError::kSuccess) return error;
   if (address != nullptr) *address = at;
   if (size != nullptr) *size = bytes;
   return CudaError::kSuccess;
+}
+
+CudaError FindModuleVariable(Module* module, const char* name, uint64_t* address, uint64_t* size) {
+  bool is_managed = false;
+  if (name != nullptr && IsModule(module)) {
+    absl::MutexLock lock(&module->mutex);
+    const device::ptx::Variable* const variable = module->Parse().ok() ? module->ptx()->FindVariable(name) : nullptr;
+    is_managed = variable != nullptr && variable->is_managed;
+  }
+  return is_managed ? FindManagedVariable(module, name, address, size) : FindVariable(module, name, address, size);
 }
 
 CudaError FindHostVariable(const void* host_variable, uint64_t* address, uint64_t* size) {

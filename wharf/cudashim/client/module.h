@@ -54,6 +54,8 @@ WHARF_CLIENT_API uint32_t MaxDynamicShared(const Function* function);
 WHARF_CLIENT_API CudaError FindVariable(Module* module, const char* name, uint64_t* address, uint64_t* size);
 // The same of a __managed__ one, which the program can use by its address from then on. kNotFound if it is none.
 WHARF_CLIENT_API CudaError FindManagedVariable(Module* module, const char* name, uint64_t* address, uint64_t* size);
+// Of either kind.
+WHARF_CLIENT_API CudaError FindModuleVariable(Module* module, const char* name, uint64_t* address, uint64_t* size);
 // The same of any by its host shadow. kInvalidSymbol if it is none.
 WHARF_CLIENT_API CudaError FindHostVariable(const void* host_variable, uint64_t* address, uint64_t* size);
 

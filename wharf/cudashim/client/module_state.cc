@@ -143,6 +143,7 @@ CudaError Module::Load(Connection& connection, const std::string& what) {
     offset += size;
   }
   loaded_in_ = connection.generation;
+  shared.clear();  // of a session before
   return CudaError::kSuccess;
 }
 

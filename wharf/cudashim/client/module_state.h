@@ -68,6 +68,8 @@ class Module {
   std::map<std::string, std::unique_ptr<Function>, std::less<>> functions ABSL_GUARDED_BY(mutex);
   // By name: where the program keeps a __managed__ variable's address.
   std::map<std::string, void**> managed ABSL_GUARDED_BY(mutex);
+  // Addresses of those that the program shares.
+  std::vector<uint64_t> shared ABSL_GUARDED_BY(mutex);
 
  private:
   std::vector<std::byte> owned_;

@@ -44,9 +44,11 @@ CudaError StoreFunction(Handle* handle, client::Module* module, const char* name
   return error;
 }
 
-CudaError StoreVariable(CUdeviceptr* pointer, size_t* bytes, client::Module* module, const char* name) {
+// `find` gives address and size of a variable of `module`.
+template <typename Find>
+CudaError StoreVariable(CUdeviceptr* pointer, size_t* bytes, client::Module* module, const char* name, Find find) {
   uint64_t address = 0, size = 0;
-  const CudaError error = client::FindVariable(module, name, &address, &size);
+  const CudaError error = find(module, name, &address, &size);
   if (error != CudaError::kSuccess) return error;
   if (pointer != nullptr) *pointer = address;
   if (bytes != nullptr) *bytes = size;
@@ -149,22 +151,18 @@ CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* nam
 }
 
 CUresult cuModuleGetGlobal(CUdeviceptr* pointer, size_t* bytes, CUmodule module, const char* name) {
-  return Driver(Call::k_cuModuleGetGlobal_v2, [&] { return StoreVariable(pointer, bytes, ModuleOf(module), name); });
+  return Driver(Call::k_cuModuleGetGlobal_v2,
+                [&] { return StoreVariable(pointer, bytes, ModuleOf(module), name, client::FindModuleVariable); });
 }
 
 CUresult cuLibraryGetGlobal(CUdeviceptr* pointer, size_t* bytes, CUlibrary library, const char* name) {
-  return Driver(Call::k_cuLibraryGetGlobal, [&] { return StoreVariable(pointer, bytes, ModuleOf(library), name); });
+  return Driver(Call::k_cuLibraryGetGlobal,
+                [&] { return StoreVariable(pointer, bytes, ModuleOf(library), name, client::FindVariable); });
 }
 
 CUresult cuLibraryGetManaged(CUdeviceptr* pointer, size_t* bytes, CUlibrary library, const char* name) {
-  return Driver(Call::k_cuLibraryGetManaged, [&] {
-    uint64_t address = 0, size = 0;
-    const CudaError error = client::FindManagedVariable(ModuleOf(library), name, &address, &size);
-    if (error != CudaError::kSuccess) return error;
-    if (pointer != nullptr) *pointer = address;
-    if (bytes != nullptr) *bytes = size;
-    return error;
-  });
+  return Driver(Call::k_cuLibraryGetManaged,
+                [&] { return StoreVariable(pointer, bytes, ModuleOf(library), name, client::FindManagedVariable); });
 }
 
 CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule module) {

@@ -190,6 +190,19 @@ std::optional<uint64_t> ManagedMemory::Remove(uint64_t address, Kind kind) {
   return Forget(found);
 }
 
+void ManagedMemory::RemoveVariable(uint64_t address) {
+  absl::MutexLock lock(&mutex_);
+  for (auto at = ranges_.begin(); at != ranges_.end();) {
+    const auto range = at++;
+    const size_t gone = std::erase_if(range->second.allocations, [address](const Allocation& allocation) {
+      return allocation.kind == Kind::kVariable && allocation.address == address;
+    });
+    if (gone == 0 || !range->second.allocations.empty()) continue;
+    Unmap(range->second);
+    Forget(range);
+  }
+}
+
 std::optional<uint64_t> ManagedMemory::Return(uint64_t address, Kind kind) {
   absl::MutexLock lock(&mutex_);
   const auto found = RangeAt(address, kind);

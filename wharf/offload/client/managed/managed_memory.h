@@ -72,6 +72,8 @@ class ManagedMemory {
   absl::Status Adopt(const Allocation& allocation, uint64_t device);
   // Where the device had it; none if no allocation of that kind starts there. The pages are gone, adopted ones too.
   std::optional<uint64_t> Remove(uint64_t address, Kind kind);
+  // The variable at `address`, if there is one. Pages that it shares with others stay as they are.
+  void RemoveVariable(uint64_t address);
   // The same of adopted pages, which the program keeps, with what the device has; or what was here, if that cannot be
   // had.
   std::optional<uint64_t> Return(uint64_t address, Kind kind);

@@ -158,6 +158,18 @@ TEST(ManagedMemory, VariablesShareAPageAndMoveAlone) {
   EXPECT_EQ(moved, (std::vector<std::pair<uint64_t, uint64_t>>{{4096, 8}, {4096, 4}, {4096 + 100, 4}}));
   EXPECT_EQ(variables.Find(page + 4096 + 101)->address, page + 4096 + 100);
   EXPECT_FALSE(variables.Find(page + 4096 + 104));
+  // What leaves is not moved any more, and the last one takes the page with it.
+  EXPECT_TRUE(variables.OnAccess(page + 4096, true, &why));
+  variables.RemoveVariable(page + 4096);
+  variables.RemoveVariable(page + 4096 + 4);  // is none
+  moved.clear();
+  ASSERT_EQ(variables.Give(), CudaError::kSuccess);
+  EXPECT_EQ(moved, (std::vector<std::pair<uint64_t, uint64_t>>{{4096, 4}, {4096 + 100, 4}}));
+  variables.RemoveVariable(page + 4096 - 16);
+  EXPECT_FALSE(variables.OnAccess(page + 4096 - 8, false, &why));
+  EXPECT_TRUE(variables.OnAccess(page + 4096 + 100, false, &why));
+  variables.RemoveVariable(page + 4096 + 100);
+  EXPECT_FALSE(variables.OnAccess(page + 4096 + 100, false, &why));
 }
 
 TEST(ManagedMemory, DoesNotTakeThePlaceOfAnything) {
