@@ -77,8 +77,8 @@ void Evaluator::Compute(const Plan& plan, Side side, int op, Outcome& outcome, s
   free_[side] = start + ms;
   outcome.busy_ms[side] += ms;
   if (events != nullptr && ms > 0) {
-    events->push_back({side == kDevice ? Lane::kDevice : Lane::kServer, op, InOperator(graph_, op, plan.rows[side][op]),
-                       start, start + ms, 0});
+    events->push_back({side == kDevice ? Resource::kDevice : Resource::kServer, op,
+                       InOperator(graph_, op, plan.rows[side][op]), start, start + ms, 0});
   }
 }
 
@@ -99,8 +99,8 @@ void Evaluator::Send(const Plan& plan, RowRange needed, const Link& link, Side f
   (from == kDevice ? outcome.up_bytes : outcome.down_bytes) += bytes;
   ++outcome.messages;
   if (events != nullptr) {
-    events->push_back(
-        {from == kDevice ? Lane::kUplink : Lane::kDownlink, op, InOperator(graph_, op, needed), start, sent, bytes});
+    events->push_back({from == kDevice ? Resource::kUplink : Resource::kDownlink, op, InOperator(graph_, op, needed),
+                       start, sent, bytes});
   }
 }
 

@@ -52,9 +52,9 @@ struct Outcome {
   double Joules(const PowerStates& power = {}) const;
 };
 
-enum class Lane { kDevice, kUplink, kServer, kDownlink };
+enum class Resource { kDevice, kUplink, kServer, kDownlink };
 struct Event {
-  Lane lane = Lane::kDevice;
+  Resource resource = Resource::kDevice;
   int op = 0;  // of the graph, laid out as the plan says
   RowRange
       rows;  // of the whole operator; computed, or of a message the rows its receiver reads (some it may hold already)

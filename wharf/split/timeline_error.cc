@@ -8,17 +8,17 @@
 namespace wharf::split {
 namespace {
 
-using MessageEnds = std::map<std::pair<Lane, int>, double>;
+using MessageEnds = std::map<std::pair<Resource, int>, double>;
 
 // Sums up one side; the ends of its messages.
 MessageEnds Tally(std::span<const Event> events, std::array<double, 4>& busy_ms, double& end_ms) {
   MessageEnds ends;
   for (const Event& event : events) {
     if (!std::isfinite(event.end_ms)) continue;
-    busy_ms[static_cast<size_t>(event.lane)] += event.end_ms - event.start_ms;
+    busy_ms[static_cast<size_t>(event.resource)] += event.end_ms - event.start_ms;
     end_ms = std::max(end_ms, event.end_ms);
-    if (event.lane == Lane::kDevice || event.lane == Lane::kServer) continue;
-    double& end = ends[{event.lane, event.op}];
+    if (event.resource == Resource::kDevice || event.resource == Resource::kServer) continue;
+    double& end = ends[{event.resource, event.op}];
     end = std::max(end, event.end_ms);
   }
   return ends;

@@ -63,7 +63,7 @@ TEST(Timeline, SharesOverlapComputingWithBothDirections) {
   EXPECT_DOUBLE_EQ(outcome.busy_ms[kDevice], 10);
   EXPECT_NEAR(outcome.busy_ms[kServer], 0.6, 1e-12);
   ASSERT_EQ(events.size(), 6u);  // 2 messages, 2 operators on each side
-  EXPECT_EQ(events[0].lane, Lane::kUplink);
+  EXPECT_EQ(events[0].resource, Resource::kUplink);
   EXPECT_DOUBLE_EQ(events[0].end_ms, 3);
 }
 

@@ -8,7 +8,7 @@ namespace wharf::cli {
 namespace {
 
 using nlohmann::json;
-using split::Lane;
+using split::Resource;
 
 constexpr size_t kMostOperators = 1500;  // a packet has no room for more
 
@@ -31,13 +31,15 @@ std::array<std::vector<int>, 2> RowsOf(const split::RowGraph& plain, const split
 
 json ReportAsJson(split::SplitClient& session) {
   const split::InferenceReport& report = session.Report();
-  std::array<double, 4> ms{}, bytes{};  // by Lane
+  std::array<double, 4> ms{}, bytes{};  // by Resource
   for (const split::Event& event : session.MeasuredEvents()) {
     if (!std::isfinite(event.end_ms)) continue;
-    ms[static_cast<size_t>(event.lane)] += event.end_ms - event.start_ms;
-    bytes[static_cast<size_t>(event.lane)] += event.bytes;
+    ms[static_cast<size_t>(event.resource)] += event.end_ms - event.start_ms;
+    bytes[static_cast<size_t>(event.resource)] += event.bytes;
   }
-  const auto of = [](const std::array<double, 4>& sums, Lane lane) { return sums[static_cast<size_t>(lane)]; };
+  const auto of = [](const std::array<double, 4>& sums, Resource resource) {
+    return sums[static_cast<size_t>(resource)];
+  };
   const split::Plan& plan = session.Plans()[report.plan];
   json said = {{"ms", report.latency_ms},
                {"planned_ms", report.planned_ms},
@@ -47,12 +49,12 @@ json ReportAsJson(split::SplitClient& session) {
                {"planning", session.Planning()},
                {"bytes_per_second", report.bytes_per_ms * 1e3},
                {"encoding", report.alone ? "" : plan.encoding.Text()},
-               {"device_ms", of(ms, Lane::kDevice)},
-               {"server_ms", of(ms, Lane::kServer)},
-               {"up_ms", of(ms, Lane::kUplink)},
-               {"down_ms", of(ms, Lane::kDownlink)},
-               {"up_bytes", of(bytes, Lane::kUplink)},
-               {"down_bytes", of(bytes, Lane::kDownlink)},
+               {"device_ms", of(ms, Resource::kDevice)},
+               {"server_ms", of(ms, Resource::kServer)},
+               {"up_ms", of(ms, Resource::kUplink)},
+               {"down_ms", of(ms, Resource::kDownlink)},
+               {"up_bytes", of(bytes, Resource::kUplink)},
+               {"down_bytes", of(bytes, Resource::kDownlink)},
                {"operators", json::array()}};
   const split::RowGraph& plain = session.GetModel().View().rows;
   const auto rows = RowsOf(plain, plan, report.alone);

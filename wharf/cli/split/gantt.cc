@@ -18,12 +18,12 @@ std::string TimelineAsSvg(const split::Profile& profile, const split::RowGraph& 
   for (const split::Event& event : events) chart.to = std::max(chart.to, event.end_ms);
   if (!(chart.to > 0) || !std::isfinite(chart.to)) chart.to = 1;
   for (const split::Event& event : events) {
-    const bool computes = event.lane == split::Lane::kDevice || event.lane == split::Lane::kServer;
+    const bool computes = event.resource == split::Resource::kDevice || event.resource == split::Resource::kServer;
     const int op = graph.Operator(event.op);
     const std::string& name = profile.operators[op].op.name;
     const std::string what = computes ? fmt::format("rows {}-{}", event.rows.lo, event.rows.hi - 1)
                                       : fmt::format("{:.1f} kB", event.bytes / 1e3);
-    const auto lane = static_cast<size_t>(event.lane);
+    const auto lane = static_cast<size_t>(event.resource);
     chart.bars.push_back({lane, event.start_ms, event.end_ms, kComputes[lane], name,
                           fmt::format("{} {}: {}, {:.2f} to {:.2f} ms", op, name, what, event.start_ms, event.end_ms)});
   }

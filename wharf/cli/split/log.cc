@@ -9,20 +9,21 @@ namespace wharf::cli {
 namespace {
 
 using report::Align;
-using split::Lane;
+using split::Resource;
 
-double Of(const std::array<double, 4>& sums, Lane lane) { return sums[static_cast<size_t>(lane)]; }
+double Of(const std::array<double, 4>& sums, Resource resource) { return sums[static_cast<size_t>(resource)]; }
 
-double Bytes(const std::vector<split::Event>& events, Lane lane) {
+double Bytes(const std::vector<split::Event>& events, Resource resource) {
   double bytes = 0;
-  for (const split::Event& event : events) bytes += event.lane == lane ? event.bytes : 0;
+  for (const split::Event& event : events) bytes += event.resource == resource ? event.bytes : 0;
   return bytes;
 }
 
 // How long something is on its way out, in either direction or both.
 double LinkMs(std::vector<split::Event> events) {
-  std::erase_if(events,
-                [](const split::Event& event) { return event.lane != Lane::kUplink && event.lane != Lane::kDownlink; });
+  std::erase_if(events, [](const split::Event& event) {
+    return event.resource != Resource::kUplink && event.resource != Resource::kDownlink;
+  });
   std::sort(events.begin(), events.end(), [](const auto& a, const auto& b) { return a.start_ms < b.start_ms; });
   double covered_ms = 0, until_ms = 0;
   for (const split::Event& event : events) {
@@ -58,9 +59,9 @@ void SplitLog::Add(split::SplitClient& session, std::optional<double> error, std
   const split::InferenceReport& report = session.Report();
   const std::vector<split::Event> measured = session.MeasuredEvents(), planned = session.PlannedEvents();
   const split::TimelineError timeline = split::CompareTimelines(planned, measured);
-  const double up = Bytes(measured, Lane::kUplink), down = Bytes(measured, Lane::kDownlink);
-  const double link_ms = LinkMs(measured), device_ms = Of(timeline.measured_ms, Lane::kDevice);
-  const split::Outcome outcome{report.latency_ms, {device_ms, Of(timeline.measured_ms, Lane::kServer)}, link_ms};
+  const double up = Bytes(measured, Resource::kUplink), down = Bytes(measured, Resource::kDownlink);
+  const double link_ms = LinkMs(measured), device_ms = Of(timeline.measured_ms, Resource::kDevice);
+  const split::Outcome outcome{report.latency_ms, {device_ms, Of(timeline.measured_ms, Resource::kServer)}, link_ms};
 
   latencies_.push_back(report.latency_ms);
   planned_.push_back(report.planned_ms);
@@ -88,14 +89,14 @@ void SplitLog::Add(split::SplitClient& session, std::optional<double> error, std
                    {"alone", report.alone},
                    {"lost", report.lost.ok() ? "" : std::string(Message(report.lost))},
                    {"device_ms", device_ms},
-                   {"server_ms", Of(timeline.measured_ms, Lane::kServer)},
-                   {"uplink_ms", Of(timeline.measured_ms, Lane::kUplink)},
-                   {"downlink_ms", Of(timeline.measured_ms, Lane::kDownlink)},
+                   {"server_ms", Of(timeline.measured_ms, Resource::kServer)},
+                   {"uplink_ms", Of(timeline.measured_ms, Resource::kUplink)},
+                   {"downlink_ms", Of(timeline.measured_ms, Resource::kDownlink)},
                    {"link_ms", link_ms},
                    {"uplink_bytes", up},
                    {"downlink_bytes", down},
-                   {"device_planned_ms", Of(timeline.planned_ms, Lane::kDevice)},
-                   {"server_planned_ms", Of(timeline.planned_ms, Lane::kServer)},
+                   {"device_planned_ms", Of(timeline.planned_ms, Resource::kDevice)},
+                   {"server_planned_ms", Of(timeline.planned_ms, Resource::kServer)},
                    {"messages", timeline.messages},
                    {"message_error_ms_mean", timeline.message_ms_mean},
                    {"message_error_ms_worst", timeline.message_ms_worst},
@@ -112,9 +113,9 @@ void SplitLog::AddRow(const split::InferenceReport& report, const split::Timelin
   table_.AddRow({fmt::format("{}", Count()), fmt::format("{:.1f}", report.latency_ms),
                  fmt::format("{:.1f}", report.planned_ms), fmt::format("{}", report.plan),
                  fmt::format("{:.2f}", report.bytes_per_ms / 1e3),
-                 fmt::format("{:.1f}", Of(timeline.measured_ms, Lane::kDevice)),
-                 fmt::format("{:.1f}", Of(timeline.measured_ms, Lane::kServer)), fmt::format("{:.1f}", up_bytes / 1e3),
-                 fmt::format("{:.1f}", down_bytes / 1e3), Where(report)});
+                 fmt::format("{:.1f}", Of(timeline.measured_ms, Resource::kDevice)),
+                 fmt::format("{:.1f}", Of(timeline.measured_ms, Resource::kServer)),
+                 fmt::format("{:.1f}", up_bytes / 1e3), fmt::format("{:.1f}", down_bytes / 1e3), Where(report)});
 }
 
 std::string SplitLog::Table() const {

@@ -49,8 +49,8 @@ class Runner {
       given.push_back(std::move(part));
     }
     WHARF_ASSIGN_OR_RETURN(std::vector<exec::TensorPtr> made, run_.program.Run(given, step.wanted));
-    const Lane lane = run_.side == kDevice ? Lane::kDevice : Lane::kServer;
-    run_.recorder.Add(lane, step.ops.back(), step.wanted.back().range, start, run_.recorder.Now(), 0);
+    const Resource resource = run_.side == kDevice ? Resource::kDevice : Resource::kServer;
+    run_.recorder.Add(resource, step.ops.back(), step.wanted.back().range, start, run_.recorder.Now(), 0);
     for (size_t i = 0; i < made.size(); ++i) rows_.Add({step.wanted[i], std::move(made[i])});
     return absl::OkStatus();
   }
@@ -70,9 +70,9 @@ class Runner {
 
 }  // namespace
 
-void Recorder::Add(Lane lane, int op, RowRange rows, TimePoint start, TimePoint end, double bytes) {
+void Recorder::Add(Resource resource, int op, RowRange rows, TimePoint start, TimePoint end, double bytes) {
   absl::MutexLock lock(&mutex_);
-  events_.push_back({lane, op, rows, MsSince(start_, start), MsSince(start_, end), bytes});
+  events_.push_back({resource, op, rows, MsSince(start_, start), MsSince(start_, end), bytes});
 }
 
 std::vector<Event> Recorder::Events() const {

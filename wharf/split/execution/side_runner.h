@@ -23,7 +23,7 @@ class Recorder {
 
   TimePoint Now() const { return clock_.Now(); }
   TimePoint Start() const { return start_; }
-  void Add(Lane lane, int op, RowRange rows, TimePoint start, TimePoint end, double bytes);
+  void Add(Resource resource, int op, RowRange rows, TimePoint start, TimePoint end, double bytes);
   std::vector<Event> Events() const;
 
   // What messages of a value's rows became when they were encoded, in bytes, in both directions.

@@ -181,7 +181,7 @@ TEST(Steps, RecordWhatTookTime) {
   ASSERT_TRUE(both.Run(testing::RandomInput(*model, 1)).ok());
   const auto events = both.Events();
   ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(events[0].lane, Lane::kServer);
+  EXPECT_EQ(events[0].resource, Resource::kServer);
   EXPECT_EQ(events[0].op, model->View().rows.Output() - 1);
   EXPECT_GE(events[0].end_ms, events[0].start_ms);
 }

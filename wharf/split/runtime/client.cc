@@ -332,7 +332,7 @@ absl::StatusOr<std::vector<exec::TensorPtr>> SplitClient::Run(const exec::Tensor
   const TimePoint end = recorder->Now();
   computing.ms += Milliseconds(end - start);
   computing.profiled_ms += ProfiledMs(computed);
-  if (report_.alone) recorder->Add(Lane::kDevice, model_->View().rows.Output(), {0, 1}, start, end, 0);
+  if (report_.alone) recorder->Add(Resource::kDevice, model_->View().rows.Output(), {0, 1}, start, end, 0);
   report_.latency_ms = Milliseconds(end - recorder->Start());
   LearnSizes(*recorder);
   LearnSpeed(computing);
@@ -344,7 +344,7 @@ SplitClient::Computing SplitClient::InSteps(const Recorder& recorder) {
   const auto steps = steps_.find(report_.plan);
   auto step = steps == steps_.end() ? std::vector<Step>::const_iterator() : steps->second.steps.begin();
   for (const Event& event : recorder.Events()) {
-    if (event.lane != Lane::kDevice) continue;
+    if (event.resource != Resource::kDevice) continue;
     while (step->kind != Step::Kind::kCompute) ++step;
     sum.ms += event.end_ms - event.start_ms;
     sum.profiled_ms += plans_->ProfiledMs(report_.plan, step->ops);
@@ -397,9 +397,9 @@ std::vector<Event> SplitClient::MeasuredEvents() {
   const auto of_server = together ? last_link_->ServerEvents(last_inference_, events) : std::nullopt;
   if (!of_server) return events;
   // It knows better when messages had left than we, who hand them to the system.
-  std::erase_if(events, [](const Event& event) { return event.lane == Lane::kUplink; });
+  std::erase_if(events, [](const Event& event) { return event.resource == Resource::kUplink; });
   for (Event event : *of_server) {
-    if (event.lane == Lane::kServer) {
+    if (event.resource == Resource::kServer) {
       event.start_ms += link_.round_trip_ms / 2;
       event.end_ms += link_.round_trip_ms / 2;
     }

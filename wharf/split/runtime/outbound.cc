@@ -10,12 +10,12 @@ namespace wharf::split {
 
 class Outbound::Opened final : public Outbox {
  public:
-  Opened(Outbound& lane, uint64_t inference, std::shared_ptr<Recorder> recorder)
-      : lane_(lane), inference_(inference), recorder_(std::move(recorder)) {}
+  Opened(Outbound& outbound, uint64_t inference, std::shared_ptr<Recorder> recorder)
+      : outbound_(outbound), inference_(inference), recorder_(std::move(recorder)) {}
 
   void Send(const RowsMessage& message, exec::Part part) override {
-    lane_.Push([&channel = lane_.channel_, lane = lane_.lane_, &slow_down = lane_.slow_down_, inference = inference_,
-                recorder = recorder_, message, part = std::move(part)] {
+    outbound_.Push([&channel = outbound_.channel_, resource = outbound_.resource_, &slow_down = outbound_.slow_down_,
+                    inference = inference_, recorder = recorder_, message, part = std::move(part)] {
       const graph::TensorType type = part.tensor->Type();
       const std::vector<std::byte> bytes = slow_down.Around([&] {
         std::vector<std::byte> plain(type.Bytes());
@@ -28,18 +28,18 @@ class Outbound::Opened final : public Outbox {
       const RowsHead head{rows.value, rows.range.lo, rows.range.hi};
       // A channel that fails says so to its handler; nobody else needs to know.
       SendMessage(channel, FrameKind::kRows, head, inference, bytes, link::BulkOwnership::kBorrow).IgnoreError();
-      recorder->Add(lane, message.op, rows.range, start, recorder->Now(), static_cast<double>(bytes.size()));
+      recorder->Add(resource, message.op, rows.range, start, recorder->Now(), static_cast<double>(bytes.size()));
     });
   }
 
  private:
-  Outbound& lane_;
+  Outbound& outbound_;
   const uint64_t inference_;
   const std::shared_ptr<Recorder> recorder_;
 };
 
-Outbound::Outbound(link::Channel& channel, Lane lane, const SlowDown& slow_down)
-    : channel_(channel), lane_(lane), slow_down_(slow_down), thread_([this] { ThreadMain(); }) {}
+Outbound::Outbound(link::Channel& channel, Resource resource, const SlowDown& slow_down)
+    : channel_(channel), resource_(resource), slow_down_(slow_down), thread_([this] { ThreadMain(); }) {}
 
 Outbound::~Outbound() {
   {

@@ -18,8 +18,9 @@ namespace wharf::split {
 // Sends on one channel, inference after inference. Thread-safe.
 class Outbound {
  public:
-  // `channel` must outlive it. `lane`: what its events are called. Rows are laid out and encoded inside `slow_down`.
-  Outbound(link::Channel& channel, Lane lane, const SlowDown& slow_down = SlowDown());
+  // `channel` must outlive it. `resource`: what its events are called. Rows are laid out and encoded inside
+  // `slow_down`.
+  Outbound(link::Channel& channel, Resource resource, const SlowDown& slow_down = SlowDown());
   // What was not sent yet is dropped. The channel must be closed, or its peer read.
   ~Outbound();
 
@@ -38,7 +39,7 @@ class Outbound {
   void ThreadMain();
 
   link::Channel& channel_;
-  const Lane lane_;
+  const Resource resource_;
   const SlowDown slow_down_;
   absl::Mutex mutex_;
   std::deque<std::function<void()>> tasks_ ABSL_GUARDED_BY(mutex_);

@@ -47,7 +47,7 @@ absl::StatusOr<Arrival> RowsReceiver::OnRows(const link::FrameHeader& header, st
   if (header.bulk_bytes == 0) bytes_.clear(), began_ = ended;
   recorder_->AddCoded(expected_.rows.value, type_.Bytes(), header.bulk_bytes);
   WHARF_ASSIGN_OR_RETURN(arrived_, slow_down_.Around([this] { return Decode(); }));
-  recorder_->Add(lane_, expected_.op, expected_.rows.range, began_, ended, header.bulk_bytes);
+  recorder_->Add(resource_, expected_.op, expected_.rows.range, began_, ended, header.bulk_bytes);
   const auto since_start = [&](TimePoint t) { return static_cast<uint64_t>((t - recorder_->Start()).count()); };
   return Arrival{header.bulk_bytes, since_start(began_), since_start(ended)};
 }

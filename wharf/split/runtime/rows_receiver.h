@@ -16,9 +16,9 @@ namespace wharf::split {
 // Not thread-safe: the channel's reader thread's.
 class RowsReceiver {
  public:
-  // `model` must outlive it. `lane`: what its events are called. Rows are decoded inside `slow_down`.
-  RowsReceiver(const Model& model, Clock& clock, Lane lane, const SlowDown& slow_down = SlowDown())
-      : model_(model), clock_(clock), lane_(lane), slow_down_(slow_down) {}
+  // `model` must outlive it. `resource`: what its events are called. Rows are decoded inside `slow_down`.
+  RowsReceiver(const Model& model, Clock& clock, Resource resource, const SlowDown& slow_down = SlowDown())
+      : model_(model), clock_(clock), resource_(resource), slow_down_(slow_down) {}
 
   // The rows that come from now on belong to this inference, and no other's may come.
   void Open(uint64_t inference, std::shared_ptr<Inbox> inbox, std::shared_ptr<Recorder> recorder);
@@ -37,7 +37,7 @@ class RowsReceiver {
 
   const Model& model_;
   Clock& clock_;
-  const Lane lane_;
+  const Resource resource_;
   const SlowDown slow_down_;
   uint64_t inference_ = 0;
   std::shared_ptr<Inbox> inbox_;

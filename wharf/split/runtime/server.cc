@@ -41,7 +41,7 @@ SplitServerSession::SplitServerSession(std::unique_ptr<link::ByteStream> stream,
   link::ChannelOptions options;
   options.limits = SplitFrameLimits();
   channel_ = link::Channel::Create(std::move(stream), options);
-  lane_ = std::make_unique<Outbound>(*channel_, Lane::kDownlink);
+  outbound_ = std::make_unique<Outbound>(*channel_, Resource::kDownlink);
   computing_ = std::thread([this] { ComputeLoop(); });
   channel_->Start(this);
 }
@@ -54,7 +54,7 @@ SplitServerSession::~SplitServerSession() {
     if (current_ != nullptr) current_->inbox->Close(Aborted("the session ends"));
   }
   computing_.join();
-  lane_.reset();
+  outbound_.reset();
   channel_->Stop();
 }
 
@@ -221,7 +221,7 @@ void SplitServerSession::TakePrepared() {
   if (wanted_) awaited_ = std::exchange(wanted_, std::nullopt);
   if (loaded_ == nullptr) return;
   model_ = std::exchange(loaded_, nullptr);
-  receiver_.emplace(*model_, *config_.clock, Lane::kUplink);
+  receiver_.emplace(*model_, *config_.clock, Resource::kUplink);
 }
 
 absl::Status SplitServerSession::Prepare(Setup setup) {
@@ -373,14 +373,14 @@ absl::Status SplitServerSession::RunSetup(const Setup& setup) {
 
 absl::Status SplitServerSession::ComputeOne(Job& job) {
   RowStore store(model_->Graph().values.size());
-  const auto outbox = lane_->Open(job.inference, job.recorder);
+  const auto outbox = outbound_->Open(job.inference, job.recorder);
   WHARF_RETURN_IF_ERROR(
       RunSteps({model_->Program(), *job.steps, kServer, *job.inbox, *outbox, *job.recorder, {}}, store));
-  lane_->Drain();
+  outbound_->Drain();
   Nanoseconds computing{0};
   std::vector<Computed> computed;
   for (const Event& event : job.recorder->Events()) {
-    if (event.lane != Lane::kServer) continue;
+    if (event.resource != Resource::kServer) continue;
     computing += FromSeconds((event.end_ms - event.start_ms) / 1e3);
     computed.push_back({event.op, event.rows.lo, event.rows.hi, static_cast<uint64_t>(event.start_ms * 1e6),
                         static_cast<uint64_t>(event.end_ms * 1e6)});

@@ -134,7 +134,7 @@ class SplitServerSession final : private link::FrameHandler {
   absl::Status why_ ABSL_GUARDED_BY(mutex_);                    // what the client was told, if anything
 
   std::unique_ptr<link::Channel> channel_;
-  std::unique_ptr<Outbound> lane_;
+  std::unique_ptr<Outbound> outbound_;
   std::thread computing_;
 };
 

@@ -9,18 +9,18 @@ namespace wharf::split {
 
 ServerConnection::ServerConnection(std::unique_ptr<link::ByteStream> stream, ServerConnectionConfig config)
     : config_(std::move(config)),
-      receiver_(*config_.model, *config_.clock, Lane::kDownlink, config_.slow_down),
+      receiver_(*config_.model, *config_.clock, Resource::kDownlink, config_.slow_down),
       handshake_(fmt::format("the server at {}", stream->Peer())) {
   link::ChannelOptions options;
   options.limits = SplitFrameLimits();
   channel_ = link::Channel::Create(std::move(stream), options);
-  lane_ = std::make_unique<Outbound>(*channel_, Lane::kUplink, config_.slow_down);
+  outbound_ = std::make_unique<Outbound>(*channel_, Resource::kUplink, config_.slow_down);
   channel_->Start(this);
 }
 
 ServerConnection::~ServerConnection() {
   Close(Aborted("the session ends"));
-  lane_.reset();
+  outbound_.reset();
   channel_->Stop();
 }
 
@@ -136,14 +136,14 @@ absl::StatusOr<ServerConnection::Inference> ServerConnection::Begin(uint32_t pla
     downloading_ = Nanoseconds::zero();
     inbox_ = inference.inbox;
   }
-  inference.outbox = lane_->Open(inference.number, std::move(recorder));
+  inference.outbox = outbound_->Open(inference.number, std::move(recorder));
   // After what the last inference may still have to send.
   if (known_plans_.insert(plan_id).second) {
-    lane_->Push([this, message = EncodePlan(plan_id, plan)] {
+    outbound_->Push([this, message = EncodePlan(plan_id, plan)] {
       SendMessage(*channel_, FrameKind::kPlan, message).IgnoreError();
     });
   }
-  lane_->Push([this, plan_id, number = inference.number] {
+  outbound_->Push([this, plan_id, number = inference.number] {
     {
       absl::MutexLock lock(&mutex_);
       begun_ms_ = Milliseconds(recorder_->Now() - recorder_->Start());
@@ -165,7 +165,7 @@ std::optional<std::vector<Event>> ServerConnection::ServerEvents(uint64_t infere
 
 void ServerConnection::AwaitServerEvents(uint64_t inference, TimePoint deadline) {
   const auto left = [&] { return absl::FromChrono(deadline - config_.clock->Now()); };
-  if (!lane_->DrainWithin(left())) return;
+  if (!outbound_->DrainWithin(left())) return;
   absl::MutexLock lock(&mutex_);
   const auto done = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     return !closed_.ok() || (server_said_ && server_said_->inference >= inference);
@@ -240,7 +240,7 @@ absl::Status ServerConnection::OnDone(const link::FrameHeader& header, std::span
   }
   if (header.tag != inference_) return absl::OkStatus();  // of one that the device did not wait for
   for (const Computed& one : computed) {
-    events.push_back({Lane::kServer,
+    events.push_back({Resource::kServer,
                       one.op,
                       {one.lo, one.hi},
                       begun_ms_ + static_cast<double>(one.start_nanoseconds) / 1e6,

@@ -117,7 +117,7 @@ class ServerConnection final : private link::FrameHandler {
   std::set<uint32_t> known_plans_;
   wire::ClientHandshake<SplitProtocol> handshake_;
   std::unique_ptr<link::Channel> channel_;
-  std::unique_ptr<Outbound> lane_;
+  std::unique_ptr<Outbound> outbound_;
 };
 
 }  // namespace wharf::split

@@ -180,7 +180,7 @@ absl::StatusOr<std::unique_ptr<SplitClient>> Encoded(TestServer& server, RowCodi
 
 double UplinkBytes(SplitClient& session) {
   double bytes = 0;
-  for (const Event& event : session.MeasuredEvents()) bytes += event.lane == Lane::kUplink ? event.bytes : 0;
+  for (const Event& event : session.MeasuredEvents()) bytes += event.resource == Resource::kUplink ? event.bytes : 0;
   return bytes;
 }
 
@@ -243,14 +243,14 @@ TEST(Session, ShowsWhatTookTimeOnAllFourLanes) {
   const auto session = Connected(server, options);
   ASSERT_TRUE(session.ok()) << ToString(session.status());
   ASSERT_TRUE((*session)->Run(testing::RandomInput((*session)->GetModel(), 1)).ok());
-  std::vector<Lane> measured, planned;
+  std::vector<Resource> measured, planned;
   for (const Event& event : (*session)->MeasuredEvents()) {
-    measured.push_back(event.lane);
+    measured.push_back(event.resource);
     EXPECT_LE(event.start_ms, event.end_ms);
   }
-  for (const Event& event : (*session)->PlannedEvents()) planned.push_back(event.lane);
-  EXPECT_THAT(measured, ::testing::UnorderedElementsAre(Lane::kUplink, Lane::kServer, Lane::kDownlink));
-  EXPECT_THAT(planned, ::testing::IsSupersetOf({Lane::kUplink, Lane::kServer, Lane::kDownlink}));
+  for (const Event& event : (*session)->PlannedEvents()) planned.push_back(event.resource);
+  EXPECT_THAT(measured, ::testing::UnorderedElementsAre(Resource::kUplink, Resource::kServer, Resource::kDownlink));
+  EXPECT_THAT(planned, ::testing::IsSupersetOf({Resource::kUplink, Resource::kServer, Resource::kDownlink}));
 }
 
 TEST(Session, OfTheDeviceAloneNeedsNoServer) {

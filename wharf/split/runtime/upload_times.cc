@@ -14,7 +14,7 @@ UploadTimes TimeUploads(std::span<const Event> recorded, std::span<const Arrival
   double free_ms = 0, busy_ms = 0;
   bool clock_is_late = false;
   for (Event event : recorded) {
-    if (event.lane != Lane::kUplink || times.sent.size() == arrivals.size()) continue;
+    if (event.resource != Resource::kUplink || times.sent.size() == arrivals.size()) continue;
     const Arrival& arrival = arrivals[times.sent.size()];
     const double ended_ms = std::min(static_cast<double>(arrival.end_nanoseconds) / 1e6, kLongestMs);
     const double reading_ms = ended_ms - static_cast<double>(arrival.start_nanoseconds) / 1e6;

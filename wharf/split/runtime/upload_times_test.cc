@@ -5,8 +5,8 @@
 namespace wharf::split {
 namespace {
 
-Event Sent(int op, double start_ms, double bytes) { return {Lane::kUplink, op, {0, 1}, start_ms, start_ms, bytes}; }
-Event Computed(int op) { return {Lane::kDevice, op, {0, 1}, 0, 1, 0}; }
+Event Sent(int op, double start_ms, double bytes) { return {Resource::kUplink, op, {0, 1}, start_ms, start_ms, bytes}; }
+Event Computed(int op) { return {Resource::kDevice, op, {0, 1}, 0, 1, 0}; }
 Arrival Came(double start_ms, double end_ms) {
   return {1000, static_cast<uint64_t>(start_ms * 1e6), static_cast<uint64_t>(end_ms * 1e6)};
 }
