@@ -66,18 +66,13 @@ void LinkEstimator::OnRoundTrip(Nanoseconds elapsed, Nanoseconds server_time) {
   round_trip_measured_ = true;
 }
 
-void LinkEstimator::OnTransportInfo(const TransportInfo& info) {
-  std::lock_guard lock(mutex_);
-  transport_ = info;
-}
-
 LinkEstimate LinkEstimator::Estimate() const {
   std::lock_guard lock(mutex_);
   const TimePoint now = clock_.Now();
   LinkEstimate estimate;
-  estimate.up_bits_per_second = up_.Known() ? up_.At(now) : transport_.delivery_rate_bytes_per_s * 8;
+  if (up_.Known()) estimate.up_bits_per_second = up_.At(now);
   if (down_.Known()) estimate.down_bits_per_second = down_.At(now);
-  estimate.round_trip = round_trip_measured_ ? round_trip_ : transport_.smoothed_rtt;
+  estimate.round_trip = round_trip_;
   return estimate;
 }
 

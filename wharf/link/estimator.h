@@ -6,7 +6,6 @@
 #include <mutex>
 
 #include "wharf/base/clock.h"
-#include "wharf/link/byte_stream.h"
 
 namespace wharf::link {
 
@@ -31,8 +30,6 @@ class LinkEstimator {
   void OnDownload(size_t bytes, Nanoseconds duration);
   // A request was answered after `elapsed` of which the server says it spent `server_time`.
   void OnRoundTrip(Nanoseconds elapsed, Nanoseconds server_time);
-  // The kernel's view; used while nothing better is known.
-  void OnTransportInfo(const TransportInfo& info);
   LinkEstimate Estimate() const;
 
  private:
@@ -59,7 +56,6 @@ class LinkEstimator {
   Rate up_, down_;
   Nanoseconds round_trip_{0};
   bool round_trip_measured_ = false;
-  TransportInfo transport_;
 };
 
 }  // namespace wharf::link

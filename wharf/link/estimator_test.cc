@@ -127,19 +127,5 @@ TEST_F(EstimatorTest, ImpossibleServerTimesAreIgnored) {
   EXPECT_EQ(estimator_.Estimate().round_trip, Nanoseconds{0});
 }
 
-TEST_F(EstimatorTest, TheKernelsViewStandsInUntilSomethingIsMeasured) {
-  TransportInfo info;
-  info.smoothed_rtt = milliseconds(7);
-  info.delivery_rate_bytes_per_s = 1e6;
-  estimator_.OnTransportInfo(info);
-  EXPECT_EQ(estimator_.Estimate().round_trip, milliseconds(7));
-  EXPECT_NEAR(UpMbps(), 8, 1e-6);
-  estimator_.OnRoundTrip(milliseconds(3), Nanoseconds{0});
-  Upload(50);
-  estimator_.OnTransportInfo(info);
-  EXPECT_EQ(estimator_.Estimate().round_trip, milliseconds(3));
-  EXPECT_NEAR(UpMbps(), 50, 1e-3);
-}
-
 }  // namespace
 }  // namespace wharf::link

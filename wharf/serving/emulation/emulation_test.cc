@@ -41,6 +41,12 @@ class EmulationTest : public testing::Test {
           return client.honest && client.account.frames >= 300 && client.account.MeanDrop() > client.sla;
         }));
   }
+  // Whether every client of at least so many frames lost no more than its SLA allows.
+  static bool AllWithinSla(const EmulationResult& result, int64_t least_frames) {
+    return std::all_of(result.clients.begin(), result.clients.end(), [least_frames](const ClientOutcome& client) {
+      return client.account.frames < least_frames || client.account.MeanDrop() <= client.sla;
+    });
+  }
   static double LateShare(const EmulationResult& result) {
     const auto late = std::count_if(result.late_ms.begin(), result.late_ms.end(), [](float ms) { return ms > 1e-3F; });
     return static_cast<double>(late) / static_cast<double>(std::max<size_t>(1, result.late_ms.size()));

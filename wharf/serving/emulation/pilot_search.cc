@@ -105,10 +105,6 @@ class Contest {
 
 }  // namespace
 
-bool AllWithinSla(const EmulationResult& result, double least_frames) {
-  return MissingShare(result, least_frames) == 0;
-}
-
 SystemOptions Tuned(const std::vector<DropTable>& tables, const InferenceProfile& profile, EmulationOptions workload,
                     const PilotOptions& pilot) {
   SystemOptions system = workload.system;

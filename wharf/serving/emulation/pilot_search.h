@@ -26,7 +26,4 @@ struct PilotOptions {
 SystemOptions Tuned(const std::vector<DropTable>& tables, const InferenceProfile& profile, EmulationOptions workload,
                     const PilotOptions& pilot);
 
-// Whether every client that counts lost no more than its SLA allows.
-bool AllWithinSla(const EmulationResult& result, double least_frames);
-
 }  // namespace wharf::serving
