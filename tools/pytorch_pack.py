@@ -215,7 +215,9 @@ def main():
                 source.resolve(), cutlass / "cutlass_library/source/include"]
     flags = FLAGS + [word for folder in includes for word in ("-I", str(folder))]
     list_of_all = work / "architectures.h"
-    list_of_all.write_text(f"#undef __CUDA_ARCH_LIST__\n#define __CUDA_ARCH_LIST__ {ARCHITECTURES}\n")
+    text = f"#undef __CUDA_ARCH_LIST__\n#define __CUDA_ARCH_LIST__ {ARCHITECTURES}\n"
+    if not list_of_all.exists() or list_of_all.read_text() != text:  # what includes it is compiled anew
+        list_of_all.write_text(text)
     commands = []
     for file in sources(source, generated, options.all, options.only):
         more = ["-include", str(list_of_all)] if file.name.startswith("cub") else []
