@@ -46,6 +46,9 @@ class Samples:
     # Sizes that are constants: what is there, and what is put there in a copy. The products of matrices also get the check
     # that they have for such sizes.
     CONSTANTS = {
+        "addBiasResidualLayerNorm": ("main.cu", "m = 4096;", "m = 64;", "i < 100; i++", "i < 1; i++"),
+        "bitpacking": ("kernels.cu", "n < 1000", "n < 2"),
+        "bitpermute": ("main.cu", "bit_permute(27,", "bit_permute(16,", "bit_permute(28,", "bit_permute(17,"),
         **{f"{kind}TensorCoreGemm": ((f"_TILES {tiles}\n", "_TILES 32\n"), ("CPU_DEBUG 0", "CPU_DEBUG 1"))
            for kind, tiles in (("cuda", 256), ("imma", 256), ("bf16", 512), ("tf32", 512), ("dmma", 1024))},
         "HSOpticalFlow": (("nSolverIters = 500", "nSolverIters = 20"),),
@@ -286,17 +289,21 @@ class HeCBench:
     SOURCES = "src/*-cuda"
     ARGUMENTS = {
         "affine": "data/CT-MONO2-16-brain.raw result.raw 1", "asmooth": "512 200 9 1", "atomicAggregate": "1",
-        "atomicPerf": "1", "atomicSystemWide": "1", "blas-dot": "262144 1", "blas-gemmEx": "256 256 256 1",
+        "atomicPerf": "1", "atomicReduction": "262144 2", "atomicSystemWide": "1", "blas-dot": "262144 1",
+        "blas-gemmEx": "256 256 256 1",
         "blas-gemmStridedBatched": "-l 5 -u 7 -n 4 -r 1", "btree": "300 100", "channelSum": "64 64 1", "complex": "10000 1",
         "debayer": "256 256 1", "dwconv": "2 4 32 32 1", "epistasis": "64 256 1", "expdist": "512 1", "feynman-kac": "1",
-        "fresnel": "1", "kiss": "1", "libor": "1", "lombscargle": "1", "md5hash": "1 1", "mlp": "3 8 64 64 10 0 0 1",
+        "dxtc2": "../dxtc2-sycl/data/lena_std.ppm ../dxtc2-sycl/data/lena_ref.dds 1", "fresnel": "1", "ga": "20000 100 11 1",
+        "kiss": "1", "libor": "1", "lombscargle": "1", "md5hash": "1 1", "mlp": "3 8 64 64 10 0 0 1",
         "mxfp4": "65536 1", "ne": "512 512 1", "projectile": "1", "reverse2D": "256 256 1", "ring": "1 65536 1",
         "sampling": "1", "scan3": "1 65536", "slit": "64 1", "sort": "1 1", "spgemm": "64 64 64 64 100 1",
         "storeKVCache": "1", "streamcluster": "10 20 16 512 512 100 none output.txt 1", "tissue": "8 1",
         "warpexchange": "64 64 1",
     }
-    # Sizes that are constants: the file, what is there, and what is put there in the copy.
+    # Sizes that are constants: the file, then what is there and what is put there in the copy, once or more often.
     CONSTANTS = {
+        "f16sp": ("kernels.h", "NUM_OF_BLOCKS (1024 * 1024)", "NUM_OF_BLOCKS 256"),
+        "grrt": ("constants.h", "IMAGE_SIZE\t\t\t\t  1024", "IMAGE_SIZE 32"),
         "f16max": ("main.cu", "NUM_OF_BLOCKS 1048576", "NUM_OF_BLOCKS 1024"),
         "feynman-kac": ("main.cu", "int N = 1000;", "int N = 2;"),
         "geglu": ("main.cu", "batch <= 16; batch = batch * 4) {\n    for (int shape = 4096; shape <= 8192",
@@ -305,6 +312,7 @@ class HeCBench:
         "kiss": ("main.cu", "n = 1UL << 28", "n = 1UL << 20"),
         "md5hash": ("MD5Hash.cu", "size <= 4; size++", "size <= 1; size++"),
         "opticalFlow": ("main.cu", "nSolverIters = 500", "nSolverIters = 20"),
+        "storeKVCache": ("main.cu", "item_size <= 1024", "item_size <= 64", "batch_size <= 16384", "batch_size <= 512"),
     }
 
     @staticmethod
@@ -316,10 +324,14 @@ class HeCBench:
 
     def prepare(self):
         copied(self.folder, self.copy)  # with the versions for other languages: inputs and headers lie there
-        for name, (file, was, is_now) in self.CONSTANTS.items():
+        for name, (file, *changes) in self.CONSTANTS.items():
             source = self.copy / "src" / f"{name}-cuda" / file
-            if source.is_file() and was in (text := source.read_text()):
-                source.write_text(text.replace(was, is_now))
+            if not source.is_file():
+                continue
+            text = source.read_text()
+            for was, is_now in zip(changes[::2], changes[1::2]):
+                text = text.replace(was, is_now)
+            source.write_text(text)
 
     def programs(self):
         for makefile in sorted((self.copy / "src").glob("*-cuda/Makefile")):
