@@ -84,6 +84,23 @@ END:
              "threads may part at a branch");
 }
 
+// Each barrier of a loop that was unrolled may be the next behind each: that is compiled as regions only if it is
+// short.
+TEST(Explain, UnrolledLoopsWhoseRoundsMayHaveNoBarrierAreRegionsIfShort) {
+  const auto unrolled = [](int rounds) {
+    std::string body = "mov.u32 %r7, %nctaid.x; ld.global.u32 %r5, [%rd1];";
+    for (int i = 0; i < rounds; ++i) {
+      body += fmt::format(
+          "setp.eq.u32 %p1, %r7, {0}; @%p1 bra NEXT{0}; mul.lo.u32 %r5, %r5, %r7; add.u32 %r5, %r5, {0};"
+          "st.global.u32 [%rd2], %r5; bar.sync 0; NEXT{0}:",
+          i);
+    }
+    return body + "st.global.u32 [%rd2], %r5;";
+  };
+  ExpectForm(Explained(unrolled(8)), KernelForm::kRegions, "");
+  ExpectForm(Explained(unrolled(80)), KernelForm::kSuspendable, "most of them several times");
+}
+
 TEST(Explain, NarrowBlocksHaveNoLanes) {
   ExpectForm(Explained("ld.global.u32 %r5, [%rd1]; st.global.u32 [%rd2], %r5;", {3, 64, 1}), KernelForm::kOneByOne,
              "less than 4 threads wide");

@@ -19,6 +19,8 @@ using Block = llvm::BasicBlock;
 using llvm::Value;
 
 constexpr size_t kMostBarriers = 400, kMostBlocks = 3000;
+// Instructions of all regions, which LLVM takes a second or two for. Long kernels may have twice their own.
+constexpr size_t kMostShared = 8000;
 constexpr unsigned kMostRepeated = 12;  // instructions
 
 // Instructions to compute `value` anew, from arguments and constants; more than kMostRepeated if that cannot be.
@@ -53,6 +55,7 @@ class Planner {
     Split();
     if (thread_.size() > kMostBlocks) return Unimplemented("it has more than {} basic blocks", kMostBlocks);
     FindRegions();
+    WHARF_RETURN_IF_ERROR(ShareLittle());
     llvm::DominatorTree tree(thread_);
     llvm::LoopInfo loops(tree);
     using Order = llvm::ReversePostOrderTraversal<llvm::Function*>;
@@ -172,6 +175,17 @@ class Planner {
     }
     starts_[start] = plan_.regions.size();
     plan_.regions.push_back(std::move(region));
+  }
+
+  // Where branches go around barriers regions have blocks in common: an unrolled loop's grow with the square of its
+  // length.
+  absl::Status ShareLittle() const {
+    size_t instructions = 0;
+    for (const Region& region : plan_.regions) {
+      for (const Block* block : region.blocks) instructions += block->size();
+    }
+    if (instructions <= std::max<size_t>(kMostShared, 2 * thread_.getInstructionCount())) return absl::OkStatus();
+    return Unimplemented("what is between its barriers is {} instructions, most of them several times", instructions);
   }
 
   // From a branch at which threads may part they come to one barrier at most, or end, or they meet before.
