@@ -88,8 +88,10 @@ class Trial:
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=PATIENCE_S,
                               check=False)
         if done.returncode != 0:
-            lines = [line for line in done.stderr.splitlines() if "error" in line.lower()] or done.stderr.splitlines()
-            raise AssertionError((lines or [f"exit code {done.returncode}"])[-1][:300])
+            said = done.stderr.splitlines()
+            lines = [line for line in said if "message=" in line]  # Wharf's say more than PyTorch's, which come behind
+            lines = lines or [line for line in reversed(said) if "error" in line.lower()] or said[-1:]
+            raise AssertionError((lines or [f"exit code {done.returncode}"])[0][:500])
         latencies = json.loads(times.read_text())["latency_ms"]
         found = {"ms": statistics.median(latencies[len(latencies) // 2:])}
         if words:
