@@ -112,6 +112,34 @@ CASE(clusters_of_one_block) {
   EXPECT_SAME(out.Get(), want);
 }
 
+// Larger clusters, asked for where the kernel is compiled and where it is launched.
+__global__ void __cluster_dims__(2, 1, 1) PairOfBlocks(int* out) {
+  cg::this_cluster().sync();
+  out[blockIdx.x] = 1;
+}
+__global__ void AnyCluster(int* out) { out[blockIdx.x] = 1; }
+CASE(larger_clusters_are_refused) {
+  int has_clusters = 0;
+  CUDA_OK(cudaDeviceGetAttribute(&has_clusters, cudaDevAttrClusterLaunch, 0));
+  if (has_clusters) return;
+  Buffer<int> out(4);
+  PairOfBlocks<<<4, 32>>>(out);
+  cudaError_t error = cudaGetLastError();  // at once, or when somebody waits
+  if (error == cudaSuccess) error = cudaDeviceSynchronize();
+  EXPECT_EQ(error, cudaErrorUnsupportedPtxVersion);
+  cudaLaunchConfig_t config = {};
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {2, 1, 1};
+  config.gridDim = dim3(4), config.blockDim = dim3(32), config.attrs = &attribute, config.numAttrs = 1;
+  EXPECT_EQ(cudaLaunchKernelEx(&config, AnyCluster, out.get()), cudaErrorNotSupported);
+  EXPECT_SAME(out.Get(), std::vector<int>(4, 0));
+  attribute.val.clusterDim = {1, 1, 1};
+  (void)cudaGetLastError();
+  CUDA_OK(cudaLaunchKernelEx(&config, AnyCluster, out.get()));
+  EXPECT_SAME(out.Get(), std::vector<int>(4, 1));
+}
+
 // What is said of caches changes no value.
 __global__ void Hints(const int* in, int* out) {
   uint64_t policy = 1;

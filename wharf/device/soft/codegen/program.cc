@@ -64,6 +64,7 @@ class Analyzer {
       return NotFound("there is no kernel {} in this module", kernel);
     }
     kernel_ = entry->name;
+    WHARF_RETURN_IF_ERROR(CheckClusters(*entry));
     WHARF_RETURN_IF_ERROR(Reach(*entry));
     // Grows while it is walked.
     for (size_t i = 0; i < program_.functions.size(); ++i) WHARF_RETURN_IF_ERROR(Scan(i));
@@ -76,6 +77,15 @@ class Analyzer {
   }
 
  private:
+  // A kernel compiled for larger clusters (`__cluster_dims__`) counts on its blocks' being there together.
+  absl::Status CheckClusters(const ptx::Function& entry) const {
+    const auto found = entry.directives.find("reqnctapercluster");
+    if (found == entry.directives.end()) return absl::OkStatus();
+    if (std::ranges::all_of(found->second, [](uint64_t extent) { return extent == 1; })) return absl::OkStatus();
+    return CudaStatus(CudaError::kUnsupportedPtx, "kernel {}: clusters of more than one block are not supported",
+                      kernel_);
+  }
+
   absl::Status Reach(const ptx::Function& function) {
     if (program_.index.contains(function.name)) return absl::OkStatus();
     program_.index[function.name] = static_cast<uint32_t>(program_.functions.size());

@@ -1,4 +1,5 @@
 // Barriers in shared memory: whoever arrives last ends the phase, and who waits for a phase lets the others run.
+// Clusters, whose blocks would share them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -191,6 +192,23 @@ TEST_F(MbarrierTest, RefusesOtherMemoryAndTensors) {
         "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r1}], [barrier];",
         "cp.async.bulk.shared::cluster.shared::cluster.mbarrier::complete_tx::bytes [%r1], [%r1], 16, [barrier];"}) {
     EXPECT_EQ(CudaErrorOf(Run(text, 1)), CudaError::kUnsupportedPtx) << text;
+  }
+}
+
+TEST(Clusters, AreOfOneBlock) {
+  KernelRunner runner;
+  const auto compile = [&](std::string_view extents) {
+    const std::string ptx = fmt::format(
+        ".version 8.0\n.target sm_90\n.address_size 64\n"
+        ".visible .entry k() .explicitcluster .reqnctapercluster {} {{ ret; }}\n",
+        extents);
+    return runner.Compile(ptx, "k").status();
+  };
+  EXPECT_EQ(compile("1, 1, 1"), absl::OkStatus());
+  for (const char* extents : {"2", "1, 2, 1", "1, 1, 2"}) {
+    const absl::Status status = compile(extents);
+    EXPECT_EQ(CudaErrorOf(status), CudaError::kUnsupportedPtx) << extents;
+    EXPECT_EQ(Message(status), "kernel k: clusters of more than one block are not supported");
   }
 }
 
