@@ -112,6 +112,21 @@ CHILD(far_past_the_end) {
   Write<<<1, 32>>>(p + (size_t(1) << 36));
   ExpectBroken(cudaErrorIllegalAddress);
 }
+// Which of its errors a GPU has for it depends on where the thread comes to.
+__device__ __noinline__ int Recurse(const int* end, int depth) {
+  volatile int local[64];
+  local[depth % 64] = depth;
+  return depth == *end ? 0 : Recurse(end, depth + 1) + local[(depth + 1) % 64];
+}
+__global__ void RecurseFrom(const int* end, int* out) { *out = Recurse(end, 0); }
+CHILD(recursion_without_end) {
+  Buffer<int> end(std::vector<int>{-1}), out(1);
+  RecurseFrom<<<1, 1>>>(end, out);
+  const cudaError_t error = cudaDeviceSynchronize();
+  EXPECT(error == cudaErrorLaunchFailure || error == cudaErrorIllegalAddress || error == cudaErrorHardwareStackError);
+  ExpectBroken(error);
+}
+CASE(recursion_without_end_breaks_the_context) { EXPECT_EQ(harness::RunChild("recursion_without_end").status, 0); }
 CASE(null_pointer_breaks_the_context) { EXPECT_EQ(harness::RunChild("null_pointer").status, 0); }
 CASE(wild_pointer_breaks_the_context) { EXPECT_EQ(harness::RunChild("wild_pointer").status, 0); }
 CASE(far_past_the_end_breaks_the_context) { EXPECT_EQ(harness::RunChild("far_past_the_end").status, 0); }

@@ -83,6 +83,35 @@ CASE(device_calls) {
   CUDA_OK(cudaDeviceGetPCIBusId(bus, sizeof(bus), 0));
   EXPECT(std::strlen(bus) >= 12);
 }
+CASE(limits_are_kept) {
+  for (const cudaLimit limit : {cudaLimitStackSize, cudaLimitPrintfFifoSize, cudaLimitMallocHeapSize}) {
+    size_t before = 0, after = 0;
+    CUDA_OK(cudaDeviceGetLimit(&before, limit));
+    CUDA_OK(cudaDeviceSetLimit(limit, 2 * before));
+    CUDA_OK(cudaDeviceGetLimit(&after, limit));
+    EXPECT(after >= 2 * before);
+    CUDA_OK(cudaDeviceSetLimit(limit, before));
+  }
+}
+// A device has no peer in itself, and copies between it and itself are copies.
+CASE(peers) {
+  int count = 0, can = 7;
+  CUDA_OK(cudaGetDeviceCount(&count));
+  CUDA_OK(cudaDeviceCanAccessPeer(&can, 0, 0));
+  EXPECT_EQ(can, 0);
+  EXPECT_EQ(cudaDeviceCanAccessPeer(&can, 0, count), cudaErrorInvalidDevice);
+  for (const int device : {0, count}) EXPECT_EQ(cudaDeviceEnablePeerAccess(device, 0), cudaErrorInvalidDevice);
+  const std::vector<int> values{3, 1, 4, 1};
+  const Buffer<int> from(values), by_one(4), by_other(4);
+  CUDA_OK(cudaMemcpyPeer(by_one, 0, from, 0, 16));
+  CUDA_OK(cudaMemcpyPeerAsync(by_other, 0, from, 0, 16));
+  EXPECT_EQ(cudaMemcpyPeer(by_one, 0, from, count, 16), cudaErrorInvalidDevice);
+  EXPECT_EQ(cudaMemcpyPeerAsync(by_one, count, from, 0, 16), cudaErrorInvalidDevice);
+  EXPECT_EQ(cudaSetDevice(count), cudaErrorInvalidDevice);
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDevice);
+  EXPECT_SAME(by_one.Get(), values);
+  EXPECT_SAME(by_other.Get(), values);
+}
 CASE(device_reset_and_again) {
   Buffer<int>* lost = new Buffer<int>(16);  // its memory goes with the context
   (void)lost;

@@ -267,6 +267,30 @@ CASE(device_heap) {
   for (int t = 0; t < 64; ++t) want.push_back(2016 * t + t);
   EXPECT_SAME(out.Get(), want);
 }
+// As many pieces as there are, each in the one before it. `out`: whether there is none in the end, and how many are
+// again when all were given back.
+__global__ void ExhaustHeap(int* out) {
+  int counts[2] = {0, 0};
+  for (int& count : counts) {
+    void** last = nullptr;
+    for (void** piece; count < 10000 && (piece = static_cast<void**>(malloc(1 << 20))) != nullptr; ++count) {
+      *piece = last;
+      last = piece;
+    }
+    while (last != nullptr) {
+      void** const before = static_cast<void**>(*last);
+      free(last);
+      last = before;
+    }
+  }
+  out[0] = counts[0] > 0 && counts[0] < 10000;
+  out[1] = counts[1] - counts[0];
+}
+CASE(device_heap_has_an_end) {
+  Buffer<int> out(2);
+  ExhaustHeap<<<1, 1>>>(out);
+  EXPECT_SAME(out.Get(), std::vector<int>({1, 0}));
+}
 __global__ void SpecialRegisters(u32* out) {
   u32 ntid, nctaid, warpid, nwarp, smid;
   u64 clock, timer;

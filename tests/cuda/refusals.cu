@@ -1,0 +1,180 @@
+// What Wharf does not have, on whatever device: the status that programs get, and the words that their users read.
+#include "tests/cuda/harness.h"
+
+// NVIDIA's own libraries have it.
+static const bool skips = [] {
+  void* memory = nullptr;
+  cudaIpcMemHandle_t handle;
+  if (cudaMalloc(&memory, 16) != cudaSuccess) return false;
+  const cudaError_t error = cudaIpcGetMemHandle(&handle, memory);
+  cudaFree(memory);
+  (void)cudaGetLastError();
+  if (error == cudaErrorNotSupported) return false;
+  std::printf("skipped: memory of other processes is not refused\n");
+  std::exit(77);
+}();
+
+// How often a child's output, or its errors, have `words`.
+static int Count(const harness::ChildResult& result, const std::string& words) {
+  int count = 0;
+  for (size_t at = result.output.find(words); at != std::string::npos; at = result.output.find(words, at + 1)) ++count;
+  return count;
+}
+
+static void ExpectRefused(cudaError_t error, const char* call, int line) {
+  if (error != cudaErrorNotSupported || cudaGetLastError() != cudaErrorNotSupported)
+    harness::Fail(__FILE__, line, std::string(call) + ": got " + cudaGetErrorName(error));
+}
+#define REFUSED(call) ExpectRefused(call, #call, __LINE__)
+
+CHILD(calls) {
+  Buffer<int> values(4);
+  cudaEvent_t event = nullptr;
+  CUDA_OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  cudaIpcEventHandle_t event_handle{};
+  cudaIpcMemHandle_t memory_handle{};
+  cudaExternalMemory_t memory = nullptr;
+  cudaExternalMemoryHandleDesc memory_from{};
+  cudaExternalSemaphore_t semaphore = nullptr;
+  cudaExternalSemaphoreHandleDesc semaphore_from{};
+  void* opened = nullptr;
+  for (int round = 0; round < 2; ++round) {  // told once
+    REFUSED(cudaIpcGetEventHandle(&event_handle, event));
+    REFUSED(cudaIpcOpenMemHandle(&opened, memory_handle, cudaIpcMemLazyEnablePeerAccess));
+    REFUSED(cudaImportExternalMemory(&memory, &memory_from));
+    REFUSED(cudaImportExternalSemaphore(&semaphore, &semaphore_from));
+    REFUSED(cudaGraphicsMapResources(0, nullptr, 0));
+  }
+  CUDA_OK(cudaEventDestroy(event));
+}
+CASE(calls_that_are_not_covered_are_named_once) {
+  const harness::ChildResult result = harness::RunChild("calls");
+  EXPECT_EQ(result.status, 0);
+  for (const char* function : {"cudaIpcGetEventHandle", "cudaIpcOpenMemHandle", "cudaImportExternalMemory",
+                               "cudaImportExternalSemaphore", "cudaGraphicsMapResources"}) {
+    EXPECT_EQ(Count(result, std::string("a CUDA function that Wharf does not cover was called; it returned \"not "
+                                        "supported\" function=") +
+                                function + "\n"),
+              1);
+  }
+}
+
+CHILD(graphs) {
+  cudaGraph_t graph = nullptr, child = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  cudaGraphNode_t node = nullptr;
+  CUDA_OK(cudaGraphCreate(&graph, 0));
+  CUDA_OK(cudaGraphCreate(&child, 0));
+  CUDA_OK(cudaGraphAddEmptyNode(&node, graph, nullptr, 0));
+  REFUSED(cudaGraphInstantiate(&exec, graph, cudaGraphInstantiateFlagDeviceLaunch));
+  cudaGraphNodeParams moved{};
+  moved.type = cudaGraphNodeTypeGraph;
+  moved.graph.graph = child;
+  moved.graph.ownership = cudaGraphChildGraphOwnershipMove;
+  REFUSED(cudaGraphAddNode(&node, graph, nullptr, nullptr, 0, &moved));
+  cudaGraphNodeParams semaphore{};
+  semaphore.type = cudaGraphNodeTypeExtSemaphoreSignal;
+  REFUSED(cudaGraphAddNode(&node, graph, nullptr, nullptr, 0, &semaphore));
+  CUDA_OK(cudaGraphDestroy(child));
+  CUDA_OK(cudaGraphDestroy(graph));
+}
+CASE(what_graphs_cannot_do_is_named) {
+  const harness::ChildResult result = harness::RunChild("graphs");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(Count(result, "launches of CUDA graphs by kernels (cudaGraphInstantiateFlagDeviceLaunch)"), 1);
+  EXPECT_EQ(Count(result, "cudaGraphAddNode (a child graph that moves into its parent)"), 1);
+  EXPECT_EQ(Count(result, "cudaGraphAddNode (an external semaphore)"), 1);
+}
+
+CHILD(textures) {
+  cudaArray_t plane = nullptr, cube = nullptr;
+  const cudaChannelFormatDesc bytes = cudaCreateChannelDesc<uchar4>(), floats = cudaCreateChannelDesc<float>();
+  CUDA_OK(cudaMallocArray(&plane, &bytes, 16, 16));
+  CUDA_OK(cudaMalloc3DArray(&cube, &floats, cudaExtent{8, 8, 6}, cudaArrayCubemap));
+  cudaTextureObject_t texture = 0;
+  cudaResourceDesc of{};
+  of.resType = cudaResourceTypeArray;
+  of.res.array.array = plane;
+  cudaTextureDesc how{};
+  how.readMode = cudaReadModeNormalizedFloat;
+  how.sRGB = 1;
+  REFUSED(cudaCreateTextureObject(&texture, &of, &how, nullptr));
+  how.sRGB = 0;
+  cudaResourceViewDesc view{};
+  view.format = cudaResViewFormatUnsignedBlockCompressed1;
+  view.width = view.height = 64;
+  REFUSED(cudaCreateTextureObject(&texture, &of, &how, &view));
+  of.res.array.array = cube;
+  how.readMode = cudaReadModeElementType;
+  how.seamlessCubemap = 1;
+  how.filterMode = cudaFilterModeLinear;
+  REFUSED(cudaCreateTextureObject(&texture, &of, &how, nullptr));
+  how.filterMode = cudaFilterModePoint;
+  CUDA_OK(cudaCreateTextureObject(&texture, &of, &how, nullptr));
+  CUDA_OK(cudaDestroyTextureObject(texture));
+  CUDA_OK(cudaFreeArray(plane));
+  CUDA_OK(cudaFreeArray(cube));
+}
+CASE(what_textures_cannot_do_is_named) {
+  const harness::ChildResult result = harness::RunChild("textures");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(Count(result, "wharf: not supported: textures that convert sRGB\n"), 1);
+  EXPECT_EQ(Count(result, "wharf: not supported: textures of compressed formats\n"), 1);
+  EXPECT_EQ(Count(result, "wharf: not supported: seamless filtering of cubes\n"), 1);
+}
+
+__global__ void Write(int* to) { *to = 1; }
+CHILD(host_memory) {
+  int on_host = 0;
+  Write<<<1, 1>>>(&on_host);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorIllegalAddress);
+}
+CASE(memory_that_is_not_for_kernels_is_told) {
+  cudaDeviceProp properties{};
+  CUDA_OK(cudaGetDeviceProperties(&properties, 0));
+  // Of a GPU's fault the address is not known.
+  if (std::strstr(properties.name, "software") == nullptr) return;
+  const harness::ChildResult result = harness::RunChild("host_memory");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(Count(result, "wharf: kernel _Z5WritePi was given 0x"), 1);
+  EXPECT_EQ(Count(result,
+                  " (at byte 0 of its parameters): this is host memory; kernels can only use memory of cudaMalloc, "
+                  "cudaMallocManaged or cudaHostAlloc\n"),
+            1);
+}
+
+CHILD(part_of_a_page) {
+  const long page = sysconf(_SC_PAGESIZE);
+  char* const pages = static_cast<char*>(std::aligned_alloc(size_t(page), size_t(2 * page)));
+  void* device = nullptr;
+  CUDA_OK(cudaHostRegister(pages + 64, size_t(page), cudaHostRegisterMapped));
+  REFUSED(cudaHostGetDevicePointer(&device, pages + 64, 0));
+  CUDA_OK(cudaHostUnregister(pages + 64));
+  std::free(pages);
+}
+CASE(registered_memory_that_is_no_whole_pages_is_told) {
+  const harness::ChildResult result = harness::RunChild("part_of_a_page");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(
+      Count(result,
+            "wharf: kernels cannot use registered host memory (cudaHostRegister) that is not whole pages "
+            "of this process alone: align address and size to " +
+                std::to_string(sysconf(_SC_PAGESIZE)) + ", or allocate it with cudaHostAlloc or cudaMallocManaged\n"),
+      1);
+}
+
+CHILD(too_much_memory) {
+  void* memory = nullptr;
+  for (int round = 0; round < 2; ++round) {  // told once
+    EXPECT_EQ(cudaMalloc(&memory, size_t(1) << 50), cudaErrorMemoryAllocation);
+    EXPECT_EQ(cudaGetLastError(), cudaErrorMemoryAllocation);
+  }
+}
+CASE(too_much_memory_is_told_with_the_way_out) {
+  const harness::ChildResult result = harness::RunChild("too_much_memory");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(Count(result,
+                  "wharf: out of device memory: 1125899906842624 bytes are more than the device has; raise "
+                  "--memory of `wharf serve` or `wharf run --local`\n"),
+            1);
+}
