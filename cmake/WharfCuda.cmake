@@ -119,6 +119,9 @@ function(wharf_cuda_program name)
       COMMENT "nvcc -dlink ${name}"
       VERBATIM)
     list(APPEND objects ${joined})
+    if(CMAKE_SYSTEM_PROCESSOR STREQUAL CMAKE_HOST_SYSTEM_PROCESSOR)
+      list(APPEND libs -lcudadevrt)  # of kernels that launch others; NVIDIA's is here for this machine's processor
+    endif()
   endif()
   set_property(GLOBAL PROPERTY WHARF_CUDA_OBJECTS_${name} ${objects})  # to link them in another way
   add_custom_command(
