@@ -59,6 +59,26 @@ CASE(calls_that_are_not_covered_are_named_once) {
   }
 }
 
+// What NVIDIA's own libraries ask of its driver is described nowhere.
+CHILD(table_of_functions) {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+  CUDA_OK(cudaGetDriverEntryPointByVersion("cuGetExportTable", &function, 12000, cudaEnableDefault, &found));
+  EXPECT_EQ(found, cudaDriverEntryPointSuccess);
+  if (function == nullptr) return;
+  const auto get = reinterpret_cast<int (*)(const void**, const cudaUUID_t*)>(function);
+  const cudaUUID_t unknown{"no such table"};
+  const void* table = &unknown;
+  constexpr int kNotFound = 500;
+  for (int round = 0; round < 2; ++round) EXPECT_EQ(get(&table, &unknown), kNotFound);
+  EXPECT(table == nullptr);
+}
+CASE(functions_that_only_nvidias_driver_has_are_told_once) {
+  const harness::ChildResult result = harness::RunChild("table_of_functions");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(Count(result, "wharf: a library of the program asks for functions that only NVIDIA's driver has"), 1);
+}
+
 CHILD(graphs) {
   cudaGraph_t graph = nullptr, child = nullptr;
   cudaGraphExec_t exec = nullptr;
