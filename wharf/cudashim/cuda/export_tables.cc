@@ -236,8 +236,8 @@ CudaError FindTable(const void** table, const CUuuid* id) {
     return CudaError::kSuccess;
   }
   client::TellOnce(
-      "a library of the program asks for functions that only NVIDIA's driver has, as CUPTI and cuSPARSE "
-      "do; they are refused, and what depends on them fails");
+      "a library of the program asks for functions that only NVIDIA's driver has, as CUPTI does; they are refused, and "
+      "what depends on them fails");
   return CudaError::kNotFound;
 }
 
