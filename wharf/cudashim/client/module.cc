@@ -4,6 +4,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include "wharf/base/log.h"
 #include "wharf/cudashim/client/device_info.h"
@@ -25,6 +26,14 @@ CudaError Adopt(std::unique_ptr<Module> made, Module** module, std::string* reas
   *module = made.release();  // kept for ever: handles of it may outlive it
   Registry::Get().AddModule(*module);
   return CudaError::kSuccess;
+}
+
+// Whether the module's PTX has a managed variable of that name; none without PTX.
+std::optional<bool> DeclaresManaged(Module& module, const char* name) {
+  absl::MutexLock lock(&module.mutex);
+  if (!module.Parse().ok()) return std::nullopt;
+  const device::ptx::Variable* const variable = module.ptx()->FindVariable(name);
+  return variable != nullptr && variable->is_managed;
 }
 
 }  // namespace
@@ -212,13 +221,7 @@ CudaError FindVariable(Module* module, const char* name, uint64_t* address, uint
 CudaError FindManagedVariable(Module* module, const char* name, uint64_t* address, uint64_t* size) {
   if (name == nullptr) return CudaError::kInvalidValue;
   if (!IsModule(module)) return CudaError::kInvalidHandle;
-  {
-    absl::MutexLock lock(&module->mutex);
-    if (module->Parse().ok()) {
-      const device::ptx::Variable* const variable = module->ptx()->FindVariable(name);
-      if (variable == nullptr || !variable->is_managed) return CudaError::kNotFound;
-    }
-  }
+  if (DeclaresManaged(*module, name) == false) return CudaError::kNotFound;
   uint64_t at = 0, bytes = 0;
   CudaError error = FindVariable(module, name, &at, &bytes);
   if (error == CudaError::kSuccess && !FindShared(at, nullptr)) {
@@ -233,12 +236,7 @@ CudaError FindManagedVariable(Module* module, const char* name, uint64_t* addres
 }
 
 CudaError FindModuleVariable(Module* module, const char* name, uint64_t* address, uint64_t* size) {
-  bool is_managed = false;
-  if (name != nullptr && IsModule(module)) {
-    absl::MutexLock lock(&module->mutex);
-    const device::ptx::Variable* const variable = module->Parse().ok() ? module->ptx()->FindVariable(name) : nullptr;
-    is_managed = variable != nullptr && variable->is_managed;
-  }
+  const bool is_managed = name != nullptr && IsModule(module) && DeclaresManaged(*module, name) == true;
   return is_managed ? FindManagedVariable(module, name, address, size) : FindVariable(module, name, address, size);
 }
 
