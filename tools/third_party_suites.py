@@ -46,9 +46,6 @@ class Samples:
     # Sizes that are constants: what is there, and what is put there in a copy. The products of matrices also get the check
     # that they have for such sizes.
     CONSTANTS = {
-        "addBiasResidualLayerNorm": ("main.cu", "m = 4096;", "m = 64;", "i < 100; i++", "i < 1; i++"),
-        "bitpacking": ("kernels.cu", "n < 1000", "n < 2"),
-        "bitpermute": ("main.cu", "bit_permute(27,", "bit_permute(16,", "bit_permute(28,", "bit_permute(17,"),
         **{f"{kind}TensorCoreGemm": ((f"_TILES {tiles}\n", "_TILES 32\n"), ("CPU_DEBUG 0", "CPU_DEBUG 1"))
            for kind, tiles in (("cuda", 256), ("imma", 256), ("bf16", 512), ("tf32", 512), ("dmma", 1024))},
         "HSOpticalFlow": (("nSolverIters = 500", "nSolverIters = 20"),),
@@ -90,10 +87,7 @@ class Samples:
                 if not (self.smaller / part).exists():
                     (self.smaller / part).symlink_to(self.folder / part)
             for file in filter(lambda file: file.suffix in LANGUAGES, copy.rglob("*")):
-                text = file.read_bytes()  # not all are UTF-8
-                for was, is_now in constants:
-                    text = text.replace(was.encode(), is_now.encode())
-                file.write_bytes(text)
+                replace_in(file, constants)
         return copy
 
     def builds(self, source, folder):
@@ -300,19 +294,22 @@ class HeCBench:
         "storeKVCache": "1", "streamcluster": "10 20 16 512 512 100 none output.txt 1", "tissue": "8 1",
         "warpexchange": "64 64 1",
     }
-    # Sizes that are constants: the file, then what is there and what is put there in the copy, once or more often.
+    # Sizes that are constants: the file, and what is there and what is put there in the copy.
     CONSTANTS = {
-        "f16sp": ("kernels.h", "NUM_OF_BLOCKS (1024 * 1024)", "NUM_OF_BLOCKS 256"),
-        "grrt": ("constants.h", "IMAGE_SIZE\t\t\t\t  1024", "IMAGE_SIZE 32"),
-        "f16max": ("main.cu", "NUM_OF_BLOCKS 1048576", "NUM_OF_BLOCKS 1024"),
-        "feynman-kac": ("main.cu", "int N = 1000;", "int N = 2;"),
-        "geglu": ("main.cu", "batch <= 16; batch = batch * 4) {\n    for (int shape = 4096; shape <= 8192",
-                  "batch <= 1; batch = batch * 4) {\n    for (int shape = 256; shape <= 512"),
-        "jacobi": ("main.cu", "#define N 2048", "#define N 64"),
-        "kiss": ("main.cu", "n = 1UL << 28", "n = 1UL << 20"),
-        "md5hash": ("MD5Hash.cu", "size <= 4; size++", "size <= 1; size++"),
-        "opticalFlow": ("main.cu", "nSolverIters = 500", "nSolverIters = 20"),
-        "storeKVCache": ("main.cu", "item_size <= 1024", "item_size <= 64", "batch_size <= 16384", "batch_size <= 512"),
+        "addBiasResidualLayerNorm": ("main.cu", ("m = 4096;", "m = 64;"), ("i < 100; i++", "i < 1; i++")),
+        "bitpacking": ("kernels.cu", ("n < 1000", "n < 2")),
+        "bitpermute": ("main.cu", ("bit_permute(27,", "bit_permute(16,"), ("bit_permute(28,", "bit_permute(17,")),
+        "f16max": ("main.cu", ("NUM_OF_BLOCKS 1048576", "NUM_OF_BLOCKS 1024")),
+        "f16sp": ("kernels.h", ("NUM_OF_BLOCKS (1024 * 1024)", "NUM_OF_BLOCKS 256")),
+        "feynman-kac": ("main.cu", ("int N = 1000;", "int N = 2;")),
+        "geglu": ("main.cu", ("batch <= 16;", "batch <= 1;"),
+                  ("shape = 4096; shape <= 8192", "shape = 256; shape <= 512")),
+        "grrt": ("constants.h", ("IMAGE_SIZE\t\t\t\t  1024", "IMAGE_SIZE 32")),
+        "jacobi": ("main.cu", ("#define N 2048", "#define N 64")),
+        "kiss": ("main.cu", ("n = 1UL << 28", "n = 1UL << 20")),
+        "md5hash": ("MD5Hash.cu", ("size <= 4; size++", "size <= 1; size++")),
+        "opticalFlow": ("main.cu", ("nSolverIters = 500", "nSolverIters = 20")),
+        "storeKVCache": ("main.cu", ("item_size <= 1024", "item_size <= 64"), ("batch_size <= 16384", "batch_size <= 512")),
     }
 
     @staticmethod
@@ -326,12 +323,8 @@ class HeCBench:
         copied(self.folder, self.copy)  # with the versions for other languages: inputs and headers lie there
         for name, (file, *changes) in self.CONSTANTS.items():
             source = self.copy / "src" / f"{name}-cuda" / file
-            if not source.is_file():
-                continue
-            text = source.read_text()
-            for was, is_now in zip(changes[::2], changes[1::2]):
-                text = text.replace(was, is_now)
-            source.write_text(text)
+            if source.is_file():
+                replace_in(source, changes)
 
     def programs(self):
         for makefile in sorted((self.copy / "src").glob("*-cuda/Makefile")):
@@ -485,6 +478,15 @@ class Manifest:
 
 
 SUITES = (Manifest, Samples, Rodinia, PolyBench, HeCBench, LlmC, BabelStream, Darknet)
+
+
+def replace_in(file, changes):
+    """`changes`: pairs of what is there and what is put there. A file in which nothing changes is not written."""
+    text = before = file.read_bytes()  # not all are UTF-8
+    for was, is_now in changes:
+        text = text.replace(was.encode(), is_now.encode())
+    if text != before:
+        file.write_bytes(text)
 
 
 def copied(source, target, parts=None):

@@ -123,6 +123,20 @@ class Suites(unittest.TestCase):
 
 
 class Calls(unittest.TestCase):
+    def test_sizes_are_changed_where_they_are_constants(self):
+        root = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(lambda: shutil.rmtree(root))
+        for name, (file, *changes) in suites.HeCBench.CONSTANTS.items():
+            source = root / "HeCBench" / "src" / f"{name}-cuda" / file
+            source.parent.mkdir(parents=True)
+            source.write_text("".join(f"{was}\n" for was, _ in changes))
+        suite = suites.HeCBench(root / "HeCBench", types.SimpleNamespace(work=root / "work"))
+        for _ in range(2):
+            suite.prepare()
+            for name, (file, *changes) in suite.CONSTANTS.items():
+                text = (suite.copy / "src" / f"{name}-cuda" / file).read_text()
+                self.assertEqual(text, "".join(f"{is_now}\n" for _, is_now in changes), name)
+
     def test_what_is_not_covered(self):
         root = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(lambda: shutil.rmtree(root))
