@@ -101,6 +101,23 @@ class Misbehaviour(EndToEndTest):
         self.assertEqual(self.report(server, "trap")["cudaDeviceSynchronize"], "cudaErrorLaunchFailure")
         self.assertEqual(self.report(server, "assert")["cudaDeviceSynchronize"], "cudaErrorAssert")
 
+    def test_kernels_without_end_fail_when_their_time_is_up(self):
+        limit = ("--kernel-timeout", "500ms")
+        server = self.serve(*limit)
+        neighbour = self.start_program(server, "looper", ROUNDS)
+        for what in ("endless", "waits"):
+            for where, options in ((server, ()), (None, limit)):
+                with self.subTest(what, where=where):
+                    done = self.run_program(where, "misbehave", what, options=options)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertIn("cudaDeviceSynchronize: cudaErrorLaunchTimeout\n"
+                                  "cudaMalloc again: cudaErrorLaunchTimeout\n", done.stdout)
+                    self.assertRegex(done.stderr, "the device faulted .*still running after 0.5 s, its time limit")
+        self.assertIsNone(neighbour.poll(), "a neighbour was hurt")
+        self.assert_one_clear_line(self.command("run", "--server", server.address, *limit, "--", "program"),
+                                   "--kernel-timeout goes with --local")
+        self.assert_one_clear_line(self.command("serve", "--device", "cuda", *limit), "--kernel-timeout is for")
+
     def test_out_of_quota_is_out_of_memory_and_not_sticky(self):
         server = self.serve("--memory", "256MiB")
         report = self.report(server, "hoard")

@@ -339,6 +339,7 @@ struct DeviceOptions {
   int threads = 0;                            // soft: CPU threads that run blocks, 0 = all cores
   int compute_capability = 75;                // soft: what it says it has, major * 10 + minor; 75, 80, 86, 89
   std::string cache_directory;                // soft: compiled kernels, "" = no disk cache
+  Nanoseconds kernel_timeout{0};              // soft: how long a kernel may run, 0 = any
   Share* share = nullptr;                     // soft: asked before work, if set; outlives the device (share.h)
 };
 

@@ -1,5 +1,5 @@
-// Does one thing wrong, and says what CUDA made of it: `misbehave overrun|wild|null|trap|assert|hoard|endless|host
-// |managed_after_fault|managed_in_host_function`.
+// Does one thing wrong, and says what CUDA made of it: `misbehave overrun|wild|null|trap|assert|hoard|endless|waits
+// |host|managed_after_fault|managed_in_host_function`.
 #include <cuda_runtime.h>
 
 #include <cassert>
@@ -13,6 +13,14 @@ __global__ void FailAssertion(int value) { assert(value == 42); }
 __global__ void Endless(volatile int* flag) {
   while (*flag == 0) {
   }
+}
+// Half a block waits for what the other half never says.
+__global__ void WaitInVain(volatile int* flag) {
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    while (*flag == 0) __syncwarp();
+  }
+  __syncthreads();
 }
 
 static void Report(const char* call, cudaError_t error) { std::printf("%s: %s\n", call, cudaGetErrorName(error)); }
@@ -70,6 +78,7 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
     Endless<<<1, 1>>>(memory);
   }
+  if (std::strcmp(what, "waits") == 0) WaitInVain<<<4, 64>>>(memory);
   Report("launch", cudaGetLastError());
   Report("cudaDeviceSynchronize", cudaDeviceSynchronize());
   Report("cudaMalloc again", cudaMalloc(&memory, 1024));

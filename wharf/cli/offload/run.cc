@@ -103,6 +103,7 @@ struct RunOptions {
   uint64_t local_memory = DefaultLocalMemory();
   int local_threads = 0;
   int local_capability = 0;
+  Nanoseconds local_kernel_timeout{0};
   std::vector<std::string> kernel_packs;
   bool no_check = false;
   std::string checks;
@@ -241,6 +242,9 @@ absl::StatusOr<std::unique_ptr<LocalServer>> StartLocal(const RunOptions& option
   if (options.local_capability != 0) {
     arguments.insert(arguments.end(), {"--compute-capability", fmt::format("{}.{}", options.local_capability / 10,
                                                                            options.local_capability % 10)});
+  }
+  if (options.local_kernel_timeout != Nanoseconds(0)) {
+    arguments.insert(arguments.end(), {"--kernel-timeout", fmt::format("{}ns", options.local_kernel_timeout.count())});
   }
   for (const std::string& pack : options.kernel_packs) arguments.insert(arguments.end(), {"--kernel-pack", pack});
   // An empty one keeps a variable of ours from the server.
@@ -381,6 +385,9 @@ void CheckUsage(RunOptions& options) {
   if (options.local_capability != 0 && !options.local) {
     throw CLI::ValidationError("run", "--compute-capability goes with --local; a server is told when it is started");
   }
+  if (options.local_kernel_timeout != Nanoseconds(0) && !options.local) {
+    throw CLI::ValidationError("run", "--kernel-timeout goes with --local; a server is told when it is started");
+  }
   CheckCheckUsage(options);
   if (options.partition == "remote") return;
   if (options.local) throw CLI::ValidationError("run", "--partition wants a --server: with --local all runs here");
@@ -417,6 +424,9 @@ void AddOptions(CLI::App* command, RunOptions& options) {
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   AddComputeCapability(command, options.local_capability, "With --local: what the software device says it has");
+  AddDuration(
+      command, "--kernel-timeout", options.local_kernel_timeout,
+      "With --local: how long a kernel may run on the software device before it fails; 0 = as long as it likes");
   command
       ->add_option("--kernel-pack", options.kernel_packs,
                    "With --local: PTX for programs that carry machine code only (wharf pack); may be repeated")

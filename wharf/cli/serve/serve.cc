@@ -83,6 +83,8 @@ void AddServeCommand(CLI::App& app) {
            "Memory that a session on a soft device may take besides: for code and compiling it, messages, queues");
   AddDuration(command, "--compile-limit", options->compile_limit,
               "Processor time that compiling one kernel may take on a soft device; 0 = any");
+  AddDuration(command, "--kernel-timeout", options->kernel_timeout,
+              "How long a kernel may run on a soft device before it fails; 0 = as long as it likes");
   command->add_option("--max-sessions", options->max_sessions, "Clients at a time")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();

@@ -121,6 +121,7 @@ absl::Status Daemon::Prepare() {
   configure_.memory_quota = options_.memory_quota;
   configure_.worker_memory = options_.worker_memory;
   configure_.compile_limit_ns = options_.compile_limit.count();
+  configure_.kernel_timeout_ns = options_.kernel_timeout.count();
   configure_.threads = options_.threads;
   configure_.compute_capability = options_.compute_capability;
   if (configure_.compute_capability == 0) {

@@ -23,6 +23,9 @@ absl::Status Validate(const ServerOptions& options) {
   if (options.compute_capability != 0 && options.device == "cuda") {
     return InvalidArgument("--compute-capability is for --device soft: a GPU has its own");
   }
+  if (options.kernel_timeout != Nanoseconds(0) && options.device == "cuda") {
+    return InvalidArgument("--kernel-timeout is for --device soft: a GPU's kernels end with their session");
+  }
   if (!options.kernel_packs.empty() && options.device == "cuda") {
     return InvalidArgument("--kernel-pack is for --device soft: a GPU runs machine code itself");
   }

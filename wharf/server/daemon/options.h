@@ -19,6 +19,7 @@ struct ServerOptions {
   uint64_t worker_memory = uint64_t{1} << 30;  // soft: that a worker may take beside the device's
   // soft: processor time that one operation of a client may take before it runs; 0: any.
   Nanoseconds compile_limit = std::chrono::seconds(120);
+  Nanoseconds kernel_timeout{0};  // soft: how long a kernel may run; 0: any
   int max_sessions = 16;
   bool fair_share = true;      // soft: sessions that compete get equal shares of the device
   int compute_capability = 0;  // soft: what it says it has, major * 10 + minor; 0: 80, with packs 75

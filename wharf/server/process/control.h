@@ -108,6 +108,7 @@ struct Configure {
   int32_t compute_capability = 75;  // of a software device (device::DeviceOptions)
   int64_t idle_timeout_ns = 0, hello_timeout_ns = 0;
   int64_t compile_limit_ns = 0;           // of processor time, for one operation of a client
+  int64_t kernel_timeout_ns = 0;          // of a software device (device::DeviceOptions)
   int64_t resume_timeout_ns = 0;          // 0: sessions end with their connection
   uint64_t model_cache_bytes = 0;         // of the models under cache_directory
   bool isolated = false;                  // the worker has name spaces of its own
@@ -116,8 +117,8 @@ struct Configure {
   auto Fields() {
     return std::tie(role, device, model_device, cache_directory, wants_token, token_key, tls_certificate, tls_key,
                     tls_client_ca, memory_quota, worker_memory, threads, compute_capability, idle_timeout_ns,
-                    hello_timeout_ns, compile_limit_ns, resume_timeout_ns, model_cache_bytes, isolated, unsafe_replay,
-                    kernel_packs);
+                    hello_timeout_ns, compile_limit_ns, kernel_timeout_ns, resume_timeout_ns, model_cache_bytes,
+                    isolated, unsafe_replay, kernel_packs);
   }
 };
 

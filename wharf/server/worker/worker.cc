@@ -150,6 +150,7 @@ device::DeviceOptions Worker::DeviceOptionsFor(uint64_t quota) const {
   options.compute_capability = configure_.compute_capability;
   const std::string& cache = configure_.cache_directory;
   options.cache_directory = cache.empty() ? "" : cache + "/kernels";
+  options.kernel_timeout = Nanoseconds(configure_.kernel_timeout_ns);
   options.share = share_.get();
   return options;
 }

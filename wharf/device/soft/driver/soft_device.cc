@@ -40,7 +40,8 @@ absl::StatusOr<std::unique_ptr<SoftDevice>> SoftDevice::Create(const DeviceOptio
       std::unique_ptr<Memory> memory,
       Memory::Create(options.memory_quota, Executor::WorkersFor(options.threads), options.arena_base));
   std::unique_ptr<SoftDevice> device(new SoftDevice(options, std::move(memory), std::move(compiler), std::move(packs)));
-  WHARF_ASSIGN_OR_RETURN(device->executor_, Executor::Create(options.threads, device->services_));
+  WHARF_ASSIGN_OR_RETURN(device->executor_,
+                         Executor::Create(options.threads, device->services_, options.kernel_timeout));
   SetGemmThreads(static_cast<int>(device->executor_->threads()));
   device->FillProperties(options);
   const auto at_idle = [share = options.share] {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 extern "C" {
 // Saves the caller's registers on its stack, stores the stack pointer in *save and goes on where `load` was saved.
@@ -17,5 +18,7 @@ void* FirstFrame(std::byte* top, void (*entry)(void*), void* argument);
 
 // Has a signal handler, which was given `context`, return to wharf_restore_stack(load).
 void RestoreOnReturn(void* context, void* load);
+// The instruction that a signal, whose handler was given `context`, has interrupted.
+uintptr_t InterruptedAt(const void* context);
 
 }  // namespace wharf::device::soft

@@ -83,4 +83,6 @@ void RestoreOnReturn(void* context, void* load) {
   registers.pc = reinterpret_cast<uintptr_t>(&wharf_restore_stack);
 }
 
+uintptr_t InterruptedAt(const void* context) { return static_cast<const ucontext_t*>(context)->uc_mcontext.pc; }
+
 }  // namespace wharf::device::soft

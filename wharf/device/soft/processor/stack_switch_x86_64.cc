@@ -78,4 +78,8 @@ void RestoreOnReturn(void* context, void* load) {
   registers[REG_RIP] = reinterpret_cast<greg_t>(&wharf_restore_stack);
 }
 
+uintptr_t InterruptedAt(const void* context) {
+  return static_cast<uintptr_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+}
+
 }  // namespace wharf::device::soft

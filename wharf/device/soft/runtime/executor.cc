@@ -12,6 +12,8 @@ constexpr uint64_t kChunksPerWorker = 8, kMaxChunk = 64;
 // Waking a thread takes some microseconds: less work than this is done sooner alone.
 constexpr double kWorthWakingNs = 15'000;
 constexpr size_t kMaxRemembered = 10'000;
+// How often a kernel that has run too long is interrupted until it ends.
+constexpr Nanoseconds kLeastWatch = std::chrono::milliseconds(2);
 // Of launches too short for helpers one in so many is timed: reading the clock twice takes a fifth as long as the rest
 // of such a launch.
 constexpr uint32_t kTimedEvery = 8;
@@ -41,23 +43,29 @@ uint32_t Executor::WorkersFor(int threads) {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(int threads, KernelServices& services) {
+absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(int threads, KernelServices& services, Nanoseconds limit) {
   WHARF_RETURN_IF_ERROR(InstallFaultHandlers());
   const uint32_t count = WorkersFor(threads);
   if (count > services.memory.windows()) {
     return InvalidArgument("{} workers, but device memory has windows for {}", count, services.memory.windows());
   }
-  std::unique_ptr<Executor> executor(new Executor(services));
+  std::unique_ptr<Executor> executor(new Executor(services, limit));
   for (uint32_t i = 0; i < count; ++i) executor->workers_.push_back(std::make_unique<Worker>(i, count, services));
   for (uint32_t i = 1; i < count; ++i) {
     executor->threads_.emplace_back([e = executor.get(), i] { e->ThreadMain(*e->workers_[i]); });
   }
+  if (limit > Nanoseconds(0)) executor->watch_ = std::thread([e = executor.get()] { e->Watch(); });
   return executor;
 }
 
 Executor::~Executor() {
   Stop();
-  ending_.store(true);
+  {
+    absl::MutexLock lock(&mutex_);
+    ending_.store(true);
+    ended_.Signal();
+  }
+  if (watch_.joinable()) watch_.join();
   epoch_.fetch_add(1);
   epoch_.notify_all();
   for (std::thread& thread : threads_) thread.join();
@@ -67,6 +75,29 @@ void Executor::Stop() {
   stopping_.store(true);
   absl::MutexLock lock(&mutex_);
   if (current_ != nullptr) current_->Fail(absl::CancelledError("the device is going away"));
+}
+
+bool Executor::IsOverdue() const { return current_ != nullptr && Clock::Real().Now() - began_ >= limit_; }
+
+void Executor::Watch() {
+  absl::MutexLock lock(&mutex_);
+  while (!ending_.load()) {
+    if (IsOverdue()) EndOverdue();
+    // What begins while this sleeps is not overdue before it wakes.
+    const Nanoseconds left = current_ == nullptr ? limit_ : began_ + limit_ - Clock::Real().Now();
+    ended_.WaitWithTimeout(&mutex_, absl::Nanoseconds(std::max(left, kLeastWatch).count()));
+  }
+}
+
+void Executor::EndOverdue() {
+  current_->Fail(CudaStatus(CudaError::kLaunchTimeout, "kernel {} was still running after {:g} s, its time limit",
+                            current_->launch.name, Seconds(limit_)));
+  NoteLoadedCode();
+  const uint32_t grid = current_->grid_id;
+  while (!ending_.load() && current_ != nullptr && current_->grid_id == grid) {
+    for (const auto& worker : workers_) worker->Interrupt();
+    ended_.WaitWithTimeout(&mutex_, absl::Nanoseconds(kLeastWatch.count()));
+  }
 }
 
 void Executor::Work(Worker& worker, KernelRun& run) {
@@ -136,6 +167,7 @@ void Executor::Begin(KernelRun& run, std::shared_ptr<KernelRun> shared) {
   absl::MutexLock lock(&mutex_);
   current_ = &run;
   shared_run_ = std::move(shared);
+  if (limit_ > Nanoseconds(0)) began_ = Clock::Real().Now();
   if (stopping_.load()) run.Fail(absl::CancelledError("the device is going away"));
 }
 

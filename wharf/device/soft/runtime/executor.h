@@ -6,8 +6,9 @@
 // The blocks of a cooperative launch may wait for any other: all are there at once, several to a worker that runs them
 // in turns, and every worker that is counted on takes its part.
 //
-// A kernel ends early if it faults or Stop is called; then blocks are left at their next suspension (barrier, warp
-// operation, yield). A kernel that loops for ever without suspending cannot be interrupted: only its process can.
+// A kernel ends early if it faults, if Stop is called, or if it runs longer than it may; then blocks are left at their
+// next suspension (barrier, warp operation, yield). Those that do not suspend are interrupted if they run too long; a
+// kernel that loops for ever and may do so ends with its process only.
 #pragma once
 
 #include <atomic>
@@ -32,7 +33,10 @@ class Executor {
   // How many workers Create(threads, …) makes: `threads`, 0 = one a core.
   static uint32_t WorkersFor(int threads);
   // `services` must outlive the executor; its memory must have a window for each worker, which no other executor uses.
-  static absl::StatusOr<std::unique_ptr<Executor>> Create(int threads, KernelServices& services);
+  // `limit`: how long a kernel may run, waiting for processors included; 0: as long as it likes. One that runs longer
+  // fails with CUDA's kLaunchTimeout.
+  static absl::StatusOr<std::unique_ptr<Executor>> Create(int threads, KernelServices& services,
+                                                          Nanoseconds limit = Nanoseconds(0));
   // Stops a running kernel. REQUIRES: no Run in progress on another thread.
   ~Executor();
   Executor(const Executor&) = delete;
@@ -58,7 +62,7 @@ class Executor {
   };
   using Costs = std::unordered_map<const CompiledKernel*, Cost>;
 
-  explicit Executor(KernelServices& services) : services_(services) {}
+  Executor(KernelServices& services, Nanoseconds limit) : services_(services), limit_(limit) {}
   void ThreadMain(Worker& worker);
   static void Work(Worker& worker, KernelRun& run);
   // How many other workers a launch is worth waking, by how long the kernel's blocks took before.
@@ -75,8 +79,14 @@ class Executor {
   void Begin(KernelRun& run, std::shared_ptr<KernelRun> shared);
   void End();
   void Wake(size_t helpers, bool all);
+  // Of a thread that ends kernels which run longer than limit_.
+  void Watch();
+  bool IsOverdue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Fails current_ and interrupts the workers until it has ended.
+  void EndOverdue() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   KernelServices& services_;
+  const Nanoseconds limit_;
   std::vector<std::unique_ptr<Worker>> workers_;  // [0] is the caller's
   std::vector<std::thread> threads_;
   std::atomic<uint32_t> epoch_{0};  // changes when there is a new run or it is time to end
@@ -87,6 +97,9 @@ class Executor {
   absl::Mutex mutex_;
   KernelRun* current_ ABSL_GUARDED_BY(mutex_) = nullptr;
   std::shared_ptr<KernelRun> shared_run_ ABSL_GUARDED_BY(mutex_);  // that others may take blocks of
+  TimePoint began_ ABSL_GUARDED_BY(mutex_);                        // current_; kept only if there is a limit
+  absl::CondVar ended_;                                            // ending_ was set
+  std::thread watch_;                                              // if there is a limit
 };
 
 }  // namespace wharf::device::soft

@@ -48,6 +48,8 @@ absl::Status Worker::Attach() {
     return ErrnoStatus(errno, "mapping memory for parameters");
   }
   window_ = window;
+  thread_ = pthread_self();
+  attached_.store(true);
   return absl::OkStatus();
 }
 
@@ -136,6 +138,7 @@ absl::Status Worker::Prepare(KernelRun& run) {
   WHARF_RETURN_IF_ERROR(PrepareLocal(loop ? 1 : run.resident * config.block.Count(), local));
   for (uint32_t i = 0; i < run.resident; ++i) FillBlock(run, i, local);
   run_ = &run;
+  frame_.stopped = &run.stop;
   if (!loop) return PrepareThreads(run, local);
   if (loop_stack_.count() == 0) {
     loop_ready_ = false;
@@ -285,6 +288,8 @@ absl::Status Worker::SignalStatus() const {
   const uintptr_t address = frame_.address;
   const auto shared = reinterpret_cast<uintptr_t>(block().shared);
   switch (frame_.signal) {
+    case kInterrupt:
+      return absl::OkStatus();  // the run says why it was stopped
     case SIGFPE:
       return CudaStatus(CudaError::kLaunchFailure, "{}: arithmetic fault", BlockName());
     case SIGILL:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,7 +31,15 @@ class Worker {
   // Takes blocks of `run` until none is left or the run is stopped. Always called on the same OS thread.
   void RunBlocks(KernelRun& run);
   // Before that thread ends.
-  void Detach() { fault_scope_.reset(); }
+  void Detach() {
+    attached_.store(false);
+    fault_scope_.reset();
+  }
+  // Has the worker leave a kernel whose run was stopped, if it is in the kernel's own code just now. Thread-safe;
+  // REQUIRES: the worker's thread has not ended, and NoteLoadedCode was called.
+  void Interrupt() {
+    if (attached_.load()) pthread_kill(thread_, kInterrupt);
+  }
 
   // Called on a kernel's stack, one after the other, to fail the grid: see BlockScheduler.
   void SetFault(absl::Status status);
@@ -84,6 +93,8 @@ class Worker {
   Context main_;
   FaultFrame frame_;
   std::optional<ScopedFaultFrame> fault_scope_;
+  pthread_t thread_{};  // that runs blocks; set before attached_
+  std::atomic<bool> attached_{false};
   std::byte* window_ = nullptr;  // of Memory; shared_bytes_ and local_bytes_ of it are accessible, and the parameters
   std::array<uint64_t, Memory::kMaxBlocks> shared_bytes_{};  // of each block
   uint64_t local_bytes_ = 0;

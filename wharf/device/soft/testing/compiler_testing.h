@@ -34,11 +34,13 @@ class Parameters {
 
 class KernelRunner {
  public:
-  explicit KernelRunner(std::string cache_directory = "", CompilerOptions options = {}) {
+  // `limit`: of Executor::Create.
+  explicit KernelRunner(std::string cache_directory = "", CompilerOptions options = {},
+                        Nanoseconds limit = Nanoseconds(0)) {
     memory_ = Memory::Create(uint64_t{1} << 30).value();
     services_ = std::make_unique<KernelServices>(*memory_);
     services_->output.SetSink([this](std::string text) { printed_ += text; });
-    executor_ = Executor::Create(2, *services_).value();
+    executor_ = Executor::Create(2, *services_, limit).value();
     compiler_ = Compiler::Create(std::move(cache_directory), options).value();
   }
   ~KernelRunner() { executor_->Detach(); }
