@@ -1,4 +1,6 @@
 // What Wharf does not have, on whatever device: the status that programs get, and the words that their users read.
+#include <cuda.h>
+
 #include "tests/cuda/harness.h"
 
 // NVIDIA's own libraries have it.
@@ -31,6 +33,10 @@ CHILD(calls) {
   Buffer<int> values(4);
   cudaEvent_t event = nullptr;
   CUDA_OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  cudaEvent_t shared = nullptr;
+  REFUSED(cudaEventCreateWithFlags(&shared, cudaEventDisableTiming | cudaEventInterprocess));
+  EXPECT_EQ(cudaEventCreateWithFlags(&shared, cudaEventInterprocess), cudaErrorInvalidValue);
+  (void)cudaGetLastError();
   cudaIpcEventHandle_t event_handle{};
   cudaIpcMemHandle_t memory_handle{};
   cudaExternalMemory_t memory = nullptr;
@@ -143,7 +149,87 @@ CASE(what_textures_cannot_do_is_named) {
   EXPECT_EQ(Count(result, "wharf: not supported: seamless filtering of cubes\n"), 1);
 }
 
+CHILD(views) {
+  const cudaChannelFormatDesc floats = cudaCreateChannelDesc<float>();
+  cudaArray_t cubes = nullptr;
+  cudaMipmappedArray_t layers = nullptr;
+  CUDA_OK(cudaMalloc3DArray(&cubes, &floats, cudaExtent{8, 8, 12}, cudaArrayCubemap | cudaArrayLayered));
+  CUDA_OK(cudaMallocMipmappedArray(&layers, &floats, cudaExtent{8, 8, 4}, 2, cudaArrayLayered));
+  cudaTextureObject_t texture = 0;
+  const cudaTextureDesc how{};
+  cudaResourceDesc of{};
+  cudaResourceViewDesc view{};
+  view.format = cudaResViewFormatFloat1;
+  view.width = view.height = 8;
+  view.lastLayer = 5;
+  of.resType = cudaResourceTypeArray;
+  of.res.array.array = cubes;
+  view.depth = 12;
+  REFUSED(cudaCreateTextureObject(&texture, &of, &how, &view));
+  of.resType = cudaResourceTypeMipmappedArray;
+  of.res.mipmap.mipmap = layers;
+  view.depth = 4;
+  view.lastLayer = 1;
+  REFUSED(cudaCreateTextureObject(&texture, &of, &how, &view));
+  CUDA_OK(cudaFreeMipmappedArray(layers));
+  CUDA_OK(cudaFreeArray(cubes));
+}
+CASE(what_views_cannot_show_is_named) {
+  const harness::ChildResult result = harness::RunChild("views");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(Count(result, "wharf: not supported: views of layered cubes\n"), 1);
+  EXPECT_EQ(Count(result, "wharf: not supported: views of some layers of mipmapped arrays\n"), 1);
+}
+
+CHILD(virtual_memory) {
+  CUDA_OK(cudaFree(nullptr));
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  size_t unit = 0;
+  EXPECT_EQ(cuMemGetAllocationGranularity(&unit, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED), CUDA_SUCCESS);
+  CUmemGenericAllocationHandle memory = 0;
+  EXPECT_EQ(cuMemCreate(&memory, unit, &properties, 0), CUDA_SUCCESS);
+  int file = -1;
+  EXPECT_EQ(cuMemExportToShareableHandle(&file, memory, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+            CUDA_ERROR_NOT_SUPPORTED);
+  CUdeviceptr at = 0;
+  EXPECT_EQ(cuMemAddressReserve(&at, unit, 0, 0, 0), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemMap(at, unit, 0, memory, 0), CUDA_SUCCESS);
+  CUmemAccessDesc access{};
+  access.location = properties.location;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
+  EXPECT_EQ(cuMemSetAccess(at, unit, &access, 1), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(cuMemUnmap(at, unit), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemAddressFree(at, unit), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemRelease(memory), CUDA_SUCCESS);
+  properties.location.type = CU_MEM_LOCATION_TYPE_HOST;
+  EXPECT_EQ(cuMemCreate(&memory, unit, &properties, 0), CUDA_ERROR_NOT_SUPPORTED);
+}
+CASE(what_virtual_memory_cannot_do_is_named) {
+  const harness::ChildResult result = harness::RunChild("virtual_memory");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(Count(result, "function=cuMemExportToShareableHandle\n"), 1);
+  EXPECT_EQ(Count(result, "function=\"virtual memory (of the host)\"\n"), 1);
+  EXPECT_EQ(Count(result, "function=\"virtual memory (access that is less than to read and write)\"\n"), 1);
+}
+
 __global__ void Write(int* to) { *to = 1; }
+CHILD(clusters) {
+  Buffer<int> out(4);
+  cudaLaunchConfig_t config{};
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {2, 1, 1};
+  config.gridDim = dim3(4), config.blockDim = dim3(1), config.attrs = &attribute, config.numAttrs = 1;
+  REFUSED(cudaLaunchKernelEx(&config, Write, out.get()));
+}
+CASE(launches_of_clusters_are_named) {
+  const harness::ChildResult result = harness::RunChild("clusters");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(Count(result, "function=\"a launch (clusters of more than one block)\"\n"), 1);
+}
+
 CHILD(host_memory) {
   int on_host = 0;
   Write<<<1, 1>>>(&on_host);

@@ -32,8 +32,13 @@ CudaError CheckCapture(Connection& connection, EventHandle event, bool unsafe) {
 }  // namespace
 
 CudaError CreateEvent(uint32_t flags, EventHandle* event) {
-  constexpr uint32_t kBlockingSync = 1, kDisableTiming = 2;
-  if ((flags & ~(kBlockingSync | kDisableTiming)) != 0) return CudaError::kInvalidValue;  // interprocess: not offered
+  constexpr uint32_t kBlockingSync = 1, kDisableTiming = 2, kInterprocess = 4;
+  if ((flags & ~(kBlockingSync | kDisableTiming | kInterprocess)) != 0) return CudaError::kInvalidValue;
+  if ((flags & kInterprocess) != 0) {
+    if ((flags & kDisableTiming) == 0) return CudaError::kInvalidValue;
+    ReportUnsupported("cudaEventCreateWithFlags (cudaEventInterprocess)");
+    return CudaError::kNotSupported;
+  }
   CudaError error = CudaError::kSuccess;
   Connection* const connection = Process::Get().Connect(&error);
   if (connection == nullptr) return error;

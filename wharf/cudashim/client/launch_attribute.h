@@ -25,9 +25,12 @@ CudaError CheckLaunchAttribute(int id, const Value& value) {
       return CudaError::kSuccess;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {
       const auto& cluster = value.clusterDim;
-      return cluster.x * cluster.y * cluster.z == 1 ? CudaError::kSuccess : CudaError::kNotSupported;
+      if (cluster.x * cluster.y * cluster.z == 1) return CudaError::kSuccess;
+      ReportUnsupported("a launch (clusters of more than one block)");
+      return CudaError::kNotSupported;
     }
     default:
+      ReportUnsupported("a launch (an attribute that its kernel may notice)");
       return CudaError::kNotSupported;
   }
 }

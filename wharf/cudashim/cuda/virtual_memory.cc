@@ -6,13 +6,18 @@
 namespace wharf::cudashim {
 namespace {
 
+CudaError NotSupported(const char* what) {
+  client::ReportUnsupported(what);
+  return CudaError::kNotSupported;
+}
+
 bool IsHost(CUmemLocationType type) {
   return type == CU_MEM_LOCATION_TYPE_HOST || type == CU_MEM_LOCATION_TYPE_HOST_NUMA ||
          type == CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
 }
 
 CudaError CheckLocation(const CUmemLocation& location) {
-  if (IsHost(location.type)) return CudaError::kNotSupported;
+  if (IsHost(location.type)) return NotSupported("virtual memory (of the host)");
   if (location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CudaError::kInvalidValue;
   return CheckDevice(location.id);
 }
@@ -22,12 +27,13 @@ CudaError CheckLocation(const CUmemLocation& location) {
 CudaError CheckProperties(const CUmemAllocationProp* properties) {
   if (properties == nullptr) return CudaError::kInvalidValue;
   if (properties->type != CU_MEM_ALLOCATION_TYPE_PINNED) {
-    return properties->type == CU_MEM_ALLOCATION_TYPE_MANAGED ? CudaError::kNotSupported : CudaError::kInvalidValue;
+    if (properties->type != CU_MEM_ALLOCATION_TYPE_MANAGED) return CudaError::kInvalidValue;
+    return NotSupported("virtual memory (that is managed)");
   }
   constexpr int kPromised = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-  if ((properties->requestedHandleTypes & ~kPromised) != 0 || properties->allocFlags.usage != 0) {
-    return CudaError::kNotSupported;
-  }
+  if ((properties->requestedHandleTypes & ~kPromised) != 0)
+    return NotSupported("virtual memory (handles of this kind)");
+  if (properties->allocFlags.usage != 0) return NotSupported("virtual memory (tiles of arrays)");
   return CheckLocation(properties->location);
 }
 
@@ -39,7 +45,8 @@ CudaError CheckAccess(const CUmemAccessDesc* access, size_t count) {
     if (access[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE) continue;
     const bool known = access[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ||  // what would be less than all or nothing
                        access[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READ;
-    return known ? CudaError::kNotSupported : CudaError::kInvalidValue;
+    return known ? NotSupported("virtual memory (access that is less than to read and write)")
+                 : CudaError::kInvalidValue;
   }
   return CudaError::kSuccess;
 }
