@@ -252,6 +252,34 @@ CASE(blocks_chain_in_order) {
   Chained<<<200, 32>>>(flags, values);
   EXPECT_EQ(values.Get()[199], 199 * 200 / 2);
 }
+
+// Blocks wait for all others, as programs have it that launch no more than fit at once.
+__global__ void Rounds(volatile int* arrived, int* values, int rounds) {
+  for (int round = 1; round <= rounds; ++round) {
+    values[round * gridDim.x + blockIdx.x] =
+        values[(round - 1) * gridDim.x + (blockIdx.x + 1) % gridDim.x] + int(blockIdx.x);
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      atomicAdd(const_cast<int*>(arrived), 1);
+      while (*arrived < round * int(gridDim.x)) __nanosleep(20);
+    }
+    __syncthreads();
+  }
+}
+CASE(blocks_that_fit_wait_for_each_other) {
+  constexpr int kBlocks = 8, kRounds = 20;
+  std::vector<int> want(kBlocks);
+  for (int round = 0; round < kRounds; ++round) {
+    const std::vector<int> before = want;
+    for (int b = 0; b < kBlocks; ++b) want[b] = before[(b + 1) % kBlocks] + b;
+  }
+  Buffer<int> arrived(1), values((kRounds + 1) * kBlocks);
+  Rounds<<<kBlocks, 1>>>(arrived, values, kRounds);
+  const std::vector<int> all = values.Get();
+  EXPECT_SAME(std::vector<int>(all.end() - kBlocks, all.end()), want);
+}
+
 __global__ void SpinLock(int* lock, int* counter) {
   for (int turn = 0; turn < 32; ++turn) {
     if (int(threadIdx.x % 32) != turn) continue;

@@ -26,6 +26,7 @@ CompiledKernel DescribeProgram(const Program& program) {
   CompiledKernel kernel;
   kernel.mode = program.mode;
   kernel.by_shape = GainsByShape(program);
+  kernel.waits = program.spins;
   kernel.launches_kernels = program.launches_kernels;
   kernel.static_shared_bytes = program.static_shared_bytes;
   kernel.local_bytes = program.local_bytes;

@@ -22,6 +22,7 @@ struct CompiledKernel {
   ThreadEntry thread_entry = nullptr;  // mode kSuspendable
   bool wide = false;  // its threads are in lanes: blocks less than kLeastWideExtent wide have better code of their own
   bool by_shape = false;             // code for blocks of one shape may be faster than for any
+  bool waits = false;                // a loop of it may wait for another thread, of any block
   bool launches_kernels = false;     // KernelLaunch::children must be there
   uint32_t static_shared_bytes = 0;  // dynamic shared memory starts here (already aligned to 16)
   uint32_t local_bytes = 0;          // .local arrays of one thread, including callees

@@ -25,17 +25,6 @@ uint64_t ChunkFor(const KernelLaunch& launch, uint64_t workers) {
   return std::clamp<uint64_t>(launch.config.grid.Count() / (workers * kChunksPerWorker), 1, kMaxChunk);
 }
 
-// Whether blocks may wait for later ones, too.
-bool IsTogether(const KernelLaunch& launch) {
-  return launch.config.cooperative && launch.kernel->mode != ExecutionMode::kLoop;
-}
-
-// How many blocks each of `workers` has at once.
-uint32_t ResidentFor(const KernelLaunch& launch, uint64_t workers) {
-  if (!IsTogether(launch)) return 1;
-  return static_cast<uint32_t>((launch.config.grid.Count() + workers - 1) / workers);
-}
-
 }  // namespace
 
 uint32_t Executor::WorkersFor(int threads) {
@@ -126,6 +115,16 @@ bool Executor::IsResident(const LaunchConfig& config) const {
   const uint64_t blocks = config.grid.Count(), workers = std::min<uint64_t>(workers_.size(), blocks);
   const uint64_t each = (blocks + workers - 1) / workers;
   return each <= Memory::kMaxBlocks && workers * each * config.block.Count() <= MaxStacks();
+}
+
+bool Executor::IsTogether(const KernelLaunch& launch) const {
+  if (launch.kernel->mode == ExecutionMode::kLoop) return false;
+  return launch.config.cooperative || (launch.kernel->waits && IsResident(launch.config));
+}
+
+uint32_t Executor::ResidentFor(const KernelLaunch& launch, uint64_t workers) const {
+  if (!IsTogether(launch)) return 1;
+  return static_cast<uint32_t>((launch.config.grid.Count() + workers - 1) / workers);
 }
 
 absl::Status Executor::PrepareCooperative() {

@@ -4,7 +4,8 @@
 // been started and its worker either runs it or is itself waiting for a still earlier one.
 //
 // The blocks of a cooperative launch may wait for any other: all are there at once, several to a worker that runs them
-// in turns, and every worker that is counted on takes its part.
+// in turns, and every worker that is counted on takes its part. So are those of other kernels that wait, where they
+// fit: on a GPU they would be there at once, too, and programs that ask how many fit rely on it.
 //
 // A kernel ends early if it faults, if Stop is called, or if it runs longer than it may; then blocks are left at their
 // next suspension (barrier, warp operation, yield). Those that do not suspend are interrupted if they run too long; a
@@ -67,6 +68,10 @@ class Executor {
   static void Work(Worker& worker, KernelRun& run);
   // How many other workers a launch is worth waking, by how long the kernel's blocks took before.
   size_t HelpersFor(const KernelLaunch& launch, uint32_t max_workers, Costs::const_iterator cost) const;
+  // Whether blocks may wait for later ones, too.
+  bool IsTogether(const KernelLaunch& launch) const;
+  // How many blocks each of `workers` has at once.
+  uint32_t ResidentFor(const KernelLaunch& launch, uint64_t workers) const;
   uint32_t MaxWorkers(const KernelLaunch& launch) const;
   // Zeroes the workspace of the grid barrier.
   absl::Status PrepareCooperative();

@@ -312,6 +312,26 @@ TEST_F(ExecutorTest, BlocksMayWaitForEarlierBlocks) {
   EXPECT_EQ(data()[0], kBlocks);
 }
 
+// Each block waits for the one after it.
+void LookAhead(ThreadContext* t) {
+  const auto turn = std::atomic_ref(*DataOf(t->block));
+  while (turn.load() + 1 + t->block->cta[0] != t->block->grid[0]) wharf_yield(t);
+  wharf_barrier_sync(t, 0, 0);
+  if (t->linear == 0) turn.fetch_add(1);
+}
+
+TEST_F(ExecutorTest, BlocksThatFitMayWaitForLaterBlocks) {
+  CompiledKernel kernel;
+  kernel.mode = ExecutionMode::kSuspendable;
+  kernel.thread_entry = &LookAhead;
+  kernel.waits = true;
+  for (const uint32_t blocks : {1u, 2u, 7u, 60u}) {
+    data()[0] = 0;
+    ASSERT_EQ(Launch(kernel, {blocks}, {64}), absl::OkStatus());
+    EXPECT_EQ(data()[0], blocks);
+  }
+}
+
 // CUDA's grid barrier, as its headers have it: all blocks wait for the last one.
 void GridBarrier(ThreadContext* t) {
   const auto barrier = std::atomic_ref(*reinterpret_cast<uint32_t*>(t->block->grid_workspace + 4));
