@@ -12,10 +12,16 @@ namespace {
 
 constexpr size_t kMaxWordsOfSite = 16, kMaxTable = 512;
 constexpr int kMaxScore = 8, kMaxTrust = 8, kLeastTrust = 2;
+// Searches in vain after which the next one comes so much later, and where the site has new operations, from which
+// there is something to learn.
+constexpr uint32_t kMaxFailed = 10, kMaxFailedIfNew = 3;
 // So many samples, of so many values, are no coincidence.
 constexpr size_t kLeastSamples = 3, kLeastValues = 2, kLeastSums = 3, kLeastRepeats = 2;
 // Sums are of counts, not of addresses.
 constexpr uint32_t kMaxSummand = 1U << 28;
+constexpr uint32_t kMaxFactor = 1U << 16, kMaxDivisor = 1U << 12;
+
+uint32_t PartOf(uint32_t whole, uint32_t divisor) { return whole / divisor + (whole % divisor != 0 ? 1 : 0); }
 
 bool IsSite(uint16_t number) {
   return number == Launch::kNumber || number == CopyToHost::kNumber || number == CopyOnDevice::kNumber ||
@@ -93,48 +99,60 @@ std::optional<uint32_t> CallSites::Find(const Source& source, const RecentWords&
 
 std::optional<uint32_t> CallSites::PredictWord(const Word& word, const RecentWords& recent,
                                                std::shared_ptr<const SmallAnswer>* awaits) const {
-  if (word.form == Form::kUnknown) return std::nullopt;
+  if (word.form == Form::kUnknown || word.form == Form::kPart) return std::nullopt;
   const std::optional<uint32_t> a = Find(word.a, recent, awaits);
   if (!a || word.form == Form::kEqual) return a;
+  if (word.form == Form::kLinear) return *a * word.factor + word.offset;
   if (word.form == Form::kSum) {
     const std::optional<uint32_t> b = Find(word.b, recent, awaits);
     if (!b) return std::nullopt;
     return *a + *b;
   }
-  const auto found = word.table.find(*a);
-  if (found == word.table.end()) return std::nullopt;
-  return found->second;
+  // Between two values that give the same, all do: where an allocator puts so many rows.
+  const auto above = word.table.lower_bound(*a);
+  if (above == word.table.end()) return std::nullopt;
+  if (above->first == *a) return above->second;
+  if (above == word.table.begin() || std::prev(above)->second != above->second) return std::nullopt;
+  return above->second;
+}
+
+std::vector<CallSites::Told> CallSites::PredictWords(const Site& site, const RecentWords& recent,
+                                                     std::shared_ptr<const SmallAnswer>* awaits) const {
+  std::vector<Told> told;
+  for (const Word& word : site.words) {
+    if (word.trust < kLeastTrust) continue;
+    const std::optional<uint32_t> value = PredictWord(word, recent, awaits);
+    if (*awaits != nullptr) return {};
+    if (value) told.push_back({word.index, *value, word.form != Form::kTable});
+  }
+  for (const Word& word : site.words) {
+    if (word.trust < kLeastTrust || word.form != Form::kPart) continue;
+    const auto of = std::ranges::find(told, word.of, &Told::index);
+    if (of != told.end()) told.push_back({word.index, PartOf(of->value, word.divisor), of->certain});
+  }
+  return told;
 }
 
 CallSites::Choice CallSites::Choose(SiteId id, OperationId expected, const RecentWords& recent) const {
   const Site& site = sites_[id - 1];
-  struct Told {
-    uint32_t index = 0, value = 0;
-  };
-  std::vector<Told> certain, likely;  // tables are of few examples
-  for (const Word& word : site.words) {
-    if (word.trust < kLeastTrust) continue;
-    Choice choice;
-    const std::optional<uint32_t> value = PredictWord(word, recent, &choice.awaits);
-    if (choice.awaits != nullptr) return choice;
-    if (value) (word.form == Form::kTable ? likely : certain).push_back({word.index, *value});
-  }
-  if (certain.empty() && likely.empty()) return {expected, nullptr};
-  const auto agreeing = [&](OperationId candidate, const std::vector<Told>& told) {
-    return static_cast<size_t>(
-        std::ranges::count_if(told, [&](const Told& word) { return WordOf(candidate, word.index) == word.value; }));
-  };
+  Choice best;
+  const std::vector<Told> told = PredictWords(site, recent, &best.awaits);
+  if (best.awaits != nullptr) return best;
+  if (told.empty()) return {expected, nullptr};
+  const bool any_certain = std::ranges::any_of(told, &Told::certain);
   // Then those words count that are as they were where the history leads.
   const auto kept = [&](OperationId candidate) {
     return static_cast<size_t>(std::ranges::count_if(
         site.words, [&](const Word& word) { return WordOf(candidate, word.index) == WordOf(expected, word.index); }));
   };
-  Choice best;
   size_t most = 0;
   for (auto candidate = site.operations.rbegin(); candidate != site.operations.rend(); ++candidate) {
-    const size_t agrees = agreeing(*candidate, likely);
-    if (agreeing(*candidate, certain) < certain.size() || (certain.empty() && agrees == 0)) continue;
-    const size_t score = 1 + 2 * agrees + kept(*candidate);
+    const auto agrees = [&](const Told& word) { return WordOf(*candidate, word.index) == word.value; };
+    if (!std::ranges::all_of(told, [&](const Told& word) { return !word.certain || agrees(word); })) continue;
+    const auto likely = static_cast<size_t>(
+        std::ranges::count_if(told, [&](const Told& word) { return !word.certain && agrees(word); }));
+    if (!any_certain && likely == 0) continue;
+    const size_t score = 1 + 2 * likely + kept(*candidate);
     if (score <= most) continue;
     most = score;
     best.id = *candidate;
@@ -157,18 +175,36 @@ void CallSites::Record(SiteId id, OperationId made, const RecentWords& recent) {
   AddOperation(site, made);
   site.samples.push_back({made, FeaturesOf(recent)});
   if (site.samples.size() > kSamples) site.samples.pop_front();
-  for (Word& word : site.words) {
-    const std::optional<uint32_t> value = WordOf(made, word.index);
-    std::shared_ptr<const SmallAnswer> awaits;
-    const std::optional<uint32_t> told = PredictWord(word, recent, &awaits);
-    word.trust = told == value ? std::min(word.trust + 1, kMaxTrust) : 0;
-    if (told == value) continue;
-    if (!told && word.form == Form::kTable) {
-      if (const auto a = Find(word.a, recent, &awaits); a && word.table.size() < kMaxTable) word.table[*a] = *value;
-      continue;
-    }
-    Learn(site, word);
+  for (Word& word : site.words) Check(site, word, made, recent);
+}
+
+// Whether the word came about as it was explained; else looks for another explanation.
+void CallSites::Check(const Site& site, Word& word, OperationId made, const RecentWords& recent) const {
+  const uint32_t value = WordOf(made, word.index);
+  std::shared_ptr<const SmallAnswer> awaits;
+  const std::optional<uint32_t> told =
+      word.form == Form::kPart ? PartOf(WordOf(made, word.of), word.divisor) : PredictWord(word, recent, &awaits);
+  if (told == value) {
+    word.trust = std::min(word.trust + 1, kMaxTrust);
+    return;
   }
+  if (word.form == Form::kTable && Extend(site, word, value, recent)) {
+    if (told) word.trust /= 2;
+    return;
+  }
+  word.trust = 0;
+  Learn(site, word);
+}
+
+// A value that the table did not have: takes it up, unless now it is seen to be no table.
+bool CallSites::Extend(const Site& site, Word& word, uint32_t value, const RecentWords& recent) const {
+  std::shared_ptr<const SmallAnswer> awaits;
+  const std::optional<uint32_t> a = Find(word.a, recent, &awaits);
+  if (!a || word.table.contains(*a)) return false;
+  Word other = word;
+  if ((Values(site, word.index) >= kLeastSums && LearnLinear(site, other)) || LearnPart(site, other)) return false;
+  if (word.table.size() < kMaxTable) word.table[*a] = value;
+  return true;
 }
 
 void CallSites::AddOperation(Site& site, OperationId id) {
@@ -184,32 +220,46 @@ void CallSites::AddOperation(Site& site, OperationId id) {
         std::any_of(site.words.begin(), site.words.end(), [i](const Word& word) { return word.index == i; });
     if (!is_known && WordOf(id, i) != WordOf(other, i)) site.words.push_back({.index = i});
   }
+  for (Word& word : site.words) {
+    word.failed = std::min(word.failed, kMaxFailedIfNew);
+    word.patience = std::min(word.patience, 1U << kMaxFailedIfNew);
+  }
   if (site.operations.size() >= kMaxOperations) site.operations.erase(site.operations.begin());
   site.operations.push_back(id);
 }
 
-void CallSites::Learn(Site& site, Word& word) const {
+// How many different ones this word has lately had.
+size_t CallSites::Values(const Site& site, uint32_t index) const {
+  std::set<uint32_t> values;
+  for (const Sample& sample : site.samples) values.insert(WordOf(sample.id, index));
+  return values.size();
+}
+
+void CallSites::Learn(const Site& site, Word& word) const {
   word.form = Form::kUnknown;
   if (word.patience > 0) {
     --word.patience;
     return;
   }
-  std::set<uint32_t> values;
-  for (const Sample& sample : site.samples) values.insert(WordOf(sample.id, word.index));
-  if (site.samples.size() < kLeastSamples || values.size() < kLeastValues) return;
-  if (LearnEqual(site, word) || (values.size() >= kLeastSums && LearnSum(site, word)) || LearnTable(site, word)) {
+  const size_t values = Values(site, word.index);
+  if (site.samples.size() < kLeastSamples || values < kLeastValues) return;
+  const bool many = values >= kLeastSums;
+  if (LearnEqual(site, word) || (many && LearnLinear(site, word)) || LearnPart(site, word) ||
+      (many && LearnSum(site, word)) || LearnTable(site, word)) {
     word.failed = 0;
     return;
   }
   word.form = Form::kUnknown;
-  word.failed = std::min(word.failed + 1, 10U);
+  word.failed = std::min(word.failed + 1, kMaxFailed);
   word.patience = 1U << word.failed;
 }
 
 namespace {
 
+// `hint`: where it stands in most samples, for a program mostly does the same.
 template <typename Features, typename Source>
-std::optional<uint32_t> ValueOf(const Features& features, const Source& source) {
+std::optional<uint32_t> ValueOf(const Features& features, const Source& source, size_t hint) {
+  if (hint < features.size() && features[hint].source == source) return features[hint].value;
   for (const auto& feature : features) {
     if (feature.source == source) return feature.value;
   }
@@ -218,20 +268,62 @@ std::optional<uint32_t> ValueOf(const Features& features, const Source& source) 
 
 }  // namespace
 
-bool CallSites::Explains(const Site& site, const Word& word) const {
-  return std::all_of(site.samples.begin(), site.samples.end(), [&](const Sample& sample) {
-    const std::optional<uint32_t> a = ValueOf(sample.features, word.a);
-    const std::optional<uint32_t> b = word.form == Form::kSum ? ValueOf(sample.features, word.b) : 0U;
-    return a && b && *a + *b == WordOf(sample.id, word.index);
-  });
+bool CallSites::Explains(const Site& site, const Word& word, size_t at_a, size_t at_b) const {
+  const auto explained = [&](const Sample& sample) -> std::optional<uint32_t> {
+    if (word.form == Form::kPart) return PartOf(WordOf(sample.id, word.of), word.divisor);
+    const std::optional<uint32_t> a = ValueOf(sample.features, word.a, at_a);
+    if (!a || word.form == Form::kEqual) return a;
+    if (word.form == Form::kLinear) return *a * word.factor + word.offset;
+    const std::optional<uint32_t> b = ValueOf(sample.features, word.b, at_b);
+    if (!b) return std::nullopt;
+    return *a + *b;
+  };
+  return std::ranges::all_of(site.samples,
+                             [&](const Sample& sample) { return explained(sample) == WordOf(sample.id, word.index); });
 }
 
 bool CallSites::LearnEqual(const Site& site, Word& word) const {
   word.form = Form::kEqual;
   const uint32_t value = WordOf(site.samples.back().id, word.index);
-  for (const Feature& feature : site.samples.back().features) {
-    word.a = feature.source;
-    if (feature.value == value && Explains(site, word)) return true;
+  const std::vector<Feature>& features = site.samples.back().features;
+  for (size_t i = 0; i < features.size(); ++i) {
+    word.a = features[i].source;
+    if (features[i].value == value && Explains(site, word, i)) return true;
+  }
+  return false;
+}
+
+// Rows times columns, in elements or bytes.
+bool CallSites::LearnLinear(const Site& site, Word& word) const {
+  word.form = Form::kLinear;
+  const uint32_t value = WordOf(site.samples.back().id, word.index);
+  const auto other =
+      std::ranges::find_if(site.samples, [&](const Sample& sample) { return WordOf(sample.id, word.index) != value; });
+  if (other == site.samples.end() || value > kMaxSummand) return false;
+  const int64_t rise = int64_t{value} - WordOf(other->id, word.index);
+  const std::vector<Feature>& features = site.samples.back().features;
+  for (size_t i = 0; i < features.size(); ++i) {
+    const std::optional<uint32_t> from = ValueOf(other->features, features[i].source, i);
+    if (!from || *from == features[i].value || features[i].value > kMaxSummand) continue;
+    const int64_t run = int64_t{features[i].value} - *from;
+    if (rise % run != 0 || rise / run < 1 || rise / run > kMaxFactor) continue;
+    word.a = features[i].source;
+    word.factor = static_cast<uint32_t>(rise / run);
+    word.offset = value - features[i].value * word.factor;
+    if (Explains(site, word, i)) return true;
+  }
+  return false;
+}
+
+// Blocks of so many threads.
+bool CallSites::LearnPart(const Site& site, Word& word) const {
+  word.form = Form::kPart;
+  for (const Word& of : site.words) {
+    if (of.index == word.index || Values(site, of.index) < kLeastSums) continue;
+    word.of = of.index;
+    for (word.divisor = 2; word.divisor <= kMaxDivisor; word.divisor *= 2) {
+      if (Explains(site, word)) return true;
+    }
   }
   return false;
 }
@@ -246,7 +338,7 @@ bool CallSites::LearnSum(const Site& site, Word& word) const {
     for (size_t j = i + 1; j < features.size(); ++j) {
       if (features[i].value + features[j].value != value || features[j].value > kMaxSummand) continue;
       word.b = features[j].source;
-      if (Explains(site, word)) return true;
+      if (Explains(site, word, i, j)) return true;
     }
   }
   return false;
@@ -255,23 +347,19 @@ bool CallSites::LearnSum(const Site& site, Word& word) const {
 // The source whose values come again most often and always went with the same value of the word.
 bool CallSites::LearnTable(const Site& site, Word& word) const {
   size_t best = kLeastRepeats - 1;
-  for (const Feature& feature : site.samples.back().features) {
+  const std::vector<Feature>& features = site.samples.back().features;
+  for (size_t i = 0; i < features.size(); ++i) {
     std::map<uint32_t, uint32_t> table;
-    bool consistent = true;
-    for (const Sample& sample : site.samples) {
-      const std::optional<uint32_t> from = ValueOf(sample.features, feature.source);
-      if (!from) {
-        consistent = false;
-        break;
-      }
+    const bool consistent = std::ranges::all_of(site.samples, [&](const Sample& sample) {
+      const std::optional<uint32_t> from = ValueOf(sample.features, features[i].source, i);
       const uint32_t to = WordOf(sample.id, word.index);
-      consistent &= table.try_emplace(*from, to).first->second == to;
-    }
+      return from && table.try_emplace(*from, to).first->second == to;
+    });
     const size_t repeats = site.samples.size() - table.size();
     if (!consistent || repeats <= best) continue;
     best = repeats;
-    word.a = feature.source;
-    word.table = {table.begin(), table.end()};
+    word.a = features[i].source;
+    word.table = std::move(table);
   }
   word.form = Form::kTable;
   return best >= kLeastRepeats;

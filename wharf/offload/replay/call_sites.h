@@ -5,17 +5,18 @@
 //
 // A site is a set of operations of which one came in another's place. Each argument word that differs between them
 // (32 bits of the encoded operation) is looked for among the words of the last answers and of the last operations of
-// other sites: as it is, as a sum of two, or as a function of one, given by the values seen. Of the site's operations
-// that one is chosen that agrees best with the words that can be predicted; one that was never made is not.
+// other sites: as it is, as a multiple, as a sum of two, or as a function of one, given by the values seen; and among
+// the operation's own words, of which one may be a part, rounded up: so many blocks. Of the site's operations that one
+// is chosen that agrees best with the words that can be predicted; one that was never made is not.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -88,20 +89,26 @@ class CallSites {
     Source source;
     uint32_t value = 0;
   };
-  enum class Form : uint8_t { kUnknown, kEqual, kSum, kTable };
+  enum class Form : uint8_t { kUnknown, kEqual, kLinear, kSum, kTable, kPart };
   // How one word of the site's operations comes about.
   struct Word {
     uint32_t index = 0;
     Form form = Form::kUnknown;
     Source a, b;
-    std::unordered_map<uint32_t, uint32_t> table;
-    int trust = 0;        // how often in a row it was right
-    uint32_t failed = 0;  // searches in vain: each makes the next one rarer
+    uint32_t factor = 1, offset = 0;     // kLinear: a · factor + offset, modulo 2^32
+    uint32_t of = 0, divisor = 1;        // kPart: the operation's own word of that index, divided and rounded up
+    std::map<uint32_t, uint32_t> table;  // kTable: of a
+    int trust = 0;                       // how often in a row it was right
+    uint32_t failed = 0;                 // searches in vain: each makes the next one rarer
     uint32_t patience = 0;
   };
   struct Sample {
     OperationId id = kNoOperation;
     std::vector<Feature> features;
+  };
+  struct Told {
+    uint32_t index = 0, value = 0;
+    bool certain = false;  // tables are of few examples
   };
   struct Site {
     std::vector<OperationId> operations;  // the latest last
@@ -115,12 +122,22 @@ class CallSites {
   std::vector<Feature> FeaturesOf(const RecentWords& recent) const;
   std::optional<uint32_t> Find(const Source& source, const RecentWords& recent,
                                std::shared_ptr<const SmallAnswer>* awaits) const;
+  // Of every form but kPart.
   std::optional<uint32_t> PredictWord(const Word& word, const RecentWords& recent,
                                       std::shared_ptr<const SmallAnswer>* awaits) const;
+  // The words that can be predicted; empty if one of them waits for `awaits`.
+  std::vector<Told> PredictWords(const Site& site, const RecentWords& recent,
+                                 std::shared_ptr<const SmallAnswer>* awaits) const;
   void AddOperation(Site& site, OperationId id);
-  void Learn(Site& site, Word& word) const;
-  bool Explains(const Site& site, const Word& word) const;
+  void Check(const Site& site, Word& word, OperationId made, const RecentWords& recent) const;
+  bool Extend(const Site& site, Word& word, uint32_t value, const RecentWords& recent) const;
+  size_t Values(const Site& site, uint32_t index) const;
+  void Learn(const Site& site, Word& word) const;
+  // All samples; `at_a`, `at_b`: where in most of them the word's sources stand.
+  bool Explains(const Site& site, const Word& word, size_t at_a = 0, size_t at_b = 0) const;
   bool LearnEqual(const Site& site, Word& word) const;
+  bool LearnLinear(const Site& site, Word& word) const;
+  bool LearnPart(const Site& site, Word& word) const;
   bool LearnSum(const Site& site, Word& word) const;
   bool LearnTable(const Site& site, Word& word) const;
 

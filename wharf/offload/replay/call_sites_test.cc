@@ -118,6 +118,36 @@ RC_GTEST_FIXTURE_PROP(CallSitesTest, SumsAndFunctionsAreFoundAndThenPredicted, (
   RC_ASSERT(right * 10 >= known * 9);
 }
 
+// As many elements as rows times columns, in blocks of 64 threads. No number of rows comes again while it is learnt.
+TEST_F(CallSitesTest, MultiplesAndTheirBlocksArePredicted) {
+  const auto launch = [this](uint32_t rows) { return Kernel(kGather, {39 * rows, (39 * rows + 63) / 64}); };
+  const OperationId first = launch(1);
+  const SiteId site = SiteFor(first);
+  for (uint32_t i = 0; i < 40; ++i) {
+    const uint32_t rows = 2 + 7 * i % 41;
+    See(rows);
+    Make(site, launch(rows), first);
+  }
+  for (const uint32_t rows : {20, 3, 33}) {
+    See(rows);
+    EXPECT_EQ(Make(site, launch(rows), first), launch(rows));
+  }
+}
+
+TEST_F(CallSitesTest, BetweenTwoValuesThatGiveTheSameAllDo) {
+  const auto launch = [this](uint32_t rows) { return Kernel(kGather, {0x40000000 + 4096 * (rows / 8)}); };
+  const OperationId first = launch(1);
+  const SiteId site = SiteFor(first);
+  for (int i = 0; i < 5; ++i) {
+    for (const uint32_t rows : {1, 9, 15, 17}) {
+      See(rows);
+      Make(site, launch(rows), first);
+    }
+  }
+  See(12);
+  EXPECT_EQ(sites_.Choose(site, first, recent_).id, launch(15));
+}
+
 TEST_F(CallSitesTest, ArgumentsThatFollowFromNothingAreNotPredicted) {
   const OperationId first = Kernel(kGather, {0});
   const SiteId site = SiteFor(first);

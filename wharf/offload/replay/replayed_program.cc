@@ -46,12 +46,35 @@ void ReplayedProgram::Follow() {
   History& lane = lanes_[lane_].history;
   const OperationId id = lane.Predicted();
   lane.Follow();
+  lanes_[lane_].drift = 0;
   Advance(id);
+}
+
+// The operation that this one came in the place of; kNoOperation if in none's. Allocations come and go between calls
+// that stay: they take nobody's place, and what follows one that is new is compared with what would have come then.
+OperationId ReplayedProgram::Counterpart(OperationId id) {
+  Thread& thread = lanes_[lane_];
+  const auto at = [&] {
+    const uint64_t index = thread.history.Cursor() + static_cast<uint64_t>(thread.drift);
+    return thread.history.Holds(index) ? thread.history.At(index) : kNoOperation;
+  };
+  const auto changes_state = [this](OperationId op) { return ChangesState(operations_.Number(op)); };
+  OperationId expected = at();
+  if (changes_state(id)) {
+    if (expected == kNoOperation || operations_.Number(expected) != operations_.Number(id)) --thread.drift;
+    return kNoOperation;
+  }
+  while (expected != kNoOperation && changes_state(expected)) {
+    ++thread.drift;
+    expected = at();
+  }
+  return expected;
 }
 
 void ReplayedProgram::Deviate(OperationId id, uint64_t cursor) {
   History& lane = lanes_[lane_].history;
-  const OperationId expected = lane.Predicted();
+  const OperationId expected = Counterpart(id);
+  if (cursor != lane.Cursor() + 1) lanes_[lane_].drift = 0;
   lane.Deviate(id, cursor);
   if (expected == kNoOperation || !CallSites::MayReplace(operations_, expected, id)) return Advance(id);
   SiteId& site = facts_[expected].site;

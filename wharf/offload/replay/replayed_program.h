@@ -131,7 +131,9 @@ class ReplayedProgram {
   struct Thread {
     History history;
     RecentWords recent;
+    int64_t drift = 0;  // the place whose operation the next one may replace, from the cursor
   };
+  OperationId Counterpart(OperationId id);
   void Advance(OperationId id);
 
   ReplayPerformer* const performer_;

@@ -20,6 +20,14 @@ class ReplayedProgramTest : public testing::Test {
   }
   bool IsSure() const { return program_.PushTicket(0, 1, {}).push->sure; }
   void Make(OperationId id) { program_.Deviate(id, program_.Lane().End() + 1); }
+  // The program made it in the place of what was predicted, for all that both ends know.
+  OperationId MakeNew(OperationId id) {
+    program_.Deviate(id, program_.Lane().Cursor() + 1);
+    return id;
+  }
+  OperationId Kernel(uint32_t rows) {
+    return Learn(Launch{0, 7, {}, std::vector<std::byte>(4, static_cast<std::byte>(rows))});
+  }
 
   device::FakeDevice device_;
   FakePerformer performer_{&device_};
@@ -80,6 +88,30 @@ TEST_F(ReplayedProgramTest, SmallAnswersAreKeptToPredictArgumentsBy) {
   EXPECT_NE(answer(SmallAnswer::kMaxBytes), nullptr);
   EXPECT_EQ(answer(SmallAnswer::kMaxBytes + 1), nullptr);
   EXPECT_EQ(answer(0), nullptr);
+}
+
+// The same kernel twice, with other arguments the second time; what was allocated before it shifts nothing.
+TEST_F(ReplayedProgramTest, AnAllocationTakesNobodysPlace) {
+  const OperationId wait = Learn(SynchronizeStream{0}), a = Kernel(1), b = Kernel(2);
+  for (const OperationId id : {wait, a, b}) Make(id);
+  program_.Deviate(wait, 1);
+  MakeNew(Learn(MapMemory{kAddress + 4096, 4096}));
+  const OperationId other_a = MakeNew(Kernel(3)), other_b = MakeNew(Kernel(4));
+  EXPECT_NE(program_.SiteOf(a), kNoSite);
+  EXPECT_NE(program_.SiteOf(a), program_.SiteOf(b));
+  EXPECT_EQ(program_.SiteOf(other_a), program_.SiteOf(a));
+  EXPECT_EQ(program_.SiteOf(other_b), program_.SiteOf(b));
+}
+
+TEST_F(ReplayedProgramTest, AnAllocationThatIsNotMadeAgainLeavesNoPlace) {
+  const OperationId wait = Learn(SynchronizeStream{0}), map = Learn(MapMemory{kAddress + 4096, 4096}), a = Kernel(1),
+                    b = Kernel(2);
+  for (const OperationId id : {wait, map, a, b}) Make(id);
+  program_.Deviate(wait, 1);
+  const OperationId other_a = MakeNew(Kernel(3)), other_b = MakeNew(Kernel(4));
+  EXPECT_NE(program_.SiteOf(a), program_.SiteOf(b));
+  EXPECT_EQ(program_.SiteOf(other_a), program_.SiteOf(a));
+  EXPECT_EQ(program_.SiteOf(other_b), program_.SiteOf(b));
 }
 
 TEST_F(ReplayedProgramTest, DataArePredictedThatStayedTheSame) {
