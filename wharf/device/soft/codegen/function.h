@@ -218,6 +218,9 @@ class FunctionCodegen {
     Value* pointer = nullptr;
     bool invariant = false;  // a kernel's parameters
     bool checked = false;    // accesses are told to the checker
+    // Of atomic accesses, as volatile ones are. The threads of a block take turns on one thread of the system, and no
+    // other block reaches its shared memory.
+    llvm::SyncScope::ID scope = llvm::SyncScope::System;
   };
   ptx::Space TakeSpace();
   void TakeCacheHints();

@@ -105,7 +105,7 @@ FunctionCodegen::Address FunctionCodegen::AddressOf(const ptx::Operand& operand,
   if (failed()) return {llvm::PoisonValue::get(b_.getPtrTy())};
   switch (space) {
     case Space::kShared:
-      return {SharedPointer(b_.CreateAdd(base, offset)), false, IsChecked(space)};
+      return {SharedPointer(b_.CreateAdd(base, offset)), false, IsChecked(space), llvm::SyncScope::SingleThread};
     case Space::kLocal:
     case Space::kGeneric:  // may be a local array, which LLVM would never expect behind the pointer to device memory
       return {b_.CreateGEP(b_.getInt8Ty(), LocalPointer(base), offset), false, IsChecked(space)};
@@ -138,7 +138,7 @@ llvm::Value* FunctionCodegen::LoadElement(const Address& address, uint64_t offse
   const bool atomic = order != llvm::AtomicOrdering::NotAtomic;
   const uint64_t bytes = type->getPrimitiveSizeInBits() / 8;
   auto* load = b_.CreateAlignedLoad(type, pointer, llvm::Align(atomic ? bytes : 1));
-  if (atomic) load->setAtomic(order);
+  if (atomic) load->setAtomic(order, address.scope);
   if (address.invariant) module_.MarkInvariant(load);
   return load;
 }
@@ -148,7 +148,7 @@ void FunctionCodegen::StoreElement(const Address& address, uint64_t offset, Valu
   const bool atomic = order != llvm::AtomicOrdering::NotAtomic;
   const uint64_t bytes = value->getType()->getPrimitiveSizeInBits() / 8;
   auto* store = b_.CreateAlignedStore(value, pointer, llvm::Align(atomic ? bytes : 1));
-  if (atomic) store->setAtomic(order);
+  if (atomic) store->setAtomic(order, address.scope);
 }
 
 // A synchronizing vector access of up to 16 bytes is one access: programs pass a value and its flag that way.

@@ -323,5 +323,51 @@ SKIP:
   EXPECT_EQ(*static_cast<uint32_t*>(runner.Variable("seen")), 1U);
 }
 
+// Lane t takes from lane t ^ 31 what that one has just put down, with no barrier between.
+TEST(Widen, LanesOfAWarpGoInStep) {
+  const std::string text = R"(.version 8.8
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 out)
+{
+  .reg .b32 %r<12>; .reg .b64 %rd<5>; .reg .pred %p<3>;
+  .shared .align 4 .b8 words[4096];
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mov.u32 %r3, %ntid.x; mad.lo.u32 %r1, %r2, %r3, %r1;
+  mov.u32 %r4, words; shl.b32 %r5, %r1, 2; add.u32 %r5, %r5, %r4;
+  xor.b32 %r6, %r1, 31; shl.b32 %r7, %r6, 2; add.u32 %r7, %r7, %r4;
+  st.volatile.shared.u32 [%r5], 5;
+  MEET
+  mul.lo.u32 %r8, %r1, 3;
+  st.volatile.shared.u32 [%r5], %r8;
+  ld.volatile.shared.u32 %r9, [%r7];
+  st.volatile.shared.u32 [%r5], 7;
+  ld.volatile.shared.u32 %r10, [%r7];
+  mad.lo.u32 %r9, %r10, 4096, %r9;
+  mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2;
+  st.global.u32 [%rd3], %r9;
+  ret;
+}
+)";
+  for (const std::string meet : {"", "bar.sync 0;"}) {
+    std::string ptx = text;
+    ptx.replace(ptx.find("MEET"), 4, meet);
+    for (const Dim3& block : {Dim3{32, 1, 1}, Dim3{96, 1, 1}, Dim3{17, 1, 1}, Dim3{50, 1, 1}, Dim3{32, 3, 1},
+                              Dim3{16, 16, 1}, Dim3{8, 5, 1}}) {
+      if (meet.empty() && block.y > 1 && block.x % 32 != 0) continue;  // is compiled for blocks of any shape
+      KernelRunner runner;
+      const auto count = static_cast<uint32_t>(block.Count());
+      auto* out = runner.Allocate<uint32_t>(count);
+      ASSERT_EQ(runner.RunByShape(ptx, "k", {2}, block, Parameters().Add(out)), absl::OkStatus());
+      ASSERT_EQ(runner.kernel()->mode, ExecutionMode::kLoop);
+      for (uint32_t i = 0; i < count; ++i) {
+        const uint32_t other = i ^ 31;
+        // Where there is no such thread, nobody has put anything down.
+        ASSERT_EQ(out[i], other < count ? 7 * 4096 + 3 * other : 0) << meet << block.x << " " << block.y << " " << i;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace wharf::device::soft::testing

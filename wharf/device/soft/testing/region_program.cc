@@ -4,6 +4,7 @@
 
 #include <array>
 #include <iterator>
+#include <string_view>
 
 #include "wharf/base/mersenne_random.h"
 
@@ -15,6 +16,9 @@ constexpr Dim3 kShapes[] = {{32, 1, 1},  {64, 1, 1}, {256, 1, 1}, {100, 1, 1}, {
 // Mostly those of small programs: what each group of lanes does is compiled once more, if there are few.
 constexpr Dim3 kSmallShapes[] = {{32, 1, 1}, {64, 1, 1}, {33, 1, 1}, {7, 1, 1}, {1, 1, 1}, {8, 8, 1}, {4, 4, 4}};
 
+// Ends lines that InStep leaves out.
+constexpr std::string_view kInStep = "  // in step";
+
 // Where a statement stands: what all threads of the block, or of the warp, do together may stand there.
 enum class Together { kBlock, kWarp, kNobody };
 
@@ -25,7 +29,8 @@ class RegionGenerator {
         block_(block),
         warps_(warps),
         small_(size == RegionProgramSize::kSmall),
-        unrolled_(seed % 5 > 1) {
+        unrolled_(seed % 5 > 1),
+        in_step_(seed % 7 == 3) {
     if (!small_) return;
     registers_ = 1 + Below(3);
     most_inside_ = 2;
@@ -94,6 +99,7 @@ class RegionGenerator {
 
   // What no small program is without: threads that meet, or part.
   void Meeting() {
+    if (in_step_ && Chance(2)) return ExchangeInStep();
     switch (Below(warps_ ? 6 : 4)) {
       case 0:
         return Exchange();
@@ -116,6 +122,7 @@ class RegionGenerator {
     if (depth > 0 && kind == 7) return Loop(together, depth);
     if (depth > 0 && kind == 8) return Branch(together, depth);
     if (own_ && kind == 9) return Own();
+    if (in_step_ && kind > 10 && together != Together::kNobody) return ExchangeInStep();
     if (unrolled_ && depth > 0 && kind == 10 && together != Together::kNobody) return UnrolledLoop(together, depth);
     Arithmetic();
   }
@@ -149,6 +156,29 @@ class RegionGenerator {
                        Register(), Value()));
     }
     Line("bar.sync 0;");
+  }
+
+  // The same within a warp, with no barrier but of the warp: places of its threads only.
+  void ExchangeInStep() {
+    static constexpr std::string_view kWait = "bar.warp.sync 0xffffffff;";
+    const std::string_view kept = Chance(2) ? ".volatile" : "";
+    Line(fmt::format("shl.b32 %a, %t, 2; mov.u32 %b, tile; add.u32 %a, %a, %b;"));
+    Line(fmt::format("st{}.shared.u32 [%a], {};", kept, Register()));
+    Line(fmt::format("{}{}", kWait, kInStep));
+    for (uint32_t steps = 1 + Below(3); steps > 0; --steps) {
+      const std::string to = Register();
+      if (Chance(2)) {
+        Line(fmt::format("xor.b32 %c, %t, {};", 1 + Below(31)));
+      } else {
+        Line(fmt::format("and.b32 %c, {}, 31; and.b32 %u, %t, 0xffffffe0; or.b32 %c, %c, %u; mov.u32 %u, %ctaid.x;",
+                         Register()));
+      }
+      Line(fmt::format("min.u32 %c, %c, {}; shl.b32 %c, %c, 2; add.u32 %c, %c, %b;", block_.Count() - 1));
+      Line(fmt::format("ld{}.shared.u32 {}, [%c];", kept, to));
+      Line(fmt::format("{}{}", kWait, kInStep));
+      Line(fmt::format("st{}.shared.u32 [%a], {};", kept, to));
+      Line(fmt::format("{}{}", kWait, kInStep));
+    }
   }
 
   void Reduction() {
@@ -263,7 +293,8 @@ class RegionGenerator {
   MersenneRandom random_;
   const Dim3 block_;
   const bool warps_, small_;
-  const bool unrolled_;  // not for all seeds: programs that tests know by their seeds stay
+  // Not for all seeds: programs that tests know by their seeds stay.
+  const bool unrolled_, in_step_;
   uint32_t registers_ = RegionProgram::kRegisters;
   uint32_t most_inside_ = 4;  // statements in a loop; in a branch one less
   int depth_ = 3;
@@ -273,6 +304,16 @@ class RegionGenerator {
 };
 
 }  // namespace
+
+std::string InStep(const std::string& text) {
+  std::string in_step;
+  for (size_t begin = 0, end = 0; begin < text.size(); begin = end) {
+    end = text.find('\n', begin) + 1;
+    const std::string_view line = std::string_view(text).substr(begin, end - begin - 1);
+    if (!line.ends_with(kInStep)) in_step += fmt::format("{}\n", line);
+  }
+  return in_step;
+}
 
 RegionProgram MakeRegionProgram(uint64_t seed, RegionProgramSize size) {
   MersenneRandom random(seed);

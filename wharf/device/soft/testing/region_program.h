@@ -24,6 +24,10 @@ struct RegionProgram {
 // A small one, of a statement or a few, takes a third of the time to compile.
 enum class RegionProgramSize { kSmall, kLarge };
 
+// The program for warps that go in lockstep: without the barriers of warps of which some have one between what a lane
+// stores in shared memory and what others load.
+std::string InStep(const std::string& text);
+
 RegionProgram MakeRegionProgram(uint64_t seed, RegionProgramSize size = RegionProgramSize::kLarge);
 
 }  // namespace wharf::device::soft::testing

@@ -83,7 +83,6 @@ class Planner {
         const ThreadCall call = ThreadCallOf(instruction);
         if (call == ThreadCall::kOther)
           return Unimplemented("threads arrive at a barrier without waiting, or wait in a loop");
-        plan_.warp |= IsWarpOperation(call);
         if (call == ThreadCall::kBarrier || call == ThreadCall::kReduction) {
           WHARF_RETURN_IF_ERROR(IsOfTheBlock(instruction));
           calls_.push_back(llvm::cast<llvm::CallInst>(&instruction));

@@ -54,7 +54,6 @@ struct RegionPlan {
   std::map<const llvm::Instruction*, std::set<size_t>> needed;
   std::vector<llvm::AllocaInst*> variables;
   bool ends_apart = false;  // some threads may end where others go on to a barrier
-  bool warp = false;        // there are warp operations
 
   // A cheap computation from what is always there, done again rather than kept.
   static bool IsRepeated(const llvm::Value* value);

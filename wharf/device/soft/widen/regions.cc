@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "wharf/device/soft/codegen/module.h"
+#include "wharf/device/soft/widen/lock_step.h"
 #include "wharf/device/soft/widen/region_plan.h"
 #include "wharf/device/soft/widen/thread_calls.h"
 #include "wharf/device/soft/widen/widener.h"
@@ -546,23 +547,23 @@ llvm::FunctionType* RegionType(const llvm::Function& thread, const RegionPlan& p
   return llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false);
 }
 
-// Groups of a warp must be warps; others are as wide as a row gives work for.
-unsigned LanesFor(const RegionPlan& plan, const RegionOptions& options) {
+// Groups that must be warps are; others are as wide as a row gives work for.
+unsigned LanesFor(bool warps, const RegionOptions& options) {
   const Dim3& block = options.block;
-  if (plan.warp) return kWarpSize;
+  if (warps) return kWarpSize;
   unsigned lanes = options.lanes;
   while (lanes > 4 && lanes / 2 >= block.x) lanes /= 2;
   return lanes;
 }
 
 // In the lanes of vectors or, where that cannot be, for one thread; null if neither is right.
-RegionCode MakeCode(llvm::Function* region, const RegionPlan& plan, const RegionOptions& options, unsigned lanes) {
+RegionCode MakeCode(llvm::Function* region, bool warps, const RegionOptions& options, unsigned lanes) {
   constexpr uint32_t kLeastExtent = 4;
   options.tidy(region);
   llvm::DominatorTree tree(*region);
   llvm::LoopInfo loops(tree);
-  const WideForm form{.lanes = lanes, .all_exist = options.block.x % lanes == 0, .warp = plan.warp};
-  if (options.block.x >= kLeastExtent || plan.warp) {
+  const WideForm form{.lanes = lanes, .all_exist = options.block.x % lanes == 0, .warp = warps};
+  if (options.block.x >= kLeastExtent || warps) {
     const ShapeAnalysis shapes(*region, GroupOf(form), loops, tree);
     if (llvm::Function* wide = MakeWide(*region, form, loops, tree, shapes)) return {wide, lanes};
   }
@@ -581,12 +582,14 @@ bool OthersSynchronize(const llvm::Function* thread) {
   return false;
 }
 
-// Whether warps are parts of the block's rows.
-bool WarpsAreInRows(const Dim3& block) { return block.x % kWarpSize == 0 || block.y * block.z == 1; }
-
-bool HasWarpOperations(const llvm::Function& thread) {
-  return std::any_of(llvm::inst_begin(thread), llvm::inst_end(thread),
-                     [](const llvm::Instruction& instruction) { return IsWarpOperation(ThreadCallOf(instruction)); });
+// Groups of threads must be warps.
+bool NeedsWarps(llvm::Function& thread, const Dim3& block) {
+  for (const llvm::Instruction& instruction : llvm::instructions(thread)) {
+    if (IsWarpOperation(ThreadCallOf(instruction))) return true;
+  }
+  llvm::DominatorTree tree(thread);
+  const llvm::LoopInfo loops(tree);
+  return CountsOnLockStep(thread, block, loops, tree);
 }
 
 // Makes the thread's function one for a block that has all threads in one row: where a thread is in a block of this
@@ -607,17 +610,18 @@ void PutInOneRow(llvm::Function* thread, const Dim3& block) {
 absl::Status SplitIntoRegions(llvm::Function* thread, llvm::Function* entry, const RegionOptions& of_shape) {
   if (OthersSynchronize(thread)) return Unimplemented("a function that it calls has barriers or warp operations");
   RegionOptions options = of_shape;
-  if (!WarpsAreInRows(options.block) && HasWarpOperations(*thread)) {
+  const bool warps = NeedsWarps(*thread, options.block);
+  if (warps && !WarpsAreInRows(options.block)) {
     PutInOneRow(thread, options.block);
     options.block = {static_cast<uint32_t>(options.block.Count()), 1, 1};
   }
   WHARF_ASSIGN_OR_RETURN(const RegionPlan plan, PlanRegions(*thread, options.block));
-  const unsigned lanes = LanesFor(plan, options);
+  const unsigned lanes = LanesFor(warps, options);
   RegionMaker maker(*thread, plan, RegionType(*thread, plan), lanes);
   std::vector<RegionCode> codes;
   for (size_t i = 0; i < plan.regions.size(); ++i) {
     llvm::Function* region = maker.Make(i);
-    const RegionCode code = MakeCode(region, plan, options, lanes);
+    const RegionCode code = MakeCode(region, warps, options, lanes);
     if (code.function == nullptr) {
       return Unimplemented(
           "lanes of a warp may have parted before a warp operation, or there is code near one that they cannot share");

@@ -6,6 +6,7 @@
 
 #include "wharf/device/soft/codegen/module.h"
 #include "wharf/device/soft/widen/interior.h"
+#include "wharf/device/soft/widen/lock_step.h"
 #include "wharf/device/soft/widen/widener.h"
 
 namespace wharf::device::soft {
@@ -94,6 +95,7 @@ llvm::Function* MakeWideInside(const Interior& interior, unsigned lanes) {
 bool Widen(llvm::Function* thread, llvm::Function* entry, unsigned lanes) {
   llvm::DominatorTree tree(*thread);
   llvm::LoopInfo loops(tree);
+  if (lanes < kWarpSize && CountsOnLockStep(*thread, {0, 0, 0}, loops, tree)) lanes = kWarpSize;
   const WideForm form{.lanes = lanes};
   const ShapeAnalysis shapes(*thread, GroupOf(form), loops, tree);
   WideCode code;

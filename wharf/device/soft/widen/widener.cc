@@ -91,10 +91,22 @@ bool IsIgnored(const llvm::Instruction& instruction) {
   return call != nullptr && (call->isLifetimeStartOrEnd() || call->isAssumeLikeIntrinsic());
 }
 
+namespace {
+// That no other thread of the system could disturb.
+bool IsOwnAccess(llvm::AtomicOrdering order, llvm::SyncScope::ID scope, bool is_volatile) {
+  return !is_volatile && (order == llvm::AtomicOrdering::NotAtomic ||
+                          (order == llvm::AtomicOrdering::Monotonic && scope == llvm::SyncScope::SingleThread));
+}
+}  // namespace
+
 bool IsForEachLane(const llvm::Instruction& instruction) {
   if (llvm::isa<llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst, llvm::MemIntrinsic>(instruction)) return true;
-  if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return !load->isSimple();
-  if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) return !store->isSimple();
+  if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
+    return !IsOwnAccess(load->getOrdering(), load->getSyncScopeID(), load->isVolatile());
+  }
+  if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
+    return !IsOwnAccess(store->getOrdering(), store->getSyncScopeID(), store->isVolatile());
+  }
   auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
   if (call == nullptr || llvm::isa<llvm::IntrinsicInst>(call) || call->getCalledFunction() == nullptr) return false;
   if (ThreadCallOf(instruction) != ThreadCall::kNone || !call->getCalledFunction()->isDeclaration()) return false;

@@ -209,7 +209,7 @@ std::vector<llvm::LoadInst*> Widener::LoadsBetween(llvm::LoadInst& load) const {
   const auto size = static_cast<int64_t>(layout.getTypeStoreSize(load.getType()).getFixedValue());
   const Shape shape = shapes_.Of(load.getPointerOperand());
   const int64_t count = shape.Strided() && shape.stride % size == 0 ? shape.stride / size : 0;
-  if (count != 2 && count != 4) return {};
+  if (!load.isSimple() || (count != 2 && count != 4)) return {};
   const auto take_apart = [&layout](llvm::LoadInst& of) {
     llvm::APInt offset(64, 0);
     const Value* base = of.getPointerOperand()->stripAndAccumulateConstantOffsets(layout, offset, true);
