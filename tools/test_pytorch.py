@@ -5,6 +5,7 @@ Makes a virtual environment with PyTorch (4.5 GB) and a kernel pack of its sourc
 are there. Then every network infers on this processor, by PyTorch alone; by `wharf run --local`; and through a
 `wharf serve`: per call on loopback, posted and in replay through an emulated link, and in replay through a link that
 breaks every two seconds. Each must end with the processor's results. Prints a table; exit code 1 if one differs.
+With --cuda12 none of this, but PyTorch of CUDA 12 (pytorch_cuda12.py).
 """
 
 import argparse
@@ -151,16 +152,29 @@ def show(rows):
               f"{of('replay', 'waits_each')} | {of('posted', 'waits_loading', 0)} | {verdict} |")
 
 
+def test_cuda12(home, pack):
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            pytorch_cuda12.test(fixture.BIN / "wharf", home, pack, folder)
+        except (AssertionError, subprocess.TimeoutExpired) as failure:
+            say(failure)
+            return 1
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=pathlib.Path, default=SOURCE / "build/pytorch", metavar="DIR")
     parser.add_argument("--models", nargs="+", default=MODELS, metavar="MODEL")
     parser.add_argument("--inferences", type=int, default=12, metavar="N")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="the rows")
+    parser.add_argument("--cuda12", action="store_true", help="PyTorch 2.10, of CUDA 12 (3.1 GB to install), instead")
     options = parser.parse_args()
     work = options.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
     python, pack = prepare(work)
+    if options.cuda12:
+        return test_cuda12(work.parent / "pytorch12/venv", pack)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         server = fixture.Server(folder, "--kernel-pack", pack, "--cache-dir", work / "cache")
@@ -185,5 +199,6 @@ if __name__ == "__main__":
     os.environ.setdefault("WHARF_BIN", str(SOURCE / "build/default/bin"))
     os.environ.setdefault("WHARF_PROGRAMS", str(SOURCE / "build/default/cuda"))
     sys.path.insert(0, str(SOURCE / "tests/e2e"))
+    import pytorch_cuda12
     import wharf_fixture as fixture
     sys.exit(main())
