@@ -75,6 +75,19 @@ class Link:
                 run(*within(space, "ip", "link", "set", device, "up"))
             run(*within(space, "tc", "qdisc", "add", "dev", DEVICE[space], "root", *self.bucket(1000)))
             self.shapers.append(subprocess.Popen(within(space, "tc", "-batch", "-"), stdin=subprocess.PIPE, text=True))
+        for space in (ROBOT, EDGE):
+            self.wait_until_up(space)
+
+    @staticmethod
+    def wait_until_up(space):
+        """The kernel says up to a second late that a device runs. A participant that begins earlier has the loopback
+        only, for Fast DDS looks for devices once."""
+        deadline = time.monotonic() + PATIENCE
+        state = within(space, "cat", f"/sys/class/net/{DEVICE[space]}/operstate")
+        while subprocess.run(state, capture_output=True, text=True, check=True).stdout != "up\n":
+            if time.monotonic() > deadline:
+                raise SystemExit(f"{DEVICE[space]} does not come up")
+            time.sleep(0.05)
 
     @staticmethod
     def bucket(mbps):
@@ -115,14 +128,14 @@ class Link:
         self.stop = threading.Event()
 
 
-def ros(space, by_memory, script, *arguments):
+def ros(space, by_memory, log, script, *arguments):
     """A process that speaks ROS. `by_memory`: also by shared memory, as it does within a machine, and would between the
-    name spaces, too."""
+    name spaces, too. `log`: a file for what it says of its troubles."""
     environment = {**os.environ, "PYTHONPATH": ":".join(sys.path[:3]), "ROS_DOMAIN_ID": "42", "ROS_LOG_DIR": "/tmp"}
     if not by_memory:
         environment["FASTDDS_BUILTIN_TRANSPORTS"] = "UDPv4"
     return subprocess.Popen(within(space, sys.executable, *script, *arguments), env=environment, stdin=subprocess.PIPE,
-                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                            stdout=subprocess.PIPE, stderr=log.open("w", encoding="utf-8"), text=True)
 
 
 def measure(name, trace, options, cache):
@@ -145,19 +158,21 @@ def measure(name, trace, options, cache):
         parameters = {"model": str(MODEL), "threads": 1, "output": "markers", **parameters}
         words = [word for key, value in parameters.items() for word in ("-p", f"{key}:={json.dumps(value)}")]
         here = space == ROBOT
-        processes.append(ros(space, here, ["-m", "wharf_detector.node"], "--ros-args", *words, "-r", "image:=/camera"))
-        camera = ros(ROBOT, here, [__file__, "--camera", kind, "--size", options.size, "--rate", options.rate,
-                                   "--seconds", seconds, "--cache", cache])
+        logs = cache / "node.log", cache / "camera.log"
+        processes.append(ros(space, here, logs[0], ["-m", "wharf_detector.node"], "--ros-args", *words,
+                             "-r", "image:=/camera"))
+        camera = ros(ROBOT, here, logs[1], [__file__, "--camera", kind, "--size", options.size, "--rate", options.rate,
+                                            "--seconds", seconds, "--cache", cache])
         processes.append(camera)
         if camera.stdout.readline() != "ready\n":  # the first answers have come
-            raise SystemExit(f"{name}: no answers")
+            raise SystemExit(f"{name}: no answers{last_words(logs)}")
         up, down = link.sent(ROBOT), link.sent(EDGE)
         link.begin()
         camera.stdin.write("begin\n")
         camera.stdin.flush()
         said = camera.stdout.readline()
         if not said:
-            raise SystemExit(f"{name}: the camera ended")
+            raise SystemExit(f"{name}: the camera ended{last_words(logs)}")
         row = json.loads(said)
         row["up_mbps"] = (link.sent(ROBOT) - up) * 8e-6 / seconds
         row["down_mbps"] = (link.sent(EDGE) - down) * 8e-6 / seconds
@@ -166,6 +181,10 @@ def measure(name, trace, options, cache):
         for process in reversed(processes):
             end(process)
         link.remove()
+
+
+def last_words(logs):
+    return "".join(f"\n{log.name}: {log.read_text(encoding='utf-8')[-2000:]}" for log in logs)
 
 
 def end(process):
@@ -183,6 +202,7 @@ def end(process):
 def camera(kind, options):
     import cv2  # pylint: disable=import-outside-toplevel
     import rclpy  # pylint: disable=import-outside-toplevel
+    from rclpy.impl.implementation_singleton import rclpy_implementation  # pylint: disable=import-outside-toplevel
     from rclpy.qos import QoSProfile, ReliabilityPolicy  # pylint: disable=import-outside-toplevel
     from sensor_msgs.msg import CompressedImage, Image  # pylint: disable=import-outside-toplevel
     from visualization_msgs.msg import MarkerArray  # pylint: disable=import-outside-toplevel
@@ -219,7 +239,10 @@ def camera(kind, options):
             message = Image(height=height, width=width, encoding="rgb8", step=3 * width)
             message.data.frombytes(picture.tobytes())
         message.header.stamp = stamp
-        publisher.publish(message)
+        try:
+            publisher.publish(message)
+        except rclpy_implementation.RCLError:  # a reliable topic that has waited 0.1 s for its link: a picture is lost
+            pass
         return stamp_of(message.header)
 
     def at_its_rate(seconds, until=lambda: False):
