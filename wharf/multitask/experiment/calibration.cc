@@ -7,6 +7,7 @@
 
 #include "wharf/base/status.h"
 #include "wharf/multitask/experiment/world_start.h"
+#include "wharf/track/depth_fusion.h"
 #include "wharf/track/depth_warp.h"
 #include "wharf/track/drop/drop_rate.h"
 #include "wharf/track/metrics.h"
@@ -22,7 +23,7 @@ using Motions = std::map<std::pair<int64_t, int64_t>, track::MotionEstimate>;  /
 struct Seen {
   FramePointer frame;
   scene::Truth truth;
-  DepthPointer depth;
+  DepthPointer depth, lite;
   std::vector<scene::Box> boxes;
 };
 
@@ -49,14 +50,14 @@ class Watcher {
 
  private:
   absl::Status Look(const FramePointer& frame) {
-    Seen now{frame, world_.TruthAt(frame->index, options_.width, options_.height), nullptr, {}};
+    Seen now{frame, world_.TruthAt(frame->index, options_.width, options_.height), nullptr, nullptr, {}};
     const Networks networks = options_.oracle ? OracleNetworks(now.frame, now.truth) : networks_;
     WHARF_ASSIGN_OR_RETURN(now.depth, networks.depth(frame));
-    WHARF_ASSIGN_OR_RETURN(const DepthPointer lite, networks.lite(frame));
+    WHARF_ASSIGN_OR_RETURN(now.lite, networks.lite(frame));
     WHARF_ASSIGN_OR_RETURN(now.boxes, networks.boxes(frame));
     WHARF_ASSIGN_OR_RETURN(const double server, track::AbsRel(*now.depth, now.truth.depth));
-    WHARF_ASSIGN_OR_RETURN(const double lite_abs_rel, track::AbsRel(*lite, now.truth.depth));
-    WHARF_ASSIGN_OR_RETURN(const double lite_against_server, track::AbsRel(*lite, *now.depth));
+    WHARF_ASSIGN_OR_RETURN(const double lite_abs_rel, track::AbsRel(*now.lite, now.truth.depth));
+    WHARF_ASSIGN_OR_RETURN(const double lite_against_server, track::AbsRel(*now.lite, *now.depth));
     found_.server_abs_rel.push_back(server);
     found_.lite_abs_rel.push_back(lite_abs_rel);
     found_.lite_against_server.push_back(lite_against_server);
@@ -73,9 +74,12 @@ class Watcher {
   // Depth and boxes, tracked over kStride frames, against the network's own of `now`.
   absl::Status CompareTracked(const Seen& before, const Seen& now, double server) {
     const scene::Pose motion = scene::RelativePose(before.truth.pose, now.truth.pose);
-    WHARF_ASSIGN_OR_RETURN(const double warped,
-                           track::AbsRel(track::WarpDepth(*before.depth, camera_, motion), now.truth.depth));
+    scene::DepthMap depth = track::WarpDepth(*before.depth, camera_, motion);
+    WHARF_ASSIGN_OR_RETURN(const double warped, track::AbsRel(depth, now.truth.depth));
     found_.depth_drop_rate.push_back((warped - server) / kStride);
+    depth = track::FuseDepth(std::move(depth), *now.lite, track::DepthScale(*before.depth, *before.lite));
+    WHARF_ASSIGN_OR_RETURN(const double fused, track::AbsRel(depth, now.truth.depth));
+    found_.fused_drop_rate.push_back((fused - server) / kStride);
     track::BoxTracker tracker;
     WHARF_RETURN_IF_ERROR(tracker.Start(before.frame->image, before.boxes));
     WHARF_ASSIGN_OR_RETURN(const std::vector<scene::Box> tracked, tracker.Track(now.frame->image));
@@ -187,6 +191,10 @@ absl::StatusOr<Calibration> Fit(const std::vector<CalibrationVideo>& videos, std
   calibration.depth = {.server_abs_rel = MeanOf(All(videos, &CalibrationVideo::server_abs_rel)),
                        .lite_abs_rel = MeanOf(All(videos, &CalibrationVideo::lite_abs_rel)),
                        .drop_rate = std::max(0.0, MeanOf(rates))};
+  if (calibration.depth.drop_rate > 0) {
+    const double fused = MeanOf(All(videos, &CalibrationVideo::fused_drop_rate));
+    calibration.depth.fused_drop_share = std::clamp(fused / calibration.depth.drop_rate, 0.0, 1.0);
+  }
   WHARF_ASSIGN_OR_RETURN(calibration.depth.lite_correction,
                          LiteCorrection(LiteDropsIn(videos, calibration.depth.server_abs_rel)));
   calibration.box_drop_rate = std::max(0.0, MeanOf(All(videos, &CalibrationVideo::box_drop_rate)));
@@ -220,6 +228,7 @@ std::string Calibration::Json() const {
                                        {"server_abs_rel", depth.server_abs_rel},
                                        {"lite_abs_rel", depth.lite_abs_rel},
                                        {"depth_drop_rate", depth.drop_rate},
+                                       {"fused_drop_share", depth.fused_drop_share},
                                        {"lite_correction_intercept", depth.lite_correction.intercept},
                                        {"lite_correction_slope", depth.lite_correction.slope},
                                        {"box_drop_rate", box_drop_rate},
@@ -245,6 +254,7 @@ absl::StatusOr<Calibration> Calibration::Parse(std::string_view text) {
   WHARF_RETURN_IF_ERROR(number("server_abs_rel", calibration.depth.server_abs_rel));
   WHARF_RETURN_IF_ERROR(number("lite_abs_rel", calibration.depth.lite_abs_rel));
   WHARF_RETURN_IF_ERROR(number("depth_drop_rate", calibration.depth.drop_rate));
+  WHARF_RETURN_IF_ERROR(number("fused_drop_share", calibration.depth.fused_drop_share));
   WHARF_RETURN_IF_ERROR(number("lite_correction_intercept", calibration.depth.lite_correction.intercept));
   WHARF_RETURN_IF_ERROR(number("lite_correction_slope", calibration.depth.lite_correction.slope));
   WHARF_RETURN_IF_ERROR(number("box_drop_rate", calibration.box_drop_rate));

@@ -24,8 +24,9 @@ struct Calibration {
 
 // What one video adds.
 struct CalibrationVideo {
-  std::vector<double> server_abs_rel, lite_abs_rel, lite_against_server, depth_drop_rate, box_drop_rate;  // of frames
-  std::vector<double> angular_velocity, odometry_drop;  // of windows of 32 frames
+  std::vector<double> server_abs_rel, lite_abs_rel, lite_against_server;  // of frames
+  std::vector<double> depth_drop_rate, fused_drop_rate, box_drop_rate;    // the same
+  std::vector<double> angular_velocity, odometry_drop;                    // of windows of 32 frames
 };
 
 struct CalibrationOptions {

@@ -31,10 +31,15 @@ const std::vector<ScoreField>& ScoreFields() {
 }
 
 absl::StatusOr<SystemPolicy> ParseSystemPolicy(std::string_view name, int tasks) {
-  constexpr std::string_view kKnown = "+known", kPublished = "-published";
-  SystemPolicy system{.depth_known = name.ends_with(kKnown), .uncorrected = name.ends_with(kPublished)};
-  if (system.depth_known) name.remove_suffix(kKnown.size());
-  if (system.uncorrected) name.remove_suffix(kPublished.size());
+  const auto take = [&name](std::string_view suffix) {
+    const bool has = name.ends_with(suffix);
+    if (has) name.remove_suffix(suffix.size());
+    return has;
+  };
+  SystemPolicy system;
+  system.depth_fused = take("+fusion");
+  system.depth_known = take("+known");
+  system.uncorrected = !system.depth_known && take("-published");
   WHARF_ASSIGN_OR_RETURN(system.policy, ParsePolicy(name, tasks));
   if (system.uncorrected && !system.policy.UsesEstimates()) return InvalidArgument("\"{}\" uses no estimates", name);
   return system;

@@ -24,9 +24,10 @@ struct SystemPolicy {
   Policy policy;
   bool depth_known = false;  // estimates of depth are the truth (known_depth.h)
   bool uncorrected = false;  // the lite network's drop is estimated as in the thesis
+  bool depth_fused = false;  // with the lite network's map, between answers
 };
-// As ParsePolicy; "+known" behind: with depth_known, "-published": uncorrected. kInvalidArgument also for the latter of
-// what uses no estimates.
+// As ParsePolicy; "+known" behind: with depth_known, "-published": uncorrected, "+fusion": depth_fused.
+// kInvalidArgument also for "-published" of what uses no estimates.
 absl::StatusOr<SystemPolicy> ParseSystemPolicy(std::string_view name, int tasks);
 
 // What one system did on one video. Drops and errors are fractions; 0 where nothing was measured.

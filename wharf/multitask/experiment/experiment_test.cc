@@ -105,6 +105,9 @@ TEST(ParseSystemPolicy, KnowsWhatIsBehindAPolicy) {
   ASSERT_TRUE(corrected.ok() && published.ok() && known.ok() && local.ok());
   EXPECT_FALSE(corrected->uncorrected || corrected->depth_known || known->uncorrected || published->depth_known);
   EXPECT_TRUE(published->uncorrected && local->uncorrected && known->depth_known);
+  const auto fused = ParseSystemPolicy("wrr 2:1+fusion", 2), all = ParseSystemPolicy("accumo+known+fusion", 2);
+  ASSERT_TRUE(fused.ok() && all.ok());
+  EXPECT_TRUE(fused->depth_fused && all->depth_fused && all->depth_known && !corrected->depth_fused);
   EXPECT_EQ(published->policy.name, "accumo");
   EXPECT_FALSE(local->policy.local_algorithms);
   for (const char* none :
@@ -202,6 +205,7 @@ CalibrationVideo Frames(const std::vector<double>& estimates, const std::vector<
     video.lite_abs_rel.push_back(kServer + drops[i]);
     video.lite_against_server.push_back(kServer + estimates[i]);
     video.depth_drop_rate.push_back(0.01);
+    video.fused_drop_rate.push_back(0.004);
     video.box_drop_rate.push_back(0.01);
   }
   video.angular_velocity = {0.1, 0.2};
@@ -222,6 +226,12 @@ TEST(Calibration, CorrectsAnEstimateThatIsOffByALineExactly) {
     const track::Line line = calibration->depth.lite_correction;
     for (size_t i = 0; i < x.size(); ++i) RC_ASSERT(std::abs(line.At(x[i]) - y[i]) < 1e-9);
   }));
+}
+
+TEST(Calibration, ComparesTheFusedDropWithTheTrackers) {
+  const auto calibration = Fit({Frames({0.1, 0.2}, {0.1, 0.2})}, "two frames");
+  ASSERT_TRUE(calibration.ok()) << calibration.status();
+  EXPECT_NEAR(calibration->depth.fused_drop_share, 0.4, 1e-12);
 }
 
 TEST(Calibration, AFewWildFramesDoNotBendTheCorrection) {

@@ -4,6 +4,7 @@
 
 #include "wharf/base/status.h"
 #include "wharf/track/depth_accuracy.h"
+#include "wharf/track/depth_fusion.h"
 #include "wharf/track/depth_warp.h"
 
 namespace wharf::multitask {
@@ -15,12 +16,15 @@ absl::StatusOr<AnswerPointer> DepthServer::Serve(const FramePointer& frame) {
 }
 
 DepthTask::DepthTask(const scene::Intrinsics& camera, DepthEstimator lite, const DepthCalibration& calibration,
-                     const PoseSource& poses)
+                     const PoseSource& poses, bool fuses)
     : camera_(camera),
       lite_(std::move(lite)),
       calibration_(calibration),
       poses_(poses),
-      estimate_{calibration.drop_rate, std::max(0.0, calibration.lite_abs_rel - calibration.server_abs_rel)} {}
+      fuses_(fuses),
+      drop_share_(fuses ? calibration.fused_drop_share : 1),
+      estimate_{calibration.drop_rate * drop_share_,
+                std::max(0.0, calibration.lite_abs_rel - calibration.server_abs_rel)} {}
 
 absl::Status DepthTask::Observe(const FramePointer& frame) {
   if (frame->image.width != camera_.width || frame->image.height != camera_.height)
@@ -46,6 +50,7 @@ absl::Status DepthTask::Accept(int64_t frame, const Answer& answer) {
     const absl::StatusOr<double> drop =
         track::LiteDepthDrop(*asked_->depth, *depth->depth, calibration_.server_abs_rel);
     if (drop.ok()) estimate_.local_drop = calibration_.lite_correction.At(*drop);
+    if (fuses_) newest_->lite_scale = track::DepthScale(*depth->depth, *asked_->depth);
   }
   asked_.reset();
   return absl::OkStatus();
@@ -64,7 +69,10 @@ std::optional<AccuracyModel> DepthTask::TrackerModel() const {
 absl::Status DepthTask::Track() {
   if (!newest_.has_value()) return FailedPrecondition("no depth has come from the server yet");
   WHARF_ASSIGN_OR_RETURN(const scene::Pose motion, poses_.MotionSince(newest_->frame->index));
-  result_ = std::make_shared<scene::DepthMap>(track::WarpDepth(*newest_->depth, camera_, motion));
+  scene::DepthMap tracked = track::WarpDepth(*newest_->depth, camera_, motion);
+  const absl::StatusOr<DepthPointer> lite = fuses_ ? Lite() : nullptr;
+  if (lite.ok() && *lite != nullptr) tracked = track::FuseDepth(std::move(tracked), **lite, newest_->lite_scale);
+  result_ = std::make_shared<scene::DepthMap>(std::move(tracked));
   return absl::OkStatus();
 }
 

@@ -1,5 +1,6 @@
 // The depth task: a network on the server, warping in between, a lite network as the local algorithm, and AccuMO's
-// accuracy models of both (thesis 2.6.1); the lite network's is corrected by calibration.
+// accuracy models of both (thesis 2.6.1); the lite network's is corrected by calibration. Between answers the two can
+// be fused (track/depth_fusion.h), which is no part of the thesis.
 #pragma once
 
 #include <functional>
@@ -31,7 +32,8 @@ class DepthServer final : public TaskServer {
 // What calibration videos say of the networks (AbsRel against the truth), and how fast the tracker loses there.
 struct DepthCalibration {
   double server_abs_rel = 0, lite_abs_rel = 0;
-  double drop_rate = 0;  // per frame of stride; what is assumed until it is measured
+  double drop_rate = 0;         // per frame of stride; what is assumed until it is measured
+  double fused_drop_share = 1;  // of what the tracker loses, what it loses if it is fused with the lite network
   // What the lite network loses in truth, over what the thesis's model estimates (2.6.1), which is too low where both
   // networks err alike. Estimates are taken from this line; as it is here it changes nothing.
   track::Line lite_correction{.intercept = 0, .slope = 1};
@@ -39,9 +41,10 @@ struct DepthCalibration {
 
 class DepthTask final : public Task {
  public:
-  // `poses` must outlive this, and be of the same camera. All frames have the camera's size.
+  // `poses` must outlive this, and be of the same camera. All frames have the camera's size. `fuses`: Track fuses the
+  // warped map with the lite network's, which is run for every frame.
   DepthTask(const scene::Intrinsics& camera, DepthEstimator lite, const DepthCalibration& calibration,
-            const PoseSource& poses);
+            const PoseSource& poses, bool fuses = false);
 
   std::string_view name() const override { return "depth"; }
   bool has_local_algorithm() const override { return true; }
@@ -52,8 +55,9 @@ class DepthTask final : public Task {
   void Offloaded() override;
   AccuracyEstimate estimate() const override { return estimate_; }
   std::optional<AccuracyModel> TrackerModel() const override;
-  void SetDropRate(double drop_rate) override { estimate_.drop_rate = drop_rate; }
-  // kFailedPrecondition: no answer yet. kNotFound: the pose source does not reach back to it.
+  void SetDropRate(double drop_rate) override { estimate_.drop_rate = drop_rate * drop_share_; }
+  // kFailedPrecondition: no answer yet. kNotFound: the pose source does not reach back to it. Without a lite map what
+  // was warped is the result.
   absl::Status Track() override;
   absl::Status RunLocalAlgorithm() override;
 
@@ -64,6 +68,7 @@ class DepthTask final : public Task {
   struct Known {
     FramePointer frame;
     DepthPointer depth;
+    double lite_scale = 1;  // of answers: by which the lite map is as deep; if it is fused
   };
   absl::StatusOr<DepthPointer> Lite();
 
@@ -71,6 +76,8 @@ class DepthTask final : public Task {
   const DepthEstimator lite_;
   const DepthCalibration calibration_;
   const PoseSource& poses_;
+  const bool fuses_;
+  const double drop_share_;  // of the warped map's, what the tracker loses
   FramePointer frame_;
   DepthPointer lite_depth_;      // of frame_, once it was needed
   std::optional<Known> asked_;   // the frame in flight and its lite map, nullptr if there is none

@@ -98,6 +98,34 @@ TEST_F(DepthTaskTest, WarpsTheNewestAnswerToTheFrameOfNow) {
   EXPECT_NEAR(task_.result()->metres[kWidth * 16 + 32], 9, 1e-4);
 }
 
+TEST_F(DepthTaskTest, FusesWhatItWarpedWithTheLiteMapOfNow) {
+  DepthTask task(
+      camera_,
+      [this](const FramePointer&) -> absl::StatusOr<DepthPointer> {
+        if (lite_metres_ < 0) return Internal("no lite network today");
+        return Flat(lite_metres_);
+      },
+      {.server_abs_rel = 0.05, .lite_abs_rel = 0.25, .drop_rate = 0.004, .fused_drop_share = 0.5}, *this, true);
+  EXPECT_DOUBLE_EQ(task.estimate().drop_rate, 0.002);
+  ASSERT_TRUE(task.Observe(MakeFrame(0, Picture(kWidth, kHeight))).ok());
+  task.Offloaded();
+  const auto tracked = [&](int64_t frame, float lite) {
+    lite_metres_ = lite;
+    EXPECT_TRUE(task.Observe(MakeFrame(frame, Picture(kWidth, kHeight))).ok());
+    EXPECT_TRUE(task.Track().ok());
+    return task.result()->metres[kWidth * 16 + 32];
+  };
+  lite_metres_ = 12;
+  ASSERT_TRUE(task.Observe(MakeFrame(1, Picture(kWidth, kHeight))).ok());
+  ASSERT_TRUE(task.Accept(0, Depth(Flat(24))).ok());  // the lite map is half as deep
+  EXPECT_NEAR(tracked(2, 12), 24, 1e-4);              // nothing has changed
+  EXPECT_NEAR(tracked(3, 5), 10, 1e-4);               // something is much nearer
+  EXPECT_NEAR(tracked(4, 50), 24, 1e-4);
+  EXPECT_NEAR(tracked(5, -1), 24, 1e-4);  // no lite network
+  task.SetDropRate(0.01);
+  EXPECT_DOUBLE_EQ(task.estimate().drop_rate, 0.005);
+}
+
 TEST_F(DepthTaskTest, HoldsTheLiteMapOfTheOffloadedFrameAgainstTheAnswer) {
   See(0);
   task_.Offloaded();

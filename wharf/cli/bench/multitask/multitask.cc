@@ -33,7 +33,8 @@ thesis-5g and thesis-a40: derived from it; measured: what one core of this machi
 Systems     la (local algorithms only), rr, wrr X:Y (depth X times, odometry Y times), aao (all at once), accumo (model
             predictive control), accumo-published (the same with the lite network's drop estimated as in the thesis; the
             others' estimate is corrected by calibration); rr+local, rr+local-published and accumo-local are ablations,
-            accumo+known is told depth's true drops instead of estimates, wrr 1:0 and wrr 0:1 are single tasks.
+            accumo+known is told depth's true drops instead of estimates, wrr 1:0 and wrr 0:1 are single tasks. +fusion
+            behind any of them: between answers depth is warped and fused with the lite network's map.
 Errors      depth: AbsRel; odometry: KITTI's t_err, over segments of 100 to 800 m, in proportion shorter for videos of
             less than 40 s; boxes: 1 - IoU. Overall: their mean by --weights. Spreads are standard deviations over videos.
 Calibration AccuMO's accuracy models are told what --calibration says; --calibrate measures it anew, on videos of the
