@@ -55,7 +55,7 @@ absl::Status Client::MakeTasks() {
   for (const Task task : config_.tasks) {
     switch (task) {
       case Task::kDepth:
-        tasks_.push_back(&depth_.emplace(config_.camera, config_.lite, config_.depth, *odometry_));
+        tasks_.push_back(&depth_.emplace(config_.camera, config_.lite, config_.depth, *odometry_, config_.fuse_depth));
         break;
       case Task::kOdometry:
         tasks_.push_back(&*odometry_);

@@ -35,6 +35,7 @@ struct ClientConfig {
   multitask::OffloadProfile profile;  // what is assumed of offloads until they are measured
   multitask::DepthEstimator lite;     // of this device; for depth
   multitask::DepthCalibration depth;
+  bool fuse_depth = true;  // between answers what is warped is fused with the lite map (track/depth_fusion.h)
   multitask::OdometryTaskOptions odometry;
   double box_drop_rate = 0.01;  // IoU per frame of stride, until it is measured
   Dial dial = [](const std::string& to) { return link::Connect(to, {}); };  // as it is, TCP without encryption

@@ -10,9 +10,9 @@ namespace wharf::cli {
 namespace {
 
 constexpr const char* kArClientFooter = R"(
-For every frame, within that frame, the client has depth (warped from the server's last map, or the lite network's), pose
-(a Kalman filter over the IMU and what the server measures) and boxes (tracked by optical flow). What is offloaded when
-is AccuMO's decision, or a baseline's (--policy rr, "wrr 3:1", aao, la).
+For every frame, within that frame, the client has depth (warped from the server's last map and, where something has come
+nearer, by the lite network), pose (a Kalman filter over the IMU and what the server measures) and boxes (tracked by
+optical flow). What is offloaded when is AccuMO's decision, or a baseline's (--policy rr, "wrr 3:1", aao, la).
 
 With --sla it is the server's: one task is offloaded when the server's schedule for all its clients says, and tracked in
 between, so that the mean accuracy (AbsRel of depth, IoU of boxes) stays within --sla of what a server of its own would
@@ -43,6 +43,10 @@ void AddArClientCommand(CLI::App& app) {
       ->excludes(sla)
       ->capture_default_str();
   command->add_option("--weights", options->weights, "Of the tasks' errors, such as 2:1; as it is, all alike")
+      ->excludes(sla);
+  command
+      ->add_flag("!--no-depth-fusion", options->fuse_depth,
+                 "Between answers only warp depth, as AccuMO does, instead of fusing it with the lite network's")
       ->excludes(sla);
   command->add_option("--depth-coding", options->depth_coding, "How depth maps travel")
       ->check(CLI::IsMember({"half", "jpeg"}))
