@@ -14,6 +14,9 @@ set(Ar_headers wharf/ar/client/client.h wharf/ar/client/coordinated_client.h wha
   wharf/ar/model_task/calibrate.h wharf/ar/model_task/model_task.h wharf/scene/source/source.h)
 set(archives lib/wharf/static)
 
+# Where the system has its libraries, and where linkers look anyway: there they are named as everywhere.
+set(system_libraries ${CMAKE_SYSROOT}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
+
 # Appends what `target` is linked with and was not visited before: ours to WHARF_ROOMS, each behind those that it needs,
 # and others' libraries to WHARF_OUTSIDE.
 function(wharf_visit target)
@@ -73,7 +76,7 @@ function(wharf_pkg_config component before rooms outside)
       list(APPEND libraries -lopencv_${CMAKE_MATCH_1})
     elseif(library MATCHES "^[a-z]+$")
       list(APPEND libraries -l${library})
-    elseif(CMAKE_LIBRARY_ARCHITECTURE AND library MATCHES "^/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/lib([^/]*)\\.so$")
+    elseif(library MATCHES "^${system_libraries}/lib([^/]*)\\.so$")
       list(APPEND libraries -l${CMAKE_MATCH_1})  # the same on every architecture
     elseif(IS_ABSOLUTE "${library}" OR library MATCHES "^-")
       list(APPEND libraries ${library})
@@ -137,5 +140,7 @@ configure_file(${CMAKE_CURRENT_LIST_DIR}/WharfOpenCv.cmake ${CMAKE_BINARY_DIR}/W
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/WharfConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/WharfConfig.cmake ${CMAKE_BINARY_DIR}/WharfConfigVersion.cmake
   ${CMAKE_BINARY_DIR}/WharfOpenCv.cmake DESTINATION lib/cmake/Wharf COMPONENT dev)
+install(CODE "set(system_libraries ${system_libraries})" COMPONENT dev)
+install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/InstallTargets.cmake COMPONENT dev)
 install(CODE "set(headers ${headers})\nset(source ${PROJECT_SOURCE_DIR})" COMPONENT dev)
 install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/InstallHeaders.cmake COMPONENT dev)

@@ -83,7 +83,7 @@ if(WHARF_SERVES)
           "machines, each in a sandboxed process of its own. With a service for"
           "systemd, which is not started before somebody enables it.")
 endif()
-if(NOT WHARF_DEVICE_ONLY)
+if(WHARF_MODELS)
   # Whose headers and libraries it passes on (WharfConfig.cmake).
   list(JOIN dev_packages ", " dev_needs)
   wharf_deb(dev libwharf-dev SECTION libdevel
@@ -92,6 +92,8 @@ if(NOT WHARF_DEVICE_ONLY)
           "Headers, static libraries in C++20, and what CMake and pkg-config find"
           "of them: connections to Wharf's servers, models that device and server"
           "compute together, clients of AR servers.")
+endif()
+if(NOT WHARF_DEVICE_ONLY)
   wharf_deb(python python3-wharf SECTION python ALL
     DEPENDS "python3 (>= 3.8), python3-numpy, wharf-models ${same}"
     CONTROL postinst prerm

@@ -1,6 +1,6 @@
 """`make test-arm64-debs`: Debian's packages for ARM64, in roots that have their files, those of the packages that they
 depend on, and nothing else but qemu, which runs them. Devices use this machine's server; what the service would start
-there serves programs of this machine and of that root, and models.
+there serves programs of this machine and of that root, and models. A C++ project is built against the libraries there.
 
   tools/test_arm64_debs.py [--keep]
 
@@ -121,6 +121,35 @@ class DeviceDebsTest(InARoot):
         said = self.there("/usr/libexec/wharf/wharf-model", "split", model, "--server", server.address, "--random", "--check",
                           "--mode", "server-only", "--slack", "100s", "--cache-dir", self.folder / "device")
         self.assertIn("0 after the device finished alone", said)
+
+
+class DevelopmentDebTest(InARoot):
+    debs = [*made(BUILD), *made(BUILD, "libwharf-dev")]
+
+    @classmethod
+    def setUpClass(cls):
+        if not made(BUILD, "libwharf-dev"):
+            raise unittest.SkipTest("make arm64 builds none; make arm64-models does")
+        super().setUpClass()
+
+    def test_lintian_finds_no_errors(self):
+        print(run("lintian", "--allow-root", "--fail-on", "error", *made(BUILD, "libwharf-dev")))
+
+    def test_a_project_builds_against_the_libraries(self):
+        toolchain = self.folder / "toolchain.cmake"
+        toolchain.write_text(f"include({SOURCE}/cmake/Arm64Toolchain.cmake)\nset(CMAKE_SYSROOT {self.root})\n")
+        build = self.folder / "build"
+        run("cmake", "-S", SOURCE / "tests" / "e2e" / "programs" / "links_wharf", "-B", build, "--toolchain", toolchain)
+        run("cmake", "--build", build)
+        said = self.there(build / "links_wharf", "/usr/share/wharf/ar/lite.onnx", "unix:/tmp/nobody")
+        self.assertIn("no server answers at unix:/tmp/nobody", said)
+
+    def test_pkg_config_names_what_is_there(self):
+        places = ":".join(f"{self.root}/usr/{folder}/pkgconfig" for folder in ("lib", "lib/aarch64-linux-gnu", "share"))
+        said = run("pkg-config", "--libs", "wharf-ar", env={**os.environ, "PKG_CONFIG_LIBDIR": places,
+                                                            "PKG_CONFIG_SYSROOT_DIR": str(self.root)})
+        self.assertIn("-lwharf_ar_client_kit", said)
+        self.assertNotIn("arm64-sysroot", said)
 
 
 class ServerDebsTest(InARoot):
