@@ -166,7 +166,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=pathlib.Path, default=SOURCE / "build/pytorch", metavar="DIR")
     parser.add_argument("--models", nargs="+", default=MODELS, metavar="MODEL")
-    parser.add_argument("--inferences", type=int, default=12, metavar="N")
+    parser.add_argument("--inferences", type=int, default=6, metavar="N")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="the rows")
     parser.add_argument("--cuda12", action="store_true", help="PyTorch 2.10, of CUDA 12 (3.1 GB to install), instead")
     options = parser.parse_args()

@@ -61,7 +61,7 @@ OperationId ReplayedProgram::Counterpart(OperationId id) {
   const auto changes_state = [this](OperationId op) { return ChangesState(operations_.Number(op)); };
   OperationId expected = at();
   if (changes_state(id)) {
-    if (expected == kNoOperation || operations_.Number(expected) != operations_.Number(id)) --thread.drift;
+    if (expected != kNoOperation && operations_.Number(expected) != operations_.Number(id)) --thread.drift;
     return kNoOperation;
   }
   while (expected != kNoOperation && changes_state(expected)) {
