@@ -73,6 +73,10 @@ void InitializeLlvm() {
     // either), and the scheduler compares every access to memory in a long block with every other one.
     SetOption("instcombine-max-iterations", 1U);
     SetOption("dag-maps-huge-region", 200U);
+    // One pass looks long for values to keep in mask registers, and of a hundred kernels moves none; another one begins
+    // anew after most of what it does, but for functions of more blocks than this.
+    SetOption("disable-x86-domain-reassignment", true);
+    SetOption("cgpp-huge-func", 0U);
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
   });

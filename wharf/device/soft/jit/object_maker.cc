@@ -10,7 +10,7 @@ namespace wharf::device::soft {
 namespace {
 
 // Changes whenever generated code does.
-constexpr std::string_view kCompilerVersion = "31";
+constexpr std::string_view kCompilerVersion = "32";
 // Longer kernels are optimised less.
 constexpr uint32_t kLargeKernel = 6000;
 
