@@ -8,7 +8,7 @@ TESTS ?= $(shell expr $(JOBS) + 1)
 export CMAKE_PREFIX_PATH := $(CURDIR)/build/cuda
 
 .PHONY: help packages build test test-python test-pytorch test-ros2 test-debs debs bench-ros2 python arm64 arm64-models arm64-server \
-  arm64-debs test-arm64-debs debian11 sizes asan tsan tidy lint \
+  arm64-debs test-arm64-debs debian11 debian11-arm64 sizes asan tsan tidy lint \
   demo demo-ar demo-pipeline bench benchmarks format check-format clean distclean
 
 help:  ## this list
@@ -66,6 +66,15 @@ debian11: build  ## what a device needs, for x86-64 with glibc 2.31 or newer (Ub
 	@cmake --preset debian11
 	@cmake --build --preset debian11 -j $(JOBS)
 	@ctest --preset debian11 -j $(TESTS)
+
+debian11-arm64: build  ## the same for ARM64, in build/debian11-arm64; CUDA programs in a root of Debian 11 for ARM64, by qemu
+	@tools/install_packages.sh packages-arm64.txt
+	@tools/install_packages.sh packages-debian11.txt
+	@tools/arm64_qemu.sh
+	@JOBS=$(JOBS) tools/debian11_sysroot.sh --arm64
+	@cmake --preset debian11-arm64
+	@cmake --build --preset debian11-arm64 -j $(JOBS)
+	@ctest --preset debian11-arm64 -j $(TESTS)
 
 sizes:  ## what a device needs: files, libraries, glibc, packages, of each build that is there; what `wharf run` takes to start
 	@tools/sizes.py
@@ -134,7 +143,7 @@ check-format:  ## fail if clang-format would change anything
 	@git ls-files '*.h' '*.cc' '*.cu' '*.cuh' | xargs -r clang-format --dry-run --Werror
 
 clean:  ## remove what was built (the fetched CUDA compiler stays)
-	@rm -rf build/default build/dev build/asan build/tsan build/tidy build/arm64 build/arm64-server build/debian11 out
+	@rm -rf build/default build/dev build/asan build/tsan build/tidy build/arm64 build/arm64-server build/debian11 build/debian11-arm64 out
 
 distclean: clean  ## remove everything that is not in git's care
 	@rm -rf build .cache

@@ -4,12 +4,26 @@
 # and puts this machine's libraries of headers beside them. apt works in folders of its own for it: the machine's packages
 # and lists stay as they are, and no rights are needed.
 # Does nothing where it ran before with the same list. What it fetches (150 MB) is kept in build/debian11-apt.
+# With --arm64 the same for that processor, by Debian's cross compiler, in build/debian11-arm64-sysroot and -apt.
+#   tools/debian11_sysroot.sh [--arm64]
 set -euo pipefail
 cd "$(dirname "$0")/.."
+name=debian11
+architecture=amd64
 triple=x86_64-linux-gnu
 gcc=usr/lib/gcc/$triple/12
-root=$PWD/build/debian11-sysroot
-apt=$PWD/build/debian11-apt
+openssl=linux-x86_64
+toolchain=$PWD/cmake/Debian11Toolchain.cmake
+if [[ ${1:-} == --arm64 ]]; then
+  name=debian11-arm64
+  architecture=arm64
+  triple=aarch64-linux-gnu
+  gcc=usr/lib/gcc-cross/$triple/12
+  openssl=linux-aarch64
+  toolchain=$PWD/cmake/Debian11Arm64Toolchain.cmake
+fi
+root=$PWD/build/$name-sysroot
+apt=$PWD/build/$name-apt
 list=packages-debian11.txt
 jobs=${JOBS:-$(nproc)}
 source tools/sysroot.sh
@@ -32,13 +46,26 @@ apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By:
     print "deb-src", signed, $1, $2, $3
     sub(release, "bullseye", $2)
     print "deb", signed, $1, $2, $3 }' >"$apt/sources.list"
-configure_apt amd64
+configure_apt $architecture
 
 unpack() {
   rm -rf "$root"
   mkdir -p "$made"
+  # A mirror may not have the newest security updates of so old a release.
+  if ! apt-get "${options[@]}" --download-only install "${wanted[@]}"; then
+    echo "debian11_sysroot: taking the release's own packages"
+    options+=(-t bullseye)
+  fi
   unpack_packages "${wanted[@]}"
-  ln -sf bash "$root/bin/sh"  # which dash would make as it is installed
+  rm -f "$root/bin/sh"
+  if [[ $architecture == amd64 ]]; then
+    ln -s bash "$root/bin/sh"  # which dash would make as it is installed
+  else
+    # The kernel starts no program of another processor, but a script by what its first line names: sh -c [--] COMMAND.
+    printf '%s\n' "#!$PWD/build/arm64-qemu/usr/bin/qemu-aarch64 /bin/bash" \
+      '[[ $1 == -c ]] && shift; [[ $1 != -- ]] || shift; eval "$1"' >"$root/bin/sh"
+    chmod +x "$root/bin/sh"
+  fi
   # These are linked in: what is not there is not linked dynamically.
   rm -f "$root/usr/lib/$triple"/{libzstd,liblz4}.so
   # Libraries of headers, as installed here.
@@ -55,6 +82,7 @@ if command -v ccache >/dev/null; then
   launcher='ccache '
   export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
 fi
+export AR=$triple-ar RANLIB=$triple-ranlib
 export CC="$launcher$root/usr/bin/$triple-gcc-12 --sysroot=$root" CXX="$launcher$root/usr/bin/$triple-g++-12 --sysroot=$root"
 flags='-O2 -fPIC -ffunction-sections -fdata-sections'
 
@@ -69,6 +97,11 @@ copy_compiler() {
     touch -d "$(date -R -r "/usr/bin/$driver") + 1 hour" "$root/usr/bin/$driver"
   done
   cp -pr "$from"/{cc1,cc1plus,collect2,lto-wrapper,liblto_plugin.so,include} "$from"/crt*.o "$from/libgcc.a" "$to/"
+  # A cross compiler looks for assembler and linker beside itself.
+  if [[ $architecture == arm64 ]]; then
+    install -d "$root/usr/$triple"
+    ln -s "/usr/$triple/bin" "$root/usr/$triple/bin"
+  fi
   # What unwinds the stack, behind an interface that is the same in both; this machine's needs a newer glibc.
   cp -p "$root/usr/lib/gcc/$triple/10"/{libgcc_eh.a,libgcc_s.so,libatomic.a} "$to/"
 }
@@ -86,20 +119,25 @@ build_gcc() {
   ln -s gthr-posix.h "$name/libgcc/gthr-default.h"  # GCC's own configure makes this link
   mkdir build
   cd build
-  "../$name/libstdc++-v3/configure" --build="$triple" --host="$triple" --prefix=/usr \
+  "../$name/libstdc++-v3/configure" --build="$(gcc -dumpmachine)" --host="$triple" --prefix=/usr \
     --with-gxx-include-dir=/usr/include/c++/12 --disable-multilib --disable-shared --disable-nls --disable-libstdcxx-pch \
     --enable-libstdcxx-time=yes --enable-clocale=gnu CFLAGS="$flags" CXXFLAGS="$flags" \
     CXX="$CC -nostdinc++"  # gcc, as in GCC's own build: g++ would link the library that is yet to be made
   make -j "$jobs"
   make -C include install DESTDIR="$root"
   make -C libsupc++ install DESTDIR="$root"
-  install -d "$root/usr/include/$triple/c++"
-  mv "$root/usr/include/c++/12/$triple" "$root/usr/include/$triple/c++/12"  # where Debian's compiler looks
+  if [[ $architecture == amd64 ]]; then  # where Debian's compilers look
+    install -d "$root/usr/include/$triple/c++"
+    mv "$root/usr/include/c++/12/$triple" "$root/usr/include/$triple/c++/12"
+  else
+    install -d "$root/usr/$triple/include"
+    mv "$root/usr/include/c++" "$root/usr/$triple/include/"
+  fi
   install -m 644 src/.libs/libstdc++.a "$root/$gcc/"
 }
 
 build_with_cmake() {  # OPTION…
-  env -u CC -u CXX cmake -S . -B build-debian11 -G Ninja --toolchain "$here/cmake/Debian11Toolchain.cmake" \
+  env -u CC -u CXX -u AR -u RANLIB cmake -S . -B build-debian11 -G Ninja --toolchain "$toolchain" \
     -DCMAKE_BUILD_TYPE=Release -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DCMAKE_CXX_STANDARD=20 \
     -DCMAKE_CXX_FLAGS="-fvisibility=hidden -ffunction-sections -fdata-sections" -DBUILD_SHARED_LIBS=OFF \
     -DCMAKE_INSTALL_PREFIX=/usr/local -DCMAKE_INSTALL_LIBDIR=lib "$@"
@@ -108,7 +146,7 @@ build_with_cmake() {  # OPTION…
 }
 
 build_openssl() {  # finds configuration and certificates where Debian's does; loads nothing of its own
-  perl Configure linux-x86_64 --prefix=/usr/local --libdir=lib --openssldir=/usr/lib/ssl $flags -fvisibility=hidden \
+  perl Configure "$openssl" --prefix=/usr/local --libdir=lib --openssldir=/usr/lib/ssl $flags -fvisibility=hidden \
     no-shared no-module no-legacy no-tests
   make -j "$jobs" build_generated
   make -j "$jobs" libcrypto.a libssl.a
@@ -135,7 +173,6 @@ compile() {
 }
 
 diff -q "$made/list" "$list" &>/dev/null || unpack
-here=$PWD
 log=$apt/compile.log
 exec 3>&2
 trap '(($? == 0)) || tail -n 50 "$log" >&3' EXIT

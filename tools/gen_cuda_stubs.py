@@ -6,7 +6,7 @@ linker version scripts, the table behind cuGetProcAddress, the names of the erro
 CUDA 12's libraries are CUDA 13's with what api_12.def says is otherwise; nothing of CUDA 12 needs to be here.
 
   gen_cuda_stubs.py --cuda /usr/local/cuda --api wharf/cudashim/api.def --api-12 wharf/cudashim/api_12.def
-                    --out build/…/generated [--cxx g++]
+                    --out build/…/generated [--cxx g++] [--sysroot /]
 """
 import argparse
 import glob
@@ -118,14 +118,14 @@ class Differences:
 VARIANT = r'_(ptsz|ptds)$'  # for the per-thread default stream
 
 
-def prototypes(cxx, cuda, library, preamble=''):
+def prototypes(compiler, cuda, library, preamble=''):
     """name -> (return type, parameters) of every function the headers declare."""
     source = preamble + ''.join(f'#include <{header}>\n' for header in library.headers)
     if preamble:
         source += ''.join(f'#include "{header}"\n' for header in library.headers_12)
     if library.define:
         source = f'#define {library.define}\n' + source
-    text = subprocess.run([cxx, '-E', '-P', '-x', 'c', '-I', os.path.join(cuda, 'include'), '-I', ROOT, '-'],
+    text = subprocess.run([*compiler, '-E', '-P', '-x', 'c', '-I', os.path.join(cuda, 'include'), '-I', ROOT, '-'],
                           input=source, check=True, capture_output=True, text=True).stdout
     text = re.sub(r'__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)', ' ', text)
     found = {}
@@ -267,7 +267,9 @@ def main():
     for option in ('--cuda', '--api', '--api-12', '--out'):
         parser.add_argument(option, required=True)
     parser.add_argument('--cxx', default='g++')
+    parser.add_argument('--sysroot')
     options = parser.parse_args()
+    compiler = [options.cxx, *([f'--sysroot={options.sysroot}'] if options.sysroot else [])]
     os.makedirs(options.out, exist_ok=True)
     rows = covered_rows(options.api)
     table = []
@@ -283,7 +285,7 @@ def main():
         unknown = set(covered) - set(names)
         if unknown:
             sys.exit(f'gen_cuda_stubs: {library.name} does not export {sorted(unknown)}: mend api.def')
-        protos = prototypes(options.cxx, options.cuda, library)
+        protos = prototypes(compiler, options.cuda, library)
         node = library.version_node.format(file)
         found = write_library(options.out, library, '', node, names, covered, protos, ())
         if library.name == 'cuda':
@@ -292,7 +294,7 @@ def main():
             differences = Differences(options.api_12, library.name)
             macros = ''.join(f'#define {name} {renamed}\n' for name, renamed in sorted(differences.macros().items()))
             write(os.path.join(options.out, f'names_{library.name}_12.h'), HEADER + macros)
-            protos = prototypes(options.cxx, options.cuda, library, macros or '\n')
+            protos = prototypes(compiler, options.cuda, library, macros or '\n')
             found_12 = write_library(options.out, library, '_12', library.file_of(12), differences.names(names),
                                      differences.covered(covered), protos, library.headers_12)
             found += [row for row in found_12 if row[0] not in names]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`make sizes`: what a device needs, of each build that is there, and Debian's packages of it.
 
-  tools/sizes.py [BUILD…]      build/default, build/arm64, build/arm64-server, build/debian11
+  tools/sizes.py [BUILD…]      build/default, build/arm64, build/arm64-server, build/debian11, build/debian11-arm64
 
 Of the component `device`: its files and the libraries that they load besides libc, libstdc++ and OpenSSL, the newest glibc
 that any of its files asks for, and what `wharf run` costs the device until a trivial program has ended (where this machine
@@ -21,14 +21,15 @@ sys.path.insert(0, str(SOURCE / "tests" / "e2e"))
 from device_files import MOST_OF_A_DEVICE, glibc, install, is_program, libraries, megabytes  # noqa: E402
 
 WHOLE = SOURCE / "build" / "default"
-BUILDS = [WHOLE, *(SOURCE / "build" / name for name in ("arm64", "arm64-server", "debian11"))]
+BUILDS = [WHOLE, *(SOURCE / "build" / name for name in ("arm64", "arm64-server", "debian11", "debian11-arm64"))]
 RUNS = 11
 
 
 def sysroot(build):
     line = next((line for line in (build / "CMakeCache.txt").read_text().splitlines()
                  if line.startswith("CMAKE_TOOLCHAIN_FILE:")), "")
-    named = {"Arm64Toolchain.cmake": "arm64-sysroot", "Debian11Toolchain.cmake": "debian11-sysroot"}
+    named = {"Arm64Toolchain.cmake": "arm64-sysroot", "Debian11Toolchain.cmake": "debian11-sysroot",
+             "Debian11Arm64Toolchain.cmake": "debian11-arm64-sysroot"}
     folder = named.get(pathlib.Path(line.partition("=")[2]).name)
     return SOURCE / "build" / folder if folder else pathlib.Path("/")
 
