@@ -85,7 +85,7 @@ python:  ## the wheel of the Python package, in build/python
 test-python:  ## the wheel with PyTorch, which comes from PyPI (TORCH=torch==2.11.0: another; 4.5 GB; TORCH=none: NumPy only)
 	@tools/test_python.sh
 
-test-pytorch: build  ## torchvision's networks by PyTorch from PyPI, in every mode (4.5 GB to fetch; an hour and a half)
+test-pytorch: build  ## torchvision's networks by PyTorch from PyPI, in every mode (4.5 GB to fetch; two hours)
 	@tools/test_pytorch.py
 
 debs: build  ## Debian's packages, in build/default/debs (docs/install.md)
