@@ -18,6 +18,20 @@ AGAIN:
                        0, 4);
 }
 
+// k(in, out) that runs for so long.
+std::string Lasting(uint64_t nanoseconds) {
+  return ElementKernel(fmt::format(R"(
+  mov.u64 %rd5, %globaltimer;
+AGAIN:
+  mov.u64 %rd6, %globaltimer;
+  sub.u64 %rd6, %rd6, %rd5;
+  setp.lt.u64 %p1, %rd6, {};
+  @%p1 bra AGAIN;
+)",
+                                   nanoseconds),
+                       0, 4);
+}
+
 class TimeoutTest : public ::testing::Test {
  protected:
   TimeoutTest() : in_(runner_.Upload(std::vector<uint32_t>(1))), out_(runner_.Allocate<uint32_t>(4096)) {}
@@ -77,16 +91,7 @@ DONE:
 
 // The time is of a kernel, not of the session.
 TEST_F(TimeoutTest, ManyShortKernelsMayTakeLonger) {
-  const std::string ptx = ElementKernel(R"(
-  mov.u64 %rd5, %globaltimer;
-AGAIN:
-  mov.u64 %rd6, %globaltimer;
-  sub.u64 %rd6, %rd6, %rd5;
-  setp.lt.u64 %p1, %rd6, 1000000;
-  @%p1 bra AGAIN;
-)",
-                                        0, 4);
-  ASSERT_TRUE(runner_.Run(ptx, "k", {1}, {1}, Parameters().Add(in_).Add(out_)).ok());
+  ASSERT_TRUE(runner_.Run(Lasting(1'000'000), "k", {1}, {1}, Parameters().Add(in_).Add(out_)).ok());
   for (int i = 0; i < 300; ++i) {
     ASSERT_TRUE(runner_.RunAgain("k", {1}, {1}, Parameters().Add(in_).Add(out_)).ok()) << i;
   }
@@ -94,17 +99,8 @@ AGAIN:
 
 TEST(NoTimeout, KernelsMayTakeTheirTime) {
   KernelRunner runner;
-  const std::string ptx = ElementKernel(R"(
-  mov.u64 %rd5, %globaltimer;
-AGAIN:
-  mov.u64 %rd6, %globaltimer;
-  sub.u64 %rd6, %rd6, %rd5;
-  setp.lt.u64 %p1, %rd6, 300000000;
-  @%p1 bra AGAIN;
-)",
-                                        0, 4);
   auto* out = runner.Allocate<uint32_t>(64);
-  EXPECT_TRUE(runner.Run(ptx, "k", {1}, {1}, Parameters().Add(out).Add(out)).ok());
+  EXPECT_TRUE(runner.Run(Lasting(300'000'000), "k", {1}, {1}, Parameters().Add(out).Add(out)).ok());
 }
 
 }  // namespace
