@@ -117,8 +117,10 @@ class CheckTest(EndToEndTest):
                       "bytes of shared memory: thread (63,0,0)", found[0])
 
     def test_misaligned_accesses(self):
-        found, _ = self.strays("pairs")
-        self.assertEqual(len(found), 1, found)
+        found, done = self.strays("pairs", code=4)
+        self.assertEqual(done.stdout, "cudaErrorMisalignedAddress\n")
+        self.assertIn("the device faulted", done.stderr)
+        self.assertEqual(len(found), 2, found)  # what was not freed as well
         self.assertRegex(found[0], rf"straying.cu:{lines_of('straying.cu')['pairs']} reads 8 bytes at 0x[0-9a-f]+4, "
                                    r"which is no multiple of 8: thread \(0,0,0\) of block \(0,0,0\), 16 times$")
 

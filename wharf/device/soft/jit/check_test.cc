@@ -121,7 +121,7 @@ TEST(Check, TensorCoresAccessMemoryToo) {
       races.Run("wmma.store.d.sync.aligned.row.m8n8k4.f64 [s], {%d1, %d2}, 8;\n  ld.shared.u32 %r4, [%r3+4];", {32}),
       ElementsAre(HasSubstr("`wmma.store")));
   Checked memory(check::kMemory);
-  EXPECT_THAT(memory.Run(fmt::format(kRows, "", "+4"), {32}),
+  EXPECT_THAT(memory.Run(fmt::format(kRows, "", "+4"), {32}, 0, CudaError::kMisalignedAddress),
               ElementsAre(AllOf(HasSubstr("no multiple of 16"), HasSubstr("8 times"))));
   EXPECT_THAT(memory.Run("wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r4, %r4, %r4, %r4, %r4, %r4, %r4, %r4}, "
                          "[%rd1+7936], 16;",
@@ -201,10 +201,11 @@ TEST(Check, AccessesOutsideOfMemoryAreTold) {
                           {64}, 0, CudaError::kIllegalAddress),
               ElementsAre(AllOf(HasSubstr("`@%p1 red.global.add.u32 [%rd2], 1` updates 4 bytes at"),
                                 HasSubstr("(0 bytes behind an allocation of 8192 bytes): thread (2,0,0)"))));
-  EXPECT_THAT(checked.Run("st.shared.u32 [s+1022], %r1; st.shared.u32 [s+1020], %r1;"),
-              ElementsAre(HasSubstr("at 0x3fe, which is beyond the 1024 bytes of shared memory"),
-                          HasSubstr("at 0x3fe, which is no multiple of 4 (shared memory)")));
-  EXPECT_THAT(checked.Run("ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%rd1+8];"),
+  EXPECT_THAT(
+      checked.Run("st.shared.u32 [s+1022], %r1; st.shared.u32 [s+1020], %r1;", {64}, 0, CudaError::kMisalignedAddress),
+      ElementsAre(HasSubstr("at 0x3fe, which is beyond the 1024 bytes of shared memory"),
+                  HasSubstr("at 0x3fe, which is no multiple of 4 (shared memory)")));
+  EXPECT_THAT(checked.Run("ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%rd1+8];", {64}, 0, CudaError::kMisalignedAddress),
               ElementsAre(HasSubstr("which is no multiple of 16: ")));
   EXPECT_THAT(checked.Run(fmt::format(kNeighbours, "")), IsEmpty()) << "races are not asked for";
 }

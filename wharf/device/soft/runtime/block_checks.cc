@@ -5,7 +5,7 @@
 
 namespace wharf::device::soft {
 
-void BlockChecks::Prepare(const KernelRun& run, const BlockContext& block) {
+void BlockChecks::Prepare(KernelRun& run, const BlockContext& block) {
   run_ = &run;
   block_ = &block;
   last_ = {};  // memory comes and goes between kernels only
@@ -90,6 +90,9 @@ void BlockChecks::AccessGlobal(const Seen& seen, uint64_t address) {
 }
 
 void BlockChecks::Add(check::Finding finding, const Seen& seen) {
+  if (finding.kind == check::Finding::Kind::kMisaligned) {  // the others need not be faults on a GPU
+    run_->FailInTheEnd(CudaStatus(CudaError::kMisalignedAddress, "kernel {}: misaligned address", run_->launch.name));
+  }
   finding.site = seen.site;
   finding.bytes = seen.access.bytes;
   finding.flags = seen.access.flags & (check::kReads | check::kWrites | check::kStrong);

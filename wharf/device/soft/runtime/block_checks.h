@@ -22,7 +22,7 @@ class BlockChecks {
   explicit BlockChecks(KernelServices& services) : services_(services), checks_(services.findings->checks()) {}
 
   // Before blocks of a run. `block` is what they are described by, one after the other.
-  void Prepare(const KernelRun& run, const BlockContext& block);
+  void Prepare(KernelRun& run, const BlockContext& block);
   void Start(uint32_t threads);
   // Who is told when threads meet; null if nobody asks.
   check::BlockClocks* clocks() { return (checks_ & check::kRace) != 0 ? &races_.clocks() : nullptr; }
@@ -45,7 +45,7 @@ class BlockChecks {
 
   KernelServices& services_;
   const check::Checks checks_;
-  const KernelRun* run_ = nullptr;
+  KernelRun* run_ = nullptr;
   const BlockContext* block_ = nullptr;
   check::SharedRaces races_;
   check::WrittenBytes written_;  // of shared memory

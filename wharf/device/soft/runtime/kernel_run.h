@@ -33,6 +33,11 @@ class KernelRun {
     if (fault_.ok()) fault_ = std::move(status);
     stop.store(true, std::memory_order_relaxed);
   }
+  // The same without stopping anything: what a check has found is no reason not to look on.
+  void FailInTheEnd(absl::Status status) {
+    absl::MutexLock lock(&mutex_);
+    if (fault_.ok()) fault_ = std::move(status);
+  }
   absl::Status Fault() {
     absl::MutexLock lock(&mutex_);
     return fault_;
