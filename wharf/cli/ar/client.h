@@ -21,7 +21,7 @@ struct ArClientOptions {
   std::vector<ar::Task> tasks;
   double sla = 0;  // 0: a plan of its own
   int jpeg_quality = 90;
-  bool fuse_depth = true;
+  bool only_warp_depth = false;
   Nanoseconds duration = std::chrono::seconds(scene::World::kSeconds);
 
   ar::DepthCoding Coding() const { return depth_coding == "jpeg" ? ar::DepthCoding::kJpeg : ar::DepthCoding::kHalf; }

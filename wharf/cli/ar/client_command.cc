@@ -45,7 +45,7 @@ void AddArClientCommand(CLI::App& app) {
   command->add_option("--weights", options->weights, "Of the tasks' errors, such as 2:1; as it is, all alike")
       ->excludes(sla);
   command
-      ->add_flag("!--no-depth-fusion", options->fuse_depth,
+      ->add_flag("--no-depth-fusion", options->only_warp_depth,
                  "Between answers only warp depth, as AccuMO does, instead of fusing it with the lite network's")
       ->excludes(sla);
   command->add_option("--depth-coding", options->depth_coding, "How depth maps travel")

@@ -46,7 +46,7 @@ class OwnRun {
     ar::ClientConfig config = kit.Config(sight.source->Camera(), sight.source->FramesPerSecond());
     config.tasks = options_.tasks;
     config.policy = options_.policy;
-    config.fuse_depth = options_.fuse_depth;
+    config.fuse_depth = !options_.only_warp_depth;
     if (!options_.weights.empty()) {
       WHARF_ASSIGN_OR_RETURN(const multitask::Policy policy,
                              multitask::ParsePolicy("wrr " + options_.weights, static_cast<int>(config.tasks.size())));
