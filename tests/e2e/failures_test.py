@@ -101,6 +101,7 @@ class Misbehaviour(EndToEndTest):
         self.assertEqual(self.report(server, "trap")["cudaDeviceSynchronize"], "cudaErrorLaunchFailure")
         self.assertEqual(self.report(server, "assert")["cudaDeviceSynchronize"], "cudaErrorAssert")
 
+    @unittest.skipIf("tsan" in (SANITIZER or ""), "ThreadSanitizer interrupts no compiled kernels")
     def test_kernels_without_end_fail_when_their_time_is_up(self):
         limit = ("--kernel-timeout", "500ms")
         server = self.serve(*limit)
