@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "wharf/cli/common/child_process.h"
 #include "wharf/cli/common/commands.h"
@@ -382,11 +383,10 @@ void CheckUsage(RunOptions& options) {
   if (!options.kernel_packs.empty() && !options.local) {
     throw CLI::ValidationError("run", "--kernel-pack goes with --local; a server is given packs when it is started");
   }
-  if (options.local_capability != 0 && !options.local) {
-    throw CLI::ValidationError("run", "--compute-capability goes with --local; a server is told when it is started");
-  }
-  if (options.local_kernel_timeout != Nanoseconds(0) && !options.local) {
-    throw CLI::ValidationError("run", "--kernel-timeout goes with --local; a server is told when it is started");
+  for (const auto& [option, is_given] : {std::pair("--compute-capability", options.local_capability != 0),
+                                         {"--kernel-timeout", options.local_kernel_timeout != Nanoseconds(0)}}) {
+    if (!is_given || options.local) continue;
+    throw CLI::ValidationError("run", fmt::format("{} goes with --local; a server is told when it is started", option));
   }
   CheckCheckUsage(options);
   if (options.partition == "remote") return;
